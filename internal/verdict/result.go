@@ -1,0 +1,73 @@
+// Package verdict is the record that one assertion of a test binary leaves for the leakgate command:
+// what was asserted, what came of it, and which artifacts lie beside it.
+//
+// A record is the file result.json in a directory of its own below LEAKGATE_ARTIFACTS:
+//
+//	<import path, "/" kept>/<Test>/<sub>/<n>/result.json
+//
+// where n counts the assertions of that test from 1. Paths in it are relative to that directory.
+package verdict
+
+import "github.com/leakgate/leakgate/refscan"
+
+// Schema is the version of the record's form.
+const Schema = 1
+
+// FileName is the name of the record's file.
+const FileName = "result.json"
+
+// Verdict is the outcome of an assertion. The three are never merged.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass    Verdict = "pass"
+	Fail    Verdict = "fail"    // a bound is broken
+	Unknown Verdict = "unknown" // could not tell
+)
+
+// Result is one assertion of one run of a test.
+type Result struct {
+	Schema  int     `json:"schema"`
+	Package string  `json:"package"` // import path
+	Test    string  `json:"test"`    // t.Name(), or "TestMain"
+	Seq     int     `json:"seq"`     // nth assertion of that test, from 1
+	Verdict Verdict `json:"verdict"`
+	Cause   string  `json:"cause,omitempty"`  // unknown: why
+	Remedy  string  `json:"remedy,omitempty"` // unknown: the way out
+	File    string  `json:"file,omitempty"`   // of the assertion
+	Line    int     `json:"line,omitempty"`
+	Message string  `json:"message,omitempty"` // what the test printed
+
+	Bounds []Bound `json:"bounds,omitempty"` // those asserted, in order
+	Golden *Golden `json:"golden,omitempty"` // set in golden mode
+
+	Totals          refscan.Totals `json:"totals"`
+	RetainedObjects int64          `json:"retained_objects"` // within the assertion's scope
+	RetainedBytes   int64          `json:"retained_bytes"`
+	SettleNS        int64          `json:"settle_ns"`
+	PauseNS         int64          `json:"pause_ns"`
+	ScanNS          int64          `json:"scan_ns"`
+
+	Artifacts map[string]string `json:"artifacts,omitempty"` // kind ("retained", "heap", "report") to file name
+}
+
+// Bound is one asserted bound and what was found.
+type Bound struct {
+	Selector   string  `json:"selector"`              // as it was written: Root("example.com/app.sessions")
+	MaxObjects *int64  `json:"max_objects,omitempty"` // nil: not bounded
+	MaxBytes   *int64  `json:"max_bytes,omitempty"`
+	Objects    int64   `json:"objects"` // found
+	Bytes      int64   `json:"bytes"`
+	Verdict    Verdict `json:"verdict"`
+	Path       string  `json:"path,omitempty"` // of the largest culprit
+	File       string  `json:"file,omitempty"` // where its root is declared
+	Line       int     `json:"line,omitempty"`
+}
+
+// Golden is the outcome of a comparison with a golden file.
+type Golden struct {
+	File   string `json:"file"`   // relative to the package's folder
+	Status string `json:"status"` // "match", "mismatch", "missing", "created", "updated"
+	Diff   string `json:"diff,omitempty"`
+}

@@ -1,0 +1,217 @@
+package refscan
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
+	"github.com/leakgate/leakgate/refscan/internal/freeze"
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+	"github.com/leakgate/leakgate/refscan/internal/image"
+)
+
+// A CaptureOption changes how Capture works.
+type CaptureOption interface{ applyCapture(*captureConfig) }
+
+type captureConfig struct {
+	ctx    context.Context
+	settle bool
+	logf   func(string, ...any)
+}
+
+type captureOption func(*captureConfig)
+
+func (f captureOption) applyCapture(c *captureConfig) { f(c) }
+
+// WithContext bounds the preparations of a capture: the search for debug information, which may have
+// to build a twin of the test binary, and the wait for the program to settle.
+func WithContext(ctx context.Context) CaptureOption {
+	return captureOption(func(c *captureConfig) { c.ctx = ctx })
+}
+
+// WithoutSettling freezes the process as it is, after one garbage collection, without waiting for
+// finalizers, cleanups and ending goroutines.
+func WithoutSettling() CaptureOption {
+	return captureOption(func(c *captureConfig) { c.settle = false })
+}
+
+// WithLog tells logf what takes long, such as building a twin.
+func WithLog(logf func(format string, args ...any)) CaptureOption {
+	return captureOption(func(c *captureConfig) { c.logf = logf })
+}
+
+// A Snapshot is a frozen, consistent image of this process. It holds a child process, memory outside
+// of the Go heap and a few descriptors until Close. It is not safe for concurrent use.
+type Snapshot struct {
+	process *freeze.Process
+	model   *goruntime.Model
+	index   *debuginfo.Index
+	settled time.Duration
+	pause   time.Duration
+}
+
+// captures makes captures take turns: each freezes the whole process.
+var captures sync.Mutex
+
+// anchor is a variable whose address tells how far a position-independent program was moved.
+var anchor byte
+
+// maxFreezes bounds how often Capture tries again when a garbage collection was under way.
+const maxFreezes = 5
+
+// Capture waits for the program to settle, collects garbage and freezes the process by forking it.
+// The program stands still for the fork only, some milliseconds; Pause tells. The first
+// capture of a binary also reads (or builds) its debug information, which takes up to some seconds.
+//
+// Whatever cannot be done is an *UnavailableError. Capture may be called from several goroutines at
+// once; they take turns.
+func Capture(opts ...CaptureOption) (_ *Snapshot, err error) {
+	config := captureConfig{ctx: context.Background(), settle: true, logf: func(string, ...any) {}}
+	for _, o := range opts {
+		o.applyCapture(&config)
+	}
+	captures.Lock()
+	defer captures.Unlock()
+	s := &Snapshot{}
+	defer func() {
+		if e := recover(); e != nil {
+			err = internalError(e)
+		}
+		if err != nil {
+			_ = s.Close()
+		}
+	}()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+
+	if s.index, err = openIndex(config.ctx, config.logf); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if config.settle {
+		if err := settle(config.ctx); err != nil {
+			return nil, err
+		}
+	} else if err := collect(config.ctx); err != nil {
+		return nil, err
+	}
+	s.settled = time.Since(start)
+	bias, err := loadBias(s.index)
+	if err != nil {
+		return nil, err
+	}
+	for try := 1; ; try++ {
+		if s.process, err = freeze.Take(); err != nil {
+			return nil, freezeError(err)
+		}
+		s.pause = s.process.Pause()
+		pc, sp := s.process.Caller()
+		caller := goruntime.Caller{G: uint64(s.process.CallerG()), PC: uint64(pc), SP: uint64(sp)}
+		s.model, err = goruntime.Load(image.NewSpace(s.process), s.index, bias, runtime.GOARCH, caller)
+		if err == nil {
+			return s, nil
+		}
+		_ = s.process.Close()
+		if !errors.Is(err, goruntime.ErrCollecting) || try == maxFreezes {
+			return nil, modelError(err)
+		}
+		if err := collect(config.ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Pause is how long the world was stopped.
+func (s *Snapshot) Pause() time.Duration { return s.pause }
+
+// Settled is how long Capture waited for the program to settle.
+func (s *Snapshot) Settled() time.Duration { return s.settled }
+
+// Close gives back what the snapshot holds. It may be called more than once.
+func (s *Snapshot) Close() error {
+	s.model = nil
+	if s.process == nil {
+		return nil
+	}
+	p := s.process
+	s.process = nil
+	return p.Close()
+}
+
+var index struct {
+	sync.Mutex
+	x *debuginfo.Index
+}
+
+// openIndex opens the program's debug information once. Failures are not kept: a later call may
+// find a toolchain or a cache that was missing.
+func openIndex(ctx context.Context, logf func(string, ...any)) (*debuginfo.Index, error) {
+	index.Lock()
+	defer index.Unlock()
+	if index.x != nil {
+		return index.x, nil
+	}
+	if !supported {
+		return nil, unsupportedError()
+	}
+	x, err := debuginfo.Open(ctx, debuginfo.Options{Logf: logf})
+	if err != nil {
+		var u *debuginfo.Unavailable
+		if errors.As(err, &u) {
+			return nil, &UnavailableError{Cause: u.Cause, Remedy: u.Remedy, Err: u.Err}
+		}
+		return nil, &UnavailableError{Cause: "the program's debug information cannot be had", Err: err}
+	}
+	index.x = x
+	return x, nil
+}
+
+func loadBias(x *debuginfo.Index) (uint64, error) {
+	const name = "github.com/leakgate/leakgate/refscan.anchor"
+	g, ok := x.GlobalByName(name)
+	if !ok {
+		return 0, &UnavailableError{Cause: "the debug information does not list the variable " + name, Remedy: "run the test again with LEAKGATE_CACHE=off, and report this if that does not help"}
+	}
+	return uint64(uintptr(unsafe.Pointer(&anchor))) - g.Addr, nil
+}
+
+func freezeError(err error) error {
+	var fe *freeze.Error
+	if errors.As(err, &fe) {
+		return &UnavailableError{Cause: "the process cannot be frozen: " + fe.Op + " failed", Remedy: fe.Remedy, Err: fe.Err}
+	}
+	return &UnavailableError{Cause: "the process cannot be frozen", Err: err}
+}
+
+func modelError(err error) error {
+	var ve *goruntime.VersionError
+	switch {
+	case errors.As(err, &ve):
+		return &UnavailableError{
+			Cause:  ve.Error(),
+			Remedy: "use a Go version that is supported, or a newer leakgate",
+		}
+	case errors.Is(err, goruntime.ErrCollecting):
+		return &UnavailableError{
+			Cause:  "garbage collections are under way all the time",
+			Remedy: "let the program come to rest before the assertion",
+		}
+	}
+	return &UnavailableError{
+		Cause:  "the runtime's structures in the frozen process cannot be read",
+		Remedy: "please report this, with the Go version and the error",
+		Err:    err,
+	}
+}
+
+func internalError(e any) error {
+	return &UnavailableError{
+		Cause:  "internal error",
+		Remedy: "please report this, with the Go version and the error",
+		Err:    &panicError{value: e, stack: string(debug.Stack())},
+	}
+}

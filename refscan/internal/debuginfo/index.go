@@ -1,0 +1,235 @@
+package debuginfo
+
+import (
+	"reflect"
+	"sort"
+	"sync"
+)
+
+// An Index answers questions about one program. Lookups are safe for concurrent use and cost a binary
+// search at most; results are decoded on demand. Strings in results share the index's memory: they are valid for
+// as long as the process lives, also after Close.
+type Index struct {
+	tables [tableCount][]byte
+	source string
+	extra  []string // warnings of this opening, in addition to those stored
+
+	globalsOnce sync.Once
+	globals     []Global
+}
+
+// Close releases what the index decoded. The mapped file stays: the process keeps one mapping for each cache file it opened, as strings
+// from it may live on in reports.
+func (x *Index) Close() error {
+	x.globals = nil
+	return nil
+}
+
+// GoVersion is the version of the toolchain that built the program, such as "go1.26.8".
+func (x *Index) GoVersion() string { return x.meta(0) }
+
+// BuildID is the program's Go build ID, or a hash of its file if it has none.
+func (x *Index) BuildID() string { return x.meta(4) }
+
+// Source says what this opening read: "own" for the program's own DWARF, "twin" for that of a twin
+// built for it, "cache" for an index stored earlier.
+func (x *Index) Source() string { return x.source }
+
+// FromTwin reports whether the debug information is that of a twin, whoever indexed it.
+func (x *Index) FromTwin() bool {
+	return x.count(tableMeta) > 0 && u32(x.record(tableMeta, 0), 8)&1 != 0
+}
+
+// Warnings says what could not be read or stored, one sentence each.
+func (x *Index) Warnings() []string {
+	var out []string
+	for i := range x.count(tableWarnings) {
+		out = append(out, x.str(u32(x.record(tableWarnings, i), 0)))
+	}
+	return append(out, x.extra...)
+}
+
+func (x *Index) meta(off int) string {
+	if x.count(tableMeta) == 0 {
+		return ""
+	}
+	return x.str(u32(x.record(tableMeta, 0), off))
+}
+
+// NumTypes is the number of types; TypeIDs are 1 to NumTypes.
+func (x *Index) NumTypes() int { return x.count(tableTypes) }
+
+// Flags of type records and of fields.
+const (
+	typeHasMethods = 1
+	fieldEmbedded  = 1 << 31
+)
+
+// Type returns a type, the zero Type for an id that there is not. It allocates the fields' slice of structs only.
+func (x *Index) Type(id TypeID) Type {
+	if id == 0 || int64(id) > int64(x.count(tableTypes)) {
+		return Type{}
+	}
+	r := x.record(tableTypes, int(id)-1)
+	t := Type{
+		ID:              id,
+		Name:            x.str(u32(r, 0)),
+		Kind:            reflect.Kind(r[4]),
+		HasMethodsIface: r[5]&typeHasMethods != 0,
+		Size:            int64(u64(r, 8)),
+		Len:             int64(u64(r, 16)),
+		Elem:            x.knownType(u32(r, 24)),
+		Key:             x.knownType(u32(r, 28)),
+		RuntimeAddr:     u64(r, 40),
+		RuntimeHash:     u32(r, 48),
+	}
+	first, n := uint64(u32(r, 32)), uint64(u32(r, 36))
+	if n == 0 || first+n > uint64(x.count(tableFields)) {
+		return t
+	}
+	t.Fields = make([]Field, n)
+	for i := range t.Fields {
+		r := x.record(tableFields, int(first)+i)
+		t.Fields[i] = Field{
+			Name:     x.str(u32(r, 0)),
+			Type:     x.knownType(u32(r, 4) &^ fieldEmbedded),
+			Embedded: u32(r, 4)&fieldEmbedded != 0,
+			Offset:   int64(u64(r, 8)),
+		}
+	}
+	return t
+}
+
+func (x *Index) knownType(id uint32) TypeID {
+	if int64(id) > int64(x.count(tableTypes)) {
+		return 0
+	}
+	return TypeID(id)
+}
+
+func (x *Index) typeName(id uint32) string {
+	if id == 0 || int64(id) > int64(x.count(tableTypes)) {
+		return ""
+	}
+	return x.str(u32(x.record(tableTypes, int(id)-1), 0))
+}
+
+// TypeByName finds a type by its name in DWARF, import paths spelled out: "runtime.mheap", "*example.com/app.Session".
+func (x *Index) TypeByName(name string) (TypeID, bool) {
+	n := x.count(tableTypeNames)
+	i := sort.Search(n, func(i int) bool { return x.typeName(u32(x.record(tableTypeNames, i), 0)) >= name })
+	if i == n {
+		return 0, false
+	}
+	id := u32(x.record(tableTypeNames, i), 0)
+	if x.typeName(id) != name {
+		return 0, false
+	}
+	return TypeID(id), true
+}
+
+// TypesByHash returns the types whose run-time descriptors have that hash (abi.Type.Hash). Hashes are 32 bits wide, so there
+// may be several; tell them apart by name.
+func (x *Index) TypesByHash(hash uint32) []TypeID {
+	n := x.count(tableHashes)
+	i := sort.Search(n, func(i int) bool { return u32(x.record(tableHashes, i), 0) >= hash })
+	var out []TypeID
+	for ; i < n; i++ {
+		r := x.record(tableHashes, i)
+		if u32(r, 0) != hash {
+			break
+		}
+		if id := x.knownType(u32(r, 4)); id != 0 {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// Globals returns all package variables and named symbols of the data segments, by address. The slice
+// is decoded once and shared: do not change it.
+func (x *Index) Globals() []Global {
+	x.globalsOnce.Do(func() {
+		x.globals = make([]Global, x.count(tableGlobals))
+		for i := range x.globals {
+			x.globals[i] = x.global(i)
+		}
+	})
+	return x.globals
+}
+
+func (x *Index) global(i int) Global {
+	r := x.record(tableGlobals, i)
+	return Global{
+		Name:    x.str(u32(r, 0)),
+		Package: x.str(u32(r, 4)),
+		Type:    x.knownType(u32(r, 8)),
+		File:    x.str(u32(r, 12)),
+		Line:    int(u32(r, 16)),
+		Addr:    u64(r, 24),
+		Size:    int64(u64(r, 32)),
+	}
+}
+
+func (x *Index) globalName(i uint32) string {
+	if int64(i) >= int64(x.count(tableGlobals)) {
+		return ""
+	}
+	return x.str(u32(x.record(tableGlobals, int(i)), 0))
+}
+
+// GlobalByName finds a package variable or symbol: "example.com/app.sessions".
+func (x *Index) GlobalByName(name string) (Global, bool) {
+	n := x.count(tableGlobalNames)
+	i := sort.Search(n, func(i int) bool { return x.globalName(u32(x.record(tableGlobalNames, i), 0)) >= name })
+	if i == n {
+		return Global{}, false
+	}
+	at := u32(x.record(tableGlobalNames, i), 0)
+	if name == "" || x.globalName(at) != name {
+		return Global{}, false
+	}
+	return x.global(int(at)), true
+}
+
+// FuncByPC finds the function whose code holds pc.
+func (x *Index) FuncByPC(pc uint64) (Func, bool) {
+	i, ok := x.funcAt(pc)
+	if !ok {
+		return Func{}, false
+	}
+	return x.fn(i), true
+}
+
+func (x *Index) funcAt(pc uint64) (int, bool) {
+	i := sort.Search(x.count(tableFuncs), func(i int) bool { return u64(x.record(tableFuncs, i), 0) > pc }) - 1
+	if i < 0 {
+		return 0, false
+	}
+	r := x.record(tableFuncs, i)
+	return i, pc-u64(r, 0) < uint64(u32(r, 8))
+}
+
+func (x *Index) fn(i int) Func {
+	r := x.record(tableFuncs, i)
+	entry := u64(r, 0)
+	return Func{
+		Entry:   entry,
+		End:     entry + uint64(u32(r, 8)),
+		Name:    x.str(u32(r, 12)),
+		Package: x.str(u32(r, 16)),
+		File:    x.str(u32(r, 20)),
+		Line:    int(u32(r, 24)),
+	}
+}
+
+// Section returns the address and size of a section of the indexed file.
+func (x *Index) Section(name string) (addr, size uint64, ok bool) {
+	for i := range x.count(tableSections) {
+		r := x.record(tableSections, i)
+		if x.str(u32(r, 0)) == name {
+			return u64(r, 8), u64(r, 16), true
+		}
+	}
+	return 0, 0, false
+}

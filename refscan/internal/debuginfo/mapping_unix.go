@@ -1,0 +1,32 @@
+//go:build unix
+
+package debuginfo
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// mapFile maps a file read-only. The bytes stay valid until the returned function is called, also if the file is
+// replaced or deleted; nobody may truncate it meanwhile (the index cache only ever renames).
+func mapFile(path string) ([]byte, func() error, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	size := st.Size()
+	if !st.Mode().IsRegular() || size == 0 || size != int64(int(size)) {
+		return nil, nil, fmt.Errorf("%s: not a regular file with contents", path)
+	}
+	b, err := syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_PRIVATE)
+	if err != nil {
+		return nil, nil, &os.PathError{Op: "mmap", Path: path, Err: err}
+	}
+	return b, func() error { return syscall.Munmap(b) }, nil
+}

@@ -1,0 +1,329 @@
+package debuginfo
+
+import (
+	"debug/dwarf"
+	"debug/elf"
+	"fmt"
+	"reflect"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// program is what all units and the symbol table say together, with references resolved.
+type program struct {
+	elf      *elfFile
+	units    []*rawUnit
+	ids      map[dwarf.Offset]TypeID
+	aliases  map[dwarf.Offset]dwarf.Offset
+	origins  []abstract // of all units, sorted by offset
+	files    map[dwarf.Offset]string
+	types    []Type // by TypeID; [0] is no type
+	pointers []bool // by TypeID: values may hold pointers
+	globals  []Global
+	funcs    []progFunc // sorted by entry
+	warnings []string
+}
+
+type progFunc struct {
+	Func
+	locals   []Local
+	captures []Capture
+}
+
+func newProgram(f *elfFile, units []*rawUnit) *program {
+	p := &program{
+		elf:     f,
+		units:   units,
+		ids:     make(map[dwarf.Offset]TypeID),
+		aliases: make(map[dwarf.Offset]dwarf.Offset),
+		files:   make(map[dwarf.Offset]string),
+	}
+	for _, u := range units {
+		if u.err != nil {
+			p.warnings = append(p.warnings, fmt.Sprintf("debug information is incomplete: %v", u.err))
+		}
+		p.origins = append(p.origins, u.abstracts...)
+		for fn, file := range u.files {
+			p.files[fn] = file
+		}
+	}
+	// Units are in the file's order and so are the entries in each, as long as the file is sane.
+	if !slices.IsSortedFunc(p.origins, compareAbstract) {
+		slices.SortStableFunc(p.origins, compareAbstract)
+	}
+	p.resolveTypes()
+	p.findPointers()
+	syms, err := f.Symbols()
+	if err != nil {
+		p.warnings = append(p.warnings, fmt.Sprintf("no symbol table (%v): compiler-made variables have no names; link without -s", err))
+	}
+	p.readDescriptors(syms)
+	p.collectGlobals(syms)
+	p.collectFuncs(syms)
+	return p
+}
+
+func compareAbstract(a, b abstract) int { return int(a.off) - int(b.off) }
+
+func (p *program) origin(off dwarf.Offset) *abstract {
+	i, ok := slices.BinarySearchFunc(p.origins, off, func(a abstract, off dwarf.Offset) int { return int(a.off) - int(off) })
+	if !ok {
+		return nil
+	}
+	return &p.origins[i]
+}
+
+func (p *program) resolveTypes() {
+	p.types = []Type{{}}
+	for _, u := range p.units {
+		for i := range u.types {
+			t := &u.types[i]
+			if t.alias != 0 {
+				p.aliases[t.off] = t.alias
+				continue
+			}
+			p.ids[t.off] = TypeID(len(p.types))
+			p.types = append(p.types, Type{ID: TypeID(len(p.types))})
+		}
+	}
+	names := make(map[dwarf.Offset]string) // of interfaces' layouts
+	for _, u := range p.units {
+		for i := range u.types {
+			if t := &u.types[i]; t.name == "runtime.iface" || t.name == "runtime.eface" {
+				names[t.off] = t.name
+			}
+		}
+	}
+	for _, u := range p.units {
+		for i := range u.types {
+			raw := &u.types[i]
+			if raw.alias != 0 {
+				continue
+			}
+			t := &p.types[p.ids[raw.off]]
+			t.Name = plainName(raw.name)
+			t.Kind = reflect.Kind(raw.kind)
+			t.Size, t.Len = raw.size, raw.length
+			t.Elem, t.Key = p.typeID(raw.elem), p.typeID(raw.key)
+			t.RuntimeAddr = raw.runtime
+			t.HasMethodsIface = t.Kind == reflect.Interface && names[raw.underlying] == "runtime.iface"
+			for _, f := range raw.fields {
+				t.Fields = append(t.Fields, Field{
+					Name:     plainName(f.name),
+					Offset:   f.offset,
+					Type:     p.typeID(f.typ),
+					Embedded: f.embedded,
+				})
+			}
+		}
+	}
+}
+
+// typeID follows aliases; the bound stops at a cycle in damaged data.
+func (p *program) typeID(off dwarf.Offset) TypeID {
+	for range 16 {
+		if off == 0 {
+			return 0
+		}
+		if id, ok := p.ids[off]; ok {
+			return id
+		}
+		off = p.aliases[off]
+	}
+	return 0
+}
+
+// findPointers tells for each type whether its values may hold pointers.
+func (p *program) findPointers() {
+	const (
+		unknown = iota
+		visiting
+		no
+		yes
+	)
+	state := make([]uint8, len(p.types))
+	var visit func(id TypeID, depth int) bool
+	visit = func(id TypeID, depth int) bool {
+		switch state[id] {
+		case no, visiting: // a type that contains itself by value exists in damaged data only
+			return false
+		case yes:
+			return true
+		}
+		state[id] = visiting
+		t := &p.types[id]
+		has := false
+		switch t.Kind {
+		case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+			reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr,
+			reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
+		case reflect.Array:
+			has = t.Len != 0 && (depth > maxNesting || visit(t.Elem, depth+1))
+		case reflect.Struct:
+			for _, f := range t.Fields {
+				if depth > maxNesting || visit(f.Type, depth+1) {
+					has = true
+					break
+				}
+			}
+		case reflect.Invalid:
+			has = id != 0
+		default:
+			has = true
+		}
+		state[id] = no
+		if has {
+			state[id] = yes
+		}
+		return has
+	}
+	p.pointers = make([]bool, len(p.types))
+	for id := range p.types {
+		p.pointers[id] = visit(TypeID(id), 0)
+	}
+}
+
+// maxNesting is how deep values may contain others before a type is taken to hold pointers. It keeps damaged data from exhausting the stack.
+const maxNesting = 1000
+
+// collectGlobals joins DWARF's variables with the symbols of the data segments that DWARF does not name.
+func (p *program) collectGlobals(syms []elf.Symbol) {
+	type place struct {
+		addr uint64
+		name string
+	}
+	known := make(map[place]bool)
+	for _, u := range p.units {
+		for _, g := range u.globals {
+			id := p.typeID(g.typ)
+			name := plainName(g.name)
+			if known[place{g.addr, name}] {
+				continue
+			}
+			known[place{g.addr, name}] = true
+			p.globals = append(p.globals, Global{
+				Name: name, Package: packageOf(g.name), Addr: g.addr, Size: p.types[id].Size, Type: id,
+			})
+		}
+	}
+	for _, s := range syms {
+		if elf.ST_TYPE(s.Info) != elf.STT_OBJECT || s.Size == 0 || int(s.Section) >= len(p.elf.Sections) {
+			continue
+		}
+		switch p.elf.Sections[s.Section].Name {
+		case ".data", ".bss", ".noptrdata", ".noptrbss":
+		default:
+			continue
+		}
+		name := plainName(s.Name)
+		if known[place{s.Value, name}] {
+			continue
+		}
+		p.globals = append(p.globals, Global{Name: name, Package: packageOf(s.Name), Addr: s.Value, Size: int64(s.Size)})
+	}
+	slices.SortStableFunc(p.globals, func(a, b Global) int {
+		if a.Addr != b.Addr {
+			return compareUint(a.Addr, b.Addr)
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+}
+
+// collectFuncs resolves functions and their variables, and adds functions that only the symbol table has.
+func (p *program) collectFuncs(syms []elf.Symbol) {
+	for _, u := range p.units {
+		for i := range u.funcs {
+			p.funcs = append(p.funcs, p.function(&u.funcs[i]))
+		}
+	}
+	byEntry := func(i, j int) bool { return p.funcs[i].Entry < p.funcs[j].Entry }
+	sort.SliceStable(p.funcs, byEntry)
+	n := len(p.funcs)
+	covered := func(addr uint64) bool {
+		i := sort.Search(n, func(i int) bool { return p.funcs[i].Entry > addr })
+		return i > 0 && addr < p.funcs[i-1].End
+	}
+	for _, s := range syms {
+		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Size == 0 || s.Value == 0 || s.Value+s.Size < s.Value || covered(s.Value) {
+			continue
+		}
+		p.funcs = append(p.funcs, progFunc{Func: Func{
+			Name: plainName(s.Name), Package: packageOf(s.Name), Entry: s.Value, End: s.Value + s.Size,
+		}})
+	}
+	sort.SliceStable(p.funcs, byEntry)
+	p.funcs = slices.CompactFunc(p.funcs, func(a, b progFunc) bool { return a.Entry == b.Entry })
+}
+
+func (p *program) function(raw *rawFunc) progFunc {
+	f := progFunc{Func: Func{Entry: raw.low, End: raw.high, File: raw.file, Line: raw.line}}
+	name := raw.name
+	if o := p.origin(raw.origin); name == "" && o != nil {
+		name, f.Line = o.name, o.line
+		if file := p.files[raw.origin]; file != "" {
+			f.File = file
+		}
+	}
+	f.Name, f.Package = plainName(name), packageOf(name)
+	for i := range raw.locals {
+		if l, ok := p.local(&raw.locals[i], f.File); ok {
+			f.locals = append(f.locals, l)
+		}
+	}
+	for _, c := range raw.captures {
+		name, id, byRef := p.variable(c.name, p.typeID(c.typ))
+		f.captures = append(f.captures, Capture{Name: name, Type: id, Offset: c.offset, ByRef: byRef})
+	}
+	slices.SortStableFunc(f.captures, func(a, b Capture) int { return int(a.Offset - b.Offset) })
+	return f
+}
+
+// local resolves a variable; false if it cannot hold pointers or is not known by name.
+func (p *program) local(raw *rawLocal, file string) (Local, bool) {
+	name, typ, line := raw.name, raw.typ, raw.line
+	if raw.origin != 0 {
+		o := p.origin(raw.origin)
+		if o == nil {
+			return Local{}, false
+		}
+		name, typ, line = o.name, o.typ, o.line
+	}
+	id := p.typeID(typ)
+	if !p.pointers[id] {
+		return Local{}, false
+	}
+	size := p.types[id].Size
+	l := Local{Line: line, File: file, Ranges: raw.places}
+	l.Name, l.Type, l.Deref = p.variable(name, id)
+	if raw.inline != 0 {
+		l.File = p.files[raw.inline]
+		if o := p.origin(raw.inline); o != nil {
+			l.Inline = plainName(o.name)
+		}
+	}
+	for i := range l.Ranges {
+		if l.Ranges[i].Size == wholeVariable {
+			l.Ranges[i].Size = size
+		}
+	}
+	return l, true
+}
+
+// variable undoes the compiler's naming of variables that moved to the heap: "&x" of type *T is x of type T, by reference.
+func (p *program) variable(name string, id TypeID) (string, TypeID, bool) {
+	if rest, ok := strings.CutPrefix(name, "&"); ok && p.types[id].Kind == reflect.Pointer {
+		return rest, p.types[id].Elem, true
+	}
+	return name, id, false
+}
+
+func compareUint(a, b uint64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

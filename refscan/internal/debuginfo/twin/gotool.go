@@ -1,0 +1,133 @@
+package twin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// findGo chooses the go command: one of the version that built the test, or one that can switch to it without a download.
+func (inv *invocation) findGo(ctx context.Context, version string) error {
+	version, _, _ = strings.Cut(version, " X:") // experiments are part of the environment
+	if root := lookup(inv.env, "GOROOT"); root != "" {
+		inv.tools = append(inv.tools, goIn(root))
+	}
+	//lint:ignore SA1019 the default GOROOT is what is asked for, as one of several places to look at
+	if root := runtime.GOROOT(); root != "" {
+		inv.tools = append(inv.tools, goIn(root))
+	}
+	if path, err := lookPath(lookup(inv.env, "PATH")); err == nil {
+		inv.tools = append(inv.tools, path)
+	}
+	inv.env = without(inv.env, func(name string) bool {
+		// The last two are how the go command tells a newer one that it was switched to.
+		return name == "PWD" || name == "GOTOOLCHAIN" || strings.HasPrefix(name, "GOTOOLCHAIN_INTERNAL_SWITCH_")
+	})
+	inv.env = append(inv.env, "PWD="+inv.dir)
+	if _, err := os.Stat(inv.dir); err != nil {
+		return &Unavailable{
+			Cause:  "the test has no debug information, and the folder it was started in is gone",
+			Remedy: "run it with go test in its source tree",
+			Err:    err,
+		}
+	}
+	var found []string
+	seen := make(map[string]bool)
+	for _, tool := range inv.tools {
+		if seen[tool] {
+			continue
+		}
+		seen[tool] = true
+		for _, toolchain := range []string{"local", version} {
+			has, err := inv.version(ctx, tool, toolchain)
+			if err != nil {
+				if !errors.Is(err, os.ErrNotExist) {
+					found = append(found, fmt.Sprintf("%s (GOTOOLCHAIN=%s): %v", tool, toolchain, err))
+				}
+				continue
+			}
+			if has == version {
+				inv.goTool = tool
+				inv.env = append(inv.env, "GOTOOLCHAIN="+toolchain)
+				return nil
+			}
+			found = append(found, fmt.Sprintf("%s is %s", tool, has))
+		}
+	}
+	if len(found) == 0 {
+		return &Unavailable{
+			Cause:  "the test has no debug information, and no go command was found to link it again",
+			Remedy: "put go " + strings.TrimPrefix(version, "go") + " in PATH, or " + remedyFlags,
+		}
+	}
+	return &Unavailable{
+		Cause:  fmt.Sprintf("the test has no debug information, and no go command of the version that built it (%s) was found", version),
+		Remedy: "put go " + strings.TrimPrefix(version, "go") + " in PATH, or " + remedyFlags,
+		Err:    errors.New(strings.Join(found, "; ")),
+	}
+}
+
+// goName is the go command's file name; exec.LookPath adds what the system needs.
+const goName = "go"
+
+func goIn(root string) string { return filepath.Join(root, "bin", goName) }
+
+// lookPath finds the go command in a PATH that need not be the process's own by now.
+func lookPath(path string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if found, err := exec.LookPath(filepath.Join(dir, goName)); err == nil {
+			return found, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}
+
+// version asks a go command for its version.
+func (inv *invocation) version(ctx context.Context, tool, toolchain string) (string, error) {
+	if _, err := exec.LookPath(tool); err != nil {
+		return "", err
+	}
+	probe := *inv
+	probe.goTool = tool
+	// GOPROXY=off: a toolchain that is not here is not fetched. Without a module GOFLAGS may be invalid, so it is not set.
+	probe.env = append(without(inv.env, func(name string) bool { return name == "GOFLAGS" || name == "GOPROXY" }),
+		"GOTOOLCHAIN="+toolchain, "GOPROXY=off", "GOFLAGS=")
+	probe.dir = filepath.Dir(tool)
+	out, err := probe.run(ctx, "env", "GOVERSION")
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, firstLines(out, 2))
+	}
+	v, _, _ := strings.Cut(strings.TrimSpace(out), " X:")
+	return v, nil
+}
+
+// run runs the go command and returns all it said. When ctx ends it and its children are killed.
+func (inv *invocation) run(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, inv.goTool, args...)
+	cmd.Dir = inv.dir
+	cmd.Env = inv.env
+	cmd.WaitDelay = 5 * time.Second
+	ownGroup(cmd)
+	var out limitedBuffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	return string(out.b), err
+}
+
+// limitedBuffer keeps the beginning of what is written.
+type limitedBuffer struct{ b []byte }
+
+func (l *limitedBuffer) Write(p []byte) (int, error) {
+	const limit = 64 << 10
+	l.b = append(l.b, p[:min(len(p), limit-len(l.b))]...)
+	return len(p), nil
+}

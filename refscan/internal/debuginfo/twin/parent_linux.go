@@ -1,0 +1,82 @@
+package twin
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxAncestors is how far up a go test is looked for: its -exec wrapper may be in between.
+const maxAncestors = 5
+
+// findGoTest finds the go test that runs this process among its ancestors.
+func findGoTest() (process, bool) {
+	pid := os.Getppid()
+	for range maxAncestors {
+		if pid <= 1 {
+			break
+		}
+		proc := filepath.Join("/proc", strconv.Itoa(pid))
+		exe, err := os.Readlink(filepath.Join(proc, "exe"))
+		if err == nil && isGoCommand(exe) {
+			if p, ok := readGoTest(proc, exe); ok {
+				return p, true
+			}
+		}
+		if pid, err = parentOf(proc); err != nil {
+			break
+		}
+	}
+	return process{}, false
+}
+
+func readGoTest(proc, exe string) (process, bool) {
+	args, err := readList(filepath.Join(proc, "cmdline"))
+	if err != nil || !slices.Contains(args, "test") {
+		return process{}, false
+	}
+	dir, err := os.Readlink(filepath.Join(proc, "cwd"))
+	if err != nil {
+		return process{}, false
+	}
+	return process{exe: exe, args: args, dir: dir}, true
+}
+
+// parentOf reads the fourth field of /proc/pid/stat; the second, the command's name, may hold spaces and parentheses.
+func parentOf(proc string) (int, error) {
+	b, err := os.ReadFile(filepath.Join(proc, "stat"))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(fields) < 2 {
+		return 0, fmt.Errorf("%s/stat: too short", proc)
+	}
+	return strconv.Atoi(fields[1])
+}
+
+// initialEnviron is the environment the process was started with. A test may have changed it since.
+func initialEnviron() []string {
+	env, err := readList("/proc/self/environ")
+	if err != nil || len(env) == 0 {
+		return os.Environ()
+	}
+	return env
+}
+
+// readList reads a file of strings that end with a zero byte.
+func readList(path string) ([]string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s := strings.TrimSuffix(string(b), "\x00")
+	if s == "" {
+		return nil, nil
+	}
+	return strings.Split(s, "\x00"), nil
+}

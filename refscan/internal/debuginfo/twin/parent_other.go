@@ -1,0 +1,10 @@
+//go:build !linux
+
+package twin
+
+import "os"
+
+// findGoTest finds nothing where there is no /proc; the build information has to do.
+func findGoTest() (process, bool) { return process{}, false }
+
+func initialEnviron() []string { return os.Environ() }

@@ -1,0 +1,199 @@
+package debuginfo
+
+import (
+	"encoding/binary"
+	"strings"
+)
+
+// The variables of a function are packed as uvarints, signed ones zigzag:
+//
+//	number of locals, then each: name, type<<1|deref, inline, file, line, number of places, then each:
+//	    low-entry+1 (0: everywhere in the function, and no high), high-low, CFA offset, variable offset, size
+//	number of captures, then each: name, type<<1|byRef, offset
+//
+// Names, inline and file are offsets in the string table.
+
+// Locals returns the variables that have a place in the frame of the function at that entry, inlined functions' variables among
+// them. Variables whose type holds no pointers are left out. It decodes them anew with every call.
+func (x *Index) Locals(entry uint64) []Local {
+	c, ok := x.varsOf(entry)
+	if !ok {
+		return nil
+	}
+	return x.locals(c, entry)
+}
+
+// Captures returns what the closures of a function carry, by offset: the variables that the function
+// literal at that entry captures, or the receiver ("$recv") of a method value's wrapper ("-fm").
+//
+// A closure that the compiler also inlined somewhere has no entry in DWARF for what it captures (go1.26 and 1.27,
+// cmd/internal/dwarf/dwarf.go, putvar: neither the abstract nor the concrete form has the attribute), so it has no captures here.
+func (x *Index) Captures(entry uint64) []Capture {
+	c, ok := x.varsOf(entry)
+	if ok {
+		x.locals(c, entry)
+		if captures := x.captures(c); captures != nil {
+			return captures
+		}
+	}
+	return x.methodValue(entry)
+}
+
+// methodValue derives the receiver's type from the wrapper's name, "pkg.(*T).M-fm" or "pkg.T.M-fm": DWARF does not list
+// it. The receiver follows the code pointer (go1.26 cmd/compile/internal/typecheck/func.go, MethodValueType).
+func (x *Index) methodValue(entry uint64) []Capture {
+	i, ok := x.funcAt(entry)
+	if !ok {
+		return nil
+	}
+	f := x.fn(i)
+	name, ok := strings.CutSuffix(f.Name, "-fm")
+	dot := strings.LastIndexByte(name, '.')
+	if !ok || f.Entry != entry || dot < 0 || f.Package == "" {
+		return nil
+	}
+	recv := strings.TrimPrefix(name[:dot], f.Package+".")
+	pointer := ""
+	if strings.HasPrefix(recv, "(*") && strings.HasSuffix(recv, ")") {
+		pointer, recv = "*", recv[2:len(recv)-1]
+	}
+	id, ok := x.TypeByName(pointer + f.Package + "." + recv)
+	if !ok {
+		return nil
+	}
+	return []Capture{{Name: "$recv", Type: id, Offset: 8}}
+}
+
+func (x *Index) varsOf(entry uint64) (*cursor, bool) {
+	i, ok := x.funcAt(entry)
+	if !ok {
+		return nil, false
+	}
+	r := x.record(tableFuncs, i)
+	at := u32(r, 28)
+	if u64(r, 0) != entry || at == 0 || int64(at) > int64(len(x.tables[tableVars])) {
+		return nil, false
+	}
+	return &cursor{b: x.tables[tableVars][at-1:]}, true
+}
+
+func (x *Index) locals(c *cursor, entry uint64) []Local {
+	n := c.count()
+	if n == 0 {
+		return nil
+	}
+	out := make([]Local, 0, n)
+	for range n {
+		l := Local{Name: x.str(c.uint32())}
+		l.Type, l.Deref = x.flagged(c)
+		l.Inline, l.File = x.str(c.uint32()), x.str(c.uint32())
+		l.Line = int(c.uint32())
+		places := c.count()
+		l.Ranges = make([]Place, 0, places)
+		for range places {
+			var p Place
+			if low := c.uleb(); low > 0 {
+				p.Low = entry + low - 1
+				p.High = p.Low + c.uleb()
+			}
+			p.CFAOffset, p.VarOffset, p.Size = c.zigzag(), c.zigzag(), c.zigzag()
+			l.Ranges = append(l.Ranges, p)
+		}
+		if c.bad {
+			return nil
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+func (x *Index) captures(c *cursor) []Capture {
+	n := c.count()
+	if n == 0 {
+		return nil
+	}
+	out := make([]Capture, 0, n)
+	for range n {
+		v := Capture{Name: x.str(c.uint32())}
+		v.Type, v.ByRef = x.flagged(c)
+		v.Offset = c.zigzag()
+		if c.bad {
+			return nil
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func (x *Index) flagged(c *cursor) (TypeID, bool) {
+	v := c.uleb()
+	if v>>1 > uint64(x.count(tableTypes)) {
+		return 0, v&1 != 0
+	}
+	return TypeID(v >> 1), v&1 != 0
+}
+
+// count reads a number of elements. Each takes at least three bytes, which bounds what damaged data can ask for.
+func (c *cursor) count() int {
+	n := c.uleb()
+	if n > uint64(len(c.b))/3 {
+		c.bad = true
+		c.b = nil
+		return 0
+	}
+	return int(n)
+}
+
+func (c *cursor) uint32() uint32 {
+	v := c.uleb()
+	if v > 1<<32-1 {
+		c.bad = true
+		return 0
+	}
+	return uint32(v)
+}
+
+func (c *cursor) zigzag() int64 {
+	v := c.uleb()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+// packVariables appends a function's variables, nothing if it has none.
+func (e *encoder) packVariables(b []byte, f *progFunc) []byte {
+	b = binary.AppendUvarint(b, uint64(len(f.locals)))
+	for i := range f.locals {
+		l := &f.locals[i]
+		b = binary.AppendUvarint(b, uint64(e.str(l.Name)))
+		b = binary.AppendUvarint(b, flag(l.Type, l.Deref))
+		b = binary.AppendUvarint(b, uint64(e.str(l.Inline)))
+		b = binary.AppendUvarint(b, uint64(e.str(l.File)))
+		b = binary.AppendUvarint(b, uint64(uint32(l.Line)))
+		b = binary.AppendUvarint(b, uint64(len(l.Ranges)))
+		for _, p := range l.Ranges {
+			if p.Low == 0 && p.High == 0 {
+				b = append(b, 0)
+			} else {
+				b = binary.AppendUvarint(b, p.Low-f.Entry+1)
+				b = binary.AppendUvarint(b, p.High-p.Low)
+			}
+			b = binary.AppendVarint(b, p.CFAOffset)
+			b = binary.AppendVarint(b, p.VarOffset)
+			b = binary.AppendVarint(b, p.Size)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(f.captures)))
+	for _, c := range f.captures {
+		b = binary.AppendUvarint(b, uint64(e.str(c.Name)))
+		b = binary.AppendUvarint(b, flag(c.Type, c.ByRef))
+		b = binary.AppendVarint(b, c.Offset)
+	}
+	return b
+}
+
+func flag(id TypeID, set bool) uint64 {
+	v := uint64(id) << 1
+	if set {
+		v |= 1
+	}
+	return v
+}

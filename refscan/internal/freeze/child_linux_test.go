@@ -1,0 +1,252 @@
+//go:build linux && (amd64 || arm64)
+
+package freeze
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// withAndWithoutCloseRange runs a test for both ways in which the child closes descriptors.
+func withAndWithoutCloseRange(t *testing.T, test func(t *testing.T)) {
+	t.Run("close_range", test)
+	t.Run("one by one", func(t *testing.T) {
+		withoutCloseRange(t)
+		test(t)
+	})
+}
+
+func TestChildHoldsNoDescriptors(t *testing.T) {
+	withAndWithoutCloseRange(t, func(t *testing.T) {
+		if emulated(t) {
+			t.Skip("an emulator has descriptors of its own")
+		}
+		nothingLeft(t)
+		p := takeForTest(t)
+		open := descriptors(t, strconv.Itoa(p.child.pid))
+		require.Len(t, open, 2, "%v", open)
+		assert.Contains(t, open["0"], "socket:")
+		assert.Contains(t, open["1"], "leakgate")
+	})
+}
+
+func TestPeerSeesEndOfConnection(t *testing.T) {
+	withAndWithoutCloseRange(t, func(t *testing.T) {
+		nothingLeft(t)
+		var pipe [2]int
+		require.NoError(t, syscall.Pipe2(pipe[:], syscall.O_CLOEXEC))
+		pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+		require.NoError(t, err)
+		takeForTest(t)
+		for _, ends := range [][2]int{pipe, pair} {
+			require.NoError(t, syscall.Close(ends[1]))
+			// If the child held the other end, this would block until the test times out.
+			n, err := syscall.Read(ends[0], make([]byte, 1))
+			require.NoError(t, err)
+			assert.Zero(t, n)
+			require.NoError(t, syscall.Close(ends[0]))
+		}
+	})
+}
+
+func TestWaitingForAnyChildIsUndisturbed(t *testing.T) {
+	if emulated(t) {
+		t.Skip("emulated children have an exit signal")
+	}
+	nothingLeft(t)
+	signals := make(chan os.Signal, 100)
+	signal.Notify(signals, syscall.SIGCHLD)
+	defer signal.Stop(signals)
+
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	var waits int
+	wg.Go(func() {
+		for !stop.Load() {
+			pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+			if !assert.ErrorIs(t, err, syscall.ECHILD, "wait4(-1) saw child %d", pid) {
+				return
+			}
+			waits++
+		}
+	})
+	for i := range 50 {
+		p, err := Take()
+		require.NoError(t, err)
+		if i%2 == 0 {
+			require.NoError(t, syscall.Kill(p.child.pid, syscall.SIGKILL))
+		}
+		time.Sleep(time.Millisecond)
+		require.NoError(t, p.Close())
+	}
+	stop.Store(true)
+	wg.Wait()
+	assert.Positive(t, waits)
+	assert.Empty(t, signals, "SIGCHLD")
+}
+
+func TestCommandsRunMeanwhile(t *testing.T) {
+	nothingLeft(t)
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop.Store(true)
+	var commands atomic.Int64
+	for range 2 {
+		wg.Go(func() {
+			for !stop.Load() {
+				out, err := helper(t, "nothing").CombinedOutput()
+				if !assert.NoError(t, err, "%s", out) {
+					return
+				}
+				commands.Add(1)
+			}
+		})
+	}
+	for range 30 {
+		p, err := Take()
+		require.NoError(t, err)
+		got, err := p.Copy([]Range{{Addr: addressOf(&closeRangeNumber), Len: 8}})
+		require.NoError(t, err)
+		require.Len(t, got[0], 8)
+		require.NoError(t, p.Close())
+	}
+	eventually(t, "no command ended", func() bool { return commands.Load() > 2 })
+}
+
+func TestChildKilled(t *testing.T) {
+	nothingLeft(t)
+	p := takeForTest(t)
+	require.NoError(t, syscall.Kill(p.child.pid, syscall.SIGKILL))
+	_, err := p.Copy([]Range{{Addr: addressOf(&closeRangeNumber), Len: 8}})
+	require.ErrorIs(t, err, errChildGone)
+	require.ErrorIs(t, p.Read(addressOf(&closeRangeNumber), make([]byte, 8)), errChildGone)
+	require.NoError(t, p.Close())
+}
+
+func TestChildReapedByOthers(t *testing.T) {
+	nothingLeft(t)
+	p := takeForTest(t)
+	require.NoError(t, syscall.Kill(p.child.pid, syscall.SIGKILL))
+	_, err := syscall.Wait4(-1, nil, syscall.WALL, nil)
+	require.NoError(t, err)
+	_, err = p.Copy([]Range{{Addr: addressOf(&closeRangeNumber), Len: 8}})
+	require.ErrorIs(t, err, errChildGone)
+	require.NoError(t, p.Close())
+}
+
+func TestChildStopped(t *testing.T) {
+	nothingLeft(t)
+	p := takeForTest(t)
+	require.NoError(t, syscall.Kill(p.child.pid, syscall.SIGSTOP))
+	eventually(t, "the child does not stop", func() bool {
+		_, _, state := readStat("/proc/" + strconv.Itoa(p.child.pid) + "/stat")
+		return state == "T"
+	})
+	require.NoError(t, p.Close())
+}
+
+func TestChildStoppedAndContinued(t *testing.T) {
+	nothingLeft(t)
+	p := takeForTest(t)
+	require.NoError(t, syscall.Kill(p.child.pid, syscall.SIGSTOP))
+	go func() {
+		time.Sleep((parentCheck + 1) * time.Second) // the parent looks once whether the child lives
+		_ = syscall.Kill(p.child.pid, syscall.SIGCONT)
+	}()
+	require.NoError(t, p.Read(addressOf(&closeRangeNumber), make([]byte, 8)))
+	time.Sleep((parentCheck + 1) * time.Second) // the child looks once whether the parent lives
+	require.NoError(t, p.Read(addressOf(&closeRangeNumber), make([]byte, 8)))
+}
+
+func TestChildIgnoresSignals(t *testing.T) {
+	if emulated(t) {
+		t.Skip("an emulator has signal handlers of its own")
+	}
+	nothingLeft(t)
+	p := takeForTest(t)
+	for _, s := range []syscall.Signal{
+		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
+		syscall.SIGURG, syscall.SIGPROF, syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGPIPE,
+	} {
+		require.NoError(t, syscall.Kill(p.child.pid, s))
+	}
+	require.NoError(t, p.Read(addressOf(&closeRangeNumber), make([]byte, 8)))
+}
+
+func TestChildDiesWithParent(t *testing.T) {
+	for _, how := range []struct{ name, arguments string }{
+		{"only", "hold"},
+		// Another process keeps the parent's end of the socket, as a fork by C code would.
+		{"socket inherited", "hold inherit"},
+		// A second snapshot's child, forked while the first lives.
+		{"two snapshots", "hold twice"},
+	} {
+		t.Run(how.name, func(t *testing.T) {
+			parent := helper(t, how.arguments)
+			stdin, err := parent.StdinPipe()
+			require.NoError(t, err)
+			defer stdin.Close() // ends the process that inherited
+			var pids []int
+			for _, word := range strings.Fields(start(t, parent)) {
+				pid, err := strconv.Atoi(word)
+				require.NoError(t, err)
+				require.True(t, runs(pid), "the child does not run")
+				pids = append(pids, pid)
+			}
+			require.NotEmpty(t, pids)
+			require.NoError(t, parent.Process.Kill())
+			_, err = parent.Process.Wait()
+			require.NoError(t, err)
+			for _, pid := range pids {
+				eventually(t, "the child outlives its parent", func() bool { return !runs(pid) })
+			}
+		})
+	}
+}
+
+// holdSnapshot takes a snapshot, prints the child's process ID, and waits to be killed.
+func holdSnapshot(args []string) error {
+	p, err := Take()
+	if err != nil {
+		return err
+	}
+	line := strconv.Itoa(p.child.pid)
+	if len(args) > 0 && args[0] == "twice" {
+		second, err := Take()
+		if err != nil {
+			return err
+		}
+		line += " " + strconv.Itoa(second.child.pid)
+	}
+	if len(args) > 0 && args[0] == "inherit" {
+		shared, err := syscall.Dup(p.child.socket)
+		if err != nil {
+			return err
+		}
+		other := exec.Command("cat") // until standard input ends
+		other.Stdin = os.Stdin
+		other.ExtraFiles = []*os.File{os.NewFile(uintptr(shared), "socket")}
+		if err := other.Start(); err != nil {
+			return err
+		}
+	}
+	if _, err := fmt.Println(line); err != nil {
+		return err
+	}
+	time.Sleep(5 * time.Minute)
+	return errors.New("nobody killed this process")
+}

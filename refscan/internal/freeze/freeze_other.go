@@ -1,0 +1,45 @@
+//go:build !linux || (!amd64 && !arm64)
+
+package freeze
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+)
+
+// Process is a frozen copy of this process. There is none on this system.
+type Process struct{}
+
+// Take returns an error that wraps errors.ErrUnsupported.
+func Take() (*Process, error) { return nil, unsupported() }
+
+// Caller returns zeros.
+func (p *Process) Caller() (pc, sp uintptr) { return 0, 0 }
+
+// CallerG returns 0.
+func (p *Process) CallerG() uintptr { return 0 }
+
+// Pause returns 0.
+func (p *Process) Pause() time.Duration { return 0 }
+
+// Copy returns an error that wraps errors.ErrUnsupported.
+func (p *Process) Copy([]Range) ([][]byte, error) { return nil, unsupported() }
+
+// Read returns an error that wraps errors.ErrUnsupported.
+func (p *Process) Read(uint64, []byte) error { return unsupported() }
+
+// Release returns nil.
+func (p *Process) Release() error { return nil }
+
+// Close returns nil.
+func (p *Process) Close() error { return nil }
+
+func unsupported() error {
+	return &Error{
+		Op:     "snapshot",
+		Remedy: "use linux/amd64 or linux/arm64",
+		Err:    fmt.Errorf("unsupported on %s/%s: %w", runtime.GOOS, runtime.GOARCH, errors.ErrUnsupported),
+	}
+}

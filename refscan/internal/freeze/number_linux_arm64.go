@@ -1,0 +1,3 @@
+package freeze
+
+const sysMemfdCreate = 279 // Linux 3.17, include/uapi/asm-generic/unistd.h

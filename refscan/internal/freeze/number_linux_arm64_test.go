@@ -1,0 +1,3 @@
+package freeze
+
+const sysSeccomp = 277

@@ -1,0 +1,161 @@
+package goruntime
+
+import (
+	"fmt"
+
+	"github.com/leakgate/leakgate/refscan/internal/image"
+)
+
+// States of goroutines (runtime/runtime2.go).
+const (
+	gIdle      = 0
+	gRunning   = 2
+	gDead      = 6
+	gDeadExtra = 11
+	gScan      = 0x1000
+)
+
+// maxGoroutines bounds the list of goroutines.
+const maxGoroutines = 1 << 28
+
+// A Goroutine is one that is alive, with its stack (runtime/runtime2.go, g).
+type Goroutine struct {
+	Addr      uint64 // of the g
+	Lo, Hi    uint64 // of its stack
+	PC, SP    uint64 // where it stands
+	lr        uint64
+	ctxt      uint64 // closure register of a goroutine that is not running
+	ctxtAddr  uint64
+	defers    uint64
+	panics    uint64
+	GoPC      uint64 // of the go statement that made it
+	StartPC   uint64 // its entry function
+	async     bool   // stopped asynchronously, at any instruction
+	syscall   bool   // PC and SP were saved on entry to a system call
+	lost      bool   // running without a usable record: scanned conservatively as a whole
+	xregs     uint64 // extended registers of an asynchronously stopped goroutine
+	IsCaller  bool
+	stack     []byte // from stackFrom to Hi
+	stackFrom uint64
+}
+
+func (m *Model) loadGoroutines(caller Caller) error {
+	l := &m.layouts
+	const g = "runtime.g"
+	var (
+		oLo, oHi         = l.off(g, "stack.lo"), l.off(g, "stack.hi")
+		oSP, oPC         = l.off(g, "sched.sp"), l.off(g, "sched.pc")
+		oCtxt, oLR       = l.off(g, "sched.ctxt"), l.off(g, "sched.lr")
+		oSysSP, oSysPC   = l.off(g, "syscallsp"), l.off(g, "syscallpc")
+		oStatus          = l.off(g, "atomicstatus")
+		oAsync           = l.off(g, "asyncSafePoint")
+		oDefer, oPanic   = l.off(g, "_defer"), l.off(g, "_panic")
+		oGoPC, oStart    = l.off(g, "gopc"), l.off(g, "startpc")
+		oXRegs, hasXRegs = l.maybe(g, "xRegs.state")
+	)
+	allgs, ok := m.names.GlobalByName("runtime.allgs")
+	if !ok {
+		l.fail("the variable runtime.allgs is not in the debug information")
+	}
+	if l.err != nil {
+		return l.err
+	}
+	mem := m.Mem
+	list, n := mem.U64(allgs.Addr+m.bias), mem.U64(allgs.Addr+m.bias+8)
+	if n > maxGoroutines {
+		return fmt.Errorf("the program claims %d goroutines", n)
+	}
+	b := mem.Bytes(list, n*8)
+	if b == nil {
+		return mem.Err()
+	}
+	var stacks []image.Range
+	for _, addr := range words(b) {
+		status := mem.U32(addr+oStatus) &^ gScan
+		if status == gIdle || status == gDead || status == gDeadExtra {
+			continue
+		}
+		gr := &Goroutine{
+			Addr: addr, Lo: mem.U64(addr + oLo), Hi: mem.U64(addr + oHi),
+			ctxt: mem.U64(addr + oCtxt), ctxtAddr: addr + oCtxt,
+			defers: mem.U64(addr + oDefer), panics: mem.U64(addr + oPanic),
+			GoPC: mem.U64(addr + oGoPC), StartPC: mem.U64(addr + oStart),
+			async: mem.U8(addr+oAsync) != 0,
+		}
+		if hasXRegs && m.sem.scansXRegs && gr.async {
+			gr.xregs = mem.U64(addr + oXRegs)
+		}
+		sysSP := mem.U64(addr + oSysSP)
+		switch {
+		case addr == caller.G || (caller.G == 0 && gr.Lo < caller.SP && caller.SP <= gr.Hi):
+			gr.IsCaller = true
+			gr.PC, gr.SP, gr.ctxt, gr.async = caller.PC, caller.SP, 0, false
+		case sysSP != 0:
+			// On its way out of a system call a goroutine is "running" without a P from go1.26 on
+			// (runtime/proc.go, exitsyscall); where it entered is still what counts.
+			gr.PC, gr.SP, gr.syscall = mem.U64(addr+oSysPC), sysSP, true
+		case status == gRunning:
+			gr.lost = true
+			gr.SP = gr.Lo
+		default:
+			gr.PC, gr.SP, gr.lr = mem.U64(addr+oPC), mem.U64(addr+oSP), mem.U64(addr+oLR)
+		}
+		if gr.Lo == 0 || gr.Hi <= gr.Lo || gr.Hi-gr.Lo > 1<<40 || gr.SP < gr.Lo || gr.SP > gr.Hi {
+			return fmt.Errorf("a goroutine in state %d has an impossible stack", status)
+		}
+		m.Goroutines = append(m.Goroutines, gr)
+		stacks = append(stacks, image.Range{Addr: gr.SP, Len: gr.Hi - gr.SP})
+	}
+	loaded, err := mem.Load(stacks)
+	if err != nil {
+		return err
+	}
+	for i, gr := range m.Goroutines {
+		gr.stack, gr.stackFrom = loaded[i], gr.SP
+		if uint64(len(gr.stack)) != gr.Hi-gr.SP {
+			if !gr.lost {
+				return fmt.Errorf("%d of %d bytes of a stack can be read", len(gr.stack), gr.Hi-gr.SP)
+			}
+			gr.Hi = gr.SP + uint64(len(gr.stack))
+		}
+		if gr.lost {
+			m.warn("a goroutine was running while the process was frozen; its stack is scanned conservatively")
+		}
+	}
+	return mem.Err()
+}
+
+// word reads a word of the stack; ok is false outside of its used part.
+func (g *Goroutine) word(addr uint64) (uint64, bool) {
+	off := addr - g.stackFrom
+	if off+8 > uint64(len(g.stack)) || off+8 < 8 {
+		return 0, false
+	}
+	return u64(g.stack, off), true
+}
+
+// Stack returns the bytes of the used part of the stack from an address on, nil outside of it.
+func (g *Goroutine) Stack(addr uint64) []byte {
+	off := addr - g.stackFrom
+	if off >= uint64(len(g.stack)) {
+		return nil
+	}
+	return g.stack[off:]
+}
+
+// Entry returns the goroutine's entry function, or nil.
+func (m *Model) Entry(g *Goroutine) *Func { return m.FuncAt(g.StartPC) }
+
+// Creator returns the function that holds the go statement which made g, and the statement's place.
+func (m *Model) Creator(g *Goroutine) (f *Func, file string, line int) {
+	f = m.FuncAt(g.GoPC)
+	if f == nil {
+		return nil, "", 0
+	}
+	pc := g.GoPC
+	if pc > f.Entry {
+		pc--
+	}
+	file, line = m.Line(f, pc)
+	return f, file, line
+}

@@ -1,0 +1,309 @@
+package goruntime
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Slot is a word of a goroutine's stack (or of its saved registers) that the collector would follow.
+type Slot struct {
+	Frame        *Frame // the frame it lies in; nil for registers and records of the goroutine itself
+	Addr         uint64
+	Value        uint64
+	Conservative bool // may be no pointer at all
+	OnStack      bool // the value points into the same stack
+}
+
+// stackScan is the state of one goroutine's scan (runtime/mgcstack.go, stackScanState).
+type stackScan struct {
+	m       *Model
+	g       *Goroutine
+	visit   func(Slot)
+	objects []liveObject
+	precise []uint64 // addresses into the stack, to follow
+	guesses []uint64
+}
+
+type liveObject struct {
+	addr  uint64
+	rec   *stackObject
+	frame *Frame
+	done  bool
+}
+
+// LiveSlots calls visit for every word of a goroutine's stack that keeps something alive, exactly as
+// the collector finds them: by stack maps, by stack objects that are pointed to, and conservatively
+// where a goroutine was stopped between safe points (runtime/mgcmark.go, scanstack).
+func (m *Model) LiveSlots(g *Goroutine, visit func(Slot)) error {
+	s := &stackScan{m: m, g: g, visit: visit}
+	if g.lost {
+		s.conservative(nil, g.stackFrom, g.Hi)
+		return nil
+	}
+	if g.ctxt != 0 {
+		s.word(nil, g.ctxtAddr, g.ctxt, false)
+	}
+	if g.xregs != 0 {
+		n := m.layouts.fieldSize("runtime.xRegState", "regs")
+		off := m.layouts.off("runtime.xRegState", "regs")
+		b := m.Mem.Bytes(g.xregs+off, n)
+		for i := uint64(0); i+8 <= uint64(len(b)); i += 8 {
+			s.word(nil, g.xregs+off+i, u64(b, i), true)
+		}
+	}
+	conservative := false
+	err := m.Frames(g, func(f *Frame) error {
+		id := f.Func.id
+		if conservative || id == funcIDAsyncPreempt || id == funcIDDebugCallV2 {
+			f.Async = conservative
+			s.frameConservative(f)
+			conservative = id == funcIDAsyncPreempt || id == funcIDDebugCallV2
+			return nil
+		}
+		return s.frame(f)
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.deferred(); err != nil {
+		return err
+	}
+	s.followObjects()
+	return m.Mem.Err()
+}
+
+// word reports one slot and remembers pointers into the stack itself.
+func (s *stackScan) word(f *Frame, addr, value uint64, conservative bool) {
+	if value == 0 {
+		return
+	}
+	onStack := s.g.stackFrom <= value && value < s.g.Hi
+	if onStack {
+		if conservative {
+			s.guesses = append(s.guesses, value)
+		} else {
+			s.precise = append(s.precise, value)
+		}
+	}
+	s.visit(Slot{f, addr, value, conservative, onStack})
+}
+
+func (s *stackScan) conservative(f *Frame, lo, hi uint64) {
+	for a := (lo + 7) &^ 7; a+8 <= hi; a += 8 {
+		if v, ok := s.g.word(a); ok {
+			s.word(f, a, v, true)
+		}
+	}
+}
+
+func (s *stackScan) frameConservative(f *Frame) {
+	hi := f.varp
+	if s.m.arch.usesLR && (f.Func.id == funcIDAsyncPreempt || f.Func.id == funcIDDebugCallV2 || f.Func.id == funcIDSigpanic) {
+		hi += (s.m.arch.minFrameSize + s.m.arch.stackAlign - 1) &^ (s.m.arch.stackAlign - 1)
+	}
+	if hi > f.SP {
+		s.conservative(f, f.SP, hi)
+	}
+	if n := int64(f.Func.args); n > 0 && f.Func.args != argsSizeUnknown {
+		s.conservative(f, f.argp, f.argp+uint64(n))
+	}
+}
+
+func (s *stackScan) masked(f *Frame, base uint64, n uint64, mask []byte, conservative bool) {
+	for i := uint64(0); i < n; i++ {
+		if MaskBit(mask, i) {
+			if v, ok := s.g.word(base + 8*i); ok {
+				s.word(f, base+8*i, v, conservative)
+			}
+		}
+	}
+}
+
+func (s *stackScan) frame(f *Frame) error {
+	if f.ContPC == 0 {
+		return nil
+	}
+	info, err := s.m.loadMaps(f.Func, f.ContPC)
+	if err != nil {
+		return err
+	}
+	if f.varp-f.SP > s.m.arch.minLocals && f.varp > f.SP {
+		n := info.locals.n
+		if n*8 > f.varp-s.g.stackFrom {
+			return fmt.Errorf("the locals of %s leave the stack", f.Func.Name)
+		}
+		s.masked(f, f.varp-n*8, n, info.locals.bits, false)
+	}
+	args := info.args
+	if f.Func.args == argsSizeUnknown {
+		if args, err = s.reflectArgs(f); err != nil {
+			return err
+		}
+	}
+	s.masked(f, f.argp, args.n, args.bits, false)
+	for i := range info.objects {
+		o := &info.objects[i]
+		base := f.varp
+		if o.off >= 0 {
+			base = f.argp
+		}
+		if addr := base + uint64(int64(o.off)); addr >= f.SP {
+			s.objects = append(s.objects, liveObject{addr: addr, rec: o, frame: f})
+		}
+	}
+	return nil
+}
+
+// reflectArgs finds the arguments of the stubs that reflect.MakeFunc and method values run through:
+// their maps come from the reflect.methodValue that the stub keeps at the bottom of its frame
+// (runtime/stkframe.go, argMapInternal).
+func (s *stackScan) reflectArgs(f *Frame) (ptrMap, error) {
+	if f.Func.Name != "reflect.makeFuncStub" && f.Func.Name != "reflect.methodValueCall" {
+		return ptrMap{}, nil
+	}
+	arg0 := f.SP + s.m.arch.minFrameSize
+	minSP := f.FP
+	if !s.m.arch.usesLR {
+		minSP -= 8
+	}
+	if arg0 >= minSP {
+		return ptrMap{}, nil // it has not started yet
+	}
+	mv, ok := s.g.word(arg0)
+	if !ok {
+		return ptrMap{}, fmt.Errorf("no method value in the frame of %s", f.Func.Name)
+	}
+	mem := s.m.Mem
+	retValid, _ := s.g.word(arg0 + 4*8)
+	bv := mem.U64(mv + 8)
+	n := uint64(mem.U32(bv))
+	if retValid&0xff == 0 {
+		if in := mem.U64(mv+16) / 8; in < n {
+			n = in
+		}
+	}
+	if n > 1<<20 {
+		return ptrMap{}, fmt.Errorf("%s claims %d argument words", f.Func.Name, n)
+	}
+	args := ptrMap{n, mem.Bytes(mem.U64(bv+8), (n+7)/8)}
+	// Its register arguments, an internal/abi.RegArgs, are the highest local.
+	if size, ptrs, ok := s.regArgs(); ok {
+		rec := &stackObject{off: -int32((size + 7) &^ 7), size: int32(size), ptrWords: ptrs.n, mask: ptrs.bits}
+		if addr := f.varp + uint64(int64(rec.off)); addr >= f.SP {
+			s.objects = append(s.objects, liveObject{addr: addr, rec: rec, frame: f})
+		}
+	}
+	return args, mem.Err()
+}
+
+// regArgs describes internal/abi.RegArgs: integer registers, float registers, and the pointers among
+// the integers, which alone the collector follows.
+func (s *stackScan) regArgs() (size uint64, ptrs ptrMap, ok bool) {
+	t, found := s.m.layouts.structType("internal/abi.RegArgs")
+	if !found {
+		return 0, ptrMap{}, false
+	}
+	for _, f := range t.Fields {
+		if f.Name != "Ptrs" {
+			continue
+		}
+		first, n := uint64(f.Offset)/8, uint64(s.m.names.Type(f.Type).Size)/8
+		bits := make([]byte, (first+n+7)/8)
+		for i := first; i < first+n; i++ {
+			bits[i>>3] |= 1 << (i & 7)
+		}
+		return uint64(t.Size), ptrMap{first + n, bits}, true
+	}
+	return 0, ptrMap{}, false
+}
+
+// maxDefers bounds the lists of deferred calls.
+const maxDefers = 1 << 24
+
+func (s *stackScan) deferred() error {
+	l := &s.m.layouts
+	oFn, oLink, oHeap := l.off("runtime._defer", "fn"), l.off("runtime._defer", "link"), l.off("runtime._defer", "heap")
+	if l.err != nil {
+		return l.err
+	}
+	read := func(addr uint64) uint64 {
+		if v, ok := s.g.word(addr); ok {
+			return v
+		}
+		return s.m.Mem.U64(addr)
+	}
+	n := 0
+	for d := s.g.defers; d != 0; n++ {
+		if n == maxDefers {
+			return fmt.Errorf("the list of deferred calls does not end")
+		}
+		s.word(nil, d+oFn, read(d+oFn), false)
+		link := read(d + oLink)
+		s.word(nil, d+oLink, link, false)
+		if read(d+oHeap&^7)>>(8*(oHeap&7))&0xff != 0 {
+			s.word(nil, 0, d, false)
+		}
+		d = link
+		if err := s.m.Mem.Err(); err != nil {
+			return err
+		}
+	}
+	if p := s.g.panics; s.g.stackFrom <= p && p < s.g.Hi {
+		s.precise = append(s.precise, p)
+	}
+	return nil
+}
+
+// followObjects scans the stack objects that something points to, precise pointers first.
+func (s *stackScan) followObjects() {
+	slices.SortFunc(s.objects, func(a, b liveObject) int {
+		switch {
+		case a.addr < b.addr:
+			return -1
+		case a.addr > b.addr:
+			return 1
+		}
+		return 0
+	})
+	for {
+		var p uint64
+		guess := false
+		switch {
+		case len(s.precise) > 0:
+			p = s.precise[len(s.precise)-1]
+			s.precise = s.precise[:len(s.precise)-1]
+		case len(s.guesses) > 0:
+			p = s.guesses[len(s.guesses)-1]
+			s.guesses = s.guesses[:len(s.guesses)-1]
+			guess = true
+		default:
+			return
+		}
+		o := s.find(p)
+		if o == nil || o.done {
+			continue
+		}
+		o.done = true
+		s.masked(o.frame, o.addr, o.rec.ptrWords, o.rec.mask, guess)
+	}
+}
+
+func (s *stackScan) find(p uint64) *liveObject {
+	lo, hi := 0, len(s.objects)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if s.objects[mid].addr <= p {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == 0 {
+		return nil
+	}
+	o := &s.objects[lo-1]
+	if p >= o.addr+uint64(o.rec.size) {
+		return nil
+	}
+	return o
+}

@@ -1,0 +1,91 @@
+package goruntime
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/leakgate/leakgate/refscan/internal/image"
+)
+
+// ErrCollecting says that a garbage collection was under way when the process was frozen, so that no
+// mark bits can be relied on. Freezing again helps.
+var ErrCollecting = errors.New("a garbage collection was under way")
+
+// Model is the runtime of a frozen Go process.
+type Model struct {
+	Mem        *image.Space
+	Modules    []*Module
+	Spans      []Span // in use, by address
+	NumObjects uint32 // slots in all spans; numbers of objects lie below
+	Unswept    int    // spans whose garbage was not yet freed
+	Goroutines []*Goroutine
+	Warnings   []string
+
+	names    Names
+	layouts  layouts
+	bias     uint64
+	arch     arch
+	sem      semantics
+	greenTea bool
+	pages    *pageTable
+	funcs    map[uint64]*Func
+	pcs      map[uint64]*pcInfo
+	rtypes   map[uint64]*RType
+	warned   map[string]bool
+}
+
+// Caller is the goroutine that froze the process: it was running, so the runtime's record of it is
+// stale. PC is a return address, SP the stack pointer behind it.
+type Caller struct{ G, PC, SP uint64 }
+
+// Load reads the runtime's structures. bias is the difference between addresses in the process and
+// those in the debug information (position-independent executables). goarch names the architecture.
+func Load(mem *image.Space, names Names, bias uint64, goarch string, caller Caller) (*Model, error) {
+	sem, err := semanticsFor(names.GoVersion())
+	if err != nil {
+		return nil, err
+	}
+	a, ok := archs[goarch]
+	if !ok {
+		return nil, fmt.Errorf("the stack layout of %s is not known", goarch)
+	}
+	m := &Model{
+		Mem: mem, names: names, layouts: layouts{names: names}, bias: bias, arch: a, sem: sem,
+		funcs: make(map[uint64]*Func), pcs: make(map[uint64]*pcInfo), rtypes: make(map[uint64]*RType),
+		warned: make(map[string]bool),
+	}
+	// Only a build with the green tea collector (the default, but an experiment may switch it off)
+	// has the type; debug information lists what the program uses.
+	_, m.greenTea = names.TypeByName("runtime.spanInlineMarkBits")
+	first, ok := names.GlobalByName("runtime.firstmoduledata")
+	if !ok {
+		return nil, errors.New("the variable runtime.firstmoduledata is not in the debug information")
+	}
+	if err := m.loadModules(first.Addr + bias); err != nil {
+		return nil, fmt.Errorf("module data: %w", err)
+	}
+	if phase, ok := names.GlobalByName("runtime.gcphase"); ok && mem.U32(phase.Addr+bias) != 0 {
+		return nil, ErrCollecting
+	}
+	if err := m.loadSpans(); err != nil {
+		return nil, fmt.Errorf("heap spans: %w", err)
+	}
+	if err := m.loadGoroutines(caller); err != nil {
+		return nil, fmt.Errorf("goroutines: %w", err)
+	}
+	if err := mem.Err(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Bias is the difference between addresses in the process and in the debug information.
+func (m *Model) Bias() uint64 { return m.bias }
+
+func (m *Model) warn(format string, args ...any) {
+	w := fmt.Sprintf(format, args...)
+	if !m.warned[w] {
+		m.warned[w] = true
+		m.Warnings = append(m.Warnings, w)
+	}
+}

@@ -1,0 +1,165 @@
+package goruntime
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+)
+
+// RType is a run-time type descriptor (internal/abi/type.go, Type; the same layout in go1.26 and
+// go1.27).
+type RType struct {
+	Addr     uint64
+	Size     uint64
+	PtrBytes uint64 // of its prefix that can hold pointers
+	Hash     uint32
+	Kind     reflect.Kind
+	Direct   bool // an interface holds the value itself, not a pointer to it
+	Elem     uint64
+	tflag    uint8
+	gcdata   uint64
+	str      int32
+	mask     []byte
+}
+
+const (
+	tflagExtraStar      = 1 << 1
+	tflagMaskOnDemand   = 1 << 4
+	tflagDirectIface    = 1 << 5
+	rtypeSize           = 48
+	maxPlausibleObjSize = 1 << 46
+)
+
+// Type reads the type descriptor at an address, nil if there is none.
+func (m *Model) Type(addr uint64) *RType {
+	if t, ok := m.rtypes[addr]; ok {
+		return t
+	}
+	t := m.readType(addr)
+	m.rtypes[addr] = t
+	return t
+}
+
+func (m *Model) readType(addr uint64) *RType {
+	if addr == 0 || addr%8 != 0 || !m.Mem.Try(addr, rtypeSize+8) {
+		return nil
+	}
+	b := m.Mem.Bytes(addr, rtypeSize+8)
+	t := &RType{
+		Addr: addr, Size: u64(b, 0), PtrBytes: u64(b, 8), Hash: u32(b, 16), tflag: b[20],
+		Kind: reflect.Kind(b[23] & 0x1f), gcdata: u64(b, 32), str: int32(u32(b, 40)),
+	}
+	t.Direct = t.tflag&tflagDirectIface != 0
+	switch t.Kind {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Chan:
+		t.Elem = u64(b, 48)
+	}
+	if t.Size > maxPlausibleObjSize || t.PtrBytes > t.Size || t.Kind == reflect.Invalid || t.Kind > reflect.UnsafePointer {
+		return nil
+	}
+	return t
+}
+
+// Mask returns the type's pointer mask, a bit a word of its first PtrBytes bytes.
+func (m *Model) Mask(t *RType) ([]byte, error) {
+	if t.mask != nil || t.PtrBytes == 0 {
+		return t.mask, nil
+	}
+	n := (t.PtrBytes/8 + 7) / 8
+	at := t.gcdata
+	if t.tflag&tflagMaskOnDemand != 0 {
+		// runtime/type.go, getGCMaskOnDemand: GCData points to a pointer, which is nil until the mask
+		// is first needed and &inProgress while it is made.
+		at = m.Mem.U64(t.gcdata)
+		if g, ok := m.names.GlobalByName("runtime.inProgress"); at == 0 || (ok && at == g.Addr+m.bias) {
+			mask := make([]byte, n)
+			if err := m.buildMask(t, mask, 0, 0); err != nil {
+				return nil, err
+			}
+			t.mask = mask
+			return mask, nil
+		}
+	}
+	t.mask = m.Mem.Bytes(at, n)
+	if t.mask == nil {
+		return nil, fmt.Errorf("the pointer mask of type %s: %w", m.TypeString(t), m.Mem.Err())
+	}
+	return t.mask, nil
+}
+
+// buildMask sets the bits of a type at an offset, as runtime/type.go:buildGCMask does.
+func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int) error {
+	if depth > 100 {
+		return fmt.Errorf("the type %s does not end", m.TypeString(t))
+	}
+	if t.tflag&tflagMaskOnDemand == 0 {
+		own, err := m.Mask(t)
+		if err != nil {
+			return err
+		}
+		for i := uint64(0); i < t.PtrBytes/8; i++ {
+			if w := off/8 + i; MaskBit(own, i) && w>>3 < uint64(len(mask)) {
+				mask[w>>3] |= 1 << (w & 7)
+			}
+		}
+		return nil
+	}
+	switch t.Kind {
+	case reflect.Array:
+		elem := m.Type(t.Elem)
+		if elem == nil || elem.Size == 0 {
+			return fmt.Errorf("the element type of %s cannot be read", m.TypeString(t))
+		}
+		for o := uint64(0); o < t.PtrBytes; o += elem.Size {
+			if err := m.buildMask(elem, mask, off+o, depth+1); err != nil {
+				return err
+			}
+		}
+	case reflect.Struct:
+		// StructType{Type; PkgPath Name; Fields []StructField{Name, Typ, Offset}}
+		fields, n := m.Mem.U64(t.Addr+56), m.Mem.U64(t.Addr+64)
+		if n > 1<<16 {
+			return fmt.Errorf("the type %s claims %d fields", m.TypeString(t), n)
+		}
+		for i := uint64(0); i < n; i++ {
+			ft := m.Type(m.Mem.U64(fields + 24*i + 8))
+			if ft == nil {
+				return fmt.Errorf("a field type of %s cannot be read", m.TypeString(t))
+			}
+			if ft.PtrBytes == 0 {
+				continue
+			}
+			if err := m.buildMask(ft, mask, off+m.Mem.U64(fields+24*i+16), depth+1); err != nil {
+				return err
+			}
+		}
+	default:
+		return fmt.Errorf("the type %s has a mask on demand", m.TypeString(t))
+	}
+	return nil
+}
+
+// TypeString returns the type's name as reflect gives it ("app.Session"), "?" if it cannot be read.
+func (m *Model) TypeString(t *RType) string {
+	mod := m.moduleOfType(t.Addr)
+	if mod == nil {
+		return "?"
+	}
+	s := m.name(mod.types + uint64(uint32(t.str)))
+	if t.tflag&tflagExtraStar != 0 && len(s) > 0 {
+		s = s[1:]
+	}
+	return s
+}
+
+// name reads an abi.Name: a flag byte, a varint length, the text.
+func (m *Model) name(addr uint64) string {
+	if !m.Mem.Try(addr, 12) {
+		return "?"
+	}
+	n, w := binary.Uvarint(m.Mem.Bytes(addr+1, 10))
+	if w <= 0 || n > 1<<16 || !m.Mem.Try(addr, 1+uint64(w)+n) {
+		return "?"
+	}
+	return string(m.Mem.Bytes(addr+1+uint64(w), n))
+}

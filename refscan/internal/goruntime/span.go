@@ -1,0 +1,353 @@
+package goruntime
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/leakgate/leakgate/refscan/internal/image"
+)
+
+const (
+	pageSize  = 8 << 10  // runtime/internal/sys: pages of the heap
+	arenaSize = 64 << 20 // heapArenaBytes on 64-bit systems
+
+	spanInUse = 1 // mSpanState, runtime/mheap.go
+
+	// minSizeForHeader: objects up to this size keep their pointer bits at the end of their span,
+	// larger ones a type in their first word (internal/runtime/gc, MinSizeForMallocHeader).
+	minSizeForHeader = 512
+	headerSize       = 8
+	inlineMarkBits   = 128 // runtime/mgcmark_greenteagc.go, spanInlineMarkBits
+
+	tinySpanClass = 5 // runtime/mcache.go: size class 2 (16 bytes), no pointers
+	tinyBlock     = 16
+)
+
+// maxSpans bounds the number of spans: a heap of 16 TiB in spans of a page would have more.
+const maxSpans = 1 << 31 / 8
+
+// A Span is a run of pages that holds objects of one size (runtime/mheap.go, mspan).
+type Span struct {
+	Base, Limit uint64 // Limit is the end of the last object
+	Size        uint64 // of the whole span
+	ElemSize    uint64
+	NElems      uint32
+	FirstObj    uint32 // number of its first object
+	divMul      uint32
+	NoScan      bool // its objects hold no pointers; their memory is not in the image
+	Tiny        bool // its 16-byte objects may be blocks of the tiny allocator
+	freeIndex   uint32
+	largeType   uint64 // address of the type of a large object
+	specials    uint64
+	marks       []byte // what the last collection found alive
+	extraMarks  []byte // inline marks not yet merged, of a span that is not swept
+	swept       bool
+	Mem         []byte // its memory, nil if NoScan
+	bits        []byte // pointer bits of small objects
+}
+
+func (m *Model) loadSpans() error {
+	l := &m.layouts
+	const sp = "runtime.mspan"
+	var (
+		oStart, oPages     = l.off(sp, "startAddr"), l.off(sp, "npages")
+		oFree, oNelems     = l.off(sp, "freeindex"), l.off(sp, "nelems")
+		oAlloc, oMarks     = l.off(sp, "allocBits"), l.off(sp, "gcmarkBits")
+		oGen, oClass       = l.off(sp, "sweepgen"), l.off(sp, "spanclass")
+		oState             = l.off(sp, "state")
+		oElem, oLimit      = l.off(sp, "elemsize"), l.off(sp, "limit")
+		oSpecials          = l.off(sp, "specials")
+		oLarge, oDiv       = l.off(sp, "largeType"), l.off(sp, "divMul")
+		oArena             = l.off(sp, "isUserArenaChunk")
+		spanSize           = l.size(sp)
+		oAllspans, oHeapGn = l.off("runtime.mheap", "allspans"), l.off("runtime.mheap", "sweepgen")
+	)
+	heap, ok := m.names.GlobalByName("runtime.mheap_")
+	if !ok {
+		l.fail("the variable runtime.mheap_ is not in the debug information")
+	}
+	if l.err != nil {
+		return l.err
+	}
+	mem := m.Mem
+	heapAddr := heap.Addr + m.bias
+	sweepgen := mem.U32(heapAddr + oHeapGn)
+	list, n := mem.U64(heapAddr+oAllspans), mem.U64(heapAddr+oAllspans+8)
+	if n > maxSpans {
+		return fmt.Errorf("the heap claims %d spans", n)
+	}
+	ptrs, err := mem.Load([]image.Range{{Addr: list, Len: n * 8}})
+	if err != nil {
+		return err
+	}
+	if uint64(len(ptrs[0])) != n*8 {
+		return fmt.Errorf("the list of %d spans cannot be read", n)
+	}
+	addrs := words(ptrs[0])
+	if err := m.loadAround(addrs, spanSize); err != nil {
+		return err
+	}
+
+	spans := make([]Span, 0, n)
+	type bitsAt struct{ alloc, marks uint64 }
+	var at []bitsAt
+	for _, a := range addrs {
+		b := mem.Bytes(a, spanSize)
+		if b == nil {
+			return mem.Err()
+		}
+		if b[oState] != spanInUse {
+			continue
+		}
+		pages := u64(b, oPages)
+		class := b[oClass]
+		s := Span{
+			Base: u64(b, oStart), Size: pages * pageSize, Limit: u64(b, oLimit),
+			ElemSize: u64(b, oElem), NElems: uint32(u16(b, oNelems)), freeIndex: uint32(u16(b, oFree)),
+			divMul: u32(b, oDiv), NoScan: class&1 != 0, Tiny: class == tinySpanClass,
+			largeType: u64(b, oLarge), specials: u64(b, oSpecials),
+		}
+		gen := u32(b, oGen)
+		s.swept = gen != sweepgen-2 && gen != sweepgen-1 && gen != sweepgen+1
+		if pages > 1<<40/pageSize || s.ElemSize == 0 || uint64(s.NElems)*s.ElemSize > s.Size || s.Base%pageSize != 0 {
+			return fmt.Errorf("a span of %d pages with %d elements of %d bytes is damaged", pages, s.NElems, s.ElemSize)
+		}
+		if b[oArena] != 0 {
+			m.warn("memory of the arenas experiment is scanned conservatively")
+		}
+		spans = append(spans, s)
+		at = append(at, bitsAt{u64(b, oAlloc), u64(b, oMarks)})
+	}
+	// The bits of live spans are carved from 64 KiB arenas: pages of them hold many.
+	var bitAddrs []uint64
+	for _, b := range at {
+		bitAddrs = append(bitAddrs, b.alloc)
+	}
+	if err := m.loadAround(bitAddrs, maxMarkBytes); err != nil {
+		return err
+	}
+	for i := range spans {
+		s := &spans[i]
+		n := (uint64(s.NElems) + 7) / 8
+		if s.swept {
+			s.marks = mem.Bytes(at[i].alloc, n)
+		} else {
+			m.Unswept++
+			s.marks = mem.Bytes(at[i].marks, n)
+		}
+	}
+	if err := mem.Err(); err != nil {
+		return err
+	}
+	slices.SortFunc(spans, func(a, b Span) int {
+		switch {
+		case a.Base < b.Base:
+			return -1
+		case a.Base > b.Base:
+			return 1
+		}
+		return 0
+	})
+	m.Spans = spans
+	return m.loadObjects()
+}
+
+// maxMarkBytes is the length of the mark bits of the span with most objects (8-byte objects).
+const maxMarkBytes = 1024 / 8
+
+// loadObjects copies the memory of the spans that hold pointers and numbers the objects.
+func (m *Model) loadObjects() error {
+	var ranges []image.Range
+	var which []int
+	total := uint64(0)
+	for i := range m.Spans {
+		s := &m.Spans[i]
+		if i > 0 && s.Base < m.Spans[i-1].Base+m.Spans[i-1].Size {
+			return fmt.Errorf("two spans overlap")
+		}
+		s.FirstObj = uint32(total)
+		total += uint64(s.NElems)
+		if !s.NoScan {
+			ranges = append(ranges, image.Range{Addr: s.Base, Len: s.Size})
+			which = append(which, i)
+		}
+	}
+	if total > 1<<32-2 {
+		return fmt.Errorf("the heap has %d object slots, more than 2^32", total)
+	}
+	m.NumObjects = uint32(total)
+	loaded, err := m.Mem.Load(ranges)
+	if err != nil {
+		return err
+	}
+	for k, i := range which {
+		s := &m.Spans[i]
+		if uint64(len(loaded[k])) != s.Size {
+			return fmt.Errorf("%d of %d bytes of a heap span can be read", len(loaded[k]), s.Size)
+		}
+		s.Mem = loaded[k]
+		if s.ElemSize > minSizeForHeader {
+			continue
+		}
+		// A bit a word of the span, at its end, before the inline marks of the green tea collector
+		// (runtime/mbitmap.go, spanHeapBitsRange).
+		bits := s.Size / 8 / 8
+		end := s.Size
+		if m.greenTea && s.ElemSize >= 16 {
+			end -= inlineMarkBits
+			if !s.swept {
+				s.extraMarks = s.Mem[end+64 : end+64+63]
+			}
+		}
+		s.bits = s.Mem[end-bits : end]
+	}
+	m.pages = newPageTable(m.Spans)
+	return nil
+}
+
+// loadAround copies the pages that hold n bytes at each of many scattered addresses.
+func (m *Model) loadAround(addrs []uint64, n uint64) error {
+	const page = 4 << 10
+	pages := make([]image.Range, 0, len(addrs)/8)
+	sorted := slices.Clone(addrs)
+	slices.Sort(sorted)
+	for _, a := range sorted {
+		if a == 0 {
+			continue
+		}
+		lo, hi := a&^(page-1), (a+n+page-1)&^(page-1)
+		if k := len(pages); k > 0 && lo <= pages[k-1].End() {
+			if hi > pages[k-1].End() {
+				pages[k-1].Len = hi - pages[k-1].Addr
+			}
+			continue
+		}
+		pages = append(pages, image.Range{Addr: lo, Len: hi - lo})
+	}
+	_, err := m.Mem.Load(pages)
+	return err
+}
+
+// index returns which object of the span holds p.
+func (s *Span) index(p uint64) uint32 {
+	if s.divMul == 0 { // a large object
+		return 0
+	}
+	return uint32(uint64(uint32(p-s.Base)) * uint64(s.divMul) >> 32)
+}
+
+// Marked reports whether the last collection found object i alive.
+func (s *Span) Marked(i uint32) bool {
+	if s.marks[i>>3]>>(i&7)&1 != 0 {
+		return true
+	}
+	return i>>3 < uint32(len(s.extraMarks)) && s.extraMarks[i>>3]>>(i&7)&1 != 0
+}
+
+// Allocated reports whether slot i holds an object: one that the last collection found alive, or one
+// allocated since.
+func (s *Span) Allocated(i uint32) bool { return i < s.freeIndex || s.Marked(i) }
+
+// pageTable finds the span of an address, as mheap.arenas does.
+type pageTable struct {
+	spans  []Span
+	lo     uint64 // number of the first arena
+	arenas []*[arenaSize / pageSize]int32
+	sparse map[uint64]*[arenaSize / pageSize]int32
+}
+
+func newPageTable(spans []Span) *pageTable {
+	t := &pageTable{spans: spans}
+	if len(spans) == 0 {
+		return t
+	}
+	last := spans[len(spans)-1]
+	t.lo = spans[0].Base / arenaSize
+	hi := (last.Base + last.Size - 1) / arenaSize
+	if n := hi - t.lo + 1; n <= 1<<20 {
+		t.arenas = make([]*[arenaSize / pageSize]int32, n)
+	} else {
+		t.sparse = make(map[uint64]*[arenaSize / pageSize]int32)
+	}
+	for i := range spans {
+		for off := uint64(0); off < spans[i].Size; off += pageSize {
+			a := spans[i].Base + off
+			arena := t.arena(a / arenaSize)
+			if arena == nil {
+				arena = new([arenaSize / pageSize]int32)
+				if t.arenas != nil {
+					t.arenas[a/arenaSize-t.lo] = arena
+				} else {
+					t.sparse[a/arenaSize] = arena
+				}
+			}
+			arena[a%arenaSize/pageSize] = int32(i) + 1
+		}
+	}
+	return t
+}
+
+func (t *pageTable) arena(n uint64) *[arenaSize / pageSize]int32 {
+	if t.arenas != nil {
+		if i := n - t.lo; i < uint64(len(t.arenas)) {
+			return t.arenas[i]
+		}
+		return nil
+	}
+	return t.sparse[n]
+}
+
+// NoObject is what Object returns for an address that no object holds.
+const NoObject = ^uint32(0)
+
+// Object returns the span and the number of the allocated object that holds p.
+func (m *Model) Object(p uint64) (*Span, uint32) {
+	arena := m.pages.arena(p / arenaSize)
+	if arena == nil {
+		return nil, NoObject
+	}
+	i := arena[p%arenaSize/pageSize]
+	if i == 0 {
+		return nil, NoObject
+	}
+	s := &m.Spans[i-1]
+	if p >= s.Limit {
+		return nil, NoObject
+	}
+	k := s.index(p)
+	if k >= s.NElems || !s.Allocated(k) {
+		return nil, NoObject
+	}
+	return s, s.FirstObj + k
+}
+
+// SpanOf returns the span of an object number.
+func (m *Model) SpanOf(obj uint32) *Span {
+	lo, hi := 0, len(m.Spans)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if m.Spans[mid].FirstObj <= obj {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return &m.Spans[lo-1]
+}
+
+// Addr returns the address of object number obj of the span.
+func (s *Span) Addr(obj uint32) uint64 { return s.Base + uint64(obj-s.FirstObj)*s.ElemSize }
+
+// Bytes returns the memory of object number obj, nil for objects without pointers.
+func (s *Span) Bytes(obj uint32) []byte {
+	if s.NoScan {
+		return nil
+	}
+	off := uint64(obj-s.FirstObj) * s.ElemSize
+	return s.Mem[off : off+s.ElemSize : off+s.ElemSize]
+}
+
+// HasHeader reports whether the span's objects begin with a word that names their type.
+func (s *Span) HasHeader() bool {
+	return !s.NoScan && s.ElemSize > minSizeForHeader && s.divMul != 0
+}

@@ -1,0 +1,18 @@
+package heapgraph
+
+// bitset is a set of object numbers.
+type bitset []uint64
+
+func newBitset(n uint32) bitset { return make(bitset, (uint64(n)+63)/64) }
+
+func (b bitset) has(i uint32) bool { return b[i>>6]>>(i&63)&1 != 0 }
+
+// add reports whether i was new.
+func (b bitset) add(i uint32) bool {
+	w, m := &b[i>>6], uint64(1)<<(i&63)
+	if *w&m != 0 {
+		return false
+	}
+	*w |= m
+	return true
+}

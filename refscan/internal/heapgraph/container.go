@@ -1,0 +1,224 @@
+package heapgraph
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
+)
+
+// mapLayout is the layout of a map's groups: 8 control bytes, then 8 slots of key and element, or 8
+// keys and then 8 elements (GOEXPERIMENT=mapsplitgroup of go1.27). Keys and elements over 128 bytes
+// are pointers in it (internal/runtime/maps/group.go, cmd/compile/internal/reflectdata/map.go).
+type mapLayout struct {
+	key, val        *Type // as they lie in the group; nil layout if the debug information lacks it
+	keys, keyStride uint64
+	vals, valStride uint64
+	group           uint64 // size of a group
+	inline          bool   // neither key nor value is a reference: entries lie in the tables whole
+}
+
+const groupSlots = 8
+
+// mapLayout finds the group type of a map type.
+func (tt *typeTable) mapLayout(t *Type) *mapLayout {
+	if t.layout != nil {
+		return t.layout
+	}
+	l := &mapLayout{key: &Type{}, val: &Type{}}
+	t.layout = l
+	key, val := tt.names.Type(t.key), tt.names.Type(t.elem)
+	id, ok := tt.names.TypeByName("noalg.map.group[" + key.Name + "]" + val.Name)
+	if !ok {
+		return l
+	}
+	g := tt.names.Type(id)
+	for _, f := range g.Fields {
+		arr := tt.names.Type(f.Type)
+		if arr.Kind != reflect.Array || arr.Len != groupSlots {
+			continue
+		}
+		elem := tt.names.Type(arr.Elem)
+		switch f.Name {
+		case "slots":
+			for _, sf := range elem.Fields {
+				at := uint64(f.Offset + sf.Offset)
+				switch sf.Name {
+				case "key":
+					l.key, l.keys, l.keyStride = tt.byID(sf.Type), at, uint64(elem.Size)
+				case "elem":
+					l.val, l.vals, l.valStride = tt.byID(sf.Type), at, uint64(elem.Size)
+				}
+			}
+		case "keys":
+			l.key, l.keys, l.keyStride = tt.byID(arr.Elem), uint64(f.Offset), uint64(elem.Size)
+		case "elems":
+			l.val, l.vals, l.valStride = tt.byID(arr.Elem), uint64(f.Offset), uint64(elem.Size)
+		}
+	}
+	if l.keys != 0 && l.vals != 0 {
+		l.group = uint64(g.Size)
+	}
+	l.inline = !isReference(key.Kind) && !isReference(val.Kind)
+	return l
+}
+
+func isReference(k reflect.Kind) bool {
+	switch k {
+	case reflect.Pointer, reflect.UnsafePointer, reflect.String, reflect.Slice, reflect.Interface, reflect.Map, reflect.Chan, reflect.Func:
+		return true
+	}
+	return false
+}
+
+// maxDirectory bounds a map's directory.
+const maxDirectory = 1 << 40
+
+// goMap walks a map from its header (go1.26 internal/runtime/maps/map.go and table.go).
+func (w *walker) goMap(t *Type, header []byte) {
+	o := &w.g.offsets
+	l := w.g.types.mapLayout(t)
+	used := word(header, o.mapUsed)
+	w.used += int64(used)
+	dir, dirLen := word(header, o.mapDirPtr), word(header, o.mapDirLen)
+	if l.inline && used > 0 {
+		w.inline += int64(used)
+	}
+	if dir == 0 {
+		return
+	}
+	w.emit(edge{ord: ordInternal, to: dir, form: formInternal, rank: rankOwned})
+	if dirLen == 0 {
+		w.groups(l, dir, 1)
+		return
+	}
+	s, obj := w.g.m.Object(dir)
+	if s == nil || s.NoScan || dirLen > maxDirectory {
+		return
+	}
+	tables, _ := w.g.payload(s, obj)
+	for i := uint64(0); i < dirLen && i*8+8 <= uint64(len(tables)); i++ {
+		table := word(tables, i*8)
+		ts, tobj := w.g.m.Object(table)
+		if ts == nil || ts.NoScan {
+			continue
+		}
+		b, _ := w.g.payload(ts, tobj)
+		// A table stands in the directory as often as its depth says; its index names the first.
+		if word(b, o.tableIndex) != i {
+			continue
+		}
+		w.emit(edge{ord: ordInternal, to: table, form: formInternal, rank: rankOwned})
+		groups := word(b, o.tableGroups)
+		if groups == 0 {
+			continue
+		}
+		w.emit(edge{ord: ordInternal, to: groups, form: formInternal, rank: rankOwned})
+		w.groups(l, groups, word(b, o.tableMask)+1)
+	}
+}
+
+// groups walks n groups of slots; only the slots in use are looked at.
+func (w *walker) groups(l *mapLayout, addr, n uint64) {
+	if l.group == 0 || (!l.key.HasPointers() && !l.val.HasPointers()) {
+		return
+	}
+	s, obj := w.g.m.Object(addr)
+	if s == nil || s.NoScan {
+		return
+	}
+	mem, _ := w.g.payload(s, obj)
+	for ; n > 0 && uint64(len(mem)) >= l.group; n-- {
+		for i := uint64(0); i < groupSlots; i++ {
+			if mem[i]&0x80 != 0 { // empty or deleted
+				continue
+			}
+			w.value(l.key, mem[l.keys+i*l.keyStride:], 0)
+			w.value(l.val, mem[l.vals+i*l.valStride:], l.key.ords)
+		}
+		mem = mem[l.group:]
+	}
+}
+
+// channel walks a channel: its buffered elements, then the runtime's own fields.
+func (w *walker) channel(t *Type, mem []byte, base uint64) {
+	o := &w.g.offsets
+	elem := w.g.types.byID(t.elem)
+	if buf := word(mem, o.chanBuf); buf != 0 && elem != nil && elem.HasPointers() {
+		s, obj := w.g.m.Object(buf)
+		if s != nil && !s.NoScan && s.Addr(obj) != base {
+			w.emit(edge{ord: ordInternal, to: buf, form: formInternal, rank: rankOwned})
+			b, _ := w.g.payload(s, obj)
+			for n := word(mem, o.chanElems); n > 0 && uint64(len(b)) >= elem.Size; n-- {
+				w.value(elem, b, 0)
+				b = b[elem.Size:]
+			}
+		}
+	}
+	if h := w.g.types.hchan(); h != nil {
+		w.value(h, mem, chanOrds(elem))
+	}
+}
+
+func chanOrds(elem *Type) uint32 {
+	if elem == nil {
+		return 0
+	}
+	return elem.ords
+}
+
+func chanLabel(t *Type, ord uint32) string {
+	elem := t.chanElem
+	if ord < chanOrds(elem) {
+		return "[*]" + dotted(elem.label(ord))
+	}
+	if t.chanHead == nil {
+		return "?"
+	}
+	return t.chanHead.label(ord - chanOrds(elem))
+}
+
+// hchan is the channel header without the fields that the walk treats itself.
+func (tt *typeTable) hchan() *Type {
+	if tt.chanType != nil {
+		return tt.chanType
+	}
+	id, ok := tt.names.TypeByName("runtime.hchan")
+	if !ok {
+		return nil
+	}
+	d := tt.names.Type(id)
+	kept := d.Fields[:0:0]
+	for _, f := range d.Fields {
+		if f.Name != "buf" && f.Name != "elemtype" {
+			kept = append(kept, f)
+		}
+	}
+	d.Fields = kept
+	t := tt.add(&Type{Name: d.Name, Kind: d.Kind, Size: uint64(d.Size)})
+	tt.compile(t, d, 0, "", 0)
+	tt.number(t)
+	tt.chanType = t
+	return t
+}
+
+// understood gives fields whose static type hides what they refer to their real type: the pointer of
+// sync/atomic.Pointer[T] (its zero-length first field has type [0]*T), and the per-processor pools of
+// sync.Pool (go1.26 sync/pool.go).
+func (tt *typeTable) understood(d debuginfo.Type, field debuginfo.Field) (kind opKind, target debuginfo.TypeID, ok bool) {
+	switch {
+	case strings.HasPrefix(d.Name, "sync/atomic.Pointer[") && field.Name == "v":
+		for _, f := range d.Fields {
+			if arr := tt.names.Type(f.Type); arr.Kind == reflect.Array && arr.Len == 0 {
+				if p := tt.names.Type(arr.Elem); p.Kind == reflect.Pointer {
+					return opPointer, p.Elem, true
+				}
+			}
+		}
+	case d.Name == "sync.Pool" && (field.Name == "local" || field.Name == "victim"):
+		if id, found := tt.names.TypeByName("sync.poolLocal"); found {
+			return opSlice, id, true
+		}
+	}
+	return 0, 0, false
+}

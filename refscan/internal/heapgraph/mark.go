@@ -1,0 +1,142 @@
+package heapgraph
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+)
+
+// stack is a goroutine with the words of its stack that keep something alive.
+type stack struct {
+	g     *goruntime.Goroutine
+	slots []goruntime.Slot
+	test  bool // it runs a test function, or is the main goroutine of a test binary
+}
+
+// marker finds what the collector would find alive (go1.26 runtime/mgcmark.go).
+type marker struct {
+	g    *Graph
+	todo []uint32
+	err  error
+}
+
+// mark fills in Graph.marked, and keeps the stacks' slots and the specials for the later passes.
+func (g *Graph) mark() error {
+	g.marked = newBitset(g.m.NumObjects)
+	k := &marker{g: g}
+	for _, mod := range g.m.Modules {
+		k.segment(mod.Data, mod.EData, mod.DataMask)
+		k.segment(mod.BSS, mod.EBSS, mod.BSSMask)
+	}
+	for _, gr := range g.m.Goroutines {
+		st := stack{g: gr}
+		st.test = g.runsTest(gr)
+		err := g.m.LiveSlots(gr, func(s goruntime.Slot) {
+			if span, _ := g.m.Object(s.Value); span == nil && !s.OnStack && g.staticAt(s.Value) < 0 {
+				return // into code, read-only data or memory of the runtime
+			}
+			st.slots = append(st.slots, s)
+			k.pointer(s.Value)
+		})
+		if err != nil {
+			return fmt.Errorf("the stack of a goroutine started at %s: %w", entryName(g.m, gr), err)
+		}
+		g.stacks = append(g.stacks, st)
+	}
+	err := g.m.Specials(func(s goruntime.Special) {
+		g.special = append(g.special, s)
+		switch s.Kind {
+		case goruntime.Finalizer:
+			k.pointer(s.Fn)
+			k.pointer(s.Arg)
+			if s.Obj != goruntime.NoObject {
+				k.object(s.Span, s.Obj) // what it refers to, not the object itself
+			}
+		case goruntime.Cleanup:
+			k.pointer(s.Call)
+			k.pointer(s.Fn)
+			k.pointer(s.Arg)
+		case goruntime.WeakHandle:
+			k.pointer(s.Handle)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	k.drain()
+	if k.err == nil {
+		k.err = g.m.Mem.Err()
+	}
+	return k.err
+}
+
+// runsTest reports whether a goroutine runs a test, benchmark or fuzz function: it was made by package
+// testing, or it is the main goroutine inside testing.(*M).Run.
+func (g *Graph) runsTest(gr *goruntime.Goroutine) bool {
+	if f := g.m.Entry(gr); f != nil && strings.HasPrefix(f.Name, "testing.") {
+		return true
+	}
+	if f, _, _ := g.m.Creator(gr); f != nil && strings.HasPrefix(f.Name, "testing.") {
+		return true
+	}
+	found := false
+	_ = g.m.Frames(gr, func(f *goruntime.Frame) error {
+		found = found || f.Func.Name == "testing.(*M).Run"
+		return nil
+	})
+	return found
+}
+
+func entryName(m *goruntime.Model, gr *goruntime.Goroutine) string {
+	if f := m.Entry(gr); f != nil {
+		return f.Name
+	}
+	return "an unknown function"
+}
+
+func (k *marker) pointer(p uint64) {
+	if p == 0 {
+		return
+	}
+	s, obj := k.g.m.Object(p)
+	if s == nil || !k.g.marked.add(obj) {
+		return
+	}
+	if !s.NoScan {
+		k.todo = append(k.todo, obj)
+	}
+}
+
+func (k *marker) segment(lo, hi uint64, mask []byte) {
+	mem := k.g.m.Mem.Bytes(lo, hi-lo)
+	for i, m := range mask {
+		for ; m != 0; m &= m - 1 {
+			off := (i*8 + bits.TrailingZeros8(m)) * 8
+			if off+8 <= len(mem) {
+				k.pointer(binary.LittleEndian.Uint64(mem[off:]))
+			}
+		}
+	}
+}
+
+func (k *marker) drain() {
+	for len(k.todo) > 0 {
+		obj := k.todo[len(k.todo)-1]
+		k.todo = k.todo[:len(k.todo)-1]
+		k.object(k.g.m.SpanOf(obj), obj)
+	}
+}
+
+// object marks what an object refers to.
+func (k *marker) object(s *goruntime.Span, obj uint32) {
+	mem := s.Bytes(obj)
+	err := k.g.m.PointerWords(s, obj, func(w uint64) {
+		k.pointer(binary.LittleEndian.Uint64(mem[w*8:]))
+	})
+	if err != nil && k.err == nil {
+		k.err = err
+	}
+}

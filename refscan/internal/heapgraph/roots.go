@@ -1,0 +1,316 @@
+package heapgraph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+)
+
+// Kind is a sort of root.
+type Kind uint8
+
+// The kinds, in the order in which they win ties.
+const (
+	KindGlobal Kind = iota
+	KindFrame
+	KindFinalizer
+	KindCleanup
+	KindOther
+)
+
+// class says when a root has its turn. A root of a later class gets only what the earlier left over.
+type class uint8
+
+const (
+	classNamed     class = iota // variables of packages and frames, finalizers, cleanups
+	classTemporary              // stack slots without a name
+	classRuntime                // the runtime's own variables and frames, compiler-made data
+	classTool                   // this tool's own: not reported
+	classRest
+)
+
+// Root identifies a root. Roots that agree in everything are one.
+type Root struct {
+	Kind      Kind
+	Name      string
+	Package   string
+	File      string
+	Line      int
+	Func      string
+	Goroutine string
+	CreatedBy string
+	CreatedAt string
+	Test      bool
+	Caller    bool
+	class     class
+}
+
+func (a *Root) compare(b *Root) int {
+	if a.class != b.class {
+		return int(a.class) - int(b.class)
+	}
+	if a.Kind != b.Kind {
+		return int(a.Kind) - int(b.Kind)
+	}
+	for _, c := range []int{
+		strings.Compare(a.Name, b.Name), strings.Compare(a.Func, b.Func), strings.Compare(a.Goroutine, b.Goroutine),
+		strings.Compare(a.CreatedBy, b.CreatedBy), strings.Compare(a.CreatedAt, b.CreatedAt),
+		strings.Compare(a.File, b.File), a.Line - b.Line, boolInt(a.Test) - boolInt(b.Test), boolInt(a.Caller) - boolInt(b.Caller),
+	} {
+		if c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// toolPrefix and toolPackages name the packages whose memory is the tool's own.
+const toolPrefix = "github.com/leakgate/leakgate/"
+
+var toolPackages = []string{"leakcheck", "refscan", "golden", "stackprof", "internal/verdict"}
+
+func isTool(pkg string) bool {
+	rest, ok := strings.CutPrefix(pkg, toolPrefix)
+	if !ok {
+		return false
+	}
+	for _, p := range toolPackages {
+		if rest == p || strings.HasPrefix(rest, p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func isRuntime(pkg string) bool {
+	return pkg == "runtime" || strings.HasPrefix(pkg, "internal/runtime/") || strings.HasPrefix(pkg, "runtime/internal/") || pkg == ""
+}
+
+// PackageOf returns the import path of a symbol such as "example.com/app.(*Cache[int]).Get".
+func PackageOf(symbol string) string {
+	head := symbol
+	if i := strings.IndexAny(head, "[("); i >= 0 {
+		head = head[:i]
+	}
+	slash := strings.LastIndexByte(head, '/') + 1
+	dot := strings.IndexByte(head[slash:], '.')
+	if dot < 0 {
+		return ""
+	}
+	// Dots in the last element of an import path are escaped in symbols.
+	return strings.ReplaceAll(head[:slash+dot], "%2e", ".")
+}
+
+func classOf(pkg string) class {
+	switch {
+	case isTool(pkg):
+		return classTool
+	case isRuntime(pkg):
+		return classRuntime
+	}
+	return classNamed
+}
+
+// A rootEdge is a reference that a root holds, and which part of the root holds it.
+type rootEdge struct {
+	label string
+	e     edge
+}
+
+// rootSet collects roots with their references.
+type rootSet struct {
+	byKey map[Root]*rootEntry
+	list  []*rootEntry
+}
+
+type rootEntry struct {
+	Root
+	typ        string
+	edges      []rootEdge
+	goroutines map[*goruntime.Goroutine]bool
+}
+
+func (rs *rootSet) entry(r Root, typ string) *rootEntry {
+	e := rs.byKey[r]
+	if e == nil {
+		e = &rootEntry{Root: r, typ: typ}
+		rs.byKey[r] = e
+		rs.list = append(rs.list, e)
+	}
+	return e
+}
+
+// roots lists everything that the marking started from, by name and type, in a fixed order.
+func (g *Graph) roots() []*rootEntry {
+	rs := &rootSet{byKey: make(map[Root]*rootEntry)}
+	g.globalRoots(rs)
+	for i := range g.stacks {
+		g.frameRoots(rs, &g.stacks[i])
+	}
+	g.specialRoots(rs)
+	slices.SortStableFunc(rs.list, func(a, b *rootEntry) int { return a.compare(&b.Root) })
+	for _, r := range rs.list {
+		slices.SortStableFunc(r.edges, func(a, b rootEdge) int { return strings.Compare(a.label, b.label) })
+	}
+	return rs.list
+}
+
+func (g *Graph) globalRoots(rs *rootSet) {
+	for i := range g.statics {
+		s := &g.statics[i]
+		r := Root{Kind: KindGlobal, Name: s.Name, Package: s.Package, File: s.File, Line: s.Line, class: classOf(s.Package)}
+		if s.typ == nil {
+			if r.class == classNamed {
+				r.class = classRuntime
+			}
+			entry := rs.entry(r, "")
+			g.maskedEdges(s, func(to uint64) { entry.edges = append(entry.edges, rootEdge{"?", edge{ord: ordUnknown, to: to}}) })
+			continue
+		}
+		entry := rs.entry(r, s.typ.Name)
+		w := walker{g: g}
+		w.emit = func(e edge) { entry.edges = append(entry.edges, rootEdge{s.typ.label(e.ord), e}) }
+		w.value(s.typ, s.mem, 0)
+	}
+}
+
+// maskedEdges finds the references of memory that only the collector's mask describes.
+func (g *Graph) maskedEdges(s *static, visit func(to uint64)) {
+	for off := uint64(0); off+8 <= uint64(len(s.mem)); off += 8 {
+		if goruntime.MaskBit(s.mask, (s.Addr+off-s.maskBase)/8) {
+			if p := word(s.mem, off); p != 0 {
+				visit(p)
+			}
+		}
+	}
+}
+
+func (g *Graph) frameRoots(rs *rootSet, st *stack) {
+	base := Root{Kind: KindFrame, Caller: st.g.IsCaller}
+	if f := g.m.Entry(st.g); f != nil {
+		base.Goroutine = f.Name
+	}
+	if f, file, line := g.m.Creator(st.g); f != nil {
+		base.CreatedBy = f.Name
+		base.CreatedAt = fmt.Sprintf("%s:%d", file, line)
+	}
+	base.Test = st.test
+	g.walkStack(st, func(v frameVar, e edge) {
+		r := base
+		r.File, r.Line = v.file, v.line
+		if v.fn == nil {
+			r.Name, r.Kind, r.class = "goroutine "+base.Goroutine, KindOther, classTemporary
+		} else {
+			r.Func = v.fn.Name
+			r.Package = PackageOf(v.owner)
+			r.Name = v.owner + "." + v.name
+			r.class = classOf(r.Package)
+			if r.class == classNamed && v.name == temporary {
+				r.class = classTemporary
+			}
+			if classOf(PackageOf(v.fn.Name)) == classTool {
+				r.class = classTool
+			}
+		}
+		entry := rs.entry(r, v.typ)
+		entry.edges = append(entry.edges, rootEdge{v.label, e})
+		if entry.goroutines == nil {
+			entry.goroutines = make(map[*goruntime.Goroutine]bool)
+		}
+		entry.goroutines[st.g] = true
+	})
+}
+
+// specialRoots lists what finalizers and cleanups keep. They are named by the type of the object that
+// they hang on: "finalizer(*os.File)".
+func (g *Graph) specialRoots(rs *rootSet) {
+	for _, s := range g.special {
+		r := Root{Kind: KindFinalizer, class: classNamed}
+		what := "finalizer"
+		switch s.Kind {
+		case goruntime.Cleanup:
+			r.Kind, what = KindCleanup, "cleanup"
+		case goruntime.WeakHandle:
+			r.Kind, what, r.class = KindOther, "weak", classRuntime
+		}
+		of := g.specialType(s)
+		r.Package = PackageOf(strings.TrimLeft(of, "*[]"))
+		if of == "" {
+			of = "?"
+		}
+		r.Name = what + "(" + of + ")"
+		if s.Obj == goruntime.NoObject {
+			r.Name = what + " queue"
+		}
+		if isTool(r.Package) {
+			r.class = classTool
+		}
+		entry := rs.entry(r, "")
+		add := func(label string, e edge) {
+			if e.to != 0 {
+				entry.edges = append(entry.edges, rootEdge{label, e})
+			}
+		}
+		add("$fn", g.funcEdge(s.Fn))
+		add("$call", g.funcEdge(s.Call))
+		add("$arg", edge{to: s.Arg})
+		add("$handle", edge{to: s.Handle})
+		if s.Kind != goruntime.Finalizer || s.Obj == goruntime.NoObject || s.Span.NoScan {
+			continue
+		}
+		// What the object refers to is kept, the object itself is not.
+		if ty := g.typing[s.Obj]; ty.typ != 0 {
+			t := g.types.types[ty.typ]
+			w := walker{g: g}
+			w.emit = func(e edge) {
+				if e.ord == ordInternal {
+					return
+				}
+				add(labelOf(t, ty.form, e.ord), e)
+			}
+			g.walkObject(&w, s.Obj)
+		}
+		mem := s.Span.Bytes(s.Obj)
+		// What the type does not account for comes last; most of it is claimed by then.
+		_ = g.m.PointerWords(s.Span, s.Obj, func(w uint64) {
+			add("~", edge{ord: ordUnknown, to: word(mem, w*8)})
+		})
+	}
+}
+
+func (g *Graph) specialType(s goruntime.Special) string {
+	if s.ObjectType != 0 {
+		if ptr := g.m.Type(s.ObjectType); ptr != nil {
+			if t := g.types.byRuntimeType(ptr.Elem); t != nil {
+				return "*" + t.Name
+			}
+		}
+	}
+	if s.Obj == goruntime.NoObject {
+		return ""
+	}
+	if ty := g.typing[s.Obj]; ty.typ != 0 {
+		return g.types.refName(ty)
+	}
+	return ""
+}
+
+func (g *Graph) funcEdge(fn uint64) edge {
+	e := edge{to: fn}
+	if fn == 0 {
+		return e
+	}
+	if t := g.types.closure(g.closureEntry(fn)); t != nil {
+		e.typ, e.form, e.rank = t, formClosure, rankDynamic
+	}
+	return e
+}

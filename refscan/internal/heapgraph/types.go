@@ -1,0 +1,416 @@
+package heapgraph
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+)
+
+// Names is the part of the debug information that typing and naming need. Addresses are link-time
+// ones.
+type Names interface {
+	goruntime.Names
+	TypesByHash(hash uint32) []debuginfo.TypeID
+	Globals() []debuginfo.Global
+	FuncByPC(pc uint64) (debuginfo.Func, bool)
+	Locals(entry uint64) []debuginfo.Local
+	Captures(entry uint64) []debuginfo.Capture
+}
+
+// opKind is a sort of reference in memory.
+type opKind uint8
+
+const (
+	opPointer opKind = iota
+	opUnsafe         // unsafe.Pointer: leads somewhere, says nothing of what is there
+	opString
+	opSlice
+	opIface // with methods: itab, data
+	opEface // without: type, data
+	opMap
+	opChan
+	opFunc
+	opArray // n elements of typ in place
+)
+
+// op is a reference, or an array of parts with references, at an offset of a type.
+type op struct {
+	off   uint64
+	kind  opKind
+	label string // field path, "" for the value itself
+	typ   *Type  // what it refers to: pointee, slice or array element, the map or channel type
+	n     uint64 // opArray: number of elements
+	ord   uint32 // of its (first) reference; see Type.ords
+}
+
+// Type is a type as the walk needs it: the references in it, flattened, in order of offset.
+type Type struct {
+	index  int32
+	Name   string // with full import paths
+	Kind   reflect.Kind
+	Size   uint64
+	ops    []op
+	ords   uint32 // number of distinguishable references: array elements 0 to 9, and the rest as one
+	elem   debuginfo.TypeID
+	key    debuginfo.TypeID
+	origin debuginfo.TypeID
+	words  []uint32 // indexes of its pointer words, up to maxWords; nil if there are more
+	entry  uint64   // closures: address of the function, in the process
+	layout *mapLayout
+
+	chanElem, chanHead *Type // channels: for naming
+
+	turn   class // when its objects may be claimed; valid if turned
+	turned bool
+}
+
+// maxElems is how many elements of an array have names of their own.
+const maxElems = 10
+
+// maxWords bounds the list of pointer words that typings are checked with.
+const maxWords = 64
+
+// HasPointers reports whether the type holds references.
+func (t *Type) HasPointers() bool { return len(t.ops) > 0 }
+
+// label names reference number ord of the type.
+func (t *Type) label(ord uint32) string {
+	for i := len(t.ops) - 1; i >= 0; i-- {
+		o := &t.ops[i]
+		if o.ord > ord {
+			continue
+		}
+		if o.kind != opArray {
+			return o.label
+		}
+		rel := ord - o.ord
+		return o.label + elemLabel(rel/o.typ.ords) + dotted(o.typ.label(rel%o.typ.ords))
+	}
+	return ""
+}
+
+// elemLabel is "[3]", or "[10+]" for all behind the tenth.
+func elemLabel(i uint32) string {
+	if i >= maxElems {
+		return "[10+]"
+	}
+	return "[" + strconv.Itoa(int(i)) + "]"
+}
+
+func dotted(s string) string {
+	if s == "" || s[0] == '[' {
+		return s
+	}
+	return "." + s
+}
+
+// typeTable interns types by their number in the debug information, and closures by function.
+type typeTable struct {
+	names    Names
+	m        *goruntime.Model
+	types    []*Type // by Type.index; 0 is unused
+	byOrigin map[debuginfo.TypeID]*Type
+	closures map[uint64]*Type
+	byRType  map[uint64]*Type
+	byteType *Type
+	chanType *Type
+}
+
+func newTypeTable(m *goruntime.Model, names Names) *typeTable {
+	return &typeTable{
+		names: names, m: m, types: []*Type{nil},
+		byOrigin: make(map[debuginfo.TypeID]*Type),
+		closures: make(map[uint64]*Type),
+		byRType:  make(map[uint64]*Type),
+	}
+}
+
+func (tt *typeTable) add(t *Type) *Type {
+	t.index = int32(len(tt.types))
+	tt.types = append(tt.types, t)
+	return t
+}
+
+// allocatedAs: types whose objects are always allocated as another, larger type
+// (go1.26 time/sleep.go, newTimer; runtime/time.go, timeTimer).
+var allocatedAs = map[string]string{
+	"time.Timer":  "runtime.timeTimer",
+	"time.Ticker": "runtime.timeTimer",
+}
+
+// byID returns a type of the debug information.
+func (tt *typeTable) byID(id debuginfo.TypeID) *Type {
+	if id == 0 {
+		return nil
+	}
+	if t := tt.byOrigin[id]; t != nil {
+		return t
+	}
+	d := tt.names.Type(id)
+	t := &Type{Name: d.Name, Kind: d.Kind, Size: uint64(max(d.Size, 0)), elem: d.Elem, key: d.Key, origin: id}
+	tt.byOrigin[id] = t
+	tt.add(t)
+	layout := d
+	if as, ok := allocatedAs[d.Name]; ok {
+		if real, found := tt.names.TypeByName(as); found {
+			layout = tt.names.Type(real)
+			t.Size = uint64(layout.Size)
+		}
+	}
+	if t.Kind == reflect.Chan {
+		t.chanElem, t.chanHead = tt.byID(d.Elem), tt.hchan()
+	}
+	tt.compile(t, layout, 0, "", 0)
+	tt.number(t)
+	return t
+}
+
+// maxDepth bounds the nesting of structs and arrays in one value.
+const maxDepth = 64
+
+// compile appends the references of d, which lies at an offset of t under a label.
+func (tt *typeTable) compile(t *Type, d debuginfo.Type, off uint64, label string, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	add := func(kind opKind, at uint64, target *Type, n uint64) {
+		t.ops = append(t.ops, op{off: at, kind: kind, label: label, typ: target, n: n})
+	}
+	switch d.Kind {
+	case reflect.Pointer:
+		if !tt.notInHeap(d.Elem, 0) {
+			add(opPointer, off, nil, uint64(d.Elem))
+		}
+	case reflect.UnsafePointer:
+		add(opUnsafe, off, nil, 0)
+	case reflect.String:
+		add(opString, off, nil, 0)
+	case reflect.Slice:
+		add(opSlice, off, nil, uint64(d.Elem))
+	case reflect.Interface:
+		if d.HasMethodsIface {
+			add(opIface, off, nil, 0)
+		} else {
+			add(opEface, off, nil, 0)
+		}
+	case reflect.Map:
+		add(opMap, off, nil, uint64(d.ID))
+	case reflect.Chan:
+		add(opChan, off, nil, uint64(d.ID))
+	case reflect.Func:
+		add(opFunc, off, nil, 0)
+	case reflect.Array:
+		elem := tt.byID(d.Elem)
+		if elem == nil || !elem.HasPointers() || d.Len <= 0 {
+			return
+		}
+		if d.Len == 1 {
+			tt.compile(t, tt.names.Type(d.Elem), off, label+"[0]", depth+1)
+			return
+		}
+		add(opArray, off, elem, uint64(d.Len))
+	case reflect.Struct:
+		for _, f := range d.Fields {
+			if f.Name == "_" || f.Offset < 0 {
+				continue
+			}
+			name := f.Name
+			if label != "" {
+				name = label + "." + f.Name
+			}
+			if kind, target, ok := tt.understood(d, f); ok {
+				t.ops = append(t.ops, op{off: off + uint64(f.Offset), kind: kind, label: name, n: uint64(target)})
+				continue
+			}
+			tt.compile(t, tt.names.Type(f.Type), off+uint64(f.Offset), name, depth+1)
+		}
+	}
+}
+
+// notInHeap reports whether a type is marked as living outside of the collected heap; pointers to it
+// are no pointers to the collector (go1.26 internal/runtime/sys/nih.go).
+func (tt *typeTable) notInHeap(id debuginfo.TypeID, depth int) bool {
+	if id == 0 || depth > 4 {
+		return false
+	}
+	d := tt.names.Type(id)
+	if d.Name == "internal/runtime/sys.NotInHeap" || d.Name == "internal/runtime/sys.nih" {
+		return true
+	}
+	if d.Kind != reflect.Struct || !isRuntime(PackageOf(d.Name)) {
+		return false
+	}
+	for _, f := range d.Fields {
+		if f.Offset == 0 && tt.notInHeap(f.Type, depth+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// target resolves what a reference of a type refers to. It is lazy, since types refer to themselves.
+func (tt *typeTable) target(o *op) *Type {
+	if o.typ == nil && o.n != 0 && o.kind != opArray {
+		o.typ = tt.byID(debuginfo.TypeID(o.n))
+	}
+	return o.typ
+}
+
+// number gives each reference its order number and lists the pointer words.
+func (tt *typeTable) number(t *Type) {
+	ords := uint32(0)
+	for i := range t.ops {
+		t.ops[i].ord = ords
+		if t.ops[i].kind == opArray {
+			ords += t.ops[i].typ.ords * uint32(min(t.ops[i].n, maxElems+1))
+		} else {
+			ords++
+		}
+	}
+	t.ords = ords
+	var words []uint32
+	if t.pointerWords(0, &words) {
+		t.words = words
+	}
+}
+
+// pointerWords appends the word indexes of a type's pointers; false if there are too many.
+func (t *Type) pointerWords(base uint64, words *[]uint32) bool {
+	for i := range t.ops {
+		o := &t.ops[i]
+		switch o.kind {
+		case opArray:
+			for k := uint64(0); k < o.n; k++ {
+				if !o.typ.pointerWords(base+o.off+k*o.typ.Size, words) {
+					return false
+				}
+			}
+		case opIface, opEface:
+			// The first word leads to type information, which the collector need not follow (go1.26
+			// cmd/compile/internal/typebits/typebits.go).
+			*words = append(*words, uint32((base+o.off)/8+1))
+		default:
+			*words = append(*words, uint32((base+o.off)/8))
+		}
+		if len(*words) > maxWords {
+			return false
+		}
+	}
+	return true
+}
+
+// byRuntimeType returns the type of a run-time descriptor in the process, nil if it is not known.
+func (tt *typeTable) byRuntimeType(addr uint64) *Type {
+	if t, ok := tt.byRType[addr]; ok {
+		return t
+	}
+	t := tt.findRuntimeType(addr)
+	tt.byRType[addr] = t
+	return t
+}
+
+func (tt *typeTable) findRuntimeType(addr uint64) *Type {
+	rt := tt.m.Type(addr)
+	if rt == nil {
+		return nil
+	}
+	ids := tt.names.TypesByHash(rt.Hash)
+	var best debuginfo.TypeID
+	for _, id := range ids {
+		d := tt.names.Type(id)
+		if uint64(d.Size) != rt.Size || d.Kind != rt.Kind {
+			continue
+		}
+		// Among equal hashes the descriptor's own address decides where the binary and its debug
+		// information are one file; the name decides in a twin, whose descriptors may lie elsewhere.
+		if d.RuntimeAddr+tt.m.Bias() == addr {
+			return tt.byID(id)
+		}
+		if best == 0 || sameShortName(d.Name, tt.m.TypeString(rt)) {
+			best = id
+		}
+	}
+	return tt.byID(best)
+}
+
+// sameShortName reports whether a full name ("example.com/app.T") is the one that reflect writes with
+// the last path element only ("app.T").
+func sameShortName(full, short string) bool {
+	if i := strings.LastIndexByte(full, '/'); i >= 0 && !strings.ContainsAny(full, "[{(") {
+		full = strings.TrimLeft(full[:i], "*")[:0] + full[i+1:]
+	}
+	return strings.TrimLeft(full, "*") == strings.TrimLeft(short, "*")
+}
+
+// closure returns the type of closures of the function at an address, nil if there is no such
+// function.
+func (tt *typeTable) closure(entry uint64) *Type {
+	if t, ok := tt.closures[entry]; ok {
+		return t
+	}
+	f := tt.m.FuncAt(entry)
+	if f == nil || f.Entry != entry {
+		tt.closures[entry] = nil
+		return nil
+	}
+	t := tt.add(&Type{Name: "func " + f.Name, Kind: reflect.Func, Size: 8, entry: entry})
+	tt.closures[entry] = t
+	switch {
+	case f.Name == "reflect.makeFuncStub":
+		tt.embed(t, "reflect.makeFuncImpl")
+	case f.Name == "reflect.methodValueCall":
+		tt.embed(t, "reflect.methodValue")
+	case strings.HasSuffix(f.Name, "-fm"):
+		tt.receiver(t, strings.TrimSuffix(f.Name, "-fm"))
+	default:
+		for _, c := range tt.names.Captures(entry - tt.m.Bias()) {
+			d := tt.names.Type(c.Type)
+			size := uint64(8)
+			if c.ByRef {
+				t.ops = append(t.ops, op{off: uint64(c.Offset), kind: opPointer, label: c.Name, n: uint64(c.Type)})
+			} else {
+				size = uint64(max(d.Size, 0))
+				tt.compile(t, d, uint64(c.Offset), c.Name, 0)
+			}
+			t.Size = max(t.Size, (uint64(c.Offset)+size+7)&^7)
+		}
+	}
+	tt.number(t)
+	return t
+}
+
+// embed gives a closure the layout of a struct type that starts with the code pointer.
+func (tt *typeTable) embed(t *Type, name string) {
+	if id, ok := tt.names.TypeByName(name); ok {
+		d := tt.names.Type(id)
+		t.Size = uint64(d.Size)
+		tt.compile(t, d, 0, "", 0)
+	}
+}
+
+// receiver gives a method value ("pkg.(*T).M", "pkg.T.M") its receiver, at offset 8 of the closure.
+func (tt *typeTable) receiver(t *Type, method string) {
+	i := strings.LastIndexByte(method, '.')
+	if i < 0 {
+		return
+	}
+	recv := method[:i]
+	if j := strings.Index(recv, ".(*"); j >= 0 && strings.HasSuffix(recv, ")") {
+		t.Size = 16
+		name := recv[:j+1] + recv[j+3:len(recv)-1]
+		o := op{off: 8, kind: opPointer, label: "$recv"}
+		if id, ok := tt.names.TypeByName(name); ok {
+			o.n = uint64(id)
+		}
+		t.ops = append(t.ops, o)
+		return
+	}
+	if id, ok := tt.names.TypeByName(recv); ok {
+		d := tt.names.Type(id)
+		t.Size = (8 + uint64(max(d.Size, 0)) + 7) &^ 7
+		tt.compile(t, d, 8, "$recv", 0)
+	}
+}

@@ -1,0 +1,97 @@
+package heapgraph
+
+// form says how an object's memory is to be read.
+type form uint8
+
+const (
+	formNone     form = iota
+	formOne           // one value of the type, seen through a pointer
+	formBoxed         // one value of the type, inside an interface
+	formArray         // values of the type, one behind the other
+	formString        // the bytes of a string
+	formMap           // the header of a map (internal/runtime/maps.Map)
+	formChan          // a channel (runtime.hchan)
+	formClosure       // a code pointer and captured variables
+	formInternal      // a table, directory or buffer that belongs to a map or channel
+)
+
+// rank is how well founded a typing is; higher ranks win.
+type rank uint8
+
+const (
+	rankInterior  rank = iota + 1 // a pointer into the object types a part of it
+	rankStatic                    // the type of a reference to it
+	rankDynamic                   // an interface's type word, a map, channel or closure
+	rankAllocated                 // the allocator's own record
+	rankOwned                     // part of a map or channel
+)
+
+// typing is what is known of one object.
+type typing struct {
+	typ  int32  // index in the type table, 0 if unknown
+	off  uint32 // where in the object the typed part begins
+	form form
+	rank rank
+	full bool // the type accounts for every pointer of the object
+}
+
+// better reports whether a should replace b, which types the same object. It is a strict order that
+// does not depend on which was found first.
+func (tt *typeTable) better(a, b typing, objSize uint64) bool {
+	if b.typ == 0 {
+		return true
+	}
+	if (a.rank == rankOwned) != (b.rank == rankOwned) {
+		return a.rank == rankOwned
+	}
+	if a.full != b.full {
+		return a.full
+	}
+	if a.rank != b.rank {
+		return a.rank > b.rank
+	}
+	if ca, cb := tt.coverage(a, objSize), tt.coverage(b, objSize); ca != cb {
+		return ca > cb
+	}
+	if a.off != b.off {
+		return a.off < b.off
+	}
+	ta, tb := tt.types[a.typ], tt.types[b.typ]
+	if ta != tb {
+		if na, nb := len(ta.ops), len(tb.ops); na != nb {
+			return na > nb
+		}
+		if ta.Size != tb.Size { // an array of large elements says more than one of their parts
+			return ta.Size > tb.Size
+		}
+		if ta.Name != tb.Name {
+			return ta.Name < tb.Name
+		}
+		return ta.index < tb.index && ta.entry == tb.entry
+	}
+	return a.form > b.form
+}
+
+// coverage is how many bytes of the object the typing explains.
+func (tt *typeTable) coverage(a typing, objSize uint64) uint64 {
+	t := tt.types[a.typ]
+	if a.form == formArray && t.Size > 0 {
+		return (objSize - uint64(a.off)) / t.Size * t.Size
+	}
+	return t.Size
+}
+
+// refName is the type of a reference to an object with this typing.
+func (tt *typeTable) refName(a typing) string {
+	t := tt.types[a.typ]
+	switch a.form {
+	case formOne, formNone:
+		return "*" + t.Name
+	case formArray:
+		return "[]" + t.Name
+	case formString:
+		return "string"
+	default:
+		return t.Name
+	}
+}

@@ -1,0 +1,240 @@
+package heapgraph
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+)
+
+// An edge is a reference found in memory, and what it says of the object it leads to.
+type edge struct {
+	ord  uint32 // which reference of its holder, in the holder's order; see labelOf
+	to   uint64
+	size uint64 // bytes from there on that it speaks for, 0 if it does not say
+	typ  *Type  // nil: nothing is said
+	form form
+	rank rank
+}
+
+const (
+	// ordUnknown marks references that the holder's type does not account for.
+	ordUnknown = ^uint32(0)
+	// ordInternal marks the parts of maps and channels, which belong to their holder.
+	ordInternal = ^uint32(0) - 1
+	// ordEntry is no reference: it stands for map entries that lie in the tables whole.
+	ordEntry = ^uint32(0) - 2
+	// maxOrds: types with more distinguishable references than this have them folded.
+	maxOrds = 1 << 20
+)
+
+func word(mem []byte, off uint64) uint64 {
+	if off+8 > uint64(len(mem)) || off+8 < 8 {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(mem[off:])
+}
+
+// walker finds the references in memory of known type.
+type walker struct {
+	g    *Graph
+	emit func(edge)
+	// used counts the entries of the maps walked, inline those that lie in the tables whole.
+	used, inline int64
+}
+
+// value walks one value of a type.
+func (w *walker) value(t *Type, mem []byte, base uint32) {
+	for i := range t.ops {
+		o := &t.ops[i]
+		if o.off >= uint64(len(mem)) {
+			return
+		}
+		w.op(o, mem, base)
+	}
+}
+
+func (w *walker) op(o *op, mem []byte, base uint32) {
+	tt := w.g.types
+	ord := base + o.ord
+	switch o.kind {
+	case opArray:
+		t := o.typ
+		for k := uint64(0); k < o.n; k++ {
+			at := o.off + k*t.Size
+			if at >= uint64(len(mem)) {
+				return
+			}
+			w.value(t, mem[at:], ord+uint32(min(k, maxElems))*t.ords)
+		}
+		return
+	case opIface, opEface:
+		w.iface(o.kind, ord, word(mem, o.off), word(mem, o.off+8))
+		return
+	}
+	to := word(mem, o.off)
+	if to == 0 {
+		return
+	}
+	e := edge{ord: ord, to: to}
+	switch o.kind {
+	case opPointer:
+		e.typ, e.form, e.rank = tt.target(o), formOne, rankStatic
+		if e.typ != nil {
+			e.size = e.typ.Size
+		}
+	case opSlice:
+		e.typ, e.form, e.rank = tt.target(o), formArray, rankStatic
+		if e.typ != nil {
+			e.size = word(mem, o.off+16) * e.typ.Size
+		}
+	case opString:
+		e.typ, e.form, e.rank = tt.bytes(), formString, rankStatic
+		e.size = word(mem, o.off+8)
+	case opMap:
+		e.typ, e.form, e.rank = tt.target(o), formMap, rankDynamic
+	case opChan:
+		e.typ, e.form, e.rank = tt.target(o), formChan, rankDynamic
+	case opFunc:
+		if t := tt.closure(w.g.closureEntry(to)); t != nil {
+			e.typ, e.form, e.rank = t, formClosure, rankDynamic
+		}
+	}
+	w.emit(e)
+}
+
+// iface walks an interface: its data word is the value itself if that is pointer-shaped, else a
+// pointer to it. The type word leads to a descriptor, which may be on the heap too (reflect.StructOf).
+func (w *walker) iface(kind opKind, ord uint32, tab, data uint64) {
+	if tab == 0 {
+		return
+	}
+	rtype := tab
+	if kind == opIface {
+		if !w.g.m.Mem.Try(tab, 16) {
+			return
+		}
+		rtype = w.g.m.Mem.U64(tab + 8)
+	}
+	if data == 0 {
+		return
+	}
+	rt := w.g.m.Type(rtype)
+	if rt == nil {
+		w.emit(edge{ord: ord, to: data})
+		return
+	}
+	t := w.g.types.byRuntimeType(rtype)
+	switch {
+	case t == nil:
+		w.emit(edge{ord: ord, to: data})
+	case rt.Direct:
+		// The data word is the one word of the value.
+		before := w.emit
+		w.emit = func(e edge) { e.ord = ord; before(e) }
+		var one [8]byte
+		binary.LittleEndian.PutUint64(one[:], data)
+		if len(t.ops) == 1 {
+			w.value(t, one[:], 0)
+		} else {
+			before(edge{ord: ord, to: data})
+		}
+		w.emit = before
+	default:
+		w.emit(edge{ord: ord, to: data, size: t.Size, typ: t, form: formBoxed, rank: rankDynamic})
+	}
+}
+
+// object walks an object (or compiler-made data) of known typing; mem starts at the typed part.
+func (w *walker) object(t *Type, f form, mem []byte, base uint64) {
+	switch f {
+	case formOne, formBoxed:
+		w.value(t, mem, 0)
+	case formArray:
+		if t.Size == 0 || !t.HasPointers() {
+			return
+		}
+		for k := uint64(0); (k+1)*t.Size <= uint64(len(mem)); k++ {
+			w.value(t, mem[k*t.Size:], uint32(min(k, maxElems))*t.ords)
+		}
+	case formClosure:
+		w.value(t, mem, 0)
+	case formMap:
+		w.goMap(t, mem)
+	case formChan:
+		w.channel(t, mem, base)
+	}
+}
+
+// labelOf names reference ord of an object of this typing.
+func labelOf(t *Type, f form, ord uint32) string {
+	switch {
+	case ord == ordUnknown || t == nil:
+		return "?"
+	case ord == ordEntry:
+		return "$mapval"
+	case f == formArray:
+		return elemLabel(ord/t.ords) + dotted(t.label(ord%t.ords))
+	case f == formMap:
+		l := t.layout
+		if ord < l.key.ords {
+			return "$mapkey" + dotted(l.key.label(ord))
+		}
+		return "$mapval" + dotted(l.val.label(ord-l.key.ords))
+	case f == formChan:
+		return chanLabel(t, ord)
+	}
+	return t.label(ord)
+}
+
+// closureEntry reads the code pointer of a func value.
+func (g *Graph) closureEntry(fn uint64) uint64 {
+	if s, obj := g.m.Object(fn); s != nil {
+		if b := s.Bytes(obj); b != nil {
+			return word(b, fn-s.Addr(obj))
+		}
+		return 0 // captures nothing that holds pointers: its memory is not in the image
+	}
+	if !g.m.Mem.Try(fn, 8) {
+		return 0
+	}
+	return g.m.Mem.U64(fn)
+}
+
+// payload returns the memory of an object without its malloc header, and where it starts.
+func (g *Graph) payload(s *goruntime.Span, obj uint32) ([]byte, uint64) {
+	b, addr := s.Bytes(obj), s.Addr(obj)
+	if b != nil && s.HasHeader() {
+		return b[8:], addr + 8
+	}
+	return b, addr
+}
+
+// trieNode finds what a *node of internal/sync.HashTrieMap really is: an entry or an indirect node
+// (go1.26 internal/sync/hashtriemap.go: the first field of both tells).
+func (tt *typeTable) trieNode(t *Type, isEntry bool) *Type {
+	const prefix = "internal/sync.node["
+	if !strings.HasPrefix(t.Name, prefix) {
+		return t
+	}
+	name := "internal/sync.indirect["
+	if isEntry {
+		name = "internal/sync.entry["
+	}
+	if id, ok := tt.names.TypeByName(name + t.Name[len(prefix):]); ok {
+		return tt.byID(id)
+	}
+	return t
+}
+
+// bytes is the element type of strings.
+func (tt *typeTable) bytes() *Type {
+	if tt.byteType == nil {
+		if id, ok := tt.names.TypeByName("uint8"); ok {
+			tt.byteType = tt.byID(id)
+		} else {
+			tt.byteType = tt.add(&Type{Name: "uint8", Size: 1})
+		}
+	}
+	return tt.byteType
+}

@@ -1,0 +1,294 @@
+// Package image is the memory of a frozen process, as far as it has been copied out: a sparse address
+// space that loads what is asked for in bulk and small things page by page. It knows nothing of Go.
+package image
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// A Range is a stretch of the frozen process's address space.
+type Range struct{ Addr, Len uint64 }
+
+// End returns the first address behind the range.
+func (r Range) End() uint64 { return r.Addr + r.Len }
+
+// A Source hands out the memory of a frozen process. The slices that Copy returns stand for the
+// ranges in order; one that is shorter than its range ends where memory could not be read. They stay
+// valid until the source is closed.
+type Source interface {
+	Copy(ranges []Range) ([][]byte, error)
+}
+
+// chunk is how much is fetched around an address that no bulk load covers: the runtime's own
+// allocators (persistentalloc, fixalloc) hand out neighbouring records from pieces of 16 KiB or more.
+const chunk = 16 << 10
+
+// maxFaulted bounds what small reads may fetch, so that a damaged image whose pointers lead
+// everywhere cannot make the reader copy everything.
+const maxFaulted = 256 << 20
+
+// Space is the memory copied so far. It is not safe for concurrent use, except that slices handed
+// out may be read by anyone.
+//
+// Reads have a sticky error: what cannot be read yields zeros, and Err tells the first failure. That
+// lets readers of linked structures run without a check at each step, provided that they bound
+// their loops.
+type Space struct {
+	source  Source
+	regions []region // sorted by address, not overlapping
+	faults  map[uint64][]byte
+	faulted int
+	last    region
+	err     error
+}
+
+type region struct {
+	addr uint64
+	data []byte
+}
+
+func (r region) contains(addr uint64) bool { return addr-r.addr < uint64(len(r.data)) }
+
+// NewSpace returns an empty space over a source.
+func NewSpace(source Source) *Space {
+	return &Space{source: source, faults: make(map[uint64][]byte)}
+}
+
+// Err returns the first read that failed, if any.
+func (s *Space) Err() error { return s.err }
+
+func (s *Space) fail(addr, n uint64) {
+	if s.err == nil {
+		s.err = fmt.Errorf("%d bytes at %#x are not readable in the frozen process", n, addr)
+	}
+}
+
+// Load copies ranges in bulk and returns their contents in order. Overlapping ranges are copied once
+// each; ranges that touch each other are copied as one, so that sorted neighbours cost little.
+func (s *Space) Load(ranges []Range) ([][]byte, error) {
+	merged := mergeRanges(ranges)
+	copied, err := s.source.Copy(merged)
+	if err != nil {
+		return nil, fmt.Errorf("copying %d ranges out of the frozen process: %w", len(merged), err)
+	}
+	loaded := make([]region, 0, len(merged))
+	for i, r := range merged {
+		if len(copied[i]) > 0 {
+			loaded = append(loaded, region{r.Addr, copied[i]})
+		}
+	}
+	out := make([][]byte, len(ranges))
+	for i, r := range ranges {
+		out[i] = sliceOf(loaded, r)
+	}
+	s.regions = append(s.regions, loaded...)
+	slices.SortStableFunc(s.regions, func(a, b region) int {
+		switch {
+		case a.addr < b.addr:
+			return -1
+		case a.addr > b.addr:
+			return 1
+		}
+		return 0
+	})
+	s.last = region{}
+	return out, nil
+}
+
+// mergeRanges returns the union of the ranges as sorted, disjoint, non-touching ranges.
+func mergeRanges(ranges []Range) []Range {
+	sorted := slices.Clone(ranges)
+	slices.SortFunc(sorted, func(a, b Range) int {
+		switch {
+		case a.Addr < b.Addr:
+			return -1
+		case a.Addr > b.Addr:
+			return 1
+		}
+		return 0
+	})
+	var merged []Range
+	for _, r := range sorted {
+		if r.Len == 0 {
+			continue
+		}
+		if n := len(merged); n > 0 && r.Addr <= merged[n-1].End() {
+			if end := r.End(); end > merged[n-1].End() {
+				merged[n-1].Len = end - merged[n-1].Addr
+			}
+			continue
+		}
+		merged = append(merged, r)
+	}
+	return merged
+}
+
+func sliceOf(regions []region, r Range) []byte {
+	i, ok := findRegion(regions, r.Addr)
+	if !ok {
+		return nil
+	}
+	data := regions[i].data[r.Addr-regions[i].addr:]
+	if uint64(len(data)) > r.Len {
+		data = data[:r.Len:r.Len]
+	}
+	return data
+}
+
+func findRegion(regions []region, addr uint64) (int, bool) {
+	lo, hi := 0, len(regions)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if regions[mid].addr <= addr {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	// A later, shorter region may start behind the one that holds addr only if regions overlap, which
+	// bulk loads of distinct memory kinds do not.
+	if lo > 0 && regions[lo-1].contains(addr) {
+		return lo - 1, true
+	}
+	return 0, false
+}
+
+// Bytes returns n bytes at addr, or nil (and a sticky error) where they cannot be read. The slice
+// may alias the image and must not be written to.
+func (s *Space) Bytes(addr, n uint64) []byte {
+	if b := s.peek(addr, n); b != nil {
+		return b
+	}
+	if n == 0 {
+		return []byte{}
+	}
+	if n > maxFaulted || addr+n < addr {
+		s.fail(addr, n)
+		return nil
+	}
+	// Small reads go through chunks; what crosses chunks is put together.
+	out := make([]byte, 0, n)
+	for uint64(len(out)) < n {
+		at := addr + uint64(len(out))
+		c := s.fault(at)
+		if c == nil {
+			s.fail(addr, n)
+			return nil
+		}
+		if want := n - uint64(len(out)); uint64(len(c)) > want {
+			c = c[:want]
+		}
+		out = append(out, c...)
+	}
+	return out
+}
+
+// peek returns memory that is already here in one piece.
+func (s *Space) peek(addr, n uint64) []byte {
+	r := s.last
+	if !r.contains(addr) {
+		i, ok := findRegion(s.regions, addr)
+		if !ok {
+			if c := s.faults[addr&^(chunk-1)]; c != nil {
+				if off := addr & (chunk - 1); off+n <= uint64(len(c)) {
+					return c[off : off+n : off+n]
+				}
+			}
+			return nil
+		}
+		r = s.regions[i]
+		s.last = r
+	}
+	off := addr - r.addr
+	if n > uint64(len(r.data))-off {
+		return nil
+	}
+	return r.data[off : off+n : off+n]
+}
+
+// fault returns the readable bytes from addr to the end of its region or chunk.
+func (s *Space) fault(addr uint64) []byte {
+	if i, ok := findRegion(s.regions, addr); ok {
+		return s.regions[i].data[addr-s.regions[i].addr:]
+	}
+	base := addr &^ (chunk - 1)
+	c, ok := s.faults[base]
+	if !ok {
+		if s.faulted >= maxFaulted {
+			return nil
+		}
+		c = s.fetch(base)
+		s.faults[base] = c
+		s.faulted += chunk
+	}
+	if off := addr - base; off < uint64(len(c)) {
+		return c[off:]
+	}
+	return nil
+}
+
+// fetch copies one chunk. Where its first page cannot be read, the pages are fetched one by one and
+// unreadable ones before the last readable one read as zeros, since chunks are larger than pages.
+func (s *Space) fetch(base uint64) []byte {
+	const page = 4 << 10
+	whole, err := s.source.Copy([]Range{{base, chunk}})
+	if err != nil {
+		return nil
+	}
+	if len(whole[0]) == chunk {
+		return whole[0]
+	}
+	var out []byte
+	for off := uint64(0); off < chunk; off += page {
+		got, err := s.source.Copy([]Range{{base + off, page}})
+		if err != nil {
+			return nil
+		}
+		if len(got[0]) == page {
+			out = append(append(out, make([]byte, off-uint64(len(out)))...), got[0]...)
+		}
+	}
+	return out
+}
+
+// U8 reads a byte.
+func (s *Space) U8(addr uint64) uint8 {
+	if b := s.Bytes(addr, 1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+// U16 reads a little-endian 16-bit word.
+func (s *Space) U16(addr uint64) uint16 {
+	if b := s.Bytes(addr, 2); b != nil {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return 0
+}
+
+// U32 reads a little-endian 32-bit word.
+func (s *Space) U32(addr uint64) uint32 {
+	if b := s.Bytes(addr, 4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+// U64 reads a little-endian 64-bit word.
+func (s *Space) U64(addr uint64) uint64 {
+	if b := s.Bytes(addr, 8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+// Try reports whether n bytes at addr can be read, without leaving a sticky error.
+func (s *Space) Try(addr, n uint64) bool {
+	saved := s.err
+	ok := s.Bytes(addr, n) != nil
+	s.err = saved
+	return ok
+}

@@ -1,0 +1,57 @@
+package refscan
+
+import "github.com/leakgate/leakgate/refscan/internal/debuginfo"
+
+// RootNames lists what a bound on a root may name: the roots of the report, and every package
+// variable of the program, whether or not it holds anything.
+func (r *Report) RootNames() []string {
+	var names []string
+	for _, n := range r.Roots {
+		names = append(names, n.Name)
+	}
+	if r.index != nil {
+		for _, g := range r.index.Globals() {
+			if g.Type != 0 {
+				names = append(names, g.Name)
+			}
+		}
+	}
+	return names
+}
+
+// KnownRoot reports whether match holds for the name of any root that the program could have: those
+// of RootNames, and the variables of functions, written "import/path.Func.var".
+func (r *Report) KnownRoot(match func(name string) bool) bool {
+	for _, name := range r.RootNames() {
+		if match(name) {
+			return true
+		}
+	}
+	if r.index == nil {
+		return false
+	}
+	for _, f := range r.index.Funcs() {
+		for _, l := range r.index.Locals(f.Entry) {
+			owner := f.Name
+			if l.Inline != "" {
+				owner = l.Inline
+			}
+			if match(owner + "." + l.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TypeNames lists the types of the program, with full import paths.
+func (r *Report) TypeNames() []string {
+	if r.index == nil {
+		return nil
+	}
+	names := make([]string, 0, r.index.NumTypes())
+	for id := 1; id <= r.index.NumTypes(); id++ {
+		names = append(names, r.index.Type(debuginfo.TypeID(id)).Name)
+	}
+	return names
+}

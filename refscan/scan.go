@@ -1,0 +1,72 @@
+package refscan
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
+)
+
+// A ScanOption changes how Scan works. There are none yet.
+type ScanOption interface{ applyScan() }
+
+// Scan finds out what keeps every live object of the snapshot alive. It takes time and memory in
+// proportion to the number of objects, and may be called more than once.
+func (s *Snapshot) Scan(_ ...ScanOption) (_ *Report, err error) {
+	if s.model == nil {
+		return nil, &UnavailableError{Cause: "the snapshot is closed"}
+	}
+	defer func() {
+		if e := recover(); e != nil {
+			err = internalError(e)
+		}
+	}()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	graph, err := heapgraph.Build(s.model, s.index)
+	if err != nil {
+		return nil, &UnavailableError{
+			Cause:  "the heap of the frozen process cannot be read",
+			Remedy: "please report this, with the Go version and the error",
+			Err:    err,
+		}
+	}
+	res := graph.Attribute()
+	r := &Report{
+		GoVersion: runtime.Version(),
+		Pause:     s.pause,
+		Warnings:  append(res.Warnings, s.index.Warnings()...),
+		Totals: Totals{
+			LiveObjects: res.Totals.LiveObjects, LiveBytes: res.Totals.LiveBytes,
+			AttributedObjects: res.Totals.AttributedObjects, AttributedBytes: res.Totals.AttributedBytes,
+			TypedBytes: res.Totals.TypedBytes, MissedBytes: res.Totals.MissedBytes, ExtraBytes: res.Totals.ExtraBytes,
+		},
+		index: s.index,
+	}
+	for _, n := range res.Roots {
+		r.Roots = append(r.Roots, reportNode(n))
+	}
+	return r, nil
+}
+
+var rootKinds = map[heapgraph.Kind]RootKind{
+	heapgraph.KindGlobal: RootGlobal, heapgraph.KindFrame: RootFrame, heapgraph.KindFinalizer: RootFinalizer,
+	heapgraph.KindCleanup: RootCleanup, heapgraph.KindOther: RootOther,
+}
+
+func reportNode(n *heapgraph.Node) *Node {
+	out := &Node{
+		Name: n.Name, Type: n.Type, Objects: n.Objects, Bytes: n.Bytes,
+		UntypedObjects: n.UntypedObjects, UntypedBytes: n.UntypedBytes, Elems: n.Elems,
+	}
+	if r := n.Root; r != nil {
+		out.Root = &RootInfo{
+			Kind: rootKinds[r.Kind], Package: r.Package, File: r.File, Line: r.Line,
+			Func: r.Func, Goroutine: r.Goroutine, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
+			Goroutines: n.Goroutines, Test: r.Test, Caller: r.Caller,
+		}
+	}
+	for _, c := range n.Children {
+		out.Children = append(out.Children, reportNode(c))
+	}
+	return out
+}
