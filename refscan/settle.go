@@ -85,24 +85,42 @@ func drainQueues(ctx context.Context) {
 	}
 }
 
+// collecting is what collect waits with. It is kept, so that the wait leaves no garbage that the
+// collection would find alive and the scan dead. Captures take turns, so that nobody shares it.
+var collecting struct {
+	done  chan struct{}
+	timer *time.Timer
+}
+
 // collect runs a garbage collection, for a bounded time.
 func collect(ctx context.Context) error {
-	done := make(chan struct{})
-	go func() {
-		runtime.GC()
-		close(done)
-	}()
-	timer := time.NewTimer(maxCollect)
-	defer timer.Stop()
+	c := &collecting
+	if c.done == nil {
+		c.done = make(chan struct{}, 1)
+	}
+	if c.timer == nil {
+		c.timer = time.NewTimer(maxCollect)
+	} else {
+		c.timer.Reset(maxCollect)
+	}
+	defer c.timer.Stop()
+	go collectInto(c.done)
 	select {
-	case <-done:
+	case <-c.done:
 		return nil
 	case <-ctx.Done():
+		c.done = nil // the collection that still runs will report to the old one
 		return &UnavailableError{Cause: "the wait for a garbage collection was cut short", Err: ctx.Err()}
-	case <-timer.C:
+	case <-c.timer.C:
+		c.done = nil
 		return &UnavailableError{
 			Cause:  fmt.Sprintf("a garbage collection did not finish in %s", maxCollect),
 			Remedy: "stop goroutines that spin before the assertion, or raise GOMAXPROCS above their number",
 		}
 	}
+}
+
+func collectInto(done chan<- struct{}) {
+	runtime.GC()
+	done <- struct{}{}
 }

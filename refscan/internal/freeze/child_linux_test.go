@@ -100,6 +100,7 @@ func TestWaitingForAnyChildIsUndisturbed(t *testing.T) {
 
 func TestCommandsRunMeanwhile(t *testing.T) {
 	nothingLeft(t)
+	nothing := helper(t, "nothing")
 	var stop atomic.Bool
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -108,7 +109,9 @@ func TestCommandsRunMeanwhile(t *testing.T) {
 	for range 2 {
 		wg.Go(func() {
 			for !stop.Load() {
-				out, err := helper(t, "nothing").CombinedOutput()
+				command := exec.Command(nothing.Path)
+				command.Env = nothing.Env
+				out, err := command.CombinedOutput()
 				if !assert.NoError(t, err, "%s", out) {
 					return
 				}
@@ -119,7 +122,7 @@ func TestCommandsRunMeanwhile(t *testing.T) {
 	for range 30 {
 		p, err := Take()
 		require.NoError(t, err)
-		got, err := p.Copy([]Range{{Addr: addressOf(&closeRangeNumber), Len: 8}})
+		got, err := p.Copy([]Range{{Addr: addressOf(&answer), Len: 8}})
 		require.NoError(t, err)
 		require.Len(t, got[0], 8)
 		require.NoError(t, p.Close())
@@ -131,9 +134,9 @@ func TestChildKilled(t *testing.T) {
 	nothingLeft(t)
 	p := takeForTest(t)
 	require.NoError(t, syscall.Kill(p.child.pid, syscall.SIGKILL))
-	_, err := p.Copy([]Range{{Addr: addressOf(&closeRangeNumber), Len: 8}})
+	_, err := p.Copy([]Range{{Addr: addressOf(&answer), Len: 8}})
 	require.ErrorIs(t, err, errChildGone)
-	require.ErrorIs(t, p.Read(addressOf(&closeRangeNumber), make([]byte, 8)), errChildGone)
+	require.ErrorIs(t, p.Read(addressOf(&answer), make([]byte, 8)), errChildGone)
 	require.NoError(t, p.Close())
 }
 
@@ -143,7 +146,7 @@ func TestChildReapedByOthers(t *testing.T) {
 	require.NoError(t, syscall.Kill(p.child.pid, syscall.SIGKILL))
 	_, err := syscall.Wait4(-1, nil, syscall.WALL, nil)
 	require.NoError(t, err)
-	_, err = p.Copy([]Range{{Addr: addressOf(&closeRangeNumber), Len: 8}})
+	_, err = p.Copy([]Range{{Addr: addressOf(&answer), Len: 8}})
 	require.ErrorIs(t, err, errChildGone)
 	require.NoError(t, p.Close())
 }
@@ -163,13 +166,14 @@ func TestChildStoppedAndContinued(t *testing.T) {
 	nothingLeft(t)
 	p := takeForTest(t)
 	require.NoError(t, syscall.Kill(p.child.pid, syscall.SIGSTOP))
+	pid := p.child.pid
 	go func() {
 		time.Sleep((parentCheck + 1) * time.Second) // the parent looks once whether the child lives
-		_ = syscall.Kill(p.child.pid, syscall.SIGCONT)
+		_ = syscall.Kill(pid, syscall.SIGCONT)
 	}()
-	require.NoError(t, p.Read(addressOf(&closeRangeNumber), make([]byte, 8)))
+	require.NoError(t, p.Read(addressOf(&answer), make([]byte, 8)))
 	time.Sleep((parentCheck + 1) * time.Second) // the child looks once whether the parent lives
-	require.NoError(t, p.Read(addressOf(&closeRangeNumber), make([]byte, 8)))
+	require.NoError(t, p.Read(addressOf(&answer), make([]byte, 8)))
 }
 
 func TestChildIgnoresSignals(t *testing.T) {
@@ -184,7 +188,7 @@ func TestChildIgnoresSignals(t *testing.T) {
 	} {
 		require.NoError(t, syscall.Kill(p.child.pid, s))
 	}
-	require.NoError(t, p.Read(addressOf(&closeRangeNumber), make([]byte, 8)))
+	require.NoError(t, p.Read(addressOf(&answer), make([]byte, 8)))
 }
 
 func TestChildDiesWithParent(t *testing.T) {
@@ -196,10 +200,10 @@ func TestChildDiesWithParent(t *testing.T) {
 		{"two snapshots", "hold twice"},
 	} {
 		t.Run(how.name, func(t *testing.T) {
+			nothingLeft(t)
 			parent := helper(t, how.arguments)
 			stdin, err := parent.StdinPipe()
 			require.NoError(t, err)
-			defer stdin.Close() // ends the process that inherited
 			var pids []int
 			for _, word := range strings.Fields(start(t, parent)) {
 				pid, err := strconv.Atoi(word)
@@ -209,11 +213,11 @@ func TestChildDiesWithParent(t *testing.T) {
 			}
 			require.NotEmpty(t, pids)
 			require.NoError(t, parent.Process.Kill())
-			_, err = parent.Process.Wait()
-			require.NoError(t, err)
 			for _, pid := range pids {
 				eventually(t, "the child outlives its parent", func() bool { return !runs(pid) })
 			}
+			require.NoError(t, stdin.Close()) // ends the process that inherited
+			require.Error(t, parent.Wait())
 		})
 	}
 }

@@ -32,6 +32,9 @@ func holed(t *testing.T) (base uint64, page int) {
 }
 
 func TestCopyOfUnreadableMemory(t *testing.T) {
+	if emulated(t) {
+		t.Skip("an emulator reads all of a range or nothing")
+	}
 	nothingLeft(t)
 	base, page := holed(t)
 	size := uint64(page)
@@ -70,6 +73,9 @@ func TestCopyOfUnreadableMemory(t *testing.T) {
 func fill(b byte, n int) []byte { return bytes.Repeat([]byte{b}, n) }
 
 func TestReadOfUnreadableMemory(t *testing.T) {
+	if emulated(t) {
+		t.Skip("an emulator reads all of a range or nothing")
+	}
 	base, page := holed(t)
 	p := takeForTest(t)
 	buf := make([]byte, 20)
@@ -129,7 +135,6 @@ func TestManyRangesInSeveralCalls(t *testing.T) {
 
 func TestCopyOfNonsense(t *testing.T) {
 	nothingLeft(t)
-	word := uint64(42)
 	p := takeForTest(t)
 	for _, ranges := range [][]Range{
 		{{Addr: 1 << 20, Len: math.MaxUint64}},
@@ -143,7 +148,7 @@ func TestCopyOfNonsense(t *testing.T) {
 	none, err := p.Copy(nil)
 	require.NoError(t, err)
 	assert.Empty(t, none)
-	got, err := p.Copy([]Range{{Addr: addressOf(&word), Len: 8}})
+	got, err := p.Copy([]Range{{Addr: addressOf(&answer), Len: 8}})
 	require.NoError(t, err, "a refused copy spoils nothing")
 	assert.Equal(t, byte(42), got[0][0])
 }

@@ -120,6 +120,8 @@ func descriptorLimit() uintptr {
 
 // forkAlone forks while no other goroutine runs. The result is the child's process ID, or a negative error
 // number; alone is false if another goroutine may have run at the time after all.
+//
+//go:noinline
 func (p *Process) forkAlone() (pid int, alone bool) {
 	restore := useOneProcessor()
 	start := time.Now()

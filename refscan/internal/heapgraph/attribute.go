@@ -58,7 +58,7 @@ type attributor struct {
 	g         *Graph
 	claimed   bitset
 	tool      bitset // claimed for the tool itself
-	statics   []bool
+	pieces    []bool
 	tiny      map[uint32]tinyBlock
 	phase     class
 	seq       int
@@ -81,7 +81,7 @@ type tinyBlock struct{ bytes, starts uint16 }
 func (g *Graph) Attribute() *Result {
 	a := &attributor{
 		g: g, claimed: newBitset(g.m.NumObjects), tool: newBitset(g.m.NumObjects),
-		statics: make([]bool, len(g.statics)), tiny: make(map[uint32]tinyBlock),
+		pieces: make([]bool, len(g.pieces)), tiny: make(map[uint32]tinyBlock),
 		later: make(map[class][]edge), buckets: make(map[uint32][]edge),
 	}
 	a.w = walker{g: g, emit: a.gather}
@@ -215,13 +215,8 @@ func (a *attributor) entryType(n *Node) string {
 func (a *attributor) references(obj uint32) {
 	g := a.g
 	if obj >= g.staticBase() {
-		s := &g.statics[obj-g.staticBase()]
-		if s.typing.typ != 0 {
-			a.w.object(g.types.types[s.typing.typ], s.typing.form, s.mem[s.typing.off:], s.Addr)
-		}
-		if s.typing.typ == 0 || !s.typing.full {
-			g.maskedEdges(s, func(to uint64) { a.gather(edge{ord: ordUnknown, to: to}) })
-		}
+		c := &g.pieces[obj-g.staticBase()]
+		a.w.object(g.types.types[c.typing.typ], c.typing.form, c.mem, c.addr)
 		return
 	}
 	ty := g.typing[obj]
@@ -316,7 +311,7 @@ func (a *attributor) child(n *Node, label string, ty typing, typeName string) *N
 		return c
 	}
 	var c *Node
-	if ty.typ != 0 && a.g.types.types[ty.typ].HasPointers() || ty.form == formMap || ty.form == formChan {
+	if ty.typ != 0 && a.g.types.types[ty.typ].HasPointers() || ty.form == formMap || ty.form == formChan || ty.form == formTrie {
 		for p := n; p != nil; p = p.parent {
 			if p.typing.typ == ty.typ && p.typing.form == ty.form {
 				c = p
@@ -401,12 +396,12 @@ func (a *attributor) turnOf(ty typing) class {
 }
 
 func (a *attributor) takeStatic(e edge) (uint32, typing, int64, bool) {
-	i := a.g.staticAt(e.to)
-	if i < 0 || a.statics[i] || a.g.statics[i].typ != nil {
+	i, known := a.g.pieceAt[e.to]
+	if !known || a.pieces[i] {
 		return 0, typing{}, 0, false // variables are roots of their own
 	}
-	a.statics[i] = true
-	return a.g.staticBase() + uint32(i), a.g.statics[i].typing, 0, true
+	a.pieces[i] = true
+	return a.g.staticBase() + uint32(i), a.g.pieces[i].typing, 0, true
 }
 
 func (a *attributor) takeTiny(e edge, s *goruntime.Span, obj uint32) (uint32, typing, int64, bool) {

@@ -2,6 +2,7 @@ package heapgraph
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
@@ -14,6 +15,8 @@ type Graph struct {
 	types   *typeTable
 	offsets offsets
 	statics []static // package variables and compiler-made data, by address
+	pieces  []carved // typed parts of compiler-made data
+	pieceAt map[uint64]int32
 	stacks  []stack
 	special []goruntime.Special
 	vars    map[uint64][]activeVar // by pc
@@ -29,7 +32,31 @@ type static struct {
 	mem              []byte // nil if it holds no pointers
 	mask             []byte // pointer words of the whole segment
 	maskBase         uint64 // address that bit 0 of mask stands for
-	typing           typing // compiler-made data: found by inference
+}
+
+// A carved piece is compiler-made data that a reference gives a type and a size, such as the array
+// behind a package variable that is a slice literal. The linker keeps no symbols for such data.
+type carved struct {
+	typing typing
+	mem    []byte
+	addr   uint64
+}
+
+// carve returns the piece that a reference describes, nil if it leads to no unnamed data.
+func (g *Graph) carve(e edge) *carved {
+	if e.typ == nil || e.size == 0 || !e.typ.HasPointers() {
+		return nil
+	}
+	i := g.staticAt(e.to)
+	if i < 0 || g.statics[i].typ != nil {
+		return nil
+	}
+	s := &g.statics[i]
+	off := e.to - s.Addr
+	if e.size > uint64(len(s.mem))-off {
+		return nil
+	}
+	return &carved{typing: typing{typ: e.typ.index, form: e.form, rank: e.rank}, mem: s.mem[off : off+e.size], addr: e.to}
 }
 
 // offsets are the fields of the runtime's containers.
@@ -41,7 +68,7 @@ type offsets struct {
 
 // Build reads what the three passes need and runs the first two.
 func Build(m *goruntime.Model, names Names) (*Graph, error) {
-	g := &Graph{m: m, names: names, types: newTypeTable(m, names), vars: make(map[uint64][]activeVar)}
+	g := &Graph{m: m, names: names, types: newTypeTable(m, names), vars: make(map[uint64][]activeVar), pieceAt: make(map[uint64]int32)}
 	if err := g.loadOffsets(); err != nil {
 		return nil, err
 	}
@@ -103,6 +130,67 @@ func (g *Graph) loadStatics() {
 		s.typ = g.types.byID(gl.Type)
 		g.statics = append(g.statics, s)
 	}
+	g.nameGaps()
+}
+
+// unnamedData names memory of the data segments that no symbol covers.
+const unnamedData = "runtime.(unnamed data)"
+
+// nameGaps adds the stretches between symbols where the collector's mask shows pointers: the linker
+// keeps no symbol for some of the compiler's own data.
+func (g *Graph) nameGaps() {
+	var gaps []static
+	for _, mod := range g.m.Modules {
+		for _, seg := range []static{
+			{Global: debuginfo.Global{Addr: mod.Data, Size: int64(mod.EData - mod.Data)}, mask: mod.DataMask, maskBase: mod.Data},
+			{Global: debuginfo.Global{Addr: mod.BSS, Size: int64(mod.EBSS - mod.BSS)}, mask: mod.BSSMask, maskBase: mod.BSS},
+		} {
+			end := seg.Addr + uint64(seg.Size)
+			at := seg.Addr
+			next := 0
+			for next < len(g.statics) && g.statics[next].Addr < seg.Addr {
+				next++
+			}
+			for at < end {
+				stop := end
+				if next < len(g.statics) && g.statics[next].Addr < end {
+					stop = g.statics[next].Addr
+				}
+				if gap := seg; stop > at {
+					gap.Name, gap.Package = unnamedData, "runtime"
+					gap.Addr, gap.Size = at, int64(stop-at)
+					if gap.mem = g.m.Mem.Bytes(at, stop-at); gap.mem != nil && gap.hasPointers() {
+						gaps = append(gaps, gap)
+					}
+				}
+				if stop == end {
+					break
+				}
+				at = max(at, stop+uint64(g.statics[next].Size))
+				next++
+			}
+		}
+	}
+	g.statics = append(g.statics, gaps...)
+	slices.SortStableFunc(g.statics, func(a, b static) int {
+		switch {
+		case a.Addr < b.Addr:
+			return -1
+		case a.Addr > b.Addr:
+			return 1
+		}
+		return 0
+	})
+}
+
+// hasPointers reports whether the collector's mask has a bit in the memory.
+func (s *static) hasPointers() bool {
+	for off := uint64(0); off+8 <= uint64(len(s.mem)); off += 8 {
+		if goruntime.MaskBit(s.mask, (s.Addr+off-s.maskBase)/8) {
+			return true
+		}
+	}
+	return false
 }
 
 // staticAt returns the index of the static that holds an address, -1 if there is none.

@@ -11,8 +11,8 @@ type inferrer struct {
 	g     *Graph
 	w     walker
 	todo  []uint32
-	queue bitset // objects in todo
-	stat  []int32
+	queue bitset  // objects in todo
+	stat  []int32 // pieces of compiler-made data to walk
 }
 
 // infer types the marked objects. It ends because every change of an object's typing is an
@@ -42,9 +42,9 @@ func (g *Graph) infer() {
 func (in *inferrer) drain() {
 	for len(in.todo) > 0 || len(in.stat) > 0 {
 		if n := len(in.stat); n > 0 {
-			s := &in.g.statics[in.stat[n-1]]
+			c := in.g.pieces[in.stat[n-1]]
 			in.stat = in.stat[:n-1]
-			in.w.object(in.g.types.types[s.typing.typ], s.typing.form, s.mem[s.typing.off:], s.Addr)
+			in.w.object(in.g.types.types[c.typing.typ], c.typing.form, c.mem, c.addr)
 			continue
 		}
 		obj := in.todo[len(in.todo)-1]
@@ -161,20 +161,9 @@ func (in *inferrer) candidate(e edge) {
 	if off > 1<<32-1 {
 		return
 	}
-	if e.form == formOne && off == 0 && !s.NoScan {
-		// internal/sync.HashTrieMap refers to its nodes by their common first field.
-		if b := s.Bytes(obj); len(b) > 0 {
-			t = g.types.trieNode(t, b[0] != 0)
-		}
-	}
 	ty.typ, ty.off = t.index, uint32(off)
 	switch e.form {
-	case formMap:
-		if off != 0 {
-			return
-		}
-		ty.full = true
-	case formChan:
+	case formMap, formChan, formTrie:
 		if off != 0 {
 			return
 		}
@@ -245,24 +234,23 @@ func (in *inferrer) set(obj uint32, ty typing, s *goruntime.Span) {
 
 // staticCandidate types compiler-made data, such as the array behind a package-level slice.
 func (in *inferrer) staticCandidate(e edge) {
-	if e.typ == nil || e.form == formString || e.form == formClosure || !e.typ.HasPointers() {
+	c := in.g.carve(e)
+	if c == nil {
 		return
 	}
-	i := in.g.staticAt(e.to)
-	if i < 0 {
-		return
+	i, known := in.g.pieceAt[c.addr]
+	if known {
+		old := &in.g.pieces[i]
+		if len(old.mem) > len(c.mem) || (len(old.mem) == len(c.mem) && !in.g.types.better(c.typing, old.typing, uint64(len(c.mem)))) {
+			return
+		}
+		*old = *c
+	} else {
+		i = int32(len(in.g.pieces))
+		in.g.pieces = append(in.g.pieces, *c)
+		in.g.pieceAt[c.addr] = i
 	}
-	s := &in.g.statics[i]
-	off := e.to - s.Addr
-	if s.typ != nil || off+e.typ.Size > uint64(len(s.mem)) {
-		return
-	}
-	ty := typing{typ: e.typ.index, off: uint32(off), form: e.form, rank: e.rank}
-	if s.typing == ty || (s.typing.typ != 0 && !in.g.types.better(ty, s.typing, uint64(len(s.mem)))) {
-		return
-	}
-	s.typing = ty
-	in.stat = append(in.stat, int32(i))
+	in.stat = append(in.stat, i)
 }
 
 // fit says how a type agrees with what the allocator knows of an object's pointers.

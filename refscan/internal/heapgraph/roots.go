@@ -180,6 +180,17 @@ func (g *Graph) globalRoots(rs *rootSet) {
 		w := walker{g: g}
 		w.emit = func(e edge) { entry.edges = append(entry.edges, rootEdge{s.typ.label(e.ord), e}) }
 		w.value(s.typ, s.mem, 0)
+		// What the type hides from the walk has its turn when everything else is charged.
+		rest := r
+		rest.class = max(r.class, classRuntime)
+		var left *rootEntry
+		g.maskedEdges(s, func(to uint64) {
+			if left == nil {
+				left = &rootEntry{Root: rest, typ: s.typ.Name}
+				rs.list = append(rs.list, left)
+			}
+			left.edges = append(left.edges, rootEdge{"?", edge{ord: ordUnknown, to: to}})
+		})
 	}
 }
 

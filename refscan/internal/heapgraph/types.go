@@ -33,6 +33,7 @@ const (
 	opMap
 	opChan
 	opFunc
+	opTrie  // the root of an internal/sync.HashTrieMap
 	opArray // n elements of typ in place
 )
 
@@ -61,7 +62,10 @@ type Type struct {
 	entry  uint64   // closures: address of the function, in the process
 	layout *mapLayout
 
-	chanElem, chanHead *Type // channels: for naming
+	trie     *trieLayout // of a HashTrieMap
+	noTrie   bool
+	chanElem *Type // channels: for naming
+	chanHead *Type
 
 	turn   class // when its objects may be claimed; valid if turned
 	turned bool
@@ -213,13 +217,17 @@ func (tt *typeTable) compile(t *Type, d debuginfo.Type, off uint64, label string
 		}
 		add(opArray, off, elem, uint64(d.Len))
 	case reflect.Struct:
+		if strings.HasPrefix(d.Name, trieMapPrefix) {
+			tt.compileTrie(t, d, off, label, depth)
+			return
+		}
 		for _, f := range d.Fields {
 			if f.Name == "_" || f.Offset < 0 {
 				continue
 			}
-			name := f.Name
-			if label != "" {
-				name = label + "." + f.Name
+			name := joinLabel(label, f.Name)
+			if transparent(d.Name, f.Name) {
+				name = label
 			}
 			if kind, target, ok := tt.understood(d, f); ok {
 				t.ops = append(t.ops, op{off: off + uint64(f.Offset), kind: kind, label: name, n: uint64(target)})
@@ -247,6 +255,17 @@ func (tt *typeTable) notInHeap(id debuginfo.TypeID, depth int) bool {
 		if f.Offset == 0 && tt.notInHeap(f.Type, depth+1) {
 			return true
 		}
+	}
+	return false
+}
+
+// transparent fields carry no name of their own in paths: the types are wrappers of one value.
+func transparent(typeName, field string) bool {
+	switch field {
+	case "m":
+		return typeName == "sync.Map"
+	case "v":
+		return typeName == "sync/atomic.Value" || strings.HasPrefix(typeName, "sync/atomic.Pointer[")
 	}
 	return false
 }

@@ -10,6 +10,7 @@ const (
 	formArray         // values of the type, one behind the other
 	formString        // the bytes of a string
 	formMap           // the header of a map (internal/runtime/maps.Map)
+	formTrie          // the root node of an internal/sync.HashTrieMap
 	formChan          // a channel (runtime.hchan)
 	formClosure       // a code pointer and captured variables
 	formInternal      // a table, directory or buffer that belongs to a map or channel
@@ -91,6 +92,11 @@ func (tt *typeTable) refName(a typing) string {
 		return "[]" + t.Name
 	case formString:
 		return "string"
+	case formTrie:
+		if t.Name == trieMapPrefix+"interface {},interface {}]" {
+			return "sync.Map"
+		}
+		return t.Name
 	default:
 		return t.Name
 	}

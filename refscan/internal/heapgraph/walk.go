@@ -2,7 +2,6 @@ package heapgraph
 
 import (
 	"encoding/binary"
-	"strings"
 
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
@@ -91,6 +90,8 @@ func (w *walker) op(o *op, mem []byte, base uint32) {
 	case opString:
 		e.typ, e.form, e.rank = tt.bytes(), formString, rankStatic
 		e.size = word(mem, o.off+8)
+	case opTrie:
+		e.typ, e.form, e.rank = tt.target(o), formTrie, rankDynamic
 	case opMap:
 		e.typ, e.form, e.rank = tt.target(o), formMap, rankDynamic
 	case opChan:
@@ -161,6 +162,8 @@ func (w *walker) object(t *Type, f form, mem []byte, base uint64) {
 		w.value(t, mem, 0)
 	case formMap:
 		w.goMap(t, mem)
+	case formTrie:
+		w.trieMap(t, mem)
 	case formChan:
 		w.channel(t, mem, base)
 	}
@@ -177,6 +180,12 @@ func labelOf(t *Type, f form, ord uint32) string {
 		return elemLabel(ord/t.ords) + dotted(t.label(ord%t.ords))
 	case f == formMap:
 		l := t.layout
+		if ord < l.key.ords {
+			return "$mapkey" + dotted(l.key.label(ord))
+		}
+		return "$mapval" + dotted(l.val.label(ord-l.key.ords))
+	case f == formTrie:
+		l := t.trie
 		if ord < l.key.ords {
 			return "$mapkey" + dotted(l.key.label(ord))
 		}
@@ -208,23 +217,6 @@ func (g *Graph) payload(s *goruntime.Span, obj uint32) ([]byte, uint64) {
 		return b[8:], addr + 8
 	}
 	return b, addr
-}
-
-// trieNode finds what a *node of internal/sync.HashTrieMap really is: an entry or an indirect node
-// (go1.26 internal/sync/hashtriemap.go: the first field of both tells).
-func (tt *typeTable) trieNode(t *Type, isEntry bool) *Type {
-	const prefix = "internal/sync.node["
-	if !strings.HasPrefix(t.Name, prefix) {
-		return t
-	}
-	name := "internal/sync.indirect["
-	if isEntry {
-		name = "internal/sync.entry["
-	}
-	if id, ok := tt.names.TypeByName(name + t.Name[len(prefix):]); ok {
-		return tt.byID(id)
-	}
-	return t
 }
 
 // bytes is the element type of strings.

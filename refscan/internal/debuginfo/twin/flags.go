@@ -79,9 +79,9 @@ func flagName(arg string) (string, bool) {
 }
 
 // keepDebug changes the linker's flags so that debug information stays. Without flags of the user's there is nothing to do: go test -c
-// keeps it. Flags of the user's are recorded in the program, so a longer or shorter text would move its data, and -s and -w
-// are replaced by flags of the same length instead that mean nothing here: -g and -f, which skip checks of
-// packages (go1.26 and 1.27 cmd/link/internal/ld/main.go).
+// keeps it. Flags of the user's are recorded in the program, so a longer or shorter text would move its data; -s and -w are
+// replaced by a flag of the same length instead that means nothing here: -f, "ignore version mismatch" (go1.26 and 1.27
+// cmd/link/internal/ld/main.go).
 func keepDebug(flags []string, goflags string) []string {
 	out := make([]string, 0, len(flags)+1)
 	own := false
@@ -105,7 +105,7 @@ func keepDebug(flags []string, goflags string) []string {
 	return out
 }
 
-// replaceStrip replaces -s by -g and -w by -f where they are flags of their own.
+// replaceStrip replaces -s and -w by -f where they are flags of their own and not turned off.
 func replaceStrip(ldflags string) string {
 	b := []byte(ldflags)
 	for i := 0; i+1 < len(b); i++ {
@@ -118,10 +118,7 @@ func replaceStrip(ldflags string) string {
 			after, ok := strings.CutPrefix(rest, yes)
 			on = on || ok && (after == "" || strings.ContainsRune(" \t\n'\"", rune(after[0])))
 		}
-		switch {
-		case on && b[i+1] == 's':
-			b[i+1] = 'g'
-		case on && b[i+1] == 'w':
+		if on && (b[i+1] == 's' || b[i+1] == 'w') {
 			b[i+1] = 'f'
 		}
 	}

@@ -1,0 +1,84 @@
+package debuginfo
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// goCommand builds the go command with debug information: about 20 MB of code that everybody has.
+func goCommand(tb testing.TB) string {
+	tb.Helper()
+	if path := os.Getenv("LEAKGATE_BENCH_BINARY"); path != "" {
+		return path
+	}
+	path := filepath.Join(tb.TempDir(), "go")
+	out, err := exec.CommandContext(tb.Context(), "go", "build", "-o", path, "cmd/go").CombinedOutput()
+	require.NoError(tb, err, "%s", out)
+	return path
+}
+
+func BenchmarkBuild(b *testing.B) {
+	path := goCommand(b)
+	st, err := os.Stat(path)
+	require.NoError(b, err)
+	b.SetBytes(st.Size())
+	for b.Loop() {
+		_, err := Build(path)
+		require.NoError(b, err)
+	}
+}
+
+func BenchmarkOpenWarm(b *testing.B) {
+	f, err := openELF(goCommand(b))
+	require.NoError(b, err)
+	image, err := buildImage(f, sourceOwn)
+	require.NoError(b, err)
+	c, warning := newCache(Options{CacheDir: b.TempDir()})
+	require.Empty(b, warning)
+	require.NoError(b, c.store(f.buildID(), image))
+	b.SetBytes(int64(len(image)))
+	for b.Loop() {
+		clear(mappings.open) // as in a new process
+		_, err := c.load(f.buildID())
+		require.NoError(b, err)
+	}
+}
+
+func BenchmarkLookups(b *testing.B) {
+	x, err := Build(goCommand(b))
+	require.NoError(b, err)
+	mheap, ok := x.TypeByName("runtime.mheap")
+	require.True(b, ok)
+	global, ok := x.GlobalByName("runtime.mheap_")
+	require.True(b, ok)
+	main := x.fn(x.count(tableFuncs) / 2)
+	b.Run("TypeByName", func(b *testing.B) {
+		for b.Loop() {
+			x.TypeByName("runtime.mheap")
+		}
+	})
+	b.Run("Type", func(b *testing.B) {
+		for b.Loop() {
+			x.Type(mheap)
+		}
+	})
+	b.Run("GlobalByName", func(b *testing.B) {
+		for b.Loop() {
+			x.GlobalByName(global.Name)
+		}
+	})
+	b.Run("FuncByPC", func(b *testing.B) {
+		for b.Loop() {
+			x.FuncByPC(main.Entry + 1)
+		}
+	})
+	b.Run("Locals", func(b *testing.B) {
+		for b.Loop() {
+			x.Locals(main.Entry)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package debuginfo
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const sourceExample = `// Package x: var comment int
+package x
+
+import (
+	"fmt"
+)
+
+var one = fmt.Sprint("var two int", 'v', ` + "`\nvar two int\n`" + `)
+
+/* var three
+*/ var three, four int
+
+var (
+	five, // a list
+	six = 1, func() int { var seven int; _ = seven; return 7 }()
+	eight struct {
+		nine int
+	}
+	ten = []int{
+		1,
+	}; eleven string
+)
+
+func f() {
+	var twelve int
+	_ = twelve
+	one++
+}
+
+type t struct{ thirteen int }
+
+const fourteen = 1
+var été map[string]chan<- struct {} // fifteen
+var _, sixteen = 1.5e3, map[rune]int{'"': 1, '\'': 2}`
+
+func TestVariableLine(t *testing.T) {
+	for name, want := range map[string]int{
+		"one": 8, "two": 0, "three": 12, "four": 12, "five": 15, "six": 16, "seven": 0, "eight": 17, "nine": 0, "ten": 20, "eleven": 22,
+		"twelve": 0, "thirteen": 0, "fourteen": 0, "été": 34, "fifteen": 0, "sixteen": 35, "f": 0, "fmt": 0,
+	} {
+		assert.Equal(t, want, variableLine([]byte(sourceExample), name), name)
+	}
+}
+
+// TestVariableLineOfStandardLibrary compares with the standard parser on every variable of big packages.
+func TestVariableLineOfStandardLibrary(t *testing.T) {
+	compared := 0
+	for _, pkg := range []string{"net/http", "runtime", "unicode", "go/parser", "crypto/tls"} {
+		files, err := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", pkg, "*.go"))
+		require.NoError(t, err)
+		for _, file := range files {
+			src, err := os.ReadFile(file)
+			require.NoError(t, err)
+			fset := token.NewFileSet()
+			parsed, err := parser.ParseFile(fset, file, src, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			for _, d := range parsed.Decls {
+				g, ok := d.(*ast.GenDecl)
+				if !ok || g.Tok != token.VAR {
+					continue
+				}
+				for _, spec := range g.Specs {
+					for _, name := range spec.(*ast.ValueSpec).Names {
+						if name.Name == "_" {
+							continue
+						}
+						compared++
+						assert.Equal(t, fset.PositionFor(name.Pos(), false).Line, variableLine(src, name.Name), "%s in %s", name.Name, file)
+					}
+				}
+			}
+		}
+	}
+	if compared == 0 {
+		t.Skip("no source of the standard library here")
+	}
+	assert.Greater(t, compared, 500)
+}
+
+func FuzzVariableLine(f *testing.F) {
+	f.Add([]byte(sourceExample), "eight")
+	f.Add([]byte("var ("), "x")
+	f.Add([]byte("var (a = (]\n b)"), "b")
+	f.Fuzz(func(t *testing.T, src []byte, name string) {
+		line := variableLine(src, name)
+		if line < 0 || line > len(src)+1 {
+			t.Errorf("line %d", line)
+		}
+	})
+}

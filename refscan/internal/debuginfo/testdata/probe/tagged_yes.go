@@ -1,0 +1,5 @@
+//go:build special
+
+package probe
+
+const tagged = true

@@ -1,0 +1,166 @@
+package heapgraph
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
+)
+
+// trieLayout is the layout of the nodes of an internal/sync.HashTrieMap, which is what sync.Map is made
+// of (go1.26 and go1.27 internal/sync/hashtriemap.go): indirect nodes with 16 children, and entries
+// with a key, a value and a chain of entries with the same hash. The first field of both tells them
+// apart. Nodes come and go with the hash seed, so that they are counted with the map, as bytes.
+type trieLayout struct {
+	children, childCount uint64 // of an indirect node
+	overflow             uint64 // of an entry
+	key, val             *Type
+	keyAt, valAt         uint64
+}
+
+const (
+	trieMapPrefix = "internal/sync.HashTrieMap["
+	maxTrieDepth  = 64 / 4 // four bits of the hash a level
+	maxTrieChain  = 1 << 20
+)
+
+// trieLayout finds the layout of the nodes of a HashTrieMap type, nil if the debug information lacks
+// it.
+func (tt *typeTable) trieLayout(t *Type) *trieLayout {
+	if t.trie != nil || t.noTrie {
+		return t.trie
+	}
+	t.noTrie = true
+	args := t.Name[len(trieMapPrefix):]
+	id, ok := tt.names.TypeByName("internal/sync.indirect[" + args)
+	if !ok {
+		return nil
+	}
+	l := &trieLayout{overflow: 8}
+	for _, f := range tt.names.Type(id).Fields {
+		if f.Name == "children" {
+			l.children, l.childCount = uint64(f.Offset), uint64(max(tt.names.Type(f.Type).Len, 0))
+		}
+	}
+	// go1.27 leaves out the entry type itself, so that its layout is put together from its parts:
+	// struct { isEntry bool; overflow pointer; key K; value V }.
+	keyName, valName, ok := cutTypeArgs(strings.TrimSuffix(args, "]"))
+	if !ok || l.childCount == 0 {
+		return nil
+	}
+	key, okKey := tt.names.TypeByName(keyName)
+	val, okVal := tt.names.TypeByName(valName)
+	if !okKey || !okVal {
+		return nil
+	}
+	l.key, l.val = tt.byID(key), tt.byID(val)
+	l.keyAt = alignUp(16, tt.align(tt.names.Type(key), 0))
+	l.valAt = alignUp(l.keyAt+l.key.Size, tt.align(tt.names.Type(val), 0))
+	t.trie, t.noTrie = l, false
+	return l
+}
+
+// cutTypeArgs splits "K,V" at the comma that is in no bracket.
+func cutTypeArgs(args string) (key, val string, ok bool) {
+	depth := 0
+	for i := range len(args) {
+		switch args[i] {
+		case '[', '(', '{':
+			depth++
+		case ']', ')', '}':
+			depth--
+		case ',':
+			if depth == 0 {
+				return args[:i], args[i+1:], true
+			}
+		}
+	}
+	return "", "", false
+}
+
+func alignUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
+
+// align returns the alignment of a type on 64-bit systems.
+func (tt *typeTable) align(d debuginfo.Type, depth int) uint64 {
+	if depth > maxDepth {
+		return 8
+	}
+	switch d.Kind {
+	case reflect.Bool, reflect.Int8, reflect.Uint8:
+		return 1
+	case reflect.Int16, reflect.Uint16:
+		return 2
+	case reflect.Int32, reflect.Uint32, reflect.Float32, reflect.Complex64:
+		return 4
+	case reflect.Array:
+		return tt.align(tt.names.Type(d.Elem), depth+1)
+	case reflect.Struct:
+		a := uint64(1)
+		for _, f := range d.Fields {
+			a = max(a, tt.align(tt.names.Type(f.Type), depth+1))
+		}
+		return a
+	}
+	return 8
+}
+
+// compileTrie appends the references of a HashTrieMap: its root stands for the whole map.
+func (tt *typeTable) compileTrie(t *Type, d debuginfo.Type, off uint64, label string, depth int) {
+	for _, f := range d.Fields {
+		if f.Name == "root" {
+			t.ops = append(t.ops, op{off: off + uint64(f.Offset), kind: opTrie, label: label, n: uint64(d.ID)})
+			continue
+		}
+		tt.compile(t, tt.names.Type(f.Type), off+uint64(f.Offset), joinLabel(label, f.Name), depth+1)
+	}
+}
+
+// trieMap walks a HashTrieMap from its root node.
+func (w *walker) trieMap(t *Type, root []byte) {
+	if l := w.g.types.trieLayout(t); l != nil {
+		w.trieNode(l, root, 0)
+	}
+}
+
+func (w *walker) trieNode(l *trieLayout, mem []byte, depth int) {
+	if depth > maxTrieDepth {
+		return
+	}
+	for i := uint64(0); i < l.childCount; i++ {
+		child := word(mem, l.children+8*i)
+		if child == 0 {
+			continue
+		}
+		node := w.trieMemory(child)
+		if node == nil {
+			continue
+		}
+		if node[0] == 0 {
+			w.emit(edge{ord: ordInternal, to: child, form: formInternal, rank: rankOwned})
+			w.trieNode(l, node, depth+1)
+			continue
+		}
+		for n := 0; n < maxTrieChain && node != nil && uint64(len(node)) >= l.valAt+l.val.Size; n++ {
+			w.emit(edge{ord: ordInternal, to: child, form: formInternal, rank: rankOwned})
+			w.used++
+			w.value(l.key, node[l.keyAt:], 0)
+			w.value(l.val, node[l.valAt:], l.key.ords)
+			if child = word(node, l.overflow); child == 0 {
+				break
+			}
+			node = w.trieMemory(child)
+		}
+	}
+}
+
+func (w *walker) trieMemory(addr uint64) []byte {
+	s, obj := w.g.m.Object(addr)
+	if s == nil || s.NoScan {
+		return nil
+	}
+	mem, start := w.g.payload(s, obj)
+	if start != addr || len(mem) == 0 {
+		return nil
+	}
+	return mem
+}
