@@ -101,8 +101,15 @@ type named string
 
 func (n *named) String() string { return string(*n) }
 
+// fillCorpus builds the corpus anew.
+//
 //go:noinline
 func fillCorpus() {
+	gSlice, gGeneric, gLarge = nil, nil, nil
+	gSyncMap.Clear()
+	if gTimer != nil {
+		gTimer.Stop()
+	}
 	gPointer = newPayload()
 	gStruct = holder{name: fmt.Sprint("a name of its own", 1)}
 	gStruct.in.p, gStruct.arr[1], gStruct.any = newPayload(), newPayload(), newPayload()

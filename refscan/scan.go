@@ -22,7 +22,7 @@ func (s *Snapshot) Scan(_ ...ScanOption) (_ *Report, err error) {
 		}
 	}()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	graph, err := heapgraph.Build(s.model, s.index)
+	graph, err := heapgraph.Build(s.model, s.index, mainModule())
 	if err != nil {
 		return nil, &UnavailableError{
 			Cause:  "the heap of the frozen process cannot be read",
@@ -69,4 +69,13 @@ func reportNode(n *heapgraph.Node) *Node {
 		out.Children = append(out.Children, reportNode(c))
 	}
 	return out
+}
+
+// mainModule returns the path of the module under test. Packages of a main module without a path of
+// their own ("command-line-arguments") need none.
+func mainModule() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Path
+	}
+	return ""
 }

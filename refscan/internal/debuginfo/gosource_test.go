@@ -50,8 +50,8 @@ var _, sixteen = 1.5e3, map[rune]int{'"': 1, '\'': 2}`
 
 func TestVariableLine(t *testing.T) {
 	for name, want := range map[string]int{
-		"one": 8, "two": 0, "three": 12, "four": 12, "five": 15, "six": 16, "seven": 0, "eight": 17, "nine": 0, "ten": 20, "eleven": 22,
-		"twelve": 0, "thirteen": 0, "fourteen": 0, "été": 34, "fifteen": 0, "sixteen": 35, "f": 0, "fmt": 0,
+		"one": 8, "two": 0, "three": 13, "four": 13, "five": 16, "six": 17, "seven": 0, "eight": 18, "nine": 0, "ten": 21, "eleven": 23,
+		"twelve": 0, "thirteen": 0, "fourteen": 0, "été": 35, "fifteen": 0, "sixteen": 36, "f": 0, "fmt": 0,
 	} {
 		assert.Equal(t, want, variableLine([]byte(sourceExample), name), name)
 	}

@@ -273,6 +273,9 @@ func (p *program) function(raw *rawFunc) progFunc {
 	}
 	for _, c := range raw.captures {
 		name, id, byRef := p.variable(c.name, p.typeID(c.typ))
+		if name == ".this" {
+			name = receiverName
+		}
 		f.captures = append(f.captures, Capture{Name: name, Type: id, Offset: c.offset, ByRef: byRef})
 	}
 	slices.SortStableFunc(f.captures, func(a, b Capture) int { return int(a.Offset - b.Offset) })

@@ -24,7 +24,7 @@ func (x *Index) Locals(entry uint64) []Local {
 }
 
 // Captures returns what the closures of a function carry, by offset: the variables that the function
-// literal at that entry captures, or the receiver ("$recv") of a method value's wrapper ("-fm").
+// literal at that entry captures, or the receiver (receiverName) of a method value's wrapper ("-fm").
 //
 // A closure that the compiler also inlined somewhere has no entry in DWARF for what it captures (go1.26 and 1.27,
 // cmd/internal/dwarf/dwarf.go, putvar: neither the abstract nor the concrete form has the attribute), so it has no captures here.
@@ -39,8 +39,8 @@ func (x *Index) Captures(entry uint64) []Capture {
 	return x.methodValue(entry)
 }
 
-// methodValue derives the receiver's type from the wrapper's name, "pkg.(*T).M-fm" or "pkg.T.M-fm": DWARF does not list
-// it. The receiver follows the code pointer (go1.26 cmd/compile/internal/typecheck/func.go, MethodValueType).
+// methodValue derives the receiver's type from the wrapper's name, "pkg.(*T).M-fm" or "pkg.T.M-fm": DWARF lists
+// it in unoptimised code only. The receiver follows the code pointer (go1.26 cmd/compile/internal/typecheck/func.go, MethodValueType).
 func (x *Index) methodValue(entry uint64) []Capture {
 	i, ok := x.funcAt(entry)
 	if !ok {
@@ -61,8 +61,11 @@ func (x *Index) methodValue(entry uint64) []Capture {
 	if !ok {
 		return nil
 	}
-	return []Capture{{Name: "$recv", Type: id, Offset: 8}}
+	return []Capture{{Name: receiverName, Type: id, Offset: 8}}
 }
+
+// receiverName is the receiver's name in the closure of a method value; the compiler's is ".this".
+const receiverName = "$recv"
 
 func (x *Index) varsOf(entry uint64) (*cursor, bool) {
 	i, ok := x.funcAt(entry)

@@ -89,7 +89,8 @@ var isEmulated = sync.OnceValues(func() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return p.control.flags != 0, p.Close()
+	is := p.control.flags != 0
+	return is, p.Close()
 })
 
 // answer is a variable to look at: one that does not move, as those on a stack do.

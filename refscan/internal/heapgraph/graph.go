@@ -10,8 +10,11 @@ import (
 
 // Graph is the heap of a frozen process in the course of being explained.
 type Graph struct {
-	m       *goruntime.Model
-	names   Names
+	m     *goruntime.Model
+	names Names
+
+	mainModule string // import path of the main module
+
 	types   *typeTable
 	offsets offsets
 	statics []static // package variables and compiler-made data, by address
@@ -66,9 +69,10 @@ type offsets struct {
 	chanBuf, chanElems                 uint64
 }
 
-// Build reads what the three passes need and runs the first two.
-func Build(m *goruntime.Model, names Names) (*Graph, error) {
-	g := &Graph{m: m, names: names, types: newTypeTable(m, names), vars: make(map[uint64][]activeVar), pieceAt: make(map[uint64]int32)}
+// Build reads what the three passes need and runs the first two. mainModule is the import path of the
+// program's main module, "" if it is not known.
+func Build(m *goruntime.Model, names Names, mainModule string) (*Graph, error) {
+	g := &Graph{mainModule: mainModule, m: m, names: names, types: newTypeTable(m, names), vars: make(map[uint64][]activeVar), pieceAt: make(map[uint64]int32)}
 	if err := g.loadOffsets(); err != nil {
 		return nil, err
 	}

@@ -45,14 +45,22 @@ type Root struct {
 	Test      bool
 	Caller    bool
 	class     class
+	std       bool // of the standard library: the program's own roots win ties
+	inlined   bool // a variable of an inlined function: those of the frame's own function win ties
 }
 
 func (a *Root) compare(b *Root) int {
 	if a.class != b.class {
 		return int(a.class) - int(b.class)
 	}
+	if a.std != b.std {
+		return boolInt(a.std) - boolInt(b.std)
+	}
 	if a.Kind != b.Kind {
 		return int(a.Kind) - int(b.Kind)
+	}
+	if a.inlined != b.inlined {
+		return boolInt(a.inlined) - boolInt(b.inlined)
 	}
 	for _, c := range []int{
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Func, b.Func), strings.Compare(a.Goroutine, b.Goroutine),
@@ -120,6 +128,16 @@ func classOf(pkg string) class {
 	return classNamed
 }
 
+// isStd reports whether a package belongs to the standard library: import paths of other modules have
+// a dot in their first element, or they are the main module's.
+func (g *Graph) isStd(pkg string) bool {
+	first, _, _ := strings.Cut(pkg, "/")
+	if strings.Contains(first, ".") || first == "main" {
+		return false
+	}
+	return g.mainModule == "" || (pkg != g.mainModule && !strings.HasPrefix(pkg, g.mainModule+"/"))
+}
+
 // A rootEdge is a reference that a root holds, and which part of the root holds it.
 type rootEdge struct {
 	label string
@@ -167,7 +185,7 @@ func (g *Graph) roots() []*rootEntry {
 func (g *Graph) globalRoots(rs *rootSet) {
 	for i := range g.statics {
 		s := &g.statics[i]
-		r := Root{Kind: KindGlobal, Name: s.Name, Package: s.Package, File: s.File, Line: s.Line, class: classOf(s.Package)}
+		r := Root{Kind: KindGlobal, Name: s.Name, Package: s.Package, File: s.File, Line: s.Line, class: classOf(s.Package), std: g.isStd(s.Package)}
 		if s.typ == nil {
 			if r.class == classNamed {
 				r.class = classRuntime
@@ -232,6 +250,7 @@ func (g *Graph) frameRoots(rs *rootSet, st *stack) {
 				r.class = classTool
 			}
 		}
+		r.std, r.inlined = g.isStd(r.Package), v.fn != nil && v.owner != v.fn.Name
 		entry := rs.entry(r, v.typ)
 		entry.edges = append(entry.edges, rootEdge{v.label, e})
 		if entry.goroutines == nil {
@@ -265,6 +284,7 @@ func (g *Graph) specialRoots(rs *rootSet) {
 		if isTool(r.Package) {
 			r.class = classTool
 		}
+		r.std = g.isStd(r.Package)
 		entry := rs.entry(r, "")
 		add := func(label string, e edge) {
 			if e.to != 0 {

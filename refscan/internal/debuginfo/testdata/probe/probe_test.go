@@ -42,12 +42,12 @@ func CheckOwnDebugInfo(t *testing.T) {
 	}
 	bias := uint64(uintptr(unsafe.Pointer(&Sessions))) - sessions.Addr
 	for name, addr := range map[string]unsafe.Pointer{
-		pkg + ".Count":             unsafe.Pointer(&Count),
-		pkg + ".Tagged":            unsafe.Pointer(&Tagged),
-		pkg + ".Version":           unsafe.Pointer(&Version),
-		pkg + ".last":              unsafe.Pointer(&last),
+		pkg + ".Count":              unsafe.Pointer(&Count),
+		pkg + ".Tagged":             unsafe.Pointer(&Tagged),
+		pkg + ".Version":            unsafe.Pointer(&Version),
+		pkg + ".last":               unsafe.Pointer(&last),
 		"example.com/dep.v2.Levels": unsafe.Pointer(&dep.Levels),
-		"os.Args":                  unsafe.Pointer(&os.Args),
+		"os.Args":                   unsafe.Pointer(&os.Args),
 	} {
 		g, ok := x.GlobalByName(name)
 		if !ok {

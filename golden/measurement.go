@@ -1,0 +1,58 @@
+package golden
+
+import "slices"
+
+// A Measurement is what one path was found to retain. Path and Type are written as in a golden file,
+// without quotes. A path that ends in ".**", with the type "*", stands for what was summed up below it.
+type Measurement struct {
+	Path           string
+	Type           string // "" if unknown
+	Objects        int64
+	Bytes          int64
+	BytesTolerance int // percent by which this kind of memory varies; written when an entry is made, not used to compare
+}
+
+// entry returns the entry that a new path gets.
+func (m Measurement) entry() Entry {
+	return Entry{
+		Objects: Exactly(m.Objects),
+		Bytes:   Within(m.Bytes, m.BytesTolerance),
+		Path:    m.Path,
+		Type:    m.Type,
+	}
+}
+
+// normalize returns the measurements sorted by path and type, those with equal path and type added up.
+// Negative numbers count as 0, and what has neither objects nor bytes was not retained: it is left out.
+func normalize(ms []Measurement) []Measurement {
+	type key struct{ path, typ string }
+	at := make(map[key]int, len(ms))
+	out := make([]Measurement, 0, len(ms))
+	for _, m := range ms {
+		m.Objects, m.Bytes = max(m.Objects, 0), max(m.Bytes, 0)
+		if m.Objects == 0 && m.Bytes == 0 {
+			continue
+		}
+		k := key{m.Path, m.Type}
+		i, seen := at[k]
+		if !seen {
+			at[k] = len(out)
+			out = append(out, m)
+			continue
+		}
+		out[i].Objects = addSaturating(out[i].Objects, m.Objects)
+		out[i].Bytes = addSaturating(out[i].Bytes, m.Bytes)
+		out[i].BytesTolerance = max(out[i].BytesTolerance, m.BytesTolerance)
+	}
+	slices.SortFunc(out, func(a, b Measurement) int { return compareEntries(a.entry(), b.entry()) })
+	return out
+}
+
+// sum returns the objects and bytes of all of ms.
+func sum(ms []Measurement) (objects, bytes int64) {
+	for _, m := range ms {
+		objects = addSaturating(objects, m.Objects)
+		bytes = addSaturating(bytes, m.Bytes)
+	}
+	return objects, bytes
+}

@@ -1,0 +1,146 @@
+package golden
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+// Read reads and parses the golden file at path. It fails with an error that is fs.ErrNotExist if there
+// is none, with those of Parse, and with a *CaseError if the file on disk has another case than path.
+func Read(path string) (*File, error) {
+	data, err := readBounded(path)
+	if err != nil {
+		return nil, fmt.Errorf("golden: read: %w", err)
+	}
+	if err := checkCase(path); err != nil {
+		return nil, err
+	}
+	return Parse(path, data)
+}
+
+// readBounded reads no more than Parse needs to see that a file is too large.
+func readBounded(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, MaxSize+1))
+}
+
+// Write writes f to path, with the folders above it. It writes to a temporary name beside path and
+// renames that, so a reader sees the old file or the new one; an existing file keeps its mode, and a
+// symbolic link stays one. If the file has the same text already, CRLF line ends apart, nothing is
+// touched. A name that differs only in case from an existing one gives a *CaseError.
+func Write(path string, f *File) error {
+	data := f.Bytes()
+	if len(data) > MaxSize {
+		return fmt.Errorf("golden: write %s: %d bytes are more than a golden file may have (%d)", path, len(data), MaxSize)
+	}
+	if err := checkCase(path); err != nil {
+		return err
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	mode := fs.FileMode(0o644)
+	switch old, err := readBounded(path); {
+	case err == nil:
+		if sameText(old, data) {
+			return nil
+		}
+		if info, err := os.Stat(path); err == nil {
+			mode = info.Mode().Perm()
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("golden: write: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("golden: write %s: %w", path, err)
+	}
+	if err := replace(path, data, mode); err != nil {
+		return fmt.Errorf("golden: write %s: %w", path, err)
+	}
+	return nil
+}
+
+// sameText compares two texts without regard to how git converts line ends at a checkout.
+func sameText(a, b []byte) bool {
+	crlf, lf := []byte("\r\n"), []byte("\n")
+	return bytes.Equal(bytes.ReplaceAll(a, crlf, lf), bytes.ReplaceAll(b, crlf, lf))
+}
+
+// temporaries counts the temporary files of this process, to tell their names apart.
+var temporaries atomic.Int64
+
+func replace(path string, data []byte, mode fs.FileMode) (err error) {
+	temporary := filepath.Join(filepath.Dir(path), ".leakgate-"+strconv.Itoa(os.Getpid())+
+		"-"+strconv.FormatInt(temporaries.Add(1), 10)+".tmp")
+	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(temporary)
+		}
+	}()
+	_, err = file.Write(data)
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}
+
+// checkCase looks for a file or folder that is in path's way on systems that do not tell case apart:
+// its last element, and every element below a folder "testdata".
+func checkCase(path string) error {
+	path = filepath.Clean(path)
+	elements := []string{filepath.Base(path)}
+	parent := filepath.Dir(path)
+	for dir := parent; ; dir = filepath.Dir(dir) {
+		name := filepath.Base(dir)
+		if name == "testdata" {
+			parent = dir
+			break
+		}
+		if filepath.Dir(dir) == dir || name == "." || name == ".." {
+			elements = elements[len(elements)-1:] // no testdata above
+			break
+		}
+		elements = append([]string{name}, elements...)
+	}
+	for _, name := range elements {
+		entries, err := os.ReadDir(parent)
+		if err != nil {
+			return nil // reading or writing the file itself says what is wrong
+		}
+		var exact bool
+		var other string
+		for _, e := range entries {
+			exact = exact || e.Name() == name
+			if e.Name() != name && strings.EqualFold(e.Name(), name) {
+				other = e.Name()
+			}
+		}
+		if other != "" && !exact {
+			return &CaseError{Path: path, Existing: filepath.Join(parent, other)}
+		}
+		if !exact {
+			return nil
+		}
+		parent = filepath.Join(parent, name)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package refscan_test
+
+import (
+	"encoding/json"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// own returns the report's roots of this package as text. The asserting goroutine's frames are left
+// out: they change from line to line.
+func own(t *testing.T, r *refscan.Report) string {
+	t.Helper()
+	var roots []*refscan.Node
+	for _, n := range r.Fold().Roots {
+		if strings.HasPrefix(n.Name, pkg) && n.Root.Kind == refscan.RootGlobal {
+			roots = append(roots, n)
+		}
+	}
+	require.NotEmpty(t, roots)
+	data, err := json.MarshalIndent(roots, "", " ")
+	require.NoError(t, err)
+	return string(data)
+}
+
+// Equal heaps give equal reports: however often one looks, and whatever the number of processors.
+func TestReportsAreEqual(t *testing.T) {
+	fillCorpus()
+	want := own(t, scan(t))
+	for _, procs := range []int{1, 2, 8} {
+		old := runtime.GOMAXPROCS(procs)
+		got := own(t, scan(t))
+		require.Equal(t, procs, runtime.GOMAXPROCS(old), "a snapshot leaves GOMAXPROCS as it was")
+		require.Equal(t, want, got)
+	}
+}
+
+// The same content built anew, with other addresses and hash seeds, gives the same paths, types and
+// counts. Bytes of maps may differ, since tables split by hash.
+func TestReportsOfRebuiltHeapsAreEqual(t *testing.T) {
+	objects := func() map[string]int64 {
+		fillCorpus()
+		sums := make(map[string]int64)
+		var add func(path string, n *refscan.Node)
+		add = func(path string, n *refscan.Node) {
+			path = refscan.JoinPath(path, n.Name)
+			sums[path+" "+n.Type] += n.Objects
+			for _, c := range n.Children {
+				add(path, c)
+			}
+		}
+		for _, n := range scan(t).Fold().Roots {
+			if strings.HasPrefix(n.Name, pkg+"g") && n.Root.Kind == refscan.RootGlobal {
+				add("", n)
+			}
+		}
+		return sums
+	}
+	want := objects()
+	require.NotEmpty(t, want)
+	for range 3 {
+		got := objects()
+		for path, n := range want {
+			require.Equal(t, n, got[path], path)
+		}
+		require.Len(t, got, len(want))
+	}
+}
