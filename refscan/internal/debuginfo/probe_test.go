@@ -1,7 +1,6 @@
 package debuginfo
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -182,5 +181,3 @@ func TestOwnDWARF(t *testing.T) {
 }
 
 func long() bool { return os.Getenv("LEAKGATE_LONG") != "" }
-
-var _ = fmt.Sprint

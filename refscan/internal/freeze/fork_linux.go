@@ -2,6 +2,8 @@
 
 package freeze
 
+import "time"
+
 // batch is how many requests fit into the control area.
 const batch = 2048
 
@@ -9,10 +11,12 @@ const batch = 2048
 // fork, so that the child needs nothing else. The assembly takes the field offsets from
 // go_asm.h.
 type control struct {
-	// Written by fork in the parent just before the clone.
+	// Written by fork in the parent.
 	pc uintptr // return address of fork
 	sp uintptr // stack pointer after that return
 	g  uintptr // runtime.g of the caller
+
+	began, ended timestamp // of the clone
 
 	flags uintptr // of the clone
 
@@ -23,6 +27,14 @@ type control struct {
 	closeLimit uintptr // descriptors below this one are closed one by one if there is no close_range
 
 	requests [batch]request
+}
+
+// timestamp is the kernel's struct timespec, by CLOCK_MONOTONIC. The clock is read in fork, because the
+// caller may be preempted as soon as it has returned.
+type timestamp struct{ seconds, nanoseconds int64 }
+
+func (t timestamp) duration() time.Duration {
+	return time.Duration(t.seconds)*time.Second + time.Duration(t.nanoseconds)
 }
 
 // request asks the child to write a range of its memory to the file.

@@ -10,9 +10,11 @@
 #define SYS_clone 56
 #define SYS_getppid 110
 #define SYS_exit_group 231
+#define SYS_clock_gettime 228
 #define SYS_dup3 292
 
 #define SIG_SETMASK 2
+#define CLOCK_MONOTONIC 1
 #define EINTR 4
 #define EAGAIN 11
 
@@ -44,6 +46,11 @@ TEXT ·fork(SB), NOSPLIT, $24-16
 	CMPQ AX, $0
 	JNE  refused
 
+	MOVQ $CLOCK_MONOTONIC, DI
+	LEAQ control_began(BX), SI
+	MOVQ $SYS_clock_gettime, AX
+	SYSCALL
+
 	// A new process with its own memory and descriptors, on the same stack address.
 	MOVQ control_flags(BX), DI
 	XORL SI, SI
@@ -56,6 +63,10 @@ TEXT ·fork(SB), NOSPLIT, $24-16
 	JEQ  child
 
 	MOVQ AX, ret+8(FP)
+	MOVQ $CLOCK_MONOTONIC, DI
+	LEAQ control_ended(BX), SI
+	MOVQ $SYS_clock_gettime, AX
+	SYSCALL
 	MOVQ $SIG_SETMASK, DI
 	LEAQ 0(SP), SI
 	XORL DX, DX

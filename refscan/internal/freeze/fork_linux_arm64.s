@@ -8,11 +8,13 @@
 #define SYS_write 64
 #define SYS_pwrite64 68
 #define SYS_exit_group 94
+#define SYS_clock_gettime 113
 #define SYS_rt_sigprocmask 135
 #define SYS_getppid 173
 #define SYS_clone 220
 
 #define SIG_SETMASK 2
+#define CLOCK_MONOTONIC 1
 #define EINTR 4
 #define EAGAIN 11
 
@@ -43,6 +45,11 @@ TEXT ·fork(SB), NOSPLIT, $32-16
 	SVC
 	CBNZ R0, refused
 
+	MOVD $CLOCK_MONOTONIC, R0
+	MOVD $control_began(R19), R1
+	MOVD $SYS_clock_gettime, R8
+	SVC
+
 	// A new process with its own memory and descriptors, on the same stack address.
 	MOVD control_flags(R19), R0
 	MOVD ZR, R1
@@ -54,6 +61,10 @@ TEXT ·fork(SB), NOSPLIT, $32-16
 	CBZ  R0, child
 
 	MOVD R0, ret+8(FP)
+	MOVD $CLOCK_MONOTONIC, R0
+	MOVD $control_ended(R19), R1
+	MOVD $SYS_clock_gettime, R8
+	SVC
 	MOVD $SIG_SETMASK, R0
 	ADD  $8, RSP, R1
 	MOVD ZR, R2

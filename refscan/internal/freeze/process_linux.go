@@ -124,7 +124,6 @@ func descriptorLimit() uintptr {
 //go:noinline
 func (p *Process) forkAlone() (pid int, alone bool) {
 	restore := useOneProcessor()
-	start := time.Now()
 	defer restore()
 	// No flags: the child's end sends no signal, so that neither a SIGCHLD handler nor wait4(-1) notices it.
 	pid = fork(p.control)
@@ -133,7 +132,7 @@ func (p *Process) forkAlone() (pid int, alone bool) {
 		p.control.flags = uintptr(syscall.SIGCHLD)
 		pid = fork(p.control)
 	}
-	p.pause = time.Since(start)
+	p.pause = p.control.ended.duration() - p.control.began.duration()
 	return pid, runtime.GOMAXPROCS(0) == 1
 }
 
@@ -158,8 +157,9 @@ func (p *Process) Caller() (pc, sp uintptr) { return p.pc, p.sp }
 // CallerG returns the address of the runtime.g of Take's goroutine.
 func (p *Process) CallerG() uintptr { return p.g }
 
-// Pause returns how long other goroutines stood still: from the moment that one P was left until the fork was done.
-// After that they take turns on one P until GOMAXPROCS is back, which is at once unless a collection has begun.
+// Pause returns how long the fork took, during which nothing of Go ran. Not counted are the two stops of the world around it, in
+// which GOMAXPROCS changes: together some ten microseconds, more with many busy goroutines.
+// In between, goroutines take turns on one P, which is for long only if a collection begins just then.
 func (p *Process) Pause() time.Duration { return p.pause }
 
 // Release ends the frozen process. What Copy returned stays valid. Copy and Read fail from here on.

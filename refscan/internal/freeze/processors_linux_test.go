@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,6 +22,31 @@ func TestProcessorsAreRestored(t *testing.T) {
 		runtime.GOMAXPROCS(n)
 		p := takeForTest(t)
 		assert.Equal(t, n, runtime.GOMAXPROCS(0))
+		require.NoError(t, p.Close())
+	}
+}
+
+// A program that changes GOMAXPROCS all the time gets a snapshot or is told why not.
+func TestProcessorsChangedMeanwhile(t *testing.T) {
+	nothingLeft(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for n := 0; !stop.Load(); n++ {
+			runtime.GOMAXPROCS(2 + n%2)
+		}
+	})
+	defer wg.Wait()
+	defer stop.Store(true)
+	for range 30 {
+		p, err := Take()
+		if err != nil {
+			require.ErrorContains(t, err, "GOMAXPROCS keeps changing")
+			continue
+		}
+		var word [8]byte
+		require.NoError(t, p.Read(addressOf(&answer), word[:]))
 		require.NoError(t, p.Close())
 	}
 }

@@ -2,7 +2,7 @@ package goruntime
 
 import (
 	"fmt"
-	"slices"
+	"sort"
 )
 
 // A Slot is a word of a goroutine's stack (or of its saved registers) that the collector would follow.
@@ -256,15 +256,7 @@ func (s *stackScan) deferred() error {
 
 // followObjects scans the stack objects that something points to, precise pointers first.
 func (s *stackScan) followObjects() {
-	slices.SortFunc(s.objects, func(a, b liveObject) int {
-		switch {
-		case a.addr < b.addr:
-			return -1
-		case a.addr > b.addr:
-			return 1
-		}
-		return 0
-	})
+	sort.Slice(s.objects, func(i, j int) bool { return s.objects[i].addr < s.objects[j].addr })
 	for {
 		var p uint64
 		guess := false

@@ -3,6 +3,7 @@ package goruntime
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
@@ -139,15 +140,7 @@ func (m *Model) loadSpans() error {
 	if err := mem.Err(); err != nil {
 		return err
 	}
-	slices.SortFunc(spans, func(a, b Span) int {
-		switch {
-		case a.Base < b.Base:
-			return -1
-		case a.Base > b.Base:
-			return 1
-		}
-		return 0
-	})
+	sort.Slice(spans, func(i, j int) bool { return spans[i].Base < spans[j].Base })
 	m.Spans = spans
 	return m.loadObjects()
 }

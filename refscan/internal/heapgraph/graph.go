@@ -2,7 +2,7 @@ package heapgraph
 
 import (
 	"fmt"
-	"slices"
+	"sort"
 
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
@@ -176,15 +176,7 @@ func (g *Graph) nameGaps() {
 		}
 	}
 	g.statics = append(g.statics, gaps...)
-	slices.SortStableFunc(g.statics, func(a, b static) int {
-		switch {
-		case a.Addr < b.Addr:
-			return -1
-		case a.Addr > b.Addr:
-			return 1
-		}
-		return 0
-	})
+	sort.SliceStable(g.statics, func(i, j int) bool { return g.statics[i].Addr < g.statics[j].Addr })
 }
 
 // hasPointers reports whether the collector's mask has a bit in the memory.

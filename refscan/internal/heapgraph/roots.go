@@ -2,7 +2,7 @@ package heapgraph
 
 import (
 	"fmt"
-	"slices"
+	"sort"
 	"strings"
 
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
@@ -175,9 +175,9 @@ func (g *Graph) roots() []*rootEntry {
 		g.frameRoots(rs, &g.stacks[i])
 	}
 	g.specialRoots(rs)
-	slices.SortStableFunc(rs.list, func(a, b *rootEntry) int { return a.compare(&b.Root) })
+	sort.SliceStable(rs.list, func(i, j int) bool { return rs.list[i].compare(&rs.list[j].Root) < 0 })
 	for _, r := range rs.list {
-		slices.SortStableFunc(r.edges, func(a, b rootEdge) int { return strings.Compare(a.label, b.label) })
+		sort.SliceStable(r.edges, func(i, j int) bool { return r.edges[i].label < r.edges[j].label })
 	}
 	return rs.list
 }

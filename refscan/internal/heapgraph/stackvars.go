@@ -3,6 +3,7 @@ package heapgraph
 import (
 	"encoding/binary"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
@@ -63,15 +64,7 @@ func (g *Graph) walkStack(st *stack, visit func(frameVar, edge)) {
 			frames = append(frames, s.Frame)
 		}
 	}
-	slices.SortFunc(frames, func(a, b *goruntime.Frame) int {
-		switch {
-		case a.SP < b.SP:
-			return -1
-		case a.SP > b.SP:
-			return 1
-		}
-		return 0
-	})
+	sort.Slice(frames, func(i, j int) bool { return frames[i].SP < frames[j].SP })
 	for _, w.frame = range frames {
 		for _, v := range g.activeVars(w.frame) {
 			w.variable(v)
@@ -115,11 +108,12 @@ func (g *Graph) activeVars(f *goruntime.Frame) []activeVar {
 			}
 		}
 	}
-	slices.SortStableFunc(vars, func(a, b activeVar) int {
-		if c := strings.Compare(a.Name, b.Name); c != 0 {
-			return c
+	sort.SliceStable(vars, func(i, j int) bool {
+		a, b := &vars[i], &vars[j]
+		if a.Name != b.Name {
+			return a.Name < b.Name
 		}
-		return int(a.place.VarOffset - b.place.VarOffset)
+		return a.place.VarOffset < b.place.VarOffset
 	})
 	g.vars[pc] = vars
 	return vars

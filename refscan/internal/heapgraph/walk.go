@@ -23,8 +23,6 @@ const (
 	ordInternal = ^uint32(0) - 1
 	// ordEntry is no reference: it stands for map entries that lie in the tables whole.
 	ordEntry = ^uint32(0) - 2
-	// maxOrds: types with more distinguishable references than this have them folded.
-	maxOrds = 1 << 20
 )
 
 func word(mem []byte, off uint64) uint64 {

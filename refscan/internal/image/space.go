@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"sort"
 )
 
 // A Range is a stretch of the frozen process's address space.
@@ -84,15 +85,7 @@ func (s *Space) Load(ranges []Range) ([][]byte, error) {
 		out[i] = sliceOf(loaded, r)
 	}
 	s.regions = append(s.regions, loaded...)
-	slices.SortStableFunc(s.regions, func(a, b region) int {
-		switch {
-		case a.addr < b.addr:
-			return -1
-		case a.addr > b.addr:
-			return 1
-		}
-		return 0
-	})
+	sort.SliceStable(s.regions, func(i, j int) bool { return s.regions[i].addr < s.regions[j].addr })
 	s.last = region{}
 	return out, nil
 }
@@ -100,15 +93,7 @@ func (s *Space) Load(ranges []Range) ([][]byte, error) {
 // mergeRanges returns the union of the ranges as sorted, disjoint, non-touching ranges.
 func mergeRanges(ranges []Range) []Range {
 	sorted := slices.Clone(ranges)
-	slices.SortFunc(sorted, func(a, b Range) int {
-		switch {
-		case a.Addr < b.Addr:
-			return -1
-		case a.Addr > b.Addr:
-			return 1
-		}
-		return 0
-	})
+	sort.Slice(sorted, func(i, j int) bool { return sorted[i].Addr < sorted[j].Addr })
 	var merged []Range
 	for _, r := range sorted {
 		if r.Len == 0 {

@@ -1,0 +1,104 @@
+package heapgraph
+
+import (
+	"math/bits"
+	"slices"
+	"sort"
+)
+
+// rest charges what no reference that is understood leads to: nothing alive may be missing from the
+// sums.
+func (a *attributor) rest() {
+	const name = "runtime.(unattributed)"
+	node := &Node{Name: name, Root: &Root{Kind: KindOther, Name: name, Package: "runtime", class: classRest}}
+	for i := range a.g.m.Spans {
+		s := &a.g.m.Spans[i]
+		for k := uint32(0); k < s.NElems; k++ {
+			obj := s.FirstObj + k
+			if a.g.marked.has(obj) && a.claimed.add(obj) {
+				node.Objects++
+				node.Bytes += int64(s.ElemSize)
+				node.UntypedObjects++
+				node.UntypedBytes += int64(s.ElemSize)
+			}
+		}
+	}
+	if node.Objects > 0 {
+		a.nodes = append(a.nodes, node)
+	}
+	// Blocks of the tiny allocator hold gaps.
+	slack := int64(0)
+	for obj, b := range a.tiny {
+		if !a.tool.has(obj) {
+			slack += int64(16 - bits.OnesCount16(b.bytes))
+		}
+	}
+	if slack > 0 {
+		const name = "runtime.(gaps of the tiny allocator)"
+		a.nodes = append(a.nodes, &Node{Name: name, Bytes: slack, Root: &Root{Kind: KindOther, Name: name, Package: "runtime", class: classRest}})
+		a.typed += slack
+	}
+}
+
+// totals compares what was charged with the collector's mark bits.
+func (a *attributor) totals() Totals {
+	var t Totals
+	g := a.g
+	toolTyped := int64(0)
+	for i := range g.m.Spans {
+		s := &g.m.Spans[i]
+		size := int64(s.ElemSize)
+		for k := uint32(0); k < s.NElems; k++ {
+			obj := s.FirstObj + k
+			marked, reached := s.Marked(k), g.marked.has(obj)
+			switch {
+			case reached && a.tool.has(obj):
+				if ty := g.typing[obj]; ty.typ != 0 || ty.form == formInternal || s.Tiny {
+					toolTyped += size
+				}
+			case reached:
+				t.AttributedObjects++
+				t.AttributedBytes += size
+				if !s.Allocated(k) {
+					t.ExtraObjects++
+					t.ExtraBytes += size
+				} else {
+					// Alive at the last collection, or allocated since then and in use.
+					t.LiveObjects++
+					t.LiveBytes += size
+				}
+			case marked:
+				t.LiveObjects++
+				t.LiveBytes += size
+				t.MissedObjects++
+				t.MissedBytes += size
+			}
+		}
+	}
+	t.TypedBytes = min(a.typed-toolTyped, t.AttributedBytes)
+	return t
+}
+
+// report drops the tool's own roots and everything that holds nothing.
+func (a *attributor) report() []*Node {
+	var out []*Node
+	for _, n := range a.nodes {
+		if n.Root.class != classTool && n.prune() {
+			out = append(out, n)
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		x, y := out[i], out[j]
+		if c := x.Root.compare(y.Root); c != 0 {
+			return c < 0
+		}
+		return x.Type < y.Type
+	})
+	return out
+}
+
+// prune removes empty subtrees; false if nothing is left.
+func (n *Node) prune() bool {
+	n.Children = slices.DeleteFunc(n.Children, func(c *Node) bool { return !c.prune() })
+	return n.Objects > 0 || n.Bytes > 0 || len(n.Children) > 0
+}

@@ -1,0 +1,208 @@
+package heapgraph
+
+import (
+	"math/bits"
+	"sort"
+	"strings"
+
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+)
+
+// claimAll charges the unclaimed objects that equal references of one node lead to.
+func (a *attributor) claimAll(n *Node, label string, edges []edge) {
+	type group struct {
+		ty    typing
+		objs  []uint32
+		count int64
+		bytes int64
+	}
+	var groups []*group
+	var last *group
+	for _, e := range edges {
+		obj, ty, bytes, ok := a.take(e)
+		if !ok {
+			continue
+		}
+		key := typing{typ: ty.typ, form: ty.form}
+		if last == nil || last.ty != key {
+			last = nil
+			for _, g := range groups {
+				if g.ty == key {
+					last = g
+				}
+			}
+			if last == nil {
+				last = &group{ty: key}
+				groups = append(groups, last)
+			}
+		}
+		if obj < a.g.staticBase() {
+			last.count++
+			last.bytes += bytes
+		}
+		last.objs = append(last.objs, obj)
+	}
+	if len(groups) > 1 {
+		name := func(g *group) string {
+			if g.ty.typ == 0 {
+				return "\xff" // untyped ones last
+			}
+			return a.g.types.refName(g.ty)
+		}
+		sort.Slice(groups, func(i, j int) bool {
+			x, y := groups[i], groups[j]
+			if a, b := name(x), name(y); a != b {
+				return a < b
+			}
+			return x.ty.typ < y.ty.typ
+		})
+	}
+	for _, g := range groups {
+		to := n
+		switch {
+		case g.ty.typ == 0:
+			n.UntypedObjects += g.count
+			n.UntypedBytes += g.bytes
+		default:
+			to = a.child(n, label, g.ty, a.g.types.refName(g.ty))
+			a.typed += g.bytes
+		}
+		to.Objects += g.count
+		to.Bytes += g.bytes
+		if len(to.pending) == 0 {
+			a.queue = append(a.queue, to)
+		}
+		to.pending = append(to.pending, g.objs...)
+	}
+}
+
+// child returns the node for objects of a type behind a reference. A type that is already on the path
+// folds into the node where it stands. The reference "" is the root variable itself.
+func (a *attributor) child(n *Node, label string, ty typing, typeName string) *Node {
+	if label == "" && n.Root == nil {
+		label = "$val" // a pointer to a reference, or a reference boxed in an interface
+	}
+	key := childKey{label, ty.typ, ty.form}
+	if c := n.kids[key]; c != nil {
+		return c
+	}
+	var c *Node
+	if ty.typ != 0 && a.g.types.types[ty.typ].HasPointers() || ty.form == formMap || ty.form == formChan || ty.form == formTrie {
+		for p := n; p != nil; p = p.parent {
+			if p.typing.typ == ty.typ && p.typing.form == ty.form {
+				c = p
+				break
+			}
+		}
+	}
+	if c == nil && label == "" && n.Root != nil && n.typing.typ == 0 && !n.ownTyped {
+		// The variable refers to these objects itself.
+		n.typing, n.Type, n.ownTyped = typing{typ: ty.typ, form: ty.form}, typeName, true
+		a.seq++
+		n.seq = a.seq
+		c = n
+	}
+	if c == nil {
+		c = &Node{Name: label, Type: typeName, typing: typing{typ: ty.typ, form: ty.form}, parent: n}
+		a.seq++
+		c.seq = a.seq
+		if label == "" { // a variable that holds several types, in several goroutines or over time
+			own := *n.Root
+			c.Name, c.Root, c.parent, c.Goroutines, c.ownTyped = n.Name, &own, nil, n.Goroutines, true
+			a.nodes = append(a.nodes, c)
+		} else {
+			n.Children = append(n.Children, c)
+		}
+	}
+	if n.kids == nil {
+		n.kids = make(map[childKey]*Node)
+	}
+	n.kids[key] = c
+	return c
+}
+
+// take claims the object behind a reference, if it has its turn and nobody claimed it before. Small
+// values that share a block are taken one by one.
+func (a *attributor) take(e edge) (obj uint32, ty typing, bytes int64, ok bool) {
+	g := a.g
+	s, obj := g.m.Object(e.to)
+	if s == nil {
+		return a.takeStatic(e)
+	}
+	if !g.marked.has(obj) {
+		return 0, typing{}, 0, false
+	}
+	if s.Tiny {
+		return a.takeTiny(e, s, obj)
+	}
+	ty = g.typing[obj]
+	if ty.form == formInternal && a.phase < classRest {
+		return 0, typing{}, 0, false // its map or channel will claim it
+	}
+	if a.claimed.has(obj) {
+		return 0, typing{}, 0, false
+	}
+	if c := a.turnOf(ty); c > a.phase {
+		a.later[c] = append(a.later[c], e)
+		return 0, typing{}, 0, false
+	}
+	a.claimed.add(obj)
+	if a.phase == classTool {
+		a.tool.add(obj)
+	}
+	return obj, ty, int64(s.ElemSize), true
+}
+
+// turnOf says in which phase objects of a type may be claimed.
+func (a *attributor) turnOf(ty typing) class {
+	if ty.typ == 0 {
+		return classNamed
+	}
+	t := a.g.types.types[ty.typ]
+	if !t.turned {
+		t.turned = true
+		switch {
+		case isTool(PackageOf(strings.TrimPrefix(t.Name, "func "))):
+			t.turn = classTool
+		case t.Name == "runtime.g" || t.Name == "runtime.m" || t.Name == "runtime.p" || t.Name == "runtime.sudog":
+			t.turn = classRuntime
+		}
+	}
+	return t.turn
+}
+
+func (a *attributor) takeStatic(e edge) (uint32, typing, int64, bool) {
+	i, known := a.g.pieceAt[e.to]
+	if !known || a.pieces[i] {
+		return 0, typing{}, 0, false // variables are roots of their own
+	}
+	a.pieces[i] = true
+	return a.g.staticBase() + uint32(i), a.g.pieces[i].typing, 0, true
+}
+
+func (a *attributor) takeTiny(e edge, s *goruntime.Span, obj uint32) (uint32, typing, int64, bool) {
+	off := uint(e.to - s.Addr(obj))
+	b := a.tiny[obj]
+	if b.starts>>off&1 != 0 {
+		return 0, typing{}, 0, false
+	}
+	b.starts |= 1 << off
+	size := uint(16) - off
+	if e.size != 0 && e.size < uint64(size) {
+		size = uint(e.size)
+	}
+	fresh := uint16((1<<size-1)<<off) &^ b.bytes
+	b.bytes |= fresh
+	a.tiny[obj] = b
+	a.claimed.add(obj)
+	if a.phase == classTool {
+		a.tool.add(obj)
+	}
+	ty := typing{}
+	if e.typ != nil && !e.typ.HasPointers() {
+		ty = typing{typ: e.typ.index, form: e.form}
+	}
+	n := int64(bits.OnesCount16(fresh))
+	a.tinyUsed += n
+	return obj, ty, n, true
+}
