@@ -1,0 +1,32 @@
+package leakcheck
+
+// A Baseline is what was retained at one moment, as figures per path and type: nothing in it keeps the
+// program's own memory alive. It may be used by several assertions.
+type Baseline struct {
+	forest  forest
+	unknown error // why nothing is known
+}
+
+// TakeBaseline snapshots the process, for Since. It costs what one assertion costs.
+//
+// Where no snapshot can be had, assertions that use the baseline have the verdict unknown.
+func TakeBaseline(t TestingT) *Baseline {
+	if t == nil {
+		return &Baseline{unknown: errNoTest}
+	}
+	t.Helper()
+	return thisProcess().takeBaseline(t)
+}
+
+func (c *checker) takeBaseline(t TestingT) *Baseline {
+	t.Helper()
+	obs, err := c.observe()
+	if err == nil {
+		err = audit(obs.report)
+	}
+	if err != nil {
+		t.Logf("leakcheck: no baseline: %v", err)
+		return &Baseline{unknown: err}
+	}
+	return &Baseline{forest: growForest(obs.report)}
+}

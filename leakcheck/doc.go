@@ -1,0 +1,97 @@
+// Package leakcheck lets a test say how much memory may stay reachable, and from where.
+//
+//	func TestSessionsAreDropped(t *testing.T) {
+//		srv := app.New()
+//		for range 100 {
+//			srv.Login().Logout()
+//		}
+//		leakcheck.AssertRetained(t,
+//			leakcheck.Root("example.com/app.sessions").MaxObjects(1), // the map itself, nothing in it
+//			leakcheck.Type[*app.Session]().None(),
+//		)
+//	}
+//
+// AssertRetained freezes the running test, follows every reference from the garbage collector's roots
+// with the program's own debug information, and counts each live heap object once, at the shortest path
+// that keeps it alive. Counts are exact, not sampled. A failure names the root, where it is declared,
+// and the path to what it holds.
+//
+// # Bounds
+//
+// Root and Path select everything that lies below the roots or paths that match; what several matches
+// hold is added up. Paths are written as in Go, with elements folded:
+// "example.com/app.srv.conns[*].buf", and "[$key]" for what a map's keys refer to. Import paths may be
+// shortened to their last elements, "*" stands for anything but "/", "**" and "..." for anything. Type
+// and TypeNamed select objects by type, whoever holds them.
+//
+// Bounds take all roots into account, also the test's own variables: what a test still uses after the
+// assertion is alive, and the message says so. Scope narrows that down, Ignore leaves out what is known,
+// Since counts only what is new.
+//
+// A bound on nothing does not pass: a root that the program does not have, or a type, fails the test
+// with the names that come near. A Path whose root exists may end at a field that holds nothing now;
+// that passes, and is logged.
+//
+// # Golden files
+//
+// Without a bound, AssertRetained compares all that the module under test retains with
+// testdata/leakcheck/<Test>.golden; the format is that of package golden. The roots are the package
+// variables of the module (those of _test.go files too), the variables of goroutines that run or were
+// started by its functions, and its finalizers and cleanups; not the variables of running test
+// functions. Scope replaces that choice.
+//
+// A line is a path with the objects and bytes that it holds itself. Objects are exact. Bytes are exact
+// for structs and arrays; tables of maps and backing arrays of slices may take one step of growth more
+// (100 %). Each map has a line "[*]" that counts its entries. Paths more than 8 edges long, and all that
+// is deep in a root with more than 40 lines, are summed up in a line "path.**".
+//
+// What differs from run to run though the program does the same is left out, or left at 0: small values
+// without pointers (strings and numbers of less than 64 bytes on average: the allocator packs them into
+// shared blocks), the number of larger strings, the tables of maps with more than 896 entries (the hash
+// seed decides how they split), the nodes of a sync.Map, what is in a sync.Pool, and the bytes of the
+// standard library's types, which change with the Go release.
+//
+// More than a golden file allows fails; less passes, and is logged. To rewrite the file, set
+// LEAKCHECK_UPDATE=1, give the test binary the flag -leakcheck.update, or -update where VerifyTestMain
+// or the package itself declares that flag:
+//
+//	go test ./store -run '^TestLogout$' -leakcheck.update
+//
+// An update changes only the lines that no longer hold, and keeps comments and bounds that a human
+// widened. A file that does not exist yet is made and logged, but not in CI (where the variable CI is
+// set): there it fails with the command that makes it. What is written has been seen in two snapshots.
+// The second comparison of a test has the file <Test>~2.golden, and so on in the order of calls; Golden
+// gives another name.
+//
+// # Three verdicts
+//
+// Pass, fail, and unknown: no snapshot could be had, or the scan does not agree with the collector to
+// within 0.5 % of the live bytes. Unknown is never a pass. On systems without snapshots (other than
+// Linux on amd64 and arm64) the test is skipped. Elsewhere it fails in CI and is logged at a developer's
+// desk, always with cause and remedy. With LEAKCHECK_STRICT=1, which the command leakgate sets, unknown
+// always fails.
+//
+// What does not hold at first is looked at again after 100 ms and 400 ms, and fails only if it is so in
+// the last snapshot.
+//
+// # Artifacts
+//
+// With the variable LEAKGATE_ARTIFACTS, every assertion leaves a folder with result.json, report.json,
+// retained.pb.gz (references as a profile for "go tool pprof") and heap.pb.gz (the usual heap profile).
+// A test that fails leaves them in its artifact folder if it runs with "go test -artifacts".
+//
+// # Limits
+//
+// The process is one: what tests that run at the same time (t.Parallel) retain counts too, unless Scope
+// or Since leave it out. A baseline compares figures per path, so an object that moves to another path
+// counts as growth there.
+//
+// An object that several paths lead to is counted at the shortest only, so a bound on another of its
+// paths does not see it. An object is what the allocator handed out: a []T is one object however many T
+// it has, a field that is a struct is none of its own, and small values without pointers share blocks.
+// Memory outside of the Go heap (C, mmap, stacks) is not seen. Types declared in different functions
+// under one name count as one.
+//
+// The package costs a test binary that calls it about a megabyte, and one that only imports it next to
+// nothing.
+package leakcheck

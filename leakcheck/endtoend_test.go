@@ -1,0 +1,179 @@
+package leakcheck
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// A scratchModule is testdata/app as a user's module, outside of this repository.
+type scratchModule struct{ dir string }
+
+func newScratchModule(t *testing.T) *scratchModule {
+	t.Helper()
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("snapshots need linux on amd64 or arm64")
+	}
+	if testing.Short() {
+		t.Skip("builds and runs other test binaries")
+	}
+	repo, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &scratchModule{dir: t.TempDir()}
+	if err := os.CopyFS(m.dir, os.DirFS(filepath.Join("testdata", "app"))); err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile(filepath.Join(repo, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod := "module example.com/app\n\ngo 1.26\n\nrequire github.com/leakgate/leakgate v0.0.0\n\nreplace github.com/leakgate/leakgate => " + repo + "\n"
+	for file, text := range map[string]string{"go.mod": mod, "go.sum": string(sums)} {
+		if err := os.WriteFile(filepath.Join(m.dir, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+// run runs a command in a package's folder and returns what it printed, and whether it succeeded.
+func (m *scratchModule) run(t *testing.T, dir string, env []string, command ...string) (string, bool) {
+	t.Helper()
+	c := exec.Command(command[0], command[1:]...)
+	c.Dir = filepath.Join(m.dir, dir)
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); name != "CI" && !strings.HasPrefix(name, "LEAK") {
+			c.Env = append(c.Env, v)
+		}
+	}
+	c.Env = append(append(c.Env, "GOFLAGS=-mod=mod", "LEAKCHECK_STRICT=1"), env...)
+	out, err := c.CombinedOutput()
+	return string(out), err == nil
+}
+
+func TestEndToEnd(t *testing.T) {
+	m := newScratchModule(t)
+	// A plain "go test", whose binary has no debug information.
+	out, _ := m.run(t, ".", nil, "go", "test", "-v", "-count=1", ".")
+	for test, want := range map[string]string{
+		"TestClean": "PASS", "TestLeak": "FAIL", "TestOwn": "FAIL", "TestGoroutine": "FAIL",
+		"TestSince": "PASS", "TestTypo": "FAIL", "TestGolden": "PASS",
+	} {
+		if !strings.Contains(out, "--- "+want+": "+test+" ") {
+			t.Errorf("%s: want %s", test, want)
+		}
+	}
+	for _, part := range []string{
+		"held by the package variable example.com/app.sessions (app.go:11)",
+		"100     4.7 KiB  └─ [*]  *app.Session\n",
+		"held by your test itself: the variable s of example.com/app.TestOwn (app_test.go:",
+		"held by the variable held of example.com/app.(*Pool).run (app.go:42)",
+		"in a goroutine, created by example.com/app.NewPool (app.go:37)",
+		"did you mean example.com/app.sessions?",
+		"created testdata/leakcheck/TestGolden.golden",
+	} {
+		if !strings.Contains(out, part) {
+			t.Errorf("no %q", part)
+		}
+	}
+	if strings.Contains(out, "but not for leakcheck") || regexp.MustCompile(`0x[0-9a-f]{6,}`).MatchString(out) {
+		t.Error("a goroutine that ended counts, or an address is shown")
+	}
+	if t.Failed() {
+		t.Log("\n" + out)
+	}
+}
+
+func TestEndToEndGolden(t *testing.T) {
+	m := newScratchModule(t)
+	if out, ok := m.run(t, ".", nil, "go", "test", "-c", "-o", "app.test", "."); !ok {
+		t.Fatal(out)
+	}
+	file := filepath.Join(m.dir, "testdata", "leakcheck", "TestGolden.golden")
+	golden := func() string {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Error(err)
+		}
+		return string(data)
+	}
+	test := func(what string, want bool, env []string, flags ...string) string {
+		t.Helper()
+		out, ok := m.run(t, ".", env, append([]string{"./app.test", "-test.run=TestGolden", "-test.v"}, flags...)...)
+		if ok != want {
+			t.Errorf("%s: passed is %v:\n%s", what, ok, out)
+		}
+		return out
+	}
+	if out := test("missing in CI", false, []string{"CI=true"}); !strings.Contains(out, "go test example.com/app -run '^TestGolden$' -leakcheck.update") {
+		t.Error(out)
+	}
+	test("made", true, nil)
+	made := golden()
+	if !strings.Contains(made, "      100          4800  example.com/app.sessions[*]  ") {
+		t.Errorf("golden file:\n%s", made)
+	}
+	for _, procs := range []string{"GOMAXPROCS=1", "GOMAXPROCS=4"} {
+		test("equal, "+procs, true, []string{"CI=true", procs})
+	}
+	tight := strings.Replace(made, "      100          4800", "       99          4752", 1)
+	if err := os.WriteFile(file, []byte(tight), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := test("more", false, nil); !strings.Contains(out, "-       99          4752  example.com/app.sessions[*] ") {
+		t.Error(out)
+	}
+	if golden() != tight {
+		t.Error("a failure changed the file")
+	}
+	test("the package's own -update", true, []string{"CI=true"}, "-update")
+	if golden() != made {
+		t.Errorf("updated to\n%s\nwant\n%s", golden(), made)
+	}
+	for _, update := range [][]string{{"LEAKCHECK_UPDATE=1"}, {"ITEMS=0"}} {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		var flags []string
+		if update[0] == "ITEMS=0" {
+			flags = []string{"-leakcheck.update"}
+		}
+		test("update by "+update[0], true, append(update, "CI=true"), flags...)
+		if golden() != made {
+			t.Errorf("made again, it is\n%s\nwant\n%s", golden(), made)
+		}
+	}
+}
+
+func TestEndToEndTestMain(t *testing.T) {
+	m := newScratchModule(t)
+	if out, ok := m.run(t, "whole", nil, "go", "test", "-c", "-o", "whole.test", "."); !ok {
+		t.Fatal(out)
+	}
+	for _, tt := range []struct {
+		name  string
+		items string
+		flags []string
+		want  bool
+		part  string
+	}{
+		{"made", "3", nil, true, "created testdata/leakcheck/TestMain.golden"},
+		{"equal", "3", nil, true, "PASS\n"},
+		{"more", "40", nil, false, "--- FAIL: TestMain\n    leakcheck: more is retained than the golden file allows"},
+		{"a test fails", "none", nil, false, "--- FAIL: TestAdd"},
+		{"listed", "40", []string{"-test.list=."}, true, "TestAdd"},
+		{"-update", "40", []string{"-update"}, true, "updated testdata/leakcheck/TestMain.golden"},
+		{"after", "40", nil, true, "PASS\n"},
+	} {
+		out, ok := m.run(t, "whole", []string{"ITEMS=" + tt.items}, append([]string{"./whole.test"}, tt.flags...)...)
+		if ok != tt.want || !strings.Contains(out, tt.part) {
+			t.Errorf("%s: passed is %v:\n%s", tt.name, ok, out)
+		}
+	}
+}

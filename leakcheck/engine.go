@@ -1,0 +1,50 @@
+package leakcheck
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// An observation is one report on the process, with the names of all that exists in it.
+type observation struct {
+	report *refscan.Report
+	names  inventory
+	settle time.Duration // how long the process was waited for
+	scan   time.Duration
+	logs   []string // what took long
+}
+
+// One observation at a time: settling takes longer while another scan is under way.
+var observing sync.Mutex
+
+// observeProcess settles, freezes and scans this process. What cannot be done is a
+// *refscan.UnavailableError.
+func observeProcess() (*observation, error) {
+	observing.Lock()
+	defer observing.Unlock()
+	o := &observation{}
+	var logging sync.Mutex
+	snapshot, err := refscan.Capture(refscan.WithLog(func(format string, args ...any) {
+		logging.Lock()
+		defer logging.Unlock()
+		o.logs = append(o.logs, fmt.Sprintf(format, args...))
+	}))
+	if err != nil {
+		return nil, err
+	}
+	o.settle = snapshot.Settled()
+	start := time.Now()
+	o.report, err = snapshot.Scan()
+	o.scan = time.Since(start)
+	if closeErr := snapshot.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.names = o.report
+	return o, nil
+}

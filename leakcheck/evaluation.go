@@ -1,0 +1,146 @@
+package leakcheck
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An evaluation is what one observation says about a request.
+type evaluation struct {
+	obs      *observation
+	forest   forest // what counts: in scope, not ignored, beyond the baseline
+	ignored  []ignored
+	findings []finding // bounds
+	problems []string  // misuse that only the report shows: names that do not exist
+	notes    []string  // for the log
+	golden   *comparison
+}
+
+// A finding is what was found for one bound.
+type finding struct {
+	bound    Bound
+	found    tally
+	culprits []*branch // what counts towards it, the largest first
+	broken   bool
+}
+
+func (e *evaluation) ok() bool {
+	for _, f := range e.findings {
+		if f.broken {
+			return false
+		}
+	}
+	return len(e.problems) == 0 && (e.golden == nil || e.golden.ok())
+}
+
+// evaluate applies scope, ignores and baseline to an observation, and looks at the bounds.
+func evaluate(obs *observation, r *request, s scope) *evaluation {
+	e := &evaluation{obs: obs, notes: slices.Clone(obs.logs)}
+	everything := growForest(obs.report)
+	now, left := applyIgnores(everything.keep(s), r.ignores)
+	e.ignored = left
+	e.noteIgnores()
+	e.forest = now
+	var base forest
+	if r.baseline != nil {
+		base, _ = applyIgnores(r.baseline.forest.keep(s), r.ignores)
+		e.forest = now.growth(base)
+	}
+	for _, ps := range r.scope {
+		if !(scope{packages: []packages{ps}}).includesAny(everything) && !ps.known(obs.names) {
+			e.problems = append(e.problems, fmt.Sprintf("Scope(%q): the program has no such package", ps[0].text))
+		}
+	}
+	for _, b := range r.bounds {
+		if problem := nothingMeant(b, s, everything, obs.names); problem != "" {
+			e.problems = append(e.problems, problem)
+			continue
+		}
+		f := finding{bound: b, found: b.selector.sum(b.selector.selects(now))}
+		if r.baseline != nil {
+			f.found = f.found.beyond(b.selector.sum(b.selector.selects(base)))
+		}
+		f.broken = b.broken(f.found.objects, f.found.bytes)
+		f.culprits = f.rank(b.selector.selects(e.forest))
+		if b.selector.kind == selectPath && len(b.selector.selects(everything)) == 0 {
+			e.notes = append(e.notes, fmt.Sprintf("%s: its root exists, but nothing is retained at that path now", b))
+		}
+		e.findings = append(e.findings, f)
+	}
+	return e
+}
+
+func (s scope) includesAny(f forest) bool {
+	return slices.ContainsFunc(f, func(b *branch) bool { return s.includes(b.root) })
+}
+
+// nothingMeant returns what is wrong with a bound whose selector means nothing at all, or "".
+func nothingMeant(b Bound, s scope, everything forest, names inventory) string {
+	sel := b.selector
+	if meant := sel.selects(everything); len(meant) > 0 {
+		if sel.byType() || s.includesAny(meant) {
+			return ""
+		}
+		return fmt.Sprintf("%s: %s lies outside of the Scope of this assertion", b, meant[0].path)
+	}
+	if sel.known(names) {
+		return ""
+	}
+	if sel.byType() {
+		return fmt.Sprintf("%s: the program has no such type%s", b, didYouMean(sel.types.pattern.text, names.TypeNames(), objectType)) +
+			"\n    (Type[T]() is checked by the compiler)"
+	}
+	return fmt.Sprintf("%s: the program has no package variable or function of that name%s", b, didYouMean(sel.path.text, names.RootNames(), unescapePath)) +
+		"\n    (the linker drops variables that nothing uses)"
+}
+
+func didYouMean(written string, names []string, clean func(string) string) string {
+	cleaned := make([]string, len(names))
+	for i, n := range names {
+		cleaned[i] = clean(n)
+	}
+	near := suggest(written, cleaned)
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near, ", ") + "?"
+}
+
+// objectType returns the name of the type that a pointer type points to in the end.
+func objectType(name string) string { return strings.TrimLeft(cleanType(name), "*") }
+
+func (e *evaluation) noteIgnores() {
+	for _, i := range e.ignored {
+		if i.paths == 0 {
+			e.notes = append(e.notes, fmt.Sprintf("Ignore(%q) matched nothing; it can be deleted", i.pattern.text))
+		} else {
+			e.notes = append(e.notes, "ignored: "+i.String())
+		}
+	}
+}
+
+// weight is what of a tally a broken bound is about: objects if there are too many, else bytes.
+func (f finding) weight(t tally) int64 {
+	if b := f.bound; b.maxObjects != nil && f.found.objects > *b.maxObjects {
+		return t.objects
+	}
+	return t.bytes
+}
+
+// rank returns the branches that hold something, the largest first.
+func (f finding) rank(branches []*branch) []*branch {
+	var some []*branch
+	for _, b := range branches {
+		if f.bound.selector.figures(b) != (tally{}) {
+			some = append(some, b)
+		}
+	}
+	slices.SortStableFunc(some, func(a, b *branch) int {
+		if c := compareTallies(f.weight, f.bound.selector.figures(b), f.bound.selector.figures(a)); c != 0 {
+			return c
+		}
+		return strings.Compare(a.path, b.path)
+	})
+	return some
+}

@@ -1,0 +1,56 @@
+package leakcheck_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/leakgate/leakgate/leakcheck"
+)
+
+type session struct{ user string }
+
+var sessions = map[string]*session{}
+
+func login(user string)  { sessions[user] = &session{user} }
+func logout(user string) { delete(sessions, user) }
+
+// One line a root or type: what may stay after the work is done.
+func ExampleAssertRetained() {
+	_ = func(t *testing.T) {
+		for i := range 100 {
+			user := fmt.Sprint(i)
+			login(user)
+			logout(user)
+		}
+		leakcheck.AssertRetained(t,
+			leakcheck.Root("leakcheck_test.sessions").MaxObjects(1), // the map itself, nothing in it
+			leakcheck.Type[*session]().None(),
+		)
+	}
+}
+
+// Without a bound, the golden file of the test says what may stay.
+func ExampleAssertRetained_golden() {
+	_ = func(t *testing.T) {
+		login("someone")
+		leakcheck.AssertRetained(t, leakcheck.Ignore("leakcheck_test.debug", "only filled with -v"))
+	}
+}
+
+// Only what is new counts.
+func ExampleSince() {
+	_ = func(t *testing.T) {
+		before := leakcheck.TakeBaseline(t)
+		login("someone")
+		leakcheck.AssertRetained(t, leakcheck.Type[session]().MaxObjects(1), leakcheck.Since(before))
+	}
+}
+
+// A bound may limit objects, bytes, or both.
+func ExampleBound() {
+	fmt.Println(leakcheck.Path("app.srv.conns[*].buf").MaxObjects(10).MaxBytes(64 << 10))
+	fmt.Println(leakcheck.Type[*session]().None())
+	// Output:
+	// Path("app.srv.conns[*].buf").MaxObjects(10).MaxBytes(65536)
+	// Type[*leakcheck_test.session]().None()
+}

@@ -1,0 +1,175 @@
+package leakcheck
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+var (
+	_ TestingT = testing.TB(nil)
+	_ TestingT = (*testing.F)(nil)
+	_ TestingM = (*testing.M)(nil)
+)
+
+// node makes a handmade node.
+func node(name, typ string, objects, bytes int64, children ...*refscan.Node) *refscan.Node {
+	return &refscan.Node{Name: name, Type: typ, Objects: objects, Bytes: bytes, Children: children}
+}
+
+func withElems(n *refscan.Node, elems int64) *refscan.Node {
+	n.Elems = elems
+	return n
+}
+
+func global(n *refscan.Node, file string, line int) *refscan.Node {
+	n.Root = &refscan.RootInfo{Kind: refscan.RootGlobal, Package: packageOf(n.Name), File: file, Line: line}
+	return n
+}
+
+func frame(n *refscan.Node, info refscan.RootInfo) *refscan.Node {
+	info.Kind = refscan.RootFrame
+	info.Package = packageOf(info.Func)
+	n.Root = &info
+	return n
+}
+
+// report makes a report whose audit is in order.
+func report(roots ...*refscan.Node) *refscan.Report {
+	r := &refscan.Report{GoVersion: "go1.26.8", Roots: roots, Pause: time.Millisecond}
+	for _, n := range roots {
+		o, b := n.Total()
+		r.Totals.LiveObjects += o
+		r.Totals.LiveBytes += b
+	}
+	r.Totals.LiveBytes += 1 << 20
+	return r
+}
+
+// sessions is a registry that n sessions were left in.
+func sessions(n int64) *refscan.Node {
+	return global(withElems(node("example.com/app.sessions", "map[string]*example.com/app.Session", 1, 8192,
+		node("$mapval", "*example.com/app.Session", n, 96*n,
+			node("buf", "[]uint8", n, 320*n),
+			node("id", "string", n/2, n/2*16),
+		)), n), "/src/app/registry.go", 12)
+}
+
+// names is a handmade inventory.
+type names struct{ roots, types []string }
+
+func (n names) KnownRoot(match func(string) bool) bool { return slices.ContainsFunc(n.roots, match) }
+func (n names) RootNames() []string                    { return n.roots }
+func (n names) TypeNames() []string                    { return n.types }
+
+var appNames = names{
+	roots: []string{
+		"example.com/app.sessions", "example.com/app.srv", "example.com/app.debug", "example.com/app.cache",
+		"example.com/app.(*pool).run", "runtime.allgs", "other.org/app.sessions2",
+	},
+	types: []string{"example.com/app.Session", "*example.com/app.Session", "map[string]*example.com/app.Session", "[]uint8"},
+}
+
+// A fakeT records what an assertion does to a test.
+type fakeT struct {
+	name     string
+	errors   []string
+	logs     []string
+	skipped  string
+	cleanups []func()
+}
+
+func (t *fakeT) Helper()                   {}
+func (t *fakeT) Name() string              { return t.name }
+func (t *fakeT) Cleanup(f func())          { t.cleanups = append(t.cleanups, f) }
+func (t *fakeT) Logf(f string, a ...any)   { t.logs = append(t.logs, fmt.Sprintf(f, a...)) }
+func (t *fakeT) Errorf(f string, a ...any) { t.errors = append(t.errors, fmt.Sprintf(f, a...)) }
+func (t *fakeT) Skipf(f string, a ...any)  { t.skipped = fmt.Sprintf(f, a...) }
+func (t *fakeT) logged(part string) bool   { return strings.Contains(strings.Join(t.logs, "\n"), part) }
+func (t *fakeT) errorText() string         { return strings.Join(t.errors, "\n") }
+func (t *fakeT) end() {
+	for _, f := range t.cleanups {
+		f()
+	}
+	t.cleanups = nil
+}
+
+// A world is a checker whose reports are handmade, in a package folder of its own.
+type world struct {
+	*checker
+	env       environment
+	reports   []*refscan.Report // one a snapshot; the last one is used again
+	err       error
+	snapshots int
+	slept     time.Duration
+	exitCode  int
+	stderrBuf bytes.Buffer
+	names     names
+}
+
+func newWorld(t *testing.T, reports ...*refscan.Report) *world {
+	w := &world{reports: reports, exitCode: -1, names: appNames}
+	w.env = environment{dir: t.TempDir(), packagePath: "example.com/app", modulePath: "example.com/app"}
+	w.checker = &checker{
+		observe: func() (*observation, error) {
+			if w.err != nil {
+				return nil, w.err
+			}
+			r := w.reports[min(w.snapshots, len(w.reports)-1)]
+			w.snapshots++
+			return &observation{report: r, names: w.names, settle: 3 * time.Millisecond, scan: 2 * time.Millisecond}, nil
+		},
+		environment: func() *environment { e := w.env; return &e },
+		sleep:       func(d time.Duration) { w.slept += d },
+		exit:        func(code int) { w.exitCode = code },
+		stderr:      io.Writer(&w.stderrBuf),
+	}
+	return w
+}
+
+// assert runs one assertion in the world, on a test of its own.
+func (w *world) assert(opts ...Option) (*fakeT, bool) {
+	t := &fakeT{name: "TestLogout"}
+	ok := w.assertRetained(t, site{"/src/app/app_test.go", 31}, opts)
+	t.end()
+	return t, ok
+}
+
+func (w *world) goldenText(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(w.env.dir, "testdata", "leakcheck", file))
+	if errors.Is(err, os.ErrNotExist) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (w *world) writeGolden(t *testing.T, file, text string) {
+	t.Helper()
+	path := filepath.Join(w.env.dir, "testdata", "leakcheck", file)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantText(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != strings.TrimPrefix(want, "\n") {
+		t.Errorf("%s:\n--- got\n%s\n--- want\n%s", what, got, want)
+	}
+}

@@ -1,0 +1,116 @@
+package leakcheck
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// keep leaves the artifacts of an outcome and completes its message with where they are.
+func (a *assertion) keep(o *outcome) {
+	folder, err := newArtifactFolder(a.env, a.t, a.test, o.failed)
+	if o.failed && o.message == "" {
+		o.message = a.failureMessage(o, folder.dir)
+	}
+	if err == nil && folder.dir != "" {
+		err = a.fill(folder, o)
+	}
+	if err != nil {
+		// Artifacts that LEAKGATE_ARTIFACTS asks for are the leakgate command's only way to know.
+		o.notes = append(o.notes, err.Error())
+		if a.env.artifacts != "" && !o.failed {
+			o.failed, o.message = true, "leakcheck: "+err.Error()
+		}
+	}
+}
+
+func (a *assertion) fill(folder *artifactFolder, o *outcome) error {
+	var errs []error
+	if o.eval != nil {
+		errs = append(errs, folder.saveReport(o.eval.obs.report))
+	}
+	if c := o.golden; c != nil && c.updated != nil && c.changed() && o.failed {
+		errs = append(errs, folder.save("golden", func(w io.Writer) error {
+			_, err := w.Write(c.updated.Bytes())
+			return err
+		}))
+		if o.err != nil && o.verdict == verdict.Fail {
+			o.message += fmt.Sprintf("\n    what it would be is in %s", folder.dir+"/"+artifactFiles["golden"])
+		}
+	}
+	return errors.Join(append(errs, folder.saveResult(a.result(o)))...)
+}
+
+// result is the record of an outcome.
+func (a *assertion) result(o *outcome) *verdict.Result {
+	r := &verdict.Result{
+		Schema: verdict.Schema, Package: a.env.packagePath, Test: a.test, Verdict: o.verdict,
+		File: a.env.shortFile(a.at.file), Line: a.at.line, Message: o.message,
+	}
+	if o.verdict == verdict.Unknown {
+		r.Cause, r.Remedy = causeAndRemedy(o.err)
+	}
+	if c := o.golden; c != nil {
+		r.Golden = &verdict.Golden{File: c.shown, Status: c.status, Diff: c.diff}
+	}
+	if o.eval == nil {
+		return r
+	}
+	obs := o.eval.obs
+	r.Totals = obs.report.Totals
+	held := o.eval.forest.total()
+	r.RetainedObjects, r.RetainedBytes = held.objects, held.bytes
+	r.SettleNS = obs.settle.Nanoseconds()
+	r.PauseNS = obs.report.Pause.Nanoseconds()
+	r.ScanNS = obs.scan.Nanoseconds()
+	for _, f := range o.eval.findings {
+		r.Bounds = append(r.Bounds, a.boundRecord(f, o.verdict))
+	}
+	return r
+}
+
+func (a *assertion) boundRecord(f finding, v verdict.Verdict) verdict.Bound {
+	b := verdict.Bound{
+		Selector: f.bound.selector.shown, MaxObjects: f.bound.maxObjects, MaxBytes: f.bound.maxBytes,
+		Objects: f.found.objects, Bytes: f.found.bytes, Verdict: verdict.Pass,
+	}
+	switch {
+	case v == verdict.Unknown:
+		b.Verdict = verdict.Unknown
+	case f.broken:
+		b.Verdict = verdict.Fail
+	}
+	if len(f.culprits) == 0 {
+		return b
+	}
+	top := f.culprits[0]
+	t := traceTo(top, !f.bound.selector.byType(), f.weight)
+	b.Path = t.branches[len(t.branches)-1].path
+	if declared := a.env.declaration(top.line()[0]); declared.file != "" {
+		b.File, b.Line = a.env.shortFile(declared.file), declared.line
+	}
+	return b
+}
+
+// report hands the outcome to the test, and returns whether the test did not fail.
+func (o *outcome) report(t TestingT) bool {
+	t.Helper()
+	if len(o.notes) > 0 {
+		t.Logf("leakcheck: %s", strings.Join(o.notes, "\n"))
+	}
+	switch {
+	case o.failed:
+		t.Errorf("%s", o.message)
+	case o.skip:
+		if s, ok := t.(skipper); ok {
+			s.Skipf("%s", o.message)
+		}
+		t.Logf("%s", o.message)
+	case o.message != "":
+		t.Logf("%s", o.message)
+	}
+	return !o.failed
+}

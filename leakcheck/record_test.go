@@ -1,0 +1,228 @@
+package leakcheck
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+func readResult(t *testing.T, dir string) *verdict.Result {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, verdict.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &verdict.Result{}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestArtifactsForTheCommand(t *testing.T) {
+	w := newWorld(t, report(sessions(100)))
+	w.env.artifacts = t.TempDir()
+	w.assert(Root("app.sessions").MaxObjects(1), TypeNamed("app.Session").MaxBytes(1<<20))
+	w.assert(Golden("x"))
+	base := filepath.Join(w.env.artifacts, "example.com", "app", "TestLogout")
+
+	r := readResult(t, filepath.Join(base, "1"))
+	if r.Schema != verdict.Schema || r.Package != "example.com/app" || r.Test != "TestLogout" || r.Seq != 1 ||
+		r.Verdict != verdict.Fail || r.Line != 31 || r.RetainedObjects != 251 || r.SettleNS != 3e6 || r.PauseNS != 1e6 || r.ScanNS != 2e6 {
+		t.Errorf("%+v", r)
+	}
+	if len(r.Bounds) != 2 || r.Bounds[0].Verdict != verdict.Fail || r.Bounds[1].Verdict != verdict.Pass ||
+		r.Bounds[0].Selector != `Root("app.sessions")` || *r.Bounds[0].MaxObjects != 1 || r.Bounds[0].MaxBytes != nil ||
+		r.Bounds[0].Objects != 251 || r.Bounds[0].Path != "example.com/app.sessions[*].buf" || r.Bounds[0].Line != 12 {
+		t.Errorf("%+v", r.Bounds)
+	}
+	if !strings.Contains(r.Message, "profile: go tool pprof -http=: "+filepath.Join(base, "1", "retained.pb.gz")) {
+		t.Error(r.Message)
+	}
+	for kind, name := range r.Artifacts {
+		if info, err := os.Stat(filepath.Join(base, "1", name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+	if len(r.Artifacts) != 3 {
+		t.Errorf("%v", r.Artifacts)
+	}
+	var rep refscan.Report
+	if data, err := os.ReadFile(filepath.Join(base, "1", "report.json")); err != nil || json.Unmarshal(data, &rep) != nil || rep.Totals != w.reports[0].Totals {
+		t.Errorf("report.json: %v", err)
+	}
+
+	r = readResult(t, filepath.Join(base, "2"))
+	if r.Verdict != verdict.Pass || r.Golden == nil || r.Golden.Status != "created" || r.Golden.File != "testdata/leakcheck/x.golden" || r.Seq != 2 {
+		t.Errorf("%+v %+v", r, r.Golden)
+	}
+
+	w.err = &refscan.UnavailableError{Cause: "no memory for a fork", Remedy: "raise the limit", Err: errors.New("cannot allocate memory")}
+	w.assert(Golden("x"))
+	r = readResult(t, filepath.Join(base, "3"))
+	if r.Verdict != verdict.Unknown || r.Cause != "no memory for a fork: cannot allocate memory" || r.Remedy != "raise the limit" {
+		t.Errorf("%+v", r)
+	}
+
+	if left, _ := filepath.Glob(filepath.Join(base, "*", "*.tmp")); len(left) > 0 {
+		t.Errorf("temporary files: %v", left)
+	}
+}
+
+func TestArtifactsCannotBeKept(t *testing.T) {
+	w := newWorld(t, report(sessions(1)))
+	w.env.artifacts = filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(w.env.artifacts, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if ft, ok := w.assert(Root("app.sessions").MaxObjects(9)); ok || !strings.Contains(ft.errorText(), "cannot keep artifacts") {
+		t.Errorf("%v %s", ok, ft.errorText())
+	}
+}
+
+func TestArtifactNamesStayInside(t *testing.T) {
+	for _, name := range []string{"TestX/../../y", "TestX/..", "/etc", `TestX/a\b:c`} {
+		if p := safePath(name); !filepath.IsLocal(filepath.FromSlash(p)) || strings.ContainsAny(p, `\:`) {
+			t.Errorf("%q -> %q", name, p)
+		}
+	}
+	if p := localPath("../x"); p != "unnamed" {
+		t.Error(p)
+	}
+}
+
+// A fakeM is a test run with a known end.
+type fakeM int
+
+func (m fakeM) Run() int { return int(m) }
+
+func TestVerifyTestMain(t *testing.T) {
+	run := func(w *world, code int, opts ...Option) (int, string) {
+		w.stderrBuf.Reset()
+		w.verifyTestMain(fakeM(code), site{}, opts)
+		return w.exitCode, w.stderrBuf.String()
+	}
+	w := newWorld(t, report(sessions(3)))
+	if code, out := run(w, 2); code != 2 || out != "" || w.snapshots > 0 {
+		t.Errorf("tests that failed: %d %q", code, out)
+	}
+	if code, out := run(w, 0); code != 0 || !strings.Contains(out, "created testdata/leakcheck/TestMain.golden") {
+		t.Errorf("%d %q", code, out)
+	}
+	w.reports = []*refscan.Report{report(sessions(4))}
+	code, out := run(w, 0)
+	if code != 1 || !strings.HasPrefix(out, "--- FAIL: TestMain\n    leakcheck: more is retained than the golden file allows") ||
+		!strings.HasSuffix(out, "\nFAIL\n") || !strings.Contains(out, "go test example.com/app -leakcheck.update") {
+		t.Errorf("%d %s", code, out)
+	}
+	if code, out := run(w, 0, Root("app.sessions").None()); code != 1 || !strings.Contains(out, `Root("app.sessions").None()`) {
+		t.Errorf("%d %s", code, out)
+	}
+	if code, out := run(w, 0, Root("app.sessions").MaxObjects(100), Scope()); code != 1 || !strings.Contains(out, "names no package") {
+		t.Errorf("%d %s", code, out)
+	}
+
+	// With -run, a package-wide file is not to be made or tightened.
+	w.env.partial, w.env.update = true, true
+	w.reports = []*refscan.Report{report(sessions(1))}
+	before := w.goldenText(t, "TestMain.golden")
+	if code, out := run(w, 0); code != 0 || w.goldenText(t, "TestMain.golden") != before {
+		t.Errorf("%d %s", code, out)
+	}
+	if code, out := run(w, 0, Golden("other")); code != 0 || !strings.Contains(out, "run all tests to make it") {
+		t.Errorf("%d %s", code, out)
+	}
+	w.env.noTests = true
+	if code, out := run(w, 0, Root("app.sessions").None()); code != 0 || out != "" {
+		t.Errorf("-list: %d %q", code, out)
+	}
+
+	w = newWorld(t)
+	w.err = &refscan.UnavailableError{Cause: "no snapshots here", Err: errors.ErrUnsupported}
+	if code, out := run(w, 0); code != 0 || !strings.Contains(out, "--- UNKNOWN: TestMain") {
+		t.Errorf("%d %q", code, out)
+	}
+	w.env.strict = true
+	if code, out := run(w, 0); code != 1 || !strings.Contains(out, "--- FAIL: TestMain") {
+		t.Errorf("%d %q", code, out)
+	}
+	w.verifyTestMain(nil, site{}, nil)
+	if w.exitCode != 1 {
+		t.Error("a nil TestingM passed")
+	}
+}
+
+func TestUpdateIsAskedFor(t *testing.T) {
+	t.Setenv("LEAKCHECK_UPDATE", "")
+	check := func(what string, want bool) {
+		t.Helper()
+		if got, problem := updateAsked(); got != want || problem != "" {
+			t.Errorf("%s: %v %s", what, got, problem)
+		}
+	}
+	check("nothing", false)
+	t.Setenv("LEAKCHECK_UPDATE", "1")
+	check("LEAKCHECK_UPDATE=1", true)
+	t.Setenv("LEAKCHECK_UPDATE", "0")
+	check("LEAKCHECK_UPDATE=0", false)
+	t.Setenv("LEAKCHECK_UPDATE", "golden")
+	if asked, problem := updateAsked(); asked || !strings.Contains(problem, `LEAKCHECK_UPDATE="golden"`) {
+		t.Error(problem)
+	}
+	t.Setenv("LEAKCHECK_UPDATE", "")
+	if err := flag.Set("leakcheck.update", "true"); err != nil {
+		t.Fatal(err)
+	}
+	check("-leakcheck.update", true)
+	if err := flag.Set("leakcheck.update", "false"); err != nil {
+		t.Fatal(err)
+	}
+
+	// The package's own flag, and VerifyTestMain's attempt to register the same.
+	commandLine := flag.CommandLine
+	defer func() { flag.CommandLine = commandLine }()
+	flag.CommandLine = flag.NewFlagSet("own", flag.ContinueOnError)
+	flag.Bool("update", true, "the package's own")
+	registerUpdate()
+	check("the package's own -update", true)
+	flag.CommandLine = flag.NewFlagSet("text", flag.ContinueOnError)
+	flag.String("update", "true", "not a switch")
+	check("a -update with a text", false)
+	flag.CommandLine = flag.NewFlagSet("free", flag.ContinueOnError)
+	registerUpdate()
+	check("-update of VerifyTestMain", false)
+	if err := flag.CommandLine.Parse([]string{"-update"}); err != nil {
+		t.Fatal(err)
+	}
+	check("-update of VerifyTestMain, given", true)
+}
+
+func TestShortFile(t *testing.T) {
+	e := &environment{dir: "/home/me/app/store", packagePath: "example.com/app/store", modulePath: "example.com/app"}
+	for file, want := range map[string]string{
+		"/home/me/app/store/store.go":                        "store.go",
+		"/home/me/app/main.go":                               "../main.go",
+		"/home/me/go/pkg/mod/github.com/x/y@v1.2.0/y.go":     "github.com/x/y@v1.2.0/y.go",
+		"example.com/app/store/store.go":                     "store.go",
+		"example.com/app/main.go":                            "example.com/app/main.go",
+		"/opt/deep/down/in/the/tree/go/src/net/http/pool.go": "net/http/pool.go",
+	} {
+		if got := e.shortFile(file); got != want {
+			t.Errorf("%s: %s, want %s", file, got, want)
+		}
+	}
+	if got := fmt.Sprintf("%q", []string{e.placeOf("/home/me/app/main.go:7"), e.place("", 3), e.place("/home/me/app/main.go", 0)}); got != `["../main.go:7" "" "../main.go"]` {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,227 @@
+package leakcheck
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+func TestBounds(t *testing.T) {
+	srv := func(conns int64) *refscan.Node {
+		return global(node("example.com/app.srv", "", 0, 0,
+			node("state.conns", "[]*example.com/app.conn", 1, 1024,
+				node("[0]", "*example.com/app.conn", 1, 64, node("buf", "[]uint8", 1, 4096)),
+				node("[1]", "*example.com/app.conn", conns-1, 64*(conns-1), node("buf", "[]uint8", conns-1, 4096*(conns-1)))),
+			node("hook", "example.com/app.Session", 1, 96),
+		), "/src/app/srv.go", 7)
+	}
+	untyped := node("blob", "*example.com/app.Session", 3, 300)
+	untyped.UntypedObjects, untyped.UntypedBytes = 2, 200
+	pool := frame(node("example.com/app.serve.c", "*example.com/app.conn", 2, 128),
+		refscan.RootInfo{Func: "example.com/app.serve", Goroutine: "example.com/app.(*pool).run", CreatedBy: "example.com/app.New"})
+	library := global(node("other.org/lib.data", "map[int]int", 1, 48), "", 0)
+	everything := report(sessions(100), srv(10), pool, library,
+		global(node("example.com/app.debug", "", 0, 0, untyped), "", 0))
+
+	pass := [][]Option{
+		{Root("app.sessions").MaxObjects(251).MaxBytes(8192 + 9600 + 32000 + 800)},
+		{Root("app.sessions").MaxBytes(1 << 20).MaxObjects(251)},
+		{Root("app.cache").None()}, // it exists, and holds nothing
+		{Root("other.org/lib.data").MaxObjects(1)},
+		{Root("app.srv").MaxObjects(22)},
+		{Root("app.(*pool).run").MaxObjects(2)}, // by the goroutine's entry function
+		{Root("app.serve").MaxObjects(2)},
+		{Path("app.srv.state.conns[*].buf").MaxObjects(10).MaxBytes(40960)},
+		{Path("app.srv.state.conns[7]").MaxObjects(20)},
+		{Path("app.srv.state").MaxObjects(21)}, // a struct on the way is no node
+		{Path("app.srv.cons").None()},          // nothing is there
+		{TypeNamed("app.Session").MaxObjects(102)},
+		{TypeNamed("app.Session").MaxObjects(1), Scope("app"), Ignore("app.sessions", "a test's"), Ignore("app.debug", "x")},
+		{Type[*fakeT]().None()},
+		{Root("app.sessions").MaxObjects(251), Type[fakeT]().None(), Scope("example.com/app")},
+	}
+	for _, opts := range pass {
+		w := newWorld(t, everything)
+		ft, ok := w.assert(opts...)
+		if !ok || len(ft.errors) > 0 || w.snapshots != 1 {
+			t.Errorf("%v: want a pass at the first look, got %v in %d\n%s", opts, ok, w.snapshots, ft.errorText())
+		}
+	}
+
+	fail := []struct {
+		opts []Option
+		part string
+	}{
+		{[]Option{Root("app.sessions").MaxObjects(250)}, "found 251 objects, 49.4 KiB: 1 object more than allowed"},
+		{[]Option{Root("app.sessions").None().MaxBytes(50591)}, "50591"},
+		{[]Option{Root("app.sessions").None()}, "found 251 objects, 49.4 KiB\n"},
+		{[]Option{Path("app.srv.state.conns[*].buf").MaxObjects(9)}, "found 10 objects, 40.0 KiB: 1 object more"},
+		{[]Option{Path("app.srv.state.conns").MaxBytes(1).MaxObjects(1)}, "20 objects and 41.6 KiB more than allowed"},
+		{[]Option{Path("app.srv.hook").None()}, "found 1 object, 96 B"},
+		{[]Option{TypeNamed("app.Session").MaxObjects(101)}, "found 102 objects"}, // boxed: 1, untyped: not counted
+		{[]Option{TypeNamed("app.conn").MaxObjects(11)}, "found 12 objects"},
+	}
+	for _, tt := range fail {
+		w := newWorld(t, everything)
+		w.names.types = append(w.names.types, "example.com/app.conn")
+		ft, ok := w.assert(tt.opts...)
+		if ok || len(ft.errors) != 1 || !strings.Contains(ft.errorText(), tt.part) || w.snapshots != 3 {
+			t.Errorf("%v: want %q in the third look, got %v in %d\n%s", tt.opts, tt.part, ok, w.snapshots, ft.errorText())
+		}
+	}
+}
+
+func TestMisuse(t *testing.T) {
+	tests := []struct {
+		opts []Option
+		want string
+	}{
+		{[]Option{Root("app.sesions").None()}, `leakcheck: Root("app.sesions").None(): the program has no package variable or function of that name; did you mean example.com/app.sessions, other.org/app.sessions2?
+    (the linker drops variables that nothing uses)`},
+		{[]Option{Path("app.server.conns").None()}, "no package variable or function of that name"},
+		{[]Option{TypeNamed("app.Sesion").None()}, `TypeNamed("app.Sesion").None(): the program has no such type; did you mean example.com/app.Session`},
+		{[]Option{Root("").None()}, `Root(""): the pattern is empty`},
+		{[]Option{Root(" app.x").None()}, "begins or ends with a space"},
+		{[]Option{Root("app.sessions").MaxObjects(-1)}, `Root("app.sessions").MaxObjects(-1): a bound cannot be negative`},
+		{[]Option{Bound{}}, "a zero Bound"},
+		{[]Option{Selector{}.None()}, "a zero Bound"},
+		{[]Option{nil}, "option 1 is nil"},
+		{[]Option{Type[error]().None()}, "error is an interface, and no object has such a type"},
+		{[]Option{Scope()}, "Scope() names no package"},
+		{[]Option{Scope("example.com/ap"), Root("app.sessions").MaxObjects(1000)}, `Scope("example.com/ap"): the program has no such package`},
+		{[]Option{Scope("runtime"), Root("app.sessions").None()}, "example.com/app.sessions lies outside of the Scope"},
+		{[]Option{Ignore("app.debug", "")}, "the reason is empty"},
+		{[]Option{Ignore("", "x")}, "the pattern is empty"},
+		{[]Option{Golden("")}, "the name is empty"},
+		{[]Option{Golden("a"), Golden("b")}, "compares with one file"},
+		{[]Option{Golden("a"), Root("app.sessions").None()}, "only where no bound is given"},
+		{[]Option{Since(nil)}, "Since(nil)"},
+		{[]Option{Since(&Baseline{}), Since(&Baseline{})}, "given twice"},
+	}
+	for _, tt := range tests {
+		w := newWorld(t, report(sessions(100)))
+		ft, ok := w.assert(tt.opts...)
+		if ok || len(ft.errors) != 1 || !strings.Contains(ft.errorText(), tt.want) || w.slept > 0 {
+			t.Errorf("want %q, got %v\n%s", tt.want, ok, ft.errorText())
+		}
+	}
+}
+
+func TestNilTestDoesNotPanic(t *testing.T) {
+	if AssertRetained(nil) {
+		t.Error("a nil TestingT passed")
+	}
+	if b := TakeBaseline(nil); b == nil || b.unknown == nil {
+		t.Error("a baseline of a nil TestingT is known")
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	unsupported := &refscan.UnavailableError{Cause: "snapshots need linux", Remedy: "run the tests on linux", Err: errors.ErrUnsupported}
+	noToolchain := &refscan.UnavailableError{Cause: "the test binary has no debug information", Remedy: "build with -ldflags=-w=0"}
+	badAudit := report(sessions(10))
+	badAudit.Totals.MissedBytes = badAudit.Totals.LiveBytes/200 + 1
+	tests := []struct {
+		name                string
+		err                 error
+		reports             []*refscan.Report
+		ci, strict          bool
+		failed, skipped, ok bool
+		part                string
+	}{
+		{name: "unsupported", err: unsupported, skipped: true, ok: true, part: "run the tests on linux"},
+		{name: "unsupported in CI", err: unsupported, ci: true, skipped: true, ok: true, part: "not a pass"},
+		{name: "unsupported, strict", err: unsupported, strict: true, failed: true, part: "cause:  snapshots need linux: unsupported"},
+		{name: "no debug information", err: noToolchain, ok: true, part: "UNKNOWN: could not tell what is retained\n    cause:  the test binary has no debug information\n    remedy: build with -ldflags=-w=0"},
+		{name: "in CI", err: noToolchain, ci: true, failed: true, part: "UNKNOWN"},
+		{name: "strict", err: noToolchain, strict: true, failed: true, part: "UNKNOWN"},
+		{name: "wrapped", err: fmt.Errorf("twin: %w", noToolchain), strict: true, failed: true, part: "remedy: build with"},
+		{name: "audit", reports: []*refscan.Report{badAudit}, ci: true, failed: true, part: "does not agree with the garbage collector"},
+		{name: "audit off once", reports: []*refscan.Report{badAudit, report(sessions(10))}, ci: true, ok: true},
+		{name: "empty report", reports: []*refscan.Report{{}}, ci: true, failed: true, part: "no live memory at all"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, tt.reports...)
+			w.err, w.env.ci, w.env.strict = tt.err, tt.ci, tt.strict
+			ft, ok := w.assert(Root("app.sessions").MaxObjects(100))
+			if ok != tt.ok || (len(ft.errors) > 0) != tt.failed || (ft.skipped != "") != tt.skipped {
+				t.Errorf("ok %v, errors %q, skipped %q", ok, ft.errors, ft.skipped)
+			}
+			if said := ft.errorText() + ft.skipped + strings.Join(ft.logs, "\n"); !strings.Contains(said, tt.part) {
+				t.Errorf("no %q in:\n%s", tt.part, said)
+			}
+		})
+	}
+}
+
+func TestRetries(t *testing.T) {
+	w := newWorld(t, report(sessions(5)), report(sessions(0)))
+	ft, ok := w.assert(Root("app.sessions").MaxObjects(1))
+	if !ok || w.snapshots != 2 || w.slept != retryWaits[0] {
+		t.Errorf("ok %v after %d snapshots and %v", ok, w.snapshots, w.slept)
+	}
+	if !ft.logged(`holds in snapshot 2; not so at first: Root("app.sessions").MaxObjects(1): found 13 objects`) {
+		t.Errorf("logs: %q", ft.logs)
+	}
+
+	// Only what is broken in the last snapshot counts.
+	w = newWorld(t, report(sessions(5)), report(sessions(9)), report(sessions(7)))
+	ft, ok = w.assert(Root("app.sessions").MaxObjects(1))
+	if ok || w.snapshots != 3 || w.slept != retryWaits[0]+retryWaits[1] || !strings.Contains(ft.errorText(), "found 18 objects") {
+		t.Errorf("ok %v after %d snapshots and %v:\n%s", ok, w.snapshots, w.slept, ft.errorText())
+	}
+}
+
+func TestIgnore(t *testing.T) {
+	w := newWorld(t, report(sessions(5)))
+	ft, ok := w.assert(Root("app.sessions").MaxObjects(8), Ignore("app.sessions[*].buf", "pooled"), Ignore("app.debug", "gone since v2"))
+	if !ok {
+		t.Error(ft.errorText())
+	}
+	for _, part := range []string{"ignored: 5 objects, 1.6 KiB at app.sessions[*].buf: pooled", `Ignore("app.debug") matched nothing; it can be deleted`} {
+		if !ft.logged(part) {
+			t.Errorf("no %q in %q", part, ft.logs)
+		}
+	}
+	ft, _ = newWorld(t, report(sessions(5))).assert(Root("app.sessions").MaxObjects(7), Ignore("app.sessions[*].buf", "pooled"))
+	if !strings.Contains(ft.errorText(), "found 8 objects") || !strings.Contains(ft.errorText(), "ignored: 5 objects") {
+		t.Error(ft.errorText())
+	}
+}
+
+func TestSince(t *testing.T) {
+	w := newWorld(t, report(sessions(5)), report(sessions(7)))
+	base := w.takeBaseline(&fakeT{})
+	if ft, ok := w.assert(Root("app.sessions").MaxObjects(5), TypeNamed("app.Session").MaxObjects(2), Since(base)); !ok {
+		t.Error(ft.errorText())
+	}
+	ft, ok := w.assert(TypeNamed("app.Session").MaxObjects(1), Since(base))
+	if ok || !strings.Contains(ft.errorText(), "found 2 objects, 192 B: 1 object more") {
+		t.Error(ft.errorText())
+	}
+	w.reports = []*refscan.Report{report(sessions(3))}
+	if ft, ok := w.assert(Root("app.sessions").None(), Since(base)); !ok {
+		t.Error("less than before:", ft.errorText())
+	}
+	w.err = errors.New("fork: no memory")
+	if b := w.takeBaseline(&fakeT{}); b.unknown == nil {
+		t.Error("the baseline is known")
+	} else if ft, ok := w.assert(Root("app.sessions").None(), Since(b)); !ok || !ft.logged("fork: no memory") {
+		t.Errorf("%v %q", ok, ft.logs)
+	}
+}
+
+func TestOwnMemoryDoesNotCount(t *testing.T) {
+	own := frame(node("example.com/app.TestLogout.b", "*github.com/leakgate/leakgate/leakcheck.Baseline", 1, 64,
+		node("forest", "[]*github.com/leakgate/leakgate/leakcheck.branch", 1, 640, node("[0]", "*example.com/app.Session", 9, 900))),
+		refscan.RootInfo{Func: "example.com/app.TestLogout", Test: true, Caller: true})
+	table := global(node("github.com/leakgate/leakgate/leakcheck.comparisons", "", 0, 0, node("of", "map[string]int", 1, 48)), "", 0)
+	w := newWorld(t, report(own, table))
+	if ft, ok := w.assert(TypeNamed("app.Session").None(), Type[map[string]int]().None()); !ok {
+		t.Error(ft.errorText())
+	}
+}

@@ -1,0 +1,204 @@
+package leakcheck
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// How much of a trace a message shows.
+const (
+	maxTraceLines = 14 // of one path; the middle of a longer one is left out
+	maxOthers     = 5  // paths beside the trace
+	maxNameShown  = 120
+)
+
+// A trace is the path from a root to the branch where most of the memory sits.
+type trace struct {
+	branches []*branch
+	weight   func(tally) int64
+}
+
+// traceTo follows the path to b, and where everything below b counts, on to where most of it sits: to the
+// first branch that has at least half of what it and all below it hold.
+func traceTo(b *branch, below bool, weight func(tally) int64) trace {
+	t := trace{branches: b.line(), weight: weight}
+	for below && len(b.children) > 0 && 2*weight(b.own()) < weight(b.total) {
+		b = slices.MaxFunc(b.children, func(x, y *branch) int { return compareTallies(weight, x.total, y.total) })
+		t.branches = append(t.branches, b)
+	}
+	return t
+}
+
+// compareTallies compares by weight, and by bytes where that is equal.
+func compareTallies(weight func(tally) int64, a, b tally) int {
+	return cmp.Or(cmp.Compare(weight(a), weight(b)), cmp.Compare(a.bytes, b.bytes))
+}
+
+func (b *branch) own() tally { return tally{b.objects, b.bytes} }
+
+const traceHeader = "   objects       bytes"
+
+// lines draws the trace, one line an edge, with what each branch has by itself.
+func (t trace) lines() []string {
+	lines := []string{traceHeader}
+	depth := 0
+	add := func(figures, text string) {
+		if depth > 0 {
+			text = strings.Repeat("   ", depth-1) + "└─ " + text
+		}
+		lines = append(lines, figures+text)
+		depth++
+	}
+	left := max(0, len(t.branches)-maxTraceLines) // out
+	for i, b := range t.branches {
+		switch {
+		case left > 0 && i == maxTraceLines/2:
+			add(fmt.Sprintf("%24s", ""), "… "+countNoun(int64(left), "edge")+" more")
+		case left == 0 || i < maxTraceLines/2 || i >= maxTraceLines/2+left:
+			add(b.figures(), b.name+b.describe())
+		}
+	}
+	return lines
+}
+
+func (b *branch) figures() string {
+	if b.objects == 0 && b.bytes == 0 {
+		return fmt.Sprintf("%10s  %10s  ", "-", "-")
+	}
+	return fmt.Sprintf("%10s  %10s  ", count(b.objects), byteCount(b.bytes))
+}
+
+// describe returns a branch's type, and what else is to be said of it.
+func (b *branch) describe() string {
+	s := ""
+	if b.typ != "" {
+		s = "  " + abridge(shortName(b.typ), maxNameShown)
+	}
+	if b.elems > 0 {
+		s += ", " + countNoun(b.elems, "entry")
+	}
+	if b.untypedObjects > 0 {
+		s += fmt.Sprintf(", %s of unknown type", count(b.untypedObjects))
+	}
+	return s
+}
+
+// abridge leaves out the middle of a long name.
+func abridge(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	r := []rune(s)
+	return string(r[:limit/2]) + "…" + string(r[len(r)-limit/2+1:])
+}
+
+// others lists the largest branches below the culprits that the trace does not show.
+func (t trace) others(culprits []*branch, below bool) []string {
+	var found []*branch
+	add := func(b *branch) {
+		if t.weight(b.own()) > 0 && !slices.Contains(t.branches, b) {
+			found = append(found, b)
+		}
+	}
+	for _, c := range culprits {
+		if !below {
+			add(c)
+			continue
+		}
+		forest{c}.all(func(b *branch) bool { add(b); return true })
+	}
+	slices.SortStableFunc(found, func(a, b *branch) int {
+		if c := compareTallies(t.weight, b.own(), a.own()); c != 0 {
+			return c
+		}
+		return strings.Compare(a.path, b.path)
+	})
+	var lines []string
+	for _, b := range found[:min(len(found), maxOthers)] {
+		lines = append(lines, b.figures()+abridge(b.path, maxNameShown)+b.describe())
+	}
+	if rest := len(found) - maxOthers; rest > 0 {
+		lines = append(lines, fmt.Sprintf("%24s… and %s", "", countNoun(int64(rest), "path")+" more"))
+	}
+	return lines
+}
+
+// heldBy says in words what the root of a branch is, where it is declared, and for goroutines where they
+// come from.
+func heldBy(b *branch, env *environment) []string {
+	root := b.line()[0]
+	info := root.root
+	where := ""
+	declared := env.declaration(root)
+	if p := env.place(declared.file, declared.line); p != "" {
+		where = " (" + p + ")"
+	}
+	switch info.Kind {
+	case refscan.RootGlobal:
+		return []string{"held by the package variable " + root.name + where}
+	case refscan.RootFinalizer:
+		return []string{"held by a finalizer (runtime.SetFinalizer): " + root.name + where}
+	case refscan.RootCleanup:
+		return []string{"held by a cleanup (runtime.AddCleanup): " + root.name + where}
+	case refscan.RootFrame:
+		return heldByFrame(root, where, env)
+	}
+	return []string{"held by " + root.name + ", which is not a variable of the program"}
+}
+
+func heldByFrame(root *branch, where string, env *environment) []string {
+	info := root.root
+	variable := nameInFrame(root.name, unescapePath(info.Func))
+	switch {
+	case info.Caller:
+		return []string{
+			"held by your test itself: the variable " + variable + where,
+			"it is used after this assertion, so it is still alive: assert after its last use, or use it in a function of its own",
+		}
+	case info.Test:
+		return []string{
+			"held by a test function that is still running: the variable " + variable + where,
+			"tests that run at the same time share one process: narrow the assertion with Scope or Since, or run this test alone",
+		}
+	}
+	lines := []string{"held by the variable " + variable + where}
+	from := "in a goroutine"
+	if info.Goroutines > 1 {
+		from = "in " + countNoun(info.Goroutines, "goroutine")
+	}
+	if info.Goroutine != "" && info.Goroutine != info.Func {
+		from += " started in " + unescapePath(info.Goroutine)
+	}
+	if info.CreatedBy != "" {
+		from += ", created by " + unescapePath(info.CreatedBy)
+		if at := env.placeOf(info.CreatedAt); at != "" {
+			from += " (" + at + ")"
+		}
+	}
+	return append(lines, from)
+}
+
+// nameInFrame says which variable of which function a frame root is. The variables of a function that
+// was inlined carry its name, not that of the function whose frame they are in.
+func nameInFrame(root, function string) string {
+	if function == "" {
+		return root
+	}
+	if variable, ok := strings.CutPrefix(root, function+"."); ok {
+		return variable + " of " + function
+	}
+	dot := strings.LastIndexByte(root, '.')
+	if dot < 0 {
+		return root + " of " + function
+	}
+	variable := root[dot+1:] + " of " + root[:dot]
+	if strings.Contains(function, ".gowrap") { // the compiler's own, around the call of a go statement
+		return variable
+	}
+	return variable + ", inlined in " + function
+}
