@@ -135,6 +135,9 @@ func (a *assertion) judge() *outcome {
 // record.
 func (a *assertion) look(c *comparison) (*evaluation, error) {
 	obs, err := a.observe()
+	if err == nil {
+		a.env.declared = obs.names.Declaration
+	}
 	if err != nil {
 		return nil, err
 	}

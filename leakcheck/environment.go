@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/leakgate/leakgate/refscan"
 )
 
 // An environment is what an assertion knows of the process it runs in.
@@ -24,6 +26,8 @@ type environment struct {
 	updateProblem string
 	partial       bool // -run or -skip leave tests out
 	noTests       bool // the process runs no tests by itself: it lists them, or works for a fuzzing process
+
+	declared func(variable string) (file string, line int) // where a package variable is declared; nil: nobody knows
 }
 
 // The folder must be read before any test changes it.
@@ -113,6 +117,17 @@ func (e *environment) shortFile(file string) string {
 		return slashed[i+len("/src/"):]
 	}
 	return slashed
+}
+
+// declaration returns where a root is declared, an empty site where there is no telling. The compiler
+// records that for the variables of functions, not for package variables.
+func (e *environment) declaration(root *branch) site {
+	info := root.root
+	if info.File != "" || info.Kind != refscan.RootGlobal || e.declared == nil {
+		return site{info.File, info.Line}
+	}
+	file, line := e.declared(root.name)
+	return site{file, line}
 }
 
 // place formats a file and line for a message, "" if the file is unknown.

@@ -17,6 +17,7 @@ const sessionsGolden = `leakgate golden v1
         1     8192~100%  example.com/app.sessions                          map[string]*example.com/app.Session
       100          9600  example.com/app.sessions[*]                       *example.com/app.Session
       100    32000~100%  example.com/app.sessions[*].buf                   []uint8
+       50      800~100%  example.com/app.sessions[*].id                    string
 `
 
 func TestGoldenIsMadeAndCompared(t *testing.T) {
@@ -25,7 +26,7 @@ func TestGoldenIsMadeAndCompared(t *testing.T) {
 	if !ok || w.snapshots != 2 {
 		t.Fatalf("not made: %s (%d snapshots)", ft.errorText(), w.snapshots)
 	}
-	if !ft.logged("created testdata/leakcheck/TestLogout.golden with 3 lines; review it and commit it") {
+	if !ft.logged("created testdata/leakcheck/TestLogout.golden with 4 lines; review it and commit it") {
 		t.Errorf("logs: %q", ft.logs)
 	}
 	wantText(t, "golden", w.goldenText(t, "TestLogout.golden"), sessionsGolden)
@@ -39,7 +40,7 @@ func TestGoldenIsMadeAndCompared(t *testing.T) {
 
 	// Less is no leak, but said.
 	w.reports = []*refscan.Report{report(sessions(90))}
-	if ft, ok = w.assert(); !ok || !ft.logged("less is retained than 2 lines allow") {
+	if ft, ok = w.assert(); !ok || !ft.logged("less is retained than 3 lines allow") {
 		t.Errorf("%v %s %q", ok, ft.errorText(), ft.logs)
 	}
 
@@ -56,7 +57,7 @@ func TestGoldenIsMadeAndCompared(t *testing.T) {
 	wantText(t, "message", ft.errorText(), `
 leakcheck: more is retained than the golden file allows (3 paths): testdata/leakcheck/TestLogout.golden
 
-    @@ -2,5 +2,6 @@
+    @@ -2,6 +2,7 @@
      # objects         bytes  path                                              type
      
     +        1            64  example.com/app.cache                             *example.com/app.lru
@@ -65,6 +66,7 @@ leakcheck: more is retained than the golden file allows (3 paths): testdata/leak
     -      100    32000~100%  example.com/app.sessions[*].buf                   []uint8
     +      101          9696  example.com/app.sessions[*]                       *example.com/app.Session
     +      101    32000~100%  example.com/app.sessions[*].buf                   []uint8
+            50      800~100%  example.com/app.sessions[*].id                    string
 
 the most: example.com/app.sessions[*] *example.com/app.Session: 101 objects, golden 100 (+1); 9696 bytes, golden 9600 (+96)
     held by the package variable example.com/app.sessions (registry.go:12)
@@ -235,7 +237,7 @@ func TestGoldenScope(t *testing.T) {
 		opts []Option
 		want string
 	}{
-		{"module", nil, "app.(*pool).run.v app.sessions app.sessions[*] app.sessions[*].buf app_test.fixture other.org/lib.worker.v"},
+		{"module", nil, "app.(*pool).run.v app.sessions app.sessions[*] app.sessions[*].buf app.sessions[*].id app_test.fixture other.org/lib.worker.v"},
 		{"explicit", []Option{Scope("other.org/lib")}, "other.org/lib.data other.org/lib.idle.v other.org/lib.worker.v"},
 		{"ignore", []Option{Ignore("app.sessions[*]", "x"), Ignore("lib.worker", "y"), Ignore("app_test.*", "z")}, "app.(*pool).run.v app.sessions app.sessions[*]"},
 	} {
@@ -298,19 +300,20 @@ func TestMeasure(t *testing.T) {
 	}
 	want := []string{
 		"1 336~0 app.a.small map[string]*int",
-		"6 0~0 app.a.small[*] ",
+		"3 48~0 app.a.small[*] *int",
 		"1 9000~100 app.a.middle map[int]int",
 		"100 0~0 app.a.middle[*] int",
 		"1 0~0 app.a.big map[int]*example.com/app.T",
 		"5000 80000~0 app.a.big[*] *example.com/app.T",
 		"1 1600~100 app.a.ids []string",
-		"0 60000~100 app.a.text string",
+		"70 1120~100 app.a.ids[*] string",
+		"2 60000~100 app.a.text string",
 		"1 0~0 app.a.client *net/http.Client",
 		"1 0~0 app.a.queue []*net/http.wantConn",
 		"1 480~100 app.a.times []time.Time",
 		"1 48~0 app.a.own *app/sub.T",
 		"1 0~0 app.a.smap sync.Map",
-		"300 0~0 app.a.smap[*] ",
+		"300 4800~0 app.a.smap[*] *int",
 		"3 300~100 app.a.blob *example.com/app.T",
 	}
 	path := "app.a"

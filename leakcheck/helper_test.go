@@ -70,6 +70,7 @@ type names struct{ roots, types []string }
 func (n names) KnownRoot(match func(string) bool) bool { return slices.ContainsFunc(n.roots, match) }
 func (n names) RootNames() []string                    { return n.roots }
 func (n names) TypeNames() []string                    { return n.types }
+func (n names) Declaration(string) (string, int)       { return "", 0 }
 
 var appNames = names{
 	roots: []string{

@@ -65,6 +65,7 @@ type inventory interface {
 	KnownRoot(match func(name string) bool) bool
 	RootNames() []string
 	TypeNames() []string
+	Declaration(variable string) (file string, line int)
 }
 
 // known reports whether the program has what the selector names: a bound on nothing must not pass.

@@ -96,3 +96,9 @@ func packageOf(name string) string {
 	}
 	return unescapePath(path)
 }
+
+// below returns what follows a module's path in a package's, with its slash.
+func below(module, pkg string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(pkg, module)
+	return rest, ok && module != "" && (rest == "" || rest[0] == '/')
+}

@@ -255,6 +255,13 @@ func TestCorpus(t *testing.T) {
 	require.InDelta(t, tot.LiveBytes, tot.AttributedBytes, 0.001*float64(tot.LiveBytes))
 	require.GreaterOrEqual(t, float64(tot.TypedBytes), 0.99*float64(tot.AttributedBytes))
 
+	sum := int64(0)
+	for _, n := range r.Roots {
+		_, b := n.Total()
+		sum += b
+	}
+	require.Equal(t, tot.AttributedBytes, sum, "every object is charged once, whole")
+
 	f := r.Fold()
 	const ptr = "*" + pkg + "payload"
 	type want struct {

@@ -31,6 +31,9 @@ func (r *Report) KnownRoot(match func(name string) bool) bool {
 		return false
 	}
 	for _, f := range r.index.Funcs() {
+		if match(f.Name + ".$tmp") { // what its frames hold beside variables
+			return true
+		}
 		for _, l := range r.index.Locals(f.Entry) {
 			owner := f.Name
 			if l.Inline != "" {
@@ -42,6 +45,20 @@ func (r *Report) KnownRoot(match func(name string) bool) bool {
 		}
 	}
 	return false
+}
+
+// Declaration finds where a package variable is declared, "" and 0 if that is not known. The compiler
+// does not record it, so the package's sources are read, if they are at hand: some milliseconds, meant
+// for messages.
+func (r *Report) Declaration(variable string) (file string, line int) {
+	if r.index == nil {
+		return "", 0
+	}
+	g, ok := r.index.GlobalByName(variable)
+	if !ok {
+		return "", 0
+	}
+	return r.index.Declaration(g)
 }
 
 // TypeNames lists the types of the program, with full import paths.

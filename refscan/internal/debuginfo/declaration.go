@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/twin"
 )
 
 // Declaration finds the file and line that declare a package variable, "" and 0 if they cannot be found. The linker writes no
@@ -12,25 +14,31 @@ import (
 // package's source, where the compiler's file names say it is. It reads the package's files, about a millisecond for ten: for
 // failure messages, not for every root.
 //
-// With -trimpath the names are not those of files; then only packages in dirs, which maps import paths to folders and may be nil, are found.
-func (x *Index) Declaration(g Global, dirs map[string]string) (file string, line int) {
+// With -trimpath the names are not those of files; then only packages of the module under test are found, and only in a test that
+// was started in its package's folder, as go test does.
+func (x *Index) Declaration(g Global) (file string, line int) {
+	return x.declaration(g, twin.SourceFile)
+}
+
+// declaration does so with a function that finds a file by the compiler's name for it.
+func (x *Index) declaration(g Global, find func(string) string) (file string, line int) {
 	name, ok := strings.CutPrefix(g.Name, g.Package+".")
 	if !ok || g.Package == "" || name == "" || strings.Contains(name, ".") {
 		return "", 0
 	}
-	compiled := x.sourceFiles(g.Package)
-	folders := make(map[string]bool)
-	for _, f := range compiled {
-		if filepath.IsAbs(f) {
-			folders[filepath.Dir(f)] = true
-		}
-	}
-	if dir := dirs[g.Package]; dir != "" {
-		folders[dir] = true
-	}
 	// Files with functions in the program were compiled for certain; others may be for another system.
-	candidates := slices.Clone(compiled)
-	var others []string
+	var candidates, others []string
+	folders := make(map[string]bool)
+	for _, f := range x.sourceFiles(g.Package) {
+		if !filepath.IsAbs(f) {
+			f = find(f)
+		}
+		if f == "" || slices.Contains(candidates, f) {
+			continue
+		}
+		candidates = append(candidates, f)
+		folders[filepath.Dir(f)] = true
+	}
 	for dir := range folders {
 		found, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 		others = append(others, found...)
@@ -38,7 +46,7 @@ func (x *Index) Declaration(g Global, dirs map[string]string) (file string, line
 	slices.Sort(others)
 	seen := make(map[string]bool)
 	for _, f := range append(candidates, others...) {
-		if seen[f] || !filepath.IsAbs(f) {
+		if seen[f] {
 			continue
 		}
 		seen[f] = true

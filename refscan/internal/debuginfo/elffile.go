@@ -147,16 +147,6 @@ func (f *elfFile) goVersion() (string, error) {
 	return string(b[32+used:][:n]), nil
 }
 
-// fileBuildID is a file's build ID, for naming its index.
-func fileBuildID(path string) (string, error) {
-	f, err := openELF(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	return f.buildID(), nil
-}
-
 // defaultExecutable is the running program. /proc/self/exe works even when the file has been moved or deleted.
 func defaultExecutable() (string, error) {
 	const self = "/proc/self/exe"
@@ -164,4 +154,15 @@ func defaultExecutable() (string, error) {
 		return self, nil
 	}
 	return os.Executable()
+}
+
+// isSelf reports whether a file is the running program's.
+func isSelf(path string) bool {
+	self, err := defaultExecutable()
+	if err != nil {
+		return false
+	}
+	a, errA := os.Stat(self)
+	b, errB := os.Stat(path)
+	return errA == nil && errB == nil && os.SameFile(a, b)
 }

@@ -82,7 +82,7 @@ func (o *opening) open(ctx context.Context) (*Index, error) {
 		}
 		return o.finish(image, "own")
 	}
-	if o.opts.NoTwin {
+	if o.opts.NoTwin || !isSelf(o.path) {
 		return nil, &Unavailable{
 			Cause:  "the program has no debug information",
 			Remedy: "run go test with -ldflags='-s=0 -w=0', or use leakgate run, which does",
@@ -110,7 +110,9 @@ func (o *opening) cached() *Index {
 // waited looks into the cache again, for it may have waited for its own program's twin.
 func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 	if o.cache != nil {
-		unlock, err := o.cache.lock(ctx)
+		waiting, cancel := context.WithTimeout(ctx, turnTimeout)
+		unlock, err := o.cache.lock(waiting)
+		cancel()
 		if err != nil {
 			return nil, &Unavailable{
 				Cause:  "another process has been building a twin with debug information for too long",
@@ -154,6 +156,9 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 	return o.finish(image, "twin")
 }
 
+// turnTimeout bounds how long a process waits for others' twins.
+const turnTimeout = 5 * time.Minute
+
 // tempDir is where a twin is linked: next to the indexes, where large files are expected.
 func (o *opening) tempDir() string {
 	if o.cache != nil {
@@ -162,11 +167,14 @@ func (o *opening) tempDir() string {
 	return os.TempDir()
 }
 
-// finish stores an index. What cannot be stored still works.
+// finish stores an index and returns it as mapped from the cache, off the Go heap. What cannot be stored still works.
 func (o *opening) finish(image []byte, source string) (*Index, error) {
 	if o.cache != nil {
-		if err := o.cache.store(o.id, image); err != nil {
+		err := o.cache.store(o.id, image)
+		if err != nil {
 			o.warning = fmt.Sprintf("the index of debug information could not be kept, so every run builds it again: %v", err)
+		} else if x, err := o.cache.load(o.id); err == nil {
+			return o.done(x, source), nil
 		}
 	}
 	x, err := openImage(image)

@@ -1,6 +1,7 @@
 package debuginfo
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,24 +83,24 @@ type twinCase struct {
 	env  []string
 	args []string // of go test, packages included; "." if none is named
 	want string
-	long bool // compiles the standard library anew
+	long bool // left to CI: compiles the standard library anew, or resembles another case
 }
 
 var twinCases = []twinCase{
 	{name: "plain"},
 	{name: "cover", args: []string{"-cover"}},
-	{name: "coverprofile", args: []string{"-coverprofile=c.out"}},
+	{name: "coverprofile", long: true, args: []string{"-coverprofile=c.out"}},
 	{name: "coverpkg", args: []string{"-coverpkg=./...", "-covermode=atomic"}},
 	{name: "tags", args: []string{"-tags", "special"}, want: "tagged true"},
 	{name: "external", args: []string{"./ext"}},
-	{name: "all packages", args: []string{"./..."}},
+	{name: "all packages", long: true, args: []string{"./..."}},
 	{name: "ldflags", args: []string{"-ldflags=-X github.com/leakgate/leakgate/refscan/probe.Version=1.2"}, want: "version 1.2"},
 	{name: "stripped", args: []string{"-ldflags=-s -w -X github.com/leakgate/leakgate/refscan/probe.Version=1.2"}, want: "version 1.2"},
-	{name: "stripped by GOFLAGS", env: []string{`GOFLAGS="-ldflags=-s -w"`}},
+	{name: "stripped by GOFLAGS", long: true, env: []string{`GOFLAGS="-ldflags=-s -w"`}},
 	{name: "mod", env: []string{"GOFLAGS=-mod=mod"}},
-	{name: "json", args: []string{"-json", "-count=1", "-v"}},
+	{name: "json", long: true, args: []string{"-json", "-count=1", "-v"}},
 	{name: "chdir", env: []string{"PROBE_CHDIR=/"}},
-	{name: "nopgo", args: []string{"-pgo=off", "-p", "1"}},
+	{name: "nopgo", long: true, args: []string{"-pgo=off", "-p", "1"}},
 	{name: "race", args: []string{"-race"}, long: true},
 	{name: "race cover", args: []string{"-race", "-cover"}, long: true},
 	{name: "trimpath", args: []string{"-trimpath"}, long: true},
@@ -107,7 +108,7 @@ var twinCases = []twinCase{
 	{name: "pie", args: []string{"-buildmode=pie"}, long: true},
 	{name: "nocgo", env: []string{"CGO_ENABLED=0"}, long: true},
 	{name: "unoptimised", args: []string{"-gcflags=all=-N -l"}, long: true},
-	{name: "unoptimised package", args: []string{"-gcflags=-N -l"}},
+	{name: "unoptimised package", long: true, args: []string{"-gcflags=-N -l"}},
 	{name: "external linking", args: []string{"-ldflags=-linkmode=external"}, long: true},
 	{name: "external linking pie", args: []string{"-buildmode=pie", "-ldflags=-linkmode=external"}, long: true},
 	{name: "GOAMD64", env: []string{"GOAMD64=v2", "GOARM64=v8.1"}, long: true},
@@ -120,19 +121,23 @@ func TestTwin(t *testing.T) {
 	}
 	toolchains := []string{""}
 	if long() {
-		toolchains = append(toolchains, "go1.26.8", "go1.27.3")
+		toolchains = []string{"go1.26.8", "go1.27.3"}
 	}
 	for _, toolchain := range toolchains {
 		for _, c := range twinCases {
 			if c.long && !long() {
 				continue
 			}
-			t.Run(toolchain+c.name, func(t *testing.T) {
+			t.Run(strings.TrimSpace(toolchain+" "+c.name), func(t *testing.T) {
 				p := newProbe(t)
 				if toolchain != "" {
 					p.env = append(p.env, "GOTOOLCHAIN="+toolchain)
 				}
-				for _, source := range []string{"twin", "cache"} {
+				sources := []string{"twin"}
+				if c.name == "plain" || long() {
+					sources = append(sources, "cache")
+				}
+				for _, source := range sources {
 					out := p.run(t, c.env, "go", append([]string{"test", "-v", "-count=1"}, c.args...)...)
 					require.Contains(t, out, "PROBE checked "+source)
 					require.Contains(t, out, c.want)
@@ -147,6 +152,7 @@ func TestTwin(t *testing.T) {
 }
 
 func TestTwinOfVendoredModule(t *testing.T) {
+	needLong(t)
 	p := newProbe(t)
 	p.run(t, nil, "go", "mod", "vendor")
 	out := p.run(t, nil, "go", "test", "-v", "-mod=vendor")
@@ -167,6 +173,7 @@ func TestTwinFromAnotherFolder(t *testing.T) {
 }
 
 func TestTwinOfFiles(t *testing.T) {
+	needLong(t)
 	p := newProbe(t)
 	out := p.runIn(t, filepath.Join(p.dir, "ext"), nil, "go", "test", "-v", "ext_test.go")
 	require.Contains(t, out, "PROBE checked twin")
@@ -180,4 +187,71 @@ func TestOwnDWARF(t *testing.T) {
 	require.Contains(t, out, "PROBE checked cache")
 }
 
+// TestTwinIsRefused runs a stripped test binary by hand, in conditions in which it cannot be linked again.
+func TestTwinIsRefused(t *testing.T) {
+	p := newProbe(t)
+	binary := filepath.Join(t.TempDir(), "probe.test")
+	p.run(t, nil, "go", "test", "-c", "-o", binary, "-ldflags=-s -w")
+	run := func(t *testing.T, dir string, env ...string) string {
+		t.Helper()
+		return p.runIn(t, dir, append(env, "PROBE_RUN="+t.Name()), binary, "-test.v", "-test.run=Own")
+	}
+	t.Run("elsewhere", func(t *testing.T) {
+		out := run(t, t.TempDir())
+		require.Contains(t, out, "its source was not found from ")
+		require.Contains(t, out, "run it with go test in its source tree")
+	})
+	t.Run("no time", func(t *testing.T) {
+		out := run(t, p.dir, "PROBE_TIMEOUT=1ms")
+		require.Contains(t, out, "PROBE error")
+		require.Contains(t, out, context.DeadlineExceeded.Error())
+	})
+	t.Run("another toolchain", func(t *testing.T) {
+		// A go command of another version, which is all there is.
+		root := t.TempDir()
+		require.NoError(t, os.Mkdir(filepath.Join(root, "bin"), 0o777))
+		require.NoError(t, os.WriteFile(filepath.Join(root, "bin", "go"), []byte("#!/bin/sh\necho go1.2.3\n"), 0o777))
+		out := run(t, p.dir, "GOROOT="+root, "PATH="+filepath.Join(root, "bin"))
+		require.Contains(t, out, "no go command of the version that built it")
+		require.Contains(t, out, "go1.2.3")
+		require.Contains(t, out, "-ldflags='-s=0 -w=0'")
+	})
+	t.Run("no toolchain", func(t *testing.T) {
+		out := run(t, p.dir, "GOROOT="+t.TempDir(), "PATH="+t.TempDir())
+		require.Contains(t, out, "no go command was found")
+	})
+	t.Run("changed source", func(t *testing.T) {
+		p.write(t, "more.go", "package probe\n\nvar More = []*int{new(int)}\n")
+		out := run(t, p.dir)
+		require.Contains(t, out, "linking it again gave another program")
+		require.Contains(t, out, "run go test again")
+	})
+	t.Run("broken source", func(t *testing.T) {
+		p.write(t, "more.go", "package probe\n\nvar More int = nothing\n")
+		out := run(t, p.dir)
+		require.Contains(t, out, "could not be linked again")
+		require.Contains(t, out, "undefined: nothing")
+	})
+	t.Run("same source", func(t *testing.T) {
+		require.NoError(t, os.Remove(filepath.Join(p.dir, "more.go")))
+		require.Contains(t, run(t, p.dir), "PROBE checked twin")
+	})
+	t.Run("deleted source", func(t *testing.T) {
+		require.NoError(t, os.RemoveAll(p.cache))
+		require.NoError(t, os.Remove(filepath.Join(p.dir, "go.mod")))
+		require.Contains(t, run(t, p.dir), "its source was not found from ")
+	})
+	left, err := filepath.Glob(filepath.Join(p.cache, "debuginfo", "*tmp*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// long reports whether the tests that CI runs are wanted, minutes of compiling among them.
 func long() bool { return os.Getenv("LEAKGATE_LONG") != "" }
+
+func needLong(t *testing.T) {
+	t.Helper()
+	if !long() {
+		t.Skip("set LEAKGATE_LONG=1 to run this")
+	}
+}

@@ -252,7 +252,7 @@ func TestDeclaration(t *testing.T) {
 	require.NoError(t, err)
 	root, ok := x.GlobalByName("main.root")
 	require.True(t, ok)
-	file, line := x.Declaration(root, nil)
+	file, line := x.Declaration(root)
 	src, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Contains(t, strings.Split(string(src), "\n")[line-1], "root    = &T{")
@@ -261,17 +261,17 @@ func TestDeclaration(t *testing.T) {
 	require.NoError(t, err)
 	root, ok = trimmed.GlobalByName("main.root")
 	require.True(t, ok)
-	file, line = trimmed.Declaration(root, nil)
+	file, line = trimmed.Declaration(root)
 	assert.Empty(t, file)
 	assert.Zero(t, line)
 	dir, err := filepath.Abs(filepath.Join("testdata", "prog"))
 	require.NoError(t, err)
-	file, _ = trimmed.Declaration(root, map[string]string{"main": dir})
+	file, _ = trimmed.declaration(root, func(name string) string { return filepath.Join(dir, filepath.Base(name)) })
 	assert.Equal(t, filepath.Join(dir, "main.go"), file)
 
 	for _, g := range x.Globals() {
 		if g.Type == 0 && strings.Contains(g.Name, "..") {
-			file, _ = x.Declaration(g, nil)
+			file, _ = x.Declaration(g)
 			assert.Empty(t, file, g.Name)
 			return
 		}

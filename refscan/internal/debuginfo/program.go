@@ -39,14 +39,20 @@ func newProgram(f *elfFile, units []*rawUnit) *program {
 		aliases: make(map[dwarf.Offset]dwarf.Offset),
 		files:   make(map[dwarf.Offset]string),
 	}
+	damaged := 0
 	for _, u := range units {
 		if u.err != nil {
-			p.warnings = append(p.warnings, fmt.Sprintf("debug information is incomplete: %v", u.err))
+			if damaged++; damaged == 1 {
+				p.warnings = append(p.warnings, fmt.Sprintf("debug information is incomplete: %v", u.err))
+			}
 		}
 		p.origins = append(p.origins, u.abstracts...)
 		for fn, file := range u.files {
 			p.files[fn] = file
 		}
+	}
+	if damaged > 1 {
+		p.warnings = append(p.warnings, fmt.Sprintf("debug information is incomplete: %d more units could not be read", damaged-1))
 	}
 	// Units are in the file's order and so are the entries in each, as long as the file is sane.
 	if !slices.IsSortedFunc(p.origins, compareAbstract) {

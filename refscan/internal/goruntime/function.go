@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"sort"
+	"strings"
 )
 
 // Function identities and flags (internal/abi/symtab.go; the same in go1.26 and go1.27).
@@ -75,7 +76,8 @@ func (m *Model) FuncAt(pc uint64) *Func {
 		args: int32(u32(8)), deferreturn: u32(12), pcsp: u32(16), pcfile: u32(20), pcln: u32(24),
 		npcdata: u32(28), cuOffset: u32(32), StartLine: int32(u32(36)), id: rec[40], flag: rec[41], nfuncdata: rec[43],
 	}
-	f.Name = cstring(mod.funcnames, uint64(u32(4)))
+	// Dots in the last element of an import path are escaped in symbols.
+	f.Name = strings.ReplaceAll(cstring(mod.funcnames, uint64(u32(4))), "%2e", ".")
 	m.funcs[start] = f
 	return f
 }

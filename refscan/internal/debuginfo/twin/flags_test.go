@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -96,4 +97,26 @@ func TestExplain(t *testing.T) {
 	assert.Contains(t, u.Error(), "syntax error")
 	assert.Contains(t, u.Error(), "more lines")
 	require.ErrorIs(t, u, assert.AnError)
+}
+
+func TestSourceFile(t *testing.T) {
+	for name, c := range map[string]struct{ trimmed, pkg, dir, want string }{
+		"same package":    {"example.com/m/a/b/x.go", "example.com/m/a/b", "/src/m/a/b", "/src/m/a/b/x.go"},
+		"other package":   {"example.com/m/c/x.go", "example.com/m/a/b", "/src/m/a/b", "/src/m/c/x.go"},
+		"root":            {"example.com/m/x.go", "example.com/m", "/src", "/src/x.go"},
+		"other module":    {"example.com/n@v1.0.0/x.go", "example.com/m/a", "/src/m/a", ""},
+		"other folder":    {"example.com/m/x.go", "example.com/m/a", "/tmp", ""},
+		"standard":        {"fmt/print.go", "example.com/m/a", "/src/m/a", ""},
+		"foreign package": {"example.com/m/x.go", "example.com/n", "/src/m/a", ""},
+	} {
+		assert.Equal(t, filepath.FromSlash(c.want), sourceFile(c.trimmed, "example.com/m", c.pkg, filepath.FromSlash(c.dir)), name)
+	}
+}
+
+func TestRelease(t *testing.T) {
+	for version, want := range map[string]string{
+		"go1.26.8": "go1.26.8", "go1.26.8 X:a,b": "go1.26.8", "go1.26.8-X:nodwarf5": "go1.26.8", "devel go1.28-0123456": "devel go1.28-0123456",
+	} {
+		assert.Equal(t, want, release(version))
+	}
 }

@@ -14,7 +14,7 @@ import (
 
 // findGo chooses the go command: one of the version that built the test, or one that can switch to it without a download.
 func (inv *invocation) findGo(ctx context.Context, version string) error {
-	version, _, _ = strings.Cut(version, " X:") // experiments are part of the environment
+	version = release(version)
 	if root := lookup(inv.env, "GOROOT"); root != "" {
 		inv.tools = append(inv.tools, goIn(root))
 	}
@@ -106,8 +106,16 @@ func (inv *invocation) version(ctx context.Context, tool, toolchain string) (str
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, firstLines(out, 2))
 	}
-	v, _, _ := strings.Cut(strings.TrimSpace(out), " X:")
-	return v, nil
+	return release(strings.TrimSpace(out)), nil
+}
+
+// release drops the experiments from a Go version, "go1.26.8 X:a,b" or, from the linker, "go1.26.8-X:a,b". They
+// are part of the environment.
+func release(version string) string {
+	if i := strings.Index(version, "X:"); i > 0 {
+		return strings.TrimRight(version[:i], " -")
+	}
+	return version
 }
 
 // run runs the go command and returns all it said. When ctx ends it and its children are killed.

@@ -13,25 +13,39 @@ import (
 // maxAncestors is how far up a go test is looked for: its -exec wrapper may be in between.
 const maxAncestors = 5
 
-// findGoTest finds the go test that runs this process among its ancestors.
+// findGoTest finds the go test that runs this process among its ancestors. It counts only if the process that it
+// started is this one, or one that was told to run this one's executable: a test may run other tests' binaries.
 func findGoTest() (process, bool) {
-	pid := os.Getppid()
+	self, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		return process{}, false
+	}
+	child, pid := os.Getpid(), os.Getppid()
 	for range maxAncestors {
 		if pid <= 1 {
 			break
 		}
-		proc := filepath.Join("/proc", strconv.Itoa(pid))
+		proc := procDir(pid)
 		exe, err := os.Readlink(filepath.Join(proc, "exe"))
 		if err == nil && isGoCommand(exe) {
 			if p, ok := readGoTest(proc, exe); ok {
-				return p, true
+				return p, child == os.Getpid() || runs(child, self)
 			}
 		}
+		child = pid
 		if pid, err = parentOf(proc); err != nil {
 			break
 		}
 	}
 	return process{}, false
+}
+
+func procDir(pid int) string { return filepath.Join("/proc", strconv.Itoa(pid)) }
+
+// runs reports whether an executable is on a process's command line.
+func runs(pid int, exe string) bool {
+	args, err := readList(filepath.Join(procDir(pid), "cmdline"))
+	return err == nil && slices.Contains(args, exe)
 }
 
 func readGoTest(proc, exe string) (process, bool) {

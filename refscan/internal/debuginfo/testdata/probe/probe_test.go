@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"testing"
+	"time"
 	"unsafe"
 
 	"example.com/dep.v2"
@@ -24,7 +26,13 @@ func TestOwnDebugInfo(t *testing.T) {
 
 // CheckOwnDebugInfo compares what the index says with what the program sees.
 func CheckOwnDebugInfo(t *testing.T) {
-	x, err := debuginfo.Open(context.Background(), debuginfo.Options{Logf: t.Logf})
+	ctx := context.Background()
+	if limit, err := time.ParseDuration(os.Getenv("PROBE_TIMEOUT")); err == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	x, err := debuginfo.Open(ctx, debuginfo.Options{Logf: t.Logf})
 	if err != nil {
 		fmt.Println("PROBE error", err)
 		t.Skip("no debug information")
@@ -90,6 +98,9 @@ func CheckOwnDebugInfo(t *testing.T) {
 	login, ok := x.FuncByPC(uint64(reflect.ValueOf(Hook).Pointer()) - bias)
 	if !ok || login.Name != pkg+".Hook" || login.Line == 0 || login.Package != pkg {
 		t.Errorf("Hook is %+v", login)
+	}
+	if file, line := x.Declaration(sessions); filepath.Base(file) != "app.go" || line == 0 {
+		t.Errorf("Sessions is declared at %s:%d", file, line)
 	}
 	fmt.Println("PROBE checked", x.Source(), "tagged", Tagged, "version", Version)
 }

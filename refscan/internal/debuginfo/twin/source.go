@@ -1,0 +1,38 @@
+package twin
+
+import (
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+)
+
+// SourceFile finds a source file of the module under test by the name that -trimpath gives it, "example.com/mod/pkg/file.go"; "" if
+// it is of another module or this is no test that was started in its package's folder.
+func SourceFile(trimmed string) string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	pkg, ok := strings.CutSuffix(info.Path, ".test")
+	if !ok {
+		return ""
+	}
+	return sourceFile(trimmed, info.Main.Path, pkg, startDir)
+}
+
+// sourceFile does so for a test of pkg in module, started in dir: the module's folder is as far above dir as the module's path is above pkg.
+func sourceFile(trimmed, module, pkg, dir string) string {
+	inModule, ok := strings.CutPrefix(trimmed, module+"/")
+	if !ok || module == "" || dir == "" {
+		return ""
+	}
+	below, ok := strings.CutPrefix(pkg+"/", module+"/")
+	if !ok {
+		return ""
+	}
+	root, ok := strings.CutSuffix(dir+"/", filepath.FromSlash(below))
+	if !ok {
+		return ""
+	}
+	return filepath.Join(root, filepath.FromSlash(inModule))
+}

@@ -1,0 +1,67 @@
+package goruntime
+
+// Tables of inlined calls (internal/abi/symtab.go; the same in go1.26 and go1.27).
+const (
+	pcdataInlTreeIndex = 2
+	funcdataInlTree    = 3
+)
+
+// inlinedCall is the size of a record of FUNCDATA_InlTree (runtime/symtabinl.go, inlinedCall: funcID uint8
+// and padding, nameOff, parentPc and startLine int32).
+const inlinedCall = 16
+
+// maxInlined bounds the depth of inlining, which a damaged table could make endless.
+const maxInlined = 1 << 12
+
+// A Call is a logical frame: a function's own code, or that of one inlined into it.
+type Call struct {
+	Name      string
+	File      string
+	Line      int // where it stands: at the pc, or at the call of the next inner one
+	StartLine int
+}
+
+// Calls returns the calls that a physical frame stands for at pc, the innermost inlined one first
+// and the function itself last. For a return address give pc-1.
+func (m *Model) Calls(f *Func, pc uint64) []Call {
+	var calls []Call
+	tree := f.funcdata(funcdataInlTree)
+	for range maxInlined {
+		file, line := m.Line(f, pc)
+		index := int32(-1)
+		if tree != 0 {
+			index = m.pcdata(f, pcdataInlTreeIndex, pc)
+		}
+		if index < 0 {
+			return append(calls, Call{f.Name, file, line, int(f.StartLine)})
+		}
+		rec := tree + inlinedCall*uint64(index)
+		if !m.Mem.Try(rec, inlinedCall) {
+			break
+		}
+		calls = append(calls, Call{
+			Name: cstring(f.mod.funcnames, uint64(m.Mem.U32(rec+4))),
+			File: file, Line: line, StartLine: int(int32(m.Mem.U32(rec + 12))),
+		})
+		pc = f.Entry + uint64(m.Mem.U32(rec+8))
+	}
+	m.warn("the inlining table of %s is damaged", f.Name)
+	file, line := m.Line(f, pc)
+	return append(calls, Call{f.Name, file, line, int(f.StartLine)})
+}
+
+// CallPC returns the pc to look up a frame's source position with. Where a signal or the scheduler faked
+// the call (runtime/traceback.go, unwindTrap), that is the frame's pc itself, else that of the call
+// before the return address. callee is the next inner frame's function, nil for the innermost frame.
+func (fr *Frame) CallPC(callee *Func) uint64 {
+	if callee != nil {
+		switch callee.id {
+		case funcIDSigpanic, funcIDAsyncPreempt, funcIDDebugCallV2:
+			return fr.PC
+		}
+	}
+	if fr.PC > fr.Func.Entry {
+		return fr.PC - 1
+	}
+	return fr.PC
+}

@@ -1,0 +1,146 @@
+package refscan
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+)
+
+// maxSharedFrames bounds the stacks that are looked up by what stands on them. Deeper ones are
+// hardly ever alike, and their keys would double what they take.
+const maxSharedFrames = 4096
+
+// stackWalker turns stacks into traces. Many goroutines stand in few places, so it keeps what it made of them.
+type stackWalker struct {
+	m         *goruntime.Model
+	locations map[location]*StackLocation
+	traces    map[string]*StackTrace
+	origins   map[[2]uint64]origin
+	key       []byte
+	steps     []step
+}
+
+// location is a pc of a frame and the pc to look up its source with.
+type location struct{ pc, callPC uint64 }
+
+// step is a frame as it was found.
+type step struct {
+	location
+	fn   *goruntime.Func
+	size uint64
+}
+
+// origin is where goroutines with one entry and one go statement come from.
+type origin struct {
+	entry, createdBy, file string
+	line                   int
+}
+
+func newStackWalker(m *goruntime.Model) *stackWalker {
+	return &stackWalker{
+		m: m, locations: make(map[location]*StackLocation),
+		traces: make(map[string]*StackTrace), origins: make(map[[2]uint64]origin),
+	}
+}
+
+// trace walks the stack of a goroutine.
+func (w *stackWalker) trace(g *goruntime.Goroutine) *StackTrace {
+	w.steps = w.steps[:0]
+	var callee *goruntime.Func
+	top := g.SP // the first address that no frame has
+	err := w.m.Frames(g, func(f *goruntime.Frame) error {
+		size := f.FP - f.SP
+		if len(w.steps) == 0 {
+			size = f.FP - g.SP // a call of a nil func left its return address below
+		}
+		w.steps = append(w.steps, step{location{f.PC, f.CallPC(callee)}, f.Func, size})
+		callee, top = f.Func, f.FP
+		return nil
+	})
+	above, problem := g.Hi-top, ""
+	if err != nil {
+		problem = err.Error()
+	} else if len(w.steps) == 0 {
+		problem = "no function of Go holds its pc"
+	}
+	if len(w.steps) > maxSharedFrames {
+		return w.build(above, problem)
+	}
+	w.key = append(w.key[:0], problem...)
+	w.key = binary.LittleEndian.AppendUint64(w.key, above)
+	for _, s := range w.steps {
+		w.key = binary.LittleEndian.AppendUint64(w.key, s.pc)
+		w.key = binary.LittleEndian.AppendUint64(w.key, s.callPC)
+		w.key = binary.LittleEndian.AppendUint64(w.key, s.size)
+	}
+	if t := w.traces[string(w.key)]; t != nil {
+		return t
+	}
+	t := w.build(above, problem)
+	w.traces[string(w.key)] = t
+	return t
+}
+
+func (w *stackWalker) build(above uint64, problem string) *StackTrace {
+	t := &StackTrace{Frames: make([]StackFrame, len(w.steps)), Problem: problem}
+	if problem == "" {
+		t.Base = int64(above)
+	} else {
+		t.Unknown = int64(above)
+	}
+	for i, s := range w.steps {
+		t.Frames[i] = StackFrame{StackLocation: w.location(s), Size: int64(s.size)}
+	}
+	return t
+}
+
+func (w *stackWalker) location(s step) *StackLocation {
+	if l := w.locations[s.location]; l != nil {
+		return l
+	}
+	calls := w.m.Calls(s.fn, s.callPC)
+	fn := calls[len(calls)-1]
+	l := &StackLocation{Func: fn.Name, File: fn.File, Line: fn.Line, StartLine: fn.StartLine}
+	for _, c := range calls[:len(calls)-1] {
+		l.Inlined = append(l.Inlined, InlinedCall{Func: c.Name, File: c.File, Line: c.Line, StartLine: c.StartLine})
+	}
+	w.locations[s.location] = l
+	return l
+}
+
+// origin fills in where a goroutine comes from.
+func (w *stackWalker) origin(out *GoroutineStack, g *goruntime.Goroutine) {
+	key := [2]uint64{g.StartPC, g.GoPC}
+	o, ok := w.origins[key]
+	if !ok {
+		if f := w.m.Entry(g); f != nil {
+			o.entry = f.Name
+		}
+		if f, file, line := w.m.Creator(g); f != nil {
+			o.createdBy, o.file, o.line = f.Name, file, line
+		}
+		w.origins[key] = o
+	}
+	out.Entry, out.CreatedBy, out.CreatedFile, out.CreatedLine = o.entry, o.createdBy, o.file, o.line
+}
+
+// setLabels gives goroutines the labels at the addresses.
+func setLabels(m *goruntime.Model, holders map[uint64][]*GoroutineStack) {
+	addrs := make([]uint64, 0, len(holders))
+	for a := range holders {
+		addrs = append(addrs, a)
+	}
+	slices.Sort(addrs)
+	for addr, set := range m.LabelSets(addrs) {
+		labels := make([]StackLabel, len(set))
+		for i, l := range set {
+			labels[i] = StackLabel(l)
+		}
+		slices.SortFunc(labels, func(a, b StackLabel) int { return strings.Compare(a.Key, b.Key) })
+		for _, g := range holders[addr] {
+			g.Labels = labels
+		}
+	}
+}
