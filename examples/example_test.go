@@ -1,0 +1,88 @@
+package examples
+
+import "testing"
+
+// An example is a folder with a leaky and a fixed module.
+type example struct {
+	folder string
+
+	// upstream is the module that leaks, "" if the example itself does, and its version on each side.
+	upstream     string
+	leaky, fixed string
+
+	// roots are the beginnings of the names of the roots that really hold the memory.
+	roots []string
+
+	// fails has, for each test, what its failure must name: the root, where it is declared or
+	// was started, and the type of what it holds.
+	fails map[string][]string
+}
+
+var all = []example{
+	{
+		folder: "sessions",
+		roots:  []string{"example.com/shop.sessions"},
+		fails: map[string][]string{
+			"TestLogoutDropsTheSession": {"example.com/shop.sessions (shop.go:23)", "[*]  *shop.Session", "100 entries"},
+			"TestRetained":              {"example.com/shop.sessions (shop.go:23)", "[*]  *shop.Session", "101 entries"},
+		},
+	},
+	{
+		folder:   "gorilla-sessions",
+		upstream: "github.com/gorilla/sessions", leaky: "v1.1.3", fixed: "v1.2.0",
+		roots: []string{"github.com/gorilla/context.data", "github.com/gorilla/context.datat"},
+		fails: map[string][]string{
+			"TestRequestsAreDropped": {
+				"github.com/gorilla/context.data (", "context.go:15)", "100 entries",
+				"[$key]  *http.Request", "[*].s  *sessions.Session",
+			},
+			"TestRetained": {"github.com/gorilla/context.data (", "context.go:15)", "github.com/gorilla/context.data[$key]"},
+		},
+	},
+	{
+		folder:   "expirable-lru",
+		upstream: "github.com/hashicorp/golang-lru/v2", leaky: "v2.0.7", fixed: "v2.0.7",
+		roots: []string{"github.com/hashicorp/golang-lru/v2/expirable.NewLRU["},
+		fails: map[string][]string{
+			"TestCloseDropsTheCache": {
+				"the variable res of github.com/hashicorp/golang-lru/v2/expirable.NewLRU[", "in 50 goroutines", "created by",
+				"expirable_lru.go:82", "*weather.Forecast",
+			},
+			"TestRetained": {
+				"the variable res of github.com/hashicorp/golang-lru/v2/expirable.NewLRU[", "in 50 goroutines", "created by",
+				"expirable_lru.go:82", "*weather.Forecast",
+			},
+		},
+	},
+	{
+		folder:   "wazero",
+		upstream: "github.com/tetratelabs/wazero", leaky: "v1.3.1", fixed: "v1.4.0",
+		roots: []string{"finalizer(*github.com/tetratelabs/wazero/internal/engine/compiler.compiledModule)"},
+		fails: map[string][]string{
+			"TestReloadDropsTheOldLog": {
+				"held by a finalizer", "finalizer(*github.com/tetratelabs/wazero/internal/engine/compiler.compiledModule)",
+				"*plugins.Log",
+			},
+			"TestRetained": {
+				"held by a finalizer", "finalizer(*github.com/tetratelabs/wazero/internal/engine/compiler.compiledModule)",
+			},
+		},
+	},
+	{
+		folder:   "failsafe",
+		upstream: "github.com/failsafe-go/failsafe-go", leaky: "v0.9.5", fixed: "v0.9.7",
+		roots: []string{"example.com/prices.running"},
+		fails: map[string][]string{
+			"TestQuoteLeavesNothingBehind": {"example.com/prices.running (prices.go:13)", "*context.cancelCtx", "children", "100 entries"},
+			"TestRetained":                 {"example.com/prices.running (prices.go:13)", "*context.cancelCtx", "children"},
+		},
+	},
+}
+
+// each runs check as a subtest for every example.
+func each(t *testing.T, check func(t *testing.T, e example)) {
+	t.Helper()
+	for _, e := range all {
+		t.Run(e.folder, func(t *testing.T) { check(t, e) })
+	}
+}

@@ -1,0 +1,60 @@
+// Package weather serves forecasts to tenants. Each tenant has a cache of its own, which goes when the tenant goes.
+package weather
+
+import (
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/expirable"
+)
+
+// Forecast is the weather of one city.
+type Forecast struct {
+	City, Text string
+}
+
+// Tenant is a customer with a cache of forecasts.
+type Tenant struct {
+	fetch func(city string) *Forecast
+	cache *expirable.LRU[string, fetched]
+}
+
+// fetched is a forecast and when it was fetched. The cache's own expiry needs a goroutine, which nothing can stop.
+type fetched struct {
+	forecast *Forecast
+	at       time.Time
+}
+
+var (
+	mu      sync.Mutex
+	tenants = make(map[string]*Tenant) // by name
+)
+
+// Open adds a tenant, whose forecasts come from fetch and are good for an hour.
+func Open(name string, fetch func(city string) *Forecast) *Tenant {
+	t := &Tenant{
+		fetch: fetch,
+		cache: expirable.NewLRU[string, fetched](128, nil, 0),
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	tenants[name] = t
+	return t
+}
+
+// Close removes a tenant.
+func Close(name string) {
+	mu.Lock()
+	defer mu.Unlock()
+	delete(tenants, name)
+}
+
+// Forecast returns a city's forecast, at most an hour old.
+func (t *Tenant) Forecast(city string) *Forecast {
+	if f, ok := t.cache.Get(city); ok && time.Since(f.at) < time.Hour {
+		return f.forecast
+	}
+	f := t.fetch(city)
+	t.cache.Add(city, fetched{forecast: f, at: time.Now()})
+	return f
+}

@@ -1,0 +1,17 @@
+package examples
+
+import (
+	"strconv"
+	"testing"
+)
+
+// TestFixed runs the fixed twins, -repeat times in one process, and expects them to pass.
+func TestFixed(t *testing.T) {
+	each(t, func(t *testing.T, e example) {
+		t.Parallel()
+		r := goTest(t, module(t, e, "fixed"), nil, "-count="+strconv.Itoa(*repeat), ".")
+		if !r.passed {
+			t.Errorf("a false alarm:\n%s", r.output)
+		}
+	})
+}
