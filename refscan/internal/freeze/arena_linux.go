@@ -12,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// arena is a file that is kept in memory, and the mappings through which this process sees it. It grows by
-// mappings, never moves, and gives everything back at once.
+// arena is a file that is kept in memory, and the mappings through which this process sees it. It
+// grows by mappings, never moves, and gives everything back at once.
 type arena struct {
 	file     int   // -1 once closed
 	size     int64 // of the file
@@ -35,8 +35,8 @@ const (
 	madvDontFork = 10 // madvise(2), the same on all architectures
 )
 
-// openMemory returns a file without a name, with a descriptor of at least 3: a memfd, or where a seccomp filter forbids memfd_create, an
-// unlinked temporary file, in memory if there is /dev/shm.
+// openMemory returns a file without a name, with a descriptor of at least 3: a memfd, or where a
+// seccomp filter forbids memfd_create, an unlinked temporary file, in memory if there is /dev/shm.
 func openMemory() (int, error) {
 	name, err := syscall.BytePtrFromString("leakgate")
 	if err != nil {
@@ -55,8 +55,8 @@ func openMemory() (int, error) {
 	return -1, fmt.Errorf("memfd_create: %w, and no temporary file either", errno)
 }
 
-// openUnnamed makes a file and removes its name. (Package os would set up the network poller, which shows in
-// the program's descriptors.)
+// openUnnamed makes a file and removes its name. (Package os would set up the network poller, which
+// shows in the program's descriptors.)
 func openUnnamed(dir string) (int, error) {
 	name := dir + "/leakgate-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	fd, err := syscall.Open(name, syscall.O_RDWR|syscall.O_CREAT|syscall.O_EXCL|syscall.O_CLOEXEC, 0o600)

@@ -13,7 +13,7 @@ import (
 
 type small struct {
 	next *small
-	rest [7]uint64
+	_    [7]uint64
 }
 
 const (
@@ -47,7 +47,8 @@ func BenchmarkTake(b *testing.B) {
 	runtime.KeepAlive(heap)
 }
 
-// BenchmarkCopy copies 300 MB in one range and in ranges of a span, and reads a byte of each page of the copy.
+// BenchmarkCopy copies 300 MB in one range and in ranges of a span, and reads a byte of each page
+// of the copy.
 func BenchmarkCopy(b *testing.B) {
 	data := make([]byte, smallObjects*64)
 	for i := 0; i < len(data); i += pageSize {

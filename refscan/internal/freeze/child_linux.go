@@ -19,12 +19,12 @@ type child struct {
 // errChildGone is the child's end for a reason other than release: killed by a user or the kernel.
 var errChildGone = errors.New("the frozen process is gone")
 
-// socketPair returns the two ends of a message socket, with descriptors of at least 3. The ends wake up from
-// time to time to see whether the other side still lives: its death closes the connection,
-// unless a third process (a fork by C code) has inherited that end.
+// socketPair returns the two ends of a message socket, with descriptors of at least 3. The ends
+// wake up from time to time to see whether the other side still lives: its death closes the
+// connection, unless a third process (a fork by C code) has inherited that end.
 //
-// It is a socket rather than a pair of pipes because shutdown works even then, and because writing to a dead
-// child need not raise SIGPIPE.
+// It is a socket rather than a pair of pipes because shutdown works even then, and because writing
+// to a dead child need not raise SIGPIPE.
 func socketPair() (ours, theirs int, err error) {
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -92,9 +92,9 @@ func (c *child) receive() error {
 	}
 }
 
-// release ends the child and reaps it. The shutdown alone ends a healthy one; the kill is for
-// one that is stopped. The ID cannot have passed to another process as long as the child is unreaped, which is checked
-// first, because this process may wait for all children, clones included.
+// release ends the child and reaps it. The shutdown alone ends a healthy one; the kill is for one
+// that is stopped. The ID cannot have passed to another process as long as the child is unreaped,
+// which is checked first, because this process may wait for all children, clones included.
 func (c *child) release() {
 	if c.socket >= 0 {
 		_ = syscall.Shutdown(c.socket, syscall.SHUT_RDWR) // fails if the child closed its end already
@@ -107,8 +107,8 @@ func (c *child) release() {
 	}
 }
 
-// reap waits for the child's end, as long as the options say, and tells whether it has ended. The child has no
-// exit signal, hence __WALL.
+// reap waits for the child's end, as long as the options say, and tells whether it has ended. The
+// child has no exit signal, hence __WALL.
 func (c *child) reap(options int) bool {
 	for c.pid != 0 {
 		pid, err := syscall.Wait4(c.pid, nil, options|syscall.WALL, nil)
@@ -123,9 +123,9 @@ func (c *child) reap(options int) bool {
 	return true
 }
 
-// volunteer makes the child the first to be killed when memory runs out: it is worth less than the program
-// under test. A system that does not allow it loses nothing else. (Package os would set up the
-// network poller, which shows in the program's descriptors.)
+// volunteer makes the child the first to be killed when memory runs out: it is worth less than the
+// program under test. A system that does not allow it loses nothing else. (Package os would set up
+// the network poller, which shows in the program's descriptors.)
 func (c *child) volunteer() {
 	fd, err := syscall.Open("/proc/"+strconv.Itoa(c.pid)+"/oom_score_adj", syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
 	if err == nil {

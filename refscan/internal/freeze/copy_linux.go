@@ -14,8 +14,9 @@ var errReleased = errors.New("the frozen process has been released")
 const largestCopy = 1 << 47
 
 // Copy returns the contents of ranges, in order. A slice that is shorter than its range ends where
-// memory could not be read. The slices must not be written to and stay valid until Close; they lie outside the Go heap
-// in memory of their own, at about the size of the ranges. Alignment up to 16 is kept.
+// memory could not be read. The slices must not be written to and stay valid until Close; they lie
+// outside the Go heap in memory of their own, at about the size of the ranges. Alignment up to 16
+// is kept.
 //
 // The kernel copies several GB per second; a range costs about a microsecond, a call about 20.
 func (p *Process) Copy(ranges []Range) ([][]byte, error) {
@@ -84,8 +85,8 @@ func (p *Process) transfer(ranges []Range, offsets []int64, place window, out []
 	return nil
 }
 
-// Read fills buf with the memory at addr. An address that cannot be read gives a *FaultError. Each call asks the frozen
-// process, at about 20 microseconds: Copy serves many ranges better.
+// Read fills buf with the memory at addr. An address that cannot be read gives a *FaultError. Each
+// call asks the frozen process, at about 20 microseconds: Copy serves many ranges better.
 func (p *Process) Read(addr uint64, buf []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

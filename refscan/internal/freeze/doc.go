@@ -20,16 +20,17 @@
 //
 // Memory mapped MAP_SHARED is not frozen: parent and child see the same pages.
 //
-// The garbage collector marks nothing at that point, because GOMAXPROCS waits for the end of a cycle. There
-// are two exceptions, which the image shows (runtime.gcphase) and which a second Take gets over:
-// GOMAXPROCS was 1 already, so that nothing had to be stopped; or the caller was preempted just before the
-// clone. Sweeping may be under way in any case.
+// The garbage collector marks nothing at that point, because GOMAXPROCS waits for the end of a
+// cycle. There are two exceptions, which the image shows (runtime.gcphase) and which a second Take gets
+// over: GOMAXPROCS was 1 already, so that nothing had to be stopped; or the caller was preempted just
+// before the clone. Sweeping may be under way in any case.
 //
 // # The child
 //
-// The child is a plain process with all signals blocked. It ends when Release or Close is called and when
-// this process ends, however that happens. It sends no SIGCHLD, and wait4(-1) does not see it
-// unless called with __WALL or __WCLONE. It is the first that the kernel kills when memory runs out.
+// The child is a process of its own with all signals blocked and no descriptors but two. It ends when
+// Release or Close is called, and when this process ends, however that happens. It sends no SIGCHLD,
+// and wait4(-1) does not see it unless called with __WALL or __WCLONE (under qemu-user, both do). It
+// is the first that the kernel kills when memory runs out.
 //
 // linux/amd64 and linux/arm64 are supported. Elsewhere Take returns an error that wraps
 // errors.ErrUnsupported.

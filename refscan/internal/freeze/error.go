@@ -9,6 +9,8 @@ import (
 // A Range is a stretch of the frozen process's address space.
 type Range = image.Range
 
+var _ image.Source = (*Process)(nil)
+
 // An Error says what could not be done to freeze the process or to read the frozen one.
 type Error struct {
 	Op     string // what was tried, such as "fork"

@@ -7,8 +7,8 @@ import "time"
 // batch is how many requests fit into the control area.
 const batch = 2048
 
-// control is the page that parent and child share. It is mapped MAP_SHARED outside the Go heap before the
-// fork, so that the child needs nothing else. The assembly takes the field offsets from
+// control is the page that parent and child share. It is mapped MAP_SHARED outside the Go heap
+// before the fork, so that the child needs nothing else. The assembly takes the field offsets from
 // go_asm.h.
 type control struct {
 	// Written by fork in the parent.
@@ -52,12 +52,12 @@ const (
 	maxDescriptor = 1 << 20
 )
 
-// fork clones the process and returns the child's process ID, or a negative error number. The child does not return: it
-// serves requests until its socket is closed.
+// fork clones the process and returns the child's process ID, or a negative error number. The child
+// does not return: it serves requests until its socket is closed.
 //
-// It is assembly so that nothing of Go runs in the child: no stack check, no write barrier, no
-// race detector call. The caller is not preempted in it, because assembly has no safe points, and signals
-// are blocked around the clone.
+// It is assembly so that nothing of Go runs in the child: no stack check, no write barrier, no race
+// detector call. The caller is not preempted in it, because assembly has no safe points, and
+// signals are blocked around the clone.
 //
 //go:noescape
 func fork(c *control) int

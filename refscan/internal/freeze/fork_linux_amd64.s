@@ -163,7 +163,8 @@ next:
 	JEQ  answer
 
 copy:
-	// The kernel writes at most 0x7ffff000 bytes at a time, and less up to an address that cannot be read.
+	// The kernel writes at most 0x7ffff000 bytes at a time, and less up to an address that cannot
+	// be read.
 	MOVQ request_done(R12), AX
 	MOVQ request_addr(R12), SI
 	ADDQ AX, SI

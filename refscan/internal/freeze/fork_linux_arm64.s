@@ -18,8 +18,8 @@
 #define EINTR 4
 #define EAGAIN 11
 
-// The frame, above the saved link register: the caller's signal mask at 8, the mask of all signals at 16, a
-// message at 24.
+// The frame, above the saved link register: the caller's signal mask at 8, the mask of all signals
+// at 16, a message at 24.
 
 // func fork(c *control) int
 //
@@ -159,7 +159,8 @@ next:
 	CBZ R21, answer
 
 copy:
-	// The kernel writes at most 0x7ffff000 bytes at a time, and less up to an address that cannot be read.
+	// The kernel writes at most 0x7ffff000 bytes at a time, and less up to an address that cannot
+	// be read.
 	MOVD request_done(R20), R4
 	MOVD request_size(R20), R2
 	SUBS R4, R2, R2

@@ -34,11 +34,12 @@ const attempts = 5
 // closeRangeNumber is the number of close_range(2), a variable so that tests can do without the call.
 var closeRangeNumber uintptr = sysCloseRange
 
-// Take freezes the process as it is now and lets it go on. Errors are of type *Error.
+// Take freezes the process as it is now and lets it go on. Errors are of type *Error. The caller
+// must call Close.
 //
-// Other goroutines stand still while the kernel copies the page tables (see Pause). Afterwards
-// every page that the program writes to while the frozen process lives is copied first, so call
-// Release soon. Concurrent calls wait for each other.
+// Other goroutines stand still while the kernel copies the page tables (see Pause). Afterwards every
+// page that the program writes to while the frozen process lives is copied first, so call Release
+// soon. Concurrent calls wait for each other.
 func Take() (*Process, error) {
 	taking.Lock()
 	defer taking.Unlock()
@@ -118,14 +119,15 @@ func descriptorLimit() uintptr {
 	return uintptr(min(limit.Cur, maxDescriptor))
 }
 
-// forkAlone forks while no other goroutine runs. The result is the child's process ID, or a negative error
-// number; alone is false if another goroutine may have run at the time after all.
+// forkAlone forks while no other goroutine runs. The result is the child's process ID, or a
+// negative error number; alone is false if another goroutine may have run at the time after all.
 //
 //go:noinline
 func (p *Process) forkAlone() (pid int, alone bool) {
 	restore := useOneProcessor()
 	defer restore()
-	// No flags: the child's end sends no signal, so that neither a SIGCHLD handler nor wait4(-1) notices it.
+	// No flags: the child's end sends no signal, so that neither a SIGCHLD handler nor wait4(-1)
+	// notices it.
 	pid = fork(p.control)
 	if pid == -int(syscall.EINVAL) {
 		// Emulators (qemu-user 7.2, linux-user/syscall.c, do_fork) know only the usual signal.
@@ -150,16 +152,18 @@ func forkError(errno syscall.Errno) error {
 	return e
 }
 
-// Caller returns where Take's goroutine was at the fork: the return address of the call that forked, which lies in Go code
-// with a stack map, in a function of this package, and the stack pointer just after the return to it.
+// Caller returns where Take's goroutine was at the fork: the return address of the call that
+// forked, which lies in Go code with a stack map, in a function of this package, and the stack
+// pointer just after the return to it.
 func (p *Process) Caller() (pc, sp uintptr) { return p.pc, p.sp }
 
 // CallerG returns the address of the runtime.g of Take's goroutine.
 func (p *Process) CallerG() uintptr { return p.g }
 
-// Pause returns how long the fork took, during which nothing of Go ran. Not counted are the two stops of the world around it, in
-// which GOMAXPROCS changes: together some ten microseconds, more with many busy goroutines.
-// In between, goroutines take turns on one P, which is for long only if a collection begins just then.
+// Pause returns how long the fork took, during which nothing of Go ran. Not counted are the two
+// stops of the world around it, in which GOMAXPROCS changes: together some ten microseconds, more
+// with many busy goroutines. In between, goroutines take turns on one P, which is for long only if
+// a collection begins just then.
 func (p *Process) Pause() time.Duration { return p.pause }
 
 // Release ends the frozen process. What Copy returned stays valid. Copy and Read fail from here on.

@@ -38,8 +38,8 @@ func TestImageShowsTheMomentOfTheFork(t *testing.T) {
 	runtime.KeepAlive(objects)
 }
 
-// Writers stamp their words one after the other, on pages far apart. In a frozen image the stamps are those
-// of one moment: never rising along a writer's order, never more than one apart.
+// Writers stamp their words one after the other, on pages far apart. In a frozen image the stamps
+// are those of one moment: never rising along a writer's order, never more than one apart.
 func TestImageIsOfOneMoment(t *testing.T) {
 	nothingLeft(t)
 	const writers, words, stride = 4, 64, 1024
@@ -97,7 +97,8 @@ func TestCaller(t *testing.T) {
 	assert.Less(t, low, uint64(sp))
 	assert.Greater(t, high, uint64(sp))
 
-	// amd64 calls leave the return address just below; on arm64 the callee's frame ends with it elsewhere.
+	// amd64 calls leave the return address just below; on arm64 the callee's frame ends with it
+	// elsewhere.
 	if runtime.GOARCH == "amd64" {
 		var word [8]byte
 		require.NoError(t, p.Read(uint64(sp)-8, word[:]))

@@ -9,12 +9,12 @@ import (
 	"strconv"
 )
 
-// useOneProcessor leaves the right to run Go code to the calling goroutine alone, as long as that does not
-// block, and returns what undoes it.
+// useOneProcessor leaves the right to run Go code to the calling goroutine alone, as long as that
+// does not block, and returns what undoes it.
 //
 // runtime.GOMAXPROCS(1) waits for the end of a collection and stops the world, which parks every
-// goroutine; when the world starts again, the caller holds the only P. With one P from the start there is nothing
-// to do: whoever runs holds it.
+// goroutine; when the world starts again, the caller holds the only P. With one P from the start
+// there is nothing to do: whoever runs holds it.
 func useOneProcessor() (restore func()) {
 	before := runtime.GOMAXPROCS(0)
 	if before == 1 {
@@ -35,12 +35,12 @@ func useOneProcessor() (restore func()) {
 	}
 }
 
-// processorsAutomatic tells whether the runtime may be adjusting GOMAXPROCS by itself. The runtime does not say
-// (it is sched.customGOMAXPROCS, and GOMAXPROCS(1) has set it by the time of the fork), so this goes by what
-// turns the adjusting off (runtime/debug.go and runtime/proc.go, schedinit; Go 1.25 to 1.27): the
-// environment, and a call of GOMAXPROCS, which package testing makes before every round of tests
-// (testing/testing.go, runTests). A program outside of tests that set GOMAXPROCS to just the default
-// is not told apart: it gets the adjusting back.
+// processorsAutomatic tells whether the runtime may be adjusting GOMAXPROCS by itself. The runtime
+// does not say (it is sched.customGOMAXPROCS, and GOMAXPROCS(1) has set it by the time of the
+// fork), so this goes by what turns the adjusting off (runtime/debug.go and runtime/proc.go,
+// schedinit; Go 1.25 to 1.27): the environment, and a call of GOMAXPROCS, which package testing
+// makes before every round of tests (testing/testing.go, runTests). A program outside of tests that
+// set GOMAXPROCS to just the default is not told apart: it gets the adjusting back.
 func processorsAutomatic() bool {
 	if n, err := strconv.ParseInt(os.Getenv("GOMAXPROCS"), 10, 32); err == nil && n > 0 {
 		return false

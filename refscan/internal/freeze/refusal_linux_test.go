@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a seccomp filter, a limit or an old kernel refuses is played by a seccomp filter in a process of its
-// own: it cannot be taken off again.
+// What a seccomp filter, a limit or an old kernel refuses is played by a seccomp filter in a
+// process of its own: it cannot be taken off again.
 func TestRefusedSystemCalls(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -53,7 +53,8 @@ func TestRefusedSystemCalls(t *testing.T) {
 	}
 }
 
-// takeUnderFilter forbids a system call and prints what a snapshot then says. It fails if the attempt leaves anything behind.
+// takeUnderFilter forbids a system call and prints what a snapshot then says. It fails if the
+// attempt leaves anything behind.
 func takeUnderFilter(args []string) error {
 	number, err := strconv.Atoi(args[0])
 	if err != nil {

@@ -88,8 +88,9 @@ func (a *attributor) child(n *Node, label string, ty typing, typeName string) *N
 	}
 	var c *Node
 	if ty.typ != 0 && a.g.types.types[ty.typ].HasPointers() || ty.form == formMap || ty.form == formChan || ty.form == formTrie {
+		named := isNamed(a.g.types.types[ty.typ].Name)
 		for p := n; p != nil; p = p.parent {
-			if p.typing.typ == ty.typ && p.typing.form == ty.form {
+			if p.typing.typ == ty.typ && p.typing.form == ty.form && (named || p.Name == label) {
 				c = p
 				break
 			}
@@ -119,6 +120,13 @@ func (a *attributor) child(n *Node, label string, ty typing, typeName string) *N
 	}
 	n.kids[key] = c
 	return c
+}
+
+// isNamed reports whether a type has a name of its own. Types without one recur by chance: a
+// map[string]any inside of another only folds where it hangs on the same kind of reference.
+func isNamed(typeName string) bool {
+	head, _, _ := strings.Cut(typeName, "[")
+	return strings.Contains(head, ".") && !strings.ContainsAny(head, "*(){ ")
 }
 
 // take claims the object behind a reference, if it has its turn and nobody claimed it before. Small

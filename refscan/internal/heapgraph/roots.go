@@ -24,8 +24,9 @@ const (
 type class uint8
 
 const (
-	classNamed     class = iota // variables of packages and frames, finalizers, cleanups
+	classNamed     class = iota // variables of packages and frames
 	classTemporary              // stack slots without a name
+	classSpecial                // finalizers and cleanups: an object that they hang on may have holders too
 	classRuntime                // the runtime's own variables and frames, compiler-made data
 	classTool                   // this tool's own: not reported
 	classRest
@@ -264,7 +265,7 @@ func (g *Graph) frameRoots(rs *rootSet, st *stack) {
 // they hang on: "finalizer(*os.File)".
 func (g *Graph) specialRoots(rs *rootSet) {
 	for _, s := range g.special {
-		r := Root{Kind: KindFinalizer, class: classNamed}
+		r := Root{Kind: KindFinalizer, class: classSpecial}
 		what := "finalizer"
 		switch s.Kind {
 		case goruntime.Cleanup:

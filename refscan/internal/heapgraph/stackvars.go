@@ -141,7 +141,7 @@ func (w *stackWalk) variable(v activeVar) {
 	for i := range t.ops {
 		o := &t.ops[i]
 		at := o.off
-		if o.kind == opIface || o.kind == opEface {
+		if o.kind == opIface || o.kind == opEface || o.kind == opReflect {
 			at += 8
 		}
 		if o.kind == opArray || at < uint64(v.place.VarOffset) || at >= uint64(v.place.VarOffset+v.place.Size) {
@@ -153,7 +153,7 @@ func (w *stackWalk) variable(v activeVar) {
 		}
 		e := edge{ord: o.ord, to: s.Value}
 		switch o.kind {
-		case opIface, opEface, opUnsafe:
+		case opIface, opEface, opReflect, opUnsafe:
 		default:
 			var one [8]byte
 			binary.LittleEndian.PutUint64(one[:], s.Value)
@@ -223,7 +223,7 @@ func (w *stackWalk) mask(t *Type, addr uint64, mem []byte, off uint64, any *bool
 			for k := uint64(0); k < o.n && at+k*o.typ.Size < uint64(len(mem)); k++ {
 				w.mask(o.typ, addr, mem, at+k*o.typ.Size, any)
 			}
-		case opIface, opEface:
+		case opIface, opEface, opReflect:
 			// The type word is no heap pointer as a rule, so only the data word decides.
 			zero(at + 8)
 		default:

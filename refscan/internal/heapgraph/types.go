@@ -13,6 +13,7 @@ import (
 // ones.
 type Names interface {
 	goruntime.Names
+	NumTypes() int
 	TypesByHash(hash uint32) []debuginfo.TypeID
 	Globals() []debuginfo.Global
 	FuncByPC(pc uint64) (debuginfo.Func, bool)
@@ -33,8 +34,9 @@ const (
 	opMap
 	opChan
 	opFunc
-	opTrie  // the root of an internal/sync.HashTrieMap
-	opArray // n elements of typ in place
+	opTrie    // the root of an internal/sync.HashTrieMap
+	opReflect // a reflect.Value: type, pointer or value, flags
+	opArray   // n elements of typ in place
 )
 
 // op is a reference, or an array of parts with references, at an offset of a type.
@@ -64,6 +66,7 @@ type Type struct {
 
 	trie     *trieLayout // of a HashTrieMap
 	noTrie   bool
+	shaped   bool  // it or a part of it is known by its shape only
 	chanElem *Type // channels: for naming
 	chanHead *Type
 
@@ -121,6 +124,8 @@ type typeTable struct {
 	byRType  map[uint64]*Type
 	byteType *Type
 	chanType *Type
+
+	instances map[string][]debuginfo.TypeID // instantiations of generic types, by generic name
 }
 
 func newTypeTable(m *goruntime.Model, names Names) *typeTable {
@@ -154,7 +159,14 @@ func (tt *typeTable) byID(id debuginfo.TypeID) *Type {
 		return t
 	}
 	d := tt.names.Type(id)
-	t := &Type{Name: d.Name, Kind: d.Kind, Size: uint64(max(d.Size, 0)), elem: d.Elem, key: d.Key, origin: id}
+	if isShaped(d.Name) {
+		if i := tt.instance(id, d); i != id {
+			t := tt.byID(i)
+			tt.byOrigin[id] = t
+			return t
+		}
+	}
+	t := &Type{Name: d.Name, shaped: isShaped(d.Name), Kind: d.Kind, Size: uint64(max(d.Size, 0)), elem: d.Elem, key: d.Key, origin: id}
 	tt.byOrigin[id] = t
 	tt.add(t)
 	layout := d
@@ -185,7 +197,10 @@ func (tt *typeTable) compile(t *Type, d debuginfo.Type, off uint64, label string
 	}
 	switch d.Kind {
 	case reflect.Pointer:
-		if !tt.notInHeap(d.Elem, 0) {
+		switch {
+		case strings.HasPrefix(d.Name, shapePrefix):
+			add(opUnsafe, off, nil, 0) // any pointer
+		case !tt.notInHeap(d.Elem, 0):
 			add(opPointer, off, nil, uint64(d.Elem))
 		}
 	case reflect.UnsafePointer:
@@ -217,8 +232,12 @@ func (tt *typeTable) compile(t *Type, d debuginfo.Type, off uint64, label string
 		}
 		add(opArray, off, elem, uint64(d.Len))
 	case reflect.Struct:
-		if strings.HasPrefix(d.Name, trieMapPrefix) {
+		switch {
+		case strings.HasPrefix(d.Name, trieMapPrefix):
 			tt.compileTrie(t, d, off, label, depth)
+			return
+		case d.Name == "reflect.Value":
+			add(opReflect, off, nil, 0)
 			return
 		}
 		for _, f := range d.Fields {
@@ -307,6 +326,8 @@ func (t *Type) pointerWords(base uint64, words *[]uint32) bool {
 					return false
 				}
 			}
+		case opReflect:
+			*words = append(*words, uint32((base+o.off)/8), uint32((base+o.off)/8+1))
 		case opIface, opEface:
 			// The first word leads to type information, which the collector need not follow (go1.26
 			// cmd/compile/internal/typebits/typebits.go).

@@ -45,6 +45,9 @@ func (tt *typeTable) better(a, b typing, objSize uint64) bool {
 	if (a.rank == rankOwned) != (b.rank == rankOwned) {
 		return a.rank == rankOwned
 	}
+	if sa, sb := tt.types[a.typ].shaped, tt.types[b.typ].shaped; sa != sb {
+		return sb
+	}
 	if a.full != b.full {
 		return a.full
 	}

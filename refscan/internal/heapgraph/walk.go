@@ -68,6 +68,9 @@ func (w *walker) op(o *op, mem []byte, base uint32) {
 	case opIface, opEface:
 		w.iface(o.kind, ord, word(mem, o.off), word(mem, o.off+8))
 		return
+	case opReflect:
+		w.reflected(ord, word(mem, o.off), word(mem, o.off+8), word(mem, o.off+16))
+		return
 	}
 	to := word(mem, o.off)
 	if to == 0 {
@@ -128,19 +131,43 @@ func (w *walker) iface(kind opKind, ord uint32, tab, data uint64) {
 	case t == nil:
 		w.emit(edge{ord: ord, to: data})
 	case rt.Direct:
-		// The data word is the one word of the value.
-		before := w.emit
-		w.emit = func(e edge) { e.ord = ord; before(e) }
-		var one [8]byte
-		binary.LittleEndian.PutUint64(one[:], data)
-		if len(t.ops) == 1 {
-			w.value(t, one[:], 0)
-		} else {
-			before(edge{ord: ord, to: data})
-		}
-		w.emit = before
+		w.direct(ord, t, data)
 	default:
 		w.emit(edge{ord: ord, to: data, size: t.Size, typ: t, form: formBoxed, rank: rankDynamic})
+	}
+}
+
+// direct walks a value of one word that is held in place of a pointer to it.
+func (w *walker) direct(ord uint32, t *Type, data uint64) {
+	if len(t.ops) != 1 {
+		w.emit(edge{ord: ord, to: data})
+		return
+	}
+	before := w.emit
+	w.emit = func(e edge) { e.ord = ord; before(e) }
+	var one [8]byte
+	binary.LittleEndian.PutUint64(one[:], data)
+	w.value(t, one[:], 0)
+	w.emit = before
+}
+
+// reflectIndirect is the flag of a reflect.Value that holds a pointer to its value, not the value
+// (go1.26 reflect/value.go, flagIndir).
+const reflectIndirect = 1 << 7
+
+// reflected walks a reflect.Value.
+func (w *walker) reflected(ord uint32, rtype, ptr, flags uint64) {
+	if ptr == 0 {
+		return
+	}
+	t := w.g.types.byRuntimeType(rtype)
+	switch {
+	case t == nil:
+		w.emit(edge{ord: ord, to: ptr})
+	case flags&reflectIndirect != 0:
+		w.emit(edge{ord: ord, to: ptr, size: t.Size, typ: t, form: formBoxed, rank: rankDynamic})
+	default:
+		w.direct(ord, t, ptr)
 	}
 }
 

@@ -26,8 +26,8 @@ func main() {
 	fmt.Println(runtime.GOMAXPROCS(0), automatic())
 }
 
-// automatic tells whether the runtime adjusts GOMAXPROCS. In that case, and only then, SetDefaultGOMAXPROCS need not stop
-// the world (runtime/debug.go, go1.26 and go1.27).
+// automatic tells whether the runtime adjusts GOMAXPROCS. In that case, and only then,
+// SetDefaultGOMAXPROCS need not stop the world (runtime/debug.go, go1.26 and go1.27).
 func automatic() bool {
 	before := pauses()
 	runtime.SetDefaultGOMAXPROCS()
