@@ -2,7 +2,7 @@ package golden
 
 import (
 	"fmt"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -99,14 +99,12 @@ func (f *File) Compare(ms []Measurement) []Difference {
 			Objects: m.Objects, Bytes: m.Bytes, ObjectsOver: m.Objects, BytesOver: m.Bytes,
 		})
 	}
-	slices.SortStableFunc(out, func(a, b Difference) int {
+	sort.SliceStable(out, func(i, j int) bool {
+		a, b := out[i], out[j]
 		if a.Failure() != b.Failure() {
-			if a.Failure() {
-				return -1
-			}
-			return 1
+			return a.Failure()
 		}
-		return compareEntries(a.Entry, b.Entry)
+		return compareEntries(a.Entry, b.Entry) < 0
 	})
 	return out
 }

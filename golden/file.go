@@ -3,6 +3,7 @@ package golden
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -62,10 +63,15 @@ func (f *File) Bytes() []byte {
 	return []byte(b.String())
 }
 
+// sortEntries sorts by path and type, which no two entries share.
+func sortEntries(entries []Entry) {
+	sort.Slice(entries, func(i, j int) bool { return compareEntries(entries[i], entries[j]) < 0 })
+}
+
 // arrange brings the file into the form that Parse would find it in: entries sorted, no two blank
 // lines in a row, every comment line where it belongs.
 func (f *File) arrange() {
-	slices.SortFunc(f.entries, compareEntries)
+	sortEntries(f.entries)
 	if len(f.entries) == 0 {
 		f.head = trimBlanks(append(f.head, f.tail...))
 		f.tail = nil

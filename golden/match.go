@@ -1,7 +1,7 @@
 package golden
 
 import (
-	"slices"
+	"sort"
 	"strings"
 )
 
@@ -24,7 +24,7 @@ func assign(entries []Entry, ms []Measurement) (covered [][]Measurement, unliste
 			patterns = append(patterns, i)
 		}
 	}
-	slices.SortStableFunc(patterns, func(i, j int) int { return compareSpecific(entries[i], entries[j]) })
+	sort.SliceStable(patterns, func(i, j int) bool { return compareSpecific(entries[patterns[i]], entries[patterns[j]]) < 0 })
 
 	covered = make([][]Measurement, len(entries))
 	for _, m := range ms {

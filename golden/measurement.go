@@ -1,6 +1,6 @@
 package golden
 
-import "slices"
+import "sort"
 
 // A Measurement is what one path was found to retain. Path and Type are written as in a golden file,
 // without quotes. A path that ends in ".**", with the type "*", stands for what was summed up below it.
@@ -44,7 +44,7 @@ func normalize(ms []Measurement) []Measurement {
 		out[i].Bytes = addSaturating(out[i].Bytes, m.Bytes)
 		out[i].BytesTolerance = max(out[i].BytesTolerance, m.BytesTolerance)
 	}
-	slices.SortFunc(out, func(a, b Measurement) int { return compareEntries(a.entry(), b.entry()) })
+	sort.Slice(out, func(i, j int) bool { return compareEntries(out[i].entry(), out[j].entry()) < 0 })
 	return out
 }
 

@@ -3,6 +3,7 @@ package golden
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -109,7 +110,7 @@ func (f *File) Update(ms []Measurement) (*File, []Change) {
 // adopt hands the comments above removed entries that are followed by a blank line, and so are not the
 // entries' own, to the next entry that is left, or to the end of the file.
 func (f *File) adopt(orphans []Entry) {
-	slices.SortFunc(f.entries, compareEntries)
+	sortEntries(f.entries)
 	for _, o := range slices.Backward(orphans) {
 		shared, _ := splitAbove(splitLines(o.Above))
 		if len(shared) == 0 {
@@ -135,7 +136,7 @@ func (f *File) numbered(changes []Change) []Change {
 			c.After = f.entries[at]
 		}
 	}
-	slices.SortFunc(changes, func(a, b Change) int { return compareEntries(a.entry(), b.entry()) })
+	sort.Slice(changes, func(i, j int) bool { return compareEntries(changes[i].entry(), changes[j].entry()) < 0 })
 	return changes
 }
 

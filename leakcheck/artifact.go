@@ -1,7 +1,6 @@
 package leakcheck
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/golden"
+	"github.com/leakgate/leakgate/internal/plainjson"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -97,7 +97,7 @@ func (a *artifactFolder) saveReport(r *refscan.Report) error {
 		return nil
 	}
 	return errors.Join(
-		a.save("report", func(w io.Writer) error { return json.NewEncoder(w).Encode(r) }),
+		a.save("report", func(w io.Writer) error { return plainjson.Encode(w, r) }),
 		a.save("retained", r.WriteProfile),
 		a.save("heap", func(w io.Writer) error { return pprof.Lookup("heap").WriteTo(w, 0) }),
 	)
@@ -111,9 +111,7 @@ func (a *artifactFolder) saveResult(r *verdict.Result) error {
 	r.Seq = a.seq
 	r.Artifacts = a.files
 	return writeFile(filepath.Join(a.dir, verdict.FileName), func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "\t")
-		return e.Encode(r)
+		return plainjson.Encode(w, r)
 	})
 }
 

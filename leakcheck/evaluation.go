@@ -3,6 +3,7 @@ package leakcheck
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -136,11 +137,12 @@ func (f finding) rank(branches []*branch) []*branch {
 			some = append(some, b)
 		}
 	}
-	slices.SortStableFunc(some, func(a, b *branch) int {
+	sort.SliceStable(some, func(i, j int) bool {
+		a, b := some[i], some[j]
 		if c := compareTallies(f.weight, f.bound.selector.figures(b), f.bound.selector.figures(a)); c != 0 {
-			return c
+			return c < 0
 		}
-		return strings.Compare(a.path, b.path)
+		return a.path < b.path
 	})
 	return some
 }

@@ -25,7 +25,7 @@ func scopeOf(r *request, env *environment) scope {
 }
 
 func (s scope) includes(info *refscan.RootInfo) bool {
-	if s.skipTests && isTestFrame(info) {
+	if s.skipTests && (isTestFrame(info) || isRuntimeFrame(info)) {
 		return false
 	}
 	if len(s.packages) == 0 || s.includesPackage(info.Package) {
@@ -81,6 +81,17 @@ func compileScope(text string) (packages, error) {
 // isTestFrame reports whether the root is a variable of a test function that is running.
 func isTestFrame(info *refscan.RootInfo) bool {
 	return info.Kind == refscan.RootFrame && (info.Test || info.Caller)
+}
+
+// isRuntimeFrame reports whether the root is a variable of the scheduler's or of the library's inner
+// workings: what they hold is another way to what the goroutine waits for, and differs between Go
+// releases.
+func isRuntimeFrame(info *refscan.RootInfo) bool {
+	if info.Kind != refscan.RootFrame {
+		return false
+	}
+	pkg := info.Package
+	return pkg == "runtime" || strings.HasPrefix(pkg, "runtime/") || strings.HasPrefix(pkg, "internal/")
 }
 
 // packageOf returns the import path in the name of a variable or function: what precedes the first dot

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -112,11 +113,12 @@ func (t trace) others(culprits []*branch, below bool) []string {
 		}
 		forest{c}.all(func(b *branch) bool { add(b); return true })
 	}
-	slices.SortStableFunc(found, func(a, b *branch) int {
+	sort.SliceStable(found, func(i, j int) bool {
+		a, b := found[i], found[j]
 		if c := compareTallies(t.weight, b.own(), a.own()); c != 0 {
-			return c
+			return c < 0
 		}
-		return strings.Compare(a.path, b.path)
+		return a.path < b.path
 	})
 	var lines []string
 	for _, b := range found[:min(len(found), maxOthers)] {

@@ -48,8 +48,8 @@ func typesInBinary() []any {
 			refscan.Totals
 		}),
 		new(interface {
-			m(plainT)
-			M() refscan.RootKind
+			N(int)
+			M() string
 		}),
 		new(genericT[struct{ a int }, interface{ M() }]), new(genericT[func(int) error, any]),
 		new(refscan.RootKind), new(error), new(any),

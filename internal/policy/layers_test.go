@@ -1,0 +1,78 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers says which packages of this module a package may import, tests aside. Layers point one way: memory image,
+// runtime model, object graph, report, verdict, presentation. A name with /... stands for what is below it.
+var layers = []struct {
+	folder string
+	may    []string
+}{
+	{"refscan/internal/image", nil},
+	{"refscan/internal/debuginfo/twin", nil},
+	{"refscan/internal/debuginfo", []string{"refscan/internal/debuginfo/twin"}},
+	{"refscan/internal/freeze", []string{"refscan/internal/image"}},
+	{"refscan/internal/goruntime", []string{"refscan/internal/image", "refscan/internal/debuginfo"}},
+	{"refscan/internal/heapgraph", []string{"refscan/internal/image", "refscan/internal/debuginfo", "refscan/internal/goruntime"}},
+	{"refscan", []string{"refscan/internal/..."}},
+
+	{"golden", nil}, // a file format: it knows nothing of heaps
+	{"internal/verdict", []string{"refscan"}},
+	{"leakcheck", []string{"refscan", "golden", "internal/verdict"}},
+
+	{"cmd/leakgate/internal/artifacts", []string{"internal/verdict"}},
+	{"cmd/leakgate/internal/discover", nil},
+	{"cmd/leakgate/internal/gotest", nil},
+	{"cmd/leakgate/internal/manual", nil},
+	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
+	{"cmd/leakgate/internal/present", []string{"internal/verdict", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate", []string{"..."}},
+
+	{"internal/policy", nil},
+}
+
+func TestLayers(t *testing.T) {
+	may := make(map[string][]string)
+	for _, l := range layers {
+		may[l.folder] = l.may
+	}
+	found := make(map[string]bool)
+	for _, p := range platforms {
+		for _, line := range goLines(t, p, "list", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "./...") {
+			packages := strings.Fields(line)
+			folder := strings.TrimPrefix(packages[0], modulePath+"/")
+			found[folder] = true
+			allowed, listed := may[folder]
+			if !listed {
+				t.Errorf("%s has no place in the table of layers: decide what it may import", folder)
+				continue
+			}
+			for _, imported := range packages[1:] {
+				imported, ours := strings.CutPrefix(imported, modulePath+"/")
+				if ours && !slices.ContainsFunc(allowed, func(pattern string) bool { return covers(pattern, imported) }) {
+					t.Errorf("%s: %s imports %s, which is not below it", p, folder, imported)
+				}
+			}
+		}
+	}
+	for _, l := range layers {
+		if !found[l.folder] {
+			t.Errorf("there is no package %s: take it out of the table", l.folder)
+		}
+	}
+}
+
+func covers(pattern, folder string) bool {
+	if pattern == "..." {
+		return true
+	}
+	if parent, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return strings.HasPrefix(folder, parent+"/")
+	}
+	return path.Clean(pattern) == folder
+}

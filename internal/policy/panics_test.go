@@ -1,0 +1,60 @@
+package policy
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"strings"
+	"testing"
+)
+
+// allowedPanics lists calls of panic in packages that users' test binaries link, by "folder/file.go function", with the
+// reason. What a user does wrong, or what a snapshot holds, is an error and never a panic.
+var allowedPanics = map[string]string{}
+
+func TestNoPanics(t *testing.T) {
+	used := make(map[string]bool)
+	for _, folder := range linkedFolders(t) {
+		for _, file := range trackedFiles(t) {
+			if path.Dir(file) != folder || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			fset := token.NewFileSet()
+			parsed, err := parser.ParseFile(fset, file, readFile(t, file), parser.SkipObjectResolution)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			for _, decl := range parsed.Decls {
+				place := file
+				if f, ok := decl.(*ast.FuncDecl); ok {
+					place = fmt.Sprintf("%s %s", file, f.Name.Name)
+				}
+				for _, pos := range panicCalls(decl) {
+					if used[place] = true; allowedPanics[place] == "" {
+						t.Errorf("%s: panic in a linked package: return an error, or list %q with a reason", fset.Position(pos), place)
+					}
+				}
+			}
+		}
+	}
+	for place := range allowedPanics {
+		if !used[place] {
+			t.Errorf("no panic in %q any more: take it out of the list", place)
+		}
+	}
+}
+
+func panicCalls(decl ast.Decl) (calls []token.Pos) {
+	ast.Inspect(decl, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if name, ok := call.Fun.(*ast.Ident); ok && name.Name == "panic" {
+				calls = append(calls, call.Pos())
+			}
+		}
+		return true
+	})
+	return calls
+}

@@ -1,0 +1,47 @@
+package pprofwire_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/internal/pprofwire"
+)
+
+func TestWrite(t *testing.T) {
+	p := pprofwire.New(12345, []pprofwire.ValueType{{"inuse_objects", "count"}, {"inuse_space", "bytes"}}, "inuse_space")
+	root, leaf := p.Location("app.x. (*T)", "app/x.go", 7), p.Location("[0]. (é)", "", 0)
+	require.Equal(t, root, p.Location("app.x. (*T)", "app/x.go", 7))
+	p.Sample([]uint64{root}, 1, 0)
+	p.Sample([]uint64{leaf, root}, -3, 1<<40)
+	var b bytes.Buffer
+	require.NoError(t, p.Write(&b))
+
+	got, err := profile.Parse(&b)
+	require.NoError(t, err)
+	require.NoError(t, got.CheckValid())
+	require.EqualValues(t, 12345, got.TimeNanos)
+	require.Equal(t, "inuse_space", got.DefaultSampleType)
+	require.Equal(t, []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}, got.SampleType)
+	require.Len(t, got.Location, 2)
+	require.Len(t, got.Sample, 2)
+	require.Equal(t, []int64{1, 0}, got.Sample[0].Value)
+	require.Equal(t, []int64{-3, 1 << 40}, got.Sample[1].Value)
+	require.Equal(t, "[0]. (é)", got.Sample[1].Location[0].Line[0].Function.Name)
+	top := got.Sample[1].Location[1].Line[0]
+	require.Equal(t, "app.x. (*T)", top.Function.Name)
+	require.Equal(t, "app/x.go", top.Function.Filename)
+	require.EqualValues(t, 7, top.Line)
+}
+
+func TestWriteFails(t *testing.T) {
+	p := pprofwire.New(0, []pprofwire.ValueType{{"n", "count"}}, "n")
+	require.Error(t, p.Write(failing{}))
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("disk full") }
