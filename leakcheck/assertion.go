@@ -58,6 +58,8 @@ type assertion struct {
 	test string
 	at   site
 	file string // golden file, "" where bounds are given
+
+	logs []string // what took long, over all snapshots
 }
 
 // An outcome is what an assertion came to.
@@ -141,6 +143,8 @@ func (a *assertion) look(c *comparison) (*evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.logs = append(a.logs, obs.logs...)
+	obs.logs = a.logs
 	e := evaluate(obs, a.req, scopeOf(a.req, a.env))
 	if err := audit(obs.report); err != nil {
 		return e, &auditError{err}
