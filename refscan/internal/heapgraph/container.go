@@ -215,6 +215,11 @@ func (tt *typeTable) understood(d debuginfo.Type, field debuginfo.Field) (kind o
 				}
 			}
 		}
+	case strings.HasPrefix(d.Name, "internal/runtime/atomic.Pointer[") && field.Name == "u":
+		name := d.Name[len("internal/runtime/atomic.Pointer[") : len(d.Name)-1]
+		if id, found := tt.names.TypeByName(name); found {
+			return opPointer, id, true
+		}
 	case d.Name == "sync.Pool" && (field.Name == "local" || field.Name == "victim"):
 		if id, found := tt.names.TypeByName("sync.poolLocal"); found {
 			return opSlice, id, true

@@ -227,7 +227,7 @@ func (g *Graph) closureEntry(fn uint64) uint64 {
 		if b := s.Bytes(obj); b != nil {
 			return word(b, fn-s.Addr(obj))
 		}
-		return 0 // captures nothing that holds pointers: its memory is not in the image
+		// It captures nothing that holds pointers, so that it must be fetched.
 	}
 	if !g.m.Mem.Try(fn, 8) {
 		return 0
