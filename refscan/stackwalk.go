@@ -102,7 +102,7 @@ func (w *stackWalker) location(s step) *StackLocation {
 	}
 	calls := w.m.Calls(s.fn, s.callPC)
 	fn := calls[len(calls)-1]
-	l := &StackLocation{Func: fn.Name, File: fn.File, Line: fn.Line, StartLine: fn.StartLine}
+	l := &StackLocation{Func: fn.Name, File: fn.File, Line: fn.Line, StartLine: fn.StartLine, Wrapper: s.fn.Wrapper()}
 	for _, c := range calls[:len(calls)-1] {
 		l.Inlined = append(l.Inlined, InlinedCall{Func: c.Name, File: c.File, Line: c.Line, StartLine: c.StartLine})
 	}

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
+	"sort"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -53,40 +54,23 @@ func buildImage(f *elfFile, identity identity) (image []byte, err error) {
 	return p.encode(identity), nil
 }
 
-// debugSections are what the readers need of .debug_*.
-type debugSections struct {
-	abbrev, info, line, lineStr, str, strOffsets, addr, loc, rng []byte
-	loclists, rnglists                                           []byte
-}
-
-// readSections loads the debug sections, in parallel because they may be compressed.
-func readSections(f *elfFile) (*debugSections, error) {
-	d := &debugSections{}
-	jobs := []struct {
-		name string
-		to   *[]byte
-	}{
-		{".debug_abbrev", &d.abbrev},
-		{".debug_info", &d.info},
-		{".debug_line", &d.line},
-		{".debug_line_str", &d.lineStr},
-		{".debug_str", &d.str},
-		{".debug_str_offsets", &d.strOffsets},
-		{".debug_addr", &d.addr},
-		{".debug_loclists", &d.loclists},
-		{".debug_rnglists", &d.rnglists},
-		{".debug_loc", &d.loc},
-		{".debug_ranges", &d.rng},
-	}
-	errs := make([]error, len(jobs))
-	parallel(len(jobs), func(i int) {
+// readSections loads the sections .debug_* that the readers need, in parallel because they may be compressed.
+func readSections(f *elfFile) (map[string][]byte, error) {
+	names := strings.Fields("abbrev info line line_str str str_offsets addr loclists rnglists loc ranges")
+	contents := make([][]byte, len(names))
+	errs := make([]error, len(names))
+	parallel(len(names), func(i int) {
 		defer func() {
 			if p := recover(); p != nil {
-				errs[i] = fmt.Errorf("section %s: %w: %v", jobs[i].name, errDamaged, p)
+				errs[i] = fmt.Errorf("section .debug_%s: %w: %v", names[i], errDamaged, p)
 			}
 		}()
-		*jobs[i].to, errs[i] = f.contents(jobs[i].name)
+		contents[i], errs[i] = f.contents(".debug_" + names[i])
 	})
+	d := make(map[string][]byte, len(names))
+	for i, name := range names {
+		d[name] = contents[i]
+	}
 	return d, errors.Join(errs...)
 }
 
@@ -96,24 +80,19 @@ func readUnits(f *elfFile) ([]*rawUnit, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := dwarf.New(d.abbrev, nil, nil, d.info, d.line, nil, d.rng, d.str)
+	data, err := dwarf.New(d["abbrev"], nil, nil, d["info"], d["line"], nil, d["ranges"], d["str"])
 	if err != nil {
 		return nil, fmt.Errorf("reading DWARF: %w", err)
 	}
-	for name, b := range map[string][]byte{
-		".debug_addr":        d.addr,
-		".debug_line_str":    d.lineStr,
-		".debug_str_offsets": d.strOffsets,
-		".debug_rnglists":    d.rnglists,
-	} {
-		if len(b) == 0 {
+	for _, name := range [...]string{"addr", "line_str", "str_offsets", "rnglists"} {
+		if len(d[name]) == 0 {
 			continue
 		}
-		if err := data.AddSection(name, b); err != nil {
+		if err := data.AddSection(".debug_"+name, d[name]); err != nil {
 			return nil, fmt.Errorf("reading DWARF: %w", err)
 		}
 	}
-	headers := unitHeaders(d.info)
+	headers := unitHeaders(d["info"])
 	if len(headers) == 0 {
 		return nil, errDamaged
 	}
@@ -126,13 +105,13 @@ func readUnits(f *elfFile) ([]*rawUnit, error) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return headers[b].size - headers[a].size })
+	sort.SliceStable(order, func(i, j int) bool { return headers[order[i]].size > headers[order[j]].size })
 	units := make([]*rawUnit, len(headers))
 	parallel(len(order), func(i int) {
 		h := headers[order[i]]
-		l := lists{dwarf5: h.version >= 5, addr: d.addr, loc: d.loc, rng: d.rng}
+		l := lists{dwarf5: h.version >= 5, addr: d["addr"], loc: d["loc"], rng: d["ranges"]}
 		if l.dwarf5 {
-			l.loc, l.rng = d.loclists, d.rnglists
+			l.loc, l.rng = d["loclists"], d["rnglists"]
 		}
 		r := <-readers
 		units[order[i]] = readUnit(data, r, h.first, l)

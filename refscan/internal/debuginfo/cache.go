@@ -1,7 +1,6 @@
 package debuginfo
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -126,7 +125,12 @@ func (c *cache) store(buildID string, image []byte) (err error) {
 // trim removes the indexes that were not used for longest until the rest fits, and what killed processes left.
 // It cannot fail: what is not removed now is removed another time.
 func (c *cache) trim(keep string) {
-	entries, err := os.ReadDir(c.dir)
+	dir, err := os.Open(c.dir)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(-1) // in any order: what was used when decides
 	if err != nil {
 		return
 	}
@@ -147,7 +151,7 @@ func (c *cache) trim(keep string) {
 			_ = os.RemoveAll(filepath.Join(c.dir, name))
 		}
 	}
-	slices.SortFunc(files, func(a, b fs.FileInfo) int { return cmp.Compare(a.ModTime().UnixNano(), b.ModTime().UnixNano()) })
+	sort.Slice(files, func(i, j int) bool { return files[i].ModTime().Before(files[j].ModTime()) })
 	for _, f := range files {
 		if total <= c.limit {
 			return

@@ -68,10 +68,10 @@ func TestDamagedProgram(t *testing.T) {
 	built := 0
 	for range rounds {
 		for _, s := range elf.Sections {
-			if s.FileSize == 0 {
+			if s.Type == sectionNoBits || s.Size == 0 {
 				continue
 			}
-			damaged, err := parseELF(damage(r, sound, int(s.Offset), int(s.Offset+s.FileSize)))
+			damaged, err := parseELF(damage(r, sound, int(s.Offset), int(s.Offset+s.Size)))
 			if err != nil {
 				continue
 			}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo/twin"
@@ -43,7 +44,7 @@ func (x *Index) declaration(g Global, find func(string) string) (file string, li
 		found, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 		others = append(others, found...)
 	}
-	slices.Sort(others)
+	sort.Strings(others)
 	seen := make(map[string]bool)
 	for _, f := range append(candidates, others...) {
 		if seen[f] {
@@ -72,6 +73,6 @@ func (x *Index) sourceFiles(pkg string) []string {
 			files = append(files, x.str(f))
 		}
 	}
-	slices.Sort(files)
+	sort.Strings(files)
 	return files
 }

@@ -1,7 +1,6 @@
 package debuginfo
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"reflect"
 )
@@ -20,10 +19,10 @@ const (
 // descriptors. The linker writes the attribute as an offset into the section that holds the types: .rodata,
 // .data.rel.ro with PIE, .go.type from go1.27 (cmd/internal/dwarf/dwarf.go, DW_CLS_GO_TYPEREF), and after external linking as
 // an address. So each reading is tried, and the one for which descriptors agree with DWARF in size and kind is right.
-func (p *program) readDescriptors(syms []elf.Symbol) {
+func (p *program) readDescriptors(syms []elfSymbol) {
 	bases := []uint64{0}
 	for _, s := range syms {
-		if s.Name == "runtime.types" && int(s.Section) < len(p.elf.Sections) {
+		if s.Name == "runtime.types" && s.Section < len(p.elf.Sections) {
 			bases = append(bases, p.elf.Sections[s.Section].Addr, s.Value)
 		}
 	}

@@ -1,9 +1,7 @@
 package debuginfo
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"debug/elf"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -13,9 +11,11 @@ import (
 
 // elfFile is an opened ELF executable. Its bytes are mapped, or read where mapping is not available.
 type elfFile struct {
-	*elf.File
-	data  []byte
-	unmap func() error
+	Type, Machine uint16
+	Segments      []elfSegment
+	Sections      []elfSection
+	data          []byte
+	unmap         func() error
 }
 
 func openELF(path string) (*elfFile, error) {
@@ -32,43 +32,23 @@ func openELF(path string) (*elfFile, error) {
 	return f, nil
 }
 
-func parseELF(data []byte) (*elfFile, error) {
-	f, err := elf.NewFile(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("not an ELF executable: %w", err)
-	}
-	if f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB {
-		return nil, fmt.Errorf("%v %v is not supported, only 64-bit little-endian executables are", f.Class, f.Data)
-	}
-	return &elfFile{File: f, data: data, unmap: func() error { return nil }}, nil
-}
-
 func (f *elfFile) Close() error { return f.unmap() }
 
 // contents returns a section's bytes: a part of the mapped file, or a decompressed copy.
 // A section that is absent has none.
 func (f *elfFile) contents(name string) ([]byte, error) {
 	s := f.Section(name)
-	if s == nil || s.Type == elf.SHT_NOBITS {
+	if s == nil {
 		return nil, nil
 	}
-	if s.Flags&elf.SHF_COMPRESSED == 0 {
-		if s.Offset > uint64(len(f.data)) || s.FileSize > uint64(len(f.data))-s.Offset {
-			return nil, fmt.Errorf("section %s lies beyond the end of the file", name)
-		}
-		return f.data[s.Offset : s.Offset+s.FileSize], nil
-	}
-	b, err := s.Data()
-	if err != nil {
-		return nil, fmt.Errorf("section %s: %w", name, err)
-	}
-	return b, nil
+	return f.bytes(s)
 }
 
 // at returns n bytes at a link-time address, nil if the file has none there.
 func (f *elfFile) at(addr, n uint64) []byte {
-	for _, p := range f.Progs {
-		if p.Type != elf.PT_LOAD || addr < p.Vaddr || addr-p.Vaddr >= p.Filesz || n > p.Filesz-(addr-p.Vaddr) {
+	for i := range f.Segments {
+		p := &f.Segments[i]
+		if p.Type != segmentLoad || addr < p.Vaddr || addr-p.Vaddr >= p.Filesz || n > p.Filesz-(addr-p.Vaddr) {
 			continue
 		}
 		off := p.Off + (addr - p.Vaddr)
@@ -83,7 +63,7 @@ func (f *elfFile) at(addr, n uint64) []byte {
 // hasDWARF reports whether the linker kept debug information.
 func (f *elfFile) hasDWARF() bool {
 	s := f.Section(".debug_info")
-	return s != nil && s.FileSize > 0
+	return s != nil && s.Size > 0
 }
 
 // buildID returns the Go build ID of the note that cmd/link writes (go1.26 cmd/link/internal/ld/elf.go,
@@ -94,8 +74,8 @@ func (f *elfFile) buildID() string {
 			return id
 		}
 	}
-	for _, p := range f.Progs {
-		if p.Type != elf.PT_NOTE || p.Off > uint64(len(f.data)) || p.Filesz > uint64(len(f.data))-p.Off {
+	for _, p := range f.Segments {
+		if p.Type != segmentNote || p.Off > uint64(len(f.data)) || p.Filesz > uint64(len(f.data))-p.Off {
 			continue
 		}
 		if id := goNote(f.data[p.Off : p.Off+p.Filesz]); id != "" {

@@ -1,11 +1,9 @@
 package debuginfo
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"hash/crc32"
-	"slices"
-	"strings"
+	"sort"
 )
 
 // encoder lays out an index file.
@@ -33,12 +31,14 @@ func (e *encoder) str(s string) uint32 {
 	return off
 }
 
+//go:noinline // see packNumbers
 func (e *encoder) put(table int, words ...uint32) {
 	for _, w := range words {
 		e.tables[table] = binary.LittleEndian.AppendUint32(e.tables[table], w)
 	}
 }
 
+//go:noinline // see packNumbers
 func (e *encoder) put64(table int, words ...uint64) {
 	for _, w := range words {
 		e.tables[table] = binary.LittleEndian.AppendUint64(e.tables[table], w)
@@ -65,8 +65,9 @@ func (p *program) encode(id identity) []byte {
 	for i := range p.funcs {
 		e.function(&p.funcs[i])
 	}
-	for _, s := range p.elf.Sections {
-		if s.Flags&elf.SHF_ALLOC == 0 {
+	for i := range p.elf.Sections {
+		s := &p.elf.Sections[i]
+		if s.Flags&flagAlloc == 0 {
 			continue
 		}
 		e.put(tableSections, e.str(s.Name), 0)
@@ -119,9 +120,9 @@ func (e *encoder) types(types []Type) {
 			hashes = append(hashes, hashed{t.RuntimeHash, uint32(t.ID)})
 		}
 	}
-	slices.SortStableFunc(names, func(a, b uint32) int { return strings.Compare(types[a-1].Name, types[b-1].Name) })
+	sort.SliceStable(names, func(i, j int) bool { return types[names[i]-1].Name < types[names[j]-1].Name })
 	e.put(tableTypeNames, names...)
-	slices.SortStableFunc(hashes, func(a, b hashed) int { return compareUint(uint64(a.hash), uint64(b.hash)) })
+	sort.SliceStable(hashes, func(i, j int) bool { return hashes[i].hash < hashes[j].hash })
 	for _, h := range hashes {
 		e.put(tableHashes, h.hash, h.id)
 	}
@@ -134,7 +135,7 @@ func (e *encoder) globals(globals []Global) {
 		e.put(tableGlobals, e.str(g.Name), e.str(g.Package), uint32(g.Type), e.str(g.File), uint32(g.Line), 0)
 		e.put64(tableGlobals, g.Addr, uint64(g.Size))
 	}
-	slices.SortStableFunc(names, func(a, b uint32) int { return strings.Compare(globals[a].Name, globals[b].Name) })
+	sort.SliceStable(names, func(i, j int) bool { return globals[names[i]].Name < globals[names[j]].Name })
 	e.put(tableGlobalNames, names...)
 }
 

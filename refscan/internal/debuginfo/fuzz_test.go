@@ -94,12 +94,12 @@ func FuzzBuild(f *testing.F) {
 	f.Add(uint32(len(sound)/2), []byte{}, true)
 	f.Add(uint32(len(sound)-100), []byte{}, true)
 	for _, s := range elf.Sections {
-		if s.FileSize == 0 {
+		if s.Type == sectionNoBits || s.Size == 0 {
 			continue
 		}
 		f.Add(uint32(s.Offset), bytes.Repeat([]byte{0xff}, 32), false)
-		f.Add(uint32(s.Offset+s.FileSize/2), []byte{0x80, 0x01, 0xff, 0x00, 0x7f}, false)
-		f.Add(uint32(s.Offset+s.FileSize/3), bytes.Repeat([]byte{0}, 200), false)
+		f.Add(uint32(s.Offset+s.Size/2), []byte{0x80, 0x01, 0xff, 0x00, 0x7f}, false)
+		f.Add(uint32(s.Offset+s.Size/3), bytes.Repeat([]byte{0}, 200), false)
 	}
 	f.Fuzz(func(t *testing.T, off uint32, patch []byte, cut bool) {
 		b := bytes.Clone(sound)

@@ -152,7 +152,7 @@ func (s *sourceScanner) lexeme(c byte) lexeme {
 		}
 		t.kind, t.text = tokenWord, string(s.src[:n])
 		s.advance(n)
-		s.ends = !opensStatement[t.text]
+		s.ends = !opensStatement(t.text)
 	case c >= '0' && c <= '9':
 		n := 1
 		for n < len(s.src) && (isWord(s.src[n]) || s.src[n] >= '0' && s.src[n] <= '9' || s.src[n] == '.') {
@@ -168,11 +168,14 @@ func (s *sourceScanner) lexeme(c byte) lexeme {
 	return t
 }
 
-// opensStatement holds the keywords after which a line's end does not end a statement.
-var opensStatement = map[string]bool{
-	"case": true, "chan": true, "const": true, "default": true, "defer": true, "else": true, "for": true, "func": true,
-	"go": true, "goto": true, "if": true, "import": true, "interface": true, "map": true, "package": true, "range": true,
-	"select": true, "struct": true, "switch": true, "type": true, "var": true,
+// opensStatement reports whether a word is a keyword after which a line's end does not end a statement.
+func opensStatement(word string) bool {
+	switch word {
+	case "case", "chan", "const", "default", "defer", "else", "for", "func", "go", "goto", "if", "import", "interface", "map",
+		"package", "range", "select", "struct", "switch", "type", "var":
+		return true
+	}
+	return false
 }
 
 func isWord(c byte) bool {

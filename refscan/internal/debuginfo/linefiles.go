@@ -7,9 +7,11 @@ import (
 
 // lineFiles says which source file the code at an address comes from: the points where
 // the line table changes files, sorted by address.
-type lineFiles struct {
-	pcs   []uint64
-	files []string
+type lineFiles []fileChange
+
+type fileChange struct {
+	pc   uint64
+	file string
 }
 
 // fileAt returns the source file of the code at pc, by the unit's line table, which is decoded once.
@@ -17,19 +19,19 @@ func (u *unitReader) fileAt(pc uint64) string {
 	if u.lines == nil {
 		u.lines = readLineFiles(u.data, u.cu)
 	}
-	l := u.lines
-	i := sort.Search(len(l.pcs), func(i int) bool { return l.pcs[i] > pc })
+	l := *u.lines
+	i := sort.Search(len(l), func(i int) bool { return l[i].pc > pc })
 	if i == 0 {
 		return ""
 	}
-	return l.files[i-1]
+	return l[i-1].file
 }
 
 func readLineFiles(data *dwarf.Data, cu *dwarf.Entry) *lineFiles {
-	l := &lineFiles{}
+	var l lineFiles
 	lr, err := data.LineReader(cu)
 	if err != nil || lr == nil {
-		return l
+		return &l
 	}
 	var (
 		row  dwarf.LineEntry
@@ -38,7 +40,7 @@ func readLineFiles(data *dwarf.Data, cu *dwarf.Entry) *lineFiles {
 	for lr.Next(&row) == nil {
 		switch {
 		case row.EndSequence:
-			l.pcs, l.files = append(l.pcs, row.Address), append(l.files, "")
+			l = append(l, fileChange{row.Address, ""})
 			last = nil
 		case row.File != last:
 			last = row.File
@@ -46,22 +48,16 @@ func readLineFiles(data *dwarf.Data, cu *dwarf.Entry) *lineFiles {
 			if last != nil {
 				name = knownFile(last.Name)
 			}
-			if n := len(l.pcs); n > 0 && l.pcs[n-1] == row.Address {
-				l.files[n-1] = name
+			if n := len(l); n > 0 && l[n-1].pc == row.Address {
+				l[n-1].file = name
 				continue
 			}
-			l.pcs, l.files = append(l.pcs, row.Address), append(l.files, name)
+			l = append(l, fileChange{row.Address, name})
 		}
 	}
-	if !sort.SliceIsSorted(l.pcs, func(i, j int) bool { return l.pcs[i] < l.pcs[j] }) {
-		sort.Stable(l)
+	byPC := func(i, j int) bool { return l[i].pc < l[j].pc }
+	if !sort.SliceIsSorted(l, byPC) {
+		sort.SliceStable(l, byPC)
 	}
-	return l
-}
-
-func (l *lineFiles) Len() int           { return len(l.pcs) }
-func (l *lineFiles) Less(i, j int) bool { return l.pcs[i] < l.pcs[j] }
-func (l *lineFiles) Swap(i, j int) {
-	l.pcs[i], l.pcs[j] = l.pcs[j], l.pcs[i]
-	l.files[i], l.files[j] = l.files[j], l.files[i]
+	return &l
 }

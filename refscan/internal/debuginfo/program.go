@@ -2,10 +2,8 @@ package debuginfo
 
 import (
 	"debug/dwarf"
-	"debug/elf"
 	"fmt"
 	"reflect"
-	"slices"
 	"sort"
 	"strings"
 )
@@ -55,8 +53,9 @@ func newProgram(f *elfFile, units []*rawUnit) *program {
 		p.warnings = append(p.warnings, fmt.Sprintf("debug information is incomplete: %d more units could not be read", damaged-1))
 	}
 	// Units are in the file's order and so are the entries in each, as long as the file is sane.
-	if !slices.IsSortedFunc(p.origins, compareAbstract) {
-		slices.SortStableFunc(p.origins, compareAbstract)
+	byOffset := func(i, j int) bool { return p.origins[i].off < p.origins[j].off }
+	if !sort.SliceIsSorted(p.origins, byOffset) {
+		sort.SliceStable(p.origins, byOffset)
 	}
 	p.resolveTypes()
 	p.findPointers()
@@ -70,11 +69,9 @@ func newProgram(f *elfFile, units []*rawUnit) *program {
 	return p
 }
 
-func compareAbstract(a, b abstract) int { return int(a.off) - int(b.off) }
-
 func (p *program) origin(off dwarf.Offset) *abstract {
-	i, ok := slices.BinarySearchFunc(p.origins, off, func(a abstract, off dwarf.Offset) int { return int(a.off) - int(off) })
-	if !ok {
+	i := sort.Search(len(p.origins), func(i int) bool { return p.origins[i].off >= off })
+	if i == len(p.origins) || p.origins[i].off != off {
 		return nil
 	}
 	return &p.origins[i]
@@ -194,7 +191,7 @@ func (p *program) findPointers() {
 const maxNesting = 1000
 
 // collectGlobals joins DWARF's variables with the symbols of the data segments that DWARF does not name.
-func (p *program) collectGlobals(syms []elf.Symbol) {
+func (p *program) collectGlobals(syms []elfSymbol) {
 	type place struct {
 		addr uint64
 		name string
@@ -214,7 +211,7 @@ func (p *program) collectGlobals(syms []elf.Symbol) {
 		}
 	}
 	for _, s := range syms {
-		if elf.ST_TYPE(s.Info) != elf.STT_OBJECT || s.Size == 0 || int(s.Section) >= len(p.elf.Sections) {
+		if s.Kind != symbolObject || s.Size == 0 || s.Section >= len(p.elf.Sections) {
 			continue
 		}
 		switch p.elf.Sections[s.Section].Name {
@@ -228,16 +225,17 @@ func (p *program) collectGlobals(syms []elf.Symbol) {
 		}
 		p.globals = append(p.globals, Global{Name: name, Package: packageOf(s.Name), Addr: s.Value, Size: int64(s.Size)})
 	}
-	slices.SortStableFunc(p.globals, func(a, b Global) int {
+	sort.SliceStable(p.globals, func(i, j int) bool {
+		a, b := &p.globals[i], &p.globals[j]
 		if a.Addr != b.Addr {
-			return compareUint(a.Addr, b.Addr)
+			return a.Addr < b.Addr
 		}
-		return strings.Compare(a.Name, b.Name)
+		return a.Name < b.Name
 	})
 }
 
 // collectFuncs resolves functions and their variables, and adds functions that only the symbol table has.
-func (p *program) collectFuncs(syms []elf.Symbol) {
+func (p *program) collectFuncs(syms []elfSymbol) {
 	for _, u := range p.units {
 		for i := range u.funcs {
 			p.funcs = append(p.funcs, p.function(&u.funcs[i]))
@@ -251,7 +249,7 @@ func (p *program) collectFuncs(syms []elf.Symbol) {
 		return i > 0 && addr < p.funcs[i-1].End
 	}
 	for _, s := range syms {
-		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Size == 0 || s.Value == 0 || s.Value+s.Size < s.Value || covered(s.Value) {
+		if s.Kind != symbolFunc || s.Size == 0 || s.Value == 0 || s.Value+s.Size < s.Value || covered(s.Value) {
 			continue
 		}
 		p.funcs = append(p.funcs, progFunc{Func: Func{
@@ -259,7 +257,18 @@ func (p *program) collectFuncs(syms []elf.Symbol) {
 		}})
 	}
 	sort.SliceStable(p.funcs, byEntry)
-	p.funcs = slices.CompactFunc(p.funcs, func(a, b progFunc) bool { return a.Entry == b.Entry })
+	p.funcs = firstOfEach(p.funcs)
+}
+
+// firstOfEach drops functions that have the entry of the one before.
+func firstOfEach(sorted []progFunc) []progFunc {
+	kept := sorted[:0]
+	for i := range sorted {
+		if i == 0 || sorted[i].Entry != kept[len(kept)-1].Entry {
+			kept = append(kept, sorted[i])
+		}
+	}
+	return kept
 }
 
 func (p *program) function(raw *rawFunc) progFunc {
@@ -284,7 +293,7 @@ func (p *program) function(raw *rawFunc) progFunc {
 		}
 		f.captures = append(f.captures, Capture{Name: name, Type: id, Offset: c.offset, ByRef: byRef})
 	}
-	slices.SortStableFunc(f.captures, func(a, b Capture) int { return int(a.Offset - b.Offset) })
+	sort.SliceStable(f.captures, func(i, j int) bool { return f.captures[i].Offset < f.captures[j].Offset })
 	return f
 }
 
@@ -325,14 +334,4 @@ func (p *program) variable(name string, id TypeID) (string, TypeID, bool) {
 		return rest, p.types[id].Elem, true
 	}
 	return name, id, false
-}
-
-func compareUint(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -2,7 +2,6 @@ package debuginfo
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -47,7 +46,7 @@ func sameVersion(orig, twin *elfFile) error {
 		return fmt.Errorf("%w: %w", errDiffers, err)
 	}
 	if a != b || orig.Machine != twin.Machine || orig.Type != twin.Type {
-		return fmt.Errorf("%w: %s %v %v, and %s %v %v", errDiffers, a, orig.Machine, orig.Type, b, twin.Machine, twin.Type)
+		return fmt.Errorf("%w: %s (machine %d, type %d), and %s (machine %d, type %d)", errDiffers, a, orig.Machine, orig.Type, b, twin.Machine, twin.Type)
 	}
 	return nil
 }
@@ -55,8 +54,9 @@ func sameVersion(orig, twin *elfFile) error {
 // sameLayout compares addresses and sizes of all sections that are loaded. Notes hold build IDs, whose length may vary.
 func sameLayout(orig, twin *elfFile) error {
 	compared := 0
-	for _, a := range orig.Sections {
-		if a.Flags&elf.SHF_ALLOC == 0 || a.Type == elf.SHT_NOTE {
+	for i := range orig.Sections {
+		a := &orig.Sections[i]
+		if a.Flags&flagAlloc == 0 || a.Type == sectionNote {
 			continue
 		}
 		b := twin.Section(a.Name)
@@ -124,9 +124,10 @@ func sameData(orig, twin *elfFile) error {
 
 // isReadOnlyData reports whether an address lies in data that no program changes, after relocation.
 func (f *elfFile) isReadOnlyData(addr uint64) bool {
-	for _, s := range f.Sections {
-		if s.Flags&elf.SHF_ALLOC != 0 && s.Flags&elf.SHF_EXECINSTR == 0 && addr >= s.Addr && addr-s.Addr < s.Size {
-			return s.Flags&elf.SHF_WRITE == 0 || strings.HasPrefix(s.Name, ".data.rel.ro")
+	for i := range f.Sections {
+		s := &f.Sections[i]
+		if s.Flags&flagAlloc != 0 && s.Flags&flagExec == 0 && addr >= s.Addr && addr-s.Addr < s.Size {
+			return s.Flags&flagWrite == 0 || strings.HasPrefix(s.Name, ".data.rel.ro")
 		}
 	}
 	return false
@@ -175,16 +176,16 @@ func (f *elfFile) pointerAt(addr uint64) uint64 {
 	if p := binary.LittleEndian.Uint64(b); p != 0 {
 		return p
 	}
-	const entry = 24 // Elf64_Rela: offset, info, addend
-	for _, s := range f.Sections {
-		if s.Type != elf.SHT_RELA || s.Flags&elf.SHF_ALLOC == 0 {
+	for i := range f.Sections {
+		s := &f.Sections[i]
+		if s.Type != sectionRela || s.Flags&flagAlloc == 0 {
 			continue
 		}
-		r, err := f.contents(s.Name)
+		r, err := f.bytes(s)
 		if err != nil {
 			continue
 		}
-		for ; len(r) >= entry; r = r[entry:] {
+		for ; len(r) >= elfRela; r = r[elfRela:] { // offset, info, addend
 			if binary.LittleEndian.Uint64(r) == addr {
 				return binary.LittleEndian.Uint64(r[16:])
 			}
@@ -195,8 +196,8 @@ func (f *elfFile) pointerAt(addr uint64) uint64 {
 
 // from returns the file's bytes from an address to the end of its segment.
 func (f *elfFile) from(addr uint64) []byte {
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_LOAD && addr >= p.Vaddr && addr-p.Vaddr < p.Filesz {
+	for _, p := range f.Segments {
+		if p.Type == segmentLoad && addr >= p.Vaddr && addr-p.Vaddr < p.Filesz {
 			return f.at(addr, p.Filesz-(addr-p.Vaddr))
 		}
 	}

@@ -2,7 +2,6 @@ package debuginfo
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"fmt"
 )
@@ -73,12 +72,12 @@ func sameCode(orig, twin *elfFile) error {
 	var refersTo func(a, b []byte, i int) (end int, ok bool)
 	x := codeComparison{orig: orig, twin: twin, text: text}
 	switch orig.Machine {
-	case elf.EM_X86_64:
+	case machineAMD64:
 		refersTo = x.amd64
-	case elf.EM_AARCH64:
+	case machineARM64:
 		refersTo = x.arm64
 	default:
-		return fmt.Errorf("%w: code for %v cannot be compared", errDiffers, orig.Machine)
+		return fmt.Errorf("%w: code for ELF machine %d cannot be compared", errDiffers, orig.Machine)
 	}
 	const chunk = 64 // most of the code is equal, and compared quickly
 	for i := 0; i < len(a); {
@@ -179,8 +178,9 @@ func (x *codeComparison) page(adrp uint32, at int) uint64 {
 func (f *elfFile) hasReadOnlyPage(page uint64) bool {
 	const size = 4096
 	found := false
-	for _, s := range f.Sections {
-		if s.Flags&elf.SHF_ALLOC == 0 || s.Size == 0 || page+size <= s.Addr || page >= s.Addr+s.Size {
+	for i := range f.Sections {
+		s := &f.Sections[i]
+		if s.Flags&flagAlloc == 0 || s.Size == 0 || page+size <= s.Addr || page >= s.Addr+s.Size {
 			continue
 		}
 		if !f.isReadOnlyData(max(page, s.Addr)) {

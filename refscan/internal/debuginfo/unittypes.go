@@ -2,6 +2,7 @@ package debuginfo
 
 import (
 	"debug/dwarf"
+	"math/bits"
 	"reflect"
 )
 
@@ -105,7 +106,10 @@ func (u *unitReader) typeChildren(e *dwarf.Entry, t *rawType) error {
 }
 
 func baseKind(encoding, size int64) reflect.Kind {
-	log := map[int64]reflect.Kind{1: 0, 2: 1, 4: 2, 8: 3}[size]
+	log := reflect.Kind(0)
+	if size == 2 || size == 4 || size == 8 {
+		log = reflect.Kind(bits.TrailingZeros64(uint64(size)))
+	}
 	switch encoding {
 	case encBoolean:
 		return reflect.Bool

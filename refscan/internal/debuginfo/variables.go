@@ -163,35 +163,38 @@ func (c *cursor) zigzag() int64 {
 
 // packVariables appends a function's variables, nothing if it has none.
 func (e *encoder) packVariables(b []byte, f *progFunc) []byte {
-	b = binary.AppendUvarint(b, uint64(len(f.locals)))
+	b = packNumbers(b, uint64(len(f.locals)))
 	for i := range f.locals {
 		l := &f.locals[i]
-		b = binary.AppendUvarint(b, uint64(e.str(l.Name)))
-		b = binary.AppendUvarint(b, flag(l.Type, l.Deref))
-		b = binary.AppendUvarint(b, uint64(e.str(l.Inline)))
-		b = binary.AppendUvarint(b, uint64(e.str(l.File)))
-		b = binary.AppendUvarint(b, uint64(uint32(l.Line)))
-		b = binary.AppendUvarint(b, uint64(len(l.Ranges)))
+		b = packNumbers(b, uint64(e.str(l.Name)), flag(l.Type, l.Deref), uint64(e.str(l.Inline)), uint64(e.str(l.File)),
+			uint64(uint32(l.Line)), uint64(len(l.Ranges)))
 		for _, p := range l.Ranges {
 			if p.Low == 0 && p.High == 0 {
 				b = append(b, 0)
 			} else {
-				b = binary.AppendUvarint(b, p.Low-f.Entry+1)
-				b = binary.AppendUvarint(b, p.High-p.Low)
+				b = packNumbers(b, p.Low-f.Entry+1, p.High-p.Low)
 			}
-			b = binary.AppendVarint(b, p.CFAOffset)
-			b = binary.AppendVarint(b, p.VarOffset)
-			b = binary.AppendVarint(b, p.Size)
+			b = packNumbers(b, zigzag(p.CFAOffset), zigzag(p.VarOffset), zigzag(p.Size))
 		}
 	}
-	b = binary.AppendUvarint(b, uint64(len(f.captures)))
+	b = packNumbers(b, uint64(len(f.captures)))
 	for _, c := range f.captures {
-		b = binary.AppendUvarint(b, uint64(e.str(c.Name)))
-		b = binary.AppendUvarint(b, flag(c.Type, c.ByRef))
-		b = binary.AppendVarint(b, c.Offset)
+		b = packNumbers(b, uint64(e.str(c.Name)), flag(c.Type, c.ByRef), zigzag(c.Offset))
 	}
 	return b
 }
+
+// packNumbers appends uvarints. It is not inlined: that costs users' tests kilobytes, here and where this comment is referred to.
+//
+//go:noinline
+func packNumbers(b []byte, numbers ...uint64) []byte {
+	for _, n := range numbers {
+		b = binary.AppendUvarint(b, n)
+	}
+	return b
+}
+
+func zigzag(v int64) uint64 { return uint64(v)<<1 ^ uint64(v>>63) }
 
 func flag(id TypeID, set bool) uint64 {
 	v := uint64(id) << 1

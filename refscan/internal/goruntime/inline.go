@@ -1,7 +1,9 @@
 package goruntime
 
-// Tables of inlined calls (internal/abi/symtab.go; the same in go1.26 and go1.27).
+// Tables of inlined calls, and the identity of wrappers (internal/abi/symtab.go; the same in go1.26 and go1.27).
 const (
+	funcIDWrapper = 23
+
 	pcdataInlTreeIndex = 2
 	funcdataInlTree    = 3
 )
@@ -49,6 +51,10 @@ func (m *Model) Calls(f *Func, pc uint64) []Call {
 	file, line := m.Line(f, pc)
 	return append(calls, Call{f.Name, file, line, int(f.StartLine)})
 }
+
+// Wrapper reports whether the compiler made the function, to call another one: for go statements with
+// arguments, for deferred calls, for methods of embedded fields. Tracebacks leave such functions out.
+func (f *Func) Wrapper() bool { return f.id == funcIDWrapper }
 
 // CallPC returns the pc to look up a frame's source position with. Where a signal or the scheduler faked
 // the call (runtime/traceback.go, unwindTrap), that is the frame's pc itself, else that of the call

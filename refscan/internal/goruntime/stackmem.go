@@ -8,7 +8,6 @@ import (
 // Bounds of lists that a damaged image could make endless.
 const (
 	maxThreads    = 1 << 20
-	maxPoolSpans  = 1 << 28
 	maxProcessors = 1 << 16
 	maxOrders     = 64
 )
@@ -55,13 +54,13 @@ func (m *Model) StackMemory() (*StackMemory, error) {
 		what string
 		read func(*StackMemory)
 	}{
+		{"memory statistics", r.account},
 		{"ended goroutines", r.ended},
 		{"threads", r.threads},
 		{"the crash stack", r.crash},
 		{"stack caches", r.caches},
 		{"the stack pool", r.pool},
 		{"large free stacks", r.large},
-		{"memory statistics", r.account},
 	} {
 		step.read(s)
 		if err := errors.Join(r.err, r.l.err, m.Mem.Err()); err != nil {
@@ -70,6 +69,9 @@ func (m *Model) StackMemory() (*StackMemory, error) {
 	}
 	return s, nil
 }
+
+// maxSpans bounds the length of a list of stack spans by what the runtime says all of them take.
+func (s *StackMemory) maxSpans() int { return int(max(0, s.HeapBytes)/pageSize) + 1 }
 
 type stackReader struct {
 	m   *Model
@@ -230,7 +232,11 @@ func (r *stackReader) pool(s *StackMemory) {
 		for n := 0; span != 0 && !r.broken(); n++ {
 			size, each := mem.U64(span+oPages)*pageSize, mem.U64(span+oElem)
 			used := uint64(mem.U16(span + oCount))
-			if n == maxPoolSpans || each == 0 || size%each != 0 || used > size/each {
+			if n > s.maxSpans() {
+				r.err = fmt.Errorf("the list of spans does not end after %d", n)
+				return
+			}
+			if each == 0 || size%each != 0 || used > size/each {
 				r.err = fmt.Errorf("a span of %d bytes with %d stacks of %d bytes is damaged", size, used, each)
 				return
 			}
@@ -261,8 +267,8 @@ func (r *stackReader) large(s *StackMemory) {
 	for i := range uint64(array.Len) {
 		span := mem.U64(v.Addr + r.m.bias + oFree + i*uint64(elem.Size) + oFirst)
 		for n := 0; span != 0 && !r.broken(); n++ {
-			if n == maxPoolSpans {
-				r.err = fmt.Errorf("a list of spans does not end after %d", n)
+			if n > s.maxSpans() {
+				r.err = fmt.Errorf("the list of spans does not end after %d", n)
 				return
 			}
 			s.Large.add(mem.U64(span+oPages) * pageSize)

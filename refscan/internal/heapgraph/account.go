@@ -36,7 +36,6 @@ func (a *attributor) rest() {
 	if slack > 0 {
 		const name = "runtime.(gaps of the tiny allocator)"
 		a.nodes = append(a.nodes, &Node{Name: name, Bytes: slack, Root: &Root{Kind: KindOther, Name: name, Package: "runtime", class: classRest}})
-		a.typed += slack
 	}
 }
 
@@ -44,7 +43,6 @@ func (a *attributor) rest() {
 func (a *attributor) totals() Totals {
 	var t Totals
 	g := a.g
-	toolTyped := int64(0)
 	for i := range g.m.Spans {
 		s := &g.m.Spans[i]
 		size := int64(s.ElemSize)
@@ -53,9 +51,6 @@ func (a *attributor) totals() Totals {
 			marked, reached := s.Marked(k), g.marked.has(obj)
 			switch {
 			case reached && a.tool.has(obj):
-				if ty := g.typing[obj]; ty.typ != 0 || ty.form == formInternal || s.Tiny {
-					toolTyped += size
-				}
 			case reached:
 				t.AttributedObjects++
 				t.AttributedBytes += size
@@ -75,8 +70,22 @@ func (a *attributor) totals() Totals {
 			}
 		}
 	}
-	t.TypedBytes = min(a.typed-toolTyped, t.AttributedBytes)
+	t.TypedBytes = t.AttributedBytes
+	for _, n := range a.nodes {
+		if n.Root.class != classTool {
+			t.TypedBytes -= n.untypedBytes()
+		}
+	}
 	return t
+}
+
+// untypedBytes sums up a subtree.
+func (n *Node) untypedBytes() int64 {
+	sum := n.UntypedBytes
+	for _, c := range n.Children {
+		sum += c.untypedBytes()
+	}
+	return sum
 }
 
 // report drops the tool's own roots and everything that holds nothing.

@@ -62,8 +62,6 @@ type attributor struct {
 	queue     []*Node          // nodes with pending objects
 	nodes     []*Node          // root nodes in order
 	later     map[class][]edge // references to objects whose turn comes later
-	typed     int64
-	tinyUsed  int64
 	w         walker
 	expanding *Node
 	buckets   map[uint32][]edge
@@ -169,7 +167,6 @@ func (a *attributor) internal(addr uint64) {
 	}
 	n := a.expanding
 	n.Bytes += int64(s.ElemSize)
-	a.typed += int64(s.ElemSize)
 	if a.phase == classTool {
 		a.tool.add(obj)
 	}

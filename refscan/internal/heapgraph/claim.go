@@ -65,7 +65,6 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 			n.UntypedBytes += g.bytes
 		default:
 			to = a.child(n, label, g.ty, a.g.types.refName(g.ty))
-			a.typed += g.bytes
 		}
 		to.Objects += g.count
 		to.Bytes += g.bytes
@@ -211,6 +210,5 @@ func (a *attributor) takeTiny(e edge, s *goruntime.Span, obj uint32) (uint32, ty
 		ty = typing{typ: e.typ.index, form: e.form}
 	}
 	n := int64(bits.OnesCount16(fresh))
-	a.tinyUsed += n
 	return obj, ty, n, true
 }

@@ -1,27 +1,26 @@
 package twin
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// buildFlags are the flags of go test that change what is built; true if the flag takes a value. From go1.26 go help build
-// and go help testflag; 1.27 has no others.
-var buildFlags = map[string]bool{
-	"asan": false, "cover": false, "linkshared": false, "modcacherw": false, "msan": false, "race": false, "trimpath": false,
+// The flags of go test, from go1.26 go help build and go help testflag; 1.27 has no others.
+const (
+	// buildSwitches change what is built and take no value, or one after "=" only (-race=false, -buildvcs=auto).
+	buildSwitches = "asan buildvcs cover linkshared modcacherw msan race trimpath"
 
-	"asmflags": true, "buildmode": true, "compiler": true, "covermode": true, "coverpkg": true, "fuzz": true,
-	"gccgoflags": true, "gcflags": true, "installsuffix": true, "ldflags": true, "mod": true, "modfile": true,
-	"overlay": true, "pgo": true, "pkgdir": true, "tags": true, "toolexec": true,
+	// buildValues change what is built and take a value.
+	buildValues = "asmflags buildmode compiler covermode coverpkg fuzz gccgoflags gcflags installsuffix ldflags mod modfile " +
+		"overlay pgo pkgdir tags toolexec"
 
-	"buildvcs": false, // -buildvcs, -buildvcs=auto
-}
+	// otherValues take a value and change nothing in the build. They must be known, so that the value is not taken for a flag or a file.
+	otherValues = "C bench benchtime blockprofile blockprofilerate count coverprofile cpu cpuprofile debug-actiongraph " +
+		"debug-runtime-trace debug-trace exec fuzzminimizetime fuzztime list memprofile memprofilerate mutexprofile " +
+		"mutexprofilefraction o outputdir p parallel run shuffle skip timeout trace vet"
+)
 
-// otherValueFlags take a value and change nothing in the build. They must be known, so that the value is not taken for a flag or a file.
-var otherValueFlags = map[string]bool{
-	"C": true, "bench": true, "benchtime": true, "blockprofile": true, "blockprofilerate": true, "count": true,
-	"coverprofile": true, "cpu": true, "cpuprofile": true, "debug-actiongraph": true, "debug-runtime-trace": true,
-	"debug-trace": true, "exec": true, "fuzzminimizetime": true, "fuzztime": true, "list": true, "memprofile": true, "memprofilerate": true,
-	"mutexprofile": true, "mutexprofilefraction": true, "o": true, "outputdir": true, "p": true, "parallel": true,
-	"run": true, "shuffle": true, "skip": true, "timeout": true, "trace": true, "vet": true,
-}
+func isOneOf(names, name string) bool { return slices.Contains(strings.Fields(names), name) }
 
 // goTest is what matters of a go test command line.
 type goTest struct {
@@ -54,8 +53,9 @@ func parseGoTest(args []string) goTest {
 		}
 		name, value, hasValue := strings.Cut(name, "=")
 		name = strings.TrimPrefix(name, "test.")
-		takes, builds := buildFlags[name]
-		if !hasValue && (takes || otherValueFlags[name]) && i+1 < len(rest) {
+		takes := isOneOf(buildValues, name)
+		builds := takes || isOneOf(buildSwitches, name)
+		if !hasValue && (takes || isOneOf(otherValues, name)) && i+1 < len(rest) {
 			i++
 			value, hasValue = rest[i], true
 		}
