@@ -1,0 +1,133 @@
+// Leakgate runs Go tests that assert how much memory may stay reachable, and fails when more does.
+//
+// Usage:
+//
+//	leakgate run [flags] [packages] [-- go test flags]
+//	leakgate version
+//	leakgate help [topic]
+//
+// Tests say what they allow with the package github.com/leakgate/leakgate/leakcheck:
+//
+//	func TestSessionsAreDropped(t *testing.T) {
+//		srv := app.New()
+//		srv.Login().Logout()
+//		leakcheck.AssertRetained(t, leakcheck.Root("example.com/app.sessions").None())
+//	}
+//
+// Plain "go test" runs such tests too. What leakgate run adds is a gate for CI: it builds with debug
+// information, so that every test binary can be read; an assertion that cannot tell fails instead of
+// being skipped; nothing comes from the test cache; and it leaves profiles and reports, a table and an
+// exit code that says why.
+//
+// Topics of help: run, exit-codes, artifacts, version, help.
+//
+// # Run
+//
+// The command is
+//
+//	leakgate run [flags] [packages] [-- go test flags]
+//
+// Packages are patterns as in "go test"; without any it is the package in the current directory. Those
+// packages are run whose test binary links leakcheck, through a test file or through a helper package
+// that one imports. They run as "go test" runs them, side by side. For example:
+//
+//	leakgate run ./...
+//	leakgate run -run TestSessions -count 3 ./session
+//	leakgate run -update ./...
+//	leakgate run -race -tags integration ./... -- -short -ldflags='-X main.version=1'
+//
+// The flags may stand before the packages and after them:
+//
+//	-C dir
+//		Change to dir first. Packages and -o are relative to it.
+//	-all
+//		Run all packages with tests, also those that do not use leakcheck.
+//	-count n
+//		Run each test n times (default 1).
+//	-json
+//		Write the event stream of "go test -json" to standard output, unchanged. All else then goes to
+//		standard error.
+//	-o dir
+//		Write artifacts to dir (default leakgate-artifacts).
+//	-race
+//		Build with the race detector.
+//	-run regexp
+//		Run only tests that match, as in "go test".
+//	-tags list
+//		Build tags, separated by commas.
+//	-timeout d
+//		Time limit of each test binary, as in "go test" (whose default is 10m).
+//	-update
+//		Rewrite the golden files that differ, instead of failing.
+//	-v
+//		Show the output of tests that pass, too.
+//
+// Everything after -- goes to "go test" as it is, after the packages; what follows -args there goes to
+// the test binaries. An -ldflags among them, or in GOFLAGS, is kept and gets -s=0 -w=0 added, which
+// keep the debug information. The flags -json and -C have to stand before the --.
+//
+// Test binaries see LEAKCHECK_STRICT=1, LEAKGATE_ARTIFACTS, and with -update LEAKCHECK_UPDATE=1.
+//
+// On a terminal the last line shows how far the run is; elsewhere there are only plain lines. NO_COLOR
+// set to anything, or TERM=dumb, turns colours off; TERM=dumb also the status line.
+//
+// Ctrl-C (or SIGTERM) is passed on to "go test" and its children, which end; then what is there is
+// gathered and shown as always. A second one kills them. What ended because of it is no failure, but
+// what was not run cannot be told, so the exit code of an interrupted run is never 0.
+//
+// # Exit codes
+//
+//	0  every assertion passed
+//	1  a retention regression: a bound is broken, or a golden file differs
+//	2  the command line is wrong, or a package does not load, build or pass go vet's checks
+//	3  could not tell: an assertion says unknown, no assertion ran at all, a record could not be read,
+//	   or the run was interrupted
+//	4  tests failed for other reasons
+//
+// Where several meet, the first of 2, 4, 1, 3 is the exit code: with a build error the picture is not
+// whole, and what a broken test retains says little.
+//
+// A failed test is a regression, or could not tell, if an assertion of its own says so; a failed parent
+// of failed subtests is explained by them. A test that fails for what it retains and for something else
+// besides counts as a regression, since "go test" does not say which. A test binary that ends before
+// its tests do (panic, time-out, os.Exit, a signal) is code 4, but the assertions that it did make still
+// count. So does an assertion that failed in a test that passed.
+//
+// A gate that checks nothing is not green: if no package matches, or none of them uses leakcheck, the
+// code is 2.
+//
+// # Artifacts
+//
+// The artifacts directory, leakgate-artifacts or what -o names, has
+//
+//	leakgate.json          the whole run: packages, assertions with bounds and figures, totals, exit code
+//	tests/PKG/TEST/N/      what the Nth assertion of a test left
+//
+// In the latter are result.json, the assertion's record, and the files that leakcheck writes for it:
+//
+//	retained.pb.gz         what is retained, by path from the root; for "go tool pprof"
+//	heap.pb.gz             the heap profile: where it was allocated; for "go tool pprof"
+//	report.json            the scan's report
+//	golden.txt             what the golden file would be, where it could not be written
+//
+// In leakgate.json paths have slashes and are relative to the artifacts directory; "schema" is the
+// version of its form.
+//
+// A run begins by removing what the last one left there: the folder tests and leakgate.json. It removes
+// nothing else, and refuses a directory with files in it that leakgate did not make. The directory has a
+// .gitignore of its own, so that it does not get committed. Two runs at a time need a directory each.
+//
+// # Version
+//
+//	leakgate version
+//
+// prints the version of leakgate, the Go version that built it, and its system. With a build from a
+// checkout the revision is there too.
+//
+// # Help
+//
+//	leakgate help [topic]
+//
+// prints the manual's overview, or one topic of it. The manual is this command's package comment, so
+// "go doc github.com/leakgate/leakgate/cmd/leakgate" prints the whole.
+package main

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/manual"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+)
+
+func parseManual(t *testing.T) *manual.Manual {
+	t.Helper()
+	m, err := manual.Parse(manualSource)
+	require.NoError(t, err)
+	return m
+}
+
+// The manual's flags are those that leakgate run has, with the right defaults.
+func TestManualListsTheFlags(t *testing.T) {
+	text, ok := parseManual(t).Topic("run")
+	require.True(t, ok)
+	var documented []string
+	for _, m := range regexp.MustCompile(`(?m)^\t-(\w+)(?: \w+)?$`).FindAllStringSubmatch(text, -1) {
+		documented = append(documented, m[1])
+	}
+	var defined []string
+	new(runOptions).flagSet().VisitAll(func(f *flag.Flag) {
+		defined = append(defined, f.Name)
+		if f.DefValue != "" && f.DefValue != "false" {
+			require.Contains(t, text, "(default "+f.DefValue+")", "-%s", f.Name)
+		}
+	})
+	require.Equal(t, defined, documented, "both sorted")
+}
+
+// Every command line in the manual is one that leakgate accepts.
+func TestManualExamplesParse(t *testing.T) {
+	ran := 0
+	for _, line := range parseManual(t).Code() {
+		args, ok := strings.CutPrefix(line, "leakgate ")
+		if !ok || strings.Contains(line, "[") { // a synopsis
+			continue
+		}
+		ran++
+		words := strings.Fields(args)
+		switch words[0] {
+		case "run":
+			_, err := parseRun(words[1:])
+			require.NoError(t, err, line)
+		case "version", "help":
+			var stdout, stderr bytes.Buffer
+			require.Zero(t, run(words, &stdout, &stderr, nil), line)
+			require.NotEmpty(t, stdout.String(), line)
+			require.Empty(t, stderr.String(), line)
+		default:
+			t.Errorf("the manual names a command that is not there: %s", line)
+		}
+	}
+	require.GreaterOrEqual(t, ran, 5)
+}
+
+// The overview names each command and each topic.
+func TestManualOverviewIsWhole(t *testing.T) {
+	m := parseManual(t)
+	for _, c := range commands() {
+		require.Contains(t, m.Overview(), "\tleakgate "+c.name, "the synopsis")
+		require.Contains(t, m.Topics(), c.name, "a command has a topic")
+	}
+	require.Contains(t, m.Overview(), "Topics of help: "+strings.Join(m.Topics(), ", ")+".")
+}
+
+// The exit codes in the manual are all that there are, and the order of precedence has them all.
+func TestManualExitCodes(t *testing.T) {
+	text, ok := parseManual(t).Topic("exit-codes")
+	require.True(t, ok)
+	var codes []string
+	for _, m := range regexp.MustCompile(`(?m)^\t(\d)  `).FindAllStringSubmatch(text, -1) {
+		codes = append(codes, m[1])
+	}
+	require.Equal(t, []string{"0", "1", "2", "3", "4"}, codes)
+	var want []string
+	for _, o := range []outcome.Outcome{outcome.BuildError, outcome.TestFailure, outcome.Regression, outcome.Unknown} {
+		want = append(want, string(rune('0'+outcome.ExitCode(o))))
+	}
+	require.Contains(t, text, strings.Join(want, ", ")+" is the exit code")
+}
+
+func TestParseRunTakesFlagsOnBothSides(t *testing.T) {
+	o, err := parseRun([]string{"-race", "./a", "-run", "X", "./b", "-v", "--", "./c", "-short"})
+	require.NoError(t, err)
+	require.True(t, o.race)
+	require.True(t, o.verbose)
+	require.Equal(t, "X", o.run)
+	require.Equal(t, []string{"./a", "./b"}, o.patterns)
+	require.Equal(t, []string{"./c", "-short"}, o.passthrough.Args)
+
+	o, err = parseRun(nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"."}, o.patterns)
+	require.Equal(t, 1, o.count)
+	require.True(t, slices.Equal(o.passthrough.Args, nil))
+}

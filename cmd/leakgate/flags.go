@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+)
+
+// runOptions is the command line of leakgate run.
+type runOptions struct {
+	dir       string // -C
+	all       bool
+	count     int
+	json      bool
+	artifacts string // -o
+	race      bool
+	run       string
+	tags      string
+	timeout   string
+	update    bool
+	verbose   bool
+
+	patterns    []string
+	passthrough gotest.Passthrough
+}
+
+// flagSet binds the flags of leakgate run to o.
+func (o *runOptions) flagSet() *flag.FlagSet {
+	f := flag.NewFlagSet("run", flag.ContinueOnError)
+	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
+	f.StringVar(&o.dir, "C", "", "")
+	f.BoolVar(&o.all, "all", false, "")
+	f.IntVar(&o.count, "count", 1, "")
+	f.BoolVar(&o.json, "json", false, "")
+	f.StringVar(&o.artifacts, "o", artifacts.DefaultName, "")
+	f.BoolVar(&o.race, "race", false, "")
+	f.StringVar(&o.run, "run", "", "")
+	f.StringVar(&o.tags, "tags", "", "")
+	f.StringVar(&o.timeout, "timeout", "", "")
+	f.BoolVar(&o.update, "update", false, "")
+	f.BoolVar(&o.verbose, "v", false, "")
+	return f
+}
+
+// parseRun reads the command line of leakgate run. The error is flag.ErrHelp if help was asked for.
+func parseRun(args []string) (*runOptions, error) {
+	var o runOptions
+	args, rest := args, []string(nil)
+	if i := slices.Index(args, "--"); i >= 0 {
+		args, rest = args[:i], args[i+1:]
+	}
+	f := o.flagSet()
+	for {
+		if err := f.Parse(args); err != nil {
+			return nil, err
+		}
+		args = f.Args()
+		if len(args) == 0 {
+			break
+		}
+		o.patterns = append(o.patterns, args[0])
+		args = args[1:]
+	}
+	var err error
+	if o.passthrough, err = gotest.ParsePassthrough(rest); err != nil {
+		return nil, err
+	}
+	return &o, o.check()
+}
+
+func (o *runOptions) check() error {
+	if o.count < 1 {
+		return fmt.Errorf("-count %d: it must be 1 or more", o.count)
+	}
+	if o.artifacts == "" {
+		return errors.New("-o names no directory")
+	}
+	if len(o.patterns) == 0 {
+		o.patterns = []string{"."}
+	}
+	return nil
+}
+
+// artifactsPath is the artifacts directory as seen from the current directory.
+func (o *runOptions) artifactsPath() string {
+	if filepath.IsAbs(o.artifacts) {
+		return o.artifacts
+	}
+	return filepath.Join(o.dir, o.artifacts)
+}
+
+// namesFiles reports whether the patterns are Go files instead of packages, as in "go test a_test.go".
+func (o *runOptions) namesFiles() bool {
+	return slices.ContainsFunc(o.patterns, func(p string) bool { return strings.HasSuffix(p, ".go") })
+}

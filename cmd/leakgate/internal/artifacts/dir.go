@@ -1,0 +1,125 @@
+// Package artifacts keeps the directory that a run of leakgate writes: it makes and clears it, and
+// gathers the records that test binaries leave there.
+package artifacts
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const (
+	// DefaultName is the directory's name where none is given.
+	DefaultName = "leakgate-artifacts"
+	// ReportName is the file in it that tells the whole run.
+	ReportName = "leakgate.json"
+
+	recordsName = "tests"
+	ignoreName  = ".gitignore"
+	markerName  = ".leakgate-artifacts"
+	markerText  = `leakgate run writes this directory. At its start it removes the folder "tests" and the file
+"leakgate.json" that lie here. It touches nothing else, and no directory without this file.
+`
+)
+
+// A Dir is an artifacts directory that is ours to write to. Two runs must not share one at a time.
+type Dir struct {
+	Path string // absolute
+}
+
+// Open makes path an empty artifacts directory: it creates it, or clears what an earlier run left. A
+// directory that has files but not our marker is somebody else's, and an error. git ignores all that
+// lies in it.
+func Open(path string) (*Dir, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("artifacts directory %s: %w", path, err)
+	}
+	d := &Dir{abs}
+	if err := d.claim(); err != nil {
+		return nil, fmt.Errorf("artifacts directory %s: %w", path, err)
+	}
+	if err := d.clear(); err != nil {
+		return nil, fmt.Errorf("artifacts directory %s: clearing the last run: %w", path, err)
+	}
+	if err := os.Mkdir(d.Records(), 0o777); err != nil {
+		return nil, fmt.Errorf("artifacts directory %s: %w", path, err)
+	}
+	return d, nil
+}
+
+// Records is the directory that test binaries get as LEAKGATE_ARTIFACTS.
+func (d *Dir) Records() string { return filepath.Join(d.Path, recordsName) }
+
+// Report is the path of the file that tells the whole run.
+func (d *Dir) Report() string { return filepath.Join(d.Path, ReportName) }
+
+// claim makes the directory ours, or fails if it is not.
+func (d *Dir) claim() error {
+	marker := filepath.Join(d.Path, markerName)
+	_, err := os.Lstat(marker)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(d.Path, 0o777); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(d.Path)
+	if err != nil {
+		return err
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("it has files (%s, ...) and was not made by leakgate: give another with -o, or empty it", entries[0].Name())
+	}
+	// The marker comes first: a run that dies between the two leaves a directory that the next can use.
+	if err := os.WriteFile(marker, []byte(markerText), 0o666); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(d.Path, ignoreName), []byte("*\n"), 0o666)
+}
+
+// clear removes what an earlier run wrote.
+func (d *Dir) clear() error {
+	if err := os.RemoveAll(d.Records()); err != nil {
+		return err
+	}
+	if err := os.Remove(d.Report()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// WriteReport writes the run's file: to a temporary name first, so that no reader sees half of it.
+func (d *Dir) WriteReport(write func(w io.Writer) error) error {
+	if err := d.writeReport(write); err != nil {
+		return fmt.Errorf("writing %s: %w", d.Report(), err)
+	}
+	return nil
+}
+
+func (d *Dir) writeReport(write func(w io.Writer) error) (err error) {
+	name := d.Report() + ".tmp"
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(name)
+		}
+	}()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(name, d.Report())
+}

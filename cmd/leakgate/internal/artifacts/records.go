@@ -1,0 +1,108 @@
+package artifacts
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sort"
+
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// A Record is one assertion's record and where it lies.
+type Record struct {
+	Dir    string // slash path below the artifacts directory: "tests/example.com/app/TestX/1"
+	Result verdict.Result
+}
+
+// Gather reads every record that test binaries left, sorted by package, test and number. Artifacts of
+// a record become slash paths below the artifacts directory. A record that cannot be used, or an
+// artifact that is named and missing, is a problem: one sentence that names the file. Problems do not
+// stop the rest.
+func (d *Dir) Gather() (records []Record, problems []string) {
+	err := filepath.WalkDir(d.Records(), func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("cannot read %s: %v", d.rel(file), err))
+			return nil
+		}
+		if entry.Name() != verdict.FileName || !entry.Type().IsRegular() {
+			return nil
+		}
+		r, err := readResult(file)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("record %s: %v", d.rel(file), err))
+			return nil
+		}
+		dir := path.Dir(d.rel(file))
+		problems = append(problems, d.resolve(dir, r.Artifacts)...)
+		records = append(records, Record{dir, *r})
+		return nil
+	})
+	if err != nil {
+		problems = append(problems, err.Error())
+	}
+	sort.SliceStable(records, func(i, j int) bool {
+		a, b := &records[i].Result, &records[j].Result
+		if a.Package != b.Package {
+			return a.Package < b.Package
+		}
+		if a.Test != b.Test {
+			return a.Test < b.Test
+		}
+		return a.Seq < b.Seq
+	})
+	return records, problems
+}
+
+// readResult reads and checks one record.
+func readResult(file string) (*verdict.Result, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var r verdict.Result
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, err
+	}
+	if r.Schema != verdict.Schema {
+		return nil, fmt.Errorf("its schema is %d and this leakgate reads %d: use the versions of leakgate and leakcheck that belong together",
+			r.Schema, verdict.Schema)
+	}
+	switch r.Verdict {
+	case verdict.Pass, verdict.Fail, verdict.Unknown:
+	default:
+		return nil, fmt.Errorf("%q is not a verdict", r.Verdict)
+	}
+	if r.Package == "" || r.Test == "" {
+		return nil, fmt.Errorf("it names no package or no test")
+	}
+	return &r, nil
+}
+
+// resolve rewrites the artifacts of the record in dir, and drops those that are not there.
+func (d *Dir) resolve(dir string, artifacts map[string]string) (problems []string) {
+	for kind, name := range artifacts {
+		local := path.Join(dir, filepath.ToSlash(name))
+		info, err := os.Stat(filepath.Join(d.Path, filepath.FromSlash(local)))
+		if !filepath.IsLocal(name) || err != nil || !info.Mode().IsRegular() {
+			problems = append(problems, fmt.Sprintf("record %s: its artifact %s, %q, is not there", path.Join(dir, verdict.FileName), kind, name))
+			delete(artifacts, kind)
+			continue
+		}
+		artifacts[kind] = local
+	}
+	sort.Strings(problems)
+	return problems
+}
+
+// rel is file as a slash path below the artifacts directory.
+func (d *Dir) rel(file string) string {
+	rel, err := filepath.Rel(d.Path, file)
+	if err != nil {
+		return filepath.ToSlash(file)
+	}
+	return filepath.ToSlash(rel)
+}

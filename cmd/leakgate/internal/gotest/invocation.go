@@ -1,0 +1,106 @@
+package gotest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// keepDWARF makes the linker write symbols and debug information, which "go test" leaves out of a
+// binary that it is going to delete (go1.26 cmd/go/internal/load/test.go). The last of several
+// equal linker flags wins, so this also undoes a user's -s and -w.
+const keepDWARF = "-s=0 -w=0"
+
+// An Invocation is one "go test" over packages.
+type Invocation struct {
+	Dir      string   // where the go command runs; "" is here
+	Env      []string // of the go command
+	Packages []string
+
+	Run     string // -run
+	Tags    string // -tags
+	Timeout string // -timeout
+	Race    bool
+	Verbose bool
+	Count   int // -count; 0 is 1, so that no result comes from the test cache, where its records are lost
+
+	Passthrough Passthrough
+	GOFLAGS     string // as the go command sees it: its -ldflags would be lost otherwise
+}
+
+// Args returns the go command's arguments. User's flags come after the packages, where the go command
+// takes flags that it does not know for the test binary's.
+func (inv *Invocation) Args() []string {
+	args := []string{"test", "-json", "-count=" + strconv.Itoa(max(inv.Count, 1))}
+	args = append(args, inv.ldflags()...)
+	for _, f := range []struct{ name, value string }{
+		{"run", inv.Run},
+		{"tags", inv.Tags},
+		{"timeout", inv.Timeout},
+	} {
+		if f.value != "" {
+			args = append(args, "-"+f.name+"="+f.value)
+		}
+	}
+	if inv.Race {
+		args = append(args, "-race")
+	}
+	if inv.Verbose {
+		args = append(args, "-v")
+	}
+	args = append(args, inv.Packages...)
+	return append(args, inv.Passthrough.Args...)
+}
+
+// ldflags returns the -ldflags arguments. The last one whose package pattern matches is the one that
+// the go command uses, so ours is first, for packages that no pattern of the user's matches, and every
+// one of the user's is given again with keepDWARF added: GOFLAGS first, since the command line beats it.
+func (inv *Invocation) ldflags() []string {
+	out := []string{"-ldflags=" + keepDWARF}
+	for _, v := range append(ldflagsInGOFLAGS(inv.GOFLAGS), inv.Passthrough.LDFlags...) {
+		out = append(out, "-ldflags="+strings.TrimSpace(v+" "+keepDWARF))
+	}
+	return out
+}
+
+// BuildFlags returns the flags that "go list" needs to see the packages as this go test will.
+func (inv *Invocation) BuildFlags() []string {
+	var flags []string
+	if inv.Tags != "" {
+		flags = append(flags, "-tags="+inv.Tags)
+	}
+	if inv.Race {
+		flags = append(flags, "-race")
+	}
+	return append(flags, inv.Passthrough.Build...)
+}
+
+// GoEnv is what the go command says of itself.
+type GoEnv struct {
+	GOVERSION string // of the toolchain that dir's module selects
+	GOFLAGS   string
+}
+
+// ReadGoEnv asks the go command in dir. It runs one process (about 10 ms).
+func ReadGoEnv(dir string, env []string) (GoEnv, error) {
+	cmd := exec.Command("go", "env", "-json", "GOVERSION", "GOFLAGS")
+	cmd.Dir, cmd.Env = dir, env
+	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		return GoEnv{}, errors.New("no go command in PATH: leakgate run needs the Go toolchain")
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return GoEnv{}, fmt.Errorf("go env: %s", strings.TrimSpace(string(exit.Stderr)))
+	}
+	if err != nil {
+		return GoEnv{}, fmt.Errorf("go env: %w", err)
+	}
+	var e GoEnv
+	if err := json.Unmarshal(out, &e); err != nil {
+		return GoEnv{}, fmt.Errorf("go env: %w", err)
+	}
+	return e, nil
+}

@@ -1,0 +1,100 @@
+package gotest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Passthrough is what the user gave after "--", sorted by who needs to know.
+type Passthrough struct {
+	LDFlags []string // values of -ldflags, in order; taken out of Args
+	Build   []string // flags that change which files and packages belong to the build; also in Args
+	Args    []string // all that go to go test as they are
+}
+
+// listValue and listBool are the build flags that "go list" must see for it to find the same packages
+// as "go test" does.
+var (
+	listValue = map[string]bool{"tags": true, "mod": true, "modfile": true, "overlay": true, "buildmode": true}
+	listBool  = map[string]bool{"race": true, "msan": true, "asan": true, "modcacherw": true}
+)
+
+// ParsePassthrough sorts the arguments after "--". What follows -args belongs to the test binary and is
+// left alone. It refuses -json and -C, which the leakgate command has flags of its own for.
+func ParsePassthrough(args []string) (Passthrough, error) {
+	var p Passthrough
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		name, value, hasValue := splitFlag(arg)
+		switch {
+		case name == "args":
+			p.Args = append(p.Args, args[i:]...)
+			return p, nil
+		case name == "json" || name == "C":
+			return Passthrough{}, fmt.Errorf("-%s does not work after --: give it before, as a flag of leakgate run", name)
+		case name == "ldflags":
+			if !hasValue {
+				if i+1 == len(args) {
+					return Passthrough{}, errors.New("-ldflags after -- has no value")
+				}
+				i++
+				value = args[i]
+			}
+			p.LDFlags = append(p.LDFlags, value)
+			continue
+		case listValue[name] && !hasValue && i+1 < len(args):
+			p.Build = append(p.Build, arg, args[i+1])
+			p.Args = append(p.Args, arg, args[i+1])
+			i++
+			continue
+		case listValue[name] || listBool[name]:
+			p.Build = append(p.Build, arg)
+		}
+		p.Args = append(p.Args, arg)
+	}
+	return p, nil
+}
+
+// splitFlag splits "-name=value" or "--name". The name is "" if arg is not a flag.
+func splitFlag(arg string) (name, value string, hasValue bool) {
+	s, ok := strings.CutPrefix(arg, "-")
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(strings.TrimPrefix(s, "-"), "=")
+}
+
+// ldflagsInGOFLAGS returns the values of -ldflags in the environment variable GOFLAGS. Its fields are
+// separated by spaces, and a field may be quoted as a whole (go1.26 cmd/internal/quoted).
+func ldflagsInGOFLAGS(goflags string) []string {
+	var values []string
+	for _, field := range splitQuoted(goflags) {
+		if name, value, ok := splitFlag(field); name == "ldflags" && ok {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// splitQuoted splits s at white space; a field that begins with ' or " ends at the next such quote.
+// An unterminated quote takes the rest: the go command itself reports it.
+func splitQuoted(s string) []string {
+	const space = " \t\n\r"
+	var fields []string
+	for s = strings.TrimLeft(s, space); s != ""; s = strings.TrimLeft(s, space) {
+		if quote := s[0]; quote == '\'' || quote == '"' {
+			field, rest, _ := strings.Cut(s[1:], string(quote))
+			fields = append(fields, field)
+			s = rest
+			continue
+		}
+		end := strings.IndexAny(s, space)
+		if end < 0 {
+			end = len(s)
+		}
+		fields = append(fields, s[:end])
+		s = s[end:]
+	}
+	return fields
+}

@@ -1,0 +1,24 @@
+//go:build unix
+
+package gotest
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// setGroup gives cmd a process group of its own: a Ctrl-C at the terminal then reaches leakgate only,
+// which passes it on once, and a kill reaches the test binaries too.
+func setGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+}
+
+// signalGroup sends sig to p's group. An error means that the group is gone.
+func signalGroup(p *os.Process, sig os.Signal) {
+	if s, ok := sig.(syscall.Signal); ok {
+		_ = syscall.Kill(-p.Pid, s)
+	}
+}
+
+func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -1,0 +1,103 @@
+package outcome
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+)
+
+// A Collector builds packages from the events of one go test. The zero value is ready. It is for one
+// goroutine.
+type Collector struct {
+	packages map[string]*collected
+}
+
+// collected is a package while its events come.
+type collected struct {
+	Package
+	order    []string // tests, as they first ran
+	tests    map[string]Status
+	finished bool // the test binary said PASS or FAIL, which is the last thing that testing.M.Run does
+}
+
+// Observe takes the next event. A failure that comes while interrupted is the signal's doing, and
+// counts as no failure.
+func (c *Collector) Observe(ev *gotest.Event, interrupted bool) {
+	if ev.Package == "" {
+		return
+	}
+	p := c.pkg(ev.Package)
+	if ev.Test == "" {
+		p.observe(ev, interrupted)
+		return
+	}
+	switch ev.Action {
+	case "run":
+		p.began(ev.Test)
+	case "pass", "skip", "fail":
+		status := Status(ev.Action)
+		if interrupted && status == StatusFail {
+			status = StatusInterrupted
+		}
+		p.began(ev.Test)
+		// With -count a test ends several times: its worst end stands.
+		if p.tests[ev.Test] != StatusFail {
+			p.tests[ev.Test] = status
+		}
+	}
+}
+
+func (c *Collector) pkg(path string) *collected {
+	p := c.packages[path]
+	if p == nil {
+		p = &collected{Package: Package{ImportPath: path}, tests: make(map[string]Status)}
+		if c.packages == nil {
+			c.packages = make(map[string]*collected)
+		}
+		c.packages[path] = p
+	}
+	return p
+}
+
+// observe takes an event of the package as a whole.
+func (p *collected) observe(ev *gotest.Event, interrupted bool) {
+	switch ev.Action {
+	case "output":
+		// A binary that a panic, os.Exit or a signal ends prints neither; the go command's own last
+		// line has more than the word (go1.26 testing/testing.go, M.Run).
+		if ev.Output == "PASS\n" || ev.Output == "FAIL\n" {
+			p.finished = true
+		}
+		// With GODEBUG=gotestjsonbuildtext=1 this line is the only word of a failed build.
+		if strings.HasPrefix(ev.Output, "FAIL\t") && (strings.HasSuffix(ev.Output, "[build failed]\n") || strings.HasSuffix(ev.Output, "[setup failed]\n")) {
+			p.Status = StatusBuildFailed
+		}
+	case "pass", "skip", "fail":
+		p.ElapsedSeconds = ev.Elapsed
+		switch {
+		case ev.Action == "fail" && interrupted:
+			p.Status = StatusInterrupted
+		case ev.FailedBuild != "" || p.Status == StatusBuildFailed:
+			p.Status = StatusBuildFailed
+		default:
+			p.Status = Status(ev.Action)
+		}
+	}
+}
+
+func (p *collected) began(test string) {
+	if _, ok := p.tests[test]; !ok {
+		p.tests[test] = StatusNone
+		p.order = append(p.order, test)
+	}
+}
+
+// failed reports whether test failed.
+func (p *collected) failed(test string) bool { return p.tests[test] == StatusFail }
+
+func (p *collected) subtestFailed(test string) bool {
+	return slices.ContainsFunc(p.order, func(sub string) bool {
+		return strings.HasPrefix(sub, test+"/") && p.failed(sub)
+	})
+}

@@ -1,0 +1,166 @@
+package outcome
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// Ending is what a run is concluded from, beside the events.
+type Ending struct {
+	Records     []artifacts.Record
+	Problems    []string // each makes the run at best unknown
+	GoFailed    bool     // the go command ended with an error
+	Interrupted bool
+}
+
+// Conclude fills in what came of the run: Outcome, ExitCode, Interrupted, Totals, Problems, Packages.
+//
+// A failed test is explained by a record of its own that says fail or unknown, and by failed
+// subtests; a failed package by failed tests, or by a record of TestMain. A test that fails for what
+// it retains and for something else besides is therefore a regression: the event stream cannot tell.
+// A test binary that did not reach its end is a failure of its own, whatever its records say.
+func (c *Collector) Conclude(run *Run, end Ending) {
+	run.Interrupted = end.Interrupted
+	run.Problems = end.Problems
+	c.attach(end.Records)
+	run.Packages = nil
+	run.Totals = Totals{}
+	for _, p := range c.packages {
+		p.conclude()
+		run.Totals.add(p)
+		run.Packages = append(run.Packages, &p.Package)
+	}
+	slices.SortFunc(run.Packages, func(a, b *Package) int { return cmp.Compare(a.ImportPath, b.ImportPath) })
+	run.Outcome = run.decide(end.GoFailed)
+	run.ExitCode = ExitCode(run.Outcome)
+}
+
+// decide orders the outcomes when several meet. A build error is first: with it the picture is not
+// whole. A failure for other reasons is before a regression: what a broken test retains says little.
+func (r *Run) decide(goFailed bool) Outcome {
+	t := r.Totals
+	switch {
+	case t.BuildErrors > 0:
+		return BuildError
+	case goFailed && t.FailedTests == 0 && t.OtherFailures == 0 && !r.anyFailed() && !r.Interrupted:
+		return BuildError // go test failed, and no package did: a flag or a module that it does not accept
+	case t.OtherFailures > 0:
+		return TestFailure
+	case t.Fail > 0:
+		return Regression
+	case t.Unknown > 0 || t.Assertions == 0 || len(r.Problems) > 0 || r.Interrupted:
+		return Unknown
+	}
+	return Pass
+}
+
+func (r *Run) anyFailed() bool {
+	return slices.ContainsFunc(r.Packages, func(p *Package) bool { return p.Status == StatusFail })
+}
+
+// attach gives each record to its package. A test binary may know its package by the name of an
+// external test package.
+func (c *Collector) attach(records []artifacts.Record) {
+	for _, rec := range records {
+		path := rec.Result.Package
+		if c.packages[path] == nil {
+			if inner, ok := strings.CutSuffix(path, "_test"); ok && c.packages[inner] != nil {
+				path = inner
+			}
+		}
+		p := c.pkg(path)
+		p.Assertions = append(p.Assertions, &Assertion{rec.Result, rec.Dir})
+	}
+}
+
+// conclude orders the package's assertions and explains its failures.
+func (p *collected) conclude() {
+	p.Tests = len(p.order)
+	began := make(map[string]int, len(p.order))
+	for i, test := range p.order {
+		began[test] = i
+	}
+	slices.SortStableFunc(p.Assertions, func(a, b *Assertion) int {
+		if c := cmp.Compare(position(began, a.Test), position(began, b.Test)); c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(a.Test, b.Test), cmp.Compare(a.Seq, b.Seq))
+	})
+	p.Failures = nil
+	for _, test := range p.order {
+		if p.failed(test) {
+			p.Failures = append(p.Failures, Failure{test, p.explain(test)})
+		}
+	}
+	p.Crashed = p.Status == StatusFail && !p.finished
+	if p.Status == StatusFail && (p.Crashed || len(p.Failures) == 0) {
+		kind := KindOther
+		if !p.Crashed {
+			kind = p.explain(testMain)
+		}
+		p.Failures = append(p.Failures, Failure{Kind: kind})
+	}
+}
+
+// testMain is the test that records of leakcheck.VerifyTestMain name.
+const testMain = "TestMain"
+
+// position of a test among those that began; what never began, TestMain say, comes last.
+func position(began map[string]int, test string) int {
+	if i, ok := began[test]; ok {
+		return i
+	}
+	return len(began)
+}
+
+// explain says why test failed.
+func (p *collected) explain(test string) Kind {
+	kind := KindOther
+	for _, a := range p.Assertions {
+		if a.Test != test {
+			continue
+		}
+		switch a.Verdict {
+		case verdict.Fail:
+			return KindRegression
+		case verdict.Unknown:
+			kind = KindUnknown
+		}
+	}
+	if kind == KindOther && p.subtestFailed(test) {
+		return KindSubtests
+	}
+	return kind
+}
+
+// add counts p.
+func (t *Totals) add(p *collected) {
+	t.Packages++
+	if p.Status == StatusBuildFailed {
+		t.BuildErrors++
+	}
+	t.Tests += p.Tests
+	for _, f := range p.Failures {
+		if f.Test != "" {
+			t.FailedTests++
+		}
+		if f.Kind == KindOther {
+			t.OtherFailures++
+		}
+	}
+	t.Assertions += len(p.Assertions)
+	for _, a := range p.Assertions {
+		switch a.Verdict {
+		case verdict.Pass:
+			t.Pass++
+		case verdict.Fail:
+			t.Fail++
+		case verdict.Unknown:
+			t.Unknown++
+		}
+	}
+}

@@ -1,0 +1,103 @@
+// Package outcome says what came of a run: of its packages, tests and assertions, and of the whole.
+// It reads the event stream of go test and the records of leakcheck, and knows nothing of how they
+// are shown.
+package outcome
+
+import "github.com/leakgate/leakgate/internal/verdict"
+
+// Schema is the version of the form of a Run in JSON, which is the file leakgate.json. A field may be
+// added within a version; one that changes its meaning or goes makes a new version.
+const Schema = 1
+
+// A Run is one run of leakgate. Paths in it have slashes and are relative to the artifacts directory.
+type Run struct {
+	Schema         int        `json:"schema"`
+	Leakgate       string     `json:"leakgate"`   // version of the command
+	GoVersion      string     `json:"go_version"` // of the toolchain that built the tests: "go1.26.8"
+	Command        []string   `json:"command"`    // leakgate's arguments, from "leakgate" on
+	Outcome        Outcome    `json:"outcome"`
+	ExitCode       int        `json:"exit_code"`
+	Interrupted    bool       `json:"interrupted,omitempty"` // by a signal: what did not run is missing here
+	ElapsedSeconds float64    `json:"elapsed_seconds"`
+	Totals         Totals     `json:"totals"`
+	Problems       []string   `json:"problems,omitempty"` // of the run itself, such as a record that cannot be read
+	Packages       []*Package `json:"packages"`           // by import path
+}
+
+// Outcome is the outcome of a run as a word.
+type Outcome string
+
+// The outcomes, the one that beats all others first.
+const (
+	BuildError  Outcome = "build-error"  // a package does not build, or go test itself failed
+	TestFailure Outcome = "test-failure" // a test failed, and not for what it retains
+	Regression  Outcome = "regression"   // a bound is broken or a golden file differs
+	Unknown     Outcome = "unknown"      // could not tell
+	Pass        Outcome = "pass"
+)
+
+var exitCodes = map[Outcome]int{Pass: 0, Regression: 1, BuildError: 2, Unknown: 3, TestFailure: 4}
+
+// ExitCode is the command's exit code for o. These are a contract with users' CI.
+func ExitCode(o Outcome) int { return exitCodes[o] }
+
+// Totals counts what a run holds.
+type Totals struct {
+	Packages      int `json:"packages"`
+	BuildErrors   int `json:"build_errors"`   // packages that did not build
+	Tests         int `json:"tests"`          // tests, subtests, examples and benchmarks that ran
+	FailedTests   int `json:"failed_tests"`   // all of them
+	OtherFailures int `json:"other_failures"` // failures of tests and packages that no assertion explains
+	Assertions    int `json:"assertions"`
+	Pass          int `json:"pass"` // assertions, by verdict
+	Fail          int `json:"fail"`
+	Unknown       int `json:"unknown"`
+}
+
+// Status is how the go command says that a package or test ended.
+type Status string
+
+// The statuses.
+const (
+	StatusPass        Status = "pass"
+	StatusFail        Status = "fail"
+	StatusSkip        Status = "skip"         // a package without tests, or a skipped test
+	StatusBuildFailed Status = "build-failed" // packages only
+	StatusInterrupted Status = "interrupted"  // a signal to leakgate ended it
+	StatusNone        Status = ""             // it did not end
+)
+
+// A Package is one package's tests.
+type Package struct {
+	ImportPath     string       `json:"import_path"`
+	Status         Status       `json:"status"`
+	ElapsedSeconds float64      `json:"elapsed_seconds"`
+	Tests          int          `json:"tests"`             // that ran
+	Crashed        bool         `json:"crashed,omitempty"` // the test binary did not reach its end: a panic, a time-out, os.Exit, a signal
+	Failures       []Failure    `json:"failures,omitempty"`
+	Assertions     []*Assertion `json:"assertions,omitempty"` // tests in the order in which they began, then by number
+}
+
+// A Failure is a failed test, or with no Test the package's own failure.
+type Failure struct {
+	Test string `json:"test,omitempty"`
+	Kind Kind   `json:"kind"`
+}
+
+// Kind says what a failure comes from.
+type Kind string
+
+// The kinds of failure.
+const (
+	KindRegression Kind = "regression" // an assertion of the test says fail
+	KindUnknown    Kind = "unknown"    // an assertion of the test says unknown
+	KindSubtests   Kind = "subtests"   // it failed because subtests did
+	KindOther      Kind = "other"      // anything else
+)
+
+// An Assertion is one record of leakcheck. The paths in its Artifacts are relative to the artifacts
+// directory.
+type Assertion struct {
+	verdict.Result
+	Dir string `json:"dir"` // where its artifacts lie
+}

@@ -1,0 +1,71 @@
+package present
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// worstBound says which bound of a is the furthest broken or, where none is, the nearest to it.
+func worstBound(a *outcome.Assertion) string {
+	worst, worstRatio := "", -1.0
+	for _, bound := range a.Bounds {
+		for _, limit := range limits(bound) {
+			if r := limit.ratio(bound.Verdict == verdict.Fail); r > worstRatio {
+				worst, worstRatio = bound.Selector+" "+limit.text(), r
+			}
+		}
+	}
+	switch {
+	case worst == "" && a.Golden != nil:
+		return "golden " + a.Golden.Status
+	case a.Golden != nil && a.Golden.Status == "mismatch" && worstRatio <= 1:
+		return "golden mismatch"
+	case worst == "":
+		return "-"
+	}
+	return worst
+}
+
+// A limit is one half of a bound: its objects or its bytes.
+type limit struct {
+	found, most int64
+	unit        func(int64) string
+}
+
+func limits(b verdict.Bound) []limit {
+	var ls []limit
+	if b.MaxObjects != nil {
+		ls = append(ls, limit{b.Objects, *b.MaxObjects, func(n int64) string { return plural(n, "object") }})
+	}
+	if b.MaxBytes != nil {
+		ls = append(ls, limit{b.Bytes, *b.MaxBytes, bytesText})
+	}
+	return ls
+}
+
+// ratio orders limits: found over most, and what is broken after all that is not. With most 0, more
+// found is worse, and any is worse than a ratio.
+func (l limit) ratio(failed bool) float64 {
+	var r float64
+	switch {
+	case l.found == 0:
+	case l.most <= 0:
+		r = math.MaxInt64 + float64(l.found)
+	default:
+		r = float64(l.found) / float64(l.most)
+	}
+	if failed && l.found > l.most {
+		r += math.MaxInt64
+	}
+	return r
+}
+
+func (l limit) text() string {
+	if l.most == 0 {
+		return fmt.Sprintf("%s, none allowed", l.unit(l.found))
+	}
+	return fmt.Sprintf("%s, at most %s", l.unit(l.found), l.unit(l.most))
+}

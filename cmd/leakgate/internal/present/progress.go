@@ -1,0 +1,252 @@
+package present
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+)
+
+// Progress shows a go test while it runs: a line for each package as it ends, with the output of
+// tests that failed before it, compilers' output once, and a status line where the screen has one.
+type Progress struct {
+	screen  *Screen
+	verbose bool // also the output of tests that passed
+	started time.Time
+
+	mu       sync.Mutex // what follows is read by the status line
+	packages int        // to come in all
+	ended    int
+	tests    int
+	failed   int
+	running  string
+
+	outputs map[string]*packageOutput // of packages that have not ended
+	order   []string                  // their import paths, as they began
+	builds  map[string]*strings.Builder
+	built   []string        // keys of builds, as they began
+	shown   map[string]bool // compilers' output without its headings
+}
+
+// packageOutput is what a package printed and has not been shown. Its own output is that of test "".
+type packageOutput struct {
+	tests map[string]*testOutput
+	order []string // as they began to print
+}
+
+// testOutput is a test's output until it ends.
+type testOutput struct {
+	frame strings.Builder // the last word on it: "--- FAIL: TestX (0.00s)", or the go command's line for a package
+	text  strings.Builder
+}
+
+// NewProgress returns a progress display of a go test over the given number of packages.
+func NewProgress(screen *Screen, packages int, verbose bool) *Progress {
+	return &Progress{
+		screen: screen, verbose: verbose, started: time.Now(), packages: packages,
+		outputs: make(map[string]*packageOutput),
+		builds:  make(map[string]*strings.Builder),
+		shown:   make(map[string]bool),
+	}
+}
+
+// Animate keeps the status line current until stop is called. It does nothing without a terminal.
+func (p *Progress) Animate() (stop func()) {
+	if !p.screen.Live() {
+		return func() {}
+	}
+	done, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			p.screen.SetStatus(p.status())
+			select {
+			case <-done:
+				p.screen.SetStatus("")
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() { close(done); <-gone }
+}
+
+func (p *Progress) status() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := fmt.Sprintf("%4.0fs  packages %d/%d  tests %d  failed %d",
+		time.Since(p.started).Seconds(), p.ended, p.packages, p.tests, p.failed)
+	if p.running != "" {
+		text += "  " + p.running
+	}
+	return text
+}
+
+// Line shows a line that is not an event.
+func (p *Progress) Line(line []byte) { _, _ = p.screen.Write(line) }
+
+// Event takes the next event.
+func (p *Progress) Event(ev *gotest.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch ev.Action {
+	case "run":
+		p.tests++
+		p.running = ev.Package + "." + ev.Test
+	case "output":
+		p.output(ev)
+	case "pass", "fail", "skip":
+		if ev.Test == "" {
+			p.endPackage(ev.Package, ev.Action == "fail")
+		} else {
+			p.endTest(ev, ev.Action == "fail")
+		}
+	case "build-output":
+		b := p.builds[ev.ImportPath]
+		if b == nil {
+			b = new(strings.Builder)
+			p.builds[ev.ImportPath] = b
+			p.built = append(p.built, ev.ImportPath)
+		}
+		b.WriteString(ev.Output)
+	case "build-fail":
+		p.showBuild(ev.ImportPath)
+	}
+}
+
+// Close shows what is left: the output of packages that did not end, and warnings of builds that did
+// not fail.
+func (p *Progress) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, path := range p.order {
+		if p.outputs[path] != nil {
+			p.endPackage(path, true)
+		}
+	}
+	for _, id := range p.built {
+		p.showBuild(id)
+	}
+}
+
+func (p *Progress) output(ev *gotest.Event) {
+	pkg := p.outputs[ev.Package]
+	if pkg == nil {
+		pkg = &packageOutput{tests: make(map[string]*testOutput)}
+		p.outputs[ev.Package] = pkg
+		p.order = append(p.order, ev.Package)
+	}
+	out := pkg.tests[ev.Test]
+	if out == nil {
+		out = new(testOutput)
+		pkg.tests[ev.Test] = out
+		pkg.order = append(pkg.order, ev.Test)
+	}
+	switch {
+	case isNoise(ev):
+	case isFrame(ev):
+		out.frame.WriteString(ev.Output)
+	default:
+		out.text.WriteString(ev.Output)
+	}
+}
+
+// isNoise reports whether the output says only what other events say.
+func isNoise(ev *gotest.Event) bool {
+	if ev.Test == "" {
+		return ev.Output == "PASS\n" || ev.Output == "FAIL\n"
+	}
+	for _, prefix := range []string{"=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME "} {
+		if strings.HasPrefix(ev.Output, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// isFrame reports whether the output is the last word on its test or package.
+func isFrame(ev *gotest.Event) bool {
+	if ev.Test != "" {
+		return strings.HasPrefix(strings.TrimLeft(ev.Output, " "), "--- ")
+	}
+	for _, word := range []string{"ok  ", "FAIL", "?   "} {
+		if strings.HasPrefix(ev.Output, word+"\t"+ev.Package) {
+			return true
+		}
+	}
+	return false
+}
+
+// endTest shows a test's output as "go test" does, under its "--- FAIL" line.
+func (p *Progress) endTest(ev *gotest.Event, failed bool) {
+	if failed {
+		p.failed++
+	}
+	pkg := p.outputs[ev.Package]
+	if pkg == nil {
+		return
+	}
+	out := pkg.tests[ev.Test]
+	delete(pkg.tests, ev.Test)
+	if out != nil && (failed || p.verbose) {
+		p.print(out.frame.String() + out.text.String())
+	}
+}
+
+// endPackage shows what tests that did not end have printed, then the package's own output if it
+// failed, and last the go command's line for it. A package without tests has no line.
+func (p *Progress) endPackage(path string, failed bool) {
+	p.ended++
+	pkg := p.outputs[path]
+	delete(p.outputs, path)
+	if pkg == nil {
+		return
+	}
+	for _, test := range pkg.order {
+		if out := pkg.tests[test]; test != "" && out != nil {
+			p.print(out.frame.String() + out.text.String())
+		}
+	}
+	out := pkg.tests[""]
+	if out == nil {
+		return
+	}
+	if failed || p.verbose {
+		p.print(out.text.String())
+	}
+	if line := out.frame.String(); !strings.HasPrefix(line, "?") {
+		p.print(line)
+	}
+}
+
+// print ignores errors: who closed the terminal does not want to see more, and the run goes on.
+func (p *Progress) print(text string) {
+	if text != "" {
+		_, _ = io.WriteString(p.screen, text)
+	}
+}
+
+// showBuild shows the compiler's output for one package ID, unless it has been seen: a package and
+// its test variant have the same errors under different headings.
+func (p *Progress) showBuild(id string) {
+	b := p.builds[id]
+	delete(p.builds, id)
+	if b == nil {
+		return
+	}
+	var body strings.Builder
+	for line := range strings.Lines(b.String()) {
+		if !strings.HasPrefix(line, "# ") {
+			body.WriteString(line)
+		}
+	}
+	if !p.shown[body.String()] {
+		p.shown[body.String()] = true
+		p.print(b.String())
+	}
+}

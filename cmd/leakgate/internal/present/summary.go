@@ -1,0 +1,181 @@
+package present
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// Summary writes a table of assertions for people, what went wrong beside them, and last one line
+// with the outcome.
+type Summary struct {
+	Artifacts string // the artifacts directory, as the user knows it
+	Color     bool
+}
+
+// Present implements Presenter.
+func (s Summary) Present(w io.Writer, run *outcome.Run) error {
+	var b strings.Builder
+	s.table(&b, run)
+	s.undecided(&b, run)
+	s.goldens(&b, run)
+	s.failures(&b, run)
+	s.problems(&b, run)
+	fmt.Fprintf(&b, "\n%s\n", s.totals(run))
+	fmt.Fprintf(&b, "artifacts: %s\n", s.Artifacts)
+	fmt.Fprintf(&b, "leakgate: %s (exit %d)\n", s.paint(run.Outcome == outcome.Pass, outcomeText(run)), run.ExitCode)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// table writes one row for each assertion, under its package.
+func (s Summary) table(b *strings.Builder, run *outcome.Run) {
+	if run.Totals.Assertions == 0 {
+		return
+	}
+	t := table{header: []string{"TEST", "VERDICT", "LIVE", "RETAINED", "TYPED", "PAUSE", "WORST BOUND"}}
+	for _, p := range run.Packages {
+		if len(p.Assertions) == 0 {
+			continue
+		}
+		t.section(p.ImportPath)
+		several := severalAssertions(p)
+		for _, a := range p.Assertions {
+			name := a.Test
+			if several[a.Test] {
+				name += fmt.Sprintf(" #%d", a.Seq)
+			}
+			row := []string{name, string(a.Verdict), "-", "-", "-", "-", worstBound(a)}
+			if a.Totals.LiveBytes > 0 {
+				row[2] = bytesText(a.Totals.LiveBytes)
+				row[3] = fmt.Sprintf("%s in %s", bytesText(a.RetainedBytes), plural(a.RetainedObjects, "object"))
+				row[4] = percentText(a.Totals.TypedBytes, a.Totals.AttributedBytes)
+				row[5] = pauseText(a.PauseNS)
+			}
+			t.row(row)
+		}
+	}
+	b.WriteString("\n")
+	t.write(b, func(column int, cell string) string {
+		if column != 1 {
+			return cell
+		}
+		return s.paint(strings.TrimSpace(cell) == string(verdict.Pass), cell)
+	})
+}
+
+// severalAssertions says which tests of p have more than one assertion.
+func severalAssertions(p *outcome.Package) map[string]bool {
+	count := make(map[string]int)
+	several := make(map[string]bool)
+	for _, a := range p.Assertions {
+		count[a.Test]++
+		several[a.Test] = count[a.Test] > 1
+	}
+	return several
+}
+
+// undecided writes why assertions could not tell, and the way out.
+func (s Summary) undecided(b *strings.Builder, run *outcome.Run) {
+	each(run, func(p *outcome.Package, a *outcome.Assertion) {
+		if a.Verdict != verdict.Unknown {
+			return
+		}
+		fmt.Fprintf(b, "\ncould not tell: %s.%s: %s\n", p.ImportPath, a.Test, orElse(a.Cause, "no cause given"))
+		if a.Remedy != "" {
+			fmt.Fprintf(b, "  %s\n", a.Remedy)
+		}
+	})
+}
+
+// goldens writes which golden files the run wrote.
+func (s Summary) goldens(b *strings.Builder, run *outcome.Run) {
+	first := "\n"
+	each(run, func(p *outcome.Package, a *outcome.Assertion) {
+		if a.Golden == nil || a.Golden.Status != "created" && a.Golden.Status != "updated" {
+			return
+		}
+		fmt.Fprintf(b, "%sgolden %s: %s %s\n", first, a.Golden.Status, p.ImportPath, a.Golden.File)
+		first = ""
+	})
+}
+
+// failures writes what failed for other reasons than what it retains. The output of these tests is
+// further up.
+func (s Summary) failures(b *strings.Builder, run *outcome.Run) {
+	first := "\n"
+	line := func(format string, args ...any) {
+		fmt.Fprintf(b, first+format+"\n", args...)
+		first = ""
+	}
+	for _, p := range run.Packages {
+		if p.Status == outcome.StatusBuildFailed {
+			line("did not build: %s", p.ImportPath)
+		}
+		for _, f := range p.Failures {
+			switch {
+			case f.Kind != outcome.KindOther:
+			case f.Test != "":
+				line("failed for other reasons: %s.%s", p.ImportPath, f.Test)
+			case p.Crashed:
+				line("failed for other reasons: %s: its test binary ended before its tests did", p.ImportPath)
+			default:
+				line("failed for other reasons: %s: its test binary failed though its tests passed", p.ImportPath)
+			}
+		}
+	}
+}
+
+func (s Summary) problems(b *strings.Builder, run *outcome.Run) {
+	first := "\n"
+	for _, text := range run.Problems {
+		fmt.Fprintf(b, "%sproblem: %s\n", first, text)
+		first = ""
+	}
+}
+
+func (s Summary) totals(run *outcome.Run) string {
+	t := run.Totals
+	text := fmt.Sprintf("%s in %s: %d pass, %d fail, %d unknown",
+		plural(int64(t.Assertions), "assertion"), plural(int64(t.Packages), "package"), t.Pass, t.Fail, t.Unknown)
+	return text + fmt.Sprintf("; %s, %d failed", plural(int64(t.Tests), "test"), t.FailedTests)
+}
+
+// outcomeText says the outcome, and how things stand where that is more than the word.
+func outcomeText(run *outcome.Run) string {
+	text := map[outcome.Outcome]string{
+		outcome.Pass:        "pass",
+		outcome.Regression:  "retention regression",
+		outcome.BuildError:  "build error",
+		outcome.Unknown:     "could not tell",
+		outcome.TestFailure: "tests failed for other reasons",
+	}[run.Outcome]
+	if run.Interrupted {
+		text += ", interrupted"
+	} else if run.Outcome == outcome.Unknown && run.Totals.Assertions == 0 {
+		text += ": no leakcheck assertion ran"
+	}
+	return text
+}
+
+func (s Summary) paint(good bool, text string) string {
+	switch {
+	case !s.Color:
+		return text
+	case good:
+		return "\x1b[32m" + text + "\x1b[0m"
+	default:
+		return "\x1b[31m" + text + "\x1b[0m"
+	}
+}
+
+func each(run *outcome.Run, f func(*outcome.Package, *outcome.Assertion)) {
+	for _, p := range run.Packages {
+		for _, a := range p.Assertions {
+			f(p, a)
+		}
+	}
+}

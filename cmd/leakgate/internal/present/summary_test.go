@@ -1,0 +1,116 @@
+package present
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+func most(n int64) *int64 { return &n }
+
+func run() *outcome.Run {
+	totals := refscan.Totals{LiveBytes: 12 << 20, AttributedBytes: 10000, TypedBytes: 9999}
+	return &outcome.Run{
+		Outcome: outcome.TestFailure, ExitCode: 4, Problems: []string{"record x: torn"},
+		Totals: outcome.Totals{Packages: 3, Tests: 5, FailedTests: 2, Assertions: 4, Pass: 2, Fail: 1, Unknown: 1},
+		Packages: []*outcome.Package{
+			{ImportPath: "example.com/app", Status: outcome.StatusFail, Failures: []outcome.Failure{{Test: "TestA", Kind: outcome.KindRegression}, {Test: "TestZ", Kind: outcome.KindOther}}, Assertions: []*outcome.Assertion{
+				{Result: verdict.Result{
+					Test: "TestA", Seq: 1, Verdict: verdict.Fail, Totals: totals, RetainedObjects: 1, RetainedBytes: 16, PauseNS: 1234567,
+					Bounds: []verdict.Bound{{Selector: `Root("app.s")`, MaxObjects: most(0), Objects: 100, Verdict: verdict.Fail}},
+				}},
+				{Result: verdict.Result{
+					Test: "TestA", Seq: 2, Verdict: verdict.Pass, Totals: totals, RetainedObjects: 2000, RetainedBytes: 5000,
+					Golden: &verdict.Golden{File: "testdata/leakcheck/TestA.golden", Status: "created"},
+				}},
+				{Result: verdict.Result{Test: "TestLongerName", Verdict: verdict.Unknown, Cause: "no snapshot", Remedy: "allow clone"}},
+			}},
+			{ImportPath: "example.com/broken", Status: outcome.StatusBuildFailed},
+			{ImportPath: "example.com/crash", Status: outcome.StatusFail, Crashed: true, Failures: []outcome.Failure{{Kind: outcome.KindOther}}},
+		},
+	}
+}
+
+func TestSummary(t *testing.T) {
+	var b strings.Builder
+	require.NoError(t, Summary{Artifacts: "out"}.Present(&b, run()))
+	require.Equal(t, `
+  TEST            VERDICT  LIVE      RETAINED                 TYPED   PAUSE   WORST BOUND
+example.com/app
+  TestA #1        fail     12.0 MiB  16 B in 1 object         99.9 %  1.2 ms  Root("app.s") 100 objects, none allowed
+  TestA #2        pass     12.0 MiB  4.9 KiB in 2000 objects  99.9 %  0.0 ms  golden created
+  TestLongerName  unknown  -         -                        -       -       -
+
+could not tell: example.com/app.TestLongerName: no snapshot
+  allow clone
+
+golden created: example.com/app testdata/leakcheck/TestA.golden
+
+failed for other reasons: example.com/app.TestZ
+did not build: example.com/broken
+failed for other reasons: example.com/crash: its test binary ended before its tests did
+
+problem: record x: torn
+
+4 assertions in 3 packages: 2 pass, 1 fail, 1 unknown; 5 tests, 2 failed
+artifacts: out
+leakgate: tests failed for other reasons (exit 4)
+`, b.String())
+}
+
+func TestSummaryColoursVerdictsOnly(t *testing.T) {
+	var plain, colored strings.Builder
+	require.NoError(t, Summary{}.Present(&plain, run()))
+	require.NoError(t, Summary{Color: true}.Present(&colored, run()))
+	require.Contains(t, colored.String(), "\x1b[32mpass    \x1b[0m")
+	require.Contains(t, colored.String(), "\x1b[31munknown \x1b[0m")
+	stripped := strings.NewReplacer("\x1b[32m", "", "\x1b[31m", "", "\x1b[0m", "").Replace(colored.String())
+	require.Equal(t, plain.String(), stripped)
+}
+
+func TestJSONReadsBack(t *testing.T) {
+	var b strings.Builder
+	require.NoError(t, JSON{}.Present(&b, run()))
+	var got outcome.Run
+	require.NoError(t, json.Unmarshal([]byte(b.String()), &got))
+	require.Equal(t, run(), &got)
+}
+
+func TestWorstBound(t *testing.T) {
+	for want, a := range map[string]verdict.Result{
+		"-":               {},
+		"golden mismatch": {Golden: &verdict.Golden{Status: "mismatch"}},
+		"a 9 objects, at most 10 objects": {Bounds: []verdict.Bound{
+			{Selector: "a", MaxObjects: most(10), Objects: 9, Verdict: verdict.Pass},
+			{Selector: "b", MaxBytes: most(100), Bytes: 80, Verdict: verdict.Pass},
+			{Selector: "c", MaxObjects: most(0), Verdict: verdict.Pass},
+		}},
+		"b 11.0 KiB, at most 10.0 KiB": {Bounds: []verdict.Bound{
+			{Selector: "a", MaxObjects: most(10), Objects: 10, Verdict: verdict.Pass},
+			{Selector: "b", MaxObjects: most(5), Objects: 5, MaxBytes: most(10 << 10), Bytes: 11 << 10, Verdict: verdict.Fail},
+		}},
+		"b 2 objects, none allowed": {Bounds: []verdict.Bound{
+			{Selector: "a", MaxObjects: most(1), Objects: 1000, Verdict: verdict.Fail},
+			{Selector: "b", MaxObjects: most(0), Objects: 2, Verdict: verdict.Fail},
+		}},
+	} {
+		require.Equal(t, want, worstBound(&outcome.Assertion{Result: a}))
+	}
+}
+
+func TestFigures(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 1 << 20: "1.0 MiB", 5 << 30: "5.0 GiB", 3 << 40: "3.0 TiB", -2048: "-2.0 KiB",
+	} {
+		require.Equal(t, want, bytesText(n))
+	}
+	require.Equal(t, "100.0 %", percentText(7, 7))
+	require.Equal(t, "99.9 %", percentText(1<<40-1, 1<<40), "only all of it is 100 %")
+	require.Equal(t, "-", percentText(0, 0))
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected files of scripts that differ")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"leakgate": main})
+}
+
+// TestScript runs the scripts in testdata/script. Each has a module of its own, which finds a stand-in
+// for this one in ./_leakgate: records with any verdict, in no time.
+func TestScript(t *testing.T) { runScripts(t, "testdata/script") }
+
+// TestEndToEnd runs the scripts in testdata/endtoend, whose modules use this one, in $LEAKGATE.
+func TestEndToEnd(t *testing.T) { runScripts(t, "testdata/endtoend") }
+
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
+	goEnv := readGoEnv(t, "GOCACHE", "GOMODCACHE", "CGO_ENABLED")
+	repo, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	leakgate, err := exec.LookPath("leakgate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 dir,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("LEAKGATE", repo)
+			env.Setenv("LEAKGATE_BIN", filepath.Dir(leakgate)) // nothing else is there
+			env.Setenv("GOCACHE", goEnv["GOCACHE"])
+			env.Setenv("GOMODCACHE", goEnv["GOMODCACHE"])
+			env.Setenv("GOENV", "off")
+			env.Setenv("GOFLAGS", "")
+			env.Setenv("GOPROXY", "off") // all that scripts need is here
+			env.Setenv("GOSUMDB", "off")
+			env.Setenv("GOTOOLCHAIN", "local")
+			env.Setenv("CI", "")
+			return os.CopyFS(filepath.Join(env.WorkDir, "_leakgate"), os.DirFS("testdata/leakgate"))
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "race" { // the race detector needs cgo
+				return goEnv["CGO_ENABLED"] == "1", nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":   cmdExits,
+			"waitfor": cmdWaitFor,
+		},
+	})
+}
+
+// readGoEnv returns variables of the go command.
+func readGoEnv(t *testing.T, names ...string) map[string]string {
+	t.Helper()
+	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := strings.Split(string(out), "\n")
+	env := make(map[string]string)
+	for i, name := range names {
+		env[name] = values[i]
+	}
+	return env
+}
+
+// cmdExits runs "exits CODE command...": the command must end with exactly that exit code.
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits code command [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := err.(*exec.ExitError)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// cmdWaitFor waits until a file exists. The script's deadline bounds it.
+func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitfor file")
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s does not come", args[0])
+		}
+	}
+}

@@ -1,0 +1,3 @@
+module github.com/leakgate/leakgate
+
+go 1.26.0
