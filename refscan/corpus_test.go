@@ -37,7 +37,6 @@ type holder struct {
 	in   struct{ p *payload }
 	arr  [3]*payload
 	any  any
-	fn   func() *payload
 }
 
 func (h *holder) method() *payload { return h.in.p }
@@ -47,8 +46,8 @@ type value struct{ p *payload }
 func (v value) method() *payload { return v.p }
 
 type big struct {
-	pad [200]byte
-	p   *payload
+	_ [200]byte
+	p *payload
 }
 
 // The corpus: package variables of every kind.

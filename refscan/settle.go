@@ -71,8 +71,10 @@ func uint64Of(s metrics.Sample) uint64 {
 // drainQueues waits until the finalizers and cleanups that are due have run.
 func drainQueues(ctx context.Context) {
 	sample := []metrics.Sample{
-		{Name: metricFinalizersQueued}, {Name: metricFinalizersRun},
-		{Name: metricCleanupsQueued}, {Name: metricCleanupsRun},
+		{Name: metricFinalizersQueued},
+		{Name: metricFinalizersRun},
+		{Name: metricCleanupsQueued},
+		{Name: metricCleanupsRun},
 	}
 	wait := 20 * time.Microsecond
 	for deadline := time.Now().Add(maxQueueWait); ctx.Err() == nil && time.Now().Before(deadline); {
