@@ -23,19 +23,6 @@ const importPolicy = `
 	encoding/hex
 	hash/fnv
 
-	# Writing profiles. The runtime's own writer is not exported.
-	github.com/google/pprof/profile
-
-	# Location lists, frame tables and types. Delve's other packages are a debugger.
-	github.com/go-delve/delve/pkg/dwarf
-	github.com/go-delve/delve/pkg/dwarf/frame
-	github.com/go-delve/delve/pkg/dwarf/godwarf
-	github.com/go-delve/delve/pkg/dwarf/leb128
-	github.com/go-delve/delve/pkg/dwarf/loclist
-	github.com/go-delve/delve/pkg/dwarf/op
-	debug/macho         # godwarf opens any executable; the linker drops what is not called
-	debug/pe
-
 	maps
 	runtime/metrics     # whether the heap is at rest; runtime.ReadMemStats would stop the world
 `

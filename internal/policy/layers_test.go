@@ -19,11 +19,15 @@ var layers = []struct {
 	{"refscan/internal/freeze", []string{"refscan/internal/image"}},
 	{"refscan/internal/goruntime", []string{"refscan/internal/image", "refscan/internal/debuginfo"}},
 	{"refscan/internal/heapgraph", []string{"refscan/internal/image", "refscan/internal/debuginfo", "refscan/internal/goruntime"}},
-	{"refscan", []string{"refscan/internal/..."}},
+	{"internal/pprofwire", nil}, // encoders: they know nothing of what they write
+	{"internal/plainjson", nil},
+	{"refscan", []string{"refscan/internal/...", "internal/pprofwire"}},
+	{"stackprof", []string{"refscan"}},
+	{"stackprof/stackhttp", []string{"stackprof"}},
 
 	{"golden", nil}, // a file format: it knows nothing of heaps
 	{"internal/verdict", []string{"refscan"}},
-	{"leakcheck", []string{"refscan", "golden", "internal/verdict"}},
+	{"leakcheck", []string{"refscan", "golden", "internal/verdict", "internal/plainjson"}},
 
 	{"cmd/leakgate/internal/artifacts", []string{"internal/verdict"}},
 	{"cmd/leakgate/internal/discover", nil},
