@@ -122,7 +122,7 @@ func checkCase(path string) error {
 		elements = append([]string{name}, elements...)
 	}
 	for _, name := range elements {
-		entries, err := os.ReadDir(parent)
+		entries, err := readDir(parent)
 		if err != nil {
 			return nil // reading or writing the file itself says what is wrong
 		}
@@ -143,4 +143,14 @@ func checkCase(path string) error {
 		parent = filepath.Join(parent, name)
 	}
 	return nil
+}
+
+// readDir lists a folder in any order.
+func readDir(dir string) ([]os.DirEntry, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.ReadDir(-1)
 }

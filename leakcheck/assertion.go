@@ -163,8 +163,8 @@ type auditError struct{ error }
 func (e *auditError) Unwrap() error { return e.error }
 
 func isAudit(err error) bool {
-	var a *auditError
-	return errors.As(err, &a)
+	_, ok := errors.AsType[*auditError](err)
+	return ok
 }
 
 // writing reports whether the golden file is about to be written: what is written must have been seen
@@ -252,8 +252,8 @@ func unknownMessage(err error, failed bool) string {
 }
 
 func causeAndRemedy(err error) (cause, remedy string) {
-	var u *refscan.UnavailableError
-	if !errors.As(err, &u) {
+	u, ok := errors.AsType[*refscan.UnavailableError](err)
+	if !ok {
 		return err.Error(), ""
 	}
 	cause = u.Cause

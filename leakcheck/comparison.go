@@ -56,14 +56,12 @@ func openGolden(env *environment, file string) (*comparison, error) {
 
 // shortenError names the file relative to the package's folder, as "go test" does for source files.
 func (c *comparison) shortenError(err error) error {
-	var syntax *golden.SyntaxError
-	var version *golden.VersionError
-	switch {
-	case errors.As(err, &syntax):
+	if syntax, ok := errors.AsType[*golden.SyntaxError](err); ok {
 		short := *syntax
 		short.File = c.shown
 		return &short
-	case errors.As(err, &version):
+	}
+	if version, ok := errors.AsType[*golden.VersionError](err); ok {
 		short := *version
 		short.File = c.shown
 		return &short

@@ -3,7 +3,6 @@ package leakcheck
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 )
 
@@ -16,15 +15,31 @@ func typeName(t reflect.Type) string {
 	return cleanType(rawTypeName(t))
 }
 
-var localTypeNumber = regexp.MustCompile(`·[0-9]+`)
-
 // cleanType brings a type's name, from reflect or a report, to the one form that is compared and printed.
 func cleanType(name string) string {
 	name = unescapePath(name)
-	if strings.Contains(name, "·") {
-		name = localTypeNumber.ReplaceAllString(name, "")
+	if strings.Contains(name, localMark) {
+		name = withoutLocalNumbers(name)
 	}
 	return name
+}
+
+// localMark precedes the number of a type that is declared in a function.
+const localMark = "·"
+
+func withoutLocalNumbers(name string) string {
+	var b strings.Builder
+	for {
+		head, rest, found := strings.Cut(name, localMark)
+		b.WriteString(head)
+		if !found {
+			return b.String()
+		}
+		name = strings.TrimLeft(rest, "0123456789")
+		if len(name) == len(rest) { // no number: a part of the name
+			b.WriteString(localMark)
+		}
+	}
 }
 
 func rawTypeName(t reflect.Type) string {

@@ -160,8 +160,7 @@ func openIndex(ctx context.Context, logf func(string, ...any)) (*debuginfo.Index
 	}
 	x, err := debuginfo.Open(ctx, debuginfo.Options{Logf: logf})
 	if err != nil {
-		var u *debuginfo.Unavailable
-		if errors.As(err, &u) {
+		if u, ok := errors.AsType[*debuginfo.Unavailable](err); ok {
 			return nil, &UnavailableError{Cause: u.Cause, Remedy: u.Remedy, Err: u.Err}
 		}
 		return nil, &UnavailableError{Cause: "the program's debug information cannot be had", Err: err}
@@ -183,22 +182,20 @@ func loadBias(x *debuginfo.Index) (uint64, error) {
 }
 
 func freezeError(err error) error {
-	var fe *freeze.Error
-	if errors.As(err, &fe) {
+	if fe, ok := errors.AsType[*freeze.Error](err); ok {
 		return &UnavailableError{Cause: "the process cannot be frozen: " + fe.Op + " failed", Remedy: fe.Remedy, Err: fe.Err}
 	}
 	return &UnavailableError{Cause: "the process cannot be frozen", Err: err}
 }
 
 func modelError(err error) error {
-	var ve *goruntime.VersionError
-	switch {
-	case errors.As(err, &ve):
+	if ve, ok := errors.AsType[*goruntime.VersionError](err); ok {
 		return &UnavailableError{
 			Cause:  ve.Error(),
 			Remedy: "use a Go version that is supported, or a newer leakgate",
 		}
-	case errors.Is(err, goruntime.ErrCollecting):
+	}
+	if errors.Is(err, goruntime.ErrCollecting) {
 		return &UnavailableError{
 			Cause:  "garbage collections are under way all the time",
 			Remedy: "let the program come to rest before the assertion",

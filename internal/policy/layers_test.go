@@ -23,7 +23,7 @@ var layers = []struct {
 	{"internal/plainjson", nil},
 	{"refscan", []string{"refscan/internal/...", "internal/pprofwire"}},
 	{"stackprof", []string{"refscan"}},
-	{"stackprof/stackhttp", []string{"stackprof"}},
+	{"stackprof/stackhttp", []string{"stackprof", "refscan"}},
 
 	{"golden", nil}, // a file format: it knows nothing of heaps
 	{"internal/verdict", []string{"refscan"}},

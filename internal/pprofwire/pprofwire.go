@@ -128,7 +128,9 @@ func (p *Profile) text(s string) int64 {
 	return i
 }
 
-// integer appends a field that is left out where it is 0.
+// integer appends a field that is left out where it is 0. It is not inlined, to keep test binaries small.
+//
+//go:noinline
 func integer(b []byte, field int, v int64) []byte {
 	if v == 0 {
 		return b
@@ -140,6 +142,9 @@ func always(b []byte, field int, v uint64) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(field)<<3), v)
 }
 
+// message appends a field that holds bytes.
+//
+//go:noinline
 func message(b []byte, field int, m []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(field)<<3|2)
 	b = binary.AppendUvarint(b, uint64(len(m)))

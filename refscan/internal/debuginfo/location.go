@@ -108,6 +108,7 @@ type cursor struct {
 	bad bool
 }
 
+//go:noinline // see packNumbers
 func (c *cursor) take(n int) []byte {
 	if n < 0 || n > len(c.b) {
 		c.bad = true

@@ -10,20 +10,18 @@ func plainName(s string) string {
 	if i < 0 {
 		return s
 	}
-	var b strings.Builder
+	b := make([]byte, 0, len(s))
 	for ; i >= 0; i = strings.IndexByte(s, '%') {
-		b.WriteString(s[:i])
-		s = s[i:]
-		if c, ok := escaped(s); ok {
-			b.WriteByte(c)
-			s = s[3:]
-			continue
+		b = append(b, s[:i]...)
+		c, ok := escaped(s[i:])
+		if ok {
+			s = s[i+3:]
+		} else {
+			c, s = '%', s[i+1:]
 		}
-		b.WriteByte('%')
-		s = s[1:]
+		b = append(b, c)
 	}
-	b.WriteString(s)
-	return b.String()
+	return string(append(b, s...))
 }
 
 func escaped(s string) (byte, bool) {

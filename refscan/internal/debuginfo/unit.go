@@ -140,16 +140,19 @@ func knownFile(name string) string {
 	return name
 }
 
+//go:noinline // see packNumbers
 func stringAttr(e *dwarf.Entry, a dwarf.Attr) string {
 	s, _ := e.Val(a).(string)
 	return s
 }
 
+//go:noinline // see packNumbers
 func refAttr(e *dwarf.Entry, a dwarf.Attr) dwarf.Offset {
 	o, _ := e.Val(a).(dwarf.Offset)
 	return o
 }
 
+//go:noinline // see packNumbers
 func intAttr(e *dwarf.Entry, a dwarf.Attr) int64 {
 	switch v := e.Val(a).(type) {
 	case int64:

@@ -203,7 +203,7 @@ func (m *Model) loadAround(addrs []uint64, n uint64) error {
 	const page = 4 << 10
 	pages := make([]image.Range, 0, len(addrs)/8)
 	sorted := slices.Clone(addrs)
-	slices.Sort(sorted)
+	sort.Slice(sorted, func(i, j int) bool { return sorted[i] < sorted[j] })
 	for _, a := range sorted {
 		if a == 0 {
 			continue

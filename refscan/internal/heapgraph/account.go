@@ -2,7 +2,6 @@ package heapgraph
 
 import (
 	"math/bits"
-	"slices"
 	"sort"
 )
 
@@ -108,6 +107,12 @@ func (a *attributor) report() []*Node {
 
 // prune removes empty subtrees; false if nothing is left.
 func (n *Node) prune() bool {
-	n.Children = slices.DeleteFunc(n.Children, func(c *Node) bool { return !c.prune() })
+	kept := n.Children[:0]
+	for _, c := range n.Children {
+		if c.prune() {
+			kept = append(kept, c)
+		}
+	}
+	n.Children = kept
 	return n.Objects > 0 || n.Bytes > 0 || len(n.Children) > 0
 }

@@ -187,7 +187,7 @@ func (a *attributor) expand(n *Node, objs []uint32) {
 		c := a.child(n, "$mapval", typing{}, a.entryType(n))
 		c.Objects += a.w.inline
 	}
-	slices.Sort(a.ords)
+	sort.Slice(a.ords, func(i, j int) bool { return a.ords[i] < a.ords[j] })
 	t := a.g.types.types[n.typing.typ]
 	ords, buckets := slices.Clone(a.ords), make([][]edge, len(a.ords))
 	for i, o := range ords {
