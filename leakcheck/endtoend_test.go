@@ -57,6 +57,14 @@ func (m *scratchModule) run(t *testing.T, dir string, env []string, command ...s
 	return string(out), err == nil
 }
 
+// The build information of tests of package main lacks the ".test" that others have.
+func TestEndToEndOfPackageMain(t *testing.T) {
+	m := newScratchModule(t)
+	if out, ok := m.run(t, "cmd", nil, "go", "test", "-count=1", "."); !ok {
+		t.Error("\n" + out)
+	}
+}
+
 func TestEndToEnd(t *testing.T) {
 	m := newScratchModule(t)
 	// A plain "go test", whose binary has no debug information.

@@ -51,11 +51,13 @@ func (w *stackWalker) trace(g *goruntime.Goroutine) *StackTrace {
 	var callee *goruntime.Func
 	top := g.SP // the first address that no frame has
 	err := w.m.Frames(g, func(f *goruntime.Frame) error {
-		size := f.FP - f.SP
-		if len(w.steps) == 0 {
-			size = f.FP - g.SP // a call of a nil func left its return address below
+		// The innermost frame begins at the stack pointer: a call of a nil func leaves its return address below. Where
+		// a signal faked a call, the link register is saved between two frames (arm64).
+		if n := len(w.steps); n > 0 && f.SP > top {
+			w.steps[n-1].size += f.SP - top
+			top = f.SP
 		}
-		w.steps = append(w.steps, step{location{f.PC, f.CallPC(callee)}, f.Func, size})
+		w.steps = append(w.steps, step{location{f.PC, f.CallPC(callee)}, f.Func, f.FP - top})
 		callee, top = f.Func, f.FP
 		return nil
 	})

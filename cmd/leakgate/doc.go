@@ -3,6 +3,7 @@
 // Usage:
 //
 //	leakgate run [flags] [packages] [-- go test flags]
+//	leakgate stack [flags] profile
 //	leakgate version
 //	leakgate help [topic]
 //
@@ -19,7 +20,7 @@
 // being skipped; nothing comes from the test cache; and it leaves profiles and reports, a table and an
 // exit code that says why.
 //
-// Topics of help: run, exit-codes, artifacts, version, help.
+// Topics of help: run, exit-codes, artifacts, stack, version, help.
 //
 // # Run
 //
@@ -116,6 +117,26 @@
 // A run begins by removing what the last one left there: the folder tests and leakgate.json. It removes
 // nothing else, and refuses a directory with files in it that leakgate did not make. The directory has a
 // .gitignore of its own, so that it does not get committed. Two runs at a time need a directory each.
+//
+// # Stack
+//
+// The command is
+//
+//	leakgate stack [flags] profile
+//
+// It prints the functions whose frames take the most goroutine stack memory, from a profile that the
+// package github.com/leakgate/leakgate/stackprof wrote: a file, or the address of a server that has its
+// handler at /debug/pprof/stackmem. For example:
+//
+//	leakgate stack stack.pb.gz
+//	leakgate stack -n 5 -o stack.pb.gz http://localhost:6060/debug/pprof/stackmem
+//
+// The flags stand before the profile:
+//
+//	-n count
+//		Print so many functions (default 20).
+//	-o file
+//		Also write the profile to file; for "go tool pprof".
 //
 // # Version
 //

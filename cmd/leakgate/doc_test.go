@@ -53,6 +53,9 @@ func TestManualExamplesParse(t *testing.T) {
 		case "run":
 			_, err := parseRun(words[1:])
 			require.NoError(t, err, line)
+		case "stack":
+			_, err := parseStack(words[1:])
+			require.NoError(t, err, line)
 		case "version", "help":
 			var stdout, stderr bytes.Buffer
 			require.Zero(t, run(words, &stdout, &stderr, nil), line)

@@ -32,6 +32,7 @@ type context struct {
 func commands() []command {
 	return []command{
 		{"run", runTests},
+		{"stack", printStacks},
 		{"version", printVersion},
 		{"help", printHelp},
 	}

@@ -20,7 +20,7 @@ type invocation struct {
 // knows all flags; else from the build information, which lacks -cover, -covermode, -coverpkg, -mod and others.
 func newInvocation(info *debug.BuildInfo) (*invocation, error) {
 	inv := &invocation{dir: startDir, env: initialEnviron()}
-	path := strings.TrimSuffix(info.Path, ".test")
+	path, _ := testedPackage(info)
 	inv.packages = []string{path}
 	flags := settingsFlags(info)
 	if p, ok := findGoTest(); ok {

@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"flag"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -13,11 +14,21 @@ func SourceFile(trimmed string) string {
 	if !ok {
 		return ""
 	}
-	pkg, ok := strings.CutSuffix(info.Path, ".test")
+	pkg, ok := testedPackage(info)
 	if !ok {
 		return ""
 	}
 	return sourceFile(trimmed, info.Main.Path, pkg, startDir)
+}
+
+// testedPackage returns the import path of the package that the running test is of; false if the program is no test. The build
+// information has that path with ".test" behind it, but for tests of package main, which have it as it is
+// (go1.26 cmd/go/internal/load/test.go, TestPackagesAndErrors): those are known by the flags of package testing.
+func testedPackage(info *debug.BuildInfo) (path string, ok bool) {
+	if pkg, ok := strings.CutSuffix(info.Path, ".test"); ok {
+		return pkg, true
+	}
+	return info.Path, flag.Lookup("test.run") != nil
 }
 
 // sourceFile does so for a test of pkg in module, started in dir: the module's folder is as far above dir as the module's path is above pkg.

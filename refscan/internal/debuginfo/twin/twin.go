@@ -51,7 +51,7 @@ func Build(ctx context.Context, req Request) (*Twin, error) {
 			Remedy: "build it in module mode and without -ldflags='-s -w'",
 		}
 	}
-	if !strings.HasSuffix(info.Path, ".test") {
+	if _, ok := testedPackage(info); !ok {
 		return nil, &Unavailable{
 			Cause:  "the program was linked without debug information, and only tests can be linked again",
 			Remedy: "link it without -s and -w",

@@ -1,0 +1,164 @@
+package main
+
+import (
+	stdcontext "context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/leakgate/leakgate/stackprof"
+)
+
+// exitUnknown is the exit code of a command that cannot tell what it was asked.
+const exitUnknown = 3
+
+const (
+	// fetchTime bounds how long a process may take for its profile; the first one may have to find debug information.
+	fetchTime = 3 * time.Minute
+	// maxProfile bounds the size of a profile, which a server could make endless.
+	maxProfile = 1 << 30
+)
+
+// stackOptions is the command line of leakgate stack.
+type stackOptions struct {
+	count  int    // -n
+	output string // -o
+	source string
+}
+
+func parseStack(args []string) (*stackOptions, error) {
+	var o stackOptions
+	f := flag.NewFlagSet("stack", flag.ContinueOnError)
+	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
+	f.IntVar(&o.count, "n", 20, "")
+	f.StringVar(&o.output, "o", "", "")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.NArg() == 0:
+		return nil, errors.New("name a profile: a file, or the address of a server's /debug/pprof/stackmem")
+	case f.NArg() > 1:
+		return nil, fmt.Errorf("one profile at a time, not %s too (flags stand before it)", f.Arg(1))
+	case o.count < 0:
+		return nil, fmt.Errorf("-n %d is no number of functions", o.count)
+	}
+	o.source = f.Arg(0)
+	return &o, nil
+}
+
+// printStacks is the command "leakgate stack".
+func printStacks(c *context, args []string) int {
+	o, err := parseStack(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return printHelp(c, []string{"stack"})
+	}
+	if err != nil {
+		return c.usageError(err.Error(), "help stack")
+	}
+	ctx, stop := signal.NotifyContext(stdcontext.Background(), os.Interrupt)
+	defer stop()
+	if err := o.show(ctx, c.stdout); err != nil {
+		c.failure("%v", err)
+		return exitUnknown
+	}
+	return exitPass
+}
+
+// show reads the profile, writes it to -o and prints its functions.
+func (o *stackOptions) show(ctx stdcontext.Context, w io.Writer) error {
+	data, err := readProfile(ctx, o.source)
+	if err != nil {
+		return err
+	}
+	p, err := profile.ParseData(data)
+	if err != nil {
+		return fmt.Errorf("%s is no profile: %w", o.source, err)
+	}
+	top, err := stackprof.Top(p)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.source, err)
+	}
+	if o.output != "" {
+		if err := writeWhole(o.output, data); err != nil {
+			return err
+		}
+	}
+	return stackprof.WriteTable(w, top, o.count)
+}
+
+func readProfile(ctx stdcontext.Context, source string) ([]byte, error) {
+	if strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://") {
+		return fetchProfile(ctx, source)
+	}
+	f, err := os.Open(source)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return readBounded(f, source)
+}
+
+func fetchProfile(ctx stdcontext.Context, url string) ([]byte, error) {
+	ctx, cancel := stdcontext.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		// The handler's text says what is wrong.
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 2000))
+		return nil, fmt.Errorf("%s: %s: %s", url, response.Status, strings.TrimSpace(string(text)))
+	}
+	return readBounded(response.Body, url)
+}
+
+func readBounded(r io.Reader, source string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxProfile+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", source, err)
+	}
+	if len(data) > maxProfile {
+		return nil, fmt.Errorf("%s is larger than %d bytes", source, maxProfile)
+	}
+	return data, nil
+}
+
+// writeWhole writes a file under a temporary name, then renames it.
+func writeWhole(name string, data []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if _, err = f.Write(data); err != nil {
+		_ = f.Close()
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	if err = os.Chmod(f.Name(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}

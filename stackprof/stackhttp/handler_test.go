@@ -1,0 +1,66 @@
+package stackhttp_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/stackprof"
+	"github.com/leakgate/leakgate/stackprof/stackhttp"
+)
+
+func get(t *testing.T, query string) *http.Response {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/stackmem", stackhttp.Profile)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/debug/pprof/stackmem"+query, nil)
+	require.NoError(t, err)
+	response, err := server.Client().Do(request)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, response.Body.Close()) })
+	return response
+}
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	recorder := httptest.NewRecorder()
+	_, err := recorder.Body.ReadFrom(r.Body)
+	require.NoError(t, err)
+	return recorder.Body.String()
+}
+
+func TestProfile(t *testing.T) {
+	response := get(t, "")
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	assert.Equal(t, "application/octet-stream", response.Header.Get("Content-Type"))
+	p, err := profile.Parse(response.Body)
+	require.NoError(t, err)
+	top, err := stackprof.Top(p)
+	require.NoError(t, err)
+	names := make(map[string]bool)
+	for _, f := range top {
+		names[f.Name] = true
+	}
+	assert.True(t, names["net/http.(*conn).serve"], "the goroutine that serves the request is in the profile")
+}
+
+func TestText(t *testing.T) {
+	response := get(t, "?debug=1&n=3")
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	assert.Equal(t, "text/plain; charset=utf-8", response.Header.Get("Content-Type"))
+	assert.Regexp(t, `(?s)^stack memory: \d+ bytes .*unattributed 0\).*and \d+ more functions\n$`, body(t, response))
+}
+
+func TestBadParameters(t *testing.T) {
+	for query, text := range map[string]string{"?debug=x": "debug", "?debug=-1": "debug", "?debug=1&n=-1": "n="} {
+		response := get(t, query)
+		assert.Equal(t, http.StatusBadRequest, response.StatusCode, query)
+		assert.Contains(t, body(t, response), text)
+	}
+}

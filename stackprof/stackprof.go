@@ -1,0 +1,91 @@
+package stackprof
+
+import (
+	"io"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// Sample types of the profile.
+const (
+	InUse      = "stack_inuse" // bytes
+	Total      = "stack_total" // bytes
+	Goroutines = "goroutines"  // count
+)
+
+// Names in the profile that are no functions. The package comment explains them.
+const (
+	FreeStack        = "runtime._FreeStack"
+	StackBase        = "runtime._StackBase"
+	SystemGoroutines = "runtime._SystemGoroutines"
+	ThreadStacks     = "runtime._ThreadStacks"
+	IdleStacks       = "runtime._IdleStacks"
+	UnknownFrames    = "runtime._UnknownFrames"
+	Unattributed     = "runtime._Unattributed"
+)
+
+// A Profile is where stack memory was at one moment. It is safe for concurrent use as long as nobody changes Stacks.
+type Profile struct {
+	// Stacks is what the profile is made of: every goroutine with its frames, and all other stack memory.
+	Stacks *refscan.Stacks
+	// Time is when the profile was made.
+	Time time.Time
+}
+
+// Take freezes this process for a moment and profiles its stacks as they are, without a garbage
+// collection. It may be called from several goroutines at once; they take turns. Options that are about settling and
+// collecting have no effect. Errors are of type *refscan.UnavailableError.
+func Take(opts ...refscan.CaptureOption) (*Profile, error) {
+	s, err := refscan.CaptureStacks(opts...)
+	if err != nil {
+		return nil, err
+	}
+	return New(s), nil
+}
+
+// Of profiles the stacks of a snapshot. They are as the garbage collection before a snapshot left them: shrunk
+// where they could be. Errors are of type *refscan.UnavailableError.
+func Of(snapshot *refscan.Snapshot) (*Profile, error) {
+	s, err := snapshot.Stacks()
+	if err != nil {
+		return nil, err
+	}
+	return New(s), nil
+}
+
+// New makes a profile of stacks that were read already.
+func New(s *refscan.Stacks) *Profile { return &Profile{Stacks: s, Time: time.Now()} }
+
+// WriteTo writes the profile for go tool pprof: a gzipped protocol buffer. It returns the number of bytes written.
+func (p *Profile) WriteTo(w io.Writer) (int64, error) {
+	c := &countingWriter{w: w}
+	err := p.Proto().Write(c)
+	return c.n, err
+}
+
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// Proto returns the profile as pprof's tools handle it. Each call makes a new one.
+func (p *Profile) Proto() *profile.Profile {
+	t := newTree()
+	for _, g := range groups(p.Stacks.Goroutines) {
+		t.addGroup(g)
+	}
+	t.addOthers(p.Stacks)
+	out := t.profile()
+	out.TimeNanos = p.Time.UnixNano()
+	out.Comments = append(out.Comments, p.Stacks.Warnings...)
+	return out
+}

@@ -1,0 +1,204 @@
+package stackprof
+
+import (
+	"github.com/google/pprof/profile"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// maxExact is the number of frames up to which a stack is shown as it is. A path of n frames needs n
+// samples of up to n locations each.
+const maxExact = 256
+
+// tree is all stacks, from their roots: a node for each path of locations, with what is charged to it.
+type tree struct {
+	out    *profile.Profile
+	places *places
+	roots  []*node // one for each set of labels, in the order of their first use
+	byKey  map[*refscan.StackLabel]*node
+}
+
+type node struct {
+	loc      *profile.Location // nil for a root
+	parent   *node
+	children map[*profile.Location]*node
+	order    []*node // the children, as they came
+	labels   []refscan.StackLabel
+
+	inUse, total, goroutines int64
+}
+
+func newTree() *tree {
+	out := &profile.Profile{
+		SampleType: []*profile.ValueType{
+			{Type: InUse, Unit: "bytes"}, {Type: Total, Unit: "bytes"}, {Type: Goroutines, Unit: "count"},
+		},
+		DefaultSampleType: Total,
+	}
+	return &tree{out: out, places: newPlaces(out), byKey: make(map[*refscan.StackLabel]*node)}
+}
+
+func (t *tree) root(labels []refscan.StackLabel) *node {
+	var key *refscan.StackLabel
+	if len(labels) > 0 {
+		key = &labels[0]
+	}
+	r := t.byKey[key]
+	if r == nil {
+		r = &node{labels: labels}
+		t.byKey[key] = r
+		t.roots = append(t.roots, r)
+	}
+	return r
+}
+
+func (n *node) child(loc *profile.Location) *node {
+	c := n.children[loc]
+	if c == nil {
+		if n.children == nil {
+			n.children = make(map[*profile.Location]*node)
+		}
+		c = &node{loc: loc, parent: n}
+		n.children[loc] = c
+		n.order = append(n.order, c)
+	}
+	return c
+}
+
+// charge adds bytes of n goroutines' stacks.
+func (n *node) charge(inUse, total int64) {
+	n.inUse += inUse
+	n.total += total
+}
+
+// addGroup charges all of the stacks of a group of goroutines.
+func (t *tree) addGroup(g *group) {
+	at := t.root(g.labels)
+	if g.system {
+		at = at.child(t.places.named(SystemGoroutines))
+	}
+	frames, base := writtenFrames(g.trace)
+	var first *node // of the goroutines' first function
+	if g.trace.Unknown == 0 && len(frames) > 0 {
+		first = at.child(t.places.frame(frames[len(frames)-1].StackLocation).own)
+	} else {
+		if g.entry != "" { // the goroutine of a thread that C made has none
+			at = at.child(t.places.named(g.entry))
+		}
+		first = at
+		at = at.child(t.places.named(UnknownFrames))
+		at.charge(g.count*g.trace.Unknown, g.count*g.trace.Unknown)
+	}
+	if g.free > 0 {
+		first.child(t.places.named(FreeStack)).charge(0, g.free)
+	}
+	if base > 0 {
+		first.child(t.places.named(StackBase)).charge(g.count*base, g.count*base)
+	}
+	t.addFrames(at, frames, g.count)
+}
+
+// addFrames charges the frames below a node, the outermost first.
+func (t *tree) addFrames(at *node, frames []refscan.StackFrame, count int64) {
+	var onPath map[*profile.Location]bool // for stacks that are folded
+	if len(frames) > maxExact {
+		onPath = make(map[*profile.Location]bool)
+	}
+	innermost := at
+	for i := len(frames) - 1; i >= 0; i-- {
+		p := t.places.frame(frames[i].StackLocation)
+		innermost = at.child(p.own)
+		innermost.charge(count*frames[i].Size, count*frames[i].Size)
+		if p.full != p.own {
+			innermost = at.child(p.full)
+		}
+		if onPath[p.full] {
+			continue
+		}
+		if onPath != nil {
+			onPath[p.full] = true
+		}
+		at = innermost
+	}
+	innermost.goroutines += count
+}
+
+// writtenFrames leaves out the outermost frames that nobody wrote, and returns their size and that of what is
+// above: what every goroutine returns to at its end, and the wrapper that a go statement with arguments makes.
+func writtenFrames(t *refscan.StackTrace) (frames []refscan.StackFrame, base int64) {
+	frames, base = t.Frames, t.Base
+	for n := len(frames); n > 0; n-- {
+		f := frames[n-1]
+		wrapper := f.Wrapper && len(f.Inlined) == 0 && n > 1
+		if f.Func != "runtime.goexit" && !wrapper {
+			break
+		}
+		base += f.Size
+		frames = frames[:n-1]
+	}
+	return frames, base
+}
+
+// otherRoots says where stacks are shown that no goroutine has.
+var otherRoots = map[refscan.StackKind]struct {
+	root, name string
+	used       bool
+}{
+	refscan.StackThread:    {ThreadStacks, "runtime.g0", true},
+	refscan.StackSignal:    {ThreadStacks, "runtime.gsignal", true},
+	refscan.StackCrash:     {ThreadStacks, "runtime.gcrash", true},
+	refscan.StackSystem:    {ThreadStacks, "os stacks", true},
+	refscan.StackEnded:     {IdleStacks, "ended goroutines", false},
+	refscan.StackCached:    {IdleStacks, "runtime.mcache.stackcache", false},
+	refscan.StackPooled:    {IdleStacks, "runtime.stackpool", false},
+	refscan.StackLargeFree: {IdleStacks, "runtime.stackLarge", false},
+}
+
+func (t *tree) addOthers(s *refscan.Stacks) {
+	root := t.root(nil)
+	for _, o := range s.Others {
+		at := otherRoots[o.Kind]
+		if at.root == "" {
+			at.root, at.name = Unattributed, string(o.Kind)
+		}
+		n := root.child(t.places.named(at.root)).child(t.places.named(at.name))
+		n.charge(0, o.Bytes)
+		if at.used {
+			n.inUse += o.Bytes
+		}
+	}
+	// Less than nothing would mean that memory was counted twice; it is shown just the same.
+	if s.Unattributed != 0 {
+		root.child(t.places.named(Unattributed)).charge(0, s.Unattributed)
+	}
+}
+
+// profile returns the samples, one for each node that something is charged to.
+func (t *tree) profile() *profile.Profile {
+	for _, r := range t.roots {
+		label := make(map[string][]string, len(r.labels))
+		for _, l := range r.labels {
+			label[l.Key] = append(label[l.Key], l.Value)
+		}
+		if len(label) == 0 {
+			label = nil
+		}
+		pending := []*node{r}
+		for len(pending) > 0 {
+			n := pending[len(pending)-1]
+			pending = pending[:len(pending)-1]
+			for i := len(n.order) - 1; i >= 0; i-- {
+				pending = append(pending, n.order[i])
+			}
+			if n.inUse == 0 && n.total == 0 && n.goroutines == 0 {
+				continue
+			}
+			s := &profile.Sample{Value: []int64{n.inUse, n.total, n.goroutines}, Label: label}
+			for at := n; at.loc != nil; at = at.parent {
+				s.Location = append(s.Location, at.loc)
+			}
+			t.out.Sample = append(t.out.Sample, s)
+		}
+	}
+	return t.out
+}
