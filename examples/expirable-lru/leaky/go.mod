@@ -8,5 +8,3 @@ require (
 	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/leakgate/leakgate v0.0.0-00010101000000-000000000000
 )
-
-require github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe // indirect

@@ -9,7 +9,4 @@ require (
 	github.com/leakgate/leakgate v0.0.0-00010101000000-000000000000
 )
 
-require (
-	github.com/bits-and-blooms/bitset v1.24.4 // indirect
-	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe // indirect
-)
+require github.com/bits-and-blooms/bitset v1.24.4 // indirect

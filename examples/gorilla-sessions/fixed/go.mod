@@ -9,7 +9,4 @@ require (
 	github.com/leakgate/leakgate v0.0.0-00010101000000-000000000000
 )
 
-require (
-	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe // indirect
-	github.com/gorilla/securecookie v1.1.1 // indirect
-)
+require github.com/gorilla/securecookie v1.1.1 // indirect
