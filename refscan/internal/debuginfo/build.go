@@ -96,10 +96,15 @@ func readUnits(f *elfFile) ([]*rawUnit, error) {
 	if len(headers) == 0 {
 		return nil, errDamaged
 	}
-	// A reader's first act is to set up the first unit, so readers are made before the work is spread.
+	// The first reader of a unit sets it up in memory that all readers share (go1.26 debug/dwarf/entry.go,
+	// collectDwarf5BaseOffsets), and in damaged data one may run on into the next unit. So all are set up before the
+	// work is spread.
 	readers := make(chan *dwarf.Reader, workers(len(headers)))
 	for range cap(readers) {
 		readers <- data.Reader()
+	}
+	if err := setUpUnits(data, headers); err != nil {
+		return nil, err
 	}
 	order := make([]int, len(headers))
 	for i := range order {
@@ -118,6 +123,20 @@ func readUnits(f *elfFile) ([]*rawUnit, error) {
 		readers <- r
 	})
 	return units, nil
+}
+
+// setUpUnits makes debug/dwarf read the start of every unit.
+func setUpUnits(data *dwarf.Data, headers []unitHeader) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errDamaged
+		}
+	}()
+	r := data.Reader()
+	for _, h := range headers {
+		r.Seek(h.first)
+	}
+	return nil
 }
 
 // unitHeader is the start of a compilation unit.
