@@ -71,6 +71,7 @@ type outcome struct {
 	notes   []string // for the log
 
 	eval      *evaluation
+	body      func() []string // of the message, where neither bounds nor a golden file are it
 	golden    *comparison
 	err       error // why the verdict is unknown
 	snapshots int

@@ -185,3 +185,53 @@ func TestEndToEndTestMain(t *testing.T) {
 		}
 	}
 }
+
+// The module's folder growth has one test for each kind of leak, and one for each healthy program that
+// looks a little like one.
+func TestEndToEndGrowth(t *testing.T) {
+	m := newScratchModule(t)
+	if out, ok := m.run(t, "growth", nil, "go", "test", "-vet=off", "-c", "-o", "growth.test", "-ldflags=-s=0 -w=0", "."); !ok {
+		t.Fatal(out)
+	}
+	for name, want := range map[string]string{
+		"Map":           "+1.00 *growth.session/op (+…/op) via example.com/app/growth.sessions[*]\n",
+		"Entries":       " via example.com/app/growth.numbers[*]\n",
+		"Append":        "B/op in []int via example.com/app/growth.journal\n",
+		"EveryOther":    "+0.50 *growth.session/op (+…/op) via example.com/app/growth.service.state.conns[*]\n",
+		"List":          "+1.00 *growth.link/op (+…/op) via example.com/app/growth.latest\n",
+		"Context":       "+1.00 *context.cancelCtx/op",
+		"Timer":         "   └─ arg  func growth.TestLeakTimer.func",
+		"Goroutine":     "+1.00 goroutine/op (+… beside the stack) in example.com/app/growth.watch\n",
+		"IdleGoroutine": "+1.00 goroutine/op in example.com/app/growth.startIdle.func1\n",
+		"Own":           "held by your test itself: the variable kept of example.com/app/growth.TestLeakOwn (leaks_test.go:",
+		"Captured":      "+1.00 *growth.session/op (+…/op) via op.kept.$val[*]\n",
+		"Keys":          "+1.00 *growth.session/op (+…/op) via example.com/app/growth.weights[$key]\n",
+		"PlainKeys":     " via example.com/app/growth.flags[*]\n",
+		"Finalizer":     "+2.00 *growth.twin/op (+…/op) via finalizer(*example.com/app/growth.twin).other\n",
+		"Body":          "/op beside the stack) in net/http.(*persistConn).readLoop\n",
+	} {
+		out, ok := m.run(t, "growth", nil, "./growth.test", "-test.run=^TestLeak"+name+"$", "-test.v")
+		if ok || !strings.Contains(out, "leakcheck: memory grows with every call of op") || !containsInOrder(out, strings.Split(want, "…")) {
+			t.Errorf("%s: want %q, got\n%s", name, want, out)
+		}
+	}
+	if out, ok := m.run(t, "growth", nil, "./growth.test", "-test.run=^TestHealthy", "-test.v"); !ok || strings.Count(out, "--- PASS") < 13 {
+		t.Error("\n" + out)
+	}
+}
+
+// containsInOrder reports whether a line has all parts, one after the other.
+func containsInOrder(text string, parts []string) bool {
+	for line := range strings.Lines(text) {
+		found := true
+		for _, part := range parts {
+			var ok bool
+			_, line, ok = strings.Cut(line, part)
+			found = found && ok
+		}
+		if found {
+			return true
+		}
+	}
+	return false
+}

@@ -22,9 +22,12 @@ const (
 // folder may be "".
 func (a *assertion) failureMessage(o *outcome, artifacts string) string {
 	var lines []string
-	if o.golden != nil {
+	switch {
+	case o.body != nil:
+		lines = o.body()
+	case o.golden != nil:
 		lines = a.goldenFailure(o.eval)
-	} else {
+	default:
 		lines = a.boundsFailure(o.eval)
 	}
 	lines = append(lines, "")

@@ -2,7 +2,7 @@ package leakcheck
 
 import "fmt"
 
-// An Option is a Bound, or one of Scope, Ignore, Golden and Since. The set is closed.
+// An Option is a Bound, or one of Scope, Ignore, Golden, Since, Iterations and Warmup. The set is closed.
 type Option interface {
 	apply(*request)
 }
@@ -21,9 +21,23 @@ type request struct {
 	golden   string // name given with Golden, "" for the test's own
 	baseline *Baseline
 	problems []string
+
+	iterations, warmup int      // of AssertNoGrowth, 0 if not given
+	growthOnly         []string // options that only AssertNoGrowth takes, as written
 }
 
 func newRequest(opts []Option) *request {
+	r := gatherOptions(opts)
+	if r.golden != "" && len(r.bounds) > 0 {
+		r.problem("Golden(%q) beside a bound: a golden file is compared only where no bound is given; use two assertions", r.golden)
+	}
+	for _, o := range r.growthOnly {
+		r.problem("%s: only AssertNoGrowth calls something repeatedly", o)
+	}
+	return r
+}
+
+func gatherOptions(opts []Option) *request {
 	r := &request{}
 	for i, o := range opts {
 		if o == nil {
@@ -31,9 +45,6 @@ func newRequest(opts []Option) *request {
 			continue
 		}
 		o.apply(r)
-	}
-	if r.golden != "" && len(r.bounds) > 0 {
-		r.problem("Golden(%q) beside a bound: a golden file is compared only where no bound is given; use two assertions", r.golden)
 	}
 	return r
 }

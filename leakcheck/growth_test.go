@@ -1,0 +1,321 @@
+package leakcheck
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// growth runs AssertNoGrowth in the world; calls is how often it called its op. The goroutines are
+// those of each snapshot.
+func (w *world) growth(goroutinesAt []map[goroutineOrigin]goroutines, opts ...Option) (t *fakeT, ok bool, calls int) {
+	t = &fakeT{name: "TestLogout"}
+	count := func() map[goroutineOrigin]goroutines {
+		if goroutinesAt == nil {
+			return nil
+		}
+		return goroutinesAt[min(w.snapshots-1, len(goroutinesAt)-1)]
+	}
+	ok = w.assertNoGrowth(t, site{"/src/app/app_test.go", 31}, func() { calls++ }, opts, count)
+	t.end()
+	return t, ok, calls
+}
+
+// journal is a slice without pointers.
+func journal(bytes int64) *refscan.Node {
+	return global(node("example.com/app.journal", "[]int", 1, bytes), "/src/app/journal.go", 5)
+}
+
+func growing(make func(int64) *refscan.Node, figures ...int64) []*refscan.Report {
+	var reports []*refscan.Report
+	for _, n := range figures {
+		reports = append(reports, report(make(n), global(node("example.com/app.cache", "*example.com/app.Cache", 1, 64), "", 0)))
+	}
+	return reports
+}
+
+var tenAndTen = []Option{Warmup(10), Iterations(10)}
+
+func TestGrowthSeries(t *testing.T) {
+	entries := func(n int64) *refscan.Node {
+		return global(withElems(node("example.com/app.seen", "map[int]bool", 1, 4096, node("$mapval", "bool", n, 0)), n), "", 0)
+	}
+	table := func(n int64) *refscan.Node {
+		return global(withElems(node("example.com/app.seen", "map[*example.com/app.Session]int", 1, 4096+16*n), n), "", 0)
+	}
+	tombstones := func(n int64) *refscan.Node {
+		return global(withElems(node("example.com/app.seen", "map[*example.com/app.Session]int", 1, 16*n), 5), "", 0)
+	}
+	local := func(n int64) *refscan.Node {
+		return frame(node("example.com/app.(*pool).run.p", "*example.com/app.pool", 1, 64, node("jobs", "*example.com/app.job", n, 32*n)),
+			refscan.RootInfo{Func: "example.com/app.(*pool).run", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/pool.go:7"})
+	}
+	library := func(typ string) func(int64) *refscan.Node {
+		return func(n int64) *refscan.Node {
+			return global(node("net/http.DefaultTransport", "*net/http.Transport", 1, 300, node("idle", typ, n, 50*n)), "", 0)
+		}
+	}
+	cleanups := func(n int64) *refscan.Node {
+		return frame(node("testing.tRunner.t", "*testing.T", 1, 500, node("cleanups", "*example.com/app.Session", n, 50*n)),
+			refscan.RootInfo{Func: "testing.tRunner", Test: true, Caller: true})
+	}
+	tests := []struct {
+		name      string
+		make      func(int64) *refscan.Node
+		figures   []int64 // after 10, 20, 40, 80, 160 and, once more, 160 calls
+		snapshots int
+		leaks     bool
+	}{
+		{"one a call", sessions, []int64{10, 20, 40, 80, 160, 160}, 6, true},
+		{"beside what was there", sessions, []int64{1010, 1020, 1040, 1080, 1160}, 6, true},
+		{"five a call", sessions, []int64{50, 100, 200, 400, 800}, 6, true},
+		{"every other call", sessions, []int64{5, 10, 20, 40, 80}, 6, true},
+		{"about every fourth", sessions, []int64{3, 5, 11, 20, 42}, 6, true},
+		{"entries", entries, []int64{10, 20, 40, 80, 160}, 6, true},
+		{"entries without objects", table, []int64{10, 20, 40, 80, 160}, 6, true},
+		{"in a goroutine", local, []int64{10, 20, 40, 80, 160}, 6, true},
+		{"a type of ours at a library's root", library("*example.com/app.Session"), []int64{10, 20, 40, 80, 160}, 6, true},
+		{"steps of bytes", journal, []int64{128, 256, 512, 1024, 2048}, 6, true},
+		{"uneven steps of bytes", journal, []int64{1024, 1536, 3072, 5120, 10240}, 6, true},
+
+		{"nothing", sessions, []int64{100, 100}, 2, false},
+		{"less", sessions, []int64{100, 90}, 2, false},
+		{"a cache that fills up", sessions, []int64{10, 20, 25, 25}, 3, false},
+		{"a cache that fills up at last", sessions, []int64{10, 20, 40, 80, 100}, 5, false},
+		{"a logarithm", sessions, []int64{10, 20, 30, 40}, 4, false},
+		{"few, by chance", sessions, []int64{10, 11, 12, 13, 14}, 5, false},
+		{"a ring that starts anew", sessions, []int64{10, 20, 8, 48}, 3, false},
+		{"gone after a wait", sessions, []int64{10, 20, 40, 80, 160, 20}, 6, false},
+		{"doubling once", journal, []int64{128, 256, 256}, 3, false},
+		{"a logarithm of bytes", journal, []int64{1024, 2048, 3072, 4096}, 4, false},
+		{"tables without entries", tombstones, []int64{10, 20, 40, 80, 160}, 2, false},
+		{"bytes by chance", journal, []int64{16640, 16656, 16688, 16752, 16880}, 4, false},
+		{"few bytes", journal, []int64{8, 16, 32, 64}, 4, false},
+		{"a library's own", library("*net/http.wantConn"), []int64{10, 20, 40, 80, 160}, 2, false},
+		{"the testing package's", cleanups, []int64{10, 20, 40, 80, 160}, 2, false},
+	}
+	for _, tt := range tests {
+		w := newWorld(t, growing(tt.make, tt.figures...)...)
+		ft, ok, calls := w.growth(nil, tenAndTen...)
+		if ok == tt.leaks || w.snapshots != tt.snapshots {
+			t.Errorf("%s: passed is %v after %d snapshots\n%s", tt.name, ok, w.snapshots, ft.errorText())
+		}
+		if want := 10 << (min(w.snapshots, 5) - 1); calls != want {
+			t.Errorf("%s: op was called %d times, want %d", tt.name, calls, want)
+		}
+	}
+}
+
+func TestGrowthMessage(t *testing.T) {
+	w := newWorld(t, growing(sessions, 10, 20, 40, 80, 160)...)
+	w.env.dir = "/src/app"
+	ft, _, _ := w.growth(nil, tenAndTen...)
+	wantText(t, "message", ft.errorText(), `
+leakcheck: memory grows with every call of op
+
++1.00 *app.Session/op (+424 B/op) via example.com/app.sessions[*]
+    objects: 10 → 20 → 40 → 80 → 160 after 10, 20, 40, 80 and 160 calls
+    held by the package variable example.com/app.sessions (registry.go:12)
+
+    added by 150 calls:
+       objects       bytes
+             -           -  example.com/app.sessions  map[string]*app.Session, 150 entries
+           150    14.1 KiB  └─ [*]  *app.Session
+           150    46.9 KiB     └─ buf  []uint8
+
+    besides:
+            75     1.2 KiB  example.com/app.sessions[*].id  string
+
+op was called 160 times: 10 to warm up, then 10, 20, 40 and 80, with a snapshot after each batch
+a cache that is not full yet looks the same: fill it before the first snapshot (Warmup), or leave it out (Ignore)
+
+for a profile of all that is retained: go test -artifacts, or leakgate run`)
+}
+
+func TestGrowthOfGoroutines(t *testing.T) {
+	origin := goroutineOrigin{"example.com/app.watch[...]", "example.com/app.New[...]", "/src/app/watch.go:20"}
+	steady := goroutineOrigin{"example.com/app.serve", "example.com/app.New", "/src/app/watch.go:30"}
+	var reports []*refscan.Report
+	var counts []map[goroutineOrigin]goroutines
+	for _, n := range []int64{10, 20, 40, 80, 160} {
+		reports = append(reports, report(sessions(7), frame(node("example.com/app.watch[int].s", "*example.com/app.Session", n, 96*n), refscan.RootInfo{
+			Func: "example.com/app.watch[int]", File: "/src/app/watch.go", Line: 12,
+			Goroutine: "example.com/app.New[int].gowrap1", CreatedBy: "example.com/app.New[int]", CreatedAt: "/src/app/watch.go:20", Goroutines: n,
+		})))
+		counts = append(counts, map[goroutineOrigin]goroutines{
+			origin: {count: n, state: "chan receive", where: "example.com/app.watch[...]", at: "/src/app/watch.go:14"},
+			steady: {count: 4, state: "select", where: "example.com/app.serve", at: "/src/app/watch.go:50"},
+		})
+	}
+	ft, ok, _ := newWorld(t, reports...).growth(counts, tenAndTen...)
+	if ok {
+		t.Fatal("goroutines pile up unnoticed")
+	}
+	for _, part := range []string{
+		"leakcheck: memory grows with every call of op\n",
+		"\n+1.00 goroutine/op (+96 B/op beside the stack) in example.com/app.watch[...]\n",
+		"    goroutines: 10 → 20 → 40 → 80 → 160 after 10, 20, 40, 80 and 160 calls\n",
+		"    in state: chan receive, at example.com/app.watch[...] (", "watch.go:14)\n",
+		"    created by example.com/app.New[...] (", "watch.go:20)\n",
+		"    held by the variable s of example.com/app.watch[int] (", "watch.go:12)\n",
+		"           150    14.1 KiB  example.com/app.watch[int].s  *app.Session\n",
+	} {
+		if !strings.Contains(ft.errorText(), part) {
+			t.Errorf("no %q", part)
+		}
+	}
+	if t.Failed() {
+		t.Log(ft.errorText())
+	}
+
+	// Goroutines that refer to nothing are in no report.
+	bare := growing(sessions, 7)
+	for _, tt := range []struct {
+		opts []Option
+		want bool
+	}{
+		{nil, false},
+		{[]Option{Scope("example.com/app")}, false},
+		{[]Option{Scope("other.org/app")}, true},
+		{[]Option{Ignore("app.watch", "they end with the process")}, true},
+	} {
+		w := newWorld(t, bare...)
+		w.names.roots = append(slices.Clone(w.names.roots), "other.org/app.x")
+		if ft, ok, _ := w.growth(counts, append(slices.Clone(tenAndTen), tt.opts...)...); ok != tt.want {
+			t.Errorf("%v: passed is %v\n%s", tt.opts, ok, ft.errorText())
+		}
+	}
+}
+
+func TestGrowthOptions(t *testing.T) {
+	leak := growing(sessions, 10, 20, 40, 80, 160)
+	for _, opt := range []Option{Ignore("app.sessions", "a registry"), Ignore("example.com/app.*", "all"), Scope("other.org/app")} {
+		w := newWorld(t, leak...)
+		if ft, ok, _ := w.growth(nil, append(slices.Clone(tenAndTen), opt)...); !ok {
+			t.Errorf("fails:\n%s", ft.errorText())
+		}
+	}
+	misuses := map[string][]Option{
+		"Iterations(0): op must be called at least once":                                {Iterations(0)},
+		"Warmup(-1): op must be called at least once":                                   {Warmup(-1)},
+		`Root("app.sessions").MaxObjects(1): a bound has no meaning for AssertNoGrowth`: {Root("app.sessions").MaxObjects(1)},
+		`Golden("x"): AssertNoGrowth compares with no file`:                             {Golden("x")},
+		"Since: AssertNoGrowth compares its own snapshots":                              {Since(&Baseline{})},
+		"option 1 is nil": {nil},
+	}
+	for part, opts := range misuses {
+		w := newWorld(t, leak...)
+		ft, ok, calls := w.growth(nil, opts...)
+		if ok || calls > 0 || w.snapshots > 0 || !strings.Contains(ft.errorText(), part) {
+			t.Errorf("want %q without any call, got %v after %d\n%s", part, ok, calls, ft.errorText())
+		}
+	}
+	w := newWorld(t, leak...)
+	ft := &fakeT{name: "TestLogout"}
+	if w.assertNoGrowth(ft, site{}, nil, nil, countGoroutines) || !strings.Contains(ft.errorText(), "op is nil") {
+		t.Errorf("a nil op: %s", ft.errorText())
+	}
+	for _, opt := range []Option{Iterations(3), Warmup(3)} {
+		w := newWorld(t, leak...)
+		ft, ok := w.assert(Root("app.sessions").MaxObjects(1000), opt)
+		if ok || !strings.Contains(ft.errorText(), "(3): only AssertNoGrowth calls something repeatedly") {
+			t.Errorf("AssertRetained takes it: %s", ft.errorText())
+		}
+	}
+}
+
+func TestGrowthUnknown(t *testing.T) {
+	w := newWorld(t)
+	w.err = &refscan.UnavailableError{Cause: "no fork today", Remedy: "try tomorrow"}
+	ft, ok, _ := w.growth(nil, tenAndTen...)
+	if !ok || !ft.logged("UNKNOWN") || !ft.logged("no fork today") {
+		t.Errorf("passed is %v: %v %v", ok, ft.logs, ft.errors)
+	}
+	w.env.strict = true
+	if ft, ok, _ := w.growth(nil, tenAndTen...); ok || !strings.Contains(ft.errorText(), "try tomorrow") {
+		t.Errorf("strict: passed is %v: %v", ok, ft.errors)
+	}
+
+	// A scan that does not agree with the collector is looked at again.
+	bad := report(sessions(20))
+	bad.Totals.MissedBytes = 1 << 40
+	w = newWorld(t, report(sessions(10)), bad, report(sessions(10)))
+	if ft, ok, calls := w.growth(nil, tenAndTen...); !ok || w.snapshots != 3 || calls != 20 || ft.logged("UNKNOWN") {
+		t.Errorf("passed is %v after %d snapshots: %v", ok, w.snapshots, ft.logs)
+	}
+	w = newWorld(t, report(sessions(10)), bad)
+	w.env.ci = true
+	if ft, ok, _ := w.growth(nil, tenAndTen...); ok || !strings.Contains(ft.errorText(), "UNKNOWN") {
+		t.Errorf("passed is %v: %v", ok, ft.errors)
+	}
+}
+
+func TestGrowthRecord(t *testing.T) {
+	w := newWorld(t, growing(sessions, 10, 20, 40, 80, 160)...)
+	w.env.artifacts = t.TempDir()
+	w.growth(nil, tenAndTen...)
+	files, err := filepath.Glob(filepath.Join(w.env.artifacts, "example.com", "app", "TestLogout", "*", verdict.FileName))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("records: %v, %v", files, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r verdict.Result
+	if err := json.Unmarshal(data, &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict != verdict.Fail || len(r.Bounds) != 1 || r.RetainedObjects != 375 || !strings.Contains(r.Message, "+1.00 *app.Session/op") {
+		t.Errorf("%+v", r)
+	}
+	if b := r.Bounds[0]; b.Verdict != verdict.Fail || b.Objects != 375 || b.Selector != "AssertNoGrowth: example.com/app.sessions[*]" || b.Line != 12 {
+		t.Errorf("%+v", b)
+	}
+}
+
+func TestGrowthWarmUp(t *testing.T) {
+	for op, want := range map[time.Duration]int{
+		0: maxBatch, 10 * time.Microsecond: maxBatch, time.Millisecond: 25, 20 * time.Millisecond: minBatch,
+		100 * time.Millisecond: 3, time.Second: 2,
+	} {
+		if got := batchSize(op); got != want {
+			t.Errorf("an op of %s: %d calls in the first batch, want %d", op, got, want)
+		}
+	}
+	for _, tt := range []struct {
+		opts  []Option
+		calls int
+	}{
+		{[]Option{Warmup(1), Iterations(1)}, 2},
+		{[]Option{Warmup(300), Iterations(2)}, 302},
+		{[]Option{Iterations(7)}, 14},
+		{[]Option{Iterations(1)}, 3},
+	} {
+		if _, ok, calls := newWorld(t, growing(sessions, 5)...).growth(nil, tt.opts...); !ok || calls != tt.calls {
+			t.Errorf("%d calls, want %d", calls, tt.calls)
+		}
+	}
+}
+
+func TestGrowthOpFails(t *testing.T) {
+	wanted := errors.New("op's own")
+	w := newWorld(t, growing(sessions, 5)...)
+	defer func() {
+		if e := recover(); e != wanted {
+			t.Errorf("the panic of op became %v", e)
+		}
+		if ft, ok, _ := w.growth(nil, tenAndTen...); !ok {
+			t.Errorf("the next assertion: %v", ft.errors)
+		}
+	}()
+	w.assertNoGrowth(&fakeT{name: "TestLogout"}, site{}, func() { panic(wanted) }, nil, countGoroutines)
+}
