@@ -88,41 +88,41 @@ func drainQueues(ctx context.Context) {
 }
 
 // collecting is what collect waits with. It is kept, so that the wait leaves no garbage that the
-// collection would find alive and the scan dead. Captures take turns, so that nobody shares it.
-var collecting struct {
-	done  chan struct{}
+// collection would find alive and the scan dead. It is made before any test runs: what is made in a
+// bubble of testing/synctest must not be used outside of it, on pain of a fatal error. Captures take
+// turns, so that nobody shares it.
+var collecting = struct {
+	done  chan int // numbers of rounds
+	round int
 	timer *time.Timer
-}
+}{done: make(chan int, 4), timer: time.NewTimer(time.Hour)}
 
 // collect runs a garbage collection, for a bounded time.
 func collect(ctx context.Context) error {
 	c := &collecting
-	if c.done == nil {
-		c.done = make(chan struct{}, 1)
-	}
-	if c.timer == nil {
-		c.timer = time.NewTimer(maxCollect)
-	} else {
-		c.timer.Reset(maxCollect)
-	}
+	c.round++
+	c.timer.Reset(maxCollect)
 	defer c.timer.Stop()
-	go collectInto(c.done)
-	select {
-	case <-c.done:
-		return nil
-	case <-ctx.Done():
-		c.done = nil // the collection that still runs will report to the old one
-		return &UnavailableError{Cause: "the wait for a garbage collection was cut short", Err: ctx.Err()}
-	case <-c.timer.C:
-		c.done = nil
-		return &UnavailableError{
-			Cause:  fmt.Sprintf("a garbage collection did not finish in %s", maxCollect),
-			Remedy: "stop goroutines that spin before the assertion, or raise GOMAXPROCS above their number",
+	go collectInto(c.done, c.round)
+	for {
+		select {
+		case round := <-c.done:
+			if round != c.round {
+				continue // one that took too long
+			}
+			return nil
+		case <-ctx.Done():
+			return &UnavailableError{Cause: "the wait for a garbage collection was cut short", Err: ctx.Err()}
+		case <-c.timer.C:
+			return &UnavailableError{
+				Cause:  fmt.Sprintf("a garbage collection did not finish in %s", maxCollect),
+				Remedy: "stop goroutines that spin before the assertion, or raise GOMAXPROCS above their number",
+			}
 		}
 	}
 }
 
-func collectInto(done chan<- struct{}) {
+func collectInto(done chan<- int, round int) {
 	runtime.GC()
-	done <- struct{}{}
+	done <- round
 }

@@ -12,6 +12,8 @@ type Frame struct {
 	argp   uint64 // arguments
 	info   *pcInfo
 	Async  bool // stopped at any instruction: the frame below holds its registers
+	// Interrupted is the frame whose registers this one holds, nil if it holds none.
+	Interrupted *Frame
 }
 
 // pcInfo is what the function tables say of one pc; goroutines in the same place share it.

@@ -12,6 +12,7 @@ type Slot struct {
 	Value        uint64
 	Conservative bool // may be no pointer at all
 	OnStack      bool // the value points into the same stack
+	Deferred     bool // the value is the closure of a deferred call of Frame
 }
 
 // stackScan is the state of one goroutine's scan (runtime/mgcstack.go, stackScanState).
@@ -22,6 +23,7 @@ type stackScan struct {
 	objects []liveObject
 	precise []uint64 // addresses into the stack, to follow
 	guesses []uint64
+	frames  map[uint64]*Frame // by stack pointer; filled if there are deferred calls
 }
 
 type liveObject struct {
@@ -51,11 +53,21 @@ func (m *Model) LiveSlots(g *Goroutine, visit func(Slot)) error {
 			s.word(nil, g.xregs+off+i, u64(b, i), true)
 		}
 	}
+	if g.defers != 0 {
+		s.frames = make(map[uint64]*Frame)
+	}
 	conservative := false
+	var below *Frame
 	err := m.Frames(g, func(f *Frame) error {
+		if s.frames != nil {
+			s.frames[f.SP] = f
+		}
 		id := f.Func.id
 		if conservative || id == funcIDAsyncPreempt || id == funcIDDebugCallV2 {
-			f.Async = conservative
+			if f.Async = conservative; conservative {
+				below.Interrupted = f
+			}
+			below = f
 			s.frameConservative(f)
 			conservative = id == funcIDAsyncPreempt || id == funcIDDebugCallV2
 			return nil
@@ -85,7 +97,7 @@ func (s *stackScan) word(f *Frame, addr, value uint64, conservative bool) {
 			s.precise = append(s.precise, value)
 		}
 	}
-	s.visit(Slot{f, addr, value, conservative, onStack})
+	s.visit(Slot{Frame: f, Addr: addr, Value: value, Conservative: conservative, OnStack: onStack})
 }
 
 func (s *stackScan) conservative(f *Frame, lo, hi uint64) {
@@ -223,6 +235,7 @@ const maxDefers = 1 << 24
 func (s *stackScan) deferred() error {
 	l := &s.m.layouts
 	oFn, oLink, oHeap := l.off("runtime._defer", "fn"), l.off("runtime._defer", "link"), l.off("runtime._defer", "heap")
+	oSP := l.off("runtime._defer", "sp")
 	if l.err != nil {
 		return l.err
 	}
@@ -237,7 +250,9 @@ func (s *stackScan) deferred() error {
 		if n == maxDefers {
 			return fmt.Errorf("the list of deferred calls does not end")
 		}
-		s.word(nil, d+oFn, read(d+oFn), false)
+		if fn := read(d + oFn); fn != 0 {
+			s.deferredCall(s.frames[read(d+oSP)], d+oFn, fn)
+		}
 		link := read(d + oLink)
 		s.word(nil, d+oLink, link, false)
 		if read(d+oHeap&^7)>>(8*(oHeap&7))&0xff != 0 {
@@ -252,6 +267,15 @@ func (s *stackScan) deferred() error {
 		s.precise = append(s.precise, p)
 	}
 	return nil
+}
+
+// deferredCall reports the closure of a deferred call.
+func (s *stackScan) deferredCall(f *Frame, addr, fn uint64) {
+	onStack := s.g.stackFrom <= fn && fn < s.g.Hi
+	if onStack {
+		s.precise = append(s.precise, fn)
+	}
+	s.visit(Slot{Frame: f, Addr: addr, Value: fn, OnStack: onStack, Deferred: true})
 }
 
 // followObjects scans the stack objects that something points to, precise pointers first.

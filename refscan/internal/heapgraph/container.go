@@ -220,6 +220,11 @@ func (tt *typeTable) understood(d debuginfo.Type, field debuginfo.Field) (kind o
 		if id, found := tt.names.TypeByName(name); found {
 			return opPointer, id, true
 		}
+	case strings.HasPrefix(d.Name, "weak.Pointer[") && field.Name == "u":
+		// The handle holds the address where the collector does not see it (go1.26 runtime/mheap.go, specialWeakHandle).
+		if id, found := tt.names.TypeByName("internal/runtime/atomic.Uintptr"); found {
+			return opPointer, id, true
+		}
 	case d.Name == "sync.Pool" && (field.Name == "local" || field.Name == "victim"):
 		if id, found := tt.names.TypeByName("sync.poolLocal"); found {
 			return opSlice, id, true

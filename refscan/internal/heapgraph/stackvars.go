@@ -41,6 +41,7 @@ type stackWalk struct {
 	st    *stack
 	frame *goruntime.Frame // the one being walked
 	live  map[uint64]*goruntime.Slot
+	rest  bool            // only slots that nothing explains yet are looked at
 	used  map[uint64]bool // addresses of slots that a variable explains
 	seen  map[uint64]bool // stack objects walked
 	visit func(frameVar, edge)
@@ -66,30 +67,52 @@ func (g *Graph) walkStack(st *stack, visit func(frameVar, edge)) {
 	}
 	sort.Slice(frames, func(i, j int) bool { return frames[i].SP < frames[j].SP })
 	for _, w.frame = range frames {
-		for _, v := range g.activeVars(w.frame) {
+		for _, v := range g.activeVars(w.frame, false) {
 			w.variable(v)
 		}
 	}
+	// A register range of a variable ends behind the call that destroys the register, and only there
+	// begins the range of the copy in the frame, which is what the collector follows during the call.
+	w.rest = true
+	open := w.unexplained()
+	for _, w.frame = range frames {
+		if open[w.frame] && !w.frame.Async {
+			for _, v := range g.activeVars(w.frame, true) {
+				w.variable(v)
+			}
+		}
+	}
+	w.rest = false
+	w.waiting()
+	w.deferred()
 	for k := range st.slots {
 		s := &st.slots[k]
 		if s.OnStack || w.used[s.Addr] {
 			continue
 		}
-		v := frameVar{name: temporary}
-		if s.Frame != nil {
-			v.fn, v.owner = s.Frame.Func, s.Frame.Func.Name
-		}
-		visit(v, edge{to: s.Value})
+		visit(temporaryOf(s), edge{to: s.Value})
 	}
 }
 
-// activeVars lists the variables that have a place at the frame's pc, by name.
-func (g *Graph) activeVars(f *goruntime.Frame) []activeVar {
+// unexplained returns the frames with live slots that no variable explains.
+func (w *stackWalk) unexplained() map[*goruntime.Frame]bool {
+	frames := make(map[*goruntime.Frame]bool)
+	for k := range w.st.slots {
+		if s := &w.st.slots[k]; s.Frame != nil && !s.OnStack && !w.used[s.Addr] {
+			frames[s.Frame] = true
+		}
+	}
+	return frames
+}
+
+// activeVars lists the variables that have a place at the frame's pc, by name; for frames in a call
+// that is the place during the call, or the one after it.
+func (g *Graph) activeVars(f *goruntime.Frame, after bool) []activeVar {
 	pc := f.ContPC
 	if pc == 0 {
 		return nil
 	}
-	if pc > f.Func.Entry && !f.Async {
+	if pc > f.Func.Entry && !f.Async && !after {
 		pc-- // a return address: the variables at the call
 	}
 	if vars, ok := g.vars[pc]; ok {
@@ -141,7 +164,7 @@ func (w *stackWalk) variable(v activeVar) {
 	for i := range t.ops {
 		o := &t.ops[i]
 		at := o.off
-		if o.kind == opIface || o.kind == opEface || o.kind == opReflect {
+		if o.kind == opIface || o.kind == opEface || o.kind == opReflect || o.kind == opPooled {
 			at += 8
 		}
 		if o.kind == opArray || at < uint64(v.place.VarOffset) || at >= uint64(v.place.VarOffset+v.place.Size) {
@@ -151,27 +174,34 @@ func (w *stackWalk) variable(v activeVar) {
 		if s == nil {
 			continue
 		}
-		e := edge{ord: o.ord, to: s.Value}
-		switch o.kind {
-		case opIface, opEface, opReflect, opUnsafe:
-		default:
-			var one [8]byte
-			binary.LittleEndian.PutUint64(one[:], s.Value)
-			part := *o
-			part.off = 0
-			sub := walker{g: w.g, emit: func(found edge) { e = found }}
-			sub.op(&part, one[:], 0)
-			e.ord = o.ord
-		}
-		named := fv
-		named.label = t.label(o.ord)
-		w.reference(named, e, 0)
+		w.word(fv, t, o, s)
 	}
+}
+
+// word reports a slot that holds the pointer word of one reference of a variable.
+func (w *stackWalk) word(fv frameVar, t *Type, o *op, s *goruntime.Slot) {
+	e := edge{to: s.Value}
+	switch o.kind {
+	case opIface, opEface, opReflect, opPooled, opUnsafe:
+	default:
+		var one [8]byte
+		binary.LittleEndian.PutUint64(one[:], s.Value)
+		part := *o
+		part.off = 0
+		sub := walker{g: w.g, emit: func(found edge) { e = found }}
+		sub.op(&part, one[:], 0)
+	}
+	e.ord = o.ord
+	fv.label = t.label(o.ord)
+	w.reference(fv, e, 0)
 }
 
 // take claims the live slot at an address of the stack.
 func (w *stackWalk) take(addr uint64) *goruntime.Slot {
 	s := w.live[addr]
+	if s != nil && w.rest && w.used[addr] {
+		return nil
+	}
 	if s != nil {
 		w.used[addr] = true
 	}
@@ -223,7 +253,7 @@ func (w *stackWalk) mask(t *Type, addr uint64, mem []byte, off uint64, any *bool
 			for k := uint64(0); k < o.n && at+k*o.typ.Size < uint64(len(mem)); k++ {
 				w.mask(o.typ, addr, mem, at+k*o.typ.Size, any)
 			}
-		case opIface, opEface, opReflect:
+		case opIface, opEface, opReflect, opPooled:
 			// The type word is no heap pointer as a rule, so only the data word decides.
 			zero(at + 8)
 		default:

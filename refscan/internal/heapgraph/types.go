@@ -36,6 +36,7 @@ const (
 	opFunc
 	opTrie    // the root of an internal/sync.HashTrieMap
 	opReflect // a reflect.Value: type, pointer or value, flags
+	opPooled  // a sync.eface: an interface whose words are both unsafe.Pointers (go1.26 sync/poolqueue.go)
 	opArray   // n elements of typ in place
 )
 
@@ -239,6 +240,9 @@ func (tt *typeTable) compile(t *Type, d debuginfo.Type, off uint64, label string
 		case d.Name == "reflect.Value":
 			add(opReflect, off, nil, 0)
 			return
+		case d.Name == "sync.eface":
+			add(opPooled, off, nil, 0)
+			return
 		}
 		for _, f := range d.Fields {
 			if f.Name == "_" || f.Offset < 0 {
@@ -326,7 +330,7 @@ func (t *Type) pointerWords(base uint64, words *[]uint32) bool {
 					return false
 				}
 			}
-		case opReflect:
+		case opReflect, opPooled:
 			*words = append(*words, uint32((base+o.off)/8), uint32((base+o.off)/8+1))
 		case opIface, opEface:
 			// The first word leads to type information, which the collector need not follow (go1.26

@@ -65,7 +65,7 @@ func (w *walker) op(o *op, mem []byte, base uint32) {
 			w.value(t, mem[at:], ord+uint32(min(k, maxElems))*t.ords)
 		}
 		return
-	case opIface, opEface:
+	case opIface, opEface, opPooled:
 		w.iface(o.kind, ord, word(mem, o.off), word(mem, o.off+8))
 		return
 	case opReflect:

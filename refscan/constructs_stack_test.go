@@ -1,0 +1,390 @@
+package refscan_test
+
+import (
+	"iter"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// background runs f in a goroutine of its own until the test ends. f closes ready when it holds what it
+// is to hold, and returns when stop is closed.
+func background(t *testing.T, f func(ready func(), stop <-chan struct{})) {
+	t.Helper()
+	stop, ended := make(chan struct{}), make(chan struct{})
+	var ready sync.WaitGroup
+	ready.Add(1)
+	go func() {
+		defer close(ended)
+		f(ready.Done, stop)
+	}()
+	ready.Wait()
+	t.Cleanup(func() {
+		close(stop)
+		<-ended
+	})
+}
+
+//go:noinline
+func descend(n int, bottom func()) int {
+	p := newCargo()
+	if n <= 1 {
+		bottom()
+	} else {
+		p.id = descend(n-1, bottom)
+	}
+	return p.id + 1
+}
+
+func TestDeepStacks(t *testing.T) {
+	for _, depth := range []int64{3000, 20_000} {
+		t.Run("another goroutine", func(t *testing.T) {
+			background(t, func(ready func(), stop <-chan struct{}) {
+				descend(int(depth), func() {
+					ready()
+					<-stop
+				})
+			})
+			holds(t, map[string]int64{"descend.p": depth})
+		})
+		t.Run("the caller", func(t *testing.T) {
+			descend(int(depth), func() { holds(t, map[string]int64{"descend.p": depth}) })
+		})
+	}
+}
+
+//go:noinline
+func waitHolding(p *cargo, ready func(), stop <-chan struct{}) {
+	ready()
+	<-stop
+	p.id++
+}
+
+func TestManyGoroutines(t *testing.T) {
+	const n = 20_000
+	stop := make(chan struct{})
+	var ready, ended sync.WaitGroup
+	for range n {
+		ready.Add(1)
+		ended.Go(func() { waitHolding(newCargo(), ready.Done, stop) })
+	}
+	ready.Wait()
+	r := holds(t, map[string]int64{"waitHolding.p": n})
+	for _, root := range r.Roots {
+		if root.Name == pkg+"waitHolding.p" {
+			require.EqualValues(t, n, root.Root.Goroutines)
+		}
+	}
+	close(stop)
+	ended.Wait()
+}
+
+//go:noinline
+func use(p *cargo) { p.id++ }
+
+// Goroutines that wait in every way there is, each with a cargo that it needs afterwards.
+
+//go:noinline
+func holdSend(c chan *cargo) { c <- newCargo() }
+
+//go:noinline
+func holdSendStruct(c chan value2) { c <- value2{p: newCargo()} }
+
+type value2 struct {
+	_ int
+	p *cargo
+}
+
+//go:noinline
+func holdReceive(c chan int) {
+	p := newCargo()
+	p.id = <-c
+	p.id++
+}
+
+//go:noinline
+func holdSelect(a, b chan int, c chan *cargo) {
+	p := newCargo()
+	use(p)
+	select {
+	case <-a:
+	case b <- 1:
+	case <-c:
+	}
+	use(p)
+}
+
+//go:noinline
+func holdSelectSend(a chan int, c chan *cargo) {
+	select {
+	case <-a:
+	case c <- newCargo():
+	}
+}
+
+//go:noinline
+func holdMutex(mu sync.Locker) {
+	p := newCargo()
+	mu.Lock()
+	use(p)
+	mu.Unlock()
+}
+
+//go:noinline
+func holdRWMutex(mu *sync.RWMutex) {
+	p := newCargo()
+	mu.RLock()
+	p.id++
+	mu.RUnlock()
+}
+
+//go:noinline
+func holdCond(c *sync.Cond, done *bool) {
+	p := newCargo()
+	c.L.Lock()
+	for !*done {
+		c.Wait()
+	}
+	p.id++
+	c.L.Unlock()
+}
+
+//go:noinline
+func holdWaitGroup(wg *sync.WaitGroup) {
+	p := newCargo()
+	wg.Wait()
+	p.id++
+}
+
+//go:noinline
+func holdSleep(stop *atomic.Bool) {
+	p := newCargo()
+	for !stop.Load() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	p.id++
+}
+
+func TestBlockedGoroutines(t *testing.T) {
+	var (
+		ended         sync.WaitGroup
+		send          = make(chan *cargo)
+		sendStruct    = make(chan value2)
+		receive       = make(chan int)
+		selA, selB    = make(chan int), make(chan int)
+		selC, selSend = make(chan *cargo), make(chan *cargo)
+		mu            sync.Mutex
+		rw            sync.RWMutex
+		cond          = sync.NewCond(new(sync.Mutex))
+		condDone      bool
+		waitFor       sync.WaitGroup
+		stopSleep     atomic.Bool
+	)
+	mu.Lock()
+	rw.Lock()
+	waitFor.Add(1)
+	ended.Go(func() { holdSend(send) })
+	ended.Go(func() { holdSendStruct(sendStruct) })
+	ended.Go(func() { holdReceive(receive) })
+	ended.Go(func() { holdSelect(selA, selB, selC) })
+	ended.Go(func() { holdSelectSend(selA, selSend) })
+	ended.Go(func() { holdMutex(&mu) })
+	ended.Go(func() { holdRWMutex(&rw) })
+	ended.Go(func() { holdCond(cond, &condDone) })
+	ended.Go(func() { holdWaitGroup(&waitFor) })
+	ended.Go(func() { holdSleep(&stopSleep) })
+	defer func() {
+		<-send
+		<-sendStruct
+		close(receive)
+		close(selA)
+		mu.Unlock()
+		rw.Unlock()
+		cond.L.Lock()
+		condDone = true
+		cond.L.Unlock()
+		cond.Broadcast()
+		waitFor.Done()
+		stopSleep.Store(true)
+		ended.Wait()
+	}()
+	time.Sleep(20 * time.Millisecond)
+	holds(t, map[string]int64{
+		"holdSend.$tmp": 1, "holdSendStruct.$tmp.p": 1, "holdReceive.p": 1, "holdSelect.p": 1, "holdSelectSend.$tmp": 1,
+		"holdMutex.p": 1, "holdRWMutex.p": 1, "holdCond.p": 1, "holdWaitGroup.p": 1, "holdSleep.p": 1,
+	})
+}
+
+//go:noinline
+func spinHolding(stop *atomic.Bool, ready *atomic.Int32, p, q *cargo) int {
+	ready.Add(1)
+	n := 0
+	for !stop.Load() {
+		n += p.id
+		if n > 1<<40 {
+			n = q.id
+		}
+	}
+	return n + q.id + p.id
+}
+
+func TestTightLoops(t *testing.T) {
+	if runtime.GOMAXPROCS(0) < 2 {
+		t.Skip("one processor: a loop would starve the test")
+	}
+	var stop atomic.Bool
+	var ready atomic.Int32
+	var ended sync.WaitGroup
+	n := runtime.GOMAXPROCS(0) - 1
+	for range n {
+		p, q := newCargo(), newCargo()
+		ended.Go(func() { spinHolding(&stop, &ready, p, q) })
+	}
+	for ready.Load() < int32(n) {
+		runtime.Gosched()
+	}
+	defer ended.Wait()
+	defer stop.Store(true)
+	r := scan(t)
+	untyped(t, "", r.Roots)
+	sound(t, r)
+	// What is in registers has a holder but no type; with -race the loop calls functions, and spills.
+	found := int64(0)
+	for _, root := range r.Roots {
+		if strings.HasPrefix(root.Name, pkg+"spinHolding.") {
+			objects, _ := root.Total()
+			found += objects
+		}
+	}
+	require.GreaterOrEqual(t, found, int64(4*n), "two cargoes a goroutine, and their data")
+}
+
+//go:noinline
+func panicHolding(p *cargo, deferred func()) {
+	q := newCargo()
+	defer func() {
+		deferred()
+		q.id++
+		if recover() == nil {
+			q.id++
+		}
+	}()
+	if p.id == 0 {
+		panic(p)
+	}
+}
+
+//go:noinline
+func nilHolding(deferred func()) (n int) {
+	q := newCargo()
+	defer func() {
+		deferred()
+		n += q.id
+		_ = recover()
+	}()
+	var p *cargo
+	q.id++
+	return p.id
+}
+
+//go:noinline
+func goexitHolding(deferred func()) {
+	q := newCargo()
+	defer func() {
+		deferred()
+		q.id++
+	}()
+	runtime.Goexit()
+}
+
+//go:noinline
+func deferLoop(n int, ready func(), stop <-chan struct{}) {
+	for range n {
+		p := newCargo()
+		defer func() { p.id++ }()
+	}
+	last := newCargo()
+	defer func() { last.id++ }()
+	ready()
+	<-stop
+}
+
+func TestDeferredCalls(t *testing.T) {
+	t.Run("panic", func(t *testing.T) {
+		panicHolding(newCargo(), func() {
+			holds(t, map[string]int64{"panicHolding.func1.q": 1, "runtime.gopanic.p.arg": 1})
+		})
+	})
+	t.Run("nil dereference", func(t *testing.T) {
+		nilHolding(func() { holds(t, map[string]int64{"nilHolding.func1.q": 1}) })
+	})
+	t.Run("nil dereference recovered before", func(t *testing.T) {
+		nilHolding(func() {})
+		p := newCargo()
+		holds(t, map[string]int64{"TestDeferredCalls.func3.p": 1})
+		p.id++
+	})
+	t.Run("goexit", func(t *testing.T) {
+		done := make(chan bool)
+		go func() {
+			defer close(done)
+			goexitHolding(func() { holds(t, map[string]int64{"goexitHolding.func1.q": 1}) })
+		}()
+		<-done
+	})
+	t.Run("pending", func(t *testing.T) {
+		background(t, func(ready func(), stop <-chan struct{}) { deferLoop(100, ready, stop) })
+		holds(t, map[string]int64{"deferLoop.$defer.p": 100, "deferLoop.$defer.last": 1})
+	})
+}
+
+func TestIterPull(t *testing.T) {
+	next, stop := iter.Pull(func(yield func(*cargo) bool) {
+		inside := newCargo()
+		if !yield(newCargo()) {
+			return
+		}
+		yield(inside)
+	})
+	defer stop()
+	p, ok := next()
+	require.True(t, ok)
+	holds(t, map[string]int64{"TestIterPull.p": 1, "TestIterPull.func1.inside": 1})
+	p.id++
+	_, ok = next()
+	require.True(t, ok)
+}
+
+type reflected struct{ p *cargo }
+
+func (r *reflected) Call(f func(), q *cargo, n int) *cargo {
+	f()
+	use(q)
+	q.id += n
+	r.p.id++
+	return r.p
+}
+
+func TestReflectCalls(t *testing.T) {
+	t.Run("MakeFunc", func(t *testing.T) {
+		kept := newCargo()
+		made := reflect.MakeFunc(reflect.TypeFor[func(*cargo, string) *cargo](), func(args []reflect.Value) []reflect.Value {
+			holds(t, map[string]int64{"TestReflectCalls.func1.1.kept": 1, "reflect.floatToReg.r.Ptrs[*]": 1})
+			kept.id++
+			return args[:1]
+		}).Interface().(func(*cargo, string) *cargo)
+		made(newCargo(), "x").id++
+	})
+	t.Run("method value", func(t *testing.T) {
+		f := reflect.ValueOf(&reflected{newCargo()}).MethodByName("Call").Interface().(func(func(), *cargo, int) *cargo)
+		f(func() {
+			holds(t, map[string]int64{"(*reflected).Call.r.p": 1, "(*reflected).Call.q": 1})
+		}, newCargo(), 1).id++
+	})
+}

@@ -1,0 +1,95 @@
+package refscan_test
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// cargo is what the constructs keep alive. A test of a construct says where every cargo of the process
+// must be found, so that none may be missing, charged twice or charged elsewhere.
+type cargo struct {
+	id   int
+	data []byte
+}
+
+// newCargo makes one on the heap: inlined, it might stay on the stack.
+//
+//go:noinline
+func newCargo() *cargo { return &cargo{data: make([]byte, 100)} }
+
+// maxMissed bounds what a report may miss a processor: freezing drops the caches of the processors, after
+// the last collection has found them alive. The largest is that of 128 sudogs of 112 bytes, full
+// after many goroutines have waited (go1.26 runtime/proc.go, (*p).destroy).
+const maxMissed = 16 << 10
+
+// sound fails the test if the audit of a report is off.
+func sound(t testing.TB, r *refscan.Report) {
+	t.Helper()
+	tot := r.Totals
+	require.Zero(t, tot.ExtraBytes, "reached but not alive: %+v", tot)
+	require.LessOrEqual(t, tot.MissedBytes, int64(maxMissed*runtime.GOMAXPROCS(0)), "alive but not reached: %+v", tot)
+	require.GreaterOrEqual(t, float64(tot.TypedBytes), 0.99*float64(tot.AttributedBytes), "%+v", tot)
+	require.Empty(t, r.Warnings)
+}
+
+// cargoes returns how many cargoes each folded path of a report holds; the test package's own path is cut
+// off. What a cargo refers to must be typed and as many.
+func cargoes(t testing.TB, r *refscan.Report) map[string]int64 {
+	t.Helper()
+	found := make(map[string]int64)
+	var walk func(path string, n *refscan.Node)
+	walk = func(path string, n *refscan.Node) {
+		path = refscan.JoinPath(path, n.Name)
+		if n.Type == "*"+pkg+"cargo" && n.Objects > 0 {
+			found[path] += n.Objects
+			require.Zero(t, n.UntypedObjects, "%s: untyped objects behind a cargo", path)
+			for _, c := range n.Children {
+				require.Equal(t, "data", c.Name, path)
+				require.Equal(t, "[]uint8", c.Type, path)
+				require.LessOrEqual(t, c.Objects, n.Objects, path)
+			}
+		}
+		for _, c := range n.Children {
+			walk(path, c)
+		}
+	}
+	for _, n := range r.Fold().Roots {
+		n.Name = strings.TrimPrefix(n.Name, pkg)
+		walk("", n)
+	}
+	return found
+}
+
+// holds scans the process and requires a sound report with exactly these cargoes.
+func holds(t testing.TB, want map[string]int64, opts ...refscan.CaptureOption) *refscan.Report {
+	t.Helper()
+	s, err := refscan.Capture(append(opts, refscan.WithLog(t.Logf))...)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	r, err := s.Scan()
+	require.NoError(t, err)
+	got := cargoes(t, r)
+	if !assert.ObjectsAreEqual(want, got) {
+		untyped(t, "", r.Fold().Roots)
+	}
+	require.Equal(t, want, got)
+	sound(t, r)
+	return r
+}
+
+// untyped logs where a report has objects without a type.
+func untyped(t testing.TB, parent string, nodes []*refscan.Node) {
+	for _, n := range nodes {
+		path := refscan.JoinPath(parent, n.Name)
+		if n.UntypedObjects > 0 {
+			t.Logf("%s (%s): %d of %d objects, %d B untyped", path, n.Type, n.UntypedObjects, n.Objects, n.UntypedBytes)
+		}
+		untyped(t, path, n.Children)
+	}
+}

@@ -1,0 +1,276 @@
+package refscan_test
+
+import (
+	"container/list"
+	"container/ring"
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unique"
+	"unsafe"
+	"weak"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// pair is a generic container; its code is shared by all pointers.
+type pair[K comparable, V any] struct {
+	m    map[K]V
+	list []V
+	next *pair[K, V]
+}
+
+//go:noinline
+func (p *pair[K, V]) add(k K, v V) func() V {
+	if p.m == nil {
+		p.m = make(map[K]V)
+	}
+	p.m[k] = v
+	return func() V { return v }
+}
+
+// onlyFunc and onlyPointer are held in an interface's data word itself.
+type (
+	onlyFunc    struct{ f func() *cargo }
+	onlyPointer struct{ p *cargo }
+	firstFunc   struct {
+		f func() *cargo
+		p *cargo
+	}
+	getter interface{ get() *cargo }
+)
+
+func (o onlyPointer) get() *cargo { return o.p }
+
+var (
+	gPair        pair[string, *cargo]
+	gPairFunc    func() *cargo
+	gPairStruct  *pair[int, onlyPointer]
+	gList        list.List
+	gRing        *ring.Ring
+	gOnceValue   func() *cargo
+	gOnlyFunc    any
+	gOnlyPointer any
+	gGetter      getter
+	gFirstFunc   any
+	gAnys        []any
+	gArrayOfAny  [3]any
+	gBuffered    chan onlyPointer
+	gAnyChan     chan any
+	gCancels     context.Context
+	gWeak        weak.Pointer[cargo]
+	gUnique      unique.Handle[string]
+	gUnsafe      unsafe.Pointer
+	gUintptr     uintptr
+	gTicker      *time.Ticker
+	gAfter       <-chan time.Time
+	gAfterFunc   *time.Timer
+	gMapOfFuncs  map[int]func()
+	gEmbedded    struct{ *onlyPointer }
+	gPointers    ***cargo
+	gPool        sync.Pool
+	gRange       func(func(int, *cargo) bool)
+)
+
+//go:noinline
+func fillTypes() {
+	f := gPair.add("a key", newCargo())
+	gPairFunc = f
+	gPair.list = []*cargo{newCargo(), newCargo()}
+	gPair.next = &pair[string, *cargo]{list: []*cargo{newCargo()}}
+	gPairStruct = &pair[int, onlyPointer]{}
+	gPairStruct.add(1, onlyPointer{newCargo()})
+	gList.Init()
+	for range 50 {
+		gList.PushBack(newCargo())
+	}
+	gRing = ring.New(20)
+	for range 20 {
+		gRing.Value = newCargo()
+		gRing = gRing.Next()
+	}
+	gOnceValue = sync.OnceValue(newCargo)
+	gOnceValue()
+	captured := newCargo()
+	get := func() *cargo { return captured }
+	gOnlyFunc = onlyFunc{get}
+	gOnlyPointer = onlyPointer{newCargo()}
+	gGetter = onlyPointer{newCargo()}
+	captured2 := newCargo()
+	gFirstFunc = firstFunc{func() *cargo { return captured2 }, newCargo()}
+	gAnys = []any{newCargo(), onlyPointer{newCargo()}, firstFunc{p: newCargo()}, map[int]*cargo{1: newCargo()}, []*cargo{newCargo()}, 7, "text"}
+	gArrayOfAny = [3]any{newCargo(), &onlyPointer{newCargo()}, nil}
+	gBuffered = make(chan onlyPointer, 4)
+	gBuffered <- onlyPointer{newCargo()}
+	gBuffered <- onlyPointer{newCargo()}
+	gAnyChan = make(chan any, 4)
+	gAnyChan <- newCargo()
+	gAnyChan <- onlyPointer{newCargo()}
+	gCancels = context.Background()
+	for i := range 300 {
+		ctx, cancel := context.WithCancel(gCancels)
+		_ = cancel // never called, as in a leak
+		gCancels = context.WithValue(ctx, named(fmt.Sprint(i)), newCargo())
+	}
+	gUnsafe = unsafe.Pointer(newCargo())
+	gTicker = time.NewTicker(time.Hour)
+	gAfter = time.After(time.Hour)
+	timed := newCargo()
+	gAfterFunc = time.AfterFunc(time.Hour, func() { use(timed) })
+	gMapOfFuncs = make(map[int]func())
+	for i := range 10 {
+		p := newCargo()
+		gMapOfFuncs[i] = func() { use(p) }
+	}
+	gEmbedded.onlyPointer = &onlyPointer{newCargo()}
+	p1 := newCargo()
+	p2 := &p1
+	gPointers = &p2
+	inRange := newCargo()
+	gRange = func(yield func(int, *cargo) bool) { yield(1, inRange) }
+	gUnique = unique.Make(fmt.Sprint("a unique string", time.Now().Year()))
+}
+
+func TestTypes(t *testing.T) {
+	fillTypes()
+	gWeak = weak.Make(newCargo())
+	hidden := newCargo()
+	gUintptr = uintptr(unsafe.Pointer(hidden))
+	defer clearTypes()
+	r := holds(t, map[string]int64{
+		"gPair.m[*]": 1, "gPair.list[*]": 2, "gPair.next.list[*]": 1, "gPairStruct.m[*].p": 1,
+		"gList.root.next.Value": 25, "gList.root.prev.Value": 25, "gRing.Value": 20,
+		"gOnlyFunc.captured": 1, "gOnlyPointer": 1, "gGetter": 1, "gFirstFunc.f.captured2": 1, "gFirstFunc.p": 1,
+		"gAnys[*]": 2, "gAnys[*].p": 1, "gAnys[*][*]": 1, "gAnys[*].$val[*]": 1, "gArrayOfAny[*]": 1, "gArrayOfAny[*].p": 1,
+		"gBuffered[*].p": 2, "gAnyChan[*]": 2, "gCancels.val": 300,
+		"gAfterFunc.timer.arg.timed": 1, "gMapOfFuncs[*].p": 10, "gEmbedded.onlyPointer.p": 1, "gPointers": 1, "gRange.inRange": 1,
+	})
+	// What the language or shared code hides has a holder, but no type.
+	for root, want := range map[string]int64{"gUnsafe": 2, "gOnceValue": 2} {
+		require.Equal(t, want, untypedBelow(at(t, r, root)), root)
+	}
+	for _, root := range []string{"gWeak", "gUnique", "gTicker", "gAfter"} {
+		require.Zero(t, untypedBelow(at(t, r, root)), root)
+	}
+	require.Nil(t, gWeak.Value(), "a weak pointer keeps nothing")
+}
+
+// clearTypes drops what fillTypes made.
+func clearTypes() {
+	gTicker.Stop()
+	gAfterFunc.Stop()
+	gPair, gPairFunc, gPairStruct = pair[string, *cargo]{}, nil, nil
+	gList.Init()
+	gRing, gOnceValue, gOnlyFunc, gOnlyPointer, gGetter, gFirstFunc = nil, nil, nil, nil, nil, nil
+	gAnys, gArrayOfAny, gBuffered, gAnyChan, gCancels, gUnsafe = nil, [3]any{}, nil, nil, nil, nil
+	gTicker, gAfter, gAfterFunc, gMapOfFuncs, gEmbedded.onlyPointer, gPointers, gRange = nil, nil, nil, nil, nil, nil, nil
+}
+
+func untypedBelow(n *refscan.Node) int64 {
+	sum := n.UntypedObjects
+	for _, c := range n.Children {
+		sum += untypedBelow(c)
+	}
+	return sum
+}
+
+type scope struct{ p *cargo }
+
+//go:noinline
+func fillScope(s *scope) { s.p = newCargo() }
+
+//go:noinline
+func fillBig(b *[40]*cargo) {
+	for i := range b {
+		b[i] = newCargo()
+	}
+}
+
+//go:noinline
+func keep(unsafe.Pointer) {}
+
+//go:noinline
+func fillMap(m map[int]*cargo) { m[1] = newCargo() }
+
+func TestFrameVariables(t *testing.T) {
+	t.Run("stack object", func(t *testing.T) {
+		var s scope
+		fillScope(&s)
+		holds(t, map[string]int64{"TestFrameVariables.func1.s.p": 1})
+		use(s.p)
+	})
+	t.Run("large stack object", func(t *testing.T) {
+		var b [40]*cargo
+		fillBig(&b)
+		holds(t, map[string]int64{"TestFrameVariables.func2.b[*]": 40})
+		fillBig(&b)
+	})
+	t.Run("small map", func(t *testing.T) {
+		s := struct{ m map[int]*cargo }{make(map[int]*cargo)}
+		keep(unsafe.Pointer(&s))
+		fillMap(s.m)
+		holds(t, map[string]int64{"TestFrameVariables.func3.s.m[*]": 1})
+		use(s.m[1])
+	})
+	t.Run("dead", func(t *testing.T) {
+		p := newCargo()
+		use(p)
+		holds(t, map[string]int64{})
+	})
+	t.Run("captured by reference", func(t *testing.T) {
+		p := newCargo()
+		background(t, func(ready func(), stop <-chan struct{}) {
+			p = newCargo()
+			ready()
+			<-stop
+			use(p)
+		})
+		holds(t, map[string]int64{"TestFrameVariables.func5.1.p": 1})
+	})
+	t.Run("slice of the stack", func(t *testing.T) {
+		var b [40]*cargo
+		fillBig(&b)
+		part := b[3:7]
+		holds(t, map[string]int64{"TestFrameVariables.func6.b[*]": 40})
+		use(part[1])
+		fillBig(&b)
+	})
+}
+
+func TestPoolWithoutSettling(t *testing.T) {
+	defer func() { gPool = sync.Pool{} }()
+	for range 20 {
+		gPool.Put(newCargo())
+	}
+	s, err := refscan.Capture(refscan.WithoutSettling())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	r, err := s.Scan()
+	require.NoError(t, err)
+	sound(t, r)
+	sum := int64(0)
+	for path, n := range cargoes(t, r) {
+		require.True(t, strings.HasPrefix(path, "gPool."), path)
+		sum += n
+	}
+	require.Zero(t, untypedBelow(at(t, r, "gPool")))
+	require.GreaterOrEqual(t, sum, int64(5), "all 20, but with -race a pool drops some")
+}
+
+type owner struct{ _ [4]int }
+
+func TestCleanupArguments(t *testing.T) {
+	o := &owner{}
+	runtime.AddCleanup(o, func(p *cargo) { use(p) }, newCargo())
+	runtime.AddCleanup(o, func(p firstFunc) { use(p.p) }, firstFunc{p: newCargo()})
+	captured := newCargo()
+	runtime.AddCleanup(o, func(int) { use(captured) }, 1)
+	holds(t, map[string]int64{"cleanup(*" + pkg + "owner).$fn.captured": 1})
+	runtime.KeepAlive(o)
+}

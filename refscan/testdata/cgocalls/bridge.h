@@ -1,0 +1,2 @@
+void wait_for(int fd);
+void call_back(int which);
