@@ -250,8 +250,10 @@ func TestCorpus(t *testing.T) {
 	tot := r.Totals
 	t.Logf("%+v", tot)
 	require.Zero(t, tot.ExtraBytes, "reached but not alive")
-	require.LessOrEqual(t, float64(tot.MissedBytes), 0.001*float64(tot.LiveBytes), "alive but not reached")
-	require.InDelta(t, tot.LiveBytes, tot.AttributedBytes, 0.001*float64(tot.LiveBytes))
+	// What tests before this one left in the caches of the Ps that the freeze takes away is not the corpus's.
+	off := max(0.001*float64(tot.LiveBytes), float64(maxMissed*runtime.GOMAXPROCS(0)))
+	require.LessOrEqual(t, float64(tot.MissedBytes), off, "alive but not reached")
+	require.InDelta(t, tot.LiveBytes, tot.AttributedBytes, off)
 	require.GreaterOrEqual(t, float64(tot.TypedBytes), 0.99*float64(tot.AttributedBytes))
 
 	sum := int64(0)
