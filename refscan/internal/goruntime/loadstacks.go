@@ -10,26 +10,11 @@ import (
 // LoadStacks is Load for a reader that wants goroutines and their stacks only: it neither copies the heap
 // nor needs mark bits, so a collection may be under way. The model has no spans and no objects.
 func LoadStacks(mem *image.Space, names Names, bias uint64, goarch string, caller Caller) (*Model, error) {
-	sem, err := semanticsFor(names.GoVersion())
+	m, err := newModel(mem, names, bias, goarch)
 	if err != nil {
 		return nil, err
 	}
-	a, ok := archs[goarch]
-	if !ok {
-		return nil, fmt.Errorf("the stack layout of %s is not known", goarch)
-	}
-	m := &Model{
-		Mem: mem, names: names, layouts: layouts{names: names}, bias: bias, arch: a, sem: sem,
-		funcs: make(map[uint64]*Func), pcs: make(map[uint64]*pcInfo), rtypes: make(map[uint64]*RType),
-		warned: make(map[string]bool), pages: newPageTable(nil),
-	}
-	first, ok := names.GlobalByName("runtime.firstmoduledata")
-	if !ok {
-		return nil, errors.New("the variable runtime.firstmoduledata is not in the debug information")
-	}
-	if err := m.loadModules(first.Addr + bias); err != nil {
-		return nil, fmt.Errorf("module data: %w", err)
-	}
+	m.pages = newPageTable(nil)
 	if err := m.prefetchGoroutines(); err != nil {
 		return nil, fmt.Errorf("goroutines: %w", err)
 	}

@@ -38,9 +38,8 @@ type Model struct {
 // stale. PC is a return address, SP the stack pointer behind it.
 type Caller struct{ G, PC, SP uint64 }
 
-// Load reads the runtime's structures. bias is the difference between addresses in the process and
-// those in the debug information (position-independent executables). goarch names the architecture.
-func Load(mem *image.Space, names Names, bias uint64, goarch string, caller Caller) (*Model, error) {
+// newModel returns a model that has its modules, which everything else is read with.
+func newModel(mem *image.Space, names Names, bias uint64, goarch string) (*Model, error) {
 	sem, err := semanticsFor(names.GoVersion())
 	if err != nil {
 		return nil, err
@@ -54,9 +53,6 @@ func Load(mem *image.Space, names Names, bias uint64, goarch string, caller Call
 		funcs: make(map[uint64]*Func), pcs: make(map[uint64]*pcInfo), rtypes: make(map[uint64]*RType),
 		warned: make(map[string]bool),
 	}
-	// Only a build with the green tea collector (the default, but an experiment may switch it off)
-	// has the type; debug information lists what the program uses.
-	_, m.greenTea = names.TypeByName("runtime.spanInlineMarkBits")
 	first, ok := names.GlobalByName("runtime.firstmoduledata")
 	if !ok {
 		return nil, errors.New("the variable runtime.firstmoduledata is not in the debug information")
@@ -64,6 +60,19 @@ func Load(mem *image.Space, names Names, bias uint64, goarch string, caller Call
 	if err := m.loadModules(first.Addr + bias); err != nil {
 		return nil, fmt.Errorf("module data: %w", err)
 	}
+	return m, nil
+}
+
+// Load reads the runtime's structures. bias is the difference between addresses in the process and
+// those in the debug information (position-independent executables). goarch names the architecture.
+func Load(mem *image.Space, names Names, bias uint64, goarch string, caller Caller) (*Model, error) {
+	m, err := newModel(mem, names, bias, goarch)
+	if err != nil {
+		return nil, err
+	}
+	// Only a build with the green tea collector (the default, but an experiment may switch it off)
+	// has the type; debug information lists what the program uses.
+	_, m.greenTea = names.TypeByName("runtime.spanInlineMarkBits")
 	if phase, ok := names.GlobalByName("runtime.gcphase"); ok && mem.U32(phase.Addr+bias) != 0 {
 		return nil, ErrCollecting
 	}
