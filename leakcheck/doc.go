@@ -32,6 +32,27 @@
 // with the names that come near. A Path whose root exists may end at a field that holds nothing now;
 // that passes, and is logged.
 //
+// # Expected death
+//
+// ExpectCollected names one object that must be garbage when the test ends, AssertCollected one that must be
+// so now:
+//
+//	s := srv.Login()
+//	leakcheck.ExpectCollected(t, s, "logged out")
+//	s.Logout()
+//
+// Both keep a weak pointer only. Where the object is gone, all that is needed is a garbage collection; where it is
+// not, the message shows the shortest path that keeps it alive, and the other ways in which it is held:
+//
+//	leakcheck: *app.Session is still reachable: logged out
+//	        expected to be garbage when the test ends (app_test.go:21)
+//	        it keeps 2 objects alive, 1.0 KiB
+//	        held by the package variable example.com/app.srv (app.go:18)
+//
+//	        example.com/app.srv  *app.server
+//	        └─ sessions  map[string]*app.Session
+//	           └─ [*]  *app.Session  ← expected to be garbage
+//
 // # Growth
 //
 // AssertNoGrowth needs no figures. It calls a function again and again, and fails if anything grows with

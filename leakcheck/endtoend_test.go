@@ -235,3 +235,73 @@ func containsInOrder(text string, parts []string) bool {
 	}
 	return false
 }
+
+// The module's folder collected has tests that must pass, and one for each way to keep an object.
+func TestEndToEndCollected(t *testing.T) {
+	m := newScratchModule(t)
+	if out, ok := m.run(t, "collected", nil, "go", "test", "-vet=off", "-c", "-o", "collected.test", "-ldflags=-s=0 -w=0", "."); !ok {
+		t.Fatal(out)
+	}
+	for name, want := range map[string][]string{
+		"LeakMaps": {
+			"collected_test.go:87: leakcheck: *collected.Session is still reachable: logged out\n",
+			"expected to be garbage when the test ends (collected_test.go:87)\n",
+			"it keeps 2 objects alive, 1.0 KiB\n",
+			"held by the package variable example.com/app/collected.srv (collected.go:21)\n",
+			"example.com/app/collected.srv  *collected.server\n",
+			"└─ latest  map[string]*collected.Session\n",
+			"   └─ [*]  *collected.Session  ← expected to be garbage\n",
+			"cutting that is not enough, it is also held by the package variable example.com/app/collected.srv (collected.go:21)\n",
+			"└─ sessions  map[string]*collected.Session\n",
+		},
+		"LeakList": {
+			"leakcheck: *collected.conn is still reachable: disconnected\n",
+			"it keeps 1,207 objects alive",
+			"└─ conns  *collected.conn  ← expected to be garbage\n",
+			"these are alive only as long as that is:\n",
+			"*collected.Session is still reachable: logged out\n",
+		},
+		"LeakGoroutine": {
+			"held by the variable s of example.com/app/collected.(*Session).watch.func1 (collected.go:48)\n",
+			"in a goroutine, created by example.com/app/collected.(*Session).watch (collected.go:46)\n",
+		},
+		"LeakOwn": {
+			"expected to be garbage (collected_test.go:109)\n",
+			"held by your test itself: the variable s of example.com/app/collected.TestLeakOwn (collected_test.go:107)\n",
+		},
+		"LeakCleanup": {
+			"held by a function that was registered with Cleanup, which runs when the test ends\n",
+			"$recv  *collected.Session  ← expected to be garbage\n",
+		},
+		"LeakGlobal": {
+			"it is the package variable example.com/app/collected.srv, or part of it, which lives as long as the program\n",
+		},
+		"LeakSmall": {
+			"held by the package variable example.com/app/collected.kept (collected_test.go:130)\n",
+		},
+		"Misuse": {
+			"leakcheck: ExpectCollected: the pointer is nil\n",
+			"leakcheck: ExpectCollected: values of struct {} have no size: they share one address, which is never freed\n",
+			"leakcheck: AssertCollected: the pointer is nil\n",
+		},
+	} {
+		out, ok := m.run(t, "collected", nil, "./collected.test", "-test.run=^Test"+name+"$", "-test.v")
+		if ok {
+			t.Errorf("%s passed:\n%s", name, out)
+		}
+		rest := out
+		for _, w := range want {
+			_, after, found := strings.Cut(rest, w)
+			if !found {
+				t.Errorf("%s: want %q, in order, got\n%s", name, w, out)
+				break
+			}
+			rest = after
+		}
+	}
+	for _, flags := range []string{"-test.cpu=2", "-test.cpu=1,4"} {
+		if out, ok := m.run(t, "collected", nil, "./collected.test", "-test.run=^TestHealthy|^TestSkipped", "-test.v", "-test.count=3", flags); !ok || strings.Count(out, "--- PASS: TestHealthy") < 18 {
+			t.Error("\n" + out)
+		}
+	}
+}

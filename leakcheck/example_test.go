@@ -3,6 +3,7 @@ package leakcheck_test
 import (
 	"fmt"
 	"testing"
+	"weak"
 
 	"github.com/leakgate/leakgate/leakcheck"
 )
@@ -53,4 +54,23 @@ func ExampleBound() {
 	// Output:
 	// Path("app.srv.conns[*].buf").MaxObjects(10).MaxBytes(65536)
 	// Type[*leakcheck_test.session]().None()
+}
+
+// An object that must be gone when the test ends.
+func ExampleExpectCollected() {
+	_ = func(t *testing.T) {
+		login("someone")
+		leakcheck.ExpectCollected(t, sessions["someone"], "logged out")
+		logout("someone")
+	}
+}
+
+// An object that must be gone now.
+func ExampleAssertCollected() {
+	_ = func(t *testing.T) {
+		login("someone")
+		gone := weak.Make(sessions["someone"])
+		logout("someone")
+		leakcheck.AssertCollected(t, gone, "logged out")
+	}
 }

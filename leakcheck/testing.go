@@ -23,6 +23,10 @@ type (
 		Skipf(format string, args ...any)
 	}
 	artifactDir interface{ ArtifactDir() string }
+	ended       interface {
+		Failed() bool
+		Skipped() bool
+	}
 )
 
 // testName returns the name of the running test, or "" where t does not tell.

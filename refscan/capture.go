@@ -12,6 +12,7 @@ import (
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/freeze"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
@@ -51,6 +52,7 @@ type Snapshot struct {
 	process *freeze.Process
 	model   *goruntime.Model
 	index   *debuginfo.Index
+	graph   *heapgraph.Graph // nil until it is needed
 	settled time.Duration
 	pause   time.Duration
 }
@@ -133,7 +135,7 @@ func (s *Snapshot) Settled() time.Duration { return s.settled }
 
 // Close gives back what the snapshot holds. It may be called more than once.
 func (s *Snapshot) Close() error {
-	s.model = nil
+	s.model, s.graph = nil, nil
 	if s.process == nil {
 		return nil
 	}

@@ -51,14 +51,18 @@ func (r *Report) KnownRoot(match func(name string) bool) bool {
 // does not record it, so the package's sources are read, if they are at hand: some milliseconds, meant
 // for messages.
 func (r *Report) Declaration(variable string) (file string, line int) {
-	if r.index == nil {
+	return declaration(r.index, variable)
+}
+
+func declaration(x *debuginfo.Index, variable string) (file string, line int) {
+	if x == nil {
 		return "", 0
 	}
-	g, ok := r.index.GlobalByName(variable)
+	g, ok := x.GlobalByName(variable)
 	if !ok {
 		return "", 0
 	}
-	return r.index.Declaration(g)
+	return x.Declaration(g)
 }
 
 // TypeNames lists the types of the program, with full import paths.

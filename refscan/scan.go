@@ -22,13 +22,9 @@ func (s *Snapshot) Scan(_ ...ScanOption) (_ *Report, err error) {
 		}
 	}()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	graph, err := heapgraph.Build(s.model, s.index, mainModule())
+	graph, err := s.buildGraph()
 	if err != nil {
-		return nil, &UnavailableError{
-			Cause:  "the heap of the frozen process cannot be read",
-			Remedy: "please report this, with the Go version and the error",
-			Err:    err,
-		}
+		return nil, err
 	}
 	res := graph.Attribute()
 	r := &Report{
@@ -48,6 +44,23 @@ func (s *Snapshot) Scan(_ ...ScanOption) (_ *Report, err error) {
 	return r, nil
 }
 
+// buildGraph types the objects of the snapshot.
+func (s *Snapshot) buildGraph() (*heapgraph.Graph, error) {
+	if s.graph != nil {
+		return s.graph, nil
+	}
+	graph, err := heapgraph.Build(s.model, s.index, mainModule())
+	if err != nil {
+		return nil, &UnavailableError{
+			Cause:  "the heap of the frozen process cannot be read",
+			Remedy: "please report this, with the Go version and the error",
+			Err:    err,
+		}
+	}
+	s.graph = graph
+	return graph, nil
+}
+
 var rootKinds = map[heapgraph.Kind]RootKind{
 	heapgraph.KindGlobal: RootGlobal, heapgraph.KindFrame: RootFrame, heapgraph.KindFinalizer: RootFinalizer,
 	heapgraph.KindCleanup: RootCleanup, heapgraph.KindOther: RootOther,
@@ -59,16 +72,21 @@ func reportNode(n *heapgraph.Node) *Node {
 		UntypedObjects: n.UntypedObjects, UntypedBytes: n.UntypedBytes, Elems: n.Elems,
 	}
 	if r := n.Root; r != nil {
-		out.Root = &RootInfo{
-			Kind: rootKinds[r.Kind], Package: r.Package, File: r.File, Line: r.Line,
-			Func: r.Func, Goroutine: r.Goroutine, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
-			Goroutines: n.Goroutines, Test: r.Test, Caller: r.Caller,
-		}
+		out.Root = rootInfo(r)
+		out.Root.Goroutines = n.Goroutines
 	}
 	for _, c := range n.Children {
 		out.Children = append(out.Children, reportNode(c))
 	}
 	return out
+}
+
+func rootInfo(r *heapgraph.Root) *RootInfo {
+	return &RootInfo{
+		Kind: rootKinds[r.Kind], Package: r.Package, File: r.File, Line: r.Line,
+		Func: r.Func, Goroutine: r.Goroutine, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
+		Test: r.Test, Caller: r.Caller,
+	}
 }
 
 // mainModule returns the path of the module under test. Packages of a main module without a path of

@@ -97,6 +97,15 @@ var collecting = struct {
 	timer *time.Timer
 }{done: make(chan int, 4), timer: time.NewTimer(time.Hour)}
 
+// Collect runs one garbage collection, as runtime.GC does, but gives up with an *UnavailableError after 20
+// seconds or when ctx is done: runtime.GC takes minutes when more goroutines spin than there are processors.
+// It takes turns with captures.
+func Collect(ctx context.Context) error {
+	captures.Lock()
+	defer captures.Unlock()
+	return collect(ctx)
+}
+
 // collect runs a garbage collection, for a bounded time.
 func collect(ctx context.Context) error {
 	c := &collecting

@@ -25,6 +25,7 @@ const importPolicy = `
 
 	maps
 	runtime/metrics     # whether the heap is at rest; runtime.ReadMemStats would stop the world
+	weak                # objects that are expected to be garbage
 `
 
 func TestImports(t *testing.T) {

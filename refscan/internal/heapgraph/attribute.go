@@ -180,7 +180,7 @@ func (a *attributor) expand(n *Node, objs []uint32) {
 	a.expanding = n
 	a.w.used, a.w.inline = 0, 0
 	for _, obj := range objs {
-		a.references(obj)
+		a.g.references(&a.w, obj)
 	}
 	n.Elems += a.w.used
 	if a.w.inline > 0 {
@@ -206,23 +206,22 @@ func (a *attributor) entryType(n *Node) string {
 }
 
 // references walks one object: by its type, then by mask what the type leaves out.
-func (a *attributor) references(obj uint32) {
-	g := a.g
+func (g *Graph) references(w *walker, obj uint32) {
 	if obj >= g.staticBase() {
 		c := &g.pieces[obj-g.staticBase()]
-		a.w.object(g.types.types[c.typing.typ], c.typing.form, c.mem, c.addr)
+		w.object(g.types.types[c.typing.typ], c.typing.form, c.mem, c.addr)
 		return
 	}
 	ty := g.typing[obj]
-	g.walkObject(&a.w, obj)
+	g.walkObject(w, obj)
 	if ty.full && ty.typ != 0 {
 		return
 	}
 	s := g.m.SpanOf(obj)
 	mem := s.Bytes(obj)
-	_ = g.m.PointerWords(s, obj, func(w uint64) {
-		if to := word(mem, w*8); to != 0 {
-			a.gather(edge{ord: ordUnknown, to: to})
+	_ = g.m.PointerWords(s, obj, func(word8 uint64) {
+		if to := word(mem, word8*8); to != 0 {
+			w.emit(edge{ord: ordUnknown, to: to})
 		}
 	})
 }

@@ -1,0 +1,132 @@
+package refscan
+
+import (
+	"errors"
+	"runtime/debug"
+
+	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
+)
+
+// A Retention says what keeps one object alive.
+type Retention struct {
+	Type   string // of a pointer to the object, with full import paths; "" if unknown
+	Inner  bool   // the address lies inside of the object, not at its start
+	Shared bool   // the object is a block that small values without pointers share (runtime's tiny allocator)
+
+	// Paths lead from a root to the object. The shortest is the first; each of the others is the shortest that
+	// avoids, of every path before it, the last reference that not all paths have in common: it keeps the
+	// object alive when that one is removed. There is none where only this tool, or what PathQuery.Ignore
+	// leaves out, holds the object.
+	Paths []RetainingPath
+
+	// RetainedObjects and RetainedBytes are what would be garbage if the object were, itself included.
+	RetainedObjects, RetainedBytes int64
+}
+
+// A RetainingPath leads from a root to an object.
+type RetainingPath struct {
+	Root  RootInfo
+	Name  string // of the root: "import/path.Var", "import/path.Func.var"
+	Type  string // of the root variable; "" if unknown
+	Steps []PathStep
+}
+
+// A PathStep is one reference of a path, with the names and types of Node. The name "" is the root variable
+// itself.
+type PathStep struct {
+	Name, Type string
+	Watched    int // 1 + the index in PathQuery.Watch of an address inside of the object that this step leads to; 0 if there is none
+}
+
+// A PathQuery says which paths to look for.
+type PathQuery struct {
+	Limit int // of the number of paths; 0 means 1
+	// Ignore leaves out references by the type of their holder and their name, such as
+	// ("*testing.T", "common.cleanups"). It may be nil.
+	Ignore func(holder, name string) bool
+	// Watch lists addresses of objects that are to be recognised on the paths.
+	Watch []uintptr
+}
+
+// Errors of Paths, beside *UnavailableError.
+var (
+	ErrNotOnHeap = errors.New("refscan: the address is not on the heap")
+	ErrNotAlive  = errors.New("refscan: the object is not alive")
+)
+
+// Paths finds out what keeps the object alive that has an address in it, which is given as a uintptr so
+// that asking does not keep it alive. Equal heaps give equal paths.
+//
+// It takes time in proportion to the heap, as Scan does, and twice as much for every path.
+func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
+	if s.model == nil {
+		return nil, &UnavailableError{Cause: "the snapshot is closed"}
+	}
+	defer func() {
+		if e := recover(); e != nil {
+			err = internalError(e)
+		}
+	}()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	graph, err := s.buildGraph()
+	if err != nil {
+		return nil, err
+	}
+	target, err := graph.Target(uint64(addr))
+	switch {
+	case errors.Is(err, heapgraph.ErrNotOnHeap):
+		return nil, ErrNotOnHeap
+	case err != nil:
+		return nil, ErrNotAlive
+	}
+	r := &Retention{Type: target.Type, Inner: target.Inner, Shared: target.Shared}
+	watched := make(map[uint32]int)
+	for i, w := range q.Watch {
+		if t, err := graph.Target(uint64(w)); err == nil && watched[t.Object] == 0 {
+			watched[t.Object] = i + 1
+		}
+	}
+	paths, err := graph.Paths(uint64(addr), max(1, q.Limit), q.Ignore)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range paths {
+		rp := RetainingPath{Root: *rootInfo(p.Root), Name: p.Root.Name, Type: p.RootType}
+		for _, st := range p.Steps {
+			rp.Steps = append(rp.Steps, PathStep{Name: st.Label, Type: st.Type, Watched: firstWatched(watched, st.Objects)})
+		}
+		r.Paths = append(r.Paths, rp)
+	}
+	if len(paths) > 0 && !target.Shared {
+		r.RetainedObjects, r.RetainedBytes, err = graph.Retained(uint64(addr), q.Ignore)
+	}
+	return r, err
+}
+
+func firstWatched(watched map[uint32]int, objects []uint32) int {
+	for _, o := range objects {
+		if i := watched[o]; i > 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+// Declaration finds where a package variable is declared, as Report.Declaration does.
+func (s *Snapshot) Declaration(variable string) (file string, line int) {
+	return declaration(s.index, variable)
+}
+
+// VariableAt names the package variable that an address of this process lies in, "" if there is none.
+func (s *Snapshot) VariableAt(addr uintptr) string {
+	if s.model == nil || s.index == nil {
+		return ""
+	}
+	at := uint64(addr) - s.model.Bias()
+	for _, g := range s.index.Globals() {
+		if g.Addr <= at && at-g.Addr < uint64(max(g.Size, 0)) {
+			return g.Name
+		}
+	}
+	return ""
+}
