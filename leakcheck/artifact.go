@@ -7,33 +7,53 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/pprof"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/leakgate/leakgate/golden"
 	"github.com/leakgate/leakgate/internal/plainjson"
 	"github.com/leakgate/leakgate/internal/verdict"
-	"github.com/leakgate/leakgate/refscan"
 )
 
-// Names of the files that lie beside result.json, and their kinds in it.
-var artifactFiles = map[string]string{
-	"report":   "report.json",
-	"retained": "retained.pb.gz",
-	"heap":     "heap.pb.gz",
-	"golden":   "golden.txt", // what could not be written where it belongs
-}
+// Files that lie beside result.json and are named elsewhere too. The kind of a file, in the record, is its
+// name up to ".pb.gz" or its last dot.
+const (
+	retainedFile   = "retained.pb.gz"
+	goldenArtifact = "golden.txt" // what the golden file would be
+)
+
+// maxArtifact is the size in bytes of the largest file that an assertion leaves.
+const maxArtifact = 64 << 20
 
 // An artifactFolder is where one assertion leaves its files. The zero value keeps nothing.
 type artifactFolder struct {
 	dir   string
+	full  bool // profiles and the report too, not only the record
 	seq   int
 	files map[string]string
 }
 
-// newArtifactFolder makes a folder of its own for an assertion: below LEAKGATE_ARTIFACTS, or, for a test
-// that failed and was run with -artifacts, in the test's.
+// foldersFilled counts the assertions of this process that have left profiles.
+var foldersFilled atomic.Int64
+
+// keepsFiles reports whether an assertion of this process may leave profiles.
+func (e *environment) keepsFiles() bool {
+	return e.artifacts != "" || e.undeclared != "" || keepsArtifacts()
+}
+
+// mostFolders is how many assertions may leave profiles.
+func mostFolders() int64 {
+	if n, err := strconv.Atoi(os.Getenv(verdict.EnvMax)); err == nil {
+		return int64(n)
+	}
+	return verdict.DefaultMax
+}
+
+// newArtifactFolder makes a folder of its own for an assertion: below LEAKGATE_ARTIFACTS, or, where an
+// assertion failed, in the test's own if it was run with -artifacts, or where Bazel gathers files.
 func newArtifactFolder(env *environment, t TestingT, test string, failed bool) (*artifactFolder, error) {
 	a := &artifactFolder{files: make(map[string]string)}
 	var base string
@@ -46,6 +66,8 @@ func newArtifactFolder(env *environment, t TestingT, test string, failed bool) (
 			return a, nil
 		}
 		base = filepath.Join(d.ArtifactDir(), "leakcheck")
+	case failed && env.undeclared != "":
+		base = filepath.Join(env.undeclared, "leakcheck", filepath.FromSlash(localPath(env.packagePath)), filepath.FromSlash(safePath(test)))
 	default:
 		return a, nil
 	}
@@ -63,6 +85,7 @@ func newArtifactFolder(env *environment, t TestingT, test string, failed bool) (
 			return a, fmt.Errorf("cannot keep artifacts: %w", err)
 		}
 		a.dir, a.seq = dir, n
+		a.full = (failed || env.every) && foldersFilled.Add(1) <= mostFolders()
 		return a, nil
 	}
 }
@@ -91,16 +114,71 @@ func localPath(importPath string) string {
 	return importPath
 }
 
-// saveReport writes the report, as JSON and as a profile, and the heap profile.
-func (a *artifactFolder) saveReport(r *refscan.Report) error {
-	if a.dir == "" || r == nil {
+// fullDir is the folder if it gets more than a record, else "".
+func (a *artifactFolder) fullDir() string {
+	if !a.full {
+		return ""
+	}
+	return a.dir
+}
+
+// saveFiles writes what helps to find the cause: the report, as JSON and as a profile, the heap profiles
+// that bracket what was left, the goroutines, and the message at full length.
+func (a *artifactFolder) saveFiles(o *outcome) error {
+	err := a.save("goroutine.pb.gz", func(w io.Writer) error { return pprof.Lookup("goroutine").WriteTo(w, 0) })
+	if o.trace != "" {
+		err = errors.Join(err, a.saveText("trace.txt", o.trace+"\n"))
+	}
+	if o.eval == nil {
+		return err
+	}
+	obs := o.eval.obs
+	err = errors.Join(err,
+		a.save("report.json", func(w io.Writer) error { return plainjson.Encode(w, obs.report) }),
+		a.save(retainedFile, obs.report.WriteProfile),
+		a.saveText("heap.pb.gz", obs.heap))
+	if o.base == "" {
+		o.base = startHeap
+	}
+	if obs.heap != "" {
+		err = errors.Join(err, a.saveText("heap.base.pb.gz", o.base))
+	}
+	return err
+}
+
+// saveText writes a file, unless it would be empty.
+func (a *artifactFolder) saveText(name, text string) error {
+	if text == "" {
 		return nil
 	}
-	return errors.Join(
-		a.save("report", func(w io.Writer) error { return plainjson.Encode(w, r) }),
-		a.save("retained", r.WriteProfile),
-		a.save("heap", func(w io.Writer) error { return pprof.Lookup("heap").WriteTo(w, 0) }),
-	)
+	return a.save(name, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
+// startHeap is the heap profile of the start of this process, for assertions without a baseline. It is
+// taken only where artifacts are to be kept, and then costs a collection of an almost empty heap.
+var startHeap = heapAtStart()
+
+func heapAtStart() string {
+	if os.Getenv(verdict.EnvArtifacts) == "" && os.Getenv("TEST_UNDECLARED_OUTPUTS_DIR") == "" &&
+		!strings.Contains(strings.Join(os.Args, " "), "-test.artifacts") { // flags are not parsed yet
+		return ""
+	}
+	runtime.GC()
+	return heapProfile()
+}
+
+// heapProfile returns the heap profile as of the last collection that runtime.GC completed: it publishes what
+// was allocated before its mark phase ended and what its sweep found dead (go1.26 runtime/mprof.go,
+// mProf_PostSweep). A collection that the runtime starts by itself publishes only what the one before it saw.
+func heapProfile() string {
+	var b strings.Builder
+	if err := pprof.Lookup("heap").WriteTo(&b, 0); err != nil {
+		return "" // a strings.Builder takes all
+	}
+	return b.String()
 }
 
 // saveResult writes the record for the leakgate command, last, so that what it names is there.
@@ -115,16 +193,34 @@ func (a *artifactFolder) saveResult(r *verdict.Result) error {
 	})
 }
 
-func (a *artifactFolder) save(kind string, write func(io.Writer) error) error {
+func (a *artifactFolder) save(name string, write func(io.Writer) error) error {
 	if a.dir == "" {
 		return nil
 	}
-	name := artifactFiles[kind]
-	if err := writeFile(filepath.Join(a.dir, name), write); err != nil {
-		return err
+	err := writeFile(filepath.Join(a.dir, name), func(w io.Writer) error {
+		return write(&boundedWriter{w, maxArtifact})
+	})
+	if err == nil {
+		kind := strings.TrimSuffix(name, ".pb.gz")
+		if kind == name {
+			kind = strings.TrimSuffix(name, filepath.Ext(name))
+		}
+		a.files[kind] = name
 	}
-	a.files[kind] = name
-	return nil
+	return err
+}
+
+// A boundedWriter fails when more than left bytes are written to it.
+type boundedWriter struct {
+	w    io.Writer
+	left int
+}
+
+func (b *boundedWriter) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, fmt.Errorf("it is larger than %d bytes", maxArtifact)
+	}
+	return b.w.Write(p)
 }
 
 // writeFile writes to a temporary name, then renames: a reader never sees half a file. The folder is this

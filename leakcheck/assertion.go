@@ -16,7 +16,7 @@ import (
 
 // A checker is the world around assertions: thisProcess, but for the tests of this package.
 type checker struct {
-	observe     func() (*observation, error)
+	observe     func(heap bool) (*observation, error)
 	environment func() *environment
 	sleep       func(time.Duration)
 	exit        func(code int)
@@ -68,6 +68,7 @@ type outcome struct {
 	failed  bool     // the test fails
 	skip    bool     // the test is to be skipped: snapshots do not work on this system
 	message string   // of a failure, or of what could not be told
+	trace   string   // the same at full length
 	notes   []string // for the log
 
 	eval      *evaluation
@@ -75,10 +76,12 @@ type outcome struct {
 	golden    *comparison
 	err       error // why the verdict is unknown
 	snapshots int
+	misuse    bool   // the assertion itself is wrong
+	base      string // the heap profile to compare with, "" for that of the process's start
 }
 
 func misuse(format string, args ...any) *outcome {
-	return &outcome{verdict: verdict.Fail, failed: true, message: "leakcheck: " + fmt.Sprintf(format, args...)}
+	return &outcome{verdict: verdict.Fail, failed: true, misuse: true, message: "leakcheck: " + fmt.Sprintf(format, args...)}
 }
 
 // judge takes snapshots until one holds, or there have been enough of them.
@@ -111,8 +114,11 @@ func (a *assertion) judge() *outcome {
 	}
 	first := ""
 	var before *evaluation
+	if a.req.baseline != nil {
+		o.base = a.req.baseline.heap
+	}
 	for {
-		e, err := a.look(o.golden)
+		e, err := a.look(o.golden, a.env.keepsFiles() && (a.env.every || o.snapshots > 0))
 		o.snapshots++
 		last := o.snapshots > len(retryWaits)
 		switch {
@@ -135,9 +141,9 @@ func (a *assertion) judge() *outcome {
 }
 
 // look takes one snapshot and evaluates it. Beside an audit's error there is an evaluation, for the
-// record.
-func (a *assertion) look(c *comparison) (*evaluation, error) {
-	obs, err := a.observe()
+// record. heap asks for the heap profile: what does not hold is looked at again, so a failure has one.
+func (a *assertion) look(c *comparison, heap bool) (*evaluation, error) {
+	obs, err := a.observe(heap)
 	if err == nil {
 		a.env.declared = obs.names.Declaration
 	}
@@ -188,7 +194,7 @@ func (a *assertion) conclude(o *outcome, first string) *outcome {
 	o.notes = append(o.notes, e.notes...)
 	o.verdict = verdict.Pass
 	if len(e.problems) > 0 {
-		o.verdict, o.failed = verdict.Fail, true
+		o.verdict, o.failed, o.misuse = verdict.Fail, true, true
 		o.message = "leakcheck: " + strings.Join(e.problems, "\n")
 		return o
 	}
@@ -222,7 +228,7 @@ func (a *assertion) writeGolden(o *outcome, c *comparison) {
 
 func (a *assertion) missingGolden(c *comparison) *outcome {
 	o := misuse("there is no golden file %s, and CI is set, so none is made here; make it and commit it:\n    %s", c.shown, a.updateCommand())
-	o.golden = c
+	o.golden, o.misuse = c, false
 	return o
 }
 

@@ -4,7 +4,8 @@ package leakcheck
 // program's own memory alive. It may be used by several assertions.
 type Baseline struct {
 	forest  forest
-	unknown error // why nothing is known
+	heap    string // the heap profile of that moment, "" if no artifacts are kept
+	unknown error  // why nothing is known
 }
 
 // TakeBaseline snapshots the process, for Since. It costs what one assertion costs.
@@ -20,7 +21,7 @@ func TakeBaseline(t TestingT) *Baseline {
 
 func (c *checker) takeBaseline(t TestingT) *Baseline {
 	t.Helper()
-	obs, err := c.observe()
+	obs, err := c.observe(c.environment().keepsFiles())
 	if err == nil {
 		err = audit(obs.report)
 	}
@@ -28,5 +29,5 @@ func (c *checker) takeBaseline(t TestingT) *Baseline {
 		t.Logf("leakcheck: no baseline: %v", err)
 		return &Baseline{unknown: err}
 	}
-	return &Baseline{forest: growForest(obs.report)}
+	return &Baseline{forest: growForest(obs.report), heap: obs.heap}
 }

@@ -15,6 +15,7 @@ type comparison struct {
 	shown, full string       // the file's place, relative to the package's folder and in full
 	file        *golden.File // nil: there is none yet
 	write       bool         // differences are to be written, not to fail
+	measureOnly bool         // there is nothing to compare with: only what a new file would be is asked for
 	status      string       // as in verdict.Golden
 
 	measured    []golden.Measurement
@@ -31,6 +32,7 @@ const (
 	statusMissing  = "missing"
 	statusCreated  = "created"
 	statusUpdated  = "updated"
+	statusMeasured = "measured"
 )
 
 // openGolden reads the golden file. Without a file, one is to be made if an update was asked for, or
@@ -39,13 +41,13 @@ func openGolden(env *environment, file string) (*comparison, error) {
 	if env.dirErr != nil {
 		return nil, fmt.Errorf("cannot tell where the golden files are: %w", env.dirErr)
 	}
-	c := &comparison{write: env.update, status: statusMatch}
+	c := &comparison{write: env.update && !env.measure, measureOnly: env.measure, status: statusMatch}
 	c.shown, c.full = env.goldenPath(file)
 	f, err := golden.Read(c.full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		c.status = statusMissing
-		c.write = env.update || !env.ci
+		c.write = (env.update || !env.ci) && !env.measure
 	case err != nil:
 		return nil, c.shortenError(err)
 	default:
@@ -72,7 +74,10 @@ func (c *comparison) shortenError(err error) error {
 // compare holds a forest against the file.
 func (c *comparison) compare(f forest, module string) {
 	c.measured = ruler{module: module, listed: c.listed}.measure(f)
-	if c.file == nil {
+	if c.measureOnly {
+		c.status = statusMeasured
+	}
+	if c.measureOnly || c.file == nil {
 		c.updated = golden.New(c.measured)
 		return
 	}
@@ -111,7 +116,7 @@ func (c *comparison) failures() []golden.Difference {
 }
 
 func (c *comparison) ok() bool {
-	return c.write || c.file != nil && len(c.failures()) == 0
+	return c.write || c.measureOnly || c.file != nil && len(c.failures()) == 0
 }
 
 // changed reports whether writing would change anything.

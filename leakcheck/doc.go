@@ -119,9 +119,25 @@
 //
 // # Artifacts
 //
-// With the variable LEAKGATE_ARTIFACTS, every assertion leaves a folder with result.json, report.json,
-// retained.pb.gz (references as a profile for "go tool pprof") and heap.pb.gz (the usual heap profile).
-// A test that fails leaves them in its artifact folder if it runs with "go test -artifacts".
+// With the variable LEAKGATE_ARTIFACTS, every assertion leaves a folder with its record, result.json, and
+// one that does not pass also what helps to find the cause:
+//
+//	trace.txt        the message at full length
+//	retained.pb.gz   references, as a profile for "go tool pprof"
+//	report.json      the same as JSON
+//	heap.pb.gz       the heap profile of the snapshot: where what is alive was allocated
+//	heap.base.pb.gz  the heap profile to compare it with: of the baseline, of the first snapshot of
+//	                 AssertNoGrowth, else of the start of the process
+//	goroutine.pb.gz  the goroutines
+//
+// "go tool pprof -base heap.base.pb.gz heap.pb.gz" shows what was left in between. Both were published by a
+// whole collection, so neither lags behind; but they are samples, one in 512 KiB, unless the test
+// runs with -memprofilerate=1. A file has at most 64 MiB, and at most 20 assertions of a process leave
+// more than a record; LEAKGATE_ARTIFACTS_MAX changes that, and LEAKGATE_ARTIFACTS_ALL=1 asks for the files
+// of assertions that pass, too.
+//
+// Without that variable, a test that fails leaves them in its artifact folder if it runs with "go test
+// -artifacts", or below TEST_UNDECLARED_OUTPUTS_DIR, which Bazel sets.
 //
 // # Limits
 //

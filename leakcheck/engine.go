@@ -15,14 +15,15 @@ type observation struct {
 	settle time.Duration // how long the process was waited for
 	scan   time.Duration
 	logs   []string // what took long
+	heap   string   // the heap profile of the same moment, "" if it was not asked for
 }
 
 // One observation at a time: settling takes longer while another scan is under way.
 var observing sync.Mutex
 
 // observeProcess settles, freezes and scans this process. What cannot be done is a
-// *refscan.UnavailableError.
-func observeProcess() (*observation, error) {
+// *refscan.UnavailableError. heap asks for the heap profile, too.
+func observeProcess(heap bool) (*observation, error) {
 	observing.Lock()
 	defer observing.Unlock()
 	o := &observation{}
@@ -34,6 +35,11 @@ func observeProcess() (*observation, error) {
 	}))
 	if err != nil {
 		return nil, err
+	}
+	if heap {
+		// Settling ended with a collection, which published the profile of that moment. The scan's own
+		// allocations may cause another.
+		o.heap = heapProfile()
 	}
 	o.settle = snapshot.Settled()
 	start := time.Now()

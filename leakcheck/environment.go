@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -22,6 +23,9 @@ type environment struct {
 	ci            bool   // CI is set: nothing is written unless asked for
 	strict        bool   // LEAKCHECK_STRICT: what could not be told fails the test
 	artifacts     string // LEAKGATE_ARTIFACTS
+	undeclared    string // TEST_UNDECLARED_OUTPUTS_DIR, which Bazel sets
+	every         bool   // artifacts of assertions that pass, too
+	measure       bool   // LEAKCHECK_MEASURE: golden files are to be measured, not compared or written
 	update        bool
 	updateProblem string
 	partial       bool // -run or -skip leave tests out
@@ -45,9 +49,12 @@ var buildPaths = sync.OnceValues(func() (pkg, module string) {
 func currentEnvironment() *environment {
 	e := &environment{
 		dir: startDir, dirErr: startDirErr,
-		ci:        isSet(os.Getenv("CI")),
-		strict:    isSet(os.Getenv("LEAKCHECK_STRICT")),
-		artifacts: os.Getenv("LEAKGATE_ARTIFACTS"),
+		ci:         isSet(os.Getenv("CI")),
+		strict:     isSet(os.Getenv("LEAKCHECK_STRICT")),
+		artifacts:  os.Getenv(verdict.EnvArtifacts),
+		undeclared: os.Getenv("TEST_UNDECLARED_OUTPUTS_DIR"),
+		every:      isSet(os.Getenv(verdict.EnvEvery)),
+		measure:    isSet(os.Getenv(verdict.EnvMeasure)),
 	}
 	e.packagePath, e.modulePath = buildPaths()
 	e.update, e.updateProblem = updateAsked()

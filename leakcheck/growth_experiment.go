@@ -113,7 +113,7 @@ func (x *experiment) call(n int) {
 // look takes a snapshot, again if it does not agree with the collector.
 func (x *experiment) look() error {
 	for try := 0; ; try++ {
-		obs, err := x.observe()
+		obs, err := x.observe(x.env.keepsFiles())
 		if err == nil {
 			err = x.see(obs)
 		}
@@ -154,9 +154,9 @@ func (x *experiment) last() *moment { return x.moments[len(x.moments)-1] }
 // conclude returns what is to be said after the last snapshot, and whether anything grew with each batch.
 func (x *experiment) conclude() (o *outcome, grows bool) {
 	e := x.last().eval
-	o = &outcome{verdict: verdict.Pass, eval: e, notes: e.notes, snapshots: 1}
+	o = &outcome{verdict: verdict.Pass, eval: e, notes: e.notes, snapshots: 1, base: x.first().eval.obs.heap}
 	if len(e.problems) > 0 {
-		o.verdict, o.failed = verdict.Fail, true
+		o.verdict, o.failed, o.misuse = verdict.Fail, true, true
 		o.message = "leakcheck: " + strings.Join(e.problems, "\n")
 		return o, false
 	}

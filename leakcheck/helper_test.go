@@ -121,13 +121,17 @@ func newWorld(t *testing.T, reports ...*refscan.Report) *world {
 	w := &world{reports: reports, exitCode: -1, names: appNames}
 	w.env = environment{dir: t.TempDir(), packagePath: "example.com/app", modulePath: "example.com/app"}
 	w.checker = &checker{
-		observe: func() (*observation, error) {
+		observe: func(heap bool) (*observation, error) {
 			if w.err != nil {
 				return nil, w.err
 			}
 			r := w.reports[min(w.snapshots, len(w.reports)-1)]
 			w.snapshots++
-			return &observation{report: r, names: w.names, settle: 3 * time.Millisecond, scan: 2 * time.Millisecond}, nil
+			profile := ""
+			if heap {
+				profile = fmt.Sprintf("heap profile %d", w.snapshots)
+			}
+			return &observation{heap: profile, report: r, names: w.names, settle: 3 * time.Millisecond, scan: 2 * time.Millisecond}, nil
 		},
 		environment: func() *environment { e := w.env; return &e },
 		sleep:       func(d time.Duration) { w.slept += d },

@@ -18,9 +18,9 @@ const (
 	maxWarnings     = 3
 )
 
-// failureMessage says what is retained that should not be, by whom, and what can be done. The artifacts'
-// folder may be "".
-func (a *assertion) failureMessage(o *outcome, artifacts string) string {
+// failureMessage says what is retained that should not be, by whom, and what can be done, in lines. The
+// artifacts' folder may be "".
+func (a *assertion) failureMessage(o *outcome, artifacts string) []string {
 	var lines []string
 	switch {
 	case o.body != nil:
@@ -47,11 +47,11 @@ func (a *assertion) failureMessage(o *outcome, artifacts string) string {
 		lines = append(lines, "to accept it: "+a.updateCommand())
 	}
 	if artifacts != "" {
-		lines = append(lines, "profile: go tool pprof -http=: "+filepath.Join(artifacts, artifactFiles["retained"]))
-	} else if a.t != nil {
+		lines = append(lines, "profile: go tool pprof -http=: "+filepath.Join(artifacts, retainedFile))
+	} else if a.t != nil && a.env.artifacts == "" {
 		lines = append(lines, "for a profile of all that is retained: go test -artifacts, or leakgate run")
 	}
-	return strings.Join(limitLines(lines), "\n")
+	return lines
 }
 
 // limitLines keeps a message short from its middle: the head says what broke, the end what to do.

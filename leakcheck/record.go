@@ -3,17 +3,19 @@ package leakcheck
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
+	"github.com/leakgate/leakgate/golden"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
 // keep leaves the artifacts of an outcome and completes its message with where they are.
 func (a *assertion) keep(o *outcome) {
 	folder, err := newArtifactFolder(a.env, a.t, a.test, o.failed)
+	o.trace = o.message
 	if o.failed && o.message == "" {
-		o.message = a.failureMessage(o, folder.dir)
+		lines := a.failureMessage(o, folder.fullDir())
+		o.message, o.trace = strings.Join(limitLines(lines), "\n"), strings.Join(lines, "\n")
 	}
 	if err == nil && folder.dir != "" {
 		err = a.fill(folder, o)
@@ -29,16 +31,13 @@ func (a *assertion) keep(o *outcome) {
 
 func (a *assertion) fill(folder *artifactFolder, o *outcome) error {
 	var errs []error
-	if o.eval != nil {
-		errs = append(errs, folder.saveReport(o.eval.obs.report))
+	if folder.full {
+		errs = append(errs, folder.saveFiles(o))
 	}
-	if c := o.golden; c != nil && c.updated != nil && c.changed() && o.failed {
-		errs = append(errs, folder.save("golden", func(w io.Writer) error {
-			_, err := w.Write(c.updated.Bytes())
-			return err
-		}))
-		if o.err != nil && o.verdict == verdict.Fail {
-			o.message += fmt.Sprintf("\n    what it would be is in %s", folder.dir+"/"+artifactFiles["golden"])
+	if c := o.golden; c != nil && c.updated != nil && (c.measureOnly || c.changed() && o.failed) {
+		errs = append(errs, folder.saveText(goldenArtifact, string(c.updated.Bytes())))
+		if c.write && o.err != nil && o.verdict == verdict.Fail {
+			o.message += fmt.Sprintf("\n    what it would be is in %s", folder.dir+"/"+goldenArtifact)
 		}
 	}
 	return errors.Join(append(errs, folder.saveResult(a.result(o)))...)
@@ -48,7 +47,7 @@ func (a *assertion) fill(folder *artifactFolder, o *outcome) error {
 func (a *assertion) result(o *outcome) *verdict.Result {
 	r := &verdict.Result{
 		Schema: verdict.Schema, Package: a.env.packagePath, Test: a.test, Verdict: o.verdict,
-		File: a.env.shortFile(a.at.file), Line: a.at.line, Message: o.message,
+		File: a.env.shortFile(a.at.file), Line: a.at.line, Message: o.message, Misuse: o.misuse,
 	}
 	if o.verdict == verdict.Unknown {
 		r.Cause, r.Remedy = causeAndRemedy(o.err)
@@ -58,6 +57,12 @@ func (a *assertion) result(o *outcome) *verdict.Result {
 	}
 	if o.eval == nil {
 		return r
+	}
+	if c := o.eval.golden; c != nil && !c.ok() {
+		failures := c.failures()
+		for _, d := range failures[:min(len(failures), verdict.MaxBroken)] {
+			r.Golden.Broken = append(r.Golden.Broken, a.lineRecord(d, o.eval.forest))
+		}
 	}
 	obs := o.eval.obs
 	r.Totals = obs.report.Totals
@@ -88,11 +93,36 @@ func (a *assertion) boundRecord(f finding, v verdict.Verdict) verdict.Bound {
 	}
 	top := f.culprits[0]
 	t := traceTo(top, !f.bound.selector.byType(), f.weight)
-	b.Path = t.branches[len(t.branches)-1].path
-	if declared := a.env.declaration(top.line()[0]); declared.file != "" {
-		b.File, b.Line = a.env.shortFile(declared.file), declared.line
+	most := t.branches[len(t.branches)-1]
+	b.Path, b.Type = most.path, most.typ
+	a.locate(&b, top)
+	return b
+}
+
+// lineRecord is the record of a line of a golden file that does not hold, or of a path without a line.
+func (a *assertion) lineRecord(d golden.Difference, f forest) verdict.Bound {
+	b := verdict.Bound{
+		Selector: "golden " + d.Entry.Path, Objects: d.Objects, Bytes: d.Bytes, Verdict: verdict.Fail,
+		Path: d.Entry.Path, Type: d.Entry.Type,
+	}
+	objects, bytes := d.Objects-d.ObjectsOver, d.Bytes-d.BytesOver
+	if d.ObjectsOver > 0 || d.Kind == golden.Unlisted {
+		b.MaxObjects = &objects
+	}
+	if d.BytesOver > 0 {
+		b.MaxBytes = &bytes
+	}
+	if culprits := f.covered(d.Covered); len(culprits) > 0 {
+		a.locate(&b, culprits[0])
 	}
 	return b
+}
+
+// locate sets where the root of a culprit is declared.
+func (a *assertion) locate(b *verdict.Bound, culprit *branch) {
+	if declared := a.env.declaration(culprit.line()[0]); declared.file != "" {
+		b.File, b.Line = a.env.shortFile(declared.file), declared.line
+	}
 }
 
 // report hands the outcome to the test, and returns whether the test did not fail.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,8 +57,16 @@ func TestArtifactsForTheCommand(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
-	if len(r.Artifacts) != 3 {
+	if want := map[string]string{
+		"report": "report.json", "retained": "retained.pb.gz", "heap": "heap.pb.gz", "goroutine": "goroutine.pb.gz", "trace": "trace.txt",
+	}; !maps.Equal(r.Artifacts, want) {
 		t.Errorf("%v", r.Artifacts)
+	}
+	if b := r.Bounds[0]; b.Type != "[]uint8" || r.Misuse {
+		t.Errorf("%+v", r)
+	}
+	if trace, err := os.ReadFile(filepath.Join(base, "1", "trace.txt")); err != nil || string(trace) != r.Message+"\n" {
+		t.Errorf("trace.txt: %v\n%s", err, trace)
 	}
 	var rep refscan.Report
 	if data, err := os.ReadFile(filepath.Join(base, "1", "report.json")); err != nil || json.Unmarshal(data, &rep) != nil || rep.Totals != w.reports[0].Totals {
@@ -66,6 +76,9 @@ func TestArtifactsForTheCommand(t *testing.T) {
 	r = readResult(t, filepath.Join(base, "2"))
 	if r.Verdict != verdict.Pass || r.Golden == nil || r.Golden.Status != "created" || r.Golden.File != "testdata/leakcheck/x.golden" || r.Seq != 2 {
 		t.Errorf("%+v %+v", r, r.Golden)
+	}
+	if len(r.Artifacts) != 0 {
+		t.Errorf("artifacts of an assertion that passed: %v", r.Artifacts)
 	}
 
 	w.err = &refscan.UnavailableError{Cause: "no memory for a fork", Remedy: "raise the limit", Err: errors.New("cannot allocate memory")}
@@ -77,6 +90,130 @@ func TestArtifactsForTheCommand(t *testing.T) {
 
 	if left, _ := filepath.Glob(filepath.Join(base, "*", "*.tmp")); len(left) > 0 {
 		t.Errorf("temporary files: %v", left)
+	}
+}
+
+// The heap profiles bracket what the assertion is about: from its baseline, or, for AssertNoGrowth, from
+// the first snapshot.
+func TestHeapProfilesBracket(t *testing.T) {
+	w := newWorld(t, report(sessions(1)), report(sessions(9)))
+	w.env.artifacts = t.TempDir()
+	base := w.takeBaseline(&fakeT{name: "TestLogout"})
+	w.assert(Root("app.sessions").MaxObjects(1), Since(base))
+	folder := filepath.Join(w.env.artifacts, "example.com", "app", "TestLogout")
+	read := func(n, name string) string {
+		data, err := os.ReadFile(filepath.Join(folder, n, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	if before, after := read("1", "heap.base.pb.gz"), read("1", "heap.pb.gz"); before != "heap profile 1" || after != "heap profile 4" {
+		t.Errorf("baseline: %q, %q", before, after)
+	}
+	w.reports, w.snapshots = growing(sessions, 10, 20, 40, 80, 160), 0
+	w.growth(nil, tenAndTen...)
+	if before, after := read("2", "heap.base.pb.gz"), read("2", "heap.pb.gz"); before != "heap profile 1" || after != "heap profile 6" {
+		t.Errorf("growth: %q, %q", before, after)
+	}
+}
+
+func TestWhichAssertionsHaveArtifacts(t *testing.T) {
+	w := newWorld(t, report(sessions(9)))
+	w.env.artifacts = t.TempDir()
+	folder := filepath.Join(w.env.artifacts, "example.com", "app", "TestLogout")
+	w.env.every = true
+	w.assert(Root("app.sessions").MaxObjects(900))
+	if r := readResult(t, filepath.Join(folder, "1")); len(r.Artifacts) != 4 || r.Artifacts["heap"] == "" {
+		t.Errorf("all were asked for: %v", r.Artifacts)
+	}
+	w.env.every = false
+	t.Setenv(verdict.EnvMax, "0")
+	ft, _ := w.assert(Root("app.sessions").None())
+	if r := readResult(t, filepath.Join(folder, "2")); len(r.Artifacts) != 0 || strings.Contains(ft.errorText(), "profile") {
+		t.Errorf("none were allowed: %v\n%s", r.Artifacts, ft.errorText())
+	}
+
+	// Without the command, Bazel's folder gets those of failures.
+	t.Setenv(verdict.EnvMax, "1000")
+	w.env.artifacts, w.env.undeclared = "", t.TempDir()
+	w.assert(Root("app.sessions").MaxObjects(900))
+	w.assert(Root("app.sessions").None())
+	folder = filepath.Join(w.env.undeclared, "leakcheck", "example.com", "app", "TestLogout")
+	if r := readResult(t, filepath.Join(folder, "1")); r.Verdict != verdict.Fail || r.Artifacts["retained"] == "" {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "2")); err == nil {
+		t.Error("an assertion that passed left files")
+	}
+}
+
+func TestRecordOfAGoldenFileThatDiffers(t *testing.T) {
+	w := newWorld(t, report(sessions(1)))
+	w.env.artifacts = t.TempDir()
+	w.env.dir = t.TempDir()
+	w.assert()
+	w.reports = []*refscan.Report{report(sessions(9))}
+	w.assert()
+	folder := filepath.Join(w.env.artifacts, "example.com", "app", "TestLogout")
+	r := readResult(t, filepath.Join(folder, "2"))
+	if r.Verdict != verdict.Fail || r.Golden.Status != "mismatch" || len(r.Golden.Broken) != 3 {
+		t.Fatalf("%+v", r.Golden)
+	}
+	if b := r.Golden.Broken[0]; b.Path != "example.com/app.sessions[*]" || b.Type != "*example.com/app.Session" || b.Objects != 9 || *b.MaxObjects != 1 || b.Line != 12 {
+		t.Errorf("%+v", b)
+	}
+	if b := r.Golden.Broken[2]; b.MaxObjects == nil || *b.MaxObjects != 0 {
+		t.Errorf("a path without a line allows nothing: %+v", b)
+	}
+
+	// Measuring takes any heap, and writes nothing.
+	before := w.goldenText(t, "TestLogout.golden")
+	w.env.measure, w.env.update, w.env.ci = true, true, true
+	if ft, ok := w.assert(); !ok {
+		t.Error(ft.errorText())
+	}
+	if w.goldenText(t, "TestLogout.golden") != before {
+		t.Error("the golden file was written")
+	}
+	r = readResult(t, filepath.Join(folder, "3"))
+	text, err := os.ReadFile(filepath.Join(folder, "3", r.Artifacts["golden"]))
+	if r.Golden.Status != "measured" || err != nil || !strings.Contains(string(text), "        9  ") {
+		t.Errorf("%+v %v\n%s", r.Golden, err, text)
+	}
+	if ft, ok := w.assert(Golden("none/yet")); !ok || w.goldenText(t, "none/yet.golden") != "" {
+		t.Errorf("%v %s", ok, ft.errorText())
+	}
+}
+
+func TestMisuseIsRecorded(t *testing.T) {
+	w := newWorld(t, report(sessions(1)))
+	w.env.artifacts, w.env.ci = t.TempDir(), true
+	w.assert(Root("app.sesions").None())
+	w.assert(Scope())
+	w.growth(nil, Iterations(0))
+	w.assert(Golden("missing"))
+	for n, misuse := range map[string]bool{"1": true, "2": true, "3": true, "4": false} {
+		r := readResult(t, filepath.Join(w.env.artifacts, "example.com", "app", "TestLogout", n))
+		if r.Verdict != verdict.Fail || r.Misuse != misuse {
+			t.Errorf("%s: %+v", n, r)
+		}
+	}
+}
+
+func TestArtifactsAreBounded(t *testing.T) {
+	a := &artifactFolder{dir: t.TempDir(), files: make(map[string]string)}
+	err := a.save("big.txt", func(w io.Writer) error {
+		for range maxArtifact>>20 + 1 {
+			if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	left, _ := os.ReadDir(a.dir)
+	if err == nil || !strings.Contains(err.Error(), "larger than") || len(left) != 0 || len(a.files) != 0 {
+		t.Errorf("%v, left %v, named %v", err, left, a.files)
 	}
 }
 

@@ -7,6 +7,13 @@
 //	leakgate version
 //	leakgate help [topic]
 //
+// The commands:
+//
+//	run      run tests with leakcheck assertions, as a gate
+//	stack    say where goroutine stack memory goes
+//	version  print the version of leakgate
+//	help     print the manual, or a topic of it
+//
 // Tests say what they allow with the package github.com/leakgate/leakgate/leakcheck:
 //
 //	func TestSessionsAreDropped(t *testing.T) {

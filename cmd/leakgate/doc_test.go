@@ -75,6 +75,7 @@ func TestManualOverviewIsWhole(t *testing.T) {
 		require.Contains(t, m.Overview(), "\tleakgate "+c.name, "the synopsis")
 		require.Contains(t, m.Topics(), c.name, "a command has a topic")
 	}
+	require.Contains(t, m.Overview(), commandList())
 	require.Contains(t, m.Overview(), "Topics of help: "+strings.Join(m.Topics(), ", ")+".")
 }
 

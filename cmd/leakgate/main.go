@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // The exit codes that this package decides itself; those of a run are in internal/outcome.
@@ -16,10 +17,11 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, os.Environ()))
 }
 
-// A command is a sub-command of leakgate.
+// A command is a sub-command of leakgate. Each has a file of its own, and a topic in the manual.
 type command struct {
-	name string
-	run  func(c *context, args []string) int
+	name    string
+	summary string // what it does, for the list of commands; the manual's overview has the same words
+	run     func(c *context, args []string) int
 }
 
 // context is what a command has of the world.
@@ -31,10 +33,10 @@ type context struct {
 // commands is a function, since help refers to it.
 func commands() []command {
 	return []command{
-		{"run", runTests},
-		{"stack", printStacks},
-		{"version", printVersion},
-		{"help", printHelp},
+		{"run", "run tests with leakcheck assertions, as a gate", runTests},
+		{"stack", "say where goroutine stack memory goes", printStacks},
+		{"version", "print the version of leakgate", printVersion},
+		{"help", "print the manual, or a topic of it", printHelp},
 	}
 }
 
@@ -42,7 +44,9 @@ func commands() []command {
 func run(args []string, stdout, stderr io.Writer, env []string) int {
 	c := &context{stdout, stderr, env}
 	if len(args) == 0 {
-		return c.usageError("no command given", "help")
+		code := c.usageError("no command given", "help")
+		fmt.Fprint(stderr, "\n"+commandList())
+		return code
 	}
 	name := args[0]
 	switch name {
@@ -57,6 +61,15 @@ func run(args []string, stdout, stderr io.Writer, env []string) int {
 		}
 	}
 	return c.usageError(fmt.Sprintf("unknown command %q", args[0]), "help")
+}
+
+// commandList is a line for each command: its name and what it does.
+func commandList() string {
+	var b strings.Builder
+	for _, cmd := range commands() {
+		fmt.Fprintf(&b, "\t%-8s %s\n", cmd.name, cmd.summary)
+	}
+	return b.String()
 }
 
 // usageError tells what is wrong with the command line, and which command explains more.

@@ -16,6 +16,22 @@ const Schema = 1
 // FileName is the name of the record's file.
 const FileName = "result.json"
 
+// Variables of the environment that tell a test binary what to keep.
+const (
+	// EnvArtifacts names the directory for records and artifacts.
+	EnvArtifacts = "LEAKGATE_ARTIFACTS"
+	// EnvEvery, if set, asks for the artifacts of all assertions, not only of those that do not pass.
+	EnvEvery = "LEAKGATE_ARTIFACTS_ALL"
+	// EnvMax is how many assertions of one process have artifacts at most; all have a record.
+	EnvMax = "LEAKGATE_ARTIFACTS_MAX"
+	// EnvMeasure, if set, asks for what a golden file would be, were it made anew, and accepts every
+	// difference from it.
+	EnvMeasure = "LEAKCHECK_MEASURE"
+)
+
+// DefaultMax is the value of EnvMax where it is not set.
+const DefaultMax = 20
+
 // Verdict is the outcome of an assertion. The three are never merged.
 type Verdict string
 
@@ -38,6 +54,7 @@ type Result struct {
 	File    string  `json:"file,omitempty"`   // of the assertion
 	Line    int     `json:"line,omitempty"`
 	Message string  `json:"message,omitempty"` // what the test printed
+	Misuse  bool    `json:"misuse,omitempty"`  // fail: the assertion itself is wrong, such as a root that does not exist
 
 	Bounds []Bound `json:"bounds,omitempty"` // those asserted, in order
 	Golden *Golden `json:"golden,omitempty"` // set in golden mode
@@ -49,7 +66,7 @@ type Result struct {
 	PauseNS         int64          `json:"pause_ns"`
 	ScanNS          int64          `json:"scan_ns"`
 
-	Artifacts map[string]string `json:"artifacts,omitempty"` // kind ("retained", "heap", "report") to file name
+	Artifacts map[string]string `json:"artifacts,omitempty"` // kind ("retained", "heap", "report", ...) to file name
 }
 
 // Bound is one asserted bound and what was found.
@@ -61,13 +78,19 @@ type Bound struct {
 	Bytes      int64   `json:"bytes"`
 	Verdict    Verdict `json:"verdict"`
 	Path       string  `json:"path,omitempty"` // of the largest culprit
+	Type       string  `json:"type,omitempty"` // of what lies there
 	File       string  `json:"file,omitempty"` // where its root is declared
 	Line       int     `json:"line,omitempty"`
 }
 
+// MaxBroken is how many lines of a golden file a record has at most.
+const MaxBroken = 50
+
 // Golden is the outcome of a comparison with a golden file.
 type Golden struct {
 	File   string `json:"file"`   // relative to the package's folder
-	Status string `json:"status"` // "match", "mismatch", "missing", "created", "updated"
+	Status string `json:"status"` // "match", "mismatch", "missing", "created", "updated", "measured"
 	Diff   string `json:"diff,omitempty"`
+
+	Broken []Bound `json:"broken,omitempty"` // lines that do not hold, and paths without one: at most MaxBroken
 }
