@@ -11,13 +11,8 @@ import (
 // module into their go.sum. In particular there is no net, log, text/template, encoding/gob or reader
 // for other systems' executables that anything of ours calls.
 const importPolicy = `
-	# Reading debug information out of an executable; about 0.4 MB once linked.
-	debug/dwarf
-	debug/elf
-	compress/zlib       # of compressed sections
-	hash/adler32
-	internal/saferio
-	internal/zstd
+	# Reading debug information out of an executable.
+	hash/adler32        # of compressed sections
 
 	# Keys of the index cache.
 	encoding/hex

@@ -1,13 +1,10 @@
 package debuginfo
 
 import (
-	"debug/dwarf"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime"
 	"sort"
-	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -54,123 +51,121 @@ func buildImage(f *elfFile, identity identity) (image []byte, err error) {
 	return p.encode(identity), nil
 }
 
-// readSections loads the sections .debug_* that the readers need, in parallel because they may be compressed.
-func readSections(f *elfFile) (map[string][]byte, error) {
-	names := strings.Fields("abbrev info line line_str str str_offsets addr loclists rnglists loc ranges")
-	contents := make([][]byte, len(names))
-	errs := make([]error, len(names))
-	parallel(len(names), func(i int) {
+// debugSections are the contents of the sections .debug_* that are read, and the abbreviations by offset.
+type debugSections struct {
+	info, line, addr, loc, ranges, loclists, rnglists []byte
+
+	strings stringSections
+	abbrevs map[int]abbrevTable
+}
+
+// readSections loads the sections, in parallel because they may be compressed.
+func readSections(f *elfFile) (*debugSections, []unitHeader, error) {
+	d := &debugSections{abbrevs: make(map[int]abbrevTable)}
+	var abbrevs []byte
+	wanted := [...]struct {
+		name string
+		to   *[]byte
+	}{
+		{"info", &d.info},
+		{"line", &d.line},
+		{"loclists", &d.loclists},
+		{"loc", &d.loc},
+		{"rnglists", &d.rnglists},
+		{"ranges", &d.ranges},
+		{"addr", &d.addr},
+		{"str", &d.strings.str},
+		{"line_str", &d.strings.lineStr},
+		{"abbrev", &abbrevs},
+	}
+	errs := make([]error, len(wanted))
+	parallel(len(wanted), func(i int) {
 		defer func() {
 			if p := recover(); p != nil {
-				errs[i] = fmt.Errorf("section .debug_%s: %w: %v", names[i], errDamaged, p)
+				errs[i] = fmt.Errorf("section .debug_%s: %w: %v", wanted[i].name, errDamaged, p)
 			}
 		}()
-		contents[i], errs[i] = f.contents(".debug_" + names[i])
+		*wanted[i].to, errs[i] = f.contents(".debug_" + wanted[i].name)
 	})
-	d := make(map[string][]byte, len(names))
-	for i, name := range names {
-		d[name] = contents[i]
+	if err := errors.Join(errs...); err != nil {
+		return nil, nil, err
 	}
-	return d, errors.Join(errs...)
+	headers := unitHeaders(d.info)
+	if len(headers) == 0 {
+		return nil, nil, errDamaged
+	}
+	for _, h := range headers {
+		if _, ok := d.abbrevs[h.abbrevs]; ok {
+			continue
+		}
+		table, err := readAbbrevs(abbrevs, uint64(h.abbrevs))
+		if err != nil {
+			return nil, nil, err
+		}
+		d.abbrevs[h.abbrevs] = table
+	}
+	return d, headers, nil
 }
 
 // readUnits reads all compilation units, in parallel, and returns them in the file's order.
 func readUnits(f *elfFile) ([]*rawUnit, error) {
-	d, err := readSections(f)
-	if err != nil {
-		return nil, err
-	}
-	data, err := dwarf.New(d["abbrev"], nil, nil, d["info"], d["line"], nil, d["ranges"], d["str"])
+	d, headers, err := readSections(f)
 	if err != nil {
 		return nil, fmt.Errorf("reading DWARF: %w", err)
-	}
-	for _, name := range [...]string{"addr", "line_str", "str_offsets", "rnglists"} {
-		if len(d[name]) == 0 {
-			continue
-		}
-		if err := data.AddSection(".debug_"+name, d[name]); err != nil {
-			return nil, fmt.Errorf("reading DWARF: %w", err)
-		}
-	}
-	headers := unitHeaders(d["info"])
-	if len(headers) == 0 {
-		return nil, errDamaged
-	}
-	// The first reader of a unit sets it up in memory that all readers share (go1.26 debug/dwarf/entry.go,
-	// collectDwarf5BaseOffsets), and in damaged data one may run on into the next unit. So all are set up before the
-	// work is spread.
-	readers := make(chan *dwarf.Reader, workers(len(headers)))
-	for range cap(readers) {
-		readers <- data.Reader()
-	}
-	if err := setUpUnits(data, headers); err != nil {
-		return nil, err
 	}
 	order := make([]int, len(headers))
 	for i := range order {
 		order[i] = i
 	}
-	sort.SliceStable(order, func(i, j int) bool { return headers[order[i]].size > headers[order[j]].size })
+	sort.SliceStable(order, func(i, j int) bool { return headers[order[i]].size() > headers[order[j]].size() })
 	units := make([]*rawUnit, len(headers))
 	parallel(len(order), func(i int) {
-		h := headers[order[i]]
-		l := lists{dwarf5: h.version >= 5, addr: d["addr"], loc: d["loc"], rng: d["ranges"]}
-		if l.dwarf5 {
-			l.loc, l.rng = d["loclists"], d["rnglists"]
-		}
-		r := <-readers
-		units[order[i]] = readUnit(data, r, h.first, l)
-		readers <- r
+		units[order[i]] = readUnit(d, headers[order[i]])
 	})
 	return units, nil
 }
 
-// setUpUnits makes debug/dwarf read the start of every unit.
-func setUpUnits(data *dwarf.Data, headers []unitHeader) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = errDamaged
-		}
-	}()
-	r := data.Reader()
-	for _, h := range headers {
-		r.Seek(h.first)
-	}
-	return nil
+// unitHeader is the start of a compilation unit. Offsets are in .debug_info, but abbrevs is in .debug_abbrev.
+type unitHeader struct {
+	start, first, end int // of the header, of the first entry, and behind the last
+	abbrevs           int
+	offsetSize        int // 4, or 8 in 64-bit DWARF
+	version           uint16
 }
 
-// unitHeader is the start of a compilation unit.
-type unitHeader struct {
-	first   dwarf.Offset // of the unit's first entry
-	size    int
-	version uint16
-}
+func (h *unitHeader) size() int { return h.end - h.start }
 
 // unitHeaders lists the compilation units of .debug_info (DWARF 5, section 7.5.1).
 func unitHeaders(info []byte) []unitHeader {
 	const compileUnit = 0x01
 	var out []unitHeader
-	for off := 0; len(info)-off >= 4; {
-		length, head := uint64(binary.LittleEndian.Uint32(info[off:])), 4
-		offsetSize := 4
-		if length == 0xffffffff && len(info)-off >= 12 {
-			length, head, offsetSize = binary.LittleEndian.Uint64(info[off+4:]), 12, 8
+	for start := 0; start < len(info) && uint64(start) < 1<<32; {
+		c := cursor{b: info[start:]}
+		h := unitHeader{start: start, offsetSize: 4}
+		length := c.uint(4)
+		if length == 0xffffffff {
+			h.offsetSize, length = 8, c.u64()
 		}
-		start := off + head
-		if length > uint64(len(info)-start) || length < 8 {
+		c.b = c.block(length)
+		h.end = start + 2*h.offsetSize - 4 + len(c.b) // the length takes 4 or 12 bytes
+		h.version = c.u16()
+		kind := byte(compileUnit)
+		if h.version >= 5 {
+			kind = c.u8()
+			c.u8() // size of addresses, 8 in what is supported
+			h.abbrevs = int(c.uint(h.offsetSize))
+		} else {
+			h.abbrevs = int(c.uint(h.offsetSize))
+			c.u8()
+		}
+		if c.bad {
 			break
 		}
-		version := binary.LittleEndian.Uint16(info[start:])
-		first := start + 2 + offsetSize + 1
-		kind := byte(compileUnit)
-		if version >= 5 {
-			kind = info[start+2]
-			first++
+		h.first = h.end - len(c.b)
+		if kind == compileUnit && h.version >= 4 && len(c.b) > 0 {
+			out = append(out, h)
 		}
-		if kind == compileUnit && version >= 4 && first < start+int(length) {
-			out = append(out, unitHeader{first: dwarf.Offset(first), size: int(length), version: version})
-		}
-		off = start + int(length)
+		start = h.end
 	}
 	return out
 }

@@ -208,12 +208,12 @@ func TestDamagedELF(t *testing.T) {
 		"beyond the end":        {func(b []byte) { b[tinyHeader(tinyCompressed, 39)] = 0x80 }, "section .debug_info lies beyond the end"},
 		"no compression header": {func(b []byte) { le.PutUint64(b[tinyHeader(tinyCompressed, 32):], elfChdr-1) }, "no compression header"},
 		"zstd":                  {func(b []byte) { b[offset] = 2 }, "compressed by method 2, only zlib (1) is supported"},
-		"shorter":               {func(b []byte) { le.PutUint64(b[offset+8:], 499) }, "not of 499 bytes"},
-		"longer":                {func(b []byte) { le.PutUint64(b[offset+8:], 501) }, "not of 501 bytes"},
-		"far longer":            {func(b []byte) { le.PutUint64(b[offset+8:], math.MaxUint64) }, "when decompressed"},
-		"zlib header":           {func(b []byte) { b[offset+elfChdr] = 0 }, "invalid header"},
-		"checksum":              {func(b []byte) { b[tinyChecksum(b)] ^= 1 }, "invalid checksum"},
-		"truncated":             {func(b []byte) { b[tinyHeader(tinyCompressed, 32)] -= 6 }, "unexpected EOF"},
+		"shorter":               {func(b []byte) { le.PutUint64(b[offset+8:], 499) }, "does not decompress to 499 bytes"},
+		"longer":                {func(b []byte) { le.PutUint64(b[offset+8:], 501) }, "does not decompress to 501 bytes"},
+		"far longer":            {func(b []byte) { le.PutUint64(b[offset+8:], math.MaxUint64) }, "does not decompress to"},
+		"zlib header":           {func(b []byte) { b[offset+elfChdr] = 0 }, "does not decompress to"},
+		"checksum":              {func(b []byte) { b[tinyChecksum(b)] ^= 1 }, "does not decompress to 500 bytes"},
+		"truncated":             {func(b []byte) { b[tinyHeader(tinyCompressed, 32)] -= 6 }, "does not decompress to 500 bytes"},
 	}
 	for name, c := range contents {
 		t.Run(name, func(t *testing.T) {

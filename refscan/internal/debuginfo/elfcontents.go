@@ -1,11 +1,8 @@
 package debuginfo
 
 import (
-	"bytes"
-	"compress/zlib"
 	"encoding/binary"
 	"fmt"
-	"io"
 )
 
 // bytes returns a section's contents: a part of the file, or a decompressed copy.
@@ -37,22 +34,11 @@ func decompress(b []byte) ([]byte, error) {
 		return nil, fmt.Errorf("compressed by method %d, only zlib (%d) is supported; link without compression, as -ldflags=-compressdwarf=false does",
 			method, compressZlib)
 	}
-	r, err := zlib.NewReader(bytes.NewReader(b[elfChdr:]))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	out, ok := inflate(size, b[elfChdr:])
+	if !ok {
+		return nil, fmt.Errorf("%w: it does not decompress to %d bytes", errDamaged, size)
 	}
-	// The buffer grows past what is likely only as data comes, so that a damaged size does not take all memory.
-	const likely = 64
-	var out bytes.Buffer
-	out.Grow(int(min(size, likely*uint64(len(b)))) + bytes.MinRead)
-	// One byte more is asked for, which brings up the end of the stream and its checksum.
-	if _, err := out.ReadFrom(io.LimitReader(r, int64(min(size, 1<<62))+1)); err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	if uint64(out.Len()) != size {
-		return nil, fmt.Errorf("%w: it is not of %d bytes when decompressed", errDamaged, size)
-	}
-	return out.Bytes(), nil
+	return out, nil
 }
 
 // Symbols returns the symbol table without its first entry, which is none.

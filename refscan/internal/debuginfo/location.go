@@ -1,6 +1,7 @@
 package debuginfo
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 )
@@ -134,11 +135,31 @@ func (c *cursor) u16() uint16 {
 	return 0
 }
 
-func (c *cursor) u32() uint32 {
-	if t := c.take(4); t != nil {
-		return binary.LittleEndian.Uint32(t)
+func (c *cursor) u32() uint32 { return uint32(c.uint(4)) }
+
+// uint reads a number of one to eight bytes.
+func (c *cursor) uint(size int) uint64 {
+	var v uint64
+	for i, b := range c.take(size) {
+		v |= uint64(b) << (8 * i)
 	}
-	return 0
+	return v
+}
+
+// block takes n bytes.
+func (c *cursor) block(n uint64) []byte {
+	if n > uint64(len(c.b)) {
+		n = uint64(len(c.b)) + 1 // which take refuses
+	}
+	return c.take(int(n))
+}
+
+// terminated takes the bytes before the next zero, and drops that.
+func (c *cursor) terminated() []byte {
+	n := bytes.IndexByte(c.b, 0)
+	t := c.take(n)
+	c.take(1)
+	return t
 }
 
 func (c *cursor) u64() uint64 {

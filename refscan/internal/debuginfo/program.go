@@ -1,7 +1,6 @@
 package debuginfo
 
 import (
-	"debug/dwarf"
 	"fmt"
 	"reflect"
 	"sort"
@@ -12,10 +11,10 @@ import (
 type program struct {
 	elf      *elfFile
 	units    []*rawUnit
-	ids      map[dwarf.Offset]TypeID
-	aliases  map[dwarf.Offset]dwarf.Offset
+	ids      map[dieOffset]TypeID
+	aliases  map[dieOffset]dieOffset
 	origins  []abstract // of all units, sorted by offset
-	files    map[dwarf.Offset]string
+	files    map[dieOffset]string
 	types    []Type // by TypeID; [0] is no type
 	pointers []bool // by TypeID: values may hold pointers
 	globals  []Global
@@ -33,9 +32,9 @@ func newProgram(f *elfFile, units []*rawUnit) *program {
 	p := &program{
 		elf:     f,
 		units:   units,
-		ids:     make(map[dwarf.Offset]TypeID),
-		aliases: make(map[dwarf.Offset]dwarf.Offset),
-		files:   make(map[dwarf.Offset]string),
+		ids:     make(map[dieOffset]TypeID),
+		aliases: make(map[dieOffset]dieOffset),
+		files:   make(map[dieOffset]string),
 	}
 	damaged := 0
 	for _, u := range units {
@@ -69,7 +68,7 @@ func newProgram(f *elfFile, units []*rawUnit) *program {
 	return p
 }
 
-func (p *program) origin(off dwarf.Offset) *abstract {
+func (p *program) origin(off dieOffset) *abstract {
 	i := sort.Search(len(p.origins), func(i int) bool { return p.origins[i].off >= off })
 	if i == len(p.origins) || p.origins[i].off != off {
 		return nil
@@ -90,7 +89,7 @@ func (p *program) resolveTypes() {
 			p.types = append(p.types, Type{ID: TypeID(len(p.types))})
 		}
 	}
-	names := make(map[dwarf.Offset]string) // of interfaces' layouts
+	names := make(map[dieOffset]string) // of interfaces' layouts
 	for _, u := range p.units {
 		for i := range u.types {
 			if t := &u.types[i]; t.name == "runtime.iface" || t.name == "runtime.eface" {
@@ -124,7 +123,7 @@ func (p *program) resolveTypes() {
 }
 
 // typeID follows aliases; the bound stops at a cycle in damaged data.
-func (p *program) typeID(off dwarf.Offset) TypeID {
+func (p *program) typeID(off dieOffset) TypeID {
 	for range 16 {
 		if off == 0 {
 			return 0

@@ -1,63 +1,61 @@
 package debuginfo
 
-import (
-	"debug/dwarf"
-	"fmt"
-)
-
-// Attributes that Go adds (go1.26 cmd/internal/dwarf/dwarf.go; the same in 1.27).
-const (
-	attrGoKind          dwarf.Attr = 0x2900
-	attrGoKey           dwarf.Attr = 0x2901
-	attrGoElem          dwarf.Attr = 0x2902
-	attrGoEmbeddedField dwarf.Attr = 0x2903
-	attrGoRuntimeType   dwarf.Attr = 0x2904
-	attrGoClosureOffset dwarf.Attr = 0x2907
-)
-
-const languageGo = 0x16
+import "fmt"
 
 // unitReader walks the entries of one compilation unit.
 type unitReader struct {
-	data  *dwarf.Data
-	r     *dwarf.Reader
+	entryReader
 	lists lists
-	files []*dwarf.LineFile
-	lines *lineFiles // decoded when first asked for
-	cu    *dwarf.Entry
+	lines lineTable
 	out   *rawUnit
 }
 
-// readUnit reads the unit whose first entry is at off. Only units that the Go toolchain wrote are
-// read: C code has no Go types, and its variables come from the symbol table.
-func readUnit(data *dwarf.Data, r *dwarf.Reader, off dwarf.Offset, l lists) (out *rawUnit) {
-	out = &rawUnit{files: make(map[dwarf.Offset]string)}
+// readUnit reads one unit. Only units that the Go toolchain wrote are read: C code has no Go types, and its variables come from
+// the symbol table.
+func readUnit(d *debugSections, h unitHeader) (out *rawUnit) {
+	out = &rawUnit{files: make(map[dieOffset]string)}
 	defer func() {
-		// debug/dwarf is careful but was not written for hostile input.
+		// The readers are careful, but what they were not careful about must cost a unit and not the program.
 		if p := recover(); p != nil {
-			out.err = fmt.Errorf("unit at %#x: damaged debug information: %v", off, p)
+			out.err = fmt.Errorf("unit at %#x: damaged debug information: %v", h.first, p)
 		}
 	}()
-	r.Seek(off)
-	cu, err := r.Next()
+	u := newUnitReader(d, h)
+	u.out = out
+	cu, err := u.next()
 	if err != nil || cu == nil {
-		out.err = fmt.Errorf("unit at %#x: %w", off, orDamaged(err))
+		out.err = fmt.Errorf("unit at %#x: %w", h.first, orDamaged(err))
 		return out
 	}
-	if cu.Tag != dwarf.TagCompileUnit || intAttr(cu, dwarf.AttrLanguage) != languageGo {
+	if cu.tag != tagCompileUnit || cu.number(attrLanguage) != languageGo {
 		return out
 	}
-	out.name = stringAttr(cu, dwarf.AttrName)
-	l.base, _ = cu.Val(dwarf.AttrLowpc).(uint64)
-	l.addrBase = uint64(intAttr(cu, dwarf.AttrAddrBase))
-	u := &unitReader{data: data, r: r, lists: l, cu: cu, out: out}
-	if lr, err := data.LineReader(cu); err == nil && lr != nil {
-		u.files = lr.Files()
+	out.name = cu.text(attrName)
+	u.lists.addrBase = uint64(cu.number(attrAddrBase))
+	u.lists.base = u.address(cu, attrLowPC)
+	if a := cu.find(attrStmtList); a != nil {
+		u.lines = readLineTable(d.line, a.num, cu.text(attrCompDir), d.strings)
 	}
-	if cu.Children {
+	if cu.children {
 		out.err = u.entries()
 	}
 	return out
+}
+
+func newUnitReader(d *debugSections, h unitHeader) *unitReader {
+	u := &unitReader{
+		entryReader: entryReader{
+			cursor:  cursor{b: d.info[h.first:h.end]},
+			unit:    h,
+			abbrevs: d.abbrevs[h.abbrevs],
+			strings: d.strings,
+		},
+		lists: lists{dwarf5: h.version >= 5, addr: d.addr, loc: d.loc, rng: d.ranges},
+	}
+	if u.lists.dwarf5 {
+		u.lists.loc, u.lists.rng = d.loclists, d.rnglists
+	}
+	return u
 }
 
 func orDamaged(err error) error {
@@ -67,19 +65,17 @@ func orDamaged(err error) error {
 	return err
 }
 
-// next returns the next entry; nil at the end of the siblings.
-func (u *unitReader) next() (*dwarf.Entry, error) {
-	e, err := u.r.Next()
-	if err != nil {
-		return nil, err
+// address returns an attribute that is an address, 0 if it is none.
+func (u *unitReader) address(e *entry, name dwarfAttr) uint64 {
+	if a := e.find(name); a != nil {
+		switch a.class {
+		case classAddress:
+			return a.num
+		case classAddressIndex:
+			return u.lists.addrx(a.num)
+		}
 	}
-	if e == nil {
-		return nil, errDamaged
-	}
-	if e.Tag == 0 {
-		return nil, nil
-	}
-	return e, nil
+	return 0
 }
 
 // entries reads the unit's top level.
@@ -92,73 +88,38 @@ func (u *unitReader) entries() error {
 		if e == nil {
 			return nil
 		}
-		switch e.Tag {
-		case dwarf.TagSubprogram:
-			if e.Val(dwarf.AttrInline) != nil {
+		off := e.off
+		switch e.tag {
+		case tagSubprogram:
+			if e.has(attrInline) {
 				err = u.abstractFunc(e)
 			} else {
 				err = u.function(e)
 			}
-		case dwarf.TagVariable:
+		case tagVariable:
 			u.global(e)
-			u.r.SkipChildren()
+			u.skipChildren()
 		default:
 			err = u.typeEntry(e)
 		}
 		if err != nil {
-			return fmt.Errorf("unit %s: entry at %#x: %w", u.out.name, e.Offset, err)
+			return fmt.Errorf("unit %s: entry at %#x: %w", u.out.name, off, err)
 		}
 	}
 }
 
-func (u *unitReader) global(e *dwarf.Entry) {
-	loc, _ := e.Val(dwarf.AttrLocation).([]byte)
-	addr, ok := fixedAddress(loc)
+func (u *unitReader) global(e *entry) {
+	loc := e.find(attrLocation)
+	if loc == nil || loc.class != classBlock {
+		return
+	}
+	addr, ok := fixedAddress(loc.data)
 	if !ok || addr == 0 {
 		return
 	}
 	u.out.globals = append(u.out.globals, rawGlobal{
-		name: stringAttr(e, dwarf.AttrName),
+		name: e.text(attrName),
 		addr: addr,
-		typ:  refAttr(e, dwarf.AttrType),
+		typ:  e.ref(attrType),
 	})
-}
-
-func (u *unitReader) fileName(index int64) string {
-	if index < 0 || index >= int64(len(u.files)) || u.files[index] == nil {
-		return ""
-	}
-	return knownFile(u.files[index].Name)
-}
-
-// knownFile drops the names that stand for "no file" (go1.26 cmd/internal/obj and cmd/link).
-func knownFile(name string) string {
-	switch name {
-	case "?", "??", "<autogenerated>":
-		return ""
-	}
-	return name
-}
-
-//go:noinline // see packNumbers
-func stringAttr(e *dwarf.Entry, a dwarf.Attr) string {
-	s, _ := e.Val(a).(string)
-	return s
-}
-
-//go:noinline // see packNumbers
-func refAttr(e *dwarf.Entry, a dwarf.Attr) dwarf.Offset {
-	o, _ := e.Val(a).(dwarf.Offset)
-	return o
-}
-
-//go:noinline // see packNumbers
-func intAttr(e *dwarf.Entry, a dwarf.Attr) int64 {
-	switch v := e.Val(a).(type) {
-	case int64:
-		return v
-	case uint64:
-		return int64(v)
-	}
-	return 0
 }

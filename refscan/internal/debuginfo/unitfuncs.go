@@ -1,17 +1,15 @@
 package debuginfo
 
-import "debug/dwarf"
-
 // abstractFunc records a function that was inlined somewhere, and its variables. Their
 // locations are with the instances.
-func (u *unitReader) abstractFunc(e *dwarf.Entry) error {
+func (u *unitReader) abstractFunc(e *entry) error {
 	u.out.abstracts = append(u.out.abstracts, abstract{
-		off:  e.Offset,
-		name: stringAttr(e, dwarf.AttrName),
-		line: int(intAttr(e, dwarf.AttrDeclLine)),
+		off:  e.off,
+		name: e.text(attrName),
+		line: int(e.number(attrDeclLine)),
 	})
 	depth := 0
-	if e.Children {
+	if e.children {
 		depth = 1
 	}
 	for depth > 0 {
@@ -23,21 +21,21 @@ func (u *unitReader) abstractFunc(e *dwarf.Entry) error {
 			depth--
 			continue
 		}
-		switch c.Tag {
-		case dwarf.TagVariable, dwarf.TagFormalParameter:
+		switch c.tag {
+		case tagVariable, tagFormalParameter:
 			u.out.abstracts = append(u.out.abstracts, abstract{
-				off:  c.Offset,
-				name: stringAttr(c, dwarf.AttrName),
-				line: int(intAttr(c, dwarf.AttrDeclLine)),
-				typ:  refAttr(c, dwarf.AttrType),
+				off:  c.off,
+				name: c.text(attrName),
+				line: int(c.number(attrDeclLine)),
+				typ:  c.ref(attrType),
 			})
-		case dwarf.TagTypedef:
+		case tagTypedef:
 			if err := u.typeEntry(c); err != nil {
 				return err
 			}
 			continue
 		}
-		if c.Children {
+		if c.children {
 			depth++
 		}
 	}
@@ -47,33 +45,33 @@ func (u *unitReader) abstractFunc(e *dwarf.Entry) error {
 // scope is where a variable may be visible: the program counters of a lexical block, and the function that was inlined there.
 type scope struct {
 	spans  []span // nil: the whole function
-	inline dwarf.Offset
+	inline dieOffset
 	leaf   bool // of an inlined function: no call was inlined into it (so far)
 }
 
 // function records a function with code of its own and the variables that have a place in its frame.
-func (u *unitReader) function(e *dwarf.Entry) error {
+func (u *unitReader) function(e *entry) error {
 	f := rawFunc{
-		name:   stringAttr(e, dwarf.AttrName),
-		origin: refAttr(e, dwarf.AttrAbstractOrigin),
-		line:   int(intAttr(e, dwarf.AttrDeclLine)),
+		name:   e.text(attrName),
+		origin: e.ref(attrAbstractOrigin),
+		line:   int(e.number(attrDeclLine)),
 	}
-	f.low, f.high = pcRange(e)
+	f.low, f.high = u.pcRange(e)
 	if f.high <= f.low {
-		u.r.SkipChildren()
+		u.skipChildren()
 		return nil
 	}
-	if n := intAttr(e, dwarf.AttrDeclFile); n > 0 {
-		f.file = u.fileName(n)
+	if n := e.number(attrDeclFile); n > 0 {
+		f.file = u.lines.file(uint64(n))
 	} else if f.origin != 0 {
-		f.file = u.fileAt(f.low)
+		f.file = u.lines.fileAt(f.low)
 	}
 	framed := true
-	if base, ok := e.Val(dwarf.AttrFrameBase).([]byte); ok {
-		framed = len(base) == 1 && base[0] == opCallFrameCFA
+	if base := e.find(attrFrameBase); base != nil && base.class == classBlock {
+		framed = len(base.data) == 1 && base.data[0] == opCallFrameCFA
 	}
 	var scopes []scope
-	if e.Children {
+	if e.children {
 		scopes = append(scopes, scope{})
 	}
 	for len(scopes) > 0 {
@@ -87,34 +85,34 @@ func (u *unitReader) function(e *dwarf.Entry) error {
 			scopes = scopes[:len(scopes)-1]
 			continue
 		}
-		switch c.Tag {
-		case dwarf.TagVariable, dwarf.TagFormalParameter:
+		switch c.tag {
+		case tagVariable, tagFormalParameter:
 			u.variable(&f, c, top, framed)
-			u.r.SkipChildren()
-		case dwarf.TagTypedef:
+			u.skipChildren()
+		case tagTypedef:
 			if err := u.typeEntry(c); err != nil {
 				return err
 			}
-		case dwarf.TagLexDwarfBlock, dwarf.TagInlinedSubroutine:
+		case tagLexicalBlock, tagInlinedSubroutine:
 			s := scope{spans: u.spans(c), inline: top.inline}
 			if s.spans == nil {
 				s.spans = top.spans
 			}
-			if c.Tag == dwarf.TagInlinedSubroutine {
-				s.inline, s.leaf = refAttr(c, dwarf.AttrAbstractOrigin), true
+			if c.tag == tagInlinedSubroutine {
+				s.inline, s.leaf = c.ref(attrAbstractOrigin), true
 				if top.inline != 0 {
 					// The call lies in the function that holds it, so this is that function's file.
 					top.leaf = false
-					u.setFile(top.inline, u.fileName(intAttr(c, dwarf.AttrCallFile)))
+					u.setFile(top.inline, u.lines.file(uint64(c.number(attrCallFile))))
 				}
 			}
-			if c.Children {
+			if c.children {
 				scopes = append(scopes, s)
 			} else {
 				u.leave(&s)
 			}
 		default:
-			u.r.SkipChildren()
+			u.skipChildren()
 		}
 	}
 	u.out.funcs = append(u.out.funcs, f)
@@ -124,21 +122,21 @@ func (u *unitReader) function(e *dwarf.Entry) error {
 // leave ends a scope. An inlined function in which nothing else was inlined owns all its code, so the line table tells its file.
 func (u *unitReader) leave(s *scope) {
 	if s.leaf && len(s.spans) > 0 && u.out.files[s.inline] == "" {
-		u.setFile(s.inline, u.fileAt(s.spans[0].Low))
+		u.setFile(s.inline, u.lines.fileAt(s.spans[0].Low))
 	}
 }
 
-func (u *unitReader) setFile(fn dwarf.Offset, file string) {
+func (u *unitReader) setFile(fn dieOffset, file string) {
 	if file != "" && u.out.files[fn] == "" {
 		u.out.files[fn] = file
 	}
 }
 
-func (u *unitReader) variable(f *rawFunc, e *dwarf.Entry, s *scope, framed bool) {
-	name := stringAttr(e, dwarf.AttrName)
-	typ := refAttr(e, dwarf.AttrType)
-	if off := e.Val(attrGoClosureOffset); off != nil && s.inline == 0 {
-		f.captures = append(f.captures, rawCapture{name: name, typ: typ, offset: intAttr(e, attrGoClosureOffset)})
+func (u *unitReader) variable(f *rawFunc, e *entry, s *scope, framed bool) {
+	name := e.text(attrName)
+	typ := e.ref(attrType)
+	if e.has(attrGoClosureOffset) && s.inline == 0 {
+		f.captures = append(f.captures, rawCapture{name: name, typ: typ, offset: e.number(attrGoClosureOffset)})
 	}
 	if !framed {
 		return
@@ -149,33 +147,37 @@ func (u *unitReader) variable(f *rawFunc, e *dwarf.Entry, s *scope, framed bool)
 	}
 	f.locals = append(f.locals, rawLocal{
 		name:   name,
-		origin: refAttr(e, dwarf.AttrAbstractOrigin),
+		origin: e.ref(attrAbstractOrigin),
 		inline: s.inline,
 		typ:    typ,
-		line:   int(intAttr(e, dwarf.AttrDeclLine)),
+		line:   int(e.number(attrDeclLine)),
 		places: places,
 	})
 }
 
 // places decodes a variable's location. A single expression holds in the variable's whole scope, the
 // entries of a location list each in their own range.
-func (u *unitReader) places(e *dwarf.Entry, s *scope) []Place {
-	switch loc := e.Val(dwarf.AttrLocation).(type) {
-	case []byte:
-		if len(loc) == 0 {
+func (u *unitReader) places(e *entry, s *scope) []Place {
+	loc := e.find(attrLocation)
+	if loc == nil {
+		return nil
+	}
+	switch loc.class {
+	case classBlock:
+		if len(loc.data) == 0 {
 			return nil
 		}
 		if s.spans == nil {
-			return framePlaces(nil, loc, 0, 0)
+			return framePlaces(nil, loc.data, 0, 0)
 		}
 		var places []Place
 		for _, sp := range s.spans {
-			places = framePlaces(places, loc, sp.Low, sp.High)
+			places = framePlaces(places, loc.data, sp.Low, sp.High)
 		}
 		return places
-	case int64:
+	case classOffset:
 		var places []Place
-		u.lists.locations(loc, func(low, high uint64, expr []byte) {
+		u.lists.locations(int64(loc.num), func(low, high uint64, expr []byte) {
 			if low >= high {
 				return
 			}
@@ -196,23 +198,21 @@ func continues(a, b *Place) bool {
 	return a.High == b.Low && a.CFAOffset == b.CFAOffset && a.VarOffset == b.VarOffset && a.Size == b.Size
 }
 
-func (u *unitReader) spans(e *dwarf.Entry) []span {
-	if off, ok := e.Val(dwarf.AttrRanges).(int64); ok {
-		return u.lists.ranges(off)
+func (u *unitReader) spans(e *entry) []span {
+	if a := e.find(attrRanges); a != nil && a.class == classOffset {
+		return u.lists.ranges(int64(a.num))
 	}
-	if low, high := pcRange(e); low < high {
+	if low, high := u.pcRange(e); low < high {
 		return []span{{low, high}}
 	}
 	return nil
 }
 
-func pcRange(e *dwarf.Entry) (low, high uint64) {
-	low, _ = e.Val(dwarf.AttrLowpc).(uint64)
-	switch v := e.Val(dwarf.AttrHighpc).(type) {
-	case uint64:
-		high = v
-	case int64:
-		high = low + uint64(v)
+// pcRange returns an entry's code. The end is an address or, as a constant, the length.
+func (u *unitReader) pcRange(e *entry) (low, high uint64) {
+	low = u.address(e, attrLowPC)
+	if a := e.find(attrHighPC); a != nil && a.class == classConstant {
+		return low, low + a.num
 	}
-	return low, high
+	return low, u.address(e, attrHighPC)
 }

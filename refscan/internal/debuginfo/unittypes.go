@@ -1,7 +1,6 @@
 package debuginfo
 
 import (
-	"debug/dwarf"
 	"math/bits"
 	"reflect"
 )
@@ -19,67 +18,67 @@ const (
 // itself and a typedef of the same name that others refer to (go1.26 cmd/link/internal/ld/dwarf.go, newtype and
 // dotypedef). The typedef is an alias; so are the typedefs that stand for a type parameter in
 // shaped code (go_dict_index), which lead to the shape type.
-func (u *unitReader) typeEntry(e *dwarf.Entry) error {
+func (u *unitReader) typeEntry(e *entry) error {
 	t := rawType{
-		off:     e.Offset,
-		name:    stringAttr(e, dwarf.AttrName),
-		kind:    uint8(intAttr(e, attrGoKind) & 0x1f),
-		size:    intAttr(e, dwarf.AttrByteSize),
-		runtime: uint64(intAttr(e, attrGoRuntimeType)),
+		off:     e.off,
+		name:    e.text(attrName),
+		kind:    uint8(e.number(attrGoKind) & 0x1f),
+		size:    e.number(attrByteSize),
+		runtime: uint64(e.number(attrGoRuntimeType)),
 	}
 	if t.kind > uint8(reflect.UnsafePointer) {
 		t.kind = 0
 	}
-	switch e.Tag {
-	case dwarf.TagTypedef:
+	switch e.tag {
+	case tagTypedef:
 		switch reflect.Kind(t.kind) {
 		case reflect.Map:
-			t.key, t.elem, t.size = refAttr(e, attrGoKey), refAttr(e, attrGoElem), 8
+			t.key, t.elem, t.size = e.ref(attrGoKey), e.ref(attrGoElem), 8
 		case reflect.Chan:
-			t.elem, t.size = refAttr(e, attrGoElem), 8
+			t.elem, t.size = e.ref(attrGoElem), 8
 		case reflect.Interface:
-			t.underlying, t.size = refAttr(e, dwarf.AttrType), 16
+			t.underlying, t.size = e.ref(attrType), 16
 		default:
-			t.alias = refAttr(e, dwarf.AttrType)
+			t.alias = e.ref(attrType)
 		}
-	case dwarf.TagPointerType:
+	case tagPointerType:
 		t.size = 8
-		t.elem = refAttr(e, dwarf.AttrType)
+		t.elem = e.ref(attrType)
 		t.kind = uint8(reflect.Pointer)
 		if t.elem == 0 {
 			t.kind = uint8(reflect.UnsafePointer)
 		}
-	case dwarf.TagSubroutineType:
+	case tagSubroutineType:
 		t.kind, t.size = uint8(reflect.Func), 8
-	case dwarf.TagBaseType:
+	case tagBaseType:
 		if t.kind == 0 {
-			t.kind = uint8(baseKind(intAttr(e, dwarf.AttrEncoding), t.size))
+			t.kind = uint8(baseKind(e.number(attrEncoding), t.size))
 		}
-	case dwarf.TagArrayType:
+	case tagArrayType:
 		t.kind = uint8(reflect.Array)
-		t.elem = refAttr(e, dwarf.AttrType)
+		t.elem = e.ref(attrType)
 		return u.typeChildren(e, &t)
-	case dwarf.TagStructType:
+	case tagStructType:
 		switch reflect.Kind(t.kind) {
 		case reflect.String:
 		case reflect.Slice:
-			t.elem = refAttr(e, attrGoElem)
+			t.elem = e.ref(attrGoElem)
 		default:
 			t.kind = uint8(reflect.Struct)
 			return u.typeChildren(e, &t)
 		}
 	default:
-		u.r.SkipChildren()
+		u.skipChildren()
 		return nil
 	}
 	u.out.types = append(u.out.types, t)
-	u.r.SkipChildren()
+	u.skipChildren()
 	return nil
 }
 
 // typeChildren reads a struct's members or an array's length.
-func (u *unitReader) typeChildren(e *dwarf.Entry, t *rawType) error {
-	for e.Children {
+func (u *unitReader) typeChildren(e *entry, t *rawType) error {
+	for more := e.children; more; {
 		c, err := u.next()
 		if err != nil {
 			return err
@@ -87,19 +86,18 @@ func (u *unitReader) typeChildren(e *dwarf.Entry, t *rawType) error {
 		if c == nil {
 			break
 		}
-		switch c.Tag {
-		case dwarf.TagMember:
-			embedded, _ := c.Val(attrGoEmbeddedField).(bool)
+		switch c.tag {
+		case tagMember:
 			t.fields = append(t.fields, rawField{
-				name:     stringAttr(c, dwarf.AttrName),
-				offset:   intAttr(c, dwarf.AttrDataMemberLoc),
-				typ:      refAttr(c, dwarf.AttrType),
-				embedded: embedded,
+				name:     c.text(attrName),
+				offset:   c.number(attrDataMemberLoc),
+				typ:      c.ref(attrType),
+				embedded: c.number(attrGoEmbeddedField) != 0,
 			})
-		case dwarf.TagSubrangeType:
-			t.length = intAttr(c, dwarf.AttrCount)
+		case tagSubrangeType:
+			t.length = c.number(attrCount)
 		}
-		u.r.SkipChildren()
+		u.skipChildren()
 	}
 	u.out.types = append(u.out.types, *t)
 	return nil
