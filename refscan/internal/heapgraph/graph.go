@@ -26,6 +26,8 @@ type Graph struct {
 
 	marked bitset
 	typing []typing // by object number
+
+	confused bool // infer gave up
 }
 
 // static is memory of the data segments that references may lead through.
