@@ -96,7 +96,7 @@ func (g *Graph) Attribute() *Result {
 	a.phase = classRest
 	a.rest()
 	res := &Result{Warnings: g.m.Warnings}
-	if g.confused || a.size > maxTree {
+	if g.confused || a.size > g.maxTree {
 		res.Warnings = append(res.Warnings, "the references are too many or too damaged for a full report: what lies deeper than it goes is counted where it ends")
 	}
 	res.Totals = a.totals()

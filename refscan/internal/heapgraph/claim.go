@@ -112,7 +112,7 @@ func (a *attributor) child(n *Node, label string, ty typing, typeName string) *N
 		n.seq = a.seq
 		c = n
 	}
-	if c == nil && a.size > maxTree {
+	if c == nil && a.size > a.g.maxTree {
 		return nil
 	}
 	if c == nil {

@@ -56,7 +56,7 @@ type outcome struct {
 	err   error
 }
 
-// scan does what refscan does: load the model, build the graph, attribute.
+// scan does what refscan does: load the model, build the graph, attribute, look for paths to an object.
 func (s *subject) scan() (o outcome) {
 	if o.model, o.err = s.load(); o.err != nil {
 		return o
@@ -67,6 +67,11 @@ func (s *subject) scan() (o outcome) {
 		return o
 	}
 	o.res = g.Attribute()
+	if chain, ok := s.index.GlobalByName("main.chain"); ok {
+		addr := s.U64(chain.Addr)
+		_, _ = g.Paths(addr, 3, nil)
+		_, _, _ = g.Retained(addr, nil)
+	}
 	return o
 }
 
