@@ -14,6 +14,7 @@ var layers = []struct {
 	may    []string
 }{
 	{"refscan/internal/image", nil},
+	{"refscan/internal/imagetest", []string{"refscan/internal/image"}}, // for tests only
 	{"refscan/internal/debuginfo/twin", nil},
 	{"refscan/internal/debuginfo", []string{"refscan/internal/debuginfo/twin"}},
 	{"refscan/internal/freeze", []string{"refscan/internal/image"}},

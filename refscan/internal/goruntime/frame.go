@@ -1,6 +1,9 @@
 package goruntime
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // A Frame is a physical frame of a goroutine (runtime/stkframe.go, stkframe).
 type Frame struct {
@@ -39,8 +42,7 @@ type stackObject struct {
 	mask      []byte
 }
 
-// maxFrames bounds the walk of a stack: a 1 GB stack, Go's limit, has fewer frames.
-const maxFrames = 1 << 27
+var errStackEnd = errors.New("the stack walk does not end at its top")
 
 // Frames walks a goroutine's stack from the innermost frame out, as the collector's unwinder does
 // (runtime/traceback.go, go1.26: initAt, resolveInternal, next).
@@ -61,8 +63,10 @@ func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 		}
 	}
 	innermost, callee := true, uint8(0)
-	for n := 0; ; n++ {
-		if n == maxFrames {
+	// Every frame but the innermost has a return address of its own on the stack.
+	limit := uint64(len(g.stack))/8 + 2
+	for n := uint64(0); ; n++ {
+		if n == limit {
 			return fmt.Errorf("the stack does not end after %d frames", n)
 		}
 		f := m.FuncAt(pc)
@@ -131,6 +135,9 @@ func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 			return err
 		}
 		if lr == 0 {
+			if fr.SP != g.top { // runtime/traceback.go, finishInternal
+				return errStackEnd
+			}
 			return nil
 		}
 		if lr == pc && fr.FP == sp {

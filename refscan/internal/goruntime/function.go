@@ -118,6 +118,8 @@ func (m *Model) pcdata(f *Func, table uint32, pc uint64) int32 {
 	return v
 }
 
+const maxStill = 1 << 12
+
 // pcvalue walks a pc-value table (runtime/symtab.go, pcvalue and step).
 func (m *Model) pcvalue(f *Func, off uint32, target uint64) (int32, bool) {
 	if off == 0 || uint64(off) >= uint64(len(f.mod.pctab)) {
@@ -125,7 +127,9 @@ func (m *Model) pcvalue(f *Func, off uint32, target uint64) (int32, bool) {
 	}
 	p := f.mod.pctab[off:]
 	pc, val := f.Entry, int32(-1)
-	for first := true; ; first = false {
+	// A step without a way forward is rare (instructions of no size); a damaged table may have nothing else.
+	still := 0
+	for first := true; still < maxStill; first = false {
 		dv, n := binary.Uvarint(p)
 		if n <= 0 || (dv == 0 && !first) {
 			return -1, false
@@ -142,7 +146,11 @@ func (m *Model) pcvalue(f *Func, off uint32, target uint64) (int32, bool) {
 		if target < pc {
 			return val, true
 		}
+		if dp == 0 {
+			still++
+		}
 	}
+	return -1, false
 }
 
 // Line returns the source position of pc, "" if it is not known. For a return address give pc-1.

@@ -1,7 +1,9 @@
 package goruntime
 
 import (
+	"errors"
 	"fmt"
+	"sort"
 
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
@@ -26,6 +28,7 @@ type Goroutine struct {
 	lr        uint64
 	ctxt      uint64 // closure register of a goroutine that is not running
 	ctxtAddr  uint64
+	top       uint64 // stack pointer of the outermost frame
 	defers    uint64
 	panics    uint64
 	GoPC      uint64 // of the go statement that made it
@@ -49,6 +52,7 @@ func (m *Model) loadGoroutines(caller Caller) error {
 		oSysSP, oSysPC   = l.off(g, "syscallsp"), l.off(g, "syscallpc")
 		oStatus          = l.off(g, "atomicstatus")
 		oAsync           = l.off(g, "asyncSafePoint")
+		oTop             = l.off(g, "stktopsp")
 		oDefer, oPanic   = l.off(g, "_defer"), l.off(g, "_panic")
 		oGoPC, oStart    = l.off(g, "gopc"), l.off(g, "startpc")
 		oXRegs, hasXRegs = l.maybe(g, "xRegs.state")
@@ -79,6 +83,7 @@ func (m *Model) loadGoroutines(caller Caller) error {
 			Addr: addr, Lo: mem.U64(addr + oLo), Hi: mem.U64(addr + oHi),
 			ctxt: mem.U64(addr + oCtxt), ctxtAddr: addr + oCtxt,
 			defers: mem.U64(addr + oDefer), panics: mem.U64(addr + oPanic),
+			top:  mem.U64(addr + oTop),
 			GoPC: mem.U64(addr + oGoPC), StartPC: mem.U64(addr + oStart),
 			async: mem.U8(addr+oAsync) != 0,
 		}
@@ -120,6 +125,13 @@ func (m *Model) loadGoroutines(caller Caller) error {
 		}
 		if gr.lost {
 			m.warn("a goroutine was running while the process was frozen; its stack is scanned conservatively")
+		}
+	}
+	// So all stacks together cost no more than the memory that they take.
+	sort.Slice(stacks, func(i, j int) bool { return stacks[i].Addr < stacks[j].Addr })
+	for i := 1; i < len(stacks); i++ {
+		if stacks[i].Addr < stacks[i-1].End() {
+			return errors.New("two goroutines have the same stack")
 		}
 	}
 	return mem.Err()

@@ -92,6 +92,7 @@ func (s *States) Of(g *Goroutine) GoroutineState {
 const (
 	maxLabels      = 1 << 12
 	maxLabelString = 1 << 16
+	maxLabelBytes  = 64 << 20 // of all sets together, for the report
 )
 
 // A Label is a key and a value of runtime/pprof.Do.
@@ -139,15 +140,23 @@ func (m *Model) LabelSets(addrs []uint64) map[uint64][]Label {
 	}
 	m.prefetch(ranges)
 	sets := make(map[uint64][]Label, len(lists))
+	left := maxLabelBytes
 	for _, l := range lists {
-		if set, ok := m.labelSet(l.base, l.n); ok {
+		if set, ok := m.labelSet(l.base, l.n, &left); ok {
 			sets[l.addr] = set
 		}
+	}
+	if left < 0 {
+		m.warn("profiler labels beyond %d MB are left out", maxLabelBytes>>20)
 	}
 	return sets
 }
 
-func (m *Model) labelSet(base, n uint64) ([]Label, bool) {
+// labelSet reads the labels at an address, as long as some bytes are left for them.
+func (m *Model) labelSet(base, n uint64, left *int) ([]Label, bool) {
+	if *left -= int(n) * 32; *left < 0 {
+		return nil, false
+	}
 	set := make([]Label, n)
 	for i := range set {
 		key, ok := m.stringAt(base + 32*uint64(i))
@@ -156,6 +165,9 @@ func (m *Model) labelSet(base, n uint64) ([]Label, bool) {
 		}
 		value, ok := m.stringAt(base + 32*uint64(i) + 16)
 		if !ok {
+			return nil, false
+		}
+		if *left -= len(key) + len(value); *left < 0 {
 			return nil, false
 		}
 		set[i] = Label{key, value}

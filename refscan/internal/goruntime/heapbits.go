@@ -2,8 +2,11 @@ package goruntime
 
 import (
 	"encoding/binary"
+	"errors"
 	"math/bits"
 )
+
+var errTypeSize = errors.New("an object has a type that is larger than the object")
 
 // PointerWords calls visit with the index of each word of an object that may hold a pointer, in order
 // (runtime/mbitmap.go, typePointers): small objects have bits at the end of their span, larger ones
@@ -21,6 +24,9 @@ func (m *Model) PointerWords(s *Span, obj uint32, visit func(word uint64)) error
 	t, start := m.AllocatedType(s, obj)
 	if t == nil || t.PtrBytes == 0 || t.Size == 0 {
 		return nil // not yet initialised: the collector would not look either
+	}
+	if t.Size > s.ElemSize-start {
+		return errTypeSize
 	}
 	mask, err := m.Mask(t)
 	if err != nil {

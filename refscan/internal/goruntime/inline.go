@@ -12,8 +12,9 @@ const (
 // and padding, nameOff, parentPc and startLine int32).
 const inlinedCall = 16
 
-// maxInlined bounds the depth of inlining, which a damaged table could make endless.
-const maxInlined = 1 << 12
+// maxInlined bounds the depth of inlining, which a damaged table could make endless. The compiler's budget for a function
+// (2,000 nodes with a profile; go1.26 cmd/compile/internal/inline) allows for less.
+const maxInlined = 1 << 9
 
 // A Call is a logical frame: a function's own code, or that of one inlined into it.
 type Call struct {

@@ -1,6 +1,7 @@
 package goruntime
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 )
@@ -32,6 +33,8 @@ type liveObject struct {
 	frame *Frame
 	done  bool
 }
+
+var errStackObjects = errors.New("its stack objects do not fit on it")
 
 // LiveSlots calls visit for every word of a goroutine's stack that keeps something alive, exactly as
 // the collector finds them: by stack maps, by stack objects that are pointed to, and conservatively
@@ -122,6 +125,10 @@ func (s *stackScan) frameConservative(f *Frame) {
 }
 
 func (s *stackScan) masked(f *Frame, base uint64, n uint64, mask []byte, conservative bool) {
+	if base > s.g.Hi {
+		return
+	}
+	n = min(n, (s.g.Hi-base)/8) // what is behind the stack is no slot, and the length may be nonsense
 	for i := uint64(0); i < n; i++ {
 		if MaskBit(mask, i) {
 			if v, ok := s.g.word(base + 8*i); ok {
@@ -162,6 +169,9 @@ func (s *stackScan) frame(f *Frame) error {
 		if addr := base + uint64(int64(o.off)); addr >= f.SP {
 			s.objects = append(s.objects, liveObject{addr: addr, rec: o, frame: f})
 		}
+	}
+	if len(s.objects) > len(s.g.stack)/8 { // each holds a pointer
+		return errStackObjects
 	}
 	return nil
 }
@@ -229,9 +239,6 @@ func (s *stackScan) regArgs() (size uint64, ptrs ptrMap, ok bool) {
 	return 0, ptrMap{}, false
 }
 
-// maxDefers bounds the lists of deferred calls.
-const maxDefers = 1 << 24
-
 func (s *stackScan) deferred() error {
 	l := &s.m.layouts
 	oFn, oLink, oHeap := l.off("runtime._defer", "fn"), l.off("runtime._defer", "link"), l.off("runtime._defer", "heap")
@@ -245,9 +252,9 @@ func (s *stackScan) deferred() error {
 		}
 		return s.m.Mem.U64(addr)
 	}
-	n := 0
-	for d := s.g.defers; d != 0; n++ {
-		if n == maxDefers {
+	var list chain
+	for d := s.g.defers; d != 0; {
+		if list.returns(d) {
 			return fmt.Errorf("the list of deferred calls does not end")
 		}
 		if fn := read(d + oFn); fn != 0 {
@@ -295,16 +302,21 @@ func (s *stackScan) followObjects() {
 		default:
 			return
 		}
-		o := s.find(p)
+		o, next := s.find(p)
 		if o == nil || o.done {
 			continue
 		}
 		o.done = true
-		s.masked(o.frame, o.addr, o.rec.ptrWords, o.rec.mask, guess)
+		n := o.rec.ptrWords
+		if next < len(s.objects) { // objects do not overlap (runtime/mgcstack.go, addObject)
+			n = min(n, (s.objects[next].addr-o.addr)/8)
+		}
+		s.masked(o.frame, o.addr, n, o.rec.mask, guess)
 	}
 }
 
-func (s *stackScan) find(p uint64) *liveObject {
+// find returns the stack object that holds an address, and the index of the next one.
+func (s *stackScan) find(p uint64) (*liveObject, int) {
 	lo, hi := 0, len(s.objects)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
@@ -314,12 +326,8 @@ func (s *stackScan) find(p uint64) *liveObject {
 			hi = mid
 		}
 	}
-	if lo == 0 {
-		return nil
+	if lo == 0 || p >= s.objects[lo-1].addr+uint64(s.objects[lo-1].rec.size) {
+		return nil, 0
 	}
-	o := &s.objects[lo-1]
-	if p >= o.addr+uint64(o.rec.size) {
-		return nil
-	}
-	return o
+	return &s.objects[lo-1], lo
 }

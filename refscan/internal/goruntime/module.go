@@ -2,6 +2,7 @@ package goruntime
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/leakgate/leakgate/refscan/internal/image"
@@ -52,8 +53,9 @@ func (m *Model) loadModules(first uint64) error {
 	}
 	mem := m.Mem
 	for addr := first; addr != 0; addr = mem.U64(addr + oNext) {
-		if len(m.Modules) == maxModules {
-			return fmt.Errorf("the list of modules does not end after %d", maxModules)
+		// Each module costs memory of its size, so a circle is found before it is read again.
+		if len(m.Modules) == maxModules || m.moduleOfPC(mem.U64(addr+oMinpc)) != nil {
+			return errors.New("the list of modules does not end")
 		}
 		mod := &Module{
 			text: mem.U64(addr + oText), etext: mem.U64(addr + oEtext),
@@ -65,7 +67,10 @@ func (m *Model) loadModules(first uint64) error {
 			rodata: mem.U64(addr + oRodata),
 			gofunc: mem.U64(addr + oGofunc), epclntab: mem.U64(addr + oEpcln),
 		}
-		if mod.etext <= mod.text || mod.EData < mod.Data || mod.EBSS < mod.BSS || mod.etypes < mod.types {
+		if err := mem.Err(); err != nil {
+			return err
+		}
+		if mod.etext <= mod.text || mod.maxpc <= mod.minpc || mod.EData < mod.Data || mod.EBSS < mod.BSS || mod.etypes < mod.types {
 			return fmt.Errorf("the module at number %d has impossible bounds", len(m.Modules))
 		}
 		// The bulk of what is looked up again and again: data, bss, types and the function tables.
@@ -101,14 +106,11 @@ func (m *Model) loadModules(first uint64) error {
 		mod.DataMask = m.mask(addr+oDmask, oBitN, oBitBytes)
 		mod.BSSMask = m.mask(addr+oBmask, oBitN, oBitBytes)
 		m.Modules = append(m.Modules, mod)
-		if err := mem.Err(); err != nil {
-			return err
-		}
 	}
 	if len(m.Modules) == 0 {
-		return fmt.Errorf("the program has no module data")
+		return errors.New("the program has no module data")
 	}
-	return nil
+	return mem.Err()
 }
 
 // maxTable bounds a table of a module: more than any binary that a 64-bit linker makes today.
@@ -127,6 +129,9 @@ func MaskBit(mask []byte, i uint64) bool {
 	return i>>3 < uint64(len(mask)) && mask[i>>3]>>(i&7)&1 != 0
 }
 
+// moduleOfPC finds the module of an address of code. It is not inlined, to keep test binaries small.
+//
+//go:noinline
 func (m *Model) moduleOfPC(pc uint64) *Module {
 	for _, mod := range m.Modules {
 		if mod.minpc <= pc && pc < mod.maxpc {
@@ -136,6 +141,7 @@ func (m *Model) moduleOfPC(pc uint64) *Module {
 	return nil
 }
 
+//go:noinline // as moduleOfPC
 func (m *Model) moduleOfType(addr uint64) *Module {
 	for _, mod := range m.Modules {
 		if mod.types <= addr && addr < mod.etypes {

@@ -73,7 +73,8 @@ func (m *Model) Mask(t *RType) ([]byte, error) {
 		at = m.Mem.U64(t.gcdata)
 		if g, ok := m.names.GlobalByName("runtime.inProgress"); at == 0 || (ok && at == g.Addr+m.bias) {
 			mask := make([]byte, n)
-			if err := m.buildMask(t, mask, 0, 0); err != nil {
+			steps := maskSteps + int(t.PtrBytes)
+			if err := m.buildMask(t, mask, 0, 0, &steps); err != nil {
 				return nil, err
 			}
 			t.mask = mask
@@ -87,9 +88,15 @@ func (m *Model) Mask(t *RType) ([]byte, error) {
 	return t.mask, nil
 }
 
+// maskSteps is what making a mask may take in any case, besides a step for each byte.
+const maskSteps = 1000
+
+// maxMaskDepth bounds the nesting of types within a type.
+const maxMaskDepth = 100
+
 // buildMask sets the bits of a type at an offset, as runtime/type.go:buildGCMask does.
-func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int) error {
-	if depth > 100 {
+func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *int) error {
+	if *steps--; *steps < 0 || depth > maxMaskDepth {
 		return fmt.Errorf("the type %s does not end", m.TypeString(t))
 	}
 	if t.tflag&tflagMaskOnDemand == 0 {
@@ -111,7 +118,7 @@ func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int) error {
 			return fmt.Errorf("the element type of %s cannot be read", m.TypeString(t))
 		}
 		for o := uint64(0); o < t.PtrBytes; o += elem.Size {
-			if err := m.buildMask(elem, mask, off+o, depth+1); err != nil {
+			if err := m.buildMask(elem, mask, off+o, depth+1, steps); err != nil {
 				return err
 			}
 		}
@@ -129,7 +136,7 @@ func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int) error {
 			if ft.PtrBytes == 0 {
 				continue
 			}
-			if err := m.buildMask(ft, mask, off+m.Mem.U64(fields+24*i+16), depth+1); err != nil {
+			if err := m.buildMask(ft, mask, off+m.Mem.U64(fields+24*i+16), depth+1, steps); err != nil {
 				return err
 			}
 		}

@@ -24,6 +24,9 @@ const (
 	tinyBlock     = 16
 )
 
+// maxSpanSize bounds a span: the largest slice that a program on today's machines could make.
+const maxSpanSize = 1 << 40
+
 // maxSpans bounds the number of spans: a heap of 16 TiB in spans of a page would have more.
 const maxSpans = 1 << 31 / 8
 
@@ -110,7 +113,7 @@ func (m *Model) loadSpans() error {
 		}
 		gen := u32(b, oGen)
 		s.swept = gen != sweepgen-2 && gen != sweepgen-1 && gen != sweepgen+1
-		if pages > 1<<40/pageSize || s.ElemSize == 0 || uint64(s.NElems)*s.ElemSize > s.Size || s.Base%pageSize != 0 {
+		if !s.plausible() {
 			return fmt.Errorf("a span of %d pages with %d elements of %d bytes is damaged", pages, s.NElems, s.ElemSize)
 		}
 		if b[oArena] != 0 {
@@ -145,6 +148,19 @@ func (m *Model) loadSpans() error {
 	return m.loadObjects()
 }
 
+// plausible reports whether the fields of a span agree (runtime/mheap.go, initSpan and allocNeedsZero; go1.26 and go1.27):
+// objects fill most of it, and the number to divide by is the one that belongs to their size. Memory without pointers
+// is not read, so nothing else would show that a span is not as large as it says.
+func (s *Span) plausible() bool {
+	div := uint32(0)
+	if s.divMul != 0 && s.ElemSize != 0 {
+		div = ^uint32(0)/uint32(s.ElemSize) + 1
+	}
+	used := uint64(s.NElems) * s.ElemSize
+	return s.Base%pageSize == 0 && s.Base+s.Size > s.Base && s.Size <= maxSpanSize && s.ElemSize != 0 && s.divMul == div &&
+		used <= s.Size && s.Size-used <= s.Size/4+pageSize && (!s.Tiny || s.ElemSize == tinyBlock)
+}
+
 // maxMarkBytes is the length of the mark bits of the span with most objects (8-byte objects).
 const maxMarkBytes = 1024 / 8
 
@@ -160,6 +176,9 @@ func (m *Model) loadObjects() error {
 		}
 		s.FirstObj = uint32(total)
 		total += uint64(s.NElems)
+		if s.NoScan && s.Size > arenaSize && !m.Mem.Try(s.Base+s.Size-8, 8) {
+			return fmt.Errorf("a heap span of %d bytes cannot be read", s.Size) // the page table takes memory for it
+		}
 		if !s.NoScan {
 			ranges = append(ranges, image.Range{Addr: s.Base, Len: s.Size})
 			which = append(which, i)

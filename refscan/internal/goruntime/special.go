@@ -1,6 +1,7 @@
 package goruntime
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/leakgate/leakgate/refscan/internal/image"
@@ -26,9 +27,6 @@ type Special struct {
 	ObjectType uint64 // finalizers: address of the object's pointer type
 	Handle     uint64 // weak handles
 }
-
-// maxSpecials bounds all lists of specials together.
-const maxSpecials = 1 << 30
 
 // Specials calls visit for each finalizer, cleanup and weak handle, on objects in address order, then
 // those queued to run (runtime/mgcmark.go, markroot and markrootSpans).
@@ -56,12 +54,12 @@ func (m *Model) Specials(visit func(Special)) error {
 	if _, err := mem.Load(ranges); err != nil {
 		return err
 	}
-	n := 0
 	for i := range m.Spans {
 		s := &m.Spans[i]
+		var list chain
 		for a := s.specials; a != 0; a = mem.U64(a + oNext) {
-			if n++; n > maxSpecials || mem.Err() != nil {
-				return fmt.Errorf("a list of specials is damaged: %w", orErr(mem.Err(), "it does not end"))
+			if list.returns(a) || mem.Err() != nil {
+				return m.listError("a list of specials")
 			}
 			kind := mem.U8(a + oKind)
 			if kind != m.sem.specialFinalizer && kind != m.sem.specialCleanup && kind != m.sem.specialWeakHandle {
@@ -106,11 +104,11 @@ func (m *Model) queuedFinalizers(visit func(Special)) error {
 		return l.err
 	}
 	mem := m.Mem
-	n := 0
+	var list chain
 	for b := mem.U64(all.Addr + m.bias); b != 0; b = mem.U64(b + oAll) {
 		cnt := uint64(mem.U32(b + oCnt))
-		if n++; n > maxSpecials/100 || mem.Err() != nil || cnt > blockSize/size {
-			return fmt.Errorf("the queue of finalizers is damaged: %w", orErr(mem.Err(), "impossible count"))
+		if list.returns(b) || mem.Err() != nil || cnt > blockSize/size {
+			return m.listError("the queue of finalizers")
 		}
 		for i := uint64(0); i < cnt; i++ {
 			f := b + oFin + i*size
@@ -139,11 +137,11 @@ func (m *Model) queuedCleanups(visit func(Special)) error {
 		return l.err
 	}
 	mem := m.Mem
-	n := 0
+	var list chain
 	for b := mem.U64(q.Addr + m.bias + oAll); b != 0; b = mem.U64(b + oLink) {
 		cnt := uint64(mem.U32(b + oN))
-		if n++; n > maxSpecials/100 || mem.Err() != nil || cnt > blockSize/size {
-			return fmt.Errorf("the queue of cleanups is damaged: %w", orErr(mem.Err(), "impossible count"))
+		if list.returns(b) || mem.Err() != nil || cnt > blockSize/size {
+			return m.listError("the queue of cleanups")
 		}
 		for i := uint64(0); i < cnt; i++ {
 			c := b + oList + i*size
@@ -153,9 +151,9 @@ func (m *Model) queuedCleanups(visit func(Special)) error {
 	return mem.Err()
 }
 
-func orErr(err error, or string) error {
-	if err != nil {
-		return err
+func (m *Model) listError(list string) error {
+	if err := m.Mem.Err(); err != nil {
+		return fmt.Errorf("%s: %w", list, err)
 	}
-	return fmt.Errorf("%s", or)
+	return errors.New(list + " does not end, or a part of it claims too many")
 }

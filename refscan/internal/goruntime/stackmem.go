@@ -7,7 +7,6 @@ import (
 
 // Bounds of lists that a damaged image could make endless.
 const (
-	maxThreads    = 1 << 20
 	maxProcessors = 1 << 16
 	maxOrders     = 64
 )
@@ -70,8 +69,7 @@ func (m *Model) StackMemory() (*StackMemory, error) {
 	return s, nil
 }
 
-// maxSpans bounds the length of a list of stack spans by what the runtime says all of them take.
-func (s *StackMemory) maxSpans() int { return int(max(0, s.HeapBytes)/pageSize) + 1 }
+var errSpanList = errors.New("the list of spans does not end")
 
 type stackReader struct {
 	m   *Model
@@ -140,9 +138,10 @@ func (r *stackReader) threads(s *StackMemory) {
 	mem := r.m.Mem
 	foreign := mem.U8(iscgo) != 0
 	list := func(m, link uint64, ended bool) {
-		for n := 0; m != 0 && !r.broken(); n++ {
-			if n == maxThreads {
-				r.err = fmt.Errorf("the list of threads does not end after %d", n)
+		var seen chain
+		for m != 0 && !r.broken() {
+			if seen.returns(m) {
+				r.err = errors.New("the list of threads does not end")
 				return
 			}
 			if g := mem.U64(m + oG0); g != 0 {
@@ -229,11 +228,12 @@ func (r *stackReader) pool(s *StackMemory) {
 	mem := r.m.Mem
 	for order := range uint64(array.Len) {
 		span := mem.U64(v.Addr + r.m.bias + order*uint64(elem.Size) + oFirst)
-		for n := 0; span != 0 && !r.broken(); n++ {
+		var seen chain
+		for span != 0 && !r.broken() {
 			size, each := mem.U64(span+oPages)*pageSize, mem.U64(span+oElem)
 			used := uint64(mem.U16(span + oCount))
-			if n > s.maxSpans() {
-				r.err = fmt.Errorf("the list of spans does not end after %d", n)
+			if seen.returns(span) {
+				r.err = errSpanList
 				return
 			}
 			if each == 0 || size%each != 0 || used > size/each {
@@ -266,9 +266,10 @@ func (r *stackReader) large(s *StackMemory) {
 	mem := r.m.Mem
 	for i := range uint64(array.Len) {
 		span := mem.U64(v.Addr + r.m.bias + oFree + i*uint64(elem.Size) + oFirst)
-		for n := 0; span != 0 && !r.broken(); n++ {
-			if n > s.maxSpans() {
-				r.err = fmt.Errorf("the list of spans does not end after %d", n)
+		var seen chain
+		for span != 0 && !r.broken() {
+			if seen.returns(span) {
+				r.err = errSpanList
 				return
 			}
 			s.Large.add(mem.U64(span+oPages) * pageSize)

@@ -28,7 +28,8 @@ func (m *Model) Waits(g *Goroutine) []Wait {
 		return nil
 	}
 	var waits []Wait
-	for sg := m.Mem.U64(g.Addr + oWaiting); sg != 0 && len(waits) < maxWaits; sg = m.Mem.U64(sg + oLink) {
+	var list chain
+	for sg := m.Mem.U64(g.Addr + oWaiting); sg != 0 && len(waits) < maxWaits && !list.returns(sg); sg = m.Mem.U64(sg + oLink) {
 		if !m.Mem.Try(sg, needed) {
 			return waits
 		}

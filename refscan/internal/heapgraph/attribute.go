@@ -21,6 +21,7 @@ type Node struct {
 	pending  []uint32
 	kids     map[childKey]*Node
 	seq      int
+	depth    int32
 	ownTyped bool // Type and typing are those of objects that the root variable refers to
 }
 
@@ -62,8 +63,10 @@ type attributor struct {
 	queue     []*Node          // nodes with pending objects
 	nodes     []*Node          // root nodes in order
 	later     map[class][]edge // references to objects whose turn comes later
+	size      int              // of the tree, see maxTree
 	w         walker
 	expanding *Node
+	unnamed   bool // the references of an object that has no node of its own are gathered
 	buckets   map[uint32][]edge
 	ords      []uint32
 }
@@ -93,6 +96,9 @@ func (g *Graph) Attribute() *Result {
 	a.phase = classRest
 	a.rest()
 	res := &Result{Warnings: g.m.Warnings}
+	if g.confused || a.size > g.maxTree {
+		res.Warnings = append(res.Warnings, "the references are too many or too damaged for a full report: what lies deeper than it goes is counted where it ends")
+	}
 	res.Totals = a.totals()
 	res.Roots = a.report()
 	return res
@@ -152,6 +158,9 @@ func (a *attributor) gather(e edge) {
 		a.internal(e.to)
 		return
 	}
+	if a.unnamed {
+		e.ord = ordUnknown
+	}
 	list, ok := a.buckets[e.ord]
 	if !ok || len(list) == 0 {
 		a.ords = append(a.ords, e.ord)
@@ -180,12 +189,19 @@ func (a *attributor) expand(n *Node, objs []uint32) {
 	a.expanding = n
 	a.w.used, a.w.inline = 0, 0
 	for _, obj := range objs {
+		used, inline := a.w.used, a.w.inline
+		a.unnamed = a.guest(n, obj)
 		a.g.references(&a.w, obj)
+		if a.unnamed {
+			a.w.used, a.w.inline = used, inline
+		}
 	}
+	a.unnamed = false
 	n.Elems += a.w.used
 	if a.w.inline > 0 {
-		c := a.child(n, "$mapval", typing{}, a.entryType(n))
-		c.Objects += a.w.inline
+		if c := a.child(n, "$mapval", typing{}, a.entryType(n)); c != nil {
+			c.Objects += a.w.inline
+		}
 	}
 	sort.Slice(a.ords, func(i, j int) bool { return a.ords[i] < a.ords[j] })
 	t := a.g.types.types[n.typing.typ]
@@ -196,6 +212,17 @@ func (a *attributor) expand(n *Node, objs []uint32) {
 	for i, o := range ords {
 		a.claimAll(n, labelOf(t, n.typing.form, o), buckets[i])
 	}
+}
+
+// guest reports whether an object is of another type than its node's others: the tree had no room for a node of its own.
+func (a *attributor) guest(n *Node, obj uint32) bool {
+	ty := typing{}
+	if base := a.g.staticBase(); obj >= base {
+		ty = a.g.pieces[obj-base].typing
+	} else {
+		ty = a.g.typing[obj]
+	}
+	return ty.typ != 0 && (ty.typ != n.typing.typ || ty.form != n.typing.form)
 }
 
 func (a *attributor) entryType(n *Node) string {

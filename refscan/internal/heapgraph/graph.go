@@ -26,6 +26,9 @@ type Graph struct {
 
 	marked bitset
 	typing []typing // by object number
+
+	confused bool // infer gave up
+	maxTree  int  // of the report
 }
 
 // static is memory of the data segments that references may lead through.
@@ -72,7 +75,7 @@ type offsets struct {
 // Build reads what the three passes need and runs the first two. mainModule is the import path of the
 // program's main module, "" if it is not known.
 func Build(m *goruntime.Model, names Names, mainModule string) (*Graph, error) {
-	g := &Graph{mainModule: mainModule, m: m, names: names, types: newTypeTable(m, names), vars: make(map[uint64][]activeVar), pieceAt: make(map[uint64]int32)}
+	g := &Graph{maxTree: maxTree, mainModule: mainModule, m: m, names: names, types: newTypeTable(m, names), vars: make(map[uint64][]activeVar), pieceAt: make(map[uint64]int32)}
 	if err := g.loadOffsets(); err != nil {
 		return nil, err
 	}

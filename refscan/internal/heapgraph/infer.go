@@ -13,13 +13,24 @@ type inferrer struct {
 	todo  []uint32
 	queue bitset  // objects in todo
 	stat  []int32 // pieces of compiler-made data to walk
+	left  int     // how many bytes may still be walked
 }
+
+// maxWalks is how often the pointerful memory may be walked to find types, on average, and minWalk how many bytes may
+// be in any case. Two or three times are usual; a damaged heap could have as many views of an object as it has references.
+const (
+	maxWalks = 64
+	minWalk  = 1 << 24
+)
 
 // infer types the marked objects. It ends because every change of an object's typing is an
 // improvement in a strict order (typeTable.better).
 func (g *Graph) infer() {
 	g.typing = make([]typing, g.m.NumObjects)
-	in := &inferrer{g: g, queue: newBitset(g.m.NumObjects)}
+	in := &inferrer{g: g, queue: newBitset(g.m.NumObjects), left: minWalk}
+	for i := range g.m.Spans {
+		in.left += maxWalks * len(g.m.Spans[i].Mem)
+	}
 	in.w = walker{g: g, emit: in.candidate}
 
 	for i := range g.m.Spans {
@@ -41,8 +52,13 @@ func (g *Graph) infer() {
 
 func (in *inferrer) drain() {
 	for len(in.todo) > 0 || len(in.stat) > 0 {
+		if in.left < 0 {
+			in.g.confused = true
+			return
+		}
 		if n := len(in.stat); n > 0 {
 			c := in.g.pieces[in.stat[n-1]]
+			in.left -= len(c.mem)
 			in.stat = in.stat[:n-1]
 			in.w.object(in.g.types.types[c.typing.typ], c.typing.form, c.mem, c.addr)
 			continue
@@ -50,6 +66,7 @@ func (in *inferrer) drain() {
 		obj := in.todo[len(in.todo)-1]
 		in.todo = in.todo[:len(in.todo)-1]
 		in.queue[obj>>6] &^= 1 << (obj & 63)
+		in.left -= int(in.g.m.SpanOf(obj).ElemSize)
 		in.g.walkObject(&in.w, obj)
 	}
 }

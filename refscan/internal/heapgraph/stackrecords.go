@@ -15,6 +15,9 @@ func temporaryOf(s *goruntime.Slot) frameVar {
 	return v
 }
 
+// maxChanElem is the size of the largest elements that channels have (go1.26 runtime/chan.go, makechan).
+const maxChanElem = 1 << 16
+
 // waiting types the values that a blocked goroutine is to send, and those that it is to receive into:
 // their channels know.
 func (w *stackWalk) waiting() {
@@ -23,7 +26,7 @@ func (w *stackWalk) waiting() {
 		if t == nil || !t.HasPointers() {
 			continue
 		}
-		for off := uint64(0); off < t.Size; off += 8 {
+		for off := uint64(0); off < min(t.Size, maxChanElem); off += 8 {
 			if s := w.live[wait.Addr+off]; s != nil {
 				fv := temporaryOf(s)
 				fv.typ = t.Name

@@ -21,7 +21,6 @@ type trieLayout struct {
 const (
 	trieMapPrefix = "internal/sync.HashTrieMap["
 	maxTrieDepth  = 64 / 4 // four bits of the hash a level
-	maxTrieChain  = 1 << 20
 )
 
 // trieLayout finds the layout of the nodes of a HashTrieMap type, nil if the debug information lacks
@@ -97,7 +96,9 @@ func (tt *typeTable) align(d debuginfo.Type, depth int) uint64 {
 	case reflect.Struct:
 		a := uint64(1)
 		for _, f := range d.Fields {
-			a = max(a, tt.align(tt.names.Type(f.Type), depth+1))
+			if a = max(a, tt.align(tt.names.Type(f.Type), depth+1)); a == 8 {
+				break
+			}
 		}
 		return a
 	}
@@ -118,11 +119,14 @@ func (tt *typeTable) compileTrie(t *Type, d debuginfo.Type, off uint64, label st
 // trieMap walks a HashTrieMap from its root node.
 func (w *walker) trieMap(t *Type, root []byte) {
 	if l := w.g.types.trieLayout(t); l != nil {
-		w.trieNode(l, root, 0)
+		left := w.g.m.NumObjects
+		w.trieNode(l, root, 0, &left)
 	}
 }
 
-func (w *walker) trieNode(l *trieLayout, mem []byte, depth int) {
+// trieNode walks a node. A trie has no more nodes than there are objects; a damaged one whose children are
+// their own parents ends when none are left.
+func (w *walker) trieNode(l *trieLayout, mem []byte, depth int, left *uint32) {
 	if depth > maxTrieDepth {
 		return
 	}
@@ -132,17 +136,19 @@ func (w *walker) trieNode(l *trieLayout, mem []byte, depth int) {
 			continue
 		}
 		node := w.trieMemory(child)
-		if node == nil {
+		if node == nil || *left == 0 {
 			continue
 		}
 		if node[0] == 0 {
+			*left--
 			w.emit(edge{ord: ordInternal, to: child, form: formInternal, rank: rankOwned})
-			w.trieNode(l, node, depth+1)
+			w.trieNode(l, node, depth+1, left)
 			continue
 		}
-		for n := 0; n < maxTrieChain && node != nil && uint64(len(node)) >= l.valAt+l.val.Size; n++ {
+		for *left > 0 && node != nil && uint64(len(node)) >= l.valAt+l.val.Size {
 			w.emit(edge{ord: ordInternal, to: child, form: formInternal, rank: rankOwned})
 			w.used++
+			*left--
 			w.value(l.key, node[l.keyAt:], 0)
 			w.value(l.val, node[l.valAt:], l.key.ords)
 			if child = word(node, l.overflow); child == 0 {

@@ -123,6 +123,7 @@ type typeTable struct {
 	byOrigin map[debuginfo.TypeID]*Type
 	closures map[uint64]*Type
 	byRType  map[uint64]*Type
+	nested   int // how many types byID is in the course of making
 	byteType *Type
 	chanType *Type
 
@@ -159,6 +160,9 @@ func (tt *typeTable) byID(id debuginfo.TypeID) *Type {
 	if t := tt.byOrigin[id]; t != nil {
 		return t
 	}
+	if tt.nested > maxDepth {
+		return nil
+	}
 	d := tt.names.Type(id)
 	if isShaped(d.Name) {
 		if i := tt.instance(id, d); i != id {
@@ -177,20 +181,25 @@ func (tt *typeTable) byID(id debuginfo.TypeID) *Type {
 			t.Size = uint64(layout.Size)
 		}
 	}
+	tt.nested++
 	if t.Kind == reflect.Chan {
 		t.chanElem, t.chanHead = tt.byID(d.Elem), tt.hchan()
 	}
 	tt.compile(t, layout, 0, "", 0)
+	tt.nested--
 	tt.number(t)
 	return t
 }
 
-// maxDepth bounds the nesting of structs and arrays in one value.
+// maxOps bounds the references of one value, arrays counted once: what a type hides beyond is untyped.
+const maxOps = 1 << 20
+
+// maxDepth bounds the nesting of structs and arrays in one value, and that of arrays and channels in each other.
 const maxDepth = 64
 
 // compile appends the references of d, which lies at an offset of t under a label.
 func (tt *typeTable) compile(t *Type, d debuginfo.Type, off uint64, label string, depth int) {
-	if depth > maxDepth {
+	if depth > maxDepth || len(t.ops) > maxOps || d.Size == 0 {
 		return
 	}
 	add := func(kind opKind, at uint64, target *Type, n uint64) {
@@ -224,7 +233,7 @@ func (tt *typeTable) compile(t *Type, d debuginfo.Type, off uint64, label string
 		add(opFunc, off, nil, 0)
 	case reflect.Array:
 		elem := tt.byID(d.Elem)
-		if elem == nil || !elem.HasPointers() || d.Len <= 0 {
+		if elem == nil || !elem.HasPointers() || elem.Size == 0 || d.Len <= 0 {
 			return
 		}
 		if d.Len == 1 {

@@ -5,7 +5,6 @@ package image
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"sort"
 )
 
@@ -90,13 +89,14 @@ func (s *Space) Load(ranges []Range) ([][]byte, error) {
 	return out, nil
 }
 
-// mergeRanges returns the union of the ranges as sorted, disjoint, non-touching ranges.
+// mergeRanges returns the union of the ranges as sorted, disjoint, non-touching ranges. One that goes beyond the last
+// address cannot be read and is left out.
 func mergeRanges(ranges []Range) []Range {
-	sorted := slices.Clone(ranges)
+	sorted := append([]Range(nil), ranges...)
 	sort.Slice(sorted, func(i, j int) bool { return sorted[i].Addr < sorted[j].Addr })
 	var merged []Range
 	for _, r := range sorted {
-		if r.Len == 0 {
+		if r.End() <= r.Addr {
 			continue
 		}
 		if n := len(merged); n > 0 && r.Addr <= merged[n-1].End() {
@@ -154,7 +154,8 @@ func (s *Space) Bytes(addr, n uint64) []byte {
 		return nil
 	}
 	// Small reads go through chunks; what crosses chunks is put together.
-	out := make([]byte, 0, n)
+	// It grows with what is found, since the length may be nonsense.
+	out := make([]byte, 0, min(n, chunk))
 	for uint64(len(out)) < n {
 		at := addr + uint64(len(out))
 		c := s.fault(at)

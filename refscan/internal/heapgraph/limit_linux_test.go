@@ -1,0 +1,65 @@
+package heapgraph_test
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
+	"github.com/leakgate/leakgate/refscan/internal/image"
+	"github.com/leakgate/leakgate/refscan/internal/imagetest"
+)
+
+// TestTreeIsBounded gives reports of one heap less and less room. What has no room of its own is charged where the
+// tree ends: nothing is lost, only less is typed.
+func TestTreeIsBounded(t *testing.T) {
+	im, program := imagetest.Record(t)
+	index, err := debuginfo.Build(program)
+	require.NoError(t, err)
+	caller := goruntime.Caller{G: im.G, PC: im.PC, SP: im.SP}
+	report := func(limit int) *heapgraph.Result {
+		m, err := goruntime.Load(image.NewSpace(im), index, 0, runtime.GOARCH, caller)
+		require.NoError(t, err)
+		g, err := heapgraph.Build(m, index, "")
+		require.NoError(t, err)
+		if limit >= 0 {
+			g.LimitTree(limit)
+		}
+		return g.Attribute()
+	}
+	full := report(-1)
+	nodes, _, bytes := size(full.Roots, 0)
+	require.Equal(t, full.Totals.AttributedBytes, bytes)
+	require.Greater(t, nodes, 200)
+	last := full.Totals.TypedBytes
+	for _, limit := range []int{2000, 500, 50, 0} {
+		res := report(limit)
+		want := full.Totals
+		want.TypedBytes = res.Totals.TypedBytes
+		require.Equal(t, want, res.Totals, "limit %d", limit)
+		require.Less(t, res.Totals.TypedBytes, last, "limit %d", limit)
+		last = res.Totals.TypedBytes
+		n, depth, bytes := size(res.Roots, 0)
+		require.Equal(t, full.Totals.AttributedBytes, bytes)
+		require.LessOrEqual(t, n-len(res.Roots), limit/16+1)
+		require.LessOrEqual(t, depth*depth/2, limit+32)
+		require.Contains(t, strings.Join(res.Warnings, "\n"), "what lies deeper than it goes")
+		require.Equal(t, res, report(limit), "the report is the same each time")
+	}
+}
+
+// size counts nodes, levels and bytes.
+func size(nodes []*heapgraph.Node, level int) (n, depth int, bytes int64) {
+	depth = level
+	for _, c := range nodes {
+		below, deepest, b := size(c.Children, level+1)
+		n += 1 + below
+		depth = max(depth, deepest)
+		bytes += c.Bytes + b
+	}
+	return n, depth, bytes
+}

@@ -1,0 +1,158 @@
+package imagetest_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
+	"github.com/leakgate/leakgate/refscan/internal/image"
+	"github.com/leakgate/leakgate/refscan/internal/imagetest"
+)
+
+// subject is the recorded program with its debug information.
+type subject struct {
+	*imagetest.Image
+	index *debuginfo.Index
+}
+
+var index struct {
+	sync.Once
+	*debuginfo.Index
+	err error
+}
+
+func record(tb testing.TB) *subject {
+	tb.Helper()
+	im, program := imagetest.Record(tb)
+	index.Do(func() { index.Index, index.err = debuginfo.Build(program) })
+	require.NoError(tb, index.err)
+	im.Mend()
+	tb.Cleanup(im.Mend)
+	return &subject{im, index.Index}
+}
+
+func (s *subject) caller() goruntime.Caller {
+	return goruntime.Caller{G: s.G, PC: s.PC, SP: s.SP}
+}
+
+func (s *subject) load() (*goruntime.Model, error) {
+	return goruntime.Load(image.NewSpace(s), s.index, 0, runtime.GOARCH, s.caller())
+}
+
+// outcome is what came of a scan.
+type outcome struct {
+	model *goruntime.Model
+	res   *heapgraph.Result
+	err   error
+}
+
+// scan does what refscan does: load the model, build the graph, attribute, look for paths to an object.
+func (s *subject) scan() (o outcome) {
+	if o.model, o.err = s.load(); o.err != nil {
+		return o
+	}
+	g, err := heapgraph.Build(o.model, s.index, "")
+	if err != nil {
+		o.err = err
+		return o
+	}
+	o.res = g.Attribute()
+	if chain, ok := s.index.GlobalByName("main.chain"); ok {
+		addr := s.U64(chain.Addr)
+		_, _ = g.Paths(addr, 3, nil)
+		_, _, _ = g.Retained(addr, nil)
+	}
+	return o
+}
+
+// stacks does what refscan's account of stacks does.
+func (s *subject) stacks() (err error) {
+	m, err := goruntime.LoadStacks(image.NewSpace(s), s.index, 0, runtime.GOARCH, s.caller())
+	if err != nil {
+		return err
+	}
+	var errs []error
+	states, err := m.NewStates()
+	if err != nil {
+		return err
+	}
+	var labels []uint64
+	for _, g := range m.Goroutines {
+		st := states.Of(g)
+		labels = append(labels, st.Labels)
+		var callee *goruntime.Func
+		errs = append(errs, m.Frames(g, func(f *goruntime.Frame) error {
+			m.Calls(f.Func, f.CallPC(callee))
+			callee = f.Func
+			return nil
+		}))
+		m.Creator(g)
+		m.Entry(g)
+	}
+	m.LabelSets(labels)
+	_, err = m.StackMemory()
+	return errors.Join(append(errs, err)...)
+}
+
+// Limits of a scan of the subject, whatever its image says. An undamaged one allocates a few MB and copies some
+// thousand times; see TestSound.
+const (
+	maxAllocated = 256 << 20
+	maxCopies    = 50_000
+	watchdog     = 2 * time.Minute // only so that a hang says where, in place of stopping CI
+)
+
+// bounded runs a scan and returns an error if it took too much memory or too many reads of the image.
+func (s *subject) bounded(run func()) error {
+	alarm := time.AfterFunc(watchdog, func() {
+		debug.SetTraceback("all")
+		buf := make([]byte, 1<<20)
+		fmt.Fprintf(os.Stderr, "a scan of a damaged image does not end:\n%s\n", buf[:runtime.Stack(buf, true)])
+		os.Exit(2)
+	})
+	defer alarm.Stop()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	run()
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > maxAllocated {
+		return fmt.Errorf("a scan of a damaged image allocated %d MB", n>>20)
+	}
+	if s.Copies > maxCopies {
+		return fmt.Errorf("a scan of a damaged image read it %d times", s.Copies)
+	}
+	return nil
+}
+
+// TestSound checks the record itself: without damage the audit is clean.
+func TestSound(t *testing.T) {
+	s := record(t)
+	var o outcome
+	require.NoError(t, s.bounded(func() { o = s.scan() }))
+	require.NoError(t, o.err)
+	tot := o.res.Totals
+	t.Logf("%+v, %d copies of %d KB, %d regions", tot, s.Copies, s.Bytes>>10, len(s.Regions()))
+	require.Positive(t, tot.LiveObjects)
+	require.Zero(t, tot.ExtraObjects)
+	require.Less(t, tot.MissedBytes, int64(4<<10), "caches of processors that were taken away")
+	require.Less(t, s.Copies, maxCopies/10)
+	require.NoError(t, s.stacks())
+}
+
+func BenchmarkScan(b *testing.B) {
+	s := record(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.scan()
+	}
+}
