@@ -56,8 +56,16 @@ type rawFunc struct {
 	low, high uint64
 	file      string
 	line      int
+	param     dwarf.Offset // type of the first parameter
 	locals    []rawLocal
 	captures  []rawCapture
+	dict      []rawDict
+}
+
+// rawDict is a type that shaped code finds in its dictionary.
+type rawDict struct {
+	index int64
+	shape dwarf.Offset
 }
 
 type rawLocal struct {

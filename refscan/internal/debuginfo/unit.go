@@ -12,6 +12,7 @@ const (
 	attrGoElem          dwarf.Attr = 0x2902
 	attrGoEmbeddedField dwarf.Attr = 0x2903
 	attrGoRuntimeType   dwarf.Attr = 0x2904
+	attrGoDictIndex     dwarf.Attr = 0x2906
 	attrGoClosureOffset dwarf.Attr = 0x2907
 )
 

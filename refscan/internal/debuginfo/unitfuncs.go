@@ -89,9 +89,13 @@ func (u *unitReader) function(e *dwarf.Entry) error {
 		}
 		switch c.Tag {
 		case dwarf.TagVariable, dwarf.TagFormalParameter:
+			if c.Tag == dwarf.TagFormalParameter && len(scopes) == 1 && f.param == 0 {
+				f.param = u.declared(c)
+			}
 			u.variable(&f, c, top, framed)
 			u.r.SkipChildren()
 		case dwarf.TagTypedef:
+			f.dict = append(f.dict, rawDict{intAttr(c, attrGoDictIndex), refAttr(c, dwarf.AttrType)})
 			if err := u.typeEntry(c); err != nil {
 				return err
 			}
@@ -143,18 +147,22 @@ func (u *unitReader) variable(f *rawFunc, e *dwarf.Entry, s *scope, framed bool)
 	if !framed {
 		return
 	}
-	places := u.places(e, s)
-	if len(places) == 0 {
-		return
-	}
 	f.locals = append(f.locals, rawLocal{
 		name:   name,
 		origin: refAttr(e, dwarf.AttrAbstractOrigin),
 		inline: s.inline,
 		typ:    typ,
 		line:   int(intAttr(e, dwarf.AttrDeclLine)),
-		places: places,
+		places: u.places(e, s),
 	})
+}
+
+// declared returns where to find the type of a parameter: its own, or the abstract parameter that it is an instance of.
+func (u *unitReader) declared(e *dwarf.Entry) dwarf.Offset {
+	if typ := refAttr(e, dwarf.AttrType); typ != 0 {
+		return typ
+	}
+	return refAttr(e, dwarf.AttrAbstractOrigin)
 }
 
 // places decodes a variable's location. A single expression holds in the variable's whole scope, the

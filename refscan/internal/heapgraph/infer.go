@@ -157,6 +157,9 @@ func (in *inferrer) candidate(e edge) {
 		return
 	}
 	t := e.typ
+	if e.form == formClosure && e.to == start {
+		t = g.closureObject(t, s, obj, e.fn)
+	}
 	off := e.to - start
 	if off > 1<<32-1 {
 		return
