@@ -807,12 +807,12 @@ var (
 	gListValue    list.List
 	gHolds        struct{ l *list.List }
 	gRinged       *ring.Ring
-	gGraph        *vertex
+	gGraph        *graphNode
 	gDoubly       *double
 )
 
-type vertex struct {
-	edges []*vertex
+type graphNode struct {
+	edges []*graphNode
 	p     *cargo
 }
 
@@ -873,9 +873,9 @@ func TestRecursion(t *testing.T) {
 		}
 	}, &gRinged)
 	keeps(t, "graph with cycles", map[string]int64{"gGraph.p": 50}, func() {
-		var all []*vertex
+		var all []*graphNode
 		for i := range 50 {
-			v := &vertex{p: newCargo()}
+			v := &graphNode{p: newCargo()}
 			all = append(all, v)
 			v.edges = append(v.edges, all[i/2], all[i/3])
 			all[i/2].edges = append(all[i/2].edges, v)

@@ -269,6 +269,7 @@ func TestCleanupArguments(t *testing.T) {
 	runtime.AddCleanup(o, func(p firstFunc) { use(p.p) }, firstFunc{p: newCargo()})
 	captured := newCargo()
 	runtime.AddCleanup(o, func(int) { use(captured) }, 1)
-	holds(t, map[string]int64{"cleanup(*" + pkg + "owner).$fn.captured": 1})
+	const root = "cleanup(*" + pkg + "owner)."
+	holds(t, map[string]int64{root + "$fn.captured": 1, root + "$arg.$val": 1, root + "$arg.p": 1})
 	runtime.KeepAlive(o)
 }

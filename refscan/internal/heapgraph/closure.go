@@ -1,7 +1,6 @@
 package heapgraph
 
 import (
-	"math/bits"
 	"reflect"
 	"strings"
 
@@ -76,9 +75,7 @@ func (g *Graph) closureObject(t *Type, s *goruntime.Span, obj uint32, fn debugin
 		t = g.types.completed(t, mask)
 	}
 	if t.shaped {
-		// Function literals capture the dictionary last (go1.26 cmd/compile/internal/noder/reader.go, funcLit).
-		last := uint64(bits.Len64(mask)-1) * 8
-		if bound := g.types.boundByDictionary(t, word(s.Bytes(obj), last)); bound != t || fn == 0 {
+		if bound := g.types.boundByDictionary(t, g.dictionary(s.Addr(obj))); bound != t || fn == 0 {
 			return bound
 		}
 		return g.types.boundBySignature(t, fn)

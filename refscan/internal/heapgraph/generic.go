@@ -1,6 +1,7 @@
 package heapgraph
 
 import (
+	"math/bits"
 	"reflect"
 	"strings"
 
@@ -48,7 +49,12 @@ func (tt *typeTable) survey() {
 		t := tt.names.Type(debuginfo.TypeID(i))
 		if strings.HasPrefix(t.Name, closureLayout) && len(t.Fields) > 1 {
 			tt.layouts = append(tt.layouts, t)
-		} else if head, _, ok := strings.Cut(t.Name, "["); ok && isGenericName(head) && !isShaped(t.Name) {
+			continue
+		}
+		if t.Kind == reflect.Struct && !isShaped(t.Name) && t.Size > 0 {
+			tt.structs = append(tt.structs, t.ID)
+		}
+		if head, _, ok := strings.Cut(t.Name, "["); ok && isGenericName(head) && !isShaped(t.Name) {
 			tt.instances[head] = append(tt.instances[head], t.ID)
 		}
 	}
@@ -69,23 +75,9 @@ func (tt *typeTable) boundByDictionary(t *Type, dict uint64) *Type {
 	captures := make([]debuginfo.Capture, len(t.captures))
 	copy(captures, t.captures)
 	known := false
-	for _, d := range types {
-		at := dict + 8*uint64(d.Index)
-		if !tt.m.Mem.Try(at, 8) {
-			return t
-		}
-		rtype := tt.m.Mem.U64(at)
-		if rt := tt.m.Type(rtype); rt == nil || rt.Size != uint64(tt.names.Type(d.Shape).Size) {
-			return t
-		}
-		actual := tt.byRuntimeType(rtype)
-		for i := range captures {
-			if t.captures[i].Type == d.Shape && actual != nil && actual.origin != 0 {
-				if captures[i].Type != d.Shape && captures[i].Type != actual.origin {
-					return t // two parameters of one shape
-				}
-				captures[i].Type, known = actual.origin, true
-			}
+	for i := range captures {
+		if id := tt.standsFor(captures[i].Type, types, dict); id != 0 {
+			captures[i].Type, known = id, true
 		}
 	}
 	b := t
@@ -95,6 +87,41 @@ func (tt *typeTable) boundByDictionary(t *Type, dict uint64) *Type {
 	}
 	t.bound = append(t.bound, boundType{dict, 0, b})
 	return b
+}
+
+// standsFor returns the type that a shape stands for in the dictionary at an address, 0 if that cannot be told:
+// there is no dictionary, or two parameters have this shape.
+func (tt *typeTable) standsFor(shape debuginfo.TypeID, types []debuginfo.DictType, dict uint64) debuginfo.TypeID {
+	found := debuginfo.TypeID(0)
+	for _, d := range types {
+		at := dict + 8*uint64(d.Index)
+		if !tt.m.Mem.Try(at, 8) {
+			return 0
+		}
+		rtype := tt.m.Mem.U64(at)
+		if rt := tt.m.Type(rtype); rt == nil || rt.Size != uint64(tt.names.Type(d.Shape).Size) {
+			return 0
+		}
+		if d.Shape != shape {
+			continue
+		}
+		actual := tt.byRuntimeType(rtype)
+		if actual == nil || (found != 0 && found != actual.origin) {
+			return 0
+		}
+		found = actual.origin
+	}
+	return found
+}
+
+// dictionary returns the last word that a closure holds: function literals capture the dictionary of shaped code last
+// (go1.26 cmd/compile/internal/noder/reader.go, funcLit).
+func (g *Graph) dictionary(closure uint64) uint64 {
+	s, obj := g.m.Object(closure)
+	if s == nil || s.NoScan || !s.HasSmallMask() {
+		return 0
+	}
+	return word(s.Bytes(obj), uint64(bits.Len64(s.SmallMask(obj))-1)*8)
 }
 
 // boundBySignature returns what sync.OnceValue and OnceValues made with the types of their results, which the static type of

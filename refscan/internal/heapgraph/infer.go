@@ -37,6 +37,8 @@ func (g *Graph) infer() {
 		in.special(s)
 	}
 	in.drain()
+	for in.deduce() {
+	}
 }
 
 func (in *inferrer) drain() {
@@ -110,6 +112,7 @@ func (in *inferrer) special(s goruntime.Special) {
 	fn(s.Fn)
 	fn(s.Call)
 	if s.Kind != goruntime.Finalizer {
+		in.candidate(in.g.argument(s))
 		return
 	}
 	ptr := in.g.m.Type(s.ObjectType)

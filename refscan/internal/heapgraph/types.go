@@ -134,6 +134,9 @@ type typeTable struct {
 
 	instances map[string][]debuginfo.TypeID // instantiations of generic types, by generic name
 	layouts   []debuginfo.Type              // what closures are allocated as
+	structs   []debuginfo.TypeID            // the other struct types
+
+	enclosures []enclosure
 }
 
 func newTypeTable(m *goruntime.Model, names Names) *typeTable {
@@ -190,6 +193,12 @@ func (tt *typeTable) byID(id debuginfo.TypeID) *Type {
 	tt.compile(t, layout, 0, "", 0)
 	tt.number(t)
 	return t
+}
+
+// named returns the type of that name, nil if there is none.
+func (tt *typeTable) named(name string) *Type {
+	id, _ := tt.names.TypeByName(name)
+	return tt.byID(id)
 }
 
 // maxDepth bounds the nesting of structs and arrays in one value.
