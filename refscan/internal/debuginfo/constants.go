@@ -52,6 +52,7 @@ const (
 	attrGoElem          dwarfAttr = 0x2902
 	attrGoEmbeddedField dwarfAttr = 0x2903
 	attrGoRuntimeType   dwarfAttr = 0x2904
+	attrGoDictIndex     dwarfAttr = 0x2906
 	attrGoClosureOffset dwarfAttr = 0x2907
 )
 

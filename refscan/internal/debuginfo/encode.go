@@ -141,7 +141,7 @@ func (e *encoder) globals(globals []Global) {
 
 func (e *encoder) function(f *progFunc) {
 	vars := uint32(0)
-	if len(f.locals)+len(f.captures) > 0 {
+	if len(f.locals)+len(f.captures)+len(f.dict) > 0 || f.param != 0 {
 		vars = uint32(len(e.tables[tableVars])) + 1
 		e.tables[tableVars] = e.packVariables(e.tables[tableVars], f)
 	}

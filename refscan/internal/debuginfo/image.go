@@ -20,7 +20,7 @@ import (
 // Nothing in a file is trusted beyond its checksum: an offset or count that does not fit reads as the zero value.
 const (
 	imageMagic   = "leakgate"
-	imageVersion = 1 // raise it with every change of what is stored or how
+	imageVersion = 2 // raise it with every change of what is stored or how
 
 	headerSize = 8 + 4 + 4 + 8 + 4 + 4
 )

@@ -83,6 +83,12 @@ type Place struct {
 	Size      int64  // of the piece in bytes
 }
 
+// DictType says which word of a shaped function's dictionary leads to the run-time type that a shape stands for there.
+type DictType struct {
+	Index uint32
+	Shape TypeID
+}
+
 // Capture is a variable that a closure carries.
 type Capture struct {
 	Name   string

@@ -24,8 +24,10 @@ type program struct {
 
 type progFunc struct {
 	Func
+	param    TypeID
 	locals   []Local
 	captures []Capture
+	dict     []DictType
 }
 
 func newProgram(f *elfFile, units []*rawUnit) *program {
@@ -257,6 +259,35 @@ func (p *program) collectFuncs(syms []elfSymbol) {
 	}
 	sort.SliceStable(p.funcs, byEntry)
 	p.funcs = firstOfEach(p.funcs)
+	p.shareDictionaries()
+}
+
+// shareDictionaries gives each function what is known of its dictionary: function literals use that of the declared
+// function that they stand in (go1.26 cmd/compile/internal/noder/reader.go, funcLit).
+func (p *program) shareDictionaries() {
+	all := make(map[string][]DictType)
+	for i := range p.funcs {
+		if f := &p.funcs[i]; len(f.dict) > 0 {
+			all[declaredName(f.Name)] = append(all[declaredName(f.Name)], f.dict...)
+		}
+	}
+	for i := range p.funcs {
+		if f := &p.funcs[i]; strings.Contains(f.Name, "[go.shape.") {
+			f.dict = all[declaredName(f.Name)]
+		}
+	}
+}
+
+// declaredName cuts off what the compiler appends to the name of a generic function for the functions in it: ".func1.2", "-range1".
+func declaredName(name string) string {
+	i := strings.LastIndexByte(name, ']') + 1
+	if j := strings.Index(name[i:], ".func"); j >= 0 {
+		return name[:i+j]
+	}
+	if j := strings.IndexByte(name[i:], '-'); j >= 0 {
+		return name[:i+j]
+	}
+	return name
 }
 
 // firstOfEach drops functions that have the entry of the one before.
@@ -280,6 +311,15 @@ func (p *program) function(raw *rawFunc) progFunc {
 		}
 	}
 	f.Name, f.Package = plainName(name), packageOf(name)
+	if o := p.origin(raw.param); o != nil {
+		raw.param = o.typ
+	}
+	f.param = p.typeID(raw.param)
+	for _, d := range raw.dict {
+		if id := p.typeID(d.shape); id != 0 && d.index >= 0 {
+			f.dict = append(f.dict, DictType{Index: uint32(d.index), Shape: id})
+		}
+	}
 	for i := range raw.locals {
 		if l, ok := p.local(&raw.locals[i], f.File); ok {
 			f.locals = append(f.locals, l)
@@ -307,7 +347,8 @@ func (p *program) local(raw *rawLocal, file string) (Local, bool) {
 		name, typ, line = o.name, o.typ, o.line
 	}
 	id := p.typeID(typ)
-	if !p.pointers[id] {
+	// A map without a place is kept: a small one lies on the stack, and its address in no variable.
+	if !p.pointers[id] || (len(raw.places) == 0 && p.types[id].Kind != reflect.Map) {
 		return Local{}, false
 	}
 	size := p.types[id].Size

@@ -54,8 +54,16 @@ type rawFunc struct {
 	low, high uint64
 	file      string
 	line      int
+	param     dieOffset // type of the first parameter
 	locals    []rawLocal
 	captures  []rawCapture
+	dict      []rawDict
+}
+
+// rawDict is a type that shaped code finds in its dictionary.
+type rawDict struct {
+	index int64
+	shape dieOffset
 }
 
 type rawLocal struct {

@@ -87,9 +87,13 @@ func (u *unitReader) function(e *entry) error {
 		}
 		switch c.tag {
 		case tagVariable, tagFormalParameter:
+			if c.tag == tagFormalParameter && len(scopes) == 1 && f.param == 0 {
+				f.param = declared(c)
+			}
 			u.variable(&f, c, top, framed)
 			u.skipChildren()
 		case tagTypedef:
+			f.dict = append(f.dict, rawDict{c.number(attrGoDictIndex), c.ref(attrType)})
 			if err := u.typeEntry(c); err != nil {
 				return err
 			}
@@ -141,18 +145,22 @@ func (u *unitReader) variable(f *rawFunc, e *entry, s *scope, framed bool) {
 	if !framed {
 		return
 	}
-	places := u.places(e, s)
-	if len(places) == 0 {
-		return
-	}
 	f.locals = append(f.locals, rawLocal{
 		name:   name,
 		origin: e.ref(attrAbstractOrigin),
 		inline: s.inline,
 		typ:    typ,
 		line:   int(e.number(attrDeclLine)),
-		places: places,
+		places: u.places(e, s),
 	})
+}
+
+// declared returns where to find the type of a parameter: its own, or the abstract parameter that it is an instance of.
+func declared(e *entry) dieOffset {
+	if typ := e.ref(attrType); typ != 0 {
+		return typ
+	}
+	return e.ref(attrAbstractOrigin)
 }
 
 // places decodes a variable's location. A single expression holds in the variable's whole scope, the

@@ -10,6 +10,8 @@ import (
 //	number of locals, then each: name, type<<1|deref, inline, file, line, number of places, then each:
 //	    low-entry+1 (0: everywhere in the function, and no high), high-low, CFA offset, variable offset, size
 //	number of captures, then each: name, type<<1|byRef, offset
+//	type of the first parameter
+//	number of types in the dictionary, then each: index, type
 //
 // Names, inline and file are offsets in the string table.
 
@@ -26,21 +28,48 @@ func (x *Index) Locals(entry uint64) []Local {
 // Captures returns what the closures of a function carry, by offset: the variables that the function
 // literal at that entry captures, or the receiver (receiverName) of a method value's wrapper ("-fm").
 //
-// A closure that the compiler also inlined somewhere has no entry in DWARF for what it captures (go1.26 and 1.27,
-// cmd/internal/dwarf/dwarf.go, putvar: neither the abstract nor the concrete form has the attribute), so it has no captures here.
+// Arrays, and structs that the function keeps in no register, are listed with their address ("&x") or not at all. ByRef may then be wrong.
 func (x *Index) Captures(entry uint64) []Capture {
-	c, ok := x.varsOf(entry)
-	if ok {
-		x.locals(c, entry)
-		if captures := x.captures(c); captures != nil {
-			return captures
-		}
+	if captures := x.methodValue(entry); captures != nil {
+		return captures
 	}
-	return x.methodValue(entry)
+	c, ok := x.varsOf(entry)
+	if !ok {
+		return nil
+	}
+	x.locals(c, entry)
+	return x.captures(c)
+}
+
+// Signature returns the type of the first parameter of the function at that entry, 0 if it has none, also where
+// the parameter has no place in the frame; and, for shaped code, which types its dictionary holds.
+func (x *Index) Signature(entry uint64) (param TypeID, dict []DictType) {
+	c, ok := x.varsOf(entry)
+	if !ok {
+		return 0, nil
+	}
+	x.locals(c, entry)
+	x.captures(c)
+	param = x.typeRef(c)
+	for n := c.uleb(); n > 0; n-- {
+		d := DictType{c.uint32(), x.typeRef(c)}
+		if c.bad {
+			return param, nil
+		}
+		dict = append(dict, d)
+	}
+	return param, dict
+}
+
+func (x *Index) typeRef(c *cursor) TypeID {
+	if v := c.uleb(); v <= uint64(x.count(tableTypes)) {
+		return TypeID(v)
+	}
+	return 0
 }
 
 // methodValue derives the receiver's type from the wrapper's name, "pkg.(*T).M-fm" or "pkg.T.M-fm": DWARF lists
-// it in unoptimised code only. The receiver follows the code pointer (go1.26 cmd/compile/internal/typecheck/func.go, MethodValueType).
+// it by its address or not at all, and not every *T. The receiver follows the code pointer (go1.26 cmd/compile/internal/typecheck/func.go, MethodValueType).
 func (x *Index) methodValue(entry uint64) []Capture {
 	i, ok := x.funcAt(entry)
 	if !ok {
@@ -57,11 +86,16 @@ func (x *Index) methodValue(entry uint64) []Capture {
 	if strings.HasPrefix(recv, "(*") && strings.HasSuffix(recv, ")") {
 		pointer, recv = "*", recv[2:len(recv)-1]
 	}
+	byRef := false
 	id, ok := x.TypeByName(pointer + f.Package + "." + recv)
+	if !ok && pointer != "" {
+		id, ok = x.TypeByName(f.Package + "." + recv)
+		byRef = true
+	}
 	if !ok {
 		return nil
 	}
-	return []Capture{{Name: receiverName, Type: id, Offset: 8}}
+	return []Capture{{Name: receiverName, Type: id, Offset: 8, ByRef: byRef}}
 }
 
 // receiverName is the receiver's name in the closure of a method value; the compiler's is ".this".
@@ -180,6 +214,10 @@ func (e *encoder) packVariables(b []byte, f *progFunc) []byte {
 	b = packNumbers(b, uint64(len(f.captures)))
 	for _, c := range f.captures {
 		b = packNumbers(b, uint64(e.str(c.Name)), flag(c.Type, c.ByRef), zigzag(c.Offset))
+	}
+	b = packNumbers(b, uint64(f.param), uint64(len(f.dict)))
+	for _, d := range f.dict {
+		b = packNumbers(b, uint64(d.Index), uint64(d.Shape))
 	}
 	return b
 }

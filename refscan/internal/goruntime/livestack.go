@@ -14,6 +14,7 @@ type Slot struct {
 	Conservative bool // may be no pointer at all
 	OnStack      bool // the value points into the same stack
 	Deferred     bool // the value is the closure of a deferred call of Frame
+	Record       bool // the value is the record of a deferred call (runtime._defer)
 }
 
 // stackScan is the state of one goroutine's scan (runtime/mgcstack.go, stackScanState).
@@ -263,7 +264,7 @@ func (s *stackScan) deferred() error {
 		link := read(d + oLink)
 		s.word(nil, d+oLink, link, false)
 		if read(d+oHeap&^7)>>(8*(oHeap&7))&0xff != 0 {
-			s.word(nil, 0, d, false)
+			s.visit(Slot{Value: d, Record: true})
 		}
 		d = link
 		if err := s.m.Mem.Err(); err != nil {

@@ -1,6 +1,7 @@
 package heapgraph
 
 import (
+	"math/bits"
 	"reflect"
 	"strings"
 
@@ -21,15 +22,7 @@ func (tt *typeTable) instance(id debuginfo.TypeID, d debuginfo.Type) debuginfo.T
 	if !ok || generic == "" || strings.HasPrefix(d.Name, shapePrefix) || !isGenericName(generic) {
 		return id
 	}
-	if tt.instances == nil {
-		tt.instances = make(map[string][]debuginfo.TypeID)
-		for i := 1; i <= tt.names.NumTypes(); i++ {
-			name := tt.names.Type(debuginfo.TypeID(i)).Name
-			if head, _, ok := strings.Cut(name, "["); ok && isGenericName(head) && !isShaped(name) {
-				tt.instances[head] = append(tt.instances[head], debuginfo.TypeID(i))
-			}
-		}
-	}
+	tt.survey()
 	found := id
 	for _, i := range tt.instances[generic] {
 		if !tt.sameLayout(d, tt.names.Type(i), 0) {
@@ -41,6 +34,148 @@ func (tt *typeTable) instance(id debuginfo.TypeID, d debuginfo.Type) debuginfo.T
 		found = i
 	}
 	return found
+}
+
+// closureLayout begins the names of the types that closures are allocated as.
+const closureLayout = "noalg.struct { F uintptr; X0 "
+
+// survey lists the types that are looked for by part of their names.
+func (tt *typeTable) survey() {
+	if tt.instances != nil {
+		return
+	}
+	tt.instances = make(map[string][]debuginfo.TypeID)
+	for i := 1; i <= tt.names.NumTypes(); i++ {
+		t := tt.names.Type(debuginfo.TypeID(i))
+		if strings.HasPrefix(t.Name, closureLayout) && len(t.Fields) > 1 {
+			tt.layouts = append(tt.layouts, t)
+			continue
+		}
+		if t.Kind == reflect.Struct && !isShaped(t.Name) && t.Size > 0 {
+			tt.structs = append(tt.structs, t.ID)
+		}
+		if head, _, ok := strings.Cut(t.Name, "["); ok && isGenericName(head) && !isShaped(t.Name) {
+			tt.instances[head] = append(tt.instances[head], t.ID)
+		}
+	}
+}
+
+// boundByDictionary returns a closure of shaped code with the types that the shapes of its captures stand for, by the
+// dictionary at an address; the closure's own type if there is no dictionary.
+func (tt *typeTable) boundByDictionary(t *Type, dict uint64) *Type {
+	if dict == 0 {
+		return t
+	}
+	for _, b := range t.bound {
+		if b.dict == dict {
+			return b.t
+		}
+	}
+	_, types := tt.names.Signature(t.entry - tt.m.Bias())
+	captures := make([]debuginfo.Capture, len(t.captures))
+	copy(captures, t.captures)
+	known := false
+	for i := range captures {
+		if id := tt.standsFor(captures[i].Type, types, dict); id != 0 {
+			captures[i].Type, known = id, true
+		}
+	}
+	b := t
+	if known {
+		b = tt.closureOf(t.Name, t.entry, captures)
+		b.shaped = false
+	}
+	t.bound = append(t.bound, boundType{dict, 0, b})
+	return b
+}
+
+// standsFor returns the type that a shape stands for in the dictionary at an address, 0 if that cannot be told:
+// there is no dictionary, or two parameters have this shape.
+func (tt *typeTable) standsFor(shape debuginfo.TypeID, types []debuginfo.DictType, dict uint64) debuginfo.TypeID {
+	found := debuginfo.TypeID(0)
+	for _, d := range types {
+		at := dict + 8*uint64(d.Index)
+		if !tt.m.Mem.Try(at, 8) {
+			return 0
+		}
+		rtype := tt.m.Mem.U64(at)
+		if rt := tt.m.Type(rtype); rt == nil || rt.Size != uint64(tt.names.Type(d.Shape).Size) {
+			return 0
+		}
+		if d.Shape != shape {
+			continue
+		}
+		actual := tt.byRuntimeType(rtype)
+		if actual == nil || (found != 0 && found != actual.origin) {
+			return 0
+		}
+		found = actual.origin
+	}
+	return found
+}
+
+// dictionary returns the last word that a closure holds: function literals capture the dictionary of shaped code last
+// (go1.26 cmd/compile/internal/noder/reader.go, funcLit).
+func (g *Graph) dictionary(closure uint64) uint64 {
+	s, obj := g.m.Object(closure)
+	if s == nil || s.NoScan || !s.HasSmallMask() {
+		return 0
+	}
+	return word(s.Bytes(obj), uint64(bits.Len64(s.SmallMask(obj))-1)*8)
+}
+
+// boundBySignature returns what sync.OnceValue and OnceValues made with the types of their results, which the static type of
+// the func tells: inlined, they need no dictionary (go1.26 and go1.27 sync/oncefunc.go).
+func (tt *typeTable) boundBySignature(t *Type, fn debuginfo.TypeID) *Type {
+	if len(t.captures) == 0 || !t.captures[0].ByRef {
+		return t
+	}
+	d := tt.names.Type(t.captures[0].Type)
+	if !strings.HasPrefix(d.Name, "struct { sync.f func() ") {
+		return t
+	}
+	for _, b := range t.bound {
+		if b.fn == fn {
+			return b.t
+		}
+	}
+	b := t
+	if first, ok := strings.CutPrefix(tt.names.Type(fn).Name, "func() "); ok {
+		second := ""
+		if strings.HasPrefix(first, "(") {
+			first, second, _ = cutTypeArgs(first[1 : len(first)-1])
+			second = strings.TrimPrefix(second, " ")
+		}
+		fields := make([]debuginfo.Field, len(d.Fields))
+		copy(fields, d.Fields)
+		for i := range fields {
+			name := first
+			switch fields[i].Name {
+			case "r2":
+				name = second
+				fallthrough
+			case "result", "r1":
+				if id, ok := tt.names.TypeByName(name); ok && tt.names.Type(id).Size == tt.names.Type(fields[i].Type).Size {
+					fields[i].Type = id
+				}
+			}
+		}
+		d.Fields = fields
+		state := tt.add(&Type{Name: d.Name, Kind: d.Kind, Size: uint64(d.Size)})
+		tt.compile(state, d, 0, "", 0)
+		tt.number(state)
+		b = tt.closureOf(t.Name, t.entry, t.captures)
+		b.shaped, b.ops[0].typ = false, state
+	}
+	t.bound = append(t.bound, boundType{0, fn, b})
+	return b
+}
+
+// A boundType is what closures of shaped code are with a dictionary, or behind a static type.
+type boundType struct {
+	dict uint64
+	fn   debuginfo.TypeID
+	t    *Type
 }
 
 // isGenericName reports whether what stands before a bracket is the name of a declared type, not the

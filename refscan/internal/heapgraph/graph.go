@@ -3,6 +3,7 @@ package heapgraph
 import (
 	"fmt"
 	"sort"
+	"strings"
 
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
@@ -135,9 +136,21 @@ func (g *Graph) loadStatics() {
 			continue
 		}
 		s.typ = g.types.byID(gl.Type)
+		for _, known := range compilerMade {
+			if s.typ == nil && strings.Contains(gl.Name, known.symbol) {
+				s.typ = g.types.named(known.typ)
+			}
+		}
 		g.statics = append(g.statics, s)
 	}
 	g.nameGaps()
+}
+
+// compilerMade are the types of symbols that the compiler makes for type assertions and switches, with the caches of their
+// results (go1.26 and go1.27 cmd/compile/internal/ssagen/ssa.go, dottype1; cmd/compile/internal/walk/switch.go).
+var compilerMade = []struct{ symbol, typ string }{
+	{"..typeAssert.", "internal/abi.TypeAssert"},
+	{"..interfaceSwitch.", "internal/abi.InterfaceSwitch"},
 }
 
 // unnamedData names memory of the data segments that no symbol covers.

@@ -48,6 +48,8 @@ func (g *Graph) infer() {
 		in.special(s)
 	}
 	in.drain()
+	for in.deduce() {
+	}
 }
 
 func (in *inferrer) drain() {
@@ -127,6 +129,7 @@ func (in *inferrer) special(s goruntime.Special) {
 	fn(s.Fn)
 	fn(s.Call)
 	if s.Kind != goruntime.Finalizer {
+		in.candidate(in.g.argument(s))
 		return
 	}
 	ptr := in.g.m.Type(s.ObjectType)
@@ -174,6 +177,9 @@ func (in *inferrer) candidate(e edge) {
 		return
 	}
 	t := e.typ
+	if e.form == formClosure && e.to == start {
+		t = g.closureObject(t, s, obj, e.fn)
+	}
 	off := e.to - start
 	if off > 1<<32-1 {
 		return

@@ -187,10 +187,10 @@ func (g *Graph) globalRoots(rs *rootSet) {
 	for i := range g.statics {
 		s := &g.statics[i]
 		r := Root{Kind: KindGlobal, Name: s.Name, Package: s.Package, File: s.File, Line: s.Line, class: classOf(s.Package), std: g.isStd(s.Package)}
+		if s.Type == 0 && r.class == classNamed {
+			r.class = classRuntime
+		}
 		if s.typ == nil {
-			if r.class == classNamed {
-				r.class = classRuntime
-			}
 			entry := rs.entry(r, "")
 			g.maskedEdges(s, func(to uint64) { entry.edges = append(entry.edges, rootEdge{"?", edge{ord: ordUnknown, to: to}}) })
 			continue
@@ -294,7 +294,7 @@ func (g *Graph) specialRoots(rs *rootSet) {
 		}
 		add("$fn", g.funcEdge(s.Fn))
 		add("$call", g.funcEdge(s.Call))
-		add("$arg", edge{to: s.Arg})
+		add("$arg", g.argument(s))
 		add("$handle", edge{to: s.Handle})
 		if s.Kind != goruntime.Finalizer || s.Obj == goruntime.NoObject || s.Span.NoScan {
 			continue
@@ -317,6 +317,23 @@ func (g *Graph) specialRoots(rs *rootSet) {
 			add("~", edge{ord: ordUnknown, to: word(mem, w*8)})
 		})
 	}
+}
+
+// argument is the reference to the argument of a queued finalizer or of a cleanup, which keeps a copy of it
+// on the heap. Its type is that of the function's parameter (go1.26 and go1.27 runtime/mcleanup.go, AddCleanup).
+func (g *Graph) argument(s goruntime.Special) edge {
+	e := edge{to: s.Arg}
+	if s.Kind != goruntime.Cleanup {
+		return e
+	}
+	param, dict := g.names.Signature(g.closureEntry(s.Fn) - g.m.Bias())
+	if id := g.types.standsFor(param, dict, g.dictionary(s.Fn)); id != 0 {
+		param = id
+	}
+	if e.typ = g.types.byID(param); e.typ != nil {
+		e.form, e.rank = formOne, rankDynamic
+	}
+	return e
 }
 
 func (g *Graph) specialType(s goruntime.Special) string {

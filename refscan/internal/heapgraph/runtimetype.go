@@ -1,9 +1,11 @@
 package heapgraph
 
 import (
+	"reflect"
 	"strings"
 
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
 
 // byRuntimeType returns the type of a run-time descriptor in the process, nil if it is not known.
@@ -11,6 +13,7 @@ func (tt *typeTable) byRuntimeType(addr uint64) *Type {
 	if t, ok := tt.byRType[addr]; ok {
 		return t
 	}
+	tt.byRType[addr] = nil // cyclic descriptors end here
 	t := tt.findRuntimeType(addr)
 	tt.byRType[addr] = t
 	return t
@@ -37,7 +40,31 @@ func (tt *typeTable) findRuntimeType(addr uint64) *Type {
 			best = id
 		}
 	}
-	return tt.byID(best)
+	if best != 0 {
+		return tt.byID(best)
+	}
+	return tt.madeAtRunTime(rt)
+}
+
+// madeAtRunTime lays out the types that package reflect makes and that need nothing else: funcs, and
+// pointers to what is known.
+func (tt *typeTable) madeAtRunTime(rt *goruntime.RType) *Type {
+	t := &Type{Name: tt.m.TypeString(rt), Kind: rt.Kind, Size: rt.Size}
+	switch rt.Kind {
+	case reflect.Func:
+		t.ops = []op{{kind: opFunc}}
+	case reflect.Pointer:
+		elem := tt.byRuntimeType(rt.Elem)
+		if elem == nil {
+			return nil
+		}
+		t.ops = []op{{kind: opPointer, typ: elem}}
+	default:
+		return nil
+	}
+	tt.add(t)
+	tt.number(t)
+	return t
 }
 
 // sameShortName reports whether a full name ("example.com/app.T") is the one that reflect writes with

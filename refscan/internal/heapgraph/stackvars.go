@@ -90,7 +90,13 @@ func (g *Graph) walkStack(st *stack, visit func(frameVar, edge)) {
 		if s.OnStack || w.used[s.Addr] {
 			continue
 		}
-		visit(temporaryOf(s), edge{to: s.Value})
+		e := edge{to: s.Value}
+		if s.Record {
+			if e.typ = g.types.named("runtime._defer"); e.typ != nil {
+				e.form, e.rank = formOne, rankDynamic
+			}
+		}
+		visit(temporaryOf(s), e)
 	}
 }
 
@@ -278,7 +284,7 @@ func (w *stackWalk) reference(fv frameVar, e edge, depth int) {
 		w.memory(fv, e.typ, e.form, e.to, e.typ.Size, depth+1)
 	case formMap:
 		// A small map's header on the stack; its one group may be there too or on the heap.
-		if h := w.g.types.mapHeader(); h != nil {
+		if h := w.g.types.named("internal/runtime/maps.Map"); h != nil {
 			w.mapOnStack(fv, e.typ, e.to, h.Size, depth+1)
 		}
 	}
@@ -321,15 +327,6 @@ func (w *stackWalk) mapOnStack(fv frameVar, t *Type, addr, size uint64, depth in
 		return
 	}
 	sub.object(t, formMap, header[:size], addr)
-}
-
-// mapHeader is the type of map headers.
-func (tt *typeTable) mapHeader() *Type {
-	id, ok := tt.names.TypeByName("internal/runtime/maps.Map")
-	if !ok {
-		return nil
-	}
-	return tt.byID(id)
 }
 
 // joinLabel appends a label to the path of its holder.

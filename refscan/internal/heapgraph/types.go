@@ -19,6 +19,7 @@ type Names interface {
 	FuncByPC(pc uint64) (debuginfo.Func, bool)
 	Locals(entry uint64) []debuginfo.Local
 	Captures(entry uint64) []debuginfo.Capture
+	Signature(entry uint64) (param debuginfo.TypeID, dict []debuginfo.DictType)
 }
 
 // opKind is a sort of reference in memory.
@@ -63,7 +64,12 @@ type Type struct {
 	origin debuginfo.TypeID
 	words  []uint32 // indexes of its pointer words, up to maxWords; nil if there are more
 	entry  uint64   // closures: address of the function, in the process
-	layout *mapLayout
+
+	captures []debuginfo.Capture // closures: what they hold
+	whole    *Type               // closures: with what their variables leave out
+	bound    []boundType         // closures: by dictionary or static type
+	doubtful bool                // closures: a variable that seems to be captured by reference may lie in the closure itself
+	layout   *mapLayout
 
 	trie     *trieLayout // of a HashTrieMap
 	noTrie   bool
@@ -128,6 +134,10 @@ type typeTable struct {
 	chanType *Type
 
 	instances map[string][]debuginfo.TypeID // instantiations of generic types, by generic name
+	layouts   []debuginfo.Type              // what closures are allocated as
+	structs   []debuginfo.TypeID            // the other struct types
+
+	enclosures []enclosure
 }
 
 func newTypeTable(m *goruntime.Model, names Names) *typeTable {
@@ -191,6 +201,12 @@ func (tt *typeTable) byID(id debuginfo.TypeID) *Type {
 	return t
 }
 
+// named returns the type of that name, nil if there is none.
+func (tt *typeTable) named(name string) *Type {
+	id, _ := tt.names.TypeByName(name)
+	return tt.byID(id)
+}
+
 // maxOps bounds the references of one value, arrays counted once: what a type hides beyond is untyped.
 const maxOps = 1 << 20
 
@@ -230,7 +246,7 @@ func (tt *typeTable) compile(t *Type, d debuginfo.Type, off uint64, label string
 	case reflect.Chan:
 		add(opChan, off, nil, uint64(d.ID))
 	case reflect.Func:
-		add(opFunc, off, nil, 0)
+		add(opFunc, off, nil, uint64(d.ID))
 	case reflect.Array:
 		elem := tt.byID(d.Elem)
 		if elem == nil || !elem.HasPointers() || elem.Size == 0 || d.Len <= 0 {
@@ -257,7 +273,7 @@ func (tt *typeTable) compile(t *Type, d debuginfo.Type, off uint64, label string
 			if f.Name == "_" || f.Offset < 0 {
 				continue
 			}
-			name := joinLabel(label, f.Name)
+			name := joinLabel(label, fieldLabel(d.Name, f.Name))
 			if transparent(d.Name, f.Name) {
 				name = label
 			}
@@ -289,6 +305,15 @@ func (tt *typeTable) notInHeap(id debuginfo.TypeID, depth int) bool {
 		}
 	}
 	return false
+}
+
+// fieldLabel is a field's name, but that both directions of a container/list are one: what hangs on a list would
+// else be split where the ways from its ends meet.
+func fieldLabel(typeName, field string) string {
+	if typeName == "container/list.Element" && field == "prev" {
+		return "next"
+	}
+	return field
 }
 
 // transparent fields carry no name of their own in paths: the types are wrappers of one value.

@@ -3,12 +3,14 @@ package heapgraph
 import (
 	"encoding/binary"
 
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
 
 // An edge is a reference found in memory, and what it says of the object it leads to.
 type edge struct {
-	ord  uint32 // which reference of its holder, in the holder's order; see labelOf
+	ord  uint32           // which reference of its holder, in the holder's order; see labelOf
+	fn   debuginfo.TypeID // func values: their static type
 	to   uint64
 	size uint64 // bytes from there on that it speaks for, 0 if it does not say
 	typ  *Type  // nil: nothing is said
@@ -99,7 +101,7 @@ func (w *walker) op(o *op, mem []byte, base uint32) {
 		e.typ, e.form, e.rank = tt.target(o), formChan, rankDynamic
 	case opFunc:
 		if t := tt.closure(w.g.closureEntry(to)); t != nil {
-			e.typ, e.form, e.rank = t, formClosure, rankDynamic
+			e.typ, e.form, e.rank, e.fn = t, formClosure, rankDynamic, debuginfo.TypeID(o.n)
 		}
 	}
 	w.emit(e)
