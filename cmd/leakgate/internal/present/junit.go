@@ -175,11 +175,12 @@ func (c *junitCase) judge(p *outcome.Package, test string, f outcome.Failure, fa
 }
 
 func junitText(kind, message, text string) junitMessage {
-	return junitMessage{Type: kind, Message: xmlText(message), Text: xmlText(text)}
+	return junitMessage{Type: kind, Message: printable(message), Text: printable(text)}
 }
 
-// xmlText replaces what XML cannot hold: control characters, such as a terminal's colours.
-func xmlText(text string) string {
+// printable replaces what XML cannot hold and pages cannot show: control characters, such as a terminal's
+// colours, and what is not UTF-8.
+func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t' || r == '\n' || r >= ' ' && r != utf8.RuneError && r != 0xFFFE && r != 0xFFFF:

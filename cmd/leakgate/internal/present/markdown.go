@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/internal/verdict"
@@ -147,19 +146,16 @@ func (d *markdownPage) addTable(run *outcome.Run) {
 
 // markdownText keeps text from being taken for markup.
 func markdownText(text string) string {
-	return strings.NewReplacer("<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`", "\n", " ", "[", `\[`, "@", "@\u200b").Replace(text)
+	return strings.NewReplacer("<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`", "\n", " ", "[", `\[`, "@", "@\u200b").Replace(printable(text))
 }
 
 // markdownCode makes a block of text as it is: its fence is longer than any run of backquotes in it.
 func markdownCode(text string) string {
 	text = strings.TrimRight(text, "\n")
 	if len(text) > maxMarkdownMessage {
-		cut := maxMarkdownMessage
-		for !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "\n..."
+		text = strings.ToValidUTF8(text[:maxMarkdownMessage], "") + "\n..."
 	}
+	text = printable(text)
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"
