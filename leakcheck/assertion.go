@@ -76,6 +76,7 @@ type outcome struct {
 	golden    *comparison
 	err       error // why the verdict is unknown
 	snapshots int
+	before    int64  // live bytes of the baseline
 	misuse    bool   // the assertion itself is wrong
 	base      string // the heap profile to compare with, "" for that of the process's start
 }
@@ -115,7 +116,7 @@ func (a *assertion) judge() *outcome {
 	first := ""
 	var before *evaluation
 	if a.req.baseline != nil {
-		o.base = a.req.baseline.heap
+		o.base, o.before = a.req.baseline.heap, a.req.baseline.live
 	}
 	for {
 		e, err := a.look(o.golden, a.env.keepsFiles() && (a.env.every || o.snapshots > 0))

@@ -5,6 +5,7 @@ package leakcheck
 type Baseline struct {
 	forest  forest
 	heap    string // the heap profile of that moment, "" if no artifacts are kept
+	live    int64  // bytes
 	unknown error  // why nothing is known
 }
 
@@ -29,5 +30,5 @@ func (c *checker) takeBaseline(t TestingT) *Baseline {
 		t.Logf("leakcheck: no baseline: %v", err)
 		return &Baseline{unknown: err}
 	}
-	return &Baseline{forest: growForest(obs.report), heap: obs.heap}
+	return &Baseline{forest: growForest(obs.report), heap: obs.heap, live: obs.report.Totals.LiveBytes}
 }

@@ -154,7 +154,7 @@ func (x *experiment) last() *moment { return x.moments[len(x.moments)-1] }
 // conclude returns what is to be said after the last snapshot, and whether anything grew with each batch.
 func (x *experiment) conclude() (o *outcome, grows bool) {
 	e := x.last().eval
-	o = &outcome{verdict: verdict.Pass, eval: e, notes: e.notes, snapshots: 1, base: x.first().eval.obs.heap}
+	o = &outcome{verdict: verdict.Pass, eval: e, notes: e.notes, snapshots: 1, base: x.first().eval.obs.heap, before: x.first().eval.obs.report.Totals.LiveBytes}
 	if len(e.problems) > 0 {
 		o.verdict, o.failed, o.misuse = verdict.Fail, true, true
 		o.message = "leakcheck: " + strings.Join(e.problems, "\n")

@@ -65,7 +65,7 @@ func (a *assertion) result(o *outcome) *verdict.Result {
 		}
 	}
 	obs := o.eval.obs
-	r.Totals = obs.report.Totals
+	r.Totals, r.LiveBefore = obs.report.Totals, o.before
 	held := o.eval.forest.total()
 	r.RetainedObjects, r.RetainedBytes = held.objects, held.bytes
 	r.SettleNS = obs.settle.Nanoseconds()

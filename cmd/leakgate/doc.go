@@ -3,6 +3,7 @@
 // Usage:
 //
 //	leakgate run [flags] [packages] [-- go test flags]
+//	leakgate schema
 //	leakgate stack [flags] profile
 //	leakgate version
 //	leakgate help [topic]
@@ -10,6 +11,7 @@
 // The commands:
 //
 //	run      run tests with leakcheck assertions, as a gate
+//	schema   print the JSON schema of leakgate.json
 //	stack    say where goroutine stack memory goes
 //	version  print the version of leakgate
 //	help     print the manual, or a topic of it
@@ -27,7 +29,7 @@
 // being skipped; nothing comes from the test cache; and it leaves profiles and reports, a table and an
 // exit code that says why.
 //
-// Topics of help: run, exit-codes, artifacts, stack, version, help.
+// Topics of help: run, exit-codes, artifacts, schema, stack, version, help.
 //
 // # Run
 //
@@ -47,20 +49,37 @@
 // The flags may stand before the packages and after them:
 //
 //	-C dir
-//		Change to dir first. Packages and -o are relative to it.
+//		Change to dir first. Packages and files that flags name are relative to it.
 //	-all
 //		Run all packages with tests, also those that do not use leakcheck.
+//	-artifacts which
+//		Keep the artifacts of failed assertions, of all, or of none (default failed).
 //	-count n
 //		Run each test n times (default 1).
+//	-github mode
+//		Write annotations and the step's summary for GitHub Actions: on, off, or auto, which is on where
+//		GITHUB_ACTIONS is true (default auto).
 //	-json
 //		Write the event stream of "go test -json" to standard output, unchanged. All else then goes to
 //		standard error.
+//	-junit file
+//		Write the results of all tests to file as JUnit XML.
+//	-markdown file
+//		Write a summary of at most 64 KB to file, for a comment on a pull request.
+//	-max-artifacts n
+//		Keep the artifacts of at most n assertions (default 20).
+//	-max-artifacts-size size
+//		Keep artifacts of at most this size together, such as 512KiB or 2GiB (default 200MiB).
 //	-o dir
 //		Write artifacts to dir (default leakgate-artifacts).
 //	-race
 //		Build with the race detector.
 //	-run regexp
 //		Run only tests that match, as in "go test".
+//	-runs n
+//		With n above 1: run all tests n times and calibrate the golden files (default 1).
+//	-sarif file
+//		Write what assertions found to file as SARIF 2.1.0, for code scanning.
 //	-tags list
 //		Build tags, separated by commas.
 //	-timeout d
@@ -74,7 +93,20 @@
 // the test binaries. An -ldflags among them, or in GOFLAGS, is kept and gets -s=0 -w=0 added, which
 // keep the debug information. The flags -json and -C have to stand before the --.
 //
-// Test binaries see LEAKCHECK_STRICT=1, LEAKGATE_ARTIFACTS, and with -update LEAKCHECK_UPDATE=1.
+// Test binaries see LEAKCHECK_STRICT=1, LEAKGATE_ARTIFACTS, and with -update LEAKCHECK_UPDATE=1. Nothing is
+// taken from the test cache, since a cached result has no artifacts; what "go build" caches is used as ever.
+// With -all, packages that do not use leakcheck are linked as "go test" does, without debug information,
+// unless an -ldflags of yours says otherwise.
+//
+// An update says of each golden file which lines it added, widened, tightened and removed. Where figures
+// differ from run to run, calibrate instead:
+//
+//	leakgate run -runs 10 ./cache
+//
+// compares with no golden file, and if all runs pass writes each with the tightest bounds that hold for all of
+// them: a figure that was always the same is exact, one that was not becomes "<=" the largest, with a
+// comment that says what was seen. Patterns, comments and the bound "*" stay. A run that fails ends it, and
+// nothing is written.
 //
 // On a terminal the last line shows how far the run is; elsewhere there are only plain lines. NO_COLOR
 // set to anything, or TERM=dumb, turns colours off; TERM=dumb also the status line.
@@ -87,13 +119,14 @@
 //
 //	0  every assertion passed
 //	1  a retention regression: a bound is broken, or a golden file differs
-//	2  the command line is wrong, or a package does not load, build or pass go vet's checks
+//	2  the command line is wrong, a package does not load, build or pass go vet's checks, or an
+//	   assertion is wrong itself: it names a root that does not exist, say, or a golden file with bad syntax
 //	3  could not tell: an assertion says unknown, no assertion ran at all, a record could not be read,
 //	   or the run was interrupted
 //	4  tests failed for other reasons
 //
-// Where several meet, the first of 2, 4, 1, 3 is the exit code: with a build error the picture is not
-// whole, and what a broken test retains says little.
+// Where several meet, the first of 2, 4, 1, 3 is the exit code: with a build error, or an assertion that checks
+// nothing, the picture is not whole, and what a broken test retains says little.
 //
 // A failed test is a regression, or could not tell, if an assertion of its own says so; a failed parent
 // of failed subtests is explained by them. A test that fails for what it retains and for something else
@@ -111,19 +144,44 @@
 //	leakgate.json          the whole run: packages, assertions with bounds and figures, totals, exit code
 //	tests/PKG/TEST/N/      what the Nth assertion of a test left
 //
-// In the latter are result.json, the assertion's record, and the files that leakcheck writes for it:
+// In the latter is result.json, the assertion's record, and, if it failed, what leakcheck writes for it:
 //
-//	retained.pb.gz         what is retained, by path from the root; for "go tool pprof"
-//	heap.pb.gz             the heap profile: where it was allocated; for "go tool pprof"
+//	trace.txt              the message at full length
+//	retained.pb.gz         what is retained, by path from the root
+//	heap.pb.gz             the heap profile: where it was allocated
+//	heap.base.pb.gz        the heap profile to compare that with
+//	goroutine.pb.gz        the goroutines
 //	report.json            the scan's report
-//	golden.txt             what the golden file would be, where it could not be written
+//	golden.txt             what the golden file would be
 //
-// In leakgate.json paths have slashes and are relative to the artifacts directory; "schema" is the
-// version of its form.
+// Profiles are for "go tool pprof". "go tool pprof -base heap.base.pb.gz heap.pb.gz" shows what was left between
+// the two: since the baseline of the assertion (Since), since the first snapshot of AssertNoGrowth, else
+// since the start of the test binary. Each is that of a completed garbage collection, so neither lags behind,
+// and leakgate's own memory is taken out. Heap profiles are samples, one in 512 KiB allocated; for exact
+// ones, which cost time, run
+//
+//	leakgate run ./session -- -memprofilerate=1
+//
+// Beyond -max-artifacts and -max-artifacts-size, files are dropped and a note says so; failures have the first
+// claim. A record, and what the summary shows, is never dropped. Under Bazel, where
+// TEST_UNDECLARED_OUTPUTS_DIR is set, the artifacts directory lies there unless -o is given.
+//
+// A finding in leakgate.json, and a result in SARIF, has a fingerprint: of the root, the path and the type, with no
+// addresses, lines or closures' numbers, so that it is the same for the same leak in any build.
+//
+// In leakgate.json paths have slashes; those of artifacts are relative to the artifacts directory, those of source
+// files to the root of the repository. "schema" is the version of its form, which "leakgate schema" prints as a
+// JSON schema.
 //
 // A run begins by removing what the last one left there: the folder tests and leakgate.json. It removes
 // nothing else, and refuses a directory with files in it that leakgate did not make. The directory has a
 // .gitignore of its own, so that it does not get committed. Two runs at a time need a directory each.
+//
+// # Schema
+//
+//	leakgate schema
+//
+// prints the JSON schema of leakgate.json. Within a version of the form, fields may be added.
 //
 // # Stack
 //

@@ -26,7 +26,7 @@ func TestManualListsTheFlags(t *testing.T) {
 	text, ok := parseManual(t).Topic("run")
 	require.True(t, ok)
 	var documented []string
-	for _, m := range regexp.MustCompile(`(?m)^\t-(\w+)(?: \w+)?$`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\t-([\w-]+)(?: \w+)?$`).FindAllStringSubmatch(text, -1) {
 		documented = append(documented, m[1])
 	}
 	var defined []string
@@ -56,7 +56,7 @@ func TestManualExamplesParse(t *testing.T) {
 		case "stack":
 			_, err := parseStack(words[1:])
 			require.NoError(t, err, line)
-		case "version", "help":
+		case "schema", "version", "help":
 			var stdout, stderr bytes.Buffer
 			require.Zero(t, run(words, &stdout, &stderr, nil), line)
 			require.NotEmpty(t, stdout.String(), line)

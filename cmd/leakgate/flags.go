@@ -17,15 +17,18 @@ import (
 type runOptions struct {
 	dir       string // -C
 	all       bool
+	keep      keepOptions
 	count     int
 	json      bool
 	artifacts string // -o
 	race      bool
 	run       string
+	runs      int
 	tags      string
 	timeout   string
 	update    bool
 	verbose   bool
+	formats   formatOptions
 
 	patterns    []string
 	passthrough gotest.Passthrough
@@ -37,15 +40,18 @@ func (o *runOptions) flagSet() *flag.FlagSet {
 	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
 	f.StringVar(&o.dir, "C", "", "")
 	f.BoolVar(&o.all, "all", false, "")
+	o.keep.register(f)
 	f.IntVar(&o.count, "count", 1, "")
 	f.BoolVar(&o.json, "json", false, "")
 	f.StringVar(&o.artifacts, "o", artifacts.DefaultName, "")
 	f.BoolVar(&o.race, "race", false, "")
 	f.StringVar(&o.run, "run", "", "")
+	f.IntVar(&o.runs, "runs", 1, "")
 	f.StringVar(&o.tags, "tags", "", "")
 	f.StringVar(&o.timeout, "timeout", "", "")
 	f.BoolVar(&o.update, "update", false, "")
 	f.BoolVar(&o.verbose, "v", false, "")
+	o.formats.register(f)
 	return f
 }
 
@@ -82,10 +88,29 @@ func (o *runOptions) check() error {
 	if o.artifacts == "" {
 		return errors.New("-o names no directory")
 	}
+	if o.runs < 1 {
+		return fmt.Errorf("-runs %d: it must be 1 or more", o.runs)
+	}
+	if o.runs > 1 && o.json {
+		return errors.New("-runs and -json: there would be several streams of events")
+	}
+	if err := o.keep.check(); err != nil {
+		return err
+	}
+	if err := o.formats.check(); err != nil {
+		return err
+	}
 	if len(o.patterns) == 0 {
 		o.patterns = []string{"."}
 	}
 	return nil
+}
+
+// inEnvironment sets what the environment decides: Bazel gathers what lies in TEST_UNDECLARED_OUTPUTS_DIR.
+func (o *runOptions) inEnvironment(env []string) {
+	if outputs := lookup(env, "TEST_UNDECLARED_OUTPUTS_DIR"); outputs != "" && o.artifacts == artifacts.DefaultName {
+		o.artifacts = filepath.Join(outputs, artifacts.DefaultName)
+	}
 }
 
 // artifactsPath is the artifacts directory as seen from the current directory.

@@ -34,6 +34,7 @@ type context struct {
 func commands() []command {
 	return []command{
 		{"run", "run tests with leakcheck assertions, as a gate", runTests},
+		{"schema", "print the JSON schema of leakgate.json", printSchema},
 		{"stack", "say where goroutine stack memory goes", printStacks},
 		{"version", "print the version of leakgate", printVersion},
 		{"help", "print the manual, or a topic of it", printHelp},

@@ -4,20 +4,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
-	"slices"
 	"strings"
-	"sync/atomic"
-	"syscall"
-	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 )
 
 // runTests is the command "leakgate run".
@@ -29,39 +21,55 @@ func runTests(c *context, args []string) int {
 	if err != nil {
 		return c.usageError(err.Error(), "help run")
 	}
-	goEnv, err := gotest.ReadGoEnv(o.dir, c.env)
+	o.inEnvironment(c.env)
+	s, err := newSession(c, o)
 	if err != nil {
 		return c.failure("%v", err)
+	}
+	s.report.Command = append([]string{"leakgate", "run"}, args...)
+	if err := s.run(); err != nil {
+		return c.failure("%v", err)
+	}
+	return s.report.ExitCode
+}
+
+// newSession prepares a run: it finds the packages, and makes the artifacts directory.
+func newSession(c *context, o *runOptions) (*session, error) {
+	goEnv, err := gotest.ReadGoEnv(o.dir, c.env)
+	if err != nil {
+		return nil, err
 	}
 	inv := o.invocation(goEnv)
 	inv.Env = c.env
 	found, err := o.findPackages(inv)
 	if err != nil {
-		return c.failure("%v", err)
+		return nil, err
 	}
 	dir, err := artifacts.Open(o.artifactsPath())
 	if err != nil {
-		return c.failure("%v", err)
+		return nil, err
 	}
-	if inv.Packages = found; o.namesFiles() {
-		inv.Packages = o.patterns
+	for _, p := range found {
+		inv.Packages = append(inv.Packages, p.ImportPath)
+		if p.Leakcheck {
+			inv.Debug = append(inv.Debug, p.ImportPath)
+		}
 	}
-	inv.Env = testEnv(c.env, dir, o.update)
-
-	report := &outcome.Run{
-		Schema:    outcome.Schema,
-		Leakgate:  version(),
-		GoVersion: goEnv.GOVERSION,
-		Command:   append([]string{"leakgate", "run"}, args...),
+	if len(inv.Debug) == len(inv.Packages) {
+		inv.Debug = nil // one flag says it
 	}
+	if o.namesFiles() {
+		inv.Packages, inv.Debug = o.patterns, nil
+	}
+	inv.Env = o.testEnv(c.env, dir)
 	d := newDisplay(c.stdout, c.env)
 	if o.json {
 		d = newDisplay(c.stderr, c.env)
 	}
-	if err := execute(c, o, inv, dir, d, report); err != nil {
-		return c.failure("%v", err)
-	}
-	return report.ExitCode
+	return &session{
+		context: c, options: o, invocation: inv, found: found, sources: findSources(o.dir, found), dir: dir, display: d,
+		report: &outcome.Run{Schema: outcome.Schema, Leakgate: version(), GoVersion: goEnv.GOVERSION},
+	}, nil
 }
 
 func (o *runOptions) invocation(e gotest.GoEnv) *gotest.Invocation {
@@ -71,8 +79,8 @@ func (o *runOptions) invocation(e gotest.GoEnv) *gotest.Invocation {
 	}
 }
 
-// findPackages returns the import paths of the packages to run. There is at least one.
-func (o *runOptions) findPackages(inv *gotest.Invocation) ([]string, error) {
+// findPackages returns the packages to run, by import path. There is at least one.
+func (o *runOptions) findPackages(inv *gotest.Invocation) ([]discover.Package, error) {
 	found, matched, err := discover.Packages(
 		discover.Config{Dir: o.dir, Env: inv.Env, BuildFlags: inv.BuildFlags()}, o.patterns)
 	if _, ok := errors.AsType[*discover.LoadError](err); ok {
@@ -85,16 +93,15 @@ func (o *runOptions) findPackages(inv *gotest.Invocation) ([]string, error) {
 	if matched == 0 {
 		return nil, fmt.Errorf("no packages match %s", patterns)
 	}
-	var paths []string
+	var wanted []discover.Package
 	for _, p := range found {
 		if p.Leakcheck || o.all {
-			paths = append(paths, p.ImportPath)
+			wanted = append(wanted, p)
 		}
 	}
 	switch {
-	case len(paths) > 0:
-		slices.Sort(paths)
-		return paths, nil
+	case len(wanted) > 0:
+		return wanted, nil
 	case len(found) == 0:
 		return nil, fmt.Errorf("none of the packages that match %s has tests\n%s", patterns, firstTest)
 	default:
@@ -113,56 +120,3 @@ const firstTest = `Add one, for example:
 	}
 
 and write its golden file with: leakgate run -update`
-
-// testEnv is the environment of the test binaries.
-func testEnv(env []string, dir *artifacts.Dir, update bool) []string {
-	out := append(slices.Clone(env), "LEAKCHECK_STRICT=1", "LEAKGATE_ARTIFACTS="+dir.Records())
-	if update {
-		out = append(out, "LEAKCHECK_UPDATE=1")
-	}
-	return out
-}
-
-// execute runs go test, fills in report, shows it and writes it to dir.
-func execute(c *context, o *runOptions, inv *gotest.Invocation, dir *artifacts.Dir, d *display, report *outcome.Run) error {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-
-	var collector outcome.Collector
-	var interrupted atomic.Bool
-	progress := present.NewProgress(d.screen, len(inv.Packages), o.verbose)
-	stop := progress.Animate()
-	started := time.Now()
-	exit, err := inv.Start(d.screen.Beside(c.stderr), signals, func() { interrupted.Store(true) }, func(line []byte, ev *gotest.Event) error {
-		if ev == nil {
-			progress.Line(line)
-		} else {
-			collector.Observe(ev, interrupted.Load())
-			progress.Event(ev)
-		}
-		if o.json {
-			if _, err := c.stdout.Write(line); err != nil {
-				return fmt.Errorf("writing the event stream: %w", err)
-			}
-		}
-		return nil
-	})
-	progress.Close()
-	stop()
-	if err != nil {
-		return err
-	}
-
-	report.ElapsedSeconds = time.Since(started).Seconds()
-	end := outcome.Ending{GoFailed: exit.Code != 0, Interrupted: exit.Interrupted}
-	end.Records, end.Problems = dir.Gather()
-	collector.Conclude(report, end)
-
-	var json present.Presenter = present.JSON{}
-	if err := dir.WriteReport(func(w io.Writer) error { return json.Present(w, report) }); err != nil {
-		return err
-	}
-	summary := present.Summary{Artifacts: o.artifactsPath(), Color: d.color}
-	return summary.Present(d.screen, report)
-}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected files of scripts that differ")
@@ -53,7 +54,9 @@ func runScripts(t *testing.T, dir string) {
 			env.Setenv("GOPROXY", "off") // all that scripts need is here
 			env.Setenv("GOSUMDB", "off")
 			env.Setenv("GOTOOLCHAIN", "local")
-			env.Setenv("CI", "")
+			for _, name := range []string{"CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "TEST_UNDECLARED_OUTPUTS_DIR"} {
+				env.Setenv(name, "")
+			}
 			return os.CopyFS(filepath.Join(env.WorkDir, "_leakgate"), os.DirFS("testdata/leakgate"))
 		},
 		Condition: func(cond string) (bool, error) {
@@ -65,6 +68,7 @@ func runScripts(t *testing.T, dir string) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":   cmdExits,
 			"waitfor": cmdWaitFor,
+			"valid":   cmdValid(compileSchema(t)),
 		},
 	})
 }
@@ -101,6 +105,18 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// cmdValid runs "valid file...": each must be a leakgate.json as the schema says.
+func cmdValid(schema *jsonschema.Schema) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) == 0 {
+			ts.Fatalf("usage: valid file...")
+		}
+		for _, file := range args {
+			ts.Check(validate(schema, []byte(ts.ReadFile(file))))
+		}
 	}
 }
 

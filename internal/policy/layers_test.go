@@ -32,6 +32,7 @@ var layers = []struct {
 
 	{"cmd/leakgate/internal/artifacts", []string{"internal/verdict"}},
 	{"cmd/leakgate/internal/discover", nil},
+	{"cmd/leakgate/internal/goldenset", []string{"golden"}},
 	{"cmd/leakgate/internal/gotest", nil},
 	{"cmd/leakgate/internal/manual", nil},
 	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},

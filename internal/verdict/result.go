@@ -60,7 +60,8 @@ type Result struct {
 	Golden *Golden `json:"golden,omitempty"` // set in golden mode
 
 	Totals          refscan.Totals `json:"totals"`
-	RetainedObjects int64          `json:"retained_objects"` // within the assertion's scope
+	LiveBefore      int64          `json:"live_before_bytes,omitempty"` // of the baseline; 0: there is none
+	RetainedObjects int64          `json:"retained_objects"`            // within the assertion's scope
 	RetainedBytes   int64          `json:"retained_bytes"`
 	SettleNS        int64          `json:"settle_ns"`
 	PauseNS         int64          `json:"pause_ns"`

@@ -51,6 +51,17 @@ func Open(path string) (*Dir, error) {
 	return d, nil
 }
 
+// Reset removes all records, for another run of the tests.
+func (d *Dir) Reset() error {
+	if err := os.RemoveAll(d.Records()); err != nil {
+		return fmt.Errorf("artifacts directory: %w", err)
+	}
+	if err := os.Mkdir(d.Records(), 0o777); err != nil {
+		return fmt.Errorf("artifacts directory: %w", err)
+	}
+	return nil
+}
+
 // Records is the directory that test binaries get as LEAKGATE_ARTIFACTS.
 func (d *Dir) Records() string { return filepath.Join(d.Path, recordsName) }
 

@@ -2,6 +2,7 @@
 package discover
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -15,7 +16,8 @@ const Leakcheck = "github.com/leakgate/leakgate/leakcheck"
 // A Package is a package with tests.
 type Package struct {
 	ImportPath string
-	Leakcheck  bool // its test binary links leakcheck
+	Dir        string // its folder, absolute
+	Leakcheck  bool   // its test binary links leakcheck
 }
 
 // Config says where and how to look.
@@ -56,15 +58,19 @@ func Packages(cfg Config, patterns []string) (found []Package, matched int, err 
 		return nil, 0, &LoadError{problems}
 	}
 	tested := make(map[string]bool)
+	dirs := make(map[string]string)
 	for _, p := range roots {
 		tested[p.ForTest] = true
+		if p.Dir != "" {
+			dirs[cmp.Or(p.ForTest, p.PkgPath)] = p.Dir
+		}
 	}
 	links := make(map[*packages.Package]bool)
 	for _, p := range roots {
 		path, isTest := strings.CutSuffix(p.ID, ".test")
 		switch {
 		case isTest && p.Name == "main" && tested[path]: // the main package that the go command writes for the tests of path
-			found = append(found, Package{path, linksLeakcheck(p, links)})
+			found = append(found, Package{path, dirs[path], linksLeakcheck(p, links)})
 		case p.ForTest == "":
 			matched++
 		}

@@ -40,22 +40,24 @@ func TestPackages(t *testing.T) {
 		"nested/go.mod":          "module example.com/nested\n",
 		"nested/inner/a_test.go": "package a\n" + use,
 	})
+	dir, err := filepath.EvalSymlinks(cfg.Dir)
+	require.NoError(t, err)
 	prefix := "github.com/leakgate/leakgate/"
 	found, matched, err := Packages(cfg, []string{"./..."})
 	require.NoError(t, err)
 	require.Equal(t, []Package{
-		{prefix + "beside", true},
-		{prefix + "inside", true},
-		{prefix + "tagged", false},
-		{prefix + "through", true},
-		{prefix + "without", false},
+		{prefix + "beside", filepath.Join(dir, "beside"), true},
+		{prefix + "inside", filepath.Join(dir, "inside"), true},
+		{prefix + "tagged", filepath.Join(dir, "tagged"), false},
+		{prefix + "through", filepath.Join(dir, "through"), true},
+		{prefix + "without", filepath.Join(dir, "without"), false},
 	}, found)
 	require.GreaterOrEqual(t, matched, len(found))
 
 	cfg.BuildFlags = []string{"-tags=more"}
 	found, _, err = Packages(cfg, []string{"./tagged"})
 	require.NoError(t, err)
-	require.Equal(t, []Package{{prefix + "tagged", true}}, found)
+	require.Equal(t, []Package{{prefix + "tagged", filepath.Join(dir, "tagged"), true}}, found)
 
 	found, matched, err = Packages(cfg, []string{"./code"})
 	require.NoError(t, err)

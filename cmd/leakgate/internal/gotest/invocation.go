@@ -19,6 +19,7 @@ type Invocation struct {
 	Dir      string   // where the go command runs; "" is here
 	Env      []string // of the go command
 	Packages []string
+	Debug    []string // those that are linked with debug information; nil: all
 
 	Run     string // -run
 	Tags    string // -tags
@@ -58,9 +59,20 @@ func (inv *Invocation) Args() []string {
 // ldflags returns the -ldflags arguments. The last one whose package pattern matches is the one that
 // the go command uses, so ours is first, for packages that no pattern of the user's matches, and every
 // one of the user's is given again with keepDWARF added: GOFLAGS first, since the command line beats it.
+//
+// Only where there are none of the user's can packages be left without debug information, which takes time
+// to link.
 func (inv *Invocation) ldflags() []string {
+	users := append(ldflagsInGOFLAGS(inv.GOFLAGS), inv.Passthrough.LDFlags...)
+	if len(users) == 0 && inv.Debug != nil {
+		var out []string
+		for _, p := range inv.Debug {
+			out = append(out, "-ldflags="+p+"="+keepDWARF)
+		}
+		return out
+	}
 	out := []string{"-ldflags=" + keepDWARF}
-	for _, v := range append(ldflagsInGOFLAGS(inv.GOFLAGS), inv.Passthrough.LDFlags...) {
+	for _, v := range users {
 		out = append(out, "-ldflags="+strings.TrimSpace(v+" "+keepDWARF))
 	}
 	return out

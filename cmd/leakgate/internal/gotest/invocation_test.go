@@ -25,6 +25,17 @@ func TestArgs(t *testing.T) {
 			want: "test|-json|-count=3|-ldflags=-s=0 -w=0|-run=A|B|-tags=x,y|-timeout=1m|-race|-v|p|-short|-args|-ldflags=mine",
 		},
 		{
+			name: "debug information for some",
+			inv:  Invocation{Debug: []string{"example.com/a", "example.com/b"}},
+			want: "test|-json|-count=1|-ldflags=example.com/a=-s=0 -w=0|-ldflags=example.com/b=-s=0 -w=0|p",
+		},
+		{
+			name: "debug information for some, and the user's ldflags",
+			inv:  Invocation{Debug: []string{"example.com/a"}},
+			rest: "-ldflags=-X a=b",
+			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-ldflags=-X a=b -s=0 -w=0|p",
+		},
+		{
 			name: "ldflags in two words",
 			rest: "-v|-ldflags|-X a=b -s -w|-short",
 			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-ldflags=-X a=b -s -w -s=0 -w=0|p|-v|-short",

@@ -17,8 +17,16 @@ type Collector struct {
 type collected struct {
 	Package
 	order    []string // tests, as they first ran
-	tests    map[string]Status
-	finished bool // the test binary said PASS or FAIL, which is the last thing that testing.M.Run does
+	tests    map[string]*test
+	output   outputTail // of no test
+	finished bool       // the test binary said PASS or FAIL, which is the last thing that testing.M.Run does
+}
+
+// test is a test while its events come.
+type test struct {
+	status  Status
+	elapsed float64
+	output  outputTail
 }
 
 // Observe takes the next event. A failure that comes while interrupted is the signal's doing, and
@@ -32,18 +40,28 @@ func (c *Collector) Observe(ev *gotest.Event, interrupted bool) {
 		p.observe(ev, interrupted)
 		return
 	}
+	t := p.test(ev.Test)
 	switch ev.Action {
 	case "run":
-		p.began(ev.Test)
+		if t.status != StatusFail {
+			t.output = outputTail{}
+		}
+	case "output":
+		if t.status != StatusFail && !isFraming(ev.Output) {
+			t.output.add(ev.Output)
+		}
 	case "pass", "skip", "fail":
 		status := Status(ev.Action)
 		if interrupted && status == StatusFail {
 			status = StatusInterrupted
 		}
-		p.began(ev.Test)
+		t.elapsed += ev.Elapsed
 		// With -count a test ends several times: its worst end stands.
-		if p.tests[ev.Test] != StatusFail {
-			p.tests[ev.Test] = status
+		if t.status != StatusFail {
+			t.status = status
+		}
+		if t.status != StatusFail {
+			t.output = outputTail{}
 		}
 	}
 }
@@ -51,7 +69,7 @@ func (c *Collector) Observe(ev *gotest.Event, interrupted bool) {
 func (c *Collector) pkg(path string) *collected {
 	p := c.packages[path]
 	if p == nil {
-		p = &collected{Package: Package{ImportPath: path}, tests: make(map[string]Status)}
+		p = &collected{Package: Package{ImportPath: path}, tests: make(map[string]*test)}
 		if c.packages == nil {
 			c.packages = make(map[string]*collected)
 		}
@@ -68,6 +86,8 @@ func (p *collected) observe(ev *gotest.Event, interrupted bool) {
 		// line has more than the word (go1.26 testing/testing.go, M.Run).
 		if ev.Output == "PASS\n" || ev.Output == "FAIL\n" {
 			p.finished = true
+		} else {
+			p.output.add(ev.Output)
 		}
 		// With GODEBUG=gotestjsonbuildtext=1 this line is the only word of a failed build.
 		if strings.HasPrefix(ev.Output, "FAIL\t") && (strings.HasSuffix(ev.Output, "[build failed]\n") || strings.HasSuffix(ev.Output, "[setup failed]\n")) {
@@ -86,15 +106,22 @@ func (p *collected) observe(ev *gotest.Event, interrupted bool) {
 	}
 }
 
-func (p *collected) began(test string) {
-	if _, ok := p.tests[test]; !ok {
-		p.tests[test] = StatusNone
-		p.order = append(p.order, test)
+// test returns a test of p, which has begun now if it had not before.
+func (p *collected) test(name string) *test {
+	t := p.tests[name]
+	if t == nil {
+		t = new(test)
+		p.tests[name] = t
+		p.order = append(p.order, name)
 	}
+	return t
 }
 
 // failed reports whether test failed.
-func (p *collected) failed(test string) bool { return p.tests[test] == StatusFail }
+func (p *collected) failed(name string) bool {
+	t := p.tests[name]
+	return t != nil && t.status == StatusFail
+}
 
 func (p *collected) subtestFailed(test string) bool {
 	return slices.ContainsFunc(p.order, func(sub string) bool {

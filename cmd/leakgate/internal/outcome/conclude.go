@@ -15,6 +15,7 @@ type Ending struct {
 	Problems    []string // each makes the run at best unknown
 	GoFailed    bool     // the go command ended with an error
 	Interrupted bool
+	Sources     Sources
 }
 
 // Conclude fills in what came of the run: Outcome, ExitCode, Interrupted, Totals, Problems, Packages.
@@ -26,11 +27,19 @@ type Ending struct {
 func (c *Collector) Conclude(run *Run, end Ending) {
 	run.Interrupted = end.Interrupted
 	run.Problems = end.Problems
+	for path, dir := range end.Sources.Dirs {
+		if p := c.packages[path]; p != nil {
+			p.Dir = dir
+		}
+	}
 	c.attach(end.Records)
 	run.Packages = nil
 	run.Totals = Totals{}
 	for _, p := range c.packages {
 		p.conclude()
+		for _, a := range p.Assertions {
+			a.Findings = end.Sources.findings(&p.Package, a)
+		}
 		run.Totals.add(p)
 		run.Packages = append(run.Packages, &p.Package)
 	}
@@ -40,7 +49,7 @@ func (c *Collector) Conclude(run *Run, end Ending) {
 }
 
 // decide orders the outcomes when several meet. A build error is first: with it the picture is not
-// whole. A failure for other reasons is before a regression: what a broken test retains says little.
+// whole; so it is with an assertion that is wrong and checks nothing. A failure for other reasons is before a regression: what a broken test retains says little.
 func (r *Run) decide(goFailed bool) Outcome {
 	t := r.Totals
 	switch {
@@ -48,6 +57,8 @@ func (r *Run) decide(goFailed bool) Outcome {
 		return BuildError
 	case goFailed && t.FailedTests == 0 && t.OtherFailures == 0 && !r.anyFailed() && !r.Interrupted:
 		return BuildError // go test failed, and no package did: a flag or a module that it does not accept
+	case t.Misused > 0:
+		return Misuse
 	case t.OtherFailures > 0:
 		return TestFailure
 	case t.Fail > 0:
@@ -73,7 +84,7 @@ func (c *Collector) attach(records []artifacts.Record) {
 			}
 		}
 		p := c.pkg(path)
-		p.Assertions = append(p.Assertions, &Assertion{rec.Result, rec.Dir})
+		p.Assertions = append(p.Assertions, &Assertion{Result: rec.Result, Dir: rec.Dir})
 	}
 }
 
@@ -90,10 +101,14 @@ func (p *collected) conclude() {
 		}
 		return cmp.Or(cmp.Compare(a.Test, b.Test), cmp.Compare(a.Seq, b.Seq))
 	})
-	p.Failures = nil
+	p.Failures, p.Cases = nil, nil
+	for _, name := range p.order {
+		t := p.tests[name]
+		p.Cases = append(p.Cases, Case{Test: name, Status: t.status, ElapsedSeconds: t.elapsed})
+	}
 	for _, test := range p.order {
 		if p.failed(test) {
-			p.Failures = append(p.Failures, Failure{test, p.explain(test)})
+			p.Failures = append(p.Failures, Failure{Test: test, Kind: p.explain(test), Output: p.tests[test].output.String()})
 		}
 	}
 	p.Crashed = p.Status == StatusFail && !p.finished
@@ -102,8 +117,22 @@ func (p *collected) conclude() {
 		if !p.Crashed {
 			kind = p.explain(testMain)
 		}
-		p.Failures = append(p.Failures, Failure{Kind: kind})
+		p.Failures = append(p.Failures, Failure{Kind: kind, Output: p.lastWords()})
 	}
+}
+
+// lastWords is what the test binary printed outside of tests, and, if it did not reach its end, what the
+// tests did that had not ended.
+func (p *collected) lastWords() string {
+	text := ""
+	if p.Crashed {
+		for _, name := range p.order {
+			if t := p.tests[name]; t.status == StatusNone || t.status == StatusFail {
+				text += t.output.String()
+			}
+		}
+	}
+	return text + p.output.String()
 }
 
 // testMain is the test that records of leakcheck.VerifyTestMain name.
@@ -124,10 +153,12 @@ func (p *collected) explain(test string) Kind {
 		if a.Test != test {
 			continue
 		}
-		switch a.Verdict {
-		case verdict.Fail:
-			return KindRegression
-		case verdict.Unknown:
+		switch {
+		case a.Misuse:
+			return KindMisuse
+		case a.Verdict == verdict.Fail:
+			kind = KindRegression
+		case a.Verdict == verdict.Unknown && kind == KindOther:
 			kind = KindUnknown
 		}
 	}
@@ -159,6 +190,9 @@ func (t *Totals) add(p *collected) {
 			t.Pass++
 		case verdict.Fail:
 			t.Fail++
+			if a.Misuse {
+				t.Misused++
+			}
 		case verdict.Unknown:
 			t.Unknown++
 		}

@@ -42,6 +42,8 @@ func TestConclude(t *testing.T) {
 	pass := record("p", "A", verdict.Pass)
 	failed := record("p", "A", verdict.Fail)
 	unknown := record("p", "A", verdict.Unknown)
+	misused := failed
+	misused.Result.Misuse = true
 	for _, test := range []struct {
 		name     string
 		events   string
@@ -55,58 +57,64 @@ func TestConclude(t *testing.T) {
 		{name: "no tests", events: "start skip", want: Unknown},
 		{
 			name: "regression", events: "run:A fail:A FAIL fail", records: []artifacts.Record{failed}, want: Regression,
-			failures: []Failure{{"A", KindRegression}},
+			failures: []Failure{{Test: "A", Kind: KindRegression}},
 		},
 		{
 			name: "fail beats unknown in one test", events: "run:A fail:A FAIL fail", records: []artifacts.Record{unknown, failed},
-			want: Regression, failures: []Failure{{"A", KindRegression}},
+			want: Regression, failures: []Failure{{Test: "A", Kind: KindRegression}},
 		},
 		{
 			name: "unknown", events: "run:A fail:A FAIL fail", records: []artifacts.Record{unknown}, want: Unknown,
-			failures: []Failure{{"A", KindUnknown}},
+			failures: []Failure{{Test: "A", Kind: KindUnknown}},
 		},
 		{
 			name: "passed assertion does not explain", events: "run:A fail:A FAIL fail", records: []artifacts.Record{pass},
-			want: TestFailure, failures: []Failure{{"A", KindOther}},
+			want: TestFailure, failures: []Failure{{Test: "A", Kind: KindOther}},
 		},
 		{
 			name: "a name that only begins alike is no subtest", events: "run:A run:AB fail:AB fail:A FAIL fail",
 			records: []artifacts.Record{record("p", "AB", verdict.Fail)},
-			want:    TestFailure, failures: []Failure{{"A", KindOther}, {"AB", KindRegression}},
+			want:    TestFailure, failures: []Failure{{Test: "A", Kind: KindOther}, {Test: "AB", Kind: KindRegression}},
 		},
 		{
 			name: "parents of subtests", events: "run:A run:A/b run:A/b/c fail:A/b/c fail:A/b fail:A FAIL fail",
 			records: []artifacts.Record{record("p", "A/b/c", verdict.Unknown)}, want: Unknown,
-			failures: []Failure{{"A", KindSubtests}, {"A/b", KindSubtests}, {"A/b/c", KindUnknown}},
+			failures: []Failure{{Test: "A", Kind: KindSubtests}, {Test: "A/b", Kind: KindSubtests}, {Test: "A/b/c", Kind: KindUnknown}},
 		},
 		{
 			name: "another test's record does not explain", events: "run:A fail:A run:B fail:B FAIL fail",
 			records: []artifacts.Record{failed}, want: TestFailure,
-			failures: []Failure{{"A", KindRegression}, {"B", KindOther}},
+			failures: []Failure{{Test: "A", Kind: KindRegression}, {Test: "B", Kind: KindOther}},
 		},
 		{
 			name: "another package's record does not explain", events: "run:A fail:A FAIL fail",
 			records: []artifacts.Record{record("q", "A", verdict.Fail)}, want: TestFailure,
-			failures: []Failure{{"A", KindOther}},
+			failures: []Failure{{Test: "A", Kind: KindOther}},
 		},
 		{
 			name: "crash", events: "run:A run:B fail:A fail", records: []artifacts.Record{failed}, want: TestFailure,
-			failures: []Failure{{"A", KindRegression}, {"", KindOther}},
+			failures: []Failure{{Test: "A", Kind: KindRegression}, {Test: "", Kind: KindOther}},
 		},
 		{
 			name: "TestMain", events: "run:A pass:A PASS fail", records: []artifacts.Record{pass, record("p", "TestMain", verdict.Unknown)},
-			want: Unknown, failures: []Failure{{"", KindUnknown}},
+			want: Unknown, failures: []Failure{{Test: "", Kind: KindUnknown}},
 		},
 		{
 			name: "TestMain for other reasons", events: "run:A pass:A PASS fail", records: []artifacts.Record{pass},
-			want: TestFailure, failures: []Failure{{"", KindOther}},
+			want: TestFailure, failures: []Failure{{Test: "", Kind: KindOther}},
 		},
+		{
+			name: "misuse comes before all but a build error", events: "run:A fail:A run:B fail:B FAIL fail",
+			records: []artifacts.Record{failed, misused}, want: Misuse,
+			failures: []Failure{{Test: "A", Kind: KindMisuse}, {Test: "B", Kind: KindOther}},
+		},
+		{name: "build error and misuse", events: "build", records: []artifacts.Record{misused}, want: BuildError},
 		{name: "build", events: "build", records: []artifacts.Record{failed}, want: BuildError},
 		{name: "build told in text only", events: "start text-build fail", want: BuildError},
 		{name: "nothing ran and go test failed", events: "", want: BuildError},
 		{
 			name: "with -count the worst run stands", events: "run:A fail:A run:A pass:A FAIL fail", records: []artifacts.Record{failed, pass},
-			want: Regression, failures: []Failure{{"A", KindRegression}},
+			want: Regression, failures: []Failure{{Test: "A", Kind: KindRegression}},
 		},
 		{
 			name: "fail in a passed test", events: "run:A pass:A PASS pass", records: []artifacts.Record{failed}, want: Regression,
@@ -117,11 +125,11 @@ func TestConclude(t *testing.T) {
 		{name: "interrupted", events: "run:A pass:A run:B ^C fail:B fail", records: []artifacts.Record{pass}, want: Unknown},
 		{
 			name: "regression, then interrupted", events: "run:A fail:A run:B ^C fail:B fail", records: []artifacts.Record{failed},
-			want: Regression, failures: []Failure{{"A", KindRegression}},
+			want: Regression, failures: []Failure{{Test: "A", Kind: KindRegression}},
 		},
 		{
 			name: "other failure, then interrupted", events: "run:A fail:A run:B ^C fail:B fail", records: []artifacts.Record{pass},
-			want: TestFailure, failures: []Failure{{"A", KindOther}},
+			want: TestFailure, failures: []Failure{{Test: "A", Kind: KindOther}},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -9,7 +9,8 @@ import "github.com/leakgate/leakgate/internal/verdict"
 // added within a version; one that changes its meaning or goes makes a new version.
 const Schema = 1
 
-// A Run is one run of leakgate. Paths in it have slashes and are relative to the artifacts directory.
+// A Run is one run of leakgate. Paths in it have slashes. Those of artifacts are relative to the artifacts
+// directory, those of source files to the root of the repository.
 type Run struct {
 	Schema         int        `json:"schema"`
 	Leakgate       string     `json:"leakgate"`   // version of the command
@@ -21,6 +22,7 @@ type Run struct {
 	ElapsedSeconds float64    `json:"elapsed_seconds"`
 	Totals         Totals     `json:"totals"`
 	Problems       []string   `json:"problems,omitempty"` // of the run itself, such as a record that cannot be read
+	Notes          []string   `json:"notes,omitempty"`    // of the run itself, none of which changes the outcome
 	Packages       []*Package `json:"packages"`           // by import path
 }
 
@@ -30,13 +32,14 @@ type Outcome string
 // The outcomes, the one that beats all others first.
 const (
 	BuildError  Outcome = "build-error"  // a package does not build, or go test itself failed
+	Misuse      Outcome = "misuse"       // an assertion is wrong itself: it names a root that does not exist, say
 	TestFailure Outcome = "test-failure" // a test failed, and not for what it retains
 	Regression  Outcome = "regression"   // a bound is broken or a golden file differs
 	Unknown     Outcome = "unknown"      // could not tell
 	Pass        Outcome = "pass"
 )
 
-var exitCodes = map[Outcome]int{Pass: 0, Regression: 1, BuildError: 2, Unknown: 3, TestFailure: 4}
+var exitCodes = map[Outcome]int{Pass: 0, Regression: 1, BuildError: 2, Misuse: 2, Unknown: 3, TestFailure: 4}
 
 // ExitCode is the command's exit code for o. These are a contract with users' CI.
 func ExitCode(o Outcome) int { return exitCodes[o] }
@@ -51,6 +54,7 @@ type Totals struct {
 	Assertions    int `json:"assertions"`
 	Pass          int `json:"pass"` // assertions, by verdict
 	Fail          int `json:"fail"`
+	Misused       int `json:"misused"` // of those that fail
 	Unknown       int `json:"unknown"`
 }
 
@@ -70,18 +74,36 @@ const (
 // A Package is one package's tests.
 type Package struct {
 	ImportPath     string       `json:"import_path"`
+	Dir            string       `json:"dir,omitempty"` // its folder
 	Status         Status       `json:"status"`
 	ElapsedSeconds float64      `json:"elapsed_seconds"`
 	Tests          int          `json:"tests"`             // that ran
+	Cases          []Case       `json:"cases,omitempty"`   // those, in the order in which they began
 	Crashed        bool         `json:"crashed,omitempty"` // the test binary did not reach its end: a panic, a time-out, os.Exit, a signal
 	Failures       []Failure    `json:"failures,omitempty"`
 	Assertions     []*Assertion `json:"assertions,omitempty"` // tests in the order in which they began, then by number
+}
+
+// A GoldenChange is one line of a golden file that was changed.
+type GoldenChange struct {
+	Kind string `json:"kind"` // "added", "removed", "widened", "tightened"
+	Text string `json:"text"`
+}
+
+// A Case is one test, subtest, example or benchmark that ran. With -count it is all of its runs: the worst
+// status, and their time together.
+type Case struct {
+	Test           string  `json:"test"`
+	Status         Status  `json:"status"` // "" if it did not end
+	ElapsedSeconds float64 `json:"elapsed_seconds"`
 }
 
 // A Failure is a failed test, or with no Test the package's own failure.
 type Failure struct {
 	Test string `json:"test,omitempty"`
 	Kind Kind   `json:"kind"`
+
+	Output string `json:"output,omitempty"` // what it printed, the middle left out if it is long
 }
 
 // Kind says what a failure comes from.
@@ -89,6 +111,7 @@ type Kind string
 
 // The kinds of failure.
 const (
+	KindMisuse     Kind = "misuse"     // an assertion of the test is wrong itself
 	KindRegression Kind = "regression" // an assertion of the test says fail
 	KindUnknown    Kind = "unknown"    // an assertion of the test says unknown
 	KindSubtests   Kind = "subtests"   // it failed because subtests did
@@ -99,5 +122,8 @@ const (
 // directory.
 type Assertion struct {
 	verdict.Result
-	Dir string `json:"dir"` // where its artifacts lie
+	Dir      string    `json:"dir"`                // where its artifacts lie
+	Findings []Finding `json:"findings,omitempty"` // what is wrong, unless it passed
+
+	GoldenChanges []GoldenChange `json:"golden_changes,omitempty"` // what the run changed in its golden file
 }

@@ -21,6 +21,7 @@ func (s Summary) Present(w io.Writer, run *outcome.Run) error {
 	var b strings.Builder
 	s.table(&b, run)
 	s.undecided(&b, run)
+	s.misused(&b, run)
 	s.goldens(&b, run)
 	s.failures(&b, run)
 	s.problems(&b, run)
@@ -36,27 +37,20 @@ func (s Summary) table(b *strings.Builder, run *outcome.Run) {
 	if run.Totals.Assertions == 0 {
 		return
 	}
-	t := table{header: []string{"TEST", "VERDICT", "LIVE", "RETAINED", "TYPED", "PAUSE", "WORST BOUND"}}
+	t := table{header: []string{"TEST", "VERDICT", "BEFORE", "LIVE", "RETAINED", "TYPED", "PAUSE", "WORST BOUND"}}
+	before := false
 	for _, p := range run.Packages {
 		if len(p.Assertions) == 0 {
 			continue
 		}
 		t.section(p.ImportPath)
-		several := severalAssertions(p)
-		for _, a := range p.Assertions {
-			name := a.Test
-			if several[a.Test] {
-				name += fmt.Sprintf(" #%d", a.Seq)
-			}
-			row := []string{name, string(a.Verdict), "-", "-", "-", "-", worstBound(a)}
-			if a.Totals.LiveBytes > 0 {
-				row[2] = bytesText(a.Totals.LiveBytes)
-				row[3] = fmt.Sprintf("%s in %s", bytesText(a.RetainedBytes), plural(a.RetainedObjects, "object"))
-				row[4] = percentText(a.Totals.TypedBytes, a.Totals.AttributedBytes)
-				row[5] = pauseText(a.PauseNS)
-			}
-			t.row(row)
+		for _, r := range rowsOf(p) {
+			before = before || r.before != "-"
+			t.row([]string{r.test, r.verdict, r.before, r.live, r.retained, r.typed, r.pause, r.worst})
 		}
+	}
+	if !before {
+		t.drop(2)
 	}
 	b.WriteString("\n")
 	t.write(b, func(column int, cell string) string {
@@ -65,6 +59,34 @@ func (s Summary) table(b *strings.Builder, run *outcome.Run) {
 		}
 		return s.paint(strings.TrimSpace(cell) == string(verdict.Pass), cell)
 	})
+}
+
+// A row is one assertion in a table. What is not known is "-".
+type row struct {
+	test, verdict, before, live, retained, typed, pause, worst string
+}
+
+// rowsOf returns the rows of a package, in the order of its assertions.
+func rowsOf(p *outcome.Package) []row {
+	var rows []row
+	several := severalAssertions(p)
+	for _, a := range p.Assertions {
+		r := row{a.Test, string(a.Verdict), "-", "-", "-", "-", "-", worstBound(a)}
+		if several[a.Test] {
+			r.test += fmt.Sprintf(" #%d", a.Seq)
+		}
+		if a.LiveBefore > 0 {
+			r.before = bytesText(a.LiveBefore)
+		}
+		if a.Totals.LiveBytes > 0 {
+			r.live = bytesText(a.Totals.LiveBytes)
+			r.retained = fmt.Sprintf("%s in %s", bytesText(a.RetainedBytes), plural(a.RetainedObjects, "object"))
+			r.typed = percentText(a.Totals.TypedBytes, a.Totals.AttributedBytes)
+			r.pause = pauseText(a.PauseNS)
+		}
+		rows = append(rows, r)
+	}
+	return rows
 }
 
 // severalAssertions says which tests of p have more than one assertion.
@@ -91,6 +113,19 @@ func (s Summary) undecided(b *strings.Builder, run *outcome.Run) {
 	})
 }
 
+// misused writes which assertions are wrong themselves.
+func (s Summary) misused(b *strings.Builder, run *outcome.Run) {
+	first := "\n"
+	each(run, func(p *outcome.Package, a *outcome.Assertion) {
+		if !a.Misuse {
+			return
+		}
+		line, _, _ := strings.Cut(a.Message, "\n")
+		fmt.Fprintf(b, "%swrong assertion: %s.%s: %s\n", first, p.ImportPath, a.Test, strings.TrimPrefix(line, "leakcheck: "))
+		first = ""
+	})
+}
+
 // goldens writes which golden files the run wrote.
 func (s Summary) goldens(b *strings.Builder, run *outcome.Run) {
 	first := "\n"
@@ -98,9 +133,40 @@ func (s Summary) goldens(b *strings.Builder, run *outcome.Run) {
 		if a.Golden == nil || a.Golden.Status != "created" && a.Golden.Status != "updated" {
 			return
 		}
-		fmt.Fprintf(b, "%sgolden %s: %s %s\n", first, a.Golden.Status, p.ImportPath, a.Golden.File)
+		fmt.Fprintf(b, "%sgolden %s: %s %s%s\n", first, a.Golden.Status, p.ImportPath, a.Golden.File, changesText(a.GoldenChanges))
 		first = ""
+		if a.Golden.Status == "created" {
+			return
+		}
+		for i, c := range a.GoldenChanges {
+			if i == maxChanges {
+				fmt.Fprintf(b, "  and %d more\n", len(a.GoldenChanges)-i)
+				break
+			}
+			fmt.Fprintf(b, "  %s\n", c.Text)
+		}
 	})
+}
+
+// maxChanges is how many changes of one golden file are shown.
+const maxChanges = 20
+
+// changesText counts changes by their kind: " (2 widened, 1 tightened)".
+func changesText(changes []outcome.GoldenChange) string {
+	count := make(map[string]int)
+	for _, c := range changes {
+		count[c.Kind]++
+	}
+	var parts []string
+	for _, kind := range []string{"added", "widened", "tightened", "removed"} {
+		if count[kind] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[kind], kind))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // failures writes what failed for other reasons than what it retains. The output of these tests is
@@ -135,6 +201,10 @@ func (s Summary) problems(b *strings.Builder, run *outcome.Run) {
 		fmt.Fprintf(b, "%sproblem: %s\n", first, text)
 		first = ""
 	}
+	for _, text := range run.Notes {
+		fmt.Fprintf(b, "%snote: %s\n", first, text)
+		first = ""
+	}
 }
 
 func (s Summary) totals(run *outcome.Run) string {
@@ -150,6 +220,7 @@ func outcomeText(run *outcome.Run) string {
 		outcome.Pass:        "pass",
 		outcome.Regression:  "retention regression",
 		outcome.BuildError:  "build error",
+		outcome.Misuse:      "an assertion is wrong",
 		outcome.Unknown:     "could not tell",
 		outcome.TestFailure: "tests failed for other reasons",
 	}[run.Outcome]

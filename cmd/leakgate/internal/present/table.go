@@ -1,6 +1,7 @@
 package present
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -19,6 +20,16 @@ type tableRow struct {
 
 func (t *table) section(name string) { t.rows = append(t.rows, tableRow{section: name}) }
 func (t *table) row(cells []string)  { t.rows = append(t.rows, tableRow{cells: cells}) }
+
+// drop removes a column.
+func (t *table) drop(column int) {
+	t.header = slices.Delete(t.header, column, column+1)
+	for i := range t.rows {
+		if r := &t.rows[i]; r.section == "" {
+			r.cells = slices.Delete(r.cells, column, column+1)
+		}
+	}
+}
 
 // write draws the table. paint may add colour to a cell that has its full width.
 func (t *table) write(b *strings.Builder, paint func(column int, cell string) string) {

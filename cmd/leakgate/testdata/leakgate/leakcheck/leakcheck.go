@@ -25,7 +25,7 @@ func Assert(t testing.TB, pkg, verdict string, more ...Record) {
 	}
 }
 
-// Leave leaves a record, and a file that it names.
+// Leave leaves a record, and a file that it names, which tells what the environment asked for.
 func Leave(pkg, test, verdict string, more ...Record) {
 	seq[test]++
 	dir := filepath.Join(os.Getenv("LEAKGATE_ARTIFACTS"), filepath.FromSlash(pkg), filepath.FromSlash(test), strconv.Itoa(seq[test]))
@@ -44,7 +44,12 @@ func Leave(pkg, test, verdict string, more ...Record) {
 	data, err := json.Marshal(r)
 	check(err)
 	check(os.MkdirAll(dir, 0o777))
-	check(os.WriteFile(filepath.Join(dir, "report.json"), []byte("{}"), 0o666))
+	seen, err := json.MarshalIndent(map[string]string{
+		"LEAKGATE_ARTIFACTS_ALL": os.Getenv("LEAKGATE_ARTIFACTS_ALL"),
+		"LEAKGATE_ARTIFACTS_MAX": os.Getenv("LEAKGATE_ARTIFACTS_MAX"),
+	}, "", "  ")
+	check(err)
+	check(os.WriteFile(filepath.Join(dir, "report.json"), seen, 0o666))
 	check(os.WriteFile(filepath.Join(dir, "result.json"), data, 0o666))
 }
 

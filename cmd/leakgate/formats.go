@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
+)
+
+// formatOptions say in which forms a run is written beside leakgate.json and the summary.
+type formatOptions struct {
+	junit, sarif, markdown string // files
+	github                 string // -github
+}
+
+// Values of -github.
+const (
+	githubAuto = "auto"
+	githubOn   = "on"
+	githubOff  = "off"
+)
+
+func (o *formatOptions) register(f *flag.FlagSet) {
+	f.StringVar(&o.github, "github", githubAuto, "")
+	f.StringVar(&o.junit, "junit", "", "")
+	f.StringVar(&o.markdown, "markdown", "", "")
+	f.StringVar(&o.sarif, "sarif", "", "")
+}
+
+func (o *formatOptions) check() error {
+	switch o.github {
+	case githubAuto, githubOn, githubOff:
+		return nil
+	}
+	return fmt.Errorf("-github %s: it is auto, on or off", o.github)
+}
+
+// write writes run to the files, which are relative to dir, and, in GitHub Actions, annotations to w and the
+// step's summary. It writes what it can.
+func (o *formatOptions) write(run *outcome.Run, dir string, env []string, w io.Writer) error {
+	var errs []error
+	for _, form := range []struct {
+		file      string
+		presenter present.Presenter
+	}{
+		{o.junit, present.JUnit{}},
+		{o.sarif, present.SARIF{}},
+		{o.markdown, present.Markdown{Size: present.CommentSize}},
+	} {
+		if form.file != "" {
+			errs = append(errs, writePresented(under(dir, form.file), form.presenter, run))
+		}
+	}
+	if o.github == githubOn || o.github == githubAuto && lookup(env, "GITHUB_ACTIONS") == "true" {
+		errs = append(errs, present.Annotations{}.Present(w, run))
+		if summary := lookup(env, "GITHUB_STEP_SUMMARY"); summary != "" {
+			errs = append(errs, appendSummary(summary, run))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// under is where a file lies that is named relative to dir.
+func under(dir, file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(dir, file)
+}
+
+// writePresented writes a file under a temporary name, then renames it.
+func writePresented(file string, p present.Presenter, run *outcome.Run) (err error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+			err = fmt.Errorf("writing %s: %w", file, err)
+		}
+	}()
+	if err := p.Present(f, run); err != nil {
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), file)
+}
+
+// appendSummary adds the run to the step's summary, in the room that is left there.
+func appendSummary(file string, run *outcome.Run) error {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return fmt.Errorf("the step's summary: %w", err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		room := present.StepSummarySize - int(info.Size())
+		if room >= present.SmallestPage {
+			err = present.Markdown{Size: room}.Present(f, run)
+		}
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("the step's summary: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldenset"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// A session is one "leakgate run", from the first test to the last report.
+type session struct {
+	context    *context
+	options    *runOptions
+	invocation *gotest.Invocation
+	found      []discover.Package
+	sources    outcome.Sources
+	dir        *artifacts.Dir
+	display    *display
+	report     *outcome.Run
+}
+
+// testEnv is the environment of the test binaries.
+func (o *runOptions) testEnv(env []string, dir *artifacts.Dir) []string {
+	out := append(slices.Clone(env), "LEAKCHECK_STRICT=1", verdict.EnvArtifacts+"="+dir.Records())
+	out = append(out, o.keep.environment()...)
+	if o.update {
+		out = append(out, "LEAKCHECK_UPDATE=1")
+	}
+	if o.runs > 1 {
+		out = append(out, verdict.EnvMeasure+"=1")
+	}
+	return out
+}
+
+// run runs the tests as often as was asked for, and reports.
+func (s *session) run() error {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+
+	goldens, err := goldenset.Read(s.folders())
+	if err != nil {
+		return err
+	}
+	measured := make(goldenset.Measured)
+	for n := 1; n <= s.options.runs; n++ {
+		if s.options.runs > 1 {
+			fmt.Fprintf(s.display.screen, "run %d of %d\n", n, s.options.runs)
+		}
+		if n > 1 {
+			if err := s.dir.Reset(); err != nil {
+				return err
+			}
+		}
+		if err := s.test(signals); err != nil {
+			return err
+		}
+		if s.options.runs > 1 {
+			if err := s.measure(measured); err != nil {
+				return err
+			}
+		}
+		if s.report.Outcome != outcome.Pass {
+			break
+		}
+	}
+	switch {
+	case s.options.runs == 1:
+		s.noteChanges(goldens)
+	case s.report.Outcome == outcome.Pass:
+		err = s.calibrate(measured)
+	default:
+		s.report.Notes = append(s.report.Notes, "no golden file was written, since not all runs passed")
+	}
+	if err != nil {
+		return err
+	}
+	return s.present()
+}
+
+// test runs go test once, and concludes what came of it.
+func (s *session) test(signals <-chan os.Signal) error {
+	var collector outcome.Collector
+	var interrupted atomic.Bool
+	progress := present.NewProgress(s.display.screen, len(s.invocation.Packages), s.options.verbose)
+	stop := progress.Animate()
+	started := time.Now()
+	exit, err := s.invocation.Start(s.display.screen.Beside(s.context.stderr), signals, func() { interrupted.Store(true) }, func(line []byte, ev *gotest.Event) error {
+		if ev == nil {
+			progress.Line(line)
+		} else {
+			collector.Observe(ev, interrupted.Load())
+			progress.Event(ev)
+		}
+		if s.options.json {
+			if _, err := s.context.stdout.Write(line); err != nil {
+				return fmt.Errorf("writing the event stream: %w", err)
+			}
+		}
+		return nil
+	})
+	progress.Close()
+	stop()
+	if err != nil {
+		return err
+	}
+
+	s.report.Notes = nil
+	s.report.ElapsedSeconds += time.Since(started).Seconds()
+	end := outcome.Ending{GoFailed: exit.Code != 0, Interrupted: exit.Interrupted, Sources: s.sources}
+	end.Records, end.Problems = s.dir.Gather()
+	end.Problems = append(end.Problems, s.dir.DropOwn(end.Records)...)
+	note, err := s.dir.Limit(end.Records, s.options.keep.limits())
+	if err != nil {
+		end.Problems = append(end.Problems, err.Error())
+	}
+	if note != "" {
+		s.report.Notes = append(s.report.Notes, note)
+	}
+	collector.Conclude(s.report, end)
+	return nil
+}
+
+// present writes the report in all its forms.
+func (s *session) present() error {
+	var json present.Presenter = present.JSON{}
+	if err := s.dir.WriteReport(func(w io.Writer) error { return json.Present(w, s.report) }); err != nil {
+		return err
+	}
+	summary := present.Summary{Artifacts: s.options.artifactsPath(), Color: s.display.color}
+	if err := summary.Present(s.display.screen, s.report); err != nil {
+		return err
+	}
+	return s.options.formats.write(s.report, s.options.dir, s.context.env, s.display.screen)
+}
+
+// folders are those of the packages.
+func (s *session) folders() []string {
+	var dirs []string
+	for _, p := range s.found {
+		dirs = append(dirs, p.Dir)
+	}
+	return dirs
+}
+
+// findSources says where the packages lie in their repository, whose root is the nearest folder above dir
+// with a .git, else dir itself.
+func findSources(dir string, found []discover.Package) outcome.Sources {
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		return outcome.Sources{}
+	}
+	if resolved, err := filepath.EvalSymlinks(root); err == nil {
+		root = resolved // as the go command names folders
+	}
+	for above := root; ; above = filepath.Dir(above) {
+		if _, err := os.Stat(filepath.Join(above, ".git")); err == nil {
+			root = above
+			break
+		}
+		if above == filepath.Dir(above) {
+			break
+		}
+	}
+	dirs := make(map[string]string)
+	for _, p := range found {
+		if rel, err := filepath.Rel(root, p.Dir); err == nil && filepath.IsLocal(rel) {
+			dirs[p.ImportPath] = filepath.ToSlash(rel)
+		}
+	}
+	return outcome.Sources{Dirs: dirs, Exists: func(file string) bool {
+		info, err := os.Stat(filepath.Join(root, filepath.FromSlash(file)))
+		return err == nil && info.Mode().IsRegular()
+	}}
+}

@@ -1,0 +1,155 @@
+package golden
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// Calibrate returns the file whose bounds are the tightest that hold for all of runs, each of which is a file
+// that New made of what one run retained, and how it differs from f. f may be nil: there is no file yet.
+//
+// A figure that was the same in all runs becomes exact, or keeps the tolerance that its kind of memory needs;
+// one that was not becomes <= the largest, and its line says what was seen, unless it has a comment
+// already. What was retained in some runs only may be missing. Patterns and comments of f stay, and so
+// does the bound *, by which a human says that the figure means nothing.
+func Calibrate(f *File, runs []*File) (*File, []Change) {
+	if f == nil {
+		f = New(nil)
+	}
+	measured := make([][]Measurement, len(runs))
+	var all []Measurement
+	for i, run := range runs {
+		measured[i] = run.measurements()
+		all = append(all, measured[i]...)
+	}
+	g, _ := f.Update(largest(all))
+	ranges := make([]span, len(g.entries))
+	for i, ms := range measured {
+		covered, _ := assign(g.entries, normalize(ms))
+		for j := range g.entries {
+			ranges[j].add(covered[j], i == 0)
+		}
+	}
+	for j := range g.entries {
+		ranges[j].fit(&g.entries[j], len(runs))
+	}
+	g.arrange()
+	g.number()
+	return g, Changes(f, g)
+}
+
+// Changes returns how the entries of two files differ, sorted by path and type.
+func Changes(before, after *File) []Change {
+	var changes []Change
+	i, j := 0, 0
+	for i < len(before.entries) || j < len(after.entries) {
+		order := 0
+		switch {
+		case i == len(before.entries):
+			order = 1
+		case j == len(after.entries):
+			order = -1
+		default:
+			order = compareEntries(before.entries[i], after.entries[j])
+		}
+		switch {
+		case order < 0:
+			changes = append(changes, Change{Kind: Removed, Before: before.entries[i]})
+			i++
+		case order > 0:
+			changes = append(changes, Change{Kind: Added, After: after.entries[j]})
+			j++
+		default:
+			b, a := before.entries[i], after.entries[j]
+			if b.Objects != a.Objects || b.Bytes != a.Bytes {
+				kind := Tightened
+				if a.Objects.allowsMoreThan(b.Objects) || a.Bytes.allowsMoreThan(b.Bytes) {
+					kind = Widened
+				}
+				changes = append(changes, Change{Kind: kind, Before: b, After: a})
+			}
+			i++
+			j++
+		}
+	}
+	return changes
+}
+
+func (b Bound) allowsMoreThan(other Bound) bool {
+	most, limited := b.Max()
+	otherMost, otherLimited := other.Max()
+	return otherLimited && (!limited || most > otherMost)
+}
+
+// measurements is what New was given to make f.
+func (f *File) measurements() []Measurement {
+	ms := make([]Measurement, len(f.entries))
+	for i, e := range f.entries {
+		ms[i] = Measurement{Path: e.Path, Type: e.Type, Objects: e.Objects.figure, Bytes: e.Bytes.figure, BytesTolerance: e.Bytes.percent}
+	}
+	return ms
+}
+
+// largest returns one measurement for each path and type: the largest figures of all runs.
+func largest(ms []Measurement) []Measurement {
+	type key struct{ path, typ string }
+	at := make(map[key]int)
+	var out []Measurement
+	for _, m := range ms {
+		i, ok := at[key{m.Path, m.Type}]
+		if !ok {
+			at[key{m.Path, m.Type}] = len(out)
+			out = append(out, m)
+			continue
+		}
+		out[i].Objects = max(out[i].Objects, m.Objects)
+		out[i].Bytes = max(out[i].Bytes, m.Bytes)
+		out[i].BytesTolerance = max(out[i].BytesTolerance, m.BytesTolerance)
+	}
+	return out
+}
+
+// A span is what runs had of one entry.
+type span struct {
+	objects, bytes [2]int64 // least and most
+	tolerance      int
+	missing        bool // in some run
+}
+
+func (s *span) add(covered []Measurement, first bool) {
+	objects, bytes := sum(covered)
+	if first {
+		s.objects, s.bytes = [2]int64{objects, objects}, [2]int64{bytes, bytes}
+	}
+	s.objects = [2]int64{min(s.objects[0], objects), max(s.objects[1], objects)}
+	s.bytes = [2]int64{min(s.bytes[0], bytes), max(s.bytes[1], bytes)}
+	s.missing = s.missing || len(covered) == 0
+	for _, m := range covered {
+		s.tolerance = max(s.tolerance, m.BytesTolerance)
+	}
+}
+
+// seen is how a calibration's own comment looks.
+var seen = regexp.MustCompile(`^seen \d+\.\.\d+ objects, \d+\.\.\d+ bytes in \d+ runs$`)
+
+// fit gives e the tightest bounds that hold for s.
+func (s *span) fit(e *Entry, runs int) {
+	if e.Objects.form != anything {
+		e.Objects = Exactly(s.objects[1])
+		if s.objects[0] < s.objects[1] || s.missing {
+			e.Objects = AtMost(s.objects[1])
+		}
+	}
+	if e.Bytes.form != anything {
+		e.Bytes = Within(s.bytes[1], s.tolerance)
+		if e.Bytes.Loose(s.bytes[0]) {
+			e.Bytes = AtMost(s.bytes[1])
+		}
+	}
+	if e.Comment == "" || seen.MatchString(e.Comment) {
+		e.Comment = ""
+		if s.objects[0] < s.objects[1] || s.bytes[0] < s.bytes[1] {
+			e.Comment = fmt.Sprintf("seen %d..%d objects, %d..%d bytes in %d runs", s.objects[0], s.objects[1], s.bytes[0], s.bytes[1], runs)
+		}
+	}
+}
