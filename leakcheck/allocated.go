@@ -25,7 +25,7 @@ func (t trace) allocatedAt(env *environment) []string {
 	title := "allocated at"
 	switch {
 	case recorded < b.objects:
-		title += fmt.Sprintf(" (%s of %s; of %s the place was not recorded)", count(top.Objects), count(b.objects), count(b.objects-recorded))
+		title += fmt.Sprintf(" (%s of the %s that were sampled)", count(top.Objects), count(recorded))
 	case len(b.allocations) > 1:
 		title += fmt.Sprintf(" (%s of %s)", count(top.Objects), count(recorded))
 	}

@@ -102,7 +102,7 @@ func sourceFrames(pcs []uint64) []SourceFrame {
 	var out []SourceFrame
 	for frames := runtime.CallersFrames(native); ; {
 		f, more := frames.Next()
-		allocator := len(out) == 0 && strings.HasPrefix(f.Function, "runtime.")
+		allocator := len(out) == 0 && (strings.HasPrefix(f.Function, "runtime.") || strings.HasPrefix(f.Function, "internal/runtime/"))
 		if f.Function == "runtime.goexit" || f.Function == "testing.tRunner" {
 			break
 		}
