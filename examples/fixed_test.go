@@ -1,6 +1,7 @@
 package examples
 
 import (
+	"path/filepath"
 	"strconv"
 	"testing"
 )
@@ -14,4 +15,15 @@ func TestFixed(t *testing.T) {
 			t.Errorf("a false alarm:\n%s", r.output)
 		}
 	})
+}
+
+// TestSuite runs the example for testify, which must pass.
+func TestSuite(t *testing.T) {
+	dir, err := filepath.Abs("suite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := goTest(t, dir, nil, "-count="+strconv.Itoa(*repeat), "."); !r.passed {
+		t.Errorf("a false alarm:\n%s", r.output)
+	}
 }

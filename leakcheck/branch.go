@@ -18,6 +18,7 @@ type branch struct {
 	root            *refscan.RootInfo
 	parent          *branch
 	children        []*branch
+	allocations     []refscan.Allocation // of its own objects
 }
 
 // A tally is a number of heap objects and their bytes.
@@ -62,7 +63,7 @@ func newBranch(n *refscan.Node, parent *branch, root *refscan.RootInfo) *branch 
 	b := &branch{
 		name: unescapePath(n.Name), typ: cleanType(n.Type), root: root, parent: parent,
 		objects: n.Objects, bytes: n.Bytes,
-		untypedObjects: n.UntypedObjects, untypedBytes: n.UntypedBytes, elems: n.Elems,
+		untypedObjects: n.UntypedObjects, untypedBytes: n.UntypedBytes, elems: n.Elems, allocations: n.Allocations,
 	}
 	b.path = b.name
 	if parent != nil {

@@ -82,6 +82,9 @@ func (a *assertion) explainSurvivor(s *survivor, when due) []string {
 	lines = append(lines, a.pathHeldBy(s.Paths[0])...)
 	lines = append(lines, "")
 	lines = append(lines, pathLines(s.Paths[0])...)
+	if len(s.AllocatedAt) > 0 {
+		lines = append(append(lines, "", "allocated at:"), stackLines(s.AllocatedAt, a.env)...)
+	}
 	for i, p := range s.Paths[1:] {
 		if isNamesake(p, s.Paths[:i+1]) {
 			continue

@@ -105,6 +105,13 @@
 // The second comparison of a test has the file <Test>~2.golden, and so on in the order of calls; Golden
 // gives another name.
 //
+// # Where it was allocated
+//
+// Beside the path that keeps an object alive, a message shows the stack that allocated it where the runtime's
+// memory profiler has recorded that: of one allocation in 512 KiB, or of all in a test that runs with
+//
+//	go test -memprofilerate=1
+//
 // # Three verdicts
 //
 // Pass, fail, and unknown: no snapshot could be had, or the scan does not agree with the collector to

@@ -299,6 +299,12 @@ func TestEndToEndCollected(t *testing.T) {
 			rest = after
 		}
 	}
+	out, ok := m.run(t, "collected", nil, "./collected.test", "-test.run=^TestLeakAllocated$", "-test.memprofilerate=1")
+	want := "allocated at (1 of 2):\n" + strings.Repeat(" ", 15) + "example.com/app/collected.Login (collected.go:27)\n" +
+		strings.Repeat(" ", 15) + "example.com/app/collected.TestLeakAllocated (collected_test.go:141)\n"
+	if ok || !strings.Contains(out, want) {
+		t.Errorf("want %q, got\n%s", want, out)
+	}
 	for _, flags := range []string{"-test.cpu=2", "-test.cpu=1,4"} {
 		if out, ok := m.run(t, "collected", nil, "./collected.test", "-test.run=^TestHealthy|^TestSkipped", "-test.v", "-test.count=3", flags); !ok || strings.Count(out, "--- PASS: TestHealthy") < 18 {
 			t.Error("\n" + out)

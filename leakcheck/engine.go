@@ -43,7 +43,7 @@ func observeProcess(heap bool) (*observation, error) {
 	}
 	o.settle = snapshot.Settled()
 	start := time.Now()
-	o.report, err = snapshot.Scan()
+	o.report, err = snapshot.Scan(refscan.WithAllocationSites())
 	o.scan = time.Since(start)
 	if closeErr := snapshot.Close(); err == nil {
 		err = closeErr

@@ -111,6 +111,7 @@ func (x *experiment) explainLeak(l *leak) []string {
 	t := traceTo(head, true, weight)
 	lines = append(lines, "", fmt.Sprintf("added by %s:", countNoun(x.last().calls-x.first().calls, "call")))
 	lines = append(lines, t.lines()...)
+	lines = append(lines, t.allocatedAt(x.env)...)
 	if others := t.others(l.heads, true); len(others) > 0 {
 		lines = append(lines, "", "besides:")
 		lines = append(lines, others...)

@@ -129,6 +129,7 @@ func (a *assertion) explain(f finding) []string {
 	t := traceTo(top, below, f.weight)
 	lines := append(heldBy(top, a.env), "")
 	lines = append(lines, t.lines()...)
+	lines = append(lines, t.allocatedAt(a.env)...)
 	if others := t.others(f.culprits, below); len(others) > 0 {
 		lines = append(lines, "", "besides:")
 		lines = append(lines, others...)
@@ -167,7 +168,9 @@ func (a *assertion) goldenFailure(e *evaluation) []string {
 	lines = append(lines, "", "the most: "+worst.String())
 	lines = append(lines, indent(heldBy(top, a.env))...)
 	lines = append(lines, "")
-	return append(lines, indent(traceTo(top, false, weight).lines())...)
+	t := traceTo(top, false, weight)
+	lines = append(lines, indent(t.lines())...)
+	return append(lines, indent(t.allocatedAt(a.env))...)
 }
 
 // covered returns the branches that made the lines of a golden file.

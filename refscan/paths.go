@@ -19,6 +19,10 @@ type Retention struct {
 	// leaves out, holds the object.
 	Paths []RetainingPath
 
+	// AllocatedAt is the stack that allocated the object, the innermost function first, if the runtime's memory
+	// profiler has recorded it: see WithAllocationSites.
+	AllocatedAt []SourceFrame
+
 	// RetainedObjects and RetainedBytes are what would be garbage if the object were, itself included.
 	RetainedObjects, RetainedBytes int64
 }
@@ -80,6 +84,13 @@ func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
 		return nil, ErrNotAlive
 	}
 	r := &Retention{Type: target.Type, Inner: target.Inner, Shared: target.Shared}
+	_ = s.model.AllocationRecords(func(obj uint32, bucket uint64) {
+		if obj == target.Object {
+			if pcs, err := s.model.AllocationStack(bucket); err == nil {
+				r.AllocatedAt = sourceFrames(pcs)
+			}
+		}
+	})
 	watched := make(map[uint32]int)
 	for i, w := range q.Watch {
 		if t, err := graph.Target(uint64(w)); err == nil && watched[t.Object] == 0 {

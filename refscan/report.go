@@ -84,6 +84,10 @@ type Node struct {
 	Elems          int64     `json:"elems,omitempty"` // for maps: entries, over all Objects
 	Root           *RootInfo `json:"root,omitempty"`  // set on roots only
 	Children       []*Node   `json:"children,omitempty"`
+
+	// Allocations say where objects of this node were allocated, as far as the memory profiler has recorded
+	// it: largest first. Only WithAllocationSites fills them in.
+	Allocations []Allocation `json:"allocations,omitempty"`
 }
 
 // Total returns the objects and bytes of the node and everything below it.
@@ -144,6 +148,7 @@ func foldNodes(nodes []*Node) []*Node {
 		m.UntypedObjects += n.UntypedObjects
 		m.UntypedBytes += n.UntypedBytes
 		m.Elems += n.Elems
+		m.Allocations = mergeAllocations(m.Allocations, n.Allocations)
 		if n.Root != nil {
 			m.Root.Goroutines += n.Root.Goroutines
 		}

@@ -7,12 +7,20 @@ import (
 	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
 )
 
-// A ScanOption changes how Scan works. There are none yet.
-type ScanOption interface{ applyScan() }
+// A ScanOption changes how Scan works.
+type ScanOption interface{ applyScan(*scanConfig) }
+
+type scanConfig struct {
+	allocations func(*Snapshot) *allocationSites
+}
+
+type scanOption func(*scanConfig)
+
+func (f scanOption) applyScan(c *scanConfig) { f(c) }
 
 // Scan finds out what keeps every live object of the snapshot alive. It takes time and memory in
 // proportion to the number of objects, and may be called more than once.
-func (s *Snapshot) Scan(_ ...ScanOption) (_ *Report, err error) {
+func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 	if s.model == nil {
 		return nil, &UnavailableError{Cause: "the snapshot is closed"}
 	}
@@ -26,7 +34,17 @@ func (s *Snapshot) Scan(_ ...ScanOption) (_ *Report, err error) {
 	if err != nil {
 		return nil, err
 	}
-	res := graph.Attribute()
+	var config scanConfig
+	for _, o := range opts {
+		o.applyScan(&config)
+	}
+	build := treeBuilder{}
+	var charged heapgraph.Charged
+	if config.allocations != nil {
+		sites := config.allocations(s)
+		charged, build.finish = sites.charge, sites.finish
+	}
+	res := graph.Attribute(charged)
 	r := &Report{
 		GoVersion: runtime.Version(),
 		Pause:     s.pause,
@@ -39,7 +57,7 @@ func (s *Snapshot) Scan(_ ...ScanOption) (_ *Report, err error) {
 		index: s.index,
 	}
 	for _, n := range res.Roots {
-		r.Roots = append(r.Roots, reportNode(n))
+		r.Roots = append(r.Roots, build.node(n))
 	}
 	return r, nil
 }
@@ -66,7 +84,12 @@ var rootKinds = map[heapgraph.Kind]RootKind{
 	heapgraph.KindCleanup: RootCleanup, heapgraph.KindOther: RootOther,
 }
 
-func reportNode(n *heapgraph.Node) *Node {
+// A treeBuilder makes the report's nodes.
+type treeBuilder struct {
+	finish func(*heapgraph.Node, *Node) // adds what options ask for; may be nil
+}
+
+func (b treeBuilder) node(n *heapgraph.Node) *Node {
 	out := &Node{
 		Name: n.Name, Type: n.Type, Objects: n.Objects, Bytes: n.Bytes,
 		UntypedObjects: n.UntypedObjects, UntypedBytes: n.UntypedBytes, Elems: n.Elems,
@@ -76,7 +99,10 @@ func reportNode(n *heapgraph.Node) *Node {
 		out.Root.Goroutines = n.Goroutines
 	}
 	for _, c := range n.Children {
-		out.Children = append(out.Children, reportNode(c))
+		out.Children = append(out.Children, b.node(c))
+	}
+	if b.finish != nil {
+		b.finish(n, out)
 	}
 	return out
 }

@@ -42,6 +42,10 @@ const (
 
 	sampleLocation = 1
 	sampleValue    = 2
+	sampleLabel    = 3
+
+	labelKey = 1
+	labelStr = 2
 
 	locationID   = 1
 	locationLine = 4
@@ -93,14 +97,24 @@ func (p *Profile) Location(name, file string, line int64) uint64 {
 	return id
 }
 
+// A Label is a text of a sample, which "go tool pprof" can filter and group by.
+type Label struct{ Key, Value string }
+
 // Sample adds a sample: its locations from the leaf to the root, and a value of each type.
-func (p *Profile) Sample(leafFirst []uint64, values ...int64) {
+func (p *Profile) Sample(leafFirst []uint64, values ...int64) { p.Labelled(leafFirst, nil, values...) }
+
+// Labelled adds a sample with labels.
+func (p *Profile) Labelled(leafFirst []uint64, labels []Label, values ...int64) {
 	var m []byte
 	for _, id := range leafFirst {
 		m = always(m, sampleLocation, id)
 	}
 	for i := range p.values {
 		m = always(m, sampleValue, uint64(values[i]))
+	}
+	for _, l := range labels {
+		text := integer(integer(nil, labelKey, p.text(l.Key)), labelStr, p.text(l.Value))
+		m = message(m, sampleLabel, text)
 	}
 	p.buf = message(p.buf, profileSample, m)
 }

@@ -23,6 +23,10 @@ func TestRetained(t *testing.T) {
 	leakcheck.AssertRetained(t, leakcheck.Scope("example.com/weather", "github.com/hashicorp/golang-lru/v2/*"))
 }
 
+func TestNoGrowth(t *testing.T) {
+	leakcheck.AssertNoGrowth(t, func() { serve(t, 1) })
+}
+
 // serve opens n tenants, gives each some forecasts, and closes them.
 func serve(t *testing.T, n int) {
 	t.Helper()

@@ -22,6 +22,10 @@ func TestRetained(t *testing.T) {
 	leakcheck.AssertRetained(t)
 }
 
+func TestNoGrowth(t *testing.T) {
+	leakcheck.AssertNoGrowth(t, func() { quote(t, 1) })
+}
+
 func quote(t *testing.T, n int) {
 	t.Helper()
 	for range n {

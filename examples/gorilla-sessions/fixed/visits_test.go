@@ -26,6 +26,10 @@ func TestRetained(t *testing.T) {
 	leakcheck.AssertRetained(t, leakcheck.Scope("example.com/visits", "github.com/gorilla/*"))
 }
 
+func TestNoGrowth(t *testing.T) {
+	leakcheck.AssertNoGrowth(t, func() { visit(t, 1) })
+}
+
 // visit requests the counter n times, as one visitor who sends back the cookie.
 func visit(t *testing.T, n int) {
 	t.Helper()

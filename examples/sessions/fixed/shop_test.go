@@ -47,6 +47,17 @@ func TestRetained(t *testing.T) {
 	leakcheck.AssertRetained(t)
 }
 
+func TestNoGrowth(t *testing.T) {
+	server := httptest.NewServer(Handler())
+	defer server.Close()
+	visitor := browser(t)
+
+	leakcheck.AssertNoGrowth(t, func() {
+		post(t, visitor, server.URL+"/login", "user", "Ada")
+		post(t, visitor, server.URL+"/logout", "", "")
+	})
+}
+
 func browser(t *testing.T) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)

@@ -29,6 +29,10 @@ func TestRetained(t *testing.T) {
 	leakcheck.AssertRetained(t, leakcheck.Scope("example.com/plugins", "github.com/tetratelabs/wazero/..."))
 }
 
+func TestNoGrowth(t *testing.T) {
+	leakcheck.AssertNoGrowth(t, func() { reload(t, 1) })
+}
+
 func reload(t *testing.T, n int) {
 	t.Helper()
 	ctx := context.Background()

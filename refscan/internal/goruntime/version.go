@@ -9,15 +9,15 @@ import (
 // semantics is what differs between Go versions in meaning, not in layout.
 type semantics struct {
 	// Kinds of mspan.specials (runtime/mheap.go, _KindSpecial*).
-	specialFinalizer, specialWeakHandle, specialCleanup uint8
+	specialFinalizer, specialWeakHandle, specialProfile, specialCleanup uint8
 	// scansXRegs: the extended registers of asynchronously preempted goroutines are roots
 	// (runtime/mgcmark.go:scanstack, from go1.27).
 	scansXRegs bool
 }
 
 var supported = map[int]semantics{
-	26: {specialFinalizer: 2, specialWeakHandle: 3, specialCleanup: 7},
-	27: {specialFinalizer: 2, specialWeakHandle: 3, specialCleanup: 7, scansXRegs: true},
+	26: {specialFinalizer: 2, specialWeakHandle: 3, specialProfile: 4, specialCleanup: 7},
+	27: {specialFinalizer: 2, specialWeakHandle: 3, specialProfile: 4, specialCleanup: 7, scansXRegs: true},
 }
 
 // SupportedVersions is how messages name the versions whose runtime structures are known.

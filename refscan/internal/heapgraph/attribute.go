@@ -54,6 +54,7 @@ func (g *Graph) staticBase() uint32 { return g.m.NumObjects }
 // attributor charges objects to nodes, breadth first.
 type attributor struct {
 	g         *Graph
+	onCharge  Charged
 	claimed   bitset
 	tool      bitset // claimed for the tool itself
 	pieces    []bool
@@ -75,10 +76,14 @@ type attributor struct {
 // of them an allocation was seen to begin.
 type tinyBlock struct{ bytes, starts uint16 }
 
-// Attribute charges every marked object to the root and path that reach it soonest.
-func (g *Graph) Attribute() *Result {
+// Charged is told which object is charged to which node. Values that share a block are told one by one,
+// with the block's number.
+type Charged func(n *Node, obj uint32, bytes int64)
+
+// Attribute charges every marked object to the root and path that reach it soonest. onCharge may be nil.
+func (g *Graph) Attribute(onCharge Charged) *Result {
 	a := &attributor{
-		g: g, claimed: newBitset(g.m.NumObjects), tool: newBitset(g.m.NumObjects),
+		g: g, onCharge: onCharge, claimed: newBitset(g.m.NumObjects), tool: newBitset(g.m.NumObjects),
 		pieces: make([]bool, len(g.pieces)), tiny: make(map[uint32]tinyBlock),
 		later: make(map[class][]edge), buckets: make(map[uint32][]edge),
 	}

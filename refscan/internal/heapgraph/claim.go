@@ -15,6 +15,7 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 		objs  []uint32
 		count int64
 		bytes int64
+		each  []int64 // bytes, where somebody wants to know
 	}
 	var groups []*group
 	var last *group
@@ -39,6 +40,9 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 		if obj < a.g.staticBase() {
 			last.count++
 			last.bytes += bytes
+		}
+		if a.onCharge != nil {
+			last.each = append(last.each, bytes)
 		}
 		last.objs = append(last.objs, obj)
 	}
@@ -69,6 +73,11 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 		}
 		to.Objects += g.count
 		to.Bytes += g.bytes
+		for i, bytes := range g.each {
+			if g.objs[i] < a.g.staticBase() {
+				a.onCharge(to, g.objs[i], bytes)
+			}
+		}
 		if len(to.pending) == 0 {
 			a.queue = append(a.queue, to)
 		}

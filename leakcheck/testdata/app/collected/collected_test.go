@@ -134,3 +134,12 @@ func TestMisuse(t *testing.T) {
 	leakcheck.ExpectCollected(t, &struct{}{}, "")
 	leakcheck.AssertCollected(t, weak.Pointer[Session]{}, "")
 }
+
+// Run with -memprofilerate=1, so that all allocations are recorded.
+func TestLeakAllocated(t *testing.T) {
+	for range 3 {
+		Login("o" + t.Name()).remember()
+	}
+	Login("p").remember()
+	leakcheck.AssertRetained(t, leakcheck.Path("collected.srv.sessions[*]").None())
+}

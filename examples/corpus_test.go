@@ -1,0 +1,145 @@
+package examples
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// corpusLeaks are the tests of the corpus that must fail, and how the first finding of each is announced:
+// what grows, at which rate, and at which root.
+var corpusLeaks = map[string]string{
+	"Map":             "+1.00 *corpus.Session/op … via example.com/corpus.sessions[*]",
+	"Subslice":        "+1.00 []uint8/op (+12.0 KiB/op) via example.com/corpus.headers[*]",
+	"Substring":       "+1.00 string/op (+12.0 KiB/op) via example.com/corpus.words[*]",
+	"Listener":        "+1.00 func corpus.TestLeakListener.func1.1/op … via example.com/corpus.events.listeners[*]",
+	"Observer":        "+1.00 *corpus.Session/op … via example.com/corpus.observers.observers[$key]",
+	"Context":         "+1.00 *context.timerCtx/op … via example.com/corpus.running.children[$key]",
+	"Timer":           "+1.00 func corpus.(*Session).notify-fm/op … via runtime.allp[*].timers.heap[*].timer.arg",
+	"Receiver":        "+1.00 goroutine/op … in example.com/corpus.receive",
+	"Sender":          "+1.00 goroutine/op … in example.com/corpus.send",
+	"Select":          "+1.00 goroutine/op … in example.com/corpus.work",
+	"Lock":            "+1.00 goroutine/op in example.com/corpus.update",
+	"FinalizerCycle":  "+2.00 … via finalizer(*example.com/corpus.half)",
+	"Closure":         "+1.00 func corpus.TestLeakClosure.func1.1/op … via example.com/corpus.handlers[*]",
+	"SyncMap":         "+1.00 *corpus.Session/op … via example.com/corpus.byTime[*]",
+	"Pool":            "+1.00 *bytes.Buffer/op (+10.1 KiB/op) via example.com/corpus.buffers.free[*]",
+	"Append":          "+1.00 string/op … via example.com/corpus.journal[*]",
+	"Defer":           "… func corpus.consume.deferwrap1/op … via example.com/corpus.consume.$defer",
+	"BufferedChannel": "+1.00 *corpus.Session/op … via example.com/corpus.audit[*]",
+	"Cache":           "+1.00 *corpus.Session/op … via example.com/corpus.cache.results[*]",
+	"Body":            "+1.00 goroutine/op … in net/http.(*persistConn).readLoop",
+	"Metric":          "+1.00 … via example.com/corpus.requests.MetricVec.metricMap.metrics[*]",
+	"List":            "+1.00 *corpus.entry/op … via example.com/corpus.tail",
+	"Handle":          "+1.00 *corpus.Session/op … via runtime/cgo.handles[*]",
+	"Twice":           "+1.00 *corpus.Session/op … via example.com/corpus.byName[*]",
+}
+
+// TestCorpus runs the leaks of the corpus, each in a process of its own, and expects the root of each
+// first in the message; and the healthy programs, which must never fail: once plainly, and with -repeat n, n times
+// plainly, with -race, and while two other processes keep the processors busy.
+func TestCorpus(t *testing.T) {
+	plain := corpusBinary(t)
+	t.Run("leaks", func(t *testing.T) {
+		for name, want := range corpusLeaks {
+			t.Run(name, func(t *testing.T) {
+				output, passed := runCorpus(t, plain, "^TestLeak"+name+"$", 1)
+				if passed || !announces(output, want) {
+					t.Errorf("want %q, got\n%s", want, output)
+				}
+			})
+		}
+	})
+	if list, _ := runCorpus(t, plain, "^TestLeak", 0); strings.Count(list, "TestLeak") != len(corpusLeaks) {
+		t.Errorf("the corpus has the leaks\n%s\nand %d of them are expected", list, len(corpusLeaks))
+	}
+	healthy := func(binary string) {
+		t.Helper()
+		if output, passed := runCorpus(t, binary, "^TestHealthy", *repeat); !passed {
+			t.Errorf("a false alarm:\n%s", output)
+		}
+	}
+	healthy(plain)
+	if *repeat > 1 {
+		healthy(corpusBinary(t, "-race"))
+		stop := keepBusy(t)
+		healthy(plain)
+		stop()
+	}
+}
+
+func corpusBinary(t *testing.T, flags ...string) string {
+	t.Helper()
+	dir, err := filepath.Abs("corpus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(t.TempDir(), "corpus.test")
+	build := exec.Command("go", append(append([]string{"test", "-c", "-o", binary}, flags...), ".")...)
+	build.Dir = dir
+	build.Env = append(os.Environ(), "PWD="+dir, "GOWORK=off")
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	return binary
+}
+
+// runCorpus runs the tests that match, count times; with count 0 it lists them.
+func runCorpus(t *testing.T, binary, tests string, count int) (output string, passed bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+count)*10*time.Minute)
+	defer cancel()
+	args := []string{"-test.run=" + tests, "-test.timeout=0", "-test.count=" + strconv.Itoa(count)}
+	if count == 0 {
+		args = []string{"-test.list=" + tests}
+	}
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Dir = "corpus"
+	cmd.Env = append(os.Environ(), "GOWORK=off", "LEAKCHECK_STRICT=1")
+	out, err := cmd.CombinedOutput()
+	return string(out), err == nil
+}
+
+// announces reports whether the first finding of a message has all parts of want, in order.
+func announces(output, want string) bool {
+	for line := range strings.Lines(output) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "+") {
+			continue
+		}
+		for part := range strings.SplitSeq(want, "…") {
+			_, after, found := strings.Cut(line, strings.TrimSpace(part))
+			if !found {
+				return false
+			}
+			line = after
+		}
+		return true
+	}
+	return false
+}
+
+// keepBusy starts a process for each processor that does nothing but compute.
+func keepBusy(t *testing.T) (stop func()) {
+	t.Helper()
+	var busy []*exec.Cmd
+	for range runtime.NumCPU() {
+		cmd := exec.Command("sh", "-c", "while :; do :; done")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		busy = append(busy, cmd)
+	}
+	return func() {
+		for _, cmd := range busy {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	}
+}
