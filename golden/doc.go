@@ -53,6 +53,10 @@
 // pattern, among patterns the one with more literal text, then a type written out over *. An entry
 // that covers several measurements bounds their sum.
 //
+// Paths need not be on the heap: leakcheck records goroutines as "goroutine:" and the function that they started in,
+// with the type "created by" and the function with the go statement, and functions with much stack as "stack:" and
+// their name, with the type "frame".
+//
 // # Grammar
 //
 // In the notation of the Go specification. Text is UTF-8; CRLF is accepted and a byte order mark at

@@ -129,7 +129,7 @@ func (a *artifactFolder) saveFiles(o *outcome) error {
 	if o.trace != "" {
 		err = errors.Join(err, a.saveText("trace.txt", o.trace+"\n"))
 	}
-	if o.eval == nil {
+	if o.eval == nil || o.eval.obs.names == nil { // there was no scan
 		return err
 	}
 	obs := o.eval.obs

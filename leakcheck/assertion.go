@@ -16,7 +16,7 @@ import (
 
 // A checker is the world around assertions: thisProcess, but for the tests of this package.
 type checker struct {
-	observe     func(heap bool) (*observation, error)
+	observe     func(heap bool, also func(*refscan.Snapshot) error) (*observation, error)
 	environment func() *environment
 	sleep       func(time.Duration)
 	exit        func(code int)
@@ -98,7 +98,7 @@ func (a *assertion) judge() *outcome {
 		return a.unknown(fmt.Errorf("there is no baseline: %w", b.unknown))
 	}
 	o := &outcome{}
-	if len(a.req.bounds) == 0 {
+	if !a.req.bounded() {
 		c, err := openGolden(a.env, a.file)
 		if err != nil {
 			return misuse("%v", err)
@@ -144,7 +144,23 @@ func (a *assertion) judge() *outcome {
 // look takes one snapshot and evaluates it. Beside an audit's error there is an evaluation, for the
 // record. heap asks for the heap profile: what does not hold is looked at again, so a failure has one.
 func (a *assertion) look(c *comparison, heap bool) (*evaluation, error) {
-	obs, err := a.observe(heap)
+	var sight *goroutineSight
+	var also func(*refscan.Snapshot) error
+	if g := a.req.goroutines; g != nil {
+		also = func(s *refscan.Snapshot) (err error) {
+			sight, err = g.look(s, a.req)
+			return err
+		}
+	}
+	if !a.req.needsHeap() {
+		if err := also(nil); err != nil {
+			return nil, err
+		}
+		e := &evaluation{obs: &observation{report: sight.report}}
+		e.add(sight)
+		return e, nil
+	}
+	obs, err := a.observe(heap, also)
 	if err == nil {
 		a.env.declared = obs.names.Declaration
 	}
@@ -154,12 +170,13 @@ func (a *assertion) look(c *comparison, heap bool) (*evaluation, error) {
 	a.logs = append(a.logs, obs.logs...)
 	obs.logs = a.logs
 	e := evaluate(obs, a.req, scopeOf(a.req, a.env))
+	e.add(sight)
 	if err := audit(obs.report); err != nil {
 		return e, &auditError{err}
 	}
 	if c != nil {
 		look := *c
-		look.compare(e.forest, a.env.modulePath)
+		look.compare(e, a.env.modulePath)
 		e.golden = &look
 	}
 	return e, nil

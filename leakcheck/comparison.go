@@ -71,9 +71,12 @@ func (c *comparison) shortenError(err error) error {
 	return err
 }
 
-// compare holds a forest against the file.
-func (c *comparison) compare(f forest, module string) {
-	c.measured = ruler{module: module, listed: c.listed}.measure(f)
+// compare holds what was found against the file.
+func (c *comparison) compare(e *evaluation, module string) {
+	c.measured = ruler{module: module, listed: c.listed}.measure(e.forest)
+	if e.goroutines != nil {
+		c.measured = append(c.measured, e.goroutines.measured...)
+	}
 	if c.measureOnly {
 		c.status = statusMeasured
 	}

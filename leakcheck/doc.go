@@ -53,6 +53,21 @@
 //	        └─ sessions  map[string]*app.Session
 //	           └─ [*]  *app.Session  ← expected to be garbage
 //
+// # Goroutines and stacks
+//
+// Goroutines bounds how many goroutines there are that started in a function or were created by it, Stack how much
+// stack memory a function and its callees have in use:
+//
+//	leakcheck.AssertRetained(t,
+//		leakcheck.Goroutines("app.NewPool").MaxObjects(4),
+//		leakcheck.Stack("app.(*Pool).run").MaxBytes(64<<10),
+//		leakcheck.Goroutines("app.**").NoneLeaked(),
+//	)
+//
+// NoneLeaked is about goroutines that are blocked for ever, since nothing that can still run reaches what they wait
+// for. Recorded, of either, adds lines to a golden file instead. Without bounds on the heap, and without NoneLeaked,
+// no garbage is collected and no heap scanned.
+//
 // # Growth
 //
 // AssertNoGrowth needs no figures. It calls a function again and again, and fails if anything grows with
@@ -155,8 +170,8 @@
 // An object that several paths lead to is counted at the shortest only, so a bound on another of its
 // paths does not see it. An object is what the allocator handed out: a []T is one object however many T
 // it has, and a field that is a struct is none of its own. A map is one object with the bytes of its
-// tables; entries that hold no reference count as objects of 0 bytes. Memory outside of the Go heap (C, mmap, stacks) is not seen. Types declared in different functions
-// under one name count as one.
+// tables; entries that hold no reference count as objects of 0 bytes. Memory outside of the Go heap (C, mmap) is not
+// seen, and stacks only by Stack. Types declared in different functions under one name count as one.
 //
 // The package costs a test binary that calls it 1.5 MB, and one that only imports it next to nothing.
 package leakcheck

@@ -22,8 +22,9 @@ type observation struct {
 var observing sync.Mutex
 
 // observeProcess settles, freezes and scans this process. What cannot be done is a
-// *refscan.UnavailableError. heap asks for the heap profile, too.
-func observeProcess(heap bool) (*observation, error) {
+// *refscan.UnavailableError. heap asks for the heap profile, too; also reads what else it wants of the snapshot,
+// unless it is nil.
+func observeProcess(heap bool, also func(*refscan.Snapshot) error) (*observation, error) {
 	observing.Lock()
 	defer observing.Unlock()
 	o := &observation{}
@@ -45,6 +46,9 @@ func observeProcess(heap bool) (*observation, error) {
 	start := time.Now()
 	o.report, err = snapshot.Scan(refscan.WithAllocationSites())
 	o.scan = time.Since(start)
+	if err == nil && also != nil {
+		err = also(snapshot)
+	}
 	if closeErr := snapshot.Close(); err == nil {
 		err = closeErr
 	}

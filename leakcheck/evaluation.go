@@ -16,6 +16,8 @@ type evaluation struct {
 	problems []string  // misuse that only the report shows: names that do not exist
 	notes    []string  // for the log
 	golden   *comparison
+
+	goroutines *goroutineSight // nil if no option is about goroutines
 }
 
 // A finding is what was found for one bound.
@@ -26,11 +28,41 @@ type finding struct {
 	broken   bool
 }
 
-func (e *evaluation) ok() bool {
-	for _, f := range e.findings {
-		if f.broken {
-			return false
+// add adds what was seen of goroutines, if anything was asked about them.
+func (e *evaluation) add(sight *goroutineSight) {
+	if sight == nil {
+		return
+	}
+	e.goroutines = sight
+	e.problems = append(e.problems, sight.problems...)
+	e.notes = append(e.notes, sight.notes...)
+}
+
+// broken counts the bounds that do not hold, of all, and says what the first is broken by.
+func (e *evaluation) broken() (broken, all int, first string) {
+	note := func(isBroken bool, says func() string) {
+		all++
+		if !isBroken {
+			return
 		}
+		if broken++; broken == 1 {
+			first = says()
+		}
+	}
+	for _, f := range e.findings {
+		note(f.broken, func() string { return f.bound.String() + ": " + f.amount() })
+	}
+	if e.goroutines != nil {
+		for _, f := range e.goroutines.findings {
+			note(f.broken, func() string { return f.shown + ": " + f.amount })
+		}
+	}
+	return broken, all, first
+}
+
+func (e *evaluation) ok() bool {
+	if broken, _, _ := e.broken(); broken > 0 {
+		return false
 	}
 	return len(e.problems) == 0 && (e.golden == nil || e.golden.ok())
 }

@@ -74,6 +74,9 @@ func newGrowthRequest(op func(), opts []Option) *request {
 	for _, b := range r.bounds {
 		r.problem("%s: a bound has no meaning for AssertNoGrowth, which allows no growth at all; use AssertRetained", b)
 	}
+	if r.goroutines != nil {
+		r.problem("%s: AssertNoGrowth allows no goroutines to pile up; use AssertRetained", strings.Join(r.goroutines.names(), ", "))
+	}
 	if r.golden != "" {
 		r.problem("Golden(%q): AssertNoGrowth compares with no file; use AssertRetained", r.golden)
 	}

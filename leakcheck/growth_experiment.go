@@ -113,7 +113,7 @@ func (x *experiment) call(n int) {
 // look takes a snapshot, again if it does not agree with the collector.
 func (x *experiment) look() error {
 	for try := 0; ; try++ {
-		obs, err := x.observe(x.env.keepsFiles())
+		obs, err := x.observe(x.env.keepsFiles(), nil)
 		if err == nil {
 			err = x.see(obs)
 		}

@@ -115,15 +115,22 @@ type world struct {
 	exitCode  int
 	stderrBuf bytes.Buffer
 	names     names
+
+	goroutines bool // an observation asks for goroutines too; options with goroutines of their own know them
 }
 
 func newWorld(t *testing.T, reports ...*refscan.Report) *world {
 	w := &world{reports: reports, exitCode: -1, names: appNames}
 	w.env = environment{dir: t.TempDir(), packagePath: "example.com/app", modulePath: "example.com/app"}
 	w.checker = &checker{
-		observe: func(heap bool) (*observation, error) {
+		observe: func(heap bool, also func(*refscan.Snapshot) error) (*observation, error) {
 			if w.err != nil {
 				return nil, w.err
+			}
+			if also != nil && w.goroutines {
+				if err := also(nil); err != nil {
+					return nil, err
+				}
 			}
 			r := w.reports[min(w.snapshots, len(w.reports)-1)]
 			w.snapshots++

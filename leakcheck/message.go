@@ -46,6 +46,9 @@ func (a *assertion) failureMessage(o *outcome, artifacts string) []string {
 	if o.golden != nil {
 		lines = append(lines, "to accept it: "+a.updateCommand())
 	}
+	if o.eval.obs.names == nil {
+		return lines // of a scan there would be a profile
+	}
 	if artifacts != "" {
 		lines = append(lines, "profile: go tool pprof -http=: "+filepath.Join(artifacts, retainedFile))
 	} else if a.t != nil && a.env.artifacts == "" {
@@ -69,10 +72,8 @@ func limitLines(lines []string) []string {
 
 // headline says in one line what does not hold.
 func (e *evaluation) headline() string {
-	for _, f := range e.findings {
-		if f.broken {
-			return f.bound.String() + ": " + f.amount()
-		}
+	if broken, _, first := e.broken(); broken > 0 {
+		return first
 	}
 	if e.golden != nil {
 		if fs := e.golden.failures(); len(fs) > 0 {
@@ -83,15 +84,9 @@ func (e *evaluation) headline() string {
 }
 
 func (a *assertion) boundsFailure(e *evaluation) []string {
-	broken := 0
-	for _, f := range e.findings {
-		if f.broken {
-			broken++
-		}
-	}
 	lines := []string{"leakcheck: more is retained than the test allows"}
-	if len(e.findings) > 1 {
-		lines[0] += fmt.Sprintf(" (%d of %d bounds)", broken, len(e.findings))
+	if broken, all, _ := e.broken(); all > 1 {
+		lines[0] += fmt.Sprintf(" (%d of %d bounds)", broken, all)
 	}
 	traced := 0
 	for _, f := range e.findings {
@@ -102,6 +97,9 @@ func (a *assertion) boundsFailure(e *evaluation) []string {
 		if traced++; traced <= maxTraced && len(f.culprits) > 0 {
 			lines = append(lines, indent(a.explain(f))...)
 		}
+	}
+	if e.goroutines != nil {
+		lines = append(lines, e.goroutines.failure(maxTraced-traced, a.env)...)
 	}
 	return lines
 }
@@ -160,6 +158,11 @@ func (a *assertion) goldenFailure(e *evaluation) []string {
 	}
 	culprits := e.forest.covered(worst.Covered)
 	if len(culprits) == 0 {
+		if g := e.goroutines; g != nil {
+			if who := g.explain(worst.Covered, a.env); len(who) > 0 {
+				lines = append(append(lines, "", "the most: "+worst.String()), indent(who)...)
+			}
+		}
 		return lines
 	}
 	top := slices.MaxFunc(culprits, func(x, y *branch) int {

@@ -2,7 +2,8 @@ package leakcheck
 
 import "fmt"
 
-// An Option is a Bound, or one of Scope, Ignore, Golden, Since, Iterations and Warmup. The set is closed.
+// An Option is a Bound, what a GoroutineSelector or StackSelector gives, or one of Scope, Ignore, Golden, Since,
+// Iterations and Warmup. The set is closed.
 type Option interface {
 	apply(*request)
 }
@@ -22,14 +23,19 @@ type request struct {
 	baseline *Baseline
 	problems []string
 
+	goroutines goroutineChecks // nil if no option is about goroutines
+
 	iterations, warmup int      // of AssertNoGrowth, 0 if not given
 	growthOnly         []string // options that only AssertNoGrowth takes, as written
 }
 
 func newRequest(opts []Option) *request {
 	r := gatherOptions(opts)
-	if r.golden != "" && len(r.bounds) > 0 {
+	if r.golden != "" && r.bounded() {
 		r.problem("Golden(%q) beside a bound: a golden file is compared only where no bound is given; use two assertions", r.golden)
+	}
+	if r.goroutines != nil {
+		r.problems = append(r.problems, r.goroutines.problems(r)...)
 	}
 	for _, o := range r.growthOnly {
 		r.problem("%s: only AssertNoGrowth calls something repeatedly", o)

@@ -74,19 +74,20 @@ func (a *assertion) result(o *outcome) *verdict.Result {
 	for _, f := range o.eval.findings {
 		r.Bounds = append(r.Bounds, a.boundRecord(f, o.verdict))
 	}
+	if g := o.eval.goroutines; g != nil {
+		for _, f := range g.findings {
+			f.record.Verdict = boundVerdict(f.broken, o.verdict)
+			f.record.File = a.env.shortFile(f.record.File)
+			r.Bounds = append(r.Bounds, f.record)
+		}
+	}
 	return r
 }
 
 func (a *assertion) boundRecord(f finding, v verdict.Verdict) verdict.Bound {
 	b := verdict.Bound{
 		Selector: f.bound.selector.shown, MaxObjects: f.bound.maxObjects, MaxBytes: f.bound.maxBytes,
-		Objects: f.found.objects, Bytes: f.found.bytes, Verdict: verdict.Pass,
-	}
-	switch {
-	case v == verdict.Unknown:
-		b.Verdict = verdict.Unknown
-	case f.broken:
-		b.Verdict = verdict.Fail
+		Objects: f.found.objects, Bytes: f.found.bytes, Verdict: boundVerdict(f.broken, v),
 	}
 	if len(f.culprits) == 0 {
 		return b
@@ -97,6 +98,16 @@ func (a *assertion) boundRecord(f finding, v verdict.Verdict) verdict.Bound {
 	b.Path, b.Type = most.path, most.typ
 	a.locate(&b, top)
 	return b
+}
+
+func boundVerdict(broken bool, v verdict.Verdict) verdict.Verdict {
+	switch {
+	case v == verdict.Unknown:
+		return verdict.Unknown
+	case broken:
+		return verdict.Fail
+	}
+	return verdict.Pass
 }
 
 // lineRecord is the record of a line of a golden file that does not hold, or of a path without a line.

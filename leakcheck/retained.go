@@ -36,7 +36,7 @@ func AssertRetained(t TestingT, opts ...Option) bool {
 func (c *checker) assertRetained(t TestingT, at site, opts []Option) bool {
 	t.Helper()
 	a := &assertion{checker: c, t: t, env: c.environment(), req: newRequest(opts), test: testName(t), at: at}
-	if len(a.req.bounds) == 0 && len(a.req.problems) == 0 {
+	if !a.req.bounded() && len(a.req.problems) == 0 {
 		var err error
 		if a.file, err = goldenFile(t, a.test, a.req.golden); err != nil {
 			a.req.problem("%v", err)

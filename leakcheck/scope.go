@@ -17,8 +17,8 @@ type scope struct {
 // under test, and live exactly as long as the test uses them, so a golden file leaves them out. Package
 // variables of _test.go files stay in: they outlive the test, and are often what really keeps an object.
 func scopeOf(r *request, env *environment) scope {
-	s := scope{packages: r.scope, skipTests: len(r.bounds) == 0}
-	if len(s.packages) == 0 && len(r.bounds) == 0 {
+	s := scope{packages: r.scope, skipTests: !r.bounded()}
+	if len(s.packages) == 0 && !r.bounded() {
 		s.packages = env.moduleUnderTest()
 	}
 	return s

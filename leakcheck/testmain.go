@@ -35,7 +35,7 @@ func (c *checker) verifyTestMain(m TestingM, at site, opts []Option) {
 		return
 	}
 	a := &assertion{checker: c, env: env, req: newRequest(opts), test: testMainName, at: at}
-	if len(a.req.bounds) == 0 {
+	if !a.req.bounded() {
 		name := a.req.golden
 		if name == "" {
 			name = testMainName

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/freeze"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 	"github.com/leakgate/leakgate/refscan/internal/image"
@@ -35,6 +36,8 @@ type Stacks struct {
 	Unattributed int64
 
 	Warnings []string
+
+	index *debuginfo.Index // of the program; nil in one made by hand
 }
 
 // A StackKind says what stack memory is used for that no living goroutine has.
@@ -77,8 +80,9 @@ type GoroutineStack struct {
 	State      string // as in tracebacks: "running", "runnable", "syscall", "waiting", "leaked", ...
 	WaitReason string // as in tracebacks: "chan receive", "select", ...; "" if it does not wait
 
-	// Entry is the goroutine's first function. CreatedBy is the function with the go statement, which stands
-	// at CreatedFile:CreatedLine; "" for the runtime's first goroutines.
+	// Entry is the goroutine's first function, perhaps a wrapper that the compiler made for the go statement. CreatedBy
+	// is the function with that statement, be it inlined elsewhere or not, which stands at CreatedFile:CreatedLine; ""
+	// for the runtime's first goroutines.
 	Entry       string
 	CreatedBy   string
 	CreatedFile string
@@ -159,7 +163,7 @@ func (s *Snapshot) Stacks() (_ *Stacks, err error) {
 		}
 	}()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	return readStacks(s.model, s.pause)
+	return readStacks(s.model, s.index, s.pause)
 }
 
 // CaptureStacks freezes this process as it is, without waiting, settling or collecting garbage, and tells
@@ -200,10 +204,10 @@ func CaptureStacks(opts ...CaptureOption) (_ *Stacks, err error) {
 	if err != nil {
 		return nil, modelError(err)
 	}
-	return readStacks(m, process.Pause())
+	return readStacks(m, x, process.Pause())
 }
 
-func readStacks(m *goruntime.Model, pause time.Duration) (*Stacks, error) {
+func readStacks(m *goruntime.Model, index *debuginfo.Index, pause time.Duration) (*Stacks, error) {
 	memory, err := m.StackMemory()
 	if err != nil {
 		return nil, modelError(err)
@@ -212,7 +216,7 @@ func readStacks(m *goruntime.Model, pause time.Duration) (*Stacks, error) {
 	if err != nil {
 		return nil, modelError(err)
 	}
-	s := &Stacks{GoVersion: runtime.Version(), Pause: pause, HeapBytes: memory.HeapBytes, OSBytes: memory.OSBytes}
+	s := &Stacks{index: index, GoVersion: runtime.Version(), Pause: pause, HeapBytes: memory.HeapBytes, OSBytes: memory.OSBytes}
 	s.ForeignThreads = stackSum("", memory.Threads)
 	s.Unattributed = s.HeapBytes + s.OSBytes
 	for _, o := range []StackSum{
@@ -275,4 +279,22 @@ func isSystem(g *GoroutineStack) bool {
 		return true
 	}
 	return strings.HasPrefix(g.Entry, "runtime.")
+}
+
+// FuncNames lists the program's functions, those that were inlined wherever they are called included, with
+// repetitions. The cost is in proportion to the size of the program.
+func (s *Stacks) FuncNames() []string {
+	if s.index == nil {
+		return nil
+	}
+	var names []string
+	for _, f := range s.index.Funcs() {
+		names = append(names, f.Name)
+		for _, l := range s.index.Locals(f.Entry) {
+			if l.Inline != "" {
+				names = append(names, l.Inline)
+			}
+		}
+	}
+	return names
 }

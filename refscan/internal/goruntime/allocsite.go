@@ -1,9 +1,6 @@
 package goruntime
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // maxProfileDepth bounds the stacks of allocation records (go1.26 runtime/mprof.go, maxProfStackDepth).
 const maxProfileDepth = 1024
@@ -18,12 +15,12 @@ func (m *Model) AllocationRecords(visit func(obj uint32, bucket uint64)) error {
 		return l.err
 	}
 	mem := m.Mem
-	n := 0
 	for i := range m.Spans {
 		s := &m.Spans[i]
+		var list chain
 		for a := s.specials; a != 0; a = mem.U64(a + oNext) {
-			if n++; n > maxSpecials || mem.Err() != nil {
-				return fmt.Errorf("a list of specials is damaged: %w", orErr(mem.Err(), "it does not end"))
+			if list.returns(a) || mem.Err() != nil {
+				return m.listError("a list of specials")
 			}
 			if mem.U8(a+oKind) != m.sem.specialProfile {
 				continue

@@ -40,3 +40,106 @@ func (m *Model) Waits(g *Goroutine) []Wait {
 	}
 	return waits
 }
+
+// A Block is what a blocked goroutine waits for.
+type Block struct {
+	// Wakers are the addresses of the channels of which any may wake it, or of the semaphore of a mutex or wait group,
+	// or of a condition's list. Without any, nothing can: it sends to a nil channel, or is in an empty select.
+	Wakers []uint64
+	// Records are the runtime's own of the wait: those that refer to the wakers, and the goroutine's, which refers to its
+	// deferred calls.
+	Records []WaitRecord
+}
+
+// A WaitRecord is an object of the runtime's with a word that says what a blocked goroutine could do if it were woken.
+type WaitRecord struct {
+	Addr uint64
+	Word uint64 // address of the word
+}
+
+// blockKind says what ends a wait.
+type blockKind uint8
+
+const (
+	blockNever blockKind = iota + 1 // nothing
+	blockChannel
+	blockSync
+)
+
+// blockKinds are the waits that only the program itself can end, by the names of their reasons (runtime/runtime2.go,
+// waitReasonStrings; go1.26 and go1.27). A durable wait is one inside of a bubble of testing/synctest. Who waits for
+// anything else, such as a timer, the network or a coroutine, may run again.
+var blockKinds = map[string]blockKind{
+	"chan receive (nil chan)": blockNever, "chan send (nil chan)": blockNever, "select (no cases)": blockNever,
+	"chan receive": blockChannel, "chan send": blockChannel, "select": blockChannel,
+	"chan receive (durable)": blockChannel, "chan send (durable)": blockChannel, "select (durable)": blockChannel,
+	"sync.Cond.Wait": blockSync, "sync.Mutex.Lock": blockSync, "sync.RWMutex.RLock": blockSync,
+	"sync.RWMutex.Lock": blockSync, "sync.WaitGroup.Wait": blockSync, "sync.WaitGroup.Wait (durable)": blockSync,
+}
+
+// Blocks reads Block records.
+type Blocks struct {
+	m                             *Model
+	states                        *States
+	waiting, defers, link, length uint64
+	elem, channel                 wakerField
+}
+
+// wakerField is a conditionally traceable pointer of a record: the pointer itself, which the runtime clears while it
+// looks for leaks, and the copy that it keeps (runtime/runtime2.go, maybeTraceablePtr).
+type wakerField struct{ pointer, value uint64 }
+
+func (l *layouts) wakerField(path string) wakerField {
+	const sudog = "runtime.sudog"
+	return wakerField{l.off(sudog, path+".vp"), l.off(sudog, path+".vu")}
+}
+
+// NewBlocks looks up what reading blocks needs.
+func (m *Model) NewBlocks() (*Blocks, error) {
+	const sudog = "runtime.sudog"
+	l := &m.layouts
+	b := &Blocks{
+		m: m, waiting: l.off("runtime.g", "waiting"), defers: l.off("runtime.g", "_defer"), link: l.off(sudog, "waitlink"),
+		elem: l.wakerField("elem"), channel: l.wakerField("c.maybeTraceablePtr"), length: l.size(sudog),
+	}
+	if l.err != nil {
+		return nil, l.err
+	}
+	var err error
+	b.states, err = m.NewStates()
+	return b, err
+}
+
+// Of returns what a goroutine waits for. It is false for one that may run without anything that the program does.
+func (b *Blocks) Of(g *Goroutine) (Block, bool) {
+	state := b.states.Of(g)
+	kind := blockKinds[state.WaitReason] // there is none unless it waits
+	mem := b.m.Mem
+	if kind == 0 || g.IsCaller || g.lost || !mem.Try(g.Addr+b.waiting, 8) {
+		return Block{}, false
+	}
+	block := Block{Records: []WaitRecord{{g.Addr, g.Addr + b.defers}}}
+	if kind == blockNever {
+		return block, true
+	}
+	waker := b.channel
+	if kind == blockSync {
+		waker = b.elem
+	}
+	for record := mem.U64(g.Addr + b.waiting); record != 0; record = mem.U64(record + b.link) {
+		if len(block.Wakers) == maxWaits || !mem.Try(record, b.length) {
+			return Block{}, false // damaged
+		}
+		addr := mem.U64(record + waker.value)
+		if addr == 0 {
+			return Block{}, false // it is just being woken
+		}
+		block.Records = append(block.Records, WaitRecord{record, record + waker.pointer})
+		block.Wakers = append(block.Wakers, addr)
+		if kind == blockSync {
+			break // the link leads to others that wait for the same
+		}
+	}
+	// A select of nil channels only has no records; whoever waits for a semaphore has one.
+	return block, kind == blockChannel || len(block.Wakers) > 0
+}

@@ -21,16 +21,14 @@ type marker struct {
 	g    *Graph
 	todo []uint32
 	err  error
+	seen func(s *goruntime.Span, obj uint32) // called for each object when it is marked, unless nil
 }
 
 // mark fills in Graph.marked, and keeps the stacks' slots and the specials for the later passes.
 func (g *Graph) mark() error {
 	g.marked = newBitset(g.m.NumObjects)
 	k := &marker{g: g}
-	for _, mod := range g.m.Modules {
-		k.segment(mod.Data, mod.EData, mod.DataMask)
-		k.segment(mod.BSS, mod.EBSS, mod.BSSMask)
-	}
+	k.segments()
 	for _, gr := range g.m.Goroutines {
 		st := stack{g: gr}
 		st.test = g.runsTest(gr)
@@ -48,20 +46,7 @@ func (g *Graph) mark() error {
 	}
 	err := g.m.Specials(func(s goruntime.Special) {
 		g.special = append(g.special, s)
-		switch s.Kind {
-		case goruntime.Finalizer:
-			k.pointer(s.Fn)
-			k.pointer(s.Arg)
-			if s.Obj != goruntime.NoObject {
-				k.object(s.Span, s.Obj) // what it refers to, not the object itself
-			}
-		case goruntime.Cleanup:
-			k.pointer(s.Call)
-			k.pointer(s.Fn)
-			k.pointer(s.Arg)
-		case goruntime.WeakHandle:
-			k.pointer(s.Handle)
-		}
+		k.special(s)
 	})
 	if err != nil {
 		return err
@@ -105,8 +90,36 @@ func (k *marker) pointer(p uint64) {
 	if s == nil || !k.g.marked.add(obj) {
 		return
 	}
+	if k.seen != nil {
+		k.seen(s, obj)
+	}
 	if !s.NoScan {
 		k.todo = append(k.todo, obj)
+	}
+}
+
+func (k *marker) special(s goruntime.Special) {
+	switch s.Kind {
+	case goruntime.Finalizer:
+		k.pointer(s.Fn)
+		k.pointer(s.Arg)
+		if s.Obj != goruntime.NoObject {
+			k.object(s.Span, s.Obj) // what it refers to, not the object itself
+		}
+	case goruntime.Cleanup:
+		k.pointer(s.Call)
+		k.pointer(s.Fn)
+		k.pointer(s.Arg)
+	case goruntime.WeakHandle:
+		k.pointer(s.Handle)
+	}
+}
+
+// segments marks what package variables refer to.
+func (k *marker) segments() {
+	for _, mod := range k.g.m.Modules {
+		k.segment(mod.Data, mod.EData, mod.DataMask)
+		k.segment(mod.BSS, mod.EBSS, mod.BSSMask)
 	}
 }
 

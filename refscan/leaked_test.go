@@ -1,0 +1,459 @@
+package refscan_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A gate is what goroutines of a case wait at, and what ends their wait. Outside of them there is only a weak pointer
+// to it, unless the case says otherwise.
+type gate struct {
+	c, d    chan int
+	mu      sync.Mutex
+	rw      sync.RWMutex
+	wg      sync.WaitGroup
+	cond    *sync.Cond
+	once    sync.Once
+	next    *gate
+	ballast []byte
+}
+
+func newGate() *gate {
+	g := &gate{c: make(chan int), d: make(chan int)}
+	g.cond = sync.NewCond(&g.mu)
+	return g
+}
+
+var (
+	heldGate    *gate         // a package variable that reaches a gate
+	globalMutex sync.Mutex    // a waker that is a package variable itself
+	withCleanup = new([4]int) // something that lives, to hang a finalizer on
+)
+
+const ballast = 100 << 10
+
+// A leakCase is a program with goroutines. wake ends them.
+type leakCase struct {
+	name    string
+	leaked  int // goroutines
+	running int // goroutines that may run
+	start   func(g *gate)
+	wake    func(g *gate)
+}
+
+// stay keeps the gate on the goroutine's stack while it waits.
+func stay(g *gate, wait func(*gate)) func() {
+	return func() {
+		wait(g)
+		runtime.KeepAlive(g)
+	}
+}
+
+func receive(g *gate) { <-g.c }
+func closeC(g *gate)  { close(g.c) }
+
+var leakCases = []leakCase{
+	{"receive", 1, 0, func(g *gate) { go stay(g, receive)() }, closeC},
+	{"send", 1, 0, func(g *gate) { go stay(g, func(g *gate) { g.c <- 1 })() }, receive},
+	{"full buffer as semaphore", 1, 0, func(g *gate) {
+		g.c = make(chan int, 1)
+		g.c <- 1
+		go stay(g, func(g *gate) { g.c <- 1 })()
+	}, receive},
+	{"range", 1, 0, func(g *gate) {
+		go stay(g, func(g *gate) {
+			for range g.c {
+			}
+		})()
+	}, closeC},
+	{"select", 1, 0, func(g *gate) {
+		go stay(g, func(g *gate) {
+			select {
+			case <-g.c:
+			case g.d <- 1:
+			}
+		})()
+	}, closeC},
+	{"select, one channel is reachable", 0, 1, func(g *gate) {
+		heldGate = newGate()
+		c := heldGate.c
+		go stay(g, func(g *gate) {
+			select {
+			case <-c:
+			case g.d <- 1:
+			}
+		})()
+	}, func(*gate) { close(heldGate.c) }},
+	{"mutex", 1, 0, func(g *gate) { g.mu.Lock(); go stay(g, func(g *gate) { g.mu.Lock() })() }, func(g *gate) { g.mu.Unlock() }},
+	{"two wait for a mutex", 2, 0, func(g *gate) {
+		g.mu.Lock()
+		for range 2 {
+			go stay(g, func(g *gate) { g.mu.Lock(); defer g.mu.Unlock() })()
+		}
+	}, func(g *gate) { g.mu.Unlock() }},
+	{"read lock", 1, 0, func(g *gate) { g.rw.Lock(); go stay(g, func(g *gate) { g.rw.RLock() })() }, func(g *gate) { g.rw.Unlock() }},
+	{"write lock", 1, 0, func(g *gate) { g.rw.RLock(); go stay(g, func(g *gate) { g.rw.Lock() })() }, func(g *gate) { g.rw.RUnlock() }},
+	{"condition", 1, 0, func(g *gate) {
+		go stay(g, func(g *gate) {
+			g.mu.Lock()
+			g.cond.Wait()
+			g.mu.Unlock()
+		})()
+	}, func(g *gate) { g.cond.Broadcast() }},
+	{"wait group", 1, 0, func(g *gate) { g.wg.Add(1); go stay(g, func(g *gate) { g.wg.Wait() })() }, func(g *gate) { g.wg.Done() }},
+	{"once in progress", 2, 0, func(g *gate) {
+		first := make(chan struct{})
+		go stay(g, func(g *gate) { g.once.Do(func() { close(first); <-g.c }) })()
+		<-first
+		go stay(g, func(g *gate) { g.once.Do(func() {}) })()
+	}, closeC},
+	{"once in progress, the first may go on", 0, 2, func(g *gate) {
+		heldGate = newGate()
+		first := make(chan struct{})
+		go stay(g, func(g *gate) { g.once.Do(func() { close(first); <-heldGate.c }) })()
+		<-first
+		go stay(g, func(g *gate) { g.once.Do(func() {}) })()
+	}, func(*gate) { close(heldGate.c) }},
+	{"mutex in a package variable", 0, 1, func(g *gate) {
+		globalMutex.Lock()
+		go stay(g, func(*gate) { globalMutex.Lock() })()
+	}, func(*gate) { globalMutex.Unlock() }},
+	{"gate in a package variable", 0, 1, func(g *gate) { heldGate = g; go stay(g, func(g *gate) { g.wg.Wait() })() }, func(g *gate) { g.wg.Done() }},
+	{"chain from a package variable", 0, 3, func(g *gate) {
+		g.next = newGate()
+		g.next.next = newGate()
+		heldGate = newGate()
+		a, b, c := heldGate.c, g.next, g.next.next
+		go stay(b, func(b *gate) { <-a; close(b.c) })()
+		go stay(c, func(c *gate) { <-b.c; close(c.c) })()
+		go func() { <-c.c }()
+	}, func(*gate) { close(heldGate.c) }},
+	{"ring", 2, 0, func(g *gate) {
+		go stay(g, func(g *gate) { <-g.c; close(g.d) })()
+		go stay(g, func(g *gate) { <-g.d })()
+	}, closeC},
+	{"sleep", 0, 1, func(g *gate) { go stay(g, func(*gate) { time.Sleep(2 * time.Second) })() }, func(*gate) {}},
+	{"timer", 0, 1, func(g *gate) {
+		go stay(g, func(g *gate) {
+			select {
+			case <-time.After(time.Hour):
+			case <-g.c:
+			}
+		})()
+	}, closeC},
+	{"stopped timer", 1, 0, func(g *gate) {
+		timer := time.NewTimer(time.Hour)
+		timer.Stop()
+		go stay(g, func(g *gate) {
+			select {
+			case <-timer.C:
+			case <-g.c:
+			}
+		})()
+	}, closeC},
+	{"context with a deadline", 0, 1, func(g *gate) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+		go stay(g, func(g *gate) {
+			defer cancel()
+			select {
+			case <-ctx.Done():
+			case <-g.c:
+			}
+		})()
+	}, closeC},
+	{"context without cancel", 1, 0, func(g *gate) {
+		ctx, cancel := context.WithCancel(context.Background())
+		go stay(g, func(g *gate) {
+			defer cancel()
+			select {
+			case <-ctx.Done():
+			case <-g.c:
+			}
+		})()
+	}, closeC},
+	{"network", 0, 1, func(g *gate) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			panic(err)
+		}
+		endPoll = l.Close
+		go stay(g, func(*gate) { _, _ = l.Accept() })()
+	}, func(*gate) { _ = endPoll() }},
+	{"pipe", 0, 1, func(g *gate) {
+		r, w, err := os.Pipe()
+		if err != nil {
+			panic(err)
+		}
+		endPoll = w.Close
+		go stay(g, func(*gate) { _, _ = r.Read(make([]byte, 1)) })()
+	}, func(*gate) { _ = endPoll() }},
+	{"finalizer", 0, 1, func(g *gate) {
+		runtime.SetFinalizer(withCleanup, func(*[4]int) { close(g.c) })
+		go stay(g, receive)()
+	}, func(g *gate) { runtime.SetFinalizer(withCleanup, nil); close(g.c) }},
+	{"cleanup", 0, 1, func(g *gate) {
+		go stay(g, receive)()
+		stopCleanup = runtime.AddCleanup(withCleanup, func(g *gate) { close(g.c) }, g)
+	}, func(g *gate) { stopCleanup.Stop(); close(g.c) }},
+	{"weak pointer", 1, 0, func(g *gate) { weakGate = weak.Make(g); go stay(g, receive)() }, closeC},
+	{"timer function", 0, 1, func(g *gate) {
+		time.AfterFunc(time.Hour, func() { g.next = nil })
+		go stay(g, receive)()
+	}, closeC},
+	{"parent waits for its child", 2, 0, func(g *gate) {
+		go stay(g, func(g *gate) {
+			var group sync.WaitGroup
+			group.Go(func() { <-g.c })
+			group.Wait()
+		})()
+	}, closeC},
+	{"held by one that runs", 0, 2, func(g *gate) {
+		go stay(g, receive)()
+		go stay(g, func(g *gate) { time.Sleep(2 * time.Second); close(g.c) })()
+	}, func(*gate) {}},
+}
+
+var (
+	endPoll     func() error
+	stopCleanup runtime.Cleanup
+	weakGate    weak.Pointer[gate]
+	reachedGate *gate
+)
+
+// startCase runs a case in a frame of its own, so that nothing of it stays on the test's stack.
+//
+//go:noinline
+func startCase(c leakCase) weak.Pointer[gate] {
+	heldGate = nil
+	g := newGate()
+	g.ballast = make([]byte, ballast)
+	if c.name == "gate in a package variable" {
+		g.wg.Add(1)
+	}
+	pprof.Do(context.Background(), pprof.Labels("case", c.name), func(context.Context) { c.start(g) })
+	return weak.Make(g)
+}
+
+func TestLeakedGoroutines(t *testing.T) {
+	defer func() { heldGate = nil }()
+	for _, c := range leakCases {
+		t.Run(c.name, func(t *testing.T) {
+			before := runtime.NumGoroutine()
+			g := startCase(c)
+			total := c.leaked + c.running
+			waitFor(t, func() bool { return blocked(t, c.name) == total })
+
+			snapshot, err := refscan.Capture(refscan.WithoutSettling())
+			require.NoError(t, err)
+			found, err := snapshot.LeakedGoroutines()
+			require.NoError(t, err)
+			require.NoError(t, snapshot.Close())
+			bytes, mine := int64(0), 0
+			for _, l := range found {
+				if isCase(l.GoroutineStack, c.name) {
+					mine++
+					bytes += l.HeapBytes
+				}
+			}
+			assert.Equal(t, c.leaked, mine)
+			if c.leaked > 0 {
+				assert.GreaterOrEqual(t, bytes, int64(ballast), "what they keep alive, counted once")
+				assert.Less(t, bytes, int64(2*ballast))
+			}
+			if n, ok := profiledLeaks(t, c.name); ok {
+				assert.Equal(t, mine, n, "the runtime's own goroutineleak profile")
+			}
+			c.wake(reachable(t, g))
+			heldGate, reachedGate = nil, nil
+			waitFor(t, func() bool { return runtime.NumGoroutine() <= before })
+			if c.name == "mutex in a package variable" {
+				globalMutex.Unlock()
+			}
+		})
+	}
+}
+
+// reachable makes a gate reachable again. The runtime throws when a goroutine is woken that its profile found leaked (go1.27
+// runtime/proc.go, ready), until another profile sees that it is not.
+func reachable(t *testing.T, g weak.Pointer[gate]) *gate {
+	reachedGate = g.Value()
+	profiledLeaks(t, "")
+	return reachedGate
+}
+
+func isCase(g *refscan.GoroutineStack, name string) bool {
+	return len(g.Labels) == 1 && g.Labels[0] == refscan.StackLabel{Key: "case", Value: name}
+}
+
+// blocked counts the goroutines of a case that wait.
+func blocked(t *testing.T, name string) int {
+	s, err := refscan.CaptureStacks()
+	require.NoError(t, err)
+	n := 0
+	for _, g := range s.Goroutines {
+		if isCase(g, name) && g.State == "waiting" {
+			n++
+		}
+	}
+	return n
+}
+
+func waitFor(t *testing.T, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(time.Millisecond) {
+		require.True(t, time.Now().Before(deadline), "it did not come to that")
+	}
+}
+
+// foundLeaks counts the leaked goroutines of a case.
+func foundLeaks(t *testing.T, name string) (n int) {
+	snapshot, err := refscan.Capture(refscan.WithoutSettling())
+	require.NoError(t, err)
+	found, err := snapshot.LeakedGoroutines()
+	require.NoError(t, err)
+	require.NoError(t, snapshot.Close())
+	for _, l := range found {
+		if isCase(l.GoroutineStack, name) {
+			n++
+		}
+	}
+	return n
+}
+
+// profiledLeaks counts the goroutines of a case in the runtime's own profile, where it has one: from go1.27 on, and in go1.26 with
+// GOEXPERIMENT=goroutineleakprofile.
+func profiledLeaks(t *testing.T, name string) (n int, ok bool) {
+	leaks := pprof.Lookup("goroutineleak")
+	if leaks == nil {
+		return 0, false
+	}
+	var b bytes.Buffer
+	require.NoError(t, leaks.WriteTo(&b, 0))
+	p, err := profile.Parse(&b)
+	require.NoError(t, err)
+	for _, s := range p.Sample {
+		if len(s.Label["case"]) == 1 && s.Label["case"][0] == name {
+			n += int(s.Value[0])
+		}
+	}
+	return n, true
+}
+
+// TestLeakedNever: what no wake can end. These goroutines stay until the process ends.
+func TestLeakedNever(t *testing.T) {
+	var none chan int
+	for name, wait := range map[string]func(){
+		"nil receive":  func() { <-none },
+		"nil send":     func() { none <- 1 },
+		"empty select": func() { select {} },
+		"nil in select": func() {
+			select {
+			case <-none:
+			case none <- 1:
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pprof.Do(context.Background(), pprof.Labels("case", name), func(context.Context) { go wait() })
+			waitFor(t, func() bool { return blocked(t, name) == 1 })
+			assert.Equal(t, 1, foundLeaks(t, name))
+			if n, ok := profiledLeaks(t, name); ok {
+				assert.Equal(t, 1, n)
+			}
+		})
+	}
+}
+
+// TestLeakedInBubble is one of the two places where the oracles differ: the runtime never reports a goroutine of a bubble.
+func TestLeakedInBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := leakCases[0]
+		g := startCase(c)
+		synctest.Wait()
+		assert.Equal(t, 1, foundLeaks(t, c.name))
+		if n, ok := profiledLeaks(t, c.name); ok {
+			assert.Zero(t, n)
+		}
+		c.wake(reachable(t, g))
+		synctest.Wait()
+	})
+}
+
+// TestLeakedWithDeferredCalls is the other: the runtime takes what calls refer to that were deferred in a loop for reachable, since it
+// finds their records through the goroutine's own.
+func TestLeakedWithDeferredCalls(t *testing.T) {
+	c := leakCase{name: "deferred", start: func(g *gate) {
+		go func() {
+			for range 2 {
+				defer func() { g.next = nil }()
+			}
+			<-g.c
+		}()
+	}}
+	before := runtime.NumGoroutine()
+	g := startCase(c)
+	waitFor(t, func() bool { return blocked(t, c.name) == 1 })
+	assert.Equal(t, 1, foundLeaks(t, c.name))
+	if n, ok := profiledLeaks(t, c.name); ok {
+		assert.Zero(t, n)
+	}
+	close(reachable(t, g).c)
+	waitFor(t, func() bool { return runtime.NumGoroutine() <= before })
+}
+
+// TestLeakedMany: thousands in a chain, of which the last one's waker is known, and thousands that are leaked.
+func TestLeakedMany(t *testing.T) {
+	const n = 20_000
+	defer func() { heldGate = nil }()
+	build := func() weak.Pointer[gate] {
+		g := newGate()
+		last := g.c
+		for range n {
+			next := make(chan int)
+			go func(mine, next chan int) {
+				<-mine
+				close(next)
+			}(next, last)
+			last = next
+		}
+		heldGate = &gate{c: last}
+		lost := newGate()
+		for range n {
+			go stay(lost, receive)()
+		}
+		return weak.Make(lost)
+	}
+	before := runtime.NumGoroutine()
+	lost := build()
+	waitFor(t, func() bool { return runtime.NumGoroutine() == before+2*n })
+	snapshot, err := refscan.Capture()
+	require.NoError(t, err)
+	found, err := snapshot.LeakedGoroutines()
+	require.NoError(t, err)
+	require.NoError(t, snapshot.Close())
+	mine := 0
+	for _, l := range found {
+		if l.CreatedBy == "github.com/leakgate/leakgate/refscan_test.TestLeakedMany.func2" && l.WaitReason == "chan receive" {
+			mine++
+		}
+	}
+	assert.Equal(t, n, mine)
+	close(lost.Value().c)
+	close(heldGate.c)
+	waitFor(t, func() bool { return runtime.NumGoroutine() <= before })
+}
