@@ -29,7 +29,7 @@ func TestTreeIsBounded(t *testing.T) {
 		if limit >= 0 {
 			g.LimitTree(limit)
 		}
-		return g.Attribute()
+		return g.Attribute(nil)
 	}
 	full := report(-1)
 	nodes, _, bytes := size(full.Roots, 0)

@@ -66,7 +66,7 @@ func (s *subject) scan() (o outcome) {
 		o.err = err
 		return o
 	}
-	o.res = g.Attribute()
+	o.res = g.Attribute(nil)
 	if chain, ok := s.index.GlobalByName("main.chain"); ok {
 		addr := s.U64(chain.Addr)
 		_, _ = g.Paths(addr, 3, nil)
