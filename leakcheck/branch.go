@@ -14,6 +14,8 @@ type branch struct {
 	untypedObjects  int64
 	untypedBytes    int64
 	elems           int64
+	ended           int64 // of objects, those whose use is over
+	endedState      string
 	total           tally // of this node and all below
 	root            *refscan.RootInfo
 	parent          *branch
@@ -63,7 +65,8 @@ func newBranch(n *refscan.Node, parent *branch, root *refscan.RootInfo) *branch 
 	b := &branch{
 		name: unescapePath(n.Name), typ: cleanType(n.Type), root: root, parent: parent,
 		objects: n.Objects, bytes: n.Bytes,
-		untypedObjects: n.UntypedObjects, untypedBytes: n.UntypedBytes, elems: n.Elems, allocations: n.Allocations,
+		untypedObjects: n.UntypedObjects, untypedBytes: n.UntypedBytes, elems: n.Elems,
+		ended: n.Ended, endedState: n.EndedState, allocations: n.Allocations,
 	}
 	b.path = b.name
 	if parent != nil {

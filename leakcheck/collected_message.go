@@ -131,25 +131,29 @@ func rootBranch(p refscan.RetainingPath) *branch {
 // A link is a reference of a path that was folded: the same one several times in a row is one link.
 type link struct {
 	name, typ string
+	state     string // of what it leads to
 	times     int
 	watched   bool
+	suspect   bool // one of the references of which one should have been dropped
 }
 
-// pathLines draws a path, one line an edge.
+const (
+	expectedMark = "  ← expected to be garbage"
+	suspectMark  = "  ~"
+)
+
+// pathLines draws a path, one line an edge. If something on it should be gone already, the references up to
+// that are marked as suspect.
 func pathLines(p refscan.RetainingPath) []string {
 	root := rootBranch(p)
-	steps := p.Steps
-	if len(steps) > 0 && steps[0].Name == "" { // the variable refers to the object itself
-		root.typ = cleanType(steps[0].Type)
+	links := foldSteps(p.Steps)
+	first := root.name + root.describe()
+	if len(links) > 0 && links[0].name == "" { // the variable refers to the object itself
+		links[0].name, links[0].suspect = root.name, false
+		first = links[0].String()
+		links = links[1:]
 	}
-	lines := []string{root.name + root.describe()}
-	if len(steps) > 0 && steps[0].Name == "" {
-		if steps[0].Watched > 0 {
-			lines[0] += expectedMark
-		}
-		steps = steps[1:]
-	}
-	links := foldSteps(steps)
+	lines := []string{first}
 	over := max(0, len(links)-maxPathLines)
 	depth := 0
 	for i, l := range links {
@@ -165,10 +169,11 @@ func pathLines(p refscan.RetainingPath) []string {
 		lines = append(lines, strings.Repeat("   ", depth)+"└─ "+text)
 		depth++
 	}
+	if strings.Contains(strings.Join(lines, "\n"), suspectMark) {
+		lines = append(lines, "one of the references marked ~ should have been dropped")
+	}
 	return lines
 }
-
-const expectedMark = "  ← expected to be garbage"
 
 func (l link) String() string {
 	s := l.name
@@ -178,17 +183,36 @@ func (l link) String() string {
 	if l.typ != "" {
 		s += "  " + abridge(shortName(l.typ), maxNameShown)
 	}
+	if l.state != "" {
+		s += ", " + l.state
+	}
+	if l.suspect {
+		s += suspectMark
+	}
 	if l.watched {
 		s += expectedMark
 	}
 	return s
 }
 
+// foldSteps folds a path, and marks what leads to the first object that is over, unless that is the last one:
+// then all of them are suspect.
 func foldSteps(steps []refscan.PathStep) []link {
+	wrong := len(steps)
+	for i, st := range steps[:len(steps)-1] {
+		if st.State != "" || st.Watched > 0 {
+			wrong = i
+			break
+		}
+	}
 	var links []link
-	for _, st := range steps {
-		l := link{name: unescapePath(refscan.FoldName(st.Name)), typ: cleanType(st.Type), times: 1, watched: st.Watched > 0}
-		if n := len(links); n > 0 && links[n-1].name == l.name && links[n-1].typ == l.typ && !links[n-1].watched {
+	for i, st := range steps {
+		l := link{
+			name: unescapePath(refscan.FoldName(st.Name)), typ: cleanType(st.Type), state: st.State, times: 1,
+			watched: st.Watched > 0, suspect: wrong < len(steps) && i <= wrong,
+		}
+		if n := len(links); n > 0 && links[n-1].name == l.name && links[n-1].typ == l.typ && links[n-1].state == l.state &&
+			links[n-1].suspect == l.suspect && !links[n-1].watched {
 			links[n-1].times++
 			links[n-1].watched = l.watched
 			continue

@@ -244,8 +244,8 @@ func TestEndToEndCollected(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"LeakMaps": {
-			"collected_test.go:87: leakcheck: *collected.Session is still reachable: logged out\n",
-			"expected to be garbage when the test ends (collected_test.go:87)\n",
+			"collected_test.go:88: leakcheck: *collected.Session is still reachable: logged out\n",
+			"expected to be garbage when the test ends (collected_test.go:88)\n",
 			"it keeps 2 objects alive, 1.0 KiB\n",
 			"held by the package variable example.com/app/collected.srv (collected.go:21)\n",
 			"example.com/app/collected.srv  *collected.server\n",
@@ -266,18 +266,26 @@ func TestEndToEndCollected(t *testing.T) {
 			"in a goroutine, created by example.com/app/collected.(*Session).watch (collected.go:46)\n",
 		},
 		"LeakOwn": {
-			"expected to be garbage (collected_test.go:109)\n",
-			"held by your test itself: the variable s of example.com/app/collected.TestLeakOwn (collected_test.go:107)\n",
+			"expected to be garbage (collected_test.go:110)\n",
+			"held by your test itself: the variable s of example.com/app/collected.TestLeakOwn (collected_test.go:108)\n",
 		},
 		"LeakCleanup": {
 			"held by a function that was registered with Cleanup, which runs when the test ends\n",
 			"$recv  *collected.Session  ← expected to be garbage\n",
 		},
+		"LeakSuspect": {
+			"example.com/app/collected.requests  []*collected.request\n",
+			"└─ [*]  *collected.request  ~\n",
+			"   └─ ctx  *context.cancelCtx, done  ~\n",
+			"      └─ Context  *context.valueCtx\n",
+			"         └─ val  *collected.Session  ← expected to be garbage\n",
+			"one of the references marked ~ should have been dropped\n",
+		},
 		"LeakGlobal": {
 			"it is the package variable example.com/app/collected.srv, or part of it, which lives as long as the program\n",
 		},
 		"LeakSmall": {
-			"held by the package variable example.com/app/collected.kept (collected_test.go:130)\n",
+			"held by the package variable example.com/app/collected.kept (collected_test.go:131)\n",
 		},
 		"Misuse": {
 			"leakcheck: ExpectCollected: the pointer is nil\n",
@@ -301,7 +309,7 @@ func TestEndToEndCollected(t *testing.T) {
 	}
 	out, ok := m.run(t, "collected", nil, "./collected.test", "-test.run=^TestLeakAllocated$", "-test.memprofilerate=1")
 	want := "allocated at (1 of 2):\n" + strings.Repeat(" ", 15) + "example.com/app/collected.Login (collected.go:27)\n" +
-		strings.Repeat(" ", 15) + "example.com/app/collected.TestLeakAllocated (collected_test.go:141)\n"
+		strings.Repeat(" ", 15) + "example.com/app/collected.TestLeakAllocated (collected_test.go:142)\n"
 	if ok || !strings.Contains(out, want) {
 		t.Errorf("want %q, got\n%s", want, out)
 	}

@@ -83,6 +83,12 @@ func (b *branch) describe() string {
 	if b.elems > 0 {
 		s += ", " + countNoun(b.elems, "entry")
 	}
+	switch {
+	case b.ended > 0 && b.ended >= b.objects:
+		s += ", " + b.endedState
+	case b.ended > 0:
+		s += fmt.Sprintf(", %s of them %s", count(b.ended), b.endedState)
+	}
 	if b.untypedObjects > 0 {
 		s += fmt.Sprintf(", %s of unknown type", count(b.untypedObjects))
 	}

@@ -39,7 +39,8 @@ type RetainingPath struct {
 // itself.
 type PathStep struct {
 	Name, Type string
-	Watched    int // 1 + the index in PathQuery.Watch of an address inside of the object that this step leads to; 0 if there is none
+	State      string // "closed", "done" or "stopped or expired": the use of the object that it leads to is over
+	Watched    int    // 1 + the index in PathQuery.Watch of an address inside of the object that this step leads to; 0 if there is none
 }
 
 // A PathQuery says which paths to look for.
@@ -104,7 +105,7 @@ func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
 	for _, p := range paths {
 		rp := RetainingPath{Root: *rootInfo(p.Root), Name: p.Root.Name, Type: p.RootType}
 		for _, st := range p.Steps {
-			rp.Steps = append(rp.Steps, PathStep{Name: st.Label, Type: st.Type, Watched: firstWatched(watched, st.Objects)})
+			rp.Steps = append(rp.Steps, PathStep{Name: st.Label, Type: st.Type, State: st.State, Watched: firstWatched(watched, st.Objects)})
 		}
 		r.Paths = append(r.Paths, rp)
 	}

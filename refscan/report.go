@@ -82,7 +82,9 @@ type Node struct {
 	UntypedObjects int64     `json:"untyped_objects,omitempty"` // of Objects, those without a known type, counted at their nearest typed holder
 	UntypedBytes   int64     `json:"untyped_bytes,omitempty"`
 	Elems          int64     `json:"elems,omitempty"` // for maps: entries, over all Objects
-	Root           *RootInfo `json:"root,omitempty"`  // set on roots only
+	Ended          int64     `json:"ended,omitempty"` // of Objects, those whose use is over: closed channels, files and connections, done contexts, stopped timers
+	EndedState     string    `json:"ended_state,omitempty"`
+	Root           *RootInfo `json:"root,omitempty"` // set on roots only
 	Children       []*Node   `json:"children,omitempty"`
 
 	// Allocations say where objects of this node were allocated, as far as the memory profiler has recorded
@@ -148,6 +150,9 @@ func foldNodes(nodes []*Node) []*Node {
 		m.UntypedObjects += n.UntypedObjects
 		m.UntypedBytes += n.UntypedBytes
 		m.Elems += n.Elems
+		if n.Ended > 0 {
+			m.Ended, m.EndedState = m.Ended+n.Ended, n.EndedState
+		}
 		m.Allocations = mergeAllocations(m.Allocations, n.Allocations)
 		if n.Root != nil {
 			m.Root.Goroutines += n.Root.Goroutines

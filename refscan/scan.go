@@ -93,6 +93,7 @@ func (b treeBuilder) node(n *heapgraph.Node) *Node {
 	out := &Node{
 		Name: n.Name, Type: n.Type, Objects: n.Objects, Bytes: n.Bytes,
 		UntypedObjects: n.UntypedObjects, UntypedBytes: n.UntypedBytes, Elems: n.Elems,
+		Ended: n.Ended, EndedState: n.EndedState,
 	}
 	if r := n.Root; r != nil {
 		out.Root = rootInfo(r)

@@ -12,7 +12,9 @@ type Node struct {
 	Objects, Bytes               int64
 	UntypedObjects, UntypedBytes int64
 	Elems                        int64
-	Root                         *Root // of root nodes
+	Ended                        int64  // of Objects, those whose use is over
+	EndedState                   string // what they are: "closed"
+	Root                         *Root  // of root nodes
 	Goroutines                   int64
 	Children                     []*Node
 

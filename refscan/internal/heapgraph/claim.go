@@ -15,6 +15,8 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 		objs  []uint32
 		count int64
 		bytes int64
+		ended int64
+		state string
 		each  []int64 // bytes, where somebody wants to know
 	}
 	var groups []*group
@@ -40,6 +42,9 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 		if obj < a.g.staticBase() {
 			last.count++
 			last.bytes += bytes
+			if state, over := a.g.ended(obj, ty, false); over {
+				last.ended, last.state = last.ended+1, state
+			}
 		}
 		if a.onCharge != nil {
 			last.each = append(last.each, bytes)
@@ -73,6 +78,9 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 		}
 		to.Objects += g.count
 		to.Bytes += g.bytes
+		if g.ended > 0 {
+			to.Ended, to.EndedState = to.Ended+g.ended, g.state
+		}
 		for i, bytes := range g.each {
 			if g.objs[i] < a.g.staticBase() {
 				a.onCharge(to, g.objs[i], bytes)

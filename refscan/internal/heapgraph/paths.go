@@ -13,6 +13,7 @@ type Path struct {
 type Step struct {
 	Label   string   // which reference of the holder; "" for the root variable itself
 	Type    string   // of the reference, as in Node; "" if unknown
+	State   string   // "closed", "done" or the like: the use of what it leads to is over
 	Objects []uint32 // that it leads to: those that only their addresses tell apart
 }
 
@@ -294,7 +295,7 @@ func (p *pathfinder) retrace(levels [][]uint32) tracedPath {
 	})
 	own := root.Root
 	path := tracedPath{Path: Path{Root: &own, RootType: root.typ}}
-	path.take(&c)
+	p.take(&path, &c)
 	for k := 1; k <= last; k++ {
 		for _, node := range path.Steps[k-1].Objects {
 			p.references(node, func(e edge) {
@@ -303,13 +304,26 @@ func (p *pathfinder) retrace(levels [][]uint32) tracedPath {
 				}
 			})
 		}
-		path.take(&c)
+		p.take(&path, &c)
 	}
 	return path
 }
 
-func (t *tracedPath) take(c *choices) {
+func (p *pathfinder) take(t *tracedPath, c *choices) {
 	step, keys := c.least()
+	for i, node := range step.Objects {
+		state, over := "", false
+		if node < p.g.staticBase() {
+			state, over = p.g.ended(node, p.g.typing[node], true)
+		}
+		if !over {
+			step.State = ""
+			break
+		}
+		if i == 0 {
+			step.State = state
+		}
+	}
 	t.Steps, t.keys = append(t.Steps, step), append(t.keys, keys)
 	c.reset()
 }

@@ -79,6 +79,9 @@ type Type struct {
 
 	turn   class // when its objects may be claimed; valid if turned
 	turned bool
+
+	ending      ending // how its objects end; valid if endingKnown
+	endingKnown bool
 }
 
 // maxElems is how many elements of an array have names of their own.

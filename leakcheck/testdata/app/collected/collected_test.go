@@ -1,6 +1,7 @@
 package collected
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"testing"
@@ -142,4 +143,18 @@ func TestLeakAllocated(t *testing.T) {
 	}
 	Login("p").remember()
 	leakcheck.AssertRetained(t, leakcheck.Path("collected.srv.sessions[*]").None())
+}
+
+type request struct{ ctx context.Context }
+
+var requests []*request
+
+// What hangs on a context that is done is no reason to look below it.
+func TestLeakSuspect(t *testing.T) {
+	s := Login("q")
+	s.Logout()
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), "session", s))
+	requests = append(requests, &request{ctx})
+	cancel()
+	leakcheck.ExpectCollected(t, s, "request over")
 }
