@@ -169,7 +169,7 @@ func (a *assertion) look(c *comparison, heap bool) (*evaluation, error) {
 	}
 	a.logs = append(a.logs, obs.logs...)
 	obs.logs = a.logs
-	e := evaluate(obs, a.req, scopeOf(a.req, a.env))
+	e := evaluate(obs, a.req, scopeOf(a.req, a.env), a.env)
 	e.add(sight)
 	if err := audit(obs.report); err != nil {
 		return e, &auditError{err}

@@ -86,8 +86,7 @@
 //
 // followed by the counts at each snapshot and the path from the root. What is not seen: less than one
 // object in a hundred calls, or in the first batch none at all; elements without pointers that fit
-// into spare capacity; and what the standard library keeps at its own variables, unless it is of
-// another package's type.
+// into spare capacity; and what the standard library keeps on purpose.
 //
 // # Golden files
 //
@@ -119,6 +118,13 @@
 // set): there it fails with the command that makes it. What is written has been seen in two snapshots.
 // The second comparison of a test has the file <Test>~2.golden, and so on in the order of calls; Golden
 // gives another name.
+//
+// # What is kept on purpose
+//
+// Some of what the standard library keeps is no finding of a bound on a type, and no growth, as long as it is made of
+// the library's own types: the standard streams, the default loggers, the connections of http.DefaultTransport, what was
+// loaded once (time zone, root certificates, the resolver's configuration), the testing package's state, the runtime's
+// records. What was left out so is logged, with the reason. A bound that names such a root, or a Scope, means it.
 //
 // # Where it was allocated
 //

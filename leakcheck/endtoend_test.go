@@ -200,7 +200,7 @@ func TestEndToEndGrowth(t *testing.T) {
 		"EveryOther":    "+0.50 *growth.session/op (+…/op) via example.com/app/growth.service.state.conns[*]\n",
 		"List":          "+1.00 *growth.link/op (+…/op) via example.com/app/growth.latest\n",
 		"Context":       "+1.00 *context.cancelCtx/op",
-		"Timer":         "   └─ arg  func growth.TestLeakTimer.func",
+		"Timer":         "   └─ timer.arg  func growth.TestLeakTimer.func",
 		"Goroutine":     "+1.00 goroutine/op (+… beside the stack) in example.com/app/growth.watch\n",
 		"IdleGoroutine": "+1.00 goroutine/op in example.com/app/growth.startIdle.func1\n",
 		"Own":           "held by your test itself: the variable kept of example.com/app/growth.TestLeakOwn (leaks_test.go:",

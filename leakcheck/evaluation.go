@@ -68,7 +68,7 @@ func (e *evaluation) ok() bool {
 }
 
 // evaluate applies scope, ignores and baseline to an observation, and looks at the bounds.
-func evaluate(obs *observation, r *request, s scope) *evaluation {
+func evaluate(obs *observation, r *request, s scope, env *environment) *evaluation {
 	e := &evaluation{obs: obs, notes: slices.Clone(obs.logs)}
 	everything := growForest(obs.report)
 	now, left := applyIgnores(everything.keep(s), r.ignores)
@@ -90,12 +90,27 @@ func evaluate(obs *observation, r *request, s scope) *evaluation {
 			e.problems = append(e.problems, problem)
 			continue
 		}
-		f := finding{bound: b, found: b.selector.sum(b.selector.selects(now))}
+		selected := b.selector.selects(now)
+		if b.selector.byType() && len(r.scope) == 0 {
+			var hidden []kept
+			selected, hidden = env.keptOnPurpose(selected)
+			for _, k := range hidden {
+				e.notes = append(e.notes, b.String()+": "+k.String())
+			}
+		}
+		f := finding{bound: b, found: b.selector.sum(selected)}
 		if r.baseline != nil {
-			f.found = f.found.beyond(b.selector.sum(b.selector.selects(base)))
+			before := b.selector.selects(base)
+			if b.selector.byType() && len(r.scope) == 0 {
+				before, _ = env.keptOnPurpose(before)
+			}
+			f.found = f.found.beyond(b.selector.sum(before))
 		}
 		f.broken = b.broken(f.found.objects, f.found.bytes)
-		f.culprits = f.rank(b.selector.selects(e.forest))
+		if r.baseline != nil {
+			selected = b.selector.selects(e.forest)
+		}
+		f.culprits = f.rank(selected)
 		if b.selector.kind == selectPath && len(b.selector.selects(everything)) == 0 {
 			e.notes = append(e.notes, fmt.Sprintf("%s: its root exists, but nothing is retained at that path now", b))
 		}

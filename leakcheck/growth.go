@@ -23,11 +23,11 @@ import (
 // that takes a second; before a failure 4,000 and 32. Iterations and Warmup override that. A cache that is
 // not full after all these calls looks like a leak: give Warmup enough calls to fill it, or make it smaller.
 //
-// All roots of the program and its modules count: package variables, goroutines, finalizers, the test's
-// own variables, and what op itself refers to. At the roots of the standard library only what has types
-// of other packages counts, and goroutines; what the testing package keeps until the test ends, such as
-// functions registered with t.Cleanup, does not. Scope and Ignore narrow that down; bounds, Golden
-// and Since have no meaning here.
+// All roots count: package variables, goroutines, finalizers, the test's own variables, and what op itself
+// refers to. What the standard library keeps on purpose, such as the idle connections of
+// http.DefaultTransport, is logged instead, unless types of other packages are part of it. What the testing
+// package keeps until the test ends, such as functions registered with t.Cleanup, does not count.
+// Scope and Ignore narrow that down; bounds, Golden and Since have no meaning here.
 //
 // It returns false if it failed the test, which goes on. A panic of op is not caught, and op may end
 // the test with t.FailNow. Tests that run at the same time grow too: call it in tests that are

@@ -132,7 +132,7 @@ func (x *experiment) see(obs *observation) error {
 	x.logs = append(x.logs, obs.logs...)
 	obs.logs = x.logs
 	s := scope{packages: x.req.scope}
-	e := evaluate(obs, x.req, s)
+	e := evaluate(obs, x.req, s, x.env)
 	m := &moment{calls: x.calls, eval: e, forest: namingOp(withoutTestingOwn(e.forest))}
 	m.goroutines = x.goroutinesIn(s)
 	x.moments = append(x.moments, m)
@@ -161,6 +161,7 @@ func (x *experiment) conclude() (o *outcome, grows bool) {
 		return o, false
 	}
 	g := x.growth()
+	o.notes = append(o.notes, g.kept...)
 	if g.none() {
 		return o, false
 	}

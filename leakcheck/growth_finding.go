@@ -10,6 +10,7 @@ import (
 type growth struct {
 	forest forest // what was added from the first snapshot to the last
 	leaks  []*leak
+	kept   []string // what grows and is kept on purpose
 }
 
 // A leak is what grows at one root, or with the goroutines of one origin.
@@ -33,7 +34,7 @@ func (x *experiment) growth() *growth {
 		all[i] = m.figures()
 	}
 	g := &growth{forest: x.last().forest.growth(x.first().forest)}
-	j := judgement{x: x, figures: all}
+	j := judgement{x: x, figures: all, kept: make(map[*retainer][]*branch)}
 	leaks := x.piles()
 	for _, root := range g.forest {
 		l := leakOf(leaks, root)
@@ -60,6 +61,13 @@ func (x *experiment) growth() *growth {
 		return cmp.Or(cmp.Compare(a.rank(x.env), b.rank(x.env)), cmp.Compare(b.weight(), a.weight()))
 	})
 	g.leaks = leaks
+	for _, branches := range j.kept {
+		_, hidden := x.env.keptOnPurpose(branches)
+		for _, k := range hidden {
+			g.kept = append(g.kept, k.String())
+		}
+	}
+	slices.Sort(g.kept)
 	return g
 }
 
@@ -118,6 +126,7 @@ func (x *experiment) series(value func(m *moment, i int) int64) series {
 type judgement struct {
 	x       *experiment
 	figures []map[growthKey]figures // of each moment
+	kept    map[*retainer][]*branch // what grows but is kept on purpose
 }
 
 // seriesOf returns the series that a branch grows in: that of its objects if they do, else that of a
@@ -140,7 +149,13 @@ func (j judgement) seriesOf(b *branch) (series, measure) {
 // objects above or below them do. What hangs at goroutines that pile up counts whatever it is.
 func (j judgement) heads(b *branch, piled bool) []*branch {
 	s, m := j.seriesOf(b)
-	grows := s.keepsPace(m) && !b.belongsToGoroutine() && (piled || !j.x.env.isBackground(b))
+	grows := s.keepsPace(m) && !b.belongsToGoroutine()
+	if grows && !piled {
+		if r := j.x.env.retainerOf(b); r != nil {
+			grows = false
+			j.kept[r] = append(j.kept[r], b)
+		}
+	}
 	if grows && m == inObjects {
 		return []*branch{b}
 	}

@@ -134,27 +134,6 @@ func (b *branch) belongsToGoroutine() bool {
 	return typ == "runtime.g" || typ == "runtime.sudog"
 }
 
-// isBackground reports whether a branch is the standard library's or the runtime's own business: it
-// hangs at one of their roots, and no type on the way is another module's. (A http.Transport, for one,
-// notes each address that it was ever asked for.)
-func (e *environment) isBackground(b *branch) bool {
-	info := b.line()[0].root
-	for _, function := range []string{info.Goroutine, info.CreatedBy} {
-		if function != "" && !e.isStandard(packageOf(function)) {
-			return false
-		}
-	}
-	if isOpRoot(b.line()[0]) || !e.isStandard(info.Package) {
-		return false
-	}
-	for _, above := range b.line() {
-		if e.mentionsProgram(above.typ) {
-			return false
-		}
-	}
-	return true
-}
-
 // mentionsProgram reports whether a type is, or is made of, one that is not the standard library's.
 func (e *environment) mentionsProgram(typ string) bool {
 	found := false
