@@ -203,6 +203,12 @@ var damages = []struct {
 	{"frame sizes negative", func(b *bench) { b.fill("pctab", 0x7f) }, fails("the stack of a goroutine")},
 	{"function records zero", func(b *bench) { b.fill("pclntable", 0) }, fails("no function holds the pc")},
 	{"function records with all there can be", func(b *bench) { b.fill("pclntable", 0xff) }, fails("the stack of a goroutine")},
+	{"names without end, and calls inlined into themselves", func(b *bench) {
+		b.fill("funcnametab", 'x')
+		b.fill("filetab", 'y')
+		lo := b.U64(b.module("gofunc"))
+		b.Put(lo, make([]byte, b.U64(b.module("epclntab"))-lo))
+	}, missed},
 	{"function table without order", func(b *bench) { b.fill("ftab", 0xa5) }, fails("no function holds the pc")},
 	{"stack maps claim everything", func(b *bench) {
 		lo := b.U64(b.module("gofunc"))
