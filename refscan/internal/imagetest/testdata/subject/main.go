@@ -211,6 +211,7 @@ func start() {
 var channel2, channel3 = make(chan *node), make(chan *node)
 
 func main() {
+	runtime.MemProfileRate = 64 // so that objects have records of their allocation
 	fill()
 	start()
 	queue()
