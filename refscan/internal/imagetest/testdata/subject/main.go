@@ -130,7 +130,7 @@ func fill() {
 	onDemand.parts[39999].a = newNode(3)
 	ctx = context.Background()
 	for i := range 20 {
-		ctx = context.WithValue(ctx, i, newNode(i)) //nolint:staticcheck // the key's type is of no interest
+		ctx = context.WithValue(ctx, i, newNode(i)) // the key's type is of no interest
 	}
 }
 
