@@ -82,15 +82,16 @@ func (m *Model) FuncAt(pc uint64) *Func {
 	return f
 }
 
+// maxName bounds the names of functions and files; those of generic functions have some KB.
+const maxName = 1 << 14
+
+// cstring returns the text at an offset of a table up to a zero byte, "" if there is none.
 func cstring(b []byte, off uint64) string {
 	if off >= uint64(len(b)) {
 		return ""
 	}
-	b = b[off:]
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		b = b[:i]
-	}
-	return string(b)
+	b = b[off:min(off+maxName, uint64(len(b)))]
+	return string(b[:max(0, bytes.IndexByte(b, 0))])
 }
 
 // funcdata returns the address of a function's funcdata, 0 if it has none.

@@ -16,6 +16,9 @@ const inlinedCall = 16
 // (2,000 nodes with a profile; go1.26 cmd/compile/internal/inline) allows for less.
 const maxInlined = 1 << 9
 
+// maxCallNames bounds the names of one frame's calls, of functions and files together.
+const maxCallNames = 1 << 16
+
 // A Call is a logical frame: a function's own code, or that of one inlined into it.
 type Call struct {
 	Name      string
@@ -29,6 +32,7 @@ type Call struct {
 func (m *Model) Calls(f *Func, pc uint64) []Call {
 	var calls []Call
 	tree := f.funcdata(funcdataInlTree)
+	names := 0
 	for range maxInlined {
 		file, line := m.Line(f, pc)
 		index := int32(-1)
@@ -42,10 +46,11 @@ func (m *Model) Calls(f *Func, pc uint64) []Call {
 		if !m.Mem.Try(rec, inlinedCall) {
 			break
 		}
-		calls = append(calls, Call{
-			Name: cstring(f.mod.funcnames, uint64(m.Mem.U32(rec+4))),
-			File: file, Line: line, StartLine: int(int32(m.Mem.U32(rec + 12))),
-		})
+		name := cstring(f.mod.funcnames, uint64(m.Mem.U32(rec+4)))
+		if names += len(name) + len(file); names > maxCallNames {
+			break
+		}
+		calls = append(calls, Call{Name: name, File: file, Line: line, StartLine: int(int32(m.Mem.U32(rec + 12)))})
 		pc = f.Entry + uint64(m.Mem.U32(rec+8))
 	}
 	m.warn("the inlining table of %s is damaged", f.Name)

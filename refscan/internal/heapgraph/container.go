@@ -78,23 +78,31 @@ const maxDirectory = 1 << 40
 func (w *walker) goMap(t *Type, header []byte) {
 	o := &w.g.offsets
 	l := w.g.types.mapLayout(t)
-	used := word(header, o.mapUsed)
-	w.used += int64(used)
 	dir, dirLen := word(header, o.mapDirPtr), word(header, o.mapDirLen)
-	if l.inline && used > 0 {
-		w.inline += int64(used)
-	}
 	if dir == 0 {
 		return
 	}
 	w.emit(edge{ord: ordInternal, to: dir, form: formInternal, rank: rankOwned})
+	slots := uint64(0)
 	if dirLen == 0 {
-		w.groups(l, dir, 1)
-		return
+		slots = w.groups(l, dir, 1)
+	} else {
+		slots = w.tables(l, dir, dirLen)
 	}
+	// The map's own count, if there is room for so many.
+	used := int64(min(word(header, o.mapUsed), slots))
+	w.used += used
+	if l.inline {
+		w.inline += used
+	}
+}
+
+// tables walks the tables of a directory, and returns how many slots they have.
+func (w *walker) tables(l *mapLayout, dir, dirLen uint64) (slots uint64) {
+	o := &w.g.offsets
 	s, obj := w.g.m.Object(dir)
 	if s == nil || s.NoScan || dirLen > maxDirectory {
-		return
+		return 0
 	}
 	tables, _ := w.g.payload(s, obj)
 	for i := uint64(0); i < dirLen && i*8+8 <= uint64(len(tables)); i++ {
@@ -114,18 +122,23 @@ func (w *walker) goMap(t *Type, header []byte) {
 			continue
 		}
 		w.emit(edge{ord: ordInternal, to: groups, form: formInternal, rank: rankOwned})
-		w.groups(l, groups, word(b, o.tableMask)+1)
+		slots += w.groups(l, groups, word(b, o.tableMask)+1)
 	}
+	return slots
 }
 
-// groups walks n groups of slots; only the slots in use are looked at.
-func (w *walker) groups(l *mapLayout, addr, n uint64) {
-	if l.group == 0 || (!l.key.HasPointers() && !l.val.HasPointers()) {
-		return
-	}
+// groups walks n groups of slots; only the slots in use are looked at. It returns how many slots there are.
+func (w *walker) groups(l *mapLayout, addr, n uint64) (slots uint64) {
 	s, obj := w.g.m.Object(addr)
-	if s == nil || s.NoScan {
-		return
+	if s == nil {
+		return 0
+	}
+	if l.group == 0 {
+		return s.ElemSize // of unknown layout, but with a control byte for each
+	}
+	slots = min(n, s.ElemSize/l.group) * groupSlots
+	if s.NoScan || !l.key.HasPointers() && !l.val.HasPointers() {
+		return slots
 	}
 	mem, _ := w.g.payload(s, obj)
 	for ; n > 0 && uint64(len(mem)) >= l.group; n-- {
@@ -138,6 +151,7 @@ func (w *walker) groups(l *mapLayout, addr, n uint64) {
 		}
 		mem = mem[l.group:]
 	}
+	return slots
 }
 
 // channel walks a channel: its buffered elements, then the runtime's own fields.

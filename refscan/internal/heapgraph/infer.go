@@ -13,7 +13,7 @@ type inferrer struct {
 	todo  []uint32
 	queue bitset  // objects in todo
 	stat  []int32 // pieces of compiler-made data to walk
-	left  int     // how many bytes may still be walked
+	limit int     // how many bytes may be walked
 }
 
 // maxWalks is how often the pointerful memory may be walked to find types, on average, and minWalk how many bytes may
@@ -27,9 +27,9 @@ const (
 // improvement in a strict order (typeTable.better).
 func (g *Graph) infer() {
 	g.typing = make([]typing, g.m.NumObjects)
-	in := &inferrer{g: g, queue: newBitset(g.m.NumObjects), left: minWalk}
+	in := &inferrer{g: g, queue: newBitset(g.m.NumObjects), limit: minWalk}
 	for i := range g.m.Spans {
-		in.left += maxWalks * len(g.m.Spans[i].Mem)
+		in.limit += maxWalks * len(g.m.Spans[i].Mem)
 	}
 	in.w = walker{g: g, emit: in.candidate}
 
@@ -54,13 +54,12 @@ func (g *Graph) infer() {
 
 func (in *inferrer) drain() {
 	for len(in.todo) > 0 || len(in.stat) > 0 {
-		if in.left < 0 {
+		if in.w.walked > in.limit {
 			in.g.confused = true
 			return
 		}
 		if n := len(in.stat); n > 0 {
 			c := in.g.pieces[in.stat[n-1]]
-			in.left -= len(c.mem)
 			in.stat = in.stat[:n-1]
 			in.w.object(in.g.types.types[c.typing.typ], c.typing.form, c.mem, c.addr)
 			continue
@@ -68,7 +67,6 @@ func (in *inferrer) drain() {
 		obj := in.todo[len(in.todo)-1]
 		in.todo = in.todo[:len(in.todo)-1]
 		in.queue[obj>>6] &^= 1 << (obj & 63)
-		in.left -= int(in.g.m.SpanOf(obj).ElemSize)
 		in.g.walkObject(&in.w, obj)
 	}
 }

@@ -40,6 +40,7 @@ type walker struct {
 	emit func(edge)
 	// used counts the entries of the maps walked, inline those that lie in the tables whole.
 	used, inline int64
+	walked       int // bytes of objects, each as often as it was walked
 }
 
 // value walks one value of a type.
@@ -175,6 +176,7 @@ func (w *walker) reflected(ord uint32, rtype, ptr, flags uint64) {
 
 // object walks an object (or compiler-made data) of known typing; mem starts at the typed part.
 func (w *walker) object(t *Type, f form, mem []byte, base uint64) {
+	w.walked += len(mem)
 	switch f {
 	case formOne, formBoxed:
 		w.value(t, mem, 0)

@@ -203,6 +203,12 @@ var damages = []struct {
 	{"frame sizes negative", func(b *bench) { b.fill("pctab", 0x7f) }, fails("the stack of a goroutine")},
 	{"function records zero", func(b *bench) { b.fill("pclntable", 0) }, fails("no function holds the pc")},
 	{"function records with all there can be", func(b *bench) { b.fill("pclntable", 0xff) }, fails("the stack of a goroutine")},
+	{"names without end, and calls inlined into themselves", func(b *bench) {
+		b.fill("funcnametab", 'x')
+		b.fill("filetab", 'y')
+		lo := b.U64(b.module("gofunc"))
+		b.Put(lo, make([]byte, b.U64(b.module("epclntab"))-lo))
+	}, missed},
 	{"function table without order", func(b *bench) { b.fill("ftab", 0xa5) }, fails("no function holds the pc")},
 	{"stack maps claim everything", func(b *bench) {
 		lo := b.U64(b.module("gofunc"))
@@ -494,6 +500,20 @@ var damages = []struct {
 		c := b.U64(b.addr("main.channel"))
 		b.PutU64(c+b.off("runtime.hchan", "buf"), c)
 	}, func(t *testing.T, _ *heapgraph.Result, o outcome, _ error) { require.NoError(t, o.err) }},
+	{"maps with absurd counts", func(b *bench) {
+		used := b.off("internal/runtime/maps.Map", "used")
+		for _, name := range []string{"main.small", "main.large", "main.numbers"} {
+			b.PutU64(b.U64(b.addr(name))+used, 1<<62)
+		}
+	}, func(t *testing.T, sound *heapgraph.Result, o outcome, stacks error) {
+		harmless(t, sound, o, stacks)
+		for _, root := range o.res.Roots {
+			require.Less(t, root.Elems, int64(1000), root.Name)
+			for _, c := range root.Children {
+				require.Less(t, c.Objects, int64(1000), root.Name)
+			}
+		}
+	}},
 	{"a map with an absurd directory", func(b *bench) {
 		b.PutU64(b.U64(b.addr("main.large"))+b.off("internal/runtime/maps.Map", "dirLen"), 1<<62)
 	}, harmless},

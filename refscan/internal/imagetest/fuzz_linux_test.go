@@ -45,6 +45,7 @@ func FuzzModel(f *testing.F) {
 				m.Waits(g)
 			}
 			_ = m.Specials(func(goruntime.Special) {})
+			_ = m.AllocationRecords(func(_ uint32, bucket uint64) { _, _ = m.AllocationStack(bucket) })
 			for i := range m.Spans {
 				span := &m.Spans[i]
 				for k := range span.NElems {

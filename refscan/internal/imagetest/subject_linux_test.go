@@ -66,7 +66,10 @@ func (s *subject) scan() (o outcome) {
 		o.err = err
 		return o
 	}
-	o.res = g.Attribute(nil)
+	o.res = g.Attribute(func(*heapgraph.Node, uint32, int64) {})
+	if o.err = o.model.AllocationRecords(func(_ uint32, bucket uint64) { _, _ = o.model.AllocationStack(bucket) }); o.err != nil {
+		return o
+	}
 	if chain, ok := s.index.GlobalByName("main.chain"); ok {
 		addr := s.U64(chain.Addr)
 		_, _ = g.Paths(addr, 3, nil)

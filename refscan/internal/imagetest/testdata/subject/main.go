@@ -130,7 +130,7 @@ func fill() {
 	onDemand.parts[39999].a = newNode(3)
 	ctx = context.Background()
 	for i := range 20 {
-		ctx = context.WithValue(ctx, i, newNode(i)) //nolint:staticcheck // the key's type is of no interest
+		ctx = context.WithValue(ctx, i, newNode(i)) // the key's type is of no interest
 	}
 }
 
@@ -211,6 +211,7 @@ func start() {
 var channel2, channel3 = make(chan *node), make(chan *node)
 
 func main() {
+	runtime.MemProfileRate = 64 // so that objects have records of their allocation
 	fill()
 	start()
 	queue()

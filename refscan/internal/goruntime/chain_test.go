@@ -1,0 +1,27 @@
+package goruntime
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestChain(t *testing.T) {
+	for tail := range uint64(40) {
+		for circle := uint64(1); circle < 40; circle++ {
+			var c chain
+			steps := uint64(0)
+			for at := uint64(1); !c.returns(at); steps++ {
+				require.LessOrEqual(t, steps, 3*(tail+circle), "a tail of %d, a circle of %d", tail, circle)
+				if at++; at == 1+tail+circle {
+					at = 1 + tail
+				}
+			}
+			require.GreaterOrEqual(t, steps, tail+circle, "every element was seen before the walk ended")
+		}
+	}
+	var c chain
+	for at := range uint64(1 << 16) {
+		require.False(t, c.returns(at+1), "a list without a circle")
+	}
+}
