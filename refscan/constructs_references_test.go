@@ -316,7 +316,7 @@ func (w wideValue) get() *cargo { return w.l[w.n] }
 
 type embedding struct {
 	*server
-	n int
+	_ int
 }
 
 var (
@@ -502,7 +502,6 @@ var (
 	gSubslice   []byte
 	gSubstring  string
 	gOfArray    []*cargo
-	gOfField    []*cargo
 	gEmptyTail  []*cargo
 	gArrays     [][4]*cargo
 	gArrayPtr   *[4]*cargo

@@ -149,12 +149,15 @@ func (g *Graph) activeVars(f *goruntime.Frame, after bool) []activeVar {
 }
 
 func (w *stackWalk) variable(v activeVar) {
-	fv := frameVar{fn: w.frame.Func, owner: v.Inline, name: v.Name, typ: v.typ.Name, file: v.File, line: v.Line}
+	t := v.typ
+	if t.shaped {
+		t = w.bound(t)
+	}
+	fv := frameVar{fn: w.frame.Func, owner: v.Inline, name: v.Name, typ: t.Name, file: v.File, line: v.Line}
 	if fv.owner == "" {
 		fv.owner = w.frame.Func.Name
 	}
 	addr := w.frame.FP + uint64(v.place.CFAOffset)
-	t := v.typ
 	if v.Deref {
 		// The slot points to the variable, which escaped to the heap.
 		if s := w.take(addr); s != nil {
@@ -182,6 +185,19 @@ func (w *stackWalk) variable(v activeVar) {
 		}
 		w.word(fv, t, o, s)
 	}
+}
+
+// bound returns what a shape stands for in the frame, whose dictionary is among its live words if it is still needed.
+func (w *stackWalk) bound(t *Type) *Type {
+	_, types := w.g.names.Signature(w.frame.Func.Entry - w.g.m.Bias())
+	for i := range w.st.dicts {
+		if s := &w.st.dicts[i]; s.Frame == w.frame {
+			if actual := w.g.types.byID(w.g.types.standsFor(t.origin, types, s.Value)); actual != nil {
+				return actual
+			}
+		}
+	}
+	return t
 }
 
 // word reports a slot that holds the pointer word of one reference of a variable.
@@ -226,6 +242,9 @@ func (w *stackWalk) memory(fv frameVar, t *Type, f form, addr, size uint64, dept
 	mem := slices.Clone(raw)
 	any := false
 	w.mask(t, addr, mem, 0, &any)
+	for off := t.Size; f == formArray && off > 0 && off < uint64(len(mem)); off += t.Size {
+		w.mask(t, addr, mem, off, &any)
+	}
 	if !any {
 		return
 	}
@@ -282,12 +301,28 @@ func (w *stackWalk) reference(fv frameVar, e edge, depth int) {
 	switch e.form {
 	case formOne, formBoxed, formClosure:
 		w.memory(fv, e.typ, e.form, e.to, e.typ.Size, depth+1)
+	case formArray:
+		if e.size == 0 {
+			e.size = w.extent(e.to, e.typ.Size)
+		}
+		w.memory(fv, e.typ, e.form, e.to, e.size, depth+1)
 	case formMap:
 		// A small map's header on the stack; its one group may be there too or on the heap.
 		if h := w.g.types.named("internal/runtime/maps.Map"); h != nil {
 			w.mapOnStack(fv, e.typ, e.to, h.Size, depth+1)
 		}
 	}
+}
+
+// extent is how much of a stack object lies behind the element at an address: what is left of a slice in a frame may be
+// its pointer only.
+func (w *stackWalk) extent(addr, elem uint64) uint64 {
+	for off := uint64(0); off < elem; off += 8 {
+		if s := w.live[addr+off]; s != nil && s.End > addr {
+			return s.End - addr
+		}
+	}
+	return 0
 }
 
 func (w *stackWalk) mapOnStack(fv frameVar, t *Type, addr, size uint64, depth int) {
