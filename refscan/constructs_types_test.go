@@ -217,6 +217,14 @@ func holdStructs(all []wideValue, ready func(), stop <-chan struct{}) {
 	use(all[len(all)-1].p)
 }
 
+//go:noinline
+func holdInterface(g getter, v any, ready func(), stop <-chan struct{}) {
+	ready()
+	<-stop
+	use(g.get())
+	use(v.(getter).get())
+}
+
 func TestFrameVariables(t *testing.T) {
 	t.Run("stack object", func(t *testing.T) {
 		var s scope
@@ -280,11 +288,17 @@ func TestFrameVariables(t *testing.T) {
 		})
 		holds(t, map[string]int64{"holdVariadic.all[*]": 3, "holdStructs.all[*].p": 2, "holdStructs.all[*].l[*]": 1})
 	})
+	t.Run("interface in pieces", func(t *testing.T) {
+		background(t, func(ready func(), stop <-chan struct{}) {
+			holdInterface(wideValue{p: newCargo(), l: []*cargo{newCargo()}}, onlyPointer{newCargo()}, ready, stop)
+		})
+		holds(t, map[string]int64{"holdInterface.g.p": 1, "holdInterface.g.l[*]": 1, "holdInterface.v": 1})
+	})
 	t.Run("slice of the stack", func(t *testing.T) {
 		var b [40]*cargo
 		fillBig(&b)
 		part := b[3:7]
-		holds(t, map[string]int64{"TestFrameVariables.func10.b[*]": 40})
+		holds(t, map[string]int64{"TestFrameVariables.func11.b[*]": 40})
 		use(part[1])
 		fillBig(&b)
 	})

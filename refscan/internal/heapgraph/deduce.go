@@ -32,8 +32,8 @@ func (in *inferrer) deduce() bool {
 			f := formOne
 			if ty.typ == 0 {
 				t, f = g.types.closure(word(s.Bytes(obj), 0)), formClosure
-			} else if ty.off > 0 {
-				t = g.types.enclosing(g.types.types[ty.typ].origin, uint64(ty.off), s.SmallMask(obj), s.ElemSize)
+			} else if ty.form == formOne && ty.rank <= rankStatic {
+				t, f = g.around(g.types.types[ty.typ], uint64(ty.off), s, obj)
 			}
 			if t == nil {
 				continue
@@ -41,7 +41,7 @@ func (in *inferrer) deduce() bool {
 			if f == formClosure {
 				t = g.closureObject(t, s, obj, 0)
 			}
-			if t.Size <= s.ElemSize && g.fits(t, formOne, s, obj, 0) == fitsAll {
+			if t.Size <= s.ElemSize && (f == formArray || g.fits(t, formOne, s, obj, 0) == fitsAll) {
 				found = append(found, deduced{obj, typing{typ: t.index, form: f, rank: rankInterior, full: true}, s})
 			}
 		}
@@ -51,6 +51,18 @@ func (in *inferrer) deduce() bool {
 	}
 	in.drain()
 	return len(found) > 0
+}
+
+// around returns what an object is that has a part of a type at an offset: an array of it, or a struct with it; nil if it could be both.
+func (g *Graph) around(part *Type, off uint64, s *goruntime.Span, obj uint32) (*Type, form) {
+	whole := g.types.enclosing(part.origin, off, s.SmallMask(obj), s.ElemSize)
+	if part.Size > 0 && off%part.Size == 0 && part.Size <= s.ElemSize/2 && g.fits(part, formArray, s, obj, 0) == fitsAll {
+		if whole != nil {
+			return nil, formNone
+		}
+		return part, formArray
+	}
+	return whole, formOne
 }
 
 // An enclosure is the answer to a question of enclosing.

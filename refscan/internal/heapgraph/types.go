@@ -259,7 +259,7 @@ func (tt *typeTable) compile(t *Type, d debuginfo.Type, off uint64, label string
 		add(opArray, off, elem, uint64(d.Len))
 	case reflect.Struct:
 		switch {
-		case strings.HasPrefix(d.Name, trieMapPrefix):
+		case strings.HasPrefix(d.Name, trieMapPrefix), strings.HasPrefix(d.Name, canonMapPrefix):
 			tt.compileTrie(t, d, off, label, depth)
 			return
 		case d.Name == "reflect.Value":
