@@ -13,7 +13,10 @@ type inferrer struct {
 	todo  []uint32
 	queue bitset  // objects in todo
 	stat  []int32 // pieces of compiler-made data to walk
-	left  int     // how many bytes may still be walked
+
+	deducing bool
+	partly   []uint32 // objects that were typed in part since deducing
+	left     int      // how many bytes may still be walked
 }
 
 // maxWalks is how often the pointerful memory may be walked to find types, on average, and minWalk how many bytes may
@@ -48,8 +51,7 @@ func (g *Graph) infer() {
 		in.special(s)
 	}
 	in.drain()
-	for in.deduce() {
-	}
+	in.deduce()
 }
 
 func (in *inferrer) drain() {
@@ -250,6 +252,9 @@ func (in *inferrer) set(obj uint32, ty typing, s *goruntime.Span) {
 		return
 	}
 	g.typing[obj] = ty
+	if in.deducing && !ty.full && ty.form == formOne {
+		in.partly = append(in.partly, obj)
+	}
 	if (!s.NoScan || ty.form == formMap) && in.queue.add(obj) {
 		in.todo = append(in.todo, obj)
 	}

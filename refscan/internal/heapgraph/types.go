@@ -135,9 +135,9 @@ type typeTable struct {
 
 	instances map[string][]debuginfo.TypeID // instantiations of generic types, by generic name
 	layouts   []debuginfo.Type              // what closures are allocated as
-	structs   []debuginfo.TypeID            // the other struct types
+	structs   []structType                  // the other struct types
 
-	enclosures []enclosure
+	enclosures map[enclosure]*Type
 }
 
 func newTypeTable(m *goruntime.Model, names Names) *typeTable {
@@ -146,6 +146,8 @@ func newTypeTable(m *goruntime.Model, names Names) *typeTable {
 		byOrigin: make(map[debuginfo.TypeID]*Type),
 		closures: make(map[uint64]*Type),
 		byRType:  make(map[uint64]*Type),
+
+		enclosures: make(map[enclosure]*Type),
 	}
 }
 
