@@ -316,7 +316,7 @@ func (w wideValue) get() *cargo { return w.l[w.n] }
 
 type embedding struct {
 	*server
-	n int
+	_ int
 }
 
 var (
@@ -502,7 +502,6 @@ var (
 	gSubslice   []byte
 	gSubstring  string
 	gOfArray    []*cargo
-	gOfField    []*cargo
 	gEmptyTail  []*cargo
 	gArrays     [][4]*cargo
 	gArrayPtr   *[4]*cargo
@@ -579,6 +578,9 @@ var (
 	gUnsafeTyped   *onlyPointer
 	gAnInterior    *int
 	gTheWhole      *withInterior
+	gAnInner       *interiorPart
+	gAField        *onlyPointer
+	gAnElement     *wideValue
 	gAtomicPointer atomic.Pointer[onlyPointer]
 	gAtomicValue   atomic.Value
 	gAtomicStruct  struct {
@@ -589,10 +591,19 @@ var (
 
 type withInterior struct {
 	p     *cargo
-	inner struct {
-		n int
-		p *cargo
-	}
+	inner interiorPart
+}
+
+type interiorPart struct {
+	n int
+	p *cargo
+}
+
+// withField holds what nothing else does.
+type withField struct {
+	first onlyPointer
+	n     int
+	more  []*cargo
 }
 
 func TestPointers(t *testing.T) {
@@ -615,6 +626,23 @@ func TestPointers(t *testing.T) {
 		gTheWhole.inner.p = newCargo()
 		gAnInterior = &gTheWhole.inner.n // before gTheWhole in the order of names
 	}, &gTheWhole, &gAnInterior)
+	keeps(t, "interior pointer only", map[string]int64{"gAnInner.p": 1, "gAnInner.inner.p": 1}, func() {
+		w := &withInterior{p: newCargo()}
+		w.inner.p = newCargo()
+		gAnInner = &w.inner
+	}, &gAnInner)
+	keeps(t, "pointer to a field only", map[string]int64{"gAField.first.p": 1, "gAField.more[*]": 2}, func() {
+		w := &withField{more: []*cargo{newCargo(), newCargo()}}
+		w.first.p = newCargo()
+		gAField = &w.first
+	}, &gAField)
+	keeps(t, "pointer to an element only", map[string]int64{"gAnElement[*].p": 5, "gAnElement[*].l[*]": 5}, func() {
+		all := make([]wideValue, 5)
+		for i := range all {
+			all[i] = wideValue{p: newCargo(), l: []*cargo{newCargo()}}
+		}
+		gAnElement = &all[3]
+	}, &gAnElement)
 	keeps(t, "atomic.Pointer", map[string]int64{"gAtomicPointer.p": 1}, func() { gAtomicPointer.Store(&onlyPointer{newCargo()}) }, &gAtomicPointer)
 	keeps(t, "atomic.Value", map[string]int64{"gAtomicValue.p": 1, "gAtomicValue.l[*]": 1}, func() {
 		gAtomicValue.Store(wideValue{p: newCargo(), l: []*cargo{newCargo()}})

@@ -196,6 +196,35 @@ func keep(unsafe.Pointer) {}
 //go:noinline
 func fillMap(m map[int]*cargo) { m[1] = newCargo() }
 
+//go:noinline
+func holdGeneric[T any](v T, list []T, ready func(), stop <-chan struct{}) (T, []T, any) {
+	ready()
+	<-stop
+	return v, list, any(v)
+}
+
+//go:noinline
+func holdVariadic(ready func(), stop <-chan struct{}, all ...*cargo) {
+	ready()
+	<-stop
+	use(all[len(all)-1])
+}
+
+//go:noinline
+func holdStructs(all []wideValue, ready func(), stop <-chan struct{}) {
+	ready()
+	<-stop
+	use(all[len(all)-1].p)
+}
+
+//go:noinline
+func holdInterface(g getter, v any, ready func(), stop <-chan struct{}) {
+	ready()
+	<-stop
+	use(g.get())
+	use(v.(getter).get())
+}
+
 func TestFrameVariables(t *testing.T) {
 	t.Run("stack object", func(t *testing.T) {
 		var s scope
@@ -216,6 +245,16 @@ func TestFrameVariables(t *testing.T) {
 		holds(t, map[string]int64{"TestFrameVariables.func3.s.m[*]": 1})
 		use(s.m[1])
 	})
+	t.Run("small map in no variable's place", func(t *testing.T) {
+		m := make(map[int]*cargo)
+		for i := range 5 {
+			m[i] = newCargo()
+		}
+		// The compiler lists m nowhere, so that only the frame is known.
+		r := holds(t, map[string]int64{})
+		require.EqualValues(t, 10, untypedBelow(at(t, r, "TestFrameVariables.func4.$tmp")))
+		use(m[1])
+	})
 	t.Run("dead", func(t *testing.T) {
 		p := newCargo()
 		use(p)
@@ -229,13 +268,37 @@ func TestFrameVariables(t *testing.T) {
 			<-stop
 			use(p)
 		})
-		holds(t, map[string]int64{"TestFrameVariables.func5.1.p": 1})
+		holds(t, map[string]int64{"TestFrameVariables.func6.1.p": 1})
+	})
+	const generic = "holdGeneric[go.shape.*uint8]."
+	t.Run("of a generic function", func(t *testing.T) {
+		background(t, func(ready func(), stop <-chan struct{}) { holdGeneric(newCargo(), []*cargo{newCargo()}, ready, stop) })
+		holds(t, map[string]int64{generic + "v": 1, generic + "list[*]": 1})
+	})
+	t.Run("of a generic function with a type of the same shape", func(t *testing.T) {
+		background(t, func(ready func(), stop <-chan struct{}) { holdGeneric(&onlyPointer{newCargo()}, nil, ready, stop) })
+		holds(t, map[string]int64{generic + "v.p": 1})
+	})
+	t.Run("slices on the stack", func(t *testing.T) {
+		background(t, func(ready func(), stop <-chan struct{}) {
+			holdVariadic(ready, stop, newCargo(), newCargo(), newCargo())
+		})
+		background(t, func(ready func(), stop <-chan struct{}) {
+			holdStructs([]wideValue{{p: newCargo()}, {p: newCargo(), l: []*cargo{newCargo()}}}, ready, stop)
+		})
+		holds(t, map[string]int64{"holdVariadic.all[*]": 3, "holdStructs.all[*].p": 2, "holdStructs.all[*].l[*]": 1})
+	})
+	t.Run("interface in pieces", func(t *testing.T) {
+		background(t, func(ready func(), stop <-chan struct{}) {
+			holdInterface(wideValue{p: newCargo(), l: []*cargo{newCargo()}}, onlyPointer{newCargo()}, ready, stop)
+		})
+		holds(t, map[string]int64{"holdInterface.g.p": 1, "holdInterface.g.l[*]": 1, "holdInterface.v": 1})
 	})
 	t.Run("slice of the stack", func(t *testing.T) {
 		var b [40]*cargo
 		fillBig(&b)
 		part := b[3:7]
-		holds(t, map[string]int64{"TestFrameVariables.func6.b[*]": 40})
+		holds(t, map[string]int64{"TestFrameVariables.func11.b[*]": 40})
 		use(part[1])
 		fillBig(&b)
 	})

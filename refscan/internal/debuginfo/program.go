@@ -347,8 +347,7 @@ func (p *program) local(raw *rawLocal, file string) (Local, bool) {
 		name, typ, line = o.name, o.typ, o.line
 	}
 	id := p.typeID(typ)
-	// A map without a place is kept: a small one lies on the stack, and its address in no variable.
-	if !p.pointers[id] || (len(raw.places) == 0 && p.types[id].Kind != reflect.Map) {
+	if !p.pointers[id] {
 		return Local{}, false
 	}
 	size := p.types[id].Size

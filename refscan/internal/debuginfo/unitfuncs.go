@@ -145,13 +145,17 @@ func (u *unitReader) variable(f *rawFunc, e *entry, s *scope, framed bool) {
 	if !framed {
 		return
 	}
+	places := u.places(e, s)
+	if len(places) == 0 {
+		return
+	}
 	f.locals = append(f.locals, rawLocal{
 		name:   name,
 		origin: e.ref(attrAbstractOrigin),
 		inline: s.inline,
 		typ:    typ,
 		line:   int(e.number(attrDeclLine)),
-		places: u.places(e, s),
+		places: places,
 	})
 }
 

@@ -11,10 +11,11 @@ type Slot struct {
 	Frame        *Frame // the frame it lies in; nil for registers and records of the goroutine itself
 	Addr         uint64
 	Value        uint64
-	Conservative bool // may be no pointer at all
-	OnStack      bool // the value points into the same stack
-	Deferred     bool // the value is the closure of a deferred call of Frame
-	Record       bool // the value is the record of a deferred call (runtime._defer)
+	End          uint64 // where the stack object ends that it lies in, 0 if it lies in none
+	Conservative bool   // may be no pointer at all
+	OnStack      bool   // the value points into the same stack
+	Deferred     bool   // the value is the closure of a deferred call of Frame
+	Record       bool   // the value is the record of a deferred call (runtime._defer)
 }
 
 // stackScan is the state of one goroutine's scan (runtime/mgcstack.go, stackScanState).
@@ -25,6 +26,7 @@ type stackScan struct {
 	objects []liveObject
 	precise []uint64 // addresses into the stack, to follow
 	guesses []uint64
+	end     uint64            // of the stack object being scanned
 	frames  map[uint64]*Frame // by stack pointer; filled if there are deferred calls
 }
 
@@ -101,7 +103,7 @@ func (s *stackScan) word(f *Frame, addr, value uint64, conservative bool) {
 			s.precise = append(s.precise, value)
 		}
 	}
-	s.visit(Slot{Frame: f, Addr: addr, Value: value, Conservative: conservative, OnStack: onStack})
+	s.visit(Slot{Frame: f, Addr: addr, Value: value, End: s.end, Conservative: conservative, OnStack: onStack})
 }
 
 func (s *stackScan) conservative(f *Frame, lo, hi uint64) {
@@ -312,6 +314,7 @@ func (s *stackScan) followObjects() {
 		if next < len(s.objects) { // objects do not overlap (runtime/mgcstack.go, addObject)
 			n = min(n, (s.objects[next].addr-o.addr)/8)
 		}
+		s.end = o.addr + uint64(o.rec.size)
 		s.masked(o.frame, o.addr, n, o.rec.mask, guess)
 	}
 }

@@ -61,6 +61,7 @@ func (tt *typeTable) closureLike(f *goruntime.Func, name string) *Type {
 		tt.compile(t, d, 0, "", 0)
 	}
 	tt.number(t)
+	t.whole = t
 	return t
 }
 

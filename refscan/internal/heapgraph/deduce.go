@@ -7,88 +7,114 @@ import (
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
 
-// deduce types objects that no reference types, or types in part, by what they are made of; false if there are none. It looks at the
-// objects as they are before it changes one, so that the result does not depend on their order.
-func (in *inferrer) deduce() bool {
-	type deduced struct {
+// deduce types objects that no reference types, or types in part, by what they are made of. It looks at all of them before it
+// changes one, and then at those that this has typed in part, so that the result does not depend on their order.
+func (in *inferrer) deduce() {
+	type deduction struct {
 		obj uint32
 		ty  typing
-		s   *goruntime.Span
 	}
-	var found []deduced
-	g := in.g
-	for i := range g.m.Spans {
-		s := &g.m.Spans[i]
-		if s.NoScan || !s.HasSmallMask() {
-			continue
+	var found []deduction
+	look := func(obj uint32) {
+		if ty := in.g.deduced(obj); ty.typ != 0 {
+			found = append(found, deduction{obj, ty})
 		}
-		for k := uint32(0); k < s.NElems; k++ {
-			obj := s.FirstObj + k
-			ty := g.typing[obj]
-			if !g.marked.has(obj) || ty.form == formInternal || ty.full {
-				continue
-			}
-			var t *Type
-			f := formOne
-			if ty.typ == 0 {
-				t, f = g.types.closure(word(s.Bytes(obj), 0)), formClosure
-			} else if ty.off > 0 {
-				t = g.types.enclosing(g.types.types[ty.typ].origin, uint64(ty.off), s.SmallMask(obj), s.ElemSize)
-			}
-			if t == nil {
-				continue
-			}
-			if f == formClosure {
-				t = g.closureObject(t, s, obj, 0)
-			}
-			if t.Size <= s.ElemSize && g.fits(t, formOne, s, obj, 0) == fitsAll {
-				found = append(found, deduced{obj, typing{typ: t.index, form: f, rank: rankInterior, full: true}, s})
+	}
+	for i := range in.g.m.Spans {
+		if s := &in.g.m.Spans[i]; !s.NoScan && s.HasSmallMask() {
+			for k := uint32(0); k < s.NElems; k++ {
+				look(s.FirstObj + k)
 			}
 		}
 	}
-	for _, d := range found {
-		in.set(d.obj, d.ty, d.s)
+	in.deducing = true
+	for len(found) > 0 {
+		in.partly = in.partly[:0]
+		for _, d := range found {
+			in.set(d.obj, d.ty, in.g.m.SpanOf(d.obj))
+		}
+		in.drain()
+		found = found[:0]
+		for _, obj := range in.partly {
+			look(obj)
+		}
 	}
-	in.drain()
-	return len(found) > 0
 }
 
-// An enclosure is the answer to a question of enclosing.
+// deduced returns what an object is made of: a closure, if it is untyped, or an array or a struct around what is known of it. The
+// zero typing stands for neither.
+func (g *Graph) deduced(obj uint32) typing {
+	ty := g.typing[obj]
+	s := g.m.SpanOf(obj)
+	if !g.marked.has(obj) || ty.form == formInternal || ty.full || s.NoScan || !s.HasSmallMask() {
+		return typing{}
+	}
+	var t *Type
+	f := formClosure
+	switch {
+	case ty.typ == 0:
+		if t = g.types.closure(word(s.Bytes(obj), 0)); t != nil {
+			t = g.closureObject(t, s, obj, 0)
+		}
+	case ty.form == formOne && ty.rank <= rankStatic:
+		t, f = g.around(g.types.types[ty.typ], uint64(ty.off), s, obj)
+	}
+	if t == nil || t.Size > s.ElemSize || (f != formArray && g.fits(t, formOne, s, obj, 0) != fitsAll) {
+		return typing{}
+	}
+	return typing{typ: t.index, form: f, rank: rankInterior, full: true}
+}
+
+// around returns what an object is that has a part of a type at an offset: an array of it, or a struct with it; nil if it could be both.
+func (g *Graph) around(part *Type, off uint64, s *goruntime.Span, obj uint32) (*Type, form) {
+	whole := g.types.enclosing(enclosure{part.origin, off, s.SmallMask(obj), s.ElemSize})
+	if part.Size > 0 && off%part.Size == 0 && part.Size <= s.ElemSize/2 && g.fits(part, formArray, s, obj, 0) == fitsAll {
+		if whole != nil {
+			return nil, formNone
+		}
+		return part, formArray
+	}
+	return whole, formOne
+}
+
+// An enclosure is a question of enclosing.
 type enclosure struct {
 	part       debuginfo.TypeID
 	off        uint64
 	mask, size uint64
-	whole      *Type
 }
 
 // enclosing returns the only struct type of the program that has a part of a given type at an offset, these pointer words, and
 // objects of this size; nil if there are none or several.
-func (tt *typeTable) enclosing(part debuginfo.TypeID, off, mask, size uint64) *Type {
-	if part == 0 {
+func (tt *typeTable) enclosing(e enclosure) *Type {
+	if e.part == 0 {
 		return nil
 	}
-	for _, e := range tt.enclosures {
-		if e.part == part && e.off == off && e.mask == mask && e.size == size {
-			return e.whole
-		}
+	if whole, ok := tt.enclosures[e]; ok {
+		return whole
 	}
 	tt.survey()
-	e := enclosure{part: part, off: off, mask: mask, size: size}
-	for _, id := range tt.structs {
-		d := tt.names.Type(id)
-		if sizeClass(uint64(d.Size)) != size || !tt.hasPart(d, off, part) {
+	var whole *Type
+	for _, st := range tt.structs {
+		if st.class != e.size || !tt.hasPart(tt.names.Type(st.id), e.off, e.part) {
 			continue
 		}
-		if t := tt.byID(id); t.words != nil && t.mask() == mask {
-			if e.whole != nil {
-				e.whole = nil
+		if t := tt.byID(st.id); t.words != nil && t.mask() == e.mask {
+			if whole != nil {
+				whole = nil
 				break
 			}
-			e.whole = t
+			whole = t
 		}
 	}
-	tt.enclosures = append(tt.enclosures, e)
-	return e.whole
+	tt.enclosures[e] = whole
+	return whole
+}
+
+// A structType is a struct type and the size of small objects that hold one.
+type structType struct {
+	id    debuginfo.TypeID
+	class uint64
 }
 
 // sizeClass is the size of small objects that hold n bytes (go1.26 and go1.27 internal/runtime/gc/sizeclasses.go).

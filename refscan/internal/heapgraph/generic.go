@@ -52,7 +52,7 @@ func (tt *typeTable) survey() {
 			continue
 		}
 		if t.Kind == reflect.Struct && !isShaped(t.Name) && t.Size > 0 {
-			tt.structs = append(tt.structs, t.ID)
+			tt.structs = append(tt.structs, structType{t.ID, sizeClass(uint64(t.Size))})
 		}
 		if head, _, ok := strings.Cut(t.Name, "["); ok && isGenericName(head) && !isShaped(t.Name) {
 			tt.instances[head] = append(tt.instances[head], t.ID)

@@ -14,6 +14,9 @@ type inferrer struct {
 	queue bitset  // objects in todo
 	stat  []int32 // pieces of compiler-made data to walk
 	limit int     // how many bytes may be walked
+
+	deducing bool
+	partly   []uint32 // objects that were typed in part since deducing
 }
 
 // maxWalks is how often the pointerful memory may be walked to find types, on average, and minWalk how many bytes may
@@ -48,8 +51,7 @@ func (g *Graph) infer() {
 		in.special(s)
 	}
 	in.drain()
-	for in.deduce() {
-	}
+	in.deduce()
 }
 
 func (in *inferrer) drain() {
@@ -248,6 +250,9 @@ func (in *inferrer) set(obj uint32, ty typing, s *goruntime.Span) {
 		return
 	}
 	g.typing[obj] = ty
+	if in.deducing && !ty.full && ty.form == formOne {
+		in.partly = append(in.partly, obj)
+	}
 	if (!s.NoScan || ty.form == formMap) && in.queue.add(obj) {
 		in.todo = append(in.todo, obj)
 	}

@@ -13,7 +13,8 @@ import (
 type stack struct {
 	g     *goruntime.Goroutine
 	slots []goruntime.Slot
-	test  bool // it runs a test function, or is the main goroutine of a test binary
+	dicts []goruntime.Slot // what may be the dictionaries of frames of shaped code
+	test  bool             // it runs a test function, or is the main goroutine of a test binary
 }
 
 // marker finds what the collector would find alive (go1.26 runtime/mgcmark.go).
@@ -34,7 +35,11 @@ func (g *Graph) mark() error {
 		st.test = g.runsTest(gr)
 		err := g.m.LiveSlots(gr, func(s goruntime.Slot) {
 			if span, _ := g.m.Object(s.Value); span == nil && !s.OnStack && g.staticAt(s.Value) < 0 {
-				return // into code, read-only data or memory of the runtime
+				// Into code, read-only data or memory of the runtime.
+				if s.Frame != nil && isShaped(s.Frame.Func.Name) {
+					st.dicts = append(st.dicts, s)
+				}
+				return
 			}
 			st.slots = append(st.slots, s)
 			k.pointer(s.Value)

@@ -43,8 +43,10 @@ type stackWalk struct {
 	live  map[uint64]*goruntime.Slot
 	rest  bool            // only slots that nothing explains yet are looked at
 	used  map[uint64]bool // addresses of slots that a variable explains
-	seen  map[uint64]bool // stack objects walked
-	visit func(frameVar, edge)
+	seen  map[uint64]bool // stack objects walked, by address and form
+	// typeWord is the first word of the interface variable whose second is being walked, if it is in the frame, too.
+	typeWord uint64
+	visit    func(frameVar, edge)
 }
 
 // walkStack calls visit for each reference out of a goroutine's stack, with the variable that holds
@@ -67,9 +69,7 @@ func (g *Graph) walkStack(st *stack, visit func(frameVar, edge)) {
 	}
 	sort.Slice(frames, func(i, j int) bool { return frames[i].SP < frames[j].SP })
 	for _, w.frame = range frames {
-		for _, v := range g.activeVars(w.frame, false) {
-			w.variable(v)
-		}
+		w.variables(g.activeVars(w.frame, false))
 	}
 	// A register range of a variable ends behind the call that destroys the register, and only there
 	// begins the range of the copy in the frame, which is what the collector follows during the call.
@@ -77,9 +77,7 @@ func (g *Graph) walkStack(st *stack, visit func(frameVar, edge)) {
 	open := w.unexplained()
 	for _, w.frame = range frames {
 		if open[w.frame] && !w.frame.Async {
-			for _, v := range g.activeVars(w.frame, true) {
-				w.variable(v)
-			}
+			w.variables(g.activeVars(w.frame, true))
 		}
 	}
 	w.rest = false
@@ -148,13 +146,27 @@ func (g *Graph) activeVars(f *goruntime.Frame, after bool) []activeVar {
 	return vars
 }
 
+// variables walks the variables of a frame, which are sorted by name, and the pieces of one by offset.
+func (w *stackWalk) variables(vars []activeVar) {
+	for i := range vars {
+		w.typeWord = 0
+		if i > 0 && vars[i].place.VarOffset == 8 && vars[i-1].place.VarOffset == 0 && vars[i-1].Name == vars[i].Name && vars[i-1].Line == vars[i].Line {
+			w.typeWord = word(w.st.g.Stack(w.frame.FP+uint64(vars[i-1].place.CFAOffset)), 0)
+		}
+		w.variable(vars[i])
+	}
+}
+
 func (w *stackWalk) variable(v activeVar) {
-	fv := frameVar{fn: w.frame.Func, owner: v.Inline, name: v.Name, typ: v.typ.Name, file: v.File, line: v.Line}
+	t := v.typ
+	if t.shaped {
+		t = w.bound(t)
+	}
+	fv := frameVar{fn: w.frame.Func, owner: v.Inline, name: v.Name, typ: t.Name, file: v.File, line: v.Line}
 	if fv.owner == "" {
 		fv.owner = w.frame.Func.Name
 	}
 	addr := w.frame.FP + uint64(v.place.CFAOffset)
-	t := v.typ
 	if v.Deref {
 		// The slot points to the variable, which escaped to the heap.
 		if s := w.take(addr); s != nil {
@@ -184,11 +196,29 @@ func (w *stackWalk) variable(v activeVar) {
 	}
 }
 
+// bound returns what a shape stands for in the frame, whose dictionary is among its live words if it is still needed.
+func (w *stackWalk) bound(t *Type) *Type {
+	_, types := w.g.names.Signature(w.frame.Func.Entry - w.g.m.Bias())
+	for i := range w.st.dicts {
+		if s := &w.st.dicts[i]; s.Frame == w.frame {
+			if actual := w.g.types.byID(w.g.types.standsFor(t.origin, types, s.Value)); actual != nil {
+				return actual
+			}
+		}
+	}
+	return t
+}
+
 // word reports a slot that holds the pointer word of one reference of a variable.
 func (w *stackWalk) word(fv frameVar, t *Type, o *op, s *goruntime.Slot) {
 	e := edge{to: s.Value}
 	switch o.kind {
-	case opIface, opEface, opReflect, opPooled, opUnsafe:
+	case opIface, opEface:
+		if w.typeWord != 0 {
+			sub := walker{g: w.g, emit: func(found edge) { e = found }}
+			sub.iface(o.kind, o.ord, w.typeWord, s.Value)
+		}
+	case opReflect, opPooled, opUnsafe:
 	default:
 		var one [8]byte
 		binary.LittleEndian.PutUint64(one[:], s.Value)
@@ -226,6 +256,9 @@ func (w *stackWalk) memory(fv frameVar, t *Type, f form, addr, size uint64, dept
 	mem := slices.Clone(raw)
 	any := false
 	w.mask(t, addr, mem, 0, &any)
+	for off := t.Size; f == formArray && off > 0 && off < uint64(len(mem)); off += t.Size {
+		w.mask(t, addr, mem, off, &any)
+	}
 	if !any {
 		return
 	}
@@ -275,19 +308,36 @@ func (w *stackWalk) reference(fv frameVar, e edge, depth int) {
 		w.visit(fv, e)
 		return
 	}
-	if e.typ == nil || depth >= maxFollow || w.seen[e.to] {
+	key := e.to ^ uint64(e.form)<<56
+	if e.typ == nil || depth >= maxFollow || w.seen[key] {
 		return
 	}
-	w.seen[e.to] = true
+	w.seen[key] = true
 	switch e.form {
 	case formOne, formBoxed, formClosure:
 		w.memory(fv, e.typ, e.form, e.to, e.typ.Size, depth+1)
+	case formArray:
+		if e.size == 0 {
+			e.size = w.extent(e.to, e.typ.Size)
+		}
+		w.memory(fv, e.typ, e.form, e.to, e.size, depth+1)
 	case formMap:
 		// A small map's header on the stack; its one group may be there too or on the heap.
 		if h := w.g.types.named("internal/runtime/maps.Map"); h != nil {
 			w.mapOnStack(fv, e.typ, e.to, h.Size, depth+1)
 		}
 	}
+}
+
+// extent is how much of a stack object lies behind the element at an address: what is left of a slice in a frame may be
+// its pointer only.
+func (w *stackWalk) extent(addr, elem uint64) uint64 {
+	for off := uint64(0); off < elem; off += 8 {
+		if s := w.live[addr+off]; s != nil && s.End > addr {
+			return s.End - addr
+		}
+	}
+	return 0
 }
 
 func (w *stackWalk) mapOnStack(fv frameVar, t *Type, addr, size uint64, depth int) {

@@ -10,7 +10,8 @@ import (
 // trieLayout is the layout of the nodes of an internal/sync.HashTrieMap, which is what sync.Map is made
 // of (go1.26 and go1.27 internal/sync/hashtriemap.go): indirect nodes with 16 children, and entries
 // with a key, a value and a chain of entries with the same hash. The first field of both tells them
-// apart. Nodes come and go with the hash seed, so that they are counted with the map, as bytes.
+// apart. The tables of package unique are like them, but that an entry has no value and refers to its key weakly (unique/canonmap.go).
+// Nodes come and go with the hash seed, so that they are counted with the map, as bytes.
 type trieLayout struct {
 	children, childCount uint64 // of an indirect node
 	overflow             uint64 // of an entry
@@ -19,8 +20,9 @@ type trieLayout struct {
 }
 
 const (
-	trieMapPrefix = "internal/sync.HashTrieMap["
-	maxTrieDepth  = 64 / 4 // four bits of the hash a level
+	trieMapPrefix  = "internal/sync.HashTrieMap["
+	canonMapPrefix = "unique.canonMap["
+	maxTrieDepth   = 64 / 4 // four bits of the hash a level
 )
 
 // trieLayout finds the layout of the nodes of a HashTrieMap type, nil if the debug information lacks
@@ -30,20 +32,24 @@ func (tt *typeTable) trieLayout(t *Type) *trieLayout {
 		return t.trie
 	}
 	t.noTrie = true
-	args := t.Name[len(trieMapPrefix):]
-	id, ok := tt.names.TypeByName("internal/sync.indirect[" + args)
-	if !ok {
-		return nil
-	}
 	l := &trieLayout{overflow: 8}
-	for _, f := range tt.names.Type(id).Fields {
+	for _, f := range tt.names.Type(tt.rootNode(t.origin)).Fields {
 		if f.Name == "children" {
 			l.children, l.childCount = uint64(f.Offset), uint64(max(tt.names.Type(f.Type).Len, 0))
 		}
 	}
+	if strings.HasPrefix(t.Name, canonMapPrefix) {
+		// struct { isEntry bool; overflow pointer; key weak.Pointer[T]; hash uintptr }
+		id, _ := tt.names.TypeByName("internal/runtime/atomic.Uintptr")
+		l.key = &Type{ops: []op{{kind: opPointer, n: uint64(id)}}}
+		tt.number(l.key)
+		l.val, l.keyAt, l.valAt = &Type{}, 16, 24
+		t.trie, t.noTrie = l, false
+		return l
+	}
 	// go1.27 leaves out the entry type itself, so that its layout is put together from its parts:
 	// struct { isEntry bool; overflow pointer; key K; value V }.
-	keyName, valName, ok := cutTypeArgs(strings.TrimSuffix(args, "]"))
+	keyName, valName, ok := cutTypeArgs(strings.TrimSuffix(t.Name[len(trieMapPrefix):], "]"))
 	if !ok || l.childCount == 0 {
 		return nil
 	}
@@ -57,6 +63,22 @@ func (tt *typeTable) trieLayout(t *Type) *trieLayout {
 	l.valAt = alignUp(l.keyAt+l.key.Size, tt.align(tt.names.Type(val), 0))
 	t.trie, t.noTrie = l, false
 	return l
+}
+
+// rootNode returns the type of the root node of a trie.
+func (tt *typeTable) rootNode(trie debuginfo.TypeID) debuginfo.TypeID {
+	for _, f := range tt.names.Type(trie).Fields {
+		if f.Name != "root" {
+			continue
+		}
+		pointer := tt.names.Type(f.Type)
+		for _, f := range pointer.Fields {
+			if _, node, ok := tt.understood(pointer, f); ok {
+				return node
+			}
+		}
+	}
+	return 0
 }
 
 // cutTypeArgs splits "K,V" at the comma that is in no bracket.

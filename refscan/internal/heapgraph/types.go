@@ -138,9 +138,9 @@ type typeTable struct {
 
 	instances map[string][]debuginfo.TypeID // instantiations of generic types, by generic name
 	layouts   []debuginfo.Type              // what closures are allocated as
-	structs   []debuginfo.TypeID            // the other struct types
+	structs   []structType                  // the other struct types
 
-	enclosures []enclosure
+	enclosures map[enclosure]*Type
 }
 
 func newTypeTable(m *goruntime.Model, names Names) *typeTable {
@@ -149,6 +149,8 @@ func newTypeTable(m *goruntime.Model, names Names) *typeTable {
 		byOrigin: make(map[debuginfo.TypeID]*Type),
 		closures: make(map[uint64]*Type),
 		byRType:  make(map[uint64]*Type),
+
+		enclosures: make(map[enclosure]*Type),
 	}
 }
 
@@ -262,7 +264,7 @@ func (tt *typeTable) compile(t *Type, d debuginfo.Type, off uint64, label string
 		add(opArray, off, elem, uint64(d.Len))
 	case reflect.Struct:
 		switch {
-		case strings.HasPrefix(d.Name, trieMapPrefix):
+		case strings.HasPrefix(d.Name, trieMapPrefix), strings.HasPrefix(d.Name, canonMapPrefix):
 			tt.compileTrie(t, d, off, label, depth)
 			return
 		case d.Name == "reflect.Value":
