@@ -13,9 +13,9 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 	type group struct {
 		ty    typing
 		objs  []uint32
+		seen  []claim // if watched
 		count int64
 		bytes int64
-		each  []int64 // bytes, where somebody wants to know
 	}
 	var groups []*group
 	var last *group
@@ -41,10 +41,10 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 			last.count++
 			last.bytes += bytes
 		}
-		if a.onCharge != nil {
-			last.each = append(last.each, bytes)
-		}
 		last.objs = append(last.objs, obj)
+		if a.watch != nil {
+			last.seen = append(last.seen, claim{obj: obj, addr: e.to, objects: 1, bytes: bytes, static: obj >= a.g.staticBase()})
+		}
 	}
 	if len(groups) > 1 {
 		name := func(g *group) string {
@@ -73,15 +73,13 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 		}
 		to.Objects += g.count
 		to.Bytes += g.bytes
-		for i, bytes := range g.each {
-			if g.objs[i] < a.g.staticBase() {
-				a.onCharge(to, g.objs[i], bytes)
-			}
-		}
 		if len(to.pending) == 0 {
 			a.queue = append(a.queue, to)
 		}
 		to.pending = append(to.pending, g.objs...)
+		for _, c := range g.seen {
+			a.watch.charge(to, c)
+		}
 	}
 }
 
