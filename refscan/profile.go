@@ -11,10 +11,18 @@ import (
 // root outwards, named as goref does ("pkg/path.Var. (T)", "field. (T)"), the values are the
 // objects and bytes at each node (inuse_objects/count and inuse_space/bytes). Where the report has allocation
 // sites, samples carry them as the label "allocated".
+//
+// If the report is of a scan with WithRetained, there are two more values: of the node's objects and
+// bytes, those that nothing but the path's root keeps alive (retained_objects/count and
+// retained_space/bytes). They add up along a path, as retained sizes of nested nodes do not.
 func (r *Report) WriteProfile(w io.Writer) error {
-	p := newProfile()
+	var more []pprofwire.ValueType
+	if r.more != nil {
+		more = r.more.types
+	}
+	p := newProfile(more)
 	for _, n := range r.Roots {
-		addSamples(p, n, nil)
+		r.addSamples(p, n, nil)
 	}
 	return p.Write(w)
 }
@@ -23,38 +31,43 @@ func (r *Report) WriteProfile(w io.Writer) error {
 // objects were allocated at, and the path that keeps them alive is the label "retained". What the memory
 // profiler has not recorded is at "(allocation not recorded)". See WithAllocationSites.
 func (r *Report) WriteAllocationProfile(w io.Writer) error {
-	p := newProfile()
+	p := newProfile(nil)
 	for _, n := range r.Fold().Roots {
 		addAllocations(p, n, n.Name)
 	}
 	return p.Write(w)
 }
 
-func newProfile() *pprofwire.Profile {
-	return pprofwire.New(time.Now().UnixNano(), []pprofwire.ValueType{
+func newProfile(more []pprofwire.ValueType) *pprofwire.Profile {
+	return pprofwire.New(time.Now().UnixNano(), append([]pprofwire.ValueType{
 		{Type: "inuse_objects", Unit: "count"},
 		{Type: "inuse_space", Unit: "bytes"},
-	}, "inuse_space")
+	}, more...), "inuse_space")
 }
 
 // addSamples writes the samples of a subtree; above holds the locations from the node's parent to the
 // root.
-func addSamples(p *pprofwire.Profile, n *Node, above []uint64) {
+func (r *Report) addSamples(p *pprofwire.Profile, n *Node, above []uint64) {
 	file, line := "", 0
 	if n.Root != nil {
 		file, line = n.Root.File, n.Root.Line
 	}
 	stack := append([]uint64{p.Location(frameName(n), file, int64(line))}, above...)
 	objects, bytes := n.Objects, n.Bytes
+	var more []int64
+	if r.more != nil {
+		more = r.more.values(n)
+	}
 	for _, a := range n.Allocations {
-		p.Labelled(stack, []pprofwire.Label{{Key: "allocated", Value: a.place()}}, a.Objects, a.Bytes)
+		values := append([]int64{a.Objects, a.Bytes}, make([]int64, len(more))...)
+		p.Labelled(stack, []pprofwire.Label{{Key: "allocated", Value: a.place()}}, values...)
 		objects, bytes = objects-a.Objects, bytes-a.Bytes
 	}
-	if objects != 0 || bytes != 0 {
-		p.Sample(stack, objects, bytes)
+	if objects|bytes != 0 || len(more) > 0 && n.Objects|n.Bytes != 0 {
+		p.Sample(stack, append([]int64{objects, bytes}, more...)...)
 	}
 	for _, c := range n.Children {
-		addSamples(p, c, stack)
+		r.addSamples(p, c, stack)
 	}
 }
 

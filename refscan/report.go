@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/pprofwire"
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 )
 
@@ -15,9 +16,18 @@ type Report struct {
 	Totals    Totals        `json:"totals"`             // the audit: what the scan reached against what the collector found alive
 	Pause     time.Duration `json:"pause_ns"`           // how long the world was stopped for the snapshot
 	Warnings  []string      `json:"warnings,omitempty"` // what could not be resolved, one sentence each
+	Retained  bool          `json:"retained,omitempty"` // whether nodes say what they retain; see WithRetained
 	Roots     []*Node       `json:"roots"`              // in a fixed order: by kind, then by name
 
 	index *debuginfo.Index // of the scanned program; nil in a report made by hand
+	more  *extension       // nil unless the scan found out more than all scans do
+}
+
+// An extension carries what is linked only into programs that ask for it.
+type extension struct {
+	merge  func(to *Report, folded *Node, members []*Node) // completes a folded node
+	types  []pprofwire.ValueType                           // further values of samples in a profile
+	values func(*Node) []int64                             // those of a node
 }
 
 // Totals is the audit of a scan. Objects are those of the Go heap and bytes are size-class bytes, as
@@ -75,21 +85,31 @@ type RootInfo struct {
 // bytes of all its tables; entries whose key and value both lie inside the tables count as objects of
 // 0 bytes at the "$mapval" child. Recursive types fold: a list is one node.
 type Node struct {
-	Name           string    `json:"name"`
-	Type           string    `json:"type,omitempty"`
-	Objects        int64     `json:"objects"`
-	Bytes          int64     `json:"bytes"`
-	UntypedObjects int64     `json:"untyped_objects,omitempty"` // of Objects, those without a known type, counted at their nearest typed holder
-	UntypedBytes   int64     `json:"untyped_bytes,omitempty"`
-	Elems          int64     `json:"elems,omitempty"` // for maps: entries, over all Objects
-	Ended          int64     `json:"ended,omitempty"` // of Objects, those whose use is over: closed channels, files and connections, done contexts, stopped timers
-	EndedState     string    `json:"ended_state,omitempty"`
-	Root           *RootInfo `json:"root,omitempty"` // set on roots only
-	Children       []*Node   `json:"children,omitempty"`
+	Name           string `json:"name"`
+	Type           string `json:"type,omitempty"`
+	Objects        int64  `json:"objects"`
+	Bytes          int64  `json:"bytes"`
+	UntypedObjects int64  `json:"untyped_objects,omitempty"` // of Objects, those without a known type, counted at their nearest typed holder
+	UntypedBytes   int64  `json:"untyped_bytes,omitempty"`
+	Elems          int64  `json:"elems,omitempty"` // for maps: entries, over all Objects
+	Ended          int64  `json:"ended,omitempty"` // of Objects, those whose use is over: closed channels, files and connections, done contexts, stopped timers
+	EndedState     string `json:"ended_state,omitempty"`
+
+	// What cutting this node alone would free, if Report.Retained; see WithRetained.
+	RetainedObjects int64 `json:"retained_objects,omitempty"`
+	RetainedBytes   int64 `json:"retained_bytes,omitempty"`
+	// Of the node's Total, what something else keeps alive, too: cutting this node alone would not free it.
+	SharedObjects int64 `json:"shared_objects,omitempty"`
+	SharedBytes   int64 `json:"shared_bytes,omitempty"`
+
+	Root     *RootInfo `json:"root,omitempty"` // set on roots only
+	Children []*Node   `json:"children,omitempty"`
 
 	// Allocations say where objects of this node were allocated, as far as the memory profiler has recorded
 	// it: largest first. Only WithAllocationSites fills them in.
 	Allocations []Allocation `json:"allocations,omitempty"`
+
+	held *heldNode // nil unless Report.Retained
 }
 
 // Total returns the objects and bytes of the node and everything below it.
@@ -113,20 +133,22 @@ func JoinPath(parent, name string) string {
 
 // Fold returns a copy of the tree in which elements are not told apart: "[0]" to "[10+]" and
 // "$mapval" become "[*]", "$mapkey" becomes "[$key]", and nodes with equal name and type are merged.
-// Goldens and messages use this form.
+// Goldens and messages use this form. What merged nodes retain is no sum: it is known to the reports
+// that Scan makes, and others (read from JSON, say) lose it.
 func (r *Report) Fold() *Report {
 	f := *r
-	f.Roots = foldNodes(r.Roots)
+	f.Retained = f.Retained && f.more != nil
+	f.Roots = f.foldNodes(r.Roots)
 	return &f
 }
 
-func foldNodes(nodes []*Node) []*Node {
+func (r *Report) foldNodes(nodes []*Node) []*Node {
 	type key struct {
 		name, typ string
 		root      RootInfo
 	}
 	var out []*Node
-	children := make(map[*Node][]*Node)
+	members := make(map[*Node][]*Node)
 	at := make(map[key]*Node)
 	for _, n := range nodes {
 		k := key{name: FoldName(n.Name), typ: n.Type}
@@ -157,10 +179,17 @@ func foldNodes(nodes []*Node) []*Node {
 		if n.Root != nil {
 			m.Root.Goroutines += n.Root.Goroutines
 		}
-		children[m] = append(children[m], n.Children...)
+		members[m] = append(members[m], n)
 	}
 	for _, m := range out {
-		m.Children = foldNodes(children[m])
+		if r.more != nil {
+			r.more.merge(r, m, members[m])
+		}
+		var children []*Node
+		for _, n := range members[m] {
+			children = append(children, n.Children...)
+		}
+		m.Children = r.foldNodes(children)
 	}
 	return out
 }

@@ -12,6 +12,9 @@ type ScanOption interface{ applyScan(*scanConfig) }
 
 type scanConfig struct {
 	allocations func(*Snapshot) *allocationSites
+	// attribute takes the place of heapgraph's; the function that it returns completes the report. It
+	// is a function so that only programs that ask for more link more.
+	attribute func(*heapgraph.Graph, heapgraph.Charged) (*heapgraph.Result, func(*Report))
 }
 
 type scanOption func(*scanConfig)
@@ -44,7 +47,13 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 		sites := config.allocations(s)
 		charged, build.finish = sites.charge, sites.finish
 	}
-	res := graph.Attribute(charged)
+	var res *heapgraph.Result
+	complete := func(*Report) {}
+	if config.attribute == nil {
+		res = graph.Attribute(charged)
+	} else {
+		res, complete = config.attribute(graph, charged)
+	}
 	r := &Report{
 		GoVersion: runtime.Version(),
 		Pause:     s.pause,
@@ -59,6 +68,7 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 	for _, n := range res.Roots {
 		r.Roots = append(r.Roots, build.node(n))
 	}
+	complete(r)
 	return r, nil
 }
 

@@ -19,6 +19,9 @@ func (a *attributor) rest() {
 				node.Bytes += int64(s.ElemSize)
 				node.UntypedObjects++
 				node.UntypedBytes += int64(s.ElemSize)
+				if a.watch != nil {
+					a.watch.charge(node, claim{obj: obj, objects: 1, bytes: int64(s.ElemSize)})
+				}
 			}
 		}
 	}

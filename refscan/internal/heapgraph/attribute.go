@@ -22,6 +22,7 @@ type Node struct {
 	typing   typing // of its objects; typ 0 for roots without objects of their own
 	pending  []uint32
 	kids     map[childKey]*Node
+	held     *Held // by RetainedBy
 	seq      int
 	depth    int32
 	ownTyped bool // Type and typing are those of objects that the root variable refers to
@@ -56,7 +57,6 @@ func (g *Graph) staticBase() uint32 { return g.m.NumObjects }
 // attributor charges objects to nodes, breadth first.
 type attributor struct {
 	g         *Graph
-	onCharge  Charged
 	claimed   bitset
 	tool      bitset // claimed for the tool itself
 	pieces    []bool
@@ -72,6 +72,28 @@ type attributor struct {
 	unnamed   bool // the references of an object that has no node of its own are gathered
 	buckets   map[uint32][]edge
 	ords      []uint32
+	watch     *watcher // nil unless somebody wants to know what is charged to whom
+}
+
+// A watcher is told of every charge, and lists the node made for each root.
+type watcher struct {
+	roots  []rootNode
+	charge func(*Node, claim)
+}
+
+type rootNode struct {
+	entry *rootEntry
+	node  *Node
+}
+
+// A claim is what a node is charged with at once: an object, a part of a map or channel, a small
+// value, or the entries that lie in a map's tables.
+type claim struct {
+	obj            uint32
+	addr           uint64 // that a reference led to, 0 if none did
+	objects, bytes int64
+	static         bool // compiler-made data
+	entries        bool
 }
 
 // tinyBlock is what was claimed of a 16-byte block of the tiny allocator: which bytes, and at which
@@ -84,10 +106,27 @@ type Charged func(n *Node, obj uint32, bytes int64)
 
 // Attribute charges every marked object to the root and path that reach it soonest. onCharge may be nil.
 func (g *Graph) Attribute(onCharge Charged) *Result {
+	var watch *watcher
+	if onCharge != nil {
+		watch = &watcher{charge: onCharge.claim}
+	}
+	return g.attribute(watch)
+}
+
+// claim tells of objects that were found at an address: parts of maps and channels, and data that the
+// compiler made, are none.
+func (c Charged) claim(n *Node, what claim) {
+	if what.addr != 0 && !what.static {
+		c(n, what.obj, what.bytes)
+	}
+}
+
+// attribute tells watch, unless it is nil, what is charged to whom.
+func (g *Graph) attribute(watch *watcher) *Result {
 	a := &attributor{
-		g: g, onCharge: onCharge, claimed: newBitset(g.m.NumObjects), tool: newBitset(g.m.NumObjects),
+		g: g, claimed: newBitset(g.m.NumObjects), tool: newBitset(g.m.NumObjects),
 		pieces: make([]bool, len(g.pieces)), tiny: make(map[uint32]tinyBlock),
-		later: make(map[class][]edge), buckets: make(map[uint32][]edge),
+		later: make(map[class][]edge), buckets: make(map[uint32][]edge), watch: watch,
 	}
 	a.w = walker{g: g, emit: a.gather}
 	roots := g.roots()
@@ -116,6 +155,9 @@ func (a *attributor) root(r *rootEntry) {
 	own := r.Root
 	node := &Node{Name: r.Name, Type: r.typ, Root: &own, Goroutines: int64(len(r.goroutines))}
 	a.nodes = append(a.nodes, node)
+	if a.watch != nil {
+		a.watch.roots = append(a.watch.roots, rootNode{r, node})
+	}
 	for i := 0; i < len(r.edges); {
 		j := i
 		for j < len(r.edges) && r.edges[j].label == r.edges[i].label {
@@ -183,6 +225,9 @@ func (a *attributor) internal(addr uint64) {
 	}
 	n := a.expanding
 	n.Bytes += int64(s.ElemSize)
+	if a.watch != nil {
+		a.watch.charge(n, claim{obj: obj, bytes: int64(s.ElemSize)})
+	}
 	if a.phase == classTool {
 		a.tool.add(obj)
 	}
@@ -201,6 +246,9 @@ func (a *attributor) expand(n *Node, objs []uint32) {
 		a.g.references(&a.w, obj)
 		if a.unnamed {
 			a.w.used, a.w.inline = used, inline
+		}
+		if a.watch != nil && a.w.inline > inline {
+			a.watch.charge(n, claim{obj: obj, objects: a.w.inline - inline, entries: true})
 		}
 	}
 	a.unnamed = false

@@ -13,11 +13,11 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 	type group struct {
 		ty    typing
 		objs  []uint32
+		seen  []claim // if watched
 		count int64
 		bytes int64
 		ended int64
 		state string
-		each  []int64 // bytes, where somebody wants to know
 	}
 	var groups []*group
 	var last *group
@@ -46,10 +46,10 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 				last.ended, last.state = last.ended+1, state
 			}
 		}
-		if a.onCharge != nil {
-			last.each = append(last.each, bytes)
-		}
 		last.objs = append(last.objs, obj)
+		if a.watch != nil {
+			last.seen = append(last.seen, claim{obj: obj, addr: e.to, objects: 1, bytes: bytes, static: obj >= a.g.staticBase()})
+		}
 	}
 	if len(groups) > 1 {
 		name := func(g *group) string {
@@ -81,15 +81,13 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 		if g.ended > 0 {
 			to.Ended, to.EndedState = to.Ended+g.ended, g.state
 		}
-		for i, bytes := range g.each {
-			if g.objs[i] < a.g.staticBase() {
-				a.onCharge(to, g.objs[i], bytes)
-			}
-		}
 		if len(to.pending) == 0 {
 			a.queue = append(a.queue, to)
 		}
 		to.pending = append(to.pending, g.objs...)
+		for _, c := range g.seen {
+			a.watch.charge(to, c)
+		}
 	}
 }
 

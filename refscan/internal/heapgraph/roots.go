@@ -143,7 +143,23 @@ func (g *Graph) isStd(pkg string) bool {
 type rootEdge struct {
 	label string
 	e     edge
+	from  origin
 }
+
+// An origin tells apart where references of one root lie.
+type origin struct {
+	kind originKind
+	id   uint64
+}
+
+type originKind uint8
+
+const (
+	fromVariable originKind = iota // typed memory of a package variable
+	fromWord                       // id is the address of a word that only a mask describes
+	fromStack                      // id is the address of the goroutine
+	fromSpecial                    // id is an index of Graph.special
+)
 
 // rootSet collects roots with their references.
 type rootSet struct {
@@ -192,33 +208,35 @@ func (g *Graph) globalRoots(rs *rootSet) {
 		}
 		if s.typ == nil {
 			entry := rs.entry(r, "")
-			g.maskedEdges(s, func(to uint64) { entry.edges = append(entry.edges, rootEdge{"?", edge{ord: ordUnknown, to: to}}) })
+			g.maskedEdges(s, func(at, to uint64) {
+				entry.edges = append(entry.edges, rootEdge{"?", edge{ord: ordUnknown, to: to}, origin{fromWord, at}})
+			})
 			continue
 		}
 		entry := rs.entry(r, s.typ.Name)
 		w := walker{g: g}
-		w.emit = func(e edge) { entry.edges = append(entry.edges, rootEdge{s.typ.label(e.ord), e}) }
+		w.emit = func(e edge) { entry.edges = append(entry.edges, rootEdge{label: s.typ.label(e.ord), e: e}) }
 		w.value(s.typ, s.mem, 0)
 		// What the type hides from the walk has its turn when everything else is charged.
 		rest := r
 		rest.class = max(r.class, classRuntime)
 		var left *rootEntry
-		g.maskedEdges(s, func(to uint64) {
+		g.maskedEdges(s, func(at, to uint64) {
 			if left == nil {
 				left = &rootEntry{Root: rest, typ: s.typ.Name}
 				rs.list = append(rs.list, left)
 			}
-			left.edges = append(left.edges, rootEdge{"?", edge{ord: ordUnknown, to: to}})
+			left.edges = append(left.edges, rootEdge{"?", edge{ord: ordUnknown, to: to}, origin{fromWord, at}})
 		})
 	}
 }
 
 // maskedEdges finds the references of memory that only the collector's mask describes.
-func (g *Graph) maskedEdges(s *static, visit func(to uint64)) {
+func (g *Graph) maskedEdges(s *static, visit func(at, to uint64)) {
 	for off := uint64(0); off+8 <= uint64(len(s.mem)); off += 8 {
 		if goruntime.MaskBit(s.mask, (s.Addr+off-s.maskBase)/8) {
 			if p := word(s.mem, off); p != 0 {
-				visit(p)
+				visit(s.Addr+off, p)
 			}
 		}
 	}
@@ -253,7 +271,7 @@ func (g *Graph) frameRoots(rs *rootSet, st *stack) {
 		}
 		r.std, r.inlined = g.isStd(r.Package), v.fn != nil && v.owner != v.fn.Name
 		entry := rs.entry(r, v.typ)
-		entry.edges = append(entry.edges, rootEdge{v.label, e})
+		entry.edges = append(entry.edges, rootEdge{v.label, e, origin{fromStack, st.g.Addr}})
 		if entry.goroutines == nil {
 			entry.goroutines = make(map[*goruntime.Goroutine]bool)
 		}
@@ -264,7 +282,7 @@ func (g *Graph) frameRoots(rs *rootSet, st *stack) {
 // specialRoots lists what finalizers and cleanups keep. They are named by the type of the object that
 // they hang on: "finalizer(*os.File)".
 func (g *Graph) specialRoots(rs *rootSet) {
-	for _, s := range g.special {
+	for i, s := range g.special {
 		r := Root{Kind: KindFinalizer, class: classSpecial}
 		what := "finalizer"
 		switch s.Kind {
@@ -289,7 +307,7 @@ func (g *Graph) specialRoots(rs *rootSet) {
 		entry := rs.entry(r, "")
 		add := func(label string, e edge) {
 			if e.to != 0 {
-				entry.edges = append(entry.edges, rootEdge{label, e})
+				entry.edges = append(entry.edges, rootEdge{label, e, origin{fromSpecial, uint64(i)}})
 			}
 		}
 		add("$fn", g.funcEdge(s.Fn))

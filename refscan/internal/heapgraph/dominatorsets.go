@@ -1,0 +1,91 @@
+package heapgraph
+
+// labelSets holds sets of labels, each once: a set is the number of a cell, which holds the greatest
+// label and the number of the set of the others; 0 is the empty set. Labels are numbered from the
+// roots of a report outwards, so that sets share what paths have in common.
+type labelSets struct {
+	cells  []labelCell
+	number map[labelCell]uint32
+	memo   []meeting
+	common []uint32 // scratch
+	steps  int64    // cells looked at
+}
+
+type labelCell struct{ label, rest uint32 }
+
+// A meeting is an intersection computed before.
+type meeting struct{ a, b, result uint32 }
+
+const memoBits = 14
+
+func (s *labelSets) prepare() {
+	s.cells = []labelCell{{}}
+	s.number = make(map[labelCell]uint32)
+	s.memo = make([]meeting, 1<<memoBits)
+}
+
+func (s *labelSets) cons(label, rest uint32) uint32 {
+	c := labelCell{label, rest}
+	n, ok := s.number[c]
+	if !ok {
+		n = uint32(len(s.cells))
+		s.cells = append(s.cells, c)
+		s.number[c] = n
+	}
+	return n
+}
+
+// with returns a set and a label in it.
+func (s *labelSets) with(set, label uint32) uint32 {
+	s.common = s.common[:0]
+	rest := set
+	for s.cells[rest].label > label {
+		s.steps++
+		s.common = append(s.common, s.cells[rest].label)
+		rest = s.cells[rest].rest
+	}
+	if s.cells[rest].label == label {
+		return set
+	}
+	return s.rebuild(s.cons(label, rest))
+}
+
+// rebuild puts the labels of the scratch list before a set.
+func (s *labelSets) rebuild(set uint32) uint32 {
+	for i := len(s.common) - 1; i >= 0; i-- {
+		set = s.cons(s.common[i], set)
+	}
+	return set
+}
+
+// meet returns the intersection of two sets. It looks at what the sets do not have in common at their
+// ends, and at most at that once for a pair that comes again soon.
+func (s *labelSets) meet(a, b uint32) uint32 {
+	if a == b || a == 0 || b == 0 {
+		return min(a, b)
+	}
+	if a < b {
+		a, b = b, a
+	}
+	m := &s.memo[(a*0x9e3779b1^b*0x85ebca6b)>>(32-memoBits)]
+	if m.a == a && m.b == b {
+		return m.result
+	}
+	s.common = s.common[:0]
+	x, y := a, b
+	for x != y {
+		s.steps++
+		cx, cy := s.cells[x], s.cells[y]
+		switch {
+		case cx.label > cy.label:
+			x = cx.rest
+		case cx.label < cy.label:
+			y = cy.rest
+		default:
+			s.common = append(s.common, cx.label)
+			x, y = cx.rest, cy.rest
+		}
+	}
+	*m = meeting{a, b, s.rebuild(x)}
+	return m.result
+}

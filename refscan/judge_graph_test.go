@@ -1,0 +1,372 @@
+package refscan_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
+	"github.com/leakgate/leakgate/refscan/internal/judge"
+)
+
+// Random object graphs. Objects are at least 16 bytes or hold pointers, so that each has memory of its own.
+type (
+	knot struct {
+		id    int
+		a, b  *knot
+		other *corner
+		list  []*knot
+		any   any
+		fn    func() *knot
+	}
+	corner struct {
+		back *knot
+		data []byte
+		in   struct{ x, y *knot }
+		rest container
+	}
+	container struct {
+		m  map[int]*knot
+		k  map[*knot]*corner
+		ch chan *knot
+	}
+)
+
+// The roots of random graphs.
+var (
+	rPointer *knot
+	rSlice   []*knot
+	rStruct  struct {
+		x, y *knot
+		c    *corner
+	}
+	rAny   any
+	rFunc  func() *knot
+	rArray [4]*knot
+	rMap   map[int]*knot
+)
+
+var randomRoots = []string{"rPointer", "rSlice", "rStruct", "rAny", "rFunc", "rArray", "rMap"}
+
+// made is what the builder knows of an object: addresses are numbers here, so that they keep nothing alive.
+type made struct {
+	addr uintptr
+	typ  string
+}
+
+// buildRandom fills the roots with a graph of about 2n objects.
+//
+//go:noinline
+func buildRandom(rng *rand.Rand, n int, containers bool) []made {
+	rPointer, rSlice, rAny, rFunc, rArray, rMap = nil, nil, nil, nil, [4]*knot{}, nil
+	rStruct.x, rStruct.y, rStruct.c = nil, nil, nil
+	vs, cs := make([]*knot, n), make([]*corner, n/4+1)
+	var all []made
+	for i := range vs {
+		vs[i] = &knot{id: i}
+		all = append(all, made{uintptr(unsafe.Pointer(vs[i])), "*" + pkg + "knot"})
+	}
+	for i := range cs {
+		cs[i] = &corner{data: make([]byte, 32+rng.IntN(3000))}
+		all = append(all, made{uintptr(unsafe.Pointer(cs[i])), "*" + pkg + "corner"})
+	}
+	// Edges prefer neighbours, which makes long paths; some lead anywhere.
+	near := func(i int) *knot {
+		if rng.IntN(4) == 0 {
+			return vs[rng.IntN(n)]
+		}
+		return vs[(i+rng.IntN(7))%n]
+	}
+	for i, v := range vs {
+		if rng.IntN(2) == 0 {
+			v.a = near(i)
+		}
+		if rng.IntN(3) == 0 {
+			v.b = near(i)
+		}
+		switch rng.IntN(10) {
+		case 0:
+			v.other = cs[rng.IntN(len(cs))]
+		case 1:
+			for range 1 + rng.IntN(20) {
+				v.list = append(v.list, near(i))
+			}
+		case 2:
+			v.any = near(i)
+		case 3:
+			v.any = cs[rng.IntN(len(cs))].in
+		case 4:
+			to := near(i)
+			v.fn = func() *knot { return to }
+		}
+	}
+	for i, c := range cs {
+		c.back, c.in.y = near(i*4%n), near(i*4%n)
+		if !containers {
+			continue
+		}
+		switch rng.IntN(4) {
+		case 0:
+			c.rest.m = make(map[int]*knot)
+			for k := range 1 + rng.IntN(40) {
+				c.rest.m[k] = near(i)
+			}
+		case 1:
+			c.rest.k = map[*knot]*corner{near(i): cs[rng.IntN(len(cs))], near(i): cs[rng.IntN(len(cs))]}
+		case 2:
+			c.rest.ch = make(chan *knot, 8)
+			for range 5 {
+				c.rest.ch <- near(i)
+			}
+		}
+	}
+	pick := func() *knot { return vs[rng.IntN(n)] }
+	rPointer, rStruct.x, rStruct.c, rArray[2] = pick(), pick(), cs[rng.IntN(len(cs))], pick()
+	for range 5 {
+		rSlice = append(rSlice, pick())
+	}
+	rAny = pick()
+	to := pick()
+	rFunc = func() *knot { return to }
+	if containers {
+		rMap = map[int]*knot{1: pick(), 2: pick()}
+	}
+	return all
+}
+
+// sizes says how large random graphs are; small ones show most.
+var sizes = []int{3, 10, 40, 150, 600}
+
+func TestJudgeOnRandomGraphs(t *testing.T) {
+	seed := rand.Uint64()
+	if s := os.Getenv("LEAKGATE_SEED"); s != "" {
+		var err error
+		seed, err = strconv.ParseUint(s, 10, 64)
+		require.NoError(t, err)
+	}
+	t.Logf("LEAKGATE_SEED=%d makes these graphs again", seed)
+	emptyCorpus()
+	for _, containers := range []bool{false, true} {
+		for i, n := range sizes {
+			t.Run(fmt.Sprintf("containers=%v/%d", containers, n), func(t *testing.T) {
+				all := buildRandom(rand.New(rand.NewPCG(seed, uint64(i))), n, containers)
+				judged(t, func(tr trial) {
+					tr.sameReach(t)
+					tr.sameTypes(t, all)
+					if !containers { // a map's or channel's parts are at no distance from it
+						tr.nearestRoots(t)
+					}
+					tr.sameRetained(t, rand.New(rand.NewPCG(seed, uint64(i))), !containers)
+				})
+			})
+		}
+	}
+	buildRandom(rand.New(rand.NewPCG(1, 1)), 1, false)
+}
+
+// emptyCorpus drops the corpus of other tests: the judge is slow.
+func emptyCorpus() {
+	gMap14000, gMap20000, gMap500, gMapFlat, gTree, gLarge, gContext, gGeneric = nil, nil, nil, nil, nil, nil, nil, nil
+	runtime.GC()
+}
+
+// sameTypes compares the types of objects with those that they were made as.
+func (tr trial) sameTypes(t *testing.T, all []made) {
+	t.Helper()
+	compared := 0
+	for _, m := range all {
+		i := tr.judge.Find(uint64(m.addr))
+		if i == judge.None {
+			continue
+		}
+		n := tr.retention.ChargedTo(tr.judge.Objects[i].Number)
+		require.NotNil(t, n, "%s is charged to nobody", m.typ)
+		require.Equal(t, m.typ, n.Type, "the type of what %s of %s leads to", n.Name, n.Top().Name)
+		compared++
+	}
+	require.Positive(t, compared)
+}
+
+// rootWords returns a function that tells the words of a package variable.
+func (tr trial) rootWords(t *testing.T, name string) func(judge.RootWord) bool {
+	t.Helper()
+	v, ok := tr.index.GlobalByName(name)
+	require.True(t, ok, name)
+	lo := v.Addr + tr.model.Bias()
+	return func(r judge.RootWord) bool { return lo <= r.Addr && r.Addr < lo+uint64(v.Size) }
+}
+
+// nearestRoots checks that each object is charged to a root that no other is nearer than, and the sums of
+// the roots: at least what is nearest to the root alone, at most what no root is nearer to.
+func (tr trial) nearestRoots(t *testing.T) {
+	t.Helper()
+	distances := make(map[string][]int)
+	nearest := make([]int, len(tr.judge.Objects))
+	for _, name := range randomRoots {
+		d := tr.judge.Distances(tr.rootWords(t, pkg+name))
+		distances[pkg+name] = d
+		for i, n := range d {
+			if n != 0 && (nearest[i] == 0 || n < nearest[i]) {
+				nearest[i] = n
+			}
+		}
+	}
+	least, most := make(map[string]int64), make(map[string]int64)
+	for i, o := range tr.judge.Objects {
+		if nearest[i] == 0 {
+			continue
+		}
+		n := tr.retention.ChargedTo(o.Number)
+		require.NotNil(t, n)
+		d := distances[n.Top().Name]
+		require.NotNil(t, d, "an object that random roots reach is charged to %s of %s", n.Name, n.Top().Name)
+		require.Equal(t, nearest[i], d[i], "references from the root %s that the object at %s is charged to", n.Top().Name, n.Name)
+		var ties []string
+		for name, d := range distances {
+			if d[i] == nearest[i] {
+				ties = append(ties, name)
+			}
+		}
+		for _, name := range ties {
+			most[name] += int64(o.Size)
+			if len(ties) == 1 {
+				least[name] += int64(o.Size)
+			}
+		}
+	}
+	sums, all := make(map[string]int64), int64(0)
+	for _, n := range randomNodes(tr.result.Roots) {
+		sums[n.Top().Name] += n.Bytes
+	}
+	for i, o := range tr.judge.Objects {
+		if nearest[i] != 0 {
+			all += int64(o.Size)
+		}
+	}
+	for name, sum := range sums {
+		require.LessOrEqual(t, least[name], sum, name)
+		require.GreaterOrEqual(t, most[name], sum, name)
+		all -= sum
+	}
+	require.Zero(t, all, "the roots' sums are those of all objects")
+}
+
+// randomNodes lists the nodes below the roots of random graphs.
+func randomNodes(roots []*heapgraph.Node) []*heapgraph.Node {
+	var list []*heapgraph.Node
+	var add func(n *heapgraph.Node)
+	add = func(n *heapgraph.Node) {
+		list = append(list, n)
+		for _, c := range n.Children {
+			add(c)
+		}
+	}
+	for _, n := range roots {
+		if strings.HasPrefix(n.Name, pkg+"r") && n.Root.Kind == heapgraph.KindGlobal {
+			for _, name := range randomRoots {
+				if n.Name == pkg+name {
+					add(n)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// sameRetained compares what each node below the random roots retains, and what some groups of nodes
+// do, with what is not reached any more without them. count is whether every object counts as one.
+func (tr trial) sameRetained(t *testing.T, rng *rand.Rand, count bool) {
+	t.Helper()
+	nodes := randomNodes(tr.result.Roots)
+	var below []*heapgraph.Node // groups are of nodes that are not roots
+	for _, n := range nodes {
+		if n != n.Top() {
+			below = append(below, n)
+		}
+	}
+	rng.Shuffle(len(below), func(i, j int) { below[i], below[j] = below[j], below[i] })
+	var groups [][]*heapgraph.Node
+	for len(below) > 3 {
+		k := 2 + rng.IntN(2)
+		groups = append(groups, below[:k])
+		below = below[k:]
+	}
+	together := tr.retention.RetainedBy(groups)
+	require.Zero(t, tr.retention.Unexplained(), "objects that the report's roots do not reach")
+
+	chargedTo := make([]*heapgraph.Node, len(tr.judge.Objects))
+	for i, o := range tr.judge.Objects {
+		chargedTo[i] = tr.retention.ChargedTo(o.Number)
+	}
+	for _, n := range nodes {
+		tr.check(t, []*heapgraph.Node{n}, n.Held(), chargedTo, count)
+	}
+	for i, g := range groups {
+		tr.check(t, g, together[i], chargedTo, count)
+	}
+	t.Logf("%d nodes, %d groups, %d objects", len(nodes), len(groups), len(tr.judge.Objects))
+}
+
+// check judges what a set of nodes holds.
+func (tr trial) check(t *testing.T, set []*heapgraph.Node, held heapgraph.Held, chargedTo []*heapgraph.Node, count bool) {
+	t.Helper()
+	in := make(map[*heapgraph.Node]bool)
+	for _, n := range set {
+		in[n] = true
+	}
+	without := func(n *heapgraph.Node) []bool {
+		return tr.judge.Without(tr.rootWords(t, n.Name), nil)
+	}
+	var stays []bool
+	if n := set[0]; n == n.Top() {
+		stays = without(n)
+	} else {
+		stays = tr.judge.Without(nil, func(i int) bool { return in[chargedTo[i]] })
+	}
+	ofRoot := make(map[*heapgraph.Node][]bool)
+	for _, n := range set {
+		if ofRoot[n.Top()] == nil {
+			ofRoot[n.Top()] = without(n.Top())
+		}
+	}
+	var want heapgraph.Held
+	for i, o := range tr.judge.Objects {
+		if !stays[i] {
+			want.Objects++
+			want.Bytes += int64(o.Size)
+		}
+		n := chargedTo[i]
+		if n == nil {
+			continue
+		}
+		if in[n] && !ofRoot[n.Top()][i] {
+			want.RootObjects++
+			want.RootBytes += int64(o.Size)
+		}
+		if inSubtree(n, in) && stays[i] {
+			want.SharedObjects++
+			want.SharedBytes += int64(o.Size)
+		}
+	}
+	if !count {
+		want.Objects, want.SharedObjects, want.RootObjects = held.Objects, held.SharedObjects, held.RootObjects
+	}
+	require.Equal(t, want, held, "what %d nodes hold, the first at %s (%s) of %s", len(set), set[0].Name, set[0].Type, set[0].Top().Name)
+}
+
+// inSubtree reports whether a node is one of a set, or below one.
+func inSubtree(n *heapgraph.Node, set map[*heapgraph.Node]bool) bool {
+	for ; n != nil; n = n.Parent() {
+		if set[n] {
+			return true
+		}
+	}
+	return false
+}

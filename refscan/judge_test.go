@@ -1,0 +1,117 @@
+package refscan_test
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/refscan"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
+	"github.com/leakgate/leakgate/refscan/internal/judge"
+)
+
+// trial is one frozen image, with what the engine and the judge say of it.
+type trial struct {
+	model     *goruntime.Model
+	index     *debuginfo.Index
+	graph     *heapgraph.Graph
+	result    *heapgraph.Result
+	retention *heapgraph.Retention
+	judge     *judge.Graph
+}
+
+// judged freezes the process and calls check with what both say.
+func judged(t *testing.T, check func(trial)) {
+	t.Helper()
+	s, err := refscan.Capture(refscan.WithLog(t.Logf))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	tr := trial{model: s.Model(), index: s.Index()}
+
+	tr.graph, err = heapgraph.Build(tr.model, tr.index, "")
+	require.NoError(t, err)
+	tr.result, tr.retention = tr.graph.AttributeRetained(nil)
+
+	_, greenTea := tr.index.TypeByName("runtime.spanInlineMarkBits")
+	inMaking, ok := tr.index.GlobalByName("runtime.inProgress")
+	require.True(t, ok)
+	heap := judge.NewHeap(tr.model.Mem, tr.model, greenTea, inMaking.Addr+tr.model.Bias())
+	tr.judge, err = heap.Reachable()
+	require.NoError(t, err)
+	check(tr)
+}
+
+// sameReach compares the sets of reachable objects, object by object.
+func (tr trial) sameReach(t *testing.T) {
+	t.Helper()
+	alive := make(map[uint32]bool)
+	for _, o := range tr.judge.Objects {
+		alive[o.Number] = true
+	}
+	require.Greater(t, len(alive), 1000)
+	for i := range tr.model.Spans {
+		s := &tr.model.Spans[i]
+		for k := range s.NElems {
+			obj := s.FirstObj + k
+			require.Equal(t, alive[obj], tr.graph.Reached(obj), "the judge and the engine on the object of %d bytes at %#x", s.ElemSize, s.Addr(obj))
+		}
+	}
+}
+
+func TestJudgeOnCorpus(t *testing.T) {
+	fillCorpus()
+	judged(t, func(tr trial) {
+		tr.sameReach(t)
+		t.Logf("%d objects, %d roots", len(tr.judge.Objects), len(tr.judge.Roots))
+		tr.retention.RetainedBy(nil)
+		require.Zero(t, tr.retention.Unexplained(), "objects that the report's roots do not reach")
+		compared := 0
+		for _, n := range tr.result.Roots {
+			if strings.HasPrefix(n.Name, pkg+"g") && n.Root.Kind == heapgraph.KindGlobal && n.Type != "string" {
+				tr.retainedByVariable(t, n)
+				compared++
+			}
+		}
+		require.Greater(t, compared, 25)
+	})
+	runtime.KeepAlive(gPointer)
+}
+
+// compilerMade are the variables whose data the compiler made: clearing them frees less than the
+// report says, which counts that data as the variable's.
+var compilerMade = map[string]bool{pkg + "gLiteral": true}
+
+// retainedByVariable compares what a root retains with what is not reached any more without the
+// variable's words. Blocks of the tiny allocator are freed whole, values in them are counted one by
+// one: the figure may fall short of the blocks, by what else lies in them, and go beyond them, by
+// values in blocks that something else keeps.
+func (tr trial) retainedByVariable(t *testing.T, n *heapgraph.Node) {
+	t.Helper()
+	if compilerMade[n.Name] {
+		return
+	}
+	stays := tr.judge.Without(tr.rootWords(t, n.Name), nil)
+	freed, least, most := int64(0), int64(0), int64(0)
+	for i, o := range tr.judge.Objects {
+		if stays[i] {
+			continue
+		}
+		freed += int64(o.Size)
+		if !o.Tiny {
+			least += int64(o.Size)
+			most += int64(o.Size)
+		}
+		for _, to := range tr.judge.Succ[i] {
+			if tr.judge.Objects[to].Tiny {
+				most += 16
+			}
+		}
+	}
+	held := n.Held()
+	require.LessOrEqual(t, least, held.Bytes, "%s: %d bytes are freed", n.Name, freed)
+	require.GreaterOrEqual(t, most, held.Bytes, "%s: %d bytes are freed", n.Name, freed)
+}

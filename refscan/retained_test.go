@@ -1,0 +1,263 @@
+package refscan_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// scanRetained scans with retained figures.
+func scanRetained(t testing.TB) *refscan.Report {
+	t.Helper()
+	s, err := refscan.Capture(refscan.WithLog(t.Logf))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	r, err := s.Scan(refscan.WithRetained())
+	require.NoError(t, err)
+	require.True(t, r.Retained)
+	return r
+}
+
+// Sizes of what a payload consists of.
+const (
+	payloadBytes = 32       // the struct
+	dataBytes    = 112      // what it holds
+	pairBytes    = 32 + 112 // both
+)
+
+var (
+	tOne, tTwo map[string]*payload // lead to one map
+	tShared    []*payload          // its elements are also in tOther
+	tOther     []*payload
+	tTogether  []*holder // all lead to one payload
+	tList      *box[*payload]
+	tCleaned   *payload
+	tArmed     *time.Timer
+)
+
+//go:noinline
+func fillRetained() {
+	tOne = map[string]*payload{"a key that is not tiny": newPayload()}
+	tTwo = tOne
+	tShared, tOther = nil, nil
+	for range 12 {
+		tShared = append(tShared, newPayload())
+	}
+	tOther = append(make([]*payload, 0, 100), tShared[3], tShared[11], newPayload())
+	p := newPayload()
+	tTogether = []*holder{{any: p}, {any: p}}
+	tList = nil
+	for range 10_000 {
+		tList = &box[*payload]{v: newPayload(), next: tList}
+	}
+	tCleaned = newPayload()
+	runtime.AddCleanup(tCleaned, func(*payload) {}, newPayload())
+	tArmed = time.AfterFunc(time.Hour, func() {})
+}
+
+func emptyRetained() {
+	tArmed.Stop()
+	tOne, tTwo, tShared, tOther, tTogether, tList, tCleaned, tArmed = nil, nil, nil, nil, nil, nil, nil, nil
+}
+
+func TestRetained(t *testing.T) {
+	fillRetained()
+	defer emptyRetained()
+	whole := scanRetained(t)
+	r := whole.Fold()
+	require.True(t, r.Retained)
+
+	t.Run("what two roots lead to is retained by neither", func(t *testing.T) {
+		one, two := at(t, r, "tOne"), root(r, "tTwo")
+		_, total := one.Total()
+		require.Zero(t, one.RetainedBytes)
+		require.Equal(t, total, one.SharedBytes)
+		require.EqualValues(t, 3, one.SharedObjects, "the map, its payload and what that holds")
+		require.Nil(t, two, "nothing is charged to it")
+		require.EqualValues(t, pairBytes, at(t, r, "tOne", "[*]").RetainedBytes, "the payload, once it is cut wherever it is referred to")
+	})
+	t.Run("what another root leads to is shared", func(t *testing.T) {
+		n := at(t, r, "tOther")
+		require.EqualValues(t, 1+2, n.RetainedObjects, "the array and one payload")
+		require.EqualValues(t, 2*2, n.SharedObjects, "two payloads, charged to the root that comes first")
+		require.EqualValues(t, 2*pairBytes, n.SharedBytes)
+		elems := at(t, r, "tOther", "[*]")
+		require.EqualValues(t, 2*3, elems.RetainedObjects, "to cut the payloads themselves frees them all")
+		require.Zero(t, elems.SharedObjects)
+		other := at(t, r, "tShared")
+		require.EqualValues(t, 1+2*10, other.RetainedObjects, "the array and all payloads but two")
+		require.Zero(t, other.SharedObjects, "nothing of it is charged here")
+	})
+	t.Run("objects of one node retain together", func(t *testing.T) {
+		payload := at(t, whole, "tTogether", "[0]", "any")
+		require.EqualValues(t, pairBytes, payload.RetainedBytes)
+		first := at(t, whole, "tTogether", "[0]")
+		_, total := first.Total()
+		require.Equal(t, int64(first.Bytes), first.RetainedBytes, "the other element keeps the payload")
+		require.Equal(t, total-first.Bytes, first.SharedBytes)
+		both := at(t, r, "tTogether", "[*]")
+		require.Equal(t, both.Bytes+pairBytes, both.RetainedBytes, "both elements keep it")
+		require.Zero(t, both.SharedBytes)
+	})
+	t.Run("a list is one node", func(t *testing.T) {
+		n := at(t, r, "tList")
+		objects, bytes := n.Total()
+		require.EqualValues(t, 30_000, objects)
+		require.Equal(t, objects, n.RetainedObjects)
+		require.Equal(t, bytes, n.RetainedBytes)
+		v := at(t, r, "tList", "v")
+		require.EqualValues(t, 20_000, v.RetainedObjects)
+		require.EqualValues(t, 10_000*pairBytes, v.RetainedBytes)
+	})
+	t.Run("what a cleanup keeps goes with its object", func(t *testing.T) {
+		n := at(t, r, "tCleaned")
+		objects, _ := n.Total()
+		require.EqualValues(t, 2, objects)
+		require.GreaterOrEqual(t, n.RetainedBytes, int64(2*pairBytes), "the object, and the cleanup's argument")
+	})
+	t.Run("an armed timer is held by the runtime", func(t *testing.T) {
+		n := at(t, r, "tArmed")
+		require.Zero(t, n.RetainedBytes)
+		require.Positive(t, n.SharedBytes)
+	})
+}
+
+// root returns the root of this package with a name, nil if the report has none.
+func root(r *refscan.Report, name string) *refscan.Node {
+	for _, n := range r.Roots {
+		if n.Name == pkg+name {
+			return n
+		}
+	}
+	return nil
+}
+
+//go:noinline
+func holdOuter(p *payload, ready, done chan bool) int {
+	n := holdInner(p, ready, done)
+	return n + p.id
+}
+
+//go:noinline
+func holdInner(inner *payload, ready, done chan bool) int {
+	ready <- true
+	<-done
+	return inner.id + len(inner.data)
+}
+
+// Arguments that a function hands on are copies of one reference.
+func TestRetainedByStacks(t *testing.T) {
+	ready, done := make(chan bool), make(chan bool)
+	defer close(done)
+	go holdOuter(newPayload(), ready, done)
+	<-ready
+	n := root(scanRetained(t), "holdInner.inner")
+	require.NotNil(t, n)
+	require.EqualValues(t, pairBytes, n.RetainedBytes, "the variable p of the calling function holds the same reference")
+	require.Zero(t, n.SharedBytes)
+	runtime.KeepAlive(ready)
+}
+
+// What is charged to a node and below is retained by it or shared, for every node of a whole process.
+func TestRetainedAndSharedAddUp(t *testing.T) {
+	fillCorpus()
+	var above func(n *refscan.Node)
+	nodes := 0
+	above = func(n *refscan.Node) {
+		nodes++
+		objects, bytes := n.Total()
+		require.GreaterOrEqual(t, n.SharedObjects, int64(0), n.Name)
+		require.GreaterOrEqual(t, n.SharedBytes, int64(0), n.Name)
+		require.LessOrEqual(t, objects, n.RetainedObjects+n.SharedObjects, "%s (%s)", n.Name, n.Type)
+		require.LessOrEqual(t, bytes, n.RetainedBytes+n.SharedBytes, "%s (%s)", n.Name, n.Type)
+		for _, c := range n.Children {
+			above(c)
+		}
+	}
+	r := scanRetained(t)
+	for _, n := range append(r.Roots, r.Fold().Roots...) {
+		if n.Name != "runtime.(gaps of the tiny allocator)" { // which no object has
+			above(n)
+		}
+	}
+	require.Greater(t, nodes, 500)
+	for name, objects := range map[string]int64{"gMap14000": 28_001, "gMapFlat": 1001, "gSyncMap": 301, "gLiteral": 4} {
+		n := at(t, r, name)
+		require.Equal(t, objects, n.RetainedObjects, name)
+		require.Zero(t, n.SharedObjects, name)
+	}
+	require.EqualValues(t, 1000, at(t, r, "gMapFlat", "$mapval").RetainedObjects, "entries that lie in the tables count")
+}
+
+func TestRetainedIsOptIn(t *testing.T) {
+	fillRetained()
+	defer emptyRetained()
+	r := scan(t)
+	require.False(t, r.Retained)
+	require.Zero(t, at(t, r, "tList").RetainedBytes)
+	require.False(t, r.Fold().Retained)
+	var file bytes.Buffer
+	require.NoError(t, r.WriteProfile(&file))
+	p, err := profile.Parse(&file)
+	require.NoError(t, err)
+	require.Len(t, p.SampleType, 2)
+}
+
+// A report that was read from JSON has the figures, but what folded nodes retain together it does not
+// know.
+func TestRetainedInJSON(t *testing.T) {
+	fillRetained()
+	defer emptyRetained()
+	r := scanRetained(t)
+	data, err := json.Marshal(r)
+	require.NoError(t, err)
+	var read refscan.Report
+	require.NoError(t, json.Unmarshal(data, &read))
+	require.True(t, read.Retained)
+	require.Equal(t, at(t, r, "tList").RetainedBytes, at(t, &read, "tList").RetainedBytes)
+	require.Equal(t, at(t, r, "tShared").SharedBytes, at(t, &read, "tShared").SharedBytes)
+	require.False(t, read.Fold().Retained)
+	require.Zero(t, at(t, read.Fold(), "tList").RetainedBytes)
+
+	again := r.Fold().Fold()
+	require.True(t, again.Retained, "folding twice changes nothing")
+	require.Equal(t, at(t, r.Fold(), "tShared").RetainedBytes, at(t, again, "tShared").RetainedBytes)
+	n := at(t, r, "tShared")
+	n.Children = n.Children[1:]
+	require.False(t, r.Fold().Retained, "what some of the nodes retain together is not known")
+}
+
+// In a profile retained values add up along a path.
+func TestRetainedInProfile(t *testing.T) {
+	fillRetained()
+	defer emptyRetained()
+	r := scanRetained(t)
+	var file bytes.Buffer
+	require.NoError(t, r.WriteProfile(&file))
+	p, err := profile.Parse(&file)
+	require.NoError(t, err)
+	require.NoError(t, p.CheckValid())
+	var types []string
+	for _, s := range p.SampleType {
+		types = append(types, s.Type+"/"+s.Unit)
+	}
+	require.Equal(t, []string{"inuse_objects/count", "inuse_space/bytes", "retained_objects/count", "retained_space/bytes"}, types)
+	for name, want := range map[string]int64{"tList": 10_000 * (16 + pairBytes), "tOne": 0, "tOther": at(t, r, "tOther").RetainedBytes} {
+		sum := int64(0)
+		for _, s := range p.Sample {
+			outermost := s.Location[len(s.Location)-1].Line[0].Function.Name
+			if node := root(r, name); outermost == pkg+name+". ("+node.Type+")" {
+				sum += s.Value[3]
+			}
+		}
+		require.Equal(t, want, sum, name)
+		require.Equal(t, want, at(t, r, name).RetainedBytes, name)
+	}
+}
