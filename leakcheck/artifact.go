@@ -126,6 +126,9 @@ func (a *artifactFolder) fullDir() string {
 // that bracket what was left, the goroutines, and the message at full length.
 func (a *artifactFolder) saveFiles(o *outcome) error {
 	err := a.save("goroutine.pb.gz", func(w io.Writer) error { return pprof.Lookup("goroutine").WriteTo(w, 0) })
+	if writeStacks != nil {
+		err = errors.Join(err, a.save("stack.pb.gz", writeStacks))
+	}
 	if o.trace != "" {
 		err = errors.Join(err, a.saveText("trace.txt", o.trace+"\n"))
 	}
@@ -145,6 +148,10 @@ func (a *artifactFolder) saveFiles(o *outcome) error {
 	}
 	return err
 }
+
+// writeStacks writes the profile of goroutine stacks. It is nil unless the test was built with the tag leakgate, as
+// leakgate run does: it would add 130 KB to every test binary.
+var writeStacks func(io.Writer) error
 
 // saveText writes a file, unless it would be empty.
 func (a *artifactFolder) saveText(name, text string) error {

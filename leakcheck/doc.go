@@ -157,6 +157,7 @@
 //	heap.base.pb.gz  the heap profile to compare it with: of the baseline, of the first snapshot of
 //	                 AssertNoGrowth, else of the start of the process
 //	goroutine.pb.gz  the goroutines
+//	stack.pb.gz      their stack memory, as package stackprof shows it; with leakgate run, or -tags leakgate
 //
 // "go tool pprof -base heap.base.pb.gz heap.pb.gz" shows what was left in between. Both were published by a
 // whole collection, so neither lags behind; but they are samples, one in 512 KiB, unless the test

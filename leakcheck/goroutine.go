@@ -21,7 +21,8 @@ type goroutineSelector struct {
 
 // Goroutines selects goroutines by the function that they started in, or by the function with the go statement that
 // created them: "example.com/app.(*Pool).run", "app.NewPool", "app.**" for all of a package. Closures belong to the
-// function that they are written in. Import paths may be shortened and wildcards are as for Root; a pattern that no
+// function that they are written in, and what sync.WaitGroup.Go and errgroup.Group.Go are given counts as what they
+// start. Import paths may be shortened and wildcards are as for Root; a pattern that no
 // function of the program matches fails the test. The runtime's own goroutines never count, and Scope and Ignore
 // have no effect.
 //

@@ -156,7 +156,7 @@ func (o goroutineOption) leaks(leaked []*refscan.LeakedGoroutine) goroutineFindi
 	f.explain = func(env *environment) []string { return explainLeaked(mine, env) }
 	f.record = verdict.Bound{Selector: o.shown, MaxObjects: &o.limit, Objects: n, Bytes: stack + heap}
 	if n > 0 {
-		f.record.Path = unescapePath(startOf(mine[0].GoroutineStack))
+		f.record.Path, _ = startOf(mine[0].GoroutineStack)
 		f.record.File, f.record.Line = mine[0].CreatedFile, mine[0].CreatedLine
 	}
 	return f
@@ -168,12 +168,13 @@ const (
 	stackLine     = "stack:"
 )
 
-// name returns what a golden file calls the goroutines. A closure goes by the function with the go statement, which is
-// the same whether or not that was inlined somewhere.
+// name returns what a golden file calls the goroutines.
 func (c *crew) name() string {
 	name, closure := sourceName(c.entry)
-	if closure && c.createdBy != "" {
-		name, _ = sourceName(c.createdBy)
+	if closure && c.createdBy != "" && !c.spawned {
+		name, _ = sourceName(c.createdBy) // a closure that a function returned has the name of whom that was inlined into
+	}
+	if closure {
 		name += ".func"
 	}
 	return name

@@ -2,6 +2,7 @@ package leakcheck
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -58,6 +59,7 @@ func readGoroutines(s *refscan.Snapshot, all *goroutineOptions) (seen *goroutine
 type crew struct {
 	entry     string // the function that they started in, as a person would say
 	started   string // the same as the runtime says: perhaps a wrapper
+	spawned   bool   // by a function that starts any function that it is given
 	createdBy string // the function with the go statement, "" for the main goroutine
 	file      string // of the go statement
 	line      int
@@ -80,9 +82,10 @@ func takeCensus(goroutines []*refscan.GoroutineStack) census {
 			continue
 		}
 		key := crew{
-			entry: unescapePath(startOf(g)), started: unescapePath(g.Entry), createdBy: unescapePath(g.CreatedBy),
+			started: unescapePath(g.Entry), createdBy: unescapePath(g.CreatedBy),
 			file: g.CreatedFile, line: g.CreatedLine, state: g.State, trace: g.Trace, self: g.Self,
 		}
+		key.entry, key.spawned = startOf(g)
 		if g.WaitReason != "" {
 			key.state = g.WaitReason
 		}
@@ -99,13 +102,31 @@ func takeCensus(goroutines []*refscan.GoroutineStack) census {
 	return all
 }
 
-// startOf returns the function that a go statement calls. With arguments, the runtime knows a wrapper instead.
-func startOf(g *refscan.GoroutineStack) string {
+// spawners start a goroutine for a function that they are given.
+var spawners = []string{
+	"sync.(*WaitGroup).Go", "golang.org/x/sync/errgroup.(*Group).Go", "golang.org/x/sync/errgroup.(*Group).TryGo",
+}
+
+// startOf returns the function that goroutines run, as a person would say: that of the go statement, which the runtime
+// knows a wrapper of if it has arguments, or the one that a spawner was given.
+func startOf(g *refscan.GoroutineStack) (function string, spawned bool) {
 	frames := writtenFrames(g.Trace.Frames)
-	if len(frames) == 0 {
-		return g.Entry
+	for i := len(frames) - 1; i >= 0; i-- {
+		f := frames[i]
+		if f.Wrapper && len(f.Inlined) == 0 {
+			continue
+		}
+		name := unescapePath(frameFunction(f))
+		if source, _ := sourceName(name); slices.Contains(spawners, source) {
+			spawned = true
+			continue
+		}
+		if spawned && isInner(packageOf(name)) {
+			break // it is on its way out
+		}
+		return name, spawned
 	}
-	return frameFunction(frames[len(frames)-1])
+	return unescapePath(g.Entry), false
 }
 
 // writtenFrames leaves out the outermost frames that nobody wrote: what every goroutine returns to at its end, and

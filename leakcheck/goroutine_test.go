@@ -124,6 +124,29 @@ func TestGoroutineBounds(t *testing.T) {
 	}
 }
 
+func TestStartOf(t *testing.T) {
+	wait := func(frames ...any) *refscan.GoroutineStack {
+		return several(1, "entry", "creator", stackOf(append(frames, "sync.runtime_Semacquire", 10, "runtime.gopark", 32)...))[0]
+	}
+	for want, g := range map[string]*refscan.GoroutineStack{
+		"app.run":                  wait("app.run", 10),
+		"app.(*T).run":             wait("app.New.gowrap1", 10, "app.(*T).run", 10),
+		"app.New.func1":            wait("sync.(*WaitGroup).Go.func1", 10, "app.New.func1", 10),
+		"app.Fetch.func2":          wait("golang.org/x/sync/errgroup.(*Group).Go.func1", 10, "app.Fetch.func2", 10),
+		"app.outer":                wait("app.outer", 10, "sync.(*WaitGroup).Go.func1", 10),
+		"entry":                    wait("sync.(*WaitGroup).Go.func1", 10), // it ends
+		"gopkg.in/yaml.v3.(*T).do": wait("gopkg.in/yaml%2ev3.(*T).do", 10),
+	} {
+		if got, _ := startOf(g); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	c := takeCensus([]*refscan.GoroutineStack{wait("sync.(*WaitGroup).Go.func1", 10, "example.com/app.New.func1", 10)})[0]
+	if m := c.countLine(); m.Path != "goroutine:example.com/app.New.func" || m.Type != "created by creator" {
+		t.Error(m)
+	}
+}
+
 func TestGoroutineMisuse(t *testing.T) {
 	w := newWorld(t, report(sessions(1)))
 	w.goroutines = true

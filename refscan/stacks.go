@@ -81,8 +81,8 @@ type GoroutineStack struct {
 	WaitReason string // as in tracebacks: "chan receive", "select", ...; "" if it does not wait
 
 	// Entry is the goroutine's first function, perhaps a wrapper that the compiler made for the go statement. CreatedBy
-	// is the function with that statement, be it inlined elsewhere or not, which stands at CreatedFile:CreatedLine; ""
-	// for the runtime's first goroutines.
+	// is the function with that statement, which stands at CreatedFile:CreatedLine, and is never inlined; "" for the
+	// runtime's first goroutines.
 	Entry       string
 	CreatedBy   string
 	CreatedFile string

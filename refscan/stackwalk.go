@@ -120,13 +120,8 @@ func (w *stackWalker) origin(out *GoroutineStack, g *goruntime.Goroutine) {
 		if f := w.m.Entry(g); f != nil {
 			o.entry = f.Name
 		}
-		if f, _, _ := w.m.Creator(g); f != nil {
-			pc := g.GoPC
-			if pc > f.Entry {
-				pc--
-			}
-			by := w.m.Calls(f, pc)[0]
-			o.createdBy, o.file, o.line = by.Name, by.File, by.Line
+		if f, file, line := w.m.Creator(g); f != nil {
+			o.createdBy, o.file, o.line = f.Name, file, line
 		}
 		w.origins[key] = o
 	}

@@ -48,8 +48,8 @@
 //
 // Why a stack is as large as it is: a goroutine that once called deep keeps the larger stack until a garbage
 // collection finds less than a quarter of it in use, and a parked stack does not show how deep it was. A
-// large runtime._FreeStack below a function says that its goroutines did so. Growth finds calls that make
-// stacks grow in a CPU profile, which samples them.
+// large runtime._FreeStack below a function says that its goroutines did so. stackfile.Growth finds calls that
+// make stacks grow in a CPU profile, which samples them.
 //
 // What C code and the kernel use: frames end where Go's do.
 //
@@ -60,5 +60,6 @@
 // number of frames. The program's debug information (DWARF) must be there, or what builds it again; see
 // package refscan, also for the systems that are supported.
 //
-// Package stackhttp serves the profile over HTTP.
+// Package stackhttp serves the profile over HTTP, package stackfile reads profiles back, and the command leakgate stack
+// prints them. In tests, leakcheck.Stack and leakcheck.Goroutines bound what is here. The guide is doc/stackprof.md.
 package stackprof

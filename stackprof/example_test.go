@@ -32,12 +32,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	top, err := stackprof.Top(p.Proto())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, f := range top {
+	for _, f := range p.Top() {
 		if strings.HasSuffix(f.Name, ".handle") {
 			fmt.Printf("%d goroutines, frames of %d KB each\n", f.Goroutines, f.Flat/f.Goroutines>>10)
 		}

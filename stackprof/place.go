@@ -3,33 +3,29 @@ package stackprof
 import (
 	"strings"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// places makes the locations and functions of a profile, each once.
+// place is a location of the profile: a place in a function, with what is inlined there, the innermost call first.
+type place struct{ calls []refscan.InlinedCall }
+
+// places makes each place once.
 type places struct {
-	out       *profile.Profile
-	functions map[string]*profile.Function
-	byContent map[string]*profile.Location
+	byContent map[string]*place
 	frames    map[*refscan.StackLocation]framePlaces
 }
 
-// framePlaces are the two locations of a physical frame: the function alone, which its size is charged to,
+// framePlaces are the two places of a physical frame: the function alone, which its size is charged to,
 // and with what is inlined, which callees are below. They are the same where nothing is.
-type framePlaces struct{ own, full *profile.Location }
+type framePlaces struct{ own, full *place }
 
-func newPlaces(out *profile.Profile) *places {
-	return &places{
-		out: out, functions: make(map[string]*profile.Function),
-		byContent: make(map[string]*profile.Location), frames: make(map[*refscan.StackLocation]framePlaces),
-	}
+func newPlaces() *places {
+	return &places{byContent: make(map[string]*place), frames: make(map[*refscan.StackLocation]framePlaces)}
 }
 
-// named returns the location of a name that has no source.
-func (p *places) named(name string) *profile.Location {
-	return p.location([]refscan.InlinedCall{{Func: name}})
+// named returns the place of a name that has no source.
+func (p *places) named(name string) *place {
+	return p.place([]refscan.InlinedCall{{Func: name}})
 }
 
 func (p *places) frame(l *refscan.StackLocation) framePlaces {
@@ -41,44 +37,30 @@ func (p *places) frame(l *refscan.StackLocation) framePlaces {
 	if l.Wrapper && len(l.Inlined) > 0 {
 		calls = l.Inlined // nobody wrote the wrapper: the frame is that of what is inlined into it
 	}
-	f := framePlaces{own: p.location(calls[len(calls)-1:]), full: p.location(calls)}
+	f := framePlaces{own: p.place(calls[len(calls)-1:]), full: p.place(calls)}
 	p.frames[l] = f
 	return f
 }
 
-// location returns the location with these calls, the innermost first.
-func (p *places) location(calls []refscan.InlinedCall) *profile.Location {
-	loc := &profile.Location{}
+// place returns the place with these calls, the innermost first.
+func (p *places) place(calls []refscan.InlinedCall) *place {
 	var key strings.Builder
 	for _, c := range calls {
-		f := p.function(c)
-		loc.Line = append(loc.Line, profile.Line{Function: f, Line: int64(c.Line)})
-		for _, n := range []uint64{f.ID, uint64(c.Line)} {
-			for range 8 {
-				key.WriteByte(byte(n))
-				n >>= 8
+		key.WriteString(c.Func)
+		key.WriteByte(0)
+		key.WriteString(c.File)
+		for _, n := range []int{c.Line, c.StartLine} {
+			key.WriteByte(0)
+			for ; n > 0; n >>= 7 {
+				key.WriteByte(byte(n) | 0x80)
 			}
 		}
+		key.WriteByte(0)
 	}
-	if known := p.byContent[key.String()]; known != nil {
-		return known
+	known := p.byContent[key.String()]
+	if known == nil {
+		known = &place{calls: calls}
+		p.byContent[key.String()] = known
 	}
-	loc.ID = uint64(len(p.out.Location) + 1)
-	p.out.Location = append(p.out.Location, loc)
-	p.byContent[key.String()] = loc
-	return loc
-}
-
-func (p *places) function(c refscan.InlinedCall) *profile.Function {
-	key := c.Func + "\x00" + c.File
-	if f := p.functions[key]; f != nil {
-		return f
-	}
-	f := &profile.Function{
-		ID: uint64(len(p.out.Function) + 1), Name: c.Func, SystemName: c.Func,
-		Filename: c.File, StartLine: int64(c.StartLine),
-	}
-	p.out.Function = append(p.out.Function, f)
-	p.functions[key] = f
-	return f
+	return known
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/stackprof"
+	"github.com/leakgate/leakgate/stackprof/stackfile"
 )
 
 // park blocks until the test ends.
@@ -211,7 +212,7 @@ func TestScale(t *testing.T) {
 			require.Zero(t, p.Stacks.Unattributed)
 			assert.Equal(t, p.Stacks.HeapBytes+p.Stacks.OSBytes, sum(parsed)[total])
 			assert.Less(t, len(parsed.Sample), 500)
-			top, err := stackprof.Top(parsed)
+			top, err := stackfile.Top(parsed)
 			require.NoError(t, err)
 			for _, f := range top {
 				if strings.HasSuffix(f.Name, ".oneThousand") {
@@ -288,7 +289,7 @@ func TestDeepRecursion(t *testing.T) {
 		}
 	}
 	require.Equal(t, int64(30_001), frames)
-	top, err := stackprof.Top(parsed)
+	top, err := stackfile.Top(parsed)
 	require.NoError(t, err)
 	for _, f := range top {
 		if strings.HasSuffix(f.Name, ".deep") {
@@ -328,7 +329,7 @@ func TestSeededRegression(t *testing.T) {
 	}
 	start(t, workers...)
 	_, parsed := take(t)
-	top, err := stackprof.Top(parsed)
+	top, err := stackfile.Top(parsed)
 	require.NoError(t, err)
 	var names []string
 	for _, f := range top[:2] {

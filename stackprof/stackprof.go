@@ -4,8 +4,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/google/pprof/profile"
-
+	"github.com/leakgate/leakgate/internal/pprofwire"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -62,7 +61,7 @@ func New(s *refscan.Stacks) *Profile { return &Profile{Stacks: s, Time: time.Now
 // WriteTo writes the profile for go tool pprof: a gzipped protocol buffer. It returns the number of bytes written.
 func (p *Profile) WriteTo(w io.Writer) (int64, error) {
 	c := &countingWriter{w: w}
-	err := p.Proto().Write(c)
+	err := p.encode().Write(c)
 	return c.n, err
 }
 
@@ -77,15 +76,33 @@ func (c *countingWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Proto returns the profile as pprof's tools handle it. Each call makes a new one.
-func (p *Profile) Proto() *profile.Profile {
-	t := newTree()
-	for _, g := range groups(p.Stacks.Goroutines) {
-		t.addGroup(g)
+func (p *Profile) encode() *pprofwire.Profile {
+	out := pprofwire.New(p.Time.UnixNano(), []pprofwire.ValueType{
+		{Type: InUse, Unit: "bytes"}, {Type: Total, Unit: "bytes"}, {Type: Goroutines, Unit: "count"},
+	}, Total)
+	for _, w := range p.Stacks.Warnings {
+		out.Comment(w)
 	}
-	t.addOthers(p.Stacks)
-	out := t.profile()
-	out.TimeNanos = p.Time.UnixNano()
-	out.Comments = append(out.Comments, p.Stacks.Warnings...)
+	ids := make(map[*place]uint64)
+	newTree(p.Stacks).samples(func(n *node, labels []refscan.StackLabel) {
+		var path []uint64
+		for at := n; at.loc != nil; at = at.parent {
+			id, ok := ids[at.loc]
+			if !ok {
+				lines := make([]pprofwire.Line, len(at.loc.calls))
+				for i, c := range at.loc.calls {
+					lines[i] = pprofwire.Line{Func: c.Func, File: c.File, Line: int64(c.Line), StartLine: int64(c.StartLine)}
+				}
+				id = out.Inlined(lines...)
+				ids[at.loc] = id
+			}
+			path = append(path, id)
+		}
+		named := make([]pprofwire.Label, len(labels))
+		for i, l := range labels {
+			named[i] = pprofwire.Label(l)
+		}
+		out.Labelled(path, named, n.inUse, n.total, n.goroutines)
+	})
 	return out
 }

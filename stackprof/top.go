@@ -3,87 +3,35 @@ package stackprof
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
-	"github.com/google/pprof/profile"
+	"github.com/leakgate/leakgate/refscan"
+	"github.com/leakgate/leakgate/stackprof/internal/functable"
 )
 
-// A Function is one line of a profile's table.
-type Function struct {
-	Name string
-	// Flat is the bytes of its own frames, Cum those of its callees too. They are of stack_total.
-	Flat, Cum int64
-	// Goroutines is the number of goroutines that have it on their stack.
-	Goroutines int64
-}
+// A Function is one line of a profile's table: the bytes of its own frames (Flat), those of its callees too (Cum), both
+// of stack_total, and the number of goroutines that have it on their stack.
+type Function = functable.Function
 
-// Top sums a stack profile up by function, the largest flat value first. It fails for a profile of another kind.
-func Top(p *profile.Profile) ([]Function, error) {
-	total, goroutines := sampleType(p, Total), sampleType(p, Goroutines)
-	if total < 0 || goroutines < 0 {
-		return nil, fmt.Errorf("stackprof: this is no stack profile: it has no sample types %s and %s", Total, Goroutines)
-	}
-	index := make(map[string]*Function)
-	var order []*Function
-	function := func(name string) *Function {
-		f := index[name]
-		if f == nil {
-			f = &Function{Name: name}
-			index[name] = f
-			order = append(order, f)
-		}
-		return f
-	}
-	counted := make(map[*Function]int) // number of the last sample that counted
-	for i, s := range p.Sample {
-		leaf := true
-		for _, l := range s.Location {
-			for _, line := range l.Line {
-				if line.Function == nil {
-					continue
-				}
-				f := function(line.Function.Name)
-				if leaf {
-					f.Flat += s.Value[total]
-					leaf = false
-				}
-				if counted[f] == i+1 {
-					continue // it calls itself
-				}
-				counted[f] = i + 1
-				f.Cum += s.Value[total]
-				f.Goroutines += s.Value[goroutines]
+// Top sums the profile up by function, the largest flat value first.
+func (p *Profile) Top() []Function {
+	var t functable.Table
+	newTree(p.Stacks).samples(func(n *node, _ []refscan.StackLabel) {
+		var names []string
+		for at := n; at.loc != nil; at = at.parent {
+			for _, c := range at.loc.calls {
+				names = append(names, c.Func)
 			}
 		}
-	}
-	out := make([]Function, len(order))
-	for i, f := range order {
-		out[i] = *f
-	}
-	slices.SortStableFunc(out, func(a, b Function) int {
-		switch {
-		case a.Flat != b.Flat:
-			return int(max(-1, min(1, b.Flat-a.Flat)))
-		case a.Cum != b.Cum:
-			return int(max(-1, min(1, b.Cum-a.Cum)))
-		}
-		return strings.Compare(a.Name, b.Name)
+		t.Add(names, n.total, n.goroutines)
 	})
-	return out, nil
-}
-
-func sampleType(p *profile.Profile, name string) int {
-	return slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == name })
+	return t.Functions()
 }
 
 // WriteText writes the profile as text: the sums, then the functions with the most stack memory, at most limit
 // of them (all if limit is 0).
 func (p *Profile) WriteText(w io.Writer, limit int) error {
-	top, err := Top(p.Proto())
-	if err != nil {
-		return err
-	}
+	top := p.Top()
 	s := p.Stacks
 	var b strings.Builder
 	var used, free int64
@@ -103,7 +51,7 @@ func (p *Profile) WriteText(w io.Writer, limit int) error {
 	}
 	b.WriteString("\n")
 	_ = WriteTable(&b, top, limit) // a strings.Builder takes all
-	_, err = io.WriteString(w, b.String())
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 

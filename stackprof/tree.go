@@ -1,10 +1,6 @@
 package stackprof
 
-import (
-	"github.com/google/pprof/profile"
-
-	"github.com/leakgate/leakgate/refscan"
-)
+import "github.com/leakgate/leakgate/refscan"
 
 // maxExact is the number of frames up to which a stack is shown as it is. A path of n frames needs n
 // samples of up to n locations each.
@@ -12,30 +8,28 @@ const maxExact = 256
 
 // tree is all stacks, from their roots: a node for each path of locations, with what is charged to it.
 type tree struct {
-	out    *profile.Profile
 	places *places
 	roots  []*node // one for each set of labels, in the order of their first use
 	byKey  map[*refscan.StackLabel]*node
 }
 
 type node struct {
-	loc      *profile.Location // nil for a root
+	loc      *place // nil for a root
 	parent   *node
-	children map[*profile.Location]*node
+	children map[*place]*node
 	order    []*node // the children, as they came
 	labels   []refscan.StackLabel
 
 	inUse, total, goroutines int64
 }
 
-func newTree() *tree {
-	out := &profile.Profile{
-		SampleType: []*profile.ValueType{
-			{Type: InUse, Unit: "bytes"}, {Type: Total, Unit: "bytes"}, {Type: Goroutines, Unit: "count"},
-		},
-		DefaultSampleType: Total,
+func newTree(s *refscan.Stacks) *tree {
+	t := &tree{places: newPlaces(), byKey: make(map[*refscan.StackLabel]*node)}
+	for _, g := range groups(s.Goroutines) {
+		t.addGroup(g)
 	}
-	return &tree{out: out, places: newPlaces(out), byKey: make(map[*refscan.StackLabel]*node)}
+	t.addOthers(s)
+	return t
 }
 
 func (t *tree) root(labels []refscan.StackLabel) *node {
@@ -52,11 +46,11 @@ func (t *tree) root(labels []refscan.StackLabel) *node {
 	return r
 }
 
-func (n *node) child(loc *profile.Location) *node {
+func (n *node) child(loc *place) *node {
 	c := n.children[loc]
 	if c == nil {
 		if n.children == nil {
-			n.children = make(map[*profile.Location]*node)
+			n.children = make(map[*place]*node)
 		}
 		c = &node{loc: loc, parent: n}
 		n.children[loc] = c
@@ -100,9 +94,9 @@ func (t *tree) addGroup(g *group) {
 
 // addFrames charges the frames below a node, the outermost first.
 func (t *tree) addFrames(at *node, frames []refscan.StackFrame, count int64) {
-	var onPath map[*profile.Location]bool // for stacks that are folded
+	var onPath map[*place]bool // for stacks that are folded
 	if len(frames) > maxExact {
-		onPath = make(map[*profile.Location]bool)
+		onPath = make(map[*place]bool)
 	}
 	innermost := at
 	for i := len(frames) - 1; i >= 0; i-- {
@@ -173,16 +167,9 @@ func (t *tree) addOthers(s *refscan.Stacks) {
 	}
 }
 
-// profile returns the samples, one for each node that something is charged to.
-func (t *tree) profile() *profile.Profile {
+// samples visits the nodes that something is charged to, parents first.
+func (t *tree) samples(visit func(n *node, labels []refscan.StackLabel)) {
 	for _, r := range t.roots {
-		label := make(map[string][]string, len(r.labels))
-		for _, l := range r.labels {
-			label[l.Key] = append(label[l.Key], l.Value)
-		}
-		if len(label) == 0 {
-			label = nil
-		}
 		pending := []*node{r}
 		for len(pending) > 0 {
 			n := pending[len(pending)-1]
@@ -190,15 +177,9 @@ func (t *tree) profile() *profile.Profile {
 			for i := len(n.order) - 1; i >= 0; i-- {
 				pending = append(pending, n.order[i])
 			}
-			if n.inUse == 0 && n.total == 0 && n.goroutines == 0 {
-				continue
+			if n.inUse != 0 || n.total != 0 || n.goroutines != 0 {
+				visit(n, r.labels)
 			}
-			s := &profile.Sample{Value: []int64{n.inUse, n.total, n.goroutines}, Label: label}
-			for at := n; at.loc != nil; at = at.parent {
-				s.Location = append(s.Location, at.loc)
-			}
-			t.out.Sample = append(t.out.Sample, s)
 		}
 	}
-	return t.out
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/stackprof"
+	"github.com/leakgate/leakgate/stackprof/stackfile"
 )
 
 func writeFile(t *testing.T, file string, content []byte) {
@@ -126,7 +127,7 @@ func TestFoldingIsExact(t *testing.T) {
 	g := &refscan.GoroutineStack{Lo: 1 << 20, Hi: 2 << 20, SP: 2<<20 - uint64(whole) - 8, Trace: trace, Entry: "main.root"}
 	parsed := roundTrip(t, stackprof.New(&refscan.Stacks{Goroutines: []*refscan.GoroutineStack{g}}))
 	assert.Less(t, len(parsed.Sample), 50)
-	top, err := stackprof.Top(parsed)
+	top, err := stackfile.Top(parsed)
 	require.NoError(t, err)
 	seen := 0
 	for _, f := range top {
@@ -147,6 +148,6 @@ func TestFoldingIsExact(t *testing.T) {
 }
 
 func TestTopOfOtherProfile(t *testing.T) {
-	_, err := stackprof.Top(&profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
+	_, err := stackfile.Top(&profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
 	require.ErrorContains(t, err, "no stack profile")
 }

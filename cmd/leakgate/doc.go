@@ -151,6 +151,7 @@
 //	heap.pb.gz             the heap profile: where it was allocated
 //	heap.base.pb.gz        the heap profile to compare that with
 //	goroutine.pb.gz        the goroutines
+//	stack.pb.gz            their stack memory, as "leakgate stack" shows it
 //	report.json            the scan's report
 //	golden.txt             what the golden file would be
 //

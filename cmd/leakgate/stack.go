@@ -16,6 +16,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/leakgate/leakgate/stackprof"
+	"github.com/leakgate/leakgate/stackprof/stackfile"
 )
 
 // exitUnknown is the exit code of a command that cannot tell what it was asked.
@@ -84,7 +85,7 @@ func (o *stackOptions) show(ctx stdcontext.Context, w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s is no profile: %w", o.source, err)
 	}
-	top, err := stackprof.Top(p)
+	top, err := stackfile.Top(p)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.source, err)
 	}

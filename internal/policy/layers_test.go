@@ -24,12 +24,15 @@ var layers = []struct {
 	{"internal/pprofwire", nil},                                        // encoders: they know nothing of what they write
 	{"internal/plainjson", nil},
 	{"refscan", []string{"refscan/internal/...", "internal/pprofwire"}},
-	{"stackprof", []string{"refscan"}},
+	{"stackprof/internal/functable", nil},
+	{"stackprof", []string{"refscan", "stackprof/internal/functable", "internal/pprofwire"}},
 	{"stackprof/stackhttp", []string{"stackprof", "refscan"}},
+	{"stackprof/stackfile", []string{"stackprof", "stackprof/internal/functable"}},
 
 	{"golden", nil}, // a file format: it knows nothing of heaps
 	{"internal/verdict", []string{"refscan"}},
-	{"leakcheck", []string{"refscan", "golden", "internal/verdict", "internal/plainjson"}},
+	{"leakcheck", []string{"stackprof", // with the tag leakgate
+		"refscan", "golden", "internal/verdict", "internal/plainjson"}},
 
 	{"cmd/leakgate/internal/artifacts", []string{"internal/verdict"}},
 	{"cmd/leakgate/internal/discover", nil},

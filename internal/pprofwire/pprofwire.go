@@ -18,14 +18,20 @@ type Profile struct {
 	buf       []byte // fields of the message so far
 	strings   map[string]int64
 	table     []string
-	locations map[frame]uint64
+	locations map[Line]uint64
+	functions map[Line]uint64 // by a Line without its Line
+	places    uint64          // locations so far
 	values    int
 }
 
-type frame struct {
-	name, file string
-	line       int64
+// A Line is a place in a function: of a location, which has several where calls were inlined.
+type Line struct {
+	Func, File      string
+	Line, StartLine int64 // StartLine is that of the function
 }
+
+// A Label is a text of a sample, which "go tool pprof" can filter and group by.
+type Label struct{ Key, Value string }
 
 // Field numbers of profile.proto.
 const (
@@ -35,6 +41,7 @@ const (
 	profileFunction      = 5
 	profileStringTable   = 6
 	profileTimeNanos     = 9
+	profileComment       = 13
 	profileDefaultSample = 14
 
 	valueTypeType = 1
@@ -62,7 +69,7 @@ const (
 
 // New starts a profile whose samples have one value of each type; the last named is shown first.
 func New(timeNanos int64, types []ValueType, first string) *Profile {
-	p := &Profile{strings: map[string]int64{"": 0}, table: []string{""}, locations: make(map[frame]uint64), values: len(types)}
+	p := &Profile{strings: map[string]int64{"": 0}, table: []string{""}, locations: make(map[Line]uint64), functions: make(map[Line]uint64), values: len(types)}
 	for _, t := range types {
 		var m []byte
 		m = integer(m, valueTypeType, p.text(t.Type))
@@ -74,31 +81,43 @@ func New(timeNanos int64, types []ValueType, first string) *Profile {
 	return p
 }
 
-// Location returns the number of the location for a frame; equal frames have one.
+// Location returns the number of the location for a place without inlined calls; equal places have one.
 func (p *Profile) Location(name, file string, line int64) uint64 {
-	f := frame{name, file, line}
-	if id, ok := p.locations[f]; ok {
-		return id
+	l := Line{name, file, line, line}
+	id, ok := p.locations[l]
+	if !ok {
+		id = p.Inlined(l)
+		p.locations[l] = id
 	}
-	id := uint64(len(p.locations) + 1)
-	p.locations[f] = id
-	var fn, ln, loc []byte
-	fn = integer(fn, functionID, int64(id))
-	fn = integer(fn, functionName, p.text(name))
-	fn = integer(fn, functionSystemName, p.text(name))
-	fn = integer(fn, functionFilename, p.text(file))
-	fn = integer(fn, functionStartLine, line)
-	p.buf = message(p.buf, profileFunction, fn)
-	ln = integer(ln, lineFunction, int64(id))
-	ln = integer(ln, lineLine, line)
-	loc = integer(loc, locationID, int64(id))
-	loc = message(loc, locationLine, ln)
-	p.buf = message(p.buf, profileLocation, loc)
 	return id
 }
 
-// A Label is a text of a sample, which "go tool pprof" can filter and group by.
-type Label struct{ Key, Value string }
+// Inlined returns the number of a new location, whose lines are the innermost call first.
+func (p *Profile) Inlined(lines ...Line) uint64 {
+	p.places++
+	loc := integer(nil, locationID, int64(p.places))
+	for _, l := range lines {
+		ln := integer(nil, lineFunction, p.function(l))
+		loc = message(loc, locationLine, integer(ln, lineLine, l.Line))
+	}
+	p.buf = message(p.buf, profileLocation, loc)
+	return p.places
+}
+
+func (p *Profile) function(l Line) int64 {
+	l.Line = 0
+	id, ok := p.functions[l]
+	if !ok {
+		id = uint64(len(p.functions) + 1)
+		p.functions[l] = id
+		fn := integer(nil, functionID, int64(id))
+		fn = integer(fn, functionName, p.text(l.Func))
+		fn = integer(fn, functionSystemName, p.text(l.Func))
+		fn = integer(fn, functionFilename, p.text(l.File))
+		p.buf = message(p.buf, profileFunction, integer(fn, functionStartLine, l.StartLine))
+	}
+	return int64(id)
+}
 
 // Sample adds a sample: its locations from the leaf to the root, and a value of each type.
 func (p *Profile) Sample(leafFirst []uint64, values ...int64) { p.Labelled(leafFirst, nil, values...) }
@@ -118,6 +137,9 @@ func (p *Profile) Labelled(leafFirst []uint64, labels []Label, values ...int64) 
 	}
 	p.buf = message(p.buf, profileSample, m)
 }
+
+// Comment adds a remark for whoever reads the profile.
+func (p *Profile) Comment(text string) { p.buf = integer(p.buf, profileComment, p.text(text)) }
 
 // Write writes the profile, gzipped.
 func (p *Profile) Write(w io.Writer) error {

@@ -45,3 +45,33 @@ func TestWriteFails(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestInlined(t *testing.T) {
+	p := pprofwire.New(1, []pprofwire.ValueType{{"n", "count"}}, "n")
+	outer := pprofwire.Line{Func: "outer", File: "o.go", Line: 9, StartLine: 7}
+	place := p.Inlined(pprofwire.Line{Func: "inner", File: "i.go", Line: 3, StartLine: 2}, outer)
+	outer.Line = 10
+	again := p.Inlined(outer)
+	plain := p.Location("outer", "o.go", 7)
+	require.Equal(t, plain, p.Location("outer", "o.go", 7))
+	p.Sample([]uint64{again, place, plain}, 5)
+	p.Comment("careful")
+	p.Comment("very")
+	var b bytes.Buffer
+	require.NoError(t, p.Write(&b))
+
+	got, err := profile.Parse(&b)
+	require.NoError(t, err)
+	require.NoError(t, got.CheckValid())
+	require.Equal(t, []string{"careful", "very"}, got.Comments)
+	require.Len(t, got.Function, 2, "two places in one function")
+	require.Len(t, got.Location, 3)
+	at := got.Sample[0].Location
+	require.Equal(t, "inner", at[1].Line[0].Function.Name)
+	require.EqualValues(t, 3, at[1].Line[0].Line)
+	require.EqualValues(t, 2, at[1].Line[0].Function.StartLine)
+	require.EqualValues(t, 9, at[1].Line[1].Line)
+	require.EqualValues(t, 10, at[0].Line[0].Line)
+	require.Same(t, at[0].Line[0].Function, at[1].Line[1].Function)
+	require.EqualValues(t, 7, at[2].Line[0].Line)
+}

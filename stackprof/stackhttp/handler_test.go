@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/stackprof"
+	"github.com/leakgate/leakgate/stackprof/stackfile"
 	"github.com/leakgate/leakgate/stackprof/stackhttp"
 )
 
@@ -41,7 +41,7 @@ func TestProfile(t *testing.T) {
 	assert.Equal(t, "application/octet-stream", response.Header.Get("Content-Type"))
 	p, err := profile.Parse(response.Body)
 	require.NoError(t, err)
-	top, err := stackprof.Top(p)
+	top, err := stackfile.Top(p)
 	require.NoError(t, err)
 	names := make(map[string]bool)
 	for _, f := range top {

@@ -29,7 +29,7 @@ type Invocation struct {
 	Count   int // -count; 0 is 1, so that no result comes from the test cache, where its records are lost
 
 	Passthrough Passthrough
-	GOFLAGS     string // as the go command sees it: its -ldflags would be lost otherwise
+	GOFLAGS     string // as the go command sees it: its -ldflags and -tags would be lost otherwise
 }
 
 // Args returns the go command's arguments. User's flags come after the packages, where the go command
@@ -39,7 +39,7 @@ func (inv *Invocation) Args() []string {
 	args = append(args, inv.ldflags()...)
 	for _, f := range []struct{ name, value string }{
 		{"run", inv.Run},
-		{"tags", inv.Tags},
+		{"tags", withTag(inv.tags())},
 		{"timeout", inv.Timeout},
 	} {
 		if f.value != "" {
@@ -63,7 +63,7 @@ func (inv *Invocation) Args() []string {
 // Only where there are none of the user's can packages be left without debug information, which takes time
 // to link.
 func (inv *Invocation) ldflags() []string {
-	users := append(ldflagsInGOFLAGS(inv.GOFLAGS), inv.Passthrough.LDFlags...)
+	users := append(inGOFLAGS(inv.GOFLAGS, "ldflags"), inv.Passthrough.LDFlags...)
 	if len(users) == 0 && inv.Debug != nil {
 		var out []string
 		for _, p := range inv.Debug {
@@ -78,11 +78,39 @@ func (inv *Invocation) ldflags() []string {
 	return out
 }
 
+// buildTag makes leakcheck leave profiles of stacks, whose writer test binaries do not link without.
+const buildTag = "leakgate"
+
+// tags returns the user's build tags. The go command takes the last that it is given, and the command line over
+// GOFLAGS.
+func (inv *Invocation) tags() string {
+	all := inGOFLAGS(inv.GOFLAGS, "tags")
+	if inv.Tags != "" {
+		all = append(all, inv.Tags)
+	}
+	all = append(all, inv.Passthrough.Tags...)
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1]
+}
+
+// withTag adds buildTag to a list of tags, which is separated by commas or, in an old form, by spaces.
+func withTag(tags string) string {
+	switch {
+	case strings.TrimSpace(tags) == "":
+		return buildTag
+	case strings.ContainsAny(tags, " \t'\""):
+		return tags + " " + buildTag
+	}
+	return tags + "," + buildTag
+}
+
 // BuildFlags returns the flags that "go list" needs to see the packages as this go test will.
 func (inv *Invocation) BuildFlags() []string {
 	var flags []string
-	if inv.Tags != "" {
-		flags = append(flags, "-tags="+inv.Tags)
+	if tags := inv.tags(); tags != "" {
+		flags = append(flags, "-tags="+tags)
 	}
 	if inv.Race {
 		flags = append(flags, "-race")

@@ -9,6 +9,7 @@ import (
 // Passthrough is what the user gave after "--", sorted by who needs to know.
 type Passthrough struct {
 	LDFlags []string // values of -ldflags, in order; taken out of Args
+	Tags    []string // the same of -tags
 	Build   []string // flags that change which files and packages belong to the build; also in Args
 	Args    []string // all that go to go test as they are
 }
@@ -16,7 +17,7 @@ type Passthrough struct {
 // listValue and listBool are the build flags that "go list" must see for it to find the same packages
 // as "go test" does.
 var (
-	listValue = map[string]bool{"tags": true, "mod": true, "modfile": true, "overlay": true, "buildmode": true}
+	listValue = map[string]bool{"mod": true, "modfile": true, "overlay": true, "buildmode": true}
 	listBool  = map[string]bool{"race": true, "msan": true, "asan": true, "modcacherw": true}
 )
 
@@ -43,6 +44,16 @@ func ParsePassthrough(args []string) (Passthrough, error) {
 			}
 			p.LDFlags = append(p.LDFlags, value)
 			continue
+		case name == "tags":
+			if !hasValue {
+				if i+1 == len(args) {
+					return Passthrough{}, errors.New("-tags after -- has no value")
+				}
+				i++
+				value = args[i]
+			}
+			p.Tags = append(p.Tags, value)
+			continue
 		case listValue[name] && !hasValue && i+1 < len(args):
 			p.Build = append(p.Build, arg, args[i+1])
 			p.Args = append(p.Args, arg, args[i+1])
@@ -65,12 +76,12 @@ func splitFlag(arg string) (name, value string, hasValue bool) {
 	return strings.Cut(strings.TrimPrefix(s, "-"), "=")
 }
 
-// ldflagsInGOFLAGS returns the values of -ldflags in the environment variable GOFLAGS. Its fields are
+// inGOFLAGS returns the values of a flag in the environment variable GOFLAGS. Its fields are
 // separated by spaces, and a field may be quoted as a whole (go1.26 cmd/internal/quoted).
-func ldflagsInGOFLAGS(goflags string) []string {
+func inGOFLAGS(goflags, flag string) []string {
 	var values []string
 	for _, field := range splitQuoted(goflags) {
-		if name, value, ok := splitFlag(field); name == "ldflags" && ok {
+		if name, value, ok := splitFlag(field); name == flag && ok {
 			values = append(values, value)
 		}
 	}

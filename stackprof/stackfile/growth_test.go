@@ -1,4 +1,4 @@
-package stackprof_test
+package stackfile_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/stackprof"
+	"github.com/leakgate/leakgate/stackprof/stackfile"
 )
 
 // growsStack needs more stack at each level, so that its goroutine's stack is copied again and again.
@@ -19,13 +19,13 @@ import (
 //go:noinline
 func growsStack(depth int, done chan<- struct{}) {
 	var frame [64 << 10]byte
-	fill((*[1000]byte)(frame[:]))
+	frame[depth] = 1
 	if depth > 0 {
 		growsStack(depth-1, done)
 	} else {
 		done <- struct{}{}
 	}
-	fill((*[1000]byte)(frame[1000:]))
+	frame[1000+depth]++
 }
 
 func TestGrowth(t *testing.T) {
@@ -42,7 +42,7 @@ func TestGrowth(t *testing.T) {
 		parsed, err := profile.Parse(&cpu)
 		require.NoError(t, err)
 		before := len(parsed.Sample)
-		grown, err := stackprof.Growth(parsed)
+		grown, err := stackfile.Growth(parsed)
 		require.NoError(t, err)
 		require.NoError(t, grown.CheckValid())
 		assert.Len(t, parsed.Sample, before, "the CPU profile is as it was")
@@ -60,6 +60,6 @@ func TestGrowth(t *testing.T) {
 }
 
 func TestGrowthOfOtherProfile(t *testing.T) {
-	_, err := stackprof.Growth(&profile.Profile{SampleType: []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}}})
+	_, err := stackfile.Growth(&profile.Profile{SampleType: []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}}})
 	require.ErrorContains(t, err, "no CPU profile")
 }

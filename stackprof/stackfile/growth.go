@@ -1,4 +1,4 @@
-package stackprof
+package stackfile
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 // program under load. A profile without such samples gives one without samples.
 func Growth(cpu *profile.Profile) (*profile.Profile, error) {
 	if sampleType(cpu, "cpu") < 0 {
-		return nil, errors.New("stackprof: this is no CPU profile: it has no sample type cpu")
+		return nil, errors.New("stackfile: this is no CPU profile: it has no sample type cpu")
 	}
 	out := cpu.Copy()
 	out.Sample = slices.DeleteFunc(out.Sample, func(s *profile.Sample) bool {
