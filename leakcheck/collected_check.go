@@ -225,7 +225,7 @@ func (a *assertion) survivorRecord(s *survivor) verdict.Bound {
 	}
 	path := s.Paths[0].Name
 	for _, step := range s.Paths[0].Steps {
-		if step.Name != "" { // "" leads from a variable to what it points to
+		if step.Name != "" { // the root variable itself has none
 			path = refscan.JoinPath(path, refscan.FoldName(step.Name))
 		}
 	}
