@@ -24,8 +24,8 @@ func newDisplay(w io.Writer, env []string) *display {
 	}
 	file := w.(*os.File)
 	width := func() int {
-		columns, _, err := term.GetSize(int(file.Fd()))
-		if err != nil {
+		columns, rows, err := term.GetSize(int(file.Fd()))
+		if err != nil || rows <= 0 {
 			return 0
 		}
 		return columns

@@ -15,6 +15,9 @@ import (
 // refreshRate is how often the area at the bottom of a terminal is drawn.
 const refreshRate = 120 * time.Millisecond
 
+// fineness is how many parts of the bar a step is.
+const fineness = 1000
+
 // A Screen is a writer of text that, on a terminal, can keep an area below it current: a bar and some lines.
 // It is safe for concurrent use.
 type Screen struct {
@@ -75,8 +78,8 @@ func (s *Screen) Show(steps int, text func() string, lines func() []string) (hid
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-	// One step more than there are: a bar that is full is no longer drawn.
-	s.bar = s.area.New(int64(steps)+1, mpb.BarStyle().Lbound("[").Filler("=").Tip(">").Padding(" ").Rbound("]"),
+	// It never gets quite full: then it would no longer be drawn.
+	s.bar = s.area.New(int64(steps)*fineness+1, mpb.BarStyle().Lbound("[").Filler("=").Tip(">").Padding(" ").Rbound("]"),
 		mpb.BarWidth(24), mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return text() })),
 		mpb.BarExtender(mpb.BarFillerFunc(below), false))
 	return s.hide
@@ -87,7 +90,7 @@ func (s *Screen) Advance(steps int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bar != nil {
-		s.bar.SetCurrent(int64(steps))
+		s.bar.SetCurrent(int64(steps) * fineness)
 	}
 }
 
