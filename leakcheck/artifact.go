@@ -173,6 +173,14 @@ func heapAtStart() string {
 		!strings.Contains(strings.Join(os.Args, " "), "-test.artifacts") { // flags are not parsed yet
 		return ""
 	}
+	// Two profiles compare only if they were sampled at one rate. The testing package sets it later.
+	for _, arg := range os.Args {
+		if text, ok := strings.CutPrefix(arg, "-test.memprofilerate="); ok {
+			if rate, err := strconv.Atoi(text); err == nil && rate > 0 {
+				runtime.MemProfileRate = rate
+			}
+		}
+	}
 	runtime.GC()
 	return heapProfile()
 }

@@ -74,7 +74,8 @@ type outcome struct {
 	eval      *evaluation
 	body      func() []string // of the message, where neither bounds nor a golden file are it
 	golden    *comparison
-	err       error // why the verdict is unknown
+	bounds    []verdict.Bound // what broke, where there is no evaluation
+	err       error           // why the verdict is unknown
 	snapshots int
 	before    int64  // live bytes of the baseline
 	misuse    bool   // the assertion itself is wrong

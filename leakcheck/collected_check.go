@@ -37,11 +37,11 @@ type survivor struct {
 func (c *checker) checkCollected(t TestingT, es []*expectation, when due) bool {
 	t.Helper()
 	alive, err := collectAll(es)
-	if err == nil && len(alive) == 0 {
-		return true
-	}
 	a := &assertion{checker: c, t: t, env: c.environment(), req: &request{}, test: testName(t), at: es[0].at}
-	o := a.judgeCollected(alive, err, when)
+	o := &outcome{verdict: verdict.Pass}
+	if err != nil || len(alive) > 0 {
+		o = a.judgeCollected(alive, err, when)
+	}
 	o.notes = append(a.logs, o.notes...)
 	a.keep(o)
 	return o.report(t)
@@ -203,5 +203,33 @@ func (a *assertion) judgeSurvivors(all []*survivor, when due) *outcome {
 	}
 	o.verdict, o.failed = verdict.Fail, true
 	o.message = a.survivorMessage(guilty, all, when)
+	for _, s := range guilty {
+		o.bounds = append(o.bounds, a.survivorRecord(s))
+	}
 	return o
+}
+
+// survivorRecord is the record of an object that should be garbage, as a bound of none.
+func (a *assertion) survivorRecord(s *survivor) verdict.Bound {
+	none := int64(0)
+	b := verdict.Bound{
+		Selector: "ExpectCollected: " + s.typ, MaxObjects: &none, Objects: 1, Verdict: verdict.Fail,
+		Path: unescapePath(s.variable), Type: s.typ,
+	}
+	if s.Retention == nil || len(s.Paths) == 0 {
+		return b
+	}
+	b.Bytes = s.RetainedBytes
+	if s.Type != "" && !s.Inner {
+		b.Type = s.Type
+	}
+	path := s.Paths[0].Name
+	for _, step := range s.Paths[0].Steps {
+		if step.Name != "" { // the root variable itself has none
+			path = refscan.JoinPath(path, refscan.FoldName(step.Name))
+		}
+	}
+	b.Path = unescapePath(path)
+	a.locate(&b, rootBranch(s.Paths[0]))
+	return b
 }

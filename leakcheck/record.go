@@ -55,6 +55,7 @@ func (a *assertion) result(o *outcome) *verdict.Result {
 	if c := o.golden; c != nil {
 		r.Golden = &verdict.Golden{File: c.shown, Status: c.status, Diff: c.diff}
 	}
+	r.Bounds = o.bounds
 	if o.eval == nil {
 		return r
 	}

@@ -16,21 +16,34 @@ type display struct {
 	color  bool
 }
 
-// newDisplay returns the display on w: with a status line and colours if w is a terminal and the
-// environment does not object.
+// newDisplay returns the display on w: with an area that shows how far a run is, and colours, if w is a
+// terminal and the environment does not object.
 func newDisplay(w io.Writer, env []string) *display {
-	file, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) || lookup(env, "TERM") == "dumb" {
+	if !isTerminal(w) || lookup(env, "TERM") == "dumb" {
 		return &display{screen: present.NewScreen(w, nil)}
 	}
+	file := w.(*os.File)
 	width := func() int {
-		columns, _, err := term.GetSize(int(file.Fd()))
-		if err != nil || columns <= 0 {
-			return 80
+		columns, rows, err := term.GetSize(int(file.Fd()))
+		if err != nil || rows <= 0 {
+			return 0
 		}
 		return columns
 	}
 	return &display{screen: present.NewScreen(w, width), color: lookup(env, "NO_COLOR") == ""}
+}
+
+// beside returns a writer for text that may end up on the terminal of d: it must not disturb the area there.
+func (d *display) beside(w io.Writer) io.Writer {
+	if d.screen.Live() && isTerminal(w) {
+		return d.screen
+	}
+	return w
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // lookup returns the value of a variable; the last of several is the one that counts.

@@ -29,7 +29,7 @@
 // being skipped; nothing comes from the test cache; and it leaves profiles and reports, a table and an
 // exit code that says why.
 //
-// Topics of help: run, exit-codes, artifacts, schema, stack, version, help.
+// Topics of help: run, exit-codes, artifacts, formats, schema, stack, version, help.
 //
 // # Run
 //
@@ -177,6 +177,24 @@
 // A run begins by removing what the last one left there: the folder tests and leakgate.json. It removes
 // nothing else, and refuses a directory with files in it that leakgate did not make. The directory has a
 // .gitignore of its own, so that it does not get committed. Two runs at a time need a directory each.
+//
+// # Formats
+//
+// The summary on the terminal and leakgate.json are always written. Beside them there are:
+//
+//	-junit file     JUnit XML: a suite for each package, a case for each test. A regression is a failure;
+//	                what could not be told, is wrong, did not build or did not end is an error.
+//	-sarif file     SARIF 2.1.0: a result for each leak, at most 5,000, where its root is declared if
+//	                that is in the repository, else where the assertion is. A leak that several tests find is
+//	                one result; its partial fingerprint, leakgate/v1, is that of leakgate.json.
+//	-markdown file  A page of at most 64 KB, to be posted as a comment. Its first line, <!-- leakgate -->, is
+//	                what a script can find its own comment by.
+//	-github on      Annotations, at most 10 of errors and 10 of warnings, as workflow commands among the
+//	                output, and the page of -markdown, of at most 1 MB, in the step's summary. It is on by
+//	                itself in GitHub Actions.
+//
+// Paths in them are relative to the root of the repository: the nearest folder above with a .git, else the one
+// that the run is in. A file is written whole or not at all. Where one cannot be written, the exit code is 2.
 //
 // # Schema
 //

@@ -49,6 +49,7 @@ func newSession(c *context, o *runOptions) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	inv.Debug = []string{} // none, unlike nil
 	for _, p := range found {
 		inv.Packages = append(inv.Packages, p.ImportPath)
 		if p.Leakcheck {

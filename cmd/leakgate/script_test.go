@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/manual"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected files of scripts that differ")
@@ -68,6 +71,7 @@ func runScripts(t *testing.T, dir string) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":   cmdExits,
 			"waitfor": cmdWaitFor,
+			"manual":  cmdManual(parseManual(t)),
 			"valid":   cmdValid(compileSchema(t)),
 		},
 	})
@@ -105,6 +109,26 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// cmdManual runs "manual command...": all examples that the manual has of these commands, as a shell does. Each
+// must end with exit code 0.
+func cmdManual(m *manual.Manual) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		ran := 0
+		for _, line := range m.Code() {
+			words := strings.Fields(line)
+			if len(words) < 2 || words[0] != "leakgate" || !slices.Contains(args, words[1]) || strings.Contains(line, "[") {
+				continue // not such an example, or a synopsis
+			}
+			ran++
+			ts.Logf("$ %s", line)
+			ts.Check(ts.Exec("sh", "-c", line))
+		}
+		if neg || ran == 0 {
+			ts.Fatalf("usage: manual command...; %d examples", ran)
+		}
 	}
 }
 

@@ -95,10 +95,10 @@ func (s *session) run() error {
 func (s *session) test(signals <-chan os.Signal) error {
 	var collector outcome.Collector
 	var interrupted atomic.Bool
-	progress := present.NewProgress(s.display.screen, len(s.invocation.Packages), s.options.verbose)
+	progress := present.NewProgress(s.display.screen, len(s.invocation.Packages), s.options.verbose, s.dir.Count)
 	stop := progress.Animate()
 	started := time.Now()
-	exit, err := s.invocation.Start(s.display.screen.Beside(s.context.stderr), signals, func() { interrupted.Store(true) }, func(line []byte, ev *gotest.Event) error {
+	exit, err := s.invocation.Start(s.display.beside(s.context.stderr), signals, func() { interrupted.Store(true) }, func(line []byte, ev *gotest.Event) error {
 		if ev == nil {
 			progress.Line(line)
 		} else {

@@ -57,6 +57,18 @@ func (d *Dir) Gather() (records []Record, problems []string) {
 	return records, problems
 }
 
+// Count returns how many records there are now.
+func (d *Dir) Count() int {
+	n := 0
+	_ = filepath.WalkDir(d.Records(), func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Name() == verdict.FileName {
+			n++
+		}
+		return nil
+	})
+	return n
+}
+
 // readResult reads and checks one record.
 func readResult(file string) (*verdict.Result, error) {
 	data, err := os.ReadFile(file)

@@ -30,6 +30,11 @@ func TestArgs(t *testing.T) {
 			want: "test|-json|-count=1|-ldflags=example.com/a=-s=0 -w=0|-ldflags=example.com/b=-s=0 -w=0|-tags=leakgate|p",
 		},
 		{
+			name: "debug information for none",
+			inv:  Invocation{Debug: []string{}},
+			want: "test|-json|-count=1|p",
+		},
+		{
 			name: "debug information for some, and the user's ldflags",
 			inv:  Invocation{Debug: []string{"example.com/a"}},
 			rest: "-ldflags=-X a=b",

@@ -5,24 +5,29 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 )
 
 // Progress shows a go test while it runs: a line for each package as it ends, with the output of
-// tests that failed before it, compilers' output once, and a status line where the screen has one.
+// tests that failed before it, compilers' output once, and on a terminal how far it is.
 type Progress struct {
 	screen  *Screen
 	verbose bool // also the output of tests that passed
 	started time.Time
+
+	assertions func() int
 
 	mu       sync.Mutex // what follows is read by the status line
 	packages int        // to come in all
 	ended    int
 	tests    int
 	failed   int
-	running  string
+	running  map[string]time.Time // tests, by package and name, and when they began
+	slowest  string               // that has ended
+	took     float64              // by it, in seconds
 
 	outputs map[string]*packageOutput // of packages that have not ended
 	order   []string                  // their import paths, as they began
@@ -44,47 +49,70 @@ type testOutput struct {
 }
 
 // NewProgress returns a progress display of a go test over the given number of packages.
-func NewProgress(screen *Screen, packages int, verbose bool) *Progress {
+// assertions counts those that were made so far, for the display on a terminal.
+func NewProgress(screen *Screen, packages int, verbose bool, assertions func() int) *Progress {
 	return &Progress{
-		screen: screen, verbose: verbose, started: time.Now(), packages: packages,
+		screen: screen, verbose: verbose, assertions: assertions, started: time.Now(), packages: packages,
+		running: make(map[string]time.Time),
 		outputs: make(map[string]*packageOutput),
 		builds:  make(map[string]*strings.Builder),
 		shown:   make(map[string]bool),
 	}
 }
 
-// Animate keeps the status line current until stop is called. It does nothing without a terminal.
+// Animate keeps the display on a terminal current until stop is called. It does nothing without one.
 func (p *Progress) Animate() (stop func()) {
 	if !p.screen.Live() {
 		return func() {}
 	}
+	var made atomic.Int64
 	done, gone := make(chan struct{}), make(chan struct{})
-	go func() {
+	go func() { // counting takes too long for something that is drawn
 		defer close(gone)
-		tick := time.NewTicker(100 * time.Millisecond)
+		tick := time.NewTicker(500 * time.Millisecond)
 		defer tick.Stop()
 		for {
-			p.screen.SetStatus(p.status())
+			made.Store(int64(p.assertions()))
 			select {
 			case <-done:
-				p.screen.SetStatus("")
 				return
 			case <-tick.C:
 			}
 		}
 	}()
-	return func() { close(done); <-gone }
+	hide := p.screen.Show(p.packages, func() string { return p.status(made.Load()) }, p.details)
+	return func() {
+		close(done)
+		<-gone
+		hide()
+	}
 }
 
-func (p *Progress) status() string {
+func (p *Progress) status(snapshots int64) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text := fmt.Sprintf("%4.0fs  packages %d/%d  tests %d  failed %d",
-		time.Since(p.started).Seconds(), p.ended, p.packages, p.tests, p.failed)
-	if p.running != "" {
-		text += "  " + p.running
+	return fmt.Sprintf("packages %d/%d  tests %d  assertions %d  failed %d  %.0fs",
+		p.ended, p.packages, p.tests, snapshots, p.failed, time.Since(p.started).Seconds())
+}
+
+// details are the slowest test so far and the one that has been running the longest.
+func (p *Progress) details() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var lines []string
+	if p.slowest != "" {
+		lines = append(lines, fmt.Sprintf("slowest: %s %.1fs", p.slowest, p.took))
 	}
-	return text
+	longest, since := "", time.Now()
+	for test, began := range p.running {
+		if began.Before(since) || began.Equal(since) && test < longest {
+			longest, since = test, began
+		}
+	}
+	if longest != "" {
+		lines = append(lines, fmt.Sprintf("running: %s %.0fs", longest, time.Since(since).Seconds()))
+	}
+	return lines
 }
 
 // Line shows a line that is not an event.
@@ -97,7 +125,7 @@ func (p *Progress) Event(ev *gotest.Event) {
 	switch ev.Action {
 	case "run":
 		p.tests++
-		p.running = ev.Package + "." + ev.Test
+		p.running[ev.Package+"."+ev.Test] = time.Now()
 	case "output":
 		p.output(ev)
 	case "pass", "fail", "skip":
@@ -184,6 +212,11 @@ func isFrame(ev *gotest.Event) bool {
 
 // endTest shows a test's output as "go test" does, under its "--- FAIL" line.
 func (p *Progress) endTest(ev *gotest.Event, failed bool) {
+	name := ev.Package + "." + ev.Test
+	delete(p.running, name)
+	if ev.Elapsed > p.took {
+		p.slowest, p.took = name, ev.Elapsed
+	}
 	if failed {
 		p.failed++
 	}
@@ -202,6 +235,12 @@ func (p *Progress) endTest(ev *gotest.Event, failed bool) {
 // failed, and last the go command's line for it. A package without tests has no line.
 func (p *Progress) endPackage(path string, failed bool) {
 	p.ended++
+	p.screen.Advance(p.ended)
+	for test := range p.running {
+		if strings.HasPrefix(test, path+".") && !strings.Contains(test[len(path)+1:], ".") {
+			delete(p.running, test) // it ended with its package
+		}
+	}
 	pkg := p.outputs[path]
 	delete(p.outputs, path)
 	if pkg == nil {

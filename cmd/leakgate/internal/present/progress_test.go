@@ -1,8 +1,11 @@
 package present
 
 import (
+	"io"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -12,7 +15,7 @@ import (
 // play shows the events and returns what is on the screen.
 func play(verbose bool, events ...gotest.Event) string {
 	var b strings.Builder
-	p := NewProgress(NewScreen(&b, nil), 1, verbose)
+	p := NewProgress(NewScreen(&b, nil), 1, verbose, func() int { return 0 })
 	for _, ev := range events {
 		p.Event(&ev)
 	}
@@ -77,26 +80,74 @@ func TestProgressShowsBuildOutputOnce(t *testing.T) {
 		build("q", "# q\n"), build("q", "b.go:1: bad\n"), failed("q")))
 }
 
-func TestScreenKeepsTheStatusLineLast(t *testing.T) {
-	var b, other strings.Builder
-	s := NewScreen(&b, func() int { return 8 })
-	s.SetStatus("status is long")
-	s.SetStatus("status is long")
-	_, err := s.Write([]byte("text\n"))
-	require.NoError(t, err)
-	s.SetStatus("more")
-	_, err = s.Beside(&other).Write([]byte("beside\n"))
-	require.NoError(t, err)
-	s.SetStatus("last")
-	s.SetStatus("")
-	require.Equal(t, "status "+clearLine+"text\nmore"+clearLine+"last"+clearLine, b.String())
-	require.Equal(t, "beside\n", other.String())
+// lockedBuffer is a buffer that one goroutine writes and another reads.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
 }
 
-func TestScreenWithoutATerminalHasNoStatusLine(t *testing.T) {
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func TestScreenShowsAnAreaBelowText(t *testing.T) {
+	var b lockedBuffer
+	s := NewScreen(&b, func() int { return 60 })
+	hide := s.Show(4, func() string { return "the text" }, func() []string { return []string{"a line", strings.Repeat("x", 100)} })
+	s.Advance(2)
+	_, err := s.Write([]byte("first\nsec"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		text := b.String()
+		return strings.Contains(text, "first\n") && strings.Contains(text, "the text") && strings.Contains(text, "=>")
+	}, 10*time.Second, time.Millisecond)
+	_, err = s.Write([]byte("ond\nlast"))
+	require.NoError(t, err)
+	hide()
+	_, err = s.Write([]byte(" words\n"))
+	require.NoError(t, err)
+	text := b.String()
+	require.Contains(t, text, "a line\n")
+	require.NotContains(t, text, strings.Repeat("x", 60), "lines are cut")
+	require.Less(t, strings.Index(text, "first\n"), strings.Index(text, "second\n"), "no line is torn")
+	require.True(t, strings.HasSuffix(text, "last words\n"), "%q", text)
+}
+
+func TestScreenWithoutATerminalHasNoArea(t *testing.T) {
 	var b strings.Builder
 	s := NewScreen(&b, nil)
-	s.SetStatus("status")
 	require.False(t, s.Live())
+	hide := s.Show(1, nil, nil)
+	s.Advance(1)
+	hide()
 	require.Empty(t, b.String())
+	_, err := s.Write([]byte("no line"))
+	require.NoError(t, err)
+	require.Equal(t, "no line", b.String(), "as it comes")
+}
+
+func TestProgressDetails(t *testing.T) {
+	p := NewProgress(NewScreen(io.Discard, nil), 2, false, func() int { return 0 })
+	event := func(action, pkg, test string, elapsed float64) {
+		p.Event(&gotest.Event{Action: action, Package: pkg, Test: test, Elapsed: elapsed})
+	}
+	require.Empty(t, p.details())
+	event("run", "p", "TestA", 0)
+	event("run", "p.q", "TestA", 0)
+	event("pass", "p", "TestA", 1.25)
+	event("run", "p", "TestB", 0)
+	require.Equal(t, "packages 0/2  tests 3  assertions 7  failed 0  0s", p.status(7))
+	require.Equal(t, []string{"slowest: p.TestA 1.2s", "running: p.q.TestA 0s"}, p.details())
+	event("fail", "p.q", "TestA", 0.5)
+	event("fail", "p", "", 2)
+	require.Equal(t, []string{"slowest: p.TestA 1.2s"}, p.details(), "what did not end ended with its package")
+	require.Equal(t, "packages 1/2  tests 3  assertions 7  failed 1  0s", p.status(7))
 }

@@ -1,79 +1,109 @@
 package present
 
 import (
+	"bytes"
 	"io"
+	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// clearLine returns to the start of the terminal's line and empties it.
-const clearLine = "\r\x1b[K"
+// refreshRate is how often the area at the bottom of a terminal is drawn.
+const refreshRate = 120 * time.Millisecond
 
-// A Screen is a writer of text that can keep one status line below it. It is safe for concurrent use.
+// fineness is how many parts of the bar a step is.
+const fineness = 1000
+
+// A Screen is a writer of text that, on a terminal, can keep an area below it current: a bar and some lines.
+// It is safe for concurrent use.
 type Screen struct {
-	mu     sync.Mutex
-	w      io.Writer
-	width  func() int // of the terminal; nil if w is none: there is no status line then
-	status string
-	shown  bool
+	w     io.Writer
+	width func() int // of the terminal, 0 if it does not tell; nil if w is none: there is no area then
+
+	mu   sync.Mutex
+	area *mpb.Progress // nil while nothing is shown
+	bar  *mpb.Bar
+	rest []byte // a line that has not ended yet
 }
 
-// NewScreen returns a screen on w; width is the terminal's, in columns, or nil if w is not a terminal.
+// NewScreen returns a screen on w; width is the terminal's, in columns, 0 where it does not tell, or nil if w
+// is not a terminal.
 func NewScreen(w io.Writer, width func() int) *Screen { return &Screen{w: w, width: width} }
 
-// Live reports whether status lines are shown.
+// Live reports whether an area can be shown.
 func (s *Screen) Live() bool { return s.width != nil }
 
-// Write writes p above the status line, which is gone until the next SetStatus.
+// Write writes p, above the area if there is one. There, a line is shown when it has ended.
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.hide(); err != nil {
+	if s.area == nil {
+		return s.w.Write(p)
+	}
+	end := bytes.LastIndexByte(p, '\n') + 1
+	if end == 0 {
+		s.rest = append(s.rest, p...)
+		return len(p), nil
+	}
+	lines := append(s.rest, p[:end]...)
+	s.rest = append([]byte(nil), p[end:]...)
+	if _, err := s.area.Write(lines); err != nil {
 		return 0, err
 	}
-	return s.w.Write(p)
+	return len(p), nil
 }
 
-// Beside returns a writer that writes to w without disturbing the status line: for a stream of text
-// that may end up on the same terminal.
-func (s *Screen) Beside(w io.Writer) io.Writer { return beside{s, w} }
-
-type beside struct {
-	screen *Screen
-	w      io.Writer
-}
-
-func (b beside) Write(p []byte) (int, error) {
-	b.screen.mu.Lock()
-	defer b.screen.mu.Unlock()
-	if err := b.screen.hide(); err != nil {
-		return 0, err
+// Show shows an area until hide is called: a bar of steps, with text beside it, and the lines below. Both are
+// asked for whenever the area is drawn.
+func (s *Screen) Show(steps int, text func() string, lines func() []string) (hide func()) {
+	if !s.Live() {
+		return func() {}
 	}
-	return b.w.Write(p)
-}
-
-// SetStatus shows text as the status line, cut to the terminal's width; "" removes it.
-func (s *Screen) SetStatus(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.width == nil || s.shown && text == s.status {
-		return
+	out, width := s.w, s.width()
+	if width <= 0 {
+		out, width = struct{ io.Writer }{s.w}, 80 // mpb would take the terminal's word for it
 	}
-	if s.hide() != nil || text == "" {
-		return
+	s.area = mpb.New(mpb.WithOutput(out), mpb.WithWidth(width), mpb.WithRefreshRate(refreshRate), mpb.WithAutoRefresh())
+	below := func(w io.Writer, stat decor.Statistics) error {
+		var b strings.Builder
+		for _, line := range lines() {
+			b.WriteString(cut(line, stat.AvailableWidth-1) + "\n")
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
 	}
-	if _, err := io.WriteString(s.w, cut(text, s.width()-1)); err == nil {
-		s.status, s.shown = text, true
+	// It never gets quite full: then it would no longer be drawn.
+	s.bar = s.area.New(int64(steps)*fineness+1, mpb.BarStyle().Lbound("[").Filler("=").Tip(">").Padding(" ").Rbound("]"),
+		mpb.BarWidth(24), mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return text() })),
+		mpb.BarExtender(mpb.BarFillerFunc(below), false))
+	return s.hide
+}
+
+// Advance sets how many steps are done.
+func (s *Screen) Advance(steps int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bar != nil {
+		s.bar.SetCurrent(int64(steps) * fineness)
 	}
 }
 
-func (s *Screen) hide() error {
-	if !s.shown {
-		return nil
+func (s *Screen) hide() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bar.Abort(true)
+	s.area.Wait()
+	s.area, s.bar = nil, nil
+	if len(s.rest) > 0 {
+		_, _ = s.w.Write(s.rest)
+		s.rest = nil
 	}
-	s.shown = false
-	_, err := io.WriteString(s.w, clearLine)
-	return err
 }
 
 // cut shortens text to width characters.
