@@ -24,6 +24,7 @@ var layers = []struct {
 	{"internal/pprofwire", nil},                                        // encoders: they know nothing of what they write
 	{"internal/plainjson", nil},
 	{"refscan", []string{"refscan/internal/...", "internal/pprofwire"}},
+	{"refscan/internal/accuracy", []string{"refscan"}}, // a command
 	{"stackprof", []string{"refscan"}},
 	{"stackprof/stackhttp", []string{"stackprof", "refscan"}},
 
