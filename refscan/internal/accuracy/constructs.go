@@ -93,7 +93,7 @@ func minor(version string) string { return minorPattern.FindString(version) }
 // name is the construct's name in the table: that of the test, with spaces.
 func (e *entry) name() string {
 	name := strings.TrimPrefix(e.Test, "Test")
-	name = strings.ReplaceAll(strings.ReplaceAll(name, "_", " "), "/", ": ")
+	name = strings.Replace(strings.ReplaceAll(name, "_", " "), "/", ": ", 1)
 	if e.procs > 1 {
 		name += " †"
 	}
