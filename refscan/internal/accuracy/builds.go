@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -57,10 +56,14 @@ var builds = []build{
 	{name: "simd", env: []string{"GOEXPERIMENT=simd"}},
 }
 
-// auditBuilds runs the tests of constructs in builds with these names, or in all, and writes the table into the document or checks
-// it. Only a table of all builds is written.
-func auditBuilds(ctx context.Context, w io.Writer, checkout string, names []string, check bool) (err error) {
+// auditBuilds runs the tests of constructs in builds with these names, or in all, and writes their lines of the table in the document, or
+// checks that they are there.
+func auditBuilds(ctx context.Context, w io.Writer, checkout string, names []string, check bool) error {
 	version, err := goVersion(ctx, checkout)
+	if err != nil {
+		return err
+	}
+	all, err := chooseBuilds(nil, version)
 	if err != nil {
 		return err
 	}
@@ -73,38 +76,42 @@ func auditBuilds(ctx context.Context, w io.Writer, checkout string, names []stri
 		return err
 	}
 	section := "builds " + minor(version)
-	table := fmt.Sprintf("%s:\n\n| build | audits | live KB | typed %% | missed B | extra B |\n|---|---:|---:|---:|---:|---:|\n", version)
-	fmt.Fprint(w, table)
+	documented, err := readSection(checkout, section)
+	if err != nil {
+		return err
+	}
+	lines := tableRows(documented)
 	var problems []string
 	for i := range chosen {
-		line, wrong := auditBuild(ctx, &chosen[i], checkout, tests)
-		fmt.Fprint(w, line)
-		table += line
+		b := &chosen[i]
+		cells, wrong := auditBuild(ctx, b, checkout, tests)
 		problems = append(problems, wrong...)
+		if cells == nil {
+			continue
+		}
+		fmt.Fprint(w, tableLine(b.name, cells))
+		if check && lines[b.name] == nil {
+			problems = append(problems, fmt.Sprintf("%s: not in %s; run the command again without -check", b.name, documentName))
+		}
+		lines[b.name] = cells
 	}
 	if len(problems) > 0 {
 		return fmt.Errorf("%d problems:\n%s", len(problems), strings.Join(problems, "\n"))
 	}
 	if check {
-		documented, err := readSection(checkout, section)
-		if err != nil {
-			return err
-		}
-		rows := tableRows(documented)
-		for _, b := range chosen {
-			if rows[b.name] == nil {
-				problems = append(problems, fmt.Sprintf("%s: not in %s; run the command again without -check and without names", b.name, documentName))
-			}
-		}
-		if len(problems) > 0 {
-			return errors.New(strings.Join(problems, "\n"))
-		}
 		return nil
 	}
-	if len(names) > 0 {
-		return nil
+	table := fmt.Sprintf("%s:\n\n| build | audits | live KB | typed %% | missed B | extra B |\n|---|---:|---:|---:|---:|---:|\n", version)
+	for _, b := range all {
+		if cells := lines[b.name]; cells != nil {
+			table += tableLine(b.name, cells)
+		}
 	}
 	return writeSection(checkout, section, table)
+}
+
+func tableLine(name string, cells []string) string {
+	return "| " + name + " | " + strings.Join(cells, " | ") + " |\n"
 }
 
 func chooseBuilds(names []string, version string) ([]build, error) {
@@ -129,12 +136,12 @@ func chooseBuilds(names []string, version string) ([]build, error) {
 	return chosen, nil
 }
 
-// auditBuild returns the build's line of the table, and what is wrong.
-func auditBuild(ctx context.Context, b *build, checkout string, tests []string) (line string, problems []string) {
+// auditBuild returns the build's cells of the table, nil if there was no audit, and what is wrong.
+func auditBuild(ctx context.Context, b *build, checkout string, tests []string) (cells, problems []string) {
 	fail := func(err error) []string { return []string{fmt.Sprintf("%s: %v", b.name, err)} }
 	scratch, err := os.MkdirTemp("", "leakgate-accuracy-")
 	if err != nil {
-		return "", fail(err)
+		return nil, fail(err)
 	}
 	defer func() {
 		if err := os.RemoveAll(scratch); err != nil {
@@ -147,14 +154,14 @@ func auditBuild(ctx context.Context, b *build, checkout string, tests []string) 
 	}
 	s, err := arrange(ctx, b, checkout, scratch)
 	if err != nil {
-		return "", fail(err)
+		return nil, fail(err)
 	}
 	rows, err := s.audit(ctx, 0, tests...)
 	if err != nil {
 		problems = append(problems, fail(err)...)
 	}
 	if len(rows) == 0 {
-		return "", append(problems, b.name+": no audit was recorded")
+		return nil, append(problems, b.name+": no audit was recorded")
 	}
 	merged := rows[0]
 	merged.Test = ""
@@ -170,7 +177,7 @@ func auditBuild(ctx context.Context, b *build, checkout string, tests []string) 
 		merged.Totals.ExtraBytes = max(merged.Totals.ExtraBytes, r.Totals.ExtraBytes)
 	}
 	t := merged.Totals
-	return fmt.Sprintf("| %s | %d | %d | %.2f | %d | %d |\n", b.name, len(rows), t.LiveBytes/1024, typed, t.MissedBytes, t.ExtraBytes), problems
+	return strings.Fields(fmt.Sprintf("%d %d %.2f %d %d", len(rows), t.LiveBytes/1024, typed, t.MissedBytes, t.ExtraBytes)), problems
 }
 
 func plainBuild(ctx context.Context, b *build, checkout, scratch string) (*suite, error) {
