@@ -11,5 +11,7 @@
 //	go test . -run /wazero            # one example
 //	go test . -run Goldens -update    # golden files, where they should change
 //
+//	go test . -run Goldens -all-modes -timeout 1h # goldens with other Go versions, builds and machines too
+//
 // They run the go command, whose toolchain is chosen as usual (GOTOOLCHAIN), and need linux.
 package examples

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,43 +16,71 @@ const goldenFolder = "testdata/leakcheck"
 
 var update = flag.Bool("update", false, "rewrite the golden files of both sides from the fixed twins first")
 
+var allModes = flag.Bool("all-modes", false, "make the goldens also with other Go versions, builds and machines, which takes minutes")
+
+// A mode is a way to build and run the tests, which the goldens must not depend on.
+type mode struct {
+	name string
+	env  []string
+	args []string // of go test
+	long bool     // with -all-modes only: compiles the standard library anew, or needs another toolchain
+	need func(*testing.T)
+	// except names an example that retains something else in this mode, and says what.
+	except map[string]string
+}
+
+// modes have all 1.26 and 1.27 goldens in common: what a program retains may differ between them, but what these programs
+// retain does not.
+var modes = []mode{
+	{name: "plain"},
+	{name: "race", args: []string{"-race"}, need: needRace},
+	{name: "GOMAXPROCS=1", env: []string{"GOMAXPROCS=1"}},
+	{name: "GOMAXPROCS=2", env: []string{"GOMAXPROCS=2"}},
+	{name: "GOMAXPROCS=8", env: []string{"GOMAXPROCS=8"}},
+	{name: "cover", args: []string{"-cover", "-coverpkg=./..."}, long: true},
+	{name: "pie", args: []string{"-buildmode=pie"}, long: true},
+	{name: "trimpath", args: []string{"-trimpath"}, long: true},
+	{name: "nogreenteagc", env: []string{"GOEXPERIMENT=nogreenteagc"}, long: true},
+	{name: "go1.26.0", env: []string{"GOTOOLCHAIN=go1.26.0"}, long: true},
+	{name: "go1.26.8", env: []string{"GOTOOLCHAIN=go1.26.8"}, long: true},
+	{name: "go1.27.0", env: []string{"GOTOOLCHAIN=go1.27.0"}, long: true},
+	{name: "go1.27.3", env: []string{"GOTOOLCHAIN=go1.27.3"}, long: true},
+	// Another machine: the emulator runs the test binary, which go test then takes for its own.
+	{
+		name: "arm64", env: []string{"GOARCH=arm64", "CGO_ENABLED=0"}, args: []string{"-exec=qemu-aarch64", "-ldflags=-s=0 -w=0"}, long: true, need: needEmulator,
+		except: map[string]string{"wazero": "its assembler has tables of its own for each architecture, in package variables"},
+	},
+}
+
 // TestGoldens makes the golden files of the fixed twins anew, in a copy of the module, and expects the
 // bytes that are checked in, whatever the mode.
 func TestGoldens(t *testing.T) {
-	modes := []struct {
-		name, env string
-		args      []string
-	}{
-		{name: "plain"},
-		{name: "race", args: []string{"-race"}},
-		{name: "GOMAXPROCS=1", env: "GOMAXPROCS=1"},
-		{name: "GOMAXPROCS=2", env: "GOMAXPROCS=2"},
-		{name: "GOMAXPROCS=8", env: "GOMAXPROCS=8"},
-	}
 	each(t, func(t *testing.T, e example) {
 		if *update {
 			updateGoldens(t, e)
 		}
 		files := filesOf(t, e, "fixed")
-		for _, mode := range modes {
-			t.Run(mode.name, func(t *testing.T) {
+		for _, m := range modes {
+			if m.long && !*allModes {
+				continue
+			}
+			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
-				if mode.name == "race" {
-					needRace(t)
+				if reason := m.except[e.folder]; reason != "" {
+					t.Skip(reason)
+				}
+				if m.need != nil {
+					m.need(t)
 				}
 				dir := copyWithoutGoldens(t, files)
-				var env []string
-				if mode.env != "" {
-					env = append(env, mode.env)
-				}
-				args := append([]string{"-run=^TestRetained$", "."}, mode.args...)
+				args := append([]string{"-run=^TestRetained$", "."}, m.args...)
 
-				made := goTest(t, dir, append(env, "LEAKCHECK_UPDATE=1"), append(args, "-count=1")...)
+				made := goTest(t, dir, append(slices.Clone(m.env), "LEAKCHECK_UPDATE=1"), append(args, "-count=1")...)
 				if !made.passed {
 					t.Fatalf("the update failed:\n%s", made.output)
 				}
 				compareGoldens(t, files, dir)
-				again := goTest(t, dir, env, append(args, "-count="+strconv.Itoa(*repeat))...)
+				again := goTest(t, dir, m.env, append(args, "-count="+strconv.Itoa(*repeat))...)
 				if !again.passed {
 					t.Errorf("a new golden does not hold:\n%s", again.output)
 				}
@@ -137,4 +166,12 @@ func needRace(t *testing.T) {
 		t.Fatal("-race needs cgo and a C compiler, and CI must have them")
 	}
 	t.Skip("-race needs cgo and a C compiler")
+}
+
+// needEmulator skips the test where programs for arm64 cannot run.
+func needEmulator(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("qemu-aarch64"); err != nil {
+		t.Skip("qemu-aarch64 is missing; Debian has it in the package qemu-user")
+	}
 }

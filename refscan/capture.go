@@ -160,6 +160,10 @@ func openIndex(ctx context.Context, logf func(string, ...any)) (*debuginfo.Index
 	if !supported {
 		return nil, unsupportedError()
 	}
+	// The first to ask: debug information of a newer Go may have changes of its own.
+	if err := goruntime.CheckVersion(runtime.Version()); err != nil {
+		return nil, modelError(err)
+	}
 	x, err := debuginfo.Open(ctx, debuginfo.Options{Logf: logf})
 	if err != nil {
 		if u, ok := errors.AsType[*debuginfo.Unavailable](err); ok {
@@ -194,7 +198,7 @@ func modelError(err error) error {
 	if ve, ok := errors.AsType[*goruntime.VersionError](err); ok {
 		return &UnavailableError{
 			Cause:  ve.Error(),
-			Remedy: "use a Go version that is supported, or a newer leakgate",
+			Remedy: "build it with a Go version that is supported and without such settings, or use a newer leakgate",
 		}
 	}
 	if errors.Is(err, goruntime.ErrCollecting) {

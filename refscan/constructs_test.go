@@ -32,6 +32,7 @@ const maxMissed = 16 << 10
 func sound(t testing.TB, r *refscan.Report) {
 	t.Helper()
 	tot := r.Totals
+	record(t, tot)
 	require.Zero(t, tot.ExtraBytes, "reached but not alive: %+v", tot)
 	require.LessOrEqual(t, tot.MissedBytes, int64(maxMissed*runtime.GOMAXPROCS(0)), "alive but not reached: %+v", tot)
 	require.GreaterOrEqual(t, float64(tot.TypedBytes), 0.99*float64(tot.AttributedBytes), "%+v", tot)

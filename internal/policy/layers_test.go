@@ -26,6 +26,7 @@ var layers = []struct {
 	{"refscan", []string{"refscan/internal/...", "internal/pprofwire"}},
 	{"stackprof/internal/functable", nil},
 	{"stackprof", []string{"refscan", "stackprof/internal/functable", "internal/pprofwire"}},
+	{"refscan/internal/accuracy", []string{"refscan"}}, // a command
 	{"stackprof/stackhttp", []string{"stackprof", "refscan"}},
 	{"stackprof/stackfile", []string{"stackprof", "stackprof/internal/functable"}},
 

@@ -1,7 +1,6 @@
 package goruntime
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -23,23 +22,50 @@ var supported = map[int]semantics{
 // SupportedVersions is how messages name the versions whose runtime structures are known.
 const SupportedVersions = "Go 1.26 and 1.27"
 
-// A VersionError says that the program was built with a Go version whose runtime this package does
-// not know.
-type VersionError struct{ Version string }
+// experiments are the GOEXPERIMENT settings, on or off, that leave the runtime's structures as this package reads them: all that
+// Go 1.26 and 1.27 have (internal/goexperiment/flags.go) but arenas, whose chunks are spans of a kind of their own.
+const experiments = " boringcrypto cgocheck2 dwarf5 fieldtrack goroutineleakprofile greenteagc heapminimum512kib jsonv2 loopvar mapsplitgroup" +
+	" newinliner preemptibleloops randomizedheapbase64 regabiargs regabiwrappers runtimefreegc runtimesecret simd sizespecializedmalloc staticlockranking "
+
+// A VersionError says that the program was built with a Go version, or a GOEXPERIMENT setting, whose
+// runtime this package does not know.
+type VersionError struct {
+	Version    string // of the program, as runtime.Version has it
+	Experiment string // the setting, "" if it is the version
+}
 
 // Error implements error.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("the program was built with %s; the runtime structures of %s are known", e.Version, SupportedVersions)
+	if e.Experiment != "" {
+		return "the program was built with GOEXPERIMENT=" + e.Experiment + " (" + e.Version + "); what that does to the runtime's structures is not known"
+	}
+	return "the program was built with " + e.Version + "; the runtime structures of " + SupportedVersions + " are known"
+}
+
+// CheckVersion returns a *VersionError if programs of a Go version, given as runtime.Version has it, cannot be read.
+func CheckVersion(version string) error {
+	_, err := semanticsFor(version)
+	return err
 }
 
 func semanticsFor(version string) (semantics, error) {
 	minor, ok := minorVersion(version)
 	if !ok {
-		return semantics{}, &VersionError{version}
+		return semantics{}, &VersionError{Version: version}
 	}
 	s, ok := supported[minor]
 	if !ok {
-		return semantics{}, &VersionError{version}
+		return semantics{}, &VersionError{Version: version}
+	}
+	// Settings other than the default follow (go1.26 cmd/link/internal/ld/main.go, Main): "go1.26.8 X:nogreenteagc,simd".
+	_, settings, _ := strings.Cut(version, "X:")
+	settings, _, _ = strings.Cut(settings, " ")
+	for settings != "" {
+		var setting string
+		setting, settings, _ = strings.Cut(settings, ",")
+		if !strings.Contains(experiments, " "+setting+" ") && !strings.Contains(experiments, " "+strings.TrimPrefix(setting, "no")+" ") {
+			return semantics{}, &VersionError{Version: version, Experiment: setting}
+		}
 	}
 	return s, nil
 }

@@ -1,0 +1,31 @@
+package refscan_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// record appends an audit to the file that LEAKGATE_ACCURACY names, for the table in
+// doc/accuracy.md, which refscan/internal/accuracy makes from it.
+func record(t testing.TB, totals refscan.Totals) {
+	t.Helper()
+	name := os.Getenv("LEAKGATE_ACCURACY")
+	if name == "" {
+		return
+	}
+	line, err := json.Marshal(struct {
+		Test   string         `json:"test"`
+		Totals refscan.Totals `json:"totals"`
+	}{t.Name(), totals})
+	require.NoError(t, err)
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	require.NoError(t, err)
+	_, err = f.Write(append(line, '\n'))
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}

@@ -1,0 +1,42 @@
+//go:build linux && (amd64 || arm64)
+
+package refscan_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A program says which Go it was built with, and one that is not known is recognised by that before anything else. The linker lets us
+// write a version into a program.
+func TestUnknownVersions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs")
+	}
+	capture := func(t *testing.T, ldflags string) string {
+		program := filepath.Join(t.TempDir(), "version")
+		build := exec.Command("go", "build", "-ldflags="+ldflags, "-o", program, "./testdata/version")
+		out, err := build.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		out, err = exec.Command(program).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return strings.TrimSpace(string(out))
+	}
+	t.Run("newer", func(t *testing.T) {
+		out := capture(t, "-X=runtime.buildVersion=go1.99.1")
+		require.Contains(t, out, "the program was built with go1.99.1; the runtime structures of Go 1.26 and 1.27 are known")
+		require.Contains(t, out, "or use a newer leakgate")
+	})
+	t.Run("setting", func(t *testing.T) {
+		out := capture(t, "-X=runtime.buildVersion="+runtime.Version()+"-X:simd,movinggc")
+		require.Contains(t, out, "the program was built with GOEXPERIMENT=movinggc ("+runtime.Version())
+	})
+	t.Run("known", func(t *testing.T) {
+		require.Equal(t, "captured <nil>", capture(t, ""))
+	})
+}
