@@ -343,3 +343,16 @@ func TestGoroutineRecord(t *testing.T) {
 		t.Errorf("there was no scan: %v", r.Artifacts)
 	}
 }
+
+func TestGoroutinesOfPackage(t *testing.T) {
+	w := newWorld(t)
+	stacks := w.onStacks(pool(2, 1000))
+	w.verifyTestMain(fakeM(0), site{}, []Option{Goroutines("app.**").None(), stacks})
+	if text := w.stderrBuf.String(); w.exitCode != 1 || !strings.Contains(text, "    2 goroutines started in example.com/app.(*pool).run") {
+		t.Errorf("%d\n%s", w.exitCode, text)
+	}
+	w.verifyTestMain(fakeM(0), site{}, []Option{Goroutines("app.**").MaxObjects(2), stacks})
+	if w.exitCode != 0 {
+		t.Error(w.exitCode)
+	}
+}
