@@ -418,7 +418,7 @@ func TestLeakedWithDeferredCalls(t *testing.T) {
 
 // TestLeakedMany: thousands in a chain, of which the last one's waker is known, and thousands that are leaked.
 func TestLeakedMany(t *testing.T) {
-	const n = 20_000
+	const n = 5_000
 	defer func() { heldGate = nil }()
 	build := func() weak.Pointer[gate] {
 		g := newGate()

@@ -221,6 +221,9 @@
 //		Print so many functions (default 20).
 //	-o file
 //		Also write the profile to file; for "go tool pprof".
+//	-growth
+//		The profile is a CPU profile: print the functions whose calls made stacks grow while it was taken. It
+//		has a sample each 10 ms, so it shows what grows again and again. -o writes these samples.
 //
 // # Version
 //

@@ -33,6 +33,7 @@ const (
 type stackOptions struct {
 	count  int    // -n
 	output string // -o
+	growth bool   // -growth
 	source string
 }
 
@@ -42,6 +43,7 @@ func parseStack(args []string) (*stackOptions, error) {
 	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
 	f.IntVar(&o.count, "n", 20, "")
 	f.StringVar(&o.output, "o", "", "")
+	f.BoolVar(&o.growth, "growth", false, "")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -84,6 +86,9 @@ func (o *stackOptions) show(ctx stdcontext.Context, w io.Writer) error {
 	p, err := profile.ParseData(data)
 	if err != nil {
 		return fmt.Errorf("%s is no profile: %w", o.source, err)
+	}
+	if o.growth {
+		return o.showGrowth(w, p)
 	}
 	top, err := stackfile.Top(p)
 	if err != nil {

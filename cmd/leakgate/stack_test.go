@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -54,6 +55,59 @@ func TestStackCommand(t *testing.T) {
 	code, short, _ := stackCommand("-n", "2", file)
 	require.Zero(t, code)
 	assert.Regexp(t, `^.*\n.*\n.*\nand \d+ more functions\n$`, short)
+}
+
+func TestStackGrowthCommand(t *testing.T) {
+	location := func(id uint64, name string) *profile.Location {
+		return &profile.Location{ID: id, Line: []profile.Line{{Function: &profile.Function{ID: id, Name: name}}}}
+	}
+	copying, newstack := location(1, "runtime.copystack"), location(2, "runtime.newstack")
+	deep, shallow := location(3, "example.com/app.deep"), location(4, "example.com/app.shallow")
+	cpu := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		Location:   []*profile.Location{copying, newstack, deep, shallow},
+	}
+	for _, l := range cpu.Location {
+		cpu.Function = append(cpu.Function, l.Line[0].Function)
+	}
+	add := func(n int64, path ...*profile.Location) {
+		cpu.Sample = append(cpu.Sample, &profile.Sample{Location: path, Value: []int64{n, n * 10_000_000}})
+	}
+	add(3, copying, newstack, deep, shallow)
+	add(4, copying, newstack, deep)
+	add(2, copying, newstack, shallow)
+	add(90, deep, shallow)
+	dir := t.TempDir()
+	write := func(name string, p *profile.Profile) string {
+		f, err := os.Create(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.NoError(t, p.Write(f))
+		require.NoError(t, f.Close())
+		return f.Name()
+	}
+	file, kept := write("cpu.pb.gz", cpu), filepath.Join(dir, "growth.pb.gz")
+	code, out, problem := stackCommand("-growth", "-o", kept, file)
+	require.Zero(t, code, problem)
+	assert.Equal(t, ` samples  function whose frame did not fit
+       7  example.com/app.deep
+       2  example.com/app.shallow
+`, out)
+	data, err := os.ReadFile(kept)
+	require.NoError(t, err)
+	grown, err := profile.ParseData(data)
+	require.NoError(t, err)
+	assert.Len(t, grown.Sample, 3)
+
+	code, out, _ = stackCommand("-growth", "-n", "1", file)
+	require.Zero(t, code)
+	assert.Contains(t, out, "and 1 more functions\n")
+	cpu.Sample = cpu.Sample[3:]
+	code, out, _ = stackCommand("-growth", write("none.pb.gz", cpu))
+	require.Zero(t, code)
+	assert.Contains(t, out, "no sample was taken while a stack was copied")
+	code, _, problem = stackCommand(file)
+	assert.Equal(t, exitUnknown, code)
+	assert.Contains(t, problem, "no stack profile")
 }
 
 func TestStackCommandErrors(t *testing.T) {
