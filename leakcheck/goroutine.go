@@ -123,6 +123,9 @@ const (
 
 func (o goroutineOption) apply(r *request) {
 	switch {
+	case o.shown == "":
+		r.problem("a zero GoroutineSelector or StackSelector: start with Goroutines or Stack")
+		return
 	case o.err != nil:
 		r.problem("%s: %v", o.shown, o.err)
 		return

@@ -156,6 +156,7 @@ func TestGoroutineMisuse(t *testing.T) {
 	}{
 		{[]Option{Goroutines("app.New").Recorded(), Root("app.sessions").None()}, "Goroutines(\"app.New\").Recorded() beside a bound"},
 		{[]Option{Stack("app.New").Recorded(), Goroutines("app.New").None()}, "Stack(\"app.New\").Recorded() beside a bound"},
+		{[]Option{GoroutineSelector{}.None()}, "a zero GoroutineSelector"},
 		{[]Option{Goroutines("app.New").None(), Golden("x")}, "Golden(\"x\") beside a bound"},
 		{[]Option{Goroutines("app.New").None(), Scope("app")}, "Scope and Ignore have no effect on goroutines"},
 		{[]Option{Goroutines("app.New").NoneLeaked(), Since(&Baseline{})}, "Goroutines(\"app.New\").NoneLeaked() beside Since"},
