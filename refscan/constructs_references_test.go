@@ -625,7 +625,7 @@ type interiorPart struct {
 // withField holds what nothing else does.
 type withField struct {
 	first onlyPointer
-	n     int
+	_     int
 	more  []*cargo
 }
 
@@ -761,6 +761,60 @@ func TestSynchronisation(t *testing.T) {
 		ended.Wait()
 		require.Equal(t, map[string]bool{"gVictims.local[*].": true, "gVictims.victim[*].": true}, found)
 	})
+}
+
+var (
+	gChanOfPointers chan *cargo
+	gChanOfStructs  chan wideValue
+	gChanOfAny      chan any
+	gChanWrapped    chan *cargo
+	gChanClosed     <-chan *cargo
+	gChanOfChans    chan chan *cargo
+)
+
+func TestChannels(t *testing.T) {
+	keeps(t, "buffered pointers", map[string]int64{"gChanOfPointers[*]": 3}, func() {
+		gChanOfPointers = make(chan *cargo, 8)
+		for range 3 {
+			gChanOfPointers <- newCargo()
+		}
+	}, &gChanOfPointers)
+	keeps(t, "buffered structs", map[string]int64{"gChanOfStructs[*].p": 2, "gChanOfStructs[*].l[*]": 2}, func() {
+		gChanOfStructs = make(chan wideValue, 4)
+		for range 2 {
+			gChanOfStructs <- wideValue{p: newCargo(), l: []*cargo{newCargo()}}
+		}
+	}, &gChanOfStructs)
+	keeps(t, "buffered interfaces", map[string]int64{"gChanOfAny[*]": 2, "gChanOfAny[*].p": 1}, func() {
+		gChanOfAny = make(chan any, 4)
+		gChanOfAny <- newCargo()
+		gChanOfAny <- onlyPointer{newCargo()}
+		gChanOfAny <- wideValue{p: newCargo()}
+	}, &gChanOfAny)
+	keeps(t, "buffer that wrapped around", map[string]int64{"gChanWrapped[*]": 3}, func() {
+		gChanWrapped = make(chan *cargo, 4)
+		for range 6 {
+			gChanWrapped <- newCargo()
+			if len(gChanWrapped) == cap(gChanWrapped) {
+				<-gChanWrapped
+			}
+		}
+	}, &gChanWrapped)
+	keeps(t, "closed, with a buffer", map[string]int64{"gChanClosed[*]": 2}, func() {
+		c := make(chan *cargo, 2)
+		c <- newCargo()
+		c <- newCargo()
+		close(c)
+		gChanClosed = c
+	}, &gChanClosed)
+	keeps(t, "of channels", map[string]int64{"gChanOfChans[*][*]": 2}, func() {
+		gChanOfChans = make(chan chan *cargo, 2)
+		for range 2 {
+			c := make(chan *cargo, 1)
+			c <- newCargo()
+			gChanOfChans <- c
+		}
+	}, &gChanOfChans)
 }
 
 var (

@@ -99,7 +99,7 @@ const captured = "$captured"
 // right out of its closure. The closure's own layout is in the debug information too, though not whose it is
 // (go1.26 cmd/compile/internal/typecheck/func.go, ClosureType): it is the one that agrees with the variables and the pointer words.
 //
-// The toolchain of go1.27 leaves most of these layouts out. Then the room that a closure has tells what lies in it, and what nothing lists
+// The toolchain of go1.27 leaves these layouts out. Then the room that a closure has tells what lies in it, and what nothing lists
 // stays untyped.
 func (tt *typeTable) completed(t *Type, mask, size uint64) *Type {
 	if t.whole != nil {
