@@ -264,14 +264,20 @@ func TestClosures(t *testing.T) {
 	t.Run("of variables that debug information does not list", func(t *testing.T) {
 		defer func() { gUnlisted = nil }()
 		fillUnlisted()
-		// Go 1.26 has the closure's layout there, so that only their names are not known.
-		if strings.HasPrefix(runtime.Version(), "go1.26") {
-			r := holds(t, map[string]int64{"gUnlisted.p": 1, "gUnlisted.$captured.p": 1, "gUnlisted.$captured[*]": 2})
-			require.Zero(t, untypedBelow(at(t, r, "gUnlisted")))
-			return
+		r := scan(t)
+		sound(t, r)
+		got, untyped := cargoes(t, r), untypedBelow(at(t, r, "gUnlisted"))
+		switch {
+		case got["gUnlisted.s.p"] > 0: // not optimised, it lists them
+			require.Equal(t, map[string]int64{"gUnlisted.p": 1, "gUnlisted.s.p": 1, "gUnlisted.array[*]": 2}, got)
+			require.Zero(t, untyped)
+		case strings.HasPrefix(runtime.Version(), "go1.26"): // the closure's layout is there, so that only their names are not known
+			require.Equal(t, map[string]int64{"gUnlisted.p": 1, "gUnlisted.$captured.p": 1, "gUnlisted.$captured[*]": 2}, got)
+			require.Zero(t, untyped)
+		default:
+			require.Equal(t, map[string]int64{"gUnlisted.p": 1}, got)
+			require.EqualValues(t, 6, untyped, "three cargoes and their data")
 		}
-		r := holds(t, map[string]int64{"gUnlisted.p": 1})
-		require.EqualValues(t, 6, untypedBelow(at(t, r, "gUnlisted")), "three cargoes and their data")
 	})
 	keeps(t, "array that is indexed", map[string]int64{"gArrayCapture.array[*].p": 3}, func() {
 		array := [3]manyWords{{p: newCargo()}, {p: newCargo()}, {p: newCargo()}}
