@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -156,6 +157,7 @@ var (
 	gInlined       func() *cargo
 	gMade          func() *cargo
 	gManyCaptures  func() *cargo
+	gUnlisted      func() *cargo
 	gRecursive     func(int) *cargo
 	gArrayCapture  func(int) *cargo
 	gStructCapture func(func(*manyWords))
@@ -172,6 +174,18 @@ type manyWords struct {
 
 // makeGetter is inlined, and with it the making of its closure.
 func makeGetter(p *cargo) func() *cargo { return func() *cargo { return p } }
+
+//go:noinline
+func fillUnlisted() {
+	p, s, array := newCargo(), onlyPointer{newCargo()}, [2]*cargo{newCargo(), newCargo()}
+	gUnlisted = func() *cargo {
+		if p.id == 1 {
+			use(s.p)
+			return array[1]
+		}
+		return p
+	}
+}
 
 func TestClosures(t *testing.T) {
 	keeps(t, "plain", map[string]int64{"gPlainClosure.p": 1}, func() {
@@ -232,24 +246,39 @@ func TestClosures(t *testing.T) {
 	}, &gMade)
 	keeps(t, "of every kind of variable", map[string]int64{
 		"gManyCaptures.p": 1, "gManyCaptures.list[*]": 2, "gManyCaptures.m[*]": 1, "gManyCaptures.iface": 1,
-		// Debug information does not list the struct and the array, so they have no name.
-		"gManyCaptures.$captured.p": 1, "gManyCaptures.$captured[*]": 2, "gManyCaptures.f.p": 1, "gManyCaptures.c[*]": 1,
+		"gManyCaptures.f.p": 1, "gManyCaptures.c[*]": 1,
 	}, func() {
-		p, s, list, m := newCargo(), onlyPointer{newCargo()}, []*cargo{newCargo(), newCargo()}, map[int]*cargo{1: newCargo()}
-		small, iface, array, f := byte(7), any(newCargo()), [2]*cargo{newCargo(), newCargo()}, makeGetter(newCargo())
+		p, list, m := newCargo(), []*cargo{newCargo(), newCargo()}, map[int]*cargo{1: newCargo()}
+		small, iface, f := byte(7), any(newCargo()), makeGetter(newCargo())
 		c := make(chan *cargo, 1)
 		c <- newCargo()
 		gManyCaptures = func() *cargo {
 			if small == 8 {
 				_ = list[len(m)+len(c)]
-				use(s.p)
 				use(f())
 				use(iface.(*cargo))
-				return array[1]
 			}
 			return p
 		}
 	}, &gManyCaptures)
+	t.Run("of variables that debug information does not list", func(t *testing.T) {
+		defer func() { gUnlisted = nil }()
+		fillUnlisted()
+		r := scan(t)
+		sound(t, r)
+		got, untyped := cargoes(t, r), untypedBelow(at(t, r, "gUnlisted"))
+		switch {
+		case got["gUnlisted.s.p"] > 0: // not optimised, it lists them
+			require.Equal(t, map[string]int64{"gUnlisted.p": 1, "gUnlisted.s.p": 1, "gUnlisted.array[*]": 2}, got)
+			require.Zero(t, untyped)
+		case strings.HasPrefix(runtime.Version(), "go1.26"): // the closure's layout is there, so that only their names are not known
+			require.Equal(t, map[string]int64{"gUnlisted.p": 1, "gUnlisted.$captured.p": 1, "gUnlisted.$captured[*]": 2}, got)
+			require.Zero(t, untyped)
+		default:
+			require.Equal(t, map[string]int64{"gUnlisted.p": 1}, got)
+			require.EqualValues(t, 6, untyped, "three cargoes and their data")
+		}
+	})
 	keeps(t, "array that is indexed", map[string]int64{"gArrayCapture.array[*].p": 3}, func() {
 		array := [3]manyWords{{p: newCargo()}, {p: newCargo()}, {p: newCargo()}}
 		gArrayCapture = func(i int) *cargo { return array[i].p }
@@ -602,7 +631,7 @@ type interiorPart struct {
 // withField holds what nothing else does.
 type withField struct {
 	first onlyPointer
-	n     int
+	_     int
 	more  []*cargo
 }
 
@@ -738,6 +767,60 @@ func TestSynchronisation(t *testing.T) {
 		ended.Wait()
 		require.Equal(t, map[string]bool{"gVictims.local[*].": true, "gVictims.victim[*].": true}, found)
 	})
+}
+
+var (
+	gChanOfPointers chan *cargo
+	gChanOfStructs  chan wideValue
+	gChanOfAny      chan any
+	gChanWrapped    chan *cargo
+	gChanClosed     <-chan *cargo
+	gChanOfChans    chan chan *cargo
+)
+
+func TestChannels(t *testing.T) {
+	keeps(t, "buffered pointers", map[string]int64{"gChanOfPointers[*]": 3}, func() {
+		gChanOfPointers = make(chan *cargo, 8)
+		for range 3 {
+			gChanOfPointers <- newCargo()
+		}
+	}, &gChanOfPointers)
+	keeps(t, "buffered structs", map[string]int64{"gChanOfStructs[*].p": 2, "gChanOfStructs[*].l[*]": 2}, func() {
+		gChanOfStructs = make(chan wideValue, 4)
+		for range 2 {
+			gChanOfStructs <- wideValue{p: newCargo(), l: []*cargo{newCargo()}}
+		}
+	}, &gChanOfStructs)
+	keeps(t, "buffered interfaces", map[string]int64{"gChanOfAny[*]": 2, "gChanOfAny[*].p": 1}, func() {
+		gChanOfAny = make(chan any, 4)
+		gChanOfAny <- newCargo()
+		gChanOfAny <- onlyPointer{newCargo()}
+		gChanOfAny <- wideValue{p: newCargo()}
+	}, &gChanOfAny)
+	keeps(t, "buffer that wrapped around", map[string]int64{"gChanWrapped[*]": 3}, func() {
+		gChanWrapped = make(chan *cargo, 4)
+		for range 6 {
+			gChanWrapped <- newCargo()
+			if len(gChanWrapped) == cap(gChanWrapped) {
+				<-gChanWrapped
+			}
+		}
+	}, &gChanWrapped)
+	keeps(t, "closed, with a buffer", map[string]int64{"gChanClosed[*]": 2}, func() {
+		c := make(chan *cargo, 2)
+		c <- newCargo()
+		c <- newCargo()
+		close(c)
+		gChanClosed = c
+	}, &gChanClosed)
+	keeps(t, "of channels", map[string]int64{"gChanOfChans[*][*]": 2}, func() {
+		gChanOfChans = make(chan chan *cargo, 2)
+		for range 2 {
+			c := make(chan *cargo, 1)
+			c <- newCargo()
+			gChanOfChans <- c
+		}
+	}, &gChanOfChans)
 }
 
 var (

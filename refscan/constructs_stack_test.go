@@ -1,6 +1,7 @@
 package refscan_test
 
 import (
+	"fmt"
 	"iter"
 	"reflect"
 	"runtime"
@@ -44,7 +45,7 @@ func descend(n int, bottom func()) int {
 
 func TestDeepStacks(t *testing.T) {
 	for _, depth := range []int64{3000, 20_000} {
-		t.Run("another goroutine", func(t *testing.T) {
+		t.Run(fmt.Sprint(depth, " frames of another goroutine"), func(t *testing.T) {
 			background(t, func(ready func(), stop <-chan struct{}) {
 				descend(int(depth), func() {
 					ready()
@@ -53,7 +54,7 @@ func TestDeepStacks(t *testing.T) {
 			})
 			holds(t, map[string]int64{"descend.p": depth})
 		})
-		t.Run("the caller", func(t *testing.T) {
+		t.Run(fmt.Sprint(depth, " frames of the caller"), func(t *testing.T) {
 			descend(int(depth), func() { holds(t, map[string]int64{"descend.p": depth}) })
 		})
 	}

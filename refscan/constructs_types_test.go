@@ -225,6 +225,24 @@ func holdInterface(g getter, v any, ready func(), stop <-chan struct{}) {
 	use(v.(getter).get())
 }
 
+// inlinedHolder is inlined into its caller.
+func inlinedHolder(ready func(), stop <-chan struct{}) *cargo {
+	mine := newCargo()
+	ready()
+	<-stop
+	return mine
+}
+
+//go:noinline
+func holdFour(a, b, c, d *cargo, ready func(), stop <-chan struct{}) {
+	use(b)
+	use(d)
+	ready()
+	<-stop // from here on only two are needed
+	use(a)
+	use(c)
+}
+
 func TestFrameVariables(t *testing.T) {
 	t.Run("stack object", func(t *testing.T) {
 		var s scope
@@ -288,6 +306,16 @@ func TestFrameVariables(t *testing.T) {
 		})
 		holds(t, map[string]int64{"holdVariadic.all[*]": 3, "holdStructs.all[*].p": 2, "holdStructs.all[*].l[*]": 1})
 	})
+	t.Run("of an inlined function", func(t *testing.T) {
+		background(t, func(ready func(), stop <-chan struct{}) { use(inlinedHolder(ready, stop)) })
+		holds(t, map[string]int64{"inlinedHolder.mine": 1})
+	})
+	t.Run("spilled at a call", func(t *testing.T) {
+		background(t, func(ready func(), stop <-chan struct{}) {
+			holdFour(newCargo(), newCargo(), newCargo(), newCargo(), ready, stop)
+		})
+		holds(t, map[string]int64{"holdFour.a": 1, "holdFour.c": 1})
+	})
 	t.Run("interface in pieces", func(t *testing.T) {
 		background(t, func(ready func(), stop <-chan struct{}) {
 			holdInterface(wideValue{p: newCargo(), l: []*cargo{newCargo()}}, onlyPointer{newCargo()}, ready, stop)
@@ -298,7 +326,7 @@ func TestFrameVariables(t *testing.T) {
 		var b [40]*cargo
 		fillBig(&b)
 		part := b[3:7]
-		holds(t, map[string]int64{"TestFrameVariables.func11.b[*]": 40})
+		holds(t, map[string]int64{"TestFrameVariables.func13.b[*]": 40})
 		use(part[1])
 		fillBig(&b)
 	})

@@ -73,7 +73,7 @@ func (g *Graph) closureObject(t *Type, s *goruntime.Span, obj uint32, fn debugin
 	}
 	mask := s.SmallMask(obj)
 	if t.mask() != mask || t.doubtful {
-		t = g.types.completed(t, mask)
+		t = g.types.completed(t, mask, s.ElemSize)
 	}
 	if t.shaped {
 		if bound := g.types.boundByDictionary(t, g.dictionary(s.Addr(obj))); bound != t || fn == 0 {
@@ -98,7 +98,10 @@ const captured = "$captured"
 // completed corrects the captured variables and adds the captured variables that debug information leaves out, arrays and structs that the function reads
 // right out of its closure. The closure's own layout is in the debug information too, though not whose it is
 // (go1.26 cmd/compile/internal/typecheck/func.go, ClosureType): it is the one that agrees with the variables and the pointer words.
-func (tt *typeTable) completed(t *Type, mask uint64) *Type {
+//
+// The toolchain of go1.27 leaves these layouts out. Then the room that a closure has tells what lies in it, and what nothing lists
+// stays untyped.
+func (tt *typeTable) completed(t *Type, mask, size uint64) *Type {
 	if t.whole != nil {
 		return t.whole
 	}
@@ -115,10 +118,32 @@ func (tt *typeTable) completed(t *Type, mask uint64) *Type {
 		}
 		found = c
 	}
-	if found != nil {
-		t.whole = tt.closureOf(t.Name, t.entry, found)
+	if found == nil {
+		found = tt.byRoom(t.captures, size)
+	}
+	if whole := tt.closureOf(t.Name, t.entry, found); whole.mask()&^mask == 0 {
+		t.whole = whole
 	}
 	return t.whole
+}
+
+// byRoom tells arrays and structs that lie in a closure from references to them by the distance to the next variable, or to the end
+// of the object.
+func (tt *typeTable) byRoom(captures []debuginfo.Capture, size uint64) []debuginfo.Capture {
+	decided := make([]debuginfo.Capture, len(captures))
+	copy(decided, captures)
+	for i, c := range captures {
+		d := tt.names.Type(c.Type)
+		if !c.ByRef || d.Size <= 8 || (d.Kind != reflect.Array && d.Kind != reflect.Struct) {
+			continue
+		}
+		if i+1 < len(captures) {
+			decided[i].ByRef = captures[i+1].Offset-c.Offset < d.Size
+		} else {
+			decided[i].ByRef = sizeClass(uint64(c.Offset+d.Size)) != size
+		}
+	}
+	return decided
 }
 
 // fillGaps returns the captures with those that only the layout of a closure has, nil if the two disagree.

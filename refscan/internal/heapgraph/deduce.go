@@ -45,8 +45,11 @@ func (in *inferrer) deduce() {
 // zero typing stands for neither.
 func (g *Graph) deduced(obj uint32) typing {
 	ty := g.typing[obj]
+	if ty.full || ty.form == formInternal || !g.marked.has(obj) {
+		return typing{} // as nearly all are
+	}
 	s := g.m.SpanOf(obj)
-	if !g.marked.has(obj) || ty.form == formInternal || ty.full || s.NoScan || !s.HasSmallMask() {
+	if s.NoScan || !s.HasSmallMask() {
 		return typing{}
 	}
 	var t *Type
