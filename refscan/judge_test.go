@@ -67,7 +67,8 @@ func TestJudgeOnCorpus(t *testing.T) {
 	judged(t, func(tr trial) {
 		tr.sameReach(t)
 		t.Logf("%d objects, %d roots", len(tr.judge.Objects), len(tr.judge.Roots))
-		tr.retention.RetainedBy(nil)
+		_, ok := tr.retention.RetainedBy(nil)
+		require.True(t, ok)
 		require.Zero(t, tr.retention.Unexplained(), "objects that the report's roots do not reach")
 		compared := 0
 		for _, n := range tr.result.Roots {

@@ -101,11 +101,17 @@ func (r *Retention) numberOf(n *Node) uint32 {
 //     belongs to the root that comes first in the report.
 //   - A finalizer or cleanup is held by its object while a root leads to that, so that what it keeps is
 //     freed with the object, if not at once.
-func (r *Retention) RetainedBy(groups [][]*Node) []Held {
+//
+// It gives up, and returns false, if the sets of nodes that objects are retained by are too many and too
+// different.
+func (r *Retention) RetainedBy(groups [][]*Node) ([]Held, bool) {
 	r.rest = 0
 	l := r.label(groups)
 	d := r.dominance(l)
 	held := r.sum(l, d)
+	if d.sets.full {
+		return nil, false
+	}
 	out := make([]Held, len(groups))
 	for i, label := range l.groups {
 		out[i] = held[label]
@@ -113,7 +119,7 @@ func (r *Retention) RetainedBy(groups [][]*Node) []Held {
 	for _, n := range l.nodes {
 		n.held = &held[l.own[n]]
 	}
-	return out
+	return out, true
 }
 
 // labels numbers the nodes of a result and the groups of nodes, from the roots outwards.

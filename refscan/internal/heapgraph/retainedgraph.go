@@ -305,7 +305,7 @@ func (b *retainedGraph) leftOver() {
 		d.root(v)
 	}
 	d.run()
-	for v := uint32(0); v < b.special0; v++ {
+	for v := uint32(0); v < b.special0 && !d.sets.full; v++ {
 		if d.in[v] == unreached && b.isCharged(v) {
 			b.rest++
 			d.root(v)
