@@ -25,6 +25,7 @@ type Retention struct {
 	result  *Result
 	nodes   []*Node
 	number  map[*Node]uint32 // 1 + index in nodes
+	last    uint32           // number asked for last
 	charged []uint32         // by object, then by piece: the node's number, 0 if it is charged to none
 	parts   bitset           // objects that cost bytes but do not count
 	small   []smallValue
@@ -81,12 +82,16 @@ func (r *Retention) charge(n *Node, c claim) {
 }
 
 func (r *Retention) numberOf(n *Node) uint32 {
+	if r.last > 0 && r.nodes[r.last-1] == n {
+		return r.last // charges of one node come in a row
+	}
 	i, ok := r.number[n]
 	if !ok {
 		r.nodes = append(r.nodes, n)
 		i = uint32(len(r.nodes))
 		r.number[n] = i
 	}
+	r.last = i
 	return i
 }
 

@@ -36,6 +36,7 @@ func (r *Retention) dominance(l *labels) *dominance {
 	b.special0 = b.small0 + uint32(len(r.small))
 	b.root0 = b.special0 + uint32(len(b.specials))
 	variables := b.variables()
+	b.d.first = make([]int, 0, int(b.root0)+len(variables)+1)
 	b.objects()
 	b.pieces()
 	for range r.small {
