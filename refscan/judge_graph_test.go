@@ -298,7 +298,8 @@ func (tr trial) sameRetained(t *testing.T, rng *rand.Rand, count bool) {
 		groups = append(groups, below[:k])
 		below = below[k:]
 	}
-	together := tr.retention.RetainedBy(groups)
+	together, ok := tr.retention.RetainedBy(groups)
+	require.True(t, ok)
 	require.Zero(t, tr.retention.Unexplained(), "objects that the report's roots do not reach")
 
 	chargedTo := make([]*heapgraph.Node, len(tr.judge.Objects))

@@ -20,6 +20,9 @@ import (
 // the compiler made for a package variable belongs to that variable; what a finalizer or cleanup keeps is freed with
 // the object that it hangs on.
 //
+// If what is kept by what gets too complex for the memory that this may take, some 150 MB, Report.Retained stays
+// false and a warning says so.
+//
 // It takes about as long as a scan, and some 30 bytes an object and 4 a reference meanwhile.
 func WithRetained() ScanOption {
 	return scanOption(func(c *scanConfig) { c.attribute = attributeRetained })
@@ -58,8 +61,14 @@ func attributeRetained(g *heapgraph.Graph, charged heapgraph.Charged) (*heapgrap
 			together = append(together, of)
 		}}
 		r.foldNodes(r.Roots)
-		for i, held := range retention.RetainedBy(together) {
-			groups[i].held = held
+		held, ok := retention.RetainedBy(together)
+		if !ok {
+			r.more = nil
+			r.Warnings = append(r.Warnings, "what nodes retain is not known: the ways in which objects are kept alive are too many to tell apart")
+			return
+		}
+		for i := range groups {
+			groups[i].held = held[i]
 		}
 		for n, of := range graphNode {
 			n.hold(of.Held())

@@ -20,8 +20,8 @@ var layers = []struct {
 	{"refscan/internal/freeze", []string{"refscan/internal/image"}},
 	{"refscan/internal/goruntime", []string{"refscan/internal/image", "refscan/internal/debuginfo"}},
 	{"refscan/internal/heapgraph", []string{"refscan/internal/image", "refscan/internal/debuginfo", "refscan/internal/goruntime"}},
-	{"refscan/internal/judge", []string{"refscan/internal/goruntime"}}, // of heapgraph: only tests import it
-	{"internal/pprofwire", nil},                                        // encoders: they know nothing of what they write
+	{"refscan/internal/judge", []string{"refscan/internal/goruntime", "refscan/internal/debuginfo"}}, // of heapgraph: only tests import it
+	{"internal/pprofwire", nil},                                                                      // encoders: they know nothing of what they write
 	{"internal/plainjson", nil},
 	{"refscan", []string{"refscan/internal/...", "internal/pprofwire"}},
 	{"stackprof/internal/functable", nil},

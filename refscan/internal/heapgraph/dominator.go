@@ -62,9 +62,10 @@ func (d *dominance) push(v uint32) {
 	}
 }
 
-// run spreads what root said until nothing changes. More roots may be named then, and run again.
+// run spreads what root said until nothing changes, or the sets are full. More roots may be named
+// then, and run again.
 func (d *dominance) run() {
-	for d.waiting > 0 {
+	for d.waiting > 0 && !d.sets.full {
 		v := d.queue[d.head]
 		d.head = (d.head + 1) % len(d.queue)
 		d.waiting--

@@ -18,8 +18,11 @@ type testGraph struct {
 }
 
 // dominance runs the computation over the graph.
-func (g testGraph) dominance() *dominance {
-	d := &dominance{lists: append([][]uint32{nil}, g.labels...), own: func(v uint32) uint32 { return v + 1 }}
+func (g testGraph) dominance() *dominance { return g.limited(0) }
+
+// limited runs it with room for so many cells of sets, 0 for as many as there are.
+func (g testGraph) limited(cells int) *dominance {
+	d := &dominance{sets: labelSets{limit: cells}, lists: append([][]uint32{nil}, g.labels...), own: func(v uint32) uint32 { return v + 1 }}
 	for _, succ := range g.succ {
 		d.first = append(d.first, len(d.to))
 		for _, w := range succ {
@@ -82,6 +85,16 @@ func TestDominanceOfRandomGraphs(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Whatever the graph, its sets take limited memory, and the end is known.
+func TestDominanceIsBounded(t *testing.T) {
+	g := tangle(10_000)
+	need := len(g.dominance().sets.cells)
+	d := g.limited(need - 1)
+	require.True(t, d.sets.full)
+	require.Len(t, d.sets.cells, need-1)
+	require.False(t, g.limited(need).sets.full)
 }
 
 // list returns a list of n elements with a payload each, doubly linked or not, that hangs on both ends.

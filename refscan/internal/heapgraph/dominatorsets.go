@@ -9,6 +9,8 @@ type labelSets struct {
 	memo   []meeting
 	common []uint32 // scratch
 	steps  int64    // cells looked at
+	limit  int      // of cells
+	full   bool     // there was no room for another cell: sets are wrong from then on
 }
 
 type labelCell struct{ label, rest uint32 }
@@ -18,7 +20,14 @@ type meeting struct{ a, b, result uint32 }
 
 const memoBits = 14
 
+// maxCells bounds what sets take, to some 150 MB. Ordinary programs need about as many as their report
+// has nodes, and those are less than half a million (see maxTree).
+const maxCells = 1 << 22
+
 func (s *labelSets) prepare() {
+	if s.limit == 0 {
+		s.limit = maxCells
+	}
 	s.cells = []labelCell{{}}
 	s.number = make(map[labelCell]uint32)
 	s.memo = make([]meeting, 1<<memoBits)
@@ -27,6 +36,10 @@ func (s *labelSets) prepare() {
 func (s *labelSets) cons(label, rest uint32) uint32 {
 	c := labelCell{label, rest}
 	n, ok := s.number[c]
+	if !ok && len(s.cells) >= s.limit {
+		s.full = true
+		return 0
+	}
 	if !ok {
 		n = uint32(len(s.cells))
 		s.cells = append(s.cells, c)

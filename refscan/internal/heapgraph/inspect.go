@@ -7,6 +7,14 @@ import "github.com/leakgate/leakgate/refscan/internal/goruntime"
 // Reached reports whether the marking reached an object.
 func (g *Graph) Reached(obj uint32) bool { return g.marked.has(obj) }
 
+// TypeOf returns the type of a reference to an object, "" if it is not known.
+func (g *Graph) TypeOf(obj uint32) string {
+	if ty := g.typing[obj]; ty.typ != 0 {
+		return g.types.refName(ty)
+	}
+	return ""
+}
+
 // ChargedTo returns the node that an object is charged to, nil if it is charged to none, or to
 // several.
 func (r *Retention) ChargedTo(obj uint32) *Node {

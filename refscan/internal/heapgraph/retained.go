@@ -25,6 +25,7 @@ type Retention struct {
 	result  *Result
 	nodes   []*Node
 	number  map[*Node]uint32 // 1 + index in nodes
+	last    uint32           // number asked for last
 	charged []uint32         // by object, then by piece: the node's number, 0 if it is charged to none
 	parts   bitset           // objects that cost bytes but do not count
 	small   []smallValue
@@ -81,12 +82,16 @@ func (r *Retention) charge(n *Node, c claim) {
 }
 
 func (r *Retention) numberOf(n *Node) uint32 {
+	if r.last > 0 && r.nodes[r.last-1] == n {
+		return r.last // charges of one node come in a row
+	}
 	i, ok := r.number[n]
 	if !ok {
 		r.nodes = append(r.nodes, n)
 		i = uint32(len(r.nodes))
 		r.number[n] = i
 	}
+	r.last = i
 	return i
 }
 
@@ -101,11 +106,17 @@ func (r *Retention) numberOf(n *Node) uint32 {
 //     belongs to the root that comes first in the report.
 //   - A finalizer or cleanup is held by its object while a root leads to that, so that what it keeps is
 //     freed with the object, if not at once.
-func (r *Retention) RetainedBy(groups [][]*Node) []Held {
+//
+// It gives up, and returns false, if the sets of nodes that objects are retained by are too many and too
+// different.
+func (r *Retention) RetainedBy(groups [][]*Node) ([]Held, bool) {
 	r.rest = 0
 	l := r.label(groups)
 	d := r.dominance(l)
 	held := r.sum(l, d)
+	if d.sets.full {
+		return nil, false
+	}
 	out := make([]Held, len(groups))
 	for i, label := range l.groups {
 		out[i] = held[label]
@@ -113,7 +124,7 @@ func (r *Retention) RetainedBy(groups [][]*Node) []Held {
 	for _, n := range l.nodes {
 		n.held = &held[l.own[n]]
 	}
-	return out
+	return out, true
 }
 
 // labels numbers the nodes of a result and the groups of nodes, from the roots outwards.

@@ -36,6 +36,7 @@ func (r *Retention) dominance(l *labels) *dominance {
 	b.special0 = b.small0 + uint32(len(r.small))
 	b.root0 = b.special0 + uint32(len(b.specials))
 	variables := b.variables()
+	b.d.first = make([]int, 0, int(b.root0)+len(variables)+1)
 	b.objects()
 	b.pieces()
 	for range r.small {
@@ -305,7 +306,7 @@ func (b *retainedGraph) leftOver() {
 		d.root(v)
 	}
 	d.run()
-	for v := uint32(0); v < b.special0; v++ {
+	for v := uint32(0); v < b.special0 && !d.sets.full; v++ {
 		if d.in[v] == unreached && b.isCharged(v) {
 			b.rest++
 			d.root(v)

@@ -11,6 +11,7 @@ type descriptor struct {
 
 const (
 	flagMaskOnDemand = 1 << 4
+	flagDirect       = 1 << 5 // interfaces hold the value itself
 	kindArray        = 17
 	kindStruct       = 25
 )

@@ -9,5 +9,5 @@
 // segments, the list of spans with the bits that tell which slots hold objects, the words of stacks that
 // the collector would follow, and the list of finalizers, cleanups and weak handles. To read those
 // twice would be to write the same code twice: they are judged by the collector's own mark bits (the audit of each
-// report) and by delve.
+// report). It reads types out of the same index of debug information, which delve judges.
 package judge
