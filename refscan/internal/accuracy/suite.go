@@ -69,7 +69,7 @@ func (s *suite) audit(ctx context.Context, procs int, tests ...string) ([]row, e
 	if procs > 0 {
 		t.env = append(t.env, fmt.Sprint("GOMAXPROCS=", procs))
 	}
-	_, testErr := t.run(ctx, s.binary, "-test.timeout=5m", "-test.run=^("+strings.Join(tests, "|")+")$")
+	_, testErr := t.run(ctx, s.binary, "-test.timeout=20m", "-test.run=^("+strings.Join(tests, "|")+")$")
 	rows, err := readRows(rowsFile)
 	return rows, errors.Join(testErr, err)
 }
