@@ -32,7 +32,7 @@ func TestArgs(t *testing.T) {
 		{
 			name: "debug information for none",
 			inv:  Invocation{Debug: []string{}},
-			want: "test|-json|-count=1|p",
+			want: "test|-json|-count=1|-tags=leakgate|p",
 		},
 		{
 			name: "debug information for some, and the user's ldflags",

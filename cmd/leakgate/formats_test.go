@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// GitHub drops a summary that is too large as a whole, with what other commands of the step wrote.
+func TestStepSummaryKeepsToItsRoom(t *testing.T) {
+	run := &outcome.Run{Outcome: outcome.Regression, Packages: []*outcome.Package{{ImportPath: "p"}}}
+	for range 500 {
+		run.Packages[0].Assertions = append(run.Packages[0].Assertions, &outcome.Assertion{
+			Result: verdict.Result{Test: "T", Verdict: verdict.Fail, Message: strings.Repeat("a line\n", 1000)},
+		})
+	}
+	for _, before := range []int{0, 900_000, 999_500, 1_100_000} {
+		file := filepath.Join(t.TempDir(), "summary")
+		require.NoError(t, os.WriteFile(file, []byte(strings.Repeat("x", before)), 0o666))
+		require.NoError(t, appendSummary(file, run))
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(data), max(before, present.StepSummarySize))
+		room := present.StepSummarySize-before >= present.SmallestPage
+		require.Equal(t, room, len(data) > before)
+		require.Equal(t, room, strings.Contains(string(data), present.Marker))
+	}
+	require.Error(t, appendSummary(t.TempDir(), run), "a folder")
+}
+
+func TestSizeFlag(t *testing.T) {
+	for text, want := range map[string]int64{"0": 0, "17": 17, "64KiB": 64 << 10, "200MiB": 200 << 20, "2GiB": 2 << 30} {
+		var s size
+		require.NoError(t, s.Set(text))
+		require.Equal(t, want, int64(s))
+		require.Equal(t, text, s.String())
+	}
+	for _, text := range []string{"", "-1", "1.5MiB", "MiB", "10MB", "9999999999GiB"} {
+		require.Error(t, new(size).Set(text), text)
+	}
+}
