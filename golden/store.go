@@ -1,7 +1,6 @@
 package golden
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -74,8 +73,8 @@ func Write(path string, f *File) error {
 
 // sameText compares two texts without regard to how git converts line ends at a checkout.
 func sameText(a, b []byte) bool {
-	crlf, lf := []byte("\r\n"), []byte("\n")
-	return bytes.Equal(bytes.ReplaceAll(a, crlf, lf), bytes.ReplaceAll(b, crlf, lf))
+	const crlf, lf = "\r\n", "\n"
+	return strings.ReplaceAll(string(a), crlf, lf) == strings.ReplaceAll(string(b), crlf, lf)
 }
 
 // temporaries counts the temporary files of this process, to tell their names apart.

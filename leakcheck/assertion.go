@@ -170,9 +170,16 @@ func (a *assertion) look(c *comparison, heap bool) (*evaluation, error) {
 	}
 	a.logs = append(a.logs, obs.logs...)
 	obs.logs = a.logs
+	if err := a.req.named(obs.report); err != nil {
+		return nil, err
+	}
 	e := evaluate(obs, a.req, scopeOf(a.req, a.env), a.env)
 	e.add(sight)
-	if err := audit(obs.report); err != nil {
+	err = audit(obs.report)
+	if err == nil {
+		err = e.doubt()
+	}
+	if err != nil {
 		return e, &auditError{err}
 	}
 	if c != nil {

@@ -29,6 +29,9 @@ func (c *checker) takeBaseline(t TestingT) *Baseline {
 	b := &Baseline{}
 	obs, err := c.observe(c.environment().keepsFiles(), b.countGoroutines)
 	if err == nil {
+		err = (&request{}).named(obs.report)
+	}
+	if err == nil {
 		err = audit(obs.report)
 	}
 	if err != nil {

@@ -68,6 +68,14 @@
 // for. Recorded, of either, adds lines to a golden file instead. Without bounds on the heap, and without NoneLeaked,
 // no garbage is collected and no heap scanned.
 //
+// # Without debug information
+//
+// On a machine with neither the Go toolchain nor the sources, a test binary that was linked without debug information
+// (as plain go test does; go test -c keeps it) has no names of variables. Bounds by Type are judged all the same, and the log
+// says so: objects count that are of the type for certain, and if more could be, by their size and
+// pointers, so many that the bound would be broken, the verdict is unknown. A bound by TypeNamed can
+// be broken, not kept. Everything else, golden files included, needs the names, and is unknown.
+//
 // # Growth
 //
 // AssertNoGrowth needs no figures. It calls a function again and again, and fails if anything grows with

@@ -29,7 +29,7 @@ func observeProcess(heap bool, also func(*refscan.Snapshot) error) (*observation
 	defer observing.Unlock()
 	o := &observation{}
 	var logging sync.Mutex
-	snapshot, err := refscan.Capture(refscan.WithLog(func(format string, args ...any) {
+	snapshot, err := refscan.Capture(refscan.WithoutNames(), refscan.WithLog(func(format string, args ...any) {
 		logging.Lock()
 		defer logging.Unlock()
 		o.logs = append(o.logs, fmt.Sprintf(format, args...))
@@ -47,7 +47,11 @@ func observeProcess(heap bool, also func(*refscan.Snapshot) error) (*observation
 	o.report, err = snapshot.Scan(refscan.WithAllocationSites())
 	o.scan = time.Since(start)
 	if err == nil && also != nil {
-		err = also(snapshot)
+		if unnamed := o.report.Unnamed(); unnamed != nil {
+			err = unnamed
+		} else {
+			err = also(snapshot)
+		}
 	}
 	if closeErr := snapshot.Close(); err == nil {
 		err = closeErr

@@ -86,7 +86,7 @@ func evaluate(obs *observation, r *request, s scope, env *environment) *evaluati
 		}
 	}
 	for _, b := range r.bounds {
-		if problem := nothingMeant(b, s, everything, obs.names); problem != "" {
+		if problem := nothingMeant(b, s, everything, obs.names); problem != "" && obs.report.Unnamed() == nil {
 			e.problems = append(e.problems, problem)
 			continue
 		}
@@ -116,6 +116,7 @@ func evaluate(obs *observation, r *request, s scope, env *environment) *evaluati
 		}
 		e.findings = append(e.findings, f)
 	}
+	e.noteUnnamed()
 	return e
 }
 

@@ -125,6 +125,9 @@ func (x *experiment) look() error {
 }
 
 func (x *experiment) see(obs *observation) error {
+	if unnamed := obs.report.Unnamed(); unnamed != nil {
+		return unnamed
+	}
 	if err := audit(obs.report); err != nil {
 		return &auditError{err}
 	}

@@ -8,11 +8,12 @@ import (
 // A Selector says which part of the retained memory a bound is for. It becomes an Option with None,
 // MaxObjects or MaxBytes.
 type Selector struct {
-	kind  selectorKind
-	shown string    // as written in the test
-	path  pattern   // Root, Path
-	types typeMatch // Type, TypeNamed
-	err   error
+	kind   selectorKind
+	shown  string       // as written in the test
+	path   pattern      // Root, Path
+	types  typeMatch    // Type, TypeNamed
+	object reflect.Type // Type: of the objects
+	err    error
 }
 
 type selectorKind int
@@ -50,8 +51,13 @@ func Path(pattern string) Selector {
 // channels and funcs it is what the value refers to. Values that lie inside another object (an element
 // of a []T, a field) are no objects of their own and do not count.
 func Type[T any]() Selector {
-	m, err := matchType(reflect.TypeFor[T]())
-	return Selector{kind: selectType, shown: "Type[" + shortName(typeName(reflect.TypeFor[T]())) + "]()", types: m, err: err}
+	return selectObjects(reflect.TypeFor[T]())
+}
+
+// selectObjects is Type without its type parameter, of which the compiler makes code for each type.
+func selectObjects(t reflect.Type) Selector {
+	m, err := matchType(t)
+	return Selector{kind: selectType, shown: "Type[" + shortName(typeName(t)) + "]()", types: m, object: objectOf(t), err: err}
 }
 
 // TypeNamed selects like Type, by the type's name: "example.com/app.Session", "app.*",

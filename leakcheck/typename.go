@@ -190,11 +190,17 @@ type typeMatch struct {
 	pattern *pattern // or a pattern for the name of the object's type
 }
 
-func matchType(t reflect.Type) (typeMatch, error) {
-	object, pointed := t, false
+// objectOf returns the type of the objects that Type[T] means: T and *T are the same.
+func objectOf(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer && t.Name() == "" {
-		object, pointed = t.Elem(), true
+		return t.Elem()
 	}
+	return t
+}
+
+func matchType(t reflect.Type) (typeMatch, error) {
+	object := objectOf(t)
+	pointed := object != t
 	name := typeName(object)
 	switch object.Kind() {
 	case reflect.Interface:

@@ -23,6 +23,9 @@ type captureConfig struct {
 	ctx    context.Context
 	settle bool
 	logf   func(string, ...any)
+	open   func(context.Context, func(string, ...any)) (*debuginfo.Index, error)
+	// nameless makes do without debug information; nil if that is not allowed.
+	nameless func(*freeze.Process, goruntime.Caller) (heapgraph.Names, error)
 }
 
 type captureOption func(*captureConfig)
@@ -51,8 +54,10 @@ func WithLog(logf func(format string, args ...any)) CaptureOption {
 type Snapshot struct {
 	process *freeze.Process
 	model   *goruntime.Model
-	index   *debuginfo.Index
-	graph   *heapgraph.Graph // nil until it is needed
+	index   *debuginfo.Index  // nil without debug information
+	names   heapgraph.Names   // index, or what stands in for it
+	without *UnavailableError // why there is no debug information
+	graph   *heapgraph.Graph  // nil until it is needed
 	settled time.Duration
 	pause   time.Duration
 }
@@ -73,7 +78,7 @@ const maxFreezes = 5
 // Whatever cannot be done is an *UnavailableError. Capture may be called from several goroutines at
 // once; they take turns.
 func Capture(opts ...CaptureOption) (_ *Snapshot, err error) {
-	config := captureConfig{ctx: context.Background(), settle: true, logf: func(string, ...any) {}}
+	config := captureConfig{ctx: context.Background(), settle: true, open: openIndex, logf: func(string, ...any) {}}
 	for _, o := range opts {
 		o.applyCapture(&config)
 	}
@@ -90,7 +95,7 @@ func Capture(opts ...CaptureOption) (_ *Snapshot, err error) {
 	}()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 
-	if s.index, err = openIndex(config.ctx, config.logf); err != nil {
+	if err := s.open(&config); err != nil {
 		return nil, err
 	}
 	start := time.Now()
@@ -102,9 +107,11 @@ func Capture(opts ...CaptureOption) (_ *Snapshot, err error) {
 		return nil, err
 	}
 	s.settled = time.Since(start)
-	bias, err := loadBias(s.index)
-	if err != nil {
-		return nil, err
+	bias := uint64(0)
+	if s.index != nil {
+		if bias, err = loadBias(s.index); err != nil {
+			return nil, err
+		}
 	}
 	for try := 1; ; try++ {
 		if s.process, err = freeze.Take(); err != nil {
@@ -113,7 +120,12 @@ func Capture(opts ...CaptureOption) (_ *Snapshot, err error) {
 		s.pause = s.process.Pause()
 		pc, sp := s.process.Caller()
 		caller := goruntime.Caller{G: uint64(s.process.CallerG()), PC: uint64(pc), SP: uint64(sp)}
-		s.model, err = goruntime.Load(image.NewSpace(s.process), s.index, bias, runtime.GOARCH, caller)
+		if s.index == nil {
+			if s.names, err = config.nameless(s.process, caller); err != nil {
+				return nil, &UnavailableError{Cause: s.without.Cause, Remedy: s.without.Remedy, Err: errors.Join(s.without.Err, err)}
+			}
+		}
+		s.model, err = goruntime.Load(image.NewSpace(s.process), s.names, bias, runtime.GOARCH, caller)
 		if err == nil {
 			return s, nil
 		}
@@ -146,7 +158,28 @@ func (s *Snapshot) Close() error {
 
 var index struct {
 	sync.Mutex
-	x *debuginfo.Index
+	x       *debuginfo.Index
+	without *UnavailableError // why captures without names do without
+}
+
+// open gets the debug information, or the reason why there is none if the capture is allowed to go on without. That is kept for
+// later captures that are: to find it out may take minutes. Captures take turns.
+func (s *Snapshot) open(config *captureConfig) error {
+	if config.nameless != nil && index.without != nil {
+		s.without = index.without
+		return nil
+	}
+	x, err := config.open(config.ctx, config.logf)
+	if err == nil {
+		s.index, s.names = x, x
+		return nil
+	}
+	without, ok := errors.AsType[*UnavailableError](err)
+	if !ok || config.nameless == nil || config.ctx.Err() != nil || !supported {
+		return err
+	}
+	s.without, index.without = without, without
+	return nil
 }
 
 // openIndex opens the program's debug information once. Failures are not kept: a later call may

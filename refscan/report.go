@@ -6,6 +6,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/pprofwire"
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
+	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
 )
 
 // A Report is the result of one scan: every reachable heap object, charged once to the root and the
@@ -21,6 +22,9 @@ type Report struct {
 
 	index *debuginfo.Index // of the scanned program; nil in a report made by hand
 	more  *extension       // nil unless the scan found out more than all scans do
+
+	without   *UnavailableError         // why there is no index
+	uncertain map[heapgraph.Shape]int64 // see CouldBe
 }
 
 // An extension carries what is linked only into programs that ask for it.

@@ -57,13 +57,16 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 	r := &Report{
 		GoVersion: runtime.Version(),
 		Pause:     s.pause,
-		Warnings:  append(res.Warnings, s.index.Warnings()...),
+		Warnings:  res.Warnings,
 		Totals: Totals{
 			LiveObjects: res.Totals.LiveObjects, LiveBytes: res.Totals.LiveBytes,
 			AttributedObjects: res.Totals.AttributedObjects, AttributedBytes: res.Totals.AttributedBytes,
 			TypedBytes: res.Totals.TypedBytes, MissedBytes: res.Totals.MissedBytes, ExtraBytes: res.Totals.ExtraBytes,
 		},
-		index: s.index,
+		index: s.index, without: s.without, uncertain: res.Uncertain,
+	}
+	if s.index != nil {
+		r.Warnings = append(r.Warnings, s.index.Warnings()...)
 	}
 	for _, n := range res.Roots {
 		r.Roots = append(r.Roots, build.node(n))
@@ -77,7 +80,7 @@ func (s *Snapshot) buildGraph() (*heapgraph.Graph, error) {
 	if s.graph != nil {
 		return s.graph, nil
 	}
-	graph, err := heapgraph.Build(s.model, s.index, mainModule())
+	graph, err := heapgraph.Build(s.model, s.names, mainModule())
 	if err != nil {
 		return nil, &UnavailableError{
 			Cause:  "the heap of the frozen process cannot be read",

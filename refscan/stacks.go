@@ -157,6 +157,9 @@ func (s *Snapshot) Stacks() (_ *Stacks, err error) {
 	if s.model == nil {
 		return nil, &UnavailableError{Cause: "the snapshot is closed"}
 	}
+	if s.without != nil {
+		return nil, s.without
+	}
 	defer func() {
 		if e := recover(); e != nil {
 			err = internalError(e)

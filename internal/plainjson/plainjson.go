@@ -102,10 +102,14 @@ func empty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map, reflect.String:
 		return v.Len() == 0
-	case reflect.Struct:
-		return false
+	case reflect.Pointer, reflect.Interface:
+		return v.IsNil()
+	case reflect.Bool:
+		return !v.Bool()
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return v.Int() == 0
 	}
-	return v.IsZero()
+	return false
 }
 
 func (e *encoder) mapping(v reflect.Value) {
@@ -113,14 +117,21 @@ func (e *encoder) mapping(v reflect.Value) {
 		e.w.WriteString("null")
 		return
 	}
-	keys := v.MapKeys()
-	sort.Slice(keys, func(i, j int) bool { return keys[i].String() < keys[j].String() })
+	type entry struct {
+		key   string
+		value reflect.Value
+	}
+	var entries []entry
+	for it := v.MapRange(); it.Next(); { // not MapIndex, which links reflect's rules of assignment
+		entries = append(entries, entry{it.Key().String(), it.Value()})
+	}
+	sort.Slice(entries, func(i, j int) bool { return entries[i].key < entries[j].key })
 	e.w.WriteByte('{')
-	for i, k := range keys {
+	for i, x := range entries {
 		e.comma(i)
-		e.text(k.String())
+		e.text(x.key)
 		e.w.WriteByte(':')
-		e.value(v.MapIndex(k))
+		e.value(x.value)
 	}
 	e.w.WriteByte('}')
 }

@@ -21,7 +21,10 @@ var layers = []struct {
 	{"refscan/internal/goruntime", []string{"refscan/internal/image", "refscan/internal/debuginfo"}},
 	{"refscan/internal/heapgraph", []string{"refscan/internal/image", "refscan/internal/debuginfo", "refscan/internal/goruntime"}},
 	{"refscan/internal/judge", []string{"refscan/internal/goruntime", "refscan/internal/debuginfo"}}, // of heapgraph: only tests import it
-	{"internal/pprofwire", nil},                                                                      // encoders: they know nothing of what they write
+	{"refscan/internal/nameless", []string{"refscan/internal/image", "refscan/internal/debuginfo"}},
+	{"refscan/internal/nameless/layouts", []string{"refscan/internal/debuginfo"}}, // for tests and go generate only
+	{"refscan/internal/nameless/gen", []string{"refscan/internal/nameless/layouts"}},
+	{"internal/pprofwire", nil}, // encoders: they know nothing of what they write
 	{"internal/plainjson", nil},
 	{"refscan", []string{"refscan/internal/...", "internal/pprofwire"}},
 	{"stackprof/internal/functable", nil},

@@ -41,8 +41,11 @@ func (x *Index) declaration(g Global, find func(string) string) (file string, li
 		folders[filepath.Dir(f)] = true
 	}
 	for dir := range folders {
-		found, _ := filepath.Glob(filepath.Join(dir, "*.go"))
-		others = append(others, found...)
+		for _, name := range filesIn(dir) {
+			if strings.HasSuffix(name, ".go") {
+				others = append(others, filepath.Join(dir, name))
+			}
+		}
 	}
 	sort.Strings(others)
 	seen := make(map[string]bool)
@@ -60,6 +63,17 @@ func (x *Index) declaration(g Global, find func(string) string) (file string, li
 		}
 	}
 	return "", 0
+}
+
+// filesIn lists a folder in any order; what cannot be listed is empty.
+func filesIn(dir string) []string {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(-1)
+	return names
 }
 
 // sourceFiles lists the files that a package's functions come from, sorted.

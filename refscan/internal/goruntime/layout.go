@@ -15,6 +15,10 @@ type Names interface {
 	GlobalByName(name string) (debuginfo.Global, bool)
 }
 
+// partialNames is implemented by Names that know neither the queues of finalizers and cleanups nor runtime.inProgress. What
+// is queued counts as missed then.
+type partialNames interface{ WithoutQueues() }
+
 // layouts looks up field offsets by name; the first that is missing is kept as its error.
 type layouts struct {
 	names Names
@@ -54,6 +58,11 @@ func (l *layouts) maybe(typeName, path string) (uint64, bool) {
 }
 
 func (l *layouts) field(t debuginfo.Type, path string) (uint64, debuginfo.Type, bool) {
+	for _, f := range t.Fields {
+		if f.Name == path { // in types from package nameless
+			return uint64(f.Offset), l.names.Type(f.Type), true
+		}
+	}
 	off := uint64(0)
 	for name := range strings.SplitSeq(path, ".") {
 		found := false

@@ -71,7 +71,7 @@ func (m *Model) Mask(t *RType) ([]byte, error) {
 		// runtime/type.go, getGCMaskOnDemand: GCData points to a pointer, which is nil until the mask
 		// is first needed and &inProgress while it is made.
 		at = m.Mem.U64(t.gcdata)
-		if g, ok := m.names.GlobalByName("runtime.inProgress"); at == 0 || (ok && at == g.Addr+m.bias) {
+		if g, ok := m.names.GlobalByName("runtime.inProgress"); at == 0 || (ok && at == g.Addr+m.bias) || m.isVariable(at) {
 			mask := make([]byte, n)
 			steps := maskSteps + int(t.PtrBytes)
 			if err := m.buildMask(t, mask, 0, 0, &steps); err != nil {
@@ -93,6 +93,17 @@ const maskSteps = 1000
 
 // maxMaskDepth bounds the nesting of types within a type.
 const maxMaskDepth = 100
+
+// isVariable reports whether an address is that of a variable of the program without pointers, as runtime.inProgress is; masks
+// are elsewhere.
+func (m *Model) isVariable(addr uint64) bool {
+	for _, mod := range m.Modules {
+		if mod.NoPtrBSS <= addr && addr < mod.ENoPtr {
+			return true
+		}
+	}
+	return false
+}
 
 // buildMask sets the bits of a type at an offset, as runtime/type.go:buildGCMask does.
 func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *int) error {

@@ -82,6 +82,9 @@ func (m *Model) Specials(visit func(Special)) error {
 			visit(sp)
 		}
 	}
+	if _, partial := m.names.(partialNames); partial {
+		return nil
+	}
 	if err := m.queuedFinalizers(visit); err != nil {
 		return err
 	}

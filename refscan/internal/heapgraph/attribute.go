@@ -48,6 +48,8 @@ type Result struct {
 	Roots    []*Node
 	Totals   Totals
 	Warnings []string
+
+	Uncertain map[Shape]int64 // objects whose type is not certain; nil if there was debug information
 }
 
 // staticBase: numbers from here on stand for compiler-made data, which references lead through but
@@ -146,6 +148,9 @@ func (g *Graph) attribute(watch *watcher) *Result {
 		res.Warnings = append(res.Warnings, "the references are too many or too damaged for a full report: what lies deeper than it goes is counted where it ends")
 	}
 	res.Totals = a.totals()
+	if g.nameless() {
+		res.Uncertain = a.uncertain()
+	}
 	res.Roots = a.report()
 	return res
 }

@@ -59,7 +59,7 @@ func (g *Graph) deduced(obj uint32) typing {
 		if t = g.types.closure(word(s.Bytes(obj), 0)); t != nil {
 			t = g.closureObject(t, s, obj, 0)
 		}
-	case ty.form == formOne && ty.rank <= rankStatic:
+	case ty.form == formOne && ty.rank <= rankStatic && !g.nameless(): // all types that have the part must be known
 		t, f = g.around(g.types.types[ty.typ], uint64(ty.off), s, obj)
 	}
 	if t == nil || t.Size > s.ElemSize || (f != formArray && g.fits(t, formOne, s, obj, 0) != fitsAll) {

@@ -156,6 +156,9 @@ var compilerMade = []struct{ symbol, typ string }{
 // unnamedData names memory of the data segments that no symbol covers.
 const unnamedData = "runtime.(unnamed data)"
 
+// unnamedVariables names all variables of packages where there is no debug information.
+const unnamedVariables = "(unnamed global)"
+
 // nameGaps adds the stretches between symbols where the collector's mask shows pointers: the linker
 // keeps no symbol for some of the compiler's own data.
 func (g *Graph) nameGaps() {
@@ -178,6 +181,9 @@ func (g *Graph) nameGaps() {
 				}
 				if gap := seg; stop > at {
 					gap.Name, gap.Package = unnamedData, "runtime"
+					if g.nameless() {
+						gap.Name, gap.Package = unnamedVariables, ""
+					}
 					gap.Addr, gap.Size = at, int64(stop-at)
 					if gap.mem = g.m.Mem.Bytes(at, stop-at); gap.mem != nil && gap.hasPointers() {
 						gaps = append(gaps, gap)

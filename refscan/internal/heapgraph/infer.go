@@ -51,6 +51,9 @@ func (g *Graph) infer() {
 		in.special(s)
 	}
 	in.drain()
+	if g.nameless() {
+		in.openEnds()
+	}
 	in.deduce()
 }
 

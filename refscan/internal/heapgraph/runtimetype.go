@@ -8,6 +8,17 @@ import (
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
 
+// descriptorNames is implemented by Names that know no types but those with a descriptor.
+type descriptorNames interface {
+	TypeAt(addr uint64) debuginfo.TypeID
+}
+
+// nameless reports whether variables have no names.
+func (g *Graph) nameless() bool {
+	_, ok := g.names.(descriptorNames)
+	return ok
+}
+
 // byRuntimeType returns the type of a run-time descriptor in the process, nil if it is not known.
 func (tt *typeTable) byRuntimeType(addr uint64) *Type {
 	if t, ok := tt.byRType[addr]; ok {
@@ -23,6 +34,9 @@ func (tt *typeTable) findRuntimeType(addr uint64) *Type {
 	rt := tt.m.Type(addr)
 	if rt == nil {
 		return nil
+	}
+	if n, ok := tt.names.(descriptorNames); ok {
+		return tt.byID(n.TypeAt(addr))
 	}
 	ids := tt.names.TypesByHash(rt.Hash)
 	var best debuginfo.TypeID

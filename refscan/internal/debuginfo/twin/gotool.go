@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 )
 
 // findGo chooses the go command: one of the version that built the test, or one that can switch to it without a download.
@@ -73,27 +71,14 @@ func (inv *invocation) findGo(ctx context.Context, version string) error {
 	}
 }
 
-// goName is the go command's file name; exec.LookPath adds what the system needs.
+// goName is the go command's file name, on the systems that snapshots are taken on.
 const goName = "go"
 
 func goIn(root string) string { return filepath.Join(root, "bin", goName) }
 
-// lookPath finds the go command in a PATH that need not be the process's own by now.
-func lookPath(path string) (string, error) {
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		if found, err := exec.LookPath(filepath.Join(dir, goName)); err == nil {
-			return found, nil
-		}
-	}
-	return "", exec.ErrNotFound
-}
-
 // version asks a go command for its version.
 func (inv *invocation) version(ctx context.Context, tool, toolchain string) (string, error) {
-	if _, err := exec.LookPath(tool); err != nil {
+	if err := executable(tool); err != nil {
 		return "", err
 	}
 	probe := *inv
@@ -118,24 +103,7 @@ func release(version string) string {
 	return version
 }
 
-// run runs the go command and returns all it said. When ctx ends it and its children are killed.
+// run runs the go command.
 func (inv *invocation) run(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, inv.goTool, args...)
-	cmd.Dir = inv.dir
-	cmd.Env = inv.env
-	cmd.WaitDelay = 5 * time.Second
-	ownGroup(cmd)
-	var out limitedBuffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	return string(out.b), err
-}
-
-// limitedBuffer keeps the beginning of what is written.
-type limitedBuffer struct{ b []byte }
-
-func (l *limitedBuffer) Write(p []byte) (int, error) {
-	const limit = 64 << 10
-	l.b = append(l.b, p[:min(len(p), limit-len(l.b))]...)
-	return len(p), nil
+	return run(ctx, inv.dir, inv.env, inv.goTool, args...)
 }

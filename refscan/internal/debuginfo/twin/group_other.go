@@ -2,7 +2,12 @@
 
 package twin
 
-import "os/exec"
+import (
+	"os"
+	"syscall"
+)
 
 // ownGroup leaves a command as it is; only the go command itself is killed at a time-out.
-func ownGroup(*exec.Cmd) {}
+func ownGroup() *syscall.SysProcAttr { return nil }
+
+func killGroup(p *os.Process) { _ = p.Kill() }

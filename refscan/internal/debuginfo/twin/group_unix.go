@@ -3,13 +3,12 @@
 package twin
 
 import (
-	"os/exec"
+	"os"
 	"syscall"
 )
 
-// ownGroup starts a command in a process group of its own and has the whole group killed at a time-out: the go command's compilers and
-// linkers would live on otherwise.
-func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-}
+// ownGroup starts a command in a process group of its own, so that the whole group can be killed at a time-out: the go command's
+// compilers and linkers would live on otherwise.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -81,11 +81,21 @@ func settingsEnv(info *debug.BuildInfo) []string {
 			continue
 		}
 		switch {
-		case strings.HasPrefix(s.Key, "CGO_"), strings.HasPrefix(s.Key, "GO") && s.Key == strings.ToUpper(s.Key):
+		case strings.HasPrefix(s.Key, "CGO_"), strings.HasPrefix(s.Key, "GO") && isUpper(s.Key):
 			env = append(env, s.Key+"="+s.Value)
 		}
 	}
 	return env
+}
+
+// isUpper reports whether a key is written as environment variables are.
+func isUpper(key string) bool {
+	for i := range len(key) {
+		if 'a' <= key[i] && key[i] <= 'z' {
+			return false
+		}
+	}
+	return true
 }
 
 // lookup finds a variable in an environment; the last one counts.

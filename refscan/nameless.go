@@ -1,0 +1,114 @@
+package refscan
+
+import (
+	"reflect"
+	"runtime"
+	"unsafe"
+
+	"github.com/leakgate/leakgate/refscan/internal/freeze"
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
+	"github.com/leakgate/leakgate/refscan/internal/nameless"
+)
+
+// WithoutNames lets Capture go on where debug information cannot be had: on a machine without the Go toolchain or the sources,
+// for example. In the report package variables are one root, "(unnamed global)", slots of frames are "$tmp", and objects up to 512 bytes have
+// a type only if a larger object, an interface, a channel that a goroutine waits for, or another object with a type leads to them. The audit is as
+// exact as ever. Report.Unnamed tells whether a report is of that kind.
+func WithoutNames() CaptureOption {
+	return captureOption(func(c *captureConfig) { c.nameless = namesOf })
+}
+
+// The linker lets packages refer to these two of the runtime's variables (go1.26 and 1.27 runtime/symtab.go and mgc.go).
+//
+//go:linkname lastmoduledatap runtime.lastmoduledatap
+var lastmoduledatap unsafe.Pointer
+
+//go:linkname writeBarrier runtime.writeBarrier
+var writeBarrier struct {
+	enabled bool
+	pad     [3]byte
+	alignme uint64
+}
+
+func namesOf(p *freeze.Process, caller goruntime.Caller) (heapgraph.Names, error) {
+	return nameless.New(p, nameless.Process{
+		GoVersion:    runtime.Version(),
+		Module:       uint64(uintptr(lastmoduledatap)),
+		WriteBarrier: uint64(uintptr(unsafe.Pointer(&writeBarrier))),
+		G:            caller.G,
+		PC:           caller.PC,
+	})
+}
+
+// Unnamed returns why the program's debug information could not be had, nil if the report has names. See WithoutNames.
+func (r *Report) Unnamed() *UnavailableError { return r.without }
+
+// CouldBe returns how many objects, beside those that the report lists as of type t, may be of that type: their own type is not
+// known, and they have t's size and pointers. It is for reports without names, 0 for others; ok is false if a type such as t cannot be told by
+// its shape at all, as those of maps, channels, functions, slices, strings and values below 16 bytes without pointers.
+func (r *Report) CouldBe(t reflect.Type) (objects, bytes int64, ok bool) {
+	if r.without == nil {
+		return 0, 0, true
+	}
+	d := descriptor(t)
+	if d.size == 0 || d.size > 1<<40 || (d.ptrBytes == 0 && d.size < 16) {
+		return 0, 0, false
+	}
+	switch t.Kind() {
+	case reflect.Map, reflect.Chan, reflect.Func, reflect.Slice, reflect.String, reflect.Interface:
+		return 0, 0, false
+	}
+	want := heapgraph.Shape{Size: sizeClass(d.size)}
+	switch {
+	case d.ptrBytes == 0:
+	case d.size > heapgraph.LargestMask:
+		return 0, 0, true // it carries its type
+	default:
+		for i := range d.ptrBytes / 8 {
+			b := *(*byte)(unsafe.Add(d.gcData, i/8))
+			want.Mask |= uint64(b>>(i%8)&1) << i
+		}
+	}
+	for u := t; u != nil; u = firstPart(u) {
+		// A reference to its first part may be what is known of the object.
+		if u != t {
+			want.Type = uint64(uintptr(unsafe.Pointer(descriptor(u))))
+		}
+		objects += r.uncertain[want]
+	}
+	return objects, objects * int64(want.Size), true
+}
+
+// firstPart is the type of the part that has the address of a value of type t, nil if there is none.
+func firstPart(t reflect.Type) reflect.Type {
+	switch t.Kind() {
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i).Type; f.Size() > 0 {
+				return f
+			}
+		}
+	case reflect.Array:
+		if t.Size() > 0 {
+			return t.Elem()
+		}
+	}
+	return nil
+}
+
+// typeDescriptor is the beginning of internal/abi.Type (go1.26 and 1.27).
+type typeDescriptor struct {
+	size, ptrBytes uint64
+	_              [16]byte
+	gcData         unsafe.Pointer // the pointer mask of types that are not large
+}
+
+func descriptor(t reflect.Type) *typeDescriptor {
+	return (*[2]*typeDescriptor)(unsafe.Pointer(&t))[1]
+}
+
+// sizeClass is how large an allocation of n bytes without a header becomes.
+func sizeClass(n uint64) uint64 {
+	return uint64(cap(append([]byte(nil), make([]byte, n)...)))
+}
