@@ -147,6 +147,15 @@ func (c *comparison) save() ([]string, error) {
 	return lines, nil
 }
 
+// tighter returns the text that the file would have after an update that can only lower it, "" if there
+// is nothing to lower.
+func (c *comparison) tighter() string {
+	if c.improvements() == "" {
+		return ""
+	}
+	return string(c.updated.Bytes())
+}
+
 // improvements says what the golden file allows and the process no longer needs, "" if nothing.
 func (c *comparison) improvements() string {
 	n := 0

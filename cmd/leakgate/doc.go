@@ -3,6 +3,8 @@
 // Usage:
 //
 //	leakgate run [flags] [packages] [-- go test flags]
+//	leakgate golden list|check|prune|fmt [flags] [packages]
+//	leakgate golden tighten [flags] [report]
 //	leakgate schema
 //	leakgate stack [flags] profile
 //	leakgate version
@@ -11,6 +13,7 @@
 // The commands:
 //
 //	run      run tests with leakcheck assertions, as a gate
+//	golden   list, check, prune, format or tighten golden files
 //	schema   print the JSON schema of leakgate.json
 //	stack    say where goroutine stack memory goes
 //	version  print the version of leakgate
@@ -29,7 +32,7 @@
 // being skipped; nothing comes from the test cache; and it leaves profiles and reports, a table and an
 // exit code that says why.
 //
-// Topics of help: run, exit-codes, artifacts, formats, schema, stack, version, help.
+// Topics of help: run, exit-codes, artifacts, golden, formats, schema, stack, version, help.
 //
 // # Run
 //
@@ -177,6 +180,54 @@
 // A run begins by removing what the last one left there: the folder tests and leakgate.json. It removes
 // nothing else, and refuses a directory with files in it that leakgate did not make. The directory has a
 // .gitignore of its own, so that it does not get committed. Two runs at a time need a directory each.
+//
+// # Golden
+//
+// The commands are
+//
+//	leakgate golden list|check|prune|fmt [flags] [packages]
+//	leakgate golden tighten [flags] [report]
+//
+// They keep the golden files of packages, testdata/leakcheck/*.golden, in order. Packages are patterns as
+// in "go test"; without any it is the package in the current directory. For example:
+//
+//	leakgate golden list ./...
+//	leakgate golden check ./...
+//	leakgate golden prune -y ./...
+//	leakgate golden fmt ./...
+//	leakgate golden tighten
+//	leakgate golden tighten -C app leakgate-artifacts/leakgate.json
+//
+// List prints the files: how many lines each has, the most that it allows in all, and the test that it
+// belongs to.
+//
+// Check reads the files and prints what is wrong: syntax, a form that an update would not write, a
+// file that belongs to no test. It runs nothing.
+//
+// Prune removes the files that belong to no test any more. It first says which and why; then it asks, on
+// a terminal, or wants -y. A file belongs to the test function that its name begins with; the names of
+// subtests are made when tests run, so a subtest's file stays as long as the test has its function. A file
+// with a name of its own (leakcheck.Golden) stays as long as a test file of the package has that name as
+// a string. Build constraints do not matter.
+//
+// Fmt rewrites files that were edited by hand into the form that updates write: sorted and aligned.
+//
+// Tighten lowers bounds to what a run has seen, and never raises one or adds a line. It takes the run's
+// report, leakgate.json or the folder with it (default leakgate-artifacts). With "leakgate run -count 5"
+// before, the highest of five runs counts. What a human wrote as <=N or * stays, and so does a file whose
+// test failed or could not tell.
+//
+// With CI set in the environment nothing is written: prune, fmt and tighten then say what they would do.
+//
+// The flags may stand before the packages and after them:
+//
+//	-C dir
+//		Change to dir first: packages and the default report are relative to it.
+//	-y
+//		Remove without asking (prune only).
+//
+// The exit code is 0 if all is well or was made so, 1 if something is left to do, 2 if a command line
+// or a file cannot be read, or if there are no golden files.
 //
 // # Formats
 //

@@ -40,6 +40,7 @@ var layers = []struct {
 
 	{"cmd/leakgate/internal/artifacts", []string{"internal/verdict"}},
 	{"cmd/leakgate/internal/discover", nil},
+	{"cmd/leakgate/internal/goldens", []string{"golden", "internal/verdict", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/goldenset", []string{"golden"}},
 	{"cmd/leakgate/internal/gotest", nil},
 	{"cmd/leakgate/internal/manual", nil},

@@ -94,4 +94,7 @@ type Golden struct {
 	Diff   string `json:"diff,omitempty"`
 
 	Broken []Bound `json:"broken,omitempty"` // lines that do not hold, and paths without one: at most MaxBroken
+
+	// Tighter is the text that the file could have, where less is retained than it allows and nothing more.
+	Tighter string `json:"tighter,omitempty"`
 }
