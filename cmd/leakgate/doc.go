@@ -3,6 +3,7 @@
 // Usage:
 //
 //	leakgate run [flags] [packages] [-- go test flags]
+//	leakgate diff [flags] old new
 //	leakgate golden list|check|prune|fmt [flags] [packages]
 //	leakgate golden tighten [flags] [report]
 //	leakgate schema
@@ -13,6 +14,7 @@
 // The commands:
 //
 //	run      run tests with leakcheck assertions, as a gate
+//	diff     compare two runs, or two profiles
 //	golden   list, check, prune, format or tighten golden files
 //	schema   print the JSON schema of leakgate.json
 //	stack    say where goroutine stack memory goes
@@ -32,7 +34,7 @@
 // being skipped; nothing comes from the test cache; and it leaves profiles and reports, a table and an
 // exit code that says why.
 //
-// Topics of help: run, exit-codes, artifacts, golden, formats, schema, stack, version, help.
+// Topics of help: run, exit-codes, artifacts, diff, golden, formats, schema, stack, version, help.
 //
 // # Run
 //
@@ -180,6 +182,38 @@
 // A run begins by removing what the last one left there: the folder tests and leakgate.json. It removes
 // nothing else, and refuses a directory with files in it that leakgate did not make. The directory has a
 // .gitignore of its own, so that it does not get committed. Two runs at a time need a directory each.
+//
+// # Diff
+//
+// The command is
+//
+//	leakgate diff [flags] old new
+//
+// It compares two runs, each given as its leakgate.json or the folder with it, or two profiles. For example:
+//
+//	leakgate diff main/leakgate-artifacts leakgate-artifacts
+//	leakgate diff -fail old.json new.json
+//	leakgate diff -o diff.pb.gz old/retained.pb.gz new/retained.pb.gz
+//
+// For runs the table has a row for each assertion: what was retained within its scope, in objects and
+// bytes, before and after, and where the verdicts differ those; below it a row for each of its bounds. With
+// "leakgate run -count n" a figure is the median with the largest distance from it (±), and "~" says that
+// the ranges overlap: nothing changed. Figures are counts, so nothing else needs a statistic.
+//
+// For profiles there is a row for each path that differs (retained.pb.gz), or for each function that
+// allocates (a heap profile), the largest change in bytes first.
+//
+// The flags may stand before the arguments and after them:
+//
+//	-fail
+//		Exit with 1 if something grew.
+//	-n count
+//		Print so many rows (default 40); 0 is all.
+//	-o file
+//		Write the difference as a profile for "go tool pprof"; of runs it is that of all assertions which
+//		have a profile in both.
+//
+// The exit code is 0, or 2 if something cannot be read.
 //
 // # Golden
 //

@@ -25,6 +25,7 @@ func parseManual(t *testing.T) *manual.Manual {
 func TestManualListsTheFlags(t *testing.T) {
 	for topic, flags := range map[string]*flag.FlagSet{
 		"run":    new(runOptions).flagSet(),
+		"diff":   new(diffOptions).flagSet(),
 		"golden": (&goldenOptions{verb: "prune"}).flagSet(),
 	} {
 		requireFlags(t, topic, flags)
@@ -62,6 +63,9 @@ func TestManualExamplesParse(t *testing.T) {
 		switch words[0] {
 		case "run":
 			_, err := parseRun(words[1:])
+			require.NoError(t, err, line)
+		case "diff":
+			_, err := parseDiff(words[1:])
 			require.NoError(t, err, line)
 		case "golden":
 			var err error

@@ -34,6 +34,7 @@ type context struct {
 func commands() []command {
 	return []command{
 		{"run", "run tests with leakcheck assertions, as a gate", runTests},
+		{"diff", "compare two runs, or two profiles", diffRuns},
 		{"golden", "list, check, prune, format or tighten golden files", keepGoldens},
 		{"schema", "print the JSON schema of leakgate.json", printSchema},
 		{"stack", "say where goroutine stack memory goes", printStacks},
