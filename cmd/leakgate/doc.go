@@ -6,6 +6,7 @@
 //	leakgate diff [flags] old new
 //	leakgate golden list|check|prune|fmt [flags] [packages]
 //	leakgate golden tighten [flags] [report]
+//	leakgate merge [flags] report...
 //	leakgate schema
 //	leakgate stack [flags] profile
 //	leakgate version
@@ -16,6 +17,7 @@
 //	run      run tests with leakcheck assertions, as a gate
 //	diff     compare two runs, or two profiles
 //	golden   list, check, prune, format or tighten golden files
+//	merge    make one run of the shards of a run
 //	schema   print the JSON schema of leakgate.json
 //	stack    say where goroutine stack memory goes
 //	version  print the version of leakgate
@@ -34,7 +36,8 @@
 // being skipped; nothing comes from the test cache; and it leaves profiles and reports, a table and an
 // exit code that says why.
 //
-// Topics of help: run, exit-codes, artifacts, diff, golden, formats, schema, stack, version, help.
+// Topics of help: run, exit-codes, artifacts, diff, golden, merge, formats, schema, stack, version,
+// help.
 //
 // # Run
 //
@@ -85,6 +88,8 @@
 //		With n above 1: run all tests n times and calibrate the golden files (default 1).
 //	-sarif file
 //		Write what assertions found to file as SARIF 2.1.0, for code scanning.
+//	-shard i/n
+//		Run only the ith of n parts of the packages, as one of n machines; see "leakgate help merge".
 //	-tags list
 //		Build tags, separated by commas.
 //	-timeout d
@@ -262,6 +267,32 @@
 //
 // The exit code is 0 if all is well or was made so, 1 if something is left to do, 2 if a command line
 // or a file cannot be read, or if there are no golden files.
+//
+// # Merge
+//
+// The command is
+//
+//	leakgate merge [flags] report...
+//
+// It makes one run of the shards of a run: its artifacts directory, its table and its exit code are those
+// that one machine would have left. A report is a leakgate.json, or the folder with it. For example, on
+// three machines and then on a fourth that has their artifacts:
+//
+//	leakgate run -shard 1/3 -o shard-1 ./...
+//	leakgate run -shard 2/3 -o shard-2 ./...
+//	leakgate run -shard 3/3 -o shard-3 ./...
+//	leakgate merge shard-1 shard-2 shard-3
+//
+// Packages are dealt out in turn, in the order of their import paths, so every shard must be given the
+// same patterns and flags at the same revision; a shard for which nothing is left passes. A shard that
+// is missing makes the merged run one that could not tell. Reports that are not of one run are refused.
+//
+// The flags may stand before the reports and after them:
+//
+//	-o dir
+//		Write the merged artifacts to dir (default leakgate-artifacts).
+//
+// The exit code is that of one run; see "leakgate help exit-codes".
 //
 // # Formats
 //

@@ -25,6 +25,7 @@ func parseManual(t *testing.T) *manual.Manual {
 func TestManualListsTheFlags(t *testing.T) {
 	for topic, flags := range map[string]*flag.FlagSet{
 		"run":    new(runOptions).flagSet(),
+		"merge":  new(mergeOptions).flagSet(),
 		"diff":   new(diffOptions).flagSet(),
 		"golden": (&goldenOptions{verb: "prune"}).flagSet(),
 	} {
@@ -37,7 +38,7 @@ func requireFlags(t *testing.T, topic string, flags *flag.FlagSet) {
 	text, ok := parseManual(t).Topic(topic)
 	require.True(t, ok)
 	var documented []string
-	for _, m := range regexp.MustCompile(`(?m)^\t-([\w-]+)(?: \w+)?$`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\t-([\w-]+)(?: [\w/]+)?$`).FindAllStringSubmatch(text, -1) {
 		documented = append(documented, m[1])
 	}
 	var defined []string
@@ -63,6 +64,9 @@ func TestManualExamplesParse(t *testing.T) {
 		switch words[0] {
 		case "run":
 			_, err := parseRun(words[1:])
+			require.NoError(t, err, line)
+		case "merge":
+			_, err := parseMerge(words[1:])
 			require.NoError(t, err, line)
 		case "diff":
 			_, err := parseDiff(words[1:])

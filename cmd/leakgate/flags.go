@@ -23,6 +23,7 @@ type runOptions struct {
 	artifacts string // -o
 	race      bool
 	run       string
+	shard     shardFlag
 	runs      int
 	tags      string
 	timeout   string
@@ -46,6 +47,7 @@ func (o *runOptions) flagSet() *flag.FlagSet {
 	f.StringVar(&o.artifacts, "o", artifacts.DefaultName, "")
 	f.BoolVar(&o.race, "race", false, "")
 	f.StringVar(&o.run, "run", "", "")
+	f.Var(&o.shard, "shard", "")
 	f.IntVar(&o.runs, "runs", 1, "")
 	f.StringVar(&o.tags, "tags", "", "")
 	f.StringVar(&o.timeout, "timeout", "", "")
@@ -87,6 +89,9 @@ func (o *runOptions) check() error {
 	}
 	if o.artifacts == "" {
 		return errors.New("-o names no directory")
+	}
+	if o.shard.Shard != nil && o.namesFiles() {
+		return errors.New("-shard spreads packages: it does not go with Go files")
 	}
 	if o.runs < 1 {
 		return fmt.Errorf("-runs %d: it must be 1 or more", o.runs)

@@ -36,6 +36,7 @@ func commands() []command {
 		{"run", "run tests with leakcheck assertions, as a gate", runTests},
 		{"diff", "compare two runs, or two profiles", diffRuns},
 		{"golden", "list, check, prune, format or tighten golden files", keepGoldens},
+		{"merge", "make one run of the shards of a run", mergeShards},
 		{"schema", "print the JSON schema of leakgate.json", printSchema},
 		{"stack", "say where goroutine stack memory goes", printStacks},
 		{"version", "print the version of leakgate", printVersion},

@@ -49,6 +49,9 @@ func newSession(c *context, o *runOptions) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.shard.Shard != nil {
+		found = outcome.Part(o.shard.Shard, found)
+	}
 	inv.Debug = []string{} // none, unlike nil
 	for _, p := range found {
 		inv.Packages = append(inv.Packages, p.ImportPath)
@@ -69,7 +72,7 @@ func newSession(c *context, o *runOptions) (*session, error) {
 	}
 	return &session{
 		context: c, options: o, invocation: inv, found: found, sources: findSources(o.dir, found), dir: dir, display: d,
-		report: &outcome.Run{Schema: outcome.Schema, Leakgate: version(), GoVersion: goEnv.GOVERSION},
+		report: &outcome.Run{Schema: outcome.Schema, Leakgate: version(), GoVersion: goEnv.GOVERSION, Shard: o.shard.Shard},
 	}, nil
 }
 

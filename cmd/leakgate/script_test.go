@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/leakgate/leakgate/golden"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/manual"
 )
 
@@ -70,6 +72,7 @@ func runScripts(t *testing.T, dir string) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":   cmdExits,
+			"same":    cmdSame,
 			"waitfor": cmdWaitFor,
 			"manual":  cmdManual(parseManual(t)),
 			"valid":   cmdValid(compileSchema(t)),
@@ -155,6 +158,42 @@ func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		if time.Now().After(deadline) {
 			ts.Fatalf("%s does not come", args[0])
+		}
+	}
+}
+
+// cmdSame runs "same ONE OTHER": two reports of runs must say the same, but for how they were made and the
+// time that it took.
+func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: same report report")
+	}
+	var texts []string
+	for _, name := range args {
+		var run map[string]any
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(name)), &run))
+		delete(run, "command")
+		forget(run, "elapsed_seconds")
+		text, err := json.MarshalIndent(run, "", "  ")
+		ts.Check(err)
+		texts = append(texts, string(text)+"\n")
+	}
+	if texts[0] != texts[1] {
+		ts.Fatalf("%s and %s differ:\n%s", args[0], args[1], golden.Diff(texts[0], texts[1]))
+	}
+}
+
+// forget removes a key at any depth.
+func forget(v any, key string) {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, key)
+		for _, inner := range v {
+			forget(inner, key)
+		}
+	case []any:
+		for _, inner := range v {
+			forget(inner, key)
 		}
 	}
 }

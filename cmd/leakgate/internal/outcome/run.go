@@ -13,9 +13,10 @@ const Schema = 1
 // directory, those of source files to the root of the repository.
 type Run struct {
 	Schema         int        `json:"schema"`
-	Leakgate       string     `json:"leakgate"`   // version of the command
-	GoVersion      string     `json:"go_version"` // of the toolchain that built the tests: "go1.26.8"
-	Command        []string   `json:"command"`    // leakgate's arguments, from "leakgate" on
+	Leakgate       string     `json:"leakgate"`        // version of the command
+	GoVersion      string     `json:"go_version"`      // of the toolchain that built the tests: "go1.26.8"
+	Command        []string   `json:"command"`         // leakgate's arguments, from "leakgate" on
+	Shard          *Shard     `json:"shard,omitempty"` // the part of a run that this is
 	Outcome        Outcome    `json:"outcome"`
 	ExitCode       int        `json:"exit_code"`
 	Interrupted    bool       `json:"interrupted,omitempty"` // by a signal: what did not run is missing here
