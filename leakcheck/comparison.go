@@ -47,7 +47,7 @@ func openGolden(env *environment, file string) (*comparison, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		c.status = statusMissing
-		c.write = (env.update || !env.ci) && !env.measure
+		c.write = (env.update || !env.ci || env.goldens != "") && !env.measure
 	case err != nil:
 		return nil, c.shortenError(err)
 	default:

@@ -43,7 +43,7 @@ func (a *assertion) failureMessage(o *outcome, artifacts string) []string {
 	if o.snapshots > 1 {
 		lines = append(lines, fmt.Sprintf("still so in the last of %d snapshots: waiting does not help", o.snapshots))
 	}
-	if o.golden != nil {
+	if o.golden != nil && a.env.goldens == "" {
 		lines = append(lines, "to accept it: "+a.updateCommand())
 	}
 	if o.eval.obs.names == nil {

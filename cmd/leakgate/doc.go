@@ -52,6 +52,7 @@
 //	leakgate run ./...
 //	leakgate run -run TestSessions -count 3 ./session
 //	leakgate run -update ./...
+//	leakgate run -base origin/main ./...
 //	leakgate run -race -tags integration ./... -- -short -ldflags='-X main.version=1'
 //
 // The flags may stand before the packages and after them:
@@ -62,6 +63,8 @@
 //		Run all packages with tests, also those that do not use leakcheck.
 //	-artifacts which
 //		Keep the artifacts of failed assertions, of all, or of none (default failed).
+//	-base revision
+//		Fail only on what the tests retain more of than at another revision, such as origin/main; see below.
 //	-count n
 //		Run each test n times (default 1).
 //	-github mode
@@ -98,6 +101,15 @@
 //		Rewrite the golden files that differ, instead of failing.
 //	-v
 //		Show the output of tests that pass, too.
+//
+// With -base there is no golden file. The tests of the other revision run first, in a git worktree of
+// their own, and what they retain is the measure: a test without bounds fails if it retains more; one with
+// bounds, or without growth, fails unless it fails there too, with as much. A revision that grows on purpose
+// says so in a golden file: a bound written as <=N or * holds. The working tree is compared as it is,
+// with changes that are not committed. Assertions that the other revision does not have are compared
+// with nothing, and noted. What was measured is kept in the user's cache directory, by commit, flags,
+// packages and Go version, so that each revision is measured once. If the other revision cannot be
+// measured, the exit code is 3.
 //
 // Everything after -- goes to "go test" as it is, after the packages; what follows -args there goes to
 // the test binaries. An -ldflags among them, or in GOFLAGS, is kept and gets -s=0 -w=0 added, which
@@ -287,10 +299,16 @@
 // same patterns and flags at the same revision; a shard for which nothing is left passes. A shard that
 // is missing makes the merged run one that could not tell. Reports that are not of one run are refused.
 //
-// The flags may stand before the reports and after them:
+// The flags may stand before the reports and after them; -github, -junit, -markdown and -sarif are those of
+// "leakgate run", so that the shards may be run with -github off, and reported once:
 //
+//	-github mode
+//		On, off or auto (default auto).
+//	-junit file
+//	-markdown file
 //	-o dir
 //		Write the merged artifacts to dir (default leakgate-artifacts).
+//	-sarif file
 //
 // The exit code is that of one run; see "leakgate help exit-codes".
 //

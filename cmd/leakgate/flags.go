@@ -17,6 +17,7 @@ import (
 type runOptions struct {
 	dir       string // -C
 	all       bool
+	base      string
 	keep      keepOptions
 	count     int
 	json      bool
@@ -42,6 +43,7 @@ func (o *runOptions) flagSet() *flag.FlagSet {
 	f.StringVar(&o.dir, "C", "", "")
 	f.BoolVar(&o.all, "all", false, "")
 	o.keep.register(f)
+	f.StringVar(&o.base, "base", "", "")
 	f.IntVar(&o.count, "count", 1, "")
 	f.BoolVar(&o.json, "json", false, "")
 	f.StringVar(&o.artifacts, "o", artifacts.DefaultName, "")
@@ -92,6 +94,9 @@ func (o *runOptions) check() error {
 	}
 	if o.shard.Shard != nil && o.namesFiles() {
 		return errors.New("-shard spreads packages: it does not go with Go files")
+	}
+	if err := o.checkBase(); err != nil {
+		return err
 	}
 	if o.runs < 1 {
 		return fmt.Errorf("-runs %d: it must be 1 or more", o.runs)

@@ -16,6 +16,7 @@ import (
 // mergeOptions is the command line of leakgate merge.
 type mergeOptions struct {
 	artifacts string // -o
+	formats   formatOptions
 	reports   []string
 }
 
@@ -23,6 +24,7 @@ func (o *mergeOptions) flagSet() *flag.FlagSet {
 	f := flag.NewFlagSet("merge", flag.ContinueOnError)
 	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
 	f.StringVar(&o.artifacts, "o", artifacts.DefaultName, "")
+	o.formats.register(f)
 	return f
 }
 
@@ -38,7 +40,7 @@ func parseMerge(args []string) (*mergeOptions, error) {
 	case o.artifacts == "":
 		return nil, errors.New("-o names no directory")
 	}
-	return o, nil
+	return o, o.formats.check()
 }
 
 // mergeShards is the command "leakgate merge".
@@ -88,7 +90,10 @@ func (o *mergeOptions) merge(c *context) (*outcome.Run, error) {
 		return nil, err
 	}
 	d := newDisplay(c.stdout, c.env)
-	return merged, present.Summary{Artifacts: o.artifacts, Color: d.color}.Present(d.screen, merged)
+	if err := (present.Summary{Artifacts: o.artifacts, Color: d.color}).Present(d.screen, merged); err != nil {
+		return nil, err
+	}
+	return merged, o.formats.write(merged, "", c.env, d.screen)
 }
 
 // checkOutside refuses a report in the directory that is about to be cleared.

@@ -27,6 +27,9 @@ const (
 	// EnvMeasure, if set, asks for what a golden file would be, were it made anew, and accepts every
 	// difference from it.
 	EnvMeasure = "LEAKCHECK_MEASURE"
+	// EnvGoldens names a directory that stands for the folders of golden files of all packages: it has
+	// <import path>/<golden file>. A file that is missing there is made, in CI too.
+	EnvGoldens = "LEAKCHECK_GOLDENS"
 )
 
 // DefaultMax is the value of EnvMax where it is not set.

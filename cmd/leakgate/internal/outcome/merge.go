@@ -17,7 +17,7 @@ func Merge(shards []*Run) (*Run, error) {
 	}
 	first := shards[0]
 	merged := &Run{
-		Schema: Schema, Leakgate: first.Leakgate, GoVersion: first.GoVersion, Command: withoutShard(first.Command),
+		Schema: Schema, Leakgate: first.Leakgate, GoVersion: first.GoVersion, Command: withoutShard(first.Command), Base: first.Base,
 		Outcome: Pass,
 	}
 	if err := fit(shards); err != nil {
@@ -28,6 +28,7 @@ func Merge(shards []*Run) (*Run, error) {
 		merged.ElapsedSeconds = max(merged.ElapsedSeconds, run.ElapsedSeconds)
 		merged.Interrupted = merged.Interrupted || run.Interrupted
 		merged.Problems = append(merged.Problems, run.Problems...)
+		merged.Notes = append(merged.Notes, run.Notes...)
 		merged.Totals.addAll(run.Totals)
 		for _, p := range run.Packages {
 			if other := from[p.ImportPath]; other != nil {
@@ -86,7 +87,7 @@ func missing(shards []*Run) []string {
 
 // precedence is the place of an outcome among all: the first beats the others.
 func precedence(o Outcome) int {
-	return slices.Index([]Outcome{BuildError, TestFailure, Regression, Unknown, Pass}, o)
+	return slices.Index([]Outcome{BuildError, Misuse, TestFailure, Regression, Unknown, Pass}, o)
 }
 
 func (t *Totals) addAll(u Totals) {
@@ -98,7 +99,9 @@ func (t *Totals) addAll(u Totals) {
 	t.Assertions += u.Assertions
 	t.Pass += u.Pass
 	t.Fail += u.Fail
+	t.Misused += u.Misused
 	t.Unknown += u.Unknown
+	t.Known += u.Known
 }
 
 // withoutShard returns a command line without the flag -shard.
