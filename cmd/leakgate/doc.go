@@ -9,6 +9,7 @@
 //	leakgate merge [flags] report...
 //	leakgate schema
 //	leakgate stack [flags] profile
+//	leakgate vet [flags] [packages]
 //	leakgate version
 //	leakgate help [topic]
 //
@@ -20,6 +21,7 @@
 //	merge    make one run of the shards of a run
 //	schema   print the JSON schema of leakgate.json
 //	stack    say where goroutine stack memory goes
+//	vet      find mistakes in tests that use leakcheck
 //	version  print the version of leakgate
 //	help     print the manual, or a topic of it
 //
@@ -36,8 +38,8 @@
 // being skipped; nothing comes from the test cache; and it leaves profiles and reports, a table and an
 // exit code that says why.
 //
-// Topics of help: run, exit-codes, artifacts, diff, golden, merge, formats, schema, stack, version,
-// help.
+// Topics of help: run, exit-codes, artifacts, diff, golden, merge, formats, schema, stack, vet,
+// version, help.
 //
 // # Run
 //
@@ -358,6 +360,34 @@
 //	-growth
 //		The profile is a CPU profile: print the functions whose calls made stacks grow while it was taken. It
 //		has a sample each 10 ms, so it shows what grows again and again. -o writes these samples.
+//
+// # Vet
+//
+// The command is
+//
+//	leakgate vet [flags] [packages]
+//
+// It finds mistakes in tests that use leakcheck, without running them: AssertRetained in a parallel test with
+// nothing that keeps other tests' memory out; a bound on a variable, function or type that its package does
+// not have; AssertCollected on an object that the test still uses; a golden file that is missing, and one
+// that belongs to no test; leakcheck imported by code that is no test. For example:
+//
+//	leakgate vet ./...
+//	leakgate vet -fix ./...
+//
+// The flags may stand before the packages and after them:
+//
+//	-C dir
+//		Change to dir first; packages are relative to it.
+//	-fix
+//		Correct what is safe to correct: names of variables, functions and types for which one comes near.
+//	-tags list
+//		Build tags, separated by commas.
+//
+// The go command can run the same checks beside others, with "go vet -vettool=$(which leakgate) ./...", and
+// golangci-lint with the analyzer in the package github.com/leakgate/leakgate/cmd/leakgate/leakvet.
+//
+// The exit code is 0 if nothing was found, 1 if something was, 2 if packages do not load.
 //
 // # Version
 //

@@ -25,6 +25,7 @@ func parseManual(t *testing.T) *manual.Manual {
 func TestManualListsTheFlags(t *testing.T) {
 	for topic, flags := range map[string]*flag.FlagSet{
 		"run":    new(runOptions).flagSet(),
+		"vet":    new(vetOptions).flagSet(),
 		"merge":  new(mergeOptions).flagSet(),
 		"diff":   new(diffOptions).flagSet(),
 		"golden": (&goldenOptions{verb: "prune"}).flagSet(),
@@ -64,6 +65,9 @@ func TestManualExamplesParse(t *testing.T) {
 		switch words[0] {
 		case "run":
 			_, err := parseRun(words[1:])
+			require.NoError(t, err, line)
+		case "vet":
+			_, err := parseVet(words[1:])
 			require.NoError(t, err, line)
 		case "merge":
 			_, err := parseMerge(words[1:])

@@ -14,6 +14,9 @@ const (
 )
 
 func main() {
+	if isVetTool(os.Args[1:]) {
+		vetTool()
+	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, os.Environ()))
 }
 
@@ -39,6 +42,7 @@ func commands() []command {
 		{"merge", "make one run of the shards of a run", mergeShards},
 		{"schema", "print the JSON schema of leakgate.json", printSchema},
 		{"stack", "say where goroutine stack memory goes", printStacks},
+		{"vet", "find mistakes in tests that use leakcheck", vetTests},
 		{"version", "print the version of leakgate", printVersion},
 		{"help", "print the manual, or a topic of it", printHelp},
 	}

@@ -48,6 +48,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
 	{"cmd/leakgate/internal/compare", []string{"internal/verdict", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/present", []string{"internal/verdict", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/leakvet", []string{"golden", "cmd/leakgate/internal/goldens"}},
 	{"cmd/leakgate", []string{"..."}},
 
 	{"internal/policy", nil},
