@@ -10,20 +10,24 @@
 //	leakgate schema
 //	leakgate stack [flags] profile
 //	leakgate vet [flags] [packages]
+//	leakgate view [flags] [report|profile]
+//	leakgate completion shell
 //	leakgate version
 //	leakgate help [topic]
 //
 // The commands:
 //
-//	run      run tests with leakcheck assertions, as a gate
-//	diff     compare two runs, or two profiles
-//	golden   list, check, prune, format or tighten golden files
-//	merge    make one run of the shards of a run
-//	schema   print the JSON schema of leakgate.json
-//	stack    say where goroutine stack memory goes
-//	vet      find mistakes in tests that use leakcheck
-//	version  print the version of leakgate
-//	help     print the manual, or a topic of it
+//	run        run tests with leakcheck assertions, as a gate
+//	diff       compare two runs, or two profiles
+//	golden     list, check, prune, format or tighten golden files
+//	merge      make one run of the shards of a run
+//	schema     print the JSON schema of leakgate.json
+//	stack      say where goroutine stack memory goes
+//	vet        find mistakes in tests that use leakcheck
+//	view       show what an assertion found to be retained
+//	completion print the completion for a shell
+//	version    print the version of leakgate
+//	help       print the manual, or a topic of it
 //
 // Tests say what they allow with the package github.com/leakgate/leakgate/leakcheck:
 //
@@ -38,8 +42,8 @@
 // being skipped; nothing comes from the test cache; and it leaves profiles and reports, a table and an
 // exit code that says why.
 //
-// Topics of help: run, exit-codes, artifacts, diff, golden, merge, formats, schema, stack, vet,
-// version, help.
+// Topics of help: run, exit-codes, artifacts, diff, golden, merge, formats, schema, stack, vet, view,
+// completion, version, help.
 //
 // # Run
 //
@@ -388,6 +392,42 @@
 // golangci-lint with the analyzer in the package github.com/leakgate/leakgate/cmd/leakgate/leakvet.
 //
 // The exit code is 0 if nothing was found, 1 if something was, 2 if packages do not load.
+//
+// # View
+//
+// The command is
+//
+//	leakgate view [flags] [report|profile]
+//
+// It shows what an assertion found to be retained, in pprof's web interface: as a flame graph of references
+// from the roots, a list, and more. Without an argument it is the last run in leakgate-artifacts; of several
+// assertions a failed one comes first. Any other profile will do as well. For example:
+//
+//	leakgate view
+//	leakgate view -test TestSessions leakgate-artifacts
+//	leakgate view -o leak.html leakgate-artifacts/tests/example.com/app/TestSessions/1/retained.pb.gz
+//
+// The flags may stand before the argument and after it:
+//
+//	-http address
+//		Serve at this address of this machine; port 0 is any free one (default localhost:0).
+//	-o file
+//		Write a flame graph instead, which needs nothing else to be shown: file.svg, or file.html in which a click
+//		enlarges a frame.
+//	-objects
+//		Show objects instead of bytes.
+//	-test text
+//		Choose an assertion whose package and test have text in their names.
+//
+// # Completion
+//
+// The command is one of
+//
+//	leakgate completion bash
+//	leakgate completion fish
+//	leakgate completion zsh
+//
+// It prints the completion of commands and flags for that shell. The first comment in it says how to install it.
 //
 // # Version
 //

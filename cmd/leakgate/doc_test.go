@@ -25,6 +25,7 @@ func parseManual(t *testing.T) *manual.Manual {
 func TestManualListsTheFlags(t *testing.T) {
 	for topic, flags := range map[string]*flag.FlagSet{
 		"run":    new(runOptions).flagSet(),
+		"view":   new(viewOptions).flagSet(),
 		"vet":    new(vetOptions).flagSet(),
 		"merge":  new(mergeOptions).flagSet(),
 		"diff":   new(diffOptions).flagSet(),
@@ -69,6 +70,9 @@ func TestManualExamplesParse(t *testing.T) {
 		case "vet":
 			_, err := parseVet(words[1:])
 			require.NoError(t, err, line)
+		case "view":
+			_, err := parseView(words[1:])
+			require.NoError(t, err, line)
 		case "merge":
 			_, err := parseMerge(words[1:])
 			require.NoError(t, err, line)
@@ -86,6 +90,11 @@ func TestManualExamplesParse(t *testing.T) {
 		case "stack":
 			_, err := parseStack(words[1:])
 			require.NoError(t, err, line)
+		case "completion":
+			if words[1] == "shell" {
+				continue // a synopsis
+			}
+			fallthrough
 		case "schema", "version", "help":
 			var stdout, stderr bytes.Buffer
 			require.Zero(t, run(words, &stdout, &stderr, nil), line)

@@ -43,6 +43,8 @@ func commands() []command {
 		{"schema", "print the JSON schema of leakgate.json", printSchema},
 		{"stack", "say where goroutine stack memory goes", printStacks},
 		{"vet", "find mistakes in tests that use leakcheck", vetTests},
+		{"view", "show what an assertion found to be retained", viewProfile},
+		{"completion", "print the completion for a shell", printCompletion},
 		{"version", "print the version of leakgate", printVersion},
 		{"help", "print the manual, or a topic of it", printHelp},
 	}
@@ -75,7 +77,7 @@ func run(args []string, stdout, stderr io.Writer, env []string) int {
 func commandList() string {
 	var b strings.Builder
 	for _, cmd := range commands() {
-		fmt.Fprintf(&b, "\t%-8s %s\n", cmd.name, cmd.summary)
+		fmt.Fprintf(&b, "\t%-10s %s\n", cmd.name, cmd.summary)
 	}
 	return b.String()
 }

@@ -45,6 +45,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/gotest", nil},
 	{"cmd/leakgate/internal/manual", nil},
 	{"cmd/leakgate/internal/revision", nil},
+	{"cmd/leakgate/internal/flamegraph", nil},
 	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
 	{"cmd/leakgate/internal/compare", []string{"internal/verdict", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/present", []string{"internal/verdict", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
