@@ -16,8 +16,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/leakgate/leakgate/golden"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/manual"
+	"github.com/leakgate/leakgate/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected files of scripts that differ")
