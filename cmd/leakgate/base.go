@@ -206,7 +206,7 @@ func (o *runOptions) packagesAt(dir string, found []discover.Package, env []stri
 
 // runAt runs leakgate in dir, which leaves its report in reports and golden files in goldens.
 func runAt(c *context, o *runOptions, dir, reports, goldens string, packages []string) error {
-	args := append([]string{"run", "-C", dir, "-o", reports, "-github", "off"}, packages...)
+	args := append([]string{"run", "-C", dir, "-o", reports, "-github", "off", "-artifacts", "none"}, packages...)
 	args = append(args, o.baseArgs()...)
 	var output bytes.Buffer
 	env := append(slices.Clone(c.env), verdict.EnvGoldens+"="+goldens)

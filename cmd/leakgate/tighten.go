@@ -68,6 +68,9 @@ func (o *tightenOptions) tighten(c *context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if run.Base != nil {
+		return 0, fmt.Errorf("%s: that run was held against %s, not against golden files: run it without -base", shown(o.report), run.Base.Name)
+	}
 	compared := goldens.Compared(run)
 	if len(compared) == 0 {
 		return 0, fmt.Errorf("%s: no assertion of that run compared with a golden file", shown(o.report))
