@@ -1,11 +1,13 @@
 package leakvet
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +81,9 @@ func checkName(pass *analysis.Pass, at ast.Expr, selector, pattern string) {
 		return
 	}
 	known := knownSymbols(pass)
+	paths := slices.SortedFunc(maps.Keys(known), func(a, b string) int { // the shortest is the likeliest
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
 	var names []string // of the packages that the pattern may mean
 	where := ""
 	var head string
@@ -87,7 +92,8 @@ func checkName(pass *analysis.Pass, at ast.Expr, selector, pattern string) {
 			continue
 		}
 		prefix := text[:i]
-		for path, s := range known {
+		for _, path := range paths {
+			s := known[path]
 			if path != prefix && !strings.HasSuffix(path, "/"+prefix) {
 				continue
 			}
@@ -95,7 +101,9 @@ func checkName(pass *analysis.Pass, at ast.Expr, selector, pattern string) {
 			if !definite || s.has(h, selector) {
 				return
 			}
-			head, where = h, path
+			if where == "" {
+				head, where = h, path
+			}
 			names = append(names, s.names(selector)...)
 		}
 	}
