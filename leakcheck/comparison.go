@@ -47,7 +47,7 @@ func openGolden(env *environment, file string) (*comparison, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		c.status = statusMissing
-		c.write = (env.update || !env.ci) && !env.measure
+		c.write = (env.update || !env.ci || env.goldens != "") && !env.measure
 	case err != nil:
 		return nil, c.shortenError(err)
 	default:
@@ -145,6 +145,15 @@ func (c *comparison) save() ([]string, error) {
 		lines = append(lines, "    "+ch.String())
 	}
 	return lines, nil
+}
+
+// tighter returns the text that the file would have after an update that can only lower it, "" if there
+// is nothing to lower.
+func (c *comparison) tighter() string {
+	if c.improvements() == "" {
+		return ""
+	}
+	return string(c.updated.Bytes())
 }
 
 // improvements says what the golden file allows and the process no longer needs, "" if nothing.

@@ -25,6 +25,7 @@ type environment struct {
 	artifacts     string // LEAKGATE_ARTIFACTS
 	undeclared    string // TEST_UNDECLARED_OUTPUTS_DIR, which Bazel sets
 	every         bool   // artifacts of assertions that pass, too
+	goldens       string // LEAKCHECK_GOLDENS: where golden files are, instead of in the package's folder
 	measure       bool   // LEAKCHECK_MEASURE: golden files are to be measured, not compared or written
 	update        bool
 	updateProblem string
@@ -54,6 +55,7 @@ func currentEnvironment() *environment {
 		artifacts:  os.Getenv(verdict.EnvArtifacts),
 		undeclared: os.Getenv("TEST_UNDECLARED_OUTPUTS_DIR"),
 		every:      isSet(os.Getenv(verdict.EnvEvery)),
+		goldens:    os.Getenv(verdict.EnvGoldens),
 		measure:    isSet(os.Getenv(verdict.EnvMeasure)),
 	}
 	e.packagePath, e.modulePath = buildPaths()
@@ -94,8 +96,13 @@ func (e *environment) moduleUnderTest() []packages {
 	return []packages{ps}
 }
 
-// goldenPath returns the place of a golden file, relative to the package's folder and in full.
+// goldenPath returns the place of a golden file, relative to the package's folder and in full. Where
+// another directory stands for that, shown begins with its name.
 func (e *environment) goldenPath(file string) (shown, full string) {
+	if e.goldens != "" {
+		full = filepath.Join(e.goldens, filepath.FromSlash(localPath(e.packagePath)), filepath.FromSlash(file))
+		return filepath.Base(e.goldens) + "/" + e.packagePath + "/" + filepath.ToSlash(file), full
+	}
 	shown = "testdata/leakcheck/" + filepath.ToSlash(file)
 	return shown, filepath.Join(e.dir, filepath.FromSlash(shown))
 }

@@ -335,3 +335,28 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("%v %s %q", ok, ft.errorText(), ft.logs)
 	}
 }
+
+// With LEAKCHECK_GOLDENS a directory stands for the packages' folders, in CI too.
+func TestGoldensElsewhere(t *testing.T) {
+	w := newWorld(t, report(sessions(100)))
+	w.env.ci, w.env.goldens = true, filepath.Join(t.TempDir(), "base")
+	ft, ok := w.assert()
+	if !ok || !ft.logged("created base/example.com/app/TestLogout.golden") {
+		t.Errorf("%v %s %q", ok, ft.errorText(), ft.logs)
+	}
+	text, err := os.ReadFile(filepath.Join(w.env.goldens, "example.com", "app", "TestLogout.golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, "golden", string(text), sessionsGolden)
+	if _, err := os.Stat(filepath.Join(w.env.dir, "testdata")); err == nil {
+		t.Error("there is a golden file in the package's folder")
+	}
+
+	w.reports = []*refscan.Report{report(sessions(101))}
+	ft, ok = w.assert()
+	message := ft.errorText()
+	if ok || !strings.Contains(message, "more is retained than the base retains (2 paths): base/example.com/app/TestLogout.golden") || strings.Contains(message, "to accept it") {
+		t.Errorf("%v %s", ok, message)
+	}
+}

@@ -43,7 +43,7 @@ func (a *assertion) failureMessage(o *outcome, artifacts string) []string {
 	if o.snapshots > 1 {
 		lines = append(lines, fmt.Sprintf("still so in the last of %d snapshots: waiting does not help", o.snapshots))
 	}
-	if o.golden != nil {
+	if o.golden != nil && a.env.goldens == "" {
 		lines = append(lines, "to accept it: "+a.updateCommand())
 	}
 	if o.eval.obs.names == nil {
@@ -137,9 +137,13 @@ func (a *assertion) explain(f finding) []string {
 
 func (a *assertion) goldenFailure(e *evaluation) []string {
 	failures := e.golden.failures()
+	measure := "the golden file allows"
+	if a.env.goldens != "" {
+		measure = "the base retains"
+	}
 	lines := []string{
-		fmt.Sprintf("leakcheck: more is retained than the golden file allows (%s): %s",
-			countNoun(int64(len(failures)), "path"), e.golden.shown), "",
+		fmt.Sprintf("leakcheck: more is retained than %s (%s): %s",
+			measure, countNoun(int64(len(failures)), "path"), e.golden.shown), "",
 	}
 	diff := strings.Split(strings.TrimRight(e.golden.diff, "\n"), "\n")
 	lines = append(lines, indent(diff[:min(len(diff), maxDiffLines)])...)

@@ -53,7 +53,7 @@ func (a *assertion) result(o *outcome) *verdict.Result {
 		r.Cause, r.Remedy = causeAndRemedy(o.err)
 	}
 	if c := o.golden; c != nil {
-		r.Golden = &verdict.Golden{File: c.shown, Status: c.status, Diff: c.diff}
+		r.Golden = &verdict.Golden{File: c.shown, Status: c.status, Diff: c.diff, Tighter: c.tighter()}
 	}
 	r.Bounds = o.bounds
 	if o.eval == nil {

@@ -3,18 +3,31 @@
 // Usage:
 //
 //	leakgate run [flags] [packages] [-- go test flags]
+//	leakgate diff [flags] old new
+//	leakgate golden list|check|prune|fmt [flags] [packages]
+//	leakgate golden tighten [flags] [report]
+//	leakgate merge [flags] report...
 //	leakgate schema
 //	leakgate stack [flags] profile
+//	leakgate vet [flags] [packages]
+//	leakgate view [flags] [report|profile]
+//	leakgate completion shell
 //	leakgate version
 //	leakgate help [topic]
 //
 // The commands:
 //
-//	run      run tests with leakcheck assertions, as a gate
-//	schema   print the JSON schema of leakgate.json
-//	stack    say where goroutine stack memory goes
-//	version  print the version of leakgate
-//	help     print the manual, or a topic of it
+//	run        run tests with leakcheck assertions, as a gate
+//	diff       compare two runs, or two profiles
+//	golden     list, check, prune, format or tighten golden files
+//	merge      make one run of the shards of a run
+//	schema     print the JSON schema of leakgate.json
+//	stack      say where goroutine stack memory goes
+//	vet        find mistakes in tests that use leakcheck
+//	view       show what an assertion found to be retained
+//	completion print the completion for a shell
+//	version    print the version of leakgate
+//	help       print the manual, or a topic of it
 //
 // Tests say what they allow with the package github.com/leakgate/leakgate/leakcheck:
 //
@@ -29,7 +42,8 @@
 // being skipped; nothing comes from the test cache; and it leaves profiles and reports, a table and an
 // exit code that says why.
 //
-// Topics of help: run, exit-codes, artifacts, formats, schema, stack, version, help.
+// Topics of help: run, exit-codes, artifacts, diff, golden, merge, formats, schema, stack, vet, view,
+// completion, version, help.
 //
 // # Run
 //
@@ -44,6 +58,7 @@
 //	leakgate run ./...
 //	leakgate run -run TestSessions -count 3 ./session
 //	leakgate run -update ./...
+//	leakgate run -base origin/main ./...
 //	leakgate run -race -tags integration ./... -- -short -ldflags='-X main.version=1'
 //
 // The flags may stand before the packages and after them:
@@ -54,6 +69,8 @@
 //		Run all packages with tests, also those that do not use leakcheck.
 //	-artifacts which
 //		Keep the artifacts of failed assertions, of all, or of none (default failed).
+//	-base revision
+//		Fail only on what the tests retain more of than at another revision, such as origin/main; see below.
 //	-count n
 //		Run each test n times (default 1).
 //	-github mode
@@ -80,6 +97,8 @@
 //		With n above 1: run all tests n times and calibrate the golden files (default 1).
 //	-sarif file
 //		Write what assertions found to file as SARIF 2.1.0, for code scanning.
+//	-shard i/n
+//		Run only the ith of n parts of the packages, as one of n machines; see "leakgate help merge".
 //	-tags list
 //		Build tags, separated by commas.
 //	-timeout d
@@ -88,6 +107,15 @@
 //		Rewrite the golden files that differ, instead of failing.
 //	-v
 //		Show the output of tests that pass, too.
+//
+// With -base there is no golden file. The tests of the other revision run first, in a git worktree of
+// their own, and what they retain is the measure: a test without bounds fails if it retains more; one with
+// bounds, or without growth, fails unless it fails there too, with as much. A revision that grows on purpose
+// says so in a golden file: a bound written as <=N or * holds. The working tree is compared as it is,
+// with changes that are not committed. Assertions that the other revision does not have are compared
+// with nothing, and noted. What was measured is kept in the user's cache directory, by commit, flags,
+// packages and Go version, so that each revision is measured once. If the other revision cannot be
+// measured, the exit code is 3.
 //
 // Everything after -- goes to "go test" as it is, after the packages; what follows -args there goes to
 // the test binaries. An -ldflags among them, or in GOFLAGS, is kept and gets -s=0 -w=0 added, which
@@ -178,6 +206,118 @@
 // nothing else, and refuses a directory with files in it that leakgate did not make. The directory has a
 // .gitignore of its own, so that it does not get committed. Two runs at a time need a directory each.
 //
+// # Diff
+//
+// The command is
+//
+//	leakgate diff [flags] old new
+//
+// It compares two runs, each given as its leakgate.json or the folder with it, or two profiles. For example:
+//
+//	leakgate diff main/leakgate-artifacts leakgate-artifacts
+//	leakgate diff -fail old.json new.json
+//	leakgate diff -o diff.pb.gz old/retained.pb.gz new/retained.pb.gz
+//
+// For runs the table has a row for each assertion: what was retained within its scope, in objects and
+// bytes, before and after, and where the verdicts differ those; below it a row for each of its bounds. With
+// "leakgate run -count n" a figure is the median with the largest distance from it (±), and "~" says that
+// the ranges overlap: nothing changed. Figures are counts, so nothing else needs a statistic.
+//
+// For profiles there is a row for each path that differs (retained.pb.gz), or for each function that
+// allocates (a heap profile), the largest change in bytes first.
+//
+// The flags may stand before the arguments and after them:
+//
+//	-fail
+//		Exit with 1 if something grew.
+//	-n count
+//		Print so many rows (default 40); 0 is all.
+//	-o file
+//		Write the difference as a profile for "go tool pprof"; of runs it is that of all assertions which
+//		have a profile in both.
+//
+// The exit code is 0, or 2 if something cannot be read.
+//
+// # Golden
+//
+// The commands are
+//
+//	leakgate golden list|check|prune|fmt [flags] [packages]
+//	leakgate golden tighten [flags] [report]
+//
+// They keep the golden files of packages, testdata/leakcheck/*.golden, in order. Packages are patterns as
+// in "go test"; without any it is the package in the current directory. For example:
+//
+//	leakgate golden list ./...
+//	leakgate golden check ./...
+//	leakgate golden prune -y ./...
+//	leakgate golden fmt ./...
+//	leakgate golden tighten
+//	leakgate golden tighten -C app leakgate-artifacts/leakgate.json
+//
+// List prints the files: how many lines each has, the most that it allows in all, and the test that it
+// belongs to.
+//
+// Check reads the files and prints what is wrong: syntax, a form that an update would not write, a
+// file that belongs to no test. It runs nothing.
+//
+// Prune removes the files that belong to no test any more. It first says which and why; then it asks, on
+// a terminal, or wants -y. A file belongs to the test function that its name begins with; the names of
+// subtests are made when tests run, so a subtest's file stays as long as the test has its function. A file
+// with a name of its own (leakcheck.Golden) stays as long as a test file of the package has that name as
+// a string. Build constraints do not matter.
+//
+// Fmt rewrites files that were edited by hand into the form that updates write: sorted and aligned.
+//
+// Tighten lowers bounds to what a run has seen, and never raises one or adds a line. It takes the run's
+// report, leakgate.json or the folder with it (default leakgate-artifacts). With "leakgate run -count 5"
+// before, the highest of five runs counts. What a human wrote as <=N or * stays, and so does a file whose
+// test failed or could not tell.
+//
+// With CI set in the environment nothing is written: prune, fmt and tighten then say what they would do.
+//
+// The flags may stand before the packages and after them:
+//
+//	-C dir
+//		Change to dir first: packages and the default report are relative to it.
+//	-y
+//		Remove without asking (prune only).
+//
+// The exit code is 0 if all is well or was made so, 1 if something is left to do, 2 if a command line
+// or a file cannot be read, or if there are no golden files.
+//
+// # Merge
+//
+// The command is
+//
+//	leakgate merge [flags] report...
+//
+// It makes one run of the shards of a run: its artifacts directory, its table and its exit code are those
+// that one machine would have left. A report is a leakgate.json, or the folder with it. For example, on
+// three machines and then on a fourth that has their artifacts:
+//
+//	leakgate run -shard 1/3 -o shard-1 ./...
+//	leakgate run -shard 2/3 -o shard-2 ./...
+//	leakgate run -shard 3/3 -o shard-3 ./...
+//	leakgate merge shard-1 shard-2 shard-3
+//
+// Packages are dealt out in turn, in the order of their import paths, so every shard must be given the
+// same patterns and flags at the same revision; a shard for which nothing is left passes. A shard that
+// is missing makes the merged run one that could not tell. Reports that are not of one run are refused.
+//
+// The flags may stand before the reports and after them; -github, -junit, -markdown and -sarif are those of
+// "leakgate run", so that the shards may be run with -github off, and reported once:
+//
+//	-github mode
+//		On, off or auto (default auto).
+//	-junit file
+//	-markdown file
+//	-o dir
+//		Write the merged artifacts to dir (default leakgate-artifacts).
+//	-sarif file
+//
+// The exit code is that of one run; see "leakgate help exit-codes".
+//
 // # Formats
 //
 // The summary on the terminal and leakgate.json are always written. Beside them there are:
@@ -224,6 +364,70 @@
 //	-growth
 //		The profile is a CPU profile: print the functions whose calls made stacks grow while it was taken. It
 //		has a sample each 10 ms, so it shows what grows again and again. -o writes these samples.
+//
+// # Vet
+//
+// The command is
+//
+//	leakgate vet [flags] [packages]
+//
+// It finds mistakes in tests that use leakcheck, without running them: AssertRetained in a parallel test with
+// nothing that keeps other tests' memory out; a bound on a variable, function or type that its package does
+// not have; AssertCollected on an object that the test still uses; a golden file that is missing, and one
+// that belongs to no test; leakcheck imported by code that is no test. For example:
+//
+//	leakgate vet ./...
+//	leakgate vet -fix ./...
+//
+// The flags may stand before the packages and after them:
+//
+//	-C dir
+//		Change to dir first; packages are relative to it.
+//	-fix
+//		Correct what is safe to correct: names of variables, functions and types for which one comes near.
+//	-tags list
+//		Build tags, separated by commas.
+//
+// The go command can run the same checks beside others, with "go vet -vettool=$(which leakgate) ./...", and
+// golangci-lint with the analyzer in the package github.com/leakgate/leakgate/cmd/leakgate/leakvet.
+//
+// The exit code is 0 if nothing was found, 1 if something was, 2 if packages do not load.
+//
+// # View
+//
+// The command is
+//
+//	leakgate view [flags] [report|profile]
+//
+// It shows what an assertion found to be retained, in pprof's web interface: as a flame graph of references
+// from the roots, a list, and more. Without an argument it is the last run in leakgate-artifacts; of several
+// assertions a failed one comes first. Any other profile will do as well. For example:
+//
+//	leakgate view
+//	leakgate view -test TestSessions leakgate-artifacts
+//	leakgate view -o leak.html leakgate-artifacts/tests/example.com/app/TestSessions/1/retained.pb.gz
+//
+// The flags may stand before the argument and after it:
+//
+//	-http address
+//		Serve at this address of this machine; port 0 is any free one (default localhost:0).
+//	-o file
+//		Write a flame graph instead, which needs nothing else to be shown: file.svg, or file.html in which a click
+//		enlarges a frame.
+//	-objects
+//		Show objects instead of bytes.
+//	-test text
+//		Choose an assertion whose package and test have text in their names.
+//
+// # Completion
+//
+// The command is one of
+//
+//	leakgate completion bash
+//	leakgate completion fish
+//	leakgate completion zsh
+//
+// It prints the completion of commands and flags for that shell. The first comment in it says how to install it.
 //
 // # Version
 //

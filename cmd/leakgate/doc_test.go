@@ -23,20 +23,34 @@ func parseManual(t *testing.T) *manual.Manual {
 
 // The manual's flags are those that leakgate run has, with the right defaults.
 func TestManualListsTheFlags(t *testing.T) {
-	text, ok := parseManual(t).Topic("run")
+	for topic, flags := range map[string]*flag.FlagSet{
+		"run":    new(runOptions).flagSet(),
+		"view":   new(viewOptions).flagSet(),
+		"vet":    new(vetOptions).flagSet(),
+		"merge":  new(mergeOptions).flagSet(),
+		"diff":   new(diffOptions).flagSet(),
+		"golden": (&goldenOptions{verb: "prune"}).flagSet(),
+	} {
+		requireFlags(t, topic, flags)
+	}
+}
+
+func requireFlags(t *testing.T, topic string, flags *flag.FlagSet) {
+	t.Helper()
+	text, ok := parseManual(t).Topic(topic)
 	require.True(t, ok)
 	var documented []string
-	for _, m := range regexp.MustCompile(`(?m)^\t-([\w-]+)(?: \w+)?$`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\t-([\w-]+)(?: [\w/]+)?$`).FindAllStringSubmatch(text, -1) {
 		documented = append(documented, m[1])
 	}
 	var defined []string
-	new(runOptions).flagSet().VisitAll(func(f *flag.Flag) {
+	flags.VisitAll(func(f *flag.Flag) {
 		defined = append(defined, f.Name)
 		if f.DefValue != "" && f.DefValue != "false" {
 			require.Contains(t, text, "(default "+f.DefValue+")", "-%s", f.Name)
 		}
 	})
-	require.Equal(t, defined, documented, "both sorted")
+	require.Equal(t, defined, documented, "%s: both sorted", topic)
 }
 
 // Every command line in the manual is one that leakgate accepts.
@@ -53,9 +67,34 @@ func TestManualExamplesParse(t *testing.T) {
 		case "run":
 			_, err := parseRun(words[1:])
 			require.NoError(t, err, line)
+		case "vet":
+			_, err := parseVet(words[1:])
+			require.NoError(t, err, line)
+		case "view":
+			_, err := parseView(words[1:])
+			require.NoError(t, err, line)
+		case "merge":
+			_, err := parseMerge(words[1:])
+			require.NoError(t, err, line)
+		case "diff":
+			_, err := parseDiff(words[1:])
+			require.NoError(t, err, line)
+		case "golden":
+			var err error
+			if words[1] == "tighten" {
+				_, err = parseTighten(words[2:])
+			} else {
+				_, err = parseGolden(words[1:])
+			}
+			require.NoError(t, err, line)
 		case "stack":
 			_, err := parseStack(words[1:])
 			require.NoError(t, err, line)
+		case "completion":
+			if words[1] == "shell" {
+				continue // a synopsis
+			}
+			fallthrough
 		case "schema", "version", "help":
 			var stdout, stderr bytes.Buffer
 			require.Zero(t, run(words, &stdout, &stderr, nil), line)

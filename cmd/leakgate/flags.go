@@ -17,12 +17,14 @@ import (
 type runOptions struct {
 	dir       string // -C
 	all       bool
+	base      string
 	keep      keepOptions
 	count     int
 	json      bool
 	artifacts string // -o
 	race      bool
 	run       string
+	shard     shardFlag
 	runs      int
 	tags      string
 	timeout   string
@@ -41,11 +43,13 @@ func (o *runOptions) flagSet() *flag.FlagSet {
 	f.StringVar(&o.dir, "C", "", "")
 	f.BoolVar(&o.all, "all", false, "")
 	o.keep.register(f)
+	f.StringVar(&o.base, "base", "", "")
 	f.IntVar(&o.count, "count", 1, "")
 	f.BoolVar(&o.json, "json", false, "")
 	f.StringVar(&o.artifacts, "o", artifacts.DefaultName, "")
 	f.BoolVar(&o.race, "race", false, "")
 	f.StringVar(&o.run, "run", "", "")
+	f.Var(&o.shard, "shard", "")
 	f.IntVar(&o.runs, "runs", 1, "")
 	f.StringVar(&o.tags, "tags", "", "")
 	f.StringVar(&o.timeout, "timeout", "", "")
@@ -87,6 +91,12 @@ func (o *runOptions) check() error {
 	}
 	if o.artifacts == "" {
 		return errors.New("-o names no directory")
+	}
+	if o.shard.Shard != nil && o.namesFiles() {
+		return errors.New("-shard spreads packages: it does not go with Go files")
+	}
+	if err := o.checkBase(); err != nil {
+		return err
 	}
 	if o.runs < 1 {
 		return fmt.Errorf("-runs %d: it must be 1 or more", o.runs)

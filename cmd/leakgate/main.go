@@ -14,6 +14,9 @@ const (
 )
 
 func main() {
+	if isVetTool(os.Args[1:]) {
+		vetTool()
+	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, os.Environ()))
 }
 
@@ -34,8 +37,14 @@ type context struct {
 func commands() []command {
 	return []command{
 		{"run", "run tests with leakcheck assertions, as a gate", runTests},
+		{"diff", "compare two runs, or two profiles", diffRuns},
+		{"golden", "list, check, prune, format or tighten golden files", keepGoldens},
+		{"merge", "make one run of the shards of a run", mergeShards},
 		{"schema", "print the JSON schema of leakgate.json", printSchema},
 		{"stack", "say where goroutine stack memory goes", printStacks},
+		{"vet", "find mistakes in tests that use leakcheck", vetTests},
+		{"view", "show what an assertion found to be retained", viewProfile},
+		{"completion", "print the completion for a shell", printCompletion},
 		{"version", "print the version of leakgate", printVersion},
 		{"help", "print the manual, or a topic of it", printHelp},
 	}
@@ -68,7 +77,7 @@ func run(args []string, stdout, stderr io.Writer, env []string) int {
 func commandList() string {
 	var b strings.Builder
 	for _, cmd := range commands() {
-		fmt.Fprintf(&b, "\t%-8s %s\n", cmd.name, cmd.summary)
+		fmt.Fprintf(&b, "\t%-10s %s\n", cmd.name, cmd.summary)
 	}
 	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/internal/verdict"
 )
 
 // runTests is the command "leakgate run".
@@ -23,6 +24,10 @@ func runTests(c *context, args []string) int {
 	}
 	o.inEnvironment(c.env)
 	s, err := newSession(c, o)
+	if _, ok := errors.AsType[*errBase](err); ok {
+		c.failure("%v", err)
+		return exitUnknown
+	}
 	if err != nil {
 		return c.failure("%v", err)
 	}
@@ -49,6 +54,9 @@ func newSession(c *context, o *runOptions) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.shard.Shard != nil {
+		found = outcome.Part(o.shard.Shard, found)
+	}
 	inv.Debug = []string{} // none, unlike nil
 	for _, p := range found {
 		inv.Packages = append(inv.Packages, p.ImportPath)
@@ -67,9 +75,18 @@ func newSession(c *context, o *runOptions) (*session, error) {
 	if o.json {
 		d = newDisplay(c.stderr, c.env)
 	}
+	var against *base
+	if o.base != "" {
+		say := func(text string) { fmt.Fprintln(d.screen, text) }
+		if against, err = measureBase(c, o, found, goEnv, dir.Base(), say); err != nil {
+			return nil, err
+		}
+		inv.Env = append(inv.Env, verdict.EnvGoldens+"="+dir.Base())
+	}
 	return &session{
 		context: c, options: o, invocation: inv, found: found, sources: findSources(o.dir, found), dir: dir, display: d,
-		report: &outcome.Run{Schema: outcome.Schema, Leakgate: version(), GoVersion: goEnv.GOVERSION},
+		report: &outcome.Run{Schema: outcome.Schema, Leakgate: version(), GoVersion: goEnv.GOVERSION, Shard: o.shard.Shard},
+		base:   against,
 	}, nil
 }
 

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/manual"
+	"github.com/leakgate/leakgate/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected files of scripts that differ")
@@ -70,6 +73,7 @@ func runScripts(t *testing.T, dir string) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":   cmdExits,
+			"same":    cmdSame,
 			"waitfor": cmdWaitFor,
 			"manual":  cmdManual(parseManual(t)),
 			"valid":   cmdValid(compileSchema(t)),
@@ -155,6 +159,45 @@ func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		if time.Now().After(deadline) {
 			ts.Fatalf("%s does not come", args[0])
+		}
+	}
+}
+
+// testTime is how long a test took, in what it printed.
+var testTime = regexp.MustCompile(`\(\d+\.\d\ds\)`)
+
+// cmdSame runs "same ONE OTHER": two reports of runs must say the same, but for how they were made and the
+// time that it took.
+func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: same report report")
+	}
+	var texts []string
+	for _, name := range args {
+		var run map[string]any
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(name)), &run))
+		delete(run, "command")
+		forget(run, "elapsed_seconds")
+		text, err := json.MarshalIndent(run, "", "  ")
+		ts.Check(err)
+		texts = append(texts, testTime.ReplaceAllString(string(text), "(0.00s)")+"\n")
+	}
+	if texts[0] != texts[1] {
+		ts.Fatalf("%s and %s differ:\n%s", args[0], args[1], golden.Diff(texts[0], texts[1]))
+	}
+}
+
+// forget removes a key at any depth.
+func forget(v any, key string) {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, key)
+		for _, inner := range v {
+			forget(inner, key)
+		}
+	case []any:
+		for _, inner := range v {
+			forget(inner, key)
 		}
 	}
 }

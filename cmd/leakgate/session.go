@@ -30,6 +30,7 @@ type session struct {
 	dir        *artifacts.Dir
 	display    *display
 	report     *outcome.Run
+	base       *base // nil without -base
 }
 
 // testEnv is the environment of the test binaries.
@@ -131,6 +132,9 @@ func (s *session) test(signals <-chan os.Signal) error {
 		s.report.Notes = append(s.report.Notes, note)
 	}
 	collector.Conclude(s.report, end)
+	if s.base != nil {
+		s.base.judge(s.report)
+	}
 	return nil
 }
 

@@ -40,11 +40,16 @@ var layers = []struct {
 
 	{"cmd/leakgate/internal/artifacts", []string{"internal/verdict"}},
 	{"cmd/leakgate/internal/discover", nil},
+	{"cmd/leakgate/internal/goldens", []string{"golden", "internal/verdict", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/goldenset", []string{"golden"}},
 	{"cmd/leakgate/internal/gotest", nil},
 	{"cmd/leakgate/internal/manual", nil},
+	{"cmd/leakgate/internal/revision", nil},
+	{"cmd/leakgate/internal/flamegraph", nil},
 	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
-	{"cmd/leakgate/internal/present", []string{"internal/verdict", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/internal/compare", []string{"internal/verdict", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/internal/present", []string{"internal/verdict", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/leakvet", []string{"golden", "cmd/leakgate/internal/goldens"}},
 	{"cmd/leakgate", []string{"..."}},
 
 	{"internal/policy", nil},

@@ -17,7 +17,7 @@ var (
 func TestWorkflows(t *testing.T) {
 	workflows := 0
 	for _, file := range trackedFiles(t) {
-		if !strings.HasPrefix(file, ".github/") || !(strings.HasSuffix(file, ".yml") || strings.HasSuffix(file, ".yaml")) {
+		if file != "action.yml" && !strings.HasPrefix(file, ".github/") || !(strings.HasSuffix(file, ".yml") || strings.HasSuffix(file, ".yaml")) {
 			continue
 		}
 		content := readFile(t, file)

@@ -27,6 +27,9 @@ const (
 	// EnvMeasure, if set, asks for what a golden file would be, were it made anew, and accepts every
 	// difference from it.
 	EnvMeasure = "LEAKCHECK_MEASURE"
+	// EnvGoldens names a directory that stands for the folders of golden files of all packages: it has
+	// <import path>/<golden file>. A file that is missing there is made, in CI too.
+	EnvGoldens = "LEAKCHECK_GOLDENS"
 )
 
 // DefaultMax is the value of EnvMax where it is not set.
@@ -94,4 +97,7 @@ type Golden struct {
 	Diff   string `json:"diff,omitempty"`
 
 	Broken []Bound `json:"broken,omitempty"` // lines that do not hold, and paths without one: at most MaxBroken
+
+	// Tighter is the text that the file could have, where less is retained than it allows and nothing more.
+	Tighter string `json:"tighter,omitempty"`
 }

@@ -18,10 +18,11 @@ const (
 	ReportName = "leakgate.json"
 
 	recordsName = "tests"
+	baseName    = "base"
 	ignoreName  = ".gitignore"
 	markerName  = ".leakgate-artifacts"
-	markerText  = `leakgate run writes this directory. At its start it removes the folder "tests" and the file
-"leakgate.json" that lie here. It touches nothing else, and no directory without this file.
+	markerText  = `leakgate run writes this directory. At its start it removes the folders "tests" and "base"
+and the file "leakgate.json" that lie here. It touches nothing else, and no directory without this file.
 `
 )
 
@@ -65,6 +66,9 @@ func (d *Dir) Reset() error {
 // Records is the directory that test binaries get as LEAKGATE_ARTIFACTS.
 func (d *Dir) Records() string { return filepath.Join(d.Path, recordsName) }
 
+// Base is the directory for the golden files that the base of a run has: it is not there at first.
+func (d *Dir) Base() string { return filepath.Join(d.Path, baseName) }
+
 // Report is the path of the file that tells the whole run.
 func (d *Dir) Report() string { return filepath.Join(d.Path, ReportName) }
 
@@ -97,6 +101,9 @@ func (d *Dir) claim() error {
 
 // clear removes what an earlier run wrote.
 func (d *Dir) clear() error {
+	if err := os.RemoveAll(d.Base()); err != nil {
+		return err
+	}
 	if err := os.RemoveAll(d.Records()); err != nil {
 		return err
 	}

@@ -25,10 +25,15 @@ const killAfter = 10 * time.Second
 // passed on to that group; the second, or killAfter, kills it. onSignal is called, on another
 // goroutine than handle, before the first is passed on.
 //
+// Without packages it does nothing.
+//
 // The error is that of starting the command or of reading its output, never its exit code.
 func (inv *Invocation) Start(
 	stderr io.Writer, signals <-chan os.Signal, onSignal func(), handle func(line []byte, ev *Event) error,
 ) (Exit, error) {
+	if len(inv.Packages) == 0 {
+		return Exit{}, nil
+	}
 	cmd := exec.Command("go", inv.Args()...)
 	cmd.Dir, cmd.Env, cmd.Stderr = inv.Dir, inv.Env, stderr
 	cmd.WaitDelay = killAfter // a grandchild that outlives the go command and holds stderr

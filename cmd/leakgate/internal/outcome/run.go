@@ -13,9 +13,11 @@ const Schema = 1
 // directory, those of source files to the root of the repository.
 type Run struct {
 	Schema         int        `json:"schema"`
-	Leakgate       string     `json:"leakgate"`   // version of the command
-	GoVersion      string     `json:"go_version"` // of the toolchain that built the tests: "go1.26.8"
-	Command        []string   `json:"command"`    // leakgate's arguments, from "leakgate" on
+	Leakgate       string     `json:"leakgate"`        // version of the command
+	GoVersion      string     `json:"go_version"`      // of the toolchain that built the tests: "go1.26.8"
+	Command        []string   `json:"command"`         // leakgate's arguments, from "leakgate" on
+	Shard          *Shard     `json:"shard,omitempty"` // the part of a run that this is
+	Base           *Base      `json:"base,omitempty"`  // the revision that it was held against
 	Outcome        Outcome    `json:"outcome"`
 	ExitCode       int        `json:"exit_code"`
 	Interrupted    bool       `json:"interrupted,omitempty"` // by a signal: what did not run is missing here
@@ -56,6 +58,7 @@ type Totals struct {
 	Fail          int `json:"fail"`
 	Misused       int `json:"misused"` // of those that fail
 	Unknown       int `json:"unknown"`
+	Known         int `json:"known,omitempty"` // of those that fail: they fail in the base too
 }
 
 // Status is how the go command says that a package or test ended.
@@ -123,7 +126,8 @@ const (
 type Assertion struct {
 	verdict.Result
 	Dir      string    `json:"dir"`                // where its artifacts lie
-	Findings []Finding `json:"findings,omitempty"` // what is wrong, unless it passed
+	Known    bool      `json:"known,omitempty"`    // it fails in the base too, with as much
+	Findings []Finding `json:"findings,omitempty"` // what is wrong, unless it passed or is known
 
 	GoldenChanges []GoldenChange `json:"golden_changes,omitempty"` // what the run changed in its golden file
 }

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/revision"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// A base is another revision, and the run of its own tests.
+type base struct {
+	revision *revision.Revision
+	run      *outcome.Run // without packages if nothing there uses leakcheck
+}
+
+// errBase is what went wrong with a base: nothing can be told then.
+type errBase struct{ err error }
+
+func (e *errBase) Error() string { return e.err.Error() }
+func (e *errBase) Unwrap() error { return e.err }
+
+// checkBase refuses what does not go with -base.
+func (o *runOptions) checkBase() error {
+	switch {
+	case o.base == "":
+		return nil
+	case o.update:
+		return errors.New("-base and -update: golden files are not looked at when a revision is the measure")
+	case o.runs > 1:
+		return errors.New("-base and -runs: golden files are not looked at when a revision is the measure")
+	case o.namesFiles():
+		return errors.New("-base compares packages: it does not go with Go files")
+	}
+	return nil
+}
+
+// measureBase runs the tests of packages at the revision that o names, or finds what they retained when
+// this was done before, and writes the golden files that they would have to the directory goldens. say
+// tells the user what goes on.
+func measureBase(c *context, o *runOptions, found []discover.Package, goEnv gotest.GoEnv, goldens string, say func(string)) (*base, error) {
+	r, err := revision.Find(o.dir, o.base)
+	if err != nil {
+		return nil, &errBase{fmt.Errorf("-base: %w", err)}
+	}
+	b, err := measureAt(c, o, r, found, goEnv, goldens, say)
+	if err != nil {
+		return nil, &errBase{fmt.Errorf("-base %s: %w", r, err)}
+	}
+	return b, nil
+}
+
+func measureAt(c *context, o *runOptions, r *revision.Revision, found []discover.Package, goEnv gotest.GoEnv, goldens string, say func(string)) (*base, error) {
+	store, err := revision.OpenStore(r)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	seeds, err := goldenSeeds(found)
+	if err != nil {
+		return nil, err
+	}
+	keys := append(o.baseKeys(r, goEnv, c.env), seeds.keys()...)
+	for _, p := range found {
+		keys = append(keys, p.ImportPath)
+	}
+	entry, err := store.Entry(keys...)
+	if err != nil {
+		return nil, err
+	}
+	if entry.Found {
+		say(fmt.Sprintf("base %s was measured before", r))
+	} else {
+		say(fmt.Sprintf("measuring the base %s", r))
+		if err := measureInto(c, o, r, found, seeds, store.Tree(), entry.Dir); err != nil {
+			return nil, err
+		}
+		if err := entry.Keep(); err != nil {
+			return nil, err
+		}
+	}
+	b := &base{revision: r}
+	if b.run, err = outcome.Read(filepath.Join(entry.Dir, "artifacts")); err != nil {
+		return nil, err
+	}
+	// The run writes golden files for assertions that the base does not have: into a copy.
+	return b, os.CopyFS(goldens, os.DirFS(filepath.Join(entry.Dir, "base")))
+}
+
+// measureInto checks the revision out at tree and runs its tests. What they retain goes to dir: the golden
+// files to dir/base, whose name messages show, and the artifacts of the run to dir/artifacts.
+func measureInto(c *context, o *runOptions, r *revision.Revision, found []discover.Package, s seeds, tree, dir string) error {
+	goldens, reports := filepath.Join(dir, "base"), filepath.Join(dir, "artifacts")
+	if err := s.write(goldens); err != nil {
+		return err
+	}
+	w, err := r.Checkout(tree)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Close() }()
+	packages, err := o.packagesAt(w.Dir, found, c.env)
+	if err != nil {
+		return err
+	}
+	if len(packages) == 0 {
+		return nothingAt(reports)
+	}
+	return runAt(c, o, w.Dir, reports, goldens, packages)
+}
+
+// nothingAt leaves the report of a revision without tests that use leakcheck.
+func nothingAt(reports string) error {
+	dir, err := artifacts.Open(reports)
+	if err != nil {
+		return err
+	}
+	empty := &outcome.Run{Schema: outcome.Schema, Outcome: outcome.Unknown, ExitCode: outcome.ExitCode(outcome.Unknown)}
+	return dir.WriteReport(func(w io.Writer) error { return present.JSON{}.Present(w, empty) })
+}
+
+// baseKeys are what a measurement depends on, besides packages and golden files.
+func (o *runOptions) baseKeys(r *revision.Revision, goEnv gotest.GoEnv, env []string) []string {
+	self := version()
+	if path, err := os.Executable(); err == nil {
+		if info, err := os.Stat(path); err == nil { // versions of a checkout may be equal
+			self += fmt.Sprintf(" %d %d", info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return append([]string{
+		self, r.Commit, o.dir, goEnv.GOVERSION, goEnv.GOFLAGS, runtime.GOOS, runtime.GOARCH,
+		lookup(env, "CGO_ENABLED"), lookup(env, "GOEXPERIMENT"), lookup(env, "GOMAXPROCS"),
+	}, o.baseArgs()...)
+}
+
+// baseArgs are the flags of this run that its base is run with, and what follows --.
+func (o *runOptions) baseArgs() []string {
+	args := []string{"-update", "-count", strconv.Itoa(o.count)}
+	for _, f := range []struct{ name, value string }{{"-run", o.run}, {"-tags", o.tags}, {"-timeout", o.timeout}} {
+		if f.value != "" {
+			args = append(args, f.name, f.value)
+		}
+	}
+	if o.race {
+		args = append(args, "-race")
+	}
+	if o.all {
+		args = append(args, "-all")
+	}
+	args = append(args, "--")
+	for _, flags := range o.passthrough.LDFlags {
+		args = append(args, "-ldflags="+flags)
+	}
+	return append(args, o.passthrough.Args...)
+}
+
+// packagesAt returns those of the packages found here that have tests with leakcheck in dir as well.
+func (o *runOptions) packagesAt(dir string, found []discover.Package, env []string) ([]string, error) {
+	var patterns []string
+	for _, p := range o.patterns {
+		switch {
+		case filepath.IsAbs(p):
+			return nil, fmt.Errorf("%s is a place in this working tree only: give packages relative to the current directory", p)
+		case p == "." || strings.HasPrefix(p, "./") || strings.HasPrefix(p, "../"):
+			top, _, _ := strings.Cut(p, "...")
+			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(top))); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+		}
+		patterns = append(patterns, p)
+	}
+	if _, err := os.Stat(dir); err != nil || len(patterns) == 0 {
+		return nil, nil
+	}
+	inv := o.invocation(gotest.GoEnv{})
+	there, _, err := discover.Packages(discover.Config{Dir: dir, Env: env, BuildFlags: inv.BuildFlags()}, patterns)
+	if err != nil {
+		return nil, fmt.Errorf("its packages do not load:\n%w", err)
+	}
+	var paths []string
+	for _, p := range there {
+		here := slices.ContainsFunc(found, func(f discover.Package) bool { return f.ImportPath == p.ImportPath })
+		if here && (p.Leakcheck || o.all) {
+			paths = append(paths, p.ImportPath)
+		}
+	}
+	return paths, nil
+}
+
+// runAt runs leakgate in dir, which leaves its report in reports and golden files in goldens.
+func runAt(c *context, o *runOptions, dir, reports, goldens string, packages []string) error {
+	args := append([]string{"run", "-C", dir, "-o", reports, "-github", "off", "-artifacts", "none"}, packages...)
+	args = append(args, o.baseArgs()...)
+	var output bytes.Buffer
+	env := append(slices.Clone(c.env), verdict.EnvGoldens+"="+goldens)
+	run(args, &output, &output, env)
+	report, err := outcome.Read(reports)
+	switch {
+	case err != nil:
+		return fmt.Errorf("its tests did not run:\n%s", lastLines(output.String(), 30))
+	case report.Interrupted:
+		return errors.New("interrupted")
+	case report.Outcome == outcome.BuildError:
+		return fmt.Errorf("its tests do not build:\n%s", lastLines(output.String(), 30))
+	}
+	return nil
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
+}
+
+// judge holds a run against the base.
+func (b *base) judge(run *outcome.Run) {
+	run.Base = &outcome.Base{Name: b.revision.Name, Commit: b.revision.Commit}
+	unmatched := compare.Against(run, b.run)
+	run.Excuse()
+	for _, side := range []struct {
+		name string
+		run  *outcome.Run
+	}{{"this revision", run}, {"the base", b.run}} {
+		for _, p := range side.run.Packages {
+			for _, a := range p.Assertions {
+				if a.Golden != nil && !strings.HasPrefix(a.Golden.File, "base/") {
+					run.AddProblem(fmt.Sprintf("the version of leakcheck that %s uses does not know -base: update github.com/leakgate/leakgate there", side.name))
+				}
+			}
+		}
+	}
+	if n := run.Totals.Known; n > 0 {
+		run.Notes = append(run.Notes, countOf(n, "assertion")+" that failed here failed in "+b.revision.String()+" too, with as much: known")
+	}
+	if unmatched > 0 {
+		run.Notes = append(run.Notes, countOf(unmatched, "assertion")+" not in "+b.revision.String()+": nothing to compare with")
+	}
+}
+
+// Seeds are the golden files of this working tree, from which those of the base are made: a bound that
+// somebody wrote as a limit (<=N, *) is one for the comparison, too.
+type seeds map[string][]byte // by slash path below the directory of golden files
+
+func goldenSeeds(found []discover.Package) (seeds, error) {
+	s := make(seeds)
+	for _, p := range found {
+		files, err := goldens.Find(p.Dir, func() bool { return true })
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			data, err := readFileBounded(f.Path)
+			if err != nil {
+				return nil, err
+			}
+			s[p.ImportPath+"/"+f.Name] = data
+		}
+	}
+	return s, nil
+}
+
+func (s seeds) keys() []string {
+	var keys []string
+	for name, data := range s {
+		keys = append(keys, fmt.Sprintf("%s %x", name, sha256.Sum256(data)))
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (s seeds) write(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for name, data := range s {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}

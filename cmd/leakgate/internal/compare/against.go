@@ -1,0 +1,59 @@
+package compare
+
+import (
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// Against marks the assertions of run that fail in base too, with as much or more: they are known, and not
+// what run's revision brought. It returns how many assertions base does not have.
+//
+// An assertion on bounds is known if base breaks the same bounds, each with no fewer objects and bytes. One
+// without figures (no growth, collected objects) is known if it fails in base. A comparison with the golden
+// files that base made is never known: what fails there is new.
+func Against(run, base *outcome.Run) (unmatched int) {
+	_, before := Sites(base)
+	order, now := Sites(run)
+	for _, s := range order {
+		if before[s] == nil {
+			unmatched += len(now[s])
+			continue
+		}
+		for _, a := range now[s] {
+			if a.Verdict == verdict.Fail && a.Golden == nil && known(a, before[s]) {
+				a.Known, a.Findings = true, nil
+			}
+		}
+	}
+	return unmatched
+}
+
+func known(a *outcome.Assertion, before []*outcome.Assertion) bool {
+	for _, b := range before {
+		if b.Verdict == verdict.Fail && b.Misuse == a.Misuse && covers(b.Bounds, a.Bounds) {
+			return true
+		}
+	}
+	return false
+}
+
+// covers reports whether the bounds that break now break before, with as much.
+func covers(before, now []verdict.Bound) bool {
+	used := make(map[int]bool)
+	for _, n := range now {
+		if n.Verdict != verdict.Fail {
+			continue
+		}
+		found := false
+		for i, b := range before {
+			if !used[i] && b.Selector == n.Selector && b.Verdict == verdict.Fail && b.Objects >= n.Objects && b.Bytes >= n.Bytes {
+				used[i], found = true, true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}

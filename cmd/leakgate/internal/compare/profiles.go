@@ -1,0 +1,162 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// Profiles compares two profiles: a row for each path or function whose figures differ, the largest
+// change in bytes first. In a profile of references (retained.pb.gz) rows are paths from a root, elements
+// folded to [*]; in any other they are the functions at the leaves. The profiles need values in a count
+// and in bytes, as those of leakgate and heap profiles have.
+func Profiles(before, after *profile.Profile) ([]Row, error) {
+	olds, err := figures(before)
+	if err != nil {
+		return nil, fmt.Errorf("the old profile: %w", err)
+	}
+	news, err := figures(after)
+	if err != nil {
+		return nil, fmt.Errorf("the new profile: %w", err)
+	}
+	names := make(map[string]bool)
+	for name := range olds {
+		names[name] = true
+	}
+	for name := range news {
+		names[name] = true
+	}
+	var rows []Row
+	for name := range names {
+		o, n := olds[name], news[name]
+		if o == n {
+			continue
+		}
+		rows = append(rows, Row{
+			Name:    name,
+			Objects: Change{Series{o.objects}, Series{n.objects}},
+			Bytes:   Change{Series{o.bytes}, Series{n.bytes}},
+		})
+	}
+	slices.SortFunc(rows, func(a, b Row) int {
+		return cmp.Or(
+			cmp.Compare(magnitude(b.Bytes.Delta()), magnitude(a.Bytes.Delta())),
+			cmp.Compare(magnitude(b.Objects.Delta()), magnitude(a.Objects.Delta())),
+			strings.Compare(a.Name, b.Name),
+		)
+	})
+	return rows, nil
+}
+
+func magnitude(n int64) int64 { return max(n, -n) }
+
+// A figure is what a profile says of one name.
+type figure struct{ objects, bytes int64 }
+
+func figures(p *profile.Profile) (map[string]figure, error) {
+	objects := valueIndex(p, "count")
+	bytes := valueIndex(p, "bytes")
+	if objects < 0 || bytes < 0 {
+		return nil, fmt.Errorf("it has no values in count and bytes, but %s", valueTypes(p))
+	}
+	name := leafFunction
+	if isReferences(p) {
+		name = referencePath
+	}
+	out := make(map[string]figure)
+	for _, s := range p.Sample {
+		n := name(s)
+		f := out[n]
+		f.objects += s.Value[objects]
+		f.bytes += s.Value[bytes]
+		out[n] = f
+	}
+	return out, nil
+}
+
+// valueIndex finds the value type with a unit: of several the one in use, which "go tool pprof" shows.
+func valueIndex(p *profile.Profile, unit string) int {
+	found := -1
+	for i, t := range p.SampleType {
+		if t.Unit == unit && (found < 0 || strings.HasPrefix(t.Type, "inuse_")) {
+			found = i
+		}
+	}
+	return found
+}
+
+func valueTypes(p *profile.Profile) string {
+	var types []string
+	for _, t := range p.SampleType {
+		types = append(types, t.Type+"/"+t.Unit)
+	}
+	return strings.Join(types, ", ")
+}
+
+// isReferences reports whether a profile's frames are references: they are in no binary.
+func isReferences(p *profile.Profile) bool {
+	return len(p.Location) > 0 && !slices.ContainsFunc(p.Location, func(l *profile.Location) bool { return l.Mapping != nil })
+}
+
+func leafFunction(s *profile.Sample) string {
+	if len(s.Location) == 0 {
+		return "(none)"
+	}
+	return frameName(s.Location[0], 0)
+}
+
+// frameName is the name of a location's nth line, the innermost first.
+func frameName(l *profile.Location, n int) string {
+	if n >= len(l.Line) || l.Line[n].Function == nil {
+		return fmt.Sprintf("%#x", l.Address)
+	}
+	return l.Line[n].Function.Name
+}
+
+// referencePath writes a stack of references as leakcheck's messages and golden files do.
+func referencePath(s *profile.Sample) string {
+	var b strings.Builder
+	for i := len(s.Location) - 1; i >= 0; i-- {
+		step, _, _ := strings.Cut(frameName(s.Location[i], 0), ". (")
+		step = strings.TrimSuffix(step, ".")
+		switch {
+		case b.Len() == 0:
+			b.WriteString(step)
+		case step == "$mapkey":
+			b.WriteString("[$key]")
+		case step == "$mapval", strings.HasPrefix(step, "["):
+			b.WriteString("[*]")
+		default:
+			b.WriteString("." + step)
+		}
+	}
+	if b.Len() == 0 {
+		return "(none)"
+	}
+	return b.String()
+}
+
+// baseLabel marks the samples of the base, as "pprof -diff_base" does, so that pprof's percentages are
+// relative to the base (github.com/google/pprof internal/driver).
+const baseLabel = "pprof::base"
+
+// Difference returns a profile of after minus before, for "go tool pprof". It changes neither.
+func Difference(before, after []*profile.Profile) (*profile.Profile, error) {
+	var all []*profile.Profile
+	for _, p := range after {
+		all = append(all, p.Copy())
+	}
+	for _, p := range before {
+		p = p.Copy()
+		p.Scale(-1)
+		p.SetLabel(baseLabel, []string{"true"})
+		all = append(all, p)
+	}
+	if err := profile.CompatibilizeSampleTypes(all); err != nil {
+		return nil, err
+	}
+	return profile.Merge(all)
+}

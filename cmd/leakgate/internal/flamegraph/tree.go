@@ -1,0 +1,68 @@
+// Package flamegraph draws a profile as a picture that needs nothing else: no Graphviz, no network, no script of
+// somebody else's.
+package flamegraph
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/google/pprof/profile"
+)
+
+// A frame is one place in the tree of stacks, the outermost first.
+type frame struct {
+	name     string
+	value    int64 // of the frame and all in it
+	children []*frame
+	index    map[string]*frame
+}
+
+// child returns the child with a name, a new one if there is none.
+func (f *frame) child(name string) *frame {
+	c := f.index[name]
+	if c == nil {
+		c = &frame{name: name}
+		if f.index == nil {
+			f.index = make(map[string]*frame)
+		}
+		f.index[name] = c
+		f.children = append(f.children, c)
+	}
+	return c
+}
+
+// treeOf adds up the values with an index, by stack. What is negative, as in a difference, is left out: it has
+// no width.
+func treeOf(p *profile.Profile, index int) *frame {
+	root := &frame{name: "all"}
+	for _, s := range p.Sample {
+		value := s.Value[index]
+		if value <= 0 {
+			continue
+		}
+		root.value += value
+		at := root
+		for i := len(s.Location) - 1; i >= 0; i-- {
+			lines := s.Location[i].Line
+			for j := len(lines) - 1; j >= 0; j-- {
+				if lines[j].Function == nil {
+					continue
+				}
+				at = at.child(lines[j].Function.Name)
+				at.value += value
+			}
+		}
+	}
+	root.sort()
+	return root
+}
+
+// sort orders frames by value, the largest first, so that equal profiles give equal pictures.
+func (f *frame) sort() {
+	slices.SortFunc(f.children, func(a, b *frame) int {
+		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.name, b.name))
+	})
+	for _, c := range f.children {
+		c.sort()
+	}
+}

@@ -1,0 +1,67 @@
+package goldens_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
+	"github.com/leakgate/leakgate/golden"
+)
+
+// write makes the files of a folder: golden files by their names, one test file.
+func write(t *testing.T, test string, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a_test.go"), []byte(test), 0o666))
+	for _, name := range names {
+		path := filepath.Join(dir, goldens.Below, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		require.NoError(t, os.WriteFile(path, []byte("leakgate golden v1\n"), 0o666))
+	}
+	return dir
+}
+
+func links() bool { return true }
+
+// Every name that FileName gives is traced back to the test, also one that had to be cut.
+func TestOwnersOfOddNames(t *testing.T) {
+	long := "TestLong" + strings.Repeat("Name", 40)
+	source := "package a\nimport \"testing\"\nfunc TestÄ(t *testing.T) {}\nfunc " + long + "(t *testing.T) {}\n" +
+		"func FuzzIt(f *testing.F) {}\nvar _ = []string{`a \"b\"`, \"with/slash\"}\n"
+	for test, want := range map[string]string{
+		"TestÄ":                                "TestÄ",
+		"TestÄ/" + strings.Repeat("sub/", 100): "TestÄ",
+		long:                                   long,
+		long + "/sub":                          long,
+		"FuzzIt/seed#0":                        "FuzzIt/seed#0",
+		`a "b"`:                                `a "b"`,
+		"with/slash":                           "with/slash",
+	} {
+		name, err := golden.FileName(test)
+		require.NoError(t, err)
+		second := strings.TrimSuffix(name, golden.Extension) + "~2" + golden.Extension
+		files, err := goldens.Find(write(t, source, name, second), links)
+		require.NoError(t, err)
+		require.Len(t, files, 2)
+		for _, f := range files {
+			require.Equal(t, goldens.Owned, f.State, "%s: %s", f.Name, f.Why)
+			require.Equal(t, want, f.Owner)
+		}
+	}
+}
+
+func TestRemoveStopsAtTheFolder(t *testing.T) {
+	dir := write(t, "package a\n", "a/b.golden", "a/c.golden")
+	files, err := goldens.Find(dir, links)
+	require.NoError(t, err)
+	require.Len(t, files, 2)
+	require.NoError(t, files[0].Remove())
+	require.FileExists(t, files[1].Path)
+	require.NoError(t, files[1].Remove())
+	require.NoDirExists(t, filepath.Join(dir, "testdata"))
+	require.FileExists(t, filepath.Join(dir, "a_test.go"))
+}

@@ -1,0 +1,53 @@
+package outcome
+
+import (
+	"slices"
+
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// A Base is the revision that a run was held against.
+type Base struct {
+	Name   string `json:"name"` // as it was given: "origin/main"
+	Commit string `json:"commit"`
+}
+
+// Excuse sets the outcome anew after assertions that fail were found to be known: a run whose only trouble
+// is known passes. All else weighs as before.
+func (r *Run) Excuse() {
+	r.Totals.Known = 0
+	unexcused := false
+	for _, p := range r.Packages {
+		for _, a := range p.Assertions {
+			switch {
+			case a.Known:
+				r.Totals.Known++
+			case a.Verdict == verdict.Fail:
+				unexcused = true
+			}
+		}
+	}
+	if r.Outcome != Regression && r.Outcome != Pass {
+		return
+	}
+	switch {
+	case unexcused:
+		r.Outcome = Regression
+	case r.Totals.Unknown > 0 || len(r.Problems) > 0 || r.Interrupted:
+		r.Outcome = Unknown
+	default:
+		r.Outcome = Pass
+	}
+	r.ExitCode = ExitCode(r.Outcome)
+}
+
+// AddProblem adds a problem of the run itself, with which it could not tell unless something is worse.
+func (r *Run) AddProblem(text string) {
+	if !slices.Contains(r.Problems, text) {
+		r.Problems = append(r.Problems, text)
+	}
+	if r.Outcome == Pass {
+		r.Outcome = Unknown
+		r.ExitCode = ExitCode(Unknown)
+	}
+}

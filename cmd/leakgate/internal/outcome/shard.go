@@ -1,0 +1,39 @@
+package outcome
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Shard is one part of a run whose packages are spread over several machines.
+type Shard struct {
+	Index    int `json:"index"` // from 1
+	Count    int `json:"count"`
+	Packages int `json:"packages"` // of all shards together
+}
+
+// ParseShard reads "i/n".
+func ParseShard(text string) (*Shard, error) {
+	index, count, ok := strings.Cut(text, "/")
+	i, err1 := strconv.Atoi(index)
+	n, err2 := strconv.Atoi(count)
+	if !ok || err1 != nil || err2 != nil || i < 1 || i > n {
+		return nil, fmt.Errorf("%q is no shard: write 1/3 for the first of three", text)
+	}
+	return &Shard{Index: i, Count: n}, nil
+}
+
+// String returns "i/n".
+func (s *Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
+
+// Part returns what is the shard's of all, in their order, and notes how many there are. Each is in one
+// shard; none may be left for a shard where there are more shards than packages.
+func Part[T any](s *Shard, all []T) []T {
+	s.Packages = len(all)
+	var part []T
+	for i := s.Index - 1; i < len(all); i += s.Count {
+		part = append(part, all[i])
+	}
+	return part
+}

@@ -1,0 +1,229 @@
+package leakvet
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// symbols is the fact of a package: what its debug information will name. Variables that are not exported
+// are in no export data, so each package says it of itself.
+type symbols struct {
+	Values []string // package variables and functions
+	Types  []string
+}
+
+// AFact marks symbols as a fact.
+func (*symbols) AFact() {}
+
+// String implements fmt.Stringer, for the tests of analyzers.
+func (s *symbols) String() string {
+	return fmt.Sprintf("%d values, %d types", len(s.Values), len(s.Types))
+}
+
+// exportSymbols leaves out the main packages that the go command writes for tests: nobody names what is in them.
+func exportSymbols(pass *analysis.Pass) {
+	if !strings.HasSuffix(pass.Pkg.Path(), ".test") {
+		pass.ExportPackageFact(symbolsOf(pass.Pkg))
+	}
+}
+
+func symbolsOf(pkg *types.Package) *symbols {
+	s := new(symbols)
+	for _, name := range pkg.Scope().Names() {
+		switch pkg.Scope().Lookup(name).(type) {
+		case *types.Var, *types.Func:
+			s.Values = append(s.Values, name)
+		case *types.TypeName:
+			s.Types = append(s.Types, name)
+		}
+	}
+	return s
+}
+
+// checkNames finds bounds whose package is there and whose variable, function or type is not.
+func checkNames(pass *analysis.Pass, file *ast.File) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) != 1 {
+			return true
+		}
+		name := callee(pass.TypesInfo, call)
+		if name != "Root" && name != "Path" && name != "TypeNamed" {
+			return true
+		}
+		value := pass.TypesInfo.Types[call.Args[0]].Value
+		if value == nil || value.Kind() != constant.String {
+			return true
+		}
+		checkName(pass, call.Args[0], name, constant.StringVal(value))
+		return true
+	})
+}
+
+// checkName looks a pattern up in the packages that it may mean: its import path may be shortened to its last
+// elements.
+func checkName(pass *analysis.Pass, at ast.Expr, selector, pattern string) {
+	text := pattern
+	if selector == "TypeNamed" {
+		text = strings.TrimLeft(text, "*")
+	}
+	if isPattern(text) {
+		return
+	}
+	known := knownSymbols(pass)
+	paths := slices.SortedFunc(maps.Keys(known), func(a, b string) int { // the shortest is the likeliest
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
+	var names []string // of the packages that the pattern may mean
+	where := ""
+	var head string
+	for i := strings.LastIndexByte(untilBracket(text), '/') + 1; i < len(text); i++ {
+		if text[i] != '.' || i == 0 {
+			continue
+		}
+		prefix := text[:i]
+		for _, path := range paths {
+			s := known[path]
+			if path != prefix && !strings.HasSuffix(path, "/"+prefix) {
+				continue
+			}
+			h, definite := firstName(text[i+1:])
+			if !definite || s.has(h, selector) {
+				return
+			}
+			if where == "" {
+				head, where = h, path
+			}
+			names = append(names, s.names(selector)...)
+		}
+	}
+	if where == "" {
+		return // the package is not among those that this one imports, or facts are missing
+	}
+	what := "variable or function"
+	if selector == "TypeNamed" {
+		what = "type"
+	}
+	d := analysis.Diagnostic{
+		Pos: at.Pos(), End: at.End(),
+		Message: fmt.Sprintf("there is no %s %q in %s, so %s(%q) fails its test", what, head, where, selector, pattern),
+	}
+	if near := nearest(head, names); near != "" {
+		d.Message += fmt.Sprintf("; did you mean %q?", near)
+		d.SuggestedFixes = fixName(at, pattern, head, near)
+	}
+	pass.Report(d)
+}
+
+// isPattern reports whether a text has wildcards, or is no plain name ("map[string]int").
+func isPattern(text string) bool {
+	plain := strings.ReplaceAll(strings.ReplaceAll(text, "[*]", ""), "(*", "(")
+	return text == "" || strings.Contains(plain, "*") || strings.Contains(plain, "...") ||
+		strings.ContainsAny(untilBracket(text), " ({$")
+}
+
+// untilBracket is the text before the first index: slashes after it are not of the import path.
+func untilBracket(text string) string {
+	before, _, _ := strings.Cut(text, "[")
+	return before
+}
+
+// firstName is the name that follows the package. It is not definite where the compiler makes up names.
+func firstName(rest string) (name string, definite bool) {
+	end := strings.IndexAny(rest, ".[")
+	if end < 0 {
+		end = len(rest)
+	}
+	name = rest[:end]
+	return name, token.IsIdentifier(name) && name != "init" && name != "glob"
+}
+
+// has reports whether the package has a name: for a root a variable, a function or the type of a method.
+func (s *symbols) has(name, selector string) bool {
+	return slices.Contains(s.Types, name) || selector != "TypeNamed" && slices.Contains(s.Values, name)
+}
+
+func (s *symbols) names(selector string) []string {
+	if selector == "TypeNamed" {
+		return s.Types
+	}
+	return s.Values
+}
+
+// knownSymbols returns those of the package and all that it imports, by import path.
+func knownSymbols(pass *analysis.Pass) map[string]*symbols {
+	known := make(map[string]*symbols)
+	for _, f := range pass.AllPackageFacts() {
+		if s, ok := f.Fact.(*symbols); ok {
+			known[f.Package.Path()] = s
+		}
+	}
+	known[pass.Pkg.Path()] = symbolsOf(pass.Pkg)
+	return known
+}
+
+// fixName replaces the name in a string literal. A constant is left alone: others may use it.
+func fixName(at ast.Expr, pattern, head, near string) []analysis.SuggestedFix {
+	lit, ok := at.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return nil
+	}
+	i := strings.LastIndex(untilBracket(pattern), "."+head)
+	if strings.Count(pattern, "."+head) != 1 || i < 0 {
+		return nil
+	}
+	fixed := pattern[:i+1] + near + pattern[i+1+len(head):]
+	return []analysis.SuggestedFix{{
+		Message:   fmt.Sprintf("Replace %s with %s", head, near),
+		TextEdits: []analysis.TextEdit{{Pos: lit.Pos(), End: lit.End(), NewText: []byte(strconv.Quote(fixed))}},
+	}}
+}
+
+// nearest returns the name that differs least from written, "" if none comes near or two do equally.
+func nearest(written string, names []string) string {
+	best, bestDistance, tie := "", len(written)/3+1, false
+	for _, name := range names {
+		switch d := distance(strings.ToLower(written), strings.ToLower(name)); {
+		case name == best:
+		case d < bestDistance:
+			best, bestDistance, tie = name, d, false
+		case d == bestDistance && best != "":
+			tie = true
+		}
+	}
+	if tie {
+		return ""
+	}
+	return best
+}
+
+// distance is the number of single characters to insert, remove or replace.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		previous := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := previous
+			if a[i] != b[j] {
+				cost++
+			}
+			previous = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

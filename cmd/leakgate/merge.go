@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
+)
+
+// mergeOptions is the command line of leakgate merge.
+type mergeOptions struct {
+	artifacts string // -o
+	formats   formatOptions
+	reports   []string
+}
+
+func (o *mergeOptions) flagSet() *flag.FlagSet {
+	f := flag.NewFlagSet("merge", flag.ContinueOnError)
+	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
+	f.StringVar(&o.artifacts, "o", artifacts.DefaultName, "")
+	o.formats.register(f)
+	return f
+}
+
+func parseMerge(args []string) (*mergeOptions, error) {
+	o := new(mergeOptions)
+	var err error
+	if o.reports, err = parseMixed(o.flagSet(), args); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(o.reports) == 0:
+		return nil, errors.New("merge needs the reports of all shards")
+	case o.artifacts == "":
+		return nil, errors.New("-o names no directory")
+	}
+	return o, o.formats.check()
+}
+
+// mergeShards is the command "leakgate merge".
+func mergeShards(c *context, args []string) int {
+	o, err := parseMerge(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return printHelp(c, []string{"merge"})
+	}
+	if err != nil {
+		return c.usageError(err.Error(), "help merge")
+	}
+	run, err := o.merge(c)
+	if err != nil {
+		return c.failure("%v", err)
+	}
+	return run.ExitCode
+}
+
+// merge reads the shards, writes the merged artifacts directory and prints the summary.
+func (o *mergeOptions) merge(c *context) (*outcome.Run, error) {
+	var shards []*outcome.Run
+	for _, path := range o.reports {
+		if err := o.checkOutside(path); err != nil {
+			return nil, err
+		}
+		run, err := outcome.Read(path)
+		if err != nil {
+			return nil, err
+		}
+		shards = append(shards, run)
+	}
+	merged, err := outcome.Merge(shards)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := artifacts.Open(o.artifacts)
+	if err != nil {
+		return nil, err
+	}
+	for i, run := range shards {
+		if err := adopt(dir, reportFolder(o.reports[i]), run); err != nil {
+			return nil, err
+		}
+	}
+	var json present.Presenter = present.JSON{}
+	if err := dir.WriteReport(func(w io.Writer) error { return json.Present(w, merged) }); err != nil {
+		return nil, err
+	}
+	d := newDisplay(c.stdout, c.env)
+	if err := (present.Summary{Artifacts: o.artifacts, Color: d.color}).Present(d.screen, merged); err != nil {
+		return nil, err
+	}
+	return merged, o.formats.write(merged, "", c.env, d.screen)
+}
+
+// checkOutside refuses a report in the directory that is about to be cleared.
+func (o *mergeOptions) checkOutside(report string) error {
+	out, err := filepath.Abs(o.artifacts)
+	if err != nil {
+		return err
+	}
+	in, err := filepath.Abs(reportFolder(report))
+	if err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(out, in); err == nil && filepath.IsLocal(rel) {
+		return fmt.Errorf("%s is in %s, which is written anew: name another directory with -o", report, o.artifacts)
+	}
+	return nil
+}
+
+// reportFolder is the artifacts directory that a report belongs to.
+func reportFolder(path string) string {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return path
+	}
+	return filepath.Dir(path)
+}
+
+// adopt copies the artifacts of a run. Those that were not kept with the report are taken out of it.
+func adopt(dir *artifacts.Dir, from string, run *outcome.Run) error {
+	for _, p := range run.Packages {
+		for _, a := range p.Assertions {
+			found, err := dir.Adopt(from, a.Dir)
+			if err != nil {
+				return err
+			}
+			if !found {
+				a.Artifacts = nil
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/golden"
+)
+
+// tightenOptions is the command line of leakgate golden tighten.
+type tightenOptions struct {
+	dir    string // -C
+	report string // of a run: a file, or the folder that it lies in
+}
+
+func (o *tightenOptions) flagSet() *flag.FlagSet {
+	f := flag.NewFlagSet("golden tighten", flag.ContinueOnError)
+	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
+	f.StringVar(&o.dir, "C", "", "")
+	return f
+}
+
+func parseTighten(args []string) (*tightenOptions, error) {
+	o := new(tightenOptions)
+	rest, err := parseMixed(o.flagSet(), args)
+	if err != nil {
+		return nil, err
+	}
+	switch len(rest) {
+	case 0:
+		o.report = filepath.Join(o.dir, artifacts.DefaultName)
+	case 1:
+		o.report = rest[0]
+	default:
+		return nil, fmt.Errorf("one report at a time, not %s too", rest[1])
+	}
+	return o, nil
+}
+
+// tightenGoldens is the command "leakgate golden tighten".
+func tightenGoldens(c *context, args []string) int {
+	o, err := parseTighten(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return printHelp(c, []string{"golden"})
+	}
+	if err != nil {
+		return c.usageError(err.Error(), "help golden")
+	}
+	code, err := o.tighten(c)
+	if err != nil {
+		return c.failure("%v", err)
+	}
+	return code
+}
+
+// tighten lowers the golden files that the run has used.
+func (o *tightenOptions) tighten(c *context) (int, error) {
+	run, err := outcome.Read(o.report)
+	if err != nil {
+		return 0, err
+	}
+	if run.Base != nil {
+		return 0, fmt.Errorf("%s: that run was held against %s, not against golden files: run it without -base", shown(o.report), run.Base.Name)
+	}
+	compared := goldens.Compared(run)
+	if len(compared) == 0 {
+		return 0, fmt.Errorf("%s: no assertion of that run compared with a golden file", shown(o.report))
+	}
+	code, tightened := exitPass, 0
+	for _, pkg := range compared {
+		folder, err := packageFolder(o.dir, c.env, pkg.ImportPath)
+		if err != nil {
+			return 0, err
+		}
+		for _, f := range pkg.Files {
+			path := filepath.Join(folder, filepath.FromSlash(f.Name))
+			if f.Kept != "" {
+				fmt.Fprintf(c.stdout, "%s: kept, since %s\n", shown(path), f.Kept)
+				continue
+			}
+			changes, err := tightenFile(path, f, !c.inCI())
+			if err != nil {
+				return 0, err
+			}
+			if len(changes) == 0 {
+				continue
+			}
+			tightened++
+			fmt.Fprintln(c.stdout, shown(path))
+			for _, change := range changes {
+				fmt.Fprintf(c.stdout, "    %s\n", change)
+			}
+		}
+	}
+	switch {
+	case tightened == 0:
+		fmt.Fprintln(c.stdout, "nothing to tighten")
+	case c.inCI():
+		fmt.Fprintf(c.stdout, "%s to tighten; CI is set, so nothing is written here\n", countOf(tightened, "golden file"))
+		code = exitFindings
+	default:
+		fmt.Fprintf(c.stdout, "tightened %s\n", countOf(tightened, "golden file"))
+	}
+	return code, nil
+}
+
+// tightenFile lowers the bounds of one golden file to what the run's assertions saw, and writes it if
+// write says so.
+func tightenFile(path string, f goldens.ComparedFile, write bool) ([]golden.Change, error) {
+	file, err := golden.Read(path)
+	if err != nil {
+		return nil, shortenGoldenError(err, goldens.File{Path: path})
+	}
+	seen := make([]*golden.File, 0, len(f.Tighter))
+	for _, text := range f.Tighter {
+		if text == "" { // the file fits as it is
+			return nil, nil
+		}
+		s, err := golden.Parse(path, []byte(text))
+		if err != nil {
+			return nil, fmt.Errorf("the run's record of %w", err)
+		}
+		seen = append(seen, s)
+	}
+	tight, changes := file.Tighten(seen...)
+	if len(changes) == 0 || !write {
+		return changes, nil
+	}
+	return changes, golden.Write(path, tight)
+}
+
+// packageFolder asks the go command where a package lies.
+func packageFolder(dir string, env []string, importPath string) (string, error) {
+	cmd := exec.Command("go", "list", "-find", "-f", "{{.Dir}}", "--", importPath)
+	cmd.Dir, cmd.Env = dir, env
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return "", fmt.Errorf("the run's package %s is not here: %s", importPath, strings.TrimSpace(string(exit.Stderr)))
+	}
+	if err != nil {
+		return "", fmt.Errorf("go list: %w", err)
+	}
+	folder := strings.TrimSpace(string(out))
+	if _, err := os.Stat(folder); err != nil {
+		return "", err
+	}
+	return folder, nil
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/analysis/unitchecker"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
+	"github.com/leakgate/leakgate/cmd/leakgate/leakvet"
+)
+
+// vetOptions is the command line of leakgate vet.
+type vetOptions struct {
+	dir      string // -C
+	fix      bool
+	tags     string
+	patterns []string
+}
+
+func (o *vetOptions) flagSet() *flag.FlagSet {
+	f := flag.NewFlagSet("vet", flag.ContinueOnError)
+	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
+	f.StringVar(&o.dir, "C", "", "")
+	f.BoolVar(&o.fix, "fix", false, "")
+	f.StringVar(&o.tags, "tags", "", "")
+	return f
+}
+
+func parseVet(args []string) (*vetOptions, error) {
+	o := new(vetOptions)
+	var err error
+	if o.patterns, err = parseMixed(o.flagSet(), args); err != nil {
+		return nil, err
+	}
+	if len(o.patterns) == 0 {
+		o.patterns = []string{"."}
+	}
+	return o, nil
+}
+
+// isVetTool reports whether the go command calls us as its vet tool: "go vet -vettool" asks for the version and
+// the flags, then names a file for each package (go1.26 cmd/go/internal/vet).
+func isVetTool(args []string) bool {
+	if len(args) == 0 {
+		return false
+	}
+	return args[0] == "-V=full" || args[0] == "-flags" || strings.HasSuffix(args[len(args)-1], ".cfg")
+}
+
+// vetTool is the command as a vet tool. It does not return.
+func vetTool() { unitchecker.Main(leakvet.Analyzer) }
+
+// vetTests is the command "leakgate vet".
+func vetTests(c *context, args []string) int {
+	o, err := parseVet(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return printHelp(c, []string{"vet"})
+	}
+	if err != nil {
+		return c.usageError(err.Error(), "help vet")
+	}
+	if o.fix {
+		if _, err := o.goVet(c, "-fix"); err != nil {
+			return c.failure("%v", err)
+		}
+	}
+	out, err := o.goVet(c, "-json")
+	if err != nil {
+		return c.failure("%v", err)
+	}
+	found, err := readFindings(out)
+	if err != nil {
+		return c.failure("%v", err)
+	}
+	for _, f := range found {
+		fmt.Fprintf(c.stdout, "%s: %s\n", shown(f.Posn), f.Message)
+	}
+	if len(found) > 0 {
+		return exitFindings
+	}
+	return exitPass
+}
+
+// goVet runs "go vet" with this program as its tool, and returns what it says.
+func (o *vetOptions) goVet(c *context, mode string) ([]byte, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	state, err := o.goldenState(c)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"vet", "-vettool=" + self, "-leakcheck.goldens=" + state, mode}
+	if o.tags != "" {
+		args = append(args, "-tags="+o.tags)
+	}
+	args = append(args, "--")
+	cmd := exec.Command("go", append(args, o.patterns...)...)
+	cmd.Dir, cmd.Env = o.dir, c.env
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, errors.New("no go command in PATH: leakgate vet needs the Go toolchain")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("go vet: %w\n%s", err, strings.TrimSpace(stderr.String()))
+	}
+	return append(stdout.Bytes(), stderr.Bytes()...), nil
+}
+
+// goldenState is a word for the golden files of the packages: the go command remembers what it found, and does
+// not know that it depends on these.
+func (o *vetOptions) goldenState(c *context) (string, error) {
+	folders, err := goldens.Packages(goldens.Config{Dir: o.dir, Env: c.env}, o.patterns)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, folder := range folders {
+		files, err := goldens.Find(folder, func() bool { return true })
+		if err != nil {
+			return "", err
+		}
+		for _, f := range files {
+			fmt.Fprintf(h, "%s\n", f.Path)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8]), nil
+}
+
+// A vetFinding is a diagnostic as "go vet -json" writes it.
+type vetFinding struct {
+	Posn    string `json:"posn"`
+	Message string `json:"message"`
+}
+
+// readFindings reads the output of "go vet -json": for each package a line "# path", and an object with one
+// object a package and in it one entry an analyzer, which is a list or an error. A file is in several
+// variants of a package, and is reported once.
+func readFindings(out []byte) ([]vetFinding, error) {
+	var text bytes.Buffer
+	for line := range bytes.Lines(out) {
+		if !bytes.HasPrefix(line, []byte("#")) {
+			text.Write(line)
+		}
+	}
+	seen := make(map[vetFinding]bool)
+	var all []vetFinding
+	for dec := json.NewDecoder(&text); ; {
+		var packages map[string]map[string]json.RawMessage
+		err := dec.Decode(&packages)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("go vet -json: %w", err)
+		}
+		for path, analyzers := range packages {
+			for _, raw := range analyzers {
+				var found []vetFinding
+				if err := json.Unmarshal(raw, &found); err != nil {
+					return nil, fmt.Errorf("vetting %s: %s", path, raw)
+				}
+				for _, f := range found {
+					if !seen[f] {
+						seen[f] = true
+						all = append(all, f)
+					}
+				}
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b vetFinding) int {
+		fileA, lineA, columnA := a.place()
+		fileB, lineB, columnB := b.place()
+		return cmp.Or(cmp.Compare(fileA, fileB), cmp.Compare(lineA, lineB), cmp.Compare(columnA, columnB), cmp.Compare(a.Message, b.Message))
+	})
+	return all, nil
+}
+
+// place takes "file:line:column" apart.
+func (f vetFinding) place() (file string, line, column int) {
+	file = f.Posn
+	for _, n := range []*int{&column, &line} {
+		i := strings.LastIndexByte(file, ':')
+		if i < 0 {
+			return f.Posn, 0, 0
+		}
+		*n, _ = strconv.Atoi(file[i+1:])
+		file = file[:i]
+	}
+	return file, line, column
+}
