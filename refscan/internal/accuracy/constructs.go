@@ -93,8 +93,8 @@ func minor(version string) string { return minorPattern.FindString(version) }
 
 // name is the construct's name in the table: that of the test, with spaces.
 func (e *entry) name() string {
-	name := strings.TrimPrefix(e.Test, "Test")
-	return strings.Replace(strings.ReplaceAll(name, "_", " "), "/", ": ", 1)
+	name := strings.ReplaceAll(strings.TrimPrefix(e.Test, "Test"), "_", " ")
+	return strings.TrimSpace(strings.Replace(name, "/", ": ", 1))
 }
 
 // moreProcessors marks rows of programs that had more than one. Which those are may change from run to run.
