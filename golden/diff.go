@@ -3,6 +3,7 @@ package golden
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -143,7 +144,7 @@ func anchors(before, after []string) []anchor {
 	var best []int
 	previous := make([]int, len(common))
 	for i, a := range common {
-		k, _ := slices.BinarySearchFunc(best, a.after, func(j, line int) int { return common[j].after - line })
+		k := sort.Search(len(best), func(j int) bool { return common[best[j]].after >= a.after })
 		previous[i] = -1
 		if k > 0 {
 			previous[i] = best[k-1]

@@ -116,13 +116,18 @@ func (f *File) adopt(orphans []Entry) {
 		if len(shared) == 0 {
 			continue
 		}
-		next, _ := slices.BinarySearchFunc(f.entries, o, compareEntries)
+		next := f.search(o)
 		if next == len(f.entries) {
 			f.tail = append(slices.Clone(shared), f.tail...)
 			continue
 		}
 		f.entries[next].Above = joinLines(shared) + f.entries[next].Above
 	}
+}
+
+// search returns the place of an entry among the sorted ones.
+func (f *File) search(e Entry) int {
+	return sort.Search(len(f.entries), func(i int) bool { return compareEntries(f.entries[i], e) >= 0 })
 }
 
 // numbered sorts the changes and gives the entries in After the place and comments they have now.
@@ -132,7 +137,7 @@ func (f *File) numbered(changes []Change) []Change {
 		if c.Kind == Removed {
 			continue
 		}
-		if at, ok := slices.BinarySearchFunc(f.entries, c.After, compareEntries); ok {
+		if at := f.search(c.After); at < len(f.entries) && compareEntries(f.entries[at], c.After) == 0 {
 			c.After = f.entries[at]
 		}
 	}

@@ -1,7 +1,6 @@
 package leakcheck
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/leakgate/leakgate/refscan"
@@ -56,7 +55,9 @@ func (c candidate) insert(near []candidate) []candidate {
 			break
 		}
 	}
-	near = slices.Insert(near, at, c)
+	near = append(near, c)
+	copy(near[at+1:], near[at:])
+	near[at] = c
 	return near[:min(len(near), maxSuggestions)]
 }
 

@@ -57,6 +57,7 @@ type Snapshot struct {
 	index   *debuginfo.Index  // nil without debug information
 	names   heapgraph.Names   // index, or what stands in for it
 	without *UnavailableError // why there is no debug information
+	later   laterMarks        // nil where the program is at rest
 	graph   *heapgraph.Graph  // nil until it is needed
 	settled time.Duration
 	pause   time.Duration
@@ -99,11 +100,13 @@ func Capture(opts ...CaptureOption) (_ *Snapshot, err error) {
 		return nil, err
 	}
 	start := time.Now()
+	rests := false
 	if config.settle {
-		if err := settle(config.ctx); err != nil {
+		if rests, err = settle(config.ctx); err != nil {
 			return nil, err
 		}
-	} else if err := collect(config.ctx); err != nil {
+	}
+	if err := collect(config.ctx); err != nil {
 		return nil, err
 	}
 	s.settled = time.Since(start)
@@ -114,29 +117,49 @@ func Capture(opts ...CaptureOption) (_ *Snapshot, err error) {
 		}
 	}
 	for try := 1; ; try++ {
-		if s.process, err = freeze.Take(); err != nil {
-			return nil, freezeError(err)
-		}
-		s.pause = s.process.Pause()
-		pc, sp := s.process.Caller()
-		caller := goruntime.Caller{G: uint64(s.process.CallerG()), PC: uint64(pc), SP: uint64(sp)}
-		if s.index == nil {
-			if s.names, err = config.nameless(s.process, caller); err != nil {
-				return nil, &UnavailableError{Cause: s.without.Cause, Remedy: s.without.Remedy, Err: errors.Join(s.without.Err, err)}
-			}
-		}
-		s.model, err = goruntime.Load(image.NewSpace(s.process), s.names, bias, runtime.GOARCH, caller)
+		err := s.freeze(&config, rests, bias)
 		if err == nil {
 			return s, nil
 		}
-		_ = s.process.Close()
 		if !errors.Is(err, goruntime.ErrCollecting) || try == maxFreezes {
-			return nil, modelError(err)
+			return nil, err
 		}
+		_ = s.process.Close()
 		if err := collect(config.ctx); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// freeze freezes the process and reads the runtime's structures; where it is not at rest, twice.
+func (s *Snapshot) freeze(config *captureConfig, rests bool, bias uint64) (err error) {
+	var second *freeze.Process
+	if rests {
+		s.process, err = freeze.Take()
+	} else {
+		s.process, second, err = freezeTwice(config.ctx)
+	}
+	if err != nil {
+		return freezeError(err)
+	}
+	if second != nil {
+		defer func() { _ = second.Close() }()
+	}
+	s.pause = s.process.Pause()
+	pc, sp := s.process.Caller()
+	caller := goruntime.Caller{G: uint64(s.process.CallerG()), PC: uint64(pc), SP: uint64(sp)}
+	if s.index == nil {
+		if s.names, err = config.nameless(s.process, caller); err != nil {
+			return &UnavailableError{Cause: s.without.Cause, Remedy: s.without.Remedy, Err: errors.Join(s.without.Err, err)}
+		}
+	}
+	if s.model, err = goruntime.Load(image.NewSpace(s.process), s.names, bias, runtime.GOARCH, caller); err != nil {
+		return modelError(err)
+	}
+	if second != nil {
+		s.readLater(second)
+	}
+	return nil
 }
 
 // Pause is how long the world was stopped.
@@ -238,6 +261,7 @@ func modelError(err error) error {
 		return &UnavailableError{
 			Cause:  "garbage collections are under way all the time",
 			Remedy: "let the program come to rest before the assertion",
+			Err:    err,
 		}
 	}
 	return &UnavailableError{

@@ -36,6 +36,9 @@ type extension struct {
 
 // Totals is the audit of a scan. Objects are those of the Go heap and bytes are size-class bytes, as
 // in runtime.MemStats; the tool's own memory is in none of them.
+//
+// Where the program did not come to rest, some of what the collection before the snapshot found alive is garbage in
+// it. What the collection after the snapshot finds dead, and the scan did not reach, counts neither as alive nor as missed.
 type Totals struct {
 	LiveObjects       int64 `json:"live_objects"` // what the collector found alive
 	LiveBytes         int64 `json:"live_bytes"`

@@ -68,6 +68,9 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 	if s.index != nil {
 		r.Warnings = append(r.Warnings, s.index.Warnings()...)
 	}
+	if s.later != nil {
+		s.later.excuse(graph, &r.Totals)
+	}
 	for _, n := range res.Roots {
 		r.Roots = append(r.Roots, build.node(n))
 	}
@@ -92,7 +95,7 @@ func (s *Snapshot) buildGraph() (*heapgraph.Graph, error) {
 	return graph, nil
 }
 
-var rootKinds = map[heapgraph.Kind]RootKind{
+var rootKinds = [...]RootKind{
 	heapgraph.KindGlobal: RootGlobal, heapgraph.KindFrame: RootFrame, heapgraph.KindFinalizer: RootFinalizer,
 	heapgraph.KindCleanup: RootCleanup, heapgraph.KindOther: RootOther,
 }

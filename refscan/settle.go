@@ -23,22 +23,23 @@ const (
 // settle brings the heap to rest: it collects garbage until neither the live heap nor the number of
 // goroutines changes any more, and lets finalizers, cleanups and ending goroutines run in
 // between. It is bounded; a program that never rests is taken as it is.
-func settle(ctx context.Context) error {
+func settle(ctx context.Context) (rests bool, err error) {
 	before := atRest{}
 	for cycle := 1; ; cycle++ {
 		if err := collect(ctx); err != nil {
-			return err
+			return false, err
 		}
 		drainQueues(ctx)
 		now := measureRest()
-		if (cycle >= 3 && now == before) || cycle == maxCycles {
+		rests = cycle >= 3 && now == before
+		if rests || cycle == maxCycles {
 			break
 		}
 		before = now
 		// A goroutine that has just been told to end gets its moment.
 		time.Sleep(time.Duration(cycle) * 100 * time.Microsecond)
 	}
-	return collect(ctx)
+	return rests, nil
 }
 
 // atRest is what must not change any more.

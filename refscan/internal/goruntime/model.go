@@ -17,6 +17,7 @@ type Model struct {
 	Modules    []*Module
 	Spans      []Span // in use, by address
 	NumObjects uint32 // slots in all spans; numbers of objects lie below
+	Cycles     uint32 // garbage collections so far, modulo 2^31
 	Unswept    int    // spans whose garbage was not yet freed
 	Goroutines []*Goroutine
 	Warnings   []string
@@ -73,10 +74,10 @@ func Load(mem *image.Space, names Names, bias uint64, goarch string, caller Call
 	// Only a build with the green tea collector (the default, but an experiment may switch it off)
 	// has the type; debug information lists what the program uses.
 	_, m.greenTea = names.TypeByName("runtime.spanInlineMarkBits")
-	if phase, ok := names.GlobalByName("runtime.gcphase"); ok && mem.U32(phase.Addr+bias) != 0 {
-		return nil, ErrCollecting
-	}
 	if err := m.loadSpans(); err != nil {
+		return nil, err
+	}
+	if err := m.loadObjects(); err != nil {
 		return nil, fmt.Errorf("heap spans: %w", err)
 	}
 	if err := m.loadGoroutines(caller); err != nil {
@@ -86,6 +87,29 @@ func Load(mem *image.Space, names Names, bias uint64, goarch string, caller Call
 		return nil, err
 	}
 	return m, nil
+}
+
+// LoadMarks is Load for a reader that wants to know only what the last collection found alive. The model has no memory of
+// objects and no goroutines.
+func LoadMarks(mem *image.Space, names Names, bias uint64, goarch string) (*Model, error) {
+	m, err := newModel(mem, names, bias, goarch)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.loadSpans(); err != nil {
+		return nil, err
+	}
+	return m, mem.Err()
+}
+
+func (m *Model) loadSpans() error {
+	if phase, ok := m.names.GlobalByName("runtime.gcphase"); ok && m.Mem.U32(phase.Addr+m.bias) != 0 {
+		return ErrCollecting
+	}
+	if err := m.loadSpanTable(); err != nil {
+		return fmt.Errorf("heap spans: %w", err)
+	}
+	return nil
 }
 
 // Bias is the difference between addresses in the process and in the debug information.

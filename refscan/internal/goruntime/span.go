@@ -50,7 +50,8 @@ type Span struct {
 	bits        []byte // pointer bits of small objects
 }
 
-func (m *Model) loadSpans() error {
+// loadSpanTable reads the spans in use and their mark bits.
+func (m *Model) loadSpanTable() error {
 	l := &m.layouts
 	const sp = "runtime.mspan"
 	var (
@@ -76,6 +77,7 @@ func (m *Model) loadSpans() error {
 	mem := m.Mem
 	heapAddr := heap.Addr + m.bias
 	sweepgen := mem.U32(heapAddr + oHeapGn)
+	m.Cycles = sweepgen / 2 // each collection adds 2 (runtime/mgc.go, gcSweep)
 	list, n := mem.U64(heapAddr+oAllspans), mem.U64(heapAddr+oAllspans+8)
 	if n > maxSpans {
 		return fmt.Errorf("the heap claims %d spans", n)
@@ -145,7 +147,29 @@ func (m *Model) loadSpans() error {
 	}
 	sort.Slice(spans, func(i, j int) bool { return spans[i].Base < spans[j].Base })
 	m.Spans = spans
-	return m.loadObjects()
+	return m.numberObjects()
+}
+
+// numberObjects gives each slot of the spans a number, and makes addresses lead to spans.
+func (m *Model) numberObjects() error {
+	total := uint64(0)
+	for i := range m.Spans {
+		s := &m.Spans[i]
+		if i > 0 && s.Base < m.Spans[i-1].Base+m.Spans[i-1].Size {
+			return fmt.Errorf("two spans overlap")
+		}
+		s.FirstObj = uint32(total)
+		total += uint64(s.NElems)
+		if s.NoScan && s.Size > arenaSize && !m.Mem.Try(s.Base+s.Size-8, 8) {
+			return fmt.Errorf("a heap span of %d bytes cannot be read", s.Size) // the page table takes memory for it
+		}
+	}
+	if total > 1<<32-2 {
+		return fmt.Errorf("the heap has %d object slots, more than 2^32", total)
+	}
+	m.NumObjects = uint32(total)
+	m.pages = newPageTable(m.Spans)
+	return nil
 }
 
 // plausible reports whether the fields of a span agree (runtime/mheap.go, initSpan and allocNeedsZero; go1.26 and go1.27):
@@ -164,30 +188,16 @@ func (s *Span) plausible() bool {
 // maxMarkBytes is the length of the mark bits of the span with most objects (8-byte objects).
 const maxMarkBytes = 1024 / 8
 
-// loadObjects copies the memory of the spans that hold pointers and numbers the objects.
+// loadObjects copies the memory of the spans that hold pointers.
 func (m *Model) loadObjects() error {
 	var ranges []image.Range
 	var which []int
-	total := uint64(0)
 	for i := range m.Spans {
-		s := &m.Spans[i]
-		if i > 0 && s.Base < m.Spans[i-1].Base+m.Spans[i-1].Size {
-			return fmt.Errorf("two spans overlap")
-		}
-		s.FirstObj = uint32(total)
-		total += uint64(s.NElems)
-		if s.NoScan && s.Size > arenaSize && !m.Mem.Try(s.Base+s.Size-8, 8) {
-			return fmt.Errorf("a heap span of %d bytes cannot be read", s.Size) // the page table takes memory for it
-		}
-		if !s.NoScan {
+		if s := &m.Spans[i]; !s.NoScan {
 			ranges = append(ranges, image.Range{Addr: s.Base, Len: s.Size})
 			which = append(which, i)
 		}
 	}
-	if total > 1<<32-2 {
-		return fmt.Errorf("the heap has %d object slots, more than 2^32", total)
-	}
-	m.NumObjects = uint32(total)
 	loaded, err := m.Mem.Load(ranges)
 	if err != nil {
 		return err
@@ -213,7 +223,6 @@ func (m *Model) loadObjects() error {
 		}
 		s.bits = s.Mem[end-bits : end]
 	}
-	m.pages = newPageTable(m.Spans)
 	return nil
 }
 
@@ -255,6 +264,9 @@ func (s *Span) Marked(i uint32) bool {
 	}
 	return i>>3 < uint32(len(s.extraMarks)) && s.extraMarks[i>>3]>>(i&7)&1 != 0
 }
+
+// Marks are the mark bits of the last collection, but for inline marks that are not merged yet.
+func (s *Span) Marks() []byte { return s.marks }
 
 // Allocated reports whether slot i holds an object: one that the last collection found alive, or one
 // allocated since.

@@ -3,6 +3,8 @@ package heapgraph
 import (
 	"math/bits"
 	"sort"
+
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
 
 // rest charges what no reference that is understood leads to: nothing alive may be missing from the
@@ -79,6 +81,18 @@ func (a *attributor) totals() Totals {
 		}
 	}
 	return t
+}
+
+// Missed calls visit for each object that the collector found alive and the marking did not reach.
+func (g *Graph) Missed(visit func(s *goruntime.Span, index uint32)) {
+	for i := range g.m.Spans {
+		s := &g.m.Spans[i]
+		for k := uint32(0); k < s.NElems; k++ {
+			if obj := s.FirstObj + k; s.Marked(k) && !g.marked.has(obj) {
+				visit(s, k)
+			}
+		}
+	}
 }
 
 // untypedBytes sums up a subtree.

@@ -24,23 +24,24 @@ const (
 // (cancelCtx.err, whose first word is the error's type), internal/poll/fd_mutex.go (mutexClosed),
 // runtime/time.go (timer.when is 0 when stopped, or expired and not periodic; a time.Timer is the beginning of a
 // timeTimer), net/http/transfer.go and transport.go.
-var endings = map[string]struct {
+var endings = []struct {
+	name       string // of the type
 	typ, field string // "" for typ: the type itself
 	how        endingTest
 	state      string
 }{
-	"context.cancelCtx":       {"", "err", wordSet, "done"},
-	"context.timerCtx":        {"", "cancelCtx.err", wordSet, "done"},
-	"context.afterFuncCtx":    {"", "cancelCtx.err", wordSet, "done"},
-	"os.file":                 {"", "pfd.fdmu.state", bitSet, "closed"},
-	"net.netFD":               {"", "pfd.fdmu.state", bitSet, "closed"},
-	"net/http.body":           {"", "closed", byteSet, "closed"},
-	"net/http.bodyEOFSignal":  {"", "closed", byteSet, "closed"},
-	"net/http.persistConn":    {"", "closed", wordSet, "closed"},
-	"time.Timer":              {"runtime.timeTimer", "timer.when", wordZero, "stopped or expired"},
-	"time.Ticker":             {"runtime.timeTimer", "timer.when", wordZero, "stopped"},
-	"runtime.timeTimer":       {"", "timer.when", wordZero, "stopped or expired"},
-	"database/sql.driverConn": {"", "closed", byteSet, "closed"},
+	{"context.cancelCtx", "", "err", wordSet, "done"},
+	{"context.timerCtx", "", "cancelCtx.err", wordSet, "done"},
+	{"context.afterFuncCtx", "", "cancelCtx.err", wordSet, "done"},
+	{"os.file", "", "pfd.fdmu.state", bitSet, "closed"},
+	{"net.netFD", "", "pfd.fdmu.state", bitSet, "closed"},
+	{"net/http.body", "", "closed", byteSet, "closed"},
+	{"net/http.bodyEOFSignal", "", "closed", byteSet, "closed"},
+	{"net/http.persistConn", "", "closed", wordSet, "closed"},
+	{"time.Timer", "runtime.timeTimer", "timer.when", wordZero, "stopped or expired"},
+	{"time.Ticker", "runtime.timeTimer", "timer.when", wordZero, "stopped"},
+	{"runtime.timeTimer", "", "timer.when", wordZero, "stopped or expired"},
+	{"database/sql.driverConn", "", "closed", byteSet, "closed"},
 }
 
 // ending returns how an object of a typing ends.
@@ -58,7 +59,10 @@ func (g *Graph) ending(ty typing) ending {
 	t := g.types.types[ty.typ]
 	if !t.endingKnown {
 		t.endingKnown = true
-		if e, ok := endings[t.Name]; ok {
+		for _, e := range endings {
+			if e.name != t.Name {
+				continue
+			}
 			if e.typ == "" {
 				e.typ = t.Name
 			}
