@@ -102,9 +102,9 @@ func (tr trial) retainedByVariable(t *testing.T, n *heapgraph.Node) {
 			continue
 		}
 		freed += int64(o.Size)
+		most += int64(o.Size)
 		if !o.Tiny {
 			least += int64(o.Size)
-			most += int64(o.Size)
 		}
 		for _, to := range tr.judge.Succ[i] {
 			if tr.judge.Objects[to].Tiny {
