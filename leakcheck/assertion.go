@@ -153,6 +153,10 @@ func (a *assertion) look(c *comparison, heap bool) (*evaluation, error) {
 			return err
 		}
 	}
+	var cut *refscan.Report
+	if c := a.req.cuts; c != nil {
+		also = c.scan(also, &cut)
+	}
 	if !a.req.needsHeap() {
 		if err := also(nil); err != nil {
 			return nil, err
@@ -167,6 +171,9 @@ func (a *assertion) look(c *comparison, heap bool) (*evaluation, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if cut != nil {
+		obs.report = cut
 	}
 	a.logs = append(a.logs, obs.logs...)
 	obs.logs = a.logs

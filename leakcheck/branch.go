@@ -17,6 +17,8 @@ type branch struct {
 	ended           int64 // of objects, those whose use is over
 	endedState      string
 	total           tally // of this node and all below
+	retained        tally // what cutting it would free, and what of total would stay; see refscan.WithRetained
+	shared          tally
 	root            *refscan.RootInfo
 	parent          *branch
 	children        []*branch
@@ -67,6 +69,7 @@ func newBranch(n *refscan.Node, parent *branch, root *refscan.RootInfo) *branch 
 		objects: n.Objects, bytes: n.Bytes,
 		untypedObjects: n.UntypedObjects, untypedBytes: n.UntypedBytes, elems: n.Elems,
 		ended: n.Ended, endedState: n.EndedState, allocations: n.Allocations,
+		retained: tally{n.RetainedObjects, n.RetainedBytes}, shared: tally{n.SharedObjects, n.SharedBytes},
 	}
 	b.path = b.name
 	if parent != nil {

@@ -74,9 +74,7 @@ func (c *comparison) shortenError(err error) error {
 // compare holds what was found against the file.
 func (c *comparison) compare(e *evaluation, module string) {
 	c.measured = ruler{module: module, listed: c.listed}.measure(e.forest)
-	if e.goroutines != nil {
-		c.measured = append(c.measured, e.goroutines.measured...)
-	}
+	c.measured = append(c.measured, e.lines...)
 	if c.measureOnly {
 		c.status = statusMeasured
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/leakgate/leakgate/golden"
 )
 
 // An evaluation is what one observation says about a request.
@@ -17,7 +19,8 @@ type evaluation struct {
 	notes    []string  // for the log
 	golden   *comparison
 
-	goroutines *goroutineSight // nil if no option is about goroutines
+	goroutines *goroutineSight      // nil if no option is about goroutines
+	lines      []golden.Measurement // for the golden file, beside those of the forest
 }
 
 // A finding is what was found for one bound.
@@ -26,6 +29,7 @@ type finding struct {
 	found    tally
 	culprits []*branch // what counts towards it, the largest first
 	broken   bool
+	cut      *cutFinding // nil unless the bound has a cutLimit
 }
 
 // add adds what was seen of goroutines, if anything was asked about them.
@@ -34,6 +38,7 @@ func (e *evaluation) add(sight *goroutineSight) {
 		return
 	}
 	e.goroutines = sight
+	e.lines = append(e.lines, sight.measured...)
 	e.problems = append(e.problems, sight.problems...)
 	e.notes = append(e.notes, sight.notes...)
 }
@@ -117,6 +122,9 @@ func evaluate(obs *observation, r *request, s scope, env *environment) *evaluati
 		e.findings = append(e.findings, f)
 	}
 	e.noteUnnamed()
+	if r.cuts != nil {
+		r.cuts.evaluate(e, r, s, everything, env)
+	}
 	return e
 }
 

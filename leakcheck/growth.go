@@ -77,6 +77,9 @@ func newGrowthRequest(op func(), opts []Option) *request {
 	if r.goroutines != nil {
 		r.problem("%s: AssertNoGrowth allows no goroutines to pile up; use AssertRetained", strings.Join(r.goroutines.names(), ", "))
 	}
+	if r.cuts != nil && len(r.cuts.recorded) > 0 {
+		r.problem("%s.RetainedRecorded(): AssertNoGrowth compares with no file; use AssertRetained", r.cuts.recorded[0].shown)
+	}
 	if r.golden != "" {
 		r.problem("Golden(%q): AssertNoGrowth compares with no file; use AssertRetained", r.golden)
 	}

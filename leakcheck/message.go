@@ -1,7 +1,6 @@
 package leakcheck
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -114,10 +113,13 @@ func (f finding) amount() string {
 	if b := f.bound; b.maxBytes != nil && f.found.bytes > *b.maxBytes {
 		over = append(over, byteCount(f.found.bytes-*b.maxBytes))
 	}
-	if len(over) == 0 || f.bound.none {
-		return s
+	if len(over) > 0 && !f.bound.none {
+		s += ": " + strings.Join(over, " and ") + " more than allowed"
 	}
-	return s + ": " + strings.Join(over, " and ") + " more than allowed"
+	if f.cut != nil {
+		s += "; " + f.cut.amount
+	}
+	return s
 }
 
 // explain shows who holds the largest part, and what else there is.
@@ -125,6 +127,9 @@ func (a *assertion) explain(f finding) []string {
 	below := !f.bound.selector.byType()
 	top := f.culprits[0]
 	t := traceTo(top, below, f.weight)
+	if f.cut != nil {
+		t.note = a.req.cuts.note
+	}
 	lines := append(heldBy(top, a.env), "")
 	lines = append(lines, t.lines()...)
 	lines = append(lines, t.allocatedAt(a.env)...)
@@ -150,15 +155,15 @@ func (a *assertion) goldenFailure(e *evaluation) []string {
 	if rest := len(diff) - maxDiffLines; rest > 0 {
 		lines = append(lines, fmt.Sprintf("    … %d more lines", rest))
 	}
-	worst := slices.MaxFunc(failures, func(x, y golden.Difference) int {
-		return cmp.Or(cmp.Compare(x.ObjectsOver, y.ObjectsOver), cmp.Compare(x.BytesOver, y.BytesOver))
-	})
-	byObjects := worst.ObjectsOver > 0
-	weight := func(t tally) int64 {
-		if byObjects {
-			return t.objects
+	worst := &failures[0]
+	for i := range failures {
+		if f := &failures[i]; f.ObjectsOver > worst.ObjectsOver || f.ObjectsOver == worst.ObjectsOver && f.BytesOver > worst.BytesOver {
+			worst = f
 		}
-		return t.bytes
+	}
+	weight := bytesOf
+	if worst.ObjectsOver > 0 {
+		weight = objectsOf
 	}
 	culprits := e.forest.covered(worst.Covered)
 	if len(culprits) == 0 {
@@ -169,13 +174,14 @@ func (a *assertion) goldenFailure(e *evaluation) []string {
 		}
 		return lines
 	}
-	top := slices.MaxFunc(culprits, func(x, y *branch) int {
-		return compareTallies(weight, x.own(), y.own())
-	})
+	top := largestOf(culprits, weight, (*branch).own)
 	lines = append(lines, "", "the most: "+worst.String())
 	lines = append(lines, indent(heldBy(top, a.env))...)
 	lines = append(lines, "")
 	t := traceTo(top, false, weight)
+	if c := a.req.cuts; c != nil {
+		t.note = c.note
+	}
 	lines = append(lines, indent(t.lines())...)
 	return append(lines, indent(t.allocatedAt(a.env))...)
 }
@@ -185,6 +191,7 @@ func (f forest) covered(ms []golden.Measurement) []*branch {
 	var found []*branch
 	f.all(func(b *branch) bool {
 		for _, m := range ms {
+			m.Path = strings.TrimPrefix(m.Path, retainedLine)
 			sum, isSum := strings.CutSuffix(m.Path, ".**")
 			switch {
 			case m.Path == b.path && (m.Type == b.typ || m.Type == ""),

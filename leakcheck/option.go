@@ -24,6 +24,7 @@ type request struct {
 	problems []string
 
 	goroutines goroutineChecks // nil if no option is about goroutines
+	cuts       *cutRequest     // nil if no option is about what cutting would free
 
 	iterations, warmup int      // of AssertNoGrowth, 0 if not given
 	growthOnly         []string // options that only AssertNoGrowth takes, as written
@@ -36,6 +37,9 @@ func newRequest(opts []Option) *request {
 	}
 	if r.goroutines != nil {
 		r.problems = append(r.problems, r.goroutines.problems(r)...)
+	}
+	if r.cuts != nil {
+		r.problems = append(r.problems, r.cuts.problems(r)...)
 	}
 	for _, o := range r.growthOnly {
 		r.problem("%s: only AssertNoGrowth calls something repeatedly", o)

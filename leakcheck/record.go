@@ -90,6 +90,9 @@ func (a *assertion) boundRecord(f finding, v verdict.Verdict) verdict.Bound {
 		Selector: f.bound.selector.shown, MaxObjects: f.bound.maxObjects, MaxBytes: f.bound.maxBytes,
 		Objects: f.found.objects, Bytes: f.found.bytes, Verdict: boundVerdict(f.broken, v),
 	}
+	if f.cut != nil {
+		f.cut.record(&b)
+	}
 	if len(f.culprits) == 0 {
 		return b
 	}

@@ -86,6 +86,7 @@ type Bound struct {
 	selector             Selector
 	none                 bool
 	maxObjects, maxBytes *int64
+	cut                  cutLimit // nil unless MaxRetainedObjects or MaxRetainedBytes is called
 }
 
 // MaxObjects also allows at most n heap objects. The last call counts.
@@ -113,6 +114,9 @@ func (b Bound) String() string {
 	if b.maxBytes != nil {
 		s += fmt.Sprintf(".MaxBytes(%d)", *b.maxBytes)
 	}
+	if b.cut != nil {
+		s += b.cut.String()
+	}
 	return s
 }
 
@@ -124,9 +128,12 @@ func (b Bound) apply(r *request) {
 		r.problem("%s: %v", b.selector.shown, b.selector.err)
 	case b.maxObjects != nil && *b.maxObjects < 0, b.maxBytes != nil && *b.maxBytes < 0:
 		r.problem("%s: a bound cannot be negative", b)
-	case b.maxObjects == nil && b.maxBytes == nil:
+	case b.maxObjects == nil && b.maxBytes == nil && b.cut == nil:
 		r.problem("%s: has neither MaxObjects nor MaxBytes", b.selector.shown)
 	default:
+		if b.cut != nil {
+			b.cut.request(r)
+		}
 		r.bounds = append(r.bounds, b)
 	}
 }

@@ -22,6 +22,7 @@ const (
 type trace struct {
 	branches []*branch
 	weight   func(tally) int64
+	note     func(*branch) string // what else is to be said of each branch; nil: nothing
 }
 
 // traceTo follows the path to b, and where everything below b counts, on to where most of it sits: to the
@@ -29,10 +30,21 @@ type trace struct {
 func traceTo(b *branch, below bool, weight func(tally) int64) trace {
 	t := trace{branches: b.line(), weight: weight}
 	for below && len(b.children) > 0 && 2*weight(b.own()) < weight(b.total) {
-		b = slices.MaxFunc(b.children, func(x, y *branch) int { return compareTallies(weight, x.total, y.total) })
+		b = largestOf(b.children, weight, (*branch).all)
 		t.branches = append(t.branches, b)
 	}
 	return t
+}
+
+// largestOf returns the first of the largest branches.
+func largestOf(branches []*branch, weight func(tally) int64, figures func(*branch) tally) *branch {
+	top := branches[0]
+	for _, b := range branches[1:] {
+		if compareTallies(weight, figures(b), figures(top)) > 0 {
+			top = b
+		}
+	}
+	return top
 }
 
 // compareTallies compares by weight, and by bytes where that is equal.
@@ -41,6 +53,8 @@ func compareTallies(weight func(tally) int64, a, b tally) int {
 }
 
 func (b *branch) own() tally { return tally{b.objects, b.bytes} }
+
+func (b *branch) all() tally { return b.total }
 
 const traceHeader = "   objects       bytes"
 
@@ -61,7 +75,11 @@ func (t trace) lines() []string {
 		case left > 0 && i == maxTraceLines/2:
 			add(fmt.Sprintf("%24s", ""), "… "+countNoun(int64(left), "edge")+" more")
 		case left == 0 || i < maxTraceLines/2 || i >= maxTraceLines/2+left:
-			add(b.figures(), b.name+b.describe())
+			text := b.name + b.describe()
+			if t.note != nil {
+				text += t.note(b)
+			}
+			add(b.figures(), text)
 		}
 	}
 	return lines

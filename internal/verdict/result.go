@@ -81,10 +81,16 @@ type Bound struct {
 	Objects    int64   `json:"objects"` // found
 	Bytes      int64   `json:"bytes"`
 	Verdict    Verdict `json:"verdict"`
-	Path       string  `json:"path,omitempty"` // of the largest culprit
-	Type       string  `json:"type,omitempty"` // of what lies there
-	File       string  `json:"file,omitempty"` // where its root is declared
-	Line       int     `json:"line,omitempty"`
+	// What cutting one match would free, where that is bounded: the most of all matches.
+	MaxRetainedObjects *int64 `json:"max_retained_objects,omitempty"`
+	MaxRetainedBytes   *int64 `json:"max_retained_bytes,omitempty"`
+	RetainedObjects    int64  `json:"retained_objects,omitempty"`
+	RetainedBytes      int64  `json:"retained_bytes,omitempty"`
+
+	Path string `json:"path,omitempty"` // of the largest culprit
+	Type string `json:"type,omitempty"` // of what lies there
+	File string `json:"file,omitempty"` // where its root is declared
+	Line int    `json:"line,omitempty"`
 }
 
 // MaxBroken is how many lines of a golden file a record has at most.

@@ -134,6 +134,8 @@ func bound(b verdict.Bound) string {
 	}
 	part(b.Objects, b.MaxObjects, "objects")
 	part(b.Bytes, b.MaxBytes, "bytes")
+	part(b.RetainedObjects, b.MaxRetainedObjects, "objects retained")
+	part(b.RetainedBytes, b.MaxRetainedBytes, "bytes retained")
 	text += strings.Join(parts, "; ")
 	if b.Path != "" && !strings.Contains(b.Selector, b.Path) {
 		text += " (most at " + b.Path + ")"
