@@ -16,6 +16,7 @@ import (
 	"github.com/leakgate/leakgate/golden"
 	"github.com/leakgate/leakgate/internal/plainjson"
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/refscan"
 )
 
 // Files that lie beside result.json and are named elsewhere too. The kind of a file, in the record, is its
@@ -140,6 +141,9 @@ func (a *artifactFolder) saveFiles(o *outcome) error {
 		a.save("report.json", func(w io.Writer) error { return plainjson.Encode(w, obs.report) }),
 		a.save(retainedFile, obs.report.WriteProfile),
 		a.saveText("heap.pb.gz", obs.heap))
+	if saveAllocations != nil {
+		err = errors.Join(err, saveAllocations(a, obs.report))
+	}
 	if o.base == "" {
 		o.base = startHeap
 	}
@@ -152,6 +156,10 @@ func (a *artifactFolder) saveFiles(o *outcome) error {
 // writeStacks writes the profile of goroutine stacks. It is nil unless the test was built with the tag leakgate, as
 // leakgate run does: it would add 130 KB to every test binary.
 var writeStacks func(io.Writer) error
+
+// saveAllocations writes the profile of what is retained by the place of its allocation, if that is known of anything.
+// It is nil without the tag leakgate, as writeStacks is.
+var saveAllocations func(*artifactFolder, *refscan.Report) error
 
 // saveText writes a file, unless it would be empty.
 func (a *artifactFolder) saveText(name, text string) error {

@@ -67,6 +67,9 @@
 //		Change to dir first. Packages and files that flags name are relative to it.
 //	-all
 //		Run all packages with tests, also those that do not use leakcheck.
+//	-alloc-sites
+//		Have the memory profiler record every allocation (-memprofilerate=1), so that messages and profiles
+//		say where what is retained was allocated. Tests take longer.
 //	-artifacts which
 //		Keep the artifacts of failed assertions, of all, or of none (default failed).
 //	-base revision
@@ -178,6 +181,7 @@
 //	retained.pb.gz         what is retained, by path from the root
 //	heap.pb.gz             the heap profile: where it was allocated
 //	heap.base.pb.gz        the heap profile to compare that with
+//	allocations.pb.gz      what is retained, by where it was allocated; the label "retained" has the path
 //	goroutine.pb.gz        the goroutines
 //	stack.pb.gz            their stack memory, as "leakgate stack" shows it
 //	report.json            the scan's report
@@ -186,10 +190,10 @@
 // Profiles are for "go tool pprof". "go tool pprof -base heap.base.pb.gz heap.pb.gz" shows what was left between
 // the two: since the baseline of the assertion (Since), since the first snapshot of AssertNoGrowth, else
 // since the start of the test binary. Each is that of a completed garbage collection, so neither lags behind,
-// and leakgate's own memory is taken out. Heap profiles are samples, one in 512 KiB allocated; for exact
-// ones, which cost time, run
+// and leakgate's own memory is taken out. Heap profiles are samples, one in 512 KiB allocated, and so are
+// the places of allocation in messages and in allocations.pb.gz; for all of them, which costs time, run
 //
-//	leakgate run ./session -- -memprofilerate=1
+//	leakgate run -alloc-sites ./session
 //
 // Beyond -max-artifacts and -max-artifacts-size, files are dropped and a note says so; failures have the first
 // claim. A record, and what the summary shows, is never dropped. Under Bazel, where

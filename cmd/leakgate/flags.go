@@ -18,6 +18,7 @@ type runOptions struct {
 	dir       string // -C
 	all       bool
 	base      string
+	allocs    bool // -alloc-sites
 	keep      keepOptions
 	count     int
 	json      bool
@@ -42,6 +43,7 @@ func (o *runOptions) flagSet() *flag.FlagSet {
 	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
 	f.StringVar(&o.dir, "C", "", "")
 	f.BoolVar(&o.all, "all", false, "")
+	f.BoolVar(&o.allocs, "alloc-sites", false, "")
 	o.keep.register(f)
 	f.StringVar(&o.base, "base", "", "")
 	f.IntVar(&o.count, "count", 1, "")

@@ -93,7 +93,8 @@ func newSession(c *context, o *runOptions) (*session, error) {
 func (o *runOptions) invocation(e gotest.GoEnv) *gotest.Invocation {
 	return &gotest.Invocation{
 		Dir: o.dir, Run: o.run, Tags: o.tags, Timeout: o.timeout, Race: o.race, Verbose: o.verbose,
-		Count: o.count, Passthrough: o.passthrough, GOFLAGS: e.GOFLAGS,
+		AllocSites: o.allocs,
+		Count:      o.count, Passthrough: o.passthrough, GOFLAGS: e.GOFLAGS,
 	}
 }
 

@@ -21,12 +21,13 @@ type Invocation struct {
 	Packages []string
 	Debug    []string // those that are linked with debug information; nil: all
 
-	Run     string // -run
-	Tags    string // -tags
-	Timeout string // -timeout
-	Race    bool
-	Verbose bool
-	Count   int // -count; 0 is 1, so that no result comes from the test cache, where its records are lost
+	Run        string // -run
+	Tags       string // -tags
+	Timeout    string // -timeout
+	Race       bool
+	Verbose    bool
+	AllocSites bool // the memory profiler records every allocation
+	Count      int  // -count; 0 is 1, so that no result comes from the test cache, where its records are lost
 
 	Passthrough Passthrough
 	GOFLAGS     string // as the go command sees it: its -ldflags and -tags would be lost otherwise
@@ -51,6 +52,9 @@ func (inv *Invocation) Args() []string {
 	}
 	if inv.Verbose {
 		args = append(args, "-v")
+	}
+	if inv.AllocSites {
+		args = append(args, "-memprofilerate=1")
 	}
 	args = append(args, inv.Packages...)
 	return append(args, inv.Passthrough.Args...)

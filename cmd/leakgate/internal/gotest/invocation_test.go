@@ -20,9 +20,9 @@ func TestArgs(t *testing.T) {
 		},
 		{
 			name: "all flags",
-			inv:  Invocation{Run: "A|B", Tags: "x,y", Timeout: "1m", Race: true, Verbose: true, Count: 3},
+			inv:  Invocation{Run: "A|B", Tags: "x,y", Timeout: "1m", Race: true, Verbose: true, AllocSites: true, Count: 3},
 			rest: "-short|-args|-ldflags=mine",
-			want: "test|-json|-count=3|-ldflags=-s=0 -w=0|-run=A|B|-tags=x,y,leakgate|-timeout=1m|-race|-v|p|-short|-args|-ldflags=mine",
+			want: "test|-json|-count=3|-ldflags=-s=0 -w=0|-run=A|B|-tags=x,y,leakgate|-timeout=1m|-race|-v|-memprofilerate=1|p|-short|-args|-ldflags=mine",
 		},
 		{
 			name: "debug information for some",
