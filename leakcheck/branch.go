@@ -176,7 +176,7 @@ func prune(f forest, parent *branch, cut func(*branch) bool) (rest, removed fore
 // growth returns a copy in which every path and type has only what goes beyond its figures in base.
 func (f forest) growth(base forest) forest {
 	type key struct{ path, typ string }
-	type figures struct{ objects, bytes, untypedObjects, untypedBytes, elems int64 }
+	type figures struct{ objects, bytes, untypedObjects, untypedBytes, elems, ended int64 }
 	before := make(map[key]*figures)
 	base.all(func(b *branch) bool {
 		k := key{b.path, b.typ}
@@ -189,6 +189,7 @@ func (f forest) growth(base forest) forest {
 		was.untypedObjects += b.untypedObjects
 		was.untypedBytes += b.untypedBytes
 		was.elems += b.elems
+		was.ended += b.ended
 		return true
 	})
 	grown, _ := prune(f, nil, func(*branch) bool { return false })
@@ -202,6 +203,7 @@ func (f forest) growth(base forest) forest {
 		deduct(&b.untypedObjects, &was.untypedObjects)
 		deduct(&b.untypedBytes, &was.untypedBytes)
 		deduct(&b.elems, &was.elems)
+		deduct(&b.ended, &was.ended)
 		return true
 	})
 	grown.sum()

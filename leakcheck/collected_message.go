@@ -137,10 +137,7 @@ type link struct {
 	suspect   bool // one of the references of which one should have been dropped
 }
 
-const (
-	expectedMark = "  ← expected to be garbage"
-	suspectMark  = "  ~"
-)
+const expectedMark = "  ← expected to be garbage"
 
 // pathLines draws a path, one line an edge. If something on it should be gone already, the references up to
 // that are marked as suspect.
@@ -170,7 +167,7 @@ func pathLines(p refscan.RetainingPath) []string {
 		depth++
 	}
 	if strings.Contains(strings.Join(lines, "\n"), suspectMark) {
-		lines = append(lines, "one of the references marked ~ should have been dropped")
+		lines = append(lines, suspectLegend)
 	}
 	return lines
 }

@@ -109,6 +109,9 @@ func (x *experiment) explainLeak(l *leak) []string {
 	}
 	lines = append(lines, x.growthHeldBy(head, l)...)
 	t := traceTo(head, true, weight)
+	if l.goroutines == nil {
+		t.grows = head
+	}
 	lines = append(lines, "", fmt.Sprintf("added by %s:", countNoun(x.last().calls-x.first().calls, "call")))
 	lines = append(lines, t.lines()...)
 	lines = append(lines, t.allocatedAt(x.env)...)

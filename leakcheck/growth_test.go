@@ -128,8 +128,9 @@ leakcheck: memory grows with every call of op
     added by 150 calls:
        objects       bytes
              -           -  example.com/app.sessions  map[string]*app.Session, 150 entries
-           150    14.1 KiB  └─ [*]  *app.Session
+           150    14.1 KiB  └─ [*]  *app.Session  ~
            150    46.9 KiB     └─ buf  []uint8
+    one of the references marked ~ should have been dropped
 
     besides:
             75     1.2 KiB  example.com/app.sessions[*].id  string

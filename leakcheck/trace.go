@@ -23,6 +23,7 @@ type trace struct {
 	branches []*branch
 	weight   func(tally) int64
 	note     func(*branch) string // what else is to be said of each branch; nil: nothing
+	grows    *branch              // the first that grows, below those that do not; nil: nothing is known of that
 }
 
 // traceTo follows the path to b, and where everything below b counts, on to where most of it sits: to the
@@ -58,10 +59,30 @@ func (b *branch) all() tally { return b.total }
 
 const traceHeader = "   objects       bytes"
 
+// suspects returns the first and the last branch that suspect references lead to: from what is rightly alive to
+// the first that should not be, since it grows or its use is over. Where no reference is suspect, last is 0.
+func (t trace) suspects() (first, last int) {
+	for i, b := range t.branches {
+		switch {
+		case b == t.grows && i > 0:
+			return i, i
+		case b == t.grows || b.isOver():
+			return 1, i
+		}
+	}
+	return 1, 0
+}
+
+const (
+	suspectMark   = "  ~"
+	suspectLegend = "one of the references marked ~ should have been dropped"
+)
+
 // lines draws the trace, one line an edge, with what each branch has by itself.
 func (t trace) lines() []string {
 	lines := []string{traceHeader}
 	depth := 0
+	first, last := t.suspects()
 	add := func(figures, text string) {
 		if depth > 0 {
 			text = strings.Repeat("   ", depth-1) + "└─ " + text
@@ -79,8 +100,14 @@ func (t trace) lines() []string {
 			if t.note != nil {
 				text += t.note(b)
 			}
+			if first <= i && i <= last {
+				text += suspectMark
+			}
 			add(b.figures(), text)
 		}
+	}
+	if last > 0 {
+		lines = append(lines, suspectLegend)
 	}
 	return lines
 }
@@ -102,7 +129,7 @@ func (b *branch) describe() string {
 		s += ", " + countNoun(b.elems, "entry")
 	}
 	switch {
-	case b.ended > 0 && b.ended >= b.objects:
+	case b.isOver():
 		s += ", " + b.endedState
 	case b.ended > 0:
 		s += fmt.Sprintf(", %s of them %s", count(b.ended), b.endedState)
@@ -112,6 +139,9 @@ func (b *branch) describe() string {
 	}
 	return s
 }
+
+// isOver reports whether the use of all objects of a branch is over.
+func (b *branch) isOver() bool { return b.ended > 0 && b.ended >= b.objects }
 
 // abridge leaves out the middle of a long name.
 func abridge(s string, limit int) string {
