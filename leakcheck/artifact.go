@@ -16,7 +16,6 @@ import (
 	"github.com/leakgate/leakgate/golden"
 	"github.com/leakgate/leakgate/internal/plainjson"
 	"github.com/leakgate/leakgate/internal/verdict"
-	"github.com/leakgate/leakgate/refscan"
 )
 
 // Files that lie beside result.json and are named elsewhere too. The kind of a file, in the record, is its
@@ -127,8 +126,8 @@ func (a *artifactFolder) fullDir() string {
 // that bracket what was left, the goroutines, and the message at full length.
 func (a *artifactFolder) saveFiles(o *outcome) error {
 	err := a.save("goroutine.pb.gz", func(w io.Writer) error { return pprof.Lookup("goroutine").WriteTo(w, 0) })
-	if writeStacks != nil {
-		err = errors.Join(err, a.save("stack.pb.gz", writeStacks))
+	if saveMore != nil {
+		err = errors.Join(err, saveMore(a, o))
 	}
 	if o.trace != "" {
 		err = errors.Join(err, a.saveText("trace.txt", o.trace+"\n"))
@@ -141,9 +140,6 @@ func (a *artifactFolder) saveFiles(o *outcome) error {
 		a.save("report.json", func(w io.Writer) error { return plainjson.Encode(w, obs.report) }),
 		a.save(retainedFile, obs.report.WriteProfile),
 		a.saveText("heap.pb.gz", obs.heap))
-	if saveAllocations != nil {
-		err = errors.Join(err, saveAllocations(a, obs.report))
-	}
 	if o.base == "" {
 		o.base = startHeap
 	}
@@ -153,13 +149,9 @@ func (a *artifactFolder) saveFiles(o *outcome) error {
 	return err
 }
 
-// writeStacks writes the profile of goroutine stacks. It is nil unless the test was built with the tag leakgate, as
-// leakgate run does: it would add 130 KB to every test binary.
-var writeStacks func(io.Writer) error
-
-// saveAllocations writes the profile of what is retained by the place of its allocation, if that is known of anything.
-// It is nil without the tag leakgate, as writeStacks is.
-var saveAllocations func(*artifactFolder, *refscan.Report) error
+// saveMore writes the profiles of goroutine stacks and of what is retained by the place of its allocation. It is nil
+// unless the test was built with the tag leakgate, as leakgate run does: it would add 130 KB to every test binary.
+var saveMore func(*artifactFolder, *outcome) error
 
 // saveText writes a file, unless it would be empty.
 func (a *artifactFolder) saveText(name, text string) error {

@@ -153,9 +153,8 @@ func (a *assertion) look(c *comparison, heap bool) (*evaluation, error) {
 			return err
 		}
 	}
-	var cut *refscan.Report
 	if c := a.req.cuts; c != nil {
-		also = c.scan(also, &cut)
+		also = c.scan(c, also)
 	}
 	if !a.req.needsHeap() {
 		if err := also(nil); err != nil {
@@ -172,8 +171,8 @@ func (a *assertion) look(c *comparison, heap bool) (*evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cut != nil {
-		obs.report = cut
+	if c := a.req.cuts; c != nil {
+		obs.report = c.report
 	}
 	a.logs = append(a.logs, obs.logs...)
 	obs.logs = a.logs

@@ -88,33 +88,31 @@ func (l cutLimits) request(r *request) {
 // cutting makes the assertion find out what cutting frees.
 func (r *request) cutting() *cutRequest {
 	if r.cuts == nil {
-		r.cuts = &cutRequest{problems: cutProblems, scan: scanCuts, evaluate: evaluateCuts, note: cutNote}
+		r.cuts = &cutRequest{check: checkCuts, scan: scanCuts, evaluate: evaluateCuts, note: cutNote}
 	}
 	return r.cuts
 }
 
-func cutProblems(r *request) []string {
-	var problems []string
+func checkCuts(r *request) {
 	if len(r.cuts.recorded) > 0 && r.bounded() {
-		problems = append(problems, r.cuts.recorded[0].shown+".RetainedRecorded()"+
-			" beside a bound: it adds to a golden file, which is compared only where no bound is given; use two assertions")
+		r.problem("%s.RetainedRecorded() beside a bound: it adds to a golden file, which is compared only where no bound is given; use two assertions",
+			r.cuts.recorded[0].shown)
 	}
 	if r.baseline != nil {
-		problems = append(problems, "Since beside a bound or line on what is retained: a baseline does not say what cutting would free; use two assertions")
+		r.problem("Since beside a bound or line on what is retained: a baseline does not say what cutting would free; use two assertions")
 	}
 	if r.cuts.bounded && len(r.ignores) > 0 {
-		problems = append(problems, "Ignore beside MaxRetainedObjects or MaxRetainedBytes: what cutting frees cannot leave out a part; use two assertions")
+		r.problem("Ignore beside MaxRetainedObjects or MaxRetainedBytes: what cutting frees cannot leave out a part; use two assertions")
 	}
-	return problems
 }
 
-func scanCuts(also func(*refscan.Snapshot) error, to **refscan.Report) func(*refscan.Snapshot) error {
+func scanCuts(c *cutRequest, also func(*refscan.Snapshot) error) func(*refscan.Snapshot) error {
 	return func(s *refscan.Snapshot) (err error) {
 		if also != nil {
 			err = also(s)
 		}
 		if err == nil {
-			*to, err = s.Scan(refscan.WithAllocationSites(), refscan.WithRetained())
+			c.report, err = s.Scan(refscan.WithAllocationSites(), refscan.WithRetained())
 		}
 		return err
 	}

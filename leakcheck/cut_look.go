@@ -30,7 +30,7 @@ func evaluateCuts(e *evaluation, r *request, s scope, everything forest, env *en
 			e.problems = append(e.problems, problem)
 		}
 	}
-	e.lines = append(e.lines, cutLines(r.cuts.recorded, e.forest)...)
+	e.cutLines = cutLines(r.cuts.recorded, e.forest)
 }
 
 // judge holds each of the branches that a bound means to the limits.
@@ -41,7 +41,8 @@ func (l cutLimits) judge(selected []*branch) *cutFinding {
 		most.objects = max(most.objects, b.retained.objects)
 		most.bytes = max(most.bytes, b.retained.bytes)
 	}
-	f.record = func(b *verdict.Bound) {
+	f.record = func(r *verdict.Result) {
+		b := &r.Bounds[len(r.Bounds)-1]
 		b.MaxRetainedObjects, b.MaxRetainedBytes = l.objects, l.bytes
 		b.RetainedObjects, b.RetainedBytes = most.objects, most.bytes
 	}
@@ -59,15 +60,15 @@ func (l cutLimits) judge(selected []*branch) *cutFinding {
 	sort.SliceStable(f.culprits, func(i, j int) bool {
 		return compareTallies(weight, f.culprits[i].retained, f.culprits[j].retained) > 0
 	})
-	f.amount = "cutting it would free " + most.String()
+	f.amount = "cutting it would free " + most.text()
 	switch len(selected) {
 	case 0:
 	case 1:
 		if shared := selected[0].shared; shared != (tally{}) {
-			f.amount += " (" + shared.String() + " of it are held by something else, too)"
+			f.amount += " (" + shared.text() + " of it are held by something else, too)"
 		}
 	default:
-		f.amount = fmt.Sprintf("cutting one of the %s would free up to %s", countNoun(int64(len(selected)), "path"), most)
+		f.amount = fmt.Sprintf("cutting one of the %s would free up to %s", countNoun(int64(len(selected)), "path"), most.text())
 	}
 	if f.broken {
 		f.amount += ": " + strings.Join(over, " and ") + " more than allowed"
@@ -75,7 +76,7 @@ func (l cutLimits) judge(selected []*branch) *cutFinding {
 	return f
 }
 
-func (t tally) String() string {
+func (t tally) text() string {
 	return countNoun(t.objects, "object") + ", " + byteCount(t.bytes)
 }
 

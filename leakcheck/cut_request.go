@@ -11,9 +11,10 @@ type cutRequest struct {
 	bounded  bool       // there is a bound on it
 	recorded []Selector // what is recorded in a golden file
 
-	problems func(*request) []string // what makes no sense beside the other options
+	check func(*request) // adds to its problems what makes no sense beside the other options
 	// scan returns what to do with a snapshot: also, if it is not nil, and a scan with figures of what nodes retain.
-	scan     func(also func(*refscan.Snapshot) error, to **refscan.Report) func(*refscan.Snapshot) error
+	scan     func(c *cutRequest, also func(*refscan.Snapshot) error) func(*refscan.Snapshot) error
+	report   *refscan.Report                                                               // of the last scan
 	evaluate func(e *evaluation, r *request, s scope, everything forest, env *environment) // completes an evaluation
 	note     func(*branch) string                                                          // what a trace says of a branch
 }
@@ -29,8 +30,8 @@ type cutLimit interface {
 type cutFinding struct {
 	broken   bool
 	amount   string
-	culprits []*branch            // the one that retains most first
-	record   func(*verdict.Bound) // completes the record
+	culprits []*branch             // the one that retains most first
+	record   func(*verdict.Result) // completes the last bound of a record
 }
 
 // retainedLine begins the lines of a golden file on what cutting would free.

@@ -20,7 +20,7 @@ type evaluation struct {
 	golden   *comparison
 
 	goroutines *goroutineSight      // nil if no option is about goroutines
-	lines      []golden.Measurement // for the golden file, beside those of the forest
+	cutLines   []golden.Measurement // of the golden file, on what cutting would free
 }
 
 // A finding is what was found for one bound.
@@ -38,7 +38,6 @@ func (e *evaluation) add(sight *goroutineSight) {
 		return
 	}
 	e.goroutines = sight
-	e.lines = append(e.lines, sight.measured...)
 	e.problems = append(e.problems, sight.problems...)
 	e.notes = append(e.notes, sight.notes...)
 }

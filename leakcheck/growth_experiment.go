@@ -170,7 +170,7 @@ func (x *experiment) conclude() (o *outcome, grows bool) {
 	}
 	o.verdict, o.failed = verdict.Fail, true
 	e.forest = g.forest
-	e.findings = g.findings()
+	o.bounds = g.records(x.assertion)
 	o.body = func() []string { return x.growthFailure(g) }
 	return o, true
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/leakgate/leakgate/internal/verdict"
 )
 
 // A growth is what grew with each batch.
@@ -199,15 +201,31 @@ func (l *leak) weight() int64 {
 	return w
 }
 
-// findings is the growth as the record has it.
+// records is the growth as the record has it. A leak goes by what the message is headed with, the topmost branch that
+// grows or the goroutines' function: what most of the memory below is differs between Go versions.
+func (g *growth) records(a *assertion) []verdict.Bound {
+	var bs []verdict.Bound
+	for i, f := range g.findings() {
+		b, l := a.boundRecord(f, verdict.Fail), g.leaks[i]
+		if l.goroutines != nil {
+			b.Path, b.Type = unescapePath(l.origin.entry), "goroutine"
+		} else {
+			b.Path, b.Type = l.heads[0].path, l.heads[0].typ
+		}
+		bs = append(bs, b)
+	}
+	return bs
+}
+
+// findings is the growth as bounds that it breaks.
 func (g *growth) findings() []finding {
 	var fs []finding
 	for _, l := range g.leaks {
 		shown := "AssertNoGrowth"
-		if len(l.heads) > 0 {
-			shown += ": " + l.heads[0].path
+		if l.goroutines != nil {
+			shown += ": goroutines of " + unescapePath(l.origin.entry)
 		} else {
-			shown += ": goroutines of " + l.origin.entry
+			shown += ": " + l.heads[0].path
 		}
 		b := Bound{selector: Selector{kind: selectPath, shown: shown}}
 		if l.measure == inBytes {

@@ -39,7 +39,7 @@ func newRequest(opts []Option) *request {
 		r.problems = append(r.problems, r.goroutines.problems(r)...)
 	}
 	if r.cuts != nil {
-		r.problems = append(r.problems, r.cuts.problems(r)...)
+		r.cuts.check(r)
 	}
 	for _, o := range r.growthOnly {
 		r.problem("%s: only AssertNoGrowth calls something repeatedly", o)

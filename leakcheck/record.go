@@ -74,6 +74,9 @@ func (a *assertion) result(o *outcome) *verdict.Result {
 	r.ScanNS = obs.scan.Nanoseconds()
 	for _, f := range o.eval.findings {
 		r.Bounds = append(r.Bounds, a.boundRecord(f, o.verdict))
+		if f.cut != nil {
+			f.cut.record(r)
+		}
 	}
 	if g := o.eval.goroutines; g != nil {
 		for _, f := range g.findings {
@@ -89,9 +92,6 @@ func (a *assertion) boundRecord(f finding, v verdict.Verdict) verdict.Bound {
 	b := verdict.Bound{
 		Selector: f.bound.selector.shown, MaxObjects: f.bound.maxObjects, MaxBytes: f.bound.maxBytes,
 		Objects: f.found.objects, Bytes: f.found.bytes, Verdict: boundVerdict(f.broken, v),
-	}
-	if f.cut != nil {
-		f.cut.record(&b)
 	}
 	if len(f.culprits) == 0 {
 		return b

@@ -28,8 +28,8 @@ type trace struct {
 
 // traceTo follows the path to b, and where everything below b counts, on to where most of it sits: to the
 // first branch that has at least half of what it and all below it hold.
-func traceTo(b *branch, below bool, weight func(tally) int64) trace {
-	t := trace{branches: b.line(), weight: weight}
+func traceTo(b *branch, below bool, weight func(tally) int64) *trace {
+	t := &trace{branches: b.line(), weight: weight}
 	for below && len(b.children) > 0 && 2*weight(b.own()) < weight(b.total) {
 		b = largestOf(b.children, weight, (*branch).all)
 		t.branches = append(t.branches, b)
@@ -61,7 +61,7 @@ const traceHeader = "   objects       bytes"
 
 // suspects returns the first and the last branch that suspect references lead to: from what is rightly alive to
 // the first that should not be, since it grows or its use is over. Where no reference is suspect, last is 0.
-func (t trace) suspects() (first, last int) {
+func (t *trace) suspects() (first, last int) {
 	for i, b := range t.branches {
 		switch {
 		case b == t.grows && i > 0:
@@ -79,7 +79,7 @@ const (
 )
 
 // lines draws the trace, one line an edge, with what each branch has by itself.
-func (t trace) lines() []string {
+func (t *trace) lines() []string {
 	lines := []string{traceHeader}
 	depth := 0
 	first, last := t.suspects()
@@ -96,14 +96,14 @@ func (t trace) lines() []string {
 		case left > 0 && i == maxTraceLines/2:
 			add(fmt.Sprintf("%24s", ""), "… "+countNoun(int64(left), "edge")+" more")
 		case left == 0 || i < maxTraceLines/2 || i >= maxTraceLines/2+left:
-			text := b.name + b.describe()
+			mark := ""
 			if t.note != nil {
-				text += t.note(b)
+				mark = t.note(b)
 			}
 			if first <= i && i <= last {
-				text += suspectMark
+				mark += suspectMark
 			}
-			add(b.figures(), text)
+			add(b.figures(), b.name+b.describe()+mark)
 		}
 	}
 	if last > 0 {
@@ -153,7 +153,7 @@ func abridge(s string, limit int) string {
 }
 
 // others lists the largest branches below the culprits that the trace does not show.
-func (t trace) others(culprits []*branch, below bool) []string {
+func (t *trace) others(culprits []*branch, below bool) []string {
 	var found []*branch
 	add := func(b *branch) {
 		if t.weight(b.own()) > 0 && !slices.Contains(t.branches, b) {

@@ -147,12 +147,37 @@ func bound(b verdict.Bound) string {
 // function does, and between Go versions.
 var numbering = regexp.MustCompile(`\.(func|gowrap|deferwrap)\d+(\.\d+)*`)
 
+// withoutShapes writes "[...]" for type arguments that a generic function shares its code for: which do differs
+// between Go versions.
+func withoutShapes(name string) string {
+	const shape = "[go.shape."
+	for {
+		start := strings.Index(name, shape)
+		if start < 0 {
+			return name
+		}
+		end, depth := start, 0
+		for ; end < len(name); end++ {
+			if name[end] == '[' {
+				depth++
+			} else if name[end] == ']' {
+				if depth--; depth == 0 {
+					end++
+					break
+				}
+			}
+		}
+		name = name[:start] + "[...]" + name[end:]
+	}
+}
+
 // fingerprint names a leak. It is made of what stays the same when the program is built anew, by another
 // version of Go or with lines moved about.
 func fingerprint(parts ...string) string {
 	hash := sha256.New()
 	for _, part := range parts {
-		hash.Write([]byte(numbering.ReplaceAllString(part, ".$1") + "\x00"))
+		part = withoutShapes(numbering.ReplaceAllString(part, ".$1"))
+		hash.Write([]byte(part + "\x00"))
 	}
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }

@@ -63,6 +63,7 @@ func TestFingerprintIsStable(t *testing.T) {
 	f := func(path string) string { return fingerprint("bound", path, "*app.Session") }
 	require.Equal(t, "9701a1cc62c3ec89c7410260bd38a582", f("example.com/app.sessions[*]"))
 	require.Equal(t, f("example.com/app.serve.func1.conn"), f("example.com/app.serve.func2.1.conn"), "closures' numbers do not count")
+	require.Equal(t, f("example.com/app.(*Cache[...]).run.c"), f("example.com/app.(*Cache[go.shape.string,go.shape.[]uint8]).run.c"), "nor do shapes")
 	require.NotEqual(t, f("example.com/app.a"), f("example.com/app.b"))
 	require.NotEqual(t, fingerprint("bound", "a", "bc"), fingerprint("bound", "ab", "c"))
 }
