@@ -1,0 +1,93 @@
+package leakcheck_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/leakgate/leakgate/leakcheck"
+)
+
+// benchHeap is what a test may have on its heap: 200,000 objects, 20 MB or so.
+var benchHeap []*[12]*int
+
+func fillBenchHeap(b *testing.B) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		b.Skip("snapshots need linux on amd64 or arm64")
+	}
+	for range 200_000 {
+		benchHeap = append(benchHeap, new([12]*int))
+	}
+	b.Cleanup(func() { benchHeap = nil })
+}
+
+// reportCollections gives the time of an operation in collections of the same heap.
+func reportCollections(b *testing.B) {
+	perOp := b.Elapsed() / time.Duration(b.N)
+	b.StopTimer()
+	const times = 20
+	start := time.Now()
+	for range times {
+		runtime.GC()
+	}
+	one := time.Since(start) / times
+	b.ReportMetric(float64(perOp)/float64(one), "GCs/op")
+	b.ReportMetric(float64(one), "ns/GC")
+}
+
+// What a check of an object that is garbage costs: that of ExpectCollected at the end of a test is the same.
+func BenchmarkAssertCollected(b *testing.B) {
+	fillBenchHeap(b)
+	for b.Loop() {
+		if !leakcheck.AssertCollected(b, weak.Make(&cutBlob{}), "nothing refers to it") {
+			b.FailNow()
+		}
+	}
+	reportCollections(b)
+}
+
+// What an op that keeps nothing, and takes no time, costs: two snapshots.
+func BenchmarkAssertNoGrowth(b *testing.B) {
+	fillBenchHeap(b)
+	work := func() { _ = make([]byte, 100) }
+	if !leakcheck.AssertNoGrowth(b, work) { // the first has to read debug information
+		b.FailNow()
+	}
+	for b.Loop() {
+		if !leakcheck.AssertNoGrowth(b, work) {
+			b.FailNow()
+		}
+	}
+	reportCollections(b)
+}
+
+// What an assertion that holds costs: one snapshot.
+func BenchmarkAssertRetained(b *testing.B) {
+	fillBenchHeap(b)
+	assert := func() {
+		if !leakcheck.AssertRetained(b, leakcheck.Root("leakcheck_test.cutOwn").None()) {
+			b.FailNow()
+		}
+	}
+	assert()
+	for b.Loop() {
+		assert()
+	}
+	reportCollections(b)
+}
+
+// The same with a bound on what cutting would free.
+func BenchmarkAssertRetainedCut(b *testing.B) {
+	fillBenchHeap(b)
+	assert := func() {
+		if !leakcheck.AssertRetained(b, leakcheck.Root("leakcheck_test.benchHeap").MaxRetainedObjects(200_001)) {
+			b.FailNow()
+		}
+	}
+	assert()
+	for b.Loop() {
+		assert()
+	}
+	reportCollections(b)
+}
