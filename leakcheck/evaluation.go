@@ -53,7 +53,8 @@ func (e *evaluation) broken() (broken, all int, first string) {
 			first = says()
 		}
 	}
-	for _, f := range e.findings {
+	for i := range e.findings {
+		f := &e.findings[i]
 		note(f.broken, func() string { return f.bound.String() + ": " + f.amount() })
 	}
 	if e.goroutines != nil {
@@ -177,7 +178,7 @@ func (e *evaluation) noteIgnores() {
 }
 
 // weight is what of a tally a broken bound is about: objects if there are too many, else bytes.
-func (f finding) weight(t tally) int64 {
+func (f *finding) weight(t tally) int64 {
 	if b := f.bound; b.maxObjects != nil && f.found.objects > *b.maxObjects {
 		return t.objects
 	}
@@ -185,7 +186,7 @@ func (f finding) weight(t tally) int64 {
 }
 
 // rank returns the branches that hold something, the largest first.
-func (f finding) rank(branches []*branch) []*branch {
+func (f *finding) rank(branches []*branch) []*branch {
 	var some []*branch
 	for _, b := range branches {
 		if f.bound.selector.figures(b) != (tally{}) {

@@ -206,7 +206,7 @@ func (l *leak) weight() int64 {
 func (g *growth) records(a *assertion) []verdict.Bound {
 	var bs []verdict.Bound
 	for i, f := range g.findings() {
-		b, l := a.boundRecord(f, verdict.Fail), g.leaks[i]
+		b, l := a.boundRecord(&f, verdict.Fail), g.leaks[i]
 		if l.goroutines != nil {
 			b.Path, b.Type = unescapePath(l.origin.entry), "goroutine"
 		} else {

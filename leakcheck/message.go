@@ -88,7 +88,8 @@ func (a *assertion) boundsFailure(e *evaluation) []string {
 		lines[0] += fmt.Sprintf(" (%d of %d bounds)", broken, all)
 	}
 	traced := 0
-	for _, f := range e.findings {
+	for i := range e.findings {
+		f := &e.findings[i]
 		if !f.broken {
 			continue
 		}
@@ -104,7 +105,7 @@ func (a *assertion) boundsFailure(e *evaluation) []string {
 }
 
 // amount says how much was found, and how much of it is too much.
-func (f finding) amount() string {
+func (f *finding) amount() string {
 	s := fmt.Sprintf("found %s, %s", countNoun(f.found.objects, "object"), byteCount(f.found.bytes))
 	var over []string
 	if b := f.bound; b.maxObjects != nil && f.found.objects > *b.maxObjects {
@@ -123,7 +124,7 @@ func (f finding) amount() string {
 }
 
 // explain shows who holds the largest part, and what else there is.
-func (a *assertion) explain(f finding) []string {
+func (a *assertion) explain(f *finding) []string {
 	below := !f.bound.selector.byType()
 	top := f.culprits[0]
 	t := traceTo(top, below, f.weight)
@@ -174,7 +175,7 @@ func (a *assertion) goldenFailure(e *evaluation) []string {
 		}
 		return lines
 	}
-	top := largestOf(culprits, weight, (*branch).own)
+	top := largestOf(culprits, weight, false)
 	lines = append(lines, "", "the most: "+worst.String())
 	lines = append(lines, indent(heldBy(top, a.env))...)
 	lines = append(lines, "")

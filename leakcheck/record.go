@@ -72,7 +72,8 @@ func (a *assertion) result(o *outcome) *verdict.Result {
 	r.SettleNS = obs.settle.Nanoseconds()
 	r.PauseNS = obs.report.Pause.Nanoseconds()
 	r.ScanNS = obs.scan.Nanoseconds()
-	for _, f := range o.eval.findings {
+	for i := range o.eval.findings {
+		f := &o.eval.findings[i]
 		r.Bounds = append(r.Bounds, a.boundRecord(f, o.verdict))
 		if f.cut != nil {
 			f.cut.record(r)
@@ -88,7 +89,7 @@ func (a *assertion) result(o *outcome) *verdict.Result {
 	return r
 }
 
-func (a *assertion) boundRecord(f finding, v verdict.Verdict) verdict.Bound {
+func (a *assertion) boundRecord(f *finding, v verdict.Verdict) verdict.Bound {
 	b := verdict.Bound{
 		Selector: f.bound.selector.shown, MaxObjects: f.bound.maxObjects, MaxBytes: f.bound.maxBytes,
 		Objects: f.found.objects, Bytes: f.found.bytes, Verdict: boundVerdict(f.broken, v),

@@ -31,18 +31,23 @@ type trace struct {
 func traceTo(b *branch, below bool, weight func(tally) int64) *trace {
 	t := &trace{branches: b.line(), weight: weight}
 	for below && len(b.children) > 0 && 2*weight(b.own()) < weight(b.total) {
-		b = largestOf(b.children, weight, (*branch).all)
+		b = largestOf(b.children, weight, true)
 		t.branches = append(t.branches, b)
 	}
 	return t
 }
 
-// largestOf returns the first of the largest branches.
-func largestOf(branches []*branch, weight func(tally) int64, figures func(*branch) tally) *branch {
-	top := branches[0]
-	for _, b := range branches[1:] {
-		if compareTallies(weight, figures(b), figures(top)) > 0 {
-			top = b
+// largestOf returns the first of the largest branches, each by itself or with all below it.
+func largestOf(branches []*branch, weight func(tally) int64, below bool) *branch {
+	var top *branch
+	var most tally
+	for _, b := range branches {
+		figures := b.own()
+		if below {
+			figures = b.total
+		}
+		if top == nil || compareTallies(weight, figures, most) > 0 {
+			top, most = b, figures
 		}
 	}
 	return top
@@ -54,8 +59,6 @@ func compareTallies(weight func(tally) int64, a, b tally) int {
 }
 
 func (b *branch) own() tally { return tally{b.objects, b.bytes} }
-
-func (b *branch) all() tally { return b.total }
 
 const traceHeader = "   objects       bytes"
 

@@ -32,7 +32,8 @@ func (e *evaluation) doubt() error {
 	if u == nil || !e.ok() {
 		return nil
 	}
-	for _, f := range e.findings {
+	for i := range e.findings {
+		f := &e.findings[i]
 		doubt := "cannot be told by the size and pointers of objects"
 		if t := f.bound.selector.object; t != nil {
 			objects, bytes, ok := e.obs.report.CouldBe(t)
