@@ -2,6 +2,7 @@ package refscan_test
 
 import (
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -22,6 +23,17 @@ type cargo struct {
 //
 //go:noinline
 func newCargo() *cargo { return &cargo{data: make([]byte, 100)} }
+
+// unoptimised reports whether the tests were built with -gcflags=-N.
+func unoptimised() bool {
+	info, _ := debug.ReadBuildInfo()
+	for _, s := range info.Settings {
+		if s.Key == "-gcflags" && strings.Contains(s.Value, "-N") {
+			return true
+		}
+	}
+	return false
+}
 
 // maxMissed bounds what a report may miss a processor: freezing drops the caches of the processors, after
 // the last collection has found them alive. The largest is that of 128 sudogs of 112 bytes, full
