@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
-	"runtime/cgo"
 	"strings"
 	"sync"
 	"testing"
@@ -292,11 +291,6 @@ var tail *entry
 
 func TestLeakList(t *testing.T) {
 	leakcheck.AssertNoGrowth(t, func() { tail = &entry{next: tail} })
-}
-
-// A handle for C that is not deleted.
-func TestLeakHandle(t *testing.T) {
-	leakcheck.AssertNoGrowth(t, func() { cgo.NewHandle(newSession()) })
 }
 
 // An object that is queued in several places.
