@@ -132,6 +132,7 @@ func nothingAt(reports string) error {
 	if err != nil {
 		return err
 	}
+	defer dir.Close()
 	empty := &outcome.Run{Schema: outcome.Schema, Outcome: outcome.Unknown, ExitCode: outcome.ExitCode(outcome.Unknown)}
 	return dir.WriteReport(func(w io.Writer) error { return present.JSON{}.Present(w, empty) })
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -119,6 +120,9 @@ func readComparand(path string) (*comparand, error) {
 		return &comparand{run: run, dir: path}, err
 	}
 	data, err := readFileBounded(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not there: give a leakgate.json, the folder with it, or a profile, which runs keep of assertions that passed only with -artifacts all", path)
+	}
 	if err != nil {
 		return nil, err
 	}

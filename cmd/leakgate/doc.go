@@ -139,6 +139,11 @@
 // comment that says what was seen. Patterns, comments and the bound "*" stay. A run that fails ends it, and
 // nothing is written.
 //
+// The table at the end has a row for each assertion. LIVE is what the collector found alive in the whole test
+// binary (BEFORE, where there was a baseline, what it was then), of which TYPED has a known type; RETAINED,
+// what roots within the assertion's scope keep alive; PAUSE, how long the world stood still for the
+// snapshot; WORST BOUND, the bound that is broken the most or, where none is, the nearest to it.
+//
 // On a terminal the last line shows how far the run is; elsewhere there are only plain lines. NO_COLOR
 // set to anything, or TERM=dumb, turns colours off; TERM=dumb also the status line.
 //
@@ -164,6 +169,8 @@
 // besides counts as a regression, since "go test" does not say which. A test binary that ends before
 // its tests do (panic, time-out, os.Exit, a signal) is code 4, but the assertions that it did make still
 // count. So does an assertion that failed in a test that passed.
+//
+// A failure that the base has too is "known" in the table, and changes no exit code.
 //
 // A gate that checks nothing is not green: if no package matches, or none of them uses leakcheck, the
 // code is 2.
@@ -208,7 +215,8 @@
 //
 // A run begins by removing what the last one left there: the folder tests and leakgate.json. It removes
 // nothing else, and refuses a directory with files in it that leakgate did not make. The directory has a
-// .gitignore of its own, so that it does not get committed. Two runs at a time need a directory each.
+// .gitignore of its own, so that it does not get committed. Two runs at a time need a directory each: the
+// second to ask for the same one ends with 2.
 //
 // # Diff
 //

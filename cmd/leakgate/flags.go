@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
@@ -90,6 +91,9 @@ func parseRun(args []string) (*runOptions, error) {
 func (o *runOptions) check() error {
 	if o.count < 1 {
 		return fmt.Errorf("-count %d: it must be 1 or more", o.count)
+	}
+	if _, err := time.ParseDuration(o.timeout); o.timeout != "" && err != nil {
+		return fmt.Errorf("-timeout %s: it is a duration, such as 90s or 10m", o.timeout)
 	}
 	if o.artifacts == "" {
 		return errors.New("-o names no directory")

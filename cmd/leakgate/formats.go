@@ -75,6 +75,11 @@ func under(dir, file string) string {
 
 // writePresented writes a file under a temporary name, then renames it.
 func writePresented(file string, p present.Presenter, run *outcome.Run) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("writing %s: %w", file, err)
+		}
+	}()
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return err
 	}
@@ -86,7 +91,6 @@ func writePresented(file string, p present.Presenter, run *outcome.Run) (err err
 		if err != nil {
 			_ = f.Close()
 			_ = os.Remove(f.Name())
-			err = fmt.Errorf("writing %s: %w", file, err)
 		}
 	}()
 	if err := p.Present(f, run); err != nil {

@@ -80,20 +80,19 @@ func (o *mergeOptions) merge(c *context) (*outcome.Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer dir.Close()
 	for i, run := range shards {
 		if err := adopt(dir, reportFolder(o.reports[i]), run); err != nil {
 			return nil, err
 		}
 	}
 	var json present.Presenter = present.JSON{}
-	if err := dir.WriteReport(func(w io.Writer) error { return json.Present(w, merged) }); err != nil {
-		return nil, err
-	}
+	unwritten := dir.WriteReport(func(w io.Writer) error { return json.Present(w, merged) })
 	d := newDisplay(c.stdout, c.env)
 	if err := (present.Summary{Artifacts: o.artifacts, Color: d.color}).Present(d.screen, merged); err != nil {
 		return nil, err
 	}
-	return merged, o.formats.write(merged, "", c.env, d.screen)
+	return merged, errors.Join(unwritten, o.formats.write(merged, "", c.env, d.screen))
 }
 
 // checkOutside refuses a report in the directory that is about to be cleared.

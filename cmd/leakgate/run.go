@@ -24,6 +24,9 @@ func runTests(c *context, args []string) int {
 	}
 	o.inEnvironment(c.env)
 	s, err := newSession(c, o)
+	if s != nil {
+		defer s.dir.Close()
+	}
 	if _, ok := errors.AsType[*errBase](err); ok {
 		c.failure("%v", err)
 		return exitUnknown
@@ -79,6 +82,7 @@ func newSession(c *context, o *runOptions) (*session, error) {
 	if o.base != "" {
 		say := func(text string) { fmt.Fprintln(d.screen, text) }
 		if against, err = measureBase(c, o, found, goEnv, dir.Base(), say); err != nil {
+			dir.Close()
 			return nil, err
 		}
 		inv.Env = append(inv.Env, verdict.EnvGoldens+"="+dir.Base())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -103,6 +104,7 @@ func (s *session) test(signals <-chan os.Signal) error {
 		if ev == nil {
 			progress.Line(line)
 		} else {
+			ev.Output = s.dir.Shorten(ev.Output, s.options.artifactsPath())
 			collector.Observe(ev, interrupted.Load())
 			progress.Event(ev)
 		}
@@ -122,7 +124,7 @@ func (s *session) test(signals <-chan os.Signal) error {
 	s.report.Notes = nil
 	s.report.ElapsedSeconds += time.Since(started).Seconds()
 	end := outcome.Ending{GoFailed: exit.Code != 0, Interrupted: exit.Interrupted, Sources: s.sources}
-	end.Records, end.Problems = s.dir.Gather()
+	end.Records, end.Problems = s.dir.Gather(s.options.artifactsPath())
 	end.Problems = append(end.Problems, s.dir.DropOwn(end.Records)...)
 	note, err := s.dir.Limit(end.Records, s.options.keep.limits())
 	if err != nil {
@@ -132,23 +134,27 @@ func (s *session) test(signals <-chan os.Signal) error {
 		s.report.Notes = append(s.report.Notes, note)
 	}
 	collector.Conclude(s.report, end)
+	if s.report.Outcome == outcome.Unknown && s.report.Totals.Assertions == 0 && !s.report.Interrupted {
+		s.report.Notes = append(s.report.Notes, nothingRan)
+	}
 	if s.base != nil {
 		s.base.judge(s.report)
 	}
 	return nil
 }
 
-// present writes the report in all its forms.
+// nothingRan helps where tests ran and none asserted.
+const nothingRan = "no test that ran calls leakcheck: look at -run, at tests that were skipped, and at a TestMain that does not call m.Run"
+
+// present writes the report in all its forms. One that cannot be written does not keep the others back.
 func (s *session) present() error {
 	var json present.Presenter = present.JSON{}
-	if err := s.dir.WriteReport(func(w io.Writer) error { return json.Present(w, s.report) }); err != nil {
-		return err
-	}
+	unwritten := s.dir.WriteReport(func(w io.Writer) error { return json.Present(w, s.report) })
 	summary := present.Summary{Artifacts: s.options.artifactsPath(), Color: s.display.color}
 	if err := summary.Present(s.display.screen, s.report); err != nil {
 		return err
 	}
-	return s.options.formats.write(s.report, s.options.dir, s.context.env, s.display.screen)
+	return errors.Join(unwritten, s.options.formats.write(s.report, s.options.dir, s.context.env, s.display.screen))
 }
 
 // folders are those of the packages.

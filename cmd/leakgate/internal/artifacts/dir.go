@@ -26,30 +26,51 @@ and the file "leakgate.json" that lie here. It touches nothing else, and no dire
 `
 )
 
-// A Dir is an artifacts directory that is ours to write to. Two runs must not share one at a time.
+// A Dir is an artifacts directory that is ours to write to, until it is closed or the process ends.
 type Dir struct {
 	Path string // absolute
+
+	marker *os.File // locked: two runs at a time would mix their records, or remove each other's
 }
 
 // Open makes path an empty artifacts directory: it creates it, or clears what an earlier run left. A
-// directory that has files but not our marker is somebody else's, and an error. git ignores all that
-// lies in it.
+// directory that has files but not our marker is somebody else's, and an error; so is one that another
+// process has open. git ignores all that lies in it.
 func Open(path string) (*Dir, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("artifacts directory %s: %w", path, err)
 	}
-	d := &Dir{abs}
-	if err := d.claim(); err != nil {
-		return nil, fmt.Errorf("artifacts directory %s: %w", path, err)
-	}
-	if err := d.clear(); err != nil {
-		return nil, fmt.Errorf("artifacts directory %s: clearing the last run: %w", path, err)
-	}
-	if err := os.Mkdir(d.Records(), 0o777); err != nil {
+	d := &Dir{Path: abs}
+	if err := d.open(); err != nil {
+		d.Close()
 		return nil, fmt.Errorf("artifacts directory %s: %w", path, err)
 	}
 	return d, nil
+}
+
+func (d *Dir) open() error {
+	if err := d.claim(); err != nil {
+		return err
+	}
+	var err error
+	if d.marker, err = os.Open(filepath.Join(d.Path, markerName)); err != nil {
+		return err
+	}
+	if !lock(d.marker) {
+		return errors.New("another run is writing to it: wait for its end, or give this one a directory of its own with -o")
+	}
+	if err := d.clear(); err != nil {
+		return fmt.Errorf("clearing the last run: %w", err)
+	}
+	return os.Mkdir(d.Records(), 0o777)
+}
+
+// Close lets another run have the directory. What lies in it stays.
+func (d *Dir) Close() {
+	if d.marker != nil {
+		_ = d.marker.Close()
+	}
 }
 
 // Reset removes all records, for another run of the tests.
@@ -74,6 +95,9 @@ func (d *Dir) Report() string { return filepath.Join(d.Path, ReportName) }
 
 // claim makes the directory ours, or fails if it is not.
 func (d *Dir) claim() error {
+	if info, err := os.Stat(d.Path); err == nil && !info.IsDir() {
+		return errors.New("it is a file: give a directory with -o")
+	}
 	marker := filepath.Join(d.Path, markerName)
 	_, err := os.Lstat(marker)
 	if err == nil {

@@ -24,7 +24,7 @@ func TestLimitKeepsFailuresFirst(t *testing.T) {
 			file := filepath.Join(d.Records(), "p", "T", n, "heap.pb.gz")
 			require.NoError(t, os.WriteFile(file, make([]byte, 100), 0o666))
 		}
-		records, problems := d.Gather()
+		records, problems := d.Gather("shown")
 		require.Empty(t, problems)
 		return d, records
 	}
@@ -92,7 +92,7 @@ func TestDropOwnKeepsWhatTestsAllocate(t *testing.T) {
 	file := filepath.Join(d.Records(), "p", "T", "1", "heap.pb.gz")
 	require.NoError(t, os.WriteFile(file, b.Bytes(), 0o666))
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "heap.base.pb.gz"), []byte("torn"), 0o666))
-	records, problems := d.Gather()
+	records, problems := d.Gather("shown")
 	require.Empty(t, problems)
 	problems = d.DropOwn(records)
 	require.Len(t, problems, 1, "the one that cannot be read")

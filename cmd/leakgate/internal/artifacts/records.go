@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"sort"
+	"strings"
 
 	"github.com/leakgate/leakgate/internal/verdict"
 )
@@ -19,10 +20,10 @@ type Record struct {
 }
 
 // Gather reads every record that test binaries left, sorted by package, test and number. Artifacts of
-// a record become slash paths below the artifacts directory. A record that cannot be used, or an
+// a record become slash paths below the artifacts directory, which messages call shown. A record that cannot be used, or an
 // artifact that is named and missing, is a problem: one sentence that names the file. Problems do not
 // stop the rest.
-func (d *Dir) Gather() (records []Record, problems []string) {
+func (d *Dir) Gather(shown string) (records []Record, problems []string) {
 	err := filepath.WalkDir(d.Records(), func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("cannot read %s: %v", d.rel(file), err))
@@ -38,6 +39,7 @@ func (d *Dir) Gather() (records []Record, problems []string) {
 		}
 		dir := path.Dir(d.rel(file))
 		problems = append(problems, d.resolve(dir, r.Artifacts)...)
+		r.Message = d.Shorten(r.Message, shown)
 		records = append(records, Record{dir, *r})
 		return nil
 	})
@@ -55,6 +57,13 @@ func (d *Dir) Gather() (records []Record, problems []string) {
 		return a.Seq < b.Seq
 	})
 	return records, problems
+}
+
+// Shorten replaces the absolute path of the artifacts directory in text, which test binaries print since they
+// run elsewhere, by shown, which is what the user calls it: so it is of use on another machine, too.
+func (d *Dir) Shorten(text, shown string) string {
+	sep := string(filepath.Separator)
+	return strings.ReplaceAll(text, d.Path+sep, strings.TrimSuffix(shown, sep)+sep)
 }
 
 // Count returns how many records there are now.

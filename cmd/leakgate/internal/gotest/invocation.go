@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -128,8 +129,19 @@ type GoEnv struct {
 	GOFLAGS   string
 }
 
+// orHere is the directory that "" stands for, too.
+func orHere(dir string) string {
+	if dir == "" {
+		return "."
+	}
+	return dir
+}
+
 // ReadGoEnv asks the go command in dir. It runs one process (about 10 ms).
 func ReadGoEnv(dir string, env []string) (GoEnv, error) {
+	if info, err := os.Stat(orHere(dir)); err != nil || !info.IsDir() {
+		return GoEnv{}, fmt.Errorf("-C %s: there is no such directory", dir)
+	}
 	cmd := exec.Command("go", "env", "-json", "GOVERSION", "GOFLAGS")
 	cmd.Dir, cmd.Env = dir, env
 	out, err := cmd.Output()

@@ -95,7 +95,7 @@ const maxMarkdownMessage = 6000
 
 func markdownFinding(p *outcome.Package, a *outcome.Assertion) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "#### %s: `%s.%s`\n\n", a.Verdict, p.ImportPath, a.Test)
+	fmt.Fprintf(&b, "#### %s: `%s.%s`\n\n", verdictText(a), p.ImportPath, a.Test)
 	for i, f := range a.Findings {
 		if i == 10 {
 			fmt.Fprintf(&b, "- and %d more\n", len(a.Findings)-i)

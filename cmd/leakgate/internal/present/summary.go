@@ -71,7 +71,7 @@ func rowsOf(p *outcome.Package) []row {
 	var rows []row
 	several := severalAssertions(p)
 	for _, a := range p.Assertions {
-		r := row{a.Test, string(a.Verdict), "-", "-", "-", "-", "-", worstBound(a)}
+		r := row{a.Test, verdictText(a), "-", "-", "-", "-", "-", worstBound(a)}
 		if several[a.Test] {
 			r.test += fmt.Sprintf(" #%d", a.Seq)
 		}
@@ -87,6 +87,14 @@ func rowsOf(p *outcome.Package) []row {
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// verdictText is the verdict; a failure that the base has too is known, and fails no gate.
+func verdictText(a *outcome.Assertion) string {
+	if a.Known {
+		return "known"
+	}
+	return string(a.Verdict)
 }
 
 // severalAssertions says which tests of p have more than one assertion.
@@ -211,6 +219,9 @@ func (s Summary) totals(run *outcome.Run) string {
 	t := run.Totals
 	text := fmt.Sprintf("%s in %s: %d pass, %d fail, %d unknown",
 		plural(int64(t.Assertions), "assertion"), plural(int64(t.Packages), "package"), t.Pass, t.Fail, t.Unknown)
+	if t.Known > 0 {
+		text = strings.Replace(text, " fail,", fmt.Sprintf(" fail (%d known),", t.Known), 1)
+	}
 	return text + fmt.Sprintf("; %s, %d failed", plural(int64(t.Tests), "test"), t.FailedTests)
 }
 

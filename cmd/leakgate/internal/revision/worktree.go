@@ -34,7 +34,7 @@ func (r *Revision) String() string {
 func Find(dir, name string) (*Revision, error) {
 	top, err := git(dir, "rev-parse", "--show-toplevel")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("a revision needs a git repository with the module in it: %w", err)
 	}
 	prefix, err := git(dir, "rev-parse", "--show-prefix")
 	if err != nil {
@@ -50,15 +50,18 @@ func Find(dir, name string) (*Revision, error) {
 	return &Revision{Name: name, Commit: commit, top: filepath.FromSlash(top), prefix: filepath.FromSlash(prefix)}, nil
 }
 
+// branchAdvice helps with a name that is no branch of a remote.
+const branchAdvice = "; git branch -a lists the branches that are"
+
 // fetchAdvice says how to get a revision that is not there: CI systems fetch one commit only.
 func fetchAdvice(dir, name string) string {
 	remote, branch, ok := strings.Cut(name, "/")
 	if !ok {
-		return ""
+		return branchAdvice
 	}
 	remotes, err := git(dir, "remote")
 	if err != nil || !strings.Contains("\n"+remotes+"\n", "\n"+remote+"\n") {
-		return ""
+		return branchAdvice
 	}
 	return fmt.Sprintf("; fetch it: git fetch --depth=1 %s +refs/heads/%s:refs/remotes/%s", remote, branch, name)
 }
