@@ -228,7 +228,7 @@ func openIndex(ctx context.Context, logf func(string, ...any)) (*debuginfo.Index
 		return nil, &UnavailableError{Cause: "the program's debug information cannot be had", Err: err}
 	}
 	for _, w := range x.Warnings() {
-		logf("leakgate: %s", w)
+		logf("%s", w)
 	}
 	index.x = x
 	return x, nil

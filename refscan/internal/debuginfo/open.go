@@ -101,7 +101,7 @@ func (o *opening) cached() *Index {
 	case err == nil:
 		return o.done(x, "cache")
 	case !errors.Is(err, os.ErrNotExist):
-		o.opts.Logf("leakgate: the cached debug information is rebuilt: %v", err)
+		o.opts.Logf("the cached debug information is rebuilt: %v", err)
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 			Err:    err,
 		}
 	}
-	o.opts.Logf("leakgate: built a twin with debug information in %.1fs (once per binary)", time.Since(start).Seconds())
+	o.opts.Logf("built a twin with debug information in %.1fs (once per binary)", time.Since(start).Seconds())
 	return o.finish(image, "twin")
 }
 
