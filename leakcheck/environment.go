@@ -114,6 +114,10 @@ func (e *environment) shortFile(file string) string {
 	if i := strings.LastIndex(slashed, "/pkg/mod/"); i >= 0 {
 		return slashed[i+len("/pkg/mod/"):]
 	}
+	const library = "/go/src/"
+	if i := strings.LastIndex(slashed, library); i >= 0 && !strings.Contains(filepath.ToSlash(e.dir), library) {
+		return slashed[i+len(library):] // near or not: a checkout in a container may be at the root
+	}
 	if !filepath.IsAbs(file) {
 		if inside, ok := strings.CutPrefix(slashed, e.packagePath+"/"); ok && !strings.Contains(inside, "/") {
 			return inside // built with -trimpath

@@ -359,6 +359,14 @@ func TestShortFile(t *testing.T) {
 			t.Errorf("%s: %s, want %s", file, got, want)
 		}
 	}
+	root := &environment{dir: "/app"}
+	if got := root.shortFile("/usr/local/go/src/testing/testing.go"); got != "testing/testing.go" {
+		t.Error(got)
+	}
+	within := &environment{dir: "/home/me/go/src/example.com/app"}
+	if got := within.shortFile("/home/me/go/src/example.com/app/app.go"); got != "app.go" {
+		t.Error(got)
+	}
 	if got := fmt.Sprintf("%q", []string{e.placeOf("/home/me/app/main.go:7"), e.place("", 3), e.place("/home/me/app/main.go", 0)}); got != `["../main.go:7" "" "../main.go"]` {
 		t.Error(got)
 	}
