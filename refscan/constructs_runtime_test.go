@@ -39,8 +39,8 @@ func TestTimers(t *testing.T) {
 		stop := make(chan func() bool, 1)
 		func() { stop <- time.AfterFunc(time.Hour, func() { use(p) }).Stop }()
 		f := <-stop
-		defer f()
-		holds(t, map[string]int64{"TestTimers.func2.$tmp.$recv.timer.arg.p": 1})
+		holds(t, map[string]int64{"TestTimers.func2.f.$recv.timer.arg.p": 1})
+		f()
 	})
 	t.Run("AfterFunc of a method value", func(t *testing.T) {
 		gTimerMethod = time.AfterFunc(time.Hour, (&alarmed{newCargo()}).ring)

@@ -36,6 +36,9 @@ func (tt *typeTable) closure(entry uint64) *Type {
 func (tt *typeTable) closureOf(name string, entry uint64, captures []debuginfo.Capture) *Type {
 	t := tt.add(&Type{Name: name, Kind: reflect.Func, Size: 8, entry: entry, shaped: isShaped(name)})
 	for _, c := range captures {
+		if strings.HasPrefix(c.Name, ".autotmp_") { // the compiler's, with a number that varies between builds
+			c.Name = captured
+		}
 		d := tt.names.Type(c.Type)
 		size := uint64(8)
 		if c.ByRef {
