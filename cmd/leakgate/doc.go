@@ -401,7 +401,7 @@
 //		Build tags, separated by commas.
 //
 // The go command can run the same checks beside others, with "go vet -vettool=$(which leakgate) ./...", and
-// golangci-lint with the analyzer in the package github.com/leakgate/leakgate/cmd/leakgate/leakvet.
+// golangci-lint as the module plugin github.com/leakgate/leakgate/cmd/leakgate/leakvet/golangcilint.
 //
 // The exit code is 0 if nothing was found, 1 if something was, 2 if packages do not load.
 //
