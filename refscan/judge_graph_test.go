@@ -155,6 +155,9 @@ func TestJudgeOnRandomGraphs(t *testing.T) {
 	emptyCorpus()
 	for _, containers := range []bool{false, true} {
 		for i, n := range sizes {
+			if testing.Short() && n > 40 {
+				continue
+			}
 			t.Run(fmt.Sprintf("containers=%v/%d", containers, n), func(t *testing.T) {
 				all := buildRandom(rand.New(rand.NewPCG(seed, uint64(i))), n, containers)
 				judged(t, func(tr trial) {

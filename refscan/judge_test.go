@@ -57,6 +57,9 @@ func (tr trial) sameReach(t *testing.T) {
 		s := &tr.model.Spans[i]
 		for k := range s.NElems {
 			obj := s.FirstObj + k
+			if alive[obj] == tr.graph.Reached(obj) {
+				continue // the loop is too long for an assertion each time
+			}
 			require.Equal(t, alive[obj], tr.graph.Reached(obj), "the judge and the engine on the object of %d bytes at %#x", s.ElemSize, s.Addr(obj))
 		}
 	}
