@@ -21,7 +21,7 @@ var corpusLeaks = map[string]string{
 	"Listener":        "+1.00 func corpus.TestLeakListener.func1.1/op … via example.com/corpus.events.listeners[*]",
 	"Observer":        "+1.00 *corpus.Session/op … via example.com/corpus.observers.observers[$key]",
 	"Context":         "+1.00 *context.timerCtx/op … via example.com/corpus.running.children[$key]",
-	"Timer":           "+1.00 func corpus.(*Session).notify-fm/op … via runtime.allp[*].timers.heap[*].timer.arg",
+	"Timer":           "+1.00 func corpus.(*Session).notify-fm/op … via runtime.allp[*].timers.heap[*].timer … arg",
 	"Receiver":        "+1.00 goroutine/op … in example.com/corpus.receive",
 	"Sender":          "+1.00 goroutine/op … in example.com/corpus.send",
 	"Select":          "+1.00 goroutine/op … in example.com/corpus.work",
