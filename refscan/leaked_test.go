@@ -124,8 +124,8 @@ var leakCases = []leakCase{
 	}, closeC},
 	{"once in progress, the first may go on", 0, 2, func(g *gate) {
 		heldGate = newGate()
-		first := make(chan struct{})
-		go stay(g, func(g *gate) { g.once.Do(func() { close(first); <-heldGate.c }) })()
+		first, c := make(chan struct{}), heldGate.c
+		go stay(g, func(g *gate) { g.once.Do(func() { close(first); <-c }) })()
 		<-first
 		go stay(g, func(g *gate) { g.once.Do(func() {}) })()
 	}, func(*gate) { close(heldGate.c) }},
