@@ -31,6 +31,8 @@ type Difference struct {
 }
 
 // Failure reports whether the difference is a retention regression.
+//
+//go:noinline
 func (d Difference) Failure() bool { return d.Kind == Over || d.Kind == Unlisted }
 
 // String returns the difference in one line, without the file's name.

@@ -125,6 +125,8 @@ func joinLines(lines []string) string {
 }
 
 // collapseBlanks returns the lines with every run of blank lines made one.
+//
+//go:noinline
 func collapseBlanks(lines []string) []string {
 	var out []string
 	for i, l := range lines {

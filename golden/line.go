@@ -15,6 +15,7 @@ type lineScanner struct {
 	pos  int
 }
 
+//go:noinline
 func (s *lineScanner) errorAt(pos int, format string, args ...any) error {
 	return &SyntaxError{File: s.file, Line: s.line, Column: pos + 1, Msg: fmt.Sprintf(format, args...)}
 }

@@ -218,6 +218,8 @@ func deduct(now, before *int64) {
 }
 
 // line returns the branches from the root down to b.
+//
+//go:noinline
 func (b *branch) line() []*branch {
 	if b.parent == nil {
 		return []*branch{b}

@@ -109,6 +109,8 @@ func (c *comparison) listed(root string) bool {
 }
 
 // failures returns the differences that are regressions.
+//
+//go:noinline
 func (c *comparison) failures() []golden.Difference {
 	var f []golden.Difference
 	for _, d := range c.differences {

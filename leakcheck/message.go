@@ -207,6 +207,7 @@ func (f forest) covered(ms []golden.Measurement) []*branch {
 	return found
 }
 
+//go:noinline
 func indent(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {

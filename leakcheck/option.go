@@ -59,6 +59,7 @@ func gatherOptions(opts []Option) *request {
 	return r
 }
 
+//go:noinline
 func (r *request) problem(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }

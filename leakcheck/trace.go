@@ -147,6 +147,8 @@ func (b *branch) describe() string {
 func (b *branch) isOver() bool { return b.ended > 0 && b.ended >= b.objects }
 
 // abridge leaves out the middle of a long name.
+//
+//go:noinline
 func abridge(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s

@@ -154,6 +154,7 @@ func (p *Profile) Write(w io.Writer) error {
 	return z.Close()
 }
 
+//go:noinline
 func (p *Profile) text(s string) int64 {
 	i, ok := p.strings[s]
 	if !ok {

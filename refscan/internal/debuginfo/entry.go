@@ -39,6 +39,8 @@ const (
 )
 
 // find returns an attribute, nil if the entry does not have it.
+//
+//go:noinline
 func (e *entry) find(name dwarfAttr) *attribute {
 	for i := range e.attrs {
 		if e.attrs[i].name == name {
@@ -50,6 +52,7 @@ func (e *entry) find(name dwarfAttr) *attribute {
 
 func (e *entry) has(name dwarfAttr) bool { return e.find(name) != nil }
 
+//go:noinline
 func (e *entry) text(name dwarfAttr) string {
 	if a := e.find(name); a != nil && a.class == classString {
 		return string(a.data)
@@ -57,6 +60,7 @@ func (e *entry) text(name dwarfAttr) string {
 	return ""
 }
 
+//go:noinline
 func (e *entry) ref(name dwarfAttr) dieOffset {
 	if a := e.find(name); a != nil && a.class == classReference {
 		return dieOffset(a.num)
@@ -65,6 +69,8 @@ func (e *entry) ref(name dwarfAttr) dieOffset {
 }
 
 // number returns a constant, an offset or an address that is not by index; 0 for anything else.
+//
+//go:noinline
 func (e *entry) number(name dwarfAttr) int64 {
 	if a := e.find(name); a != nil && (a.class == classConstant || a.class == classOffset || a.class == classAddress) {
 		return int64(a.num)

@@ -194,6 +194,7 @@ func (s *sourceScanner) literal(quote byte) {
 	s.advance(1)
 }
 
+//go:noinline
 func (s *sourceScanner) advance(n int) {
 	n = min(n, len(s.src))
 	for _, c := range s.src[:n] {

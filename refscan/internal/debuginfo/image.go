@@ -111,9 +111,13 @@ func openImage(b []byte) (*Index, error) {
 }
 
 // count returns the number of records in a table.
+//
+//go:noinline
 func (x *Index) count(table int) int { return len(x.tables[table]) / recordSize[table] }
 
 // record returns a record's bytes. The caller keeps i below count.
+//
+//go:noinline
 func (x *Index) record(table, i int) []byte {
 	n := recordSize[table]
 	return x.tables[table][i*n:][:n:n]
@@ -132,5 +136,6 @@ func (x *Index) str(off uint32) string {
 	return unsafe.String(&t[int(off)+used], int(n))
 }
 
+//go:noinline
 func u32(b []byte, off int) uint32 { return binary.LittleEndian.Uint32(b[off:]) }
 func u64(b []byte, off int) uint64 { return binary.LittleEndian.Uint64(b[off:]) }

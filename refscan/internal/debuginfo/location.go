@@ -121,6 +121,7 @@ func (c *cursor) take(n int) []byte {
 	return t
 }
 
+//go:noinline
 func (c *cursor) u8() byte {
 	if t := c.take(1); t != nil {
 		return t[0]
@@ -162,6 +163,7 @@ func (c *cursor) terminated() []byte {
 	return t
 }
 
+//go:noinline
 func (c *cursor) u64() uint64 {
 	if t := c.take(8); t != nil {
 		return binary.LittleEndian.Uint64(t)

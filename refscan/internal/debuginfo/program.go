@@ -125,6 +125,8 @@ func (p *program) resolveTypes() {
 }
 
 // typeID follows aliases; the bound stops at a cycle in damaged data.
+//
+//go:noinline
 func (p *program) typeID(off dieOffset) TypeID {
 	for range 16 {
 		if off == 0 {

@@ -123,6 +123,8 @@ func sameData(orig, twin *elfFile) error {
 }
 
 // isReadOnlyData reports whether an address lies in data that no program changes, after relocation.
+//
+//go:noinline
 func (f *elfFile) isReadOnlyData(addr uint64) bool {
 	for i := range f.Sections {
 		s := &f.Sections[i]

@@ -138,6 +138,8 @@ func (m *Model) loadGoroutines(caller Caller) error {
 }
 
 // word reads a word of the stack; ok is false outside of its used part.
+//
+//go:noinline
 func (g *Goroutine) word(addr uint64) (uint64, bool) {
 	off := addr - g.stackFrom
 	if off+8 > uint64(len(g.stack)) || off+8 < 8 {

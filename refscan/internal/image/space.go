@@ -256,6 +256,8 @@ func (s *Space) U16(addr uint64) uint16 {
 }
 
 // U32 reads a little-endian 32-bit word.
+//
+//go:noinline
 func (s *Space) U32(addr uint64) uint32 {
 	if b := s.Bytes(addr, 4); b != nil {
 		return binary.LittleEndian.Uint32(b)
@@ -264,6 +266,8 @@ func (s *Space) U32(addr uint64) uint32 {
 }
 
 // U64 reads a little-endian 64-bit word.
+//
+//go:noinline
 func (s *Space) U64(addr uint64) uint64 {
 	if b := s.Bytes(addr, 8); b != nil {
 		return binary.LittleEndian.Uint64(b)
@@ -272,6 +276,8 @@ func (s *Space) U64(addr uint64) uint64 {
 }
 
 // Try reports whether n bytes at addr can be read, without leaving a sticky error.
+//
+//go:noinline
 func (s *Space) Try(addr, n uint64) bool {
 	saved := s.err
 	ok := s.Bytes(addr, n) != nil

@@ -28,6 +28,7 @@ type locator struct {
 	err    error
 }
 
+//go:noinline
 func (l *locator) field(typeName, path string) uint64 {
 	for _, f := range l.n.types[l.n.byName[typeName]].t.Fields {
 		if f.Name == path {
@@ -195,4 +196,5 @@ func (l *locator) heaps(lists []list) []uint64 {
 	return found
 }
 
+//go:noinline
 func u64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
