@@ -12,6 +12,9 @@ type Base struct {
 	Commit string `json:"commit"`
 }
 
+// GoldenNew is the status of a golden file that the base does not have.
+const GoldenNew = "new"
+
 // Excuse sets the outcome anew after assertions that fail were found to be known: a run whose only trouble
 // is known passes. All else weighs as before.
 func (r *Run) Excuse() {

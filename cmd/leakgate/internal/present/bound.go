@@ -19,6 +19,8 @@ func worstBound(a *outcome.Assertion) string {
 		}
 	}
 	switch {
+	case worst == "" && a.Golden != nil && a.Golden.Status == outcome.GoldenNew:
+		return "not in the base"
 	case worst == "" && a.Golden != nil:
 		return "golden " + a.Golden.Status
 	case a.Golden != nil && a.Golden.Status == "mismatch" && worstRatio <= 1:
