@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"sort"
-	"sync"
 	"sync/atomic"
 )
 
@@ -176,20 +175,18 @@ func workers(jobs int) int {
 
 // parallel calls do for 0 to n-1 on all processors, in that order.
 func parallel(n int, do func(i int)) {
-	var (
-		next atomic.Int64
-		wg   sync.WaitGroup
-	)
-	for range workers(n) {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
+	var next atomic.Int64
+	done := make(chan struct{}) // instead of a sync.WaitGroup, which adds 6 kB to a stripped program (go1.26.8)
+	count := workers(n)
+	for range count {
+		go func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				do(i)
 			}
-		})
+			done <- struct{}{}
+		}()
 	}
-	wg.Wait()
+	for range count {
+		<-done
+	}
 }

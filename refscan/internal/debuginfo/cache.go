@@ -165,20 +165,23 @@ func (c *cache) trim(keep string) {
 	}
 }
 
-// lock waits until no other process builds a twin. Where the system or the folder has no locks it does not wait:
+// lock waits until no other process builds a twin, for no longer than limit. Where the system or the folder has no locks it does not wait:
 // then several may build the same, which is slow but not wrong.
-func (c *cache) lock(ctx context.Context) (unlock func(), err error) {
+func (c *cache) lock(ctx context.Context, limit time.Duration) (unlock func(), err error) {
 	const pause = 20 * time.Millisecond
 	f, err := os.OpenFile(filepath.Join(c.dir, lockName), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return func() {}, nil //nolint:nilerr // a folder that cannot be written has no lock; see above
 	}
-	for {
+	for deadline := time.Now().Add(limit); ; {
 		switch locked, err := tryLock(f); {
 		case err != nil:
 			return func() { _ = f.Close() }, nil //nolint:nilerr // no locks here; see above
 		case locked:
 			return func() { _ = f.Close() }, nil
+		case time.Now().After(deadline):
+			_ = f.Close()
+			return nil, context.DeadlineExceeded
 		}
 		select {
 		case <-ctx.Done():

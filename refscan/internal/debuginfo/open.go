@@ -110,9 +110,7 @@ func (o *opening) cached() *Index {
 // waited looks into the cache again, for it may have waited for its own program's twin.
 func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 	if o.cache != nil {
-		waiting, cancel := context.WithTimeout(ctx, turnTimeout)
-		unlock, err := o.cache.lock(waiting)
-		cancel()
+		unlock, err := o.cache.lock(ctx, turnTimeout)
 		if err != nil {
 			return nil, &Unavailable{
 				Cause:  "another process has been building a twin with debug information for too long",

@@ -2,7 +2,6 @@ package twin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -22,8 +21,8 @@ const outputLimit = 64 << 10
 
 // run runs a program in a folder and returns what it printed. When ctx ends it and its children are killed.
 func run(ctx context.Context, dir string, env []string, program string, args ...string) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
 	}
 	null, err := os.Open(os.DevNull)
 	if err != nil {
@@ -35,33 +34,26 @@ func run(ctx context.Context, dir string, env []string, program string, args ...
 		return "", err
 	}
 	defer r.Close()
-	p, err := os.StartProcess(program, append([]string{program}, args...), &os.ProcAttr{
-		Dir: dir, Env: lastOfEach(env), Files: []*os.File{null, w, w}, Sys: ownGroup(),
-	})
+	c, err := start(dir, lastOfEach(env), program, append([]string{program}, args...), [3]*os.File{null, w, w})
 	_ = w.Close()
 	if err != nil {
 		return "", err
 	}
 	output := make(chan string, 1)
 	go func() {
-		b, _ := io.ReadAll(io.LimitReader(r, outputLimit)) // what could be read is what there is
+		b := make([]byte, outputLimit)
+		n, _ := io.ReadFull(r, b) // what could be read is what there is
 		_, _ = io.Copy(io.Discard, r)
-		output <- string(b)
+		output <- string(b[:n])
 	}()
 	ended := make(chan error, 1)
-	go func() {
-		state, err := p.Wait()
-		if err == nil && !state.Success() {
-			err = errors.New(state.String())
-		}
-		ended <- err
-	}()
+	go func() { ended <- c.wait() }()
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		killGroup(p)
+		c.kill()
 		<-ended
-		err = ctx.Err()
+		err = context.Cause(ctx)
 	}
 	select {
 	case out := <-output:
