@@ -154,7 +154,7 @@ func (a *assertion) look(c *comparison, heap bool) (*evaluation, error) {
 		}
 	}
 	if c := a.req.cuts; c != nil {
-		also = c.scan(c, also)
+		also = c.scan(a, also)
 	}
 	if !a.req.needsHeap() {
 		if err := also(nil); err != nil {

@@ -42,15 +42,14 @@ type forest []*branch
 
 // growForest copies a report's folded tree. What the tool itself keeps (options, baselines) is not part
 // of it.
-func growForest(r *refscan.Report) forest {
+func growForest(r *refscan.Report) forest { return growTrees(r.Fold().Roots) }
+
+func growTrees(roots []*refscan.Node) forest {
 	var f forest
-	for _, n := range r.Fold().Roots {
+	for _, n := range roots {
 		info := n.Root
 		if info == nil {
 			info = &refscan.RootInfo{Kind: refscan.RootOther, Package: packageOf(n.Name)}
-		}
-		if info.Kind == refscan.RootGlobal && isOwnPackage(info.Package) {
-			continue
 		}
 		if b := newBranch(n, nil, info); b != nil {
 			f = append(f, b)
@@ -61,7 +60,7 @@ func growForest(r *refscan.Report) forest {
 }
 
 func newBranch(n *refscan.Node, parent *branch, root *refscan.RootInfo) *branch {
-	if isOwnType(n.Type) {
+	if isOwn(n) {
 		return nil
 	}
 	b := &branch{
@@ -98,6 +97,11 @@ func isOwnPackage(pkg string) bool {
 		}
 	}
 	return false
+}
+
+// isOwn reports whether a node is the tool's own.
+func isOwn(n *refscan.Node) bool {
+	return isOwnType(n.Type) || n.Root != nil && n.Root.Kind == refscan.RootGlobal && isOwnPackage(n.Root.Package)
 }
 
 func isOwnType(name string) bool {

@@ -17,7 +17,8 @@ func (s Selector) MaxRetainedObjects(n int64) Bound { return Bound{selector: s}.
 //
 // Where several roots or paths match, each is held to the bound by itself, since what they retain does not add up: two
 // roots that share all they have retain nothing, and both together all of it. The message is about the one that
-// retains most. For a type, each path to its objects is a match.
+// retains most. Objects of a type are held to the bound together, wherever they are: an object that only two of
+// them keep alive counts, and one that lies below another counts once.
 //
 // Ignore and Since do not go with it: what cutting frees is one figure, and a baseline does not have it. Such
 // an assertion scans the heap twice, and takes some 30 bytes an object and 4 a reference meanwhile; see
@@ -106,13 +107,22 @@ func checkCuts(r *request) {
 	}
 }
 
-func scanCuts(c *cutRequest, also func(*refscan.Snapshot) error) func(*refscan.Snapshot) error {
+func scanCuts(a *assertion, also func(*refscan.Snapshot) error) func(*refscan.Snapshot) error {
+	c := a.req.cuts
 	return func(s *refscan.Snapshot) (err error) {
 		if also != nil {
 			err = also(s)
 		}
 		if err == nil {
-			c.report, err = s.Scan(refscan.WithAllocationSites(), refscan.WithRetained())
+			c.report, err = s.Scan(refscan.WithAllocationSites(), refscan.WithRetainedSets(func(r *refscan.Report) []*refscan.NodeSet {
+				return a.typeSets(r)
+			}))
+		}
+		if err == nil && !c.report.Retained {
+			err = &refscan.UnavailableError{
+				Cause:  "what is retained by what is too complex to be told apart in the memory that a test may take for it",
+				Remedy: "bound MaxObjects or MaxBytes instead",
+			}
 		}
 		return err
 	}

@@ -7,20 +7,69 @@ import (
 
 	"github.com/leakgate/leakgate/golden"
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/refscan"
 )
+
+// typeSets are the nodes whose objects each limit on a type means.
+type typeSets map[cutLimit]*refscan.NodeSet
+
+// typeSets names, for each limit on a type, the nodes whose objects are meant. What they retain together is known once
+// the report is finished.
+func (a *assertion) typeSets(r *refscan.Report) []*refscan.NodeSet {
+	together := make(typeSets)
+	a.req.cuts.found = together
+	var sets []*refscan.NodeSet
+	f := growTrees(r.Roots)
+	nodeOf := make(map[*branch]*refscan.Node)
+	f.pair(nodeOf, r.Roots)
+	f = f.keep(scopeOf(a.req, a.env))
+	for _, b := range a.req.bounds {
+		if b.cut == nil || !b.selector.byType() {
+			continue
+		}
+		set := &refscan.NodeSet{}
+		for _, selected := range a.req.notOnPurpose(b.selector.selects(f), a.env) {
+			set.Nodes = append(set.Nodes, nodeOf[selected])
+		}
+		together[b.cut] = set
+		sets = append(sets, set)
+	}
+	return sets
+}
+
+// pair finds the nodes that branches were made of.
+func (f forest) pair(nodeOf map[*branch]*refscan.Node, nodes []*refscan.Node) {
+	for _, n := range nodes {
+		if isOwn(n) {
+			continue
+		}
+		nodeOf[f[0]] = n
+		forest(f[0].children).pair(nodeOf, n.Children)
+		f = f[1:]
+	}
+}
+
+// notOnPurpose leaves out what the standard library keeps, unless there is a scope.
+func (r *request) notOnPurpose(selected []*branch, env *environment) []*branch {
+	if len(r.scope) == 0 {
+		selected, _ = env.keptOnPurpose(selected)
+	}
+	return selected
+}
 
 // evaluateCuts judges the bounds on what cutting would free, and adds the lines of a golden file.
 func evaluateCuts(e *evaluation, r *request, s scope, everything forest, env *environment) {
+	together, _ := r.cuts.found.(typeSets)
 	for i := range e.findings {
 		f := &e.findings[i]
 		if f.bound.cut == nil {
 			continue
 		}
 		selected := f.bound.selector.selects(e.forest)
-		if f.bound.selector.byType() && len(r.scope) == 0 {
-			selected, _ = env.keptOnPurpose(selected)
+		if f.bound.selector.byType() {
+			selected = r.notOnPurpose(selected, env)
 		}
-		f.cut = f.bound.cut.judge(selected)
+		f.cut = f.bound.cutLimits().judge(selected, together[f.bound.cut])
 		if f.cut.broken && !f.broken {
 			f.broken, f.culprits = true, f.cut.culprits
 		}
@@ -33,13 +82,24 @@ func evaluateCuts(e *evaluation, r *request, s scope, everything forest, env *en
 	e.cutLines = cutLines(r.cuts.recorded, e.forest)
 }
 
-// judge holds each of the branches that a bound means to the limits.
-func (l cutLimits) judge(selected []*branch) *cutFinding {
+// judge holds each of the branches that a bound means to the limits, or, if together is not nil, all of them at once.
+func (l cutLimits) judge(selected []*branch, together *refscan.NodeSet) *cutFinding {
 	f := &cutFinding{}
-	var most tally
+	var most, shared tally
 	for _, b := range selected {
 		most.objects = max(most.objects, b.retained.objects)
 		most.bytes = max(most.bytes, b.retained.bytes)
+	}
+	free := "cutting it would free "
+	switch {
+	case together != nil:
+		most = tally{together.RetainedObjects, together.RetainedBytes}
+		shared = tally{together.SharedObjects, together.SharedBytes}
+		free = "cutting all of them would free "
+	case len(selected) == 1:
+		shared = selected[0].shared
+	case len(selected) > 1:
+		free = fmt.Sprintf("cutting one of the %s would free up to ", countNoun(int64(len(selected)), "path"))
 	}
 	f.record = func(r *verdict.Result) {
 		b := &r.Bounds[len(r.Bounds)-1]
@@ -60,15 +120,9 @@ func (l cutLimits) judge(selected []*branch) *cutFinding {
 	sort.SliceStable(f.culprits, func(i, j int) bool {
 		return compareTallies(weight, f.culprits[i].retained, f.culprits[j].retained) > 0
 	})
-	f.amount = "cutting it would free " + most.text()
-	switch len(selected) {
-	case 0:
-	case 1:
-		if shared := selected[0].shared; shared != (tally{}) {
-			f.amount += " (" + shared.text() + " of it are held by something else, too)"
-		}
-	default:
-		f.amount = fmt.Sprintf("cutting one of the %s would free up to %s", countNoun(int64(len(selected)), "path"), most.text())
+	f.amount = free + most.text()
+	if shared != (tally{}) {
+		f.amount += ", not " + shared.text() + " that something else holds, too"
 	}
 	if f.broken {
 		f.amount += ": " + strings.Join(over, " and ") + " more than allowed"

@@ -13,8 +13,9 @@ type cutRequest struct {
 
 	check func(*request) // adds to its problems what makes no sense beside the other options
 	// scan returns what to do with a snapshot: also, if it is not nil, and a scan with figures of what nodes retain.
-	scan     func(c *cutRequest, also func(*refscan.Snapshot) error) func(*refscan.Snapshot) error
+	scan     func(a *assertion, also func(*refscan.Snapshot) error) func(*refscan.Snapshot) error
 	report   *refscan.Report                                                               // of the last scan
+	found    any                                                                           // what that leaves for evaluate, beside the report
 	evaluate func(e *evaluation, r *request, s scope, everything forest, env *environment) // completes an evaluation
 	note     func(*branch) string                                                          // what a trace says of a branch
 }
@@ -23,7 +24,6 @@ type cutRequest struct {
 type cutLimit interface {
 	String() string
 	request(*request) // asks for what it needs
-	judge(selected []*branch) *cutFinding
 }
 
 // A cutFinding is what was found for a cutLimit.

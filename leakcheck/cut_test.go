@@ -64,7 +64,7 @@ func TestMaxRetained(t *testing.T) {
 		lent.MaxObjects(2).MaxRetainedObjects(1).MaxRetainedBytes(8),
 		both.MaxRetainedObjects(3),
 		leakcheck.Path("leakcheck_test.cutOwn[*]").MaxRetainedObjects(2).MaxRetainedBytes(2*4864),
-		blobs.MaxObjects(3).MaxRetainedObjects(2),
+		blobs.MaxObjects(3).MaxRetainedObjects(3).MaxRetainedBytes(3*4864),
 	)
 
 	ft := &recordingT{name: "TestCut"}
@@ -77,10 +77,64 @@ func TestMaxRetained(t *testing.T) {
 		"found 3 objects, 9.5 KiB; cutting it would free 3 objects, 9.5 KiB: 4.6 KiB more than allowed\n",
 		"cutOwn  []*leakcheck_test.cutBlob, frees 9.5 KiB\n",
 		"[*]  *leakcheck_test.cutBlob, frees 9.5 KiB\n",
-		"found 2 objects, 4.8 KiB; cutting it would free 1 object, 8 B (1 object, 4.8 KiB of it are held by something else, too): 1 object more than allowed\n",
+		"found 2 objects, 4.8 KiB; cutting it would free 1 object, 8 B, not 1 object, 4.8 KiB that something else holds, too: 1 object more than allowed\n",
 		"cutLent  []*leakcheck_test.cutBlob, frees 8 B, not 4.8 KiB shared\n",
 		"cutting one of the 2 paths would free up to 3 objects, 9.5 KiB: 1 object more than allowed\n",
 	)
+}
+
+type (
+	cutFolder struct{ files []*cutFile }
+	cutFile   struct {
+		folder *cutFolder // in which it lies, or one that lies in it
+		pages  *[1000]*int
+	}
+	cutDeep struct {
+		next  *cutDeep
+		pages *[1000]*int
+	}
+)
+
+var (
+	cutFolders []*cutFolder
+	cutOpen    *cutDeep // has what a file has, too, but farther away
+)
+
+// The objects of a type are cut together: what only several of them hold is freed, and what lies in another one is not counted
+// twice.
+func TestMaxRetainedByType(t *testing.T) {
+	fillCut(t)
+	common := &cutFile{pages: new([1000]*int)}
+	inner := &cutFile{pages: new([1000]*int)}
+	opened := &cutFile{pages: new([1000]*int)}
+	cutFolders = []*cutFolder{{[]*cutFile{common, {folder: &cutFolder{[]*cutFile{inner}}}}}, {[]*cutFile{common, opened}}}
+	cutOpen = &cutDeep{pages: opened.pages}
+	for range 5 {
+		cutOpen = &cutDeep{next: cutOpen}
+	}
+	common, inner, opened = nil, nil, nil
+	t.Cleanup(func() { cutFolders, cutOpen = nil, nil })
+
+	// The folders (24 bytes) with their arrays of files (16, 16, 8), the files (16) and the pages (8,192) of two of them.
+	const objects, bytes = 3 + 3 + 4 + 2, 3*24 + 16 + 16 + 8 + 4*16 + 2*8192
+	folders := leakcheck.Type[*cutFolder]()
+	leakcheck.AssertRetained(t,
+		folders.MaxObjects(3).MaxRetainedObjects(objects).MaxRetainedBytes(bytes),
+		leakcheck.TypeNamed("leakcheck_test.cutF*").MaxRetainedObjects(objects), // files too, which are in folders anyway
+		leakcheck.Type[*cutFile]().MaxRetainedBytes(bytes-2*24-16-16),           // the outer folders stay
+	)
+	ft := &recordingT{name: "TestCut"}
+	if leakcheck.AssertRetained(ft, folders.MaxRetainedObjects(objects-1).MaxRetainedBytes(bytes-1)) {
+		t.Fatal("passed")
+	}
+	wantParts(t, strings.Join(ft.errors, "\n"),
+		"found 3 objects, 72 B; cutting all of them would free 12 objects, 16.2 KiB, not 1 object, 8.0 KiB that something else holds, too: 1 object and 1 B more than allowed\n")
+	ft = &recordingT{name: "TestCut"}
+	if leakcheck.AssertRetained(ft, leakcheck.Type[*cutFile]().MaxRetainedBytes(bytes-2*24-16-16-1)) {
+		t.Fatal("passed")
+	}
+	// Of the roots of another package, none has any.
+	leakcheck.AssertRetained(t, leakcheck.Scope("testing"), folders.MaxRetainedObjects(0))
 }
 
 func TestMaxRetainedMisuse(t *testing.T) {

@@ -167,6 +167,7 @@ func TestJudgeOnRandomGraphs(t *testing.T) {
 						tr.nearestRoots(t)
 					}
 					tr.sameRetained(t, rand.New(rand.NewPCG(seed, uint64(i))), !containers)
+					tr.sameRetainedByObjects(t, rand.New(rand.NewPCG(seed, uint64(i))), !containers)
 				})
 			})
 		}
@@ -316,6 +317,60 @@ func (tr trial) sameRetained(t *testing.T, rng *rand.Rand, count bool) {
 		tr.check(t, g, together[i], chargedTo, count)
 	}
 	t.Logf("%d nodes, %d groups, %d objects", len(nodes), len(groups), len(tr.judge.Objects))
+}
+
+// sameRetainedByObjects compares what the objects of each type retain together, and those of some sets of nodes, with
+// what is not reached any more without these objects.
+func (tr trial) sameRetainedByObjects(t *testing.T, rng *rand.Rand, count bool) {
+	t.Helper()
+	nodes := randomNodes(tr.result.Roots)
+	var sets [][]*heapgraph.Node
+	number := make(map[string]int)
+	for _, n := range nodes {
+		if number[n.Type] == 0 {
+			sets = append(sets, nil)
+			number[n.Type] = len(sets)
+		}
+		sets[number[n.Type]-1] = append(sets[number[n.Type]-1], n)
+	}
+	types := len(sets)
+	for range 10 { // roots are in them, and nodes in several of them
+		set := make([]*heapgraph.Node, 1+rng.IntN(4))
+		for i := range set {
+			set[i] = nodes[rng.IntN(len(nodes))]
+		}
+		sets = append(sets, set)
+	}
+	held, ok := tr.retention.RetainedByObjects(sets)
+	require.True(t, ok)
+	require.Len(t, held, len(sets))
+	for i, set := range sets {
+		in := make(map[*heapgraph.Node]bool)
+		for _, n := range set {
+			in[n] = true
+		}
+		stays := tr.judge.Without(nil, func(i int) bool {
+			n := tr.retention.ChargedTo(tr.judge.Objects[i].Number)
+			return in[n] && tr.graph.TypeOf(tr.judge.Objects[i].Number) == n.Type
+		})
+		var want heapgraph.Held
+		for i, o := range tr.judge.Objects {
+			n := tr.retention.ChargedTo(o.Number)
+			switch {
+			case !stays[i]:
+				want.Objects++
+				want.Bytes += int64(o.Size)
+			case n != nil && inSubtree(n, in):
+				want.SharedObjects++
+				want.SharedBytes += int64(o.Size)
+			}
+		}
+		if !count {
+			want.Objects, want.SharedObjects = held[i].Objects, held[i].SharedObjects
+		}
+		require.Equal(t, want, held[i], "what the objects of %d nodes hold, the first at %s (%s) of %s", len(set), set[0].Name, set[0].Type, set[0].Top().Name)
+	}
+	t.Logf("%d nodes, %d types, %d objects", len(nodes), types, len(tr.judge.Objects))
 }
 
 // check judges what a set of nodes holds.

@@ -19,6 +19,7 @@ type Report struct {
 	Warnings  []string      `json:"warnings,omitempty"` // what could not be resolved, one sentence each
 	Retained  bool          `json:"retained,omitempty"` // whether nodes say what they retain; see WithRetained
 	Roots     []*Node       `json:"roots"`              // in a fixed order: by kind, then by name
+	Types     []*Node       `json:"types,omitempty"`    // all objects of a type as one node, those that retain most first; if Retained
 
 	index *debuginfo.Index // of the scanned program; nil in a report made by hand
 	more  *extension       // nil unless the scan found out more than all scans do

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
@@ -260,4 +261,92 @@ func TestRetainedInProfile(t *testing.T) {
 		require.Equal(t, want, sum, name)
 		require.Equal(t, want, at(t, r, name).RetainedBytes, name)
 	}
+}
+
+type (
+	album struct {
+		photos []*photo
+		next   *sleeve // of the same album: albums lie in albums
+		opaque unsafe.Pointer
+	}
+	sleeve struct{ album *album }
+	photo  struct {
+		id   int
+		data []byte
+	}
+)
+
+var (
+	tAlbums []*album
+	tFramed *box[*box[*box[*photo]]]   // leads to a photo that an album has, too
+	tOpaque *box[*box[unsafe.Pointer]] // leads to what an album's opaque does
+	tFirst  *album                     // is one of tAlbums
+)
+
+func newPhoto(id int) *photo { return &photo{id, make([]byte, 100)} }
+
+// All objects of a type retain together what neither of them, nor any of the nodes that they are charged to, does alone.
+func TestRetainedByType(t *testing.T) {
+	common, framed := newPhoto(1), newPhoto(2)
+	inner := &album{photos: []*photo{newPhoto(3)}}
+	tAlbums = []*album{{photos: []*photo{common, framed}}, {photos: []*photo{common}, next: &sleeve{inner}}}
+	tFirst = tAlbums[0]
+	tFirst.opaque = unsafe.Pointer(new([100]byte))
+	tFramed = &box[*box[*box[*photo]]]{v: &box[*box[*photo]]{v: &box[*photo]{v: framed}}}
+	tOpaque = &box[*box[unsafe.Pointer]]{v: &box[unsafe.Pointer]{v: tFirst.opaque}}
+	common, framed, inner = nil, nil, nil
+	defer func() { tAlbums, tFramed, tOpaque, tFirst = nil, nil, nil, nil }()
+
+	const albumBytes, photoBytes = 48, 32 + 112
+	var sets []*refscan.NodeSet
+	s, err := refscan.Capture(refscan.WithLog(t.Logf))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	r, err := s.Scan(refscan.WithRetainedSets(func(r *refscan.Report) []*refscan.NodeSet {
+		// In any order, and with a node named twice.
+		n, below := root(r, "tAlbums"), at(t, r, "tAlbums", "[1]")
+		sets = append(sets, &refscan.NodeSet{Nodes: []*refscan.Node{below, n, below}}, &refscan.NodeSet{})
+		return sets
+	}))
+	require.NoError(t, err)
+	require.True(t, r.Retained)
+	of := func(typ string) *refscan.Node {
+		for _, total := range r.Types {
+			if total.Type == typ {
+				return total
+			}
+		}
+		return nil
+	}
+	require.Equal(t, &refscan.Node{
+		Name: "*" + pkg + "album", Type: "*" + pkg + "album",
+		Objects: 3, Bytes: 3 * albumBytes,
+		// The albums, their arrays of photos, the sleeve, the photo that two of them have and that of the inner one.
+		RetainedObjects: 3 + 3 + 1 + 2*2, RetainedBytes: 3*albumBytes + 16 + 8 + 8 + 8 + 2*photoBytes,
+		SharedObjects: 2 + 1, SharedBytes: photoBytes + 112, // the framed photo, what is opaque
+	}, of("*"+pkg+"album"))
+	require.EqualValues(t, 3, of("*"+pkg+"photo").Objects)
+	require.EqualValues(t, 3*2, of("*"+pkg+"photo").RetainedObjects, "photos are not kept by each other, so all go with what they have")
+	require.Zero(t, of("*"+pkg+"photo").SharedObjects)
+	require.Nil(t, of("*"+pkg+"listener"))
+	for i, total := range r.Types {
+		require.LessOrEqual(t, total.Objects, total.RetainedObjects, total.Type)
+		require.LessOrEqual(t, total.Bytes, total.RetainedBytes, total.Type)
+		if i > 0 {
+			require.GreaterOrEqual(t, r.Types[i-1].RetainedBytes, total.RetainedBytes)
+		}
+	}
+
+	// The array of albums and the second album. The first is tFirst's, too.
+	require.EqualValues(t, 1+1+1+1+1+1+2, sets[0].RetainedObjects, "the arrays, both albums below, the sleeve, and a photo")
+	require.Zero(t, sets[1].RetainedObjects)
+	require.Zero(t, sets[1].SharedObjects)
+
+	require.Equal(t, r.Types, r.Fold().Types)
+	data, err := json.Marshal(r)
+	require.NoError(t, err)
+	var read refscan.Report
+	require.NoError(t, json.Unmarshal(data, &read))
+	require.Equal(t, r.Types, read.Types)
+	require.Nil(t, scan(t).Types, "nobody has asked for them")
 }

@@ -22,7 +22,7 @@ func (a *attributor) rest() {
 				node.UntypedObjects++
 				node.UntypedBytes += int64(s.ElemSize)
 				if a.watch != nil {
-					a.watch.charge(node, claim{obj: obj, objects: 1, bytes: int64(s.ElemSize)})
+					a.watch.charge(node, claim{obj: obj, objects: 1, bytes: int64(s.ElemSize), untyped: true})
 				}
 			}
 		}

@@ -96,6 +96,7 @@ type claim struct {
 	objects, bytes int64
 	static         bool // compiler-made data
 	entries        bool
+	untyped        bool // it is not of its node's type, but held by an object that is
 }
 
 // tinyBlock is what was claimed of a 16-byte block of the tiny allocator: which bytes, and at which

@@ -71,7 +71,8 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 		if g.ty.typ != 0 {
 			to = a.child(n, label, g.ty, a.g.types.refName(g.ty))
 		}
-		if to == nil {
+		untyped := to == nil
+		if untyped {
 			to = n
 			n.UntypedObjects += g.count
 			n.UntypedBytes += g.bytes
@@ -86,6 +87,7 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 		}
 		to.pending = append(to.pending, g.objs...)
 		for _, c := range g.seen {
+			c.untyped = untyped
 			a.watch.charge(to, c)
 		}
 	}

@@ -28,17 +28,20 @@ type Retention struct {
 	last    uint32           // number asked for last
 	charged []uint32         // by object, then by piece: the node's number, 0 if it is charged to none
 	parts   bitset           // objects that cost bytes but do not count
+	untyped bitset           // objects and pieces that are not of their node's type
 	small   []smallValue
 	smallAt map[uint64]uint32 // by address: index in small
 	entries []mapEntries
 	roots   []rootNode
-	rest    int64 // objects that no root of the report reaches
+	graph   *retainedGraph // nil until it is needed
+	rest    int64          // objects that no root of the report reaches
 }
 
 // A smallValue shares a block of the tiny allocator with others.
 type smallValue struct {
-	node  uint32
-	bytes int64
+	node    uint32
+	bytes   int64
+	untyped bool
 }
 
 // mapEntries lie in a map's tables whole, and count at a child of the map's node.
@@ -48,11 +51,11 @@ type mapEntries struct {
 	n    int64
 }
 
-// AttributeRetained is Attribute with a record for RetainedBy. It takes 4 bytes an object.
+// AttributeRetained is Attribute with a record for RetainedBy and RetainedByObjects. It takes 4 bytes an object.
 func (g *Graph) AttributeRetained(onCharge Charged) (*Result, *Retention) {
 	r := &Retention{
 		g: g, number: make(map[*Node]uint32), charged: make([]uint32, int(g.m.NumObjects)+len(g.pieces)),
-		parts: newBitset(g.m.NumObjects), smallAt: make(map[uint64]uint32),
+		parts: newBitset(g.m.NumObjects), untyped: newBitset(g.m.NumObjects + uint32(len(g.pieces))), smallAt: make(map[uint64]uint32),
 	}
 	watch := &watcher{charge: r.charge}
 	if onCharge != nil {
@@ -72,11 +75,14 @@ func (r *Retention) charge(n *Node, c claim) {
 		r.entries = append(r.entries, mapEntries{c.obj, n, c.objects})
 	case c.addr != 0 && c.bytes <= 16 && !c.static && r.g.m.SpanOf(c.obj).Tiny:
 		r.smallAt[c.addr] = uint32(len(r.small))
-		r.small = append(r.small, smallValue{r.numberOf(n), c.bytes})
+		r.small = append(r.small, smallValue{r.numberOf(n), c.bytes, c.untyped})
 	default:
 		r.charged[c.obj] = r.numberOf(n)
 		if c.objects == 0 {
 			r.parts.add(c.obj)
+		}
+		if c.untyped {
+			r.untyped.add(c.obj)
 		}
 	}
 }
@@ -110,9 +116,8 @@ func (r *Retention) numberOf(n *Node) uint32 {
 // It gives up, and returns false, if the sets of nodes that objects are retained by are too many and too
 // different.
 func (r *Retention) RetainedBy(groups [][]*Node) ([]Held, bool) {
-	r.rest = 0
 	l := r.label(groups)
-	d := r.dominance(l)
+	d := r.layOut().dominance(r.graph.labelNodes(l))
 	held := r.sum(l, d)
 	if d.sets.full {
 		return nil, false
@@ -127,26 +132,71 @@ func (r *Retention) RetainedBy(groups [][]*Node) ([]Held, bool) {
 	return out, true
 }
 
-// labels numbers the nodes of a result and the groups of nodes, from the roots outwards.
+// RetainedByObjects finds out what the objects of each set of nodes hold together: those charged to one of the nodes
+// that are of its type. Unlike with RetainedBy, a root stands for such objects, too, and not for its variable. A
+// node may be in several sets. It takes what RetainedBy does.
+func (r *Retention) RetainedByObjects(sets [][]*Node) ([]Held, bool) {
+	l := r.labelSets(sets)
+	d := r.layOut().dominance(r.graph.labelObjects(l))
+	held := r.sum(l, d)
+	return held[1:], !d.sets.full
+}
+
+// labels numbers sets of nodes.
 type labels struct {
-	nodes  []*Node // in that order
-	own    map[*Node]uint32
-	group  map[*Node]uint32
-	groups []uint32
+	nodes  []*Node            // of the report, from the roots outwards
+	lists  map[*Node][]uint32 // what each node has, ascending
+	own    map[*Node]uint32   // of these, that of the node alone, if there are such
+	groups []uint32           // by group: its label
 	max    uint32
 
 	walked []int // by label: the last walk that met it
 	walks  int
 }
 
+// label numbers the nodes of the result and the groups of nodes, from the roots outwards.
 func (r *Retention) label(groups [][]*Node) *labels {
-	l := &labels{own: make(map[*Node]uint32), group: make(map[*Node]uint32), groups: make([]uint32, len(groups))}
+	l := r.newLabels()
+	l.own, l.groups = make(map[*Node]uint32), make([]uint32, len(groups))
 	groupOf := make(map[*Node]int)
 	for i, g := range groups {
 		for _, n := range g {
 			groupOf[n] = i
 		}
 	}
+	for _, n := range l.nodes {
+		l.max++
+		l.own[n] = l.max
+		l.lists[n] = []uint32{l.max}
+		i, ok := groupOf[n]
+		if !ok {
+			continue
+		}
+		if l.groups[i] == 0 {
+			l.max++
+			l.groups[i] = l.max
+		}
+		l.lists[n] = []uint32{min(l.own[n], l.groups[i]), max(l.own[n], l.groups[i])}
+	}
+	return l
+}
+
+// labelSets numbers the sets in their order, from 1.
+func (r *Retention) labelSets(sets [][]*Node) *labels {
+	l := r.newLabels()
+	l.max = uint32(len(sets))
+	for i, set := range sets {
+		for _, n := range set {
+			if list := l.lists[n]; len(list) == 0 || list[len(list)-1] != uint32(i+1) {
+				l.lists[n] = append(list, uint32(i+1))
+			}
+		}
+	}
+	return l
+}
+
+func (r *Retention) newLabels() *labels {
+	l := &labels{lists: make(map[*Node][]uint32)}
 	todo := make([]*Node, 0, len(r.result.Roots))
 	push := func(nodes []*Node) {
 		for i := len(nodes) - 1; i >= 0; i-- {
@@ -158,30 +208,9 @@ func (r *Retention) label(groups [][]*Node) *labels {
 		n := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		l.nodes = append(l.nodes, n)
-		l.max++
-		l.own[n] = l.max
-		if i, ok := groupOf[n]; ok {
-			if l.groups[i] == 0 {
-				l.max++
-				l.groups[i] = l.max
-			}
-			l.group[n] = l.groups[i]
-		}
 		push(n.Children)
 	}
 	return l
-}
-
-// of returns the labels of a node, ascending.
-func (l *labels) of(n *Node) []uint32 {
-	own, group := l.own[n], l.group[n]
-	switch {
-	case own == 0:
-		return nil // not in the report
-	case group == 0:
-		return []uint32{own}
-	}
-	return []uint32{min(own, group), max(own, group)}
 }
 
 // A charge is what the vertices with equal sets of labels cost, of those charged to one node.
@@ -223,7 +252,7 @@ func (r *Retention) charges(l *labels, d *dominance) map[chargeKey]charge {
 			continue
 		}
 		set := d.through(e.obj)
-		for _, label := range l.of(child) {
+		for _, label := range l.lists[child] {
 			set = d.sets.with(set, label)
 		}
 		add(set, r.numberOf(child), e.n, 0)
@@ -235,7 +264,7 @@ func (r *Retention) charges(l *labels, d *dominance) map[chargeKey]charge {
 func (l *labels) above(n *Node, visit func(label uint32)) {
 	l.walks++
 	for p := n; p != nil; p = p.parent {
-		for _, label := range l.of(p) {
+		for _, label := range l.lists[p] {
 			if l.walked[label] != l.walks { // a group may hold several nodes of one path
 				l.walked[label] = l.walks
 				visit(label)
@@ -271,8 +300,8 @@ func (r *Retention) sum(l *labels, d *dominance) []Held {
 				held[label].SharedBytes -= c.bytes
 			}
 		})
-		if retains[l.own[n.Top()]] == number {
-			for _, label := range l.of(n) {
+		if own := l.own[n.Top()]; own != 0 && retains[own] == number {
+			for _, label := range l.lists[n] {
 				held[label].RootObjects += c.objects
 				held[label].RootBytes += c.bytes
 			}

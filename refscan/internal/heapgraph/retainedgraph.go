@@ -11,15 +11,16 @@ import (
 // are roots.
 type retainedGraph struct {
 	*Retention
-	d        *dominance
-	tool     []bool
-	variable map[*Node]bool // roots that are variables, not collections of what is left over
-	small0   uint32         // the first small value
-	special0 uint32
-	root0    uint32
-	specials []specialVertex
-	on       map[uint32][]uint32 // by object: the specials that hang on it
-	own      []uint32            // from small0 on: number of a list of labels
+	first     []int // where a vertex's edges begin in to
+	to        []uint32
+	tool      []bool
+	variable  map[*Node]bool // roots that are variables, not collections of what is left over
+	variables []*rootVariable
+	small0    uint32 // the first small value
+	special0  uint32
+	root0     uint32
+	specials  []specialVertex
+	on        map[uint32][]uint32 // by object: the specials that hang on it
 }
 
 type specialVertex struct {
@@ -27,16 +28,20 @@ type specialVertex struct {
 	to   []uint64
 }
 
-// dominance computes which labels each vertex is retained by.
-func (r *Retention) dominance(l *labels) *dominance {
+// layOut makes the graph, once.
+func (r *Retention) layOut() *retainedGraph {
+	if r.graph != nil {
+		return r.graph
+	}
 	b := &retainedGraph{
-		Retention: r, d: &dominance{}, tool: r.toolNodes(), variable: make(map[*Node]bool), on: make(map[uint32][]uint32),
+		Retention: r, tool: r.toolNodes(), variable: make(map[*Node]bool), on: make(map[uint32][]uint32),
 		small0: uint32(len(r.charged)), specials: make([]specialVertex, len(r.g.special)),
 	}
+	r.graph = b
 	b.special0 = b.small0 + uint32(len(r.small))
 	b.root0 = b.special0 + uint32(len(b.specials))
-	variables := b.variables()
-	b.d.first = make([]int, 0, int(b.root0)+len(variables)+1)
+	b.variables = b.findVariables()
+	b.first = make([]int, 0, int(b.root0)+len(b.variables)+1)
 	b.objects()
 	b.pieces()
 	for range r.small {
@@ -48,30 +53,39 @@ func (r *Retention) dominance(l *labels) *dominance {
 			b.edge(to)
 		}
 	}
-	for _, v := range variables {
+	for _, v := range b.variables {
 		b.begin()
-		b.d.to = append(b.d.to, v.to...)
+		b.to = append(b.to, v.to...)
 	}
 	b.begin()
-	b.label(l, variables)
+	return b
+}
 
-	d := b.d
+// A labelling says which labels each vertex has: the number of one of the lists.
+type labelling struct {
+	lists [][]uint32
+	own   func(v uint32) uint32
+}
+
+// dominance computes which labels each vertex is retained by.
+func (b *retainedGraph) dominance(l labelling) *dominance {
+	d := &dominance{first: b.first, to: b.to, lists: l.lists, own: l.own}
 	d.prepare()
-	for i := range variables {
+	for i := range b.variables {
 		d.root(b.root0 + uint32(i))
 	}
 	d.run()
-	b.leftOver()
+	b.leftOver(d)
 	return d
 }
 
 // begin begins the edges of the next vertex.
-func (b *retainedGraph) begin() { b.d.first = append(b.d.first, len(b.d.to)) }
+func (b *retainedGraph) begin() { b.first = append(b.first, len(b.to)) }
 
 // edge adds a reference to an address, if what is there counts.
 func (b *retainedGraph) edge(to uint64) {
 	if v, ok := b.vertex(to); ok {
-		b.d.to = append(b.d.to, v)
+		b.to = append(b.to, v)
 	}
 }
 
@@ -119,7 +133,7 @@ func (b *retainedGraph) objects() {
 					}
 				})
 			}
-			b.d.to = append(b.d.to, b.on[obj]...)
+			b.to = append(b.to, b.on[obj]...)
 		}
 	}
 }
@@ -147,8 +161,8 @@ type rootVariable struct {
 	to   []uint32
 }
 
-// variables lists the roots with what they refer to, and fills in the specials.
-func (b *retainedGraph) variables() []*rootVariable {
+// findVariables lists the roots with what they refer to, and fills in the specials.
+func (b *retainedGraph) findVariables() []*rootVariable {
 	var list []*rootVariable
 	byNode := make(map[*Node]*rootVariable)
 	typed := make(map[rootReference]bool)
@@ -244,22 +258,21 @@ func (b *retainedGraph) pieceMemory() func(addr uint64) bool {
 	}
 }
 
-// label gives vertices the labels of the nodes that they are charged to. What a root refers to itself
+// labelNodes gives vertices the labels of the nodes that they are charged to. What a root refers to itself
 // is charged to the root's node, but only the variable has the label, so that other holders of the
 // object show. A root that is no variable stands for the objects charged to it, and next to it.
-func (b *retainedGraph) label(l *labels, variables []*rootVariable) {
-	d := b.d
-	d.lists = make([][]uint32, len(b.nodes)+1)
+func (b *retainedGraph) labelNodes(l *labels) labelling {
+	lists := make([][]uint32, len(b.nodes)+1)
 	for i, n := range b.nodes {
-		own := l.of(n)
+		own := l.lists[n]
 		switch {
 		case n.parent == nil && b.variable[n]:
 			own = nil
 		case n.parent != nil && n.parent.parent == nil && !b.variable[n.parent]:
-			own = append(own, l.of(n.parent)...)
+			own = append(append([]uint32(nil), own...), l.lists[n.parent]...)
 			sort.Slice(own, func(i, j int) bool { return own[i] < own[j] })
 		}
-		d.lists[i+1] = own
+		lists[i+1] = own
 	}
 	list := make(map[*Node]uint32)
 	ofRoot := func(n *Node) uint32 {
@@ -268,34 +281,52 @@ func (b *retainedGraph) label(l *labels, variables []*rootVariable) {
 		}
 		i, ok := list[n]
 		if !ok {
-			i = uint32(len(d.lists))
-			d.lists = append(d.lists, l.of(n))
+			i = uint32(len(lists))
+			lists = append(lists, l.lists[n])
 			list[n] = i
 		}
 		return i
 	}
+	var own []uint32 // from small0 on
 	for _, v := range b.small {
-		b.own = append(b.own, v.node)
+		own = append(own, v.node)
 	}
 	for _, s := range b.specials {
-		b.own = append(b.own, ofRoot(s.node))
+		own = append(own, ofRoot(s.node))
 	}
-	for _, v := range variables {
-		b.own = append(b.own, ofRoot(v.node))
+	for _, v := range b.variables {
+		own = append(own, ofRoot(v.node))
 	}
-	charged, own, small0 := b.charged, b.own, b.small0
-	d.own = func(v uint32) uint32 {
+	charged, small0 := b.charged, b.small0
+	return labelling{lists, func(v uint32) uint32 {
 		if v < small0 {
 			return charged[v]
 		}
 		return own[v-small0]
+	}}
+}
+
+// labelObjects gives objects the labels of the nodes that they are charged to, if they are of the node's type.
+func (b *retainedGraph) labelObjects(l *labels) labelling {
+	lists := make([][]uint32, len(b.nodes)+1)
+	for i, n := range b.nodes {
+		lists[i+1] = l.lists[n]
 	}
+	return labelling{lists, func(v uint32) uint32 {
+		switch {
+		case v < b.small0 && !b.untyped.has(v):
+			return b.charged[v]
+		case b.small0 <= v && v < b.special0 && !b.small[v-b.small0].untyped:
+			return b.small[v-b.small0].node
+		}
+		return 0
+	}}
 }
 
 // leftOver treats what no variable leads to. Finalizers and cleanups of objects that nothing else
 // keeps are roots: their time has come. What they do not reach either is its own root.
-func (b *retainedGraph) leftOver() {
-	d := b.d
+func (b *retainedGraph) leftOver(d *dominance) {
+	b.rest = 0
 	var due []uint32
 	for i, s := range b.specials {
 		if v := b.special0 + uint32(i); s.node != nil && d.in[v] == unreached {
