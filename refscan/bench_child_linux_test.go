@@ -1,0 +1,152 @@
+//go:build amd64 || arm64
+
+package refscan_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// heapVariable has a heapRequest for a test binary that is to be the child of a benchmark.
+const heapVariable = "LEAKGATE_BENCH_HEAP"
+
+type heapRequest struct {
+	Shape    string
+	Objects  int
+	Retained bool
+}
+
+// heapRound is what one capture and scan took.
+type heapRound struct {
+	Objects           int64 // alive
+	GC, Capture, Scan time.Duration
+	Pause             time.Duration
+	Cores             float64 // processor time of the scan for its time
+	Image             int64   // bytes of spans with pointers
+	Growth            int64   // of the resident memory at its peak, in bytes; negative if the system does not tell
+}
+
+func TestMain(m *testing.M) {
+	request := os.Getenv(heapVariable)
+	if request == "" {
+		os.Exit(m.Run())
+	}
+	if err := serveHeap(request); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// serveHeap fills the heap, and scans it once for each line of the standard input.
+func serveHeap(encoded string) error {
+	var request heapRequest
+	if err := json.Unmarshal([]byte(encoded), &request); err != nil {
+		return err
+	}
+	shape, err := shapeNamed(request.Shape)
+	if err != nil {
+		return err
+	}
+	shape.fill(request.Objects)
+	var options []refscan.ScanOption
+	if request.Retained {
+		options = append(options, refscan.WithRetained())
+	}
+	answers := json.NewEncoder(os.Stdout)
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		r, err := scanRound(options)
+		if err != nil {
+			return err
+		}
+		if err := answers.Encode(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func scanRound(options []refscan.ScanOption) (r heapRound, err error) {
+	const collections = 3 // before, and as many after
+	times := make([]time.Duration, 0, 2*collections)
+	collect := func() {
+		for range collections {
+			start := time.Now()
+			runtime.GC()
+			times = append(times, time.Since(start))
+		}
+	}
+	debug.FreeOSMemory() // what the round before gave back does not hide what this one takes
+	collect()
+	before, known := resident("VmRSS:"), resetPeak()
+	start := time.Now()
+	s, err := refscan.Capture()
+	if err != nil {
+		return r, err
+	}
+	r.Capture = time.Since(start)
+	busy := processorTime()
+	start = time.Now()
+	report, err := s.Scan(options...)
+	if err != nil {
+		return r, err
+	}
+	r.Scan = time.Since(start)
+	r.Cores = float64(processorTime()-busy) / float64(r.Scan)
+	r.Growth = resident("VmHWM:") - before
+	if !known {
+		r.Growth = -1
+	}
+	r.Pause, r.Objects = report.Pause, report.Totals.LiveObjects
+	for i := range s.Model().Spans {
+		if span := &s.Model().Spans[i]; !span.NoScan {
+			r.Image += int64(span.Size)
+		}
+	}
+	if err := s.Close(); err != nil {
+		return r, err
+	}
+	collect()
+	slices.Sort(times)
+	r.GC = times[collections]
+	return r, nil
+}
+
+// processorTime is what all threads of the process have used.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// resetPeak makes the present memory of the process the peak of it (Linux, Documentation/filesystems/proc.rst); false if that
+// is not possible here.
+func resetPeak() bool { return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) == nil }
+
+// resident returns a line of the process's status that counts memory, in bytes; 0 if there is none.
+func resident(line string) int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for l := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(l, line); ok {
+			n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			return n << 10
+		}
+	}
+	return 0
+}
