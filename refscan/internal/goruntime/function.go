@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"sort"
 	"strings"
+	"unsafe"
 )
 
 // Function identities and flags (internal/abi/symtab.go; the same in go1.26 and go1.27).
@@ -62,8 +63,13 @@ func (m *Model) FuncAt(pc uint64) *Func {
 		return nil
 	}
 	start := mod.text + uint64(entry(i))
-	if f := m.funcs[start]; f != nil {
-		return f
+	if f, ok := m.funcs.Get(start); ok {
+		return (*Func)(f)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f, ok := m.funcs.Get(start); ok {
+		return (*Func)(f)
 	}
 	recOff := uint64(binary.LittleEndian.Uint32(mod.ftab[8*i+4:]))
 	if recOff+funcRecord > uint64(len(mod.pclntable)) {
@@ -78,7 +84,7 @@ func (m *Model) FuncAt(pc uint64) *Func {
 	}
 	// Dots in the last element of an import path are escaped in symbols.
 	f.Name = strings.ReplaceAll(cstring(mod.funcnames, uint64(u32(4))), "%2e", ".")
-	m.funcs[start] = f
+	m.funcs.Add(start, unsafe.Pointer(f))
 	return f
 }
 

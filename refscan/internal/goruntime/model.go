@@ -3,6 +3,7 @@ package goruntime
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
@@ -11,7 +12,8 @@ import (
 // mark bits can be relied on. Freezing again helps.
 var ErrCollecting = errors.New("a garbage collection was under way")
 
-// Model is the runtime of a frozen Go process.
+// Model is the runtime of a frozen Go process. What it says of objects, types and functions may be asked from several
+// goroutines at once.
 type Model struct {
 	Mem        *image.Space
 	Modules    []*Module
@@ -29,10 +31,12 @@ type Model struct {
 	sem      semantics
 	greenTea bool
 	pages    *pageTable
-	funcs    map[uint64]*Func
 	pcs      map[uint64]*pcInfo
-	rtypes   map[uint64]*RType
 	warned   map[string]bool
+	funcs    AddrMap // *Func by entry
+	rtypes   AddrMap // *RType, nil where there is no type
+
+	mu sync.Mutex // to add functions, types and their masks
 }
 
 // Caller is the goroutine that froze the process: it was running, so the runtime's record of it is
@@ -51,8 +55,7 @@ func newModel(mem *image.Space, names Names, bias uint64, goarch string) (*Model
 	}
 	m := &Model{
 		Mem: mem, names: names, layouts: layouts{names: names}, bias: bias, arch: a, sem: sem,
-		funcs: make(map[uint64]*Func), pcs: make(map[uint64]*pcInfo), rtypes: make(map[uint64]*RType),
-		warned: make(map[string]bool),
+		pcs: make(map[uint64]*pcInfo), warned: make(map[string]bool),
 	}
 	first, ok := names.GlobalByName("runtime.firstmoduledata")
 	if !ok {

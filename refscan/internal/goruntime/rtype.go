@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"reflect"
+	"sync/atomic"
+	"unsafe"
 )
 
 // RType is a run-time type descriptor (internal/abi/type.go, Type; the same layout in go1.26 and
@@ -19,7 +21,13 @@ type RType struct {
 	tflag    uint8
 	gcdata   uint64
 	str      int32
-	mask     []byte
+	mask     atomic.Pointer[pointerMask] // nil until it is needed
+}
+
+// pointerMask is the mask of a type, or why it cannot be had.
+type pointerMask struct {
+	bits []byte
+	err  error
 }
 
 const (
@@ -30,13 +38,28 @@ const (
 	maxPlausibleObjSize = 1 << 46
 )
 
+// maxNoTypes bounds how many addresses are kept at which there is no type.
+const maxNoTypes = 1 << 16
+
 // Type reads the type descriptor at an address, nil if there is none.
 func (m *Model) Type(addr uint64) *RType {
-	if t, ok := m.rtypes[addr]; ok {
-		return t
+	if t, ok := m.rtypes.Get(addr); ok || addr == 0 {
+		return (*RType)(t)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.typeAt(addr)
+}
+
+// typeAt is Type for those who hold the lock.
+func (m *Model) typeAt(addr uint64) *RType {
+	if t, ok := m.rtypes.Get(addr); ok || addr == 0 {
+		return (*RType)(t)
 	}
 	t := m.readType(addr)
-	m.rtypes[addr] = t
+	if t != nil || m.rtypes.Len() < maxNoTypes {
+		m.rtypes.Add(addr, unsafe.Pointer(t))
+	}
 	return t
 }
 
@@ -62,9 +85,29 @@ func (m *Model) readType(addr uint64) *RType {
 
 // Mask returns the type's pointer mask, a bit a word of its first PtrBytes bytes.
 func (m *Model) Mask(t *RType) ([]byte, error) {
-	if t.mask != nil || t.PtrBytes == 0 {
-		return t.mask, nil
+	if t.PtrBytes == 0 {
+		return nil, nil
 	}
+	if known := t.mask.Load(); known != nil {
+		return known.bits, known.err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.maskOf(t)
+}
+
+// maskOf is Mask for those who hold the lock.
+func (m *Model) maskOf(t *RType) ([]byte, error) {
+	known := t.mask.Load()
+	if known == nil {
+		known = &pointerMask{}
+		known.bits, known.err = m.readMask(t)
+		t.mask.Store(known)
+	}
+	return known.bits, known.err
+}
+
+func (m *Model) readMask(t *RType) ([]byte, error) {
 	n := (t.PtrBytes/8 + 7) / 8
 	at := t.gcdata
 	if t.tflag&tflagMaskOnDemand != 0 {
@@ -77,15 +120,14 @@ func (m *Model) Mask(t *RType) ([]byte, error) {
 			if err := m.buildMask(t, mask, 0, 0, &steps); err != nil {
 				return nil, err
 			}
-			t.mask = mask
 			return mask, nil
 		}
 	}
-	t.mask = m.Mem.Bytes(at, n)
-	if t.mask == nil {
-		return nil, fmt.Errorf("the pointer mask of type %s: %w", m.TypeString(t), m.Mem.Err())
+	mask := m.Mem.Bytes(at, n)
+	if mask == nil {
+		return nil, fmt.Errorf("the pointer mask of type %s is not readable in the frozen process", m.TypeString(t))
 	}
-	return t.mask, nil
+	return mask, nil
 }
 
 // maskSteps is what making a mask may take in any case, besides a step for each byte.
@@ -105,13 +147,13 @@ func (m *Model) isVariable(addr uint64) bool {
 	return false
 }
 
-// buildMask sets the bits of a type at an offset, as runtime/type.go:buildGCMask does.
+// buildMask sets the bits of a type at an offset, as runtime/type.go:buildGCMask does. The caller holds the lock.
 func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *int) error {
 	if *steps--; *steps < 0 || depth > maxMaskDepth {
 		return fmt.Errorf("the type %s does not end", m.TypeString(t))
 	}
 	if t.tflag&tflagMaskOnDemand == 0 {
-		own, err := m.Mask(t)
+		own, err := m.maskOf(t)
 		if err != nil {
 			return err
 		}
@@ -124,7 +166,7 @@ func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *i
 	}
 	switch t.Kind {
 	case reflect.Array:
-		elem := m.Type(t.Elem)
+		elem := m.typeAt(t.Elem)
 		if elem == nil || elem.Size == 0 {
 			return fmt.Errorf("the element type of %s cannot be read", m.TypeString(t))
 		}
@@ -140,7 +182,7 @@ func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *i
 			return fmt.Errorf("the type %s claims %d fields", m.TypeString(t), n)
 		}
 		for i := uint64(0); i < n; i++ {
-			ft := m.Type(m.Mem.U64(fields + 24*i + 8))
+			ft := m.typeAt(m.Mem.U64(fields + 24*i + 8))
 			if ft == nil {
 				return fmt.Errorf("a field type of %s cannot be read", m.TypeString(t))
 			}

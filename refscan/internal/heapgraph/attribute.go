@@ -265,7 +265,7 @@ func (a *attributor) expand(n *Node, objs []uint32) {
 		}
 	}
 	sort.Slice(a.ords, func(i, j int) bool { return a.ords[i] < a.ords[j] })
-	t := a.g.types.types[n.typing.typ]
+	t := a.g.types.at(n.typing.typ)
 	ords, buckets := slices.Clone(a.ords), make([][]edge, len(a.ords))
 	for i, o := range ords {
 		buckets[i] = a.buckets[o]
@@ -281,13 +281,13 @@ func (a *attributor) guest(n *Node, obj uint32) bool {
 	if base := a.g.staticBase(); obj >= base {
 		ty = a.g.pieces[obj-base].typing
 	} else {
-		ty = a.g.typing[obj]
+		ty = a.g.typing.of(obj)
 	}
 	return ty.typ != 0 && (ty.typ != n.typing.typ || ty.form != n.typing.form)
 }
 
 func (a *attributor) entryType(n *Node) string {
-	if t := a.g.types.types[n.typing.typ]; t != nil && t.elem != 0 {
+	if t := a.g.types.at(n.typing.typ); t != nil && t.elem != 0 {
 		return a.g.names.Type(t.elem).Name
 	}
 	return ""
@@ -297,10 +297,10 @@ func (a *attributor) entryType(n *Node) string {
 func (g *Graph) references(w *walker, obj uint32) {
 	if obj >= g.staticBase() {
 		c := &g.pieces[obj-g.staticBase()]
-		w.object(g.types.types[c.typing.typ], c.typing.form, c.mem, c.addr)
+		w.object(g.types.at(c.typing.typ), c.typing.form, c.mem, c.addr)
 		return
 	}
-	ty := g.typing[obj]
+	ty := g.typing.of(obj)
 	g.walkObject(w, obj)
 	if ty.full && ty.typ != 0 {
 		return

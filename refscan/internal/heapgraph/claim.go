@@ -52,6 +52,7 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 		}
 	}
 	if len(groups) > 1 {
+		types := a.g.types
 		name := func(g *group) string {
 			if g.ty.typ == 0 {
 				return "\xff" // untyped ones last
@@ -60,10 +61,10 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 		}
 		sort.Slice(groups, func(i, j int) bool {
 			x, y := groups[i], groups[j]
-			if a, b := name(x), name(y); a != b {
+			if a, b := name(x), name(y); a != b || x.ty.typ == y.ty.typ {
 				return a < b
 			}
-			return x.ty.typ < y.ty.typ
+			return types.at(x.ty.typ).before(types.at(y.ty.typ))
 		})
 	}
 	for _, g := range groups {
@@ -113,8 +114,8 @@ func (a *attributor) child(n *Node, label string, ty typing, typeName string) *N
 		return c
 	}
 	var c *Node
-	if ty.typ != 0 && a.g.types.types[ty.typ].HasPointers() || ty.form == formMap || ty.form == formChan || ty.form == formTrie {
-		named := isNamed(a.g.types.types[ty.typ].Name)
+	if ty.typ != 0 && a.g.types.at(ty.typ).HasPointers() || ty.form == formMap || ty.form == formChan || ty.form == formTrie {
+		named := isNamed(a.g.types.at(ty.typ).Name)
 		for p := n; p != nil; p = p.parent {
 			if p.typing.typ == ty.typ && p.typing.form == ty.form && (named || p.Name == label) {
 				c = p
@@ -174,7 +175,7 @@ func (a *attributor) take(e edge) (obj uint32, ty typing, bytes int64, ok bool) 
 	if s.Tiny {
 		return a.takeTiny(e, s, obj)
 	}
-	ty = g.typing[obj]
+	ty = g.typing.of(obj)
 	if ty.form == formInternal && a.phase < classRest {
 		return 0, typing{}, 0, false // its map or channel will claim it
 	}
@@ -197,17 +198,18 @@ func (a *attributor) turnOf(ty typing) class {
 	if ty.typ == 0 {
 		return classNamed
 	}
-	t := a.g.types.types[ty.typ]
-	if !t.turned {
-		t.turned = true
-		switch {
-		case isTool(PackageOf(strings.TrimPrefix(t.Name, "func "))):
-			t.turn = classTool
-		case t.Name == "runtime.g" || t.Name == "runtime.m" || t.Name == "runtime.p" || t.Name == "runtime.sudog":
-			t.turn = classRuntime
-		}
+	return a.g.types.at(ty.typ).turn
+}
+
+// turnOf says it of the type with a name.
+func turnOf(name string) class {
+	switch {
+	case isTool(PackageOf(strings.TrimPrefix(name, "func "))):
+		return classTool
+	case name == "runtime.g" || name == "runtime.m" || name == "runtime.p" || name == "runtime.sudog":
+		return classRuntime
 	}
-	return t.turn
+	return classNamed
 }
 
 func (a *attributor) takeStatic(e edge) (uint32, typing, int64, bool) {

@@ -8,63 +8,50 @@ import (
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
 
-// closure returns the type of closures of the function at an address, nil if there is no such
-// function.
-func (tt *typeTable) closure(entry uint64) *Type {
-	if t, ok := tt.closures[entry]; ok {
-		return t
-	}
-	f := tt.m.FuncAt(entry)
-	if f == nil || f.Entry != entry {
-		tt.closures[entry] = nil
-		return nil
-	}
-	var t *Type
+// closure returns the type of closures of a function. It is a new one each time that it is asked for.
+func (k *typeMaker) closure(f *goruntime.Func) *Type {
 	switch f.Name {
 	case "reflect.makeFuncStub":
-		t = tt.closureLike(f, "reflect.makeFuncImpl")
+		return k.closureLike(f, "reflect.makeFuncImpl")
 	case "reflect.methodValueCall":
-		t = tt.closureLike(f, "reflect.methodValue")
-	default:
-		t = tt.closureOf("func "+f.Name, entry, tt.names.Captures(entry-tt.m.Bias()))
+		return k.closureLike(f, "reflect.methodValue")
 	}
-	tt.closures[entry] = t
-	return t
+	return k.closureOf("func "+f.Name, f.Entry, variant{}, k.names.Captures(f.Entry-k.m.Bias()))
 }
 
 // closureOf lays out a closure that holds captures, behind the code pointer.
-func (tt *typeTable) closureOf(name string, entry uint64, captures []debuginfo.Capture) *Type {
-	t := tt.add(&Type{Name: name, Kind: reflect.Func, Size: 8, entry: entry, shaped: isShaped(name)})
+func (k *typeMaker) closureOf(name string, entry uint64, v variant, captures []debuginfo.Capture) *Type {
+	t := k.add(&Type{Name: name, Kind: reflect.Func, Size: 8, entry: entry, made: v, shaped: isShaped(name)})
 	for _, c := range captures {
 		if strings.HasPrefix(c.Name, ".autotmp_") { // the compiler's, with a number that varies between builds
 			c.Name = captured
 		}
-		d := tt.names.Type(c.Type)
+		d := k.names.Type(c.Type)
 		size := uint64(8)
 		if c.ByRef {
-			t.ops = append(t.ops, op{off: uint64(c.Offset), kind: opPointer, label: c.Name, n: uint64(c.Type)})
+			t.ops = append(t.ops, op{off: uint64(c.Offset), kind: opPointer, label: c.Name, ref: k.ref(c.Type)})
 			t.doubtful = t.doubtful || d.Kind == reflect.Array || d.Kind == reflect.Struct
 		} else {
 			size = uint64(max(d.Size, 0))
-			tt.compile(t, d, uint64(c.Offset), c.Name, 0)
+			k.compile(t, d, uint64(c.Offset), c.Name, 0)
 		}
 		t.Size = max(t.Size, (uint64(c.Offset)+size+7)&^7)
 	}
 	t.captures = captures
-	tt.number(t)
+	k.number(t)
 	return t
 }
 
 // closureLike gives a closure the layout of a struct type that starts with the code pointer.
-func (tt *typeTable) closureLike(f *goruntime.Func, name string) *Type {
-	t := tt.add(&Type{Name: "func " + f.Name, Kind: reflect.Func, Size: 8, entry: f.Entry})
-	if id, ok := tt.names.TypeByName(name); ok {
-		d := tt.names.Type(id)
+func (k *typeMaker) closureLike(f *goruntime.Func, name string) *Type {
+	t := k.add(&Type{Name: "func " + f.Name, Kind: reflect.Func, Size: 8, entry: f.Entry})
+	if id, ok := k.names.TypeByName(name); ok {
+		d := k.names.Type(id)
 		t.Size = uint64(d.Size)
-		tt.compile(t, d, 0, "", 0)
+		k.compile(t, d, 0, "", 0)
 	}
-	tt.number(t)
-	t.whole = t
+	k.number(t)
+	t.whole = true
 	return t
 }
 
@@ -75,24 +62,35 @@ func (g *Graph) closureObject(t *Type, s *goruntime.Span, obj uint32, fn debugin
 		return t
 	}
 	mask := s.SmallMask(obj)
-	if t.mask() != mask || t.doubtful {
-		t = g.types.completed(t, mask, s.ElemSize)
+	if (t.mask != mask || t.doubtful) && !t.whole {
+		t = g.types.variant(t, variant{mask: mask, size: s.ElemSize})
 	}
-	if t.shaped {
-		if bound := g.types.boundByDictionary(t, g.dictionary(s.Addr(obj))); bound != t || fn == 0 {
-			return bound
+	if !t.shaped {
+		return t
+	}
+	// Dictionaries are constants.
+	if dict := g.dictionary(s.Addr(obj)); dict != 0 {
+		if on, _ := g.m.Object(dict); on == nil {
+			if bound := g.types.variant(t, variant{dict: dict}); bound != t {
+				return bound
+			}
 		}
-		return g.types.boundBySignature(t, fn)
+	}
+	if fn != 0 {
+		return g.types.variant(t, variant{fn: fn})
 	}
 	return t
 }
 
-// mask is the pointer words of a type of at most 64 words.
-func (t *Type) mask() (mask uint64) {
-	for _, w := range t.words {
-		mask |= 1 << (w & 63)
+// variant makes a variant of a closure type; it is the type itself if there is nothing special.
+func (k *typeMaker) variant(t *Type, v variant) *Type {
+	switch {
+	case v.dict != 0:
+		return k.boundByDictionary(t, v.dict)
+	case v.fn != 0:
+		return k.boundBySignature(t, v.fn)
 	}
-	return mask
+	return k.completed(t, v)
 }
 
 // captured names what a closure captures but no variable of its function describes.
@@ -104,16 +102,12 @@ const captured = "$captured"
 //
 // The toolchain of go1.27 leaves these layouts out. Then the room that a closure has tells what lies in it, and what nothing lists
 // stays untyped.
-func (tt *typeTable) completed(t *Type, mask, size uint64) *Type {
-	if t.whole != nil {
-		return t.whole
-	}
-	t.whole = t
-	tt.survey()
+func (k *typeMaker) completed(t *Type, v variant) *Type {
+	k.survey()
 	var found []debuginfo.Capture
-	for _, layout := range tt.layouts {
-		c := tt.fillGaps(layout, t.captures)
-		if c == nil || tt.byID(layout.ID).mask() != mask {
+	for _, layout := range k.layouts {
+		c := k.fillGaps(layout, t.captures)
+		if c == nil || k.byID(layout.ID).mask != v.mask {
 			continue
 		}
 		if found != nil {
@@ -122,21 +116,21 @@ func (tt *typeTable) completed(t *Type, mask, size uint64) *Type {
 		found = c
 	}
 	if found == nil {
-		found = tt.byRoom(t.captures, size)
+		found = k.byRoom(t.captures, v.size)
 	}
-	if whole := tt.closureOf(t.Name, t.entry, found); whole.mask()&^mask == 0 {
-		t.whole = whole
+	if whole := k.closureOf(t.Name, t.entry, v, found); whole.mask&^v.mask == 0 {
+		return whole
 	}
-	return t.whole
+	return t
 }
 
 // byRoom tells arrays and structs that lie in a closure from references to them by the distance to the next variable, or to the end
 // of the object.
-func (tt *typeTable) byRoom(captures []debuginfo.Capture, size uint64) []debuginfo.Capture {
+func (k *typeMaker) byRoom(captures []debuginfo.Capture, size uint64) []debuginfo.Capture {
 	decided := make([]debuginfo.Capture, len(captures))
 	copy(decided, captures)
 	for i, c := range captures {
-		d := tt.names.Type(c.Type)
+		d := k.names.Type(c.Type)
 		if !c.ByRef || d.Size <= 8 || (d.Kind != reflect.Array && d.Kind != reflect.Struct) {
 			continue
 		}
@@ -150,10 +144,10 @@ func (tt *typeTable) byRoom(captures []debuginfo.Capture, size uint64) []debugin
 }
 
 // fillGaps returns the captures with those that only the layout of a closure has, nil if the two disagree.
-func (tt *typeTable) fillGaps(layout debuginfo.Type, known []debuginfo.Capture) []debuginfo.Capture {
+func (k *typeMaker) fillGaps(layout debuginfo.Type, known []debuginfo.Capture) []debuginfo.Capture {
 	var all []debuginfo.Capture
 	for _, f := range layout.Fields[1:] {
-		field := tt.names.Type(f.Type)
+		field := k.names.Type(f.Type)
 		c := debuginfo.Capture{Name: captured, Type: f.Type, Offset: f.Offset}
 		switch {
 		case len(known) > 0 && known[0].Offset == f.Offset:
@@ -163,7 +157,7 @@ func (tt *typeTable) fillGaps(layout debuginfo.Type, known []debuginfo.Capture) 
 				return nil
 			}
 			known = known[1:]
-		case field.Kind != reflect.Struct && field.Kind != reflect.Array && !isDictionary(field.Name) && tt.byID(f.Type).HasPointers():
+		case field.Kind != reflect.Struct && field.Kind != reflect.Array && !isDictionary(field.Name) && k.byID(f.Type).HasPointers():
 			return nil // there would be a variable
 		}
 		all = append(all, c)

@@ -21,39 +21,35 @@ type mapLayout struct {
 const groupSlots = 8
 
 // mapLayout finds the group type of a map type.
-func (tt *typeTable) mapLayout(t *Type) *mapLayout {
-	if t.layout != nil {
-		return t.layout
-	}
+func (k *typeMaker) mapLayout(t *Type) *mapLayout {
 	l := &mapLayout{key: &Type{}, val: &Type{}}
-	t.layout = l
-	key, val := tt.names.Type(t.key), tt.names.Type(t.elem)
-	id, ok := tt.names.TypeByName("noalg.map.group[" + key.Name + "]" + val.Name)
+	key, val := k.names.Type(t.key), k.names.Type(t.elem)
+	id, ok := k.names.TypeByName("noalg.map.group[" + key.Name + "]" + val.Name)
 	if !ok {
 		return l
 	}
-	g := tt.names.Type(id)
+	g := k.names.Type(id)
 	for _, f := range g.Fields {
-		arr := tt.names.Type(f.Type)
+		arr := k.names.Type(f.Type)
 		if arr.Kind != reflect.Array || arr.Len != groupSlots {
 			continue
 		}
-		elem := tt.names.Type(arr.Elem)
+		elem := k.names.Type(arr.Elem)
 		switch f.Name {
 		case "slots":
 			for _, sf := range elem.Fields {
 				at := uint64(f.Offset + sf.Offset)
 				switch sf.Name {
 				case "key":
-					l.key, l.keys, l.keyStride = tt.byID(sf.Type), at, uint64(elem.Size)
+					l.key, l.keys, l.keyStride = k.byID(sf.Type), at, uint64(elem.Size)
 				case "elem":
-					l.val, l.vals, l.valStride = tt.byID(sf.Type), at, uint64(elem.Size)
+					l.val, l.vals, l.valStride = k.byID(sf.Type), at, uint64(elem.Size)
 				}
 			}
 		case "keys":
-			l.key, l.keys, l.keyStride = tt.byID(arr.Elem), uint64(f.Offset), uint64(elem.Size)
+			l.key, l.keys, l.keyStride = k.byID(arr.Elem), uint64(f.Offset), uint64(elem.Size)
 		case "elems":
-			l.val, l.vals, l.valStride = tt.byID(arr.Elem), uint64(f.Offset), uint64(elem.Size)
+			l.val, l.vals, l.valStride = k.byID(arr.Elem), uint64(f.Offset), uint64(elem.Size)
 		}
 	}
 	if l.keys != 0 && l.vals != 0 {
@@ -157,7 +153,7 @@ func (w *walker) groups(l *mapLayout, addr, n uint64) (slots uint64) {
 // channel walks a channel: its buffered elements, then the runtime's own fields.
 func (w *walker) channel(t *Type, mem []byte, base uint64) {
 	o := &w.g.offsets
-	elem := w.g.types.byID(t.elem)
+	elem := t.chanElem
 	if buf := word(mem, o.chanBuf); buf != 0 && elem != nil && elem.HasPointers() {
 		s, obj := w.g.m.Object(buf)
 		if s != nil && !s.NoScan && s.Addr(obj) != base {
@@ -169,7 +165,7 @@ func (w *walker) channel(t *Type, mem []byte, base uint64) {
 			}
 		}
 	}
-	if h := w.g.types.hchan(); h != nil {
+	if h := t.chanHead; h != nil {
 		w.value(h, mem, chanOrds(elem))
 	}
 }
@@ -192,16 +188,16 @@ func chanLabel(t *Type, ord uint32) string {
 	return t.chanHead.label(ord - chanOrds(elem))
 }
 
-// hchan is the channel header without the fields that the walk treats itself.
-func (tt *typeTable) hchan() *Type {
-	if tt.chanType != nil {
-		return tt.chanType
+// hchan makes the channel header without the fields that the walk treats itself.
+func (k *typeMaker) hchan() *Type {
+	if k.chanType != nil {
+		return k.chanType
 	}
-	id, ok := tt.names.TypeByName("runtime.hchan")
+	id, ok := k.names.TypeByName("runtime.hchan")
 	if !ok {
 		return nil
 	}
-	d := tt.names.Type(id)
+	d := k.names.Type(id)
 	kept := d.Fields[:0:0]
 	for _, f := range d.Fields {
 		if f.Name != "buf" && f.Name != "elemtype" {
@@ -209,38 +205,38 @@ func (tt *typeTable) hchan() *Type {
 		}
 	}
 	d.Fields = kept
-	t := tt.add(&Type{Name: d.Name, Kind: d.Kind, Size: uint64(d.Size)})
-	tt.compile(t, d, 0, "", 0)
-	tt.number(t)
-	tt.chanType = t
+	t := k.add(&Type{Name: d.Name, Kind: d.Kind, Size: uint64(d.Size)})
+	k.compile(t, d, 0, "", 0)
+	k.number(t)
+	k.chanType = t
 	return t
 }
 
 // understood gives fields whose static type hides what they refer to their real type: the pointer of
 // sync/atomic.Pointer[T] (its zero-length first field has type [0]*T), and the per-processor pools of
 // sync.Pool (go1.26 sync/pool.go).
-func (tt *typeTable) understood(d debuginfo.Type, field debuginfo.Field) (kind opKind, target debuginfo.TypeID, ok bool) {
+func (k *typeMaker) understood(d debuginfo.Type, field debuginfo.Field) (kind opKind, target debuginfo.TypeID, ok bool) {
 	switch {
 	case strings.HasPrefix(d.Name, "sync/atomic.Pointer[") && field.Name == "v":
 		for _, f := range d.Fields {
-			if arr := tt.names.Type(f.Type); arr.Kind == reflect.Array && arr.Len == 0 {
-				if p := tt.names.Type(arr.Elem); p.Kind == reflect.Pointer {
+			if arr := k.names.Type(f.Type); arr.Kind == reflect.Array && arr.Len == 0 {
+				if p := k.names.Type(arr.Elem); p.Kind == reflect.Pointer {
 					return opPointer, p.Elem, true
 				}
 			}
 		}
 	case strings.HasPrefix(d.Name, "internal/runtime/atomic.Pointer[") && field.Name == "u":
 		name := d.Name[len("internal/runtime/atomic.Pointer[") : len(d.Name)-1]
-		if id, found := tt.names.TypeByName(name); found {
+		if id, found := k.names.TypeByName(name); found {
 			return opPointer, id, true
 		}
 	case strings.HasPrefix(d.Name, "weak.Pointer[") && field.Name == "u":
 		// The handle holds the address where the collector does not see it (go1.26 runtime/mheap.go, specialWeakHandle).
-		if id, found := tt.names.TypeByName("internal/runtime/atomic.Uintptr"); found {
+		if id, found := k.names.TypeByName("internal/runtime/atomic.Uintptr"); found {
 			return opPointer, id, true
 		}
 	case d.Name == "sync.Pool" && (field.Name == "local" || field.Name == "victim"):
-		if id, found := tt.names.TypeByName("sync.poolLocal"); found {
+		if id, found := k.names.TypeByName("sync.poolLocal"); found {
 			return opSlice, id, true
 		}
 	}

@@ -44,7 +44,7 @@ func (in *inferrer) deduce() {
 // deduced returns what an object is made of: a closure, if it is untyped, or an array or a struct around what is known of it. The
 // zero typing stands for neither.
 func (g *Graph) deduced(obj uint32) typing {
-	ty := g.typing[obj]
+	ty := g.typing.of(obj)
 	if ty.full || ty.form == formInternal || !g.marked.has(obj) {
 		return typing{} // as nearly all are
 	}
@@ -60,7 +60,7 @@ func (g *Graph) deduced(obj uint32) typing {
 			t = g.closureObject(t, s, obj, 0)
 		}
 	case ty.form == formOne && ty.rank <= rankStatic && !g.nameless(): // all types that have the part must be known
-		t, f = g.around(g.types.types[ty.typ], uint64(ty.off), s, obj)
+		t, f = g.around(g.types.at(ty.typ), uint64(ty.off), s, obj)
 	}
 	if t == nil || t.Size > s.ElemSize || (f != formArray && g.fits(t, formOne, s, obj, 0) != fitsAll) {
 		return typing{}
@@ -89,20 +89,20 @@ type enclosure struct {
 
 // enclosing returns the only struct type of the program that has a part of a given type at an offset, these pointer words, and
 // objects of this size; nil if there are none or several.
-func (tt *typeTable) enclosing(e enclosure) *Type {
+func (k *typeMaker) enclosing(e enclosure) *Type {
 	if e.part == 0 {
 		return nil
 	}
-	if whole, ok := tt.enclosures[e]; ok {
+	if whole, ok := k.enclosures[e]; ok {
 		return whole
 	}
-	tt.survey()
+	k.survey()
 	var whole *Type
-	for _, st := range tt.structs {
-		if st.class != e.size || !tt.hasPart(tt.names.Type(st.id), e.off, e.part) {
+	for _, st := range k.structs {
+		if st.class != e.size || !k.hasPart(k.names.Type(st.id), e.off, e.part) {
 			continue
 		}
-		if t := tt.byID(st.id); t.words != nil && t.mask() == e.mask {
+		if t := k.byID(st.id); t.words != nil && t.mask == e.mask {
 			if whole != nil {
 				whole = nil
 				break
@@ -110,7 +110,7 @@ func (tt *typeTable) enclosing(e enclosure) *Type {
 			whole = t
 		}
 	}
-	tt.enclosures[e] = whole
+	k.enclosures[e] = whole
 	return whole
 }
 
@@ -132,14 +132,14 @@ func sizeClass(n uint64) uint64 {
 }
 
 // hasPart reports whether values of a type have a part of another type at an offset.
-func (tt *typeTable) hasPart(d debuginfo.Type, off uint64, part debuginfo.TypeID) bool {
+func (k *typeMaker) hasPart(d debuginfo.Type, off uint64, part debuginfo.TypeID) bool {
 	for range maxDepth {
 		if off == 0 && d.ID == part {
 			return true
 		}
 		switch d.Kind {
 		case reflect.Array:
-			elem := tt.names.Type(d.Elem)
+			elem := k.names.Type(d.Elem)
 			if elem.Size <= 0 || off >= uint64(d.Size) {
 				return false
 			}
@@ -154,7 +154,7 @@ func (tt *typeTable) hasPart(d debuginfo.Type, off uint64, part debuginfo.TypeID
 			if inner.Offset < 0 {
 				return false
 			}
-			d, off = tt.names.Type(inner.Type), off-uint64(inner.Offset)
+			d, off = k.names.Type(inner.Type), off-uint64(inner.Offset)
 		default:
 			return false
 		}

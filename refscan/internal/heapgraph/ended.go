@@ -1,6 +1,10 @@
 package heapgraph
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+)
 
 // An ending tells from an object's memory that its use is over: what is still reachable then is suspect.
 type ending struct {
@@ -47,31 +51,28 @@ var endings = []struct {
 // ending returns how an object of a typing ends.
 func (g *Graph) ending(ty typing) ending {
 	if ty.form == formChan {
-		off, err := g.m.FieldOffset("runtime.hchan", "closed")
-		if err != nil {
-			return ending{}
-		}
-		return ending{off, halfSet, "closed"}
+		return g.types.chanEnd
 	}
 	if ty.form != formOne && ty.form != formBoxed || ty.off != 0 {
 		return ending{}
 	}
-	t := g.types.types[ty.typ]
-	if !t.endingKnown {
-		t.endingKnown = true
-		for _, e := range endings {
-			if e.name != t.Name {
-				continue
-			}
-			if e.typ == "" {
-				e.typ = t.Name
-			}
-			if off, err := g.m.FieldOffset(e.typ, e.field); err == nil {
-				t.ending = ending{off, e.how, e.state}
-			}
+	return g.types.at(ty.typ).ending
+}
+
+// endingOf says how objects of the type with a name end.
+func endingOf(m *goruntime.Model, name string) ending {
+	for _, e := range endings {
+		if e.name != name {
+			continue
+		}
+		if e.typ == "" {
+			e.typ = name
+		}
+		if off, err := m.FieldOffset(e.typ, e.field); err == nil {
+			return ending{off, e.how, e.state}
 		}
 	}
-	return t.ending
+	return ending{}
 }
 
 // ended reports whether the use of an object is over. Objects without pointers are not in the image, and count as

@@ -17,15 +17,15 @@ func isShaped(name string) bool { return strings.Contains(name, shapePrefix) }
 
 // instance returns the only instantiation in the program that has the layout of a shaped type, or the
 // type itself where there are none or several.
-func (tt *typeTable) instance(id debuginfo.TypeID, d debuginfo.Type) debuginfo.TypeID {
+func (k *typeMaker) instance(id debuginfo.TypeID, d debuginfo.Type) debuginfo.TypeID {
 	generic, _, ok := strings.Cut(d.Name, "[")
 	if !ok || generic == "" || strings.HasPrefix(d.Name, shapePrefix) || !isGenericName(generic) {
 		return id
 	}
-	tt.survey()
+	k.survey()
 	found := id
-	for _, i := range tt.instances[generic] {
-		if !tt.sameLayout(d, tt.names.Type(i), 0) {
+	for _, i := range k.instances[generic] {
+		if !k.sameLayout(d, k.names.Type(i), 0) {
 			continue
 		}
 		if found != id {
@@ -40,72 +40,65 @@ func (tt *typeTable) instance(id debuginfo.TypeID, d debuginfo.Type) debuginfo.T
 const closureLayout = "noalg.struct { F uintptr; X0 "
 
 // survey lists the types that are looked for by part of their names.
-func (tt *typeTable) survey() {
-	if tt.instances != nil {
+func (k *typeMaker) survey() {
+	if k.instances != nil {
 		return
 	}
-	tt.instances = make(map[string][]debuginfo.TypeID)
-	for i := 1; i <= tt.names.NumTypes(); i++ {
-		t := tt.names.Type(debuginfo.TypeID(i))
+	k.instances = make(map[string][]debuginfo.TypeID)
+	for i := 1; i <= k.names.NumTypes(); i++ {
+		t := k.names.Type(debuginfo.TypeID(i))
 		if strings.HasPrefix(t.Name, closureLayout) && len(t.Fields) > 1 {
-			tt.layouts = append(tt.layouts, t)
+			k.layouts = append(k.layouts, t)
 			continue
 		}
 		if t.Kind == reflect.Struct && !isShaped(t.Name) && t.Size > 0 {
-			tt.structs = append(tt.structs, structType{t.ID, sizeClass(uint64(t.Size))})
+			k.structs = append(k.structs, structType{t.ID, sizeClass(uint64(t.Size))})
 		}
 		if head, _, ok := strings.Cut(t.Name, "["); ok && isGenericName(head) && !isShaped(t.Name) {
-			tt.instances[head] = append(tt.instances[head], t.ID)
+			k.instances[head] = append(k.instances[head], t.ID)
 		}
 	}
 }
 
-// boundByDictionary returns a closure of shaped code with the types that the shapes of its captures stand for, by the
-// dictionary at an address; the closure's own type if there is no dictionary.
-func (tt *typeTable) boundByDictionary(t *Type, dict uint64) *Type {
-	if dict == 0 {
-		return t
-	}
-	for _, b := range t.bound {
-		if b.dict == dict {
-			return b.t
-		}
-	}
-	_, types := tt.names.Signature(t.entry - tt.m.Bias())
+// boundByDictionary makes a closure of shaped code with the types that the shapes of its captures stand for, by the
+// dictionary at an address; it returns the closure's own type if that says nothing.
+func (k *typeMaker) boundByDictionary(t *Type, dict uint64) *Type {
+	_, types := k.names.Signature(t.entry - k.m.Bias())
 	captures := make([]debuginfo.Capture, len(t.captures))
 	copy(captures, t.captures)
 	known := false
 	for i := range captures {
-		if id := tt.standsFor(captures[i].Type, types, dict); id != 0 {
+		if id := k.standsFor(captures[i].Type, types, dict); id != 0 {
 			captures[i].Type, known = id, true
 		}
 	}
-	b := t
-	if known {
-		b = tt.closureOf(t.Name, t.entry, captures)
-		b.shaped = false
+	if !known {
+		return t
 	}
-	t.bound = append(t.bound, boundType{dict, 0, b})
+	v := t.made
+	v.dict = dict
+	b := k.closureOf(t.Name, t.entry, v, captures)
+	b.shaped = false
 	return b
 }
 
 // standsFor returns the type that a shape stands for in the dictionary at an address, 0 if that cannot be told:
 // there is no dictionary, or two parameters have this shape.
-func (tt *typeTable) standsFor(shape debuginfo.TypeID, types []debuginfo.DictType, dict uint64) debuginfo.TypeID {
+func (k *typeMaker) standsFor(shape debuginfo.TypeID, types []debuginfo.DictType, dict uint64) debuginfo.TypeID {
 	found := debuginfo.TypeID(0)
 	for _, d := range types {
 		at := dict + 8*uint64(d.Index)
-		if !tt.m.Mem.Try(at, 8) {
+		if !k.m.Mem.Try(at, 8) {
 			return 0
 		}
-		rtype := tt.m.Mem.U64(at)
-		if rt := tt.m.Type(rtype); rt == nil || rt.Size != uint64(tt.names.Type(d.Shape).Size) {
+		rtype := k.m.Mem.U64(at)
+		if rt := k.m.Type(rtype); rt == nil || rt.Size != uint64(k.names.Type(d.Shape).Size) {
 			return 0
 		}
 		if d.Shape != shape {
 			continue
 		}
-		actual := tt.byRuntimeType(rtype)
+		actual := k.byRuntimeType(rtype)
 		if actual == nil || (found != 0 && found != actual.origin) {
 			return 0
 		}
@@ -124,23 +117,18 @@ func (g *Graph) dictionary(closure uint64) uint64 {
 	return word(s.Bytes(obj), uint64(bits.Len64(s.SmallMask(obj))-1)*8)
 }
 
-// boundBySignature returns what sync.OnceValue and OnceValues made with the types of their results, which the static type of
+// boundBySignature makes what sync.OnceValue and OnceValues made with the types of their results, which the static type of
 // the func tells: inlined, they need no dictionary (go1.26 and go1.27 sync/oncefunc.go).
-func (tt *typeTable) boundBySignature(t *Type, fn debuginfo.TypeID) *Type {
+func (k *typeMaker) boundBySignature(t *Type, fn debuginfo.TypeID) *Type {
 	if len(t.captures) == 0 || !t.captures[0].ByRef {
 		return t
 	}
-	d := tt.names.Type(t.captures[0].Type)
+	d := k.names.Type(t.captures[0].Type)
 	if !strings.HasPrefix(d.Name, "struct { sync.f func() ") {
 		return t
 	}
-	for _, b := range t.bound {
-		if b.fn == fn {
-			return b.t
-		}
-	}
 	b := t
-	if first, ok := strings.CutPrefix(tt.names.Type(fn).Name, "func() "); ok {
+	if first, ok := strings.CutPrefix(k.names.Type(fn).Name, "func() "); ok {
 		second := ""
 		if strings.HasPrefix(first, "(") {
 			first, second, _ = cutTypeArgs(first[1 : len(first)-1])
@@ -155,27 +143,21 @@ func (tt *typeTable) boundBySignature(t *Type, fn debuginfo.TypeID) *Type {
 				name = second
 				fallthrough
 			case "result", "r1":
-				if id, ok := tt.names.TypeByName(name); ok && tt.names.Type(id).Size == tt.names.Type(fields[i].Type).Size {
+				if id, ok := k.names.TypeByName(name); ok && k.names.Type(id).Size == k.names.Type(fields[i].Type).Size {
 					fields[i].Type = id
 				}
 			}
 		}
 		d.Fields = fields
-		state := tt.add(&Type{Name: d.Name, Kind: d.Kind, Size: uint64(d.Size)})
-		tt.compile(state, d, 0, "", 0)
-		tt.number(state)
-		b = tt.closureOf(t.Name, t.entry, t.captures)
+		v := t.made
+		v.fn = fn
+		state := k.add(&Type{Name: d.Name, Kind: d.Kind, Size: uint64(d.Size), made: v})
+		k.compile(state, d, 0, "", 0)
+		k.number(state)
+		b = k.closureOf(t.Name, t.entry, v, t.captures)
 		b.shaped, b.ops[0].typ = false, state
 	}
-	t.bound = append(t.bound, boundType{0, fn, b})
 	return b
-}
-
-// A boundType is what closures of shaped code are with a dictionary, or behind a static type.
-type boundType struct {
-	dict uint64
-	fn   debuginfo.TypeID
-	t    *Type
 }
 
 // isGenericName reports whether what stands before a bracket is the name of a declared type, not the
@@ -186,7 +168,7 @@ func isGenericName(head string) bool {
 
 // sameLayout reports whether an instantiation could have a shape: equal kinds, sizes and fields. What
 // pointers lead to is not compared, since one shape stands for all pointers.
-func (tt *typeTable) sameLayout(shape, d debuginfo.Type, depth int) bool {
+func (k *typeMaker) sameLayout(shape, d debuginfo.Type, depth int) bool {
 	if shape.Kind != d.Kind || shape.Size != d.Size || shape.Len != d.Len || len(shape.Fields) != len(d.Fields) {
 		return false
 	}
@@ -195,12 +177,12 @@ func (tt *typeTable) sameLayout(shape, d debuginfo.Type, depth int) bool {
 	}
 	for i := range d.Fields {
 		a, b := shape.Fields[i], d.Fields[i]
-		if a.Name != b.Name || a.Offset != b.Offset || !tt.sameLayout(tt.names.Type(a.Type), tt.names.Type(b.Type), depth+1) {
+		if a.Name != b.Name || a.Offset != b.Offset || !k.sameLayout(k.names.Type(a.Type), k.names.Type(b.Type), depth+1) {
 			return false
 		}
 	}
 	if d.Kind == reflect.Array || d.Kind == reflect.Slice {
-		return tt.sameLayout(tt.names.Type(shape.Elem), tt.names.Type(d.Elem), depth+1)
+		return k.sameLayout(k.names.Type(shape.Elem), k.names.Type(d.Elem), depth+1)
 	}
 	return true
 }

@@ -26,7 +26,7 @@ type Graph struct {
 	vars    map[uint64][]activeVar // by pc
 
 	marked bitset
-	typing []typing // by object number
+	typing typings
 
 	confused bool // infer gave up
 	maxTree  int  // of the report
@@ -61,6 +61,9 @@ func (g *Graph) carve(e edge) *carved {
 	s := &g.statics[i]
 	off := e.to - s.Addr
 	if e.size > uint64(len(s.mem))-off {
+		return nil
+	}
+	if e.typ.index == 0 {
 		return nil
 	}
 	return &carved{typing: typing{typ: e.typ.index, form: e.form, rank: e.rank}, mem: s.mem[off : off+e.size], addr: e.to}

@@ -29,7 +29,7 @@ const (
 // infer types the marked objects. It ends because every change of an object's typing is an
 // improvement in a strict order (typeTable.better).
 func (g *Graph) infer() {
-	g.typing = make([]typing, g.m.NumObjects)
+	g.typing = make(typings, g.m.NumObjects)
 	in := &inferrer{g: g, queue: newBitset(g.m.NumObjects), limit: minWalk}
 	for i := range g.m.Spans {
 		in.limit += maxWalks * len(g.m.Spans[i].Mem)
@@ -66,7 +66,7 @@ func (in *inferrer) drain() {
 		if n := len(in.stat); n > 0 {
 			c := in.g.pieces[in.stat[n-1]]
 			in.stat = in.stat[:n-1]
-			in.w.object(in.g.types.types[c.typing.typ], c.typing.form, c.mem, c.addr)
+			in.w.object(in.g.types.at(c.typing.typ), c.typing.form, c.mem, c.addr)
 			continue
 		}
 		obj := in.todo[len(in.todo)-1]
@@ -78,7 +78,7 @@ func (in *inferrer) drain() {
 
 // walkObject walks a typed object.
 func (g *Graph) walkObject(w *walker, obj uint32) {
-	ty := g.typing[obj]
+	ty := g.typing.of(obj)
 	if ty.typ == 0 {
 		return
 	}
@@ -86,11 +86,11 @@ func (g *Graph) walkObject(w *walker, obj uint32) {
 	mem, addr := g.payload(s, obj)
 	if mem == nil {
 		if ty.form == formMap || ty.form == formChan {
-			w.object(g.types.types[ty.typ], ty.form, nil, addr)
+			w.object(g.types.at(ty.typ), ty.form, nil, addr)
 		}
 		return
 	}
-	w.object(g.types.types[ty.typ], ty.form, mem[ty.off:], addr)
+	w.object(g.types.at(ty.typ), ty.form, mem[ty.off:], addr)
 }
 
 // allocated types the objects whose type the allocator recorded.
@@ -125,7 +125,7 @@ func (in *inferrer) special(s goruntime.Special) {
 		if p == 0 {
 			return
 		}
-		if t := tt.closure(in.g.closureEntry(p)); t != nil {
+		if t := in.g.closureAt(p); t != nil {
 			in.candidate(edge{to: p, typ: t, form: formClosure, rank: rankDynamic})
 		}
 	}
@@ -238,21 +238,21 @@ func (in *inferrer) candidate(e edge) {
 
 func (in *inferrer) set(obj uint32, ty typing, s *goruntime.Span) {
 	g := in.g
-	old := g.typing[obj]
+	old := g.typing.of(obj)
 	if ty.form == formInternal {
 		if old.form == formInternal {
 			return
 		}
-		g.typing[obj] = ty
+		g.typing.set(obj, ty)
 		return
 	}
 	if old.form == formInternal {
 		return
 	}
-	if old == ty || (old.typ != 0 && !g.types.better(ty, old, s.ElemSize)) {
+	if ty.typ == 0 || old == ty || (old.typ != 0 && !g.types.better(ty, old, s.ElemSize)) {
 		return
 	}
-	g.typing[obj] = ty
+	g.typing.set(obj, ty)
 	if in.deducing && !ty.full && ty.form == formOne {
 		in.partly = append(in.partly, obj)
 	}

@@ -9,7 +9,7 @@ func (g *Graph) Reached(obj uint32) bool { return g.marked.has(obj) }
 
 // TypeOf returns the type of a reference to an object, "" if it is not known.
 func (g *Graph) TypeOf(obj uint32) string {
-	if ty := g.typing[obj]; ty.typ != 0 {
+	if ty := g.typing.of(obj); ty.typ != 0 {
 		return g.types.refName(ty)
 	}
 	return ""

@@ -43,7 +43,7 @@ func (g *Graph) Target(addr uint64) (Target, error) {
 	t := Target{Object: obj, Shared: s.Tiny}
 	_, start := g.payload(s, obj)
 	t.Inner = addr != start
-	if ty := g.typing[obj]; ty.typ != 0 {
+	if ty := g.typing.of(obj); ty.typ != 0 {
 		t.Type = g.types.refName(ty)
 	}
 	return t, nil
@@ -210,7 +210,7 @@ func (p *pathfinder) node(e edge) (uint32, bool) {
 		i, ok := g.pieceAt[e.to]
 		return g.staticBase() + uint32(i), ok
 	}
-	ty := g.typing[obj]
+	ty := g.typing.of(obj)
 	if !g.marked.has(obj) || ty.form == formInternal || p.turns.turnOf(ty) > p.phase {
 		return 0, false
 	}
@@ -244,7 +244,7 @@ func (p *pathfinder) typing(node uint32) typing {
 	if node >= p.g.staticBase() {
 		return p.g.pieces[node-p.g.staticBase()].typing
 	}
-	return p.g.typing[node]
+	return p.g.typing.of(node)
 }
 
 func (p *pathfinder) typeName(node uint32) string {
@@ -256,7 +256,7 @@ func (p *pathfinder) typeName(node uint32) string {
 
 func (p *pathfinder) label(node uint32, e edge) string {
 	ty := p.typing(node)
-	return labelOf(p.g.types.types[ty.typ], ty.form, e.ord)
+	return labelOf(p.g.types.at(ty.typ), ty.form, e.ord)
 }
 
 // A tracedPath is a path with the references that it is made of; keys[k] lead to Steps[k].
@@ -314,7 +314,7 @@ func (p *pathfinder) take(t *tracedPath, c *choices) {
 	for i, node := range step.Objects {
 		state, over := "", false
 		if node < p.g.staticBase() {
-			state, over = p.g.ended(node, p.g.typing[node], true)
+			state, over = p.g.ended(node, p.g.typing.of(node), true)
 		}
 		if !over {
 			step.State = ""

@@ -318,8 +318,8 @@ func (g *Graph) specialRoots(rs *rootSet) {
 			continue
 		}
 		// What the object refers to is kept, the object itself is not.
-		if ty := g.typing[s.Obj]; ty.typ != 0 {
-			t := g.types.types[ty.typ]
+		if ty := g.typing.of(s.Obj); ty.typ != 0 {
+			t := g.types.at(ty.typ)
 			w := walker{g: g}
 			w.emit = func(e edge) {
 				if e.ord == ordInternal {
@@ -345,10 +345,10 @@ func (g *Graph) argument(s goruntime.Special) edge {
 		return e
 	}
 	param, dict := g.names.Signature(g.closureEntry(s.Fn) - g.m.Bias())
-	if id := g.types.standsFor(param, dict, g.dictionary(s.Fn)); id != 0 {
-		param = id
+	if e.typ = g.types.standsFor(param, dict, g.dictionary(s.Fn)); e.typ == nil {
+		e.typ = g.types.byID(param)
 	}
-	if e.typ = g.types.byID(param); e.typ != nil {
+	if e.typ != nil {
 		e.form, e.rank = formOne, rankDynamic
 	}
 	return e
@@ -365,7 +365,7 @@ func (g *Graph) specialType(s goruntime.Special) string {
 	if s.Obj == goruntime.NoObject {
 		return ""
 	}
-	if ty := g.typing[s.Obj]; ty.typ != 0 {
+	if ty := g.typing.of(s.Obj); ty.typ != 0 {
 		return g.types.refName(ty)
 	}
 	return ""
@@ -376,7 +376,7 @@ func (g *Graph) funcEdge(fn uint64) edge {
 	if fn == 0 {
 		return e
 	}
-	if t := g.types.closure(g.closureEntry(fn)); t != nil {
+	if t := g.closureAt(fn); t != nil {
 		e.typ, e.form, e.rank = t, formClosure, rankDynamic
 	}
 	return e

@@ -20,55 +20,55 @@ func (g *Graph) nameless() bool {
 }
 
 // byRuntimeType returns the type of a run-time descriptor in the process, nil if it is not known.
-func (tt *typeTable) byRuntimeType(addr uint64) *Type {
-	if t, ok := tt.byRType[addr]; ok {
+func (k *typeMaker) byRuntimeType(addr uint64) *Type {
+	if t, ok := k.byRType[addr]; ok {
 		return t
 	}
-	tt.byRType[addr] = nil // cyclic descriptors end here
-	t := tt.findRuntimeType(addr)
-	tt.byRType[addr] = t
+	k.byRType[addr] = nil // cyclic descriptors end here
+	t := k.findRuntimeType(addr)
+	k.byRType[addr] = t
 	return t
 }
 
-func (tt *typeTable) findRuntimeType(addr uint64) *Type {
-	rt := tt.m.Type(addr)
+func (k *typeMaker) findRuntimeType(addr uint64) *Type {
+	rt := k.m.Type(addr)
 	if rt == nil {
 		return nil
 	}
-	if n, ok := tt.names.(descriptorNames); ok {
-		return tt.byID(n.TypeAt(addr))
+	if n, ok := k.names.(descriptorNames); ok {
+		return k.byID(n.TypeAt(addr))
 	}
-	ids := tt.names.TypesByHash(rt.Hash)
+	ids := k.names.TypesByHash(rt.Hash)
 	var best debuginfo.TypeID
 	for _, id := range ids {
-		d := tt.names.Type(id)
+		d := k.names.Type(id)
 		if uint64(d.Size) != rt.Size || d.Kind != rt.Kind {
 			continue
 		}
 		// Among equal hashes the descriptor's own address decides where the binary and its debug
 		// information are one file; the name decides in a twin, whose descriptors may lie elsewhere.
-		if d.RuntimeAddr+tt.m.Bias() == addr {
-			return tt.byID(id)
+		if d.RuntimeAddr+k.m.Bias() == addr {
+			return k.byID(id)
 		}
-		if best == 0 || sameShortName(d.Name, tt.m.TypeString(rt)) {
+		if best == 0 || sameShortName(d.Name, k.m.TypeString(rt)) {
 			best = id
 		}
 	}
 	if best != 0 {
-		return tt.byID(best)
+		return k.byID(best)
 	}
-	return tt.madeAtRunTime(rt)
+	return k.madeAtRunTime(rt)
 }
 
 // madeAtRunTime lays out the types that package reflect makes and that need nothing else: funcs, and
 // pointers to what is known.
-func (tt *typeTable) madeAtRunTime(rt *goruntime.RType) *Type {
-	t := &Type{Name: tt.m.TypeString(rt), Kind: rt.Kind, Size: rt.Size}
+func (k *typeMaker) madeAtRunTime(rt *goruntime.RType) *Type {
+	t := &Type{Name: k.m.TypeString(rt), Kind: rt.Kind, Size: rt.Size, made: variant{dict: rt.Addr}}
 	switch rt.Kind {
 	case reflect.Func:
 		t.ops = []op{{kind: opFunc}}
 	case reflect.Pointer:
-		elem := tt.byRuntimeType(rt.Elem)
+		elem := k.byRuntimeType(rt.Elem)
 		if elem == nil {
 			return nil
 		}
@@ -76,8 +76,8 @@ func (tt *typeTable) madeAtRunTime(rt *goruntime.RType) *Type {
 	default:
 		return nil
 	}
-	tt.add(t)
-	tt.number(t)
+	k.add(t)
+	k.number(t)
 	return t
 }
 

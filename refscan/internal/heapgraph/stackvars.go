@@ -201,7 +201,7 @@ func (w *stackWalk) bound(t *Type) *Type {
 	_, types := w.g.names.Signature(w.frame.Func.Entry - w.g.m.Bias())
 	for i := range w.st.dicts {
 		if s := &w.st.dicts[i]; s.Frame == w.frame {
-			if actual := w.g.types.byID(w.g.types.standsFor(t.origin, types, s.Value)); actual != nil {
+			if actual := w.g.types.standsFor(t.origin, types, s.Value); actual != nil {
 				return actual
 			}
 		}

@@ -25,55 +25,52 @@ const (
 	maxTrieDepth   = 64 / 4 // four bits of the hash a level
 )
 
-// trieLayout finds the layout of the nodes of a HashTrieMap type, nil if the debug information lacks
+// unknownTrie stands for a layout that the debug information lacks.
+var unknownTrie = new(trieLayout)
+
+// trieLayout finds the layout of the nodes of a HashTrieMap type, unknownTrie if the debug information lacks
 // it.
-func (tt *typeTable) trieLayout(t *Type) *trieLayout {
-	if t.trie != nil || t.noTrie {
-		return t.trie
-	}
-	t.noTrie = true
+func (k *typeMaker) trieLayout(t *Type) *trieLayout {
 	l := &trieLayout{overflow: 8}
-	for _, f := range tt.names.Type(tt.rootNode(t.origin)).Fields {
+	for _, f := range k.names.Type(k.rootNode(t.origin)).Fields {
 		if f.Name == "children" {
-			l.children, l.childCount = uint64(f.Offset), uint64(max(tt.names.Type(f.Type).Len, 0))
+			l.children, l.childCount = uint64(f.Offset), uint64(max(k.names.Type(f.Type).Len, 0))
 		}
 	}
 	if strings.HasPrefix(t.Name, canonMapPrefix) {
 		// struct { isEntry bool; overflow pointer; key weak.Pointer[T]; hash uintptr }
-		id, _ := tt.names.TypeByName("internal/runtime/atomic.Uintptr")
-		l.key = &Type{ops: []op{{kind: opPointer, n: uint64(id)}}}
-		tt.number(l.key)
+		id, _ := k.names.TypeByName("internal/runtime/atomic.Uintptr")
+		l.key = &Type{ops: []op{{kind: opPointer, ref: k.ref(id)}}}
+		k.number(l.key)
 		l.val, l.keyAt, l.valAt = &Type{}, 16, 24
-		t.trie, t.noTrie = l, false
 		return l
 	}
 	// go1.27 leaves out the entry type itself, so that its layout is put together from its parts:
 	// struct { isEntry bool; overflow pointer; key K; value V }.
 	keyName, valName, ok := cutTypeArgs(strings.TrimSuffix(t.Name[len(trieMapPrefix):], "]"))
 	if !ok || l.childCount == 0 {
-		return nil
+		return unknownTrie
 	}
-	key, okKey := tt.names.TypeByName(keyName)
-	val, okVal := tt.names.TypeByName(valName)
+	key, okKey := k.names.TypeByName(keyName)
+	val, okVal := k.names.TypeByName(valName)
 	if !okKey || !okVal {
-		return nil
+		return unknownTrie
 	}
-	l.key, l.val = tt.byID(key), tt.byID(val)
-	l.keyAt = alignUp(16, tt.align(tt.names.Type(key), 0))
-	l.valAt = alignUp(l.keyAt+l.key.Size, tt.align(tt.names.Type(val), 0))
-	t.trie, t.noTrie = l, false
+	l.key, l.val = k.byID(key), k.byID(val)
+	l.keyAt = alignUp(16, k.align(k.names.Type(key), 0))
+	l.valAt = alignUp(l.keyAt+l.key.Size, k.align(k.names.Type(val), 0))
 	return l
 }
 
 // rootNode returns the type of the root node of a trie.
-func (tt *typeTable) rootNode(trie debuginfo.TypeID) debuginfo.TypeID {
-	for _, f := range tt.names.Type(trie).Fields {
+func (k *typeMaker) rootNode(trie debuginfo.TypeID) debuginfo.TypeID {
+	for _, f := range k.names.Type(trie).Fields {
 		if f.Name != "root" {
 			continue
 		}
-		pointer := tt.names.Type(f.Type)
+		pointer := k.names.Type(f.Type)
 		for _, f := range pointer.Fields {
-			if _, node, ok := tt.understood(pointer, f); ok {
+			if _, node, ok := k.understood(pointer, f); ok {
 				return node
 			}
 		}
@@ -102,7 +99,7 @@ func cutTypeArgs(args string) (key, val string, ok bool) {
 func alignUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
 
 // align returns the alignment of a type on 64-bit systems.
-func (tt *typeTable) align(d debuginfo.Type, depth int) uint64 {
+func (k *typeMaker) align(d debuginfo.Type, depth int) uint64 {
 	if depth > maxDepth {
 		return 8
 	}
@@ -114,11 +111,11 @@ func (tt *typeTable) align(d debuginfo.Type, depth int) uint64 {
 	case reflect.Int32, reflect.Uint32, reflect.Float32, reflect.Complex64:
 		return 4
 	case reflect.Array:
-		return tt.align(tt.names.Type(d.Elem), depth+1)
+		return k.align(k.names.Type(d.Elem), depth+1)
 	case reflect.Struct:
 		a := uint64(1)
 		for _, f := range d.Fields {
-			if a = max(a, tt.align(tt.names.Type(f.Type), depth+1)); a == 8 {
+			if a = max(a, k.align(k.names.Type(f.Type), depth+1)); a == 8 {
 				break
 			}
 		}
@@ -128,13 +125,13 @@ func (tt *typeTable) align(d debuginfo.Type, depth int) uint64 {
 }
 
 // compileTrie appends the references of a HashTrieMap: its root stands for the whole map.
-func (tt *typeTable) compileTrie(t *Type, d debuginfo.Type, off uint64, label string, depth int) {
+func (k *typeMaker) compileTrie(t *Type, d debuginfo.Type, off uint64, label string, depth int) {
 	for _, f := range d.Fields {
 		if f.Name == "root" {
-			t.ops = append(t.ops, op{off: off + uint64(f.Offset), kind: opTrie, label: label, n: uint64(d.ID)})
+			t.ops = append(t.ops, op{off: off + uint64(f.Offset), kind: opTrie, label: label, ref: k.ref(d.ID)})
 			continue
 		}
-		tt.compile(t, tt.names.Type(f.Type), off+uint64(f.Offset), joinLabel(label, f.Name), depth+1)
+		k.compile(t, k.names.Type(f.Type), off+uint64(f.Offset), joinLabel(label, f.Name), depth+1)
 	}
 }
 

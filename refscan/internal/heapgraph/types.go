@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
@@ -41,17 +42,34 @@ const (
 	opArray   // n elements of typ in place
 )
 
+// isWord reports whether references of that sort are one word.
+func (k opKind) isWord() bool {
+	switch k {
+	case opPointer, opUnsafe, opMap, opChan, opFunc, opTrie:
+		return true
+	}
+	return false
+}
+
 // op is a reference, or an array of parts with references, at an offset of a type.
 type op struct {
 	off   uint64
 	kind  opKind
-	label string // field path, "" for the value itself
-	typ   *Type  // what it refers to: pointee, slice or array element, the map or channel type
-	n     uint64 // opArray: number of elements
-	ord   uint32 // of its (first) reference; see Type.ords
+	label string   // field path, "" for the value itself
+	typ   *Type    // what it refers to: pointee, slice or array element, the map or channel type; nil if ref tells
+	ref   *typeRef // the same, for types that are made when they are needed, since types refer to themselves
+	n     uint64   // opArray: number of elements
+	ord   uint32   // of its (first) reference; see Type.ords
 }
 
-// Type is a type as the walk needs it: the references in it, flattened, in order of offset.
+// typeRef is a type of the debug information that may not be made yet.
+type typeRef struct {
+	id debuginfo.TypeID
+	t  atomic.Pointer[Type]
+}
+
+// Type is a type as the walk needs it: the references in it, flattened, in order of offset. It does not change once it is
+// in the table, but for what is filled in when it is first asked for.
 type Type struct {
 	index  int32
 	Name   string // with full import paths
@@ -63,26 +81,71 @@ type Type struct {
 	key    debuginfo.TypeID
 	origin debuginfo.TypeID
 	words  []uint32 // indexes of its pointer words, up to maxWords; nil if there are more
+	mask   uint64   // the first 64 of words, a bit a word
 	entry  uint64   // closures: address of the function, in the process
+	made   variant  // closures, and types that are made at run time: which of those with the same name
 
 	captures []debuginfo.Capture // closures: what they hold
-	whole    *Type               // closures: with what their variables leave out
-	bound    []boundType         // closures: by dictionary or static type
 	doubtful bool                // closures: a variable that seems to be captured by reference may lie in the closure itself
-	layout   *mapLayout
-
-	trie     *trieLayout // of a HashTrieMap
-	noTrie   bool
-	shaped   bool  // it or a part of it is known by its shape only
-	chanElem *Type // channels: for naming
+	whole    bool                // closures: nothing is missing, whatever the pointer words of an object say
+	shaped   bool                // it or a part of it is known by its shape only
+	chanElem *Type               // channels: for naming
 	chanHead *Type
 
-	turn   class // when its objects may be claimed; valid if turned
-	turned bool
+	turn   class  // when its objects may be claimed
+	ending ending // how its objects end
 
-	ending      ending // how its objects end; valid if endingKnown
-	endingKnown bool
+	layout   atomic.Pointer[mapLayout]
+	trie     atomic.Pointer[trieLayout]    // of a HashTrieMap
+	variants atomic.Pointer[[]typeVariant] // closures
 }
+
+// A variant is what makes a closure type special: pointer words and size of the closures, the dictionary of shaped code, or the
+// static type of the func. Of a type that is made at run time, dict is the address of the descriptor.
+type variant struct {
+	mask, size uint64
+	dict       uint64
+	fn         debuginfo.TypeID
+}
+
+type typeVariant struct {
+	variant
+	t *Type
+}
+
+func (t *Type) knownVariant(v variant) *Type {
+	if known := t.variants.Load(); known != nil {
+		for i := range *known {
+			if k := &(*known)[i]; k.variant == v {
+				return k.t
+			}
+		}
+	}
+	return nil
+}
+
+// before is an order of types that depends on what they are alone.
+func (t *Type) before(u *Type) bool {
+	switch a, b := &t.made, &u.made; {
+	case t.Name != u.Name:
+		return t.Name < u.Name
+	case t.origin != u.origin:
+		return t.origin < u.origin
+	case t.entry != u.entry:
+		return t.entry < u.entry
+	case a.mask != b.mask:
+		return a.mask < b.mask
+	case a.size != b.size:
+		return a.size < b.size
+	case a.dict != b.dict:
+		return a.dict < b.dict
+	default:
+		return a.fn < b.fn
+	}
+}
+
+// maxIndex bounds the number of types that objects can have, see typing.
+const maxIndex = 1<<typingTypeBits - 1
 
 // maxElems is how many elements of an array have names of their own.
 const maxElems = 10
@@ -124,16 +187,15 @@ func dotted(s string) string {
 	return "." + s
 }
 
-// typeTable interns types by their number in the debug information, and closures by function.
-type typeTable struct {
+// typeMaker makes types for a typeTable, once each. Its methods must not run at the same time.
+type typeMaker struct {
 	names    Names
 	m        *goruntime.Model
 	types    []*Type // by Type.index; 0 is unused
 	byOrigin map[debuginfo.TypeID]*Type
-	closures map[uint64]*Type
+	refs     map[debuginfo.TypeID]*typeRef
 	byRType  map[uint64]*Type
 	nested   int // how many types byID is in the course of making
-	byteType *Type
 	chanType *Type
 
 	instances map[string][]debuginfo.TypeID // instantiations of generic types, by generic name
@@ -143,21 +205,37 @@ type typeTable struct {
 	enclosures map[enclosure]*Type
 }
 
-func newTypeTable(m *goruntime.Model, names Names) *typeTable {
-	return &typeTable{
+func newTypeMaker(m *goruntime.Model, names Names) typeMaker {
+	return typeMaker{
 		names: names, m: m, types: []*Type{nil},
 		byOrigin: make(map[debuginfo.TypeID]*Type),
-		closures: make(map[uint64]*Type),
+		refs:     make(map[debuginfo.TypeID]*typeRef),
 		byRType:  make(map[uint64]*Type),
 
 		enclosures: make(map[enclosure]*Type),
 	}
 }
 
-func (tt *typeTable) add(t *Type) *Type {
-	t.index = int32(len(tt.types))
-	tt.types = append(tt.types, t)
+// add gives a type its number. Beyond maxIndex there are none, and objects of such types count as untyped.
+func (k *typeMaker) add(t *Type) *Type {
+	if len(k.types) <= maxIndex {
+		t.index = int32(len(k.types))
+		k.types = append(k.types, t)
+	}
 	return t
+}
+
+// ref returns the reference to a type of the debug information, nil for 0.
+func (k *typeMaker) ref(id debuginfo.TypeID) *typeRef {
+	if id == 0 {
+		return nil
+	}
+	r := k.refs[id]
+	if r == nil {
+		r = &typeRef{id: id}
+		k.refs[id] = r
+	}
+	return r
 }
 
 // allocatedAs: types whose objects are always allocated as another, larger type
@@ -168,48 +246,42 @@ var allocatedAs = map[string]string{
 }
 
 // byID returns a type of the debug information.
-func (tt *typeTable) byID(id debuginfo.TypeID) *Type {
+func (k *typeMaker) byID(id debuginfo.TypeID) *Type {
 	if id == 0 {
 		return nil
 	}
-	if t := tt.byOrigin[id]; t != nil {
+	if t := k.byOrigin[id]; t != nil {
 		return t
 	}
-	if tt.nested > maxDepth {
+	if k.nested > maxDepth {
 		return nil
 	}
-	d := tt.names.Type(id)
+	d := k.names.Type(id)
 	if isShaped(d.Name) {
-		if i := tt.instance(id, d); i != id {
-			t := tt.byID(i)
-			tt.byOrigin[id] = t
+		if i := k.instance(id, d); i != id {
+			t := k.byID(i)
+			k.byOrigin[id] = t
 			return t
 		}
 	}
 	t := &Type{Name: d.Name, shaped: isShaped(d.Name), Kind: d.Kind, Size: uint64(max(d.Size, 0)), elem: d.Elem, key: d.Key, origin: id}
-	tt.byOrigin[id] = t
-	tt.add(t)
+	k.byOrigin[id] = t
+	k.add(t)
 	layout := d
 	if as, ok := allocatedAs[d.Name]; ok {
-		if real, found := tt.names.TypeByName(as); found {
-			layout = tt.names.Type(real)
+		if real, found := k.names.TypeByName(as); found {
+			layout = k.names.Type(real)
 			t.Size = uint64(layout.Size)
 		}
 	}
-	tt.nested++
+	k.nested++
 	if t.Kind == reflect.Chan {
-		t.chanElem, t.chanHead = tt.byID(d.Elem), tt.hchan()
+		t.chanElem, t.chanHead = k.byID(d.Elem), k.hchan()
 	}
-	tt.compile(t, layout, 0, "", 0)
-	tt.nested--
-	tt.number(t)
+	k.compile(t, layout, 0, "", 0)
+	k.nested--
+	k.number(t)
 	return t
-}
-
-// named returns the type of that name, nil if there is none.
-func (tt *typeTable) named(name string) *Type {
-	id, _ := tt.names.TypeByName(name)
-	return tt.byID(id)
 }
 
 // maxOps bounds the references of one value, arrays counted once: what a type hides beyond is untyped.
@@ -219,59 +291,59 @@ const maxOps = 1 << 20
 const maxDepth = 64
 
 // compile appends the references of d, which lies at an offset of t under a label.
-func (tt *typeTable) compile(t *Type, d debuginfo.Type, off uint64, label string, depth int) {
+func (k *typeMaker) compile(t *Type, d debuginfo.Type, off uint64, label string, depth int) {
 	if depth > maxDepth || len(t.ops) > maxOps || d.Size == 0 {
 		return
 	}
-	add := func(kind opKind, at uint64, target *Type, n uint64) {
-		t.ops = append(t.ops, op{off: at, kind: kind, label: label, typ: target, n: n})
+	add := func(kind opKind, target debuginfo.TypeID) {
+		t.ops = append(t.ops, op{off: off, kind: kind, label: label, ref: k.ref(target)})
 	}
 	switch d.Kind {
 	case reflect.Pointer:
 		switch {
 		case strings.HasPrefix(d.Name, shapePrefix):
-			add(opUnsafe, off, nil, 0) // any pointer
-		case !tt.notInHeap(d.Elem, 0):
-			add(opPointer, off, nil, uint64(d.Elem))
+			add(opUnsafe, 0) // any pointer
+		case !k.notInHeap(d.Elem, 0):
+			add(opPointer, d.Elem)
 		}
 	case reflect.UnsafePointer:
-		add(opUnsafe, off, nil, 0)
+		add(opUnsafe, 0)
 	case reflect.String:
-		add(opString, off, nil, 0)
+		add(opString, 0)
 	case reflect.Slice:
-		add(opSlice, off, nil, uint64(d.Elem))
+		add(opSlice, d.Elem)
 	case reflect.Interface:
 		if d.HasMethodsIface {
-			add(opIface, off, nil, 0)
+			add(opIface, 0)
 		} else {
-			add(opEface, off, nil, 0)
+			add(opEface, 0)
 		}
 	case reflect.Map:
-		add(opMap, off, nil, uint64(d.ID))
+		add(opMap, d.ID)
 	case reflect.Chan:
-		add(opChan, off, nil, uint64(d.ID))
+		add(opChan, d.ID)
 	case reflect.Func:
-		add(opFunc, off, nil, uint64(d.ID))
+		add(opFunc, d.ID)
 	case reflect.Array:
-		elem := tt.byID(d.Elem)
+		elem := k.byID(d.Elem)
 		if elem == nil || !elem.HasPointers() || elem.Size == 0 || d.Len <= 0 {
 			return
 		}
 		if d.Len == 1 {
-			tt.compile(t, tt.names.Type(d.Elem), off, label+"[0]", depth+1)
+			k.compile(t, k.names.Type(d.Elem), off, label+"[0]", depth+1)
 			return
 		}
-		add(opArray, off, elem, uint64(d.Len))
+		t.ops = append(t.ops, op{off: off, kind: opArray, label: label, typ: elem, n: uint64(d.Len)})
 	case reflect.Struct:
 		switch {
 		case strings.HasPrefix(d.Name, trieMapPrefix), strings.HasPrefix(d.Name, canonMapPrefix):
-			tt.compileTrie(t, d, off, label, depth)
+			k.compileTrie(t, d, off, label, depth)
 			return
 		case d.Name == "reflect.Value":
-			add(opReflect, off, nil, 0)
+			add(opReflect, 0)
 			return
 		case d.Name == "sync.eface":
-			add(opPooled, off, nil, 0)
+			add(opPooled, 0)
 			return
 		}
 		for _, f := range d.Fields {
@@ -282,22 +354,22 @@ func (tt *typeTable) compile(t *Type, d debuginfo.Type, off uint64, label string
 			if transparent(d.Name, f.Name) {
 				name = label
 			}
-			if kind, target, ok := tt.understood(d, f); ok {
-				t.ops = append(t.ops, op{off: off + uint64(f.Offset), kind: kind, label: name, n: uint64(target)})
+			if kind, target, ok := k.understood(d, f); ok {
+				t.ops = append(t.ops, op{off: off + uint64(f.Offset), kind: kind, label: name, ref: k.ref(target)})
 				continue
 			}
-			tt.compile(t, tt.names.Type(f.Type), off+uint64(f.Offset), name, depth+1)
+			k.compile(t, k.names.Type(f.Type), off+uint64(f.Offset), name, depth+1)
 		}
 	}
 }
 
 // notInHeap reports whether a type is marked as living outside of the collected heap; pointers to it
 // are no pointers to the collector (go1.26 internal/runtime/sys/nih.go).
-func (tt *typeTable) notInHeap(id debuginfo.TypeID, depth int) bool {
+func (k *typeMaker) notInHeap(id debuginfo.TypeID, depth int) bool {
 	if id == 0 || depth > 4 {
 		return false
 	}
-	d := tt.names.Type(id)
+	d := k.names.Type(id)
 	if d.Name == "internal/runtime/sys.NotInHeap" || d.Name == "internal/runtime/sys.nih" {
 		return true
 	}
@@ -305,7 +377,7 @@ func (tt *typeTable) notInHeap(id debuginfo.TypeID, depth int) bool {
 		return false
 	}
 	for _, f := range d.Fields {
-		if f.Offset == 0 && tt.notInHeap(f.Type, depth+1) {
+		if f.Offset == 0 && k.notInHeap(f.Type, depth+1) {
 			return true
 		}
 	}
@@ -332,16 +404,8 @@ func transparent(typeName, field string) bool {
 	return false
 }
 
-// target resolves what a reference of a type refers to. It is lazy, since types refer to themselves.
-func (tt *typeTable) target(o *op) *Type {
-	if o.typ == nil && o.n != 0 && o.kind != opArray {
-		o.typ = tt.byID(debuginfo.TypeID(o.n))
-	}
-	return o.typ
-}
-
 // number gives each reference its order number and lists the pointer words.
-func (tt *typeTable) number(t *Type) {
+func (k *typeMaker) number(t *Type) {
 	ords := uint32(0)
 	for i := range t.ops {
 		t.ops[i].ord = ords
@@ -355,6 +419,9 @@ func (tt *typeTable) number(t *Type) {
 	var words []uint32
 	if t.pointerWords(0, &words) {
 		t.words = words
+		for _, w := range words {
+			t.mask |= 1 << (w & 63)
+		}
 	}
 }
 
@@ -383,4 +450,12 @@ func (t *Type) pointerWords(base uint64, words *[]uint32) bool {
 		}
 	}
 	return true
+}
+
+// bytes makes the element type of strings.
+func (k *typeMaker) bytes() *Type {
+	if id, ok := k.names.TypeByName("uint8"); ok {
+		return k.byID(id)
+	}
+	return k.add(&Type{Name: "uint8", Size: 1})
 }

@@ -36,6 +36,45 @@ type typing struct {
 	full bool // the type accounts for every pointer of the object
 }
 
+// The widths of a packed typing: 64 bits.
+const (
+	typingTypeBits = 24
+	typingOffBits  = 32
+	typingFormBits = 4
+	typingRankBits = 3
+)
+
+// pack makes one word of a typing.
+func (ty typing) pack() uint64 {
+	w := uint64(ty.typ)<<typingOffBits | uint64(ty.off)
+	w = w<<typingFormBits | uint64(ty.form)
+	w = w<<typingRankBits | uint64(ty.rank)
+	w <<= 1
+	if ty.full {
+		w |= 1
+	}
+	return w
+}
+
+func unpack(w uint64) typing {
+	ty := typing{full: w&1 != 0}
+	w >>= 1
+	ty.rank = rank(w & (1<<typingRankBits - 1))
+	w >>= typingRankBits
+	ty.form = form(w & (1<<typingFormBits - 1))
+	w >>= typingFormBits
+	ty.off = uint32(w)
+	ty.typ = int32(w >> typingOffBits)
+	return ty
+}
+
+// typings are the typings of all objects, packed, by object number.
+type typings []uint64
+
+func (t typings) of(obj uint32) typing { return unpack(t[obj]) }
+
+func (t typings) set(obj uint32, ty typing) { t[obj] = ty.pack() }
+
 // better reports whether a should replace b, which types the same object. It is a strict order that
 // does not depend on which was found first.
 func (tt *typeTable) better(a, b typing, objSize uint64) bool {
@@ -45,8 +84,9 @@ func (tt *typeTable) better(a, b typing, objSize uint64) bool {
 	if (a.rank == rankOwned) != (b.rank == rankOwned) {
 		return a.rank == rankOwned
 	}
-	if sa, sb := tt.types[a.typ].shaped, tt.types[b.typ].shaped; sa != sb {
-		return sb
+	ta, tb := tt.at(a.typ), tt.at(b.typ)
+	if ta.shaped != tb.shaped {
+		return tb.shaped
 	}
 	if a.full != b.full {
 		return a.full
@@ -54,13 +94,12 @@ func (tt *typeTable) better(a, b typing, objSize uint64) bool {
 	if a.rank != b.rank {
 		return a.rank > b.rank
 	}
-	if ca, cb := tt.coverage(a, objSize), tt.coverage(b, objSize); ca != cb {
+	if ca, cb := ta.coverage(a, objSize), tb.coverage(b, objSize); ca != cb {
 		return ca > cb
 	}
 	if a.off != b.off {
 		return a.off < b.off
 	}
-	ta, tb := tt.types[a.typ], tt.types[b.typ]
 	if ta != tb {
 		if na, nb := len(ta.ops), len(tb.ops); na != nb {
 			return na > nb
@@ -71,14 +110,15 @@ func (tt *typeTable) better(a, b typing, objSize uint64) bool {
 		if ta.Name != tb.Name {
 			return ta.Name < tb.Name
 		}
-		return ta.index < tb.index && ta.entry == tb.entry
+		if a.form == b.form {
+			return ta.before(tb)
+		}
 	}
 	return a.form > b.form
 }
 
-// coverage is how many bytes of the object the typing explains.
-func (tt *typeTable) coverage(a typing, objSize uint64) uint64 {
-	t := tt.types[a.typ]
+// coverage is how many bytes of the object the typing, which is of type t, explains.
+func (t *Type) coverage(a typing, objSize uint64) uint64 {
 	if a.form == formArray && t.Size > 0 {
 		return (objSize - uint64(a.off)) / t.Size * t.Size
 	}
@@ -87,7 +127,7 @@ func (tt *typeTable) coverage(a typing, objSize uint64) uint64 {
 
 // refName is the type of a reference to an object with this typing.
 func (tt *typeTable) refName(a typing) string {
-	t := tt.types[a.typ]
+	t := tt.at(a.typ)
 	switch a.form {
 	case formOne, formNone:
 		return "*" + t.Name

@@ -64,7 +64,7 @@ func (in *inferrer) openEnds() {
 		}
 		for k := range s.NElems {
 			obj := s.FirstObj + k
-			if g.marked.has(obj) && g.typing[obj].typ == 0 && g.typing[obj].form != formInternal {
+			if g.marked.has(obj) && g.typing.of(obj).typ == 0 && g.typing.of(obj).form != formInternal {
 				mask := s.SmallMask(obj)
 				in.interfaces(s.Bytes(obj), func(w uint64) bool { return mask>>w&1 != 0 })
 			}
@@ -92,12 +92,12 @@ func (a *attributor) uncertain() map[Shape]int64 {
 			} else if !s.NoScan {
 				shape.Mask = ^uint64(0)
 			}
-			if ty := g.typing[obj]; reached && (ty.typ != 0 || ty.form == formInternal) {
+			if ty := g.typing.of(obj); reached && (ty.typ != 0 || ty.form == formInternal) {
 				if ty.rank > rankStatic {
 					continue
 				}
 				if ty.full && ty.off == 0 && ty.rank == rankStatic {
-					shape.Type = g.names.Type(g.types.types[ty.typ].origin).RuntimeAddr
+					shape.Type = g.names.Type(g.types.at(ty.typ).origin).RuntimeAddr
 				}
 			}
 			shapes[shape]++

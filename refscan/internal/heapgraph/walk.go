@@ -55,7 +55,6 @@ func (w *walker) value(t *Type, mem []byte, base uint32) {
 }
 
 func (w *walker) op(o *op, mem []byte, base uint32) {
-	tt := w.g.types
 	ord := base + o.ord
 	switch o.kind {
 	case opArray:
@@ -75,10 +74,14 @@ func (w *walker) op(o *op, mem []byte, base uint32) {
 		w.reflected(ord, word(mem, o.off), word(mem, o.off+8), word(mem, o.off+16))
 		return
 	}
-	to := word(mem, o.off)
-	if to == 0 {
-		return
+	if to := word(mem, o.off); to != 0 {
+		w.reference(o, ord, to, mem)
 	}
+}
+
+// reference walks a reference whose first word leads to an address; mem is that of the value that holds it.
+func (w *walker) reference(o *op, ord uint32, to uint64, mem []byte) {
+	tt := w.g.types
 	e := edge{ord: ord, to: to}
 	switch o.kind {
 	case opPointer:
@@ -101,8 +104,11 @@ func (w *walker) op(o *op, mem []byte, base uint32) {
 	case opChan:
 		e.typ, e.form, e.rank = tt.target(o), formChan, rankDynamic
 	case opFunc:
-		if t := tt.closure(w.g.closureEntry(to)); t != nil {
-			e.typ, e.form, e.rank, e.fn = t, formClosure, rankDynamic, debuginfo.TypeID(o.n)
+		if t := w.g.closureAt(to); t != nil {
+			e.typ, e.form, e.rank = t, formClosure, rankDynamic
+			if o.ref != nil {
+				e.fn = o.ref.id
+			}
 		}
 	}
 	w.emit(e)
@@ -114,44 +120,35 @@ func (w *walker) iface(kind opKind, ord uint32, tab, data uint64) {
 	if tab == 0 {
 		return
 	}
-	rtype := tab
-	if kind == opIface {
-		if !w.g.m.Mem.Try(tab, 16) {
-			return
-		}
-		rtype = w.g.m.Mem.U64(tab + 8)
-	}
 	if data == 0 {
 		return
 	}
-	rt := w.g.m.Type(rtype)
-	if rt == nil {
-		w.emit(edge{ord: ord, to: data})
-		return
+	var d *dynamicType
+	if kind == opIface {
+		var ok bool
+		if d, ok = w.g.types.ofItab(tab); !ok {
+			return
+		}
+	} else {
+		d = w.g.types.dynamic(tab)
 	}
-	t := w.g.types.byRuntimeType(rtype)
 	switch {
-	case t == nil:
+	case d == nil:
 		w.emit(edge{ord: ord, to: data})
-	case rt.Direct:
-		w.direct(ord, t, data)
+	case d.direct:
+		w.direct(ord, d.t, data)
 	default:
-		w.emit(edge{ord: ord, to: data, size: t.Size, typ: t, form: formBoxed, rank: rankDynamic})
+		w.emit(edge{ord: ord, to: data, size: d.t.Size, typ: d.t, form: formBoxed, rank: rankDynamic})
 	}
 }
 
 // direct walks a value of one word that is held in place of a pointer to it.
 func (w *walker) direct(ord uint32, t *Type, data uint64) {
-	if len(t.ops) != 1 {
+	if len(t.ops) != 1 || t.ops[0].off != 0 || !t.ops[0].kind.isWord() {
 		w.emit(edge{ord: ord, to: data})
 		return
 	}
-	before := w.emit
-	w.emit = func(e edge) { e.ord = ord; before(e) }
-	var one [8]byte
-	binary.LittleEndian.PutUint64(one[:], data)
-	w.value(t, one[:], 0)
-	w.emit = before
+	w.reference(&t.ops[0], ord, data, nil)
 }
 
 // reflectIndirect is the flag of a reflect.Value that holds a pointer to its value, not the value
@@ -208,13 +205,13 @@ func labelOf(t *Type, f form, ord uint32) string {
 	case f == formArray:
 		return elemLabel(ord/t.ords) + dotted(t.label(ord%t.ords))
 	case f == formMap:
-		l := t.layout
+		l := t.layout.Load()
 		if ord < l.key.ords {
 			return "$mapkey" + dotted(l.key.label(ord))
 		}
 		return "$mapval" + dotted(l.val.label(ord-l.key.ords))
 	case f == formTrie:
-		l := t.trie
+		l := t.trie.Load()
 		if ord < l.key.ords {
 			return "$mapkey" + dotted(l.key.label(ord))
 		}
@@ -239,6 +236,14 @@ func (g *Graph) closureEntry(fn uint64) uint64 {
 	return g.m.Mem.U64(fn)
 }
 
+// closureAt returns the type of the closure that a func value refers to, nil if there is none.
+func (g *Graph) closureAt(fn uint64) *Type {
+	if s, _ := g.m.Object(fn); s != nil {
+		return g.types.closure(g.closureEntry(fn))
+	}
+	return g.types.funcValue(fn)
+}
+
 // payload returns the memory of an object without its malloc header, and where it starts.
 func (g *Graph) payload(s *goruntime.Span, obj uint32) ([]byte, uint64) {
 	b, addr := s.Bytes(obj), s.Addr(obj)
@@ -246,16 +251,4 @@ func (g *Graph) payload(s *goruntime.Span, obj uint32) ([]byte, uint64) {
 		return b[8:], addr + 8
 	}
 	return b, addr
-}
-
-// bytes is the element type of strings.
-func (tt *typeTable) bytes() *Type {
-	if tt.byteType == nil {
-		if id, ok := tt.names.TypeByName("uint8"); ok {
-			tt.byteType = tt.byID(id)
-		} else {
-			tt.byteType = tt.add(&Type{Name: "uint8", Size: 1})
-		}
-	}
-	return tt.byteType
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sort"
+	"sync"
+	"sync/atomic"
 )
 
 // A Range is a stretch of the frozen process's address space.
@@ -29,19 +31,21 @@ const chunk = 16 << 10
 // everywhere cannot make the reader copy everything.
 const maxFaulted = 256 << 20
 
-// Space is the memory copied so far. It is not safe for concurrent use, except that slices handed
-// out may be read by anyone.
+// Space is the memory copied so far. It is safe for concurrent use: reads of what bulk loads brought take no lock, others
+// take turns. Slices that it hands out may be read by anyone.
 //
 // Reads have a sticky error: what cannot be read yields zeros, and Err tells the first failure. That
 // lets readers of linked structures run without a check at each step, provided that they bound
 // their loops.
 type Space struct {
+	regions atomic.Pointer[[]region] // sorted by address, not overlapping; replaced as a whole
+	recent  atomic.Uint32            // index of the region that was read last
+	failure atomic.Pointer[failedRead]
+
+	mu      sync.Mutex // of what follows
 	source  Source
-	regions []region // sorted by address, not overlapping
 	faults  map[uint64][]byte
 	faulted int
-	last    region
-	err     error
 }
 
 type region struct {
@@ -49,26 +53,38 @@ type region struct {
 	data []byte
 }
 
-func (r region) contains(addr uint64) bool { return addr-r.addr < uint64(len(r.data)) }
+func (r *region) contains(addr uint64) bool { return addr-r.addr < uint64(len(r.data)) }
+
+// failedRead is the error of a read.
+type failedRead struct{ addr, n uint64 }
+
+func (f *failedRead) Error() string {
+	return fmt.Sprintf("%d bytes at %#x are not readable in the frozen process", f.n, f.addr)
+}
 
 // NewSpace returns an empty space over a source.
 func NewSpace(source Source) *Space {
-	return &Space{source: source, faults: make(map[uint64][]byte)}
+	s := &Space{source: source, faults: make(map[uint64][]byte)}
+	s.regions.Store(new([]region))
+	return s
 }
 
 // Err returns the first read that failed, if any.
-func (s *Space) Err() error { return s.err }
-
-func (s *Space) fail(addr, n uint64) {
-	if s.err == nil {
-		s.err = fmt.Errorf("%d bytes at %#x are not readable in the frozen process", n, addr)
+func (s *Space) Err() error {
+	if f := s.failure.Load(); f != nil {
+		return f
 	}
+	return nil
 }
+
+func (s *Space) fail(addr, n uint64) { s.failure.CompareAndSwap(nil, &failedRead{addr, n}) }
 
 // Load copies ranges in bulk and returns their contents in order. Overlapping ranges are copied once
 // each; ranges that touch each other are copied as one, so that sorted neighbours cost little.
 func (s *Space) Load(ranges []Range) ([][]byte, error) {
 	merged := mergeRanges(ranges)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	copied, err := s.source.Copy(merged)
 	if err != nil {
 		return nil, fmt.Errorf("copying %d ranges out of the frozen process: %w", len(merged), err)
@@ -83,9 +99,11 @@ func (s *Space) Load(ranges []Range) ([][]byte, error) {
 	for i, r := range ranges {
 		out[i] = sliceOf(loaded, r)
 	}
-	s.regions = append(s.regions, loaded...)
-	sort.SliceStable(s.regions, func(i, j int) bool { return s.regions[i].addr < s.regions[j].addr })
-	s.last = region{}
+	before := *s.regions.Load()
+	all := make([]region, 0, len(before)+len(loaded))
+	all = append(append(all, before...), loaded...)
+	sort.SliceStable(all, func(i, j int) bool { return all[i].addr < all[j].addr })
+	s.regions.Store(&all)
 	return out, nil
 }
 
@@ -143,6 +161,19 @@ func findRegion(regions []region, addr uint64) (int, bool) {
 // Bytes returns n bytes at addr, or nil (and a sticky error) where they cannot be read. The slice
 // may alias the image and must not be written to.
 func (s *Space) Bytes(addr, n uint64) []byte {
+	b := s.read(addr, n)
+	if b == nil {
+		s.fail(addr, n)
+	}
+	return b
+}
+
+// Try reports whether n bytes at addr can be read, without leaving a sticky error.
+//
+//go:noinline
+func (s *Space) Try(addr, n uint64) bool { return s.read(addr, n) != nil }
+
+func (s *Space) read(addr, n uint64) []byte {
 	if b := s.peek(addr, n); b != nil {
 		return b
 	}
@@ -150,8 +181,14 @@ func (s *Space) Bytes(addr, n uint64) []byte {
 		return []byte{}
 	}
 	if n > maxFaulted || addr+n < addr {
-		s.fail(addr, n)
 		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.faults[addr&^(chunk-1)]; c != nil {
+		if off := addr & (chunk - 1); off+n <= uint64(len(c)) {
+			return c[off : off+n : off+n]
+		}
 	}
 	// Small reads go through chunks; what crosses chunks is put together.
 	// It grows with what is found, since the length may be nonsense.
@@ -160,7 +197,6 @@ func (s *Space) Bytes(addr, n uint64) []byte {
 		at := addr + uint64(len(out))
 		c := s.fault(at)
 		if c == nil {
-			s.fail(addr, n)
 			return nil
 		}
 		if want := n - uint64(len(out)); uint64(len(c)) > want {
@@ -171,22 +207,18 @@ func (s *Space) Bytes(addr, n uint64) []byte {
 	return out
 }
 
-// peek returns memory that is already here in one piece.
+// peek returns memory that bulk loads brought in one piece.
 func (s *Space) peek(addr, n uint64) []byte {
-	r := s.last
-	if !r.contains(addr) {
-		i, ok := findRegion(s.regions, addr)
-		if !ok {
-			if c := s.faults[addr&^(chunk-1)]; c != nil {
-				if off := addr & (chunk - 1); off+n <= uint64(len(c)) {
-					return c[off : off+n : off+n]
-				}
-			}
+	regions := *s.regions.Load()
+	i := int(s.recent.Load())
+	if i >= len(regions) || !regions[i].contains(addr) {
+		var ok bool
+		if i, ok = findRegion(regions, addr); !ok {
 			return nil
 		}
-		r = s.regions[i]
-		s.last = r
+		s.recent.Store(uint32(i))
 	}
+	r := &regions[i]
 	off := addr - r.addr
 	if n > uint64(len(r.data))-off {
 		return nil
@@ -194,10 +226,11 @@ func (s *Space) peek(addr, n uint64) []byte {
 	return r.data[off : off+n : off+n]
 }
 
-// fault returns the readable bytes from addr to the end of its region or chunk.
+// fault returns the readable bytes from addr to the end of its region or chunk. The caller holds the lock.
 func (s *Space) fault(addr uint64) []byte {
-	if i, ok := findRegion(s.regions, addr); ok {
-		return s.regions[i].data[addr-s.regions[i].addr:]
+	regions := *s.regions.Load()
+	if i, ok := findRegion(regions, addr); ok {
+		return regions[i].data[addr-regions[i].addr:]
 	}
 	base := addr &^ (chunk - 1)
 	c, ok := s.faults[base]
@@ -273,14 +306,4 @@ func (s *Space) U64(addr uint64) uint64 {
 		return binary.LittleEndian.Uint64(b)
 	}
 	return 0
-}
-
-// Try reports whether n bytes at addr can be read, without leaving a sticky error.
-//
-//go:noinline
-func (s *Space) Try(addr, n uint64) bool {
-	saved := s.err
-	ok := s.Bytes(addr, n) != nil
-	s.err = saved
-	return ok
 }
