@@ -131,7 +131,7 @@ var leakCases = []leakCase{
 	}, func(*gate) { close(heldGate.c) }},
 	{"mutex in a package variable", 0, 1, func(g *gate) {
 		globalMutex.Lock()
-		go stay(g, func(*gate) { globalMutex.Lock() })()
+		go stay(g, func(*gate) { globalMutex.Lock(); defer globalMutex.Unlock() })()
 	}, func(*gate) { globalMutex.Unlock() }},
 	{"gate in a package variable", 0, 1, func(g *gate) { heldGate = g; go stay(g, func(g *gate) { g.wg.Wait() })() }, func(g *gate) { g.wg.Done() }},
 	{"chain from a package variable", 0, 3, func(g *gate) {
@@ -281,9 +281,6 @@ func TestLeakedGoroutines(t *testing.T) {
 			c.wake(reachable(t, g))
 			heldGate, reachedGate = nil, nil
 			waitFor(t, func() bool { return runtime.NumGoroutine() <= before })
-			if c.name == "mutex in a package variable" {
-				globalMutex.Unlock()
-			}
 		})
 	}
 }
