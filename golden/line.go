@@ -138,7 +138,7 @@ func (s *lineScanner) typeAndComment() (typ, comment string, err error) {
 	if err := s.checkPrintable(strings.ReplaceAll(text, "\t", " "), start, "type"); err != nil {
 		return "", "", err
 	}
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\t' }), " "), comment, nil
+	return strings.Join(strings.Fields(text), " "), comment, nil
 }
 
 // checkPrintable refuses characters that look like others or like nothing, unless they are quoted.

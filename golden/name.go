@@ -147,16 +147,15 @@ func unescapeElement(text string) (string, bool) {
 
 // isReserved reports whether Windows takes a name for a device, whatever follows its first dot.
 func isReserved(element string) bool {
-	stem, _, _ := strings.Cut(strings.ToLower(element), ".")
-	switch stem {
-	case "con", "prn", "aux", "nul", "conin$", "conout$":
-		return true
+	stem, _, _ := strings.Cut(element, ".")
+	for _, device := range [...]string{"con", "prn", "aux", "nul", "conin$", "conout$"} {
+		if strings.EqualFold(stem, device) {
+			return true
+		}
 	}
-	port, ok := strings.CutPrefix(stem, "com")
-	if !ok {
-		port, ok = strings.CutPrefix(stem, "lpt")
-	}
-	return ok && len(port) == 1 && port[0] >= '0' && port[0] <= '9'
+	const port = len("com1")
+	return len(stem) == port && stem[port-1] >= '0' && stem[port-1] <= '9' &&
+		(strings.EqualFold(stem[:port-1], "com") || strings.EqualFold(stem[:port-1], "lpt"))
 }
 
 // hashLen is the length of what hashOf returns.

@@ -2,14 +2,14 @@ package golden
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync/atomic"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // Read reads and parses the golden file at path. It fails with an error that is fs.ErrNotExist if there
@@ -17,7 +17,7 @@ import (
 func Read(path string) (*File, error) {
 	data, err := readBounded(path)
 	if err != nil {
-		return nil, fmt.Errorf("golden: read: %w", err)
+		return nil, fmterr.Errorf("golden: read: %w", err)
 	}
 	if err := checkCase(path); err != nil {
 		return nil, err
@@ -32,7 +32,20 @@ func readBounded(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, MaxSize+1))
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	size := min(info.Size(), MaxSize)
+	data := make([]byte, size+1)
+	n, err := io.ReadFull(file, data)
+	switch {
+	case err == nil && size < MaxSize:
+		return nil, fmterr.Errorf("%s: it grew while it was read", path)
+	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
+		return nil, err
+	}
+	return data[:n], nil
 }
 
 // Write writes f to path, with the folders above it. It writes to a temporary name beside path and
@@ -42,13 +55,10 @@ func readBounded(path string) ([]byte, error) {
 func Write(path string, f *File) error {
 	data := f.Bytes()
 	if len(data) > MaxSize {
-		return fmt.Errorf("golden: write %s: %d bytes are more than a golden file may have (%d)", path, len(data), MaxSize)
+		return fmterr.Errorf("golden: write %s: %d bytes are more than a golden file may have (%d)", path, len(data), MaxSize)
 	}
 	if err := checkCase(path); err != nil {
 		return err
-	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
 	}
 	mode := fs.FileMode(0o644)
 	switch old, err := readBounded(path); {
@@ -60,46 +70,38 @@ func Write(path string, f *File) error {
 			mode = info.Mode().Perm()
 		}
 	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("golden: write: %w", err)
+		return fmterr.Errorf("golden: write: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("golden: write %s: %w", path, err)
+		return fmterr.Errorf("golden: write %s: %w", path, err)
 	}
-	if err := replace(path, data, mode); err != nil {
-		return fmt.Errorf("golden: write %s: %w", path, err)
+	if err := wholefile.WriteData(linked(path), mode, data); err != nil {
+		return fmterr.Errorf("golden: write %s: %w", path, err)
 	}
 	return nil
+}
+
+// linked follows symbolic links at path, not those of the folders above it: opening follows these.
+func linked(path string) string {
+	const most = 40 // as Linux does
+	for range most {
+		target, err := os.Readlink(path)
+		if err != nil {
+			break // no link, the usual case; or what is wrong, writing says
+		}
+		if !filepath.IsAbs(target) {
+			dir, _ := filepath.Split(path)
+			target = dir + target // not cleaned: in link/.. the parent is that of the link's target
+		}
+		path = target
+	}
+	return path
 }
 
 // sameText compares two texts without regard to how git converts line ends at a checkout.
 func sameText(a, b []byte) bool {
 	const crlf, lf = "\r\n", "\n"
 	return strings.ReplaceAll(string(a), crlf, lf) == strings.ReplaceAll(string(b), crlf, lf)
-}
-
-// temporaries counts the temporary files of this process, to tell their names apart.
-var temporaries atomic.Int64
-
-func replace(path string, data []byte, mode fs.FileMode) (err error) {
-	temporary := filepath.Join(filepath.Dir(path), ".leakgate-"+strconv.Itoa(os.Getpid())+
-		"-"+strconv.FormatInt(temporaries.Add(1), 10)+".tmp")
-	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(temporary)
-		}
-	}()
-	_, err = file.Write(data)
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(temporary, path)
 }
 
 // checkCase looks for a file or folder that is in path's way on systems that do not tell case apart:

@@ -86,8 +86,14 @@ func TestWriteKeepsModeAndLink(t *testing.T) {
 	if err := os.WriteFile(target, []byte(v1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("target", link); err != nil {
+	// A link to a link by way of a linked folder, whose parent is not the one that the path has.
+	if err := os.MkdirAll(filepath.Join(dir, "far", "away"), 0o755); err != nil {
 		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"shortcut": "far/away", "far/back": target, "x.golden": "shortcut/../back"} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	f := New([]Measurement{{Path: "a", Type: "T", Objects: 1, Bytes: 8}})
 	if err := Write(link, f); err != nil {
@@ -101,6 +107,17 @@ func TestWriteKeepsModeAndLink(t *testing.T) {
 	}
 	if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v %v", info.Mode(), err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*", ".*")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+
+	circle := filepath.Join(dir, "circle")
+	if err := os.Symlink("circle", circle); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(circle, f); err == nil {
+		t.Error("a link to itself was written")
 	}
 }
 

@@ -2,7 +2,6 @@ package leakcheck
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -14,8 +13,10 @@ import (
 	"sync/atomic"
 
 	"github.com/leakgate/leakgate/golden"
+	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/internal/plainjson"
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // Files that lie beside result.json and are named elsewhere too. The kind of a file, in the record, is its
@@ -72,7 +73,7 @@ func newArtifactFolder(env *environment, t TestingT, test string, failed bool) (
 		return a, nil
 	}
 	if err := os.MkdirAll(base, 0o777); err != nil {
-		return a, fmt.Errorf("cannot keep artifacts: %w", err)
+		return a, fmterr.Errorf("cannot keep artifacts: %w", err)
 	}
 	// Other processes (fuzz workers, -count in parallel) may be at it too: the folder that we make is ours.
 	for n := 1; ; n++ {
@@ -82,7 +83,7 @@ func newArtifactFolder(env *environment, t TestingT, test string, failed bool) (
 			continue
 		}
 		if err != nil {
-			return a, fmt.Errorf("cannot keep artifacts: %w", err)
+			return a, fmterr.Errorf("cannot keep artifacts: %w", err)
 		}
 		a.dir, a.seq = dir, n
 		a.full = (failed || env.every) && foldersFilled.Add(1) <= mostFolders()
@@ -233,31 +234,15 @@ type boundedWriter struct {
 
 func (b *boundedWriter) Write(p []byte) (int, error) {
 	if b.left -= len(p); b.left < 0 {
-		return 0, fmt.Errorf("it is larger than %d bytes", maxArtifact)
+		return 0, fmterr.Errorf("it is larger than %d bytes", maxArtifact)
 	}
 	return b.w.Write(p)
 }
 
-// writeFile writes to a temporary name, then renames: a reader never sees half a file. The folder is this
-// assertion's own, so nobody else uses the temporary name.
-func writeFile(path string, write func(io.Writer) error) (err error) {
-	temporary := path + ".tmp"
-	defer func() {
-		if err != nil {
-			os.Remove(temporary)
-			err = fmt.Errorf("cannot write %s: %w", path, err)
-		}
-	}()
-	f, err := os.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
+// writeFile writes a file as a whole.
+func writeFile(path string, write func(io.Writer) error) error {
+	if err := wholefile.Write(path, 0o666, write); err != nil {
+		return fmterr.Errorf("cannot write %s: %w", path, err)
 	}
-	if err := write(f); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(temporary, path)
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/golden"
+	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -96,7 +97,7 @@ func (a *assertion) judge() *outcome {
 		return misuse("%s", strings.Join(problems, "\n    "))
 	}
 	if b := a.req.baseline; b != nil && b.unknown != nil {
-		return a.unknown(fmt.Errorf("there is no baseline: %w", b.unknown))
+		return a.unknown(fmterr.Errorf("there is no baseline: %w", b.unknown))
 	}
 	o := &outcome{}
 	if !a.req.bounded() {

@@ -163,7 +163,7 @@ func pathLines(p refscan.RetainingPath) []string {
 		default:
 			text = l.String()
 		}
-		lines = append(lines, strings.Repeat("   ", depth)+"└─ "+text)
+		lines = append(lines, under(depth, text))
 		depth++
 	}
 	if strings.Contains(strings.Join(lines, "\n"), suspectMark) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/golden"
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // A comparison is a golden file, and how the process differs from it.
@@ -39,7 +40,7 @@ const (
 // outside of CI.
 func openGolden(env *environment, file string) (*comparison, error) {
 	if env.dirErr != nil {
-		return nil, fmt.Errorf("cannot tell where the golden files are: %w", env.dirErr)
+		return nil, fmterr.Errorf("cannot tell where the golden files are: %w", env.dirErr)
 	}
 	c := &comparison{write: env.update && !env.measure, measureOnly: env.measure, status: statusMatch}
 	c.shown, c.full = env.goldenPath(file)

@@ -123,7 +123,7 @@ func drawFrames(frames []refscan.StackFrame, goroutines int64, env *environment)
 	depth := 0
 	add := func(figures, text string) {
 		if depth > 0 {
-			text = strings.Repeat("   ", depth-1) + "└─ " + text
+			text = under(depth-1, text)
 		}
 		lines = append(lines, figures+text)
 		depth++

@@ -350,6 +350,10 @@ func TestShortFile(t *testing.T) {
 	for file, want := range map[string]string{
 		"/home/me/app/store/store.go":                        "store.go",
 		"/home/me/app/main.go":                               "../main.go",
+		"/home/me/other/x.go":                                "../../other/x.go",
+		"/home/you/app/x.go":                                 "../../../you/app/x.go",
+		"/srv/you/app/x.go":                                  "/srv/you/app/x.go",
+		"/home/me/app/storefront/x.go":                       "../storefront/x.go",
 		"/home/me/go/pkg/mod/github.com/x/y@v1.2.0/y.go":     "github.com/x/y@v1.2.0/y.go",
 		"example.com/app/store/store.go":                     "store.go",
 		"example.com/app/main.go":                            "example.com/app/main.go",
@@ -360,6 +364,9 @@ func TestShortFile(t *testing.T) {
 		}
 	}
 	root := &environment{dir: "/app"}
+	if got := (&environment{dir: "/"}).shortFile("/etc/x.go"); got != "etc/x.go" {
+		t.Error(got)
+	}
 	if got := root.shortFile("/usr/local/go/src/testing/testing.go"); got != "testing/testing.go" {
 		t.Error(got)
 	}

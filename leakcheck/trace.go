@@ -81,6 +81,9 @@ const (
 	suspectLegend = "one of the references marked ~ should have been dropped"
 )
 
+// under draws what hangs at the line above it.
+func under(depth int, text string) string { return fmt.Sprintf("%*s└─ %s", 3*depth, "", text) }
+
 // lines draws the trace, one line an edge, with what each branch has by itself.
 func (t *trace) lines() []string {
 	lines := []string{traceHeader}
@@ -88,7 +91,7 @@ func (t *trace) lines() []string {
 	first, last := t.suspects()
 	add := func(figures, text string) {
 		if depth > 0 {
-			text = strings.Repeat("   ", depth-1) + "└─ " + text
+			text = under(depth-1, text)
 		}
 		lines = append(lines, figures+text)
 		depth++

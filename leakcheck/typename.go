@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // typeName returns the name that a report has for t. It is the compiler's link name
@@ -204,7 +206,7 @@ func matchType(t reflect.Type) (typeMatch, error) {
 	name := typeName(object)
 	switch object.Kind() {
 	case reflect.Interface:
-		return typeMatch{}, fmt.Errorf("%s is an interface, and no object has such a type; name the type that it holds", name)
+		return typeMatch{}, fmterr.Errorf("%s is an interface, and no object has such a type; name the type that it holds", name)
 	case reflect.Pointer:
 		return typeMatch{names: []string{"*" + name}}, nil
 	case reflect.Map, reflect.Slice, reflect.String, reflect.Chan, reflect.Func:

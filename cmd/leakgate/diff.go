@@ -16,6 +16,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // diffOptions is the command line of leakgate diff.
@@ -202,5 +203,5 @@ func writeDifference(path string, olds, news []*profile.Profile) error {
 	if err := diff.Write(&b); err != nil {
 		return err
 	}
-	return writeWhole(path, b.Bytes())
+	return wholefile.WriteData(path, 0o666, b.Bytes())
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // formatOptions say in which forms a run is written beside leakgate.json and the summary.
@@ -73,7 +74,7 @@ func under(dir, file string) string {
 	return filepath.Join(dir, file)
 }
 
-// writePresented writes a file under a temporary name, then renames it.
+// writePresented writes a file as a whole, with the folders above it.
 func writePresented(file string, p present.Presenter, run *outcome.Run) (err error) {
 	defer func() {
 		if err != nil {
@@ -83,26 +84,7 @@ func writePresented(file string, p present.Presenter, run *outcome.Run) (err err
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if err := p.Present(f, run); err != nil {
-		return err
-	}
-	if err := f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
+	return wholefile.Write(file, 0o666, func(w io.Writer) error { return p.Present(w, run) })
 }
 
 // appendSummary adds the run to the step's summary, in the room that is left there.

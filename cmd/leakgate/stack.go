@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
 
+	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/stackprof"
 	"github.com/leakgate/leakgate/stackprof/stackfile"
 )
@@ -95,7 +95,7 @@ func (o *stackOptions) show(ctx stdcontext.Context, w io.Writer) error {
 		return fmt.Errorf("%s: %w", o.source, err)
 	}
 	if o.output != "" {
-		if err := writeWhole(o.output, data); err != nil {
+		if err := wholefile.WriteData(o.output, 0o666, data); err != nil {
 			return err
 		}
 	}
@@ -143,28 +143,4 @@ func readBounded(r io.Reader, source string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is larger than %d bytes", source, maxProfile)
 	}
 	return data, nil
-}
-
-// writeWhole writes a file under a temporary name, then renames it.
-func writeWhole(name string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(data); err != nil {
-		_ = f.Close()
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if err = os.Chmod(f.Name(), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }

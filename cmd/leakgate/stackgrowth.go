@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/stackprof/stackfile"
 )
 
@@ -23,7 +24,7 @@ func (o *stackOptions) showGrowth(w io.Writer, cpu *profile.Profile) error {
 		if err := grown.Write(&b); err != nil {
 			return err
 		}
-		if err := writeWhole(o.output, b.Bytes()); err != nil {
+		if err := wholefile.WriteData(o.output, 0o666, b.Bytes()); err != nil {
 			return err
 		}
 	}

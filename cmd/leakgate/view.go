@@ -22,6 +22,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/flamegraph"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // viewOptions is the command line of leakgate view.
@@ -163,7 +164,7 @@ func (o *viewOptions) draw(p *profile.Profile, title string) error {
 	if err := write(&b); err != nil {
 		return err
 	}
-	return writeWhole(o.output, b.Bytes())
+	return wholefile.WriteData(o.output, 0o666, b.Bytes())
 }
 
 // serve shows the profile in pprof's web interface until ctx ends.

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // Encode writes v and a newline: structs (with the names and omitempty of their json tags), pointers,
@@ -64,7 +66,7 @@ func (e *encoder) value(v reflect.Value) {
 		e.w.WriteString(strconv.FormatInt(v.Int(), 10))
 	default:
 		if e.err == nil {
-			e.err = fmt.Errorf("plainjson: cannot write a %s", v.Kind())
+			e.err = fmterr.Errorf("plainjson: cannot write a %s", v.Kind())
 		}
 	}
 }

@@ -13,32 +13,34 @@ var layers = []struct {
 	folder string
 	may    []string
 }{
-	{"refscan/internal/image", nil},
+	{"refscan/internal/image", []string{"internal/fmterr"}},
 	{"refscan/internal/imagetest", []string{"refscan/internal/image"}}, // for tests only
-	{"refscan/internal/debuginfo/twin", nil},
-	{"refscan/internal/debuginfo", []string{"refscan/internal/debuginfo/twin"}},
+	{"refscan/internal/debuginfo/twin", []string{"internal/fmterr"}},
+	{"refscan/internal/debuginfo", []string{"refscan/internal/debuginfo/twin", "internal/fmterr", "internal/wholefile"}},
 	{"refscan/internal/freeze", []string{"refscan/internal/image"}},
 	{"refscan/internal/goruntime", []string{"refscan/internal/image", "refscan/internal/debuginfo"}},
 	{"refscan/internal/heapgraph", []string{"refscan/internal/image", "refscan/internal/debuginfo", "refscan/internal/goruntime"}},
 	{"refscan/internal/judge", []string{"refscan/internal/goruntime", "refscan/internal/debuginfo"}}, // of heapgraph: only tests import it
-	{"refscan/internal/nameless", []string{"refscan/internal/image", "refscan/internal/debuginfo"}},
+	{"refscan/internal/nameless", []string{"refscan/internal/image", "refscan/internal/debuginfo", "internal/fmterr"}},
 	{"refscan/internal/nameless/layouts", []string{"refscan/internal/debuginfo"}}, // for tests and go generate only
-	{"refscan/internal/nameless/gen", []string{"refscan/internal/nameless/layouts"}},
+	{"refscan/internal/nameless/gen", []string{"refscan/internal/nameless/layouts", "internal/wholefile"}},
 	{"internal/pprofwire", nil}, // encoders: they know nothing of what they write
-	{"internal/plainjson", nil},
+	{"internal/plainjson", []string{"internal/fmterr"}},
+	{"internal/wholefile", nil}, // what others would write in each layer
+	{"internal/fmterr", nil},
 	{"refscan", []string{"refscan/internal/...", "internal/pprofwire"}},
 	{"stackprof/internal/functable", nil},
 	{"stackprof", []string{"refscan", "stackprof/internal/functable", "internal/pprofwire"}},
-	{"refscan/internal/accuracy", []string{"refscan"}}, // a command
+	{"refscan/internal/accuracy", []string{"refscan", "internal/wholefile"}}, // a command
 	{"stackprof/stackhttp", []string{"stackprof", "refscan"}},
 	{"stackprof/stackfile", []string{"stackprof", "stackprof/internal/functable"}},
 
-	{"golden", nil}, // a file format: it knows nothing of heaps
+	{"golden", []string{"internal/fmterr", "internal/wholefile"}}, // a file format: it knows nothing of heaps
 	{"internal/verdict", []string{"refscan"}},
 	{"leakcheck", []string{"stackprof", // with the tag leakgate
-		"refscan", "golden", "internal/verdict", "internal/plainjson"}},
+		"refscan", "golden", "internal/verdict", "internal/plainjson", "internal/fmterr", "internal/wholefile"}},
 
-	{"cmd/leakgate/internal/artifacts", []string{"internal/verdict"}},
+	{"cmd/leakgate/internal/artifacts", []string{"internal/verdict", "internal/wholefile"}},
 	{"cmd/leakgate/internal/discover", nil},
 	{"cmd/leakgate/internal/goldens", []string{"golden", "internal/verdict", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/goldenset", []string{"golden"}},

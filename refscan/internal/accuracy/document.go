@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // documentName is the record of the audits, in the checkout. Its sections between a line "<!-- accuracy: NAME -->" and a line
@@ -50,15 +52,7 @@ func writeSection(checkout, name, text string) error {
 	if err != nil {
 		return err
 	}
-	temporary := file + ".tmp"
-	if err := os.WriteFile(temporary, []byte(document[:start]+text+document[end:]), 0o666); err != nil {
-		return err
-	}
-	if err := os.Rename(temporary, file); err != nil {
-		_ = os.Remove(temporary)
-		return err
-	}
-	return nil
+	return wholefile.WriteData(file, 0o666, []byte(document[:start]+text+document[end:]))
 }
 
 // readSection reads a section of the document in a checkout.

@@ -1,6 +1,6 @@
 package debuginfo
 
-import "fmt"
+import "github.com/leakgate/leakgate/internal/fmterr"
 
 // abbrev says how entries of one kind are written: a tag and the attributes' forms.
 type abbrev struct {
@@ -34,7 +34,7 @@ func (t abbrevTable) find(code uint64) *abbrev {
 // readAbbrevs reads the table at an offset of .debug_abbrev (DWARF 5, section 7.5.3).
 func readAbbrevs(section []byte, off uint64) (abbrevTable, error) {
 	if off > uint64(len(section)) {
-		return nil, fmt.Errorf("%w: abbreviations at %#x", errDamaged, off)
+		return nil, fmterr.Errorf("%w: abbreviations at %#x", errDamaged, off)
 	}
 	c := cursor{b: section[off:]}
 	var table abbrevTable
@@ -57,7 +57,7 @@ func readAbbrevs(section []byte, off uint64) (abbrevTable, error) {
 		table = append(table, a)
 	}
 	if c.bad {
-		return nil, fmt.Errorf("%w: abbreviations at %#x", errDamaged, off)
+		return nil, fmterr.Errorf("%w: abbreviations at %#x", errDamaged, off)
 	}
 	return table, nil
 }

@@ -2,10 +2,11 @@ package debuginfo
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"sort"
 	"sync/atomic"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 var (
@@ -18,16 +19,16 @@ var (
 func Build(path string) (*Index, error) {
 	f, err := openELF(path)
 	if err != nil {
-		return nil, fmt.Errorf("debuginfo: %w", err)
+		return nil, fmterr.Errorf("debuginfo: %w", err)
 	}
 	defer f.Close()
 	image, err := buildImage(f, sourceOwn)
 	if err != nil {
-		return nil, fmt.Errorf("debuginfo: %s: %w", path, err)
+		return nil, fmterr.Errorf("debuginfo: %s: %w", path, err)
 	}
 	x, err := openImage(image)
 	if err != nil {
-		return nil, fmt.Errorf("debuginfo: %s: %w", path, err)
+		return nil, fmterr.Errorf("debuginfo: %s: %w", path, err)
 	}
 	return x, nil
 }
@@ -36,7 +37,7 @@ func Build(path string) (*Index, error) {
 func buildImage(f *elfFile, identity identity) (image []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			image, err = nil, fmt.Errorf("%w: %v", errDamaged, p)
+			image, err = nil, fmterr.Errorf("%w: %v", errDamaged, p)
 		}
 	}()
 	if !f.hasDWARF() {
@@ -81,7 +82,7 @@ func readSections(f *elfFile) (*debugSections, []unitHeader, error) {
 	parallel(len(wanted), func(i int) {
 		defer func() {
 			if p := recover(); p != nil {
-				errs[i] = fmt.Errorf("section .debug_%s: %w: %v", wanted[i].name, errDamaged, p)
+				errs[i] = fmterr.Errorf("section .debug_%s: %w: %v", wanted[i].name, errDamaged, p)
 			}
 		}()
 		*wanted[i].to, errs[i] = f.contents(".debug_" + wanted[i].name)
@@ -110,7 +111,7 @@ func readSections(f *elfFile) (*debugSections, []unitHeader, error) {
 func readUnits(f *elfFile) ([]*rawUnit, error) {
 	d, headers, err := readSections(f)
 	if err != nil {
-		return nil, fmt.Errorf("reading DWARF: %w", err)
+		return nil, fmterr.Errorf("reading DWARF: %w", err)
 	}
 	order := make([]int, len(headers))
 	for i := range order {

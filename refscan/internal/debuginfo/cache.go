@@ -12,6 +12,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 const (
@@ -19,7 +22,6 @@ const (
 	touchInterval  = time.Hour      // how exactly the cache knows what was used when
 	orphanAge      = 24 * time.Hour // leftovers of killed processes are removed after that
 	indexSuffix    = ".index"
-	temporaryMark  = ".tmp-"
 	lockName       = "twin.lock"
 	cacheSubfolder = "debuginfo"
 )
@@ -82,7 +84,7 @@ func (c *cache) load(buildID string) (*Index, error) {
 	}
 	x, err := openImage(b)
 	if err == nil && x.BuildID() != buildID {
-		err = fmt.Errorf("%w: made for another program", errNotIndex)
+		err = fmterr.Errorf("%w: made for another program", errNotIndex)
 	}
 	if err != nil {
 		_ = unmap()
@@ -97,25 +99,9 @@ func (c *cache) load(buildID string) (*Index, error) {
 }
 
 // store writes an index file and then makes room.
-func (c *cache) store(buildID string, image []byte) (err error) {
+func (c *cache) store(buildID string, image []byte) error {
 	path := c.file(buildID)
-	f, err := os.CreateTemp(c.dir, filepath.Base(path)+temporaryMark+"*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(image); err != nil {
-		_ = f.Close()
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
+	if err := wholefile.WriteData(path, 0o600, image); err != nil {
 		return err
 	}
 	c.trim(filepath.Base(path))
@@ -147,7 +133,7 @@ func (c *cache) trim(keep string) {
 		case strings.HasSuffix(name, indexSuffix):
 			files = append(files, info)
 			total += info.Size()
-		case strings.Contains(name, temporaryMark) && time.Since(info.ModTime()) > orphanAge:
+		case strings.Contains(name, wholefile.TemporaryMark) && time.Since(info.ModTime()) > orphanAge:
 			_ = os.RemoveAll(filepath.Join(c.dir, name))
 		}
 	}

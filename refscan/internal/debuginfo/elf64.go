@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // What is needed of the ELF format, 64-bit little-endian (System V ABI, chapters 4 and 5). debug/elf can do it, but adds
@@ -79,7 +80,7 @@ func parseELF(data []byte) (*elfFile, error) {
 		return nil, errNotELF
 	}
 	if string(data[:len(elfMagic)]) != elfMagic {
-		return nil, fmt.Errorf("%w that is supported: only 64-bit little-endian ones are", errNotELF)
+		return nil, fmterr.Errorf("%w that is supported: only 64-bit little-endian ones are", errNotELF)
 	}
 	le := binary.LittleEndian
 	f := &elfFile{
@@ -126,7 +127,7 @@ func (f *elfFile) table(what string, off uint64, size, count uint16, want int) (
 		return nil, nil
 	}
 	if int(size) != want || off > uint64(len(f.data)) || n > uint64(len(f.data))-off {
-		return nil, fmt.Errorf("%w: its %s headers are damaged", errNotELF, what)
+		return nil, fmterr.Errorf("%w: its %s headers are damaged", errNotELF, what)
 	}
 	return f.data[off : off+n], nil
 }
@@ -136,16 +137,16 @@ func (f *elfFile) nameSections(headers []byte, names int) error {
 		return nil // 0 says that there are no names
 	}
 	if names >= len(f.Sections) {
-		return fmt.Errorf("%w: its sections have no names", errNotELF)
+		return fmterr.Errorf("%w: its sections have no names", errNotELF)
 	}
 	table, err := f.bytes(&f.Sections[names])
 	if err != nil {
-		return fmt.Errorf("%w: names of sections: %w", errNotELF, err)
+		return fmterr.Errorf("%w: names of sections: %w", errNotELF, err)
 	}
 	for i := range f.Sections {
 		name, ok := stringAt(table, binary.LittleEndian.Uint32(headers[i*elfShdr:]))
 		if !ok {
-			return fmt.Errorf("%w: section %d has no name", errNotELF, i)
+			return fmterr.Errorf("%w: section %d has no name", errNotELF, i)
 		}
 		f.Sections[i].Name = name
 	}

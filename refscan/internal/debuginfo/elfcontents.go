@@ -2,7 +2,8 @@ package debuginfo
 
 import (
 	"encoding/binary"
-	"fmt"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // bytes returns a section's contents: a part of the file, or a decompressed copy.
@@ -11,7 +12,7 @@ func (f *elfFile) bytes(s *elfSection) ([]byte, error) {
 		return nil, nil
 	}
 	if s.Offset > uint64(len(f.data)) || s.Size > uint64(len(f.data))-s.Offset {
-		return nil, fmt.Errorf("section %s lies beyond the end of the file", s.Name)
+		return nil, fmterr.Errorf("section %s lies beyond the end of the file", s.Name)
 	}
 	b := f.data[s.Offset : s.Offset+s.Size]
 	if s.Flags&flagCompressed == 0 {
@@ -19,7 +20,7 @@ func (f *elfFile) bytes(s *elfSection) ([]byte, error) {
 	}
 	b, err := decompress(b)
 	if err != nil {
-		return nil, fmt.Errorf("section %s: %w", s.Name, err)
+		return nil, fmterr.Errorf("section %s: %w", s.Name, err)
 	}
 	return b, nil
 }
@@ -27,16 +28,16 @@ func (f *elfFile) bytes(s *elfSection) ([]byte, error) {
 // decompress unpacks a compressed section: a header with the method and the size, then a zlib stream.
 func decompress(b []byte) ([]byte, error) {
 	if len(b) < elfChdr {
-		return nil, fmt.Errorf("%w: no compression header", errDamaged)
+		return nil, fmterr.Errorf("%w: no compression header", errDamaged)
 	}
 	method, size := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint64(b[8:])
 	if method != compressZlib {
-		return nil, fmt.Errorf("compressed by method %d, only zlib (%d) is supported; link without compression, as -ldflags=-compressdwarf=false does",
+		return nil, fmterr.Errorf("compressed by method %d, only zlib (%d) is supported; link without compression, as -ldflags=-compressdwarf=false does",
 			method, compressZlib)
 	}
 	out, ok := inflate(size, b[elfChdr:])
 	if !ok {
-		return nil, fmt.Errorf("%w: it does not decompress to %d bytes", errDamaged, size)
+		return nil, fmterr.Errorf("%w: it does not decompress to %d bytes", errDamaged, size)
 	}
 	return out, nil
 }
@@ -60,7 +61,7 @@ func (f *elfFile) symbols(s *elfSection) ([]elfSymbol, error) {
 		return nil, errNoSymbols
 	}
 	if len(table)%elfSym != 0 || s.Link == 0 || uint64(s.Link) >= uint64(len(f.Sections)) {
-		return nil, fmt.Errorf("%w: symbol table", errDamaged)
+		return nil, fmterr.Errorf("%w: symbol table", errDamaged)
 	}
 	names, err := f.bytes(&f.Sections[s.Link])
 	if err != nil {

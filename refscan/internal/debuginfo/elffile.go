@@ -5,8 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"os"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // elfFile is an opened ELF executable. Its bytes are mapped, or read where mapping is not available.
@@ -26,7 +27,7 @@ func openELF(path string) (*elfFile, error) {
 	f, err := parseELF(data)
 	if err != nil {
 		_ = unmap()
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmterr.Errorf("%s: %w", path, err)
 	}
 	f.unmap = unmap
 	return f, nil

@@ -2,7 +2,8 @@ package debuginfo
 
 import (
 	"bytes"
-	"fmt"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // dieOffset is the place of an entry in .debug_info.
@@ -118,7 +119,7 @@ func (r *entryReader) next() (*entry, error) {
 	a := r.abbrevs.find(code)
 	if a == nil {
 		r.bad = true
-		return nil, fmt.Errorf("%w: abbreviation %d", errDamaged, code)
+		return nil, fmterr.Errorf("%w: abbreviation %d", errDamaged, code)
 	}
 	e.tag, e.children = a.tag, a.children
 	for i := range a.attrs {
@@ -128,7 +129,7 @@ func (r *entryReader) next() (*entry, error) {
 			v.class, v.num = classConstant, uint64(s.value)
 		} else if !r.value(&v, s.form) {
 			r.bad = true
-			return nil, fmt.Errorf("%w: form %#x", errDamaged, s.form)
+			return nil, fmterr.Errorf("%w: form %#x", errDamaged, s.form)
 		}
 		e.attrs = append(e.attrs, v)
 	}

@@ -3,9 +3,10 @@ package debuginfo
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // An index file, little-endian:
@@ -88,22 +89,22 @@ func openImage(b []byte) (*Index, error) {
 	}
 	le := binary.LittleEndian
 	if v := le.Uint32(b[8:]); v != imageVersion {
-		return nil, fmt.Errorf("%w: format version %d, not %d", errNotIndex, v, imageVersion)
+		return nil, fmterr.Errorf("%w: format version %d, not %d", errNotIndex, v, imageVersion)
 	}
 	if le.Uint32(b[12:]) != tableCount || le.Uint64(b[16:]) != uint64(len(b)) {
-		return nil, fmt.Errorf("%w: truncated", errNotIndex)
+		return nil, fmterr.Errorf("%w: truncated", errNotIndex)
 	}
 	if crc32.Checksum(b[headerSize:], castagnoli) != le.Uint32(b[24:]) {
-		return nil, fmt.Errorf("%w: wrong checksum", errNotIndex)
+		return nil, fmterr.Errorf("%w: wrong checksum", errNotIndex)
 	}
 	if len(b) < headerSize+16*tableCount {
-		return nil, fmt.Errorf("%w: truncated", errNotIndex)
+		return nil, fmterr.Errorf("%w: truncated", errNotIndex)
 	}
 	x := &Index{}
 	for i := range x.tables {
 		off, n := le.Uint64(b[headerSize+16*i:]), le.Uint64(b[headerSize+16*i+8:])
 		if off > uint64(len(b)) || n > uint64(len(b))-off || n%uint64(recordSize[i]) != 0 {
-			return nil, fmt.Errorf("%w: table %d lies beyond the end", errNotIndex, i)
+			return nil, fmterr.Errorf("%w: table %d lies beyond the end", errNotIndex, i)
 		}
 		x.tables[i] = b[off:][:n:n]
 	}

@@ -129,12 +129,7 @@ func (c *cursor) u8() byte {
 	return 0
 }
 
-func (c *cursor) u16() uint16 {
-	if t := c.take(2); t != nil {
-		return binary.LittleEndian.Uint16(t)
-	}
-	return 0
-}
+func (c *cursor) u16() uint16 { return uint16(c.uint(2)) }
 
 func (c *cursor) u32() uint32 { return uint32(c.uint(4)) }
 
@@ -163,13 +158,7 @@ func (c *cursor) terminated() []byte {
 	return t
 }
 
-//go:noinline
-func (c *cursor) u64() uint64 {
-	if t := c.take(8); t != nil {
-		return binary.LittleEndian.Uint64(t)
-	}
-	return 0
-}
+func (c *cursor) u64() uint64 { return c.uint(8) }
 
 // uleb reads an unsigned LEB128 number, which is also what encoding/binary calls a uvarint.
 func (c *cursor) uleb() uint64 {

@@ -3,9 +3,10 @@
 package debuginfo
 
 import (
-	"fmt"
 	"os"
 	"syscall"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // mapFile maps a file read-only. The bytes stay valid until the returned function is called, also if the file is
@@ -22,7 +23,7 @@ func mapFile(path string) ([]byte, func() error, error) {
 	}
 	size := st.Size()
 	if !st.Mode().IsRegular() || size == 0 || size != int64(int(size)) {
-		return nil, nil, fmt.Errorf("%s: not a regular file with contents", path)
+		return nil, nil, fmterr.Errorf("%s: not a regular file with contents", path)
 	}
 	b, err := syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_PRIVATE)
 	if err != nil {

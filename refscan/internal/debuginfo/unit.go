@@ -1,6 +1,6 @@
 package debuginfo
 
-import "fmt"
+import "github.com/leakgate/leakgate/internal/fmterr"
 
 // unitReader walks the entries of one compilation unit.
 type unitReader struct {
@@ -17,14 +17,14 @@ func readUnit(d *debugSections, h unitHeader) (out *rawUnit) {
 	defer func() {
 		// The readers are careful, but what they were not careful about must cost a unit and not the program.
 		if p := recover(); p != nil {
-			out.err = fmt.Errorf("unit at %#x: damaged debug information: %v", h.first, p)
+			out.err = fmterr.Errorf("unit at %#x: damaged debug information: %v", h.first, p)
 		}
 	}()
 	u := newUnitReader(d, h)
 	u.out = out
 	cu, err := u.next()
 	if err != nil || cu == nil {
-		out.err = fmt.Errorf("unit at %#x: %w", h.first, orDamaged(err))
+		out.err = fmterr.Errorf("unit at %#x: %w", h.first, orDamaged(err))
 		return out
 	}
 	if cu.tag != tagCompileUnit || cu.number(attrLanguage) != languageGo {
@@ -83,7 +83,7 @@ func (u *unitReader) entries() error {
 	for {
 		e, err := u.next()
 		if err != nil {
-			return fmt.Errorf("unit %s: %w", u.out.name, err)
+			return fmterr.Errorf("unit %s: %w", u.out.name, err)
 		}
 		if e == nil {
 			return nil
@@ -103,7 +103,7 @@ func (u *unitReader) entries() error {
 			err = u.typeEntry(e)
 		}
 		if err != nil {
-			return fmt.Errorf("unit %s: entry at %#x: %w", u.out.name, off, err)
+			return fmterr.Errorf("unit %s: entry at %#x: %w", u.out.name, off, err)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"sort"
 	"sync"
 	"sync/atomic"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // A Range is a stretch of the frozen process's address space.
@@ -87,7 +89,7 @@ func (s *Space) Load(ranges []Range) ([][]byte, error) {
 	defer s.mu.Unlock()
 	copied, err := s.source.Copy(merged)
 	if err != nil {
-		return nil, fmt.Errorf("copying %d ranges out of the frozen process: %w", len(merged), err)
+		return nil, fmterr.Errorf("copying %d ranges out of the frozen process: %w", len(merged), err)
 	}
 	loaded := make([]region, 0, len(merged))
 	for i, r := range merged {

@@ -3,8 +3,8 @@ package nameless
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 
+	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
@@ -68,9 +68,9 @@ func (l *locator) locate() (map[string]uint64, error) {
 	case l.bad:
 		return nil, errors.New("the table of layouts lacks a field")
 	case len(heaps) != 1:
-		return nil, fmt.Errorf("%d variables could be the runtime's heap", len(heaps))
+		return nil, fmterr.Errorf("%d variables could be the runtime's heap", len(heaps))
 	case len(gs) != 1:
-		return nil, fmt.Errorf("%d variables could be the runtime's list of goroutines", len(gs))
+		return nil, fmterr.Errorf("%d variables could be the runtime's list of goroutines", len(gs))
 	}
 	return map[string]uint64{
 		"runtime.firstmoduledata": l.p.Module,

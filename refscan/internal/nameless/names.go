@@ -2,10 +2,10 @@ package nameless
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
@@ -71,7 +71,7 @@ func supportedMinor(version string) (int, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("the layouts of the runtime's structures of %s are known from debug information only", version)
+	return 0, fmterr.Errorf("the layouts of the runtime's structures of %s are known from debug information only", version)
 }
 
 // GoVersion is that of the process.

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 const (
@@ -137,31 +139,10 @@ func (d *Dir) clear() error {
 	return nil
 }
 
-// WriteReport writes the run's file: to a temporary name first, so that no reader sees half of it.
+// WriteReport writes the run's file as a whole, so that no reader sees half of it.
 func (d *Dir) WriteReport(write func(w io.Writer) error) error {
-	if err := d.writeReport(write); err != nil {
+	if err := wholefile.Write(d.Report(), 0o666, write); err != nil {
 		return fmt.Errorf("writing %s: %w", d.Report(), err)
 	}
 	return nil
-}
-
-func (d *Dir) writeReport(write func(w io.Writer) error) (err error) {
-	name := d.Report() + ".tmp"
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(name)
-		}
-	}()
-	if err := write(f); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(name, d.Report())
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // toolPackages are the packages whose allocations in a test binary are the tool's, not the program's.
@@ -59,7 +61,7 @@ func dropOwn(file string) error {
 	if err := p.Compact().Write(&b); err != nil {
 		return err
 	}
-	return replaceFile(file, b.Bytes())
+	return wholefile.WriteData(file, 0o666, b.Bytes())
 }
 
 // allocatedByTool reports whether the innermost function of a sample that is not the standard library's is
@@ -99,17 +101,4 @@ func packageOf(function string) string {
 		return function[:slash+1+dot]
 	}
 	return function
-}
-
-// replaceFile writes a file under a temporary name, then renames it.
-func replaceFile(name string, data []byte) error {
-	temporary := name + ".tmp"
-	if err := os.WriteFile(temporary, data, 0o666); err != nil {
-		return err
-	}
-	if err := os.Rename(temporary, name); err != nil {
-		_ = os.Remove(temporary)
-		return err
-	}
-	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // findGo chooses the go command: one of the version that built the test, or one that can switch to it without a download.
@@ -89,7 +91,7 @@ func (inv *invocation) version(ctx context.Context, tool, toolchain string) (str
 	probe.dir = filepath.Dir(tool)
 	out, err := probe.run(ctx, "env", "GOVERSION")
 	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, firstLines(out, 2))
+		return "", fmterr.Errorf("%w: %s", err, firstLines(out, 2))
 	}
 	return release(strings.TrimSpace(out)), nil
 }

@@ -2,12 +2,13 @@ package twin
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // maxAncestors is how far up a go test is looked for: its -exec wrapper may be in between.
@@ -68,7 +69,7 @@ func parentOf(proc string) (int, error) {
 	}
 	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 	if len(fields) < 2 {
-		return 0, fmt.Errorf("%s/stat: too short", proc)
+		return 0, fmterr.Errorf("%s/stat: too short", proc)
 	}
 	return strconv.Atoi(fields[1])
 }

@@ -2,13 +2,14 @@ package twin
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // os/exec can do what is in this file and more, and adds 40 kB to a stripped program (go1.26.8).
@@ -99,5 +100,5 @@ func lookPath(path string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("%s: %w", goName, fs.ErrNotExist)
+	return "", fmterr.Errorf("%s: %w", goName, fs.ErrNotExist)
 }

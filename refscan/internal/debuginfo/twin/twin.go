@@ -17,6 +17,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // DefaultTimeout bounds a twin's link if the context has no deadline.
@@ -135,7 +137,7 @@ func (inv *invocation) explain(args []string, out string, err error) error {
 	u := &Unavailable{
 		Cause:  fmt.Sprintf("the test has no debug information and could not be linked again (%s %s, in %s)", inv.goTool, strings.Join(args, " "), inv.dir),
 		Remedy: remedyFlags,
-		Err:    fmt.Errorf("%w\n%s", err, firstLines(out, 12)),
+		Err:    fmterr.Errorf("%w\n%s", err, firstLines(out, 12)),
 	}
 	for _, gone := range []string{
 		"go.mod file not found", "no required module provides package", "is not in std", "no Go files in", "no such file or directory", "cannot find main module", "no packages to build",

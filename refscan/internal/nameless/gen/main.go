@@ -10,6 +10,7 @@ import (
 	"log"
 	"os"
 
+	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/refscan/internal/nameless/layouts"
 )
 
@@ -55,9 +56,5 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	const name, temporary = "table.go", "table.go.tmp"
-	if err := os.WriteFile(temporary, src, 0o666); err != nil {
-		return err
-	}
-	return os.Rename(temporary, name)
+	return wholefile.WriteData("table.go", 0o666, src)
 }

@@ -1,0 +1,71 @@
+// Package wholefile writes files as a whole: whoever reads one sees all of it, or what was there before.
+package wholefile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+)
+
+// TemporaryMark is in the name of every temporary file, for those that look for what a killed process left.
+const TemporaryMark = ".tmp-"
+
+// Write has a file written under a temporary name beside path, and renames it to path when write returned no error. Else it removes
+// it, and path is as it was. The file's permissions are mode less the umask, also where path exists. The folder has to exist.
+// Several goroutines and processes may write the same path: one of them is last.
+func Write(path string, mode fs.FileMode, write func(io.Writer) error) error {
+	f, err := create(path, mode)
+	if err != nil {
+		return err
+	}
+	renamed := false
+	defer func() {
+		if !renamed {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	renamed = true
+	return nil
+}
+
+// WriteData is Write for what is in memory.
+func WriteData(path string, mode fs.FileMode, data []byte) error {
+	return Write(path, mode, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// temporaries counts the temporary files of this process.
+var temporaries atomic.Int64
+
+// maxLeft is how many temporary files that others left are passed over.
+const maxLeft = 1000
+
+// create opens a new file beside path. Its name has nothing of the final one, which may be as long as names can be. In containers, process
+// ids come again, so that a killed process's file may be in the way.
+func create(path string, mode fs.FileMode) (f *os.File, err error) {
+	dir, _ := filepath.Split(path) // not cleaned: behind a symbolic link, .. is another folder
+	prefix := dir + ".leakgate" + TemporaryMark + strconv.Itoa(os.Getpid()) + "-"
+	for range maxLeft {
+		f, err = os.OpenFile(prefix+strconv.FormatInt(temporaries.Add(1), 10), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return f, err
+}
