@@ -155,7 +155,7 @@ func (k *typeMaker) boundBySignature(t *Type, fn debuginfo.TypeID) *Type {
 		k.compile(state, d, 0, "", 0)
 		k.number(state)
 		b = k.closureOf(t.Name, t.entry, v, t.captures)
-		b.shaped, b.ops[0].typ = false, state
+		b.shaped, b.ops[0].typ, b.ops[0].ref = false, state, nil
 	}
 	return b
 }

@@ -56,8 +56,8 @@ type op struct {
 	off   uint64
 	kind  opKind
 	label string   // field path, "" for the value itself
-	typ   *Type    // what it refers to: pointee, slice or array element, the map or channel type; nil if ref tells
-	ref   *typeRef // the same, for types that are made when they are needed, since types refer to themselves
+	typ   *Type    // what it refers to, unless ref tells: pointee, slice or array element, the map or channel type
+	ref   *typeRef // the same, of a type that is made when it is needed: types refer to themselves
 	n     uint64   // opArray: number of elements
 	ord   uint32   // of its (first) reference; see Type.ords
 }
