@@ -21,3 +21,9 @@ func WithoutDebugInformation() CaptureOption {
 		}
 	})
 }
+
+// Attribution returns the object graph's part of Scan, to be called again and again.
+func (s *Snapshot) Attribution() (func(), error) {
+	graph, err := s.buildGraph()
+	return func() { graph.Attribute(nil) }, err
+}

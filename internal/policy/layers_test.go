@@ -19,7 +19,8 @@ var layers = []struct {
 	{"refscan/internal/debuginfo", []string{"refscan/internal/debuginfo/twin", "internal/fmterr", "internal/wholefile"}},
 	{"refscan/internal/freeze", []string{"refscan/internal/image"}},
 	{"refscan/internal/goruntime", []string{"refscan/internal/image", "refscan/internal/debuginfo"}},
-	{"refscan/internal/heapgraph", []string{"refscan/internal/image", "refscan/internal/debuginfo", "refscan/internal/goruntime"}},
+	{"refscan/internal/offheap", nil},
+	{"refscan/internal/heapgraph", []string{"refscan/internal/image", "refscan/internal/debuginfo", "refscan/internal/goruntime", "refscan/internal/offheap"}},
 	{"refscan/internal/judge", []string{"refscan/internal/goruntime", "refscan/internal/debuginfo"}}, // of heapgraph: only tests import it
 	{"refscan/internal/nameless", []string{"refscan/internal/image", "refscan/internal/debuginfo", "internal/fmterr"}},
 	{"refscan/internal/nameless/layouts", []string{"refscan/internal/debuginfo"}}, // for tests and go generate only

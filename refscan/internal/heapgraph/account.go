@@ -16,13 +16,13 @@ func (a *attributor) rest() {
 		s := &a.g.m.Spans[i]
 		for k := uint32(0); k < s.NElems; k++ {
 			obj := s.FirstObj + k
-			if a.g.marked.has(obj) && a.claimed.add(obj) {
+			if a.open.remove(obj) {
 				node.Objects++
 				node.Bytes += int64(s.ElemSize)
 				node.UntypedObjects++
 				node.UntypedBytes += int64(s.ElemSize)
 				if a.watch != nil {
-					a.watch.charge(node, claim{obj: obj, objects: 1, bytes: int64(s.ElemSize), untyped: true})
+					a.watch.charge(node, claim{kind: claimLeft, obj: obj, objects: 1, bytes: int64(s.ElemSize), untyped: true})
 				}
 			}
 		}
@@ -32,9 +32,12 @@ func (a *attributor) rest() {
 	}
 	// Blocks of the tiny allocator hold gaps.
 	slack := int64(0)
-	for obj, b := range a.tiny {
-		if !a.tool.has(obj) {
-			slack += int64(16 - bits.OnesCount16(b.bytes))
+	for i := range a.g.m.Spans {
+		s := &a.g.m.Spans[i]
+		for obj := s.FirstObj; s.Tiny && obj < s.FirstObj+s.NElems; obj++ {
+			if b := a.tiny.at(obj); b.starts != 0 && !a.tool.has(obj) {
+				slack += int64(16 - bits.OnesCount16(b.bytes))
+			}
 		}
 	}
 	if slack > 0 {

@@ -1,8 +1,9 @@
 package heapgraph
 
 import (
-	"slices"
 	"sort"
+
+	"github.com/leakgate/leakgate/refscan/internal/offheap"
 )
 
 // Node is a root, or the objects that one kind of reference of its parent's objects leads to.
@@ -20,9 +21,9 @@ type Node struct {
 
 	parent   *Node
 	typing   typing // of its objects; typ 0 for roots without objects of their own
-	pending  []uint32
 	kids     map[childKey]*Node
-	held     *Held // by RetainedBy
+	links    []link // some of kids, by what is known before the label is
+	held     *Held  // by RetainedBy
 	seq      int
 	depth    int32
 	ownTyped bool // Type and typing are those of objects that the root variable refers to
@@ -33,6 +34,17 @@ type childKey struct {
 	typ   int32
 	form  form
 }
+
+// A link leads to the child for targets of a type behind one reference.
+type link struct {
+	ord   uint32
+	typ   int32
+	form  form
+	child *Node
+}
+
+// maxLinks bounds Node.links, which are searched one by one.
+const maxLinks = 8
 
 // Totals are sums over heap objects, in size-class bytes. The tool's own objects are in none.
 type Totals struct {
@@ -56,25 +68,37 @@ type Result struct {
 // which costs no heap.
 func (g *Graph) staticBase() uint32 { return g.m.NumObjects }
 
-// attributor charges objects to nodes, breadth first.
+// attributor charges objects to nodes, breadth first: level by level, and in a level node by node. The references of
+// a stretch of nodes are gathered first, and then each node claims what its own lead to.
 type attributor struct {
-	g         *Graph
-	claimed   bitset
-	tool      bitset // claimed for the tool itself
-	pieces    []bool
-	tiny      map[uint32]tinyBlock
-	phase     class
-	seq       int
-	queue     []*Node          // nodes with pending objects
-	nodes     []*Node          // root nodes in order
-	later     map[class][]edge // references to objects whose turn comes later
-	size      int              // of the tree, see maxTree
-	w         walker
-	expanding *Node
-	unnamed   bool // the references of an object that has no node of its own are gathered
-	buckets   map[uint32][]edge
-	ords      []uint32
-	watch     *watcher // nil unless somebody wants to know what is charged to whom
+	g      *Graph
+	open   bitset // marked, and not claimed
+	tool   bitset // claimed for the tool itself
+	pieces []bool // claimed
+	tiny   tinyTable
+	phase  class
+	seq    int
+	nodes  []*Node            // root nodes in order
+	later  map[class][]uint32 // objects whose turn comes later
+	size   int                // of the tree, see maxTree
+	level  frontier           // whose references are followed
+	next   frontier           // what they led to
+	gather gathering
+	groups []group
+	watch  *watcher // nil unless somebody wants to know what is charged to whom
+}
+
+// A frontier is a list of objects with pointers, claimed and not looked into yet.
+type frontier struct {
+	runs  []run
+	words offheap.Numbers
+}
+
+// A run is some objects that one node was charged with.
+type run struct {
+	node  *Node
+	objs  []uint32
+	guest bool // they are of another type than the node's others: the tree had no room for a node of their own
 }
 
 // A watcher is told of every charge, and lists the node made for each root.
@@ -88,20 +112,25 @@ type rootNode struct {
 	node  *Node
 }
 
-// A claim is what a node is charged with at once: an object, a part of a map or channel, a small
-// value, or the entries that lie in a map's tables.
+// A claim is what a node is charged with at once.
 type claim struct {
+	kind           claimKind
 	obj            uint32
-	addr           uint64 // that a reference led to, 0 if none did
+	off            uint8 // of a small value in its block
 	objects, bytes int64
-	static         bool // compiler-made data
-	entries        bool
 	untyped        bool // it is not of its node's type, but held by an object that is
 }
 
-// tinyBlock is what was claimed of a 16-byte block of the tiny allocator: which bytes, and at which
-// of them an allocation was seen to begin.
-type tinyBlock struct{ bytes, starts uint16 }
+type claimKind uint8
+
+const (
+	claimObject  claimKind = iota
+	claimSmall             // a value that shares a block of the tiny allocator
+	claimPart              // of a map or channel
+	claimPiece             // of compiler-made data
+	claimEntries           // that lie in a map's tables whole
+	claimLeft              // an object that nothing led to
+)
 
 // Charged is told which object is charged to which node. Values that share a block are told one by one,
 // with the block's number.
@@ -116,10 +145,9 @@ func (g *Graph) Attribute(onCharge Charged) *Result {
 	return g.attribute(watch)
 }
 
-// claim tells of objects that were found at an address: parts of maps and channels, and data that the
-// compiler made, are none.
+// claim tells of objects that a reference led to.
 func (c Charged) claim(n *Node, what claim) {
-	if what.addr != 0 && !what.static {
+	if what.kind == claimObject || what.kind == claimSmall {
 		c(n, what.obj, what.bytes)
 	}
 }
@@ -127,11 +155,13 @@ func (c Charged) claim(n *Node, what claim) {
 // attribute tells watch, unless it is nil, what is charged to whom.
 func (g *Graph) attribute(watch *watcher) *Result {
 	a := &attributor{
-		g: g, claimed: newBitset(g.m.NumObjects), tool: newBitset(g.m.NumObjects),
-		pieces: make([]bool, len(g.pieces)), tiny: make(map[uint32]tinyBlock),
-		later: make(map[class][]edge), buckets: make(map[uint32][]edge), watch: watch,
+		g: g, open: newBitset(g.m.NumObjects), tool: newBitset(g.m.NumObjects),
+		pieces: make([]bool, len(g.pieces)), later: make(map[class][]uint32), watch: watch,
 	}
-	a.w = walker{g: g, emit: a.gather}
+	copy(a.open, g.marked)
+	a.tiny.prepare(g)
+	a.gather.prepare(a)
+	defer a.release()
 	roots := g.roots()
 	for a.phase = classNamed; a.phase <= classTool; a.phase++ {
 		for _, r := range roots {
@@ -156,6 +186,13 @@ func (g *Graph) attribute(watch *watcher) *Result {
 	return res
 }
 
+// release gives back the memory for what is under way.
+func (a *attributor) release() {
+	a.level.words.Release()
+	a.next.words.Release()
+	a.gather.release()
+}
+
 // root claims what a root holds directly, and queues it.
 func (a *attributor) root(r *rootEntry) {
 	own := r.Root
@@ -164,126 +201,127 @@ func (a *attributor) root(r *rootEntry) {
 	if a.watch != nil {
 		a.watch.roots = append(a.watch.roots, rootNode{r, node})
 	}
-	for i := 0; i < len(r.edges); {
-		j := i
-		for j < len(r.edges) && r.edges[j].label == r.edges[i].label {
-			j++
+	// The references are in the order of their labels.
+	w := a.gather.begin(node)
+	label := uint32(0)
+	for i := range r.edges {
+		if i > 0 && r.edges[i].label != r.edges[i-1].label {
+			label++
 		}
-		group := make([]edge, 0, j-i)
-		for _, e := range r.edges[i:j] {
-			group = append(group, e.e)
-		}
-		a.claimAll(node, r.edges[i].label, group)
-		i = j
+		e := r.edges[i].e
+		e.ord = label
+		w.reference(e)
 	}
+	w.seal()
+	a.claim(node, w.parts, r.label)
+	node.links = nil // they are by label, not by the order of references of objects
 }
 
-// postponed gives this phase the references to objects that the earlier phases had to leave alone.
+// label returns the n-th of the labels.
+func (r *rootEntry) label(n uint32) string {
+	for i := range r.edges {
+		if i > 0 && r.edges[i].label != r.edges[i-1].label {
+			n--
+		}
+		if n == 0 {
+			return r.edges[i].label
+		}
+	}
+	return ""
+}
+
+// postponed gives this phase the objects that the earlier phases had to leave alone.
 func (a *attributor) postponed() {
-	edges := a.later[a.phase]
-	if len(edges) == 0 {
+	objs := a.later[a.phase]
+	if len(objs) == 0 {
 		return
 	}
 	name, kind := "runtime.(objects of the scheduler)", KindOther
 	node := &Node{Name: name, Root: &Root{Kind: kind, Name: name, Package: "runtime", class: a.phase}}
 	a.nodes = append(a.nodes, node)
-	a.claimAll(node, "?", edges)
+	w := a.gather.begin(node)
+	for _, obj := range objs {
+		w.object(0, a.g.m.SpanOf(obj), obj)
+	}
+	w.seal()
+	a.claim(node, w.parts, func(uint32) string { return "?" })
+	node.links = nil
 	a.later[a.phase] = nil
 }
 
-// run drains the queue level by level.
+// run follows references level by level until there are none left.
 func (a *attributor) run() {
-	for len(a.queue) > 0 {
-		level := a.queue
-		a.queue = nil
-		sort.Slice(level, func(i, j int) bool { return level[i].seq < level[j].seq })
-		work := make([][]uint32, len(level))
-		for i, n := range level {
-			work[i], n.pending = n.pending, nil
+	for len(a.next.runs) > 0 {
+		a.level, a.next = a.next, a.level
+		a.next.reset()
+		runs := a.level.runs
+		inOrder := func(i, j int) bool { return runs[i].node.seq < runs[j].node.seq }
+		if len(runs) > 1 && !sort.SliceIsSorted(runs, inOrder) {
+			sort.SliceStable(runs, inOrder)
 		}
-		for i, n := range level {
-			a.expand(n, work[i])
+		for len(runs) > 0 {
+			runs = a.stretch(runs)
 		}
 	}
+	a.level.reset()
+	a.next.reset()
 }
 
-// gather collects the references of the objects that are being expanded.
-func (a *attributor) gather(e edge) {
-	if e.ord == ordInternal {
-		a.internal(e.to)
-		return
-	}
-	if a.unnamed {
-		e.ord = ordUnknown
-	}
-	list, ok := a.buckets[e.ord]
-	if !ok || len(list) == 0 {
-		a.ords = append(a.ords, e.ord)
-	}
-	a.buckets[e.ord] = append(list, e)
+func (f *frontier) reset() {
+	clear(f.runs)
+	f.runs = f.runs[:0]
+	f.words.Reset()
 }
 
-// internal charges a part of a map or channel to the node that is being expanded.
-func (a *attributor) internal(addr uint64) {
-	s, obj := a.g.m.Object(addr)
-	if s == nil || !a.g.marked.has(obj) || !a.claimed.add(obj) {
-		return
+// maxStretch is how many objects of several nodes are gathered from before their nodes claim. What one holds that another
+// claims is kept for nothing.
+const maxStretch = 1 << 14
+
+// stretch gathers and claims for the first nodes of a level, and returns the runs of the others.
+func (a *attributor) stretch(runs []run) []run {
+	n, end := 0, 0
+	for end < len(runs) {
+		same := end + 1
+		count := len(runs[end].objs)
+		for same < len(runs) && runs[same].node == runs[end].node {
+			count += len(runs[same].objs)
+			same++
+		}
+		if end > 0 && n+count > maxStretch {
+			break
+		}
+		n, end = n+count, same
 	}
-	n := a.expanding
-	n.Bytes += int64(s.ElemSize)
-	if a.watch != nil {
-		a.watch.charge(n, claim{obj: obj, bytes: int64(s.ElemSize)})
+	for parts := a.gather.all(runs[:end], n); len(parts) > 0; {
+		k := 1
+		for k < len(parts) && parts[k].node == parts[0].node {
+			k++
+		}
+		a.expand(parts[0].node, parts[:k])
+		parts = parts[k:]
 	}
-	if a.phase == classTool {
-		a.tool.add(obj)
-	}
+	return runs[end:]
 }
 
-// expand follows the references of a node's new objects. Its objects have one type, so that their
-// references have a common order; those of untyped objects come last.
-func (a *attributor) expand(n *Node, objs []uint32) {
-	clear(a.buckets)
-	a.ords = a.ords[:0]
-	a.expanding = n
-	a.w.used, a.w.inline = 0, 0
-	for _, obj := range objs {
-		used, inline := a.w.used, a.w.inline
-		a.unnamed = a.guest(n, obj)
-		a.g.references(&a.w, obj)
-		if a.unnamed {
-			a.w.used, a.w.inline = used, inline
-		}
-		if a.watch != nil && a.w.inline > inline {
-			a.watch.charge(n, claim{obj: obj, objects: a.w.inline - inline, entries: true})
+// expand claims what a node's objects lead to. They have one type, so that their references have a common order; those of untyped
+// objects come last.
+func (a *attributor) expand(n *Node, parts []part) {
+	inline := int64(0)
+	for i := range parts {
+		p := &parts[i]
+		n.Elems += p.used
+		inline += p.inline
+		for _, e := range p.entries {
+			a.watch.charge(n, claim{kind: claimEntries, obj: e.obj, objects: e.n})
 		}
 	}
-	a.unnamed = false
-	n.Elems += a.w.used
-	if a.w.inline > 0 {
+	if inline > 0 {
 		if c := a.child(n, "$mapval", typing{}, a.entryType(n)); c != nil {
-			c.Objects += a.w.inline
+			c.Objects += inline
 		}
 	}
-	sort.Slice(a.ords, func(i, j int) bool { return a.ords[i] < a.ords[j] })
 	t := a.g.types.at(n.typing.typ)
-	ords, buckets := slices.Clone(a.ords), make([][]edge, len(a.ords))
-	for i, o := range ords {
-		buckets[i] = a.buckets[o]
-	}
-	for i, o := range ords {
-		a.claimAll(n, labelOf(t, n.typing.form, o), buckets[i])
-	}
-}
-
-// guest reports whether an object is of another type than its node's others: the tree had no room for a node of its own.
-func (a *attributor) guest(n *Node, obj uint32) bool {
-	ty := typing{}
-	if base := a.g.staticBase(); obj >= base {
-		ty = a.g.pieces[obj-base].typing
-	} else {
-		ty = a.g.typing.of(obj)
-	}
-	return ty.typ != 0 && (ty.typ != n.typing.typ || ty.form != n.typing.form)
+	a.claim(n, parts, func(ord uint32) string { return labelOf(t, n.typing.form, ord) })
 }
 
 func (a *attributor) entryType(n *Node) string {

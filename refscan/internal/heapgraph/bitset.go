@@ -16,3 +16,13 @@ func (b bitset) add(i uint32) bool {
 	*w |= m
 	return true
 }
+
+// remove reports whether i was there.
+func (b bitset) remove(i uint32) bool {
+	w, m := &b[i>>6], uint64(1)<<(i&63)
+	if *w&m == 0 {
+		return false
+	}
+	*w &^= m
+	return true
+}

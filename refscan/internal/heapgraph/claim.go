@@ -4,76 +4,219 @@ import (
 	"math/bits"
 	"sort"
 	"strings"
-
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
 
-// claimAll charges the unclaimed objects that equal references of one node lead to.
-func (a *attributor) claimAll(n *Node, label string, edges []edge) {
-	type group struct {
-		ty    typing
-		objs  []uint32
-		seen  []claim // if watched
-		count int64
-		bytes int64
-		ended int64
-		state string
-	}
-	var groups []*group
-	var last *group
-	for _, e := range edges {
-		obj, ty, bytes, ok := a.take(e)
-		if !ok {
-			continue
+// A group is what targets of one type have in common that one reference of a node leads to.
+type group struct {
+	ty           typing
+	child        *Node // nil if it is not known yet
+	count, bytes int64
+	ended        int64
+	state        string
+	runs         [][]uint32 // those with pointers
+	seen         []claim    // all, if watched
+}
+
+// claim charges what parts of one node lead to, and is not claimed yet, reference by reference.
+func (a *attributor) claim(n *Node, parts []part, label func(ord uint32) string) {
+	for i := range parts {
+		p := &parts[i]
+		for p.at = 0; p.at < len(p.bundles) && p.bundles[p.at].kind == refPart; p.at++ {
+			a.internal(n, &p.bundles[p.at])
 		}
-		key := typing{typ: ty.typ, form: ty.form}
-		if last == nil || last.ty != key {
-			last = nil
-			for _, g := range groups {
-				if g.ty == key {
-					last = g
+	}
+	for {
+		ord, some := uint32(0), false
+		for i := range parts {
+			if p := &parts[i]; p.at < len(p.bundles) && (!some || p.bundles[p.at].ord < ord) {
+				ord, some = p.bundles[p.at].ord, true
+			}
+		}
+		if !some {
+			return
+		}
+		a.groups = a.groups[:0]
+		for i := range parts {
+			for p := &parts[i]; p.at < len(p.bundles) && p.bundles[p.at].ord == ord; p.at++ {
+				switch b := &p.bundles[p.at]; b.kind {
+				case refTiny:
+					a.takeSmall(b)
+				case refPiece:
+					a.takePieces(b)
+				default:
+					a.takeObjects(b)
 				}
 			}
-			if last == nil {
-				last = &group{ty: key}
-				groups = append(groups, last)
-			}
 		}
-		if obj < a.g.staticBase() {
-			last.count++
-			last.bytes += bytes
-			if state, over := a.g.ended(obj, ty, false); over {
-				last.ended, last.state = last.ended+1, state
-			}
+		if len(a.groups) > 0 {
+			a.charge(n, ord, label)
 		}
-		last.objs = append(last.objs, obj)
+	}
+}
+
+// internal charges parts of maps and channels to their node.
+func (a *attributor) internal(n *Node, b *bundle) {
+	for _, obj := range b.words {
+		if !a.open.remove(obj) {
+			continue
+		}
+		n.Bytes += int64(b.size)
 		if a.watch != nil {
-			last.seen = append(last.seen, claim{obj: obj, addr: e.to, objects: 1, bytes: bytes, static: obj >= a.g.staticBase()})
+			a.watch.charge(n, claim{kind: claimPart, obj: obj, bytes: int64(b.size)})
+		}
+		if a.phase == classTool {
+			a.tool.add(obj)
 		}
 	}
-	if len(groups) > 1 {
-		types := a.g.types
-		name := func(g *group) string {
-			if g.ty.typ == 0 {
-				return "\xff" // untyped ones last
-			}
-			return a.g.types.refName(g.ty)
+}
+
+// group returns the group of a type.
+func (a *attributor) group(b *bundle) *group {
+	for i := range a.groups {
+		if g := &a.groups[i]; g.ty.typ == b.typ && g.ty.form == b.form {
+			return g
 		}
-		sort.Slice(groups, func(i, j int) bool {
-			x, y := groups[i], groups[j]
-			if a, b := name(x), name(y); a != b || x.ty.typ == y.ty.typ {
-				return a < b
-			}
-			return types.at(x.ty.typ).before(types.at(y.ty.typ))
-		})
 	}
-	for _, g := range groups {
-		var to *Node
+	if len(a.groups) < cap(a.groups) {
+		a.groups = a.groups[:len(a.groups)+1] // with its lists
+	} else {
+		a.groups = append(a.groups, group{})
+	}
+	g := &a.groups[len(a.groups)-1]
+	*g = group{ty: typing{typ: b.typ, form: b.form}, runs: g.runs[:0], seen: g.seen[:0]}
+	return g
+}
+
+func (a *attributor) takeObjects(b *bundle) {
+	if c := a.turnOf(typing{typ: b.typ, form: b.form}); c > a.phase {
+		for _, obj := range b.words {
+			if a.open.has(obj) {
+				a.later[c] = append(a.later[c], obj)
+			}
+		}
+		return
+	}
+	// The bundle's own list becomes that of the claimed.
+	n := 0
+	for _, obj := range b.words {
+		if a.open.remove(obj) {
+			b.words[n] = obj
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	b.words = b.words[:n]
+	to := a.group(b)
+	to.count += int64(n)
+	to.bytes += int64(n) * int64(b.size)
+	if b.scan {
+		if a.g.ending(to.ty).how != neverEnds {
+			a.endings(to, b.words)
+		}
+		to.runs = append(to.runs, b.words)
+	}
+	if a.phase == classTool {
+		for _, obj := range b.words {
+			a.tool.add(obj)
+		}
+	}
+	if a.watch != nil {
+		for _, obj := range b.words {
+			to.seen = append(to.seen, claim{kind: claimObject, obj: obj, objects: 1, bytes: int64(b.size)})
+		}
+	}
+}
+
+// endings counts the objects whose use is over.
+func (a *attributor) endings(to *group, objs []uint32) {
+	for _, obj := range objs {
+		if state, over := a.g.ended(obj, a.g.typing.of(obj), false); over {
+			to.ended, to.state = to.ended+1, state
+		}
+	}
+}
+
+// takeSmall claims values that share blocks one by one. Of several that begin at one address the longest counts.
+func (a *attributor) takeSmall(b *bundle) {
+	n := 0
+	for i := 0; i < len(b.words); i += 2 {
+		obj, off := b.words[i], b.words[i+1]&0xff
+		if a.tiny.at(obj).starts>>off&1 == 0 {
+			b.words[n], b.words[n+1] = obj, b.words[i+1]
+			n += 2
+		}
+	}
+	if n == 0 {
+		return
+	}
+	to := a.group(b)
+	for i := 0; i < n; i += 2 {
+		obj, off, size := b.words[i], b.words[i+1]&0xff, b.words[i+1]>>8
+		block := a.tiny.at(obj)
+		fresh := uint16((1<<size-1)<<off) &^ block.bytes
+		bytes := int64(bits.OnesCount16(fresh))
+		objects := int64(1 - block.starts>>off&1)
+		block.bytes |= fresh
+		block.starts |= 1 << off
+		a.open.remove(obj)
+		if a.phase == classTool {
+			a.tool.add(obj)
+		}
+		to.count += objects
+		to.bytes += bytes
+		if a.watch != nil && objects+bytes > 0 {
+			to.seen = append(to.seen, claim{kind: claimSmall, obj: obj, off: uint8(off), objects: objects, bytes: bytes})
+		}
+	}
+}
+
+func (a *attributor) takePieces(b *bundle) {
+	n := 0
+	for _, i := range b.words {
+		if !a.pieces[i] {
+			a.pieces[i] = true
+			b.words[n] = a.g.staticBase() + i
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	to := a.group(b)
+	to.runs = append(to.runs, b.words[:n])
+	if a.watch != nil {
+		for _, obj := range b.words[:n] {
+			to.seen = append(to.seen, claim{kind: claimPiece, obj: obj, objects: 1})
+		}
+	}
+}
+
+// charge charges the groups that one reference of a node leads to.
+func (a *attributor) charge(n *Node, ord uint32, label func(ord uint32) string) {
+	known := true
+	for i := range a.groups {
+		g := &a.groups[i]
 		if g.ty.typ != 0 {
-			to = a.child(n, label, g.ty, a.g.types.refName(g.ty))
+			g.child = n.linked(ord, g.ty)
+			known = known && g.child != nil
 		}
-		untyped := to == nil
-		if untyped {
+	}
+	name := ""
+	if !known {
+		name = label(ord)
+		a.sortGroups()
+	}
+	for i := range a.groups {
+		g := &a.groups[i]
+		if g.child == nil && g.ty.typ != 0 {
+			if g.child = a.child(n, name, g.ty, a.g.types.refName(g.ty)); g.child != nil && len(n.links) < maxLinks {
+				n.links = append(n.links, link{ord, g.ty.typ, g.ty.form, g.child})
+			}
+		}
+		to := g.child
+		if to == nil {
 			to = n
 			n.UntypedObjects += g.count
 			n.UntypedBytes += g.bytes
@@ -83,15 +226,53 @@ func (a *attributor) claimAll(n *Node, label string, edges []edge) {
 		if g.ended > 0 {
 			to.Ended, to.EndedState = to.Ended+g.ended, g.state
 		}
-		if len(to.pending) == 0 {
-			a.queue = append(a.queue, to)
+		guest := g.child == nil && g.ty.typ != 0 && (g.ty.typ != n.typing.typ || g.ty.form != n.typing.form)
+		for _, objs := range g.runs {
+			a.next.add(to, objs, guest)
 		}
-		to.pending = append(to.pending, g.objs...)
 		for _, c := range g.seen {
-			c.untyped = untyped
+			c.untyped = g.child == nil
 			a.watch.charge(to, c)
 		}
 	}
+}
+
+// sortGroups puts the groups in the order of their types' names, untyped ones last.
+func (a *attributor) sortGroups() {
+	if len(a.groups) < 2 {
+		return
+	}
+	name := func(g *group) string {
+		if g.ty.typ == 0 {
+			return "\xff"
+		}
+		return a.g.types.refName(g.ty)
+	}
+	groups, types := a.groups, a.g.types
+	sort.Slice(groups, func(i, j int) bool {
+		x, y := &groups[i], &groups[j]
+		if a, b := name(x), name(y); a != b || x.ty.typ == y.ty.typ {
+			return a < b
+		}
+		return types.at(x.ty.typ).before(types.at(y.ty.typ))
+	})
+}
+
+// linked returns the child for targets of a type behind a reference, if it is among the links.
+func (n *Node) linked(ord uint32, ty typing) *Node {
+	for i := range n.links {
+		if l := &n.links[i]; l.ord == ord && l.typ == ty.typ && l.form == ty.form {
+			return l.child
+		}
+	}
+	return nil
+}
+
+// add queues objects.
+func (f *frontier) add(n *Node, objs []uint32, guest bool) {
+	words := f.words.Take(len(objs))
+	copy(words, objs)
+	f.runs = append(f.runs, run{n, words, guest})
 }
 
 // maxTree bounds the report: the sum of its nodes' depths, and of nodeSize for each node. Whatever is in the heap, a report so has at
@@ -161,38 +342,6 @@ func isNamed(typeName string) bool {
 	return strings.Contains(head, ".") && !strings.ContainsAny(head, "*(){ ")
 }
 
-// take claims the object behind a reference, if it has its turn and nobody claimed it before. Small
-// values that share a block are taken one by one.
-func (a *attributor) take(e edge) (obj uint32, ty typing, bytes int64, ok bool) {
-	g := a.g
-	s, obj := g.m.Object(e.to)
-	if s == nil {
-		return a.takeStatic(e)
-	}
-	if !g.marked.has(obj) {
-		return 0, typing{}, 0, false
-	}
-	if s.Tiny {
-		return a.takeTiny(e, s, obj)
-	}
-	ty = g.typing.of(obj)
-	if ty.form == formInternal && a.phase < classRest {
-		return 0, typing{}, 0, false // its map or channel will claim it
-	}
-	if a.claimed.has(obj) {
-		return 0, typing{}, 0, false
-	}
-	if c := a.turnOf(ty); c > a.phase {
-		a.later[c] = append(a.later[c], e)
-		return 0, typing{}, 0, false
-	}
-	a.claimed.add(obj)
-	if a.phase == classTool {
-		a.tool.add(obj)
-	}
-	return obj, ty, int64(s.ElemSize), true
-}
-
 // turnOf says in which phase objects of a type may be claimed.
 func (a *attributor) turnOf(ty typing) class {
 	if ty.typ == 0 {
@@ -210,39 +359,4 @@ func turnOf(name string) class {
 		return classRuntime
 	}
 	return classNamed
-}
-
-func (a *attributor) takeStatic(e edge) (uint32, typing, int64, bool) {
-	i, known := a.g.pieceAt[e.to]
-	if !known || a.pieces[i] {
-		return 0, typing{}, 0, false // variables are roots of their own
-	}
-	a.pieces[i] = true
-	return a.g.staticBase() + uint32(i), a.g.pieces[i].typing, 0, true
-}
-
-func (a *attributor) takeTiny(e edge, s *goruntime.Span, obj uint32) (uint32, typing, int64, bool) {
-	off := uint(e.to - s.Addr(obj))
-	b := a.tiny[obj]
-	if b.starts>>off&1 != 0 {
-		return 0, typing{}, 0, false
-	}
-	b.starts |= 1 << off
-	size := uint(16) - off
-	if e.size != 0 && e.size < uint64(size) {
-		size = uint(e.size)
-	}
-	fresh := uint16((1<<size-1)<<off) &^ b.bytes
-	b.bytes |= fresh
-	a.tiny[obj] = b
-	a.claimed.add(obj)
-	if a.phase == classTool {
-		a.tool.add(obj)
-	}
-	ty := typing{}
-	if e.typ != nil && !e.typ.HasPointers() {
-		ty = typing{typ: e.typ.index, form: e.form}
-	}
-	n := int64(bits.OnesCount16(fresh))
-	return obj, ty, n, true
 }

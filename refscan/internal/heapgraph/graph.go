@@ -30,6 +30,7 @@ type Graph struct {
 
 	confused bool // infer gave up
 	maxTree  int  // of the report
+	taskSize int  // how many objects a goroutine gathers from at a time
 }
 
 // static is memory of the data segments that references may lead through.
@@ -79,7 +80,7 @@ type offsets struct {
 // Build reads what the three passes need and runs the first two. mainModule is the import path of the
 // program's main module, "" if it is not known.
 func Build(m *goruntime.Model, names Names, mainModule string) (*Graph, error) {
-	g := &Graph{maxTree: maxTree, mainModule: mainModule, m: m, names: names, types: newTypeTable(m, names), vars: make(map[uint64][]activeVar), pieceAt: make(map[uint64]int32)}
+	g := &Graph{maxTree: maxTree, taskSize: taskSize, mainModule: mainModule, m: m, names: names, types: newTypeTable(m, names), vars: make(map[uint64][]activeVar), pieceAt: make(map[uint64]int32)}
 	if err := g.loadOffsets(); err != nil {
 		return nil, err
 	}

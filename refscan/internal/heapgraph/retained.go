@@ -70,11 +70,12 @@ func (g *Graph) AttributeRetained(onCharge Charged) (*Result, *Retention) {
 }
 
 func (r *Retention) charge(n *Node, c claim) {
-	switch {
-	case c.entries:
+	switch c.kind {
+	case claimEntries:
 		r.entries = append(r.entries, mapEntries{c.obj, n, c.objects})
-	case c.addr != 0 && c.bytes <= 16 && !c.static && r.g.m.SpanOf(c.obj).Tiny:
-		r.smallAt[c.addr] = uint32(len(r.small))
+	case claimSmall:
+		s := r.g.m.SpanOf(c.obj)
+		r.smallAt[s.Addr(c.obj)+uint64(c.off)] = uint32(len(r.small))
 		r.small = append(r.small, smallValue{r.numberOf(n), c.bytes, c.untyped})
 	default:
 		r.charged[c.obj] = r.numberOf(n)

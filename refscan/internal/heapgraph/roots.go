@@ -51,31 +51,31 @@ type Root struct {
 }
 
 func (a *Root) compare(b *Root) int {
-	if a.class != b.class {
-		return int(a.class) - int(b.class)
+	if c := int(a.class) - int(b.class); c != 0 {
+		return c
 	}
-	if a.std != b.std {
-		return boolInt(a.std) - boolInt(b.std)
-	}
-	if a.Kind != b.Kind {
-		return int(a.Kind) - int(b.Kind)
-	}
-	if a.inlined != b.inlined {
-		return boolInt(a.inlined) - boolInt(b.inlined)
-	}
-	for _, c := range []int{
-		strings.Compare(a.Name, b.Name), strings.Compare(a.Func, b.Func), strings.Compare(a.Goroutine, b.Goroutine),
-		strings.Compare(a.CreatedBy, b.CreatedBy), strings.Compare(a.CreatedAt, b.CreatedAt),
-		strings.Compare(a.File, b.File), a.Line - b.Line, boolInt(a.Test) - boolInt(b.Test), boolInt(a.Caller) - boolInt(b.Caller),
+	for _, c := range [...]struct{ a, b string }{
+		{a.rank(), b.rank()}, {a.Name, b.Name}, {a.Func, b.Func}, {a.Goroutine, b.Goroutine}, {a.CreatedBy, b.CreatedBy}, {a.CreatedAt, b.CreatedAt}, {a.File, b.File},
 	} {
-		if c != 0 {
-			return c
+		if c.a != c.b {
+			return strings.Compare(c.a, c.b)
 		}
 	}
-	return 0
+	if a.Line != b.Line {
+		return a.Line - b.Line
+	}
+	return strings.Compare(a.rest(), b.rest())
 }
 
-func boolInt(b bool) int {
+// rank orders roots before their names do.
+func (r *Root) rank() string {
+	return string([]byte{boolByte(r.std), byte(r.Kind), boolByte(r.inlined)})
+}
+
+// rest orders roots that agree in their names and places.
+func (r *Root) rest() string { return string([]byte{boolByte(r.Test), boolByte(r.Caller)}) }
+
+func boolByte(b bool) byte {
 	if b {
 		return 1
 	}
@@ -174,6 +174,7 @@ type rootEntry struct {
 	goroutines map[*goruntime.Goroutine]bool
 }
 
+//go:noinline
 func (rs *rootSet) entry(r Root, typ string) *rootEntry {
 	e := rs.byKey[r]
 	if e == nil {

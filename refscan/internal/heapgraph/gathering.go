@@ -1,0 +1,104 @@
+package heapgraph
+
+import (
+	"runtime"
+	"sync/atomic"
+)
+
+// gathering has several goroutines gather from many objects.
+type gathering struct {
+	a       *attributor
+	workers []*gatherer
+	parts   []part
+	tasks   []task
+}
+
+// A task is a piece of work: objects of one node or of several.
+type task struct {
+	runs        []run // the first from skip on, and of all together n objects
+	skip, n     int
+	worker      *gatherer
+	first, last int // its parts among the worker's
+}
+
+// taskSize is how many objects a task has, and manyTasks how many are worth more than one goroutine.
+const (
+	taskSize  = 512
+	manyTasks = 4
+)
+
+func (t *gathering) prepare(a *attributor) {
+	t.a = a
+	t.hire(1)
+}
+
+// hire makes sure that there are n workers, and that they have no parts.
+func (t *gathering) hire(n int) {
+	for len(t.workers) < n {
+		w := &gatherer{a: t.a}
+		w.w = walker{g: t.a.g, emit: w.reference}
+		t.workers = append(t.workers, w)
+	}
+	for _, w := range t.workers {
+		w.reset()
+	}
+}
+
+func (t *gathering) release() {
+	for _, w := range t.workers {
+		w.words.Release()
+	}
+}
+
+// begin begins the parts of one node, whose references are handed to the gatherer. They are in its list once it has sealed the last.
+func (t *gathering) begin(n *Node) *gatherer {
+	t.hire(1)
+	t.workers[0].begin(n)
+	return t.workers[0]
+}
+
+// all returns the parts of what the n objects of some runs refer to, in the order of the runs. They are valid until others are
+// begun.
+func (t *gathering) all(runs []run, n int) []part {
+	procs := runtime.GOMAXPROCS(0)
+	if procs == 1 || n < manyTasks*t.a.g.taskSize {
+		t.hire(1)
+		t.workers[0].gather(runs, 0, n)
+		return t.workers[0].parts
+	}
+	t.hire(procs)
+	t.divide(runs, n)
+	var next atomic.Int64
+	concurrently(procs, func(i int) {
+		w := t.workers[i]
+		for i := next.Add(1) - 1; i < int64(len(t.tasks)); i = next.Add(1) - 1 {
+			k := &t.tasks[i]
+			k.worker, k.first = w, len(w.parts)
+			w.gather(k.runs, k.skip, k.n)
+			k.last = len(w.parts)
+		}
+	})
+	clear(t.parts)
+	t.parts = t.parts[:0]
+	for i := range t.tasks {
+		k := &t.tasks[i]
+		t.parts = append(t.parts, k.worker.parts[k.first:k.last]...)
+	}
+	return t.parts
+}
+
+// divide makes tasks of n objects.
+func (t *gathering) divide(runs []run, n int) {
+	t.tasks = t.tasks[:0]
+	skip := 0
+	for n > 0 {
+		k := task{runs: runs, skip: skip, n: min(n, t.a.g.taskSize)}
+		t.tasks = append(t.tasks, k)
+		n -= k.n
+		skip += k.n
+		for len(runs) > 0 && skip >= len(runs[0].objs) {
+			skip -= len(runs[0].objs)
+			runs = runs[1:]
+		}
+	}
+}
