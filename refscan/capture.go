@@ -99,6 +99,12 @@ func Capture(opts ...CaptureOption) (_ *Snapshot, err error) {
 	if err := s.open(&config); err != nil {
 		return nil, err
 	}
+	bias := uint64(0)
+	if s.index != nil {
+		if bias, err = loadBias(s.index); err != nil {
+			return nil, err
+		}
+	}
 	start := time.Now()
 	rests := false
 	if config.settle {
@@ -106,16 +112,12 @@ func Capture(opts ...CaptureOption) (_ *Snapshot, err error) {
 			return nil, err
 		}
 	}
-	if err := collect(config.ctx); err != nil {
-		return nil, err
-	}
-	s.settled = time.Since(start)
-	bias := uint64(0)
-	if s.index != nil {
-		if bias, err = loadBias(s.index); err != nil {
+	if !rests {
+		if err := collect(config.ctx); err != nil {
 			return nil, err
 		}
 	}
+	s.settled = time.Since(start)
 	for try := 1; ; try++ {
 		err := s.freeze(&config, rests, bias)
 		if err == nil {

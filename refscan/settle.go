@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// maxCycles bounds the garbage collections of one settling. Two empty the sync.Pools
-	// (go1.26 sync/pool.go, poolCleanup), an object with a finalizer needs two, and what such an object
-	// held alone one more.
+	// minCycles is how many garbage collections one settling takes at least: two empty the sync.Pools
+	// (go1.26 sync/pool.go, poolCleanup).
+	minCycles = 2
+	// maxCycles bounds them. An object with a finalizer needs two, and what such an object held alone one more.
 	maxCycles = 10
 	// maxQueueWait bounds the wait for finalizers and cleanups after each collection.
 	maxQueueWait = 100 * time.Millisecond
@@ -20,18 +21,22 @@ const (
 	maxCollect = 20 * time.Second
 )
 
-// settle brings the heap to rest: it collects garbage until neither the live heap nor the number of
-// goroutines changes any more, and lets finalizers, cleanups and ending goroutines run in
-// between. It is bounded; a program that never rests is taken as it is.
+// settle brings the heap to rest: it collects garbage until nothing happens from one collection to the next, and lets
+// finalizers, cleanups and ending goroutines run in between. Nothing happens where no finalizer or cleanup fell due, no
+// goroutine began or ended and nothing was allocated, but for the few objects that collecting itself takes. What the second
+// collection finds dead does not count: that is how a sync.Pool gives up what it held, and all at once. It is bounded; a
+// program that never rests is taken as it is.
+//
+// Nothing is allocated between the collection after which the program rests and the return, so no other is needed.
 func settle(ctx context.Context) (rests bool, err error) {
-	before := atRest{}
+	before := observeActivity() // the first use of package metrics allocates
 	for cycle := 1; ; cycle++ {
 		if err := collect(ctx); err != nil {
 			return false, err
 		}
 		drainQueues(ctx)
-		now := measureRest()
-		rests = cycle >= 3 && now == before
+		now := observeActivity()
+		rests = cycle >= minCycles && now.quietSince(before)
 		if rests || cycle == maxCycles {
 			break
 		}
@@ -42,47 +47,51 @@ func settle(ctx context.Context) (rests bool, err error) {
 	return rests, nil
 }
 
-// atRest is what must not change any more.
-type atRest struct {
-	objects    uint64
+// activity is what a program at rest does not do.
+type activity struct {
+	allocated  uint64 // objects, so far
+	fallenDue  uint64 // finalizers and cleanups, so far
+	waiting    bool   // some of those have not run
 	goroutines int
 }
 
-const (
-	metricObjects          = "/gc/heap/objects:objects"
-	metricFinalizersQueued = "/gc/finalizers/queued:finalizers"
-	metricFinalizersRun    = "/gc/finalizers/executed:finalizers"
-	metricCleanupsQueued   = "/gc/cleanups/queued:cleanups"
-	metricCleanupsRun      = "/gc/cleanups/executed:cleanups"
-)
+// ownAllocations bounds what collect allocates: a goroutine and what starts it, what it is waited for with, and a timer.
+const ownAllocations = 16
 
-func measureRest() atRest {
-	sample := []metrics.Sample{{Name: metricObjects}}
-	metrics.Read(sample)
-	return atRest{uint64Of(sample[0]), runtime.NumGoroutine()}
+func (a activity) quietSince(before activity) bool {
+	return a.allocated-before.allocated <= ownAllocations && a.fallenDue == before.fallenDue && !a.waiting &&
+		a.goroutines == before.goroutines
 }
 
-func uint64Of(s metrics.Sample) uint64 {
-	if s.Value.Kind() != metrics.KindUint64 {
+// metricsRead is read in place, so that the reading allocates nothing. Captures take turns.
+var metricsRead = [...]metrics.Sample{
+	{Name: "/gc/heap/allocs:objects"},
+	{Name: "/gc/finalizers/queued:finalizers"},
+	{Name: "/gc/cleanups/queued:cleanups"},
+	{Name: "/gc/finalizers/executed:finalizers"},
+	{Name: "/gc/cleanups/executed:cleanups"},
+}
+
+func observeActivity() activity {
+	metrics.Read(metricsRead[:])
+	value := func(i int) uint64 {
+		if v := metricsRead[i].Value; v.Kind() == metrics.KindUint64 {
+			return v.Uint64()
+		}
 		return 0
 	}
-	return s.Value.Uint64()
+	return activity{
+		allocated:  value(0),
+		fallenDue:  value(1) + value(2),
+		waiting:    value(1) != value(3) || value(2) != value(4),
+		goroutines: runtime.NumGoroutine(),
+	}
 }
 
 // drainQueues waits until the finalizers and cleanups that are due have run.
 func drainQueues(ctx context.Context) {
-	sample := []metrics.Sample{
-		{Name: metricFinalizersQueued},
-		{Name: metricFinalizersRun},
-		{Name: metricCleanupsQueued},
-		{Name: metricCleanupsRun},
-	}
 	wait := 20 * time.Microsecond
-	for deadline := time.Now().Add(maxQueueWait); ctx.Err() == nil && time.Now().Before(deadline); {
-		metrics.Read(sample)
-		if uint64Of(sample[0]) == uint64Of(sample[1]) && uint64Of(sample[2]) == uint64Of(sample[3]) {
-			return
-		}
+	for deadline := time.Now().Add(maxQueueWait); observeActivity().waiting && ctx.Err() == nil && time.Now().Before(deadline); {
 		time.Sleep(wait)
 		wait *= 2
 	}

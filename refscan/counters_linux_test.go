@@ -1,0 +1,83 @@
+//go:build amd64 || arm64
+
+package refscan_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// What a scan costs, in figures that do not depend on how fast or busy a machine is.
+
+var (
+	countedList  *listNode
+	countedBytes []byte
+)
+
+// A program at rest is collected twice, which is what it takes to empty a sync.Pool, and frozen once. Package testing
+// or the runtime may do something just then, so the least of some captures counts.
+func TestCollectionsOfACapture(t *testing.T) {
+	least := uint32(100)
+	for range 10 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		s, err := refscan.Capture()
+		require.NoError(t, err)
+		runtime.ReadMemStats(&after)
+		require.NoError(t, s.Close())
+		least = min(least, after.NumGC-before.NumGC)
+	}
+	assert.EqualValues(t, 2, least)
+}
+
+// What a scan allocates on the heap of the program grows with the number of objects by a few words each, in few pieces.
+func TestAllocationsPerObject(t *testing.T) {
+	const objects = 300_000
+	measure := func() (pieces, bytes float64) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		s, err := refscan.Capture()
+		require.NoError(t, err)
+		_, err = s.Scan()
+		require.NoError(t, err)
+		runtime.ReadMemStats(&after)
+		require.NoError(t, s.Close())
+		return float64(after.Mallocs - before.Mallocs), float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	measure() // reads debug information
+	pieces, bytes := measure()
+	for i := range objects {
+		countedList = &listNode{next: countedList, id: i}
+	}
+	defer func() { countedList = nil }()
+	morePieces, moreBytes := measure()
+	t.Logf("%.3f allocations and %.0f bytes for each object", (morePieces-pieces)/objects, (moreBytes-bytes)/objects)
+	assert.Less(t, (morePieces-pieces)/objects, 11.0)
+	assert.Less(t, (moreBytes-bytes)/objects, 400.0)
+}
+
+// Memory without pointers is not copied out of the frozen process, and what a page table needs for it is all it costs.
+func TestMemoryWithoutPointersIsNotRead(t *testing.T) {
+	const size = 128 << 20
+	growth := func() int64 {
+		before := resident("VmRSS:")
+		s, err := refscan.Capture()
+		require.NoError(t, err)
+		defer s.Close()
+		_, err = s.Scan()
+		require.NoError(t, err)
+		return resident("VmRSS:") - before
+	}
+	growth() // reads debug information
+	usual := growth()
+	countedBytes = make([]byte, size) // untouched, so that it takes no memory unless somebody reads it
+	defer func() { countedBytes = nil }()
+	grown := growth()
+	t.Logf("the process grew by %d KB, without that memory by %d KB", grown>>10, usual>>10)
+	assert.Less(t, grown-usual, int64(size/4))
+}
