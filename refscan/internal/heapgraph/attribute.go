@@ -81,6 +81,7 @@ type attributor struct {
 type watcher struct {
 	roots  []rootNode
 	charge func(*Node, claim)
+	skip   func(*Root) bool // leaves out roots; nil: none
 }
 
 type rootNode struct {
@@ -135,7 +136,7 @@ func (g *Graph) attribute(watch *watcher) *Result {
 	roots := g.roots()
 	for a.phase = classNamed; a.phase <= classTool; a.phase++ {
 		for _, r := range roots {
-			if r.class == a.phase {
+			if r.class == a.phase && (watch == nil || watch.skip == nil || !watch.skip(&r.Root)) {
 				a.root(r)
 			}
 		}
