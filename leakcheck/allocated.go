@@ -13,7 +13,7 @@ const maxStackShown = 6
 // allocatedAt says where most of what the last branch of a trace holds was allocated, if the memory profiler
 // has recorded some of it: all, where the test runs with -memprofilerate=1.
 func (t *trace) allocatedAt(env *environment) []string {
-	b := t.branches[len(t.branches)-1]
+	b := t.last()
 	if len(b.allocations) == 0 {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 )
 
 func init() {
+	newHolderSearch = func() holderSearch { return &elsewhere{} }
 	saveMore = func(a *artifactFolder, o *outcome) error {
 		err := a.save("stack.pb.gz", writeStacks)
 		if o.eval != nil && recordsAllocations(o.eval.obs.report.Roots) {

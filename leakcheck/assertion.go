@@ -137,6 +137,9 @@ func (a *assertion) judge() *outcome {
 			if first == "" && !e.ok() {
 				first = e.headline()
 			}
+			if h := a.req.holders; h != nil {
+				h.expectOf(e)
+			}
 			before = e
 		}
 		a.sleep(retryWaits[o.snapshots-1])
@@ -156,6 +159,9 @@ func (a *assertion) look(c *comparison, heap bool) (*evaluation, error) {
 	}
 	if c := a.req.cuts; c != nil {
 		also = c.scan(a, also)
+	}
+	if h := a.req.holders; h != nil {
+		also = h.after(also)
 	}
 	if !a.req.needsHeap() {
 		if err := also(nil); err != nil {

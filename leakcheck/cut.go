@@ -90,6 +90,7 @@ func (l cutLimits) request(r *request) {
 func (r *request) cutting() *cutRequest {
 	if r.cuts == nil {
 		r.cuts = &cutRequest{check: checkCuts, scan: scanCuts, evaluate: evaluateCuts, note: cutNote}
+		r.holders = &elsewhere{}
 	}
 	return r.cuts
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/refscan"
 )
 
 const (
@@ -52,6 +53,7 @@ func (x *experiment) judge() *outcome {
 	}
 	// What was about to end has had its last chance now.
 	x.sleep(retryWaits[1])
+	x.req.holders = x.growth().holders()
 	x.moments = x.moments[:len(x.moments)-1]
 	if err := x.look(); err != nil {
 		return x.inconclusive(err)
@@ -112,8 +114,12 @@ func (x *experiment) call(n int) {
 
 // look takes a snapshot, again if it does not agree with the collector.
 func (x *experiment) look() error {
+	var also func(*refscan.Snapshot) error
+	if h := x.req.holders; h != nil {
+		also = h.after(nil)
+	}
 	for try := 0; ; try++ {
-		obs, err := x.observe(x.env.keepsFiles(), nil)
+		obs, err := x.observe(x.env.keepsFiles(), also)
 		if err == nil {
 			err = x.see(obs)
 		}

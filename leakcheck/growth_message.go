@@ -96,30 +96,48 @@ func (x *experiment) explainLeak(l *leak) []string {
 	if len(l.heads) == 0 {
 		return lines
 	}
-	weight, what := objectsOf, "objects"
-	switch l.measure {
-	case inEntries:
-		weight, what = bytesOf, "entries"
-	case inBytes:
-		weight, what = bytesOf, "bytes"
-	}
 	head := l.heads[0]
 	if l.goroutines == nil {
-		lines = append(lines, l.own.show(what))
+		lines = append(lines, l.own.show(l.measure.String()))
 	}
 	lines = append(lines, x.growthHeldBy(head, l)...)
-	t := traceTo(head, true, weight)
+	t := l.trace()
 	if l.goroutines == nil {
 		t.grows = head
 	}
 	lines = append(lines, "", fmt.Sprintf("added by %s:", countNoun(x.last().calls-x.first().calls, "call")))
 	lines = append(lines, t.lines()...)
+	lines = append(lines, x.req.alsoHeld(t, x.env)...)
 	lines = append(lines, t.allocatedAt(x.env)...)
 	if others := t.others(l.heads, true); len(others) > 0 {
 		lines = append(lines, "", "besides:")
 		lines = append(lines, others...)
 	}
 	return lines
+}
+
+// trace leads to where most of what grows sits.
+func (l *leak) trace() *trace {
+	weight := bytesOf
+	if l.measure == inObjects {
+		weight = objectsOf
+	}
+	return traceTo(l.heads[0], true, weight)
+}
+
+func (m measure) String() string { return [measures]string{"objects", "entries", "bytes"}[m] }
+
+// holders searches for who else holds what the message about the growth traces.
+func (g *growth) holders() holderSearch {
+	search := &elsewhere{}
+	var traces []*trace
+	for _, l := range g.leaks[:min(len(g.leaks), maxTraced)] {
+		if len(l.heads) > 0 {
+			traces = append(traces, l.trace())
+		}
+	}
+	search.expect(traces...)
+	return search
 }
 
 // show writes a series as "objects: 56 → 112 → 224 → 448 after 56, 112, 224 and 448 calls".

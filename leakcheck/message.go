@@ -123,16 +123,22 @@ func (f *finding) amount() string {
 	return s
 }
 
+// trace leads to where most of the largest culprit sits.
+func (f *finding) trace() *trace {
+	return traceTo(f.culprits[0], !f.bound.selector.byType(), f.weight)
+}
+
 // explain shows who holds the largest part, and what else there is.
 func (a *assertion) explain(f *finding) []string {
 	below := !f.bound.selector.byType()
 	top := f.culprits[0]
-	t := traceTo(top, below, f.weight)
+	t := f.trace()
 	if f.cut != nil {
 		t.note = a.req.cuts.note
 	}
 	lines := append(heldBy(top, a.env), "")
 	lines = append(lines, t.lines()...)
+	lines = append(lines, a.req.alsoHeld(t, a.env)...)
 	lines = append(lines, t.allocatedAt(a.env)...)
 	if others := t.others(f.culprits, below); len(others) > 0 {
 		lines = append(lines, "", "besides:")
@@ -156,16 +162,7 @@ func (a *assertion) goldenFailure(e *evaluation) []string {
 	if rest := len(diff) - maxDiffLines; rest > 0 {
 		lines = append(lines, fmt.Sprintf("    … %d more lines", rest))
 	}
-	worst := &failures[0]
-	for i := range failures {
-		if f := &failures[i]; f.ObjectsOver > worst.ObjectsOver || f.ObjectsOver == worst.ObjectsOver && f.BytesOver > worst.BytesOver {
-			worst = f
-		}
-	}
-	weight := bytesOf
-	if worst.ObjectsOver > 0 {
-		weight = objectsOf
-	}
+	worst, weight := worstOf(failures)
 	culprits := e.forest.covered(worst.Covered)
 	if len(culprits) == 0 {
 		if g := e.goroutines; g != nil {
@@ -175,16 +172,30 @@ func (a *assertion) goldenFailure(e *evaluation) []string {
 		}
 		return lines
 	}
-	top := largestOf(culprits, weight, false)
+	t := traceTo(largestOf(culprits, weight, false), false, weight)
 	lines = append(lines, "", "the most: "+worst.String())
-	lines = append(lines, indent(heldBy(top, a.env))...)
+	lines = append(lines, indent(heldBy(t.last(), a.env))...)
 	lines = append(lines, "")
-	t := traceTo(top, false, weight)
 	if c := a.req.cuts; c != nil {
 		t.note = c.note
 	}
 	lines = append(lines, indent(t.lines())...)
+	lines = append(lines, indent(a.req.alsoHeld(t, a.env))...)
 	return append(lines, indent(t.allocatedAt(a.env))...)
+}
+
+// worstOf returns the path that is farthest beyond its line, and what it is about.
+func worstOf(failures []golden.Difference) (*golden.Difference, func(tally) int64) {
+	worst := &failures[0]
+	for i := range failures {
+		if f := &failures[i]; f.ObjectsOver > worst.ObjectsOver || f.ObjectsOver == worst.ObjectsOver && f.BytesOver > worst.BytesOver {
+			worst = f
+		}
+	}
+	if worst.ObjectsOver > 0 {
+		return worst, objectsOf
+	}
+	return worst, bytesOf
 }
 
 // covered returns the branches that made the lines of a golden file.

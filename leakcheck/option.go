@@ -1,6 +1,10 @@
 package leakcheck
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/leakgate/leakgate/refscan"
+)
 
 // An Option is a Bound, what a GoroutineSelector or StackSelector gives, or one of Scope, Ignore, Golden, Since,
 // Iterations and Warmup. The set is closed.
@@ -25,13 +29,39 @@ type request struct {
 
 	goroutines goroutineChecks // nil if no option is about goroutines
 	cuts       *cutRequest     // nil if no option is about what cutting would free
+	holders    holderSearch    // nil: messages do not say who else holds something
 
 	iterations, warmup int      // of AssertNoGrowth, 0 if not given
 	growthOnly         []string // options that only AssertNoGrowth takes, as written
 }
 
+// A holderSearch finds out who else holds what a message traces. It is an interface so that a test binary which needs none
+// does not link it.
+type holderSearch interface {
+	// expectOf takes note of what a message about an evaluation would trace.
+	expectOf(*evaluation)
+	// after returns what to do with the next snapshot: also, which may be nil, and the search.
+	after(also func(*refscan.Snapshot) error) func(*refscan.Snapshot) error
+	// tell returns lines for a message below a trace.
+	tell(*trace, *environment) []string
+}
+
+// newHolderSearch is nil unless the test was built with the tag leakgate, as leakgate run does: it would add 20 KB to
+// every test binary.
+var newHolderSearch func() holderSearch
+
+func (r *request) alsoHeld(t *trace, env *environment) []string {
+	if r.holders == nil {
+		return nil
+	}
+	return r.holders.tell(t, env)
+}
+
 func newRequest(opts []Option) *request {
 	r := gatherOptions(opts)
+	if r.holders == nil && newHolderSearch != nil {
+		r.holders = newHolderSearch()
+	}
 	if r.golden != "" && r.bounded() {
 		r.problem("Golden(%q) beside a bound: a golden file is compared only where no bound is given; use two assertions", r.golden)
 	}

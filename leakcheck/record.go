@@ -98,8 +98,8 @@ func (a *assertion) boundRecord(f *finding, v verdict.Verdict) verdict.Bound {
 		return b
 	}
 	top := f.culprits[0]
-	t := traceTo(top, !f.bound.selector.byType(), f.weight)
-	most := t.branches[len(t.branches)-1]
+	t := f.trace()
+	most := t.last()
 	b.Path, b.Type = most.path, most.typ
 	a.locate(&b, top)
 	return b

@@ -37,6 +37,9 @@ func traceTo(b *branch, below bool, weight func(tally) int64) *trace {
 	return t
 }
 
+// last is where a trace ends.
+func (t *trace) last() *branch { return t.branches[len(t.branches)-1] }
+
 // largestOf returns the first of the largest branches, each by itself or with all below it.
 func largestOf(branches []*branch, weight func(tally) int64, below bool) *branch {
 	var top *branch

@@ -105,6 +105,7 @@ type run struct {
 type watcher struct {
 	roots  []rootNode
 	charge func(*Node, claim)
+	skip   func(*Root) bool // leaves out roots; nil: none
 }
 
 type rootNode struct {
@@ -165,7 +166,7 @@ func (g *Graph) attribute(watch *watcher) *Result {
 	roots := g.roots()
 	for a.phase = classNamed; a.phase <= classTool; a.phase++ {
 		for _, r := range roots {
-			if r.class == a.phase {
+			if r.class == a.phase && (watch == nil || watch.skip == nil || !watch.skip(&r.Root)) {
 				a.root(r)
 			}
 		}

@@ -1,0 +1,76 @@
+package leakcheck_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/leakgate/leakgate/leakcheck"
+)
+
+type guest struct {
+	id   int
+	data *[200]*int
+}
+
+// A guest is in hotelRooms, and some are elsewhere. What is as near to both is charged to hotelRooms, which comes first.
+var (
+	hotelRooms    []*guest
+	hotelVisitors struct{ byID map[int]*guest }
+)
+
+func fillHotel(t *testing.T, n, listed int) {
+	fillCut(t) // skips where there are no snapshots
+	hotelVisitors.byID = make(map[int]*guest)
+	for i := range n {
+		g := &guest{id: i, data: new([200]*int)}
+		hotelRooms = append(hotelRooms, g)
+		if i < listed {
+			hotelVisitors.byID[i] = g
+		}
+	}
+	t.Cleanup(func() { hotelRooms, hotelVisitors.byID = nil, nil })
+}
+
+func TestAlsoHeld(t *testing.T) {
+	rooms := leakcheck.Root("leakcheck_test.hotelRooms").MaxRetainedBytes(7)
+	for _, c := range []struct {
+		guests, listed int
+		want           string
+	}{
+		{20, 20, "cutting that is not enough, all 20 objects are also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:19)\n"},
+		{20, 10, "cutting that is not enough, 10 of the 20 objects are also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:19)\n"},
+		{20, 4, ""},
+		{1, 1, "cutting that is not enough, it is also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:19)\n"},
+	} {
+		t.Run(fmt.Sprint(c.guests, c.listed), func(t *testing.T) {
+			fillHotel(t, c.guests, c.listed)
+			ft := &recordingT{name: "TestHotel"}
+			if leakcheck.AssertRetained(ft, rooms) {
+				t.Fatal("passed")
+			}
+			message := strings.Join(ft.errors, "\n")
+			if c.want == "" {
+				if strings.Contains(message, "also held") {
+					t.Error(message)
+				}
+				return
+			}
+			wantParts(t, message, c.want, "   at github.com/leakgate/leakgate/leakcheck_test.hotelVisitors.byID[*].data\n")
+		})
+	}
+}
+
+func TestGrowthAlsoHeld(t *testing.T) {
+	fillHotel(t, 1, 1)
+	hotelVisitors.byID = make(map[int]*guest)
+	ft := &recordingT{name: "TestHotel"}
+	if leakcheck.AssertNoGrowth(ft, func() {
+		g := &guest{data: new([200]*int)}
+		hotelRooms = append(hotelRooms, g)
+		hotelVisitors.byID[len(hotelVisitors.byID)] = g
+	}, leakcheck.Iterations(5)) {
+		t.Fatal("passed")
+	}
+	wantParts(t, strings.Join(ft.errors, "\n"), "cutting that is not enough, all ", "objects are also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:19)\n")
+}

@@ -1,0 +1,79 @@
+package refscan
+
+import (
+	"runtime/debug"
+
+	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
+)
+
+// Elsewhere is what roots other than those that they are charged to hold of some objects.
+type Elsewhere struct {
+	Objects, Bytes int64
+	// Holder is the path, from such a root, to the node that would be charged with most of that, as in a folded
+	// report. Each node has one child, and the last, which has none, the figures of its part.
+	Holder *Node
+}
+
+// Elsewhere finds out who else holds the objects that a scan charges to the nodes for which is returns true, which is given
+// their path and type in a folded report. It takes as long as two scans. If nobody else does, it returns nil.
+func (s *Snapshot) Elsewhere(is func(path, typ string) bool) (_ *Elsewhere, err error) {
+	if s.model == nil {
+		return nil, &UnavailableError{Cause: "the snapshot is closed"}
+	}
+	defer func() {
+		if e := recover(); e != nil {
+			err = internalError(e)
+		}
+	}()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	graph, err := s.buildGraph()
+	if err != nil {
+		return nil, err
+	}
+	paths := make(map[*heapgraph.Node]string)
+	var path func(n *heapgraph.Node) string
+	path = func(n *heapgraph.Node) string {
+		p, ok := paths[n]
+		if !ok {
+			p = FoldName(n.Name)
+			if n.Parent() != nil {
+				p = JoinPath(path(n.Parent()), p)
+			}
+			paths[n] = p
+		}
+		return p
+	}
+	var others Elsewhere
+	var most *heapgraph.Node
+	type place struct{ path, typ string }
+	parts := make(map[place]*Node)
+	var largest *Node
+	graph.Elsewhere(func(n *heapgraph.Node) bool { return is(path(n), n.Type) }, func(n *heapgraph.Node, bytes int64) {
+		others.Objects++
+		others.Bytes += bytes
+		at := place{path(n), n.Type}
+		part := parts[at]
+		if part == nil {
+			part = &Node{Name: FoldName(n.Name), Type: n.Type}
+			parts[at] = part
+		}
+		part.Objects++
+		part.Bytes += bytes
+		if largest == nil || part.Bytes > largest.Bytes {
+			largest, most = part, n
+		}
+	})
+	if most == nil {
+		return nil, nil
+	}
+	others.Holder = largest
+	for n := most; ; n = n.Parent() {
+		if n.Root != nil {
+			others.Holder.Root = rootInfo(n.Root)
+		}
+		if n.Parent() == nil {
+			return &others, nil
+		}
+		others.Holder = &Node{Name: FoldName(n.Parent().Name), Type: n.Parent().Type, Children: []*Node{others.Holder}}
+	}
+}

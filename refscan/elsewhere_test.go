@@ -1,0 +1,87 @@
+package refscan_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+var (
+	eHere  []*payload
+	eThere struct{ byID map[int]*payload }
+	eLink  *box[*box[*payload]]
+	eTable = []*payload{nil, nil} // the compiler's own data, in which a program may keep objects
+)
+
+func TestElsewhere(t *testing.T) {
+	eThere.byID = make(map[int]*payload)
+	for i := range 30 {
+		p := newPayload()
+		eHere = append(eHere, p)
+		if i < 20 {
+			eThere.byID[i] = p
+		}
+		if i == 25 {
+			eLink = &box[*box[*payload]]{v: &box[*payload]{v: p}}
+		}
+		if i > 27 {
+			time.AfterFunc(time.Hour, func() { p.id++ }) // nobody has the timer, but the runtime
+		}
+		runtime.SetFinalizer(p, func(*payload) {}) // keeps the payload's data, but only as long as the payload
+	}
+	only := newPayload()
+	eTable[0] = only
+	only = nil
+	defer func() { eHere, eThere.byID, eLink, eTable[0] = nil, nil, nil, nil }()
+	s, err := refscan.Capture(refscan.WithLog(t.Logf))
+	require.NoError(t, err)
+	elsewhere := func(path, typ string) *refscan.Elsewhere {
+		asked := 0
+		e, err := s.Elsewhere(func(p, ty string) bool {
+			if p == pkg+path && ty == typ {
+				asked++
+				return true
+			}
+			return false
+		})
+		require.NoError(t, err)
+		require.Positive(t, asked, path)
+		return e
+	}
+
+	e := elsewhere("eHere[*]", "*"+pkg+"payload")
+	require.EqualValues(t, 20+1+2, e.Objects)
+	require.EqualValues(t, (20+1+2)*payloadBytes, e.Bytes)
+	require.Equal(t, &refscan.Node{
+		Name: pkg + "eThere", Type: e.Holder.Type, Root: e.Holder.Root,
+		Children: []*refscan.Node{{
+			Name: "byID", Type: "map[int]*" + pkg + "payload",
+			Children: []*refscan.Node{{Name: "[*]", Type: "*" + pkg + "payload", Objects: 20, Bytes: 20 * payloadBytes}},
+		}},
+	}, e.Holder, "most of them are here")
+	require.Equal(t, refscan.RootGlobal, e.Holder.Root.Kind)
+
+	// What has few references.
+	eThere.byID = nil
+	require.NoError(t, s.Close())
+	s, err = refscan.Capture(refscan.WithLog(t.Logf))
+	require.NoError(t, err)
+	e = elsewhere("eHere[*].data", "[]uint8")
+	require.EqualValues(t, 1, e.Objects, "finalizers do not count, which go with their objects")
+	require.Equal(t, pkg+"eLink", e.Holder.Name)
+	e = elsewhere("eHere[*]", "*"+pkg+"payload")
+	require.EqualValues(t, 1+2, e.Objects)
+	require.Equal(t, "runtime", e.Holder.Root.Package, "an armed timer holds what its function does")
+	e = elsewhere("eLink.v", "*"+pkg+"box[*"+pkg+"payload]")
+	require.Nil(t, e, "nobody else does")
+	e = elsewhere("eTable[*]", "*"+pkg+"payload")
+	require.Nil(t, e, "the array behind the slice is no holder of its own")
+
+	require.NoError(t, s.Close())
+	_, err = s.Elsewhere(func(string, string) bool { return true })
+	require.ErrorContains(t, err, "the snapshot is closed")
+}
