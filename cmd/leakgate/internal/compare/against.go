@@ -8,9 +8,9 @@ import (
 // Against marks the assertions of run that fail in base too, with as much or more: they are known, and not
 // what run's revision brought. It returns how many assertions base does not have.
 //
-// An assertion on bounds is known if base breaks the same bounds, each with no fewer objects and bytes. One
-// without figures (no growth, collected objects) is known if it fails in base. A comparison with the golden
-// files that base made is never known: what fails there is new.
+// An assertion on bounds is known if base breaks the same bounds, each with no fewer objects and bytes, found or
+// retained. One without figures (no growth, collected objects) is known if it fails in base. A comparison with the
+// golden files that base made is never known: what fails there is new.
 func Against(run, base *outcome.Run) (unmatched int) {
 	_, before := Sites(base)
 	order, now := Sites(run)
@@ -46,7 +46,7 @@ func covers(before, now []verdict.Bound) bool {
 		}
 		found := false
 		for i, b := range before {
-			if !used[i] && b.Selector == n.Selector && b.Verdict == verdict.Fail && b.Objects >= n.Objects && b.Bytes >= n.Bytes {
+			if !used[i] && b.Selector == n.Selector && b.Verdict == verdict.Fail && asMuch(b, n) {
 				used[i], found = true, true
 				break
 			}
@@ -56,4 +56,10 @@ func covers(before, now []verdict.Bound) bool {
 		}
 	}
 	return true
+}
+
+// asMuch reports whether none of a bound's figures has grown.
+func asMuch(before, now verdict.Bound) bool {
+	return before.Objects >= now.Objects && before.Bytes >= now.Bytes &&
+		before.RetainedObjects >= now.RetainedObjects && before.RetainedBytes >= now.RetainedBytes
 }
