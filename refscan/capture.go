@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"time"
 	"unsafe"
@@ -87,14 +86,11 @@ func Capture(opts ...CaptureOption) (_ *Snapshot, err error) {
 	defer captures.Unlock()
 	s := &Snapshot{}
 	defer func() {
-		if e := recover(); e != nil {
-			err = internalError(e)
-		}
 		if err != nil {
 			_ = s.Close()
 		}
 	}()
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer guard(&err)()
 
 	if err := s.open(&config); err != nil {
 		return nil, err
@@ -268,15 +264,7 @@ func modelError(err error) error {
 	}
 	return &UnavailableError{
 		Cause:  "the runtime's structures in the frozen process cannot be read",
-		Remedy: "please report this, with the Go version and the error",
+		Remedy: remedyReport,
 		Err:    err,
-	}
-}
-
-func internalError(e any) error {
-	return &UnavailableError{
-		Cause:  "internal error",
-		Remedy: "please report this, with the Go version and the error",
-		Err:    &panicError{value: e, stack: string(debug.Stack())},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 )
 
 // An UnavailableError says why a snapshot or a scan could not be had. It stands for the verdict
@@ -43,4 +44,17 @@ func unsupportedError() error {
 		Remedy: "run the test on linux/amd64 or linux/arm64",
 		Err:    errors.ErrUnsupported,
 	}
+}
+
+const remedyReport = "please report this, with the Go version and the error"
+
+func internalError(e any) error {
+	return &UnavailableError{
+		Cause: "internal error", Remedy: remedyReport,
+		Err: &panicError{value: e, stack: string(debug.Stack())},
+	}
+}
+
+func heapError(err error) error {
+	return &UnavailableError{Cause: "the heap of the frozen process cannot be read", Remedy: remedyReport, Err: err}
 }

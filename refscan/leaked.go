@@ -1,8 +1,6 @@
 package refscan
 
 import (
-	"runtime/debug"
-
 	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
 )
 
@@ -32,19 +30,10 @@ func (s *Snapshot) LeakedGoroutines() (_ []*LeakedGoroutine, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if e := recover(); e != nil {
-			err = internalError(e)
-		}
-	}()
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer guard(&err)()
 	found, err := heapgraph.Leaked(s.model)
 	if err != nil {
-		return nil, &UnavailableError{
-			Cause:  "the heap of the frozen process cannot be read",
-			Remedy: "please report this, with the Go version and the error",
-			Err:    err,
-		}
+		return nil, heapError(err)
 	}
 	var leaked []*LeakedGoroutine
 	for _, l := range found {

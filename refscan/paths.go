@@ -2,7 +2,6 @@ package refscan
 
 import (
 	"errors"
-	"runtime/debug"
 
 	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
 )
@@ -64,15 +63,10 @@ var (
 //
 // It takes time in proportion to the heap, as Scan does, and twice as much for every path.
 func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
-	if s.model == nil {
-		return nil, &UnavailableError{Cause: "the snapshot is closed"}
+	if err := s.opened(); err != nil {
+		return nil, err
 	}
-	defer func() {
-		if e := recover(); e != nil {
-			err = internalError(e)
-		}
-	}()
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer guard(&err)()
 	graph, err := s.buildGraph()
 	if err != nil {
 		return nil, err

@@ -24,15 +24,10 @@ func (f scanOption) applyScan(c *scanConfig) { f(c) }
 // Scan finds out what keeps every live object of the snapshot alive. It takes time and memory in
 // proportion to the number of objects, and may be called more than once.
 func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
-	if s.model == nil {
-		return nil, &UnavailableError{Cause: "the snapshot is closed"}
+	if err := s.opened(); err != nil {
+		return nil, err
 	}
-	defer func() {
-		if e := recover(); e != nil {
-			err = internalError(e)
-		}
-	}()
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer guard(&err)()
 	graph, err := s.buildGraph()
 	if err != nil {
 		return nil, err
@@ -85,11 +80,7 @@ func (s *Snapshot) buildGraph() (*heapgraph.Graph, error) {
 	}
 	graph, err := heapgraph.Build(s.model, s.names, mainModule())
 	if err != nil {
-		return nil, &UnavailableError{
-			Cause:  "the heap of the frozen process cannot be read",
-			Remedy: "please report this, with the Go version and the error",
-			Err:    err,
-		}
+		return nil, heapError(err)
 	}
 	s.graph = graph
 	return graph, nil

@@ -3,7 +3,6 @@ package refscan
 import (
 	"context"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -154,18 +153,13 @@ type InlinedCall struct {
 // and frees those of ended goroutines; CaptureStacks shows them as they are. The cost is
 // in proportion to the number of frames.
 func (s *Snapshot) Stacks() (_ *Stacks, err error) {
-	if s.model == nil {
-		return nil, &UnavailableError{Cause: "the snapshot is closed"}
+	if err := s.opened(); err != nil {
+		return nil, err
 	}
 	if s.without != nil {
 		return nil, s.without
 	}
-	defer func() {
-		if e := recover(); e != nil {
-			err = internalError(e)
-		}
-	}()
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer guard(&err)()
 	return readStacks(s.model, s.index, s.pause)
 }
 
@@ -181,12 +175,7 @@ func CaptureStacks(opts ...CaptureOption) (_ *Stacks, err error) {
 	}
 	captures.Lock()
 	defer captures.Unlock()
-	defer func() {
-		if e := recover(); e != nil {
-			err = internalError(e)
-		}
-	}()
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer guard(&err)()
 
 	x, err := openIndex(config.ctx, config.logf)
 	if err != nil {
