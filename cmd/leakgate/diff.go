@@ -28,8 +28,7 @@ type diffOptions struct {
 }
 
 func (o *diffOptions) flagSet() *flag.FlagSet {
-	f := flag.NewFlagSet("diff", flag.ContinueOnError)
-	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
+	f := newFlagSet("diff")
 	f.BoolVar(&o.fail, "fail", false, "")
 	f.IntVar(&o.count, "n", 40, "")
 	f.StringVar(&o.output, "o", "", "")
@@ -54,11 +53,8 @@ func parseDiff(args []string) (*diffOptions, error) {
 // diffRuns is the command "leakgate diff".
 func diffRuns(c *context, args []string) int {
 	o, err := parseDiff(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return printHelp(c, []string{"diff"})
-	}
 	if err != nil {
-		return c.usageError(err.Error(), "help diff")
+		return c.unparsed(err, "diff")
 	}
 	rows, err := o.diff(c.stdout)
 	if err != nil {

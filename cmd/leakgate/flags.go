@@ -38,10 +38,24 @@ type runOptions struct {
 	passthrough gotest.Passthrough
 }
 
+// newFlagSet makes the flag set of a command.
+func newFlagSet(command string) *flag.FlagSet {
+	f := flag.NewFlagSet(command, flag.ContinueOnError)
+	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
+	return f
+}
+
+// unparsed ends a command whose line did not parse: with its help if that was asked for.
+func (c *context) unparsed(err error, topic string) int {
+	if errors.Is(err, flag.ErrHelp) {
+		return printHelp(c, []string{topic})
+	}
+	return c.usageError(err.Error(), "help "+topic)
+}
+
 // flagSet binds the flags of leakgate run to o.
 func (o *runOptions) flagSet() *flag.FlagSet {
-	f := flag.NewFlagSet("run", flag.ContinueOnError)
-	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
+	f := newFlagSet("run")
 	f.StringVar(&o.dir, "C", "", "")
 	f.BoolVar(&o.all, "all", false, "")
 	f.BoolVar(&o.allocs, "alloc-sites", false, "")

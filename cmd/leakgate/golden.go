@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,8 +55,7 @@ func goldenVerbNames() []string {
 }
 
 func (o *goldenOptions) flagSet() *flag.FlagSet {
-	f := flag.NewFlagSet("golden "+o.verb, flag.ContinueOnError)
-	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
+	f := newFlagSet("golden " + o.verb)
 	f.StringVar(&o.dir, "C", "", "")
 	if o.verb == "prune" {
 		f.BoolVar(&o.yes, "y", false, "")
@@ -115,11 +113,8 @@ func keepGoldens(c *context, args []string) int {
 		return tightenGoldens(c, args[1:])
 	}
 	o, err := parseGolden(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return printHelp(c, []string{"golden"})
-	}
 	if err != nil {
-		return c.usageError(err.Error(), "help golden")
+		return c.unparsed(err, "golden")
 	}
 	g := &goldenCommand{c, o}
 	files, err := g.find()

@@ -21,8 +21,7 @@ type mergeOptions struct {
 }
 
 func (o *mergeOptions) flagSet() *flag.FlagSet {
-	f := flag.NewFlagSet("merge", flag.ContinueOnError)
-	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
+	f := newFlagSet("merge")
 	f.StringVar(&o.artifacts, "o", artifacts.DefaultName, "")
 	o.formats.register(f)
 	return f
@@ -46,11 +45,8 @@ func parseMerge(args []string) (*mergeOptions, error) {
 // mergeShards is the command "leakgate merge".
 func mergeShards(c *context, args []string) int {
 	o, err := parseMerge(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return printHelp(c, []string{"merge"})
-	}
 	if err != nil {
-		return c.usageError(err.Error(), "help merge")
+		return c.unparsed(err, "merge")
 	}
 	run, err := o.merge(c)
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"strings"
 
@@ -16,11 +15,8 @@ import (
 // runTests is the command "leakgate run".
 func runTests(c *context, args []string) int {
 	o, err := parseRun(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return printHelp(c, []string{"run"})
-	}
 	if err != nil {
-		return c.usageError(err.Error(), "help run")
+		return c.unparsed(err, "run")
 	}
 	o.inEnvironment(c.env)
 	s, err := newSession(c, o)

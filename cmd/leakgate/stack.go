@@ -3,7 +3,6 @@ package main
 import (
 	stdcontext "context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -39,8 +38,7 @@ type stackOptions struct {
 
 func parseStack(args []string) (*stackOptions, error) {
 	var o stackOptions
-	f := flag.NewFlagSet("stack", flag.ContinueOnError)
-	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
+	f := newFlagSet("stack")
 	f.IntVar(&o.count, "n", 20, "")
 	f.StringVar(&o.output, "o", "", "")
 	f.BoolVar(&o.growth, "growth", false, "")
@@ -62,11 +60,8 @@ func parseStack(args []string) (*stackOptions, error) {
 // printStacks is the command "leakgate stack".
 func printStacks(c *context, args []string) int {
 	o, err := parseStack(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return printHelp(c, []string{"stack"})
-	}
 	if err != nil {
-		return c.usageError(err.Error(), "help stack")
+		return c.unparsed(err, "stack")
 	}
 	ctx, stop := signal.NotifyContext(stdcontext.Background(), os.Interrupt)
 	defer stop()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,8 +22,7 @@ type tightenOptions struct {
 }
 
 func (o *tightenOptions) flagSet() *flag.FlagSet {
-	f := flag.NewFlagSet("golden tighten", flag.ContinueOnError)
-	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
+	f := newFlagSet("golden tighten")
 	f.StringVar(&o.dir, "C", "", "")
 	return f
 }
@@ -49,11 +47,8 @@ func parseTighten(args []string) (*tightenOptions, error) {
 // tightenGoldens is the command "leakgate golden tighten".
 func tightenGoldens(c *context, args []string) int {
 	o, err := parseTighten(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return printHelp(c, []string{"golden"})
-	}
 	if err != nil {
-		return c.usageError(err.Error(), "help golden")
+		return c.unparsed(err, "golden")
 	}
 	code, err := o.tighten(c)
 	if err != nil {

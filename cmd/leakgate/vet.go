@@ -31,8 +31,7 @@ type vetOptions struct {
 }
 
 func (o *vetOptions) flagSet() *flag.FlagSet {
-	f := flag.NewFlagSet("vet", flag.ContinueOnError)
-	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
+	f := newFlagSet("vet")
 	f.StringVar(&o.dir, "C", "", "")
 	f.BoolVar(&o.fix, "fix", false, "")
 	f.StringVar(&o.tags, "tags", "", "")
@@ -66,11 +65,8 @@ func vetTool() { unitchecker.Main(leakvet.Analyzer) }
 // vetTests is the command "leakgate vet".
 func vetTests(c *context, args []string) int {
 	o, err := parseVet(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return printHelp(c, []string{"vet"})
-	}
 	if err != nil {
-		return c.usageError(err.Error(), "help vet")
+		return c.unparsed(err, "vet")
 	}
 	if o.fix {
 		if _, err := o.goVet(c, "-fix"); err != nil {

@@ -35,8 +35,7 @@ type viewOptions struct {
 }
 
 func (o *viewOptions) flagSet() *flag.FlagSet {
-	f := flag.NewFlagSet("view", flag.ContinueOnError)
-	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
+	f := newFlagSet("view")
 	f.StringVar(&o.address, "http", "localhost:0", "")
 	f.StringVar(&o.output, "o", "", "")
 	f.BoolVar(&o.objects, "objects", false, "")
@@ -78,11 +77,8 @@ func parseView(args []string) (*viewOptions, error) {
 // viewProfile is the command "leakgate view".
 func viewProfile(c *context, args []string) int {
 	o, err := parseView(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return printHelp(c, []string{"view"})
-	}
 	if err != nil {
-		return c.usageError(err.Error(), "help view")
+		return c.unparsed(err, "view")
 	}
 	if err := o.view(c); err != nil {
 		return c.failure("%v", err)
@@ -257,8 +253,7 @@ type pprofFlags struct {
 }
 
 func newPprofFlags(args ...string) *pprofFlags {
-	f := flag.NewFlagSet("pprof", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
+	f := newFlagSet("pprof")
 	return &pprofFlags{f, args}
 }
 

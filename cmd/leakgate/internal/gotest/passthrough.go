@@ -1,7 +1,6 @@
 package gotest
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -25,6 +24,7 @@ var (
 // left alone. It refuses -json and -C, which the leakgate command has flags of its own for.
 func ParsePassthrough(args []string) (Passthrough, error) {
 	var p Passthrough
+	ours := map[string]*[]string{"ldflags": &p.LDFlags, "tags": &p.Tags} // the command has values of its own to add
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		name, value, hasValue := splitFlag(arg)
@@ -34,25 +34,14 @@ func ParsePassthrough(args []string) (Passthrough, error) {
 			return p, nil
 		case name == "json" || name == "C":
 			return Passthrough{}, fmt.Errorf("-%s does not work after --: give it before, as a flag of leakgate run", name)
-		case name == "ldflags":
+		case ours[name] != nil:
 			if !hasValue {
-				if i+1 == len(args) {
-					return Passthrough{}, errors.New("-ldflags after -- has no value")
+				if i++; i == len(args) {
+					return Passthrough{}, fmt.Errorf("-%s after -- has no value", name)
 				}
-				i++
 				value = args[i]
 			}
-			p.LDFlags = append(p.LDFlags, value)
-			continue
-		case name == "tags":
-			if !hasValue {
-				if i+1 == len(args) {
-					return Passthrough{}, errors.New("-tags after -- has no value")
-				}
-				i++
-				value = args[i]
-			}
-			p.Tags = append(p.Tags, value)
+			*ours[name] = append(*ours[name], value)
 			continue
 		case listValue[name] && !hasValue && i+1 < len(args):
 			p.Build = append(p.Build, arg, args[i+1])
