@@ -74,7 +74,7 @@ func (c *comparison) shortenError(err error) error {
 
 // compare holds what was found against the file.
 func (c *comparison) compare(e *evaluation, module string) {
-	c.measured = ruler{module: module, listed: c.listed}.measure(e.forest)
+	c.measured = (&ruler{module: module, listed: c.listed}).measure(e.forest)
 	c.measured = append(c.measured, e.cutLines...)
 	if e.goroutines != nil {
 		c.measured = append(c.measured, e.goroutines.measured...)

@@ -75,7 +75,7 @@ func evaluateCuts(e *evaluation, r *request, s scope, everything forest, env *en
 		}
 	}
 	for _, sel := range r.cuts.recorded {
-		if problem := nothingMeant(Bound{selector: sel}, s, everything, e.obs.names); problem != "" {
+		if problem := nothingMeant(&Bound{selector: sel}, s, everything, e.obs.names); problem != "" {
 			e.problems = append(e.problems, problem)
 		}
 	}

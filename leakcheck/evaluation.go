@@ -25,7 +25,7 @@ type evaluation struct {
 
 // A finding is what was found for one bound.
 type finding struct {
-	bound    Bound
+	bound    *Bound
 	found    tally
 	culprits []*branch // what counts towards it, the largest first
 	broken   bool
@@ -86,7 +86,7 @@ func evaluate(obs *observation, r *request, s scope, env *environment) *evaluati
 		e.forest = now.growth(base)
 	}
 	for _, ps := range r.scope {
-		if !(scope{packages: []packages{ps}}).includesAny(everything) && !ps.known(obs.names) {
+		if !(&scope{packages: []packages{ps}}).includesAny(everything) && !ps.known(obs.names) {
 			e.problems = append(e.problems, fmt.Sprintf("Scope(%q): the program has no such package", ps[0].text))
 		}
 	}
@@ -128,12 +128,12 @@ func evaluate(obs *observation, r *request, s scope, env *environment) *evaluati
 	return e
 }
 
-func (s scope) includesAny(f forest) bool {
+func (s *scope) includesAny(f forest) bool {
 	return slices.ContainsFunc(f, func(b *branch) bool { return s.includes(b.root) })
 }
 
 // nothingMeant returns what is wrong with a bound whose selector means nothing at all, or "".
-func nothingMeant(b Bound, s scope, everything forest, names inventory) string {
+func nothingMeant(b *Bound, s scope, everything forest, names inventory) string {
 	sel := b.selector
 	if meant := sel.selects(everything); len(meant) > 0 {
 		if sel.byType() || s.includesAny(meant) {

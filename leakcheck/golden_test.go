@@ -295,7 +295,7 @@ func TestMeasure(t *testing.T) {
 		global(node("example.com/app..typeAssert.0", "", 1, 48), "", 0),
 	)
 	var got []string
-	for _, m := range (ruler{module: "app", listed: func(string) bool { return false }}).measure(growForest(r)) {
+	for _, m := range (&ruler{module: "app", listed: func(string) bool { return false }}).measure(growForest(r)) {
 		got = append(got, fmt.Sprintf("%d %d~%d %s %s", m.Objects, m.Bytes, m.BytesTolerance, strings.TrimPrefix(m.Path, "example.com/"), m.Type))
 	}
 	want := []string{

@@ -233,7 +233,7 @@ func (g *growth) findings() []finding {
 		} else {
 			b = b.MaxObjects(0)
 		}
-		fs = append(fs, finding{bound: b, found: l.total, culprits: l.heads, broken: true})
+		fs = append(fs, finding{bound: &b, found: l.total, culprits: l.heads, broken: true})
 	}
 	return fs
 }

@@ -95,7 +95,7 @@ func (x *experiment) goroutinesIn(s scope) map[goroutineOrigin]goroutines {
 	return all
 }
 
-func (s scope) includesGoroutine(o goroutineOrigin) bool {
+func (s *scope) includesGoroutine(o goroutineOrigin) bool {
 	return len(s.packages) == 0 || s.includesPackage(packageOf(o.entry)) || o.createdBy != "" && s.includesPackage(packageOf(o.createdBy))
 }
 

@@ -15,7 +15,7 @@ func (b *branch) startedIn(p pattern) bool {
 
 // selects returns the topmost branches that the selector means, each with all below it; for types, the
 // branches whose own objects are meant.
-func (s Selector) selects(f forest) []*branch {
+func (s *Selector) selects(f forest) []*branch {
 	var found []*branch
 	f.all(func(b *branch) bool {
 		switch s.kind {
@@ -40,18 +40,18 @@ func (s Selector) selects(f forest) []*branch {
 }
 
 // byType reports whether the selector means single objects, not all that lies below.
-func (s Selector) byType() bool { return s.kind == selectType || s.kind == selectTypeNamed }
+func (s *Selector) byType() bool { return s.kind == selectType || s.kind == selectTypeNamed }
 
 // figures returns what counts of one branch that the selector means. Untyped objects are counted at
 // their nearest typed holder, whose type is not theirs.
-func (s Selector) figures(b *branch) tally {
+func (s *Selector) figures(b *branch) tally {
 	if s.byType() {
 		return tally{b.objects - b.untypedObjects, b.bytes - b.untypedBytes}
 	}
 	return b.total
 }
 
-func (s Selector) sum(branches []*branch) tally {
+func (s *Selector) sum(branches []*branch) tally {
 	var t tally
 	for _, b := range branches {
 		t = t.plus(s.figures(b))
@@ -69,7 +69,7 @@ type inventory interface {
 }
 
 // known reports whether the program has what the selector names: a bound on nothing must not pass.
-func (s Selector) known(names inventory) bool {
+func (s *Selector) known(names inventory) bool {
 	switch s.kind {
 	case selectType:
 		return true // the compiler has seen to it

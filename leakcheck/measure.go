@@ -25,7 +25,7 @@ type ruler struct {
 // measure returns the lines that a forest makes. The roots that the file already has are spelled out
 // as far as maxGoldenDepth, since the file's own patterns say what to sum up; the others also keep to
 // maxGoldenLines.
-func (r ruler) measure(f forest) []golden.Measurement {
+func (r *ruler) measure(f forest) []golden.Measurement {
 	var all []golden.Measurement
 	for _, b := range f {
 		if isCompilerCache(b.name) {
@@ -43,7 +43,7 @@ func (r ruler) measure(f forest) []golden.Measurement {
 }
 
 // linesTo returns the lines of b and of what lies at most depth edges below it, with the rest summed up.
-func (r ruler) linesTo(b *branch, depth int) []golden.Measurement {
+func (r *ruler) linesTo(b *branch, depth int) []golden.Measurement {
 	var lines []golden.Measurement
 	if m := r.line(b); m.Objects > 0 || m.Bytes > 0 {
 		lines = append(lines, m)
@@ -64,7 +64,7 @@ func (r ruler) linesTo(b *branch, depth int) []golden.Measurement {
 	return append(lines, rest)
 }
 
-func (r ruler) linesBelow(b *branch, depth int) []golden.Measurement {
+func (r *ruler) linesBelow(b *branch, depth int) []golden.Measurement {
 	if isPoolShaped(b.typ) {
 		return nil
 	}
@@ -107,7 +107,7 @@ const smallMapEntries = 8
 
 // line returns the line of b itself. A figure that varies between runs that keep the same is left at 0,
 // which compares equal every time; where both are, there is no line.
-func (r ruler) line(b *branch) golden.Measurement {
+func (r *ruler) line(b *branch) golden.Measurement {
 	m := golden.Measurement{Path: b.path, Type: b.typ, Objects: b.objects, Bytes: b.bytes}
 	isMap := strings.HasPrefix(b.typ, "map[")
 	switch {
@@ -138,7 +138,7 @@ func (r ruler) line(b *branch) golden.Measurement {
 // hasLibraryType reports whether a type is one of the standard library's, or made of one, whose name is
 // meant (nil: any): its size is the Go release's business. An import path without a dot in its first
 // element is the library's, or the module's own.
-func (r ruler) hasLibraryType(typ string, meant func(name string) bool) bool {
+func (r *ruler) hasLibraryType(typ string, meant func(name string) bool) bool {
 	found := false
 	rewriteWords(typ, func(word string) string {
 		pkg := packageOf(word)

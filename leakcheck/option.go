@@ -20,7 +20,7 @@ func (s setting) apply(r *request) { s(r) }
 // A request is what one assertion was asked for. Options that make no sense leave a sentence in
 // problems, which the assertion reports; nothing panics.
 type request struct {
-	bounds   []Bound
+	bounds   []*Bound
 	scope    []packages // empty: the default
 	ignores  []ignoring
 	golden   string // name given with Golden, "" for the test's own

@@ -82,15 +82,15 @@ func (p *pattern) wild(w wildcard) {
 }
 
 // matchWhole reports whether the pattern is all of name, but for leading elements of name's import path.
-func (p pattern) matchWhole(name string) bool { return p.match(name, whole) }
+func (p *pattern) matchWhole(name string) bool { return p.match(name, whole) }
 
 // matchPrefix reports whether the pattern is all of path, or all up to a field or an element of it:
 // "app.srv" has "app.srv.conns[*]" below it, but not "app.srvs".
-func (p pattern) matchPrefix(path string) bool { return p.match(path, upToBoundary) }
+func (p *pattern) matchPrefix(path string) bool { return p.match(path, upToBoundary) }
 
 // matchBelow reports whether name is the pattern, or something that the pattern goes on from with a
 // field or an element: "app.srv" has the pattern "app.srv.conns" below it.
-func (p pattern) matchBelow(name string) bool { return p.match(name, goingOn) }
+func (p *pattern) matchBelow(name string) bool { return p.match(name, goingOn) }
 
 type extent int
 
@@ -100,7 +100,7 @@ const (
 	goingOn
 )
 
-func (p pattern) match(name string, e extent) bool {
+func (p *pattern) match(name string, e extent) bool {
 	for start := range importPathStarts(name) {
 		if p.matchFrom(name[start:], e) {
 			return true
@@ -112,7 +112,7 @@ func (p pattern) match(name string, e extent) bool {
 	return false
 }
 
-func (p pattern) matchFrom(s string, e extent) bool {
+func (p *pattern) matchFrom(s string, e extent) bool {
 	if p.plain {
 		switch e {
 		case whole:
@@ -157,7 +157,7 @@ func (p pattern) matchFrom(s string, e extent) bool {
 }
 
 // reach marks pos and what follows it without reading a character.
-func (p pattern) reach(set []bool, pos int) {
+func (p *pattern) reach(set []bool, pos int) {
 	set[pos] = true
 	for pos < len(p.tokens) && p.tokens[pos].wild != literal {
 		pos++

@@ -24,7 +24,7 @@ func scopeOf(r *request, env *environment) scope {
 	return s
 }
 
-func (s scope) includes(info *refscan.RootInfo) bool {
+func (s *scope) includes(info *refscan.RootInfo) bool {
 	if s.skipTests && (isTestFrame(info) || isRuntimeFrame(info)) {
 		return false
 	}
@@ -42,7 +42,7 @@ func (s scope) includes(info *refscan.RootInfo) bool {
 	return false
 }
 
-func (s scope) includesPackage(pkg string) bool {
+func (s *scope) includesPackage(pkg string) bool {
 	for _, ps := range s.packages {
 		if ps.include(pkg) {
 			return true

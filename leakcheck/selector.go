@@ -134,11 +134,11 @@ func (b Bound) apply(r *request) {
 		if b.cut != nil {
 			b.cut.request(r)
 		}
-		r.bounds = append(r.bounds, b)
+		r.bounds = append(r.bounds, &b)
 	}
 }
 
 // broken reports whether so many objects and bytes are more than the bound allows.
-func (b Bound) broken(objects, bytes int64) bool {
+func (b *Bound) broken(objects, bytes int64) bool {
 	return b.maxObjects != nil && objects > *b.maxObjects || b.maxBytes != nil && bytes > *b.maxBytes
 }
