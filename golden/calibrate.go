@@ -50,7 +50,7 @@ func Changes(before, after *File) []Change {
 		case j == len(after.entries):
 			order = -1
 		default:
-			order = compareEntries(before.entries[i], after.entries[j])
+			order = before.entries[i].place().compare(after.entries[j].place())
 		}
 		switch {
 		case order < 0:
@@ -92,13 +92,12 @@ func (f *File) measurements() []Measurement {
 
 // largest returns one measurement for each path and type: the largest figures of all runs.
 func largest(ms []Measurement) []Measurement {
-	type key struct{ path, typ string }
-	at := make(map[key]int)
+	at := make(map[place]int)
 	var out []Measurement
 	for _, m := range ms {
-		i, ok := at[key{m.Path, m.Type}]
+		i, ok := at[m.place()]
 		if !ok {
-			at[key{m.Path, m.Type}] = len(out)
+			at[m.place()] = len(out)
 			out = append(out, m)
 			continue
 		}

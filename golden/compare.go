@@ -102,11 +102,11 @@ func (f *File) Compare(ms []Measurement) []Difference {
 		})
 	}
 	sort.SliceStable(out, func(i, j int) bool {
-		a, b := out[i], out[j]
+		a, b := &out[i], &out[j]
 		if a.Failure() != b.Failure() {
 			return a.Failure()
 		}
-		return compareEntries(a.Entry, b.Entry) < 0
+		return a.Entry.place().compare(b.Entry.place()) < 0
 	})
 	return out
 }

@@ -76,12 +76,17 @@ func isBare(s string) bool {
 
 func isNotPrintable(r rune) bool { return !strconv.IsPrint(r) }
 
-// compareEntries orders entries by path, then type.
-func compareEntries(a, b Entry) int {
-	if c := comparePaths(a.Path, b.Path); c != 0 {
+// A place is what tells lines apart: a path and the type there.
+type place struct{ path, typ string }
+
+func (e *Entry) place() place { return place{e.Path, e.Type} }
+
+// compare orders places by path, then type.
+func (p place) compare(q place) int {
+	if c := comparePaths(p.path, q.path); c != 0 {
 		return c
 	}
-	return strings.Compare(a.Type, b.Type)
+	return strings.Compare(p.typ, q.typ)
 }
 
 // comparePaths orders paths so that each is followed by what lies below it: the ends of a step, "."

@@ -65,7 +65,7 @@ func (f *File) Bytes() []byte {
 
 // sortEntries sorts by path and type, which no two entries share.
 func sortEntries(entries []Entry) {
-	sort.Slice(entries, func(i, j int) bool { return compareEntries(entries[i], entries[j]) < 0 })
+	sort.Slice(entries, func(i, j int) bool { return entries[i].place().compare(entries[j].place()) < 0 })
 }
 
 // arrange brings the file into the form that Parse would find it in: entries sorted, no two blank

@@ -15,28 +15,28 @@ const below = "." + wildcard
 // and unlisted is what no entry covers. Both keep the order of ms. It takes time proportional to the
 // measurements times the entries with a pattern, and depends on the entries' paths and types alone.
 func assign(entries []Entry, ms []Measurement) (covered [][]Measurement, unlisted []Measurement) {
-	type key struct{ path, typ string }
-	literal := make(map[key]int, len(entries))
+	literal := make(map[place]int, len(entries))
 	var patterns []int
-	for i, e := range entries {
-		literal[key{e.Path, e.Type}] = i
+	for i := range entries {
+		e := &entries[i]
+		literal[e.place()] = i
 		if strings.Contains(e.Path, wildcard) {
 			patterns = append(patterns, i)
 		}
 	}
-	sort.SliceStable(patterns, func(i, j int) bool { return compareSpecific(entries[patterns[i]], entries[patterns[j]]) < 0 })
+	sort.SliceStable(patterns, func(i, j int) bool { return compareSpecific(&entries[patterns[i]], &entries[patterns[j]]) < 0 })
 
 	covered = make([][]Measurement, len(entries))
 	for _, m := range ms {
-		i, ok := literal[key{m.Path, m.Type}]
+		i, ok := literal[m.place()]
 		if !ok {
-			i, ok = literal[key{m.Path, anyType}]
+			i, ok = literal[place{m.Path, anyType}]
 		}
 		for _, p := range patterns {
 			if ok {
 				break
 			}
-			if e := entries[p]; (e.Type == anyType || e.Type == m.Type) && matchPath(e.Path, m.Path) {
+			if e := &entries[p]; (e.Type == anyType || e.Type == m.Type) && matchPath(e.Path, m.Path) {
 				i, ok = p, true
 			}
 		}
@@ -51,7 +51,7 @@ func assign(entries []Entry, ms []Measurement) (covered [][]Measurement, unliste
 
 // compareSpecific orders patterns, the most specific first: more literal text in the path, then a type
 // written out.
-func compareSpecific(a, b Entry) int {
+func compareSpecific(a, b *Entry) int {
 	if d := literalLen(b.Path) - literalLen(a.Path); d != 0 {
 		return d
 	}

@@ -130,7 +130,7 @@ func TestCompareSpecific(t *testing.T) {
 	}
 	for i, a := range sorted {
 		for j, b := range sorted {
-			if got := compareSpecific(a, b); got < 0 != (i < j) || got > 0 != (i > j) {
+			if got := compareSpecific(&a, &b); got < 0 != (i < j) || got > 0 != (i > j) {
 				t.Errorf("compareSpecific(%s %s, %s %s) = %d", a.Path, a.Type, b.Path, b.Type, got)
 			}
 		}

@@ -12,8 +12,10 @@ type Measurement struct {
 	BytesTolerance int // percent by which this kind of memory varies; written when an entry is made, not used to compare
 }
 
+func (m *Measurement) place() place { return place{m.Path, m.Type} }
+
 // entry returns the entry that a new path gets.
-func (m Measurement) entry() Entry {
+func (m *Measurement) entry() Entry {
 	return Entry{
 		Objects: Exactly(m.Objects),
 		Bytes:   Within(m.Bytes, m.BytesTolerance),
@@ -25,18 +27,16 @@ func (m Measurement) entry() Entry {
 // normalize returns the measurements sorted by path and type, those with equal path and type added up.
 // Negative numbers count as 0, and what has neither objects nor bytes was not retained: it is left out.
 func normalize(ms []Measurement) []Measurement {
-	type key struct{ path, typ string }
-	at := make(map[key]int, len(ms))
+	at := make(map[place]int, len(ms))
 	out := make([]Measurement, 0, len(ms))
 	for _, m := range ms {
 		m.Objects, m.Bytes = max(m.Objects, 0), max(m.Bytes, 0)
 		if m.Objects == 0 && m.Bytes == 0 {
 			continue
 		}
-		k := key{m.Path, m.Type}
-		i, seen := at[k]
+		i, seen := at[m.place()]
 		if !seen {
-			at[k] = len(out)
+			at[m.place()] = len(out)
 			out = append(out, m)
 			continue
 		}
@@ -44,7 +44,7 @@ func normalize(ms []Measurement) []Measurement {
 		out[i].Bytes = addSaturating(out[i].Bytes, m.Bytes)
 		out[i].BytesTolerance = max(out[i].BytesTolerance, m.BytesTolerance)
 	}
-	sort.Slice(out, func(i, j int) bool { return compareEntries(out[i].entry(), out[j].entry()) < 0 })
+	sort.Slice(out, func(i, j int) bool { return out[i].place().compare(out[j].place()) < 0 })
 	return out
 }
 

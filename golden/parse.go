@@ -30,8 +30,7 @@ func Parse(name string, data []byte) (*File, error) {
 		lines = lines[:len(lines)-1]
 	}
 	f := &File{name: name}
-	type key struct{ path, typ string }
-	seen := make(map[key]int)
+	seen := make(map[place]int)
 	var above []string
 	for i, text := range lines {
 		s := &lineScanner{file: name, line: i + 1, text: strings.TrimSuffix(text, "\r")}
@@ -53,11 +52,11 @@ func Parse(name string, data []byte) (*File, error) {
 			if err != nil {
 				return nil, err
 			}
-			if first, dup := seen[key{e.Path, e.Type}]; dup {
+			if first, dup := seen[e.place()]; dup {
 				return fail(s.line, 1, "duplicate entry for %s %s, first on line %d: keep one of the two",
 					quotePath(e.Path), quoteType(e.Type), first)
 			}
-			seen[key{e.Path, e.Type}] = s.line
+			seen[e.place()] = s.line
 			e.Line, e.Above = s.line, joinLines(above)
 			above = nil
 			f.addParsed(e)

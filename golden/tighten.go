@@ -18,22 +18,20 @@ func (f *File) Tighten(seen ...*File) (*File, []Change) {
 		g.entries = slices.Clone(f.entries)
 		return g, nil
 	}
-	type key struct{ path, typ string }
-	highest := make(map[key]Entry)
+	highest := make(map[place]Entry)
 	for _, s := range seen {
 		for _, e := range s.entries {
-			k := key{e.Path, e.Type}
-			if h, ok := highest[k]; ok {
+			if h, ok := highest[e.place()]; ok {
 				e.Objects, e.Bytes = higher(h.Objects, e.Objects), higher(h.Bytes, e.Bytes)
 			}
-			highest[k] = e
+			highest[e.place()] = e
 		}
 	}
 
 	var changes []Change
 	var orphans []Entry
 	for _, before := range f.entries {
-		h, found := highest[key{before.Path, before.Type}]
+		h, found := highest[before.place()]
 		if !found {
 			if before.Objects.allowsNothing() {
 				g.entries = append(g.entries, before)

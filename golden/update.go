@@ -28,10 +28,7 @@ type Change struct {
 
 // String returns the change in one line.
 func (c Change) String() string {
-	e := c.After
-	if c.Kind == Removed {
-		e = c.Before
-	}
+	e := c.entry()
 	s := fmt.Sprintf("%-9s  %s", c.Kind, quotePath(e.Path))
 	if e.Type != anyType {
 		s += " " + quoteType(e.Type)
@@ -116,7 +113,7 @@ func (f *File) adopt(orphans []Entry) {
 		if len(shared) == 0 {
 			continue
 		}
-		next := f.search(o)
+		next := f.search(o.place())
 		if next == len(f.entries) {
 			f.tail = append(slices.Clone(shared), f.tail...)
 			continue
@@ -125,9 +122,9 @@ func (f *File) adopt(orphans []Entry) {
 	}
 }
 
-// search returns the place of an entry among the sorted ones.
-func (f *File) search(e Entry) int {
-	return sort.Search(len(f.entries), func(i int) bool { return compareEntries(f.entries[i], e) >= 0 })
+// search returns the index of the entry at a place, or where it would be.
+func (f *File) search(p place) int {
+	return sort.Search(len(f.entries), func(i int) bool { return f.entries[i].place().compare(p) >= 0 })
 }
 
 // numbered sorts the changes and gives the entries in After the place and comments they have now.
@@ -137,17 +134,17 @@ func (f *File) numbered(changes []Change) []Change {
 		if c.Kind == Removed {
 			continue
 		}
-		if at := f.search(c.After); at < len(f.entries) && compareEntries(f.entries[at], c.After) == 0 {
+		if at := f.search(c.After.place()); at < len(f.entries) && f.entries[at].place() == c.After.place() {
 			c.After = f.entries[at]
 		}
 	}
-	sort.Slice(changes, func(i, j int) bool { return compareEntries(changes[i].entry(), changes[j].entry()) < 0 })
+	sort.Slice(changes, func(i, j int) bool { return changes[i].entry().place().compare(changes[j].entry().place()) < 0 })
 	return changes
 }
 
-func (c Change) entry() Entry {
+func (c *Change) entry() *Entry {
 	if c.Kind == Removed {
-		return c.Before
+		return &c.Before
 	}
-	return c.After
+	return &c.After
 }
