@@ -10,39 +10,32 @@ import (
 // rest charges what no reference that is understood leads to: nothing alive may be missing from the
 // sums.
 func (a *attributor) rest() {
-	const name = "runtime.(unattributed)"
-	node := &Node{Name: name, Root: &Root{Kind: KindOther, Name: name, Package: "runtime", class: classRest}}
-	for i := range a.g.m.Spans {
-		s := &a.g.m.Spans[i]
-		for k := uint32(0); k < s.NElems; k++ {
-			obj := s.FirstObj + k
-			if a.open.remove(obj) {
-				node.Objects++
-				node.Bytes += int64(s.ElemSize)
-				node.UntypedObjects++
-				node.UntypedBytes += int64(s.ElemSize)
-				if a.watch != nil {
-					a.watch.charge(node, claim{kind: claimLeft, obj: obj, objects: 1, bytes: int64(s.ElemSize), untyped: true})
-				}
+	node := a.runtimeRoot("runtime.(unattributed)") // the report leaves it out if there is nothing
+	for w, left := range a.open {
+		for ; left != 0; left &= left - 1 {
+			obj := uint32(64*w + bits.TrailingZeros64(left))
+			if obj >= a.g.staticBase() {
+				break
+			}
+			size := int64(a.g.m.SpanOf(obj).ElemSize)
+			node.Objects++
+			node.Bytes += size
+			node.UntypedObjects++
+			node.UntypedBytes += size
+			if a.watch != nil {
+				a.watch.charge(node, claim{kind: refNone, obj: obj, objects: 1, bytes: size, untyped: true})
 			}
 		}
 	}
-	if node.Objects > 0 {
-		a.nodes = append(a.nodes, node)
-	}
 	// Blocks of the tiny allocator hold gaps.
-	slack := int64(0)
+	gaps := a.runtimeRoot("runtime.(gaps of the tiny allocator)")
 	for i := range a.g.m.Spans {
 		s := &a.g.m.Spans[i]
 		for obj := s.FirstObj; s.Tiny && obj < s.FirstObj+s.NElems; obj++ {
 			if b := a.tiny.at(obj); b.starts != 0 && !a.tool.has(obj) {
-				slack += int64(16 - bits.OnesCount16(b.bytes))
+				gaps.Bytes += int64(16 - bits.OnesCount16(b.bytes))
 			}
 		}
-	}
-	if slack > 0 {
-		const name = "runtime.(gaps of the tiny allocator)"
-		a.nodes = append(a.nodes, &Node{Name: name, Bytes: slack, Root: &Root{Kind: KindOther, Name: name, Package: "runtime", class: classRest}})
 	}
 }
 
@@ -52,29 +45,29 @@ func (a *attributor) totals() Totals {
 	g := a.g
 	for i := range g.m.Spans {
 		s := &g.m.Spans[i]
-		size := int64(s.ElemSize)
-		for k := uint32(0); k < s.NElems; k++ {
-			obj := s.FirstObj + k
-			marked, reached := s.Marked(k), g.marked.has(obj)
-			switch {
-			case reached && a.tool.has(obj):
-			case reached:
-				t.AttributedObjects++
-				t.AttributedBytes += size
-				if !s.Allocated(k) {
-					t.ExtraObjects++
-					t.ExtraBytes += size
-				} else {
-					// Alive at the last collection, or allocated since then and in use.
-					t.LiveObjects++
-					t.LiveBytes += size
-				}
-			case marked:
-				t.LiveObjects++
-				t.LiveBytes += size
-				t.MissedObjects++
-				t.MissedBytes += size
-			}
+		var live, attributed, missed, extra int
+		for k := uint32(0); 64*k < s.NElems; k++ {
+			first, n := s.FirstObj+64*k, min(s.NElems-64*k, 64)
+			marked, allocated := s.Marks64(k)
+			reached := g.marked.part(first, n)
+			charged := reached &^ a.tool.part(first, n)
+			attributed += bits.OnesCount64(charged)
+			extra += bits.OnesCount64(charged &^ allocated)
+			missed += bits.OnesCount64(marked &^ reached)
+			// Alive at the last collection, or allocated since then and in use.
+			live += bits.OnesCount64(charged&allocated | marked&^reached)
+		}
+		for _, sum := range [...]struct {
+			n              int
+			objects, bytes *int64
+		}{
+			{live, &t.LiveObjects, &t.LiveBytes},
+			{attributed, &t.AttributedObjects, &t.AttributedBytes},
+			{missed, &t.MissedObjects, &t.MissedBytes},
+			{extra, &t.ExtraObjects, &t.ExtraBytes},
+		} {
+			*sum.objects += int64(sum.n)
+			*sum.bytes += int64(sum.n) * int64(s.ElemSize)
 		}
 	}
 	t.TypedBytes = t.AttributedBytes

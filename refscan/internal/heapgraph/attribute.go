@@ -74,7 +74,6 @@ type attributor struct {
 	g      *Graph
 	open   bitset // marked, and not claimed
 	tool   bitset // claimed for the tool itself
-	pieces []bool // claimed
 	tiny   tinyTable
 	phase  class
 	seq    int
@@ -115,23 +114,12 @@ type rootNode struct {
 
 // A claim is what a node is charged with at once.
 type claim struct {
-	kind           claimKind
+	kind           refKind
 	obj            uint32
 	off            uint8 // of a small value in its block
 	objects, bytes int64
 	untyped        bool // it is not of its node's type, but held by an object that is
 }
-
-type claimKind uint8
-
-const (
-	claimObject  claimKind = iota
-	claimSmall             // a value that shares a block of the tiny allocator
-	claimPart              // of a map or channel
-	claimPiece             // of compiler-made data
-	claimEntries           // that lie in a map's tables whole
-	claimLeft              // an object that nothing led to
-)
 
 // Charged is told which object is charged to which node. Values that share a block are told one by one,
 // with the block's number.
@@ -148,7 +136,7 @@ func (g *Graph) Attribute(onCharge Charged) *Result {
 
 // claim tells of objects that a reference led to.
 func (c Charged) claim(n *Node, what claim) {
-	if what.kind == claimObject || what.kind == claimSmall {
+	if what.kind == refObject || what.kind == refTiny {
 		c(n, what.obj, what.bytes)
 	}
 }
@@ -156,10 +144,13 @@ func (c Charged) claim(n *Node, what claim) {
 // attribute tells watch, unless it is nil, what is charged to whom.
 func (g *Graph) attribute(watch *watcher) *Result {
 	a := &attributor{
-		g: g, open: newBitset(g.m.NumObjects), tool: newBitset(g.m.NumObjects),
-		pieces: make([]bool, len(g.pieces)), later: make(map[class][]uint32), watch: watch,
+		g: g, open: newBitset(g.numNodes()), tool: newBitset(g.m.NumObjects),
+		later: make(map[class][]uint32), watch: watch,
 	}
 	copy(a.open, g.marked)
+	for i := range g.pieces {
+		a.open.add(g.staticBase() + uint32(i))
+	}
 	a.tiny.prepare(g)
 	a.gather.prepare(a)
 	defer a.release()
@@ -197,38 +188,32 @@ func (a *attributor) release() {
 // root claims what a root holds directly, and queues it.
 func (a *attributor) root(r *rootEntry) {
 	own := r.Root
-	node := &Node{Name: r.Name, Type: r.typ, Root: &own, Goroutines: int64(len(r.goroutines))}
+	node := &Node{Name: r.Name, Type: r.typ, Root: &own, Goroutines: r.goroutines}
 	a.nodes = append(a.nodes, node)
 	if a.watch != nil {
 		a.watch.roots = append(a.watch.roots, rootNode{r, node})
 	}
 	// The references are in the order of their labels.
 	w := a.gather.begin(node)
-	label := uint32(0)
+	var labels []string
 	for i := range r.edges {
-		if i > 0 && r.edges[i].label != r.edges[i-1].label {
-			label++
+		re := &r.edges[i]
+		if len(labels) == 0 || re.label != labels[len(labels)-1] {
+			labels = append(labels, re.label)
 		}
-		e := r.edges[i].e
-		e.ord = label
+		e := a.g.rootEdge(re)
+		e.ord = uint32(len(labels) - 1)
 		w.reference(e)
 	}
-	w.seal()
-	a.claim(node, w.parts, r.label)
-	node.links = nil // they are by label, not by the order of references of objects
+	a.direct(node, labels)
 }
 
-// label returns the n-th of the labels.
-func (r *rootEntry) label(n uint32) string {
-	for i := range r.edges {
-		if i > 0 && r.edges[i].label != r.edges[i-1].label {
-			n--
-		}
-		if n == 0 {
-			return r.edges[i].label
-		}
-	}
-	return ""
+// direct claims what a root holds, which was gathered by label.
+func (a *attributor) direct(node *Node, labels []string) {
+	w := a.gather.workers[0]
+	w.seal()
+	a.claim(node, w.parts, labels)
+	node.links = nil // they are by label, not by the order of references of objects
 }
 
 // postponed gives this phase the objects that the earlier phases had to leave alone.
@@ -237,17 +222,20 @@ func (a *attributor) postponed() {
 	if len(objs) == 0 {
 		return
 	}
-	name, kind := "runtime.(objects of the scheduler)", KindOther
-	node := &Node{Name: name, Root: &Root{Kind: kind, Name: name, Package: "runtime", class: a.phase}}
-	a.nodes = append(a.nodes, node)
+	node := a.runtimeRoot("runtime.(objects of the scheduler)")
 	w := a.gather.begin(node)
 	for _, obj := range objs {
 		w.object(0, a.g.m.SpanOf(obj), obj)
 	}
-	w.seal()
-	a.claim(node, w.parts, func(uint32) string { return "?" })
-	node.links = nil
+	a.direct(node, []string{"?"})
 	a.later[a.phase] = nil
+}
+
+// runtimeRoot makes a root of this phase that stands for no variable.
+func (a *attributor) runtimeRoot(name string) *Node {
+	node := &Node{Name: name, Root: &Root{Kind: KindOther, Name: name, Package: "runtime", class: a.phase}}
+	a.nodes = append(a.nodes, node)
+	return node
 }
 
 // run follows references level by level until there are none left.
@@ -313,7 +301,7 @@ func (a *attributor) expand(n *Node, parts []part) {
 		n.Elems += p.used
 		inline += p.inline
 		for _, e := range p.entries {
-			a.watch.charge(n, claim{kind: claimEntries, obj: e.obj, objects: e.n})
+			a.watch.charge(n, claim{kind: refEntries, obj: e.obj, objects: e.n})
 		}
 	}
 	if inline > 0 {
@@ -321,8 +309,7 @@ func (a *attributor) expand(n *Node, parts []part) {
 			c.Objects += inline
 		}
 	}
-	t := a.g.types.at(n.typing.typ)
-	a.claim(n, parts, func(ord uint32) string { return labelOf(t, n.typing.form, ord) })
+	a.claim(n, parts, nil)
 }
 
 func (a *attributor) entryType(n *Node) string {

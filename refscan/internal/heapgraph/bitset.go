@@ -26,3 +26,12 @@ func (b bitset) remove(i uint32) bool {
 	*w &^= m
 	return true
 }
+
+// part returns the bits of n numbers from i on, at most 64.
+func (b bitset) part(i, n uint32) uint64 {
+	w, shift := b[i>>6]>>(i&63), 64-(i&63)
+	if n > shift {
+		w |= b[i>>6+1] << shift
+	}
+	return w & (1<<n - 1)
+}

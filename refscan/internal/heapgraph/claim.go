@@ -17,12 +17,18 @@ type group struct {
 	seen         []claim    // all, if watched
 }
 
-// claim charges what parts of one node lead to, and is not claimed yet, reference by reference.
-func (a *attributor) claim(n *Node, parts []part, label func(ord uint32) string) {
+// claim charges what parts of one node lead to, and is not claimed yet, reference by reference. Labels are those of the references,
+// unless nil: then they are those of the node's objects.
+func (a *attributor) claim(n *Node, parts []part, labels []string) {
 	for i := range parts {
 		p := &parts[i]
 		for p.at = 0; p.at < len(p.bundles) && p.bundles[p.at].kind == refPart; p.at++ {
-			a.internal(n, &p.bundles[p.at])
+			a.groups = a.groups[:0]
+			a.takeObjects(&p.bundles[p.at])
+			for k := range a.groups {
+				n.Bytes += a.groups[k].bytes
+				a.tell(n, &a.groups[k])
+			}
 		}
 	}
 	for {
@@ -35,38 +41,35 @@ func (a *attributor) claim(n *Node, parts []part, label func(ord uint32) string)
 		if !some {
 			return
 		}
+		for i := range parts {
+			p := &parts[i]
+			for k := p.at; k < len(p.bundles) && p.bundles[k].ord == ord; k++ {
+				if b := &p.bundles[k]; b.kind == refTiny {
+					b.words = a.unseen(b.words)
+				}
+			}
+		}
 		a.groups = a.groups[:0]
 		for i := range parts {
 			for p := &parts[i]; p.at < len(p.bundles) && p.bundles[p.at].ord == ord; p.at++ {
-				switch b := &p.bundles[p.at]; b.kind {
-				case refTiny:
+				if b := &p.bundles[p.at]; b.kind == refTiny {
 					a.takeSmall(b)
-				case refPiece:
-					a.takePieces(b)
-				default:
+				} else {
 					a.takeObjects(b)
 				}
 			}
 		}
 		if len(a.groups) > 0 {
-			a.charge(n, ord, label)
+			a.charge(n, ord, labels)
 		}
 	}
 }
 
-// internal charges parts of maps and channels to their node.
-func (a *attributor) internal(n *Node, b *bundle) {
-	for _, obj := range b.words {
-		if !a.open.remove(obj) {
-			continue
-		}
-		n.Bytes += int64(b.size)
-		if a.watch != nil {
-			a.watch.charge(n, claim{kind: claimPart, obj: obj, bytes: int64(b.size)})
-		}
-		if a.phase == classTool {
-			a.tool.add(obj)
-		}
+// tell tells the watcher what a node is charged with.
+func (a *attributor) tell(n *Node, g *group) {
+	for _, c := range g.seen {
+		c.untyped = g.child == nil
+		a.watch.charge(n, c)
 	}
 }
 
@@ -87,6 +90,7 @@ func (a *attributor) group(b *bundle) *group {
 	return g
 }
 
+// takeObjects claims the targets of a bundle, if they have their turn and nobody claimed them before.
 func (a *attributor) takeObjects(b *bundle) {
 	if c := a.turnOf(typing{typ: b.typ, form: b.form}); c > a.phase {
 		for _, obj := range b.words {
@@ -109,50 +113,59 @@ func (a *attributor) takeObjects(b *bundle) {
 	}
 	b.words = b.words[:n]
 	to := a.group(b)
-	to.count += int64(n)
-	to.bytes += int64(n) * int64(b.size)
+	each := claim{kind: b.kind, bytes: int64(b.size)}
+	if b.kind == refObject {
+		each.objects = 1
+	}
+	to.count += int64(n) * each.objects
+	to.bytes += int64(n) * each.bytes
 	if b.scan {
-		if a.g.ending(to.ty).how != neverEnds {
-			a.endings(to, b.words)
-		}
 		to.runs = append(to.runs, b.words)
 	}
-	if a.phase == classTool {
-		for _, obj := range b.words {
+	ends := b.scan && b.kind == refObject && a.g.ending(to.ty).how != neverEnds
+	if !ends && a.phase != classTool && a.watch == nil {
+		return
+	}
+	for _, obj := range b.words {
+		if ends {
+			if state, over := a.g.ended(obj, a.g.typing.of(obj), false); over {
+				to.ended, to.state = to.ended+1, state
+			}
+		}
+		if a.phase == classTool && b.kind != refPiece {
 			a.tool.add(obj)
 		}
+		each.obj = obj
+		a.see(to, each)
 	}
+}
+
+// see notes down what the watcher is to be told, if there is one.
+func (a *attributor) see(to *group, c claim) {
 	if a.watch != nil {
-		for _, obj := range b.words {
-			to.seen = append(to.seen, claim{kind: claimObject, obj: obj, objects: 1, bytes: int64(b.size)})
-		}
+		to.seen = append(to.seen, c)
 	}
 }
 
-// endings counts the objects whose use is over.
-func (a *attributor) endings(to *group, objs []uint32) {
-	for _, obj := range objs {
-		if state, over := a.g.ended(obj, a.g.typing.of(obj), false); over {
-			to.ended, to.state = to.ended+1, state
-		}
-	}
-}
-
-// takeSmall claims values that share blocks one by one. Of several that begin at one address the longest counts.
-func (a *attributor) takeSmall(b *bundle) {
+// unseen returns those of small values where nothing was seen to begin.
+func (a *attributor) unseen(words []uint32) []uint32 {
 	n := 0
-	for i := 0; i < len(b.words); i += 2 {
-		obj, off := b.words[i], b.words[i+1]&0xff
-		if a.tiny.at(obj).starts>>off&1 == 0 {
-			b.words[n], b.words[n+1] = obj, b.words[i+1]
+	for i := 0; i < len(words); i += 2 {
+		if obj, extent := words[i], words[i+1]; a.tiny.at(obj).starts>>(extent&0xff)&1 == 0 {
+			words[n], words[n+1] = obj, extent
 			n += 2
 		}
 	}
-	if n == 0 {
+	return words[:n]
+}
+
+// takeSmall claims values that share blocks one by one, if they are unseen. Of several that begin at one address the longest counts.
+func (a *attributor) takeSmall(b *bundle) {
+	if len(b.words) == 0 {
 		return
 	}
 	to := a.group(b)
-	for i := 0; i < n; i += 2 {
+	for i := 0; i < len(b.words); i += 2 {
 		obj, off, size := b.words[i], b.words[i+1]&0xff, b.words[i+1]>>8
 		block := a.tiny.at(obj)
 		fresh := uint16((1<<size-1)<<off) &^ block.bytes
@@ -166,35 +179,14 @@ func (a *attributor) takeSmall(b *bundle) {
 		}
 		to.count += objects
 		to.bytes += bytes
-		if a.watch != nil && objects+bytes > 0 {
-			to.seen = append(to.seen, claim{kind: claimSmall, obj: obj, off: uint8(off), objects: objects, bytes: bytes})
-		}
-	}
-}
-
-func (a *attributor) takePieces(b *bundle) {
-	n := 0
-	for _, i := range b.words {
-		if !a.pieces[i] {
-			a.pieces[i] = true
-			b.words[n] = a.g.staticBase() + i
-			n++
-		}
-	}
-	if n == 0 {
-		return
-	}
-	to := a.group(b)
-	to.runs = append(to.runs, b.words[:n])
-	if a.watch != nil {
-		for _, obj := range b.words[:n] {
-			to.seen = append(to.seen, claim{kind: claimPiece, obj: obj, objects: 1})
+		if objects+bytes > 0 {
+			a.see(to, claim{kind: refTiny, obj: obj, off: uint8(off), objects: objects, bytes: bytes})
 		}
 	}
 }
 
 // charge charges the groups that one reference of a node leads to.
-func (a *attributor) charge(n *Node, ord uint32, label func(ord uint32) string) {
+func (a *attributor) charge(n *Node, ord uint32, labels []string) {
 	known := true
 	for i := range a.groups {
 		g := &a.groups[i]
@@ -205,7 +197,11 @@ func (a *attributor) charge(n *Node, ord uint32, label func(ord uint32) string) 
 	}
 	name := ""
 	if !known {
-		name = label(ord)
+		if labels != nil {
+			name = labels[ord]
+		} else {
+			name = labelOf(a.g.types.at(n.typing.typ), n.typing.form, ord)
+		}
 		a.sortGroups()
 	}
 	for i := range a.groups {
@@ -230,10 +226,7 @@ func (a *attributor) charge(n *Node, ord uint32, label func(ord uint32) string) 
 		for _, objs := range g.runs {
 			a.next.add(to, objs, guest)
 		}
-		for _, c := range g.seen {
-			c.untyped = g.child == nil
-			a.watch.charge(to, c)
-		}
+		a.tell(to, g)
 	}
 }
 

@@ -19,7 +19,7 @@ type part struct {
 type bundle struct {
 	bundleKey
 	n     int      // length of words
-	words []uint32 // numbers of objects or pieces; for tiny ones object and extent
+	words []uint32 // numbers of objects and pieces; for tiny ones object and extent
 }
 
 // A bundleKey is what the references of a bundle have in common.
@@ -39,6 +39,9 @@ const (
 	refObject                // an object
 	refTiny                  // a value in a block of the tiny allocator
 	refPiece                 // compiler-made data
+
+	refEntries // no reference: entries that lie in a map's tables whole
+	refNone    // an object that nothing led to
 )
 
 // mapCount is how many entries of a map lie in its tables whole.
@@ -176,12 +179,10 @@ func (w *gatherer) small(e edge, s *goruntime.Span, obj uint32) {
 func (w *gatherer) piece(e edge) {
 	g := w.a.g
 	i, known := g.pieceAt[e.to]
-	if !known || w.a.pieces[i] {
-		return
+	if obj := g.staticBase() + uint32(i); known && w.a.open.has(obj) {
+		ty := g.pieces[i].typing
+		w.add(bundleKey{ord: e.ord, typ: ty.typ, form: ty.form, kind: refPiece, scan: true}, obj, 0)
 	}
-	ty := g.pieces[i].typing
-	key := bundleKey{ord: e.ord, typ: ty.typ, form: ty.form, kind: refPiece, scan: true}
-	w.add(key, uint32(i), 0)
 }
 
 func (w *gatherer) add(key bundleKey, to, extent uint32) {

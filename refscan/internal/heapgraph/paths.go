@@ -168,7 +168,7 @@ func (p *pathfinder) search() ([][]uint32, bool) {
 			level = append(level, node)
 		}
 	}
-	p.fromRoots(func(_ *rootEntry, re rootEdge) { visit(re.e) })
+	p.fromRoots(func(_ *rootEntry, re rootEdge) { visit(edge{to: re.to}) })
 	for len(level) > 0 {
 		levels = append(levels, level)
 		if p.seen.has(p.target) {
@@ -288,7 +288,7 @@ func (p *pathfinder) retrace(levels [][]uint32) tracedPath {
 		if root != nil && r != root {
 			return
 		}
-		if to, ok := p.node(re.e); ok && towards[0][to] {
+		if to, ok := p.node(edge{to: re.to}); ok && towards[0][to] {
 			root = r
 			c.add(Step{Label: re.label, Type: p.typeName(to)}, reference{root: r, label: re.label}, to)
 		}
@@ -370,7 +370,7 @@ func (p *pathfinder) findBridges(t tracedPath) {
 	for p.phase = classNamed; ; p.phase++ {
 		p.fromRoots(func(r *rootEntry, re rootEdge) {
 			if !own[reference{root: r, label: re.label}] {
-				visit(re.e)
+				visit(edge{to: re.to})
 			}
 		})
 		if p.phase == classSpecial {
@@ -469,7 +469,7 @@ func (g *Graph) reach(without *Target, ignore func(holder, label string) bool) (
 		}
 	}
 	for p.phase = classNamed; p.phase < classTool; p.phase++ {
-		p.fromRoots(func(_ *rootEntry, re rootEdge) { visit(re.e) })
+		p.fromRoots(func(_ *rootEntry, re rootEdge) { visit(edge{to: re.to}) })
 		for len(todo) > 0 {
 			node := todo[len(todo)-1]
 			todo = todo[:len(todo)-1]

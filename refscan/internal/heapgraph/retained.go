@@ -71,15 +71,15 @@ func (g *Graph) AttributeRetained(onCharge Charged) (*Result, *Retention) {
 
 func (r *Retention) charge(n *Node, c claim) {
 	switch c.kind {
-	case claimEntries:
+	case refEntries:
 		r.entries = append(r.entries, mapEntries{c.obj, n, c.objects})
-	case claimSmall:
+	case refTiny:
 		s := r.g.m.SpanOf(c.obj)
 		r.smallAt[s.Addr(c.obj)+uint64(c.off)] = uint32(len(r.small))
 		r.small = append(r.small, smallValue{r.numberOf(n), c.bytes, c.untyped})
 	default:
 		r.charged[c.obj] = r.numberOf(n)
-		if c.objects == 0 {
+		if c.kind == refPart {
 			r.parts.add(c.obj)
 		}
 		if c.untyped {

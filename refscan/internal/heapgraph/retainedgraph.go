@@ -175,25 +175,25 @@ func (b *retainedGraph) findVariables() []*rootVariable {
 		key := r.entry.Root
 		key.class = 0
 		for _, e := range r.entry.edges {
-			switch e.from.kind {
+			switch e.from {
 			case fromSpecial:
-				b.specials[e.from.id].node = r.node
-				b.specials[e.from.id].to = append(b.specials[e.from.id].to, e.e.to)
+				b.specials[e.id].node = r.node
+				b.specials[e.id].to = append(b.specials[e.id].to, e.to)
 				continue
 			case fromVariable:
-				typed[rootReference{key, e.e.to}] = true
+				typed[rootReference{key, e.to}] = true
 			case fromWord:
-				if typed[rootReference{key, e.e.to}] || inPiece(e.from.id) {
+				if typed[rootReference{key, e.to}] || inPiece(e.id) {
 					continue
 				}
 			case fromStack:
-				ref := stackReference{e.from.id, e.e.to}
+				ref := stackReference{e.id, e.to}
 				if onStack[ref] {
 					continue
 				}
 				onStack[ref] = true
 			}
-			v, ok := b.vertex(e.e.to)
+			v, ok := b.vertex(e.to)
 			if !ok {
 				continue
 			}

@@ -142,16 +142,15 @@ func (g *Graph) isStd(pkg string) bool {
 // A rootEdge is a reference that a root holds, and which part of the root holds it.
 type rootEdge struct {
 	label string
-	e     edge
-	from  origin
+	to    uint64
+	id    uint64 // see originKind
+	typ   int32  // what the reference says of its target, as in edge
+	form  form
+	size  uint8 // 16 stands for more, too
+	from  originKind
 }
 
-// An origin tells apart where references of one root lie.
-type origin struct {
-	kind originKind
-	id   uint64
-}
-
+// An originKind tells apart where references of one root lie.
 type originKind uint8
 
 const (
@@ -171,7 +170,22 @@ type rootEntry struct {
 	Root
 	typ        string
 	edges      []rootEdge
-	goroutines map[*goruntime.Goroutine]bool
+	goroutines int64 // that have it
+	last       *goruntime.Goroutine
+}
+
+// add adds a reference. Its id depends on where it comes from.
+func (r *rootEntry) add(label string, e edge, from originKind, id uint64) {
+	re := rootEdge{label: label, to: e.to, id: id, form: e.form, size: uint8(min(e.size, 16)), from: from}
+	if e.typ != nil {
+		re.typ = e.typ.index
+	}
+	r.edges = append(r.edges, re)
+}
+
+// rootEdge is the reference as it was added, but for its place and rank.
+func (g *Graph) rootEdge(re *rootEdge) edge {
+	return edge{to: re.to, size: uint64(re.size), typ: g.types.at(re.typ), form: re.form}
 }
 
 //go:noinline
@@ -210,13 +224,13 @@ func (g *Graph) globalRoots(rs *rootSet) {
 		if s.typ == nil {
 			entry := rs.entry(r, "")
 			g.maskedEdges(s, func(at, to uint64) {
-				entry.edges = append(entry.edges, rootEdge{"?", edge{ord: ordUnknown, to: to}, origin{fromWord, at}})
+				entry.add("?", edge{to: to}, fromWord, at)
 			})
 			continue
 		}
 		entry := rs.entry(r, s.typ.Name)
 		w := walker{g: g}
-		w.emit = func(e edge) { entry.edges = append(entry.edges, rootEdge{label: s.typ.label(e.ord), e: e}) }
+		w.emit = func(e edge) { entry.add(s.typ.label(e.ord), e, fromVariable, 0) }
 		w.value(s.typ, s.mem, 0)
 		// What the type hides from the walk has its turn when everything else is charged.
 		rest := r
@@ -227,7 +241,7 @@ func (g *Graph) globalRoots(rs *rootSet) {
 				left = &rootEntry{Root: rest, typ: s.typ.Name}
 				rs.list = append(rs.list, left)
 			}
-			left.edges = append(left.edges, rootEdge{"?", edge{ord: ordUnknown, to: to}, origin{fromWord, at}})
+			left.add("?", edge{to: to}, fromWord, at)
 		})
 	}
 }
@@ -272,11 +286,11 @@ func (g *Graph) frameRoots(rs *rootSet, st *stack) {
 		}
 		r.std, r.inlined = g.isStd(r.Package), v.fn != nil && v.owner != v.fn.Name
 		entry := rs.entry(r, v.typ)
-		entry.edges = append(entry.edges, rootEdge{v.label, e, origin{fromStack, st.g.Addr}})
-		if entry.goroutines == nil {
-			entry.goroutines = make(map[*goruntime.Goroutine]bool)
+		entry.add(v.label, e, fromStack, st.g.Addr)
+		if entry.last != st.g {
+			entry.last = st.g
+			entry.goroutines++
 		}
-		entry.goroutines[st.g] = true
 	})
 }
 
@@ -308,13 +322,15 @@ func (g *Graph) specialRoots(rs *rootSet) {
 		entry := rs.entry(r, "")
 		add := func(label string, e edge) {
 			if e.to != 0 {
-				entry.edges = append(entry.edges, rootEdge{label, e, origin{fromSpecial, uint64(i)}})
+				entry.add(label, e, fromSpecial, uint64(i))
 			}
 		}
-		add("$fn", g.funcEdge(s.Fn))
-		add("$call", g.funcEdge(s.Call))
-		add("$arg", g.argument(s))
-		add("$handle", edge{to: s.Handle})
+		for _, held := range [...]struct {
+			label string
+			e     edge
+		}{{"$fn", g.funcEdge(s.Fn)}, {"$call", g.funcEdge(s.Call)}, {"$arg", g.argument(s)}, {"$handle", edge{to: s.Handle}}} {
+			add(held.label, held.e)
+		}
 		if s.Kind != goruntime.Finalizer || s.Obj == goruntime.NoObject || s.Span.NoScan {
 			continue
 		}
@@ -333,7 +349,7 @@ func (g *Graph) specialRoots(rs *rootSet) {
 		mem := s.Span.Bytes(s.Obj)
 		// What the type does not account for comes last; most of it is claimed by then.
 		_ = g.m.PointerWords(s.Span, s.Obj, func(w uint64) {
-			add("~", edge{ord: ordUnknown, to: word(mem, w*8)})
+			add("~", edge{to: word(mem, w*8)})
 		})
 	}
 }
