@@ -3,6 +3,7 @@ package golden
 import (
 	"fmt"
 	"regexp"
+	"sync"
 )
 
 // Calibrate returns the file whose bounds are the tightest that hold for all of runs, each of which is a file
@@ -128,8 +129,10 @@ func (s *span) add(covered []Measurement, first bool) {
 	}
 }
 
-// seen is how a calibration's own comment looks.
-var seen = regexp.MustCompile(`^seen \d+\.\.\d+ objects, \d+\.\.\d+ bytes in \d+ runs$`)
+// seen is how a calibration's own comment looks. It is compiled when it is needed: tests only link this package.
+var seen = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^seen \d+\.\.\d+ objects, \d+\.\.\d+ bytes in \d+ runs$`)
+})
 
 // fit gives e the tightest bounds that hold for s.
 func (s *span) fit(e *Entry, runs int) {
@@ -145,7 +148,7 @@ func (s *span) fit(e *Entry, runs int) {
 			e.Bytes = AtMost(s.bytes[1])
 		}
 	}
-	if e.Comment == "" || seen.MatchString(e.Comment) {
+	if e.Comment == "" || seen().MatchString(e.Comment) {
 		e.Comment = ""
 		if s.objects[0] < s.objects[1] || s.bytes[0] < s.bytes[1] {
 			e.Comment = fmt.Sprintf("seen %d..%d objects, %d..%d bytes in %d runs", s.objects[0], s.objects[1], s.bytes[0], s.bytes[1], runs)

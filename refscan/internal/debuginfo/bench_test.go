@@ -1,9 +1,11 @@
 package debuginfo
 
 import (
+	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +31,35 @@ func BenchmarkBuild(b *testing.B) {
 	for b.Loop() {
 		_, err := Build(path)
 		require.NoError(b, err)
+	}
+	size, dwarf, entries := measureIndex(b, path)
+	b.ReportMetric(100*float64(size)/float64(dwarf), "index-%") // of the debug information as it is when unpacked
+	b.ReportMetric(float64(size)/float64(entries), "index-B/DIE")
+}
+
+// measureIndex returns the bytes of a program's index, and the bytes and entries of its DWARF.
+func measureIndex(tb testing.TB, path string) (size, dwarf, entries int) {
+	f, err := openELF(path)
+	require.NoError(tb, err)
+	defer f.Close()
+	image, err := buildImage(f, sourceOwn)
+	require.NoError(tb, err)
+	file, err := elf.Open(path)
+	require.NoError(tb, err)
+	defer file.Close()
+	for _, s := range file.Sections {
+		if strings.HasPrefix(s.Name, ".debug_") {
+			dwarf += int(s.Size)
+		}
+	}
+	info, err := file.DWARF()
+	require.NoError(tb, err)
+	for r := info.Reader(); ; entries++ {
+		e, err := r.Next()
+		require.NoError(tb, err)
+		if e == nil {
+			return len(image), dwarf, entries
+		}
 	}
 }
 

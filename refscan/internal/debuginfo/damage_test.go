@@ -3,7 +3,6 @@ package debuginfo
 import (
 	"bytes"
 	"encoding/binary"
-	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -46,7 +45,7 @@ func TestDamagedIndex(t *testing.T) {
 				continue
 			}
 			b := damage(r, sound, low, high)
-			binary.LittleEndian.PutUint32(b[24:], crc32.Checksum(b[headerSize:], castagnoli))
+			binary.LittleEndian.PutUint32(b[24:], checksum(b[headerSize:]))
 			if x, err := openImage(b); err == nil {
 				askEverything(x)
 			}

@@ -2,7 +2,6 @@ package debuginfo
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"sort"
 )
 
@@ -171,6 +170,6 @@ func (e *encoder) image() []byte {
 		le.PutUint64(b[headerSize+16*i+8:], uint64(len(t)))
 		copy(b[offs[i]:], t)
 	}
-	le.PutUint32(b[24:], crc32.Checksum(b[headerSize:], castagnoli))
+	le.PutUint32(b[24:], checksum(b[headerSize:]))
 	return b
 }

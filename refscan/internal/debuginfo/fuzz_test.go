@@ -3,7 +3,6 @@ package debuginfo
 import (
 	"bytes"
 	"encoding/binary"
-	"hash/crc32"
 	"math"
 	"os"
 	"testing"
@@ -75,7 +74,7 @@ func FuzzOpenIndex(f *testing.F) {
 		}
 		if len(b) >= headerSize {
 			binary.LittleEndian.PutUint64(b[16:], uint64(len(b)))
-			binary.LittleEndian.PutUint32(b[24:], crc32.Checksum(b[headerSize:], castagnoli))
+			binary.LittleEndian.PutUint32(b[24:], checksum(b[headerSize:]))
 		}
 		if x, err := openImage(b); err == nil {
 			askEverything(x)

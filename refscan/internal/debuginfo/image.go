@@ -78,7 +78,9 @@ type identity struct {
 
 var sourceOwn identity
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// checksum is the CRC-32C. Its table is made, once, by the first call: at the start of a test binary it would take longer than all
+// else of this module.
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 var errNotIndex = errors.New("not an index of debug information")
 
@@ -94,7 +96,7 @@ func openImage(b []byte) (*Index, error) {
 	if le.Uint32(b[12:]) != tableCount || le.Uint64(b[16:]) != uint64(len(b)) {
 		return nil, fmterr.Errorf("%w: truncated", errNotIndex)
 	}
-	if crc32.Checksum(b[headerSize:], castagnoli) != le.Uint32(b[24:]) {
+	if checksum(b[headerSize:]) != le.Uint32(b[24:]) {
 		return nil, fmterr.Errorf("%w: wrong checksum", errNotIndex)
 	}
 	if len(b) < headerSize+16*tableCount {
