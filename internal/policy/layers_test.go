@@ -17,10 +17,10 @@ var layers = []struct {
 	{"refscan/internal/imagetest", []string{"refscan/internal/image"}}, // for tests only
 	{"refscan/internal/debuginfo/twin", []string{"internal/fmterr"}},
 	{"refscan/internal/debuginfo", []string{"refscan/internal/debuginfo/twin", "internal/fmterr", "internal/wholefile"}},
-	{"refscan/internal/freeze", []string{"refscan/internal/image"}},
-	{"refscan/internal/goruntime", []string{"refscan/internal/image", "refscan/internal/debuginfo"}},
+	{"refscan/internal/freeze", []string{"refscan/internal/image", "internal/fmterr"}},
+	{"refscan/internal/goruntime", []string{"refscan/internal/image", "refscan/internal/debuginfo", "internal/fmterr"}},
 	{"refscan/internal/offheap", nil},
-	{"refscan/internal/heapgraph", []string{"refscan/internal/image", "refscan/internal/debuginfo", "refscan/internal/goruntime", "refscan/internal/offheap"}},
+	{"refscan/internal/heapgraph", []string{"refscan/internal/image", "refscan/internal/debuginfo", "refscan/internal/goruntime", "internal/fmterr", "refscan/internal/offheap"}},
 	{"refscan/internal/judge", []string{"refscan/internal/goruntime", "refscan/internal/debuginfo"}}, // of heapgraph: only tests import it
 	{"refscan/internal/nameless", []string{"refscan/internal/image", "refscan/internal/debuginfo", "internal/fmterr"}},
 	{"refscan/internal/nameless/layouts", []string{"refscan/internal/debuginfo"}}, // for tests and go generate only

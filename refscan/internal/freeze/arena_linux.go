@@ -4,12 +4,13 @@ package freeze
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 	"syscall"
 	"time"
 	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // arena is a file that is kept in memory, and the mappings through which this process sees it. It
@@ -52,7 +53,7 @@ func openMemory() (int, error) {
 			return aboveStandard(fd)
 		}
 	}
-	return -1, fmt.Errorf("memfd_create: %w, and no temporary file either", errno)
+	return -1, fmterr.Errorf("memfd_create: %w, and no temporary file either", errno)
 }
 
 // openUnnamed makes a file and removes its name. (Package os would set up the network poller, which
@@ -107,18 +108,18 @@ func (a *arena) grow(n int64) error {
 	// A file over the limit would bring SIGXFSZ, which ends a Go program.
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err == nil && uint64(a.size+n) > limit.Cur {
-		return fmt.Errorf("file size limit (ulimit -f) of %d bytes: %w", limit.Cur, syscall.EFBIG)
+		return fmterr.Errorf("file size limit (ulimit -f) of %d bytes: %w", limit.Cur, syscall.EFBIG)
 	}
 	if err := syscall.Ftruncate(a.file, a.size+n); err != nil {
-		return fmt.Errorf("growing the image file to %d bytes: %w", a.size+n, err)
+		return fmterr.Errorf("growing the image file to %d bytes: %w", a.size+n, err)
 	}
 	data, err := syscall.Mmap(a.file, a.size, int(n), syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
-		return fmt.Errorf("mapping %d bytes of the image file: %w", n, err)
+		return fmterr.Errorf("mapping %d bytes of the image file: %w", n, err)
 	}
 	// A later snapshot's child need not inherit it, and would keep its memory after close.
 	if err := syscall.Madvise(data, madvDontFork); err != nil {
-		return errors.Join(fmt.Errorf("madvise: %w", err), syscall.Munmap(data))
+		return errors.Join(fmterr.Errorf("madvise: %w", err), syscall.Munmap(data))
 	}
 	a.mappings = append(a.mappings, data)
 	a.free = window{data, a.size}

@@ -4,10 +4,11 @@ package freeze
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"syscall"
 	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // child is the frozen process as its parent sees it: a process ID and a socket.
@@ -28,7 +29,7 @@ var errChildGone = errors.New("the frozen process is gone")
 func socketPair() (ours, theirs int, err error) {
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return -1, -1, fmt.Errorf("socketpair: %w", err)
+		return -1, -1, fmterr.Errorf("socketpair: %w", err)
 	}
 	var errs []error
 	for i, fd := range ends {
@@ -43,7 +44,7 @@ func socketPair() (ours, theirs int, err error) {
 		for _, fd := range ends {
 			closeDescriptor(fd)
 		}
-		return -1, -1, fmt.Errorf("socketpair: %w", err)
+		return -1, -1, fmterr.Errorf("socketpair: %w", err)
 	}
 	return ends[0], ends[1], nil
 }
@@ -66,7 +67,7 @@ func (c *child) send(n int) error {
 			return nil
 		case syscall.EINTR:
 		default:
-			return fmt.Errorf("%w (%w)", errChildGone, err)
+			return fmterr.Errorf("%w (%w)", errChildGone, err)
 		}
 	}
 }
@@ -87,7 +88,7 @@ func (c *child) receive() error {
 		case err == nil:
 			return errChildGone
 		default:
-			return fmt.Errorf("%w (%w)", errChildGone, err)
+			return fmterr.Errorf("%w (%w)", errChildGone, err)
 		}
 	}
 }

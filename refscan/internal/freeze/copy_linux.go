@@ -4,8 +4,9 @@ package freeze
 
 import (
 	"errors"
-	"fmt"
 	"syscall"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 var errReleased = errors.New("the frozen process has been released")
@@ -55,7 +56,7 @@ func layOut(ranges []Range) (offsets []int64, size int64, err error) {
 		size += (int64(r.Addr) - size) & (align - 1)
 		offsets[i] = size
 		if r.Len > largestCopy || size > largestCopy {
-			return nil, 0, fmt.Errorf("%d bytes at %#x are more than an address space", r.Len, r.Addr)
+			return nil, 0, fmterr.Errorf("%d bytes at %#x are more than an address space", r.Len, r.Addr)
 		}
 		size += int64(r.Len)
 	}
@@ -77,7 +78,7 @@ func (p *Process) transfer(ranges []Range, offsets []int64, place window, out []
 	for i := range ranges {
 		r := &p.control.requests[i]
 		if errno := syscall.Errno(r.errno); errno != 0 && errno != syscall.EFAULT {
-			return &Error{Op: "copy", Err: fmt.Errorf("writing %d bytes at %#x: %w", r.size, r.addr, errno)}
+			return &Error{Op: "copy", Err: fmterr.Errorf("writing %d bytes at %#x: %w", r.size, r.addr, errno)}
 		}
 		end := offsets[i] + int64(r.done)
 		out[i] = place.data[offsets[i]:end:end]

@@ -4,9 +4,10 @@ package freeze
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"time"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // Process is a frozen copy of this process. There is none on this system.
@@ -40,6 +41,6 @@ func unsupported() error {
 	return &Error{
 		Op:     "snapshot",
 		Remedy: "use linux/amd64 or linux/arm64",
-		Err:    fmt.Errorf("unsupported on %s/%s: %w", runtime.GOOS, runtime.GOARCH, errors.ErrUnsupported),
+		Err:    fmterr.Errorf("unsupported on %s/%s: %w", runtime.GOOS, runtime.GOARCH, errors.ErrUnsupported),
 	}
 }

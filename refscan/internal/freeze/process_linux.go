@@ -4,12 +4,13 @@ package freeze
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"syscall"
 	"time"
 	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // Process is a frozen copy of this process. Its methods may be called concurrently; they take turns.
@@ -93,7 +94,7 @@ func (p *Process) prepare() (theirs int, err error) {
 	p.shared, err = syscall.Mmap(-1, 0, int(unsafe.Sizeof(control{})),
 		syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_ANON)
 	if err != nil {
-		return -1, fmt.Errorf("mmap: %w", err)
+		return -1, fmterr.Errorf("mmap: %w", err)
 	}
 	p.control = (*control)(unsafe.Pointer(unsafe.SliceData(p.shared)))
 	if p.image.file, err = openMemory(); err != nil {

@@ -2,7 +2,8 @@ package goruntime
 
 import (
 	"errors"
-	"fmt"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // A Frame is a physical frame of a goroutine (runtime/stkframe.go, stkframe).
@@ -54,7 +55,7 @@ func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 	if pc == 0 { // a call of a nil func: start in the caller
 		w, ok := g.word(sp)
 		if !ok {
-			return fmt.Errorf("no return address at the top of the stack")
+			return fmterr.Errorf("no return address at the top of the stack")
 		}
 		pc = w
 		lr = 0
@@ -67,11 +68,11 @@ func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 	limit := uint64(len(g.stack))/8 + 2
 	for n := uint64(0); ; n++ {
 		if n == limit {
-			return fmt.Errorf("the stack does not end after %d frames", n)
+			return fmterr.Errorf("the stack does not end after %d frames", n)
 		}
 		f := m.FuncAt(pc)
 		if f == nil {
-			return fmt.Errorf("no function holds the pc of frame %d", n)
+			return fmterr.Errorf("no function holds the pc of frame %d", n)
 		}
 		fr := &Frame{Func: f, PC: pc, SP: sp}
 		if f.pcsp == 0 {
@@ -80,14 +81,14 @@ func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 		info := m.pcInfo(f, pc)
 		fr.info = info
 		if !info.hasSP {
-			return fmt.Errorf("%s has no frame size at its pc", f.Name)
+			return fmterr.Errorf("%s has no frame size at its pc", f.Name)
 		}
 		fr.FP = sp + uint64(int64(info.spDelta))
 		if !m.arch.usesLR {
 			fr.FP += 8
 		}
 		if fr.FP < sp || fr.FP > g.Hi {
-			return fmt.Errorf("the frame of %s leaves the stack", f.Name)
+			return fmterr.Errorf("the frame of %s leaves the stack", f.Name)
 		}
 		flag := f.flag
 		if f.id == funcIDCgocallback || (innermost && g.syscall) {
@@ -98,21 +99,21 @@ func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 			lr = 0
 		case flag&funcFlagSPWrite != 0:
 			if !innermost {
-				return fmt.Errorf("%s moves the stack pointer", f.Name)
+				return fmterr.Errorf("%s moves the stack pointer", f.Name)
 			}
 			lr = 0
 		case m.arch.usesLR:
 			if (innermost && sp < fr.FP) || lr == 0 {
 				w, ok := g.word(sp)
 				if !ok {
-					return fmt.Errorf("no return address in the frame of %s", f.Name)
+					return fmterr.Errorf("no return address in the frame of %s", f.Name)
 				}
 				lr = w
 			}
 		case lr == 0:
 			w, ok := g.word(fr.FP - 8)
 			if !ok {
-				return fmt.Errorf("no return address in the frame of %s", f.Name)
+				return fmterr.Errorf("no return address in the frame of %s", f.Name)
 			}
 			lr = w
 		}
@@ -141,7 +142,7 @@ func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 			return nil
 		}
 		if lr == pc && fr.FP == sp {
-			return fmt.Errorf("the stack walk makes no progress in %s", f.Name)
+			return fmterr.Errorf("the stack walk makes no progress in %s", f.Name)
 		}
 		injected := f.id == funcIDSigpanic || f.id == funcIDAsyncPreempt || f.id == funcIDDebugCallV2
 		callee, innermost = f.id, false
@@ -150,7 +151,7 @@ func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 			// The signal handler saved the link register before it faked the call.
 			x, ok := g.word(sp)
 			if !ok {
-				return fmt.Errorf("no saved link register below %s", f.Name)
+				return fmterr.Errorf("no saved link register below %s", f.Name)
 			}
 			sp += (m.arch.minFrameSize + m.arch.stackAlign - 1) &^ (m.arch.stackAlign - 1)
 			if next := m.FuncAt(pc); next == nil {
@@ -198,7 +199,7 @@ func (m *Model) loadMaps(f *Func, contPC uint64) (*pcInfo, error) {
 	if p := f.funcdata(funcdataStackObjects); p != 0 {
 		n := m.Mem.U64(p)
 		if n > 1<<20 {
-			return nil, fmt.Errorf("%s claims %d stack objects", f.Name, n)
+			return nil, fmterr.Errorf("%s claims %d stack objects", f.Name, n)
 		}
 		b := m.Mem.Bytes(p+8, n*16)
 		if b == nil && n > 0 {
@@ -228,7 +229,7 @@ func (m *Model) stackMap(f *Func, which uint32, idx int32) (ptrMap, error) {
 		return ptrMap{}, m.Mem.Err()
 	}
 	if idx < 0 || idx >= n || nbit > 1<<28 {
-		return ptrMap{}, fmt.Errorf("%s has no stack map number %d", f.Name, idx)
+		return ptrMap{}, fmterr.Errorf("%s has no stack map number %d", f.Name, idx)
 	}
 	size := (uint64(nbit) + 7) / 8
 	return ptrMap{uint64(nbit), m.Mem.Bytes(p+8+size*uint64(idx), size)}, m.Mem.Err()

@@ -2,9 +2,9 @@ package goruntime
 
 import (
 	"errors"
-	"fmt"
 	"sort"
 
+	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
@@ -67,7 +67,7 @@ func (m *Model) loadGoroutines(caller Caller) error {
 	mem := m.Mem
 	list, n := mem.U64(allgs.Addr+m.bias), mem.U64(allgs.Addr+m.bias+8)
 	if n > maxGoroutines {
-		return fmt.Errorf("the program claims %d goroutines", n)
+		return fmterr.Errorf("the program claims %d goroutines", n)
 	}
 	b := mem.Bytes(list, n*8)
 	if b == nil {
@@ -106,7 +106,7 @@ func (m *Model) loadGoroutines(caller Caller) error {
 			gr.PC, gr.SP, gr.lr = mem.U64(addr+oPC), mem.U64(addr+oSP), mem.U64(addr+oLR)
 		}
 		if gr.Lo == 0 || gr.Hi <= gr.Lo || gr.Hi-gr.Lo > 1<<40 || gr.SP < gr.Lo || gr.SP > gr.Hi {
-			return fmt.Errorf("a goroutine in state %d has an impossible stack", status)
+			return fmterr.Errorf("a goroutine in state %d has an impossible stack", status)
 		}
 		m.Goroutines = append(m.Goroutines, gr)
 		stacks = append(stacks, image.Range{Addr: gr.SP, Len: gr.Hi - gr.SP})
@@ -119,7 +119,7 @@ func (m *Model) loadGoroutines(caller Caller) error {
 		gr.stack, gr.stackFrom = loaded[i], gr.SP
 		if uint64(len(gr.stack)) != gr.Hi-gr.SP {
 			if !gr.lost {
-				return fmt.Errorf("%d of %d bytes of a stack can be read", len(gr.stack), gr.Hi-gr.SP)
+				return fmterr.Errorf("%d of %d bytes of a stack can be read", len(gr.stack), gr.Hi-gr.SP)
 			}
 			gr.Hi = gr.SP + uint64(len(gr.stack))
 		}

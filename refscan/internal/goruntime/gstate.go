@@ -3,6 +3,7 @@ package goruntime
 import (
 	"fmt"
 
+	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
@@ -52,17 +53,17 @@ func (m *Model) NewStates() (*States, error) {
 func (m *Model) waitReasons() ([]string, error) {
 	v, ok := m.names.GlobalByName("runtime.waitReasonStrings")
 	if !ok {
-		return nil, fmt.Errorf("the variable runtime.waitReasonStrings is not in the debug information")
+		return nil, fmterr.Errorf("the variable runtime.waitReasonStrings is not in the debug information")
 	}
 	n := m.names.Type(v.Type).Len
 	if n <= 0 || n > 256 { // waitReason is a uint8
-		return nil, fmt.Errorf("runtime.waitReasonStrings has %d elements", n)
+		return nil, fmterr.Errorf("runtime.waitReasonStrings has %d elements", n)
 	}
 	names := make([]string, n)
 	for i := range names {
 		names[i], ok = m.stringAt(v.Addr + m.bias + 16*uint64(i))
 		if !ok {
-			return nil, fmt.Errorf("the name of wait reason %d cannot be read", i)
+			return nil, fmterr.Errorf("the name of wait reason %d cannot be read", i)
 		}
 	}
 	return names, nil

@@ -1,9 +1,9 @@
 package goruntime
 
 import (
-	"fmt"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 )
 
@@ -107,7 +107,7 @@ func (l *layouts) fieldSize(typeName, path string) uint64 {
 
 func (l *layouts) fail(format string, args ...any) {
 	if l.err == nil {
-		l.err = fmt.Errorf(format, args...)
+		l.err = fmterr.Errorf(format, args...)
 	}
 }
 

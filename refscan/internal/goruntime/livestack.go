@@ -2,8 +2,9 @@ package goruntime
 
 import (
 	"errors"
-	"fmt"
 	"sort"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // A Slot is a word of a goroutine's stack (or of its saved registers) that the collector would follow.
@@ -152,7 +153,7 @@ func (s *stackScan) frame(f *Frame) error {
 	if f.varp-f.SP > s.m.arch.minLocals && f.varp > f.SP {
 		n := info.locals.n
 		if n*8 > f.varp-s.g.stackFrom {
-			return fmt.Errorf("the locals of %s leave the stack", f.Func.Name)
+			return fmterr.Errorf("the locals of %s leave the stack", f.Func.Name)
 		}
 		s.masked(f, f.varp-n*8, n, info.locals.bits, false)
 	}
@@ -196,7 +197,7 @@ func (s *stackScan) reflectArgs(f *Frame) (ptrMap, error) {
 	}
 	mv, ok := s.g.word(arg0)
 	if !ok {
-		return ptrMap{}, fmt.Errorf("no method value in the frame of %s", f.Func.Name)
+		return ptrMap{}, fmterr.Errorf("no method value in the frame of %s", f.Func.Name)
 	}
 	mem := s.m.Mem
 	retValid, _ := s.g.word(arg0 + 4*8)
@@ -208,7 +209,7 @@ func (s *stackScan) reflectArgs(f *Frame) (ptrMap, error) {
 		}
 	}
 	if n > 1<<20 {
-		return ptrMap{}, fmt.Errorf("%s claims %d argument words", f.Func.Name, n)
+		return ptrMap{}, fmterr.Errorf("%s claims %d argument words", f.Func.Name, n)
 	}
 	args := ptrMap{n, mem.Bytes(mem.U64(bv+8), (n+7)/8)}
 	// Its register arguments, an internal/abi.RegArgs, are the highest local.
@@ -258,7 +259,7 @@ func (s *stackScan) deferred() error {
 	var list chain
 	for d := s.g.defers; d != 0; {
 		if list.returns(d) {
-			return fmt.Errorf("the list of deferred calls does not end")
+			return fmterr.Errorf("the list of deferred calls does not end")
 		}
 		if fn := read(d + oFn); fn != 0 {
 			s.deferredCall(s.frames[read(d+oSP)], d+oFn, fn)

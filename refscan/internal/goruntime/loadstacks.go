@@ -2,8 +2,8 @@ package goruntime
 
 import (
 	"errors"
-	"fmt"
 
+	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
@@ -16,10 +16,10 @@ func LoadStacks(mem *image.Space, names Names, bias uint64, goarch string, calle
 	}
 	m.pages = newPageTable(nil)
 	if err := m.prefetchGoroutines(); err != nil {
-		return nil, fmt.Errorf("goroutines: %w", err)
+		return nil, fmterr.Errorf("goroutines: %w", err)
 	}
 	if err := m.loadGoroutines(caller); err != nil {
-		return nil, fmt.Errorf("goroutines: %w", err)
+		return nil, fmterr.Errorf("goroutines: %w", err)
 	}
 	return m, mem.Err()
 }
@@ -46,7 +46,7 @@ func (m *Model) allgs() ([]uint64, error) {
 	}
 	list, n := m.Mem.U64(v.Addr+m.bias), m.Mem.U64(v.Addr+m.bias+8)
 	if n > maxGoroutines {
-		return nil, fmt.Errorf("the program claims %d goroutines", n)
+		return nil, fmterr.Errorf("the program claims %d goroutines", n)
 	}
 	b := m.Mem.Bytes(list, n*8)
 	if b == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
@@ -51,7 +52,7 @@ func newModel(mem *image.Space, names Names, bias uint64, goarch string) (*Model
 	}
 	a, ok := archs[goarch]
 	if !ok {
-		return nil, fmt.Errorf("the stack layout of %s is not known", goarch)
+		return nil, fmterr.Errorf("the stack layout of %s is not known", goarch)
 	}
 	m := &Model{
 		Mem: mem, names: names, layouts: layouts{names: names}, bias: bias, arch: a, sem: sem,
@@ -62,7 +63,7 @@ func newModel(mem *image.Space, names Names, bias uint64, goarch string) (*Model
 		return nil, errors.New("the variable runtime.firstmoduledata is not in the debug information")
 	}
 	if err := m.loadModules(first.Addr + bias); err != nil {
-		return nil, fmt.Errorf("module data: %w", err)
+		return nil, fmterr.Errorf("module data: %w", err)
 	}
 	return m, nil
 }
@@ -81,10 +82,10 @@ func Load(mem *image.Space, names Names, bias uint64, goarch string, caller Call
 		return nil, err
 	}
 	if err := m.loadObjects(); err != nil {
-		return nil, fmt.Errorf("heap spans: %w", err)
+		return nil, fmterr.Errorf("heap spans: %w", err)
 	}
 	if err := m.loadGoroutines(caller); err != nil {
-		return nil, fmt.Errorf("goroutines: %w", err)
+		return nil, fmterr.Errorf("goroutines: %w", err)
 	}
 	if err := mem.Err(); err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func (m *Model) loadSpans() error {
 		return ErrCollecting
 	}
 	if err := m.loadSpanTable(); err != nil {
-		return fmt.Errorf("heap spans: %w", err)
+		return fmterr.Errorf("heap spans: %w", err)
 	}
 	return nil
 }

@@ -3,8 +3,8 @@ package goruntime
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 
+	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
@@ -71,7 +71,7 @@ func (m *Model) loadModules(first uint64) error {
 			return err
 		}
 		if mod.etext <= mod.text || mod.maxpc <= mod.minpc || mod.EData < mod.Data || mod.EBSS < mod.BSS || mod.etypes < mod.types {
-			return fmt.Errorf("the module at number %d has impossible bounds", len(m.Modules))
+			return fmterr.Errorf("the module at number %d has impossible bounds", len(m.Modules))
 		}
 		// The bulk of what is looked up again and again: data, bss, types and the function tables.
 		slice := func(off uint64, elem uint64) image.Range {
@@ -88,7 +88,7 @@ func (m *Model) loadModules(first uint64) error {
 		}
 		for _, r := range ranges {
 			if r.Len > maxTable {
-				return fmt.Errorf("a table of %d bytes in the module data is beyond belief", r.Len)
+				return fmterr.Errorf("a table of %d bytes in the module data is beyond belief", r.Len)
 			}
 		}
 		loaded, err := mem.Load(ranges)
@@ -97,7 +97,7 @@ func (m *Model) loadModules(first uint64) error {
 		}
 		for i, r := range ranges {
 			if uint64(len(loaded[i])) != r.Len {
-				return fmt.Errorf("%d of %d bytes of the module data at %#x can be read", len(loaded[i]), r.Len, r.Addr)
+				return fmterr.Errorf("%d of %d bytes of the module data at %#x can be read", len(loaded[i]), r.Len, r.Addr)
 			}
 		}
 		mod.funcnames, mod.cutab, mod.filetab, mod.pctab, mod.pclntable, mod.ftab = loaded[3], loaded[4], loaded[5], loaded[6], loaded[7], loaded[8]

@@ -2,10 +2,11 @@ package goruntime
 
 import (
 	"encoding/binary"
-	"fmt"
 	"reflect"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // RType is a run-time type descriptor (internal/abi/type.go, Type; the same layout in go1.26 and
@@ -125,7 +126,7 @@ func (m *Model) readMask(t *RType) ([]byte, error) {
 	}
 	mask := m.Mem.Bytes(at, n)
 	if mask == nil {
-		return nil, fmt.Errorf("the pointer mask of type %s is not readable in the frozen process", m.TypeString(t))
+		return nil, fmterr.Errorf("the pointer mask of type %s is not readable in the frozen process", m.TypeString(t))
 	}
 	return mask, nil
 }
@@ -150,7 +151,7 @@ func (m *Model) isVariable(addr uint64) bool {
 // buildMask sets the bits of a type at an offset, as runtime/type.go:buildGCMask does. The caller holds the lock.
 func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *int) error {
 	if *steps--; *steps < 0 || depth > maxMaskDepth {
-		return fmt.Errorf("the type %s does not end", m.TypeString(t))
+		return fmterr.Errorf("the type %s does not end", m.TypeString(t))
 	}
 	if t.tflag&tflagMaskOnDemand == 0 {
 		own, err := m.maskOf(t)
@@ -168,7 +169,7 @@ func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *i
 	case reflect.Array:
 		elem := m.typeAt(t.Elem)
 		if elem == nil || elem.Size == 0 {
-			return fmt.Errorf("the element type of %s cannot be read", m.TypeString(t))
+			return fmterr.Errorf("the element type of %s cannot be read", m.TypeString(t))
 		}
 		for o := uint64(0); o < t.PtrBytes; o += elem.Size {
 			if err := m.buildMask(elem, mask, off+o, depth+1, steps); err != nil {
@@ -179,12 +180,12 @@ func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *i
 		// StructType{Type; PkgPath Name; Fields []StructField{Name, Typ, Offset}}
 		fields, n := m.Mem.U64(t.Addr+56), m.Mem.U64(t.Addr+64)
 		if n > 1<<16 {
-			return fmt.Errorf("the type %s claims %d fields", m.TypeString(t), n)
+			return fmterr.Errorf("the type %s claims %d fields", m.TypeString(t), n)
 		}
 		for i := uint64(0); i < n; i++ {
 			ft := m.typeAt(m.Mem.U64(fields + 24*i + 8))
 			if ft == nil {
-				return fmt.Errorf("a field type of %s cannot be read", m.TypeString(t))
+				return fmterr.Errorf("a field type of %s cannot be read", m.TypeString(t))
 			}
 			if ft.PtrBytes == 0 {
 				continue
@@ -194,7 +195,7 @@ func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *i
 			}
 		}
 	default:
-		return fmt.Errorf("the type %s has a mask on demand", m.TypeString(t))
+		return fmterr.Errorf("the type %s has a mask on demand", m.TypeString(t))
 	}
 	return nil
 }

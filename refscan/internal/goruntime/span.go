@@ -1,10 +1,10 @@
 package goruntime
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 
+	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
@@ -80,14 +80,14 @@ func (m *Model) loadSpanTable() error {
 	m.Cycles = sweepgen / 2 // each collection adds 2 (runtime/mgc.go, gcSweep)
 	list, n := mem.U64(heapAddr+oAllspans), mem.U64(heapAddr+oAllspans+8)
 	if n > maxSpans {
-		return fmt.Errorf("the heap claims %d spans", n)
+		return fmterr.Errorf("the heap claims %d spans", n)
 	}
 	ptrs, err := mem.Load([]image.Range{{Addr: list, Len: n * 8}})
 	if err != nil {
 		return err
 	}
 	if uint64(len(ptrs[0])) != n*8 {
-		return fmt.Errorf("the list of %d spans cannot be read", n)
+		return fmterr.Errorf("the list of %d spans cannot be read", n)
 	}
 	addrs := words(ptrs[0])
 	if err := m.loadAround(addrs, spanSize); err != nil {
@@ -116,7 +116,7 @@ func (m *Model) loadSpanTable() error {
 		gen := u32(b, oGen)
 		s.swept = gen != sweepgen-2 && gen != sweepgen-1 && gen != sweepgen+1
 		if !s.plausible() {
-			return fmt.Errorf("a span of %d pages with %d elements of %d bytes is damaged", pages, s.NElems, s.ElemSize)
+			return fmterr.Errorf("a span of %d pages with %d elements of %d bytes is damaged", pages, s.NElems, s.ElemSize)
 		}
 		if b[oArena] != 0 {
 			m.warn("memory of the arenas experiment is scanned conservatively")
@@ -156,16 +156,16 @@ func (m *Model) numberObjects() error {
 	for i := range m.Spans {
 		s := &m.Spans[i]
 		if i > 0 && s.Base < m.Spans[i-1].Base+m.Spans[i-1].Size {
-			return fmt.Errorf("two spans overlap")
+			return fmterr.Errorf("two spans overlap")
 		}
 		s.FirstObj = uint32(total)
 		total += uint64(s.NElems)
 		if s.NoScan && s.Size > arenaSize && !m.Mem.Try(s.Base+s.Size-8, 8) {
-			return fmt.Errorf("a heap span of %d bytes cannot be read", s.Size) // the page table takes memory for it
+			return fmterr.Errorf("a heap span of %d bytes cannot be read", s.Size) // the page table takes memory for it
 		}
 	}
 	if total > 1<<32-2 {
-		return fmt.Errorf("the heap has %d object slots, more than 2^32", total)
+		return fmterr.Errorf("the heap has %d object slots, more than 2^32", total)
 	}
 	m.NumObjects = uint32(total)
 	m.pages = newPageTable(m.Spans)
@@ -205,7 +205,7 @@ func (m *Model) loadObjects() error {
 	for k, i := range which {
 		s := &m.Spans[i]
 		if uint64(len(loaded[k])) != s.Size {
-			return fmt.Errorf("%d of %d bytes of a heap span can be read", len(loaded[k]), s.Size)
+			return fmterr.Errorf("%d of %d bytes of a heap span can be read", len(loaded[k]), s.Size)
 		}
 		s.Mem = loaded[k]
 		if s.ElemSize > minSizeForHeader {

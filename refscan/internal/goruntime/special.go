@@ -2,8 +2,8 @@ package goruntime
 
 import (
 	"errors"
-	"fmt"
 
+	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
@@ -67,7 +67,7 @@ func (m *Model) Specials(visit func(Special)) error {
 			}
 			k := s.index(s.Base + mem.U64(a+oOffset))
 			if k >= s.NElems {
-				return fmt.Errorf("a special points outside of its span")
+				return fmterr.Errorf("a special points outside of its span")
 			}
 			sp := Special{Obj: s.FirstObj + k, Span: s}
 			switch kind {
@@ -156,7 +156,7 @@ func (m *Model) queuedCleanups(visit func(Special)) error {
 
 func (m *Model) listError(list string) error {
 	if err := m.Mem.Err(); err != nil {
-		return fmt.Errorf("%s: %w", list, err)
+		return fmterr.Errorf("%s: %w", list, err)
 	}
 	return errors.New(list + " does not end, or a part of it claims too many")
 }

@@ -2,7 +2,8 @@ package goruntime
 
 import (
 	"errors"
-	"fmt"
+
+	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // Bounds of lists that a damaged image could make endless.
@@ -63,7 +64,7 @@ func (m *Model) StackMemory() (*StackMemory, error) {
 	} {
 		step.read(s)
 		if err := errors.Join(r.err, r.l.err, m.Mem.Err()); err != nil {
-			return nil, fmt.Errorf("%s: %w", step.what, err)
+			return nil, fmterr.Errorf("%s: %w", step.what, err)
 		}
 	}
 	return s, nil
@@ -96,7 +97,7 @@ func (r *stackReader) stackSize(g, oLo, oHi uint64) uint64 {
 	case lo == 0:
 		return 0
 	case hi <= lo || hi-lo > 1<<40:
-		r.err = fmt.Errorf("an impossible stack of %#x bytes", hi-lo)
+		r.err = fmterr.Errorf("an impossible stack of %#x bytes", hi-lo)
 		return 0
 	}
 	return hi - lo
@@ -191,7 +192,7 @@ func (r *stackReader) caches(s *StackMemory) {
 	mem := r.m.Mem
 	list, n := mem.U64(allp), mem.U64(allp+8)
 	if n > maxProcessors {
-		r.err = fmt.Errorf("the program claims %d processors", n)
+		r.err = fmterr.Errorf("the program claims %d processors", n)
 		return
 	}
 	for i := range n {
@@ -237,7 +238,7 @@ func (r *stackReader) pool(s *StackMemory) {
 				return
 			}
 			if each == 0 || size%each != 0 || used > size/each {
-				r.err = fmt.Errorf("a span of %d bytes with %d stacks of %d bytes is damaged", size, used, each)
+				r.err = fmterr.Errorf("a span of %d bytes with %d stacks of %d bytes is damaged", size, used, each)
 				return
 			}
 			s.Pool.Count += int64(size/each - used)

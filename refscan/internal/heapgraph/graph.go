@@ -1,10 +1,10 @@
 package heapgraph
 
 import (
-	"fmt"
 	"sort"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
@@ -86,7 +86,7 @@ func Build(m *goruntime.Model, names Names, mainModule string) (*Graph, error) {
 	}
 	g.loadStatics()
 	if err := g.mark(); err != nil {
-		return nil, fmt.Errorf("marking: %w", err)
+		return nil, fmterr.Errorf("marking: %w", err)
 	}
 	g.infer()
 	return g, nil

@@ -2,8 +2,8 @@ package heapgraph
 
 import (
 	"encoding/binary"
-	"fmt"
 
+	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
 
@@ -130,7 +130,7 @@ func (k *leakSearch) reached(s *goruntime.Span, obj uint32) {
 func (k *leakSearch) follow(gr *goruntime.Goroutine) {
 	err := k.g.m.LiveSlots(gr, func(s goruntime.Slot) { k.pointer(s.Value) })
 	if err != nil && k.err == nil {
-		k.err = fmt.Errorf("the stack of a goroutine started at %s: %w", entryName(k.g.m, gr), err)
+		k.err = fmterr.Errorf("the stack of a goroutine started at %s: %w", entryName(k.g.m, gr), err)
 	}
 	k.drain()
 }

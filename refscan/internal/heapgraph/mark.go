@@ -2,10 +2,10 @@ package heapgraph
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
 
@@ -45,7 +45,7 @@ func (g *Graph) mark() error {
 			k.pointer(s.Value)
 		})
 		if err != nil {
-			return fmt.Errorf("the stack of a goroutine started at %s: %w", entryName(g.m, gr), err)
+			return fmterr.Errorf("the stack of a goroutine started at %s: %w", entryName(g.m, gr), err)
 		}
 		g.stacks = append(g.stacks, st)
 	}
