@@ -81,7 +81,7 @@ type Type struct {
 	key    debuginfo.TypeID
 	origin debuginfo.TypeID
 	words  []uint32 // indexes of its pointer words, up to maxWords; nil if there are more
-	mask   uint64   // the first 64 of words, a bit a word
+	mask   uint64   // its first 64 words, a bit a word, if words is not nil
 	entry  uint64   // closures: address of the function, in the process
 	made   variant  // closures, and types that are made at run time: which of those with the same name
 
@@ -420,7 +420,9 @@ func (k *typeMaker) number(t *Type) {
 	if t.pointerWords(0, &words) {
 		t.words = words
 		for _, w := range words {
-			t.mask |= 1 << (w & 63)
+			if w < 64 {
+				t.mask |= 1 << w
+			}
 		}
 	}
 }
