@@ -9,6 +9,8 @@ import (
 var errTypeSize = errors.New("an object has a type that is larger than the object")
 
 // PointerWords calls visit with the index of each word of an object that may hold a pointer, in order. See PointerMasks.
+//
+//go:noinline
 func (m *Model) PointerWords(s *Span, obj uint32, visit func(word uint64)) error {
 	return m.PointerMasks(s, obj, func(first, mask uint64) {
 		for ; mask != 0; mask &= mask - 1 {

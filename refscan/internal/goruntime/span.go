@@ -375,6 +375,8 @@ func (m *Model) indexSpans() {
 }
 
 // SpanOf returns the span of an object number.
+//
+//go:noinline
 func (m *Model) SpanOf(obj uint32) *Span {
 	i := m.spanAt[obj/spanStep]
 	for obj-m.Spans[i].FirstObj >= m.Spans[i].NElems {

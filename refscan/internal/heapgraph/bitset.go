@@ -5,6 +5,7 @@ import "sync/atomic"
 // bitset is a set of object numbers.
 type bitset []uint64
 
+//go:noinline
 func newBitset(n uint32) bitset { return make(bitset, (uint64(n)+63)/64) }
 
 func (b bitset) has(i uint32) bool { return b[i>>6]>>(i&63)&1 != 0 }

@@ -78,13 +78,8 @@ func (k *marker) drainTogether(workers int) {
 	}
 	markers[0].todo, k.todo = k.todo, nil
 	together(workers, func(i int) {
-		defer pool.leave()
-		w := &markers[i]
-		for {
-			for len(w.todo) > 0 {
-				w.next()
-				w.todo = pool.share(w.todo)
-			}
+		for w := &markers[i]; ; {
+			w.drainShared(pool)
 			if w.todo = pool.take(); w.todo == nil {
 				return
 			}
@@ -184,6 +179,15 @@ func (k *marker) segment(lo, hi uint64, mask []byte) {
 func (k *marker) drain() {
 	for len(k.todo) > 0 {
 		k.next()
+	}
+}
+
+// drainShared is drain for one of the workers of a pool. One that panics holds nobody up.
+func (k *marker) drainShared(pool *workPool) {
+	defer pool.rest()
+	for len(k.todo) > 0 {
+		k.next()
+		k.todo = pool.share(k.todo)
 	}
 }
 

@@ -73,9 +73,12 @@ func unpack(w uint64) typing {
 // typings are the typings of all objects, packed, by object number.
 type typings []uint64
 
+//go:noinline
 func (t typings) of(obj uint32) typing { return unpack(t[obj]) }
 
 // now is of while others may replace it.
+//
+//go:noinline
 func (t typings) now(obj uint32) typing { return unpack(atomic.LoadUint64(&t[obj])) }
 
 // replace reports whether the typing was still the old one.
@@ -147,6 +150,8 @@ func (t *Type) coverage(a typing, objSize uint64) uint64 {
 }
 
 // refName is the type of a reference to an object with this typing.
+//
+//go:noinline
 func (tt *typeTable) refName(a typing) string {
 	t := tt.at(a.typ)
 	switch a.form {
