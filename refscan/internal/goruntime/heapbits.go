@@ -8,17 +8,26 @@ import (
 
 var errTypeSize = errors.New("an object has a type that is larger than the object")
 
-// PointerWords calls visit with the index of each word of an object that may hold a pointer, in order
-// (runtime/mbitmap.go, typePointers): small objects have bits at the end of their span, larger ones
-// a type in their first word or in their span, whose mask repeats over the object.
+// PointerWords calls visit with the index of each word of an object that may hold a pointer, in order. See PointerMasks.
+//
+//go:noinline
 func (m *Model) PointerWords(s *Span, obj uint32, visit func(word uint64)) error {
+	return m.PointerMasks(s, obj, func(first, mask uint64) {
+		for ; mask != 0; mask &= mask - 1 {
+			visit(first + uint64(bits.TrailingZeros64(mask)))
+		}
+	})
+}
+
+// PointerMasks calls visit with the words of an object that may hold pointers, in order: a bit a word, up to 64 from the
+// first on (runtime/mbitmap.go, typePointers). Small objects have such bits at the end of their span, larger ones
+// a type in their first word or in their span, whose mask repeats over the object.
+func (m *Model) PointerMasks(s *Span, obj uint32, visit func(first, mask uint64)) error {
 	if s.NoScan {
 		return nil
 	}
 	if s.bits != nil {
-		for b := s.SmallMask(obj); b != 0; b &= b - 1 {
-			visit(uint64(bits.TrailingZeros64(b)))
-		}
+		visit(0, s.SmallMask(obj))
 		return nil
 	}
 	t, start := m.AllocatedType(s, obj)
@@ -36,13 +45,11 @@ func (m *Model) PointerWords(s *Span, obj uint32, visit func(word uint64)) error
 	ptrWords := t.PtrBytes / 8
 	for elem := start / 8; elem < words; elem += t.Size / 8 {
 		n := min(ptrWords, words-elem)
-		for i := uint64(0); i < n; i += 8 {
-			b := mask[i>>3]
-			if n-i < 8 {
-				b &= 1<<(n-i) - 1
-			}
-			for ; b != 0; b &= b - 1 {
-				visit(elem + i + uint64(bits.TrailingZeros8(b)))
+		for i := uint64(0); i < n; i += 64 {
+			if b := maskWord(mask, i); n-i >= 64 {
+				visit(elem+i, b)
+			} else {
+				visit(elem+i, b&(1<<(n-i)-1))
 			}
 		}
 		if t.Size < 8 {
@@ -50,6 +57,19 @@ func (m *Model) PointerWords(s *Span, obj uint32, visit func(word uint64)) error
 		}
 	}
 	return nil
+}
+
+// maskWord returns 64 bits of a mask, zeros behind its end.
+func maskWord(mask []byte, bit uint64) uint64 {
+	mask = mask[bit/8:]
+	if len(mask) >= 8 {
+		return binary.LittleEndian.Uint64(mask)
+	}
+	w := uint64(0)
+	for i, b := range mask {
+		w |= uint64(b) << (8 * i)
+	}
+	return w
 }
 
 // SmallMask returns the pointer bits of a small object, a bit a word.

@@ -32,6 +32,7 @@ type Model struct {
 	sem      semantics
 	greenTea bool
 	pages    *pageTable
+	spanAt   []uint32 // index of the span of every 64th object
 	pcs      map[uint64]*pcInfo
 	warned   map[string]bool
 	funcs    AddrMap // *Func by entry

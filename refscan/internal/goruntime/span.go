@@ -32,22 +32,24 @@ const maxSpans = 1 << 31 / 8
 
 // A Span is a run of pages that holds objects of one size (runtime/mheap.go, mspan).
 type Span struct {
+	// What Object needs comes first, in a line of the processor's cache.
 	Base, Limit uint64 // Limit is the end of the last object
-	Size        uint64 // of the whole span
-	ElemSize    uint64
+	divMul      uint32
 	NElems      uint32
 	FirstObj    uint32 // number of its first object
-	divMul      uint32
-	NoScan      bool // its objects hold no pointers; their memory is not in the image
-	Tiny        bool // its 16-byte objects may be blocks of the tiny allocator
 	freeIndex   uint32
-	largeType   uint64 // address of the type of a large object
-	specials    uint64
 	marks       []byte // what the last collection found alive
-	extraMarks  []byte // inline marks not yet merged, of a span that is not swept
+	NoScan      bool   // its objects hold no pointers; their memory is not in the image
+	Tiny        bool   // its 16-byte objects may be blocks of the tiny allocator
 	swept       bool
-	Mem         []byte // its memory, nil if NoScan
-	bits        []byte // pointer bits of small objects
+
+	ElemSize   uint64
+	Mem        []byte // its memory, nil if NoScan
+	bits       []byte // pointer bits of small objects
+	Size       uint64 // of the whole span
+	largeType  uint64 // address of the type of a large object
+	specials   uint64
+	extraMarks []byte // inline marks not yet merged, of a span that is not swept
 }
 
 // loadSpanTable reads the spans in use and their mark bits.
@@ -169,6 +171,7 @@ func (m *Model) numberObjects() error {
 	}
 	m.NumObjects = uint32(total)
 	m.pages = newPageTable(m.Spans)
+	m.indexSpans()
 	return nil
 }
 
@@ -272,53 +275,69 @@ func (s *Span) Marks() []byte { return s.marks }
 // allocated since.
 func (s *Span) Allocated(i uint32) bool { return i < s.freeIndex || s.Marked(i) }
 
-// pageTable finds the span of an address, as mheap.arenas does.
+// pageTable finds the span of an address, as mheap.arenas does: by number of the page, the index of its span plus 1.
 type pageTable struct {
-	spans  []Span
-	lo     uint64 // number of the first arena
-	arenas []*[arenaSize / pageSize]int32
-	sparse map[uint64]*[arenaSize / pageSize]int32
+	lo     uint64            // number of the first page
+	dense  []int32           // of all pages from there on,
+	sparse map[uint64]*arena // or by number of the arena, where they lie far apart
 }
 
+type arena [arenaSize / pageSize]int32
+
+// maxDense is how many pages the table covers without gaps: 1 TB, but for gaps its memory is in proportion to the heap.
+const maxDense = 1 << 40 / pageSize
+
 func newPageTable(spans []Span) *pageTable {
-	t := &pageTable{spans: spans}
+	t := &pageTable{}
 	if len(spans) == 0 {
 		return t
 	}
-	last := spans[len(spans)-1]
-	t.lo = spans[0].Base / arenaSize
-	hi := (last.Base + last.Size - 1) / arenaSize
-	if n := hi - t.lo + 1; n <= 1<<20 {
-		t.arenas = make([]*[arenaSize / pageSize]int32, n)
+	last, pages := spans[len(spans)-1], uint64(0)
+	for i := range spans {
+		pages += spans[i].Size / pageSize
+	}
+	t.lo = spans[0].Base / pageSize
+	// The heap grows by arenas, mostly without gaps.
+	if n := (last.Base+last.Size)/pageSize - t.lo; n <= maxDense && n <= 64*pages+uint64(len(arena{})) {
+		t.dense = make([]int32, n)
 	} else {
-		t.sparse = make(map[uint64]*[arenaSize / pageSize]int32)
+		t.sparse = make(map[uint64]*arena)
 	}
 	for i := range spans {
-		for off := uint64(0); off < spans[i].Size; off += pageSize {
-			a := spans[i].Base + off
-			arena := t.arena(a / arenaSize)
-			if arena == nil {
-				arena = new([arenaSize / pageSize]int32)
-				if t.arenas != nil {
-					t.arenas[a/arenaSize-t.lo] = arena
-				} else {
-					t.sparse[a/arenaSize] = arena
-				}
+		first := spans[i].Base / pageSize
+		for p := first; p < first+spans[i].Size/pageSize; p++ {
+			if t.dense != nil {
+				t.dense[p-t.lo] = int32(i) + 1
+				continue
 			}
-			arena[a%arenaSize/pageSize] = int32(i) + 1
+			a := t.sparse[p/uint64(len(arena{}))]
+			if a == nil {
+				a = new(arena)
+				t.sparse[p/uint64(len(arena{}))] = a
+			}
+			a[p%uint64(len(arena{}))] = int32(i) + 1
 		}
 	}
 	return t
 }
 
-func (t *pageTable) arena(n uint64) *[arenaSize / pageSize]int32 {
-	if t.arenas != nil {
-		if i := n - t.lo; i < uint64(len(t.arenas)) {
-			return t.arenas[i]
-		}
-		return nil
+// span returns the index of the span of an address plus 1, 0 if there is none.
+func (t *pageTable) span(p uint64) int32 {
+	p /= pageSize
+	if i := p - t.lo; i < uint64(len(t.dense)) {
+		return t.dense[i]
 	}
-	return t.sparse[n]
+	if t.sparse == nil {
+		return 0
+	}
+	return t.inArena(p)
+}
+
+func (t *pageTable) inArena(page uint64) int32 {
+	if a := t.sparse[page/uint64(len(arena{}))]; a != nil {
+		return a[page%uint64(len(arena{}))]
+	}
+	return 0
 }
 
 // NoObject is what Object returns for an address that no object holds.
@@ -326,11 +345,7 @@ const NoObject = ^uint32(0)
 
 // Object returns the span and the number of the allocated object that holds p.
 func (m *Model) Object(p uint64) (*Span, uint32) {
-	arena := m.pages.arena(p / arenaSize)
-	if arena == nil {
-		return nil, NoObject
-	}
-	i := arena[p%arenaSize/pageSize]
+	i := m.pages.span(p)
 	if i == 0 {
 		return nil, NoObject
 	}
@@ -345,18 +360,29 @@ func (m *Model) Object(p uint64) (*Span, uint32) {
 	return s, s.FirstObj + k
 }
 
-// SpanOf returns the span of an object number.
-func (m *Model) SpanOf(obj uint32) *Span {
-	lo, hi := 0, len(m.Spans)
-	for lo < hi {
-		mid := int(uint(lo+hi) >> 1)
-		if m.Spans[mid].FirstObj <= obj {
-			lo = mid + 1
-		} else {
-			hi = mid
+// spanStep is how many objects share an entry of Model.spanAt.
+const spanStep = 64
+
+// indexSpans makes SpanOf quick.
+func (m *Model) indexSpans() {
+	m.spanAt = make([]uint32, m.NumObjects/spanStep+1)
+	next := uint32(0) // entry to fill in
+	for i := range m.Spans {
+		for s := &m.Spans[i]; next < uint32(len(m.spanAt)) && next*spanStep < s.FirstObj+s.NElems; next++ {
+			m.spanAt[next] = uint32(i)
 		}
 	}
-	return &m.Spans[lo-1]
+}
+
+// SpanOf returns the span of an object number.
+//
+//go:noinline
+func (m *Model) SpanOf(obj uint32) *Span {
+	i := m.spanAt[obj/spanStep]
+	for obj-m.Spans[i].FirstObj >= m.Spans[i].NElems {
+		i++
+	}
+	return &m.Spans[i]
 }
 
 // Addr returns the address of object number obj of the span.

@@ -10,34 +10,39 @@ import (
 // deduce types objects that no reference types, or types in part, by what they are made of. It looks at all of them before it
 // changes one, and then at those that this has typed in part, so that the result does not depend on their order.
 func (in *inferrer) deduce() {
-	type deduction struct {
-		obj uint32
-		ty  typing
-	}
-	var found []deduction
-	look := func(obj uint32) {
-		if ty := in.g.deduced(obj); ty.typ != 0 {
-			found = append(found, deduction{obj, ty})
+	in.spans(func(o *offerer, s *goruntime.Span) {
+		if s.NoScan || !s.HasSmallMask() {
+			return
 		}
-	}
-	for i := range in.g.m.Spans {
-		if s := &in.g.m.Spans[i]; !s.NoScan && s.HasSmallMask() {
-			for k := uint32(0); k < s.NElems; k++ {
-				look(s.FirstObj + k)
-			}
+		for k := uint32(0); k < s.NElems; k++ {
+			o.deduced(s.FirstObj + k)
 		}
-	}
+	})
 	in.deducing = true
-	for len(found) > 0 {
-		in.partly = in.partly[:0]
-		for _, d := range found {
-			in.set(d.obj, d.ty, in.g.m.SpanOf(d.obj))
+	first := in.by[0]
+	for found := true; found; {
+		found = false
+		for _, o := range in.by {
+			for _, d := range o.deductions {
+				first.set(d.obj, d.ty, in.g.m.SpanOf(d.obj))
+			}
+			found = found || len(o.deductions) > 0
+			o.deductions = o.deductions[:0]
 		}
 		in.drain()
-		found = found[:0]
-		for _, obj := range in.partly {
-			look(obj)
+		for _, o := range in.by {
+			for _, obj := range o.partly {
+				first.deduced(obj)
+			}
+			o.partly = o.partly[:0]
 		}
+	}
+}
+
+// deduced keeps what an object is made of for later.
+func (o *offerer) deduced(obj uint32) {
+	if ty := o.g.deduced(obj); ty.typ != 0 {
+		o.deductions = append(o.deductions, offer{obj, ty})
 	}
 }
 

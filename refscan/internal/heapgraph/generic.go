@@ -13,6 +13,7 @@ import (
 // cmd/compile/internal/noder/reader.go, shapify). Shapes say how memory is laid out, not what it is.
 const shapePrefix = "go.shape."
 
+//go:noinline
 func isShaped(name string) bool { return strings.Contains(name, shapePrefix) }
 
 // instance returns the only instantiation in the program that has the layout of a shaped type, or the

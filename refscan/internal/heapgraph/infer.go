@@ -1,22 +1,44 @@
 package heapgraph
 
 import (
-	"math/bits"
+	"sync/atomic"
 
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
 
-// inferrer spreads types from references to the objects they lead to.
+// inferrer spreads types from references to the objects they lead to, in rounds: each walks the objects whose typing changed in
+// the one before. A typing does not change while a round walks its object, and of all typings that a round offers
+// to an object the best wins, so that what comes out depends neither on the order of walks nor on how many goroutines walk.
 type inferrer struct {
 	g     *Graph
-	w     walker
-	todo  []uint32
-	queue bitset  // objects in todo
-	stat  []int32 // pieces of compiler-made data to walk
-	limit int     // how many bytes may be walked
+	by    []*offerer
+	round bitset     // objects that this round walks
+	next  bitset     // those of the next
+	lists [][]uint32 // objects of round
+	stat  []int32    // pieces of compiler-made data to walk
+	limit int        // how many bytes may be walked
 
 	deducing bool
-	partly   []uint32 // objects that were typed in part since deducing
+}
+
+// An offerer walks objects and offers typings to what they refer to. It is one goroutine's.
+type offerer struct {
+	g      *Graph
+	in     *inferrer
+	w      walker
+	found  []uint32 // objects that the next round walks
+	spare  []uint32
+	ahead  uint64   // sum of what was read ahead, which nobody needs
+	later  []offer  // typings of objects that this round walks
+	pieces []carved // parts of compiler-made data
+	partly []uint32 // objects that were typed in part since deducing
+
+	deductions []offer // typings to be set when all objects were looked at
+}
+
+type offer struct {
+	obj uint32
+	ty  typing
 }
 
 // maxWalks is how often the pointerful memory may be walked to find types, on average, and minWalk how many bytes may
@@ -30,49 +52,147 @@ const (
 // improvement in a strict order (typeTable.better).
 func (g *Graph) infer() {
 	g.typing = make(typings, g.m.NumObjects)
-	in := &inferrer{g: g, queue: newBitset(g.m.NumObjects), limit: minWalk}
+	in := &inferrer{g: g, round: newBitset(g.m.NumObjects), next: newBitset(g.m.NumObjects), limit: minWalk}
 	for i := range g.m.Spans {
 		in.limit += maxWalks * len(g.m.Spans[i].Mem)
 	}
-	in.w = walker{g: g, emit: in.candidate}
-
-	for i := range g.m.Spans {
-		in.allocated(&g.m.Spans[i])
+	for range g.workers() {
+		o := &offerer{g: g, in: in}
+		o.w = walker{g: g, emit: o.candidate}
+		in.by = append(in.by, o)
 	}
+
+	in.spans((*offerer).allocated)
+	o := in.by[0]
 	for i := range g.statics {
 		if s := &g.statics[i]; s.typ != nil {
-			in.w.value(s.typ, s.mem, 0)
+			o.w.value(s.typ, s.mem, 0)
 		}
 	}
 	for i := range g.stacks {
-		g.walkStack(&g.stacks[i], func(_ frameVar, e edge) { in.candidate(e) })
+		g.walkStack(&g.stacks[i], func(_ frameVar, e edge) { o.candidate(e) })
 	}
 	for _, s := range g.special {
-		in.special(s)
+		o.special(s)
 	}
 	in.drain()
 	if g.nameless() {
 		in.openEnds()
 	}
 	in.deduce()
+	g.sortPieces()
 }
 
+// spans has all spans looked at, each by one of the goroutines.
+func (in *inferrer) spans(look func(*offerer, *goruntime.Span)) {
+	spans := in.g.m.Spans
+	const some = 64
+	var taken atomic.Int64
+	together(len(in.by), func(i int) {
+		for {
+			end := int(taken.Add(some))
+			for k := end - some; k < min(end, len(spans)); k++ {
+				look(in.by[i], &spans[k])
+			}
+			if end >= len(spans) {
+				return
+			}
+		}
+	})
+}
+
+// drain goes round until nothing improves.
 func (in *inferrer) drain() {
-	for len(in.todo) > 0 || len(in.stat) > 0 {
-		if in.w.walked > in.limit {
+	for objects := in.begin(); objects > 0 || len(in.stat) > 0; objects = in.begin() {
+		walked := 0
+		for _, o := range in.by {
+			walked += o.w.walked
+		}
+		if walked > in.limit {
 			in.g.confused = true
 			return
 		}
-		if n := len(in.stat); n > 0 {
-			c := in.g.pieces[in.stat[n-1]]
-			in.stat = in.stat[:n-1]
-			in.w.object(in.g.types.at(c.typing.typ), c.typing.form, c.mem, c.addr)
+		o := in.by[0]
+		for _, i := range in.stat {
+			c := in.g.pieces[i]
+			o.w.object(in.g.types.at(c.typing.typ), c.typing.form, c.mem, c.addr)
+		}
+		in.stat = in.stat[:0]
+		if len(in.by) == 1 || objects < smallRound {
+			for _, list := range in.lists {
+				o.walk(list)
+			}
 			continue
 		}
-		obj := in.todo[len(in.todo)-1]
-		in.todo = in.todo[:len(in.todo)-1]
-		in.queue[obj>>6] &^= 1 << (obj & 63)
-		in.g.walkObject(&in.w, obj)
+		in.walkTogether()
+	}
+}
+
+// begin ends a round and begins the next one, and returns how many objects it has.
+func (in *inferrer) begin() int {
+	for _, list := range in.lists {
+		for _, obj := range list {
+			in.round[obj>>6] = 0
+		}
+	}
+	first := in.by[0]
+	for _, o := range in.by {
+		later := o.later
+		for _, l := range later {
+			first.set(l.obj, l.ty, in.g.m.SpanOf(l.obj))
+		}
+		o.later = later[:0]
+		for i := range o.pieces {
+			in.piece(&o.pieces[i])
+		}
+		o.pieces = o.pieces[:0]
+	}
+	in.round, in.next = in.next, in.round
+	in.lists = in.lists[:0]
+	objects := 0
+	for _, o := range in.by {
+		if len(o.found) > 0 {
+			in.lists = append(in.lists, o.found)
+			objects += len(o.found)
+		}
+		o.found, o.spare = o.spare[:0], o.found
+	}
+	return objects
+}
+
+// walkTogether walks the objects of a round by all goroutines.
+func (in *inferrer) walkTogether() {
+	const some = 256
+	taken := make([]atomic.Int64, len(in.lists))
+	together(len(in.by), func(i int) {
+		o := in.by[i]
+		for k := range in.lists {
+			k = (k + i) % len(in.lists)
+			for list := in.lists[k]; ; {
+				end := int(taken[k].Add(some))
+				if end-some < len(list) {
+					o.walk(list[end-some : min(end, len(list))])
+				}
+				if end >= len(list) {
+					break
+				}
+			}
+		}
+	})
+}
+
+// walkAhead is how many objects ahead memory is read, so that the processor has it when the walk comes there.
+const walkAhead = 6
+
+func (o *offerer) walk(list []uint32) {
+	for i, obj := range list {
+		if i+walkAhead < len(list) {
+			next := list[i+walkAhead]
+			if mem := o.g.m.SpanOf(next).Bytes(next); mem != nil {
+				o.ahead += uint64(mem[0]) + o.g.typing[next]
+			}
+		}
+		o.g.walkObject(&o.w, obj)
 	}
 }
 
@@ -94,20 +214,20 @@ func (g *Graph) walkObject(w *walker, obj uint32) {
 }
 
 // allocated types the objects whose type the allocator recorded.
-func (in *inferrer) allocated(s *goruntime.Span) {
+func (o *offerer) allocated(s *goruntime.Span) {
 	if s.NoScan || s.HasSmallMask() {
 		return
 	}
 	for k := uint32(0); k < s.NElems; k++ {
 		obj := s.FirstObj + k
-		if !in.g.marked.has(obj) {
+		if !o.g.marked.has(obj) {
 			continue
 		}
-		rt, start := in.g.m.AllocatedType(s, obj)
+		rt, start := o.g.m.AllocatedType(s, obj)
 		if rt == nil {
 			continue
 		}
-		t := in.g.types.byRuntimeType(rt.Addr)
+		t := o.g.types.byRuntimeType(rt.Addr)
 		if t == nil {
 			continue
 		}
@@ -115,27 +235,27 @@ func (in *inferrer) allocated(s *goruntime.Span) {
 		if t.Size > 0 && s.ElemSize-start >= 2*t.Size {
 			f = formArray
 		}
-		in.set(obj, typing{typ: t.index, form: f, rank: rankAllocated, full: true}, s)
+		o.set(obj, typing{typ: t.index, form: f, rank: rankAllocated, full: true}, s)
 	}
 }
 
-func (in *inferrer) special(s goruntime.Special) {
-	tt := in.g.types
+func (o *offerer) special(s goruntime.Special) {
+	tt := o.g.types
 	fn := func(p uint64) {
 		if p == 0 {
 			return
 		}
-		if t := in.g.closureAt(p); t != nil {
-			in.candidate(edge{to: p, typ: t, form: formClosure, rank: rankDynamic})
+		if t := o.g.closureAt(p); t != nil {
+			o.candidate(edge{to: p, typ: t, form: formClosure, rank: rankDynamic})
 		}
 	}
 	fn(s.Fn)
 	fn(s.Call)
 	if s.Kind != goruntime.Finalizer {
-		in.candidate(in.g.argument(s))
+		o.candidate(o.g.argument(s))
 		return
 	}
-	ptr := in.g.m.Type(s.ObjectType)
+	ptr := o.g.m.Type(s.ObjectType)
 	if ptr == nil {
 		return
 	}
@@ -144,210 +264,8 @@ func (in *inferrer) special(s goruntime.Special) {
 		return
 	}
 	if s.Obj != goruntime.NoObject {
-		in.candidate(edge{to: s.Span.Addr(s.Obj), typ: t, form: formOne, rank: rankDynamic})
+		o.candidate(edge{to: s.Span.Addr(s.Obj), typ: t, form: formOne, rank: rankDynamic})
 	} else if s.Arg != 0 {
-		in.candidate(edge{to: s.Arg, typ: t, form: formOne, rank: rankDynamic})
+		o.candidate(edge{to: s.Arg, typ: t, form: formOne, rank: rankDynamic})
 	}
-}
-
-// candidate offers a typing to the object that an edge leads to.
-func (in *inferrer) candidate(e edge) {
-	g := in.g
-	s, obj := g.m.Object(e.to)
-	if s == nil {
-		in.staticCandidate(e)
-		return
-	}
-	if s.Tiny && e.form != formInternal {
-		return // blocks of the tiny allocator hold several values; references type them one by one
-	}
-	if e.typ == nil && e.form != formInternal {
-		return
-	}
-	start := s.Addr(obj)
-	size := s.ElemSize
-	if s.HasHeader() {
-		start += 8
-		size -= 8
-	}
-	if e.to < start {
-		return
-	}
-	ty := typing{form: e.form, rank: e.rank}
-	if e.form == formInternal {
-		ty.full = true
-		in.set(obj, ty, s)
-		return
-	}
-	t := e.typ
-	if e.form == formClosure && e.to == start {
-		t = g.closureObject(t, s, obj, e.fn)
-	}
-	off := e.to - start
-	if off > 1<<32-1 {
-		return
-	}
-	ty.typ, ty.off = t.index, uint32(off)
-	switch e.form {
-	case formMap, formChan, formTrie:
-		if off != 0 {
-			return
-		}
-		ty.full = true
-	case formString:
-		if !s.NoScan {
-			return
-		}
-		ty.off, ty.full = 0, true
-	case formArray:
-		if t.Size == 0 {
-			return
-		}
-		if off > 0 && off%t.Size == 0 && g.fits(t, formArray, s, obj, 0) != misfit {
-			ty.off = 0 // a slice of a slice: the array begins with the object
-		}
-		if size-uint64(ty.off) < t.Size {
-			return
-		}
-		switch g.fits(t, formArray, s, obj, uint64(ty.off)) {
-		case misfit:
-			// A slice of an array field, say: it tells what a part of the object is.
-			if t.HasPointers() || s.NoScan {
-				return
-			}
-			ty.rank = rankInterior
-		case fitsAll:
-			ty.full = ty.off == 0
-		}
-	default:
-		if t.Size == 0 || t.Size > size-off {
-			return
-		}
-		switch g.fits(t, formOne, s, obj, off) {
-		case misfit:
-			return
-		case fitsAll:
-			ty.full = true
-		}
-		if off > 0 {
-			ty.rank = rankInterior
-		}
-	}
-	in.set(obj, ty, s)
-}
-
-func (in *inferrer) set(obj uint32, ty typing, s *goruntime.Span) {
-	g := in.g
-	old := g.typing.of(obj)
-	if ty.form == formInternal {
-		if old.form == formInternal {
-			return
-		}
-		g.typing.set(obj, ty)
-		return
-	}
-	if old.form == formInternal {
-		return
-	}
-	if ty.typ == 0 || old == ty || (old.typ != 0 && !g.types.better(ty, old, s.ElemSize)) {
-		return
-	}
-	g.typing.set(obj, ty)
-	if in.deducing && !ty.full && ty.form == formOne {
-		in.partly = append(in.partly, obj)
-	}
-	if (!s.NoScan || ty.form == formMap) && in.queue.add(obj) {
-		in.todo = append(in.todo, obj)
-	}
-}
-
-// staticCandidate types compiler-made data, such as the array behind a package-level slice.
-func (in *inferrer) staticCandidate(e edge) {
-	c := in.g.carve(e)
-	if c == nil {
-		return
-	}
-	i, known := in.g.pieceAt[c.addr]
-	if known {
-		old := &in.g.pieces[i]
-		if len(old.mem) > len(c.mem) || (len(old.mem) == len(c.mem) && !in.g.types.better(c.typing, old.typing, uint64(len(c.mem)))) {
-			return
-		}
-		*old = *c
-	} else {
-		i = int32(len(in.g.pieces))
-		in.g.pieces = append(in.g.pieces, *c)
-		in.g.pieceAt[c.addr] = i
-	}
-	in.stat = append(in.stat, i)
-}
-
-// fit says how a type agrees with what the allocator knows of an object's pointers.
-type fit uint8
-
-const (
-	misfit   fit = iota // the type has a pointer where the object has none
-	fitsSome            // the object has pointers that the type does not account for
-	fitsAll
-)
-
-// fits compares a type, or an array of it, at an offset of an object with the object's pointer bits.
-// Larger objects carry their type, which outranks any other, and are not compared.
-func (g *Graph) fits(t *Type, f form, s *goruntime.Span, obj uint32, off uint64) fit {
-	if s.NoScan {
-		if t.HasPointers() {
-			return fitsSome // the runtime allocates some of its own records without telling the collector
-		}
-		return fitsAll
-	}
-	if !s.HasSmallMask() {
-		return fitsSome
-	}
-	have := s.SmallMask(obj)
-	if t.words == nil && t.HasPointers() {
-		return fitsSome
-	}
-	if off%8 != 0 {
-		if t.HasPointers() {
-			return misfit
-		}
-		return fitsSome
-	}
-	want := uint64(0)
-	n := uint64(1)
-	if f == formArray {
-		n = (s.ElemSize - off) / t.Size
-	}
-	if t.Size%8 != 0 && t.HasPointers() {
-		return misfit
-	}
-	for k := uint64(0); k < n && t.HasPointers(); k++ {
-		for _, w := range t.words {
-			if at := (off+k*t.Size)/8 + uint64(w); at < 64 {
-				want |= 1 << at
-			}
-		}
-	}
-	if f == formArray {
-		// The array may be shorter than its size class: what counts is that both agree up to the last
-		// pointer of the object.
-		switch {
-		case have&^want != 0:
-			return misfit
-		case want == have:
-			return fitsAll
-		}
-		// Extra wanted words must all lie behind the last pointer there is.
-		if missing := want &^ have; have != 0 && missing&(1<<(64-bits.LeadingZeros64(have))-1) != 0 {
-			return misfit
-		}
-		return fitsAll
-	}
-	switch {
-	case want&^have != 0:
-		return misfit
-	case want == have:
-		return fitsAll
-	}
-	return fitsSome
 }

@@ -19,10 +19,12 @@ type stack struct {
 
 // marker finds what the collector would find alive (go1.26 runtime/mgcmark.go).
 type marker struct {
-	g    *Graph
-	todo []uint32
-	err  error
-	seen func(s *goruntime.Span, obj uint32) // called for each object when it is marked, unless nil
+	g      *Graph
+	todo   []uint32
+	err    error                               // of the object with the smallest number among those that cannot be read
+	failed uint32                              // its number
+	shared bool                                // others mark at the same time
+	seen   func(s *goruntime.Span, obj uint32) // called for each object when it is marked, unless nil
 }
 
 // mark fills in Graph.marked, and keeps the stacks' slots and the specials for the later passes.
@@ -56,11 +58,38 @@ func (g *Graph) mark() error {
 	if err != nil {
 		return err
 	}
-	k.drain()
+	k.drainTogether(g.workers())
 	if k.err == nil {
 		k.err = g.m.Mem.Err()
 	}
 	return k.err
+}
+
+// drainTogether is drain by several goroutines. What is marked, and the error, does not depend on their number.
+func (k *marker) drainTogether(workers int) {
+	if workers == 1 {
+		k.drain()
+		return
+	}
+	markers := make([]marker, workers)
+	pool := newWorkPool(workers)
+	for i := range markers {
+		markers[i] = marker{g: k.g, shared: true}
+	}
+	markers[0].todo, k.todo = k.todo, nil
+	together(workers, func(i int) {
+		for w := &markers[i]; ; {
+			w.drainShared(pool)
+			if w.todo = pool.take(); w.todo == nil {
+				return
+			}
+		}
+	})
+	for i := range markers {
+		if w := &markers[i]; w.err != nil {
+			k.fail(w.failed, w.err)
+		}
+	}
 }
 
 // runsTest reports whether a goroutine runs a test, benchmark or fuzz function: it was made by package
@@ -92,7 +121,14 @@ func (k *marker) pointer(p uint64) {
 		return
 	}
 	s, obj := k.g.m.Object(p)
-	if s == nil || !k.g.marked.add(obj) {
+	if s == nil {
+		return
+	}
+	if k.shared {
+		if !k.g.marked.addShared(obj) {
+			return
+		}
+	} else if !k.g.marked.add(obj) {
 		return
 	}
 	if k.seen != nil {
@@ -142,19 +178,49 @@ func (k *marker) segment(lo, hi uint64, mask []byte) {
 
 func (k *marker) drain() {
 	for len(k.todo) > 0 {
-		obj := k.todo[len(k.todo)-1]
-		k.todo = k.todo[:len(k.todo)-1]
-		k.object(k.g.m.SpanOf(obj), obj)
+		k.next()
 	}
+}
+
+// drainShared is drain for one of the workers of a pool. One that panics holds nobody up.
+func (k *marker) drainShared(pool *workPool) {
+	defer pool.rest()
+	for len(k.todo) > 0 {
+		k.next()
+		k.todo = pool.share(k.todo)
+	}
+}
+
+// next marks what the last object found refers to.
+func (k *marker) next() {
+	obj := k.todo[len(k.todo)-1]
+	k.todo = k.todo[:len(k.todo)-1]
+	k.object(k.g.m.SpanOf(obj), obj)
 }
 
 // object marks what an object refers to.
 func (k *marker) object(s *goruntime.Span, obj uint32) {
 	mem := s.Bytes(obj)
-	err := k.g.m.PointerWords(s, obj, func(w uint64) {
-		k.pointer(binary.LittleEndian.Uint64(mem[w*8:]))
-	})
-	if err != nil && k.err == nil {
-		k.err = err
+	if s.HasSmallMask() {
+		k.words(mem, s.SmallMask(obj))
+		return
+	}
+	err := k.g.m.PointerMasks(s, obj, func(first, mask uint64) { k.words(mem[first*8:], mask) })
+	if err != nil {
+		k.fail(obj, err)
+	}
+}
+
+// words marks what the words of a mask refer to.
+func (k *marker) words(mem []byte, mask uint64) {
+	for ; mask != 0; mask &= mask - 1 {
+		k.pointer(binary.LittleEndian.Uint64(mem[bits.TrailingZeros64(mask)*8:]))
+	}
+}
+
+// fail keeps the error of the object with the smallest number.
+func (k *marker) fail(obj uint32, err error) {
+	if k.err == nil || obj < k.failed {
+		k.err, k.failed = err, obj
 	}
 }

@@ -380,6 +380,8 @@ func (w *stackWalk) mapOnStack(fv frameVar, t *Type, addr, size uint64, depth in
 }
 
 // joinLabel appends a label to the path of its holder.
+//
+//go:noinline
 func joinLabel(parent, label string) string {
 	if parent == "" || (label != "" && label[0] == '[') {
 		return parent + label

@@ -96,6 +96,7 @@ func cutTypeArgs(args string) (key, val string, ok bool) {
 	return "", "", false
 }
 
+//go:noinline
 func alignUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
 
 // align returns the alignment of a type on 64-bit systems.

@@ -81,7 +81,7 @@ type Type struct {
 	key    debuginfo.TypeID
 	origin debuginfo.TypeID
 	words  []uint32 // indexes of its pointer words, up to maxWords; nil if there are more
-	mask   uint64   // the first 64 of words, a bit a word
+	mask   uint64   // its first 64 words, a bit a word, if words is not nil
 	entry  uint64   // closures: address of the function, in the process
 	made   variant  // closures, and types that are made at run time: which of those with the same name
 
@@ -180,6 +180,7 @@ func elemLabel(i uint32) string {
 	return "[" + strconv.Itoa(int(i)) + "]"
 }
 
+//go:noinline
 func dotted(s string) string {
 	if s == "" || s[0] == '[' {
 		return s
@@ -217,6 +218,8 @@ func newTypeMaker(m *goruntime.Model, names Names) typeMaker {
 }
 
 // add gives a type its number. Beyond maxIndex there are none, and objects of such types count as untyped.
+//
+//go:noinline
 func (k *typeMaker) add(t *Type) *Type {
 	if len(k.types) <= maxIndex {
 		t.index = int32(len(k.types))
@@ -226,6 +229,8 @@ func (k *typeMaker) add(t *Type) *Type {
 }
 
 // ref returns the reference to a type of the debug information, nil for 0.
+//
+//go:noinline
 func (k *typeMaker) ref(id debuginfo.TypeID) *typeRef {
 	if id == 0 {
 		return nil
@@ -295,35 +300,11 @@ func (k *typeMaker) compile(t *Type, d debuginfo.Type, off uint64, label string,
 	if depth > maxDepth || len(t.ops) > maxOps || d.Size == 0 {
 		return
 	}
-	add := func(kind opKind, target debuginfo.TypeID) {
+	if kind, target, ok := k.reference(d); ok {
 		t.ops = append(t.ops, op{off: off, kind: kind, label: label, ref: k.ref(target)})
+		return
 	}
 	switch d.Kind {
-	case reflect.Pointer:
-		switch {
-		case strings.HasPrefix(d.Name, shapePrefix):
-			add(opUnsafe, 0) // any pointer
-		case !k.notInHeap(d.Elem, 0):
-			add(opPointer, d.Elem)
-		}
-	case reflect.UnsafePointer:
-		add(opUnsafe, 0)
-	case reflect.String:
-		add(opString, 0)
-	case reflect.Slice:
-		add(opSlice, d.Elem)
-	case reflect.Interface:
-		if d.HasMethodsIface {
-			add(opIface, 0)
-		} else {
-			add(opEface, 0)
-		}
-	case reflect.Map:
-		add(opMap, d.ID)
-	case reflect.Chan:
-		add(opChan, d.ID)
-	case reflect.Func:
-		add(opFunc, d.ID)
 	case reflect.Array:
 		elem := k.byID(d.Elem)
 		if elem == nil || !elem.HasPointers() || elem.Size == 0 || d.Len <= 0 {
@@ -335,15 +316,8 @@ func (k *typeMaker) compile(t *Type, d debuginfo.Type, off uint64, label string,
 		}
 		t.ops = append(t.ops, op{off: off, kind: opArray, label: label, typ: elem, n: uint64(d.Len)})
 	case reflect.Struct:
-		switch {
-		case strings.HasPrefix(d.Name, trieMapPrefix), strings.HasPrefix(d.Name, canonMapPrefix):
+		if strings.HasPrefix(d.Name, trieMapPrefix) || strings.HasPrefix(d.Name, canonMapPrefix) {
 			k.compileTrie(t, d, off, label, depth)
-			return
-		case d.Name == "reflect.Value":
-			add(opReflect, 0)
-			return
-		case d.Name == "sync.eface":
-			add(opPooled, 0)
 			return
 		}
 		for _, f := range d.Fields {
@@ -361,6 +335,43 @@ func (k *typeMaker) compile(t *Type, d debuginfo.Type, off uint64, label string,
 			k.compile(t, k.names.Type(f.Type), off+uint64(f.Offset), name, depth+1)
 		}
 	}
+}
+
+// reference tells which sort of reference values of a type are, and the type that a walk needs to know of: what it refers to, or
+// that of a map, channel or func itself.
+func (k *typeMaker) reference(d debuginfo.Type) (kind opKind, target debuginfo.TypeID, ok bool) {
+	switch d.Kind {
+	case reflect.Pointer:
+		if strings.HasPrefix(d.Name, shapePrefix) {
+			return opUnsafe, 0, true // any pointer
+		}
+		return opPointer, d.Elem, !k.notInHeap(d.Elem, 0)
+	case reflect.UnsafePointer:
+		return opUnsafe, 0, true
+	case reflect.String:
+		return opString, 0, true
+	case reflect.Slice:
+		return opSlice, d.Elem, true
+	case reflect.Interface:
+		if d.HasMethodsIface {
+			return opIface, 0, true
+		}
+		return opEface, 0, true
+	case reflect.Map:
+		return opMap, d.ID, true
+	case reflect.Chan:
+		return opChan, d.ID, true
+	case reflect.Func:
+		return opFunc, d.ID, true
+	case reflect.Struct:
+		switch d.Name {
+		case "reflect.Value":
+			return opReflect, 0, true
+		case "sync.eface":
+			return opPooled, 0, true
+		}
+	}
+	return 0, 0, false
 }
 
 // notInHeap reports whether a type is marked as living outside of the collected heap; pointers to it
@@ -420,7 +431,9 @@ func (k *typeMaker) number(t *Type) {
 	if t.pointerWords(0, &words) {
 		t.words = words
 		for _, w := range words {
-			t.mask |= 1 << (w & 63)
+			if w < 64 {
+				t.mask |= 1 << w
+			}
 		}
 	}
 }

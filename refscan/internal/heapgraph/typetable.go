@@ -46,6 +46,8 @@ func newTypeTable(m *goruntime.Model, names Names) *typeTable {
 func (tt *typeTable) at(index int32) *Type { return (*tt.list.Load())[index] }
 
 // maker returns what makes types, until the caller calls done.
+//
+//go:noinline
 func (tt *typeTable) maker() *typeMaker {
 	tt.mu.Lock()
 	return &tt.make
@@ -64,6 +66,7 @@ func (tt *typeTable) publish() {
 	tt.list.Store(&all)
 }
 
+//go:noinline
 func (tt *typeTable) done() {
 	tt.publish()
 	tt.mu.Unlock()
@@ -137,6 +140,8 @@ func (tt *typeTable) dynamic(addr uint64) *dynamicType {
 }
 
 // byRuntimeType returns the type of a run-time descriptor in the process, nil if it is not known.
+//
+//go:noinline
 func (tt *typeTable) byRuntimeType(addr uint64) *Type {
 	if d := tt.dynamic(addr); d != nil {
 		return d.t

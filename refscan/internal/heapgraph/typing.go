@@ -1,5 +1,7 @@
 package heapgraph
 
+import "sync/atomic"
+
 // form says how an object's memory is to be read.
 type form uint8
 
@@ -71,9 +73,31 @@ func unpack(w uint64) typing {
 // typings are the typings of all objects, packed, by object number.
 type typings []uint64
 
+//go:noinline
 func (t typings) of(obj uint32) typing { return unpack(t[obj]) }
 
-func (t typings) set(obj uint32, ty typing) { t[obj] = ty.pack() }
+// now is of while others may replace it.
+//
+//go:noinline
+func (t typings) now(obj uint32) typing { return unpack(atomic.LoadUint64(&t[obj])) }
+
+// replace reports whether the typing was still the old one.
+func (t typings) replace(obj uint32, old, ty typing) bool {
+	return atomic.CompareAndSwapUint64(&t[obj], old.pack(), ty.pack())
+}
+
+// improves reports whether a typing should replace another one. Nothing is better than to belong to a map or channel.
+func (tt *typeTable) improves(ty, old typing, objSize uint64) bool {
+	switch {
+	case old.form == formInternal:
+		return false
+	case ty.form == formInternal:
+		return true
+	case ty.typ == 0 || ty == old:
+		return false
+	}
+	return tt.better(ty, old, objSize)
+}
 
 // better reports whether a should replace b, which types the same object. It is a strict order that
 // does not depend on which was found first.
@@ -126,6 +150,8 @@ func (t *Type) coverage(a typing, objSize uint64) uint64 {
 }
 
 // refName is the type of a reference to an object with this typing.
+//
+//go:noinline
 func (tt *typeTable) refName(a typing) string {
 	t := tt.at(a.typ)
 	switch a.form {

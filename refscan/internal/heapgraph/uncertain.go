@@ -17,7 +17,7 @@ const LargestMask = 64 * 8
 
 // interfaces offers the types that interfaces in memory of unknown type give to what they hold: a word that is no pointer to
 // the collector and that is the address of a type or of an itab, before one that is a pointer.
-func (in *inferrer) interfaces(mem []byte, pointer func(word uint64) bool) {
+func (o *offerer) interfaces(mem []byte, pointer func(word uint64) bool) {
 	for w := uint64(0); w*8+16 <= uint64(len(mem)); w++ {
 		if pointer(w) || !pointer(w+1) {
 			continue
@@ -27,23 +27,23 @@ func (in *inferrer) interfaces(mem []byte, pointer func(word uint64) bool) {
 			continue
 		}
 		switch {
-		case in.g.types.byRuntimeType(tab) != nil:
-			in.w.iface(opEface, 0, tab, data)
-		case in.isItab(tab):
-			in.w.iface(opIface, 0, tab, data)
+		case o.g.types.byRuntimeType(tab) != nil:
+			o.w.iface(opEface, 0, tab, data)
+		case o.isItab(tab):
+			o.w.iface(opIface, 0, tab, data)
 		}
 	}
 }
 
 // isItab reports whether there is an internal/abi.ITab{Inter, Type *Type; Hash uint32}, whose hash repeats the type's
 // (go1.26 and 1.27 internal/abi/iface.go).
-func (in *inferrer) isItab(addr uint64) bool {
-	m := in.g.m
+func (o *offerer) isItab(addr uint64) bool {
+	m := o.g.m
 	if !m.Mem.Try(addr, 24) {
 		return false
 	}
 	t := m.Mem.U64(addr + 8)
-	if in.g.types.byRuntimeType(m.Mem.U64(addr)) == nil || in.g.types.byRuntimeType(t) == nil {
+	if o.g.types.byRuntimeType(m.Mem.U64(addr)) == nil || o.g.types.byRuntimeType(t) == nil {
 		return false
 	}
 	return m.Type(t).Hash == m.Mem.U32(addr+16)
@@ -54,7 +54,7 @@ func (in *inferrer) openEnds() {
 	g := in.g
 	for i := range g.statics {
 		if s := &g.statics[i]; s.typ == nil {
-			in.interfaces(s.mem, func(w uint64) bool { return goruntime.MaskBit(s.mask, (s.Addr-s.maskBase)/8+w) })
+			in.by[0].interfaces(s.mem, func(w uint64) bool { return goruntime.MaskBit(s.mask, (s.Addr-s.maskBase)/8+w) })
 		}
 	}
 	for i := range g.m.Spans {
@@ -66,7 +66,7 @@ func (in *inferrer) openEnds() {
 			obj := s.FirstObj + k
 			if g.marked.has(obj) && g.typing.of(obj).typ == 0 && g.typing.of(obj).form != formInternal {
 				mask := s.SmallMask(obj)
-				in.interfaces(s.Bytes(obj), func(w uint64) bool { return mask>>w&1 != 0 })
+				in.by[0].interfaces(s.Bytes(obj), func(w uint64) bool { return mask>>w&1 != 0 })
 			}
 		}
 	}

@@ -27,6 +27,7 @@ const (
 	ordEntry = ^uint32(0) - 2
 )
 
+//go:noinline
 func word(mem []byte, off uint64) uint64 {
 	if off+8 > uint64(len(mem)) || off+8 < 8 {
 		return 0
@@ -74,8 +75,10 @@ func (w *walker) op(o *op, mem []byte, base uint32) {
 		w.reflected(ord, word(mem, o.off), word(mem, o.off+8), word(mem, o.off+16))
 		return
 	}
-	if to := word(mem, o.off); to != 0 {
-		w.reference(o, ord, to, mem)
+	if o.off+8 <= uint64(len(mem)) {
+		if to := binary.LittleEndian.Uint64(mem[o.off:]); to != 0 {
+			w.reference(o, ord, to, mem)
+		}
 	}
 }
 

@@ -72,6 +72,8 @@ func NewSpace(source Source) *Space {
 }
 
 // Err returns the first read that failed, if any.
+//
+//go:noinline
 func (s *Space) Err() error {
 	if f := s.failure.Load(); f != nil {
 		return f
@@ -275,6 +277,8 @@ func (s *Space) fetch(base uint64) []byte {
 }
 
 // U8 reads a byte.
+//
+//go:noinline
 func (s *Space) U8(addr uint64) uint8 {
 	if b := s.Bytes(addr, 1); b != nil {
 		return b[0]
