@@ -44,6 +44,7 @@ func measureIndex(tb testing.TB, path string) (size, dwarf, entries int) {
 	defer f.Close()
 	image, err := buildImage(f, sourceOwn)
 	require.NoError(tb, err)
+	size = len(packImage(image))
 	file, err := elf.Open(path)
 	require.NoError(tb, err)
 	defer file.Close()
@@ -58,7 +59,7 @@ func measureIndex(tb testing.TB, path string) (size, dwarf, entries int) {
 		e, err := r.Next()
 		require.NoError(tb, err)
 		if e == nil {
-			return len(image), dwarf, entries
+			return size, dwarf, entries
 		}
 	}
 }

@@ -175,7 +175,7 @@ func (o *opening) finish(image []byte, source string) (*Index, error) {
 			return o.done(x, source), nil
 		}
 	}
-	x, err := openImage(image)
+	x, err := openImage(image, nil)
 	if err != nil {
 		return nil, &Unavailable{Cause: "the index of debug information is faulty", Remedy: "report this", Err: err}
 	}
