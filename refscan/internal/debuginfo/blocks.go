@@ -18,7 +18,7 @@ const (
 type blocks struct {
 	memory []byte // outside of the Go heap, zero until it is filled
 	packed []byte
-	ends   []byte // where each packed block ends, 4 bytes each
+	ends   []byte // where the packed blocks begin and end, 4 bytes each
 	filled []atomic.Bool
 	mu     sync.Mutex
 }
@@ -37,19 +37,14 @@ func (b *blocks) need(off, n int) {
 //go:noinline // see packNumbers
 func (b *blocks) fill(i int) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.filled[i].Load() {
-		return
+	if !b.filled[i].Load() {
+		low, high := u32(b.ends, 4*i), u32(b.ends, 4*i+4)
+		if low <= high && uint64(high) <= uint64(len(b.packed)) {
+			unpackBlock(b.memory[i<<blockBits:min((i+1)<<blockBits, len(b.memory))], b.packed[low:high])
+		}
+		b.filled[i].Store(true)
 	}
-	low := uint32(0)
-	if i > 0 {
-		low = u32(b.ends, 4*i-4)
-	}
-	high := u32(b.ends, 4*i)
-	if low <= high && uint64(high) <= uint64(len(b.packed)) {
-		unpackBlock(b.memory[i<<blockBits:min((i+1)<<blockBits, len(b.memory))], b.packed[low:high])
-	}
-	b.filled[i].Store(true)
+	b.mu.Unlock()
 }
 
 // A packed block is a row of sequences, as in LZ4's block format: a byte with the number of literals in its upper
@@ -104,6 +99,8 @@ func packSequence(out, literals []byte, back, n int) []byte {
 }
 
 // packLength appends what a length has beyond what its half byte says.
+//
+//go:noinline // see packNumbers
 func packLength(out []byte, n int) []byte {
 	if n < longForm {
 		return out
@@ -147,6 +144,8 @@ func unpackBlock(dst, src []byte) bool {
 }
 
 // unpackLength adds the bytes that follow a half byte of 15. A length that does not end is more than any block has.
+//
+//go:noinline // see packNumbers
 func unpackLength(n int, src []byte) (int, []byte) {
 	if n < longForm {
 		return n, src

@@ -21,7 +21,7 @@ import (
 // In a file, the contents are in compressed blocks (see blocks.go):
 //
 //	header   magic, format version, number of tables, length of the contents, CRC-32C of all that follows the header
-//	ends     of the blocks, relative to the end of this list
+//	bounds   of the blocks, relative to the end of this list
 //	...      the blocks
 //
 // Nothing in a file is trusted beyond its checksum: an offset or count that does not fit reads as the zero value.
@@ -112,6 +112,7 @@ func packImage(image []byte) []byte {
 	le.PutUint32(file[12:], tableCount)
 	le.PutUint64(file[16:], uint64(len(image)))
 	end := 0
+	file = le.AppendUint32(file, 0)
 	for _, p := range packed {
 		end += len(p)
 		file = le.AppendUint32(file, uint32(end))
@@ -133,18 +134,19 @@ func openFile(b []byte) (*Index, error) {
 	}
 	size := u64(b, 16)
 	count := (size + blockSize - 1) / blockSize
-	if u32(b, 12) != tableCount || size > largestImage || 4*count > uint64(len(b)-headerSize) {
+	packed := b[headerSize:]
+	ends := 4*count + 4
+	if u32(b, 12) != tableCount || size > largestImage || ends > uint64(len(packed)) {
 		return nil, fmterr.Errorf("%w: truncated", errNotIndex)
 	}
-	if checksum(b[headerSize:]) != u32(b, 24) {
+	if checksum(packed) != u32(b, 24) {
 		return nil, fmterr.Errorf("%w: wrong checksum", errNotIndex)
 	}
 	memory, err := mapMemory(int(size))
 	if err != nil {
 		return nil, err
 	}
-	packed := b[headerSize:]
-	filler := &blocks{memory: memory, ends: packed[:4*count], packed: packed[4*count:], filled: make([]atomic.Bool, count)}
+	filler := &blocks{memory: memory, ends: packed[:ends], packed: packed[ends:], filled: make([]atomic.Bool, count)}
 	filler.need(0, directorySize)
 	return openImage(memory, filler)
 }
@@ -167,6 +169,8 @@ func openImage(image []byte, filler *blocks) (*Index, error) {
 }
 
 // part returns n bytes of a table, or as many as there are from off on.
+//
+//go:noinline // see packNumbers
 func (x *contents) part(table, off, n int) []byte {
 	t := x.tables[table]
 	n = min(n, len(t)-off)

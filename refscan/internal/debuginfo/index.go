@@ -212,6 +212,7 @@ func (x *Index) funcAt(pc uint64) (int, bool) {
 	return i, pc-u64(r, 0) < uint64(u32(r, 8))
 }
 
+//go:noinline // see packNumbers
 func (x *Index) fn(i int) Func {
 	r := x.record(tableFuncs, i)
 	entry := u64(r, 0)
