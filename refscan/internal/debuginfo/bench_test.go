@@ -71,7 +71,7 @@ func BenchmarkOpenWarm(b *testing.B) {
 	require.NoError(b, err)
 	c, warning := newCache(Options{CacheDir: b.TempDir()})
 	require.Empty(b, warning)
-	require.NoError(b, c.store(f.buildID(), image))
+	require.NoError(b, c.store(f.buildID(), packImage(image)))
 	b.SetBytes(int64(len(image)))
 	for b.Loop() {
 		clear(mappings.open) // as in a new process

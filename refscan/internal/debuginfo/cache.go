@@ -99,9 +99,9 @@ func (c *cache) load(buildID string) (*Index, error) {
 }
 
 // store writes an index file and then makes room.
-func (c *cache) store(buildID string, image []byte) error {
+func (c *cache) store(buildID string, file []byte) error {
 	path := c.file(buildID)
-	if err := wholefile.WriteData(path, 0o600, packImage(image)); err != nil {
+	if err := wholefile.WriteData(path, 0o600, file); err != nil {
 		return err
 	}
 	c.trim(filepath.Base(path))
