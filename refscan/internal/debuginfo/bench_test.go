@@ -44,6 +44,7 @@ func measureIndex(tb testing.TB, path string) (size, dwarf, entries int) {
 	defer f.Close()
 	image, err := buildImage(f, sourceOwn)
 	require.NoError(tb, err)
+	size = len(packImage(image))
 	file, err := elf.Open(path)
 	require.NoError(tb, err)
 	defer file.Close()
@@ -58,7 +59,7 @@ func measureIndex(tb testing.TB, path string) (size, dwarf, entries int) {
 		e, err := r.Next()
 		require.NoError(tb, err)
 		if e == nil {
-			return len(image), dwarf, entries
+			return size, dwarf, entries
 		}
 	}
 }
@@ -70,7 +71,7 @@ func BenchmarkOpenWarm(b *testing.B) {
 	require.NoError(b, err)
 	c, warning := newCache(Options{CacheDir: b.TempDir()})
 	require.Empty(b, warning)
-	require.NoError(b, c.store(f.buildID(), image))
+	require.NoError(b, c.store(f.buildID(), packImage(image)))
 	b.SetBytes(int64(len(image)))
 	for b.Loop() {
 		clear(mappings.open) // as in a new process

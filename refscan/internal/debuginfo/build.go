@@ -26,7 +26,7 @@ func Build(path string) (*Index, error) {
 	if err != nil {
 		return nil, fmterr.Errorf("debuginfo: %s: %w", path, err)
 	}
-	x, err := openImage(image)
+	x, err := openImage(image, nil)
 	if err != nil {
 		return nil, fmterr.Errorf("debuginfo: %s: %w", path, err)
 	}

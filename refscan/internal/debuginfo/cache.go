@@ -62,8 +62,8 @@ var mappings = struct {
 }{open: make(map[string]mapping)}
 
 type mapping struct {
-	info   fs.FileInfo
-	tables [tableCount][]byte
+	info fs.FileInfo
+	contents
 }
 
 // load maps the index of a program, and checks it unless this process did so before.
@@ -76,13 +76,13 @@ func (c *cache) load(buildID string) (*Index, error) {
 	mappings.Lock()
 	defer mappings.Unlock()
 	if m, ok := mappings.open[path]; ok && os.SameFile(m.info, info) {
-		return &Index{tables: m.tables}, nil
+		return &Index{contents: m.contents}, nil
 	}
 	b, unmap, err := mapFile(path)
 	if err != nil {
 		return nil, err
 	}
-	x, err := openImage(b)
+	x, err := openFile(b)
 	if err == nil && x.BuildID() != buildID {
 		err = fmterr.Errorf("%w: made for another program", errNotIndex)
 	}
@@ -90,7 +90,7 @@ func (c *cache) load(buildID string) (*Index, error) {
 		_ = unmap()
 		return nil, err
 	}
-	mappings.open[path] = mapping{info: info, tables: x.tables}
+	mappings.open[path] = mapping{info, x.contents}
 	if time.Since(info.ModTime()) > touchInterval {
 		now := time.Now()
 		_ = os.Chtimes(path, now, now) // a read-only cache keeps its order
@@ -99,9 +99,9 @@ func (c *cache) load(buildID string) (*Index, error) {
 }
 
 // store writes an index file and then makes room.
-func (c *cache) store(buildID string, image []byte) error {
+func (c *cache) store(buildID string, file []byte) error {
 	path := c.file(buildID)
-	if err := wholefile.WriteData(path, 0o600, image); err != nil {
+	if err := wholefile.WriteData(path, 0o600, file); err != nil {
 		return err
 	}
 	c.trim(filepath.Base(path))

@@ -9,6 +9,7 @@ import (
 type encoder struct {
 	tables  [tableCount][]byte
 	strings map[string]uint32
+	scratch []byte
 }
 
 // str returns the place of a string in the string table. Place 0 is the empty string.
@@ -44,7 +45,7 @@ func (e *encoder) put64(table int, words ...uint64) {
 	}
 }
 
-// encode makes the bytes of an index file.
+// encode makes the contents of an index.
 func (p *program) encode(id identity) []byte {
 	e := &encoder{strings: make(map[string]uint32)}
 	e.tables[tableStrings] = []byte{0}
@@ -90,8 +91,7 @@ func (p *program) goVersion() string {
 func (e *encoder) types(types []Type) {
 	fields := uint32(0)
 	names := make([]uint32, 0, len(types))
-	type hashed struct{ hash, id uint32 }
-	var hashes []hashed
+	var hashes []uint32
 	for i := range types {
 		t := &types[i]
 		var flags uint32
@@ -116,15 +116,13 @@ func (e *encoder) types(types []Type) {
 			names = append(names, uint32(t.ID))
 		}
 		if t.RuntimeAddr != 0 {
-			hashes = append(hashes, hashed{t.RuntimeHash, uint32(t.ID)})
+			hashes = append(hashes, uint32(t.ID))
 		}
 	}
 	sort.SliceStable(names, func(i, j int) bool { return types[names[i]-1].Name < types[names[j]-1].Name })
 	e.put(tableTypeNames, names...)
-	sort.SliceStable(hashes, func(i, j int) bool { return hashes[i].hash < hashes[j].hash })
-	for _, h := range hashes {
-		e.put(tableHashes, h.hash, h.id)
-	}
+	sort.SliceStable(hashes, func(i, j int) bool { return types[hashes[i]-1].RuntimeHash < types[hashes[j]-1].RuntimeHash })
+	e.put(tableHashes, hashes...)
 }
 
 func (e *encoder) globals(globals []Global) {
@@ -142,7 +140,8 @@ func (e *encoder) function(f *progFunc) {
 	vars := uint32(0)
 	if len(f.locals)+len(f.captures)+len(f.dict) > 0 || f.param != 0 {
 		vars = uint32(len(e.tables[tableVars])) + 1
-		e.tables[tableVars] = e.packVariables(e.tables[tableVars], f)
+		e.scratch = e.packVariables(e.scratch[:0], f)
+		e.tables[tableVars] = append(packNumbers(e.tables[tableVars], uint64(len(e.scratch))), e.scratch...)
 	}
 	e.put64(tableFuncs, f.Entry)
 	size := min(f.End-f.Entry, 1<<32-1)
@@ -152,7 +151,7 @@ func (e *encoder) function(f *progFunc) {
 // image joins the tables.
 func (e *encoder) image() []byte {
 	const align = 8
-	size := headerSize + 16*tableCount
+	size := directorySize
 	var offs [tableCount]int
 	for i, t := range e.tables {
 		size = (size + align - 1) &^ (align - 1)
@@ -161,15 +160,10 @@ func (e *encoder) image() []byte {
 	}
 	b := make([]byte, size)
 	le := binary.LittleEndian
-	copy(b, imageMagic)
-	le.PutUint32(b[8:], imageVersion)
-	le.PutUint32(b[12:], tableCount)
-	le.PutUint64(b[16:], uint64(size))
 	for i, t := range e.tables {
-		le.PutUint64(b[headerSize+16*i:], uint64(offs[i]))
-		le.PutUint64(b[headerSize+16*i+8:], uint64(len(t)))
+		le.PutUint64(b[16*i:], uint64(offs[i]))
+		le.PutUint64(b[16*i+8:], uint64(len(t)))
 		copy(b[offs[i]:], t)
 	}
-	le.PutUint32(b[24:], checksum(b[headerSize:]))
 	return b
 }

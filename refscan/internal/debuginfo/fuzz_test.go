@@ -45,40 +45,69 @@ func askEverything(x *Index) {
 	_ = x.Close()
 }
 
-// FuzzOpenIndex damages an index file and makes its checksum fit again, so that what lies behind the checksum is reached.
+// FuzzOpenIndex damages the contents of an index, or the file that they are packed into, where it makes the checksum
+// fit again, so that what lies behind it is reached.
 func FuzzOpenIndex(f *testing.F) {
 	elf, err := openELF(buildProg(f))
 	require.NoError(f, err)
 	defer elf.Close()
 	sound, err := buildImage(elf, sourceOwn)
 	require.NoError(f, err)
-	tables := headerSize + 16*tableCount
-	f.Add(uint32(0), []byte{}, false)
-	f.Add(uint32(headerSize), []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, false)
-	f.Add(uint32(headerSize+8), []byte{0xff, 0, 0, 0, 0, 0, 0, 0}, false)
-	f.Add(uint32(tables), bytes.Repeat([]byte{0xff}, 4096), false)
-	f.Add(uint32(len(sound)/2), bytes.Repeat([]byte{0xff}, 4096), false)
-	f.Add(uint32(len(sound)/2), []byte{}, true)
-	for table := range tableCount {
-		off := binary.LittleEndian.Uint64(sound[headerSize+16*table:])
-		f.Add(uint32(off), bytes.Repeat([]byte{0xfe}, 64), false)
-		f.Add(uint32(off)+64, bytes.Repeat([]byte{0x01, 0x80}, 64), false)
+	file := packImage(sound)
+	for _, packed := range []bool{false, true} {
+		f.Add(uint32(0), []byte{}, false, packed)
+		f.Add(uint32(headerSize), []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, false, packed)
+		f.Add(uint32(16), []byte{0xff, 0, 0, 0, 0, 0, 0, 0}, false, packed)
+		f.Add(uint32(directorySize), bytes.Repeat([]byte{0xff}, 4096), false, packed)
+		f.Add(uint32(len(file)/2), bytes.Repeat([]byte{0xff}, 4096), false, packed)
+		f.Add(uint32(len(file)/2), []byte{}, true, packed)
 	}
-	f.Fuzz(func(t *testing.T, off uint32, patch []byte, cut bool) {
+	for table := range tableCount {
+		off := binary.LittleEndian.Uint64(sound[16*table:])
+		f.Add(uint32(off), bytes.Repeat([]byte{0xfe}, 64), false, false)
+		f.Add(uint32(off)+64, bytes.Repeat([]byte{0x01, 0x80}, 64), false, false)
+	}
+	f.Fuzz(func(t *testing.T, off uint32, patch []byte, cut, packed bool) {
 		b := bytes.Clone(sound)
+		if packed {
+			b = bytes.Clone(file)
+		}
 		if int64(off) < int64(len(b)) {
 			copy(b[off:], patch)
 			if cut {
 				b = b[:off]
 			}
 		}
-		if len(b) >= headerSize {
-			binary.LittleEndian.PutUint64(b[16:], uint64(len(b)))
-			binary.LittleEndian.PutUint32(b[24:], checksum(b[headerSize:]))
+		open := func() (*Index, error) { return openImage(b, nil) }
+		if packed {
+			open = func() (*Index, error) { return openFile(b) }
+			if len(b) >= headerSize {
+				mended(b)
+			}
 		}
-		if x, err := openImage(b); err == nil {
+		if x, err := open(); err == nil {
 			askEverything(x)
+			if x.blocks != nil {
+				unmapMemory(t, x.blocks.memory)
+			}
 		}
+	})
+}
+
+// FuzzBlocks packs and unpacks, and unpacks what nobody packed.
+func FuzzBlocks(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte("four"))
+	f.Add(bytes.Repeat([]byte{1}, blockSize))
+	f.Add(bytes.Repeat([]byte("a row of bytes that recurs after a while, "), 1000))
+	f.Add(append(bytes.Repeat([]byte{0xf0, 0xff}, 200), 0x1f, 0, 1, 0, 0xff, 3))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		b = b[:min(len(b), blockSize)]
+		got := make([]byte, len(b))
+		if !unpackBlock(got, packBlock(nil, b)) || !bytes.Equal(b, got) {
+			t.Errorf("%d bytes come back as others", len(b))
+		}
+		unpackBlock(make([]byte, blockSize), b)
 	})
 }
 
@@ -118,7 +147,7 @@ func FuzzBuild(f *testing.F) {
 		if err != nil {
 			return
 		}
-		x, err := openImage(image)
+		x, err := openImage(image, nil)
 		if err != nil {
 			t.Fatal(err) // what was written has to be readable
 		}

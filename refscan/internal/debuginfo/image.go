@@ -4,26 +4,34 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
-// An index file, little-endian:
+// The contents of an index, little-endian:
 //
-//	header   magic, format version, number of tables, length, CRC-32C of all that follows the header
 //	tables   offset and length of each, in the order of the constants below
 //	...      the tables' contents, each aligned to 8 bytes
 //
 // Tables of fixed-size records are read in place. A string is the offset in the string table of its
 // length (uvarint) and bytes; equal strings are stored once. Variables of functions are packed (see variables.go).
 //
+// In a file, the contents are in compressed blocks (see blocks.go):
+//
+//	header   magic, format version, number of tables, length of the contents, CRC-32C of all that follows the header
+//	bounds   of the blocks, relative to the end of this list
+//	...      the blocks
+//
 // Nothing in a file is trusted beyond its checksum: an offset or count that does not fit reads as the zero value.
 const (
 	imageMagic   = "leakgate"
-	imageVersion = 2 // raise it with every change of what is stored or how
+	imageVersion = 3 // raise it with every change of what is stored or how
 
-	headerSize = 8 + 4 + 4 + 8 + 4 + 4
+	headerSize    = 8 + 4 + 4 + 8 + 4 + 4
+	directorySize = 16 * tableCount
+	largestImage  = 1 << 36
 )
 
 const (
@@ -32,7 +40,7 @@ const (
 	tableTypes
 	tableFields
 	tableTypeNames // TypeIDs by name
-	tableHashes    // hash and TypeID, by hash
+	tableHashes    // TypeIDs by hash
 	tableGlobals   // by address
 	tableGlobalNames
 	tableFuncs // by entry
@@ -46,7 +54,6 @@ const (
 	typeRecord    = 56
 	fieldRecord   = 16
 	idRecord      = 4
-	hashRecord    = 8
 	globalRecord  = 40
 	funcRecord    = 32
 	sectionRecord = 24
@@ -60,7 +67,7 @@ var recordSize = [tableCount]int{
 	tableTypes:       typeRecord,
 	tableFields:      fieldRecord,
 	tableTypeNames:   idRecord,
-	tableHashes:      hashRecord,
+	tableHashes:      idRecord,
 	tableGlobals:     globalRecord,
 	tableGlobalNames: idRecord,
 	tableFuncs:       funcRecord,
@@ -84,59 +91,126 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.
 
 var errNotIndex = errors.New("not an index of debug information")
 
-// openImage checks an index file's bytes and makes an Index of them, without copying. Cost: one checksum over the bytes.
-func openImage(b []byte) (*Index, error) {
+// contents are the tables of an index, all there or in blocks that are filled when they are needed.
+type contents struct {
+	tables [tableCount][]byte
+	starts [tableCount]int
+	blocks *blocks // nil: all there
+}
+
+// packImage makes an index file of contents. It uses all processors.
+func packImage(image []byte) []byte {
+	packed := make([][]byte, (len(image)+blockSize-1)/blockSize)
+	parallel(len(packed), func(i int) {
+		part := image[i<<blockBits:]
+		packed[i] = packBlock(nil, part[:min(len(part), blockSize)])
+	})
+	le := binary.LittleEndian
+	file := make([]byte, headerSize, headerSize+len(image)/2)
+	copy(file, imageMagic)
+	le.PutUint32(file[8:], imageVersion)
+	le.PutUint32(file[12:], tableCount)
+	le.PutUint64(file[16:], uint64(len(image)))
+	end := 0
+	file = le.AppendUint32(file, 0)
+	for _, p := range packed {
+		end += len(p)
+		file = le.AppendUint32(file, uint32(end))
+	}
+	for _, p := range packed {
+		file = append(file, p...)
+	}
+	le.PutUint32(file[24:], checksum(file[headerSize:]))
+	return file
+}
+
+// openFile checks an index file's bytes and makes an Index of them, which goes on using them. Cost: one checksum over the bytes.
+func openFile(b []byte) (*Index, error) {
 	if len(b) < headerSize || string(b[:8]) != imageMagic {
 		return nil, errNotIndex
 	}
-	le := binary.LittleEndian
-	if v := le.Uint32(b[8:]); v != imageVersion {
+	if v := u32(b, 8); v != imageVersion {
 		return nil, fmterr.Errorf("%w: format version %d, not %d", errNotIndex, v, imageVersion)
 	}
-	if le.Uint32(b[12:]) != tableCount || le.Uint64(b[16:]) != uint64(len(b)) {
+	size := u64(b, 16)
+	count := (size + blockSize - 1) / blockSize
+	packed := b[headerSize:]
+	ends := 4*count + 4
+	if u32(b, 12) != tableCount || size > largestImage || ends > uint64(len(packed)) {
 		return nil, fmterr.Errorf("%w: truncated", errNotIndex)
 	}
-	if checksum(b[headerSize:]) != le.Uint32(b[24:]) {
+	if checksum(packed) != u32(b, 24) {
 		return nil, fmterr.Errorf("%w: wrong checksum", errNotIndex)
 	}
-	if len(b) < headerSize+16*tableCount {
+	memory, err := mapMemory(int(size))
+	if err != nil {
+		return nil, err
+	}
+	filler := &blocks{memory: memory, ends: packed[:ends], packed: packed[ends:], filled: make([]atomic.Bool, count)}
+	filler.need(0, directorySize)
+	return openImage(memory, filler)
+}
+
+// openImage makes an Index of contents, without copying. filler is nil if they are all there.
+func openImage(image []byte, filler *blocks) (*Index, error) {
+	if len(image) < directorySize {
 		return nil, fmterr.Errorf("%w: truncated", errNotIndex)
 	}
-	x := &Index{}
+	x := &Index{contents: contents{blocks: filler}}
 	for i := range x.tables {
-		off, n := le.Uint64(b[headerSize+16*i:]), le.Uint64(b[headerSize+16*i+8:])
-		if off > uint64(len(b)) || n > uint64(len(b))-off || n%uint64(recordSize[i]) != 0 {
+		off, n := u64(image, 16*i), u64(image, 16*i+8)
+		if off > uint64(len(image)) || n > uint64(len(image))-off || n%uint64(recordSize[i]) != 0 {
 			return nil, fmterr.Errorf("%w: table %d lies beyond the end", errNotIndex, i)
 		}
-		x.tables[i] = b[off:][:n:n]
+		x.tables[i] = image[off:][:n:n]
+		x.starts[i] = int(off)
 	}
 	return x, nil
+}
+
+// part returns n bytes of a table, or as many as there are from off on.
+//
+//go:noinline // see packNumbers
+func (x *contents) part(table, off, n int) []byte {
+	t := x.tables[table]
+	n = min(n, len(t)-off)
+	if x.blocks != nil {
+		x.blocks.need(x.starts[table]+off, n)
+	}
+	return t[off:][:n:n]
 }
 
 // count returns the number of records in a table.
 //
 //go:noinline
-func (x *Index) count(table int) int { return len(x.tables[table]) / recordSize[table] }
+func (x *contents) count(table int) int { return len(x.tables[table]) / recordSize[table] }
 
 // record returns a record's bytes. The caller keeps i below count.
 //
 //go:noinline
-func (x *Index) record(table, i int) []byte {
+func (x *contents) record(table, i int) []byte {
 	n := recordSize[table]
-	return x.tables[table][i*n:][:n:n]
+	return x.part(table, i*n, n)
 }
 
-// str returns the string at an offset of the string table. It shares the file's memory.
-func (x *Index) str(off uint32) string {
-	t := x.tables[tableStrings]
-	if uint64(off) >= uint64(len(t)) {
-		return ""
+// str returns the string at an offset of the string table. It shares the index's memory.
+func (x *contents) str(off uint32) string {
+	b := x.sized(tableStrings, off)
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
+
+// sized returns the bytes at an offset of a table, before which their number is given; none if there is no such offset.
+func (x *contents) sized(table int, off uint32) []byte {
+	size := len(x.tables[table])
+	if uint64(off) >= uint64(size) {
+		return nil
 	}
-	n, used := binary.Uvarint(t[off:])
-	if used <= 0 || n > uint64(len(t)-int(off)-used) || n == 0 {
-		return ""
+	n, used := binary.Uvarint(x.part(table, int(off), binary.MaxVarintLen32))
+	start := int(off) + used
+	if used <= 0 || n > uint64(size-start) {
+		return nil
 	}
-	return unsafe.String(&t[int(off)+used], int(n))
+	return x.part(table, start, int(n))
 }
 
 //go:noinline

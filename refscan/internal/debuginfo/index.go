@@ -10,7 +10,7 @@ import (
 // search at most; results are decoded on demand. Strings in results share the index's memory: they are valid for
 // as long as the process lives, also after Close.
 type Index struct {
-	tables [tableCount][]byte
+	contents
 	source string
 	extra  []string // warnings of this opening, in addition to those stored
 
@@ -129,18 +129,23 @@ func (x *Index) TypeByName(name string) (TypeID, bool) {
 // may be several; tell them apart by name.
 func (x *Index) TypesByHash(hash uint32) []TypeID {
 	n := x.count(tableHashes)
-	i := sort.Search(n, func(i int) bool { return u32(x.record(tableHashes, i), 0) >= hash })
+	i := sort.Search(n, func(i int) bool { return x.typeHash(u32(x.record(tableHashes, i), 0)) >= hash })
 	var out []TypeID
 	for ; i < n; i++ {
-		r := x.record(tableHashes, i)
-		if u32(r, 0) != hash {
+		id := x.knownType(u32(x.record(tableHashes, i), 0))
+		if id == 0 || x.typeHash(uint32(id)) != hash {
 			break
 		}
-		if id := x.knownType(u32(r, 4)); id != 0 {
-			out = append(out, id)
-		}
+		out = append(out, id)
 	}
 	return out
+}
+
+func (x *Index) typeHash(id uint32) uint32 {
+	if x.knownType(id) == 0 {
+		return 0
+	}
+	return u32(x.record(tableTypes, int(id)-1), 48)
 }
 
 // Globals returns all package variables and named symbols of the data segments, by address. The slice
@@ -207,6 +212,7 @@ func (x *Index) funcAt(pc uint64) (int, bool) {
 	return i, pc-u64(r, 0) < uint64(u32(r, 8))
 }
 
+//go:noinline // see packNumbers
 func (x *Index) fn(i int) Func {
 	r := x.record(tableFuncs, i)
 	entry := u64(r, 0)

@@ -12,3 +12,6 @@ func mapFile(path string) ([]byte, func() error, error) {
 	}
 	return b, func() error { return nil }, nil
 }
+
+// mapMemory returns memory.
+func mapMemory(size int) ([]byte, error) { return make([]byte, size), nil }

@@ -31,3 +31,12 @@ func mapFile(path string) ([]byte, func() error, error) {
 	}
 	return b, func() error { return syscall.Munmap(b) }, nil
 }
+
+// mapMemory returns memory outside of the Go heap that takes none until it is written to. It is not given back.
+func mapMemory(size int) ([]byte, error) {
+	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil {
+		return nil, os.NewSyscallError("mmap", err)
+	}
+	return b, nil
+}

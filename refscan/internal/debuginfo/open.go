@@ -168,14 +168,14 @@ func (o *opening) tempDir() string {
 // finish stores an index and returns it as mapped from the cache, off the Go heap. What cannot be stored still works.
 func (o *opening) finish(image []byte, source string) (*Index, error) {
 	if o.cache != nil {
-		err := o.cache.store(o.id, image)
+		err := o.cache.store(o.id, packImage(image))
 		if err != nil {
 			o.warning = fmt.Sprintf("the index of debug information could not be kept, so every run builds it again: %v", err)
 		} else if x, err := o.cache.load(o.id); err == nil {
 			return o.done(x, source), nil
 		}
 	}
-	x, err := openImage(image)
+	x, err := openImage(image, nil)
 	if err != nil {
 		return nil, &Unavailable{Cause: "the index of debug information is faulty", Remedy: "report this", Err: err}
 	}

@@ -108,7 +108,7 @@ func TestOpenRepairsCache(t *testing.T) {
 		other, err := buildImage(f, identity{buildID: "other"})
 		require.NoError(t, err)
 		require.NoError(t, os.Remove(file))
-		require.NoError(t, os.WriteFile(file, other, 0o666))
+		require.NoError(t, os.WriteFile(file, packImage(other), 0o666))
 		x, log := openProg(t, cache)
 		assert.Equal(t, "own", x.Source())
 		assert.Contains(t, log, "rebuilt")

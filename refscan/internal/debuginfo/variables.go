@@ -7,8 +7,11 @@ import (
 
 // The variables of a function are packed as uvarints, signed ones zigzag:
 //
-//	number of locals, then each: name, type<<1|deref, inline, file, line, number of places, then each:
-//	    low-entry+1 (0: everywhere in the function, and no high), high-low, CFA offset, variable offset, size
+//	number of bytes that follow
+//	number of locals, then each: name, type<<1|deref, inline, file+1 (0: the function's), line relative to
+//	the function's, number of places, then each:
+//	    low+1 relative to the low before, or else to the entry (0: everywhere in the function, and no high), high-low,
+//	    CFA offset, variable offset, size
 //	number of captures, then each: name, type<<1|byRef, offset
 //	type of the first parameter
 //	number of types in the dictionary, then each: index, type
@@ -108,10 +111,10 @@ func (x *Index) varsOf(entry uint64) (*cursor, bool) {
 	}
 	r := x.record(tableFuncs, i)
 	at := u32(r, 28)
-	if u64(r, 0) != entry || at == 0 || int64(at) > int64(len(x.tables[tableVars])) {
+	if u64(r, 0) != entry || at == 0 {
 		return nil, false
 	}
-	return &cursor{b: x.tables[tableVars][at-1:]}, true
+	return &cursor{b: x.sized(tableVars, at-1)}, true
 }
 
 func (x *Index) locals(c *cursor, entry uint64) []Local {
@@ -119,19 +122,23 @@ func (x *Index) locals(c *cursor, entry uint64) []Local {
 	if n == 0 {
 		return nil
 	}
+	own, _ := x.FuncByPC(entry)
 	out := make([]Local, 0, n)
 	for range n {
 		l := Local{Name: x.str(c.uint32())}
 		l.Type, l.Deref = x.flagged(c)
-		l.Inline, l.File = x.str(c.uint32()), x.str(c.uint32())
-		l.Line = int(c.uint32())
-		places := c.count()
+		l.Inline, l.File = x.str(c.uint32()), own.File
+		if file := c.uint32(); file > 0 {
+			l.File = x.str(file - 1)
+		}
+		l.Line = own.Line + int(int32(c.zigzag()))
+		places, low := c.count(), entry
 		l.Ranges = make([]Place, 0, places)
 		for range places {
 			var p Place
-			if low := c.uleb(); low > 0 {
-				p.Low = entry + low - 1
-				p.High = p.Low + c.uleb()
+			if from := c.uleb(); from > 0 {
+				low += uint64(unzigzag(from - 1))
+				p.Low, p.High = low, low+c.uleb()
 			}
 			p.CFAOffset, p.VarOffset, p.Size = c.zigzag(), c.zigzag(), c.zigzag()
 			l.Ranges = append(l.Ranges, p)
@@ -190,23 +197,28 @@ func (c *cursor) uint32() uint32 {
 	return uint32(v)
 }
 
-func (c *cursor) zigzag() int64 {
-	v := c.uleb()
-	return int64(v>>1) ^ -int64(v&1)
-}
+func (c *cursor) zigzag() int64 { return unzigzag(c.uleb()) }
+
+func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
 // packVariables appends a function's variables, nothing if it has none.
 func (e *encoder) packVariables(b []byte, f *progFunc) []byte {
 	b = packNumbers(b, uint64(len(f.locals)))
 	for i := range f.locals {
 		l := &f.locals[i]
-		b = packNumbers(b, uint64(e.str(l.Name)), flag(l.Type, l.Deref), uint64(e.str(l.Inline)), uint64(e.str(l.File)),
-			uint64(uint32(l.Line)), uint64(len(l.Ranges)))
+		file := uint64(0)
+		if l.File != f.File {
+			file = uint64(e.str(l.File)) + 1
+		}
+		b = packNumbers(b, uint64(e.str(l.Name)), flag(l.Type, l.Deref), uint64(e.str(l.Inline)), file,
+			zigzag(int64(l.Line-f.Line)), uint64(len(l.Ranges)))
+		low := f.Entry
 		for _, p := range l.Ranges {
 			if p.Low == 0 && p.High == 0 {
 				b = append(b, 0)
 			} else {
-				b = packNumbers(b, p.Low-f.Entry+1, p.High-p.Low)
+				b = packNumbers(b, zigzag(int64(p.Low-low))+1, p.High-p.Low)
+				low = p.Low
 			}
 			b = packNumbers(b, zigzag(p.CFAOffset), zigzag(p.VarOffset), zigzag(p.Size))
 		}

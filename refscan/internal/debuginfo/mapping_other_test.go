@@ -1,0 +1,7 @@
+//go:build !unix
+
+package debuginfo
+
+import "testing"
+
+func unmapMemory(*testing.T, []byte) {}
