@@ -147,6 +147,9 @@ func pathLines(p refscan.RetainingPath) []string {
 	first := root.name + root.describe()
 	if len(links) > 0 && links[0].name == "" { // the variable refers to the object itself
 		links[0].name, links[0].suspect = root.name, false
+		if links[0].typ == "" {
+			links[0].typ = root.typ
+		}
 		first = links[0].String()
 		links = links[1:]
 	}

@@ -6,20 +6,33 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// elsewhere is a holderSearch: it finds out who else holds what the traces of a message end at.
-type elsewhere struct{ ends []*traceEnd }
+// elsewhere is a holderSearch: it finds out who else holds what the traces of a message are about.
+type elsewhere struct{ places []*heldTwice }
 
-type traceEnd struct {
+type heldTwice struct {
 	path, typ string
 	held      *refscan.Elsewhere // nil: by nobody else, or that could not be told
 }
 
 func (e *elsewhere) expect(traces ...*trace) {
-	e.ends = nil
+	e.places = nil
 	for _, t := range traces {
-		last := t.last()
-		e.ends = append(e.ends, &traceEnd{path: last.path, typ: last.typ})
+		if b := t.spread(); b != nil {
+			e.places = append(e.places, &heldTwice{path: b.path, typ: b.typ})
+		}
 	}
+}
+
+// spread is the first branch below the root that has as many objects as where the trace ends, or nearly so: these are what
+// was put somewhere, and the branch above is what they were put into. Where there is none, it returns nil.
+func (t *trace) spread() *branch {
+	most := t.last().objects
+	for _, b := range t.branches[1:] {
+		if most > 0 && 4*b.objects >= most {
+			return b
+		}
+	}
+	return nil
 }
 
 func (e *elsewhere) expectOf(v *evaluation) {
@@ -40,13 +53,13 @@ func (e *elsewhere) expectOf(v *evaluation) {
 
 // after returns what to do with a snapshot: also, if it is not nil, and the search, if there is anything to look for.
 func (e *elsewhere) after(also func(*refscan.Snapshot) error) func(*refscan.Snapshot) error {
-	if len(e.ends) == 0 {
+	if len(e.places) == 0 {
 		return also
 	}
 	return func(s *refscan.Snapshot) error {
-		for _, end := range e.ends {
-			end.held, _ = s.Elsewhere(func(path, typ string) bool {
-				return unescapePath(path) == end.path && cleanType(typ) == end.typ
+		for _, place := range e.places {
+			place.held, _ = s.Elsewhere(func(path, typ string) bool {
+				return unescapePath(path) == place.path && cleanType(typ) == place.typ
 			})
 		}
 		if also == nil {
@@ -56,24 +69,24 @@ func (e *elsewhere) after(also func(*refscan.Snapshot) error) func(*refscan.Snap
 	}
 }
 
-// tell says who else holds a large part of what a trace ends at: a quarter of the objects.
+// tell says who else holds a large part of what a trace is about: a quarter of the objects.
 func (e *elsewhere) tell(t *trace, env *environment) []string {
-	last := t.last()
-	for _, end := range e.ends {
-		held := end.held
-		if end.path != last.path || end.typ != last.typ || held == nil || 4*held.Objects < last.objects {
+	b := t.spread()
+	for _, place := range e.places {
+		held := place.held
+		if b == nil || place.path != b.path || place.typ != b.typ || held == nil || 4*held.Objects < b.objects {
 			continue
 		}
 		holder := newBranch(held.Holder, nil, held.Holder.Root)
 		if holder == nil {
 			continue
 		}
-		what := fmt.Sprintf("%s of the %s are", count(held.Objects), countNoun(last.objects, "object"))
+		what := fmt.Sprintf("%s of the %s are", count(held.Objects), countNoun(b.objects, "object"))
 		switch {
-		case last.objects == 1:
+		case b.objects == 1:
 			what = "it is"
-		case held.Objects >= last.objects:
-			what = fmt.Sprintf("all %s are", countNoun(last.objects, "object"))
+		case held.Objects >= b.objects:
+			what = fmt.Sprintf("all %s are", countNoun(b.objects, "object"))
 		}
 		lines := []string{"", "cutting that is not enough, " + what + " also " + heldBy(holder, env)[0]}
 		for len(holder.children) > 0 {

@@ -27,11 +27,19 @@ type experiment struct {
 	calls   int64 // of op, up to now
 	batches []int // without the warm-up
 	moments []*moment
+
+	watchesTest bool // whether the test had not failed before op was called
+	failed      bool // op failed the test, and is not called again
 }
 
-// judge runs batches until nothing is left that grows with each, or there have been enough of them.
+// judge runs batches until nothing is left that grows with each, or there have been enough of them. It returns nil if op
+// failed the test.
 func (x *experiment) judge() *outcome {
+	x.watchesTest = !x.testFailed()
 	batch := x.warmUp()
+	if x.failed {
+		return nil
+	}
 	if err := x.look(); err != nil {
 		return x.inconclusive(err)
 	}
@@ -40,6 +48,9 @@ func (x *experiment) judge() *outcome {
 			x.sleep(retryWaits[0])
 		}
 		x.runBatch(batch << i)
+		if x.failed {
+			return nil
+		}
 		if err := x.look(); err != nil {
 			return x.inconclusive(err)
 		}
@@ -107,9 +118,19 @@ func (x *experiment) runBatch(n int) {
 
 func (x *experiment) call(n int) {
 	for range n {
+		if x.failed {
+			return
+		}
 		x.op()
 		x.calls++
+		x.failed = x.watchesTest && x.testFailed()
 	}
+}
+
+// testFailed reports whether the test has failed, as far as it tells.
+func (x *experiment) testFailed() bool {
+	t, ok := x.t.(ended)
+	return ok && t.Failed()
 }
 
 // look takes a snapshot, again if it does not agree with the collector.

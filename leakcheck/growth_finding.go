@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/refscan"
 )
 
 // A growth is what grew with each batch.
@@ -176,8 +177,8 @@ func (j judgement) heads(b *branch, piled bool) []*branch {
 	return below
 }
 
-// rank says how likely a leak is the program's fault: 0 for what the program keeps, 1 for the standard
-// library, and 2 for the test.
+// rank says how likely a leak is the program's fault: 0 for what the program keeps, 1 for the test, and 2 for the
+// standard library, which as a rule keeps what it was given.
 func (l *leak) rank(env *environment) int {
 	if l.goroutines != nil || len(l.heads) == 0 {
 		return 0
@@ -185,11 +186,16 @@ func (l *leak) rank(env *environment) int {
 	root := l.heads[0].line()[0]
 	switch {
 	case isTestFrame(root.root) || isOpRoot(root):
-		return 2
-	case env.isStandard(root.root.Package):
 		return 1
+	case env.isStandard(root.root.Package), isSpecial(root.root) && !env.mentionsProgram(root.name) && !env.mentionsProgram(l.heads[0].typ):
+		return 2
 	}
 	return 0
+}
+
+// isSpecial reports whether a root is what finalizers or cleanups keep. Who set them shows in what they keep only.
+func isSpecial(info *refscan.RootInfo) bool {
+	return info.Kind == refscan.RootFinalizer || info.Kind == refscan.RootCleanup
 }
 
 // weight is about the memory of a leak. A goroutine has a stack of 2 KiB at least.

@@ -132,7 +132,7 @@ func (g *growth) holders() holderSearch {
 	search := &elsewhere{}
 	var traces []*trace
 	for _, l := range g.leaks[:min(len(g.leaks), maxTraced)] {
-		if len(l.heads) > 0 {
+		if len(l.heads) > 0 && l.goroutines == nil { // what goroutines hold goes with them
 			traces = append(traces, l.trace())
 		}
 	}

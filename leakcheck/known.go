@@ -29,6 +29,7 @@ var retainers = []retainer{
 	{"net/http.DefaultTransport", "a Transport keeps connections for the next request, and a record of each address it was asked for", 26, 27},
 	{"net.resolvConf", "the resolver's configuration, loaded once", 26, 27},
 	{"crypto/x509.systemRoots", "the system's root certificates, loaded once", 26, 27},
+	{"unique.uniqueMaps", "the table of unique values, which go when nobody has their handles", 26, 27},
 	{"time.localLoc", "the local time zone, loaded once", 26, 27},
 }
 

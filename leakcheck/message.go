@@ -88,13 +88,19 @@ func (a *assertion) boundsFailure(e *evaluation) []string {
 		lines[0] += fmt.Sprintf(" (%d of %d bounds)", broken, all)
 	}
 	traced := 0
+	var drawn []*branch // what traces end at
 	for i := range e.findings {
 		f := &e.findings[i]
 		if !f.broken {
 			continue
 		}
 		lines = append(lines, "", f.bound.String(), "    "+f.amount())
+		if len(f.culprits) > 0 && slices.Contains(drawn, f.trace().last()) {
+			lines = append(lines, "    most of it is at the end of the path above")
+			continue
+		}
 		if traced++; traced <= maxTraced && len(f.culprits) > 0 {
+			drawn = append(drawn, f.trace().last())
 			lines = append(lines, indent(a.explain(f))...)
 		}
 	}

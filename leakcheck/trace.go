@@ -224,16 +224,16 @@ func heldByFrame(root *branch, where string, env *environment) []string {
 	switch {
 	case info.Caller:
 		return []string{
-			"held by your test itself: the variable " + variable + where,
+			"held by your test itself: " + variable + where,
 			"it is used after this assertion, so it is still alive: assert after its last use, or use it in a function of its own",
 		}
 	case info.Test:
 		return []string{
-			"held by a test function that is still running: the variable " + variable + where,
+			"held by a test function that is still running: " + variable + where,
 			"tests that run at the same time share one process: narrow the assertion with Scope or Since, or run this test alone",
 		}
 	}
-	lines := []string{"held by the variable " + variable + where}
+	lines := []string{"held by " + variable + where}
 	from := "in a goroutine"
 	if info.Goroutines > 1 {
 		from = "in " + countNoun(info.Goroutines, "goroutine")
@@ -254,18 +254,29 @@ func heldByFrame(root *branch, where string, env *environment) []string {
 // was inlined carry its name, not that of the function whose frame they are in.
 func nameInFrame(root, function string) string {
 	if function == "" {
-		return root
+		return "the variable " + root
 	}
 	if variable, ok := strings.CutPrefix(root, function+"."); ok {
-		return variable + " of " + function
+		return stackName(variable) + " of " + function
 	}
 	dot := strings.LastIndexByte(root, '.')
 	if dot < 0 {
-		return root + " of " + function
+		return "the variable " + root + " of " + function
 	}
-	variable := root[dot+1:] + " of " + root[:dot]
+	variable := stackName(root[dot+1:]) + " of " + root[:dot]
 	if strings.Contains(function, ".gowrap") { // the compiler's own, around the call of a go statement
 		return variable
 	}
 	return variable + ", inlined in " + function
+}
+
+// stackName says what part of a frame has a name in reports; some has none in the source.
+func stackName(variable string) string {
+	switch variable {
+	case "$tmp":
+		return "an unnamed stack slot"
+	case "$defer":
+		return "a deferred call"
+	}
+	return "the variable " + variable
 }

@@ -6,16 +6,17 @@ import (
 	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
 )
 
-// Elsewhere is what roots other than those that they are charged to hold of some objects.
+// Elsewhere is what holds objects besides the path that they are charged to.
 type Elsewhere struct {
 	Objects, Bytes int64
-	// Holder is the path, from such a root, to the node that would be charged with most of that, as in a folded
+	// Holder is the path, from a root, to the node that would be charged with most of that, as in a folded
 	// report. Each node has one child, and the last, which has none, the figures of its part.
 	Holder *Node
 }
 
 // Elsewhere finds out who else holds the objects that a scan charges to the nodes for which is returns true, which is given
-// their path and type in a folded report. It takes as long as two scans. If nobody else does, it returns nil.
+// their path and type in a folded report: who would hold them still if the objects of the node above (for roots, the
+// variable) let go of them. It takes as long as two scans. If nobody else does, it returns nil.
 func (s *Snapshot) Elsewhere(is func(path, typ string) bool) (_ *Elsewhere, err error) {
 	if s.model == nil {
 		return nil, &UnavailableError{Cause: "the snapshot is closed"}

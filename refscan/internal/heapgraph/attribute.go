@@ -105,6 +105,7 @@ type watcher struct {
 	roots  []rootNode
 	charge func(*Node, claim)
 	skip   func(*Root) bool // leaves out roots; nil: none
+	cut    []uint32         // objects that are left out
 }
 
 type rootNode struct {
@@ -154,6 +155,11 @@ func (g *Graph) attribute(watch *watcher) *Result {
 	a.tiny.prepare(g)
 	a.gather.prepare(a)
 	defer a.release()
+	if watch != nil {
+		for _, obj := range watch.cut {
+			a.open.remove(obj)
+		}
+	}
 	roots := g.roots()
 	for a.phase = classNamed; a.phase <= classTool; a.phase++ {
 		for _, r := range roots {

@@ -1,0 +1,79 @@
+package leakcheck_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/leakgate/leakgate/leakcheck"
+)
+
+// A failingT knows whether it has failed.
+type failingT struct{ recordingT }
+
+func (t *failingT) Failed() bool  { return len(t.errors) > 0 }
+func (t *failingT) Skipped() bool { return false }
+
+// An op that fails the test need not do so thousands of times.
+func TestGrowthStopsWhereOpFails(t *testing.T) {
+	fillCut(t)
+	for _, call := range []int{1, 2, 10, 350} { // of 600, if all is well
+		ft := &failingT{recordingT{name: "TestOp"}}
+		calls := 0
+		if leakcheck.AssertNoGrowth(ft, func() {
+			if calls++; calls == call {
+				ft.Errorf("op's own")
+			}
+		}, leakcheck.Iterations(300)) {
+			t.Error("passed")
+		}
+		if calls != call {
+			t.Errorf("%d calls, though op failed the test in call %d", calls, call)
+		}
+		wantParts(t, strings.Join(ft.logs, "\n"), fmt.Sprintf("whether memory grows was not checked, because op failed the test in call %d", call))
+	}
+
+	// A test that has failed before may check what it likes.
+	ft := &failingT{recordingT{name: "TestOp", errors: []string{"before"}}}
+	calls := 0
+	if !leakcheck.AssertNoGrowth(ft, func() { calls++ }, leakcheck.Iterations(10)) || calls < 20 {
+		t.Error(calls, ft.errors)
+	}
+}
+
+var twiceBounded []*guest
+
+// Two bounds that one path breaks need it once.
+func TestSecondBoundOnOnePath(t *testing.T) {
+	fillCut(t)
+	twiceBounded = []*guest{{}, {}, {}}
+	t.Cleanup(func() { twiceBounded = nil })
+	ft := &recordingT{name: "TestTwice"}
+	if leakcheck.AssertRetained(ft, leakcheck.Root("leakcheck_test.twiceBounded").MaxObjects(1), leakcheck.Type[*guest]().None()) {
+		t.Fatal("passed")
+	}
+	message := strings.Join(ft.errors, "\n")
+	wantParts(t, message, "Type[*leakcheck_test.guest]().None()\n    found 3 objects, 48 B\n    most of it is at the end of the path above\n")
+	if n := strings.Count(message, "held by the package variable"); n != 1 {
+		t.Errorf("the path is shown %d times in:\n%s", n, message)
+	}
+}
+
+// What a stack holds without a name is not called a variable.
+func TestUnnamedSlotsInMessages(t *testing.T) {
+	fillCut(t)
+	held := map[int]*guest{} // on the stack, as small as it is and since nobody else has it
+	held[1] = &guest{}
+	ft := &recordingT{name: "TestSlot"}
+	if leakcheck.AssertRetained(ft, leakcheck.Type[*guest]().None()) {
+		t.Fatal("passed")
+	}
+	message := strings.Join(ft.errors, "\n")
+	if !strings.Contains(message, "held by your test itself: an unnamed stack slot of ") && !strings.Contains(message, "held by your test itself: the variable held of ") ||
+		strings.Contains(message, "the variable $") {
+		t.Error(message)
+	}
+	if len(held) != 1 {
+		t.Error(held)
+	}
+}
