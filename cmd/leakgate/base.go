@@ -251,10 +251,10 @@ func (b *base) judge(run *outcome.Run) {
 		}
 	}
 	if n := run.Totals.Known; n > 0 {
-		run.Notes = append(run.Notes, countOf(n, "assertion")+" that failed here failed in "+b.revision.String()+" too, with as much: known")
+		run.Notes = append(run.Notes, present.Plural(n, "assertion")+" that failed here failed in "+b.revision.String()+" too, with as much: known")
 	}
 	if unmatched > 0 {
-		run.Notes = append(run.Notes, countOf(unmatched, "assertion")+" not in "+b.revision.String()+": nothing to compare with")
+		run.Notes = append(run.Notes, present.Plural(unmatched, "assertion")+" not in "+b.revision.String()+": nothing to compare with")
 	}
 }
 

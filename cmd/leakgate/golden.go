@@ -15,6 +15,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 	"github.com/leakgate/leakgate/golden"
 )
 
@@ -247,7 +248,7 @@ func (g *goldenCommand) check(files []goldens.File) (int, error) {
 	if problems > 0 {
 		return exitFindings, nil
 	}
-	fmt.Fprintf(g.stdout, "%s fine\n", countOf(len(files), "golden file"))
+	fmt.Fprintf(g.stdout, "%s fine\n", present.Plural(len(files), "golden file"))
 	return exitPass, nil
 }
 
@@ -314,10 +315,10 @@ func (g *goldenCommand) prune(files []goldens.File) (int, error) {
 		}
 	}
 	if len(orphans) == 0 {
-		fmt.Fprintf(g.stdout, "nothing to remove: %s, each with a test\n", countOf(len(files), "golden file"))
+		fmt.Fprintf(g.stdout, "nothing to remove: %s, each with a test\n", present.Plural(len(files), "golden file"))
 		return exitPass, nil
 	}
-	what := countOf(len(orphans), "golden file")
+	what := present.Plural(len(orphans), "golden file")
 	switch {
 	case g.inCI():
 		fmt.Fprintf(g.stdout, "%s to remove; CI is set, so nothing is removed here\n", what)
@@ -361,11 +362,4 @@ func (c *context) inCI() bool {
 		return false
 	}
 	return true
-}
-
-func countOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

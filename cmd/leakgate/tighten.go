@@ -12,6 +12,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 	"github.com/leakgate/leakgate/golden"
 )
 
@@ -100,10 +101,10 @@ func (o *tightenOptions) tighten(c *context) (int, error) {
 	case tightened == 0:
 		fmt.Fprintln(c.stdout, "nothing to tighten")
 	case c.inCI():
-		fmt.Fprintf(c.stdout, "%s to tighten; CI is set, so nothing is written here\n", countOf(tightened, "golden file"))
+		fmt.Fprintf(c.stdout, "%s to tighten; CI is set, so nothing is written here\n", present.Plural(tightened, "golden file"))
 		code = exitFindings
 	default:
-		fmt.Fprintf(c.stdout, "tightened %s\n", countOf(tightened, "golden file"))
+		fmt.Fprintf(c.stdout, "tightened %s\n", present.Plural(tightened, "golden file"))
 	}
 	return code, nil
 }

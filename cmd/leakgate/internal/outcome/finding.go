@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -57,7 +58,7 @@ func (s Sources) findings(p *Package, a *Assertion) []Finding {
 			Objects: b.Objects, Bytes: b.Bytes, MaxObjects: b.MaxObjects, MaxBytes: b.MaxBytes,
 		}
 		f.Text = bound(b)
-		f.Fingerprint = fingerprint(string(rule), orElse(b.Path, b.Selector), b.Type)
+		f.Fingerprint = fingerprint(string(rule), cmp.Or(b.Path, b.Selector), b.Type)
 		s.place(&f, p, a, b)
 		found = append(found, f)
 	}
@@ -82,7 +83,7 @@ func (s Sources) findings(p *Package, a *Assertion) []Finding {
 	f := Finding{Rule: RuleRetained, Text: firstLine(a.Message)}
 	switch {
 	case a.Verdict == verdict.Unknown:
-		f.Rule, f.Text = RuleUnknown, "could not tell: "+orElse(a.Cause, "no cause given")
+		f.Rule, f.Text = RuleUnknown, "could not tell: "+cmp.Or(a.Cause, "no cause given")
 		if a.Remedy != "" {
 			f.Text += "; " + a.Remedy
 		}
@@ -185,11 +186,4 @@ func fingerprint(parts ...string) string {
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }

@@ -40,7 +40,7 @@ type limit struct {
 func limits(b verdict.Bound) []limit {
 	var ls []limit
 	if b.MaxObjects != nil {
-		ls = append(ls, limit{b.Objects, *b.MaxObjects, func(n int64) string { return plural(n, "object") }})
+		ls = append(ls, limit{b.Objects, *b.MaxObjects, func(n int64) string { return Plural(n, "object") }})
 	}
 	if b.MaxBytes != nil {
 		ls = append(ls, limit{b.Bytes, *b.MaxBytes, bytesText})

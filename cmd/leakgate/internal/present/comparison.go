@@ -47,7 +47,7 @@ func Comparison(w io.Writer, rows []compare.Row, most int, noun string) error {
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "%s: %d grew, %d shrank, %d the same", plural(int64(grew+shrank+same+added+gone), noun), grew, shrank, same)
+	fmt.Fprintf(&b, "%s: %d grew, %d shrank, %d the same", Plural(grew+shrank+same+added+gone, noun), grew, shrank, same)
 	if added > 0 {
 		fmt.Fprintf(&b, ", %d only in the new one", added)
 	}

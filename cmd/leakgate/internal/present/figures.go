@@ -35,16 +35,10 @@ func pauseText(ns int64) string {
 	return fmt.Sprintf("%.1f ms", float64(ns)/float64(time.Millisecond))
 }
 
-func plural(n int64, noun string) string {
+// Plural writes a number with its noun: "1 bound", "2 bounds".
+func Plural[N int | int64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return strconv.FormatInt(n, 10) + " " + noun + "s"
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -1,6 +1,7 @@
 package present
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -183,7 +184,7 @@ func newSARIFResult(f outcome.Finding, p *outcome.Package, a *outcome.Assertion,
 	}
 	if f.File != "" {
 		l := newSARIFLocation(f.File, f.Line)
-		l.LogicalLocations = []sarifLogicalPart{{orElse(f.Path, test)}}
+		l.LogicalLocations = []sarifLogicalPart{{cmp.Or(f.Path, test)}}
 		r.Locations = []sarifLocation{l}
 	}
 	if f.Declared {

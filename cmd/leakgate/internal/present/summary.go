@@ -1,6 +1,7 @@
 package present
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -80,7 +81,7 @@ func rowsOf(p *outcome.Package) []row {
 		}
 		if a.Totals.LiveBytes > 0 {
 			r.live = bytesText(a.Totals.LiveBytes)
-			r.retained = fmt.Sprintf("%s in %s", bytesText(a.RetainedBytes), plural(a.RetainedObjects, "object"))
+			r.retained = fmt.Sprintf("%s in %s", bytesText(a.RetainedBytes), Plural(a.RetainedObjects, "object"))
 			r.typed = percentText(a.Totals.TypedBytes, a.Totals.AttributedBytes)
 			r.pause = pauseText(a.PauseNS)
 		}
@@ -114,7 +115,7 @@ func (s Summary) undecided(b *strings.Builder, run *outcome.Run) {
 		if a.Verdict != verdict.Unknown {
 			return
 		}
-		fmt.Fprintf(b, "\ncould not tell: %s.%s: %s\n", p.ImportPath, a.Test, orElse(a.Cause, "no cause given"))
+		fmt.Fprintf(b, "\ncould not tell: %s.%s: %s\n", p.ImportPath, a.Test, cmp.Or(a.Cause, "no cause given"))
 		if a.Remedy != "" {
 			fmt.Fprintf(b, "  %s\n", a.Remedy)
 		}
@@ -218,11 +219,11 @@ func (s Summary) problems(b *strings.Builder, run *outcome.Run) {
 func (s Summary) totals(run *outcome.Run) string {
 	t := run.Totals
 	text := fmt.Sprintf("%s in %s: %d pass, %d fail, %d unknown",
-		plural(int64(t.Assertions), "assertion"), plural(int64(t.Packages), "package"), t.Pass, t.Fail, t.Unknown)
+		Plural(t.Assertions, "assertion"), Plural(t.Packages, "package"), t.Pass, t.Fail, t.Unknown)
 	if t.Known > 0 {
 		text = strings.Replace(text, " fail,", fmt.Sprintf(" fail (%d known),", t.Known), 1)
 	}
-	return text + fmt.Sprintf("; %s, %d failed", plural(int64(t.Tests), "test"), t.FailedTests)
+	return text + fmt.Sprintf("; %s, %d failed", Plural(t.Tests, "test"), t.FailedTests)
 }
 
 // outcomeText says the outcome, and how things stand where that is more than the word.
