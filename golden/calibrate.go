@@ -3,7 +3,6 @@ package golden
 import (
 	"fmt"
 	"regexp"
-	"sync"
 )
 
 // Calibrate returns the file whose bounds are the tightest that hold for all of runs, each of which is a file
@@ -31,8 +30,9 @@ func Calibrate(f *File, runs []*File) (*File, []Change) {
 			ranges[j].add(covered[j], i == 0)
 		}
 	}
+	own := regexp.MustCompile(seen) // here, since tests link this package and need none
 	for j := range g.entries {
-		ranges[j].fit(&g.entries[j], len(runs))
+		ranges[j].fit(&g.entries[j], len(runs), own)
 	}
 	g.arrange()
 	g.number()
@@ -129,13 +129,11 @@ func (s *span) add(covered []Measurement, first bool) {
 	}
 }
 
-// seen is how a calibration's own comment looks. It is compiled when it is needed: tests only link this package.
-var seen = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^seen \d+\.\.\d+ objects, \d+\.\.\d+ bytes in \d+ runs$`)
-})
+// seen is how a calibration's own comment looks.
+const seen = `^seen \d+\.\.\d+ objects, \d+\.\.\d+ bytes in \d+ runs$`
 
-// fit gives e the tightest bounds that hold for s.
-func (s *span) fit(e *Entry, runs int) {
+// fit gives e the tightest bounds that hold for s. It replaces a comment that is a calibration's own.
+func (s *span) fit(e *Entry, runs int, own *regexp.Regexp) {
 	if e.Objects.form != anything {
 		e.Objects = Exactly(s.objects[1])
 		if s.objects[0] < s.objects[1] || s.missing {
@@ -148,7 +146,7 @@ func (s *span) fit(e *Entry, runs int) {
 			e.Bytes = AtMost(s.bytes[1])
 		}
 	}
-	if e.Comment == "" || seen().MatchString(e.Comment) {
+	if e.Comment == "" || own.MatchString(e.Comment) {
 		e.Comment = ""
 		if s.objects[0] < s.objects[1] || s.bytes[0] < s.bytes[1] {
 			e.Comment = fmt.Sprintf("seen %d..%d objects, %d..%d bytes in %d runs", s.objects[0], s.objects[1], s.bytes[0], s.bytes[1], runs)

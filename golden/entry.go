@@ -31,8 +31,10 @@ const (
 	pathWidth    = 48
 )
 
-// columnTitles is the comment at the top of a new file.
-var columnTitles = fmt.Sprintf("%-*s  %*s  %-*s  %s", objectsWidth, "# objects", bytesWidth, "bytes", pathWidth, "path", "type")
+// columnTitles returns the comment at the top of a new file.
+func columnTitles() string {
+	return fmt.Sprintf("%-*s  %*s  %-*s  %s", objectsWidth, "# objects", bytesWidth, "bytes", pathWidth, "path", "type")
+}
 
 // String returns the entry's line as Bytes writes it, without a line end.
 func (e Entry) String() string {

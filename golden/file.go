@@ -29,7 +29,7 @@ type File struct {
 // New returns a file with one entry for each measurement: exact object counts, and bytes with the
 // tolerance that the measurement asks for. The order of ms does not matter.
 func New(ms []Measurement) *File {
-	f := &File{head: []string{columnTitles}}
+	f := &File{head: []string{columnTitles()}}
 	for _, m := range normalize(ms) {
 		f.entries = append(f.entries, m.entry())
 	}

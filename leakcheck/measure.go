@@ -2,6 +2,7 @@ package leakcheck
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -182,15 +183,15 @@ func isPoolShaped(typ string) bool {
 	return strings.Contains(typ, "sync.poolLocal") || strings.Contains(typ, "sync.poolChain") || strings.Contains(typ, "sync.poolDequeue")
 }
 
-var plainTypes = map[string]bool{
-	"bool": true, "string": true, "uintptr": true,
-	"int": true, "int8": true, "int16": true, "int32": true, "int64": true,
-	"uint": true, "uint8": true, "uint16": true, "uint32": true, "uint64": true,
-	"float32": true, "float64": true, "complex64": true, "complex128": true,
+var plainTypes = []string{
+	"bool", "string", "uintptr",
+	"int", "int8", "int16", "int32", "int64",
+	"uint", "uint8", "uint16", "uint32", "uint64",
+	"float32", "float64", "complex64", "complex128",
 }
 
 // isPlain reports whether a reference of this type leads to values of a predeclared type without
 // pointers.
 func isPlain(typ string) bool {
-	return plainTypes[strings.TrimPrefix(strings.TrimPrefix(typ, "*"), "[]")]
+	return slices.Contains(plainTypes, strings.TrimPrefix(strings.TrimPrefix(typ, "*"), "[]"))
 }
