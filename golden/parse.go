@@ -115,14 +115,12 @@ func invalidUTF8(data []byte) (line, column int, found bool) {
 func invalidByte(data []byte) byte { return data[invalidOffset(data)] }
 
 func invalidOffset(data []byte) int {
-	if utf8.Valid(data) {
-		return -1
-	}
-	for i := 0; ; {
+	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && size == 1 {
 			return i
 		}
 		i += size
 	}
+	return -1
 }

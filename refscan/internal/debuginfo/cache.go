@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -50,7 +51,7 @@ func newCache(opts Options) (*cache, string) {
 }
 
 func (c *cache) file(buildID string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", imageVersion, buildID))
+	sum := sha256.Sum256([]byte(strconv.Itoa(imageVersion) + " " + buildID))
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:16])+indexSuffix)
 }
 
