@@ -194,6 +194,8 @@ func (x *contents) record(table, i int) []byte {
 }
 
 // str returns the string at an offset of the string table. It shares the index's memory.
+//
+//go:noinline
 func (x *contents) str(off uint32) string {
 	b := x.sized(tableStrings, off)
 	return unsafe.String(unsafe.SliceData(b), len(b))
