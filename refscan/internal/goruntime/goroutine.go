@@ -64,6 +64,7 @@ func (m *Model) loadGoroutines(caller Caller) error {
 	if l.err != nil {
 		return l.err
 	}
+	m.waits, m.defers = m.findWaitFields(), m.findDeferFields()
 	mem := m.Mem
 	list, n := mem.U64(allgs.Addr+m.bias), mem.U64(allgs.Addr+m.bias+8)
 	if n > maxGoroutines {

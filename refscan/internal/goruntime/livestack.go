@@ -243,12 +243,24 @@ func (s *stackScan) regArgs() (size uint64, ptrs ptrMap, ok bool) {
 	return 0, ptrMap{}, false
 }
 
+// deferFields are offsets in the record of a deferred call, runtime._defer.
+type deferFields struct {
+	fn, link, heap, sp uint64
+	err                error
+}
+
+func (m *Model) findDeferFields() deferFields {
+	const record = "runtime._defer"
+	l := layouts{names: m.names}
+	f := deferFields{fn: l.off(record, "fn"), link: l.off(record, "link"), heap: l.off(record, "heap"), sp: l.off(record, "sp")}
+	f.err = l.err
+	return f
+}
+
 func (s *stackScan) deferred() error {
-	l := &s.m.layouts
-	oFn, oLink, oHeap := l.off("runtime._defer", "fn"), l.off("runtime._defer", "link"), l.off("runtime._defer", "heap")
-	oSP := l.off("runtime._defer", "sp")
-	if l.err != nil {
-		return l.err
+	fields := &s.m.defers
+	if fields.err != nil {
+		return fields.err
 	}
 	read := func(addr uint64) uint64 {
 		if v, ok := s.g.word(addr); ok {
@@ -261,12 +273,12 @@ func (s *stackScan) deferred() error {
 		if list.returns(d) {
 			return fmterr.Errorf("the list of deferred calls does not end")
 		}
-		if fn := read(d + oFn); fn != 0 {
-			s.deferredCall(s.frames[read(d+oSP)], d+oFn, fn)
+		if fn := read(d + fields.fn); fn != 0 {
+			s.deferredCall(s.frames[read(d+fields.sp)], d+fields.fn, fn)
 		}
-		link := read(d + oLink)
-		s.word(nil, d+oLink, link, false)
-		if read(d+oHeap&^7)>>(8*(oHeap&7))&0xff != 0 {
+		link := read(d + fields.link)
+		s.word(nil, d+fields.link, link, false)
+		if read(d+fields.heap&^7)>>(8*(fields.heap&7))&0xff != 0 {
 			s.visit(Slot{Value: d, Record: true})
 		}
 		d = link

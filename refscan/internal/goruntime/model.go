@@ -35,6 +35,8 @@ type Model struct {
 	spanAt   []uint32 // index of the span of every 64th object
 	pcs      map[uint64]*pcInfo
 	warned   map[string]bool
+	waits    waitFields
+	defers   deferFields
 	funcs    AddrMap // *Func by entry
 	rtypes   AddrMap // *RType, nil where there is no type
 

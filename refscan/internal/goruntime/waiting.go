@@ -14,31 +14,40 @@ const maxWaits = 1 << 16
 // (runtime/runtime2.go, g.waiting and sudog; go1.26 and go1.27). A goroutine that waits for none, or whose record is
 // damaged, has none.
 func (m *Model) Waits(g *Goroutine) []Wait {
-	const sudog = "runtime.sudog"
-	l := layouts{names: m.names}
-	var (
-		oWaiting   = l.off("runtime.g", "waiting")
-		oElem, oC  = l.off(sudog, "elem.vu"), l.off(sudog, "c.maybeTraceablePtr.vu")
-		oLink      = l.off(sudog, "waitlink")
-		oElemType  = l.off("runtime.hchan", "elemtype")
-		needed     = l.size(sudog)
-		neededChan = oElemType + 8
-	)
-	if l.err != nil || !m.Mem.Try(g.Addr+oWaiting, 8) {
+	f := &m.waits
+	if f.err != nil || !m.Mem.Try(g.Addr+f.waiting, 8) {
 		return nil
 	}
 	var waits []Wait
 	var list chain
-	for sg := m.Mem.U64(g.Addr + oWaiting); sg != 0 && len(waits) < maxWaits && !list.returns(sg); sg = m.Mem.U64(sg + oLink) {
-		if !m.Mem.Try(sg, needed) {
+	for sg := m.Mem.U64(g.Addr + f.waiting); sg != 0 && len(waits) < maxWaits && !list.returns(sg); sg = m.Mem.U64(sg + f.link) {
+		if !m.Mem.Try(sg, f.length) {
 			return waits
 		}
-		elem, c := m.Mem.U64(sg+oElem), m.Mem.U64(sg+oC)
-		if elem != 0 && c != 0 && m.Mem.Try(c, neededChan) {
-			waits = append(waits, Wait{Addr: elem, Type: m.Mem.U64(c + oElemType)})
+		elem, c := m.Mem.U64(sg+f.elem), m.Mem.U64(sg+f.channel)
+		if elem != 0 && c != 0 && m.Mem.Try(c, f.elemType+8) {
+			waits = append(waits, Wait{Addr: elem, Type: m.Mem.U64(c + f.elemType)})
 		}
 	}
 	return waits
+}
+
+// waitFields are offsets that Waits needs for each goroutine.
+type waitFields struct {
+	waiting, elem, channel, link, elemType uint64
+	length                                 uint64 // of a sudog
+	err                                    error
+}
+
+func (m *Model) findWaitFields() waitFields {
+	const sudog = "runtime.sudog"
+	l := layouts{names: m.names}
+	f := waitFields{
+		waiting: l.off("runtime.g", "waiting"), elem: l.off(sudog, "elem.vu"), channel: l.off(sudog, "c.maybeTraceablePtr.vu"),
+		link: l.off(sudog, "waitlink"), elemType: l.off("runtime.hchan", "elemtype"), length: l.size(sudog),
+	}
+	f.err = l.err
+	return f
 }
 
 // A Block is what a blocked goroutine waits for.

@@ -95,11 +95,14 @@ func (k *marker) drainTogether(workers int) {
 // runsTest reports whether a goroutine runs a test, benchmark or fuzz function: it was made by package
 // testing, or it is the main goroutine inside testing.(*M).Run.
 func (g *Graph) runsTest(gr *goruntime.Goroutine) bool {
-	if f := g.m.Entry(gr); f != nil && strings.HasPrefix(f.Name, "testing.") {
-		return true
+	entry := g.m.Entry(gr)
+	for _, f := range []*goruntime.Func{entry, g.m.FuncAt(gr.GoPC)} {
+		if f != nil && strings.HasPrefix(f.Name, "testing.") {
+			return true
+		}
 	}
-	if f, _, _ := g.m.Creator(gr); f != nil && strings.HasPrefix(f.Name, "testing.") {
-		return true
+	if entry == nil || entry.Name != "runtime.main" {
+		return false
 	}
 	found := false
 	_ = g.m.Frames(gr, func(f *goruntime.Frame) error {
