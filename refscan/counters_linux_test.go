@@ -35,7 +35,7 @@ func TestCollectionsOfACapture(t *testing.T) {
 	assert.EqualValues(t, 2, least)
 }
 
-// What a scan allocates on the heap of the program grows with the number of objects by a few words each, in few pieces.
+// What a scan allocates on the heap of the program is a few bytes for each object, in few pieces: what it computes with lies outside of the heap.
 func TestAllocationsPerObject(t *testing.T) {
 	const objects = 300_000
 	measure := func() (pieces, bytes float64) {
@@ -57,8 +57,8 @@ func TestAllocationsPerObject(t *testing.T) {
 	defer func() { countedList = nil }()
 	morePieces, moreBytes := measure()
 	t.Logf("%.3f allocations and %.0f bytes for each object", (morePieces-pieces)/objects, (moreBytes-bytes)/objects)
-	assert.Less(t, (morePieces-pieces)/objects, 11.0)
-	assert.Less(t, (moreBytes-bytes)/objects, 400.0)
+	assert.Less(t, (morePieces-pieces)/objects, 0.01)
+	assert.Less(t, (moreBytes-bytes)/objects, 40.0)
 }
 
 // Memory without pointers is not copied out of the frozen process, and what a page table needs for it is all it costs.

@@ -33,7 +33,7 @@ var layers = []struct {
 	{"stackprof/internal/functable", nil},
 	{"stackprof", []string{"refscan", "stackprof/internal/functable", "internal/pprofwire"}},
 	{"refscan/internal/accuracy", []string{"refscan", "internal/wholefile"}}, // a command
-	{"refscan/internal/performance", nil},                                    // a command: it runs benchmarks
+	{"refscan/internal/performance", []string{"internal/wholefile"}},         // a command: it runs benchmarks
 	{"stackprof/stackhttp", []string{"stackprof", "refscan"}},
 	{"stackprof/stackfile", []string{"stackprof", "stackprof/internal/functable"}},
 

@@ -31,6 +31,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("performance", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	quick := flags.Bool("quick", false, "smaller heaps, fewer rounds")
+	write := flags.Bool("write", false, "write the tables into "+documentName+", too")
 	if flags.Parse(args) != nil {
 		return errUsage
 	}
@@ -38,7 +39,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintf(stderr, "performance: it takes no arguments, and was given %q\n", flags.Args())
 		return errUsage
 	}
-	if _, err := os.Stat("doc/performance.md"); err != nil {
+	if _, err := os.Stat(documentName); err != nil {
 		return fmt.Errorf("run this from the top folder of leakgate: %w", err)
 	}
 	sizes := sizes{common: 1_000_000, yardstick: 4_600_000, rounds: "3x"}
@@ -50,6 +51,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if m.err != nil {
 		return m.err
 	}
-	_, err := io.WriteString(stdout, strings.Join([]string{m.machine(), m.goals(), m.shapes()}, "\n"))
-	return err
+	tables := strings.Join([]string{m.machine(), m.goals(), m.shapes()}, "\n")
+	if _, err := io.WriteString(stdout, tables); err != nil {
+		return err
+	}
+	if *write {
+		return writeTables(tables)
+	}
+	return nil
 }
