@@ -47,7 +47,8 @@ var corpusHolders = map[string]string{
 }
 
 // TestCorpus runs the leaks of the corpus, each in a process of its own, and expects the root of each
-// first in the message; and the healthy programs, which must never fail: once plainly, and with -repeat n, n times
+// first in the message, and the fingerprint by which leakgate knows it, the same in every build and Go version (with
+// -all-modes or -repeat n, also with -race); and the healthy programs, which must never fail: once plainly, and with -repeat n, n times
 // plainly, with -race, and while two other processes keep the processors busy.
 func TestCorpus(t *testing.T) {
 	plain := corpusBinary(t)
@@ -55,22 +56,33 @@ func TestCorpus(t *testing.T) {
 	if n := strings.Count(list, "TestLeak"); n > len(corpusLeaks) {
 		t.Errorf("the corpus has the leaks\n%s\nand %d of them are expected", list, len(corpusLeaks))
 	}
-	t.Run("leaks", func(t *testing.T) {
+	leaks := func(t *testing.T, binary string) {
+		found := make(fingerprints)
 		for name, want := range corpusLeaks {
 			t.Run(name, func(t *testing.T) {
 				if !strings.Contains(list, "TestLeak"+name+"\n") && name == "Handle" {
 					t.Skip("the corpus was built without cgo")
 				}
-				output, passed := runCorpus(t, plain, "^TestLeak"+name+"$", 1)
+				artifacts := t.TempDir()
+				output, passed := runCorpus(t, binary, "^TestLeak"+name+"$", 1, "LEAKGATE_ARTIFACTS="+artifacts)
 				if passed || !announces(output, want) {
 					t.Errorf("want %q, got\n%s", want, output)
 				}
 				if also := corpusHolders[name]; !strings.Contains(output, also) {
 					t.Errorf("want %q, got\n%s", also, output)
 				}
+				found[name] = recordedLeak(t, filepath.Join(artifacts, "example.com", "corpus", "TestLeak"+name, "1", "result.json"))
 			})
 		}
-	})
+		found.compare(t)
+	}
+	t.Run("leaks", func(t *testing.T) { leaks(t, plain) })
+	if *allModes || *repeat > 1 {
+		t.Run("leaks with -race", func(t *testing.T) {
+			needRace(t)
+			leaks(t, corpusBinary(t, "-race"))
+		})
+	}
 	healthy := func(binary string) {
 		t.Helper()
 		if output, passed := runCorpus(t, binary, "^TestHealthy", *repeat); !passed {
@@ -103,7 +115,7 @@ func corpusBinary(t *testing.T, flags ...string) string {
 }
 
 // runCorpus runs the tests that match, count times; with count 0 it lists them.
-func runCorpus(t *testing.T, binary, tests string, count int) (output string, passed bool) {
+func runCorpus(t *testing.T, binary, tests string, count int, env ...string) (output string, passed bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+count)*10*time.Minute)
 	defer cancel()
@@ -113,7 +125,7 @@ func runCorpus(t *testing.T, binary, tests string, count int) (output string, pa
 	}
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Dir = "corpus"
-	cmd.Env = append(os.Environ(), "GOWORK=off", "LEAKCHECK_STRICT=1")
+	cmd.Env = append(append(os.Environ(), "GOWORK=off", "LEAKCHECK_STRICT=1"), env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err == nil
 }

@@ -142,7 +142,8 @@
 // The table at the end has a row for each assertion. LIVE is what the collector found alive in the whole test
 // binary (BEFORE, where there was a baseline, what it was then), of which TYPED has a known type; RETAINED,
 // what roots within the assertion's scope keep alive; PAUSE, how long the world stood still for the
-// snapshot; WORST BOUND, the bound that is broken the most or, where none is, the nearest to it.
+// snapshot; WORST BOUND, the bound that is broken the most or, where none is, the nearest to it. Below it, each leak
+// has a line with the beginning of its fingerprint.
 //
 // On a terminal the last line shows how far the run is; elsewhere there are only plain lines. NO_COLOR
 // set to anything, or TERM=dumb, turns colours off; TERM=dumb also the status line.

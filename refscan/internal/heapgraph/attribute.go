@@ -167,7 +167,8 @@ func (g *Graph) attribute(watch *watcher) *Result {
 				a.root(r)
 			}
 		}
-		a.postponed()
+		a.run()
+		a.postponed() // after what has a name in this phase: how earlier phases led to these objects differs from run to run
 		a.run()
 	}
 	a.phase = classRest

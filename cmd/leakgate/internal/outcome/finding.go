@@ -43,6 +43,14 @@ const (
 	RuleUnknown       Rule = "unknown"        // could not tell
 )
 
+// IsLeak reports whether memory was found that should not be there, as opposed to an assertion that is wrong or could not tell.
+func (f *Finding) IsLeak() bool {
+	return f.Rule == RuleBound || f.Rule == RuleGrowth || f.Rule == RuleGolden
+}
+
+// ShortFingerprint is the beginning of the fingerprint, for people.
+func (f *Finding) ShortFingerprint() string { return f.Fingerprint[:min(len(f.Fingerprint), 12)] }
+
 // Sources finds source files.
 type Sources struct {
 	Dirs   map[string]string      // folders of packages by import path, relative to the root of the repository

@@ -1,6 +1,8 @@
 package outcome
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -81,4 +83,21 @@ func TestOutputTailKeepsBothEnds(t *testing.T) {
 	require.LessOrEqual(t, len(text), 2*maxOutput)
 	require.True(t, strings.HasPrefix(text, "first\n") && strings.HasSuffix(text, "last\n"))
 	require.Regexp(t, `\n\.\.\. \d+ bytes left out \.\.\.\na line of`, text)
+}
+
+// The driver of the examples finds the leaks of the corpus with the paths and types of this list, in all builds.
+func TestFingerprintsOfCorpus(t *testing.T) {
+	content, err := os.ReadFile(filepath.FromSlash("../../../../examples/corpus/testdata/fingerprints.txt"))
+	require.NoError(t, err)
+	leaks := 0
+	for line := range strings.Lines(string(content)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		parts := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		require.Len(t, parts, 4, line)
+		require.Equal(t, parts[1], fingerprint(string(RuleGrowth), parts[2], parts[3]), parts[0])
+		leaks++
+	}
+	require.GreaterOrEqual(t, leaks, 20)
 }

@@ -105,6 +105,9 @@ func markdownFinding(p *outcome.Package, a *outcome.Assertion) string {
 		if f.Declared {
 			fmt.Fprintf(&b, " — root declared at `%s:%d`", f.File, f.Line)
 		}
+		if f.IsLeak() {
+			fmt.Fprintf(&b, " — leak `%s`", f.ShortFingerprint())
+		}
 		b.WriteString("\n")
 	}
 	b.WriteString("\n")

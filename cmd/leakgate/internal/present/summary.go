@@ -21,6 +21,7 @@ type Summary struct {
 func (s Summary) Present(w io.Writer, run *outcome.Run) error {
 	var b strings.Builder
 	s.table(&b, run)
+	s.leaks(&b, run)
 	s.undecided(&b, run)
 	s.misused(&b, run)
 	s.goldens(&b, run)
@@ -107,6 +108,33 @@ func severalAssertions(p *outcome.Package) map[string]bool {
 		several[a.Test] = count[a.Test] > 1
 	}
 	return several
+}
+
+// maxLeaks is how many leaks are listed.
+const maxLeaks = 20
+
+// leaks lists each leak that the base does not have once, with the beginning of its fingerprint, by which it is found again in leakgate.json, in SARIF
+// and in a tracker.
+func (s Summary) leaks(b *strings.Builder, run *outcome.Run) {
+	seen := make(map[string]bool)
+	each(run, func(_ *outcome.Package, a *outcome.Assertion) {
+		for _, f := range a.Findings {
+			if a.Known || !f.IsLeak() || seen[f.Fingerprint] {
+				continue
+			}
+			seen[f.Fingerprint] = true
+			switch n := len(seen); {
+			case n == 1:
+				b.WriteString("\n")
+				fallthrough
+			case n <= maxLeaks:
+				fmt.Fprintf(b, "leak %s: %s\n", f.ShortFingerprint(), f.Text)
+			}
+		}
+	})
+	if more := len(seen) - maxLeaks; more > 0 {
+		fmt.Fprintf(b, "and %s more\n", plural(int64(more), "leak"))
+	}
 }
 
 // undecided writes why assertions could not tell, and the way out.

@@ -2,6 +2,7 @@ package present
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -62,6 +63,27 @@ problem: record x: torn
 artifacts: out
 leakgate: tests failed for other reasons (exit 4)
 `, b.String())
+}
+
+// Each leak is listed once, and not without end; what is no leak is not.
+func TestSummaryListsLeaks(t *testing.T) {
+	r := run()
+	a, b := r.Packages[0].Assertions[0], r.Packages[0].Assertions[1]
+	leak := outcome.Finding{Rule: outcome.RuleGrowth, Fingerprint: "402fc4d0d8cd671a18cb7d0be11f85b5", Text: "AssertNoGrowth: app.s[*]: 7 objects, none allowed"}
+	a.Findings, b.Findings = []outcome.Finding{leak, {Rule: outcome.RuleMisuse, Fingerprint: "m"}}, []outcome.Finding{leak}
+	var out strings.Builder
+	require.NoError(t, Summary{}.Present(&out, r))
+	require.Equal(t, 1, strings.Count(out.String(), "\nleak 402fc4d0d8cd: AssertNoGrowth: app.s[*]: 7 objects, none allowed\n"), out.String())
+	require.Equal(t, 1, strings.Count(out.String(), "\nleak "))
+
+	for i := range 30 {
+		leak.Fingerprint = fmt.Sprintf("%032x", i)
+		b.Findings = append(b.Findings, leak)
+	}
+	out.Reset()
+	require.NoError(t, Summary{}.Present(&out, r))
+	require.Equal(t, 20, strings.Count(out.String(), "\nleak "))
+	require.Contains(t, out.String(), "\nand 11 leaks more\n")
 }
 
 func TestSummaryColoursVerdictsOnly(t *testing.T) {
