@@ -65,6 +65,7 @@ type heldGroup struct {
 func attributeRetained(g *heapgraph.Graph, charged heapgraph.Charged, choose func(*Report) []*NodeSet) (*heapgraph.Result, func(*Report)) {
 	res, retention := g.AttributeRetained(charged)
 	return res, func(r *Report) {
+		defer retention.Release()
 		graphNode := make(map[*Node]*heapgraph.Node)
 		pairNodes(graphNode, r.Roots, res.Roots)
 		var groups []*heldGroup

@@ -106,6 +106,7 @@ type watcher struct {
 	charge func(*Node, claim)
 	skip   func(*Root) bool // leaves out roots; nil: none
 	cut    []uint32         // objects that are left out
+	tiny   *tinyTable       // in the end
 }
 
 type rootNode struct {
@@ -182,6 +183,9 @@ func (g *Graph) attribute(watch *watcher) *Result {
 		res.Uncertain = a.uncertain()
 	}
 	res.Roots = a.report()
+	if watch != nil {
+		watch.tiny = &a.tiny
+	}
 	return res
 }
 

@@ -14,7 +14,7 @@ type group struct {
 	ended        int64
 	state        string
 	runs         [][]uint32 // those with pointers
-	seen         []claim    // all, if watched
+	seen         []seen     // all, if watched
 }
 
 // claim charges what parts of one node lead to, and is not claimed yet, reference by reference. Labels are those of the references,
@@ -65,11 +65,25 @@ func (a *attributor) claim(n *Node, parts []part, labels []string) {
 	}
 }
 
+// seen is what a watcher is to be told of: claims that are alike but for the object, and of small values for their extent.
+type seen struct {
+	each  claim
+	words []uint32
+}
+
 // tell tells the watcher what a node is charged with.
 func (a *attributor) tell(n *Node, g *group) {
-	for _, c := range g.seen {
+	for _, s := range g.seen {
+		c := s.each
 		c.untyped = g.child == nil
-		a.watch.charge(n, c)
+		for i := 0; i < len(s.words); i++ {
+			c.obj = s.words[i]
+			if c.kind == refTiny {
+				i++
+				c.off, c.bytes, c.objects = uint8(s.words[i]), int64(s.words[i]>>8&0xff), int64(s.words[i]>>16)
+			}
+			a.watch.charge(n, c)
+		}
 	}
 }
 
@@ -122,8 +136,11 @@ func (a *attributor) takeObjects(b *bundle) {
 	if b.scan {
 		to.runs = append(to.runs, b.words)
 	}
+	if a.watch != nil {
+		to.seen = append(to.seen, seen{each, b.words})
+	}
 	ends := b.scan && b.kind == refObject && a.g.ending(to.ty).how != neverEnds
-	if !ends && a.phase != classTool && a.watch == nil {
+	if !ends && a.phase != classTool {
 		return
 	}
 	for _, obj := range b.words {
@@ -135,15 +152,6 @@ func (a *attributor) takeObjects(b *bundle) {
 		if a.phase == classTool && b.kind != refPiece {
 			a.tool.add(obj)
 		}
-		each.obj = obj
-		a.see(to, each)
-	}
-}
-
-// see notes down what the watcher is to be told, if there is one.
-func (a *attributor) see(to *group, c claim) {
-	if a.watch != nil {
-		to.seen = append(to.seen, c)
 	}
 }
 
@@ -179,9 +187,10 @@ func (a *attributor) takeSmall(b *bundle) {
 		}
 		to.count += objects
 		to.bytes += bytes
-		if objects+bytes > 0 {
-			a.see(to, claim{kind: refTiny, obj: obj, off: uint8(off), objects: objects, bytes: bytes})
-		}
+		b.words[i+1] = off | uint32(bytes)<<8 | uint32(objects)<<16
+	}
+	if a.watch != nil {
+		to.seen = append(to.seen, seen{claim{kind: refTiny}, b.words})
 	}
 }
 

@@ -22,14 +22,20 @@ func (g testGraph) dominance() *dominance { return g.limited(0) }
 
 // limited runs it with room for so many cells of sets, 0 for as many as there are.
 func (g testGraph) limited(cells int) *dominance {
-	d := &dominance{sets: labelSets{limit: cells}, lists: append([][]uint32{nil}, g.labels...), own: func(v uint32) uint32 { return v + 1 }}
+	edges := 0
 	for _, succ := range g.succ {
-		d.first = append(d.first, len(d.to))
-		for _, w := range succ {
-			d.to = append(d.to, uint32(w))
-		}
+		edges += len(succ)
 	}
-	d.first = append(d.first, len(d.to))
+	graph, _ := newAdjacency(uint64(len(g.succ)), uint64(edges))
+	w := listWriter{a: graph}
+	for v, succ := range g.succ {
+		w.begin(uint32(v))
+		for _, to := range succ {
+			w.edge(uint32(to))
+		}
+		w.end()
+	}
+	d := &dominance{graph: graph, sets: labelSets{limit: cells}, lists: append([][]uint32{nil}, g.labels...), own: func(v uint32) uint32 { return v + 1 }}
 	d.prepare()
 	for _, v := range g.roots {
 		d.root(uint32(v))
@@ -73,7 +79,7 @@ func TestDominanceOfRandomGraphs(t *testing.T) {
 		all := judge.Reach(n, g.roots, succ, nil)
 		for v := range n {
 			if !all[v] {
-				require.Equal(t, unreached, d.in[v], "seed %d", seed)
+				require.EqualValues(t, unreached, d.in[v], "seed %d", seed)
 			}
 		}
 		for label := uint32(1); label <= uint32(labels); label++ {
@@ -178,8 +184,8 @@ func TestDominanceIsLinear(t *testing.T) {
 			work := func(n int) (perEdge float64) {
 				d := graph(n).dominance()
 				require.Equal(t, -1, slices.Index(d.in, unreached), "a vertex that is not reached")
-				t.Logf("%d vertices, %d edges: %d looked at, %d cells of sets, %d cells made", len(d.in), len(d.to), d.looks, d.sets.steps, len(d.sets.cells))
-				return float64(d.looks+d.sets.steps) / float64(len(d.to))
+				t.Logf("%d vertices, %d edges: %d looked at, %d cells of sets, %d cells made", len(d.in), len(d.graph.to), d.looks, d.sets.steps, len(d.sets.cells))
+				return float64(d.looks+d.sets.steps) / float64(len(d.graph.to))
 			}
 			small, large := work(10_000), work(300_000)
 			require.LessOrEqual(t, large, 1.2*small+0.2, "work for a reference in a graph thirty times as large")

@@ -10,6 +10,7 @@ package heapgraph
 // an object out of it need not care about these.
 func (g *Graph) Elsewhere(is func(*Node) bool, found func(n *Node, bytes int64)) {
 	_, r := g.AttributeRetained(nil)
+	defer r.Release()
 	const isMeant, isContainer = 1, 2
 	marks := make([]byte, len(r.nodes)+1) // by a node's number
 	var roots []*Root

@@ -61,7 +61,7 @@ func (t *gathering) begin(n *Node) *gatherer {
 // begun.
 func (t *gathering) all(runs []run, n int) []part {
 	procs := runtime.GOMAXPROCS(0)
-	if procs == 1 || n < manyTasks*t.a.g.taskSize {
+	if procs == 1 || t.a.g.nameless() || n < manyTasks*t.a.g.taskSize {
 		t.hire(1)
 		t.workers[0].gather(runs, 0, n)
 		return t.workers[0].parts

@@ -1,6 +1,10 @@
 package heapgraph
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/leakgate/leakgate/refscan/internal/offheap"
+)
 
 // A Path leads from a root to one object.
 type Path struct {
@@ -103,6 +107,11 @@ type pathfinder struct {
 	bridges  map[reference]bool // on every path to the target
 	cuts     map[reference]bool // on a path that was found
 	cutNodes bitset             // the objects that have such references
+
+	holder     uint32 // whose references are visited
+	holderType string // once it is needed
+	someCut    bool   // of its references
+	visit      func(edge)
 }
 
 // A reference of a root, by label, or of an object, by its place in the holder's order.
@@ -118,7 +127,7 @@ func newPathfinder(g *Graph, ignore func(holder, label string) bool) *pathfinder
 		g: g, roots: g.roots(), target: ^uint32(0), ignore: ignore, turns: &attributor{g: g},
 		cuts: make(map[reference]bool), cutNodes: newBitset(g.numNodes()),
 	}
-	p.w.g = g
+	p.w = walker{g: g, emit: p.reference}
 	return p
 }
 
@@ -151,36 +160,51 @@ func (p *pathfinder) next(further bool) (tracedPath, bool) {
 	if further {
 		last = classSpecial
 	}
+	l := levels{order: offheap.Make(int(p.g.numNodes()))}
+	defer func() { offheap.Free(l.order) }()
 	for p.phase = classNamed; p.phase <= last; p.phase++ {
-		if levels, ok := p.search(); ok {
-			return p.retrace(levels), true
+		if p.search(&l) {
+			return p.retrace(&l), true
 		}
 	}
 	return tracedPath{}, false
 }
 
-// search returns the objects at each distance from the roots of this phase, up to the target's.
-func (p *pathfinder) search() ([][]uint32, bool) {
-	var levels [][]uint32
-	var level []uint32
+// levels are the objects at each distance from the roots, one level behind the other.
+type levels struct {
+	order []uint32
+	n     int   // in use
+	first []int // by level: its first object
+}
+
+// level returns the objects of one level.
+func (l *levels) level(k int) []uint32 {
+	if k+1 < len(l.first) {
+		return l.order[l.first[k]:l.first[k+1]]
+	}
+	return l.order[l.first[k]:l.n]
+}
+
+// search fills in the objects at each distance from the roots of this phase, up to the target's, and reports whether it was found.
+func (p *pathfinder) search(l *levels) bool {
+	l.n, l.first = 0, append(l.first[:0], 0)
 	visit := func(e edge) {
 		if node, ok := p.node(e); ok && p.seen.add(node) {
-			level = append(level, node)
+			l.order[l.n] = node
+			l.n++
 		}
 	}
 	p.fromRoots(func(_ *rootEntry, re rootEdge) { visit(edge{to: re.to}) })
-	for len(level) > 0 {
-		levels = append(levels, level)
-		if p.seen.has(p.target) {
-			return levels, true
+	for {
+		level := l.level(len(l.first) - 1)
+		if len(level) == 0 || p.seen.has(p.target) {
+			return len(level) > 0
 		}
-		last := level
-		level = nil
-		for _, node := range last {
+		l.first = append(l.first, l.n)
+		for _, node := range level {
 			p.references(node, visit)
 		}
 	}
-	return nil, false
 }
 
 // fromRoots visits the references of the roots of this phase, but those that were cut or are to be ignored.
@@ -222,22 +246,25 @@ func (p *pathfinder) node(e edge) (uint32, bool) {
 
 // references visits the references of one object, but those that were cut or are to be ignored.
 func (p *pathfinder) references(node uint32, visit func(edge)) {
-	holder, someCut := "", p.cutNodes.has(node)
-	p.w.emit = func(e edge) {
-		if someCut && p.cuts[reference{node: node, ord: e.ord}] {
+	p.holder, p.holderType, p.visit = node, "", visit
+	p.someCut = p.cutNodes.has(node)
+	p.g.references(&p.w, node)
+}
+
+// reference visits a reference of the holder.
+func (p *pathfinder) reference(e edge) {
+	if p.someCut && p.cuts[reference{node: p.holder, ord: e.ord}] {
+		return
+	}
+	if p.ignore != nil && e.ord != ordInternal {
+		if p.holderType == "" {
+			p.holderType = p.typeName(p.holder)
+		}
+		if p.ignore(p.holderType, p.label(p.holder, e)) {
 			return
 		}
-		if p.ignore != nil && e.ord != ordInternal {
-			if holder == "" {
-				holder = p.typeName(node)
-			}
-			if p.ignore(holder, p.label(node, e)) {
-				return
-			}
-		}
-		visit(e)
 	}
-	p.g.references(&p.w, node)
+	p.visit(e)
 }
 
 func (p *pathfinder) typing(node uint32) typing {
@@ -268,18 +295,31 @@ type tracedPath struct {
 // retrace picks one path out of all shortest ones. Each step is the least in the order of labels and
 // types; objects that are alike in both are followed side by side, since nothing but addresses tells
 // them apart.
-func (p *pathfinder) retrace(levels [][]uint32) tracedPath {
-	last := len(levels) - 1
-	towards := make([]map[uint32]bool, len(levels)) // the objects of each level that lead to the target in time
-	towards[last] = map[uint32]bool{p.target: true}
+func (p *pathfinder) retrace(l *levels) tracedPath {
+	last := len(l.first) - 1
+	// towards has the objects that lead to the target in time. References lead to the next level at most, so that looking
+	// from the last level on, and later dropping level by level, it need not tell levels apart.
+	towards := newBitset(p.g.numNodes())
+	towards.add(p.target)
+	leading := make([]int, last+1) // by level: how many of its objects do; they come first
+	leads := false
+	look := func(e edge) {
+		if !leads {
+			to, ok := p.node(e)
+			leads = ok && towards.has(to)
+		}
+	}
 	for k := last - 1; k >= 0; k-- {
-		towards[k] = make(map[uint32]bool)
-		for _, node := range levels[k] {
-			p.references(node, func(e edge) {
-				if to, ok := p.node(e); ok && towards[k+1][to] {
-					towards[k][node] = true
-				}
-			})
+		level := l.level(k)
+		for _, node := range level {
+			leads = false
+			if p.references(node, look); leads {
+				level[leading[k]] = node
+				leading[k]++
+			}
+		}
+		for _, node := range level[:leading[k]] {
+			towards.add(node)
 		}
 	}
 	var root *rootEntry
@@ -288,7 +328,7 @@ func (p *pathfinder) retrace(levels [][]uint32) tracedPath {
 		if root != nil && r != root {
 			return
 		}
-		if to, ok := p.node(edge{to: re.to}); ok && towards[0][to] {
+		if to, ok := p.node(edge{to: re.to}); ok && towards.has(to) {
 			root = r
 			c.add(Step{Label: re.label, Type: p.typeName(to)}, reference{root: r, label: re.label}, to)
 		}
@@ -296,13 +336,17 @@ func (p *pathfinder) retrace(levels [][]uint32) tracedPath {
 	own := root.Root
 	path := tracedPath{Path: Path{Root: &own, RootType: root.typ}}
 	p.take(&path, &c)
+	choose := func(e edge) {
+		if to, ok := p.node(e); ok && towards.has(to) {
+			c.add(Step{Label: p.label(p.holder, e), Type: p.typeName(to)}, reference{node: p.holder, ord: e.ord}, to)
+		}
+	}
 	for k := 1; k <= last; k++ {
+		for _, node := range l.level(k - 1)[:leading[k-1]] {
+			towards.remove(node)
+		}
 		for _, node := range path.Steps[k-1].Objects {
-			p.references(node, func(e edge) {
-				if to, ok := p.node(e); ok && towards[k][to] {
-					c.add(Step{Label: p.label(node, e), Type: p.typeName(to)}, reference{node: node, ord: e.ord}, to)
-				}
-			})
+			p.references(node, choose)
 		}
 		p.take(&path, &c)
 	}
@@ -410,6 +454,10 @@ func (c *choices) add(s Step, key reference, node uint32) {
 // least returns the first step in order, with the objects it leads to, and its references.
 func (c *choices) least() (Step, []reference) {
 	best := c.steps[0]
+	if len(c.steps) == 1 {
+		best.Objects = []uint32{c.nodes[0]}
+		return best, []reference{c.keys[0]}
+	}
 	for _, s := range c.steps[1:] {
 		if s.Label < best.Label || s.Label == best.Label && s.Type < best.Type {
 			best = s

@@ -1,5 +1,7 @@
 package heapgraph
 
+import "github.com/leakgate/leakgate/refscan/internal/offheap"
+
 // Held says what a set of nodes of a report keeps alive, in the counts and bytes of the attribution.
 type Held struct {
 	// Objects that nothing but the set keeps: each path from the roots leads through an object that is
@@ -30,7 +32,7 @@ type Retention struct {
 	parts   bitset           // objects that cost bytes but do not count
 	untyped bitset           // objects and pieces that are not of their node's type
 	small   []smallValue
-	smallAt map[uint64]uint32 // by address: index in small
+	tiny    *tinyTable
 	entries []mapEntries
 	roots   []rootNode
 	graph   *retainedGraph // nil until it is needed
@@ -39,9 +41,10 @@ type Retention struct {
 
 // A smallValue shares a block of the tiny allocator with others.
 type smallValue struct {
-	node    uint32
-	bytes   int64
-	untyped bool
+	node, obj  uint32
+	off, bytes uint8
+	untyped    bool
+	more       bool // these are further bytes of a value
 }
 
 // mapEntries lie in a map's tables whole, and count at a child of the map's node.
@@ -54,8 +57,8 @@ type mapEntries struct {
 // AttributeRetained is Attribute with a record for RetainedBy and RetainedByObjects. It takes 4 bytes an object.
 func (g *Graph) AttributeRetained(onCharge Charged) (*Result, *Retention) {
 	r := &Retention{
-		g: g, number: make(map[*Node]uint32), charged: make([]uint32, int(g.m.NumObjects)+len(g.pieces)),
-		parts: newBitset(g.m.NumObjects), untyped: newBitset(g.m.NumObjects + uint32(len(g.pieces))), smallAt: make(map[uint64]uint32),
+		g: g, number: make(map[*Node]uint32), charged: offheap.Make(int(g.m.NumObjects) + len(g.pieces)),
+		parts: newBitset(g.m.NumObjects), untyped: newBitset(g.m.NumObjects + uint32(len(g.pieces))),
 	}
 	watch := &watcher{charge: r.charge}
 	if onCharge != nil {
@@ -65,7 +68,7 @@ func (g *Graph) AttributeRetained(onCharge Charged) (*Result, *Retention) {
 		}
 	}
 	r.result = g.attribute(watch)
-	r.roots = watch.roots
+	r.roots, r.tiny = watch.roots, watch.tiny
 	return r.result, r
 }
 
@@ -74,9 +77,7 @@ func (r *Retention) charge(n *Node, c claim) {
 	case refEntries:
 		r.entries = append(r.entries, mapEntries{c.obj, n, c.objects})
 	case refTiny:
-		s := r.g.m.SpanOf(c.obj)
-		r.smallAt[s.Addr(c.obj)+uint64(c.off)] = uint32(len(r.small))
-		r.small = append(r.small, smallValue{r.numberOf(n), c.bytes, c.untyped})
+		r.small = append(r.small, smallValue{r.numberOf(n), c.obj, c.off, uint8(c.bytes), c.untyped, c.objects == 0})
 	default:
 		r.charged[c.obj] = r.numberOf(n)
 		if c.kind == refPart {
@@ -118,9 +119,8 @@ func (r *Retention) numberOf(n *Node) uint32 {
 // different.
 func (r *Retention) RetainedBy(groups [][]*Node) ([]Held, bool) {
 	l := r.label(groups)
-	d := r.layOut().dominance(r.graph.labelNodes(l))
-	held := r.sum(l, d)
-	if d.sets.full {
+	held, ok := r.held(l, (*retainedGraph).labelNodes)
+	if !ok {
 		return nil, false
 	}
 	out := make([]Held, len(groups))
@@ -137,10 +137,34 @@ func (r *Retention) RetainedBy(groups [][]*Node) ([]Held, bool) {
 // that are of its type. Unlike with RetainedBy, a root stands for such objects, too, and not for its variable. A
 // node may be in several sets. It takes what RetainedBy does.
 func (r *Retention) RetainedByObjects(sets [][]*Node) ([]Held, bool) {
-	l := r.labelSets(sets)
-	d := r.layOut().dominance(r.graph.labelObjects(l))
-	held := r.sum(l, d)
-	return held[1:], !d.sets.full
+	held, ok := r.held(r.labelSets(sets), (*retainedGraph).labelObjects)
+	if !ok {
+		return nil, false
+	}
+	return held[1:], true
+}
+
+// held returns what each label holds, if the vertices have the labels that label gives them.
+func (r *Retention) held(l *labels, label func(*retainedGraph, *labels) labelling) ([]Held, bool) {
+	b := r.layOut()
+	if b.adjacency == nil {
+		return nil, false
+	}
+	d := b.dominance(label(b, l))
+	defer d.release()
+	if d.sets.full {
+		return nil, false
+	}
+	return r.sum(l, d), true
+}
+
+// Release gives the record's memory back.
+func (r *Retention) Release() {
+	offheap.Free(r.charged)
+	r.charged = nil
+	if r.graph != nil && r.graph.adjacency != nil {
+		r.graph.adjacency.release()
+	}
 }
 
 // labels numbers sets of nodes.
@@ -227,6 +251,8 @@ func (r *Retention) charges(l *labels, d *dominance) map[chargeKey]charge {
 		c := sums[at]
 		sums[at] = charge{c.objects + objects, c.bytes + bytes}
 	}
+	var last chargeKey // neighbours have much in common
+	var run charge
 	tool := r.toolNodes()
 	for i := range r.g.m.Spans {
 		s := &r.g.m.Spans[i]
@@ -239,12 +265,22 @@ func (r *Retention) charges(l *labels, d *dominance) map[chargeKey]charge {
 			if r.parts.has(obj) {
 				objects = 0
 			}
-			add(d.through(obj), node, objects, int64(s.ElemSize))
+			if at := (chargeKey{d.through(obj), node}); at != last {
+				if run != (charge{}) {
+					add(last.set, last.node, run.objects, run.bytes)
+				}
+				last, run = at, charge{}
+			}
+			run.objects += objects
+			run.bytes += int64(s.ElemSize)
 		}
 	}
+	if run != (charge{}) {
+		add(last.set, last.node, run.objects, run.bytes)
+	}
 	for i, v := range r.small {
-		if !tool[v.node] {
-			add(d.through(uint32(len(r.charged)+i)), v.node, 1, v.bytes)
+		if !tool[v.node] && !v.more {
+			add(d.through(uint32(len(r.charged)+i)), v.node, 1, int64(v.bytes))
 		}
 	}
 	for _, e := range r.entries {

@@ -1,7 +1,10 @@
 package heapgraph
 
 import (
+	"math/bits"
+	"runtime"
 	"sort"
+	"sync/atomic"
 
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
@@ -11,8 +14,9 @@ import (
 // are roots.
 type retainedGraph struct {
 	*Retention
-	first     []int // where a vertex's edges begin in to
-	to        []uint32
+	adjacency *adjacency // nil if there are too many references
+	smallBase []uint32   // by block of the tiny allocator: where its values begin in smallAt
+	smallAt   []uint32   // index in small, by block, then by address
 	tool      []bool
 	variable  map[*Node]bool // roots that are variables, not collections of what is left over
 	variables []*rootVariable
@@ -40,24 +44,45 @@ func (r *Retention) layOut() *retainedGraph {
 	r.graph = b
 	b.special0 = b.small0 + uint32(len(r.small))
 	b.root0 = b.special0 + uint32(len(b.specials))
+	b.findSmall()
 	b.variables = b.findVariables()
-	b.first = make([]int, 0, int(b.root0)+len(b.variables)+1)
-	b.objects()
-	b.pieces()
-	for range r.small {
-		b.begin()
+	tasks, edges := b.divide()
+	// What follows the objects' own references: those of compiler-made data and roots, and those to specials once more.
+	rest := edges
+	for i := range r.g.pieces {
+		edges += uint64(len(r.g.pieces[i].mem)) / 8
 	}
 	for _, s := range b.specials {
-		b.begin()
-		for _, to := range s.to {
-			b.edge(to)
-		}
+		edges += uint64(len(s.to))
 	}
 	for _, v := range b.variables {
-		b.begin()
-		b.to = append(b.to, v.to...)
+		edges += uint64(len(v.to))
 	}
-	b.begin()
+	for obj, on := range b.on {
+		edges += r.g.m.SpanOf(obj).ElemSize/8 + uint64(len(on))
+	}
+	var ok bool
+	if b.adjacency, ok = newAdjacency(uint64(b.root0)+uint64(len(b.variables)), edges); !ok {
+		return b
+	}
+	b.objects(tasks)
+	w := listWriter{a: b.adjacency, at: uint32(rest)}
+	b.hanging(&w)
+	b.pieces(&w)
+	for i, s := range b.specials {
+		w.begin(b.special0 + uint32(i))
+		for _, to := range s.to {
+			b.edge(&w, to)
+		}
+		w.end()
+	}
+	for i, v := range b.variables {
+		w.begin(b.root0 + uint32(i))
+		for _, to := range v.to {
+			w.edge(to)
+		}
+		w.end()
+	}
 	return b
 }
 
@@ -69,7 +94,7 @@ type labelling struct {
 
 // dominance computes which labels each vertex is retained by.
 func (b *retainedGraph) dominance(l labelling) *dominance {
-	d := &dominance{first: b.first, to: b.to, lists: l.lists, own: l.own}
+	d := &dominance{graph: b.adjacency, lists: l.lists, own: l.own}
 	d.prepare()
 	for i := range b.variables {
 		d.root(b.root0 + uint32(i))
@@ -79,13 +104,10 @@ func (b *retainedGraph) dominance(l labelling) *dominance {
 	return d
 }
 
-// begin begins the edges of the next vertex.
-func (b *retainedGraph) begin() { b.first = append(b.first, len(b.to)) }
-
 // edge adds a reference to an address, if what is there counts.
-func (b *retainedGraph) edge(to uint64) {
+func (b *retainedGraph) edge(w *listWriter, to uint64) {
 	if v, ok := b.vertex(to); ok {
-		b.to = append(b.to, v)
+		w.edge(v)
 	}
 }
 
@@ -98,10 +120,8 @@ func (b *retainedGraph) vertex(to uint64) (uint32, bool) {
 		return obj, ok && b.isCharged(obj)
 	}
 	if s.Tiny {
-		for at := to; at >= s.Addr(obj); at-- {
-			if i, ok := b.smallAt[at]; ok {
-				return b.small0 + i, b.isCharged(b.small0 + i)
-			}
+		if i, ok := b.smallValue(obj, uint8(to-s.Addr(obj))); ok {
+			return b.small0 + i, b.isCharged(b.small0 + i)
 		}
 	}
 	return obj, b.isCharged(obj)
@@ -118,40 +138,132 @@ func (b *retainedGraph) nodeOf(v uint32) *Node {
 	return nil
 }
 
-func (b *retainedGraph) objects() {
-	for i := range b.g.m.Spans {
-		s := &b.g.m.Spans[i]
-		for obj := s.FirstObj; obj < s.FirstObj+s.NElems; obj++ {
-			b.begin()
-			if node := b.charged[obj]; node == 0 || b.tool[node] {
-				continue
-			}
-			if mem := s.Bytes(obj); mem != nil {
-				_ = b.g.m.PointerWords(s, obj, func(w uint64) { // the marking has read them all
-					if to := word(mem, w*8); to != 0 {
-						b.edge(to)
-					}
-				})
-			}
-			b.to = append(b.to, b.on[obj]...)
+// findSmall makes small values be found by their addresses.
+func (b *retainedGraph) findSmall() {
+	b.smallBase = make([]uint32, len(b.tiny.blocks))
+	n := uint32(0)
+	for i, block := range b.tiny.blocks {
+		b.smallBase[i] = n
+		n += uint32(bits.OnesCount16(block.starts))
+	}
+	b.smallAt = make([]uint32, n)
+	for i := range b.small {
+		v := &b.small[i]
+		at := b.smallIndex(v.obj, v.off)
+		if v.more {
+			b.small[b.smallAt[at]].bytes += v.bytes
+			v.node = 0
+		} else {
+			b.smallAt[at] = uint32(i)
 		}
 	}
 }
 
-func (b *retainedGraph) pieces() {
+// smallIndex returns where in smallAt the last value stands that begins in a block at an offset or before.
+func (b *retainedGraph) smallIndex(obj uint32, off uint8) uint32 {
+	block := b.tiny.index(obj)
+	return b.smallBase[block] + uint32(bits.OnesCount16(b.tiny.blocks[block].starts&(2<<off-1))) - 1
+}
+
+// smallValue returns the index of the value at an offset of a block.
+func (b *retainedGraph) smallValue(obj uint32, off uint8) (uint32, bool) {
+	if b.tiny.at(obj).starts&(2<<off-1) == 0 {
+		return 0, false
+	}
+	return b.smallAt[b.smallIndex(obj, off)], true
+}
+
+// A layTask is some spans, whose objects' references are laid out from one place on.
+type layTask struct {
+	first, last int
+	at          uint32
+}
+
+// layTaskSize is how many references a task has room for, but for those with larger spans.
+const layTaskSize = 1 << 18
+
+// divide makes tasks of all spans, and returns how many references they have room for together.
+func (b *retainedGraph) divide() (tasks []layTask, edges uint64) {
+	room := uint64(layTaskSize)
+	for i := range b.g.m.Spans {
+		s := &b.g.m.Spans[i]
+		if s.NoScan {
+			continue
+		}
+		words := uint64(s.NElems) * (s.ElemSize / 8)
+		if room += words; room > layTaskSize {
+			tasks, room = append(tasks, layTask{first: i, at: uint32(edges)}), words
+		}
+		tasks[len(tasks)-1].last = i + 1
+		edges += words
+	}
+	return tasks, edges
+}
+
+// objects lays out the references of all objects.
+func (b *retainedGraph) objects(tasks []layTask) {
+	var next atomic.Int64
+	concurrently(min(runtime.GOMAXPROCS(0), len(tasks)), func(int) {
+		w := listWriter{a: b.adjacency}
+		for i := next.Add(1) - 1; i < int64(len(tasks)); i = next.Add(1) - 1 {
+			w.at = tasks[i].at
+			for k := tasks[i].first; k < tasks[i].last; k++ {
+				s := &b.g.m.Spans[k]
+				for obj := s.FirstObj; !s.NoScan && obj < s.FirstObj+s.NElems; obj++ {
+					if b.isCharged(obj) {
+						b.object(&w, s, obj)
+						w.end()
+					}
+				}
+			}
+		}
+	})
+}
+
+// object begins the list of an object with its own references.
+func (b *retainedGraph) object(w *listWriter, s *goruntime.Span, obj uint32) {
+	w.begin(obj)
+	mem := s.Bytes(obj)
+	_ = b.g.m.PointerWords(s, obj, func(at uint64) { // the marking has read them all
+		if to := word(mem, at*8); to != 0 {
+			b.edge(w, to)
+		}
+	})
+}
+
+// hanging adds references to what hangs on objects.
+func (b *retainedGraph) hanging(w *listWriter) {
+	for obj, on := range b.on {
+		if !b.isCharged(obj) {
+			continue
+		}
+		if s := b.g.m.SpanOf(obj); s.NoScan {
+			w.begin(obj)
+		} else {
+			b.object(w, s, obj)
+		}
+		for _, v := range on {
+			w.edge(v)
+		}
+		w.end()
+	}
+}
+
+func (b *retainedGraph) pieces(w *listWriter) {
 	for i := range b.g.pieces {
-		b.begin()
 		p := &b.g.pieces[i]
 		at := b.g.staticAt(p.addr)
 		if node := b.charged[b.g.staticBase()+uint32(i)]; node == 0 || b.tool[node] || at < 0 {
 			continue
 		}
 		s := &b.g.statics[at]
+		w.begin(b.g.staticBase() + uint32(i))
 		for off := uint64(0); off+8 <= uint64(len(p.mem)); off += 8 {
 			if to := word(p.mem, off); to != 0 && goruntime.MaskBit(s.mask, (p.addr+off-s.maskBase)/8) {
-				b.edge(to)
+				b.edge(w, to)
 			}
 		}
+		w.end()
 	}
 }
 
@@ -287,22 +399,21 @@ func (b *retainedGraph) labelNodes(l *labels) labelling {
 		}
 		return i
 	}
-	var own []uint32 // from small0 on
-	for _, v := range b.small {
-		own = append(own, v.node)
-	}
+	var own []uint32 // from special0 on
 	for _, s := range b.specials {
 		own = append(own, ofRoot(s.node))
 	}
 	for _, v := range b.variables {
 		own = append(own, ofRoot(v.node))
 	}
-	charged, small0 := b.charged, b.small0
 	return labelling{lists, func(v uint32) uint32 {
-		if v < small0 {
-			return charged[v]
+		switch {
+		case v < b.small0:
+			return b.charged[v]
+		case v < b.special0:
+			return b.small[v-b.small0].node
 		}
-		return own[v-small0]
+		return own[v-b.special0]
 	}}
 }
 

@@ -31,6 +31,7 @@ func (t *tinyTable) prepare(g *Graph) {
 }
 
 // at returns what was claimed of an object of a tiny span.
-func (t *tinyTable) at(obj uint32) *tinyBlock {
-	return &t.blocks[t.page[obj/tinyPage]-1+obj%tinyPage]
-}
+func (t *tinyTable) at(obj uint32) *tinyBlock { return &t.blocks[t.index(obj)] }
+
+// index returns where the block of an object is in blocks.
+func (t *tinyTable) index(obj uint32) uint32 { return t.page[obj/tinyPage] - 1 + obj%tinyPage }
