@@ -133,7 +133,7 @@ func (s Summary) leaks(b *strings.Builder, run *outcome.Run) {
 		}
 	})
 	if more := len(seen) - maxLeaks; more > 0 {
-		fmt.Fprintf(b, "and %s more\n", plural(int64(more), "leak"))
+		fmt.Fprintf(b, "and %s more\n", Plural(more, "leak"))
 	}
 }
 
