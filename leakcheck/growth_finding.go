@@ -208,14 +208,18 @@ func (l *leak) weight() int64 {
 }
 
 // records is the growth as the record has it. A leak goes by what the message is headed with, the topmost branch that
-// grows or the goroutines' function: what most of the memory below is differs between Go versions.
+// grows or the goroutines' function, and counts those: what most of the memory below is differs between Go versions. Its bytes are all
+// that is below.
 func (g *growth) records(a *assertion) []verdict.Bound {
 	var bs []verdict.Bound
 	for i, f := range g.findings() {
 		b, l := a.boundRecord(&f, verdict.Fail), g.leaks[i]
-		if l.goroutines != nil {
-			b.Path, b.Type = unescapePath(l.origin.entry), "goroutine"
-		} else {
+		switch {
+		case l.goroutines != nil:
+			b.Path, b.Type, b.Objects = unescapePath(l.origin.entry), "goroutine", l.piled.grown()
+		case l.measure == inObjects:
+			b.Path, b.Type, b.Objects = l.heads[0].path, l.heads[0].typ, l.own.grown()
+		default:
 			b.Path, b.Type = l.heads[0].path, l.heads[0].typ
 		}
 		bs = append(bs, b)

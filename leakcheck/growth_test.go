@@ -278,7 +278,7 @@ func TestGrowthRecord(t *testing.T) {
 	if r.Verdict != verdict.Fail || len(r.Bounds) != 1 || r.RetainedObjects != 375 || !strings.Contains(r.Message, "+1.00 *app.Session/op") {
 		t.Errorf("%+v", r)
 	}
-	if b := r.Bounds[0]; b.Verdict != verdict.Fail || b.Objects != 375 || b.Selector != "AssertNoGrowth: example.com/app.sessions[*]" || b.Line != 12 {
+	if b := r.Bounds[0]; b.Verdict != verdict.Fail || b.Objects != 150 || b.Selector != "AssertNoGrowth: example.com/app.sessions[*]" || b.Line != 12 {
 		t.Errorf("%+v", b)
 	}
 }
