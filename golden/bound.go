@@ -89,6 +89,8 @@ func (b Bound) refit(n int64) Bound {
 }
 
 // slack returns percent % of the figure, rounded down.
+//
+//go:noinline
 func (b Bound) slack() int64 {
 	p := int64(b.percent)
 	whole, rest := b.figure/100, b.figure%100

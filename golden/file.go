@@ -117,6 +117,7 @@ func splitLines(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
+//go:noinline
 func joinLines(lines []string) string {
 	if len(lines) == 0 {
 		return ""

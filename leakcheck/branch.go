@@ -143,6 +143,8 @@ func (f forest) all(visit func(*branch) bool) {
 }
 
 // keep returns the roots that a scope includes.
+//
+//go:noinline
 func (f forest) keep(s scope) forest {
 	var kept forest
 	for _, b := range f {

@@ -66,6 +66,8 @@ func currentEnvironment() *environment {
 }
 
 // flagText returns the value of a flag, "" if there is no such flag.
+//
+//go:noinline
 func flagText(name string) string {
 	if f := flag.Lookup(name); f != nil {
 		return f.Value.String()

@@ -36,6 +36,8 @@ type goroutineFinding struct {
 }
 
 // bounded reports whether the request has bounds; without, it is about a golden file.
+//
+//go:noinline
 func (r *request) bounded() bool {
 	return len(r.bounds) > 0 || r.goroutines != nil && r.goroutines.bounded()
 }

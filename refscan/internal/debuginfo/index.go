@@ -97,6 +97,7 @@ func (x *Index) Type(id TypeID) Type {
 	return t
 }
 
+//go:noinline
 func (x *Index) knownType(id uint32) TypeID {
 	if int64(id) > int64(x.count(tableTypes)) {
 		return 0

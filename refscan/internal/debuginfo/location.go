@@ -143,6 +143,8 @@ func (c *cursor) uint(size int) uint64 {
 }
 
 // block takes n bytes.
+//
+//go:noinline
 func (c *cursor) block(n uint64) []byte {
 	if n > uint64(len(c.b)) {
 		n = uint64(len(c.b)) + 1 // which take refuses
@@ -158,6 +160,7 @@ func (c *cursor) terminated() []byte {
 	return t
 }
 
+//go:noinline
 func (c *cursor) u64() uint64 { return c.uint(8) }
 
 // uleb reads an unsigned LEB128 number, which is also what encoding/binary calls a uvarint.

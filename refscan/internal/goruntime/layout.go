@@ -105,6 +105,7 @@ func (l *layouts) fieldSize(typeName, path string) uint64 {
 	return uint64(ft.Size)
 }
 
+//go:noinline
 func (l *layouts) fail(format string, args ...any) {
 	if l.err == nil {
 		l.err = fmterr.Errorf(format, args...)
