@@ -23,15 +23,15 @@ type inferrer struct {
 
 // An offerer walks objects and offers typings to what they refer to. It is one goroutine's.
 type offerer struct {
-	g      *Graph
-	in     *inferrer
-	w      walker
-	found  []uint32 // objects that the next round walks
-	spare  []uint32
-	ahead  uint64   // sum of what was read ahead, which nobody needs
-	later  []offer  // typings of objects that this round walks
-	pieces []carved // parts of compiler-made data
-	partly []uint32 // objects that were typed in part since deducing
+	g       *Graph
+	in      *inferrer
+	w       walker
+	found   []uint32 // objects that the next round walks
+	spare   []uint32
+	later   []offer  // typings of objects that this round walks
+	pieces  []carved // parts of compiler-made data
+	fetched byte     // see goruntime.Model.Fetch
+	partly  []uint32 // objects that were typed in part since deducing
 
 	deductions []offer // typings to be set when all objects were looked at
 }
@@ -181,15 +181,16 @@ func (in *inferrer) walkTogether() {
 	})
 }
 
-// walkAhead is how many objects ahead memory is read, so that the processor has it when the walk comes there.
-const walkAhead = 6
+// fetchAhead is how many objects are fetched at a time.
+const fetchAhead = 16
 
 func (o *offerer) walk(list []uint32) {
 	for i, obj := range list {
-		if i+walkAhead < len(list) {
-			next := list[i+walkAhead]
-			if mem := o.g.m.SpanOf(next).Bytes(next); mem != nil {
-				o.ahead += uint64(mem[0]) + o.g.typing[next]
+		if i%fetchAhead == 0 {
+			next := list[i:min(i+fetchAhead, len(list))]
+			o.fetched += o.g.m.Fetch(next)
+			for _, obj := range next {
+				o.fetched += byte(o.g.typing[obj])
 			}
 		}
 		o.g.walkObject(&o.w, obj)

@@ -19,12 +19,13 @@ type stack struct {
 
 // marker finds what the collector would find alive (go1.26 runtime/mgcmark.go).
 type marker struct {
-	g      *Graph
-	todo   []uint32
-	err    error                               // of the object with the smallest number among those that cannot be read
-	failed uint32                              // its number
-	shared bool                                // others mark at the same time
-	seen   func(s *goruntime.Span, obj uint32) // called for each object when it is marked, unless nil
+	g       *Graph
+	todo    []uint32
+	err     error                               // of the object with the smallest number among those that cannot be read
+	failed  uint32                              // its number
+	fetched byte                                // see goruntime.Model.Fetch
+	shared  bool                                // others mark at the same time
+	seen    func(s *goruntime.Span, obj uint32) // called for each object when it is marked, unless nil
 }
 
 // mark fills in Graph.marked, and keeps the stacks' slots and the specials for the later passes.
@@ -194,11 +195,16 @@ func (k *marker) drainShared(pool *workPool) {
 	}
 }
 
-// next marks what the last object found refers to.
+// next marks what the last objects found refer to.
 func (k *marker) next() {
-	obj := k.todo[len(k.todo)-1]
-	k.todo = k.todo[:len(k.todo)-1]
-	k.object(k.g.m.SpanOf(obj), obj)
+	n := max(0, len(k.todo)-fetchAhead)
+	var objs [fetchAhead]uint32
+	last := objs[:copy(objs[:], k.todo[n:])]
+	k.todo = k.todo[:n]
+	k.fetched += k.g.m.Fetch(last)
+	for _, obj := range last {
+		k.object(k.g.m.SpanOf(obj), obj)
+	}
 }
 
 // object marks what an object refers to.
