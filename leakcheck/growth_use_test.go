@@ -87,6 +87,15 @@ type stuckContext struct {
 
 func (c stuckContext) Done() <-chan struct{} { return c.done }
 
+func (c stuckContext) Err() error {
+	select {
+	case <-c.done:
+		return context.Canceled
+	default:
+		return nil
+	}
+}
+
 // forgotten is where a cancel function goes that nobody calls.
 var forgotten []context.CancelFunc
 
