@@ -92,7 +92,8 @@
 //
 //	+1.00 *app.Session/op (+4.2 KiB/op) via example.com/app.sessions[*]
 //
-// followed by the counts at each snapshot and the path from the root. What is not seen: less than one
+// followed by the counts at each snapshot and the path from the root. Where other roots hold the same objects, too, the
+// message names the one that has most of them: cutting one path would not be enough. What is not seen: less than one
 // object in a hundred calls, or in the first batch none at all; elements without pointers that fit
 // into spare capacity; and what the standard library keeps on purpose.
 //

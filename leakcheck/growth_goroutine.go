@@ -20,6 +20,29 @@ type goroutines struct {
 	at    string // the file:line there
 }
 
+// usualCauses say what makes goroutines of the standard library pile up, by the function that they start in: whoever
+// forgot something is on no stack any more (go1.26 and go1.27 net/http/transport.go, net/http/server.go, database/sql/sql.go,
+// context/context.go, os/exec/exec.go).
+var usualCauses = []struct{ entry, cause string }{
+	{"net/http.(*persistConn).", "the usual cause: the Body of a response is not closed, so its connection cannot be used again"},
+	{"net/http.(*conn).serve", "the usual cause: clients keep their connections to an http.Server open"},
+	{"database/sql.(*DB).connectionOpener", "the usual cause: a sql.DB is opened anew and not closed"},
+	{"database/sql.(*Rows).awaitDone", "the usual cause: sql.Rows are not closed"},
+	{"database/sql.(*Tx).awaitDone", "the usual cause: a sql.Tx is neither committed nor rolled back"},
+	{"context.(*cancelCtx).propagateCancel.", "the usual cause: the cancel function of a context is not called"},
+	{"os/exec.(*Cmd).", "the usual cause: an exec.Cmd is started and Wait is not called, or its command does not end"},
+}
+
+// usualCause returns what is known of goroutines that start in a function, in a line, or nothing.
+func usualCause(entry string) []string {
+	for _, c := range usualCauses {
+		if strings.HasPrefix(entry, c.entry) {
+			return []string{c.cause}
+		}
+	}
+	return nil
+}
+
 // maxStackText bounds the memory for the stack traces of all goroutines: about 100,000 of them.
 const maxStackText = 64 << 20
 

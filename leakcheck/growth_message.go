@@ -169,7 +169,7 @@ func (x *experiment) explainPile(l *leak) []string {
 	if l.origin.createdBy != "" {
 		lines = append(lines, "created by "+unescapePath(l.origin.createdBy)+" ("+x.env.placeOf(l.origin.createdAt)+")")
 	}
-	return lines
+	return append(lines, usualCause(l.origin.entry)...)
 }
 
 // growthHeldBy says who holds a branch. What the test holds may be the test's own fault.

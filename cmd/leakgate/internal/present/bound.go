@@ -31,7 +31,7 @@ func worstBound(a *outcome.Assertion) string {
 	return worst
 }
 
-// A limit is one half of a bound: its objects or its bytes.
+// A limit is one figure of a bound: objects or bytes, what is charged or what is retained.
 type limit struct {
 	found, most int64
 	unit        func(int64) string
@@ -44,6 +44,12 @@ func limits(b verdict.Bound) []limit {
 	}
 	if b.MaxBytes != nil {
 		ls = append(ls, limit{b.Bytes, *b.MaxBytes, bytesText})
+	}
+	if b.MaxRetainedObjects != nil {
+		ls = append(ls, limit{b.RetainedObjects, *b.MaxRetainedObjects, func(n int64) string { return Plural(n, "retained object") }})
+	}
+	if b.MaxRetainedBytes != nil {
+		ls = append(ls, limit{b.RetainedBytes, *b.MaxRetainedBytes, func(n int64) string { return bytesText(n) + " retained" }})
 	}
 	return ls
 }

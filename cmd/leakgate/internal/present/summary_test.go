@@ -117,6 +117,13 @@ func TestWorstBound(t *testing.T) {
 			{Selector: "a", MaxObjects: most(10), Objects: 10, Verdict: verdict.Pass},
 			{Selector: "b", MaxObjects: most(5), Objects: 5, MaxBytes: most(10 << 10), Bytes: 11 << 10, Verdict: verdict.Fail},
 		}},
+		"b 664 B retained, at most 10 B retained": {Bounds: []verdict.Bound{
+			{Selector: "a", MaxRetainedObjects: most(3), RetainedObjects: 3, Verdict: verdict.Pass},
+			{Selector: "b", MaxRetainedObjects: most(2), RetainedObjects: 1, MaxRetainedBytes: most(10), RetainedBytes: 664, Verdict: verdict.Fail},
+		}},
+		"a 3 retained objects, at most 3 retained objects": {Bounds: []verdict.Bound{
+			{Selector: "a", MaxRetainedObjects: most(3), RetainedObjects: 3, Verdict: verdict.Pass},
+		}},
 		"b 2 objects, none allowed": {Bounds: []verdict.Bound{
 			{Selector: "a", MaxObjects: most(1), Objects: 1000, Verdict: verdict.Fail},
 			{Selector: "b", MaxObjects: most(0), Objects: 2, Verdict: verdict.Fail},

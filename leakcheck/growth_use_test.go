@@ -1,6 +1,7 @@
 package leakcheck_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -76,4 +77,39 @@ func TestUnnamedSlotsInMessages(t *testing.T) {
 	if len(held) != 1 {
 		t.Error(held)
 	}
+}
+
+// stuckContext is a parent of a type of its own, for which each child needs a goroutine.
+type stuckContext struct {
+	context.Context
+	done chan struct{}
+}
+
+func (c stuckContext) Done() <-chan struct{} { return c.done }
+
+func (c stuckContext) Err() error {
+	select {
+	case <-c.done:
+		return context.Canceled
+	default:
+		return nil
+	}
+}
+
+// forgotten is where a cancel function goes that nobody calls.
+var forgotten []context.CancelFunc
+
+// Of goroutines that the standard library starts, a message says what the usual cause is.
+func TestUsualCause(t *testing.T) {
+	fillCut(t)
+	parent := stuckContext{context.Background(), make(chan struct{})}
+	defer func() { close(parent.done); forgotten = nil }()
+	ft := &recordingT{name: "TestContext"}
+	if leakcheck.AssertNoGrowth(ft, func() {
+		_, cancel := context.WithCancel(parent)
+		forgotten = append(forgotten[:0], cancel)
+	}, leakcheck.Iterations(5)) {
+		t.Fatal("passed")
+	}
+	wantParts(t, strings.Join(ft.errors, "\n"), "+1.00 goroutine/op", "    the usual cause: the cancel function of a context is not called\n")
 }
