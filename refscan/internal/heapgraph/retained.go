@@ -31,7 +31,7 @@ type Retention struct {
 	charged []uint32         // by object, then by piece: the node's number, 0 if it is charged to none
 	parts   bitset           // objects that cost bytes but do not count
 	untyped bitset           // objects and pieces that are not of their node's type
-	small   []smallValue
+	small   smallValues
 	tiny    *tinyTable
 	entries []mapEntries
 	roots   []rootNode
@@ -46,6 +46,24 @@ type smallValue struct {
 	untyped    bool
 	more       bool // these are further bytes of a value
 }
+
+// smallValues are in blocks, so that they need not be copied when they get more.
+type smallValues struct {
+	blocks []*[smallBlock]smallValue
+	n      uint32
+}
+
+const smallBlock = 1 << 12
+
+func (l *smallValues) add(v smallValue) {
+	if l.n%smallBlock == 0 {
+		l.blocks = append(l.blocks, new([smallBlock]smallValue))
+	}
+	l.n++
+	*l.at(l.n - 1) = v
+}
+
+func (l *smallValues) at(i uint32) *smallValue { return &l.blocks[i/smallBlock][i%smallBlock] }
 
 // mapEntries lie in a map's tables whole, and count at a child of the map's node.
 type mapEntries struct {
@@ -77,7 +95,7 @@ func (r *Retention) charge(n *Node, c claim) {
 	case refEntries:
 		r.entries = append(r.entries, mapEntries{c.obj, n, c.objects})
 	case refTiny:
-		r.small = append(r.small, smallValue{r.numberOf(n), c.obj, c.off, uint8(c.bytes), c.untyped, c.objects == 0})
+		r.small.add(smallValue{r.numberOf(n), c.obj, c.off, uint8(c.bytes), c.untyped, c.objects == 0})
 	default:
 		r.charged[c.obj] = r.numberOf(n)
 		if c.kind == refPart {
@@ -278,9 +296,9 @@ func (r *Retention) charges(l *labels, d *dominance) map[chargeKey]charge {
 	if run != (charge{}) {
 		add(last.set, last.node, run.objects, run.bytes)
 	}
-	for i, v := range r.small {
-		if !tool[v.node] && !v.more {
-			add(d.through(uint32(len(r.charged)+i)), v.node, 1, int64(v.bytes))
+	for i := range r.small.n {
+		if v := r.small.at(i); !tool[v.node] && !v.more {
+			add(d.through(uint32(len(r.charged))+i), v.node, 1, int64(v.bytes))
 		}
 	}
 	for _, e := range r.entries {
