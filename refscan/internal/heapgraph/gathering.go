@@ -8,6 +8,7 @@ import (
 // gathering has several goroutines gather from many objects.
 type gathering struct {
 	a       *attributor
+	procs   int
 	workers []*gatherer
 	parts   []part
 	tasks   []task
@@ -28,7 +29,9 @@ const (
 )
 
 func (t *gathering) prepare(a *attributor) {
-	t.a = a
+	if t.a, t.procs = a, runtime.GOMAXPROCS(0); a.g.nameless() {
+		t.procs = 1 // as for typing: see workers
+	}
 	t.hire(1)
 }
 
@@ -60,16 +63,15 @@ func (t *gathering) begin(n *Node) *gatherer {
 // all returns the parts of what the n objects of some runs refer to, in the order of the runs. They are valid until others are
 // begun.
 func (t *gathering) all(runs []run, n int) []part {
-	procs := runtime.GOMAXPROCS(0)
-	if procs == 1 || t.a.g.nameless() || n < manyTasks*t.a.g.taskSize {
+	if t.procs == 1 || n < manyTasks*t.a.g.taskSize {
 		t.hire(1)
 		t.workers[0].gather(runs, 0, n)
 		return t.workers[0].parts
 	}
-	t.hire(procs)
+	t.hire(t.procs)
 	t.divide(runs, n)
 	var next atomic.Int64
-	concurrently(procs, func(i int) {
+	concurrently(t.procs, func(i int) {
 		w := t.workers[i]
 		for i := next.Add(1) - 1; i < int64(len(t.tasks)); i = next.Add(1) - 1 {
 			k := &t.tasks[i]

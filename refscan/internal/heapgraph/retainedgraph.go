@@ -42,7 +42,7 @@ func (r *Retention) layOut() *retainedGraph {
 		small0: uint32(len(r.charged)), specials: make([]specialVertex, len(r.g.special)),
 	}
 	r.graph = b
-	b.special0 = b.small0 + uint32(len(r.small))
+	b.special0 = b.small0 + r.small.n
 	b.root0 = b.special0 + uint32(len(b.specials))
 	b.findSmall()
 	b.variables = b.findVariables()
@@ -133,7 +133,7 @@ func (b *retainedGraph) nodeOf(v uint32) *Node {
 	case v < b.small0:
 		return b.nodes[b.charged[v]-1]
 	case v < b.special0:
-		return b.nodes[b.small[v-b.small0].node-1]
+		return b.nodes[b.small.at(v-b.small0).node-1]
 	}
 	return nil
 }
@@ -147,14 +147,14 @@ func (b *retainedGraph) findSmall() {
 		n += uint32(bits.OnesCount16(block.starts))
 	}
 	b.smallAt = make([]uint32, n)
-	for i := range b.small {
-		v := &b.small[i]
+	for i := range b.small.n {
+		v := b.small.at(i)
 		at := b.smallIndex(v.obj, v.off)
 		if v.more {
-			b.small[b.smallAt[at]].bytes += v.bytes
+			b.small.at(b.smallAt[at]).bytes += v.bytes
 			v.node = 0
 		} else {
-			b.smallAt[at] = uint32(i)
+			b.smallAt[at] = i
 		}
 	}
 }
@@ -411,7 +411,7 @@ func (b *retainedGraph) labelNodes(l *labels) labelling {
 		case v < b.small0:
 			return b.charged[v]
 		case v < b.special0:
-			return b.small[v-b.small0].node
+			return b.small.at(v - b.small0).node
 		}
 		return own[v-b.special0]
 	}}
@@ -427,8 +427,8 @@ func (b *retainedGraph) labelObjects(l *labels) labelling {
 		switch {
 		case v < b.small0 && !b.untyped.has(v):
 			return b.charged[v]
-		case b.small0 <= v && v < b.special0 && !b.small[v-b.small0].untyped:
-			return b.small[v-b.small0].node
+		case b.small0 <= v && v < b.special0 && !b.small.at(v-b.small0).untyped:
+			return b.small.at(v - b.small0).node
 		}
 		return 0
 	}}
@@ -463,7 +463,7 @@ func (b *retainedGraph) isCharged(v uint32) bool {
 	if v < b.small0 {
 		node = b.charged[v]
 	} else {
-		node = b.small[v-b.small0].node
+		node = b.small.at(v - b.small0).node
 	}
 	return node != 0 && !b.tool[node]
 }
