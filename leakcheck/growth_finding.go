@@ -154,7 +154,7 @@ func (j judgement) heads(b *branch, piled bool) []*branch {
 	s, m := j.seriesOf(b)
 	grows := s.keepsPace(m) && !b.belongsToGoroutine()
 	if grows && !piled {
-		if r := j.x.env.retainerOf(b); r != nil {
+		if r := j.x.env.retainerOf(b); r != nil && r.grows {
 			grows = false
 			j.kept[r] = append(j.kept[r], b)
 		}

@@ -63,6 +63,9 @@ func TestGrowthSeries(t *testing.T) {
 			return global(node("net/http.DefaultTransport", "*net/http.Transport", 1, 300, node("idle", typ, n, 50*n)), "", 0)
 		}
 	}
+	logger := func(n int64) *refscan.Node {
+		return global(node("log.std", "*log.Logger", 1, 100, node("out", "*io.multiWriter", n, 50*n)), "", 0)
+	}
 	cleanups := func(n int64) *refscan.Node {
 		return frame(node("testing.tRunner.t", "*testing.T", 1, 500, node("cleanups", "*example.com/app.Session", n, 50*n)),
 			refscan.RootInfo{Func: "testing.tRunner", Test: true, Caller: true})
@@ -83,6 +86,7 @@ func TestGrowthSeries(t *testing.T) {
 		{"entries without objects", table, []int64{10, 20, 40, 80, 160}, 6, true},
 		{"in a goroutine", local, []int64{10, 20, 40, 80, 160}, 6, true},
 		{"a type of ours at a library's root", library("*example.com/app.Session"), []int64{10, 20, 40, 80, 160}, 6, true},
+		{"what a library does not add to by itself", logger, []int64{10, 20, 40, 80, 160}, 6, true},
 		{"steps of bytes", journal, []int64{128, 256, 512, 1024, 2048}, 6, true},
 		{"uneven steps of bytes", journal, []int64{1024, 1536, 3072, 5120, 10240}, 6, true},
 
