@@ -239,7 +239,7 @@ func (a *attributor) charge(n *Node, ord uint32, labels []string) {
 	}
 }
 
-// sortGroups puts the groups in the order of their types' names, untyped ones last.
+// sortGroups puts the groups in the order of their types' names, untyped ones last, whatever numbers the types have.
 func (a *attributor) sortGroups() {
 	if len(a.groups) < 2 {
 		return
@@ -253,8 +253,14 @@ func (a *attributor) sortGroups() {
 	groups, types := a.groups, a.g.types
 	sort.Slice(groups, func(i, j int) bool {
 		x, y := &groups[i], &groups[j]
-		if a, b := name(x), name(y); a != b || x.ty.typ == y.ty.typ {
+		a, b := name(x), name(y)
+		switch {
+		case a != b:
 			return a < b
+		case x.ty.form != y.ty.form:
+			return x.ty.form > y.ty.form // the array of a slice before the boxed slice
+		case x.ty.typ == y.ty.typ:
+			return false
 		}
 		return types.at(x.ty.typ).before(types.at(y.ty.typ))
 	})
