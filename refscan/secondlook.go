@@ -20,6 +20,7 @@ type laterMarks map[uint64]spanMarks
 
 type spanMarks struct {
 	elemSize uint64
+	objects  uint32
 	bits     []byte
 }
 
@@ -46,18 +47,25 @@ func (s *Snapshot) readLater(second *freeze.Process) {
 	s.later = make(laterMarks, len(now.Spans))
 	for i := range now.Spans {
 		span := &now.Spans[i]
-		s.later[span.Base] = spanMarks{span.ElemSize, bytes.Clone(span.Marks())}
+		s.later[span.Base] = spanMarks{span.ElemSize, span.NElems, bytes.Clone(span.Marks())}
 	}
 }
 
 // excuse takes out of the totals what was missed and found dead by the collection after the snapshot.
 func (l laterMarks) excuse(graph *heapgraph.Graph, t *Totals) {
 	graph.Missed(func(span *goruntime.Span, index uint32) {
-		if m, ok := l[span.Base]; ok && m.elemSize == span.ElemSize && m.bits[index>>3]>>(index&7)&1 != 0 {
+		if l.alive(span, index) {
 			return
 		}
 		t.MissedBytes -= int64(span.ElemSize)
 		t.LiveBytes -= int64(span.ElemSize)
 		t.LiveObjects--
 	})
+}
+
+// alive reports whether the collection after the snapshot found an object alive. If other objects lie there by now, in a span of another
+// layout, it did not. Objects of one size are more to a span if they have no pointers, whose bits take room in it.
+func (l laterMarks) alive(span *goruntime.Span, index uint32) bool {
+	m, ok := l[span.Base]
+	return ok && m.elemSize == span.ElemSize && m.objects == span.NElems && m.bits[index>>3]>>(index&7)&1 != 0
 }
