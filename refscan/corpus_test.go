@@ -307,6 +307,12 @@ func fillCorpus() {
 	fillOthers()
 }
 
+// emptyCorpus drops the corpus, for tests that look at what they made themselves, many times.
+func emptyCorpus() {
+	gMap14000, gMap20000, gMap500, gMapFlat, gTree, gLarge, gContext, gGeneric = nil, nil, nil, nil, nil, nil, nil, nil
+	runtime.GC()
+}
+
 func scan(t testing.TB) *refscan.Report {
 	t.Helper()
 	s, err := refscan.Capture(refscan.WithLog(t.Logf))

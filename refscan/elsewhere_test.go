@@ -19,6 +19,7 @@ var (
 )
 
 func TestElsewhere(t *testing.T) {
+	emptyCorpus()
 	eThere.byID = make(map[int]*payload)
 	for i := range 30 {
 		p := newPayload()

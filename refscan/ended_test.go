@@ -33,6 +33,7 @@ var theDesk *desk
 
 // What is over says so, in a report and on a path.
 func TestEnded(t *testing.T) {
+	emptyCorpus()
 	d := new(desk)
 	theDesk = d
 	defer func() { theDesk = nil }()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -173,12 +172,6 @@ func TestJudgeOnRandomGraphs(t *testing.T) {
 		}
 	}
 	buildRandom(rand.New(rand.NewPCG(1, 1)), 1, false)
-}
-
-// emptyCorpus drops the corpus of other tests: the judge is slow.
-func emptyCorpus() {
-	gMap14000, gMap20000, gMap500, gMapFlat, gTree, gLarge, gContext, gGeneric = nil, nil, nil, nil, nil, nil, nil, nil
-	runtime.GC()
 }
 
 // sameTypes compares the types of objects with those that they were made as.

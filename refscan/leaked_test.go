@@ -250,6 +250,7 @@ func startCase(c leakCase) weak.Pointer[gate] {
 }
 
 func TestLeakedGoroutines(t *testing.T) {
+	emptyCorpus()
 	defer func() { heldGate = nil }()
 	for _, c := range leakCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -353,6 +354,7 @@ func profiledLeaks(t *testing.T, name string) (n int, ok bool) {
 
 // TestLeakedNever: what no wake can end. These goroutines stay until the process ends.
 func TestLeakedNever(t *testing.T) {
+	emptyCorpus()
 	var none chan int
 	for name, wait := range map[string]func(){
 		"nil receive":  func() { <-none },
@@ -415,6 +417,7 @@ func TestLeakedWithDeferredCalls(t *testing.T) {
 
 // TestLeakedMany: thousands in a chain, of which the last one's waker is known, and thousands that are leaked.
 func TestLeakedMany(t *testing.T) {
+	emptyCorpus()
 	const n = 5_000
 	defer func() { heldGate = nil }()
 	build := func() weak.Pointer[gate] {

@@ -59,6 +59,7 @@ func pathsTo(t *testing.T, addr uintptr, q refscan.PathQuery) (*refscan.Retentio
 }
 
 func TestPaths(t *testing.T) {
+	emptyCorpus()
 	defer func() { pathsRoot, pathsOther = nil, nil }()
 	var at uintptr
 	build := func(f func() *vertex) { at = addressOf(f()) }
@@ -209,6 +210,7 @@ func TestPaths(t *testing.T) {
 
 // Random graphs, judged by the obvious algorithms on the graph as it was built.
 func TestPathsOfRandomGraphs(t *testing.T) {
+	emptyCorpus()
 	defer func() { pathsRoot, pathsOther = nil, nil }()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

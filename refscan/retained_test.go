@@ -69,6 +69,7 @@ func emptyRetained() {
 }
 
 func TestRetained(t *testing.T) {
+	emptyCorpus()
 	fillRetained()
 	defer emptyRetained()
 	whole := scanRetained(t)
