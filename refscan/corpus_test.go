@@ -307,6 +307,15 @@ func fillCorpus() {
 	fillOthers()
 }
 
+// long keeps a test out of short runs, which are those with the race detector. It makes scans ten times as slow, and has seen
+// them by several goroutines in other tests.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes minutes with the race detector")
+	}
+}
+
 // emptyCorpus drops the corpus, for tests that look at what they made themselves, many times.
 func emptyCorpus() {
 	gMap14000, gMap20000, gMap500, gMapFlat, gTree, gLarge, gContext, gGeneric = nil, nil, nil, nil, nil, nil, nil, nil

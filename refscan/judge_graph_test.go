@@ -144,6 +144,7 @@ func buildRandom(rng *rand.Rand, n int, containers bool) []made {
 var sizes = []int{3, 10, 40, 150, 600}
 
 func TestJudgeOnRandomGraphs(t *testing.T) {
+	long(t)
 	seed := rand.Uint64()
 	if s := os.Getenv("LEAKGATE_SEED"); s != "" {
 		var err error
@@ -154,9 +155,6 @@ func TestJudgeOnRandomGraphs(t *testing.T) {
 	emptyCorpus()
 	for _, containers := range []bool{false, true} {
 		for i, n := range sizes {
-			if testing.Short() && n > 40 {
-				continue
-			}
 			t.Run(fmt.Sprintf("containers=%v/%d", containers, n), func(t *testing.T) {
 				all := buildRandom(rand.New(rand.NewPCG(seed, uint64(i))), n, containers)
 				judged(t, func(tr trial) {

@@ -66,9 +66,7 @@ func (tr trial) sameReach(t *testing.T) {
 }
 
 func TestJudgeOnCorpus(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the judge goes by every word of the heap, which takes minutes with the race detector")
-	}
+	long(t)
 	fillCorpus()
 	judged(t, func(tr trial) {
 		tr.sameReach(t)
@@ -127,9 +125,7 @@ func (tr trial) retainedByVariable(t *testing.T, n *heapgraph.Node) {
 // judge does not see into maps, channels and closures; the engine knows more than references say of what a larger
 // object was allocated as.
 func TestJudgeOnTypes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the judge goes by every word of the heap, which takes minutes with the race detector")
-	}
+	long(t)
 	fillCorpus()
 	judged(t, func(tr trial) {
 		types := tr.judge.Types(tr.index, tr.model.Bias())

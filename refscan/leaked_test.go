@@ -250,6 +250,7 @@ func startCase(c leakCase) weak.Pointer[gate] {
 }
 
 func TestLeakedGoroutines(t *testing.T) {
+	long(t)
 	emptyCorpus()
 	defer func() { heldGate = nil }()
 	for _, c := range leakCases {
@@ -354,6 +355,7 @@ func profiledLeaks(t *testing.T, name string) (n int, ok bool) {
 
 // TestLeakedNever: what no wake can end. These goroutines stay until the process ends.
 func TestLeakedNever(t *testing.T) {
+	long(t)
 	emptyCorpus()
 	var none chan int
 	for name, wait := range map[string]func(){

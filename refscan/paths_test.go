@@ -59,6 +59,7 @@ func pathsTo(t *testing.T, addr uintptr, q refscan.PathQuery) (*refscan.Retentio
 }
 
 func TestPaths(t *testing.T) {
+	long(t)
 	emptyCorpus()
 	defer func() { pathsRoot, pathsOther = nil, nil }()
 	var at uintptr
@@ -210,6 +211,7 @@ func TestPaths(t *testing.T) {
 
 // Random graphs, judged by the obvious algorithms on the graph as it was built.
 func TestPathsOfRandomGraphs(t *testing.T) {
+	long(t)
 	emptyCorpus()
 	defer func() { pathsRoot, pathsOther = nil, nil }()
 	seed := rand.Uint64()

@@ -69,6 +69,7 @@ func emptyRetained() {
 }
 
 func TestRetained(t *testing.T) {
+	long(t)
 	emptyCorpus()
 	fillRetained()
 	defer emptyRetained()
@@ -169,6 +170,7 @@ func TestRetainedByStacks(t *testing.T) {
 
 // What is charged to a node and below is retained by it or shared, for every node of a whole process.
 func TestRetainedAndSharedAddUp(t *testing.T) {
+	long(t)
 	fillCorpus()
 	var above func(n *refscan.Node)
 	nodes := 0
@@ -288,6 +290,7 @@ func newPhoto(id int) *photo { return &photo{id, make([]byte, 100)} }
 
 // All objects of a type retain together what neither of them, nor any of the nodes that they are charged to, does alone.
 func TestRetainedByType(t *testing.T) {
+	long(t)
 	common, framed := newPhoto(1), newPhoto(2)
 	inner := &album{photos: []*photo{newPhoto(3)}}
 	tAlbums = []*album{{photos: []*photo{common, framed}}, {photos: []*photo{common}, next: &sleeve{inner}}}
