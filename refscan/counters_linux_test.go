@@ -37,6 +37,7 @@ func TestCollectionsOfACapture(t *testing.T) {
 
 // What a scan allocates on the heap of the program is a few bytes for each object, in few pieces: what it computes with lies outside of the heap.
 func TestAllocationsPerObject(t *testing.T) {
+	long(t)
 	const objects = 300_000
 	measure := func() (pieces, bytes float64) {
 		var before, after runtime.MemStats
@@ -63,6 +64,7 @@ func TestAllocationsPerObject(t *testing.T) {
 
 // Memory without pointers is not copied out of the frozen process, and what a page table needs for it is all it costs.
 func TestMemoryWithoutPointersIsNotRead(t *testing.T) {
+	long(t)
 	const size = 128 << 20
 	growth := func() int64 {
 		before := resident("VmRSS:")

@@ -30,6 +30,7 @@ func countedHeap(n int) (*counted, []*counted, map[string]*counted) {
 
 // Attribution allocates for nodes, roots and levels of nodes, not for objects nor for the elements of a list.
 func TestAttributionAllocatesNothingForObjects(t *testing.T) {
+	long(t)
 	attribution := func(n int) (allocs float64, objects int64) {
 		list, wide, index := countedHeap(n)
 		s, err := refscan.Capture()

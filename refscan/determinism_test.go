@@ -42,6 +42,7 @@ func TestReportsAreEqual(t *testing.T) {
 // The same content built anew, with other addresses and hash seeds, gives the same paths, types and
 // counts. Bytes of maps may differ, since tables split by hash.
 func TestReportsOfRebuiltHeapsAreEqual(t *testing.T) {
+	long(t)
 	objects := func() map[string]int64 {
 		fillCorpus()
 		sums := make(map[string]int64)

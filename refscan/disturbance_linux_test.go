@@ -41,6 +41,7 @@ func measureHeap() heapFigures {
 // What a scan leaves on the program's heap is garbage: the next collection takes it, and the collector's pace is that of
 // before.
 func TestHeapFiguresAreNotDisturbed(t *testing.T) {
+	long(t)
 	for i := range 200_000 {
 		disturbed = &listNode{next: disturbed, id: i}
 	}
@@ -64,6 +65,7 @@ func TestHeapFiguresAreNotDisturbed(t *testing.T) {
 
 // A heap profile after the next collection shows next to nothing of a scan in use.
 func TestHeapProfileIsNotDisturbed(t *testing.T) {
+	long(t)
 	scan(t) // opens what stays open
 	inUse := func() (bytes int64) {
 		for range 3 { // a profile is that of the last complete collection

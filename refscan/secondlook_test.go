@@ -16,6 +16,7 @@ var churned [4][][]byte
 
 // In a program that goes on working, memory dies between the collection and the snapshot. That is not missed.
 func TestSecondLook(t *testing.T) {
+	long(t)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for i := range churned {

@@ -289,6 +289,7 @@ func TestStacksUnderSynctest(t *testing.T) {
 // TestStacksUnderLoad captures while goroutines run, grow their stacks and end. Whatever they
 // do, no memory may be missing.
 func TestStacksUnderLoad(t *testing.T) {
+	long(t)
 	stop := make(chan struct{})
 	var spinning atomic.Bool
 	var wg sync.WaitGroup
