@@ -41,7 +41,8 @@ func benchObjects(b *testing.B) int {
 //	extra-B/object  what the process's memory grew by meanwhile, on top of that
 //
 // All are medians over the operations, so -benchtime=5x or more makes sense; what is a peak of memory is the highest.
-// LEAKGATE_BENCH_OBJECTS sets the number of objects, -cpu the number of processors.
+// LEAKGATE_BENCH_OBJECTS sets the number of objects, GOMAXPROCS the number of processors; -cpu does not, since
+// package testing sets it after the first run of a benchmark, which b.Loop makes the only one.
 func BenchmarkHeap(b *testing.B) { benchmarkShapes(b, false) }
 
 // BenchmarkHeapRetained is BenchmarkHeap with retained sizes.

@@ -29,7 +29,7 @@ type measurement struct {
 
 	cpu                   string
 	common, yardstick     map[string]result
-	processors            map[string]result // the mixture with one processor and with all
+	single                map[string]result // the mixture with one processor
 	freeze, assert, index map[string]result
 
 	link, twin time.Duration // go test -c, and a twin with its index
@@ -45,8 +45,7 @@ func (m *measurement) measure(s sizes) {
 	rounds := "-benchtime=" + s.rounds
 	m.common = m.bench("./refscan", "^BenchmarkHeap(Retained)?$", objects(s.common), rounds)
 	m.yardstick = m.bench("./refscan", "^BenchmarkHeap(Retained)?$/^mix$", objects(s.yardstick), rounds)
-	m.processors = m.bench("./refscan", "^BenchmarkHeap(Retained)?$/^mix$", objects(s.common), rounds,
-		"-cpu=1,"+strconv.Itoa(runtime.GOMAXPROCS(0)))
+	m.single = m.bench("./refscan", "^BenchmarkHeap$/^mix$", append(objects(s.common), "GOMAXPROCS=1"), rounds)
 	m.freeze = m.bench("./refscan/internal/freeze", "^BenchmarkTake$", nil, "-benchtime=20x")
 	m.assert = m.bench("./leakcheck", "^BenchmarkAssert(Retained|Collected)$", nil, "-benchtime=10x")
 	m.index = m.bench("./refscan/internal/debuginfo", "^Benchmark(Build|OpenWarm)$", nil, "-benchtime=5x")

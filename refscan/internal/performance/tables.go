@@ -36,11 +36,10 @@ func (m *measurement) goals() string {
 	heap := m.yardstick["Heap/mix"]
 	retained := m.yardstick["HeapRetained/mix"]
 	small := m.common["Heap/mix"]
-	one, all := m.processors["Heap/mix"], m.processors["Heap/mix-"+strconv.Itoa(runtime.GOMAXPROCS(0))]
 	build, warm := m.index["Build"], m.index["OpenWarm"]
 	collected := m.assert["AssertCollected"]
 	size, _ := strconv.ParseFloat(m.size, 64)
-	speedup := one["scan-ms"] / all["scan-ms"]
+	speedup := m.single["Heap/mix"]["scan-ms"] / small["scan-ms"]
 	yardstick := fmt.Sprintf("%.1f M objects", heap["objects"]/1e6)
 	rows := []goal{
 		atMost("pause of a snapshot, 300 MB of small objects", 10, m.freeze["Take"]["median-pause-ms"], "ms"),
