@@ -22,6 +22,9 @@ func (p *Process) Caller() (pc, sp uintptr) { return 0, 0 }
 // CallerG returns 0.
 func (p *Process) CallerG() uintptr { return 0 }
 
+// PID returns 0.
+func (p *Process) PID() int { return 0 }
+
 // Pause returns 0.
 func (p *Process) Pause() time.Duration { return 0 }
 

@@ -161,6 +161,9 @@ func (p *Process) Caller() (pc, sp uintptr) { return p.pc, p.sp }
 // CallerG returns the address of the runtime.g of Take's goroutine.
 func (p *Process) CallerG() uintptr { return p.g }
 
+// PID returns the process ID of the frozen copy, for who looks at it from outside (/proc). It is of no use after Release.
+func (p *Process) PID() int { return p.child.pid }
+
 // Pause returns how long the fork took, during which nothing of Go ran. Not counted are the two
 // stops of the world around it, in which GOMAXPROCS changes: together some ten microseconds, more
 // with many busy goroutines. In between, goroutines take turns on one P, which is for long only if

@@ -6,6 +6,7 @@ import (
 	"container/list"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"reflect"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 	"unique"
 	"weak"
@@ -236,7 +238,10 @@ func write(path string) error {
 		return err
 	}
 	defer p.Close()
-	maps, err := os.ReadFile("/proc/self/maps")
+	if err := mapNeighbours(); err != nil {
+		return err
+	}
+	maps, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/maps")
 	if err != nil {
 		return err
 	}
@@ -249,9 +254,8 @@ func write(path string) error {
 			return err
 		}
 		b := copied[0]
-		b = b[:len(b)/page*page]
-		if len(b) == 0 {
-			continue
+		if uint64(len(b)) < r.Len {
+			return fmt.Errorf("%d bytes at %#x: only %d can be copied", r.Len, r.Addr, len(b))
 		}
 		out = words(out, r.Addr, uint64(len(b)))
 		for off := 0; off < len(b); off += page {
@@ -262,6 +266,17 @@ func write(path string) error {
 		out = words(out, 0)
 	}
 	return os.WriteFile(path, out, 0o600)
+}
+
+// mapNeighbours maps pages in this process as any thread may at any time. The kernel puts them next to other memory, and
+// /proc/self/maps then says of both together that they are one stretch. What the frozen process has, only its own file says.
+func mapNeighbours() error {
+	for range 60 {
+		if _, err := syscall.Mmap(-1, 0, 4<<10, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func words(b []byte, list ...uint64) []byte {

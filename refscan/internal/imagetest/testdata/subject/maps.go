@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
-// readable lists the readable stretches of /proc/self/maps. The kernel's own pages are left out, and so is what is
+// readable lists the readable stretches of a file /proc/PID/maps. The kernel's own pages are left out, and so is what is
 // shared with the frozen process.
 func readable(maps string) []image.Range {
 	var out []image.Range
