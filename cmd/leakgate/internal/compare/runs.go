@@ -99,7 +99,8 @@ func worst(as []*outcome.Assertion) string {
 	return string(w)
 }
 
-// bounds compares the bounds of one place: those with the same words, of several the nth with the nth.
+// bounds compares the bounds of one place: those with the same words, of several the nth with the nth. One on retained
+// sizes has a second row for these.
 func bounds(s Site, olds, news []*outcome.Assertion) []Row {
 	var rows []Row
 	at := make(map[string]int)
@@ -112,7 +113,7 @@ func bounds(s Site, olds, news []*outcome.Assertion) []Row {
 		}
 		return &rows[i]
 	}
-	each := func(as []*outcome.Assertion, add func(r *Row, b verdict.Bound)) {
+	each := func(as []*outcome.Assertion, add func(r *Row, objects, bytes int64)) {
 		for _, a := range as {
 			times := make(map[string]int)
 			for _, b := range a.Bounds {
@@ -121,15 +122,18 @@ func bounds(s Site, olds, news []*outcome.Assertion) []Row {
 				if n := times[b.Selector]; n > 1 {
 					name = fmt.Sprintf("%s #%d", name, n)
 				}
-				add(row(name), b)
+				add(row(name), b.Objects, b.Bytes)
+				if b.MaxRetainedObjects != nil || b.MaxRetainedBytes != nil {
+					add(row(name+" retained"), b.RetainedObjects, b.RetainedBytes)
+				}
 			}
 		}
 	}
-	each(news, func(r *Row, b verdict.Bound) {
-		r.Objects.New, r.Bytes.New = append(r.Objects.New, b.Objects), append(r.Bytes.New, b.Bytes)
+	each(news, func(r *Row, objects, bytes int64) {
+		r.Objects.New, r.Bytes.New = append(r.Objects.New, objects), append(r.Bytes.New, bytes)
 	})
-	each(olds, func(r *Row, b verdict.Bound) {
-		r.Objects.Old, r.Bytes.Old = append(r.Objects.Old, b.Objects), append(r.Bytes.Old, b.Bytes)
+	each(olds, func(r *Row, objects, bytes int64) {
+		r.Objects.Old, r.Bytes.Old = append(r.Objects.Old, objects), append(r.Bytes.Old, bytes)
 	})
 	return rows
 }

@@ -60,3 +60,24 @@ func TestRuns(t *testing.T) {
 		{Group: app, Name: "TestGone", Objects: Change{Series{3}, nil}, Bytes: Change{Series{30}, nil}, Verdict: [2]string{"pass", ""}},
 	}, Runs(before, after))
 }
+
+// A bound on retained sizes has a row of its own for them.
+func TestRunsRetained(t *testing.T) {
+	limit := int64(64)
+	dominating := func(objects, bytes int64) verdict.Bound {
+		b := retaining(kept("x", 1, 8), objects, bytes)
+		b.MaxRetainedBytes = &limit
+		return b
+	}
+	before := runOf(asserted("TestA", 1, verdict.Pass, dominating(5, 40), dominating(6, 48), kept("y", 1, 8)))
+	after := runOf(asserted("TestA", 1, verdict.Pass, dominating(7, 56), kept("x", 1, 8), kept("y", 1, 8)))
+	const app = "example.com/app"
+	one, same := Change{Series{1}, Series{1}}, Change{Series{8}, Series{8}}
+	assert.Equal(t, []Row{
+		{Group: app, Name: "x", Depth: 1, Objects: one, Bytes: same},
+		{Group: app, Name: "x retained", Depth: 1, Objects: Change{Series{5}, Series{7}}, Bytes: Change{Series{40}, Series{56}}},
+		{Group: app, Name: "x #2", Depth: 1, Objects: one, Bytes: same},
+		{Group: app, Name: "y", Depth: 1, Objects: one, Bytes: same},
+		{Group: app, Name: "x #2 retained", Depth: 1, Objects: Change{Series{6}, nil}, Bytes: Change{Series{48}, nil}},
+	}, Runs(before, after)[1:])
+}
