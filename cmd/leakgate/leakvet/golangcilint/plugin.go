@@ -1,7 +1,7 @@
 // Package golangcilint makes leakvet a module plugin of golangci-lint, which "golangci-lint custom" builds in.
 // In .custom-gcl.yml:
 //
-//	version: v2.5.0
+//	version: v2.15.0
 //	plugins:
 //	  - module: github.com/leakgate/leakgate
 //	    import: github.com/leakgate/leakgate/cmd/leakgate/leakvet/golangcilint
