@@ -157,6 +157,9 @@ func didYouMean(written string, names []string, clean func(string) string) strin
 	for i, n := range names {
 		cleaned[i] = clean(n)
 	}
+	if own := inPackageMain(written, cleaned); own != "" {
+		return "; did you mean " + own + "? (in a test, package main goes by its import path)"
+	}
 	near := suggest(written, cleaned)
 	if len(near) == 0 {
 		return ""

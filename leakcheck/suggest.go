@@ -38,6 +38,27 @@ func suggest(written string, names []string) []string {
 	return best
 }
 
+// inPackageMain returns what a name that begins with "main." is called in a test of the package under test, "" if there
+// is no such thing. Only in a program does the compiler call a package main by that name (go1.26 cmd/go/internal/work/gc.go).
+func inPackageMain(written string, names []string) string {
+	rest, ok := strings.CutPrefix(written, "main.")
+	if !ok {
+		return ""
+	}
+	pkg, _ := buildPaths()
+	for _, name := range names {
+		if after, ok := strings.CutPrefix(unescapePath(name), pkg+"."); ok && strings.HasPrefix(rest, after) && !continues(rest[len(after):]) {
+			return unescapePath(name)
+		}
+	}
+	return ""
+}
+
+// continues reports whether what follows a name belongs to it.
+func continues(rest string) bool {
+	return rest != "" && rest[0] != '.' && rest[0] != '[' && rest[0] != '('
+}
+
 // lower puts ASCII letters in lower case. strings.ToLower does so with all letters, and adds 5 kB to a stripped program (go1.26.8).
 func lower(s string) string {
 	b := []byte(s)

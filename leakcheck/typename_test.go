@@ -157,3 +157,26 @@ func TestCleanAndShortNames(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// What users of package main write is not what its variables are called in a test.
+func TestSuggestInPackageMain(t *testing.T) {
+	pkg, _ := buildPaths()
+	names := []string{"a.cache", pkg + ".cach", pkg + ".cache", pkg + ".Pool", pkg + ".(*Pool).run", "main.task"}
+	for written, want := range map[string]string{
+		"main.cache":         pkg + ".cache",
+		"main.cache[*].next": pkg + ".cache",
+		"main.Pool":          pkg + ".Pool",
+		"main.(*Pool).run":   pkg + ".(*Pool).run",
+		"main.caches":        "",
+		"main.task":          "",
+		"app.cache":          "",
+	} {
+		if got := inPackageMain(written, names); got != want {
+			t.Errorf("%s: got %q, want %q", written, got, want)
+		}
+	}
+	want := "; did you mean " + pkg + ".cache? (in a test, package main goes by its import path)"
+	if got := didYouMean("main.cache", names, unescapePath); got != want {
+		t.Error(got)
+	}
+}

@@ -81,6 +81,9 @@ func checkName(pass *analysis.Pass, at ast.Expr, selector, pattern string) {
 		return
 	}
 	known := knownSymbols(pass)
+	if checkMain(pass, known, at, selector, pattern) {
+		return
+	}
 	paths := slices.SortedFunc(maps.Keys(known), func(a, b string) int { // the shortest is the likeliest
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 	})
@@ -123,6 +126,35 @@ func checkName(pass *analysis.Pass, at ast.Expr, selector, pattern string) {
 		d.SuggestedFixes = fixName(at, pattern, head, near)
 	}
 	pass.Report(d)
+}
+
+// checkMain finds names that begin with "main.", which a test of package main has to write with the import path. It reports
+// whether the name is one.
+func checkMain(pass *analysis.Pass, known map[string]*symbols, at ast.Expr, selector, pattern string) bool {
+	stars := len(pattern) - len(strings.TrimLeft(pattern, "*"))
+	rest, ok := strings.CutPrefix(pattern[stars:], "main.")
+	if !ok || strings.TrimSuffix(pass.Pkg.Name(), "_test") != "main" || known["main"] != nil {
+		return false
+	}
+	path := strings.TrimSuffix(pass.Pkg.Path(), "_test")
+	for other := range known {
+		if strings.HasSuffix(other, "/main") {
+			return false // it may mean that one
+		}
+	}
+	right := pattern[:stars] + path[strings.LastIndexByte(path, '/')+1:] + "." + rest
+	d := analysis.Diagnostic{
+		Pos: at.Pos(), End: at.End(),
+		Message: fmt.Sprintf("package main goes by its import path in a test, so %s(%q) fails; did you mean %q?", selector, pattern, right),
+	}
+	if lit, ok := at.(*ast.BasicLit); ok {
+		d.SuggestedFixes = []analysis.SuggestedFix{{
+			Message:   fmt.Sprintf("Replace %s with %s", pattern, right),
+			TextEdits: []analysis.TextEdit{{Pos: lit.Pos(), End: lit.End(), NewText: []byte(strconv.Quote(right))}},
+		}}
+	}
+	pass.Report(d)
+	return true
 }
 
 // isPattern reports whether a text has wildcards, or is no plain name ("map[string]int").
