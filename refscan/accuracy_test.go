@@ -11,8 +11,8 @@ import (
 )
 
 // record appends an audit to the file that LEAKGATE_ACCURACY names, for the table in
-// doc/accuracy.md, which refscan/internal/accuracy makes from it.
-func record(t testing.TB, totals refscan.Totals) {
+// doc/accuracy.md, which refscan/internal/accuracy makes from it. Of the attributed bytes, unused are unusedData's.
+func record(t testing.TB, totals refscan.Totals, unused int64) {
 	t.Helper()
 	name := os.Getenv("LEAKGATE_ACCURACY")
 	if name == "" {
@@ -21,7 +21,8 @@ func record(t testing.TB, totals refscan.Totals) {
 	line, err := json.Marshal(struct {
 		Test   string         `json:"test"`
 		Totals refscan.Totals `json:"totals"`
-	}{t.Name(), totals})
+		Unused int64          `json:"unused"`
+	}{t.Name(), totals, unused})
 	require.NoError(t, err)
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	require.NoError(t, err)

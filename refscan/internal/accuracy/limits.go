@@ -4,7 +4,7 @@ import "fmt"
 
 // What an audit may say at worst. Nothing that the collector found dead may be reached.
 const (
-	minTyped = 99.0 // percent of the attributed bytes
+	minTyped = 99.0 // percent of the attributed bytes, less those of variables that the linker dropped
 	// maxWorse is how many percent points of typed bytes a row may lose against the document: heaps of 300 KB hold some KB
 	// that vary from run to run, such as the runtime's and package testing's.
 	maxWorse = 0.3
@@ -27,8 +27,8 @@ func (r *row) judge(procs int) string {
 		return fmt.Sprintf("%d B are reached that the collector found dead", t.ExtraBytes)
 	case t.MissedBytes > missed:
 		return fmt.Sprintf("%d B are missed, of %d B that may be", t.MissedBytes, missed)
-	case r.typed() < minTyped:
-		return fmt.Sprintf("only %.2f %% are typed", r.typed())
+	case r.typable() < minTyped:
+		return fmt.Sprintf("only %.2f %% are typed", r.typable())
 	}
 	return ""
 }

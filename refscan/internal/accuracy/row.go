@@ -15,7 +15,8 @@ import (
 type row struct {
 	Test    string         `json:"test"`
 	Totals  refscan.Totals `json:"totals"`
-	Error   string         `json:"error"` // why there is none
+	Unused  int64          `json:"unused"` // bytes without a type that belong to a variable which the linker dropped
+	Error   string         `json:"error"`  // why there is none
 	Untyped []struct {
 		Path  string `json:"path"`
 		Bytes int64  `json:"bytes"`
@@ -25,6 +26,11 @@ type row struct {
 // typed is the share of bytes with a known type, in percent.
 func (r *row) typed() float64 {
 	return percent(r.Totals.TypedBytes, r.Totals.AttributedBytes)
+}
+
+// typable is the same share of what variables that the program has lead to.
+func (r *row) typable() float64 {
+	return percent(r.Totals.TypedBytes, r.Totals.AttributedBytes-r.Unused)
 }
 
 // attributed is the share of live bytes that a root is charged with, in percent.

@@ -88,7 +88,7 @@ func worst(rows []row) []row {
 		m := &merged[i].Totals
 		missed, extra := max(m.MissedBytes, r.Totals.MissedBytes), max(m.ExtraBytes, r.Totals.ExtraBytes)
 		if r.typed() < merged[i].typed() {
-			*m = r.Totals
+			*m, merged[i].Unused = r.Totals, r.Unused
 		}
 		m.MissedBytes, m.ExtraBytes = missed, extra
 	}
