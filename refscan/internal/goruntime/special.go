@@ -81,6 +81,9 @@ func (m *Model) Specials(visit func(Special)) error {
 			}
 			visit(sp)
 		}
+		if mem.Err() != nil {
+			return m.listError("a list of specials")
+		}
 	}
 	if _, partial := m.names.(partialNames); partial {
 		return nil
@@ -118,7 +121,10 @@ func (m *Model) queuedFinalizers(visit func(Special)) error {
 			visit(Special{Kind: Finalizer, Obj: NoObject, Fn: mem.U64(f + oFn), Arg: mem.U64(f + oArg), ObjectType: mem.U64(f + oOt)})
 		}
 	}
-	return mem.Err()
+	if mem.Err() != nil {
+		return m.listError("the queue of finalizers")
+	}
+	return nil
 }
 
 func (m *Model) queuedCleanups(visit func(Special)) error {
@@ -151,7 +157,10 @@ func (m *Model) queuedCleanups(visit func(Special)) error {
 			visit(Special{Kind: Cleanup, Obj: NoObject, Call: mem.U64(c + oCall), Fn: mem.U64(c + oFn), Arg: mem.U64(c + oArg)})
 		}
 	}
-	return mem.Err()
+	if mem.Err() != nil {
+		return m.listError("the queue of cleanups")
+	}
+	return nil
 }
 
 func (m *Model) listError(list string) error {

@@ -387,6 +387,15 @@ var damages = []struct {
 	{"specials nowhere", func(b *bench) {
 		b.PutU64(b.withSpecials()[0]+b.off("runtime.mspan", "specials"), nowhere)
 	}, fails("a list of specials")},
+	{"specials of the last span nowhere", func(b *bench) {
+		last, base := uint64(0), uint64(0)
+		for _, span := range b.withSpecials() {
+			if at := b.U64(span + b.off("runtime.mspan", "startAddr")); at > base {
+				last, base = span, at
+			}
+		}
+		b.PutU64(last+b.off("runtime.mspan", "specials"), nowhere)
+	}, fails("a list of specials")},
 	{"a special beyond its span", func(b *bench) {
 		for _, span := range b.withSpecials() {
 			b.PutU64(b.U64(span+b.off("runtime.mspan", "specials"))+b.off("runtime.special", "offset"), 1<<31)
