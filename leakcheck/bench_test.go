@@ -12,10 +12,14 @@ import (
 // benchHeap is what a test may have on its heap: 200,000 objects, 20 MB or so.
 var benchHeap []*[12]*int
 
-func fillBenchHeap(b *testing.B) {
+func skipWithoutSnapshots(b *testing.B) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		b.Skip("snapshots need linux on amd64 or arm64")
 	}
+}
+
+func fillBenchHeap(b *testing.B) {
+	skipWithoutSnapshots(b)
 	for range 200_000 {
 		benchHeap = append(benchHeap, new([12]*int))
 	}
@@ -65,6 +69,28 @@ func BenchmarkAssertNoGrowth(b *testing.B) {
 // What an assertion that holds costs: one snapshot.
 func BenchmarkAssertRetained(b *testing.B) {
 	fillBenchHeap(b)
+	assert := func() {
+		if !leakcheck.AssertRetained(b, leakcheck.Root("leakcheck_test.cutOwn").None()) {
+			b.FailNow()
+		}
+	}
+	assert()
+	for b.Loop() {
+		assert()
+	}
+	reportCollections(b)
+}
+
+// smallHeap is what most tests have on their heap: some thousand objects, a megabyte or so with what the test binary has itself.
+var smallHeap []*[12]*int
+
+// What an assertion that holds costs where there is little to look at: what does not depend on the heap.
+func BenchmarkAssertSmall(b *testing.B) {
+	skipWithoutSnapshots(b)
+	for range 3000 {
+		smallHeap = append(smallHeap, new([12]*int))
+	}
+	b.Cleanup(func() { smallHeap = nil })
 	assert := func() {
 		if !leakcheck.AssertRetained(b, leakcheck.Root("leakcheck_test.cutOwn").None()) {
 			b.FailNow()

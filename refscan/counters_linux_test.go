@@ -62,6 +62,24 @@ func TestAllocationsPerObject(t *testing.T) {
 	assert.Less(t, (moreBytes-bytes)/objects, 40.0)
 }
 
+// What a scan allocates whatever the heap is has its limit, too. (A small heap is collected each time that 4 MB were allocated.)
+func TestAllocationsOfASmallScan(t *testing.T) {
+	least := uint64(1 << 40)
+	for range 5 {
+		s, err := refscan.Capture()
+		require.NoError(t, err)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err = s.Scan()
+		require.NoError(t, err)
+		runtime.ReadMemStats(&after)
+		require.NoError(t, s.Close())
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+	}
+	t.Logf("%d KB", least>>10)
+	assert.Less(t, least, uint64(7<<20))
+}
+
 // Memory without pointers is not copied out of the frozen process, and what a page table needs for it is all it costs.
 func TestMemoryWithoutPointersIsNotRead(t *testing.T) {
 	long(t)

@@ -64,22 +64,11 @@ const (
 
 // Type returns a type, the zero Type for an id that there is not. It allocates the fields' slice of structs only.
 func (x *Index) Type(id TypeID) Type {
-	if id == 0 || int64(id) > int64(x.count(tableTypes)) {
-		return Type{}
+	t := x.TypeHead(id)
+	if t.ID == 0 {
+		return t
 	}
 	r := x.record(tableTypes, int(id)-1)
-	t := Type{
-		ID:              id,
-		Name:            x.str(u32(r, 0)),
-		Kind:            reflect.Kind(r[4]),
-		HasMethodsIface: r[5]&typeHasMethods != 0,
-		Size:            int64(u64(r, 8)),
-		Len:             int64(u64(r, 16)),
-		Elem:            x.knownType(u32(r, 24)),
-		Key:             x.knownType(u32(r, 28)),
-		RuntimeAddr:     u64(r, 40),
-		RuntimeHash:     u32(r, 48),
-	}
 	first, n := uint64(u32(r, 32)), uint64(u32(r, 36))
 	if n == 0 || first+n > uint64(x.count(tableFields)) {
 		return t
@@ -95,6 +84,26 @@ func (x *Index) Type(id TypeID) Type {
 		}
 	}
 	return t
+}
+
+// TypeHead is Type without the fields: it allocates nothing.
+func (x *Index) TypeHead(id TypeID) Type {
+	if id == 0 || int64(id) > int64(x.count(tableTypes)) {
+		return Type{}
+	}
+	r := x.record(tableTypes, int(id)-1)
+	return Type{
+		ID:              id,
+		Name:            x.str(u32(r, 0)),
+		Kind:            reflect.Kind(r[4]),
+		HasMethodsIface: r[5]&typeHasMethods != 0,
+		Size:            int64(u64(r, 8)),
+		Len:             int64(u64(r, 16)),
+		Elem:            x.knownType(u32(r, 24)),
+		Key:             x.knownType(u32(r, 28)),
+		RuntimeAddr:     u64(r, 40),
+		RuntimeHash:     u32(r, 48),
+	}
 }
 
 //go:noinline

@@ -104,11 +104,11 @@ func (m *Model) LabelSets(addrs []uint64) map[uint64][]Label {
 	// runtime/pprof/label.go, labelMap: one field, a slice of {Key, Value string}. Without
 	// the type nothing in the program sets labels of that form.
 	const labelMap = "runtime/pprof.labelMap"
-	t, ok := m.layouts.structType(labelMap)
-	if !ok || len(addrs) == 0 {
+	t := m.layouts.structType(labelMap)
+	if t == nil || len(addrs) == 0 {
 		return nil
 	}
-	offset, ok := m.onlySlice(t)
+	offset, ok := m.onlySlice(*t)
 	if !ok {
 		m.warn("the profiler labels of %s have an unknown form", m.names.GoVersion())
 		return nil

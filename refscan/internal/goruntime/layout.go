@@ -23,20 +23,25 @@ type partialNames interface{ WithoutQueues() }
 type layouts struct {
 	names Names
 	err   error
+	last  debuginfo.Type // that was looked up: most questions are about the same one as before
 }
 
-func (l *layouts) structType(name string) (debuginfo.Type, bool) {
-	id, ok := l.names.TypeByName(name)
-	if !ok {
-		return debuginfo.Type{}, false
+// structType returns a type of the program, nil if there is none of that name. It is valid until the next call.
+func (l *layouts) structType(name string) *debuginfo.Type {
+	if l.last.Name != name || name == "" {
+		id, ok := l.names.TypeByName(name)
+		if !ok {
+			return nil
+		}
+		l.last = l.names.Type(id)
 	}
-	return l.names.Type(id), true
+	return &l.last
 }
 
 // off returns the offset of a field, given as a dotted path, in a struct type of the runtime.
 func (l *layouts) off(typeName, path string) uint64 {
-	t, ok := l.structType(typeName)
-	if !ok {
+	t := l.structType(typeName)
+	if t == nil {
 		l.fail("type %s is not in the debug information", typeName)
 		return 0
 	}
@@ -49,41 +54,41 @@ func (l *layouts) off(typeName, path string) uint64 {
 
 // maybe is off for a field that not every version has.
 func (l *layouts) maybe(typeName, path string) (uint64, bool) {
-	t, ok := l.structType(typeName)
-	if !ok {
+	t := l.structType(typeName)
+	if t == nil {
 		return 0, false
 	}
 	off, _, ok := l.field(t, path)
 	return off, ok
 }
 
-func (l *layouts) field(t debuginfo.Type, path string) (uint64, debuginfo.Type, bool) {
-	for _, f := range t.Fields {
+// field returns the offset of a field, given as a dotted path, and its type.
+func (l *layouts) field(in *debuginfo.Type, path string) (off uint64, typ debuginfo.TypeID, ok bool) {
+	for _, f := range in.Fields {
 		if f.Name == path { // in types from package nameless
-			return uint64(f.Offset), l.names.Type(f.Type), true
+			return uint64(f.Offset), f.Type, true
 		}
 	}
-	off := uint64(0)
-	for name := range strings.SplitSeq(path, ".") {
-		found := false
-		for _, f := range t.Fields {
-			if f.Name == name {
-				off += uint64(f.Offset)
-				t = l.names.Type(f.Type)
-				found = true
-				break
-			}
+	for fields := in.Fields; ; {
+		name, rest, more := strings.Cut(path, ".")
+		i := 0
+		for i < len(fields) && fields[i].Name != name {
+			i++
 		}
-		if !found {
-			return 0, debuginfo.Type{}, false
+		if i == len(fields) {
+			return 0, 0, false
 		}
+		off, typ = off+uint64(fields[i].Offset), fields[i].Type
+		if !more {
+			return off, typ, true
+		}
+		fields, path = l.names.Type(typ).Fields, rest
 	}
-	return off, t, true
 }
 
 func (l *layouts) size(typeName string) uint64 {
-	t, ok := l.structType(typeName)
-	if !ok || t.Size <= 0 {
+	t := l.structType(typeName)
+	if t == nil || t.Size <= 0 {
 		l.fail("type %s is not in the debug information", typeName)
 		return 1
 	}
@@ -92,8 +97,8 @@ func (l *layouts) size(typeName string) uint64 {
 
 // fieldSize is the size of a field.
 func (l *layouts) fieldSize(typeName, path string) uint64 {
-	t, ok := l.structType(typeName)
-	if !ok {
+	t := l.structType(typeName)
+	if t == nil {
 		l.fail("type %s is not in the debug information", typeName)
 		return 0
 	}
@@ -102,7 +107,7 @@ func (l *layouts) fieldSize(typeName, path string) uint64 {
 		l.fail("type %s has no field %s", typeName, path)
 		return 0
 	}
-	return uint64(ft.Size)
+	return uint64(l.names.Type(ft).Size)
 }
 
 //go:noinline

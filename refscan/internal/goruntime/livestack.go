@@ -225,8 +225,8 @@ func (s *stackScan) reflectArgs(f *Frame) (ptrMap, error) {
 // regArgs describes internal/abi.RegArgs: integer registers, float registers, and the pointers among
 // the integers, which alone the collector follows.
 func (s *stackScan) regArgs() (size uint64, ptrs ptrMap, ok bool) {
-	t, found := s.m.layouts.structType("internal/abi.RegArgs")
-	if !found {
+	t := s.m.layouts.structType("internal/abi.RegArgs")
+	if t == nil {
 		return 0, ptrMap{}, false
 	}
 	for _, f := range t.Fields {

@@ -77,31 +77,26 @@ func (m *Model) loadModules(first uint64) error {
 		slice := func(off uint64, elem uint64) image.Range {
 			return image.Range{Addr: mem.U64(addr + off), Len: mem.U64(addr+off+8) * elem}
 		}
-		ranges := []image.Range{
+		variables := []image.Range{
 			{Addr: mod.Data, Len: mod.EData - mod.Data},
 			{Addr: mod.BSS, Len: mod.EBSS - mod.BSS},
+		}
+		tables := []image.Range{
 			{Addr: mod.types, Len: mod.etypes - mod.types},
 			slice(oNames, 1), slice(oCutab, 4), slice(oFiles, 1), slice(oPctab, 1), slice(oPcln, 1), slice(oFtab, 8),
 		}
 		if mod.epclntab > mod.gofunc {
-			ranges = append(ranges, image.Range{Addr: mod.gofunc, Len: mod.epclntab - mod.gofunc})
+			tables = append(tables, image.Range{Addr: mod.gofunc, Len: mod.epclntab - mod.gofunc})
 		}
-		for _, r := range ranges {
-			if r.Len > maxTable {
-				return fmterr.Errorf("a table of %d bytes in the module data is beyond belief", r.Len)
-			}
+		if _, err := loadWhole(mem, variables, false); err != nil {
+			return err
 		}
-		loaded, err := mem.Load(ranges)
+		loaded, err := loadWhole(mem, tables, true)
 		if err != nil {
 			return err
 		}
-		for i, r := range ranges {
-			if uint64(len(loaded[i])) != r.Len {
-				return fmterr.Errorf("%d of %d bytes of the module data at %#x can be read", len(loaded[i]), r.Len, r.Addr)
-			}
-		}
-		mod.funcnames, mod.cutab, mod.filetab, mod.pctab, mod.pclntable, mod.ftab = loaded[3], loaded[4], loaded[5], loaded[6], loaded[7], loaded[8]
-		mod.pclntableAddr = ranges[7].Addr
+		mod.funcnames, mod.cutab, mod.filetab, mod.pctab, mod.pclntable, mod.ftab = loaded[1], loaded[2], loaded[3], loaded[4], loaded[5], loaded[6]
+		mod.pclntableAddr = tables[5].Addr
 		mod.nftab = len(mod.ftab) / 8
 		mod.DataMask = m.mask(addr+oDmask, oBitN, oBitBytes)
 		mod.BSSMask = m.mask(addr+oBmask, oBitN, oBitBytes)
@@ -111,6 +106,31 @@ func (m *Model) loadModules(first uint64) error {
 		return errors.New("the program has no module data")
 	}
 	return mem.Err()
+}
+
+// loadWhole loads ranges of a module, which must be there in their whole length.
+func loadWhole(mem *image.Space, ranges []image.Range, constants bool) ([][]byte, error) {
+	for _, r := range ranges {
+		if r.Len > maxTable {
+			return nil, fmterr.Errorf("a table of %d bytes in the module data is beyond belief", r.Len)
+		}
+	}
+	var loaded [][]byte
+	var err error
+	if constants {
+		loaded, err = mem.LoadConstants(ranges)
+	} else {
+		loaded, err = mem.Load(ranges)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range ranges {
+		if uint64(len(loaded[i])) != r.Len {
+			return nil, fmterr.Errorf("%d of %d bytes of the module data at %#x can be read", len(loaded[i]), r.Len, r.Addr)
+		}
+	}
+	return loaded, nil
 }
 
 // maxTable bounds a table of a module: more than any binary that a 64-bit linker makes today.

@@ -217,7 +217,7 @@ func (r *stackReader) pool(s *StackMemory) {
 	}
 	array := r.m.names.Type(v.Type)
 	elem := r.m.names.Type(array.Elem)
-	oFirst, _, ok := r.l.field(elem, "item.span.first")
+	oFirst, _, ok := r.l.field(&elem, "item.span.first")
 	if !ok || elem.Size <= 0 || array.Len <= 0 || array.Len > maxOrders {
 		r.l.fail("runtime.stackpool has an unknown form")
 	}
@@ -254,9 +254,11 @@ func (r *stackReader) large(s *StackMemory) {
 		r.l.fail("the variable runtime.stackLarge is not in the debug information")
 		return
 	}
-	oFree, array, ok := r.l.field(r.m.names.Type(v.Type), "free")
+	all := r.m.names.Type(v.Type)
+	oFree, free, ok := r.l.field(&all, "free")
+	array := r.m.names.Type(free)
 	elem := r.m.names.Type(array.Elem)
-	oFirst, _, ok2 := r.l.field(elem, "first")
+	oFirst, _, ok2 := r.l.field(&elem, "first")
 	if !ok || !ok2 || elem.Size <= 0 || array.Len <= 0 || array.Len > maxOrders {
 		r.l.fail("runtime.stackLarge has an unknown form")
 	}

@@ -84,6 +84,7 @@ type attributor struct {
 	next   frontier           // what they led to
 	gather gathering
 	groups []group
+	labels []string // of the references of the root that has its turn
 	watch  *watcher // nil unless somebody wants to know what is charged to whom
 }
 
@@ -198,15 +199,17 @@ func (a *attributor) release() {
 
 // root claims what a root holds directly, and queues it.
 func (a *attributor) root(r *rootEntry) {
-	own := r.Root
-	node := &Node{Name: r.Name, Type: r.typ, Root: &own, Goroutines: r.goroutines}
+	if len(r.edges) == 0 {
+		return
+	}
+	node := &Node{Name: r.Name, Type: r.typ, Root: &r.Root, Goroutines: r.goroutines}
 	a.nodes = append(a.nodes, node)
 	if a.watch != nil {
 		a.watch.roots = append(a.watch.roots, rootNode{r, node})
 	}
 	// The references are in the order of their labels.
 	w := a.gather.begin(node)
-	var labels []string
+	labels := a.labels[:0]
 	for i := range r.edges {
 		re := &r.edges[i]
 		if len(labels) == 0 || re.label != labels[len(labels)-1] {
@@ -216,6 +219,7 @@ func (a *attributor) root(r *rootEntry) {
 		e.ord = uint32(len(labels) - 1)
 		w.reference(e)
 	}
+	a.labels = labels
 	a.direct(node, labels)
 }
 

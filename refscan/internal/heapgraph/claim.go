@@ -328,8 +328,7 @@ func (a *attributor) child(n *Node, label string, ty typing, typeName string) *N
 		a.seq++
 		c.seq = a.seq
 		if label == "" { // a variable that holds several types, in several goroutines or over time
-			own := *n.Root
-			c.Name, c.Root, c.parent, c.Goroutines, c.ownTyped = n.Name, &own, nil, n.Goroutines, true
+			c.Name, c.Root, c.parent, c.Goroutines, c.ownTyped = n.Name, n.Root, nil, n.Goroutines, true
 			c.depth = 0
 			a.nodes = append(a.nodes, c)
 		} else {

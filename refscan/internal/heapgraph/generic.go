@@ -47,10 +47,12 @@ func (k *typeMaker) survey() {
 	}
 	k.instances = make(map[string][]debuginfo.TypeID)
 	for i := 1; i <= k.names.NumTypes(); i++ {
-		t := k.names.Type(debuginfo.TypeID(i))
-		if strings.HasPrefix(t.Name, closureLayout) && len(t.Fields) > 1 {
-			k.layouts = append(k.layouts, t)
-			continue
+		t := k.names.TypeHead(debuginfo.TypeID(i))
+		if strings.HasPrefix(t.Name, closureLayout) {
+			if t = k.names.Type(t.ID); len(t.Fields) > 1 {
+				k.layouts = append(k.layouts, t)
+				continue
+			}
 		}
 		if t.Kind == reflect.Struct && !isShaped(t.Name) && t.Size > 0 {
 			k.structs = append(k.structs, structType{t.ID, sizeClass(uint64(t.Size))})

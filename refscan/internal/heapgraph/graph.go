@@ -36,10 +36,11 @@ type Graph struct {
 // static is memory of the data segments that references may lead through.
 type static struct {
 	debuginfo.Global        // Addr is that of the process
-	typ              *Type  // nil if compiler-made
+	typ              *Type  // nil if compiler-made, or idle
 	mem              []byte // nil if it holds no pointers
 	mask             []byte // pointer words of the whole segment
 	maskBase         uint64 // address that bit 0 of mask stands for
+	idle             bool   // no word of it leads on, as with most variables of a program: it needs no type
 }
 
 // A carved piece is compiler-made data that a reference gives a type and a size, such as the array
@@ -56,7 +57,7 @@ func (g *Graph) carve(e edge) *carved {
 		return nil
 	}
 	i := g.staticAt(e.to)
-	if i < 0 || g.statics[i].typ != nil {
+	if i < 0 || g.statics[i].typ != nil || g.statics[i].idle {
 		return nil
 	}
 	s := &g.statics[i]
@@ -119,7 +120,9 @@ func (g *Graph) loadOffsets() error {
 
 // loadStatics lists the package variables and other symbols that can hold pointers.
 func (g *Graph) loadStatics() {
-	for _, gl := range g.names.Globals() {
+	globals := g.names.Globals()
+	g.statics = make([]static, 0, len(globals))
+	for _, gl := range globals {
 		s := static{Global: gl}
 		s.Addr += g.m.Bias()
 		if gl.Size <= 0 {
@@ -139,15 +142,25 @@ func (g *Graph) loadStatics() {
 		if s.mem = g.m.Mem.Bytes(s.Addr, uint64(gl.Size)); s.mem == nil {
 			continue
 		}
-		s.typ = g.types.byID(gl.Type)
-		for _, known := range compilerMade {
-			if s.typ == nil && strings.Contains(gl.Name, known.symbol) {
-				s.typ = g.types.named(known.typ)
-			}
+		if s.idle = !g.anyLeadsOn(&s); !s.idle {
+			s.typ = g.staticType(&gl)
 		}
 		g.statics = append(g.statics, s)
 	}
 	g.nameGaps()
+}
+
+// staticType returns the type of a variable or symbol, nil if it has none.
+func (g *Graph) staticType(gl *debuginfo.Global) *Type {
+	if t := g.types.byID(gl.Type); t != nil {
+		return t
+	}
+	for _, known := range compilerMade {
+		if strings.Contains(gl.Name, known.symbol) {
+			return g.types.named(known.typ)
+		}
+	}
+	return nil
 }
 
 // compilerMade are the types of symbols that the compiler makes for type assertions and switches, with the caches of their
@@ -190,6 +203,7 @@ func (g *Graph) nameGaps() {
 					}
 					gap.Addr, gap.Size = at, int64(stop-at)
 					if gap.mem = g.m.Mem.Bytes(at, stop-at); gap.mem != nil && gap.hasPointers() {
+						gap.idle = !g.anyLeadsOn(&gap)
 						gaps = append(gaps, gap)
 					}
 				}
@@ -209,6 +223,33 @@ func (g *Graph) nameGaps() {
 func (s *static) hasPointers() bool {
 	for off := uint64(0); off+8 <= uint64(len(s.mem)); off += 8 {
 		if goruntime.MaskBit(s.mask, (s.Addr+off-s.maskBase)/8) {
+			return true
+		}
+	}
+	return false
+}
+
+// anyLeadsOn reports whether one of the words that the collector's mask shows does.
+func (g *Graph) anyLeadsOn(s *static) bool {
+	for off := uint64(0); off+8 <= uint64(len(s.mem)); off += 8 {
+		if goruntime.MaskBit(s.mask, (s.Addr+off-s.maskBase)/8) && g.leadsOn(word(s.mem, off)) {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsOn reports whether an address is that of an object or lies in a data segment. Other references of a variable, such as
+// those of literals to read-only data, lead nowhere.
+func (g *Graph) leadsOn(addr uint64) bool {
+	if addr == 0 {
+		return false
+	}
+	if s, _ := g.m.Object(addr); s != nil {
+		return true
+	}
+	for _, mod := range g.m.Modules {
+		if addr-mod.Data < mod.EData-mod.Data || addr-mod.BSS < mod.EBSS-mod.BSS {
 			return true
 		}
 	}

@@ -139,8 +139,18 @@ func (k *marker) pointer(p uint64) {
 		k.seen(s, obj)
 	}
 	if !s.NoScan {
+		if len(k.todo) == cap(k.todo) {
+			k.grow()
+		}
 		k.todo = append(k.todo, obj)
 	}
+}
+
+// grow makes room for as many objects again. What append adds is a quarter of a long list, which leaves five times as much garbage.
+//
+//go:noinline
+func (k *marker) grow() {
+	k.todo = append(make([]uint32, 0, max(64, 2*len(k.todo))), k.todo...)
 }
 
 func (k *marker) special(s goruntime.Special) {

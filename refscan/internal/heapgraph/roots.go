@@ -51,11 +51,11 @@ type Root struct {
 }
 
 func (a *Root) compare(b *Root) int {
-	if c := int(a.class) - int(b.class); c != 0 {
+	if c := a.rank() - b.rank(); c != 0 {
 		return c
 	}
 	for _, c := range [...]struct{ a, b string }{
-		{a.rank(), b.rank()}, {a.Name, b.Name}, {a.Func, b.Func}, {a.Goroutine, b.Goroutine}, {a.CreatedBy, b.CreatedBy}, {a.CreatedAt, b.CreatedAt}, {a.File, b.File},
+		{a.Name, b.Name}, {a.Func, b.Func}, {a.Goroutine, b.Goroutine}, {a.CreatedBy, b.CreatedBy}, {a.CreatedAt, b.CreatedAt}, {a.File, b.File},
 	} {
 		if c.a != c.b {
 			return strings.Compare(c.a, c.b)
@@ -64,18 +64,18 @@ func (a *Root) compare(b *Root) int {
 	if a.Line != b.Line {
 		return a.Line - b.Line
 	}
-	return strings.Compare(a.rest(), b.rest())
+	return a.rest() - b.rest()
 }
 
 // rank orders roots before their names do.
-func (r *Root) rank() string {
-	return string([]byte{boolByte(r.std), byte(r.Kind), boolByte(r.inlined)})
+func (r *Root) rank() int {
+	return int(r.class)<<16 | bit(r.std)<<15 | int(r.Kind)<<1 | bit(r.inlined)
 }
 
 // rest orders roots that agree in their names and places.
-func (r *Root) rest() string { return string([]byte{boolByte(r.Test), boolByte(r.Caller)}) }
+func (r *Root) rest() int { return bit(r.Test)<<1 | bit(r.Caller) }
 
-func boolByte(b bool) byte {
+func bit(b bool) int {
 	if b {
 		return 1
 	}
@@ -217,6 +217,9 @@ func (g *Graph) roots() []*rootEntry {
 func (g *Graph) globalRoots(rs *rootSet) {
 	for i := range g.statics {
 		s := &g.statics[i]
+		if s.idle {
+			continue
+		}
 		r := Root{Kind: KindGlobal, Name: s.Name, Package: s.Package, File: s.File, Line: s.Line, class: classOf(s.Package), std: g.isStd(s.Package)}
 		if s.Type == 0 && r.class == classNamed {
 			r.class = classRuntime
@@ -230,7 +233,11 @@ func (g *Graph) globalRoots(rs *rootSet) {
 		}
 		entry := rs.entry(r, s.typ.Name)
 		w := walker{g: g}
-		w.emit = func(e edge) { entry.add(s.typ.label(e.ord), e, fromVariable, 0) }
+		w.emit = func(e edge) {
+			if g.leadsOn(e.to) {
+				entry.add(s.typ.label(e.ord), e, fromVariable, 0)
+			}
+		}
 		w.value(s.typ, s.mem, 0)
 		// What the type hides from the walk has its turn when everything else is charged.
 		rest := r
@@ -246,11 +253,11 @@ func (g *Graph) globalRoots(rs *rootSet) {
 	}
 }
 
-// maskedEdges finds the references of memory that only the collector's mask describes.
+// maskedEdges finds the references of memory that the collector's mask shows and that lead on.
 func (g *Graph) maskedEdges(s *static, visit func(at, to uint64)) {
 	for off := uint64(0); off+8 <= uint64(len(s.mem)); off += 8 {
 		if goruntime.MaskBit(s.mask, (s.Addr+off-s.maskBase)/8) {
-			if p := word(s.mem, off); p != 0 {
+			if p := word(s.mem, off); g.leadsOn(p) {
 				visit(s.Addr+off, p)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 type Names interface {
 	goruntime.Names
 	NumTypes() int
+	TypeHead(id debuginfo.TypeID) debuginfo.Type
 	TypesByHash(hash uint32) []debuginfo.TypeID
 	Globals() []debuginfo.Global
 	FuncByPC(pc uint64) (debuginfo.Func, bool)
@@ -380,14 +381,14 @@ func (k *typeMaker) notInHeap(id debuginfo.TypeID, depth int) bool {
 	if id == 0 || depth > 4 {
 		return false
 	}
-	d := k.names.Type(id)
+	d := k.names.TypeHead(id)
 	if d.Name == "internal/runtime/sys.NotInHeap" || d.Name == "internal/runtime/sys.nih" {
 		return true
 	}
 	if d.Kind != reflect.Struct || !isRuntime(PackageOf(d.Name)) {
 		return false
 	}
-	for _, f := range d.Fields {
+	for _, f := range k.names.Type(id).Fields {
 		if f.Offset == 0 && k.notInHeap(f.Type, depth+1) {
 			return true
 		}

@@ -24,12 +24,10 @@ func (p *workPool) share(todo []uint32) []uint32 {
 		return todo
 	}
 	half := len(todo) / 2
-	gift := make([]uint32, half) // those found first, which lead to most
-	copy(gift, todo)
 	p.busy.Add(1)
 	select {
-	case p.gifts <- gift:
-		return todo[:copy(todo, todo[half:])]
+	case p.gifts <- todo[:half:half]: // those found first, which lead to most
+		return todo[half:]
 	default:
 		p.rest()
 		return todo

@@ -25,6 +25,12 @@ type Source interface {
 	Copy(ranges []Range) ([][]byte, error)
 }
 
+// A Lender is a source that has some of the memory at hand: what the frozen process can never have written to. Lend returns nil for
+// what is not such memory.
+type Lender interface {
+	Lend(r Range) []byte
+}
+
 // chunk is how much is fetched around an address that no bulk load covers: the runtime's own
 // allocators (persistentalloc, fixalloc) hand out neighbouring records from pieces of 16 KiB or more.
 const chunk = 16 << 10
@@ -85,20 +91,44 @@ func (s *Space) fail(addr, n uint64) { s.failure.CompareAndSwap(nil, &failedRead
 
 // Load copies ranges in bulk and returns their contents in order. Overlapping ranges are copied once
 // each; ranges that touch each other are copied as one, so that sorted neighbours cost little.
-func (s *Space) Load(ranges []Range) ([][]byte, error) {
+func (s *Space) Load(ranges []Range) ([][]byte, error) { return s.load(ranges, nil) }
+
+// LoadConstants is Load for memory that programs do not write to: it is not copied if the source can lend it.
+//
+//go:noinline
+func (s *Space) LoadConstants(ranges []Range) ([][]byte, error) {
+	lender, _ := s.source.(Lender)
+	return s.load(ranges, lender)
+}
+
+func (s *Space) load(ranges []Range, lender Lender) ([][]byte, error) {
 	merged := mergeRanges(ranges)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	copied, err := s.source.Copy(merged)
-	if err != nil {
-		return nil, fmterr.Errorf("copying %d ranges out of the frozen process: %w", len(merged), err)
-	}
 	loaded := make([]region, 0, len(merged))
-	for i, r := range merged {
-		if len(copied[i]) > 0 {
-			loaded = append(loaded, region{r.Addr, copied[i]})
+	if lender != nil {
+		rest := merged[:0]
+		for _, r := range merged {
+			if lent := lender.Lend(r); lent != nil {
+				loaded = append(loaded, region{r.Addr, lent})
+			} else {
+				rest = append(rest, r)
+			}
+		}
+		merged = rest
+	}
+	if len(merged) > 0 {
+		copied, err := s.source.Copy(merged)
+		if err != nil {
+			return nil, fmterr.Errorf("copying %d ranges out of the frozen process: %w", len(merged), err)
+		}
+		for i, r := range merged {
+			if len(copied[i]) > 0 {
+				loaded = append(loaded, region{r.Addr, copied[i]})
+			}
 		}
 	}
+	byAddress(loaded)
 	out := make([][]byte, len(ranges))
 	for i, r := range ranges {
 		out[i] = sliceOf(loaded, r)
@@ -106,9 +136,14 @@ func (s *Space) Load(ranges []Range) ([][]byte, error) {
 	before := *s.regions.Load()
 	all := make([]region, 0, len(before)+len(loaded))
 	all = append(append(all, before...), loaded...)
-	sort.SliceStable(all, func(i, j int) bool { return all[i].addr < all[j].addr })
+	byAddress(all)
 	s.regions.Store(&all)
 	return out, nil
+}
+
+//go:noinline
+func byAddress(regions []region) {
+	sort.SliceStable(regions, func(i, j int) bool { return regions[i].addr < regions[j].addr })
 }
 
 // mergeRanges returns the union of the ranges as sorted, disjoint, non-touching ranges. One that goes beyond the last

@@ -70,6 +70,41 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, s.Err())
 }
 
+// lending is a source that lends what lies in a range.
+type lending struct {
+	memory
+	lends image.Range
+}
+
+func (l *lending) Lend(r image.Range) []byte {
+	if r.Addr < l.lends.Addr || r.End() > l.lends.End() {
+		return nil
+	}
+	return expect(r.Addr, r.Len)
+}
+
+// What can be lent is not copied, and only constants are lent.
+func TestLoadConstants(t *testing.T) {
+	m := &lending{memory: memory{readable: []image.Range{{Addr: 0x1000, Len: 0x8000}}}, lends: image.Range{Addr: 0x4000, Len: 0x1000}}
+	s := image.NewSpace(m)
+	got, err := s.LoadConstants([]image.Range{{Addr: 0x4800, Len: 0x100}, {Addr: 0x4000, Len: 0x100}})
+	require.NoError(t, err)
+	require.Equal(t, expect(0x4800, 0x100), got[0])
+	require.Equal(t, expect(0x4000, 0x100), got[1])
+	require.Zero(t, m.copies)
+	got, err = s.LoadConstants([]image.Range{{Addr: 0x6000, Len: 8}, {Addr: 0x4200, Len: 8}, {Addr: 0x2000, Len: 8}, {Addr: 0x3ff0, Len: 0x20}})
+	require.NoError(t, err)
+	for i, r := range []image.Range{{Addr: 0x6000, Len: 8}, {Addr: 0x4200, Len: 8}, {Addr: 0x2000, Len: 8}, {Addr: 0x3ff0, Len: 0x20}} {
+		require.Equal(t, expect(r.Addr, r.Len), got[i])
+		require.Equal(t, expect(r.Addr, r.Len), s.Bytes(r.Addr, r.Len))
+	}
+	require.Equal(t, 1, m.copies, "what cannot be lent")
+	_, err = s.Load([]image.Range{{Addr: 0x4a00, Len: 8}})
+	require.NoError(t, err)
+	require.Equal(t, 2, m.copies, "no constant")
+	require.NoError(t, s.Err())
+}
+
 func TestSmallReads(t *testing.T) {
 	m := &memory{readable: []image.Range{{Addr: 0x4000, Len: 0x8000}}}
 	s := image.NewSpace(m)

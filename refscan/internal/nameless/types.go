@@ -83,6 +83,9 @@ func (n *Names) Type(id debuginfo.TypeID) debuginfo.Type {
 	return n.types[id].t
 }
 
+// TypeHead is Type, which knows the fields anyway.
+func (n *Names) TypeHead(id debuginfo.TypeID) debuginfo.Type { return n.Type(id) }
+
 func (n *Names) read(addr uint64) debuginfo.Type {
 	if !n.mem.Try(addr, typeSize+40) {
 		return debuginfo.Type{}

@@ -47,7 +47,7 @@ func (m *measurement) measure(s sizes) {
 	m.yardstick = m.bench("./refscan", "^BenchmarkHeap(Retained)?$/^mix$", objects(s.yardstick), rounds)
 	m.single = m.bench("./refscan", "^BenchmarkHeap$/^mix$", append(objects(s.common), "GOMAXPROCS=1"), rounds)
 	m.freeze = m.bench("./refscan/internal/freeze", "^BenchmarkTake$", nil, "-benchtime=20x")
-	m.assert = m.bench("./leakcheck", "^BenchmarkAssert(Retained|Collected)$", nil, "-benchtime=10x")
+	m.assert = m.bench("./leakcheck", "^BenchmarkAssert(Retained|Small|Collected)$", nil, "-benchtime=10x")
 	m.index = m.bench("./refscan/internal/debuginfo", "^Benchmark(Build|OpenWarm)$", nil, "-benchtime=5x")
 	m.startup()
 	output := m.run(nil, "go", "test", "./internal/policy", "-run", "^TestBinarySize$", "-v")
@@ -92,6 +92,9 @@ func (m *measurement) startup() {
 	binary := filepath.Join(scratch, "refscan.test")
 	link := []string{"test", "-c", "-ldflags=-w=0", "-o", binary, "./refscan"}
 	m.run(nil, "go", link...)
+	if err := os.Remove(binary); err != nil && m.err == nil { // go does not link again what is there and up to date
+		m.err = err
+	}
 	start := time.Now()
 	m.run(nil, "go", link...)
 	m.link = time.Since(start)

@@ -49,6 +49,7 @@ func (m *measurement) goals() string {
 		{"two processors against one, Scan", ">= 1.70 times", figure(speedup) + " times", speedup >= 1.7},
 		atMost("extra memory while scanning", 24, heap["extra-B/object"], "B/object"),
 		atMost("an assertion that passes, 20 MB of heap, warm, settling included", 50, m.assert["AssertRetained"]["ns/op"]/1e6, "ms"),
+		atMost("the same with a small heap: 3,000 objects", 20, m.assert["AssertSmall"]["ns/op"]/1e6, "ms"),
 		atMost("ExpectCollected that passes, above the collection", 1, (collected["ns/op"]-collected["ns/GC"])/1e6, "ms"),
 		atMost("index of a 20 MB binary, cold", 300, build["ns/op"]/1e6, "ms"),
 		atMost("the same, warm", 30, warm["ns/op"]/1e6, "ms"),
