@@ -1,10 +1,6 @@
 package heapgraph
 
-import (
-	"sort"
-
-	"github.com/leakgate/leakgate/refscan/internal/offheap"
-)
+import "sort"
 
 // Node is a root, or the objects that one kind of reference of its parent's objects leads to.
 type Node struct {
@@ -82,22 +78,10 @@ type attributor struct {
 	size   int                // of the tree, see maxTree
 	level  frontier           // whose references are followed
 	next   frontier           // what they led to
+	sorter bitset             // see frontier.add
 	gather gathering
 	groups []group
 	watch  *watcher // nil unless somebody wants to know what is charged to whom
-}
-
-// A frontier is a list of objects with pointers, claimed and not looked into yet.
-type frontier struct {
-	runs  []run
-	words offheap.Numbers
-}
-
-// A run is some objects that one node was charged with.
-type run struct {
-	node  *Node
-	objs  []uint32
-	guest bool // they are of another type than the node's others: the tree had no room for a node of their own
 }
 
 // A watcher is told of every charge, and lists the node made for each root.
@@ -146,7 +130,7 @@ func (c Charged) claim(n *Node, what claim) {
 // attribute tells watch, unless it is nil, what is charged to whom.
 func (g *Graph) attribute(watch *watcher) *Result {
 	a := &attributor{
-		g: g, open: newBitset(g.numNodes()), tool: newBitset(g.m.NumObjects),
+		g: g, open: newBitset(g.numNodes()), tool: newBitset(g.m.NumObjects), sorter: newBitset(g.numNodes()),
 		later: make(map[class][]uint32), watch: watch,
 	}
 	copy(a.open, g.marked)
@@ -265,12 +249,6 @@ func (a *attributor) run() {
 	}
 	a.level.reset()
 	a.next.reset()
-}
-
-func (f *frontier) reset() {
-	clear(f.runs)
-	f.runs = f.runs[:0]
-	f.words.Reset()
 }
 
 // maxStretch is how many objects of several nodes are gathered from before their nodes claim. What one holds that another

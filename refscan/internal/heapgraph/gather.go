@@ -54,6 +54,7 @@ type mapCount struct {
 type gatherer struct {
 	a     *attributor
 	w     walker
+	batch batch
 	parts []part
 	words offheap.Numbers
 	all   []bundle // of all parts
@@ -97,6 +98,9 @@ func (w *gatherer) gather(runs []run, skip, n int) {
 	for n > 0 {
 		r := &runs[0]
 		objs := r.objs[skip:min(len(r.objs), skip+n)]
+		if r.node != w.node || r.guest != w.guest {
+			w.flush()
+		}
 		if r.node != w.node {
 			w.seal()
 			w.begin(r.node)
@@ -106,6 +110,7 @@ func (w *gatherer) gather(runs []run, skip, n int) {
 		n -= len(objs)
 		runs, skip = runs[1:], 0
 	}
+	w.flush()
 	w.seal()
 }
 
@@ -142,17 +147,38 @@ func (w *gatherer) fetch(objs []uint32) {
 	}
 }
 
+// later keeps a reference until there is a batch of them.
+func (w *gatherer) later(e edge) {
+	if w.batch.add(&e) {
+		w.flush()
+	}
+}
+
+// flush takes the references of the batch.
+func (w *gatherer) flush() {
+	b := &w.batch
+	b.find(w.a.g)
+	for i := range b.edges[:b.n] {
+		w.take(&b.edges[i], b.spans[i], b.objs[i])
+	}
+	b.n = 0
+}
+
 // reference takes a reference.
 func (w *gatherer) reference(e edge) {
+	s, obj := w.a.g.m.Object(e.to)
+	w.take(&e, s, obj)
+}
+
+func (w *gatherer) take(e *edge, s *goruntime.Span, obj uint32) {
 	g := w.a.g
-	s, obj := g.m.Object(e.to)
 	if w.guest && e.ord != ordInternal {
 		e.ord = ordUnknown
 	}
 	switch {
 	case s == nil:
 		if e.ord != ordInternal && len(g.pieces) > 0 {
-			w.piece(e)
+			w.piece(*e)
 		}
 	case e.ord == ordInternal:
 		if w.a.open.has(obj) {
@@ -178,7 +204,7 @@ func (w *gatherer) object(ord uint32, s *goruntime.Span, obj uint32) {
 }
 
 // small takes a reference to a value in a block of the tiny allocator.
-func (w *gatherer) small(e edge, s *goruntime.Span, obj uint32) {
+func (w *gatherer) small(e *edge, s *goruntime.Span, obj uint32) {
 	off := uint32(e.to - s.Addr(obj))
 	if !w.a.g.marked.has(obj) || w.a.tiny.at(obj).starts>>off&1 != 0 {
 		return

@@ -39,7 +39,7 @@ func (t *gathering) prepare(a *attributor) {
 func (t *gathering) hire(n int) {
 	for len(t.workers) < n {
 		w := &gatherer{a: t.a}
-		w.w = walker{g: t.a.g, emit: w.reference}
+		w.w = walker{g: t.a.g, emit: w.later}
 		t.workers = append(t.workers, w)
 	}
 	for _, w := range t.workers {

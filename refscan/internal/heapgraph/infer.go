@@ -1,6 +1,7 @@
 package heapgraph
 
 import (
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
@@ -10,13 +11,15 @@ import (
 // the one before. A typing does not change while a round walks its object, and of all typings that a round offers
 // to an object the best wins, so that what comes out depends neither on the order of walks nor on how many goroutines walk.
 type inferrer struct {
-	g     *Graph
-	by    []*offerer
-	round bitset     // objects that this round walks
-	next  bitset     // those of the next
-	lists [][]uint32 // objects of round
-	stat  []int32    // pieces of compiler-made data to walk
-	limit int        // how many bytes may be walked
+	g        *Graph
+	by       []*offerer
+	round    bitset     // objects that this round walks
+	next     bitset     // those of the next
+	lists    [][]uint32 // objects of round, unless it is crowded
+	crowded  bool       // they are too many for lists
+	maxFound int        // how many an offerer may list
+	stat     []int32    // pieces of compiler-made data to walk
+	limit    int        // how many bytes may be walked
 
 	deducing bool
 }
@@ -26,7 +29,9 @@ type offerer struct {
 	g       *Graph
 	in      *inferrer
 	w       walker
+	batch   batch
 	found   []uint32 // objects that the next round walks
+	crowded bool     // there are more than found lists
 	spare   []uint32
 	later   []offer  // typings of objects that this round walks
 	pieces  []carved // parts of compiler-made data
@@ -53,12 +58,13 @@ const (
 func (g *Graph) infer() {
 	g.typing = make(typings, g.m.NumObjects)
 	in := &inferrer{g: g, round: newBitset(g.m.NumObjects), next: newBitset(g.m.NumObjects), limit: minWalk}
+	in.maxFound = max(smallRound, int(g.m.NumObjects)/crowd)
 	for i := range g.m.Spans {
 		in.limit += maxWalks * len(g.m.Spans[i].Mem)
 	}
 	for range g.workers() {
 		o := &offerer{g: g, in: in}
-		o.w = walker{g: g, emit: o.candidate}
+		o.w = walker{g: g, emit: o.reference}
 		in.by = append(in.by, o)
 	}
 
@@ -118,18 +124,27 @@ func (in *inferrer) drain() {
 			o.w.object(in.g.types.at(c.typing.typ), c.typing.form, c.mem, c.addr)
 		}
 		in.stat = in.stat[:0]
-		if len(in.by) == 1 || objects < smallRound {
+		switch {
+		case in.crowded:
+			in.walkInOrder()
+		case len(in.by) == 1 || objects < smallRound:
 			for _, list := range in.lists {
 				o.walk(list)
 			}
-			continue
+		default:
+			in.walkTogether()
 		}
-		in.walkTogether()
 	}
 }
 
-// begin ends a round and begins the next one, and returns how many objects it has.
+// begin ends a round and begins the next one, and returns how many objects it has at least.
 func (in *inferrer) begin() int {
+	for _, o := range in.by {
+		o.flush()
+	}
+	if in.crowded {
+		clear(in.round)
+	}
 	for _, list := range in.lists {
 		for _, obj := range list {
 			in.round[obj>>6] = 0
@@ -148,19 +163,50 @@ func (in *inferrer) begin() int {
 		o.pieces = o.pieces[:0]
 	}
 	in.round, in.next = in.next, in.round
-	in.lists = in.lists[:0]
+	in.lists, in.crowded = in.lists[:0], false
 	objects := 0
 	for _, o := range in.by {
 		if len(o.found) > 0 {
 			in.lists = append(in.lists, o.found)
 			objects += len(o.found)
 		}
-		o.found, o.spare = o.spare[:0], o.found
+		if o.crowded {
+			in.crowded = true
+			objects++
+		}
+		o.found, o.spare, o.crowded = o.spare[:0], o.found, false
 	}
 	return objects
 }
 
-// walkTogether walks the objects of a round by all goroutines.
+// crowd: a round with one of so many objects of the heap is walked in the order of memory.
+const crowd = 256
+
+// walkInOrder walks the objects of a round by all goroutines, in the order of memory, which the processor reads sooner than
+// what lies anywhere.
+func (in *inferrer) walkInOrder() {
+	const some = 64
+	var taken atomic.Int64
+	together(len(in.by), func(i int) {
+		o := in.by[i]
+		list := make([]uint32, 0, 64*some)
+		for {
+			end := int(taken.Add(some))
+			list = list[:0]
+			for k := end - some; k < min(end, len(in.round)); k++ {
+				for left := in.round[k]; left != 0; left &= left - 1 {
+					list = append(list, uint32(64*k+bits.TrailingZeros64(left)))
+				}
+			}
+			o.walk(list)
+			if end >= len(in.round) {
+				return
+			}
+		}
+	})
+}
+
+// walkTogether walks the objects of a round by all goroutines, as they are listed.
 func (in *inferrer) walkTogether() {
 	const some = 256
 	taken := make([]atomic.Int64, len(in.lists))
