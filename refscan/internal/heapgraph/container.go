@@ -20,11 +20,14 @@ type mapLayout struct {
 
 const groupSlots = 8
 
+// groupPrefix begins the names of types of groups.
+const groupPrefix = "noalg.map.group["
+
 // mapLayout finds the group type of a map type.
 func (k *typeMaker) mapLayout(t *Type) *mapLayout {
 	l := &mapLayout{key: &Type{}, val: &Type{}}
 	key, val := k.names.Type(t.key), k.names.Type(t.elem)
-	id, ok := k.names.TypeByName("noalg.map.group[" + key.Name + "]" + val.Name)
+	id, ok := k.names.TypeByName(groupPrefix + key.Name + "]" + val.Name)
 	if !ok {
 		return l
 	}
@@ -95,45 +98,72 @@ func (w *walker) goMap(t *Type, header []byte) {
 
 // tables walks the tables of a directory, and returns how many slots they have.
 func (w *walker) tables(l *mapLayout, dir, dirLen uint64) (slots uint64) {
-	o := &w.g.offsets
 	s, obj := w.g.m.Object(dir)
 	if s == nil || s.NoScan || dirLen > maxDirectory {
 		return 0
 	}
 	tables, _ := w.g.payload(s, obj)
-	for i := uint64(0); i < dirLen && i*8+8 <= uint64(len(tables)); i++ {
+	tables = tables[:min(dirLen*8, uint64(len(tables)))]
+	divided := w.aside != nil && len(tables) >= 2*directoryPortion*8
+	for i := uint64(0); i*8+8 <= uint64(len(tables)); i++ {
 		table := word(tables, i*8)
-		ts, tobj := w.g.m.Object(table)
-		if ts == nil || ts.NoScan {
-			continue
-		}
-		b, _ := w.g.payload(ts, tobj)
-		// A table stands in the directory as often as its depth says; its index names the first.
-		if word(b, o.tableIndex) != i {
+		groups, n := w.table(table, i)
+		if n == 0 {
 			continue
 		}
 		w.emit(edge{ord: ordInternal, to: table, form: formInternal, rank: rankOwned})
-		groups := word(b, o.tableGroups)
 		if groups == 0 {
 			continue
 		}
 		w.emit(edge{ord: ordInternal, to: groups, form: formInternal, rank: rankOwned})
-		slots += w.groups(l, groups, word(b, o.tableMask)+1)
+		if divided {
+			slots += w.slots(l, groups, n)
+		} else {
+			slots += w.groups(l, groups, n)
+		}
+	}
+	if divided {
+		w.divideMap(l, tables)
 	}
 	return slots
 }
 
-// groups walks n groups of slots; only the slots in use are looked at. It returns how many slots there are.
-func (w *walker) groups(l *mapLayout, addr, n uint64) (slots uint64) {
+// table returns where the groups of a table are that is entry i of a directory, and how many; none if another entry stands for
+// the table.
+func (w *walker) table(addr, i uint64) (groups, n uint64) {
+	o := &w.g.offsets
 	s, obj := w.g.m.Object(addr)
+	if s == nil || s.NoScan {
+		return 0, 0
+	}
+	b, _ := w.g.payload(s, obj)
+	// A table stands in the directory as often as its depth says; its index names the first.
+	if word(b, o.tableIndex) != i {
+		return 0, 0
+	}
+	return word(b, o.tableGroups), max(word(b, o.tableMask)+1, 1)
+}
+
+// slots returns how many slots n groups have.
+func (w *walker) slots(l *mapLayout, addr, n uint64) uint64 {
+	s, _ := w.g.m.Object(addr)
 	if s == nil {
 		return 0
 	}
 	if l.group == 0 {
 		return s.ElemSize // of unknown layout, but with a control byte for each
 	}
-	slots = min(n, s.ElemSize/l.group) * groupSlots
-	if s.NoScan || !l.key.HasPointers() && !l.val.HasPointers() {
+	return min(n, s.ElemSize/l.group) * groupSlots
+}
+
+// groups walks n groups of slots; only the slots in use are looked at. It returns how many slots there are.
+func (w *walker) groups(l *mapLayout, addr, n uint64) (slots uint64) {
+	slots = w.slots(l, addr, n)
+	if slots == 0 || l.group == 0 || !l.key.HasPointers() && !l.val.HasPointers() {
+		return slots
+	}
+	s, obj := w.g.m.Object(addr)
+	if s.NoScan {
 		return slots
 	}
 	mem, _ := w.g.payload(s, obj)

@@ -58,6 +58,7 @@ type gatherer struct {
 	parts []part
 	words offheap.Numbers
 	all   []bundle // of all parts
+	aside []held   // portions of large objects
 
 	// Of the part under way:
 	node    *Node
@@ -82,6 +83,13 @@ const (
 	maxRefs    = offheap.BlockLen / 4
 	maxBundles = 64
 )
+
+// held is a portion of an object of a node.
+type held struct {
+	portion
+	node  *Node
+	guest bool
+}
 
 // reset forgets all parts.
 func (w *gatherer) reset() {
@@ -110,6 +118,18 @@ func (w *gatherer) gather(runs []run, skip, n int) {
 		n -= len(objs)
 		runs, skip = runs[1:], 0
 	}
+	w.flush()
+	w.seal()
+}
+
+// setAside keeps a portion of a large object for whoever has nothing to do.
+func (w *gatherer) setAside(p portion) { w.aside = append(w.aside, held{p, w.node, w.guest}) }
+
+// gatherPortion makes a part of a portion.
+func (w *gatherer) gatherPortion(h *held) {
+	w.begin(h.node)
+	w.guest = h.guest
+	w.w.portion(&h.portion)
 	w.flush()
 	w.seal()
 }

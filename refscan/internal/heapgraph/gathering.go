@@ -2,6 +2,7 @@ package heapgraph
 
 import (
 	"runtime"
+	"sort"
 	"sync/atomic"
 )
 
@@ -11,6 +12,7 @@ type gathering struct {
 	procs   int
 	workers []*gatherer
 	parts   []part
+	aside   []held // portions of large objects
 	tasks   []task
 }
 
@@ -37,13 +39,21 @@ func (t *gathering) prepare(a *attributor) {
 
 // hire makes sure that there are n workers, and that they have no parts.
 func (t *gathering) hire(n int) {
+	for _, w := range t.workers {
+		w.reset()
+	}
+	t.employ(n)
+}
+
+// employ makes sure that there are n workers.
+func (t *gathering) employ(n int) {
 	for len(t.workers) < n {
 		w := &gatherer{a: t.a}
 		w.w = walker{g: t.a.g, emit: w.later}
+		if t.procs > 1 {
+			w.w.aside = w.setAside
+		}
 		t.workers = append(t.workers, w)
-	}
-	for _, w := range t.workers {
-		w.reset()
 	}
 }
 
@@ -65,28 +75,76 @@ func (t *gathering) begin(n *Node) *gatherer {
 func (t *gathering) all(runs []run, n int) []part {
 	if t.procs == 1 || n < manyTasks*t.a.g.taskSize {
 		t.hire(1)
-		t.workers[0].gather(runs, 0, n)
-		return t.workers[0].parts
-	}
-	t.hire(t.procs)
-	t.divide(runs, n)
-	var next atomic.Int64
-	concurrently(t.procs, func(i int) {
-		w := t.workers[i]
-		for i := next.Add(1) - 1; i < int64(len(t.tasks)); i = next.Add(1) - 1 {
-			k := &t.tasks[i]
-			k.worker, k.first = w, len(w.parts)
-			w.gather(k.runs, k.skip, k.n)
-			k.last = len(w.parts)
+		w := t.workers[0]
+		w.gather(runs, 0, n)
+		if len(w.aside) == 0 {
+			return w.parts
 		}
-	})
-	clear(t.parts)
-	t.parts = t.parts[:0]
+	} else {
+		t.hire(t.procs)
+		t.divide(runs, n)
+		var next atomic.Int64
+		concurrently(t.procs, func(i int) {
+			w := t.workers[i]
+			for i := next.Add(1) - 1; i < int64(len(t.tasks)); i = next.Add(1) - 1 {
+				k := &t.tasks[i]
+				k.worker, k.first = w, len(w.parts)
+				w.gather(k.runs, k.skip, k.n)
+				k.last = len(w.parts)
+			}
+		})
+	}
+	if t.portions() {
+		return t.sorted(runs)
+	}
+	t.parts = t.emptied()
 	for i := range t.tasks {
 		k := &t.tasks[i]
 		t.parts = append(t.parts, k.worker.parts[k.first:k.last]...)
 	}
 	return t.parts
+}
+
+// emptied returns the list of parts, with none in it.
+func (t *gathering) emptied() []part {
+	clear(t.parts)
+	return t.parts[:0]
+}
+
+// sorted returns all parts, in the order of the runs' nodes.
+func (t *gathering) sorted(runs []run) []part {
+	position := make(map[*Node]int)
+	for i := range runs {
+		position[runs[i].node] = i
+	}
+	t.parts = t.emptied()
+	for _, w := range t.workers {
+		t.parts = append(t.parts, w.parts...)
+	}
+	sort.SliceStable(t.parts, func(i, j int) bool { return position[t.parts[i].node] < position[t.parts[j].node] })
+	return t.parts
+}
+
+// portions gathers from what was set aside, and reports whether that was any.
+func (t *gathering) portions() bool {
+	t.aside = t.aside[:0]
+	for _, w := range t.workers {
+		t.aside = append(t.aside, w.aside...)
+		clear(w.aside)
+		w.aside = w.aside[:0]
+	}
+	if len(t.aside) == 0 {
+		return false
+	}
+	t.employ(t.procs)
+	var next atomic.Int64
+	concurrently(t.procs, func(i int) {
+		for k := next.Add(1); k <= int64(len(t.aside)); k = next.Add(1) {
+			t.workers[i].gatherPortion(&t.aside[k-1])
+		}
+	})
+	clear(t.aside)
+	return true
 }
 
 // divide makes tasks of n objects.

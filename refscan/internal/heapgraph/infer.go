@@ -18,6 +18,7 @@ type inferrer struct {
 	lists    [][]uint32 // objects of round, unless it is crowded
 	crowded  bool       // they are too many for lists
 	maxFound int        // how many an offerer may list
+	aside    []portion  // of large objects of the round
 	stat     []int32    // pieces of compiler-made data to walk
 	limit    int        // how many bytes may be walked
 
@@ -33,10 +34,12 @@ type offerer struct {
 	found   []uint32 // objects that the next round walks
 	crowded bool     // there are more than found lists
 	spare   []uint32
-	later   []offer  // typings of objects that this round walks
-	pieces  []carved // parts of compiler-made data
-	fetched byte     // see goruntime.Model.Fetch
-	partly  []uint32 // objects that were typed in part since deducing
+	aside   []portion // of large objects, which all walk together
+	later   []offer   // typings of objects that this round walks
+	groups  []uint32  // slots of maps that the allocator recorded
+	pieces  []carved  // parts of compiler-made data
+	fetched byte      // see goruntime.Model.Fetch
+	partly  []uint32  // objects that were typed in part since deducing
 
 	deductions []offer // typings to be set when all objects were looked at
 }
@@ -65,6 +68,9 @@ func (g *Graph) infer() {
 	for range g.workers() {
 		o := &offerer{g: g, in: in}
 		o.w = walker{g: g, emit: o.reference}
+		if g.workers() > 1 {
+			o.w.aside = func(p portion) { o.aside = append(o.aside, p) }
+		}
 		in.by = append(in.by, o)
 	}
 
@@ -81,6 +87,8 @@ func (g *Graph) infer() {
 	for _, s := range g.special {
 		o.special(s)
 	}
+	in.drain()
+	in.ownerless()
 	in.drain()
 	if g.nameless() {
 		in.openEnds()
@@ -134,7 +142,28 @@ func (in *inferrer) drain() {
 		default:
 			in.walkTogether()
 		}
+		in.walkPortions()
 	}
+}
+
+// walkPortions walks what the walks of a round have set aside, by all goroutines.
+func (in *inferrer) walkPortions() {
+	in.aside = in.aside[:0]
+	for _, o := range in.by {
+		in.aside = append(in.aside, o.aside...)
+		clear(o.aside)
+		o.aside = o.aside[:0]
+	}
+	if len(in.aside) == 0 {
+		return
+	}
+	var taken atomic.Int64
+	together(len(in.by), func(i int) {
+		for k := taken.Add(1); k <= int64(len(in.aside)); k = taken.Add(1) {
+			in.by[i].w.portion(&in.aside[k-1])
+		}
+	})
+	clear(in.aside)
 }
 
 // begin ends a round and begins the next one, and returns how many objects it has at least.
@@ -282,7 +311,25 @@ func (o *offerer) allocated(s *goruntime.Span) {
 		if t.Size > 0 && s.ElemSize-start >= 2*t.Size {
 			f = formArray
 		}
-		o.set(obj, typing{typ: t.index, form: f, rank: rankAllocated, full: true}, s)
+		ty := typing{typ: t.index, form: f, rank: rankAllocated, full: true}
+		if t.group && !o.g.nameless() { // whose layout is known, so that walks of the map will walk it
+			o.groups = append(o.groups, obj)
+			o.g.typing[obj] = ty.pack()
+			continue
+		}
+		o.set(obj, ty, s)
+	}
+}
+
+// ownerless has the next round walk groups of maps that no map was found for.
+func (in *inferrer) ownerless() {
+	for _, o := range in.by {
+		for _, obj := range o.groups {
+			if in.g.typing.of(obj).form != formInternal && in.next.add(obj) {
+				o.found = append(o.found, obj)
+			}
+		}
+		o.groups = nil
 	}
 }
 

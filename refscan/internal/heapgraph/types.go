@@ -92,6 +92,7 @@ type Type struct {
 	chanElem *Type               // channels: for naming
 	chanHead *Type
 
+	group  bool   // of slots of a map
 	turn   class  // when its objects may be claimed
 	ending ending // how its objects end
 

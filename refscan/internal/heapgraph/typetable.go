@@ -1,6 +1,7 @@
 package heapgraph
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -61,6 +62,7 @@ func (tt *typeTable) publish() {
 	}
 	for _, t := range tt.make.types[known:] {
 		t.turn, t.ending = turnOf(t.Name), endingOf(tt.m, t.Name)
+		t.group = strings.HasPrefix(t.Name, groupPrefix)
 	}
 	all := tt.make.types
 	tt.list.Store(&all)
