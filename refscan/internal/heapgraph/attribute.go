@@ -21,6 +21,7 @@ type Node struct {
 	links    []link // some of kids, by what is known before the label is
 	held     *Held  // by RetainedBy
 	seq      int
+	at       int // while parts are sorted, see gathering.portions
 	depth    int32
 	ownTyped bool // Type and typing are those of objects that the root variable refers to
 }
@@ -198,7 +199,7 @@ func (a *attributor) root(r *rootEntry) {
 		}
 		e := a.g.rootEdge(re)
 		e.ord = uint32(len(labels) - 1)
-		w.reference(e)
+		w.w.emit(e)
 	}
 	a.direct(node, labels)
 }
@@ -206,6 +207,7 @@ func (a *attributor) root(r *rootEntry) {
 // direct claims what a root holds, which was gathered by label.
 func (a *attributor) direct(node *Node, labels []string) {
 	w := a.gather.workers[0]
+	w.batch.flush()
 	w.seal()
 	a.claim(node, w.parts, labels)
 	node.links = nil // they are by label, not by the order of references of objects

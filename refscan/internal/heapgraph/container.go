@@ -2,7 +2,6 @@ package heapgraph
 
 import (
 	"reflect"
-	"strings"
 
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 )
@@ -84,7 +83,7 @@ func (w *walker) goMap(t *Type, header []byte) {
 	w.emit(edge{ord: ordInternal, to: dir, form: formInternal, rank: rankOwned})
 	slots := uint64(0)
 	if dirLen == 0 {
-		slots = w.groups(l, dir, 1)
+		slots = w.groups(l, dir, 1, true)
 	} else {
 		slots = w.tables(l, dir, dirLen)
 	}
@@ -104,7 +103,7 @@ func (w *walker) tables(l *mapLayout, dir, dirLen uint64) (slots uint64) {
 	}
 	tables, _ := w.g.payload(s, obj)
 	tables = tables[:min(dirLen*8, uint64(len(tables)))]
-	divided := w.aside != nil && len(tables) >= 2*directoryPortion*8
+	divided := w.aside.divides(len(tables), directoryPortion*8)
 	for i := uint64(0); i*8+8 <= uint64(len(tables)); i++ {
 		table := word(tables, i*8)
 		groups, n := w.table(table, i)
@@ -116,14 +115,10 @@ func (w *walker) tables(l *mapLayout, dir, dirLen uint64) (slots uint64) {
 			continue
 		}
 		w.emit(edge{ord: ordInternal, to: groups, form: formInternal, rank: rankOwned})
-		if divided {
-			slots += w.slots(l, groups, n)
-		} else {
-			slots += w.groups(l, groups, n)
-		}
+		slots += w.groups(l, groups, n, !divided)
 	}
 	if divided {
-		w.divideMap(l, tables)
+		w.aside.add(portion{layout: l, mem: tables}, directoryPortion, 8)
 	}
 	return slots
 }
@@ -144,26 +139,17 @@ func (w *walker) table(addr, i uint64) (groups, n uint64) {
 	return word(b, o.tableGroups), max(word(b, o.tableMask)+1, 1)
 }
 
-// slots returns how many slots n groups have.
-func (w *walker) slots(l *mapLayout, addr, n uint64) uint64 {
-	s, _ := w.g.m.Object(addr)
+// groups walks n groups of slots, if it is to; only the slots in use are looked at. It returns how many slots there are.
+func (w *walker) groups(l *mapLayout, addr, n uint64, walk bool) (slots uint64) {
+	s, obj := w.g.m.Object(addr)
 	if s == nil {
 		return 0
 	}
 	if l.group == 0 {
 		return s.ElemSize // of unknown layout, but with a control byte for each
 	}
-	return min(n, s.ElemSize/l.group) * groupSlots
-}
-
-// groups walks n groups of slots; only the slots in use are looked at. It returns how many slots there are.
-func (w *walker) groups(l *mapLayout, addr, n uint64) (slots uint64) {
-	slots = w.slots(l, addr, n)
-	if slots == 0 || l.group == 0 || !l.key.HasPointers() && !l.val.HasPointers() {
-		return slots
-	}
-	s, obj := w.g.m.Object(addr)
-	if s.NoScan {
+	slots = min(n, s.ElemSize/l.group) * groupSlots
+	if !walk || s.NoScan || !l.key.HasPointers() && !l.val.HasPointers() {
 		return slots
 	}
 	mem, _ := w.g.payload(s, obj)
@@ -247,7 +233,7 @@ func (k *typeMaker) hchan() *Type {
 // sync.Pool (go1.26 sync/pool.go).
 func (k *typeMaker) understood(d debuginfo.Type, field debuginfo.Field) (kind opKind, target debuginfo.TypeID, ok bool) {
 	switch {
-	case strings.HasPrefix(d.Name, "sync/atomic.Pointer[") && field.Name == "v":
+	case hasPrefix(d.Name, "sync/atomic.Pointer[") && field.Name == "v":
 		for _, f := range d.Fields {
 			if arr := k.names.Type(f.Type); arr.Kind == reflect.Array && arr.Len == 0 {
 				if p := k.names.Type(arr.Elem); p.Kind == reflect.Pointer {
@@ -255,12 +241,12 @@ func (k *typeMaker) understood(d debuginfo.Type, field debuginfo.Field) (kind op
 				}
 			}
 		}
-	case strings.HasPrefix(d.Name, "internal/runtime/atomic.Pointer[") && field.Name == "u":
+	case hasPrefix(d.Name, "internal/runtime/atomic.Pointer[") && field.Name == "u":
 		name := d.Name[len("internal/runtime/atomic.Pointer[") : len(d.Name)-1]
 		if id, found := k.names.TypeByName(name); found {
 			return opPointer, id, true
 		}
-	case strings.HasPrefix(d.Name, "weak.Pointer[") && field.Name == "u":
+	case hasPrefix(d.Name, "weak.Pointer[") && field.Name == "u":
 		// The handle holds the address where the collector does not see it (go1.26 runtime/mheap.go, specialWeakHandle).
 		if id, found := k.names.TypeByName("internal/runtime/atomic.Uintptr"); found {
 			return opPointer, id, true

@@ -19,26 +19,20 @@ type run struct {
 	guest bool // they are of another type than the node's others: the tree had no room for a node of their own
 }
 
-// add queues objects. Where they are many it is in the order of memory, in which they are walked soonest; sorter is an empty set, and is
-// so again.
+// add queues objects. Many are put in the order of memory, which the processor reads sooner than what lies anywhere; sorter is an
+// empty set of all objects, and is so again.
 func (f *frontier) add(n *Node, lists [][]uint32, guest bool, sorter bitset) {
 	total := 0
+	lo, hi := ^uint32(0), uint32(0)
 	for _, objs := range lists {
 		total += len(objs)
-	}
-	lo, hi := ^uint32(0), uint32(0)
-	if total >= minSorted {
-		for _, objs := range lists {
-			for _, obj := range objs {
-				lo, hi = min(lo, obj), max(hi, obj)
-			}
+		for _, obj := range objs {
+			lo, hi = min(lo, obj), max(hi, obj)
 		}
 	}
 	if total < minSorted || int(hi-lo)/64 > 4*total {
 		for _, objs := range lists {
-			words := f.words.Take(len(objs))
-			copy(words, objs)
-			f.runs = append(f.runs, run{n, words, guest})
+			copy(f.take(n, len(objs), guest), objs)
 		}
 		return
 	}
@@ -47,19 +41,25 @@ func (f *frontier) add(n *Node, lists [][]uint32, guest bool, sorter bitset) {
 			sorter.add(obj)
 		}
 	}
-	words := f.words.Take(min(total, offheap.BlockLen))[:0]
+	var words []uint32
 	for i := lo >> 6; i <= hi>>6; i++ {
-		for b := sorter[i]; b != 0; b &= b - 1 {
-			if len(words) == cap(words) {
-				f.runs = append(f.runs, run{n, words, guest})
+		for left := sorter[i]; left != 0; left &= left - 1 {
+			if len(words) == 0 {
+				words = f.take(n, min(total, offheap.BlockLen), guest)
 				total -= len(words)
-				words = f.words.Take(min(total, offheap.BlockLen))[:0]
 			}
-			words = append(words, i<<6+uint32(bits.TrailingZeros64(b)))
+			words[0] = i<<6 + uint32(bits.TrailingZeros64(left))
+			words = words[1:]
 		}
 		sorter[i] = 0
 	}
+}
+
+// take makes room for some objects of a node.
+func (f *frontier) take(n *Node, objects int, guest bool) []uint32 {
+	words := f.words.Take(objects)
 	f.runs = append(f.runs, run{n, words, guest})
+	return words
 }
 
 // minSorted is how many objects are worth sorting.

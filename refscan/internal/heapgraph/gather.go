@@ -13,6 +13,7 @@ type part struct {
 	used, inline int64    // entries of maps, and those of them that lie in the tables whole
 	entries      []mapCount
 	at           int // the first bundle that is not claimed
+	portion      int // from 1 on; 0 for what is of no portion
 }
 
 // A bundle is references that are the same one of their holders, to targets of one sort.
@@ -52,17 +53,15 @@ type mapCount struct {
 
 // A gatherer follows the references of objects of one node after the other.
 type gatherer struct {
-	a     *attributor
-	w     walker
-	batch batch
-	parts []part
-	words offheap.Numbers
-	all   []bundle // of all parts
-	aside []held   // portions of large objects
+	a        *attributor
+	w        walker
+	portions // large objects; of the part under way, node and guest
+	batch    batch
+	parts    []part
+	words    offheap.Numbers
+	all      []bundle // of all parts
 
 	// Of the part under way:
-	node    *Node
-	guest   bool
 	refs    []ref
 	bundles []bundle
 	last    [16]int32 // by reference: the bundle that one went to
@@ -84,13 +83,6 @@ const (
 	maxBundles = 64
 )
 
-// held is a portion of an object of a node.
-type held struct {
-	portion
-	node  *Node
-	guest bool
-}
-
 // reset forgets all parts.
 func (w *gatherer) reset() {
 	w.parts, w.all = w.parts[:0], w.all[:0]
@@ -107,7 +99,7 @@ func (w *gatherer) gather(runs []run, skip, n int) {
 		r := &runs[0]
 		objs := r.objs[skip:min(len(r.objs), skip+n)]
 		if r.node != w.node || r.guest != w.guest {
-			w.flush()
+			w.batch.flush()
 		}
 		if r.node != w.node {
 			w.seal()
@@ -118,20 +110,21 @@ func (w *gatherer) gather(runs []run, skip, n int) {
 		n -= len(objs)
 		runs, skip = runs[1:], 0
 	}
-	w.flush()
+	w.batch.flush()
 	w.seal()
 }
 
-// setAside keeps a portion of a large object for whoever has nothing to do.
-func (w *gatherer) setAside(p portion) { w.aside = append(w.aside, held{p, w.node, w.guest}) }
-
 // gatherPortion makes a part of a portion.
-func (w *gatherer) gatherPortion(h *held) {
-	w.begin(h.node)
-	w.guest = h.guest
-	w.w.portion(&h.portion)
-	w.flush()
+func (w *gatherer) gatherPortion(p *portion, number int) {
+	w.begin(p.node)
+	w.guest = p.guest
+	first := len(w.parts)
+	w.w.portion(p)
+	w.batch.flush()
 	w.seal()
+	for i := first; i < len(w.parts); i++ {
+		w.parts[i].portion = number
+	}
 }
 
 // walk gathers from objects of the node.
@@ -167,29 +160,7 @@ func (w *gatherer) fetch(objs []uint32) {
 	}
 }
 
-// later keeps a reference until there is a batch of them.
-func (w *gatherer) later(e edge) {
-	if w.batch.add(&e) {
-		w.flush()
-	}
-}
-
-// flush takes the references of the batch.
-func (w *gatherer) flush() {
-	b := &w.batch
-	b.find(w.a.g)
-	for i := range b.edges[:b.n] {
-		w.take(&b.edges[i], b.spans[i], b.objs[i])
-	}
-	b.n = 0
-}
-
-// reference takes a reference.
-func (w *gatherer) reference(e edge) {
-	s, obj := w.a.g.m.Object(e.to)
-	w.take(&e, s, obj)
-}
-
+// take takes a reference.
 func (w *gatherer) take(e *edge, s *goruntime.Span, obj uint32) {
 	g := w.a.g
 	if w.guest && e.ord != ordInternal {
@@ -305,7 +276,7 @@ func (w *gatherer) seal() {
 			bundles[k], bundles[k-1] = bundles[k-1], bundles[k]
 		}
 	}
-	w.parts = append(w.parts, part{w.node, bundles, w.w.used, w.w.inline, w.entries, 0})
+	w.parts = append(w.parts, part{w.node, bundles, w.w.used, w.w.inline, w.entries, 0, 0})
 	w.bundles, w.refs, w.entries = w.bundles[:0], w.refs[:0], nil
 	w.w.used, w.w.inline = 0, 0
 }

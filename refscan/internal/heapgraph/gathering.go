@@ -12,7 +12,7 @@ type gathering struct {
 	procs   int
 	workers []*gatherer
 	parts   []part
-	aside   []held // portions of large objects
+	aside   []portion // portions of large objects
 	tasks   []task
 }
 
@@ -46,13 +46,13 @@ func (t *gathering) hire(n int) {
 }
 
 // employ makes sure that there are n workers.
+//
+//go:noinline
 func (t *gathering) employ(n int) {
 	for len(t.workers) < n {
 		w := &gatherer{a: t.a}
-		w.w = walker{g: t.a.g, emit: w.later}
-		if t.procs > 1 {
-			w.w.aside = w.setAside
-		}
+		w.batch = batch{g: t.a.g, take: w.take}
+		w.w = walker{g: t.a.g, emit: w.batch.add, aside: &w.portions}
 		t.workers = append(t.workers, w)
 	}
 }
@@ -77,9 +77,10 @@ func (t *gathering) all(runs []run, n int) []part {
 		t.hire(1)
 		w := t.workers[0]
 		w.gather(runs, 0, n)
-		if len(w.aside) == 0 {
+		if len(w.list) == 0 {
 			return w.parts
 		}
+		t.tasks = append(t.tasks[:0], task{worker: w, last: len(w.parts)})
 	} else {
 		t.hire(t.procs)
 		t.divide(runs, n)
@@ -88,63 +89,56 @@ func (t *gathering) all(runs []run, n int) []part {
 			w := t.workers[i]
 			for i := next.Add(1) - 1; i < int64(len(t.tasks)); i = next.Add(1) - 1 {
 				k := &t.tasks[i]
-				k.worker, k.first = w, len(w.parts)
+				k.worker, k.first, w.task = w, len(w.parts), int(i)
 				w.gather(k.runs, k.skip, k.n)
 				k.last = len(w.parts)
 			}
 		})
 	}
-	if t.portions() {
-		return t.sorted(runs)
-	}
-	t.parts = t.emptied()
+	clear(t.parts)
+	t.parts = t.parts[:0]
 	for i := range t.tasks {
 		k := &t.tasks[i]
 		t.parts = append(t.parts, k.worker.parts[k.first:k.last]...)
 	}
+	t.portions(runs)
 	return t.parts
 }
 
-// emptied returns the list of parts, with none in it.
-func (t *gathering) emptied() []part {
-	clear(t.parts)
-	return t.parts[:0]
-}
-
-// sorted returns all parts, in the order of the runs' nodes.
-func (t *gathering) sorted(runs []run) []part {
-	position := make(map[*Node]int)
-	for i := range runs {
-		position[runs[i].node] = i
-	}
-	t.parts = t.emptied()
-	for _, w := range t.workers {
-		t.parts = append(t.parts, w.parts...)
-	}
-	sort.SliceStable(t.parts, func(i, j int) bool { return position[t.parts[i].node] < position[t.parts[j].node] })
-	return t.parts
-}
-
-// portions gathers from what was set aside, and reports whether that was any.
-func (t *gathering) portions() bool {
+// portions gathers from what was set aside, and puts the parts behind the others of their nodes, in the order of tasks, whoever
+// had which.
+func (t *gathering) portions(runs []run) {
 	t.aside = t.aside[:0]
 	for _, w := range t.workers {
-		t.aside = append(t.aside, w.aside...)
-		clear(w.aside)
-		w.aside = w.aside[:0]
+		t.aside = w.moveTo(t.aside)
 	}
 	if len(t.aside) == 0 {
-		return false
+		return
 	}
+	sort.SliceStable(t.aside, func(i, j int) bool { return t.aside[i].task < t.aside[j].task })
 	t.employ(t.procs)
+	first := make([]int, t.procs)
 	var next atomic.Int64
-	concurrently(t.procs, func(i int) {
+	together(t.procs, func(i int) {
+		w := t.workers[i]
+		first[i] = len(w.parts)
 		for k := next.Add(1); k <= int64(len(t.aside)); k = next.Add(1) {
-			t.workers[i].gatherPortion(&t.aside[k-1])
+			w.gatherPortion(&t.aside[k-1], int(k))
 		}
 	})
-	clear(t.aside)
-	return true
+	for i, n := range first {
+		t.parts = append(t.parts, t.workers[i].parts[n:]...)
+	}
+	for i := range runs {
+		runs[i].node.at = i
+	}
+	sort.SliceStable(t.parts, func(i, j int) bool {
+		a, b := &t.parts[i], &t.parts[j]
+		return a.node.at < b.node.at || a.node == b.node && a.portion < b.portion
+	})
+	for i := range runs {
+		runs[i].node.at = 0
+	}
 }
 
 // divide makes tasks of n objects.

@@ -1,6 +1,7 @@
 package heapgraph
 
 import (
+	"math"
 	"math/bits"
 	"sync/atomic"
 
@@ -11,16 +12,16 @@ import (
 // the one before. A typing does not change while a round walks its object, and of all typings that a round offers
 // to an object the best wins, so that what comes out depends neither on the order of walks nor on how many goroutines walk.
 type inferrer struct {
-	g        *Graph
-	by       []*offerer
-	round    bitset     // objects that this round walks
-	next     bitset     // those of the next
-	lists    [][]uint32 // objects of round, unless it is crowded
-	crowded  bool       // they are too many for lists
-	maxFound int        // how many an offerer may list
-	aside    []portion  // of large objects of the round
-	stat     []int32    // pieces of compiler-made data to walk
-	limit    int        // how many bytes may be walked
+	g       *Graph
+	by      []*offerer
+	round   bitset     // objects that this round walks
+	next    bitset     // those of the next
+	lists   [][]uint32 // objects of round, unless it is crowded
+	crowded bool       // they are too many for lists
+	crowd   int        // how many that is
+	aside   []portion  // of large objects of the round
+	stat    []int32    // pieces of compiler-made data to walk
+	limit   int        // how many bytes may be walked
 
 	deducing bool
 }
@@ -32,14 +33,11 @@ type offerer struct {
 	w       walker
 	batch   batch
 	found   []uint32 // objects that the next round walks
-	crowded bool     // there are more than found lists
 	spare   []uint32
-	aside   []portion // of large objects, which all walk together
-	later   []offer   // typings of objects that this round walks
-	groups  []uint32  // slots of maps that the allocator recorded
-	pieces  []carved  // parts of compiler-made data
-	fetched byte      // see goruntime.Model.Fetch
-	partly  []uint32  // objects that were typed in part since deducing
+	later   []offer  // typings of objects that this round walks
+	pieces  []carved // parts of compiler-made data
+	fetched byte     // see goruntime.Model.Fetch
+	partly  []uint32 // objects that were typed in part since deducing
 
 	deductions []offer // typings to be set when all objects were looked at
 }
@@ -48,6 +46,9 @@ type offer struct {
 	obj uint32
 	ty  typing
 }
+
+//go:noinline
+func addOffer(list []offer, obj uint32, ty typing) []offer { return append(list, offer{obj, ty}) }
 
 // maxWalks is how often the pointerful memory may be walked to find types, on average, and minWalk how many bytes may
 // be in any case. Two or three times are usual; a damaged heap could have as many views of an object as it has references.
@@ -61,15 +62,19 @@ const (
 func (g *Graph) infer() {
 	g.typing = make(typings, g.m.NumObjects)
 	in := &inferrer{g: g, round: newBitset(g.m.NumObjects), next: newBitset(g.m.NumObjects), limit: minWalk}
-	in.maxFound = max(smallRound, int(g.m.NumObjects)/crowd)
+	in.crowd = max(smallRound, int(g.m.NumObjects)/crowdShare, 1)
+	if g.nameless() {
+		in.crowd = math.MaxInt // see workers
+	}
 	for i := range g.m.Spans {
 		in.limit += maxWalks * len(g.m.Spans[i].Mem)
 	}
 	for range g.workers() {
 		o := &offerer{g: g, in: in}
-		o.w = walker{g: g, emit: o.reference}
+		o.batch = batch{g: g, take: o.offer, masks: true}
+		o.w = walker{g: g, emit: o.batch.add}
 		if g.workers() > 1 {
-			o.w.aside = func(p portion) { o.aside = append(o.aside, p) }
+			o.w.aside = new(portions)
 		}
 		in.by = append(in.by, o)
 	}
@@ -82,13 +87,11 @@ func (g *Graph) infer() {
 		}
 	}
 	for i := range g.stacks {
-		g.walkStack(&g.stacks[i], func(_ frameVar, e edge) { o.candidate(e) })
+		g.walkStack(&g.stacks[i], func(_ frameVar, e edge) { o.w.emit(e) })
 	}
 	for _, s := range g.special {
 		o.special(s)
 	}
-	in.drain()
-	in.ownerless()
 	in.drain()
 	if g.nameless() {
 		in.openEnds()
@@ -132,15 +135,12 @@ func (in *inferrer) drain() {
 			o.w.object(in.g.types.at(c.typing.typ), c.typing.form, c.mem, c.addr)
 		}
 		in.stat = in.stat[:0]
-		switch {
-		case in.crowded:
-			in.walkInOrder()
-		case len(in.by) == 1 || objects < smallRound:
+		if in.crowded {
+			in.walkTogether()
+		} else {
 			for _, list := range in.lists {
 				o.walk(list)
 			}
-		default:
-			in.walkTogether()
 		}
 		in.walkPortions()
 	}
@@ -150,9 +150,7 @@ func (in *inferrer) drain() {
 func (in *inferrer) walkPortions() {
 	in.aside = in.aside[:0]
 	for _, o := range in.by {
-		in.aside = append(in.aside, o.aside...)
-		clear(o.aside)
-		o.aside = o.aside[:0]
+		in.aside = o.w.aside.moveTo(in.aside)
 	}
 	if len(in.aside) == 0 {
 		return
@@ -163,13 +161,12 @@ func (in *inferrer) walkPortions() {
 			in.by[i].w.portion(&in.aside[k-1])
 		}
 	})
-	clear(in.aside)
 }
 
-// begin ends a round and begins the next one, and returns how many objects it has at least.
+// begin ends a round and begins the next one, and returns how many objects it has, or enough of them for a crowd.
 func (in *inferrer) begin() int {
 	for _, o := range in.by {
-		o.flush()
+		o.batch.flush()
 	}
 	if in.crowded {
 		clear(in.round)
@@ -192,65 +189,40 @@ func (in *inferrer) begin() int {
 		o.pieces = o.pieces[:0]
 	}
 	in.round, in.next = in.next, in.round
-	in.lists, in.crowded = in.lists[:0], false
+	in.lists = in.lists[:0]
 	objects := 0
 	for _, o := range in.by {
 		if len(o.found) > 0 {
 			in.lists = append(in.lists, o.found)
 			objects += len(o.found)
 		}
-		if o.crowded {
-			in.crowded = true
-			objects++
-		}
-		o.found, o.spare, o.crowded = o.spare[:0], o.found, false
+		o.found, o.spare = o.spare[:0], o.found
 	}
+	in.crowded = objects >= in.crowd
 	return objects
 }
 
-// crowd: a round with one of so many objects of the heap is walked in the order of memory.
-const crowd = 256
+// crowdShare: a round with one of so many of the heap's objects is worth looking for them in the whole set.
+const crowdShare = 1 << 12
 
-// walkInOrder walks the objects of a round by all goroutines, in the order of memory, which the processor reads sooner than
+// walkTogether walks the objects of a round by all goroutines, in the order of memory, which the processor reads sooner than
 // what lies anywhere.
-func (in *inferrer) walkInOrder() {
+func (in *inferrer) walkTogether() {
 	const some = 64
 	var taken atomic.Int64
 	together(len(in.by), func(i int) {
-		o := in.by[i]
 		list := make([]uint32, 0, 64*some)
 		for {
 			end := int(taken.Add(some))
-			list = list[:0]
 			for k := end - some; k < min(end, len(in.round)); k++ {
 				for left := in.round[k]; left != 0; left &= left - 1 {
 					list = append(list, uint32(64*k+bits.TrailingZeros64(left)))
 				}
 			}
-			o.walk(list)
+			in.by[i].walk(list)
+			list = list[:0]
 			if end >= len(in.round) {
 				return
-			}
-		}
-	})
-}
-
-// walkTogether walks the objects of a round by all goroutines, as they are listed.
-func (in *inferrer) walkTogether() {
-	const some = 256
-	taken := make([]atomic.Int64, len(in.lists))
-	together(len(in.by), func(i int) {
-		o := in.by[i]
-		for k := range in.lists {
-			k = (k + i) % len(in.lists)
-			for list := in.lists[k]; ; {
-				end := int(taken[k].Add(some))
-				if end-some < len(list) {
-					o.walk(list[end-some : min(end, len(list))])
-				}
-				if end >= len(list) {
-					break
-				}
 			}
 		}
 	})
@@ -312,26 +284,17 @@ func (o *offerer) allocated(s *goruntime.Span) {
 			f = formArray
 		}
 		ty := typing{typ: t.index, form: f, rank: rankAllocated, full: true}
-		if t.group && !o.g.nameless() { // whose layout is known, so that walks of the map will walk it
-			o.groups = append(o.groups, obj)
-			o.g.typing[obj] = ty.pack()
+		if t.group && s.ElemSize >= manySlots && !o.g.nameless() {
+			// A walk of the map will walk it, unless it has none.
+			o.deductions = addOffer(o.deductions, obj, ty)
 			continue
 		}
 		o.set(obj, ty, s)
 	}
 }
 
-// ownerless has the next round walk groups of maps that no map was found for.
-func (in *inferrer) ownerless() {
-	for _, o := range in.by {
-		for _, obj := range o.groups {
-			if in.g.typing.of(obj).form != formInternal && in.next.add(obj) {
-				o.found = append(o.found, obj)
-			}
-		}
-		o.groups = nil
-	}
-}
+// manySlots is from how many bytes of them on a map's slots are worth waiting for the map.
+const manySlots = 4096
 
 func (o *offerer) special(s goruntime.Special) {
 	tt := o.g.types
@@ -340,13 +303,13 @@ func (o *offerer) special(s goruntime.Special) {
 			return
 		}
 		if t := o.g.closureAt(p); t != nil {
-			o.candidate(edge{to: p, typ: t, form: formClosure, rank: rankDynamic})
+			o.w.emit(edge{to: p, typ: t, form: formClosure, rank: rankDynamic})
 		}
 	}
 	fn(s.Fn)
 	fn(s.Call)
 	if s.Kind != goruntime.Finalizer {
-		o.candidate(o.g.argument(s))
+		o.w.emit(o.g.argument(s))
 		return
 	}
 	ptr := o.g.m.Type(s.ObjectType)
@@ -358,8 +321,8 @@ func (o *offerer) special(s goruntime.Special) {
 		return
 	}
 	if s.Obj != goruntime.NoObject {
-		o.candidate(edge{to: s.Span.Addr(s.Obj), typ: t, form: formOne, rank: rankDynamic})
+		o.w.emit(edge{to: s.Span.Addr(s.Obj), typ: t, form: formOne, rank: rankDynamic})
 	} else if s.Arg != 0 {
-		o.candidate(edge{to: s.Arg, typ: t, form: formOne, rank: rankDynamic})
+		o.w.emit(edge{to: s.Arg, typ: t, form: formOne, rank: rankDynamic})
 	}
 }

@@ -7,34 +7,7 @@ import (
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
 
-// reference keeps a reference until there is a batch of them, or the round ends.
-func (o *offerer) reference(e edge) {
-	if o.batch.add(&e) {
-		o.flush()
-	}
-}
-
-// flush offers typings to what the references of the batch lead to.
-func (o *offerer) flush() {
-	b := &o.batch
-	b.find(o.g)
-	for i, s := range b.spans[:b.n] {
-		if s != nil {
-			o.fetched += s.FetchMask(b.objs[i]) // see fits
-		}
-	}
-	for i := range b.edges[:b.n] {
-		o.offer(&b.edges[i], b.spans[i], b.objs[i])
-	}
-	b.n = 0
-}
-
-// candidate offers a typing to the object that an edge leads to.
-func (o *offerer) candidate(e edge) {
-	s, obj := o.g.m.Object(e.to)
-	o.offer(&e, s, obj)
-}
-
+// offer offers a typing to the object that an edge leads to.
 func (o *offerer) offer(e *edge, s *goruntime.Span, obj uint32) {
 	g := o.g
 	if s == nil {
@@ -131,7 +104,7 @@ func (o *offerer) set(obj uint32, ty typing, s *goruntime.Span) {
 			return
 		}
 		if o.in.round.has(obj) {
-			o.later = append(o.later, offer{obj, ty})
+			o.later = addOffer(o.later, obj, ty)
 			return
 		}
 		if g.typing.replace(obj, old, ty) {
@@ -145,10 +118,8 @@ func (o *offerer) set(obj uint32, ty typing, s *goruntime.Span) {
 		o.partly = append(o.partly, obj)
 	}
 	if (!s.NoScan || ty.form == formMap) && o.in.next.addShared(obj) {
-		if len(o.found) < o.in.maxFound {
+		if len(o.found) < o.in.crowd {
 			o.found = append(o.found, obj)
-		} else {
-			o.crowded = true
 		}
 	}
 }

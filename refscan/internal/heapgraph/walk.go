@@ -37,10 +37,9 @@ func word(mem []byte, off uint64) uint64 {
 
 // walker finds the references in memory of known type.
 type walker struct {
-	g    *Graph
-	emit func(edge)
-	// aside is given the portions of large objects, which may be walked by others; nil: they are walked at once.
-	aside func(portion)
+	g     *Graph
+	emit  func(edge)
+	aside *portions // nil: large objects are walked at once
 	// used counts the entries of the maps walked, inline those that lie in the tables whole.
 	used, inline int64
 	walked       int // bytes of objects, each as often as it was walked
@@ -186,7 +185,9 @@ func (w *walker) object(t *Type, f form, mem []byte, base uint64) {
 		if t.Size == 0 || !t.HasPointers() {
 			return
 		}
-		if !w.divideArray(t, mem) {
+		if w.aside.divides(len(mem), arrayPortion) && t.Size <= arrayPortion {
+			w.aside.add(portion{typ: t, mem: mem}, arrayPortion/t.Size, t.Size)
+		} else {
 			w.elements(t, mem, 0)
 		}
 	case formClosure:
