@@ -67,13 +67,17 @@ func (m *Model) Fetch(objs []uint32) (sum byte) {
 		if s.NoScan {
 			continue
 		}
-		off := uint64(obj-s.FirstObj) * s.ElemSize
-		sum += s.Mem[off]
-		if s.bits != nil {
-			sum += s.bits[off/64]
-		}
+		sum += s.Mem[uint64(obj-s.FirstObj)*s.ElemSize] + s.FetchMask(obj)
 	}
 	return sum
+}
+
+// FetchMask reads a byte of the mask of a small object, see Fetch; there is none for others.
+func (s *Span) FetchMask(obj uint32) byte {
+	if s.bits == nil {
+		return 0
+	}
+	return s.bits[uint64(obj-s.FirstObj)*s.ElemSize/64]
 }
 
 // maskWord returns 64 bits of a mask, zeros behind its end.

@@ -1,10 +1,6 @@
 package heapgraph
 
-import (
-	"sort"
-
-	"github.com/leakgate/leakgate/refscan/internal/offheap"
-)
+import "sort"
 
 // Node is a root, or the objects that one kind of reference of its parent's objects leads to.
 type Node struct {
@@ -25,6 +21,7 @@ type Node struct {
 	links    []link // some of kids, by what is known before the label is
 	held     *Held  // by RetainedBy
 	seq      int
+	at       int // while parts are sorted, see gathering.portions
 	depth    int32
 	ownTyped bool // Type and typing are those of objects that the root variable refers to
 }
@@ -82,23 +79,11 @@ type attributor struct {
 	size   int                // of the tree, see maxTree
 	level  frontier           // whose references are followed
 	next   frontier           // what they led to
+	sorter bitset             // see frontier.add
 	gather gathering
 	groups []group
 	labels []string // of the references of the root that has its turn
 	watch  *watcher // nil unless somebody wants to know what is charged to whom
-}
-
-// A frontier is a list of objects with pointers, claimed and not looked into yet.
-type frontier struct {
-	runs  []run
-	words offheap.Numbers
-}
-
-// A run is some objects that one node was charged with.
-type run struct {
-	node  *Node
-	objs  []uint32
-	guest bool // they are of another type than the node's others: the tree had no room for a node of their own
 }
 
 // A watcher is told of every charge, and lists the node made for each root.
@@ -147,7 +132,7 @@ func (c Charged) claim(n *Node, what claim) {
 // attribute tells watch, unless it is nil, what is charged to whom.
 func (g *Graph) attribute(watch *watcher) *Result {
 	a := &attributor{
-		g: g, open: newBitset(g.numNodes()), tool: newBitset(g.m.NumObjects),
+		g: g, open: newBitset(g.numNodes()), tool: newBitset(g.m.NumObjects), sorter: newBitset(g.numNodes()),
 		later: make(map[class][]uint32), watch: watch,
 	}
 	copy(a.open, g.marked)
@@ -217,7 +202,7 @@ func (a *attributor) root(r *rootEntry) {
 		}
 		e := a.g.rootEdge(re)
 		e.ord = uint32(len(labels) - 1)
-		w.reference(e)
+		w.w.emit(e)
 	}
 	a.labels = labels
 	a.direct(node, labels)
@@ -226,6 +211,7 @@ func (a *attributor) root(r *rootEntry) {
 // direct claims what a root holds, which was gathered by label.
 func (a *attributor) direct(node *Node, labels []string) {
 	w := a.gather.workers[0]
+	w.batch.flush()
 	w.seal()
 	a.claim(node, w.parts, labels)
 	node.links = nil // they are by label, not by the order of references of objects
@@ -269,12 +255,6 @@ func (a *attributor) run() {
 	}
 	a.level.reset()
 	a.next.reset()
-}
-
-func (f *frontier) reset() {
-	clear(f.runs)
-	f.runs = f.runs[:0]
-	f.words.Reset()
 }
 
 // maxStretch is how many objects of several nodes are gathered from before their nodes claim. What one holds that another

@@ -48,8 +48,19 @@ func TestAttributionByManyIsTheSame(t *testing.T) {
 		})
 		return res, charges
 	}
+	sums := func(charges []charge) map[string]int64 {
+		bytes := make(map[string]int64)
+		for _, c := range charges {
+			bytes[c.path] += c.bytes
+		}
+		return bytes
+	}
+	undivided, undividedCharges := attribute(1, 1)
+	defer heapgraph.SetPortions(64, 1)()
 	want, wantCharges := attribute(1, 1)
 	require.Greater(t, len(want.Roots), 50)
+	require.Equal(t, undivided.Totals, want.Totals)
+	require.Equal(t, sums(undividedCharges), sums(wantCharges))
 	for _, procs := range []int{2, 8} {
 		for _, size := range []int{1, 7, 50} {
 			res, charges := attribute(procs, size)

@@ -232,9 +232,7 @@ func (a *attributor) charge(n *Node, ord uint32, labels []string) {
 			to.Ended, to.EndedState = to.Ended+g.ended, g.state
 		}
 		guest := g.child == nil && g.ty.typ != 0 && (g.ty.typ != n.typing.typ || g.ty.form != n.typing.form)
-		for _, objs := range g.runs {
-			a.next.add(to, objs, guest)
-		}
+		a.next.add(to, g.runs, guest, a.sorter)
 		a.tell(to, g)
 	}
 }
@@ -274,13 +272,6 @@ func (n *Node) linked(ord uint32, ty typing) *Node {
 		}
 	}
 	return nil
-}
-
-// add queues objects.
-func (f *frontier) add(n *Node, objs []uint32, guest bool) {
-	words := f.words.Take(len(objs))
-	copy(words, objs)
-	f.runs = append(f.runs, run{n, words, guest})
 }
 
 // maxTree bounds the report: the sum of its nodes' depths, and of nodeSize for each node. Whatever is in the heap, a report so has at

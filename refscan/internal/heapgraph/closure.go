@@ -23,7 +23,7 @@ func (k *typeMaker) closure(f *goruntime.Func) *Type {
 func (k *typeMaker) closureOf(name string, entry uint64, v variant, captures []debuginfo.Capture) *Type {
 	t := k.add(&Type{Name: name, Kind: reflect.Func, Size: 8, entry: entry, made: v, shaped: isShaped(name)})
 	for _, c := range captures {
-		if strings.HasPrefix(c.Name, ".autotmp_") { // the compiler's, with a number that varies between builds
+		if hasPrefix(c.Name, ".autotmp_") { // the compiler's, with a number that varies between builds
 			c.Name = captured
 		}
 		d := k.names.Type(c.Type)
@@ -170,5 +170,5 @@ func (k *typeMaker) fillGaps(layout debuginfo.Type, known []debuginfo.Capture) [
 
 // isDictionary reports whether a captured variable's type is that of a pointer to a dictionary.
 func isDictionary(typeName string) bool {
-	return strings.HasPrefix(typeName, "*[") && strings.HasSuffix(typeName, "]uintptr")
+	return hasPrefix(typeName, "*[") && strings.HasSuffix(typeName, "]uintptr")
 }

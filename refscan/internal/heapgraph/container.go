@@ -2,7 +2,6 @@ package heapgraph
 
 import (
 	"reflect"
-	"strings"
 
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 )
@@ -20,11 +19,14 @@ type mapLayout struct {
 
 const groupSlots = 8
 
+// groupPrefix begins the names of types of groups.
+const groupPrefix = "noalg.map.group["
+
 // mapLayout finds the group type of a map type.
 func (k *typeMaker) mapLayout(t *Type) *mapLayout {
 	l := &mapLayout{key: &Type{}, val: &Type{}}
 	key, val := k.names.Type(t.key), k.names.Type(t.elem)
-	id, ok := k.names.TypeByName("noalg.map.group[" + key.Name + "]" + val.Name)
+	id, ok := k.names.TypeByName(groupPrefix + key.Name + "]" + val.Name)
 	if !ok {
 		return l
 	}
@@ -81,7 +83,7 @@ func (w *walker) goMap(t *Type, header []byte) {
 	w.emit(edge{ord: ordInternal, to: dir, form: formInternal, rank: rankOwned})
 	slots := uint64(0)
 	if dirLen == 0 {
-		slots = w.groups(l, dir, 1)
+		slots = w.groups(l, dir, 1, true)
 	} else {
 		slots = w.tables(l, dir, dirLen)
 	}
@@ -95,36 +97,50 @@ func (w *walker) goMap(t *Type, header []byte) {
 
 // tables walks the tables of a directory, and returns how many slots they have.
 func (w *walker) tables(l *mapLayout, dir, dirLen uint64) (slots uint64) {
-	o := &w.g.offsets
 	s, obj := w.g.m.Object(dir)
 	if s == nil || s.NoScan || dirLen > maxDirectory {
 		return 0
 	}
 	tables, _ := w.g.payload(s, obj)
-	for i := uint64(0); i < dirLen && i*8+8 <= uint64(len(tables)); i++ {
+	tables = tables[:min(dirLen*8, uint64(len(tables)))]
+	divided := w.aside.divides(len(tables), directoryPortion*8)
+	for i := uint64(0); i*8+8 <= uint64(len(tables)); i++ {
 		table := word(tables, i*8)
-		ts, tobj := w.g.m.Object(table)
-		if ts == nil || ts.NoScan {
-			continue
-		}
-		b, _ := w.g.payload(ts, tobj)
-		// A table stands in the directory as often as its depth says; its index names the first.
-		if word(b, o.tableIndex) != i {
+		groups, n := w.table(table, i)
+		if n == 0 {
 			continue
 		}
 		w.emit(edge{ord: ordInternal, to: table, form: formInternal, rank: rankOwned})
-		groups := word(b, o.tableGroups)
 		if groups == 0 {
 			continue
 		}
 		w.emit(edge{ord: ordInternal, to: groups, form: formInternal, rank: rankOwned})
-		slots += w.groups(l, groups, word(b, o.tableMask)+1)
+		slots += w.groups(l, groups, n, !divided)
+	}
+	if divided {
+		w.aside.add(portion{layout: l, mem: tables}, directoryPortion, 8)
 	}
 	return slots
 }
 
-// groups walks n groups of slots; only the slots in use are looked at. It returns how many slots there are.
-func (w *walker) groups(l *mapLayout, addr, n uint64) (slots uint64) {
+// table returns where the groups of a table are that is entry i of a directory, and how many; none if another entry stands for
+// the table.
+func (w *walker) table(addr, i uint64) (groups, n uint64) {
+	o := &w.g.offsets
+	s, obj := w.g.m.Object(addr)
+	if s == nil || s.NoScan {
+		return 0, 0
+	}
+	b, _ := w.g.payload(s, obj)
+	// A table stands in the directory as often as its depth says; its index names the first.
+	if word(b, o.tableIndex) != i {
+		return 0, 0
+	}
+	return word(b, o.tableGroups), max(word(b, o.tableMask)+1, 1)
+}
+
+// groups walks n groups of slots, if it is to; only the slots in use are looked at. It returns how many slots there are.
+func (w *walker) groups(l *mapLayout, addr, n uint64, walk bool) (slots uint64) {
 	s, obj := w.g.m.Object(addr)
 	if s == nil {
 		return 0
@@ -133,7 +149,7 @@ func (w *walker) groups(l *mapLayout, addr, n uint64) (slots uint64) {
 		return s.ElemSize // of unknown layout, but with a control byte for each
 	}
 	slots = min(n, s.ElemSize/l.group) * groupSlots
-	if s.NoScan || !l.key.HasPointers() && !l.val.HasPointers() {
+	if !walk || s.NoScan || !l.key.HasPointers() && !l.val.HasPointers() {
 		return slots
 	}
 	mem, _ := w.g.payload(s, obj)
@@ -217,7 +233,7 @@ func (k *typeMaker) hchan() *Type {
 // sync.Pool (go1.26 sync/pool.go).
 func (k *typeMaker) understood(d debuginfo.Type, field debuginfo.Field) (kind opKind, target debuginfo.TypeID, ok bool) {
 	switch {
-	case strings.HasPrefix(d.Name, "sync/atomic.Pointer[") && field.Name == "v":
+	case hasPrefix(d.Name, "sync/atomic.Pointer[") && field.Name == "v":
 		for _, f := range d.Fields {
 			if arr := k.names.Type(f.Type); arr.Kind == reflect.Array && arr.Len == 0 {
 				if p := k.names.Type(arr.Elem); p.Kind == reflect.Pointer {
@@ -225,12 +241,12 @@ func (k *typeMaker) understood(d debuginfo.Type, field debuginfo.Field) (kind op
 				}
 			}
 		}
-	case strings.HasPrefix(d.Name, "internal/runtime/atomic.Pointer[") && field.Name == "u":
+	case hasPrefix(d.Name, "internal/runtime/atomic.Pointer[") && field.Name == "u":
 		name := d.Name[len("internal/runtime/atomic.Pointer[") : len(d.Name)-1]
 		if id, found := k.names.TypeByName(name); found {
 			return opPointer, id, true
 		}
-	case strings.HasPrefix(d.Name, "weak.Pointer[") && field.Name == "u":
+	case hasPrefix(d.Name, "weak.Pointer[") && field.Name == "u":
 		// The handle holds the address where the collector does not see it (go1.26 runtime/mheap.go, specialWeakHandle).
 		if id, found := k.names.TypeByName("internal/runtime/atomic.Uintptr"); found {
 			return opPointer, id, true

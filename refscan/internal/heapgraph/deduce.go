@@ -42,7 +42,7 @@ func (in *inferrer) deduce() {
 // deduced keeps what an object is made of for later.
 func (o *offerer) deduced(obj uint32) {
 	if ty := o.g.deduced(obj); ty.typ != 0 {
-		o.deductions = append(o.deductions, offer{obj, ty})
+		o.deductions = addOffer(o.deductions, obj, ty)
 	}
 }
 

@@ -13,6 +13,7 @@ type part struct {
 	used, inline int64    // entries of maps, and those of them that lie in the tables whole
 	entries      []mapCount
 	at           int // the first bundle that is not claimed
+	portion      int // from 1 on; 0 for what is of no portion
 }
 
 // A bundle is references that are the same one of their holders, to targets of one sort.
@@ -52,15 +53,15 @@ type mapCount struct {
 
 // A gatherer follows the references of objects of one node after the other.
 type gatherer struct {
-	a     *attributor
-	w     walker
-	parts []part
-	words offheap.Numbers
-	all   []bundle // of all parts
+	a        *attributor
+	w        walker
+	portions // large objects; of the part under way, node and guest
+	batch    batch
+	parts    []part
+	words    offheap.Numbers
+	all      []bundle // of all parts
 
 	// Of the part under way:
-	node    *Node
-	guest   bool
 	refs    []ref
 	bundles []bundle
 	last    [16]int32 // by reference: the bundle that one went to
@@ -97,6 +98,9 @@ func (w *gatherer) gather(runs []run, skip, n int) {
 	for n > 0 {
 		r := &runs[0]
 		objs := r.objs[skip:min(len(r.objs), skip+n)]
+		if r.node != w.node || r.guest != w.guest {
+			w.batch.flush()
+		}
 		if r.node != w.node {
 			w.seal()
 			w.begin(r.node)
@@ -106,7 +110,21 @@ func (w *gatherer) gather(runs []run, skip, n int) {
 		n -= len(objs)
 		runs, skip = runs[1:], 0
 	}
+	w.batch.flush()
 	w.seal()
+}
+
+// gatherPortion makes a part of a portion.
+func (w *gatherer) gatherPortion(p *portion, number int) {
+	w.begin(p.node)
+	w.guest = p.guest
+	first := len(w.parts)
+	w.w.portion(p)
+	w.batch.flush()
+	w.seal()
+	for i := first; i < len(w.parts); i++ {
+		w.parts[i].portion = number
+	}
 }
 
 // walk gathers from objects of the node.
@@ -142,17 +160,16 @@ func (w *gatherer) fetch(objs []uint32) {
 	}
 }
 
-// reference takes a reference.
-func (w *gatherer) reference(e edge) {
+// take takes a reference.
+func (w *gatherer) take(e *edge, s *goruntime.Span, obj uint32) {
 	g := w.a.g
-	s, obj := g.m.Object(e.to)
 	if w.guest && e.ord != ordInternal {
 		e.ord = ordUnknown
 	}
 	switch {
 	case s == nil:
 		if e.ord != ordInternal && len(g.pieces) > 0 {
-			w.piece(e)
+			w.piece(*e)
 		}
 	case e.ord == ordInternal:
 		if w.a.open.has(obj) {
@@ -178,7 +195,7 @@ func (w *gatherer) object(ord uint32, s *goruntime.Span, obj uint32) {
 }
 
 // small takes a reference to a value in a block of the tiny allocator.
-func (w *gatherer) small(e edge, s *goruntime.Span, obj uint32) {
+func (w *gatherer) small(e *edge, s *goruntime.Span, obj uint32) {
 	off := uint32(e.to - s.Addr(obj))
 	if !w.a.g.marked.has(obj) || w.a.tiny.at(obj).starts>>off&1 != 0 {
 		return
@@ -259,7 +276,7 @@ func (w *gatherer) seal() {
 			bundles[k], bundles[k-1] = bundles[k-1], bundles[k]
 		}
 	}
-	w.parts = append(w.parts, part{w.node, bundles, w.w.used, w.w.inline, w.entries, 0})
+	w.parts = append(w.parts, part{w.node, bundles, w.w.used, w.w.inline, w.entries, 0, 0})
 	w.bundles, w.refs, w.entries = w.bundles[:0], w.refs[:0], nil
 	w.w.used, w.w.inline = 0, 0
 }

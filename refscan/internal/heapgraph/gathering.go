@@ -2,6 +2,7 @@ package heapgraph
 
 import (
 	"runtime"
+	"sort"
 	"sync/atomic"
 )
 
@@ -11,6 +12,7 @@ type gathering struct {
 	procs   int
 	workers []*gatherer
 	parts   []part
+	aside   []portion // portions of large objects
 	tasks   []task
 }
 
@@ -37,13 +39,21 @@ func (t *gathering) prepare(a *attributor) {
 
 // hire makes sure that there are n workers, and that they have no parts.
 func (t *gathering) hire(n int) {
-	for len(t.workers) < n {
-		w := &gatherer{a: t.a}
-		w.w = walker{g: t.a.g, emit: w.reference}
-		t.workers = append(t.workers, w)
-	}
 	for _, w := range t.workers {
 		w.reset()
+	}
+	t.employ(n)
+}
+
+// employ makes sure that there are n workers.
+//
+//go:noinline
+func (t *gathering) employ(n int) {
+	for len(t.workers) < n {
+		w := &gatherer{a: t.a}
+		w.batch = batch{g: t.a.g, take: w.take}
+		w.w = walker{g: t.a.g, emit: w.batch.add, aside: &w.portions}
+		t.workers = append(t.workers, w)
 	}
 }
 
@@ -65,28 +75,70 @@ func (t *gathering) begin(n *Node) *gatherer {
 func (t *gathering) all(runs []run, n int) []part {
 	if t.procs == 1 || n < manyTasks*t.a.g.taskSize {
 		t.hire(1)
-		t.workers[0].gather(runs, 0, n)
-		return t.workers[0].parts
-	}
-	t.hire(t.procs)
-	t.divide(runs, n)
-	var next atomic.Int64
-	concurrently(t.procs, func(i int) {
-		w := t.workers[i]
-		for i := next.Add(1) - 1; i < int64(len(t.tasks)); i = next.Add(1) - 1 {
-			k := &t.tasks[i]
-			k.worker, k.first = w, len(w.parts)
-			w.gather(k.runs, k.skip, k.n)
-			k.last = len(w.parts)
+		w := t.workers[0]
+		w.gather(runs, 0, n)
+		if len(w.list) == 0 {
+			return w.parts
 		}
-	})
+		t.tasks = append(t.tasks[:0], task{worker: w, last: len(w.parts)})
+	} else {
+		t.hire(t.procs)
+		t.divide(runs, n)
+		var next atomic.Int64
+		concurrently(t.procs, func(i int) {
+			w := t.workers[i]
+			for i := next.Add(1) - 1; i < int64(len(t.tasks)); i = next.Add(1) - 1 {
+				k := &t.tasks[i]
+				k.worker, k.first, w.task = w, len(w.parts), int(i)
+				w.gather(k.runs, k.skip, k.n)
+				k.last = len(w.parts)
+			}
+		})
+	}
 	clear(t.parts)
 	t.parts = t.parts[:0]
 	for i := range t.tasks {
 		k := &t.tasks[i]
 		t.parts = append(t.parts, k.worker.parts[k.first:k.last]...)
 	}
+	t.portions(runs)
 	return t.parts
+}
+
+// portions gathers from what was set aside, and puts the parts behind the others of their nodes, in the order of tasks, whoever
+// had which.
+func (t *gathering) portions(runs []run) {
+	t.aside = t.aside[:0]
+	for _, w := range t.workers {
+		t.aside = w.moveTo(t.aside)
+	}
+	if len(t.aside) == 0 {
+		return
+	}
+	sort.SliceStable(t.aside, func(i, j int) bool { return t.aside[i].task < t.aside[j].task })
+	t.employ(t.procs)
+	first := make([]int, t.procs)
+	var next atomic.Int64
+	together(t.procs, func(i int) {
+		w := t.workers[i]
+		first[i] = len(w.parts)
+		for k := next.Add(1); k <= int64(len(t.aside)); k = next.Add(1) {
+			w.gatherPortion(&t.aside[k-1], int(k))
+		}
+	})
+	for i, n := range first {
+		t.parts = append(t.parts, t.workers[i].parts[n:]...)
+	}
+	for i := range runs {
+		runs[i].node.at = i
+	}
+	sort.SliceStable(t.parts, func(i, j int) bool {
+		a, b := &t.parts[i], &t.parts[j]
+		return a.node.at < b.node.at || a.node == b.node && a.portion < b.portion
+	})
+	for i := range runs {
+		runs[i].node.at = 0
+	}
 }
 
 // divide makes tasks of n objects.

@@ -20,7 +20,7 @@ func isShaped(name string) bool { return strings.Contains(name, shapePrefix) }
 // type itself where there are none or several.
 func (k *typeMaker) instance(id debuginfo.TypeID, d debuginfo.Type) debuginfo.TypeID {
 	generic, _, ok := strings.Cut(d.Name, "[")
-	if !ok || generic == "" || strings.HasPrefix(d.Name, shapePrefix) || !isGenericName(generic) {
+	if !ok || generic == "" || hasPrefix(d.Name, shapePrefix) || !isGenericName(generic) {
 		return id
 	}
 	k.survey()
@@ -48,7 +48,7 @@ func (k *typeMaker) survey() {
 	k.instances = make(map[string][]debuginfo.TypeID)
 	for i := 1; i <= k.names.NumTypes(); i++ {
 		t := k.names.TypeHead(debuginfo.TypeID(i))
-		if strings.HasPrefix(t.Name, closureLayout) {
+		if hasPrefix(t.Name, closureLayout) {
 			if t = k.names.Type(t.ID); len(t.Fields) > 1 {
 				k.layouts = append(k.layouts, t)
 				continue
@@ -127,13 +127,13 @@ func (k *typeMaker) boundBySignature(t *Type, fn debuginfo.TypeID) *Type {
 		return t
 	}
 	d := k.names.Type(t.captures[0].Type)
-	if !strings.HasPrefix(d.Name, "struct { sync.f func() ") {
+	if !hasPrefix(d.Name, "struct { sync.f func() ") {
 		return t
 	}
 	b := t
 	if first, ok := strings.CutPrefix(k.names.Type(fn).Name, "func() "); ok {
 		second := ""
-		if strings.HasPrefix(first, "(") {
+		if hasPrefix(first, "(") {
 			first, second, _ = cutTypeArgs(first[1 : len(first)-1])
 			second = strings.TrimPrefix(second, " ")
 		}

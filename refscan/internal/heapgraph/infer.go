@@ -1,6 +1,8 @@
 package heapgraph
 
 import (
+	"math"
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
@@ -10,13 +12,16 @@ import (
 // the one before. A typing does not change while a round walks its object, and of all typings that a round offers
 // to an object the best wins, so that what comes out depends neither on the order of walks nor on how many goroutines walk.
 type inferrer struct {
-	g     *Graph
-	by    []*offerer
-	round bitset     // objects that this round walks
-	next  bitset     // those of the next
-	lists [][]uint32 // objects of round
-	stat  []int32    // pieces of compiler-made data to walk
-	limit int        // how many bytes may be walked
+	g       *Graph
+	by      []*offerer
+	round   bitset     // objects that this round walks
+	next    bitset     // those of the next
+	lists   [][]uint32 // objects of round, unless it is crowded
+	crowded bool       // they are too many for lists
+	crowd   int        // how many that is
+	aside   []portion  // of large objects of the round
+	stat    []int32    // pieces of compiler-made data to walk
+	limit   int        // how many bytes may be walked
 
 	deducing bool
 }
@@ -26,6 +31,7 @@ type offerer struct {
 	g       *Graph
 	in      *inferrer
 	w       walker
+	batch   batch
 	found   []uint32 // objects that the next round walks
 	spare   []uint32
 	later   []offer  // typings of objects that this round walks
@@ -41,6 +47,9 @@ type offer struct {
 	ty  typing
 }
 
+//go:noinline
+func addOffer(list []offer, obj uint32, ty typing) []offer { return append(list, offer{obj, ty}) }
+
 // maxWalks is how often the pointerful memory may be walked to find types, on average, and minWalk how many bytes may
 // be in any case. Two or three times are usual; a damaged heap could have as many views of an object as it has references.
 const (
@@ -53,12 +62,20 @@ const (
 func (g *Graph) infer() {
 	g.typing = make(typings, g.m.NumObjects)
 	in := &inferrer{g: g, round: newBitset(g.m.NumObjects), next: newBitset(g.m.NumObjects), limit: minWalk}
+	in.crowd = max(smallRound, int(g.m.NumObjects)/crowdShare, 1)
+	if g.nameless() {
+		in.crowd = math.MaxInt // see workers
+	}
 	for i := range g.m.Spans {
 		in.limit += maxWalks * len(g.m.Spans[i].Mem)
 	}
 	for range g.workers() {
 		o := &offerer{g: g, in: in}
-		o.w = walker{g: g, emit: o.candidate}
+		o.batch = batch{g: g, take: o.offer, masks: true}
+		o.w = walker{g: g, emit: o.batch.add}
+		if g.workers() > 1 {
+			o.w.aside = new(portions)
+		}
 		in.by = append(in.by, o)
 	}
 
@@ -70,7 +87,7 @@ func (g *Graph) infer() {
 		}
 	}
 	for i := range g.stacks {
-		g.walkStack(&g.stacks[i], func(_ frameVar, e edge) { o.candidate(e) })
+		g.walkStack(&g.stacks[i], func(_ frameVar, e edge) { o.w.emit(e) })
 	}
 	for _, s := range g.special {
 		o.special(s)
@@ -118,18 +135,42 @@ func (in *inferrer) drain() {
 			o.w.object(in.g.types.at(c.typing.typ), c.typing.form, c.mem, c.addr)
 		}
 		in.stat = in.stat[:0]
-		if len(in.by) == 1 || objects < smallRound {
+		if in.crowded {
+			in.walkTogether()
+		} else {
 			for _, list := range in.lists {
 				o.walk(list)
 			}
-			continue
 		}
-		in.walkTogether()
+		in.walkPortions()
 	}
 }
 
-// begin ends a round and begins the next one, and returns how many objects it has.
+// walkPortions walks what the walks of a round have set aside, by all goroutines.
+func (in *inferrer) walkPortions() {
+	in.aside = in.aside[:0]
+	for _, o := range in.by {
+		in.aside = o.w.aside.moveTo(in.aside)
+	}
+	if len(in.aside) == 0 {
+		return
+	}
+	var taken atomic.Int64
+	together(len(in.by), func(i int) {
+		for k := taken.Add(1); k <= int64(len(in.aside)); k = taken.Add(1) {
+			in.by[i].w.portion(&in.aside[k-1])
+		}
+	})
+}
+
+// begin ends a round and begins the next one, and returns how many objects it has, or enough of them for a crowd.
 func (in *inferrer) begin() int {
+	for _, o := range in.by {
+		o.batch.flush()
+	}
+	if in.crowded {
+		clear(in.round)
+	}
 	for _, list := range in.lists {
 		for _, obj := range list {
 			in.round[obj>>6] = 0
@@ -157,25 +198,31 @@ func (in *inferrer) begin() int {
 		}
 		o.found, o.spare = o.spare[:0], o.found
 	}
+	in.crowded = objects >= in.crowd
 	return objects
 }
 
-// walkTogether walks the objects of a round by all goroutines.
+// crowdShare: a round with one of so many of the heap's objects is worth looking for them in the whole set.
+const crowdShare = 1 << 12
+
+// walkTogether walks the objects of a round by all goroutines, in the order of memory, which the processor reads sooner than
+// what lies anywhere.
 func (in *inferrer) walkTogether() {
-	const some = 256
-	taken := make([]atomic.Int64, len(in.lists))
+	const some = 64
+	var taken atomic.Int64
 	together(len(in.by), func(i int) {
-		o := in.by[i]
-		for k := range in.lists {
-			k = (k + i) % len(in.lists)
-			for list := in.lists[k]; ; {
-				end := int(taken[k].Add(some))
-				if end-some < len(list) {
-					o.walk(list[end-some : min(end, len(list))])
+		list := make([]uint32, 0, 64*some)
+		for {
+			end := int(taken.Add(some))
+			for k := end - some; k < min(end, len(in.round)); k++ {
+				for left := in.round[k]; left != 0; left &= left - 1 {
+					list = append(list, uint32(64*k+bits.TrailingZeros64(left)))
 				}
-				if end >= len(list) {
-					break
-				}
+			}
+			in.by[i].walk(list)
+			list = list[:0]
+			if end >= len(in.round) {
+				return
 			}
 		}
 	})
@@ -236,9 +283,18 @@ func (o *offerer) allocated(s *goruntime.Span) {
 		if t.Size > 0 && s.ElemSize-start >= 2*t.Size {
 			f = formArray
 		}
-		o.set(obj, typing{typ: t.index, form: f, rank: rankAllocated, full: true}, s)
+		ty := typing{typ: t.index, form: f, rank: rankAllocated, full: true}
+		if t.group && s.ElemSize >= manySlots && !o.g.nameless() {
+			// A walk of the map will walk it, unless it has none.
+			o.deductions = addOffer(o.deductions, obj, ty)
+			continue
+		}
+		o.set(obj, ty, s)
 	}
 }
+
+// manySlots is from how many bytes of them on a map's slots are worth waiting for the map.
+const manySlots = 4096
 
 func (o *offerer) special(s goruntime.Special) {
 	tt := o.g.types
@@ -247,13 +303,13 @@ func (o *offerer) special(s goruntime.Special) {
 			return
 		}
 		if t := o.g.closureAt(p); t != nil {
-			o.candidate(edge{to: p, typ: t, form: formClosure, rank: rankDynamic})
+			o.w.emit(edge{to: p, typ: t, form: formClosure, rank: rankDynamic})
 		}
 	}
 	fn(s.Fn)
 	fn(s.Call)
 	if s.Kind != goruntime.Finalizer {
-		o.candidate(o.g.argument(s))
+		o.w.emit(o.g.argument(s))
 		return
 	}
 	ptr := o.g.m.Type(s.ObjectType)
@@ -265,8 +321,8 @@ func (o *offerer) special(s goruntime.Special) {
 		return
 	}
 	if s.Obj != goruntime.NoObject {
-		o.candidate(edge{to: s.Span.Addr(s.Obj), typ: t, form: formOne, rank: rankDynamic})
+		o.w.emit(edge{to: s.Span.Addr(s.Obj), typ: t, form: formOne, rank: rankDynamic})
 	} else if s.Arg != 0 {
-		o.candidate(edge{to: s.Arg, typ: t, form: formOne, rank: rankDynamic})
+		o.w.emit(edge{to: s.Arg, typ: t, form: formOne, rank: rankDynamic})
 	}
 }

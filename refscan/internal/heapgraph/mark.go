@@ -3,7 +3,6 @@ package heapgraph
 import (
 	"encoding/binary"
 	"math/bits"
-	"strings"
 
 	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
@@ -98,7 +97,7 @@ func (k *marker) drainTogether(workers int) {
 func (g *Graph) runsTest(gr *goruntime.Goroutine) bool {
 	entry := g.m.Entry(gr)
 	for _, f := range []*goruntime.Func{entry, g.m.FuncAt(gr.GoPC)} {
-		if f != nil && strings.HasPrefix(f.Name, "testing.") {
+		if f != nil && hasPrefix(f.Name, "testing.") {
 			return true
 		}
 	}

@@ -7,12 +7,11 @@ import (
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
 
-// candidate offers a typing to the object that an edge leads to.
-func (o *offerer) candidate(e edge) {
+// offer offers a typing to the object that an edge leads to.
+func (o *offerer) offer(e *edge, s *goruntime.Span, obj uint32) {
 	g := o.g
-	s, obj := g.m.Object(e.to)
 	if s == nil {
-		o.static(e)
+		o.static(*e)
 		return
 	}
 	if s.Tiny && e.form != formInternal {
@@ -105,7 +104,7 @@ func (o *offerer) set(obj uint32, ty typing, s *goruntime.Span) {
 			return
 		}
 		if o.in.round.has(obj) {
-			o.later = append(o.later, offer{obj, ty})
+			o.later = addOffer(o.later, obj, ty)
 			return
 		}
 		if g.typing.replace(obj, old, ty) {
@@ -119,7 +118,9 @@ func (o *offerer) set(obj uint32, ty typing, s *goruntime.Span) {
 		o.partly = append(o.partly, obj)
 	}
 	if (!s.NoScan || ty.form == formMap) && o.in.next.addShared(obj) {
-		o.found = append(o.found, obj)
+		if len(o.found) < o.in.crowd {
+			o.found = append(o.found, obj)
+		}
 	}
 }
 

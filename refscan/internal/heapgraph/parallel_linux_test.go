@@ -44,6 +44,7 @@ func TestWorkersAgree(t *testing.T) {
 		return g, all
 	}
 	smallHeap, smallRound = 0, 0
+	defer SetPortions(64, 1)()
 	alone, want := build(1)
 	report := alone.Attribute(nil)
 	for range 3 {

@@ -93,7 +93,7 @@ func isTool(pkg string) bool {
 		return false
 	}
 	for _, p := range toolPackages {
-		if rest == p || strings.HasPrefix(rest, p+"/") {
+		if rest == p || hasPrefix(rest, p+"/") {
 			return true
 		}
 	}
@@ -101,7 +101,7 @@ func isTool(pkg string) bool {
 }
 
 func isRuntime(pkg string) bool {
-	return pkg == "runtime" || strings.HasPrefix(pkg, "internal/runtime/") || strings.HasPrefix(pkg, "runtime/internal/") || pkg == ""
+	return pkg == "runtime" || hasPrefix(pkg, "internal/runtime/") || hasPrefix(pkg, "runtime/internal/") || pkg == ""
 }
 
 // PackageOf returns the import path of a symbol such as "example.com/app.(*Cache[int]).Get".
@@ -136,7 +136,7 @@ func (g *Graph) isStd(pkg string) bool {
 	if strings.Contains(first, ".") || first == "main" {
 		return false
 	}
-	return g.mainModule == "" || (pkg != g.mainModule && !strings.HasPrefix(pkg, g.mainModule+"/"))
+	return g.mainModule == "" || (pkg != g.mainModule && !hasPrefix(pkg, g.mainModule+"/"))
 }
 
 // A rootEdge is a reference that a root holds, and which part of the root holds it.
@@ -175,6 +175,8 @@ type rootEntry struct {
 }
 
 // add adds a reference. Its id depends on where it comes from.
+//
+//go:noinline
 func (r *rootEntry) add(label string, e edge, from originKind, id uint64) {
 	re := rootEdge{label: label, to: e.to, id: id, form: e.form, size: uint8(min(e.size, 16)), from: from}
 	if e.typ != nil {

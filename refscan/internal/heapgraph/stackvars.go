@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
@@ -126,7 +125,7 @@ func (g *Graph) activeVars(f *goruntime.Frame, after bool) []activeVar {
 	var vars []activeVar
 	for _, l := range g.names.Locals(f.Func.Entry - g.m.Bias()) {
 		t := g.types.byID(l.Type)
-		if t == nil || strings.HasPrefix(l.Name, ".") {
+		if t == nil || hasPrefix(l.Name, ".") {
 			continue
 		}
 		for _, p := range l.Ranges {
@@ -233,6 +232,8 @@ func (w *stackWalk) word(fv frameVar, t *Type, o *op, s *goruntime.Slot) {
 }
 
 // take claims the live slot at an address of the stack.
+//
+//go:noinline
 func (w *stackWalk) take(addr uint64) *goruntime.Slot {
 	s := w.live[addr]
 	if s != nil && w.rest && w.used[addr] {

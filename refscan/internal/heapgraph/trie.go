@@ -37,7 +37,7 @@ func (k *typeMaker) trieLayout(t *Type) *trieLayout {
 			l.children, l.childCount = uint64(f.Offset), uint64(max(k.names.Type(f.Type).Len, 0))
 		}
 	}
-	if strings.HasPrefix(t.Name, canonMapPrefix) {
+	if hasPrefix(t.Name, canonMapPrefix) {
 		// struct { isEntry bool; overflow pointer; key weak.Pointer[T]; hash uintptr }
 		id, _ := k.names.TypeByName("internal/runtime/atomic.Uintptr")
 		l.key = &Type{ops: []op{{kind: opPointer, ref: k.ref(id)}}}

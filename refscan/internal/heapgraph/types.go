@@ -3,7 +3,6 @@ package heapgraph
 import (
 	"reflect"
 	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
@@ -93,6 +92,7 @@ type Type struct {
 	chanElem *Type               // channels: for naming
 	chanHead *Type
 
+	group  bool   // of slots of a map
 	turn   class  // when its objects may be claimed
 	ending ending // how its objects end
 
@@ -317,7 +317,7 @@ func (k *typeMaker) compile(t *Type, d debuginfo.Type, off uint64, label string,
 		}
 		t.ops = append(t.ops, op{off: off, kind: opArray, label: label, typ: elem, n: uint64(d.Len)})
 	case reflect.Struct:
-		if strings.HasPrefix(d.Name, trieMapPrefix) || strings.HasPrefix(d.Name, canonMapPrefix) {
+		if hasPrefix(d.Name, trieMapPrefix) || hasPrefix(d.Name, canonMapPrefix) {
 			k.compileTrie(t, d, off, label, depth)
 			return
 		}
@@ -343,7 +343,7 @@ func (k *typeMaker) compile(t *Type, d debuginfo.Type, off uint64, label string,
 func (k *typeMaker) reference(d debuginfo.Type) (kind opKind, target debuginfo.TypeID, ok bool) {
 	switch d.Kind {
 	case reflect.Pointer:
-		if strings.HasPrefix(d.Name, shapePrefix) {
+		if hasPrefix(d.Name, shapePrefix) {
 			return opUnsafe, 0, true // any pointer
 		}
 		return opPointer, d.Elem, !k.notInHeap(d.Elem, 0)
@@ -411,7 +411,7 @@ func transparent(typeName, field string) bool {
 	case "m":
 		return typeName == "sync.Map"
 	case "v":
-		return typeName == "sync/atomic.Value" || strings.HasPrefix(typeName, "sync/atomic.Pointer[")
+		return typeName == "sync/atomic.Value" || hasPrefix(typeName, "sync/atomic.Pointer[")
 	}
 	return false
 }

@@ -43,6 +43,8 @@ func newTypeTable(m *goruntime.Model, names Names) *typeTable {
 }
 
 // at returns a type by its number, nil for 0.
+//
+//go:noinline
 func (tt *typeTable) at(index int32) *Type { return (*tt.list.Load())[index] }
 
 // maker returns what makes types, until the caller calls done.
@@ -61,6 +63,7 @@ func (tt *typeTable) publish() {
 	}
 	for _, t := range tt.make.types[known:] {
 		t.turn, t.ending = turnOf(t.Name), endingOf(tt.m, t.Name)
+		t.group = hasPrefix(t.Name, groupPrefix)
 	}
 	all := tt.make.types
 	tt.list.Store(&all)

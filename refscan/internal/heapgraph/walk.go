@@ -37,8 +37,9 @@ func word(mem []byte, off uint64) uint64 {
 
 // walker finds the references in memory of known type.
 type walker struct {
-	g    *Graph
-	emit func(edge)
+	g     *Graph
+	emit  func(edge)
+	aside *portions // nil: large objects are walked at once
 	// used counts the entries of the maps walked, inline those that lie in the tables whole.
 	used, inline int64
 	walked       int // bytes of objects, each as often as it was walked
@@ -184,8 +185,10 @@ func (w *walker) object(t *Type, f form, mem []byte, base uint64) {
 		if t.Size == 0 || !t.HasPointers() {
 			return
 		}
-		for k := uint64(0); (k+1)*t.Size <= uint64(len(mem)); k++ {
-			w.value(t, mem[k*t.Size:], uint32(min(k, maxElems))*t.ords)
+		if w.aside.divides(len(mem), arrayPortion) && t.Size <= arrayPortion {
+			w.aside.add(portion{typ: t, mem: mem}, arrayPortion/t.Size, t.Size)
+		} else {
+			w.elements(t, mem, 0)
 		}
 	case formClosure:
 		w.value(t, mem, 0)
@@ -195,6 +198,13 @@ func (w *walker) object(t *Type, f form, mem []byte, base uint64) {
 		w.trieMap(t, mem)
 	case formChan:
 		w.channel(t, mem, base)
+	}
+}
+
+// elements walks values of an array, from number first on.
+func (w *walker) elements(t *Type, mem []byte, first uint64) {
+	for k := uint64(0); (k+1)*t.Size <= uint64(len(mem)); k++ {
+		w.value(t, mem[k*t.Size:], uint32(min(first+k, maxElems))*t.ords)
 	}
 }
 

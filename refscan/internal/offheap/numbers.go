@@ -12,6 +12,8 @@ type Numbers struct {
 }
 
 // Take returns a list of n numbers, of any value.
+//
+//go:noinline
 func (p *Numbers) Take(n int) []uint32 {
 	if n > len(p.free) {
 		if p.used == len(p.blocks) {
