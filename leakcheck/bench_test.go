@@ -9,18 +9,20 @@ import (
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
-// benchHeap is what a test may have on its heap: 200,000 objects, 20 MB or so.
+// benchHeap is what a test may have on its heap.
 var benchHeap []*[12]*int
 
-func skipWithoutSnapshots(b *testing.B) {
+// What benchHeap holds: 20 MB or so; and some thousand objects, as in most tests, which are a megabyte with what the test binary has itself.
+const (
+	manyObjects = 200_000
+	fewObjects  = 3_000
+)
+
+func fillBenchHeap(b *testing.B, objects int) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		b.Skip("snapshots need linux on amd64 or arm64")
 	}
-}
-
-func fillBenchHeap(b *testing.B) {
-	skipWithoutSnapshots(b)
-	for range 200_000 {
+	for range objects {
 		benchHeap = append(benchHeap, new([12]*int))
 	}
 	b.Cleanup(func() { benchHeap = nil })
@@ -42,7 +44,7 @@ func reportCollections(b *testing.B) {
 
 // What a check of an object that is garbage costs: that of ExpectCollected at the end of a test is the same.
 func BenchmarkAssertCollected(b *testing.B) {
-	fillBenchHeap(b)
+	fillBenchHeap(b, manyObjects)
 	for b.Loop() {
 		if !leakcheck.AssertCollected(b, weak.Make(&cutBlob{}), "nothing refers to it") {
 			b.FailNow()
@@ -53,7 +55,7 @@ func BenchmarkAssertCollected(b *testing.B) {
 
 // What an op that keeps nothing, and takes no time, costs: two snapshots.
 func BenchmarkAssertNoGrowth(b *testing.B) {
-	fillBenchHeap(b)
+	fillBenchHeap(b, manyObjects)
 	work := func() { _ = make([]byte, 100) }
 	if !leakcheck.AssertNoGrowth(b, work) { // the first has to read debug information
 		b.FailNow()
@@ -68,50 +70,27 @@ func BenchmarkAssertNoGrowth(b *testing.B) {
 
 // What an assertion that holds costs: one snapshot.
 func BenchmarkAssertRetained(b *testing.B) {
-	fillBenchHeap(b)
-	assert := func() {
-		if !leakcheck.AssertRetained(b, leakcheck.Root("leakcheck_test.cutOwn").None()) {
-			b.FailNow()
-		}
-	}
-	assert()
-	for b.Loop() {
-		assert()
-	}
-	reportCollections(b)
+	benchmarkAssert(b, manyObjects, leakcheck.Root("leakcheck_test.cutOwn").None())
 }
 
-// smallHeap is what most tests have on their heap: some thousand objects, a megabyte or so with what the test binary has itself.
-var smallHeap []*[12]*int
-
-// What an assertion that holds costs where there is little to look at: what does not depend on the heap.
+// The same where there is little to look at: what does not depend on the heap.
 func BenchmarkAssertSmall(b *testing.B) {
-	skipWithoutSnapshots(b)
-	for range 3000 {
-		smallHeap = append(smallHeap, new([12]*int))
-	}
-	b.Cleanup(func() { smallHeap = nil })
-	assert := func() {
-		if !leakcheck.AssertRetained(b, leakcheck.Root("leakcheck_test.cutOwn").None()) {
-			b.FailNow()
-		}
-	}
-	assert()
-	for b.Loop() {
-		assert()
-	}
-	reportCollections(b)
+	benchmarkAssert(b, fewObjects, leakcheck.Root("leakcheck_test.cutOwn").None())
 }
 
 // The same with a bound on what cutting would free.
 func BenchmarkAssertRetainedCut(b *testing.B) {
-	fillBenchHeap(b)
+	benchmarkAssert(b, manyObjects, leakcheck.Root("leakcheck_test.benchHeap").MaxRetainedObjects(manyObjects+1))
+}
+
+func benchmarkAssert(b *testing.B, objects int, bound leakcheck.Option) {
+	fillBenchHeap(b, objects)
 	assert := func() {
-		if !leakcheck.AssertRetained(b, leakcheck.Root("leakcheck_test.benchHeap").MaxRetainedObjects(200_001)) {
+		if !leakcheck.AssertRetained(b, bound) {
 			b.FailNow()
 		}
 	}
-	assert()
+	assert() // the first has to read debug information
 	for b.Loop() {
 		assert()
 	}

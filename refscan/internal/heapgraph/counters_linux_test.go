@@ -107,13 +107,7 @@ func TestTablesAreLent(t *testing.T) {
 
 // Nothing is missed by leaving out the variables that lead nowhere: half of them in a small program, most in a test.
 func TestIdleVariables(t *testing.T) {
-	im, program := imagetest.Record(t)
-	index, err := debuginfo.Build(program)
-	require.NoError(t, err)
-	m, err := goruntime.Load(image.NewSpace(im), index, 0, runtime.GOARCH, goruntime.Caller{G: im.G, PC: im.PC, SP: im.SP})
-	require.NoError(t, err)
-	g, err := Build(m, index, "")
-	require.NoError(t, err)
+	g := recordedGraph(t)
 	idle := 0
 	for i := range g.statics {
 		s := &g.statics[i]
@@ -123,7 +117,7 @@ func TestIdleVariables(t *testing.T) {
 		idle++
 		require.Nil(t, s.typ)
 		none := func(to uint64) {
-			object, _ := m.Object(to)
+			object, _ := g.m.Object(to)
 			require.Nil(t, object, "%s leads to an object", s.Name)
 			require.Negative(t, g.staticAt(to), "%s leads to a variable", s.Name)
 		}

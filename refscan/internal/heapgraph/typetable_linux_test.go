@@ -80,13 +80,7 @@ func TestTypesForManyGoroutines(t *testing.T) {
 
 // Several goroutines walk all objects at once, and find what one finds who walks alone.
 func TestWalksByManyGoroutines(t *testing.T) {
-	im, program := imagetest.Record(t)
-	index, err := debuginfo.Build(program)
-	require.NoError(t, err)
-	m, err := goruntime.Load(image.NewSpace(im), index, 0, runtime.GOARCH, goruntime.Caller{G: im.G, PC: im.PC, SP: im.SP})
-	require.NoError(t, err)
-	g, err := Build(m, index, "")
-	require.NoError(t, err)
+	g := recordedGraph(t)
 
 	type sum struct{ references, typed, addresses uint64 }
 	walk := func() (s sum) {
@@ -97,7 +91,7 @@ func TestWalksByManyGoroutines(t *testing.T) {
 				s.typed++
 			}
 		}}
-		for obj := range m.NumObjects {
+		for obj := range g.m.NumObjects {
 			if g.Reached(obj) {
 				g.references(&w, obj)
 			}
@@ -133,4 +127,17 @@ func TestPackedTypings(t *testing.T) {
 	require.Less(t, int(formInternal), 1<<typingFormBits)
 	require.Less(t, int(rankOwned), 1<<typingRankBits)
 	require.Equal(t, 64, typingTypeBits+typingOffBits+typingFormBits+typingRankBits+1)
+}
+
+// recordedGraph is the graph of the image that package imagetest records.
+func recordedGraph(t *testing.T) *Graph {
+	t.Helper()
+	im, program := imagetest.Record(t)
+	index, err := debuginfo.Build(program)
+	require.NoError(t, err)
+	m, err := goruntime.Load(image.NewSpace(im), index, 0, runtime.GOARCH, goruntime.Caller{G: im.G, PC: im.PC, SP: im.SP})
+	require.NoError(t, err)
+	g, err := Build(m, index, "")
+	require.NoError(t, err)
+	return g
 }
