@@ -143,17 +143,11 @@ func checkMain(pass *analysis.Pass, known map[string]*symbols, at ast.Expr, sele
 		}
 	}
 	right := pattern[:stars] + path[strings.LastIndexByte(path, '/')+1:] + "." + rest
-	d := analysis.Diagnostic{
+	pass.Report(analysis.Diagnostic{
 		Pos: at.Pos(), End: at.End(),
-		Message: fmt.Sprintf("package main goes by its import path in a test, so %s(%q) fails; did you mean %q?", selector, pattern, right),
-	}
-	if lit, ok := at.(*ast.BasicLit); ok {
-		d.SuggestedFixes = []analysis.SuggestedFix{{
-			Message:   fmt.Sprintf("Replace %s with %s", pattern, right),
-			TextEdits: []analysis.TextEdit{{Pos: lit.Pos(), End: lit.End(), NewText: []byte(strconv.Quote(right))}},
-		}}
-	}
-	pass.Report(d)
+		Message:        fmt.Sprintf("package main goes by its import path in a test, so %s(%q) fails; did you mean %q?", selector, pattern, right),
+		SuggestedFixes: fixLiteral(at, pattern, right, right),
+	})
 	return true
 }
 
@@ -204,20 +198,24 @@ func knownSymbols(pass *analysis.Pass) map[string]*symbols {
 	return known
 }
 
-// fixName replaces the name in a string literal. A constant is left alone: others may use it.
+// fixName replaces the name in a string literal.
 func fixName(at ast.Expr, pattern, head, near string) []analysis.SuggestedFix {
-	lit, ok := at.(*ast.BasicLit)
-	if !ok || lit.Kind != token.STRING {
-		return nil
-	}
 	i := strings.LastIndex(untilBracket(pattern), "."+head)
 	if strings.Count(pattern, "."+head) != 1 || i < 0 {
 		return nil
 	}
-	fixed := pattern[:i+1] + near + pattern[i+1+len(head):]
+	return fixLiteral(at, head, near, pattern[:i+1]+near+pattern[i+1+len(head):])
+}
+
+// fixLiteral replaces the text of a string literal, in which wrong becomes right. A constant is left alone: others may use it.
+func fixLiteral(at ast.Expr, wrong, right, text string) []analysis.SuggestedFix {
+	lit, ok := at.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return nil
+	}
 	return []analysis.SuggestedFix{{
-		Message:   fmt.Sprintf("Replace %s with %s", head, near),
-		TextEdits: []analysis.TextEdit{{Pos: lit.Pos(), End: lit.End(), NewText: []byte(strconv.Quote(fixed))}},
+		Message:   fmt.Sprintf("Replace %s with %s", wrong, right),
+		TextEdits: []analysis.TextEdit{{Pos: lit.Pos(), End: lit.End(), NewText: []byte(strconv.Quote(text))}},
 	}}
 }
 
