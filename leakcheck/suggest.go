@@ -47,8 +47,8 @@ func inPackageMain(written string, names []string) string {
 	}
 	pkg, _ := buildPaths()
 	for _, name := range names {
-		if after, ok := strings.CutPrefix(unescapePath(name), pkg+"."); ok && strings.HasPrefix(rest, after) && !continues(rest[len(after):]) {
-			return unescapePath(name)
+		if after, ok := strings.CutPrefix(name, pkg+"."); ok && strings.HasPrefix(rest, after) && !continues(rest[len(after):]) {
+			return name
 		}
 	}
 	return ""

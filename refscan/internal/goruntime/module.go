@@ -88,10 +88,10 @@ func (m *Model) loadModules(first uint64) error {
 		if mod.epclntab > mod.gofunc {
 			tables = append(tables, image.Range{Addr: mod.gofunc, Len: mod.epclntab - mod.gofunc})
 		}
-		if _, err := loadWhole(mem, variables, false); err != nil {
+		if _, err := loadWhole(mem.Load, variables); err != nil {
 			return err
 		}
-		loaded, err := loadWhole(mem, tables, true)
+		loaded, err := loadWhole(mem.LoadConstants, tables)
 		if err != nil {
 			return err
 		}
@@ -109,19 +109,13 @@ func (m *Model) loadModules(first uint64) error {
 }
 
 // loadWhole loads ranges of a module, which must be there in their whole length.
-func loadWhole(mem *image.Space, ranges []image.Range, constants bool) ([][]byte, error) {
+func loadWhole(load func([]image.Range) ([][]byte, error), ranges []image.Range) ([][]byte, error) {
 	for _, r := range ranges {
 		if r.Len > maxTable {
 			return nil, fmterr.Errorf("a table of %d bytes in the module data is beyond belief", r.Len)
 		}
 	}
-	var loaded [][]byte
-	var err error
-	if constants {
-		loaded, err = mem.LoadConstants(ranges)
-	} else {
-		loaded, err = mem.Load(ranges)
-	}
+	loaded, err := load(ranges)
 	if err != nil {
 		return nil, err
 	}

@@ -221,18 +221,27 @@ func (g *Graph) nameGaps() {
 
 // hasPointers reports whether the collector's mask has a bit in the memory.
 func (s *static) hasPointers() bool {
-	for off := uint64(0); off+8 <= uint64(len(s.mem)); off += 8 {
-		if goruntime.MaskBit(s.mask, (s.Addr+off-s.maskBase)/8) {
-			return true
-		}
+	for range s.pointers {
+		return true
 	}
 	return false
 }
 
+// pointers yields the words that the collector's mask shows: their addresses, and what they hold.
+//
+//go:noinline
+func (s *static) pointers(yield func(at, to uint64) bool) {
+	for off := uint64(0); off+8 <= uint64(len(s.mem)); off += 8 {
+		if goruntime.MaskBit(s.mask, (s.Addr+off-s.maskBase)/8) && !yield(s.Addr+off, word(s.mem, off)) {
+			return
+		}
+	}
+}
+
 // anyLeadsOn reports whether one of the words that the collector's mask shows does.
 func (g *Graph) anyLeadsOn(s *static) bool {
-	for off := uint64(0); off+8 <= uint64(len(s.mem)); off += 8 {
-		if goruntime.MaskBit(s.mask, (s.Addr+off-s.maskBase)/8) && g.leadsOn(word(s.mem, off)) {
+	for _, to := range s.pointers {
+		if g.leadsOn(to) {
 			return true
 		}
 	}

@@ -257,11 +257,9 @@ func (g *Graph) globalRoots(rs *rootSet) {
 
 // maskedEdges finds the references of memory that the collector's mask shows and that lead on.
 func (g *Graph) maskedEdges(s *static, visit func(at, to uint64)) {
-	for off := uint64(0); off+8 <= uint64(len(s.mem)); off += 8 {
-		if goruntime.MaskBit(s.mask, (s.Addr+off-s.maskBase)/8) {
-			if p := word(s.mem, off); g.leadsOn(p) {
-				visit(s.Addr+off, p)
-			}
+	for at, to := range s.pointers {
+		if g.leadsOn(to) {
+			visit(at, to)
 		}
 	}
 }
