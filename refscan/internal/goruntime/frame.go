@@ -174,8 +174,8 @@ func (m *Model) pcInfo(f *Func, pc uint64) *pcInfo {
 }
 
 // loadMaps fills in the stack maps and stack objects of a frame's continuation pc
-// (runtime/stkframe.go, getStackMap).
-func (m *Model) loadMaps(f *Func, contPC uint64) (*pcInfo, error) {
+// (runtime/stkframe.go, getStackMap). room is how many bytes of the stack the frame and its callers have.
+func (m *Model) loadMaps(f *Func, contPC, room uint64) (*pcInfo, error) {
 	info := m.pcInfo(f, contPC)
 	if info.ready {
 		return info, nil
@@ -198,7 +198,7 @@ func (m *Model) loadMaps(f *Func, contPC uint64) (*pcInfo, error) {
 	}
 	if p := f.funcdata(funcdataStackObjects); p != 0 {
 		n := m.Mem.U64(p)
-		if n > 1<<20 {
+		if n > room/8 { // each holds a pointer
 			return nil, fmterr.Errorf("%s claims %d stack objects", f.Name, n)
 		}
 		b := m.Mem.Bytes(p+8, n*16)
@@ -208,8 +208,14 @@ func (m *Model) loadMaps(f *Func, contPC uint64) (*pcInfo, error) {
 		for i := uint64(0); i < n; i++ {
 			o := stackObject{off: int32(u32(b, 16*i)), size: int32(u32(b, 16*i+4))}
 			o.ptrWords = uint64(u32(b, 16*i+8)) / 8
+			if size := uint64(u32(b, 16*i+4)); size > room || o.ptrWords*8 > size {
+				return nil, fmterr.Errorf("%s claims a stack object of %d bytes with pointers in the first %d", f.Name, size, o.ptrWords*8)
+			}
 			if o.ptrWords > 0 {
 				o.mask = m.Mem.Bytes(f.mod.rodata+uint64(u32(b, 16*i+12)), (o.ptrWords+7)/8)
+				if o.mask == nil {
+					return nil, m.Mem.Err()
+				}
 			}
 			info.objects = append(info.objects, o)
 		}

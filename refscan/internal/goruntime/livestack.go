@@ -146,7 +146,10 @@ func (s *stackScan) frame(f *Frame) error {
 	if f.ContPC == 0 {
 		return nil
 	}
-	info, err := s.m.loadMaps(f.Func, f.ContPC)
+	if f.SP > s.g.Hi {
+		return errStackEnd
+	}
+	info, err := s.m.loadMaps(f.Func, f.ContPC, s.g.Hi-f.SP)
 	if err != nil {
 		return err
 	}
