@@ -42,9 +42,9 @@ func measureIndex(tb testing.TB, path string) (size, dwarf, entries int) {
 	f, err := openELF(path)
 	require.NoError(tb, err)
 	defer f.Close()
-	image, err := buildImage(f, sourceOwn)
+	c, err := buildContents(f, sourceOwn)
 	require.NoError(tb, err)
-	size = len(packImage(image))
+	size = len(packFile(c))
 	file, err := elf.Open(path)
 	require.NoError(tb, err)
 	defer file.Close()
@@ -67,12 +67,13 @@ func measureIndex(tb testing.TB, path string) (size, dwarf, entries int) {
 func BenchmarkOpenWarm(b *testing.B) {
 	f, err := openELF(goCommand(b))
 	require.NoError(b, err)
-	image, err := buildImage(f, sourceOwn)
+	built, err := buildContents(f, sourceOwn)
 	require.NoError(b, err)
 	c, warning := newCache(Options{CacheDir: b.TempDir()})
 	require.Empty(b, warning)
-	require.NoError(b, c.store(f.buildID(), packImage(image)))
-	b.SetBytes(int64(len(image)))
+	file := packFile(built)
+	require.NoError(b, c.store(f.buildID(), file))
+	b.SetBytes(int64(len(file)))
 	for b.Loop() {
 		clear(mappings.open) // as in a new process
 		_, err := c.load(f.buildID())

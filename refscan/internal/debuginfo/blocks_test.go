@@ -2,6 +2,7 @@ package debuginfo
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"sync"
 	"testing"
 
@@ -14,12 +15,10 @@ func TestBlocksAreFilledOnDemand(t *testing.T) {
 	elf, err := openELF(buildProg(t))
 	require.NoError(t, err)
 	defer elf.Close()
-	image, err := buildImage(elf, sourceOwn)
+	c, err := buildContents(elf, sourceOwn)
 	require.NoError(t, err)
-	plain, err := openImage(image, nil)
-	require.NoError(t, err)
-	file := packImage(image)
-	packed, err := openFile(file)
+	plain := &Index{contents: c}
+	packed, err := openFile(packFile(c))
 	require.NoError(t, err)
 
 	filled := 0
@@ -47,8 +46,39 @@ func TestBlocksAreFilledOnDemand(t *testing.T) {
 		require.Equal(t, plain.Type(id+1), packed.Type(id+1))
 	}
 	require.Equal(t, plain.Globals(), packed.Globals())
+	image := flat(c)
 	packed.blocks.need(0, len(image))
 	require.True(t, bytes.Equal(image, packed.blocks.memory))
+}
+
+// flat is what blocks are cut from.
+func flat(c *contents) []byte {
+	image := make([]byte, c.layOut())
+	c.read(image, 0)
+	return image
+}
+
+// Parts are those of the whole.
+func TestReadContents(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 200 {
+		var c contents
+		for i := range c.tables {
+			for range r.IntN(40) * r.IntN(2) {
+				c.tables[i] = append(c.tables[i], byte(1+r.IntN(255)))
+			}
+		}
+		all := flat(&c)
+		for i, table := range c.tables {
+			require.True(t, bytes.Equal(table, all[c.starts[i]:][:len(table)]))
+		}
+		for range 20 {
+			part := make([]byte, r.IntN(len(all)))
+			from := r.IntN(len(all) - len(part) + 1)
+			c.read(part, from)
+			require.Equal(t, all[from:][:len(part)], part)
+		}
+	}
 }
 
 // An index takes a third of what it was, and a few bytes for each entry of the debug information.
@@ -63,13 +93,14 @@ func BenchmarkPack(b *testing.B) {
 	f, err := openELF(goCommand(b))
 	require.NoError(b, err)
 	defer f.Close()
-	image, err := buildImage(f, sourceOwn)
+	c, err := buildContents(f, sourceOwn)
 	require.NoError(b, err)
-	file := packImage(image)
+	image := flat(c)
+	file := packFile(c)
 	b.Run("pack", func(b *testing.B) {
 		b.SetBytes(int64(len(image)))
 		for b.Loop() {
-			packImage(image)
+			packFile(c)
 		}
 	})
 	b.Run("unpack", func(b *testing.B) {

@@ -22,22 +22,18 @@ func Build(path string) (*Index, error) {
 		return nil, fmterr.Errorf("debuginfo: %w", err)
 	}
 	defer f.Close()
-	image, err := buildImage(f, sourceOwn)
+	c, err := buildContents(f, sourceOwn)
 	if err != nil {
 		return nil, fmterr.Errorf("debuginfo: %s: %w", path, err)
 	}
-	x, err := openImage(image, nil)
-	if err != nil {
-		return nil, fmterr.Errorf("debuginfo: %s: %w", path, err)
-	}
-	return x, nil
+	return &Index{contents: c}, nil
 }
 
-// buildImage turns an executable's debug information into the bytes of an index file.
-func buildImage(f *elfFile, identity identity) (image []byte, err error) {
+// buildContents turns an executable's debug information into the contents of an index.
+func buildContents(f *elfFile, identity identity) (c *contents, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			image, err = nil, fmterr.Errorf("%w: %v", errDamaged, p)
+			c, err = nil, fmterr.Errorf("%w: %v", errDamaged, p)
 		}
 	}()
 	if !f.hasDWARF() {

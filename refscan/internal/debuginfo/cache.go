@@ -63,8 +63,8 @@ var mappings = struct {
 }{open: make(map[string]mapping)}
 
 type mapping struct {
-	info fs.FileInfo
-	contents
+	info     fs.FileInfo
+	contents *contents
 }
 
 // load maps the index of a program, and checks it unless this process did so before.

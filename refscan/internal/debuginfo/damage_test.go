@@ -27,8 +27,9 @@ func TestDamagedIndex(t *testing.T) {
 	elf, err := openELF(buildProg(t))
 	require.NoError(t, err)
 	defer elf.Close()
-	sound, err := buildImage(elf, sourceOwn)
+	c, err := buildContents(elf, sourceOwn)
 	require.NoError(t, err)
+	sound := flat(c)
 	rounds := 20
 	if long() {
 		rounds = 400
@@ -48,7 +49,7 @@ func TestDamagedIndex(t *testing.T) {
 				askEverything(x)
 			}
 		}
-		file := packImage(sound)
+		file := packFile(c)
 		file = damage(r, file, headerSize, len(file))
 		if x, err := openFile(mended(file)); err == nil {
 			askEverything(x)
@@ -84,11 +85,11 @@ func TestDamagedProgram(t *testing.T) {
 				continue
 			}
 			_ = sameProgram(elf, damaged)
-			image, err := buildImage(damaged, sourceOwn)
+			c, err := buildContents(damaged, sourceOwn)
 			if err != nil {
 				continue
 			}
-			x, err := openImage(image, nil)
+			x, err := openImage(flat(c), nil)
 			require.NoError(t, err)
 			askEverything(x)
 			built++

@@ -148,21 +148,21 @@ func (f *elfFile) nameSections(headers []byte, names int) error {
 		if !ok {
 			return fmterr.Errorf("%w: section %d has no name", errNotELF, i)
 		}
-		f.Sections[i].Name = name
+		f.Sections[i].Name = string(name)
 	}
 	return nil
 }
 
-// stringAt copies a string, which a zero byte ends, out of a string table.
-func stringAt(table []byte, off uint32) (string, bool) {
+// stringAt returns a string, which a zero byte ends, of a string table.
+func stringAt(table []byte, off uint32) ([]byte, bool) {
 	if uint64(off) >= uint64(len(table)) {
-		return "", false
+		return nil, false
 	}
 	n := bytes.IndexByte(table[off:], 0)
 	if n < 0 {
-		return "", false
+		return nil, false
 	}
-	return string(table[off:][:n]), true
+	return table[off:][:n], true
 }
 
 // Section returns the first section of that name, nil if there is none.

@@ -42,7 +42,7 @@ func decompress(b []byte) ([]byte, error) {
 	return out, nil
 }
 
-// Symbols returns the symbol table without its first entry, which is none.
+// Symbols returns the symbol table without its first entry, which is none. Names are in the file's memory, which Close unmaps.
 func (f *elfFile) Symbols() ([]elfSymbol, error) {
 	for i := range f.Sections {
 		if s := &f.Sections[i]; s.Type == sectionSymtab {
@@ -72,7 +72,7 @@ func (f *elfFile) symbols(s *elfSection) ([]elfSymbol, error) {
 	for b := table[elfSym:]; len(b) > 0; b = b[elfSym:] {
 		name, _ := stringAt(names, le.Uint32(b))
 		out = append(out, elfSymbol{
-			Name: name, Kind: b[4] & 0xf, Section: int(le.Uint16(b[6:])), Value: le.Uint64(b[8:]), Size: le.Uint64(b[16:]),
+			Name: view(name), Kind: b[4] & 0xf, Section: int(le.Uint16(b[6:])), Value: le.Uint64(b[8:]), Size: le.Uint64(b[16:]),
 		})
 	}
 	return out, nil

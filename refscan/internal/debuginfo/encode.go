@@ -2,34 +2,18 @@ package debuginfo
 
 import (
 	"encoding/binary"
-	"sort"
+	"reflect"
 )
 
 // encoder lays out an index file.
 type encoder struct {
 	tables  [tableCount][]byte
-	strings map[string]uint32
+	strings stringTable
 	scratch []byte
 }
 
-// str returns the place of a string in the string table. Place 0 is the empty string.
-func (e *encoder) str(s string) uint32 {
-	if s == "" {
-		return 0
-	}
-	if off, ok := e.strings[s]; ok {
-		return off
-	}
-	t := e.tables[tableStrings]
-	if uint64(len(t))+uint64(len(s)) > 1<<31 {
-		return 0
-	}
-	off := uint32(len(t))
-	t = binary.AppendUvarint(t, uint64(len(s)))
-	e.tables[tableStrings] = append(t, s...)
-	e.strings[s] = off
-	return off
-}
+// str returns the place of a string in the string table.
+func (e *encoder) str(s string) uint32 { return e.strings.place(s, hash(s)) }
 
 //go:noinline // see packNumbers
 func (e *encoder) put(table int, words ...uint32) {
@@ -45,10 +29,33 @@ func (e *encoder) put64(table int, words ...uint64) {
 	}
 }
 
+// reserve makes room for so many bytes in an empty table.
+//
+//go:noinline // see packNumbers
+func (e *encoder) reserve(table, n int) { e.tables[table] = make([]byte, 0, n) }
+
+// order puts down records' numbers by their keys, equal ones in the order in which they come.
+//
+//go:noinline // see packNumbers
+func (e *encoder) order(table int, records []ordered) {
+	records = sortedByKey(records)
+	e.reserve(table, idRecord*len(records))
+	for i := range records {
+		e.put(table, records[i].id)
+	}
+}
+
 // encode makes the contents of an index.
-func (p *program) encode(id identity) []byte {
-	e := &encoder{strings: make(map[string]uint32)}
-	e.tables[tableStrings] = []byte{0}
+func (p *program) encode(id identity) *contents {
+	types := p.types[1:]
+	fields, text := 0, 0
+	for i := range types {
+		fields += len(types[i].Fields)
+		text += len(types[i].Name)
+	}
+	e := &encoder{strings: newStringTable(len(types), text)}
+	e.reserve(tableTypes, typeRecord*len(types))
+	e.reserve(tableFields, fieldRecord*fields)
 	if id.buildID == "" {
 		id.buildID = p.elf.buildID()
 	}
@@ -60,7 +67,7 @@ func (p *program) encode(id identity) []byte {
 		flags |= 1
 	}
 	e.put(tableMeta, e.str(id.goVersion), e.str(id.buildID), flags)
-	e.types(p.types[1:])
+	e.types(types)
 	e.globals(p.globals)
 	for i := range p.funcs {
 		e.function(&p.funcs[i])
@@ -76,7 +83,8 @@ func (p *program) encode(id identity) []byte {
 	for _, w := range p.warnings {
 		e.put(tableWarnings, e.str(w))
 	}
-	return e.image()
+	e.tables[tableStrings] = e.strings.bytes
+	return &contents{tables: e.tables}
 }
 
 // goVersion is the one in the build information, or failing that what the compiler noted in each unit.
@@ -88,52 +96,70 @@ func (p *program) goVersion() string {
 	return ""
 }
 
+// types puts down types as records of
+//
+//	 0  kind (1 byte, with typeHasMethods) and size (7 bytes)
+//	 8  name
+//	12  element type; of a struct the number of fields
+//	16  of a map the type of keys, of an array the length, of a struct the first field (8 bytes)
+//	24  address of the descriptor (8 bytes)
+//	32  hash in the descriptor
 func (e *encoder) types(types []Type) {
-	fields := uint32(0)
-	names := make([]uint32, 0, len(types))
-	var hashes []uint32
+	fields := 0
+	names := make([]ordered, 0, len(types))
+	var hashes []ordered
 	for i := range types {
 		t := &types[i]
-		var flags uint32
+		kind := uint64(t.Kind)
 		if t.HasMethodsIface {
-			flags |= typeHasMethods
+			kind |= typeHasMethods
 		}
-		e.put(tableTypes, e.str(t.Name), uint32(t.Kind)|flags<<8)
-		e.put64(tableTypes, uint64(t.Size), uint64(t.Len))
-		e.put(tableTypes, uint32(t.Elem), uint32(t.Key), fields, uint32(len(t.Fields)))
-		e.put64(tableTypes, t.RuntimeAddr)
-		e.put(tableTypes, t.RuntimeHash, 0)
-		for _, f := range t.Fields {
-			ref := uint32(f.Type)
-			if f.Embedded {
-				ref |= fieldEmbedded
-			}
-			e.put(tableFields, e.str(f.Name), ref)
-			e.put64(tableFields, uint64(f.Offset))
+		elem, more := uint32(t.Elem), uint64(t.Key)
+		switch t.Kind {
+		case reflect.Array:
+			more = uint64(t.Len)
+		case reflect.Struct:
+			elem, more = uint32(len(t.Fields)), uint64(fields)
+			fields += len(t.Fields)
+			e.fields(t.Fields)
 		}
-		fields += uint32(len(t.Fields))
+		h := hash(t.Name)
+		e.put64(tableTypes, uint64(t.Size)<<8|kind)
+		e.put(tableTypes, e.strings.place(t.Name, h), elem)
+		e.put64(tableTypes, more, t.RuntimeAddr)
+		e.put(tableTypes, t.RuntimeHash)
 		if t.Name != "" {
-			names = append(names, uint32(t.ID))
+			names = append(names, ordered{h, uint32(i)})
 		}
 		if t.RuntimeAddr != 0 {
-			hashes = append(hashes, uint32(t.ID))
+			hashes = append(hashes, ordered{t.RuntimeHash, uint32(t.ID)})
 		}
 	}
-	sort.SliceStable(names, func(i, j int) bool { return types[names[i]-1].Name < types[names[j]-1].Name })
-	e.put(tableTypeNames, names...)
-	sort.SliceStable(hashes, func(i, j int) bool { return types[hashes[i]-1].RuntimeHash < types[hashes[j]-1].RuntimeHash })
-	e.put(tableHashes, hashes...)
+	e.order(tableTypeNames, names)
+	e.order(tableHashes, hashes)
+}
+
+//go:noinline // see packNumbers
+func (e *encoder) fields(fields []Field) {
+	for i := range fields {
+		f := &fields[i]
+		ref := uint32(f.Type)
+		if f.Embedded {
+			ref |= fieldEmbedded
+		}
+		e.put(tableFields, e.str(f.Name), ref)
+		e.put64(tableFields, uint64(f.Offset))
+	}
 }
 
 func (e *encoder) globals(globals []Global) {
-	names := make([]uint32, len(globals))
+	names := make([]ordered, len(globals))
 	for i, g := range globals {
-		names[i] = uint32(i)
+		names[i] = ordered{hash(g.Name), uint32(i)}
 		e.put(tableGlobals, e.str(g.Name), e.str(g.Package), uint32(g.Type), e.str(g.File), uint32(g.Line), 0)
 		e.put64(tableGlobals, g.Addr, uint64(g.Size))
 	}
-	sort.SliceStable(names, func(i, j int) bool { return globals[names[i]].Name < globals[names[j]].Name })
-	e.put(tableGlobalNames, names...)
+	e.order(tableGlobalNames, names)
 }
 
 func (e *encoder) function(f *progFunc) {
@@ -146,24 +172,4 @@ func (e *encoder) function(f *progFunc) {
 	e.put64(tableFuncs, f.Entry)
 	size := min(f.End-f.Entry, 1<<32-1)
 	e.put(tableFuncs, uint32(size), e.str(f.Name), e.str(f.Package), e.str(f.File), uint32(f.Line), vars)
-}
-
-// image joins the tables.
-func (e *encoder) image() []byte {
-	const align = 8
-	size := directorySize
-	var offs [tableCount]int
-	for i, t := range e.tables {
-		size = (size + align - 1) &^ (align - 1)
-		offs[i] = size
-		size += len(t)
-	}
-	b := make([]byte, size)
-	le := binary.LittleEndian
-	for i, t := range e.tables {
-		le.PutUint64(b[16*i:], uint64(offs[i]))
-		le.PutUint64(b[16*i+8:], uint64(len(t)))
-		copy(b[offs[i]:], t)
-	}
-	return b
 }

@@ -53,10 +53,12 @@ func (e *entry) find(name dwarfAttr) *attribute {
 
 func (e *entry) has(name dwarfAttr) bool { return e.find(name) != nil }
 
+// text returns a string in the section's memory.
+//
 //go:noinline
 func (e *entry) text(name dwarfAttr) string {
 	if a := e.find(name); a != nil && a.class == classString {
-		return string(a.data)
+		return view(a.data)
 	}
 	return ""
 }

@@ -116,7 +116,7 @@ func sameLines(t *testing.T, d *debugSections, data *dwarf.Data, cu *dwarf.Entry
 	require.Len(t, table.files, len(r.Files()))
 	for i, f := range r.Files() {
 		if f != nil {
-			require.Equal(t, f.Name, path.Clean(table.files[i]))
+			require.Equal(t, f.Name, path.Clean(table.files[i].path()))
 		}
 	}
 	rows := 0

@@ -51,9 +51,9 @@ func FuzzOpenIndex(f *testing.F) {
 	elf, err := openELF(buildProg(f))
 	require.NoError(f, err)
 	defer elf.Close()
-	sound, err := buildImage(elf, sourceOwn)
+	c, err := buildContents(elf, sourceOwn)
 	require.NoError(f, err)
-	file := packImage(sound)
+	sound, file := flat(c), packFile(c)
 	for _, packed := range []bool{false, true} {
 		f.Add(uint32(0), []byte{}, false, packed)
 		f.Add(uint32(headerSize), []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, false, packed)
@@ -143,11 +143,11 @@ func FuzzBuild(f *testing.F) {
 		}
 		_ = sameProgram(elf, damaged)
 		_ = sameProgram(damaged, elf)
-		image, err := buildImage(damaged, sourceOwn)
+		c, err := buildContents(damaged, sourceOwn)
 		if err != nil {
 			return
 		}
-		x, err := openImage(image, nil)
+		x, err := openImage(flat(c), nil)
 		if err != nil {
 			t.Fatal(err) // what was written has to be readable
 		}

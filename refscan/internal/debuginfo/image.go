@@ -5,7 +5,6 @@ import (
 	"errors"
 	"hash/crc32"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/fmterr"
 )
@@ -27,7 +26,7 @@ import (
 // Nothing in a file is trusted beyond its checksum: an offset or count that does not fit reads as the zero value.
 const (
 	imageMagic   = "leakgate"
-	imageVersion = 3 // raise it with every change of what is stored or how
+	imageVersion = 4 // raise it with every change of what is stored or how
 
 	headerSize    = 8 + 4 + 4 + 8 + 4 + 4
 	directorySize = 16 * tableCount
@@ -39,11 +38,11 @@ const (
 	tableMeta
 	tableTypes
 	tableFields
-	tableTypeNames // TypeIDs by name
-	tableHashes    // TypeIDs by hash
-	tableGlobals   // by address
-	tableGlobalNames
-	tableFuncs // by entry
+	tableTypeNames   // indices by the hash of the name
+	tableHashes      // TypeIDs by hash
+	tableGlobals     // by address
+	tableGlobalNames // indices by the hash of the name
+	tableFuncs       // by entry
 	tableVars
 	tableSections
 	tableWarnings
@@ -51,7 +50,7 @@ const (
 )
 
 const (
-	typeRecord    = 56
+	typeRecord    = 36
 	fieldRecord   = 16
 	idRecord      = 4
 	globalRecord  = 40
@@ -94,23 +93,61 @@ var errNotIndex = errors.New("not an index of debug information")
 // contents are the tables of an index, all there or in blocks that are filled when they are needed.
 type contents struct {
 	tables [tableCount][]byte
-	starts [tableCount]int
-	blocks *blocks // nil: all there
+	starts [tableCount]int // where the tables are behind one another
+	blocks *blocks         // nil: all there
 }
 
-// packImage makes an index file of contents. It uses all processors.
-func packImage(image []byte) []byte {
-	packed := make([][]byte, (len(image)+blockSize-1)/blockSize)
+// layOut gives each table its place behind the directory, and returns the size of it all.
+func (c *contents) layOut() int {
+	const align = 8
+	end := directorySize
+	for i, t := range c.tables {
+		end = (end + align - 1) &^ (align - 1)
+		c.starts[i] = end
+		end += len(t)
+	}
+	return end
+}
+
+// read copies a part of what has been laid out, from an offset on, into zeroed memory.
+func (c *contents) read(dst []byte, from int) {
+	var directory [directorySize]byte
+	for i, t := range c.tables {
+		binary.LittleEndian.PutUint64(directory[16*i:], uint64(c.starts[i]))
+		binary.LittleEndian.PutUint64(directory[16*i+8:], uint64(len(t)))
+		copyPart(dst, from, t, c.starts[i])
+	}
+	copyPart(dst, from, directory[:], 0)
+}
+
+// copyPart copies what two stretches of the same space have in common.
+//
+//go:noinline // see packNumbers
+func copyPart(dst []byte, dstAt int, src []byte, srcAt int) {
+	low, high := max(dstAt, srcAt), min(dstAt+len(dst), srcAt+len(src))
+	if low < high {
+		copy(dst[low-dstAt:], src[low-srcAt:high-srcAt])
+	}
+}
+
+// packFile makes an index file of contents. It uses all processors.
+//
+//go:noinline // see packNumbers
+func packFile(c *contents) []byte {
+	size := c.layOut()
+	packed := make([][]byte, (size+blockSize-1)/blockSize)
 	parallel(len(packed), func(i int) {
-		part := image[i<<blockBits:]
-		packed[i] = packBlock(nil, part[:min(len(part), blockSize)])
+		var memory [blockSize]byte
+		block := memory[:min(blockSize, size-i<<blockBits)]
+		c.read(block, i<<blockBits)
+		packed[i] = packBlock(nil, block)
 	})
 	le := binary.LittleEndian
-	file := make([]byte, headerSize, headerSize+len(image)/2)
+	file := make([]byte, headerSize, headerSize+size/2)
 	copy(file, imageMagic)
 	le.PutUint32(file[8:], imageVersion)
 	le.PutUint32(file[12:], tableCount)
-	le.PutUint64(file[16:], uint64(len(image)))
+	le.PutUint64(file[16:], uint64(size))
 	end := 0
 	file = le.AppendUint32(file, 0)
 	for _, p := range packed {
@@ -156,7 +193,7 @@ func openImage(image []byte, filler *blocks) (*Index, error) {
 	if len(image) < directorySize {
 		return nil, fmterr.Errorf("%w: truncated", errNotIndex)
 	}
-	x := &Index{contents: contents{blocks: filler}}
+	x := &Index{contents: &contents{blocks: filler}}
 	for i := range x.tables {
 		off, n := u64(image, 16*i), u64(image, 16*i+8)
 		if off > uint64(len(image)) || n > uint64(len(image))-off || n%uint64(recordSize[i]) != 0 {
@@ -198,7 +235,7 @@ func (x *contents) record(table, i int) []byte {
 //go:noinline
 func (x *contents) str(off uint32) string {
 	b := x.sized(tableStrings, off)
-	return unsafe.String(unsafe.SliceData(b), len(b))
+	return view(b)
 }
 
 // sized returns the bytes at an offset of a table, before which their number is given; none if there is no such offset.

@@ -10,7 +10,7 @@ import (
 // search at most; results are decoded on demand. Strings in results share the index's memory: they are valid for
 // as long as the process lives, also after Close.
 type Index struct {
-	contents
+	*contents
 	source string
 	extra  []string // warnings of this opening, in addition to those stored
 
@@ -56,9 +56,12 @@ func (x *Index) meta(off int) string {
 // NumTypes is the number of types; TypeIDs are 1 to NumTypes.
 func (x *Index) NumTypes() int { return x.count(tableTypes) }
 
-// Flags of type records and of fields.
+// Parts of records of types, fields and variables.
 const (
-	typeHasMethods = 1
+	typeKind       = 1<<5 - 1
+	typeHasMethods = 1 << 7
+	typeName       = 8 // where it is
+	globalName     = 0
 	fieldEmbedded  = 1 << 31
 )
 
@@ -68,9 +71,12 @@ func (x *Index) Type(id TypeID) Type {
 	if t.ID == 0 {
 		return t
 	}
+	if t.Kind != reflect.Struct {
+		return t
+	}
 	r := x.record(tableTypes, int(id)-1)
-	first, n := uint64(u32(r, 32)), uint64(u32(r, 36))
-	if n == 0 || first+n > uint64(x.count(tableFields)) {
+	n, first := uint64(u32(r, 12)), u64(r, 16)
+	if all := uint64(x.count(tableFields)); n == 0 || first > all || n > all-first {
 		return t
 	}
 	t.Fields = make([]Field, n)
@@ -92,18 +98,25 @@ func (x *Index) TypeHead(id TypeID) Type {
 		return Type{}
 	}
 	r := x.record(tableTypes, int(id)-1)
-	return Type{
+	t := Type{
 		ID:              id,
-		Name:            x.str(u32(r, 0)),
-		Kind:            reflect.Kind(r[4]),
-		HasMethodsIface: r[5]&typeHasMethods != 0,
-		Size:            int64(u64(r, 8)),
-		Len:             int64(u64(r, 16)),
-		Elem:            x.knownType(u32(r, 24)),
-		Key:             x.knownType(u32(r, 28)),
-		RuntimeAddr:     u64(r, 40),
-		RuntimeHash:     u32(r, 48),
+		Name:            x.str(u32(r, typeName)),
+		Kind:            reflect.Kind(r[0] & typeKind),
+		HasMethodsIface: r[0]&typeHasMethods != 0,
+		Size:            int64(u64(r, 0) >> 8),
+		RuntimeAddr:     u64(r, 24),
+		RuntimeHash:     u32(r, 32),
 	}
+	switch t.Kind {
+	case reflect.Struct:
+		return t
+	case reflect.Array:
+		t.Len = int64(u64(r, 16))
+	case reflect.Map:
+		t.Key = x.knownType(u32(r, 16))
+	}
+	t.Elem = x.knownType(u32(r, 12))
+	return t
 }
 
 //go:noinline
@@ -114,25 +127,37 @@ func (x *Index) knownType(id uint32) TypeID {
 	return TypeID(id)
 }
 
-func (x *Index) typeName(id uint32) string {
-	if id == 0 || int64(id) > int64(x.count(tableTypes)) {
-		return ""
-	}
-	return x.str(u32(x.record(tableTypes, int(id)-1), 0))
-}
-
 // TypeByName finds a type by its name in DWARF, import paths spelled out: "runtime.mheap", "*example.com/app.Session".
 func (x *Index) TypeByName(name string) (TypeID, bool) {
-	n := x.count(tableTypeNames)
-	i := sort.Search(n, func(i int) bool { return x.typeName(u32(x.record(tableTypeNames, i), 0)) >= name })
-	if i == n {
-		return 0, false
+	i, ok := x.named(tableTypeNames, tableTypes, typeName, name)
+	return TypeID(i + 1), ok
+}
+
+// named finds the first record with a name. order has the table's records in the order of their names' hashes, and at is
+// where a record has its name.
+func (x *Index) named(order, table, at int, name string) (int, bool) {
+	nameOf := func(i int) (string, int) {
+		record := int(u32(x.record(order, i), 0))
+		if record >= x.count(table) {
+			return "", -1
+		}
+		return x.str(u32(x.record(table, record), at)), record
 	}
-	id := u32(x.record(tableTypeNames, i), 0)
-	if x.typeName(id) != name {
-		return 0, false
+	wanted, n := hash(name), x.count(order)
+	i := sort.Search(n, func(i int) bool {
+		found, _ := nameOf(i)
+		return hash(found) >= wanted
+	})
+	for ; i < n; i++ {
+		found, record := nameOf(i)
+		if found == name {
+			return record, record >= 0 && name != ""
+		}
+		if hash(found) != wanted {
+			break
+		}
 	}
-	return TypeID(id), true
+	return -1, false
 }
 
 // TypesByHash returns the types whose run-time descriptors have that hash (abi.Type.Hash). Hashes are 32 bits wide, so there
@@ -155,7 +180,7 @@ func (x *Index) typeHash(id uint32) uint32 {
 	if x.knownType(id) == 0 {
 		return 0
 	}
-	return u32(x.record(tableTypes, int(id)-1), 48)
+	return u32(x.record(tableTypes, int(id)-1), 32)
 }
 
 // Globals returns all package variables and named symbols of the data segments, by address. The slice
@@ -173,7 +198,7 @@ func (x *Index) Globals() []Global {
 func (x *Index) global(i int) Global {
 	r := x.record(tableGlobals, i)
 	return Global{
-		Name:    x.str(u32(r, 0)),
+		Name:    x.str(u32(r, globalName)),
 		Package: x.str(u32(r, 4)),
 		Type:    x.knownType(u32(r, 8)),
 		File:    x.str(u32(r, 12)),
@@ -183,25 +208,13 @@ func (x *Index) global(i int) Global {
 	}
 }
 
-func (x *Index) globalName(i uint32) string {
-	if int64(i) >= int64(x.count(tableGlobals)) {
-		return ""
-	}
-	return x.str(u32(x.record(tableGlobals, int(i)), 0))
-}
-
 // GlobalByName finds a package variable or symbol: "example.com/app.sessions".
 func (x *Index) GlobalByName(name string) (Global, bool) {
-	n := x.count(tableGlobalNames)
-	i := sort.Search(n, func(i int) bool { return x.globalName(u32(x.record(tableGlobalNames, i), 0)) >= name })
-	if i == n {
+	i, ok := x.named(tableGlobalNames, tableGlobals, globalName, name)
+	if !ok {
 		return Global{}, false
 	}
-	at := u32(x.record(tableGlobalNames, i), 0)
-	if name == "" || x.globalName(at) != name {
-		return Global{}, false
-	}
-	return x.global(int(at)), true
+	return x.global(i), true
 }
 
 // FuncByPC finds the function whose code holds pc.

@@ -5,7 +5,7 @@ import "sort"
 // lineTable is the line table of one unit, as far as it tells source files (DWARF 5, section 6.2; DWARF 4 has another list of
 // files). The zero value is an empty one.
 type lineTable struct {
-	files     []string // by the numbers that entries use
+	files     []sourceFile // by the numbers that entries use
 	version   uint16
 	program   []byte
 	lengths   []byte // number of operands of the standard opcodes, from opcode 1 on
@@ -82,7 +82,7 @@ func readLineTable(section []byte, off uint64, compDir string, strings stringSec
 }
 
 // fileList reads a list of folders, or of files in folders.
-func (r *entryReader) fileList(dirs []string) []string {
+func (r *entryReader) fileList(dirs []sourceFile) []sourceFile {
 	format := make([]attrSpec, r.u8())
 	for i := range format {
 		format[i] = attrSpec{name: dwarfAttr(r.uleb()), form: r.uleb()}
@@ -92,9 +92,9 @@ func (r *entryReader) fileList(dirs []string) []string {
 		r.bad = r.bad || n > 0
 		return nil
 	}
-	list := make([]string, 0, n)
+	list := make([]sourceFile, 0, n)
 	for range n {
-		var name, dir string
+		var file sourceFile
 		for _, f := range format {
 			var v attribute
 			if !r.value(&v, f.form) {
@@ -102,52 +102,55 @@ func (r *entryReader) fileList(dirs []string) []string {
 			}
 			switch f.name {
 			case lnctPath:
-				name = string(v.data)
+				file.name = view(v.data)
 			case lnctDirectoryIndex:
 				if v.num < uint64(len(dirs)) {
-					dir = dirs[v.num]
+					file.dir = dirs[v.num].name
 				}
 			}
 		}
 		if r.bad {
 			return nil
 		}
-		list = append(list, joinPath(dir, name))
+		list = append(list, file)
 	}
 	return list
 }
 
 // oldFileList reads the lists of folders and files up to DWARF 4.
-func (r *entryReader) oldFileList(compDir string) []string {
+func (r *entryReader) oldFileList(compDir string) []sourceFile {
 	dirs := []string{compDir}
 	for !r.bad {
-		dir := string(r.terminated())
+		dir := view(r.terminated())
 		if dir == "" {
 			break
 		}
-		dirs = append(dirs, joinPath(compDir, dir))
+		dirs = append(dirs, sourceFile{compDir, dir}.path())
 	}
-	files := []string{""} // they are numbered from 1 on
+	files := make([]sourceFile, 1) // they are numbered from 1 on
 	for !r.bad {
-		name := string(r.terminated())
-		if name == "" {
+		file := sourceFile{name: view(r.terminated())}
+		if file.name == "" {
 			break
 		}
 		if dir := r.uleb(); dir < uint64(len(dirs)) {
-			name = joinPath(dirs[dir], name)
+			file.dir = dirs[dir]
 		}
 		r.uleb() // time and size
 		r.uleb()
-		files = append(files, name)
+		files = append(files, file)
 	}
 	return files
 }
 
-func joinPath(dir, name string) string {
-	if dir == "" || dir == "." || name == "" || name[0] == '/' {
-		return name
+// sourceFile is a file, or a folder, in a folder. Most of them are never asked for, so they are not joined before.
+type sourceFile struct{ dir, name string }
+
+func (f sourceFile) path() string {
+	if f.dir == "" || f.dir == "." || f.name == "" || f.name[0] == '/' {
+		return f.name
 	}
-	return dir + "/" + name
+	return f.dir + "/" + f.name
 }
 
 // file returns a file by its number, "" if there is none of a name.
@@ -155,7 +158,7 @@ func (t *lineTable) file(index uint64) string {
 	if index >= uint64(len(t.files)) {
 		return ""
 	}
-	return knownFile(t.files[index])
+	return knownFile(t.files[index].path())
 }
 
 // fileAt returns the source file of the code at pc.

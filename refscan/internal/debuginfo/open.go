@@ -72,7 +72,7 @@ func (o *opening) open(ctx context.Context) (*Index, error) {
 		return x, nil
 	}
 	if o.elf.hasDWARF() {
-		image, err := buildImage(o.elf, identity{buildID: o.id})
+		c, err := buildContents(o.elf, identity{buildID: o.id})
 		if err != nil {
 			return nil, &Unavailable{
 				Cause:  "the program's debug information cannot be read",
@@ -80,7 +80,7 @@ func (o *opening) open(ctx context.Context) (*Index, error) {
 				Err:    err,
 			}
 		}
-		return o.finish(image, "own")
+		return o.finish(c, "own")
 	}
 	if o.opts.NoTwin || !isSelf(o.path) {
 		return nil, &Unavailable{
@@ -142,7 +142,7 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 			Err: err,
 		}
 	}
-	image, err := buildImage(f, identity{buildID: o.id, twin: true})
+	c, err := buildContents(f, identity{buildID: o.id, twin: true})
 	if err != nil {
 		return nil, &Unavailable{
 			Cause:  "the debug information of the twin cannot be read",
@@ -151,7 +151,7 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 		}
 	}
 	o.opts.Logf("built a twin with debug information in %.1fs (once per binary)", time.Since(start).Seconds())
-	return o.finish(image, "twin")
+	return o.finish(c, "twin")
 }
 
 // turnTimeout bounds how long a process waits for others' twins.
@@ -166,20 +166,16 @@ func (o *opening) tempDir() string {
 }
 
 // finish stores an index and returns it as mapped from the cache, off the Go heap. What cannot be stored still works.
-func (o *opening) finish(image []byte, source string) (*Index, error) {
+func (o *opening) finish(c *contents, source string) (*Index, error) {
 	if o.cache != nil {
-		err := o.cache.store(o.id, packImage(image))
+		err := o.cache.store(o.id, packFile(c))
 		if err != nil {
 			o.warning = fmt.Sprintf("the index of debug information could not be kept, so every run builds it again: %v", err)
 		} else if x, err := o.cache.load(o.id); err == nil {
 			return o.done(x, source), nil
 		}
 	}
-	x, err := openImage(image, nil)
-	if err != nil {
-		return nil, &Unavailable{Cause: "the index of debug information is faulty", Remedy: "report this", Err: err}
-	}
-	return o.done(x, source), nil
+	return o.done(&Index{contents: c}, source), nil
 }
 
 func (o *opening) done(x *Index, source string) *Index {

@@ -284,10 +284,10 @@ func TestBuildIsDeterministic(t *testing.T) {
 	f, err := openELF(buildProg(t))
 	require.NoError(t, err)
 	defer f.Close()
-	first, err := buildImage(f, sourceOwn)
+	first, err := buildContents(f, sourceOwn)
 	require.NoError(t, err)
 	for range 5 {
-		again, err := buildImage(f, sourceOwn)
+		again, err := buildContents(f, sourceOwn)
 		require.NoError(t, err)
 		require.Equal(t, first, again)
 	}

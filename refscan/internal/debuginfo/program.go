@@ -11,8 +11,7 @@ import (
 type program struct {
 	elf      *elfFile
 	units    []*rawUnit
-	ids      map[dieOffset]TypeID
-	aliases  map[dieOffset]dieOffset
+	places   typePlaces
 	origins  []abstract // of all units, sorted by offset
 	files    map[dieOffset]string
 	types    []Type // by TypeID; [0] is no type
@@ -32,11 +31,9 @@ type progFunc struct {
 
 func newProgram(f *elfFile, units []*rawUnit) *program {
 	p := &program{
-		elf:     f,
-		units:   units,
-		ids:     make(map[dieOffset]TypeID),
-		aliases: make(map[dieOffset]dieOffset),
-		files:   make(map[dieOffset]string),
+		elf:   f,
+		units: units,
+		files: make(map[dieOffset]string),
 	}
 	damaged := 0
 	for _, u := range units {
@@ -79,66 +76,67 @@ func (p *program) origin(off dieOffset) *abstract {
 }
 
 func (p *program) resolveTypes() {
-	p.types = []Type{{}}
+	entries, types, fields := 0, 0, 0
+	layouts := make(map[dieOffset]string) // of interfaces
 	for _, u := range p.units {
+		entries += len(u.types)
+		fields += len(u.fields)
 		for i := range u.types {
 			t := &u.types[i]
-			if t.alias != 0 {
-				p.aliases[t.off] = t.alias
-				continue
+			if t.alias == 0 {
+				types++
 			}
-			p.ids[t.off] = TypeID(len(p.types))
-			p.types = append(p.types, Type{ID: TypeID(len(p.types))})
+			if t.name == "runtime.iface" || t.name == "runtime.eface" {
+				layouts[t.off] = t.name
+			}
 		}
 	}
-	names := make(map[dieOffset]string) // of interfaces' layouts
+	p.places.reserve(entries)
 	for _, u := range p.units {
 		for i := range u.types {
-			if t := &u.types[i]; t.name == "runtime.iface" || t.name == "runtime.eface" {
-				names[t.off] = t.name
-			}
+			p.places.add(u.types[i].off, u.types[i].alias)
 		}
 	}
+	p.places.complete()
+	p.types = make([]Type, 1, types+1)
+	all := make([]Field, 0, fields)
 	for _, u := range p.units {
+		rest := u.fields
 		for i := range u.types {
 			raw := &u.types[i]
+			own := rest[:raw.fields]
+			rest = rest[raw.fields:]
 			if raw.alias != 0 {
 				continue
 			}
-			t := &p.types[p.ids[raw.off]]
-			t.Name = plainName(raw.name)
-			t.Kind = reflect.Kind(raw.kind)
-			t.Size, t.Len = raw.size, raw.length
-			t.Elem, t.Key = p.typeID(raw.elem), p.typeID(raw.key)
-			t.RuntimeAddr = raw.runtime
-			t.HasMethodsIface = t.Kind == reflect.Interface && names[raw.underlying] == "runtime.iface"
-			for _, f := range raw.fields {
-				t.Fields = append(t.Fields, Field{
+			first := len(all)
+			for j := range own {
+				f := &own[j]
+				all = append(all, Field{
 					Name:     plainName(f.name),
 					Offset:   f.offset,
 					Type:     p.typeID(f.typ),
 					Embedded: f.embedded,
 				})
 			}
+			kind := reflect.Kind(raw.kind)
+			p.types = append(p.types, Type{
+				ID:              TypeID(len(p.types)),
+				Name:            plainName(raw.name),
+				Kind:            kind,
+				Size:            raw.size,
+				Len:             raw.length,
+				Elem:            p.typeID(raw.elem),
+				Key:             p.typeID(raw.key),
+				Fields:          all[first:len(all):len(all)],
+				RuntimeAddr:     raw.runtime,
+				HasMethodsIface: kind == reflect.Interface && layouts[raw.underlying] == "runtime.iface",
+			})
 		}
 	}
 }
 
-// typeID follows aliases; the bound stops at a cycle in damaged data.
-//
-//go:noinline
-func (p *program) typeID(off dieOffset) TypeID {
-	for range 16 {
-		if off == 0 {
-			return 0
-		}
-		if id, ok := p.ids[off]; ok {
-			return id
-		}
-		off = p.aliases[off]
-	}
-	return 0
-}
+func (p *program) typeID(off dieOffset) TypeID { return p.places.find(off) }
 
 // findPointers tells for each type whether its values may hold pointers.
 func (p *program) findPointers() {
@@ -239,6 +237,12 @@ func (p *program) collectGlobals(syms []elfSymbol) {
 
 // collectFuncs resolves functions and their variables, and adds functions that only the symbol table has.
 func (p *program) collectFuncs(syms []elfSymbol) {
+	all := 0
+	for _, u := range p.units {
+		all += len(u.funcs)
+	}
+	const fromAssembly = 1 << 8 // at a guess
+	p.funcs = make([]progFunc, 0, all+fromAssembly)
 	for _, u := range p.units {
 		for i := range u.funcs {
 			p.funcs = append(p.funcs, p.function(&u.funcs[i]))

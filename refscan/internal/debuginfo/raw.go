@@ -5,7 +5,8 @@ package debuginfo
 
 type rawUnit struct {
 	name      string
-	types     []rawType
+	types     []rawType  // sorted by offset
+	fields    []rawField // of all types, in their order
 	globals   []rawGlobal
 	funcs     []rawFunc
 	abstracts []abstract           // sorted by offset
@@ -23,7 +24,7 @@ type rawType struct {
 	elem, key  dieOffset
 	runtime    uint64
 	underlying dieOffset // interfaces: runtime.iface or runtime.eface
-	fields     []rawField
+	fields     int       // how many of the unit's fields are this type's
 }
 
 type rawField struct {

@@ -71,7 +71,7 @@ func (u *unitReader) typeEntry(e *entry) error {
 		u.skipChildren()
 		return nil
 	}
-	u.out.types = append(u.out.types, t)
+	u.addType(&t)
 	u.skipChildren()
 	return nil
 }
@@ -88,7 +88,8 @@ func (u *unitReader) typeChildren(e *entry, t *rawType) error {
 		}
 		switch c.tag {
 		case tagMember:
-			t.fields = append(t.fields, rawField{
+			t.fields++
+			u.out.fields = append(u.out.fields, rawField{
 				name:     c.text(attrName),
 				offset:   c.number(attrDataMemberLoc),
 				typ:      c.ref(attrType),
@@ -99,8 +100,30 @@ func (u *unitReader) typeChildren(e *entry, t *rawType) error {
 		}
 		u.skipChildren()
 	}
-	u.out.types = append(u.out.types, *t)
+	u.addType(t)
 	return nil
+}
+
+// addType records a type. Almost all types of a program are in one unit: when there is no room for more, there is made as much
+// as the unit needs if it goes on as it began.
+func (u *unitReader) addType(t *rawType) {
+	if out := u.out; len(out.types) == cap(out.types) {
+		read := uint64(t.off) - uint64(u.unit.start) + 1
+		out.types = append(make([]rawType, 0, u.expected(len(out.types), read)), out.types...)
+		if n := u.expected(len(out.fields), read); n > cap(out.fields) {
+			out.fields = append(make([]rawField, 0, n), out.fields...)
+		}
+	}
+	u.out.types = append(u.out.types, *t)
+}
+
+// expected says for how many there should be room if there are n in the first so many bytes of the unit.
+//
+//go:noinline // see packNumbers
+func (u *unitReader) expected(n int, read uint64) int {
+	const least, most = 32, 16
+	all := uint64(n) * uint64(u.unit.size()) / read
+	return min(int(all+all/16), most*n) + least
 }
 
 func baseKind(encoding, size int64) reflect.Kind {

@@ -209,7 +209,7 @@ func (m *Model) loadMaps(f *Func, contPC, room uint64) (*pcInfo, error) {
 			o := stackObject{off: int32(u32(b, 16*i)), size: int32(u32(b, 16*i+4))}
 			o.ptrWords = uint64(u32(b, 16*i+8)) / 8
 			if size := uint64(u32(b, 16*i+4)); size > room || o.ptrWords*8 > size {
-				return nil, fmterr.Errorf("%s claims a stack object of %d bytes with pointers in the first %d", f.Name, size, o.ptrWords*8)
+				return nil, fmterr.Errorf("%s claims a stack object of %d bytes", f.Name, max(size, o.ptrWords*8))
 			}
 			if o.ptrWords > 0 {
 				o.mask = m.Mem.Bytes(f.mod.rodata+uint64(u32(b, 16*i+12)), (o.ptrWords+7)/8)
