@@ -61,6 +61,7 @@ const (
 // improvement in a strict order (typeTable.better).
 func (g *Graph) infer() {
 	g.typing = make(typings, g.m.NumObjects)
+	g.typing.touch()
 	in := &inferrer{g: g, round: newBitset(g.m.NumObjects), next: newBitset(g.m.NumObjects), limit: minWalk}
 	in.crowd = max(smallRound, int(g.m.NumObjects)/crowdShare, 1)
 	if g.nameless() {

@@ -76,6 +76,15 @@ type typings []uint64
 //go:noinline
 func (t typings) of(obj uint32) typing { return unpack(t[obj]) }
 
+// touch writes to each page. One that is read first would be given a page of zeros that all of them share, and another one when it is
+// written to: two faults where one does, most of them in compare-and-swap. That took 8 % of a scan of 5 million objects.
+func (t typings) touch() {
+	const page = 4096 / 8 // or less than a page
+	for i := 0; i < len(t); i += page {
+		t[i] = 0
+	}
+}
+
 // now is of while others may replace it.
 //
 //go:noinline
