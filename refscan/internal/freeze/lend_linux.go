@@ -3,8 +3,10 @@
 package freeze
 
 import (
+	"os"
+	"strconv"
+	"strings"
 	"sync"
-	"syscall"
 	"unsafe"
 )
 
@@ -48,66 +50,29 @@ func (m *mappings) hold(r Range) bool {
 // findConstant looks for mappings that may be read but not written, side by side, that hold a range (proc(5), maps; they are
 // listed by address).
 func findConstant(r Range) (found Range, ok bool) {
-	fd, err := syscall.Open("/proc/self/maps", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	list, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return Range{}, false
 	}
-	defer closeDescriptor(fd)
-	var (
-		buf      [4096]byte
-		line     Range
-		end      uint64
-		field    int
-		constant bool
-	)
-	for {
-		n, err := syscall.Read(fd, buf[:])
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil || n <= 0 {
+	for line := range strings.Lines(string(list)) {
+		// "7f0e4a000000-7f0e4a021000 r--p 00000000 08:01 1234 /path"
+		bounds, rights, _ := strings.Cut(line, " ")
+		first, last, _ := strings.Cut(bounds, "-")
+		low, err1 := strconv.ParseUint(first, 16, 64)
+		high, err2 := strconv.ParseUint(last, 16, 64)
+		switch {
+		case err1 != nil || err2 != nil || low >= r.End():
 			return Range{}, false
+		case !strings.HasPrefix(rights, "r-"):
+			found = Range{}
+		case found.Len > 0 && found.End() == low:
+			found.Len += high - low
+		default:
+			found = Range{Addr: low, Len: high - low}
 		}
-		for _, c := range buf[:n] {
-			switch {
-			case c == '\n':
-				line.Len = end - line.Addr
-				switch {
-				case !constant:
-					found = Range{}
-				case found.Len > 0 && found.End() == line.Addr:
-					found.Len += line.Len
-				default:
-					found = line
-				}
-				if found.Addr <= r.Addr && r.End() <= found.End() {
-					return found, true
-				}
-				if line.Addr >= r.End() {
-					return Range{}, false
-				}
-				line, end, field = Range{}, 0, 0
-			case field == 0 && c == '-', field == 1 && c == ' ':
-				field++
-			case field == 0:
-				line.Addr = line.Addr<<4 | digit(c)
-			case field == 1:
-				end = end<<4 | digit(c)
-			case field == 2: // "r", then "w" or "-"
-				constant = c == 'r'
-				field++
-			case field == 3:
-				constant = constant && c == '-'
-				field++
-			}
+		if found.Addr <= r.Addr && r.End() <= found.End() {
+			return found, true
 		}
 	}
-}
-
-// digit is the value of a hexadecimal digit.
-func digit(c byte) uint64 {
-	if c >= 'a' {
-		return uint64(c-'a') + 10
-	}
-	return uint64(c - '0')
+	return Range{}, false
 }
