@@ -14,7 +14,7 @@ var layers = []struct {
 	may    []string
 }{
 	{"refscan/internal/image", []string{"internal/fmterr"}},
-	{"refscan/internal/imagetest", []string{"refscan/internal/image"}}, // for tests only
+	{"refscan/internal/imagetest", []string{"refscan/internal/image", "refscan/internal/debuginfo", "refscan/internal/goruntime"}}, // for tests only
 	{"refscan/internal/debuginfo/twin", []string{"internal/fmterr"}},
 	{"refscan/internal/debuginfo", []string{"refscan/internal/debuginfo/twin", "internal/fmterr", "internal/wholefile"}},
 	{"refscan/internal/freeze", []string{"refscan/internal/image", "internal/fmterr"}},

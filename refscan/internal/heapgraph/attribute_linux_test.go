@@ -6,23 +6,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
-	"github.com/leakgate/leakgate/refscan/internal/image"
 	"github.com/leakgate/leakgate/refscan/internal/imagetest"
 )
 
 // graphs returns a function that explains the heap of one small program anew each time.
 func graphs(t *testing.T) func() *heapgraph.Graph {
-	im, program := imagetest.Record(t)
-	index, err := debuginfo.Build(program)
-	require.NoError(t, err)
-	caller := goruntime.Caller{G: im.G, PC: im.PC, SP: im.SP}
+	p := imagetest.Record(t)
 	return func() *heapgraph.Graph {
-		m, err := goruntime.Load(image.NewSpace(im), index, 0, runtime.GOARCH, caller)
+		m, err := p.Load(p)
 		require.NoError(t, err)
-		g, err := heapgraph.Build(m, index, "")
+		g, err := heapgraph.Build(m, p.Index, "")
 		require.NoError(t, err)
 		return g
 	}

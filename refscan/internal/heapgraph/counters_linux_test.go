@@ -1,12 +1,10 @@
 package heapgraph
 
 import (
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 	"github.com/leakgate/leakgate/refscan/internal/imagetest"
@@ -36,14 +34,11 @@ func (r *recorder) within(lo, hi uint64) (bytes uint64) {
 // A scan reads the memory of each object with pointers once, in a few large requests, and that of objects without pointers not at
 // all, but for a few func values that capture no pointers.
 func TestBytesRead(t *testing.T) {
-	im, program := imagetest.Record(t)
-	index, err := debuginfo.Build(program)
+	p := imagetest.Record(t)
+	source := &recorder{Source: p}
+	m, err := p.Load(source)
 	require.NoError(t, err)
-	source := &recorder{Source: im}
-	im.Mend()
-	m, err := goruntime.Load(image.NewSpace(source), index, 0, runtime.GOARCH, goruntime.Caller{G: im.G, PC: im.PC, SP: im.SP})
-	require.NoError(t, err)
-	g, err := Build(m, index, "")
+	g, err := Build(m, p.Index, "")
 	require.NoError(t, err)
 	require.Positive(t, g.Attribute(nil).Totals.AttributedBytes)
 
@@ -59,14 +54,14 @@ func TestBytesRead(t *testing.T) {
 		}
 	}
 	t.Logf("with pointers: %d of %d bytes read; without: %d of %d; all together: %d in %d requests",
-		readPointers, pointers, readNoPointers, noPointers, im.Bytes, im.Copies)
+		readPointers, pointers, readNoPointers, noPointers, p.Bytes, p.Copies)
 	const around = 64 << 10 // records next to the heap, and what lies around them
 	require.GreaterOrEqual(t, readPointers, pointers)
 	require.LessOrEqual(t, readPointers, pointers+around)
 	require.Greater(t, noPointers, uint64(1<<20))
 	require.LessOrEqual(t, readNoPointers, uint64(around))
-	require.Less(t, im.Bytes, pointers+4<<20) // the program's variables and tables of functions
-	require.Less(t, im.Copies, 100)
+	require.Less(t, p.Bytes, pointers+4<<20) // the program's variables and tables of functions
+	require.Less(t, p.Copies, 100)
 }
 
 // lender is a recorder that lends constants, as a frozen process does.
@@ -82,22 +77,19 @@ func (l *lender) Lend(r image.Range) []byte {
 
 // A program's tables of functions and types are not copied where they can be lent.
 func TestTablesAreLent(t *testing.T) {
-	im, program := imagetest.Record(t)
-	index, err := debuginfo.Build(program)
-	require.NoError(t, err)
-	table, size, ok := index.Section(".gopclntab")
+	p := imagetest.Record(t)
+	table, size, ok := p.Index.Section(".gopclntab")
 	require.True(t, ok)
-	caller := goruntime.Caller{G: im.G, PC: im.PC, SP: im.SP}
 	load := func(source image.Source) *goruntime.Model {
-		im.Mend()
-		m, err := goruntime.Load(image.NewSpace(source), index, 0, runtime.GOARCH, caller)
+		p.Mend()
+		m, err := p.Load(source)
 		require.NoError(t, err)
 		return m
 	}
-	copying := &recorder{Source: im}
+	copying := &recorder{Source: p}
 	load(copying)
 	require.GreaterOrEqual(t, copying.within(table, table+size), size/2)
-	lending := &lender{recorder{Source: im}}
+	lending := &lender{recorder{Source: p}}
 	m := load(lending)
 	require.Less(t, lending.within(table, table+size), uint64(16<<10), "but for what lies beside")
 	for _, mod := range m.Modules {
@@ -107,7 +99,7 @@ func TestTablesAreLent(t *testing.T) {
 
 // Nothing is missed by leaving out the variables that lead nowhere: half of them in a small program, most in a test.
 func TestIdleVariables(t *testing.T) {
-	g := recordedGraph(t)
+	g := graphOf(t, imagetest.Record(t))
 	idle := 0
 	for i := range g.statics {
 		s := &g.statics[i]

@@ -1,31 +1,20 @@
 package heapgraph_test
 
 import (
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
-	"github.com/leakgate/leakgate/refscan/internal/image"
-	"github.com/leakgate/leakgate/refscan/internal/imagetest"
 )
 
 // TestTreeIsBounded gives reports of one heap less and less room. What has no room of its own is charged where the
 // tree ends: nothing is lost, only less is typed.
 func TestTreeIsBounded(t *testing.T) {
-	im, program := imagetest.Record(t)
-	index, err := debuginfo.Build(program)
-	require.NoError(t, err)
-	caller := goruntime.Caller{G: im.G, PC: im.PC, SP: im.SP}
+	graph := graphs(t)
 	report := func(limit int) *heapgraph.Result {
-		m, err := goruntime.Load(image.NewSpace(im), index, 0, runtime.GOARCH, caller)
-		require.NoError(t, err)
-		g, err := heapgraph.Build(m, index, "")
-		require.NoError(t, err)
+		g := graph()
 		if limit >= 0 {
 			g.LimitTree(limit)
 		}

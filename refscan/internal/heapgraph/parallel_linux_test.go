@@ -6,18 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/image"
 	"github.com/leakgate/leakgate/refscan/internal/imagetest"
 )
 
 // However many goroutines mark and type a heap, the result is the same.
 func TestWorkersAgree(t *testing.T) {
-	im, program := imagetest.Record(t)
-	index, err := debuginfo.Build(program)
-	require.NoError(t, err)
-	caller := goruntime.Caller{G: im.G, PC: im.PC, SP: im.SP}
+	p := imagetest.Record(t)
 	oldHeap, oldRound := smallHeap, smallRound
 	defer func() { smallHeap, smallRound = oldHeap, oldRound }()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
@@ -28,10 +22,7 @@ func TestWorkersAgree(t *testing.T) {
 	}
 	build := func(procs int) (*Graph, []typed) {
 		runtime.GOMAXPROCS(procs)
-		m, err := goruntime.Load(image.NewSpace(im), index, 0, runtime.GOARCH, caller)
-		require.NoError(t, err)
-		g, err := Build(m, index, "")
-		require.NoError(t, err)
+		g := graphOf(t, p)
 		require.Equal(t, procs, g.workers())
 		all := make([]typed, len(g.typing))
 		for obj := range g.typing {

@@ -2,27 +2,22 @@ package heapgraph
 
 import (
 	"reflect"
-	"runtime"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/image"
 	"github.com/leakgate/leakgate/refscan/internal/imagetest"
 )
 
 // Several goroutines ask for all types of a program at once, each in another order, and get the same ones: those that one gets
 // who asks alone, but for their numbers.
 func TestTypesForManyGoroutines(t *testing.T) {
-	im, program := imagetest.Record(t)
-	index, err := debuginfo.Build(program)
-	require.NoError(t, err)
-	caller := goruntime.Caller{G: im.G, PC: im.PC, SP: im.SP}
+	p := imagetest.Record(t)
+	index := p.Index
 	load := func() *typeTable {
-		m, err := goruntime.Load(image.NewSpace(im), index, 0, runtime.GOARCH, caller)
+		m, err := p.Load(p)
 		require.NoError(t, err)
 		return newTypeTable(m, index)
 	}
@@ -80,7 +75,7 @@ func TestTypesForManyGoroutines(t *testing.T) {
 
 // Several goroutines walk all objects at once, and find what one finds who walks alone.
 func TestWalksByManyGoroutines(t *testing.T) {
-	g := recordedGraph(t)
+	g := graphOf(t, imagetest.Record(t))
 
 	type sum struct{ references, typed, addresses uint64 }
 	walk := func() (s sum) {
@@ -129,15 +124,12 @@ func TestPackedTypings(t *testing.T) {
 	require.Equal(t, 64, typingTypeBits+typingOffBits+typingFormBits+typingRankBits+1)
 }
 
-// recordedGraph is the graph of the image that package imagetest records.
-func recordedGraph(t *testing.T) *Graph {
+// graphOf builds the graph of the recorded program.
+func graphOf(t *testing.T, p *imagetest.Program) *Graph {
 	t.Helper()
-	im, program := imagetest.Record(t)
-	index, err := debuginfo.Build(program)
+	m, err := p.Load(p)
 	require.NoError(t, err)
-	m, err := goruntime.Load(image.NewSpace(im), index, 0, runtime.GOARCH, goruntime.Caller{G: im.G, PC: im.PC, SP: im.SP})
-	require.NoError(t, err)
-	g, err := Build(m, index, "")
+	g, err := Build(m, p.Index, "")
 	require.NoError(t, err)
 	return g
 }

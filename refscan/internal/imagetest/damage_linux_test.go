@@ -31,7 +31,7 @@ func (b *bench) off(typ, field string) uint64 {
 // addr is the address of a variable.
 func (b *bench) addr(variable string) uint64 {
 	b.t.Helper()
-	g, ok := b.index.GlobalByName(variable)
+	g, ok := b.Index.GlobalByName(variable)
 	require.True(b.t, ok, variable)
 	return g.Addr
 }
@@ -87,9 +87,9 @@ func (b *bench) withSpecials() []uint64 {
 // rtype returns the descriptor of the type with a name.
 func (b *bench) rtype(name string) uint64 {
 	b.t.Helper()
-	id, ok := b.index.TypeByName(name)
+	id, ok := b.Index.TypeByName(name)
 	require.True(b.t, ok, name)
-	addr := b.index.Type(id).RuntimeAddr
+	addr := b.Index.Type(id).RuntimeAddr
 	require.NotZero(b.t, addr, name)
 	return addr
 }
@@ -105,7 +105,7 @@ func (b *bench) object(addr uint64) (*goruntime.Span, uint32) {
 // function is the address of a function.
 func (b *bench) function(name string) uint64 {
 	b.t.Helper()
-	for _, f := range b.index.Funcs() {
+	for _, f := range b.Index.Funcs() {
 		if f.Name == name {
 			return f.Entry
 		}
@@ -288,9 +288,9 @@ var damages = []struct {
 		require.ErrorContains(t, stacks, "the list of threads does not end")
 	}},
 	{"free stacks in a circle", func(b *bench) {
-		pool, ok := b.index.GlobalByName("runtime.stackpool")
+		pool, ok := b.Index.GlobalByName("runtime.stackpool")
 		require.True(b.t, ok)
-		elem := b.index.Type(b.index.Type(b.index.Type(pool.Type).Elem).ID)
+		elem := b.Index.Type(b.Index.Type(b.Index.Type(pool.Type).Elem).ID)
 		n := 0
 		for at := pool.Addr; at < pool.Addr+uint64(pool.Size); at += uint64(elem.Size) {
 			for w := at; w < at+uint64(elem.Size); w += 8 {
@@ -446,8 +446,8 @@ var damages = []struct {
 	}, harmless},
 	{"types named nowhere", func(b *bench) { b.PutU32(b.rtype("main.wide")+40, 1<<31-1) }, harmless},
 	{"no type is what debug information says", func(b *bench) {
-		for id := 1; id <= b.index.NumTypes(); id++ {
-			if t := b.index.Type(debuginfo.TypeID(id)); t.RuntimeAddr != 0 && strings.HasPrefix(t.Name, "main.") {
+		for id := 1; id <= b.Index.NumTypes(); id++ {
+			if t := b.Index.Type(debuginfo.TypeID(id)); t.RuntimeAddr != 0 && strings.HasPrefix(t.Name, "main.") {
 				b.PutU32(t.RuntimeAddr+16, ^t.RuntimeHash)
 			}
 		}
@@ -555,7 +555,7 @@ func (b *bench) circles() {
 	b.t.Helper()
 	children := b.off(trieNode, "children")
 	n := 0
-	v, ok := b.index.GlobalByName("main.shared")
+	v, ok := b.Index.GlobalByName("main.shared")
 	require.True(b.t, ok)
 	for a := v.Addr; a < v.Addr+uint64(v.Size); a += 8 {
 		node := b.U64(a)
@@ -594,7 +594,7 @@ func TestDamage(t *testing.T) {
 			s.Mend()
 			m, err := s.load()
 			require.NoError(t, err)
-			_, err = heapgraph.Build(m, s.index, "")
+			_, err = heapgraph.Build(m, s.Index, "")
 			require.NoError(t, err)
 			d.damage(&bench{s, t, m})
 			s.Copies = 0

@@ -84,7 +84,7 @@ func FuzzTables(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	md, ok := s.index.GlobalByName("runtime.firstmoduledata")
+	md, ok := s.Index.GlobalByName("runtime.firstmoduledata")
 	if !ok {
 		f.Fatal("no module data")
 	}
@@ -105,12 +105,12 @@ func FuzzTables(f *testing.F) {
 		tables = append(tables, image.Range{Addr: s.U64(md.Addr + lo), Len: s.U64(md.Addr+hi) - s.U64(md.Addr+lo)})
 	}
 	var pcs []uint64
-	for _, fn := range s.index.Funcs() {
+	for _, fn := range s.Index.Funcs() {
 		pcs = append(pcs, fn.Entry, fn.End-1)
 	}
 	var types []uint64
-	for id := 1; id <= s.index.NumTypes(); id++ {
-		if addr := s.index.Type(debuginfo.TypeID(id)).RuntimeAddr; addr != 0 {
+	for id := 1; id <= s.Index.NumTypes(); id++ {
+		if addr := s.Index.Type(debuginfo.TypeID(id)).RuntimeAddr; addr != 0 {
 			types = append(types, addr)
 		}
 	}

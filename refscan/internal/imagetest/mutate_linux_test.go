@@ -18,12 +18,12 @@ func (s *subject) places(tb testing.TB) [][]image.Range {
 	require.NoError(tb, err)
 	defer s.Mend()
 	size := func(typ string) uint64 {
-		id, ok := s.index.TypeByName(typ)
+		id, ok := s.Index.TypeByName(typ)
 		require.True(tb, ok, typ)
-		return uint64(s.index.Type(id).Size)
+		return uint64(s.Index.Type(id).Size)
 	}
 	variable := func(name string) image.Range {
-		g, ok := s.index.GlobalByName(name)
+		g, ok := s.Index.GlobalByName(name)
 		require.True(tb, ok, name)
 		return image.Range{Addr: g.Addr, Len: uint64(g.Size)}
 	}
@@ -44,7 +44,7 @@ func (s *subject) places(tb testing.TB) [][]image.Range {
 		}
 	}
 	for _, name := range []string{".rodata", ".gopclntab", ".data", ".bss", ".go.type", ".typelink", ".itablink", ".go.module", ".go.func"} {
-		if addr, n, ok := s.index.Section(name); ok {
+		if addr, n, ok := s.Index.Section(name); ok {
 			sections = append(sections, image.Range{Addr: addr, Len: n})
 		}
 	}

@@ -5,9 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
 const subjectPath = "github.com/leakgate/leakgate/refscan/internal/imagetest/testdata/subject"
@@ -15,35 +20,45 @@ const subjectPath = "github.com/leakgate/leakgate/refscan/internal/imagetest/tes
 // subjectTimeout is far more than linking and running the subject take.
 const subjectTimeout = 5 * time.Minute
 
+// A Program is the recorded one: its image and its debug information.
+type Program struct {
+	*Image
+	Index *debuginfo.Index
+}
+
+// Load loads the model of the program's runtime from the image, or from a source that stands before it.
+func (p *Program) Load(source image.Source) (*goruntime.Model, error) {
+	return goruntime.Load(image.NewSpace(source), p.Index, 0, runtime.GOARCH, p.Caller())
+}
+
+// Caller is the goroutine that had the image taken.
+func (p *Program) Caller() goruntime.Caller { return goruntime.Caller{G: p.G, PC: p.PC, SP: p.SP} }
+
 // recording is made once in a process.
 var recording struct {
 	sync.Once
-	image *Image
-	exe   []byte
-	err   error
-	log   string
+	program Program
+	err     error
+	log     string
 }
 
-// Record builds testdata/subject with the Go version of the test and runs it. It returns the program's image, which
-// all tests of a process share, and the path of the program, which has debug information. Without -race, images are about
-// 20 MB.
-func Record(tb testing.TB) (im *Image, program string) {
+// Record builds testdata/subject with the Go version of the test and runs it. All tests of a process share what it returns;
+// what they change in the image is mended when they end. Without -race, images are about 20 MB.
+func Record(tb testing.TB) *Program {
 	tb.Helper()
-	recording.Do(func() { recording.image, recording.exe, recording.log, recording.err = record() })
+	recording.Do(func() { recording.program, recording.log, recording.err = record() })
 	if recording.err != nil {
 		tb.Fatalf("recording an image: %v\n%s", recording.err, recording.log)
 	}
-	program = filepath.Join(tb.TempDir(), "subject")
-	if err := os.WriteFile(program, recording.exe, 0o700); err != nil {
-		tb.Fatal(err)
-	}
-	return recording.image, program
+	recording.program.Mend()
+	tb.Cleanup(recording.program.Mend)
+	return &recording.program
 }
 
-func record() (im *Image, exe []byte, log string, err error) {
+func record() (p Program, log string, err error) {
 	dir, err := os.MkdirTemp("", "imagetest")
 	if err != nil {
-		return nil, nil, "", err
+		return Program{}, "", err
 	}
 	defer os.RemoveAll(dir)
 	ctx, cancel := context.WithTimeout(context.Background(), subjectTimeout)
@@ -53,16 +68,16 @@ func record() (im *Image, exe []byte, log string, err error) {
 		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOMAXPROCS=2")
 		if log, err := cmd.CombinedOutput(); err != nil {
-			return nil, nil, string(log), err
+			return Program{}, string(log), err
 		}
 	}
-	if exe, err = os.ReadFile(program); err != nil {
-		return nil, nil, "", err
+	if p.Index, err = debuginfo.Build(program); err != nil {
+		return Program{}, "", err
 	}
 	b, err := os.ReadFile(out)
 	if err != nil {
-		return nil, nil, "", err
+		return Program{}, "", err
 	}
-	im, err = parse(b)
-	return im, exe, "", err
+	p.Image, err = parse(b)
+	return p, "", err
 }

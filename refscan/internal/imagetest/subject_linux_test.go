@@ -6,48 +6,23 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 	"github.com/leakgate/leakgate/refscan/internal/imagetest"
 )
 
-// subject is the recorded program with its debug information.
-type subject struct {
-	*imagetest.Image
-	index *debuginfo.Index
-}
+// subject is the recorded program.
+type subject struct{ *imagetest.Program }
 
-var index struct {
-	sync.Once
-	*debuginfo.Index
-	err error
-}
+func record(tb testing.TB) *subject { return &subject{imagetest.Record(tb)} }
 
-func record(tb testing.TB) *subject {
-	tb.Helper()
-	im, program := imagetest.Record(tb)
-	index.Do(func() { index.Index, index.err = debuginfo.Build(program) })
-	require.NoError(tb, index.err)
-	im.Mend()
-	tb.Cleanup(im.Mend)
-	return &subject{im, index.Index}
-}
-
-func (s *subject) caller() goruntime.Caller {
-	return goruntime.Caller{G: s.G, PC: s.PC, SP: s.SP}
-}
-
-func (s *subject) load() (*goruntime.Model, error) {
-	return goruntime.Load(image.NewSpace(s), s.index, 0, runtime.GOARCH, s.caller())
-}
+func (s *subject) load() (*goruntime.Model, error) { return s.Load(s) }
 
 // outcome is what came of a scan.
 type outcome struct {
@@ -61,7 +36,7 @@ func (s *subject) scan() (o outcome) {
 	if o.model, o.err = s.load(); o.err != nil {
 		return o
 	}
-	g, err := heapgraph.Build(o.model, s.index, "")
+	g, err := heapgraph.Build(o.model, s.Index, "")
 	if err != nil {
 		o.err = err
 		return o
@@ -70,7 +45,7 @@ func (s *subject) scan() (o outcome) {
 	if o.err = o.model.AllocationRecords(func(_ uint32, bucket uint64) { _, _ = o.model.AllocationStack(bucket) }); o.err != nil {
 		return o
 	}
-	if chain, ok := s.index.GlobalByName("main.chain"); ok {
+	if chain, ok := s.Index.GlobalByName("main.chain"); ok {
 		addr := s.U64(chain.Addr)
 		_, _ = g.Paths(addr, 3, nil)
 		_, _, _ = g.Retained(addr, nil)
@@ -80,7 +55,7 @@ func (s *subject) scan() (o outcome) {
 
 // stacks does what refscan's account of stacks does.
 func (s *subject) stacks() (err error) {
-	m, err := goruntime.LoadStacks(image.NewSpace(s), s.index, 0, runtime.GOARCH, s.caller())
+	m, err := goruntime.LoadStacks(image.NewSpace(s), s.Index, 0, runtime.GOARCH, s.Caller())
 	if err != nil {
 		return err
 	}
