@@ -26,7 +26,7 @@ import (
 // Nothing in a file is trusted beyond its checksum: an offset or count that does not fit reads as the zero value.
 const (
 	imageMagic   = "leakgate"
-	imageVersion = 4 // raise it with every change of what is stored or how
+	imageVersion = 5 // raise it with every change of what is stored or how
 
 	headerSize    = 8 + 4 + 4 + 8 + 4 + 4
 	directorySize = 16 * tableCount

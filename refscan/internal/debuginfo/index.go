@@ -68,9 +68,6 @@ const (
 // Type returns a type, the zero Type for an id that there is not. It allocates the fields' slice of structs only.
 func (x *Index) Type(id TypeID) Type {
 	t := x.TypeHead(id)
-	if t.ID == 0 {
-		return t
-	}
 	if t.Kind != reflect.Struct {
 		return t
 	}

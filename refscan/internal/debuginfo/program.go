@@ -76,17 +76,13 @@ func (p *program) origin(off dieOffset) *abstract {
 }
 
 func (p *program) resolveTypes() {
-	entries, types, fields := 0, 0, 0
+	entries, fields := 0, 0
 	layouts := make(map[dieOffset]string) // of interfaces
 	for _, u := range p.units {
 		entries += len(u.types)
 		fields += len(u.fields)
 		for i := range u.types {
-			t := &u.types[i]
-			if t.alias == 0 {
-				types++
-			}
-			if t.name == "runtime.iface" || t.name == "runtime.eface" {
+			if t := &u.types[i]; t.name == "runtime.iface" || t.name == "runtime.eface" {
 				layouts[t.off] = t.name
 			}
 		}
@@ -98,7 +94,7 @@ func (p *program) resolveTypes() {
 		}
 	}
 	p.places.complete()
-	p.types = make([]Type, 1, types+1)
+	p.types = make([]Type, 1, p.places.types+1)
 	all := make([]Field, 0, fields)
 	for _, u := range p.units {
 		rest := u.fields

@@ -13,13 +13,7 @@ import (
 // graphs returns a function that explains the heap of one small program anew each time.
 func graphs(t *testing.T) func() *heapgraph.Graph {
 	p := imagetest.Record(t)
-	return func() *heapgraph.Graph {
-		m, err := p.Load(p)
-		require.NoError(t, err)
-		g, err := heapgraph.Build(m, p.Index, "")
-		require.NoError(t, err)
-		return g
-	}
+	return func() *heapgraph.Graph { return heapgraph.GraphOf(t, p) }
 }
 
 // Who gathers references, and how many objects at a time, does not show in the report: neither in what is charged, nor in the order

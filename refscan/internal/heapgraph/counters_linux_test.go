@@ -99,7 +99,7 @@ func TestTablesAreLent(t *testing.T) {
 
 // Nothing is missed by leaving out the variables that lead nowhere: half of them in a small program, most in a test.
 func TestIdleVariables(t *testing.T) {
-	g := graphOf(t, imagetest.Record(t))
+	g := GraphOf(t, imagetest.Record(t))
 	idle := 0
 	for i := range g.statics {
 		s := &g.statics[i]

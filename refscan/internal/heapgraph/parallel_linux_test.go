@@ -22,7 +22,7 @@ func TestWorkersAgree(t *testing.T) {
 	}
 	build := func(procs int) (*Graph, []typed) {
 		runtime.GOMAXPROCS(procs)
-		g := graphOf(t, p)
+		g := GraphOf(t, p)
 		require.Equal(t, procs, g.workers())
 		all := make([]typed, len(g.typing))
 		for obj := range g.typing {

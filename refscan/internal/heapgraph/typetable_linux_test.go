@@ -75,7 +75,7 @@ func TestTypesForManyGoroutines(t *testing.T) {
 
 // Several goroutines walk all objects at once, and find what one finds who walks alone.
 func TestWalksByManyGoroutines(t *testing.T) {
-	g := graphOf(t, imagetest.Record(t))
+	g := GraphOf(t, imagetest.Record(t))
 
 	type sum struct{ references, typed, addresses uint64 }
 	walk := func() (s sum) {
@@ -124,8 +124,8 @@ func TestPackedTypings(t *testing.T) {
 	require.Equal(t, 64, typingTypeBits+typingOffBits+typingFormBits+typingRankBits+1)
 }
 
-// graphOf builds the graph of the recorded program.
-func graphOf(t *testing.T, p *imagetest.Program) *Graph {
+// GraphOf builds the graph of the recorded program.
+func GraphOf(t *testing.T, p *imagetest.Program) *Graph {
 	t.Helper()
 	m, err := p.Load(p)
 	require.NoError(t, err)
