@@ -1,3 +1,0 @@
-module github.com/leakgate/leakgate
-
-go 1.26.0

@@ -1,0 +1,2 @@
+// Package assert judges our assertions by those of testify.
+package assert

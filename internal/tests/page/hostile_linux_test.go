@@ -1,0 +1,119 @@
+package page_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// made writes a run with one assertion that failed, and makes its page.
+func made(t *testing.T, test, path string, report *refscan.Report) string {
+	t.Helper()
+	slow(t)
+	dir := t.TempDir()
+	write := func(name string, value any) {
+		data, err := json.Marshal(value)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o666))
+	}
+	write("report.json", report)
+	write("leakgate.json", map[string]any{
+		"schema": 1, "outcome": "regression", "exit_code": 1, "command": []string{"leakgate", "run", test}, "totals": map[string]any{"fail": 1, "assertions": 1},
+		"packages": []any{map[string]any{"import_path": "example.com/app", "status": "fail", "assertions": []any{map[string]any{
+			"schema": 1, "package": "example.com/app", "test": test, "seq": 1, "verdict": "fail", "message": test, "dir": "x",
+			"totals": refscan.Totals{}, "retained_objects": 1, "retained_bytes": 1, "artifacts": map[string]string{"report": "report.json"},
+			"findings": []any{map[string]any{"rule": "bound", "fingerprint": strings.Repeat("0", 32), "text": test, "path": path, "type": test, "objects": 1}},
+		}}}},
+	})
+	program, err := command()
+	require.NoError(t, err)
+	page := filepath.Join(dir, "leak.html")
+	out, err := exec.Command(program, "view", "-o", page, dir).CombinedOutput()
+	require.NoError(t, err, string(out))
+	return "file://" + page
+}
+
+// TestHostileNames has names that are markup, script, and turn text around: they are shown, and
+// nothing else.
+func TestHostileNames(t *testing.T) {
+	const name = `</script><script>window.hacked=1</script><img src=x onerror="window.hacked=2">'"` + "\u202egnp.exe\u2066\x1b[31m"
+	url := made(t, "Test"+name, "example.com/app."+name, &refscan.Report{Roots: []*refscan.Node{{
+		Name: "example.com/app." + name, Type: "map[string]" + name, Objects: 9, Bytes: 900,
+		Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "example.com/" + name, File: name, Line: 3},
+		Children: []*refscan.Node{
+			{Name: name, Type: name, Objects: 5, Bytes: 500, EndedState: name, Ended: 1, Recursion: name},
+			{Name: "__proto__", Type: "constructor", Objects: 1, Bytes: 10},
+		},
+	}}})
+	for _, theme := range []string{"light", "dark"} {
+		p := openPage(t, url, 1200, 900, theme)
+		p.do("leakgate.setDisplay('table'); leakgate.table.expand(0, Infinity); leakgate.choose(2)")
+		p.picture("hostile-" + theme)
+		p.do("leakgate.setDisplay('icicle'); leakgate.choose(1)")
+		require.Equal(t, "undefined", eval[string](p, "typeof window.hacked"))
+		require.Equal(t, 1, eval[int](p, "[...document.scripts].filter(s => s.type === '').length"), "the page's own script")
+		require.Zero(t, eval[int](p, "document.images.length"))
+		text := eval[string](p, "document.body.innerText")
+		require.Contains(t, text, `Test</script><script>window.hacked=1</script><img src=x onerror=`)
+		require.Contains(t, text, `\u202egnp.exe\u2066\u001b[31m`, "what turns text around is seen")
+		require.NotContains(t, text, "\u202e")
+		require.NotContains(t, eval[string](p, "document.title"), "\u202e")
+		p.do("leakgate.find('__proto__')")
+		require.Equal(t, 1, eval[int](p, "leakgate.matches.size"))
+		p.accessible()
+		p.clean()
+
+		// The policy forbids what a hole in the above would let in.
+		p.do("const s = document.createElement('script'); s.textContent = 'window.hacked = 3'; document.body.append(s)")
+		p.do("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hacked = 4\">')")
+		require.Equal(t, "undefined", eval[string](p, "typeof window.hacked"))
+	}
+}
+
+// TestLargeTree has 100,000 nodes. What is drawn follows the screen: boxes of a pixel or more, and
+// the rows that are seen.
+func TestLargeTree(t *testing.T) {
+	report := &refscan.Report{}
+	for r := range 100 {
+		root := &refscan.Node{Name: fmt.Sprintf("example.com/app.root%d", r), Type: "map[string]*app.T", Objects: 1, Bytes: int64(1000 + r), Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "example.com/app"}}
+		for c := range 100 {
+			child := &refscan.Node{Name: fmt.Sprintf("field%d", c), Type: fmt.Sprintf("*app.T%d", c), Objects: 3, Bytes: int64(100 + c)}
+			for g := range 9 {
+				child.Children = append(child.Children, &refscan.Node{Name: fmt.Sprintf("leaf%d", g), Type: "string", Objects: 1, Bytes: int64(10 + g)})
+			}
+			root.Children = append(root.Children, child)
+		}
+		report.Roots = append(report.Roots, root)
+	}
+	p := openPage(t, made(t, "TestLarge", "example.com/app.root99.field99", report), 1200, 900, "light")
+	require.Equal(t, 100_000+100+1, eval[int](p, "leakgate.tree.n"))
+	p.do("leakgate.setDisplay('icicle')")
+	require.Less(t, eval[int](p, "leakgate.icicle.boxes.length"), 3*1200, "a box is at least a pixel wide, in each of 4 rows")
+	p.do("leakgate.setDisplay('table'); leakgate.table.expand(0, Infinity)")
+	require.Equal(t, 100_000+100, eval[int](p, "leakgate.table.rows.length"))
+	p.do("leakgate.table.scroller.scrollTop = 1500000; leakgate.table.paint()")
+	require.Less(t, eval[int](p, "document.querySelectorAll('.rows .row').length"), 60)
+	took := eval[map[string]float64](p, `(() => {
+		const out = {}, time = (name, f) => { const t = performance.now(); f(); out[name] = performance.now() - t; };
+		time('build', () => leakgate.build());
+		time('search', () => leakgate.find('leaf7'));
+		time('expand', () => leakgate.table.expand(0, Infinity));
+		time('scroll', () => { leakgate.table.scroller.scrollTop = 900000; leakgate.table.paint(); });
+		leakgate.setDisplay('icicle');
+		time('draw', () => leakgate.icicle.draw());
+		time('zoom', () => leakgate.enlarge(leakgate.tree.ordered(0, 'bytes', 'after')[3]));
+		return out;
+	})()`)
+	t.Logf("milliseconds for 100,000 nodes: %v", took)
+	require.Equal(t, 10_000, eval[int](p, "leakgate.matches.size"))
+	p.picture("large")
+	p.clean()
+}
