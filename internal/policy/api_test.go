@@ -16,8 +16,9 @@ import (
 	"testing"
 )
 
-// TestAPI compares the exported declarations of the public packages with testdata/api, so that a change of the API is seen
-// in review. The listing is that of linux/amd64; other systems export the same, or .ci/run's cross-builds fail.
+// TestAPI compares the exported declarations of the public packages with testdata/api, so that a
+// change of the API is seen in review. The listing is that of linux/amd64; other systems export the
+// same, or .ci/run's cross-builds fail.
 func TestAPI(t *testing.T) {
 	for _, folder := range linked {
 		t.Run(folder, func(t *testing.T) {
@@ -42,8 +43,8 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// exported returns the exported declarations of a package: constants, variables, functions, then types with their
-// methods, sorted by name, without comments, bodies and what is not exported.
+// exported returns the exported declarations of a package: constants, variables, functions, then
+// types with their methods, sorted by name, without comments, bodies and what is not exported.
 func exported(t *testing.T, folder string) string {
 	t.Helper()
 	ctx := build.Default

@@ -10,7 +10,7 @@ import (
 )
 
 // ourPath is a file or folder of this repository in a document's code font.
-var ourPath = regexp.MustCompile("`((?:cmd/leakgate|doc|examples|golden|internal/(?:policy|verdict)|leakcheck|refscan|stackprof|\\.ci)/[^`\\s*<>]*)`")
+var ourPath = regexp.MustCompile("`((?:cmd/leakgate|doc|examples|golden|internal/(?:policy|tests|verdict)|leakcheck|refscan|stackprof|\\.ci)/[^`\\s*<>]*)`")
 
 // TestDocuments checks that what the documents name and link to in this repository is there.
 func TestDocuments(t *testing.T) {

@@ -1,74 +1,73 @@
 package policy
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/leakgate/leakgate/internal/require"
 )
 
-// importPolicy lists all that linking leakcheck, golden and refscan adds to a test binary which imports
-// only testing, besides packages of this module. Whatever is not in it costs every user build time and size, or drags a
-// module into their go.sum. In particular there is no net, log, text/template, encoding/gob or reader
-// for other systems' executables that anything of ours calls.
-const importPolicy = `
-	# Reading debug information out of an executable.
-	hash/adler32        # of compressed sections
-
-	# Keys of the index cache.
-	encoding/hex
-	hash/fnv
-
-	maps
-	runtime/metrics     # whether the heap is at rest; runtime.ReadMemStats would stop the world
-	weak                # objects that are expected to be garbage
-`
-
+// TestImports checks that what users' test binaries link comes from this module and the standard
+// library: any other module would stand in their go.mod and go.sum. Of the standard library it may
+// be any part: TestBinarySize says what it costs.
 func TestImports(t *testing.T) {
-	allowed := make(map[string]bool)
-	for line := range strings.Lines(importPolicy) {
-		line, _, _ = strings.Cut(line, "#")
-		if path := strings.TrimSpace(line); path != "" {
-			allowed[path] = true
-		}
-	}
 	for _, p := range platforms {
 		t.Run(p.os+"-"+p.arch, func(t *testing.T) {
-			for path := range addedImports(t, p) {
-				if !allowed[path] {
-					t.Errorf("test binaries would link %s: drop the import, or decide and say why in importPolicy\n%s", path, importers(t, p, path))
+			args := []string{"list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}} {{join .Imports \" \"}}{{end}}"}
+			for _, folder := range linked {
+				args = append(args, "./"+folder)
+			}
+			ours := 0
+			lines := goLines(t, p, args...)
+			for _, line := range lines {
+				if path, _, _ := strings.Cut(line, " "); strings.HasPrefix(path, modulePath+"/") {
+					ours++
+				} else {
+					t.Errorf("test binaries would link %s, imported by %q", path, importers(lines, path))
 				}
+			}
+			if ours < len(linked) {
+				t.Errorf("go list names %d packages of ours", ours)
 			}
 		})
 	}
 }
 
-// addedImports returns the packages outside this module that the linked packages need and an empty test binary does not.
-func addedImports(t *testing.T, p platform) map[string]bool {
-	t.Helper()
-	args := []string{"list", "-deps", "-f", "{{.ImportPath}}"}
-	for _, folder := range linked {
-		args = append(args, "./"+folder)
+// TestImportDoesNothing checks that importing our packages has no side effects: no garbage
+// collection, no other rate of the memory profiler, no goroutine, no flag but one of our own name.
+// Neither has it where artifacts are wanted.
+func TestImportDoesNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "importer")
+	goLines(t, platform{runtime.GOOS, runtime.GOARCH}, "build", "-o", file, "./internal/policy/testdata/importer")
+	for name, args := range map[string][]string{
+		"plain":     nil,
+		"artifacts": {"-test.artifacts", "-test.memprofilerate=1"}, // as go test passes them
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := exec.CommandContext(t.Context(), file, args...)
+			c.Env = append(os.Environ(), "GOGC=off", "GODEBUG=")
+			if name == "artifacts" {
+				c.Env = append(c.Env, "LEAKGATE_ARTIFACTS="+t.TempDir())
+			}
+			out, err := c.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Equal(t, "0 collections, profile rate 524288, 1 goroutines, flags [leakcheck.update]\n", string(out))
+		})
 	}
-	added := make(map[string]bool)
-	for _, path := range goLines(t, p, args...) {
-		if !strings.HasPrefix(path, modulePath+"/") {
-			added[path] = true
-		}
-	}
-	for _, path := range goLines(t, p, "list", "-deps", "-test", "-f", "{{.ImportPath}}", "./internal/policy/testdata/size/empty") {
-		delete(added, path)
-	}
-	return added
 }
 
-// importers says who of the linked packages imports path.
-func importers(t *testing.T, p platform, path string) string {
-	t.Helper()
-	args := []string{"list", "-deps", "-f", `{{$p := .ImportPath}}{{range .Imports}}{{$p}} imports {{.}}{{"\n"}}{{end}}`}
-	for _, folder := range linked {
-		args = append(args, "./"+folder)
+// importers returns the packages that import path; each line begins with a package, and goes on
+// with what it imports.
+func importers(lines []string, path string) (by []string) {
+	for _, line := range lines {
+		if fields := strings.Fields(line); slices.Contains(fields[1:], path) {
+			by = append(by, fields[0])
+		}
 	}
-	lines := goLines(t, p, args...)
-	lines = slices.DeleteFunc(lines, func(line string) bool { return !strings.HasSuffix(line, " imports "+path) })
-	return strings.Join(lines, "\n")
+	return by
 }

@@ -15,11 +15,11 @@ var update = flag.Bool("update", false, "rewrite the files that are generated an
 
 const modulePath = "github.com/leakgate/leakgate"
 
-// root is the module's folder, relative to this package.
+// root is the repository's folder, relative to this package.
 const root = "../.."
 
 // linked are the public packages that users' test binaries link.
-var linked = []string{"golden", "leakcheck", "refscan"}
+var linked = []string{"golden", "leakcheck", "refscan", "stackprof"}
 
 // A platform is what the go command builds for.
 type platform struct{ os, arch string }
@@ -28,13 +28,13 @@ var platforms = []platform{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "a
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// goLines runs the go command in the module's root, for a platform or, with the zero value, for this one, and returns what it
-// prints, line by line.
+// goLines runs the go command in the repository's root with its workspace, for a platform or, with
+// the zero value, for this one, and returns what it prints, line by line.
 func goLines(t *testing.T, p platform, args ...string) []string {
 	t.Helper()
 	cmd := exec.Command("go", args...)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOWORK=") // the workspace of the folder
 	if p != (platform{}) {
 		cmd.Env = append(cmd.Env, "GOOS="+p.os, "GOARCH="+p.arch, "CGO_ENABLED=0")
 	}
@@ -52,7 +52,8 @@ func runLines(t *testing.T, cmd *exec.Cmd) []string {
 	return slices.DeleteFunc(strings.Split(string(output), "\n"), func(line string) bool { return line == "" })
 }
 
-// linkedFolders returns the folders of all packages that users' test binaries link, internal ones included, relative to the root.
+// linkedFolders returns the folders of all packages that users' test binaries link, internal ones
+// included, relative to the root.
 func linkedFolders(t *testing.T) []string {
 	t.Helper()
 	seen := make(map[string]bool)
@@ -75,7 +76,8 @@ func linkedFolders(t *testing.T) []string {
 	return folders
 }
 
-// trackedFiles returns what git tracks, or would after "git add", by slash-separated path relative to the root.
+// trackedFiles returns what git tracks, or would after "git add", by slash-separated path relative
+// to the root.
 func trackedFiles(t *testing.T) []string {
 	t.Helper()
 	cmd := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard")

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/leakgate/leakgate/internal/require"
 )
 
-// TestReadmeCommands checks that README.md has the two commands that .ci/run takes from it, each in a code block
-// of its own, and that .ci/run does take them.
+// TestReadmeCommands checks that README.md has the two commands that .ci/run takes from it, each in
+// a code block of its own, and that .ci/run does take them.
 func TestReadmeCommands(t *testing.T) {
 	readme, script := readFile(t, "README.md"), readFile(t, ".ci/run")
 	for name, want := range map[string]string{"demo": "go run ./cmd/leakgate run ", "test": "go test ./..."} {
@@ -35,9 +37,10 @@ const (
 	messageTest    = "TestLogoutDropsTheSession"
 )
 
-// TestReadmeMessage compares the failure message in README.md with what the example really prints. Durations and
-// sizes are not compared: they vary with the machine and with the Go version.
+// TestReadmeMessage compares the failure message in README.md with what the example really prints.
+// Durations and sizes are not compared: they vary with the machine and with the Go version.
 func TestReadmeMessage(t *testing.T) {
+	require.Slow(t)
 	const begin, end = "<!-- message:begin -->\n```\n", "```\n<!-- message:end -->"
 	readme := readFile(t, "README.md")
 	head, rest, found := strings.Cut(readme, begin)

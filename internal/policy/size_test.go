@@ -1,36 +1,143 @@
 package policy
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/leakgate/leakgate/internal/require"
 )
 
-// sizeBudget is by how much a test binary may grow when it calls AssertRetained, in bytes, linked as
-// plain "go test" does: without symbols and debug information. Names of source files are shortened, so that
-// it does not matter where the checkout is.
-const sizeBudget = 1_500_000
+// sizeBudget is by how many bytes a test binary may grow that uses the whole API, when it is linked
+// as plain "go test" does: without symbols and debug information.
+const sizeBudget = 3_000_000
 
+// sizeVerbs are the bodies of tests that use one verb each, with the packages that they import.
+// TestBinarySize reports what each adds to a test binary; only all together are bounded, since none
+// can be larger than that.
+var sizeVerbs = map[string]struct {
+	imports []string
+	body    string
+}{
+	"AssertRetained":  {[]string{"leakcheck"}, `leakcheck.AssertRetained(t, leakcheck.Root("x").MaxObjects(1), leakcheck.Type[*int]().None())`},
+	"AssertNoGrowth":  {[]string{"leakcheck"}, `leakcheck.AssertNoGrowth(t, func() {})`},
+	"ExpectCollected": {[]string{"leakcheck"}, `leakcheck.ExpectCollected(t, new(int), "test")`},
+	"AssertCollected": {[]string{"leakcheck", "weak"}, `leakcheck.AssertCollected(t, weak.Make(new(int)), "test")`},
+	"Find":            {[]string{"leakcheck"}, `t.Log(leakcheck.Find(leakcheck.Root("x").MaxObjects(1)))`},
+	"TakeBaseline":    {[]string{"leakcheck"}, `leakcheck.TakeBaseline(t)`},
+	"VerifyTestMain":  {[]string{"leakcheck"}, `leakcheck.VerifyTestMain(nil)`},
+	"refscan": {[]string{"refscan", "io"}, `
+		snapshot, err := refscan.Capture()
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := snapshot.Scan(refscan.WithRetained())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(report.WriteProfile(io.Discard), snapshot.Close())`},
+	"stackprof": {[]string{"stackprof", "io"}, `
+		profile, err := stackprof.Take()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(profile.WriteTo(io.Discard))`},
+}
+
+// TestBinarySize measures what each verb of the API, and all of them, add to a test binary.
 func TestBinarySize(t *testing.T) {
-	empty := sizeOf(t, "empty")
-	with := sizeOf(t, "assert")
-	t.Logf("a test binary with AssertRetained: %d bytes, %d more than one without", with, with-empty)
-	if with-empty > sizeBudget {
-		t.Errorf("AssertRetained adds %d bytes to a test binary, the budget is %d", with-empty, sizeBudget)
+	require.Slow(t)
+	missing := make(map[string]bool)
+	for _, m := range regexp.MustCompile(`(?m)^func (\w+)(?:\[.*\])?\(\w+ Testing[TM]\b`).FindAllStringSubmatch(exported(t, "leakcheck"), -1) {
+		missing[m[1]] = true
 	}
-	if with-empty < sizeBudget/50 {
-		t.Errorf("AssertRetained adds only %d bytes: was it linked at all?", with-empty)
+	tests := map[string]string{"nothing": sizeTest("nothing", nil, "")}
+	var imports []string
+	var bodies strings.Builder
+	for name, verb := range sizeVerbs {
+		delete(missing, name)
+		tests[name] = sizeTest(name, verb.imports, verb.body)
+		imports = append(imports, verb.imports...)
+		fmt.Fprintf(&bodies, "\t{%s\n\t}\n", verb.body)
+	}
+	for name := range missing {
+		t.Errorf("leakcheck.%s is not in the table of verbs", name)
+	}
+	slices.Sort(imports)
+	tests["everything"] = sizeTest("everything", slices.Compact(imports), bodies.String())
+
+	sizes := linkedSizes(t, tests)
+	empty := sizes["nothing"]
+	for _, name := range slices.SortedFunc(maps.Keys(sizes), func(a, b string) int { return int(sizes[a] - sizes[b]) }) {
+		t.Logf("%-16s %9d bytes", name, sizes[name]-empty)
+		if name != "nothing" && sizes[name]-empty < 50_000 {
+			t.Errorf("%s adds only %d bytes to a test binary: was it linked at all?", name, sizes[name]-empty)
+		}
+	}
+	if added := sizes["everything"] - empty; added > sizeBudget {
+		t.Errorf("the API adds %d bytes to a test binary, the budget is %d", added, sizeBudget)
 	}
 }
 
-func sizeOf(t *testing.T, folder string) int64 {
+// sizeTest returns a test file. The imports are packages of this module, or of the standard library
+// where it has no such.
+func sizeTest(name string, imports []string, body string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "package %s\n\nimport (\n\t\"testing\"\n", strings.ToLower(name))
+	for _, path := range imports {
+		if slices.Contains(linked, path) {
+			path = modulePath + "/" + path
+		}
+		fmt.Fprintf(&b, "\t%q\n", path)
+	}
+	fmt.Fprintf(&b, ")\n\nfunc Test(t *testing.T) {\n%s\n}\n", body)
+	return b.String()
+}
+
+// linkedSizes links test binaries for linux/amd64, one for each source, and returns their sizes.
+// The sources lie in an overlay: to the go command they are packages below this one.
+func linkedSizes(t *testing.T, sources map[string]string) map[string]int64 {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), folder+".test")
-	// The folders are below testdata so that ./... does not run them.
-	goLines(t, platform{"linux", "amd64"}, "test", "-c", "-trimpath", "-ldflags=-s -w", "-o", binary, "./internal/policy/testdata/size/"+folder)
-	info, err := os.Stat(binary)
+	scratch, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return info.Size()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := make(map[string]string)
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", scratch + string(filepath.Separator), "-overlay", filepath.Join(scratch, "overlay.json")}
+	for name, source := range sources {
+		name = strings.ToLower(name)
+		file := filepath.Join(scratch, name+"_test.go")
+		if err := os.WriteFile(file, []byte(source), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		overlay[filepath.Join(here, "testdata", "size", name, name+"_test.go")] = file
+		args = append(args, "./internal/policy/testdata/size/"+name)
+	}
+	content, err := json.Marshal(map[string]any{"Replace": overlay})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(scratch, "overlay.json"), content, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	goLines(t, platform{"linux", "amd64"}, args...)
+	sizes := make(map[string]int64)
+	for name := range sources {
+		info, err := os.Stat(filepath.Join(scratch, strings.ToLower(name)+".test"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[name] = info.Size()
+	}
+	return sizes
 }

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A textRule forbids a text in tracked files. Expressions are written so that they do not match themselves.
+// A textRule forbids a text in tracked files. Expressions are written so that they do not match
+// themselves.
 type textRule struct {
 	name      string
 	forbidden *regexp.Regexp

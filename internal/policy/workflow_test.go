@@ -12,8 +12,8 @@ var (
 	oldestGo     = regexp.MustCompile(`\bgo_oldest=go(\S+)`)
 )
 
-// TestWorkflows checks that workflows may only read, run code that cannot be changed under them, and test with the
-// Go version that .ci/run names.
+// TestWorkflows checks that workflows may only read, run code that cannot be changed under them,
+// and test with the Go version that .ci/run names.
 func TestWorkflows(t *testing.T) {
 	workflows := 0
 	for _, file := range trackedFiles(t) {
@@ -45,7 +45,7 @@ func TestWorkflows(t *testing.T) {
 	if ci := readFile(t, ".github/workflows/ci.yml"); !strings.Contains(ci, `go-version: "`+version[1]+`"`) {
 		t.Errorf("ci.yml does not set up Go %s, as .ci/run wants", version[1])
 	}
-	if minor := version[1][:strings.LastIndex(version[1], ".")]; !strings.Contains(readFile(t, "go.mod"), "\ngo "+minor+".0\n") {
-		t.Errorf("go.mod does not say go %s.0, the oldest that .ci/run tests", minor)
+	if minor := version[1][:strings.LastIndex(version[1], ".")]; !strings.HasPrefix(readFile(t, "go.work"), "go "+minor+".0\n") {
+		t.Errorf("go.work does not begin with go %s.0, the oldest that .ci/run tests", minor)
 	}
 }

@@ -1,7 +1,7 @@
 // Package pprofwire writes pprof profiles (profile.proto, gzipped), as runtime/pprof does with an
-// encoder of its own. It links into users' test binaries, where github.com/google/pprof/profile would
-// add 80 KB and compile twenty regular expressions at start-up; that package judges this one in its
-// tests.
+// encoder of its own. It links into users' test binaries, where github.com/google/pprof/profile
+// would add 80 KB and compile twenty regular expressions at start-up; that package judges this one
+// in its tests.
 package pprofwire
 
 import (
@@ -81,7 +81,8 @@ func New(timeNanos int64, types []ValueType, first string) *Profile {
 	return p
 }
 
-// Location returns the number of the location for a place without inlined calls; equal places have one.
+// Location returns the number of the location for a place without inlined calls; equal places have
+// one.
 func (p *Profile) Location(name, file string, line int64) uint64 {
 	l := Line{name, file, line, line}
 	id, ok := p.locations[l]
@@ -154,7 +155,6 @@ func (p *Profile) Write(w io.Writer) error {
 	return z.Close()
 }
 
-//go:noinline
 func (p *Profile) text(s string) int64 {
 	i, ok := p.strings[s]
 	if !ok {
@@ -165,9 +165,7 @@ func (p *Profile) text(s string) int64 {
 	return i
 }
 
-// integer appends a field that is left out where it is 0. It is not inlined, to keep test binaries small.
-//
-//go:noinline
+// integer appends a field that is left out where it is 0.
 func integer(b []byte, field int, v int64) []byte {
 	if v == 0 {
 		return b
@@ -180,8 +178,6 @@ func always(b []byte, field int, v uint64) []byte {
 }
 
 // message appends a field that holds bytes.
-//
-//go:noinline
 func message(b []byte, field int, m []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(field)<<3|2)
 	b = binary.AppendUvarint(b, uint64(len(m)))

@@ -1,4 +1,5 @@
-// Package wholefile writes files as a whole: whoever reads one sees all of it, or what was there before.
+// Package wholefile writes files as a whole: whoever reads one sees all of it, or what was there
+// before.
 package wholefile
 
 import (
@@ -9,14 +10,18 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
+
+	"github.com/leakgate/leakgate/internal/filelock"
 )
 
-// TemporaryMark is in the name of every temporary file, for those that look for what a killed process left.
+// TemporaryMark is in the name of every temporary file, for those that look for what a killed
+// process left (see filelock.RemoveUnclaimed).
 const TemporaryMark = ".tmp-"
 
-// Write has a file written under a temporary name beside path, and renames it to path when write returned no error. Else it removes
-// it, and path is as it was. The file's permissions are mode less the umask, also where path exists. The folder has to exist.
-// Several goroutines and processes may write the same path: one of them is last.
+// Write has a file written under a temporary name beside path, and renames it to path when write
+// returned no error. Else it removes it, and path is as it was. The file's permissions are mode
+// less the umask, also where path exists. The folder has to exist. Several goroutines and processes
+// may write the same path: one of them is last.
 func Write(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	f, err := create(path, mode)
 	if err != nil {
@@ -56,16 +61,23 @@ var temporaries atomic.Int64
 // maxLeft is how many temporary files that others left are passed over.
 const maxLeft = 1000
 
-// create opens a new file beside path. Its name has nothing of the final one, which may be as long as names can be. In containers, process
-// ids come again, so that a killed process's file may be in the way.
+// create opens a new file beside path. Its name has nothing of the final one, which may be as long
+// as names can be. In containers, process ids come again, so that a killed process's file may be in
+// the way.
 func create(path string, mode fs.FileMode) (f *os.File, err error) {
 	dir, _ := filepath.Split(path) // not cleaned: behind a symbolic link, .. is another folder
 	prefix := dir + ".leakgate" + TemporaryMark + strconv.Itoa(os.Getpid()) + "-"
 	for range maxLeft {
-		f, err = os.OpenFile(prefix+strconv.FormatInt(temporaries.Add(1), 10), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-		if !errors.Is(err, fs.ErrExist) {
-			break
+		path := prefix + strconv.FormatInt(temporaries.Add(1), 10)
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		switch {
+		case errors.Is(err, fs.ErrExist):
+		case err != nil || filelock.Claim(f, path):
+			return f, err
+		default:
+			_ = f.Close()
+			err = fs.ErrExist
 		}
 	}
-	return f, err
+	return nil, err
 }

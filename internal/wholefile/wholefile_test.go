@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package wholefile_test
 
 import (
@@ -12,13 +14,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// requireOnly fails if a folder holds anything but the named files: what is temporary must not stay.
+// requireOnly fails if a folder holds anything but the named files: what is temporary must not
+// stay.
 func requireOnly(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

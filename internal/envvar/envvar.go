@@ -1,0 +1,62 @@
+// Package envvar has the variables of the environment that leakgate knows. Each has the name
+// LEAKGATE_X; LEAKCHECK_X is another name for the same, which counts where the first is not set.
+// Nothing else in this repository reads a variable of either prefix (internal/policy), but for
+// those that only tests of this repository know.
+package envvar
+
+import "os"
+
+const (
+	prefix = "LEAKGATE_"
+	alias  = "LEAKCHECK_" // the package's name, which some of them had alone
+)
+
+// A Variable is the name of a variable without its prefix.
+type Variable string
+
+const (
+	// Artifacts names the folder for records and artifacts of assertions.
+	Artifacts Variable = "ARTIFACTS"
+	// ArtifactsAll, if set, asks for the artifacts of all assertions, not only of those that do not
+	// pass.
+	ArtifactsAll Variable = "ARTIFACTS_ALL"
+	// ArtifactsMax is how many assertions of one process have artifacts at most; all have a record.
+	ArtifactsMax Variable = "ARTIFACTS_MAX"
+	// Cache names the folder of the indexes of debug information; "off" for none.
+	Cache Variable = "CACHE"
+	// Goldens names a folder that stands for the folders of golden files of all packages: it has
+	// <import path>/<golden file>. A file that is missing there is made, in CI too. leakgate run
+	// sets it.
+	Goldens Variable = "GOLDENS"
+	// Measure, if set, asks for what a golden file would be, were it made anew, and accepts every
+	// difference from it. leakgate run sets it.
+	Measure Variable = "MEASURE"
+	// Strict, if set, lets an assertion that could not tell fail its test, as in CI.
+	Strict Variable = "STRICT"
+	// Update is 1 where golden files are to be rewritten.
+	Update Variable = "UPDATE"
+)
+
+// Value is what the environment says now; "" if it says nothing. It may be called by several
+// goroutines at a time.
+func (v Variable) Value() string {
+	value, _ := v.Lookup()
+	return value
+}
+
+// Lookup also returns the variable that was found, with its prefix, for messages. It is v.Name() if
+// there is none.
+func (v Variable) Lookup() (value, name string) {
+	for _, name := range []string{v.Name(), alias + string(v)} {
+		if value, ok := os.LookupEnv(name); ok {
+			return value, name
+		}
+	}
+	return "", v.Name()
+}
+
+// Name is the variable's name in the environment.
+func (v Variable) Name() string { return prefix + string(v) }
+
+// Set is the entry of an environment that gives v a value, whatever its other name says.
+func (v Variable) Set(value string) string { return v.Name() + "=" + value }

@@ -1,0 +1,33 @@
+package envvar
+
+import (
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/require"
+)
+
+func TestLookup(t *testing.T) {
+	for _, tt := range []struct {
+		env         map[string]string
+		value, name string
+	}{
+		{nil, "", "LEAKGATE_X"},
+		{map[string]string{"LEAKGATE_X": "1"}, "1", "LEAKGATE_X"},
+		{map[string]string{"LEAKCHECK_X": "2"}, "2", "LEAKCHECK_X"},
+		{map[string]string{"LEAKGATE_X": "1", "LEAKCHECK_X": "2"}, "1", "LEAKGATE_X"},
+		// said, and empty
+		{map[string]string{"LEAKGATE_X": "", "LEAKCHECK_X": "2"}, "", "LEAKGATE_X"},
+		{map[string]string{"LEAKGATE_XY": "1"}, "", "LEAKGATE_X"},
+	} {
+		t.Run("", func(t *testing.T) {
+			for name, value := range tt.env {
+				t.Setenv(name, value)
+			}
+			value, name := Variable("X").Lookup()
+			require.Equal(t, tt.value, value)
+			require.Equal(t, tt.name, name)
+			require.Equal(t, tt.value, Variable("X").Value())
+		})
+	}
+	require.Equal(t, "LEAKGATE_UPDATE=1", Update.Set("1"))
+}

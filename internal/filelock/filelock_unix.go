@@ -1,0 +1,29 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package filelock
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// openFlags keep the opening of a named pipe, a device or a symbolic link from waiting or leading
+// elsewhere.
+const openFlags = syscall.O_NONBLOCK | syscall.O_NOFOLLOW
+
+// Try takes an exclusive lock on an open file or folder if nobody has it (flock). Closing the file,
+// or the end of the process, however it ends, releases the lock. The error says that the system or
+// the file system has no locks.
+func Try(f *os.File) (bool, error) {
+	for {
+		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return false, nil
+		case !errors.Is(err, syscall.EINTR):
+			return false, err
+		}
+	}
+}

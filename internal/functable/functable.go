@@ -1,0 +1,72 @@
+// Package functable sums the samples of a stack profile up by function.
+package functable
+
+import (
+	"sort"
+)
+
+// A Function is one line of the table.
+type Function struct {
+	Name string
+	// Flat is the bytes of its own frames, Cum those of its callees too. They are of all stack
+	// memory, used or not.
+	Flat, Cum int64
+	// Goroutines is the number of goroutines that have it on their stack.
+	Goroutines int64
+}
+
+// A Table adds samples up. The zero value is ready.
+type Table struct {
+	index   map[string]*line
+	order   []*line
+	samples int
+}
+
+type line struct {
+	Function
+	counted int // number of the last sample that counted
+}
+
+// Add adds a sample: the names of its functions from the leaf to the root, inlined ones too.
+func (t *Table) Add(leafFirst []string, total, goroutines int64) {
+	if t.index == nil {
+		t.index = make(map[string]*line)
+	}
+	t.samples++
+	for i, name := range leafFirst {
+		l := t.index[name]
+		if l == nil {
+			l = &line{Function: Function{Name: name}}
+			t.index[name] = l
+			t.order = append(t.order, l)
+		}
+		if i == 0 {
+			l.Flat += total
+		}
+		if l.counted == t.samples {
+			continue // it calls itself
+		}
+		l.counted = t.samples
+		l.Cum += total
+		l.Goroutines += goroutines
+	}
+}
+
+// Functions returns the sums, the largest flat value first.
+func (t *Table) Functions() []Function {
+	out := make([]Function, len(t.order))
+	for i, l := range t.order {
+		out[i] = l.Function
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		a, b := out[i], out[j]
+		if a.Flat != b.Flat {
+			return a.Flat > b.Flat
+		}
+		if a.Cum != b.Cum {
+			return a.Cum > b.Cum
+		}
+		return a.Name < b.Name
+	})
+	return out
+}

@@ -1,0 +1,54 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// ownVariable is the name of a variable of the environment with one of the two prefixes.
+var ownVariable = regexp.MustCompile(`"LEAK(?:GATE|CHECK)_[A-Z_]*["=]`)
+
+// readsOwnVariable lists the files outside of tests that may name one: envvar, which reads all that
+// users set, and what only this repository's tests and tools pass to each other.
+var readsOwnVariable = map[string]bool{
+	"internal/envvar/envvar.go":                       true,
+	"internal/require/slow.go":                        true, // LEAKGATE_SLOW
+	"refscan/internal/debuginfo/progtest/progtest.go": true, // LEAKGATE_LONG
+	"refscan/internal/accuracy/gotool.go":             true, // LEAKGATE_SLOW, LEAKGATE_ACCURACY
+	"refscan/internal/accuracy/module.go":             true,
+	"refscan/internal/accuracy/suite.go":              true,
+	// LEAKGATE_BENCH_OBJECTS; LEAKGATE_CACHE of the benchmarks it runs
+	"refscan/internal/performance/measurement.go": true,
+}
+
+// TestVariables: what users set in the environment is read in one place, under both prefixes, and
+// doc/environment.md has it all.
+func TestVariables(t *testing.T) {
+	used := make(map[string]bool)
+	for _, file := range trackedFiles(t) {
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") || strings.Contains(file, "/testdata/") || strings.HasPrefix(file, "examples/") {
+			continue
+		}
+		for _, name := range ownVariable.FindAllString(readFile(t, file), -1) {
+			if used[file] = true; !readsOwnVariable[file] {
+				t.Errorf("%s: %s: use internal/envvar", file, name)
+			}
+		}
+	}
+	for file := range readsOwnVariable {
+		if !used[file] {
+			t.Errorf("%s names no variable any more: take it out of the list", file)
+		}
+	}
+	documents := readFile(t, "doc/environment.md")
+	known := regexp.MustCompile(`(?m)^\t[A-Z]\w+ +Variable = "([A-Z_]+)"$`).FindAllStringSubmatch(readFile(t, "internal/envvar/envvar.go"), -1)
+	if len(known) == 0 {
+		t.Error("internal/envvar has no variables")
+	}
+	for _, v := range known {
+		if !strings.Contains(documents, "\n| `LEAKGATE_"+v[1]+"` |") {
+			t.Errorf("doc/environment.md has no row for LEAKGATE_%s", v[1])
+		}
+	}
+}

@@ -1,0 +1,92 @@
+// Package symbol tells what the names of packages, types and functions in a program mean.
+package symbol
+
+import (
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Modules are the modules that a program was built of. What is in none of them is the standard
+// library's: import paths alone do not tell, since a module may be called "shop".
+//
+// A nil Modules knows of none. It takes a path with a dot in its first element for a module's, as
+// the go command does for modules that can be downloaded.
+type Modules struct {
+	paths     []string // of the main module and of those that it depends on
+	underTest string   // import path of the package under test, or of the command
+}
+
+// ModulesOf reads the modules of a program from its build information. It returns nil where that
+// names no module, as in programs that another build system than the go command has made.
+func ModulesOf(info *debug.BuildInfo) *Modules {
+	m := &Modules{underTest: strings.TrimSuffix(info.Path, ".test")}
+	for _, module := range append([]*debug.Module{&info.Main}, info.Deps...) {
+		// A module that is replaced keeps its path in the names of its packages.
+		if module.Path != "" {
+			m.paths = append(m.paths, module.Path)
+		}
+	}
+	if len(m.paths) == 0 && m.underTest == "" {
+		return nil
+	}
+	return m
+}
+
+// NamedModules are the modules with these paths: those that Dotless says of a program, where the
+// program itself cannot be asked.
+func NamedModules(paths []string) *Modules { return &Modules{paths: paths} }
+
+// Dotless returns the paths that a program without its build information would have taken for the
+// standard library's: those of modules, and of a package under test, without a dot in the first
+// element.
+func (m *Modules) Dotless() []string {
+	if m == nil {
+		return nil
+	}
+	var dotless Modules
+	for _, path := range append(slices.Clone(m.paths), m.underTest) {
+		if path != "" && dotless.IsStandard(path) {
+			dotless.paths = append(dotless.paths, path)
+		}
+	}
+	return dotless.paths
+}
+
+// OwnModules returns the modules of this program.
+var OwnModules = sync.OnceValue(func() *Modules {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return nil
+	}
+	return ModulesOf(info)
+})
+
+// notStandard are the paths of packages that are in no module: of files that are named on the
+// command line, and of a command (go1.26 cmd/go/internal/load/pkg.go, cmd/go/internal/work/gc.go).
+var notStandard = []string{"main", "command-line-arguments"}
+
+// IsStandard reports whether a package belongs to the standard library. A test package
+// ("example.com/app_test") belongs to the package that it tests. Memory without a package is the
+// runtime's or the compiler's, so "" does.
+func (m *Modules) IsStandard(pkg string) bool {
+	pkg = strings.TrimSuffix(pkg, "_test")
+	for _, path := range notStandard {
+		if pkg == path {
+			return false
+		}
+	}
+	if m != nil {
+		if pkg == m.underTest && pkg != "" {
+			return false
+		}
+		for _, path := range m.paths {
+			if rest, ok := strings.CutPrefix(pkg, path); ok && (rest == "" || rest[0] == '/') {
+				return false
+			}
+		}
+	}
+	first, _, _ := strings.Cut(pkg, "/")
+	return !strings.Contains(first, ".")
+}

@@ -1,0 +1,85 @@
+package symbol
+
+import "strings"
+
+// Package returns the import path in the name of a variable, function or type, such as
+// "example.com/app" for "example.com/app.(*Cache[int]).Get". It returns "" for names that belong to
+// no package, such as "int" and "go:itab.T". In the linker's names, dots in the last element of an
+// import path are escaped, so that the first dot there ends it.
+func Package(name string) string {
+	if i := strings.IndexAny(name, "[({ "); i >= 0 {
+		name = name[:i] // type arguments, receivers and fields have paths of their own
+	}
+	slash := strings.LastIndexByte(name, '/') + 1
+	dot := strings.IndexByte(name[slash:], '.')
+	if dot < 0 || strings.Contains(name[:slash+dot], ":") {
+		return ""
+	}
+	return Unescape(name[:slash+dot])
+}
+
+// Unescape undoes the linker's escaping of import paths: "gopkg.in/yaml%2ev3.Node" is
+// "gopkg.in/yaml.v3.Node" (go1.26 cmd/internal/objabi/path.go, PathToPrefix: dots after the last
+// slash, control characters, '%', '"' and what is not ASCII). It undoes only escapes that a path
+// can need, so that a percent sign in a struct tag stays as it is.
+func Unescape(s string) string {
+	i := strings.IndexByte(s, '%')
+	if i < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for ; i >= 0; i = strings.IndexByte(s, '%') {
+		b = append(b, s[:i]...)
+		c, ok := unescapeByte(s[i:])
+		if ok {
+			s = s[i+3:]
+		} else {
+			c, s = '%', s[i+1:]
+		}
+		b = append(b, c)
+	}
+	return string(append(b, s...))
+}
+
+const hexDigits = "0123456789abcdef"
+
+// unescapeByte decodes the escape sequence at the start of a string, if there is one.
+func unescapeByte(s string) (c byte, ok bool) {
+	if len(s) < 3 {
+		return 0, false
+	}
+	hi, lo := strings.IndexByte(hexDigits, s[1]), strings.IndexByte(hexDigits, s[2])
+	if hi < 0 || lo < 0 {
+		return 0, false
+	}
+	c = byte(hi<<4 | lo)
+	return c, c == '.' || c >= 0x7f
+}
+
+// toolModule and toolPackages name the packages of this module that a test binary links. What is
+// below one of them counts, too.
+const toolModule = "github.com/leakgate/leakgate/"
+
+var toolPackages = []string{"leakcheck", "refscan", "golden", "stackprof", "internal"}
+
+// IsTool reports whether a package is one of this module's that end up in users' test binaries. The
+// memory of such packages is left out of reports.
+func IsTool(pkg string) bool {
+	rest, ok := strings.CutPrefix(pkg, toolModule)
+	if !ok {
+		return false
+	}
+	for _, p := range toolPackages {
+		if rest == p || strings.HasPrefix(rest, p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// IsRuntime reports whether a package is part of the Go runtime. Names without a package, "", are
+// the runtime's or the compiler's own.
+func IsRuntime(pkg string) bool {
+	return pkg == "" || pkg == "runtime" || strings.HasPrefix(pkg, "internal/runtime/") ||
+		strings.HasPrefix(pkg, "runtime/internal/")
+}

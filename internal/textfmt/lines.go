@@ -1,0 +1,36 @@
+// Package textfmt writes numbers and lines for people.
+package textfmt
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Enumerate joins items as a sentence does: "a, b and c".
+func Enumerate(items []string) string {
+	if len(items) < 2 {
+		return strings.Join(items, "")
+	}
+	last := len(items) - 1
+	return strings.Join(items[:last], ", ") + " and " + items[last]
+}
+
+// Indent moves lines to the right, but for empty ones.
+func Indent(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		if l != "" {
+			out[i] = "    " + l
+		}
+	}
+	return out
+}
+
+// Abridge leaves out the middle of a long name.
+func Abridge(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	r := []rune(s)
+	return string(r[:limit/2]) + "…" + string(r[len(r)-limit/2+1:])
+}
