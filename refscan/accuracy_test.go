@@ -5,13 +5,13 @@ import (
 	"os"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
 // record appends an audit to the file that LEAKGATE_ACCURACY names, for the table in
-// doc/accuracy.md, which refscan/internal/accuracy makes from it. Of the attributed bytes, unused are unusedData's.
+// doc/accuracy.md, which refscan/internal/accuracy makes from it. Of the attributed bytes, unused
+// are unusedData's.
 func record(t testing.TB, totals refscan.Totals, unused int64) {
 	t.Helper()
 	name := os.Getenv("LEAKGATE_ACCURACY")

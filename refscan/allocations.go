@@ -6,14 +6,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
+	"github.com/leakgate/leakgate/refscan/internal/attribute"
 )
 
 // An Allocation is a place where objects were allocated.
 type Allocation struct {
-	Objects int64         `json:"objects"` // exact, not scaled up
-	Bytes   int64         `json:"bytes"`
-	Stack   []SourceFrame `json:"stack"` // the innermost first, without the allocator's own functions
+	Objects int64 `json:"objects"` // exact, not scaled up
+	Bytes   int64 `json:"bytes"`
+	// the innermost first, without the allocator's own functions
+	Stack []SourceFrame `json:"stack"`
 }
 
 // A SourceFrame is a function on a stack, inlined ones included, and where in its source it was.
@@ -23,9 +24,10 @@ type SourceFrame struct {
 	Line int    `json:"line,omitempty"`
 }
 
-// WithAllocationSites makes Scan fill in Node.Allocations from the records of the runtime's memory profiler. It
-// records one allocation in 512 KiB, at random, unless runtime.MemProfileRate says otherwise; with a rate of 1,
-// set at the start of the program (go test -memprofilerate=1), it records all, and equal heaps give equal reports.
+// WithAllocationSites makes Scan fill in Node.Allocations from the records of the runtime's memory
+// profiler. It records one allocation in 512 KiB, at random, unless runtime.MemProfileRate says
+// otherwise; with a rate of 1, set at the start of the program (go test -memprofilerate=1), it
+// records all, and equal heaps give equal reports. In snapshots of other processes it does nothing.
 func WithAllocationSites() ScanOption {
 	return scanOption(func(c *scanConfig) { c.allocations = readAllocations })
 }
@@ -34,21 +36,22 @@ func WithAllocationSites() ScanOption {
 type allocationSites struct {
 	snapshot *Snapshot
 	bucket   map[uint32]uint64 // of recorded objects
-	nodes    map[*heapgraph.Node]map[uint64]*Allocation
+	nodes    map[*attribute.Node]map[uint64]*Allocation
 	stacks   map[uint64][]SourceFrame
 }
 
-// readAllocations reads the profiler's records. What cannot be read is left out: it only adds to a report.
+// readAllocations reads the profiler's records. What cannot be read is left out: it only adds to a
+// report.
 func readAllocations(s *Snapshot) *allocationSites {
 	a := &allocationSites{
 		snapshot: s, bucket: make(map[uint32]uint64),
-		nodes: make(map[*heapgraph.Node]map[uint64]*Allocation), stacks: make(map[uint64][]SourceFrame),
+		nodes: make(map[*attribute.Node]map[uint64]*Allocation), stacks: make(map[uint64][]SourceFrame),
 	}
 	_ = s.model.AllocationRecords(func(obj uint32, bucket uint64) { a.bucket[obj] = bucket })
 	return a
 }
 
-func (a *allocationSites) charge(n *heapgraph.Node, obj uint32, bytes int64) {
+func (a *allocationSites) charge(n *attribute.Node, obj uint32, bytes int64) {
 	bucket, known := a.bucket[obj]
 	if !known {
 		return
@@ -67,7 +70,7 @@ func (a *allocationSites) charge(n *heapgraph.Node, obj uint32, bytes int64) {
 	site.Bytes += bytes
 }
 
-func (a *allocationSites) finish(n *heapgraph.Node, out *Node) {
+func (a *allocationSites) finish(n *attribute.Node, out *Node) {
 	var list []Allocation
 	for bucket, site := range a.nodes[n] {
 		if site.Stack = a.stack(bucket); len(site.Stack) > 0 {
@@ -90,7 +93,8 @@ func (a *allocationSites) stack(bucket uint64) []SourceFrame {
 	return frames
 }
 
-// sourceFrames names the functions of a stack of this process, down to where a goroutine or a test begins.
+// sourceFrames names the functions of a stack of this process, down to where a goroutine or a test
+// begins.
 func sourceFrames(pcs []uint64) []SourceFrame {
 	if len(pcs) == 0 {
 		return nil

@@ -35,7 +35,8 @@ type heapRound struct {
 	Pause             time.Duration
 	Cores             float64 // processor time of the scan for its time
 	Image             int64   // bytes of spans with pointers
-	Growth            int64   // of the resident memory at its peak, in bytes; negative if the system does not tell
+	// of the resident memory at its peak, in bytes; negative if the system does not tell
+	Growth int64
 }
 
 func TestMain(m *testing.M) {
@@ -132,8 +133,8 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// resetPeak makes the present memory of the process the peak of it (Linux, Documentation/filesystems/proc.rst); false if that
-// is not possible here.
+// resetPeak makes the present memory of the process the peak of it (Linux,
+// Documentation/filesystems/proc.rst); false if that is not possible here.
 func resetPeak() bool { return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) == nil }
 
 // resident returns a line of the process's status that counts memory, in bytes; 0 if there is none.

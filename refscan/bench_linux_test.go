@@ -14,10 +14,11 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/require"
 )
 
-// benchObjects is about how many objects the heaps of the benchmarks have: a million, or what LEAKGATE_BENCH_OBJECTS says.
+// benchObjects is about how many objects the heaps of the benchmarks have: a million, or what
+// LEAKGATE_BENCH_OBJECTS says.
 func benchObjects(b *testing.B) int {
 	if s := os.Getenv("LEAKGATE_BENCH_OBJECTS"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -40,9 +41,10 @@ func benchObjects(b *testing.B) int {
 //	image-B/object  memory that was copied out of the frozen process: spans with pointers
 //	extra-B/object  what the process's memory grew by meanwhile, on top of that
 //
-// All are medians over the operations, so -benchtime=5x or more makes sense; what is a peak of memory is the highest.
-// LEAKGATE_BENCH_OBJECTS sets the number of objects, GOMAXPROCS the number of processors; -cpu does not, since
-// package testing sets it after the first run of a benchmark, which b.Loop makes the only one.
+// All are medians over the operations, so -benchtime=5x or more makes sense; what is a peak of
+// memory is the highest. LEAKGATE_BENCH_OBJECTS sets the number of objects, GOMAXPROCS the number
+// of processors; -cpu does not, since package testing sets it after the first run of a benchmark,
+// which b.Loop makes the only one.
 func BenchmarkHeap(b *testing.B) { benchmarkShapes(b, false) }
 
 // BenchmarkHeapRetained is BenchmarkHeap with retained sizes.

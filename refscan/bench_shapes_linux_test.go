@@ -109,8 +109,8 @@ var (
 	benchNames    map[string]string
 )
 
-// fillMaps makes two big maps, of pointers and of strings: a third of the objects are elements of the first, two thirds keys
-// and values of the second. The tables come on top.
+// fillMaps makes two big maps, of pointers and of strings: a third of the objects are elements of
+// the first, two thirds keys and values of the second. The tables come on top.
 func fillMaps(n int) {
 	benchEntities = make(map[int]*entity)
 	benchNames = make(map[string]string)
@@ -167,8 +167,8 @@ func fillInterfaces(n int) {
 
 var benchBytes [][]byte
 
-// fillNoScan makes a gigabyte without pointers, or more if there are more objects: half of it in one piece. All
-// of it is written to, so that it takes memory.
+// fillNoScan makes a gigabyte without pointers, or more if there are more objects: half of it in
+// one piece. All of it is written to, so that it takes memory.
 func fillNoScan(n int) {
 	half := max(1<<29, n*512)
 	touched := func(size int) []byte {
@@ -186,7 +186,8 @@ func fillNoScan(n int) {
 
 var benchGate = make(chan *entity)
 
-// fillGoroutines makes a goroutine for ten objects, 100,000 of a million: some are on its stack, some below it.
+// fillGoroutines makes a goroutine for ten objects, 100,000 of a million: some are on its stack,
+// some below it.
 func fillGoroutines(n int) {
 	for i := range n / 10 {
 		go goroutineShape(i)

@@ -10,13 +10,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Goroutines in C code, and in Go code that C code called, the one that takes the snapshot among them.
+// Goroutines in C code, and in Go code that C code called, the one that takes the snapshot among
+// them.
 func TestCgoCalls(t *testing.T) {
+	require.Slow(t)
 	env, err := exec.Command("go", "env", "CGO_ENABLED", "CC").Output()
 	require.NoError(t, err)
 	enabled, cc, _ := strings.Cut(strings.TrimSpace(string(env)), "\n")

@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package refscan_test
 
 import (
@@ -10,13 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// sized is a large value with one cargo in it. Types of more than 128 KiB with pointers have their mask made
-// on demand (go1.26 internal/abi/type.go, TFlagGCMaskOnDemand).
+// sized is a large value with one cargo in it. Types of more than 128 KiB with pointers have their
+// mask made on demand (go1.26 internal/abi/type.go, TFlagGCMaskOnDemand).
 type sized struct {
 	_    [30_000]int
 	p    *cargo
@@ -250,5 +251,5 @@ func TestQueuedFinalizersAndCleanups(t *testing.T) {
 	close(stop)
 	time.Sleep(10 * time.Millisecond)
 	sound(t, r)
-	require.EqualValues(t, 10, found["finalizer queue.$arg.name"])
+	require.EqualValues(t, 10, found["finalizer(*"+pkg+"withFinalizer).name"])
 }

@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package refscan_test
 
 import (
@@ -14,13 +16,12 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// keeps is a test of one construct: make stores what keeps cargoes alive in the variables, in a frame of its
-// own that is gone when the process is frozen.
+// keeps is a test of one construct: make stores what keeps cargoes alive in the variables, in a
+// frame of its own that is gone when the process is frozen.
 func keeps(t *testing.T, construct string, want map[string]int64, make func(), variables ...any) {
 	t.Helper()
 	t.Run(construct, func(t *testing.T) {
@@ -261,6 +262,12 @@ func TestClosures(t *testing.T) {
 			return p
 		}
 	}, &gManyCaptures)
+	unusualClosures(t)
+}
+
+// unusualClosures are those for which debug information says less, or the compiler does more.
+func unusualClosures(t *testing.T) {
+	t.Helper()
 	t.Run("of variables that debug information does not list", func(t *testing.T) {
 		defer func() { gUnlisted = nil }()
 		fillUnlisted()
@@ -271,7 +278,8 @@ func TestClosures(t *testing.T) {
 		case got["gUnlisted.s.p"] > 0: // not optimised, it lists them
 			require.Equal(t, map[string]int64{"gUnlisted.p": 1, "gUnlisted.s.p": 1, "gUnlisted.array[*]": 2}, got)
 			require.Zero(t, untyped)
-		case strings.HasPrefix(runtime.Version(), "go1.26"): // the closure's layout is there, so that only their names are not known
+		case strings.HasPrefix(runtime.Version(), "go1.26"):
+			// the closure's layout is there, so that only their names are not known
 			require.Equal(t, map[string]int64{"gUnlisted.p": 1, "gUnlisted.$captured.p": 1, "gUnlisted.$captured[*]": 2}, got)
 			require.Zero(t, untyped)
 		default:
@@ -732,7 +740,8 @@ func TestSynchronisation(t *testing.T) {
 	}, &gOnceAny)
 	t.Run("sync.Pool", func(t *testing.T) {
 		defer func() { gVictims = sync.Pool{} }()
-		// Every collection moves what a pool holds to the victims, and a snapshot begins with one. So the pool is in use meanwhile.
+		// Every collection moves what a pool holds to the victims, and a snapshot begins with one.
+		// So the pool is in use meanwhile.
 		stop := make(chan struct{})
 		var ended sync.WaitGroup
 		ended.Go(func() {

@@ -3,13 +3,13 @@ package refscan_test
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unique"
 	"weak"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -104,6 +104,56 @@ func TestFinalizers(t *testing.T) {
 		default:
 		}
 	})
+}
+
+// A phoenix is dead in each collection, and lives on.
+type phoenix struct{ p *cargo }
+
+var burning atomic.Bool
+
+func (f *phoenix) rise() {
+	if burning.Load() {
+		runtime.SetFinalizer(f, (*phoenix).rise)
+	}
+}
+
+//go:noinline
+func makePhoenixes(n int) {
+	for range n {
+		(&phoenix{newCargo()}).rise()
+	}
+}
+
+// TestFinalizersThatSetThemselvesAgain keep objects that no root reaches.
+func TestFinalizersThatSetThemselvesAgain(t *testing.T) {
+	burning.Store(true)
+	makePhoenixes(7)
+	defer runtime.GC()
+	defer burning.Store(false)
+	for range 3 {
+		s, err := refscan.Capture(refscan.WithLog(t.Logf))
+		require.NoError(t, err)
+		r, err := s.Scan(refscan.WithRetained())
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		sound(t, r)
+		const name = "finalizer(*" + pkg + "phoenix)"
+		require.Equal(t, map[string]int64{name + ".p": 7}, cargoes(t, r))
+		found := false
+		for _, n := range r.Roots {
+			if n.Name != name || n.Objects == 0 {
+				continue
+			}
+			found = true
+			require.Equal(t, "*"+pkg+"phoenix", n.Type)
+			require.EqualValues(t, 7, n.Objects)
+			objects, _ := n.Total()
+			require.EqualValues(t, 3*7, objects, "with their cargoes and those's data")
+			require.Equal(t, objects, n.RetainedObjects)
+			require.Zero(t, untypedBelow(n))
+		}
+		require.True(t, found)
+	}
 }
 
 //go:noinline

@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package refscan_test
 
 import (
@@ -11,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/require"
 )
 
-// background runs f in a goroutine of its own until the test ends. f closes ready when it holds what it
-// is to hold, and returns when stop is closed.
+// background runs f in a goroutine of its own until the test ends. f closes ready when it holds
+// what it is to hold, and returns when stop is closed.
 func background(t *testing.T, f func(ready func(), stop <-chan struct{})) {
 	t.Helper()
 	stop, ended := make(chan struct{}), make(chan struct{})
@@ -255,7 +257,8 @@ func TestTightLoops(t *testing.T) {
 	r := scan(t)
 	untyped(t, "", r.Roots)
 	sound(t, r)
-	// What is in registers has a holder but no type; with -race the loop calls functions, and spills.
+	// What is in registers has a holder but no type; with -race the loop calls functions, and
+	// spills.
 	found := int64(0)
 	for _, root := range r.Roots {
 		if strings.HasPrefix(root.Name, pkg+"spinHolding.") {
@@ -392,4 +395,44 @@ func TestReflectCalls(t *testing.T) {
 			holds(t, map[string]int64{"(*reflected).Call.r.p": 1, "(*reflected).Call.q": 1})
 		}, newCargo(), 1).id++
 	})
+}
+
+// register is a struct of maps that stays on its goroutine's stack, as do the headers of the maps.
+type register struct {
+	byID map[int]*cargo
+	ids  map[*cargo]int
+}
+
+//go:noinline
+func (r *register) add(id int) {
+	c := newCargo()
+	r.byID[id] = c
+	r.ids[c] = id
+}
+
+//go:noinline
+func holdRegister(n int, ready func(), stop <-chan struct{}) {
+	r := register{byID: make(map[int]*cargo), ids: make(map[*cargo]int)}
+	for id := range n {
+		r.add(id)
+	}
+	ready()
+	<-stop
+	r.add(-1)
+}
+
+// Tables of a map belong to the variable that holds the map, also where only the header is on the
+// stack.
+func TestMapHeaderOnStack(t *testing.T) {
+	const n = 1000
+	background(t, func(ready func(), stop <-chan struct{}) { holdRegister(n, ready, stop) })
+	r := holds(t, map[string]int64{"holdRegister.r.byID[*]": n})
+	var bytes int64
+	for _, root := range r.Roots {
+		require.NotEqual(t, "runtime.(unattributed)", root.Name, "%d objects, %d B", root.Objects, root.Bytes)
+		if root.Name == pkg+"holdRegister.r" {
+			bytes += root.Bytes
+		}
+	}
+	require.Greater(t, bytes, int64(2*n*16), "two tables of a thousand entries, each of two words")
 }

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -257,7 +257,8 @@ var corpus = []construct{
 	}},
 }
 
-// fillOthers fills the variables of the corpus whose payloads are part of other objects, or that have none.
+// fillOthers fills the variables of the corpus whose payloads are part of other objects, or that
+// have none.
 func fillOthers() {
 	gMoved = make([]payload, 40)
 	for i := range gMoved {
@@ -307,14 +308,17 @@ func fillCorpus() {
 	fillOthers()
 }
 
-// long keeps a test out of short runs, which are those with the race detector. It makes scans ten times as slow, and has seen
-// them by several goroutines in other tests.
+// long keeps a test out of short runs, which are those with the race detector. It makes scans ten
+// times as slow, and has seen them by several goroutines in other tests.
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("takes minutes with the race detector")
 	}
 }
+
+// addressOf keeps nothing alive.
+func addressOf[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 
 // emptyCorpus drops the corpus, for tests that look at what they made themselves, many times.
 func emptyCorpus() {
@@ -412,8 +416,8 @@ func payloads(nodes []*refscan.Node) int64 {
 	return sum
 }
 
-// TestConstructs fills the constructs of the corpus one by one. Each has its payloads where they belong, and they are
-// nowhere else.
+// TestConstructs fills the constructs of the corpus one by one. Each has its payloads where they
+// belong, and they are nowhere else.
 func TestConstructs(t *testing.T) {
 	for i := range corpus {
 		c := &corpus[i]

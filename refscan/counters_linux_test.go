@@ -6,9 +6,8 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -19,8 +18,9 @@ var (
 	countedBytes []byte
 )
 
-// A program at rest is collected twice, which is what it takes to empty a sync.Pool, and frozen once. Package testing
-// or the runtime may do something just then, so the least of some captures counts.
+// A program at rest is collected twice, which is what it takes to empty a sync.Pool, and frozen
+// once. Package testing or the runtime may do something just then, so the least of some captures
+// counts.
 func TestCollectionsOfACapture(t *testing.T) {
 	least := uint32(100)
 	for range 10 {
@@ -35,7 +35,8 @@ func TestCollectionsOfACapture(t *testing.T) {
 	assert.EqualValues(t, 2, least)
 }
 
-// What a scan allocates on the heap of the program is a few bytes for each object, in few pieces: what it computes with lies outside of the heap.
+// What a scan allocates on the heap of the program is a few bytes for each object, in few pieces:
+// what it computes with lies outside of the heap.
 func TestAllocationsPerObject(t *testing.T) {
 	long(t)
 	const objects = 300_000
@@ -62,7 +63,8 @@ func TestAllocationsPerObject(t *testing.T) {
 	assert.Less(t, (moreBytes-bytes)/objects, 40.0)
 }
 
-// What a scan allocates whatever the heap is has its limit, too. (A small heap is collected each time that 4 MB were allocated.)
+// What a scan allocates whatever the heap is has its limit, too. (A small heap is collected each
+// time that 4 MB were allocated.)
 func TestAllocationsOfASmallScan(t *testing.T) {
 	least := uint64(1 << 40)
 	for range 5 {
@@ -80,7 +82,8 @@ func TestAllocationsOfASmallScan(t *testing.T) {
 	assert.Less(t, least, uint64(7<<20))
 }
 
-// Memory without pointers is not copied out of the frozen process, and what a page table needs for it is all it costs.
+// Memory without pointers is not copied out of the frozen process, and what a page table needs for
+// it is all it costs.
 func TestMemoryWithoutPointersIsNotRead(t *testing.T) {
 	long(t)
 	const size = 128 << 20
@@ -95,7 +98,8 @@ func TestMemoryWithoutPointersIsNotRead(t *testing.T) {
 	}
 	growth() // reads debug information
 	usual := growth()
-	countedBytes = make([]byte, size) // untouched, so that it takes no memory unless somebody reads it
+	// untouched, so that it takes no memory unless somebody reads it
+	countedBytes = make([]byte, size)
 	defer func() { countedBytes = nil }()
 	grown := growth()
 	t.Logf("the process grew by %d KB, without that memory by %d KB", grown>>10, usual>>10)

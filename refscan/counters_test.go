@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -15,7 +14,8 @@ type counted struct {
 	any  any
 }
 
-// A long list, a wide slice and a map, with small values in shared blocks, and interfaces of several types.
+// A long list, a wide slice and a map, with small values in shared blocks, and interfaces of
+// several types.
 func countedHeap(n int) (*counted, []*counted, map[string]*counted) {
 	var list *counted
 	var wide []*counted
@@ -28,9 +28,11 @@ func countedHeap(n int) (*counted, []*counted, map[string]*counted) {
 	return list, wide, index
 }
 
-// Attribution allocates for nodes, roots and levels of nodes, not for objects nor for the elements of a list.
+// Attribution allocates for nodes, roots and levels of nodes, not for objects nor for the elements
+// of a list.
 func TestAttributionAllocatesNothingForObjects(t *testing.T) {
 	long(t)
+	require.Slow(t)
 	attribution := func(n int) (allocs float64, objects int64) {
 		list, wide, index := countedHeap(n)
 		s, err := refscan.Capture()

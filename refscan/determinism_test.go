@@ -6,14 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
 // own returns the report's roots of this package as text. The asserting goroutine's frames are left
-// out, they change from line to line, and so are the caches of type assertions, to which the runtime adds at random (go1.26
-// runtime/iface.go, typeAssert).
+// out, they change from line to line, and so are the caches of type assertions, to which the
+// runtime adds at random (go1.26 runtime/iface.go, typeAssert).
 func own(t *testing.T, r *refscan.Report) string {
 	t.Helper()
 	var roots []*refscan.Node
@@ -45,6 +44,7 @@ func TestReportsAreEqual(t *testing.T) {
 // counts. Bytes of maps may differ, since tables split by hash.
 func TestReportsOfRebuiltHeapsAreEqual(t *testing.T) {
 	long(t)
+	require.Slow(t)
 	objects := func() map[string]int64 {
 		fillCorpus()
 		sums := make(map[string]int64)

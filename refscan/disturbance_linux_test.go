@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -38,10 +37,11 @@ func measureHeap() heapFigures {
 	}
 }
 
-// What a scan leaves on the program's heap is garbage: the next collection takes it, and the collector's pace is that of
-// before.
+// What a scan leaves on the program's heap is garbage: the next collection takes it, and the
+// collector's pace is that of before.
 func TestHeapFiguresAreNotDisturbed(t *testing.T) {
 	long(t)
+	require.Slow(t)
 	for i := range 200_000 {
 		disturbed = &listNode{next: disturbed, id: i}
 	}

@@ -3,20 +3,23 @@ package refscan
 import (
 	"runtime/debug"
 
-	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
+	"github.com/leakgate/leakgate/refscan/internal/attribute"
+	"github.com/leakgate/leakgate/refscan/internal/retain"
 )
 
 // Elsewhere is what holds objects besides the path that they are charged to.
 type Elsewhere struct {
 	Objects, Bytes int64
-	// Holder is the path, from a root, to the node that would be charged with most of that, as in a folded
-	// report. Each node has one child, and the last, which has none, the figures of its part.
+	// Holder is the path, from a root, to the node that would be charged with most of that, as in a
+	// folded report. Each node has one child, and the last, which has none, the figures of its
+	// part.
 	Holder *Node
 }
 
-// Elsewhere finds out who else holds the objects that a scan charges to the nodes for which is returns true, which is given
-// their path and type in a folded report: who would hold them still if the objects of the node above (for roots, the
-// variable) let go of them. It takes as long as two scans. If nobody else does, it returns nil.
+// Elsewhere finds out who else holds the objects that a scan charges to the nodes for which is
+// returns true, which is given their path and type in a folded report: who would hold them still if
+// the objects of the node above (for roots, the variable) let go of them. It takes as long as two
+// scans. If nobody else does, it returns nil.
 func (s *Snapshot) Elsewhere(is func(path, typ string) bool) (_ *Elsewhere, err error) {
 	if s.model == nil {
 		return nil, &UnavailableError{Cause: "the snapshot is closed"}
@@ -31,9 +34,9 @@ func (s *Snapshot) Elsewhere(is func(path, typ string) bool) (_ *Elsewhere, err 
 	if err != nil {
 		return nil, err
 	}
-	paths := make(map[*heapgraph.Node]string)
-	var path func(n *heapgraph.Node) string
-	path = func(n *heapgraph.Node) string {
+	paths := make(map[*attribute.Node]string)
+	var path func(n *attribute.Node) string
+	path = func(n *attribute.Node) string {
 		p, ok := paths[n]
 		if !ok {
 			p = FoldName(n.Name)
@@ -45,11 +48,11 @@ func (s *Snapshot) Elsewhere(is func(path, typ string) bool) (_ *Elsewhere, err 
 		return p
 	}
 	var others Elsewhere
-	var most *heapgraph.Node
+	var most *attribute.Node
 	type place struct{ path, typ string }
 	parts := make(map[place]*Node)
 	var largest *Node
-	graph.Elsewhere(func(n *heapgraph.Node) bool { return is(path(n), n.Type) }, func(n *heapgraph.Node, bytes int64) {
+	retain.Elsewhere(graph, s.program(), func(n *attribute.Node) bool { return is(path(n), n.Type) }, func(n *attribute.Node, bytes int64) {
 		others.Objects++
 		others.Bytes += bytes
 		at := place{path(n), n.Type}

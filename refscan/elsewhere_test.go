@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -31,9 +30,10 @@ func TestElsewhere(t *testing.T) {
 			eLink = &box[*box[*payload]]{v: &box[*payload]{v: p}}
 		}
 		if i > 27 {
-			time.AfterFunc(time.Hour, func() { p.id++ }) // nobody has the timer, but the runtime
+			time.AfterFunc(time.Hour, func() { p.id++ }) // nobody has the timer
 		}
-		runtime.SetFinalizer(p, func(*payload) {}) // keeps the payload's data, but only as long as the payload
+		// keeps the payload's data, but only as long as the payload
+		runtime.SetFinalizer(p, func(*payload) {})
 	}
 	eSame = eHere
 	only := newPayload()
@@ -79,7 +79,7 @@ func TestElsewhere(t *testing.T) {
 	require.Equal(t, &refscan.Node{Name: pkg + "eSame", Type: "[]*" + pkg + "payload", Root: e.Holder.Root, Objects: 1, Bytes: 256}, e.Holder)
 	e = elsewhere("eHere[*]", "*"+pkg+"payload")
 	require.EqualValues(t, 1+2, e.Objects)
-	require.Equal(t, "runtime", e.Holder.Root.Package, "an armed timer holds what its function does")
+	require.Equal(t, refscan.RootTimer, e.Holder.Root.Kind, "an armed timer holds what its function does")
 	e = elsewhere("eLink.v", "*"+pkg+"box[*"+pkg+"payload]")
 	require.Nil(t, e, "nobody else does")
 	e = elsewhere("eTable[*]", "*"+pkg+"payload")

@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/leakgate/leakgate/refscan/internal/freeze"
+	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
 // An UnavailableError says why a snapshot or a scan could not be had. It stands for the verdict
 // "unknown": nothing is known about what the program retains, neither good nor bad.
 type UnavailableError struct {
-	Cause  string // what went wrong, one sentence without a full stop
-	Remedy string // what the user can do about it, one sentence without a full stop; "" if nothing
-	Err    error  // the underlying error, if any
+	Cause string `json:"cause"` // what went wrong, one sentence without a full stop
+	// what the user can do about it, one sentence without a full stop; "" if nothing
+	Remedy string `json:"remedy,omitempty"`
+	Err    error  `json:"-"` // the underlying error, if any
 }
 
 // Error implements error: cause, underlying error and remedy in one line.
@@ -55,6 +59,39 @@ func internalError(e any) error {
 	}
 }
 
+// imageError is the error of a system that does not let us freeze the process or read the frozen
+// one, nil for other errors.
+func imageError(err error, cause string) error {
+	if u := (*UnavailableError)(nil); errors.As(err, &u) {
+		return u
+	}
+	if u := memoryShortage(err); u != nil {
+		return u
+	}
+	if e := (*freeze.Error)(nil); errors.As(err, &e) && e.Remedy != "" {
+		return &UnavailableError{Cause: cause + e.Op, Remedy: e.Remedy, Err: e.Err}
+	}
+	if e := (*image.ReadError)(nil); errors.As(err, &e) {
+		return withheldError(freeze.Withheld([]freeze.Range{e.Range}))
+	}
+	return nil
+}
+
+// withheldError is the error of heap memory that forking leaves out, nil if advice is "".
+func withheldError(advice string) error {
+	if advice == "" {
+		return nil
+	}
+	return &UnavailableError{
+		Cause: "part of the Go heap is left out of forked processes: the program asked for that with madvise(" + advice + ")",
+		Remedy: "do not give Go memory to libraries that call madvise so, such as those for RDMA (RDMAV_FORK_SAFE, ibv_fork_init); " +
+			"let them have memory of C or of mmap",
+	}
+}
+
 func heapError(err error) error {
+	if u := imageError(err, "the frozen process cannot be read: "); u != nil {
+		return u
+	}
 	return &UnavailableError{Cause: "the heap of the frozen process cannot be read", Remedy: remedyReport, Err: err}
 }

@@ -2,17 +2,27 @@ package refscan
 
 import "runtime/debug"
 
-// guard makes what goes wrong in the rest of a function the function's error: a panic, and a read of memory that is gone, such as
-// that of a cached index whose file somebody cut short, which would end the process otherwise. Use:
+// guard makes what goes wrong in the rest of a function the function's error: a panic, and a read
+// of memory that is gone, which would end the process otherwise. What a panic may have interrupted
+// is not kept: the next capture opens the debug information anew. Memory that is refused (package
+// offheap) is no fault of this package. Use:
 //
 //	defer guard(&err)()
 func guard(err *error) func() {
 	before := debug.SetPanicOnFault(true) // of this goroutine
 	return func() {
 		debug.SetPanicOnFault(before)
-		if e := recover(); e != nil {
-			*err = internalError(e)
+		e := recover()
+		if e == nil {
+			return
 		}
+		if failure, ok := e.(error); ok {
+			if *err = memoryError(failure); *err != nil {
+				return
+			}
+		}
+		forgetIndex()
+		*err = internalError(e)
 	}
 }
 

@@ -6,8 +6,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 )
 
 // TestGuard reads memory that must not be read, and panics.
@@ -29,11 +30,28 @@ func TestGuard(t *testing.T) {
 		assert.Equal(t, "internal error", unavailable.Cause)
 		assert.ErrorContains(t, unavailable.Err, "TestGuard", "the stack says where")
 	}
+	// What a panic may have interrupted is dropped, and nothing stays locked.
+	x := new(debuginfo.Index)
+	func() {
+		index.Lock()
+		defer index.Unlock()
+		index.x = x
+	}()
+	require.Error(t, guarded(func() error {
+		index.Lock()
+		defer index.Unlock()
+		panic("oops")
+	}))
+	require.True(t, index.TryLock())
+	require.Nil(t, index.x)
+	index.Unlock()
+
 	own := errors.New("the function's own")
 	assert.Equal(t, own, guarded(func() error { return own }))
 	assert.NoError(t, guarded(func() error { return nil }))
 
-	for _, before := range []bool{true, false} { // whoever called this package finds his setting as it was
+	for _, before := range []bool{true, false} {
+		// whoever called this package finds his setting as it was
 		was := debug.SetPanicOnFault(before)
 		_ = guarded(func() error { panic("oops") })
 		assert.Equal(t, before, debug.SetPanicOnFault(was))

@@ -9,13 +9,15 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/stretchr/testify/require"
-
-	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan/internal/attribute"
 	"github.com/leakgate/leakgate/refscan/internal/judge"
+	"github.com/leakgate/leakgate/refscan/internal/retain"
+	heaproot "github.com/leakgate/leakgate/refscan/internal/root"
 )
 
-// Random object graphs. Objects are at least 16 bytes or hold pointers, so that each has memory of its own.
+// Random object graphs. Objects are at least 16 bytes or hold pointers, so that each has memory of
+// its own.
 type (
 	knot struct {
 		id    int
@@ -54,7 +56,8 @@ var (
 
 var randomRoots = []string{"rPointer", "rSlice", "rStruct", "rAny", "rFunc", "rArray", "rMap"}
 
-// made is what the builder knows of an object: addresses are numbers here, so that they keep nothing alive.
+// made is what the builder knows of an object: addresses are numbers here, so that they keep
+// nothing alive.
 type made struct {
 	addr uintptr
 	typ  string
@@ -145,6 +148,7 @@ var sizes = []int{3, 10, 40, 150, 600}
 
 func TestJudgeOnRandomGraphs(t *testing.T) {
 	long(t)
+	require.Slow(t)
 	seed := rand.Uint64()
 	if s := os.Getenv("LEAKGATE_SEED"); s != "" {
 		var err error
@@ -198,8 +202,8 @@ func (tr trial) rootWords(t *testing.T, name string) func(judge.RootWord) bool {
 	return func(r judge.RootWord) bool { return lo <= r.Addr && r.Addr < lo+uint64(v.Size) }
 }
 
-// nearestRoots checks that each object is charged to a root that no other is nearer than, and the sums of
-// the roots: at least what is nearest to the root alone, at most what no root is nearer to.
+// nearestRoots checks that each object is charged to a root that no other is nearer than, and the
+// sums of the roots: at least what is nearest to the root alone, at most what no root is nearer to.
 func (tr trial) nearestRoots(t *testing.T) {
 	t.Helper()
 	distances := make(map[string][]int)
@@ -254,17 +258,17 @@ func (tr trial) nearestRoots(t *testing.T) {
 }
 
 // randomNodes lists the nodes below the roots of random graphs.
-func randomNodes(roots []*heapgraph.Node) []*heapgraph.Node {
-	var list []*heapgraph.Node
-	var add func(n *heapgraph.Node)
-	add = func(n *heapgraph.Node) {
+func randomNodes(roots []*attribute.Node) []*attribute.Node {
+	var list []*attribute.Node
+	var add func(n *attribute.Node)
+	add = func(n *attribute.Node) {
 		list = append(list, n)
 		for _, c := range n.Children {
 			add(c)
 		}
 	}
 	for _, n := range roots {
-		if strings.HasPrefix(n.Name, pkg+"r") && n.Root.Kind == heapgraph.KindGlobal {
+		if strings.HasPrefix(n.Name, pkg+"r") && n.Root.Kind == heaproot.KindGlobal {
 			for _, name := range randomRoots {
 				if n.Name == pkg+name {
 					add(n)
@@ -275,34 +279,35 @@ func randomNodes(roots []*heapgraph.Node) []*heapgraph.Node {
 	return list
 }
 
-// sameRetained compares what each node below the random roots retains, and what some groups of nodes
-// do, with what is not reached any more without them. count is whether every object counts as one.
+// sameRetained compares what each node below the random roots retains, and what some groups of
+// nodes do, with what is not reached any more without them. count is whether every object counts as
+// one.
 func (tr trial) sameRetained(t *testing.T, rng *rand.Rand, count bool) {
 	t.Helper()
 	nodes := randomNodes(tr.result.Roots)
-	var below []*heapgraph.Node // groups are of nodes that are not roots
+	var below []*attribute.Node // groups are of nodes that are not roots
 	for _, n := range nodes {
 		if n != n.Top() {
 			below = append(below, n)
 		}
 	}
 	rng.Shuffle(len(below), func(i, j int) { below[i], below[j] = below[j], below[i] })
-	var groups [][]*heapgraph.Node
+	var groups [][]*attribute.Node
 	for len(below) > 3 {
 		k := 2 + rng.IntN(2)
 		groups = append(groups, below[:k])
 		below = below[k:]
 	}
-	together, ok := tr.retention.RetainedBy(groups)
+	together, ok := tr.retention.Nodes(groups)
 	require.True(t, ok)
 	require.Zero(t, tr.retention.Unexplained(), "objects that the report's roots do not reach")
 
-	chargedTo := make([]*heapgraph.Node, len(tr.judge.Objects))
+	chargedTo := make([]*attribute.Node, len(tr.judge.Objects))
 	for i, o := range tr.judge.Objects {
 		chargedTo[i] = tr.retention.ChargedTo(o.Number)
 	}
 	for _, n := range nodes {
-		tr.check(t, []*heapgraph.Node{n}, n.Held(), chargedTo, count)
+		tr.check(t, []*attribute.Node{n}, tr.retention.Held(n), chargedTo, count)
 	}
 	for i, g := range groups {
 		tr.check(t, g, together[i], chargedTo, count)
@@ -310,12 +315,12 @@ func (tr trial) sameRetained(t *testing.T, rng *rand.Rand, count bool) {
 	t.Logf("%d nodes, %d groups, %d objects", len(nodes), len(groups), len(tr.judge.Objects))
 }
 
-// sameRetainedByObjects compares what the objects of each type retain together, and those of some sets of nodes, with
-// what is not reached any more without these objects.
+// sameRetainedByObjects compares what the objects of each type retain together, and those of some
+// sets of nodes, with what is not reached any more without these objects.
 func (tr trial) sameRetainedByObjects(t *testing.T, rng *rand.Rand, count bool) {
 	t.Helper()
 	nodes := randomNodes(tr.result.Roots)
-	var sets [][]*heapgraph.Node
+	var sets [][]*attribute.Node
 	number := make(map[string]int)
 	for _, n := range nodes {
 		if number[n.Type] == 0 {
@@ -326,17 +331,17 @@ func (tr trial) sameRetainedByObjects(t *testing.T, rng *rand.Rand, count bool) 
 	}
 	types := len(sets)
 	for range 10 { // roots are in them, and nodes in several of them
-		set := make([]*heapgraph.Node, 1+rng.IntN(4))
+		set := make([]*attribute.Node, 1+rng.IntN(4))
 		for i := range set {
 			set[i] = nodes[rng.IntN(len(nodes))]
 		}
 		sets = append(sets, set)
 	}
-	held, ok := tr.retention.RetainedByObjects(sets)
+	held, ok := tr.retention.Sets(sets)
 	require.True(t, ok)
 	require.Len(t, held, len(sets))
 	for i, set := range sets {
-		in := make(map[*heapgraph.Node]bool)
+		in := make(map[*attribute.Node]bool)
 		for _, n := range set {
 			in[n] = true
 		}
@@ -344,7 +349,7 @@ func (tr trial) sameRetainedByObjects(t *testing.T, rng *rand.Rand, count bool) 
 			n := tr.retention.ChargedTo(tr.judge.Objects[i].Number)
 			return in[n] && tr.graph.TypeOf(tr.judge.Objects[i].Number) == n.Type
 		})
-		var want heapgraph.Held
+		var want retain.Held
 		for i, o := range tr.judge.Objects {
 			n := tr.retention.ChargedTo(o.Number)
 			switch {
@@ -365,13 +370,13 @@ func (tr trial) sameRetainedByObjects(t *testing.T, rng *rand.Rand, count bool) 
 }
 
 // check judges what a set of nodes holds.
-func (tr trial) check(t *testing.T, set []*heapgraph.Node, held heapgraph.Held, chargedTo []*heapgraph.Node, count bool) {
+func (tr trial) check(t *testing.T, set []*attribute.Node, held retain.Held, chargedTo []*attribute.Node, count bool) {
 	t.Helper()
-	in := make(map[*heapgraph.Node]bool)
+	in := make(map[*attribute.Node]bool)
 	for _, n := range set {
 		in[n] = true
 	}
-	without := func(n *heapgraph.Node) []bool {
+	without := func(n *attribute.Node) []bool {
 		return tr.judge.Without(tr.rootWords(t, n.Name), nil)
 	}
 	var stays []bool
@@ -380,13 +385,13 @@ func (tr trial) check(t *testing.T, set []*heapgraph.Node, held heapgraph.Held, 
 	} else {
 		stays = tr.judge.Without(nil, func(i int) bool { return in[chargedTo[i]] })
 	}
-	ofRoot := make(map[*heapgraph.Node][]bool)
+	ofRoot := make(map[*attribute.Node][]bool)
 	for _, n := range set {
 		if ofRoot[n.Top()] == nil {
 			ofRoot[n.Top()] = without(n.Top())
 		}
 	}
-	var want heapgraph.Held
+	var want retain.Held
 	for i, o := range tr.judge.Objects {
 		if !stays[i] {
 			want.Objects++
@@ -412,7 +417,7 @@ func (tr trial) check(t *testing.T, set []*heapgraph.Node, held heapgraph.Held, 
 }
 
 // inSubtree reports whether a node is one of a set, or below one.
-func inSubtree(n *heapgraph.Node, set map[*heapgraph.Node]bool) bool {
+func inSubtree(n *attribute.Node, set map[*attribute.Node]bool) bool {
 	for ; n != nil; n = n.Parent() {
 		if set[n] {
 			return true

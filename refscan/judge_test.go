@@ -5,22 +5,24 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
+	"github.com/leakgate/leakgate/refscan/internal/attribute"
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
 	"github.com/leakgate/leakgate/refscan/internal/judge"
+	"github.com/leakgate/leakgate/refscan/internal/retain"
+	heaproot "github.com/leakgate/leakgate/refscan/internal/root"
+	"github.com/leakgate/leakgate/refscan/internal/typedheap"
 )
 
 // trial is one frozen image, with what the engine and the judge say of it.
 type trial struct {
 	model     *goruntime.Model
 	index     *debuginfo.Index
-	graph     *heapgraph.Graph
-	result    *heapgraph.Result
-	retention *heapgraph.Retention
+	graph     *typedheap.Heap
+	result    *attribute.Result
+	retention *retain.Result
 	judge     *judge.Graph
 }
 
@@ -32,9 +34,9 @@ func judged(t *testing.T, check func(trial)) {
 	defer func() { require.NoError(t, s.Close()) }()
 	tr := trial{model: s.Model(), index: s.Index()}
 
-	tr.graph, err = heapgraph.Build(tr.model, tr.index, "")
+	tr.graph, err = typedheap.Build(tr.model, tr.index, typedheap.Options{})
 	require.NoError(t, err)
-	tr.result, tr.retention = tr.graph.AttributeRetained(nil)
+	tr.result, tr.retention = retain.Run(tr.graph, refscan.Program(), nil)
 
 	_, greenTea := tr.index.TypeByName("runtime.spanInlineMarkBits")
 	inMaking, ok := tr.index.GlobalByName("runtime.inProgress")
@@ -71,12 +73,12 @@ func TestJudgeOnCorpus(t *testing.T) {
 	judged(t, func(tr trial) {
 		tr.sameReach(t)
 		t.Logf("%d objects, %d roots", len(tr.judge.Objects), len(tr.judge.Roots))
-		_, ok := tr.retention.RetainedBy(nil)
+		_, ok := tr.retention.Nodes(nil)
 		require.True(t, ok)
 		require.Zero(t, tr.retention.Unexplained(), "objects that the report's roots do not reach")
 		compared := 0
 		for _, n := range tr.result.Roots {
-			if strings.HasPrefix(n.Name, pkg+"g") && n.Root.Kind == heapgraph.KindGlobal && n.Type != "string" {
+			if strings.HasPrefix(n.Name, pkg+"g") && n.Root.Kind == heaproot.KindGlobal && n.Type != "string" {
 				tr.retainedByVariable(t, n)
 				compared++
 			}
@@ -94,7 +96,7 @@ var compilerMade = map[string]bool{pkg + "gLiteral": true}
 // variable's words. Blocks of the tiny allocator are freed whole, values in them are counted one by
 // one: the figure may fall short of the blocks, by what else lies in them, and go beyond them, by
 // values in blocks that something else keeps.
-func (tr trial) retainedByVariable(t *testing.T, n *heapgraph.Node) {
+func (tr trial) retainedByVariable(t *testing.T, n *attribute.Node) {
 	t.Helper()
 	if compilerMade[n.Name] {
 		return
@@ -116,16 +118,17 @@ func (tr trial) retainedByVariable(t *testing.T, n *heapgraph.Node) {
 			}
 		}
 	}
-	held := n.Held()
+	held := tr.retention.Held(n)
 	require.LessOrEqual(t, least, held.Bytes, "%s: %d bytes are freed", n.Name, freed)
 	require.GreaterOrEqual(t, most, held.Bytes, "%s: %d bytes are freed", n.Name, freed)
 }
 
-// Each object has a type that some reference gives it, and where all references agree, that one. The
-// judge does not see into maps, channels and closures; the engine knows more than references say of what a larger
-// object was allocated as.
+// Each object has a type that some reference gives it, and where all references agree, that one.
+// The judge does not see into maps, channels and closures; the engine knows more than references
+// say of what a larger object was allocated as.
 func TestJudgeOnTypes(t *testing.T) {
 	long(t)
+	require.Slow(t)
 	fillCorpus()
 	judged(t, func(tr trial) {
 		types := tr.judge.Types(tr.index, tr.model.Bias())

@@ -5,21 +5,25 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/leakgate/leakgate/refscan/internal/attribute"
 	"github.com/leakgate/leakgate/refscan/internal/freeze"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
+	"github.com/leakgate/leakgate/refscan/internal/heaptype"
 	"github.com/leakgate/leakgate/refscan/internal/nameless"
 )
 
-// WithoutNames lets Capture go on where debug information cannot be had: on a machine without the Go toolchain or the sources,
-// for example. In the report package variables are one root, "(unnamed global)", slots of frames are "$tmp", and objects up to 512 bytes have
-// a type only if a larger object, an interface, a channel that a goroutine waits for, or another object with a type leads to them. The audit is as
-// exact as ever. Report.Unnamed tells whether a report is of that kind.
+// WithoutNames lets Capture go on where debug information cannot be had: on a machine without the
+// Go toolchain or the sources, for example. In the report package variables are one root, "(unnamed
+// global)", slots of frames are "$tmp", and objects up to 512 bytes have a type only if a larger
+// object, an interface, a channel that a goroutine waits for, or another object with a type leads
+// to them. The audit is as exact as ever. Report.NoDebugInfo tells whether a report is of that
+// kind.
 func WithoutNames() CaptureOption {
 	return captureOption(func(c *captureConfig) { c.nameless = namesOf })
 }
 
-// The linker lets packages refer to these two of the runtime's variables (go1.26 and 1.27 runtime/symtab.go and mgc.go).
+// The linker lets packages refer to these two of the runtime's variables (go1.26 and 1.27
+// runtime/symtab.go and mgc.go).
 //
 //go:linkname lastmoduledatap runtime.lastmoduledatap
 var lastmoduledatap unsafe.Pointer
@@ -31,7 +35,7 @@ var writeBarrier struct {
 	alignme uint64
 }
 
-func namesOf(p *freeze.Process, caller goruntime.Caller) (heapgraph.Names, error) {
+func namesOf(p *freeze.Process, caller goruntime.Caller) (heaptype.Names, error) {
 	return nameless.New(p, nameless.Process{
 		GoVersion:    runtime.Version(),
 		Module:       uint64(uintptr(lastmoduledatap)),
@@ -41,15 +45,17 @@ func namesOf(p *freeze.Process, caller goruntime.Caller) (heapgraph.Names, error
 	})
 }
 
-// Unnamed returns why the program's debug information could not be had, nil if the report has names. See WithoutNames.
-func (r *Report) Unnamed() *UnavailableError { return r.without }
-
-// CouldBe returns how many objects, beside those that the report lists as of type t, may be of that type: their own type is not
-// known, and they have t's size and pointers. It is for reports without names, 0 for others; ok is false if a type such as t cannot be told by
-// its shape at all, as those of maps, channels, functions, slices, strings and values below 16 bytes without pointers.
+// CouldBe returns how many objects, beside those that the report lists as of type t, may be of that
+// type: their own type is not known, and they have t's size and pointers. It is for reports without
+// names, 0 for others; ok is false if a type such as t cannot be told by its shape at all (or the
+// report was read from JSON), as those of maps, channels, functions, slices, strings and values
+// below 16 bytes without pointers.
 func (r *Report) CouldBe(t reflect.Type) (objects, bytes int64, ok bool) {
-	if r.without == nil {
+	if r.NoDebugInfo == nil {
 		return 0, 0, true
+	}
+	if r.uncertain == nil {
+		return 0, 0, false
 	}
 	d := descriptor(t)
 	if d.size == 0 || d.size > 1<<40 || (d.ptrBytes == 0 && d.size < 16) {
@@ -59,10 +65,10 @@ func (r *Report) CouldBe(t reflect.Type) (objects, bytes int64, ok bool) {
 	case reflect.Map, reflect.Chan, reflect.Func, reflect.Slice, reflect.String, reflect.Interface:
 		return 0, 0, false
 	}
-	want := heapgraph.Shape{Size: sizeClass(d.size)}
+	want := attribute.Shape{Size: sizeClass(d.size)}
 	switch {
 	case d.ptrBytes == 0:
-	case d.size > heapgraph.LargestMask:
+	case d.size > attribute.LargestMask:
 		return 0, 0, true // it carries its type
 	default:
 		for i := range d.ptrBytes / 8 {
@@ -80,7 +86,8 @@ func (r *Report) CouldBe(t reflect.Type) (objects, bytes int64, ok bool) {
 	return objects, objects * int64(want.Size), true
 }
 
-// firstPart is the type of the part that has the address of a value of type t, nil if there is none.
+// firstPart is the type of the part that has the address of a value of type t, nil if there is
+// none.
 func firstPart(t reflect.Type) reflect.Type {
 	switch t.Kind() {
 	case reflect.Struct:

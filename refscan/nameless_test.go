@@ -2,13 +2,13 @@ package refscan_test
 
 import (
 	"container/list"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -97,9 +97,17 @@ func TestWithoutNames(t *testing.T) {
 	fillUnnamed()
 	defer func() { unnamed.holder = nil }()
 	named := scanWith(t)
-	require.Nil(t, named.Unnamed())
+	require.Nil(t, named.NoDebugInfo)
 	nameless := scanWith(t, refscan.WithoutDebugInformation(), refscan.WithoutNames())
-	require.NotNil(t, nameless.Unnamed())
+	require.NotNil(t, nameless.NoDebugInfo)
+	data, err := json.Marshal(nameless)
+	require.NoError(t, err)
+	var read refscan.Report
+	require.NoError(t, json.Unmarshal(data, &read))
+	require.Equal(t, nameless.NoDebugInfo.Cause, read.NoDebugInfo.Cause)
+	require.Equal(t, nameless.NoDebugInfo.Remedy, read.NoDebugInfo.Remedy)
+	_, _, ok := read.CouldBe(reflect.TypeFor[unnamedSmall]())
+	require.False(t, ok, "shapes of types are those of one process")
 
 	// What the tool holds itself is told apart by the names of its variables only.
 	const own, late = 64 << 10, 8 << 10

@@ -47,9 +47,9 @@ func (r *Report) KnownRoot(match func(name string) bool) bool {
 	return false
 }
 
-// Declaration finds where a package variable is declared, "" and 0 if that is not known. The compiler
-// does not record it, so the package's sources are read, if they are at hand: some milliseconds, meant
-// for messages.
+// Declaration finds where a package variable is declared, "" and 0 if that is not known. The
+// compiler does not record it, so the package's sources are read, if they are at hand: some
+// milliseconds, meant for messages.
 func (r *Report) Declaration(variable string) (file string, line int) {
 	return declaration(r.index, variable)
 }
@@ -62,7 +62,18 @@ func declaration(x *debuginfo.Index, variable string) (file string, line int) {
 	if !ok {
 		return "", 0
 	}
-	return x.Declaration(g)
+	return debuginfo.Declaration(x, g)
+}
+
+// PackageNames returns the names of the program's packages whose import path ends otherwise, by
+// that path: "cache" for "github.com/patrickmn/go-cache".
+func (r *Report) PackageNames() map[string]string { return packageNames(r.index) }
+
+func packageNames(x *debuginfo.Index) map[string]string {
+	if x == nil {
+		return nil
+	}
+	return x.PackageNames()
 }
 
 // TypeNames lists the types of the program, with full import paths.

@@ -3,26 +3,29 @@ package refscan
 import (
 	"errors"
 
-	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
+	"github.com/leakgate/leakgate/refscan/internal/pathfind"
+	"github.com/leakgate/leakgate/refscan/internal/typedheap"
 )
 
 // A Retention says what keeps one object alive.
 type Retention struct {
-	Type   string // of a pointer to the object, with full import paths; "" if unknown
-	Inner  bool   // the address lies inside of the object, not at its start
-	Shared bool   // the object is a block that small values without pointers share (runtime's tiny allocator)
+	Type  string // of a pointer to the object, with full import paths; "" if unknown
+	Inner bool   // the address lies inside of the object, not at its start
+	// the object is a block that small values without pointers share (runtime's tiny allocator)
+	Shared bool
 
-	// Paths lead from a root to the object. The shortest is the first; each of the others is the shortest that
-	// avoids, of every path before it, the last reference that not all paths have in common: it keeps the
-	// object alive when that one is removed. There is none where only this tool, or what PathQuery.Ignore
-	// leaves out, holds the object.
+	// Paths lead from a root to the object. The shortest is the first; each of the others is the
+	// shortest that avoids, of every path before it, the last reference that not all paths have in
+	// common: it keeps the object alive when that one is removed. There is none where only this
+	// tool, or what PathQuery.Ignore leaves out, holds the object.
 	Paths []RetainingPath
 
-	// AllocatedAt is the stack that allocated the object, the innermost function first, if the runtime's memory
-	// profiler has recorded it: see WithAllocationSites.
+	// AllocatedAt is the stack that allocated the object, the innermost function first, if the
+	// runtime's memory profiler has recorded it: see WithAllocationSites.
 	AllocatedAt []SourceFrame
 
-	// RetainedObjects and RetainedBytes are what would be garbage if the object were, itself included.
+	// RetainedObjects and RetainedBytes are what would be garbage if the object were, itself
+	// included.
 	RetainedObjects, RetainedBytes int64
 }
 
@@ -34,12 +37,15 @@ type RetainingPath struct {
 	Steps []PathStep
 }
 
-// A PathStep is one reference of a path, with the names and types of Node. The name "" is the root variable
-// itself.
+// A PathStep is one reference of a path, with the names and types of Node. The name "" is the root
+// variable itself.
 type PathStep struct {
 	Name, Type string
-	State      string // "closed", "done" or "stopped or expired": the use of the object that it leads to is over
-	Watched    int    // 1 + the index in PathQuery.Watch of an address inside of the object that this step leads to; 0 if there is none
+	// "closed", "done" or "stopped or expired": the use of the object that it leads to is over
+	State string
+	// 1 + the index in PathQuery.Watch of an address inside of the object that this step leads to;
+	// 0 if there is none
+	Watched int
 }
 
 // A PathQuery says which paths to look for.
@@ -58,8 +64,8 @@ var (
 	ErrNotAlive  = errors.New("refscan: the object is not alive")
 )
 
-// Paths finds out what keeps the object alive that has an address in it, which is given as a uintptr so
-// that asking does not keep it alive. Equal heaps give equal paths.
+// Paths finds out what keeps the object alive that has an address in it, which is given as a
+// uintptr so that asking does not keep it alive. Equal heaps give equal paths.
 //
 // It takes time in proportion to the heap, as Scan does, and twice as much for every path.
 func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
@@ -73,14 +79,14 @@ func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
 	}
 	target, err := graph.Target(uint64(addr))
 	switch {
-	case errors.Is(err, heapgraph.ErrNotOnHeap):
+	case errors.Is(err, typedheap.ErrNotOnHeap):
 		return nil, ErrNotOnHeap
 	case err != nil:
 		return nil, ErrNotAlive
 	}
 	r := &Retention{Type: target.Type, Inner: target.Inner, Shared: target.Shared}
 	_ = s.model.AllocationRecords(func(obj uint32, bucket uint64) {
-		if obj == target.Object {
+		if obj == target.Object && s.stopped == nil {
 			if pcs, err := s.model.AllocationStack(bucket); err == nil {
 				r.AllocatedAt = sourceFrames(pcs)
 			}
@@ -92,19 +98,21 @@ func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
 			watched[t.Object] = i + 1
 		}
 	}
-	paths, err := graph.Paths(uint64(addr), max(1, q.Limit), q.Ignore)
+	paths, err := pathfind.Paths(graph, s.program(), uint64(addr), max(1, q.Limit), q.Ignore)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range paths {
-		rp := RetainingPath{Root: *rootInfo(p.Root), Name: p.Root.Name, Type: p.RootType}
+		info := rootInfo(p.Root)
+		info.setPending(p.Pending)
+		rp := RetainingPath{Root: *info, Name: p.Root.Name, Type: p.RootType}
 		for _, st := range p.Steps {
 			rp.Steps = append(rp.Steps, PathStep{Name: st.Label, Type: st.Type, State: st.State, Watched: firstWatched(watched, st.Objects)})
 		}
 		r.Paths = append(r.Paths, rp)
 	}
 	if len(paths) > 0 && !target.Shared {
-		r.RetainedObjects, r.RetainedBytes, err = graph.Retained(uint64(addr), q.Ignore)
+		r.RetainedObjects, r.RetainedBytes, err = pathfind.Retained(graph, s.program(), uint64(addr), q.Ignore)
 	}
 	return r, err
 }
@@ -123,7 +131,8 @@ func (s *Snapshot) Declaration(variable string) (file string, line int) {
 	return declaration(s.index, variable)
 }
 
-// VariableAt names the package variable that an address of this process lies in, "" if there is none.
+// VariableAt names the package variable that an address of this process lies in, "" if there is
+// none.
 func (s *Snapshot) VariableAt(addr uintptr) string {
 	if s.model == nil || s.index == nil {
 		return ""

@@ -5,11 +5,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"unsafe"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -31,17 +29,15 @@ var (
 //go:noinline
 func newVertex(out ...*vertex) *vertex { return &vertex{out: out} }
 
-// addressOf keeps nothing alive.
-func addressOf[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
-
 func written(p refscan.RetainingPath) string {
-	s := strings.TrimPrefix(p.Name, pkg)
+	var b strings.Builder
+	b.WriteString(strings.TrimPrefix(p.Name, pkg))
 	for _, st := range p.Steps {
 		if st.Name != "" {
-			s = refscan.JoinPath(s, st.Name)
+			b.WriteString(strings.TrimPrefix(refscan.JoinPath("x", st.Name), "x"))
 		}
 	}
-	return s
+	return b.String()
 }
 
 func pathsTo(t *testing.T, addr uintptr, q refscan.PathQuery) (*refscan.Retention, []string) {
@@ -172,7 +168,12 @@ func TestPaths(t *testing.T) {
 		assert.Equal(t, "pathsRoot.self.out[0]", written(r.Paths[0]))
 		assert.Contains(t, watched, 2)
 	})
+}
 
+func TestPathsToOtherMemory(t *testing.T) {
+	long(t)
+	emptyCorpus()
+	defer func() { pathsRoot, pathsOther = nil, nil }()
 	t.Run("values that share a block", func(t *testing.T) {
 		var kept, dropped *int32
 		for range 200 { // some two of them are neighbours
@@ -212,6 +213,7 @@ func TestPaths(t *testing.T) {
 // Random graphs, judged by the obvious algorithms on the graph as it was built.
 func TestPathsOfRandomGraphs(t *testing.T) {
 	long(t)
+	require.Slow(t)
 	emptyCorpus()
 	defer func() { pathsRoot, pathsOther = nil, nil }()
 	seed := rand.Uint64()
@@ -269,8 +271,8 @@ func TestPathsOfRandomGraphs(t *testing.T) {
 	}
 }
 
-// naiveDistances returns the distance of each vertex from the first, and which are reached: their number,
-// or, where one vertex is left out, a bit for each.
+// naiveDistances returns the distance of each vertex from the first, and which are reached: their
+// number, or, where one vertex is left out, a bit for each.
 func naiveDistances(edges [][]int, without int) (distance []int, reached int) {
 	distance = make([]int, len(edges))
 	seen := make([]bool, len(edges))

@@ -7,29 +7,31 @@ import (
 	"github.com/leakgate/leakgate/internal/pprofwire"
 )
 
-// WriteProfile writes the report as a gzipped pprof profile: the frames are the references from the
-// root outwards, named as goref does ("pkg/path.Var. (T)", "field. (T)"), the values are the
-// objects and bytes at each node (inuse_objects/count and inuse_space/bytes). Where the report has allocation
-// sites, samples carry them as the label "allocated".
+// WriteProfile writes the report as a gzipped pprof profile: the frames are the nodes from the root
+// outwards, each named by its whole path, with elements folded as Fold does
+// ("pkg/path.Var[*].field"), the values are the objects and bytes at each node (inuse_objects/count
+// and inuse_space/bytes). Samples carry the type of their reference as the label "type" and, where
+// the report has allocation sites, those as the label "allocated".
 //
-// If the report is of a scan with WithRetained, there are two more values: of the node's objects and
-// bytes, those that nothing but the path's root keeps alive (retained_objects/count and
+// If the report is of a scan with WithRetained, there are two more values: of the node's objects
+// and bytes, those that nothing but the path's root keeps alive (retained_objects/count and
 // retained_space/bytes). They add up along a path, as retained sizes of nested nodes do not.
 func (r *Report) WriteProfile(w io.Writer) error {
 	var more []pprofwire.ValueType
-	if r.more != nil {
-		more = r.more.types
+	if r.Retained {
+		more = []pprofwire.ValueType{{Type: "retained_objects", Unit: "count"}, {Type: "retained_space", Unit: "bytes"}}
 	}
 	p := newProfile(more)
 	for _, n := range r.Roots {
-		r.addSamples(p, n, nil)
+		r.addSamples(p, n, nil, nil)
 	}
 	return p.Write(w)
 }
 
-// WriteAllocationProfile writes the same figures the other way round: the frames are the stacks that the
-// objects were allocated at, and the path that keeps them alive is the label "retained". What the memory
-// profiler has not recorded is at "(allocation not recorded)". See WithAllocationSites.
+// WriteAllocationProfile writes the same figures the other way round: the frames are the stacks
+// that the objects were allocated at, and the path that keeps them alive is the label "retained".
+// What the memory profiler has not recorded is at "(allocation not recorded)". See
+// WithAllocationSites.
 func (r *Report) WriteAllocationProfile(w io.Writer) error {
 	p := newProfile(nil)
 	for _, n := range r.Fold().Roots {
@@ -45,29 +47,34 @@ func newProfile(more []pprofwire.ValueType) *pprofwire.Profile {
 	}, more...), "inuse_space")
 }
 
-// addSamples writes the samples of a subtree; above holds the locations from the node's parent to the
-// root.
-func (r *Report) addSamples(p *pprofwire.Profile, n *Node, above []uint64) {
+// addSamples writes the samples of a subtree; above holds the locations from the node's parent to
+// the root, path the names from the root to the parent.
+func (r *Report) addSamples(p *pprofwire.Profile, n *Node, above []uint64, path framePath) {
 	file, line := "", 0
 	if n.Root != nil {
 		file, line = n.Root.File, n.Root.Line
 	}
-	stack := append([]uint64{p.Location(frameName(n), file, int64(line))}, above...)
+	path = append(path, FoldName(n.Name))
+	stack := append([]uint64{p.Location(path.frameName(), file, int64(line))}, above...)
+	var labels []pprofwire.Label
+	if n.Type != "" {
+		labels = []pprofwire.Label{{Key: "type", Value: n.Type}}
+	}
 	objects, bytes := n.Objects, n.Bytes
 	var more []int64
-	if r.more != nil {
-		more = r.more.values(n)
+	if r.Retained {
+		more = []int64{n.RootObjects, n.RootBytes}
 	}
 	for _, a := range n.Allocations {
 		values := append([]int64{a.Objects, a.Bytes}, make([]int64, len(more))...)
-		p.Labelled(stack, []pprofwire.Label{{Key: "allocated", Value: a.place()}}, values...)
+		p.Labelled(stack, append(labels[:len(labels):len(labels)], pprofwire.Label{Key: "allocated", Value: a.place()}), values...)
 		objects, bytes = objects-a.Objects, bytes-a.Bytes
 	}
 	if objects|bytes != 0 || len(more) > 0 && n.Objects|n.Bytes != 0 {
-		p.Sample(stack, append([]int64{objects, bytes}, more...)...)
+		p.Labelled(stack, labels, append([]int64{objects, bytes}, more...)...)
 	}
 	for _, c := range n.Children {
-		r.addSamples(p, c, stack)
+		r.addSamples(p, c, stack, path)
 	}
 }
 
@@ -100,11 +107,4 @@ func (a Allocation) place() string {
 		s += f.Func
 	}
 	return s
-}
-
-func frameName(n *Node) string {
-	if n.Type == "" {
-		return n.Name
-	}
-	return n.Name + ". (" + n.Type + ")"
 }

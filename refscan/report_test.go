@@ -4,26 +4,30 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+	"time"
 
-	"github.com/google/pprof/profile"
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/pproftest"
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
 func TestFoldName(t *testing.T) {
 	for name, want := range map[string]string{
-		"conns":            "conns",
-		"[3]":              "[*]",
-		"[10+].buf":        "[*].buf",
-		"rows[2][10+].x":   "rows[*][*].x",
-		"$mapval":          "[*]",
-		"$mapval.last":     "[*].last",
-		"$mapkey":          "[$key]",
-		"state.$mapval[1]": "state[*][*]",
-		"[*]":              "[*]",
-		"T[int].x":         "T[int].x",
-		"$recv":            "$recv",
+		"conns":                      "conns",
+		"[3]":                        "[*]",
+		"[10+].buf":                  "[*].buf",
+		"rows[2][10+].x":             "rows[*][*].x",
+		"$mapval":                    "[*]",
+		"$mapval.last":               "[*].last",
+		"$mapkey":                    "[$key]",
+		"state.$mapval[1]":           "state[*][*]",
+		"[*]":                        "[*]",
+		"T[int].x":                   "T[int].x",
+		"$recv":                      "$recv",
+		"timer(app.Tick[[4]string])": "timer(app.Tick[[4]string])",
+		"timer(app.Tick[struct { Name [4]string }]).c[1].x": "timer(app.Tick[struct { Name [4]string }]).c[*].x",
+		"finalizer(*[4]int)[2]":                             "finalizer(*[4]int)[*]",
+		"T[[2]int][3]":                                      "T[[2]int][*]",
 	} {
 		require.Equal(t, want, refscan.FoldName(name), name)
 	}
@@ -57,10 +61,35 @@ func TestFoldMergesElements(t *testing.T) {
 	require.Len(t, r.Roots[0].Children[0].Children, 3, "the report itself is not changed")
 }
 
+// TestFoldKeepsTimers merges roots that differ in nothing but the figures of their timers.
+func TestFoldKeepsTimers(t *testing.T) {
+	timers := func(n int64, first, last, period time.Duration) *refscan.Node {
+		return &refscan.Node{Name: "timer(app.tick)", Objects: n, Root: &refscan.RootInfo{
+			Kind: refscan.RootTimer, Package: "app", Timers: n, DueFirst: first, DueLast: last, Period: period,
+		}}
+	}
+	for _, c := range []struct {
+		name  string
+		roots []*refscan.Node
+		want  refscan.RootInfo
+	}{
+		{"one", []*refscan.Node{timers(1, -5, 7, 0)}, refscan.RootInfo{Timers: 1, DueFirst: -5, DueLast: 7}},
+		{"two", []*refscan.Node{timers(1, 3, 7, 20), timers(2, -1, 5, 10)}, refscan.RootInfo{Timers: 3, DueFirst: -1, DueLast: 7, Period: 10}},
+		{"one is not known", []*refscan.Node{timers(1, 0, 0, 0), timers(1, 3, 5, 10)}, refscan.RootInfo{Timers: 2, DueFirst: 3, DueLast: 5, Period: 10}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.want.Kind, c.want.Package = refscan.RootTimer, "app"
+			folded := (&refscan.Report{Roots: c.roots}).Fold()
+			require.Len(t, folded.Roots, 1)
+			require.Equal(t, &c.want, folded.Roots[0].Root)
+		})
+	}
+}
+
 func TestWriteProfile(t *testing.T) {
 	var buf bytes.Buffer
 	require.NoError(t, sample().WriteProfile(&buf))
-	p, err := profile.Parse(&buf)
+	p, err := pproftest.Parse(&buf)
 	require.NoError(t, err)
 	require.Equal(t, "inuse_objects", p.SampleType[0].Type)
 	require.Equal(t, "inuse_space", p.SampleType[1].Type)
@@ -69,7 +98,7 @@ func TestWriteProfile(t *testing.T) {
 		objects += s.Value[0]
 		space += s.Value[1]
 		root := s.Location[len(s.Location)-1].Line[0]
-		require.Equal(t, "app.srv. (*app.Server)", root.Function.Name)
+		require.Equal(t, "app.srv", root.Function.Name)
 		require.Equal(t, "app/app.go", root.Function.Filename)
 		require.EqualValues(t, 7, root.Line)
 	}

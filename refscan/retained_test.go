@@ -3,14 +3,16 @@ package refscan_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
 
-	"github.com/google/pprof/profile"
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/pproftest"
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -168,7 +170,8 @@ func TestRetainedByStacks(t *testing.T) {
 	runtime.KeepAlive(ready)
 }
 
-// What is charged to a node and below is retained by it or shared, for every node of a whole process.
+// What is charged to a node and below is retained by it or shared, for every node of a whole
+// process.
 func TestRetainedAndSharedAddUp(t *testing.T) {
 	long(t)
 	fillCorpus()
@@ -209,13 +212,13 @@ func TestRetainedIsOptIn(t *testing.T) {
 	require.False(t, r.Fold().Retained)
 	var file bytes.Buffer
 	require.NoError(t, r.WriteProfile(&file))
-	p, err := profile.Parse(&file)
+	p, err := pproftest.Parse(&file)
 	require.NoError(t, err)
 	require.Len(t, p.SampleType, 2)
 }
 
-// A report that was read from JSON has the figures, but what folded nodes retain together it does not
-// know.
+// A report that was read from JSON has the figures, but what folded nodes retain together it does
+// not know.
 func TestRetainedInJSON(t *testing.T) {
 	fillRetained()
 	defer emptyRetained()
@@ -225,10 +228,20 @@ func TestRetainedInJSON(t *testing.T) {
 	var read refscan.Report
 	require.NoError(t, json.Unmarshal(data, &read))
 	require.True(t, read.Retained)
-	require.Equal(t, at(t, r, "tList").RetainedBytes, at(t, &read, "tList").RetainedBytes)
-	require.Equal(t, at(t, r, "tShared").SharedBytes, at(t, &read, "tShared").SharedBytes)
-	require.False(t, read.Fold().Retained)
-	require.Zero(t, at(t, read.Fold(), "tList").RetainedBytes)
+	require.NotZero(t, at(t, &read, "tList").RetainedBytes)
+	require.NotEmpty(t, read.Together)
+	sameAfterReading(t, r, &read)
+	sameAfterReading(t, r.Fold(), read.Fold())
+	require.True(t, read.Fold().Retained)
+	require.Equal(t, profileOf(t, r), profileOf(t, &read))
+	require.Equal(t, profileOf(t, r.Fold()), profileOf(t, read.Fold()))
+	require.Len(t, read.RootNames(), len(read.Roots), "the variables of the program are not in it")
+	require.Greater(t, len(r.RootNames()), len(r.Roots))
+	require.True(t, read.KnownRoot(func(name string) bool { return name == pkg+"tShared" }))
+	require.Empty(t, read.TypeNames())
+	file, line := read.Declaration(pkg + "tShared")
+	require.Empty(t, file)
+	require.Zero(t, line)
 
 	again := r.Fold().Fold()
 	require.True(t, again.Retained, "folding twice changes nothing")
@@ -238,6 +251,36 @@ func TestRetainedInJSON(t *testing.T) {
 	require.False(t, r.Fold().Retained, "what some of the nodes retain together is not known")
 }
 
+// sameAfterReading compares all that a report says with what another says.
+func sameAfterReading(t *testing.T, r, read *refscan.Report) {
+	t.Helper()
+	want, err := json.Marshal(r)
+	require.NoError(t, err)
+	got, err := json.Marshal(read)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got))
+}
+
+// profileOf returns the stacks and values of a report's two profiles.
+func profileOf(t *testing.T, r *refscan.Report) []string {
+	t.Helper()
+	var samples []string
+	for _, write := range []func(io.Writer) error{r.WriteProfile, r.WriteAllocationProfile} {
+		var file bytes.Buffer
+		require.NoError(t, write(&file))
+		p, err := pproftest.Parse(&file)
+		require.NoError(t, err)
+		for _, s := range p.Sample {
+			var b strings.Builder
+			for _, l := range s.Location {
+				b.WriteString(l.Line[0].Function.Name + ";")
+			}
+			samples = append(samples, fmt.Sprint(b.String(), s.Label, s.Value))
+		}
+	}
+	return samples
+}
+
 // In a profile retained values add up along a path.
 func TestRetainedInProfile(t *testing.T) {
 	fillRetained()
@@ -245,9 +288,8 @@ func TestRetainedInProfile(t *testing.T) {
 	r := scanRetained(t)
 	var file bytes.Buffer
 	require.NoError(t, r.WriteProfile(&file))
-	p, err := profile.Parse(&file)
+	p, err := pproftest.Parse(&file)
 	require.NoError(t, err)
-	require.NoError(t, p.CheckValid())
 	var types []string
 	for _, s := range p.SampleType {
 		types = append(types, s.Type+"/"+s.Unit)
@@ -257,7 +299,7 @@ func TestRetainedInProfile(t *testing.T) {
 		sum := int64(0)
 		for _, s := range p.Sample {
 			outermost := s.Location[len(s.Location)-1].Line[0].Function.Name
-			if node := root(r, name); outermost == pkg+name+". ("+node.Type+")" {
+			if outermost == pkg+name {
 				sum += s.Value[3]
 			}
 		}
@@ -288,7 +330,8 @@ var (
 
 func newPhoto(id int) *photo { return &photo{id, make([]byte, 100)} }
 
-// All objects of a type retain together what neither of them, nor any of the nodes that they are charged to, does alone.
+// All objects of a type retain together what neither of them, nor any of the nodes that they are
+// charged to, does alone.
 func TestRetainedByType(t *testing.T) {
 	long(t)
 	common, framed := newPhoto(1), newPhoto(2)
@@ -325,7 +368,8 @@ func TestRetainedByType(t *testing.T) {
 	require.Equal(t, &refscan.Node{
 		Name: "*" + pkg + "album", Type: "*" + pkg + "album",
 		Objects: 3, Bytes: 3 * albumBytes,
-		// The albums, their arrays of photos, the sleeve, the photo that two of them have and that of the inner one.
+		// The albums, their arrays of photos, the sleeve, the photo that two of them have and that
+		// of the inner one.
 		RetainedObjects: 3 + 3 + 1 + 2*2, RetainedBytes: 3*albumBytes + 16 + 8 + 8 + 8 + 2*photoBytes,
 		SharedObjects: 2 + 1, SharedBytes: photoBytes + 112, // the framed photo, what is opaque
 	}, of("*"+pkg+"album"))

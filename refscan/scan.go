@@ -2,9 +2,11 @@ package refscan
 
 import (
 	"runtime"
-	"runtime/debug"
 
-	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
+	"github.com/leakgate/leakgate/refscan/internal/attribute"
+	"github.com/leakgate/leakgate/refscan/internal/freeze"
+	"github.com/leakgate/leakgate/refscan/internal/root"
+	"github.com/leakgate/leakgate/refscan/internal/typedheap"
 )
 
 // A ScanOption changes how Scan works.
@@ -12,9 +14,10 @@ type ScanOption interface{ applyScan(*scanConfig) }
 
 type scanConfig struct {
 	allocations func(*Snapshot) *allocationSites
-	// attribute takes the place of heapgraph's; the function that it returns completes the report. It
-	// is a function so that only programs that ask for more link more.
-	attribute func(*heapgraph.Graph, heapgraph.Charged) (*heapgraph.Result, func(*Report))
+	// attribute takes the place of attribute.Run. The functions that it returns complete the
+	// report, and give back memory. It is a function so that only programs that ask for more link
+	// more.
+	attribute func(*typedheap.Heap, root.Program, attribute.Charged) (res *attribute.Result, complete func(*Report), release func())
 }
 
 type scanOption func(*scanConfig)
@@ -37,34 +40,49 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 		o.applyScan(&config)
 	}
 	build := treeBuilder{}
-	var charged heapgraph.Charged
-	if config.allocations != nil {
+	var charged attribute.Charged
+	if config.allocations != nil && s.stopped == nil {
 		sites := config.allocations(s)
 		charged, build.finish = sites.charge, sites.finish
 	}
-	var res *heapgraph.Result
+	var res *attribute.Result
 	complete := func(*Report) {}
 	if config.attribute == nil {
-		res = graph.Attribute(charged)
+		res = attribute.Run(graph, s.program(), attribute.Options{Charged: charged})
 	} else {
-		res, complete = config.attribute(graph, charged)
+		var release func()
+		res, complete, release = config.attribute(graph, s.program(), charged)
+		defer release()
+	}
+	if err := s.model.Mem.Broken(); err != nil {
+		return nil, heapError(err)
 	}
 	r := &Report{
-		GoVersion: runtime.Version(),
-		Pause:     s.pause,
-		Warnings:  res.Warnings,
+		GoVersion: runtime.Version(), Collections: s.collections, Undecided: s.undecided,
+		Pause:    s.pause,
+		Warnings: res.Warnings,
 		Totals: Totals{
 			LiveObjects: res.Totals.LiveObjects, LiveBytes: res.Totals.LiveBytes,
 			AttributedObjects: res.Totals.AttributedObjects, AttributedBytes: res.Totals.AttributedBytes,
-			TypedBytes: res.Totals.TypedBytes, MissedBytes: res.Totals.MissedBytes, ExtraBytes: res.Totals.ExtraBytes,
+			TypedBytes: res.Totals.TypedBytes, ExtraBytes: res.Totals.ExtraBytes,
+			MissedObjects: res.Totals.MissedObjects, MissedBytes: res.Totals.MissedBytes,
 		},
-		index: s.index, without: s.without, uncertain: res.Uncertain,
+		index: s.index, NoDebugInfo: s.without, uncertain: res.Uncertain,
 	}
 	if s.index != nil {
 		r.Warnings = append(r.Warnings, s.index.Warnings()...)
 	}
 	if s.later != nil {
 		s.later.excuse(graph, &r.Totals)
+	}
+	s.describeStop(r, res)
+	if r.Totals.MissedObjects > 0 {
+		r.Missed = missedTypes(graph, s.later)
+	}
+	if r.Totals.MissedBytes > maxUnexplained {
+		if err := s.withheld(); err != nil {
+			return nil, err
+		}
 	}
 	for _, n := range res.Roots {
 		r.Roots = append(r.Roots, build.node(n))
@@ -73,12 +91,29 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 	return r, nil
 }
 
+// maxUnexplained is how much may be missed before the memory's mappings are looked at.
+const maxUnexplained = 32 << 10
+
+// withheld returns an error if heap memory is kept from the frozen process.
+func (s *Snapshot) withheld() error {
+	spans := make([]freeze.Range, 0, len(s.model.Spans))
+	for i := range s.model.Spans {
+		if span := &s.model.Spans[i]; !span.NoScan {
+			spans = append(spans, freeze.Range{Addr: span.Base, Len: span.Size})
+		}
+	}
+	return withheldError(freeze.Withheld(spans))
+}
+
 // buildGraph types the objects of the snapshot.
-func (s *Snapshot) buildGraph() (*heapgraph.Graph, error) {
+func (s *Snapshot) buildGraph() (*typedheap.Heap, error) {
 	if s.graph != nil {
 		return s.graph, nil
 	}
-	graph, err := heapgraph.Build(s.model, s.names, mainModule())
+	if err := checkMemory(need(0, scanNeeds(s.model), 0)); err != nil {
+		return nil, err
+	}
+	graph, err := typedheap.Build(s.model, s.names, typedheap.Options{})
 	if err != nil {
 		return nil, heapError(err)
 	}
@@ -87,24 +122,26 @@ func (s *Snapshot) buildGraph() (*heapgraph.Graph, error) {
 }
 
 var rootKinds = [...]RootKind{
-	heapgraph.KindGlobal: RootGlobal, heapgraph.KindFrame: RootFrame, heapgraph.KindFinalizer: RootFinalizer,
-	heapgraph.KindCleanup: RootCleanup, heapgraph.KindOther: RootOther,
+	root.KindGlobal: RootGlobal, root.KindFrame: RootFrame, root.KindTimer: RootTimer, root.KindFinalizer: RootFinalizer,
+	root.KindCleanup: RootCleanup, root.KindOther: RootOther,
 }
 
 // A treeBuilder makes the report's nodes.
 type treeBuilder struct {
-	finish func(*heapgraph.Node, *Node) // adds what options ask for; may be nil
+	finish func(*attribute.Node, *Node) // adds what options ask for; may be nil
 }
 
-func (b treeBuilder) node(n *heapgraph.Node) *Node {
+func (b treeBuilder) node(n *attribute.Node) *Node {
 	out := &Node{
 		Name: n.Name, Type: n.Type, Objects: n.Objects, Bytes: n.Bytes,
 		UntypedObjects: n.UntypedObjects, UntypedBytes: n.UntypedBytes, Elems: n.Elems,
-		Ended: n.Ended, EndedState: n.EndedState,
+		Len: n.Len, Cap: n.Cap, Beyond: n.Beyond,
+		Ended: n.Ended, EndedState: n.EndedState, Recursion: n.Recursion,
 	}
 	if r := n.Root; r != nil {
 		out.Root = rootInfo(r)
 		out.Root.Goroutines = n.Goroutines
+		out.Root.setPending(n.Pending)
 	}
 	for _, c := range n.Children {
 		out.Children = append(out.Children, b.node(c))
@@ -115,19 +152,15 @@ func (b treeBuilder) node(n *heapgraph.Node) *Node {
 	return out
 }
 
-func rootInfo(r *heapgraph.Root) *RootInfo {
+// setPending fills in what is known of the timers of a root.
+func (r *RootInfo) setPending(p root.Pending) {
+	r.Timers, r.Period, r.DueFirst, r.DueLast = p.Timers, p.Period, p.DueFirst, p.DueLast
+}
+
+func rootInfo(r *root.Root) *RootInfo {
 	return &RootInfo{
 		Kind: rootKinds[r.Kind], Package: r.Package, File: r.File, Line: r.Line,
 		Func: r.Func, Goroutine: r.Goroutine, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
 		Test: r.Test, Caller: r.Caller,
 	}
-}
-
-// mainModule returns the path of the module under test. Packages of a main module without a path of
-// their own ("command-line-arguments") need none.
-func mainModule() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Path
-	}
-	return ""
 }

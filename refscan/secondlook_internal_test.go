@@ -3,8 +3,7 @@ package refscan
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-
+	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
 

@@ -9,26 +9,34 @@ import (
 )
 
 const (
-	// minCycles is how many garbage collections one settling takes at least: two empty the sync.Pools
-	// (go1.26 sync/pool.go, poolCleanup).
+	// minCycles is how many garbage collections one settling takes at least: two empty the
+	// sync.Pools (go1.26 sync/pool.go, poolCleanup).
 	minCycles = 2
-	// maxCycles bounds them. An object with a finalizer needs two, and what such an object held alone one more.
+	// maxCycles bounds them. An object with a finalizer needs two, and what such an object held
+	// alone one more.
 	maxCycles = 10
+	// longEnough is how long a program that does nothing but allocate gets to come to rest. Ten
+	// collections of a small heap take less.
+	longEnough = time.Second
 	// maxQueueWait bounds the wait for finalizers and cleanups after each collection.
 	maxQueueWait = 100 * time.Millisecond
-	// maxCollect bounds one collection: runtime.GC yields to runnable goroutines while it sweeps, and
-	// takes minutes when more of them spin than there are processors.
+	// maxCollect bounds one collection: runtime.GC yields to runnable goroutines while it sweeps,
+	// and takes minutes when more of them spin than there are processors.
 	maxCollect = 20 * time.Second
 )
 
-// settle brings the heap to rest: it collects garbage until nothing happens from one collection to the next, and lets
-// finalizers, cleanups and ending goroutines run in between. Nothing happens where no finalizer or cleanup fell due, no
-// goroutine began or ended and nothing was allocated, but for the few objects that collecting itself takes. What the second
-// collection finds dead does not count: that is how a sync.Pool gives up what it held, and all at once. It is bounded; a
-// program that never rests is taken as it is.
+// settle brings the heap to rest: it collects garbage until nothing happens from one collection to
+// the next, and lets finalizers, cleanups and ending goroutines run in between. Nothing happens
+// where no finalizer or cleanup fell due, no goroutine began or ended and nothing was allocated,
+// but for the few objects that collecting itself takes. What the second collection finds dead does
+// not count: that is how a sync.Pool gives up what it held, and all at once. It is bounded; a
+// program that never rests is taken as it is, and sooner where collections take long and it does
+// nothing but allocate.
 //
-// Nothing is allocated between the collection after which the program rests and the return, so no other is needed.
+// Nothing is allocated between the collection after which the program rests and the return, so no
+// other is needed.
 func settle(ctx context.Context) (rests bool, err error) {
+	begun := time.Now()
 	before := observeActivity() // the first use of package metrics allocates
 	for cycle := 1; ; cycle++ {
 		if err := collect(ctx); err != nil {
@@ -36,8 +44,8 @@ func settle(ctx context.Context) (rests bool, err error) {
 		}
 		drainQueues(ctx)
 		now := observeActivity()
-		rests = cycle >= minCycles && now.quietSince(before)
-		if rests || cycle == maxCycles {
+		var enough bool
+		if rests, enough = now.settled(before, cycle, time.Since(begun)); enough {
 			break
 		}
 		before = now
@@ -55,12 +63,25 @@ type activity struct {
 	goroutines int
 }
 
-// ownAllocations bounds what collect allocates: a goroutine and what starts it, what it is waited for with, and a timer.
+// ownAllocations bounds what collect allocates: a goroutine and what starts it, what it is waited
+// for with, and a timer.
 const ownAllocations = 16
 
 func (a activity) quietSince(before activity) bool {
 	return a.allocated-before.allocated <= ownAllocations && a.fallenDue == before.fallenDue && !a.waiting &&
 		a.goroutines == before.goroutines
+}
+
+// settled reports whether a program rests after so many collections, which took so long, and
+// whether these were enough. After those that everything gets, further ones bring rest where
+// something fell due, or a goroutine began or ended. Where a program does nothing but allocate they
+// give it time to end, of which long collections give enough.
+func (a activity) settled(before activity, cycle int, took time.Duration) (rests, enough bool) {
+	rests = cycle >= minCycles && a.quietSince(before)
+	allocations := before
+	allocations.allocated = a.allocated
+	onlyAllocates := a.quietSince(allocations)
+	return rests, rests || cycle >= maxCycles || cycle > minCycles && took > longEnough && onlyAllocates
 }
 
 // metricsRead is read in place, so that the reading allocates nothing. Captures take turns.
@@ -99,30 +120,44 @@ func drainQueues(ctx context.Context) {
 
 // collecting is what collect waits with. It is kept, so that the wait leaves no garbage that the
 // collection would find alive and the scan dead. It is made before any test runs: what is made in a
-// bubble of testing/synctest must not be used outside of it, on pain of a fatal error. Captures take
-// turns, so that nobody shares it.
+// bubble of testing/synctest must not be used outside of it, on pain of a fatal error. Captures
+// take turns, so that nobody shares it.
 var collecting = struct {
 	done  chan int // numbers of rounds
 	round int
 	timer *time.Timer
 }{done: make(chan int, 4), timer: time.NewTimer(time.Hour)}
 
-// Collect runs one garbage collection, as runtime.GC does, but gives up with an *UnavailableError after 20
-// seconds or when ctx is done: runtime.GC takes minutes when more goroutines spin than there are processors.
-// It takes turns with captures.
+// Collect runs one garbage collection, as runtime.GC does, but gives up with an *UnavailableError
+// after 20 seconds or when ctx is done: runtime.GC takes minutes when more goroutines spin than
+// there are processors. It takes turns with captures.
 func Collect(ctx context.Context) error {
 	captures.Lock()
 	defer captures.Unlock()
+	if err := checkSettings(); err != nil {
+		return err
+	}
 	return collect(ctx)
 }
 
 // collect runs a garbage collection, for a bounded time.
 func collect(ctx context.Context) error {
+	beginCollection()
+	return awaitCollection(ctx)
+}
+
+// beginCollection has a garbage collection begin; awaitCollection must be called for each.
+func beginCollection() {
 	c := &collecting
 	c.round++
+	go collectInto(c.done, c.round)
+}
+
+// awaitCollection waits for the collection that was begun last, for a bounded time.
+func awaitCollection(ctx context.Context) error {
+	c := &collecting
 	c.timer.Reset(maxCollect)
 	defer c.timer.Stop()
-	go collectInto(c.done, c.round)
 	for {
 		select {
 		case round := <-c.done:

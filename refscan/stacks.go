@@ -22,14 +22,15 @@ type Stacks struct {
 
 	// Goroutines are those that live, in the runtime's order.
 	Goroutines []*GoroutineStack
-	// Others are stacks that no living goroutine has, summed up by kind, in the order of the StackKind constants.
+	// Others are stacks that no living goroutine has, summed up by kind, in the order of the
+	// StackKind constants.
 	Others []StackSum
-	// ForeignThreads are scheduler stacks that the operating system or C allocated: that of the main thread,
-	// and with cgo all. No figure of the runtime includes them, nor does a sum here.
+	// ForeignThreads are scheduler stacks that the operating system or C allocated: that of the
+	// main thread, and with cgo all. No figure of the runtime includes them, nor does a sum here.
 	ForeignThreads StackSum
 
-	// HeapBytes and OSBytes are the runtime's own figures at that moment: what runtime/metrics calls
-	// /memory/classes/heap/stacks:bytes and /memory/classes/os-stacks:bytes.
+	// HeapBytes and OSBytes are the runtime's own figures at that moment: what runtime/metrics
+	// calls /memory/classes/heap/stacks:bytes and /memory/classes/os-stacks:bytes.
 	HeapBytes, OSBytes int64
 	// Unattributed is what of them was not found with any owner. It should be 0.
 	Unattributed int64
@@ -67,8 +68,8 @@ type StackSum struct {
 	Count, Bytes int64
 }
 
-// A GoroutineStack is a living goroutine and its stack, which occupies the addresses Lo to Hi and is used
-// from SP up.
+// A GoroutineStack is a living goroutine and its stack, which occupies the addresses Lo to Hi and
+// is used from SP up.
 type GoroutineStack struct {
 	ID        uint64
 	CreatorID uint64 // the goroutine that made it; 0 if none did
@@ -76,18 +77,20 @@ type GoroutineStack struct {
 	SP        uint64 // where it stood: in a system call, where it entered it
 	Trace     *StackTrace
 
-	State      string // as in tracebacks: "running", "runnable", "syscall", "waiting", "leaked", ...
+	// as in tracebacks: "running", "runnable", "syscall", "waiting", "leaked", ...
+	State      string
 	WaitReason string // as in tracebacks: "chan receive", "select", ...; "" if it does not wait
 
-	// Entry is the goroutine's first function, perhaps a wrapper that the compiler made for the go statement. CreatedBy
-	// is the function with that statement, which stands at CreatedFile:CreatedLine, and is never inlined; "" for the
-	// runtime's first goroutines.
+	// Entry is the goroutine's first function, perhaps a wrapper that the compiler made for the go
+	// statement. CreatedBy is the function with that statement, which stands at
+	// CreatedFile:CreatedLine, and is never inlined; "" for the runtime's first goroutines.
 	Entry       string
 	CreatedBy   string
 	CreatedFile string
 	CreatedLine int
 
-	// Labels are its profiler labels (runtime/pprof.Do), sorted by key. Goroutines share the slice: do not change it.
+	// Labels are its profiler labels (runtime/pprof.Do), sorted by key. Goroutines share the slice:
+	// do not change it.
 	Labels []StackLabel
 
 	System         bool // it belongs to the runtime (runtime/traceback.go, isSystemGoroutine)
@@ -107,14 +110,17 @@ func (g *GoroutineStack) Free() int64 { return int64(g.SP - g.Lo) }
 // A StackLabel is a profiler label.
 type StackLabel struct{ Key, Value string }
 
-// A StackTrace is what stands on a stack. Goroutines that stand in the same place share it: do not change it.
+// A StackTrace is what stands on a stack. Goroutines that stand in the same place share it: do not
+// change it.
 type StackTrace struct {
 	// Frames are the physical frames, the innermost first. The last is runtime.goexit's, which
 	// no goroutine returns to but at its end.
 	Frames []StackFrame
-	// Base is what lies above the frames: some words that the runtime leaves at the top of every stack.
+	// Base is what lies above the frames: some words that the runtime leaves at the top of every
+	// stack.
 	Base int64
-	// Unknown is used memory whose frames could not be told apart, for the reason in Problem. Almost always it is 0.
+	// Unknown is used memory whose frames could not be told apart, for the reason in Problem.
+	// Almost always it is 0.
 	Unknown int64
 	Problem string
 }
@@ -122,8 +128,8 @@ type StackTrace struct {
 // A StackFrame is a physical frame. Frames at the same place share the StackLocation.
 type StackFrame struct {
 	*StackLocation
-	// Size is from the frame's stack pointer to its caller's: locals, spilled registers, arguments for
-	// calls that it makes, and its return address.
+	// Size is from the frame's stack pointer to its caller's: locals, spilled registers, arguments
+	// for calls that it makes, and its return address.
 	Size int64
 }
 
@@ -133,11 +139,11 @@ type StackLocation struct {
 	File      string
 	Line      int
 	StartLine int // of the function
-	// Wrapper is set if the compiler made the function only to call another, which may be inlined into it. Every go
-	// statement with arguments starts such a function. Tracebacks leave them out.
+	// Wrapper is set if the compiler made the function only to call another, which may be inlined
+	// into it. Every go statement with arguments starts such a function. Tracebacks leave them out.
 	Wrapper bool
-	// Inlined are the calls that the compiler replaced by their bodies, the innermost first. Their variables
-	// lie in this frame, so they have no size of their own.
+	// Inlined are the calls that the compiler replaced by their bodies, the innermost first. Their
+	// variables lie in this frame, so they have no size of their own.
 	Inlined []InlinedCall
 }
 
@@ -149,9 +155,9 @@ type InlinedCall struct {
 	StartLine int
 }
 
-// Stacks tells where the snapshot's stack memory is. A snapshot is taken after a garbage collection, which shrinks stacks
-// and frees those of ended goroutines; CaptureStacks shows them as they are. The cost is
-// in proportion to the number of frames.
+// Stacks tells where the snapshot's stack memory is. A snapshot is taken after a garbage
+// collection, which shrinks stacks and frees those of ended goroutines; CaptureStacks shows them as
+// they are. The cost is in proportion to the number of frames.
 func (s *Snapshot) Stacks() (_ *Stacks, err error) {
 	if err := s.opened(); err != nil {
 		return nil, err
@@ -163,9 +169,10 @@ func (s *Snapshot) Stacks() (_ *Stacks, err error) {
 	return readStacks(s.model, s.index, s.pause)
 }
 
-// CaptureStacks freezes this process as it is, without waiting, settling or collecting garbage, and tells
-// where its stack memory is. It copies goroutines and the used part of their stacks, not the heap, so
-// that it suits a large process in production too. Whatever cannot be done is an *UnavailableError.
+// CaptureStacks freezes this process as it is, without waiting, settling or collecting garbage, and
+// tells where its stack memory is. It copies goroutines and the used part of their stacks, not the
+// heap, so that it suits a large process in production too. Whatever cannot be done is an
+// *UnavailableError.
 //
 // CaptureStacks may be called from several goroutines at once; they and Capture take turns.
 func CaptureStacks(opts ...CaptureOption) (_ *Stacks, err error) {
@@ -177,6 +184,9 @@ func CaptureStacks(opts ...CaptureOption) (_ *Stacks, err error) {
 	defer captures.Unlock()
 	defer guard(&err)()
 
+	if err := checkMemory(need(0, indexReading, 0)); err != nil {
+		return nil, err
+	}
 	x, err := openIndex(config.ctx, config.logf)
 	if err != nil {
 		return nil, err
@@ -256,8 +266,8 @@ func stackSum(kind StackKind, s goruntime.StackSum) StackSum {
 	return StackSum{Kind: kind, Count: s.Count, Bytes: s.Bytes}
 }
 
-// isSystem follows runtime/traceback.go, isSystemGoroutine (go1.26), which knows by a flag whether the
-// goroutines of finalizers and cleanups are in the user's code; here their frames tell.
+// isSystem follows runtime/traceback.go, isSystemGoroutine (go1.26), which knows by a flag whether
+// the goroutines of finalizers and cleanups are in the user's code; here their frames tell.
 func isSystem(g *GoroutineStack) bool {
 	switch g.Entry {
 	case "runtime.main", "runtime.corostart", "runtime.handleAsyncEvent":
@@ -273,8 +283,8 @@ func isSystem(g *GoroutineStack) bool {
 	return strings.HasPrefix(g.Entry, "runtime.")
 }
 
-// FuncNames lists the program's functions, those that were inlined wherever they are called included, with
-// repetitions. The cost is in proportion to the size of the program.
+// FuncNames lists the program's functions, those that were inlined wherever they are called
+// included, with repetitions. The cost is in proportion to the size of the program.
 func (s *Stacks) FuncNames() []string {
 	if s.index == nil {
 		return nil
@@ -290,3 +300,7 @@ func (s *Stacks) FuncNames() []string {
 	}
 	return names
 }
+
+// PackageNames returns the names of the program's packages whose import path ends otherwise, by
+// that path.
+func (s *Stacks) PackageNames() map[string]string { return packageNames(s.index) }

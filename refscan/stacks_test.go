@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package refscan_test
 
 import (
@@ -16,13 +18,13 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// parked starts goroutines that run f, which must call its argument to park; they end with the test.
+// parked starts goroutines that run f, which must call its argument to park; they end with the
+// test.
 func parked(t *testing.T, n int, f func(park func())) {
 	t.Helper()
 	var ready, done sync.WaitGroup
@@ -154,7 +156,8 @@ func TestStacksAccount(t *testing.T) {
 //go:noinline
 func parkDirectly(park func()) { park() }
 
-// TestStacksOfEndedGoroutines: their stacks wait for the next goroutine, or lie in caches and the pool.
+// TestStacksOfEndedGoroutines: their stacks wait for the next goroutine, or lie in caches and the
+// pool.
 func TestStacksOfEndedGoroutines(t *testing.T) {
 	for range 5 {
 		var wg sync.WaitGroup
@@ -290,6 +293,7 @@ func TestStacksUnderSynctest(t *testing.T) {
 // do, no memory may be missing.
 func TestStacksUnderLoad(t *testing.T) {
 	long(t)
+	require.Slow(t)
 	stop := make(chan struct{})
 	var spinning atomic.Bool
 	var wg sync.WaitGroup

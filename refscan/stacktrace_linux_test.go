@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -130,14 +129,17 @@ func TestTraces(t *testing.T) {
 	timer := make(chan time.Time)
 	go waitsInSelect(timer)
 	defer close(timer)
-	time.Sleep(20 * time.Millisecond) // let them block; if they have not, the comparison just sees less
+	// let them block; if they have not, the comparison just sees less
+	time.Sleep(20 * time.Millisecond)
 
 	s := captureStacks(t)
 	want := tracebacks()
 	compared := 0
 	for _, g := range s.Goroutines {
 		if g.Self || g.System || before[g.ID] != nil || strings.Contains(g.Entry+" "+g.CreatedBy, ".TestLeaked") {
-			continue // tests of leaked goroutines leave some, which may come and go, and which the runtime may know for leaked
+			// tests of leaked goroutines leave some, which may come and go, and which the runtime
+			// may know for leaked
+			continue
 		}
 		w := want[g.ID]
 		if w == nil {

@@ -12,7 +12,8 @@ import (
 // hardly ever alike, and their keys would double what they take.
 const maxSharedFrames = 4096
 
-// stackWalker turns stacks into traces. Many goroutines stand in few places, so it keeps what it made of them.
+// stackWalker turns stacks into traces. Many goroutines stand in few places, so it keeps what it
+// made of them.
 type stackWalker struct {
 	m         *goruntime.Model
 	locations map[location]*StackLocation
@@ -51,8 +52,9 @@ func (w *stackWalker) trace(g *goruntime.Goroutine) *StackTrace {
 	var callee *goruntime.Func
 	top := g.SP // the first address that no frame has
 	err := w.m.Frames(g, func(f *goruntime.Frame) error {
-		// The innermost frame begins at the stack pointer: a call of a nil func leaves its return address below. Where
-		// a signal faked a call, the link register is saved between two frames (arm64).
+		// The innermost frame begins at the stack pointer: a call of a nil func leaves its return
+		// address below. Where a signal faked a call, the link register is saved between two frames
+		// (arm64).
 		if n := len(w.steps); n > 0 && f.SP > top {
 			w.steps[n-1].size += f.SP - top
 			top = f.SP

@@ -9,15 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/require"
 )
 
-// A program says which Go it was built with, and one that is not known is recognised by that before anything else. The linker lets us
-// write a version into a program.
+// A program says which Go it was built with, and one that is not known is recognised by that before
+// anything else. The linker lets us write a version into a program.
 func TestUnknownVersions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds programs")
-	}
+	require.Slow(t)
 	capture := func(t *testing.T, ldflags string) string {
 		program := filepath.Join(t.TempDir(), "version")
 		build := exec.Command("go", "build", "-ldflags="+ldflags, "-o", program, "./testdata/version")

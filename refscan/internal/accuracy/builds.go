@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -22,9 +23,9 @@ type build struct {
 	arrange func(ctx context.Context, b *build, checkout, scratch string) (*suite, error)
 }
 
-// builds has every mode that changes what a scan meets: code, linking, debug information, the allocator and the collector,
-// and where the module's files are. Experiments that change only the language or other packages are left out, and arenas is not
-// supported.
+// builds has every mode that changes what a scan meets: code, linking, debug information, the
+// allocator and the collector, and where the module's files are. Experiments that change only the
+// language or other packages are left out, and arenas is not supported.
 var builds = []build{
 	{name: "default"},
 	{name: "race", flags: []string{"-race"}},
@@ -56,8 +57,8 @@ var builds = []build{
 	{name: "simd", env: []string{"GOEXPERIMENT=simd"}},
 }
 
-// auditBuilds runs the tests of constructs in builds with these names, or in all, and writes their lines of the table in the document, or
-// checks that they are there.
+// auditBuilds runs the tests of constructs in builds with these names, or in all, and writes their
+// lines of the table in the document, or checks that they are there.
 func auditBuilds(ctx context.Context, w io.Writer, checkout string, names []string, check bool) error {
 	version, err := goVersion(ctx, checkout)
 	if err != nil {
@@ -243,8 +244,8 @@ var (
 	packagePath   = regexp.MustCompile(`(?m)^const pkg = .*$`)
 )
 
-// otherModule writes a module with a package main whose tests are those of constructs, but for those in cgo, which build a program of this
-// module.
+// otherModule writes a module with a package main whose tests are those of constructs, but for
+// those in cgo, which build a program of this module.
 func otherModule(ctx context.Context, checkout, scratch string) (string, error) {
 	dir := filepath.Join(scratch, "other")
 	if err := os.Mkdir(dir, 0o777); err != nil {
@@ -265,6 +266,7 @@ func otherModule(ctx context.Context, checkout, scratch string) (string, error) 
 		if err != nil {
 			return "", err
 		}
+		text = bytes.ReplaceAll(text, []byte(`"`+leakgate+`/internal/`), []byte(`"`+otherPath+`/internal/`))
 		text = packageClause.ReplaceAll(text, []byte("package main"))
 		text = packagePath.ReplaceAll(text, []byte(`const pkg = "`+otherPath+`."`))
 		if err := os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o666); err != nil {
@@ -274,18 +276,17 @@ func otherModule(ctx context.Context, checkout, scratch string) (string, error) 
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() {}\n"), 0o666); err != nil {
 		return "", err
 	}
-	for _, name := range []string{"go.mod", "go.sum"} {
-		text, err := os.ReadFile(filepath.Join(checkout, name))
-		if err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+	for _, name := range []string{"assert", "pproftest", "require"} {
+		if err := copyInternal(checkout, dir, name); err != nil {
 			return "", err
 		}
 	}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module "+otherPath+"\n\ngo 1.26.0\n"), 0o666); err != nil {
+		return "", err
+	}
 	t := tool{dir: dir, env: []string{"GOWORK=off", "GOFLAGS=-mod=mod"}}
 	for _, args := range [][]string{
-		{"mod", "edit", "-module=" + otherPath, "-require=" + leakgate + "@v0.0.0", "-replace=" + leakgate + "=" + checkout},
+		{"mod", "edit", "-require=" + leakgate + "@v0.0.0", "-replace=" + leakgate + "=" + checkout},
 		{"mod", "tidy"},
 	} {
 		if _, err := t.run(ctx, "go", args...); err != nil {
@@ -295,7 +296,31 @@ func otherModule(ctx context.Context, checkout, scratch string) (string, error) 
 	return dir, nil
 }
 
-// buildOther builds the other module's tests without debug information, so that they are linked again as go test links them.
+// copyInternal copies a package that only this module may import into the other one.
+func copyInternal(checkout, dir, name string) error {
+	files, err := filepath.Glob(filepath.Join(checkout, "internal", name, "*.go"))
+	if err != nil {
+		return err
+	}
+	folder := filepath.Join(dir, "internal", name)
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		text = bytes.ReplaceAll(text, []byte(`"`+leakgate+`/internal/`), []byte(`"`+otherPath+`/internal/`))
+		if err := os.WriteFile(filepath.Join(folder, filepath.Base(file)), text, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buildOther builds the other module's tests without debug information, so that they are linked
+// again as go test links them.
 func buildOther(ctx context.Context, dir, scratch, mod string) (*suite, error) {
 	s := &suite{binary: filepath.Join(scratch, "other.test"), dir: dir, scratch: scratch, env: []string{"GOWORK=off", "GOFLAGS="}}
 	_, err := tool{dir: dir, env: s.env}.run(ctx, "go", "test", "-c", "-vet=off", mod, "-ldflags=-s -w", "-o", s.binary, ".")

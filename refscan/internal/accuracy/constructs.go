@@ -18,7 +18,8 @@ type entry struct {
 	procs int // that the program had
 }
 
-// auditConstructs runs each test of a construct alone, and writes the table into the document or compares it.
+// auditConstructs runs each test of a construct alone, and writes the table into the document or
+// compares it.
 func auditConstructs(ctx context.Context, w io.Writer, checkout string, check bool) (err error) {
 	version, err := goVersion(ctx, checkout)
 	if err != nil {
@@ -40,8 +41,8 @@ func auditConstructs(ctx context.Context, w io.Writer, checkout string, check bo
 	var entries []entry
 	var problems []string
 	for _, test := range tests {
-		// One processor, so that none is taken away with what it caches. A few tests need a second one, and skip, or have collections under
-		// way whenever they capture.
+		// One processor, so that none is taken away with what it caches. A few tests need a second
+		// one, and skip, or have collections under way whenever they capture.
 		procs := 1
 		rows, err := s.audit(ctx, procs, test)
 		if err != nil || len(rows) == 0 {
@@ -97,7 +98,8 @@ func (e *entry) name() string {
 	return strings.TrimSpace(strings.Replace(name, "/", ": ", 1))
 }
 
-// moreProcessors marks rows of programs that had more than one. Which those are may change from run to run.
+// moreProcessors marks rows of programs that had more than one. Which those are may change from run
+// to run.
 const moreProcessors = " †"
 
 func constructTable(version string, entries []entry) string {

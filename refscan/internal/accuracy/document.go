@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// documentName is the record of the audits, in the checkout. Its sections between a line "<!-- accuracy: NAME -->" and a line
-// "<!-- end -->" are written by this command, the rest by hand.
+// documentName is the record of the audits, in the checkout. Its sections between a line "<!--
+// accuracy: NAME -->" and a line "<!-- end -->" are written by this command, the rest by hand.
 const documentName = "doc/accuracy.md"
 
 const sectionEnd = "<!-- end -->"
@@ -64,7 +64,8 @@ func readSection(checkout, name string) (string, error) {
 	return section(string(data), name)
 }
 
-// tableRows returns the cells of a Markdown table's rows, by the first one; the head and its rule are left out.
+// tableRows returns the cells of a Markdown table's rows, by the first one; the head and its rule
+// are left out.
 func tableRows(table string) map[string][]string {
 	rows := make(map[string][]string)
 	seen := 0

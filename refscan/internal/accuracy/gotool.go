@@ -50,7 +50,8 @@ func (t tool) decode(ctx context.Context, v any, name string, args ...string) er
 func (t tool) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = t.dir
-	cmd.Env = append(os.Environ(), t.env...)
+	// the tables have all constructs
+	cmd.Env = append(append(os.Environ(), "LEAKGATE_SLOW=1"), t.env...)
 	return cmd
 }
 

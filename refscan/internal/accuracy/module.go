@@ -25,7 +25,8 @@ type moduleRun struct {
 
 const leakgate = "github.com/leakgate/leakgate"
 
-// auditModule runs the tests of a package of a public module with a probe among them and prints the audits.
+// auditModule runs the tests of a package of a public module with a probe among them and prints the
+// audits.
 func auditModule(ctx context.Context, w io.Writer, checkout string, m moduleRun) (err error) {
 	scratch, err := os.MkdirTemp("", "leakgate-accuracy-")
 	if err != nil {

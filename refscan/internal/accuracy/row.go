@@ -13,10 +13,11 @@ import (
 
 // A row is one audit, as tests record it.
 type row struct {
-	Test    string         `json:"test"`
-	Totals  refscan.Totals `json:"totals"`
-	Unused  int64          `json:"unused"` // bytes without a type that belong to a variable which the linker dropped
-	Error   string         `json:"error"`  // why there is none
+	Test   string         `json:"test"`
+	Totals refscan.Totals `json:"totals"`
+	// bytes without a type that belong to a variable which the linker dropped
+	Unused  int64  `json:"unused"`
+	Error   string `json:"error"` // why there is none
 	Untyped []struct {
 		Path  string `json:"path"`
 		Bytes int64  `json:"bytes"`

@@ -20,14 +20,14 @@ type suite struct {
 	env     []string
 }
 
-// inMotion are tests whose heap changes while they take snapshots: what dies between the collection and the freeze would be
-// missed, and is no fault.
+// inMotion are tests whose heap changes while they take snapshots: what dies between the collection
+// and the freeze would be missed, and is no fault.
 var inMotion = []string{"TestParallelCaptures", "TestUnstartedGoroutines"}
 
 var testDeclaration = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 
-// constructTests returns the names of the tests in package refscan that keep a known payload alive, in the order of files and
-// lines.
+// constructTests returns the names of the tests in package refscan that keep a known payload alive,
+// in the order of files and lines.
 func constructTests(checkout string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(checkout, "refscan", "constructs_*_test.go"))
 	if err != nil {
@@ -59,7 +59,8 @@ func buildSuite(ctx context.Context, checkout, scratch string, env, flags []stri
 	return s, err
 }
 
-// audit runs tests in one process and returns what they recorded. With procs 0 the program has the processors of the machine.
+// audit runs tests in one process and returns what they recorded. With procs 0 the program has the
+// processors of the machine.
 func (s *suite) audit(ctx context.Context, procs int, tests ...string) ([]row, error) {
 	rowsFile := filepath.Join(s.scratch, "rows")
 	if err := os.Remove(rowsFile); err != nil && !errors.Is(err, os.ErrNotExist) {

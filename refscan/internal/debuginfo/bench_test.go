@@ -1,6 +1,7 @@
 package debuginfo
 
 import (
+	"bytes"
 	"debug/elf"
 	"os"
 	"os/exec"
@@ -8,7 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/dwarfread"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/elffile"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/indexcache"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/program"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/progtest"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/symindex"
 )
 
 // goCommand builds the go command with debug information: about 20 MB of code that everybody has.
@@ -33,18 +41,19 @@ func BenchmarkBuild(b *testing.B) {
 		require.NoError(b, err)
 	}
 	size, dwarf, entries := measureIndex(b, path)
-	b.ReportMetric(100*float64(size)/float64(dwarf), "index-%") // of the debug information as it is when unpacked
+	// of the debug information as it is when unpacked
+	b.ReportMetric(100*float64(size)/float64(dwarf), "index-%")
 	b.ReportMetric(float64(size)/float64(entries), "index-B/DIE")
 }
 
 // measureIndex returns the bytes of a program's index, and the bytes and entries of its DWARF.
 func measureIndex(tb testing.TB, path string) (size, dwarf, entries int) {
-	f, err := openELF(path)
+	f, err := elffile.Open(path)
 	require.NoError(tb, err)
 	defer f.Close()
-	c, err := buildContents(f, sourceOwn)
+	p, err := dwarfread.Read(f)
 	require.NoError(tb, err)
-	size = len(packFile(c))
+	size = fileSize(tb, p)
 	file, err := elf.Open(path)
 	require.NoError(tb, err)
 	defer file.Close()
@@ -64,20 +73,35 @@ func measureIndex(tb testing.TB, path string) (size, dwarf, entries int) {
 	}
 }
 
+// An index takes less than half of the debug information, and a few bytes for each of its entries.
+func TestIndexSize(t *testing.T) {
+	size, dwarf, entries := measureIndex(t, progtest.Build(t))
+	t.Logf("%d bytes of %d, %d entries", size, dwarf, entries)
+	assert.Less(t, float64(size)/float64(entries), 20.0)
+	assert.Less(t, float64(size)/float64(dwarf), 0.4)
+}
+
+func fileSize(tb testing.TB, p *program.Program) int {
+	tb.Helper()
+	var b bytes.Buffer
+	require.NoError(tb, symindex.New(p).WriteFile(&b))
+	return b.Len()
+}
+
 func BenchmarkOpenWarm(b *testing.B) {
-	f, err := openELF(goCommand(b))
+	f, err := elffile.Open(goCommand(b))
 	require.NoError(b, err)
-	built, err := buildContents(f, sourceOwn)
+	p, err := dwarfread.Read(f)
 	require.NoError(b, err)
-	c, warning := newCache(Options{CacheDir: b.TempDir()})
+	c, warning := indexcache.Open(b.TempDir())
 	require.Empty(b, warning)
-	file := packFile(built)
-	require.NoError(b, c.store(f.buildID(), file))
-	b.SetBytes(int64(len(file)))
+	require.NoError(b, c.Store(p.BuildID, symindex.New(p)))
+	b.SetBytes(int64(fileSize(b, p)))
 	for b.Loop() {
-		clear(mappings.open) // as in a new process
-		_, err := c.load(f.buildID())
+		indexcache.Forget() // as in a new process
+		x, err := c.Load(p.BuildID)
 		require.NoError(b, err)
+		x.Free()
 	}
 }
 
@@ -88,7 +112,7 @@ func BenchmarkLookups(b *testing.B) {
 	require.True(b, ok)
 	global, ok := x.GlobalByName("runtime.mheap_")
 	require.True(b, ok)
-	main := x.fn(x.count(tableFuncs) / 2)
+	main := x.Funcs()[len(x.Funcs())/2]
 	b.Run("TypeByName", func(b *testing.B) {
 		for b.Loop() {
 			x.TypeByName("runtime.mheap")

@@ -2,98 +2,106 @@ package debuginfo
 
 import (
 	"bytes"
-	"encoding/binary"
+	"debug/elf"
 	"math/rand/v2"
 	"os"
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/dwarfread"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/elffile"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/program"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/progtest"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/sameprogram"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/symindex"
 )
 
-// damage overwrites some bytes at random places in a part of b.
-func damage(r *rand.Rand, b []byte, low, high int) []byte {
-	out := bytes.Clone(b)
-	for range 1 + r.IntN(20) {
-		at := low + r.IntN(high-low)
-		for i := range min(1+r.IntN(8), high-at) {
-			out[at+i] = byte([]uint32{0, 1, 0x7f, 0x80, 0xff, r.Uint32()}[r.IntN(6)])
-		}
-	}
-	return out
+// reread is what comes out of an index file: what was written has to be readable.
+func reread(tb testing.TB, p *program.Program) *Index {
+	tb.Helper()
+	var b bytes.Buffer
+	require.NoError(tb, symindex.New(p).WriteFile(&b))
+	x, err := symindex.ReadFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	require.NoError(tb, err)
+	return x
 }
 
-// TestDamagedIndex is a fixed part of FuzzOpenIndex.
-func TestDamagedIndex(t *testing.T) {
-	elf, err := openELF(buildProg(t))
-	require.NoError(t, err)
-	defer elf.Close()
-	c, err := buildContents(elf, sourceOwn)
-	require.NoError(t, err)
-	sound := flat(c)
-	rounds := 20
-	if long() {
-		rounds = 400
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	for range rounds {
-		for table := -1; table < tableCount; table++ {
-			low, high := 0, directorySize
-			if table >= 0 {
-				low = int(binary.LittleEndian.Uint64(sound[16*table:]))
-				high = low + int(binary.LittleEndian.Uint64(sound[16*table+8:]))
-			}
-			if low == high {
-				continue
-			}
-			if x, err := openImage(damage(r, sound, low, high), nil); err == nil {
-				askEverything(x)
-			}
-		}
-		file := packFile(c)
-		file = damage(r, file, headerSize, len(file))
-		if x, err := openFile(mended(file)); err == nil {
-			askEverything(x)
-		}
-	}
-}
-
-// mended makes the checksum of an index file fit.
-func mended(file []byte) []byte {
-	binary.LittleEndian.PutUint32(file[24:], checksum(file[headerSize:]))
-	return file
-}
+func elfOf(b []byte) (*elffile.File, error) { return elffile.New(bytes.NewReader(b), int64(len(b))) }
 
 // TestDamagedProgram is a fixed part of FuzzBuild.
 func TestDamagedProgram(t *testing.T) {
-	sound, err := os.ReadFile(buildProg(t, "-ldflags=-compressdwarf=false"))
+	sound, err := os.ReadFile(progtest.Build(t, "-ldflags=-compressdwarf=false"))
 	require.NoError(t, err)
-	elf, err := parseELF(sound)
+	whole, err := elfOf(sound)
 	require.NoError(t, err)
 	rounds := 2
-	if long() {
+	if progtest.Long() {
 		rounds = 40
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	built := 0
 	for range rounds {
-		for _, s := range elf.Sections {
-			if s.Type == sectionNoBits || s.Size == 0 {
+		for _, s := range whole.Sections {
+			if s.Type == elf.SHT_NOBITS || s.Size == 0 {
 				continue
 			}
-			damaged, err := parseELF(damage(r, sound, int(s.Offset), int(s.Offset+s.Size)))
+			damaged, err := elfOf(progtest.Damage(r, sound, int(s.Offset), int(s.Offset+s.FileSize)))
 			if err != nil {
 				continue
 			}
-			_ = sameProgram(elf, damaged)
-			c, err := buildContents(damaged, sourceOwn)
+			_ = sameprogram.Check(whole, damaged)
+			p, err := dwarfread.Read(damaged)
 			if err != nil {
 				continue
 			}
-			x, err := openImage(flat(c), nil)
-			require.NoError(t, err)
-			askEverything(x)
+			x := reread(t, p)
+			progtest.AskEverything(x)
+			x.Free()
 			built++
 		}
 	}
 	require.Positive(t, built)
+}
+
+// FuzzBuild damages an executable: its headers, and its debug sections, which are not compressed
+// here.
+func FuzzBuild(f *testing.F) {
+	sound, err := os.ReadFile(progtest.Build(f, "-ldflags=-compressdwarf=false"))
+	require.NoError(f, err)
+	whole, err := elfOf(sound)
+	require.NoError(f, err)
+	f.Add(uint32(0), []byte{}, false)
+	f.Add(uint32(40), []byte{0xff, 0xff, 0xff}, false)
+	f.Add(uint32(len(sound)/2), []byte{}, true)
+	f.Add(uint32(len(sound)-100), []byte{}, true)
+	for _, s := range whole.Sections {
+		if s.Type == elf.SHT_NOBITS || s.Size == 0 {
+			continue
+		}
+		f.Add(uint32(s.Offset), bytes.Repeat([]byte{0xff}, 32), false)
+		f.Add(uint32(s.Offset+s.Size/2), []byte{0x80, 0x01, 0xff, 0x00, 0x7f}, false)
+		f.Add(uint32(s.Offset+s.Size/3), bytes.Repeat([]byte{0}, 200), false)
+	}
+	f.Fuzz(func(t *testing.T, off uint32, patch []byte, cut bool) {
+		b := bytes.Clone(sound)
+		if int64(off) < int64(len(b)) {
+			copy(b[off:], patch)
+			if cut {
+				b = b[:off]
+			}
+		}
+		damaged, err := elfOf(b)
+		if err != nil {
+			return
+		}
+		_ = sameprogram.Check(whole, damaged)
+		_ = sameprogram.Check(damaged, whole)
+		p, err := dwarfread.Read(damaged)
+		if err != nil {
+			return
+		}
+		x := reread(t, p)
+		progtest.AskEverything(x)
+		x.Free()
+	})
 }

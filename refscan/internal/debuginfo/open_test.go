@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package debuginfo
 
 import (
@@ -10,10 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"github.com/leakgate/leakgate/internal/wholefile"
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/dwarfread"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/elffile"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/indexcache"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/progtest"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/symindex"
 )
 
 // openProg opens the test program with a cache and returns what was logged.
@@ -24,7 +29,7 @@ func openProg(t *testing.T, cache string) (*Index, string) {
 		log strings.Builder
 	)
 	x, err := Open(t.Context(), Options{
-		Executable: buildProg(t), CacheDir: cache, NoTwin: true,
+		Executable: progtest.Build(t), CacheDir: cache, NoTwin: true,
 		Logf: func(format string, args ...any) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -43,13 +48,6 @@ func indexFile(t *testing.T, cache string) string {
 	return files[0]
 }
 
-// forgetMappings makes the next Open behave as in a new process.
-func forgetMappings() {
-	mappings.Lock()
-	defer mappings.Unlock()
-	clear(mappings.open)
-}
-
 func TestOpenUsesCache(t *testing.T) {
 	cache := t.TempDir()
 	x, log := openProg(t, cache)
@@ -57,20 +55,20 @@ func TestOpenUsesCache(t *testing.T) {
 	assert.Empty(t, log)
 	own, err := os.ReadFile(indexFile(t, cache))
 	require.NoError(t, err)
-	for range 2 { // mapped anew, and mapped already
+	for range 2 { // read, and known already
 		x, log = openProg(t, cache)
 		assert.Equal(t, "cache", x.Source())
 		assert.Empty(t, x.Warnings())
 		assert.Empty(t, log)
 		checkProgTypes(t, x)
-		require.NoError(t, x.Close())
 	}
 	again, err := os.ReadFile(indexFile(t, cache))
 	require.NoError(t, err)
 	assert.True(t, bytes.Equal(own, again))
 }
 
-// TestOpenRepairsCache damages the cached index in every way that a disk, a killed process or another version might.
+// TestOpenRepairsCache damages the cached index in every way that a disk, a killed process or
+// another version might.
 func TestOpenRepairsCache(t *testing.T) {
 	cache := t.TempDir()
 	openProg(t, cache)
@@ -88,9 +86,9 @@ func TestOpenRepairsCache(t *testing.T) {
 	}
 	for name, b := range damage {
 		t.Run(name, func(t *testing.T) {
-			forgetMappings()
+			indexcache.Forget()
 			require.NoError(t, os.Remove(file))
-			require.NoError(t, os.WriteFile(file, b, 0o666))
+			require.NoError(t, os.WriteFile(file, b, 0o600))
 			x, log := openProg(t, cache)
 			assert.Equal(t, "own", x.Source())
 			assert.Contains(t, log, "rebuilt")
@@ -101,14 +99,17 @@ func TestOpenRepairsCache(t *testing.T) {
 		})
 	}
 	t.Run("of another program", func(t *testing.T) {
-		forgetMappings()
-		f, err := openELF(buildProg(t))
+		indexcache.Forget()
+		f, err := elffile.Open(progtest.Build(t))
 		require.NoError(t, err)
 		defer f.Close()
-		other, err := buildContents(f, identity{buildID: "other"})
+		other, err := dwarfread.Read(f)
 		require.NoError(t, err)
 		require.NoError(t, os.Remove(file))
-		require.NoError(t, os.WriteFile(file, packFile(other), 0o666))
+		other.BuildID = "other"
+		var b bytes.Buffer
+		require.NoError(t, symindex.New(other).WriteFile(&b))
+		require.NoError(t, os.WriteFile(file, b.Bytes(), 0o600))
 		x, log := openProg(t, cache)
 		assert.Equal(t, "own", x.Source())
 		assert.Contains(t, log, "rebuilt")
@@ -137,11 +138,12 @@ func TestOpenWithoutUsableCache(t *testing.T) {
 		require.NoError(t, os.Remove(file))
 		// A folder in the file's place stops even the superuser.
 		require.NoError(t, os.MkdirAll(filepath.Join(file, "sub"), 0o777))
-		forgetMappings()
+		indexcache.Forget()
 		x, _ := openProg(t, cache)
 		assert.Equal(t, "own", x.Source())
-		require.Len(t, x.Warnings(), 1)
-		assert.Contains(t, x.Warnings()[0], "could not be kept")
+		require.Len(t, x.Warnings(), 2)
+		assert.Contains(t, x.Warnings()[0], "is not a regular file")
+		assert.Contains(t, x.Warnings()[1], "could not be kept")
 		left, err := filepath.Glob(filepath.Join(cache, "debuginfo", "*tmp*"))
 		require.NoError(t, err)
 		assert.Empty(t, left)
@@ -155,11 +157,11 @@ func TestOpenWithoutUsableCache(t *testing.T) {
 }
 
 func TestOpenConcurrently(t *testing.T) {
-	cache, path := t.TempDir(), buildProg(t)
+	cache, path := t.TempDir(), progtest.Build(t)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			forgetMappings()
+			indexcache.Forget()
 			x, err := Open(context.Background(), Options{Executable: path, CacheDir: cache, NoTwin: true})
 			if assert.NoError(t, err) {
 				_, ok := x.GlobalByName("main.root")
@@ -171,58 +173,17 @@ func TestOpenConcurrently(t *testing.T) {
 	indexFile(t, cache)
 }
 
-func TestCacheIsBounded(t *testing.T) {
-	c, warning := newCache(Options{CacheDir: t.TempDir()})
-	require.Empty(t, warning)
-	c.limit = 2500
-	now := time.Now()
-	for i, name := range []string{"old", "older", "new"} {
-		require.NoError(t, c.store(name, make([]byte, 1000)))
-		used := now.Add(-[]time.Duration{2, 3, 1}[i] * time.Minute)
-		_ = os.Chtimes(c.file(name), used, used)
-	}
-	orphan, fresh := filepath.Join(c.dir, "x"+wholefile.TemporaryMark+"1"), filepath.Join(c.dir, "x"+wholefile.TemporaryMark+"2")
-	require.NoError(t, os.Mkdir(orphan, 0o777))
-	require.NoError(t, os.WriteFile(filepath.Join(orphan, "twin.test"), nil, 0o666))
-	require.NoError(t, os.WriteFile(fresh, nil, 0o666))
-	require.NoError(t, os.Chtimes(orphan, now.Add(-48*time.Hour), now.Add(-48*time.Hour)))
-	require.NoError(t, c.store("newest", make([]byte, 1000)))
-	for name, want := range map[string]bool{"older": false, "old": false, "new": true, "newest": true} {
-		_, err := os.Stat(c.file(name))
-		assert.Equal(t, want, err == nil, name)
-	}
-	assert.NoDirExists(t, orphan)
-	assert.FileExists(t, fresh)
-}
-
 func TestCacheRemembersUse(t *testing.T) {
 	dir := t.TempDir()
 	openProg(t, dir)
 	file := indexFile(t, dir)
 	old := time.Now().Add(-2 * time.Hour)
 	require.NoError(t, os.Chtimes(file, old, old))
-	forgetMappings()
+	indexcache.Forget()
 	openProg(t, dir)
 	info, err := os.Stat(file)
 	require.NoError(t, err)
 	assert.Less(t, time.Since(info.ModTime()), time.Hour)
-}
-
-func TestCacheLock(t *testing.T) {
-	c, warning := newCache(Options{CacheDir: t.TempDir()})
-	require.Empty(t, warning)
-	unlock, err := c.lock(t.Context(), time.Hour)
-	require.NoError(t, err)
-	_, err = c.lock(t.Context(), 50*time.Millisecond)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
-	_, err = c.lock(ctx, time.Hour)
-	require.ErrorIs(t, err, context.Canceled)
-	unlock()
-	unlock, err = c.lock(t.Context(), time.Hour)
-	require.NoError(t, err)
-	unlock()
 }
 
 func TestOpenFails(t *testing.T) {
@@ -238,63 +199,12 @@ func TestOpenFails(t *testing.T) {
 	assert.Contains(t, open(text, false).Error(), "not an ELF executable")
 	assert.ErrorIs(t, open(filepath.Join(t.TempDir(), "missing"), false), os.ErrNotExist)
 	assert.Contains(t, open(t.TempDir(), false).Error(), "not a regular file")
-	stripped := buildProg(t, "-ldflags=-s -w")
+	stripped := progtest.Build(t, "-ldflags=-s -w")
 	u := open(stripped, true)
 	assert.Contains(t, u.Cause, "no debug information")
 	assert.Contains(t, u.Remedy, "-ldflags='-s=0 -w=0'")
 	_, err := Build(stripped)
-	require.ErrorIs(t, err, errNoDWARF)
+	require.ErrorIs(t, err, dwarfread.ErrNoDWARF)
 	_, err = Build(text)
 	require.Error(t, err)
-}
-
-// TestSameProgram is the check that a twin has to pass, on programs that are not twins.
-func TestSameProgram(t *testing.T) {
-	same := func(a, b string) error {
-		x, err := openELF(a)
-		require.NoError(t, err)
-		defer x.Close()
-		y, err := openELF(b)
-		require.NoError(t, err)
-		defer y.Close()
-		return sameProgram(x, y)
-	}
-	plain := buildProg(t)
-	require.NoError(t, same(plain, plain))
-	require.NoError(t, same(buildProg(t, "-ldflags=-s -w"), buildProg(t, "-ldflags=-f -f")))
-	require.ErrorIs(t, same(plain, buildProg(t, "-gcflags=-N -l")), errDiffers)
-	require.ErrorIs(t, same(plain, buildProg(t, "-ldflags=-X main.nothing=longer")), errDiffers)
-	require.ErrorIs(t, same(buildProg(t, "-trimpath"), plain), errDiffers)
-	if long() {
-		require.ErrorIs(t, same(plain, buildProg(t, "GOTOOLCHAIN=go1.27.3")), errDiffers)
-		require.NoError(t, same(buildProg(t, "GOARCH=arm64", "-ldflags=-s -w"), buildProg(t, "GOARCH=arm64", "-ldflags=-f -f")))
-		require.ErrorIs(t, same(plain, buildProg(t, "GOARCH=arm64")), errDiffers)
-	}
-
-	// Equal in layout, and different in one place each.
-	b, err := os.ReadFile(plain)
-	require.NoError(t, err)
-	f, err := parseELF(b)
-	require.NoError(t, err)
-	x, err := Build(plain)
-	require.NoError(t, err)
-	main := funcNamed(t, x, "main.frame")
-	text, gopclntab := f.Section(".text"), f.Section(".gopclntab")
-	data, noptr, module := f.Section(".data"), f.Section(".noptrdata"), f.Section(".go.module")
-	for name, off := range map[string]uint64{
-		"code":           text.Offset + main.Entry - text.Addr + 1,
-		"function table": gopclntab.Offset + gopclntab.Size/2,
-		"names":          gopclntab.Offset + 200,
-		"variable":       data.Offset + 8,
-		"noptr variable": noptr.Offset + noptr.Size/2,
-		"module":         module.Offset + moduleData,
-	} {
-		t.Run(name, func(t *testing.T) {
-			changed := bytes.Clone(b)
-			changed[off] ^= 0x40
-			path := filepath.Join(t.TempDir(), "changed")
-			require.NoError(t, os.WriteFile(path, changed, 0o777))
-			require.ErrorIs(t, same(plain, path), errDiffers)
-		})
-	}
 }

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/progtest"
 )
 
-// probe is a scratch module with tests that open their own debug information and compare it with what they see
-// (testdata/probe). Its path lies under refscan, which lets it import this package.
+// probe is a scratch module with tests that open their own debug information and compare it with
+// what they see (testdata/probe). Its path lies under refscan, which lets it import this package.
 type probe struct {
 	dir, cache string
 	env        []string
@@ -27,9 +28,6 @@ func newProbe(t *testing.T) *probe {
 	require.NoError(t, err)
 	p := &probe{dir: filepath.Join(t.TempDir(), "probe"), cache: filepath.Join(t.TempDir(), "cache")}
 	require.NoError(t, os.CopyFS(p.dir, os.DirFS("testdata/probe")))
-	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	require.NoError(t, err)
-	p.write(t, "go.sum", string(sum))
 	p.write(t, "go.mod", `module github.com/leakgate/leakgate/refscan/probe
 
 go 1.26.0
@@ -116,16 +114,17 @@ var twinCases = []twinCase{
 }
 
 func TestTwin(t *testing.T) {
+	require.Slow(t)
 	if testing.Short() {
 		t.Skip("builds programs")
 	}
 	toolchains := []string{""}
-	if long() {
+	if progtest.Long() {
 		toolchains = []string{"go1.26.8", "go1.27.3"}
 	}
 	for _, toolchain := range toolchains {
 		for _, c := range twinCases {
-			if c.long && !long() {
+			if c.long && !progtest.Long() {
 				continue
 			}
 			t.Run(strings.TrimSpace(toolchain+" "+c.name), func(t *testing.T) {
@@ -134,7 +133,7 @@ func TestTwin(t *testing.T) {
 					p.env = append(p.env, "GOTOOLCHAIN="+toolchain)
 				}
 				sources := []string{"twin"}
-				if c.name == "plain" || long() {
+				if c.name == "plain" || progtest.Long() {
 					sources = append(sources, "cache")
 				}
 				for _, source := range sources {
@@ -160,6 +159,7 @@ func TestTwinOfVendoredModule(t *testing.T) {
 }
 
 func TestTwinInWorkspace(t *testing.T) {
+	require.Slow(t)
 	p := newProbe(t)
 	p.write(t, "go.work", "go 1.26.0\n\nuse (\n\t.\n\t./dep\n)\n")
 	out := p.run(t, []string{"GOWORK="}, "go", "test", "-v")
@@ -167,6 +167,7 @@ func TestTwinInWorkspace(t *testing.T) {
 }
 
 func TestTwinFromAnotherFolder(t *testing.T) {
+	require.Slow(t)
 	p := newProbe(t)
 	out := p.runIn(t, t.TempDir(), nil, "go", "-C", p.dir, "test", "-v", "./ext", ".")
 	require.Equal(t, 2, strings.Count(out, "PROBE checked twin"), out)
@@ -187,8 +188,10 @@ func TestOwnDWARF(t *testing.T) {
 	require.Contains(t, out, "PROBE checked cache")
 }
 
-// TestTwinIsRefused runs a stripped test binary by hand, in conditions in which it cannot be linked again.
+// TestTwinIsRefused runs a stripped test binary by hand, in conditions in which it cannot be linked
+// again.
 func TestTwinIsRefused(t *testing.T) {
+	require.Slow(t)
 	p := newProbe(t)
 	binary := filepath.Join(t.TempDir(), "probe.test")
 	p.run(t, nil, "go", "test", "-c", "-o", binary, "-ldflags=-s -w")
@@ -246,12 +249,9 @@ func TestTwinIsRefused(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// long reports whether the tests that CI runs are wanted, minutes of compiling among them.
-func long() bool { return os.Getenv("LEAKGATE_LONG") != "" }
-
 func needLong(t *testing.T) {
 	t.Helper()
-	if !long() {
+	if !progtest.Long() {
 		t.Skip("set LEAKGATE_LONG=1 to run this")
 	}
 }

@@ -6,58 +6,16 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/dwarfread"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/elffile"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo/progtest"
 )
 
-// builds are the programs built from testdata/prog in this test run, by flags.
-var builds struct {
-	sync.Mutex
-	dir  string
-	path map[string]string
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if builds.dir != "" {
-		_ = os.RemoveAll(builds.dir)
-	}
-	os.Exit(code)
-}
-
-// buildProg builds testdata/prog once for each set of flags. Flags with '=' before a dash are environment variables.
-func buildProg(tb testing.TB, flags ...string) string {
-	tb.Helper()
-	builds.Lock()
-	defer builds.Unlock()
-	key := strings.Join(flags, " ")
-	if path := builds.path[key]; path != "" {
-		return path
-	}
-	if builds.dir == "" {
-		dir, err := os.MkdirTemp("", "debuginfo")
-		require.NoError(tb, err)
-		builds.dir, builds.path = dir, make(map[string]string)
-	}
-	path := filepath.Join(builds.dir, "prog"+strings.NewReplacer("/", "_", " ", "_").Replace(key))
-	cmd := exec.CommandContext(tb.Context(), "go", "build", "-o", path)
-	cmd.Dir = filepath.Join("testdata", "prog")
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
-	for _, f := range flags {
-		if strings.HasPrefix(f, "-") {
-			cmd.Args = append(cmd.Args, f)
-		} else {
-			cmd.Env = append(cmd.Env, f)
-		}
-	}
-	out, err := cmd.CombinedOutput()
-	require.NoError(tb, err, "%s", out)
-	builds.path[key] = path
-	return path
-}
+func TestMain(m *testing.M) { progtest.Main(m) }
 
 func TestBuild(t *testing.T) {
 	modes := [][]string{
@@ -66,14 +24,14 @@ func TestBuild(t *testing.T) {
 		{"-ldflags=-compressdwarf=false"},
 		{"-trimpath"},
 	}
-	if long() {
+	if progtest.Long() {
 		modes = append(modes, []string{"-race"}, []string{"-buildmode=pie"}, []string{"-gcflags=all=-N -l"}, []string{"GOEXPERIMENT=nodwarf5"},
 			[]string{"GOTOOLCHAIN=go1.27.3"}, []string{"GOTOOLCHAIN=go1.27.3", "-buildmode=pie"}, []string{"-ldflags=-linkmode=external"},
 			[]string{"GOARCH=arm64"}, []string{"GOARCH=arm64", "GOTOOLCHAIN=go1.27.3", "-gcflags=-N -l"})
 	}
 	for _, flags := range modes {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
-			path := buildProg(t, flags...)
+			path := progtest.Build(t, flags...)
 			x, err := Build(path)
 			require.NoError(t, err)
 			assert.Empty(t, x.Warnings())
@@ -85,6 +43,7 @@ func TestBuild(t *testing.T) {
 			checkProgVariables(t, x)
 			checkProgFrame(t, x)
 			checkProgClosures(t, x)
+			checkProgPackages(t, x)
 		})
 	}
 }
@@ -181,8 +140,8 @@ func checkProgVariables(t *testing.T, x *Index) {
 
 func funcNamed(t *testing.T, x *Index, name string) Func {
 	t.Helper()
-	for i := range x.count(tableFuncs) {
-		if f := x.fn(i); f.Name == name {
+	for _, f := range x.Funcs() {
+		if f.Name == name {
 			got, ok := x.FuncByPC(f.Entry + 1)
 			assert.True(t, ok && got == f, "%+v", got)
 			_, ok = x.FuncByPC(f.End)
@@ -247,31 +206,47 @@ func checkProgClosures(t *testing.T, x *Index) {
 	assert.Nil(t, x.Captures(funcNamed(t, x, "main.main").Entry))
 }
 
+// Of most packages the last element of the import path is the name.
+func checkProgPackages(t *testing.T, x *Index) {
+	t.Helper()
+	names := x.PackageNames()
+	assert.Equal(t, "cache", names["example.com/prog/go-cache"])
+	assert.Equal(t, "prog", names["example.com/prog/v2"])
+	assert.Equal(t, "yaml", names["example.com/prog/yaml.v3"])
+	for path, name := range names {
+		assert.False(t, path == name || strings.HasSuffix(path, "/"+name), "%s is the name at the end of %s", name, path)
+	}
+	for path := range names {
+		_, ok := x.GlobalByName(path + ".Table")
+		assert.True(t, ok || !strings.HasPrefix(path, "example.com/"), path)
+	}
+}
+
 func TestDeclaration(t *testing.T) {
-	x, err := Build(buildProg(t))
+	x, err := Build(progtest.Build(t))
 	require.NoError(t, err)
 	root, ok := x.GlobalByName("main.root")
 	require.True(t, ok)
-	file, line := x.Declaration(root)
+	file, line := Declaration(x, root)
 	src, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Contains(t, strings.Split(string(src), "\n")[line-1], "root    = &T{")
 
-	trimmed, err := Build(buildProg(t, "-trimpath"))
+	trimmed, err := Build(progtest.Build(t, "-trimpath"))
 	require.NoError(t, err)
 	root, ok = trimmed.GlobalByName("main.root")
 	require.True(t, ok)
-	file, line = trimmed.Declaration(root)
+	file, line = Declaration(trimmed, root)
 	assert.Empty(t, file)
 	assert.Zero(t, line)
 	dir, err := filepath.Abs(filepath.Join("testdata", "prog"))
 	require.NoError(t, err)
-	file, _ = trimmed.declaration(root, func(name string) string { return filepath.Join(dir, filepath.Base(name)) })
+	file, _ = declaration(trimmed, root, func(name string) string { return filepath.Join(dir, filepath.Base(name)) })
 	assert.Equal(t, filepath.Join(dir, "main.go"), file)
 
 	for _, g := range x.Globals() {
 		if g.Type == 0 && strings.Contains(g.Name, "..") {
-			file, _ = x.Declaration(g)
+			file, _ = Declaration(x, g)
 			assert.Empty(t, file, g.Name)
 			return
 		}
@@ -281,13 +256,13 @@ func TestDeclaration(t *testing.T) {
 
 // TestBuildIsDeterministic builds one index with many processors and with one.
 func TestBuildIsDeterministic(t *testing.T) {
-	f, err := openELF(buildProg(t))
+	f, err := elffile.Open(progtest.Build(t))
 	require.NoError(t, err)
 	defer f.Close()
-	first, err := buildContents(f, sourceOwn)
+	first, err := dwarfread.Read(f)
 	require.NoError(t, err)
 	for range 5 {
-		again, err := buildContents(f, sourceOwn)
+		again, err := dwarfread.Read(f)
 		require.NoError(t, err)
 		require.Equal(t, first, again)
 	}

@@ -4,19 +4,21 @@ package freeze
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"syscall"
 	"time"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/fmterr"
+	"github.com/leakgate/leakgate/refscan/internal/remedy"
 )
 
 // arena is a file that is kept in memory, and the mappings through which this process sees it. It
 // grows by mappings, never moves, and gives everything back at once.
 type arena struct {
 	file     int   // -1 once closed
+	disk     bool  // the file is on a disk
 	size     int64 // of the file
 	mappings [][]byte
 	free     window // what is left of the newest mapping
@@ -36,6 +38,9 @@ const (
 	madvDontFork = 10 // madvise(2), the same on all architectures
 )
 
+// imageFolders are tried first where there is no memfd; a variable, so that tests can do without.
+var imageFolders = []string{"/dev/shm"}
+
 // openMemory returns a file without a name, with a descriptor of at least 3: a memfd, or where a
 // seccomp filter forbids memfd_create, an unlinked temporary file, in memory if there is /dev/shm.
 func openMemory() (int, error) {
@@ -48,12 +53,19 @@ func openMemory() (int, error) {
 	if errno == 0 {
 		return aboveStandard(int(fd))
 	}
-	for _, dir := range []string{"/dev/shm", os.TempDir()} {
-		if fd, err := openUnnamed(dir); err == nil {
+	refused := &remedy.Error{Call: "memfd_create", Err: errno}
+	if errno == syscall.EMFILE || errno == syscall.ENFILE {
+		return -1, refused
+	}
+	instead := make([]error, 0, 2)
+	for _, dir := range append(imageFolders, os.TempDir()) {
+		fd, err := openUnnamed(dir)
+		if err == nil {
 			return aboveStandard(fd)
 		}
+		instead = append(instead, fmt.Errorf("%s: %w", dir, err))
 	}
-	return -1, fmterr.Errorf("memfd_create: %w, and no temporary file either", errno)
+	return -1, fmt.Errorf("%w, and no temporary file either: %w", refused, errors.Join(instead...))
 }
 
 // openUnnamed makes a file and removes its name. (Package os would set up the network poller, which
@@ -71,8 +83,8 @@ func openUnnamed(dir string) (int, error) {
 	return fd, nil
 }
 
-// aboveStandard moves a descriptor out of the range that the child uses (0 and 1), where it is if this
-// process runs without standard input or output.
+// aboveStandard moves a descriptor out of the range that the child uses (0 and 1), where it is if
+// this process runs without standard input or output.
 func aboveStandard(fd int) (int, error) {
 	if fd > 2 {
 		return fd, nil
@@ -86,7 +98,7 @@ func aboveStandard(fd int) (int, error) {
 func duplicate(fd int) (int, error) {
 	moved, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, 3)
 	if errno != 0 {
-		return -1, errno
+		return -1, &remedy.Error{Call: "fcntl", For: "F_DUPFD_CLOEXEC", Err: errno}
 	}
 	return int(moved), nil
 }
@@ -108,18 +120,18 @@ func (a *arena) grow(n int64) error {
 	// A file over the limit would bring SIGXFSZ, which ends a Go program.
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err == nil && uint64(a.size+n) > limit.Cur {
-		return fmterr.Errorf("file size limit (ulimit -f) of %d bytes: %w", limit.Cur, syscall.EFBIG)
+		return &remedy.Error{Call: "ftruncate", For: fmt.Sprintf("an image file of %d bytes; the limit is %d", a.size+n, limit.Cur), Err: syscall.EFBIG}
 	}
 	if err := syscall.Ftruncate(a.file, a.size+n); err != nil {
-		return fmterr.Errorf("growing the image file to %d bytes: %w", a.size+n, err)
+		return &remedy.Error{Call: "ftruncate", For: fmt.Sprintf("an image file of %d bytes", a.size+n), Err: err}
 	}
 	data, err := syscall.Mmap(a.file, a.size, int(n), syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
-		return fmterr.Errorf("mapping %d bytes of the image file: %w", n, err)
+		return &remedy.Error{Call: "mmap", For: fmt.Sprintf("%d bytes of the image file", n), Err: err}
 	}
 	// A later snapshot's child need not inherit it, and would keep its memory after close.
 	if err := syscall.Madvise(data, madvDontFork); err != nil {
-		return errors.Join(fmterr.Errorf("madvise: %w", err), syscall.Munmap(data))
+		return errors.Join(&remedy.Error{Call: "madvise", For: "MADV_DONTFORK", Err: err}, syscall.Munmap(data))
 	}
 	a.mappings = append(a.mappings, data)
 	a.free = window{data, a.size}

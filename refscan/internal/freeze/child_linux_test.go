@@ -1,4 +1,4 @@
-//go:build linux && (amd64 || arm64)
+//go:build linux && (amd64 || arm64) && go1.26
 
 package freeze
 
@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
 )
 
 // withAndWithoutCloseRange runs a test for both ways in which the child closes descriptors.
@@ -136,8 +136,61 @@ func TestChildKilled(t *testing.T) {
 	require.NoError(t, syscall.Kill(p.child.pid, syscall.SIGKILL))
 	_, err := p.Copy([]Range{{Addr: addressOf(&answer), Len: 8}})
 	require.ErrorIs(t, err, errChildGone)
+	require.ErrorContains(t, err, "killed")
+	require.ErrorContains(t, err, "raise the memory limit")
 	require.ErrorIs(t, p.Read(addressOf(&answer), make([]byte, 8)), errChildGone)
 	require.NoError(t, p.Close())
+}
+
+// A filter that kills instead of refusing ends the child with SIGSYS.
+func TestChildEndedBySignal(t *testing.T) {
+	if emulated(t) {
+		t.Skip("an emulator has signal handlers of its own")
+	}
+	for signal, want := range map[syscall.Signal]string{syscall.SIGSYS: "seccomp", syscall.SIGKILL: "memory limit"} {
+		nothingLeft(t)
+		p := takeForTest(t)
+		c := p.child
+		require.NoError(t, syscall.Kill(c.pid, syscall.SIGKILL))
+		require.True(t, p.child.awaitEnd())
+		p.child.status = syscall.WaitStatus(signal)
+		var e *Error
+		require.ErrorAs(t, p.child.gone(), &e)
+		assert.Contains(t, e.Remedy, want)
+	}
+}
+
+// A child that does not answer is given up, killed and reaped.
+func TestStoppedChildIsGivenUp(t *testing.T) {
+	nothingLeft(t)
+	p := takeForTest(t)
+	pid := p.child.pid
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	_, err := p.Copy([]Range{{Addr: addressOf(&answer), Len: 8}})
+	require.ErrorIs(t, err, errNoAnswer)
+	require.ErrorContains(t, err, "SIGSTOP")
+	require.ErrorIs(t, p.Read(addressOf(&answer), make([]byte, 8)), errNoAnswer, "without another wait")
+	require.NoError(t, p.Close())
+	require.False(t, runs(pid))
+}
+
+// A process that runs but does not answer is given up, too.
+func TestSilentChildIsGivenUp(t *testing.T) {
+	defer func(n int) { looksWithout = n }(looksWithout)
+	looksWithout = 2
+	nothingLeft(t)
+	silent := helper(t, "hold")
+	ours, theirs, err := socketPair()
+	require.NoError(t, err)
+	defer closeDescriptor(theirs)
+	pid, err := syscall.ForkExec(silent.Path, silent.Args, &syscall.ProcAttr{Env: silent.Env})
+	require.NoError(t, err)
+	c := child{pid: pid, socket: ours, control: new(control)}
+	err = c.request(1)
+	require.ErrorIs(t, err, errNoAnswer)
+	require.ErrorContains(t, err, "no processor time")
+	require.NoError(t, c.release())
+	require.True(t, c.status.Signaled())
 }
 
 func TestChildReapedByOthers(t *testing.T) {
@@ -168,7 +221,8 @@ func TestChildStoppedAndContinued(t *testing.T) {
 	require.NoError(t, syscall.Kill(p.child.pid, syscall.SIGSTOP))
 	pid := p.child.pid
 	go func() {
-		time.Sleep((parentCheck + 1) * time.Second) // the parent looks once whether the child lives
+		// the parent looks once whether the child lives
+		time.Sleep(parentCheck * 1500 * time.Millisecond)
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 	}()
 	require.NoError(t, p.Read(addressOf(&answer), make([]byte, 8)))

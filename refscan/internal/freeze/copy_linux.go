@@ -4,12 +4,21 @@ package freeze
 
 import (
 	"errors"
+	"fmt"
 	"syscall"
 
-	"github.com/leakgate/leakgate/internal/fmterr"
+	"github.com/leakgate/leakgate/refscan/internal/headroom"
+	"github.com/leakgate/leakgate/refscan/internal/remedy"
 )
 
 var errReleased = errors.New("the frozen process has been released")
+
+// A large copy is made only where there is memory for it, with some to spare: the child is the
+// first that the kernel kills, but not the only one.
+const (
+	largeCopy = 1 << 20
+	copySlack = 4 << 20
+)
 
 // largestCopy bounds one Copy; amd64 and arm64 programs have address spaces of this size.
 const largestCopy = 1 << 47
@@ -30,11 +39,19 @@ func (p *Process) Copy(ranges []Range) ([][]byte, error) {
 	if err != nil {
 		return nil, &Error{Op: "copy", Err: err}
 	}
+	if size >= largeCopy {
+		if err := (headroom.System{}).Check(headroom.Need{Resident: p.residentPart(size) + copySlack, Address: size}); err != nil {
+			return nil, &Error{Op: "copy", Err: err}
+		}
+	}
 	place, err := p.image.reserve(size)
 	if err != nil {
-		return nil, &Error{Op: "copy", Remedy: "raise the limits on memory or file size", Err: err}
+		return nil, failed("copy", err)
 	}
 	out := make([][]byte, len(ranges))
+	if p.image.disk {
+		return out, p.copyToDisk(ranges, offsets, place, out)
+	}
 	for first := 0; first < len(ranges); first += batch {
 		last := min(first+batch, len(ranges))
 		if err := p.transfer(ranges[first:last], offsets[first:last], place, out[first:last]); err != nil {
@@ -44,7 +61,16 @@ func (p *Process) Copy(ranges []Range) ([][]byte, error) {
 	return out, nil
 }
 
-// layOut gives each range its place in the copy. Pages go on pages, so that the kernel fills whole ones.
+// residentPart is how much of a copy has to be in memory.
+func (p *Process) residentPart(size int64) int64 {
+	if p.image.disk {
+		return size / DiskShare
+	}
+	return size
+}
+
+// layOut gives each range its place in the copy. Pages go on pages, so that the kernel fills whole
+// ones.
 func layOut(ranges []Range) (offsets []int64, size int64, err error) {
 	offsets = make([]int64, len(ranges))
 	for i, r := range ranges {
@@ -56,7 +82,7 @@ func layOut(ranges []Range) (offsets []int64, size int64, err error) {
 		size += (int64(r.Addr) - size) & (align - 1)
 		offsets[i] = size
 		if r.Len > largestCopy || size > largestCopy {
-			return nil, 0, fmterr.Errorf("%d bytes at %#x are more than an address space", r.Len, r.Addr)
+			return nil, 0, fmt.Errorf("%d bytes at %#x are more than an address space", r.Len, r.Addr)
 		}
 		size += int64(r.Len)
 	}
@@ -73,12 +99,13 @@ func (p *Process) transfer(ranges []Range, offsets []int64, place window, out []
 		}
 	}
 	if err := p.child.request(len(ranges)); err != nil {
-		return &Error{Op: "copy", Remedy: "if memory was short, raise the limit", Err: err}
+		return failed("copy", err)
 	}
 	for i := range ranges {
 		r := &p.control.requests[i]
 		if errno := syscall.Errno(r.errno); errno != 0 && errno != syscall.EFAULT {
-			return &Error{Op: "copy", Err: fmterr.Errorf("writing %d bytes at %#x: %w", r.size, r.addr, errno)}
+			err := &remedy.Error{Call: "pwrite64", For: "in the frozen process", Err: errno}
+			return failed("copy", fmt.Errorf("writing %d bytes at %#x: %w", r.size, r.addr, err))
 		}
 		end := offsets[i] + int64(r.done)
 		out[i] = place.data[offsets[i]:end:end]
@@ -97,7 +124,7 @@ func (p *Process) Read(addr uint64, buf []byte) error {
 	if p.scratch.data == nil {
 		var err error
 		if p.scratch, err = p.image.reserve(readSize); err != nil {
-			return &Error{Op: "read", Err: err}
+			return failed("read", err)
 		}
 	}
 	for len(buf) > 0 {

@@ -2,11 +2,11 @@
 // goes on.
 //
 // Take reduces the program to one running goroutine, its caller, with runtime.GOMAXPROCS(1): every
-// other goroutine then stands at a safe point or in a system call. A raw clone(2) copies the address
-// space copy-on-write, and the program goes on at once. The child never runs Go code: it closes
-// the descriptors it inherited and hands out its own memory on request, with pwrite(2) into a file
-// that this process has mapped. So an address that cannot be read is an error number, not a crash,
-// and no privilege (ptrace, Yama) is needed.
+// other goroutine then stands at a safe point or in a system call. A raw clone(2) copies the
+// address space copy-on-write, and the program goes on at once. The child never runs Go code: it
+// closes the descriptors it inherited and hands out its own memory on request, with pwrite(2) into
+// a file that this process has mapped. So an address that cannot be read is an error number, not a
+// crash, and no privilege (ptrace, Yama) is needed.
 //
 // # What stands still
 //
@@ -21,16 +21,16 @@
 // Memory mapped MAP_SHARED is not frozen: parent and child see the same pages.
 //
 // The garbage collector marks nothing at that point, because GOMAXPROCS waits for the end of a
-// cycle. There are two exceptions, which the image shows (runtime.gcphase) and which a second Take gets
-// over: GOMAXPROCS was 1 already, so that nothing had to be stopped; or the caller was preempted just
-// before the clone. Sweeping may be under way in any case.
+// cycle. There are two exceptions, which the image shows (runtime.gcphase) and which a second Take
+// gets over: GOMAXPROCS was 1 already, so that nothing had to be stopped; or the caller was
+// preempted just before the clone. Sweeping may be under way in any case.
 //
 // # The child
 //
-// The child is a process of its own with all signals blocked and no descriptors but two. It ends when
-// Release or Close is called, and when this process ends, however that happens. It sends no SIGCHLD,
-// and wait4(-1) does not see it unless called with __WALL or __WCLONE (under qemu-user, both do). It
-// is the first that the kernel kills when memory runs out.
+// The child is a process of its own with all signals blocked and no descriptors but two. It ends
+// when Release or Close is called, and when this process ends, however that happens. It sends no
+// SIGCHLD, and wait4(-1) does not see it unless called with __WALL or __WCLONE (under qemu-user,
+// both do). It is the first that the kernel kills when memory runs out.
 //
 // linux/amd64 and linux/arm64 are supported. Elsewhere Take returns an error that wraps
 // errors.ErrUnsupported.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/leakgate/leakgate/refscan/internal/image"
+	"github.com/leakgate/leakgate/refscan/internal/remedy"
 )
 
 // A Range is a stretch of the frozen process's address space.
@@ -29,6 +30,15 @@ func (e *Error) Error() string {
 
 // Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
+
+// failed makes an error an *Error, unless it is one. The remedy is that of the call that was
+// refused.
+func failed(op string, err error) *Error {
+	if e, ok := err.(*Error); ok {
+		return e
+	}
+	return &Error{Op: op, Remedy: remedy.Of(err), Err: err}
+}
 
 // A FaultError is an address of the frozen process that cannot be read.
 type FaultError struct{ Addr uint64 }

@@ -24,13 +24,19 @@ type control struct {
 	socket     uintptr // the child's end, a descriptor >= 3
 	file       uintptr // where it writes its memory, a descriptor >= 3
 	closeRange uintptr // number of close_range(2); tests set one that no kernel has
-	closeLimit uintptr // descriptors below this one are closed one by one if there is no close_range
+	// descriptors below this one are closed one by one if there is no close_range
+	closeLimit uintptr
+
+	// Written by the child before it ends by itself: the call that ended it, and what that
+	// returned.
+	call   uintptr
+	result int
 
 	requests [batch]request
 }
 
-// timestamp is the kernel's struct timespec, by CLOCK_MONOTONIC. The clock is read in fork, because the
-// caller may be preempted as soon as it has returned.
+// timestamp is the kernel's struct timespec, by CLOCK_MONOTONIC. The clock is read in fork, because
+// the caller may be preempted as soon as it has returned.
 type timestamp struct{ seconds, nanoseconds int64 }
 
 func (t timestamp) duration() time.Duration {
@@ -48,8 +54,10 @@ type request struct {
 const (
 	sysCloseRange = 436 // on amd64 and arm64; Linux 5.9
 	messageSize   = 8   // a number of requests one way, the same number back when they are done
-	parentCheck   = 1   // seconds after which a child that hears nothing looks whether its parent lives
+	// seconds after which a child that hears nothing looks whether its parent lives
+	parentCheck   = 1
 	maxDescriptor = 1 << 20
+	maxWrite      = 64 << 20 // bytes that the child copies before the parent sees that it gets on
 )
 
 // fork clones the process and returns the child's process ID, or a negative error number. The child

@@ -23,7 +23,7 @@
 // func fork(c *control) int
 //
 // The kernel keeps all registers but AX, CX and R11. BX is the control area throughout; in the child,
-// R14 is the parent's process ID.
+// R14 is the parent's process ID, and R15 the number of the call that ends it if it fails.
 TEXT ·fork(SB), NOSPLIT, $24-16
 	MOVQ c+0(FP), BX
 
@@ -88,17 +88,18 @@ child:
 	MOVQ control_socket(BX), DI
 	XORL SI, SI
 	XORL DX, DX
-	MOVQ $SYS_dup3, AX
+	MOVQ $SYS_dup3, R15
+	MOVQ R15, AX
 	SYSCALL
 	CMPQ AX, $0
-	JNE  exit
+	JNE  refusal
 	MOVQ control_file(BX), DI
 	MOVQ $1, SI
 	XORL DX, DX
 	MOVQ $SYS_dup3, AX
 	SYSCALL
 	CMPQ AX, $1
-	JNE  exit
+	JNE  refusal
 
 	// Everything else is closed, also this process's copy of the parent's end.
 	MOVQ $2, DI
@@ -124,29 +125,37 @@ answer:
 	XORL DI, DI
 	LEAQ 16(SP), SI
 	MOVQ $const_messageSize, DX
-	MOVQ $SYS_write, AX
+	MOVQ $SYS_write, R15
+	MOVQ R15, AX
 	SYSCALL
 	CMPQ AX, $const_messageSize
-	JNE  exit
+	JNE  refusal
 
 listen:
 	XORL DI, DI
 	LEAQ 16(SP), SI
 	MOVQ $const_messageSize, DX
-	MOVQ $SYS_read, AX
+	MOVQ $SYS_read, R15
+	MOVQ R15, AX
 	SYSCALL
 	CMPQ AX, $const_messageSize
 	JEQ  serve
 	CMPQ AX, $-EAGAIN
 	JEQ  idle
 	CMPQ AX, $-EINTR
-	JNE  exit
+	JNE  refusal
 
 idle:
 	MOVQ $SYS_getppid, AX
 	SYSCALL
 	CMPQ AX, R14
 	JEQ  listen
+	JMP  exit
+
+refusal:
+	// The parent can read it once the child is gone.
+	MOVQ R15, control_call(BX)
+	MOVQ AX, control_result(BX)
 
 exit:
 	XORL DI, DI
@@ -163,14 +172,19 @@ next:
 	JEQ  answer
 
 copy:
-	// The kernel writes at most 0x7ffff000 bytes at a time, and less up to an address that cannot
-	// be read.
+	// At most so much at a time that the parent sees progress. The kernel writes less up to an
+	// address that cannot be read.
 	MOVQ request_done(R12), AX
 	MOVQ request_addr(R12), SI
 	ADDQ AX, SI
 	MOVQ request_size(R12), DX
 	SUBQ AX, DX
 	JEQ  served
+	CMPQ DX, $const_maxWrite
+	JLS  write
+	MOVQ $const_maxWrite, DX
+
+write:
 	MOVQ request_offset(R12), R10
 	ADDQ AX, R10
 	MOVQ $1, DI

@@ -24,7 +24,7 @@
 // func fork(c *control) int
 //
 // The kernel keeps all registers but R0. R19 is the control area throughout; in the child, R22 is the
-// parent's process ID.
+// parent's process ID, and R23 the number of the call that ends it if it fails.
 TEXT ·fork(SB), NOSPLIT, $32-16
 	MOVD c+0(FP), R19
 
@@ -87,15 +87,16 @@ child:
 	MOVD ZR, R1
 	MOVD ZR, R2
 	MOVD $SYS_dup3, R8
+	MOVD R8, R23
 	SVC
-	CBNZ R0, exit
+	CBNZ R0, refusal
 	MOVD control_file(R19), R0
 	MOVD $1, R1
 	MOVD ZR, R2
 	MOVD $SYS_dup3, R8
 	SVC
 	CMP  $1, R0
-	BNE  exit
+	BNE  refusal
 
 	// Everything else is closed, also this process's copy of the parent's end.
 	MOVD $2, R0
@@ -122,28 +123,36 @@ answer:
 	ADD  $24, RSP, R1
 	MOVD $const_messageSize, R2
 	MOVD $SYS_write, R8
+	MOVD R8, R23
 	SVC
 	CMP  $const_messageSize, R0
-	BNE  exit
+	BNE  refusal
 
 listen:
 	MOVD ZR, R0
 	ADD  $24, RSP, R1
 	MOVD $const_messageSize, R2
 	MOVD $SYS_read, R8
+	MOVD R8, R23
 	SVC
 	CMP  $const_messageSize, R0
 	BEQ  serve
 	CMN  $EAGAIN, R0
 	BEQ  idle
 	CMN  $EINTR, R0
-	BNE  exit
+	BNE  refusal
 
 idle:
 	MOVD $SYS_getppid, R8
 	SVC
 	CMP  R22, R0
 	BEQ  listen
+	B    exit
+
+refusal:
+	// The parent can read it once the child is gone.
+	MOVD R23, control_call(R19)
+	MOVD R0, control_result(R19)
 
 exit:
 	MOVD ZR, R0
@@ -159,12 +168,15 @@ next:
 	CBZ R21, answer
 
 copy:
-	// The kernel writes at most 0x7ffff000 bytes at a time, and less up to an address that cannot
-	// be read.
+	// At most so much at a time that the parent sees progress. The kernel writes less up to an
+	// address that cannot be read.
 	MOVD request_done(R20), R4
 	MOVD request_size(R20), R2
 	SUBS R4, R2, R2
 	BEQ  served
+	MOVD $const_maxWrite, R5
+	CMP  R5, R2
+	CSEL LO, R2, R5, R2
 	MOVD request_addr(R20), R1
 	ADD  R4, R1
 	MOVD request_offset(R20), R3

@@ -4,10 +4,9 @@ package freeze
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"time"
-
-	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // Process is a frozen copy of this process. There is none on this system.
@@ -15,6 +14,21 @@ type Process struct{}
 
 // Take returns an error that wraps errors.ErrUnsupported.
 func Take() (*Process, error) { return nil, unsupported() }
+
+// ErrNotReady is the error of no call on this system.
+var ErrNotReady = errors.New("the process was never ready to be frozen")
+
+// TakeWhen returns an error that wraps errors.ErrUnsupported.
+func TakeWhen(func() bool) (*Process, error) { return nil, unsupported() }
+
+// TakeOnDisk is TakeWhen.
+func TakeOnDisk(int64, func() bool) (*Process, error) { return nil, unsupported() }
+
+// DiskShare is of no use here.
+const DiskShare = 3
+
+// ErrNoDisk is of no use here.
+var ErrNoDisk = errors.New("no snapshots on this system")
 
 // Caller returns zeros.
 func (p *Process) Caller() (pc, sp uintptr) { return 0, 0 }
@@ -28,6 +42,9 @@ func (p *Process) PID() int { return 0 }
 // Pause returns 0.
 func (p *Process) Pause() time.Duration { return 0 }
 
+// Frozen returns 0.
+func (p *Process) Frozen() time.Duration { return 0 }
+
 // Copy returns an error that wraps errors.ErrUnsupported.
 func (p *Process) Copy([]Range) ([][]byte, error) { return nil, unsupported() }
 
@@ -40,10 +57,13 @@ func (p *Process) Release() error { return nil }
 // Close returns nil.
 func (p *Process) Close() error { return nil }
 
+// Withheld returns "".
+func Withheld([]Range) string { return "" }
+
 func unsupported() error {
 	return &Error{
 		Op:     "snapshot",
 		Remedy: "use linux/amd64 or linux/arm64",
-		Err:    fmterr.Errorf("unsupported on %s/%s: %w", runtime.GOOS, runtime.GOARCH, errors.ErrUnsupported),
+		Err:    fmt.Errorf("unsupported on %s/%s: %w", runtime.GOOS, runtime.GOARCH, errors.ErrUnsupported),
 	}
 }

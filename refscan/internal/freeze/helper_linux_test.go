@@ -17,8 +17,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
 )
 
 // helperVariable makes the test binary run one of helpers instead of its tests; the value is the
@@ -150,14 +150,15 @@ func readStat(name string) (pid, parent int, state string) {
 	return pid, parent, fields[0]
 }
 
-// runs tells whether a process exists and is not a zombie, which is all that is left of a child whose
-// new parent does not reap.
+// runs tells whether a process exists and is not a zombie, which is all that is left of a child
+// whose new parent does not reap.
 func runs(pid int) bool {
 	_, _, state := readStat("/proc/" + strconv.Itoa(pid) + "/stat")
 	return state != "" && state != "Z" && state != "X"
 }
 
-// nothingLeft checks at the end of a test that descriptors, mappings and children are as at its start.
+// nothingLeft checks at the end of a test that descriptors, mappings and children are as at its
+// start.
 func nothingLeft(t testing.TB) {
 	t.Helper()
 	openPoller(t)

@@ -10,18 +10,21 @@ import (
 	"unsafe"
 )
 
-// Lend returns memory of this process that the frozen one must have as well, since nobody may write to it: the constants and
-// tables of a program, which may be most of what would have to be copied. Memory that does not lie in mappings without
-// the right to write gives nil. The slice stays valid as long as the process lives.
+// Lend returns memory of this process that the frozen one must have as well, since nobody may write
+// to it: the constants and tables of a program, which may be most of what would have to be copied.
+// Memory that does not lie in mappings without the right to write gives nil. The slice stays valid
+// as long as the process lives.
 func (p *Process) Lend(r Range) []byte {
 	if !constants.hold(r) {
 		return nil
 	}
 	addr := uintptr(r.Addr)
-	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), r.Len) // no pointer into the Go heap, as vet would suspect
+	// no pointer into the Go heap, as vet would suspect
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), r.Len)
 }
 
-// constants are mappings that nobody may write to, as far as they were asked for. A program keeps its own for good.
+// constants are mappings that nobody may write to, as far as they were asked for. A program keeps
+// its own for good.
 var constants mappings
 
 type mappings struct {
@@ -47,8 +50,8 @@ func (m *mappings) hold(r Range) bool {
 	return ok
 }
 
-// findConstant looks for mappings that may be read but not written, side by side, that hold a range (proc(5), maps; they are
-// listed by address).
+// findConstant looks for mappings that may be read but not written, side by side, that hold a range
+// (proc(5), maps; they are listed by address).
 func findConstant(r Range) (found Range, ok bool) {
 	list, err := os.ReadFile("/proc/self/maps")
 	if err != nil {

@@ -27,7 +27,7 @@ func useOneProcessor() (restore func()) {
 			return // another goroutine has set it meanwhile, and means it
 		}
 		if automatic {
-			runtime.SetDefaultGOMAXPROCS()
+			setDefaultProcessors()
 		}
 		if runtime.GOMAXPROCS(0) != before {
 			runtime.GOMAXPROCS(before)

@@ -1,8 +1,9 @@
-//go:build linux && (amd64 || arm64)
+//go:build linux && (amd64 || arm64) && go1.26
 
 package freeze
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,9 +12,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
 )
 
 func TestProcessorsAreRestored(t *testing.T) {
@@ -49,6 +51,50 @@ func TestProcessorsChangedMeanwhile(t *testing.T) {
 		require.NoError(t, p.Read(addressOf(&answer), word[:]))
 		require.NoError(t, p.Close())
 	}
+}
+
+// counted is counted up by another goroutine.
+var counted atomic.Int64
+
+// The process is frozen when it is ready; until then, others run.
+func TestTakeWhenReady(t *testing.T) {
+	nothingLeft(t)
+	for _, procs := range []int{1, 4} {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+		counted.Store(0)
+		var stop atomic.Bool
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for !stop.Load() {
+				counted.Add(1)
+				runtime.Gosched()
+			}
+		})
+		seen := int64(0)
+		p, err := TakeWhen(func() bool {
+			seen = counted.Load()
+			return seen >= 1000
+		})
+		stop.Store(true)
+		wg.Wait()
+		require.NoError(t, err)
+		var word [8]byte
+		require.NoError(t, p.Read(addressOf(&counted), word[:]))
+		frozen := int64(binary.NativeEndian.Uint64(word[:]))
+		assert.GreaterOrEqual(t, frozen, seen)
+		assert.GreaterOrEqual(t, seen, int64(1000))
+		require.NoError(t, p.Close())
+	}
+}
+
+func TestNeverReady(t *testing.T) {
+	nothingLeft(t)
+	defer func(d time.Duration) { maxReadyWait = d }(maxReadyWait)
+	maxReadyWait = 0
+	procs := runtime.GOMAXPROCS(0)
+	_, err := TakeWhen(func() bool { return false })
+	require.ErrorIs(t, err, ErrNotReady)
+	require.Equal(t, procs, runtime.GOMAXPROCS(0))
 }
 
 // Package testing turns automatic updating off, so this takes a program outside of tests.

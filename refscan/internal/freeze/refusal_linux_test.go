@@ -10,62 +10,97 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
-	"unsafe"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan/internal/seccomptest"
 )
 
-// What a seccomp filter, a limit or an old kernel refuses is played by a seccomp filter in a
-// process of its own: it cannot be taken off again.
+// refusals are what a seccomp filter, a limit or an old kernel may refuse. A seccomp filter plays
+// them, in a process of its own: it cannot be taken off again.
+var refusals = map[string]struct {
+	seccomptest.Refusal
+	want []string // parts of the error; none if the snapshot works all the same
+}{
+	"fork forbidden":         {seccomptest.Processes(syscall.EPERM), []string{"clone: ", "seccomp"}},
+	"fork unknown":           {seccomptest.Processes(syscall.ENOSYS), []string{"clone: ", "seccomp"}},
+	"fork of another kind":   {seccomptest.Processes(syscall.EINVAL), []string{"clone: ", "imitates"}},
+	"too many processes":     {seccomptest.Processes(syscall.EAGAIN), []string{"clone: ", "pids-limit"}},
+	"overcommit refused":     {seccomptest.Processes(syscall.ENOMEM), []string{"clone: ", "raise the memory limit"}},
+	"no socket":              {call(syscall.SYS_SOCKETPAIR, syscall.EMFILE), []string{"socketpair: ", "ulimit -n"}},
+	"sockets forbidden":      {call(syscall.SYS_SOCKETPAIR, syscall.EPERM), []string{"socketpair: ", "seccomp"}},
+	"no socket options":      {call(syscall.SYS_SETSOCKOPT, syscall.EPERM), []string{"setsockopt (SO_RCVTIMEO): ", "seccomp"}},
+	"no messages":            {call(syscall.SYS_SENDMSG, syscall.EPERM), []string{"sendmsg ", "seccomp"}},
+	"no memfd":               {call(seccomptest.MemfdCreate, syscall.ENOSYS), nil},
+	"memfds used up":         {call(seccomptest.MemfdCreate, syscall.EMFILE), []string{"memfd_create: ", "ulimit -n"}},
+	"no size for a file":     {call(syscall.SYS_FTRUNCATE, syscall.EPERM), []string{"ftruncate ", "seccomp"}},
+	"file size":              {call(syscall.SYS_FTRUNCATE, syscall.EFBIG), []string{"ftruncate ", "ulimit -f"}},
+	"no shared mapping":      {seccomptest.SharedMappings(syscall.EPERM), []string{"mmap: ", "seccomp"}},
+	"no memory to map":       {seccomptest.SharedMappings(syscall.ENOMEM), []string{"mmap: ", "ulimit -v"}},
+	"no madvise":             {call(syscall.SYS_MADVISE, syscall.EPERM), []string{"madvise (MADV_DONTFORK): ", "seccomp"}},
+	"an old madvise":         {call(syscall.SYS_MADVISE, syscall.EINVAL), []string{"madvise (MADV_DONTFORK): ", "2.6.16"}},
+	"no close_range":         {call(seccomptest.CloseRange, syscall.ENOSYS), nil},
+	"close_range forbidden":  {call(seccomptest.CloseRange, syscall.EPERM), nil},
+	"no writing by offset":   {call(syscall.SYS_PWRITE64, syscall.EPERM), []string{"writing 8 bytes", "pwrite64 ", "seccomp"}},
+	"no room for the image":  {call(syscall.SYS_PWRITE64, syscall.ENOSPC), []string{"pwrite64 ", "--shm-size"}},
+	"no memory for it":       {call(syscall.SYS_PWRITE64, syscall.ENOMEM), []string{"pwrite64 ", "raise the memory limit"}},
+	"image too large":        {call(syscall.SYS_PWRITE64, syscall.EFBIG), []string{"pwrite64 ", "ulimit -f"}},
+	"no dup3":                {call(syscall.SYS_DUP3, syscall.EPERM), []string{"dup3 (in the frozen process): ", "seccomp"}},
+	"no parent to ask after": {call(syscall.SYS_GETPPID, syscall.EPERM), nil},
+}
+
+func call(number uintptr, errno syscall.Errno) seccomptest.Refusal {
+	return seccomptest.Refusal{Number: number, Errno: errno}
+}
+
 func TestRefusedSystemCalls(t *testing.T) {
-	tests := []struct {
-		name   string
-		number uintptr
-		errno  syscall.Errno
-		want   string // part of the error; "" if the snapshot works all the same
-	}{
-		{"fork forbidden", syscall.SYS_CLONE, syscall.EPERM, "seccomp"},
-		{"too many processes", syscall.SYS_CLONE, syscall.EAGAIN, "pids limit"},
-		{"overcommit refused", syscall.SYS_CLONE, syscall.ENOMEM, "vm.overcommit_memory"},
-		{"no socket", syscall.SYS_SOCKETPAIR, syscall.EMFILE, "too many open files"},
-		{"no memfd", sysMemfdCreate, syscall.ENOSYS, ""},
-		{"no close_range", sysCloseRange, syscall.ENOSYS, ""},
-		{"close_range forbidden", sysCloseRange, syscall.EPERM, ""},
-		{"no writing by offset", syscall.SYS_PWRITE64, syscall.EPERM, "writing 8 bytes"},
-		{"no dup3", syscall.SYS_DUP3, syscall.EPERM, "the frozen process is gone"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			cmd := helper(t, fmt.Sprintf("refuse %d %d", tt.number, int(tt.errno)))
+	for name, tt := range refusals {
+		t.Run(name, func(t *testing.T) {
+			cmd := helper(t, "refuse "+strings.ReplaceAll(name, " ", "-"))
 			cmd.Env = append(cmd.Env, "TMPDIR="+t.TempDir())
 			cmd.Stderr = os.Stderr
 			out, err := cmd.Output()
 			require.NoError(t, err, "%s", out)
-			if tt.want == "" {
+			if len(tt.want) == 0 {
 				assert.Equal(t, "no error\n", string(out))
-			} else {
-				assert.Contains(t, string(out), tt.want)
 			}
+			for _, want := range tt.want {
+				assert.Contains(t, string(out), want)
+			}
+			assert.NotContains(t, string(out), "report")
 		})
 	}
 }
 
+// Without memfd_create and a folder that takes files there is no image.
+func TestNoPlaceForTheImage(t *testing.T) {
+	cmd := helper(t, "refuse no-memfd")
+	cmd.Env = append(cmd.Env, "TMPDIR=/proc/self/none", noSharedMemory+"=1")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s", out)
+	assert.Contains(t, string(out), "memfd_create: function not implemented, and no temporary file either")
+	assert.Contains(t, string(out), "TMPDIR) writable")
+}
+
+// noSharedMemory is a variable of a helper's environment: it does without /dev/shm.
+const noSharedMemory = "LEAKGATE_FREEZE_NO_SHM"
+
 // takeUnderFilter forbids a system call and prints what a snapshot then says. It fails if the
 // attempt leaves anything behind.
 func takeUnderFilter(args []string) error {
-	number, err := strconv.Atoi(args[0])
-	if err != nil {
-		return err
-	}
-	errno, err := strconv.Atoi(args[1])
-	if err != nil {
-		return err
+	if os.Getenv(noSharedMemory) != "" {
+		imageFolders = imageFolders[:0]
 	}
 	runtime.GOMAXPROCS(3)
-	if err := refuse(uint32(number), uint32(errno)); err != nil {
+	r, w, err := os.Pipe() // opens the network poller, which stays
+	if err = errors.Join(err, r.Close(), w.Close()); err != nil {
+		return err
+	}
+	if err := refusals[strings.ReplaceAll(args[0], "-", " ")].Install(); err != nil {
 		return err
 	}
 	before, err := openDescriptors()
@@ -156,46 +191,4 @@ func openDescriptors() (map[int]string, error) {
 		}
 	}
 	return open, nil
-}
-
-// refuse makes a system call fail in all threads; of clone only the kind that makes processes.
-func refuse(number, errno uint32) error {
-	const (
-		loadWord  = syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS
-		jumpEqual = syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K
-		jumpSet   = syscall.BPF_JMP | syscall.BPF_JSET | syscall.BPF_K
-		result    = syscall.BPF_RET | syscall.BPF_K
-
-		numberOffset   = 0  // struct seccomp_data, nr
-		argumentOffset = 16 // args[0], low half
-
-		allow  = 0x7fff_0000 // SECCOMP_RET_ALLOW
-		refuse = 0x0005_0000 // SECCOMP_RET_ERRNO
-
-		setNoNewPrivileges = 38 // prctl
-		setFilter          = 1  // SECCOMP_SET_MODE_FILTER
-		allThreads         = 1  // SECCOMP_FILTER_FLAG_TSYNC
-	)
-	threads := uint32(0) // a jump that is never taken
-	if number == syscall.SYS_CLONE {
-		threads = syscall.CLONE_THREAD
-	}
-	program := []syscall.SockFilter{
-		{Code: loadWord, K: numberOffset},
-		{Code: jumpEqual, Jf: 3, K: number},
-		{Code: loadWord, K: argumentOffset},
-		{Code: jumpSet, Jt: 1, K: threads},
-		{Code: result, K: refuse | errno},
-		{Code: result, K: allow},
-	}
-	filter := syscall.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, setNoNewPrivileges, 1, 0, 0, 0, 0); e != 0 {
-		return fmt.Errorf("prctl: %w", e)
-	}
-	if _, _, e := syscall.RawSyscall(sysSeccomp, setFilter, allThreads, uintptr(unsafe.Pointer(&filter))); e != 0 {
-		return fmt.Errorf("seccomp: %w", e)
-	}
-	return nil
 }

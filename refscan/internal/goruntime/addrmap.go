@@ -6,9 +6,10 @@ import (
 	"unsafe"
 )
 
-// An AddrMap holds what is known of addresses, the knowledge that there is nothing (nil) included. Readers take no lock and
-// may run at any time; those who add take turns. Address 0 is no key. All values of a map are pointers to one type; type parameters
-// would say so, at 10 KB of every test binary for each.
+// An AddrMap holds what is known of addresses, the knowledge that there is nothing (nil) included.
+// Readers take no lock and may run at any time; those who add take turns. Address 0 is no key. All
+// values of a map are pointers to one type; type parameters would say so, at 10 KB of every test
+// binary for each.
 type AddrMap struct {
 	slots atomic.Pointer[[]addrSlot] // a power of two of them, at most half in use
 	used  int

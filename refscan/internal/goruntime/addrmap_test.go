@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package goruntime_test
 
 import (
@@ -5,8 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
 

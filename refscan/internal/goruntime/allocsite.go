@@ -2,11 +2,12 @@ package goruntime
 
 import "errors"
 
-// maxProfileDepth bounds the stacks of allocation records (go1.26 runtime/mprof.go, maxProfStackDepth).
+// maxProfileDepth bounds the stacks of allocation records (go1.26 runtime/mprof.go,
+// maxProfStackDepth).
 const maxProfileDepth = 1024
 
-// AllocationRecords calls visit for each object that the memory profiler has recorded the allocation of
-// (runtime/mprof.go), with the bucket that holds its stack.
+// AllocationRecords calls visit for each object that the memory profiler has recorded the
+// allocation of (runtime/mprof.go), with the bucket that holds its stack.
 func (m *Model) AllocationRecords(visit func(obj uint32, bucket uint64)) error {
 	l := &layouts{names: m.names}
 	oNext, oOffset, oKind := l.off("runtime.special", "next"), l.off("runtime.special", "offset"), l.off("runtime.special", "kind")
@@ -33,8 +34,8 @@ func (m *Model) AllocationRecords(visit func(obj uint32, bucket uint64)) error {
 	return mem.Err()
 }
 
-// AllocationStack returns the return addresses of a bucket's stack, the innermost first. They lie behind
-// the bucket itself.
+// AllocationStack returns the return addresses of a bucket's stack, the innermost first. They lie
+// behind the bucket itself.
 func (m *Model) AllocationStack(bucket uint64) ([]uint64, error) {
 	l := &layouts{names: m.names}
 	oDepth, size := l.off("runtime.bucket", "nstk"), l.size("runtime.bucket")

@@ -3,7 +3,7 @@ package goruntime
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/require"
 )
 
 func TestChain(t *testing.T) {

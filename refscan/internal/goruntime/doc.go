@@ -5,6 +5,6 @@
 // one Go version to the next cost nothing. What a field means comes from one table by Go version
 // (version.go); a version that is not in it is refused rather than guessed at.
 //
-// Everything read is checked before it is used as a size, an index or a loop bound: the image may be
-// damaged. Reads that fail leave the sticky error of image.Space, which Load turns into its own.
+// Everything read is checked before it is used as a size, an index or a loop bound: the image may
+// be damaged. Reads that fail leave the sticky error of image.Space, which Load turns into its own.
 package goruntime

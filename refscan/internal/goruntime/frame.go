@@ -2,8 +2,7 @@ package goruntime
 
 import (
 	"errors"
-
-	"github.com/leakgate/leakgate/internal/fmterr"
+	"fmt"
 )
 
 // A Frame is a physical frame of a goroutine (runtime/stkframe.go, stkframe).
@@ -55,7 +54,7 @@ func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 	if pc == 0 { // a call of a nil func: start in the caller
 		w, ok := g.word(sp)
 		if !ok {
-			return fmterr.Errorf("no return address at the top of the stack")
+			return errors.New("no return address at the top of the stack")
 		}
 		pc = w
 		lr = 0
@@ -68,11 +67,11 @@ func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 	limit := uint64(len(g.stack))/8 + 2
 	for n := uint64(0); ; n++ {
 		if n == limit {
-			return fmterr.Errorf("the stack does not end after %d frames", n)
+			return fmt.Errorf("the stack does not end after %d frames", n)
 		}
 		f := m.FuncAt(pc)
 		if f == nil {
-			return fmterr.Errorf("no function holds the pc of frame %d", n)
+			return fmt.Errorf("no function holds the pc of frame %d", n)
 		}
 		fr := &Frame{Func: f, PC: pc, SP: sp}
 		if f.pcsp == 0 {
@@ -81,17 +80,18 @@ func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 		info := m.pcInfo(f, pc)
 		fr.info = info
 		if !info.hasSP {
-			return fmterr.Errorf("%s has no frame size at its pc", f.Name)
+			return fmt.Errorf("%s has no frame size at its pc", f.Name)
 		}
 		fr.FP = sp + uint64(int64(info.spDelta))
 		if !m.arch.usesLR {
 			fr.FP += 8
 		}
 		if fr.FP < sp || fr.FP > g.Hi {
-			return fmterr.Errorf("the frame of %s leaves the stack", f.Name)
+			return fmt.Errorf("the frame of %s leaves the stack", f.Name)
 		}
 		flag := f.flag
-		if f.id == funcIDCgocallback || (innermost && g.syscall) {
+		if f.id == funcIDCgocallback || (innermost && (g.syscall || g.interrupted)) {
+			// Where the goroutine was stopped, the stack pointer was still its own.
 			flag &^= funcFlagSPWrite
 		}
 		switch {
@@ -99,21 +99,21 @@ func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 			lr = 0
 		case flag&funcFlagSPWrite != 0:
 			if !innermost {
-				return fmterr.Errorf("%s moves the stack pointer", f.Name)
+				return fmt.Errorf("%s moves the stack pointer", f.Name)
 			}
 			lr = 0
 		case m.arch.usesLR:
 			if (innermost && sp < fr.FP) || lr == 0 {
 				w, ok := g.word(sp)
 				if !ok {
-					return fmterr.Errorf("no return address in the frame of %s", f.Name)
+					return fmt.Errorf("no return address in the frame of %s", f.Name)
 				}
 				lr = w
 			}
 		case lr == 0:
 			w, ok := g.word(fr.FP - 8)
 			if !ok {
-				return fmterr.Errorf("no return address in the frame of %s", f.Name)
+				return fmt.Errorf("no return address in the frame of %s", f.Name)
 			}
 			lr = w
 		}
@@ -142,7 +142,7 @@ func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 			return nil
 		}
 		if lr == pc && fr.FP == sp {
-			return fmterr.Errorf("the stack walk makes no progress in %s", f.Name)
+			return fmt.Errorf("the stack walk makes no progress in %s", f.Name)
 		}
 		injected := f.id == funcIDSigpanic || f.id == funcIDAsyncPreempt || f.id == funcIDDebugCallV2
 		callee, innermost = f.id, false
@@ -151,7 +151,7 @@ func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 			// The signal handler saved the link register before it faked the call.
 			x, ok := g.word(sp)
 			if !ok {
-				return fmterr.Errorf("no saved link register below %s", f.Name)
+				return fmt.Errorf("no saved link register below %s", f.Name)
 			}
 			sp += (m.arch.minFrameSize + m.arch.stackAlign - 1) &^ (m.arch.stackAlign - 1)
 			if next := m.FuncAt(pc); next == nil {
@@ -173,9 +173,18 @@ func (m *Model) pcInfo(f *Func, pc uint64) *pcInfo {
 	return info
 }
 
+// Bounds of stack objects, which a damaged function table could exceed: the runtime's limit of a
+// stack, and a pointer for each eight bytes of the largest frame that the compiler makes (go1.26
+// and go1.27 runtime/proc.go, main; cmd/compile/internal/ir/cfg.go, MaxStackVarSize).
+const (
+	maxStackObject  = 1 << 30
+	maxStackObjects = 1 << 20
+)
+
 // loadMaps fills in the stack maps and stack objects of a frame's continuation pc
-// (runtime/stkframe.go, getStackMap). room is how many bytes of the stack the frame and its callers have.
-func (m *Model) loadMaps(f *Func, contPC, room uint64) (*pcInfo, error) {
+// (runtime/stkframe.go, getStackMap). Whether the objects fit on a stack is for each goroutine to
+// be found out: where a function has not made its frame yet, they are not there.
+func (m *Model) loadMaps(f *Func, contPC uint64) (*pcInfo, error) {
 	info := m.pcInfo(f, contPC)
 	if info.ready {
 		return info, nil
@@ -198,8 +207,8 @@ func (m *Model) loadMaps(f *Func, contPC, room uint64) (*pcInfo, error) {
 	}
 	if p := f.funcdata(funcdataStackObjects); p != 0 {
 		n := m.Mem.U64(p)
-		if n > room/8 { // each holds a pointer
-			return nil, fmterr.Errorf("%s claims %d stack objects", f.Name, n)
+		if n > maxStackObjects {
+			return nil, fmt.Errorf("%s claims %d stack objects", f.Name, n)
 		}
 		b := m.Mem.Bytes(p+8, n*16)
 		if b == nil && n > 0 {
@@ -208,8 +217,8 @@ func (m *Model) loadMaps(f *Func, contPC, room uint64) (*pcInfo, error) {
 		for i := uint64(0); i < n; i++ {
 			o := stackObject{off: int32(u32(b, 16*i)), size: int32(u32(b, 16*i+4))}
 			o.ptrWords = uint64(u32(b, 16*i+8)) / 8
-			if size := uint64(u32(b, 16*i+4)); size > room || o.ptrWords*8 > size {
-				return nil, fmterr.Errorf("%s claims a stack object of %d bytes", f.Name, max(size, o.ptrWords*8))
+			if size := uint64(u32(b, 16*i+4)); size > maxStackObject || o.ptrWords*8 > size {
+				return nil, fmt.Errorf("%s claims a stack object of %d bytes", f.Name, max(size, o.ptrWords*8))
 			}
 			if o.ptrWords > 0 {
 				o.mask = m.Mem.Bytes(f.mod.rodata+uint64(u32(b, 16*i+12)), (o.ptrWords+7)/8)
@@ -235,7 +244,7 @@ func (m *Model) stackMap(f *Func, which uint32, idx int32) (ptrMap, error) {
 		return ptrMap{}, m.Mem.Err()
 	}
 	if idx < 0 || idx >= n || nbit > 1<<28 {
-		return ptrMap{}, fmterr.Errorf("%s has no stack map number %d", f.Name, idx)
+		return ptrMap{}, fmt.Errorf("%s has no stack map number %d", f.Name, idx)
 	}
 	size := (uint64(nbit) + 7) / 8
 	return ptrMap{uint64(nbit), m.Mem.Bytes(p+8+size*uint64(idx), size)}, m.Mem.Err()

@@ -134,7 +134,8 @@ func (m *Model) pcvalue(f *Func, off uint32, target uint64) (int32, bool) {
 	}
 	p := f.mod.pctab[off:]
 	pc, val := f.Entry, int32(-1)
-	// A step without a way forward is rare (instructions of no size); a damaged table may have nothing else.
+	// A step without a way forward is rare (instructions of no size); a damaged table may have
+	// nothing else.
 	still := 0
 	for first := true; still < maxStill; first = false {
 		dv, n := binary.Uvarint(p)

@@ -2,9 +2,9 @@ package goruntime
 
 import (
 	"errors"
+	"fmt"
 	"sort"
 
-	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
@@ -13,6 +13,7 @@ const (
 	gIdle      = 0
 	gRunning   = 2
 	gDead      = 6
+	gCopystack = 8
 	gDeadExtra = 11
 	gScan      = 0x1000
 )
@@ -31,18 +32,23 @@ type Goroutine struct {
 	top       uint64 // stack pointer of the outermost frame
 	defers    uint64
 	panics    uint64
-	GoPC      uint64 // of the go statement that made it
-	StartPC   uint64 // its entry function
-	async     bool   // stopped asynchronously, at any instruction
-	syscall   bool   // PC and SP were saved on entry to a system call
-	lost      bool   // running without a usable record: scanned conservatively as a whole
-	xregs     uint64 // extended registers of an asynchronously stopped goroutine
-	IsCaller  bool
-	stack     []byte // from stackFrom to Hi
-	stackFrom uint64
+	GoPC      uint64   // of the go statement that made it
+	StartPC   uint64   // its entry function
+	async     bool     // stopped asynchronously, at any instruction
+	syscall   bool     // PC and SP were saved on entry to a system call
+	lost      bool     // running without a usable record: scanned conservatively as a whole
+	registers []uint64 // conservative roots, of a goroutine whose thread something else stopped
+	// interrupted: stopped by something else, at any instruction
+	interrupted bool
+	xregs       uint64 // extended registers of an asynchronously stopped goroutine
+	IsCaller    bool
+	stack       []byte // from stackFrom to Hi
+	stackFrom   uint64
 }
 
-func (m *Model) loadGoroutines(caller Caller) error {
+// loadGoroutines lists the goroutines that live, with their stacks. Of those that were running, the
+// caller and placed ones have the place that is given for them; others are lost.
+func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error {
 	l := &m.layouts
 	const g = "runtime.g"
 	var (
@@ -57,26 +63,21 @@ func (m *Model) loadGoroutines(caller Caller) error {
 		oGoPC, oStart    = l.off(g, "gopc"), l.off(g, "startpc")
 		oXRegs, hasXRegs = l.maybe(g, "xRegs.state")
 	)
-	allgs, ok := m.names.GlobalByName("runtime.allgs")
-	if !ok {
-		l.fail("the variable runtime.allgs is not in the debug information")
+	all, err := m.allgs()
+	if err != nil {
+		return err
 	}
 	if l.err != nil {
 		return l.err
 	}
 	m.waits, m.defers = m.findWaitFields(), m.findDeferFields()
 	mem := m.Mem
-	list, n := mem.U64(allgs.Addr+m.bias), mem.U64(allgs.Addr+m.bias+8)
-	if n > maxGoroutines {
-		return fmterr.Errorf("the program claims %d goroutines", n)
-	}
-	b := mem.Bytes(list, n*8)
-	if b == nil {
-		return mem.Err()
-	}
 	var stacks []image.Range
-	for _, addr := range words(b) {
-		status := mem.U32(addr+oStatus) &^ gScan
+	for _, addr := range all {
+		status := mem.U32(addr + oStatus)
+		// Its stack may just be copied to another one, and pointers into it be of both.
+		moving := m.stopped && (status&gScan != 0 || status == gCopystack)
+		status &^= gScan
 		if status == gIdle || status == gDead || status == gDeadExtra {
 			continue
 		}
@@ -92,6 +93,7 @@ func (m *Model) loadGoroutines(caller Caller) error {
 			gr.xregs = mem.U64(addr + oXRegs)
 		}
 		sysSP := mem.U64(addr + oSysSP)
+		p, onThread := placed[addr]
 		switch {
 		case addr == caller.G || (caller.G == 0 && gr.Lo < caller.SP && caller.SP <= gr.Hi):
 			gr.IsCaller = true
@@ -100,14 +102,28 @@ func (m *Model) loadGoroutines(caller Caller) error {
 			// On its way out of a system call a goroutine is "running" without a P from go1.26 on
 			// (runtime/proc.go, exitsyscall); where it entered is still what counts.
 			gr.PC, gr.SP, gr.syscall = mem.U64(addr+oSysPC), sysSP, true
+		case onThread:
+			gr.registers, gr.interrupted, gr.lost = p.registers, p.interrupted, p.whole || moving
+			switch {
+			case p.sp != 0:
+				gr.PC, gr.SP, gr.lr, gr.ctxt, gr.async, gr.xregs = p.pc, p.sp, p.lr, 0, false, 0
+			case p.whole:
+				gr.SP = gr.Lo
+			default:
+				gr.PC, gr.SP, gr.lr = mem.U64(addr+oPC), mem.U64(addr+oSP), mem.U64(addr+oLR)
+			}
 		case status == gRunning:
 			gr.lost = true
 			gr.SP = gr.Lo
 		default:
 			gr.PC, gr.SP, gr.lr = mem.U64(addr+oPC), mem.U64(addr+oSP), mem.U64(addr+oLR)
+			gr.lost = moving
+		}
+		if m.stopped && (gr.SP < gr.Lo || gr.SP > gr.Hi) {
+			gr.lost, gr.SP = true, gr.Lo
 		}
 		if gr.Lo == 0 || gr.Hi <= gr.Lo || gr.Hi-gr.Lo > 1<<40 || gr.SP < gr.Lo || gr.SP > gr.Hi {
-			return fmterr.Errorf("a goroutine in state %d has an impossible stack", status)
+			return fmt.Errorf("a goroutine in state %d has an impossible stack", status)
 		}
 		m.Goroutines = append(m.Goroutines, gr)
 		stacks = append(stacks, image.Range{Addr: gr.SP, Len: gr.Hi - gr.SP})
@@ -120,11 +136,11 @@ func (m *Model) loadGoroutines(caller Caller) error {
 		gr.stack, gr.stackFrom = loaded[i], gr.SP
 		if uint64(len(gr.stack)) != gr.Hi-gr.SP {
 			if !gr.lost {
-				return fmterr.Errorf("%d of %d bytes of a stack can be read", len(gr.stack), gr.Hi-gr.SP)
+				return fmt.Errorf("%d of %d bytes of a stack can be read", len(gr.stack), gr.Hi-gr.SP)
 			}
 			gr.Hi = gr.SP + uint64(len(gr.stack))
 		}
-		if gr.lost {
+		if gr.lost && !m.stopped {
 			m.warn("a goroutine was running while the process was frozen; its stack is scanned conservatively")
 		}
 	}
@@ -139,8 +155,6 @@ func (m *Model) loadGoroutines(caller Caller) error {
 }
 
 // word reads a word of the stack; ok is false outside of its used part.
-//
-//go:noinline
 func (g *Goroutine) word(addr uint64) (uint64, bool) {
 	off := addr - g.stackFrom
 	if off+8 > uint64(len(g.stack)) || off+8 < 8 {

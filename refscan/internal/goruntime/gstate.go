@@ -1,9 +1,9 @@
 package goruntime
 
 import (
+	"errors"
 	"fmt"
 
-	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
@@ -22,7 +22,8 @@ type GoroutineState struct {
 	WaitReason string // "" if it does not wait
 	Labels     uint64 // address of the profiler labels, 0 if it has none
 	Locked     bool   // to its thread
-	Unwalkable bool   // it was running without a usable record: its frames and stack pointer are unknown
+	// it was running without a usable record: its frames and stack pointer are unknown
+	Unwalkable bool
 }
 
 // States reads GoroutineState records.
@@ -53,17 +54,17 @@ func (m *Model) NewStates() (*States, error) {
 func (m *Model) waitReasons() ([]string, error) {
 	v, ok := m.names.GlobalByName("runtime.waitReasonStrings")
 	if !ok {
-		return nil, fmterr.Errorf("the variable runtime.waitReasonStrings is not in the debug information")
+		return nil, errors.New("the variable runtime.waitReasonStrings is not in the debug information")
 	}
 	n := m.names.Type(v.Type).Len
 	if n <= 0 || n > 256 { // waitReason is a uint8
-		return nil, fmterr.Errorf("runtime.waitReasonStrings has %d elements", n)
+		return nil, fmt.Errorf("runtime.waitReasonStrings has %d elements", n)
 	}
 	names := make([]string, n)
 	for i := range names {
 		names[i], ok = m.stringAt(v.Addr + m.bias + 16*uint64(i))
 		if !ok {
-			return nil, fmterr.Errorf("the name of wait reason %d cannot be read", i)
+			return nil, fmt.Errorf("the name of wait reason %d cannot be read", i)
 		}
 	}
 	return names, nil

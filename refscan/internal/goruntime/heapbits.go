@@ -8,9 +8,8 @@ import (
 
 var errTypeSize = errors.New("an object has a type that is larger than the object")
 
-// PointerWords calls visit with the index of each word of an object that may hold a pointer, in order. See PointerMasks.
-//
-//go:noinline
+// PointerWords calls visit with the index of each word of an object that may hold a pointer, in
+// order. See PointerMasks.
 func (m *Model) PointerWords(s *Span, obj uint32, visit func(word uint64)) error {
 	return m.PointerMasks(s, obj, func(first, mask uint64) {
 		for ; mask != 0; mask &= mask - 1 {
@@ -19,9 +18,10 @@ func (m *Model) PointerWords(s *Span, obj uint32, visit func(word uint64)) error
 	})
 }
 
-// PointerMasks calls visit with the words of an object that may hold pointers, in order: a bit a word, up to 64 from the
-// first on (runtime/mbitmap.go, typePointers). Small objects have such bits at the end of their span, larger ones
-// a type in their first word or in their span, whose mask repeats over the object.
+// PointerMasks calls visit with the words of an object that may hold pointers, in order: a bit a
+// word, up to 64 from the first on (runtime/mbitmap.go, typePointers). Small objects have such bits
+// at the end of their span, larger ones a type in their first word or in their span, whose mask
+// repeats over the object.
 func (m *Model) PointerMasks(s *Span, obj uint32, visit func(first, mask uint64)) error {
 	if s.NoScan {
 		return nil
@@ -59,8 +59,12 @@ func (m *Model) PointerMasks(s *Span, obj uint32, visit func(first, mask uint64)
 	return nil
 }
 
-// Fetch reads a byte of each object with pointers, and of its mask, one right after the other, so that the processor waits for all
-// of them at once and not for each in turn when they are read. The sum is of no use.
+// FetchAhead is how many objects should be fetched at a time.
+const FetchAhead = 16
+
+// Fetch reads a byte of each object with pointers, and of its mask, one right after the other, so
+// that the processor waits for all of them at once and not for each in turn when they are read. The
+// sum is of no use.
 func (m *Model) Fetch(objs []uint32) (sum byte) {
 	for _, obj := range objs {
 		s := m.SpanOf(obj)

@@ -1,6 +1,7 @@
 package goruntime
 
-// Tables of inlined calls, and the identity of wrappers (internal/abi/symtab.go; the same in go1.26 and go1.27).
+// Tables of inlined calls, and the identity of wrappers (internal/abi/symtab.go; the same in go1.26
+// and go1.27).
 const (
 	funcIDWrapper = 23
 
@@ -8,12 +9,13 @@ const (
 	funcdataInlTree    = 3
 )
 
-// inlinedCall is the size of a record of FUNCDATA_InlTree (runtime/symtabinl.go, inlinedCall: funcID uint8
-// and padding, nameOff, parentPc and startLine int32).
+// inlinedCall is the size of a record of FUNCDATA_InlTree (runtime/symtabinl.go, inlinedCall:
+// funcID uint8 and padding, nameOff, parentPc and startLine int32).
 const inlinedCall = 16
 
-// maxInlined bounds the depth of inlining, which a damaged table could make endless. The compiler's budget for a function
-// (2,000 nodes with a profile; go1.26 cmd/compile/internal/inline) allows for less.
+// maxInlined bounds the depth of inlining, which a damaged table could make endless. The compiler's
+// budget for a function (2,000 nodes with a profile; go1.26 cmd/compile/internal/inline) allows for
+// less.
 const maxInlined = 1 << 9
 
 // maxCallNames bounds the names of one frame's calls, of functions and files together.
@@ -58,13 +60,15 @@ func (m *Model) Calls(f *Func, pc uint64) []Call {
 	return append(calls, Call{f.Name, file, line, int(f.StartLine)})
 }
 
-// Wrapper reports whether the compiler made the function, to call another one: for go statements with
-// arguments, for deferred calls, for methods of embedded fields. Tracebacks leave such functions out.
+// Wrapper reports whether the compiler made the function, to call another one: for go statements
+// with arguments, for deferred calls, for methods of embedded fields. Tracebacks leave such
+// functions out.
 func (f *Func) Wrapper() bool { return f.id == funcIDWrapper }
 
-// CallPC returns the pc to look up a frame's source position with. Where a signal or the scheduler faked
-// the call (runtime/traceback.go, unwindTrap), that is the frame's pc itself, else that of the call
-// before the return address. callee is the next inner frame's function, nil for the innermost frame.
+// CallPC returns the pc to look up a frame's source position with. Where a signal or the scheduler
+// faked the call (runtime/traceback.go, unwindTrap), that is the frame's pc itself, else that of
+// the call before the return address. callee is the next inner frame's function, nil for the
+// innermost frame.
 func (fr *Frame) CallPC(callee *Func) uint64 {
 	if callee != nil {
 		switch callee.id {

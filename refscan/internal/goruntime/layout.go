@@ -1,9 +1,9 @@
 package goruntime
 
 import (
+	"fmt"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 )
 
@@ -15,8 +15,8 @@ type Names interface {
 	GlobalByName(name string) (debuginfo.Global, bool)
 }
 
-// partialNames is implemented by Names that know neither the queues of finalizers and cleanups nor runtime.inProgress. What
-// is queued counts as missed then.
+// partialNames is implemented by Names that know neither the queues of finalizers and cleanups nor
+// runtime.inProgress. What is queued counts as missed then.
 type partialNames interface{ WithoutQueues() }
 
 // layouts looks up field offsets by name; the first that is missing is kept as its error.
@@ -26,7 +26,8 @@ type layouts struct {
 	last  debuginfo.Type // that was looked up: most questions are about the same one as before
 }
 
-// structType returns a type of the program, nil if there is none of that name. It is valid until the next call.
+// structType returns a type of the program, nil if there is none of that name. It is valid until
+// the next call.
 func (l *layouts) structType(name string) *debuginfo.Type {
 	if l.last.Name != name || name == "" {
 		id, ok := l.names.TypeByName(name)
@@ -110,10 +111,9 @@ func (l *layouts) fieldSize(typeName, path string) uint64 {
 	return uint64(l.names.Type(ft).Size)
 }
 
-//go:noinline
 func (l *layouts) fail(format string, args ...any) {
 	if l.err == nil {
-		l.err = fmterr.Errorf(format, args...)
+		l.err = fmt.Errorf(format, args...)
 	}
 }
 

@@ -2,14 +2,15 @@ package goruntime
 
 import (
 	"errors"
+	"fmt"
 	"sort"
-
-	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
-// A Slot is a word of a goroutine's stack (or of its saved registers) that the collector would follow.
+// A Slot is a word of a goroutine's stack (or of its saved registers) that the collector would
+// follow.
 type Slot struct {
-	Frame        *Frame // the frame it lies in; nil for registers and records of the goroutine itself
+	// the frame it lies in; nil for registers and records of the goroutine itself
+	Frame        *Frame
 	Addr         uint64
 	Value        uint64
 	End          uint64 // where the stack object ends that it lies in, 0 if it lies in none
@@ -40,12 +41,13 @@ type liveObject struct {
 
 var errStackObjects = errors.New("its stack objects do not fit on it")
 
-// LiveSlots calls visit for every word of a goroutine's stack that keeps something alive, exactly as
-// the collector finds them: by stack maps, by stack objects that are pointed to, and conservatively
-// where a goroutine was stopped between safe points (runtime/mgcmark.go, scanstack).
+// LiveSlots calls visit for every word of a goroutine's stack that keeps something alive, exactly
+// as the collector finds them: by stack maps, by stack objects that are pointed to, and
+// conservatively where a goroutine was stopped between safe points (runtime/mgcmark.go, scanstack).
 func (m *Model) LiveSlots(g *Goroutine, visit func(Slot)) error {
 	s := &stackScan{m: m, g: g, visit: visit}
 	if g.lost {
+		s.registers(nil)
 		s.conservative(nil, g.stackFrom, g.Hi)
 		return nil
 	}
@@ -63,22 +65,29 @@ func (m *Model) LiveSlots(g *Goroutine, visit func(Slot)) error {
 	if g.defers != 0 {
 		s.frames = make(map[uint64]*Frame)
 	}
-	conservative := false
+	conservative := g.interrupted
 	var below *Frame
+	innermost := true
 	err := m.Frames(g, func(f *Frame) error {
 		if s.frames != nil {
 			s.frames[f.SP] = f
 		}
+		if innermost {
+			s.registers(f)
+			innermost = false
+		}
 		id := f.Func.id
+		unmapped := m.stopped && hasNoMap(f.Func)
 		if conservative || id == funcIDAsyncPreempt || id == funcIDDebugCallV2 {
-			if f.Async = conservative; conservative {
+			if f.Async = conservative; conservative && below != nil {
 				below.Interrupted = f
 			}
 			below = f
 			s.frameConservative(f)
-			conservative = id == funcIDAsyncPreempt || id == funcIDDebugCallV2
+			conservative = id == funcIDAsyncPreempt || id == funcIDDebugCallV2 || unmapped
 			return nil
 		}
+		conservative = unmapped
 		return s.frame(f)
 	})
 	if err != nil {
@@ -107,6 +116,14 @@ func (s *stackScan) word(f *Frame, addr, value uint64, conservative bool) {
 	s.visit(Slot{Frame: f, Addr: addr, Value: value, End: s.end, Conservative: conservative, OnStack: onStack})
 }
 
+// registers reports what the registers of the goroutine's thread held. They have no address; theirs
+// are below all memory.
+func (s *stackScan) registers(f *Frame) {
+	for i, v := range s.g.registers {
+		s.word(f, uint64(i+1)*8, v, true)
+	}
+}
+
 func (s *stackScan) conservative(f *Frame, lo, hi uint64) {
 	for a := (lo + 7) &^ 7; a+8 <= hi; a += 8 {
 		if v, ok := s.g.word(a); ok {
@@ -132,7 +149,8 @@ func (s *stackScan) masked(f *Frame, base uint64, n uint64, mask []byte, conserv
 	if base > s.g.Hi {
 		return
 	}
-	n = min(n, (s.g.Hi-base)/8) // what is behind the stack is no slot, and the length may be nonsense
+	// what is behind the stack is no slot, and the length may be nonsense
+	n = min(n, (s.g.Hi-base)/8)
 	for i := uint64(0); i < n; i++ {
 		if MaskBit(mask, i) {
 			if v, ok := s.g.word(base + 8*i); ok {
@@ -149,14 +167,14 @@ func (s *stackScan) frame(f *Frame) error {
 	if f.SP > s.g.Hi {
 		return errStackEnd
 	}
-	info, err := s.m.loadMaps(f.Func, f.ContPC, s.g.Hi-f.SP)
+	info, err := s.m.loadMaps(f.Func, f.ContPC)
 	if err != nil {
 		return err
 	}
 	if f.varp-f.SP > s.m.arch.minLocals && f.varp > f.SP {
 		n := info.locals.n
 		if n*8 > f.varp-s.g.stackFrom {
-			return fmterr.Errorf("the locals of %s leave the stack", f.Func.Name)
+			return fmt.Errorf("the locals of %s leave the stack", f.Func.Name)
 		}
 		s.masked(f, f.varp-n*8, n, info.locals.bits, false)
 	}
@@ -173,7 +191,12 @@ func (s *stackScan) frame(f *Frame) error {
 		if o.off >= 0 {
 			base = f.argp
 		}
+		// Below the stack pointer, the frame that is to hold it has not been made (runtime/stack.go
+		// and mgcmark.go, scanframeworker).
 		if addr := base + uint64(int64(o.off)); addr >= f.SP {
+			if addr > s.g.Hi || uint64(o.size) > s.g.Hi-addr {
+				return fmt.Errorf("%s claims a stack object of %d bytes", f.Func.Name, o.size)
+			}
 			s.objects = append(s.objects, liveObject{addr: addr, rec: o, frame: f})
 		}
 	}
@@ -200,7 +223,7 @@ func (s *stackScan) reflectArgs(f *Frame) (ptrMap, error) {
 	}
 	mv, ok := s.g.word(arg0)
 	if !ok {
-		return ptrMap{}, fmterr.Errorf("no method value in the frame of %s", f.Func.Name)
+		return ptrMap{}, fmt.Errorf("no method value in the frame of %s", f.Func.Name)
 	}
 	mem := s.m.Mem
 	retValid, _ := s.g.word(arg0 + 4*8)
@@ -212,7 +235,7 @@ func (s *stackScan) reflectArgs(f *Frame) (ptrMap, error) {
 		}
 	}
 	if n > 1<<20 {
-		return ptrMap{}, fmterr.Errorf("%s claims %d argument words", f.Func.Name, n)
+		return ptrMap{}, fmt.Errorf("%s claims %d argument words", f.Func.Name, n)
 	}
 	args := ptrMap{n, mem.Bytes(mem.U64(bv+8), (n+7)/8)}
 	// Its register arguments, an internal/abi.RegArgs, are the highest local.
@@ -225,8 +248,8 @@ func (s *stackScan) reflectArgs(f *Frame) (ptrMap, error) {
 	return args, mem.Err()
 }
 
-// regArgs describes internal/abi.RegArgs: integer registers, float registers, and the pointers among
-// the integers, which alone the collector follows.
+// regArgs describes internal/abi.RegArgs: integer registers, float registers, and the pointers
+// among the integers, which alone the collector follows.
 func (s *stackScan) regArgs() (size uint64, ptrs ptrMap, ok bool) {
 	t := s.m.layouts.structType("internal/abi.RegArgs")
 	if t == nil {
@@ -274,7 +297,7 @@ func (s *stackScan) deferred() error {
 	var list chain
 	for d := s.g.defers; d != 0; {
 		if list.returns(d) {
-			return fmterr.Errorf("the list of deferred calls does not end")
+			return errors.New("the list of deferred calls does not end")
 		}
 		if fn := read(d + fields.fn); fn != 0 {
 			s.deferredCall(s.frames[read(d+fields.sp)], d+fields.fn, fn)

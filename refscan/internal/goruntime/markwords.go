@@ -1,11 +1,10 @@
 package goruntime
 
-// Marks64 returns what Marked says of 64 objects, from 64*i on, and what Allocated says of them: a bit each.
+// Marks64 returns what Marked says of 64 objects, from 64*i on, and what Allocated says of them: a
+// bit each.
 func (s *Span) Marks64(i uint32) (marked, allocated uint64) {
-	for _, marks := range [...][]byte{s.marks, s.extraMarks} {
-		for k := uint32(0); k < 8 && 8*i+k < uint32(len(marks)); k++ {
-			marked |= uint64(marks[8*i+k]) << (8 * k)
-		}
+	for k := uint32(0); k < 8 && 8*i+k < uint32(len(s.marks)); k++ {
+		marked |= uint64(s.marks[8*i+k]) << (8 * k)
 	}
 	if n := s.NElems - 64*i; n < 64 {
 		marked &= 1<<n - 1

@@ -3,8 +3,8 @@ package goruntime
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 
-	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
@@ -28,6 +28,9 @@ type Module struct {
 	pclntableAddr     uint64
 	nftab             int
 }
+
+// Code is where the module's functions lie.
+func (mod *Module) Code() image.Range { return image.Range{Addr: mod.text, Len: mod.etext - mod.text} }
 
 func (m *Model) loadModules(first uint64) error {
 	l := &m.layouts
@@ -71,7 +74,7 @@ func (m *Model) loadModules(first uint64) error {
 			return err
 		}
 		if mod.etext <= mod.text || mod.maxpc <= mod.minpc || mod.EData < mod.Data || mod.EBSS < mod.BSS || mod.etypes < mod.types {
-			return fmterr.Errorf("the module at number %d has impossible bounds", len(m.Modules))
+			return fmt.Errorf("the module at number %d has impossible bounds", len(m.Modules))
 		}
 		// The bulk of what is looked up again and again: data, bss, types and the function tables.
 		slice := func(off uint64, elem uint64) image.Range {
@@ -112,7 +115,7 @@ func (m *Model) loadModules(first uint64) error {
 func loadWhole(load func([]image.Range) ([][]byte, error), ranges []image.Range) ([][]byte, error) {
 	for _, r := range ranges {
 		if r.Len > maxTable {
-			return nil, fmterr.Errorf("a table of %d bytes in the module data is beyond belief", r.Len)
+			return nil, fmt.Errorf("a table of %d bytes in the module data is beyond belief", r.Len)
 		}
 	}
 	loaded, err := load(ranges)
@@ -121,7 +124,7 @@ func loadWhole(load func([]image.Range) ([][]byte, error), ranges []image.Range)
 	}
 	for i, r := range ranges {
 		if uint64(len(loaded[i])) != r.Len {
-			return nil, fmterr.Errorf("%d of %d bytes of the module data at %#x can be read", len(loaded[i]), r.Len, r.Addr)
+			return nil, fmt.Errorf("%d of %d bytes of the module data at %#x can be read", len(loaded[i]), r.Len, r.Addr)
 		}
 	}
 	return loaded, nil
@@ -143,9 +146,7 @@ func MaskBit(mask []byte, i uint64) bool {
 	return i>>3 < uint64(len(mask)) && mask[i>>3]>>(i&7)&1 != 0
 }
 
-// moduleOfPC finds the module of an address of code. It is not inlined, to keep test binaries small.
-//
-//go:noinline
+// moduleOfPC finds the module of an address of code.
 func (m *Model) moduleOfPC(pc uint64) *Module {
 	for _, mod := range m.Modules {
 		if mod.minpc <= pc && pc < mod.maxpc {
@@ -155,7 +156,6 @@ func (m *Model) moduleOfPC(pc uint64) *Module {
 	return nil
 }
 
-//go:noinline // as moduleOfPC
 func (m *Model) moduleOfType(addr uint64) *Module {
 	for _, mod := range m.Modules {
 		if mod.types <= addr && addr < mod.etypes {

@@ -2,11 +2,10 @@ package goruntime
 
 import (
 	"encoding/binary"
+	"fmt"
 	"reflect"
 	"sync/atomic"
 	"unsafe"
-
-	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // RType is a run-time type descriptor (internal/abi/type.go, Type; the same layout in go1.26 and
@@ -112,8 +111,8 @@ func (m *Model) readMask(t *RType) ([]byte, error) {
 	n := (t.PtrBytes/8 + 7) / 8
 	at := t.gcdata
 	if t.tflag&tflagMaskOnDemand != 0 {
-		// runtime/type.go, getGCMaskOnDemand: GCData points to a pointer, which is nil until the mask
-		// is first needed and &inProgress while it is made.
+		// runtime/type.go, getGCMaskOnDemand: GCData points to a pointer, which is nil until the
+		// mask is first needed and &inProgress while it is made.
 		at = m.Mem.U64(t.gcdata)
 		if g, ok := m.names.GlobalByName("runtime.inProgress"); at == 0 || (ok && at == g.Addr+m.bias) || m.isVariable(at) {
 			mask := make([]byte, n)
@@ -126,7 +125,7 @@ func (m *Model) readMask(t *RType) ([]byte, error) {
 	}
 	mask := m.Mem.Bytes(at, n)
 	if mask == nil {
-		return nil, fmterr.Errorf("the pointer mask of type %s is not readable in the frozen process", m.TypeString(t))
+		return nil, fmt.Errorf("the pointer mask of type %s is not readable in the frozen process", m.TypeString(t))
 	}
 	return mask, nil
 }
@@ -137,8 +136,8 @@ const maskSteps = 1000
 // maxMaskDepth bounds the nesting of types within a type.
 const maxMaskDepth = 100
 
-// isVariable reports whether an address is that of a variable of the program without pointers, as runtime.inProgress is; masks
-// are elsewhere.
+// isVariable reports whether an address is that of a variable of the program without pointers, as
+// runtime.inProgress is; masks are elsewhere.
 func (m *Model) isVariable(addr uint64) bool {
 	for _, mod := range m.Modules {
 		if mod.NoPtrBSS <= addr && addr < mod.ENoPtr {
@@ -148,10 +147,11 @@ func (m *Model) isVariable(addr uint64) bool {
 	return false
 }
 
-// buildMask sets the bits of a type at an offset, as runtime/type.go:buildGCMask does. The caller holds the lock.
+// buildMask sets the bits of a type at an offset, as runtime/type.go:buildGCMask does. The caller
+// holds the lock.
 func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *int) error {
 	if *steps--; *steps < 0 || depth > maxMaskDepth {
-		return fmterr.Errorf("the type %s does not end", m.TypeString(t))
+		return fmt.Errorf("the type %s does not end", m.TypeString(t))
 	}
 	if t.tflag&tflagMaskOnDemand == 0 {
 		own, err := m.maskOf(t)
@@ -169,7 +169,7 @@ func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *i
 	case reflect.Array:
 		elem := m.typeAt(t.Elem)
 		if elem == nil || elem.Size == 0 {
-			return fmterr.Errorf("the element type of %s cannot be read", m.TypeString(t))
+			return fmt.Errorf("the element type of %s cannot be read", m.TypeString(t))
 		}
 		for o := uint64(0); o < t.PtrBytes; o += elem.Size {
 			if err := m.buildMask(elem, mask, off+o, depth+1, steps); err != nil {
@@ -180,12 +180,12 @@ func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *i
 		// StructType{Type; PkgPath Name; Fields []StructField{Name, Typ, Offset}}
 		fields, n := m.Mem.U64(t.Addr+56), m.Mem.U64(t.Addr+64)
 		if n > 1<<16 {
-			return fmterr.Errorf("the type %s claims %d fields", m.TypeString(t), n)
+			return fmt.Errorf("the type %s claims %d fields", m.TypeString(t), n)
 		}
 		for i := uint64(0); i < n; i++ {
 			ft := m.typeAt(m.Mem.U64(fields + 24*i + 8))
 			if ft == nil {
-				return fmterr.Errorf("a field type of %s cannot be read", m.TypeString(t))
+				return fmt.Errorf("a field type of %s cannot be read", m.TypeString(t))
 			}
 			if ft.PtrBytes == 0 {
 				continue
@@ -195,7 +195,7 @@ func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *i
 			}
 		}
 	default:
-		return fmterr.Errorf("the type %s has a mask on demand", m.TypeString(t))
+		return fmt.Errorf("the type %s has a mask on demand", m.TypeString(t))
 	}
 	return nil
 }

@@ -1,10 +1,11 @@
 package goruntime
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"sort"
 
-	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
@@ -38,18 +39,18 @@ type Span struct {
 	NElems      uint32
 	FirstObj    uint32 // number of its first object
 	freeIndex   uint32
+	scanIndex   uint32 // see Published
 	marks       []byte // what the last collection found alive
 	NoScan      bool   // its objects hold no pointers; their memory is not in the image
 	Tiny        bool   // its 16-byte objects may be blocks of the tiny allocator
 	swept       bool
 
-	ElemSize   uint64
-	Mem        []byte // its memory, nil if NoScan
-	bits       []byte // pointer bits of small objects
-	Size       uint64 // of the whole span
-	largeType  uint64 // address of the type of a large object
-	specials   uint64
-	extraMarks []byte // inline marks not yet merged, of a span that is not swept
+	ElemSize  uint64
+	Mem       []byte // its memory, nil if NoScan
+	bits      []byte // pointer bits of small objects
+	Size      uint64 // of the whole span
+	largeType uint64 // address of the type of a large object
+	specials  uint64
 }
 
 // loadSpanTable reads the spans in use and their mark bits.
@@ -66,6 +67,7 @@ func (m *Model) loadSpanTable() error {
 		oSpecials          = l.off(sp, "specials")
 		oLarge, oDiv       = l.off(sp, "largeType"), l.off(sp, "divMul")
 		oArena             = l.off(sp, "isUserArenaChunk")
+		oScan, hasScan     = l.maybe(sp, "freeIndexForScan")
 		spanSize           = l.size(sp)
 		oAllspans, oHeapGn = l.off("runtime.mheap", "allspans"), l.off("runtime.mheap", "sweepgen")
 	)
@@ -82,14 +84,14 @@ func (m *Model) loadSpanTable() error {
 	m.Cycles = sweepgen / 2 // each collection adds 2 (runtime/mgc.go, gcSweep)
 	list, n := mem.U64(heapAddr+oAllspans), mem.U64(heapAddr+oAllspans+8)
 	if n > maxSpans {
-		return fmterr.Errorf("the heap claims %d spans", n)
+		return fmt.Errorf("the heap claims %d spans", n)
 	}
 	ptrs, err := mem.Load([]image.Range{{Addr: list, Len: n * 8}})
 	if err != nil {
 		return err
 	}
 	if uint64(len(ptrs[0])) != n*8 {
-		return fmterr.Errorf("the list of %d spans cannot be read", n)
+		return fmt.Errorf("the list of %d spans cannot be read", n)
 	}
 	addrs := words(ptrs[0])
 	if err := m.loadAround(addrs, spanSize); err != nil {
@@ -97,7 +99,10 @@ func (m *Model) loadSpanTable() error {
 	}
 
 	spans := make([]Span, 0, n)
-	type bitsAt struct{ alloc, marks uint64 }
+	type bitsAt struct {
+		alloc, marks uint64
+		sweeping     bool
+	}
 	var at []bitsAt
 	for _, a := range addrs {
 		b := mem.Bytes(a, spanSize)
@@ -115,16 +120,19 @@ func (m *Model) loadSpanTable() error {
 			divMul: u32(b, oDiv), NoScan: class&1 != 0, Tiny: class == tinySpanClass,
 			largeType: u64(b, oLarge), specials: u64(b, oSpecials),
 		}
+		if s.scanIndex = s.freeIndex; hasScan {
+			s.scanIndex = uint32(u16(b, oScan))
+		}
 		gen := u32(b, oGen)
 		s.swept = gen != sweepgen-2 && gen != sweepgen-1 && gen != sweepgen+1
 		if !s.plausible() {
-			return fmterr.Errorf("a span of %d pages with %d elements of %d bytes is damaged", pages, s.NElems, s.ElemSize)
+			return fmt.Errorf("a span of %d pages with %d elements of %d bytes is damaged", pages, s.NElems, s.ElemSize)
 		}
 		if b[oArena] != 0 {
 			m.warn("memory of the arenas experiment is scanned conservatively")
 		}
 		spans = append(spans, s)
-		at = append(at, bitsAt{u64(b, oAlloc), u64(b, oMarks)})
+		at = append(at, bitsAt{u64(b, oAlloc), u64(b, oMarks), gen == sweepgen-1})
 	}
 	// The bits of live spans are carved from 64 KiB arenas: pages of them hold many.
 	var bitAddrs []uint64
@@ -142,6 +150,14 @@ func (m *Model) loadSpanTable() error {
 		} else {
 			m.Unswept++
 			s.marks = mem.Bytes(at[i].marks, n)
+			if alloc := mem.Bytes(at[i].alloc, n); at[i].sweeping && len(alloc) == len(s.marks) {
+				// Stopped between safe points: which of the two hold the marks by now is not known
+				// (runtime/mgcsweep.go, sweep).
+				s.marks = slices.Clone(s.marks)
+				for k := range alloc {
+					s.marks[k] |= alloc[k]
+				}
+			}
 		}
 	}
 	if err := mem.Err(); err != nil {
@@ -158,16 +174,17 @@ func (m *Model) numberObjects() error {
 	for i := range m.Spans {
 		s := &m.Spans[i]
 		if i > 0 && s.Base < m.Spans[i-1].Base+m.Spans[i-1].Size {
-			return fmterr.Errorf("two spans overlap")
+			return errors.New("two spans overlap")
 		}
 		s.FirstObj = uint32(total)
 		total += uint64(s.NElems)
 		if s.NoScan && s.Size > arenaSize && !m.Mem.Try(s.Base+s.Size-8, 8) {
-			return fmterr.Errorf("a heap span of %d bytes cannot be read", s.Size) // the page table takes memory for it
+			// the page table takes memory for it
+			return fmt.Errorf("a heap span of %d bytes cannot be read", s.Size)
 		}
 	}
 	if total > 1<<32-2 {
-		return fmterr.Errorf("the heap has %d object slots, more than 2^32", total)
+		return fmt.Errorf("the heap has %d object slots, more than 2^32", total)
 	}
 	m.NumObjects = uint32(total)
 	m.pages = newPageTable(m.Spans)
@@ -175,9 +192,10 @@ func (m *Model) numberObjects() error {
 	return nil
 }
 
-// plausible reports whether the fields of a span agree (runtime/mheap.go, initSpan and allocNeedsZero; go1.26 and go1.27):
-// objects fill most of it, and the number to divide by is the one that belongs to their size. Memory without pointers
-// is not read, so nothing else would show that a span is not as large as it says.
+// plausible reports whether the fields of a span agree (runtime/mheap.go, initSpan and
+// allocNeedsZero; go1.26 and go1.27): objects fill most of it, and the number to divide by is the
+// one that belongs to their size. Memory without pointers is not read, so nothing else would show
+// that a span is not as large as it says.
 func (s *Span) plausible() bool {
 	div := uint32(0)
 	if s.divMul != 0 && s.ElemSize != 0 {
@@ -208,7 +226,8 @@ func (m *Model) loadObjects() error {
 	for k, i := range which {
 		s := &m.Spans[i]
 		if uint64(len(loaded[k])) != s.Size {
-			return fmterr.Errorf("%d of %d bytes of a heap span can be read", len(loaded[k]), s.Size)
+			n := uint64(len(loaded[k]))
+			return fmt.Errorf("a heap span: %w", &image.ReadError{Range: image.Range{Addr: s.Base + n, Len: s.Size - n}})
 		}
 		s.Mem = loaded[k]
 		if s.ElemSize > minSizeForHeader {
@@ -218,15 +237,56 @@ func (m *Model) loadObjects() error {
 		// (runtime/mbitmap.go, spanHeapBitsRange).
 		bits := s.Size / 8 / 8
 		end := s.Size
-		if m.greenTea && s.ElemSize >= 16 {
+		if m.hasInlineMarks(s) {
 			end -= inlineMarkBits
 			if !s.swept {
-				s.extraMarks = s.Mem[end+64 : end+64+63]
+				s.merge(s.Mem[end:])
 			}
 		}
 		s.bits = s.Mem[end-bits : end]
 	}
+	return m.loadInlineMarks(true)
+}
+
+// hasInlineMarks reports whether the green tea collector keeps marks at the end of a span, with or
+// without pointers (go1.26 and go1.27 runtime/mgcmark_greenteagc.go, gcUsesSpanInlineMarkBits).
+func (m *Model) hasInlineMarks(s *Span) bool {
+	return m.greenTea && 16 <= s.ElemSize && s.ElemSize <= minSizeForHeader
+}
+
+// loadInlineMarks merges the inline marks of spans that are not swept: of all, or of those whose
+// memory is not loaded otherwise. For many of their objects these are the only marks.
+func (m *Model) loadInlineMarks(noScan bool) error {
+	var ranges []image.Range
+	var which []int
+	for i := range m.Spans {
+		if s := &m.Spans[i]; !s.swept && m.hasInlineMarks(s) && (s.NoScan || !noScan) {
+			ranges = append(ranges, image.Range{Addr: s.Base + s.Size - inlineMarkBits, Len: inlineMarkBits})
+			which = append(which, i)
+		}
+	}
+	loaded, err := m.Mem.Load(ranges)
+	if err != nil {
+		return err
+	}
+	for k, i := range which {
+		if len(loaded[k]) != inlineMarkBits {
+			return errors.New("the marks of a heap span cannot be read")
+		}
+		m.Spans[i].merge(loaded[k])
+	}
 	return nil
+}
+
+// merge adds the marks of a spanInlineMarkBits, as sweeping will (runtime/mgcmark_greenteagc.go,
+// moveInlineMarks).
+func (s *Span) merge(inline []byte) {
+	// behind the bits of scanned objects; the last byte is the span's class
+	inline = inline[64 : 64+63]
+	s.marks = slices.Clone(s.marks)
+	for i := range min(len(s.marks), len(inline)) {
+		s.marks[i] |= inline[i]
+	}
 }
 
 // loadAround copies the pages that hold n bytes at each of many scattered addresses.
@@ -262,20 +322,40 @@ func (s *Span) index(p uint64) uint32 {
 
 // Marked reports whether the last collection found object i alive.
 func (s *Span) Marked(i uint32) bool {
-	if s.marks[i>>3]>>(i&7)&1 != 0 {
-		return true
-	}
-	return i>>3 < uint32(len(s.extraMarks)) && s.extraMarks[i>>3]>>(i&7)&1 != 0
+	return s.marks[i>>3]>>(i&7)&1 != 0
 }
 
-// Marks are the mark bits of the last collection, but for inline marks that are not merged yet.
+// Marks are the mark bits of the last collection.
 func (s *Span) Marks() []byte { return s.marks }
 
-// Allocated reports whether slot i holds an object: one that the last collection found alive, or one
-// allocated since.
+// Allocated reports whether slot i holds an object: one that the last collection found alive, or
+// one allocated since.
 func (s *Span) Allocated(i uint32) bool { return i < s.freeIndex || s.Marked(i) }
 
-// pageTable finds the span of an address, as mheap.arenas does: by number of the page, the index of its span plus 1.
+// Published reports whether p may be followed: not if it leads to an object that was not complete
+// when the process was stopped. What is allocated just then has a pointer to it in a register, or
+// in a frame of the allocator, but its memory may still hold what was there before
+// (runtime/malloc.go, mallocgcSmallScanNoHeader; mbitmap.go, isFree). While a collection marks, new
+// objects are not told apart from such.
+func (m *Model) Published(p uint64) bool {
+	s, i, ok := m.Slot(p)
+	return !ok || i < s.scanIndex || s.Marked(i)
+}
+
+// Slot returns the span of an address and which slot of it that is, whether or not there is an
+// object.
+func (m *Model) Slot(p uint64) (s *Span, i uint32, ok bool) {
+	k := m.pages.span(p)
+	if k == 0 {
+		return nil, 0, false
+	}
+	s = &m.Spans[k-1]
+	i = s.index(p)
+	return s, i, p < s.Limit && i < s.NElems
+}
+
+// pageTable finds the span of an address, as mheap.arenas does: by number of the page, the index of
+// its span plus 1.
 type pageTable struct {
 	lo     uint64            // number of the first page
 	dense  []int32           // of all pages from there on,
@@ -284,7 +364,8 @@ type pageTable struct {
 
 type arena [arenaSize / pageSize]int32
 
-// maxDense is how many pages the table covers without gaps: 1 TB, but for gaps its memory is in proportion to the heap.
+// maxDense is how many pages the table covers without gaps: 1 TB, but for gaps its memory is in
+// proportion to the heap.
 const maxDense = 1 << 40 / pageSize
 
 func newPageTable(spans []Span) *pageTable {
@@ -375,8 +456,6 @@ func (m *Model) indexSpans() {
 }
 
 // SpanOf returns the span of an object number.
-//
-//go:noinline
 func (m *Model) SpanOf(obj uint32) *Span {
 	i := m.spanAt[obj/spanStep]
 	for obj-m.Spans[i].FirstObj >= m.Spans[i].NElems {

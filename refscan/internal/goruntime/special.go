@@ -2,8 +2,8 @@ package goruntime
 
 import (
 	"errors"
+	"fmt"
 
-	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
@@ -28,8 +28,8 @@ type Special struct {
 	Handle     uint64 // weak handles
 }
 
-// Specials calls visit for each finalizer, cleanup and weak handle, on objects in address order, then
-// those queued to run (runtime/mgcmark.go, markroot and markrootSpans).
+// Specials calls visit for each finalizer, cleanup and weak handle, on objects in address order,
+// then those queued to run (runtime/mgcmark.go, markroot and markrootSpans).
 func (m *Model) Specials(visit func(Special)) error {
 	l := &m.layouts
 	var (
@@ -67,7 +67,7 @@ func (m *Model) Specials(visit func(Special)) error {
 			}
 			k := s.index(s.Base + mem.U64(a+oOffset))
 			if k >= s.NElems {
-				return fmterr.Errorf("a special points outside of its span")
+				return errors.New("a special points outside of its span")
 			}
 			sp := Special{Obj: s.FirstObj + k, Span: s}
 			switch kind {
@@ -165,7 +165,7 @@ func (m *Model) queuedCleanups(visit func(Special)) error {
 
 func (m *Model) listError(list string) error {
 	if err := m.Mem.Err(); err != nil {
-		return fmterr.Errorf("%s: %w", list, err)
+		return fmt.Errorf("%s: %w", list, err)
 	}
 	return errors.New(list + " does not end, or a part of it claims too many")
 }

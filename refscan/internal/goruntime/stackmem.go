@@ -2,8 +2,7 @@ package goruntime
 
 import (
 	"errors"
-
-	"github.com/leakgate/leakgate/internal/fmterr"
+	"fmt"
 )
 
 // Bounds of lists that a damaged image could make endless.
@@ -12,11 +11,12 @@ const (
 	maxOrders     = 64
 )
 
-// fixedStack is the size of the smallest stacks (go1.26 runtime/stack.go: stackMin, on Linux without
-// an addition for the system).
+// fixedStack is the size of the smallest stacks (go1.26 runtime/stack.go: stackMin, on Linux
+// without an addition for the system).
 const fixedStack = 2 << 10
 
-// freeMRef is m.freeWait of a thread that ended without a stack to free (go1.26 runtime/runtime2.go).
+// freeMRef is m.freeWait of a thread that ended without a stack to free (go1.26
+// runtime/runtime2.go).
 const freeMRef = 1
 
 // StackSum is a number of stacks and their bytes.
@@ -27,16 +27,19 @@ func (s *StackSum) add(bytes uint64) {
 	s.Bytes += int64(bytes)
 }
 
-// StackMemory is the stack memory that no living goroutine has, and the runtime's own account of all.
+// StackMemory is the stack memory that no living goroutine has, and the runtime's own account of
+// all.
 type StackMemory struct {
 	Ended   StackSum // goroutines that ended, with the stack that the next one will get
 	G0      StackSum // scheduler stacks of threads
 	GSignal StackSum // signal stacks of threads
 	Crash   StackSum // what a thread that runs out of its scheduler stack crashes on
-	Cache   StackSum // free, in the caches of processors (mcache.stackcache); the count is of stacks
-	Pool    StackSum // free, in the pool of small stacks (runtime.stackpool)
-	Large   StackSum // free large stacks, kept while a collection is under way (runtime.stackLarge)
-	Threads StackSum // scheduler stacks that the operating system or C allocated: in none of the accounts
+	// free, in the caches of processors (mcache.stackcache); the count is of stacks
+	Cache StackSum
+	Pool  StackSum // free, in the pool of small stacks (runtime.stackpool)
+	Large StackSum // free large stacks, kept while a collection is under way (runtime.stackLarge)
+	// scheduler stacks that the operating system or C allocated: in none of the accounts
+	Threads StackSum
 
 	HeapBytes int64 // runtime/metrics /memory/classes/heap/stacks:bytes
 	OSBytes   int64 // runtime/metrics /memory/classes/os-stacks:bytes
@@ -44,9 +47,9 @@ type StackMemory struct {
 
 // StackMemory reads where stacks are besides with goroutines (go1.26 and go1.27, runtime/stack.go).
 //
-// Every small stack is a part of a 32 KiB span: allocated, or on the free list of its span, or (counted as
-// allocated by its span) in a processor's cache. So the free ones need not be walked: spans count theirs,
-// and caches know their bytes.
+// Every small stack is a part of a 32 KiB span: allocated, or on the free list of its span, or
+// (counted as allocated by its span) in a processor's cache. So the free ones need not be walked:
+// spans count theirs, and caches know their bytes.
 func (m *Model) StackMemory() (*StackMemory, error) {
 	s := &StackMemory{}
 	r := &stackReader{m: m, l: &layouts{names: m.names}}
@@ -64,7 +67,7 @@ func (m *Model) StackMemory() (*StackMemory, error) {
 	} {
 		step.read(s)
 		if err := errors.Join(r.err, r.l.err, m.Mem.Err()); err != nil {
-			return nil, fmterr.Errorf("%s: %w", step.what, err)
+			return nil, fmt.Errorf("%s: %w", step.what, err)
 		}
 	}
 	return s, nil
@@ -97,14 +100,14 @@ func (r *stackReader) stackSize(g, oLo, oHi uint64) uint64 {
 	case lo == 0:
 		return 0
 	case hi <= lo || hi-lo > 1<<40:
-		r.err = fmterr.Errorf("an impossible stack of %#x bytes", hi-lo)
+		r.err = fmt.Errorf("an impossible stack of %#x bytes", hi-lo)
 		return 0
 	}
 	return hi - lo
 }
 
-// ended counts goroutines that ended but keep a stack of the standard size (runtime/proc.go, gfput), and
-// those made for callbacks from C (oneNewExtraM).
+// ended counts goroutines that ended but keep a stack of the standard size (runtime/proc.go,
+// gfput), and those made for callbacks from C (oneNewExtraM).
 func (r *stackReader) ended(s *StackMemory) {
 	oLo, oHi := r.l.off("runtime.g", "stack.lo"), r.l.off("runtime.g", "stack.hi")
 	oStatus := r.l.off("runtime.g", "atomicstatus")
@@ -123,9 +126,9 @@ func (r *stackReader) ended(s *StackMemory) {
 	}
 }
 
-// threads counts the stacks of threads, also of those that ended and wait for their stack to be freed.
-// With cgo, and for the main thread always, g0 stands on a stack that Go did not allocate (go1.26
-// runtime/proc.go, allocm).
+// threads counts the stacks of threads, also of those that ended and wait for their stack to be
+// freed. With cgo, and for the main thread always, g0 stands on a stack that Go did not allocate
+// (go1.26 runtime/proc.go, allocm).
 func (r *stackReader) threads(s *StackMemory) {
 	oG0, oSignal := r.l.off("runtime.m", "g0"), r.l.off("runtime.m", "gsignal")
 	oAll, oFree := r.l.off("runtime.m", "alllink"), r.l.off("runtime.m", "freelink")
@@ -169,7 +172,8 @@ func (r *stackReader) threads(s *StackMemory) {
 	list(mem.U64(sched+oFreem), oFree, true)
 }
 
-// crash counts the one stack of runtime.gcrash, a g that is in no list (runtime/proc.go, schedinit).
+// crash counts the one stack of runtime.gcrash, a g that is in no list (runtime/proc.go,
+// schedinit).
 func (r *stackReader) crash(s *StackMemory) {
 	oLo, oHi := r.l.off("runtime.g", "stack.lo"), r.l.off("runtime.g", "stack.hi")
 	g := r.variable("runtime.gcrash")
@@ -192,7 +196,7 @@ func (r *stackReader) caches(s *StackMemory) {
 	mem := r.m.Mem
 	list, n := mem.U64(allp), mem.U64(allp+8)
 	if n > maxProcessors {
-		r.err = fmterr.Errorf("the program claims %d processors", n)
+		r.err = fmt.Errorf("the program claims %d processors", n)
 		return
 	}
 	for i := range n {
@@ -238,7 +242,7 @@ func (r *stackReader) pool(s *StackMemory) {
 				return
 			}
 			if each == 0 || size%each != 0 || used > size/each {
-				r.err = fmterr.Errorf("a span of %d bytes with %d stacks of %d bytes is damaged", size, used, each)
+				r.err = fmt.Errorf("a span of %d bytes with %d stacks of %d bytes is damaged", size, used, each)
 				return
 			}
 			s.Pool.Count += int64(size/each - used)
@@ -281,8 +285,8 @@ func (r *stackReader) large(s *StackMemory) {
 	}
 }
 
-// account reads what the runtime's metrics would say. The statistics are kept in three generations of
-// differences, whose sum counts while the world stands still (runtime/mstats.go, unsafeRead).
+// account reads what the runtime's metrics would say. The statistics are kept in three generations
+// of differences, whose sum counts while the world stands still (runtime/mstats.go, unsafeRead).
 func (r *stackReader) account(s *StackMemory) {
 	stats := r.variable("runtime.memstats")
 	oSys, oHeap := r.l.off("runtime.mstats", "stacks_sys"), r.l.off("runtime.mstats", "heapStats.stats")

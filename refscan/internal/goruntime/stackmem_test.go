@@ -5,9 +5,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
@@ -109,8 +108,9 @@ func (p *fakeProcess) put(addr uint64, words ...uint64) {
 // addresses of what tests damage.
 type fakeParts struct{ thread, span, spanElem, stats, processors uint64 }
 
-// newFakeProcess has one thread with stacks of 16 and 32 KiB, a goroutine that ended with 4 KiB, a cache with one
-// stack of 8 KiB, a pool span with 3 of 16 stacks of 2 KiB in use, and one free large stack.
+// newFakeProcess has one thread with stacks of 16 and 32 KiB, a goroutine that ended with 4 KiB, a
+// cache with one stack of 8 KiB, a pool span with 3 of 16 stacks of 2 KiB in use, and one free
+// large stack.
 func newFakeProcess() (*fakeProcess, fakeParts) {
 	p := &fakeProcess{globals: make(map[string]debuginfo.Global)}
 	word := p.add(debuginfo.Type{Name: "uintptr", Size: 8})
@@ -173,8 +173,10 @@ func newFakeProcess() (*fakeProcess, fakeParts) {
 	p.put(p.global("runtime.stackLarge", large)+5*16, big, big)
 
 	parts.stats = p.global("runtime.memstats", stats)
-	p.put(parts.stats, 1, 500_000, 2, 0, 3, ^uint64(99_999), 77)                // differences may be negative
-	p.memory = append(p.memory, make([]byte, 16<<10-len(p.memory)%(16<<10))...) // memory comes in pages
+	// differences may be negative
+	p.put(parts.stats, 1, 500_000, 2, 0, 3, ^uint64(99_999), 77)
+	// memory comes in pages
+	p.memory = append(p.memory, make([]byte, 16<<10-len(p.memory)%(16<<10))...)
 	return p, parts
 }
 

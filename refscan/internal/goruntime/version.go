@@ -22,13 +22,14 @@ var supported = map[int]semantics{
 // SupportedVersions is how messages name the versions whose runtime structures are known.
 const SupportedVersions = "Go 1.26 and 1.27"
 
-// experiments are the GOEXPERIMENT settings, on or off, that leave the runtime's structures as this package reads them: all that
-// Go 1.26 and 1.27 have (internal/goexperiment/flags.go) but arenas, whose chunks are spans of a kind of their own.
+// experiments are the GOEXPERIMENT settings, on or off, that leave the runtime's structures as this
+// package reads them: all that Go 1.26 and 1.27 have (internal/goexperiment/flags.go) but arenas,
+// whose chunks are spans of a kind of their own.
 const experiments = " boringcrypto cgocheck2 dwarf5 fieldtrack goroutineleakprofile greenteagc heapminimum512kib jsonv2 loopvar mapsplitgroup" +
 	" newinliner preemptibleloops randomizedheapbase64 regabiargs regabiwrappers runtimefreegc runtimesecret simd sizespecializedmalloc staticlockranking "
 
-// A VersionError says that the program was built with a Go version, or a GOEXPERIMENT setting, whose
-// runtime this package does not know.
+// A VersionError says that the program was built with a Go version, or a GOEXPERIMENT setting,
+// whose runtime this package does not know.
 type VersionError struct {
 	Version    string // of the program, as runtime.Version has it
 	Experiment string // the setting, "" if it is the version
@@ -42,7 +43,8 @@ func (e *VersionError) Error() string {
 	return "the program was built with " + e.Version + "; the runtime structures of " + SupportedVersions + " are known"
 }
 
-// CheckVersion returns a *VersionError if programs of a Go version, given as runtime.Version has it, cannot be read.
+// CheckVersion returns a *VersionError if programs of a Go version, given as runtime.Version has
+// it, cannot be read.
 func CheckVersion(version string) error {
 	_, err := semanticsFor(version)
 	return err
@@ -57,7 +59,8 @@ func semanticsFor(version string) (semantics, error) {
 	if !ok {
 		return semantics{}, &VersionError{Version: version}
 	}
-	// Settings other than the default follow (go1.26 cmd/link/internal/ld/main.go, Main): "go1.26.8 X:nogreenteagc,simd".
+	// Settings other than the default follow (go1.26 cmd/link/internal/ld/main.go, Main): "go1.26.8
+	// X:nogreenteagc,simd".
 	_, settings, _ := strings.Cut(version, "X:")
 	settings, _, _ = strings.Cut(settings, " ")
 	for settings != "" {

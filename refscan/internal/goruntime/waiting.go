@@ -11,8 +11,8 @@ type Wait struct {
 const maxWaits = 1 << 16
 
 // Waits lists the values of the channel operations that a goroutine is blocked in
-// (runtime/runtime2.go, g.waiting and sudog; go1.26 and go1.27). A goroutine that waits for none, or whose record is
-// damaged, has none.
+// (runtime/runtime2.go, g.waiting and sudog; go1.26 and go1.27). A goroutine that waits for none,
+// or whose record is damaged, has none.
 func (m *Model) Waits(g *Goroutine) []Wait {
 	f := &m.waits
 	if f.err != nil || !m.Mem.Try(g.Addr+f.waiting, 8) {
@@ -52,18 +52,22 @@ func (m *Model) findWaitFields() waitFields {
 
 // A Block is what a blocked goroutine waits for.
 type Block struct {
-	// Wakers are the addresses of the channels of which any may wake it, or of the semaphore of a mutex or wait group,
-	// or of a condition's list. Without any, nothing can: it sends to a nil channel, or is in an empty select.
+	// Wakers are the addresses of the channels of which any may wake it, or of the semaphore of a
+	// mutex or wait group, or of a condition's list. Without any, nothing can: it sends to a nil
+	// channel, or is in an empty select.
 	Wakers []uint64
-	// Records are the runtime's own of the wait: those that refer to the wakers, and the goroutine's, which refers to its
-	// deferred calls.
+	// Records are the runtime's own of the wait: those that refer to the wakers, and the
+	// goroutine's, which refers to its deferred calls.
 	Records []WaitRecord
 }
 
-// A WaitRecord is an object of the runtime's with a word that says what a blocked goroutine could do if it were woken.
+// A WaitRecord is an object of the runtime's with words that matter only to a goroutine that is
+// woken: what could wake it, where the value is that it sends, and what it deferred. While it is
+// blocked, what they refer to is no nearer to being used for them; once it may run, its stack
+// refers to the same.
 type WaitRecord struct {
-	Addr uint64
-	Word uint64 // address of the word
+	Addr  uint64
+	Words []uint64 // their addresses
 }
 
 // blockKind says what ends a wait.
@@ -75,9 +79,10 @@ const (
 	blockSync
 )
 
-// blockKinds are the waits that only the program itself can end, by the names of their reasons (runtime/runtime2.go,
-// waitReasonStrings; go1.26 and go1.27). A durable wait is one inside of a bubble of testing/synctest. Who waits for
-// anything else, such as a timer, the network or a coroutine, may run again.
+// blockKinds are the waits that only the program itself can end, by the names of their reasons
+// (runtime/runtime2.go, waitReasonStrings; go1.26 and go1.27). A durable wait is one inside of a
+// bubble of testing/synctest. Who waits for anything else, such as a timer, the network or a
+// coroutine, may run again.
 var blockKinds = map[string]blockKind{
 	"chan receive (nil chan)": blockNever, "chan send (nil chan)": blockNever, "select (no cases)": blockNever,
 	"chan receive": blockChannel, "chan send": blockChannel, "select": blockChannel,
@@ -94,8 +99,9 @@ type Blocks struct {
 	elem, channel                 wakerField
 }
 
-// wakerField is a conditionally traceable pointer of a record: the pointer itself, which the runtime clears while it
-// looks for leaks, and the copy that it keeps (runtime/runtime2.go, maybeTraceablePtr).
+// wakerField is a conditionally traceable pointer of a record: the pointer itself, which the
+// runtime clears while it looks for leaks, and the copy that it keeps (runtime/runtime2.go,
+// maybeTraceablePtr).
 type wakerField struct{ pointer, value uint64 }
 
 func (l *layouts) wakerField(path string) wakerField {
@@ -119,7 +125,8 @@ func (m *Model) NewBlocks() (*Blocks, error) {
 	return b, err
 }
 
-// Of returns what a goroutine waits for. It is false for one that may run without anything that the program does.
+// Of returns what a goroutine waits for. It is false for one that may run without anything that the
+// program does.
 func (b *Blocks) Of(g *Goroutine) (Block, bool) {
 	state := b.states.Of(g)
 	kind := blockKinds[state.WaitReason] // there is none unless it waits
@@ -127,7 +134,7 @@ func (b *Blocks) Of(g *Goroutine) (Block, bool) {
 	if kind == 0 || g.IsCaller || g.lost || !mem.Try(g.Addr+b.waiting, 8) {
 		return Block{}, false
 	}
-	block := Block{Records: []WaitRecord{{g.Addr, g.Addr + b.defers}}}
+	block := Block{Records: []WaitRecord{{g.Addr, []uint64{g.Addr + b.defers}}}}
 	if kind == blockNever {
 		return block, true
 	}
@@ -143,7 +150,7 @@ func (b *Blocks) Of(g *Goroutine) (Block, bool) {
 		if addr == 0 {
 			return Block{}, false // it is just being woken
 		}
-		block.Records = append(block.Records, WaitRecord{record, record + waker.pointer})
+		block.Records = append(block.Records, WaitRecord{record, []uint64{record + b.channel.pointer, record + b.elem.pointer}})
 		block.Wakers = append(block.Wakers, addr)
 		if kind == blockSync {
 			break // the link leads to others that wait for the same

@@ -1,5 +1,6 @@
-// Package image is the memory of a frozen process, as far as it has been copied out: a sparse address
-// space that loads what is asked for in bulk and small things page by page. It knows nothing of Go.
+// Package image is the memory of a frozen process, as far as it has been copied out: a sparse
+// address space that loads what is asked for in bulk and small things page by page. It knows
+// nothing of Go.
 package image
 
 import (
@@ -8,8 +9,6 @@ import (
 	"sort"
 	"sync"
 	"sync/atomic"
-
-	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // A Range is a stretch of the frozen process's address space.
@@ -19,36 +18,38 @@ type Range struct{ Addr, Len uint64 }
 func (r Range) End() uint64 { return r.Addr + r.Len }
 
 // A Source hands out the memory of a frozen process. The slices that Copy returns stand for the
-// ranges in order; one that is shorter than its range ends where memory could not be read. They stay
-// valid until the source is closed.
+// ranges in order; one that is shorter than its range ends where memory could not be read. They
+// stay valid until the source is closed.
 type Source interface {
 	Copy(ranges []Range) ([][]byte, error)
 }
 
-// A Lender is a source that has some of the memory at hand: what the frozen process can never have written to. Lend returns nil for
-// what is not such memory.
+// A Lender is a source that has some of the memory at hand: what the frozen process can never have
+// written to. Lend returns nil for what is not such memory.
 type Lender interface {
 	Lend(r Range) []byte
 }
 
 // chunk is how much is fetched around an address that no bulk load covers: the runtime's own
-// allocators (persistentalloc, fixalloc) hand out neighbouring records from pieces of 16 KiB or more.
+// allocators (persistentalloc, fixalloc) hand out neighbouring records from pieces of 16 KiB or
+// more.
 const chunk = 16 << 10
 
 // maxFaulted bounds what small reads may fetch, so that a damaged image whose pointers lead
 // everywhere cannot make the reader copy everything.
 const maxFaulted = 256 << 20
 
-// Space is the memory copied so far. It is safe for concurrent use: reads of what bulk loads brought take no lock, others
-// take turns. Slices that it hands out may be read by anyone.
+// Space is the memory copied so far. It is safe for concurrent use: reads of what bulk loads
+// brought take no lock, others take turns. Slices that it hands out may be read by anyone.
 //
-// Reads have a sticky error: what cannot be read yields zeros, and Err tells the first failure. That
-// lets readers of linked structures run without a check at each step, provided that they bound
+// Reads have a sticky error: what cannot be read yields zeros, and Err tells the first failure.
+// That lets readers of linked structures run without a check at each step, provided that they bound
 // their loops.
 type Space struct {
 	regions atomic.Pointer[[]region] // sorted by address, not overlapping; replaced as a whole
 	recent  atomic.Uint32            // index of the region that was read last
-	failure atomic.Pointer[failedRead]
+	failure atomic.Pointer[ReadError]
+	broken  atomic.Pointer[error] // of the source: nothing more can be had of it
 
 	mu      sync.Mutex // of what follows
 	source  Source
@@ -63,11 +64,12 @@ type region struct {
 
 func (r *region) contains(addr uint64) bool { return addr-r.addr < uint64(len(r.data)) }
 
-// failedRead is the error of a read.
-type failedRead struct{ addr, n uint64 }
+// A ReadError is memory that the frozen process does not have, or may not read.
+type ReadError struct{ Range }
 
-func (f *failedRead) Error() string {
-	return fmt.Sprintf("%d bytes at %#x are not readable in the frozen process", f.n, f.addr)
+// Error implements error.
+func (e *ReadError) Error() string {
+	return fmt.Sprintf("%d bytes at %#x are not readable in the frozen process", e.Len, e.Addr)
 }
 
 // NewSpace returns an empty space over a source.
@@ -77,25 +79,34 @@ func NewSpace(source Source) *Space {
 	return s
 }
 
-// Err returns the first read that failed, if any.
-//
-//go:noinline
+// Broken returns why the source has failed, if it has: what was read since then may lack memory
+// that is there.
+func (s *Space) Broken() error {
+	if err := s.broken.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Err returns why the source has failed, or else the first read that failed, if any.
 func (s *Space) Err() error {
+	if err := s.Broken(); err != nil {
+		return err
+	}
 	if f := s.failure.Load(); f != nil {
 		return f
 	}
 	return nil
 }
 
-func (s *Space) fail(addr, n uint64) { s.failure.CompareAndSwap(nil, &failedRead{addr, n}) }
+func (s *Space) fail(addr, n uint64) { s.failure.CompareAndSwap(nil, &ReadError{Range{addr, n}}) }
 
-// Load copies ranges in bulk and returns their contents in order. Overlapping ranges are copied once
-// each; ranges that touch each other are copied as one, so that sorted neighbours cost little.
+// Load copies ranges in bulk and returns their contents in order. Overlapping ranges are copied
+// once each; ranges that touch each other are copied as one, so that sorted neighbours cost little.
 func (s *Space) Load(ranges []Range) ([][]byte, error) { return s.load(ranges, nil) }
 
-// LoadConstants is Load for memory that programs do not write to: it is not copied if the source can lend it.
-//
-//go:noinline
+// LoadConstants is Load for memory that programs do not write to: it is not copied if the source
+// can lend it.
 func (s *Space) LoadConstants(ranges []Range) ([][]byte, error) {
 	lender, _ := s.source.(Lender)
 	return s.load(ranges, lender)
@@ -120,7 +131,7 @@ func (s *Space) load(ranges []Range, lender Lender) ([][]byte, error) {
 	if len(merged) > 0 {
 		copied, err := s.source.Copy(merged)
 		if err != nil {
-			return nil, fmterr.Errorf("copying %d ranges out of the frozen process: %w", len(merged), err)
+			return nil, fmt.Errorf("copying %d ranges out of the frozen process: %w", len(merged), err)
 		}
 		for i, r := range merged {
 			if len(copied[i]) > 0 {
@@ -141,13 +152,12 @@ func (s *Space) load(ranges []Range, lender Lender) ([][]byte, error) {
 	return out, nil
 }
 
-//go:noinline
 func byAddress(regions []region) {
 	sort.SliceStable(regions, func(i, j int) bool { return regions[i].addr < regions[j].addr })
 }
 
-// mergeRanges returns the union of the ranges as sorted, disjoint, non-touching ranges. One that goes beyond the last
-// address cannot be read and is left out.
+// mergeRanges returns the union of the ranges as sorted, disjoint, non-touching ranges. One that
+// goes beyond the last address cannot be read and is left out.
 func mergeRanges(ranges []Range) []Range {
 	sorted := append([]Range(nil), ranges...)
 	sort.Slice(sorted, func(i, j int) bool { return sorted[i].Addr < sorted[j].Addr })
@@ -189,8 +199,8 @@ func findRegion(regions []region, addr uint64) (int, bool) {
 			hi = mid
 		}
 	}
-	// A later, shorter region may start behind the one that holds addr only if regions overlap, which
-	// bulk loads of distinct memory kinds do not.
+	// A later, shorter region may start behind the one that holds addr only if regions overlap,
+	// which bulk loads of distinct memory kinds do not.
 	if lo > 0 && regions[lo-1].contains(addr) {
 		return lo - 1, true
 	}
@@ -208,8 +218,6 @@ func (s *Space) Bytes(addr, n uint64) []byte {
 }
 
 // Try reports whether n bytes at addr can be read, without leaving a sticky error.
-//
-//go:noinline
 func (s *Space) Try(addr, n uint64) bool { return s.read(addr, n) != nil }
 
 func (s *Space) read(addr, n uint64) []byte {
@@ -265,7 +273,8 @@ func (s *Space) peek(addr, n uint64) []byte {
 	return r.data[off : off+n : off+n]
 }
 
-// fault returns the readable bytes from addr to the end of its region or chunk. The caller holds the lock.
+// fault returns the readable bytes from addr to the end of its region or chunk. The caller holds
+// the lock.
 func (s *Space) fault(addr uint64) []byte {
 	regions := *s.regions.Load()
 	if i, ok := findRegion(regions, addr); ok {
@@ -293,6 +302,7 @@ func (s *Space) fetch(base uint64) []byte {
 	const page = 4 << 10
 	whole, err := s.source.Copy([]Range{{base, chunk}})
 	if err != nil {
+		s.broken.CompareAndSwap(nil, &err)
 		return nil
 	}
 	if len(whole[0]) == chunk {
@@ -302,6 +312,7 @@ func (s *Space) fetch(base uint64) []byte {
 	for off := uint64(0); off < chunk; off += page {
 		got, err := s.source.Copy([]Range{{base + off, page}})
 		if err != nil {
+			s.broken.CompareAndSwap(nil, &err)
 			return nil
 		}
 		if len(got[0]) == page {
@@ -312,8 +323,6 @@ func (s *Space) fetch(base uint64) []byte {
 }
 
 // U8 reads a byte.
-//
-//go:noinline
 func (s *Space) U8(addr uint64) uint8 {
 	if b := s.Bytes(addr, 1); b != nil {
 		return b[0]
@@ -330,8 +339,6 @@ func (s *Space) U16(addr uint64) uint16 {
 }
 
 // U32 reads a little-endian 32-bit word.
-//
-//go:noinline
 func (s *Space) U32(addr uint64) uint32 {
 	if b := s.Bytes(addr, 4); b != nil {
 		return binary.LittleEndian.Uint32(b)
@@ -340,8 +347,6 @@ func (s *Space) U32(addr uint64) uint32 {
 }
 
 // U64 reads a little-endian 64-bit word.
-//
-//go:noinline
 func (s *Space) U64(addr uint64) uint64 {
 	if b := s.Bytes(addr, 8); b != nil {
 		return binary.LittleEndian.Uint64(b)

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan/internal/attribute"
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
 	"github.com/leakgate/leakgate/refscan/internal/image"
+	"github.com/leakgate/leakgate/refscan/internal/typedheap"
 )
 
 // bench is a subject on which damage is done, with what its undamaged image says.
@@ -115,37 +115,38 @@ func (b *bench) function(name string) uint64 {
 }
 
 // What a damaged image may end in.
-type verdict func(t *testing.T, sound *heapgraph.Result, o outcome, stacks error)
+type verdict func(t *testing.T, sound *attribute.Result, o outcome, stacks error)
 
 // fails wants an error with a text.
 func fails(text string) verdict {
-	return func(t *testing.T, _ *heapgraph.Result, o outcome, _ error) {
+	return func(t *testing.T, _ *attribute.Result, o outcome, _ error) {
 		require.ErrorContains(t, o.err, text)
 	}
 }
 
-// stacksFail wants an error with a text from the account of stacks; the scan does not look at what is damaged.
+// stacksFail wants an error with a text from the account of stacks; the scan does not look at what
+// is damaged.
 func stacksFail(text string) verdict {
-	return func(t *testing.T, sound *heapgraph.Result, o outcome, stacks error) {
+	return func(t *testing.T, sound *attribute.Result, o outcome, stacks error) {
 		harmless(t, sound, o, stacks)
 		require.ErrorContains(t, stacks, text)
 	}
 }
 
 // missed wants a report whose audit says that more is alive than was reached.
-func missed(t *testing.T, sound *heapgraph.Result, o outcome, _ error) {
+func missed(t *testing.T, sound *attribute.Result, o outcome, _ error) {
 	require.NoError(t, o.err)
 	require.Greater(t, o.res.Totals.MissedObjects, sound.Totals.MissedObjects)
 }
 
 // untyped wants a report that is complete but knows less.
-func untyped(t *testing.T, sound *heapgraph.Result, o outcome, stacks error) {
+func untyped(t *testing.T, sound *attribute.Result, o outcome, stacks error) {
 	harmless(t, sound, o, stacks)
 	require.Less(t, o.res.Totals.TypedBytes, sound.Totals.TypedBytes)
 }
 
 // harmless wants a complete report: what is alive is decided without the damaged part.
-func harmless(t *testing.T, sound *heapgraph.Result, o outcome, _ error) {
+func harmless(t *testing.T, sound *attribute.Result, o outcome, _ error) {
 	require.NoError(t, o.err)
 	require.Equal(t, sound.Totals.AttributedObjects, o.res.Totals.AttributedObjects)
 	require.Equal(t, sound.Totals.MissedObjects, o.res.Totals.MissedObjects)
@@ -153,7 +154,7 @@ func harmless(t *testing.T, sound *heapgraph.Result, o outcome, _ error) {
 
 // warns wants a report with a warning.
 func warns(text string) verdict {
-	return func(t *testing.T, _ *heapgraph.Result, o outcome, _ error) {
+	return func(t *testing.T, _ *attribute.Result, o outcome, _ error) {
 		require.NoError(t, o.err)
 		require.Contains(t, strings.Join(o.res.Warnings, "\n"), text)
 	}
@@ -169,7 +170,7 @@ var damages = []struct {
 	// Truncated images.
 	{"no heap", func(b *bench) {
 		b.Unmap(image.Range{Addr: b.m.Spans[0].Base, Len: 1 << 30})
-	}, fails("of a heap span can be read")},
+	}, fails("a heap span: ")},
 	{"half a data segment", func(b *bench) {
 		b.Unmap(image.Range{Addr: (b.m.Modules[0].Data + b.m.Modules[0].EData) / 2, Len: 8})
 	}, fails("of the module data")},
@@ -283,7 +284,7 @@ var damages = []struct {
 	{"threads in a circle", func(b *bench) {
 		m := b.U64(b.addr("runtime.allm"))
 		b.PutU64(m+b.off("runtime.m", "alllink"), m)
-	}, func(t *testing.T, _ *heapgraph.Result, o outcome, stacks error) {
+	}, func(t *testing.T, _ *attribute.Result, o outcome, stacks error) {
 		require.NoError(t, o.err)
 		require.ErrorContains(t, stacks, "the list of threads does not end")
 	}},
@@ -508,13 +509,13 @@ var damages = []struct {
 	{"a channel that is its own buffer", func(b *bench) {
 		c := b.U64(b.addr("main.channel"))
 		b.PutU64(c+b.off("runtime.hchan", "buf"), c)
-	}, func(t *testing.T, _ *heapgraph.Result, o outcome, _ error) { require.NoError(t, o.err) }},
+	}, func(t *testing.T, _ *attribute.Result, o outcome, _ error) { require.NoError(t, o.err) }},
 	{"maps with absurd counts", func(b *bench) {
 		used := b.off("internal/runtime/maps.Map", "used")
 		for _, name := range []string{"main.small", "main.large", "main.numbers"} {
 			b.PutU64(b.U64(b.addr(name))+used, 1<<62)
 		}
-	}, func(t *testing.T, sound *heapgraph.Result, o outcome, stacks error) {
+	}, func(t *testing.T, sound *attribute.Result, o outcome, stacks error) {
 		harmless(t, sound, o, stacks)
 		for _, root := range o.res.Roots {
 			require.Less(t, root.Elems, int64(1000), root.Name)
@@ -594,7 +595,7 @@ func TestDamage(t *testing.T) {
 			s.Mend()
 			m, err := s.load()
 			require.NoError(t, err)
-			_, err = heapgraph.Build(m, s.Index, "")
+			_, err = typedheap.Build(m, s.Index, typedheap.Options{})
 			require.NoError(t, err)
 			d.damage(&bench{s, t, m})
 			s.Copies = 0

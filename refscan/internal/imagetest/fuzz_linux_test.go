@@ -9,9 +9,9 @@ import (
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
-// The fuzz targets damage the memory of the subject, which every process of the fuzzer records anew: addresses differ, so
-// inputs name places by number, and a crasher may need some tries to happen again. Panics count as failures, though
-// refscan would turn them into errors.
+// The fuzz targets damage the memory of the subject, which every process of the fuzzer records
+// anew: addresses differ, so inputs name places by number, and a crasher may need some tries to
+// happen again. Panics count as failures, though refscan would turn them into errors.
 
 // seed adds inputs that do each kind of damage to each kind of place.
 func seed(f *testing.F, places int) {
@@ -77,7 +77,8 @@ func FuzzGraph(f *testing.F) {
 	})
 }
 
-// FuzzTables reads function tables, stack maps, inlining tables and type descriptors that consist of arbitrary bytes.
+// FuzzTables reads function tables, stack maps, inlining tables and type descriptors that consist
+// of arbitrary bytes.
 func FuzzTables(f *testing.F) {
 	s := record(f)
 	m, err := s.load()
@@ -148,7 +149,8 @@ func FuzzTables(f *testing.F) {
 					continue
 				}
 				m.TypeString(rt)
-				if rt.PtrBytes <= 1<<20 { // what calls it knows the object, which is as large as the type
+				if rt.PtrBytes <= 1<<20 {
+					// what calls it knows the object, which is as large as the type
 					_, _ = m.Mask(rt)
 				}
 			}

@@ -1,7 +1,8 @@
-// Package imagetest has a real image of a small frozen Go process for tests to damage: the program in
-// testdata/subject, which holds one of each thing that the runtime model reads.
+// Package imagetest has a real image of a small frozen Go process for tests to damage: the program
+// in testdata/subject, which holds one of each thing that the runtime model reads.
 //
-// An Image is memory only. Its readers are package image's; what lies where is for the tests to find out.
+// An Image is memory only. Its readers are package image's; what lies where is for the tests to
+// find out.
 package imagetest
 
 import (
@@ -11,8 +12,8 @@ import (
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
-// Image is the memory of a frozen process, as an image.Source that can be damaged and mended again. It
-// is not safe for concurrent use.
+// Image is the memory of a frozen process, as an image.Source that can be damaged and mended again.
+// It is not safe for concurrent use.
 type Image struct {
 	// G, PC and SP are of the goroutine that froze the process.
 	G, PC, SP uint64

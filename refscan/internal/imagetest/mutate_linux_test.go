@@ -5,13 +5,12 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
-// places are the words worth damaging, by what they belong to, so that the bytes of a fuzz input lead to structures and not
-// to the empty middle of a mapping.
+// places are the words worth damaging, by what they belong to, so that the bytes of a fuzz input
+// lead to structures and not to the empty middle of a mapping.
 func (s *subject) places(tb testing.TB) [][]image.Range {
 	tb.Helper()
 	m, err := s.load()
@@ -73,7 +72,8 @@ func at(ranges []image.Range, n uint32) uint64 {
 	return ranges[i].Addr + 8*(w-(ends[i]-ranges[i].Len/8))
 }
 
-// damageSize is the length of one piece of damage in a fuzz input: which place (1), how (1), where (4), and a value (8).
+// damageSize is the length of one piece of damage in a fuzz input: which place (1), how (1), where
+// (4), and a value (8).
 const damageSize = 14
 
 // damage applies a fuzz input: up to 8 pieces of damage.
@@ -95,7 +95,8 @@ func (s *subject) damage(places [][]image.Range, input []byte) {
 		case 4:
 			s.PutU64(addr, s.U64(at(place, uint32(value)))) // what another one of its kind has
 		case 5:
-			s.PutU64(addr, at(places[int(value>>32)%len(places)], uint32(value))) // refers to something else
+			// refers to something else
+			s.PutU64(addr, at(places[int(value>>32)%len(places)], uint32(value)))
 		case 6:
 			s.PutU64(addr, old^1<<(value%64))
 		case 7:

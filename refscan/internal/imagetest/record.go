@@ -26,7 +26,8 @@ type Program struct {
 	Index *debuginfo.Index
 }
 
-// Load loads the model of the program's runtime from the image, or from a source that stands before it.
+// Load loads the model of the program's runtime from the image, or from a source that stands before
+// it.
 func (p *Program) Load(source image.Source) (*goruntime.Model, error) {
 	return goruntime.Load(image.NewSpace(source), p.Index, 0, runtime.GOARCH, p.Caller())
 }
@@ -42,8 +43,9 @@ var recording struct {
 	log     string
 }
 
-// Record builds testdata/subject with the Go version of the test and runs it. All tests of a process share what it returns;
-// what they change in the image is mended when they end. Without -race, images are about 20 MB.
+// Record builds testdata/subject with the Go version of the test and runs it. All tests of a
+// process share what it returns; what they change in the image is mended when they end. Without
+// -race, images are about 20 MB.
 func Record(tb testing.TB) *Program {
 	tb.Helper()
 	recording.Do(func() { recording.program, recording.log, recording.err = record() })

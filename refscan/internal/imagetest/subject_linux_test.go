@@ -9,12 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan/internal/attribute"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 	"github.com/leakgate/leakgate/refscan/internal/imagetest"
+	"github.com/leakgate/leakgate/refscan/internal/pathfind"
+	"github.com/leakgate/leakgate/refscan/internal/root"
+	"github.com/leakgate/leakgate/refscan/internal/typedheap"
 )
 
 // subject is the recorded program.
@@ -24,31 +26,35 @@ func record(tb testing.TB) *subject { return &subject{imagetest.Record(tb)} }
 
 func (s *subject) load() (*goruntime.Model, error) { return s.Load(s) }
 
+// program is the recorded one: none of its packages is this tool's.
+var program = root.Program{}
+
 // outcome is what came of a scan.
 type outcome struct {
 	model *goruntime.Model
-	res   *heapgraph.Result
+	res   *attribute.Result
 	err   error
 }
 
-// scan does what refscan does: load the model, build the graph, attribute, look for paths to an object.
+// scan does what refscan does: load the model, build the graph, attribute, look for paths to an
+// object.
 func (s *subject) scan() (o outcome) {
 	if o.model, o.err = s.load(); o.err != nil {
 		return o
 	}
-	g, err := heapgraph.Build(o.model, s.Index, "")
+	g, err := typedheap.Build(o.model, s.Index, typedheap.Options{})
 	if err != nil {
 		o.err = err
 		return o
 	}
-	o.res = g.Attribute(func(*heapgraph.Node, uint32, int64) {})
+	o.res = attribute.Run(g, program, attribute.Options{Charged: func(*attribute.Node, uint32, int64) {}})
 	if o.err = o.model.AllocationRecords(func(_ uint32, bucket uint64) { _, _ = o.model.AllocationStack(bucket) }); o.err != nil {
 		return o
 	}
 	if chain, ok := s.Index.GlobalByName("main.chain"); ok {
 		addr := s.U64(chain.Addr)
-		_, _ = g.Paths(addr, 3, nil)
-		_, _, _ = g.Retained(addr, nil)
+		_, _ = pathfind.Paths(g, program, addr, 3, nil)
+		_, _, _ = pathfind.Retained(g, program, addr, nil)
 	}
 	return o
 }
@@ -82,15 +88,16 @@ func (s *subject) stacks() (err error) {
 	return errors.Join(append(errs, err)...)
 }
 
-// Limits of a scan of the subject, whatever its image says. An undamaged one allocates a few MB and copies some
-// thousand times; see TestSound.
+// Limits of a scan of the subject, whatever its image says. An undamaged one allocates a few MB and
+// copies some thousand times; see TestSound.
 const (
 	maxAllocated = 256 << 20
 	maxCopies    = 50_000
 	watchdog     = 2 * time.Minute // only so that a hang says where, in place of stopping CI
 )
 
-// bounded runs a scan and returns an error if it took too much memory or too many reads of the image.
+// bounded runs a scan and returns an error if it took too much memory or too many reads of the
+// image.
 func (s *subject) bounded(run func()) error {
 	alarm := time.AfterFunc(watchdog, func() {
 		debug.SetTraceback("all")

@@ -72,8 +72,8 @@ func (h *Heap) Reachable() (*Graph, error) {
 	return g, g.follow()
 }
 
-// special adds what a finalizer, cleanup or weak handle keeps; ordinary is the number of objects that
-// other roots lead to.
+// special adds what a finalizer, cleanup or weak handle keeps; ordinary is the number of objects
+// that other roots lead to.
 func (g *Graph) special(s goruntime.Special, ordinary int) error {
 	on := None
 	if s.Obj != goruntime.NoObject {

@@ -20,8 +20,9 @@ type Heap struct {
 	inMaking uint64
 }
 
-// NewHeap returns the heap of a process. greenTea says whether the process has the green tea collector; inMaking
-// is the address of runtime.inProgress, which stands for a mask that is being made.
+// NewHeap returns the heap of a process. greenTea says whether the process has the green tea
+// collector; inMaking is the address of runtime.inProgress, which stands for a mask that is being
+// made.
 func NewHeap(mem Memory, model *goruntime.Model, greenTea bool, inMaking uint64) *Heap {
 	return &Heap{mem: mem, model: model, greenTea: greenTea, inMaking: inMaking}
 }
@@ -71,9 +72,10 @@ func (h *Heap) bit(addr, i uint64) (bool, error) {
 	return b[0]&(1<<(i%8)) != 0, nil
 }
 
-// Pointers returns what the words of an object hold that may be pointers (go1.26 runtime/mbitmap.go):
-// objects of up to 512 bytes have a bit a word at the end of their span, larger ones the
-// address of their type in their first word, those with a span of their own have it in the span.
+// Pointers returns what the words of an object hold that may be pointers (go1.26
+// runtime/mbitmap.go): objects of up to 512 bytes have a bit a word at the end of their span,
+// larger ones the address of their type in their first word, those with a span of their own have it
+// in the span.
 func (h *Heap) Pointers(o Object) ([]uint64, error) {
 	switch {
 	case o.span.NoScan:

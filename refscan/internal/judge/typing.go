@@ -6,8 +6,8 @@ import (
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 )
 
-// Types says, for objects, what references to their first byte say they are: "*T", "[]T", "string", the
-// name of a map, channel or boxed type.
+// Types says, for objects, what references to their first byte say they are: "*T", "[]T", "string",
+// the name of a map, channel or boxed type.
 type Types map[int]map[string]bool
 
 // A view is memory seen as a value of a type.
@@ -19,10 +19,10 @@ type view struct {
 // maxViews bounds the brute force.
 const maxViews = 20_000_000
 
-// Types follows every reference that a package variable or an object, seen as what some reference says it
-// is, holds: every object is walked as everything that it may be, and nothing is preferred. It stops at what the debug information does not
-// spell out: the tables of maps, channels' buffers, closures. Types are those of the debug
-// information, which delve judges.
+// Types follows every reference that a package variable or an object, seen as what some reference
+// says it is, holds: every object is walked as everything that it may be, and nothing is preferred.
+// It stops at what the debug information does not spell out: the tables of maps, channels' buffers,
+// closures. Types are those of the debug information, which delve judges.
 func (g *Graph) Types(x *debuginfo.Index, bias uint64) Types {
 	w := &typeWalk{g: g, x: x, found: make(Types), seen: make(map[view]bool)}
 	for _, v := range x.Globals() {

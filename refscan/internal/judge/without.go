@@ -1,7 +1,7 @@
 package judge
 
-// Without returns what stays reachable, by number, if the roots and objects that cut names were gone:
-// the rest is what they retain. A special counts while its object is reachable.
+// Without returns what stays reachable, by number, if the roots and objects that cut names were
+// gone: the rest is what they retain. A special counts while its object is reachable.
 func (g *Graph) Without(cutRoot func(RootWord) bool, cut func(object int) bool) []bool {
 	on := make(map[int][]int)
 	var start []int
@@ -23,7 +23,8 @@ func (g *Graph) Without(cutRoot func(RootWord) bool, cut func(object int) bool) 
 	return Reach(len(g.Objects), start, succ, cut)
 }
 
-// Reach returns which of n vertices can be reached from those of start, going through no vertex that is cut.
+// Reach returns which of n vertices can be reached from those of start, going through no vertex
+// that is cut.
 func Reach(n int, start []int, succ func(int) []int, cut func(int) bool) []bool {
 	reached := make([]bool, n)
 	todo := append([]int(nil), start...)

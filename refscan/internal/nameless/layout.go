@@ -10,8 +10,8 @@ import (
 
 //go:generate go run ./gen
 
-// parseLayouts turns a table ("type field offset field offset ...", a line a type) into struct types whose fields have dotted
-// names and no types.
+// parseLayouts turns a table ("type field offset field offset ...", a line a type) into struct
+// types whose fields have dotted names and no types.
 func parseLayouts(table string) map[string]debuginfo.Type {
 	types := make(map[string]debuginfo.Type)
 	for line := range strings.Lines(table) {

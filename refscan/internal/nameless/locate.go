@@ -3,8 +3,8 @@ package nameless
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 
-	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
@@ -17,9 +17,10 @@ const (
 	maxList    = 1 << 28
 )
 
-// locator finds runtime.mheap_ and runtime.allgs among the variables of the program, by what they hold: a list of spans that
-// agree with the heap's sweep generation and one of which holds the caller's goroutine, and a list of goroutines of which the caller's
-// is one. It reads past its Space, whose small reads must stay small: most of what looks like a slice is none.
+// locator finds runtime.mheap_ and runtime.allgs among the variables of the program, by what they
+// hold: a list of spans that agree with the heap's sweep generation and one of which holds the
+// caller's goroutine, and a list of goroutines of which the caller's is one. It reads past its
+// Space, whose small reads must stay small: most of what looks like a slice is none.
 type locator struct {
 	source image.Source
 	n      *Names
@@ -28,7 +29,6 @@ type locator struct {
 	err    error
 }
 
-//go:noinline
 func (l *locator) field(typeName, path string) uint64 {
 	for _, f := range l.n.types[l.n.byName[typeName]].t.Fields {
 		if f.Name == path {
@@ -68,9 +68,9 @@ func (l *locator) locate() (map[string]uint64, error) {
 	case l.bad:
 		return nil, errors.New("the table of layouts lacks a field")
 	case len(heaps) != 1:
-		return nil, fmterr.Errorf("%d variables could be the runtime's heap", len(heaps))
+		return nil, fmt.Errorf("%d variables could be the runtime's heap", len(heaps))
 	case len(gs) != 1:
-		return nil, fmterr.Errorf("%d variables could be the runtime's list of goroutines", len(gs))
+		return nil, fmt.Errorf("%d variables could be the runtime's list of goroutines", len(gs))
 	}
 	return map[string]uint64{
 		"runtime.firstmoduledata": l.p.Module,
@@ -121,8 +121,8 @@ func (l *locator) slices(bss, ebss uint64) []list {
 	return kept
 }
 
-// each reads what the elements of a list point to and reports whether there is nothing that ok refuses. The first element is
-// looked at before the others are read.
+// each reads what the elements of a list point to and reports whether there is nothing that ok
+// refuses. The first element is looked at before the others are read.
 func (l *locator) each(s list, size uint64, ok func(addr uint64, b []byte) bool) bool {
 	for _, n := range []uint64{1, s.n} {
 		pointers := l.copy([]uint64{s.at}, n*8)[0]
@@ -185,7 +185,8 @@ func (l *locator) heaps(lists []list) []uint64 {
 			}
 			start, pages, limit := u64(b[oStart:]), u64(b[oPages:]), u64(b[oLimit:])
 			self = self || start <= l.p.G && l.p.G < limit
-			// Swept or not, cached or not: at most two behind the heap's generation and three ahead (runtime/mheap.go, mspan.sweepgen).
+			// Swept or not, cached or not: at most two behind the heap's generation and three ahead
+			// (runtime/mheap.go, mspan.sweepgen).
 			age := le.Uint32(b[oGen:]) - le.Uint32(gen)
 			return start != 0 && pages > 0 && pages <= maxList && u64(b[oElem:]) > 0 &&
 				limit > start && limit <= start+pages*pageSize && age+2 <= 5
@@ -196,5 +197,4 @@ func (l *locator) heaps(lists []list) []uint64 {
 	return found
 }
 
-//go:noinline
 func u64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }

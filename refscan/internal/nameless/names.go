@@ -2,16 +2,16 @@ package nameless
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
-// Process is what the running process says of itself and of its frozen copy. Addresses are those in the process, and so are all
-// that Names gives out.
+// Process is what the running process says of itself and of its frozen copy. Addresses are those in
+// the process, and so are all that Names gives out.
 type Process struct {
 	GoVersion    string // runtime.Version()
 	Module       uint64 // address of the only moduledata
@@ -19,7 +19,8 @@ type Process struct {
 	G, PC        uint64 // of the goroutine that froze the process
 }
 
-// Names answers what a debuginfo.Index answers, as far as that is possible. It is not safe for concurrent use.
+// Names answers what a debuginfo.Index answers, as far as that is possible. It is not safe for
+// concurrent use.
 type Names struct {
 	mem       *image.Space
 	goVersion string
@@ -31,7 +32,8 @@ type Names struct {
 	mapTail   uint64 // see tail
 }
 
-// New finds the runtime's variables in a frozen process. It reads the data segment once, and all spans' headers.
+// New finds the runtime's variables in a frozen process. It reads the data segment once, and all
+// spans' headers.
 func New(source image.Source, p Process) (*Names, error) {
 	minor, err := supportedMinor(p.GoVersion)
 	if err != nil {
@@ -44,7 +46,8 @@ func New(source image.Source, p Process) (*Names, error) {
 	for _, t := range parseLayouts(tables[minor]) {
 		n.register(typeEntry{t: t, known: true})
 	}
-	// Only its presence counts: the collector is green tea, the default of the versions in the table.
+	// Only its presence counts: the collector is green tea, the default of the versions in the
+	// table.
 	n.register(typeEntry{t: debuginfo.Type{Name: "runtime.spanInlineMarkBits"}, known: true})
 	n.mapTail = 64
 	if minor >= 27 {
@@ -60,8 +63,8 @@ func New(source image.Source, p Process) (*Names, error) {
 	return n, nil
 }
 
-// supportedMinor returns the minor Go version, by which the table of layouts goes. Experiments change layouts, and the table is made
-// without any.
+// supportedMinor returns the minor Go version, by which the table of layouts goes. Experiments
+// change layouts, and the table is made without any.
 func supportedMinor(version string) (int, error) {
 	if !strings.Contains(version, "X:") {
 		for minor := range tables {
@@ -71,7 +74,7 @@ func supportedMinor(version string) (int, error) {
 			}
 		}
 	}
-	return 0, fmterr.Errorf("the layouts of the runtime's structures of %s are known from debug information only", version)
+	return 0, fmt.Errorf("the layouts of the runtime's structures of %s are known from debug information only", version)
 }
 
 // GoVersion is that of the process.

@@ -9,7 +9,8 @@ import (
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 )
 
-// Type descriptors (internal/abi/type.go and map.go; the same in go1.26 and 1.27, but for the end of MapType).
+// Type descriptors (internal/abi/type.go and map.go; the same in go1.26 and 1.27, but for the end
+// of MapType).
 const (
 	tflagUncommon  = 1 << 0
 	tflagExtraStar = 1 << 1
@@ -146,8 +147,9 @@ func (n *Names) text(addr uint64) (text string, flags byte) {
 	return string(n.mem.Bytes(addr+1+uint64(used), length)), b[0]
 }
 
-// name returns a type's name with full import paths, as debug information has it. Types with names have theirs in the descriptor, after the
-// package's name; those of functions and unnamed structs and interfaces are as in package reflect.
+// name returns a type's name with full import paths, as debug information has it. Types with names
+// have theirs in the descriptor, after the package's name; those of functions and unnamed structs
+// and interfaces are as in package reflect.
 func (n *Names) name(addr uint64, depth int) string {
 	if depth > maxNesting || addr < n.lo || addr >= n.hi || !n.mem.Try(addr, typeSize+24) {
 		return "?"

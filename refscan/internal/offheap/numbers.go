@@ -3,8 +3,8 @@ package offheap
 // BlockLen is how many numbers Take can return at most.
 const BlockLen = 1 << 18
 
-// Numbers is a supply of lists of 32-bit numbers, which are given back all at once. The zero value is ready for use. It takes memory
-// in blocks of 1 MiB. It is not safe for concurrent use.
+// Numbers is a supply of lists of 32-bit numbers, which are given back all at once. The zero value
+// is ready for use. It takes memory in blocks of 1 MiB. It is not safe for concurrent use.
 type Numbers struct {
 	blocks [][]uint32
 	used   int      // blocks that are in use
@@ -12,8 +12,6 @@ type Numbers struct {
 }
 
 // Take returns a list of n numbers, of any value.
-//
-//go:noinline
 func (p *Numbers) Take(n int) []uint32 {
 	if n > len(p.free) {
 		if p.used == len(p.blocks) {
@@ -28,13 +26,10 @@ func (p *Numbers) Take(n int) []uint32 {
 }
 
 // Reset takes all lists back, and keeps the memory.
-//
-//go:noinline
 func (p *Numbers) Reset() { p.used, p.free = 0, nil }
 
-// Release takes all lists back, and gives back the memory. Whoever still reads a list reads memory that is not there.
-//
-//go:noinline
+// Release takes all lists back, and gives back the memory. Whoever still reads a list reads memory
+// that is not there.
 func (p *Numbers) Release() {
 	for _, b := range p.blocks {
 		Free(b)

@@ -3,8 +3,7 @@ package offheap_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan/internal/offheap"
 )
 

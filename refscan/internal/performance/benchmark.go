@@ -12,8 +12,8 @@ import (
 // A result is what one benchmark reported: figures by unit.
 type result map[string]float64
 
-// benchmark runs benchmarks of a package and returns their results by name, without "Benchmark" and with the number of processors as
-// in "Heap/mix-2".
+// benchmark runs benchmarks of a package and returns their results by name, without "Benchmark" and
+// with the number of processors as in "Heap/mix-2".
 func benchmark(ctx context.Context, folder, pattern string, env []string, args ...string) (map[string]result, string, error) {
 	args = append([]string{"test", folder, "-run", "^$", "-timeout", "30m", "-bench", pattern}, args...)
 	output, err := command(ctx, env, "go", args...)

@@ -54,7 +54,8 @@ func (m *measurement) measure(s sizes) {
 	m.size = m.find(output, `(\d+) more than one without`)
 }
 
-// bench runs benchmarks and gives results also without the number of processors in their names; without any is what ran on one.
+// bench runs benchmarks and gives results also without the number of processors in their names;
+// without any is what ran on one.
 func (m *measurement) bench(folder, pattern string, env []string, args ...string) map[string]result {
 	if m.err != nil {
 		return nil
@@ -76,8 +77,8 @@ func (m *measurement) bench(folder, pattern string, env []string, args ...string
 	return results
 }
 
-// startup times what happens once for each test binary: with the build cache warm, linking it with debug information; making and
-// indexing a twin of it; and the initialisation of packages.
+// startup times what happens once for each test binary: with the build cache warm, linking it with
+// debug information; making and indexing a twin of it; and the initialisation of packages.
 func (m *measurement) startup() {
 	if m.err != nil {
 		return
@@ -92,7 +93,8 @@ func (m *measurement) startup() {
 	binary := filepath.Join(scratch, "refscan.test")
 	link := []string{"test", "-c", "-ldflags=-w=0", "-o", binary, "./refscan"}
 	m.run(nil, "go", link...)
-	if err := os.Remove(binary); err != nil && m.err == nil { // go does not link again what is there and up to date
+	if err := os.Remove(binary); err != nil && m.err == nil {
+		// go does not link again what is there and up to date
 		m.err = err
 	}
 	start := time.Now()

@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
 )
 
 func TestParseBenchmarks(t *testing.T) {
@@ -43,7 +43,8 @@ func TestUsage(t *testing.T) {
 	var out, errs nothing
 	require.ErrorIs(t, run(t.Context(), []string{"-no-such-flag"}, &out, &errs), errUsage)
 	require.ErrorIs(t, run(t.Context(), []string{"argument"}, &out, &errs), errUsage)
-	require.ErrorContains(t, run(t.Context(), nil, &out, &errs), "top folder") // tests run elsewhere
+	// tests run elsewhere
+	require.ErrorContains(t, run(t.Context(), nil, &out, &errs), "top folder")
 }
 
 type nothing struct{}

@@ -7,14 +7,16 @@ import (
 
 // The flags of go test, from go1.26 go help build and go help testflag; 1.27 has no others.
 const (
-	// buildSwitches change what is built and take no value, or one after "=" only (-race=false, -buildvcs=auto).
+	// buildSwitches change what is built and take no value, or one after "=" only (-race=false,
+	// -buildvcs=auto).
 	buildSwitches = "asan buildvcs cover linkshared modcacherw msan race trimpath"
 
 	// buildValues change what is built and take a value.
 	buildValues = "asmflags buildmode compiler covermode coverpkg fuzz gccgoflags gcflags installsuffix ldflags mod modfile " +
 		"overlay pgo pkgdir tags toolexec"
 
-	// otherValues take a value and change nothing in the build. They must be known, so that the value is not taken for a flag or a file.
+	// otherValues take a value and change nothing in the build. They must be known, so that the
+	// value is not taken for a flag or a file.
 	otherValues = "C bench benchtime blockprofile blockprofilerate count coverprofile cpu cpuprofile debug-actiongraph " +
 		"debug-runtime-trace debug-trace exec fuzzminimizetime fuzztime list memprofile memprofilerate mutexprofile " +
 		"mutexprofilefraction o outputdir p parallel run shuffle skip timeout trace vet"
@@ -78,9 +80,10 @@ func flagName(arg string) (string, bool) {
 	return strings.TrimPrefix(arg[1:], "-"), true
 }
 
-// keepDebug changes the linker's flags so that debug information stays. Without flags of the user's there is nothing to do: go test -c
-// keeps it. Flags of the user's are recorded in the program, so a longer or shorter text would move its data; -s and -w are
-// replaced by a flag of the same length instead that means nothing here: -f, "ignore version mismatch" (go1.26 and 1.27
+// keepDebug changes the linker's flags so that debug information stays. Without flags of the user's
+// there is nothing to do: go test -c keeps it. Flags of the user's are recorded in the program, so
+// a longer or shorter text would move its data; -s and -w are replaced by a flag of the same length
+// instead that means nothing here: -f, "ignore version mismatch" (go1.26 and 1.27
 // cmd/link/internal/ld/main.go).
 func keepDebug(flags []string, goflags string) []string {
 	out := make([]string, 0, len(flags)+1)

@@ -8,11 +8,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-
-	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
-// findGo chooses the go command: one of the version that built the test, or one that can switch to it without a download.
+// findGo chooses the go command: one of the version that built the test, or one that can switch to
+// it without a download.
 func (inv *invocation) findGo(ctx context.Context, version string) error {
 	version = release(version)
 	if root := lookup(inv.env, "GOROOT"); root != "" {
@@ -85,19 +84,20 @@ func (inv *invocation) version(ctx context.Context, tool, toolchain string) (str
 	}
 	probe := *inv
 	probe.goTool = tool
-	// GOPROXY=off: a toolchain that is not here is not fetched. Without a module GOFLAGS may be invalid, so it is not set.
+	// GOPROXY=off: a toolchain that is not here is not fetched. Without a module GOFLAGS may be
+	// invalid, so it is not set.
 	probe.env = append(without(inv.env, func(name string) bool { return name == "GOFLAGS" || name == "GOPROXY" }),
 		"GOTOOLCHAIN="+toolchain, "GOPROXY=off", "GOFLAGS=")
 	probe.dir = filepath.Dir(tool)
 	out, err := probe.run(ctx, "env", "GOVERSION")
 	if err != nil {
-		return "", fmterr.Errorf("%w: %s", err, firstLines(out, 2))
+		return "", fmt.Errorf("%w: %s", err, firstLines(out, 2))
 	}
 	return release(strings.TrimSpace(out)), nil
 }
 
-// release drops the experiments from a Go version, "go1.26.8 X:a,b" or, from the linker, "go1.26.8-X:a,b". They
-// are part of the environment.
+// release drops the experiments from a Go version, "go1.26.8 X:a,b" or, from the linker,
+// "go1.26.8-X:a,b". They are part of the environment.
 func release(version string) string {
 	if i := strings.Index(version, "X:"); i > 0 {
 		return strings.TrimRight(version[:i], " -")

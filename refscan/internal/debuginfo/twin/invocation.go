@@ -16,8 +16,9 @@ type invocation struct {
 	packages []string // an import path, or source files
 }
 
-// newInvocation works out how the running test was built: from the go test process that runs it, as long as there is one, which
-// knows all flags; else from the build information, which lacks -cover, -covermode, -coverpkg, -mod and others.
+// newInvocation works out how the running test was built: from the go test process that runs it, as
+// long as there is one, which knows all flags; else from the build information, which lacks -cover,
+// -covermode, -coverpkg, -mod and others.
 func newInvocation(info *debug.BuildInfo) (*invocation, error) {
 	inv := &invocation{dir: startDir, env: initialEnviron()}
 	path, _ := testedPackage(info)
@@ -57,7 +58,8 @@ func hasFiles(packages []string) bool {
 	return len(packages) > 0 && strings.HasSuffix(packages[0], ".go")
 }
 
-// settingsFlags are the build flags in the build information (go1.26 cmd/go/internal/load/pkg.go, setBuildInfo).
+// settingsFlags are the build flags in the build information (go1.26 cmd/go/internal/load/pkg.go,
+// setBuildInfo).
 func settingsFlags(info *debug.BuildInfo) []string {
 	var flags []string
 	for _, s := range info.Settings {
@@ -72,8 +74,8 @@ func settingsFlags(info *debug.BuildInfo) []string {
 	return flags
 }
 
-// settingsEnv are the environment variables in the build information. What is empty was not set: setting it to
-// nothing would mean something else (CGO_CFLAGS has a default).
+// settingsEnv are the environment variables in the build information. What is empty was not set:
+// setting it to nothing would mean something else (CGO_CFLAGS has a default).
 func settingsEnv(info *debug.BuildInfo) []string {
 	var env []string
 	for _, s := range info.Settings {

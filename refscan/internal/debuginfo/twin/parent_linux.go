@@ -2,20 +2,20 @@ package twin
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // maxAncestors is how far up a go test is looked for: its -exec wrapper may be in between.
 const maxAncestors = 5
 
-// findGoTest finds the go test that runs this process among its ancestors. It counts only if the process that it
-// started is this one, or one that was told to run this one's executable: a test may run other tests' binaries.
+// findGoTest finds the go test that runs this process among its ancestors. It counts only if the
+// process that it started is this one, or one that was told to run this one's executable: a test
+// may run other tests' binaries.
 func findGoTest() (process, bool) {
 	self, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -61,7 +61,8 @@ func readGoTest(proc, exe string) (process, bool) {
 	return process{exe: exe, args: args, dir: dir}, true
 }
 
-// parentOf reads the fourth field of /proc/pid/stat; the second, the command's name, may hold spaces and parentheses.
+// parentOf reads the fourth field of /proc/pid/stat; the second, the command's name, may hold
+// spaces and parentheses.
 func parentOf(proc string) (int, error) {
 	b, err := os.ReadFile(filepath.Join(proc, "stat"))
 	if err != nil {
@@ -69,7 +70,7 @@ func parentOf(proc string) (int, error) {
 	}
 	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 	if len(fields) < 2 {
-		return 0, fmterr.Errorf("%s/stat: too short", proc)
+		return 0, fmt.Errorf("%s/stat: too short", proc)
 	}
 	return strconv.Atoi(fields[1])
 }

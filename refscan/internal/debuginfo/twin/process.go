@@ -2,17 +2,13 @@ package twin
 
 import (
 	"context"
-	"io"
+	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
-
-	"github.com/leakgate/leakgate/internal/fmterr"
 )
-
-// os/exec can do what is in this file and more, and adds 40 kB to a stripped program (go1.26.8).
 
 // waitDelay is how long a killed command's children may keep its output open.
 const waitDelay = 5 * time.Second
@@ -20,65 +16,32 @@ const waitDelay = 5 * time.Second
 // outputLimit is how much of the beginning of an output is kept.
 const outputLimit = 64 << 10
 
-// run runs a program in a folder and returns what it printed. When ctx ends it and its children are killed.
+// run runs a program in a folder and returns what it printed. It and its children are killed when
+// ctx ends, and when this process does.
 func run(ctx context.Context, dir string, env []string, program string, args ...string) (string, error) {
+	var out firstBytes
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env = dir, env
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = waitDelay
+	group := newGroup(cmd)
+	defer group.end()
+	err := cmd.Run()
 	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
-	}
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		return "", err
-	}
-	defer null.Close()
-	r, w, err := os.Pipe()
-	if err != nil {
-		return "", err
-	}
-	defer r.Close()
-	c, err := start(dir, lastOfEach(env), program, append([]string{program}, args...), [3]*os.File{null, w, w})
-	_ = w.Close()
-	if err != nil {
-		return "", err
-	}
-	output := make(chan string, 1)
-	go func() {
-		b := make([]byte, outputLimit)
-		n, _ := io.ReadFull(r, b) // what could be read is what there is
-		_, _ = io.Copy(io.Discard, r)
-		output <- string(b[:n])
-	}()
-	ended := make(chan error, 1)
-	go func() { ended <- c.wait() }()
-	select {
-	case err = <-ended:
-	case <-ctx.Done():
-		c.kill()
-		<-ended
 		err = context.Cause(ctx)
 	}
-	select {
-	case out := <-output:
-		return out, err
-	case <-time.After(waitDelay):
-		_ = r.Close()
-		return <-output, err
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // the command succeeded, and left children behind
 	}
+	return string(out), err
 }
 
-// lastOfEach drops the variables that a later one of the same name replaces: programs take the first.
-func lastOfEach(env []string) []string {
-	out := make([]string, 0, len(env))
-	for i, kv := range env {
-		name, _, _ := strings.Cut(kv, "=")
-		later := false
-		for _, other := range env[i+1:] {
-			later = later || strings.HasPrefix(other, name+"=")
-		}
-		if !later {
-			out = append(out, kv)
-		}
-	}
-	return out
+// firstBytes is a writer that keeps the first outputLimit bytes.
+type firstBytes []byte
+
+func (b *firstBytes) Write(p []byte) (int, error) {
+	*b = append(*b, p[:min(len(p), outputLimit-len(*b))]...)
+	return len(p), nil
 }
 
 // executable returns an error if a file cannot be run.
@@ -100,5 +63,5 @@ func lookPath(path string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmterr.Errorf("%s: %w", goName, fs.ErrNotExist)
+	return "", &exec.Error{Name: goName, Err: fs.ErrNotExist}
 }

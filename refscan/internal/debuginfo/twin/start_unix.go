@@ -3,47 +3,53 @@
 package twin
 
 import (
-	"errors"
-	"io/fs"
-	"os"
-	"strconv"
+	"io"
+	"os/exec"
 	"syscall"
 )
 
-// A command is a program that was started: its process id. os.StartProcess keeps more about it, and adds 17 kB to a stripped
-// program (go1.26.8).
-type command int
+// A group is a process group for a command and what it starts: the go command's compilers and
+// linkers would live on otherwise when the command is killed.
+//
+// Its leader is a shell that waits for the end of a pipe, whose other end this process alone has.
+// It ends the group when this process is gone, however it ended: a parent-death signal (prctl,
+// PR_SET_PDEATHSIG) would reach the command alone, not its compilers and linkers, and comes also
+// when merely the thread has ended that started it.
+type group struct {
+	leader *exec.Cmd // nil if there is no shell: then the command leads
+	pipe   io.Closer
+}
 
-// start starts a program in a process group of its own, so that the whole group can be killed at a time-out: the go command's
-// compilers and linkers would live on otherwise. The files are its standard input, output and error output.
-func start(dir string, env []string, program string, args []string, files [3]*os.File) (command, error) {
-	pid, err := syscall.ForkExec(program, args, &syscall.ProcAttr{
-		Dir: dir, Env: env, Files: []uintptr{files[0].Fd(), files[1].Fd(), files[2].Fd()},
-		Sys: &syscall.SysProcAttr{Setpgid: true},
-	})
+// newGroup starts a group for a command.
+func newGroup(cmd *exec.Cmd) *group {
+	g := &group{leader: exec.Command("/bin/sh", "-c", "read line; kill -9 0")}
+	g.leader.Dir, g.leader.Env = "/", []string{}
+	g.leader.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	pipe, err := g.leader.StdinPipe()
+	if err == nil {
+		err = g.leader.Start()
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err != nil {
-		return 0, &fs.PathError{Op: "fork/exec", Path: program, Err: err}
+		g.leader = nil
+		cmd.Cancel = func() error { return kill(cmd) }
+		return g
 	}
-	return command(pid), nil
+	g.pipe = pipe
+	cmd.SysProcAttr.Pgid = g.leader.Process.Pid
+	cmd.Cancel = func() error { return kill(g.leader) }
+	return g
 }
 
-// wait waits for the command's end and returns an error if it was not a success.
-func (c command) wait() error {
-	var status syscall.WaitStatus
-	for {
-		switch _, err := syscall.Wait4(int(c), &status, 0, nil); {
-		case err == syscall.EINTR:
-		case err != nil:
-			return os.NewSyscallError("wait4", err)
-		case status.Signaled():
-			return errors.New("signal: " + status.Signal().String())
-		case status.ExitStatus() != 0:
-			return errors.New("exit status " + strconv.Itoa(status.ExitStatus()))
-		default:
-			return nil
-		}
+// end ends what is left of the group.
+func (g *group) end() {
+	if g.leader == nil {
+		return
 	}
+	_ = kill(g.leader)
+	_ = g.leader.Wait() // it was killed
+	_ = g.pipe.Close()
 }
 
-// kill ends the command and its children.
-func (c command) kill() { _ = syscall.Kill(-int(c), syscall.SIGKILL) }
+// kill kills the process group of a command that leads one.
+func kill(leader *exec.Cmd) error { return syscall.Kill(-leader.Process.Pid, syscall.SIGKILL) }

@@ -1,6 +1,7 @@
 package twin
 
-// Unavailable says why a program's debug information cannot be had and what the user can do about it.
+// Unavailable says why a program's debug information cannot be had and what the user can do about
+// it.
 type Unavailable struct {
 	Cause  string // one sentence without a full stop
 	Remedy string // one sentence without a full stop; "" if there is nothing to do

@@ -1,6 +1,7 @@
-// Command gen writes table.go: where the fields of the runtime's structures lie that are read without debug information. It takes them
-// from the debug information of a program linked by each supported Go version, for each supported architecture. It runs in
-// refscan/internal/nameless, as go generate does.
+// Command gen writes table.go: where the fields of the runtime's structures lie that are read
+// without debug information. It takes them from the debug information of a program linked by each
+// supported Go version, for each supported architecture. It runs in refscan/internal/nameless, as
+// go generate does.
 package main
 
 import (
@@ -14,7 +15,8 @@ import (
 	"github.com/leakgate/leakgate/refscan/internal/nameless/layouts"
 )
 
-// toolchains are the patch releases that the table is made from; the layouts are those of all releases of the minor version.
+// toolchains are the patch releases that the table is made from; the layouts are those of all
+// releases of the minor version.
 var toolchains = []string{"go1.26.8", "go1.27.3"}
 
 func main() {

@@ -1,5 +1,5 @@
-// Package layouts takes the layouts of the runtime's structures out of debug information, for the table of package nameless and
-// for the test of that table. No user's test links it.
+// Package layouts takes the layouts of the runtime's structures out of debug information, for the
+// table of package nameless and for the test of that table. No user's test links it.
 package layouts
 
 import (
@@ -19,7 +19,8 @@ import (
 // Architectures are those that snapshots are taken on.
 var Architectures = []string{"amd64", "arm64"}
 
-// fields lists what is read of the runtime's structures, by type. The table of offsets holds just these.
+// fields lists what is read of the runtime's structures, by type. The table of offsets holds just
+// these.
 var fields = map[string]string{
 	"runtime.moduledata": "text etext minpc maxpc data edata bss ebss noptrbss enoptrbss types etypes rodata gofunc epclntab " +
 		"funcnametab cutab filetab pctab pclntable ftab gcdatamask gcbssmask next",
@@ -41,8 +42,8 @@ var fields = map[string]string{
 	"internal/runtime/maps.table": "index groups.data groups.lengthMask",
 }
 
-// Of builds a program with a toolchain ("local" or a version) and flags in a scratch folder, and returns its minor Go version and the
-// table of layouts.
+// Of builds a program with a toolchain ("local" or a version) and flags in a scratch folder, and
+// returns its minor Go version and the table of layouts.
 func Of(dir, toolchain, goarch string, flags ...string) (minor int, table string, err error) {
 	// A finalizer, a map, a channel and a cleanup bring all the types into the debug information.
 	const program = `package main

@@ -37,7 +37,6 @@ func CheckOwnDebugInfo(t *testing.T) {
 		fmt.Println("PROBE error", err)
 		t.Skip("no debug information")
 	}
-	defer x.Close()
 	fmt.Println("PROBE source", x.Source(), "warnings", x.Warnings())
 	if x.GoVersion() == "" || x.BuildID() == "" {
 		t.Errorf("Go version %q, build ID %q", x.GoVersion(), x.BuildID())
@@ -99,7 +98,7 @@ func CheckOwnDebugInfo(t *testing.T) {
 	if !ok || login.Name != pkg+".Hook" || login.Line == 0 || login.Package != pkg {
 		t.Errorf("Hook is %+v", login)
 	}
-	if file, line := x.Declaration(sessions); filepath.Base(file) != "app.go" || line == 0 {
+	if file, line := debuginfo.Declaration(x, sessions); filepath.Base(file) != "app.go" || line == 0 {
 		t.Errorf("Sessions is declared at %s:%d", file, line)
 	}
 	fmt.Println("PROBE checked", x.Source(), "tagged", Tagged, "version", Version)

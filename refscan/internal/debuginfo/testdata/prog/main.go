@@ -4,6 +4,10 @@ package main
 import (
 	"os"
 	"runtime"
+
+	cache "example.com/prog/go-cache"
+	prog "example.com/prog/v2"
+	"example.com/prog/yaml.v3"
 )
 
 // T is a type with all kinds of fields.
@@ -94,6 +98,9 @@ func main() {
 	hooks = append(hooks, closure(root, len(os.Args)))
 	methods = append(methods, root.Method)
 	list.Push(frame(root, os.Args, numbers[0]))
+	clear(cache.Table)
+	clear(prog.Table)
+	clear(yaml.Table)
 	for _, h := range hooks {
 		methods[0](h())
 	}

@@ -177,6 +177,17 @@ func local2(n *node) { _ = n }
 //go:noinline
 func use(p *[4]*node) { _ = p }
 
+// wideFrame has an object on its stack that is larger than the stack of a goroutine that has called nothing.
+//
+//go:noinline
+func wideFrame(n int) {
+	var buf [48]*node
+	useWide(&buf, n)
+}
+
+//go:noinline
+func useWide(p *[48]*node, n int) { p[n%48] = nil }
+
 func panicking(n *node) {
 	defer func() {
 		defer func() { _ = n }()
@@ -216,6 +227,7 @@ func main() {
 	runtime.MemProfileRate = 64 // so that objects have records of their allocation
 	fill()
 	start()
+	wideFrame(len(os.Args))
 	queue()
 	for range 5 {
 		runtime.GC()

@@ -18,8 +18,9 @@ import (
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 	"github.com/leakgate/leakgate/refscan/internal/freeze"
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/heapgraph"
 	"github.com/leakgate/leakgate/refscan/internal/image"
+	"github.com/leakgate/leakgate/refscan/internal/stackvar"
+	"github.com/leakgate/leakgate/refscan/internal/typedheap"
 )
 
 type node struct {
@@ -224,7 +225,7 @@ func report() error {
 	if err != nil {
 		return err
 	}
-	graph, err := heapgraph.Build(model, index, "")
+	graph, err := typedheap.Build(model, index, typedheap.Options{})
 	if err != nil {
 		return err
 	}
@@ -237,11 +238,11 @@ func report() error {
 			out.Globals = append(out.Globals, Variable{Name: v.Name, Type: index.Type(v.Type).Name, Addr: v.Addr + bias, Size: uint64(v.Size)})
 		}
 	}
-	for _, g := range model.Goroutines {
+	for i, g := range model.Goroutines {
 		if g.IsCaller {
 			continue
 		}
-		err := graph.Variables(g, func(v heapgraph.Variable) {
+		err := graph.Variables(i, func(v stackvar.Variable) {
 			out.Locals = append(out.Locals, Variable{Func: v.Func, Name: v.Name, Type: v.Type, Addr: v.Addr, Size: v.Size, CFA: v.CFA, Live: v.Live})
 		})
 		if err != nil {

@@ -1,0 +1,130 @@
+// Package foreign takes snapshots of other Go processes, which need not know of this module: of
+// core files, and of processes by their pid. What it returns is a refscan.Snapshot like that of the
+// own process, read by the same code.
+//
+// The process is stopped at any instruction. Where that leaves open what a goroutine's frame holds,
+// the frame is scanned conservatively, so that nothing alive is missed; Report.Stopped says how
+// much of the report rests on that.
+//
+// It is for commands: test binaries do not link it.
+package foreign
+
+import (
+	"context"
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/refscan"
+	"github.com/leakgate/leakgate/refscan/internal/corefile"
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
+	"github.com/leakgate/leakgate/refscan/internal/execfile"
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+	"github.com/leakgate/leakgate/refscan/internal/image"
+)
+
+const remedyReport = "please report this, with the Go version and the error"
+
+// OpenCore makes a snapshot of a core file, as the kernel writes it for GOTRACEBACK=crash, gcore,
+// or delve's dump. exe is the program's file, with debug information; one without it will not do,
+// but may be replaced by the unstripped file of the same build. The build IDs of core and file must
+// agree, as far as the core has it.
+//
+// The context bounds nothing but the reading of debug information, 15 ms for each MB of a program
+// that was not looked at before. The core is mapped, not copied, and must not change until the
+// snapshot is closed. Errors are of type *refscan.UnavailableError.
+func OpenCore(ctx context.Context, core, exe string) (*refscan.Snapshot, error) {
+	p, err := openProgram(ctx, exe)
+	if err != nil {
+		return nil, err
+	}
+	c, err := corefile.Open(core, p.file)
+	if err != nil {
+		_ = p.file.Close()
+		return nil, coreError(core, exe, err)
+	}
+	release := func() error { return errors.Join(c.Close(), p.file.Close()) }
+	s, _, err := p.snapshot(c, c.Threads, 0, release)
+	if err != nil {
+		return nil, errors.Join(err, release())
+	}
+	return s, nil
+}
+
+func coreError(core, exe string, err error) error {
+	u := &refscan.UnavailableError{Cause: core + " cannot be read", Err: err}
+	switch {
+	case as[*corefile.TruncatedError](err):
+		u.Remedy = "make the core file again with room for it: ulimit -c unlimited, and enough free disk space"
+	case as[*execfile.OtherProgramError](err):
+		u.Cause, u.Remedy = core+" and "+exe+" do not belong together", "give the file that the process ran, or the unstripped file of the same build"
+	}
+	return u
+}
+
+func as[E error](err error) bool {
+	var e E
+	return errors.As(err, &e)
+}
+
+// A program is what is known of a process's program without the process.
+type program struct {
+	file    *execfile.File
+	index   *debuginfo.Index
+	modules *symbol.Modules // that it was built of; nil if it does not say
+}
+
+func openProgram(ctx context.Context, exe string) (*program, error) {
+	file, err := execfile.Open(exe)
+	if err != nil {
+		return nil, &refscan.UnavailableError{Cause: "the program's file cannot be read", Remedy: "give the ELF executable that the process runs, as on linux/amd64 and linux/arm64", Err: err}
+	}
+	info, err := buildinfo.ReadFile(exe)
+	if err == nil {
+		err = goruntime.CheckVersion(info.GoVersion)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, &refscan.UnavailableError{Cause: exe + " is no program that can be looked into", Remedy: "programs of " + goruntime.SupportedVersions + " can", Err: err}
+	}
+	index, err := debuginfo.Open(ctx, debuginfo.Options{Executable: exe, NoTwin: true})
+	if err != nil {
+		_ = file.Close()
+		u := &refscan.UnavailableError{Cause: "the debug information of " + exe + " cannot be had", Err: err}
+		if known := (*debuginfo.Unavailable)(nil); errors.As(err, &known) {
+			u.Err = known.Err
+			u.Cause += ": " + known.Cause
+		}
+		u.Remedy = "give the file of the same build that was not stripped: go build without -ldflags='-s -w'"
+		return nil, u
+	}
+	return &program{file, index, symbol.ModulesOf(info)}, nil
+}
+
+// snapshot reads the runtime's structures. lost is how many goroutines could not be placed. If it
+// fails, release is not called.
+func (p *program) snapshot(source image.Source, threads []goruntime.Thread, pause time.Duration, release func() error) (s *refscan.Snapshot, lost int, err error) {
+	model, err := goruntime.LoadStopped(image.NewSpace(source), p.index, p.file.Bias(), p.file.GOARCH, threads)
+	if err != nil {
+		return nil, 0, &refscan.UnavailableError{Cause: "the runtime's structures in the process cannot be read", Remedy: remedyReport, Err: err}
+	}
+	if err := p.checkCode(model); err != nil {
+		return nil, 0, err
+	}
+	return refscan.OfStopped(model, p.index, p.modules, pause, release), model.Stopped.Lost, nil
+}
+
+// checkCode compares where the program's code lies according to the process and to the file. Where
+// build IDs are missing, that is what tells programs apart.
+func (p *program) checkCode(model *goruntime.Model) error {
+	text, of := model.Modules[0].Code(), p.file.Text()
+	if of.Len != 0 && (text.Addr < of.Addr || text.End() > of.End()) {
+		return &refscan.UnavailableError{
+			Cause: "the process does not run the program's file", Remedy: "give the file that the process ran, or the unstripped file of the same build",
+			Err: fmt.Errorf("its code lies from %#x to %#x, and that of the file from %#x to %#x", text.Addr, text.End(), of.Addr, of.End()),
+		}
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package foreign_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan"
+	"github.com/leakgate/leakgate/refscan/foreign"
+)
+
+// open opens a subject that runs; where a container forbids ptrace, the test is skipped.
+func open(t *testing.T, pid int, opts ...foreign.ProcessOption) *foreign.Process {
+	t.Helper()
+	p, err := foreign.OpenProcess(context.Background(), pid, opts...)
+	if err != nil && strings.Contains(err.Error(), "may not be looked into") {
+		t.Skipf("ptrace is not permitted here: %v", err)
+	}
+	require.NoError(t, err)
+	return p
+}
+
+func scanAndClose(t *testing.T, p *foreign.Process) *refscan.Report {
+	t.Helper()
+	r, err := p.Scan()
+	require.NoError(t, err)
+	require.NoError(t, p.Close())
+	return r
+}
+
+// unharmed checks that a process has nothing left of having been looked into: it lives, untraced,
+// with no child.
+func unharmed(t *testing.T, pid int) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(pid, 0))
+	tasks, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*")
+	require.NoError(t, err)
+	require.NotEmpty(t, tasks)
+	for _, task := range tasks {
+		status, err := os.ReadFile(task + "/status")
+		if os.IsNotExist(err) {
+			continue // it has ended
+		}
+		require.NoError(t, err)
+		require.Contains(t, string(status), "TracerPid:\t0\n")
+		require.NotContains(t, string(status), "State:\tt", "stopped by a tracer")
+		children, _ := os.ReadFile(task + "/children")
+		require.Empty(t, string(children), "children")
+	}
+}
+
+func TestProcess(t *testing.T) {
+	exe := build(t)
+	cmd, _ := start(t, exe, "1000")
+	pid := cmd.Process.Pid
+	for name, opts := range map[string][]foreign.ProcessOption{
+		"forked":  nil,
+		"stopped": {foreign.WithoutFork()},
+		"by file": {foreign.WithExecutable(exe)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := open(t, pid, opts...)
+			require.Equal(t, name == "stopped", p.NotForked != "", p.NotForked)
+			checkReport(t, scanAndClose(t, p), 1000)
+			require.Positive(t, p.Paused())
+			require.NoError(t, p.Close(), "again")
+			unharmed(t, pid)
+		})
+	}
+	t.Run("of another program", func(t *testing.T) {
+		_, err := foreign.OpenProcess(context.Background(), pid, foreign.WithExecutable(build(t, "-ldflags=-X main.unused=1")))
+		require.ErrorContains(t, err, "do not belong together")
+	})
+}
+
+func TestOpenProcessRefuses(t *testing.T) {
+	_, err := foreign.OpenProcess(context.Background(), 1<<22+1)
+	require.ErrorContains(t, err, "there is no process 4194305")
+	require.ErrorAs(t, err, new(*refscan.UnavailableError))
+
+	sleep := exec.Command("sleep", "100")
+	require.NoError(t, sleep.Start())
+	defer func() {
+		_ = sleep.Process.Kill()
+		_ = sleep.Wait()
+	}()
+	_, err = foreign.OpenProcess(context.Background(), sleep.Process.Pid)
+	require.ErrorContains(t, err, "is no program that can be looked into")
+}
+
+// Whatever a program does when it is stopped, all that it keeps is found, and it goes on with what
+// it does.
+func TestBusyProcess(t *testing.T) {
+	require.Slow(t)
+	for name, flags := range map[string][]string{"default": nil, "pie": {"-buildmode=pie"}} {
+		t.Run(name, func(t *testing.T) {
+			cmd, _ := start(t, build(t, flags...), "5000", "busy")
+			phases := make(map[string]int)
+			for i := range 40 {
+				var opts []foreign.ProcessOption
+				if i%8 == 7 {
+					opts = append(opts, foreign.WithoutFork())
+				}
+				p := open(t, cmd.Process.Pid, opts...)
+				r := scanAndClose(t, p)
+				phases[r.Stopped.Phase]++
+				phases["interrupted"] += r.Stopped.Interrupted
+				phases["attempts"] += p.Attempts
+				phases["lost"] += r.Stopped.Lost
+				r.Stopped.Lost = 0 // there may be some where reading was tried again and again
+				checkReport(t, r, 5000)
+				unharmed(t, cmd.Process.Pid)
+			}
+			t.Logf("%v", phases)
+		})
+	}
+}
+
+// A system call that blocks goes on where a stop came upon it.
+func TestNoInterruptedSystemCall(t *testing.T) {
+	subject := exec.Command(build(t), "10")
+	var out bytes.Buffer
+	subject.Stdout = &out
+	require.NoError(t, subject.Start())
+	defer func() {
+		_ = subject.Process.Kill()
+		_ = subject.Wait()
+	}()
+	require.Eventually(t, func() bool { return sleeps(subject.Process.Pid) }, 10*time.Second, time.Millisecond)
+	for range 5 {
+		scanAndClose(t, open(t, subject.Process.Pid))
+	}
+	_ = subject.Process.Kill()
+	_ = subject.Wait()
+	require.Equal(t, "ready 26\n", out.String())
+}
+
+// sleeps reports whether a thread of a process is in nanosleep. Which one that is, is the scheduler's
+// choice.
+func sleeps(pid int) bool {
+	calls, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/syscall")
+	return slices.ContainsFunc(calls, func(file string) bool {
+		b, _ := os.ReadFile(file)
+		return strings.HasPrefix(string(b), "35 ") // go1.26 syscall/zsysnum_linux_amd64.go
+	})
+}
+
+// looker is the environment variable that makes this test binary look into a process, and stay
+// there.
+const looker = "LEAKGATE_TEST_LOOK_INTO"
+
+func TestMain(m *testing.M) {
+	if pid, err := strconv.Atoi(os.Getenv(looker)); err == nil {
+		var opts []foreign.ProcessOption
+		if os.Getenv(looker+"_STOPPED") != "" {
+			opts = append(opts, foreign.WithoutFork())
+		}
+		p, err := foreign.OpenProcess(context.Background(), pid, opts...)
+		if err != nil {
+			_, _ = os.Stdout.WriteString(err.Error() + "\n")
+			os.Exit(1)
+		}
+		_, _ = os.Stdout.WriteString("open\n")
+		time.Sleep(time.Hour)
+		_ = p.Close()
+	}
+	os.Exit(m.Run())
+}
+
+// stateOf is the letter of a process's state, "" if it is gone: t while a tracer has stopped it, Z
+// when it has ended.
+func stateOf(pid string) string {
+	b, _ := os.ReadFile("/proc/" + pid + "/stat")
+	_, rest, _ := strings.Cut(string(b), ") ")
+	state, _, _ := strings.Cut(rest, " ")
+	return state
+}
+
+// Whoever looks into a process and is killed takes the copy along, and leaves the process to
+// itself.
+func TestKilledWhileLooking(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	exe := build(t)
+	for _, mode := range []string{"", "stopped"} {
+		t.Run("mode "+mode, func(t *testing.T) {
+			subject, _ := start(t, exe, "1000", "busy")
+			pid := strconv.Itoa(subject.Process.Pid)
+			look := exec.Command(self)
+			look.Env = append(os.Environ(), looker+"="+pid, looker+"_STOPPED="+mode)
+			stdout, err := look.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, look.Start())
+			line, err := bufio.NewReader(stdout).ReadString('\n')
+			require.NoError(t, err)
+			if strings.Contains(line, "may not be looked into") {
+				t.Skip(line)
+			}
+			require.Equal(t, "open\n", line)
+			require.Equal(t, mode != "", stateOf(pid) == "t", "the process stands still")
+			var copies []string
+			lists, err := filepath.Glob("/proc/" + pid + "/task/*/children")
+			require.NoError(t, err)
+			for _, list := range lists {
+				b, _ := os.ReadFile(list)
+				copies = append(copies, strings.Fields(string(b))...)
+			}
+			if mode == "" && len(lists) > 0 {
+				require.Len(t, copies, 1)
+			}
+			require.NoError(t, look.Process.Kill())
+			_ = look.Wait()
+			goesOn := func() bool {
+				for _, c := range copies {
+					if s := stateOf(c); s != "" && s != "Z" {
+						return false
+					}
+				}
+				s := stateOf(pid)
+				return s != "t" && s != "Z" && s != ""
+			}
+			require.Eventually(t, goesOn, 10*time.Second, time.Millisecond)
+			// It can be looked into again, and is what it was.
+			r := scanAndClose(t, open(t, subject.Process.Pid))
+			r.Stopped.Lost = 0
+			checkReport(t, r, 1000)
+		})
+	}
+}

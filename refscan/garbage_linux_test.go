@@ -1,0 +1,58 @@
+//go:build amd64 || arm64
+
+package refscan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan/internal/freeze"
+)
+
+// While a process is frozen twice its garbage is not collected, but for where it would take more
+// memory than there is.
+func TestGarbageBetweenTwoSnapshots(t *testing.T) {
+	const left = 64 << 20
+	runtime.GC()
+	root := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(root, "proc"), 0o755))
+	available := memoryNeeded(false).need().Resident + left
+	info := fmt.Sprintf("MemTotal: 99999999 kB\nMemAvailable: %d kB\nSwapFree: 0 kB\n", available>>10)
+	require.NoError(t, os.WriteFile(filepath.Join(root, "proc", "meminfo"), []byte(info), 0o644))
+	defer SetSystem(root)()
+
+	limit, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(150)
+	defer func() { debug.SetGCPercent(percent) }()
+	var more int64 // what may be allocated between the snapshots
+	again := func(func() bool) (*freeze.Process, error) {
+		more = debug.SetMemoryLimit(-1) - mappedBytes()
+		require.Equal(t, -1, debug.SetGCPercent(-1))
+		return nil, errors.ErrUnsupported
+	}
+	first, second, err := new(Snapshot).freezeTwice(&captureConfig{ctx: context.Background(), again: again})
+	require.NoError(t, err)
+	require.NoError(t, first.Close())
+	require.Nil(t, second)
+	require.Positive(t, more)
+	require.Less(t, more, int64(mostGarbage/2), "half of %d, but what is mapped changes", left)
+	require.Equal(t, limit, debug.SetMemoryLimit(-1))
+	require.Equal(t, 150, debug.SetGCPercent(150))
+
+	// What the program sets meanwhile stays, and where there is much memory there is a bound all
+	// the same.
+	SetSystem(t.TempDir())
+	require.EqualValues(t, mostGarbage, new(Snapshot).garbageAllowed())
+	undo := withoutCollections(leastGarbage)
+	debug.SetMemoryLimit(1 << 40)
+	debug.SetGCPercent(70)
+	undo()
+	require.EqualValues(t, 1<<40, debug.SetMemoryLimit(limit))
+	require.Equal(t, 70, debug.SetGCPercent(150))
+}

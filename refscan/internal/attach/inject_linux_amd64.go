@@ -1,0 +1,235 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+const (
+	// copyFlags share the table of descriptors and the current folder with the process, and have no
+	// exit signal.
+	copyFlags = syscall.CLONE_FILES | syscall.CLONE_FS
+
+	// noStack is the stack pointer of the copy. If this process is killed before it has arranged
+	// for the copy to die with it, the copy is let go, and dies of its first instruction.
+	noStack = 8
+
+	// What a system call leaves in its result register when a signal, or a stop, came first
+	// (linux/errno.h): the kernel begins it again, or makes it EINTR.
+	restartFirst, restartLast = -516, -512
+
+	// maxRestarts bounds how often an injected system call is begun again.
+	maxRestarts = 20
+)
+
+// inject has a stopped thread do a system call. Then its registers and signal mask are as they
+// were, and it is in a stop from which the kernel goes on with the system call that it was in, if
+// it was in one. made is the process or thread that the call made, 0 if none.
+//
+// If this process is killed within, some hundred microseconds, the thread goes on with wrong
+// registers.
+func (s *stopped) inject(t *thread, number uint64, args ...uint64) (result int64, made int, err error) {
+	saved := t.regs
+	var mask, all uint64 = 0, ^uint64(0)
+	if err := ptrace(ptraceGetSigmask, t.tid, unsafe.Sizeof(mask), uintptr(unsafe.Pointer(&mask))); err != nil {
+		return 0, 0, fmt.Errorf("its signal mask: %w", err)
+	}
+	// A pending signal would keep clone from beginning.
+	if err := ptrace(ptraceSetSigmask, t.tid, unsafe.Sizeof(all), uintptr(unsafe.Pointer(&all))); err != nil {
+		return 0, 0, fmt.Errorf("its signal mask: %w", err)
+	}
+	call := saved
+	call.Rip, call.Rax, call.Orig_rax = s.insn, number, ^uint64(0) // no system call to begin again
+	for i, to := range []*uint64{&call.Rdi, &call.Rsi, &call.Rdx, &call.R10, &call.R8, &call.R9} {
+		if *to = 0; i < len(args) {
+			*to = args[i]
+		}
+	}
+	for range maxRestarts {
+		if result, made, err = s.call(t, &call); err != nil || result < restartFirst || result > restartLast {
+			break
+		}
+		err = errors.New("a stop comes before it again and again")
+	}
+	if back := s.restore(t, &saved, mask); back != nil {
+		err = errors.Join(err, back)
+	}
+	return result, made, err
+}
+
+// call does a system call with these registers.
+func (s *stopped) call(t *thread, regs *syscall.PtraceRegs) (result int64, made int, err error) {
+	if err := syscall.PtraceSetRegs(t.tid, regs); err != nil {
+		return 0, 0, err
+	}
+	for entered := false; ; {
+		status, err := s.next(t, syscall.PTRACE_SYSCALL)
+		if err != nil {
+			return 0, made, err
+		}
+		switch event := int(status) >> 16; {
+		case event == eventClone:
+			message, err := syscall.PtraceGetEventMsg(t.tid)
+			if err != nil {
+				return 0, 0, err
+			}
+			made = int(message)
+		case event != 0:
+		case status.StopSignal() == syscall.SIGTRAP|0x80:
+			if !entered {
+				entered = true
+				continue
+			}
+			var now syscall.PtraceRegs
+			if err := syscall.PtraceGetRegs(t.tid, &now); err != nil {
+				return 0, made, err
+			}
+			return int64(now.Rax), made, nil
+		default:
+			// All signals that can be are blocked: this one is our own doing.
+			return 0, made, fmt.Errorf("signal %v instead of a system call", status.StopSignal())
+		}
+	}
+}
+
+// next lets a thread go on to its next stop.
+func (s *stopped) next(t *thread, request int) (syscall.WaitStatus, error) {
+	if err := ptrace(request, t.tid, 0, 0); err != nil {
+		return 0, err
+	}
+	var status syscall.WaitStatus
+	for {
+		_, err := syscall.Wait4(t.tid, &status, wall, nil)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err != nil:
+			return 0, err
+		case !status.Stopped():
+			delete(s.threads, t.tid)
+			return 0, errors.New("the thread has ended")
+		}
+		return status, nil
+	}
+}
+
+// restore brings a thread into the stop in which it was: one before the kernel looks whether a
+// system call is to be begun again.
+func (s *stopped) restore(t *thread, saved *syscall.PtraceRegs, mask uint64) error {
+	err := ptrace(ptraceInterrupt, t.tid, 0, 0)
+	if err == nil {
+		err = syscall.PtraceSetRegs(t.tid, saved)
+	}
+	for err == nil {
+		var status syscall.WaitStatus
+		if status, err = s.next(t, syscall.PTRACE_CONT); err == nil && int(status)>>16 == eventStop {
+			break
+		}
+	}
+	return errors.Join(err, syscall.PtraceSetRegs(t.tid, saved),
+		ptrace(ptraceSetSigmask, t.tid, unsafe.Sizeof(mask), uintptr(unsafe.Pointer(&mask))))
+}
+
+// best is the thread to have a system call done: one that was interrupted in its own code, if there
+// is any.
+func (s *stopped) best() *thread {
+	var best *thread
+	for _, t := range s.threads {
+		if !t.stopped || !t.plain || t.signal != 0 {
+			continue
+		}
+		if best == nil || int64(best.regs.Orig_rax) >= 0 && int64(t.regs.Orig_rax) < 0 {
+			best = t
+		}
+	}
+	return best
+}
+
+// fork makes a copy of the process, and returns its pid here and as the process knows it.
+func (s *stopped) fork() (pid int, inside int64, err error) {
+	t := s.best()
+	if t == nil {
+		return 0, 0, errors.New("no thread can do a system call")
+	}
+	result, made, err := s.inject(t, syscall.SYS_CLONE, copyFlags, noStack)
+	switch {
+	case made != 0: // it is there, whatever was wrong then
+		return made, result, nil
+	case err != nil:
+		return 0, 0, fmt.Errorf("the process cannot be made to fork: %w", err)
+	case result < 0:
+		return 0, 0, fmt.Errorf("the system does not let the process fork: %w", syscall.Errno(-result))
+	}
+	return 0, 0, fmt.Errorf("the process has forked, and the system does not say what it made (%d)", result)
+}
+
+// adopt waits for a copy to stop, before its first instruction, and has it die with this thread.
+func adopt(pid int) error {
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(pid, &status, wall, nil); err != nil {
+		return err
+	}
+	// Where memory is short, the copy is what should go.
+	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
+	return ptrace(syscall.PTRACE_SETOPTIONS, pid, 0, optionExitKill)
+}
+
+// reapTime bounds how long a thread may take to stop for reap.
+const reapTime = time.Second
+
+// reap ends the copy, and has the process forget it.
+func (f *Frozen) reap() error {
+	_ = syscall.Kill(f.copied, syscall.SIGKILL)
+	for {
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(f.copied, &status, wall, nil)
+		if err != nil && err != syscall.EINTR || err == nil && (status.Exited() || status.Signaled()) {
+			break
+		}
+	}
+	insn, err := syscallInstruction(f.pid)
+	if err != nil {
+		return nil // the process has ended, and with it all that it had to forget
+	}
+	list, err := tids(f.pid)
+	if err != nil {
+		return nil
+	}
+	for _, tid := range list {
+		s := &stopped{pid: f.pid, threads: make(map[int]*thread), insn: insn}
+		if ptrace(ptraceSeize, tid, 0, optionSysGood) != nil {
+			continue
+		}
+		t := &thread{tid: tid}
+		s.threads[tid] = t
+		if done, err := s.forget(t, f.inside); done {
+			return err
+		}
+	}
+	return fmt.Errorf("process %d keeps a zombie, of number %d: no thread of it could be stopped", f.pid, f.inside)
+}
+
+// forget has one thread wait for a process that has ended; done is false if another thread must be
+// tried.
+func (s *stopped) forget(t *thread, pid int64) (done bool, err error) {
+	defer s.detach()
+	_ = ptrace(ptraceInterrupt, t.tid, 0, 0)
+	for deadline := time.Now().Add(reapTime); !s.poll(t); time.Sleep(50 * time.Microsecond) {
+		if time.Now().After(deadline) {
+			return false, nil
+		}
+	}
+	if s.threads[t.tid] == nil || !t.plain || syscall.PtraceGetRegs(t.tid, &t.regs) != nil {
+		return false, nil
+	}
+	result, _, err := s.inject(t, syscall.SYS_WAIT4, uint64(pid), 0, wall|syscall.WNOHANG)
+	if err == nil && result != pid && result != -int64(syscall.ECHILD) {
+		err = fmt.Errorf("process %d keeps a zombie of number %d: %d", s.pid, pid, result)
+	}
+	return true, err
+}

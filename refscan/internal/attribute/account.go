@@ -1,0 +1,96 @@
+package attribute
+
+import (
+	"math/bits"
+	"sort"
+)
+
+// rest charges what no reference that is understood leads to: nothing alive may be missing from the
+// sums.
+func (a *attributor) rest() {
+	node := a.runtimeRoot("runtime.(unattributed)") // the report leaves it out if there is nothing
+	for w, left := range a.open {
+		for ; left != 0; left &= left - 1 {
+			obj := uint32(64*w + bits.TrailingZeros64(left))
+			if obj >= a.heap.AnonymousBase() {
+				break
+			}
+			size := int64(a.heap.Model.SpanOf(obj).ElemSize)
+			node.Objects++
+			node.Bytes += size
+			node.UntypedObjects++
+			node.UntypedBytes += size
+			if a.watch != nil {
+				a.watch.Charge(node, Claim{Kind: KindNone, Obj: obj, Objects: 1, Bytes: size, Untyped: true})
+			}
+		}
+	}
+	// Blocks of the tiny allocator hold gaps.
+	gaps := a.runtimeRoot("runtime.(gaps of the tiny allocator)")
+	for i := range a.heap.Model.Spans {
+		s := &a.heap.Model.Spans[i]
+		for obj := s.FirstObj; s.Tiny && obj < s.FirstObj+s.NElems; obj++ {
+			if b := a.tiny.At(obj); b.Starts != 0 && !a.tool.Has(obj) {
+				gaps.Bytes += int64(16 - bits.OnesCount16(b.bytes))
+			}
+		}
+	}
+}
+
+// totals compares what was charged with the collector's mark bits.
+func (a *attributor) totals() Totals {
+	var t Totals
+	h := a.heap
+	for i := range h.Model.Spans {
+		s := &h.Model.Spans[i]
+		var live, attributed, missed, extra int
+		for k := uint32(0); 64*k < s.NElems; k++ {
+			first, n := s.FirstObj+64*k, min(s.NElems-64*k, 64)
+			marked, allocated := s.Marks64(k)
+			reached := h.Live.Marked.Bits(first, n)
+			charged := reached &^ a.tool.Bits(first, n)
+			attributed += bits.OnesCount64(charged)
+			extra += bits.OnesCount64(charged &^ allocated)
+			missed += bits.OnesCount64(marked &^ reached)
+			// Alive at the last collection, or allocated since then and in use.
+			live += bits.OnesCount64(charged&allocated | marked&^reached)
+		}
+		for _, sum := range [...]struct {
+			n              int
+			objects, bytes *int64
+		}{
+			{live, &t.LiveObjects, &t.LiveBytes},
+			{attributed, &t.AttributedObjects, &t.AttributedBytes},
+			{missed, &t.MissedObjects, &t.MissedBytes},
+			{extra, &t.ExtraObjects, &t.ExtraBytes},
+		} {
+			*sum.objects += int64(sum.n)
+			*sum.bytes += int64(sum.n) * int64(s.ElemSize)
+		}
+	}
+	t.TypedBytes = t.AttributedBytes
+	for _, n := range a.nodes {
+		if !n.Root.Class.IsTool() {
+			t.TypedBytes -= n.untypedBytes()
+		}
+	}
+	return t
+}
+
+// report drops the tool's own roots and everything that holds nothing.
+func (a *attributor) report() []*Node {
+	var out []*Node
+	for _, n := range a.nodes {
+		if !n.Root.Class.IsTool() && n.prune() {
+			out = append(out, n)
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		x, y := out[i], out[j]
+		if c := x.Root.Compare(y.Root); c != 0 {
+			return c < 0
+		}
+		return x.Type < y.Type
+	})
+	return out
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package elffile
+
+const openFlags = 0

@@ -1,0 +1,20 @@
+package indexcache
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/require"
+)
+
+// TestNamedPipeAsTheLock must not keep anybody waiting.
+func TestNamedPipeAsTheLock(t *testing.T) {
+	c, warning := Open(t.TempDir())
+	require.Empty(t, warning)
+	require.NoError(t, syscall.Mkfifo(filepath.Join(c.dir, lockName), 0o600))
+	unlock, err := c.Lock(t.Context(), time.Minute)
+	require.NoError(t, err)
+	unlock()
+}

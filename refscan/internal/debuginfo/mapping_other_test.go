@@ -1,7 +1,0 @@
-//go:build !unix
-
-package debuginfo
-
-import "testing"
-
-func unmapMemory(*testing.T, []byte) {}

@@ -1,0 +1,67 @@
+// Package progtest builds the program that the tests of debug information are about.
+package progtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/require"
+)
+
+// builds are the programs built from testdata/prog in this test run, by flags.
+var builds struct {
+	sync.Mutex
+	dir  string
+	path map[string]string
+}
+
+// Main runs a package's tests and removes the programs that they had built.
+func Main(m *testing.M) {
+	code := m.Run()
+	if builds.dir != "" {
+		_ = os.RemoveAll(builds.dir)
+	}
+	os.Exit(code)
+}
+
+// Build builds testdata/prog once for each set of flags. Flags with '=' before a dash are
+// environment variables.
+func Build(tb testing.TB, flags ...string) string {
+	tb.Helper()
+	builds.Lock()
+	defer builds.Unlock()
+	key := strings.Join(flags, " ")
+	if path := builds.path[key]; path != "" {
+		return path
+	}
+	if builds.dir == "" {
+		dir, err := os.MkdirTemp("", "debuginfo")
+		require.NoError(tb, err)
+		builds.dir, builds.path = dir, make(map[string]string)
+	}
+	path := filepath.Join(builds.dir, "prog"+strings.NewReplacer("/", "_", " ", "_").Replace(key))
+	cmd := exec.CommandContext(tb.Context(), "go", "build", "-o", path)
+	cmd.Dir = filepath.Join("testdata", "prog")
+	if _, err := os.Stat(cmd.Dir); err != nil {
+		cmd.Dir = filepath.Join("..", cmd.Dir)
+	}
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	for _, f := range flags {
+		if strings.HasPrefix(f, "-") {
+			cmd.Args = append(cmd.Args, f)
+		} else {
+			cmd.Env = append(cmd.Env, f)
+		}
+	}
+	out, err := cmd.CombinedOutput()
+	require.NoError(tb, err, "%s", out)
+	builds.path[key] = path
+	return path
+}
+
+// Long reports whether the tests that CI runs are wanted, minutes of compiling among them.
+func Long() bool { return os.Getenv("LEAKGATE_LONG") != "" }

@@ -1,0 +1,45 @@
+package symindex
+
+import (
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// SourceFiles lists the files that a package's functions come from, sorted. Functions that a
+// linkname names after the package, such as syscall.runtime_envs of runtime/runtime.go, and
+// closures that were inlined from elsewhere, come from another package's folder: the functions of a
+// folder's own package are the most there.
+func (x *Index) SourceFiles(pkg string) []string {
+	var files []string
+	seen := make(map[uint32]bool)
+	for i := range x.count(tableFuncs) {
+		r := x.record(tableFuncs, i)
+		if f := u32(r, 20); f != 0 && !seen[f] && x.str(u32(r, 16)) == pkg {
+			seen[f] = true
+			files = append(files, x.str(f))
+		}
+	}
+	folders := make(map[string]map[string]int) // by folder and package: its functions
+	for _, f := range files {
+		folders[filepath.Dir(f)] = make(map[string]int)
+	}
+	for i := range x.count(tableFuncs) {
+		r := x.record(tableFuncs, i)
+		if counts := folders[filepath.Dir(x.str(u32(r, 20)))]; counts != nil {
+			counts[strings.TrimSuffix(x.str(u32(r, 16)), "_test")]++
+		}
+	}
+	files = slices.DeleteFunc(files, func(f string) bool {
+		counts := folders[filepath.Dir(f)]
+		for _, n := range counts {
+			if n > counts[strings.TrimSuffix(pkg, "_test")] {
+				return true
+			}
+		}
+		return false
+	})
+	sort.Strings(files)
+	return files
+}

@@ -1,0 +1,5 @@
+// Package prog has a name that is not the last element of its import path.
+package prog
+
+// Table keeps something.
+var Table = map[string]*int{"a": new(int)}

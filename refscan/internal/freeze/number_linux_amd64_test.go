@@ -1,3 +1,0 @@
-package freeze
-
-const sysSeccomp = 317

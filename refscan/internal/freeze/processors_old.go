@@ -1,0 +1,6 @@
+//go:build !go1.25 && linux && (amd64 || arm64)
+
+package freeze
+
+// setDefaultProcessors does nothing: GOMAXPROCS is not automatic before Go 1.25.
+func setDefaultProcessors() {}

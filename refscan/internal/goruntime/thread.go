@@ -1,0 +1,231 @@
+package goruntime
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A Thread is what the kernel, or a core file, says of a thread that something else stopped, at any
+// instruction.
+type Thread struct {
+	TID       int // as the process itself knows it: the number in its own pid namespace
+	PC, SP    uint64
+	LR        uint64   // the link register, where the architecture has one
+	Registers []uint64 // whatever registers may hold pointers, vector registers included
+}
+
+// A placement is where a goroutine stood whose thread was stopped. The runtime's own record of it
+// is stale.
+type placement struct {
+	pc, sp, lr uint64
+	registers  []uint64 // conservative roots
+	// interrupted: at any instruction, so that only callers have stack maps.
+	interrupted bool
+	// whole: where it stood cannot be told, and all of its stack may be in use; sp is 0, or where
+	// that begins.
+	whole bool
+}
+
+// threadFields are the fields of runtime.m and runtime.g that tell where threads are.
+type threadFields struct {
+	next, procid, g0, gsignal, curg uint64 // of m
+	vdsoSP, vdsoPC                  uint64
+	lo, hi, syscallSP, schedSP      uint64 // of g
+}
+
+// maxThreads bounds the list of threads: the kernel's limit of thread numbers (pid_max).
+const maxThreads = 1 << 22
+
+// place finds out where the goroutines stood that had a thread when something else stopped the
+// process: by g. Those in system calls have a record that holds, and are left out.
+func (m *Model) place(threads []Thread) (map[uint64]placement, error) {
+	l := &m.layouts
+	const mm, g = "runtime.m", "runtime.g"
+	f := threadFields{
+		next: l.off(mm, "alllink"), procid: l.off(mm, "procid"), g0: l.off(mm, "g0"), gsignal: l.off(mm, "gsignal"),
+		curg: l.off(mm, "curg"), vdsoSP: l.off(mm, "vdsoSP"), vdsoPC: l.off(mm, "vdsoPC"),
+		lo: l.off(g, "stack.lo"), hi: l.off(g, "stack.hi"), syscallSP: l.off(g, "syscallsp"), schedSP: l.off(g, "sched.sp"),
+	}
+	allm, ok := m.names.GlobalByName("runtime.allm")
+	if !ok {
+		l.fail("the variable runtime.allm is not in the debug information")
+	}
+	if l.err != nil {
+		return nil, l.err
+	}
+	byTID := make(map[int]*Thread, len(threads))
+	for i := range threads {
+		byTID[threads[i].TID] = &threads[i]
+	}
+	mem := m.Mem
+	at := make(map[uint64]placement)
+	n := 0
+	for mp := mem.U64(allm.Addr + m.bias); mp != 0; mp = mem.U64(mp + f.next) {
+		if n++; n > maxThreads {
+			return nil, errors.New("the list of threads does not end")
+		}
+		gp := mem.U64(mp + f.curg)
+		if err := mem.Err(); err != nil {
+			return nil, err
+		}
+		if gp == 0 || mem.U64(gp+f.syscallSP) != 0 {
+			continue
+		}
+		t := byTID[int(mem.U64(mp+f.procid))]
+		if t == nil || !m.onAny(t.SP, &f, mp, gp) {
+			t = m.threadOn(threads, &f, mp, gp) // numbers of another namespace
+		}
+		if t == nil {
+			continue // the goroutine is lost
+		}
+		at[gp] = m.placeOne(t, &f, mp, gp)
+	}
+	return at, mem.Err()
+}
+
+func (f *threadFields) stack(m *Model, g uint64) (lo, hi uint64) {
+	if g == 0 {
+		return 0, 0
+	}
+	return m.Mem.U64(g + f.lo), m.Mem.U64(g + f.hi)
+}
+
+// on reports whether a stack pointer lies on the stack of g.
+func (f *threadFields) on(m *Model, sp, g uint64) bool {
+	lo, hi := f.stack(m, g)
+	return lo < sp && sp <= hi
+}
+
+// onAny reports whether a stack pointer lies on one of the three stacks of a thread.
+func (m *Model) onAny(sp uint64, f *threadFields, mp, gp uint64) bool {
+	return f.on(m, sp, gp) || f.on(m, sp, m.Mem.U64(mp+f.gsignal)) || f.on(m, sp, m.Mem.U64(mp+f.g0))
+}
+
+func (m *Model) threadOn(threads []Thread, f *threadFields, mp, gp uint64) *Thread {
+	for i := range threads {
+		if m.onAny(threads[i].SP, f, mp, gp) {
+			return &threads[i]
+		}
+	}
+	return nil
+}
+
+// placeOne says where the goroutine of a thread stands.
+func (m *Model) placeOne(t *Thread, f *threadFields, mp, gp uint64) placement {
+	here := *t
+	if sig := m.Mem.U64(mp + f.gsignal); f.on(m, t.SP, sig) {
+		lo, hi := f.stack(m, sig)
+		var ok bool
+		if here, ok = m.interruptedBy(t.SP, lo, hi); !ok {
+			return placement{registers: m.wordsOf(t.SP, hi), whole: true}
+		}
+	}
+	if sp := m.Mem.U64(mp + f.vdsoSP); sp != 0 && f.on(m, sp, gp) {
+		// It reads the clock: the call was on the goroutine's stack, what it runs now is not
+		// (runtime/sys_linux_amd64.s, nanotime1).
+		return placement{pc: m.Mem.U64(mp + f.vdsoPC), sp: sp, registers: here.Registers}
+	}
+	switch fn := m.FuncAt(here.PC); {
+	case f.on(m, here.SP, gp):
+		p := placement{pc: here.PC, sp: here.SP, lr: here.LR, registers: here.Registers, interrupted: true}
+		if fn == nil || fn.Name == "runtime.gogo" {
+			// gogo has taken the stack pointer of where it will jump to, and nothing else
+			// (runtime/asm_amd64.s).
+			p.whole = true
+		}
+		return p
+	case m.raceDetector || m.Mem.U64(gp+f.schedSP) == 0:
+		// The race detector is called on the thread's stack without a record (runtime/race_amd64.s,
+		// racecall); gogo erases the record when it has jumped.
+		return placement{registers: here.Registers, whole: true}
+	}
+	// What switches to the thread's stack leaves a record first (mcall, systemstack, morestack,
+	// asmcgocall).
+	return placement{registers: here.Registers}
+}
+
+// interruptedBy finds the registers that the kernel saved when it called a signal handler, whose
+// frame lies somewhere between sp and the top of the signal stack. The frame has the bounds of that
+// stack in it, as the thread gave them to sigaltstack (uapi/asm-generic/ucontext.h and
+// asm/sigcontext.h; runtime/signal_unix.go, signalstack).
+func (m *Model) interruptedBy(sp, lo, hi uint64) (Thread, bool) {
+	b := m.Mem.Bytes(sp&^7, hi-sp&^7)
+	for i := uint64(0); i+8*m.arch.sigWords <= uint64(len(b)); i += 8 {
+		if u64(b, i) != lo || u64(b, i+16) != hi-lo {
+			continue
+		}
+		saved := b[i+m.arch.sigRegisters:]
+		return Thread{
+			PC: u64(saved, 8*m.arch.sigPC), SP: u64(saved, 8*m.arch.sigSP), LR: m.arch.linkRegister(saved),
+			Registers: nonzero(b[i+m.arch.sigRegisters:]), // the vector registers lie there, too
+		}, true
+	}
+	return Thread{}, false
+}
+
+func (a *arch) linkRegister(saved []byte) uint64 {
+	if !a.usesLR {
+		return 0
+	}
+	return u64(saved, 8*a.sigLR)
+}
+
+// wordsOf returns the words of a stack from sp up.
+func (m *Model) wordsOf(sp, hi uint64) []uint64 {
+	if sp >= hi || hi-sp > 1<<20 {
+		return nil
+	}
+	return nonzero(m.Mem.Bytes(sp&^7, hi-sp&^7))
+}
+
+func nonzero(b []byte) []uint64 {
+	var out []uint64
+	for i := uint64(0); i+8 <= uint64(len(b)); i += 8 {
+		if v := u64(b, i); v != 0 {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// hasNoMap reports whether calls of a function are not safe points, so that the caller has no stack
+// map there: the compiler calls these in place of a few instructions (cmd/compile/internal/ssa:
+// OpAMD64LoweredWB, DUFFZERO, DUFFCOPY).
+func hasNoMap(f *Func) bool {
+	switch f.Name {
+	case "runtime.duffzero", "runtime.duffcopy":
+		return true
+	}
+	const barrier = "gcWriteBarrier"
+	for _, prefix := range [...]string{barrier, "runtime." + barrier} {
+		if len(f.Name) >= len(prefix) && f.Name[:len(prefix)] == prefix {
+			return true
+		}
+	}
+	return false
+}
+
+// checkStacks walks all stacks once. Where a process was stopped at any instruction, some cannot be
+// walked: those goroutines are lost, and their stacks are scanned conservatively as a whole.
+func (m *Model) checkStacks() error {
+	for _, g := range m.Goroutines {
+		if g.lost {
+			continue
+		}
+		if err := m.LiveSlots(g, func(Slot) {}); err != nil {
+			if broken := m.Mem.Err(); broken != nil {
+				return fmt.Errorf("a stack: %w", broken)
+			}
+			g.lost = true
+		}
+	}
+	for _, g := range m.Goroutines {
+		switch {
+		case g.lost:
+			m.Stopped.Lost++
+		case g.interrupted:
+			m.Stopped.Interrupted++
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+// Package headroom tells how much memory this process may still take before a limit of the system
+// refuses it, or the kernel kills for it: control groups of both versions, with all that are above,
+// resource limits, and what the machine has.
+//
+// It reads files of /proc and /sys/fs/cgroup only. What cannot be read is no limit. Other processes
+// take memory too, so that it is a measurement and no promise.
+package headroom
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// A Need is memory that is about to be taken, in bytes.
+type Need struct {
+	Resident int64 // that holds data, of whatever kind
+	Private  int64 // of which this process alone may write to, such as its heap
+	Address  int64 // address space
+}
+
+// A Limit is one bound on the memory of this process.
+type Limit struct {
+	Name   string // for the user: "memory.max of the cgroup /app"
+	Max    int64  // bytes
+	Room   int64  // bytes that may still be taken; may be negative
+	Remedy string // how to raise it, with %d for MiB
+	amount func(Need) int64
+}
+
+// A Shortage is a limit that leaves less than is needed. It is an error.
+type Shortage struct {
+	Limit
+	Needed int64 // bytes more than are taken now
+}
+
+// Error implements error: the limit, and both figures.
+func (s *Shortage) Error() string {
+	return fmt.Sprintf("%d MiB more memory are needed, and %s leaves %d MiB", mib(s.Needed), s.Name, max(0, s.Room>>20))
+}
+
+// Way says what limit would do.
+func (s *Shortage) Way() string {
+	way := s.Remedy
+	if strings.Contains(way, "%d") {
+		way = fmt.Sprintf(way, mib(s.Max+s.Needed-s.Room))
+	}
+	return way + ", or let the test keep less"
+}
+
+// mib rounds up.
+func mib(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
+
+// A System is where the figures are.
+type System struct {
+	Root string // in place of "/", for tests
+}
+
+// Check returns the *Shortage of the limit that is short by most, nil if all leave enough.
+func (s System) Check(n Need) error {
+	var worst *Shortage
+	for _, l := range s.Limits() {
+		short := &Shortage{Limit: l, Needed: l.amount(n)}
+		if short.Needed > 0 && short.Needed > l.Room && (worst == nil || short.Needed-l.Room > worst.Needed-worst.Room) {
+			worst = short
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	return worst
+}
+
+// Left returns the least that a limit leaves when n is taken, for memory that the Go heap grows by:
+// 0 where nothing is left, and math.MaxInt64 where there is no limit.
+func (s System) Left(n Need) int64 {
+	left := int64(math.MaxInt64)
+	for _, l := range s.Limits() {
+		left = min(left, l.Room-l.amount(n))
+	}
+	return max(0, left)
+}
+
+// Limits returns all limits that there are, in no particular order.
+func (s System) Limits() []Limit {
+	limits := s.resourceLimits()
+	machine, swap := s.machine()
+	limits = append(limits, machine...)
+	return append(limits, s.groups(swap)...)
+}
+
+func resident(n Need) int64 { return n.Resident }
+
+// machine returns what the machine has available, and the swap space of that.
+func (s System) machine() (limits []Limit, swap int64) {
+	info := s.table("/proc/meminfo", ":")
+	total, ok := info["MemTotal"]
+	available, ok2 := info["MemAvailable"]
+	swap = info["SwapFree"]
+	if !ok || !ok2 {
+		return nil, swap
+	}
+	return []Limit{{
+		Name: "the machine's memory", Max: total, Room: available + swap, amount: resident,
+		Remedy: "run less at the same time (go test -p 1), use a machine with %d MiB",
+	}}, swap
+}
+
+// resourceLimits returns those of getrlimit(2) that bound memory.
+func (s System) resourceLimits() []Limit {
+	text, err := readFile(s.path("/proc/self/limits"))
+	if err != nil {
+		return nil
+	}
+	used := s.table("/proc/self/status", ":")
+	var limits []Limit
+	for line := range strings.Lines(string(text)) {
+		// "Max address space         921600000            unlimited            bytes"
+		for _, l := range []struct {
+			prefix, used string
+			Limit
+		}{
+			{"Max address space ", "VmSize", Limit{
+				Name: "the limit on address space (ulimit -v)", Remedy: "raise ulimit -v to %d MiB or more",
+				amount: func(n Need) int64 { return n.Address },
+			}},
+			{"Max data size ", "VmData", Limit{
+				Name: "the limit on data (ulimit -d)", Remedy: "raise ulimit -d to %d MiB or more",
+				amount: func(n Need) int64 { return n.Private },
+			}},
+		} {
+			rest, ok := strings.CutPrefix(line, l.prefix)
+			fields := strings.Fields(rest)
+			if !ok || len(fields) == 0 {
+				continue
+			}
+			most, err := strconv.ParseInt(fields[0], 10, 64)
+			now, ok := used[l.used]
+			if err == nil && ok {
+				l.Max, l.Room = most, most-now
+				limits = append(limits, l.Limit)
+			}
+		}
+	}
+	return limits
+}
+
+func (s System) path(name string) string { return filepath.Join("/", s.Root, name) }
+
+// table reads lines "Name: 123 kB" or "name 123". Figures in kB become bytes.
+func (s System) table(name, separator string) map[string]int64 {
+	text, err := readFile(s.path(name))
+	if err != nil {
+		return nil
+	}
+	found := make(map[string]int64)
+	for line := range strings.Lines(string(text)) {
+		key, rest, ok := strings.Cut(line, separator)
+		fields := strings.Fields(rest)
+		if !ok || len(fields) == 0 {
+			continue
+		}
+		n, err := strconv.ParseInt(fields[0], 10, 64)
+		if err != nil {
+			continue
+		}
+		if len(fields) > 1 && fields[1] == "kB" {
+			n <<= 10
+		}
+		found[key] = n
+	}
+	return found
+}
+
+// number reads a file with one number; "max" and what is close to the largest number there is are
+// no limit.
+func (s System) number(name string) (n int64, ok bool) {
+	text, err := readFile(s.path(name))
+	if err != nil {
+		return 0, false
+	}
+	n, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	return n, err == nil && n < math.MaxInt64>>1
+}

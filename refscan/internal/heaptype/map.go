@@ -1,0 +1,99 @@
+package heaptype
+
+// maxDirectory bounds a map's directory.
+const maxDirectory = 1 << 40
+
+// mapHeader walks a map from its header (go1.26 internal/runtime/maps/map.go and table.go).
+func (w *Walker) mapHeader(t *Type, header []byte) {
+	o := &w.Types.Offsets
+	l := w.Types.MapLayout(t)
+	dir, dirLen := Word(header, o.MapDirPtr), Word(header, o.mapDirLen)
+	if dir == 0 {
+		return
+	}
+	w.Emit(Edge{Ref: RefInternal, To: dir, Layout: LayoutInternal, Confidence: FromOwner})
+	slots := uint64(0)
+	if dirLen == 0 {
+		slots = w.groups(l, dir, 1, true)
+	} else {
+		slots = w.tables(l, dir, dirLen)
+	}
+	// The map's own count, if there is room for so many.
+	used := int64(min(Word(header, o.mapUsed), slots))
+	w.Entries += used
+	if l.inline {
+		w.InlineEntries += used
+	}
+}
+
+// tables walks the tables of a directory, and returns how many slots they have.
+func (w *Walker) tables(l *mapLayout, dir, dirLen uint64) (slots uint64) {
+	s, obj := w.Types.Model.Object(dir)
+	if s == nil || s.NoScan || dirLen > maxDirectory {
+		return 0
+	}
+	tables, _ := Payload(s, obj)
+	tables = tables[:min(dirLen*8, uint64(len(tables)))]
+	divided := w.Aside.dividesDirectory(len(tables))
+	for i := uint64(0); i*8+8 <= uint64(len(tables)); i++ {
+		table := Word(tables, i*8)
+		groups, n := w.table(table, i)
+		if n == 0 {
+			continue
+		}
+		w.Emit(Edge{Ref: RefInternal, To: table, Layout: LayoutInternal, Confidence: FromOwner})
+		if groups == 0 {
+			continue
+		}
+		w.Emit(Edge{Ref: RefInternal, To: groups, Layout: LayoutInternal, Confidence: FromOwner})
+		slots += w.groups(l, groups, n, !divided)
+	}
+	if divided {
+		w.Aside.directory(l, tables)
+	}
+	return slots
+}
+
+// table returns where the groups of a table are that is entry i of a directory, and how many; none
+// if another entry stands for the table.
+func (w *Walker) table(addr, i uint64) (groups, n uint64) {
+	o := &w.Types.Offsets
+	s, obj := w.Types.Model.Object(addr)
+	if s == nil || s.NoScan {
+		return 0, 0
+	}
+	b, _ := Payload(s, obj)
+	// A table stands in the directory as often as its depth says; its index names the first.
+	if Word(b, o.tableIndex) != i {
+		return 0, 0
+	}
+	return Word(b, o.tableGroups), max(Word(b, o.tableMask)+1, 1)
+}
+
+// groups walks n groups of slots, if it is to; only the slots in use are looked at. It returns how
+// many slots there are.
+func (w *Walker) groups(l *mapLayout, addr, n uint64, walk bool) (slots uint64) {
+	s, obj := w.Types.Model.Object(addr)
+	if s == nil {
+		return 0
+	}
+	if l.Group == 0 {
+		return s.ElemSize // of unknown layout, but with a control byte for each
+	}
+	slots = min(n, s.ElemSize/l.Group) * GroupSlots
+	if !walk || s.NoScan || !l.Key.HasPointers() && !l.Val.HasPointers() {
+		return slots
+	}
+	mem, _ := Payload(s, obj)
+	for ; n > 0 && uint64(len(mem)) >= l.Group; n-- {
+		for i := uint64(0); i < GroupSlots; i++ {
+			if mem[i]&0x80 != 0 { // empty or deleted
+				continue
+			}
+			w.Value(l.Key, mem[l.KeyOffset+i*l.KeyStride:], 0)
+			w.Value(l.Val, mem[l.ValOffset+i*l.ValStride:], l.Key.Refs)
+		}
+		mem = mem[l.Group:]
+	}
+	return slots
+}

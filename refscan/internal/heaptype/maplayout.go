@@ -1,0 +1,69 @@
+package heaptype
+
+import "reflect"
+
+// mapLayout is the layout of a map's groups: 8 control bytes, then 8 slots of key and element, or 8
+// keys and then 8 elements (GOEXPERIMENT=mapsplitgroup of go1.27). Keys and elements over 128 bytes
+// are pointers in it (internal/runtime/maps/group.go, cmd/compile/internal/reflectdata/map.go).
+type mapLayout struct {
+	// as they lie in the group; nil layout if the debug information lacks it
+	Key, Val             *Type
+	KeyOffset, KeyStride uint64
+	ValOffset, ValStride uint64
+	Group                uint64 // size of a group
+	// neither key nor value is a reference: entries lie in the tables whole
+	inline bool
+}
+
+// GroupSlots is how many slots a group of a map has.
+const GroupSlots = 8
+
+// groupPrefix begins the names of types of groups.
+const groupPrefix = "noalg.map.group["
+
+// mapLayout finds the group type of a map type.
+func (k *maker) mapLayout(t *Type) *mapLayout {
+	l := &mapLayout{Key: &Type{}, Val: &Type{}}
+	key, val := k.names.Type(t.key), k.names.Type(t.Elem)
+	id, ok := k.names.TypeByName(groupPrefix + key.Name + "]" + val.Name)
+	if !ok {
+		return l
+	}
+	g := k.names.Type(id)
+	for _, f := range g.Fields {
+		arr := k.names.Type(f.Type)
+		if arr.Kind != reflect.Array || arr.Len != GroupSlots {
+			continue
+		}
+		elem := k.names.Type(arr.Elem)
+		switch f.Name {
+		case "slots":
+			for _, sf := range elem.Fields {
+				at := uint64(f.Offset + sf.Offset)
+				switch sf.Name {
+				case "key":
+					l.Key, l.KeyOffset, l.KeyStride = k.byID(sf.Type), at, uint64(elem.Size)
+				case "elem":
+					l.Val, l.ValOffset, l.ValStride = k.byID(sf.Type), at, uint64(elem.Size)
+				}
+			}
+		case "keys":
+			l.Key, l.KeyOffset, l.KeyStride = k.byID(arr.Elem), uint64(f.Offset), uint64(elem.Size)
+		case "elems":
+			l.Val, l.ValOffset, l.ValStride = k.byID(arr.Elem), uint64(f.Offset), uint64(elem.Size)
+		}
+	}
+	if l.KeyOffset != 0 && l.ValOffset != 0 {
+		l.Group = uint64(g.Size)
+	}
+	l.inline = !isReference(key.Kind) && !isReference(val.Kind)
+	return l
+}
+
+func isReference(k reflect.Kind) bool {
+	switch k {
+	case reflect.Pointer, reflect.UnsafePointer, reflect.String, reflect.Slice, reflect.Interface, reflect.Map, reflect.Chan, reflect.Func:
+		return true
+	}
+	return false
+}

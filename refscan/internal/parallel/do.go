@@ -1,0 +1,46 @@
+// Package parallel shares work among goroutines.
+package parallel
+
+import (
+	"runtime"
+	"runtime/debug"
+)
+
+// Do calls work(0) to work(n-1), each in a goroutine of its own, and waits for them; a single one
+// it calls itself. If one panics, as from a damaged image, or faults in the image's memory, Do
+// panics with the same value when all have ended.
+func Do(n int, work func(i int)) {
+	if n == 1 {
+		work(0)
+		return
+	}
+	done := make(chan any)
+	for i := range n {
+		go func() {
+			defer func() { done <- recover() }()
+			debug.SetPanicOnFault(true)
+			work(i)
+		}()
+	}
+	var failure any
+	for range n {
+		if e := <-done; e != nil {
+			failure = e
+		}
+	}
+	if failure != nil {
+		panic(failure)
+	}
+}
+
+// smallHeap is the number of object slots below which one goroutine does everything, since it takes
+// longer to start more.
+const smallHeap = 1 << 15
+
+// Workers returns how many goroutines should share the work on a heap with so many object slots.
+func Workers(slots uint32) int {
+	if slots < smallHeap {
+		return 1
+	}
+	return runtime.GOMAXPROCS(0)
+}

@@ -1,0 +1,37 @@
+package refscan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+	"github.com/leakgate/leakgate/refscan/internal/typedheap"
+)
+
+// missedTypes lists what the scan missed, by type: most objects first. No reference leads to these
+// objects, so only those have one for which the allocator recorded it (go1.26 and go1.27
+// runtime/malloc.go: objects with pointers that are larger than 512 bytes).
+func missedTypes(graph *typedheap.Heap, later laterMarks) []*Node {
+	byType := make(map[string]*Node)
+	graph.Missed(func(span *goruntime.Span, index uint32) {
+		if later != nil && !later.alive(span, index) {
+			return
+		}
+		name := graph.AllocatedType(span, span.FirstObj+index)
+		n := byType[name]
+		if n == nil {
+			n = &Node{Type: name}
+			byType[name] = n
+		}
+		n.Objects++
+		n.Bytes += int64(span.ElemSize)
+	})
+	var all []*Node
+	for _, n := range byType {
+		all = append(all, n)
+	}
+	slices.SortFunc(all, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(a.Type, b.Type))
+	})
+	return all
+}

@@ -1,0 +1,34 @@
+package refscan
+
+import (
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+	"github.com/leakgate/leakgate/refscan/internal/root"
+)
+
+// program says whose the packages and goroutines of this program are.
+func program() root.Program {
+	return root.Program{Modules: symbol.OwnModules(), IsTool: symbol.IsTool, RunsTests: runsTests}
+}
+
+// runsTests reports whether a goroutine runs a test, benchmark or fuzz function: package testing
+// made it, or it is the main goroutine inside testing.(*M).Run.
+func runsTests(m *goruntime.Model, g *goruntime.Goroutine) bool {
+	entry := m.Entry(g)
+	for _, f := range []*goruntime.Func{entry, m.FuncAt(g.GoPC)} {
+		if f != nil && strings.HasPrefix(f.Name, "testing.") {
+			return true
+		}
+	}
+	if entry == nil || entry.Name != "runtime.main" {
+		return false
+	}
+	found := false
+	_ = m.Frames(g, func(f *goruntime.Frame) error {
+		found = found || f.Func.Name == "testing.(*M).Run"
+		return nil
+	})
+	return found
+}

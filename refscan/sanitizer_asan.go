@@ -1,0 +1,5 @@
+//go:build asan
+
+package refscan
+
+const padded = true

@@ -1,0 +1,54 @@
+//go:build amd64 || arm64
+
+package refscan
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
+)
+
+const settingVariable = "LEAKGATE_TEST_SETTING"
+
+// A setting that replaces the allocator makes the result unknown; with some the first garbage
+// collection would end the process.
+func TestSettings(t *testing.T) {
+	for _, setting := range []string{"sbrk=1", "efence=1"} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestUnderSetting$")
+		cmd.Env = append(os.Environ(), settingVariable+"="+setting, "GODEBUG="+setting)
+		out, err := cmd.CombinedOutput()
+		assert.NoError(t, err, "%s: %s", setting, out)
+	}
+	for settings, want := range map[string]bool{
+		"":                    false,
+		"sbrk=1":              true,
+		"gctrace=1,sbrk=1":    true,
+		"sbrk=0":              false,
+		"sbrk=1,sbrk=0":       false,
+		"sbrk=0,sbrk=2,a=0":   true,
+		"sbrk=1,sbrk=nothing": true,
+		"nosbrk=1,sbrk":       false,
+	} {
+		assert.Equal(t, want, debugSetting(settings, "sbrk"), settings)
+	}
+}
+
+// TestUnderSetting is what TestSettings runs.
+func TestUnderSetting(t *testing.T) {
+	setting := os.Getenv(settingVariable)
+	if setting == "" {
+		return
+	}
+	_, captured := Capture()
+	for _, err := range []error{captured, Collect(context.Background())} {
+		var unavailable *UnavailableError
+		require.True(t, errors.As(err, &unavailable), "%v", err)
+		require.Contains(t, unavailable.Cause, "GODEBUG="+setting)
+		require.NotEmpty(t, unavailable.Remedy)
+	}
+}
