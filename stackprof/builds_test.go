@@ -6,13 +6,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
 )
 
-// TestBuilds: the sizes of frames are right however a program is built. Builds for which the standard library has to be
-// compiled anew take part with LEAKGATE_LONG=1.
+// TestBuilds: the sizes of frames are right however a program is built. Builds for which the
+// standard library has to be compiled anew take part with LEAKGATE_LONG=1.
 func TestBuilds(t *testing.T) {
+	require.Slow(t)
 	builds := map[string][]string{
 		"plain":                {},
 		"without optimisation": {"-gcflags=-N -l"},

@@ -6,12 +6,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
 )
 
 // TestCgoCallback runs a program whose goroutines wait in functions that C called.
 func TestCgoCallback(t *testing.T) {
+	require.Slow(t)
 	if _, err := exec.LookPath("cc"); err != nil {
 		t.Skip("there is no C compiler, which cgo needs")
 	}

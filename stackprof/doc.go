@@ -6,19 +6,20 @@
 //	}
 //	_, err = p.WriteTo(file) // go tool pprof -http=: file
 //
-// No profile of the runtime explains stack memory (golang/go issue 66566). Here nothing is sampled: the
-// process is frozen for a moment (see package refscan), every stack is walked, and every frame counts with
-// its true size, which the compiler's tables give.
+// No profile of the runtime explains stack memory (golang/go issue 66566). Here nothing is sampled:
+// the process is frozen for a moment (see package refscan), every stack is walked, and every frame
+// counts with its true size, which the compiler's tables give.
 //
 // # Reading the profile
 //
-// There are three sample types. stack_total/bytes is all stack memory. stack_inuse/bytes is the part of it
-// that is in use: of a goroutine's stack, what lies above its stack pointer. goroutines/count is the number of
-// goroutines, each counted at its innermost frame.
+// There are three sample types. stack_total/bytes is all stack memory. stack_inuse/bytes is the
+// part of it that is in use: of a goroutine's stack, what lies above its stack pointer.
+// goroutines/count is the number of goroutines, each counted at its innermost frame.
 //
-// A function's flat value is the size of its own frames, times the goroutines that have them. Its cumulative
-// value is that of its callees too. A function that was inlined has no frame: its variables lie in the frame that
-// it was inlined into, which is charged with them, so its flat value is 0.
+// A function's flat value is the size of its own frames, times the goroutines that have them. Its
+// cumulative value is that of its callees too. A function that was inlined has no frame: its
+// variables lie in the frame that it was inlined into, which is charged with them, so its flat
+// value is 0.
 //
 // Some names with an underscore are no functions:
 //
@@ -40,26 +41,28 @@
 // /memory/classes/os-stacks:bytes, at the moment of the snapshot. It does not include the stacks of
 // threads that the operating system or C allocated, as the runtime's figures do not.
 //
-// Stacks of more than 256 frames are folded, or a profile of deep recursion would be of quadratic size: a frame
-// at a place that is on the stack already does not make the path longer. Flat and cumulative values stay
-// exact.
+// Stacks of more than 256 frames are folded, or a profile of deep recursion would be of quadratic
+// size: a frame at a place that is on the stack already does not make the path longer. Flat and
+// cumulative values stay exact.
 //
 // # What it cannot tell
 //
-// Why a stack is as large as it is: a goroutine that once called deep keeps the larger stack until a garbage
-// collection finds less than a quarter of it in use, and a parked stack does not show how deep it was. A
-// large runtime._FreeStack below a function says that its goroutines did so. stackfile.Growth finds calls that
-// make stacks grow in a CPU profile, which samples them.
+// Why a stack is as large as it is: a goroutine that once called deep keeps the larger stack until
+// a garbage collection finds less than a quarter of it in use, and a parked stack does not show how
+// deep it was. A large runtime._FreeStack below a function says that its goroutines did so.
+// stackfile.Growth finds calls that make stacks grow in a CPU profile, which samples them.
 //
 // What C code and the kernel use: frames end where Go's do.
 //
 // # Cost
 //
-// Take stops the world for as long as a fork takes, some milliseconds (Profile.Stacks.Pause). It copies the used
-// part of every stack, needs neither a garbage collection nor a copy of the heap, and takes time in proportion to the
-// number of frames. The program's debug information (DWARF) must be there, or what builds it again; see
-// package refscan, also for the systems that are supported.
+// Take stops the world for as long as a fork takes, some milliseconds (Profile.Stacks.Pause). It
+// copies the used part of every stack, needs neither a garbage collection nor a copy of the heap,
+// and takes time in proportion to the number of frames. The program's debug information (DWARF)
+// must be there, or what builds it again; see package refscan, also for the systems that are
+// supported.
 //
-// Package stackhttp serves the profile over HTTP, package stackfile reads profiles back, and the command leakgate stack
-// prints them. In tests, leakcheck.Stack and leakcheck.Goroutines bound what is here. The guide is doc/stackprof.md.
+// Package stackhttp serves the profile over HTTP, and the command leakgate stack prints it. In
+// tests, leakcheck.Stack and leakcheck.Goroutines bound what is here. The guide is
+// doc/stackprof.md.
 package stackprof

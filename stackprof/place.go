@@ -6,7 +6,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// place is a location of the profile: a place in a function, with what is inlined there, the innermost call first.
+// place is a location of the profile: a place in a function, with what is inlined there, the
+// innermost call first.
 type place struct{ calls []refscan.InlinedCall }
 
 // places makes each place once.
@@ -15,8 +16,8 @@ type places struct {
 	frames    map[*refscan.StackLocation]framePlaces
 }
 
-// framePlaces are the two places of a physical frame: the function alone, which its size is charged to,
-// and with what is inlined, which callees are below. They are the same where nothing is.
+// framePlaces are the two places of a physical frame: the function alone, which its size is charged
+// to, and with what is inlined, which callees are below. They are the same where nothing is.
 type framePlaces struct{ own, full *place }
 
 func newPlaces() *places {

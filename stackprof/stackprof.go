@@ -26,17 +26,19 @@ const (
 	Unattributed     = "runtime._Unattributed"
 )
 
-// A Profile is where stack memory was at one moment. It is safe for concurrent use as long as nobody changes Stacks.
+// A Profile is where stack memory was at one moment. It is safe for concurrent use as long as
+// nobody changes Stacks.
 type Profile struct {
-	// Stacks is what the profile is made of: every goroutine with its frames, and all other stack memory.
+	// Stacks is what the profile is made of: every goroutine with its frames, and all other stack
+	// memory.
 	Stacks *refscan.Stacks
 	// Time is when the profile was made.
 	Time time.Time
 }
 
 // Take freezes this process for a moment and profiles its stacks as they are, without a garbage
-// collection. It may be called from several goroutines at once; they take turns. Options that are about settling and
-// collecting have no effect. Errors are of type *refscan.UnavailableError.
+// collection. It may be called from several goroutines at once; they take turns. Options that are
+// about settling and collecting have no effect. Errors are of type *refscan.UnavailableError.
 func Take(opts ...refscan.CaptureOption) (*Profile, error) {
 	s, err := refscan.CaptureStacks(opts...)
 	if err != nil {
@@ -45,8 +47,8 @@ func Take(opts ...refscan.CaptureOption) (*Profile, error) {
 	return New(s), nil
 }
 
-// Of profiles the stacks of a snapshot. They are as the garbage collection before a snapshot left them: shrunk
-// where they could be. Errors are of type *refscan.UnavailableError.
+// Of profiles the stacks of a snapshot. They are as the garbage collection before a snapshot left
+// them: shrunk where they could be. Errors are of type *refscan.UnavailableError.
 func Of(snapshot *refscan.Snapshot) (*Profile, error) {
 	s, err := snapshot.Stacks()
 	if err != nil {
@@ -58,7 +60,8 @@ func Of(snapshot *refscan.Snapshot) (*Profile, error) {
 // New makes a profile of stacks that were read already.
 func New(s *refscan.Stacks) *Profile { return &Profile{Stacks: s, Time: time.Now()} }
 
-// WriteTo writes the profile for go tool pprof: a gzipped protocol buffer. It returns the number of bytes written.
+// WriteTo writes the profile for go tool pprof: a gzipped protocol buffer. It returns the number of
+// bytes written.
 func (p *Profile) WriteTo(w io.Writer) (int64, error) {
 	c := &countingWriter{w: w}
 	err := p.encode().Write(c)

@@ -5,12 +5,12 @@ import (
 	"io"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/functable"
 	"github.com/leakgate/leakgate/refscan"
-	"github.com/leakgate/leakgate/stackprof/internal/functable"
 )
 
-// A Function is one line of a profile's table: the bytes of its own frames (Flat), those of its callees too (Cum), both
-// of stack_total, and the number of goroutines that have it on their stack.
+// A Function is one line of a profile's table: the bytes of its own frames (Flat), those of its
+// callees too (Cum), both of stack_total, and the number of goroutines that have it on their stack.
 type Function = functable.Function
 
 // Top sums the profile up by function, the largest flat value first.
@@ -28,8 +28,8 @@ func (p *Profile) Top() []Function {
 	return t.Functions()
 }
 
-// WriteText writes the profile as text: the sums, then the functions with the most stack memory, at most limit
-// of them (all if limit is 0).
+// WriteText writes the profile as text: the sums, then the functions with the most stack memory, at
+// most limit of them (all if limit is 0).
 func (p *Profile) WriteText(w io.Writer, limit int) error {
 	top := p.Top()
 	s := p.Stacks

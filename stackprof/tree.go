@@ -2,11 +2,12 @@ package stackprof
 
 import "github.com/leakgate/leakgate/refscan"
 
-// maxExact is the number of frames up to which a stack is shown as it is. A path of n frames needs n
-// samples of up to n locations each.
+// maxExact is the number of frames up to which a stack is shown as it is. A path of n frames needs
+// n samples of up to n locations each.
 const maxExact = 256
 
-// tree is all stacks, from their roots: a node for each path of locations, with what is charged to it.
+// tree is all stacks, from their roots: a node for each path of locations, with what is charged to
+// it.
 type tree struct {
 	places *places
 	roots  []*node // one for each set of labels, in the order of their first use
@@ -117,8 +118,9 @@ func (t *tree) addFrames(at *node, frames []refscan.StackFrame, count int64) {
 	innermost.goroutines += count
 }
 
-// writtenFrames leaves out the outermost frames that nobody wrote, and returns their size and that of what is
-// above: what every goroutine returns to at its end, and the wrapper that a go statement with arguments makes.
+// writtenFrames leaves out the outermost frames that nobody wrote, and returns their size and that
+// of what is above: what every goroutine returns to at its end, and the wrapper that a go statement
+// with arguments makes.
 func writtenFrames(t *refscan.StackTrace) (frames []refscan.StackFrame, base int64) {
 	frames, base = t.Frames, t.Base
 	for n := len(frames); n > 0; n-- {

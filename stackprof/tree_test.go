@@ -5,13 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/stackprof"
-	"github.com/leakgate/leakgate/stackprof/stackfile"
 )
 
 func writeFile(t *testing.T, file string, content []byte) {
@@ -98,7 +95,8 @@ func TestPaths(t *testing.T) {
 
 const base, free = "runtime._StackBase", "runtime._FreeStack"
 
-// TestFoldingIsExact compares flat and cumulative values of folded stacks with those of unfolded ones.
+// TestFoldingIsExact compares flat and cumulative values of folded stacks with those of unfolded
+// ones.
 func TestFoldingIsExact(t *testing.T) {
 	fns := []*refscan.StackLocation{at("a", 1), at("b", 2), at("c", 3, "in"), at("a", 4)}
 	state := uint32(1)
@@ -127,8 +125,7 @@ func TestFoldingIsExact(t *testing.T) {
 	g := &refscan.GoroutineStack{Lo: 1 << 20, Hi: 2 << 20, SP: 2<<20 - uint64(whole) - 8, Trace: trace, Entry: "main.root"}
 	parsed := roundTrip(t, stackprof.New(&refscan.Stacks{Goroutines: []*refscan.GoroutineStack{g}}))
 	assert.Less(t, len(parsed.Sample), 50)
-	top, err := stackfile.Top(parsed)
-	require.NoError(t, err)
+	top := topOf(parsed)
 	seen := 0
 	for _, f := range top {
 		if _, ok := flat[f.Name]; !ok {
@@ -145,9 +142,4 @@ func TestFoldingIsExact(t *testing.T) {
 	}
 	assert.Equal(t, len(flat), seen)
 	assert.Equal(t, g.Size(), sum(parsed)[total])
-}
-
-func TestTopOfOtherProfile(t *testing.T) {
-	_, err := stackfile.Top(&profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
-	require.ErrorContains(t, err, "no stack profile")
 }

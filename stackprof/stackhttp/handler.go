@@ -1,4 +1,5 @@
-// Package stackhttp serves the profile of package stackprof over HTTP, in the style of net/http/pprof:
+// Package stackhttp serves the profile of package stackprof over HTTP, in the style of
+// net/http/pprof:
 //
 //	mux.HandleFunc("/debug/pprof/stackmem", stackhttp.Profile)
 //
@@ -6,7 +7,8 @@
 //
 //	go tool pprof -http=: http://localhost:6060/debug/pprof/stackmem
 //
-// Importing it registers nothing. It is a package of its own so that tests which use stackprof do not link net/http.
+// Importing it registers nothing. It is a package of its own so that tests which use stackprof do
+// not link net/http.
 package stackhttp
 
 import (
@@ -25,9 +27,10 @@ import (
 // maxWait bounds how long a request waits for the program's debug information.
 const maxWait = 2 * time.Minute
 
-// Profile responds with the stack profile of this process. The query parameter debug=1 asks for text, with n
-// functions (n=50 if it is not given, 0 for all). Where no profile can be had, the status
-// is 501 on systems that are not supported and 503 elsewhere, and the text says why. Requests take turns.
+// Profile responds with the stack profile of this process. The query parameter debug=1 asks for
+// text, with n functions (n=50 if it is not given, 0 for all). Where no profile can be had, the
+// status is 501 on systems that are not supported and 503 elsewhere, and the text says why.
+// Requests take turns.
 func Profile(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	text, n, err := parameters(r)

@@ -5,11 +5,9 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/google/pprof/profile"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"github.com/leakgate/leakgate/stackprof/stackfile"
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/pproftest"
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/stackprof/stackhttp"
 )
 
@@ -39,12 +37,10 @@ func TestProfile(t *testing.T) {
 	response := get(t, "")
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	assert.Equal(t, "application/octet-stream", response.Header.Get("Content-Type"))
-	p, err := profile.Parse(response.Body)
-	require.NoError(t, err)
-	top, err := stackfile.Top(p)
+	p, err := pproftest.Parse(response.Body)
 	require.NoError(t, err)
 	names := make(map[string]bool)
-	for _, f := range top {
+	for _, f := range p.Function {
 		names[f.Name] = true
 	}
 	assert.True(t, names["net/http.(*conn).serve"], "the goroutine that serves the request is in the profile")
