@@ -1,11 +1,10 @@
 package golden
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/leakgate/leakgate/internal/fmterr"
 )
 
 // A Bound says how many objects, or bytes, an entry may have. The zero value is "exactly 0". Bounds
@@ -89,8 +88,6 @@ func (b Bound) refit(n int64) Bound {
 }
 
 // slack returns percent % of the figure, rounded down.
-//
-//go:noinline
 func (b Bound) slack() int64 {
 	p := int64(b.percent)
 	whole, rest := b.figure/100, b.figure%100
@@ -145,8 +142,8 @@ var units = [...]struct {
 	{"TiB", 1 << 40},
 }
 
-// parseBound reads one bound. column is "objects" or "bytes"; only bytes have units. The error's text
-// is what a SyntaxError says.
+// parseBound reads one bound. column is "objects" or "bytes"; only bytes have units. The error's
+// text is what a SyntaxError says.
 func parseBound(text, column string) (Bound, error) {
 	if text == "*" {
 		return Any(), nil
@@ -166,7 +163,7 @@ func parseBound(text, column string) (Bound, error) {
 	}
 	percent, err := strconv.Atoi(digits)
 	if err != nil || percent > maxPercent {
-		return Bound{}, fmterr.Errorf("tolerance in %q is too large (at most %d%%; write * to allow anything)", clip(text), maxPercent)
+		return Bound{}, fmt.Errorf("tolerance in %q is too large (at most %d%%; write * to allow anything)", clip(text), maxPercent)
 	}
 	return Within(n, percent), nil
 }
@@ -187,18 +184,18 @@ func parseFigure(text, whole, column string) (int64, error) {
 			}
 		}
 		if factor == 0 {
-			return 0, fmterr.Errorf("unknown unit %q in the bound on bytes %q: use KiB, MiB, GiB or TiB", clip(unit), clip(whole))
+			return 0, fmt.Errorf("unknown unit %q in the bound on bytes %q: use KiB, MiB, GiB or TiB", clip(unit), clip(whole))
 		}
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n > math.MaxInt64/factor {
-		return 0, fmterr.Errorf("bound on %s %q is too large (at most %d)", column, clip(whole), int64(math.MaxInt64))
+		return 0, fmt.Errorf("bound on %s %q is too large (at most %d)", column, clip(whole), int64(math.MaxInt64))
 	}
 	return n * factor, nil
 }
 
 func unexpectedBound(text, column string) error {
-	return fmterr.Errorf("expected a bound on %s (a number, <=N, N~P%% or *), found %q", column, clip(text))
+	return fmt.Errorf("expected a bound on %s (a number, <=N, N~P%% or *), found %q", column, clip(text))
 }
 
 func isDigits(s string) bool {

@@ -131,7 +131,8 @@ func TestBoundHolds(t *testing.T) {
 	}
 }
 
-// The largest number that a tolerance allows is what exact arithmetic says, or the largest there is.
+// The largest number that a tolerance allows is what exact arithmetic says, or the largest there
+// is.
 func TestToleranceDoesNotOverflow(t *testing.T) {
 	for _, figure := range []int64{0, 1, 99, 100, 101, 4096, math.MaxInt64 / 999, math.MaxInt64 / 10, math.MaxInt64 / 2, math.MaxInt64 - 1, math.MaxInt64} {
 		for _, percent := range []int{1, 3, 10, 99, 100, 101, 200, 500, 900, 999} {

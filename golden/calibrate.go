@@ -5,13 +5,14 @@ import (
 	"regexp"
 )
 
-// Calibrate returns the file whose bounds are the tightest that hold for all of runs, each of which is a file
-// that New made of what one run retained, and how it differs from f. f may be nil: there is no file yet.
+// Calibrate returns the file whose bounds are the tightest that hold for all of runs, each of which
+// is a file that New made of what one run retained, and how it differs from f. f may be nil: there
+// is no file yet.
 //
-// A figure that was the same in all runs becomes exact, or keeps the tolerance that its kind of memory needs;
-// one that was not becomes <= the largest, and its line says what was seen, unless it has a comment
-// already. What was retained in some runs only may be missing. Patterns and comments of f stay, and so
-// does the bound *, by which a human says that the figure means nothing.
+// A figure that was the same in all runs becomes exact, or keeps the tolerance that its kind of
+// memory needs; one that was not becomes <= the largest, and its line says what was seen, unless it
+// has a comment already. What was retained in some runs only may be missing. Patterns and comments
+// of f stay, and so does the bound *, by which a human says that the figure means nothing.
 func Calibrate(f *File, runs []*File) (*File, []Change) {
 	if f == nil {
 		f = New(nil)
@@ -93,20 +94,7 @@ func (f *File) measurements() []Measurement {
 
 // largest returns one measurement for each path and type: the largest figures of all runs.
 func largest(ms []Measurement) []Measurement {
-	at := make(map[place]int)
-	var out []Measurement
-	for _, m := range ms {
-		i, ok := at[m.place()]
-		if !ok {
-			at[m.place()] = len(out)
-			out = append(out, m)
-			continue
-		}
-		out[i].Objects = max(out[i].Objects, m.Objects)
-		out[i].Bytes = max(out[i].Bytes, m.Bytes)
-		out[i].BytesTolerance = max(out[i].BytesTolerance, m.BytesTolerance)
-	}
-	return out
+	return byPlace(ms, func(a, b int64) int64 { return max(a, b) })
 }
 
 // A span is what runs had of one entry.
@@ -132,7 +120,8 @@ func (s *span) add(covered []Measurement, first bool) {
 // seen is how a calibration's own comment looks.
 const seen = `^seen \d+\.\.\d+ objects, \d+\.\.\d+ bytes in \d+ runs$`
 
-// fit gives e the tightest bounds that hold for s. It replaces a comment that is a calibration's own.
+// fit gives e the tightest bounds that hold for s. It replaces a comment that is a calibration's
+// own.
 func (s *span) fit(e *Entry, runs int, own *regexp.Regexp) {
 	if e.Objects.form != anything {
 		e.Objects = Exactly(s.objects[1])

@@ -3,7 +3,7 @@ package golden
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/require"
 )
 
 func runOf(ms ...Measurement) *File { return New(ms) }

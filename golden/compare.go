@@ -10,12 +10,15 @@ import (
 // DifferenceKind says how a measurement differs from a golden file.
 type DifferenceKind string
 
-// The kinds of difference. Only the first two are failures: less than the golden file says is no leak.
+// The kinds of difference. Only the first two are failures: less than the golden file says is no
+// leak.
 const (
 	Over     DifferenceKind = "over"     // more than the entry allows
 	Unlisted DifferenceKind = "unlisted" // retained, but no entry covers it
-	Under    DifferenceKind = "under"    // less than the entry's figure: the golden file can be tightened
-	Gone     DifferenceKind = "gone"     // an entry that matches nothing and that an update would remove
+	// less than the entry's figure: the golden file can be tightened
+	Under DifferenceKind = "under"
+	// an entry that matches nothing and that an update would remove
+	Gone DifferenceKind = "gone"
 )
 
 // A Difference is one entry, or one path without entry, that does not fit the measurements.
@@ -31,8 +34,6 @@ type Difference struct {
 }
 
 // Failure reports whether the difference is a retention regression.
-//
-//go:noinline
 func (d Difference) Failure() bool { return d.Kind == Over || d.Kind == Unlisted }
 
 // String returns the difference in one line, without the file's name.
@@ -68,12 +69,12 @@ func count(n int64, unit string) string {
 	return strconv.FormatInt(n, 10) + " " + unit
 }
 
-// Compare returns how the measurements differ from the file, failures first, then sorted by path and
-// type; nil if they fit it exactly.
+// Compare returns how the measurements differ from the file, failures first, then sorted by path
+// and type; nil if they fit it exactly.
 //
 // Only growth fails. Fewer objects or bytes than an exact bound or a tolerance says is reported as
-// Under, so that the file can be tightened, and an entry that matches nothing as Gone, unless its bound
-// on objects (<=N or *) allows that. Each difference is one that an update would remove.
+// Under, so that the file can be tightened, and an entry that matches nothing as Gone, unless its
+// bound on objects (<=N or *) allows that. Each difference is one that an update would remove.
 func (f *File) Compare(ms []Measurement) []Difference {
 	covered, unlisted := assign(f.entries, normalize(ms))
 	var out []Difference

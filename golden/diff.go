@@ -12,10 +12,10 @@ const (
 	maxDiffLines = 40 // of a Diff, so that a failure message stays readable
 )
 
-// Diff returns what has to change in the text before to make it after, as a unified diff without the names:
-// lines that begin with "-", "+" or a space, and "@@" lines between parts. It returns "" for equal
-// texts; CRLF counts as LF. It is at most 40 lines long, with a last line that says how much is left
-// out. It takes time proportional to n log n for n lines.
+// Diff returns what has to change in the text before to make it after, as a unified diff without
+// the names: lines that begin with "-", "+" or a space, and "@@" lines between parts. It returns ""
+// for equal texts; CRLF counts as LF. It is at most 40 lines long, with a last line that says how
+// much is left out. It takes time proportional to n log n for n lines.
 func Diff(before, after string) string {
 	lines := unified(diffLines(before), diffLines(after))
 	if over := len(lines) - maxDiffLines; over > 0 {
@@ -70,9 +70,9 @@ func unified(before, after []string) []string {
 	return out
 }
 
-// editScript finds the edits by patience: lines that stand once in both texts and in the same order in
-// both are kept, and what lies between is compared at its ends. Nearly every line of a golden file is
-// unique, since no two entries are equal.
+// editScript finds the edits by patience: lines that stand once in both texts and in the same order
+// in both are kept, and what lies between is compared at its ends. Nearly every line of a golden
+// file is unique, since no two entries are equal.
 func editScript(before, after []string) []edit {
 	var edits []edit
 	add := func(op byte, lines []string) {

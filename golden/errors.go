@@ -32,8 +32,8 @@ func (e *VersionError) Error() string {
 		e.File, e.Version, Version)
 }
 
-// A CaseError says that a file's name differs only in case from one that exists, so that the two would
-// be one file on a system that does not tell case apart.
+// A CaseError says that a file's name differs only in case from one that exists, so that the two
+// would be one file on a system that does not tell case apart.
 type CaseError struct {
 	Path     string // the file asked for
 	Existing string // the file or folder in its way

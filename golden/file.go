@@ -33,9 +33,24 @@ func New(ms []Measurement) *File {
 	for _, m := range normalize(ms) {
 		f.entries = append(f.entries, m.entry())
 	}
+	f.noteIfEmpty()
 	f.arrange()
 	f.number()
 	return f
+}
+
+// nothingRetained is the comment line of a file without entries, so that a reader does not take it
+// for one that was not finished. It goes with the first entry.
+const nothingRetained = "# nothing is retained"
+
+func (f *File) noteIfEmpty() {
+	if len(f.entries) == 0 {
+		f.tail = append(f.tail, "", nothingRetained)
+	}
+}
+
+func withoutNote(lines []string) []string {
+	return slices.DeleteFunc(lines, func(l string) bool { return l == nothingRetained })
 }
 
 // Name returns the name that was given to Parse or Read, "" for a new file.
@@ -79,15 +94,15 @@ func (f *File) arrange() {
 	}
 	// What is above the first entry and followed by a blank line is the file's own.
 	shared, own := splitAbove(splitLines(f.entries[0].Above))
-	f.entries[0].Above = joinLines(own)
-	f.head = collapseBlanks(append(f.head, shared...))
+	f.entries[0].Above = joinLines(withoutNote(own))
+	f.head = collapseBlanks(withoutNote(append(f.head, shared...)))
 	if n := len(f.head); n > 0 && f.head[n-1] != "" {
 		f.head = append(f.head, "") // or the last comment would become the first entry's
 	}
 	for i := 1; i < len(f.entries); i++ {
 		f.entries[i].Above = joinLines(collapseBlanks(splitLines(f.entries[i].Above)))
 	}
-	f.tail = trimBlanks(f.tail)
+	f.tail = trimBlanks(withoutNote(f.tail))
 }
 
 // number sets the entries' lines to where Bytes writes them.
@@ -99,8 +114,8 @@ func (f *File) number() {
 	}
 }
 
-// splitAbove divides the lines above an entry: shared ends with the last blank line, own is the comment
-// that directly precedes the entry.
+// splitAbove divides the lines above an entry: shared ends with the last blank line, own is the
+// comment that directly precedes the entry.
 func splitAbove(lines []string) (shared, own []string) {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if lines[i] == "" {
@@ -117,7 +132,6 @@ func splitLines(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-//go:noinline
 func joinLines(lines []string) string {
 	if len(lines) == 0 {
 		return ""
@@ -126,8 +140,6 @@ func joinLines(lines []string) string {
 }
 
 // collapseBlanks returns the lines with every run of blank lines made one.
-//
-//go:noinline
 func collapseBlanks(lines []string) []string {
 	var out []string
 	for i, l := range lines {

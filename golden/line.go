@@ -15,7 +15,6 @@ type lineScanner struct {
 	pos  int
 }
 
-//go:noinline
 func (s *lineScanner) errorAt(pos int, format string, args ...any) error {
 	return &SyntaxError{File: s.file, Line: s.line, Column: pos + 1, Msg: fmt.Sprintf(format, args...)}
 }
@@ -71,8 +70,8 @@ func (s *lineScanner) checkConflict() error {
 	return nil
 }
 
-// word returns the text up to the next space, and where it began. It returns "" at the end of the line
-// and at a comment.
+// word returns the text up to the next space, and where it began. It returns "" at the end of the
+// line and at a comment.
 func (s *lineScanner) word() (text string, start int) {
 	s.skipSpace()
 	start = s.pos
@@ -171,8 +170,8 @@ func (s *lineScanner) quoted(column string) (string, error) {
 	return text, nil
 }
 
-// untilComment returns what is left of the line, and the comment at its end without the #. A # begins
-// a comment at the start of the text or after a space.
+// untilComment returns what is left of the line, and the comment at its end without the #. A #
+// begins a comment at the start of the text or after a space.
 func (s *lineScanner) untilComment() (text, comment string) {
 	from := s.pos
 	s.pos = len(s.text)

@@ -11,9 +11,10 @@ const wildcard = "**"
 // below, at the end of an entry's path, stands for the path before it and everything below that.
 const below = "." + wildcard
 
-// assign gives every measurement to the entry that it counts towards: covered[i] belongs to entries[i],
-// and unlisted is what no entry covers. Both keep the order of ms. It takes time proportional to the
-// measurements times the entries with a pattern, and depends on the entries' paths and types alone.
+// assign gives every measurement to the entry that it counts towards: covered[i] belongs to
+// entries[i], and unlisted is what no entry covers. Both keep the order of ms. It takes time
+// proportional to the measurements times the entries with a pattern, and depends on the entries'
+// paths and types alone.
 func assign(entries []Entry, ms []Measurement) (covered [][]Measurement, unlisted []Measurement) {
 	literal := make(map[place]int, len(entries))
 	var patterns []int
@@ -49,8 +50,8 @@ func assign(entries []Entry, ms []Measurement) (covered [][]Measurement, unliste
 	return covered, unlisted
 }
 
-// compareSpecific orders patterns, the most specific first: more literal text in the path, then a type
-// written out.
+// compareSpecific orders patterns, the most specific first: more literal text in the path, then a
+// type written out.
 func compareSpecific(a, b *Entry) int {
 	if d := literalLen(b.Path) - literalLen(a.Path); d != 0 {
 		return d

@@ -2,14 +2,17 @@ package golden
 
 import "sort"
 
-// A Measurement is what one path was found to retain. Path and Type are written as in a golden file,
-// without quotes. A path that ends in ".**", with the type "*", stands for what was summed up below it.
+// A Measurement is what one path was found to retain. Path and Type are written as in a golden
+// file, without quotes. A path that ends in ".**", with the type "*", stands for what was summed up
+// below it.
 type Measurement struct {
-	Path           string
-	Type           string // "" if unknown
-	Objects        int64
-	Bytes          int64
-	BytesTolerance int // percent by which this kind of memory varies; written when an entry is made, not used to compare
+	Path    string
+	Type    string // "" if unknown
+	Objects int64
+	Bytes   int64
+	// percent by which this kind of memory varies; written when an entry is made, not used to
+	// compare
+	BytesTolerance int
 }
 
 func (m *Measurement) place() place { return place{m.Path, m.Type} }
@@ -24,27 +27,38 @@ func (m *Measurement) entry() Entry {
 	}
 }
 
-// normalize returns the measurements sorted by path and type, those with equal path and type added up.
-// Negative numbers count as 0, and what has neither objects nor bytes was not retained: it is left out.
+// normalize returns the measurements sorted by path and type, those with equal path and type added
+// up. Negative numbers count as 0, and what has neither objects nor bytes was not retained: it is
+// left out.
 func normalize(ms []Measurement) []Measurement {
+	retained := make([]Measurement, 0, len(ms))
+	for _, m := range ms {
+		m.Objects, m.Bytes = max(m.Objects, 0), max(m.Bytes, 0)
+		if m.Objects != 0 || m.Bytes != 0 {
+			retained = append(retained, m)
+		}
+	}
+	out := byPlace(retained, addSaturating)
+	sort.Slice(out, func(i, j int) bool { return out[i].place().compare(out[j].place()) < 0 })
+	return out
+}
+
+// byPlace returns one measurement for each path and type, in the order in which they come. join
+// makes one figure of two.
+func byPlace(ms []Measurement, join func(a, b int64) int64) []Measurement {
 	at := make(map[place]int, len(ms))
 	out := make([]Measurement, 0, len(ms))
 	for _, m := range ms {
-		m.Objects, m.Bytes = max(m.Objects, 0), max(m.Bytes, 0)
-		if m.Objects == 0 && m.Bytes == 0 {
-			continue
-		}
 		i, seen := at[m.place()]
 		if !seen {
 			at[m.place()] = len(out)
 			out = append(out, m)
 			continue
 		}
-		out[i].Objects = addSaturating(out[i].Objects, m.Objects)
-		out[i].Bytes = addSaturating(out[i].Bytes, m.Bytes)
+		out[i].Objects = join(out[i].Objects, m.Objects)
+		out[i].Bytes = join(out[i].Bytes, m.Bytes)
 		out[i].BytesTolerance = max(out[i].BytesTolerance, m.BytesTolerance)
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].place().compare(out[j].place()) < 0 })
 	return out
 }
 

@@ -14,29 +14,32 @@ import (
 // Extension is how the names of golden files end.
 const Extension = ".golden"
 
-// Limits in bytes, so that a checkout in an ordinary folder stays below the 260 characters of Windows.
+// Limits in bytes, so that a checkout in an ordinary folder stays below the 260 characters of
+// Windows.
 const (
 	maxNameElement = 100 // one folder or file
 	maxNameTotal   = 180
 )
 
-// FileName returns the slash-separated path of a test's golden file, relative to the folder for golden
-// files. testName is what t.Name returns; the slashes of subtests become folders:
+// FileName returns the slash-separated path of a test's golden file, relative to the folder for
+// golden files. testName is what t.Name returns; the slashes of subtests become folders:
 //
 //	TestLogout                   TestLogout.golden
 //	TestLogout/two_users#01      TestLogout/two_users#01.golden
 //	TestLogout/a b: "c"          TestLogout/a_b%3A_%22c%22.golden
 //
-// White space becomes an underscore, as in t.Name. Letters and digits of ASCII and !#$&()+,-.=@[]^_{}
-// stay, and every other byte is written as % and two hexadecimal digits: the names are good on every
-// file system and in a module's zip file. So are a dot at the start or end of an element, the dot of
-// an element that ends in ".golden" and is a folder, and the first letter of the names that Windows
-// reserves, such as "con". An empty element is a lone %. What is longer than file systems allow is
-// cut and ends in ~ and 16 digits, a hash of the whole; ~ is not used otherwise, so that callers may
-// append "~2" before the extension to tell several files of one test apart.
+// White space becomes an underscore, as in t.Name. Letters and digits of ASCII and
+// !#$&()+,-.=@[]^_{} stay, and every other byte is written as % and two hexadecimal digits: the
+// names are good on every file system and in a module's zip file. So are a dot at the start or end
+// of an element, the dot of an element that ends in ".golden" and is a folder, and the first letter
+// of the names that Windows reserves, such as "con". An empty element is a lone %. What is longer
+// than file systems allow is cut and ends in ~ and 16 digits, a hash of the whole; ~ is not used
+// otherwise, so that callers may append "~2" before the extension to tell several files of one test
+// apart.
 //
-// Distinct names give distinct files, but for white space, 64-bit hashes and case: names that differ
-// in case alone give files that do, which Read and Write refuse. The only error is an empty name.
+// Distinct names give distinct files, but for white space, 64-bit hashes and case: names that
+// differ in case alone give files that do, which Read and Write refuse. The only error is an empty
+// name.
 func FileName(testName string) (string, error) {
 	if testName == "" {
 		return "", errors.New("golden: file name: the test's name is empty")
@@ -72,8 +75,8 @@ func underscoreSpace(name string) string {
 	return b.String()
 }
 
-// TestName returns the name of the test that FileName gave the file name to, and false if the name is
-// not one that FileName returns or had to be cut.
+// TestName returns the name of the test that FileName gave the file name to, and false if the name
+// is not one that FileName returns or had to be cut.
 func TestName(fileName string) (string, bool) {
 	base, ok := strings.CutSuffix(fileName, Extension)
 	if !ok {

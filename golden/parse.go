@@ -12,7 +12,8 @@ const byteOrderMark = "\ufeff"
 
 // Parse reads a golden file; name is what errors call it. Text that is not a golden file gives a
 // *SyntaxError, a format that this package does not know a *VersionError. Entries may stand in any
-// order. Parse takes time and memory proportional to the text, which may not be longer than MaxSize.
+// order. Parse takes time and memory proportional to the text, which may not be longer than
+// MaxSize.
 func Parse(name string, data []byte) (*File, error) {
 	fail := func(line, column int, format string, args ...any) (*File, error) {
 		return nil, &SyntaxError{File: name, Line: line, Column: column, Msg: fmt.Sprintf(format, args...)}
@@ -70,8 +71,8 @@ func Parse(name string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// addParsed appends an entry. What is above the first entry of the text and followed by a blank line
-// is the file's own, wherever that entry is sorted to.
+// addParsed appends an entry. What is above the first entry of the text and followed by a blank
+// line is the file's own, wherever that entry is sorted to.
 func (f *File) addParsed(e Entry) {
 	if len(f.entries) == 0 {
 		shared, own := splitAbove(splitLines(e.Above))

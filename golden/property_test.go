@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/leakgate/leakgate/internal/require"
 )
 
 // measurementsOf returns measurements that fit a file: each entry's own path, with its figure.
@@ -21,8 +23,8 @@ func measurementsOf(f *File) []Measurement {
 	return ms
 }
 
-// A generator writes random files by the rules of the grammar in doc.go, and random measurements that
-// share paths with them.
+// A generator writes random files by the rules of the grammar in doc.go, and random measurements
+// that share paths with them.
 type generator struct{ *rand.Rand }
 
 func pick[T any](g generator, from ...T) T { return from[g.IntN(len(from))] }
@@ -168,7 +170,8 @@ func checkUpdate(f *File, ms []Measurement) error {
 func TestProperties(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(1, 2))}
 	entries := 0
-	for i := range 3000 {
+	files := require.Rounds(600, 3000)
+	for i := range files {
 		text := g.file()
 		f, err := Parse("random", []byte(text))
 		if err != nil {
@@ -197,7 +200,7 @@ func TestProperties(t *testing.T) {
 		}
 		entries += len(f.entries)
 	}
-	if entries < 10000 {
+	if entries < 3*files {
 		t.Errorf("the generator made only %d entries", entries)
 	}
 }

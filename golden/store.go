@@ -2,22 +2,23 @@ package golden
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/fmterr"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// Read reads and parses the golden file at path. It fails with an error that is fs.ErrNotExist if there
-// is none, with those of Parse, and with a *CaseError if the file on disk has another case than path.
+// Read reads and parses the golden file at path. It fails with an error that is fs.ErrNotExist if
+// there is none, with those of Parse, and with a *CaseError if the file on disk has another case
+// than path.
 func Read(path string) (*File, error) {
 	data, err := readBounded(path)
 	if err != nil {
-		return nil, fmterr.Errorf("golden: read: %w", err)
+		return nil, fmt.Errorf("golden: read: %w", err)
 	}
 	if err := checkCase(path); err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func readBounded(path string) ([]byte, error) {
 	n, err := io.ReadFull(file, data)
 	switch {
 	case err == nil && size < MaxSize:
-		return nil, fmterr.Errorf("%s: it grew while it was read", path)
+		return nil, fmt.Errorf("%s: it grew while it was read", path)
 	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
 		return nil, err
 	}
@@ -49,13 +50,13 @@ func readBounded(path string) ([]byte, error) {
 }
 
 // Write writes f to path, with the folders above it. It writes to a temporary name beside path and
-// renames that, so a reader sees the old file or the new one; an existing file keeps its mode, and a
-// symbolic link stays one. If the file has the same text already, CRLF line ends apart, nothing is
-// touched. A name that differs only in case from an existing one gives a *CaseError.
+// renames that, so a reader sees the old file or the new one; an existing file keeps its mode, and
+// a symbolic link stays one. If the file has the same text already, CRLF line ends apart, nothing
+// is touched. A name that differs only in case from an existing one gives a *CaseError.
 func Write(path string, f *File) error {
 	data := f.Bytes()
 	if len(data) > MaxSize {
-		return fmterr.Errorf("golden: write %s: %d bytes are more than a golden file may have (%d)", path, len(data), MaxSize)
+		return fmt.Errorf("golden: write %s: %d bytes are more than a golden file may have (%d)", path, len(data), MaxSize)
 	}
 	if err := checkCase(path); err != nil {
 		return err
@@ -70,13 +71,13 @@ func Write(path string, f *File) error {
 			mode = info.Mode().Perm()
 		}
 	case !errors.Is(err, fs.ErrNotExist):
-		return fmterr.Errorf("golden: write: %w", err)
+		return fmt.Errorf("golden: write: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmterr.Errorf("golden: write %s: %w", path, err)
+		return fmt.Errorf("golden: write %s: %w", path, err)
 	}
 	if err := wholefile.WriteData(linked(path), mode, data); err != nil {
-		return fmterr.Errorf("golden: write %s: %w", path, err)
+		return fmt.Errorf("golden: write %s: %w", path, err)
 	}
 	return nil
 }
@@ -104,8 +105,8 @@ func sameText(a, b []byte) bool {
 	return strings.ReplaceAll(string(a), crlf, lf) == strings.ReplaceAll(string(b), crlf, lf)
 }
 
-// checkCase looks for a file or folder that is in path's way on systems that do not tell case apart:
-// its last element, and every element below a folder "testdata".
+// checkCase looks for a file or folder that is in path's way on systems that do not tell case
+// apart: its last element, and every element below a folder "testdata".
 func checkCase(path string) error {
 	path = filepath.Clean(path)
 	elements := []string{filepath.Base(path)}

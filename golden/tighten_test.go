@@ -3,7 +3,7 @@ package golden
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/require"
 )
 
 func parseText(t *testing.T, text string) *File {
@@ -66,7 +66,8 @@ func TestTightenIsARatchet(t *testing.T) {
 	require.Equal(t, string(f.Bytes()), string(same.Bytes()))
 }
 
-// What Tighten makes of an update never allows more than the file did, and holds for what was measured.
+// What Tighten makes of an update never allows more than the file did, and holds for what was
+// measured.
 func TestTightenOfAnUpdate(t *testing.T) {
 	f := parseText(t, "leakgate golden v1\n10 100 app.a T\n3~50% 30 app.b T\n<=9 <=1KiB app.c T\n1 1 app.d T\n")
 	ms := []Measurement{

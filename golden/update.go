@@ -49,9 +49,10 @@ func (c Change) String() string {
 	return s + ": " + strings.Join(parts, ", ")
 }
 
-// Update returns a file that the measurements fit, and what had to change for that, sorted by path and
-// type. Bounds that hold, comments and patterns stay; see the package comment for the rules. The file
-// itself is not changed. Compare of the result finds no difference, and a second update changes nothing.
+// Update returns a file that the measurements fit, and what had to change for that, sorted by path
+// and type. Bounds that hold, comments and patterns stay; see the package comment for the rules.
+// The file itself is not changed. Compare of the result finds no difference, and a second update
+// changes nothing.
 func (f *File) Update(ms []Measurement) (*File, []Change) {
 	ms = normalize(ms)
 	g := &File{
@@ -99,13 +100,16 @@ func (f *File) Update(ms []Measurement) (*File, []Change) {
 		}
 	}
 	g.adopt(orphans)
+	if len(f.entries) > 0 {
+		g.noteIfEmpty()
+	}
 	g.arrange()
 	g.number()
 	return g, g.numbered(changes)
 }
 
-// adopt hands the comments above removed entries that are followed by a blank line, and so are not the
-// entries' own, to the next entry that is left, or to the end of the file.
+// adopt hands the comments above removed entries that are followed by a blank line, and so are not
+// the entries' own, to the next entry that is left, or to the end of the file.
 func (f *File) adopt(orphans []Entry) {
 	sortEntries(f.entries)
 	for _, o := range slices.Backward(orphans) {

@@ -1,6 +1,8 @@
 package golden
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -15,220 +17,47 @@ func readMeasurements(t *testing.T, text string) []Measurement {
 	return ms
 }
 
-func TestUpdate(t *testing.T) {
-	tests := []struct{ name, file, measured, want, changes string }{
-		{
-			name: "bounds that hold stay as they are",
-			file: `
-12 1152 a T
-<=100 <=64KiB b T  # widened by hand
-1 4096~10% c T
-* * d T
-`,
-			measured: "12 1152 a T\n7 8 b T\n1 4400 c T\n5 5 d T",
-			want: `
-12 1152 a T
-<=100 <=64KiB b T  # widened by hand
-1 4096~10% c T
-* * d T
-`,
-		},
-		{
-			name: "bounds that do not hold keep their form and comments",
-			file: `
-# about a
-12 1152 a T  # exact
-# about b
-<=100 <=64KiB b T  # limit
-1 4096~10% c T  # tolerance
-<=1 * d T  # anything
-`,
-			measured: "13 1248 a T\n120 70000 b T\n1 5000 c T\n5 5 d T",
-			want: `
-# about a
-13 1248 a T  # exact
-# about b
-<=120 <=70000 b T  # limit
-1 5000~10% c T  # tolerance
-<=5 * d T  # anything
-`,
-			changes: `widened    a T: objects 12 -> 13, bytes 1152 -> 1248
-widened    b T: objects <=100 -> <=120, bytes <=64KiB -> <=70000
-widened    c T: bytes 4096~10% -> 5000~10%
-widened    d T: objects <=1 -> <=5`,
-		},
-		{
-			name: "figures go down, limits stay",
-			file: `
-12 1152 a T
-<=100 1152 b T
-1 4096~10% c T
-`,
-			measured: "11 1056 a T\n1 96 b T\n1 2000 c T",
-			want: `
-11 1056 a T
-<=100 96 b T
-1 2000~10% c T
-`,
-			changes: `tightened  a T: objects 12 -> 11, bytes 1152 -> 1056
-tightened  b T: bytes 1152 -> 96
-tightened  c T: bytes 4096~10% -> 2000~10%`,
-		},
-		{
-			name:     "one bound up and one down counts as widened",
-			file:     "\n12 1152 a T\n",
-			measured: "13 10 a T",
-			want:     "\n13 10 a T\n",
-			changes:  "widened    a T: objects 12 -> 13, bytes 1152 -> 10",
-		},
-		{
-			name: "new paths are added in their place, old ones removed with their comments",
-			file: `# of the file
-
-# about b
-1 8 b T  # renamed to c
-# about d
-1 8 d T
-# end
-`,
-			measured: "1 8 a T\n2 16~10% c \"x # y\"\n1 8 d T",
-			want: `# of the file
-
-1 8 a T
-2 16~10% c "x # y"
-# about d
-1 8 d T
-# end
-`,
-			changes: `added      a T: objects 1, bytes 8
-removed    b T: objects 1, bytes 8
-added      c "x # y": objects 2, bytes 16~10%`,
-		},
-		{
-			name: "section comments survive what stood below them",
-			file: `
-1 8 a T
-
-# --- section b ---
-
-# about b
-1 8 b T
-
-# --- section c ---
-
-# about c
-1 8 c T
-`,
-			measured: "1 8 a T\n1 8 d T",
-			want: `
-1 8 a T
-
-# --- section b ---
-
-# --- section c ---
-
-1 8 d T
-`,
-			changes: `removed    b T: objects 1, bytes 8
-removed    c T: objects 1, bytes 8
-added      d T: objects 1, bytes 8`,
-		},
-		{
-			name: "section comments survive at the end",
-			file: `
-1 8 a T
-
-# --- section b ---
-
-1 8 b T
-
-# the end
-`,
-			measured: "1 8 a T",
-			want: `
-1 8 a T
-
-# --- section b ---
-
-# the end
-`,
-			changes: "removed    b T: objects 1, bytes 8",
-		},
-		{
-			name:     "everything goes but the comment of the file",
-			file:     "# of the file\n\n# about a\n1 8 a T\n# end\n",
-			measured: "",
-			want:     "# of the file\n\n# end\n",
-			changes:  "removed    a T: objects 1, bytes 8",
-		},
-		{
-			name: "patterns cover new paths",
-			file: `
-* * app.cache.** *  # evicted by size
-<=3 * **.tmp *
-`,
-			measured: "1000 64000 app.cache T\n9 9 app.cache[*].x U\n1 8 app.cacheSize int\n2 2 a.tmp T\n2 2 b.tmp T",
-			want: `
-* * app.cache.** *  # evicted by size
-1 8 app.cacheSize int
-<=4 * **.tmp *
-`,
-			changes: `widened    **.tmp: objects <=3 -> <=4
-added      app.cacheSize int: objects 1, bytes 8`,
-		},
-		{
-			name: "what allows nothing is kept when it matches nothing",
-			file: `
-<=1 <=64 a T  # only now and then
-* * b.** *
-<=1 8 c T
-4~100% 8 d T
-1 * e T
-`,
-			measured: "",
-			want: `
-<=1 <=64 a T  # only now and then
-* * b.** *
-<=1 8 c T
-`,
-			changes: `unused     a T: matches nothing; kept, because its bound allows that
-unused     b.**: matches nothing; kept, because its bound allows that
-unused     c T: matches nothing; kept, because its bound allows that
-removed    d T: objects 4~100%, bytes 8
-removed    e T: objects 1, bytes *`,
-		},
-		{
-			name:     "another type is another entry",
-			file:     "\n1 8 a T\n",
-			measured: "1 8 a U",
-			want:     "\n1 8 a U\n",
-			changes: `removed    a T: objects 1, bytes 8
-added      a U: objects 1, bytes 8`,
-		},
-		{
-			name:     "a new pattern takes over what a wider one covered",
-			file:     "\n5 5 **.b *\n",
-			measured: "1 1 aaaa.** *\n2 2 aaaa.b T\n3 3 c.b T",
-			want:     "\n3 3 **.b *\n3 3 aaaa.** *\n",
-			changes: `tightened  **.b: objects 5 -> 3, bytes 5 -> 3
-added      aaaa.**: objects 3, bytes 3`,
-		},
+// sections splits a file in the form of txtar: a line "-- name --" starts a section.
+func sections(text string) map[string]string {
+	parts := make(map[string]string)
+	name := ""
+	for line := range strings.Lines(text) {
+		if title := strings.TrimSpace(line); strings.HasPrefix(title, "-- ") && strings.HasSuffix(title, " --") {
+			name = strings.TrimSuffix(strings.TrimPrefix(title, "-- "), " --")
+			parts[name] = ""
+			continue
+		}
+		parts[name] += line
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			ms := readMeasurements(t, tt.measured)
-			f := mustParse(t, v1+tt.file)
+	return parts
+}
+
+// TestUpdate updates each file of testdata/update by what was measured. The texts in them are
+// written loosely, so that they can be read.
+func TestUpdate(t *testing.T) {
+	files, err := filepath.Glob("testdata/update/*.txtar")
+	if err != nil || len(files) < 12 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt := sections(string(text))
+			ms := readMeasurements(t, tt["measured"])
+			f := mustParse(t, v1+tt["file"])
 			g, changes := f.Update(ms)
-			// The expected text is written loosely above, so that the tables can be read.
-			if got, want := string(g.Bytes()), string(mustParse(t, v1+tt.want).Bytes()); got != want {
+			if got, want := string(g.Bytes()), string(mustParse(t, v1+tt["want"]).Bytes()); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
-			var lines []string
+			got := ""
 			for _, c := range changes {
-				lines = append(lines, c.String())
+				got += c.String() + "\n"
 			}
-			if got := strings.Join(lines, "\n"); got != tt.changes {
-				t.Errorf("changes\n%s\nwant\n%s", got, tt.changes)
+			if got != tt["changes"] {
+				t.Errorf("changes\n%s\nwant\n%s", got, tt["changes"])
 			}
 			if err := checkUpdate(f, ms); err != nil {
 				t.Error(err)
@@ -263,5 +92,40 @@ func TestChangeEntries(t *testing.T) {
 	}
 	if removed.Kind != Removed || removed.Before.Line != 5 || removed.After != (Entry{}) {
 		t.Errorf("removed %+v", removed)
+	}
+}
+
+// A file without entries says in words that nothing is retained, as long as it has none.
+func TestNothingRetained(t *testing.T) {
+	const empty = "leakgate golden v1\n# objects         bytes  path                                              type\n\n# nothing is retained\n"
+	none := New(nil)
+	if got := string(none.Bytes()); got != empty {
+		t.Errorf("a new file is\n%s", got)
+	}
+	parsed, err := Parse("", none.Bytes())
+	if err != nil || string(parsed.Bytes()) != empty || len(parsed.Entries()) > 0 {
+		t.Errorf("read again, it is\n%s%v", parsed.Bytes(), err)
+	}
+	one := []Measurement{{Path: "app.a", Type: "int", Objects: 1, Bytes: 8}}
+	filled, _ := parsed.Update(one)
+	if got, want := string(filled.Bytes()), string(New(one).Bytes()); got != want {
+		t.Errorf("with an entry, it is\n%s\nwant\n%s", got, want)
+	}
+	emptied, _ := filled.Update(nil)
+	if got := string(emptied.Bytes()); got != empty {
+		t.Errorf("emptied again, it is\n%s", got)
+	}
+	// Somebody has written an entry below.
+	if f, err := Parse("", []byte(empty+"1 8 app.a int\n")); err != nil || string(f.Bytes()) != string(New(one).Bytes()) {
+		t.Errorf("with an entry by hand, it is\n%s%v", f.Bytes(), err)
+	}
+	// A file of before stays as it is while it holds.
+	const old = "leakgate golden v1\n# objects         bytes  path                                              type\n"
+	f, err := Parse("", []byte(old))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, changes := f.Update(nil); string(g.Bytes()) != old || len(changes) > 0 {
+		t.Errorf("an update made it\n%s%v", g.Bytes(), changes)
 	}
 }
