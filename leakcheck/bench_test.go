@@ -12,7 +12,8 @@ import (
 // benchHeap is what a test may have on its heap.
 var benchHeap []*[12]*int
 
-// What benchHeap holds: 20 MB or so; and some thousand objects, as in most tests, which are a megabyte with what the test binary has itself.
+// What benchHeap holds: 20 MB or so; and some thousand objects, as in most tests, which are a
+// megabyte with what the test binary has itself.
 const (
 	manyObjects = 200_000
 	fewObjects  = 3_000
@@ -42,7 +43,8 @@ func reportCollections(b *testing.B) {
 	b.ReportMetric(float64(one), "ns/GC")
 }
 
-// What a check of an object that is garbage costs: that of ExpectCollected at the end of a test is the same.
+// What a check of an object that is garbage costs: that of ExpectCollected at the end of a test is
+// the same.
 func BenchmarkAssertCollected(b *testing.B) {
 	fillBenchHeap(b, manyObjects)
 	for b.Loop() {

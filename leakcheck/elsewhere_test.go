@@ -13,7 +13,8 @@ type guest struct {
 	data *[200]*int
 }
 
-// A guest is in hotelRooms, and some are elsewhere. What is as near to both is charged to hotelRooms, which comes first.
+// A guest is in hotelRooms, and some are elsewhere. What is as near to both is charged to
+// hotelRooms, which comes first.
 var (
 	hotelRooms    []*guest
 	hotelVisitors struct{ byID map[int]*guest }
@@ -40,10 +41,10 @@ func TestAlsoHeld(t *testing.T) {
 		guests, listed int
 		want           string
 	}{
-		{20, 20, "cutting that is not enough, all 20 objects are also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:19)\n"},
-		{20, 10, "cutting that is not enough, 10 of the 20 objects are also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:19)\n"},
+		{20, 20, "cutting that is not enough, all 20 objects are also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:20)\n"},
+		{20, 10, "cutting that is not enough, 10 of the 20 objects are also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:20)\n"},
 		{20, 4, ""},
-		{1, 1, "cutting that is not enough, it is also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:19)\n"},
+		{1, 1, "cutting that is not enough, it is also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:20)\n"},
 	} {
 		t.Run(fmt.Sprint(c.guests, c.listed), func(t *testing.T) {
 			fillHotel(t, c.guests, c.listed)
@@ -74,5 +75,5 @@ func TestGrowthAlsoHeld(t *testing.T) {
 	}, leakcheck.Iterations(5)) {
 		t.Fatal("passed")
 	}
-	wantParts(t, strings.Join(ft.errors, "\n"), "cutting that is not enough, all ", "objects are also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:19)\n")
+	wantParts(t, strings.Join(ft.errors, "\n"), "cutting that is not enough, all ", "objects are also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:20)\n")
 }

@@ -24,7 +24,8 @@ func ExampleAssertRetained() {
 			logout(user)
 		}
 		leakcheck.AssertRetained(t,
-			leakcheck.Root("leakcheck_test.sessions").MaxObjects(1), // the map itself, nothing in it
+			// the map itself, nothing in it
+			leakcheck.Root("leakcheck_test.sessions").MaxObjects(1),
 			leakcheck.Type[*session]().None(),
 		)
 	}

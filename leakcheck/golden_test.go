@@ -5,9 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/leakcheck/internal/check/goldenfile"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -86,7 +91,7 @@ for a profile of all that is retained: go test -artifacts, or leakgate run`)
 func TestGoldenUpdate(t *testing.T) {
 	w := newWorld(t, report(sessions(101)))
 	w.writeGolden(t, "TestLogout.golden", strings.ReplaceAll(sessionsGolden, "      100          9600", "# per user\n   <=200      <=32KiB"))
-	w.env.update, w.env.ci = true, true
+	w.env.Update, w.env.Ci = true, true
 	ft, ok := w.assert()
 	if !ok || !ft.logged("updated testdata/leakcheck/TestLogout.golden") || !ft.logged("widened    example.com/app.sessions[*].buf []uint8: objects 100 -> 101") {
 		t.Errorf("%v %s %q", ok, ft.errorText(), ft.logs)
@@ -97,14 +102,14 @@ func TestGoldenUpdate(t *testing.T) {
 			t.Errorf("no %q in:\n%s", part, text)
 		}
 	}
-	before, err := os.Stat(filepath.Join(w.env.dir, "testdata/leakcheck/TestLogout.golden"))
+	before, err := os.Stat(filepath.Join(w.env.Dir, "testdata/leakcheck/TestLogout.golden"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if ft, ok = w.assert(); !ok || len(ft.logs) > 0 {
 		t.Errorf("a second update: %v %q", ok, ft.logs)
 	}
-	after, err := os.Stat(filepath.Join(w.env.dir, "testdata/leakcheck/TestLogout.golden"))
+	after, err := os.Stat(filepath.Join(w.env.Dir, "testdata/leakcheck/TestLogout.golden"))
 	if err != nil || !after.ModTime().Equal(before.ModTime()) {
 		t.Error("a second update touched the file")
 	}
@@ -113,7 +118,7 @@ func TestGoldenUpdate(t *testing.T) {
 func TestGoldenTroubles(t *testing.T) {
 	t.Run("missing in CI", func(t *testing.T) {
 		w := newWorld(t, report(sessions(1)))
-		w.env.ci = true
+		w.env.Ci = true
 		ft, ok := w.assert()
 		wantText(t, "message", ft.errorText(), `leakcheck: there is no golden file testdata/leakcheck/TestLogout.golden, and CI is set, so none is made here; make it and commit it:
     go test example.com/app -run '^TestLogout$' -leakcheck.update`)
@@ -123,14 +128,14 @@ func TestGoldenTroubles(t *testing.T) {
 	})
 	t.Run("asked for in CI", func(t *testing.T) {
 		w := newWorld(t, report(sessions(1)))
-		w.env.ci, w.env.update = true, true
+		w.env.Ci, w.env.Update = true, true
 		if ft, ok := w.assert(); !ok || w.goldenText(t, "TestLogout.golden") == "" {
 			t.Errorf("not made: %s", ft.errorText())
 		}
 	})
 	t.Run("syntax error", func(t *testing.T) {
 		w := newWorld(t, report(sessions(1)))
-		w.env.update = true
+		w.env.Update = true
 		text := "leakgate golden v1\n\n x 1 a b\n"
 		w.writeGolden(t, "TestLogout.golden", text)
 		ft, ok := w.assert()
@@ -157,16 +162,16 @@ func TestGoldenTroubles(t *testing.T) {
 	})
 	t.Run("read-only", func(t *testing.T) {
 		w := newWorld(t, report(sessions(1)))
-		w.env.artifacts = t.TempDir()
+		w.env.Artifacts = t.TempDir()
 		if runtime.GOOS == "windows" {
 			t.Skip("symbolic links need a privilege")
 		}
 		// Nobody can make folders there, not even root.
-		if err := os.Symlink("/proc/leakgate/none", filepath.Join(w.env.dir, "testdata")); err != nil {
+		if err := os.Symlink("/proc/leakgate/none", filepath.Join(w.env.Dir, "testdata")); err != nil {
 			t.Fatal(err)
 		}
 		ft, ok := w.assert()
-		kept := filepath.Join(w.env.artifacts, "example.com/app/TestLogout/1/golden.txt")
+		kept := filepath.Join(w.env.Artifacts, "example.com/app/TestLogout/1/golden.txt")
 		if ok || !strings.HasPrefix(ft.errorText(), "leakcheck: cannot write the golden file: ") || !strings.HasSuffix(ft.errorText(), "what it would be is in "+kept) {
 			t.Errorf("%v %s", ok, ft.errorText())
 		}
@@ -177,7 +182,7 @@ func TestGoldenTroubles(t *testing.T) {
 	t.Run("no name", func(t *testing.T) {
 		w := newWorld(t, report(sessions(1)))
 		ft := &fakeT{}
-		if w.assertRetained(ft, site{}, nil) || !strings.Contains(ft.errorText(), "give one with Golden") {
+		if w.AssertRetained(ft, environ.Site{}, newRequest(nil)) || !strings.Contains(ft.errorText(), "give one with Golden") {
 			t.Error(ft.errorText())
 		}
 	})
@@ -188,14 +193,14 @@ func TestGoldenNames(t *testing.T) {
 	for range 2 { // as with -count=2
 		ft := &fakeT{name: "TestLogout/two users"}
 		for _, opts := range [][]Option{nil, {Golden("shared/registry")}, nil} {
-			if !w.assertRetained(ft, site{}, opts) {
+			if !w.AssertRetained(ft, environ.Site{}, newRequest(opts)) {
 				t.Fatal(ft.errorText())
 			}
 		}
 		ft.end()
 	}
 	var found []string
-	root := filepath.Join(w.env.dir, "testdata", "leakcheck")
+	root := filepath.Join(w.env.Dir, "testdata", "leakcheck")
 	if err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			rel, _ := filepath.Rel(root, path)
@@ -254,7 +259,7 @@ func TestGoldenScope(t *testing.T) {
 
 func TestGoldenSince(t *testing.T) {
 	w := newWorld(t, report(sessions(5)), report(sessions(7)))
-	base := w.takeBaseline(&fakeT{})
+	base := &Baseline{*w.TakeBaseline(&fakeT{})}
 	if ft, ok := w.assert(Since(base)); !ok {
 		t.Fatal(ft.errorText())
 	}
@@ -295,7 +300,7 @@ func TestMeasure(t *testing.T) {
 		global(node("example.com/app..typeAssert.0", "", 1, 48), "", 0),
 	)
 	var got []string
-	for _, m := range (&ruler{module: "app", listed: func(string) bool { return false }}).measure(growForest(r)) {
+	for _, m := range (&goldenfile.Ruler{Modules: symbol.ModulesOf(&debug.BuildInfo{Main: debug.Module{Path: "app"}}), Listed: func(string) bool { return false }}).Measure(tree.GrowForest(r)) {
 		got = append(got, fmt.Sprintf("%d %d~%d %s %s", m.Objects, m.Bytes, m.BytesTolerance, strings.TrimPrefix(m.Path, "example.com/"), m.Type))
 	}
 	want := []string{
@@ -336,20 +341,20 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// With LEAKCHECK_GOLDENS a directory stands for the packages' folders, in CI too.
+// With LEAKGATE_GOLDENS a directory stands for the packages' folders, in CI too.
 func TestGoldensElsewhere(t *testing.T) {
 	w := newWorld(t, report(sessions(100)))
-	w.env.ci, w.env.goldens = true, filepath.Join(t.TempDir(), "base")
+	w.env.Ci, w.env.Goldens = true, filepath.Join(t.TempDir(), "base")
 	ft, ok := w.assert()
 	if !ok || !ft.logged("created base/example.com/app/TestLogout.golden") {
 		t.Errorf("%v %s %q", ok, ft.errorText(), ft.logs)
 	}
-	text, err := os.ReadFile(filepath.Join(w.env.goldens, "example.com", "app", "TestLogout.golden"))
+	text, err := os.ReadFile(filepath.Join(w.env.Goldens, "example.com", "app", "TestLogout.golden"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantText(t, "golden", string(text), sessionsGolden)
-	if _, err := os.Stat(filepath.Join(w.env.dir, "testdata")); err == nil {
+	if _, err := os.Stat(filepath.Join(w.env.Dir, "testdata")); err == nil {
 		t.Error("there is a golden file in the package's folder")
 	}
 

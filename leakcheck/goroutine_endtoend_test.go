@@ -6,9 +6,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 )
 
 func TestEndToEndGoroutines(t *testing.T) {
+	require.Slow(t)
 	m := newScratchModule(t)
 	file := filepath.Join(m.dir, "workers", "testdata", "leakcheck", "TestGolden.golden")
 	golden := func() string {
@@ -74,7 +78,7 @@ func TestEndToEndGoroutines(t *testing.T) {
 func goroutineLines(text string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {
-		if strings.Contains(line, " "+goroutineLine) || strings.Contains(line, " "+stackLine) {
+		if strings.Contains(line, " "+goroutine.GoroutineLine) || strings.Contains(line, " "+goroutine.StackLine) {
 			b.WriteString(line + "\n")
 		}
 	}

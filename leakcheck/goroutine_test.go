@@ -2,10 +2,14 @@ package leakcheck
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -43,22 +47,9 @@ func pool(n, frame int) []*refscan.GoroutineStack {
 		stackOf("example.com/app.New.gowrap1", 40, "example.com/app.(*pool).run", 100, "example.com/app.(*pool).handle", frame, "runtime.gopark", 32))
 }
 
-// onStacks makes options see handmade goroutines.
-func (w *world) onStacks(goroutines ...[]*refscan.GoroutineStack) Option {
-	w.goroutines = true
-	s := &refscan.Stacks{GoVersion: "go1.26.8"}
-	for _, g := range goroutines {
-		s.Goroutines = append(s.Goroutines, g...)
-	}
-	return setting(func(r *request) {
-		if all, ok := r.goroutines.(*goroutineOptions); ok {
-			all.read = func(*refscan.Snapshot, *goroutineOptions) (*goroutinesSeen, error) {
-				return &goroutinesSeen{stacks: s, functions: func() []string {
-					return []string{"example.com/app.New", "example.com/app.idle", "example.com/app.(*pool).run", "gopkg.in/yaml%2ev3.load"}
-				}}, nil
-			}
-		}
-	})
+// onStacks gives the world goroutines.
+func (w *world) onStacks(goroutines ...[]*refscan.GoroutineStack) {
+	w.stacks = refscan.Stacks{GoVersion: "go1.26.8", Goroutines: slices.Concat(goroutines...)}
 }
 
 func TestGoroutineBounds(t *testing.T) {
@@ -71,7 +62,7 @@ func TestGoroutineBounds(t *testing.T) {
 	self[0].Self = true
 	closure := several(2, "example.com/app.New.func1", "example.com/app.New", stackOf("example.com/app.New.func1", 50))
 	yaml := several(1, "gopkg.in/yaml%2ev3.load", "example.com/app.New", stackOf("gopkg.in/yaml%2ev3.load", 50))
-	stacks := w.onStacks(pool(3, 1000), tool, system, self, closure, yaml)
+	w.onStacks(pool(3, 1000), tool, system, self, closure, yaml)
 
 	pass := []Option{
 		Goroutines("app.New").MaxObjects(6), // whatever it created
@@ -87,7 +78,7 @@ func TestGoroutineBounds(t *testing.T) {
 		Stack("app.idle").MaxBytes(0),
 	}
 	for _, o := range pass {
-		if ft, ok := w.assert(o, stacks); !ok {
+		if ft, ok := w.assert(o); !ok {
 			t.Errorf("%s", ft.errorText())
 		}
 	}
@@ -105,7 +96,7 @@ func TestGoroutineBounds(t *testing.T) {
 		{Stack("app.New").MaxBytes(-1), "Stack(\"app.New\").MaxBytes(-1): a bound cannot be negative"},
 	}
 	for _, f := range fail {
-		ft, ok := w.assert(f.o, stacks)
+		ft, ok := w.assert(f.o)
 		if ok || !strings.Contains(ft.errorText(), f.part) {
 			t.Errorf("%v: %v, without %q:\n%s", f.o, ok, f.part, ft.errorText())
 		}
@@ -115,10 +106,10 @@ func TestGoroutineBounds(t *testing.T) {
 	}
 
 	// Beside bounds on the heap, both count, in one snapshot.
-	if ft, ok := w.assert(Root("app.sessions").MaxObjects(9), Goroutines("app.New").MaxObjects(6), stacks); !ok || w.snapshots != 1 {
+	if ft, ok := w.assert(Root("app.sessions").MaxObjects(9), Goroutines("app.New").MaxObjects(6)); !ok || w.snapshots != 1 {
 		t.Errorf("%d snapshots\n%s", w.snapshots, ft.errorText())
 	}
-	ft, ok := w.assert(Root("app.sessions").None(), Goroutines("app.New").None(), Stack("app.New").MaxBytes(1<<20), stacks)
+	ft, ok := w.assert(Root("app.sessions").None(), Goroutines("app.New").None(), Stack("app.New").MaxBytes(1<<20))
 	if ok || !strings.Contains(ft.errorText(), "(2 of 3 bounds)") {
 		t.Errorf("%v\n%s", ok, ft.errorText())
 	}
@@ -137,19 +128,18 @@ func TestStartOf(t *testing.T) {
 		"entry":                    wait("sync.(*WaitGroup).Go.func1", 10), // it ends
 		"gopkg.in/yaml.v3.(*T).do": wait("gopkg.in/yaml%2ev3.(*T).do", 10),
 	} {
-		if got, _ := startOf(g); got != want {
+		if got, _ := goroutine.StartOf(g); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	c := takeCensus([]*refscan.GoroutineStack{wait("sync.(*WaitGroup).Go.func1", 10, "example.com/app.New.func1", 10)})[0]
-	if m := c.countLine(); m.Path != "goroutine:example.com/app.New.func" || m.Type != "created by creator" {
+	c := goroutine.TakeCensus([]*refscan.GoroutineStack{wait("sync.(*WaitGroup).Go.func1", 10, "example.com/app.New.func1", 10)})[0]
+	if m := c.CountLine(); m.Path != "goroutine:example.com/app.New.func" || m.Type != "created by creator" {
 		t.Error(m)
 	}
 }
 
 func TestGoroutineMisuse(t *testing.T) {
 	w := newWorld(t, report(sessions(1)))
-	w.goroutines = true
 	for _, c := range []struct {
 		opts []Option
 		part string
@@ -161,25 +151,21 @@ func TestGoroutineMisuse(t *testing.T) {
 		{[]Option{Goroutines("app.New").None(), Scope("app")}, "Scope and Ignore have no effect on goroutines"},
 		{[]Option{Goroutines("app.New").NoneLeaked(), Since(&Baseline{})}, "Goroutines(\"app.New\").NoneLeaked() beside Since"},
 	} {
-		ft, ok := w.assert(append(c.opts, w.onStacks())...)
+		ft, ok := w.assert(c.opts...)
 		if ok || !strings.Contains(ft.errorText(), c.part) {
 			t.Errorf("%v: %v, without %q:\n%s", c.opts, ok, c.part, ft.errorText())
 		}
-	}
-	r := newGrowthRequest(func() {}, []Option{Goroutines("app.New").None()})
-	if len(r.problems) != 1 || !strings.Contains(r.problems[0], "AssertNoGrowth") {
-		t.Error(r.problems)
 	}
 }
 
 func TestGoroutinesSince(t *testing.T) {
 	w := newWorld(t, report(sessions(1)))
-	b := &Baseline{goroutines: takeCensus(pool(3, 1000))}
-	five := w.onStacks(pool(5, 1000))
-	if ft, ok := w.assert(Goroutines("app.New").MaxObjects(2), Stack("app.New").MaxBytes(2*1172), Since(b), five); !ok {
+	b := &Baseline{request.Baseline{Goroutines: goroutine.TakeCensus(pool(3, 1000))}}
+	w.onStacks(pool(5, 1000))
+	if ft, ok := w.assert(Goroutines("app.New").MaxObjects(2), Stack("app.New").MaxBytes(2*1172), Since(b)); !ok {
 		t.Error(ft.errorText())
 	}
-	ft, ok := w.assert(Goroutines("app.New").MaxObjects(1), Since(b), five)
+	ft, ok := w.assert(Goroutines("app.New").MaxObjects(1), Since(b))
 	if ok || !strings.Contains(ft.errorText(), "found 2 goroutines beyond the baseline: 1 more than allowed") {
 		t.Error(ft.errorText())
 	}
@@ -187,10 +173,11 @@ func TestGoroutinesSince(t *testing.T) {
 
 func TestGoroutineUnwalkable(t *testing.T) {
 	w := newWorld(t)
-	w.env.strict = true
+	w.env.Strict = true
 	lost := pool(1, 100)
 	lost[0].Trace = &refscan.StackTrace{Unknown: 100, Problem: "the goroutine was running"}
-	ft, ok := w.assert(Stack("app.New").MaxBytes(1<<20), w.onStacks(lost))
+	w.onStacks(lost)
+	ft, ok := w.assert(Stack("app.New").MaxBytes(1 << 20))
 	if ok || !strings.Contains(ft.errorText(), "UNKNOWN") || !strings.Contains(ft.errorText(), "the goroutine was running") {
 		t.Error(ft.errorText())
 	}
@@ -202,21 +189,9 @@ func TestLeakedMessage(t *testing.T) {
 	for _, g := range append(pool(2, 1000), several(1, "other.org/lib.run", "other.org/lib.Start", stackOf("other.org/lib.run", 10))...) {
 		leaked = append(leaked, &refscan.LeakedGoroutine{GoroutineStack: g, HeapObjects: 3, HeapBytes: 1 << 20})
 	}
-	with := func(o Option) Option {
-		stacks := w.onStacks(pool(4, 1000))
-		return setting(func(r *request) {
-			o.apply(r)
-			stacks.apply(r)
-			all := r.goroutines.(*goroutineOptions)
-			read := all.read
-			all.read = func(s *refscan.Snapshot, o *goroutineOptions) (*goroutinesSeen, error) {
-				seen, err := read(s, o)
-				seen.leaked = leaked
-				return seen, err
-			}
-		})
-	}
-	ft, ok := w.assert(with(Goroutines("app.**").NoneLeaked()))
+	w.onStacks(pool(4, 1000))
+	w.leaked = leaked
+	ft, ok := w.assert(Goroutines("app.**").NoneLeaked())
 	if ok {
 		t.Fatal("leaked goroutines pass")
 	}
@@ -230,8 +205,8 @@ Goroutines("app.**").NoneLeaked()
        kept alive: 128.0 KiB of stack and 6 objects, 2.0 MiB of heap
 
 still so in the last of 3 snapshots: waiting does not help`)
-	leaked = leaked[2:]
-	if ft, ok := w.assert(with(Goroutines("app.**").NoneLeaked())); !ok {
+	w.leaked = leaked[2:]
+	if ft, ok := w.assert(Goroutines("app.**").NoneLeaked()); !ok {
 		t.Error(ft.errorText())
 	}
 }
@@ -241,7 +216,8 @@ func TestGoroutineGolden(t *testing.T) {
 	record := []Option{Goroutines("app.**").Recorded(), Goroutines("app.New").Recorded(), Stack("app.**").Recorded()}
 	closure := several(2, "example.com/app.New.func2.1", "example.com/app.New.func2", stackOf("example.com/app.New.func2.1", 50))
 	run := func(goroutines ...[]*refscan.GoroutineStack) (*fakeT, bool) {
-		return w.assert(append(record[:3:3], w.onStacks(append(goroutines, closure)...))...)
+		w.onStacks(append(goroutines, closure)...)
+		return w.assert(record...)
 	}
 	if ft, ok := run(pool(3, 1000)); !ok {
 		t.Fatal(ft.errorText())
@@ -258,7 +234,7 @@ func TestGoroutineGolden(t *testing.T) {
 	if strings.Contains(before, "stack:") {
 		t.Errorf("small frames are recorded:\n%s", before)
 	}
-	w.env.ci = true
+	w.env.Ci = true
 	if ft, ok := run(pool(3, 1200)); !ok {
 		t.Errorf("a frame that is a bit larger fails:\n%s", ft.errorText())
 	}
@@ -278,7 +254,7 @@ func TestGoroutineGolden(t *testing.T) {
 
 	// What a human wrote stays.
 	w.writeGolden(t, "TestLogout.golden", strings.Replace(before, "        3             0  goroutine", "      <=9             0  goroutine", 1))
-	w.env.ci, w.env.update = false, true
+	w.env.Ci, w.env.Update = false, true
 	if ft, ok := run(pool(8, 65<<10)); !ok {
 		t.Error(ft.errorText())
 	}
@@ -298,7 +274,7 @@ func TestSizeStep(t *testing.T) {
 		0: 0, 6144: 0, 6145: 8192, 8192: 8192, 12288: 8192, 12289: 16384, 64 << 10: 64 << 10, 64<<10 + 500: 64 << 10,
 		96 << 10: 64 << 10, 96<<10 + 1: 128 << 10, 1 << 40: 1 << 40,
 	} {
-		if got := sizeStep(size); got != want {
+		if got := goroutine.SizeStep(size); got != want {
 			t.Errorf("%d: %d, want %d", size, got, want)
 		}
 	}
@@ -317,7 +293,7 @@ func TestSourceName(t *testing.T) {
 		"example.func1.com/app.New":         "example.func1.com/app.New",
 		"gopkg.in/yaml.v3.(*parser).func12": "gopkg.in/yaml.v3.(*parser)",
 	} {
-		got, closure := sourceName(function)
+		got, closure := goroutine.SourceName(function)
 		if got != want || closure != (got != function) {
 			t.Errorf("%s: %s, %v", function, got, closure)
 		}
@@ -326,9 +302,10 @@ func TestSourceName(t *testing.T) {
 
 func TestGoroutineRecord(t *testing.T) {
 	w := newWorld(t)
-	w.env.artifacts = t.TempDir()
-	w.assert(Goroutines("app.New").MaxObjects(2), Stack("app.(*pool).run").MaxBytes(10), w.onStacks(pool(3, 1000)))
-	r := readResult(t, filepath.Join(w.env.artifacts, "example.com", "app", "TestLogout", "1"))
+	w.env.Artifacts = t.TempDir()
+	w.onStacks(pool(3, 1000))
+	w.assert(Goroutines("app.New").Max(2), Stack("app.(*pool).run").MaxBytes(10))
+	r := readResult(t, filepath.Join(w.env.Artifacts, "example.com", "app", "TestLogout", "1"))
 	if len(r.Bounds) != 2 {
 		t.Fatalf("%+v", r)
 	}
@@ -347,12 +324,12 @@ func TestGoroutineRecord(t *testing.T) {
 
 func TestGoroutinesOfPackage(t *testing.T) {
 	w := newWorld(t)
-	stacks := w.onStacks(pool(2, 1000))
-	w.verifyTestMain(fakeM(0), site{}, []Option{Goroutines("app.**").None(), stacks})
+	w.onStacks(pool(2, 1000))
+	w.VerifyTestMain(fakeM(0), environ.Site{}, newRequest([]Option{Goroutines("app.**").None()}))
 	if text := w.stderrBuf.String(); w.exitCode != 1 || !strings.Contains(text, "    2 goroutines started in example.com/app.(*pool).run") {
 		t.Errorf("%d\n%s", w.exitCode, text)
 	}
-	w.verifyTestMain(fakeM(0), site{}, []Option{Goroutines("app.**").MaxObjects(2), stacks})
+	w.VerifyTestMain(fakeM(0), environ.Site{}, newRequest([]Option{Goroutines("app.**").MaxObjects(2)}))
 	if w.exitCode != 0 {
 		t.Error(w.exitCode)
 	}

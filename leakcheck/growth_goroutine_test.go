@@ -1,13 +1,15 @@
 package leakcheck
 
 import (
-	"maps"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/leakgate/leakgate/leakcheck/internal/growth"
 )
 
 func TestParseGoroutines(t *testing.T) {
-	got := parseGoroutines(`goroutine 1 [chan receive, 2 minutes]:
+	got := growth.ParseGoroutines(`goroutine 1 [chan receive, 2 minutes]:
 testing.(*T).Run(0x3a1c2e, {0x5f, 0x8}, 0x6c)
 	/go/src/testing/testing.go:2005 +0x485
 main.main()
@@ -30,29 +32,34 @@ example.com/app.(*Pool[...]).run(0xc0003, {0xc0004, 0x1})
 created by example.com/app.New in goroutine 1
 	/src/app/pool.go:22 +0x4f
 
-goroutine 9 [running]:
+goroutine 9 [select, 3 minutes]:
+example.com/app.(*Pool[...]).run(0xc0005, {0xc0006, 0x1})
+	/src/app/pool.go:41 +0x1d
+created by example.com/app.New in goroutine 1
+	/src/app/pool.go:22 +0x4f
+
+goroutine 10 [running]:
 	goroutine running on other thread; stack unavailable
 created by example.com/app.New in goroutine 1
 	/src/app/pool.go:22 +0x4f
-`)
-	want := map[goroutineOrigin]goroutines{
-		{entry: "main.main"}: {1, "chan receive", "testing.(*T).Run", "/go/src/testing/testing.go:2005"},
-		{"example.com/app.(*Pool[...]).run", "example.com/app.New", "/src/app/pool.go:22"}: {
-			2, "select", "example.com/app.(*Pool[...]).run", "/src/app/pool.go:41",
-		},
+`, func(pkg string) bool { return strings.Contains(pkg, ".") })
+	run, origin := "example.com/app.(*Pool[...]).run", growth.GoroutineOrigin{Entry: "example.com/app.(*Pool[...]).run", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/pool.go:22"}
+	want := map[growth.GoroutineOrigin]growth.Goroutines{
+		{Entry: "main.main"}: {Count: 1, State: "chan receive", Calls: []growth.Call{{Function: "testing.(*T).Run", At: "/go/src/testing/testing.go:2005"}, {Function: "main.main", At: "_testmain.go:47"}}},
+		origin:               {Count: 3, State: "select", Calls: []growth.Call{{Function: run, At: "/src/app/pool.go:41"}}},
 	}
-	if !maps.Equal(got, want) {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 	for _, text := range []string{"", "\n", "goroutine", "goroutine 1 [", "goroutine 1 []:\n\n\n\tx\n", "created by"} {
-		parseGoroutines(text) // must not panic
+		growth.ParseGoroutines(text, nil) // must not panic
 	}
 }
 
 func TestCountGoroutines(t *testing.T) {
-	find := func() (n goroutines) {
-		for origin, g := range countGoroutines() {
-			if strings.HasSuffix(origin.createdBy, "leakcheck.TestCountGoroutines") {
+	find := func() (n growth.Goroutines) {
+		for origin, g := range growth.CountGoroutines(func(string) bool { return false }) {
+			if strings.HasSuffix(origin.CreatedBy, "leakcheck.TestCountGoroutines") {
 				n = g
 			}
 		}
@@ -68,8 +75,33 @@ func TestCountGoroutines(t *testing.T) {
 		<-started
 	}
 	g := find()
-	if g.count != 300 || !strings.Contains(g.at, "growth_goroutine_test.go:") || !strings.Contains(g.where, "TestCountGoroutines") {
+	at, via := g.Place(func(string) bool { return false })
+	if g.Count != 300 || via != "" || !strings.Contains(at.At, "growth_goroutine_test.go:") || !strings.Contains(at.Function, "TestCountGoroutines") {
 		t.Errorf("%+v", g)
 	}
 	close(stop)
+}
+
+// Goroutines that cannot be counted may pile up: that is no pass.
+func TestGoroutinesUncounted(t *testing.T) {
+	counted := map[growth.GoroutineOrigin]growth.Goroutines{}
+	for _, tt := range []struct {
+		name     string
+		sessions []int64
+		at       []map[growth.GoroutineOrigin]growth.Goroutines
+		want     string // in the failure
+		logs     string
+	}{
+		{"at all", []int64{7}, []map[growth.GoroutineOrigin]growth.Goroutines{nil}, "UNKNOWN", ""},
+		{"at the last snapshot", []int64{7}, []map[growth.GoroutineOrigin]growth.Goroutines{counted, nil}, "whether goroutines pile up is not known", ""},
+		{"where something else grows", []int64{10, 20, 40, 80, 160}, []map[growth.GoroutineOrigin]growth.Goroutines{nil}, "+1.00 *app.Session/op", "goroutines were not counted: their stack traces are more than 64 MiB of text"},
+		{"never", []int64{7}, []map[growth.GoroutineOrigin]growth.Goroutines{counted}, "", ""},
+	} {
+		w := newWorld(t, growing(sessions, tt.sessions...)...)
+		w.env.Strict = true
+		ft, ok, _ := w.growth(tt.at, tenAndTen...)
+		if ok != (tt.want == "") || !strings.Contains(ft.errorText(), tt.want) || !ft.logged(tt.logs) {
+			t.Errorf("%s: want %q and %q, passed is %v\n%s\n%s", tt.name, tt.want, tt.logs, ok, ft.errorText(), ft.logs)
+		}
+	}
 }

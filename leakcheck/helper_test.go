@@ -2,6 +2,7 @@ package leakcheck
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -32,13 +37,13 @@ func withElems(n *refscan.Node, elems int64) *refscan.Node {
 }
 
 func global(n *refscan.Node, file string, line int) *refscan.Node {
-	n.Root = &refscan.RootInfo{Kind: refscan.RootGlobal, Package: packageOf(n.Name), File: file, Line: line}
+	n.Root = &refscan.RootInfo{Kind: refscan.RootGlobal, Package: symbol.Package(n.Name), File: file, Line: line}
 	return n
 }
 
 func frame(n *refscan.Node, info refscan.RootInfo) *refscan.Node {
 	info.Kind = refscan.RootFrame
-	info.Package = packageOf(info.Func)
+	info.Package = symbol.Package(info.Func)
 	n.Root = &info
 	return n
 }
@@ -68,9 +73,12 @@ func sessions(n int64) *refscan.Node {
 type names struct{ roots, types []string }
 
 func (n names) KnownRoot(match func(string) bool) bool { return slices.ContainsFunc(n.roots, match) }
-func (n names) RootNames() []string                    { return n.roots }
-func (n names) TypeNames() []string                    { return n.types }
-func (n names) Declaration(string) (string, int)       { return "", 0 }
+
+func (n names) RootNames() []string { return n.roots }
+
+func (n names) TypeNames() []string { return n.types }
+
+func (n names) Declaration(string) (string, int) { return "", 0 }
 
 var appNames = names{
 	roots: []string{
@@ -80,23 +88,38 @@ var appNames = names{
 	types: []string{"example.com/app.Session", "*example.com/app.Session", "map[string]*example.com/app.Session", "[]uint8"},
 }
 
+var appFunctions = []string{"example.com/app.New", "example.com/app.idle", "example.com/app.(*pool).run", "gopkg.in/yaml%2ev3.load"}
+
 // A fakeT records what an assertion does to a test.
 type fakeT struct {
 	name     string
 	errors   []string
 	logs     []string
 	skipped  string
+	timeout  time.Duration // 0 for none
 	cleanups []func()
 }
 
-func (t *fakeT) Helper()                   {}
-func (t *fakeT) Name() string              { return t.name }
-func (t *fakeT) Cleanup(f func())          { t.cleanups = append(t.cleanups, f) }
-func (t *fakeT) Logf(f string, a ...any)   { t.logs = append(t.logs, fmt.Sprintf(f, a...)) }
+func (t *fakeT) Helper() {}
+
+func (t *fakeT) Deadline() (time.Time, bool) {
+	return worldBegan.Add(t.timeout), t.timeout > 0
+}
+
+func (t *fakeT) Name() string { return t.name }
+
+func (t *fakeT) Cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
+
+func (t *fakeT) Logf(f string, a ...any) { t.logs = append(t.logs, fmt.Sprintf(f, a...)) }
+
 func (t *fakeT) Errorf(f string, a ...any) { t.errors = append(t.errors, fmt.Sprintf(f, a...)) }
-func (t *fakeT) Skipf(f string, a ...any)  { t.skipped = fmt.Sprintf(f, a...) }
-func (t *fakeT) logged(part string) bool   { return strings.Contains(strings.Join(t.logs, "\n"), part) }
-func (t *fakeT) errorText() string         { return strings.Join(t.errors, "\n") }
+
+func (t *fakeT) Skipf(f string, a ...any) { t.skipped = fmt.Sprintf(f, a...) }
+
+func (t *fakeT) logged(part string) bool { return strings.Contains(strings.Join(t.logs, "\n"), part) }
+
+func (t *fakeT) errorText() string { return strings.Join(t.errors, "\n") }
+
 func (t *fakeT) end() {
 	for _, f := range t.cleanups {
 		f()
@@ -106,44 +129,57 @@ func (t *fakeT) end() {
 
 // A world is a checker whose reports are handmade, in a package folder of its own.
 type world struct {
-	*checker
-	env       environment
+	*assertion.Checker
+	env       environ.Environment
 	reports   []*refscan.Report // one a snapshot; the last one is used again
 	err       error
 	snapshots int
-	slept     time.Duration
+	slept     time.Duration // which is all the time that passes
+	looks     time.Duration // how long a snapshot takes
 	exitCode  int
 	stderrBuf bytes.Buffer
 	names     names
 
-	goroutines bool // an observation asks for goroutines too; options with goroutines of their own know them
+	stacks refscan.Stacks             // handmade goroutines
+	leaked []*refscan.LeakedGoroutine // of these
+	needed observe.Needs              // by the last snapshot
 }
+
+var worldBegan = time.Now()
 
 func newWorld(t *testing.T, reports ...*refscan.Report) *world {
 	w := &world{reports: reports, exitCode: -1, names: appNames}
-	w.env = environment{dir: t.TempDir(), packagePath: "example.com/app", modulePath: "example.com/app"}
-	w.checker = &checker{
-		observe: func(heap bool, also func(*refscan.Snapshot) error) (*observation, error) {
+	w.env = environ.Environment{Dir: t.TempDir(), PackagePath: "example.com/app", ModulePath: "example.com/app"}
+	w.Checker = &assertion.Checker{
+		Observe: func(ctx context.Context, n observe.Needs) (*observe.Observation, error) {
+			w.needed = n
 			if w.err != nil {
 				return nil, w.err
 			}
-			if also != nil && w.goroutines {
-				if err := also(nil); err != nil {
-					return nil, err
-				}
+			if err := ctx.Err(); err != nil {
+				return nil, err
 			}
-			r := w.reports[min(w.snapshots, len(w.reports)-1)]
+			w.slept += w.looks
+			o := &observe.Observation{Report: &refscan.Report{}}
+			if n.Stacks {
+				o.Stacks, o.Leaked, o.Functions = &w.stacks, w.leaked, func() []string { return appFunctions }
+			}
+			if !n.Heap {
+				return o, nil
+			}
+			o.Report, o.Names = w.reports[min(w.snapshots, len(w.reports)-1)], w.names
+			o.Settle, o.Scan = 3*time.Millisecond, 2*time.Millisecond
 			w.snapshots++
-			profile := ""
-			if heap {
-				profile = fmt.Sprintf("heap profile %d", w.snapshots)
+			if n.Profile {
+				o.Heap = fmt.Sprintf("heap profile %d", w.snapshots)
 			}
-			return &observation{heap: profile, report: r, names: w.names, settle: 3 * time.Millisecond, scan: 2 * time.Millisecond}, nil
+			return o, nil
 		},
-		environment: func() *environment { e := w.env; return &e },
-		sleep:       func(d time.Duration) { w.slept += d },
-		exit:        func(code int) { w.exitCode = code },
-		stderr:      io.Writer(&w.stderrBuf),
+		Environment: func() *environ.Environment { e := w.env; return &e },
+		Sleep:       func(d time.Duration) { w.slept += d },
+		Now:         func() time.Time { return worldBegan.Add(w.slept) },
+		Exit:        func(code int) { w.exitCode = code },
+		Stderr:      io.Writer(&w.stderrBuf),
 	}
 	return w
 }
@@ -151,14 +187,14 @@ func newWorld(t *testing.T, reports ...*refscan.Report) *world {
 // assert runs one assertion in the world, on a test of its own.
 func (w *world) assert(opts ...Option) (*fakeT, bool) {
 	t := &fakeT{name: "TestLogout"}
-	ok := w.assertRetained(t, site{"/src/app/app_test.go", 31}, opts)
+	ok := w.AssertRetained(t, environ.Site{File: "/src/app/app_test.go", Line: 31}, newRequest(opts))
 	t.end()
 	return t, ok
 }
 
 func (w *world) goldenText(t *testing.T, file string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(w.env.dir, "testdata", "leakcheck", file))
+	data, err := os.ReadFile(filepath.Join(w.env.Dir, "testdata", "leakcheck", file))
 	if errors.Is(err, os.ErrNotExist) {
 		return ""
 	}
@@ -170,7 +206,7 @@ func (w *world) goldenText(t *testing.T, file string) string {
 
 func (w *world) writeGolden(t *testing.T, file, text string) {
 	t.Helper()
-	path := filepath.Join(w.env.dir, "testdata", "leakcheck", file)
+	path := filepath.Join(w.env.Dir, "testdata", "leakcheck", file)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -183,5 +219,19 @@ func wantText(t *testing.T, what, got, want string) {
 	t.Helper()
 	if got != strings.TrimPrefix(want, "\n") {
 		t.Errorf("%s:\n--- got\n%s\n--- want\n%s", what, got, want)
+	}
+}
+
+// wantInOrder checks that a text has parts, one after the other.
+func wantInOrder(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	rest := text
+	for _, part := range parts {
+		_, after, found := strings.Cut(rest, part)
+		if !found {
+			t.Errorf("no %q, in order, in\n%s", part, text)
+			return
+		}
+		rest = after
 	}
 }

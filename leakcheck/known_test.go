@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -11,7 +13,7 @@ func TestRetainers(t *testing.T) {
 	streams := global(node("os.Stderr", "*os.File", 1, 8, node("file", "*os.file", 1, 96)), "", 0)
 	ours := global(node("example.com/app.log", "*os.File", 2, 16), "", 0)
 	mux := global(node("net/http.DefaultTransport", "*net/http.Transport", 1, 300,
-		node("idle", "*net/http.persistConn", 2, 500, node("hook", "*example.com/app.Session", 1, 96))), "", 0)
+		node("idleConn", "*net/http.persistConn", 2, 500, node("hook", "*example.com/app.Session", 1, 96))), "", 0)
 	reader := frame(node("net/http.(*persistConn).readLoop.pc", "*net/http.persistConn", 1, 500), refscan.RootInfo{Func: "net/http.(*persistConn).readLoop"})
 
 	tests := []struct {
@@ -24,7 +26,7 @@ func TestRetainers(t *testing.T) {
 		{"standard streams", TypeNamed("os.File").MaxObjects(2), nil, true, "kept on purpose, not counted: 1 object, 8 B at os.Stderr (the process's standard streams)"},
 		{"the program's files", TypeNamed("os.File").None(), nil, false, ""},
 		{"by root", Root("os.Stderr").None(), nil, false, ""},
-		{"idle connections, and one that a goroutine holds", TypeNamed("net/http.persistConn").None(), nil, false, "2 objects, 500 B at net/http.DefaultTransport.idle"},
+		{"idle connections, and one that a goroutine holds", TypeNamed("net/http.persistConn").None(), nil, false, "2 objects, 500 B at net/http.DefaultTransport.idleConn"},
 		{"the program's types below them", TypeNamed("app.Session").None(), nil, false, ""},
 		{"asked for", TypeNamed("os.File").None(), []Option{Scope("os")}, false, ""},
 	}
@@ -32,24 +34,115 @@ func TestRetainers(t *testing.T) {
 		w := newWorld(t, report(streams, ours, mux, reader))
 		w.names = names{types: []string{"*os.File", "*net/http.persistConn", "*example.com/app.Session"}, roots: []string{"os.Stderr"}}
 		ft := &fakeT{name: t.Name()}
-		ok := w.assertRetained(ft, callSite(0), append(tt.opts, tt.bound))
+		ok := w.AssertRetained(ft, environ.CallSite(0), newRequest(append(tt.opts, tt.bound)))
 		if ok != tt.passes || !ft.logged(tt.logs) {
 			t.Errorf("%s: passed is %v\n%s\n%s", tt.name, ok, ft.errorText(), strings.Join(ft.logs, "\n"))
 		}
 	}
 }
 
-// The table names what exists, and gives reasons.
+// Each entry says why, and where; the paths are those of TestRetainersExist.
 func TestRetainerTable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range retainers {
-		if r.reason == "" || r.since > r.until || seen[r.root] {
+	for _, r := range tree.Retainers {
+		if r.Reason == "" || r.Path == "" || r.Since > r.Until || seen[r.Path] {
 			t.Errorf("%+v", r)
 		}
-		seen[r.root] = true
+		seen[r.Path] = true
 	}
-	var e environment
-	if !e.inVersions(1, 99) || e.inVersions(1, 2) {
+	var e environ.Environment
+	if !tree.InVersions(&e, 1, 99) || tree.InVersions(&e, 1, 2) {
 		t.Error("the Go version is not recognised")
+	}
+}
+
+// What is hidden has the library's own types all the way, or the runtime's, and lies at the very
+// field.
+func TestRetainerPaths(t *testing.T) {
+	transport := func(children ...*refscan.Node) *refscan.Node {
+		return global(node("net/http.DefaultTransport", "*net/http.Transport", 0, 0, children...), "", 0)
+	}
+	for _, tt := range []struct {
+		name string
+		root *refscan.Node
+		want string // path of the retainer
+	}{
+		{"idle connections", transport(node("idleConn", "map[net/http.connectMethodKey][]*net/http.persistConn", 1, 48)), "net/http.DefaultTransport.idleConn"},
+		{"protocols", transport(node("altProto", "map[string]net/http.RoundTripper", 1, 48)), ""},
+		{"headers", transport(node("ProxyConnectHeader", "map[string][]string", 1, 48)), ""},
+		{"another field that begins like it", transport(node("idleConnX", "[]string", 1, 48)), ""},
+		{"a connection of the program's", transport(node("idleConn[*].conn", "*example.com/app.conn", 1, 48)), ""},
+		{"slots", global(node("syscall.envs", "[]string", 1, 48), "", 0), "syscall.envs"},
+		{"variables", global(node("syscall.envs", "[]string", 0, 0, node("[*]", "string", 1, 48)), "", 0), ""},
+		{"goroutines", global(node("runtime.allgptr", "[]*runtime.g", 0, 0, node("[*]", "*runtime.g", 1, 480)), "", 0), "runtime.allgptr"},
+		{"labels of goroutines", global(node("runtime.allgptr", "[]*runtime.g", 0, 0, node("labels", "*runtime/pprof.labelMap", 1, 480)), "", 0), ""},
+		{"timers", global(node("runtime.allp", "[]*runtime.p", 0, 0, node("timer", "*time.Timer", 1, 480)), "", 0), ""},
+		{"what nobody knows", global(node("runtime.allp", "[]*runtime.p", 0, 0, node("?", "", 1, 480)), "", 0), ""},
+		{"a cache of the compiler's", global(node("fmt..typeAssert.3.Cache", "*internal/abi.TypeAssertCache", 1, 48), "", 0), tree.CompilerCache},
+		{"other variables of the runtime", global(node("runtime.handlers", "[]func()", 1, 48), "", 0), ""},
+		{"other packages below internal", global(node("internal/poll.pool", "[]*internal/poll.FD", 1, 48), "", 0), ""},
+		{"the testing package's variables", global(node("testing.hooks", "[]func()", 1, 48), "", 0), ""},
+	} {
+		f := tree.GrowForest(report(tt.root))
+		b := f[0]
+		for len(b.Children) > 0 {
+			b = b.Children[0]
+		}
+		got := ""
+		if r := tree.RetainerOf((&environ.Environment{}), b); r != nil {
+			got = r.Path
+		}
+		if got != tt.want {
+			t.Errorf("%s: %s is hidden by %q, want %q", tt.name, b.Path, got, tt.want)
+		}
+	}
+}
+
+// What package testing has for a test is its own, but for the context and what the program holds
+// tests in.
+func TestTestingRecords(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		root *refscan.Node
+		want string
+	}{
+		{"cleanups", node("testing.tRunner.t", "*testing.T", 1, 576, node("common.cleanups", "[]func()", 1, 8, node("[*]", "func testing.(*common).Cleanup.func1", 1, 16))), "cleanups"},
+		{"what cleanups refer to", node("testing.tRunner.t", "*testing.T", 1, 576, node("common.cleanups[*]", "func testing.(*common).Cleanup.func1", 1, 8,
+			node("f", "func example.com/app.(*Server).Close-fm", 1, 16, node("$recv.sessions", "[]*example.com/app.Session", 1, 8)))), ""},
+		{"a context that a cleanup cancels", node("testing.tRunner.t", "*testing.T", 1, 576, node("common.cleanups[*].f.c.children", "map[context.canceler]struct {}", 1, 8)), ""},
+		{"output", node("example.com/app.TestX.t", "*testing.T", 1, 576, node("common.output", "[]uint8", 1, 8)), "output"},
+		{"of a benchmark", node("example.com/app.BenchmarkX.b", "*testing.B", 1, 576, node("common.output", "[]uint8", 1, 8)), "output"},
+		{"of the test above", node("example.com/app.TestX.t", "*testing.T", 1, 576, node("common.parent", "*testing.common", 1, 8, node("cleanups", "[]func()", 1, 8))), "cleanups"},
+		{"names of subtests", node("example.com/app.TestX.t", "*testing.T", 1, 576, node("tstate", "*testing.testState", 1, 8, node("match", "*testing.matcher", 1, 8))), "tstate"},
+		{"contexts of the test above", node("example.com/app.TestX.t", "*testing.T", 1, 576, node("common.parent", "*testing.common", 1, 8, node("ctx.children[$key]", "*context.timerCtx", 1, 8))), ""},
+		{"contexts", node("testing.tRunner.t", "*testing.T", 1, 576, node("common.ctx", "*context.cancelCtx", 1, 8)), ""},
+		{"children of the context", node("testing.tRunner.t", "*testing.T", 1, 576, node("common.ctx", "*context.cancelCtx", 1, 8, node("children[$key]", "*context.timerCtx", 1, 8))), ""},
+		{"tests that the program keeps", node("example.com/app.suite", "*example.com/app.Suite", 1, 8, node("t", "*testing.T", 1, 576, node("common.cleanups", "[]func()", 1, 8))), ""},
+		{"tests", node("example.com/app.tests", "[]*testing.T", 1, 8, node("[*]", "*testing.T", 1, 576)), ""},
+	} {
+		b := tree.GrowForest(report(global(tt.root, "", 0)))[0]
+		for len(b.Children) > 0 {
+			b = b.Children[0]
+		}
+		got := ""
+		if r := tree.TestingRecordOf((&environ.Environment{}), b); r != nil {
+			got = r.Path
+		}
+		if got != tt.want {
+			t.Errorf("%s: %s is the record %q, want %q", tt.name, b.Path, got, tt.want)
+		}
+	}
+}
+
+// Arrays of the runtime's that get larger with what they list, and gaps, are not worth a line;
+// objects are.
+func TestNotesOfTheRuntime(t *testing.T) {
+	gaps, list := &tree.Retainer{Path: tree.TinyGaps, Reason: "gaps"}, &tree.Retainer{Path: "runtime.allp", RuntimeTypes: true, Reason: "at hand"}
+	if notes := tree.NotesOf([]tree.Kept{{Retainer: gaps, Tally: tree.Tally{Objects: 0, Bytes: 12}, Path: tree.TinyGaps}, {Retainer: list, Tally: tree.Tally{Objects: 0, Bytes: 4096}, Path: "runtime.allp"}}); len(notes) > 0 {
+		t.Error(notes)
+	}
+	notes := tree.NotesOf([]tree.Kept{{Retainer: gaps, Tally: tree.Tally{Objects: 0, Bytes: 12}, Path: tree.TinyGaps}, {Retainer: list, Tally: tree.Tally{Objects: 2, Bytes: 96}, Path: "runtime.allp"}})
+	if len(notes) != 1 || notes[0] != "the runtime's own, not counted: 2 objects, 96 B at runtime.allp (at hand)" {
+		t.Error(notes)
 	}
 }

@@ -5,10 +5,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/refscan"
 )
 
-func TestFailureMessages(t *testing.T) {
+// A messageTest is an assertion about a report, with the message of its failure.
+type messageTest struct {
+	name    string
+	report  *refscan.Report
+	options []Option
+	want    string
+}
+
+func messageTests() []messageTest {
 	worker := frame(node("example.com/app.(*pool).run.p", "*example.com/app.pool", 1, 64,
 		node("queue", "chan *example.com/app.job", 1, 4096,
 			node("[0]", "*example.com/app.job", 1, 48),
@@ -22,13 +32,11 @@ func TestFailureMessages(t *testing.T) {
 		refscan.RootInfo{Func: "example.com/app.TestLogout", File: "/src/app/app_test.go", Line: 14, Test: true, Caller: true})
 	other := frame(node("example.com/app.TestOther.s", "*example.com/app.Session", 1, 96),
 		refscan.RootInfo{Func: "example.com/app.TestOther", File: "/src/app/other_test.go", Line: 9, Test: true})
+	context := frame(node("example.com/app.TestLogout.ctx", "*context.cancelCtx", 3, 288),
+		refscan.RootInfo{Func: "example.com/app.TestLogout", File: "/src/app/app_test.go", Line: 15, Test: true, Caller: true})
+	context.Recursion = "children[$key]"
 
-	tests := []struct {
-		name    string
-		report  *refscan.Report
-		options []Option
-		want    string
-	}{
+	return []messageTest{
 		{
 			"a root", report(sessions(100)),
 			[]Option{Root("app.sessions").MaxObjects(1), Root("app.cache").None()},
@@ -88,6 +96,25 @@ still so in the last of 3 snapshots: waiting does not help
 for a profile of all that is retained: go test -artifacts, or leakgate run`,
 		},
 		{
+			"a context of the test", report(context),
+			[]Option{TypeNamed("context.cancelCtx").MaxObjects(1)},
+			`
+leakcheck: more is retained than the test allows
+
+TypeNamed("context.cancelCtx").MaxObjects(1)
+    found 3 objects, 288 B: 2 objects more than allowed
+    held by a context of a test function that is still running: the variable ctx of example.com/app.TestLogout (app_test.go:15)
+    if it is t.Context(), it is cancelled when the test ends; its children stay until then, unless their cancel functions are called
+    the usual cause: the cancel function of a context is not called
+
+       objects       bytes
+             3       288 B  example.com/app.TestLogout.ctx  *context.cancelCtx
+                            └─ children[$key]  *context.cancelCtx, counted above
+
+still so in the last of 3 snapshots: waiting does not help
+for a profile of all that is retained: go test -artifacts, or leakgate run`,
+		},
+		{
 			"another test's variable, bytes", report(other),
 			[]Option{TypeNamed("app.Session").MaxBytes(90)},
 			`
@@ -105,11 +132,14 @@ still so in the last of 3 snapshots: waiting does not help
 for a profile of all that is retained: go test -artifacts, or leakgate run`,
 		},
 	}
-	for _, tt := range tests {
+}
+
+func TestFailureMessages(t *testing.T) {
+	for _, tt := range messageTests() {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, tt.report)
-			w.env.dir = "/src/app"
-			w.names.types = append(w.names.types, "example.com/app.job")
+			w.env.Dir = "/src/app"
+			w.names.types = append(w.names.types, "example.com/app.job", "context.cancelCtx")
 			ft, ok := w.assert(tt.options...)
 			if ok {
 				t.Error("the assertion passed")
@@ -126,10 +156,10 @@ func TestLongMessageIsCut(t *testing.T) {
 	}
 	deep.Name = "example.com/app.cache"
 	w := newWorld(t, report(global(deep, "/src/app/cache.go", 3), sessions(10)))
-	w.env.dir = "/src/app"
+	w.env.Dir = "/src/app"
 	ft, _ := w.assert(Type[int]().None(), Root("app.cache").MaxObjects(1), Root("app.sessions").None(), Root("app.*").None())
 	lines := strings.Split(ft.errorText(), "\n")
-	if len(lines) > maxMessageLines {
+	if len(lines) > message.MaxMessageLines {
 		t.Errorf("%d lines:\n%s", len(lines), ft.errorText())
 	}
 	for _, part := range []string{"(3 of 4 bounds)", "cache.go:3", "… 27 edges more", "leaf  *app.Session", `Root("app.*").None()`, "for a profile"} {
@@ -141,12 +171,12 @@ func TestLongMessageIsCut(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 14000: "14,000", 1234567: "1,234,567", -1000: "-1,000"} {
-		if got := count(n); got != want {
+		if got := textfmt.Count(n); got != want {
 			t.Errorf("count(%d) = %s, want %s", n, got, want)
 		}
 	}
 	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 9600: "9.4 KiB", 1023 << 10: "1.0 MiB", 5 << 30: "5.0 GiB"} {
-		if got := byteCount(n); got != want {
+		if got := textfmt.ByteCount(n); got != want {
 			t.Errorf("byteCount(%d) = %s, want %s", n, got, want)
 		}
 	}

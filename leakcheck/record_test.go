@@ -13,7 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/envvar"
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/artifact"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -34,10 +37,10 @@ func readResult(t *testing.T, dir string) *verdict.Result {
 
 func TestArtifactsForTheCommand(t *testing.T) {
 	w := newWorld(t, report(sessions(100)))
-	w.env.artifacts = t.TempDir()
+	w.env.Artifacts = t.TempDir()
 	w.assert(Root("app.sessions").MaxObjects(1), TypeNamed("app.Session").MaxBytes(1<<20))
 	w.assert(Golden("x"))
-	base := filepath.Join(w.env.artifacts, "example.com", "app", "TestLogout")
+	base := filepath.Join(w.env.Artifacts, "example.com", "app", "TestLogout")
 
 	r := readResult(t, filepath.Join(base, "1"))
 	if r.Schema != verdict.Schema || r.Package != "example.com/app" || r.Test != "TestLogout" || r.Seq != 1 ||
@@ -59,6 +62,7 @@ func TestArtifactsForTheCommand(t *testing.T) {
 	}
 	if want := map[string]string{
 		"report": "report.json", "retained": "retained.pb.gz", "heap": "heap.pb.gz", "goroutine": "goroutine.pb.gz", "trace": "trace.txt",
+		"stack": "stack.pb.gz",
 	}; !maps.Equal(r.Artifacts, want) {
 		t.Errorf("%v", r.Artifacts)
 	}
@@ -93,14 +97,14 @@ func TestArtifactsForTheCommand(t *testing.T) {
 	}
 }
 
-// The heap profiles bracket what the assertion is about: from its baseline, or, for AssertNoGrowth, from
-// the first snapshot.
+// The heap profiles bracket what the assertion is about: from its baseline, or, for AssertNoGrowth,
+// from the first snapshot.
 func TestHeapProfilesBracket(t *testing.T) {
 	w := newWorld(t, report(sessions(1)), report(sessions(9)))
-	w.env.artifacts = t.TempDir()
-	base := w.takeBaseline(&fakeT{name: "TestLogout"})
+	w.env.Artifacts = t.TempDir()
+	base := &Baseline{*w.TakeBaseline(&fakeT{name: "TestLogout"})}
 	w.assert(Root("app.sessions").MaxObjects(1), Since(base))
-	folder := filepath.Join(w.env.artifacts, "example.com", "app", "TestLogout")
+	folder := filepath.Join(w.env.Artifacts, "example.com", "app", "TestLogout")
 	read := func(n, name string) string {
 		data, err := os.ReadFile(filepath.Join(folder, n, name))
 		if err != nil {
@@ -111,35 +115,52 @@ func TestHeapProfilesBracket(t *testing.T) {
 	if before, after := read("1", "heap.base.pb.gz"), read("1", "heap.pb.gz"); before != "heap profile 1" || after != "heap profile 4" {
 		t.Errorf("baseline: %q, %q", before, after)
 	}
+	objects := func(n, name string) (sum int64) {
+		r := new(refscan.Report)
+		if err := json.Unmarshal([]byte(read(n, name)), r); err != nil {
+			t.Fatal(err)
+		}
+		for _, root := range r.Roots {
+			total, _ := root.Total()
+			sum += total
+		}
+		return sum
+	}
+	if before, after := objects("1", "report.base.json"), objects("1", "report.json"); before == 0 || after <= before {
+		t.Errorf("baseline: %d, %d objects", before, after)
+	}
 	w.reports, w.snapshots = growing(sessions, 10, 20, 40, 80, 160), 0
 	w.growth(nil, tenAndTen...)
 	if before, after := read("2", "heap.base.pb.gz"), read("2", "heap.pb.gz"); before != "heap profile 1" || after != "heap profile 6" {
 		t.Errorf("growth: %q, %q", before, after)
 	}
+	if before, after := objects("2", "report.base.json"), objects("2", "report.json"); before == 0 || after <= before {
+		t.Errorf("growth: %d, %d objects", before, after)
+	}
 }
 
 func TestWhichAssertionsHaveArtifacts(t *testing.T) {
 	w := newWorld(t, report(sessions(9)))
-	w.env.artifacts = t.TempDir()
-	folder := filepath.Join(w.env.artifacts, "example.com", "app", "TestLogout")
-	w.env.every = true
+	w.env.Artifacts = t.TempDir()
+	folder := filepath.Join(w.env.Artifacts, "example.com", "app", "TestLogout")
+	w.env.Every = true
 	w.assert(Root("app.sessions").MaxObjects(900))
-	if r := readResult(t, filepath.Join(folder, "1")); len(r.Artifacts) != 4 || r.Artifacts["heap"] == "" {
+	if r := readResult(t, filepath.Join(folder, "1")); len(r.Artifacts) != 5 || r.Artifacts["heap"] == "" {
 		t.Errorf("all were asked for: %v", r.Artifacts)
 	}
-	w.env.every = false
-	t.Setenv(verdict.EnvMax, "0")
+	w.env.Every = false
+	t.Setenv(envvar.ArtifactsMax.Name(), "0")
 	ft, _ := w.assert(Root("app.sessions").None())
 	if r := readResult(t, filepath.Join(folder, "2")); len(r.Artifacts) != 0 || strings.Contains(ft.errorText(), "profile") {
 		t.Errorf("none were allowed: %v\n%s", r.Artifacts, ft.errorText())
 	}
 
 	// Without the command, Bazel's folder gets those of failures.
-	t.Setenv(verdict.EnvMax, "1000")
-	w.env.artifacts, w.env.undeclared = "", t.TempDir()
+	t.Setenv(envvar.ArtifactsMax.Name(), "1000")
+	w.env.Artifacts, w.env.Undeclared = "", t.TempDir()
 	w.assert(Root("app.sessions").MaxObjects(900))
 	w.assert(Root("app.sessions").None())
-	folder = filepath.Join(w.env.undeclared, "leakcheck", "example.com", "app", "TestLogout")
+	folder = filepath.Join(w.env.Undeclared, "leakcheck", "example.com", "app", "TestLogout")
 	if r := readResult(t, filepath.Join(folder, "1")); r.Verdict != verdict.Fail || r.Artifacts["retained"] == "" {
 		t.Errorf("%+v", r)
 	}
@@ -150,12 +171,12 @@ func TestWhichAssertionsHaveArtifacts(t *testing.T) {
 
 func TestRecordOfAGoldenFileThatDiffers(t *testing.T) {
 	w := newWorld(t, report(sessions(1)))
-	w.env.artifacts = t.TempDir()
-	w.env.dir = t.TempDir()
+	w.env.Artifacts = t.TempDir()
+	w.env.Dir = t.TempDir()
 	w.assert()
 	w.reports = []*refscan.Report{report(sessions(9))}
 	w.assert()
-	folder := filepath.Join(w.env.artifacts, "example.com", "app", "TestLogout")
+	folder := filepath.Join(w.env.Artifacts, "example.com", "app", "TestLogout")
 	r := readResult(t, filepath.Join(folder, "2"))
 	if r.Verdict != verdict.Fail || r.Golden.Status != "mismatch" || len(r.Golden.Broken) != 3 {
 		t.Fatalf("%+v", r.Golden)
@@ -169,7 +190,7 @@ func TestRecordOfAGoldenFileThatDiffers(t *testing.T) {
 
 	// Measuring takes any heap, and writes nothing.
 	before := w.goldenText(t, "TestLogout.golden")
-	w.env.measure, w.env.update, w.env.ci = true, true, true
+	w.env.Measure, w.env.Update, w.env.Ci = true, true, true
 	if ft, ok := w.assert(); !ok {
 		t.Error(ft.errorText())
 	}
@@ -188,13 +209,13 @@ func TestRecordOfAGoldenFileThatDiffers(t *testing.T) {
 
 func TestMisuseIsRecorded(t *testing.T) {
 	w := newWorld(t, report(sessions(1)))
-	w.env.artifacts, w.env.ci = t.TempDir(), true
+	w.env.Artifacts, w.env.Ci = t.TempDir(), true
 	w.assert(Root("app.sesions").None())
 	w.assert(Scope())
 	w.growth(nil, Iterations(0))
 	w.assert(Golden("missing"))
 	for n, misuse := range map[string]bool{"1": true, "2": true, "3": true, "4": false} {
-		r := readResult(t, filepath.Join(w.env.artifacts, "example.com", "app", "TestLogout", n))
+		r := readResult(t, filepath.Join(w.env.Artifacts, "example.com", "app", "TestLogout", n))
 		if r.Verdict != verdict.Fail || r.Misuse != misuse {
 			t.Errorf("%s: %+v", n, r)
 		}
@@ -202,25 +223,25 @@ func TestMisuseIsRecorded(t *testing.T) {
 }
 
 func TestArtifactsAreBounded(t *testing.T) {
-	a := &artifactFolder{dir: t.TempDir(), files: make(map[string]string)}
-	err := a.save("big.txt", func(w io.Writer) error {
-		for range maxArtifact>>20 + 1 {
+	a := &artifact.Folder{Dir: t.TempDir(), Files: make(map[string]string)}
+	err := a.Save("big.txt", func(w io.Writer) error {
+		for range artifact.MaxArtifact>>20 + 1 {
 			if _, err := w.Write(make([]byte, 1<<20)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	left, _ := os.ReadDir(a.dir)
-	if err == nil || !strings.Contains(err.Error(), "larger than") || len(left) != 0 || len(a.files) != 0 {
-		t.Errorf("%v, left %v, named %v", err, left, a.files)
+	left, _ := os.ReadDir(a.Dir)
+	if err == nil || !strings.Contains(err.Error(), "larger than") || len(left) != 0 || len(a.Files) != 0 {
+		t.Errorf("%v, left %v, named %v", err, left, a.Files)
 	}
 }
 
 func TestArtifactsCannotBeKept(t *testing.T) {
 	w := newWorld(t, report(sessions(1)))
-	w.env.artifacts = filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(w.env.artifacts, nil, 0o644); err != nil {
+	w.env.Artifacts = filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(w.env.Artifacts, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if ft, ok := w.assert(Root("app.sessions").MaxObjects(9)); ok || !strings.Contains(ft.errorText(), "cannot keep artifacts") {
@@ -230,11 +251,11 @@ func TestArtifactsCannotBeKept(t *testing.T) {
 
 func TestArtifactNamesStayInside(t *testing.T) {
 	for _, name := range []string{"TestX/../../y", "TestX/..", "/etc", `TestX/a\b:c`} {
-		if p := safePath(name); !filepath.IsLocal(filepath.FromSlash(p)) || strings.ContainsAny(p, `\:`) {
+		if p := artifact.SafePath(name); !filepath.IsLocal(filepath.FromSlash(p)) || strings.ContainsAny(p, `\:`) {
 			t.Errorf("%q -> %q", name, p)
 		}
 	}
-	if p := localPath("../x"); p != "unnamed" {
+	if p := environ.LocalPath("../x"); p != "unnamed" {
 		t.Error(p)
 	}
 }
@@ -247,7 +268,7 @@ func (m fakeM) Run() int { return int(m) }
 func TestVerifyTestMain(t *testing.T) {
 	run := func(w *world, code int, opts ...Option) (int, string) {
 		w.stderrBuf.Reset()
-		w.verifyTestMain(fakeM(code), site{}, opts)
+		w.VerifyTestMain(fakeM(code), environ.Site{}, newRequest(opts))
 		return w.exitCode, w.stderrBuf.String()
 	}
 	w := newWorld(t, report(sessions(3)))
@@ -271,7 +292,7 @@ func TestVerifyTestMain(t *testing.T) {
 	}
 
 	// With -run, a package-wide file is not to be made or tightened.
-	w.env.partial, w.env.update = true, true
+	w.env.Partial, w.env.Update = true, true
 	w.reports = []*refscan.Report{report(sessions(1))}
 	before := w.goldenText(t, "TestMain.golden")
 	if code, out := run(w, 0); code != 0 || w.goldenText(t, "TestMain.golden") != before {
@@ -280,7 +301,7 @@ func TestVerifyTestMain(t *testing.T) {
 	if code, out := run(w, 0, Golden("other")); code != 0 || !strings.Contains(out, "run all tests to make it") {
 		t.Errorf("%d %s", code, out)
 	}
-	w.env.noTests = true
+	w.env.NoTests = true
 	if code, out := run(w, 0, Root("app.sessions").None()); code != 0 || out != "" {
 		t.Errorf("-list: %d %q", code, out)
 	}
@@ -290,34 +311,34 @@ func TestVerifyTestMain(t *testing.T) {
 	if code, out := run(w, 0); code != 0 || !strings.Contains(out, "--- UNKNOWN: TestMain") {
 		t.Errorf("%d %q", code, out)
 	}
-	w.env.strict = true
+	w.env.Strict = true
 	if code, out := run(w, 0); code != 1 || !strings.Contains(out, "--- FAIL: TestMain") {
 		t.Errorf("%d %q", code, out)
 	}
-	w.verifyTestMain(nil, site{}, nil)
+	w.VerifyTestMain(nil, environ.Site{}, newRequest(nil))
 	if w.exitCode != 1 {
 		t.Error("a nil TestingM passed")
 	}
 }
 
 func TestUpdateIsAskedFor(t *testing.T) {
-	t.Setenv("LEAKCHECK_UPDATE", "")
+	t.Setenv("LEAKGATE_UPDATE", "")
 	check := func(what string, want bool) {
 		t.Helper()
-		if got, problem := updateAsked(); got != want || problem != "" {
+		if got, problem := environ.UpdateAsked(); got != want || problem != "" {
 			t.Errorf("%s: %v %s", what, got, problem)
 		}
 	}
 	check("nothing", false)
-	t.Setenv("LEAKCHECK_UPDATE", "1")
-	check("LEAKCHECK_UPDATE=1", true)
-	t.Setenv("LEAKCHECK_UPDATE", "0")
-	check("LEAKCHECK_UPDATE=0", false)
-	t.Setenv("LEAKCHECK_UPDATE", "golden")
-	if asked, problem := updateAsked(); asked || !strings.Contains(problem, `LEAKCHECK_UPDATE="golden"`) {
+	t.Setenv("LEAKGATE_UPDATE", "1")
+	check("LEAKGATE_UPDATE=1", true)
+	t.Setenv("LEAKGATE_UPDATE", "0")
+	check("LEAKGATE_UPDATE=0", false)
+	t.Setenv("LEAKGATE_UPDATE", "golden")
+	if asked, problem := environ.UpdateAsked(); asked || !strings.Contains(problem, `LEAKGATE_UPDATE="golden"`) {
 		t.Error(problem)
 	}
-	t.Setenv("LEAKCHECK_UPDATE", "")
+	t.Setenv("LEAKGATE_UPDATE", "")
 	if err := flag.Set("leakcheck.update", "true"); err != nil {
 		t.Fatal(err)
 	}
@@ -331,13 +352,13 @@ func TestUpdateIsAskedFor(t *testing.T) {
 	defer func() { flag.CommandLine = commandLine }()
 	flag.CommandLine = flag.NewFlagSet("own", flag.ContinueOnError)
 	flag.Bool("update", true, "the package's own")
-	registerUpdate()
+	environ.RegisterUpdate()
 	check("the package's own -update", true)
 	flag.CommandLine = flag.NewFlagSet("text", flag.ContinueOnError)
 	flag.String("update", "true", "not a switch")
 	check("a -update with a text", false)
 	flag.CommandLine = flag.NewFlagSet("free", flag.ContinueOnError)
-	registerUpdate()
+	environ.RegisterUpdate()
 	check("-update of VerifyTestMain", false)
 	if err := flag.CommandLine.Parse([]string{"-update"}); err != nil {
 		t.Fatal(err)
@@ -346,7 +367,7 @@ func TestUpdateIsAskedFor(t *testing.T) {
 }
 
 func TestShortFile(t *testing.T) {
-	e := &environment{dir: "/home/me/app/store", packagePath: "example.com/app/store", modulePath: "example.com/app"}
+	e := &environ.Environment{Dir: "/home/me/app/store", PackagePath: "example.com/app/store", ModulePath: "example.com/app"}
 	for file, want := range map[string]string{
 		"/home/me/app/store/store.go":                        "store.go",
 		"/home/me/app/main.go":                               "../main.go",
@@ -359,22 +380,22 @@ func TestShortFile(t *testing.T) {
 		"example.com/app/main.go":                            "example.com/app/main.go",
 		"/opt/deep/down/in/the/tree/go/src/net/http/pool.go": "net/http/pool.go",
 	} {
-		if got := e.shortFile(file); got != want {
+		if got := e.ShortFile(file); got != want {
 			t.Errorf("%s: %s, want %s", file, got, want)
 		}
 	}
-	root := &environment{dir: "/app"}
-	if got := (&environment{dir: "/"}).shortFile("/etc/x.go"); got != "etc/x.go" {
+	root := &environ.Environment{Dir: "/app"}
+	if got := (&environ.Environment{Dir: "/"}).ShortFile("/etc/x.go"); got != "etc/x.go" {
 		t.Error(got)
 	}
-	if got := root.shortFile("/usr/local/go/src/testing/testing.go"); got != "testing/testing.go" {
+	if got := root.ShortFile("/usr/local/go/src/testing/testing.go"); got != "testing/testing.go" {
 		t.Error(got)
 	}
-	within := &environment{dir: "/home/me/go/src/example.com/app"}
-	if got := within.shortFile("/home/me/go/src/example.com/app/app.go"); got != "app.go" {
+	within := &environ.Environment{Dir: "/home/me/go/src/example.com/app"}
+	if got := within.ShortFile("/home/me/go/src/example.com/app/app.go"); got != "app.go" {
 		t.Error(got)
 	}
-	if got := fmt.Sprintf("%q", []string{e.placeOf("/home/me/app/main.go:7"), e.place("", 3), e.place("/home/me/app/main.go", 0)}); got != `["../main.go:7" "" "../main.go"]` {
+	if got := fmt.Sprintf("%q", []string{e.PlaceOf("/home/me/app/main.go:7"), e.Place("", 3), e.Place("/home/me/app/main.go", 0)}); got != `["../main.go:7" "" "../main.go"]` {
 		t.Error(got)
 	}
 }

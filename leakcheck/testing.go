@@ -3,8 +3,9 @@ package leakcheck
 // TestingT is what an assertion needs of a test. *testing.T, *testing.B, *testing.F and what
 // testify's suite.T() returns have it, and so has any testing.TB.
 //
-// More is used where it is there: Name (for the golden file's name and the artifacts' folder), Cleanup
-// (to number the assertions of one test), Skipf (where snapshots are not supported) and ArtifactDir.
+// More is used where it is there: Name (for the golden file's name and the artifacts' folder),
+// Cleanup (to number the assertions of one test), Skipf (where snapshots are not supported) and
+// ArtifactDir.
 type TestingT interface {
 	Helper()
 	Logf(format string, args ...any)
@@ -14,25 +15,4 @@ type TestingT interface {
 // TestingM is what VerifyTestMain needs of the *testing.M.
 type TestingM interface {
 	Run() int
-}
-
-type (
-	named   interface{ Name() string }
-	cleaner interface{ Cleanup(func()) }
-	skipper interface {
-		Skipf(format string, args ...any)
-	}
-	artifactDir interface{ ArtifactDir() string }
-	ended       interface {
-		Failed() bool
-		Skipped() bool
-	}
-)
-
-// testName returns the name of the running test, or "" where t does not tell.
-func testName(t TestingT) string {
-	if n, ok := t.(named); ok {
-		return n.Name()
-	}
-	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -28,9 +29,9 @@ type (
 	}
 )
 
-// typesInBinary has the compiler put the types below into the debug information of the test binary. It
-// does so for types that become interface values while the program runs; a package variable's initial
-// value does not count.
+// typesInBinary has the compiler put the types below into the debug information of the test binary.
+// It does so for types that become interface values while the program runs; a package variable's
+// initial value does not count.
 func typesInBinary() []any {
 	var g genericT[int, int]
 	var e embedsT
@@ -73,7 +74,7 @@ func TestTypeNamesAreTheCompilers(t *testing.T) {
 		if typ.Kind() == reflect.Pointer {
 			typ = typ.Elem()
 		}
-		if name := typeName(typ); !inBinary[name] {
+		if name := naming.TypeName(typ); !inBinary[name] {
 			t.Errorf("the debug information has no type %s (%v)", name, typ)
 		}
 	}
@@ -100,7 +101,7 @@ func dwarfTypeNames(t *testing.T, file string) map[string]bool {
 			return names
 		}
 		if name, ok := e.Val(dwarf.AttrName).(string); ok {
-			names[cleanType(name)] = true
+			names[naming.CleanType(name)] = true
 		}
 	}
 }
@@ -130,53 +131,39 @@ func TestTypeMatches(t *testing.T) {
 		{TypeNamed("yaml.v3.Node"), []string{"*gopkg.in/yaml.v3.Node"}, nil},
 	}
 	for _, tt := range tests {
-		if tt.selector.err != nil {
-			t.Errorf("%s: %v", tt.selector.shown, tt.selector.err)
+		if tt.selector.of.Err != nil {
+			t.Errorf("%s: %v", tt.selector.of.Shown, tt.selector.of.Err)
 		}
 		for _, name := range tt.yes {
-			if !tt.selector.types.matches(name) {
-				t.Errorf("%s does not match %s", tt.selector.shown, name)
+			if !tt.selector.of.Types.Matches(name) {
+				t.Errorf("%s does not match %s", tt.selector.of.Shown, name)
 			}
 		}
 		for _, name := range tt.no {
-			if tt.selector.types.matches(name) {
-				t.Errorf("%s matches %s", tt.selector.shown, name)
+			if tt.selector.of.Types.Matches(name) {
+				t.Errorf("%s matches %s", tt.selector.of.Shown, name)
 			}
 		}
 	}
 }
 
 func TestCleanAndShortNames(t *testing.T) {
-	if got := cleanType("*gopkg.in/yaml%2ev3.Cache[main.L·2,int]"); got != "*gopkg.in/yaml.v3.Cache[main.L,int]" {
+	if got := naming.CleanType("*gopkg.in/yaml%2ev3.Cache[main.L·2,int]"); got != "*gopkg.in/yaml.v3.Cache[main.L,int]" {
 		t.Error(got)
 	}
-	if got := shortName("map[example.com/a.K]*gopkg.in/yaml.v3.Node"); got != "map[a.K]*yaml.v3.Node" {
-		t.Error(got)
-	}
-	if got := fmt.Sprint(suggest("app.sesions", slices.Clone(appNames.roots))); got != "[example.com/app.sessions other.org/app.sessions2]" {
-		t.Error(got)
-	}
-}
-
-// What users of package main write is not what its variables are called in a test.
-func TestSuggestInPackageMain(t *testing.T) {
-	pkg, _ := buildPaths()
-	names := []string{"a.cache", pkg + ".cach", pkg + ".cache", pkg + ".Pool", pkg + ".(*Pool).run", "main.task"}
-	for written, want := range map[string]string{
-		"main.cache":         pkg + ".cache",
-		"main.cache[*].next": pkg + ".cache",
-		"main.Pool":          pkg + ".Pool",
-		"main.(*Pool).run":   pkg + ".(*Pool).run",
-		"main.caches":        "",
-		"main.task":          "",
-		"app.cache":          "",
+	for name, want := range map[string]string{
+		`*struct { A x.example/a.B "json:\"a/b\"" }`:          `*struct { A a.B "json:\"a/b\"" }`,
+		"struct { A int `path:\"/a/b\"`; B example.com/c.D }": "struct { A int `path:\"/a/b\"`; B c.D }",
+		`struct { A int "no end/x`:                            `struct { A int "no x`,
 	} {
-		if got := inPackageMain(written, names); got != want {
-			t.Errorf("%s: got %q, want %q", written, got, want)
+		if got := naming.ShortName(name); got != want {
+			t.Errorf("shortName(%s) = %s, want %s", name, got, want)
 		}
 	}
-	want := "; did you mean " + pkg + ".cache? (in a test, package main goes by its import path)"
-	if got := didYouMean("main.cache", names, unescapePath); got != want {
+	if got := naming.ShortName("map[example.com/a.K]*gopkg.in/yaml.v3.Node"); got != "map[a.K]*yaml.v3.Node" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(naming.Suggest("app.sesions", slices.Clone(appNames.roots))); got != "[example.com/app.sessions other.org/app.sessions2]" {
 		t.Error(got)
 	}
 }

@@ -6,10 +6,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/leakgate/leakgate/internal/require"
 )
 
-// TestWithoutDebugInformation runs stripped test binaries where there is no toolchain to link them again with, as on another machine.
+// TestWithoutDebugInformation runs stripped test binaries where there is no toolchain to link them
+// again with, as on another machine.
 func TestWithoutDebugInformation(t *testing.T) {
+	require.Slow(t)
 	m := newScratchModule(t)
 	modes := []string{""}
 	if os.Getenv("LEAKGATE_LONG") != "" {

@@ -1,12 +1,51 @@
 package main
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
+	"example.com/app/cmd/go-cache"
+	"example.com/app/cmd/lib/v2"
+	"example.com/app/cmd/yaml.v3"
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
 func TestKeep(t *testing.T) {
 	keep()
 	leakcheck.AssertRetained(t, leakcheck.Root("cmd.kept").MaxObjects(2))
+}
+
+// A package goes by its name, too, where that is not the last element of its import path.
+func TestPackageNames(t *testing.T) {
+	keep()
+	cache.Keep(3)
+	lib.Keep(4)
+	yaml.Keep(5)
+	stop := make(chan struct{})
+	defer close(stop)
+	go cache.Serve(stop)
+	for _, option := range []leakcheck.Option{
+		leakcheck.Root("main.kept").None(),
+		leakcheck.Root("cache.items").MaxObjects(3),
+		leakcheck.Root("cach*.items").MaxObjects(3),
+		leakcheck.Path("lib.items[*]").MaxObjects(3),
+		leakcheck.Root("v2.items").None(),
+		leakcheck.Root("yaml.items").MaxObjects(5),
+		leakcheck.TypeNamed("cache.Item").MaxObjects(2),
+		leakcheck.TypeNamed("yaml.Item").MaxObjects(4),
+		leakcheck.Goroutines("cache.Serve").None(),
+	} {
+		if err := leakcheck.Find(option); !errors.As(err, new(*leakcheck.FoundError)) {
+			t.Errorf("%v: %v", option, err)
+		}
+	}
+	leakcheck.AssertRetained(t,
+		leakcheck.Root("cache.items").MaxObjects(4), leakcheck.Path("lib.items[*]").MaxObjects(4),
+		leakcheck.TypeNamed("yaml.Item").MaxObjects(5), leakcheck.Goroutines("cache.Serve").Max(1), leakcheck.Ignore("cache.items", "it may"),
+	)
+	if err := leakcheck.Find(leakcheck.Root("cache.itms").None()); err == nil || !strings.Contains(err.Error(), "did you mean example.com/app/cmd/go-cache.items?") {
+		t.Errorf("a name that does not exist: %v", err)
+	}
+	leakcheck.AssertRetained(t, leakcheck.Scope("example.com/app/cmd/..."), leakcheck.TypeNamed("lib.Item").MaxObjects(4))
 }

@@ -23,8 +23,8 @@ func TestHold(t *testing.T) {
 	p := New(3)
 	defer p.Close()
 	leakcheck.AssertRetained(t,
-		leakcheck.Goroutines("workers.New").MaxObjects(3),
-		leakcheck.Goroutines("workers.(*Pool).work").MaxObjects(3),
+		leakcheck.Goroutines("workers.New").Max(3),
+		leakcheck.Goroutines("workers.(*Pool).work").Max(3),
 		leakcheck.Goroutines("app/workers.**").NoneLeaked(),
 		leakcheck.Goroutines("workers.Query").None(),
 		leakcheck.Stack("workers.(*Pool).handle").MaxBytes(10<<10),
@@ -36,7 +36,7 @@ func TestHold(t *testing.T) {
 func TestAlone(t *testing.T) {
 	p := New(3)
 	defer p.Close()
-	leakcheck.AssertRetained(t, leakcheck.Goroutines("workers.New").MaxObjects(3), leakcheck.Stack("workers.**").MaxBytes(10<<10))
+	leakcheck.AssertRetained(t, leakcheck.Goroutines("workers.New").Max(3), leakcheck.Stack("workers.**").MaxBytes(10<<10))
 }
 
 func TestEnding(t *testing.T) {
@@ -48,7 +48,7 @@ func TestEnding(t *testing.T) {
 func TestBroken(t *testing.T) {
 	p := New(3)
 	defer p.Close()
-	fails(t, leakcheck.Goroutines("workers.New").MaxObjects(2), leakcheck.Stack("workers.(*Pool).work").MaxBytes(100))
+	fails(t, leakcheck.Goroutines("workers.New").Max(2), leakcheck.Stack("workers.(*Pool).work").MaxBytes(100))
 }
 
 func TestLeaked(t *testing.T) {
@@ -63,8 +63,8 @@ func TestSince(t *testing.T) {
 	before := leakcheck.TakeBaseline(t)
 	q := New(2)
 	defer q.Close()
-	leakcheck.AssertRetained(t, leakcheck.Goroutines("workers.New").MaxObjects(2), leakcheck.Since(before))
-	fails(t, leakcheck.Goroutines("workers.New").MaxObjects(1), leakcheck.Since(before))
+	leakcheck.AssertRetained(t, leakcheck.Goroutines("workers.New").Max(2), leakcheck.Since(before))
+	fails(t, leakcheck.Goroutines("workers.New").Max(1), leakcheck.Since(before))
 }
 
 func TestGolden(t *testing.T) {

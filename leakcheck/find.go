@@ -1,0 +1,73 @@
+package leakcheck
+
+import (
+	"errors"
+
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+)
+
+// Find checks what AssertRetained checks, and returns what it found instead of failing a test: for
+// code that polls, for benchmarks, and for test frameworks whose tests are no TestingT.
+//
+//	gomega.Eventually(func() error { return leakcheck.Find(leakcheck.Type[*app.Session]().None()) }).Should(gomega.Succeed())
+//
+// It returns nil where all holds, a *FoundError where something does not, whose text is the message
+// of AssertRetained, and an *UnknownError where nothing could be told. An option that makes no
+// sense is an error of neither type. At least one bound is needed, or Golden: with that it
+// compares, and never writes the file. It leaves no artifacts and no record for leakgate run, costs
+// what AssertRetained costs, and may be called from several goroutines, which take turns.
+func Find(opts ...Option) error {
+	return found(assertion.ThisProcess().Find(environ.CallSite(1), newRequest(opts)))
+}
+
+func found(f *assertion.Found) error {
+	switch {
+	case f.Verdict == verdict.Unknown:
+		return &UnknownError{err: f.Err, message: f.Message}
+	case f.Verdict == verdict.Pass:
+		return nil
+	case f.Misuse || len(f.Bounds) == 0:
+		return errors.New(f.Message)
+	}
+	e := &FoundError{message: f.Message}
+	for _, b := range f.Bounds {
+		e.Findings = append(e.Findings, Finding{Selector: b.Selector, Objects: b.Objects, Bytes: b.Bytes, Path: b.Path, Type: b.Type, File: b.File, Line: b.Line})
+	}
+	return e
+}
+
+// A FoundError says that more is retained than the options of Find allow.
+type FoundError struct {
+	Findings []Finding // one for each bound, or line of the golden file, that does not hold
+	message  string
+}
+
+// Error returns the message of AssertRetained, which has several lines.
+func (e *FoundError) Error() string { return e.message }
+
+// A Finding is what was found for a bound, or for a line of a golden file, that does not hold.
+type Finding struct {
+	Selector   string // as written: `Root("app.sessions")`, or "golden " and the path
+	Objects    int64  // that the bound is about: heap objects, or goroutines
+	Bytes      int64  // of heap or stack
+	Path, Type string // where most of it is, "" if that is not known
+	// where the variable at its root is declared, relative to the package's folder; "" if that is
+	// not known
+	File string
+	Line int
+}
+
+// An UnknownError says that Find could not tell what is retained. The error that it wraps is a
+// *refscan.UnavailableError, with the cause and what to do about it.
+type UnknownError struct {
+	err     error
+	message string
+}
+
+// Error returns the cause and the remedy, which are several lines.
+func (e *UnknownError) Error() string { return e.message }
+
+// Unwrap returns the cause.
+func (e *UnknownError) Unwrap() error { return e.err }

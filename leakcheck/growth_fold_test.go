@@ -1,0 +1,278 @@
+package leakcheck
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/leakgate/leakgate/leakcheck/internal/growth"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// stuck is goroutines of one origin that stand on a stack, innermost first.
+func stuck(state string, functions ...string) growth.Goroutines {
+	g := growth.Goroutines{State: state}
+	for _, f := range functions {
+		g.Calls = append(g.Calls, growth.Call{Function: f, At: "/go/src/file.go:7"})
+	}
+	return g
+}
+
+// Both sides of a connection, and what the library records of them, are one leak; what the program
+// holds is another.
+func TestGrowthFolds(t *testing.T) {
+	read := []string{"internal/poll.(*FD).Read", "net.(*netFD).Read", "net.(*conn).Read"}
+	piles := map[growth.GoroutineOrigin]growth.Goroutines{
+		{Entry: "net/http.(*conn).serve", CreatedBy: "net/http.(*Server).Serve", CreatedAt: "/go/src/net/http/server.go:3464"}:                stuck("IO wait", append(read, "net/http.(*conn).serve")...),
+		{Entry: "net/http.(*persistConn).readLoop", CreatedBy: "net/http.(*Transport).dialConn", CreatedAt: "/go/src/net/http/t.go:1994"}:     stuck("IO wait", append(read, "net/http.(*persistConn).readLoop")...),
+		{Entry: "net/http.(*persistConn).writeLoop", CreatedBy: "net/http.(*Transport).dialConn", CreatedAt: "/go/src/net/http/t.go:1995"}:    stuck("select", "net/http.(*persistConn).writeLoop"),
+		{Entry: "example.com/app.poll", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/poll.go:9"}:                                    stuck("sleep", "time.Sleep", "example.com/app.poll"),
+		{Entry: "database/sql.(*Tx).awaitDone", CreatedBy: "database/sql.(*DB).beginDC", CreatedAt: "/go/src/database/sql/sql.go:1"}:          stuck("chan receive", "database/sql.(*Tx).awaitDone"),
+		{Entry: "database/sql.(*Rows).awaitDone", CreatedBy: "database/sql.(*Rows).initContextClose", CreatedAt: "/go/src/database/sql.go:2"}: stuck("select", "database/sql.(*Rows).awaitDone"),
+	}
+	rate := func(o growth.GoroutineOrigin) int64 {
+		if strings.Contains(o.Entry, "Rows") {
+			return 7 // not at the rate of the transactions: a leak of its own
+		}
+		return 1
+	}
+	var reports []*refscan.Report
+	var counts []map[growth.GoroutineOrigin]growth.Goroutines
+	for _, n := range []int64{10, 20, 40, 80, 160} {
+		serve := refscan.RootInfo{Func: "net/http.(*Server).Serve", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/srv.go:3"}
+		reports = append(reports, report(sessions(n),
+			frame(node("net/http.(*Server).Serve.s", "*net/http.Server", 1, 500, withElems(node("conns", "map[net.Conn]net/http.ConnState", 1, 64*n), n)), serve)))
+		at := make(map[growth.GoroutineOrigin]growth.Goroutines)
+		for o, g := range piles {
+			g.Count = n * rate(o)
+			at[o] = g
+		}
+		counts = append(counts, at)
+	}
+	ft, ok, _ := newWorld(t, reports...).growth(counts, tenAndTen...)
+	text := ft.errorText()
+	if ok {
+		t.Fatal("passed")
+	}
+	wantInOrder(t, text,
+		"leakcheck: memory grows with every call of op (5 leaks)\n",
+		"\n+7.00 goroutines/op in database/sql.(*Rows).awaitDone\n    the usual cause: sql.Rows are not closed\n",
+		"\n+1.00 goroutine/op in net/http.(*persistConn).readLoop\n",
+		"\n+1.00 goroutine/op in database/sql.(*Tx).awaitDone\n+1.00 goroutine/op in example.com/app.poll\n"+
+			"+1.00 *app.Session/op (+424 B/op) via example.com/app.sessions[*]\n",
+	)
+
+	// By themselves, the connections show what comes with them.
+	for _, at := range counts {
+		for o := range at {
+			if !strings.HasPrefix(o.Entry, "net/http.") {
+				delete(at, o)
+			}
+		}
+	}
+	ft, _, _ = newWorld(t, reports...).growth(counts, append(tenAndTen[:2:2], Ignore("app.sessions", "another leak"))...)
+	wantInOrder(t, ft.errorText(),
+		"leakcheck: memory grows with every call of op\n",
+		"\n+1.00 goroutine/op in net/http.(*persistConn).readLoop\n    the usual cause: an http.Transport is made for each call, or CloseIdleConnections is not called when its use is over\n"+
+			"    goroutines: 10 → 20 → 40 → 80 → 160 after 10, 20, 40, 80 and 160 calls\n    in state: IO wait, at net.(*netFD).Read (file.go:7)\n",
+		"\n    with it, as a rule for the same cause:\n       +1.00 goroutine/op in net/http.(*conn).serve\n       +1.00 goroutine/op in net/http.(*persistConn).writeLoop\n"+
+			"       +1.00 entries/op (+64 B/op) in map[net.Conn]http.ConnState via net/http.(*Server).Serve.s.conns\n",
+	)
+}
+
+// A handler that does not return goes before the connections that it keeps.
+func TestGrowthOfHandlers(t *testing.T) {
+	handler := growth.GoroutineOrigin{Entry: "example.com/app.(*hub).ServeHTTP", Started: "net/http.(*conn).serve", CreatedBy: "net/http.(*Server).Serve", CreatedAt: "/go/src/net/http/server.go:3464"}
+	reader := growth.GoroutineOrigin{Entry: "net/http.(*connReader).backgroundRead", Started: "", CreatedBy: "net/http.(*connReader).startBackgroundRead", CreatedAt: "/go/src/net/http/server.go:698"}
+	var counts []map[growth.GoroutineOrigin]growth.Goroutines
+	for _, n := range []int64{10, 20, 40, 80, 160} {
+		h := stuck("chan receive", "example.com/app.(*hub).wait", "example.com/app.(*hub).ServeHTTP", "net/http.serverHandler.ServeHTTP", "net/http.(*conn).serve")
+		r := stuck("IO wait", "net.(*netFD).Read", "net/http.(*connReader).backgroundRead")
+		h.Count, r.Count = n, n
+		counts = append(counts, map[growth.GoroutineOrigin]growth.Goroutines{handler: h, reader: r})
+	}
+	ft, _, _ := newWorld(t, growing(sessions, 7)...).growth(counts, tenAndTen...)
+	wantInOrder(t, ft.errorText(),
+		"leakcheck: memory grows with every call of op\n\n+1.00 goroutine/op in example.com/app.(*hub).ServeHTTP\n    the usual cause: a handler does not return\n",
+		"    in state: chan receive, at example.com/app.(*hub).wait (file.go:7)\n    created by net/http.(*Server).Serve (",
+		"       +1.00 goroutine/op in net/http.(*connReader).backgroundRead\n",
+	)
+}
+
+// A variable of goroutines that are there already is not what grows, though it goes by the same
+// name.
+func TestGrowthOfNamesakes(t *testing.T) {
+	of := func(at string, n int64) *refscan.Node {
+		return frame(node("example.com/app.serve.c", "*example.com/app.conn", n, 96*n), refscan.RootInfo{
+			Func: "example.com/app.serve", Goroutine: "example.com/app.serve", CreatedBy: "example.com/app.New", CreatedAt: at, Goroutines: n,
+		})
+	}
+	var reports []*refscan.Report
+	for _, n := range []int64{10, 20, 40, 80, 160} {
+		reports = append(reports, report(of("/src/app/old.go:3", 100), of("/src/app/new.go:4", n)))
+	}
+	ft, ok, _ := newWorld(t, reports...).growth(nil, tenAndTen...)
+	if text := ft.errorText(); ok || strings.Contains(text, "leaks)") || strings.Contains(text, "old.go") ||
+		!strings.Contains(text, "objects: 10 → 20 → 40 → 80 → 160 after") || !strings.Contains(text, "new.go:4") {
+		t.Error(text)
+	}
+}
+
+// What grows on a variable itself hangs on others of its type.
+func TestGrowthOfRecursion(t *testing.T) {
+	list := func(n int64) *refscan.Node {
+		head := node("example.com/app.head", "*example.com/app.node", n, 16*n, node("text", "string", n, 64*n))
+		head.Recursion = "next"
+		return global(head, "/src/app/list.go", 5)
+	}
+	ft, _, _ := newWorld(t, growing(list, 10, 20, 40, 80, 160)...).growth(nil, tenAndTen...)
+	wantInOrder(t, ft.errorText(),
+		"\n+1.00 *app.node/op (+80 B/op) via example.com/app.head.next\n",
+		"           150     2.3 KiB  example.com/app.head  *app.node\n"+
+			"                            └─ next  *app.node, counted above  ~\n"+
+			"    one of the references marked ~ should have been dropped\n",
+		"besides:\n           150     9.4 KiB  example.com/app.head.text  string\n",
+	)
+}
+
+// What lies inside of a map is entries, not objects.
+func TestGrowthOfEntries(t *testing.T) {
+	seen := func(n int64) *refscan.Node {
+		return global(withElems(node("example.com/app.seen", "map[int]float64", 1, 16*n, node("$mapval", "float64", n, 0)), n), "/src/app/seen.go", 5)
+	}
+	ft, _, _ := newWorld(t, growing(seen, 10, 20, 40, 80, 160)...).growth(nil, tenAndTen...)
+	wantInOrder(t, ft.errorText(),
+		"\n+1.00 entries/op (+16 B/op) in map[int]float64 via example.com/app.seen\n    entries: 10 → 20 → 40 → 80 → 160 after ",
+		"             0     2.3 KiB  example.com/app.seen  map[int]float64, 150 entries\n"+
+			"           150           -  └─ [*]  float64, inside of the map\n",
+	)
+	if strings.Contains(ft.errorText(), message.SuspectMark) {
+		t.Error("a reference is suspect:", ft.errorText())
+	}
+}
+
+// Timers come with the goroutines that wait for them, and the runtime's record of timers with
+// whatever they belong to.
+func TestGrowthOfTimers(t *testing.T) {
+	waiting := growth.GoroutineOrigin{Entry: "example.com/app.wait", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/wait.go:3"}
+	var reports []*refscan.Report
+	var counts []map[growth.GoroutineOrigin]growth.Goroutines
+	for _, n := range []int64{10, 20, 40, 80, 160} {
+		timers := node("timer(time.Timer)", "", 0, 0, node("$chan", "chan time.Time", n, 136*n))
+		timers.Root = &refscan.RootInfo{Kind: refscan.RootTimer, Package: "time", Timers: n}
+		heap := node("runtime.(timers)", "", 0, 0, node("heap", "[]runtime.timerWhen", 1, 1024+32*n))
+		heap.Root = &refscan.RootInfo{Kind: refscan.RootOther, Package: "runtime"}
+		reports = append(reports, report(timers, heap))
+		g := stuck("select", "example.com/app.wait")
+		g.Count = n
+		counts = append(counts, map[growth.GoroutineOrigin]growth.Goroutines{waiting: g})
+	}
+	ft, _, _ := newWorld(t, reports...).growth(counts, tenAndTen...)
+	wantInOrder(t, ft.errorText(),
+		"leakcheck: memory grows with every call of op\n\n+1.00 goroutine/op in example.com/app.wait\n    goroutines: 10 →",
+		"    with it, as a rule for the same cause:\n       +1.00 chan time.Time/op (+136 B/op) via timer(time.Timer).$chan\n",
+	)
+}
+
+// Whoever receives from a ticker's channel waits for ever, whether or not the ticker is stopped.
+func TestGrowthOfReceiversOfTime(t *testing.T) {
+	origin := growth.GoroutineOrigin{Entry: "example.com/app.poll", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/poll.go:3"}
+	var reports []*refscan.Report
+	var counts []map[growth.GoroutineOrigin]growth.Goroutines
+	for _, n := range []int64{10, 20, 40, 80, 160} {
+		reports = append(reports, report(frame(node("example.com/app.poll.$tmp", "<-chan time.Time", n, 136*n), refscan.RootInfo{
+			Func: "example.com/app.poll", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/poll.go:3", Goroutines: n,
+		})))
+		g := stuck("chan receive", "example.com/app.poll")
+		g.Count = n
+		counts = append(counts, map[growth.GoroutineOrigin]growth.Goroutines{origin: g})
+	}
+	ft, _, _ := newWorld(t, reports...).growth(counts, tenAndTen...)
+	wantInOrder(t, ft.errorText(), " in example.com/app.poll\n    the usual cause: Stop of a time.Ticker or Timer does not close its channel")
+}
+
+// One cancel takes a context from its parent and stops its timer, so that nothing else is to be
+// cut; a map is.
+func TestOneCallCutsBoth(t *testing.T) {
+	end := func(root *refscan.Node) []*tree.Branch {
+		return message.Deepest(tree.GrowForest(report(root))[0]).Line()
+	}
+	timer := node("timer(context.WithTimeout)", "", 0, 0, node("$fn", "func context.WithDeadlineCause.func2", 1, 32, node("c", "*context.timerCtx", 1, 112)))
+	timer.Root = &refscan.RootInfo{Kind: refscan.RootTimer, Package: "context"}
+	children := global(node("example.com/app.ctx", "*context.cancelCtx", 1, 80,
+		node("children", "map[context.canceler]struct {}", 1, 64, node("$mapkey", "*context.timerCtx", 9, 999, node("timer", "*time.Timer", 9, 999)))), "", 0)
+	handlers := global(node("os/signal.handlers", "struct {}", 0, 0, node("m", "map", 1, 8, node("$mapkey", "chan os.Signal", 1, 99))), "", 0)
+	notified := frame(node("os/signal.NotifyContext.func1.c", "*os/signal.signalCtx", 1, 99, node("ch", "chan os.Signal", 1, 99)), refscan.RootInfo{Func: "os/signal.NotifyContext.func1"})
+	for _, tt := range []struct {
+		a, b *refscan.Node
+		want bool
+	}{
+		{children, timer, true},
+		{timer, children, true},
+		{handlers, notified, true},
+		{sessions(3), timer, false},
+		{sessions(3), sessions(3), false},
+		{timer, notified, false},
+	} {
+		if got := message.OneCall(end(tt.a), end(tt.b)); got != tt.want {
+			t.Errorf("%s and %s: %v", tt.a.Name, tt.b.Name, got)
+		}
+	}
+}
+
+// A variable of the environment is a name in a map and a string in a list: one call, one leak.
+func TestGrowthOfEnvironment(t *testing.T) {
+	var reports []*refscan.Report
+	for _, n := range []int64{10, 20, 40, 80, 160} {
+		reports = append(reports, report(
+			global(withElems(node("syscall.env", "map[string]int", 1, 64*n, node("$mapkey", "string", n, 16*n)), n), "", 0),
+			global(node("syscall.envs", "[]string", 1, 16*n, node("[*]", "string", n, 24*n)), "", 0)))
+	}
+	ft, _, _ := newWorld(t, reports...).growth(nil, tenAndTen...)
+	wantInOrder(t, ft.errorText(),
+		"leakcheck: memory grows with every call of op\n\n+1.00 string/op",
+		"    the usual cause: os.Setenv is called with a new name each time, and os.Unsetenv is not\n",
+		"    with it, as a rule for the same cause:\n       +1.00 string/op",
+	)
+}
+
+// Timers are counted as timers, whatever shows how many they are: the functions that they run, or
+// themselves.
+func TestTimersAreCountedAsTimers(t *testing.T) {
+	for _, keeps := range [][]*refscan.Node{nil, {node("$fn", "func context.WithDeadlineCause.func2", 1, 96)}} {
+		timers := func(n int64) *refscan.Node {
+			for i, k := range keeps {
+				keeps[i] = node(k.Name, k.Type, 5*n, 120*n) // with what is not known of it
+			}
+			return pendingTimers("context.WithTimeout", n, far, far, keeps...)
+		}
+		ft, _, _ := newWorld(t, growing(timers, 10, 20, 40, 80, 160)...).growth(nil, tenAndTen...)
+		wantInOrder(t, ft.errorText(), "\n\n+1.00 timer/op (+", ") via timer(context.WithTimeout)\n    the usual cause: the cancel function of a context is not called\n    timers: 10 → 20 → 40 → 80 → 160 after ")
+	}
+}
+
+// Types that package reflect made are kept by whoever has them made, and by reflect.
+func TestGrowthOfReflectedTypes(t *testing.T) {
+	var reports []*refscan.Report
+	for _, n := range []int64{10, 20, 40, 80, 160} {
+		std := func(root *refscan.Node, pkg string) *refscan.Node {
+			root.Root.Package = pkg
+			return root
+		}
+		reports = append(reports, report(
+			std(global(node("runtime.reflectOffs", "struct {}", 0, 0, node("m", "map[int32]unsafe.Pointer", 2*n, 400*n)), "", 0), "runtime"),
+			std(global(node("reflect.ptrMap", "sync.Map", 1, 64, node("[*]", "*reflect.ptrType", n, 160*n)), "", 0), "reflect"),
+			std(global(node("encoding/gob.concreteTypeToName", "sync.Map", 1, 64, node("[$key]", "*reflect.structType", n, 80*n)), "", 0), "encoding/gob"),
+			std(global(node("encoding/gob.userTypeCache", "sync.Map", 1, 64, node("[*]", "*encoding/gob.userTypeInfo", n, 40*n)), "", 0), "encoding/gob"),
+		))
+	}
+	ft, _, _ := newWorld(t, reports...).growth(nil, tenAndTen...)
+	wantInOrder(t, ft.errorText(),
+		"leakcheck: memory grows with every call of op (2 leaks)\n\n+1.00 *reflect.structType/op (+80 B/op) via encoding/gob.concreteTypeToName[$key]\n",
+		"    the usual cause: package gob is given a new type each time",
+		"    with it, as a rule for the same cause:\n       +1.00 *gob.userTypeInfo/op",
+		"\n+1.00 *reflect.ptrType/op (+160 B/op) via reflect.ptrMap[*]\n",
+		"    with it, as a rule for the same cause:\n       +2.00 map[int32]unsafe.Pointer/op",
+	)
+}

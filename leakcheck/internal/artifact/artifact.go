@@ -1,0 +1,220 @@
+// Package artifact leaves files that help to find the cause.
+package artifact
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/leakgate/leakgate/golden"
+	"github.com/leakgate/leakgate/internal/envvar"
+	"github.com/leakgate/leakgate/internal/plainjson"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/internal/wholefile"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/refscan"
+	"github.com/leakgate/leakgate/stackprof"
+)
+
+// Files that lie beside result.json and are named elsewhere too. The kind of a file, in the record,
+// is its name up to ".pb.gz" or its last dot.
+const (
+	RetainedFile   = "retained.pb.gz"
+	GoldenArtifact = "golden.txt" // what the golden file would be
+)
+
+// MaxArtifact is the size in bytes of the largest file that an assertion leaves.
+const MaxArtifact = 64 << 20
+
+// An Folder is where one assertion leaves its files. The zero value keeps nothing.
+type Folder struct {
+	Dir   string
+	Full  bool // profiles and the report too, not only the record
+	seq   int
+	Files map[string]string
+}
+
+// foldersFilled counts the assertions of this process that have left profiles.
+var foldersFilled atomic.Int64
+
+// mostFolders is how many assertions may leave profiles.
+func mostFolders() int64 {
+	if n, err := strconv.Atoi(envvar.ArtifactsMax.Value()); err == nil {
+		return int64(n)
+	}
+	return verdict.DefaultMax
+}
+
+// NewFolder makes a folder of its own for an assertion: below LEAKGATE_ARTIFACTS, or, where an
+// assertion failed, in the test's own if it was run with -artifacts, or where Bazel gathers files.
+func NewFolder(env *environ.Environment, t environ.TestingT, test string, failed bool) (*Folder, error) {
+	a := &Folder{Files: make(map[string]string)}
+	var base string
+	switch {
+	case env.Artifacts != "":
+		base = filepath.Join(env.Artifacts, filepath.FromSlash(environ.LocalPath(env.PackagePath)), filepath.FromSlash(SafePath(test)))
+	case failed && environ.KeepsArtifacts():
+		d, ok := t.(environ.ArtifactDir)
+		if !ok {
+			return a, nil
+		}
+		base = filepath.Join(d.ArtifactDir(), "leakcheck")
+	case failed && env.Undeclared != "":
+		base = filepath.Join(env.Undeclared, "leakcheck", filepath.FromSlash(environ.LocalPath(env.PackagePath)), filepath.FromSlash(SafePath(test)))
+	default:
+		return a, nil
+	}
+	if err := os.MkdirAll(base, 0o777); err != nil {
+		return a, fmt.Errorf("cannot keep artifacts: %w", err)
+	}
+	// Other processes (fuzz workers, -count in parallel) may be at it too: the folder that we make
+	// is ours.
+	for n := 1; ; n++ {
+		dir := filepath.Join(base, strconv.Itoa(n))
+		err := os.Mkdir(dir, 0o777)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return a, fmt.Errorf("cannot keep artifacts: %w", err)
+		}
+		a.Dir, a.seq = dir, n
+		a.Full = (failed || env.Every) && foldersFilled.Add(1) <= mostFolders()
+		return a, nil
+	}
+}
+
+// SafePath makes the name of a test a relative path that stays where it is put.
+func SafePath(test string) string {
+	file, err := golden.FileName(test)
+	if err != nil {
+		return "unnamed"
+	}
+	return strings.TrimSuffix(file, golden.Extension)
+}
+
+// FullDir is the folder if it gets more than a record, else "".
+func (a *Folder) FullDir() string {
+	if !a.Full {
+		return ""
+	}
+	return a.Dir
+}
+
+// Contents are what an assertion leaves.
+type Contents struct {
+	Trace string               // the message at full length
+	Obs   *observe.Observation // of the last snapshot; nil: there was none
+	Base  observe.Artifacts    // what to compare with; zero without a baseline
+}
+
+// SaveFiles writes what helps to find the cause: the report, as JSON and as a profile, the heap
+// profiles that bracket what was left, the goroutines, and the message at full length.
+func (a *Folder) SaveFiles(c Contents) error {
+	err := a.Save("goroutine.pb.gz", func(w io.Writer) error { return pprof.Lookup("goroutine").WriteTo(w, 0) })
+	err = errors.Join(err, a.Save("stack.pb.gz", writeStacks))
+	if c.Trace != "" {
+		err = errors.Join(err, a.SaveText("trace.txt", c.Trace+"\n"))
+	}
+	if c.Obs == nil || c.Obs.Names == nil { // there was no scan
+		return err
+	}
+	obs := c.Obs
+	err = errors.Join(err,
+		a.Save("report.json", func(w io.Writer) error { return plainjson.Encode(w, obs.Report) }),
+		a.Save(RetainedFile, obs.Report.WriteProfile),
+		a.SaveText("heap.pb.gz", obs.Heap))
+	if recordsAllocations(obs.Report.Roots) {
+		err = errors.Join(err, a.Save("allocations.pb.gz", obs.Report.WriteAllocationProfile))
+	}
+	if obs.Heap != "" {
+		err = errors.Join(err, a.SaveText("heap.base.pb.gz", c.Base.Heap))
+	}
+	if base := c.Base.Report; base != nil {
+		err = errors.Join(err, a.Save("report.base.json", func(w io.Writer) error { return plainjson.Encode(w, base) }))
+	}
+	return err
+}
+
+func writeStacks(w io.Writer) error {
+	p, err := stackprof.Take()
+	if err == nil {
+		_, err = p.WriteTo(w)
+	}
+	return err
+}
+
+// recordsAllocations reports whether it is known of any object where it was allocated.
+func recordsAllocations(nodes []*refscan.Node) bool {
+	return slices.ContainsFunc(nodes, func(n *refscan.Node) bool { return len(n.Allocations) > 0 || recordsAllocations(n.Children) })
+}
+
+// SaveText writes a file, unless it would be empty.
+func (a *Folder) SaveText(name, text string) error {
+	if text == "" {
+		return nil
+	}
+	return a.Save(name, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
+// SaveResult writes the record for the leakgate command, last, so that what it names is there.
+func (a *Folder) SaveResult(r *verdict.Result) error {
+	if a.Dir == "" {
+		return nil
+	}
+	r.Seq = a.seq
+	r.Artifacts = a.Files
+	return writeFile(filepath.Join(a.Dir, verdict.FileName), func(w io.Writer) error {
+		return plainjson.Encode(w, r)
+	})
+}
+
+func (a *Folder) Save(name string, write func(io.Writer) error) error {
+	if a.Dir == "" {
+		return nil
+	}
+	err := writeFile(filepath.Join(a.Dir, name), func(w io.Writer) error {
+		return write(&boundedWriter{w, MaxArtifact})
+	})
+	if err == nil {
+		kind := strings.TrimSuffix(name, ".pb.gz")
+		if kind == name {
+			kind = strings.TrimSuffix(name, filepath.Ext(name))
+		}
+		a.Files[kind] = name
+	}
+	return err
+}
+
+// A boundedWriter fails when more than left bytes are written to it.
+type boundedWriter struct {
+	w    io.Writer
+	left int
+}
+
+func (b *boundedWriter) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, fmt.Errorf("it is larger than %d bytes", MaxArtifact)
+	}
+	return b.w.Write(p)
+}
+
+// writeFile writes a file as a whole.
+func writeFile(path string, write func(io.Writer) error) error {
+	if err := wholefile.Write(path, 0o666, write); err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return nil
+}

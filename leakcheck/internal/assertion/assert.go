@@ -1,0 +1,75 @@
+package assertion
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/leakgate/leakgate/golden"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
+)
+
+func (c *Checker) AssertRetained(t environ.TestingT, at environ.Site, req *request.Request) bool {
+	t.Helper()
+	a := &Assertion{Checker: c, T: t, Env: c.Environment(), Req: req, Test: environ.TestName(t), At: at, Time: c.Budget(t)}
+	if !a.Req.Bounded() && len(a.Req.Problems) == 0 {
+		var err error
+		if a.file, err = goldenFile(t, a.Test, a.Req.Golden); err != nil {
+			a.Req.Problem("%v", err)
+		}
+	}
+	o := a.Judge()
+	a.Keep(o)
+	return o.Report(t)
+}
+
+// goldenFile returns the name of the golden file: the given one, or the test's. The second
+// comparison of a test has <Test>~2.golden, and so on in order of calls.
+func goldenFile(t environ.TestingT, test, given string) (string, error) {
+	if given != "" {
+		return golden.FileName(given)
+	}
+	if test == "" {
+		return "", errors.New("the test has no name to call its golden file after; give one with Golden")
+	}
+	file, err := golden.FileName(test)
+	if err != nil {
+		return "", err
+	}
+	if n := nthComparison(t, test); n > 1 {
+		file = fmt.Sprintf("%s~%d%s", strings.TrimSuffix(file, golden.Extension), n, golden.Extension)
+	}
+	return file, nil
+}
+
+// comparisons counts the golden comparisons of the tests that are running, by name.
+var comparisons struct {
+	sync.Mutex
+	of map[string]int
+}
+
+// nthComparison counts from 1. Without Cleanup there is no telling a test's second comparison from
+// the first one of its next run (-count), so every one is the first.
+func nthComparison(t environ.TestingT, test string) int {
+	c, ok := t.(environ.Cleaner)
+	if !ok {
+		return 1
+	}
+	comparisons.Lock()
+	defer comparisons.Unlock()
+	if comparisons.of == nil {
+		comparisons.of = make(map[string]int)
+	}
+	comparisons.of[test]++
+	n := comparisons.of[test]
+	if n == 1 {
+		c.Cleanup(func() {
+			comparisons.Lock()
+			defer comparisons.Unlock()
+			delete(comparisons.of, test)
+		})
+	}
+	return n
+}

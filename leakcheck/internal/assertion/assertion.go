@@ -1,0 +1,364 @@
+// Package assertion takes snapshots until an assertion holds, or is known not to.
+package assertion
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/check/bounds"
+	"github.com/leakgate/leakgate/leakcheck/internal/check/goldenfile"
+	"github.com/leakgate/leakgate/leakcheck/internal/check/goroutines"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A Checker is the world around assertions: thisProcess, but for the tests of this package.
+type Checker struct {
+	Observe     func(context.Context, observe.Needs) (*observe.Observation, error)
+	Environment func() *environ.Environment
+	Sleep       func(time.Duration)
+	Now         func() time.Time
+	Exit        func(code int)
+	Stderr      io.Writer
+}
+
+// ThisProcess is a function so that a test binary that calls no assertion does not link the engine.
+func ThisProcess() *Checker {
+	return &Checker{
+		Observe:     observe.NewEngine().Observe,
+		Environment: environ.CurrentEnvironment,
+		Sleep:       time.Sleep,
+		Now:         time.Now,
+		Exit:        os.Exit,
+		Stderr:      os.Stderr,
+	}
+}
+
+// The waits between the snapshots of an assertion that does not hold: what is just on its way out,
+// such as a goroutine that is about to return, must not fail a test.
+var RetryWaits = []time.Duration{100 * time.Millisecond, 400 * time.Millisecond}
+
+// An Assertion is one call of AssertRetained, or the check of VerifyTestMain.
+type Assertion struct {
+	*Checker
+	T    environ.TestingT // nil in VerifyTestMain
+	Env  *environ.Environment
+	Req  *request.Request
+	Test string
+	At   environ.Site
+	file string // golden file, "" where bounds are given
+	Time environ.Budget
+
+	// the golden file, with the last snapshot that could be judged; nil: there are bounds
+	compared *goldenfile.Comparison
+
+	readsOnly bool // the golden file is not written
+
+	Logs []string // what took long, over all snapshots
+}
+
+// An Outcome is what an assertion came to.
+type Outcome struct {
+	Verdict verdict.Verdict
+	Failed  bool     // the test fails
+	skip    bool     // the test is to be skipped: snapshots do not work on this system
+	Message string   // of a failure, or of what could not be told
+	trace   string   // the same at full length
+	Notes   []string // for the log
+
+	Eval      *check.Evaluation
+	Body      func() []string // of the message, where neither bounds nor a golden file are it
+	golden    *goldenfile.Comparison
+	Bounds    []verdict.Bound // what broke, where there is no evaluation
+	Err       error           // why the verdict is unknown
+	Snapshots int
+	Before    int64             // live bytes of the baseline
+	Misuse    bool              // the assertion itself is wrong
+	Base      observe.Artifacts // what to compare with; zero without a baseline
+}
+
+func Misuse(format string, args ...any) *Outcome {
+	return &Outcome{Verdict: verdict.Fail, Failed: true, Misuse: true, Message: "leakcheck: " + fmt.Sprintf(format, args...)}
+}
+
+// checks returns what judges the request.
+func (a *Assertion) checks(c *goldenfile.Comparison) []check.Check {
+	s := request.ScopeOf(a.Req, a.Env)
+	var checks []check.Check
+	if a.Req.NeedsHeap() {
+		checks = append(checks, check.ScopeCheck{Req: a.Req})
+	}
+	if len(a.Req.Bounds) > 0 {
+		checks = append(checks, bounds.NewBoundsCheck(a.Req, s, a.Env))
+	}
+	if len(a.Req.Goroutines) > 0 {
+		checks = append(checks, goroutines.NewGoroutineCheck(a.Req))
+	}
+	if !a.Req.Bounded() {
+		checks = append(checks, &goldenfile.Check{Req: a.Req, Scope: s, Env: a.Env, File: c})
+	}
+	return checks
+}
+
+// problems says why the request makes no sense, before anything is looked at.
+func (a *Assertion) problems(checks []check.Check) []string {
+	problems := a.Req.Problems
+	for _, c := range checks {
+		problems = append(problems, c.Problems(a.Req)...)
+	}
+	if a.Env.UpdateProblem != "" {
+		problems = append(problems, a.Env.UpdateProblem)
+	}
+	return problems
+}
+
+// Judge takes snapshots until one holds, or there have been enough of them.
+func (a *Assertion) Judge() *Outcome {
+	if problems := a.problems(a.checks(nil)); len(problems) > 0 {
+		return Misuse("%s", strings.Join(problems, "\n    "))
+	}
+	if b := a.Req.Baseline; b != nil && b.Unknown != nil {
+		return a.Unknown(fmt.Errorf("there is no baseline: %w", b.Unknown))
+	}
+	o := &Outcome{}
+	if !a.Req.Bounded() {
+		c, err := goldenfile.OpenGolden(a.Env, a.file)
+		if err != nil {
+			return Misuse("%v", err)
+		}
+		if a.readsOnly {
+			c.Write = false
+		} else if a.T == nil && a.Env.Partial {
+			// some tests were left out, so that less is retained than the file is for
+			c.Write = false
+			if c.File == nil {
+				return &Outcome{Verdict: verdict.Pass, golden: c, Notes: []string{"there is no " + c.Shown + " yet; run all tests to make it"}}
+			}
+		}
+		if o.golden = c; !c.Ok() && c.File == nil {
+			return a.missingGolden(c)
+		}
+	}
+	first := ""
+	var before *goldenfile.Comparison
+	if a.Req.Baseline != nil {
+		b := a.Req.Baseline
+		o.Base, o.Before = observe.Artifacts{Heap: b.Heap, Report: b.Report}, b.Live
+	}
+	checks := a.checks(o.golden)
+	var all observe.Needs
+	for _, c := range checks {
+		all = all.And(c.Needs())
+	}
+	for {
+		start := a.Now()
+		// what does not hold is looked at again, so a failure has one
+		all.Profile = a.Env.KeepsFiles() && (a.Env.Every || o.Snapshots > 0)
+		e, err := a.look(all, checks)
+		o.Snapshots++
+		last := o.Snapshots > len(RetryWaits)
+		switch {
+		case err != nil && (last || !IsAudit(err)):
+			unknown := a.Unknown(err)
+			unknown.Eval, unknown.golden = e, o.golden
+			return unknown
+		case err == nil:
+			o.Eval = e
+			if e.Ok() && (!a.compared.Writing() || a.compared.Same(before)) || last || len(e.Problems()) > 0 {
+				return a.conclude(o, first)
+			}
+			_, _, broken := e.Broken()
+			first = cmp.Or(first, broken)
+			all.AlsoHeldBy = message.Places(e)
+			before = a.compared
+		}
+		wait := RetryWaits[o.Snapshots-1]
+		took := a.Now().Sub(start)
+		if !a.Time.Allows(wait + took + took/2) {
+			return a.hurried(o, e, first, err)
+		}
+		if !a.Time.Allows(wait + (2+2*time.Duration(len(all.AlsoHeldBy)))*took) {
+			all.AlsoHeldBy = nil
+		}
+		var due DueTimers
+		if err == nil && o.Snapshots == len(RetryWaits) {
+			due = timersDue(e)
+		}
+		a.Pause(wait, due, took+took/2)
+	}
+}
+
+// hurried is the outcome where there is no time to look again at what does not hold, or cannot be
+// told.
+func (a *Assertion) hurried(o *Outcome, e *check.Evaluation, first string, err error) *Outcome {
+	seen := "the assertion holds, but what is to be written to the golden file was seen once only"
+	if err != nil {
+		seen = "the last snapshot is not good enough to judge by"
+	} else if !e.Ok() {
+		_, _, broken := e.Broken()
+		seen = fmt.Sprintf("in %s the assertion does not hold, which may be what is just about to end: %s",
+			textfmt.CountNoun(int64(o.Snapshots), "snapshot"), cmp.Or(broken, first))
+	}
+	unknown := a.Unknown(a.Time.Spent(seen, err))
+	unknown.Eval, unknown.golden = e, o.golden
+	return unknown
+}
+
+// look takes one snapshot and evaluates it. Beside an audit's error there is an evaluation, for the
+// record.
+func (a *Assertion) look(n observe.Needs, checks []check.Check) (*check.Evaluation, error) {
+	obs, err := a.ObserveInTime(n)
+	if err != nil {
+		return nil, err
+	}
+	a.Logs = append(a.Logs, obs.Logs...)
+	obs.Logs = a.Logs
+	if obs.Names != nil {
+		a.Env.Declared = obs.Names.Declaration
+	}
+	e := check.Evaluate(obs, a.Req, request.ScopeOf(a.Req, a.Env), checks)
+	if err := e.Unknown(); err != nil {
+		return nil, err
+	}
+	if n.Heap {
+		err = observe.Audit(obs.Report)
+	}
+	if err == nil {
+		err = e.Doubt()
+	}
+	if err != nil {
+		return e, &AuditError{err}
+	}
+	for _, c := range checks {
+		if g, ok := c.(*goldenfile.Check); ok {
+			a.compared = g.Compared
+		}
+	}
+	return e, nil
+}
+
+// ObserveInTime takes one snapshot, unless the time is up before the program has settled.
+func (a *Assertion) ObserveInTime(n observe.Needs) (*observe.Observation, error) {
+	ctx, cancel := a.Time.Context()
+	defer cancel()
+	obs, err := a.Observe(ctx, n)
+	if err != nil && ctx.Err() != nil {
+		err = a.Time.Spent("the program had not settled", err)
+	}
+	return obs, err
+}
+
+// An AuditError is worth another snapshot, unlike other reasons for knowing nothing.
+type AuditError struct{ Err error }
+
+func (e *AuditError) Error() string { return e.Err.Error() }
+
+func (e *AuditError) Unwrap() error { return e.Err }
+
+func IsAudit(err error) bool {
+	var audit *AuditError
+	return errors.As(err, &audit)
+}
+
+// conclude makes the last evaluation the outcome, and writes the golden file where that is asked
+// for.
+func (a *Assertion) conclude(o *Outcome, first string) *Outcome {
+	e := o.Eval
+	o.golden = a.compared
+	o.Notes = append(o.Notes, e.Notes()...)
+	o.Verdict = verdict.Pass
+	if problems := e.Problems(); len(problems) > 0 {
+		o.Verdict, o.Failed, o.Misuse = verdict.Fail, true, true
+		o.Message = "leakcheck: " + strings.Join(problems, "\n")
+		return o
+	}
+	if !e.Ok() {
+		o.Verdict, o.Failed = verdict.Fail, true
+		return o
+	}
+	if first != "" {
+		o.Notes = append(o.Notes, fmt.Sprintf("holds in snapshot %d; not so at first: %s", o.Snapshots, first))
+	}
+	if c := o.golden; c != nil {
+		if note := c.Improvements(); note != "" && !c.Write {
+			o.Notes = append(o.Notes, note)
+		}
+		if c.Write {
+			a.writeGolden(o, c)
+		}
+	}
+	return o
+}
+
+func (a *Assertion) writeGolden(o *Outcome, c *goldenfile.Comparison) {
+	lines, err := c.Save()
+	if err != nil {
+		o.Verdict, o.Failed, o.Err = verdict.Fail, true, err
+		o.Message = fmt.Sprintf("leakcheck: cannot write the golden file: %v", err)
+		return
+	}
+	o.Notes = append(o.Notes, lines...)
+}
+
+func (a *Assertion) missingGolden(c *goldenfile.Comparison) *Outcome {
+	why := "CI is set"
+	switch {
+	case a.readsOnly:
+		why = "Find writes no file"
+	case c.Elsewhere != "":
+		why = c.Elsewhere
+	}
+	o := Misuse("there is no golden file %s, and %s, so none is made here; make it and commit it:\n    %s", c.Shown, why, a.updateCommand())
+	o.golden, o.Misuse = c, false
+	return o
+}
+
+// Unknown decides what to do where nothing could be told. On a system without snapshots, the test
+// is skipped; else the test fails where green would be taken for an answer (in CI, or with
+// LEAKGATE_STRICT), and goes on elsewhere.
+func (a *Assertion) Unknown(err error) *Outcome {
+	o := &Outcome{Verdict: verdict.Unknown, Err: err}
+	if errors.Is(err, errors.ErrUnsupported) && !a.Env.Strict {
+		o.skip = true
+	} else {
+		o.Failed = a.Env.Strict || a.Env.Ci
+	}
+	o.Message = unknownMessage(err, o.Failed)
+	return o
+}
+
+func unknownMessage(err error, failed bool) string {
+	cause, remedy := causeAndRemedy(err)
+	lines := []string{"leakcheck: UNKNOWN: could not tell what is retained", "    cause:  " + cause}
+	if remedy != "" {
+		lines = append(lines, "    remedy: "+remedy)
+	}
+	if !failed {
+		lines = append(lines, "    This is not a pass: nothing was checked. It fails in CI, and with LEAKGATE_STRICT=1.")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func causeAndRemedy(err error) (cause, remedy string) {
+	var u *refscan.UnavailableError
+	if !errors.As(err, &u) {
+		return err.Error(), ""
+	}
+	cause = u.Cause
+	if u.Err != nil {
+		cause += ": " + u.Err.Error()
+	}
+	return cause, u.Remedy
+}

@@ -1,0 +1,29 @@
+package assertion
+
+import (
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+func (c *Checker) TakeBaseline(t environ.TestingT) *request.Baseline {
+	t.Helper()
+	ctx, cancel := c.Budget(t).Context()
+	defer cancel()
+	obs, err := c.Observe(ctx, observe.Needs{Heap: true, Names: true, Stacks: true, Profile: c.Environment().KeepsFiles()})
+	if err == nil {
+		err = observe.Audit(obs.Report)
+	}
+	if err != nil {
+		t.Logf("leakcheck: no baseline: %v", err)
+		return &request.Baseline{Unknown: err}
+	}
+	kept := obs.Artifacts()
+	b := &request.Baseline{Forest: tree.GrowForest(obs.Report), Heap: kept.Heap, Report: kept.Report, Live: obs.Report.Totals.LiveBytes}
+	if obs.Stacks != nil {
+		b.Goroutines = goroutine.TakeCensus(obs.Stacks.Goroutines)
+	}
+	return b
+}

@@ -1,0 +1,170 @@
+package assertion
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/artifact"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+// Keep leaves the artifacts of an outcome and completes its message with where they are.
+func (a *Assertion) Keep(o *Outcome) {
+	folder, err := artifact.NewFolder(a.Env, a.T, a.Test, o.Failed)
+	o.trace = o.Message
+	if o.Failed && o.Message == "" {
+		lines := a.render(o, folder.FullDir())
+		o.Message, o.trace = strings.Join(message.LimitLines(lines), "\n"), strings.Join(lines, "\n")
+	}
+	if err == nil && folder.Dir != "" {
+		err = a.fill(folder, o)
+	}
+	if err != nil {
+		// Artifacts that LEAKGATE_ARTIFACTS asks for are the leakgate command's only way to know.
+		o.Notes = append(o.Notes, err.Error())
+		if a.Env.Artifacts != "" && !o.Failed {
+			o.Failed, o.Message = true, "leakcheck: "+err.Error()
+		}
+	}
+}
+
+// render says what a failed assertion found. The artifacts' folder may be "".
+func (a *Assertion) render(o *Outcome, dir string) []string {
+	in := message.Input{Eval: o.Eval, Golden: o.golden, Snapshots: o.Snapshots, Update: a.updateCommand(), CanHave: a.T != nil && a.Env.Artifacts == ""}
+	if o.Body != nil {
+		in.Body = o.Body()
+	}
+	if dir != "" {
+		in.Profile = filepath.Join(dir, artifact.RetainedFile)
+	}
+	return message.Render(in, a.Env)
+}
+
+func (a *Assertion) fill(folder *artifact.Folder, o *Outcome) error {
+	var errs []error
+	if folder.Full {
+		files := artifact.Contents{Trace: o.trace, Base: o.Base}
+		if o.Eval != nil {
+			files.Obs = o.Eval.Observation
+		}
+		errs = append(errs, folder.SaveFiles(files))
+	}
+	if c := o.golden; c != nil && c.Updated != nil && (c.MeasureOnly || c.Changed() && o.Failed) {
+		errs = append(errs, folder.SaveText(artifact.GoldenArtifact, string(c.Updated.Bytes())))
+		if c.Write && o.Err != nil && o.Verdict == verdict.Fail {
+			o.Message += fmt.Sprintf("\n    what it would be is in %s", folder.Dir+"/"+artifact.GoldenArtifact)
+		}
+	}
+	return errors.Join(append(errs, folder.SaveResult(a.result(o)))...)
+}
+
+// result is the record of an outcome.
+func (a *Assertion) result(o *Outcome) *verdict.Result {
+	r := &verdict.Result{
+		Schema: verdict.Schema, Library: verdict.Library(), Package: a.Env.PackagePath, Test: a.Test, Verdict: o.Verdict,
+		File: a.Env.ShortFile(a.At.File), Line: a.At.Line, Message: o.Message, Misuse: o.Misuse, Modules: a.Env.Modules.Dotless(),
+	}
+	if o.Verdict == verdict.Unknown {
+		r.Cause, r.Remedy = causeAndRemedy(o.Err)
+	}
+	if c := o.golden; c != nil {
+		r.Golden = &verdict.Golden{File: c.Shown, Status: c.Status, Diff: c.Diff, Tighter: c.Tighter()}
+	}
+	r.Bounds = o.Bounds
+	if o.Eval == nil {
+		return r
+	}
+	obs := o.Eval.Observation
+	r.Totals, r.LiveBefore = obs.Report.Totals, o.Before
+	held := o.Eval.Forest.Total()
+	r.RetainedObjects, r.RetainedBytes = held.Objects, held.Bytes
+	r.SettleNS = obs.Settle.Nanoseconds()
+	r.PauseNS = obs.Report.Pause.Nanoseconds()
+	r.ScanNS = obs.Scan.Nanoseconds()
+	for i := range o.Eval.Findings {
+		f := &o.Eval.Findings[i]
+		switch {
+		case f.Line != nil && o.Verdict != verdict.Unknown && len(r.Golden.Broken) < verdict.MaxBroken:
+			r.Golden.Broken = append(r.Golden.Broken, a.BoundRecord(f, o.Verdict))
+		case f.Line == nil && f.Shown != "":
+			r.Bounds = append(r.Bounds, a.BoundRecord(f, o.Verdict))
+		}
+	}
+	return r
+}
+
+// BoundRecord completes the record of a finding.
+func (a *Assertion) BoundRecord(f *check.Finding, v verdict.Verdict) verdict.Bound {
+	b := f.Record
+	b.Verdict = boundVerdict(f.Broken, v)
+	b.File = a.Env.ShortFile(b.File)
+	if len(f.Culprits) == 0 {
+		return b
+	}
+	if b.Path == "" {
+		most := f.Trace().Last()
+		b.Path, b.Type = most.Path, most.Typ
+	}
+	a.Locate(&b, f.Culprits[0])
+	return b
+}
+
+func boundVerdict(broken bool, v verdict.Verdict) verdict.Verdict {
+	switch {
+	case v == verdict.Unknown:
+		return verdict.Unknown
+	case broken:
+		return verdict.Fail
+	}
+	return verdict.Pass
+}
+
+// Locate sets where the root of a culprit is declared.
+func (a *Assertion) Locate(b *verdict.Bound, culprit *tree.Branch) {
+	if declared := message.Declaration(a.Env, culprit.Line()[0]); declared.File != "" {
+		b.File, b.Line = a.Env.ShortFile(declared.File), declared.Line
+	}
+}
+
+// Report hands the outcome to the test, and returns whether the test did not fail.
+func (o *Outcome) Report(t environ.TestingT) bool {
+	t.Helper()
+	if len(o.Notes) > 0 {
+		t.Logf("leakcheck: %s", strings.Join(o.Notes, "\n"))
+	}
+	switch {
+	case o.Failed:
+		t.Errorf("%s", o.Message)
+	case o.skip:
+		if s, ok := t.(environ.Skipper); ok {
+			s.Skipf("%s", o.Message)
+		}
+		t.Logf("%s", o.Message)
+	case o.Message != "":
+		t.Logf("%s", o.Message)
+	}
+	return !o.Failed
+}
+
+// updateCommand is what rewrites the golden file of this test, on any system's shell.
+func (a *Assertion) updateCommand() string {
+	pkg := a.Env.PackagePath
+	if pkg == "" || strings.HasPrefix(pkg, "command-line-arguments") {
+		pkg = "."
+	}
+	if a.T == nil {
+		return fmt.Sprintf("go test %s -leakcheck.update", pkg)
+	}
+	parts := strings.Split(a.Test, "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	return fmt.Sprintf("go test %s -run '%s' -leakcheck.update", pkg, strings.Join(parts, "/"))
+}

@@ -1,0 +1,58 @@
+package assertion
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
+)
+
+// testMainName stands for the name of a test where the whole package is checked.
+const testMainName = "TestMain"
+
+func (c *Checker) VerifyTestMain(m environ.TestingM, at environ.Site, req *request.Request) {
+	if m == nil {
+		fmt.Fprintln(c.Stderr, "leakcheck: VerifyTestMain: the TestingM is nil")
+		c.Exit(1)
+		return
+	}
+	if code := m.Run(); code != 0 {
+		c.Exit(code)
+		return
+	}
+	env := c.Environment()
+	if env.NoTests {
+		c.Exit(0)
+		return
+	}
+	a := &Assertion{Checker: c, Env: env, Req: req, Test: testMainName, At: at, Time: c.Budget(nil)}
+	if !a.Req.Bounded() {
+		name := a.Req.Golden
+		if name == "" {
+			name = testMainName
+		}
+		var err error
+		if a.file, err = goldenFile(nil, name, name); err != nil {
+			a.Req.Problem("%v", err)
+		}
+	}
+	o := a.Judge()
+	a.Keep(o)
+	for _, n := range o.Notes {
+		fmt.Fprintln(c.Stderr, "leakcheck: "+n)
+	}
+	if o.Message != "" {
+		mark := "--- FAIL: "
+		if !o.Failed {
+			mark = "--- UNKNOWN: "
+		}
+		fmt.Fprintf(c.Stderr, "%s%s\n    %s\n", mark, testMainName, strings.ReplaceAll(o.Message, "\n", "\n    "))
+	}
+	if o.Failed {
+		fmt.Fprintln(c.Stderr, "FAIL")
+		c.Exit(1)
+		return
+	}
+	c.Exit(0)
+}

@@ -1,0 +1,156 @@
+// Package bounds judges bounds on the heap.
+package bounds
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A boundsCheck judges the bounds on the heap.
+type boundsCheck struct {
+	req   *request.Request
+	scope tree.Scope
+	env   *environ.Environment
+	// of bounds on what cutting all objects of a type would free
+	together map[*request.Bound]*observe.NodeSet
+}
+
+func NewBoundsCheck(r *request.Request, s tree.Scope, env *environ.Environment) *boundsCheck {
+	c := &boundsCheck{req: r, scope: s, env: env, together: make(map[*request.Bound]*observe.NodeSet)}
+	for _, b := range r.Bounds {
+		if b.Cut.Given() && b.Selector.ByType() {
+			c.together[b] = &observe.NodeSet{Choose: func(r *refscan.Report) []*refscan.Node { return c.nodes(r, &b.Selector) }}
+		}
+	}
+	return c
+}
+
+func (c *boundsCheck) Problems(r *request.Request) []string {
+	cut := func(b *request.Bound) bool { return b.Cut.Given() }
+	if !slices.ContainsFunc(r.Bounds, cut) {
+		return nil
+	}
+	var problems []string
+	if r.Baseline != nil {
+		problems = append(problems, check.SinceBesideRetained)
+	}
+	if len(r.Ignores) > 0 {
+		problems = append(problems, "Ignore beside MaxRetainedObjects or MaxRetainedBytes: what cutting frees cannot leave out a part; use two assertions")
+	}
+	return problems
+}
+
+func (c *boundsCheck) Needs() observe.Needs {
+	n := observe.Needs{Heap: true}
+	for _, b := range c.req.Bounds {
+		// Sizes and pointers tell types without names, as far as that goes.
+		n.Names = n.Names || b.Cut.Given() || !b.Selector.ByType()
+		n.Retained = n.Retained || b.Cut.Given()
+		if set := c.together[b]; set != nil {
+			n.Together = append(n.Together, set)
+		}
+	}
+	return n
+}
+
+func (c *boundsCheck) Evaluate(s *check.Seen) []check.Finding {
+	var all []check.Finding
+	unnamed := s.Report.NoDebugInfo
+	for _, b := range c.req.Bounds {
+		if problem := check.NothingMeant(b.String(), &b.Selector, c.scope, s); problem != "" && unnamed == nil {
+			all = append(all, check.Finding{Problem: problem})
+			continue
+		}
+		f := c.judge(b, s)
+		if unnamed != nil && !f.Broken {
+			f.Doubt = doubtOf(b, f.Record, s.Report)
+		}
+		all = append(all, f)
+	}
+	if unnamed != nil {
+		all = append(all, check.Finding{Notes: []string{noteUnnamed(unnamed)}})
+	}
+	return all
+}
+
+// judge holds one bound against what was seen.
+func (c *boundsCheck) judge(b *request.Bound, s *check.Seen) check.Finding {
+	selected, found, notes := c.meant(b, s)
+	f := check.Finding{
+		Shown: b.String(), Broken: b.Broken(found.Objects, found.Bytes), Amount: amount(b, found), Notes: notes,
+		Below: !b.Selector.ByType(), Weight: tree.BytesOf,
+		Record: verdict.Bound{Selector: b.Selector.Shown, MaxObjects: b.MaxObjects, MaxBytes: b.MaxBytes, Objects: found.Objects, Bytes: found.Bytes},
+	}
+	if b.MaxObjects != nil && found.Objects > *b.MaxObjects {
+		f.Weight = tree.ObjectsOf
+	}
+	f.Culprits = rank(&b.Selector, selected, f.Weight)
+	if b.Cut.Given() {
+		judgeCut(&f, b, selected, s.Together[c.together[b]])
+	}
+	return f
+}
+
+// meant returns what a bound is about, and how much of it there is beyond the baseline.
+func (c *boundsCheck) meant(b *request.Bound, s *check.Seen) (selected []*tree.Branch, found tree.Tally, notes []string) {
+	selected, notes = c.notOnPurpose(b, b.Selector.Selects(s.Now))
+	found = b.Selector.Sum(selected)
+	if c.req.Baseline != nil {
+		before, _ := c.notOnPurpose(b, b.Selector.Selects(s.Base))
+		found = found.Beyond(b.Selector.Sum(before))
+		selected = b.Selector.Selects(s.Forest)
+	}
+	if b.Selector.Kind == request.SelectPath && len(b.Selector.Selects(s.Everything)) == 0 {
+		notes = append(notes, fmt.Sprintf("%s: its root exists, but nothing is retained at that path now", b))
+	}
+	return selected, found, notes
+}
+
+// notOnPurpose leaves out of what a bound on a type selects what the standard library keeps, unless
+// there is a scope.
+func (c *boundsCheck) notOnPurpose(b *request.Bound, selected []*tree.Branch) (rest []*tree.Branch, notes []string) {
+	if !b.Selector.ByType() || len(c.req.Scope) > 0 {
+		return selected, nil
+	}
+	rest, hidden := tree.KeptOnPurpose(c.env, selected)
+	for _, note := range tree.NotesOf(hidden) {
+		notes = append(notes, b.String()+": "+note)
+	}
+	return rest, notes
+}
+
+// amount says how much was found, and how much of it is too much.
+func amount(b *request.Bound, found tree.Tally) string {
+	s := "found " + found.Text()
+	if over := found.Over(b.MaxObjects, b.MaxBytes); over != "" && !b.None {
+		s += ": " + over
+	}
+	return s
+}
+
+// rank returns the branches that hold something that the selector means, the largest first.
+func rank(s *request.Selector, branches []*tree.Branch, weight func(tree.Tally) int64) []*tree.Branch {
+	var some []*tree.Branch
+	for _, b := range branches {
+		if s.Figures(b) != (tree.Tally{}) {
+			some = append(some, b)
+		}
+	}
+	sort.SliceStable(some, func(i, j int) bool {
+		a, b := some[i], some[j]
+		if c := tree.CompareTallies(weight, s.Figures(b), s.Figures(a)); c != 0 {
+			return c < 0
+		}
+		return a.Path < b.Path
+	})
+	return some
+}

@@ -1,0 +1,276 @@
+// Package goldenfile compares what is retained with a golden file.
+package goldenfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/golden"
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/check/goroutines"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+// A Comparison is a golden file, and how the process differs from it.
+type Comparison struct {
+	Shown, full string       // the file's place, relative to the package's folder and in full
+	File        *golden.File // nil: there is none yet
+	Write       bool         // differences are to be written, not to fail
+	// what to say if there is no file, and none is to be made where the process runs
+	Elsewhere string
+	// there is nothing to compare with: only what a new file would be is asked for
+	MeasureOnly bool
+	Status      string // as in verdict.Golden
+
+	measured    []golden.Measurement
+	differences []golden.Difference
+	Diff        string          // between the file's text and what an update makes of it
+	changes     []golden.Change // what an update does
+	Updated     *golden.File
+}
+
+// Values of verdict.Golden's Status.
+const (
+	statusMatch    = "match"
+	statusMismatch = "mismatch"
+	statusMissing  = "missing"
+	statusCreated  = "created"
+	statusUpdated  = "updated"
+	statusMeasured = "measured"
+)
+
+// OpenGolden reads the golden file. Without a file, one is to be made if an update was asked for,
+// or outside of CI.
+func OpenGolden(env *environ.Environment, file string) (*Comparison, error) {
+	if env.DirErr != nil {
+		return nil, fmt.Errorf("cannot tell where the golden files are: %w", env.DirErr)
+	}
+	c := &Comparison{Write: env.Update && !env.Measure, MeasureOnly: env.Measure, Status: statusMatch}
+	c.Shown, c.full = env.GoldenPath(file)
+	f, err := golden.Read(c.full)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c.Status = statusMissing
+		c.Write = (env.Update || !env.Ci || env.Goldens != "") && !env.Measure
+		if folder, isHere := env.PackageFolder(); c.Write && env.Goldens == "" && !isHere {
+			c.Write, c.Elsewhere = false, elsewhereFrom(env, folder)
+		}
+	case err != nil:
+		return nil, c.shortenError(err)
+	default:
+		c.File = f
+	}
+	return c, nil
+}
+
+// elsewhereFrom says that the process does not run in the package's folder.
+func elsewhereFrom(env *environ.Environment, folder string) string {
+	if folder == "" {
+		folder = "the folder of package " + env.PackagePath
+	}
+	return fmt.Sprintf("this test binary runs in %s, not in %s", env.Dir, folder)
+}
+
+// shortenError names the file relative to the package's folder, as "go test" does for source files.
+func (c *Comparison) shortenError(err error) error {
+	if syntax := (*golden.SyntaxError)(nil); errors.As(err, &syntax) {
+		short := *syntax
+		short.File = c.Shown
+		return &short
+	}
+	if version := (*golden.VersionError)(nil); errors.As(err, &version) {
+		short := *version
+		short.File = c.Shown
+		return &short
+	}
+	return err
+}
+
+// A Check compares all that is retained with a golden file.
+type Check struct {
+	Req   *request.Request
+	Scope tree.Scope
+	Env   *environ.Environment
+	File  *Comparison // without anything measured yet
+
+	Compared *Comparison // with the last snapshot
+}
+
+func (c *Check) Problems(r *request.Request) []string {
+	if len(r.Recorded) > 0 && r.Baseline != nil {
+		return []string{check.SinceBesideRetained}
+	}
+	return nil
+}
+
+func (c *Check) Needs() observe.Needs {
+	return observe.Needs{Heap: true, Names: true, Retained: len(c.Req.Recorded) > 0}
+}
+
+func (c *Check) Evaluate(s *check.Seen) []check.Finding {
+	var all []check.Finding
+	for i := range c.Req.Recorded {
+		sel := &c.Req.Recorded[i]
+		if problem := check.NothingMeant(sel.Shown, sel, c.Scope, s); problem != "" {
+			all = append(all, check.Finding{Problem: problem})
+		}
+	}
+	lines := append((&Ruler{Modules: c.Env.Modules, Listed: c.File.listed}).Measure(s.Forest), cutLines(c.Req.Recorded, s.Forest)...)
+	if len(c.Req.Goroutines) > 0 {
+		var base goroutine.Census
+		if c.Req.Baseline != nil {
+			base = c.Req.Baseline.Goroutines
+		}
+		lines = append(lines, goroutines.MeasureGoroutines(c.Req.Goroutines, s.Census, base)...)
+	}
+	compared := *c.File
+	compared.compare(lines)
+	c.Compared = &compared
+	if compared.Ok() {
+		return all
+	}
+	for _, d := range compared.Failures() {
+		f := lineFinding(&d, s.Forest)
+		f.Freed = len(c.Req.Recorded) > 0
+		all = append(all, f)
+	}
+	return all
+}
+
+// lineFinding is a line of a golden file that does not hold, or a path without a line.
+func lineFinding(d *golden.Difference, f tree.Forest) check.Finding {
+	record := verdict.Bound{
+		Selector: "golden " + d.Entry.Path, Objects: d.Objects, Bytes: d.Bytes,
+		Path: d.Entry.Path, Type: d.Entry.Type,
+	}
+	objects, bytes := d.Objects-d.ObjectsOver, d.Bytes-d.BytesOver
+	if d.ObjectsOver > 0 || d.Kind == golden.Unlisted {
+		record.MaxObjects = &objects
+	}
+	if d.BytesOver > 0 {
+		record.MaxBytes = &bytes
+	}
+	found := check.Finding{Line: d, Broken: true, Record: record, Weight: tree.BytesOf, Culprits: f.Covered(d.Covered)}
+	if d.ObjectsOver > 0 {
+		found.Weight = tree.ObjectsOf
+	}
+	slices.SortStableFunc(found.Culprits, func(a, b *tree.Branch) int { return tree.CompareTallies(found.Weight, b.Own(), a.Own()) })
+	return found
+}
+
+// compare holds what was found against the file.
+func (c *Comparison) compare(measured []golden.Measurement) {
+	c.measured = measured
+	if c.MeasureOnly {
+		c.Status = statusMeasured
+	}
+	if c.MeasureOnly || c.File == nil {
+		c.Updated = golden.New(c.measured)
+		return
+	}
+	c.differences = c.File.Compare(c.measured)
+	c.Status = statusMatch
+	if len(c.Failures()) > 0 {
+		c.Status = statusMismatch
+	}
+	c.Updated, c.changes = c.File.Update(c.measured)
+	c.Diff = golden.Diff(string(c.File.Bytes()), string(c.Updated.Bytes()))
+}
+
+// Writing reports whether the file is about to be written: what is written must have been seen
+// twice.
+func (c *Comparison) Writing() bool { return c != nil && c.Write && c.Changed() }
+
+// Same reports whether two comparisons would write the same file, if they are of golden files at
+// all.
+func (c *Comparison) Same(other *Comparison) bool {
+	return c != nil && other != nil && string(golden.New(c.measured).Bytes()) == string(golden.New(other.measured).Bytes())
+}
+
+// listed reports whether the file has an entry at or below a root, so that it is the file's
+// business how far the root is spelled out.
+func (c *Comparison) listed(root string) bool {
+	if c.File == nil {
+		return false
+	}
+	for _, e := range c.File.Entries() {
+		if rest, ok := strings.CutPrefix(e.Path, root); ok && naming.AtBoundary(rest, 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// Failures returns the differences that are regressions.
+func (c *Comparison) Failures() []golden.Difference {
+	var f []golden.Difference
+	for _, d := range c.differences {
+		if d.Failure() {
+			f = append(f, d)
+		}
+	}
+	return f
+}
+
+func (c *Comparison) Ok() bool {
+	return c.Write || c.MeasureOnly || c.File != nil && len(c.Failures()) == 0
+}
+
+// Changed reports whether writing would change anything.
+func (c *Comparison) Changed() bool {
+	return c.File == nil || !bytes.Equal(c.File.Bytes(), c.Updated.Bytes())
+}
+
+// Save writes the file and returns what to log, one line each.
+func (c *Comparison) Save() ([]string, error) {
+	if !c.Changed() {
+		return nil, nil
+	}
+	if err := golden.Write(c.full, c.Updated); err != nil {
+		return nil, err
+	}
+	if c.File == nil {
+		c.Status = statusCreated
+		return []string{fmt.Sprintf("created %s with %s; review it and commit it", c.Shown, textfmt.CountNoun(int64(len(c.Updated.Entries())), "line"))}, nil
+	}
+	c.Status = statusUpdated
+	lines := []string{"updated " + c.Shown}
+	for _, ch := range c.changes {
+		lines = append(lines, "    "+ch.String())
+	}
+	return lines, nil
+}
+
+// Tighter returns the text that the file would have after an update that can only lower it, "" if
+// there is nothing to lower.
+func (c *Comparison) Tighter() string {
+	if c.Improvements() == "" {
+		return ""
+	}
+	return string(c.Updated.Bytes())
+}
+
+// Improvements says what the golden file allows and the process no longer needs, "" if nothing.
+func (c *Comparison) Improvements() string {
+	n := 0
+	for _, d := range c.differences {
+		if !d.Failure() {
+			n++
+		}
+	}
+	if n == 0 || len(c.Failures()) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: less is retained than %s allows; an update would tighten it", c.Shown, textfmt.CountNoun(int64(n), "line"))
+}

@@ -1,0 +1,187 @@
+package goldenfile
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/leakgate/leakgate/golden"
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/leakcheck/internal/goldenline"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+// cutLines returns the lines of a golden file on what the branches retain that the selectors mean.
+func cutLines(selectors []request.Selector, f tree.Forest) []golden.Measurement {
+	var lines []golden.Measurement
+	done := make(map[*tree.Branch]bool)
+	for _, s := range selectors {
+		for _, b := range s.Selects(f) {
+			if done[b] || b.Retained == (tree.Tally{}) {
+				continue
+			}
+			done[b] = true
+			m := golden.Measurement{
+				Path: tree.RetainedLine + b.Path, Type: b.Typ,
+				Objects: b.Retained.Objects, Bytes: b.Retained.Bytes, BytesTolerance: goldenline.OneStep,
+			}
+			if b.Varies() {
+				m.Objects = 0
+			}
+			lines = append(lines, m)
+		}
+	}
+	return goldenline.MergeLines(lines)
+}
+
+// How much of a root a golden file spells out when the root is new to it. What lies deeper, or
+// makes more lines, is summed up in lines "path.**".
+const (
+	maxGoldenDepth = 8  // edges below the root
+	maxGoldenLines = 40 // a root
+)
+
+// A Ruler makes the lines of a golden file.
+type Ruler struct {
+	Modules *symbol.Modules        // of the program
+	Listed  func(root string) bool // whether the file has lines for a root already
+}
+
+// Measure returns the lines that a forest makes. The roots that the file already has are spelled
+// out as far as maxGoldenDepth, since the file's own patterns say what to sum up; the others also
+// keep to maxGoldenLines.
+func (r *Ruler) Measure(f tree.Forest) []golden.Measurement {
+	var all []golden.Measurement
+	for _, b := range f {
+		if tree.IsCompilerCache(b.Name) {
+			continue
+		}
+		depth := maxGoldenDepth
+		lines := r.linesTo(b, depth)
+		for len(lines) > maxGoldenLines && depth > 0 && !r.Listed(b.Path) {
+			depth--
+			lines = r.linesTo(b, depth)
+		}
+		all = append(all, lines...)
+	}
+	return all
+}
+
+// linesTo returns the lines of b and of what lies at most depth edges below it, with the rest
+// summed up.
+func (r *Ruler) linesTo(b *tree.Branch, depth int) []golden.Measurement {
+	var lines []golden.Measurement
+	if m := r.line(b); m.Objects > 0 || m.Bytes > 0 {
+		lines = append(lines, m)
+	}
+	below := r.linesBelow(b, depth-1)
+	if b.Elems > 0 && !hasEntries(b, below) {
+		below = append(below, golden.Measurement{Path: b.Path + tree.Entries, Objects: b.Elems})
+	}
+	if depth > 0 || len(below) == 0 {
+		return append(lines, below...)
+	}
+	rest := golden.Measurement{Path: b.Path + ".**", Type: "*"}
+	for _, m := range below {
+		rest.Objects += m.Objects
+		rest.Bytes += m.Bytes
+		rest.BytesTolerance = max(rest.BytesTolerance, m.BytesTolerance)
+	}
+	return append(lines, rest)
+}
+
+func (r *Ruler) linesBelow(b *tree.Branch, depth int) []golden.Measurement {
+	if tree.IsPoolShaped(b.Typ) {
+		return nil
+	}
+	if depth < 0 {
+		depth = math.MaxInt // all of it, to be summed up
+	}
+	var lines []golden.Measurement
+	for _, c := range b.Children {
+		lines = append(lines, r.linesTo(c, depth)...)
+	}
+	return lines
+}
+
+// hasEntries reports whether the lines below a map have one for its values.
+func hasEntries(b *tree.Branch, lines []golden.Measurement) bool {
+	for _, m := range lines {
+		if m.Path == b.Path+tree.Entries {
+			return true
+		}
+	}
+	return false
+}
+
+// maxTableEntries is how many entries fit into one table of a map: 1,024 slots, 7/8 full
+// (internal/runtime/maps table.go, go1.26). Beyond it, tables are split where the hash seed of the
+// run happens to put the entries.
+const maxTableEntries = 1024 * 7 / 8
+
+// smallMapEntries is how many entries a map has without a table: one group, always the same size.
+const smallMapEntries = 8
+
+// line returns the line of b itself. A figure that varies between runs that keep the same is left
+// at 0, which compares equal every time; where both are, there is no line.
+func (r *Ruler) line(b *tree.Branch) golden.Measurement {
+	m := golden.Measurement{Path: b.Path, Type: b.Typ, Objects: b.Objects, Bytes: b.Bytes}
+	isMap := strings.HasPrefix(b.Typ, "map[")
+	switch {
+	case tree.IsHashShaped(b.Typ) || tree.IsPoolShaped(b.Typ):
+		m.Objects, m.Bytes = 0, 0
+	case isPlain(b.Typ) && b.Bytes < 16*b.Objects:
+		// Values under 16 bytes share blocks, unless the race detector is on; they count one by
+		// one, but what they cost depends.
+		m.Bytes = 0
+	case b.Typ == "string":
+		m.BytesTolerance = goldenline.OneStep
+	case tree.IsTrie(b.Typ), isMap && b.Elems > maxTableEntries:
+		m.Bytes = 0
+	case r.hasLibraryType(b.Typ, isUnexported):
+		m.Bytes = 0
+	case strings.HasPrefix(b.Typ, "[]"), b.UntypedObjects > 0, b.Typ == "":
+		m.BytesTolerance = goldenline.OneStep
+	case r.hasLibraryType(b.Typ, nil):
+		m.Bytes = 0
+	case isMap && b.Elems > smallMapEntries:
+		m.BytesTolerance = goldenline.OneStep
+	default:
+		m.BytesTolerance = goldenline.Exact
+	}
+	return m
+}
+
+// hasLibraryType reports whether a type is one of the standard library's, or made of one, whose
+// name is meant (nil: any): its size is the Go release's business.
+func (r *Ruler) hasLibraryType(typ string, meant func(name string) bool) bool {
+	for pkg, name := range naming.NamedTypes(typ) {
+		if r.Modules.IsStandard(pkg) && (meant == nil || meant(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isUnexported is for the library's own workings, such as the queues of an http.Transport.
+func isUnexported(name string) bool {
+	first, _ := utf8.DecodeRuneInString(name)
+	return !unicode.IsUpper(first)
+}
+
+var plainTypes = []string{
+	"bool", "string", "uintptr",
+	"int", "int8", "int16", "int32", "int64",
+	"uint", "uint8", "uint16", "uint32", "uint64",
+	"float32", "float64", "complex64", "complex128",
+}
+
+// isPlain reports whether a reference of this type leads to values of a predeclared type without
+// pointers.
+func isPlain(typ string) bool {
+	return slices.Contains(plainTypes, strings.TrimPrefix(strings.TrimPrefix(typ, "*"), "[]"))
+}

@@ -1,0 +1,260 @@
+// Package collected finds out whether objects are garbage, and what keeps those that are not.
+package collected
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// due says when objects are expected to be garbage.
+type due bool
+
+const (
+	now   due = false
+	atEnd due = true // of the test
+)
+
+// maxPaths is how many paths to an object are looked for.
+const maxPaths = 4
+
+// A survivor is an object that is not garbage, and what keeps it alive.
+type survivor struct {
+	*expectation
+	*refscan.Retention
+	variable string // not on the heap: the package variable that it is, or part of
+	offHeap  bool
+	excused  bool // only what is no leak holds it
+	// index of another survivor on its path, the nearest to the root; -1 if there is none
+	holder int
+}
+
+// checkCollected waits until all objects are garbage, and fails the test with what holds those that
+// do not become so. The first snapshot tells what only functions registered with t.Cleanup hold,
+// which need not be waited for; what something else holds gets its time before the second.
+func checkCollected(c *assertion.Checker, t environ.TestingT, es []*expectation, when due) bool {
+	t.Helper()
+	a := &assertion.Assertion{Checker: c, T: t, Env: c.Environment(), Req: &request.Request{}, Test: environ.TestName(t), At: es[0].at, Time: c.Budget(t)}
+	alive, err := collectAll(a, es)
+	o := &assertion.Outcome{Verdict: verdict.Pass}
+	if err != nil || len(alive) > 0 {
+		o = judgeCollected(a, alive, err, when)
+	}
+	o.Notes = append(a.Logs, o.Notes...)
+	a.Keep(o)
+	return o.Report(t)
+}
+
+func judgeCollected(a *assertion.Assertion, alive []*expectation, err error, when due) *assertion.Outcome {
+	for last := false; ; last = true {
+		if err != nil {
+			return a.Unknown(err)
+		}
+		var survivors []*survivor
+		if survivors, err = findHolders(a, alive, when); err != nil {
+			continue
+		}
+		o := judgeSurvivors(a, survivors, when)
+		if !o.Failed || last {
+			return o
+		}
+		var due assertion.DueTimers
+		for _, s := range survivors {
+			if s.Retention != nil && len(s.Paths) > 0 {
+				due.Add(s.Paths[0].Name, &s.Paths[0].Root)
+			}
+		}
+		alive, err = awaitCollection(a, alive, due)
+		if err == nil && len(alive) == 0 {
+			return &assertion.Outcome{Verdict: verdict.Pass}
+		}
+	}
+}
+
+// awaitCollection gives the objects the time that ending goroutines, or timers that are about to
+// fire, may need, and returns those that are still alive.
+func awaitCollection(a *assertion.Assertion, es []*expectation, soon assertion.DueTimers) (alive []*expectation, err error) {
+	alive = es
+	for i, wait := range assertion.RetryWaits {
+		if i == len(assertion.RetryWaits)-1 {
+			a.Pause(wait, soon, 0)
+		} else {
+			a.Sleep(wait)
+		}
+		if alive, err = collectAll(a, alive); err != nil || len(alive) == 0 {
+			break
+		}
+	}
+	return alive, err
+}
+
+// collections is how many collections what is in a sync.Pool or has a finalizer may need.
+const collections = 3
+
+// collectAll collects garbage and returns the objects that are still alive.
+func collectAll(a *assertion.Assertion, es []*expectation) ([]*expectation, error) {
+	ctx, cancel := a.Time.Context()
+	defer cancel()
+	for range collections {
+		if err := refscan.Collect(ctx); err != nil {
+			if ctx.Err() != nil {
+				err = a.Time.Spent("garbage could not be collected", err)
+			}
+			return nil, err
+		}
+		var alive []*expectation
+		for _, e := range es {
+			if !e.isCollected() {
+				alive = append(alive, e)
+			}
+		}
+		if es = alive; len(es) == 0 {
+			break
+		}
+	}
+	return es, nil
+}
+
+// findHolders freezes the process and looks for what keeps the objects alive.
+func findHolders(a *assertion.Assertion, es []*expectation, when due) (_ []*survivor, err error) {
+	observe.Observing.Lock()
+	defer observe.Observing.Unlock()
+	ctx, cancel := a.Time.Context()
+	defer cancel()
+	snapshot, err := refscan.Capture(refscan.WithContext(ctx), refscan.WithLog(func(format string, args ...any) {
+		a.Logs = append(a.Logs, fmt.Sprintf(format, args...))
+	}))
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if closeErr := snapshot.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	a.Env.Declared = snapshot.Declaration
+	// What is alive now was so when the process was frozen, and where it is now: objects do not
+	// move.
+	var found []*survivor
+	var addresses []uintptr
+	for _, e := range es {
+		if addr := e.address(); addr != 0 {
+			found = append(found, &survivor{expectation: e, holder: -1})
+			addresses = append(addresses, addr)
+		}
+	}
+	for i, s := range found {
+		if err := s.trace(snapshot, i, addresses, when); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// trace looks for the paths to the survivor with number i.
+func (s *survivor) trace(snapshot *refscan.Snapshot, i int, addresses []uintptr, when due) error {
+	hidden := false
+	query := refscan.PathQuery{Limit: maxPaths, Watch: addresses}
+	if when == atEnd {
+		query.Ignore = func(holder, name string) bool {
+			if !isTestCleanup(holder, name) {
+				return false
+			}
+			hidden = true
+			return true
+		}
+	}
+	r, err := snapshot.Paths(addresses[i], query)
+	switch {
+	case errors.Is(err, refscan.ErrNotOnHeap):
+		s.offHeap, s.variable = true, snapshot.VariableAt(addresses[i])
+		return nil
+	case errors.Is(err, refscan.ErrNotAlive):
+		s.excused = true // it died after the last collection
+		return nil
+	case err != nil:
+		return err
+	}
+	s.Retention = r
+	if len(r.Paths) == 0 {
+		if !hidden && !r.Shared {
+			return &refscan.UnavailableError{
+				Cause:  "the collector found " + s.typ + " alive (" + s.reason + "), but no reference to it was found",
+				Remedy: "please report this, with the Go version and what is known of the object",
+			}
+		}
+		s.excused = true
+		return nil
+	}
+	for _, step := range r.Paths[0].Steps {
+		if step.Watched > 0 && step.Watched != i+1 {
+			s.holder = step.Watched - 1
+			break
+		}
+	}
+	return nil
+}
+
+// isTestCleanup reports whether a reference is one of the testing package to a function that was
+// registered with t.Cleanup. It keeps those that have run, too, until the test is over
+// (testing.common.cleanups, go1.26 testing/testing.go).
+func isTestCleanup(holder, name string) bool {
+	holder = strings.TrimPrefix(holder, "*")
+	return strings.HasPrefix(holder, "testing.") && (name == "cleanups" || strings.HasSuffix(name, ".cleanups") || strings.Contains(name, "cleanups["))
+}
+
+func judgeSurvivors(a *assertion.Assertion, all []*survivor, when due) *assertion.Outcome {
+	o := &assertion.Outcome{Verdict: verdict.Pass}
+	var guilty []*survivor
+	for _, s := range all {
+		if !s.excused {
+			guilty = append(guilty, s)
+		}
+	}
+	if n := len(all) - len(guilty); n > 0 {
+		o.Notes = append(o.Notes, textfmt.CountNoun(int64(n), "object")+" still alive, but held by nothing that is a leak: functions registered with Cleanup go when the test is over")
+	}
+	if len(guilty) == 0 {
+		return o
+	}
+	o.Verdict, o.Failed = verdict.Fail, true
+	o.Message = survivorMessage(a, guilty, all, when)
+	for _, s := range guilty {
+		o.Bounds = append(o.Bounds, survivorRecord(a, s))
+	}
+	return o
+}
+
+// survivorRecord is the record of an object that should be garbage, as a bound of none.
+func survivorRecord(a *assertion.Assertion, s *survivor) verdict.Bound {
+	none := int64(0)
+	b := verdict.Bound{
+		Selector: "ExpectCollected: " + s.typ, MaxObjects: &none, Objects: 1, Verdict: verdict.Fail,
+		Path: symbol.Unescape(s.variable), Type: s.typ,
+	}
+	if s.Retention == nil || len(s.Paths) == 0 {
+		return b
+	}
+	b.Bytes = s.RetainedBytes
+	if s.Type != "" && !s.Inner {
+		b.Type = s.Type
+	}
+	path := s.Paths[0].Name
+	for _, step := range s.Paths[0].Steps {
+		if step.Name != "" { // the root variable itself has none
+			path = refscan.JoinPath(path, refscan.FoldName(step.Name))
+		}
+	}
+	b.Path = symbol.Unescape(path)
+	a.Locate(&b, rootBranch(s.Paths[0]))
+	return b
+}

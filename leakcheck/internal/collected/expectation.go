@@ -1,0 +1,113 @@
+package collected
+
+import (
+	"reflect"
+	"sync"
+	"unsafe"
+	"weak"
+
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+)
+
+// An expectation is an object that is to be garbage.
+type expectation struct {
+	typ     string // of the pointer, with package names: "*app.Session"
+	reason  string
+	at      environ.Site
+	null    bool // it was nil from the start
+	size    uintptr
+	address func() uintptr // 0 once it is garbage
+}
+
+func NewExpectation[T any](p weak.Pointer[T], null bool, at environ.Site, reason string) *expectation {
+	return &expectation{
+		typ: reflect.TypeFor[*T]().String(), reason: reason, at: at, null: null, size: unsafe.Sizeof(*new(T)),
+		// As a number, the address keeps nothing alive.
+		address: func() uintptr { return uintptr(unsafe.Pointer(p.Value())) },
+	}
+}
+
+// problem says why nothing can be told of such an object, "" if something can.
+func (e *expectation) problem() string {
+	switch {
+	case e.null:
+		return "the pointer is nil"
+	case e.size == 0:
+		return "values of " + e.typ[1:] + " have no size: they share one address, which is never freed"
+	}
+	return ""
+}
+
+func (e *expectation) isCollected() bool { return e.address() == 0 }
+
+// expectations are those of the tests that are running, by the test's name.
+var expectations struct {
+	sync.Mutex
+	of map[string][]*expectation
+}
+
+// ExpectLater registers an expectation for the end of the test. All of a test are checked at once,
+// by a function that is registered with the first.
+func ExpectLater(t environ.TestingT, e *expectation) {
+	t.Helper()
+	if problem := e.problem(); problem != "" {
+		t.Errorf("leakcheck: ExpectCollected: %s", problem)
+		return
+	}
+	c, ok := t.(environ.Cleaner)
+	if !ok {
+		t.Errorf("leakcheck: ExpectCollected needs a test with a Cleanup method, such as *testing.T; %T has none: use AssertCollected", t)
+		return
+	}
+	test := environ.TestName(t)
+	check := func(es []*expectation) {
+		t.Helper()
+		if s, ok := t.(environ.Ended); ok && (s.Failed() || s.Skipped()) {
+			t.Logf("leakcheck: whether %s can be collected was not checked, because the test failed or was skipped", textfmt.CountNoun(int64(len(es)), "object"))
+			return
+		}
+		checkCollected(assertion.ThisProcess(), t, es, atEnd)
+	}
+	if test == "" {
+		c.Cleanup(func() {
+			t.Helper()
+			check([]*expectation{e})
+		})
+		return
+	}
+	x := &expectations
+	x.Lock()
+	defer x.Unlock()
+	if x.of == nil {
+		x.of = make(map[string][]*expectation)
+	}
+	x.of[test] = append(x.of[test], e)
+	if len(x.of[test]) > 1 {
+		return
+	}
+	c.Cleanup(func() {
+		t.Helper()
+		check(takeExpectations(test))
+	})
+}
+
+// takeExpectations returns what a test expects, once.
+func takeExpectations(test string) []*expectation {
+	x := &expectations
+	x.Lock()
+	defer x.Unlock()
+	es := x.of[test]
+	delete(x.of, test)
+	return es
+}
+
+func CheckNow(t environ.TestingT, e *expectation) bool {
+	t.Helper()
+	if problem := e.problem(); problem != "" {
+		t.Errorf("leakcheck: AssertCollected: %s", problem)
+		return false
+	}
+	return checkCollected(assertion.ThisProcess(), t, []*expectation{e}, now)
+}

@@ -1,0 +1,247 @@
+package collected
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+const (
+	maxSurvivorsTraced = 3 // with their paths; the others get a line
+	maxPathLines       = 16
+)
+
+// survivorMessage says which objects are still alive and who holds them. Objects that are held by
+// another one that should be garbage too are no problem of their own, and come last.
+func survivorMessage(a *assertion.Assertion, guilty, all []*survivor, when due) string {
+	var first, consequent []*survivor
+	for _, s := range guilty {
+		if s.holder >= 0 && !all[s.holder].excused {
+			consequent = append(consequent, s)
+		} else {
+			first = append(first, s)
+		}
+	}
+	if len(first) == 0 { // they hold each other
+		first, consequent = consequent, nil
+	}
+	var lines []string
+	for i, s := range first {
+		if i == maxSurvivorsTraced {
+			lines = append(lines, "", fmt.Sprintf("and %s more:", textfmt.Count(int64(len(first)-i))))
+		}
+		if i >= maxSurvivorsTraced {
+			lines = append(lines, "    "+s.title())
+			continue
+		}
+		if i > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, "leakcheck: "+s.title())
+		lines = append(lines, textfmt.Indent(explainSurvivor(a, s, when))...)
+	}
+	if len(consequent) > 0 {
+		lines = append(lines, "", "these are alive only as long as that is:")
+		for _, s := range consequent {
+			lines = append(lines, "    "+s.title())
+		}
+	}
+	return strings.Join(message.LimitLines(lines), "\n")
+}
+
+func (s *survivor) title() string {
+	title := s.typ + " is still reachable"
+	if s.reason != "" {
+		title += ": " + s.reason
+	}
+	return title
+}
+
+func explainSurvivor(a *assertion.Assertion, s *survivor, when due) []string {
+	expected := "expected to be garbage"
+	if when == atEnd {
+		expected += " when the test ends"
+	}
+	if at := a.Env.Place(s.at.File, s.at.Line); at != "" {
+		expected += " (" + at + ")"
+	}
+	lines := []string{expected}
+	if s.offHeap {
+		if s.variable == "" {
+			return append(lines, "it is not on the heap, but part of the program: it is never freed")
+		}
+		return append(lines, "it is the package variable "+symbol.Unescape(s.variable)+", or part of it, which lives as long as the program")
+	}
+	if s.Inner && s.Type != "" {
+		lines = append(lines, "it is part of a larger object, "+naming.ShortName(naming.CleanType(s.Type))+", which is freed as a whole or not at all")
+	}
+	if s.RetainedObjects > 1 {
+		lines = append(lines, fmt.Sprintf("it keeps %s alive, %s", textfmt.CountNoun(s.RetainedObjects, "object"), textfmt.ByteCount(s.RetainedBytes)))
+	}
+	lines = append(lines, pathHeldBy(a, s.Paths[0])...)
+	lines = append(lines, message.UsualCause(traceOf(s.Paths[0]), a.Env)...)
+	lines = append(lines, "")
+	lines = append(lines, pathLines(s.Paths[0])...)
+	if len(s.AllocatedAt) > 0 && a.Env.AllAllocations {
+		lines = append(append(lines, "", "allocated at:"), message.StackLines(s.AllocatedAt, a.Env)...)
+	}
+	for i, p := range s.Paths[1:] {
+		if isNamesake(p, s.Paths[:i+1]) || message.OneCall(traceOf(s.Paths[0]).Branches, traceOf(p).Branches) {
+			continue
+		}
+		lines = append(lines, "", "cutting that is not enough, it is also "+pathHeldBy(a, p)[0])
+		lines = append(lines, pathLines(p)...)
+	}
+	if len(s.Paths) == maxPaths {
+		lines = append(lines, "", "there may be more paths than these")
+	}
+	return lines
+}
+
+// pathHeldBy says in words what a path begins with.
+func pathHeldBy(a *assertion.Assertion, p refscan.RetainingPath) []string {
+	holder := p.Type
+	for _, step := range p.Steps {
+		if isTestCleanup(holder, step.Name) {
+			return []string{"held by a function that was registered with Cleanup, which runs when the test ends"}
+		}
+		holder = step.Type
+	}
+	return message.HeldBy(rootBranch(p), a.Env)
+}
+
+// isNamesake reports whether a path is one of the others under another name: a variable that was
+// passed to functions which were inlined goes by their parameters' names, too.
+func isNamesake(p refscan.RetainingPath, others []refscan.RetainingPath) bool {
+	for _, o := range others {
+		if p.Root.Kind == refscan.RootFrame && o.Root.Kind == refscan.RootFrame && p.Root.Func == o.Root.Func &&
+			p.Root.CreatedAt == o.Root.CreatedAt && len(p.Steps) == 1 && len(o.Steps) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// rootBranch is the root of a path as the messages' helpers know roots.
+func rootBranch(p refscan.RetainingPath) *tree.Branch {
+	root := p.Root
+	return &tree.Branch{Name: symbol.Unescape(p.Name), Path: symbol.Unescape(p.Name), Typ: naming.CleanType(p.Type), Root: &root}
+}
+
+// traceOf is a path as a trace.
+func traceOf(p refscan.RetainingPath) *tree.Trace {
+	b := rootBranch(p)
+	t := &tree.Trace{Branches: []*tree.Branch{b}}
+	for _, step := range p.Steps {
+		if step.Name == "" { // the variable itself
+			continue
+		}
+		next := &tree.Branch{Name: symbol.Unescape(refscan.FoldName(step.Name)), Typ: naming.CleanType(step.Type), Root: b.Root, Parent: b}
+		next.Path = refscan.JoinPath(b.Path, next.Name)
+		b.Children = []*tree.Branch{next}
+		b = next
+		t.Branches = append(t.Branches, b)
+	}
+	return t
+}
+
+// A link is a reference of a path that was folded: the same one several times in a row is one link.
+type link struct {
+	name, typ string
+	state     string // of what it leads to
+	times     int
+	watched   bool
+	suspect   bool // one of the references of which one should have been dropped
+}
+
+const expectedMark = "  ← expected to be garbage"
+
+// pathLines draws a path, one line an edge. If something on it should be gone already, the
+// references up to that are marked as suspect.
+func pathLines(p refscan.RetainingPath) []string {
+	root := rootBranch(p)
+	links := foldSteps(p.Steps)
+	first := root.Name + message.Describe(root)
+	if len(links) > 0 && links[0].name == "" { // the variable refers to the object itself
+		links[0].name, links[0].suspect = root.Name, false
+		if links[0].typ == "" {
+			links[0].typ = root.Typ
+		}
+		first = links[0].String()
+		links = links[1:]
+	}
+	lines := []string{first}
+	over := max(0, len(links)-maxPathLines)
+	depth := 0
+	for i, l := range links {
+		text := ""
+		switch {
+		case over > 0 && i == maxPathLines/2:
+			text = "… " + textfmt.CountNoun(int64(over), "edge") + " more"
+		case over > 0 && i > maxPathLines/2 && i < maxPathLines/2+over:
+			continue
+		default:
+			text = l.String()
+		}
+		lines = append(lines, message.Under(depth, text))
+		depth++
+	}
+	if strings.Contains(strings.Join(lines, "\n"), message.SuspectMark) {
+		lines = append(lines, message.SuspectLegend)
+	}
+	return lines
+}
+
+func (l link) String() string {
+	s := l.name
+	if l.times > 1 {
+		s += " × " + textfmt.Count(int64(l.times))
+	}
+	if l.typ != "" {
+		s += "  " + textfmt.Abridge(naming.ShortName(l.typ), message.MaxNameShown)
+	}
+	if l.state != "" {
+		s += ", " + l.state
+	}
+	if l.suspect {
+		s += message.SuspectMark
+	}
+	if l.watched {
+		s += expectedMark
+	}
+	return s
+}
+
+// foldSteps folds a path, and marks what leads to the first object that is over, unless that is the
+// last one: then all of them are suspect.
+func foldSteps(steps []refscan.PathStep) []link {
+	wrong := len(steps)
+	for i, st := range steps[:len(steps)-1] {
+		if st.State != "" || st.Watched > 0 {
+			wrong = i
+			break
+		}
+	}
+	var links []link
+	for i, st := range steps {
+		l := link{
+			name: symbol.Unescape(refscan.FoldName(st.Name)), typ: naming.CleanType(st.Type), state: st.State, times: 1,
+			watched: st.Watched > 0, suspect: wrong < len(steps) && i <= wrong,
+		}
+		if n := len(links); n > 0 && links[n-1].name == l.name && links[n-1].typ == l.typ && links[n-1].state == l.state &&
+			links[n-1].suspect == l.suspect && !links[n-1].watched {
+			links[n-1].times++
+			links[n-1].watched = l.watched
+			continue
+		}
+		links = append(links, l)
+	}
+	return links
+}

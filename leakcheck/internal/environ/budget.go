@@ -1,0 +1,58 @@
+package environ
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A Budget is how long an assertion may take, so that it says what it saw before the test's own
+// timeout ends the test binary. The zero value has no end.
+type Budget struct {
+	Now      func() time.Time
+	Deadline time.Time // of the test
+	End      time.Time // some time before, to write down what there is to say
+}
+
+// Deadliner is a test that knows when it times out, such as *testing.T.
+type Deadliner interface {
+	Deadline() (deadline time.Time, ok bool)
+}
+
+// What is left for the message and the artifacts, and for what other tests still have to do: this
+// share of the time that is left at the start, within bounds.
+const (
+	BudgetReserve = 0.05
+	MinReserve    = 500 * time.Millisecond
+	MaxReserve    = 10 * time.Second
+)
+
+// Left is how much time there is.
+func (b Budget) Left() time.Duration {
+	if b.End.IsZero() {
+		return 1<<63 - 1
+	}
+	return b.End.Sub(b.Now())
+}
+
+// Allows reports whether there is time for something that takes so long.
+func (b Budget) Allows(d time.Duration) bool { return b.Left() > d }
+
+// Context ends what waits when the time is up.
+func (b Budget) Context() (context.Context, context.CancelFunc) {
+	if b.End.IsZero() {
+		return context.WithCancel(context.Background())
+	}
+	return context.WithTimeout(context.Background(), b.Left())
+}
+
+// Spent is why an assertion knows nothing whose time is up. seen says how far it came.
+func (b Budget) Spent(seen string, err error) error {
+	return &refscan.UnavailableError{
+		Cause:  fmt.Sprintf("the test times out in %s, which is too soon to go on: %s", b.Deadline.Sub(b.Now()).Round(100*time.Millisecond), seen),
+		Remedy: "raise the timeout (go test -timeout), or let the test take less time",
+		Err:    err,
+	}
+}

@@ -1,0 +1,258 @@
+// Package environ is what an assertion knows of the process and the test that it runs in.
+package environ
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/envvar"
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+)
+
+// IsProgram reports whether a package is the program's or a module's, not the standard library's or
+// this tool's.
+func (e *Environment) IsProgram(pkg string) bool {
+	return !e.Modules.IsStandard(pkg) && !symbol.IsTool(pkg)
+}
+
+// An Environment is what an assertion knows of the process it runs in.
+type Environment struct {
+	// the package's folder: "go test" starts the binary there, and tests may leave it
+	Dir         string
+	DirErr      error
+	PackagePath string // of the package under test
+	ModulePath  string // of its module, "" outside of one
+	Modules     *symbol.Modules
+	Ci          bool   // CI is set: nothing is written unless asked for
+	Strict      bool   // LEAKGATE_STRICT: what could not be told fails the test
+	Artifacts   string // LEAKGATE_ARTIFACTS
+	Undeclared  string // TEST_UNDECLARED_OUTPUTS_DIR, which Bazel sets
+	Every       bool   // artifacts of assertions that pass, too
+	// LEAKGATE_GOLDENS: where golden files are, instead of in the package's folder
+	Goldens string
+	// LEAKGATE_MEASURE: golden files are to be measured, not compared or written
+	Measure       bool
+	Update        bool
+	UpdateProblem string
+	Partial       bool // -run or -skip leave tests out
+	// the process runs no tests by itself: it lists them, or works for a fuzzing process
+	NoTests bool
+
+	AllAllocations bool // the memory profiler records each allocation, as with -memprofilerate=1
+
+	// where a package variable is declared; nil: nobody knows
+	Declared func(variable string) (file string, line int)
+}
+
+// The folder must be read before any test changes it.
+var startDir, startDirErr = os.Getwd()
+
+// CurrentEnvironment reads variables and flags anew: tests set them.
+func CurrentEnvironment() *Environment {
+	e := &Environment{
+		Dir: startDir, DirErr: startDirErr,
+		Ci:         isSet(os.Getenv("CI")),
+		Strict:     isSet(envvar.Strict.Value()),
+		Artifacts:  envvar.Artifacts.Value(),
+		Undeclared: os.Getenv("TEST_UNDECLARED_OUTPUTS_DIR"),
+		Every:      isSet(envvar.ArtifactsAll.Value()),
+		Goldens:    envvar.Goldens.Value(),
+		Measure:    isSet(envvar.Measure.Value()),
+
+		AllAllocations: runtime.MemProfileRate == 1,
+	}
+	e.PackagePath, e.ModulePath = naming.BuildPaths()
+	e.Modules = symbol.OwnModules()
+	e.Update, e.UpdateProblem = UpdateAsked()
+	e.Partial = flagText("test.run") != "" || flagText("test.skip") != ""
+	e.NoTests = flagText("test.list") != "" || flagText("test.fuzzworker") == "true"
+	return e
+}
+
+// flagText returns the value of a flag, "" if there is no such flag.
+func flagText(name string) string {
+	if f := flag.Lookup(name); f != nil {
+		return f.Value.String()
+	}
+	return ""
+}
+
+// isSet takes any value but "", "0" and "false" for true, as CI systems do.
+func isSet(value string) bool {
+	on, err := strconv.ParseBool(value)
+	return value != "" && (on || err != nil)
+}
+
+// ModuleUnderTest returns the packages of the module under test, or only the package under test
+// where it is in no module (files named on the command line).
+func (e *Environment) ModuleUnderTest() []naming.Packages {
+	text := e.PackagePath
+	if e.ModulePath != "" {
+		text = e.ModulePath + "/..."
+	}
+	ps, err := naming.CompileScope(text)
+	if err != nil {
+		return nil
+	}
+	for i := range ps {
+		ps[i].Anchored = true
+	}
+	return []naming.Packages{ps}
+}
+
+// GoldenPath returns the place of a golden file, relative to the package's folder and in full.
+// Where another directory stands for that, shown begins with its name.
+func (e *Environment) GoldenPath(file string) (shown, full string) {
+	if e.Goldens != "" {
+		full = filepath.Join(e.Goldens, filepath.FromSlash(LocalPath(e.PackagePath)), filepath.FromSlash(file))
+		return filepath.Base(e.Goldens) + "/" + e.PackagePath + "/" + filepath.ToSlash(file), full
+	}
+	shown = "testdata/leakcheck/" + filepath.ToSlash(file)
+	return shown, filepath.Join(e.Dir, filepath.FromSlash(shown))
+}
+
+// PackageFolder returns the folder of the sources of the package under test, and whether the
+// process was started there, as go test does: a binary that go test -c made can be run anywhere.
+// The assertion is called by a function of the package, and where the process was started, there is
+// the file that this function is in. Where no such function is on the stack, there is no telling. A
+// binary that was built with -trimpath does not know the folder.
+func (e *Environment) PackageFolder() (folder string, isHere bool) {
+	if e.PackagePath == "" {
+		return "", true
+	}
+	pcs := make([]uintptr, 100)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	for {
+		f, more := frames.Next()
+		if strings.TrimSuffix(symbol.Package(f.Function), "_test") == e.PackagePath && strings.HasSuffix(f.File, "_test.go") {
+			if filepath.IsAbs(f.File) {
+				folder = filepath.Dir(f.File)
+			}
+			_, err := os.Stat(filepath.Join(e.Dir, filepath.Base(f.File)))
+			return folder, folder == e.Dir || err == nil
+		}
+		if !more {
+			return "", true
+		}
+	}
+}
+
+// ShortFile shortens a source file's name as the compiler recorded it: relative to the package's
+// folder where it is near, from the module cache or the standard library without what precedes
+// those.
+func (e *Environment) ShortFile(file string) string {
+	slashed := filepath.ToSlash(file)
+	if i := strings.LastIndex(slashed, "/pkg/mod/"); i >= 0 {
+		return slashed[i+len("/pkg/mod/"):]
+	}
+	const library = "/go/src/"
+	if i := strings.LastIndex(slashed, library); i >= 0 && !strings.Contains(filepath.ToSlash(e.Dir), library) {
+		return slashed[i+len(library):] // near or not: a checkout in a container may be at the root
+	}
+	if !filepath.IsAbs(file) {
+		if inside, ok := strings.CutPrefix(slashed, e.PackagePath+"/"); ok && !strings.Contains(inside, "/") {
+			return inside // built with -trimpath
+		}
+		return slashed
+	}
+	if e.Dir == "" {
+		return slashed
+	}
+	if near, ok := relative(e.Dir, file); ok {
+		return near
+	}
+	if i := strings.LastIndex(slashed, "/src/"); i >= 0 {
+		return slashed[i+len("/src/"):]
+	}
+	return slashed
+}
+
+// maxUp is how many folders above the package's a file counts as near.
+const maxUp = 3
+
+// relative returns the slashed way from a folder to a file that is near. filepath.Rel knows all
+// ways, and adds 3 kB to a stripped program (go1.26.8).
+func relative(dir, file string) (string, bool) {
+	const separator = string(filepath.Separator)
+	up := ""
+	for range maxUp + 1 {
+		if below, ok := strings.CutPrefix(file, strings.TrimSuffix(dir, separator)+separator); ok {
+			return up + filepath.ToSlash(below), true
+		}
+		dir, up = filepath.Dir(dir), up+"../"
+	}
+	return "", false
+}
+
+// Place formats a file and line for a message, "" if the file is unknown.
+func (e *Environment) Place(file string, line int) string {
+	if file == "" {
+		return ""
+	}
+	if line <= 0 {
+		return e.ShortFile(file)
+	}
+	return fmt.Sprintf("%s:%d", e.ShortFile(file), line)
+}
+
+// updateFlag is registered under a name of its own: a library that registers -update breaks each
+// package that declares one.
+var updateFlag = flag.Bool("leakcheck.update", false, "rewrite the golden files of leakcheck assertions that differ")
+
+// UpdateAsked reports whether golden files are to be rewritten: LEAKGATE_UPDATE, -leakcheck.update,
+// or a boolean flag -update, be it the package's own or VerifyTestMain's.
+func UpdateAsked() (asked bool, problem string) {
+	if v, name := envvar.Update.Lookup(); v != "" {
+		on, err := strconv.ParseBool(v)
+		if err != nil {
+			return false, fmt.Sprintf("%s=%q: want 1 to rewrite golden files, or 0", name, v)
+		}
+		if on {
+			return true, ""
+		}
+	}
+	if *updateFlag {
+		return true, ""
+	}
+	f := flag.Lookup("update")
+	if f == nil {
+		return false, ""
+	}
+	if b, ok := f.Value.(interface{ IsBoolFlag() bool }); !ok || !b.IsBoolFlag() {
+		return false, ""
+	}
+	on, err := strconv.ParseBool(f.Value.String())
+	return err == nil && on, ""
+}
+
+// RegisterUpdate declares -update unless the package has done so.
+func RegisterUpdate() {
+	if flag.Lookup("update") == nil {
+		flag.Bool("update", false, "rewrite golden files that differ")
+	}
+}
+
+// PlaceOf shortens the file in a "file:line".
+func (e *Environment) PlaceOf(fileLine string) string {
+	i := strings.LastIndexByte(fileLine, ':')
+	if i < 0 {
+		return fileLine
+	}
+	return e.ShortFile(fileLine[:i]) + fileLine[i:]
+}
+
+// MentionsProgram reports whether a type is, or is made of, one that is not the standard library's.
+func (e *Environment) MentionsProgram(typ string) bool {
+	for pkg := range naming.NamedTypes(typ) {
+		if !e.Modules.IsStandard(pkg) {
+			return true
+		}
+	}
+	return false
+}

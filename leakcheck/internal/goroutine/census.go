@@ -1,0 +1,209 @@
+// Package goroutine counts goroutines by where they come from and stand.
+package goroutine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// IsInner reports whether a package's functions are how a goroutine waits, not where.
+func IsInner(pkg string) bool {
+	return pkg == "runtime" || pkg == "sync" || strings.HasPrefix(pkg, "internal/")
+}
+
+// Largest returns the largest of some frames.
+func Largest(frames []refscan.StackFrame) refscan.StackFrame {
+	most := frames[0]
+	for _, f := range frames {
+		if f.Size > most.Size {
+			most = f
+		}
+	}
+	return most
+}
+
+// A Crew is goroutines of one origin that stand in one place.
+type Crew struct {
+	Entry     string // the function that they started in, as a person would say
+	started   string // the same as the runtime says: perhaps a wrapper
+	spawned   bool   // by a function that starts any function that it is given
+	CreatedBy string // the function with the go statement, "" for the main goroutine
+	File      string // of the go statement
+	Line      int
+	State     string // "chan receive", "running"
+	Trace     *refscan.StackTrace
+	self      bool // it took the snapshot
+
+	Count int64
+	Stack int64 // bytes of all, used or not
+}
+
+// A Census is all goroutines but the runtime's and the tool's own.
+type Census []*Crew
+
+func TakeCensus(goroutines []*refscan.GoroutineStack) Census {
+	index := make(map[Crew]*Crew)
+	var all Census
+	for _, g := range goroutines {
+		if g.System || symbol.IsTool(symbol.Package(g.Entry)) {
+			continue
+		}
+		key := Crew{
+			started: symbol.Unescape(g.Entry), CreatedBy: symbol.Unescape(g.CreatedBy),
+			File: g.CreatedFile, Line: g.CreatedLine, State: g.State, Trace: g.Trace, self: g.Self,
+		}
+		key.Entry, key.spawned = StartOf(g)
+		if g.WaitReason != "" {
+			key.State = g.WaitReason
+		}
+		c := index[key]
+		if c == nil {
+			c = &Crew{}
+			*c = key
+			index[key] = c
+			all = append(all, c)
+		}
+		c.Count++
+		c.Stack += g.Size()
+	}
+	return all
+}
+
+// spawners start a goroutine for a function that they are given.
+var spawners = []string{
+	"sync.(*WaitGroup).Go", "golang.org/x/sync/errgroup.(*Group).Go", "golang.org/x/sync/errgroup.(*Group).TryGo",
+}
+
+// StartOf returns the function that goroutines run, as a person would say: that of the go
+// statement, which the runtime knows a wrapper of if it has arguments, or the one that a spawner
+// was given.
+func StartOf(g *refscan.GoroutineStack) (function string, spawned bool) {
+	frames := WrittenFrames(g.Trace.Frames)
+	for i := len(frames) - 1; i >= 0; i-- {
+		f := frames[i]
+		if f.Wrapper && len(f.Inlined) == 0 {
+			continue
+		}
+		name := symbol.Unescape(FrameFunction(f))
+		if source, _ := SourceName(name); slices.Contains(spawners, source) {
+			spawned = true
+			continue
+		}
+		if spawned && IsInner(symbol.Package(name)) {
+			break // it is on its way out
+		}
+		return name, spawned
+	}
+	return symbol.Unescape(g.Entry), false
+}
+
+// WrittenFrames leaves out the outermost frames that nobody wrote: what every goroutine returns to
+// at its end, and the wrapper of a go statement.
+func WrittenFrames(frames []refscan.StackFrame) []refscan.StackFrame {
+	for n := len(frames); n > 0; n-- {
+		if f := frames[n-1]; f.Func != "runtime.goexit" && (!f.Wrapper || len(f.Inlined) > 0) {
+			return frames[:n]
+		}
+	}
+	return nil
+}
+
+// FrameFunction returns the function that a frame belongs to: of a wrapper, which nobody wrote,
+// what was inlined into it.
+func FrameFunction(f refscan.StackFrame) string {
+	if n := len(f.Inlined); f.Wrapper && n > 0 {
+		return f.Inlined[n-1].Func
+	}
+	return f.Func
+}
+
+// Frames returns the frames, innermost first. The goroutine that took the snapshot was in this
+// package, which is not the program's doing.
+func (c *Crew) Frames() []refscan.StackFrame {
+	frames := c.Trace.Frames
+	if !c.self {
+		return frames
+	}
+	for i := len(frames) - 1; i >= 0; i-- {
+		if symbol.IsTool(symbol.Package(frames[i].Func)) {
+			return frames[i+1:]
+		}
+	}
+	return frames
+}
+
+// IsAt reports whether a pattern means the goroutines, by where they come from.
+func (c *Crew) IsAt(p naming.Pattern) bool {
+	return p.MatchPrefix(c.Entry) || p.MatchPrefix(c.started) || c.CreatedBy != "" && p.MatchPrefix(c.CreatedBy)
+}
+
+// matchesFrame reports whether a pattern means the function of a frame, or one inlined into it.
+func matchesFrame(p naming.Pattern, f refscan.StackFrame) bool {
+	for _, in := range f.Inlined {
+		if p.MatchPrefix(symbol.Unescape(in.Func)) {
+			return true
+		}
+	}
+	return p.MatchPrefix(symbol.Unescape(f.Func))
+}
+
+// Below returns the outermost frame that a pattern means with all that it called, innermost first;
+// nil if there is none.
+func (c *Crew) Below(p naming.Pattern) []refscan.StackFrame {
+	frames := c.Frames()
+	for i := len(frames) - 1; i >= 0; i-- {
+		if matchesFrame(p, frames[i]) {
+			return frames[:i+1]
+		}
+	}
+	return nil
+}
+
+func SizeOf(frames []refscan.StackFrame) int64 {
+	n := int64(0)
+	for _, f := range frames {
+		n += f.Size
+	}
+	return n
+}
+
+// GoroutinesAt counts the goroutines that a pattern means.
+func (all Census) GoroutinesAt(p naming.Pattern) int64 {
+	n := int64(0)
+	for _, c := range all {
+		if c.IsAt(p) {
+			n += c.Count
+		}
+	}
+	return n
+}
+
+// StackAt sums up the stack memory that a pattern means.
+func (all Census) StackAt(p naming.Pattern) (goroutines, bytes int64) {
+	for _, c := range all {
+		if frames := c.Below(p); frames != nil {
+			goroutines += c.Count
+			bytes += c.Count * SizeOf(frames)
+		}
+	}
+	return goroutines, bytes
+}
+
+// SourceName returns the declared function that a function is, or is a closure of: numbers of
+// closures change with code beside them, and with inlining.
+func SourceName(function string) (name string, closure bool) {
+	slash := strings.LastIndexByte(function, '/') + 1
+	for i := slash; i < len(function); i++ {
+		if rest := function[i:]; strings.HasPrefix(rest, ".func") && len(rest) > 5 && isDigit(rest[5]) ||
+			strings.HasPrefix(rest, ".gowrap") || strings.HasPrefix(rest, "-range") {
+			return function[:i], true
+		}
+	}
+	return function, false
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -1,0 +1,34 @@
+package growth
+
+import (
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
+)
+
+// A goroutineCounter tells how many goroutines there are of each origin, by what the program's
+// packages are.
+type goroutineCounter func(isProgram func(pkg string) bool) map[GoroutineOrigin]Goroutines
+
+func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *request.Request, goroutines goroutineCounter) bool {
+	t.Helper()
+	a := &assertion.Assertion{Checker: c, T: t, Env: c.Environment(), Req: req, Test: environ.TestName(t), At: at, Time: c.Budget(t)}
+	var o *assertion.Outcome
+	if len(a.Req.Problems) > 0 {
+		o = assertion.Misuse("%s", strings.Join(a.Req.Problems, "\n    "))
+	} else {
+		held := holdOp(op)
+		x := &Experiment{Assertion: a, Op: op, Count: goroutines}
+		o = x.Judge()
+		held.release()
+		if o == nil {
+			t.Logf("leakcheck: whether memory grows was not checked, because op failed the test in call %s", textfmt.Count(x.calls))
+			return false
+		}
+	}
+	a.Keep(o)
+	return o.Report(t)
+}

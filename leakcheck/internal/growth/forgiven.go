@@ -1,0 +1,45 @@
+package growth
+
+import (
+	"fmt"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
+)
+
+// maxForgiven is how much of what is no leak the log names.
+const maxForgiven = 5
+
+// forgiven names what had grown with each batch until the last one, and is more than there was at
+// first: a cache that fills, a logarithm, or what came and went by chance. It is no leak, and so is
+// nothing that a message would say.
+func (x *Experiment) forgiven() []string {
+	var notes []string
+	for _, l := range x.suspects {
+		where, what := "in "+textfmt.Abridge(symbol.Unescape(l.origin.Entry), message.MaxNameShown), "goroutines"
+		if l.goroutines == nil {
+			where, what = "via "+l.path(), l.counted()
+		}
+		s := x.seriesOf(l)
+		if s.grown() <= 0 {
+			continue
+		}
+		if len(notes) == maxForgiven {
+			return append(notes, "… and others like these")
+		}
+		notes = append(notes, fmt.Sprintf("grew, but not with every batch, or less and less, and is no leak: %s: %s", where, s.show(what)))
+	}
+	return notes
+}
+
+// seriesOf is the series of a leak with the snapshots that there are by now.
+func (x *Experiment) seriesOf(l *leak) series {
+	switch {
+	case l.goroutines != nil:
+		return x.goroutinesOf(l.origin)
+	case l.countsTimers():
+		return x.timersOf(l.heads[0].Parent)
+	}
+	return x.measured(l.heads[0], l.measure)
+}

@@ -1,0 +1,89 @@
+package message
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// maxStackShown is how many functions of an allocation's stack a message shows.
+const maxStackShown = 6
+
+// AllocatedAt says where most of what the last branch of a trace holds was allocated, if the memory
+// profiler records all allocations. What it happens to record of them otherwise differs from run to
+// run, so that nothing is said of it.
+func AllocatedAt(t *tree.Trace, env *environ.Environment) []string {
+	b := t.Last()
+	if len(b.Allocations) == 0 || !env.AllAllocations {
+		return nil
+	}
+	// Stacks that differ only in what called the code under test are one.
+	objects := make(map[string]int64)
+	recorded := int64(0)
+	top := ""
+	for _, a := range b.Allocations {
+		lines := strings.Join(StackLines(a.Stack, env), "\n")
+		objects[lines] += a.Objects
+		recorded += a.Objects
+		if n := objects[lines]; n > objects[top] || n == objects[top] && lines < top {
+			top = lines
+		}
+	}
+	title := "allocated at"
+	if all := max(recorded, b.Objects); objects[top] < all {
+		// what was allocated before the rate was set is in no record
+		title += fmt.Sprintf(" (%s of %s)", textfmt.Count(objects[top]), textfmt.Count(all))
+	}
+	return append([]string{"", title + ":"}, strings.Split(top, "\n")...)
+}
+
+// StackLines shows a stack, innermost first. Of a long one it leaves out functions of the standard
+// library before the first one of the program, and what called that.
+func StackLines(stack []refscan.SourceFrame, env *environ.Environment) []string {
+	stack = ownFrames(stack)
+	over := max(0, len(stack)-maxStackShown)
+	if over == 1 {
+		over = 0 // a line that says so is no shorter
+	}
+	program := slices.IndexFunc(stack, func(f refscan.SourceFrame) bool { return env.IsProgram(symbol.Package(f.Func)) })
+	from := maxStackShown
+	if over > 0 && program >= maxStackShown {
+		from = min(maxStackShown-2, len(stack)-over)
+		over = min(over, program-from)
+	}
+	var lines []string
+	for i, f := range stack {
+		switch {
+		case over > 0 && i == from:
+			lines = append(lines, fmt.Sprintf("   … %d more", over))
+			continue
+		case over > 0 && from < i && i < from+over:
+			continue
+		case len(lines) > maxStackShown:
+			return append(lines, fmt.Sprintf("   … %d more", len(stack)-i))
+		}
+		line := "   " + textfmt.Abridge(symbol.Unescape(f.Func), MaxNameShown)
+		if at := env.Place(f.File, f.Line); at != "" {
+			line += " (" + at + ")"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// ownFrames leaves out what called the code under test: this tool (AssertNoGrowth), and what called
+// it.
+func ownFrames(stack []refscan.SourceFrame) []refscan.SourceFrame {
+	for i, f := range stack {
+		if symbol.IsTool(symbol.Package(f.Func)) {
+			return stack[:i]
+		}
+	}
+	return stack
+}

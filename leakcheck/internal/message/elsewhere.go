@@ -1,0 +1,85 @@
+package message
+
+import (
+	"fmt"
+
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// Places returns where a message about an evaluation would ask who else holds what it traces.
+func Places(e *check.Evaluation) []observe.Place {
+	var traces []*tree.Trace
+	for i := range e.Findings {
+		if f := &e.Findings[i]; f.Broken && len(f.Culprits) > 0 && f.Line == nil && len(traces) < MaxTraced {
+			traces = append(traces, f.Trace())
+		}
+	}
+	if f := e.WorstLine(); f != nil && len(f.Culprits) > 0 {
+		traces = append(traces, f.Trace())
+	}
+	return PlacesOf(traces)
+}
+
+// PlacesOf returns where traces spread from.
+func PlacesOf(traces []*tree.Trace) []observe.Place {
+	var places []observe.Place
+	for _, t := range traces {
+		if b := t.Spread(); b != nil {
+			places = append(places, placeOf(b))
+		}
+	}
+	return places
+}
+
+func placeOf(b *tree.Branch) observe.Place { return observe.Place{Path: b.Path, Typ: b.Typ} }
+
+// AlsoHeldBy says who else holds a large part of what a trace is about: a quarter of the objects.
+func AlsoHeldBy(t *tree.Trace, obs *observe.Observation, env *environ.Environment) []string {
+	b := t.Spread()
+	if b == nil {
+		return nil
+	}
+	held := obs.AlsoHeld[placeOf(b)]
+	if held == nil || 4*held.Objects < b.Objects {
+		return nil
+	}
+	holder := tree.NewBranch(held.Holder, nil, held.Holder.Root)
+	if holder == nil || OneCall(t.Branches, Deepest(holder).Line()) {
+		return nil
+	}
+	if holder.Root.Kind == refscan.RootOther && holder.Root.Package == "runtime" {
+		return nil // what the runtime keeps a record of is held by somebody else
+	}
+	what := fmt.Sprintf("%s of the %s are", textfmt.Count(held.Objects), textfmt.CountNoun(b.Objects, "object"))
+	switch {
+	case b.Objects == 1:
+		what = "it is"
+	case held.Objects >= b.Objects:
+		what = fmt.Sprintf("all %s are", textfmt.CountNoun(b.Objects, "object"))
+	}
+	lines := []string{"", "cutting that is not enough, " + what + " also " + HeldBy(holder, env)[0]}
+	if holder = Deepest(holder); holder.Parent != nil {
+		lines = append(lines, "   at "+textfmt.Abridge(holder.Path, MaxNameShown))
+	}
+	return lines
+}
+
+// Deepest returns the end of a single path.
+func Deepest(b *tree.Branch) *tree.Branch {
+	for len(b.Children) > 0 {
+		b = b.Children[0]
+	}
+	return b
+}
+
+// OneCall reports whether one call lets go of what two lines of branches hold, such as the cancel
+// function of a context of its parent and of its timer.
+func OneCall(a, b []*tree.Branch) bool {
+	family := FamilyOf(a)
+	return family != "" && family == FamilyOf(b)
+}

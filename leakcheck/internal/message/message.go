@@ -1,0 +1,154 @@
+// Package message says what was found, and who holds it.
+package message
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/check/goldenfile"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+const (
+	MaxMessageLines = 60
+	MaxTraced       = 2 // bounds or paths that are traced; the others get a line
+	maxDiffLines    = 16
+	maxWarnings     = 3
+)
+
+// An Input is what a message is made of.
+type Input struct {
+	Eval      *check.Evaluation
+	Golden    *goldenfile.Comparison // nil: there are bounds
+	Body      []string               // instead of what is said of these two
+	Snapshots int
+	Update    string // the command that rewrites the golden file
+	Profile   string // the file with all that is retained, "" if there is none
+	CanHave   bool   // there could be one
+}
+
+// Render says what is retained that should not be, by whom, and what can be done, in lines.
+func Render(in Input, env *environ.Environment) []string {
+	lines := in.Body
+	switch {
+	case lines != nil:
+	case in.Golden != nil:
+		lines = goldenFailure(in.Eval, in.Golden, env)
+	default:
+		lines = boundsFailure(in.Eval, env)
+	}
+	lines = append(lines, "")
+	for _, i := range in.Eval.Ignored {
+		if i.Paths > 0 {
+			lines = append(lines, "ignored: "+i.String())
+		}
+	}
+	warnings := in.Eval.Report.Warnings
+	for _, w := range warnings[:min(len(warnings), maxWarnings)] {
+		lines = append(lines, "warning: "+w)
+	}
+	if in.Snapshots > 1 {
+		lines = append(lines, fmt.Sprintf("still so in the last of %d snapshots: waiting does not help", in.Snapshots))
+	}
+	if in.Golden != nil && env.Goldens == "" {
+		lines = append(lines, "to accept it: "+in.Update)
+	}
+	switch {
+	case in.Eval.Names == nil: // of a scan there would be a profile
+	case in.Profile != "":
+		lines = append(lines, "profile: go tool pprof -http=: "+in.Profile)
+	case in.CanHave:
+		lines = append(lines, "for a profile of all that is retained: go test -artifacts, or leakgate run")
+	}
+	return lines
+}
+
+// LimitLines keeps a message short from its middle: the head says what broke, the end what to do.
+func LimitLines(lines []string) []string {
+	over := len(lines) - MaxMessageLines
+	if over <= 0 {
+		return lines
+	}
+	const end = 8
+	cut := len(lines) - end - over - 1
+	out := slices.Clone(lines[:cut])
+	out = append(out, fmt.Sprintf("… %d more lines", over+1))
+	return append(out, lines[len(lines)-end:]...)
+}
+
+func boundsFailure(e *check.Evaluation, env *environ.Environment) []string {
+	lines := []string{"leakcheck: more is retained than the test allows"}
+	if broken, all, _ := e.Broken(); all > 1 {
+		lines[0] += fmt.Sprintf(" (%d of %d bounds)", broken, all)
+	}
+	traced := 0
+	var drawn []*tree.Branch // what traces end at
+	for i := range e.Findings {
+		f := &e.Findings[i]
+		if !f.Broken {
+			continue
+		}
+		lines = append(lines, "", f.Shown, "    "+f.Amount)
+		if len(f.Culprits) > 0 && slices.Contains(drawn, f.Trace().Last()) {
+			lines = append(lines, "    most of it is at the end of the path above")
+			continue
+		}
+		if traced++; traced > MaxTraced {
+			continue
+		}
+		if len(f.Culprits) == 0 {
+			lines = append(lines, textfmt.Indent(explainGoroutines(f, env))...)
+			continue
+		}
+		drawn = append(drawn, f.Trace().Last())
+		lines = append(lines, textfmt.Indent(explain(f, e.Observation, env))...)
+		if others := Others(f.Trace(), f.Culprits, f.Below); len(others) > 0 {
+			lines = append(lines, "", "    besides:")
+			lines = append(lines, textfmt.Indent(others)...)
+		}
+	}
+	return lines
+}
+
+// explain shows who holds the largest part.
+func explain(f *check.Finding, obs *observe.Observation, env *environ.Environment) []string {
+	t := f.Trace()
+	holder := f.Culprits[0]
+	lines := append(HeldBy(holder, env), UsualCause(t, env)...)
+	lines = append(lines, "")
+	lines = append(lines, Lines(t)...)
+	lines = append(lines, AlsoHeldBy(t, obs, env)...)
+	return append(lines, AllocatedAt(t, env)...)
+}
+
+func goldenFailure(e *check.Evaluation, c *goldenfile.Comparison, env *environ.Environment) []string {
+	measure := "the golden file allows"
+	if env.Goldens != "" {
+		measure = "the base retains"
+	}
+	lines := []string{
+		fmt.Sprintf("leakcheck: more is retained than %s (%s): %s",
+			measure, textfmt.CountNoun(int64(len(c.Failures())), "path"), c.Shown), "",
+	}
+	diff := strings.Split(strings.TrimRight(c.Diff, "\n"), "\n")
+	lines = append(lines, textfmt.Indent(diff[:min(len(diff), maxDiffLines)])...)
+	if rest := len(diff) - maxDiffLines; rest > 0 {
+		lines = append(lines, fmt.Sprintf("    … %d more lines", rest))
+	}
+	worst := e.WorstLine()
+	var who []string
+	if len(worst.Culprits) > 0 {
+		who = explain(worst, e.Observation, env)
+	} else {
+		who = explainLines(e.Census, worst.Line.Covered, env)
+	}
+	if len(who) == 0 {
+		return lines
+	}
+	return append(append(lines, "", "the most: "+worst.Line.String()), textfmt.Indent(who)...)
+}

@@ -1,0 +1,358 @@
+package message
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// freedNote says what cutting a branch of a trace would free.
+func freedNote(b *tree.Branch) string {
+	if b.Retained == (tree.Tally{}) {
+		return ", frees nothing"
+	}
+	s := ", frees " + textfmt.ByteCount(b.Retained.Bytes)
+	if b.Shared.Bytes > 0 {
+		s += ", not " + textfmt.ByteCount(b.Shared.Bytes) + " shared"
+	}
+	return s
+}
+
+func TypeText(b *tree.Branch) string {
+	if b.Typ != "" {
+		return textfmt.Abridge(naming.ShortName(b.Typ), MaxNameShown)
+	}
+	return "(object of unknown type)"
+}
+
+// How much of a trace a message shows.
+const (
+	maxTraceLines = 14 // of one path; the middle of a longer one is left out
+	maxOthers     = 5  // paths beside the trace
+	MaxNameShown  = 120
+)
+
+const traceHeader = "   objects       bytes"
+
+// suspects returns the first and the last branch that suspect references lead to: from what is
+// rightly alive to the first that should not be, since it grows or its use is over. Where no
+// reference is suspect, last is 0.
+func suspects(t *tree.Trace) (first, last int) {
+	for i, b := range t.Branches {
+		switch {
+		case b == t.Grows && i > 0:
+			return i, i
+		case b == t.Grows && b.Recursion != "":
+			return 1, 0 // the reference of one of its objects to the next is
+		case b == t.Grows || b.IsOver():
+			return 1, i
+		}
+	}
+	return 1, 0
+}
+
+const (
+	SuspectMark   = "  ~"
+	SuspectLegend = "one of the references marked ~ should have been dropped"
+)
+
+// Under draws what hangs at the line above it.
+func Under(depth int, text string) string { return fmt.Sprintf("%*s└─ %s", 3*depth, "", text) }
+
+// beside is under, for what has another line below it that hangs there, too.
+func beside(depth int, text string) string { return fmt.Sprintf("%*s├─ %s", 3*depth, "", text) }
+
+// Lines draws the trace, one line an edge, with what each branch has by itself.
+func Lines(t *tree.Trace) []string {
+	lines := []string{traceHeader}
+	depth := 0
+	first, last := suspects(t)
+	marked := last > 0
+	add := func(figures, text string) {
+		if depth > 0 {
+			text = Under(depth-1, text)
+		}
+		lines = append(lines, figures+text)
+		depth++
+	}
+	left := max(0, len(t.Branches)-maxTraceLines) // out
+	for i, b := range t.Branches {
+		switch {
+		case left > 0 && i == maxTraceLines/2:
+			add(noFigures, "… "+textfmt.CountNoun(int64(left), "edge")+" more")
+		case left == 0 || i < maxTraceLines/2 || i >= maxTraceLines/2+left:
+			mark := ""
+			if t.Freed {
+				mark = freedNote(b)
+			}
+			if first <= i && i <= last {
+				mark += SuspectMark
+			}
+			add(figures(b), b.Name+Describe(b)+mark)
+			if b.Recursion == "" || b.Objects < 2 || b != t.Grows && b != t.Last() {
+				continue
+			}
+			edge := b.Recursion + "  " + TypeText(b) + ", counted above"
+			if b == t.Grows && i == 0 {
+				edge, marked = edge+SuspectMark, true
+			}
+			if b == t.Last() {
+				lines = append(lines, noFigures+Under(depth-1, edge))
+			} else {
+				lines = append(lines, noFigures+beside(depth-1, edge))
+			}
+		}
+	}
+	if marked {
+		lines = append(lines, SuspectLegend)
+	}
+	return lines
+}
+
+const noFigures = "                        " // as wide as figures
+
+func figures(b *tree.Branch) string {
+	switch {
+	case b.Objects == 0 && b.Bytes == 0:
+		return fmt.Sprintf("%10s  %10s  ", "-", "-")
+	case b.IsEntries():
+		return fmt.Sprintf("%10s  %10s  ", textfmt.Count(b.Objects), "-")
+	}
+	return fmt.Sprintf("%10s  %10s  ", textfmt.Count(b.Objects), textfmt.ByteCount(b.Bytes))
+}
+
+// Describe returns a branch's type, and what else is to be said of it.
+func Describe(b *tree.Branch) string {
+	s := ""
+	if b.Typ != "" {
+		s = "  " + textfmt.Abridge(naming.ShortName(b.Typ), MaxNameShown)
+	}
+	switch {
+	case b.Elems > 0:
+		s += ", " + textfmt.CountNoun(b.Elems, "entry")
+	case b.IsEntries():
+		s += ", inside of the map"
+	}
+	if outside, _ := b.OutsideBelow(); outside > 0 {
+		noun := "of these"
+		if outside > b.Capacity { // several in an element
+			noun = "objects"
+		}
+		s += fmt.Sprintf(", len %s, cap %s; %s %s lie beyond the length", textfmt.Count(b.Length), textfmt.Count(b.Capacity), textfmt.Count(outside), noun)
+	}
+	switch {
+	case b.IsOver():
+		s += ", " + b.EndedState
+	case b.Ended > 0:
+		s += fmt.Sprintf(", %s of them %s", textfmt.Count(b.Ended), b.EndedState)
+	}
+	if b.UntypedObjects > 0 {
+		s += fmt.Sprintf(", %s of unknown type", textfmt.Count(b.UntypedObjects))
+	}
+	return s
+}
+
+// Others lists the largest branches below the culprits that the trace does not show.
+func Others(t *tree.Trace, culprits []*tree.Branch, below bool) []string {
+	var found []*tree.Branch
+	add := func(b *tree.Branch) {
+		if t.Weight(b.Own()) > 0 && !slices.Contains(t.Branches, b) {
+			found = append(found, b)
+		}
+	}
+	for _, c := range culprits {
+		if !below {
+			add(c)
+			continue
+		}
+		tree.Forest{c}.All(func(b *tree.Branch) bool { add(b); return true })
+	}
+	sort.SliceStable(found, func(i, j int) bool {
+		a, b := found[i], found[j]
+		if c := tree.CompareTallies(t.Weight, b.Own(), a.Own()); c != 0 {
+			return c < 0
+		}
+		return a.Path < b.Path
+	})
+	var lines []string
+	for _, b := range found[:min(len(found), maxOthers)] {
+		lines = append(lines, figures(b)+textfmt.Abridge(b.Path, MaxNameShown)+Describe(b))
+	}
+	if rest := len(found) - maxOthers; rest > 0 {
+		lines = append(lines, fmt.Sprintf("%s… and %s", noFigures, textfmt.CountNoun(int64(rest), "path")+" more"))
+	}
+	return lines
+}
+
+// HeldBy says in words what the root of a branch is, where it is declared, and for goroutines where
+// they come from.
+func HeldBy(b *tree.Branch, env *environ.Environment) []string {
+	root := b.Line()[0]
+	info := root.Root
+	where := ""
+	declared := Declaration(env, root)
+	if p := env.Place(declared.File, declared.Line); p != "" {
+		where = " (" + p + ")"
+	}
+	if tree.IsTestFrame(info) && slices.ContainsFunc(b.Line(), isTestContext) {
+		return []string{"held by the context of a test, t.Context(), which is cancelled when the test ends", untilTestEnds}
+	}
+	if i := slices.IndexFunc(b.Line(), isTestCleanup); i >= 0 && tree.IsTestFrame(info) {
+		return []string{"held by " + cleanupText(b.Line()[i+1:]) + ", which t.Cleanup keeps until the test ends"}
+	}
+	switch info.Kind {
+	case refscan.RootGlobal:
+		return []string{"held by the package variable " + root.Name + where}
+	case refscan.RootTimer:
+		return []string{"held by the timer " + root.Name + DueText(info)}
+	case refscan.RootFinalizer:
+		return []string{"held by a finalizer (runtime.SetFinalizer): " + root.Name + where}
+	case refscan.RootCleanup:
+		return []string{"held by a cleanup (runtime.AddCleanup): " + root.Name + where}
+	case refscan.RootFrame:
+		return heldByFrame(root, where, env)
+	}
+	if root.IsMissed() {
+		return []string{"held by nothing that a snapshot shows: the collector keeps them, but no path leads there, as to what a finalizer makes reachable again and again"}
+	}
+	if IsGoroutineRecord(root) {
+		return []string{"held by the deferred calls of " + root.Name}
+	}
+	return []string{"held by " + root.Name + ", which is not a variable of the program"}
+}
+
+const untilTestEnds = "its children stay until then, unless their cancel functions are called"
+
+// IsContextVariable reports whether a root is a variable that refers to a context as t.Context() is
+// one. The variable is a shorter path to it than package testing's own.
+func IsContextVariable(root *tree.Branch) bool {
+	return strings.TrimPrefix(root.Typ, "*") == "context.cancelCtx"
+}
+
+// isTestContext reports whether a branch is the context that the testing package made for a test
+// (testing.common.ctx, go1.26 and go1.27 testing/testing.go).
+func isTestContext(b *tree.Branch) bool {
+	return b.Parent != nil && strings.TrimPrefix(b.Parent.Typ, "*") == "testing.T" && strings.HasSuffix(b.Name, "common.ctx")
+}
+
+// isTestCleanup reports whether a branch is one of the functions that the testing package has for
+// the end of a test (testing.common.cleanups, go1.26 and go1.27 testing/testing.go).
+func isTestCleanup(b *tree.Branch) bool {
+	return strings.HasSuffix(b.Path, "common.cleanups[*]") && symbol.Package(strings.TrimPrefix(b.Typ, "func ")) == "testing"
+}
+
+// cleanupText names the function that was registered with t.Cleanup: testing has it in one of its
+// own.
+func cleanupText(below []*tree.Branch) string {
+	if len(below) > 0 {
+		if function, ok := strings.CutPrefix(below[0].Typ, "func "); ok && below[0].Name == "f" {
+			return "the function " + textfmt.Abridge(strings.TrimSuffix(function, "-fm"), MaxNameShown)
+		}
+	}
+	return "a function"
+}
+
+// DueText says when timers are due: ", due in 59m58s (120 pending)".
+func DueText(info *refscan.RootInfo) string {
+	s := ""
+	second := func(d time.Duration) time.Duration { return max(d, 0).Round(time.Second) }
+	switch first, last := second(info.DueFirst), second(info.DueLast); {
+	case info.DueFirst == 0 && info.DueLast == 0:
+	case first == last:
+		s = ", due in " + last.String()
+	default:
+		s = fmt.Sprintf(", due in %s to %s", first, last)
+	}
+	if info.Period > 0 {
+		s += ", every " + info.Period.String()
+	}
+	if info.Timers > 1 {
+		s += fmt.Sprintf(" (%s pending)", textfmt.Count(info.Timers))
+	}
+	return s
+}
+
+func heldByFrame(root *tree.Branch, where string, env *environ.Environment) []string {
+	info := root.Root
+	variable := nameInFrame(root.Name, symbol.Unescape(info.Func))
+	if strings.HasSuffix(root.Name, ".$tmp") {
+		if function, ok := strings.CutPrefix(root.Typ, "func "); ok {
+			variable = "the function " + textfmt.Abridge(function, MaxNameShown) + ", which " + symbol.Unescape(info.Func) + " has deferred or passes on"
+		} else {
+			variable += " (what a deferred or captured function refers to has no name there)"
+		}
+	}
+	switch {
+	case tree.IsTestFrame(info) && IsContextVariable(root):
+		return []string{
+			"held by a context of a test function that is still running: " + variable + where,
+			"if it is t.Context(), it is cancelled when the test ends; " + untilTestEnds,
+		}
+	case info.Caller:
+		return []string{
+			"held by your test itself: " + variable + where,
+			"it is used after this assertion, so it is still alive: assert after its last use, or use it in a function of its own",
+		}
+	case info.Test:
+		return []string{
+			"held by a test function that is still running: " + variable + where,
+			"tests that run at the same time share one process: narrow the assertion with Scope or Since, or run this test alone",
+		}
+	}
+	lines := []string{"held by " + variable + where}
+	from := "in a goroutine"
+	if info.Goroutines > 1 {
+		from = "in " + textfmt.CountNoun(info.Goroutines, "goroutine")
+	}
+	if info.Goroutine != "" && info.Goroutine != info.Func {
+		from += " started in " + symbol.Unescape(info.Goroutine)
+	}
+	if info.CreatedBy != "" {
+		from += ", created by " + symbol.Unescape(info.CreatedBy)
+		if at := env.PlaceOf(info.CreatedAt); at != "" {
+			from += " (" + at + ")"
+		}
+	}
+	return append(lines, from)
+}
+
+// nameInFrame says which variable of which function a frame root is. The variables of a function
+// that was inlined carry its name, not that of the function whose frame they are in.
+func nameInFrame(root, function string) string {
+	if function == "" {
+		return "the variable " + root
+	}
+	if variable, ok := strings.CutPrefix(root, function+"."); ok {
+		return stackName(variable) + " of " + function
+	}
+	dot := strings.LastIndexByte(root, '.')
+	if dot < 0 {
+		return "the variable " + root + " of " + function
+	}
+	variable := stackName(root[dot+1:]) + " of " + root[:dot]
+	if strings.Contains(function, ".gowrap") {
+		// the compiler's own, around the call of a go statement
+		return variable
+	}
+	return variable + ", inlined in " + function
+}
+
+// stackName says what part of a frame has a name in reports; some has none in the source.
+func stackName(variable string) string {
+	switch variable {
+	case "$tmp":
+		return "an unnamed stack slot"
+	case "$defer":
+		return "a deferred call"
+	}
+	return "the variable " + variable
+}

@@ -1,0 +1,47 @@
+package naming
+
+import (
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+)
+
+// An Inventory lists what exists in the program, whether or not it holds anything now.
+// *refscan.Report is one.
+type Inventory interface {
+	KnownRoot(match func(name string) bool) bool
+	RootNames() []string
+	TypeNames() []string
+	Declaration(variable string) (file string, line int)
+}
+
+// KnownSpecial reports whether the program has the function that a timer is named by, or the type
+// of a finalizer or cleanup.
+func (p *Pattern) KnownSpecial(names Inventory) bool {
+	if p.Special == "timer(" {
+		return names.KnownRoot(func(name string) bool {
+			root := p.Special + symbol.Unescape(name) + ")"
+			return p.MatchPrefix(root) || p.MatchBelow(root)
+		})
+	}
+	for _, typ := range names.TypeNames() {
+		root := p.Special + "*" + strings.TrimPrefix(CleanType(typ), "*") + ")"
+		if p.MatchPrefix(root) || p.MatchBelow(root) {
+			return true
+		}
+	}
+	return false
+}
+
+// Known reports whether the program has such a package: one with a variable, a function or a type.
+func (ps Packages) Known(names Inventory) bool {
+	if names.KnownRoot(func(name string) bool { return ps.Include(symbol.Package(name)) }) {
+		return true
+	}
+	for _, n := range names.TypeNames() {
+		if ps.Include(symbol.Package(n)) {
+			return true
+		}
+	}
+	return false
+}

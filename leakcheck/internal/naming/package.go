@@ -1,0 +1,48 @@
+// Package naming knows the names of packages, variables, functions and types, and patterns for
+// them.
+package naming
+
+import (
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+)
+
+// BuildPaths returns the import path of the package under test, and that of its module; both are ""
+// where the binary does not say.
+var BuildPaths = sync.OnceValues(func() (pkg, module string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", ""
+	}
+	return strings.TrimSuffix(info.Path, ".test"), info.Main.Path
+})
+
+// Packages is what one pattern of Scope was compiled to.
+type Packages []Pattern
+
+// Include takes an external test package ("example.com/app_test") for the package that it tests.
+func (ps Packages) Include(pkg string) bool {
+	pkg = strings.TrimSuffix(symbol.Unescape(pkg), "_test")
+	for _, p := range ps {
+		if p.MatchWhole(pkg) {
+			return true
+		}
+	}
+	return false
+}
+
+// CompileScope compiles a pattern of packages. As for the go command, "x/..." includes x itself.
+func CompileScope(text string) (Packages, error) {
+	p, err := compilePattern(text)
+	if err != nil {
+		return nil, err
+	}
+	if parent, ok := strings.CutSuffix(text, "/..."); ok && parent != "" {
+		top, err := compilePattern(parent)
+		return Packages{p, top}, err
+	}
+	return Packages{p}, nil
+}

@@ -1,0 +1,228 @@
+package naming
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A Pattern is a name or path with wildcards: "*" any run of characters without "/", "**" and "..."
+// any run. "[*]" and the "(*" of a method's receiver stand for themselves, since names have them. A
+// pattern may leave out the first elements of the import path, or have the package's name in place
+// of the path.
+type Pattern struct {
+	Text     string
+	tokens   []token
+	plain    bool // no wildcards: text is the literal
+	Anchored bool // the import path is given in full
+	// how the names begin of roots that are no variables: "timer("; "" for all others
+	Special string
+}
+
+// specials begin the names of roots that are named by a function or type:
+// "timer(app.(*Session).expire)".
+var specials = []string{"timer(", "finalizer(", "cleanup("}
+
+type token struct {
+	wild wildcard
+	char byte
+}
+
+type wildcard int
+
+const (
+	literal  wildcard = iota
+	segment           // any run without "/"
+	anything          // any run
+)
+
+func compilePattern(text string) (Pattern, error) {
+	text = symbol.Unescape(text)
+	p := Pattern{Text: text, plain: true}
+	if text == "" {
+		return p, errors.New("the pattern is empty")
+	}
+	for _, s := range specials {
+		if strings.HasPrefix(text, s) {
+			p.Special = s
+		}
+	}
+	if strings.TrimSpace(text) != text {
+		return p, errors.New("the pattern begins or ends with a space")
+	}
+	for i := 0; i < len(text); {
+		rest := text[i:]
+		switch {
+		case strings.HasPrefix(rest, "[*]"):
+			p.literals("[*]")
+			i += len("[*]")
+		case strings.HasPrefix(rest, "(*") && len(rest) > 2 && rest[2] != '*' && rest[2] != ')':
+			p.literals("(*")
+			i += len("(*")
+		case strings.HasPrefix(rest, "**"):
+			p.wild(anything)
+			i += len("**")
+		case strings.HasPrefix(rest, "..."):
+			p.wild(anything)
+			i += len("...")
+		case rest[0] == '*':
+			p.wild(segment)
+			i++
+		default:
+			p.literals(rest[:1])
+			i++
+		}
+	}
+	return p, nil
+}
+
+// CompilePathPattern is for patterns of roots and paths, where elements are folded: "[3]" is "[*]".
+func CompilePathPattern(text string) (Pattern, error) {
+	return compilePattern(refscan.FoldName(text))
+}
+
+func (p *Pattern) literals(s string) {
+	for i := range len(s) {
+		p.tokens = append(p.tokens, token{char: s[i]})
+	}
+}
+
+func (p *Pattern) wild(w wildcard) {
+	p.plain = false
+	p.tokens = append(p.tokens, token{wild: w})
+}
+
+// inner is the pattern of what stands in the parentheses of a special root's name, and of what
+// follows.
+func (p *Pattern) inner() Pattern {
+	q := *p
+	q.Special, q.tokens, q.Text = "", p.tokens[len(p.Special):], p.Text[len(p.Special):]
+	return q
+}
+
+// MatchWhole reports whether the pattern is all of name, but for its import path, which may be
+// shortened.
+func (p *Pattern) MatchWhole(name string) bool { return p.match(name, whole) }
+
+// MatchPrefix reports whether the pattern is all of path, or all up to a field or an element of it:
+// "app.srv" has "app.srv.conns[*]" below it, but not "app.srvs".
+func (p *Pattern) MatchPrefix(path string) bool { return p.match(path, upToBoundary) }
+
+// MatchBelow reports whether name is the pattern, or something that the pattern goes on from with a
+// field or an element: "app.srv" has the pattern "app.srv.conns" below it.
+func (p *Pattern) MatchBelow(name string) bool { return p.match(name, goingOn) }
+
+type extent int
+
+const (
+	whole extent = iota
+	upToBoundary
+	goingOn
+)
+
+func (p *Pattern) match(name string, e extent) bool {
+	if p.Special != "" {
+		rest, ok := strings.CutPrefix(name, p.Special)
+		inner := p.inner()
+		for ok && len(inner.tokens) > 0 && inner.tokens[0] == (token{char: '*'}) {
+			// of a pointer type
+			rest, ok = strings.CutPrefix(rest, "*")
+			inner.tokens, inner.Text = inner.tokens[1:], inner.Text[1:]
+		}
+		return ok && inner.match(rest, e)
+	}
+	for start := range importPathStarts(name) {
+		if p.matchFrom(name[start:], e) {
+			return true
+		}
+		if p.Anchored {
+			return false
+		}
+	}
+	for short := range byPackageName(name) {
+		if p.matchFrom(short, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Pattern) matchFrom(s string, e extent) bool {
+	if p.plain {
+		switch e {
+		case whole:
+			return s == p.Text
+		case upToBoundary:
+			return strings.HasPrefix(s, p.Text) && AtBoundary(s, len(p.Text))
+		default:
+			return strings.HasPrefix(p.Text, s) && AtBoundary(p.Text, len(s))
+		}
+	}
+	// A set of positions in the pattern that the text read so far leads to: linear in both lengths.
+	end := len(p.tokens)
+	at, next := make([]bool, end+1), make([]bool, end+1)
+	p.reach(at, 0)
+	for i := range len(s) {
+		if e == upToBoundary && at[end] && AtBoundary(s, i) {
+			return true
+		}
+		clear(next)
+		for pos, on := range at[:end] {
+			if !on {
+				continue
+			}
+			switch t := p.tokens[pos]; {
+			case t.wild == literal && t.char == s[i]:
+				p.reach(next, pos+1)
+			case t.wild == anything, t.wild == segment && s[i] != '/':
+				p.reach(next, pos)
+			}
+		}
+		at, next = next, at
+	}
+	if at[end] || e != goingOn {
+		return at[end]
+	}
+	for pos, on := range at[:end] {
+		if t := p.tokens[pos]; on && (t.wild != literal || t.char == '.' || t.char == '[') {
+			return true
+		}
+	}
+	return false
+}
+
+// reach marks pos and what follows it without reading a character.
+func (p *Pattern) reach(set []bool, pos int) {
+	set[pos] = true
+	for pos < len(p.tokens) && p.tokens[pos].wild != literal {
+		pos++
+		set[pos] = true
+	}
+}
+
+// AtBoundary reports whether s ends at i or goes on with a field or an element.
+func AtBoundary(s string, i int) bool {
+	return i == len(s) || s[i] == '.' || s[i] == '['
+}
+
+// importPathStarts yields where a pattern may begin in a name: at the start of each element of the
+// name's import path.
+func importPathStarts(name string) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		if !yield(0) {
+			return
+		}
+		for i := range len(name) {
+			switch name[i] {
+			case '[', '(', '{', ' ':
+				return
+			case '/':
+				if !yield(i + 1) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,184 @@
+// Package observe takes snapshots of this process, and reads from each what is needed, once.
+package observe
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// An Observation is what was read from one snapshot, as far as it was asked for.
+type Observation struct {
+	Report    *refscan.Report  // without a scan of the heap it has no roots
+	Names     naming.Inventory // of all that exists in the program; nil without a scan of the heap
+	Stacks    *refscan.Stacks
+	Functions func() []string // names of all functions of the program; nil without stacks
+	Leaked    []*refscan.LeakedGoroutine
+	Together  map[*NodeSet]*refscan.NodeSet
+	// without an entry: by nobody else, or that could not be told
+	AlsoHeld map[Place]*refscan.Elsewhere
+	Settle   time.Duration // how long the process was waited for
+	Scan     time.Duration
+	Logs     []string // what took long
+	Heap     string   // the heap profile of the same moment, "" if it was not asked for
+}
+
+// Artifacts are what files an observation may leave for a later one to be compared with.
+type Artifacts struct {
+	Heap   string // the heap profile
+	Report *refscan.Report
+}
+
+// Artifacts returns zero if no heap profile was asked for: then no files are kept.
+func (o *Observation) Artifacts() Artifacts {
+	if o.Heap == "" {
+		return Artifacts{}
+	}
+	return Artifacts{o.Heap, o.Report}
+}
+
+// A Frozen is what an engine reads from: a *refscan.Snapshot, but for tests that count what is
+// read.
+type Frozen interface {
+	Scan(opts ...refscan.ScanOption) (*refscan.Report, error)
+	Stacks() (*refscan.Stacks, error)
+	LeakedGoroutines() ([]*refscan.LeakedGoroutine, error)
+	Elsewhere(is func(path, typ string) bool) (*refscan.Elsewhere, error)
+	Settled() time.Duration
+	Close() error
+}
+
+// An Engine takes snapshots of this process.
+type Engine struct {
+	Capture func(...refscan.CaptureOption) (Frozen, error)
+}
+
+func NewEngine() *Engine {
+	return &Engine{Capture: func(opts ...refscan.CaptureOption) (Frozen, error) { return refscan.Capture(opts...) }}
+}
+
+// One observation at a time: settling takes longer while another scan is under way.
+var Observing sync.Mutex
+
+// Observe takes a snapshot of this process and reads what is needed from it, each thing once. Where
+// stacks are all that is needed it neither settles the process nor looks at the heap. What cannot
+// be done is a *refscan.UnavailableError. ctx bounds the wait for the process to settle.
+func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
+	o := &Observation{}
+	var logging sync.Mutex
+	opts := []refscan.CaptureOption{refscan.WithContext(ctx), refscan.WithLog(func(format string, args ...any) {
+		logging.Lock()
+		defer logging.Unlock()
+		o.Logs = append(o.Logs, fmt.Sprintf(format, args...))
+	})}
+	if !n.Heap && !n.Leaked {
+		stacks, err := refscan.CaptureStacks(opts...)
+		if err != nil {
+			return nil, err
+		}
+		o.setStacks(stacks)
+		return o, nil
+	}
+	if !n.Names {
+		opts = append(opts, refscan.WithoutNames())
+	}
+	Observing.Lock()
+	defer Observing.Unlock()
+	snapshot, err := e.Capture(opts...)
+	if err != nil {
+		return nil, err
+	}
+	if n.Profile {
+		// Settling ended with a collection, which published the profile of that moment. The scan's
+		// own allocations may cause another.
+		o.Heap = HeapProfile()
+	}
+	o.Settle = snapshot.Settled()
+	err = o.read(snapshot, n)
+	if closeErr := snapshot.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// setStacks keeps stacks. Their report stands for that on the heap, until there is one.
+func (o *Observation) setStacks(s *refscan.Stacks) {
+	o.Stacks, o.Functions = s, s.FuncNames
+	naming.LearnPackageNames(s.PackageNames())
+	o.Report = &refscan.Report{GoVersion: s.GoVersion, Pause: s.Pause, Warnings: s.Warnings}
+}
+
+// read reads what is needed from a snapshot.
+func (o *Observation) read(s Frozen, n Needs) error {
+	if n.Stacks {
+		stacks, err := s.Stacks()
+		if err != nil {
+			return err
+		}
+		o.setStacks(stacks)
+	}
+	if n.Leaked {
+		var err error
+		if o.Leaked, err = s.LeakedGoroutines(); err != nil {
+			return err
+		}
+	}
+	if !n.Heap {
+		return nil
+	}
+	if err := o.scanHeap(s, n); err != nil {
+		return err
+	}
+	if o.Report.NoDebugInfo != nil {
+		return nil
+	}
+	o.AlsoHeld = make(map[Place]*refscan.Elsewhere)
+	for _, p := range n.AlsoHeldBy {
+		held, err := s.Elsewhere(func(path, typ string) bool {
+			return symbol.Unescape(path) == p.Path && naming.CleanType(typ) == p.Typ
+		})
+		if err == nil && held != nil {
+			o.AlsoHeld[p] = held
+		}
+	}
+	return nil
+}
+
+// scanHeap makes the report on the heap.
+func (o *Observation) scanHeap(s Frozen, n Needs) (err error) {
+	opts := []refscan.ScanOption{refscan.WithAllocationSites()}
+	if n.Retained {
+		o.Together = make(map[*NodeSet]*refscan.NodeSet)
+		opts = append(opts, refscan.WithRetainedSets(func(r *refscan.Report) []*refscan.NodeSet {
+			var sets []*refscan.NodeSet
+			for _, set := range n.Together {
+				o.Together[set] = &refscan.NodeSet{Nodes: set.Choose(r)}
+				sets = append(sets, o.Together[set])
+			}
+			return sets
+		}))
+	}
+	start := time.Now()
+	o.Report, err = s.Scan(opts...)
+	o.Scan = time.Since(start)
+	if err != nil {
+		return err
+	}
+	o.Names = o.Report
+	naming.LearnPackageNames(o.Report.PackageNames())
+	if n.Retained && !o.Report.Retained {
+		return &refscan.UnavailableError{
+			Cause:  "what is retained by what is too complex to be told apart in the memory that a test may take for it",
+			Remedy: "bound MaxObjects or MaxBytes instead",
+		}
+	}
+	return nil
+}

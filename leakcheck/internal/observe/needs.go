@@ -1,0 +1,35 @@
+package observe
+
+import "github.com/leakgate/leakgate/refscan"
+
+// Needs says what a check looks at in a snapshot. It is known before the first one, so that one
+// scan does for all checks.
+type Needs struct {
+	Heap bool // a report on the heap; without, stacks alone are read
+	// names of variables and functions: where there are none, there is nothing to look at
+	Names      bool
+	Stacks     bool       // goroutines, with their frames
+	Leaked     bool       // goroutines that can never run again
+	Retained   bool       // what cutting each node of the report would free; needs heap
+	Together   []*NodeSet // and what cutting several nodes would free
+	Profile    bool       // the heap profile of the same moment
+	AlsoHeldBy []Place    // who else holds the objects there
+}
+
+// A NodeSet is a set of nodes of a report. Cutting them together frees more than the sum of what
+// cutting each would.
+type NodeSet struct {
+	Choose func(*refscan.Report) []*refscan.Node
+}
+
+// A Place is a path in a folded report, with the type of the objects there.
+type Place struct{ Path, Typ string }
+
+// And returns what either of two needs asks for.
+func (n Needs) And(m Needs) Needs {
+	return Needs{
+		Heap: n.Heap || m.Heap, Names: n.Names || m.Names, Stacks: n.Stacks || m.Stacks, Leaked: n.Leaked || m.Leaked,
+		Retained: n.Retained || m.Retained, Together: append(n.Together[:len(n.Together):len(n.Together)], m.Together...),
+		Profile: n.Profile || m.Profile, AlsoHeldBy: append(n.AlsoHeldBy[:len(n.AlsoHeldBy):len(n.AlsoHeldBy)], m.AlsoHeldBy...),
+	}
+}

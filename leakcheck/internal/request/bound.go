@@ -1,0 +1,119 @@
+package request
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+)
+
+// A Selector says which part of the retained memory a bound is for.
+type Selector struct {
+	Kind   selectorKind
+	Shown  string           // as written in the test
+	Path   naming.Pattern   // Root, Path
+	Types  naming.TypeMatch // Type, TypeNamed
+	Object reflect.Type     // Type: of the objects
+	Err    error
+}
+
+type selectorKind int
+
+const (
+	selectRoot selectorKind = iota + 1
+	SelectPath
+	selectType
+	selectTypeNamed
+)
+
+func RootSelector(text string) Selector {
+	p, err := naming.CompilePathPattern(text)
+	return Selector{Kind: selectRoot, Shown: fmt.Sprintf("Root(%q)", text), Path: p, Err: err}
+}
+
+func PathSelector(text string) Selector {
+	p, err := naming.CompilePathPattern(text)
+	return Selector{Kind: SelectPath, Shown: fmt.Sprintf("Path(%q)", text), Path: p, Err: err}
+}
+
+func TypeSelector(t reflect.Type) Selector {
+	m, err := naming.MatchType(t)
+	return Selector{Kind: selectType, Shown: "Type[" + naming.ShortName(naming.TypeName(t)) + "]()", Types: m, Object: naming.ObjectOf(t), Err: err}
+}
+
+func TypeNamedSelector(text string) Selector {
+	m, err := naming.MatchTypeNamed(text)
+	return Selector{Kind: selectTypeNamed, Shown: fmt.Sprintf("TypeNamed(%q)", text), Types: m, Err: err}
+}
+
+// A Bound limits what a selector selects.
+type Bound struct {
+	Selector             Selector
+	None                 bool
+	MaxObjects, MaxBytes *int64
+	Cut                  CutLimits
+}
+
+// CutLimits are bounds on what cutting something would free.
+type CutLimits struct{ Objects, Bytes *int64 }
+
+// Given reports whether there is such a bound.
+func (l *CutLimits) Given() bool { return l.Objects != nil || l.Bytes != nil }
+
+// String returns the bound as it is written in a test.
+func (b *Bound) String() string {
+	s := b.Selector.Shown
+	limit := func(method string, n *int64) {
+		if n != nil {
+			s += fmt.Sprintf(".%s(%d)", method, *n)
+		}
+	}
+	if b.None {
+		s += ".None()"
+	} else {
+		limit("MaxObjects", b.MaxObjects)
+	}
+	limit("MaxBytes", b.MaxBytes)
+	limit("MaxRetainedObjects", b.Cut.Objects)
+	limit("MaxRetainedBytes", b.Cut.Bytes)
+	return s
+}
+
+// Broken reports whether so many objects and bytes are more than the bound allows.
+func (b *Bound) Broken(objects, bytes int64) bool {
+	return b.MaxObjects != nil && objects > *b.MaxObjects || b.MaxBytes != nil && bytes > *b.MaxBytes
+}
+
+// Limit adds a bound to a request.
+func (r *Request) Limit(b Bound) {
+	negative := func(n *int64) bool { return n != nil && *n < 0 }
+	switch {
+	case !r.means(b.Selector):
+	case negative(b.MaxObjects), negative(b.MaxBytes), negative(b.Cut.Objects), negative(b.Cut.Bytes):
+		r.Problem("%s: a bound cannot be negative", &b)
+	case b.MaxObjects == nil && b.MaxBytes == nil && !b.Cut.Given():
+		r.Problem("%s: has neither MaxObjects nor MaxBytes", b.Selector.Shown)
+	default:
+		r.Bounds = append(r.Bounds, &b)
+	}
+}
+
+// Record adds to a request that what a selector retains is in the golden file.
+func (r *Request) Record(s Selector) {
+	if r.means(s) {
+		r.Recorded = append(r.Recorded, s)
+	}
+}
+
+// means reports whether a selector is one at all.
+func (r *Request) means(s Selector) bool {
+	switch {
+	case s.Kind == 0:
+		r.Problem("a zero Bound: start with Root, Path, Type or TypeNamed")
+	case s.Err != nil:
+		r.Problem("%s: %v", s.Shown, s.Err)
+	default:
+		return true
+	}
+	return false
+}

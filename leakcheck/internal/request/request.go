@@ -1,0 +1,100 @@
+// Package request is what an assertion was asked for, as data.
+package request
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A Request is what one assertion was asked for. Options that make no sense leave a sentence in
+// problems, which the assertion reports; nothing panics.
+type Request struct {
+	Bounds     []*Bound
+	Goroutines []GoroutineOption
+	Recorded   []Selector        // what cutting these would free is in the golden file
+	Scope      []naming.Packages // empty: the default
+	Ignores    []tree.Ignoring
+	Golden     string    // name given with Golden, "" for the test's own
+	Baseline   *Baseline // nil: none
+	Problems   []string
+
+	Iterations, Warmup int // of AssertNoGrowth, 0 if not given
+}
+
+// Check finds options that make no sense beside others.
+func (r *Request) Check() {
+	if r.Golden != "" && r.Bounded() {
+		r.Problem("Golden(%q) beside a bound: a golden file is compared only where no bound is given; use two assertions", r.Golden)
+	}
+	if len(r.Recorded) > 0 && r.Bounded() {
+		r.Problem("%s.RetainedRecorded() beside a bound: it adds to a golden file, which is compared only where no bound is given; use two assertions", r.Recorded[0].Shown)
+	}
+}
+
+func (r *Request) Problem(format string, args ...any) {
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+}
+
+// Bounded reports whether the request has bounds; without, it is about a golden file.
+func (r *Request) Bounded() bool {
+	return len(r.Bounds) > 0 || slices.ContainsFunc(r.Goroutines, func(o GoroutineOption) bool { return !o.Recorded() })
+}
+
+// NeedsHeap reports whether a report on the heap is asked for: by bounds on it, or for a golden
+// file.
+func (r *Request) NeedsHeap() bool { return len(r.Bounds) > 0 || !r.Bounded() }
+
+// A Baseline is what was retained at one moment.
+type Baseline struct {
+	Forest     tree.Forest
+	Heap       string          // the heap profile of that moment, "" if no artifacts are kept
+	Report     *refscan.Report // the same as a report, nil if no artifacts are kept
+	Live       int64           // bytes
+	Unknown    error           // why nothing is known
+	Goroutines goroutine.Census
+}
+
+// Narrow adds packages to the scope.
+func (r *Request) Narrow(patterns []string) {
+	if len(patterns) == 0 {
+		r.Problem("Scope() names no package")
+	}
+	for _, text := range patterns {
+		compiled, err := naming.CompileScope(text)
+		if err != nil {
+			r.Problem("Scope(%q): %v", text, err)
+			continue
+		}
+		r.Scope = append(r.Scope, compiled)
+	}
+}
+
+// Ignore leaves out what lies at the paths that a pattern means.
+func (r *Request) Ignore(pattern, reason string) {
+	p, err := naming.CompilePathPattern(pattern)
+	switch {
+	case err != nil:
+		r.Problem("Ignore(%q): %v", pattern, err)
+	case reason == "":
+		r.Problem("Ignore(%q): the reason is empty; say why this memory may stay", pattern)
+	default:
+		r.Ignores = append(r.Ignores, tree.Ignoring{Pattern: p, Reason: reason})
+	}
+}
+
+// CompareWith names the golden file.
+func (r *Request) CompareWith(name string) {
+	switch {
+	case name == "":
+		r.Problem("Golden(\"\"): the name is empty")
+	case r.Golden != "":
+		r.Problem("Golden(%q) beside Golden(%q): an assertion compares with one file", name, r.Golden)
+	default:
+		r.Golden = name
+	}
+}

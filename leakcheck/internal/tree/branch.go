@@ -1,0 +1,269 @@
+// Package tree has the folded tree of a report, with paths and totals, and what of it counts.
+package tree
+
+import (
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A Branch is a node of a folded report in its place: with its path, its root, and the totals of
+// what lies below it. Branches are copies; the report stays as it was.
+type Branch struct {
+	Name, Path, Typ  string
+	Objects, Bytes   int64 // of this node alone
+	UntypedObjects   int64
+	UntypedBytes     int64
+	Elems            int64
+	Length, Capacity int64 // of slices that keep objects beyond their length; see refscan.Node
+	outside          int64 // of objects, those beyond the length of the slice that holds them
+	Ended            int64 // of objects, those whose use is over
+	EndedState       string
+	// the path from one of the objects to the next, where a recursive type folds; "" if it does not
+	Recursion string
+	Total     Tally // of this node and all below
+	// what cutting it would free, and what of total would stay; see refscan.WithRetained
+	Retained    Tally
+	Shared      Tally
+	Root        *refscan.RootInfo
+	Parent      *Branch
+	Children    []*Branch
+	Allocations []refscan.Allocation // of its own objects
+}
+
+// A Forest is the branches of one report.
+type Forest []*Branch
+
+// GrowForest copies a report's folded tree. What the tool itself keeps (options, baselines) is not
+// part of it.
+func GrowForest(r *refscan.Report) Forest { return GrowTrees(r.Fold().Roots) }
+
+func GrowTrees(roots []*refscan.Node) Forest {
+	var f Forest
+	for _, n := range roots {
+		info := n.Root
+		if info == nil {
+			info = &refscan.RootInfo{Kind: refscan.RootOther, Package: symbol.Package(n.Name)}
+		}
+		if b := NewBranch(n, nil, info); b != nil {
+			f = append(f, b)
+		}
+	}
+	f.sum()
+	return f
+}
+
+func NewBranch(n *refscan.Node, parent *Branch, root *refscan.RootInfo) *Branch {
+	if IsOwn(n) {
+		return nil
+	}
+	b := &Branch{
+		Name: symbol.Unescape(n.Name), Typ: naming.CleanType(n.Type), Root: root, Parent: parent,
+		Objects: n.Objects, Bytes: n.Bytes,
+		UntypedObjects: n.UntypedObjects, UntypedBytes: n.UntypedBytes, Elems: n.Elems,
+		Length: n.Len, Capacity: n.Cap, outside: n.Beyond,
+		Ended: n.Ended, EndedState: n.EndedState, Recursion: symbol.Unescape(n.Recursion), Allocations: n.Allocations,
+		Retained: Tally{n.RetainedObjects, n.RetainedBytes}, Shared: Tally{n.SharedObjects, n.SharedBytes},
+	}
+	b.Path = b.Name
+	if parent != nil {
+		b.Path = refscan.JoinPath(parent.Path, b.Name)
+	}
+	for _, c := range n.Children {
+		if child := NewBranch(c, b, root); child != nil {
+			b.Children = append(b.Children, child)
+		}
+	}
+	return b
+}
+
+const ownModule = "github.com/leakgate/leakgate/"
+
+// IsOwn reports whether a node is the tool's own.
+func IsOwn(n *refscan.Node) bool {
+	return isOwnType(n.Type) || n.Root != nil && n.Root.Kind == refscan.RootGlobal && symbol.IsTool(n.Root.Package)
+}
+
+func isOwnType(name string) bool {
+	i := strings.Index(name, ownModule)
+	return i >= 0 && symbol.IsTool(symbol.Package(name[i:]))
+}
+
+// sum fills in the totals.
+func (f Forest) sum() {
+	for _, b := range f {
+		b.sum()
+	}
+}
+
+func (b *Branch) sum() Tally {
+	b.Total = Tally{b.Objects, b.Bytes}
+	for _, c := range b.Children {
+		b.Total = b.Total.Plus(c.sum())
+	}
+	return b.Total
+}
+
+func (f Forest) Total() Tally {
+	var t Tally
+	for _, b := range f {
+		t = t.Plus(b.Total)
+	}
+	return t
+}
+
+// All yields every branch, parents first. A consumer that returns false for a branch skips what is
+// below it.
+func (f Forest) All(visit func(*Branch) bool) {
+	for _, b := range f {
+		if visit(b) {
+			Forest(b.Children).All(visit)
+		}
+	}
+}
+
+// without returns a copy that lacks the branches for which cut says so, together with all below
+// them, and the branches that were cut.
+func (f Forest) without(cut func(*Branch) bool) (rest, removed Forest) {
+	rest, removed = prune(f, nil, cut)
+	rest.sum()
+	return rest, removed
+}
+
+func prune(f Forest, parent *Branch, cut func(*Branch) bool) (rest, removed Forest) {
+	for _, b := range f {
+		if cut(b) {
+			removed = append(removed, b)
+			continue
+		}
+		c := *b
+		c.Parent = parent
+		below, gone := prune(b.Children, &c, cut)
+		c.Children = below
+		rest = append(rest, &c)
+		removed = append(removed, gone...)
+	}
+	return rest, removed
+}
+
+// Growth returns a copy in which every path and type of an origin has only what goes beyond its
+// figures in base.
+func (f Forest) Growth(base Forest) Forest {
+	type figures struct{ objects, bytes, untypedObjects, untypedBytes, elems, length, capacity, outside, ended int64 }
+	before := make(map[GrowthKey]*figures)
+	base.All(func(b *Branch) bool {
+		k := b.GrowthKey()
+		if before[k] == nil {
+			before[k] = &figures{}
+		}
+		was := before[k]
+		was.objects += b.Objects
+		was.bytes += b.Bytes
+		was.untypedObjects += b.UntypedObjects
+		was.untypedBytes += b.UntypedBytes
+		was.elems += b.Elems
+		was.length += b.Length
+		was.capacity += b.Capacity
+		was.outside += b.outside
+		was.ended += b.Ended
+		return true
+	})
+	grown, _ := prune(f, nil, func(*Branch) bool { return false })
+	grown.All(func(b *Branch) bool {
+		was := before[b.GrowthKey()]
+		if was == nil {
+			return true
+		}
+		deduct(&b.Objects, &was.objects)
+		deduct(&b.Bytes, &was.bytes)
+		deduct(&b.UntypedObjects, &was.untypedObjects)
+		deduct(&b.UntypedBytes, &was.untypedBytes)
+		deduct(&b.Elems, &was.elems)
+		deduct(&b.Length, &was.length)
+		deduct(&b.Capacity, &was.capacity)
+		deduct(&b.outside, &was.outside)
+		deduct(&b.Ended, &was.ended)
+		return true
+	})
+	grown.sum()
+	return grown
+}
+
+// deduct takes from now what was there before, and that once: several branches may share a path and
+// type.
+func deduct(now, before *int64) {
+	n := min(*now, *before)
+	*now -= n
+	*before -= n
+}
+
+// Line returns the branches from the root down to b.
+func (b *Branch) Line() []*Branch {
+	if b.Parent == nil {
+		return []*Branch{b}
+	}
+	return append(b.Parent.Line(), b)
+}
+
+// A GrowthKey is what is compared between snapshots: branches that agree in it are added up.
+// Goroutines that were started in other places have other variables, though these have the same
+// name.
+type GrowthKey struct{ path, typ, createdAt string }
+
+func (b *Branch) GrowthKey() GrowthKey { return GrowthKey{b.Path, b.Typ, b.Root.CreatedAt} }
+
+// BelongsToGoroutine reports whether a branch is the runtime's record of a goroutine, or of its
+// wait for a channel: goroutines are counted by themselves.
+func (b *Branch) BelongsToGoroutine() bool {
+	typ := strings.TrimLeft(b.Typ, "*")
+	return typ == "runtime.g" || typ == "runtime.sudog"
+}
+
+// IsEntries reports whether a branch is entries of a map that lie inside of its tables, and no
+// objects of their own.
+func (b *Branch) IsEntries() bool {
+	return b.Objects > 0 && b.Bytes == 0 && b.Parent != nil && strings.HasPrefix(b.Parent.Typ, "map[") && strings.HasPrefix(b.Name, "[*]")
+}
+
+// OutsideBelow returns how many objects the elements of the slices of a branch keep alive, and how
+// many of them those do that lie outside of the slices' length.
+func (b *Branch) OutsideBelow() (outside, all int64) {
+	if b.Capacity == 0 {
+		return 0, 0
+	}
+	for _, c := range b.Children {
+		if strings.HasPrefix(c.Name, "[*]") {
+			outside += c.outside
+			all += c.Objects
+		}
+	}
+	return outside, all
+}
+
+// IsBeyondLength reports whether most of a branch, or of what its elements hold, lies outside of
+// the length of slices.
+func (b *Branch) IsBeyondLength() bool {
+	outside, all := b.OutsideBelow()
+	return 2*b.outside > b.Objects || 2*outside > all
+}
+
+// IsOver reports whether the use of all objects of a branch is over.
+func (b *Branch) IsOver() bool { return b.Ended > 0 && b.Ended >= b.Objects }
+
+// isAt reports whether a pattern of paths, roots or functions means this branch.
+func (b *Branch) isAt(p naming.Pattern) bool {
+	return p.MatchPrefix(b.Path) || b.Parent == nil && b.StartedIn(p)
+}
+
+// StartedIn reports whether a root is a variable of a goroutine whose function or entry function
+// the pattern names.
+func (b *Branch) StartedIn(p naming.Pattern) bool {
+	info := b.Root
+	if info.Kind != refscan.RootFrame {
+		return false
+	}
+	return info.Func != "" && p.MatchPrefix(symbol.Unescape(info.Func)) ||
+		info.Goroutine != "" && p.MatchPrefix(symbol.Unescape(info.Goroutine))
+}

@@ -1,0 +1,52 @@
+package tree
+
+import (
+	"fmt"
+
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+)
+
+// An Ignoring is one Ignore option.
+type Ignoring struct {
+	Pattern naming.Pattern
+	Reason  string
+}
+
+// An Ignored is what an Ignore left out of one observation.
+type Ignored struct {
+	Ignoring
+	Tally
+	Paths int
+}
+
+// String says what was left out: "2 objects, 96 B at app.debug (only in tests)".
+func (i Ignored) String() string {
+	where := i.Pattern.Text
+	if i.Paths > 1 {
+		where = fmt.Sprintf("%s (%d paths)", where, i.Paths)
+	}
+	return fmt.Sprintf("%s, %s at %s: %s", textfmt.CountNoun(i.Objects, "object"), textfmt.ByteCount(i.Bytes), where, i.Reason)
+}
+
+// ApplyIgnores cuts what the ignores match. Where several match one branch, the first has it.
+func ApplyIgnores(f Forest, ignores []Ignoring) (Forest, []Ignored) {
+	if len(ignores) == 0 {
+		return f, nil
+	}
+	left := make([]Ignored, len(ignores))
+	for i, ig := range ignores {
+		left[i].Ignoring = ig
+	}
+	rest, _ := f.without(func(b *Branch) bool {
+		for i, ig := range ignores {
+			if b.isAt(ig.Pattern) {
+				left[i].Tally = left[i].Plus(b.Total)
+				left[i].Paths++
+				return true
+			}
+		}
+		return false
+	})
+	return rest, left
+}

@@ -1,0 +1,72 @@
+package leakcheck
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/require"
+)
+
+// Each of these programs leaks through the standard library. The first lines of the message must
+// say what was forgotten, and nothing must say that there is more to do.
+func TestEndToEndMessages(t *testing.T) {
+	require.Slow(t)
+	m := newScratchModule(t)
+	if out, ok := m.run(t, "growth", nil, "go", "test", "-vet=off", "-c", "-o", "growth.test", "-ldflags=-s=0 -w=0", "."); !ok {
+		t.Fatal(out)
+	}
+	for name, want := range map[string][]string{
+		"Pull": {
+			"+1.00 goroutine/op (+", " beside the stack) in example.com/app/growth.numbersFrom.func1\n",
+			"the usual cause: the stop function that iter.Pull returned is not called\n",
+		},
+		"WaitGroup": {
+			"+1.00 goroutine/op in example.com/app/growth.(*hub).wait\n", "in state: chan receive, at example.com/app/growth.(*hub).wait (messages_test.go:",
+			"created by sync.(*WaitGroup).Go (",
+		},
+		"Handler": {
+			" in example.com/app/growth.(*hub).ServeHTTP\n", "the usual cause: a handler does not return\n",
+			"in state: chan receive, at example.com/app/growth.(*hub).wait (messages_test.go:",
+		},
+		"Transport": {
+			" in net/http.(*persistConn).readLoop\n", "the usual cause: an http.Transport is made for each call, or",
+			"with it, as a rule for the same cause:\n", "+1.00 goroutine/op (+", " in net/http.(*conn).serve\n", " in net/http.(*persistConn).writeLoop\n",
+		},
+		"Signals": {
+			" in os/signal.NotifyContext.func1\n", "the usual cause: the stop function that signal.NotifyContext returned is not called\n",
+			"with it, as a rule for the same cause:\n", "+1.00 chan os.Signal/op (+", " via os/signal.handlers.m[$key]\n",
+		},
+		"Template": {
+			"+1.00 *template.Template/op (+", " via example.com/app/growth.page.nameSpace.set[*]\n",
+			"the usual cause: New on a template that is shared adds to its set of templates: Clone it first\n",
+			"nameSpace.set[*]  *template.Template, counted above  ~\n",
+		},
+		"Cancel": {"+1.00 *context.timerCtx/op (+", " via example.com/app/growth.untilDone.children[$key]\n", "the usual cause: the cancel function of a context is not called\n"},
+		"Defer": {
+			" via example.com/app/growth.serveJobs.$defer\n",
+			"the usual cause: a defer statement in a loop: the calls pile up until example.com/app/growth.serveJobs returns\n",
+		},
+		"Beyond": {
+			" via example.com/app/growth.firsts[*]\n",
+			"the usual cause: elements beyond the length are kept alive: clear them before s = s[:n] (clear, slices.Delete)\n",
+			"[*]  []*growth.session, len 90, cap 5,760; 5,670 of these lie beyond the length",
+		},
+		"Sampled": {"+1.00 *growth.session/op (+", " via example.com/app/growth.sessions[*]\n"},
+	} {
+		out, ok := m.run(t, "growth", nil, "./growth.test", "-test.run=^TestSays"+name+"$")
+		if ok {
+			t.Errorf("%s passed", name)
+			continue
+		}
+		// one leak
+		wantInOrder(t, out, append([]string{"leakcheck: memory grows with every call of op\n"}, want...)...)
+		for _, wrong := range []string{"cutting that is not enough", "allocated at"} {
+			if strings.Contains(out, wrong) {
+				t.Errorf("%s: it says %q:\n%s", name, wrong, out)
+			}
+		}
+	}
+	if out, ok := m.run(t, "growth", nil, "./growth.test", "-test.run=^TestSaysSampled$", "-test.memprofilerate=1"); ok || !strings.Contains(out, "allocated at:\n               example.com/app/growth.TestSaysSampled.func1 (messages_test.go:") {
+		t.Errorf("where all was allocated is not said:\n%s", out)
+	}
+}

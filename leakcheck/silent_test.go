@@ -1,0 +1,191 @@
+package leakcheck_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/leakgate/leakgate/leakcheck"
+)
+
+// An impatientT is a test with a timeout, as go test gives one to every test.
+type impatientT struct{ recordingT }
+
+func (t *impatientT) Deadline() (time.Time, bool) { return time.Now().Add(time.Hour), true }
+
+// piece is what the programs below leave behind.
+type piece [12]*piece
+
+func (p *piece) drop() {}
+
+// A service keeps them until it is closed.
+type service struct{ pieces []*piece }
+
+func (s *service) close() { s.pieces = nil }
+
+// noRoundTrip is a protocol of the standard library's type: nothing of the program is on the path
+// to it.
+func noRoundTrip() http.RoundTripper { return http.NewFileTransport(http.Dir(".")) }
+
+// Whatever grows is found, or named in the log. None of these programs may pass without a word.
+func TestNothingGrowsSilently(t *testing.T) {
+	fillCut(t)
+	var calls int
+	var fired atomic.Int64 // of NearTimer
+	for _, tt := range []struct {
+		name string
+		op   func(t *testing.T) func()
+		want string // in the failure; "": it passes
+		logs string // what the log names
+	}{
+		{"Timeout", func(*testing.T) func() {
+			return func() {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				_, _ = ctx, cancel
+			}
+		}, " via timer(context.WithTimeout)", ""},
+		{"NearTimer", func(*testing.T) func() {
+			return func() {
+				p := new(piece)
+				time.AfterFunc(1200*time.Millisecond, func() { fired.Add(1); p.drop() })
+			}
+		}, "", "waited "},
+		{"ChildOfTestContext", func(t *testing.T) func() {
+			return func() {
+				ctx, cancel := context.WithCancel(t.Context())
+				_, _ = ctx, cancel
+			}
+		}, "+1.00 *context.cancelCtx/op", ""},
+		{"AfterFuncOfTestContext", func(t *testing.T) func() {
+			return func() { context.AfterFunc(t.Context(), func() {}) }
+		}, "+1.00 *context.afterFuncCtx/op", ""},
+		{"ServiceOfTestContext", func(t *testing.T) func() {
+			s := &service{}
+			context.AfterFunc(t.Context(), s.close)
+			return func() { s.pieces = append(s.pieces, &piece{}) }
+		}, "+1.00 *leakcheck_test.piece/op", ""},
+		{"Cleanups", func(t *testing.T) func() {
+			return func() { t.Cleanup(new(piece).drop) }
+		}, "", "cleanups (functions registered with Cleanup)"},
+		{"ClosedByCleanup", func(t *testing.T) func() {
+			s := &service{}
+			t.Cleanup(s.close)
+			return func() { s.pieces = append(s.pieces, &piece{}) }
+		}, ".(*service).close, which t.Cleanup keeps until the test ends", ""},
+		{"ClosedByManyCleanups", func(t *testing.T) func() {
+			s := &service{}
+			return func() {
+				s.pieces = append(s.pieces, &piece{})
+				t.Cleanup(s.close)
+			}
+		}, "+1.00 *leakcheck_test.piece/op", "cleanups (functions registered with Cleanup)"},
+		{"CancelledByCleanup", func(t *testing.T) func() {
+			ctx, cancel := context.WithCancel(context.Background())
+			t.Cleanup(cancel)
+			return func() { context.AfterFunc(ctx, func() {}) }
+		}, "+1.00 *context.afterFuncCtx/op", ""},
+		{"Protocols", func(t *testing.T) func() {
+			transport := http.DefaultTransport.(*http.Transport)
+			return func() {
+				calls++
+				transport.RegisterProtocol("leak"+strconv.Itoa(calls), noRoundTrip())
+			}
+		}, "http.DefaultTransport.altProto", ""},
+		{"Hosts", func(*testing.T) func() {
+			return func() {
+				calls++
+				if resp, err := http.Get("http://127.0.0.1:1/?" + strconv.Itoa(calls)); err == nil {
+					resp.Body.Close()
+				}
+				if resp, err := http.Get("http://127.0.0.2:" + strconv.Itoa(calls+1) + "/"); err == nil {
+					resp.Body.Close()
+				}
+			}
+		}, "", "http.DefaultTransport.idleConnWait (a Transport keeps a record of each address that it was asked for)"},
+		{"Environment", func(*testing.T) func() {
+			return func() {
+				for range 1000 {
+					os.Setenv("LEAKCHECK_TEST", "x")
+					os.Unsetenv("LEAKCHECK_TEST")
+				}
+			}
+		}, "", "syscall.envs (a slot for each variable of the environment that is set again after it was unset)"},
+		{"Accelerating", func(*testing.T) func() {
+			var all []*piece
+			n := 0
+			return func() {
+				for range n {
+					all = append(all, &piece{})
+				}
+				n++
+			}
+		}, " *leakcheck_test.piece/op", ""},
+		{"FillsUp", func(*testing.T) func() {
+			var all []*piece
+			return func() {
+				if len(all) < 25 {
+					all = append(all, &piece{})
+				}
+			}
+		}, "", "and is no leak: via op."},
+		{"ResurrectedByFinalizers", func(*testing.T) func() {
+			var again func(*piece)
+			again = func(p *piece) { runtime.SetFinalizer(p, again) }
+			return func() { runtime.SetFinalizer(&piece{}, again) }
+		}, "+1.00 ", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ft := &impatientT{recordingT{name: t.Name()}}
+			ok := leakcheck.AssertNoGrowth(ft, tt.op(t), leakcheck.Iterations(10))
+			message, log := strings.Join(ft.errors, "\n"), strings.Join(ft.logs, "\n")
+			if tt.name == "NearTimer" && fired.Load() > 0 {
+				// A slow machine has nothing to wait for; TestGrowthWaitsForTimers has the log.
+				tt.logs = ""
+			}
+			if ok != (tt.want == "") || !strings.Contains(message, tt.want) || !strings.Contains(log, tt.logs) {
+				t.Errorf("want %q, and %q in the log; passed is %v\n%s\nlog:\n%s", tt.want, tt.logs, ok, message, log)
+			}
+		})
+	}
+}
+
+// A bound on the type of what only a timer keeps is broken by it, and by no timer of the
+// assertion's own, which it has where the test has a timeout.
+func TestBoundOnTypeOfTimer(t *testing.T) {
+	fillCut(t)
+	base := leakcheck.TakeBaseline(&recordingT{name: t.Name()})
+	none := []leakcheck.Option{leakcheck.TypeNamed("context.timerCtx").None(), leakcheck.Since(base)}
+	ft := &impatientT{recordingT{name: t.Name()}}
+	if !leakcheck.AssertRetained(ft, none...) || strings.Contains(strings.Join(ft.logs, "\n"), "not counted") {
+		t.Error(ft.errors, ft.logs)
+	}
+	forgetTimeout()
+	if leakcheck.AssertRetained(ft, none...) {
+		t.Error("passed", ft.logs)
+	}
+	wantParts(t, strings.Join(ft.errors, "\n"), "found 1 object,", "timer(context.WithTimeout)")
+}
+
+//go:noinline
+func forgetTimeout() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	_, _ = ctx, cancel
+}
+
+// Options that several assertions share lie in data of the compiler's, which a variable of the test
+// refers to.
+var sharedOptions = []leakcheck.GrowthOption{leakcheck.Iterations(10), leakcheck.Warmup(10)}
+
+func TestOptionsInAVariable(t *testing.T) {
+	fillCut(t)
+	ft := &recordingT{name: t.Name()}
+	if !leakcheck.AssertNoGrowth(ft, func() {}, sharedOptions...) || strings.Contains(strings.Join(ft.logs, "\n"), "UNKNOWN") {
+		t.Error(ft.errors, ft.logs)
+	}
+}

@@ -1,0 +1,17 @@
+// Package yaml has a name that is not the last element of its import path.
+package yaml
+
+// An Item is kept.
+type Item struct{ buf [64]byte }
+
+var items []*Item
+
+// Keep keeps so many items.
+func Keep(n int) {
+	for range n {
+		items = append(items, new(Item))
+	}
+}
+
+// Serve runs until it is told to stop.
+func Serve(stop <-chan struct{}) { <-stop }
