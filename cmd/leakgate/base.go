@@ -22,7 +22,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/revision"
-	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/internal/envvar"
 )
 
 // A base is another revision, and the run of its own tests.
@@ -31,7 +31,7 @@ type base struct {
 	run      *outcome.Run // without packages if nothing there uses leakcheck
 }
 
-// errBase is what went wrong with a base: nothing can be told then.
+// errBase is why a revision that is there could not be measured: nothing can be told then.
 type errBase struct{ err error }
 
 func (e *errBase) Error() string { return e.err.Error() }
@@ -52,13 +52,13 @@ func (o *runOptions) checkBase() error {
 	return nil
 }
 
-// measureBase runs the tests of packages at the revision that o names, or finds what they retained when
-// this was done before, and writes the golden files that they would have to the directory goldens. say
-// tells the user what goes on.
+// measureBase runs the tests of packages at the revision that o names, or finds what they retained
+// when this was done before, and writes the golden files that they would have to the directory
+// goldens. say tells the user what goes on.
 func measureBase(c *context, o *runOptions, found []discover.Package, goEnv gotest.GoEnv, goldens string, say func(string)) (*base, error) {
 	r, err := revision.Find(o.dir, o.base)
 	if err != nil {
-		return nil, &errBase{fmt.Errorf("-base: %w", err)}
+		return nil, fmt.Errorf("-base: %w", err) // a wrong command line
 	}
 	b, err := measureAt(c, o, r, found, goEnv, goldens, say)
 	if err != nil {
@@ -104,8 +104,9 @@ func measureAt(c *context, o *runOptions, r *revision.Revision, found []discover
 	return b, os.CopyFS(goldens, os.DirFS(filepath.Join(entry.Dir, "base")))
 }
 
-// measureInto checks the revision out at tree and runs its tests. What they retain goes to dir: the golden
-// files to dir/base, whose name messages show, and the artifacts of the run to dir/artifacts.
+// measureInto checks the revision out at tree and runs its tests. What they retain goes to dir: the
+// golden files to dir/base, whose name messages show, and the artifacts of the run to
+// dir/artifacts.
 func measureInto(c *context, o *runOptions, r *revision.Revision, found []discover.Package, s seeds, tree, dir string) error {
 	goldens, reports := filepath.Join(dir, "base"), filepath.Join(dir, "artifacts")
 	if err := s.write(goldens); err != nil {
@@ -133,7 +134,7 @@ func nothingAt(reports string) error {
 		return err
 	}
 	defer dir.Close()
-	empty := &outcome.Run{Schema: outcome.Schema, Outcome: outcome.Unknown, ExitCode: outcome.ExitCode(outcome.Unknown)}
+	empty := &outcome.Run{Schema: outcome.Schema, Outcome: outcome.Nothing, ExitCode: outcome.ExitCode(outcome.Nothing)}
 	return dir.WriteReport(func(w io.Writer) error { return present.JSON{}.Present(w, empty) })
 }
 
@@ -172,7 +173,8 @@ func (o *runOptions) baseArgs() []string {
 	return append(args, o.passthrough.Args...)
 }
 
-// packagesAt returns those of the packages found here that have tests with leakcheck in dir as well.
+// packagesAt returns those of the packages found here that have tests with leakcheck in dir as
+// well.
 func (o *runOptions) packagesAt(dir string, found []discover.Package, env []string) ([]string, error) {
 	var patterns []string
 	for _, p := range o.patterns {
@@ -210,7 +212,7 @@ func runAt(c *context, o *runOptions, dir, reports, goldens string, packages []s
 	args := append([]string{"run", "-C", dir, "-o", reports, "-github", "off", "-artifacts", "none"}, packages...)
 	args = append(args, o.baseArgs()...)
 	var output bytes.Buffer
-	env := append(slices.Clone(c.env), verdict.EnvGoldens+"="+goldens)
+	env := append(slices.Clone(c.env), envvar.Goldens.Set(goldens))
 	run(args, &output, &output, env)
 	report, err := outcome.Read(reports)
 	switch {
@@ -245,7 +247,8 @@ func (b *base) judge(run *outcome.Run) {
 				case !strings.HasPrefix(a.Golden.File, "base/"):
 					run.AddProblem(fmt.Sprintf("the version of leakcheck that %s uses does not know -base: update github.com/leakgate/leakgate there", side.name))
 				case side.run == run && a.Golden.Status == "created":
-					a.Golden.Status = outcome.GoldenNew // in a copy of the base's golden files, which nobody sees
+					// in a copy of the base's golden files, which nobody sees
+					a.Golden.Status = outcome.GoldenNew
 				}
 			}
 		}
@@ -258,8 +261,8 @@ func (b *base) judge(run *outcome.Run) {
 	}
 }
 
-// Seeds are the golden files of this working tree, from which those of the base are made: a bound that
-// somebody wrote as a limit (<=N, *) is one for the comparison, too.
+// Seeds are the golden files of this working tree, from which those of the base are made: a bound
+// that somebody wrote as a limit (<=N, *) is one for the comparison, too.
 type seeds map[string][]byte // by slash path below the directory of golden files
 
 func goldenSeeds(found []discover.Package) (seeds, error) {

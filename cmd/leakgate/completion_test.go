@@ -45,7 +45,8 @@ echo "${COMPREPLY[*]-}"`, "test", c.line)
 	}
 }
 
-// The other shells read theirs without complaint, where they are installed, and theirs has every command and flag.
+// The other shells read theirs without complaint, where they are installed, and theirs has every
+// command and flag.
 func TestCompletionInOtherShells(t *testing.T) {
 	words, err := completed()
 	require.NoError(t, err)

@@ -170,7 +170,8 @@ func pairedProfiles(before, after *comparand) (olds, news []*profile.Profile, er
 	return olds, news, nil
 }
 
-// retainedArtifact returns the profile of the first of several assertions at one place, "" if it has none.
+// retainedArtifact returns the profile of the first of several assertions at one place, "" if it
+// has none.
 func retainedArtifact(as []*outcome.Assertion) string {
 	if len(as) == 0 {
 		return ""

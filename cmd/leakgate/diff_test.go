@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// writeProfile writes a profile whose samples are stacks of names, the leaf first, with objects and bytes.
-// In one of references the locations are in no binary.
+// writeProfile writes a profile whose samples are stacks of names, the leaf first, with objects and
+// bytes. In one of references the locations are in no binary.
 func writeProfile(t *testing.T, path string, references bool, samples map[string][2]int64, stacks map[string][]string) {
 	t.Helper()
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}}

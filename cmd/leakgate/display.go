@@ -16,8 +16,8 @@ type display struct {
 	color  bool
 }
 
-// newDisplay returns the display on w: with an area that shows how far a run is, and colours, if w is a
-// terminal and the environment does not object.
+// newDisplay returns the display on w: with an area that shows how far a run is, and colours, if w
+// is a terminal and the environment does not object.
 func newDisplay(w io.Writer, env []string) *display {
 	if !isTerminal(w) || lookup(env, "TERM") == "dumb" {
 		return &display{screen: present.NewScreen(w, nil)}
@@ -33,7 +33,8 @@ func newDisplay(w io.Writer, env []string) *display {
 	return &display{screen: present.NewScreen(w, width), color: lookup(env, "NO_COLOR") == ""}
 }
 
-// beside returns a writer for text that may end up on the terminal of d: it must not disturb the area there.
+// beside returns a writer for text that may end up on the terminal of d: it must not disturb the
+// area there.
 func (d *display) beside(w io.Writer) io.Writer {
 	if d.screen.Live() && isTerminal(w) {
 		return d.screen

@@ -3,10 +3,12 @@
 // Usage:
 //
 //	leakgate run [flags] [packages] [-- go test flags]
+//	leakgate comment [flags] [report]
 //	leakgate diff [flags] old new
 //	leakgate golden list|check|prune|fmt [flags] [packages]
 //	leakgate golden tighten [flags] [report]
 //	leakgate merge [flags] report...
+//	leakgate scan [flags] [program]
 //	leakgate schema
 //	leakgate stack [flags] profile
 //	leakgate vet [flags] [packages]
@@ -18,9 +20,11 @@
 // The commands:
 //
 //	run        run tests with leakcheck assertions, as a gate
+//	comment    keep one comment with the findings on a pull request
 //	diff       compare two runs, or two profiles
 //	golden     list, check, prune, format or tighten golden files
 //	merge      make one run of the shards of a run
+//	scan       say what keeps memory alive in another process
 //	schema     print the JSON schema of leakgate.json
 //	stack      say where goroutine stack memory goes
 //	vet        find mistakes in tests that use leakcheck
@@ -37,13 +41,13 @@
 //		leakcheck.AssertRetained(t, leakcheck.Root("example.com/app.sessions").None())
 //	}
 //
-// Plain "go test" runs such tests too. What leakgate run adds is a gate for CI: it builds with debug
-// information, so that every test binary can be read; an assertion that cannot tell fails instead of
-// being skipped; nothing comes from the test cache; and it leaves profiles and reports, a table and an
-// exit code that says why.
+// Plain "go test" runs such tests too. What leakgate run adds is a gate for CI: it builds with
+// debug information, so that every test binary can be read; an assertion that cannot tell fails
+// instead of being skipped; nothing comes from the test cache; and it leaves profiles and reports,
+// a table and an exit code that says why.
 //
-// Topics of help: run, exit-codes, artifacts, diff, golden, merge, formats, schema, stack, vet, view,
-// completion, version, help.
+// Topics of help: run, exit-codes, artifacts, comment, diff, golden, merge, formats, scan, schema,
+// stack, vet, view, completion, version, help.
 //
 // # Run
 //
@@ -51,9 +55,9 @@
 //
 //	leakgate run [flags] [packages] [-- go test flags]
 //
-// Packages are patterns as in "go test"; without any it is the package in the current directory. Those
-// packages are run whose test binary links leakcheck, through a test file or through a helper package
-// that one imports. They run as "go test" runs them, side by side. For example:
+// Packages are patterns as in "go test"; without any it is the package in the current directory.
+// Those packages are run whose test binary links leakcheck, through a test file or through a helper
+// package that one imports. They run as "go test" runs them, side by side. For example:
 //
 //	leakgate run ./...
 //	leakgate run -run TestSessions -count 3 ./session
@@ -111,113 +115,148 @@
 //	-v
 //		Show the output of tests that pass, too.
 //
-// With -base there is no golden file. The tests of the other revision run first, in a git worktree of
-// their own, and what they retain is the measure: a test without bounds fails if it retains more; one with
-// bounds, or without growth, fails unless it fails there too, with as much. A revision that grows on purpose
-// says so in a golden file: a bound written as <=N or * holds. The working tree is compared as it is,
-// with changes that are not committed. Assertions that the other revision does not have are compared
-// with nothing, and noted. What was measured is kept in the user's cache directory, by commit, flags,
-// packages and Go version, so that each revision is measured once. If the other revision cannot be
-// measured, the exit code is 3.
+// With -base there is no golden file. The tests of the other revision run first, in a git worktree
+// of their own, and what they retain is the measure: a test without bounds fails if it retains
+// more; one with bounds, or without growth, fails unless it fails there too, with as much. A
+// revision that grows on purpose says so in a golden file: a bound written as <=N or * holds. The
+// working tree is compared as it is, with changes that are not committed. Assertions that the other
+// revision does not have are compared with nothing, and noted. What was measured is kept in the
+// user's cache directory, by commit, flags, packages and Go version, so that each revision is
+// measured once. If the other revision cannot be measured, the exit code is 3.
 //
-// Everything after -- goes to "go test" as it is, after the packages; what follows -args there goes to
-// the test binaries. An -ldflags among them, or in GOFLAGS, is kept and gets -s=0 -w=0 added, which
-// keep the debug information. The flags -json and -C have to stand before the --.
+// Everything after -- goes to "go test" as it is, after the packages; what follows -args there goes
+// to the test binaries. An -ldflags among them, or in GOFLAGS, is kept and gets -s=0 -w=0 added,
+// which keep the debug information. The flags -json and -C have to stand before the --.
 //
-// Test binaries see LEAKCHECK_STRICT=1, LEAKGATE_ARTIFACTS, and with -update LEAKCHECK_UPDATE=1. Nothing is
-// taken from the test cache, since a cached result has no artifacts; what "go build" caches is used as ever.
-// With -all, packages that do not use leakcheck are linked as "go test" does, without debug information,
-// unless an -ldflags of yours says otherwise.
+// Test binaries see LEAKGATE_STRICT=1, LEAKGATE_ARTIFACTS, and with -update LEAKGATE_UPDATE=1.
+// Nothing is taken from the test cache, since a cached result has no artifacts; what "go build"
+// caches is used as ever. With -all, packages that do not use leakcheck are linked as "go test"
+// does, without debug information, unless an -ldflags of yours says otherwise.
 //
-// An update says of each golden file which lines it added, widened, tightened and removed. Where figures
-// differ from run to run, calibrate instead:
+// An update says of each golden file which lines it added, widened, tightened and removed. Where
+// figures differ from run to run, calibrate instead:
 //
 //	leakgate run -runs 10 ./cache
 //
-// compares with no golden file, and if all runs pass writes each with the tightest bounds that hold for all of
-// them: a figure that was always the same is exact, one that was not becomes "<=" the largest, with a
-// comment that says what was seen. Patterns, comments and the bound "*" stay. A run that fails ends it, and
-// nothing is written.
+// compares with no golden file, and if all runs pass writes each with the tightest bounds that hold
+// for all of them: a figure that was always the same is exact, one that was not becomes "<=" the
+// largest, with a comment that says what was seen. Patterns, comments and the bound "*" stay. A run
+// that fails ends it, and nothing is written.
 //
-// The table at the end has a row for each assertion. LIVE is what the collector found alive in the whole test
-// binary (BEFORE, where there was a baseline, what it was then), of which TYPED has a known type; RETAINED,
-// what roots within the assertion's scope keep alive; PAUSE, how long the world stood still for the
-// snapshot; WORST BOUND, the bound that is broken the most or, where none is, the nearest to it. Below it, each leak
-// has a line with the beginning of its fingerprint.
+// At the end come the findings: each leak has a line with the beginning of its fingerprint. Then a
+// table has a row for each assertion, in 100 columns. LIVE is what the collector found alive in the
+// whole test binary; RETAINED, what roots within the assertion's scope keep alive, in as many
+// OBJECTS; WORST BOUND, the bound that is broken the most or, where none is, the nearest to it.
+// With -v nothing is cut, and there are BEFORE, what was alive at a baseline; TYPED, how much of
+// RETAINED has a known type; and PAUSE, how long the world stood still for the snapshot.
 //
-// On a terminal the last line shows how far the run is; elsewhere there are only plain lines. NO_COLOR
-// set to anything, or TERM=dumb, turns colours off; TERM=dumb also the status line.
+// On a terminal the last line shows how far the run is; elsewhere a line on standard error says it
+// every 10 seconds. NO_COLOR set to anything, or TERM=dumb, turns colours off; TERM=dumb also the
+// status line.
 //
 // Ctrl-C (or SIGTERM) is passed on to "go test" and its children, which end; then what is there is
-// gathered and shown as always. A second one kills them. What ended because of it is no failure, but
-// what was not run cannot be told, so the exit code of an interrupted run is never 0.
+// gathered and shown as always. A second one kills them. What ended because of it is no failure,
+// but what was not run cannot be told, so the exit code of an interrupted run is never 0.
 //
 // # Exit codes
 //
 //	0  every assertion passed
 //	1  a retention regression: a bound is broken, or a golden file differs
 //	2  the command line is wrong, a package does not load, build or pass go vet's checks, or an
-//	   assertion is wrong itself: it names a root that does not exist, say, or a golden file with bad syntax
-//	3  could not tell: an assertion says unknown, no assertion ran at all, a record could not be read,
+//	   assertion is wrong itself: it names a root that does not exist, say, or a golden file with bad syntax;
+//	   or there is nothing to check: no assertion ran
+//	3  could not tell: an assertion says unknown, a base cannot be measured, a record could not be read,
 //	   or the run was interrupted
 //	4  tests failed for other reasons
 //
-// Where several meet, the first of 2, 4, 1, 3 is the exit code: with a build error, or an assertion that checks
-// nothing, the picture is not whole, and what a broken test retains says little.
+// Where several meet, the first of 2, 4, 1, 3 is the exit code: with a build error, or an assertion
+// that checks nothing, the picture is not whole, and what a broken test retains says little.
 //
-// A failed test is a regression, or could not tell, if an assertion of its own says so; a failed parent
-// of failed subtests is explained by them. A test that fails for what it retains and for something else
-// besides counts as a regression, since "go test" does not say which. A test binary that ends before
-// its tests do (panic, time-out, os.Exit, a signal) is code 4, but the assertions that it did make still
-// count. So does an assertion that failed in a test that passed.
+// A failed test is a regression, or could not tell, if an assertion of its own says so; a failed
+// parent of failed subtests is explained by them. A test that fails for what it retains and for
+// something else besides counts as a regression, since "go test" does not say which. A test binary
+// that ends before its tests do (panic, time-out, os.Exit, a signal) is code 4, but the assertions
+// that it did make still count. So does an assertion that failed in a test that passed.
 //
 // A failure that the base has too is "known" in the table, and changes no exit code.
 //
-// A gate that checks nothing is not green: if no package matches, or none of them uses leakcheck, the
-// code is 2.
+// A gate that checks nothing is not green: if no package matches, or none of them uses leakcheck,
+// the code is 2.
 //
 // # Artifacts
 //
 // The artifacts directory, leakgate-artifacts or what -o names, has
 //
 //	leakgate.json          the whole run: packages, assertions with bounds and figures, totals, exit code
+//	leak.html              the same as a page for a browser, with what is retained: see leakgate help view
 //	tests/PKG/TEST/N/      what the Nth assertion of a test left
 //
-// In the latter is result.json, the assertion's record, and, if it failed, what leakcheck writes for it:
+// In the latter is result.json, the assertion's record, and, if it failed, what leakcheck writes
+// for it:
 //
 //	trace.txt              the message at full length
 //	retained.pb.gz         what is retained, by path from the root
 //	heap.pb.gz             the heap profile: where it was allocated
-//	heap.base.pb.gz        the heap profile to compare that with
+//	heap.base.pb.gz        the heap profile to compare that with, if there is one
 //	allocations.pb.gz      what is retained, by where it was allocated; the label "retained" has the path
 //	goroutine.pb.gz        the goroutines
 //	stack.pb.gz            their stack memory, as "leakgate stack" shows it
 //	report.json            the scan's report
+//	report.base.json       that of the baseline, or of the first snapshot of AssertNoGrowth
 //	golden.txt             what the golden file would be
 //
-// Profiles are for "go tool pprof". "go tool pprof -base heap.base.pb.gz heap.pb.gz" shows what was left between
-// the two: since the baseline of the assertion (Since), since the first snapshot of AssertNoGrowth, else
-// since the start of the test binary. Each is that of a completed garbage collection, so neither lags behind,
-// and leakgate's own memory is taken out. Heap profiles are samples, one in 512 KiB allocated, and so are
-// the places of allocation in messages and in allocations.pb.gz; for all of them, which costs time, run
+// Profiles are for "go tool pprof". "go tool pprof -base heap.base.pb.gz heap.pb.gz" shows what was
+// left between the two: since the baseline of the assertion (Since), or since the first snapshot of
+// AssertNoGrowth. Without either, heap.pb.gz alone shows what was left since the start of the test
+// binary. Each is that of a completed garbage collection, so neither lags behind, and leakgate's
+// own memory is taken out. Heap profiles are samples, one in 512 KiB allocated, and so are the
+// places of allocation in messages and in allocations.pb.gz; for all of them, which costs time, run
 //
 //	leakgate run -alloc-sites ./session
 //
-// Beyond -max-artifacts and -max-artifacts-size, files are dropped and a note says so; failures have the first
-// claim. A record, and what the summary shows, is never dropped. Under Bazel, where
+// Beyond -max-artifacts and -max-artifacts-size, files are dropped and a note says so; failures
+// have the first claim. A record, and what the summary shows, is never dropped. Under Bazel, where
 // TEST_UNDECLARED_OUTPUTS_DIR is set, the artifacts directory lies there unless -o is given.
 //
-// A finding in leakgate.json, and a result in SARIF, has a fingerprint: of the root, the path and the type, with no
-// addresses, lines or closures' numbers, so that it is the same for the same leak in any build.
+// A finding in leakgate.json, and a result in SARIF, has a fingerprint: of the root, the path and
+// the type, with no addresses, lines or closures' numbers, so that it is the same for the same leak
+// in any build.
 //
-// In leakgate.json paths have slashes; those of artifacts are relative to the artifacts directory, those of source
-// files to the root of the repository. "schema" is the version of its form, which "leakgate schema" prints as a
-// JSON schema.
+// In leakgate.json paths have slashes; those of artifacts are relative to the artifacts directory,
+// those of source files to the root of the repository. "schema" is the version of its form, which
+// "leakgate schema" prints as a JSON schema.
 //
-// A run begins by removing what the last one left there: the folder tests and leakgate.json. It removes
-// nothing else, and refuses a directory with files in it that leakgate did not make. The directory has a
-// .gitignore of its own, so that it does not get committed. Two runs at a time need a directory each: the
-// second to ask for the same one ends with 2.
+// A run begins by removing what the last one left there: the folder tests and leakgate.json. It
+// removes nothing else, and refuses a directory with files in it that leakgate did not make. The
+// directory has a .gitignore of its own, so that it does not get committed. Two runs at a time need
+// a directory each: the second to ask for the same one ends with 2.
+//
+// # Comment
+//
+// The command is
+//
+//	leakgate comment [flags] [report]
+//
+// In CI, after a run, it writes the findings of the run as a comment on the pull request: once, and
+// each later run edits it. Where all passed and there is no comment yet it writes none. Without an
+// argument the report is the last run in leakgate-artifacts. For example:
+//
+//	leakgate comment
+//	leakgate comment -key linux shards/merged
+//
+// In GitHub Actions the step needs GITHUB_TOKEN and its job the permission pull-requests: write,
+// which runs for forks never have. In a merge request's pipeline of GitLab it needs GITLAB_TOKEN, a
+// token of the project with the scope api. The rest is in the variables that both set. A run that
+// is for no pull request has no comment.
+//
+// The flags may stand before the argument and after it:
+//
+//	-key name
+//		Which of several comments this is, where several jobs comment.
+//	-link address
+//		Where the artifacts are; by default the run's own page in GitHub or GitLab.
+//
+// The exit code is 0, whatever the run found, or 2 if the comment cannot be written.
 //
 // # Diff
 //
@@ -225,19 +264,21 @@
 //
 //	leakgate diff [flags] old new
 //
-// It compares two runs, each given as its leakgate.json or the folder with it, or two profiles. For example:
+// It compares two runs, each given as its leakgate.json or the folder with it, or two profiles. For
+// example:
 //
 //	leakgate diff main/leakgate-artifacts leakgate-artifacts
 //	leakgate diff -fail old.json new.json
 //	leakgate diff -o diff.pb.gz old/retained.pb.gz new/retained.pb.gz
 //
-// For runs the table has a row for each assertion: what was retained within its scope, in objects and
-// bytes, before and after, and where the verdicts differ those; below it a row for each of its bounds. With
-// "leakgate run -count n" a figure is the median with the largest distance from it (±), and "~" says that
-// the ranges overlap: nothing changed. Figures are counts, so nothing else needs a statistic.
+// For runs the table has a row for each assertion: what was retained within its scope, in objects
+// and bytes, before and after, and where the verdicts differ those; below it a row for each of its
+// bounds. With "leakgate run -count n" a figure is the median with the largest distance from it
+// (±), and "~" says that the ranges overlap: nothing changed. Figures are counts, so nothing else
+// needs a statistic.
 //
-// For profiles there is a row for each path that differs (retained.pb.gz), or for each function that
-// allocates (a heap profile), the largest change in bytes first.
+// For profiles there is a row for each path that differs (retained.pb.gz), or for each function
+// that allocates (a heap profile), the largest change in bytes first.
 //
 // The flags may stand before the arguments and after them:
 //
@@ -258,8 +299,8 @@
 //	leakgate golden list|check|prune|fmt [flags] [packages]
 //	leakgate golden tighten [flags] [report]
 //
-// They keep the golden files of packages, testdata/leakcheck/*.golden, in order. Packages are patterns as
-// in "go test"; without any it is the package in the current directory. For example:
+// They keep the golden files of packages, testdata/leakcheck/*.golden, in order. Packages are
+// patterns as in "go test"; without any it is the package in the current directory. For example:
 //
 //	leakgate golden list ./...
 //	leakgate golden check ./...
@@ -268,26 +309,27 @@
 //	leakgate golden tighten
 //	leakgate golden tighten -C app leakgate-artifacts/leakgate.json
 //
-// List prints the files: how many lines each has, the most that it allows in all, and the test that it
-// belongs to.
+// List prints the files: how many lines each has, the most that it allows in all, and the test that
+// it belongs to.
 //
 // Check reads the files and prints what is wrong: syntax, a form that an update would not write, a
 // file that belongs to no test. It runs nothing.
 //
-// Prune removes the files that belong to no test any more. It first says which and why; then it asks, on
-// a terminal, or wants -y. A file belongs to the test function that its name begins with; the names of
-// subtests are made when tests run, so a subtest's file stays as long as the test has its function. A file
-// with a name of its own (leakcheck.Golden) stays as long as a test file of the package has that name as
-// a string. Build constraints do not matter.
+// Prune removes the files that belong to no test any more. It first says which and why; then it
+// asks, on a terminal, or wants -y. A file belongs to the test function that its name begins with;
+// the names of subtests are made when tests run, so a subtest's file stays as long as the test has
+// its function. A file with a name of its own (leakcheck.Golden) stays as long as a test file of
+// the package has that name as a string. Build constraints do not matter.
 //
 // Fmt rewrites files that were edited by hand into the form that updates write: sorted and aligned.
 //
-// Tighten lowers bounds to what a run has seen, and never raises one or adds a line. It takes the run's
-// report, leakgate.json or the folder with it (default leakgate-artifacts). With "leakgate run -count 5"
-// before, the highest of five runs counts. What a human wrote as <=N or * stays, and so does a file whose
-// test failed or could not tell.
+// Tighten lowers bounds to what a run has seen, and never raises one or adds a line. It takes the
+// run's report, leakgate.json or the folder with it (default leakgate-artifacts). With "leakgate
+// run -count 5" before, the highest of five runs counts. What a human wrote as <=N or * stays, and
+// so does a file whose test failed or could not tell.
 //
-// With CI set in the environment nothing is written: prune, fmt and tighten then say what they would do.
+// With CI set in the environment nothing is written: prune, fmt and tighten then say what they
+// would do.
 //
 // The flags may stand before the packages and after them:
 //
@@ -296,8 +338,8 @@
 //	-y
 //		Remove without asking (prune only).
 //
-// The exit code is 0 if all is well or was made so, 1 if something is left to do, 2 if a command line
-// or a file cannot be read, or if there are no golden files.
+// The exit code is 0 if all is well or was made so, 1 if something is left to do, 2 if a command
+// line or a file cannot be read, or if there are no golden files.
 //
 // # Merge
 //
@@ -305,21 +347,22 @@
 //
 //	leakgate merge [flags] report...
 //
-// It makes one run of the shards of a run: its artifacts directory, its table and its exit code are those
-// that one machine would have left. A report is a leakgate.json, or the folder with it. For example, on
-// three machines and then on a fourth that has their artifacts:
+// It makes one run of the shards of a run: its artifacts directory, its table and its exit code are
+// those that one machine would have left. A report is a leakgate.json, or the folder with it. For
+// example, on three machines and then on a fourth that has their artifacts:
 //
 //	leakgate run -shard 1/3 -o shard-1 ./...
 //	leakgate run -shard 2/3 -o shard-2 ./...
 //	leakgate run -shard 3/3 -o shard-3 ./...
 //	leakgate merge shard-1 shard-2 shard-3
 //
-// Packages are dealt out in turn, in the order of their import paths, so every shard must be given the
-// same patterns and flags at the same revision; a shard for which nothing is left passes. A shard that
-// is missing makes the merged run one that could not tell. Reports that are not of one run are refused.
+// Packages are dealt out in turn, in the order of their import paths, so every shard must be given
+// the same patterns and flags at the same revision; a shard for which nothing is left passes. A
+// shard that is missing makes the merged run one that could not tell. Reports that are not of one
+// run are refused.
 //
-// The flags may stand before the reports and after them; -github, -junit, -markdown and -sarif are those of
-// "leakgate run", so that the shards may be run with -github off, and reported once:
+// The flags may stand before the reports and after them; -github, -junit, -markdown and -sarif are
+// those of "leakgate run", so that the shards may be run with -github off, and reported once:
 //
 //	-github mode
 //		On, off or auto (default auto).
@@ -346,8 +389,58 @@
 //	                output, and the page of -markdown, of at most 1 MB, in the step's summary. It is on by
 //	                itself in GitHub Actions.
 //
-// Paths in them are relative to the root of the repository: the nearest folder above with a .git, else the one
-// that the run is in. A file is written whole or not at all. Where one cannot be written, the exit code is 2.
+// Paths in them are relative to the root of the repository: the nearest folder above with a .git,
+// else the one that the run is in. A file is written whole or not at all. Where one cannot be
+// written, the exit code is 2.
+//
+// # Scan
+//
+// The command is
+//
+//	leakgate scan -pid number [flags]
+//	leakgate scan -core file [flags] program
+//
+// It says what keeps memory alive in a Go process that need not know of leakgate: one that runs, or
+// one that has left a core file, as the kernel writes it when a program ends with
+// GOTRACEBACK=crash, or as gcore or the dump command of delve makes it. For example:
+//
+//	leakgate scan -pid 1234
+//	leakgate scan -pid 1234 -json before.json
+//	leakgate scan -pid 1234 -base before.json -fail
+//	leakgate scan -core core.1234 -o retained.pb.gz ./server
+//
+// A process stands still for some milliseconds, in which it is made to fork; its copy, which never
+// runs, is read. The process sees no signal, no interrupted system call and no child of its own.
+// That needs linux/amd64 and the right to trace it, as debuggers do. The program of a core file is
+// the file that the process ran, or the unstripped file of the same build.
+//
+// The flags:
+//
+//	-base report
+//		Also say what has grown since an earlier scan of the program, whose -json report this is: how many
+//		objects and bytes in a second, and where.
+//	-core file
+//		Look into a core file.
+//	-exe file
+//		With -pid: the unstripped file of the same build, if the process runs a stripped one.
+//	-fail
+//		With -base: end with exit code 1 if something has grown.
+//	-json file
+//		Write the report to file, as JSON, for -base of a later scan.
+//	-nofork
+//		With -pid: make the process stand still until it has been read, instead of making it fork. So it is, too,
+//		where a seccomp filter or a limit forbids the fork.
+//	-o file
+//		Write a profile to file: what is retained, by path from the root, for "go tool pprof" and "leakgate view".
+//	-pid number
+//		Look into a process that runs.
+//	-top count
+//		Print so many roots (default 20), those that hold most.
+//
+// What is printed begins with how exact it is: the phase of the garbage collector, how many frames
+// hold what may be no references, and the audit. Retained is what cutting that node alone would
+// free. The exit code is 0; 2 for a wrong command line; 3 where it could not tell, with the cause.
+// doc/process.md has more.
 //
 // # Schema
 //
@@ -361,9 +454,9 @@
 //
 //	leakgate stack [flags] profile
 //
-// It prints the functions whose frames take the most goroutine stack memory, from a profile that the
-// package github.com/leakgate/leakgate/stackprof wrote: a file, or the address of a server that has its
-// handler at /debug/pprof/stackmem. For example:
+// It prints the functions whose frames take the most goroutine stack memory, from a profile that
+// the package github.com/leakgate/leakgate/stackprof wrote: a file, or the address of a server that
+// has its handler at /debug/pprof/stackmem. For example:
 //
 //	leakgate stack stack.pb.gz
 //	leakgate stack -n 5 -o stack.pb.gz http://localhost:6060/debug/pprof/stackmem
@@ -384,10 +477,11 @@
 //
 //	leakgate vet [flags] [packages]
 //
-// It finds mistakes in tests that use leakcheck, without running them: AssertRetained in a parallel test with
-// nothing that keeps other tests' memory out; a bound on a variable, function or type that its package does
-// not have; AssertCollected on an object that the test still uses; a golden file that is missing, and one
-// that belongs to no test; leakcheck imported by code that is no test. For example:
+// It finds mistakes in tests that use leakcheck, without running them: AssertRetained in a parallel
+// test with nothing that keeps other tests' memory out; a bound on a variable, function or type
+// that its package does not have; AssertCollected on an object that the test still uses; a golden
+// file that is missing, and one that belongs to no test; leakcheck imported by code that is no
+// test. For example:
 //
 //	leakgate vet ./...
 //	leakgate vet -fix ./...
@@ -401,8 +495,9 @@
 //	-tags list
 //		Build tags, separated by commas.
 //
-// The go command can run the same checks beside others, with "go vet -vettool=$(which leakgate) ./...", and
-// golangci-lint as the module plugin github.com/leakgate/leakgate/cmd/leakgate/leakvet/golangcilint.
+// The go command can run the same checks beside others, with "go vet -vettool=$(which leakgate)
+// ./...", and golangci-lint as the module plugin
+// github.com/leakgate/leakgate/cmd/leakgate/leakvet/golangcilint.
 //
 // The exit code is 0 if nothing was found, 1 if something was, 2 if packages do not load.
 //
@@ -412,25 +507,30 @@
 //
 //	leakgate view [flags] [report|profile]
 //
-// It shows what an assertion found to be retained, in pprof's web interface: as a flame graph of references
-// from the roots, a list, and more. Without an argument it is the last run in leakgate-artifacts; of several
-// assertions a failed one comes first. Any other profile will do as well. For example:
+// It shows what assertions found to be retained, on a page: what is broken, with its source, all
+// assertions, the worst first, and what each found as an icicle and as a table, with a search and
+// comparisons. Without an argument it is the last run in leakgate-artifacts. Any profile will do as
+// well. The page of a run is also the file leak.html in its artifacts. For example:
 //
 //	leakgate view
-//	leakgate view -test TestSessions leakgate-artifacts
-//	leakgate view -o leak.html leakgate-artifacts/tests/example.com/app/TestSessions/1/retained.pb.gz
+//	leakgate view -text -test TestSessions
+//	leakgate view -base main-artifacts -o leak.html leakgate-artifacts
 //
 // The flags may stand before the argument and after it:
 //
+//	-base report
+//		Compare with an older run: its leakgate.json, or the folder with it.
 //	-http address
-//		Serve at this address of this machine; port 0 is any free one (default localhost:0).
+//		Serve at this address of this machine; port 0 is any free one (default localhost:0). pprof's web interface for
+//		the first profile is below /ui/.
 //	-o file
-//		Write a flame graph instead, which needs nothing else to be shown: file.svg, or file.html in which a click
-//		enlarges a frame.
+//		Write a file that needs nothing else to be shown instead: file.html, the page, or file.svg, a flame graph.
 //	-objects
-//		Show objects instead of bytes.
+//		Show objects instead of bytes in pprof and in the flame graph.
 //	-test text
-//		Choose an assertion whose package and test have text in their names.
+//		Show the assertions whose package and test have text in their names, and write their trees before serving.
+//	-text
+//		Write findings and trees to standard output, and serve nothing.
 //
 // # Completion
 //
@@ -440,7 +540,8 @@
 //	leakgate completion fish
 //	leakgate completion zsh
 //
-// It prints the completion of commands and flags for that shell. The first comment in it says how to install it.
+// It prints the completion of commands and flags for that shell. The first comment in it says how
+// to install it.
 //
 // # Version
 //
@@ -453,6 +554,6 @@
 //
 //	leakgate help [topic]
 //
-// prints the manual's overview, or one topic of it. The manual is this command's package comment, so
-// "go doc github.com/leakgate/leakgate/cmd/leakgate" prints the whole.
+// prints the manual's overview, or one topic of it. The manual is this command's package comment,
+// so "go doc github.com/leakgate/leakgate/cmd/leakgate" prints the whole.
 package main

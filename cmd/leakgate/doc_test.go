@@ -24,12 +24,14 @@ func parseManual(t *testing.T) *manual.Manual {
 // The manual's flags are those that leakgate run has, with the right defaults.
 func TestManualListsTheFlags(t *testing.T) {
 	for topic, flags := range map[string]*flag.FlagSet{
-		"run":    new(runOptions).flagSet(),
-		"view":   new(viewOptions).flagSet(),
-		"vet":    new(vetOptions).flagSet(),
-		"merge":  new(mergeOptions).flagSet(),
-		"diff":   new(diffOptions).flagSet(),
-		"golden": (&goldenOptions{verb: "prune"}).flagSet(),
+		"run":     new(runOptions).flagSet(),
+		"comment": new(commentOptions).flagSet(),
+		"view":    new(viewOptions).flagSet(),
+		"vet":     new(vetOptions).flagSet(),
+		"merge":   new(mergeOptions).flagSet(),
+		"diff":    new(diffOptions).flagSet(),
+		"scan":    new(scanOptions).flagSet(),
+		"golden":  (&goldenOptions{verb: "prune"}).flagSet(),
 	} {
 		requireFlags(t, topic, flags)
 	}
@@ -73,8 +75,14 @@ func TestManualExamplesParse(t *testing.T) {
 		case "view":
 			_, err := parseView(words[1:])
 			require.NoError(t, err, line)
+		case "comment":
+			_, err := parseComment(words[1:])
+			require.NoError(t, err, line)
 		case "merge":
 			_, err := parseMerge(words[1:])
+			require.NoError(t, err, line)
+		case "scan":
+			_, err := parseScan(words[1:])
 			require.NoError(t, err, line)
 		case "diff":
 			_, err := parseDiff(words[1:])

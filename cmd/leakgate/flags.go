@@ -86,6 +86,9 @@ func parseRun(args []string) (*runOptions, error) {
 	f := o.flagSet()
 	for {
 		if err := f.Parse(args); err != nil {
+			if strings.HasPrefix(err.Error(), "flag provided but not defined") {
+				err = fmt.Errorf("%w; flags of go test come after --, as in: leakgate run ./... -- -shuffle=on", err)
+			}
 			return nil, err
 		}
 		args = f.Args()
@@ -136,7 +139,8 @@ func (o *runOptions) check() error {
 	return nil
 }
 
-// inEnvironment sets what the environment decides: Bazel gathers what lies in TEST_UNDECLARED_OUTPUTS_DIR.
+// inEnvironment sets what the environment decides: Bazel gathers what lies in
+// TEST_UNDECLARED_OUTPUTS_DIR.
 func (o *runOptions) inEnvironment(env []string) {
 	if outputs := lookup(env, "TEST_UNDECLARED_OUTPUTS_DIR"); outputs != "" && o.artifacts == artifacts.DefaultName {
 		o.artifacts = filepath.Join(outputs, artifacts.DefaultName)
@@ -151,7 +155,8 @@ func (o *runOptions) artifactsPath() string {
 	return filepath.Join(o.dir, o.artifacts)
 }
 
-// namesFiles reports whether the patterns are Go files instead of packages, as in "go test a_test.go".
+// namesFiles reports whether the patterns are Go files instead of packages, as in "go test
+// a_test.go".
 func (o *runOptions) namesFiles() bool {
 	return slices.ContainsFunc(o.patterns, func(p string) bool { return strings.HasSuffix(p, ".go") })
 }

@@ -41,8 +41,13 @@ func (o *formatOptions) check() error {
 	return fmt.Errorf("-github %s: it is auto, on or off", o.github)
 }
 
-// write writes run to the files, which are relative to dir, and, in GitHub Actions, annotations to w and the
-// step's summary. It writes what it can.
+// onGitHub reports whether GitHub Actions reads what is printed.
+func (o *formatOptions) onGitHub(env []string) bool {
+	return o.github == githubOn || o.github == githubAuto && lookup(env, "GITHUB_ACTIONS") == "true"
+}
+
+// write writes run to the files, which are relative to dir, and, in GitHub Actions, annotations to
+// w and the step's summary. It writes what it can.
 func (o *formatOptions) write(run *outcome.Run, dir string, env []string, w io.Writer) error {
 	var errs []error
 	for _, form := range []struct {
@@ -57,7 +62,7 @@ func (o *formatOptions) write(run *outcome.Run, dir string, env []string, w io.W
 			errs = append(errs, writePresented(under(dir, form.file), form.presenter, run))
 		}
 	}
-	if o.github == githubOn || o.github == githubAuto && lookup(env, "GITHUB_ACTIONS") == "true" {
+	if o.onGitHub(env) {
 		errs = append(errs, present.Annotations{}.Present(w, run))
 		if summary := lookup(env, "GITHUB_STEP_SUMMARY"); summary != "" {
 			errs = append(errs, appendSummary(summary, run))

@@ -30,8 +30,8 @@ type goldenOptions struct {
 	patterns []string
 }
 
-// A goldenVerb is one thing that leakgate golden does. Each gets the files, of which there is at least
-// one, and returns the exit code.
+// A goldenVerb is one thing that leakgate golden does. Each gets the files, of which there is at
+// least one, and returns the exit code.
 type goldenVerb struct {
 	name string
 	run  func(g *goldenCommand, files []goldens.File) (int, error)
@@ -155,8 +155,8 @@ func (g *goldenCommand) find() ([]goldens.File, error) {
 	return all, nil
 }
 
-// linksLeakcheck reports whether the test binary of the package in a folder links leakcheck. Where the
-// package does not load, it may.
+// linksLeakcheck reports whether the test binary of the package in a folder links leakcheck. Where
+// the package does not load, it may.
 func linksLeakcheck(folder string, env []string) bool {
 	found, matched, err := discover.Packages(discover.Config{Dir: folder, Env: env}, []string{"."})
 	if err != nil || matched == 0 {

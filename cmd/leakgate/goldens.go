@@ -35,8 +35,8 @@ func (s *session) eachGolden(f func(file string, a *outcome.Assertion) error) er
 	return nil
 }
 
-// noteChanges adds to the report what the run changed in golden files, given what they were before. What
-// several assertions did to one file is told with the last of them.
+// noteChanges adds to the report what the run changed in golden files, given what they were before.
+// What several assertions did to one file is told with the last of them.
 func (s *session) noteChanges(before goldenset.Set) {
 	last := make(map[string]*outcome.Assertion)
 	_ = s.eachGolden(func(file string, a *outcome.Assertion) error {
@@ -74,7 +74,8 @@ func (s *session) measure(measured goldenset.Measured) error {
 	})
 }
 
-// calibrate writes the golden files that all runs together measured, and adds to the report what became of them.
+// calibrate writes the golden files that all runs together measured, and adds to the report what
+// became of them.
 func (s *session) calibrate(measured goldenset.Measured) error {
 	done, err := measured.Calibrate()
 	if err != nil {

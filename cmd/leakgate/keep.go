@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/internal/envvar"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
@@ -45,8 +46,8 @@ func (k *keepOptions) check() error {
 	return nil
 }
 
-// environment returns what tells test binaries which artifacts to keep. Each of them keeps to the limit, and so
-// does the run as a whole, in the end.
+// environment returns what tells test binaries which artifacts to keep. Each of them keeps to the
+// limit, and so does the run as a whole, in the end.
 func (k *keepOptions) environment() []string {
 	every, most := "", k.most
 	switch k.which {
@@ -55,7 +56,7 @@ func (k *keepOptions) environment() []string {
 	case keepNone:
 		most = 0
 	}
-	return []string{verdict.EnvEvery + "=" + every, verdict.EnvMax + "=" + strconv.Itoa(most)}
+	return []string{envvar.ArtifactsAll.Set(every), envvar.ArtifactsMax.Set(strconv.Itoa(most))}
 }
 
 func (k *keepOptions) limits() artifacts.Limits {

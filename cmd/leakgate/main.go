@@ -7,12 +7,6 @@ import (
 	"strings"
 )
 
-// The exit codes that this package decides itself; those of a run are in internal/outcome.
-const (
-	exitPass  = 0
-	exitUsage = 2
-)
-
 func main() {
 	if isVetTool(os.Args[1:]) {
 		vetTool()
@@ -22,24 +16,21 @@ func main() {
 
 // A command is a sub-command of leakgate. Each has a file of its own, and a topic in the manual.
 type command struct {
-	name    string
-	summary string // what it does, for the list of commands; the manual's overview has the same words
+	name string
+	// what it does, for the list of commands; the manual's overview has the same words
+	summary string
 	run     func(c *context, args []string) int
-}
-
-// context is what a command has of the world.
-type context struct {
-	stdout, stderr io.Writer
-	env            []string
 }
 
 // commands is a function, since help refers to it.
 func commands() []command {
 	return []command{
 		{"run", "run tests with leakcheck assertions, as a gate", runTests},
+		{"comment", "keep one comment with the findings on a pull request", commentOnPullRequest},
 		{"diff", "compare two runs, or two profiles", diffRuns},
 		{"golden", "list, check, prune, format or tighten golden files", keepGoldens},
 		{"merge", "make one run of the shards of a run", mergeShards},
+		{"scan", "say what keeps memory alive in another process", scanProcess},
 		{"schema", "print the JSON schema of leakgate.json", printSchema},
 		{"stack", "say where goroutine stack memory goes", printStacks},
 		{"vet", "find mistakes in tests that use leakcheck", vetTests},
@@ -70,7 +61,11 @@ func run(args []string, stdout, stderr io.Writer, env []string) int {
 			return cmd.run(c, args[1:])
 		}
 	}
-	return c.usageError(fmt.Sprintf("unknown command %q", args[0]), "help")
+	var names []string
+	for _, cmd := range commands() {
+		names = append(names, cmd.name)
+	}
+	return c.usageError(fmt.Sprintf("unknown command %q%s", args[0], didYouMean(args[0], names)), "help")
 }
 
 // commandList is a line for each command: its name and what it does.
@@ -80,15 +75,4 @@ func commandList() string {
 		fmt.Fprintf(&b, "\t%-10s %s\n", cmd.name, cmd.summary)
 	}
 	return b.String()
-}
-
-// usageError tells what is wrong with the command line, and which command explains more.
-func (c *context) usageError(text, help string) int {
-	return c.failure("%s (see \"leakgate %s\")", text, help)
-}
-
-// failure tells why a command cannot do its work.
-func (c *context) failure(format string, args ...any) int {
-	fmt.Fprintf(c.stderr, "leakgate: "+format+"\n", args...)
-	return exitUsage
 }

@@ -84,8 +84,9 @@ func (o *mergeOptions) merge(c *context) (*outcome.Run, error) {
 	}
 	var json present.Presenter = present.JSON{}
 	unwritten := dir.WriteReport(func(w io.Writer) error { return json.Present(w, merged) })
+	unwritten = errors.Join(unwritten, writePage(dir, merged, "", c.env))
 	d := newDisplay(c.stdout, c.env)
-	if err := (present.Summary{Artifacts: o.artifacts, Color: d.color}).Present(d.screen, merged); err != nil {
+	if err := (present.Summary{Artifacts: o.artifacts, Page: filepath.Join(o.artifacts, artifacts.PageName), Color: d.color}).Present(d.screen, merged); err != nil {
 		return nil, err
 	}
 	return merged, errors.Join(unwritten, o.formats.write(merged, "", c.env, d.screen))
@@ -115,7 +116,8 @@ func reportFolder(path string) string {
 	return filepath.Dir(path)
 }
 
-// adopt copies the artifacts of a run. Those that were not kept with the report are taken out of it.
+// adopt copies the artifacts of a run. Those that were not kept with the report are taken out of
+// it.
 func adopt(dir *artifacts.Dir, from string, run *outcome.Run) error {
 	for _, p := range run.Packages {
 		for _, a := range p.Assertions {

@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
-	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/internal/envvar"
 )
 
 // runTests is the command "leakgate run".
@@ -81,7 +81,7 @@ func newSession(c *context, o *runOptions) (*session, error) {
 			dir.Close()
 			return nil, err
 		}
-		inv.Env = append(inv.Env, verdict.EnvGoldens+"="+dir.Base())
+		inv.Env = append(inv.Env, envvar.Goldens.Set(dir.Base()))
 	}
 	return &session{
 		context: c, options: o, invocation: inv, found: found, sources: findSources(o.dir, found), dir: dir, display: d,

@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// schemaSource is the JSON schema of leakgate.json. A test holds it against the Go types, and real runs against it.
+// schemaSource is the JSON schema of leakgate.json. A test holds it against the Go types, and real
+// runs against it.
 //
 //go:embed schema/leakgate.schema.json
 var schemaSource string

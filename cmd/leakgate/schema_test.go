@@ -50,7 +50,8 @@ type schemaObject struct {
 	Defs map[string]schemaObject `json:"$defs"`
 }
 
-// The schema has the fields of the Go types, all of them and no others, and says which are always there.
+// The schema has the fields of the Go types, all of them and no others, and says which are always
+// there.
 func TestSchemaHasTheFields(t *testing.T) {
 	var root schemaObject
 	require.NoError(t, json.Unmarshal([]byte(schemaSource), &root))

@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"leakgate": main})
 }
 
-// TestScript runs the scripts in testdata/script. Each has a module of its own, which finds a stand-in
-// for this one in ./_leakgate: records with any verdict, in no time.
+// TestScript runs the scripts in testdata/script. Each has a module of its own, which finds a
+// stand-in for this one in ./_leakgate: records with any verdict, in no time.
 func TestScript(t *testing.T) { runScripts(t, "testdata/script") }
 
 // TestEndToEnd runs the scripts in testdata/endtoend, whose modules use this one, in $LEAKGATE.
@@ -63,9 +63,16 @@ func runScripts(t *testing.T, dir string) {
 			for _, name := range []string{"CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "TEST_UNDECLARED_OUTPUTS_DIR"} {
 				env.Setenv(name, "")
 			}
-			return os.CopyFS(filepath.Join(env.WorkDir, "_leakgate"), os.DirFS("testdata/leakgate"))
+			standIn := filepath.Join(env.WorkDir, "_leakgate")
+			if err := os.CopyFS(standIn, os.DirFS("testdata/leakgate")); err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(standIn, "go.mod"), []byte("module github.com/leakgate/leakgate\n\ngo 1.24.0\n"), 0o666)
 		},
 		Condition: func(cond string) (bool, error) {
+			if cond == "core" {
+				return writesCores(), nil
+			}
 			if cond == "race" { // the race detector needs cgo
 				return goEnv["CGO_ENABLED"] == "1", nil
 			}
@@ -79,6 +86,16 @@ func runScripts(t *testing.T, dir string) {
 			"valid":   cmdValid(compileSchema(t)),
 		},
 	})
+}
+
+// writesCores reports whether the kernel writes a core file into the current folder of a program
+// that crashes.
+func writesCores() bool {
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if err != nil || strings.ContainsAny(string(pattern), "|/%") {
+		return false
+	}
+	return exec.Command("sh", "-c", "ulimit -c unlimited").Run() == nil
 }
 
 // readGoEnv returns variables of the go command.
@@ -116,8 +133,8 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdManual runs "manual command...": all examples that the manual has of these commands, as a shell does. Each
-// must end with exit code 0.
+// cmdManual runs "manual command...": all examples that the manual has of these commands, as a
+// shell does. Each must end with exit code 0.
 func cmdManual(m *manual.Manual) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		ran := 0
@@ -166,8 +183,8 @@ func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
 // testTime is how long a test took, in what it printed.
 var testTime = regexp.MustCompile(`\(\d+\.\d\ds\)`)
 
-// cmdSame runs "same ONE OTHER": two reports of runs must say the same, but for how they were made and the
-// time that it took.
+// cmdSame runs "same ONE OTHER": two reports of runs must say the same, but for how they were made
+// and the time that it took.
 func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: same report report")

@@ -17,8 +17,9 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldenset"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
-	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/internal/envvar"
 )
 
 // A session is one "leakgate run", from the first test to the last report.
@@ -36,13 +37,13 @@ type session struct {
 
 // testEnv is the environment of the test binaries.
 func (o *runOptions) testEnv(env []string, dir *artifacts.Dir) []string {
-	out := append(slices.Clone(env), "LEAKCHECK_STRICT=1", verdict.EnvArtifacts+"="+dir.Records())
+	out := append(slices.Clone(env), envvar.Strict.Set("1"), envvar.Artifacts.Set(dir.Records()))
 	out = append(out, o.keep.environment()...)
 	if o.update {
-		out = append(out, "LEAKCHECK_UPDATE=1")
+		out = append(out, envvar.Update.Set("1"))
 	}
 	if o.runs > 1 {
-		out = append(out, verdict.EnvMeasure+"=1")
+		out = append(out, envvar.Measure.Set("1"))
 	}
 	return out
 }
@@ -57,6 +58,11 @@ func (s *session) run() error {
 	if err != nil {
 		return err
 	}
+	resume := func() {}
+	if s.options.formats.onGitHub(s.context.env) {
+		resume = present.StopCommands(s.display.screen)
+	}
+	defer resume()
 	measured := make(goldenset.Measured)
 	for n := 1; n <= s.options.runs; n++ {
 		if s.options.runs > 1 {
@@ -90,15 +96,18 @@ func (s *session) run() error {
 	if err != nil {
 		return err
 	}
-	return s.present()
+	return s.present(resume)
 }
+
+// progressInterval is how often a run says how far it is where there is no terminal.
+const progressInterval = 10 * time.Second
 
 // test runs go test once, and concludes what came of it.
 func (s *session) test(signals <-chan os.Signal) error {
 	var collector outcome.Collector
 	var interrupted atomic.Bool
 	progress := present.NewProgress(s.display.screen, len(s.invocation.Packages), s.options.verbose, s.dir.Count)
-	stop := progress.Animate()
+	stop := progress.Animate(s.context.stderr, progressInterval)
 	started := time.Now()
 	exit, err := s.invocation.Start(s.display.beside(s.context.stderr), signals, func() { interrupted.Store(true) }, func(line []byte, ev *gotest.Event) error {
 		if ev == nil {
@@ -124,7 +133,7 @@ func (s *session) test(signals <-chan os.Signal) error {
 	s.report.Notes = nil
 	s.report.ElapsedSeconds += time.Since(started).Seconds()
 	end := outcome.Ending{GoFailed: exit.Code != 0, Interrupted: exit.Interrupted, Sources: s.sources}
-	end.Records, end.Problems = s.dir.Gather(s.options.artifactsPath())
+	end.Records, end.Problems = s.dir.Gather(s.options.artifactsPath(), release())
 	end.Problems = append(end.Problems, s.dir.DropOwn(end.Records)...)
 	note, err := s.dir.Limit(end.Records, s.options.keep.limits())
 	if err != nil {
@@ -134,7 +143,7 @@ func (s *session) test(signals <-chan os.Signal) error {
 		s.report.Notes = append(s.report.Notes, note)
 	}
 	collector.Conclude(s.report, end)
-	if s.report.Outcome == outcome.Unknown && s.report.Totals.Assertions == 0 && !s.report.Interrupted {
+	if s.report.Outcome == outcome.Nothing {
 		s.report.Notes = append(s.report.Notes, nothingRan)
 	}
 	if s.base != nil {
@@ -146,15 +155,26 @@ func (s *session) test(signals <-chan os.Signal) error {
 // nothingRan helps where tests ran and none asserted.
 const nothingRan = "no test that ran calls leakcheck: look at -run, at tests that were skipped, and at a TestMain that does not call m.Run"
 
-// present writes the report in all its forms. One that cannot be written does not keep the others back.
-func (s *session) present() error {
+// present writes the report in all its forms. One that cannot be written does not keep the others
+// back. resume is called before what GitHub Actions is to read.
+func (s *session) present(resume func()) error {
 	var json present.Presenter = present.JSON{}
 	unwritten := s.dir.WriteReport(func(w io.Writer) error { return json.Present(w, s.report) })
-	summary := present.Summary{Artifacts: s.options.artifactsPath(), Color: s.display.color}
+	unwritten = errors.Join(unwritten, writePage(s.dir, s.report, s.options.dir, s.context.env))
+	summary := present.Summary{Artifacts: s.options.artifactsPath(), Page: filepath.Join(s.options.artifactsPath(), artifacts.PageName), Color: s.display.color, Verbose: s.options.verbose}
 	if err := summary.Present(s.display.screen, s.report); err != nil {
 		return err
 	}
+	resume()
 	return errors.Join(unwritten, s.options.formats.write(s.report, s.options.dir, s.context.env, s.display.screen))
+}
+
+// writePage writes the page about a run whose module is in a folder.
+func writePage(dir *artifacts.Dir, run *outcome.Run, folder string, env []string) error {
+	repository := page.OpenRepository(folder, func(name string) string { return lookup(env, name) })
+	defer repository.Close()
+	b := page.Builder{Run: run, Dir: dir.Path, Repository: repository}
+	return dir.WritePage(b.Build().Write)
 }
 
 // folders are those of the packages.
@@ -166,8 +186,8 @@ func (s *session) folders() []string {
 	return dirs
 }
 
-// findSources says where the packages lie in their repository, whose root is the nearest folder above dir
-// with a .git, else dir itself.
+// findSources says where the packages lie in their repository, whose root is the nearest folder
+// above dir with a .git, else dir itself.
 func findSources(dir string, found []discover.Package) outcome.Sources {
 	root, err := filepath.Abs(dir)
 	if err != nil {

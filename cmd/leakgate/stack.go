@@ -13,16 +13,17 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/stackfile"
 	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/stackprof"
-	"github.com/leakgate/leakgate/stackprof/stackfile"
 )
 
 // exitUnknown is the exit code of a command that cannot tell what it was asked.
 const exitUnknown = 3
 
 const (
-	// fetchTime bounds how long a process may take for its profile; the first one may have to find debug information.
+	// fetchTime bounds how long a process may take for its profile; the first one may have to find
+	// debug information.
 	fetchTime = 3 * time.Minute
 	// maxProfile bounds the size of a profile, which a server could make endless.
 	maxProfile = 1 << 30

@@ -9,11 +9,12 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/stackfile"
 	"github.com/leakgate/leakgate/internal/wholefile"
-	"github.com/leakgate/leakgate/stackprof/stackfile"
 )
 
-// showGrowth prints which functions made stacks grow while a CPU profile was taken, and writes their samples to -o.
+// showGrowth prints which functions made stacks grow while a CPU profile was taken, and writes
+// their samples to -o.
 func (o *stackOptions) showGrowth(w io.Writer, cpu *profile.Profile) error {
 	grown, err := stackfile.Growth(cpu)
 	if err != nil {

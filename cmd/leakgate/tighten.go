@@ -109,8 +109,8 @@ func (o *tightenOptions) tighten(c *context) (int, error) {
 	return code, nil
 }
 
-// tightenFile lowers the bounds of one golden file to what the run's assertions saw, and writes it if
-// write says so.
+// tightenFile lowers the bounds of one golden file to what the run's assertions saw, and writes it
+// if write says so.
 func tightenFile(path string, f goldens.ComparedFile, write bool) ([]golden.Change, error) {
 	file, err := golden.Read(path)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 )
 
+const modulePath = "github.com/leakgate/leakgate/cmd/leakgate"
+
 // printVersion is the command "leakgate version".
 func printVersion(c *context, args []string) int {
 	if len(args) > 0 {
@@ -25,10 +27,33 @@ func version() string {
 	return versionOf(info)
 }
 
+// release is the version of this module, "(devel)" for a build from a checkout.
+func release() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(devel)"
+	}
+	return releaseOf(info)
+}
+
+// releaseOf finds this module among the dependencies where "go tool" has built it: there the user's
+// module is the main one.
+func releaseOf(info *debug.BuildInfo) string {
+	for _, dep := range info.Deps {
+		if dep.Path == modulePath && dep.Replace == nil {
+			return dep.Version
+		}
+	}
+	if info.Main.Path != modulePath || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}
+
 func versionOf(info *debug.BuildInfo) string {
-	words := []string{info.Main.Version}
-	if info.Main.Version == "" {
-		words[0] = "(devel)"
+	words := []string{releaseOf(info)}
+	if info.Main.Path != modulePath {
+		return words[0] // the revision is that of the user's module
 	}
 	for _, s := range info.Settings {
 		switch {

@@ -50,8 +50,8 @@ func parseVet(args []string) (*vetOptions, error) {
 	return o, nil
 }
 
-// isVetTool reports whether the go command calls us as its vet tool: "go vet -vettool" asks for the version and
-// the flags, then names a file for each package (go1.26 cmd/go/internal/vet).
+// isVetTool reports whether the go command calls us as its vet tool: "go vet -vettool" asks for the
+// version and the flags, then names a file for each package (go1.26 cmd/go/internal/vet).
 func isVetTool(args []string) bool {
 	if len(args) == 0 {
 		return false
@@ -119,8 +119,8 @@ func (o *vetOptions) goVet(c *context, mode string) ([]byte, error) {
 	return append(stdout.Bytes(), stderr.Bytes()...), nil
 }
 
-// goldenState is a word for the golden files of the packages: the go command remembers what it found, and does
-// not know that it depends on these.
+// goldenState is a word for the golden files of the packages: the go command remembers what it
+// found, and does not know that it depends on these.
 func (o *vetOptions) goldenState(c *context) (string, error) {
 	folders, err := goldens.Packages(goldens.Config{Dir: o.dir, Env: c.env}, o.patterns)
 	if err != nil {
@@ -145,9 +145,9 @@ type vetFinding struct {
 	Message string `json:"message"`
 }
 
-// readFindings reads the output of "go vet -json": for each package a line "# path", and an object with one
-// object a package and in it one entry an analyzer, which is a list or an error. A file is in several
-// variants of a package, and is reported once.
+// readFindings reads the output of "go vet -json": for each package a line "# path", and an object
+// with one object a package and in it one entry an analyzer, which is a list or an error. A file is
+// in several variants of a package, and is reported once.
 func readFindings(out []byte) ([]vetFinding, error) {
 	var text bytes.Buffer
 	for line := range bytes.Lines(out) {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/flamegraph"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
@@ -28,18 +30,22 @@ import (
 // viewOptions is the command line of leakgate view.
 type viewOptions struct {
 	address string // -http
+	base    string
 	objects bool
 	output  string // -o
 	test    string
+	text    bool
 	source  string
 }
 
 func (o *viewOptions) flagSet() *flag.FlagSet {
 	f := newFlagSet("view")
 	f.StringVar(&o.address, "http", "localhost:0", "")
+	f.StringVar(&o.base, "base", "", "")
 	f.StringVar(&o.output, "o", "", "")
 	f.BoolVar(&o.objects, "objects", false, "")
 	f.StringVar(&o.test, "test", "", "")
+	f.BoolVar(&o.text, "text", false, "")
 	return f
 }
 
@@ -64,6 +70,9 @@ func parseView(args []string) (*viewOptions, error) {
 			return nil, fmt.Errorf("-o %s: its name must end in .svg or .html", o.output)
 		}
 	}
+	if o.text && o.output != "" {
+		return nil, errors.New("-text and -o: one way to show it at a time")
+	}
 	host, _, err := net.SplitHostPort(o.address)
 	if err != nil {
 		return nil, fmt.Errorf("-http %s: it must be host:port, such as localhost:8080", o.address)
@@ -86,112 +95,179 @@ func viewProfile(c *context, args []string) int {
 	return exitPass
 }
 
+// view shows what there is: as text, as a file, or served as a page.
 func (o *viewOptions) view(c *context) error {
-	path, title, err := o.choose(c.stdout)
+	shown, err := o.read()
 	if err != nil {
 		return err
 	}
-	p, err := readProfileFile(path)
-	if err != nil {
+	switch filepath.Ext(o.output) {
+	case ".svg":
+		return o.draw(shown)
+	case ".html":
+		data, err := shown.page(c, o)
+		if err != nil {
+			return err
+		}
+		return wholefile.Write(o.output, 0o666, data.Write)
+	}
+	if err := shown.text(c.stdout, o.test != "" || o.text); err != nil || o.text {
 		return err
 	}
-	if o.output != "" {
-		return o.draw(p, title)
+	data, err := shown.page(c, o)
+	if err != nil {
+		return err
 	}
 	ctx, stop := signal.NotifyContext(stdcontext.Background(), os.Interrupt)
 	defer stop()
-	return o.serve(ctx, c, p)
+	return o.serve(ctx, c, shown, data)
 }
 
-// choose returns the profile to show: the source itself, or that of an assertion of the run, a failed one first.
-func (o *viewOptions) choose(w io.Writer) (path, title string, err error) {
+// A viewed is what is to be shown: a run, or a profile alone.
+type viewed struct {
+	*comparand
+	base *comparand // of -base
+	// of the run's, the one to show first that has profiles; nil if none has
+	first *outcome.Assertion
+	path  string // of first's profile, or the profile's own
+	title string
+}
+
+// read reads what is to be shown, of a run those assertions that -test chooses.
+func (o *viewOptions) read() (*viewed, error) {
 	c, err := readComparand(o.source)
 	if err != nil {
-		return "", "", err
+		return nil, err
 	}
-	if c.profile != nil {
-		return o.source, o.source, nil
+	v := &viewed{comparand: c, path: o.source, title: filepath.Base(o.source)}
+	if o.base != "" {
+		if c.run == nil {
+			return nil, errors.New("-base compares runs, and this is a profile: leakgate diff compares profiles")
+		}
+		if v.base, err = readComparand(o.base); err != nil {
+			return nil, fmt.Errorf("-base: %w", err)
+		}
+		if v.base.run == nil {
+			return nil, fmt.Errorf("-base %s: it is a profile, and this is a run: give the artifacts of a run", o.base)
+		}
 	}
-	var best *outcome.Assertion
-	count := 0
+	if c.run == nil {
+		return v, nil
+	}
+	var tests []string
+	matched := 0
 	for _, p := range c.run.Packages {
+		p.Assertions = slices.DeleteFunc(p.Assertions, func(a *outcome.Assertion) bool {
+			tests = append(tests, a.Test)
+			return !strings.Contains(p.ImportPath+"."+a.Test, o.test)
+		})
+		matched += len(p.Assertions)
 		for _, a := range p.Assertions {
-			if a.Artifacts["retained"] == "" || !strings.Contains(p.ImportPath+"."+a.Test, o.test) {
-				continue
-			}
-			count++
-			if best == nil || best.Verdict != verdict.Fail && a.Verdict == verdict.Fail {
-				best = a
+			if a.Artifacts["retained"] != "" && (v.first == nil || v.first.Verdict != verdict.Fail && a.Verdict == verdict.Fail) {
+				v.first = a
 			}
 		}
 	}
-	if best == nil {
-		return "", "", fmt.Errorf("%s has no profile of an assertion%s: those that pass have one with leakgate run -artifacts all", o.source, o.ofTest())
+	switch {
+	case matched == 0 && o.test != "":
+		return nil, fmt.Errorf("%s has no assertion in a test with %q in its name%s", o.source, o.test, didYouMean(o.test, tests))
+	case matched == 0:
+		return nil, fmt.Errorf("%s has no assertion: there is nothing to show", o.source)
 	}
-	title = fmt.Sprintf("%s.%s", best.Package, best.Test)
-	if count > 1 {
-		fmt.Fprintf(w, "%s, one of %d profiles; -test chooses\n", title, count)
+	v.path = ""
+	if v.first != nil {
+		v.path = filepath.Join(c.dir, filepath.FromSlash(v.first.Artifacts["retained"]))
+		v.title = fmt.Sprintf("%s.%s", v.first.Package, v.first.Test)
 	}
-	return filepath.Join(c.dir, filepath.FromSlash(best.Artifacts["retained"])), title, nil
+	return v, nil
 }
 
-func (o *viewOptions) ofTest() string {
-	if o.test == "" {
-		return ""
+// readProfile reads the profile for pprof's pages and pictures.
+func (v *viewed) readProfile() (*profile.Profile, error) {
+	if v.profile != nil {
+		return v.profile, nil
 	}
-	return fmt.Sprintf(" in a test with %q in its name", o.test)
+	if v.path == "" {
+		return nil, errors.New("there is no profile of an assertion: those that pass have one with leakgate run -artifacts all")
+	}
+	return readProfileFile(v.path)
+}
+
+// page makes the page.
+func (v *viewed) page(c *context, o *viewOptions) (*page.Data, error) {
+	if v.profile != nil {
+		return page.Profile(v.profile, v.title, version())
+	}
+	repository := page.OpenRepository(".", func(name string) string { return lookup(c.env, name) })
+	defer repository.Close()
+	b := page.Builder{Run: v.run, Dir: v.dir, Repository: repository}
+	if v.base != nil {
+		b.Base, b.BaseDir = v.base.run, v.base.dir
+	}
+	return b.Build(), nil
 }
 
 // draw writes the flame graph.
-func (o *viewOptions) draw(p *profile.Profile, title string) error {
+func (o *viewOptions) draw(v *viewed) error {
+	p, err := v.readProfile()
+	if err != nil {
+		return err
+	}
 	unit := "bytes"
 	if o.objects {
 		unit = "count"
 	}
-	g, err := flamegraph.New(p, unit, title)
+	g, err := flamegraph.New(p, unit, v.title)
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	write := g.HTML
-	if filepath.Ext(o.output) == ".svg" {
-		write = g.SVG
-	}
-	if err := write(&b); err != nil {
-		return err
-	}
-	return wholefile.WriteData(o.output, 0o666, b.Bytes())
+	return wholefile.Write(o.output, 0o666, g.SVG)
 }
 
-// serve shows the profile in pprof's web interface until ctx ends.
-func (o *viewOptions) serve(ctx stdcontext.Context, c *context, p *profile.Profile) error {
+// serve shows the page until ctx ends, and below /ui/ the profile in pprof's web interface.
+func (o *viewOptions) serve(ctx stdcontext.Context, c *context, v *viewed, data *page.Data) error {
 	listener, err := net.Listen("tcp", o.address)
 	if err != nil {
 		return err
+	}
+	p, err := v.readProfile()
+	if err != nil {
+		return serveHandlers(ctx, listener, c.stdout, data, nil)
 	}
 	index := "inuse_space"
 	if o.objects {
 		index = "inuse_objects"
 	}
+	data.Pprof = "/ui/flamegraph"
 	return driver.PProf(&driver.Options{
 		Flagset: newPprofFlags("-http="+listener.Addr().String(), "-no_browser", "-sample_index="+index, "profile"),
 		Fetch:   fixedProfile{p},
 		UI:      quietUI{c.stderr},
 		Sym:     noSymbols{},
 		HTTPServer: func(args *driver.HTTPServerArgs) error {
-			fmt.Fprintf(c.stdout, "http://%s/ui/flamegraph (Ctrl-C ends it)\n", listener.Addr())
-			return serveHandlers(ctx, listener, args.Handlers)
+			return serveHandlers(ctx, listener, c.stdout, data, args.Handlers)
 		},
 	})
 }
 
-// serveHandlers serves pprof's pages below /ui, where they expect to be.
-func serveHandlers(ctx stdcontext.Context, listener net.Listener, handlers map[string]http.Handler) error {
+// serveHandlers serves the page, and pprof's pages below /ui, where they expect to be. It says
+// where on w.
+func serveHandlers(ctx stdcontext.Context, listener net.Listener, w io.Writer, data *page.Data, handlers map[string]http.Handler) error {
+	var text bytes.Buffer
+	if err := data.Write(&text); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "http://%s/ (Ctrl-C ends it)\n", listener.Addr())
 	mux := http.NewServeMux()
 	for path, h := range handlers {
 		mux.Handle("/ui"+path, h)
 	}
-	mux.Handle("/", http.RedirectHandler("/ui/flamegraph", http.StatusTemporaryRedirect))
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		_, _ = w.Write(text.Bytes())
+	})
 	host := listener.Addr().String()
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A page of somebody else's must not read ours through a name that it makes point here.

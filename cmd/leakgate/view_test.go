@@ -28,10 +28,11 @@ func sessionsProfile(t *testing.T) string {
 	return path
 }
 
-// The pictures are well-formed, have every frame that is wide enough to see, and refer to nothing outside.
+// The pictures are well-formed, have every frame that is wide enough to see, and refer to nothing
+// outside.
 func TestViewDraws(t *testing.T) {
 	source := sessionsProfile(t)
-	for _, name := range []string{"graph.svg", "graph.html"} {
+	for _, name := range []string{"graph.svg"} {
 		out := filepath.Join(t.TempDir(), name)
 		var stdout, stderr bytes.Buffer
 		require.Equal(t, exitPass, run([]string{"view", "-o", out, source}, &stdout, &stderr, nil), stderr.String())
@@ -65,13 +66,15 @@ func TestViewDraws(t *testing.T) {
 func TestViewServesThisMachine(t *testing.T) {
 	o, err := parseView([]string{sessionsProfile(t)})
 	require.NoError(t, err)
-	p, err := readProfileFile(o.source)
+	shown, err := o.read()
+	require.NoError(t, err)
+	data, err := shown.page(&context{}, o)
 	require.NoError(t, err)
 	ctx, stop := stdcontext.WithCancel(t.Context())
 	r, w := io.Pipe()
 	var stderr bytes.Buffer
 	done := make(chan error, 1)
-	go func() { done <- o.serve(ctx, &context{stdout: w, stderr: &stderr}, p) }()
+	go func() { done <- o.serve(ctx, &context{stdout: w, stderr: &stderr}, shown, data) }()
 	line, err := bufio.NewReader(r).ReadString('\n')
 	require.NoError(t, err)
 	url, _, _ := strings.Cut(line, " ")
@@ -89,8 +92,11 @@ func TestViewServesThisMachine(t *testing.T) {
 	}
 	code, body := get(url, "")
 	require.Equal(t, http.StatusOK, code)
+	require.Contains(t, body, `id="data"`)
+	code, body = get(url+"ui/flamegraph", "")
+	require.Equal(t, http.StatusOK, code)
 	require.Contains(t, body, "example.com/app.sessions")
-	code, body = get(strings.Replace(url, "flamegraph", "top", 1), "")
+	code, body = get(url+"ui/top", "")
 	require.Equal(t, http.StatusOK, code)
 	require.Contains(t, body, "User.")
 	code, _ = get(url, "leaks.example.com")

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// checkCollected finds objects that are to be garbage at a moment at which the test still uses them.
+// checkCollected finds objects that are to be garbage at a moment at which the test still uses
+// them.
 func checkCollected(pass *analysis.Pass, f *function) {
 	f.calls(func(call *ast.CallExpr) {
 		if len(call.Args) < 2 {
@@ -26,8 +27,8 @@ func checkCollected(pass *analysis.Pass, f *function) {
 	})
 }
 
-// checkSubtest looks at an expectation for the end of a subtest: what the test uses after the subtest is
-// alive then.
+// checkSubtest looks at an expectation for the end of a subtest: what the test uses after the
+// subtest is alive then.
 func (f *function) checkSubtest(pass *analysis.Pass, call *ast.CallExpr) {
 	object := variable(pass.TypesInfo, call.Args[1])
 	if object == nil || f.outer == nil || f.contains(object.Pos()) {
@@ -59,8 +60,8 @@ func variable(info *types.Info, e ast.Expr) *types.Var {
 	return v
 }
 
-// weakOf returns the variable that a weak pointer was made of: in the expression, or in the one place where
-// the variable that it is gets its value.
+// weakOf returns the variable that a weak pointer was made of: in the expression, or in the one
+// place where the variable that it is gets its value.
 func (f *function) weakOf(info *types.Info, e ast.Expr) *types.Var {
 	if call, ok := ast.Unparen(e).(*ast.CallExpr); ok {
 		return madeOf(info, call)
@@ -112,8 +113,8 @@ func madeOf(info *types.Info, call *ast.CallExpr) *types.Var {
 	return variable(info, call.Args[0])
 }
 
-// useAfter returns a use of a variable in f that runs after pos: one that stands there, unless the variable gets
-// another value first, or one in a deferred call.
+// useAfter returns a use of a variable in f that runs after pos: one that stands there, unless the
+// variable gets another value first, or one in a deferred call.
 func (f *function) useAfter(info *types.Info, v *types.Var, pos token.Pos) ast.Node {
 	if v == nil {
 		return nil

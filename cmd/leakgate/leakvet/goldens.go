@@ -14,8 +14,8 @@ import (
 	"github.com/leakgate/leakgate/golden"
 )
 
-// checkGolden finds comparisons with a golden file that is not there. It looks at the first one that stands
-// in a test function itself: the names of subtests are made when they run.
+// checkGolden finds comparisons with a golden file that is not there. It looks at the first one
+// that stands in a test function itself: the names of subtests are made when they run.
 func checkGolden(pass *analysis.Pass, f *function) {
 	if f.outer != nil || !strings.HasPrefix(f.name, "Test") || !isTestFile(pass, fileOf(pass, f)) {
 		return
@@ -52,7 +52,8 @@ func passesParameter(pass *analysis.Pass, f *function, call *ast.CallExpr) bool 
 	return ok && pass.TypesInfo.Uses[t] == pass.TypesInfo.Defs[f.typ.Params.List[0].Names[0]]
 }
 
-// goldenName returns the golden name of an assertion, and false if it has none or it cannot be told.
+// goldenName returns the golden name of an assertion, and false if it has none or it cannot be
+// told.
 func goldenName(pass *analysis.Pass, test string, options []option) (string, bool) {
 	name := test
 	for _, o := range options {
@@ -80,8 +81,8 @@ func fileOf(pass *analysis.Pass, f *function) *ast.File {
 	return nil
 }
 
-// checkOrphans finds golden files that belong to no test. It says so at the package clause of the first test
-// file of the folder, so that only one of the package's variants does.
+// checkOrphans finds golden files that belong to no test. It says so at the package clause of the
+// first test file of the folder, so that only one of the package's variants does.
 func checkOrphans(pass *analysis.Pass) error {
 	files := make(map[string]*ast.File)
 	dir := ""

@@ -36,6 +36,7 @@ func run(pass *analysis.Pass) (any, error) {
 			continue
 		}
 		checkNames(pass, file)
+		checkMisuse(pass, file)
 		for _, f := range functions(file) {
 			checkParallel(pass, f)
 			checkGolden(pass, f)
@@ -55,8 +56,8 @@ func fileName(pass *analysis.Pass, file *ast.File) string {
 
 func folder(pass *analysis.Pass, file *ast.File) string { return filepath.Dir(fileName(pass, file)) }
 
-// A function is a function declaration or literal with what it calls itself: not the literals in it that are
-// tests of their own (t.Run).
+// A function is a function declaration or literal with what it calls itself: not the literals in it
+// that are tests of their own (t.Run).
 type function struct {
 	name  string // of a declaration
 	node  ast.Node
@@ -65,8 +66,8 @@ type function struct {
 	outer *function
 }
 
-// functions returns the declared functions of a file, and the literals in them that take a parameter, as
-// those given to t.Run do. Other literals are part of what they stand in.
+// functions returns the declared functions of a file, and the literals in them that take a
+// parameter, as those given to t.Run do. Other literals are part of what they stand in.
 func functions(file *ast.File) []*function {
 	var all []*function
 	var add func(f *function)
@@ -127,8 +128,8 @@ func callee(info *types.Info, call *ast.CallExpr) string {
 	return f.Name()
 }
 
-// An option is one argument of an assertion: the function of leakcheck that it begins with, such as Root in
-// Root("x").MaxObjects(1).
+// An option is one argument of an assertion: the function of leakcheck that it begins with, such as
+// Root in Root("x").MaxObjects(1).
 type option struct {
 	name string // "" if it is not written out
 	call *ast.CallExpr
@@ -163,6 +164,6 @@ func optionOf(info *types.Info, arg ast.Expr) option {
 	}
 }
 
-// selectors are the functions of leakcheck that begin a bound, and whether the bound is on what certain roots
-// hold, so that other tests' memory does not count.
+// selectors are the functions of leakcheck that begin a bound, and whether the bound is on what
+// certain roots hold, so that other tests' memory does not count.
 var selectors = map[string]bool{"Root": true, "Path": true, "Type": false, "TypeNamed": false, "Stack": true, "Goroutines": true}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"go/constant"
 	"go/token"
 	"go/types"
 	"maps"
@@ -13,13 +12,16 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+
+	"github.com/leakgate/leakgate/internal/editdistance"
 )
 
-// symbols is the fact of a package: what its debug information will name. Variables that are not exported
-// are in no export data, so each package says it of itself.
+// symbols is the fact of a package: what its debug information will name. Variables that are not
+// exported are in no export data, so each package says it of itself.
 type symbols struct {
-	Values []string // package variables and functions
-	Types  []string
+	Package string   // its name
+	Values  []string // package variables and functions
+	Types   []string
 }
 
 // AFact marks symbols as a fact.
@@ -30,7 +32,8 @@ func (s *symbols) String() string {
 	return fmt.Sprintf("%d values, %d types", len(s.Values), len(s.Types))
 }
 
-// exportSymbols leaves out the main packages that the go command writes for tests: nobody names what is in them.
+// exportSymbols leaves out the main packages that the go command writes for tests: nobody names
+// what is in them.
 func exportSymbols(pass *analysis.Pass) {
 	if !strings.HasSuffix(pass.Pkg.Path(), ".test") {
 		pass.ExportPackageFact(symbolsOf(pass.Pkg))
@@ -38,7 +41,7 @@ func exportSymbols(pass *analysis.Pass) {
 }
 
 func symbolsOf(pkg *types.Package) *symbols {
-	s := new(symbols)
+	s := &symbols{Package: pkg.Name()}
 	for _, name := range pkg.Scope().Names() {
 		switch pkg.Scope().Lookup(name).(type) {
 		case *types.Var, *types.Func:
@@ -61,17 +64,15 @@ func checkNames(pass *analysis.Pass, file *ast.File) {
 		if name != "Root" && name != "Path" && name != "TypeNamed" {
 			return true
 		}
-		value := pass.TypesInfo.Types[call.Args[0]].Value
-		if value == nil || value.Kind() != constant.String {
-			return true
+		if pattern, ok := textOf(pass.TypesInfo, call.Args[0]); ok {
+			checkName(pass, call.Args[0], name, pattern)
 		}
-		checkName(pass, call.Args[0], name, constant.StringVal(value))
 		return true
 	})
 }
 
-// checkName looks a pattern up in the packages that it may mean: its import path may be shortened to its last
-// elements.
+// checkName looks a pattern up in the packages that it may mean: its import path may be shortened
+// to its last elements, or be the package's name.
 func checkName(pass *analysis.Pass, at ast.Expr, selector, pattern string) {
 	text := pattern
 	if selector == "TypeNamed" {
@@ -81,10 +82,8 @@ func checkName(pass *analysis.Pass, at ast.Expr, selector, pattern string) {
 		return
 	}
 	known := knownSymbols(pass)
-	if checkMain(pass, known, at, selector, pattern) {
-		return
-	}
-	paths := slices.SortedFunc(maps.Keys(known), func(a, b string) int { // the shortest is the likeliest
+	paths := slices.SortedFunc(maps.Keys(known), func(a, b string) int {
+		// the shortest is the likeliest
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 	})
 	var names []string // of the packages that the pattern may mean
@@ -97,7 +96,7 @@ func checkName(pass *analysis.Pass, at ast.Expr, selector, pattern string) {
 		prefix := text[:i]
 		for _, path := range paths {
 			s := known[path]
-			if path != prefix && !strings.HasSuffix(path, "/"+prefix) {
+			if path != prefix && !strings.HasSuffix(path, "/"+prefix) && s.Package != prefix {
 				continue
 			}
 			h, definite := firstName(text[i+1:])
@@ -128,29 +127,6 @@ func checkName(pass *analysis.Pass, at ast.Expr, selector, pattern string) {
 	pass.Report(d)
 }
 
-// checkMain finds names that begin with "main.", which a test of package main has to write with the import path. It reports
-// whether the name is one.
-func checkMain(pass *analysis.Pass, known map[string]*symbols, at ast.Expr, selector, pattern string) bool {
-	stars := len(pattern) - len(strings.TrimLeft(pattern, "*"))
-	rest, ok := strings.CutPrefix(pattern[stars:], "main.")
-	if !ok || strings.TrimSuffix(pass.Pkg.Name(), "_test") != "main" || known["main"] != nil {
-		return false
-	}
-	path := strings.TrimSuffix(pass.Pkg.Path(), "_test")
-	for other := range known {
-		if strings.HasSuffix(other, "/main") {
-			return false // it may mean that one
-		}
-	}
-	right := pattern[:stars] + path[strings.LastIndexByte(path, '/')+1:] + "." + rest
-	pass.Report(analysis.Diagnostic{
-		Pos: at.Pos(), End: at.End(),
-		Message:        fmt.Sprintf("package main goes by its import path in a test, so %s(%q) fails; did you mean %q?", selector, pattern, right),
-		SuggestedFixes: fixLiteral(at, pattern, right, right),
-	})
-	return true
-}
-
 // isPattern reports whether a text has wildcards, or is no plain name ("map[string]int").
 func isPattern(text string) bool {
 	plain := strings.ReplaceAll(strings.ReplaceAll(text, "[*]", ""), "(*", "(")
@@ -164,7 +140,8 @@ func untilBracket(text string) string {
 	return before
 }
 
-// firstName is the name that follows the package. It is not definite where the compiler makes up names.
+// firstName is the name that follows the package. It is not definite where the compiler makes up
+// names.
 func firstName(rest string) (name string, definite bool) {
 	end := strings.IndexAny(rest, ".[")
 	if end < 0 {
@@ -174,7 +151,8 @@ func firstName(rest string) (name string, definite bool) {
 	return name, token.IsIdentifier(name) && name != "init" && name != "glob"
 }
 
-// has reports whether the package has a name: for a root a variable, a function or the type of a method.
+// has reports whether the package has a name: for a root a variable, a function or the type of a
+// method.
 func (s *symbols) has(name, selector string) bool {
 	return slices.Contains(s.Types, name) || selector != "TypeNamed" && slices.Contains(s.Values, name)
 }
@@ -207,7 +185,8 @@ func fixName(at ast.Expr, pattern, head, near string) []analysis.SuggestedFix {
 	return fixLiteral(at, head, near, pattern[:i+1]+near+pattern[i+1+len(head):])
 }
 
-// fixLiteral replaces the text of a string literal, in which wrong becomes right. A constant is left alone: others may use it.
+// fixLiteral replaces the text of a string literal, in which wrong becomes right. A constant is
+// left alone: others may use it.
 func fixLiteral(at ast.Expr, wrong, right, text string) []analysis.SuggestedFix {
 	lit, ok := at.(*ast.BasicLit)
 	if !ok || lit.Kind != token.STRING {
@@ -219,11 +198,12 @@ func fixLiteral(at ast.Expr, wrong, right, text string) []analysis.SuggestedFix 
 	}}
 }
 
-// nearest returns the name that differs least from written, "" if none comes near or two do equally.
+// nearest returns the name that differs least from written, "" if none comes near or two do
+// equally.
 func nearest(written string, names []string) string {
 	best, bestDistance, tie := "", len(written)/3+1, false
 	for _, name := range names {
-		switch d := distance(strings.ToLower(written), strings.ToLower(name)); {
+		switch d := editdistance.Of(strings.ToLower(written), strings.ToLower(name), bestDistance); {
 		case name == best:
 		case d < bestDistance:
 			best, bestDistance, tie = name, d, false
@@ -235,25 +215,4 @@ func nearest(written string, names []string) string {
 		return ""
 	}
 	return best
-}
-
-// distance is the number of single characters to insert, remove or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		previous := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := previous
-			if a[i] != b[j] {
-				cost++
-			}
-			previous = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

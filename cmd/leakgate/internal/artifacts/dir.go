@@ -18,13 +18,15 @@ const (
 	DefaultName = "leakgate-artifacts"
 	// ReportName is the file in it that tells the whole run.
 	ReportName = "leakgate.json"
+	// PageName is the page in it that shows the run.
+	PageName = "leak.html"
 
 	recordsName = "tests"
 	baseName    = "base"
 	ignoreName  = ".gitignore"
 	markerName  = ".leakgate-artifacts"
 	markerText  = `leakgate run writes this directory. At its start it removes the folders "tests" and "base"
-and the file "leakgate.json" that lie here. It touches nothing else, and no directory without this file.
+and the files "leakgate.json" and "leak.html" that lie here. It touches nothing else, and no directory without this file.
 `
 )
 
@@ -35,9 +37,9 @@ type Dir struct {
 	marker *os.File // locked: two runs at a time would mix their records, or remove each other's
 }
 
-// Open makes path an empty artifacts directory: it creates it, or clears what an earlier run left. A
-// directory that has files but not our marker is somebody else's, and an error; so is one that another
-// process has open. git ignores all that lies in it.
+// Open makes path an empty artifacts directory: it creates it, or clears what an earlier run left.
+// A directory that has files but not our marker is somebody else's, and an error; so is one that
+// another process has open. git ignores all that lies in it.
 func Open(path string) (*Dir, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -95,6 +97,9 @@ func (d *Dir) Base() string { return filepath.Join(d.Path, baseName) }
 // Report is the path of the file that tells the whole run.
 func (d *Dir) Report() string { return filepath.Join(d.Path, ReportName) }
 
+// Page is the path of the page that shows the run.
+func (d *Dir) Page() string { return filepath.Join(d.Path, PageName) }
+
 // claim makes the directory ours, or fails if it is not.
 func (d *Dir) claim() error {
 	if info, err := os.Stat(d.Path); err == nil && !info.IsDir() {
@@ -118,7 +123,8 @@ func (d *Dir) claim() error {
 	if len(entries) > 0 {
 		return fmt.Errorf("it has files (%s, ...) and was not made by leakgate: give another with -o, or empty it", entries[0].Name())
 	}
-	// The marker comes first: a run that dies between the two leaves a directory that the next can use.
+	// The marker comes first: a run that dies between the two leaves a directory that the next can
+	// use.
 	if err := os.WriteFile(marker, []byte(markerText), 0o666); err != nil {
 		return err
 	}
@@ -133,16 +139,23 @@ func (d *Dir) clear() error {
 	if err := os.RemoveAll(d.Records()); err != nil {
 		return err
 	}
-	if err := os.Remove(d.Report()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, file := range []string{d.Report(), d.Page()} {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }
 
 // WriteReport writes the run's file as a whole, so that no reader sees half of it.
-func (d *Dir) WriteReport(write func(w io.Writer) error) error {
-	if err := wholefile.Write(d.Report(), 0o666, write); err != nil {
-		return fmt.Errorf("writing %s: %w", d.Report(), err)
+func (d *Dir) WriteReport(write func(w io.Writer) error) error { return writeFile(d.Report(), write) }
+
+// WritePage writes the page, as a whole.
+func (d *Dir) WritePage(write func(w io.Writer) error) error { return writeFile(d.Page(), write) }
+
+func writeFile(path string, write func(w io.Writer) error) error {
+	if err := wholefile.Write(path, 0o666, write); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
 }

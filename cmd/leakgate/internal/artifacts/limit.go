@@ -15,9 +15,9 @@ type Limits struct {
 	Bytes      int64 // of all these files
 }
 
-// Limit removes files of records beyond the limits, and returns a sentence that says so, "" if all stay.
-// Failures have the first claim, then what is unknown, then what passed; within these the order of
-// records decides. A record that keeps its files keeps all of them.
+// Limit removes files of records beyond the limits, and returns a sentence that says so, "" if all
+// stay. Failures have the first claim, then what is unknown, then what passed; within these the
+// order of records decides. A record that keeps its files keeps all of them.
 func (d *Dir) Limit(records []Record, l Limits) (note string, err error) {
 	order := make([]int, len(records))
 	for i := range order {

@@ -24,7 +24,7 @@ func TestLimitKeepsFailuresFirst(t *testing.T) {
 			file := filepath.Join(d.Records(), "p", "T", n, "heap.pb.gz")
 			require.NoError(t, os.WriteFile(file, make([]byte, 100), 0o666))
 		}
-		records, problems := d.Gather("shown")
+		records, problems := d.Gather("shown", "v0.1.0")
 		require.Empty(t, problems)
 		return d, records
 	}
@@ -80,19 +80,20 @@ func TestDropOwnKeepsWhatTestsAllocate(t *testing.T) {
 	sample(1, "bytes.growSlice", tool+"refscan.Capture", "example.com/app.TestX", "testing.tRunner")
 	sample(2, "example.com/app.op", tool+"leakcheck.AssertNoGrowth", "example.com/app.TestX")
 	sample(3, "strings.Clone", "example.com/app.keep[github.com/leakgate/leakgate/refscan.Node]", "testing.tRunner")
-	sample(4, tool+"refscan/internal/heapgraph.(*graph).grow", tool+"leakcheck.AssertRetained")
+	sample(4, tool+"refscan/internal/live.(*marker).grow", tool+"leakcheck.AssertRetained")
 	sample(5, "runtime.doInit1", "runtime.main")
+	sample(7, "slices.Grow", "shop.op", tool+"leakcheck.AssertNoGrowth", "shop.TestX")
 	sample(6, tool+"leakcheck_test.TestX", tool+"leakcheck.AssertNoGrowth")
 
 	d, err := Open(t.TempDir())
 	require.NoError(t, err)
-	leave(t, d, "1", verdict.Result{Schema: 1, Package: "p", Test: "T", Seq: 1, Verdict: verdict.Fail, Artifacts: map[string]string{"heap": "heap.pb.gz", "heap.base": "heap.base.pb.gz"}})
+	leave(t, d, "1", verdict.Result{Schema: 1, Package: "p", Test: "T", Seq: 1, Verdict: verdict.Fail, Modules: []string{"shop"}, Artifacts: map[string]string{"heap": "heap.pb.gz", "heap.base": "heap.base.pb.gz"}})
 	var b bytes.Buffer
 	require.NoError(t, p.Write(&b))
 	file := filepath.Join(d.Records(), "p", "T", "1", "heap.pb.gz")
 	require.NoError(t, os.WriteFile(file, b.Bytes(), 0o666))
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "heap.base.pb.gz"), []byte("torn"), 0o666))
-	records, problems := d.Gather("shown")
+	records, problems := d.Gather("shown", "v0.1.0")
 	require.Empty(t, problems)
 	problems = d.DropOwn(records)
 	require.Len(t, problems, 1, "the one that cannot be read")
@@ -106,5 +107,5 @@ func TestDropOwnKeepsWhatTestsAllocate(t *testing.T) {
 	for _, s := range got.Sample {
 		values = append(values, s.Value[0])
 	}
-	require.Equal(t, []int64{2, 3, 5, 6}, values)
+	require.Equal(t, []int64{2, 3, 5, 7, 6}, values)
 }

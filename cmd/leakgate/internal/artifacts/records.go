@@ -19,11 +19,11 @@ type Record struct {
 	Result verdict.Result
 }
 
-// Gather reads every record that test binaries left, sorted by package, test and number. Artifacts of
-// a record become slash paths below the artifacts directory, which messages call shown. A record that cannot be used, or an
-// artifact that is named and missing, is a problem: one sentence that names the file. Problems do not
-// stop the rest.
-func (d *Dir) Gather(shown string) (records []Record, problems []string) {
+// Gather reads every record that test binaries left, sorted by package, test and number. Artifacts
+// of a record become slash paths below the artifacts directory, which messages call shown; leakgate
+// is the version that problems name. A record that cannot be used, or an artifact that is named and
+// missing, is a problem: one sentence that names the file. Problems do not stop the rest.
+func (d *Dir) Gather(shown, leakgate string) (records []Record, problems []string) {
 	err := filepath.WalkDir(d.Records(), func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("cannot read %s: %v", d.rel(file), err))
@@ -32,7 +32,7 @@ func (d *Dir) Gather(shown string) (records []Record, problems []string) {
 		if entry.Name() != verdict.FileName || !entry.Type().IsRegular() {
 			return nil
 		}
-		r, err := readResult(file)
+		r, err := readResult(file, leakgate)
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("record %s: %v", d.rel(file), err))
 			return nil
@@ -59,8 +59,9 @@ func (d *Dir) Gather(shown string) (records []Record, problems []string) {
 	return records, problems
 }
 
-// Shorten replaces the absolute path of the artifacts directory in text, which test binaries print since they
-// run elsewhere, by shown, which is what the user calls it: so it is of use on another machine, too.
+// Shorten replaces the absolute path of the artifacts directory in text, which test binaries print
+// since they run elsewhere, by shown, which is what the user calls it: so it is of use on another
+// machine, too.
 func (d *Dir) Shorten(text, shown string) string {
 	sep := string(filepath.Separator)
 	return strings.ReplaceAll(text, d.Path+sep, strings.TrimSuffix(shown, sep)+sep)
@@ -78,19 +79,25 @@ func (d *Dir) Count() int {
 	return n
 }
 
-// readResult reads and checks one record.
-func readResult(file string) (*verdict.Result, error) {
+// readResult reads and checks one record, for a leakgate of the given version.
+func readResult(file, leakgate string) (*verdict.Result, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
+		return nil, err
+	}
+	var head struct {
+		Schema  int    `json:"schema"`
+		Library string `json:"library"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, err
+	}
+	if err := verdict.CheckSchema(head.Schema, head.Library, leakgate); err != nil {
 		return nil, err
 	}
 	var r verdict.Result
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, err
-	}
-	if r.Schema != verdict.Schema {
-		return nil, fmt.Errorf("its schema is %d and this leakgate reads %d: use the versions of leakgate and leakcheck that belong together",
-			r.Schema, verdict.Schema)
 	}
 	switch r.Verdict {
 	case verdict.Pass, verdict.Fail, verdict.Unknown:

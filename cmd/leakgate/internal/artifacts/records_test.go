@@ -44,7 +44,7 @@ func TestGatherReadsWhatLeakcheckWrites(t *testing.T) {
 	}
 	leave(t, d, "1", verdict.Result{Schema: 1, Package: "example.com/app/inner", Test: "TestA", Seq: 1, Verdict: verdict.Fail})
 
-	records, problems := d.Gather("shown")
+	records, problems := d.Gather("shown", "v0.1.0")
 	require.Empty(t, problems)
 	require.Len(t, records, 4)
 	require.Equal(t, []int{1, 2, 10, 1}, []int{records[0].Result.Seq, records[1].Result.Seq, records[2].Result.Seq, records[3].Result.Seq})

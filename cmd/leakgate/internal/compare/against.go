@@ -5,12 +5,13 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// Against marks the assertions of run that fail in base too, with as much or more: they are known, and not
-// what run's revision brought. It returns how many assertions base does not have.
+// Against marks the assertions of run that fail in base too, with as much or more: they are known,
+// and not what run's revision brought. It returns how many assertions base does not have.
 //
-// An assertion on bounds is known if base breaks the same bounds, each with no fewer objects and bytes, found or
-// retained. One without figures (no growth, collected objects) is known if it fails in base. A comparison with the
-// golden files that base made is never known: what fails there is new.
+// An assertion on bounds is known if base breaks the same bounds, each with no fewer objects and
+// bytes, found or retained. One without figures (no growth, collected objects) is known if it fails
+// in base. A comparison with the golden files that base made is never known: what fails there is
+// new.
 func Against(run, base *outcome.Run) (unmatched int) {
 	_, before := Sites(base)
 	order, now := Sites(run)

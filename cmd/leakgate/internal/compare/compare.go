@@ -26,8 +26,9 @@ type Change struct {
 	Old, New Series
 }
 
-// Trend is 1 if the figure grew, -1 if it shrank, and 0 if the two overlap or one is missing. Figures of
-// leakgate are counts, not samples, so that every value outside the range seen before is a change.
+// Trend is 1 if the figure grew, -1 if it shrank, and 0 if the two overlap or one is missing.
+// Figures of leakgate are counts, not samples, so that every value outside the range seen before is
+// a change.
 func (c Change) Trend() int {
 	switch {
 	case len(c.Old) == 0 || len(c.New) == 0:

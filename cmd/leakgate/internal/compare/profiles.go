@@ -10,9 +10,9 @@ import (
 )
 
 // Profiles compares two profiles: a row for each path or function whose figures differ, the largest
-// change in bytes first. In a profile of references (retained.pb.gz) rows are paths from a root, elements
-// folded to [*]; in any other they are the functions at the leaves. The profiles need values in a count
-// and in bytes, as those of leakgate and heap profiles have.
+// change in bytes first. In a profile of references (retained.pb.gz) rows are paths from a root,
+// elements folded to [*]; in any other they are the functions at the leaves. The profiles need
+// values in a count and in bytes, as those of leakgate and heap profiles have.
 func Profiles(before, after *profile.Profile) ([]Row, error) {
 	olds, err := figures(before)
 	if err != nil {
@@ -77,7 +77,8 @@ func figures(p *profile.Profile) (map[string]figure, error) {
 	return out, nil
 }
 
-// valueIndex finds the value type with a unit: of several the one in use, which "go tool pprof" shows.
+// valueIndex finds the value type with a unit: of several the one in use, which "go tool pprof"
+// shows.
 func valueIndex(p *profile.Profile, unit string) int {
 	found := -1
 	for i, t := range p.SampleType {
@@ -117,7 +118,18 @@ func frameName(l *profile.Location, n int) string {
 }
 
 // referencePath writes a stack of references as leakcheck's messages and golden files do.
+//
+// In the profiles of leakgate each frame is named by its whole path, so the leaf's name is all
+// there is to it. Older ones, and goref's, have a frame for each reference, such as "field. (T)".
 func referencePath(s *profile.Sample) string {
+	if len(s.Location) == 0 {
+		return "(none)"
+	}
+	leaf, root := frameName(s.Location[0], 0), frameName(s.Location[len(s.Location)-1], 0)
+	if !strings.Contains(root, ". (") && strings.HasPrefix(leaf, root) {
+		// Inside of parentheses dots are written so that pprof does not cut there.
+		return strings.ReplaceAll(leaf, "·", ".")
+	}
 	var b strings.Builder
 	for i := len(s.Location) - 1; i >= 0; i-- {
 		step, _, _ := strings.Cut(frameName(s.Location[i], 0), ". (")
@@ -133,14 +145,11 @@ func referencePath(s *profile.Sample) string {
 			b.WriteString("." + step)
 		}
 	}
-	if b.Len() == 0 {
-		return "(none)"
-	}
 	return b.String()
 }
 
-// baseLabel marks the samples of the base, as "pprof -diff_base" does, so that pprof's percentages are
-// relative to the base (github.com/google/pprof internal/driver).
+// baseLabel marks the samples of the base, as "pprof -diff_base" does, so that pprof's percentages
+// are relative to the base (github.com/google/pprof internal/driver).
 const baseLabel = "pprof::base"
 
 // Difference returns a profile of after minus before, for "go tool pprof". It changes neither.

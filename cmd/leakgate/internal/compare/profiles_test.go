@@ -68,10 +68,24 @@ func TestProfilesOfReferences(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []Row{
 		one("app.sessions[*].user", change(5, 9), change(80, 144)), // elements are one path
-		one("app.more.list", change(0, 3), change(0, 8)),           // of equal bytes, the more objects first, then by name
+		// of equal bytes, the more objects first, then by name
+		one("app.more.list", change(0, 3), change(0, 8)),
 		one("app.gone[$key]", change(1, 0), change(8, 0)),
 		one("app.new[*].next", change(0, 1), change(0, 8)),
 	}, rows)
+	unchanged, err := Profiles(
+		profileOf(inUse, false,
+			stack{[]string{"app.list", "app.list[*]", "app.list[*].name"}, []int64{1, 8}},
+			stack{[]string{"timer(app·(*T)·tick)", "timer(app·(*T)·tick).buf"}, []int64{1, 8}}),
+		profileOf(inUse, false,
+			stack{[]string{"app.list. ([]*app.T)", "[3]. (*app.T)", "name. (string)"}, []int64{2, 8}},
+			stack{[]string{"timer(app.(*T).tick). (func())", "buf. ([]uint8)"}, []int64{2, 8}}),
+	)
+	require.NoError(t, err)
+	assert.Equal(t, []Row{
+		one("app.list[*].name", change(1, 2), change(8, 8)),
+		one("timer(app.(*T).tick).buf", change(1, 2), change(8, 8)),
+	}, unchanged, "a profile of an older leakgate has the same paths")
 
 	rows, err = Profiles(before, before)
 	require.NoError(t, err)

@@ -8,8 +8,8 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// A Site is an assertion's place in the tests, which stays when lines move: the nth place of a test that
-// asserts. With -count it has several assertions.
+// A Site is an assertion's place in the tests, which stays when lines move: the nth place of a test
+// that asserts. With -count it has several assertions.
 type Site struct {
 	Package string
 	Test    string
@@ -49,8 +49,8 @@ func Sites(run *outcome.Run) (order []Site, at map[Site][]*outcome.Assertion) {
 	return order, at
 }
 
-// Runs compares two runs: a row for each place that asserts, followed by rows for its bounds. The order is
-// that of after, then what only before has.
+// Runs compares two runs: a row for each place that asserts, followed by rows for its bounds. The
+// order is that of after, then what only before has.
 func Runs(before, after *outcome.Run) []Row {
 	oldOrder, olds := Sites(before)
 	order, news := Sites(after)
@@ -99,8 +99,8 @@ func worst(as []*outcome.Assertion) string {
 	return string(w)
 }
 
-// bounds compares the bounds of one place: those with the same words, of several the nth with the nth. One on retained
-// sizes has a second row for these.
+// bounds compares the bounds of one place: those with the same words, of several the nth with the
+// nth. One on retained sizes has a second row for these.
 func bounds(s Site, olds, news []*outcome.Assertion) []Row {
 	var rows []Row
 	at := make(map[string]int)

@@ -69,7 +69,8 @@ func Packages(cfg Config, patterns []string) (found []Package, matched int, err 
 	for _, p := range roots {
 		path, isTest := strings.CutSuffix(p.ID, ".test")
 		switch {
-		case isTest && p.Name == "main" && tested[path]: // the main package that the go command writes for the tests of path
+		case isTest && p.Name == "main" && tested[path]:
+			// the main package that the go command writes for the tests of path
 			found = append(found, Package{path, dirs[path], linksLeakcheck(p, links)})
 		case p.ForTest == "":
 			matched++

@@ -25,13 +25,14 @@ func module(t *testing.T, files map[string]string) Config {
 func TestPackages(t *testing.T) {
 	const use = "import _ \"github.com/leakgate/leakgate/leakcheck\"\n"
 	cfg := module(t, map[string]string{
-		"inside/a_test.go":       "package a\n" + use,
-		"beside/a_test.go":       "package a_test\n" + use,
-		"helper/a.go":            "package helper\n" + use,
-		"through/a_test.go":      "package a\nimport _ \"github.com/leakgate/leakgate/helper\"\n",
-		"code/a.go":              "package a\n" + use, // no tests
-		"without/a_test.go":      "package a\n",
-		"command.test/a.go":      "package main\nfunc main() {}\n", // looks like a test's main package
+		"inside/a_test.go":  "package a\n" + use,
+		"beside/a_test.go":  "package a_test\n" + use,
+		"helper/a.go":       "package helper\n" + use,
+		"through/a_test.go": "package a\nimport _ \"github.com/leakgate/leakgate/helper\"\n",
+		"code/a.go":         "package a\n" + use, // no tests
+		"without/a_test.go": "package a\n",
+		// looks like a test's main package
+		"command.test/a.go":      "package main\nfunc main() {}\n",
 		"command.test/b.go":      "package main\n" + use,
 		"excluded/a_plan9.go":    "package a\n",
 		"tagged/a_test.go":       "package a\n",

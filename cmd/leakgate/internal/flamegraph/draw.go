@@ -30,8 +30,8 @@ type Graph struct {
 	rows  int
 }
 
-// New prepares a drawing of the values with a unit ("bytes" or "count") of p; of several those in use. The roots
-// of references are at the top.
+// New prepares a drawing of the values with a unit ("bytes" or "count") of p; of several those in
+// use. The roots of references are at the top.
 func New(p *profile.Profile, unit, title string) (*Graph, error) {
 	index := -1
 	for i, t := range p.SampleType {
@@ -83,46 +83,6 @@ func (g *Graph) SVG(w io.Writer) error {
 	fmt.Fprintln(b, "</svg>")
 	return b.Flush()
 }
-
-// HTML writes the drawing as a page on which a click on a frame makes it as wide as the page.
-func (g *Graph) HTML(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title></head><body>\n", html.EscapeString(g.title)); err != nil {
-		return err
-	}
-	if err := g.SVG(w); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, script, width, charWidth)
-	return err
-}
-
-// script zooms: a click sets which part of the whole is shown.
-const script = `<script>
-"use strict";
-const width = %d, char = %.1f;
-const frames = Array.from(document.querySelectorAll("g.f"), g => ({
-	g, rect: g.querySelector("rect"), text: g.querySelector("text"),
-	x: Number(g.dataset.x), w: Number(g.dataset.w),
-}));
-function show(from, whole) {
-	for (const f of frames) {
-		const x = Math.max(0, (f.x - from) / whole * width);
-		const end = Math.min(width, (f.x + f.w - from) / whole * width);
-		f.g.style.display = end - x < 0.4 ? "none" : "";
-		f.rect.setAttribute("x", x);
-		f.rect.setAttribute("width", Math.max(0, end - x));
-		f.text.setAttribute("x", x + 3);
-		const room = Math.floor((end - x - 6) / char), name = f.text.dataset.name;
-		f.text.textContent = name.length <= room ? name : room < 4 ? "" : name.slice(0, room - 1) + "…";
-	}
-}
-for (const f of frames) {
-	f.g.style.cursor = "pointer";
-	f.g.addEventListener("click", () => show(f.x, f.w));
-}
-</script>
-</body></html>
-`
 
 // describe is the tooltip of a frame.
 func (g *Graph) describe(f *frame) string {

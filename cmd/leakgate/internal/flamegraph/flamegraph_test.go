@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// profileOf makes a profile of values in count and bytes. The lines of a stack are its frames, the outermost first; those after a
-// "+" are inlined into the one before.
+// profileOf makes a profile of values in count and bytes. The lines of a stack are its frames, the
+// outermost first; those after a "+" are inlined into the one before.
 func profileOf(stacks map[string]int64) *profile.Profile {
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}}
 	for text, bytes := range stacks {
@@ -186,22 +186,6 @@ func TestSVGLarge(t *testing.T) {
 	}
 }
 
-func TestHTML(t *testing.T) {
-	p := profileOf(map[string]int64{"a": 8, "b": 9})
-	g, err := New(p, "bytes", "</title><script>alert(1)</script>")
-	require.NoError(t, err)
-	var page, picture strings.Builder
-	require.NoError(t, g.HTML(&page))
-	require.NoError(t, g.SVG(&picture))
-	text := page.String()
-	assert.True(t, strings.HasPrefix(text, "<!DOCTYPE html>\n"))
-	assert.Contains(t, text, picture.String())
-	assert.Equal(t, 1, strings.Count(text, "<script>"), "names and titles are no markup")
-	assert.Contains(t, text, "const width = 1200, char = 6.6;")
-	assert.NotContains(t, text, "%!", "verbs and arguments agree")
-	assert.Equal(t, 1, strings.Count(text, "http"), "nothing is fetched: the one is SVG's name")
-}
-
 // A disk has room for some bytes.
 type disk struct{ room int }
 
@@ -218,11 +202,11 @@ func TestWriteFails(t *testing.T) {
 	g, err := New(profileOf(map[string]int64{"a": 8}), "bytes", "title")
 	require.NoError(t, err)
 	var page bytes.Buffer
-	require.NoError(t, g.HTML(&page))
+	require.NoError(t, g.SVG(&page))
 	for _, room := range []int{0, 200, page.Len() - 1} {
-		assert.ErrorIs(t, g.HTML(&disk{room}), errFull, "%d", room)
+		assert.ErrorIs(t, g.SVG(&disk{room}), errFull, "%d", room)
 	}
-	assert.NoError(t, g.HTML(&disk{page.Len()}))
+	assert.NoError(t, g.SVG(&disk{page.Len()}))
 }
 
 func TestClip(t *testing.T) {

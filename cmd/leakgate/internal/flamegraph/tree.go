@@ -1,5 +1,5 @@
-// Package flamegraph draws a profile as a picture that needs nothing else: no Graphviz, no network, no script of
-// somebody else's.
+// Package flamegraph draws a profile as a picture that needs nothing else: no Graphviz, no network,
+// no script of somebody else's.
 package flamegraph
 
 import (
@@ -31,8 +31,8 @@ func (f *frame) child(name string) *frame {
 	return c
 }
 
-// treeOf adds up the values with an index, by stack. What is negative, as in a difference, is left out: it has
-// no width.
+// treeOf adds up the values with an index, by stack. What is negative, as in a difference, is left
+// out: it has no width.
 func treeOf(p *profile.Profile, index int) *frame {
 	root := &frame{name: "all"}
 	for _, s := range p.Sample {

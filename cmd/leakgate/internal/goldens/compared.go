@@ -15,9 +15,10 @@ type ComparedPackage struct {
 
 // A ComparedFile is a golden file and what the assertions that compared with it found.
 type ComparedFile struct {
-	Name    string   // slash path below the package's folder
-	Tighter []string // for each assertion the text that the file could have, "" where it fits as it is
-	Kept    string   // why the run says nothing of the file, "" if it does
+	Name string // slash path below the package's folder
+	// for each assertion the text that the file could have, "" where it fits as it is
+	Tighter []string
+	Kept    string // why the run says nothing of the file, "" if it does
 }
 
 // Compared gathers the golden files that a run compared with.

@@ -16,7 +16,8 @@ type File struct {
 	Path  string // of the file, below the package's folder as Packages returned it
 	Name  string // slash path below testdata/leakcheck: "TestLogout/two_users.golden"
 	State State
-	Owner string // the test or golden name that the file belongs to; for Orphaned the one that is missing
+	// the test or golden name that the file belongs to; for Orphaned the one that is missing
+	Owner string
 	Why   string // for Orphaned and Unclear: what was looked for
 }
 
@@ -30,13 +31,13 @@ const (
 	Unclear  State = "unclear"  // it may belong to a test: the tests' text does not tell
 )
 
-// Find returns the golden files of the package in folder, sorted by path; none, if it has none. links
-// tells whether the package's test binary links leakcheck; it is asked only where no test file imports
-// leakcheck itself, and says true where there is no telling.
+// Find returns the golden files of the package in folder, sorted by path; none, if it has none.
+// links tells whether the package's test binary links leakcheck; it is asked only where no test
+// file imports leakcheck itself, and says true where there is no telling.
 //
-// A file belongs to the test function that its name begins with, whatever subtest follows, since the
-// names of subtests are made at run time; or to a string literal in a test file that is its name, as in
-// leakcheck.Golden("idle").
+// A file belongs to the test function that its name begins with, whatever subtest follows, since
+// the names of subtests are made at run time; or to a string literal in a test file that is its
+// name, as in leakcheck.Golden("idle").
 func Find(folder string, links func() bool) ([]File, error) {
 	names, err := list(filepath.Join(folder, Below))
 	if err != nil || len(names) == 0 {

@@ -1,5 +1,5 @@
-// Package goldens finds the golden files of packages, and the tests that they belong to. It looks at
-// folders and at the text of tests only: it works where nothing builds.
+// Package goldens finds the golden files of packages, and the tests that they belong to. It looks
+// at folders and at the text of tests only: it works where nothing builds.
 package goldens
 
 import (
@@ -23,9 +23,9 @@ type Config struct {
 }
 
 // Packages returns the folders of packages that patterns name, sorted, as paths that begin with
-// cfg.Dir. Patterns are those of the go command. A local one ("./...", "../x") is answered by the file
-// system, so that a folder counts though its package is broken or gone; for any other one the go command
-// is asked.
+// cfg.Dir. Patterns are those of the go command. A local one ("./...", "../x") is answered by the
+// file system, so that a folder counts though its package is broken or gone; for any other one the
+// go command is asked.
 func Packages(cfg Config, patterns []string) ([]string, error) {
 	found := make(map[string]bool)
 	var remote []string
@@ -91,8 +91,8 @@ func (cfg Config) local(pattern string, found map[string]bool) error {
 	})
 }
 
-// isPackageFolder reports whether the go command's "..." goes into a folder: not into testdata, vendor,
-// hidden folders and other modules ("go help packages").
+// isPackageFolder reports whether the go command's "..." goes into a folder: not into testdata,
+// vendor, hidden folders and other modules ("go help packages").
 func isPackageFolder(path string) bool {
 	name := filepath.Base(path)
 	if name == "testdata" || name == "vendor" || name[0] == '.' || name[0] == '_' {

@@ -16,7 +16,8 @@ import (
 
 // tests is what the test files of one folder say, whatever their build constraints.
 type tests struct {
-	funcs     map[string]string // the first element of the golden files of each test, to the test's name
+	// the first element of the golden files of each test, to the test's name
+	funcs     map[string]string
 	literals  map[string]string // the golden file that a string literal names, to the literal
 	leakcheck bool              // one of them imports leakcheck
 	computed  string            // where a golden name is computed: "file:line"
@@ -109,7 +110,8 @@ func isTestName(name string) bool {
 	return false
 }
 
-// firstElement is the first element of the golden files of a test and its subtests, without extension.
+// firstElement is the first element of the golden files of a test and its subtests, without
+// extension.
 func firstElement(test string) string {
 	name, err := golden.FileName(test)
 	if err != nil {
@@ -120,7 +122,8 @@ func firstElement(test string) string {
 
 // owner says to whom a golden file belongs.
 func (ts *tests) owner(file string) (state State, owner, why string) {
-	// The nth comparison of a test has "~n" before the extension. A hash has 16 digits there, and stays.
+	// The nth comparison of a test has "~n" before the extension. A hash has 16 digits there, and
+	// stays.
 	base := strings.TrimSuffix(file, golden.Extension)
 	if i := strings.LastIndexByte(base, '~'); i >= 0 && len(base)-i < len("~0123456789abcdef") && !strings.Contains(base[i:], "/") {
 		base = base[:i]

@@ -1,5 +1,5 @@
-// Package goldenset knows the golden files of the packages of a run: what they were before it, what a run changed,
-// and, where they are calibrated, what several runs measured.
+// Package goldenset knows the golden files of the packages of a run: what they were before it, what
+// a run changed, and, where they are calibrated, what several runs measured.
 package goldenset
 
 import (
@@ -18,8 +18,8 @@ import (
 // Folder is where golden files lie, in the folder of a package.
 const Folder = "testdata/leakcheck"
 
-// A Set is golden files by their paths. A file that cannot be parsed is not in it: the tests say what is
-// wrong with it.
+// A Set is golden files by their paths. A file that cannot be parsed is not in it: the tests say
+// what is wrong with it.
 type Set map[string]*golden.File
 
 // Read reads all golden files of packages, given their folders.
@@ -77,9 +77,9 @@ type Calibration struct {
 	Changes []golden.Change // none: it was not written
 }
 
-// Calibrate writes golden files with the tightest bounds that hold for what was measured, and returns what
-// became of each, by path. Files that are right already are not written. A file that exists and cannot be
-// parsed is an error, and stays.
+// Calibrate writes golden files with the tightest bounds that hold for what was measured, and
+// returns what became of each, by path. Files that are right already are not written. A file that
+// exists and cannot be parsed is an error, and stays.
 func (m Measured) Calibrate() ([]Calibration, error) {
 	var done []Calibration
 	for _, file := range slices.Sorted(maps.Keys(m)) {

@@ -12,7 +12,8 @@ import (
 // An Event is one line of the stream of "go test -json", as "go doc test2json" and "go help
 // buildjson" describe it. Unknown fields are ignored, so that a newer go command can be read.
 type Event struct {
-	Action      string  // "start", "run", "output", "pass", "fail", "skip", ..., "build-output", "build-fail"
+	// "start", "run", "output", "pass", "fail", "skip", ..., "build-output", "build-fail"
+	Action      string
 	Package     string  // import path; "" in build events
 	Test        string  // "" in events of the package as a whole
 	Elapsed     float64 // seconds; in "pass" and "fail"
@@ -22,9 +23,9 @@ type Event struct {
 	ImportPath  string  // in build events: the package ID, such as "p [p.test]"
 }
 
-// Read calls handle for each line of r, with the line as it is and, if it is an event, the event; ev
-// is nil for a line that is not one. It returns the first error of r or of handle, and nil at the end
-// of r. Lines may have any length.
+// Read calls handle for each line of r, with the line as it is and, if it is an event, the event;
+// ev is nil for a line that is not one. It returns the first error of r or of handle, and nil at
+// the end of r. Lines may have any length.
 func Read(r io.Reader, handle func(line []byte, ev *Event) error) error {
 	br := bufio.NewReaderSize(r, 64<<10)
 	for {

@@ -28,20 +28,21 @@ type Invocation struct {
 	Race       bool
 	Verbose    bool
 	AllocSites bool // the memory profiler records every allocation
-	Count      int  // -count; 0 is 1, so that no result comes from the test cache, where its records are lost
+	// -count; 0 is 1, so that no result comes from the test cache, where its records are lost
+	Count int
 
 	Passthrough Passthrough
 	GOFLAGS     string // as the go command sees it: its -ldflags and -tags would be lost otherwise
 }
 
-// Args returns the go command's arguments. User's flags come after the packages, where the go command
-// takes flags that it does not know for the test binary's.
+// Args returns the go command's arguments. User's flags come after the packages, where the go
+// command takes flags that it does not know for the test binary's.
 func (inv *Invocation) Args() []string {
 	args := []string{"test", "-json", "-count=" + strconv.Itoa(max(inv.Count, 1))}
 	args = append(args, inv.ldflags()...)
 	for _, f := range []struct{ name, value string }{
 		{"run", inv.Run},
-		{"tags", withTag(inv.tags())},
+		{"tags", inv.tags()},
 		{"timeout", inv.Timeout},
 	} {
 		if f.value != "" {
@@ -61,12 +62,13 @@ func (inv *Invocation) Args() []string {
 	return append(args, inv.Passthrough.Args...)
 }
 
-// ldflags returns the -ldflags arguments. The last one whose package pattern matches is the one that
-// the go command uses, so ours is first, for packages that no pattern of the user's matches, and every
-// one of the user's is given again with keepDWARF added: GOFLAGS first, since the command line beats it.
+// ldflags returns the -ldflags arguments. The last one whose package pattern matches is the one
+// that the go command uses, so ours is first, for packages that no pattern of the user's matches,
+// and every one of the user's is given again with keepDWARF added: GOFLAGS first, since the command
+// line beats it.
 //
-// Only where there are none of the user's can packages be left without debug information, which takes time
-// to link.
+// Only where there are none of the user's can packages be left without debug information, which
+// takes time to link.
 func (inv *Invocation) ldflags() []string {
 	users := append(inGOFLAGS(inv.GOFLAGS, "ldflags"), inv.Passthrough.LDFlags...)
 	if len(users) == 0 && inv.Debug != nil {
@@ -83,11 +85,8 @@ func (inv *Invocation) ldflags() []string {
 	return out
 }
 
-// buildTag makes leakcheck leave profiles of stacks, whose writer test binaries do not link without.
-const buildTag = "leakgate"
-
-// tags returns the user's build tags. The go command takes the last that it is given, and the command line over
-// GOFLAGS.
+// tags returns the user's build tags. The go command takes the last that it is given, and the
+// command line over GOFLAGS.
 func (inv *Invocation) tags() string {
 	all := inGOFLAGS(inv.GOFLAGS, "tags")
 	if inv.Tags != "" {
@@ -98,17 +97,6 @@ func (inv *Invocation) tags() string {
 		return ""
 	}
 	return all[len(all)-1]
-}
-
-// withTag adds buildTag to a list of tags, which is separated by commas or, in an old form, by spaces.
-func withTag(tags string) string {
-	switch {
-	case strings.TrimSpace(tags) == "":
-		return buildTag
-	case strings.ContainsAny(tags, " \t'\""):
-		return tags + " " + buildTag
-	}
-	return tags + "," + buildTag
 }
 
 // BuildFlags returns the flags that "go list" needs to see the packages as this go test will.

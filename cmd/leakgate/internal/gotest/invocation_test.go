@@ -16,61 +16,61 @@ func TestArgs(t *testing.T) {
 	}{
 		{
 			name: "default",
-			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-tags=leakgate|p",
+			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|p",
 		},
 		{
 			name: "all flags",
 			inv:  Invocation{Run: "A|B", Tags: "x,y", Timeout: "1m", Race: true, Verbose: true, AllocSites: true, Count: 3},
 			rest: "-short|-args|-ldflags=mine",
-			want: "test|-json|-count=3|-ldflags=-s=0 -w=0|-run=A|B|-tags=x,y,leakgate|-timeout=1m|-race|-v|-memprofilerate=1|p|-short|-args|-ldflags=mine",
+			want: "test|-json|-count=3|-ldflags=-s=0 -w=0|-run=A|B|-tags=x,y|-timeout=1m|-race|-v|-memprofilerate=1|p|-short|-args|-ldflags=mine",
 		},
 		{
 			name: "debug information for some",
 			inv:  Invocation{Debug: []string{"example.com/a", "example.com/b"}},
-			want: "test|-json|-count=1|-ldflags=example.com/a=-s=0 -w=0|-ldflags=example.com/b=-s=0 -w=0|-tags=leakgate|p",
+			want: "test|-json|-count=1|-ldflags=example.com/a=-s=0 -w=0|-ldflags=example.com/b=-s=0 -w=0|p",
 		},
 		{
 			name: "debug information for none",
 			inv:  Invocation{Debug: []string{}},
-			want: "test|-json|-count=1|-tags=leakgate|p",
+			want: "test|-json|-count=1|p",
 		},
 		{
 			name: "debug information for some, and the user's ldflags",
 			inv:  Invocation{Debug: []string{"example.com/a"}},
 			rest: "-ldflags=-X a=b",
-			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-ldflags=-X a=b -s=0 -w=0|-tags=leakgate|p",
+			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-ldflags=-X a=b -s=0 -w=0|p",
 		},
 		{
 			name: "ldflags in two words",
 			rest: "-v|-ldflags|-X a=b -s -w|-short",
-			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-ldflags=-X a=b -s -w -s=0 -w=0|-tags=leakgate|p|-v|-short",
+			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-ldflags=-X a=b -s -w -s=0 -w=0|p|-v|-short",
 		},
 		{
 			name: "ldflags with a pattern, and empty",
 			rest: "--ldflags=all=-X a=b|-ldflags=",
-			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-ldflags=all=-X a=b -s=0 -w=0|-ldflags=-s=0 -w=0|-tags=leakgate|p",
+			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-ldflags=all=-X a=b -s=0 -w=0|-ldflags=-s=0 -w=0|p",
 		},
 		{
 			name: "GOFLAGS before the command line's",
 			inv:  Invocation{GOFLAGS: `-mod=mod '-ldflags=-X a=b' -v "--ldflags=all=-X 'c=d'"`},
 			rest: "-ldflags=-X e=f",
-			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-ldflags=-X a=b -s=0 -w=0|-ldflags=all=-X 'c=d' -s=0 -w=0|-ldflags=-X e=f -s=0 -w=0|-tags=leakgate|p",
+			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-ldflags=-X a=b -s=0 -w=0|-ldflags=all=-X 'c=d' -s=0 -w=0|-ldflags=-X e=f -s=0 -w=0|p",
 		},
 		{
 			name: "tags: the last that is given",
 			inv:  Invocation{GOFLAGS: "-tags=a", Tags: "b"},
 			rest: "-tags|c,d|-v",
-			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-tags=c,d,leakgate|p|-v",
+			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-tags=c,d|p|-v",
 		},
 		{
 			name: "tags in GOFLAGS",
 			inv:  Invocation{GOFLAGS: "-tags=a"},
-			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-tags=a,leakgate|p",
+			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-tags=a|p",
 		},
 		{
 			name: "tags as they were once written",
 			rest: "-tags=a b",
-			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-tags=a b leakgate|p",
+			want: "test|-json|-count=1|-ldflags=-s=0 -w=0|-tags=a b|p",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

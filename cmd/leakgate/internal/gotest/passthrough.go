@@ -13,18 +13,19 @@ type Passthrough struct {
 	Args    []string // all that go to go test as they are
 }
 
-// listValue and listBool are the build flags that "go list" must see for it to find the same packages
-// as "go test" does.
+// listValue and listBool are the build flags that "go list" must see for it to find the same
+// packages as "go test" does.
 var (
 	listValue = map[string]bool{"mod": true, "modfile": true, "overlay": true, "buildmode": true}
 	listBool  = map[string]bool{"race": true, "msan": true, "asan": true, "modcacherw": true}
 )
 
-// ParsePassthrough sorts the arguments after "--". What follows -args belongs to the test binary and is
-// left alone. It refuses -json and -C, which the leakgate command has flags of its own for.
+// ParsePassthrough sorts the arguments after "--". What follows -args belongs to the test binary
+// and is left alone. It refuses -json and -C, which the leakgate command has flags of its own for.
 func ParsePassthrough(args []string) (Passthrough, error) {
 	var p Passthrough
-	ours := map[string]*[]string{"ldflags": &p.LDFlags, "tags": &p.Tags} // the command has values of its own to add
+	// the command has values of its own to add
+	ours := map[string]*[]string{"ldflags": &p.LDFlags, "tags": &p.Tags}
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		name, value, hasValue := splitFlag(arg)

@@ -18,8 +18,9 @@ type Exit struct {
 // killAfter is how long an interrupted go command has to end by itself.
 const killAfter = 10 * time.Second
 
-// Start runs the invocation's go command and calls handle for each line of its output, as Read does,
-// until it ends; what it and the go command's children print to standard error goes to stderr.
+// Start runs the invocation's go command and calls handle for each line of its output, as Read
+// does, until it ends; what it and the go command's children print to standard error goes to
+// stderr.
 //
 // The go command has a process group of its own where the system has such. The first of signals is
 // passed on to that group; the second, or killAfter, kills it. onSignal is called, on another

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// setGroup gives cmd a process group of its own: a Ctrl-C at the terminal then reaches leakgate only,
-// which passes it on once, and a kill reaches the test binaries too.
+// setGroup gives cmd a process group of its own: a Ctrl-C at the terminal then reaches leakgate
+// only, which passes it on once, and a kill reaches the test binaries too.
 func setGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }

@@ -15,8 +15,8 @@ type Base struct {
 // GoldenNew is the status of a golden file that the base does not have.
 const GoldenNew = "new"
 
-// Excuse sets the outcome anew after assertions that fail were found to be known: a run whose only trouble
-// is known passes. All else weighs as before.
+// Excuse sets the outcome anew after assertions that fail were found to be known: a run whose only
+// trouble is known passes. All else weighs as before.
 func (r *Run) Excuse() {
 	r.Totals.Known = 0
 	unexcused := false
@@ -44,7 +44,8 @@ func (r *Run) Excuse() {
 	r.ExitCode = ExitCode(r.Outcome)
 }
 
-// AddProblem adds a problem of the run itself, with which it could not tell unless something is worse.
+// AddProblem adds a problem of the run itself, with which it could not tell unless something is
+// worse.
 func (r *Run) AddProblem(text string) {
 	if !slices.Contains(r.Problems, text) {
 		r.Problems = append(r.Problems, text)

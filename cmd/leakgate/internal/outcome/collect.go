@@ -7,8 +7,8 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 )
 
-// A Collector builds packages from the events of one go test. The zero value is ready. It is for one
-// goroutine.
+// A Collector builds packages from the events of one go test. The zero value is ready. It is for
+// one goroutine.
 type Collector struct {
 	packages map[string]*collected
 }
@@ -16,10 +16,11 @@ type Collector struct {
 // collected is a package while its events come.
 type collected struct {
 	Package
-	order    []string // tests, as they first ran
-	tests    map[string]*test
-	output   outputTail // of no test
-	finished bool       // the test binary said PASS or FAIL, which is the last thing that testing.M.Run does
+	order  []string // tests, as they first ran
+	tests  map[string]*test
+	output outputTail // of no test
+	// the test binary said PASS or FAIL, which is the last thing that testing.M.Run does
+	finished bool
 }
 
 // test is a test while its events come.

@@ -18,12 +18,13 @@ type Ending struct {
 	Sources     Sources
 }
 
-// Conclude fills in what came of the run: Outcome, ExitCode, Interrupted, Totals, Problems, Packages.
+// Conclude fills in what came of the run: Outcome, ExitCode, Interrupted, Totals, Problems,
+// Packages.
 //
 // A failed test is explained by a record of its own that says fail or unknown, and by failed
-// subtests; a failed package by failed tests, or by a record of TestMain. A test that fails for what
-// it retains and for something else besides is therefore a regression: the event stream cannot tell.
-// A test binary that did not reach its end is a failure of its own, whatever its records say.
+// subtests; a failed package by failed tests, or by a record of TestMain. A test that fails for
+// what it retains and for something else besides is therefore a regression: the event stream cannot
+// tell. A test binary that did not reach its end is a failure of its own, whatever its records say.
 func (c *Collector) Conclude(run *Run, end Ending) {
 	run.Interrupted = end.Interrupted
 	run.Problems = end.Problems
@@ -49,24 +50,26 @@ func (c *Collector) Conclude(run *Run, end Ending) {
 }
 
 // decide orders the outcomes when several meet. A build error is first: with it the picture is not
-// whole; so it is with an assertion that is wrong and checks nothing. A failure for other reasons is before a regression: what a broken test retains says little.
+// whole; so it is with an assertion that is wrong and checks nothing. A failure for other reasons
+// is before a regression: what a broken test retains says little.
 func (r *Run) decide(goFailed bool) Outcome {
 	t := r.Totals
 	switch {
 	case t.BuildErrors > 0:
 		return BuildError
 	case goFailed && t.FailedTests == 0 && t.OtherFailures == 0 && !r.anyFailed() && !r.Interrupted:
-		return BuildError // go test failed, and no package did: a flag or a module that it does not accept
+		// go test failed, and no package did: a flag or a module that it does not accept
+		return BuildError
 	case t.Misused > 0:
 		return Misuse
 	case t.OtherFailures > 0:
 		return TestFailure
 	case t.Fail > 0:
 		return Regression
-	case t.Assertions == 0 && r.Shard == nil: // of shards, another may have assertions: Merge looks
-		return Unknown
 	case t.Unknown > 0 || len(r.Problems) > 0 || r.Interrupted:
 		return Unknown
+	case t.Assertions == 0 && r.Shard == nil: // of shards, another may have assertions: Merge looks
+		return Nothing
 	}
 	return Pass
 }
@@ -123,8 +126,8 @@ func (p *collected) conclude() {
 	}
 }
 
-// lastWords is what the test binary printed outside of tests, and, if it did not reach its end, what the
-// tests did that had not ended.
+// lastWords is what the test binary printed outside of tests, and, if it did not reach its end,
+// what the tests did that had not ended.
 func (p *collected) lastWords() string {
 	text := ""
 	if p.Crashed {

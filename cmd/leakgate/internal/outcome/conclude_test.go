@@ -53,8 +53,8 @@ func TestConclude(t *testing.T) {
 		failures []Failure
 	}{
 		{name: "pass", events: "start run:A pass:A PASS pass", records: []artifacts.Record{pass}, want: Pass},
-		{name: "no assertion", events: "run:A pass:A PASS pass", want: Unknown},
-		{name: "no tests", events: "start skip", want: Unknown},
+		{name: "no assertion", events: "run:A pass:A PASS pass", want: Nothing},
+		{name: "no tests", events: "start skip", want: Nothing},
 		{
 			name: "regression", events: "run:A fail:A FAIL fail", records: []artifacts.Record{failed}, want: Regression,
 			failures: []Failure{{Test: "A", Kind: KindRegression}},

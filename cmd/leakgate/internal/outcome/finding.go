@@ -14,19 +14,22 @@ import (
 
 // A Finding is one thing that an assertion found wrong.
 type Finding struct {
-	Rule        Rule   `json:"rule"`
-	Fingerprint string `json:"fingerprint"` // equal for the same leak in any build, Go version and line of source
-	Text        string `json:"text"`        // one line
+	Rule Rule `json:"rule"`
+	// equal for the same leak in any build, Go version and line of source
+	Fingerprint string `json:"fingerprint"`
+	Text        string `json:"text"` // one line
 	Selector    string `json:"selector,omitempty"`
 	Path        string `json:"path,omitempty"` // from the root to where most of it is
 	Type        string `json:"type,omitempty"` // of what lies there
 	Objects     int64  `json:"objects,omitempty"`
 	Bytes       int64  `json:"bytes,omitempty"`
-	MaxObjects  *int64 `json:"max_objects,omitempty"` // what is allowed; nil: not bounded, or not broken
-	MaxBytes    *int64 `json:"max_bytes,omitempty"`
-	File        string `json:"file,omitempty"` // where the root is declared, else where the assertion is
-	Line        int    `json:"line,omitempty"`
-	Declared    bool   `json:"declared,omitempty"` // File and Line are the root's
+	// what is allowed; nil: not bounded, or not broken
+	MaxObjects *int64 `json:"max_objects,omitempty"`
+	MaxBytes   *int64 `json:"max_bytes,omitempty"`
+	// where the root is declared, else where the assertion is
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Declared bool   `json:"declared,omitempty"` // File and Line are the root's
 }
 
 // Rule says what kind of thing is wrong.
@@ -34,18 +37,21 @@ type Rule string
 
 // The rules.
 const (
-	RuleBound         Rule = "bound"          // a bound is broken
-	RuleGrowth        Rule = "growth"         // memory grows with each call
-	RuleGolden        Rule = "golden"         // more than a line of the golden file allows, or a path without a line
+	RuleBound     Rule = "bound"     // a bound is broken
+	RuleGrowth    Rule = "growth"    // memory grows with each call
+	RuleCollected Rule = "collected" // an object that should be garbage is not
+	// more than a line of the golden file allows, or a path without a line
+	RuleGolden        Rule = "golden"
 	RuleMissingGolden Rule = "golden-missing" // there is no golden file
 	RuleRetained      Rule = "retained"       // anything else that an assertion calls a failure
 	RuleMisuse        Rule = "misuse"         // the assertion itself is wrong
 	RuleUnknown       Rule = "unknown"        // could not tell
 )
 
-// IsLeak reports whether memory was found that should not be there, as opposed to an assertion that is wrong or could not tell.
+// IsLeak reports whether memory was found that should not be there, as opposed to an assertion that
+// is wrong or could not tell.
 func (f *Finding) IsLeak() bool {
-	return f.Rule == RuleBound || f.Rule == RuleGrowth || f.Rule == RuleGolden
+	return f.Rule == RuleBound || f.Rule == RuleGrowth || f.Rule == RuleCollected || f.Rule == RuleGolden
 }
 
 // ShortFingerprint is the beginning of the fingerprint, for people.
@@ -53,7 +59,8 @@ func (f *Finding) ShortFingerprint() string { return f.Fingerprint[:min(len(f.Fi
 
 // Sources finds source files.
 type Sources struct {
-	Dirs   map[string]string      // folders of packages by import path, relative to the root of the repository
+	// folders of packages by import path, relative to the root of the repository
+	Dirs   map[string]string
 	Exists func(file string) bool // whether there is such a file below that root; nil: none is
 }
 
@@ -66,7 +73,11 @@ func (s Sources) findings(p *Package, a *Assertion) []Finding {
 			Objects: b.Objects, Bytes: b.Bytes, MaxObjects: b.MaxObjects, MaxBytes: b.MaxBytes,
 		}
 		f.Text = bound(b)
-		f.Fingerprint = fingerprint(string(rule), cmp.Or(b.Path, b.Selector), b.Type)
+		kind := rule
+		if rule == RuleCollected {
+			kind = RuleBound // fingerprints are older than the rule
+		}
+		f.Fingerprint = fingerprint(string(kind), cmp.Or(b.Path, b.Selector), b.Type)
 		s.place(&f, p, a, b)
 		found = append(found, f)
 	}
@@ -74,11 +85,14 @@ func (s Sources) findings(p *Package, a *Assertion) []Finding {
 		if b.Verdict != verdict.Fail || a.Verdict != verdict.Fail {
 			continue
 		}
-		rule := RuleBound
-		if strings.HasPrefix(b.Selector, "AssertNoGrowth") {
-			rule = RuleGrowth
+		switch {
+		case strings.HasPrefix(b.Selector, "AssertNoGrowth"):
+			add(RuleGrowth, b)
+		case isCollected(b):
+			add(RuleCollected, b)
+		default:
+			add(RuleBound, b)
 		}
-		add(rule, b)
 	}
 	if a.Golden != nil && a.Verdict == verdict.Fail {
 		for _, b := range a.Golden.Broken {
@@ -105,7 +119,8 @@ func (s Sources) findings(p *Package, a *Assertion) []Finding {
 	return append(found, f)
 }
 
-// place sets where f is: where the root of b is declared, if that is in the repository, else where a is.
+// place sets where f is: where the root of b is declared, if that is in the repository, else where
+// a is.
 func (s Sources) place(f *Finding, p *Package, a *Assertion, b verdict.Bound) {
 	if file := s.file(p, b.File); file != "" {
 		f.File, f.Line, f.Declared = file, b.Line, true
@@ -116,7 +131,8 @@ func (s Sources) place(f *Finding, p *Package, a *Assertion, b verdict.Bound) {
 	}
 }
 
-// file returns a file that a record names, relative to the root of the repository; "" if it is not there.
+// file returns a file that a record names, relative to the root of the repository; "" if it is not
+// there.
 func (s Sources) file(p *Package, name string) string {
 	if name == "" || s.Exists == nil {
 		return ""
@@ -128,36 +144,47 @@ func (s Sources) file(p *Package, name string) string {
 	return file
 }
 
+// isCollected reports whether a bound is about an object that should be garbage.
+func isCollected(b verdict.Bound) bool { return strings.HasPrefix(b.Selector, "ExpectCollected: ") }
+
 // bound says in one line what is wrong with a bound.
 func bound(b verdict.Bound) string {
-	text := b.Selector + ": "
+	switch {
+	case b.Growth != "":
+		return b.Selector + ": " + b.Growth
+	case isCollected(b):
+		return strings.TrimSuffix(b.Selector+" is still reachable via "+b.Path, " via ")
+	}
 	var parts []string
-	part := func(n int64, most *int64, unit string) {
+	part := func(n int64, most *int64, noun, after string) {
+		if n != 1 {
+			noun += "s"
+		}
 		switch {
 		case most == nil:
 		case *most == 0:
-			parts = append(parts, fmt.Sprintf("%d %s, none allowed", n, unit))
+			parts = append(parts, fmt.Sprintf("%d %s%s, none allowed", n, noun, after))
 		default:
-			parts = append(parts, fmt.Sprintf("%d %s, at most %d allowed", n, unit, *most))
+			parts = append(parts, fmt.Sprintf("%d %s%s, at most %d allowed", n, noun, after, *most))
 		}
 	}
-	part(b.Objects, b.MaxObjects, "objects")
-	part(b.Bytes, b.MaxBytes, "bytes")
-	part(b.RetainedObjects, b.MaxRetainedObjects, "objects retained")
-	part(b.RetainedBytes, b.MaxRetainedBytes, "bytes retained")
-	text += strings.Join(parts, "; ")
+	part(b.Objects, b.MaxObjects, "object", "")
+	part(b.Bytes, b.MaxBytes, "byte", "")
+	part(b.RetainedObjects, b.MaxRetainedObjects, "object", " retained")
+	part(b.RetainedBytes, b.MaxRetainedBytes, "byte", " retained")
+	text := b.Selector + ": " + strings.Join(parts, "; ")
 	if b.Path != "" && !strings.Contains(b.Selector, b.Path) {
 		text += " (most at " + b.Path + ")"
 	}
 	return text
 }
 
-// numbering is what compilers number: closures and wrappers. The numbers change when other code of the
-// function does, and between Go versions.
+// numbering is what compilers number: closures and wrappers. The numbers change when other code of
+// the function does, and between Go versions.
 var numbering = regexp.MustCompile(`\.(func|gowrap|deferwrap)\d+(\.\d+)*`)
 
-// withoutShapes writes "[...]" for type arguments that a generic function shares its code for: which do differs
-// between Go versions.
+// withoutShapes writes "[...]" for type arguments that a generic function shares its code for:
+// which do differs between Go versions.
 func withoutShapes(name string) string {
 	const shape = "[go.shape."
 	for {
@@ -180,8 +207,8 @@ func withoutShapes(name string) string {
 	}
 }
 
-// fingerprint names a leak. It is made of what stays the same when the program is built anew, by another
-// version of Go or with lines moved about.
+// fingerprint names a leak. It is made of what stays the same when the program is built anew, by
+// another version of Go or with lines moved about.
 func fingerprint(parts ...string) string {
 	hash := sha256.New()
 	for _, part := range parts {

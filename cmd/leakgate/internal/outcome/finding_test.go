@@ -42,6 +42,21 @@ func TestFindings(t *testing.T) {
 	require.False(t, found[1].Declared)
 	require.NotEqual(t, found[0].Fingerprint, found[1].Fingerprint)
 
+	one := sessions
+	one.Objects, one.Bytes, one.MaxBytes = 1, 1, &none
+	grows := sessions
+	grows.Selector, grows.Growth = "AssertNoGrowth: example.com/app.sessions[*]", "+1.00 *app.Session/op (+100 B/op)"
+	alive := sessions
+	alive.Selector, alive.Objects = "ExpectCollected: *app.Session", 1
+	found = findingsOf(verdict.Result{Verdict: verdict.Fail, Bounds: []verdict.Bound{one, grows, alive}})
+	require.Equal(t, `Root("app.sessions").None(): 1 object, none allowed; 1 byte, none allowed (most at example.com/app.sessions[*].buf)`, found[0].Text)
+	require.Equal(t, RuleGrowth, found[1].Rule)
+	require.Equal(t, "AssertNoGrowth: example.com/app.sessions[*]: +1.00 *app.Session/op (+100 B/op)", found[1].Text, "a rate, whatever the number of calls")
+	require.Equal(t, RuleCollected, found[2].Rule)
+	require.Equal(t, "ExpectCollected: *app.Session is still reachable via example.com/app.sessions[*].buf", found[2].Text)
+	require.Equal(t, found[0].Fingerprint, found[2].Fingerprint, "fingerprints are older than the rule")
+	require.True(t, found[1].IsLeak() && found[2].IsLeak())
+
 	golden := &verdict.Golden{Status: "mismatch", Broken: []verdict.Bound{sessions}}
 	require.Equal(t, RuleGolden, findingsOf(verdict.Result{Verdict: verdict.Fail, Golden: golden})[0].Rule)
 	missing := &verdict.Golden{Status: "missing"}
@@ -85,7 +100,8 @@ func TestOutputTailKeepsBothEnds(t *testing.T) {
 	require.Regexp(t, `\n\.\.\. \d+ bytes left out \.\.\.\na line of`, text)
 }
 
-// The driver of the examples finds the leaks of the corpus with the paths and types of this list, in all builds.
+// The driver of the examples finds the leaks of the corpus with the paths and types of this list,
+// in all builds.
 func TestFingerprintsOfCorpus(t *testing.T) {
 	content, err := os.ReadFile(filepath.FromSlash("../../../../examples/corpus/testdata/fingerprints.txt"))
 	require.NoError(t, err)

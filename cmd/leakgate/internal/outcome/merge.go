@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// Merge makes one run of the shards of a run, in any order: the same that one run of all packages would
-// have been, but for its time, which is the longest of the shards'. What does not belong together is an
-// error. A shard that is missing is a problem of the merged run, which then could not tell.
+// Merge makes one run of the shards of a run, in any order: the same that one run of all packages
+// would have been, but for its time, which is the longest of the shards'. What does not belong
+// together is an error. A shard that is missing is a problem of the merged run, which then could
+// not tell.
 func Merge(shards []*Run) (*Run, error) {
 	if len(shards) == 0 {
 		return nil, errors.New("there is no run to merge")
@@ -43,8 +44,12 @@ func Merge(shards []*Run) (*Run, error) {
 	}
 	slices.SortFunc(merged.Packages, func(a, b *Package) int { return cmp.Compare(a.ImportPath, b.ImportPath) })
 	merged.Problems = append(merged.Problems, missing(shards)...)
-	if merged.Outcome == Pass && (len(merged.Problems) > 0 || merged.Totals.Assertions == 0) {
+	switch {
+	case merged.Outcome != Pass:
+	case len(merged.Problems) > 0:
 		merged.Outcome = Unknown
+	case merged.Totals.Assertions == 0:
+		merged.Outcome = Nothing
 	}
 	merged.ExitCode = ExitCode(merged.Outcome)
 	return merged, nil
@@ -87,7 +92,7 @@ func missing(shards []*Run) []string {
 
 // precedence is the place of an outcome among all: the first beats the others.
 func precedence(o Outcome) int {
-	return slices.Index([]Outcome{BuildError, Misuse, TestFailure, Regression, Unknown, Pass}, o)
+	return slices.Index([]Outcome{BuildError, Misuse, TestFailure, Regression, Nothing, Unknown, Pass}, o)
 }
 
 func (t *Totals) addAll(u Totals) {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// maxOutput is how much of a failure's output is kept, in bytes: half from its start, half from its end.
+// maxOutput is how much of a failure's output is kept, in bytes: half from its start, half from its
+// end.
 const maxOutput = 32 << 10
 
 // An outputTail keeps the start and the end of what is added to it. The zero value is empty.

@@ -5,27 +5,31 @@ package outcome
 
 import "github.com/leakgate/leakgate/internal/verdict"
 
-// Schema is the version of the form of a Run in JSON, which is the file leakgate.json. A field may be
-// added within a version; one that changes its meaning or goes makes a new version.
+// Schema is the version of the form of a Run in JSON, which is the file leakgate.json. A field may
+// be added within a version; one that changes its meaning or goes makes a new version.
 const Schema = 1
 
-// A Run is one run of leakgate. Paths in it have slashes. Those of artifacts are relative to the artifacts
-// directory, those of source files to the root of the repository.
+// A Run is one run of leakgate. Paths in it have slashes. Those of artifacts are relative to the
+// artifacts directory, those of source files to the root of the repository.
 type Run struct {
-	Schema         int        `json:"schema"`
-	Leakgate       string     `json:"leakgate"`        // version of the command
-	GoVersion      string     `json:"go_version"`      // of the toolchain that built the tests: "go1.26.8"
-	Command        []string   `json:"command"`         // leakgate's arguments, from "leakgate" on
-	Shard          *Shard     `json:"shard,omitempty"` // the part of a run that this is
-	Base           *Base      `json:"base,omitempty"`  // the revision that it was held against
-	Outcome        Outcome    `json:"outcome"`
-	ExitCode       int        `json:"exit_code"`
-	Interrupted    bool       `json:"interrupted,omitempty"` // by a signal: what did not run is missing here
-	ElapsedSeconds float64    `json:"elapsed_seconds"`
-	Totals         Totals     `json:"totals"`
-	Problems       []string   `json:"problems,omitempty"` // of the run itself, such as a record that cannot be read
-	Notes          []string   `json:"notes,omitempty"`    // of the run itself, none of which changes the outcome
-	Packages       []*Package `json:"packages"`           // by import path
+	Schema   int    `json:"schema"`
+	Leakgate string `json:"leakgate"` // version of the command
+	// of the toolchain that built the tests: "go1.26.8"
+	GoVersion string   `json:"go_version"`
+	Command   []string `json:"command"`         // leakgate's arguments, from "leakgate" on
+	Shard     *Shard   `json:"shard,omitempty"` // the part of a run that this is
+	Base      *Base    `json:"base,omitempty"`  // the revision that it was held against
+	Outcome   Outcome  `json:"outcome"`
+	ExitCode  int      `json:"exit_code"`
+	// by a signal: what did not run is missing here
+	Interrupted    bool    `json:"interrupted,omitempty"`
+	ElapsedSeconds float64 `json:"elapsed_seconds"`
+	Totals         Totals  `json:"totals"`
+	// of the run itself, such as a record that cannot be read
+	Problems []string `json:"problems,omitempty"`
+	// of the run itself, none of which changes the outcome
+	Notes    []string   `json:"notes,omitempty"`
+	Packages []*Package `json:"packages"` // by import path
 }
 
 // Outcome is the outcome of a run as a word.
@@ -33,26 +37,29 @@ type Outcome string
 
 // The outcomes, the one that beats all others first.
 const (
-	BuildError  Outcome = "build-error"  // a package does not build, or go test itself failed
-	Misuse      Outcome = "misuse"       // an assertion is wrong itself: it names a root that does not exist, say
+	BuildError Outcome = "build-error" // a package does not build, or go test itself failed
+	// an assertion is wrong itself: it names a root that does not exist, say
+	Misuse      Outcome = "misuse"
 	TestFailure Outcome = "test-failure" // a test failed, and not for what it retains
 	Regression  Outcome = "regression"   // a bound is broken or a golden file differs
+	Nothing     Outcome = "nothing"      // no assertion ran
 	Unknown     Outcome = "unknown"      // could not tell
 	Pass        Outcome = "pass"
 )
 
-var exitCodes = map[Outcome]int{Pass: 0, Regression: 1, BuildError: 2, Misuse: 2, Unknown: 3, TestFailure: 4}
+var exitCodes = map[Outcome]int{Pass: 0, Regression: 1, BuildError: 2, Misuse: 2, Nothing: 2, Unknown: 3, TestFailure: 4}
 
 // ExitCode is the command's exit code for o. These are a contract with users' CI.
 func ExitCode(o Outcome) int { return exitCodes[o] }
 
 // Totals counts what a run holds.
 type Totals struct {
-	Packages      int `json:"packages"`
-	BuildErrors   int `json:"build_errors"`   // packages that did not build
-	Tests         int `json:"tests"`          // tests, subtests, examples and benchmarks that ran
-	FailedTests   int `json:"failed_tests"`   // all of them
-	OtherFailures int `json:"other_failures"` // failures of tests and packages that no assertion explains
+	Packages    int `json:"packages"`
+	BuildErrors int `json:"build_errors"` // packages that did not build
+	Tests       int `json:"tests"`        // tests, subtests, examples and benchmarks that ran
+	FailedTests int `json:"failed_tests"` // all of them
+	// failures of tests and packages that no assertion explains
+	OtherFailures int `json:"other_failures"`
 	Assertions    int `json:"assertions"`
 	Pass          int `json:"pass"` // assertions, by verdict
 	Fail          int `json:"fail"`
@@ -76,15 +83,18 @@ const (
 
 // A Package is one package's tests.
 type Package struct {
-	ImportPath     string       `json:"import_path"`
-	Dir            string       `json:"dir,omitempty"` // its folder
-	Status         Status       `json:"status"`
-	ElapsedSeconds float64      `json:"elapsed_seconds"`
-	Tests          int          `json:"tests"`             // that ran
-	Cases          []Case       `json:"cases,omitempty"`   // those, in the order in which they began
-	Crashed        bool         `json:"crashed,omitempty"` // the test binary did not reach its end: a panic, a time-out, os.Exit, a signal
-	Failures       []Failure    `json:"failures,omitempty"`
-	Assertions     []*Assertion `json:"assertions,omitempty"` // tests in the order in which they began, then by number
+	ImportPath     string  `json:"import_path"`
+	Dir            string  `json:"dir,omitempty"` // its folder
+	Status         Status  `json:"status"`
+	ElapsedSeconds float64 `json:"elapsed_seconds"`
+	Tests          int     `json:"tests"` // that ran
+	// those, in the order in which they began
+	Cases []Case `json:"cases,omitempty"`
+	// the test binary did not reach its end: a panic, a time-out, os.Exit, a signal
+	Crashed  bool      `json:"crashed,omitempty"`
+	Failures []Failure `json:"failures,omitempty"`
+	// tests in the order in which they began, then by number
+	Assertions []*Assertion `json:"assertions,omitempty"`
 }
 
 // A GoldenChange is one line of a golden file that was changed.
@@ -93,8 +103,8 @@ type GoldenChange struct {
 	Text string `json:"text"`
 }
 
-// A Case is one test, subtest, example or benchmark that ran. With -count it is all of its runs: the worst
-// status, and their time together.
+// A Case is one test, subtest, example or benchmark that ran. With -count it is all of its runs:
+// the worst status, and their time together.
 type Case struct {
 	Test           string  `json:"test"`
 	Status         Status  `json:"status"` // "" if it did not end
@@ -129,5 +139,6 @@ type Assertion struct {
 	Known    bool      `json:"known,omitempty"`    // it fails in the base too, with as much
 	Findings []Finding `json:"findings,omitempty"` // what is wrong, unless it passed or is known
 
-	GoldenChanges []GoldenChange `json:"golden_changes,omitempty"` // what the run changed in its golden file
+	// what the run changed in its golden file
+	GoldenChanges []GoldenChange `json:"golden_changes,omitempty"`
 }

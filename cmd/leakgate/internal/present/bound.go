@@ -1,6 +1,7 @@
 package present
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -14,7 +15,7 @@ func worstBound(a *outcome.Assertion) string {
 	for _, bound := range a.Bounds {
 		for _, limit := range limits(bound) {
 			if r := limit.ratio(bound.Verdict == verdict.Fail); r > worstRatio {
-				worst, worstRatio = bound.Selector+" "+limit.text(), r
+				worst, worstRatio = bound.Selector+" "+cmp.Or(bound.Growth, limit.text()), r
 			}
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
 )
 
-// Comparison writes the rows of a comparison as a table, at most most of them unless that is 0, and a
-// last line that counts them.
+// Comparison writes the rows of a comparison as a table, at most most of them unless that is 0, and
+// a last line that counts them.
 func Comparison(w io.Writer, rows []compare.Row, most int, noun string) error {
 	var b strings.Builder
 	t := table{header: []string{strings.ToUpper(noun), "OBJECTS", "", "BYTES", "", ""}}

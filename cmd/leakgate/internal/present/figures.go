@@ -42,3 +42,10 @@ func Plural[N int | int64](n N, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// Bytes writes a number of bytes with three digits or so: "512 B", "1.5 KiB".
+func Bytes(n int64) string { return bytesText(n) }
+
+// Printable makes a name of a program fit for a line on a terminal: what would control it is a
+// space.
+func Printable(name string) string { return oneLine(name) }

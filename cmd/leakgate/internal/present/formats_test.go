@@ -96,8 +96,8 @@ func present(t *testing.T, p Presenter, run *outcome.Run) string {
 	return b.String()
 }
 
-// TestJUnit reads the XML back with a parser of others. Against the schema of Jenkins' xunit plugin (junit-10.xsd)
-// the same text was checked by hand; JUNIT_OUT=file writes it.
+// TestJUnit reads the XML back with a parser of others. Against the schema of Jenkins' xunit plugin
+// (junit-10.xsd) the same text was checked by hand; JUNIT_OUT=file writes it.
 func TestJUnit(t *testing.T) {
 	text := present(t, JUnit{}, everything())
 	if file := os.Getenv("JUNIT_OUT"); file != "" {
@@ -216,6 +216,19 @@ func TestSARIF(t *testing.T) {
 	readSARIF(t, present(t, SARIF{}, &outcome.Run{}))
 }
 
+// An object that should be garbage has a rule of its own.
+func TestSARIFOfCollected(t *testing.T) {
+	run := everything()
+	run.Packages[2].Assertions[0].Findings = []outcome.Finding{{
+		Rule: outcome.RuleCollected, Fingerprint: strings.Repeat("c", 32), Text: "ExpectCollected: *app.S is still reachable via app.x",
+	}}
+	results := readSARIF(t, present(t, SARIF{}, run)).Runs[0]
+	last := results.Results[len(results.Results)-1]
+	require.Equal(t, "collected", *last.RuleID)
+	require.Equal(t, "ReachableThoughDone", *results.Tool.Driver.Rules[last.RuleIndex].Name)
+	require.Equal(t, "error", last.Level)
+}
+
 func TestSARIFKeepsToGitHubsLimit(t *testing.T) {
 	run := everything()
 	many := run.Packages[2].Assertions[0]
@@ -281,8 +294,77 @@ func TestMarkdownKeepsToItsSize(t *testing.T) {
 
 func TestSummaryOfEverything(t *testing.T) {
 	text := present(t, Summary{Artifacts: "out"}, everything())
-	require.Contains(t, text, "  TEST           VERDICT  BEFORE   LIVE     RETAINED ")
-	require.Contains(t, text, "  TestPass       pass     1.0 MiB  2.0 MiB  ")
+	require.Contains(t, text, "  TEST           VERDICT  LIVE     RETAINED  OBJECTS ")
+	require.Contains(t, text, "  TestPass       pass     2.0 MiB  ")
 	require.Contains(t, text, "\nwrong assertion: example.com/app.TestMisused: <too much>\n")
 	require.Contains(t, text, "\nproblem: record x: torn\nnote: a note\n")
+}
+
+// What a test is called, and what it says, stays text.
+func TestMarkdownOfHostileNames(t *testing.T) {
+	const hostile = "Test/a`b``c</details><script>alert(1)</script>\n# x|y [z](http://example.com) \\` @all"
+	run := everything()
+	for _, p := range run.Packages {
+		for _, a := range p.Assertions {
+			a.Test, a.Message = hostile, hostile+"\n```\n</details>"
+			for i := range a.Findings {
+				a.Findings[i].Text, a.Findings[i].File = hostile, hostile
+			}
+		}
+		for i := range p.Failures {
+			p.Failures[i].Test, p.Failures[i].Output = hostile, hostile
+		}
+	}
+	run.Problems, run.Notes = []string{hostile}, []string{hostile}
+	text := present(t, Markdown{Size: CommentSize}, run)
+	inside := ""
+	for line := range strings.Lines(text) {
+		if fence := strings.TrimRight(line, "`tex\n"); fence == "" && strings.HasPrefix(line, "```") {
+			if inside == "" {
+				inside = strings.TrimSuffix(strings.TrimSpace(line), "text")
+			} else if strings.TrimSpace(line) == inside {
+				inside = ""
+			}
+			continue
+		}
+		if inside != "" {
+			continue
+		}
+		rest := line
+		if strings.Contains(line, "```Test") || strings.Contains(line, "```example") {
+			before, code, _ := strings.Cut(line, "```")
+			_, after, ok := strings.Cut(code, "```")
+			require.True(t, ok, line)
+			rest = before + after
+		}
+		require.NotContains(t, rest, "<script", line)
+		require.NotContains(t, strings.TrimPrefix(rest, "</details>"), "</details>", line)
+		require.NotContains(t, strings.ReplaceAll(rest, `\[`, ""), "[z](", line)
+		require.NotContains(t, rest, "@all", line)
+	}
+	require.Empty(t, inside, "an open block")
+	require.Equal(t, strings.Count(text, "<details>"), strings.Count(text, "\n</details>\n\n"))
+
+	require.Equal(t, "`` a` ``", strings.ReplaceAll(markdownName("a`"), "  ", " "))
+	require.Equal(t, "```a``b`c```", markdownName("a``b`c"))
+	require.Equal(t, "\\\\\\`", markdownText("\\`"))
+}
+
+// No line of a program is taken for a command of GitHub Actions.
+func TestStopCommands(t *testing.T) {
+	var b strings.Builder
+	resume := StopCommands(&b)
+	b.WriteString("::error::from a program\n")
+	resume()
+	resume()
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	require.Len(t, lines, 3)
+	token, ok := strings.CutPrefix(lines[0], "::stop-commands::")
+	require.True(t, ok)
+	require.GreaterOrEqual(t, len(token), 20)
+	require.Equal(t, "::"+token+"::", lines[2])
+
+	var other strings.Builder
+	StopCommands(&other)()
+	require.NotContains(t, other.String(), token)
 }

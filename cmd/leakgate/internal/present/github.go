@@ -1,9 +1,11 @@
 package present
 
 import (
+	"crypto/rand"
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 )
@@ -11,9 +13,9 @@ import (
 // maxAnnotations is how many annotations of one kind GitHub takes from a step.
 const maxAnnotations = 10
 
-// Annotations writes workflow commands of GitHub Actions, which show what is wrong beside the line in a pull
-// request: errors for what fails, warnings for what could not be told. Where there are more than ten of a kind,
-// the tenth says how many are left out.
+// Annotations writes workflow commands of GitHub Actions, which show what is wrong beside the line
+// in a pull request: errors for what fails, warnings for what could not be told. Where there are
+// more than ten of a kind, the tenth says how many are left out.
 type Annotations struct{}
 
 type annotation struct {
@@ -73,6 +75,16 @@ func annotate(b *strings.Builder, kind string, all []annotation) {
 			return
 		}
 	}
+}
+
+// StopCommands has GitHub Actions take no line that is written to w for a command until resume is
+// called: what tests and programs print might be one. The token that ends that is not to be
+// guessed. resume may be called again.
+func StopCommands(w io.Writer) (resume func()) {
+	token := rand.Text()
+	var once sync.Once
+	_, _ = fmt.Fprintf(w, "::stop-commands::%s\n", token)
+	return func() { once.Do(func() { _, _ = fmt.Fprintf(w, "::%s::\n", token) }) }
 }
 
 // commandData and commandProperty escape what ends a workflow command, or a property of it.

@@ -11,9 +11,9 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// JUnit writes the run as the XML that CI systems read test results from: a suite for each package, a case for
-// each test. A regression is a <failure>; what could not be told, did not build or did not reach its
-// end is an <error>.
+// JUnit writes the run as the XML that CI systems read test results from: a suite for each package,
+// a case for each test. A regression is a <failure>; what could not be told, did not build or did
+// not reach its end is an <error>.
 type JUnit struct{}
 
 type junitSuites struct {
@@ -178,8 +178,8 @@ func junitText(kind, message, text string) junitMessage {
 	return junitMessage{Type: kind, Message: printable(message), Text: printable(text)}
 }
 
-// printable replaces what XML cannot hold and pages cannot show: control characters, such as a terminal's
-// colours, and what is not UTF-8.
+// printable replaces what XML cannot hold and pages cannot show: control characters, such as a
+// terminal's colours, and what is not UTF-8.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -13,15 +13,16 @@ import (
 const (
 	// CommentSize is the size in bytes of the largest comment; the limit is 65,536 characters.
 	CommentSize = 64_000
-	// StepSummarySize is the size in bytes of the largest step summary; the limit is 1 MiB for all that a
-	// step writes.
+	// StepSummarySize is the size in bytes of the largest step summary; the limit is 1 MiB for all
+	// that a step writes.
 	StepSummarySize = 1_000_000
 	// SmallestPage is the least size in bytes that a page can be cut to.
 	SmallestPage = 1_000
 )
 
-// Markdown writes the run for a pull request's comment or a job's summary: the outcome, what is wrong with its
-// message, the table. What does not fit into Size is left out from the end, and said to be.
+// Markdown writes the run for a pull request's comment or a job's summary: the outcome, what is
+// wrong with its message, the table. What does not fit into Size is left out from the end, and said
+// to be.
 type Markdown struct {
 	Size int // bytes, at most; at least SmallestPage
 }
@@ -95,7 +96,7 @@ const maxMarkdownMessage = 6000
 
 func markdownFinding(p *outcome.Package, a *outcome.Assertion) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "#### %s: `%s.%s`\n\n", verdictText(a), p.ImportPath, a.Test)
+	fmt.Fprintf(&b, "#### %s: %s\n\n", verdictText(a), markdownName(p.ImportPath+"."+a.Test))
 	for i, f := range a.Findings {
 		if i == 10 {
 			fmt.Fprintf(&b, "- and %d more\n", len(a.Findings)-i)
@@ -103,10 +104,10 @@ func markdownFinding(p *outcome.Package, a *outcome.Assertion) string {
 		}
 		fmt.Fprintf(&b, "- %s", markdownText(f.Text))
 		if f.Declared {
-			fmt.Fprintf(&b, " — root declared at `%s:%d`", f.File, f.Line)
+			fmt.Fprintf(&b, " — root declared at %s", markdownName(fmt.Sprintf("%s:%d", f.File, f.Line)))
 		}
 		if f.IsLeak() {
-			fmt.Fprintf(&b, " — leak `%s`", f.ShortFingerprint())
+			fmt.Fprintf(&b, " — leak %s", markdownName(f.ShortFingerprint()))
 		}
 		b.WriteString("\n")
 	}
@@ -122,7 +123,7 @@ func markdownFailure(p *outcome.Package, f outcome.Failure) string {
 	if f.Test != "" {
 		name += "." + f.Test
 	}
-	text := fmt.Sprintf("#### failed for other reasons: `%s`\n\n", name)
+	text := fmt.Sprintf("#### failed for other reasons: %s\n\n", markdownName(name))
 	if f.Output != "" {
 		text += fmt.Sprintf("<details><summary>output</summary>\n\n%s\n\n</details>\n\n", markdownCode(f.Output))
 	}
@@ -134,34 +135,15 @@ func (d *markdownPage) addTable(run *outcome.Run) {
 	if run.Totals.Assertions == 0 {
 		return
 	}
-	d.add("| test | verdict | live before | live after | retained | typed | worst bound | pause |\n|---|---|--:|--:|--:|--:|---|--:|\n")
+	d.add("| test | verdict | live before | live after | retained | objects | typed | worst bound | pause |\n|---|---|--:|--:|--:|--:|--:|---|--:|\n")
 	for _, p := range run.Packages {
 		for _, r := range rowsOf(p) {
-			cells := []string{p.ImportPath + "." + r.test, r.verdict, r.before, r.live, r.retained, r.typed, r.worst, r.pause}
+			cells := []string{p.ImportPath + "." + r.test, r.verdict, r.before, r.live, r.retained, r.objects, r.typed, r.worst, r.pause}
 			for i, cell := range cells {
-				cells[i] = markdownText(strings.ReplaceAll(cell, "|", `\|`))
+				cells[i] = markdownText(cell)
 			}
 			d.add("| " + strings.Join(cells, " | ") + " |\n")
 		}
 	}
 	d.add("\n")
-}
-
-// markdownText keeps text from being taken for markup.
-func markdownText(text string) string {
-	return strings.NewReplacer("<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`", "\n", " ", "[", `\[`, "@", "@\u200b").Replace(printable(text))
-}
-
-// markdownCode makes a block of text as it is: its fence is longer than any run of backquotes in it.
-func markdownCode(text string) string {
-	text = strings.TrimRight(text, "\n")
-	if len(text) > maxMarkdownMessage {
-		text = strings.ToValidUTF8(text[:maxMarkdownMessage], "") + "\n..."
-	}
-	text = printable(text)
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + "text\n" + text + "\n" + fence
 }

@@ -1,5 +1,5 @@
-// Package present shows a run: while it goes on, and when it has ended, in as many forms as there are
-// presenters.
+// Package present shows a run: while it goes on, and when it has ended, in as many forms as there
+// are presenters.
 package present
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 )
 
-// A Presenter writes one ended run in one form. It does not change the run, and its output depends on
-// nothing else.
+// A Presenter writes one ended run in one form. It does not change the run, and its output depends
+// on nothing else.
 type Presenter interface {
 	Present(w io.Writer, run *outcome.Run) error
 }

@@ -36,7 +36,8 @@ type Progress struct {
 	shown   map[string]bool // compilers' output without its headings
 }
 
-// packageOutput is what a package printed and has not been shown. Its own output is that of test "".
+// packageOutput is what a package printed and has not been shown. Its own output is that of test
+// "".
 type packageOutput struct {
 	tests map[string]*testOutput
 	order []string // as they began to print
@@ -44,7 +45,8 @@ type packageOutput struct {
 
 // testOutput is a test's output until it ends.
 type testOutput struct {
-	frame strings.Builder // the last word on it: "--- FAIL: TestX (0.00s)", or the go command's line for a package
+	// the last word on it: "--- FAIL: TestX (0.00s)", or the go command's line for a package
+	frame strings.Builder
 	text  strings.Builder
 }
 
@@ -60,31 +62,45 @@ func NewProgress(screen *Screen, packages int, verbose bool, assertions func() i
 	}
 }
 
-// Animate keeps the display on a terminal current until stop is called. It does nothing without one.
-func (p *Progress) Animate() (stop func()) {
+// Animate keeps the display on a terminal current until stop is called. Where there is no terminal,
+// it writes a line to log every interval, so that a reader of CI's output sees that the run goes
+// on.
+func (p *Progress) Animate(log io.Writer, interval time.Duration) (stop func()) {
 	if !p.screen.Live() {
-		return func() {}
+		return repeat(interval, func() {
+			_, _ = fmt.Fprintf(log, "leakgate: %s\n", strings.Join(append([]string{p.status(int64(p.assertions()))}, p.details()...), "; "))
+		})
 	}
+	// Counting takes too long for something that is drawn.
 	var made atomic.Int64
+	made.Store(int64(p.assertions()))
+	enough := repeat(500*time.Millisecond, func() { made.Store(int64(p.assertions())) })
+	hide := p.screen.Show(p.packages, func() string { return p.status(made.Load()) }, p.details)
+	return func() {
+		enough()
+		hide()
+	}
+}
+
+// repeat calls work every interval until stop is called, which returns when no call is under way.
+func repeat(interval time.Duration, work func()) (stop func()) {
 	done, gone := make(chan struct{}), make(chan struct{})
-	go func() { // counting takes too long for something that is drawn
+	go func() {
 		defer close(gone)
-		tick := time.NewTicker(500 * time.Millisecond)
+		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
-			made.Store(int64(p.assertions()))
 			select {
 			case <-done:
 				return
 			case <-tick.C:
+				work()
 			}
 		}
 	}()
-	hide := p.screen.Show(p.packages, func() string { return p.status(made.Load()) }, p.details)
 	return func() {
 		close(done)
 		<-gone
-		hide()
 	}
 }
 
@@ -147,8 +163,8 @@ func (p *Progress) Event(ev *gotest.Event) {
 	}
 }
 
-// Close shows what is left: the output of packages that did not end, and warnings of builds that did
-// not fail.
+// Close shows what is left: the output of packages that did not end, and warnings of builds that
+// did not fail.
 func (p *Progress) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

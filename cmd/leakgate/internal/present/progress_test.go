@@ -151,3 +151,17 @@ func TestProgressDetails(t *testing.T) {
 	require.Equal(t, []string{"slowest: p.TestA 1.2s"}, p.details(), "what did not end ended with its package")
 	require.Equal(t, "packages 1/2  tests 3  assertions 7  failed 1  0s", p.status(7))
 }
+
+// Without a terminal a line says now and then how far the run is, and that it goes on.
+func TestProgressWithoutATerminal(t *testing.T) {
+	p := NewProgress(NewScreen(io.Discard, nil), 2, false, func() int { return 3 })
+	p.Event(&gotest.Event{Action: "run", Package: "p", Test: "TestA"})
+	var log lockedBuffer
+	stop := p.Animate(&log, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Count(log.String(), "\n") >= 2 }, time.Minute, time.Millisecond)
+	stop()
+	text := log.String()
+	require.Regexp(t, `^leakgate: packages 0/2  tests 1  assertions 3  failed 0  \d+s; running: p\.TestA \d+s\n`, text)
+	time.Sleep(5 * time.Millisecond)
+	require.Equal(t, text, log.String(), "nothing after stop")
+}

@@ -14,10 +14,10 @@ import (
 // maxSARIFResults is how many results GitHub takes of one run.
 const maxSARIFResults = 5000
 
-// SARIF writes what assertions found as SARIF 2.1.0, for code scanning. A leak that several tests find is one
-// result, where its root is declared; the assertions that found it are related locations. Places are
-// relative to the repository's root, %SRCROOT%. Failures that have nothing to do with what is retained
-// are not in it.
+// SARIF writes what assertions found as SARIF 2.1.0, for code scanning. A leak that several tests
+// find is one result, where its root is declared; the assertions that found it are related
+// locations. Places are relative to the repository's root, %SRCROOT%. Failures that have nothing to
+// do with what is retained are not in it.
 type SARIF struct{}
 
 // The parts of SARIF that are used, by the names of its specification.
@@ -101,6 +101,8 @@ var sarifRules = []sarifRule{
 		"Clear the reference that the path ends at, or widen the bound in the test."),
 	newSARIFRule(outcome.RuleGrowth, "MemoryGrowsWithEachCall", "error", "Memory grows with every call of an operation",
 		"Release what each call adds. A cache that fills up needs Warmup, or a limit."),
+	newSARIFRule(outcome.RuleCollected, "ReachableThoughDone", "error", "An object that should be garbage is still reachable",
+		"Clear a reference on the path to it; those that are suspect have a mark in the test's message."),
 	newSARIFRule(outcome.RuleGolden, "RetainedMoreThanGolden", "error", "More is retained than the golden file allows",
 		"Clear the reference that the path ends at, or accept it with: leakgate run -update."),
 	newSARIFRule(outcome.RuleMissingGolden, "GoldenFileMissing", "error", "A test has no golden file",

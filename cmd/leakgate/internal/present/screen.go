@@ -18,11 +18,12 @@ const refreshRate = 120 * time.Millisecond
 // fineness is how many parts of the bar a step is.
 const fineness = 1000
 
-// A Screen is a writer of text that, on a terminal, can keep an area below it current: a bar and some lines.
-// It is safe for concurrent use.
+// A Screen is a writer of text that, on a terminal, can keep an area below it current: a bar and
+// some lines. It is safe for concurrent use.
 type Screen struct {
-	w     io.Writer
-	width func() int // of the terminal, 0 if it does not tell; nil if w is none: there is no area then
+	w io.Writer
+	// of the terminal, 0 if it does not tell; nil if w is none: there is no area then
+	width func() int
 
 	mu   sync.Mutex
 	area *mpb.Progress // nil while nothing is shown
@@ -30,8 +31,8 @@ type Screen struct {
 	rest []byte // a line that has not ended yet
 }
 
-// NewScreen returns a screen on w; width is the terminal's, in columns, 0 where it does not tell, or nil if w
-// is not a terminal.
+// NewScreen returns a screen on w; width is the terminal's, in columns, 0 where it does not tell,
+// or nil if w is not a terminal.
 func NewScreen(w io.Writer, width func() int) *Screen { return &Screen{w: w, width: width} }
 
 // Live reports whether an area can be shown.
@@ -57,8 +58,8 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Show shows an area until hide is called: a bar of steps, with text beside it, and the lines below. Both are
-// asked for whenever the area is drawn.
+// Show shows an area until hide is called: a bar of steps, with text beside it, and the lines
+// below. Both are asked for whenever the area is drawn.
 func (s *Screen) Show(steps int, text func() string, lines func() []string) (hide func()) {
 	if !s.Live() {
 		return func() {}

@@ -10,111 +10,40 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// Summary writes a table of assertions for people, what went wrong beside them, and last one line
-// with the outcome.
+// Summary writes, for people, what went wrong, a table of the assertions, and last one line with
+// the outcome.
 type Summary struct {
 	Artifacts string // the artifacts directory, as the user knows it
+	Page      string // the page that shows the run; "": there is none
 	Color     bool
+	Verbose   bool // all columns of the table, and its cells whole
 }
 
 // Present implements Presenter.
 func (s Summary) Present(w io.Writer, run *outcome.Run) error {
 	var b strings.Builder
-	s.table(&b, run)
 	s.leaks(&b, run)
 	s.undecided(&b, run)
 	s.misused(&b, run)
 	s.goldens(&b, run)
 	s.failures(&b, run)
 	s.problems(&b, run)
+	s.table(&b, run)
 	fmt.Fprintf(&b, "\n%s\n", s.totals(run))
 	fmt.Fprintf(&b, "artifacts: %s\n", s.Artifacts)
+	if s.Page != "" && run.Totals.Assertions > 0 {
+		fmt.Fprintf(&b, "page: %s\n", s.Page)
+	}
 	fmt.Fprintf(&b, "leakgate: %s (exit %d)\n", s.paint(run.Outcome == outcome.Pass, outcomeText(run)), run.ExitCode)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// table writes one row for each assertion, under its package.
-func (s Summary) table(b *strings.Builder, run *outcome.Run) {
-	if run.Totals.Assertions == 0 {
-		return
-	}
-	t := table{header: []string{"TEST", "VERDICT", "BEFORE", "LIVE", "RETAINED", "TYPED", "PAUSE", "WORST BOUND"}}
-	before := false
-	for _, p := range run.Packages {
-		if len(p.Assertions) == 0 {
-			continue
-		}
-		t.section(p.ImportPath)
-		for _, r := range rowsOf(p) {
-			before = before || r.before != "-"
-			t.row([]string{r.test, r.verdict, r.before, r.live, r.retained, r.typed, r.pause, r.worst})
-		}
-	}
-	if !before {
-		t.drop(2)
-	}
-	b.WriteString("\n")
-	t.write(b, func(column int, cell string) string {
-		if column != 1 {
-			return cell
-		}
-		return s.paint(strings.TrimSpace(cell) == string(verdict.Pass), cell)
-	})
-}
-
-// A row is one assertion in a table. What is not known is "-".
-type row struct {
-	test, verdict, before, live, retained, typed, pause, worst string
-}
-
-// rowsOf returns the rows of a package, in the order of its assertions.
-func rowsOf(p *outcome.Package) []row {
-	var rows []row
-	several := severalAssertions(p)
-	for _, a := range p.Assertions {
-		r := row{a.Test, verdictText(a), "-", "-", "-", "-", "-", worstBound(a)}
-		if several[a.Test] {
-			r.test += fmt.Sprintf(" #%d", a.Seq)
-		}
-		if a.LiveBefore > 0 {
-			r.before = bytesText(a.LiveBefore)
-		}
-		if a.Totals.LiveBytes > 0 {
-			r.live = bytesText(a.Totals.LiveBytes)
-			r.retained = fmt.Sprintf("%s in %s", bytesText(a.RetainedBytes), Plural(a.RetainedObjects, "object"))
-			r.typed = percentText(a.Totals.TypedBytes, a.Totals.AttributedBytes)
-			r.pause = pauseText(a.PauseNS)
-		}
-		rows = append(rows, r)
-	}
-	return rows
-}
-
-// verdictText is the verdict; a failure that the base has too is known, and fails no gate.
-func verdictText(a *outcome.Assertion) string {
-	if a.Known {
-		return "known"
-	}
-	return string(a.Verdict)
-}
-
-// severalAssertions says which tests of p have more than one assertion.
-func severalAssertions(p *outcome.Package) map[string]bool {
-	count := make(map[string]int)
-	several := make(map[string]bool)
-	for _, a := range p.Assertions {
-		count[a.Test]++
-		several[a.Test] = count[a.Test] > 1
-	}
-	return several
-}
-
 // maxLeaks is how many leaks are listed.
 const maxLeaks = 20
 
-// leaks lists each leak that the base does not have once, with the beginning of its fingerprint, by which it is found again in leakgate.json, in SARIF
-// and in a tracker.
+// leaks lists each leak that the base does not have once, with the beginning of its fingerprint, by
+// which it is found again in leakgate.json, in SARIF and in a tracker.
 func (s Summary) leaks(b *strings.Builder, run *outcome.Run) {
 	seen := make(map[string]bool)
 	each(run, func(_ *outcome.Package, a *outcome.Assertion) {
@@ -261,13 +190,12 @@ func outcomeText(run *outcome.Run) string {
 		outcome.Regression:  "retention regression",
 		outcome.BuildError:  "build error",
 		outcome.Misuse:      "an assertion is wrong",
+		outcome.Nothing:     "nothing to check: no leakcheck assertion ran",
 		outcome.Unknown:     "could not tell",
 		outcome.TestFailure: "tests failed for other reasons",
 	}[run.Outcome]
 	if run.Interrupted {
 		text += ", interrupted"
-	} else if run.Outcome == outcome.Unknown && run.Totals.Assertions == 0 {
-		text += ": no leakcheck assertion ran"
 	}
 	return text
 }

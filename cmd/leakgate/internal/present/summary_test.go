@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,12 +43,6 @@ func TestSummary(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, Summary{Artifacts: "out"}.Present(&b, run()))
 	require.Equal(t, `
-  TEST            VERDICT  LIVE      RETAINED                 TYPED   PAUSE   WORST BOUND
-example.com/app
-  TestA #1        fail     12.0 MiB  16 B in 1 object         99.9 %  1.2 ms  Root("app.s") 100 objects, none allowed
-  TestA #2        pass     12.0 MiB  4.9 KiB in 2000 objects  99.9 %  0.0 ms  golden created
-  TestLongerName  unknown  -         -                        -       -       -
-
 could not tell: example.com/app.TestLongerName: no snapshot
   allow clone
 
@@ -59,21 +54,71 @@ failed for other reasons: example.com/crash: its test binary ended before its te
 
 problem: record x: torn
 
+  TEST            VERDICT  LIVE      RETAINED  OBJECTS  WORST BOUND
+example.com/app
+  TestA #1        fail     12.0 MiB  16 B      1        Root("app.s") 100 objects, none allowed
+  TestA #2        pass     12.0 MiB  4.9 KiB   2000     golden created
+  TestLongerName  unknown  -         -         -        -
+
 4 assertions in 3 packages: 2 pass, 1 fail, 1 unknown; 5 tests, 2 failed
 artifacts: out
 leakgate: tests failed for other reasons (exit 4)
 `, b.String())
+	b.Reset()
+	require.NoError(t, Summary{Verbose: true}.Present(&b, run()))
+	require.Contains(t, b.String(), `
+  TEST            VERDICT  BEFORE  LIVE      RETAINED  OBJECTS  TYPED   PAUSE   WORST BOUND
+example.com/app
+  TestA #1        fail     -       12.0 MiB  16 B      1        99.9 %  1.2 ms  Root("app.s") 100 objects, none allowed
+`)
+}
+
+// A table fits into 100 columns: a long name has a line of its own, and the last column is cut.
+func TestTableFitsIntoATerminal(t *testing.T) {
+	r := run()
+	long := "TestServer/with_a_name_that_says_everything_about_it"
+	r.Packages[0].Assertions[0].Test = long
+	r.Packages[0].Assertions[0].Bounds[0].Selector = `Root("` + strings.Repeat("ü", 90) + `")`
+	var b strings.Builder
+	require.NoError(t, Summary{}.Present(&b, r))
+	require.Contains(t, b.String(), "\n  "+long+"\n                  fail     12.0 MiB  16 B      1        Root(\"üü")
+	cut := 0
+	for line := range strings.Lines(b.String()) {
+		line = strings.TrimSuffix(line, "\n")
+		require.LessOrEqual(t, utf8.RuneCountInString(line), 100, line)
+		if strings.HasSuffix(line, "…") {
+			cut++
+			require.Equal(t, 100, utf8.RuneCountInString(line), "as much as there is room for")
+		}
+	}
+	require.Equal(t, 1, cut)
+	b.Reset()
+	require.NoError(t, Summary{Verbose: true}.Present(&b, r))
+	require.NotContains(t, b.String(), "…")
+}
+
+// What grows is given as a rate in the table, too: how many objects there are follows from how
+// often op was called.
+func TestWorstBoundOfGrowth(t *testing.T) {
+	none := int64(0)
+	a := &outcome.Assertion{Result: verdict.Result{Verdict: verdict.Fail, Bounds: []verdict.Bound{
+		{Selector: "AssertNoGrowth: app.s[*]", MaxObjects: &none, Objects: 3750, Verdict: verdict.Fail, Growth: "+1.00 *app.S/op (+64 B/op)"},
+		{Selector: "AssertNoGrowth: app.q[*]", MaxObjects: &none, Objects: 10, Verdict: verdict.Fail, Growth: "+0.01 *app.S/op (+1 B/op)"},
+	}}}
+	require.Equal(t, "AssertNoGrowth: app.s[*] +1.00 *app.S/op (+64 B/op)", worstBound(a))
+	a.Bounds = []verdict.Bound{{Selector: `Root("app.s")`, MaxObjects: &none, Objects: 1, Verdict: verdict.Fail}}
+	require.Equal(t, `Root("app.s") 1 object, none allowed`, worstBound(a))
 }
 
 // Each leak is listed once, and not without end; what is no leak is not.
 func TestSummaryListsLeaks(t *testing.T) {
 	r := run()
 	a, b := r.Packages[0].Assertions[0], r.Packages[0].Assertions[1]
-	leak := outcome.Finding{Rule: outcome.RuleGrowth, Fingerprint: "402fc4d0d8cd671a18cb7d0be11f85b5", Text: "AssertNoGrowth: app.s[*]: 7 objects, none allowed"}
+	leak := outcome.Finding{Rule: outcome.RuleGrowth, Fingerprint: "402fc4d0d8cd671a18cb7d0be11f85b5", Text: "AssertNoGrowth: app.s[*]: +1.00 *app.S/op (+64 B/op)"}
 	a.Findings, b.Findings = []outcome.Finding{leak, {Rule: outcome.RuleMisuse, Fingerprint: "m"}}, []outcome.Finding{leak}
 	var out strings.Builder
 	require.NoError(t, Summary{}.Present(&out, r))
-	require.Equal(t, 1, strings.Count(out.String(), "\nleak 402fc4d0d8cd: AssertNoGrowth: app.s[*]: 7 objects, none allowed\n"), out.String())
+	require.Equal(t, 1, strings.Count(out.String(), "\nleak 402fc4d0d8cd: AssertNoGrowth: app.s[*]: +1.00 *app.S/op (+64 B/op)\n"), out.String())
 	require.Equal(t, 1, strings.Count(out.String(), "\nleak "))
 
 	for i := range 30 {

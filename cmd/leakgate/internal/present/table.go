@@ -1,35 +1,25 @@
 package present
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // A table has one set of columns through all its sections, which text/tabwriter cannot do. The last
-// column may be as wide as it likes.
+// column is cut where a line would be wider than width, in columns; 0: it never is.
 type table struct {
 	header []string
+	width  int
 	rows   []tableRow
 }
 
 type tableRow struct {
-	section string   // a line of its own
+	section string   // a line of its own, however wide
 	cells   []string // as many as the header has
 }
 
 func (t *table) section(name string) { t.rows = append(t.rows, tableRow{section: name}) }
 func (t *table) row(cells []string)  { t.rows = append(t.rows, tableRow{cells: cells}) }
-
-// drop removes a column.
-func (t *table) drop(column int) {
-	t.header = slices.Delete(t.header, column, column+1)
-	for i := range t.rows {
-		if r := &t.rows[i]; r.section == "" {
-			r.cells = slices.Delete(r.cells, column, column+1)
-		}
-	}
-}
 
 // write draws the table. paint may add colour to a cell that has its full width.
 func (t *table) write(b *strings.Builder, paint func(column int, cell string) string) {
@@ -39,11 +29,17 @@ func (t *table) write(b *strings.Builder, paint func(column int, cell string) st
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
+	rest := t.width - 1
+	for _, width := range widths[:len(widths)-1] {
+		rest -= width + 2
+	}
 	line := func(cells []string, paint func(int, string) string) {
 		b.WriteString(" ")
 		for i, cell := range cells {
 			b.WriteString(" ")
-			if i < len(cells)-1 {
+			if last := len(cells) - 1; i == last && t.width > 0 {
+				cell = shorten(cell, max(rest-1, minLastColumn))
+			} else if i < last {
 				cell += strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+1)
 			}
 			b.WriteString(paint(i, cell))
@@ -58,4 +54,15 @@ func (t *table) write(b *strings.Builder, paint func(column int, cell string) st
 		}
 		line(r.cells, paint)
 	}
+}
+
+// minLastColumn is what the last column of a table has, even if the line becomes too wide.
+const minLastColumn = 16
+
+// shorten cuts text to width characters, of which the last then is an ellipsis.
+func shorten(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	return string([]rune(text)[:width-1]) + "…"
 }

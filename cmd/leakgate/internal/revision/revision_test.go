@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A repository is one with two commits: app/a.txt has "old" in the first, which has the tag v1 and the branch early, and "new"
-// in the second.
+// A repository is one with two commits: app/a.txt has "old" in the first, which has the tag v1 and
+// the branch early, and "new" in the second.
 type repository struct {
 	t        *testing.T
 	dir      string
@@ -94,7 +94,8 @@ func TestFindFails(t *testing.T) {
 		"origin/feature": "there is no revision origin/feature here; fetch it: git fetch --depth=1 origin +refs/heads/feature:refs/remotes/origin/feature",
 		"origin/a/b":     "there is no revision origin/a/b here; fetch it: git fetch --depth=1 origin +refs/heads/a/b:refs/remotes/origin/a/b",
 		"--all":          `"--all" is no revision`,
-		"HEAD:app/a.txt": "there is no revision HEAD:app/a.txt here; git branch -a lists the branches that are", // a file
+		// a file
+		"HEAD:app/a.txt": "there is no revision HEAD:app/a.txt here; git branch -a lists the branches that are",
 	} {
 		_, err := Find(r.dir, name)
 		assert.EqualError(t, err, want, name)

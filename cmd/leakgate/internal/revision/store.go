@@ -13,9 +13,9 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// A Store keeps what was measured at revisions of one repository, in the user's cache directory, and the
-// worktree that it is measured in. That has always the same place, so that the go command's cache, which
-// knows files by their place, has what did not change from one revision to the next.
+// A Store keeps what was measured at revisions of one repository, in the user's cache directory,
+// and the worktree that it is measured in. That has always the same place, so that the go command's
+// cache, which knows files by their place, has what did not change from one revision to the next.
 type Store struct {
 	dir    string
 	unlock func()
@@ -53,7 +53,8 @@ type Entry struct {
 // completeName is the file that says that a measurement came to its end.
 const completeName = "complete"
 
-// Entry returns the entry for a measurement that depends on keys, an empty one if there is none yet.
+// Entry returns the entry for a measurement that depends on keys, an empty one if there is none
+// yet.
 func (s *Store) Entry(keys ...string) (*Entry, error) {
 	e := &Entry{Dir: filepath.Join(s.dir, "measured", hash(keys...))}
 	if _, err := os.Stat(filepath.Join(e.Dir, completeName)); err == nil {

@@ -1,5 +1,5 @@
-// Package revision checks out another revision of the repository that the user works in, and keeps what
-// was measured there.
+// Package revision checks out another revision of the repository that the user works in, and keeps
+// what was measured there.
 package revision
 
 import (
@@ -73,8 +73,8 @@ type Worktree struct {
 	revision *Revision
 }
 
-// Checkout makes a worktree at path, which must be ours: what is there is removed. The user's working tree
-// and index are not touched. Close removes it.
+// Checkout makes a worktree at path, which must be ours: what is there is removed. The user's
+// working tree and index are not touched. Close removes it.
 func (r *Revision) Checkout(path string) (*Worktree, error) {
 	if err := r.remove(path); err != nil {
 		return nil, err
@@ -108,8 +108,8 @@ func (r *Revision) remove(path string) error {
 // gitTime bounds a git command; a checkout of a large repository is the longest.
 const gitTime = 10 * time.Minute
 
-// git runs git in dir, in the user's environment but for what ties git to another repository (a hook that
-// runs leakgate has that), and returns what it prints.
+// git runs git in dir, in the user's environment but for what ties git to another repository (a
+// hook that runs leakgate has that), and returns what it prints.
 func git(dir string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), gitTime)
 	defer cancel()

@@ -1,5 +1,5 @@
-// Package golangcilint makes leakvet a module plugin of golangci-lint, which "golangci-lint custom" builds in.
-// In .custom-gcl.yml:
+// Package golangcilint makes leakvet a module plugin of golangci-lint, which "golangci-lint custom"
+// builds in. In .custom-gcl.yml:
 //
 //	version: v2.15.0
 //	plugins:

@@ -9,12 +9,18 @@ type (
 	Selector struct{}
 	Bound    struct{ Option }
 	Baseline struct{}
+	TestingM interface{ Run() int }
 )
 
 func (Selector) None() Bound            { return Bound{} }
 func (Selector) MaxObjects(int64) Bound { return Bound{} }
+func (Bound) MaxBytes(int64) Bound      { return Bound{} }
 
 func AssertRetained(TestingT, ...Option) bool                       { return true }
+func AssertNoGrowth(TestingT, func(), ...Option) bool               { return true }
+func VerifyTestMain(TestingM, ...Option)                            {}
+func Iterations(int) Option                                         { return nil }
+func Goroutines(string) Selector                                    { return Selector{} }
 func ExpectCollected[T any](TestingT, *T, string)                   {}
 func AssertCollected[T any](TestingT, weak.Pointer[T], string) bool { return true }
 func TakeBaseline(TestingT) *Baseline                               { return nil }

@@ -1,0 +1,293 @@
+package page
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// maxPageNodes is how many nodes all trees of a page have together, about: what comes after it, of
+// the assertions that matter least, is left out, and the page says so.
+const maxPageNodes = 1_000_000
+
+// A Builder makes the data of a page.
+type Builder struct {
+	Run     *outcome.Run
+	Dir     string       // which its artifacts are relative to
+	Base    *outcome.Run // what to compare with; nil: nothing
+	BaseDir string
+
+	Repository *Repository // nil: no source is shown
+
+	data  Data
+	texts texts
+	nodes int
+}
+
+// Build returns the data of a page about a run. A profile that cannot be read is a note on the
+// page.
+func (b *Builder) Build() *Data {
+	r := b.Run
+	b.data = Data{
+		Title: "leakgate: " + string(r.Outcome), Leakgate: r.Leakgate, GoVersion: r.GoVersion, Command: r.Command,
+		Outcome: string(r.Outcome), Elapsed: r.ElapsedSeconds, Problems: r.Problems, Notes: r.Notes,
+		Failed: r.Totals.Fail, Unknown: r.Totals.Unknown, Passed: r.Totals.Pass, Known: r.Totals.Known,
+	}
+	if r.Base != nil {
+		b.data.Base = fmt.Sprintf("%s (%.12s)", r.Base.Name, r.Base.Commit)
+	}
+	type entry struct {
+		p *outcome.Package
+		a *outcome.Assertion
+	}
+	var all []entry
+	for _, p := range r.Packages {
+		for _, a := range p.Assertions {
+			all = append(all, entry{p, a})
+		}
+		for _, f := range p.Failures {
+			if f.Kind == outcome.KindOther {
+				name := p.ImportPath
+				if f.Test != "" {
+					name += "." + f.Test
+				}
+				b.data.Failures = append(b.data.Failures, Failure{name, f.Output})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(x, y entry) int { // the worst first
+		return cmp.Or(cmp.Compare(rank(x.a), rank(y.a)), cmp.Compare(excess(y.a), excess(x.a)))
+	})
+	for _, e := range all {
+		b.data.Assertions = append(b.data.Assertions, b.assertion(e.p, e.a))
+	}
+	return b.finish()
+}
+
+// Profile returns the data of a page about a profile alone.
+func Profile(p *profile.Profile, title, leakgate string) (*Data, error) {
+	b := &Builder{data: Data{Title: title, Leakgate: leakgate}}
+	a := &Assertion{Test: title}
+	if !b.profileView(a, p, nil, "retained", "Profile", "") {
+		return nil, fmt.Errorf("the profile has no values in bytes or in a count")
+	}
+	b.data.Assertions = []*Assertion{a}
+	return b.finish(), nil
+}
+
+func (b *Builder) finish() *Data {
+	b.data.Texts = b.texts.list
+	return &b.data
+}
+
+// rank orders assertions by how bad they are.
+func rank(a *outcome.Assertion) int {
+	switch {
+	case a.Verdict == verdict.Fail && !a.Known && !a.Misuse:
+		return 0
+	case a.Verdict == verdict.Fail && a.Misuse:
+		return 1
+	case a.Verdict == verdict.Unknown:
+		return 2
+	case a.Verdict == verdict.Fail:
+		return 3
+	}
+	return 4
+}
+
+// excess is how much the findings of an assertion are about, in bytes.
+func excess(a *outcome.Assertion) (bytes int64) {
+	for _, f := range a.Findings {
+		bytes = max(bytes, f.Bytes)
+	}
+	return cmp.Or(bytes, a.RetainedBytes)
+}
+
+func (b *Builder) assertion(p *outcome.Package, a *outcome.Assertion) *Assertion {
+	out := &Assertion{
+		Package: p.ImportPath, Test: a.Test, Seq: a.Seq, Verdict: string(a.Verdict), Misuse: a.Misuse,
+		Message: a.Message, Cause: a.Cause, Remedy: a.Remedy, Live: a.Totals.LiveBytes, LiveBefore: a.LiveBefore,
+		Objects: a.RetainedObjects, Bytes: a.RetainedBytes, PauseNS: a.PauseNS, ScanNS: a.ScanNS, Bounds: a.Bounds, Golden: a.Golden,
+	}
+	if a.Known {
+		out.Verdict = "known"
+	}
+	out.Place = b.Repository.place(p.Dir, a.File, a.Line)
+	for _, f := range a.Findings {
+		out.Findings = append(out.Findings, Finding{f, b.Repository.place("", f.File, f.Line)})
+	}
+	switch {
+	case len(a.Artifacts) == 0:
+		out.Missing = "no tree was kept: leakgate run keeps those of assertions that fail, with -artifacts all of all"
+	case b.nodes > maxPageNodes:
+		out.Missing = "left out, since the page has as much as a browser shows fluently: leakgate view -test " + a.Test
+	default:
+		b.views(out, a)
+	}
+	return out
+}
+
+// views adds the trees of an assertion.
+func (b *Builder) views(out *Assertion, a *outcome.Assertion) {
+	var errs []string
+	read := func(kind string) []byte {
+		if a.Artifacts[kind] == "" {
+			return nil
+		}
+		data, err := os.ReadFile(filepath.Join(b.Dir, filepath.FromSlash(a.Artifacts[kind])))
+		if err != nil {
+			errs = append(errs, err.Error())
+		}
+		return data
+	}
+	report := func(dir string, of *outcome.Assertion, kind string) *refscan.Report {
+		r, err := readReport(dir, of, kind)
+		if err != nil {
+			errs = append(errs, err.Error())
+		}
+		return r
+	}
+	if r := report(b.Dir, a, ownReport); r != nil {
+		// What the user asks to compare with, else what the assertion itself did.
+		same, title := b.sameInBase(a), "base"
+		before := report(b.BaseDir, same, ownReport)
+		if before == nil {
+			same, title = a, "baseline"
+			before = report(b.Dir, a, "report.base")
+		}
+		retained := View{Kind: "retained", Title: "What is retained", Tree: b.add(ofReport(r, modulesOf(a)))}
+		types := View{Kind: "types", Title: "Types", Tree: b.add(ofTypes(r))}
+		if before != nil {
+			x, y := b.add(ofReport(before, modulesOf(same))), b.add(ofTypes(before))
+			retained.Before, types.Before = &x, &y
+			retained.BeforeTitle, types.BeforeTitle = title, title
+		}
+		out.Views = append(out.Views, retained, types)
+	}
+	for _, k := range []struct{ kind, before, title, beforeTitle string }{
+		{"allocations", "", "Where it was allocated", ""},
+		{"heap", "heap.base", "Heap profile", "baseline"},
+		{"goroutine", "", "Goroutines", ""},
+		{"stack", "", "Stack memory", ""},
+	} {
+		data := read(k.kind)
+		if data == nil {
+			continue
+		}
+		p, err := profile.ParseData(data)
+		if err != nil {
+			errs = append(errs, fmt.Sprintf("%s: %v", a.Artifacts[k.kind], err))
+			continue
+		}
+		var before *profile.Profile
+		if k.before != "" {
+			before, _ = profile.ParseData(read(k.before))
+		}
+		b.profileView(out, p, before, k.kind, k.title, k.beforeTitle)
+	}
+	if len(out.Views) == 0 || len(errs) > 0 {
+		out.Missing = strings.Join(append([]string{"no tree can be shown"}, errs...), "; ")
+		if len(out.Views) > 0 {
+			out.Missing = strings.Join(errs, "; ")
+		}
+	}
+}
+
+// profileView adds the tree of a profile, and reports whether it has anything that can be shown.
+func (b *Builder) profileView(out *Assertion, p, before *profile.Profile, kind, title, beforeTitle string) bool {
+	objects, bytes := valueIndex(p, "count"), valueIndex(p, "bytes")
+	if objects < 0 && bytes < 0 {
+		return false
+	}
+	var units []string
+	if objects >= 0 {
+		units = append(units, "objects")
+	}
+	if bytes >= 0 {
+		units = append(units, "bytes")
+	}
+	v := View{Kind: kind, Title: title, Tree: b.add(ofProfile(p, objects, bytes), units...)}
+	if before != nil {
+		n := b.add(ofProfile(before, valueIndex(before, "count"), valueIndex(before, "bytes")), units...)
+		v.Before, v.BeforeTitle = &n, beforeTitle
+	}
+	out.Views = append(out.Views, v)
+	return true
+}
+
+// valueIndex finds the value type with a unit: of several the one in use, or the total.
+func valueIndex(p *profile.Profile, unit string) int {
+	found := -1
+	for i, t := range p.SampleType {
+		if t.Unit == unit && (found < 0 || strings.HasPrefix(t.Type, "inuse_") || t.Type == p.DefaultSampleType) {
+			found = i
+		}
+	}
+	return found
+}
+
+func (b *Builder) add(top *node, units ...string) int {
+	if len(units) == 0 {
+		units = []string{"objects", "bytes"}
+	}
+	t := top.columns(&b.texts, units...)
+	b.nodes += len(t.Names)
+	b.data.Trees = append(b.data.Trees, t)
+	return len(b.data.Trees) - 1
+}
+
+// sameInBase finds the assertion in the run to compare with.
+func (b *Builder) sameInBase(a *outcome.Assertion) *outcome.Assertion {
+	if b.Base == nil {
+		return nil
+	}
+	for _, p := range b.Base.Packages {
+		for _, o := range p.Assertions {
+			if p.ImportPath == a.Package && o.Test == a.Test && o.Seq == a.Seq {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// modulesOf returns the modules of the program that made an assertion.
+func modulesOf(a *outcome.Assertion) *symbol.Modules { return symbol.NamedModules(a.Modules) }
+
+// ReadReport reads what the scan of an assertion found, from the artifacts of its run in dir. It is
+// nil, without an error, if there is no assertion, or no scan was kept.
+func ReadReport(dir string, a *outcome.Assertion) (*refscan.Report, error) {
+	return readReport(dir, a, ownReport)
+}
+
+// ownReport is the kind of artifact that has what an assertion's last scan found.
+const ownReport = "report"
+
+// readReport reads a report by its kind among the artifacts: ownReport, or "report.base", which has
+// what there was at the baseline, or at the first snapshot of AssertNoGrowth.
+func readReport(dir string, a *outcome.Assertion, kind string) (*refscan.Report, error) {
+	if a == nil || a.Artifacts[kind] == "" {
+		return nil, nil
+	}
+	name := a.Artifacts[kind]
+	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	if err != nil {
+		return nil, err
+	}
+	r := new(refscan.Report)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
+}

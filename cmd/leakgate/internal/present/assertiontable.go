@@ -1,0 +1,104 @@
+package present
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// The table has room in a terminal of tableWidth columns. A test whose name is longer than
+// maxTestName has a line for its name alone.
+const (
+	tableWidth  = 100
+	maxTestName = 32
+)
+
+// table writes one row for each assertion, under its package. What a leak's own line says in full
+// is cut here, unless the summary is verbose.
+func (s Summary) table(b *strings.Builder, run *outcome.Run) {
+	if run.Totals.Assertions == 0 {
+		return
+	}
+	t := table{header: []string{"TEST", "VERDICT", "LIVE", "RETAINED", "OBJECTS", "WORST BOUND"}}
+	if s.Verbose {
+		t.header = []string{"TEST", "VERDICT", "BEFORE", "LIVE", "RETAINED", "OBJECTS", "TYPED", "PAUSE", "WORST BOUND"}
+	} else {
+		t.width = tableWidth
+	}
+	for _, p := range run.Packages {
+		if len(p.Assertions) == 0 {
+			continue
+		}
+		t.section(p.ImportPath)
+		for _, r := range rowsOf(p) {
+			if s.Verbose {
+				t.row([]string{r.test, r.verdict, r.before, r.live, r.retained, r.objects, r.typed, r.pause, r.worst})
+				continue
+			}
+			if utf8.RuneCountInString(r.test) > maxTestName {
+				t.section("  " + r.test)
+				r.test = ""
+			}
+			t.row([]string{r.test, r.verdict, r.live, r.retained, r.objects, r.worst})
+		}
+	}
+	b.WriteString("\n")
+	t.write(b, func(column int, cell string) string {
+		if column != 1 {
+			return cell
+		}
+		return s.paint(strings.TrimSpace(cell) == string(verdict.Pass), cell)
+	})
+}
+
+// A row is one assertion in a table. What is not known is "-".
+type row struct {
+	test, verdict, before, live, retained, objects, typed, pause, worst string
+}
+
+// rowsOf returns the rows of a package, in the order of its assertions.
+func rowsOf(p *outcome.Package) []row {
+	var rows []row
+	several := severalAssertions(p)
+	for _, a := range p.Assertions {
+		r := row{a.Test, verdictText(a), "-", "-", "-", "-", "-", "-", worstBound(a)}
+		if several[a.Test] {
+			r.test += fmt.Sprintf(" #%d", a.Seq)
+		}
+		if a.LiveBefore > 0 {
+			r.before = bytesText(a.LiveBefore)
+		}
+		if a.Totals.LiveBytes > 0 {
+			r.live = bytesText(a.Totals.LiveBytes)
+			r.retained = bytesText(a.RetainedBytes)
+			r.objects = strconv.FormatInt(a.RetainedObjects, 10)
+			r.typed = percentText(a.Totals.TypedBytes, a.Totals.AttributedBytes)
+			r.pause = pauseText(a.PauseNS)
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// verdictText is the verdict; a failure that the base has too is known, and fails no gate.
+func verdictText(a *outcome.Assertion) string {
+	if a.Known {
+		return "known"
+	}
+	return string(a.Verdict)
+}
+
+// severalAssertions says which tests of p have more than one assertion.
+func severalAssertions(p *outcome.Package) map[string]bool {
+	count := make(map[string]int)
+	several := make(map[string]bool)
+	for _, a := range p.Assertions {
+		count[a.Test]++
+		several[a.Test] = count[a.Test] > 1
+	}
+	return several
+}

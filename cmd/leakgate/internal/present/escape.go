@@ -1,0 +1,75 @@
+package present
+
+import (
+	"strings"
+	"unicode"
+)
+
+// What tests and programs print, and what they are called, goes into Markdown by these functions
+// alone: names, text and blocks that cannot end what they are part of.
+
+// markdownText keeps text from being taken for markup: what CommonMark and GitHub give a meaning to
+// is escaped, as are tags, and a name after @ notifies nobody.
+func markdownText(text string) string {
+	var b strings.Builder
+	for _, c := range oneLine(text) {
+		switch {
+		case c == '<':
+			b.WriteString("&lt;")
+		case c == '>':
+			b.WriteString("&gt;")
+		case c == '&':
+			b.WriteString("&amp;")
+		case c == '@':
+			b.WriteString("@\u200b")
+		case strings.ContainsRune("\\`*_[|~#!$", c):
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// markdownName makes a name code within a line: its fence is longer than any run of backquotes in
+// it.
+func markdownName(name string) string {
+	name = oneLine(name)
+	fence := fenceAround(name, 1)
+	if strings.HasPrefix(name, "`") || strings.HasSuffix(name, "`") {
+		name = " " + name + " " // which CommonMark takes off again
+	}
+	return fence + name + fence
+}
+
+// markdownCode makes a block of text as it is: its fence is longer than any run of backquotes in
+// it.
+func markdownCode(text string) string {
+	text = strings.TrimRight(text, "\n")
+	if len(text) > maxMarkdownMessage {
+		text = strings.ToValidUTF8(text[:maxMarkdownMessage], "") + "\n..."
+	}
+	text = printable(text)
+	fence := fenceAround(text, 3)
+	return fence + "text\n" + text + "\n" + fence
+}
+
+// fenceAround returns at least so many backquotes, more than stand in a row in the text.
+func fenceAround(text string, least int) string {
+	fence := strings.Repeat("`", least)
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence
+}
+
+// oneLine makes text printable, and a space of what ends a line or is not seen.
+func oneLine(text string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {
+			return ' '
+		}
+		return c
+	}, printable(text))
+}

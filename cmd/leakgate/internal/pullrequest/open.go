@@ -1,0 +1,92 @@
+package pullrequest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// ErrNoPullRequest is the error of Open in a run for something else, such as a push to the main
+// branch.
+var ErrNoPullRequest = errors.New("this run is not for a pull request")
+
+// Open returns the thread of the pull request that CI runs for. lookup reads a variable of the
+// environment.
+func Open(lookup func(string) string) (Thread, error) {
+	switch {
+	case lookup("GITHUB_ACTIONS") == "true":
+		return openGitHub(lookup)
+	case lookup("GITLAB_CI") == "true":
+		return openGitLab(lookup)
+	}
+	return nil, errors.New("neither GITHUB_ACTIONS nor GITLAB_CI is true: comments are for pull requests of GitHub and merge requests of GitLab")
+}
+
+// api calls a service that speaks JSON.
+type api struct {
+	base           string
+	header, secret string // of each request
+}
+
+const (
+	requestTimeout = 30 * time.Second
+	maxAnswer      = 32 << 20 // bytes; a hundred comments of the largest size are 6.4 MB
+)
+
+// call sends a request, and decodes the answer into out unless that is nil. The error of an answer
+// that is none has the service's message, and never the token.
+func (a *api) call(ctx context.Context, method, address string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	var body bytes.Buffer
+	if in != nil {
+		if err := json.NewEncoder(&body).Encode(in); err != nil {
+			return err
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, method, address, &body)
+	if err != nil {
+		return err
+	}
+	request.Header.Set(a.header, a.secret)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, address, err)
+	}
+	if response.StatusCode/100 != 2 {
+		return fmt.Errorf("%s %s: %s%s", method, address, response.Status, explain(response.StatusCode, text))
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return fmt.Errorf("%s %s: %w", method, address, err)
+	}
+	return nil
+}
+
+// explain says what a refusal means, with the service's message.
+func explain(status int, answer []byte) string {
+	var said struct {
+		Message any `json:"message"`
+	}
+	text := ""
+	if json.Unmarshal(answer, &said) == nil && said.Message != nil {
+		text = fmt.Sprintf(" (%v)", said.Message)
+	}
+	if status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusNotFound {
+		text += ": the token may not comment; on GitHub it needs the permission pull-requests: write, which runs for forks never have"
+	}
+	return text
+}

@@ -1,0 +1,83 @@
+// Package scanreport shows what "leakgate scan" finds: a tree of roots, a file, and the growth
+// between two scans.
+package scanreport
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/wholefile"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// schema is the version of the form of a Scan as JSON.
+const schema = 1
+
+// A Scan is what was found in a process at some moment.
+type Scan struct {
+	Schema  int             `json:"schema"`
+	Source  string          `json:"source"`  // "core file core.1234"
+	Program string          `json:"program"` // its file, as it was given
+	Taken   time.Time       `json:"taken"`   // for core files, when they were written
+	Report  *refscan.Report `json:"report"`
+	// Of a process that runs: how often it was stopped to find a moment at which it can be read,
+	// and why it stood still while it was read, "" if it did not.
+	Attempts  int    `json:"attempts,omitempty"`
+	NotForked string `json:"not_forked,omitempty"`
+}
+
+// Write writes the scan as JSON.
+func (s *Scan) Write(path string) error {
+	s.Schema = schema
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return wholefile.WriteData(path, 0o666, append(b, '\n'))
+}
+
+// Read reads what Write wrote.
+func Read(path string) (*Scan, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s := new(Scan)
+	if err := json.Unmarshal(b, s); err != nil {
+		return nil, fmt.Errorf("%s is no report of leakgate scan -json: %w", path, err)
+	}
+	switch {
+	case s.Schema == 0 || s.Report == nil:
+		return nil, fmt.Errorf("%s is no report of leakgate scan -json", path)
+	case s.Schema != schema:
+		return nil, fmt.Errorf("%s has version %d of the form of reports, and this leakgate reads version %d: make both reports with one version of leakgate", path, s.Schema, schema)
+	}
+	return s, s.check()
+}
+
+var errNode = errors.New("a node of the report is missing")
+
+// check makes sure that there are no holes in the tree.
+func (s *Scan) check() error {
+	var check func(nodes []*refscan.Node) error
+	check = func(nodes []*refscan.Node) error {
+		for _, n := range nodes {
+			if n == nil {
+				return errNode
+			}
+			if err := check(n.Children); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, n := range s.Report.Roots {
+		if n != nil && n.Root == nil {
+			return errNode
+		}
+	}
+	return check(s.Report.Roots)
+}

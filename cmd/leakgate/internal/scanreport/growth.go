@@ -1,0 +1,178 @@
+package scanreport
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A Leak is where more is held than at an earlier scan.
+type Leak struct {
+	Root          *refscan.Node // of the later scan
+	Path, Type    string
+	Entries       bool  // Before and After count entries of a map
+	Before, After int64 // objects; 0 where only bytes have grown
+	Bytes         int64 // by which all below has grown
+}
+
+// A Growth is what a scan found more than an earlier one of the same program.
+type Growth struct {
+	Leaks   []Leak // that with the most bytes first
+	Elapsed time.Duration
+}
+
+// Since compares a scan with an earlier one. It is an error if they are of two programs, or not in
+// that order.
+func (s *Scan) Since(earlier *Scan) (*Growth, error) {
+	g := &Growth{Elapsed: s.Taken.Sub(earlier.Taken)}
+	if g.Elapsed < 0 {
+		return nil, fmt.Errorf("the report to compare with was made %v later, not earlier", -g.Elapsed)
+	}
+	old := make(map[string]*refscan.Node)
+	for _, n := range earlier.Report.Fold().Roots {
+		old[rootKey(n)] = n
+	}
+	for _, n := range s.Report.Fold().Roots {
+		g.compare(n, n.Name, n, old[rootKey(n)])
+	}
+	sort.SliceStable(g.Leaks, func(i, j int) bool { return g.Leaks[i].Bytes > g.Leaks[j].Bytes })
+	return g, nil
+}
+
+// rootKey tells roots apart, whatever is folded into them.
+func rootKey(n *refscan.Node) string {
+	r := n.Root
+	return strings.Join([]string{string(r.Kind), n.Name, n.Type, r.Func, r.Goroutine, r.CreatedBy, r.CreatedAt}, "\x00")
+}
+
+// compare adds what has grown at a node and below, and reports whether that is anything. old is nil
+// for what is new. What hangs on objects that are more is theirs, so it is no leak of its own.
+func (g *Growth) compare(root *refscan.Node, path string, n, old *refscan.Node) bool {
+	var before refscan.Node
+	var bytesBefore int64
+	if old != nil {
+		before = *old
+		_, bytesBefore = old.Total()
+	}
+	_, bytes := n.Total()
+	leak := Leak{Root: root, Path: path, Type: n.Type, Bytes: bytes - bytesBefore}
+	if n.Objects > before.Objects && bytes > bytesBefore {
+		leak.Before, leak.After = before.Objects, n.Objects
+		g.Leaks = append(g.Leaks, leak)
+		return true
+	}
+	grew := false
+	children := make(map[string]*refscan.Node)
+	for _, c := range before.Children {
+		children[c.Name+"\x00"+c.Type] = c
+	}
+	for _, c := range n.Children {
+		if g.compare(root, refscan.JoinPath(path, c.Name), c, children[c.Name+"\x00"+c.Type]) {
+			grew = true
+		}
+	}
+	if grew || n.Bytes <= before.Bytes {
+		return grew
+	}
+	// A table, or an array behind a slice, has become larger.
+	leak.Bytes = n.Bytes - before.Bytes
+	if n.Elems > before.Elems {
+		leak.Entries, leak.Before, leak.After = true, before.Elems, n.Elems
+	}
+	g.Leaks = append(g.Leaks, leak)
+	return true
+}
+
+// WriteText writes at most so many leaks, in the words of leakcheck.AssertNoGrowth.
+func (g *Growth) WriteText(w io.Writer, limit int) error {
+	var b strings.Builder
+	if len(g.Leaks) == 0 {
+		b.WriteString("nothing has grown since the earlier scan")
+	} else {
+		fmt.Fprintf(&b, "memory has grown since the earlier scan (%s)", textfmt.CountNoun(int64(len(g.Leaks)), "leak"))
+	}
+	if g.Elapsed > 0 {
+		fmt.Fprintf(&b, ", %v ago", g.Elapsed.Round(time.Millisecond))
+	}
+	b.WriteString("\n")
+	for i, l := range g.Leaks {
+		if i == limit {
+			fmt.Fprintf(&b, "… and %d more\n", len(g.Leaks)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n%s via %s\n", g.rate(l), l.Path)
+		if l.After > 0 {
+			noun := "objects"
+			if l.Entries {
+				noun = "entries"
+			}
+			fmt.Fprintf(&b, "    %s: %s → %s\n", noun, textfmt.Count(l.Before), textfmt.Count(l.After))
+		}
+		fmt.Fprintf(&b, "    %s\n", heldBy(l.Root))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// rate is "+1.00 *app.Session/s (+4.2 KiB/s)"; without a time between the scans, "+60 *app.Session
+// (+4.2 KiB)".
+func (g *Growth) rate(l Leak) string {
+	seconds := g.Elapsed.Seconds()
+	number, bytes := "+"+textfmt.Count(l.After-l.Before), "+"+textfmt.ByteCount(l.Bytes)
+	per := ""
+	if seconds > 0 {
+		per = "/s"
+		number = fmt.Sprintf("%+.2f", float64(l.After-l.Before)/seconds)
+		bytes = "+" + textfmt.ByteCount(int64(float64(l.Bytes)/seconds)) + per
+	}
+	switch typ := typeText(l.Type); {
+	case l.Entries:
+		return fmt.Sprintf("%s entries%s (%s) in %s", number, per, bytes, typ)
+	case l.After == 0:
+		return fmt.Sprintf("%s in %s", bytes, typ)
+	default:
+		return fmt.Sprintf("%s %s%s (%s)", number, typ, per, bytes)
+	}
+}
+
+func typeText(t string) string {
+	if t == "" {
+		return "(object of unknown type)"
+	}
+	return t
+}
+
+// heldBy says in words what a root is.
+func heldBy(n *refscan.Node) string {
+	r := n.Root
+	at := ""
+	if r.File != "" && r.Line > 0 {
+		at = fmt.Sprintf(" (%s:%d)", r.File, r.Line)
+	}
+	switch r.Kind {
+	case refscan.RootGlobal:
+		return "held by the package variable " + n.Name + at
+	case refscan.RootFrame:
+		s := "held by the variable " + n.Name + at
+		if r.Goroutine != "" {
+			s += fmt.Sprintf(", of %s in %s", textfmt.CountNoun(max(1, r.Goroutines), "goroutine"), r.Goroutine)
+		}
+		if r.CreatedBy != "" {
+			s += fmt.Sprintf(", started by %s (%s)", r.CreatedBy, r.CreatedAt)
+		}
+		return s
+	case refscan.RootTimer:
+		return fmt.Sprintf("held by %s that is pending", textfmt.CountNoun(max(1, r.Timers), "timer"))
+	case refscan.RootFinalizer:
+		return "held by a finalizer"
+	case refscan.RootCleanup:
+		return "held by a cleanup"
+	default:
+		return "held by the runtime: " + n.Name
+	}
+}

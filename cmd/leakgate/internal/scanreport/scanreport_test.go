@@ -1,0 +1,117 @@
+package scanreport
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+func global(name, typ string, objects, bytes int64, children ...*refscan.Node) *refscan.Node {
+	n := node(name, typ, objects, bytes, children...)
+	n.Root = &refscan.RootInfo{Kind: refscan.RootGlobal}
+	return n
+}
+
+func node(name, typ string, objects, bytes int64, children ...*refscan.Node) *refscan.Node {
+	return &refscan.Node{Name: name, Type: typ, Objects: objects, Bytes: bytes, Children: children}
+}
+
+func scanAt(second int64, roots ...*refscan.Node) *Scan {
+	return &Scan{Source: "core file core", Program: "app", Taken: time.Unix(second, 0).UTC(), Report: &refscan.Report{GoVersion: "go1.26", Roots: roots}}
+}
+
+func TestGrowth(t *testing.T) {
+	table := func(objects, entries int64) *refscan.Node {
+		n := global("app.table", "map[int]int", 1, objects*100)
+		n.Elems = entries
+		return n
+	}
+	earlier := scanAt(100,
+		global("app.all", "[]*T", 1, 80, node("[0]", "*T", 1, 16, node("name", "string", 1, 8)), node("[1]", "*T", 9, 16*9, node("name", "string", 9, 72))),
+		table(1, 10), global("app.buf", "[]uint8", 1, 64), global("app.shrinks", "*T", 5, 80), global("app.ends", "*T", 5, 80))
+	later := scanAt(110,
+		global("app.all", "[]*T", 1, 160, node("[0]", "*T", 1, 16, node("name", "string", 1, 8)), node("[1]", "*T", 29, 16*29, node("name", "string", 29, 8*29))),
+		table(3, 50), global("app.buf", "[]uint8", 1, 4096), global("app.shrinks", "*T", 4, 64), global("app.new", "*T", 2, 32))
+	g, err := later.Since(earlier)
+	require.NoError(t, err)
+	var b strings.Builder
+	require.NoError(t, g.WriteText(&b, 10))
+	require.Equal(t, `memory has grown since the earlier scan (4 leaks), 10s ago
+
++403 B/s in []uint8 via app.buf
+    held by the package variable app.buf
+
++2.00 *T/s (+48 B/s) via app.all[*]
+    objects: 10 → 30
+    held by the package variable app.all
+
++4.00 entries/s (+20 B/s) in map[int]int via app.table
+    entries: 10 → 50
+    held by the package variable app.table
+
++0.20 *T/s (+3 B/s) via app.new
+    objects: 0 → 2
+    held by the package variable app.new
+`, b.String())
+	b.Reset()
+	require.NoError(t, g.WriteText(&b, 1))
+	require.Contains(t, b.String(), "… and 3 more\n")
+
+	_, err = earlier.Since(later)
+	require.ErrorContains(t, err, "10s later, not earlier")
+	g, err = later.Since(later)
+	require.NoError(t, err)
+	require.Empty(t, g.Leaks)
+}
+
+// Without a time between two scans there is no rate.
+func TestGrowthWithoutTime(t *testing.T) {
+	g, err := scanAt(1, global("app.all", "*T", 20, 320)).Since(scanAt(1, global("app.all", "*T", 10, 160)))
+	require.NoError(t, err)
+	var b strings.Builder
+	require.NoError(t, g.WriteText(&b, 10))
+	require.Contains(t, b.String(), "+10 *T (+160 B) via app.all\n")
+}
+
+func TestHeader(t *testing.T) {
+	s := scanAt(1, global("app.all", "*T", 2000, 64000, node("next", "*T", 1, 10), node("big", "[]int", 1, 64000)))
+	s.Report.Stopped = &refscan.Stopped{Phase: "mark", Threads: 1, Goroutines: 2, Interrupted: 1, UnreachedObjects: 5, UnreachedBytes: 80}
+	s.Report.Pause = 1500 * time.Microsecond
+	var b strings.Builder
+	require.NoError(t, s.WriteText(&b, 10))
+	require.Contains(t, b.String(), "stopped:  for 1.5 ms; garbage collector: mark; 1 thread, 2 goroutines\n")
+	require.Contains(t, b.String(), "guessed:  innermost frames and registers of 1 goroutine, whole stacks of 0: ")
+	require.Contains(t, b.String(), "audit:    0 dangling references; nothing leads to 5 objects, 80 B, that the last")
+	require.Contains(t, b.String(), "         2,002   125.0 KiB           -  app.all  *T\n             1    62.5 KiB           -  └─ big  []int\n")
+	require.NotContains(t, b.String(), "next", "too small a part")
+	require.Empty(t, s.Unsound())
+	s.Report.Stopped.Dangling = 1
+	require.Contains(t, s.Unsound(), "1 reference to memory without an object")
+}
+
+func TestReadWhatWasWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "scan.json")
+	s := scanAt(5, global("app.all", "*T", 2000, 64000, node("next", "*T", 1, 10)))
+	require.NoError(t, s.Write(path))
+	got, err := Read(path)
+	require.NoError(t, err)
+	require.Equal(t, s, got)
+	for content, want := range map[string]string{
+		``:                                       "no report of leakgate scan",
+		`{}`:                                     "no report of leakgate scan",
+		`{"schema":9,"report":{}}`:               "has version 9",
+		`{"schema":1,"report":{"roots":[null]}}`: "a node of the report is missing",
+		`{"schema":1,"report":{"roots":[{"name":"x"}]}}`:                                 "a node of the report is missing",
+		`{"schema":1,"report":{"roots":[{"root":{"kind":"global"},"children":[null]}]}}`: "a node of the report is missing",
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o666))
+		_, err := Read(path)
+		require.ErrorContains(t, err, want, content)
+	}
+}

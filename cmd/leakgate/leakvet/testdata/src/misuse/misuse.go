@@ -1,0 +1,3 @@
+package misuse // want package:`\d values, 0 types`
+
+var sessions []*int

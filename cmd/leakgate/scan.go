@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	stdcontext "context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/scanreport"
+	"github.com/leakgate/leakgate/internal/wholefile"
+	"github.com/leakgate/leakgate/refscan"
+	"github.com/leakgate/leakgate/refscan/foreign"
+)
+
+// scanOptions is the command line of leakgate scan.
+type scanOptions struct {
+	base   string
+	core   string
+	debug  string // -exe
+	fail   bool
+	json   string
+	noFork bool
+	output string // -o
+	number string // -pid
+	pid    int
+	top    int
+	exe    string // of a core file
+}
+
+func (o *scanOptions) flagSet() *flag.FlagSet {
+	f := newFlagSet("scan")
+	f.StringVar(&o.base, "base", "", "")
+	f.StringVar(&o.core, "core", "", "")
+	f.StringVar(&o.debug, "exe", "", "")
+	f.BoolVar(&o.fail, "fail", false, "")
+	f.StringVar(&o.json, "json", "", "")
+	f.BoolVar(&o.noFork, "nofork", false, "")
+	f.StringVar(&o.output, "o", "", "")
+	f.StringVar(&o.number, "pid", "", "")
+	f.IntVar(&o.top, "top", 20, "")
+	return f
+}
+
+func parseScan(args []string) (*scanOptions, error) {
+	o := new(scanOptions)
+	rest, err := parseMixed(o.flagSet(), args)
+	switch {
+	case err != nil:
+		return nil, err
+	case (o.core == "") == (o.number == ""):
+		return nil, errors.New("scan needs something to look into: -pid number, or -core file")
+	case o.number != "" && len(rest) > 0:
+		return nil, fmt.Errorf("-pid goes without %s; the flag -exe names the program's file where the process has it stripped", rest[0])
+	case o.core != "" && (o.debug != "" || o.noFork):
+		return nil, errors.New("-exe and -nofork go with -pid")
+	case o.core != "" && len(rest) != 1:
+		return nil, fmt.Errorf("a core file goes with the file of its program, one, not %d", len(rest))
+	case o.top < 0:
+		return nil, fmt.Errorf("-top %d is no number of roots", o.top)
+	case o.fail && o.base == "":
+		return nil, errors.New("-fail goes with -base: it is about growth")
+	}
+	if o.core != "" {
+		o.exe = rest[0]
+	} else if o.pid, err = strconv.Atoi(o.number); err != nil || o.pid <= 0 {
+		return nil, fmt.Errorf("-pid %s is no process's number", o.number)
+	}
+	return o, nil
+}
+
+// scanProcess is the command "leakgate scan".
+func scanProcess(c *context, args []string) int {
+	o, err := parseScan(args)
+	if err != nil {
+		return c.unparsed(err, "scan")
+	}
+	var earlier *scanreport.Scan
+	if o.base != "" {
+		if earlier, err = scanreport.Read(o.base); err != nil {
+			return c.failure("-base: %v", err)
+		}
+	}
+	ctx, stop := signal.NotifyContext(stdcontext.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	stdcontext.AfterFunc(ctx, stop) // the second time they end this process at once
+	scan, err := o.scan(ctx)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		c.failure("could not tell: %v", err)
+		return exitUnknown
+	}
+	return o.show(c, scan, earlier)
+}
+
+// scan looks into the process.
+func (o *scanOptions) scan(ctx stdcontext.Context) (*scanreport.Scan, error) {
+	if o.pid != 0 {
+		return o.scanRunning(ctx)
+	}
+	scan := &scanreport.Scan{Program: filepath.ToSlash(o.exe)}
+	snapshot, err := o.openCore(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	return scan, errors.Join(o.read(scan, snapshot), snapshot.Close())
+}
+
+// scanRunning looks into a process that runs.
+func (o *scanOptions) scanRunning(ctx stdcontext.Context) (*scanreport.Scan, error) {
+	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", o.pid))
+	scan := &scanreport.Scan{Source: fmt.Sprintf("process %d", o.pid), Program: exe, Taken: time.Now().Round(time.Millisecond)}
+	var opts []foreign.ProcessOption
+	if o.debug != "" {
+		opts = append(opts, foreign.WithExecutable(o.debug))
+	}
+	if o.noFork {
+		opts = append(opts, foreign.WithoutFork())
+	}
+	p, err := foreign.OpenProcess(ctx, o.pid, opts...)
+	if err != nil {
+		return nil, err
+	}
+	// The process must not go on standing still, or have a copy, if something goes wrong here.
+	err = errors.Join(o.read(scan, p.Snapshot), p.Close())
+	if err != nil {
+		return nil, err
+	}
+	scan.Report.Pause, scan.Attempts, scan.NotForked = p.Paused(), p.Attempts, p.NotForked
+	return scan, nil
+}
+
+// read makes the report of a snapshot, and writes its profile.
+func (o *scanOptions) read(scan *scanreport.Scan, snapshot *refscan.Snapshot) (err error) {
+	scan.Report, err = snapshot.Scan(refscan.WithRetained())
+	if err != nil || o.output == "" {
+		return err
+	}
+	var b bytes.Buffer
+	if err := scan.Report.WriteProfile(&b); err != nil {
+		return err
+	}
+	return wholefile.WriteData(o.output, 0o666, b.Bytes())
+}
+
+func (o *scanOptions) openCore(ctx stdcontext.Context, scan *scanreport.Scan) (*refscan.Snapshot, error) {
+	info, err := os.Stat(o.core)
+	if err != nil {
+		return nil, err
+	}
+	scan.Source, scan.Taken = "core file "+filepath.Base(o.core), info.ModTime().Round(time.Millisecond)
+	return foreign.OpenCore(ctx, o.core, o.exe)
+}
+
+// show prints what was found, and writes -json.
+func (o *scanOptions) show(c *context, scan, earlier *scanreport.Scan) int {
+	if o.json != "" {
+		if err := scan.Write(o.json); err != nil {
+			return c.failure("-json: %v", err)
+		}
+	}
+	if err := scan.WriteText(c.stdout, o.top); err != nil {
+		return c.failure("%v", err)
+	}
+	if why := scan.Unsound(); why != "" {
+		c.failure("could not tell: %s", why)
+		return exitUnknown
+	}
+	if earlier == nil {
+		return exitPass
+	}
+	growth, err := scan.Since(earlier)
+	if err != nil {
+		return c.failure("-base: %v", err)
+	}
+	fmt.Fprintln(c.stdout)
+	if err := growth.WriteText(c.stdout, o.top); err != nil {
+		return c.failure("%v", err)
+	}
+	if o.fail && len(growth.Leaks) > 0 {
+		return exitFindings
+	}
+	return exitPass
+}
