@@ -2,18 +2,20 @@ package examples
 
 import (
 	"context"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
-// corpusLeaks are the tests of the corpus that must fail, and how the first finding of each is announced:
-// what grows, at which rate, and at which root.
+// corpusLeaks are the tests of the corpus that must fail, and how the first finding of each is
+// announced: what grows, at which rate, and at which root.
 var corpusLeaks = map[string]string{
 	"Map":             "+1.00 *corpus.Session/op … via example.com/corpus.sessions[*]",
 	"Subslice":        "+1.00 []uint8/op (+12.0 KiB/op) via example.com/corpus.headers[*]",
@@ -21,7 +23,7 @@ var corpusLeaks = map[string]string{
 	"Listener":        "+1.00 func corpus.TestLeakListener.func1.1/op … via example.com/corpus.events.listeners[*]",
 	"Observer":        "+1.00 *corpus.Session/op … via example.com/corpus.observers.observers[$key]",
 	"Context":         "+1.00 *context.timerCtx/op … via example.com/corpus.running.children[$key]",
-	"Timer":           "+1.00 func corpus.(*Session).notify-fm/op … via runtime.allp[*].timers.heap[*].timer … arg",
+	"Timer":           "+1.00 timer/op … via timer(example.com/corpus.(*Session).notify)",
 	"Receiver":        "+1.00 goroutine/op … in example.com/corpus.receive",
 	"Sender":          "+1.00 goroutine/op … in example.com/corpus.send",
 	"Select":          "+1.00 goroutine/op … in example.com/corpus.work",
@@ -47,26 +49,27 @@ var corpusBesides = map[string]string{
 	"Twice": "all 3,750 objects are also held by the package variable example.com/corpus.recent (leaks_test.go:",
 }
 
-// TestCorpus runs the leaks of the corpus, each in a process of its own, and expects the root of each
-// first in the message, and the fingerprint by which leakgate knows it, the same in every build and Go version (with
-// -all-modes or -repeat n, also with -race); and the healthy programs, which must never fail: once plainly, and with -repeat n, n times
-// plainly, with -race, and while two other processes keep the processors busy.
-func TestCorpus(t *testing.T) {
+// TestCorpusTests runs the leaks that are tests of their own, and expects the root of each first in
+// the message, and the fingerprint by which leakgate knows it, the same in every build and Go
+// version (with -all-modes or -repeat n, also with -race); and the healthy programs, which must
+// never fail: once plainly, and with -repeat n, n times plainly, with -race, and while two other
+// processes keep the processors busy.
+func TestCorpusTests(t *testing.T) {
 	plain := corpusBinary(t)
-	list, _ := runCorpus(t, plain, "^TestLeak", 0)
-	if n := strings.Count(list, "TestLeak"); n > len(corpusLeaks) {
-		t.Errorf("the corpus has the leaks\n%s\nand %d of them are expected", list, len(corpusLeaks))
-	}
 	leaks := func(t *testing.T, binary string) {
+		artifacts := t.TempDir()
+		outputs := runLeaks(t, binary, "LEAKGATE_ARTIFACTS="+artifacts)
+		if n := len(outputs); n > len(corpusLeaks) {
+			t.Errorf("the corpus has %d tests that leak, and %d of them are expected", n, len(corpusLeaks))
+		}
 		found := make(fingerprints)
 		for name, want := range corpusLeaks {
 			t.Run(name, func(t *testing.T) {
-				if !strings.Contains(list, "TestLeak"+name+"\n") && name == "Handle" {
+				output, ran := outputs["TestLeak"+name]
+				if !ran && name == "Handle" {
 					t.Skip("the corpus was built without cgo")
 				}
-				artifacts := t.TempDir()
-				output, passed := runCorpus(t, binary, "^TestLeak"+name+"$", 1, "LEAKGATE_ARTIFACTS="+artifacts)
-				if passed || !announces(output, want) {
+				if !strings.Contains(output, "--- FAIL: TestLeak"+name) || !announces(output, want) {
 					t.Errorf("want %q, got\n%s", want, output)
 				}
 				if also := corpusBesides[name]; !strings.Contains(output, also) {
@@ -99,36 +102,82 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
+// corpusBinary builds the test binary of the tests of their own.
 func corpusBinary(t *testing.T, flags ...string) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "corpus.test")
+	buildCorpus(t, binary, append(flags, ".")...)
+	return binary
+}
+
+// buildCorpus builds test binaries of the corpus.
+func buildCorpus(t *testing.T, output string, args ...string) {
 	t.Helper()
 	dir, err := filepath.Abs("corpus")
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary := filepath.Join(t.TempDir(), "corpus.test")
-	build := exec.Command("go", append(append([]string{"test", "-c", "-o", binary}, flags...), ".")...)
+	build := exec.Command("go", append([]string{"test", "-c", "-o", output}, args...)...)
 	build.Dir = dir
 	build.Env = append(os.Environ(), "PWD="+dir, "GOWORK=off")
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	return binary
 }
 
-// runCorpus runs the tests that match, count times; with count 0 it lists them.
+// runCorpus runs the tests that match, count times.
 func runCorpus(t *testing.T, binary, tests string, count int, env ...string) (output string, passed bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+count)*10*time.Minute)
 	defer cancel()
-	args := []string{"-test.run=" + tests, "-test.timeout=0", "-test.count=" + strconv.Itoa(count)}
-	if count == 0 {
-		args = []string{"-test.list=" + tests}
-	}
+	args := []string{"-test.v", "-test.run=" + tests, "-test.timeout=0", "-test.count=" + strconv.Itoa(count)}
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Dir = "corpus"
-	cmd.Env = append(append(os.Environ(), "GOWORK=off", "LEAKCHECK_STRICT=1"), env...)
+	cmd.Env = append(append(os.Environ(), "GOWORK=off", "LEAKGATE_STRICT=1"), env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err == nil
+}
+
+// runLeaks runs the leaks that are tests of their own, divided among processes, since what each
+// leaves is looked through in every snapshot after it. It returns the output of each test.
+func runLeaks(t *testing.T, binary string, env ...string) map[string]string {
+	t.Helper()
+	list, err := exec.CommandContext(t.Context(), binary, "-test.list=^TestLeak").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := make([][]string, perProcessor*runtime.NumCPU())
+	for i, name := range strings.Fields(string(list)) {
+		parts[i%len(parts)] = append(parts[i%len(parts)], name)
+	}
+	found := make([]string, len(parts))
+	var all sync.WaitGroup
+	for i, names := range parts {
+		if len(names) > 0 {
+			all.Go(func() { found[i], _ = runCorpus(t, binary, "^("+strings.Join(names, "|")+")$", 1, env...) })
+		}
+	}
+	all.Wait()
+	outputs := make(map[string]string)
+	for _, output := range found {
+		maps.Copy(outputs, outputsOfTests(output))
+	}
+	return outputs
+}
+
+// outputsOfTests divides the output of a verbose run by the tests that ran, one after the other.
+func outputsOfTests(output string) map[string]string {
+	outputs := make(map[string]string)
+	name := ""
+	for line := range strings.Lines(output) {
+		if started, ok := strings.CutPrefix(line, "=== RUN "); ok {
+			name = strings.TrimSpace(started)
+		}
+		if name != "" {
+			outputs[name] += line
+		}
+	}
+	return outputs
 }
 
 // announces reports whether the first finding of a message has all parts of want, in order.

@@ -1,10 +1,10 @@
 // Package examples checks the examples below it: small programs that leak, and their fixed twins.
 //
-// Each example is a folder with two modules, leaky and fixed, so that one can require another version
-// of a library than the other, and so that a wildcard such as ./... reaches neither from here. Their
-// tests and golden files are the same, byte for byte. In a leaky folder plain "go test" fails, and says
-// why: that is the demonstration. The tests of this package expect that failure, its root and its path,
-// and expect every fixed twin to pass:
+// Each example is a folder with two modules, leaky and fixed, so that one can require another
+// version of a library than the other, and so that a wildcard such as ./... reaches neither from
+// here. Their tests and golden files are the same, byte for byte. In a leaky folder plain "go test"
+// fails, and says why: that is the demonstration. The tests of this package expect that failure,
+// its root and its path, and expect every fixed twin to pass:
 //
 //	go test .                         # each once
 //	go test . -timeout 1h -repeat 20  # fixed twins and goldens 20 times in each mode

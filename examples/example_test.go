@@ -6,7 +6,8 @@ import "testing"
 type example struct {
 	folder string
 
-	// upstream is the module that leaks, "" if the example itself does, and its version on each side.
+	// upstream is the module that leaks, "" if the example itself does, and its version on each
+	// side.
 	upstream     string
 	leaky, fixed string
 
@@ -77,7 +78,7 @@ var all = []example{
 		upstream: "github.com/failsafe-go/failsafe-go", leaky: "v0.9.5", fixed: "v0.9.7",
 		roots: []string{"example.com/prices.running"},
 		fails: map[string][]string{
-			"TestNoGrowth":                 {"+1.00 *context.cancelCtx/op", "via example.com/prices.running\n", "example.com/prices.running (prices.go:13)"},
+			"TestNoGrowth":                 {"+1.00 *context.cancelCtx/op", "via example.com/prices.running.children[$key]\n", "example.com/prices.running (prices.go:13)"},
 			"TestQuoteLeavesNothingBehind": {"example.com/prices.running (prices.go:13)", "*context.cancelCtx", "children", "100 entries"},
 			"TestRetained":                 {"example.com/prices.running (prices.go:13)", "*context.cancelCtx", "children"},
 		},

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// A leakIdentity is what the fingerprint of a growth is made of, as package outcome of leakgate does it: the path and
-// the type without what compilers number.
+// A leakIdentity is what the fingerprint of a growth is made of, as package outcome of leakgate
+// does it: the path and the type without what compilers number.
 type leakIdentity struct{ path, typ string }
 
 var numbering = regexp.MustCompile(`\.(func|gowrap|deferwrap)\d+(\.\d+)*`)
@@ -28,12 +28,13 @@ func (l leakIdentity) fingerprint() string {
 // fingerprints are those of the corpus, by the leak's name.
 type fingerprints map[string]leakIdentity
 
-// fingerprintFile is checked by a test of package outcome, too: that these are the fingerprints that leakgate makes.
+// fingerprintFile is checked by a test of package outcome, too: that these are the fingerprints
+// that leakgate makes.
 var fingerprintFile = filepath.Join("corpus", "testdata", "fingerprints.txt")
 
 const fingerprintHeader = `# The fingerprint of each leak of the corpus: of its first finding, with the path and the type that it is made of.
 # Who has closed an alert goes by it, so it must not change: not with the build, the Go version, or a version of leakgate.
-# Made by "go test -run TestCorpus/leaks -update ." in the folder above, which adds what is new.
+# Made by "go test -run TestCorpusTests/leaks -update ." in the folder above, which adds what is new.
 `
 
 // recordedLeak reads the first finding of an assertion's record.
@@ -53,7 +54,8 @@ func recordedLeak(t *testing.T, file string) leakIdentity {
 	return leakIdentity{numbering.ReplaceAllString(first.Path, ".$1"), numbering.ReplaceAllString(first.Type, ".$1")}
 }
 
-// compare expects the fingerprints that are checked in; with -update, it adds those that are missing there.
+// compare expects the fingerprints that are checked in; with -update, it adds those that are
+// missing there.
 func (f fingerprints) compare(t *testing.T) {
 	t.Helper()
 	content, err := os.ReadFile(fingerprintFile)

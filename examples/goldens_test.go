@@ -23,14 +23,15 @@ type mode struct {
 	name string
 	env  []string
 	args []string // of go test
-	long bool     // with -all-modes only: compiles the standard library anew, or needs another toolchain
+	// with -all-modes only: compiles the standard library anew, or needs another toolchain
+	long bool
 	need func(*testing.T)
 	// except names an example that retains something else in this mode, and says what.
 	except map[string]string
 }
 
-// modes have all 1.26 and 1.27 goldens in common: what a program retains may differ between them, but what these programs
-// retain does not.
+// modes have all 1.26 and 1.27 goldens in common: what a program retains may differ between them,
+// but what these programs retain does not.
 var modes = []mode{
 	{name: "plain"},
 	{name: "race", args: []string{"-race"}, need: needRace},
@@ -52,8 +53,8 @@ var modes = []mode{
 	},
 }
 
-// TestGoldens makes the golden files of the fixed twins anew, in a copy of the module, and expects the
-// bytes that are checked in, whatever the mode.
+// TestGoldens makes the golden files of the fixed twins anew, in a copy of the module, and expects
+// the bytes that are checked in, whatever the mode.
 func TestGoldens(t *testing.T) {
 	each(t, func(t *testing.T, e example) {
 		if *update {
@@ -75,7 +76,7 @@ func TestGoldens(t *testing.T) {
 				dir := copyWithoutGoldens(t, files)
 				args := append([]string{"-run=^TestRetained$", "."}, m.args...)
 
-				made := goTest(t, dir, append(slices.Clone(m.env), "LEAKCHECK_UPDATE=1"), append(args, "-count=1")...)
+				made := goTest(t, dir, append(slices.Clone(m.env), "LEAKGATE_UPDATE=1"), append(args, "-count=1")...)
 				if !made.passed {
 					t.Fatalf("the update failed:\n%s", made.output)
 				}
@@ -93,7 +94,7 @@ func TestGoldens(t *testing.T) {
 func updateGoldens(t *testing.T, e example) {
 	t.Helper()
 	fixed, leaky := module(t, e, "fixed"), module(t, e, "leaky")
-	r := goTest(t, fixed, []string{"LEAKCHECK_UPDATE=1"}, "-count=1", "-run=^TestRetained$", ".")
+	r := goTest(t, fixed, []string{"LEAKGATE_UPDATE=1"}, "-count=1", "-run=^TestRetained$", ".")
 	if !r.passed {
 		t.Fatalf("the update failed:\n%s", r.output)
 	}
@@ -127,7 +128,8 @@ func compareGoldens(t *testing.T, files map[string][]byte, dir string) {
 	}
 }
 
-// copyWithoutGoldens writes the module to a new folder, with leakgate still taken from this checkout.
+// copyWithoutGoldens writes the module to a new folder, with leakgate still taken from this
+// checkout.
 func copyWithoutGoldens(t *testing.T, files map[string][]byte) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -20,8 +20,9 @@ type run struct {
 	passed bool
 }
 
-// goTest runs "go test" in dir. It is strict, so that a test which could not tell does not pass, and takes
-// no setting of leakcheck from the environment. A run that neither passes nor fails ends the test.
+// goTest runs "go test" in dir. It is strict, so that a test which could not tell does not pass,
+// and takes no setting of leakcheck from the environment. A run that neither passes nor fails ends
+// the test.
 func goTest(t *testing.T, dir string, env []string, args ...string) run {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*repeat)*5*time.Minute)
@@ -29,11 +30,11 @@ func goTest(t *testing.T, dir string, env []string, args ...string) run {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test"}, args...)...)
 	cmd.Dir = dir
 	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "LEAKCHECK_") && !strings.HasPrefix(kv, "LEAKGATE_ARTIFACTS=") {
+		if strings.HasPrefix(kv, "LEAKGATE_CACHE=") || !strings.HasPrefix(kv, "LEAKGATE_") && !strings.HasPrefix(kv, "LEAKCHECK_") {
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
-	cmd.Env = append(cmd.Env, "PWD="+dir, "GOWORK=off", "LEAKCHECK_STRICT=1")
+	cmd.Env = append(cmd.Env, "PWD="+dir, "GOWORK=off", "LEAKGATE_STRICT=1")
 	cmd.Env = append(cmd.Env, env...)
 	output, err := cmd.CombinedOutput()
 

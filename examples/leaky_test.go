@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestLeaky runs every test of the leaky twins on its own, plainly, and expects it to fail for the right
-// reason: the message names the root, where it comes from, and the type of what it holds, and the
-// report beside it has all the roots.
+// TestLeaky runs every test of the leaky twins on its own, plainly, and expects it to fail for the
+// right reason: the message names the root, where it comes from, and the type of what it holds, and
+// the report beside it has all the roots.
 func TestLeaky(t *testing.T) {
 	each(t, func(t *testing.T, e example) {
 		for test, wants := range e.fails {
@@ -41,7 +41,8 @@ func TestLeaky(t *testing.T) {
 	})
 }
 
-// reportedRoots returns the names of the roots in the report.json of the one assertion that left its artifacts in dir.
+// reportedRoots returns the names of the roots in the report.json of the one assertion that left
+// its artifacts in dir.
 func reportedRoots(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string

@@ -1,4 +1,5 @@
-// Package weather serves forecasts to tenants. Each tenant has a cache of its own, which goes when the tenant goes.
+// Package weather serves forecasts to tenants. Each tenant has a cache of its own, which goes when
+// the tenant goes.
 package weather
 
 import (
@@ -19,7 +20,8 @@ type Tenant struct {
 	cache *expirable.LRU[string, fetched]
 }
 
-// fetched is a forecast and when it was fetched. The cache's own expiry needs a goroutine, which nothing can stop.
+// fetched is a forecast and when it was fetched. The cache's own expiry needs a goroutine, which
+// nothing can stop.
 type fetched struct {
 	forecast *Forecast
 	at       time.Time

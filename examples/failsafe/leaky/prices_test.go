@@ -15,7 +15,8 @@ func TestQuoteLeavesNothingBehind(t *testing.T) {
 	)
 }
 
-// TestRetained compares everything that the package retains with testdata/leakcheck/TestRetained.golden.
+// TestRetained compares everything that the package retains with
+// testdata/leakcheck/TestRetained.golden.
 func TestRetained(t *testing.T) {
 	quote(t, 100)
 

@@ -19,7 +19,8 @@ func TestRequestsAreDropped(t *testing.T) {
 	)
 }
 
-// TestRetained compares what we and gorilla's packages retain with testdata/leakcheck/TestRetained.golden.
+// TestRetained compares what we and gorilla's packages retain with
+// testdata/leakcheck/TestRetained.golden.
 func TestRetained(t *testing.T) {
 	visit(t, 100)
 

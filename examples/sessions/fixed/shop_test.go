@@ -29,7 +29,8 @@ func TestLogoutDropsTheSession(t *testing.T) {
 	)
 }
 
-// TestRetained compares everything that the shop retains with testdata/leakcheck/TestRetained.golden.
+// TestRetained compares everything that the shop retains with
+// testdata/leakcheck/TestRetained.golden.
 func TestRetained(t *testing.T) {
 	server := httptest.NewServer(Handler())
 	defer server.Close()

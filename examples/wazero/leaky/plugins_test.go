@@ -18,8 +18,8 @@ func TestReloadDropsTheOldLog(t *testing.T) {
 	)
 }
 
-// TestRetained compares what a host without a plugin retains, and what wazero's finalizers keep, with
-// testdata/leakcheck/TestRetained.golden.
+// TestRetained compares what a host without a plugin retains, and what wazero's finalizers keep,
+// with testdata/leakcheck/TestRetained.golden.
 func TestRetained(t *testing.T) {
 	reload(t, 20)
 	if err := host.Unload(t.Context()); err != nil {

@@ -1,0 +1,54 @@
+// Package judge holds AssertNoGrowth to programs of which it is known whether they leak.
+package judge
+
+import "testing"
+
+// A Case is either a leak beside its fixed twin, or a healthy program that looks like a leak.
+type Case struct {
+	Name string // unique in its group
+
+	Leak, Fixed Setup // of a leak
+	Healthy     Setup // of a healthy program, alone
+
+	// Grows is a figure of the runtime, or of the program itself, that grows with each call of the
+	// leak and does not with calls of the others. It is how the judge knows that the case is what
+	// it claims to be.
+	Grows Measure
+
+	// Culprit is a regular expression. The first lines of the message about the leak match it: the
+	// title of the first finding, and what follows up to the first blank line.
+	Culprit string
+
+	// Also is what the message says besides, anywhere.
+	Also string
+
+	// Calls is how often the operation is called in the first batch, if that is not what its kind
+	// of growth takes.
+	Calls int
+
+	// Pending says why the leak is not found yet, or is named wrongly, and PendingTwin why its
+	// fixed twin, or the healthy program, is reported. A case that is pending and judged rightly
+	// fails, so that no mark outlives its reason.
+	Pending, PendingTwin string
+}
+
+// A Setup prepares a program and returns the operation that is called again and again. What it
+// registers with t.Cleanup releases what the operation has left, as far as that can be done.
+type Setup func(t *testing.T) (op func())
+
+// Op is the Setup of an operation that needs none. What it leaves in package variables, reset
+// releases.
+func Op(op func(), reset ...func()) Setup {
+	return func(t *testing.T) func() {
+		for _, f := range reset {
+			t.Cleanup(f)
+		}
+		return op
+	}
+}
+
+// A Group is the cases of one subject.
+type Group struct {
+	Name  string
+	Cases []Case
+}

@@ -1,0 +1,191 @@
+package examples
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Of -repeat n rounds in which AssertNoGrowth decides how often it calls an operation, so many are
+// done in the other modes.
+const (
+	raceShare = 2 // n/2 with -race
+	busyShare = 4 // n/4 while other processes keep the processors busy
+)
+
+var share = flag.String("share", "1/1", "judge share `i/n` of the corpus's cases only, unless they are repeated")
+
+// TestCorpus has all cases of the corpus judged: once, with few calls of each operation; and with
+// -repeat n, n times as users would run them, n/2 times with -race, and n/4 times beside two busy
+// processes. It prints a line about each program that is not judged rightly or is marked as
+// pending, and the totals.
+func TestCorpus(t *testing.T) {
+	plain := corpusJudges(t)
+	if *repeat == 1 {
+		judgeCorpus(t, plain, *share)
+		return
+	}
+	rounds := func(mode string, judges []judge, n int) {
+		for round := range n {
+			t.Run(fmt.Sprintf("%s/%d", mode, round+1), func(t *testing.T) { judgeCorpus(t, judges, "1/1", "-corpus.defaults") })
+		}
+	}
+	rounds("plain", plain, *repeat)
+	t.Run("race", func(t *testing.T) { needRace(t) })
+	rounds("race", corpusJudges(t, "-race"), (*repeat+raceShare-1)/raceShare)
+	stop := keepBusy(t)
+	defer stop()
+	rounds("busy", plain, (*repeat+busyShare-1)/busyShare)
+}
+
+// A judge is the test binary of one subject of the corpus.
+type judge struct{ binary, dir string }
+
+// corpusJudges builds a test binary for each subject: what other subjects link would be looked
+// through in every snapshot.
+func corpusJudges(t *testing.T, flags ...string) []judge {
+	t.Helper()
+	found, err := filepath.Glob("corpus/*/corpus_test.go")
+	if err != nil || len(found) == 0 {
+		t.Fatalf("the subjects of the corpus: %v, %v", found, err)
+	}
+	folder := t.TempDir()
+	args := flags
+	var judges []judge
+	for _, file := range found {
+		dir := filepath.Dir(file)
+		name := filepath.Base(dir)
+		args = append(args, "./"+name)
+		judges = append(judges, judge{filepath.Join(folder, name+".test"), dir})
+	}
+	buildCorpus(t, folder+string(filepath.Separator), args...)
+	return judges
+}
+
+const (
+	// partsOfSubject is how many processes the cases of a subject are divided among: what a leak
+	// leaves, such as a goroutine that nothing can end, is looked through in every snapshot after
+	// it.
+	partsOfSubject = 4
+	// perProcessor is how many processes there are at a time for each processor. Before a leak is
+	// reported it is waited for it to end.
+	perProcessor = 2
+)
+
+// judgeCorpus runs the judges, with those parts of the cases that share i/n has.
+func judgeCorpus(t *testing.T, judges []judge, share string, flags ...string) {
+	t.Helper()
+	var mine, shares int
+	if _, err := fmt.Sscanf(share, "%d/%d", &mine, &shares); err != nil || mine < 1 || mine > shares {
+		t.Fatalf("-share %q: want i/n, such as 1/2", share)
+	}
+	type report struct {
+		of     string
+		output string
+		err    error
+	}
+	var reports []*report
+	var all sync.WaitGroup
+	room := make(chan struct{}, perProcessor*runtime.NumCPU())
+	for i := range partsOfSubject * len(judges) {
+		j, part := judges[i%len(judges)], i/len(judges)
+		if i%shares != mine-1 {
+			continue
+		}
+		r := &report{of: fmt.Sprintf("%s, part %d of %d", j.dir, part+1, partsOfSubject)}
+		reports = append(reports, r)
+		all.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			r.output, r.err = j.run(t.Context(), append([]string{
+				"-corpus.shards=" + strconv.Itoa(partsOfSubject), "-corpus.shard=" + strconv.Itoa(part),
+			}, flags...))
+		})
+	}
+	all.Wait()
+	var sum totals
+	for _, r := range reports {
+		if r.err != nil {
+			t.Errorf("%s: %v\n%s", r.of, r.err, complaints(r.output))
+		}
+		if !sum.add(r.output) {
+			t.Errorf("%s did not come to its end:\n%s", r.of, r.output)
+		}
+		for line := range strings.Lines(r.output) {
+			if strings.HasPrefix(line, "corpus: ") && strings.Contains(line, "pending:") {
+				t.Log(strings.TrimSpace(line))
+			}
+		}
+	}
+	t.Log(&sum)
+}
+
+func (j judge) run(ctx context.Context, flags []string) (output string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Hour)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, j.binary, append([]string{"-test.run=^TestCorpus$", "-test.timeout=0"}, flags...)...)
+	cmd.Dir = j.dir
+	for _, kv := range os.Environ() {
+		if strings.HasPrefix(kv, "LEAKGATE_CACHE=") || !strings.HasPrefix(kv, "LEAKGATE_") && !strings.HasPrefix(kv, "LEAKCHECK_") {
+			cmd.Env = append(cmd.Env, kv)
+		}
+	}
+	cmd.Env = append(cmd.Env, "LEAKGATE_STRICT=1")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// complaints are the lines of the judge's output that do not tell of a program judged rightly.
+func complaints(output string) string {
+	var b strings.Builder
+	for line := range strings.Lines(output) {
+		if !strings.HasPrefix(line, "corpus: ") || !strings.Contains(line, ": quiet (") && !strings.Contains(line, ": found, named (") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// totals are the figures of the judge's last line, in its order.
+type totals [8]int
+
+const totalsFormat = "leaks %d: found %d, named %d; fixed %d: quiet %d; healthy %d: quiet %d; pending %d"
+
+// add adds what a judge has printed, and returns false if there is nothing.
+func (s *totals) add(output string) bool {
+	start := strings.LastIndex(output, "corpus: leaks ")
+	if start < 0 {
+		return false
+	}
+	var o totals
+	_, err := fmt.Sscanf(output[start:], "corpus: "+totalsFormat, o.fields()...)
+	for i, n := range o {
+		s[i] += n
+	}
+	return err == nil
+}
+
+func (s *totals) fields() []any {
+	var fields []any
+	for i := range s {
+		fields = append(fields, &s[i])
+	}
+	return fields
+}
+
+func (s *totals) String() string {
+	var figures []any
+	for _, n := range s {
+		figures = append(figures, n)
+	}
+	return fmt.Sprintf(totalsFormat, figures...)
+}
