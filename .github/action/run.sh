@@ -22,7 +22,7 @@ if [ -n "${INPUT_VERSION:-}" ]; then
 elif go tool -n leakgate >/dev/null 2>&1; then
 	leakgate=(go tool leakgate)
 else
-	(cd "${GITHUB_ACTION_PATH:?}" && GOWORK=off GOFLAGS=-mod=mod go build -o "$bin/leakgate" ./cmd/leakgate)
+	(cd "${GITHUB_ACTION_PATH:?}" && GOWORK=$PWD/go.work GOFLAGS= go build -o "$bin/leakgate" ./cmd/leakgate)
 	leakgate=("$bin/leakgate")
 fi
 "${leakgate[@]}" version
@@ -53,4 +53,12 @@ read -r -d '' -a packages < <(printf '%s\0' "${INPUT_PACKAGES:-./...}") || true
 code=0
 "${leakgate[@]}" run "${flags[@]}" "${packages[@]}" "${more[@]}" || code=$?
 echo "exit-code=$code" >>"$GITHUB_OUTPUT"
+
+# A comment that cannot be written changes no verdict. A usage or build error leaves no report to tell of.
+if [ "${INPUT_COMMENT:-}" = true ] && [ -n "${GITHUB_TOKEN:-}" ] && [ -e "$artifacts/leakgate.json" ]; then
+	key=()
+	[ -z "${INPUT_COMMENT_KEY:-}" ] || key=(-key "$INPUT_COMMENT_KEY")
+	"${leakgate[@]}" comment "${key[@]}" "$artifacts" ||
+		echo "::notice title=leakgate::the pull request has no comment, for the reason above; comment: false asks for none"
+fi
 exit "$code"
