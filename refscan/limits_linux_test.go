@@ -43,7 +43,7 @@ var limits = map[string]struct {
 	"no memfd":            {set: refused(seccomptest.Refusal{Number: seccomptest.MemfdCreate, Errno: syscall.EPERM})},
 	"file size":           {set: limited(syscall.RLIMIT_FSIZE, 1<<20), want: []string{"ulimit -f"}},
 	"address space":       {set: beyond(syscall.RLIMIT_AS, "VmSize", 40<<20), want: []string{"(ulimit -v) leaves", "raise ulimit -v to"}},
-	"data":                {set: beyond(syscall.RLIMIT_DATA, "VmData", 2<<20), want: []string{"(ulimit -d) leaves", "raise ulimit -d to"}},
+	"data":                {set: beyond(syscall.RLIMIT_DATA, "VmData", 40<<20), want: []string{"(ulimit -d) leaves", "raise ulimit -d to"}},
 	"descriptors":         {set: limited(syscall.RLIMIT_NOFILE, 0), want: []string{"ulimit -n"}},
 	"left out of forks":   {set: advised(10), want: []string{"madvise(MADV_DONTFORK)", "RDMA"}},
 	"wiped on fork":       {set: advised(18), want: []string{"madvise(MADV_WIPEONFORK)", "RDMA"}},
@@ -106,7 +106,9 @@ func limited(resource int, n uint64) func() (func(*refscan.Snapshot) error, erro
 	}
 }
 
-// beyond limits a figure of /proc/self/status to so much more than it is now.
+// beyond limits a figure of /proc/self/status to so much more than it is now. It leaves room for a
+// few threads, whose stacks of 8 MiB each pthread_create asks for under the race detector: without
+// them the process is ended by its runtime.
 func beyond(resource int, figure string, more uint64) func() (func(*refscan.Snapshot) error, error) {
 	return func() (func(*refscan.Snapshot) error, error) {
 		status, err := os.ReadFile("/proc/self/status")
@@ -243,8 +245,10 @@ func TestUnderLimit(t *testing.T) {
 	took := time.Since(begun)
 	reveal()
 	syscall.Write(1, fmt.Appendf(nil, "result: %v\n---\n", err))
-	// What is waited for is 4 s at most; the rest is the machine's speed, as it is just now.
-	require.LessOrEqual(t, took, 5*time.Second+20*unhindered)
+	if len(limit.want) > 0 {
+		// What is waited for is 4 s at most; the rest is the machine's speed, as it is just now.
+		require.LessOrEqual(t, took, 5*time.Second+20*unhindered)
+	}
 	var u *refscan.UnavailableError
 	if len(limit.want) > 0 {
 		require.ErrorAs(t, err, &u)
