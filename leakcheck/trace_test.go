@@ -109,8 +109,8 @@ func TestBeyondTheLength(t *testing.T) {
 
 // A stack slot without a name is called by what it holds.
 func TestUnnamedSlots(t *testing.T) {
-	held := func(typ string) string {
-		n := frame(node("example.com/app.TestX.$tmp", typ, 1, 8), refscan.RootInfo{Func: "example.com/app.TestX", Test: true, Caller: true})
+	held := func(typ string, children ...*refscan.Node) string {
+		n := frame(node("example.com/app.TestX.$tmp", typ, 1, 8, children...), refscan.RootInfo{Func: "example.com/app.TestX", Test: true, Caller: true})
 		return message.HeldBy(tree.GrowForest(report(n))[0], &environ.Environment{})[0]
 	}
 	for typ, want := range map[string]string{
@@ -118,6 +118,12 @@ func TestUnnamedSlots(t *testing.T) {
 		"[]*example.com/app.Session":       "held by your test itself: an unnamed stack slot of example.com/app.TestX (what a deferred or captured function refers to has no name there)",
 	} {
 		if got := held(typ); got != want {
+			t.Errorf("%s: %s", typ, got)
+		}
+	}
+	want := "held by your test itself: a map of example.com/app.TestX (one that never leaves its function has no name on the stack)"
+	for _, typ := range []string{"[]noalg.map.group[*example.com/app.Session]bool", "*map.table[string]int"} {
+		if got := held("chan int", node("?", typ, 1, 4096)); got != want {
 			t.Errorf("%s: %s", typ, got)
 		}
 	}

@@ -281,13 +281,30 @@ func DueText(info *refscan.RootInfo) string {
 	return s
 }
 
+// holdsMapTables reports whether tables of a map, or groups of its entries, hang on the root itself:
+// the map's header lies on the stack, where the compiler leaves it without a name.
+func holdsMapTables(root *tree.Branch) bool {
+	for _, child := range root.Children {
+		typ := strings.TrimLeft(child.Typ, "*[]")
+		typ = strings.TrimPrefix(typ, "noalg.")
+		if strings.HasPrefix(typ, "map.group[") || strings.HasPrefix(typ, "map.table[") {
+			return true
+		}
+	}
+	return false
+}
+
 func heldByFrame(root *tree.Branch, where string, env *environ.Environment) []string {
 	info := root.Root
 	variable := nameInFrame(root.Name, symbol.Unescape(info.Func))
 	if strings.HasSuffix(root.Name, ".$tmp") {
-		if function, ok := strings.CutPrefix(root.Typ, "func "); ok {
+		function, isFunction := strings.CutPrefix(root.Typ, "func ")
+		switch {
+		case isFunction:
 			variable = "the function " + textfmt.Abridge(function, MaxNameShown) + ", which " + symbol.Unescape(info.Func) + " has deferred or passes on"
-		} else {
+		case holdsMapTables(root):
+			variable = "a map of " + symbol.Unescape(info.Func) + " (one that never leaves its function has no name on the stack)"
+		default:
 			variable += " (what a deferred or captured function refers to has no name there)"
 		}
 	}
