@@ -3,18 +3,24 @@ package leakcheck
 import "github.com/leakgate/leakgate/leakcheck/internal/request"
 
 // An Option is a Bound, what a GoroutineSelector or StackSelector gives, or one of Scope, Ignore,
-// Golden and Since. The set is closed.
+// Golden, Since and Full. The set is closed.
 type Option interface {
 	apply(*request.Request)
 }
 
-// A GrowthOption is one of Scope, Ignore, Iterations and Warmup. The set is closed.
+// A GrowthOption is one of Scope, Ignore, Iterations, Warmup and Full. The set is closed.
 type GrowthOption interface {
 	applyGrowth(*request.Request)
 }
 
 // A Filter narrows down what counts: Scope and Ignore. It is an option of all assertions.
 type Filter interface {
+	Option
+	GrowthOption
+}
+
+// An AnyOption is an option of all assertions that leaves what counts as it is: Full.
+type AnyOption interface {
 	Option
 	GrowthOption
 }
@@ -63,6 +69,15 @@ func Scope(patterns ...string) Filter {
 // logged, so that it can be deleted.
 func Ignore(pattern, reason string) Filter {
 	return filter(func(r *request.Request) { r.Ignore(pattern, reason) })
+}
+
+// Full asks for snapshots that are scanned as a whole, also where less would prove that an assertion
+// holds: for the audit against the garbage collector that belongs to each scan, for the figures and
+// files that a scan leaves, and for what the proof does not see (see AssertNoGrowth). What fails has
+// always been judged in full. LEAKGATE_FULL=1, which leakgate run -full sets, asks for it in all
+// assertions of a process.
+func Full() AnyOption {
+	return filter(func(r *request.Request) { r.Full = true })
 }
 
 // Golden compares with the file testdata/leakcheck/<name>.golden instead of the one named after the

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -33,6 +34,34 @@ func readResult(t *testing.T, dir string) *verdict.Result {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// A pass says in which way it was found, in the record and under -v; nothing else does.
+func TestMethodOfAPass(t *testing.T) {
+	w := newWorld(t, report(sessions(100)))
+	w.env.Artifacts, w.env.Verbose = t.TempDir(), true
+	base := filepath.Join(w.env.Artifacts, "example.com", "app", "TestLogout")
+	for i, tt := range []struct {
+		bound  Option
+		seen   bool
+		method verdict.Method
+	}{
+		{Root("app.sessions").MaxObjects(1000), true, verdict.InFull},
+		{Root("app.sessions").MaxObjects(1000), false, ""},
+		{Root("app.sessions").None(), true, ""},
+	} {
+		w.err = nil
+		if !tt.seen {
+			w.err = errors.New("no snapshot")
+		}
+		ft, _ := w.assert(tt.bound, Full())
+		if r := readResult(t, filepath.Join(base, strconv.Itoa(i+1))); r.Method != tt.method {
+			t.Errorf("%s in the record of %v", r.Method, r.Verdict)
+		}
+		if ft.logged("passed") != (tt.method != "") || tt.method != "" && !ft.logged("passed "+string(tt.method)) {
+			t.Errorf("%s: %q", tt.method, ft.logs)
+		}
+	}
 }
 
 func TestArtifactsForTheCommand(t *testing.T) {

@@ -80,6 +80,9 @@
 //		Fail only on what the tests retain more of than at another revision, such as origin/main; see below.
 //	-count n
 //		Run each test n times (default 1).
+//	-full
+//		Judge every assertion in full, by snapshots that are scanned as a whole, also where less would
+//		prove that it holds. Tests take longer.
 //	-github mode
 //		Write annotations and the step's summary for GitHub Actions: on, off, or auto, which is on where
 //		GITHUB_ACTIONS is true (default auto).
@@ -128,7 +131,8 @@
 // to the test binaries. An -ldflags among them, or in GOFLAGS, is kept and gets -s=0 -w=0 added,
 // which keep the debug information. The flags -json and -C have to stand before the --.
 //
-// Test binaries see LEAKGATE_STRICT=1, LEAKGATE_ARTIFACTS, and with -update LEAKGATE_UPDATE=1.
+// Test binaries see LEAKGATE_STRICT=1, LEAKGATE_ARTIFACTS, with -update LEAKGATE_UPDATE=1, and with
+// -full LEAKGATE_FULL=1.
 // Nothing is taken from the test cache, since a cached result has no artifacts; what "go build"
 // caches is used as ever. With -all, packages that do not use leakcheck are linked as "go test"
 // does, without debug information, unless an -ldflags of yours says otherwise.
@@ -146,9 +150,12 @@
 // At the end come the findings: each leak has a line with the beginning of its fingerprint. Then a
 // table has a row for each assertion, in 100 columns. LIVE is what the collector found alive in the
 // whole test binary; RETAINED, what roots within the assertion's scope keep alive, in as many
-// OBJECTS; WORST BOUND, the bound that is broken the most or, where none is, the nearest to it.
+// OBJECTS; WORST BOUND, the bound that is broken the most or, where none is, the nearest to it. Of
+// an assertion that passed it begins with the way in which that was found: "in full", by scans, or
+// by something cheaper that leaves no such figures, as "by counters" (see -full).
 // With -v nothing is cut, and there are BEFORE, what was alive at a baseline; TYPED, how much of
-// RETAINED has a known type; and PAUSE, how long the world stood still for the snapshot.
+// RETAINED has a known type; PAUSE, how long the world stood still for the snapshot; and PASSED, the
+// way in which an assertion passed.
 //
 // On a terminal the last line shows how far the run is; elsewhere a line on standard error says it
 // every 10 seconds. NO_COLOR set to anything, or TERM=dumb, turns colours off; TERM=dumb also the

@@ -22,6 +22,7 @@ type runOptions struct {
 	allocs    bool // -alloc-sites
 	keep      keepOptions
 	count     int
+	full      bool
 	json      bool
 	artifacts string // -o
 	race      bool
@@ -62,6 +63,7 @@ func (o *runOptions) flagSet() *flag.FlagSet {
 	o.keep.register(f)
 	f.StringVar(&o.base, "base", "", "")
 	f.IntVar(&o.count, "count", 1, "")
+	f.BoolVar(&o.full, "full", false, "")
 	f.BoolVar(&o.json, "json", false, "")
 	f.StringVar(&o.artifacts, "o", artifacts.DefaultName, "")
 	f.BoolVar(&o.race, "race", false, "")

@@ -39,6 +39,9 @@ type session struct {
 func (o *runOptions) testEnv(env []string, dir *artifacts.Dir) []string {
 	out := append(slices.Clone(env), envvar.Strict.Set("1"), envvar.Artifacts.Set(dir.Records()))
 	out = append(out, o.keep.environment()...)
+	if o.full {
+		out = append(out, envvar.Full.Set("1"))
+	}
 	if o.update {
 		out = append(out, envvar.Update.Set("1"))
 	}

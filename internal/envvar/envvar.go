@@ -24,6 +24,9 @@ const (
 	ArtifactsMax Variable = "ARTIFACTS_MAX"
 	// Cache names the folder of the indexes of debug information; "off" for none.
 	Cache Variable = "CACHE"
+	// Full, if set, asks each assertion for the full way: snapshots and scans, where counters alone
+	// would prove that it holds. leakgate run -full sets it.
+	Full Variable = "FULL"
 	// Goldens names a folder that stands for the folders of golden files of all packages: it has
 	// <import path>/<golden file>. A file that is missing there is made, in CI too. leakgate run
 	// sets it.

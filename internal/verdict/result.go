@@ -29,6 +29,15 @@ const (
 	Unknown Verdict = "unknown" // could not tell
 )
 
+// Method says which way an assertion passed.
+type Method string
+
+// The methods.
+const (
+	InFull     Method = "in full"     // snapshots, each scanned as a whole
+	ByCounters Method = "by counters" // the allocator's, read after garbage collections
+)
+
 // Result is one assertion of one run of a test.
 type Result struct {
 	Schema  int     `json:"schema"`
@@ -37,6 +46,7 @@ type Result struct {
 	Test    string  `json:"test"`              // t.Name(), or "TestMain"
 	Seq     int     `json:"seq"`               // nth assertion of that test, from 1
 	Verdict Verdict `json:"verdict"`
+	Method  Method  `json:"method,omitempty"` // pass: by which way
 	Cause   string  `json:"cause,omitempty"`  // unknown: why
 	Remedy  string  `json:"remedy,omitempty"` // unknown: the way out
 	File    string  `json:"file,omitempty"`   // of the assertion

@@ -72,11 +72,12 @@ type Assertion struct {
 // An Outcome is what an assertion came to.
 type Outcome struct {
 	Verdict verdict.Verdict
-	Failed  bool     // the test fails
-	skip    bool     // the test is to be skipped: snapshots do not work on this system
-	Message string   // of a failure, or of what could not be told
-	trace   string   // the same at full length
-	Notes   []string // for the log
+	Failed  bool           // the test fails
+	skip    bool           // the test is to be skipped: snapshots do not work on this system
+	Method  verdict.Method // how a pass was found; "": in full, if there is an evaluation
+	Message string         // of a failure, or of what could not be told
+	trace   string         // the same at full length
+	Notes   []string       // for the log
 
 	Eval      *check.Evaluation
 	Body      func() []string // of the message, where neither bounds nor a golden file are it
@@ -91,6 +92,12 @@ type Outcome struct {
 
 func Misuse(format string, args ...any) *Outcome {
 	return &Outcome{Verdict: verdict.Fail, Failed: true, Misuse: true, Message: "leakcheck: " + fmt.Sprintf(format, args...)}
+}
+
+// WantsFull reports whether scans are asked for, whatever less would prove: by the option, for all
+// assertions, or because what they leave is to be kept of assertions that pass, too.
+func (a *Assertion) WantsFull() bool {
+	return a.Req.Full || a.Env.Full || a.Env.Every && a.Env.KeepsFiles()
 }
 
 // checks returns what judges the request.

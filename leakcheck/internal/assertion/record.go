@@ -19,6 +19,9 @@ import (
 func (a *Assertion) Keep(o *Outcome) {
 	folder, err := artifact.NewFolder(a.Env, a.T, a.Test, o.Failed)
 	o.trace = o.Message
+	if m := o.method(); m != "" && a.Env.Verbose {
+		o.Notes = append(o.Notes, "passed "+string(m))
+	}
 	if o.Failed && o.Message == "" {
 		lines := a.render(o, folder.FullDir())
 		o.Message, o.trace = strings.Join(message.LimitLines(lines), "\n"), strings.Join(lines, "\n")
@@ -71,6 +74,7 @@ func (a *Assertion) result(o *Outcome) *verdict.Result {
 		Schema: verdict.Schema, Library: verdict.Library(), Package: a.Env.PackagePath, Test: a.Test, Verdict: o.Verdict,
 		File: a.Env.ShortFile(a.At.File), Line: a.At.Line, Message: o.Message, Misuse: o.Misuse, Modules: a.Env.Modules.Dotless(),
 	}
+	r.Method = o.method()
 	if o.Verdict == verdict.Unknown {
 		r.Cause, r.Remedy = causeAndRemedy(o.Err)
 	}
@@ -98,6 +102,17 @@ func (a *Assertion) result(o *Outcome) *verdict.Result {
 		}
 	}
 	return r
+}
+
+// method returns which way an assertion passed, "" if it did not pass or no scan was called for.
+func (o *Outcome) method() verdict.Method {
+	switch {
+	case o.Verdict != verdict.Pass:
+		return ""
+	case o.Method == "" && o.Eval != nil:
+		return verdict.InFull
+	}
+	return o.Method
 }
 
 // BoundRecord completes the record of a finding.

@@ -31,6 +31,8 @@ type Environment struct {
 	Modules     *symbol.Modules
 	Ci          bool   // CI is set: nothing is written unless asked for
 	Strict      bool   // LEAKGATE_STRICT: what could not be told fails the test
+	Full        bool   // LEAKGATE_FULL: nothing is judged by less than scans
+	Verbose     bool   // -test.v: the log says which way an assertion passed
 	Artifacts   string // LEAKGATE_ARTIFACTS
 	Undeclared  string // TEST_UNDECLARED_OUTPUTS_DIR, which Bazel sets
 	Every       bool   // artifacts of assertions that pass, too
@@ -59,6 +61,7 @@ func CurrentEnvironment() *Environment {
 		Dir: startDir, DirErr: startDirErr,
 		Ci:         isSet(os.Getenv("CI")),
 		Strict:     isSet(envvar.Strict.Value()),
+		Full:       isSet(envvar.Full.Value()),
 		Artifacts:  envvar.Artifacts.Value(),
 		Undeclared: os.Getenv("TEST_UNDECLARED_OUTPUTS_DIR"),
 		Every:      isSet(envvar.ArtifactsAll.Value()),
@@ -71,6 +74,7 @@ func CurrentEnvironment() *Environment {
 	e.Modules = symbol.OwnModules()
 	e.Update, e.UpdateProblem = UpdateAsked()
 	e.Partial = flagText("test.run") != "" || flagText("test.skip") != ""
+	e.Verbose = isSet(flagText("test.v"))
 	e.NoTests = flagText("test.list") != "" || flagText("test.fuzzworker") == "true"
 	return e
 }

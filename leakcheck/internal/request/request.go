@@ -21,6 +21,7 @@ type Request struct {
 	Ignores    []tree.Ignoring
 	Golden     string    // name given with Golden, "" for the test's own
 	Baseline   *Baseline // nil: none
+	Full       bool      // nothing is judged by less than scans
 	Problems   []string
 
 	Iterations, Warmup int // of AssertNoGrowth, 0 if not given

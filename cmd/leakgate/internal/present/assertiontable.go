@@ -1,6 +1,7 @@
 package present
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -25,7 +26,7 @@ func (s Summary) table(b *strings.Builder, run *outcome.Run) {
 	}
 	t := table{header: []string{"TEST", "VERDICT", "LIVE", "RETAINED", "OBJECTS", "WORST BOUND"}}
 	if s.Verbose {
-		t.header = []string{"TEST", "VERDICT", "BEFORE", "LIVE", "RETAINED", "OBJECTS", "TYPED", "PAUSE", "WORST BOUND"}
+		t.header = []string{"TEST", "VERDICT", "BEFORE", "LIVE", "RETAINED", "OBJECTS", "TYPED", "PAUSE", "PASSED", "WORST BOUND"}
 	} else {
 		t.width = tableWidth
 	}
@@ -36,14 +37,14 @@ func (s Summary) table(b *strings.Builder, run *outcome.Run) {
 		t.section(p.ImportPath)
 		for _, r := range rowsOf(p) {
 			if s.Verbose {
-				t.row([]string{r.test, r.verdict, r.before, r.live, r.retained, r.objects, r.typed, r.pause, r.worst})
+				t.row([]string{r.test, r.verdict, r.before, r.live, r.retained, r.objects, r.typed, r.pause, r.passed, r.worst})
 				continue
 			}
 			if utf8.RuneCountInString(r.test) > maxTestName {
 				t.section("  " + r.test)
 				r.test = ""
 			}
-			t.row([]string{r.test, r.verdict, r.live, r.retained, r.objects, r.worst})
+			t.row([]string{r.test, r.verdict, r.live, r.retained, r.objects, r.short()})
 		}
 	}
 	b.WriteString("\n")
@@ -57,7 +58,19 @@ func (s Summary) table(b *strings.Builder, run *outcome.Run) {
 
 // A row is one assertion in a table. What is not known is "-".
 type row struct {
-	test, verdict, before, live, retained, objects, typed, pause, worst string
+	test, verdict, before, live, retained, objects, typed, pause, passed, worst string
+}
+
+// short is the last cell of the table that fits into a terminal: the worst bound, of a pass after
+// the way that it was found in.
+func (r row) short() string {
+	switch {
+	case r.passed == "-":
+		return r.worst
+	case r.worst == "-":
+		return r.passed
+	}
+	return r.passed + ": " + r.worst
 }
 
 // rowsOf returns the rows of a package, in the order of its assertions.
@@ -65,7 +78,7 @@ func rowsOf(p *outcome.Package) []row {
 	var rows []row
 	several := severalAssertions(p)
 	for _, a := range p.Assertions {
-		r := row{a.Test, verdictText(a), "-", "-", "-", "-", "-", "-", worstBound(a)}
+		r := row{a.Test, verdictText(a), "-", "-", "-", "-", "-", "-", cmp.Or(string(a.Method), "-"), worstBound(a)}
 		if several[a.Test] {
 			r.test += fmt.Sprintf(" #%d", a.Seq)
 		}

@@ -135,10 +135,10 @@ func (d *markdownPage) addTable(run *outcome.Run) {
 	if run.Totals.Assertions == 0 {
 		return
 	}
-	d.add("| test | verdict | live before | live after | retained | objects | typed | worst bound | pause |\n|---|---|--:|--:|--:|--:|--:|---|--:|\n")
+	d.add("| test | verdict | live before | live after | retained | objects | typed | passed | worst bound | pause |\n|---|---|--:|--:|--:|--:|--:|---|---|--:|\n")
 	for _, p := range run.Packages {
 		for _, r := range rowsOf(p) {
-			cells := []string{p.ImportPath + "." + r.test, r.verdict, r.before, r.live, r.retained, r.objects, r.typed, r.worst, r.pause}
+			cells := []string{p.ImportPath + "." + r.test, r.verdict, r.before, r.live, r.retained, r.objects, r.typed, r.passed, r.worst, r.pause}
 			for i, cell := range cells {
 				cells[i] = markdownText(cell)
 			}

@@ -28,7 +28,7 @@ func run() *outcome.Run {
 					Bounds: []verdict.Bound{{Selector: `Root("app.s")`, MaxObjects: most(0), Objects: 100, Verdict: verdict.Fail}},
 				}},
 				{Result: verdict.Result{
-					Test: "TestA", Seq: 2, Verdict: verdict.Pass, Totals: totals, RetainedObjects: 2000, RetainedBytes: 5000,
+					Test: "TestA", Seq: 2, Verdict: verdict.Pass, Method: verdict.InFull, Totals: totals, RetainedObjects: 2000, RetainedBytes: 5000,
 					Golden: &verdict.Golden{File: "testdata/leakcheck/TestA.golden", Status: "created"},
 				}},
 				{Result: verdict.Result{Test: "TestLongerName", Verdict: verdict.Unknown, Cause: "no snapshot", Remedy: "allow clone"}},
@@ -57,7 +57,7 @@ problem: record x: torn
   TEST            VERDICT  LIVE      RETAINED  OBJECTS  WORST BOUND
 example.com/app
   TestA #1        fail     12.0 MiB  16 B      1        Root("app.s") 100 objects, none allowed
-  TestA #2        pass     12.0 MiB  4.9 KiB   2000     golden created
+  TestA #2        pass     12.0 MiB  4.9 KiB   2000     in full: golden created
   TestLongerName  unknown  -         -         -        -
 
 4 assertions in 3 packages: 2 pass, 1 fail, 1 unknown; 5 tests, 2 failed
@@ -67,9 +67,9 @@ leakgate: tests failed for other reasons (exit 4)
 	b.Reset()
 	require.NoError(t, Summary{Verbose: true}.Present(&b, run()))
 	require.Contains(t, b.String(), `
-  TEST            VERDICT  BEFORE  LIVE      RETAINED  OBJECTS  TYPED   PAUSE   WORST BOUND
+  TEST            VERDICT  BEFORE  LIVE      RETAINED  OBJECTS  TYPED   PAUSE   PASSED   WORST BOUND
 example.com/app
-  TestA #1        fail     -       12.0 MiB  16 B      1        99.9 %  1.2 ms  Root("app.s") 100 objects, none allowed
+  TestA #1        fail     -       12.0 MiB  16 B      1        99.9 %  1.2 ms  -        Root("app.s") 100 objects, none allowed
 `)
 }
 
