@@ -70,14 +70,39 @@ func BenchmarkAssertNoGrowth(b *testing.B) {
 	reportCollections(b)
 }
 
-// What an assertion that holds costs: one snapshot.
+// What an assertion that holds costs that a scan has to prove: one snapshot.
 func BenchmarkAssertRetained(b *testing.B) {
-	benchmarkAssert(b, manyObjects, leakcheck.Root("leakcheck_test.cutOwn").None())
+	benchmarkAssert(b, manyObjects, leakcheck.Root("leakcheck_test.cutOwn").None(), leakcheck.Full())
 }
 
 // The same where there is little to look at: what does not depend on the heap.
 func BenchmarkAssertSmall(b *testing.B) {
+	benchmarkAssert(b, fewObjects, leakcheck.Root("leakcheck_test.cutOwn").None(), leakcheck.Full())
+}
+
+// What it costs where all that the variable leads to is within the bound.
+func BenchmarkAssertRoot(b *testing.B) {
+	benchmarkAssert(b, manyObjects, leakcheck.Root("leakcheck_test.cutOwn").None())
+}
+
+// The same with few objects.
+func BenchmarkAssertRootSmall(b *testing.B) {
 	benchmarkAssert(b, fewObjects, leakcheck.Root("leakcheck_test.cutOwn").None())
+}
+
+// And where the variable leads to some thousand of them.
+func BenchmarkAssertRootFilled(b *testing.B) {
+	benchmarkAssert(b, fewObjects, leakcheck.Root("leakcheck_test.benchHeap").MaxObjects(fewObjects+1))
+}
+
+// What a bound on a type costs that holds.
+func BenchmarkAssertType(b *testing.B) {
+	benchmarkAssert(b, manyObjects, leakcheck.Type[*cutBlob]().None())
+}
+
+// The same with few objects.
+func BenchmarkAssertTypeSmall(b *testing.B) {
+	benchmarkAssert(b, fewObjects, leakcheck.Type[*cutBlob]().None())
 }
 
 // The same with a bound on what cutting would free.
@@ -85,10 +110,10 @@ func BenchmarkAssertRetainedCut(b *testing.B) {
 	benchmarkAssert(b, manyObjects, leakcheck.Root("leakcheck_test.benchHeap").MaxRetainedObjects(manyObjects+1))
 }
 
-func benchmarkAssert(b *testing.B, objects int, bound leakcheck.Option) {
+func benchmarkAssert(b *testing.B, objects int, opts ...leakcheck.Option) {
 	fillBenchHeap(b, objects)
 	assert := func() {
-		if !leakcheck.AssertRetained(b, bound) {
+		if !leakcheck.AssertRetained(b, opts...) {
 			b.FailNow()
 		}
 	}

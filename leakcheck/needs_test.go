@@ -28,6 +28,8 @@ func TestNothingIsScannedTwice(t *testing.T) {
 		opts []leakcheck.Option
 		want map[string]int // over all snapshots
 	}{
+		{"reach", []leakcheck.Option{own.MaxObjects(3), own.MaxBytes(1 << 20)}, map[string]int{}},
+		{"in full", []leakcheck.Option{own.MaxObjects(3), leakcheck.Full()}, map[string]int{"snapshots": 1, "scans": 1}},
 		{"objects", []leakcheck.Option{own.MaxObjects(3), objects.MaxObjects(2)}, map[string]int{"snapshots": 1, "scans": 1}},
 		{"retained", []leakcheck.Option{own.MaxObjects(3).MaxRetainedObjects(3), objects.MaxRetainedBytes(1 << 20)}, map[string]int{"snapshots": 1, "scans": 1}},
 		{"goroutines", []leakcheck.Option{goroutines.Max(100)}, map[string]int{}},

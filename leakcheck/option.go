@@ -73,9 +73,9 @@ func Ignore(pattern, reason string) Filter {
 
 // Full asks for snapshots that are scanned as a whole, also where less would prove that an assertion
 // holds: for the audit against the garbage collector that belongs to each scan, for the figures and
-// files that a scan leaves, and for what the proof does not see (see AssertNoGrowth). What fails has
-// always been judged in full. LEAKGATE_FULL=1, which leakgate run -full sets, asks for it in all
-// assertions of a process.
+// files that a scan leaves, and for what the proof does not see (see AssertNoGrowth and Root). What
+// fails has always been judged in full. LEAKGATE_FULL=1, which leakgate run -full sets, asks for it
+// in all assertions of a process.
 func Full() AnyOption {
 	return filter(func(r *request.Request) { r.Full = true })
 }

@@ -42,6 +42,7 @@ var layers = []struct {
 	{"refscan/internal/headroom", nil},    // how much memory there is
 	{"refscan/internal/freeze", []string{"refscan/internal/image", "refscan/internal/headroom", "refscan/internal/remedy"}},
 	{"refscan/internal/goruntime", []string{"refscan/internal/image", "refscan/internal/debuginfo"}},
+	{"refscan/internal/reach", []string{"refscan/internal/debuginfo"}},
 	{"refscan/internal/execfile", []string{"refscan/internal/image", "refscan/internal/debuginfo/elffile"}},
 	{"refscan/internal/registers", []string{"refscan/internal/goruntime"}},
 	{"refscan/internal/corefile", []string{"refscan/internal/image", "refscan/internal/execfile", "refscan/internal/registers", "refscan/internal/goruntime"}},

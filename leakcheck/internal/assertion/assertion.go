@@ -27,6 +27,7 @@ import (
 // A Checker is the world around assertions: thisProcess, but for the tests of this package.
 type Checker struct {
 	Observe     func(context.Context, observe.Needs) (*observe.Observation, error)
+	Reach       func(context.Context, []*refscan.Reach) (within bool, logs []string, err error) // nil: can never tell
 	Environment func() *environ.Environment
 	Sleep       func(time.Duration)
 	Now         func() time.Time
@@ -38,6 +39,7 @@ type Checker struct {
 func ThisProcess() *Checker {
 	return &Checker{
 		Observe:     observe.NewEngine().Observe,
+		Reach:       observe.Reach,
 		Environment: environ.CurrentEnvironment,
 		Sleep:       time.Sleep,
 		Now:         time.Now,
@@ -163,6 +165,11 @@ func (a *Assertion) Judge() *Outcome {
 	if a.Req.Baseline != nil {
 		b := a.Req.Baseline
 		o.Base, o.Before = observe.Artifacts{Heap: b.Heap, Report: b.Report}, b.Live
+	}
+	if done, err := a.byReach(o); err != nil {
+		return a.Unknown(err)
+	} else if done {
+		return o
 	}
 	checks := a.checks(o.golden)
 	var all observe.Needs

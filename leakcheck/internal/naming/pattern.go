@@ -83,6 +83,9 @@ func CompilePathPattern(text string) (Pattern, error) {
 	return compilePattern(refscan.FoldName(text))
 }
 
+// Plain reports whether the pattern has no wildcards.
+func (p *Pattern) Plain() bool { return p.plain }
+
 func (p *Pattern) literals(s string) {
 	for i := range len(s) {
 		p.tokens = append(p.tokens, token{char: s[i]})

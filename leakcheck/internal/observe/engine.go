@@ -62,6 +62,30 @@ func NewEngine() *Engine {
 	return &Engine{Capture: func(opts ...refscan.CaptureOption) (Frozen, error) { return refscan.Capture(opts...) }}
 }
 
+// A logger gathers what took long.
+type logger struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logger) option() refscan.CaptureOption {
+	return refscan.WithLog(func(format string, args ...any) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.lines = append(l.lines, fmt.Sprintf(format, args...))
+	})
+}
+
+// Reach reports whether package variables lead to no more than what is asked says, and what took
+// long. Errors are those of Observe.
+func Reach(ctx context.Context, all []*refscan.Reach) (within bool, logs []string, err error) {
+	Observing.Lock()
+	defer Observing.Unlock()
+	var log logger
+	within, err = refscan.ReachWithin(all, refscan.WithContext(ctx), log.option())
+	return within, log.lines, err
+}
+
 // One observation at a time: settling takes longer while another scan is under way.
 var Observing sync.Mutex
 
@@ -70,12 +94,9 @@ var Observing sync.Mutex
 // be done is a *refscan.UnavailableError. ctx bounds the wait for the process to settle.
 func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	o := &Observation{}
-	var logging sync.Mutex
-	opts := []refscan.CaptureOption{refscan.WithContext(ctx), refscan.WithLog(func(format string, args ...any) {
-		logging.Lock()
-		defer logging.Unlock()
-		o.Logs = append(o.Logs, fmt.Sprintf(format, args...))
-	})}
+	var log logger
+	defer func() { o.Logs = log.lines }()
+	opts := []refscan.CaptureOption{refscan.WithContext(ctx), log.option()}
 	if !n.Heap && !n.Leaked {
 		stacks, err := refscan.CaptureStacks(opts...)
 		if err != nil {

@@ -15,6 +15,9 @@ type Process struct{}
 // Take returns an error that wraps errors.ErrUnsupported.
 func Take() (*Process, error) { return nil, unsupported() }
 
+// OnOneProcessor does nothing.
+func OnOneProcessor(func()) (alone bool) { return false }
+
 // ErrNotReady is the error of no call on this system.
 var ErrNotReady = errors.New("the process was never ready to be frozen")
 
