@@ -63,6 +63,7 @@
 //	leakgate run -run TestSessions -count 3 ./session
 //	leakgate run -update ./...
 //	leakgate run -base origin/main ./...
+//	leakgate run -auto ./...
 //	leakgate run -race -tags integration ./... -- -short -ldflags='-X main.version=1'
 //
 // The flags may stand before the packages and after them:
@@ -76,6 +77,11 @@
 //		say where what is retained was allocated. Tests take longer.
 //	-artifacts which
 //		Keep the artifacts of failed assertions, of all, or of none (default failed).
+//	-auto
+//		Repeat the tests and examples of packages that know nothing of leakcheck, and report what grows
+//		each time; see below.
+//	-auto-time d
+//		How long -auto may take for a package, after it is built (default 1m0s).
 //	-base revision
 //		Fail only on what the tests retain more of than at another revision, such as origin/main; see below.
 //	-count n
@@ -117,6 +123,21 @@
 //		Rewrite the golden files that differ, instead of failing.
 //	-v
 //		Show the output of tests that pass, too.
+//
+// With -auto nobody has to write a test. The tests and examples of each package, which have to pass
+// and to take less than a second each, are called again and again in one process, and what grows
+// with each round is looked for as AssertNoGrowth does it; where something grows, halves are
+// repeated until the test is known. leakcheck comes into the build by a workspace and an overlay in
+// a temporary folder: go.mod, go.sum and all other files stay as they are. For example:
+//
+//	leakgate run -auto ./...
+//	leakgate run -auto -run TestLogin ./session
+//
+// A finding is what a package of the module keeps, one for each variable or go statement, with the
+// tests that feed it, the command that shows it again, and a test to paste. What the tests
+// themselves keep is none, nor what only the standard library does; dependencies' are notes. A test
+// that cannot be repeated is named with the reason, and is no failure. A package of which nothing
+// could be told makes the exit code 3. The rules are in doc/auto.md.
 //
 // With -base there is no golden file. The tests of the other revision run first, in a git worktree
 // of their own, and what they retain is the measure: a test without bounds fails if it retains

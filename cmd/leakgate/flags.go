@@ -18,6 +18,7 @@ import (
 type runOptions struct {
 	dir       string // -C
 	all       bool
+	auto      autoOptions
 	base      string
 	allocs    bool // -alloc-sites
 	keep      keepOptions
@@ -59,6 +60,8 @@ func (o *runOptions) flagSet() *flag.FlagSet {
 	f := newFlagSet("run")
 	f.StringVar(&o.dir, "C", "", "")
 	f.BoolVar(&o.all, "all", false, "")
+	f.BoolVar(&o.auto.on, "auto", false, "")
+	f.DurationVar(&o.auto.time, "auto-time", time.Minute, "")
 	f.BoolVar(&o.allocs, "alloc-sites", false, "")
 	o.keep.register(f)
 	f.StringVar(&o.base, "base", "", "")
@@ -119,6 +122,9 @@ func (o *runOptions) check() error {
 	}
 	if o.shard.Shard != nil && o.namesFiles() {
 		return errors.New("-shard spreads packages: it does not go with Go files")
+	}
+	if err := o.checkAuto(); err != nil {
+		return err
 	}
 	if err := o.checkBase(); err != nil {
 		return err

@@ -114,7 +114,7 @@ func (o *runOptions) findPackages(inv *gotest.Invocation) ([]discover.Package, e
 	}
 	var wanted []discover.Package
 	for _, p := range found {
-		if p.Leakcheck || o.all {
+		if p.Leakcheck || o.all || o.auto.on {
 			wanted = append(wanted, p)
 		}
 	}

@@ -52,6 +52,10 @@ func runScripts(t *testing.T, dir string) {
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("LEAKGATE", repo)
+			// The folder's name is part of what the go command caches by.
+			if cache, err := os.UserCacheDir(); err == nil {
+				env.Setenv("AUTO_CACHE", filepath.Join(cache, "leakgate"))
+			}
 			env.Setenv("LEAKGATE_BIN", filepath.Dir(leakgate)) // nothing else is there
 			env.Setenv("GOCACHE", goEnv["GOCACHE"])
 			env.Setenv("GOMODCACHE", goEnv["GOMODCACHE"])

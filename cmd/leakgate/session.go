@@ -32,7 +32,8 @@ type session struct {
 	dir        *artifacts.Dir
 	display    *display
 	report     *outcome.Run
-	base       *base // nil without -base
+	base       *base    // nil without -base
+	autoNotes  []string // of -auto
 }
 
 // testEnv is the environment of the test binaries.
@@ -112,7 +113,15 @@ func (s *session) test(signals <-chan os.Signal) error {
 	progress := present.NewProgress(s.display.screen, len(s.invocation.Packages), s.options.verbose, s.dir.Count)
 	stop := progress.Animate(s.context.stderr, progressInterval)
 	started := time.Now()
-	exit, err := s.invocation.Start(s.display.beside(s.context.stderr), signals, func() { interrupted.Store(true) }, func(line []byte, ev *gotest.Event) error {
+	run := func(onSignal func(), handle func(line []byte, ev *gotest.Event) error) (gotest.Exit, error) {
+		return s.invocation.Start(s.display.beside(s.context.stderr), signals, onSignal, handle)
+	}
+	if s.options.auto.on {
+		run = func(onSignal func(), handle func(line []byte, ev *gotest.Event) error) (gotest.Exit, error) {
+			return s.repeatTests(signals, onSignal, handle)
+		}
+	}
+	exit, err := run(func() { interrupted.Store(true) }, func(line []byte, ev *gotest.Event) error {
 		if ev == nil {
 			progress.Line(line)
 		} else {
@@ -133,7 +142,7 @@ func (s *session) test(signals <-chan os.Signal) error {
 		return err
 	}
 
-	s.report.Notes = nil
+	s.report.Notes = s.autoNotes
 	s.report.ElapsedSeconds += time.Since(started).Seconds()
 	end := outcome.Ending{GoFailed: exit.Code != 0, Interrupted: exit.Interrupted, Sources: s.sources}
 	end.Records, end.Problems = s.dir.Gather(s.options.artifactsPath(), release())

@@ -34,6 +34,9 @@ const (
 	// Measure, if set, asks for what a golden file would be, were it made anew, and accepts every
 	// difference from it. leakgate run sets it.
 	Measure Variable = "MEASURE"
+	// Repeat names the file that says what a test process of leakgate run -auto is to repeat. leakgate
+	// run sets it.
+	Repeat Variable = "REPEAT"
 	// Strict, if set, lets an assertion that could not tell fail its test, as in CI.
 	Strict Variable = "STRICT"
 	// Update is 1 where golden files are to be rewritten.

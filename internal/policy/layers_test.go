@@ -158,6 +158,19 @@ var layers = []struct {
 	}},
 	{"leakcheck", []string{"leakcheck/internal/...", "internal/verdict"}},
 
+	{"github.com/leakgate/leakgate", nil},                                           // the sources, for -auto
+	{"cmd/leakgate/internal/auto/repeat", []string{"internal/envvar", "leakcheck"}}, // linked into tests
+	{"cmd/leakgate/internal/auto/plan", nil},
+	{"cmd/leakgate/internal/auto/workspace", []string{
+		"cmd/leakgate/internal/auto/plan", "cmd/leakgate/internal/auto/repeat", "internal/envvar", "internal/filelock", "internal/wholefile",
+	}},
+	{"cmd/leakgate/internal/auto/drive", []string{
+		"cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/verdict",
+	}},
+	{"cmd/leakgate/internal/auto/judge", []string{"internal/symbol", "internal/verdict"}},
+	{"cmd/leakgate/internal/auto/finding", []string{
+		"cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/judge", "cmd/leakgate/internal/auto/repeat", "internal/verdict",
+	}},
 	{"cmd/leakgate/internal/artifacts", []string{"internal/symbol", "internal/verdict", "internal/wholefile"}},
 	{"cmd/leakgate/internal/discover", nil},
 	{"cmd/leakgate/internal/goldens", []string{"golden", "internal/verdict", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/outcome"}},

@@ -88,6 +88,8 @@ type Bound struct {
 	Verdict    Verdict `json:"verdict"`
 	// of AssertNoGrowth: "+1.00 *app.Session/op (+424 B/op)"
 	Growth string `json:"growth,omitempty"`
+	// of AssertNoGrowth: what holds that growth
+	Holder *Holder `json:"holder,omitempty"`
 	// What cutting one match would free, where that is bounded: the most of all matches.
 	MaxRetainedObjects *int64 `json:"max_retained_objects,omitempty"`
 	MaxRetainedBytes   *int64 `json:"max_retained_bytes,omitempty"`
@@ -98,6 +100,25 @@ type Bound struct {
 	Type string `json:"type,omitempty"` // of what lies there
 	File string `json:"file,omitempty"` // where its root is declared
 	Line int    `json:"line,omitempty"`
+}
+
+// Holder is what holds something that grows: a root, or goroutines that pile up.
+type Holder struct {
+	// "goroutine", or the kind of root: "global", "frame", "timer", "finalizer", "cleanup", "other"
+	Kind string `json:"kind"`
+	Root string `json:"root"` // the root's name, or the goroutines' function
+	// import path of the package that declares the variable or function
+	Package string `json:"package,omitempty"`
+	Type    string `json:"type,omitempty"` // of the variable
+	// a variable of the test's own, or what the repeated operation refers to
+	Test bool `json:"test,omitempty"`
+	// of goroutines, file:line as the compiler recorded it: where their function stands, the
+	// function with the go statement, and that statement
+	At        string `json:"at,omitempty"`
+	CreatedBy string `json:"created_by,omitempty"`
+	CreatedAt string `json:"created_at,omitempty"`
+	// import paths of packages whose types lie on the path to what grows, from the root on
+	Packages []string `json:"packages,omitempty"`
 }
 
 // MaxBroken is how many lines of a golden file a record has at most.

@@ -279,7 +279,7 @@ func (g *growth) records(a *assertion.Assertion) []verdict.Bound {
 	var bs []verdict.Bound
 	for i, f := range g.findings() {
 		b, l := a.BoundRecord(&f, verdict.Fail), g.leaks[i]
-		b.Growth = l.rate()
+		b.Growth, b.Holder = l.rate(), l.holder()
 		switch {
 		case l.goroutines != nil:
 			b.Path, b.Type, b.Objects = symbol.Unescape(l.origin.Entry), "goroutine", l.piled.grown()

@@ -38,7 +38,7 @@ func (inv *Invocation) Start(
 	cmd := exec.Command("go", inv.Args()...)
 	cmd.Dir, cmd.Env, cmd.Stderr = inv.Dir, inv.Env, stderr
 	cmd.WaitDelay = killAfter // a grandchild that outlives the go command and holds stderr
-	setGroup(cmd)
+	SetGroup(cmd)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return Exit{}, fmt.Errorf("go test: %w", err)
@@ -52,7 +52,7 @@ func (inv *Invocation) Start(
 
 	readErr := Read(stdout, handle)
 	if readErr != nil {
-		killGroup(cmd.Process) // nobody reads on: the go command would wait for ever
+		KillGroup(cmd.Process) // nobody reads on: the go command would wait for ever
 	}
 	waitErr := cmd.Wait()
 	close(ended)
@@ -80,9 +80,9 @@ func forward(p *os.Process, signals <-chan os.Signal, onSignal func(), ended <-c
 	select {
 	case <-ended:
 	case <-signals:
-		killGroup(p)
+		KillGroup(p)
 	case <-deadline.C:
-		killGroup(p)
+		KillGroup(p)
 	}
 	return true
 }

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// setGroup gives cmd a process group of its own: a Ctrl-C at the terminal then reaches leakgate
+// SetGroup gives cmd a process group of its own: a Ctrl-C at the terminal then reaches leakgate
 // only, which passes it on once, and a kill reaches the test binaries too.
-func setGroup(cmd *exec.Cmd) {
+func SetGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 
@@ -21,4 +21,4 @@ func signalGroup(p *os.Process, sig os.Signal) {
 	}
 }
 
-func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
+func KillGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -1,0 +1,173 @@
+package main
+
+import (
+	gocontext "context"
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/finding"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/workspace"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/internal/symbol"
+)
+
+// ownModules are the modules of a test binary: those that packages of the user's come from, and the
+// others.
+func ownModules(file string, p *plan.Package) (*judge.Modules, error) {
+	info, err := buildinfo.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	m := &judge.Modules{Own: []string{info.Main.Path}, Deps: make(map[string]string), Std: symbol.ModulesOf(info)}
+	if p.Module != nil {
+		m.Own = append(m.Own, p.Module.Path)
+	}
+	for _, d := range info.Deps {
+		if d.Replace == nil && d.Version == "(devel)" {
+			m.Own = append(m.Own, d.Path) // of the user's workspace
+			continue
+		}
+		m.Deps[d.Path] = d.Version
+	}
+	return m, nil
+}
+
+// send passes an event on. Once that failed, nothing more is sent.
+func (a *autoRun) send(ev gotest.Event) {
+	if a.err == nil {
+		a.err = a.emit(&ev)
+	}
+}
+
+func (a *autoRun) begin(p *plan.Package) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.send(gotest.Event{Action: "start", Package: p.ImportPath})
+}
+
+// skip is for a package without tests and examples.
+func (a *autoRun) skip(p *plan.Package) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.send(gotest.Event{Action: "start", Package: p.ImportPath})
+	a.send(gotest.Event{Action: "output", Package: p.ImportPath, Output: fmt.Sprintf("?   \t%s\t[no tests to repeat]\n", p.ImportPath)})
+	a.send(gotest.Event{Action: "skip", Package: p.ImportPath})
+}
+
+// ended sends what go test would have said of a package.
+func (a *autoRun) ended(p *plan.Package, found *finding.Package, took time.Duration) error {
+	pkg := p.ImportPath
+	failed := make(map[string]string)
+	for _, f := range found.Failures {
+		failed[f.Test] = f.Message
+	}
+	left := make(map[string]string)
+	for _, t := range found.Left {
+		left[t.Name] = finding.Reason(t)
+		a.left = append(a.left, fmt.Sprintf("%s.%s: %s", pkg, t.Name, left[t.Name]))
+	}
+	names := a.functions(p)
+	for _, f := range found.Failures {
+		if !slices.Contains(names, f.Test) {
+			names = append(names, f.Test) // a group that was not told apart
+		}
+	}
+	for _, name := range names {
+		a.send(gotest.Event{Action: "run", Package: pkg, Test: name})
+		end := "pass"
+		if reason := left[name]; reason != "" {
+			end = "skip"
+			a.send(gotest.Event{Action: "output", Package: pkg, Test: name, Output: "    not repeated: " + reason + "\n"})
+		}
+		if message := failed[name]; message != "" {
+			end = "fail"
+			a.send(gotest.Event{Action: "output", Package: pkg, Test: name, Output: fmt.Sprintf("--- FAIL: %s\n", name)})
+			a.send(gotest.Event{Action: "output", Package: pkg, Test: name, Output: indented(message)})
+		}
+		a.send(gotest.Event{Action: end, Package: pkg, Test: name})
+	}
+	end, word := "pass", "ok  "
+	if len(failed) > 0 {
+		end, word = "fail", "FAIL"
+		a.failed = true
+	}
+	a.send(gotest.Event{Action: "output", Package: pkg, Output: strings.ToUpper(end) + "\n"})
+	a.send(gotest.Event{Action: "output", Package: pkg, Output: fmt.Sprintf("%s\t%s\t%.1fs\t%d of %d repeated\n",
+		word, pkg, took.Seconds(), found.Repeated, found.Repeated+len(found.Left))})
+	a.send(gotest.Event{Action: end, Package: pkg, Elapsed: took.Seconds()})
+	return a.err
+}
+
+func indented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
+		b.WriteString("    " + line)
+	}
+	return b.String()
+}
+
+// unbuilt is for a package whose test binary does not build: the user's fault if go test cannot
+// build it either.
+func (a *autoRun) unbuilt(ctx gocontext.Context, p *plan.Package, failure error) {
+	if ctx.Err() != nil {
+		return
+	}
+	users := true
+	if _, ok := errors.AsType[*workspace.BuildError](failure); ok {
+		args := append([]string{"test", "-c", "-vet=off", "-o", os.DevNull}, a.build...)
+		cmd := exec.CommandContext(ctx, "go", append(args, p.ImportPath)...)
+		cmd.Dir, cmd.Env = p.Dir, a.invocation.Env
+		users = cmd.Run() != nil
+	} else {
+		users = false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	pkg := p.ImportPath
+	a.send(gotest.Event{Action: "start", Package: pkg})
+	if users {
+		a.failed = true
+		a.send(gotest.Event{Action: "build-output", ImportPath: pkg, Output: failure.Error() + "\n"})
+		a.send(gotest.Event{Action: "build-fail", ImportPath: pkg})
+		a.send(gotest.Event{Action: "output", Package: pkg, Output: "FAIL\t" + pkg + " [build failed]\n"})
+		a.send(gotest.Event{Action: "fail", Package: pkg, FailedBuild: pkg})
+		return
+	}
+	if err := a.sorter.Unknown(pkg, "its tests build, and not with leakcheck beside them: "+failure.Error(), "please report this: https://github.com/leakgate/leakgate/issues"); a.err == nil {
+		a.err = err
+	}
+	a.send(gotest.Event{Action: "output", Package: pkg, Output: "?   \t" + pkg + "\t[could not be built with leakcheck]\n"})
+	a.send(gotest.Event{Action: "skip", Package: pkg})
+}
+
+// maxLeft is how many functions that were not repeated are named without -v.
+const maxLeft = 10
+
+// conclude leaves what is known when all packages have ended.
+func (a *autoRun) conclude() error {
+	notes := a.sorter.Notes(a.options.verbose)
+	if n := len(a.left); n > 0 {
+		shown := a.left
+		if !a.options.verbose && n > maxLeft {
+			shown = shown[:maxLeft]
+		}
+		note := fmt.Sprintf("not repeated, which is no failure (%d):", n)
+		for _, line := range shown {
+			note += "\n  " + line
+		}
+		if len(shown) < n {
+			note += fmt.Sprintf("\n  and %d more: -v names them", n-len(shown))
+		}
+		notes = append(notes, note)
+	}
+	a.session.autoNotes = notes
+	return a.sorter.LeaveFindings()
+}

@@ -1,0 +1,263 @@
+// Package drive runs a test binary that repeats its functions, in as many processes as it takes: it
+// tries the functions out, has those that can be repeated explored together, and splits them where
+// something grows. A function that ends its process, or does not come back, costs only itself.
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// A Binary is a test binary, and how it is run.
+type Binary struct {
+	File   string
+	Test   string // that repeats
+	Dir    string // the package's folder
+	Env    []string
+	Args   []string // of the user, for the test binary
+	Folder string   // for orders, journals and records
+	Budget time.Duration
+	// Matters says what of a record's growth is worth to be split for, by names of roots.
+	Matters func(*verdict.Result) []string
+}
+
+// A Tried is a function, and what came of trying it out.
+type Tried struct {
+	Name   string
+	Status repeat.Status
+	Took   time.Duration // by a call
+	Reason string        // what it printed, where it cannot be repeated
+}
+
+// An Exploration is a group of functions that were repeated together.
+type Exploration struct {
+	Functions []string
+	Record    *verdict.Result // nil: there is none
+	Folder    string          // of the record
+	Reason    string          // why there is none
+}
+
+// A Report is what came of a package.
+type Report struct {
+	Functions []Tried
+	// Groups has the largest group first, then those that it was split into, each after what it is
+	// part of.
+	Groups []Exploration
+	// Broken is why nothing is known: the binary did not come as far as to its tests.
+	Broken string
+	// Spent says that there was no time to split all that grows.
+	Spent bool
+}
+
+// How the time of a package is shared out.
+const (
+	tryShare  = 0.5  // of the budget, for trying functions out
+	wholePart = 0.75 // of the budget, until the first exploration must be done
+	// of the budget, which must be left for looking for more tests that feed a root
+	othersPart = 0.6
+	minLeft    = 2 * time.Second // less is not worth a process
+	maxRuns    = 64              // processes for a package
+	maxHang    = 20 * time.Second
+	hangShare  = 0.125 // of the budget, at most, for a call that does not come back
+)
+
+// state is a package on its way.
+type state struct {
+	*Binary
+	ctx     context.Context
+	end     time.Time
+	tried   map[string]*Tried
+	order   []string
+	runs    int
+	report  *Report
+	located map[string]bool // roots that a group of one function feeds
+}
+
+// Run repeats functions of a binary. It takes the budget at most, and what a process needs to be
+// killed. The error is that of the system, or of ctx.
+func (b *Binary) Run(ctx context.Context, functions []string) (*Report, error) {
+	s := &state{
+		Binary: b, ctx: ctx, end: time.Now().Add(b.Budget), report: &Report{},
+		tried: make(map[string]*Tried), order: functions, located: make(map[string]bool),
+	}
+	for _, name := range functions {
+		s.tried[name] = &Tried{Name: name}
+	}
+	whole, err := s.explore(functions, time.Now().Add(time.Duration(wholePart*float64(b.Budget))), true)
+	if err == nil && whole != nil {
+		err = s.split(whole)
+	}
+	for _, name := range functions {
+		s.report.Functions = append(s.report.Functions, *s.tried[name])
+	}
+	return s.report, err
+}
+
+// split explores halves of a group as long as something grows in it whose function is not known.
+func (s *state) split(group *Exploration) error {
+	roots := s.roots(group)
+	if len(group.Functions) == 1 {
+		for _, root := range roots {
+			s.located[root] = true
+		}
+		return nil
+	}
+	if !slices.ContainsFunc(roots, func(root string) bool { return !s.located[root] }) {
+		return nil
+	}
+	if time.Until(s.end) < minLeft || s.runs >= maxRuns {
+		s.report.Spent = true
+		return nil
+	}
+	half := len(group.Functions) / 2
+	for _, part := range [][]string{group.Functions[:half], group.Functions[half:]} {
+		// Which other tests feed what has been located is told as far as time allows.
+		left, located := time.Until(s.end), !slices.ContainsFunc(roots, func(root string) bool { return !s.located[root] })
+		if located && left < time.Duration(othersPart*float64(s.Budget)) {
+			return nil
+		}
+		if left < minLeft {
+			s.report.Spent = true
+			return nil
+		}
+		e, err := s.explore(part, s.end, false)
+		if err != nil {
+			return err
+		}
+		if e != nil {
+			if err := s.split(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *state) roots(e *Exploration) []string {
+	if e.Record == nil || e.Record.Verdict != verdict.Fail {
+		return nil
+	}
+	return s.Matters(e.Record)
+}
+
+// explore has a group of functions explored, without those that turn out to end their process, or
+// to fail. It returns nil where none is left.
+func (s *state) explore(functions []string, end time.Time, first bool) (*Exploration, error) {
+	for {
+		left := s.repeatable(functions)
+		if len(left) == 0 {
+			return nil, nil
+		}
+		if s.runs >= maxRuns || time.Until(end) < minLeft {
+			s.report.Spent = true
+			e := Exploration{Functions: names(left), Reason: fmt.Sprintf("the time for this package, %s, was over before its functions could be repeated", s.Budget)}
+			if first {
+				s.report.Groups = append(s.report.Groups, e)
+			}
+			return nil, nil
+		}
+		e, again, err := s.process(left, end)
+		switch {
+		case err != nil || s.report.Broken != "":
+			return nil, err
+		case again:
+			continue
+		case e != nil:
+			s.report.Groups = append(s.report.Groups, *e)
+		}
+		return e, nil
+	}
+}
+
+// repeatable returns those functions of which nothing is known that is against it.
+func (s *state) repeatable(functions []string) []repeat.Function {
+	var left []repeat.Function
+	for _, name := range functions {
+		if t := s.tried[name]; t.Status == "" || t.Status == repeat.OK {
+			left = append(left, repeat.Function{Name: name, Took: t.Took})
+		}
+	}
+	return left
+}
+
+func names(functions []repeat.Function) []string {
+	var out []string
+	for _, f := range functions {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+// process runs one process. again says that it ended before its time, for what is known now of one
+// of its functions.
+func (s *state) process(functions []repeat.Function, end time.Time) (e *Exploration, again bool, err error) {
+	s.runs++
+	folder := filepath.Join(s.Folder, fmt.Sprintf("run-%d", s.runs))
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, false, err
+	}
+	o := repeat.Orders{
+		Journal: filepath.Join(folder, "journal"), Functions: functions, Label: fmt.Sprintf("group-%d", s.runs), Parent: os.Getpid(),
+		Hangs:     min(maxHang, time.Duration(hangShare*float64(s.Budget))),
+		Artifacts: filepath.Join(folder, "records"), End: end,
+		ProbeEnd: s.end.Add(-time.Duration((1 - tryShare) * float64(s.Budget))),
+	}
+	p, err := s.start(&o, folder)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := s.ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	for i := range p.tried {
+		t := &p.tried[i]
+		s.tried[t.Name] = t
+	}
+	culprit := p.failed
+	switch {
+	case !p.began:
+		s.report.Broken = p.whyNotBegun()
+		return nil, false, nil
+	case p.hung != "":
+		culprit = p.hung
+		s.tried[culprit] = &Tried{Name: culprit, Status: repeat.Hangs, Reason: p.lastOutput()}
+	case p.failed != "":
+		s.tried[culprit] = &Tried{Name: culprit, Status: repeat.Once, Took: s.tried[culprit].Took, Reason: p.failedOutput}
+	case !p.ended && !p.killed:
+		culprit = p.output.function
+		if s.tried[culprit] == nil {
+			s.report.Broken = "its test process ended before a test had begun:\n" + p.lastOutput()
+			return nil, false, nil
+		}
+		s.tried[culprit] = &Tried{Name: culprit, Status: repeat.Ended, Reason: p.exit + "\n" + p.lastOutput()}
+	}
+	if culprit != "" {
+		return nil, true, nil
+	}
+	if len(p.group) == 0 && !p.killed {
+		return nil, false, nil // none can be repeated
+	}
+	e = &Exploration{Functions: p.group}
+	if p.killed {
+		e.Reason = fmt.Sprintf("its test process did not end in time, and was killed (%s for the package)", s.Budget)
+	}
+	e.Record, e.Folder, err = readRecord(o.Artifacts, o.Label)
+	if err != nil && e.Reason == "" {
+		e.Reason = err.Error()
+	}
+	if e.Record == nil && p.log != "" {
+		e.Reason = p.log
+	}
+	return e, false, nil
+}
+
+// errNoRecord is for an exploration that left none.
+var errNoRecord = errors.New("leakcheck left no record of what it saw")

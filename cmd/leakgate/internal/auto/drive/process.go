@@ -1,0 +1,153 @@
+package drive
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/internal/envvar"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// grace is how long a process has beyond its time, for its last snapshot and what it writes.
+const grace = 15 * time.Second
+
+// A process is what one process told.
+type process struct {
+	began, ended bool
+	killed       bool
+	exit         string
+	tried        []Tried
+	group        []string
+	failed       string // a function of the group
+	failedOutput string
+	hung         string
+	log          string
+	output       *output
+}
+
+// start runs one process to its end, and reads its journal.
+func (s *state) start(o *repeat.Orders, folder string) (*process, error) {
+	data, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	orders := filepath.Join(folder, "orders.json")
+	if err := os.WriteFile(orders, data, 0o666); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithDeadline(s.ctx, o.End.Add(grace))
+	defer cancel()
+	args := []string{"-test.run=^" + s.Test + "$", "-test.paniconexit0", "-test.timeout=0"}
+	cmd := exec.CommandContext(ctx, s.File, append(args, s.Args...)...)
+	cmd.Dir = s.Dir
+	cmd.Env = append(s.Env[:len(s.Env):len(s.Env)], "PWD="+s.Dir, envvar.Repeat.Set(orders))
+	p := &process{output: &output{}}
+	cmd.Stdout, cmd.Stderr = p.output, p.output
+	// What tests started and left behind goes with them.
+	gotest.SetGroup(cmd)
+	cmd.Cancel = func() error { gotest.KillGroup(cmd.Process); return nil }
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("running the tests: %w", err)
+	}
+	err = cmd.Wait()
+	gotest.KillGroup(cmd.Process)
+	p.killed = ctx.Err() != nil
+	p.exit = cmd.ProcessState.String()
+	if err != nil && cmd.ProcessState == nil {
+		return nil, fmt.Errorf("running the tests: %w", err)
+	}
+	return p, p.read(o.Journal)
+}
+
+// read takes the events of a journal. A line that a killed process did not complete is left out.
+func (p *process) read(file string) error {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var e repeat.Event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			continue
+		}
+		switch e.Event {
+		case "begin":
+			p.began = true
+		case "tried":
+			t := Tried{Name: e.Function, Status: e.Status, Took: e.Took}
+			if e.Status == repeat.Fails || e.Status == repeat.Once {
+				t.Reason = p.output.of(e.Mark)
+			}
+			p.tried = append(p.tried, t)
+		case "explore":
+			p.group = e.Functions
+		case "explored":
+			p.failed, p.log = e.Function, strings.Join(e.Log, "\n")
+			p.failedOutput = p.output.of(e.Mark)
+		case "hangs":
+			p.hung = e.Function
+		case "end":
+			p.ended = true
+		}
+	}
+	return lines.Err()
+}
+
+func (p *process) lastOutput() string { return p.output.last() }
+
+// whyNotBegun says why a process did not come to its tests.
+func (p *process) whyNotBegun() string {
+	text := fmt.Sprintf("its test binary ended (%s) before a test began", p.exit)
+	if p.killed {
+		text = "its test binary did not come to its tests in time"
+	}
+	if out := p.lastOutput(); out != "" {
+		return text + ":\n" + out
+	}
+	return text + ": a TestMain that does not call m.Run, or an init function that ends it"
+}
+
+// readRecord finds the record of a label, and its folder.
+func readRecord(dir, label string) (*verdict.Result, string, error) {
+	var found *verdict.Result
+	folder := ""
+	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Name() != verdict.FileName || found != nil {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		var r verdict.Result
+		if err := json.Unmarshal(data, &r); err != nil {
+			return err
+		}
+		if r.Test == label {
+			found, folder = &r, filepath.Dir(name)
+		}
+		return nil
+	})
+	if found == nil && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+		err = errNoRecord
+	}
+	return found, folder, err
+}

@@ -1,0 +1,147 @@
+package finding
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// LeaveFindings leaves the records of all that failed, after the last Add: only then is it known
+// which tests feed a root.
+func (s *Sorter) LeaveFindings() error {
+	var errs []error
+	for _, f := range s.found {
+		r := *f.group.Record
+		r.Package, r.Test, r.Seq, r.Message = f.pkg, f.test(), 1, s.message(f)
+		r.File, r.Line = "", 0 // of the tool
+		r.Bounds = nil
+		for _, c := range f.causes {
+			r.Bounds = append(r.Bounds, c.growth.Bound)
+		}
+		errs = append(errs, s.leave(&r, f.group.Folder))
+	}
+	return errors.Join(errs...)
+}
+
+// leavePass leaves the record of a package where nothing of its modules grows.
+func (s *Sorter) leavePass(pkg string, whole *drive.Exploration) error {
+	r := *whole.Record
+	r.Package, r.Test, r.Seq, r.Verdict, r.Message, r.Bounds = pkg, Whole, 1, verdict.Pass, "", nil
+	r.File, r.Line, r.Artifacts = "", 0, nil
+	return s.leave(&r, "")
+}
+
+// leaveUnknown leaves a record that says why there is no verdict.
+func (s *Sorter) leaveUnknown(pkg string, whole *drive.Exploration, why, remedy string) error {
+	r := verdict.Result{Schema: verdict.Schema}
+	if whole != nil && whole.Record != nil {
+		r = *whole.Record
+	}
+	r.Package, r.Test, r.Seq, r.Verdict, r.Cause, r.Remedy = pkg, Whole, 1, verdict.Unknown, why, remedy
+	r.File, r.Line, r.Artifacts, r.Bounds, r.Misuse = "", 0, nil, nil, false
+	r.Message = "leakgate -auto: could not tell: " + why
+	return s.leave(&r, "")
+}
+
+// Unknown leaves the record of a package that nothing could be told of, such as one that does not
+// build.
+func (s *Sorter) Unknown(pkg, why, remedy string) error { return s.leaveUnknown(pkg, nil, why, remedy) }
+
+// leave writes a record where leakgate run gathers it, with the artifacts that lie in a folder.
+func (s *Sorter) leave(r *verdict.Result, artifacts string) error {
+	dir := s.folder(r.Package, r.Test)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for _, name := range r.Artifacts {
+		data, err := os.ReadFile(filepath.Join(artifacts, filepath.FromSlash(name)))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, filepath.Base(name)), data, 0o666)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, verdict.FileName), data, 0o666)
+}
+
+// folder is where the record of an assertion lies.
+func (s *Sorter) folder(pkg, test string) string {
+	return filepath.Join(s.records, filepath.FromSlash(localPath(pkg)), strings.ReplaceAll(test, " ", "_"), "1")
+}
+
+// localPath is an import path, which is fit for folders' names unless it would lead out.
+func localPath(pkg string) string {
+	if !filepath.IsLocal(filepath.FromSlash(pkg)) {
+		return "unnamed"
+	}
+	return pkg
+}
+
+// Notes say what grows and is no finding, for people: dependencies' first. With all, each is named.
+func (s *Sorter) Notes(all bool) []string {
+	var notes []string
+	for _, c := range sorted(s.deps) {
+		notes = append(notes, "in a dependency, "+c.growth.Module+": "+text(c.growth)+"; fed by "+c.fed[0].String())
+	}
+	for _, c := range sorted(s.loose) {
+		notes = append(notes, "grew once, and in no part of the tests when those were repeated: "+text(c.growth)+"; fed by "+c.fed[0].String())
+	}
+	for _, class := range []struct {
+		of   judge.Class
+		text string
+	}{
+		{judge.Test, "the tests' own (declared or started in a _test.go file)"},
+		{judge.Library, "the standard library's, with no type of a module on the way"},
+		{judge.Unnamed, "of no known path"},
+	} {
+		of := s.aside[class.of]
+		if len(of) == 0 {
+			continue
+		}
+		note := plural(len(of), "thing") + " that grows is no finding: " + class.text
+		if len(of) > 1 {
+			note = plural(len(of), "thing") + " that grow are no findings: " + class.text
+		}
+		if all {
+			for _, line := range values(of) {
+				note += "\n  " + line
+			}
+		} else {
+			note += "; -v names them"
+		}
+		notes = append(notes, note)
+	}
+	return notes
+}
+
+func sorted(causes map[string]*cause) []*cause {
+	var all []*cause
+	for _, c := range causes {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b *cause) int {
+		return strings.Compare(a.growth.Module+text(a.growth), b.growth.Module+text(b.growth))
+	})
+	return all
+}
+
+func values(m map[string]string) []string {
+	var all []string
+	for _, v := range m {
+		all = append(all, v)
+	}
+	slices.Sort(all)
+	return all
+}

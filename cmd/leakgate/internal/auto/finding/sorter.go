@@ -1,0 +1,272 @@
+// Package finding makes of what grew in explorations one finding for each cause, over all tests and
+// packages of a run, and leaves it as the record of an assertion.
+package finding
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// Whole is the name of the assertion about all functions of a package together.
+const Whole = "all tests"
+
+// A Sorter takes what came of packages, one after the other. It is for one goroutine.
+type Sorter struct {
+	records string // folder
+	again   func(pkg string, functions []string) string
+	causes  map[string]*cause // by root, of the user's modules
+	deps    map[string]*cause // of dependencies
+	aside   map[judge.Class]map[string]string
+	loose   map[string]*cause // grew in a group, and in none of its parts
+	found   []*found
+}
+
+// A cause is one root, and who feeds it.
+type cause struct {
+	growth judge.Growth
+	fed    []feeder
+	// not all functions that feed it have been told apart
+	more bool
+}
+
+type feeder struct {
+	pkg       string
+	functions []string // one, or a group that was not told apart
+}
+
+// found is a failed assertion: what one group of functions feeds and nobody before it did.
+type found struct {
+	pkg    string
+	group  *drive.Exploration
+	causes []*cause
+}
+
+// NewSorter returns a sorter that leaves records in a folder. again is the command that repeats
+// some functions of a package.
+func NewSorter(records string, again func(pkg string, functions []string) string) *Sorter {
+	return &Sorter{
+		records: records, again: again,
+		causes: make(map[string]*cause), deps: make(map[string]*cause), loose: make(map[string]*cause),
+		aside: make(map[judge.Class]map[string]string),
+	}
+}
+
+// Roots are those of findings, among what grows: of what is worth looking for the test.
+func Roots(all []judge.Growth) []string {
+	var roots []string
+	for _, g := range all {
+		if g.Class == judge.Leak || g.Class == judge.Dependency {
+			roots = append(roots, g.Root)
+		}
+	}
+	return roots
+}
+
+// A Package is what came of one package.
+type Package struct {
+	Failures []Failure
+	Repeated int           // functions
+	Left     []drive.Tried // those that were not, with the reason
+	Unknown  string        // why there is no verdict; "" if there is
+}
+
+// A Failure is a failed assertion, for the event stream.
+type Failure struct{ Test, Message string }
+
+// Add takes what came of a package, and leaves its records.
+func (s *Sorter) Add(pkg string, modules *judge.Modules, r *drive.Report) (*Package, error) {
+	p := &Package{}
+	whole := wholeOf(r)
+	for _, f := range r.Functions {
+		if f.Status != repeat.OK {
+			p.Left = append(p.Left, f)
+		}
+	}
+	if whole != nil {
+		p.Repeated = len(whole.Functions)
+	}
+	if why, remedy := noVerdict(r, whole); why != "" {
+		p.Unknown = why
+		return p, s.leaveUnknown(pkg, whole, why, remedy)
+	}
+	fresh := s.sort(pkg, modules, r)
+	for _, f := range fresh {
+		p.Failures = append(p.Failures, Failure{f.test(), s.message(f)})
+	}
+	if len(fresh) == 0 {
+		return p, s.leavePass(pkg, whole)
+	}
+	s.found = append(s.found, fresh...)
+	return p, nil
+}
+
+// wholeOf is the exploration of the most functions; nil if there is none.
+func wholeOf(r *drive.Report) *drive.Exploration {
+	if len(r.Groups) == 0 {
+		return nil
+	}
+	return &r.Groups[0]
+}
+
+// noVerdict says why nothing is known of a package, and what to do about it.
+func noVerdict(r *drive.Report, whole *drive.Exploration) (why, remedy string) {
+	switch {
+	case whole != nil && whole.Record != nil && whole.Record.Verdict == verdict.Unknown:
+		return cmp.Or(whole.Record.Cause, "leakcheck could not tell"), cmp.Or(timeRemedy(r), whole.Record.Remedy)
+	case whole != nil && whole.Record != nil && whole.Record.Misuse:
+		return whole.Record.Message, ""
+	case whole != nil && whole.Record == nil:
+		return cmp.Or(whole.Reason, "nothing came of the exploration"), timeRemedy(r)
+	case r.Broken != "":
+		return r.Broken, "run its tests with go test"
+	case whole == nil:
+		return fmt.Sprintf("none of its %d tests and examples can be repeated: %s", len(r.Functions), reasons(r.Functions)), "give it a test that leaves nothing behind and takes less than a second, or leave the package out"
+	}
+	return "", ""
+}
+
+func timeRemedy(r *drive.Report) string {
+	if r.Spent {
+		return "give the package more time with -auto-time, or fewer tests with -run"
+	}
+	return ""
+}
+
+// sort judges what grew in all groups, and returns what is new.
+func (s *Sorter) sort(pkg string, modules *judge.Modules, r *drive.Report) []*found {
+	seen := make(map[string][]occurrence) // by root
+	var order []string
+	for i := range r.Groups {
+		e := &r.Groups[i]
+		if e.Record == nil || e.Record.Verdict != verdict.Fail {
+			continue
+		}
+		for _, g := range modules.Sort(e.Record) {
+			if seen[g.Root] == nil {
+				order = append(order, g.Root)
+			}
+			seen[g.Root] = append(seen[g.Root], occurrence{e, g})
+		}
+	}
+	var fresh []*found
+	for _, root := range order {
+		least := smallest(seen[root])
+		c := &cause{growth: least.growth, fed: feeders(pkg, seen[root])}
+		c.more = !toldApart(r, seen[root])
+		switch least.growth.Class {
+		case judge.Leak:
+			if isLoose(r, least.group) {
+				merge(s.loose, root, c)
+				continue
+			}
+			if !merge(s.causes, root, c) {
+				continue
+			}
+			i := slices.IndexFunc(fresh, func(f *found) bool { return f.group == least.group })
+			if i < 0 {
+				fresh = append(fresh, &found{pkg: pkg, group: least.group})
+				i = len(fresh) - 1
+			}
+			fresh[i].causes = append(fresh[i].causes, c)
+		case judge.Dependency:
+			if isLoose(r, least.group) {
+				merge(s.loose, root, c)
+			} else {
+				merge(s.deps, root, c)
+			}
+		default:
+			of := s.aside[least.growth.Class]
+			if of == nil {
+				of = make(map[string]string)
+				s.aside[least.growth.Class] = of
+			}
+			of[root] = fmt.Sprintf("%s (%s)", text(least.growth), c.fed[0])
+		}
+	}
+	return fresh
+}
+
+// merge adds a cause to those known, and reports whether it is new.
+func merge(known map[string]*cause, root string, c *cause) bool {
+	if k := known[root]; k != nil {
+		k.fed = append(k.fed, c.fed...)
+		k.more = k.more || c.more
+		return false
+	}
+	known[root] = c
+	return true
+}
+
+// An occurrence is a root in one group.
+type occurrence struct {
+	group  *drive.Exploration
+	growth judge.Growth
+}
+
+// smallest is the occurrence in the fewest functions, the first of several.
+func smallest(all []occurrence) occurrence {
+	return slices.MinFunc(all, func(a, b occurrence) int { return len(a.group.Functions) - len(b.group.Functions) })
+}
+
+// feeders are the groups that feed a root, without those that others are part of.
+func feeders(pkg string, all []occurrence) []feeder {
+	var fed []feeder
+	for _, o := range all {
+		if !slices.ContainsFunc(all, func(p occurrence) bool { return isPart(p.group, o.group) }) {
+			fed = append(fed, feeder{pkg, o.group.Functions})
+		}
+	}
+	return fed
+}
+
+// toldApart reports whether it is known of each function that was explored whether it feeds a root:
+// alone, or in a group that does not feed it.
+func toldApart(r *drive.Report, all []occurrence) bool {
+	known := make(map[string]bool)
+	for i := range r.Groups {
+		e := &r.Groups[i]
+		feeds := slices.ContainsFunc(all, func(o occurrence) bool { return o.group == e })
+		if e.Record == nil || e.Record.Verdict == verdict.Unknown || feeds && len(e.Functions) > 1 {
+			continue
+		}
+		for _, name := range e.Functions {
+			known[name] = true
+		}
+	}
+	for i := range r.Groups {
+		if slices.ContainsFunc(r.Groups[i].Functions, func(name string) bool { return !known[name] }) {
+			return false
+		}
+	}
+	return true
+}
+
+// isPart reports whether a group was split off from another.
+func isPart(part, of *drive.Exploration) bool {
+	return len(part.Functions) < len(of.Functions) &&
+		!slices.ContainsFunc(part.Functions, func(name string) bool { return !slices.Contains(of.Functions, name) })
+}
+
+// isLoose reports whether all parts of a group were explored too. What grew in the group and in
+// none of them is no finding: a buffer of the runtime's, say, or a cache that had not been full.
+func isLoose(r *drive.Report, group *drive.Exploration) bool {
+	if len(group.Functions) == 1 {
+		return false
+	}
+	explored := make(map[string]bool)
+	for i := range r.Groups {
+		part := &r.Groups[i]
+		if isPart(part, group) && part.Record != nil && part.Record.Verdict != verdict.Unknown {
+			for _, name := range part.Functions {
+				explored[name] = true
+			}
+		}
+	}
+	return !slices.ContainsFunc(group.Functions, func(name string) bool { return !explored[name] })
+}

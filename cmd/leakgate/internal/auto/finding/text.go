@@ -1,0 +1,170 @@
+package finding
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
+)
+
+// words say what a status means.
+var words = map[repeat.Status]string{
+	repeat.Fails:      "fails without being repeated, too",
+	repeat.Skips:      "skips itself",
+	repeat.Once:       "fails when it is called again",
+	repeat.Slow:       "takes more than " + repeat.MaxCall.String(),
+	repeat.Left:       "left out: all together take more than " + repeat.MaxGroup.String(),
+	repeat.OutOfTime:  "not tried: the package's time was over",
+	repeat.Hangs:      "did not come back",
+	repeat.Ended:      "ends the process",
+	repeat.Unrunnable: "is not in the test binary",
+	"":                "not tried: the package's time was over",
+}
+
+// Reason says in a line why a function is not repeated.
+func Reason(t drive.Tried) string {
+	text := words[t.Status]
+	if line := firstLine(t.Reason); line != "" {
+		text += ": " + line
+	}
+	return text
+}
+
+// firstLine is the first line of a text that says something.
+func firstLine(text string) string {
+	const most = 160
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "=== ") || line == "FAIL" || line == "PASS" {
+			continue
+		}
+		if len(line) > most {
+			line = strings.ToValidUTF8(line[:most], "") + "…"
+		}
+		return line
+	}
+	return ""
+}
+
+// reasons counts functions by why they are not repeated.
+func reasons(functions []drive.Tried) string {
+	count := make(map[string]int)
+	for _, f := range functions {
+		if f.Status != repeat.OK {
+			count[words[f.Status]]++
+		}
+	}
+	var parts []string
+	for _, word := range slices.Sorted(maps.Keys(count)) {
+		parts = append(parts, fmt.Sprintf("%d %s", count[word], word))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// label names a group of functions.
+func label(functions []string) string {
+	if len(functions) == 1 {
+		return functions[0]
+	}
+	return fmt.Sprintf("%s and %d more", functions[0], len(functions)-1)
+}
+
+func (f feeder) String() string {
+	if len(f.functions) == 1 {
+		return f.functions[0] + " in " + f.pkg
+	}
+	return fmt.Sprintf("some of %d functions in %s: %s", len(f.functions), f.pkg, shortList(f.functions))
+}
+
+func shortList(names []string) string {
+	const most = 8
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + ", ..."
+	}
+	return strings.Join(names, ", ")
+}
+
+// test is the name of the assertion.
+func (f *found) test() string { return label(f.group.Functions) }
+
+// text is what grows, in a line.
+func text(g judge.Growth) string {
+	if g.Bound.Type == "goroutine" {
+		line := g.Bound.Growth + " in " + g.Bound.Path
+		if by := g.Bound.Holder.CreatedBy; by != "" {
+			line += ", started by " + by
+		}
+		return line
+	}
+	return g.Bound.Growth + " via " + g.Bound.Path
+}
+
+// message explains a failed assertion: what grows, as leakcheck says it, who feeds it, how to see
+// it again, and the test that would have found it.
+func (s *Sorter) message(f *found) string {
+	var b strings.Builder
+	op := label(f.group.Functions)
+	fmt.Fprintf(&b, "leakgate -auto: something grows each time %s runs\n", op)
+	for _, c := range f.causes {
+		fmt.Fprintf(&b, "\n%s\n", text(c.growth))
+		lines := make([]string, 0, len(c.fed))
+		for _, fed := range c.fed {
+			lines = append(lines, fed.String())
+		}
+		const most = 10
+		if n := len(lines); n > most {
+			lines = append(lines[:most], fmt.Sprintf("and %d more", n-most))
+		}
+		if c.more {
+			lines = append(lines, "maybe others too, which were not told apart")
+		}
+		fmt.Fprintf(&b, "    fed by %s\n", strings.Join(lines, "\n           "))
+		if c.growth.Registry {
+			b.WriteString("    a registry? it lies in a package variable: if tests are meant to fill it, say so once with Ignore, or empty it when a test ends\n")
+		}
+	}
+	if dropped := len(f.group.Record.Bounds) - len(f.causes); dropped > 0 {
+		fmt.Fprintf(&b, "\n%d more of what follows is no finding of this test: it is the tests' own, another module's, or was found before\n", dropped)
+	}
+	// The artifacts move to where those of all assertions are.
+	full := strings.ReplaceAll(strings.TrimSpace(f.group.Record.Message), f.group.Folder, s.folder(f.pkg, f.test()))
+	fmt.Fprintf(&b, "\nin full, where op is %s:\n    %s\n", op, strings.ReplaceAll(full, "\n", "\n    "))
+	fmt.Fprintf(&b, "\nto see it again:\n    %s\n", s.again(f.pkg, f.group.Functions))
+	fmt.Fprintf(&b, "\nto keep it away, a test that fails until it is gone:\n%s", indent(pasted(f.group.Functions)))
+	return b.String()
+}
+
+// pasted is a test that asserts what was explored here.
+func pasted(functions []string) string {
+	var b strings.Builder
+	name := strings.TrimPrefix(functions[0], "Test")
+	fmt.Fprintf(&b, "func Test%sDoesNotGrow(t *testing.T) {\n\tleakcheck.AssertNoGrowth(t, func() {\n", strings.TrimPrefix(name, "_"))
+	for _, f := range functions {
+		if strings.HasPrefix(f, "Example") {
+			fmt.Fprintf(&b, "\t\t%s()\n", f)
+		} else {
+			fmt.Fprintf(&b, "\t\tt.Run(\"again\", %s)\n", f)
+		}
+	}
+	b.WriteString("\t})\n}\n")
+	return b.String()
+}
+
+func indent(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString("    " + line)
+	}
+	return b.String()
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

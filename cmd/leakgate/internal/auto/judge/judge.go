@@ -1,0 +1,154 @@
+// Package judge sorts what grows when tests are repeated: by whose it is. Tests leave things behind
+// on purpose, and so does the standard library; a gate that calls those leaks is switched off.
+package judge
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// A Class says whose growth is.
+type Class string
+
+// The classes.
+const (
+	// Leak is what a module of the user's keeps.
+	Leak Class = "leak"
+	// Dependency is what another module keeps.
+	Dependency Class = "dependency"
+	// Test is the tests' own: its root or go statement stands in a _test.go file.
+	Test Class = "test"
+	// Library is what the standard library keeps, and no type of a module lies on the way to it.
+	Library Class = "library"
+	// Unnamed is what no path leads to.
+	Unnamed Class = "unnamed"
+)
+
+// Modules are those of a program.
+type Modules struct {
+	Own  []string          // paths of the user's
+	Deps map[string]string // paths and versions of others
+	Std  *symbol.Modules   // tells the standard library's packages from others
+}
+
+// A Growth is one thing that grows, judged.
+type Growth struct {
+	Bound verdict.Bound
+	Class Class
+	// Root is equal for the same cause in all packages and tests.
+	Root string
+	// Module is the dependency that keeps it, with its version; "" for other classes.
+	Module string
+	// Registry says that it lies in a package variable that is a map or a slice itself, which may be
+	// meant to grow.
+	Registry bool
+}
+
+// Sort judges all that grows in a record.
+func (m *Modules) Sort(r *verdict.Result) []Growth {
+	var all []Growth
+	for _, b := range r.Bounds {
+		if b.Verdict == verdict.Fail && b.Holder != nil {
+			all = append(all, m.judge(b))
+		}
+	}
+	return all
+}
+
+func (m *Modules) judge(b verdict.Bound) Growth {
+	h := b.Holder
+	g := Growth{Bound: b, Root: root(h)}
+	g.Class, g.Module = m.class(b)
+	g.Registry = g.Class == Leak && h.Kind == "global" && (strings.HasPrefix(h.Type, "map[") || strings.HasPrefix(h.Type, "[]"))
+	return g
+}
+
+// root names the cause: a variable, or a go statement, whichever function it starts.
+func root(h *verdict.Holder) string {
+	if h.Kind == "goroutine" {
+		return "go " + cmp.Or(h.CreatedBy, h.Root) + " " + file(h.CreatedAt)
+	}
+	return h.Kind + " " + h.Root
+}
+
+// file is a "file:line" without the line.
+func file(at string) string {
+	if i := strings.LastIndexByte(at, ':'); i > 0 {
+		return at[:i]
+	}
+	return at
+}
+
+func isTestFile(name string) bool { return strings.HasSuffix(name, "_test.go") }
+
+// isTestPackage reports whether a package has test files only.
+func isTestPackage(pkg string) bool {
+	return strings.HasSuffix(pkg, "_test") || strings.HasSuffix(pkg, ".test")
+}
+
+func (m *Modules) class(b verdict.Bound) (Class, string) {
+	h := b.Holder
+	switch {
+	case h.Test, isTestFile(b.File), isTestFile(file(h.At)), isTestFile(file(h.CreatedAt)), isTestPackage(h.Package):
+		return Test, ""
+	case h.Kind == "other":
+		return Unnamed, ""
+	}
+	// A goroutine, too, belongs to who started it, if its function is the standard library's.
+	packages := []string{h.Package, symbol.Package(h.CreatedBy)}
+	if h.Kind != "goroutine" {
+		packages = append([]string{h.Package}, h.Packages...)
+	}
+	i := slices.IndexFunc(packages, func(pkg string) bool { return pkg != "" && !m.Std.IsStandard(pkg) && !symbol.IsTool(pkg) })
+	if i < 0 {
+		return Library, ""
+	}
+	pkg := packages[i]
+	if isTestPackage(pkg) {
+		return Test, ""
+	}
+	if m.isOwn(pkg) {
+		return Leak, ""
+	}
+	return Dependency, m.dependency(pkg)
+}
+
+func (m *Modules) isOwn(pkg string) bool {
+	own, dep := longest(m.Own, pkg), longest(m.paths(), pkg)
+	return own != "" && len(own) >= len(dep)
+}
+
+func (m *Modules) paths() []string {
+	var paths []string
+	for path := range m.Deps {
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// dependency is the module of a package, as a user knows it.
+func (m *Modules) dependency(pkg string) string {
+	path := longest(m.paths(), pkg)
+	if path == "" {
+		return pkg
+	}
+	if v := m.Deps[path]; v != "" && v != "(devel)" {
+		return path + " " + v
+	}
+	return path
+}
+
+// longest returns the longest of some module paths that a package can be in; "" if it is in none.
+func longest(paths []string, pkg string) string {
+	best := ""
+	for _, path := range paths {
+		if (pkg == path || strings.HasPrefix(pkg, path+"/")) && len(path) > len(best) {
+			best = path
+		}
+	}
+	return best
+}

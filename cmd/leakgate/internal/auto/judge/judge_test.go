@@ -1,0 +1,94 @@
+package judge
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+var modules = &Modules{
+	Own:  []string{"example.com/app", "shop"},
+	Deps: map[string]string{"example.com/app/v2/sub": "v2.1.0", "github.com/dep": "v1.0.0"},
+	Std:  symbol.NamedModules([]string{"shop"}),
+}
+
+// Each rule of precision has a case that it decides, and one beside it that it leaves alone.
+func TestClass(t *testing.T) {
+	for name, tt := range map[string]struct {
+		bound  verdict.Bound
+		want   Class
+		module string
+	}{
+		"variable of the module": {
+			verdict.Bound{File: "app.go", Holder: &verdict.Holder{Kind: "global", Root: "example.com/app.m", Package: "example.com/app"}}, Leak, "",
+		},
+		"module without a dot": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Root: "shop/cart.m", Package: "shop/cart"}}, Leak, "",
+		},
+		"variable in a test file": {
+			verdict.Bound{File: "app_test.go", Holder: &verdict.Holder{Kind: "global", Package: "example.com/app"}}, Test, "",
+		},
+		"variable of the package beside": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "example.com/app_test"}}, Test, "",
+		},
+		"variable of the test": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "frame", Package: "example.com/app", Test: true}}, Test, "",
+		},
+		"goroutine of the module": {
+			verdict.Bound{Holder: &verdict.Holder{
+				Kind: "goroutine", Package: "example.com/app", At: "/x/app.go:3", CreatedBy: "example.com/app.New", CreatedAt: "/x/app.go:2",
+			}}, Leak, "",
+		},
+		"goroutine that a test starts": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "goroutine", Package: "example.com/app", At: "/x/app.go:3", CreatedAt: "/x/app_test.go:2"}}, Test, "",
+		},
+		"goroutine with a function of a test": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "goroutine", Package: "example.com/app", At: "/x/app_test.go:3", CreatedAt: "/x/app.go:2"}}, Test, "",
+		},
+		"goroutine of the standard library": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "goroutine", Package: "net/http", CreatedBy: "net/http.(*Transport).dialConn"}}, Library, "",
+		},
+		"goroutine of the standard library that the module starts": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "goroutine", Package: "net/http", CreatedBy: "example.com/app.Serve"}}, Leak, "",
+		},
+		"variable of the standard library": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "syscall", Packages: []string{"syscall"}}}, Library, "",
+		},
+		"variable of the standard library with a type of the module": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "expvar", Packages: []string{"sync", "example.com/app"}}}, Leak, "",
+		},
+		"dependency": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "github.com/dep/x"}}, Dependency, "github.com/dep v1.0.0",
+		},
+		"dependency below the module's path": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "example.com/app/v2/sub"}}, Dependency, "example.com/app/v2/sub v2.1.0",
+		},
+		"no path": {verdict.Bound{Holder: &verdict.Holder{Kind: "other"}}, Unnamed, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			class, module := modules.class(tt.bound)
+			require.Equal(t, tt.want, class)
+			require.Equal(t, tt.module, module)
+		})
+	}
+}
+
+// The same go statement is one root, whatever its line and whichever function it is given to run.
+func TestRoot(t *testing.T) {
+	one := root(&verdict.Holder{Kind: "goroutine", Root: "a.f", CreatedBy: "a.New", CreatedAt: "a.go:7"})
+	require.Equal(t, one, root(&verdict.Holder{Kind: "goroutine", Root: "a.g", CreatedBy: "a.New", CreatedAt: "a.go:9"}))
+	require.NotEqual(t, one, root(&verdict.Holder{Kind: "goroutine", Root: "a.f", CreatedBy: "a.Open", CreatedAt: "a.go:7"}))
+	require.NotEqual(t, root(&verdict.Holder{Kind: "global", Root: "a.x"}), root(&verdict.Holder{Kind: "frame", Root: "a.x"}))
+}
+
+func TestRegistry(t *testing.T) {
+	of := func(typ string) bool {
+		return modules.judge(verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "example.com/app", Type: typ}}).Registry
+	}
+	require.True(t, of("map[string]int"))
+	require.True(t, of("[]func()"))
+	require.False(t, of("*example.com/app.cache"))
+}

@@ -1,0 +1,151 @@
+// Package plan says which functions of packages leakgate run -auto may repeat: tests and examples,
+// as package testing would run them.
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Package is a package with test files, as the go command lists it.
+type Package struct {
+	ImportPath string
+	Dir        string
+	Module     *Module // nil outside of any
+	// names of files in Dir that the build constraints select: those of the package, and those of
+	// the package beside it, whose name ends in _test
+	TestGoFiles, XTestGoFiles []string
+
+	In, Beside Functions `json:"-"` // of these files
+}
+
+// A Module is a module of the user's.
+type Module struct {
+	Path, Dir, GoMod, GoVersion string
+}
+
+// Functions are what one package of tests declares.
+type Functions struct {
+	Name            string // of the package
+	Tests, Examples []string
+}
+
+// Names returns all functions of p: tests, then examples, each in the order of the files.
+func (p *Package) Names() []string {
+	var names []string
+	for _, f := range []Functions{p.In, p.Beside} {
+		names = append(names, f.Tests...)
+	}
+	for _, f := range []Functions{p.In, p.Beside} {
+		names = append(names, f.Examples...)
+	}
+	return names
+}
+
+// Config says where and how to look.
+type Config struct {
+	Dir        string
+	Env        []string
+	BuildFlags []string // as for go list
+}
+
+// Packages lists the packages with test files that match patterns, in the go command's order, which
+// is that of import paths. It runs one "go list" and parses the test files.
+func Packages(cfg Config, patterns []string) ([]*Package, error) {
+	args := append([]string{"list", "-json=ImportPath,Dir,Module,TestGoFiles,XTestGoFiles"}, cfg.BuildFlags...)
+	cmd := exec.Command("go", append(append(args, "--"), patterns...)...)
+	cmd.Dir, cmd.Env = cfg.Dir, cfg.Env
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return nil, errors.New(strings.TrimSpace(string(exit.Stderr)))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	var found []*Package
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
+		p := new(Package)
+		if err := dec.Decode(p); err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
+			continue
+		}
+		if err := p.read(); err != nil {
+			return nil, err
+		}
+		found = append(found, p)
+	}
+	return found, nil
+}
+
+// read finds the functions.
+func (p *Package) read() (err error) {
+	if p.In, err = functions(p.Dir, p.TestGoFiles); err != nil {
+		return err
+	}
+	p.Beside, err = functions(p.Dir, p.XTestGoFiles)
+	return err
+}
+
+// functions returns what files of one package declare.
+func functions(dir string, names []string) (Functions, error) {
+	var found Functions
+	var files []*ast.File
+	set := token.NewFileSet()
+	for _, name := range names {
+		file, err := parser.ParseFile(set, filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return found, err
+		}
+		found.Name = file.Name.Name
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && isTest(f) {
+				found.Tests = append(found.Tests, f.Name.Name)
+			}
+		}
+		files = append(files, file)
+	}
+	for _, e := range doc.Examples(files...) {
+		if e.Output != "" || e.EmptyOutput { // others are compiled and not run
+			found.Examples = append(found.Examples, "Example"+e.Name)
+		}
+	}
+	return found, nil
+}
+
+// isTest reports whether f is a function as the go command looks for them (go1.26
+// cmd/go/internal/load/test.go).
+func isTest(f *ast.FuncDecl) bool {
+	rest, ok := strings.CutPrefix(f.Name.Name, "Test")
+	if !ok || f.Recv != nil || f.Type.TypeParams != nil || f.Type.Results != nil || f.Type.Params.NumFields() != 1 {
+		return false
+	}
+	first, _ := utf8.DecodeRuneInString(rest)
+	if rest != "" && unicode.IsLower(first) {
+		return false
+	}
+	star, ok := f.Type.Params.List[0].Type.(*ast.StarExpr)
+	if !ok {
+		return false
+	}
+	// "*testing.T", by whatever name the package is imported; TestMain has a *testing.M.
+	switch t := star.X.(type) {
+	case *ast.Ident:
+		return t.Name == "T"
+	case *ast.SelectorExpr:
+		return t.Sel.Name == "T"
+	}
+	return false
+}

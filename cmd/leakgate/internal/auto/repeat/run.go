@@ -1,0 +1,211 @@
+package repeat
+
+import (
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/envvar"
+	"github.com/leakgate/leakgate/leakcheck"
+)
+
+// Run is the body of the test that generated code declares. It does what the orders say, and skips
+// where there are none: somebody runs the binary by hand.
+func Run(t *testing.T) {
+	file := envvar.Repeat.Value()
+	if file == "" {
+		t.Skip("this test is for leakgate run -auto")
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var orders Orders
+	if err := json.Unmarshal(data, &orders); err != nil {
+		t.Fatal(err)
+	}
+	j, err := openJournal(orders.Journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Else package testing would look for the functions that this flag names.
+	if err := flag.Set("test.run", ""); err != nil {
+		t.Fatal(err)
+	}
+	// Tests do not see what is not for them; and assertions of their own leave no records.
+	for _, v := range []envvar.Variable{envvar.Repeat, envvar.Artifacts} {
+		if err := os.Unsetenv(v.Name()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := newRunner(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stayWith(orders.Parent)
+	j.write(Event{Event: "begin"})
+	if group := r.tryOut(&orders); len(group) > 0 {
+		r.explore(&orders, group)
+	}
+	j.write(Event{Event: "end"})
+}
+
+// stayWith ends the process soon after the command has ended without ending it: a killed one.
+func stayWith(parent int) {
+	const often = 2 * time.Second
+	var timer *time.Timer
+	look := func() {
+		if os.Getppid() != parent {
+			os.Exit(exitAlone)
+		}
+		timer.Reset(often)
+	}
+	timer = time.AfterFunc(time.Hour, look) // look refers to it
+	timer.Reset(often)
+}
+
+// timed is a function that can be repeated, and how long a call takes.
+type timed struct {
+	*registered
+	took time.Duration
+}
+
+// tryOut calls the functions that have not been tried out yet, and returns those to repeat: the
+// quickest first, as many as a group may have.
+func (r *runner) tryOut(o *Orders) []timed {
+	var group []timed
+	for _, f := range o.Functions {
+		found := find(f.Name)
+		e := Event{Event: "tried", Function: f.Name, Status: Unrunnable}
+		switch {
+		case found == nil:
+		case f.Took > 0:
+			group = append(group, timed{found, f.Took})
+			continue
+		case time.Now().After(o.ProbeEnd):
+			e.Status = OutOfTime
+		default:
+			e.Status, e.Took = r.try(o, found)
+			e.Mark = r.calls
+		}
+		if e.Status == OK {
+			group = append(group, timed{found, e.Took})
+		}
+		r.journal.write(e)
+	}
+	slices.SortStableFunc(group, func(a, b timed) int { return cmp.Compare(a.took, b.took) })
+	var all time.Duration
+	for i, f := range group {
+		if all += f.took; all > MaxGroup && i > 0 {
+			for _, left := range group[i:] {
+				r.journal.write(Event{Event: "tried", Function: left.test.Name, Status: Left, Took: left.took})
+			}
+			return group[:i]
+		}
+	}
+	return group
+}
+
+// try calls a function three times, or less often where that says enough, and returns how long the
+// last call took.
+func (r *runner) try(o *Orders, f *registered) (Status, time.Duration) {
+	watch := r.watch(func() string { return f.test.Name }, o.Hangs)
+	defer watch.Stop()
+	start := time.Now()
+	ok, skipped := r.callOnce(f)
+	took := time.Since(start)
+	switch {
+	case !ok:
+		return Fails, took
+	case skipped:
+		return Skips, took
+	case took > MaxFirst:
+		return Slow, took
+	}
+	for range 2 {
+		watch.Reset(o.Hangs)
+		start := time.Now()
+		ok := r.call(f)
+		took = max(time.Since(start), 1)
+		switch {
+		case !ok:
+			return Once, took
+		case took > MaxCall:
+			return Slow, took
+		}
+	}
+	return OK, took
+}
+
+// explore repeats a group of functions under AssertNoGrowth, which leaves a record.
+func (r *runner) explore(o *Orders, group []timed) {
+	var names []string
+	var one time.Duration
+	for _, f := range group {
+		names = append(names, f.test.Name)
+		one += f.took
+	}
+	r.journal.write(Event{Event: "explore", Functions: names})
+	s := &subject{name: o.Label, end: o.End}
+	done := Event{Event: "explored"}
+	var current atomic.Pointer[string]
+	current.Store(&names[0])
+	watch := r.watch(func() string { return *current.Load() }, o.Hangs)
+	defer watch.Stop()
+	op := func() {
+		done.Calls++
+		for i, f := range group {
+			current.Store(&names[i])
+			watch.Reset(o.Hangs + 10*f.took)
+			if !r.call(f.registered) {
+				s.failed, done.Function, done.Mark = true, names[i], r.calls
+				break
+			}
+		}
+		// A snapshot follows the last call of a batch, and a large heap's takes its time.
+		watch.Reset(time.Until(o.End) + o.Hangs)
+	}
+	watch.Reset(time.Until(o.End) + o.Hangs)
+	if err := os.Setenv(envvar.Artifacts.Name(), o.Artifacts); err != nil {
+		panic(err)
+	}
+	batch, warmup := batches(one)
+	leakcheck.AssertNoGrowth(s, op, leakcheck.Iterations(batch), leakcheck.Warmup(warmup))
+	done.Log = s.log
+	r.journal.write(done)
+}
+
+// batches returns how often a group is called in the first batch, and before it, by how long a call
+// takes: more often than AssertNoGrowth would, since tests fill caches that an operation does not.
+func batches(took time.Duration) (batch, warmup int) {
+	if took > 500*time.Millisecond {
+		return 2, 2
+	}
+	batch = int(min(100, max(3, 150*time.Millisecond/max(took, 1))))
+	return batch, max(2, batch/2)
+}
+
+// A subject is the test that AssertNoGrowth fails, instead of the one that runs.
+type subject struct {
+	name   string
+	end    time.Time
+	failed bool
+	log    []string
+}
+
+func (s *subject) Helper()                      {}
+func (s *subject) Name() string                 { return s.name }
+func (s *subject) Failed() bool                 { return s.failed }
+func (s *subject) Skipped() bool                { return false }
+func (s *subject) Deadline() (time.Time, bool)  { return s.end, true }
+func (s *subject) Errorf(f string, args ...any) { s.Logf(f, args...) }
+
+func (s *subject) Logf(format string, args ...any) {
+	s.log = append(s.log, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,97 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
+)
+
+// TestName is the test that does the repeating, in every binary.
+const TestName = "TestZZLeakgateAuto"
+
+// Names of the generated files. They are in no folder: an overlay shows them to the go command.
+const (
+	inFile     = "zz_leakgate_auto_test.go"
+	besideFile = "zz_leakgate_auto_x_test.go"
+)
+
+// A BuildError is what the go command printed.
+type BuildError struct{ Output string }
+
+func (e *BuildError) Error() string { return e.Output }
+
+// Build makes a test binary of a package, in dir, and returns its file. args are the build flags of
+// the user, for "go test". The error is a *BuildError where the compiler or the go command objects.
+func (w *Workspace) Build(ctx context.Context, p *plan.Package, dir string, args []string) (string, error) {
+	overlay := make(map[string]string)
+	add := func(name, text string) error {
+		file := filepath.Join(dir, name)
+		overlay[filepath.Join(p.Dir, name)] = file
+		return os.WriteFile(file, []byte(text), 0o666)
+	}
+	in := len(p.TestGoFiles) > 0
+	if in {
+		if err := add(inFile, generate(p.In, true)); err != nil {
+			return "", err
+		}
+	}
+	if len(p.XTestGoFiles) > 0 {
+		if err := add(besideFile, generate(p.Beside, !in)); err != nil {
+			return "", err
+		}
+	}
+	text, err := json.Marshal(map[string]any{"Replace": overlay})
+	if err != nil {
+		return "", err
+	}
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, text, 0o666); err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, "auto.test")
+	// "-c" keeps the debug information, whatever the package is.
+	all := append([]string{"test", "-c", "-vet=off", "-overlay=" + list, "-o", binary}, args...)
+	cmd := exec.CommandContext(ctx, "go", append(all, p.ImportPath)...)
+	cmd.Dir, cmd.Env = p.Dir, append(w.env, "PWD="+p.Dir)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // compilers end with it
+	cmd.WaitDelay = 10 * time.Second
+	out, err := cmd.CombinedOutput()
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil && len(out) > 0:
+		return "", &BuildError{strings.ReplaceAll(strings.TrimSpace(string(out)), w.Dir, "")}
+	case err != nil:
+		return "", fmt.Errorf("go test -c: %w", err)
+	}
+	return binary, nil
+}
+
+// generate returns the file that registers functions of one package. Its names are not those of
+// anybody's tests.
+func generate(f plan.Functions, declaresTest bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "package %s\n\nimport (\n\tleakgatetesting \"testing\"\n\n\tleakgaterepeat %q\n)\n\nfunc init() {\n", f.Name, repeatPath)
+	list := func(call, typ string, names []string) {
+		for _, name := range names {
+			fmt.Fprintf(&b, "\tleakgaterepeat.%s(leakgatetesting.%s{Name: %q, F: %s})\n", call, typ, name, name)
+		}
+	}
+	list("Tests", "InternalTest", f.Tests)
+	list("Examples", "InternalExample", f.Examples)
+	b.WriteString("}\n\n")
+	if declaresTest {
+		fmt.Fprintf(&b, "func %s(t *leakgatetesting.T) { leakgaterepeat.Run(t) }\n", TestName)
+	} else {
+		b.WriteString("var _ leakgatetesting.T\n") // both imports are used, even if no function is registered
+		b.WriteString("var _ = leakgaterepeat.Run\n")
+	}
+	return b.String()
+}

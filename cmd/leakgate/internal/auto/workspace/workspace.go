@@ -1,0 +1,152 @@
+// Package workspace builds test binaries of a user's packages with leakcheck linked into them, and
+// changes no file of the user's: the library comes into the build by a workspace file, and the code
+// that registers the tests by an overlay, both in a temporary folder.
+package workspace
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
+	"github.com/leakgate/leakgate/internal/filelock"
+)
+
+// A Workspace is the temporary folder of a run.
+type Workspace struct {
+	Dir   string
+	env   []string // of the go command
+	claim *os.File // says to other processes that the folder is in use
+}
+
+// Config says what a workspace is for.
+type Config struct {
+	Dir       string   // where the go command runs
+	Env       []string // of the user
+	GOVERSION string   // of the toolchain that Dir's module selects
+	Packages  []*plan.Package
+}
+
+// Open makes a workspace of the modules of packages. Close removes it.
+func Open(cfg Config) (*Workspace, error) {
+	library, err := Library()
+	if err != nil {
+		return nil, fmt.Errorf("writing the library: %w", err)
+	}
+	// Not below the user's folders, and resolved: the go command compares folders by name.
+	filelock.RemoveUnclaimed(os.TempDir(), tempMark) // of killed processes
+	dir, err := os.MkdirTemp("", tempMark)
+	if err != nil {
+		return nil, err
+	}
+	w := &Workspace{Dir: dir}
+	if w.claim, err = os.Open(dir); err == nil {
+		filelock.Claim(w.claim, dir)
+	}
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		w.Dir = resolved
+	}
+	if err := w.write(cfg, library); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// tempMark is in the names of these folders.
+const tempMark = "leakgate-auto-"
+
+// Close removes the folder.
+func (w *Workspace) Close() {
+	_ = os.RemoveAll(w.Dir)
+	if w.claim != nil {
+		_ = w.claim.Close()
+	}
+}
+
+// Folder makes a folder in the workspace.
+func (w *Workspace) Folder(name string) (string, error) {
+	dir := filepath.Join(w.Dir, name)
+	return dir, os.MkdirAll(dir, 0o777)
+}
+
+// write writes the workspace file.
+func (w *Workspace) write(cfg Config, library string) error {
+	var user goEnv
+	if err := user.read(cfg.Dir, cfg.Env); err != nil {
+		return err
+	}
+	s := source{goVersion: "1.24.0"}
+	if user.GOWORK != "" && user.GOWORK != "off" {
+		if err := s.readWork(user.GOWORK, cfg); err != nil {
+			return err
+		}
+	} else if err := s.readModules(cfg); err != nil {
+		return err
+	}
+	if isRelease.MatchString(cfg.GOVERSION) {
+		s.toolchain = cfg.GOVERSION
+	}
+	s.use = append(s.use, library)
+	file := filepath.Join(w.Dir, "go.work")
+	if err := os.WriteFile(file, []byte(s.text()), 0o666); err != nil {
+		return err
+	}
+	if s.sum != nil {
+		if err := os.WriteFile(file+".sum", s.sum, 0o666); err != nil {
+			return err
+		}
+	}
+	if s.vendor != "" {
+		if err := vendor(filepath.Join(w.Dir, "vendor"), s.vendor); err != nil {
+			return err
+		}
+	}
+	w.env = append(slices.Clone(cfg.Env), "GOWORK="+file, "GOFLAGS="+withoutMod(user.GOFLAGS))
+	return nil
+}
+
+// isRelease is the name of a toolchain that the go command can select.
+var isRelease = regexp.MustCompile(`^go1\.\d+(\.\d+|rc\d+)?$`)
+
+// goEnv is what the go command says of itself.
+type goEnv struct{ GOWORK, GOFLAGS string }
+
+func (e *goEnv) read(dir string, env []string) error {
+	return goJSON(dir, env, e, "env", "-json", "GOWORK", "GOFLAGS")
+}
+
+// goJSON runs a go command in dir and reads its output.
+func goJSON(dir string, env []string, into any, args ...string) error {
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Env = dir, env
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return fmt.Errorf("go %s: %s", args[0], strings.TrimSpace(string(exit.Stderr)))
+	}
+	if err == nil {
+		err = json.Unmarshal(out, into)
+	}
+	if err != nil {
+		return fmt.Errorf("go %s: %w", args[0], err)
+	}
+	return nil
+}
+
+// withoutMod drops -mod from GOFLAGS: a workspace knows one mode only, and its file says where
+// vendored packages are.
+func withoutMod(goflags string) string {
+	var kept []string
+	for _, field := range strings.Fields(goflags) {
+		if !strings.HasPrefix(strings.Trim(field, `'"`), "-mod=") && !strings.HasPrefix(strings.Trim(field, `'"`), "--mod=") {
+			kept = append(kept, field)
+		}
+	}
+	return strings.Join(kept, " ")
+}

@@ -1,0 +1,70 @@
+package workspace
+
+import (
+	"os/exec"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
+)
+
+// The embedded library has each file that leakcheck is compiled from, on any system.
+func TestSourcesAreWhole(t *testing.T) {
+	files, err := sources()
+	require.NoError(t, err)
+	have := make(map[string]bool)
+	for _, f := range files {
+		have[f.name] = true
+	}
+	out, err := exec.Command("go", "list", "-deps", "-f",
+		"{{if not .Standard}}{{$p := .ImportPath}}{{range .GoFiles}}{{$p}}/{{.}}\n{{end}}{{range .SFiles}}{{$p}}/{{.}}\n{{end}}{{range .IgnoredGoFiles}}{{$p}}/{{.}}\n{{end}}{{range .EmbedFiles}}{{$p}}/{{.}}\n{{end}}{{end}}",
+		modulePath+"/leakcheck").Output()
+	require.NoError(t, err)
+	names := strings.Fields(string(out))
+	require.Greater(t, len(names), 100)
+	for _, name := range names {
+		if !strings.HasSuffix(name, "_test.go") {
+			require.True(t, have[strings.TrimPrefix(name, modulePath+"/")], "sources.go of the main module embeds no %s", name)
+		}
+	}
+	require.True(t, have["go.mod"] && have["leakcheck/repeat/run.go"])
+	for name := range have {
+		require.NotEqual(t, "_test.go", path.Base(name))
+	}
+}
+
+// The workspace file keeps what the go line means.
+func TestText(t *testing.T) {
+	s := source{goVersion: "1.24.0", toolchain: "go1.26.8", use: []string{"/x y/app"}, replace: []replacement{
+		{moduleVersion{"example.com/a", ""}, moduleVersion{"/a", ""}}, {moduleVersion{"example.com/b", "v1.0.0"}, moduleVersion{"example.com/c", "v1.2.0"}},
+	}}
+	s.atLeast("1.19")
+	s.defaultOf("1.19")
+	s.atLeast("1.25.1")
+	require.Equal(t, `go 1.25.1
+toolchain go1.26.8
+godebug default=go1.19
+use "/x y/app"
+replace "example.com/a" => "/a"
+replace "example.com/b" v1.0.0 => "example.com/c" v1.2.0
+`, s.text())
+
+	s = source{goVersion: "1.24.0", godebug: []setting{{"default", "go1.21"}, {"panicnil", "1"}}}
+	s.defaultOf("1.25")
+	require.Equal(t, "go 1.24.0\ngodebug default=go1.21\ngodebug panicnil=1\n", s.text())
+}
+
+func TestWithoutMod(t *testing.T) {
+	require.Equal(t, "-tags=a -race", withoutMod("-tags=a -mod=mod -race"))
+	require.Equal(t, "'-ldflags=-X a=b'", withoutMod("--mod=vendor '-ldflags=-X a=b'"))
+}
+
+// What is generated uses all that it imports, whatever there is to register.
+func TestGenerate(t *testing.T) {
+	require.Contains(t, generate(plan.Functions{Name: "a", Tests: []string{"TestX"}}, true), `{Name: "TestX", F: TestX}`)
+	require.NotContains(t, generate(plan.Functions{Name: "a_test"}, false), "func Test")
+	require.Contains(t, generate(plan.Functions{Name: "a_test"}, false), "var _ leakgatetesting.T\n")
+}

@@ -1,0 +1,42 @@
+package growth
+
+import (
+	"slices"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+// holder says what holds the leak, for those who sort leaks by whose they are.
+func (l *leak) holder() *verdict.Holder {
+	h := &verdict.Holder{}
+	if len(l.heads) > 0 {
+		line := l.heads[0].Line()
+		root := line[0]
+		h.Kind, h.Root, h.Package, h.Type = string(root.Root.Kind), root.Name, root.Root.Package, root.Typ
+		h.Test = tree.IsTestFrame(root.Root) || isOpRoot(root)
+		h.CreatedBy, h.CreatedAt = symbol.Unescape(root.Root.CreatedBy), root.Root.CreatedAt
+		for _, b := range line {
+			for pkg := range naming.NamedTypes(b.Typ) {
+				if !slices.Contains(h.Packages, pkg) {
+					h.Packages = append(h.Packages, pkg)
+				}
+			}
+		}
+	}
+	if l.goroutines == nil {
+		return h
+	}
+	entry := symbol.Unescape(l.origin.Entry)
+	h.Kind, h.Root, h.Package, h.Type, h.Test = "goroutine", entry, symbol.Package(entry), "", false
+	h.CreatedBy, h.CreatedAt = symbol.Unescape(l.origin.CreatedBy), l.origin.CreatedAt
+	for _, c := range slices.Backward(l.goroutines.Calls) {
+		if c.Function == l.origin.Entry {
+			h.At = c.At
+			break
+		}
+	}
+	return h
+}
