@@ -1,6 +1,9 @@
 package leakcheck
 
 import (
+	"fmt"
+
+	"github.com/leakgate/leakgate/leakcheck/internal/alloc"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth"
@@ -43,28 +46,59 @@ func AssertNoGrowth(t TestingT, op func(), opts ...GrowthOption) bool {
 	return growth.AssertNoGrowth(assertion.ThisProcess(), t, environ.CallSite(1), op, newGrowthRequest(op, opts), growth.CountGoroutines)
 }
 
+// A CallOption says how often an operation is called: Iterations and Warmup.
+type CallOption interface {
+	GrowthOption
+	AllocOption
+}
+
 // Iterations sets how often AssertNoGrowth calls its op in the first batch. The second batch has
 // twice as many calls, the third twice as many again; the fourth, which runs only before a failure,
-// too.
-func Iterations(n int) GrowthOption {
-	return growthSetting(func(r *request.Request) {
-		if n < 1 {
-			r.Problem("Iterations(%d): op must be called at least once a batch", n)
-		}
-		r.Iterations = n
-	})
+// too. For AssertAllocs it is the number of calls that are counted.
+func Iterations(n int) CallOption {
+	return callSetting{
+		problem: problemOf("Iterations(%d): op must be called at least once a batch", n),
+		growth:  func(r *request.Request) { r.Iterations = n },
+		allocs:  func(r *alloc.Request) { r.Iterations = n },
+	}
 }
 
 // Warmup sets how often AssertNoGrowth calls its op before the first snapshot: at least often
 // enough to fill every cache that op uses. Without it, that is twice at least, and as often as in
-// the first batch unless op is slow.
-func Warmup(n int) GrowthOption {
-	return growthSetting(func(r *request.Request) {
-		if n < 1 {
-			r.Problem("Warmup(%d): op must be called at least once before the first snapshot", n)
-		}
-		r.Warmup = n
-	})
+// the first batch unless op is slow. AssertAllocs calls op so often before it counts.
+func Warmup(n int) CallOption {
+	return callSetting{
+		problem: problemOf("Warmup(%d): op must be called at least once before the first snapshot", n),
+		growth:  func(r *request.Request) { r.Warmup = n },
+		allocs:  func(r *alloc.Request) { r.Warmup = n },
+	}
+}
+
+type callSetting struct {
+	problem string // "" if there is none
+	growth  func(*request.Request)
+	allocs  func(*alloc.Request)
+}
+
+func problemOf(format string, n int) string {
+	if n < 1 {
+		return fmt.Sprintf(format, n)
+	}
+	return ""
+}
+
+func (s callSetting) applyGrowth(r *request.Request) {
+	if s.problem != "" {
+		r.Problem("%s", s.problem)
+	}
+	s.growth(r)
+}
+
+func (s callSetting) applyAllocs(r *alloc.Request) {
+	if s.problem != "" {
+		r.Problem("%s", s.problem)
+	}
+	s.allocs(r)
 }
 
 func newGrowthRequest(op func(), opts []GrowthOption) *request.Request {

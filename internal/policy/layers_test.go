@@ -156,6 +156,12 @@ var layers = []struct {
 		"leakcheck/internal/observe", "leakcheck/internal/request", "internal/textfmt",
 		"leakcheck/internal/tree", "refscan",
 	}},
+	{"internal/alloctrace", nil},
+	{"leakcheck/internal/alloc", []string{
+		"internal/alloctrace", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/environ",
+		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
+		"internal/textfmt", "leakcheck/internal/tree", "refscan",
+	}},
 	{"leakcheck", []string{"leakcheck/internal/...", "internal/verdict"}},
 
 	{"github.com/leakgate/leakgate", nil},                                           // the sources, for -auto

@@ -86,7 +86,8 @@ type Bound struct {
 	Objects    int64   `json:"objects"` // found; where the method is ByReach, no more than these
 	Bytes      int64   `json:"bytes"`
 	Verdict    Verdict `json:"verdict"`
-	// of AssertNoGrowth: "+1.00 *app.Session/op (+424 B/op)"
+	// of AssertNoGrowth: "+1.00 *app.Session/op (+424 B/op)"; of AssertAllocs: "2.00 allocs/op (96
+	// B/op), at most 1 allowed", and Objects and Bytes are those of one call
 	Growth string `json:"growth,omitempty"`
 	// of AssertNoGrowth: what holds that growth
 	Holder *Holder `json:"holder,omitempty"`

@@ -349,13 +349,14 @@ func (a *Assertion) Unknown(err error) *Outcome {
 	} else {
 		o.Failed = a.Env.Strict || a.Env.Ci
 	}
-	o.Message = unknownMessage(err, o.Failed)
+	o.Message = UnknownMessage(err, o.Failed, "what is retained")
 	return o
 }
 
-func unknownMessage(err error, failed bool) string {
+// UnknownMessage says that something could not be told, and why.
+func UnknownMessage(err error, failed bool, what string) string {
 	cause, remedy := causeAndRemedy(err)
-	lines := []string{"leakcheck: UNKNOWN: could not tell what is retained", "    cause:  " + cause}
+	lines := []string{"leakcheck: UNKNOWN: could not tell " + what, "    cause:  " + cause}
 	if remedy != "" {
 		lines = append(lines, "    remedy: "+remedy)
 	}

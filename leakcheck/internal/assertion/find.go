@@ -37,7 +37,7 @@ func (c *Checker) Find(at environ.Site, req *request.Request) *Found {
 	found := &Found{Verdict: o.Verdict, Misuse: o.Misuse, Message: o.Message, Err: o.Err}
 	switch {
 	case o.Verdict == verdict.Unknown:
-		found.Message = unknownMessage(o.Err, true)
+		found.Message = UnknownMessage(o.Err, true, "what is retained")
 	case o.Verdict == verdict.Fail && o.Message == "":
 		found.Message = strings.Join(message.LimitLines(a.render(o, "")), "\n")
 	}

@@ -40,6 +40,7 @@ const (
 	RuleBound     Rule = "bound"     // a bound is broken
 	RuleGrowth    Rule = "growth"    // memory grows with each call
 	RuleCollected Rule = "collected" // an object that should be garbage is not
+	RuleAllocs    Rule = "allocs"    // an operation allocates too much
 	// more than a line of the golden file allows, or a path without a line
 	RuleGolden        Rule = "golden"
 	RuleMissingGolden Rule = "golden-missing" // there is no golden file
@@ -48,10 +49,18 @@ const (
 	RuleUnknown       Rule = "unknown"        // could not tell
 )
 
-// IsLeak reports whether memory was found that should not be there, as opposed to an assertion that
-// is wrong or could not tell.
+// IsLeak reports whether memory was found that should not be there, or should not be allocated, as
+// opposed to an assertion that is wrong or could not tell.
 func (f *Finding) IsLeak() bool {
-	return f.Rule == RuleBound || f.Rule == RuleGrowth || f.Rule == RuleCollected || f.Rule == RuleGolden
+	return f.Rule == RuleBound || f.Rule == RuleGrowth || f.Rule == RuleAllocs || f.Rule == RuleCollected || f.Rule == RuleGolden
+}
+
+// Noun is what lists of findings call one for which IsLeak is true.
+func (f *Finding) Noun() string {
+	if f.Rule == RuleAllocs {
+		return "allocations"
+	}
+	return "leak"
 }
 
 // ShortFingerprint is the beginning of the fingerprint, for people.
@@ -78,6 +87,9 @@ func (s Sources) findings(p *Package, a *Assertion) []Finding {
 			kind = RuleBound // fingerprints are older than the rule
 		}
 		f.Fingerprint = fingerprint(string(kind), cmp.Or(b.Path, b.Selector), b.Type)
+		if rule == RuleAllocs { // it has no path that tells it from others
+			f.Fingerprint = fingerprint(string(rule), p.ImportPath, a.Test, b.Selector)
+		}
 		s.place(&f, p, a, b)
 		found = append(found, f)
 	}
@@ -88,6 +100,8 @@ func (s Sources) findings(p *Package, a *Assertion) []Finding {
 		switch {
 		case strings.HasPrefix(b.Selector, "AssertNoGrowth"):
 			add(RuleGrowth, b)
+		case strings.HasPrefix(b.Selector, "AssertAllocs"):
+			add(RuleAllocs, b)
 		case isCollected(b):
 			add(RuleCollected, b)
 		default:

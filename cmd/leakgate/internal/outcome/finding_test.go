@@ -57,6 +57,14 @@ func TestFindings(t *testing.T) {
 	require.Equal(t, found[0].Fingerprint, found[2].Fingerprint, "fingerprints are older than the rule")
 	require.True(t, found[1].IsLeak() && found[2].IsLeak())
 
+	most := int64(1)
+	allocs := verdict.Bound{Selector: "AssertAllocs: AllAllocs()", Verdict: verdict.Fail, MaxObjects: &most, Objects: 2, Growth: "2.00 allocs/op (96 B/op), at most 1 allowed"}
+	found = findingsOf(verdict.Result{Verdict: verdict.Fail, Test: "TestA", Bounds: []verdict.Bound{allocs}})
+	require.Equal(t, RuleAllocs, found[0].Rule)
+	require.Equal(t, "AssertAllocs: AllAllocs(): 2.00 allocs/op (96 B/op), at most 1 allowed", found[0].Text)
+	other := findingsOf(verdict.Result{Verdict: verdict.Fail, Test: "TestB", Bounds: []verdict.Bound{allocs}})
+	require.NotEqual(t, found[0].Fingerprint, other[0].Fingerprint, "another test's operation is another finding")
+
 	golden := &verdict.Golden{Status: "mismatch", Broken: []verdict.Bound{sessions}}
 	require.Equal(t, RuleGolden, findingsOf(verdict.Result{Verdict: verdict.Fail, Golden: golden})[0].Rule)
 	missing := &verdict.Golden{Status: "missing"}

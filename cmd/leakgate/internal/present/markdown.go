@@ -107,7 +107,7 @@ func markdownFinding(p *outcome.Package, a *outcome.Assertion) string {
 			fmt.Fprintf(&b, " — root declared at %s", markdownName(fmt.Sprintf("%s:%d", f.File, f.Line)))
 		}
 		if f.IsLeak() {
-			fmt.Fprintf(&b, " — leak %s", markdownName(f.ShortFingerprint()))
+			fmt.Fprintf(&b, " — %s %s", f.Noun(), markdownName(f.ShortFingerprint()))
 		}
 		b.WriteString("\n")
 	}

@@ -103,6 +103,8 @@ var sarifRules = []sarifRule{
 		"Release what each call adds. A cache that fills up needs Warmup, or a limit."),
 	newSARIFRule(outcome.RuleCollected, "ReachableThoughDone", "error", "An object that should be garbage is still reachable",
 		"Clear a reference on the path to it; those that are suspect have a mark in the test's message."),
+	newSARIFRule(outcome.RuleAllocs, "AllocatesMoreThanAllowed", "error", "An operation allocates more than a bound allows",
+		"Reuse what each call allocates, or widen the bound in the test."),
 	newSARIFRule(outcome.RuleGolden, "RetainedMoreThanGolden", "error", "More is retained than the golden file allows",
 		"Clear the reference that the path ends at, or accept it with: leakgate run -update."),
 	newSARIFRule(outcome.RuleMissingGolden, "GoldenFileMissing", "error", "A test has no golden file",

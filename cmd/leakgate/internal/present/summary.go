@@ -57,7 +57,7 @@ func (s Summary) leaks(b *strings.Builder, run *outcome.Run) {
 				b.WriteString("\n")
 				fallthrough
 			case n <= maxLeaks:
-				fmt.Fprintf(b, "leak %s: %s\n", f.ShortFingerprint(), f.Text)
+				fmt.Fprintf(b, "%s %s: %s\n", f.Noun(), f.ShortFingerprint(), f.Text)
 			}
 		}
 	})

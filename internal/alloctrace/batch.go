@@ -1,0 +1,161 @@
+package alloctrace
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// errShort says that a trace ends where more was to come.
+var errShort = errors.New("the trace ends in the midst of an event")
+
+// A reader takes numbers off the front of bytes. After an error all that it returns is zero.
+type reader struct {
+	left []byte
+	err  error
+}
+
+func (r *reader) number() uint64 {
+	n, size := binary.Uvarint(r.left)
+	if size <= 0 {
+		r.fail(errShort)
+		return 0
+	}
+	r.left = r.left[size:]
+	return n
+}
+
+func (r *reader) byte() byte {
+	if len(r.left) == 0 {
+		r.fail(errShort)
+		return 0
+	}
+	b := r.left[0]
+	r.left = r.left[1:]
+	return b
+}
+
+func (r *reader) bytes(n uint64) []byte {
+	if n > uint64(len(r.left)) {
+		r.fail(errShort)
+		return nil
+	}
+	b := r.left[:n]
+	r.left = r.left[n:]
+	return b
+}
+
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+	r.left = nil
+}
+
+func (r *reader) more() bool { return len(r.left) > 0 }
+
+// A batch is what one thread wrote in one piece: its events are in order.
+type batch struct {
+	generation, thread, time uint64
+	events                   []byte
+}
+
+// A typeID tells a type in one generation of a trace.
+type typeID struct{ generation, id uint64 }
+
+// A rawType is a type as the trace has it.
+type rawType struct {
+	address, size uint64
+	name          string
+}
+
+// split takes a trace apart: the batches of threads, in order of generation and time, and the types
+// that events refer to.
+func split(trace []byte) (batches []*batch, types map[typeID]rawType, err error) {
+	const header = "go 1.2N trace\x00\x00\x00"
+	if len(trace) < len(header) || !strings.HasPrefix(string(trace[:len(header)]), "go 1.") {
+		return nil, nil, errors.New("this is no execution trace")
+	}
+	types = make(map[typeID]rawType)
+	r := &reader{left: trace[len(header):]}
+	for r.more() {
+		switch event := r.byte(); event {
+		case evEventBatch:
+			b := &batch{generation: r.number(), thread: r.number(), time: r.number()}
+			b.events = r.bytes(r.number())
+			if len(b.events) > 0 && !isTable(b.events[0]) {
+				batches = append(batches, b)
+			}
+		case evExperimentalBatch:
+			experiment := r.byte()
+			generation, _, _ := r.number(), r.number(), r.number()
+			data := r.bytes(r.number())
+			if experiment == allocFree && len(data) > 0 && data[0] == typesBatch {
+				if err := readTypes(data[1:], generation, types); err != nil {
+					return nil, nil, err
+				}
+			}
+		case evEndOfGeneration:
+		default:
+			r.fail(fmt.Errorf("the trace has a part of an unknown kind, %d", event))
+		}
+	}
+	slices.SortStableFunc(batches, func(a, b *batch) int {
+		return cmp.Or(cmp.Compare(a.generation, b.generation), cmp.Compare(a.time, b.time))
+	})
+	return batches, types, r.err
+}
+
+// isTable reports whether a batch that begins so has no events of a thread.
+func isTable(first byte) bool {
+	switch first {
+	case evStacks, evStrings, evCPUSamples, evFrequency, evSync:
+		return true
+	}
+	return false
+}
+
+func readTypes(data []byte, generation uint64, types map[typeID]rawType) error {
+	r := &reader{left: data}
+	for r.more() {
+		id := r.number()
+		t := rawType{address: r.number(), size: r.number()}
+		r.number() // its bytes up to the last pointer
+		t.name = string(r.bytes(r.number()))
+		types[typeID{generation, id}] = t
+	}
+	return r.err
+}
+
+// An event is one of a thread's, with its arguments; the first is the time that passed since the
+// event before.
+type event struct {
+	kind      byte
+	time      uint64 // since the program began, in the trace's unit
+	arguments [maxArguments]uint64
+}
+
+// each calls f for the events of a batch.
+func (b *batch) each(f func(*event)) error {
+	r := &reader{left: b.events}
+	e := event{time: b.time}
+	for r.more() {
+		e.kind = r.byte()
+		n, known := arguments(e.kind)
+		if !known {
+			return fmt.Errorf("the trace has an event of an unknown kind, %d", e.kind)
+		}
+		for i := range n {
+			e.arguments[i] = r.number()
+		}
+		if r.err != nil {
+			return r.err
+		}
+		e.time += e.arguments[0]
+		f(&e)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package alloctrace
+
+// Events, as in go1.27 internal/trace/tracev2/events.go; go1.26 has the same.
+const (
+	evEventBatch          = 1
+	evStacks              = 2
+	evStrings             = 4
+	evCPUSamples          = 6
+	evFrequency           = 8
+	evGoCreate            = 14
+	evGoCreateSyscall     = 15
+	evGoStart             = 16
+	evGoDestroy           = 17
+	evGoDestroySyscall    = 18
+	evGoStop              = 19
+	evGoBlock             = 20
+	evGoSyscallEndBlocked = 24
+	evGoStatus            = 25
+	evGoSwitch            = 45
+	evGoSwitchDestroy     = 46
+	evGoCreateBlocked     = 47
+	evGoStatusStack       = 48
+	evExperimentalBatch   = 49
+	evSync                = 50
+	evEndOfGeneration     = 52
+	evSpan                = 128
+	evSpanAlloc           = 129
+	evSpanFree            = 130
+	evObjectAlloc         = 132
+)
+
+// allocFree is the experiment that the batches of types belong to, and typesBatch the first byte of
+// those that list types.
+const (
+	allocFree  = 1
+	typesBatch = 0
+)
+
+// Goroutines of these states have a thread: internal/trace/tracev2, GoRunning and GoSyscall.
+const (
+	goRunning = 2
+	goSyscall = 3
+)
+
+// maxArguments is how many arguments an event has at most, its time included.
+const maxArguments = 6
+
+// arguments returns how many arguments an event in a batch of a thread has, its time included, and
+// false for an event that this package does not know.
+func arguments(event byte) (n int, known bool) {
+	const first, firstExperimental = 9, 128
+	timed := [...]int8{
+		3, 3, 1, 4, 3, // ProcsChange, ProcStart, ProcStop, ProcSteal, ProcStatus
+		4, 2, 3, 1, 1, 3, 3, 4, 3, 1, 1, 4, // GoCreate to GoStatus
+		3, 1, // STWBegin, STWEnd
+		2, 3, 2, 2, 2, 3, 2, 2, 1, 2, 2, // GCActive to HeapGoal
+		2, 5, 3, 4, 4, 5, // GoLabel, user tasks, regions, logs
+		3, 3, 4, 5, // GoSwitch, GoSwitchDestroy, GoCreateBlocked, GoStatusStack
+	}
+	experimental := [...]int8{4, 4, 2, 3, 3, 2, 3, 3, 2} // Span to GoroutineStackFree
+	switch {
+	case event >= firstExperimental && int(event)-firstExperimental < len(experimental):
+		return int(experimental[event-firstExperimental]), true
+	case event >= first && int(event)-first < len(timed):
+		return int(timed[event-first]), true
+	}
+	return 0, false
+}

@@ -1,0 +1,105 @@
+package leakcheck
+
+import (
+	"github.com/leakgate/leakgate/leakcheck/internal/alloc"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+)
+
+// AssertAllocs calls op and fails the test if one call allocates more than the bounds allow.
+//
+//	leakcheck.AssertAllocs(t, func() { srv.Login().Logout() },
+//		leakcheck.Type[*app.Session]().MaxAllocsPerOp(1),
+//		leakcheck.AllAllocs().MaxAllocsPerOp(12).MaxBytesPerOp(2048))
+//
+// The figures are exact: all allocations of the goroutine that calls op count, and those of
+// goroutines that op starts, until op has returned. Other goroutines do not, so that tests may run
+// in parallel; but what op has a goroutine do that was there before does not count either. A type's
+// objects are those of that type alone, a slice's those of its backing array (Type[[]T]()), a map's
+// the groups of its entries; what the runtime knows no type of, such as strings, counts in
+// AllAllocs. A type that an element of a generic function's shape shares, such as
+// Entry[go.shape.int], is matched by that name.
+//
+// op is called twice to warm up and then 100 times, or as often as half a second allows, at least 4
+// times; Warmup and Iterations override that. A bound is broken if the calls allocate more than 5 %
+// of a call beyond it, and do so in a second round, too: what is set up once is no allocation of
+// each call. What remains below is logged. Garbage collections are put off meanwhile, until 256 MiB
+// are allocated.
+//
+// It returns false if it failed the test, which goes on; it panics if t is nil. With no bound it
+// fails and says what op allocates now. Where the execution tracer is in use (go test -trace, a
+// flight recorder), the verdict is unknown. It costs a trace of these calls: 1.0 to 1.7 times their
+// CPU time, and 5 ms and more to begin with, in proportion to the live heap (280 ms with a million
+// objects). A failure costs a third round with the memory profiler at its highest rate, 5 to 40
+// times as slow. Calls of several goroutines take turns.
+func AssertAllocs(t TestingT, op func(), opts ...AllocOption) bool {
+	environ.NeedT(t, "AssertAllocs")
+	t.Helper()
+	return alloc.AssertAllocs(assertion.ThisProcess(), t, environ.CallSite(1), op, newAllocRequest(op, opts))
+}
+
+// An AllocOption is an AllocBound, Iterations or Warmup. The set is closed.
+type AllocOption interface {
+	applyAllocs(*alloc.Request)
+}
+
+// An AllocBound limits what one call of an operation allocates. It is an option of AssertAllocs.
+type AllocBound struct{ of alloc.Bound }
+
+// AllAllocs selects all allocations.
+func AllAllocs() AllocSelector { return AllocSelector{} }
+
+// An AllocSelector says which allocations a bound is for. It becomes an AllocOption with
+// MaxAllocsPerOp or MaxBytesPerOp.
+type AllocSelector struct{}
+
+// MaxAllocsPerOp allows at most n allocations in each call.
+func (AllocSelector) MaxAllocsPerOp(n int64) AllocBound { return AllocBound{}.MaxAllocsPerOp(n) }
+
+// MaxBytesPerOp allows at most n bytes in each call, counted in size classes as the Go heap hands
+// them out.
+func (AllocSelector) MaxBytesPerOp(n int64) AllocBound { return AllocBound{}.MaxBytesPerOp(n) }
+
+// MaxAllocsPerOp allows at most n allocations of the type in each call, for AssertAllocs. The
+// Selector is one by Type or TypeNamed.
+func (s Selector) MaxAllocsPerOp(n int64) AllocBound {
+	return AllocBound{alloc.Bound{Selector: &s.of}}.MaxAllocsPerOp(n)
+}
+
+// MaxBytesPerOp allows at most n bytes of the type in each call, for AssertAllocs. The Selector is
+// one by Type or TypeNamed.
+func (s Selector) MaxBytesPerOp(n int64) AllocBound {
+	return AllocBound{alloc.Bound{Selector: &s.of}}.MaxBytesPerOp(n)
+}
+
+// MaxAllocsPerOp also allows at most n allocations in each call. The last call counts.
+func (b AllocBound) MaxAllocsPerOp(n int64) AllocBound {
+	b.of.MaxAllocs = &n
+	return b
+}
+
+// MaxBytesPerOp also allows at most n bytes in each call. The last call counts.
+func (b AllocBound) MaxBytesPerOp(n int64) AllocBound {
+	b.of.MaxBytes = &n
+	return b
+}
+
+// String returns the bound as it is written in a test.
+func (b AllocBound) String() string { return b.of.String() }
+
+func (b AllocBound) applyAllocs(r *alloc.Request) { r.Limit(b.of) }
+
+func newAllocRequest(op func(), opts []AllocOption) *alloc.Request {
+	r := &alloc.Request{}
+	if op == nil {
+		r.Problem("AssertAllocs: op is nil")
+	}
+	for i, o := range opts {
+		if o == nil {
+			r.Problem("option %d is nil", i+1)
+			continue
+		}
+		o.applyAllocs(r)
+	}
+	return r
+}

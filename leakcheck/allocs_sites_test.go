@@ -1,0 +1,31 @@
+package leakcheck_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/leakcheck"
+)
+
+type order struct{ lines [20]int }
+
+var keptOrder *order
+
+//go:noinline
+func placeOrder() { keptOrder = new(order) }
+
+type quietT struct {
+	testing.TB
+	text strings.Builder
+}
+
+func (t *quietT) Errorf(format string, args ...any) { fmt.Fprintf(&t.text, format, args...) }
+
+// A failure says where the objects were allocated, up to the operation.
+func TestAllocationSites(t *testing.T) {
+	q := &quietT{TB: t}
+	assert.False(t, leakcheck.AssertAllocs(q, placeOrder, leakcheck.Type[order]().MaxAllocsPerOp(0)))
+	assert.Contains(t, q.text.String(), "    160 B, 1.00 allocs/op at:\n       github.com/leakgate/leakgate/leakcheck_test.placeOrder (allocs_sites_test.go:17)\n\n    op was called 100 times")
+}

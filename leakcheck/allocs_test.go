@@ -1,0 +1,122 @@
+package leakcheck
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/assert"
+)
+
+type (
+	basket                     struct{ items []line }
+	line                       struct{ article, count int }
+	shelf[K comparable, V any] struct{ of map[K]V }
+)
+
+var (
+	keptBasket *basket
+	keptShelf  *shelf[string, *basket]
+	keptText   string
+)
+
+func fillBasket() {
+	keptBasket = &basket{items: make([]line, 10)}
+	keptShelf = &shelf[string, *basket]{of: map[string]*basket{}}
+	keptShelf.of["a"] = keptBasket
+}
+
+// The bounds hold that are the very figures, and those below are broken.
+func TestAssertAllocs(t *testing.T) {
+	for name, c := range map[string]struct {
+		holds, breaks AllocOption
+		text          string
+	}{
+		"type":          {Type[basket]().MaxAllocsPerOp(1), Type[*basket]().MaxAllocsPerOp(0), "Type[*leakcheck.basket](): 1.00 allocs/op (24 B/op), none allowed"},
+		"bytes of type": {Type[basket]().MaxBytesPerOp(24), Type[*basket]().MaxBytesPerOp(23), "Type[*leakcheck.basket](): 1.00 allocs/op (24 B/op), at most 23 B allowed"},
+		"slice":         {Type[[]line]().MaxAllocsPerOp(1), Type[[]line]().MaxBytesPerOp(100), "Type[[]leakcheck.line](): 1.00 allocs/op (160 B/op), at most 100 B allowed"},
+		"element":       {Type[line]().MaxAllocsPerOp(0), nil, ""},
+		"map":           {Type[map[string]*basket]().MaxAllocsPerOp(1), Type[map[string]*basket]().MaxAllocsPerOp(0), "Type[map[string]*leakcheck.basket](): 1.00 allocs/op"},
+		"generic":       {Type[shelf[string, *basket]]().MaxAllocsPerOp(1), Type[shelf[string, *basket]]().MaxAllocsPerOp(0), "]](): 1.00 allocs/op (8 B/op), none allowed"},
+		"by name":       {TypeNamed("leakcheck.bask*").MaxAllocsPerOp(1), TypeNamed("leakcheck.bask*").MaxAllocsPerOp(0), `TypeNamed("leakcheck.bask*"): 1.00 allocs/op`},
+		"all":           {AllAllocs().MaxAllocsPerOp(5), AllAllocs().MaxAllocsPerOp(4), "AllAllocs(): 5.00 allocs/op"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ft := &fakeT{}
+			assert.True(t, AssertAllocs(ft, fillBasket, c.holds), ft.errorText())
+			assert.True(t, ft.logged("op allocates 5.00 allocs/op"), ft.logs)
+			if c.breaks == nil {
+				return
+			}
+			ft = &fakeT{}
+			assert.False(t, AssertAllocs(ft, fillBasket, c.holds, c.breaks))
+			assert.Contains(t, ft.errorText(), c.text)
+			assert.Contains(t, ft.errorText(), "leakcheck: op allocates more than the test allows (1 of 2 bounds)")
+			assert.Contains(t, ft.errorText(), "1.00         160  []leakcheck.line")
+		})
+	}
+}
+
+// A bound that is broken in every other call is broken; what a few calls set up is not, and is said.
+func TestAssertAllocsOfSomeCalls(t *testing.T) {
+	calls := 0
+	every := func(n int) func() {
+		return func() {
+			if calls++; calls%n == 0 {
+				keptBasket = new(basket)
+			}
+		}
+	}
+	bound := Type[basket]().MaxAllocsPerOp(0)
+	ft := &fakeT{}
+	assert.False(t, AssertAllocs(ft, every(2), bound))
+	assert.Contains(t, ft.errorText(), "0.50 allocs/op (12 B/op), none allowed")
+	ft = &fakeT{}
+	assert.True(t, AssertAllocs(ft, every(50), bound), ft.errorText())
+	assert.True(t, ft.logged("2 objects in 100 calls are more than the bound, which passes"), ft.logs)
+	// once, in the first recording
+	calls = 0
+	ft = &fakeT{}
+	assert.True(t, AssertAllocs(ft, func() {
+		if calls++; calls > 2 && calls <= 102 {
+			keptBasket = new(basket)
+		}
+	}, bound), ft.errorText())
+	assert.True(t, ft.logged("at first op allocated more"), ft.logs)
+}
+
+func TestAssertAllocsMisuse(t *testing.T) {
+	for text, opts := range map[string][]AllocOption{
+		"option 1 is nil":                                     {nil},
+		"a bound cannot be negative":                          {AllAllocs().MaxAllocsPerOp(-1)},
+		"allocations are told by their type":                  {Root("leakcheck.keptBasket").MaxAllocsPerOp(1)},
+		"does not say which allocations are strings":          {Type[string]().MaxAllocsPerOp(1)},
+		"does not say which allocations are channels":         {Type[chan int]().MaxAllocsPerOp(1)},
+		"is an interface, and no object has such a type":      {Type[error]().MaxAllocsPerOp(1)},
+		"op must be called at least once a batch":             {Iterations(0), AllAllocs().MaxAllocsPerOp(100)},
+		"has neither MaxAllocsPerOp nor MaxBytesPerOp":        {AllocBound{}},
+		"the program has no such type; did you mean":          {TypeNamed("leakcheck.baskett").MaxAllocsPerOp(1)},
+		"leakcheck.AllAllocs().MaxAllocsPerOp(5).MaxBytesPer": {Iterations(10)},
+	} {
+		ft := &fakeT{}
+		assert.False(t, AssertAllocs(ft, fillBasket, opts...), text)
+		assert.Contains(t, ft.errorText(), text)
+	}
+	ft := &fakeT{}
+	assert.False(t, AssertAllocs(ft, nil, AllAllocs().MaxAllocsPerOp(1)))
+	assert.Contains(t, ft.errorText(), "op is nil")
+	assert.Equal(t, `TypeNamed("x.*").MaxAllocsPerOp(1).MaxBytesPerOp(2)`, TypeNamed("x.*").MaxAllocsPerOp(1).MaxBytesPerOp(2).String())
+}
+
+// An operation that fails the test is not judged.
+func TestAssertAllocsOfFailingOp(t *testing.T) {
+	ft := &failedT{}
+	assert.False(t, AssertAllocs(ft, func() { ft.failed = true }, AllAllocs().MaxAllocsPerOp(0)))
+	assert.Equal(t, "leakcheck: what op allocates was not checked, because op failed the test", strings.Join(ft.logs, "\n"))
+}
+
+type failedT struct {
+	fakeT
+	failed bool
+}
+
+func (t *failedT) Failed() bool { return t.failed }

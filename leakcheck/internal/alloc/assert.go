@@ -1,0 +1,222 @@
+package alloc
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+const (
+	// fastCalls is how often an operation is called for one recording, unless it is slow, and
+	// minCalls how often at least.
+	fastCalls, minCalls = 100, 4
+	// callTime is how long these calls are to take at most.
+	callTime = 500 * time.Millisecond
+	warmups  = 2
+)
+
+// AssertAllocs calls op, and fails the test if one call allocates more than the bounds allow.
+func AssertAllocs(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *Request) bool {
+	t.Helper()
+	a := &assertion.Assertion{Checker: c, T: t, Env: c.Environment(), Test: environ.TestName(t), At: at, Time: c.Budget(t)}
+	x := &experiment{Assertion: a, op: op, req: req}
+	o := x.judge()
+	if o == nil {
+		t.Logf("leakcheck: what op allocates was not checked, because op failed the test")
+		return false
+	}
+	a.Keep(o)
+	return o.Report(t)
+}
+
+type experiment struct {
+	*assertion.Assertion
+	op  func()
+	req *Request
+}
+
+// judge returns nil if op failed the test.
+func (x *experiment) judge() *assertion.Outcome {
+	if len(x.req.Problems) > 0 {
+		return assertion.Misuse("%s", strings.Join(x.req.Problems, "\n    "))
+	}
+	calls, took := x.warmUp()
+	if x.failed() {
+		return nil
+	}
+	first, err := x.record(calls, took)
+	if err == nil && len(x.req.Bounds) == 0 {
+		return assertion.Misuse("%s", strings.Join(withoutBounds(first), "\n"))
+	}
+	if x.failed() {
+		return nil
+	}
+	problems := ""
+	if err == nil {
+		problems, err = x.unknownNames(first)
+	}
+	switch {
+	case err != nil:
+		return x.unknown(err)
+	case problems != "":
+		return assertion.Misuse("%s", problems)
+	}
+	found := x.find(first)
+	if !anyBroken(found) {
+		return &assertion.Outcome{Verdict: verdict.Pass, Bounds: x.records(found, first, verdict.Pass), Notes: passed(first, found)}
+	}
+	// What is set up once, by the first calls that come across it, is no part of the second look.
+	second, err := x.record(calls, took)
+	if x.failed() {
+		return nil
+	}
+	if err != nil {
+		return x.unknown(err)
+	}
+	found = x.find(second)
+	if !anyBroken(found) {
+		notes := append(passed(second, found), "at first op allocated more: "+strings.Join(broken(x.find(first), first), "; "))
+		return &assertion.Outcome{Verdict: verdict.Pass, Bounds: x.records(found, second, verdict.Pass), Notes: notes}
+	}
+	if x.mayBeSizes(found, second) {
+		return x.unknown(fmt.Errorf("the sizes of %s are not known", textfmt.CountNoun(second.unsized, "object")))
+	}
+	var where []*site
+	if x.Time.Allows(3 * took) {
+		where = sites(x.op, calls, sizeClasses())
+	}
+	return &assertion.Outcome{
+		Verdict: verdict.Fail, Failed: true, Bounds: x.records(found, second, verdict.Fail),
+		Message: strings.Join(failure(second, found, where, x.Env), "\n"),
+	}
+}
+
+// warmUp calls op a few times, and returns how often a recording is to call it, and how long that
+// takes.
+func (x *experiment) warmUp() (calls int, took time.Duration) {
+	n := x.req.Warmup
+	if n == 0 {
+		n = warmups
+	}
+	var last time.Duration
+	for range n {
+		start := x.Now()
+		x.op()
+		last = x.Now().Sub(start)
+		if x.failed() {
+			return 0, 0
+		}
+	}
+	calls = x.req.Iterations
+	if calls == 0 {
+		calls = fastCalls
+		if last > callTime/fastCalls {
+			calls = max(minCalls, int(callTime/last))
+		}
+	}
+	return calls, last * time.Duration(calls)
+}
+
+func (x *experiment) failed() bool {
+	f, ok := x.T.(interface{ Failed() bool })
+	return ok && f.Failed()
+}
+
+// record makes a recording if there is time for it.
+func (x *experiment) record(calls int, took time.Duration) (*recording, error) {
+	if !x.Time.Allows(2 * took) {
+		return nil, x.Time.Spent(fmt.Sprintf("op was to be called %s, which takes %s", textfmt.CountNoun(int64(calls), "time"), took.Round(time.Millisecond)), nil)
+	}
+	return record(x.op, calls)
+}
+
+func (x *experiment) unknown(err error) *assertion.Outcome {
+	o := x.Unknown(err)
+	o.Message = assertion.UnknownMessage(err, o.Failed, "what is allocated")
+	return o
+}
+
+// A finding is a bound and what counts for it.
+type finding struct {
+	bound  *Bound
+	sum    row
+	broken bool
+}
+
+func (x *experiment) find(r *recording) (found []finding) {
+	for i := range x.req.Bounds {
+		b := &x.req.Bounds[i]
+		sum := b.counts(r.rows)
+		found = append(found, finding{b, sum, b.broken(sum, r.calls, excess(r.calls, r.collected))})
+	}
+	return found
+}
+
+func anyBroken(found []finding) bool {
+	for _, f := range found {
+		if f.broken {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBeSizes reports whether nothing but bytes is too much, of which some are not sure.
+func (x *experiment) mayBeSizes(found []finding, r *recording) bool {
+	if r.unsized == 0 {
+		return false
+	}
+	for _, f := range found {
+		onlyObjects := *f.bound
+		onlyObjects.MaxBytes = nil
+		if onlyObjects.broken(f.sum, r.calls, excess(r.calls, r.collected)) {
+			return false
+		}
+	}
+	return true
+}
+
+// unknownNames says which bounds are for types that the program does not have. Where something was
+// allocated of a type, it has.
+func (x *experiment) unknownNames(r *recording) (problems string, err error) {
+	for i := range x.req.Bounds {
+		b := &x.req.Bounds[i]
+		if b.Selector == nil || b.Selector.Object != nil || b.counts(r.rows).objects > 0 {
+			continue
+		}
+		obs, err := x.ObserveInTime(observe.Needs{Heap: true, Names: true})
+		if err != nil {
+			return "", err
+		}
+		if !b.Selector.Known(obs.Names) {
+			return check.NothingMeant(b.shown(), b.Selector, tree.Scope{}, &check.Seen{Observation: obs}), nil
+		}
+	}
+	return "", nil
+}
+
+// records are the bounds for result.json. Figures are those of one call, rounded up.
+func (x *experiment) records(found []finding, r *recording, all verdict.Verdict) (list []verdict.Bound) {
+	n := int64(r.calls)
+	for _, f := range found {
+		v := verdict.Pass
+		if f.broken {
+			v = all
+		}
+		b := verdict.Bound{
+			Selector: "AssertAllocs: " + f.bound.shown(), MaxObjects: f.bound.MaxAllocs, MaxBytes: f.bound.MaxBytes,
+			Objects: (f.sum.objects + n - 1) / n, Bytes: (f.sum.bytes + n - 1) / n, Verdict: v,
+			Growth: f.text(r),
+		}
+		list = append(list, b)
+	}
+	return list
+}

@@ -1,0 +1,107 @@
+package alloc
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
+)
+
+// A Bound limits what one call of an operation allocates of a type, or in all.
+type Bound struct {
+	Selector            *request.Selector // nil: all allocations
+	MaxAllocs, MaxBytes *int64            // of one call
+}
+
+// String returns the bound as it is written in a test.
+func (b *Bound) String() string {
+	s := b.shown()
+	if b.MaxAllocs != nil {
+		s += fmt.Sprintf(".MaxAllocsPerOp(%d)", *b.MaxAllocs)
+	}
+	if b.MaxBytes != nil {
+		s += fmt.Sprintf(".MaxBytesPerOp(%d)", *b.MaxBytes)
+	}
+	return s
+}
+
+func (b *Bound) shown() string {
+	if b.Selector == nil {
+		return "AllAllocs()"
+	}
+	return b.Selector.Shown
+}
+
+// A Request is what an assertion on allocations was asked.
+type Request struct {
+	Bounds             []Bound
+	Iterations, Warmup int
+	Problems           []string
+}
+
+// Problem notes what is wrong with the request.
+func (r *Request) Problem(format string, args ...any) {
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+}
+
+// Limit adds a bound.
+func (r *Request) Limit(b Bound) {
+	negative := func(n *int64) bool { return n != nil && *n < 0 }
+	switch s := b.Selector; {
+	case negative(b.MaxAllocs), negative(b.MaxBytes):
+		r.Problem("%s: a bound cannot be negative", &b)
+	case b.MaxAllocs == nil && b.MaxBytes == nil:
+		r.Problem("%s: has neither MaxAllocsPerOp nor MaxBytesPerOp", b.shown())
+	case s == nil:
+		r.Bounds = append(r.Bounds, b)
+	case s.Err != nil:
+		r.Problem("%s: %v", s.Shown, s.Err)
+	case !s.ByType():
+		r.Problem("%s selects what is retained; allocations are told by their type: Type, TypeNamed or AllAllocs", s.Shown)
+	case s.Object != nil && untold(s.Object) != "":
+		r.Problem("%s: the runtime does not say which allocations are %s; limit them with AllAllocs", s.Shown, untold(s.Object))
+	default:
+		r.Bounds = append(r.Bounds, b)
+	}
+}
+
+// untold says what the objects of a type are called that no allocation is known to be of.
+func untold(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "strings"
+	case reflect.Chan:
+		return "channels"
+	case reflect.Func:
+		return "closures of a type"
+	}
+	return ""
+}
+
+// counts sums the rows that a bound is for.
+func (b *Bound) counts(rows []*row) (sum row) {
+	for _, r := range rows {
+		if r.runtime || b.Selector != nil && !(r.typed && b.Selector.Types.Matches(r.reference())) {
+			continue
+		}
+		sum.objects += r.objects
+		sum.bytes += r.bytes
+	}
+	return sum
+}
+
+// excess says how much of an average counts as more than a bound allows, in calls: what is filled
+// once, such as a map that grows or a pool after a collection, is not done by each call.
+func excess(calls int, collected bool) int64 {
+	if collected {
+		return max(1, int64(calls)/2)
+	}
+	return max(1, int64(calls)/20)
+}
+
+// broken reports whether so many calls allocated more than the bound allows.
+func (b *Bound) broken(sum row, calls int, slack int64) bool {
+	n := int64(calls)
+	return b.MaxAllocs != nil && sum.objects > *b.MaxAllocs*n+slack ||
+		b.MaxBytes != nil && sum.bytes >= (*b.MaxBytes+1)*n
+}

@@ -1,0 +1,134 @@
+package alloc
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/alloctrace"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+)
+
+// A row is what an operation allocates of one kind.
+type row struct {
+	name    string // the type's, as naming.TypeName has it, or what the objects are
+	typed   bool   // name is a type's
+	runtime bool   // records of the runtime's own: no bound counts them
+	size    int64  // of one object, in bytes; 0 if they differ
+	objects int64
+	bytes   int64
+}
+
+const (
+	untyped    = "strings, bytes, and other memory that the runtime knows no type of"
+	mapHeaders = "headers of maps"
+)
+
+// rowsOf sums allocations by what they are for: the most objects first.
+func rowsOf(counts *alloctrace.Counts, classes []int64) []*row {
+	of := make(map[string]*row)
+	for _, n := range counts.Own {
+		r := kindOf(n, classes)
+		sum := of[r.name]
+		if sum == nil {
+			of[r.name] = r
+			sum = r
+		} else if sum.size != n.Size {
+			sum.size = 0
+		}
+		sum.objects += n.Objects
+		sum.bytes += n.Bytes()
+	}
+	rows := make([]*row, 0, len(of))
+	for _, r := range of {
+		rows = append(rows, r)
+	}
+	slices.SortFunc(rows, func(a, b *row) int {
+		return cmp.Or(cmp.Compare(b.objects, a.objects), cmp.Compare(b.bytes, a.bytes), strings.Compare(a.name, b.name))
+	})
+	return rows
+}
+
+// kindOf returns an empty row for a count.
+func kindOf(n *alloctrace.Count, classes []int64) *row {
+	r := &row{typed: true, size: n.Size}
+	if n.Type == 0 {
+		r.name, r.typed = untyped, false
+		return r
+	}
+	t := typeAt(n.Type)
+	element := t
+	if t.Kind() == reflect.Pointer && t.Name() == "" {
+		element = t.Elem()
+	}
+	boxed, isBox := strings.CutSuffix(t.Name(), "InterfacePtr")
+	switch {
+	case element.PkgPath() == "internal/runtime/maps":
+		r.name, r.typed = mapHeaders, false
+	case isBox && t.PkgPath() == "runtime":
+		// runtime/iface.go: convT16 to convTslice are not told the type.
+		r.name, r.typed = "values of kind "+boxed+" in interfaces", false
+	case element.PkgPath() == "runtime":
+		r.name, r.typed, r.runtime = "records of the runtime", false, true
+	case isMapGroup(n.Name):
+		r.name = mapOf(t)
+	case n.Size > classOf(n.TypeSize, classes):
+		r.name = "[]" + naming.TypeName(t)
+	default:
+		r.name = naming.TypeName(t)
+	}
+	return r
+}
+
+// typeAt returns the type whose descriptor is at an address.
+func typeAt(address uintptr) reflect.Type {
+	// An interface is the address of its type's descriptor and a pointer to its value, which
+	// reflect.TypeOf does not look at (go1.26 reflect/type.go, internal/abi/iface.go).
+	value := struct {
+		descriptor uintptr
+		data       unsafe.Pointer
+	}{descriptor: address}
+	return reflect.TypeOf(*(*any)(unsafe.Pointer(&value)))
+}
+
+// isMapGroup reports whether a name, as the trace has it, is that of a group of a map's entries
+// (go1.26 cmd/compile/internal/reflectdata/map.go).
+func isMapGroup(name string) bool {
+	return strings.HasPrefix(name, "map.group[") || strings.HasPrefix(name, "noalg.map.group[")
+}
+
+// mapOf names the map that a group of entries belongs to. A group is a struct whose second field is
+// an array of slots, structs of a key and an element.
+func mapOf(group reflect.Type) string {
+	if group.Kind() == reflect.Struct && group.NumField() == 2 {
+		if slots := group.Field(1).Type; slots.Kind() == reflect.Array {
+			if slot := slots.Elem(); slot.Kind() == reflect.Struct && slot.NumField() == 2 {
+				return "map[" + naming.TypeName(slot.Field(0).Type) + "]" + naming.TypeName(slot.Field(1).Type)
+			}
+		}
+	}
+	return "entries of maps"
+}
+
+// classOf is what an object of that size takes on the heap.
+func classOf(size int64, classes []int64) int64 {
+	for _, c := range classes {
+		if c >= size {
+			return c
+		}
+	}
+	return (size + heapPage - 1) / heapPage * heapPage
+}
+
+// heapPage is what sizes of large objects are multiples of (runtime.pageSize).
+const heapPage = 8192
+
+// reference is the type of a reference to objects of a row, by which selectors tell them.
+func (r *row) reference() string {
+	if strings.HasPrefix(r.name, "[]") || strings.HasPrefix(r.name, "map[") {
+		return r.name
+	}
+	return "*" + r.name
+}

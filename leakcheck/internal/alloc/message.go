@@ -1,0 +1,165 @@
+package alloc
+
+import (
+	"fmt"
+
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+)
+
+const (
+	maxRows  = 12 // of the table of a message
+	maxSites = 5
+)
+
+// rate is how much of n comes to one call: "2.00".
+func rate(n int64, calls int) string { return fmt.Sprintf("%.2f", float64(n)/float64(calls)) }
+
+// perOp is what one call allocates: "2.00 allocs/op (192 B/op)".
+func perOp(sum row, calls int) string {
+	return fmt.Sprintf("%s allocs/op (%.0f B/op)", rate(sum.objects, calls), float64(sum.bytes)/float64(calls))
+}
+
+// text is what one call allocates, and what it may: "2.00 allocs/op (192 B/op), at most 1 allowed".
+func (f *finding) text(r *recording) string {
+	text := perOp(f.sum, r.calls)
+	switch n := f.bound.MaxAllocs; {
+	case n == nil:
+	case *n == 0:
+		text += ", none allowed"
+	default:
+		text += fmt.Sprintf(", at most %d allowed", *n)
+	}
+	if n := f.bound.MaxBytes; n != nil {
+		text += fmt.Sprintf(", at most %d B allowed", *n)
+	}
+	return text
+}
+
+// broken has a line for each bound that does not hold.
+func broken(found []finding, r *recording) (lines []string) {
+	for _, f := range found {
+		if f.broken {
+			lines = append(lines, f.bound.shown()+": "+f.text(r))
+		}
+	}
+	return lines
+}
+
+// passed are the notes of an assertion that holds.
+func passed(r *recording, found []finding) []string {
+	notes := []string{fmt.Sprintf("op allocates %s, counted over %s", perOp(total(r), r.calls), textfmt.CountNoun(int64(r.calls), "call"))}
+	for _, f := range found {
+		if n := f.bound.MaxAllocs; n != nil && f.sum.objects > *n*int64(r.calls) {
+			notes = append(notes, fmt.Sprintf("%s: %s objects in %s are more than the bound, which passes: caches that fill, or pools that a collection emptied",
+				f.bound.shown(), textfmt.Count(f.sum.objects-*n*int64(r.calls)), textfmt.CountNoun(int64(r.calls), "call")))
+		}
+	}
+	return notes
+}
+
+func total(r *recording) (sum row) {
+	all := Bound{}
+	return all.counts(r.rows)
+}
+
+// table lists what is allocated, the most objects first.
+func table(r *recording) (lines []string) {
+	lines = append(lines, fmt.Sprintf("%12s %11s  %s", "allocs/op", "B/op", "type"))
+	rest := row{}
+	left := 0
+	for i, n := range r.rows {
+		if i >= maxRows {
+			rest.objects += n.objects
+			rest.bytes += n.bytes
+			left++
+			continue
+		}
+		name := n.name
+		switch {
+		case n.runtime:
+			name = "(" + name + ", which no bound counts)"
+		case !n.typed:
+			name = "(" + name + ")"
+		default:
+			name = textfmt.Abridge(naming.ShortName(name), message.MaxNameShown)
+		}
+		lines = append(lines, line(n, r.calls, name))
+	}
+	if left > 0 {
+		lines = append(lines, line(&rest, r.calls, fmt.Sprintf("(%s more)", textfmt.CountNoun(int64(left), "type"))))
+	}
+	return lines
+}
+
+func line(n *row, calls int, name string) string {
+	return fmt.Sprintf("%12s %11.0f  %s", rate(n.objects, calls), float64(n.bytes)/float64(calls), name)
+}
+
+// failure is the message about bounds that do not hold.
+func failure(r *recording, found []finding, where []*site, env *environ.Environment) []string {
+	lines := broken(found, r)
+	title := "leakcheck: op allocates more than the test allows"
+	if n := len(found); n > 1 {
+		title += fmt.Sprintf(" (%d of %d bounds)", len(lines), n)
+	}
+	lines = append([]string{title, ""}, textfmt.Indent(lines)...)
+	lines = append(lines, "")
+	lines = append(lines, textfmt.Indent(table(r))...)
+	lines = append(lines, textfmt.Indent(allocatedAt(found, r, where, env))...)
+	return append(lines, "", "    "+counted(r))
+}
+
+// allocatedAt shows the stacks that allocated, once or more in a call, objects of the sizes that
+// broken bounds count. The profiler does not know types, so that others of the same size may be
+// among them.
+func allocatedAt(found []finding, r *recording, where []*site, env *environ.Environment) (lines []string) {
+	sizes := sizesOf(found, r)
+	shown := 0
+	for _, s := range where {
+		if s.objects < int64(r.calls) || !sizes[0] && !sizes[s.size] {
+			continue
+		}
+		stack := message.StackLines(s.stack, env)
+		if len(stack) == 0 {
+			continue
+		}
+		if shown++; shown > maxSites {
+			return append(lines, "", "and more, which a profile shows: go test -memprofile mem.out -memprofilerate 1")
+		}
+		lines = append(lines, "", fmt.Sprintf("%s B, %s allocs/op at:", textfmt.Count(s.size), rate(s.objects, r.calls)))
+		lines = append(lines, stack...)
+	}
+	return lines
+}
+
+// sizesOf returns the sizes of objects that broken bounds count; 0 stands for any.
+func sizesOf(found []finding, r *recording) map[int64]bool {
+	sizes := make(map[int64]bool)
+	for _, f := range found {
+		for i := range r.rows {
+			if f.broken && f.bound.counts(r.rows[i:i+1]).objects > 0 {
+				sizes[r.rows[i].size] = true
+			}
+		}
+	}
+	return sizes
+}
+
+func counted(r *recording) string {
+	return fmt.Sprintf("op was called %s; its own goroutine counts, and those that it starts", textfmt.CountNoun(int64(r.calls), "time"))
+}
+
+// withoutBounds says what op allocates, and how to bound it.
+func withoutBounds(r *recording) []string {
+	sum := total(r)
+	up := func(n int64) int64 { return (n + int64(r.calls)/2) / int64(r.calls) }
+	lines := []string{
+		"AssertAllocs has no bound; what op allocates now holds with",
+		fmt.Sprintf("    leakcheck.AllAllocs().MaxAllocsPerOp(%d).MaxBytesPerOp(%d)", up(sum.objects), up(sum.bytes)),
+		"",
+	}
+	return append(append(lines, textfmt.Indent(table(r))...), "", "    "+counted(r))
+}

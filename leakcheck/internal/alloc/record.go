@@ -1,0 +1,191 @@
+// Package alloc counts what an operation allocates, by type, and holds it to bounds.
+package alloc
+
+import (
+	"errors"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"runtime/trace"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/alloctrace"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// One object of each of these types is allocated before and after what is counted. That they are in
+// the trace shows that it has allocations at all: beside a flight recorder a trace has none.
+type (
+	beginMark struct{ p *int }
+	endMark   struct{ p *int }
+)
+
+// The marks have to be on the heap.
+var (
+	beginObject *beginMark
+	endObject   *endMark
+)
+
+var marks = alloctrace.Marks{Begin: typeAddress(beginMark{}), End: typeAddress(endMark{})}
+
+// typeAddress returns the address of the descriptor of x's type.
+func typeAddress(x any) uintptr { return *(*uintptr)(unsafe.Pointer(&x)) }
+
+// maxTrace is how long a trace may become, in bytes: some 20 million allocations.
+const maxTrace = 256 << 20
+
+// tracing lets one recording be made at a time: there is but one execution trace.
+var tracing sync.Mutex
+
+// A recording is what some calls of an operation allocated.
+type recording struct {
+	calls     int
+	rows      []*row
+	unsized   int64 // objects whose size is not sure
+	collected bool  // there was a garbage collection meanwhile
+}
+
+// record calls op so often and counts what its goroutine, and those that it starts, allocate. What
+// the system or the program refuses is an *refscan.UnavailableError. A panic of op passes through,
+// and so does runtime.Goexit; then nothing is returned.
+func record(op func(), calls int) (*recording, error) {
+	tracing.Lock()
+	defer tracing.Unlock()
+	classes := sizeClasses()
+	out := &buffer{}
+	defer withholdCollections()()
+	before := collections()
+	stop, err := start(out)
+	if err != nil {
+		return nil, &refscan.UnavailableError{
+			Cause:  "allocations are counted by the execution tracer, which is in use",
+			Remedy: "run the test without -trace, and end other traces before the assertion",
+			Err:    err,
+		}
+	}
+	defer stop()
+	between(op, calls)
+	collected := collections() != before
+	stop()
+	if out.full {
+		return nil, &refscan.UnavailableError{
+			Cause:  "op allocates more than a trace of 256 MiB can hold",
+			Remedy: "call it less often (Iterations), or measure a part of it",
+		}
+	}
+	counts, err := alloctrace.Read(out.bytes, marks, classes)
+	switch {
+	case errors.Is(err, alloctrace.ErrNoEvents):
+		return nil, &refscan.UnavailableError{
+			Cause:  "the execution trace has no allocations, as it is while a trace.FlightRecorder runs",
+			Remedy: "stop the flight recorder before the assertion",
+		}
+	case err != nil:
+		return nil, &refscan.UnavailableError{
+			Cause:  "the execution trace cannot be read",
+			Remedy: "use a Go version that this version of leakgate knows",
+			Err:    err,
+		}
+	}
+	return &recording{calls: calls, rows: rowsOf(counts, classes), unsized: counts.UnsizedObjects, collected: collected}, nil
+}
+
+// between calls op between the marks. The trace has the time in units of 64 ns; so that nothing
+// happens in the same unit as a mark, time passes beside each.
+func between(op func(), calls int) {
+	beginObject = new(beginMark)
+	letTimePass()
+	for range calls {
+		op()
+	}
+	letTimePass()
+	endObject = new(endMark)
+}
+
+func letTimePass() {
+	for start := time.Now(); time.Since(start) < 2*time.Microsecond; {
+	}
+}
+
+// start begins a trace with allocations. What it returns ends it, once.
+func start(out *buffer) (stop func(), err error) {
+	// The runtime looks at the variable when a trace starts (go1.26, go1.27: runtime/trace.go,
+	// traceStart), and at os.Setenv at once. Programs that op starts do not see it.
+	before, set := os.LookupEnv("GODEBUG")
+	setting := "traceallocfree=1"
+	if before != "" {
+		setting = before + "," + setting
+	}
+	if err := os.Setenv("GODEBUG", setting); err != nil {
+		return nil, err
+	}
+	err = trace.Start(out)
+	if set {
+		err = errors.Join(err, os.Setenv("GODEBUG", before))
+	} else {
+		err = errors.Join(err, os.Unsetenv("GODEBUG"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sync.OnceFunc(trace.Stop), nil
+}
+
+// allowance is how much is allocated until there is a collection after all, in bytes.
+const allowance = 256 << 20
+
+// withholdCollections lets the program collect no garbage by itself until much is allocated: a
+// collection empties pools, which op fills again, and has the runtime start goroutines, for which
+// op is no reason. What it returns goes back to the settings of before.
+func withholdCollections() (restore func()) {
+	limit := debug.SetMemoryLimit(-1)
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(sample)
+	now := int64(sample[0].Value.Uint64() - sample[1].Value.Uint64())
+	debug.SetMemoryLimit(min(limit, now+allowance))
+	percent := debug.SetGCPercent(-1)
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
+}
+
+// collections is how many garbage collections there were.
+func collections() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// A buffer is what a trace is written to: by one goroutine of the runtime's, until the trace is
+// stopped.
+type buffer struct {
+	bytes []byte
+	full  bool
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	if len(b.bytes)+len(p) > maxTrace {
+		b.full = true
+	} else {
+		b.bytes = append(b.bytes, p...)
+	}
+	return len(p), nil
+}
+
+// sizeClasses returns the sizes of the heap's size classes in bytes, in order, with 0 for large
+// objects at the front.
+func sizeClasses() []int64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs-by-size:bytes"}}
+	metrics.Read(sample)
+	// One bucket for each class: its lower bound is the size of the class before, plus 1 (go1.26
+	// runtime/metrics.go, initMetrics); the last is for large objects.
+	buckets := sample[0].Value.Float64Histogram().Buckets
+	classes := make([]int64, len(buckets)-1)
+	for i := range classes {
+		classes[i] = int64(buckets[i]) - 1
+	}
+	return classes
+}

@@ -1,0 +1,23 @@
+//go:build go1.25
+
+package alloc
+
+import (
+	"runtime/trace"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// Beside a flight recorder a trace can be had, but has no allocations.
+func TestFlightRecorder(t *testing.T) {
+	recorder := trace.NewFlightRecorder(trace.FlightRecorderConfig{})
+	require.NoError(t, recorder.Start())
+	_, err := record(allocate[0].f, 1)
+	recorder.Stop()
+	var u *refscan.UnavailableError
+	require.ErrorAs(t, err, &u)
+	assert.Contains(t, u.Remedy, "flight recorder")
+}

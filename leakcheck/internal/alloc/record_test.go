@@ -1,0 +1,207 @@
+package alloc
+
+import (
+	"io"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/trace"
+	"sync"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/alloctrace"
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+type (
+	node  struct{ left, right *node }
+	entry struct{ words [6]int }
+	pair  struct{ n int32 }
+)
+
+// What is allocated goes here, or it might be on the stack.
+var (
+	keptNode    *node
+	keptEntry   *entry
+	keptPair    *pair
+	keptEntries []entry
+	keptMap     map[string]*entry
+	keptBytes   []byte
+	keptAny     any
+)
+
+// allocate has an entry for each kind of allocation, with the name and the objects of its row.
+var allocate = []struct {
+	name    string
+	objects int64
+	f       func()
+}{
+	{"github.com/leakgate/leakgate/leakcheck/internal/alloc.node", 2, func() { keptNode = &node{left: new(node)} }},
+	{"github.com/leakgate/leakgate/leakcheck/internal/alloc.entry", 1, func() { keptEntry = new(entry) }},
+	{"github.com/leakgate/leakgate/leakcheck/internal/alloc.pair", 1, func() { keptPair = new(pair) }},
+	{"[]github.com/leakgate/leakgate/leakcheck/internal/alloc.entry", 1, func() { keptEntries = make([]entry, 5) }},
+	{"[]uint8", 1, func() { keptBytes = make([]byte, 100_000) }},
+	{"map[string]*github.com/leakgate/leakgate/leakcheck/internal/alloc.entry", 1, func() { keptMap = map[string]*entry{}; keptMap["a"] = nil }},
+	{"values of kind uint64 in interfaces", 1, func() { keptAny = len(keptBytes) + 1000 }},
+}
+
+// All allocations of an operation are counted, and no others, whoever else allocates meanwhile.
+func TestCountsAreExact(t *testing.T) {
+	stop := make(chan struct{})
+	var others sync.WaitGroup
+	for range 2 {
+		others.Add(1)
+		go func() {
+			defer others.Done()
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					noise(new(entry), make([]byte, 333))
+					runtime.Gosched()
+				}
+			}
+		}()
+	}
+	defer others.Wait()
+	defer close(stop)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range require.Rounds(10, 100) {
+		times := make([]int, len(allocate))
+		for i := range times {
+			times[i] = random.IntN(4)
+		}
+		inGoroutines := random.IntN(2) == 1
+		op := func() {
+			for i, n := range times {
+				for range n {
+					allocate[i].f()
+				}
+			}
+		}
+		asked := op
+		if inGoroutines {
+			asked = func() {
+				done := make(chan struct{})
+				go func() {
+					go func() { op(); close(done) }()
+				}()
+				<-done
+			}
+		}
+		const calls = 20
+		r, err := record(asked, calls)
+		require.NoError(t, err)
+		require.Zero(t, r.unsized)
+		found := make(map[string]int64)
+		for _, n := range r.rows {
+			found[n.name] = n.objects
+		}
+		for i, a := range allocate {
+			require.Equal(t, int64(times[i])*a.objects*calls, found[a.name], a.name, inGoroutines)
+		}
+	}
+}
+
+//go:noinline
+func noise(*entry, []byte) {}
+
+// What the runtime's own statistics count is what the trace has: the objects of op and of others.
+func TestCountsAgreeWithTheRuntime(t *testing.T) {
+	op := func() {
+		for _, a := range allocate {
+			a.f()
+		}
+	}
+	const calls = 1000
+	trace, classes := traceOf(t, op, calls)
+	var before, after runtime.MemStats
+	own := func() *alloctrace.Counts {
+		counts, err := alloctrace.Read(trace, marks, classes)
+		require.NoError(t, err)
+		return counts
+	}()
+	runtime.ReadMemStats(&before)
+	for range calls {
+		op()
+	}
+	runtime.ReadMemStats(&after)
+	sum := int64(0)
+	for _, n := range own.Own {
+		sum += n.Objects
+	}
+	// The runtime itself, and a test that is ending, may allocate a little.
+	assert.InDelta(t, float64(after.Mallocs-before.Mallocs), float64(sum), calls/20)
+}
+
+// traceOf returns the trace of so many calls.
+func traceOf(t testing.TB, op func(), calls int) (trace []byte, classes []int64) {
+	t.Helper()
+	out := &buffer{}
+	stop, err := start(out)
+	require.NoError(t, err)
+	between(op, calls)
+	stop()
+	require.False(t, out.full)
+	return out.bytes, sizeClasses()
+}
+
+// An operation that panics or ends its goroutine leaves everything as it was.
+func TestSettingsAfterPanic(t *testing.T) {
+	t.Setenv("GODEBUG", "http2debug=0")
+	limit := debug.SetMemoryLimit(-1)
+	percent := debug.SetGCPercent(123)
+	defer func() { assert.Equal(t, 123, debug.SetGCPercent(percent)) }()
+	for _, end := range []func(){func() { panic("op") }, runtime.Goexit} {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			defer func() { _ = recover() }()
+			_, _ = record(end, 3)
+		}()
+		<-done
+		assert.False(t, trace.IsEnabled())
+		assert.Equal(t, "http2debug=0", os.Getenv("GODEBUG"))
+		assert.Equal(t, limit, debug.SetMemoryLimit(-1))
+	}
+	r, err := record(func() {
+		assert.Equal(t, "http2debug=0", os.Getenv("GODEBUG"), "programs that op starts would see it")
+		allocate[0].f()
+	}, 3)
+	require.NoError(t, err)
+	assert.NotEmpty(t, r.rows)
+}
+
+// A trace of somebody else's is an unknown with a way out.
+func TestTraceInUse(t *testing.T) {
+	require.NoError(t, trace.Start(io.Discard))
+	_, err := record(func() {}, 1)
+	trace.Stop()
+	var u *refscan.UnavailableError
+	require.ErrorAs(t, err, &u)
+	assert.Contains(t, u.Remedy, "-trace")
+}
+
+// However a trace is damaged, reading it is an error or figures, and comes to an end.
+func FuzzRead(f *testing.F) {
+	whole, classes := traceOf(f, func() { allocate[0].f(); allocate[4].f() }, 3)
+	f.Add(whole)
+	for i := 1; i < 10; i++ {
+		f.Add(whole[:len(whole)*i/10])
+		damaged := append([]byte(nil), whole...)
+		for j := len(whole) * i / 20; j < len(whole); j += 97 {
+			damaged[j] ^= byte(1 << (i % 8))
+		}
+		f.Add(damaged)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		counts, err := alloctrace.Read(data, marks, classes)
+		if err == nil && counts == nil {
+			t.Error("neither figures nor an error")
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package alloc
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A site is a stack that allocated objects of one size.
+type site struct {
+	stack   []refscan.SourceFrame
+	size    int64 // what one object takes
+	objects int64
+}
+
+// sites calls op so often and returns the stacks that allocated while it did, of all goroutines:
+// the most objects first. Small objects without pointers that share a block are missing.
+func sites(op func(), calls int, classes []int64) []*site {
+	tracing.Lock()
+	defer tracing.Unlock()
+	before := profile()
+	func() {
+		rate := runtime.MemProfileRate
+		// Each allocation from now on looks at the rate (go1.26 runtime/malloc.go, profilealloc).
+		runtime.MemProfileRate = 1
+		defer func() { runtime.MemProfileRate = rate }()
+		for range calls {
+			op()
+		}
+	}()
+	var found []*site
+	for key, n := range profile() {
+		n.objects -= before[key].objects
+		n.bytes -= before[key].bytes
+		if n.objects > 0 {
+			found = append(found, &site{frames(n.stack), classOf(n.bytes/n.objects, classes), n.objects})
+		}
+	}
+	slices.SortFunc(found, func(a, b *site) int {
+		return cmp.Or(cmp.Compare(b.objects, a.objects), cmp.Compare(b.size, a.size), slices.CompareFunc(a.stack, b.stack, compareFrames))
+	})
+	return found
+}
+
+func compareFrames(a, b refscan.SourceFrame) int {
+	return cmp.Or(strings.Compare(a.Func, b.Func), cmp.Compare(a.Line, b.Line))
+}
+
+// A profiled is what the memory profiler knows of one stack and size.
+type profiled struct {
+	objects, bytes int64
+	stack          []uintptr
+}
+
+type profileKey struct {
+	stack [32]uintptr
+	size  int64
+}
+
+// profile reads the memory profile, which has what was allocated before the last but one
+// collection.
+func profile() map[profileKey]profiled {
+	runtime.GC()
+	runtime.GC()
+	records := make([]runtime.MemProfileRecord, 1000)
+	for {
+		n, ok := runtime.MemProfile(records, true)
+		if ok {
+			records = records[:n]
+			break
+		}
+		records = make([]runtime.MemProfileRecord, n+n/4)
+	}
+	of := make(map[profileKey]profiled, len(records))
+	for i := range records {
+		r := &records[i]
+		if r.AllocObjects > 0 {
+			key := profileKey{r.Stack0, r.AllocBytes / r.AllocObjects}
+			p := of[key]
+			of[key] = profiled{p.objects + r.AllocObjects, p.bytes + r.AllocBytes, r.Stack()}
+		}
+	}
+	return of
+}
+
+// frames resolves a stack, without functions of the runtime at its top.
+func frames(stack []uintptr) (list []refscan.SourceFrame) {
+	if len(stack) == 0 {
+		return nil
+	}
+	for next := runtime.CallersFrames(stack); ; {
+		f, more := next.Next()
+		inRuntime := strings.HasPrefix(f.Function, "runtime.") || strings.HasPrefix(f.Function, "internal/runtime/")
+		if len(list) > 0 || !inRuntime {
+			list = append(list, refscan.SourceFrame{Func: f.Function, File: f.File, Line: f.Line})
+		}
+		if !more {
+			return list
+		}
+	}
+}
