@@ -11,7 +11,7 @@ import "embed"
 //go:embed go.mod leakcheck/*.go leakcheck/internal/*/*.go leakcheck/internal/*/*/*.go
 //go:embed refscan/*.go refscan/internal/*/*.go refscan/internal/*/*/*.go refscan/internal/*/*.s
 //go:embed golden/*.go stackprof/*.go
-//go:embed internal/editdistance/*.go internal/envvar/*.go internal/filelock/*.go
+//go:embed internal/alloctrace/*.go internal/editdistance/*.go internal/envvar/*.go internal/filelock/*.go
 //go:embed internal/functable/*.go internal/plainjson/*.go internal/pprofwire/*.go
 //go:embed internal/symbol/*.go internal/textfmt/*.go internal/verdict/*.go internal/wholefile/*.go
 var Sources embed.FS
