@@ -44,6 +44,7 @@ if [ -n "${INPUT_BASE:-}" ]; then
 	fi
 	flags+=(-base "$INPUT_BASE")
 fi
+[ "${INPUT_AUTO:-}" != true ] || flags+=(-auto)
 [ -z "${INPUT_SHARD:-}" ] || flags+=(-shard "$INPUT_SHARD")
 
 # Flags and packages are lists separated by white space.

@@ -16,6 +16,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/finding"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/suppress"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/workspace"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/internal/envvar"
@@ -43,7 +44,6 @@ func (o *runOptions) checkAuto() error {
 	}{
 		{"-update", o.update, "it compares with no golden file"},
 		{"-runs", o.runs > 1, "it compares with no golden file"},
-		{"-base", o.base != "", "it needs no golden file, and no other revision to compare with"},
 		{"-count", o.count != 1, "it decides itself how often tests are called"},
 		{"-timeout", o.timeout != "", "give the time for a package with -auto-time"},
 		{"Go files", o.namesFiles(), "it takes packages"},
@@ -69,12 +69,13 @@ type autoRun struct {
 	binary    []string
 	env       []string // of tests
 
-	mu     sync.Mutex // of what follows
-	emit   func(ev *gotest.Event) error
-	failed bool
-	err    error
-	sorter *finding.Sorter
-	left   []string // functions that were not repeated, and why
+	mu      sync.Mutex // of what follows
+	emit    func(ev *gotest.Event) error
+	failed  bool
+	err     error
+	sorter  *finding.Sorter
+	ignored *suppress.List
+	left    []string // functions that were not repeated, and why
 }
 
 // repeatTests is what -auto does instead of "go test": it repeats the tests of all packages, leaves
@@ -121,6 +122,9 @@ func (a *autoRun) run(ctx gocontext.Context) error {
 	packages, err := plan.Packages(plan.Config{Dir: inv.Dir, Env: inv.Env, BuildFlags: inv.BuildFlags()}, inv.Packages)
 	if err != nil {
 		return fmt.Errorf("cannot list packages:\n%w", err)
+	}
+	if a.ignored, err = suppress.Load(inv.Dir); err != nil {
+		return err
 	}
 	a.workspace, err = workspace.Open(workspace.Config{Dir: inv.Dir, Env: inv.Env, GOVERSION: a.report.GoVersion, Packages: packages})
 	if err != nil {
@@ -206,7 +210,7 @@ func (a *autoRun) functions(p *plan.Package) []string {
 }
 
 func (a *autoRun) repeat(ctx gocontext.Context, p *plan.Package, file, folder string) error {
-	modules, err := ownModules(file, p)
+	modules, err := a.modules(file, p)
 	if err != nil {
 		return err
 	}

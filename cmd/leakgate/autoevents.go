@@ -19,23 +19,24 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// ownModules are the modules of a test binary: those that packages of the user's come from, and the
+// modules are the modules of a test binary: those that packages of the user's come from, and the
 // others.
-func ownModules(file string, p *plan.Package) (*judge.Modules, error) {
+func (a *autoRun) modules(file string, p *plan.Package) (*judge.Modules, error) {
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	m := &judge.Modules{Own: []string{info.Main.Path}, Deps: make(map[string]string), Std: symbol.ModulesOf(info)}
-	if p.Module != nil {
-		m.Own = append(m.Own, p.Module.Path)
+	m := &judge.Modules{
+		Own: append([]string{info.Main.Path, p.Module.Path}, a.workspace.Modules...), Deps: make(map[string]string),
+		Std: symbol.ModulesOf(info), Ignored: a.ignored.Match,
 	}
 	for _, d := range info.Deps {
-		if d.Replace == nil && d.Version == "(devel)" {
-			m.Own = append(m.Own, d.Path) // of the user's workspace
-			continue
+		if !slices.Contains(m.Own, d.Path) {
+			m.Deps[d.Path] = d.Version
+			if d.Replace != nil {
+				m.Deps[d.Path] = strings.TrimSpace("=> " + d.Replace.Path + " " + strings.TrimPrefix(d.Replace.Version, "(devel)"))
+			}
 		}
-		m.Deps[d.Path] = d.Version
 	}
 	return m, nil
 }
@@ -154,6 +155,9 @@ const maxLeft = 10
 // conclude leaves what is known when all packages have ended.
 func (a *autoRun) conclude() error {
 	notes := a.sorter.Notes(a.options.verbose)
+	for _, line := range a.ignored.Stale() {
+		notes = append(notes, line+" matched nothing that grows in this run")
+	}
 	if n := len(a.left); n > 0 {
 		shown := a.left
 		if !a.options.verbose && n > maxLeft {

@@ -155,6 +155,9 @@ func (o *runOptions) baseKeys(r *revision.Revision, goEnv gotest.GoEnv, env []st
 // baseArgs are the flags of this run that its base is run with, and what follows --.
 func (o *runOptions) baseArgs() []string {
 	args := []string{"-update", "-count", strconv.Itoa(o.count)}
+	if o.auto.on {
+		args = []string{"-auto", "-auto-time", o.auto.time.String()}
+	}
 	for _, f := range []struct{ name, value string }{{"-run", o.run}, {"-tags", o.tags}, {"-timeout", o.timeout}} {
 		if f.value != "" {
 			args = append(args, f.name, f.value)
@@ -200,7 +203,7 @@ func (o *runOptions) packagesAt(dir string, found []discover.Package, env []stri
 	var paths []string
 	for _, p := range there {
 		here := slices.ContainsFunc(found, func(f discover.Package) bool { return f.ImportPath == p.ImportPath })
-		if here && (p.Leakcheck || o.all) {
+		if here && (p.Leakcheck || o.all || o.auto.on) {
 			paths = append(paths, p.ImportPath)
 		}
 	}
@@ -231,10 +234,15 @@ func lastLines(text string, n int) string {
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
 }
 
-// judge holds a run against the base.
-func (b *base) judge(run *outcome.Run) {
+// judge holds a run against the base: one of -auto by what grows, whichever test feeds it.
+func (b *base) judge(run *outcome.Run, auto bool) {
 	run.Base = &outcome.Base{Name: b.revision.Name, Commit: b.revision.Commit}
-	unmatched := compare.Against(run, b.run)
+	var unmatched int
+	if auto {
+		compare.AgainstRoots(run, b.run)
+	} else {
+		unmatched = compare.Against(run, b.run)
+	}
 	run.Excuse()
 	for _, side := range []struct {
 		name string

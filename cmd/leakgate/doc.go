@@ -137,7 +137,9 @@
 // tests that feed it, the command that shows it again, and a test to paste. What the tests
 // themselves keep is none, nor what only the standard library does; dependencies' are notes. A test
 // that cannot be repeated is named with the reason, and is no failure. A package of which nothing
-// could be told makes the exit code 3. The rules are in doc/auto.md.
+// could be told makes the exit code 3. The file leakgate.ignore, in the folder of the run, has lines
+// with a pattern of what is meant to grow and the reason. With -base, what grows at that revision
+// too is known. The rules are in doc/auto.md.
 //
 // With -base there is no golden file. The tests of the other revision run first, in a git worktree
 // of their own, and what they retain is the measure: a test without bounds fails if it retains

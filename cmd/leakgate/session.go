@@ -159,7 +159,7 @@ func (s *session) test(signals <-chan os.Signal) error {
 		s.report.Notes = append(s.report.Notes, nothingRan)
 	}
 	if s.base != nil {
-		s.base.judge(s.report)
+		s.base.judge(s.report, s.options.auto.on)
 	}
 	return nil
 }

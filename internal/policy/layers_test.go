@@ -173,9 +173,11 @@ var layers = []struct {
 	{"cmd/leakgate/internal/auto/drive", []string{
 		"cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/verdict",
 	}},
+	{"cmd/leakgate/internal/auto/suppress", nil},
 	{"cmd/leakgate/internal/auto/judge", []string{"internal/symbol", "internal/verdict"}},
 	{"cmd/leakgate/internal/auto/finding", []string{
-		"cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/judge", "cmd/leakgate/internal/auto/repeat", "internal/verdict",
+		"cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/judge", "cmd/leakgate/internal/auto/repeat",
+		"cmd/leakgate/internal/auto/suppress", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/artifacts", []string{"internal/symbol", "internal/verdict", "internal/wholefile"}},
 	{"cmd/leakgate/internal/discover", nil},

@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"slices"
+
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
@@ -27,6 +29,31 @@ func Against(run, base *outcome.Run) (unmatched int) {
 		}
 	}
 	return unmatched
+}
+
+// AgainstRoots marks the assertions of a run of -auto that fail for what grows in base too: by the
+// selector, which has the path or the goroutine, whichever tests feed it and at whatever rate. Of an
+// assertion that fails for something new as well, the findings that base has go.
+func AgainstRoots(run, base *outcome.Run) {
+	before := make(map[string]bool)
+	for _, p := range base.Packages {
+		for _, a := range p.Assertions {
+			for _, b := range a.Bounds {
+				if a.Verdict == verdict.Fail && b.Verdict == verdict.Fail {
+					before[b.Selector] = true
+				}
+			}
+		}
+	}
+	for _, p := range run.Packages {
+		for _, a := range p.Assertions {
+			if a.Verdict != verdict.Fail || len(a.Bounds) == 0 {
+				continue
+			}
+			a.Findings = slices.DeleteFunc(a.Findings, func(f outcome.Finding) bool { return before[f.Selector] })
+			a.Known = !slices.ContainsFunc(a.Bounds, func(b verdict.Bound) bool { return !before[b.Selector] })
+		}
+	}
 }
 
 func known(a *outcome.Assertion, before []*outcome.Assertion) bool {

@@ -97,3 +97,27 @@ func TestAgainstLeavesOthers(t *testing.T) {
 	}
 	assert.NotEmpty(t, added.Findings)
 }
+
+// What grows in the base too is known, whichever test feeds it; what is new beside it is not.
+func TestAgainstRoots(t *testing.T) {
+	grows := func(test string, selectors ...string) *outcome.Assertion {
+		a := &outcome.Assertion{Result: verdict.Result{Test: test, Verdict: verdict.Fail}}
+		for i, s := range selectors {
+			a.Bounds = append(a.Bounds, verdict.Bound{Selector: s, Verdict: verdict.Fail, Objects: int64(i) + 7})
+			a.Findings = append(a.Findings, outcome.Finding{Selector: s})
+		}
+		return a
+	}
+	of := func(all ...*outcome.Assertion) *outcome.Run {
+		return &outcome.Run{Packages: []*outcome.Package{{Assertions: all}}}
+	}
+	old, mixed, fresh := grows("TestA", "one"), grows("TestB", "one", "two"), grows("TestC", "three")
+	passed := &outcome.Assertion{Result: verdict.Result{Test: "TestD", Verdict: verdict.Pass}}
+	AgainstRoots(of(old, mixed, fresh, passed), of(grows("TestX", "one")))
+	assert.True(t, old.Known)
+	assert.Empty(t, old.Findings)
+	assert.False(t, mixed.Known)
+	assert.Equal(t, []outcome.Finding{{Selector: "two"}}, mixed.Findings)
+	assert.False(t, fresh.Known)
+	assert.False(t, passed.Known)
+}

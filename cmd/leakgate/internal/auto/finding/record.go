@@ -10,6 +10,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/suppress"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
@@ -102,6 +103,7 @@ func (s *Sorter) Notes(all bool) []string {
 		of   judge.Class
 		text string
 	}{
+		{judge.Suppressed, "suppressed by " + suppress.FileName},
 		{judge.Test, "the tests' own (declared or started in a _test.go file)"},
 		{judge.Library, "the standard library's, with no type of a module on the way"},
 		{judge.Unnamed, "of no known path"},

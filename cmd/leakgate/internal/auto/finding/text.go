@@ -9,6 +9,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/suppress"
 )
 
 // words say what a status means.
@@ -124,7 +125,7 @@ func (s *Sorter) message(f *found) string {
 		}
 		fmt.Fprintf(&b, "    fed by %s\n", strings.Join(lines, "\n           "))
 		if c.growth.Registry {
-			b.WriteString("    a registry? it lies in a package variable: if tests are meant to fill it, say so once with Ignore, or empty it when a test ends\n")
+			b.WriteString("    a registry? it lies in a package variable: if it is meant to grow, say so once in " + suppress.FileName + ", or empty it when a test ends\n")
 		}
 	}
 	if dropped := len(f.group.Record.Bounds) - len(f.causes); dropped > 0 {

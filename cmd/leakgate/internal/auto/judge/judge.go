@@ -26,6 +26,8 @@ const (
 	Library Class = "library"
 	// Unnamed is what no path leads to.
 	Unnamed Class = "unnamed"
+	// Suppressed is what somebody said is no leak.
+	Suppressed Class = "suppressed"
 )
 
 // Modules are those of a program.
@@ -33,6 +35,8 @@ type Modules struct {
 	Own  []string          // paths of the user's
 	Deps map[string]string // paths and versions of others
 	Std  *symbol.Modules   // tells the standard library's packages from others
+	// Ignored returns why something with one of these names is no leak, and whether it is none.
+	Ignored func(names ...string) (reason string, ok bool)
 }
 
 // A Growth is one thing that grows, judged.
@@ -43,6 +47,7 @@ type Growth struct {
 	Root string
 	// Module is the dependency that keeps it, with its version; "" for other classes.
 	Module string
+	Reason string // of what is suppressed
 	// Registry says that it lies in a package variable that is a map or a slice itself, which may be
 	// meant to grow.
 	Registry bool
@@ -63,6 +68,11 @@ func (m *Modules) judge(b verdict.Bound) Growth {
 	h := b.Holder
 	g := Growth{Bound: b, Root: root(h)}
 	g.Class, g.Module = m.class(b)
+	if g.Class == Leak || g.Class == Dependency {
+		if reason, ok := m.Ignored(b.Path, h.Root, h.CreatedBy); ok {
+			g.Class, g.Reason = Suppressed, reason
+		}
+	}
 	g.Registry = g.Class == Leak && h.Kind == "global" && (strings.HasPrefix(h.Type, "map[") || strings.HasPrefix(h.Type, "[]"))
 	return g
 }

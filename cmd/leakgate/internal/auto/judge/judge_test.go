@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +13,10 @@ import (
 var modules = &Modules{
 	Own:  []string{"example.com/app", "shop"},
 	Deps: map[string]string{"example.com/app/v2/sub": "v2.1.0", "github.com/dep": "v1.0.0"},
-	Std:  symbol.NamedModules([]string{"shop"}),
+	Ignored: func(names ...string) (string, bool) {
+		return "on purpose", slices.Contains(names, "example.com/app.known")
+	},
+	Std: symbol.NamedModules([]string{"shop"}),
 }
 
 // Each rule of precision has a case that it decides, and one beside it that it leaves alone.
@@ -91,4 +95,10 @@ func TestRegistry(t *testing.T) {
 	require.True(t, of("map[string]int"))
 	require.True(t, of("[]func()"))
 	require.False(t, of("*example.com/app.cache"))
+}
+
+func TestSuppressed(t *testing.T) {
+	g := modules.judge(verdict.Bound{Path: "example.com/app.known[*]", Holder: &verdict.Holder{Kind: "global", Root: "example.com/app.known", Package: "example.com/app"}})
+	require.Equal(t, Suppressed, g.Class)
+	require.Equal(t, "on purpose", g.Reason)
 }

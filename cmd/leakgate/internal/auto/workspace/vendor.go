@@ -7,9 +7,14 @@ import (
 	"strings"
 )
 
-// vendor makes a vendor folder for the workspace, of the user's: links to what is in it, and a list
-// that says that it is a workspace's.
-func vendor(dir, users string) error {
+// vendor makes a vendor folder for the workspace in work, of the user's: links to what is in it, and
+// a list that says that it is a workspace's.
+//
+// In both, a replacement by a folder is relative to where the folder of that list lies, and the go
+// command compares the list with the modules (go1.26 cmd/go/internal/modload/vendor.go,
+// checkVendorConsistency). absolute has the modules that the workspace file itself replaces.
+func vendor(work, users string, absolute map[string]bool) error {
+	dir := filepath.Join(work, "vendor")
 	entries, err := os.ReadDir(users)
 	if err != nil {
 		return err
@@ -18,21 +23,52 @@ func vendor(dir, users string) error {
 		return err
 	}
 	for _, e := range entries {
-		if e.Name() == "modules.txt" {
+		if e.Name() == listName {
 			continue
 		}
 		if err := os.Symlink(filepath.Join(users, e.Name()), filepath.Join(dir, e.Name())); err != nil {
 			return fmt.Errorf("the vendored packages: %w", err)
 		}
 	}
-	list, err := os.ReadFile(filepath.Join(users, "modules.txt"))
+	list, err := os.ReadFile(filepath.Join(users, listName))
 	if err != nil {
 		return err
 	}
+	text := movedList(string(list), filepath.Dir(users), work, absolute)
+	return os.WriteFile(filepath.Join(dir, listName), []byte(text), 0o666)
+}
+
+const listName = "modules.txt"
+
+// movedList is a modules.txt that was made in one folder, for a workspace in another.
+func movedList(list, from, to string, absolute map[string]bool) string {
+	var b strings.Builder
 	const head = "## workspace\n"
-	text := string(list)
-	if !strings.HasPrefix(text, head) {
-		text = head + text
+	b.WriteString(head)
+	for line := range strings.Lines(strings.TrimPrefix(list, head)) {
+		before, folder, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " => ")
+		module, isModule := strings.CutPrefix(before, "# ")
+		if !ok || !isModule || !isFolder(folder) {
+			b.WriteString(line)
+			continue
+		}
+		module, _, _ = strings.Cut(module, " ")
+		full := filepath.FromSlash(folder)
+		if !filepath.IsAbs(full) {
+			full = filepath.Join(from, full)
+		}
+		if rel, err := filepath.Rel(to, full); err == nil && !absolute[module] && !filepath.IsAbs(folder) {
+			full = rel
+			if !strings.HasPrefix(rel, "..") {
+				full = "./" + rel
+			}
+		}
+		fmt.Fprintf(&b, "%s => %s\n", before, filepath.ToSlash(full))
 	}
-	return os.WriteFile(filepath.Join(dir, "modules.txt"), []byte(text), 0o666)
+	return b.String()
+}
+
+// isFolder reports whether the right side of a replacement is a folder, and no module.
+func isFolder(path string) bool {
+	return path == "." || path == ".." || strings.HasPrefix(path, "./") || strings.HasPrefix(path, "../") || filepath.IsAbs(path)
 }

@@ -20,9 +20,10 @@ import (
 
 // A Workspace is the temporary folder of a run.
 type Workspace struct {
-	Dir   string
-	env   []string // of the go command
-	claim *os.File // says to other processes that the folder is in use
+	Dir     string
+	Modules []string // paths of the user's
+	env     []string // of the go command
+	claim   *os.File // says to other processes that the folder is in use
 }
 
 // Config says what a workspace is for.
@@ -93,6 +94,13 @@ func (w *Workspace) write(cfg Config, library string) error {
 	if isRelease.MatchString(cfg.GOVERSION) {
 		s.toolchain = cfg.GOVERSION
 	}
+	for _, dir := range s.use {
+		var mod goMod
+		if err := goJSON(dir, cfg.Env, &mod, "mod", "edit", "-json", filepath.Join(dir, "go.mod")); err != nil {
+			return err
+		}
+		w.Modules = append(w.Modules, mod.Module.Path)
+	}
 	s.use = append(s.use, library)
 	file := filepath.Join(w.Dir, "go.work")
 	if err := os.WriteFile(file, []byte(s.text()), 0o666); err != nil {
@@ -104,7 +112,11 @@ func (w *Workspace) write(cfg Config, library string) error {
 		}
 	}
 	if s.vendor != "" {
-		if err := vendor(filepath.Join(w.Dir, "vendor"), s.vendor); err != nil {
+		absolute := make(map[string]bool)
+		for _, r := range s.replace {
+			absolute[r.Old.Path] = true
+		}
+		if err := vendor(w.Dir, s.vendor, absolute); err != nil {
 			return err
 		}
 	}

@@ -68,3 +68,21 @@ func TestGenerate(t *testing.T) {
 	require.NotContains(t, generate(plan.Functions{Name: "a_test"}, false), "func Test")
 	require.Contains(t, generate(plan.Functions{Name: "a_test"}, false), "var _ leakgatetesting.T\n")
 }
+
+// Folders are relative to the workspace, unless its file names them in full.
+func TestMovedList(t *testing.T) {
+	require.Equal(t, `## workspace
+# example.com/a v1.0.0
+## explicit; go 1.20
+# example.com/b v0.0.0 => ../home/dep
+# example.com/c => /home/app/in
+# example.com/d v1.0.0 => example.com/e v1.2.0
+# example.com/f v1.0.0 => /f
+`, movedList(`# example.com/a v1.0.0
+## explicit; go 1.20
+# example.com/b v0.0.0 => ../dep
+# example.com/c => ./in
+# example.com/d v1.0.0 => example.com/e v1.2.0
+# example.com/f v1.0.0 => /f
+`, "/home/app", "/tmp", map[string]bool{"example.com/c": true}))
+}

@@ -1,0 +1,132 @@
+// Package suppress reads the file that says what leakgate run -auto is not to report, and why.
+//
+// Each line has a pattern, white space, and a reason. Empty lines and those that begin with "#" say
+// nothing. A pattern is written as for leakcheck.Ignore: a path from a root, or a goroutine's
+// function, with all below; "*" is any run of characters without "/", "**" and "..." any run, "[*]"
+// stands for itself; the first elements of an import path may be left out.
+package suppress
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// FileName is the file's name, in the folder where leakgate runs.
+const FileName = "leakgate.ignore"
+
+// A List is what a file says. It may be used by several goroutines.
+type List struct {
+	mu    sync.Mutex
+	lines []line
+}
+
+type line struct {
+	number  int
+	pattern string
+	reason  string
+	match   *regexp.Regexp
+	used    bool
+}
+
+// Load reads the file in a folder. Where there is none the list is empty. An error says the line.
+func Load(dir string) (*List, error) {
+	data, err := os.ReadFile(filepath.Join(dir, FileName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &List{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parse(string(data))
+}
+
+func parse(text string) (*List, error) {
+	l := &List{}
+	number := 0
+	for s := range strings.Lines(text) {
+		number++
+		s = strings.TrimSpace(s)
+		if s == "" || strings.HasPrefix(s, "#") {
+			continue
+		}
+		end := strings.IndexAny(s, " \t")
+		if end < 0 {
+			return nil, fmt.Errorf("%s:%d: %s has no reason: write why after the pattern", FileName, number, s)
+		}
+		match, err := compile(s[:end])
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", FileName, number, err)
+		}
+		l.lines = append(l.lines, line{number, s[:end], strings.TrimSpace(s[end:]), match, false})
+	}
+	return l, nil
+}
+
+// compile makes a regular expression of a pattern.
+func compile(pattern string) (*regexp.Regexp, error) {
+	var b strings.Builder
+	b.WriteString(`^(?:.*/)?`)
+	for rest := pattern; rest != ""; {
+		switch {
+		case strings.HasPrefix(rest, "[*]"):
+			b.WriteString(`\[\*\]`)
+			rest = rest[len("[*]"):]
+		case strings.HasPrefix(rest, "(*") && len(rest) > 2 && rest[2] != '*' && rest[2] != ')':
+			b.WriteString(`\(\*`)
+			rest = rest[len("(*"):]
+		case strings.HasPrefix(rest, "**"):
+			b.WriteString(`.*`)
+			rest = rest[len("**"):]
+		case strings.HasPrefix(rest, "..."):
+			b.WriteString(`.*`)
+			rest = rest[len("..."):]
+		case rest[0] == '*':
+			b.WriteString(`[^/]*`)
+			rest = rest[1:]
+		default:
+			b.WriteString(regexp.QuoteMeta(rest[:1]))
+			rest = rest[1:]
+		}
+	}
+	b.WriteString(`(?:[.\[(].*)?$`) // and all below
+	match, err := regexp.Compile(b.String())
+	if err != nil {
+		return nil, fmt.Errorf("pattern %s: it is not UTF-8", pattern)
+	}
+	return match, nil
+}
+
+// Match returns the reason of the first line whose pattern matches one of some names, and whether
+// there is one.
+func (l *List) Match(names ...string) (reason string, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.lines {
+		for _, name := range names {
+			if name != "" && l.lines[i].match.MatchString(name) {
+				l.lines[i].used = true
+				return l.lines[i].reason, true
+			}
+		}
+	}
+	return "", false
+}
+
+// Stale returns the lines that have matched nothing, as texts with the place.
+func (l *List) Stale() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var stale []string
+	for _, s := range l.lines {
+		if !s.used {
+			stale = append(stale, fmt.Sprintf("%s:%d: %s", FileName, s.number, s.pattern))
+		}
+	}
+	return stale
+}
