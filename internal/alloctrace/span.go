@@ -33,26 +33,49 @@ func (s *spans) add(e *event) {
 			state.noscan = spanClass>>1&1 == 1
 		}
 	}
-	// in order of time, which those of different threads need not come in
+	// In order of time, which those of different threads need not come in. Of two at the same time
+	// the one that frees the span is the first.
 	states := append(s.first[e.arguments[1]], state)
-	for i := len(states) - 1; i > 0 && states[i-1].time > states[i].time; i-- {
+	for i := len(states) - 1; i > 0 && states[i].before(&states[i-1]); i-- {
 		states[i-1], states[i] = states[i], states[i-1]
 	}
 	s.first[e.arguments[1]] = states
+}
+
+func (s *spanState) before(t *spanState) bool {
+	return s.time < t.time || s.time == t.time && s.class < 0 && t.class >= 0
 }
 
 // at returns the span that an object lies in which was allocated at that time.
 func (s *spans) at(object, time uint64) (spanState, bool) {
 	page := object * minAlign / pageSize
 	for back := uint64(0); back < maxPages && back <= page; back++ {
-		states := s.first[page-back]
-		i := len(states) - 1
-		for i >= 0 && states[i].time > time {
-			i--
-		}
-		if i >= 0 && states[i].class >= 0 && back < states[i].pages {
-			return states[i], true
+		if state := stateAt(s.first[page-back], time); state != nil && back < state.pages {
+			return *state, true
 		}
 	}
 	return spanState{}, false
+}
+
+// skew is by how much the clocks of two processors may differ, in units of the trace's time, which
+// is 64 ns.
+const skew = 16
+
+// stateAt returns what a span of the heap was at a time; nil: there was none. What one thread did to
+// it may seem to come after what another did because of that: then there is a span at the very
+// moment before or after.
+func stateAt(states []spanState, time uint64) *spanState {
+	i := len(states) - 1
+	for i >= 0 && states[i].time > time {
+		i--
+	}
+	switch {
+	case i >= 0 && states[i].class >= 0:
+		return &states[i]
+	case i+1 < len(states) && states[i+1].class >= 0 && states[i+1].time-time <= skew:
+		return &states[i+1]
+	case i > 0 && states[i-1].class >= 0 && time-states[i].time <= skew:
+		return &states[i-1]
+	}
+	return nil
 }
