@@ -54,7 +54,7 @@ func (w *world) onStacks(goroutines ...[]*refscan.GoroutineStack) {
 
 func TestGoroutineBounds(t *testing.T) {
 	w := newWorld(t, report(sessions(1)))
-	tool := several(1, "github.com/leakgate/leakgate/refscan.collectInto", "github.com/leakgate/leakgate/refscan.collect", stackOf("github.com/leakgate/leakgate/refscan.collectInto", 10))
+	tool := several(1, "github.com/leakgate/leakgate/refscan.collectNow", "github.com/leakgate/leakgate/refscan.collect", stackOf("github.com/leakgate/leakgate/refscan.collectNow", 10))
 	system := several(1, "runtime.bgsweep", "", stackOf("runtime.bgsweep", 10))
 	system[0].System = true
 	self := several(1, "testing.tRunner", "testing.(*T).Run", stackOf("testing.tRunner", 100, "example.com/app.TestX", 200,

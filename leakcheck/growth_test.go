@@ -27,7 +27,7 @@ func (w *world) growth(goroutinesAt []map[growth.GoroutineOrigin]growth.Goroutin
 		return goroutinesAt[min(w.snapshots-1, len(goroutinesAt)-1)]
 	}
 	op := func() { calls++ }
-	ok = growth.AssertNoGrowth(w.Checker, t, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, opts), count)
+	ok = growth.AssertNoGrowth(w.Checker, t, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, opts), count, nil)
 	t.end()
 	return t, ok, calls
 }
@@ -239,7 +239,7 @@ func TestGrowthOptions(t *testing.T) {
 	}
 	w := newWorld(t, leak...)
 	ft := &fakeT{name: "TestLogout"}
-	if growth.AssertNoGrowth(w.Checker, ft, environ.Site{}, nil, newGrowthRequest(nil, nil), growth.CountGoroutines) || !strings.Contains(ft.errorText(), "op is nil") {
+	if growth.AssertNoGrowth(w.Checker, ft, environ.Site{}, nil, newGrowthRequest(nil, nil), growth.CountGoroutines, nil) || !strings.Contains(ft.errorText(), "op is nil") {
 		t.Errorf("a nil op: %s", ft.errorText())
 	}
 }
@@ -331,7 +331,7 @@ func TestGrowthOpFails(t *testing.T) {
 		}
 	}()
 	op := func() { panic(wanted) }
-	growth.AssertNoGrowth(w.Checker, &fakeT{name: "TestLogout"}, environ.Site{}, op, newGrowthRequest(op, nil), growth.CountGoroutines)
+	growth.AssertNoGrowth(w.Checker, &fakeT{name: "TestLogout"}, environ.Site{}, op, newGrowthRequest(op, nil), growth.CountGoroutines, nil)
 }
 
 // What the collector keeps though no path leads there is growth, whether or not it is within what

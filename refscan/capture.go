@@ -111,10 +111,7 @@ func Capture(opts ...CaptureOption) (_ *Snapshot, err error) {
 	// With its red zone a small object fills a slot that has room for two of its kind, and would be
 	// taken for an array of them, which bounds on the type leave out.
 	if padded {
-		return nil, &UnavailableError{
-			Cause:  "the program is built with -asan, which makes each object larger than its type",
-			Remedy: "run this test without -asan as well, which finds the same leaks; -msan and -race do not pad",
-		}
+		return nil, errPadded()
 	}
 	if err := checkSettings(); err != nil {
 		return nil, err
@@ -207,6 +204,13 @@ func (s *Snapshot) freeze(config *captureConfig, rests bool, bias uint64) (err e
 	}
 	s.undecided = !rests && s.later == nil
 	return nil
+}
+
+func errPadded() error {
+	return &UnavailableError{
+		Cause:  "the program is built with -asan, which makes each object larger than its type",
+		Remedy: "run this test without -asan as well, which finds the same leaks; -msan and -race do not pad",
+	}
 }
 
 // errOnDisk says that the image does not fit into memory, but onto a disk: the process has to be

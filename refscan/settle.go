@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/metrics"
+	"sync/atomic"
 	"time"
 )
 
@@ -123,10 +124,10 @@ func drainQueues(ctx context.Context) {
 // bubble of testing/synctest must not be used outside of it, on pain of a fatal error. Captures
 // take turns, so that nobody shares it.
 var collecting = struct {
-	done  chan int // numbers of rounds
-	round int
+	done  chan int64 // numbers of rounds
+	round atomic.Int64
 	timer *time.Timer
-}{done: make(chan int, 4), timer: time.NewTimer(time.Hour)}
+}{done: make(chan int64, 4), timer: time.NewTimer(time.Hour)}
 
 // Collect runs one garbage collection, as runtime.GC does, but gives up with an *UnavailableError
 // after 20 seconds or when ctx is done: runtime.GC takes minutes when more goroutines spin than
@@ -148,9 +149,8 @@ func collect(ctx context.Context) error {
 
 // beginCollection has a garbage collection begin; awaitCollection must be called for each.
 func beginCollection() {
-	c := &collecting
-	c.round++
-	go collectInto(c.done, c.round)
+	collecting.round.Add(1)
+	go collectNow()
 }
 
 // awaitCollection waits for the collection that was begun last, for a bounded time.
@@ -161,7 +161,7 @@ func awaitCollection(ctx context.Context) error {
 	for {
 		select {
 		case round := <-c.done:
-			if round != c.round {
+			if round != c.round.Load() {
 				continue // one that took too long
 			}
 			return nil
@@ -176,7 +176,10 @@ func awaitCollection(ctx context.Context) error {
 	}
 }
 
-func collectInto(done chan<- int, round int) {
+// collectNow takes no arguments, since these would be an object that each collection finds alive. If
+// it begins late, it stands for a later round, which it is a collection for all the same.
+func collectNow() {
+	round := collecting.round.Load()
 	runtime.GC()
-	done <- round
+	collecting.done <- round
 }

@@ -48,6 +48,7 @@ var layers = []struct {
 	{"refscan/internal/corefile", []string{"refscan/internal/image", "refscan/internal/execfile", "refscan/internal/registers", "refscan/internal/goruntime"}},
 	{"refscan/internal/attach", []string{"refscan/internal/image", "refscan/internal/registers", "refscan/internal/goruntime"}},
 	{"refscan/internal/offheap", []string{"refscan/internal/headroom", "refscan/internal/remedy"}},
+	{"refscan/internal/newborn", []string{"refscan/internal/debuginfo", "refscan/internal/offheap"}},
 	{"refscan/internal/objset", nil},
 	{"refscan/internal/parallel", nil},
 	{"refscan/internal/dominance", []string{"refscan/internal/objset", "refscan/internal/offheap"}},

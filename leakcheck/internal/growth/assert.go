@@ -13,7 +13,7 @@ import (
 // packages are.
 type goroutineCounter func(isProgram func(pkg string) bool) map[GoroutineOrigin]Goroutines
 
-func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *request.Request, goroutines goroutineCounter) bool {
+func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *request.Request, goroutines goroutineCounter, watch watcher) bool {
 	t.Helper()
 	a := &assertion.Assertion{Checker: c, T: t, Env: c.Environment(), Req: req, Test: environ.TestName(t), At: at, Time: c.Budget(t)}
 	var o *assertion.Outcome
@@ -21,7 +21,7 @@ func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, o
 		o = assertion.Misuse("%s", strings.Join(a.Req.Problems, "\n    "))
 	} else {
 		held := holdOp(op)
-		x := &Experiment{Assertion: a, Op: op, Count: goroutines}
+		x := &Experiment{Assertion: a, Op: op, Count: goroutines, Watch: watch}
 		o = x.Judge()
 		held.release()
 		if o == nil {

@@ -32,11 +32,14 @@ type Experiment struct {
 	*assertion.Assertion
 	Op      func()
 	Count   goroutineCounter
-	calls   int64 // of op, up to now
-	batches []int // without the warm-up
+	Watch   watcher // nil: nothing is proved without snapshots
+	calls   int64   // of op, up to now
+	batches []int   // without the warm-up
 	moments []*moment
 
 	alsoHeldBy []observe.Place // what the next snapshot says who else holds
+
+	passed func() // called after each call of op, if it is not nil
 
 	suspects []*leak // what had grown with each batch, at the snapshot before the last
 
@@ -54,6 +57,16 @@ func (x *Experiment) Judge() *assertion.Outcome {
 	batch := x.warmUp()
 	if x.failed {
 		return nil
+	}
+	if !x.late && x.provable(batch) {
+		calls := max(batch, minProofCalls)
+		if x.prove(calls) {
+			return x.proved()
+		}
+		if x.failed {
+			return nil
+		}
+		batch = max(batch, min(int(x.calls), 2*calls))
 	}
 	if x.late {
 		return x.outOfTime()
@@ -183,6 +196,9 @@ func (x *Experiment) call(n int) {
 		x.Op()
 		x.slowestCall = max(x.slowestCall, x.Now().Sub(start))
 		x.calls++
+		if x.passed != nil {
+			x.passed()
+		}
 		x.failed = x.watchesTest && x.testFailed()
 	}
 }

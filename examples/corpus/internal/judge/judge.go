@@ -90,7 +90,8 @@ func number(b bool) int {
 // A result is what AssertNoGrowth said about a program.
 type result struct {
 	recorder
-	took time.Duration
+	took   time.Duration
+	proved bool // without a snapshot
 }
 
 // run verifies one program by its own measure, and asserts that it does not grow. Both have it set
@@ -101,9 +102,14 @@ func run(t *testing.T, kind, name string, c Case, setup Setup) *result {
 		t.Run("measure", func(t *testing.T) { c.Grows.verify(t, setup(t), kind == "leak") })
 		t.Run("judge", func(t *testing.T) {
 			op := setup(t)
+			verbose := flag.Lookup("test.v").Value
+			before := verbose.String()
+			_ = verbose.Set("true") // the log says in which way it passed
+			defer func() { _ = verbose.Set(before) }()
 			start := time.Now()
 			leakcheck.AssertNoGrowth(r, op, c.options()...)
 			r.took = time.Since(start)
+			r.proved = strings.Contains(r.logs, "passed by counters")
 		})
 	})
 	r.name = name
@@ -140,7 +146,11 @@ func (r *result) say(t *testing.T, kind, said string, right bool, reason, want s
 	if reason != "" {
 		mark, pending = "; pending: "+reason, 1
 	}
-	fmt.Printf("corpus: %s %s: %s (%.2fs)%s\n", kind, r.name, said, r.took.Seconds(), mark)
+	way := ""
+	if r.proved {
+		way = ", by counters"
+	}
+	fmt.Printf("corpus: %s %s: %s (%.2fs%s)%s\n", kind, r.name, said, r.took.Seconds(), way, mark)
 	if *messages || !right {
 		fmt.Println(strings.TrimSpace(r.message + "\n" + r.logs))
 	}

@@ -1,0 +1,280 @@
+//go:build amd64 || arm64
+
+package leakcheck_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/leakcheck"
+)
+
+type proofLink struct {
+	next *proofLink
+	pad  [40]byte
+}
+
+type proofTwin struct { // of the same size class
+	pad  [40]byte
+	next *proofLink
+}
+
+// proofState is what the programs below hold.
+type proofState struct {
+	calls        int
+	links        []*proofLink
+	free, used   *proofLink
+	cache, other []*proofTwin
+	slots        map[int]int
+	small        []*byte
+	ints         []int
+	buffers      [][]byte
+	large        []byte
+	last         any
+	pool         sync.Pool
+	timers       []*time.Timer
+	end          chan struct{}
+	fill         []*proofLink
+}
+
+var proof *proofState
+
+func newProofState(t *testing.T) {
+	proof = &proofState{
+		links: make([]*proofLink, 0, 1<<14), fill: make([]*proofLink, 0, 100), slots: make(map[int]int, 1<<15),
+		small: make([]*byte, 0, 1<<16), buffers: make([][]byte, 0, 1<<14), large: make([]byte, 1<<16), end: make(chan struct{}),
+	}
+	state := proof
+	for range 1 << 14 {
+		state.free = &proofLink{next: state.free}
+		state.cache = append(state.cache, &proofTwin{})
+		state.other = append(state.other, &proofTwin{})
+	}
+	t.Cleanup(func() {
+		close(state.end)
+		for _, timer := range state.timers {
+			timer.Stop()
+		}
+		if proof == state {
+			proof = nil
+		}
+	})
+}
+
+// judgeProof calls op in a new state, and returns whether it passed and whether that was proved by
+// counters.
+func judgeProof(t *testing.T, op func(), opts ...leakcheck.GrowthOption) (passed, proved bool, said string) {
+	t.Helper()
+	newProofState(t)
+	verbose := flag.Lookup("test.v").Value
+	before := verbose.String()
+	require.NoError(t, verbose.Set("true")) // the log says in which way an assertion passed
+	defer func() { require.NoError(t, verbose.Set(before)) }()
+	ft := &recordingT{name: t.Name()}
+	passed = leakcheck.AssertNoGrowth(ft, op, opts...)
+	said = strings.Join(ft.errors, "\n")
+	return passed, strings.Contains(strings.Join(ft.logs, "\n"), "passed by counters"), said
+}
+
+func proofKeep() { proof.links = append(proof.links, &proofLink{}) }
+
+var proofOps = []struct {
+	name   string
+	op     func()
+	leaks  bool // as snapshots find
+	unseen bool // though counters do not see it
+	proved bool // counters are enough for a pass
+}{
+	{name: "nothing stays", op: func() { proof.last = nil; _ = make([]*proofLink, 10) }, proved: true},
+	{name: "strings and a pool of the standard library", op: func() { _ = fmt.Sprint(proof.calls) }, proved: true},
+	{name: "a pool", op: func() {
+		b, _ := proof.pool.Get().(*[]byte)
+		if b == nil {
+			b = new([]byte)
+			*b = make([]byte, 5000)
+		}
+		proof.pool.Put(b)
+	}, proved: true},
+	{name: "the last one is kept", op: func() { proof.last = &proofLink{} }, proved: true},
+	{name: "entries come and go", op: func() { proof.calls++; proof.slots[proof.calls] = 1; delete(proof.slots, proof.calls) }, proved: true},
+	{name: "goroutines that end", op: func() {
+		var all sync.WaitGroup
+		all.Add(1)
+		go all.Done()
+		all.Wait()
+	}, proved: true},
+	{name: "a cache that fills up", op: func() {
+		if len(proof.fill) < cap(proof.fill) {
+			proof.fill = append(proof.fill, &proofLink{})
+		}
+	}, proved: true},
+	{name: "large objects swapped", op: func() { proof.large = make([]byte, 1<<16) }},
+	{name: "one a call", op: proofKeep, leaks: true},
+	{name: "one every 20 calls", op: func() {
+		if proof.calls++; proof.calls%20 == 0 {
+			proofKeep()
+		}
+	}, leaks: true},
+	{name: "the i-th call leaves i", op: func() {
+		proof.calls++
+		for range proof.calls / 10 {
+			proofKeep()
+		}
+	}, leaks: true},
+	{name: "masked by a cache of the same size class", op: func() { proofKeep(); proof.cache = drop(proof.cache) }, leaks: true},
+	{name: "masked so, with collections", op: func() {
+		proofKeep()
+		proof.cache = drop(proof.cache)
+		if proof.calls++; proof.calls%100 == 0 {
+			runtime.GC()
+		}
+	}, leaks: true},
+	{name: "masked by a cache of another size class", op: func() {
+		proof.buffers = append(proof.buffers, make([]byte, 100))
+		proof.cache = drop(proof.cache)
+	}, leaks: true},
+	{name: "spare slots of a map", op: func() { proof.calls++; proof.slots[proof.calls] = 1 }, leaks: true},
+	{name: "values under 16 bytes", op: func() {
+		b := new(byte)
+		*b = 1
+		proof.small = append(proof.small, b)
+	}, leaks: true},
+	{name: "one small value every 10 calls", op: func() {
+		if proof.calls++; proof.calls%10 == 0 {
+			b := new(byte)
+			*b = 1
+			proof.small = append(proof.small, b)
+		}
+	}, leaks: true},
+	{name: "an array that grows", op: func() { proof.ints = append(proof.ints, 1, 2) }, leaks: true},
+	{name: "goroutines that stay", op: func() {
+		end := proof.end
+		go func() { <-end }()
+	}, leaks: true},
+	{name: "goroutines that others make room for", op: func() {
+		end := make(chan struct{})
+		go func() { <-end }()
+		if proof.calls++; proof.calls%2 == 0 {
+			close(end)
+		}
+	}, leaks: true},
+	{name: "timers", op: func() { proof.timers = append(proof.timers, time.AfterFunc(time.Hour, func() {})) }, leaks: true},
+	{name: "what its finalizer keeps", op: func() {
+		runtime.SetFinalizer(&proofLink{}, func(l *proofLink) {
+			if proof != nil {
+				proof.links = append(proof.links, l)
+			}
+		})
+	}, leaks: true},
+	{name: "from a free list to another one", op: func() {
+		l := proof.free
+		proof.free, l.next, proof.used = l.next, proof.used, l
+	}, leaks: true, unseen: true},
+}
+
+func drop(cache []*proofTwin) []*proofTwin {
+	if len(cache) == 0 {
+		return nil
+	}
+	cache[len(cache)-1] = nil
+	return cache[:len(cache)-1]
+}
+
+// What leaves nothing is proved to, mostly, and passes in any case.
+func TestProofsOfHealthyPrograms(t *testing.T) {
+	for _, tt := range proofOps {
+		if tt.leaks {
+			continue
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			for try := 1; ; try++ {
+				passed, proved, said := judgeProof(t, tt.op)
+				require.True(t, passed, said)
+				if proved || !tt.proved {
+					break
+				}
+				require.Less(t, try, 5, "snapshots were needed") // what other goroutines do may be in the way
+			}
+		})
+	}
+}
+
+// No leak is proved to be none, but for what Full's documentation says.
+func TestNoProofOfALeak(t *testing.T) {
+	require.Slow(t)
+	for _, tt := range proofOps {
+		if !tt.leaks {
+			continue
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			passed, proved, said := judgeProof(t, tt.op)
+			require.Equal(t, tt.unseen, passed, said)
+			require.Equal(t, tt.unseen, proved)
+			if tt.unseen {
+				passed, proved, _ = judgeProof(t, tt.op, leakcheck.Full())
+				require.False(t, passed || proved)
+			}
+		})
+	}
+}
+
+// Random programs of several such operations each: where one is proved not to leak, the full
+// experiment says so, too.
+func TestProofsHoldForRandomPrograms(t *testing.T) {
+	require.Slow(t)
+	proofs := 0
+	for round := range 60 {
+		random := rand.New(rand.NewPCG(7, uint64(round)))
+		type part struct{ of, every, at int }
+		var parts []part
+		for range 1 + random.IntN(4) {
+			p := part{random.IntN(len(proofOps)), 1 + random.IntN(3)*random.IntN(40), 0}
+			if !proofOps[p.of].unseen {
+				parts = append(parts, p)
+			}
+		}
+		calls := 0
+		op := func() {
+			calls++
+			for _, p := range parts {
+				if calls%p.every == p.at {
+					proofOps[p.of].op()
+				}
+			}
+		}
+		_, proved, _ := judgeProof(t, op)
+		if !proved {
+			continue
+		}
+		proofs++
+		calls = 0
+		passed, _, said := judgeProof(t, op, leakcheck.Full())
+		require.True(t, passed, fmt.Sprintf("round %d: %v\n%s", round, parts, said))
+	}
+	t.Logf("%d were proved", proofs)
+}
+
+// The full way is taken where it is asked for, or where the counters do not know what counts.
+func TestProofIsNotTried(t *testing.T) {
+	op := func() { _ = fmt.Sprint(1) }
+	for name, opts := range map[string][]leakcheck.GrowthOption{
+		"Full":       {leakcheck.Full()},
+		"Scope":      {leakcheck.Scope("time")},
+		"Ignore":     {leakcheck.Ignore("leakcheck_test.proof.fill", "for this test")},
+		"Iterations": {leakcheck.Iterations(60)},
+	} {
+		passed, proved, said := judgeProof(t, op, opts...)
+		require.True(t, passed, said)
+		require.False(t, proved, name)
+	}
+	t.Setenv("LEAKGATE_FULL", "1")
+	_, proved, _ := judgeProof(t, op)
+	require.False(t, proved)
+}

@@ -1,0 +1,138 @@
+package growth
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A proof that nothing grows needs no snapshot. After the warm-up the program is watched through one
+// batch of calls: which heap objects, map entries, goroutines and timers are there after it that
+// were not there before (refscan.Watch)? What the full experiment would find to grow in such a batch
+// is made of these:
+//
+//   - The objects of a path grow by no more than there are new objects. Each that was there at the
+//     second snapshot and not at the first is new, wherever it hangs: nothing else that goes, shrinks
+//     or is freed makes up for it. Values under 16 bytes share blocks: each new block counts as many
+//     as fit.
+//   - The bytes of a path grow by no more than those of new objects, since an object keeps its size.
+//     One new object that takes the place of one of its size class that is gone, where nothing else
+//     came or went, adds none.
+//   - The entries of a map that was there are counted in its header, or in its tables where the header
+//     lies on a stack; those of a new one are at least 8 to an object that is new, or in its table.
+//   - Goroutines are told apart by their numbers, timers by their addresses, one that was stopped and
+//     is set again included.
+//
+// A leak has to grow in each batch, so one in which none can have grown is enough. What is allowed
+// is less than in the full experiment: with k new objects in n calls, what leaves one behind every
+// few calls leaves less than k + 1, and (k + 1) / n has to be below the rate of the smallest leak.
+//
+// What this does not see are objects that only change places: taken from a free list that was full
+// before, and never given back. Nothing grows while it lasts. Full asks for the snapshots that see
+// one list shrink and another one grow.
+//
+// What a collection leaves is more than what will stay: what a sync.Pool keeps, finalizers, ending
+// goroutines. So any count is an upper bound, and the first that is small enough ends the proof. If
+// none is, the full experiment follows. Its first batch has as many calls as there were until then,
+// for what is allocated in steps each twice the one before to grow in each batch.
+
+const (
+	minProofBatch = 50  // where a batch has fewer calls, they cost more than the scans
+	minProofCalls = 100 // with fewer, no new object at all could be a leak of the smallest rate
+	maxCounts     = 4   // after as many collections
+	valuesInBlock = 16  // of one byte
+)
+
+// A watcher begins to watch which objects, goroutines and timers there are.
+type watcher func(...refscan.CaptureOption) (*refscan.Watch, error)
+
+// WatchThisProcess is the watcher of assertions.
+func WatchThisProcess(opts ...refscan.CaptureOption) (*refscan.Watch, error) {
+	return refscan.StartWatch(opts...)
+}
+
+// provable reports whether a proof is possible and wanted. It knows neither where objects hang nor
+// goroutines' functions, and so none that an option leaves out.
+func (x *Experiment) provable(batch int) bool {
+	return x.Watch != nil && batch >= minProofBatch && !x.WantsFull() &&
+		x.Req.Iterations == 0 && len(x.Req.Scope) == 0 && len(x.Req.Ignores) == 0
+}
+
+// prove calls op and reports whether nothing can have grown meanwhile.
+func (x *Experiment) prove(calls int) bool {
+	ctx, cancel := x.Time.Context()
+	defer cancel()
+	var logging sync.Mutex
+	w, err := x.Watch(refscan.WithContext(ctx), refscan.WithLog(func(format string, args ...any) {
+		logging.Lock()
+		defer logging.Unlock()
+		x.Logs = append(x.Logs, fmt.Sprintf(format, args...))
+	}))
+	if err != nil {
+		return false // a snapshot has the same trouble, or does without
+	}
+	defer w.Close()
+	x.passed = w.Passed
+	x.call(calls)
+	x.passed = nil
+	if x.failed || x.late {
+		return false
+	}
+	return x.settlesQuiet(ctx, w, calls)
+}
+
+// settlesQuiet counts after one collection after another, until few enough things are new or their
+// number stays.
+func (x *Experiment) settlesQuiet(ctx context.Context, w *refscan.Watch, calls int) bool {
+	var before refscan.Newcomers
+	for i := range maxCounts {
+		now, err := w.Newcomers(ctx)
+		switch {
+		case err != nil:
+			return false
+		case isQuiet(now, calls):
+			return true
+		case i > 1 && now.Objects >= before.Objects && now.Goroutines >= before.Goroutines && now.Timers >= before.Timers:
+			return false
+		}
+		before = now
+		x.awaitEnds(i)
+	}
+	return false
+}
+
+// awaitEnds gives what is about to end its moment: at first without the timer that a goroutine gets,
+// for good, when it sleeps.
+func (x *Experiment) awaitEnds(i int) {
+	if i > 0 {
+		x.Sleep(time.Duration(i) * 100 * time.Microsecond)
+		return
+	}
+	const yields = 100
+	for range yields {
+		runtime.Gosched()
+	}
+}
+
+// isQuiet reports whether so few things are new after so many calls that none can be a leak.
+func isQuiet(n refscan.Newcomers, calls int) bool {
+	most := int64(max(0, math.Ceil(minGrownPerCall*float64(calls)-1)-1))
+	objects := n.Objects + (valuesInBlock-1)*n.TinyBlocks
+	if objects > most || n.MapEntries > most || n.Goroutines > most || n.Timers > most {
+		return false
+	}
+	swapped := n.Objects == 1 && n.Gone == 1 && n.Replaced == 1
+	return swapped || float64(n.Bytes) < minBytesPerCall*float64(calls)
+}
+
+// proved is the outcome where nothing can have grown.
+func (x *Experiment) proved() *assertion.Outcome {
+	return &assertion.Outcome{Verdict: verdict.Pass, Method: verdict.ByCounters, Notes: x.Logs}
+}

@@ -1,0 +1,89 @@
+package newborn
+
+import "errors"
+
+// errMoved says that a collection ended, or went on, while spans were read.
+var errMoved = errors.New("a garbage collection was under way")
+
+// A span is what is read of one of the runtime's spans.
+type span struct {
+	base  uintptr
+	size  uintptr // of an object
+	bits  uintptr // address of its allocBits
+	elems uint32
+	class uint8 // runtime.spanClass: the size class twice, plus one without pointers
+}
+
+// words is how many words of bits a span has.
+func (s *span) words() int { return int(s.elems+63) / 64 }
+
+// word returns 64 bits, without those behind the last object.
+func (s *span) word(i int) uint64 {
+	w := word(s.bits + uintptr(8*i))
+	if rest := s.elems - uint32(64*i); rest < 64 {
+		w &= 1<<rest - 1
+	}
+	return w
+}
+
+const (
+	inUse     = 1 // runtime.mSpanInUse
+	tinyClass = 5 // runtime.tinySpanClass
+	classes   = 256
+)
+
+// cycle is the number of the last collection that ended, twice.
+func (l *Layout) cycle() uint32 { return half(l.heap + l.heapSweepgen) }
+
+// spans calls visit for each span in use, with its place in the runtime's list, which it has for
+// good. If their bits are wanted, all have to be swept (go1.26 and go1.27 runtime/mheap.go,
+// mspan.sweepgen: as the heap's, or 3 more for one that a processor has at hand).
+func (l *Layout) spans(swept bool, visit func(k int, s *span)) error {
+	generation := l.cycle()
+	list, n := address(l.heap+l.heapSpans), int(word(l.heap+l.heapSpans+8))
+	for k := range n {
+		p := address(list + uintptr(8*k))
+		if octet(p+l.spanState) != inUse {
+			continue
+		}
+		if g := half(p + l.spanSwep); swept && g != generation && g != generation+3 {
+			return errMoved
+		}
+		s := span{
+			base: address(p + l.spanStart), size: address(p + l.spanSize), bits: address(p + l.spanBits),
+			elems: uint32(short(p + l.spanElems)), class: octet(p + l.spanClass),
+		}
+		if s.bits == 0 || s.size == 0 || s.elems == 0 {
+			return errMoved // one that is just being made
+		}
+		visit(k, &s)
+	}
+	if l.cycle() != generation {
+		return errMoved
+	}
+	return nil
+}
+
+// mapEntries reads an object as a map's header or table, and returns how many entries that says. It
+// is false for what is certainly neither; an object that looks alike counts as a map.
+func (l *Layout) mapEntries(p, size uintptr) (uint32, bool) {
+	if size == l.tableSize {
+		used, capacity := short(p+l.tableUsed), short(p+l.tableCapacity)
+		return uint32(used), used <= capacity && capacity&(capacity-1) == 0 && capacity != 0
+	}
+	const most = 1 << 31
+	used, directory, depth, shift := word(p+l.mapUsed), word(p+l.mapDirLen), octet(p+l.mapDepth), octet(p+l.mapShift)
+	switch {
+	case used >= most || depth > 32:
+		return 0, false
+	case directory == 0: // up to 8 entries, without a table
+		return uint32(used), depth == 0 && used <= 8
+	}
+	return uint32(used), directory == 1<<depth && shift == 64-depth
+}
+
+// hasMaps reports whether maps' headers or tables are among the objects of a span. Both are as large
+// as a size class.
+func (l *Layout) hasMaps(s *span) bool {
+	return s.class&1 == 0 && (s.size == l.mapSize || s.size == l.tableSize)
+}

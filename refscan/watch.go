@@ -1,0 +1,145 @@
+package refscan
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"runtime/metrics"
+
+	"github.com/leakgate/leakgate/refscan/internal/newborn"
+)
+
+// A Watch remembers which heap objects, map entries, goroutines and timers there were when it began,
+// so that it can be told which there are besides later on, without a snapshot. It reads the
+// runtime's records in place while the program runs. It is for one goroutine, and holds memory
+// outside of the Go heap until Close: about a bit for each object.
+type Watch struct {
+	of     *newborn.Watch
+	failed error // of a note
+}
+
+// Newcomers are what there is that was not there when a watch began. Nothing makes up for what is
+// new: neither what is gone, nor what takes the place of something else.
+type Newcomers struct {
+	// heap objects, and their bytes by size class. A block of values under 16 bytes is one object
+	Objects, Bytes int64
+	TinyBlocks     int64 // those of Objects that are such blocks
+	Gone           int64 // objects that were there and are no more
+	Replaced       int64 // those of Objects that can be paired with one of Gone of the same size class
+	MapEntries     int64 // by which maps grew that were there
+	Goroutines     int64
+	Timers         int64 // pending ones
+}
+
+// StartWatch collects garbage once and begins to watch. WithContext and WithLog have an effect, as in
+// Capture. What cannot be done is an *UnavailableError.
+func StartWatch(opts ...CaptureOption) (_ *Watch, err error) {
+	config := captureConfig{ctx: context.Background(), open: openIndex, logf: func(string, ...any) {}}
+	for _, o := range opts {
+		o.applyCapture(&config)
+	}
+	captures.Lock()
+	defer captures.Unlock()
+	defer guard(&err)()
+	if padded {
+		return nil, errPadded()
+	}
+	if err := checkSettings(); err != nil {
+		return nil, err
+	}
+	index, err := config.open(config.ctx, config.logf)
+	if err != nil {
+		return nil, err
+	}
+	bias, err := loadBias(index)
+	if err != nil {
+		return nil, err
+	}
+	layout, err := newborn.NewLayout(index, bias)
+	if err != nil {
+		return nil, watchError(err)
+	}
+	metrics.Read(marked[:]) // the first use of package metrics allocates
+	w := &Watch{of: newborn.New(layout)}
+	if err = collect(config.ctx); err == nil {
+		err = w.of.Begin()
+	}
+	if err != nil {
+		w.Close()
+		return nil, watchError(err)
+	}
+	return w, nil
+}
+
+// Passed notes a garbage collection that the program made by itself. It is to be called after
+// everything that may allocate much: where two collections have ended since the last call, nothing
+// can be told any more. It takes nanoseconds, and after a collection as long as to read a bit for
+// each object.
+func (w *Watch) Passed() {
+	if w.of.Collected() {
+		w.failed = cmp.Or(w.failed, w.note())
+	}
+}
+
+func (w *Watch) note() (err error) {
+	defer guard(&err)()
+	w.of.Passed()
+	return nil
+}
+
+// Newcomers collects garbage once and returns what is new. What a sync.Pool keeps, what has a
+// finalizer and what a goroutine that is about to end holds are new until another collection or
+// two: another call counts anew. What cannot be done is an *UnavailableError.
+func (w *Watch) Newcomers(ctx context.Context) (Newcomers, error) {
+	captures.Lock()
+	defer captures.Unlock()
+	for range maxYields {
+		if !marking() {
+			break
+		}
+		runtime.Gosched() // a collection that is under way would end unseen
+	}
+	w.Passed()
+	if w.failed != nil {
+		return Newcomers{}, w.failed
+	}
+	// Nothing may be allocated for what follows that the collection would find alive.
+	if err := collect(ctx); err != nil {
+		return Newcomers{}, err
+	}
+	return w.count()
+}
+
+func (w *Watch) count() (_ Newcomers, err error) {
+	defer guard(&err)()
+	c, err := w.of.Count()
+	if err != nil {
+		return Newcomers{}, watchError(err)
+	}
+	// The collector's own account of the same collection, which has objects with finalizers twice
+	// (go1.26 and go1.27 runtime/mgcmark.go, markrootSpans and scanObject). It tells whether what was
+	// read are spans.
+	metrics.Read(marked[:])
+	v := marked[0].Value
+	if v.Kind() != metrics.KindUint64 || int64(v.Uint64()) < c.Marked || int64(v.Uint64())/8*7 > c.Marked {
+		return Newcomers{}, &UnavailableError{Cause: "what was counted is not what the garbage collector marked", Remedy: remedyReport}
+	}
+	return Newcomers{
+		Objects: c.Objects, Bytes: c.Bytes, TinyBlocks: c.Tiny, Gone: c.Gone, Replaced: c.Replaced,
+		MapEntries: c.Entries, Goroutines: c.Goroutines, Timers: c.Timers,
+	}, nil
+}
+
+// Close gives back what the watch holds. It may be called more than once.
+func (w *Watch) Close() { w.of.Close() }
+
+// marked is read in place, so that the reading allocates nothing. Captures take turns.
+var marked = [...]metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+
+// maxYields bounds the wait for a collection that is under way. It is no time, which stands still in
+// a bubble of testing/synctest.
+const maxYields = 100_000
+
+func watchError(err error) error {
+	return &UnavailableError{Cause: "what is new in the heap cannot be counted", Err: err}
+}
