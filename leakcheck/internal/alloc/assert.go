@@ -91,7 +91,7 @@ func (x *experiment) judge() *assertion.Outcome {
 	}
 	var where []*site
 	if x.Time.Allows(3 * took) {
-		where = sites(x.op, calls, sizeClasses())
+		where = sites(x.op, calls, sizeClasses(), x.Time.Left())
 	}
 	return &assertion.Outcome{
 		Verdict: verdict.Fail, Failed: true, Bounds: x.records(found, second, verdict.Fail),
@@ -135,7 +135,7 @@ func (x *experiment) record(calls int, took time.Duration) (*recording, error) {
 	if !x.Time.Allows(2 * took) {
 		return nil, x.Time.Spent(fmt.Sprintf("op was to be called %s, which takes %s", textfmt.CountNoun(int64(calls), "time"), took.Round(time.Millisecond)), nil)
 	}
-	return record(x.op, calls)
+	return record(x.op, calls, x.Time.Left())
 }
 
 func (x *experiment) unknown(err error) *assertion.Outcome {

@@ -37,7 +37,25 @@ func typeAddress(x any) uintptr { return *(*uintptr)(unsafe.Pointer(&x)) }
 const maxTrace = 256 << 20
 
 // tracing lets one recording be made at a time: there is but one execution trace.
-var tracing sync.Mutex
+var tracing = make(chan struct{}, 1)
+
+// maxTurn bounds the wait for others' recordings where the test has no deadline.
+const maxTurn = 10 * time.Minute
+
+// takeTurn waits until no other recording is made, and returns what ends this one's turn.
+func takeTurn(wait time.Duration) (end func(), err error) {
+	timeout := time.NewTimer(min(wait, maxTurn))
+	defer timeout.Stop()
+	select {
+	case tracing <- struct{}{}:
+		return func() { <-tracing }, nil
+	case <-timeout.C:
+		return nil, &refscan.UnavailableError{
+			Cause:  "another AssertAllocs has not ended, and allocations can be counted for one at a time",
+			Remedy: "do not call AssertAllocs in an op of AssertAllocs; raise the timeout (go test -timeout) where many tests wait for each other",
+		}
+	}
+}
 
 // A recording is what some calls of an operation allocated.
 type recording struct {
@@ -47,12 +65,16 @@ type recording struct {
 	collected bool  // there was a garbage collection meanwhile
 }
 
-// record calls op so often and counts what its goroutine, and those that it starts, allocate. What
-// the system or the program refuses is an *refscan.UnavailableError. A panic of op passes through,
+// record calls op so often and counts what its goroutine, and those that it starts, allocate. It
+// waits so long for other recordings to end. What the system or the program refuses is an
+// *refscan.UnavailableError. A panic of op passes through,
 // and so does runtime.Goexit; then nothing is returned.
-func record(op func(), calls int) (*recording, error) {
-	tracing.Lock()
-	defer tracing.Unlock()
+func record(op func(), calls int, wait time.Duration) (*recording, error) {
+	end, err := takeTurn(wait)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	classes := sizeClasses()
 	out := &buffer{}
 	defer withholdCollections()()

@@ -5,6 +5,7 @@ package alloc
 import (
 	"runtime/trace"
 	"testing"
+	"time"
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/require"
@@ -15,7 +16,7 @@ import (
 func TestFlightRecorder(t *testing.T) {
 	recorder := trace.NewFlightRecorder(trace.FlightRecorderConfig{})
 	require.NoError(t, recorder.Start())
-	_, err := record(allocate[0].f, 1)
+	_, err := record(allocate[0].f, 1, time.Minute)
 	recorder.Stop()
 	var u *refscan.UnavailableError
 	require.ErrorAs(t, err, &u)

@@ -9,6 +9,7 @@ import (
 	"runtime/trace"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/leakgate/leakgate/internal/alloctrace"
 	"github.com/leakgate/leakgate/internal/assert"
@@ -94,7 +95,7 @@ func TestCountsAreExact(t *testing.T) {
 			}
 		}
 		const calls = 20
-		r, err := record(asked, calls)
+		r, err := record(asked, calls, time.Minute)
 		require.NoError(t, err)
 		require.Zero(t, r.unsized)
 		found := make(map[string]int64)
@@ -161,7 +162,7 @@ func TestSettingsAfterPanic(t *testing.T) {
 		go func() {
 			defer close(done)
 			defer func() { _ = recover() }()
-			_, _ = record(end, 3)
+			_, _ = record(end, 3, time.Minute)
 		}()
 		<-done
 		assert.False(t, trace.IsEnabled())
@@ -171,7 +172,7 @@ func TestSettingsAfterPanic(t *testing.T) {
 	r, err := record(func() {
 		assert.Equal(t, "http2debug=0", os.Getenv("GODEBUG"), "programs that op starts would see it")
 		allocate[0].f()
-	}, 3)
+	}, 3, time.Minute)
 	require.NoError(t, err)
 	assert.NotEmpty(t, r.rows)
 }
@@ -179,11 +180,21 @@ func TestSettingsAfterPanic(t *testing.T) {
 // A trace of somebody else's is an unknown with a way out.
 func TestTraceInUse(t *testing.T) {
 	require.NoError(t, trace.Start(io.Discard))
-	_, err := record(func() {}, 1)
+	_, err := record(func() {}, 1, time.Minute)
 	trace.Stop()
 	var u *refscan.UnavailableError
 	require.ErrorAs(t, err, &u)
 	assert.Contains(t, u.Remedy, "-trace")
+}
+
+// An operation that counts allocations itself does not wait for ever.
+func TestNestedRecordings(t *testing.T) {
+	var inner error
+	_, err := record(func() { _, inner = record(allocate[0].f, 1, time.Millisecond) }, 1, time.Minute)
+	require.NoError(t, err)
+	var u *refscan.UnavailableError
+	require.ErrorAs(t, inner, &u)
+	assert.Contains(t, u.Remedy, "in an op of AssertAllocs")
 }
 
 // However a trace is damaged, reading it is an error or figures, and comes to an end.

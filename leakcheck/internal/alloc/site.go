@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -18,9 +19,12 @@ type site struct {
 
 // sites calls op so often and returns the stacks that allocated while it did, of all goroutines:
 // the most objects first. Small objects without pointers that share a block are missing.
-func sites(op func(), calls int, classes []int64) []*site {
-	tracing.Lock()
-	defer tracing.Unlock()
+func sites(op func(), calls int, classes []int64, wait time.Duration) []*site {
+	end, err := takeTurn(wait)
+	if err != nil {
+		return nil
+	}
+	defer end()
 	before := profile()
 	func() {
 		rate := runtime.MemProfileRate
