@@ -159,7 +159,7 @@ func (a *autoRun) all(ctx gocontext.Context, packages []*plan.Package) {
 			if ctx.Err() != nil || a.stopped() {
 				return
 			}
-			if len(a.functions(p)) == 0 {
+			if len(a.functions(p))+len(a.selected(p.Benchmarks())) == 0 {
 				a.skip(p)
 				continue
 			}
@@ -195,8 +195,10 @@ func (a *autoRun) all(ctx gocontext.Context, packages []*plan.Package) {
 }
 
 // functions are those of a package that -run selects.
-func (a *autoRun) functions(p *plan.Package) []string {
-	names := p.Names()
+func (a *autoRun) functions(p *plan.Package) []string { return a.selected(p.Names()) }
+
+// selected are those of some names that -run matches.
+func (a *autoRun) selected(names []string) []string {
 	if a.options.run == "" {
 		return names
 	}
@@ -206,7 +208,7 @@ func (a *autoRun) functions(p *plan.Package) []string {
 	if err != nil {
 		return nil // of a pattern with a slash in parentheses: nothing is repeated, which is said
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return !pattern.MatchString(name) })
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !pattern.MatchString(name) })
 }
 
 func (a *autoRun) repeat(ctx gocontext.Context, p *plan.Package, file, folder string) error {
@@ -220,7 +222,7 @@ func (a *autoRun) repeat(ctx gocontext.Context, p *plan.Package, file, folder st
 	}
 	a.begin(p)
 	started := time.Now()
-	report, err := b.Run(ctx, a.functions(p))
+	report, err := b.Run(ctx, a.functions(p), a.selected(p.Benchmarks()))
 	if err != nil {
 		return err
 	}

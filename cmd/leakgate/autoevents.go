@@ -75,7 +75,7 @@ func (a *autoRun) ended(p *plan.Package, found *finding.Package, took time.Durat
 		left[t.Name] = finding.Reason(t)
 		a.left = append(a.left, fmt.Sprintf("%s.%s: %s", pkg, t.Name, left[t.Name]))
 	}
-	names := a.functions(p)
+	names := append(a.functions(p), a.selected(p.Benchmarks())...)
 	for _, f := range found.Failures {
 		if !slices.Contains(names, f.Test) {
 			names = append(names, f.Test) // a group that was not told apart
@@ -102,7 +102,7 @@ func (a *autoRun) ended(p *plan.Package, found *finding.Package, took time.Durat
 	}
 	a.send(gotest.Event{Action: "output", Package: pkg, Output: strings.ToUpper(end) + "\n"})
 	a.send(gotest.Event{Action: "output", Package: pkg, Output: fmt.Sprintf("%s\t%s\t%.1fs\t%d of %d repeated\n",
-		word, pkg, took.Seconds(), found.Repeated, found.Repeated+len(found.Left))})
+		word, pkg, took.Seconds(), found.Repeated+found.Held, found.Repeated+found.Held+len(found.Left))})
 	a.send(gotest.Event{Action: end, Package: pkg, Elapsed: took.Seconds()})
 	return a.err
 }

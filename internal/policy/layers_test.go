@@ -169,12 +169,13 @@ var layers = []struct {
 	{"cmd/leakgate/internal/auto/repeat", []string{"internal/envvar", "leakcheck"}}, // linked into tests
 	{"cmd/leakgate/internal/auto/plan", nil},
 	{"cmd/leakgate/internal/auto/workspace", []string{
-		"cmd/leakgate/internal/auto/plan", "cmd/leakgate/internal/auto/repeat", "internal/envvar", "internal/filelock", "internal/wholefile",
+		"cmd/leakgate/internal/auto/plan", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/tick", "internal/envvar", "internal/filelock", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/auto/drive", []string{
 		"cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/auto/suppress", nil},
+	{"cmd/leakgate/internal/auto/tick", nil},
 	{"cmd/leakgate/internal/auto/judge", []string{"internal/symbol", "internal/verdict"}},
 	{"cmd/leakgate/internal/auto/finding", []string{
 		"cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/judge", "cmd/leakgate/internal/auto/repeat",

@@ -120,6 +120,8 @@ type Holder struct {
 	CreatedAt string `json:"created_at,omitempty"`
 	// import paths of packages whose types lie on the path to what grows, from the root on
 	Packages []string `json:"packages,omitempty"`
+	// those of the types of objects above what grows, and of no slices or maps of them
+	Within []string `json:"within,omitempty"`
 }
 
 // MaxBroken is how many lines of a golden file a record has at most.

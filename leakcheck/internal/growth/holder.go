@@ -2,6 +2,7 @@ package growth
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/verdict"
@@ -18,7 +19,11 @@ func (l *leak) holder() *verdict.Holder {
 		h.Kind, h.Root, h.Package, h.Type = string(root.Root.Kind), root.Name, root.Root.Package, root.Typ
 		h.Test = tree.IsTestFrame(root.Root) || isOpRoot(root)
 		h.CreatedBy, h.CreatedAt = symbol.Unescape(root.Root.CreatedBy), root.Root.CreatedAt
-		for _, b := range line {
+		for i, b := range line {
+			typ := strings.TrimLeft(b.Typ, "*")
+			if pkg := symbol.Package(typ); i < len(line)-1 && strings.HasPrefix(typ, pkg+".") && pkg != "" && !slices.Contains(h.Within, pkg) {
+				h.Within = append(h.Within, pkg)
+			}
 			for pkg := range naming.NamedTypes(b.Typ) {
 				if !slices.Contains(h.Packages, pkg) {
 					h.Packages = append(h.Packages, pkg)

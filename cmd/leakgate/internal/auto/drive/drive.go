@@ -51,6 +51,10 @@ type Report struct {
 	// Groups has the largest group first, then those that it was split into, each after what it is
 	// part of.
 	Groups []Exploration
+	// Held are loops of benchmarks; each has the benchmark as its only function.
+	Held []Exploration
+	// Benchmarks are those, and what came of trying to hold them.
+	Benchmarks []Tried
 	// Broken is why nothing is known: the binary did not come as far as to its tests.
 	Broken string
 	// Spent says that there was no time to split all that grows.
@@ -64,9 +68,13 @@ const (
 	// of the budget, which must be left for looking for more tests that feed a root
 	othersPart = 0.6
 	minLeft    = 2 * time.Second // less is not worth a process
-	maxRuns    = 64              // processes for a package
+	maxRuns    = 400             // processes for a package
 	maxHang    = 20 * time.Second
-	hangShare  = 0.125 // of the budget, at most, for a call that does not come back
+	// Calls that are tried out have little time at first, so that those that sleep do not keep back
+	// all that come after them: to start a process anew takes less.
+	quick     = 400 * time.Millisecond
+	minHang   = 2 * time.Second
+	hangShare = 0.05 // of the budget, for a call that does not come back
 )
 
 // state is a package on its way.
@@ -75,7 +83,7 @@ type state struct {
 	ctx     context.Context
 	end     time.Time
 	tried   map[string]*Tried
-	order   []string
+	patient map[string]bool // functions that have all the time that a call may take
 	runs    int
 	report  *Report
 	located map[string]bool // roots that a group of one function feeds
@@ -83,10 +91,10 @@ type state struct {
 
 // Run repeats functions of a binary. It takes the budget at most, and what a process needs to be
 // killed. The error is that of the system, or of ctx.
-func (b *Binary) Run(ctx context.Context, functions []string) (*Report, error) {
+func (b *Binary) Run(ctx context.Context, functions, benchmarks []string) (*Report, error) {
 	s := &state{
 		Binary: b, ctx: ctx, end: time.Now().Add(b.Budget), report: &Report{},
-		tried: make(map[string]*Tried), order: functions, located: make(map[string]bool),
+		tried: make(map[string]*Tried), patient: make(map[string]bool), located: make(map[string]bool),
 	}
 	for _, name := range functions {
 		s.tried[name] = &Tried{Name: name}
@@ -97,6 +105,9 @@ func (b *Binary) Run(ctx context.Context, functions []string) (*Report, error) {
 	}
 	for _, name := range functions {
 		s.report.Functions = append(s.report.Functions, *s.tried[name])
+	}
+	if err == nil && s.report.Broken == "" {
+		err = s.hold(benchmarks)
 	}
 	return s.report, err
 }
@@ -180,9 +191,15 @@ func (s *state) explore(functions []string, end time.Time, first bool) (*Explora
 // repeatable returns those functions of which nothing is known that is against it.
 func (s *state) repeatable(functions []string) []repeat.Function {
 	var left []repeat.Function
-	for _, name := range functions {
-		if t := s.tried[name]; t.Status == "" || t.Status == repeat.OK {
-			left = append(left, repeat.Function{Name: name, Took: t.Took})
+	for _, patient := range []bool{false, true} {
+		for _, name := range functions {
+			if t := s.tried[name]; s.patient[name] == patient && (t.Status == "" || t.Status == repeat.OK) {
+				f := repeat.Function{Name: name, Took: t.Took, Limit: quick}
+				if patient {
+					f.Limit = s.hangs()
+				}
+				left = append(left, f)
+			}
 		}
 	}
 	return left
@@ -206,7 +223,7 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 	}
 	o := repeat.Orders{
 		Journal: filepath.Join(folder, "journal"), Functions: functions, Label: fmt.Sprintf("group-%d", s.runs), Parent: os.Getpid(),
-		Hangs:     min(maxHang, time.Duration(hangShare*float64(s.Budget))),
+		Hangs:     s.hangs(),
 		Artifacts: filepath.Join(folder, "records"), End: end,
 		ProbeEnd: s.end.Add(-time.Duration((1 - tryShare) * float64(s.Budget))),
 	}
@@ -226,9 +243,12 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 	case !p.began:
 		s.report.Broken = p.whyNotBegun()
 		return nil, false, nil
+	case p.hung != "" && len(p.group) == 0 && !s.patient[p.hung]:
+		culprit = p.hung
+		s.patient[culprit] = true
 	case p.hung != "":
 		culprit = p.hung
-		s.tried[culprit] = &Tried{Name: culprit, Status: repeat.Hangs, Reason: p.lastOutput()}
+		s.tried[culprit] = &Tried{Name: culprit, Status: repeat.Hangs, Took: p.hungFor}
 	case p.failed != "":
 		s.tried[culprit] = &Tried{Name: culprit, Status: repeat.Once, Took: s.tried[culprit].Took, Reason: p.failedOutput}
 	case !p.ended && !p.killed:
@@ -257,6 +277,11 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 		e.Reason = p.log
 	}
 	return e, false, nil
+}
+
+// hangs is how long a call that is tried out may take.
+func (s *state) hangs() time.Duration {
+	return max(minHang, min(maxHang, time.Duration(hangShare*float64(s.Budget))))
 }
 
 // errNoRecord is for an exploration that left none.

@@ -32,7 +32,9 @@ type process struct {
 	group        []string
 	failed       string // a function of the group
 	failedOutput string
+	held         []repeat.Event // loops that were explored to their end
 	hung         string
+	hungFor      time.Duration
 	log          string
 	output       *output
 }
@@ -102,8 +104,12 @@ func (p *process) read(file string) error {
 		case "explored":
 			p.failed, p.log = e.Function, strings.Join(e.Log, "\n")
 			p.failedOutput = p.output.of(e.Mark)
+		case "held":
+			if e.Status != repeat.Once {
+				p.held = append(p.held, e)
+			}
 		case "hangs":
-			p.hung = e.Function
+			p.hung, p.hungFor = e.Function, e.Took
 		case "end":
 			p.ended = true
 		}

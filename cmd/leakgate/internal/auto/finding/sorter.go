@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
@@ -72,6 +73,7 @@ func Roots(all []judge.Growth) []string {
 type Package struct {
 	Failures []Failure
 	Repeated int           // functions
+	Held     int           // benchmarks
 	Left     []drive.Tried // those that were not, with the reason
 	Unknown  string        // why there is no verdict; "" if there is
 }
@@ -83,12 +85,15 @@ type Failure struct{ Test, Message string }
 func (s *Sorter) Add(pkg string, modules *judge.Modules, r *drive.Report) (*Package, error) {
 	p := &Package{}
 	whole := wholeOf(r)
-	for _, f := range r.Functions {
-		if f.Status != repeat.OK {
+	for _, f := range slices.Concat(r.Functions, r.Benchmarks) {
+		switch {
+		case f.Status != repeat.OK:
 			p.Left = append(p.Left, f)
+		case slices.ContainsFunc(r.Benchmarks, func(b drive.Tried) bool { return b.Name == f.Name }):
+			p.Held++
 		}
 	}
-	if whole != nil {
+	if len(r.Groups) > 0 {
 		p.Repeated = len(whole.Functions)
 	}
 	if why, remedy := noVerdict(r, whole); why != "" {
@@ -108,16 +113,21 @@ func (s *Sorter) Add(pkg string, modules *judge.Modules, r *drive.Report) (*Pack
 
 // wholeOf is the exploration of the most functions; nil if there is none.
 func wholeOf(r *drive.Report) *drive.Exploration {
-	if len(r.Groups) == 0 {
+	all := explorations(r)
+	if len(all) == 0 || len(r.Groups) == 0 && len(r.Functions) > 0 {
 		return nil
 	}
-	return &r.Groups[0]
+	return all[0]
 }
 
 // noVerdict says why nothing is known of a package, and what to do about it.
 func noVerdict(r *drive.Report, whole *drive.Exploration) (why, remedy string) {
 	switch {
 	case whole != nil && whole.Record != nil && whole.Record.Verdict == verdict.Unknown:
+		cause, late := strings.CutPrefix(whole.Record.Cause, "the test times out in ")
+		if _, seen, ok := strings.Cut(cause, ": "); late && ok {
+			return "the time for the package was over: " + seen, moreTime
+		}
 		return cmp.Or(whole.Record.Cause, "leakcheck could not tell"), cmp.Or(timeRemedy(r), whole.Record.Remedy)
 	case whole != nil && whole.Record != nil && whole.Record.Misuse:
 		return whole.Record.Message, ""
@@ -125,15 +135,19 @@ func noVerdict(r *drive.Report, whole *drive.Exploration) (why, remedy string) {
 		return cmp.Or(whole.Reason, "nothing came of the exploration"), timeRemedy(r)
 	case r.Broken != "":
 		return r.Broken, "run its tests with go test"
+	case whole == nil && len(r.Functions) == 0:
+		return fmt.Sprintf("none of its %d benchmarks has a loop that could be held: %s", len(r.Benchmarks), reasons(r.Benchmarks)), "leave the package out"
 	case whole == nil:
 		return fmt.Sprintf("none of its %d tests and examples can be repeated: %s", len(r.Functions), reasons(r.Functions)), "give it a test that leaves nothing behind and takes less than a second, or leave the package out"
 	}
 	return "", ""
 }
 
+const moreTime = "give the package more time with -auto-time, or fewer tests with -run"
+
 func timeRemedy(r *drive.Report) string {
 	if r.Spent {
-		return "give the package more time with -auto-time, or fewer tests with -run"
+		return moreTime
 	}
 	return ""
 }
@@ -142,8 +156,7 @@ func timeRemedy(r *drive.Report) string {
 func (s *Sorter) sort(pkg string, modules *judge.Modules, r *drive.Report) []*found {
 	seen := make(map[string][]occurrence) // by root
 	var order []string
-	for i := range r.Groups {
-		e := &r.Groups[i]
+	for _, e := range explorations(r) {
 		if e.Record == nil || e.Record.Verdict != verdict.Fail {
 			continue
 		}
@@ -190,6 +203,18 @@ func (s *Sorter) sort(pkg string, modules *judge.Modules, r *drive.Report) []*fo
 		}
 	}
 	return fresh
+}
+
+// explorations are all of a report.
+func explorations(r *drive.Report) []*drive.Exploration {
+	var all []*drive.Exploration
+	for i := range r.Groups {
+		all = append(all, &r.Groups[i])
+	}
+	for i := range r.Held {
+		all = append(all, &r.Held[i])
+	}
+	return all
 }
 
 // merge adds a cause to those known, and reports whether it is new.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
@@ -18,10 +19,11 @@ var words = map[repeat.Status]string{
 	repeat.Skips:      "skips itself",
 	repeat.Once:       "fails when it is called again",
 	repeat.Slow:       "takes more than " + repeat.MaxCall.String(),
-	repeat.Left:       "left out: all together take more than " + repeat.MaxGroup.String(),
+	repeat.Left:       "left out: there is no time to repeat it with the quicker ones",
 	repeat.OutOfTime:  "not tried: the package's time was over",
-	repeat.Hangs:      "did not come back",
+	repeat.Hangs:      "does not come back in time",
 	repeat.Ended:      "ends the process",
+	repeat.NoLoop:     "has no loop over b.N or b.Loop() that can be held",
 	repeat.Unrunnable: "is not in the test binary",
 	"":                "not tried: the package's time was over",
 }
@@ -29,6 +31,9 @@ var words = map[repeat.Status]string{
 // Reason says in a line why a function is not repeated.
 func Reason(t drive.Tried) string {
 	text := words[t.Status]
+	if t.Status == repeat.Hangs {
+		text = fmt.Sprintf("did not come back in %s", t.Took.Round(100*time.Millisecond))
+	}
 	if line := firstLine(t.Reason); line != "" {
 		text += ": " + line
 	}
@@ -135,7 +140,11 @@ func (s *Sorter) message(f *found) string {
 	full := strings.ReplaceAll(strings.TrimSpace(f.group.Record.Message), f.group.Folder, s.folder(f.pkg, f.test()))
 	fmt.Fprintf(&b, "\nin full, where op is %s:\n    %s\n", op, strings.ReplaceAll(full, "\n", "\n    "))
 	fmt.Fprintf(&b, "\nto see it again:\n    %s\n", s.again(f.pkg, f.group.Functions))
-	fmt.Fprintf(&b, "\nto keep it away, a test that fails until it is gone:\n%s", indent(pasted(f.group.Functions)))
+	if strings.HasPrefix(op, "Benchmark") {
+		fmt.Fprintf(&b, "\nto keep it away, a test that calls leakcheck.AssertNoGrowth with what the loop of %s does\n", op)
+	} else {
+		fmt.Fprintf(&b, "\nto keep it away, a test that fails until it is gone:\n%s", indent(pasted(f.group.Functions)))
+	}
 	return b.String()
 }
 

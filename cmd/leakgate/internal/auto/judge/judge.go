@@ -22,6 +22,9 @@ const (
 	Dependency Class = "dependency"
 	// Test is the tests' own: its root or go statement stands in a _test.go file.
 	Test Class = "test"
+	// Held is what an object of a module's keeps, which a test or benchmark keeps itself: a client
+	// that is never closed, or one that is meant to live as long.
+	Held Class = "held"
 	// Library is what the standard library keeps, and no type of a module lies on the way to it.
 	Library Class = "library"
 	// Unnamed is what no path leads to.
@@ -104,6 +107,9 @@ func (m *Modules) class(b verdict.Bound) (Class, string) {
 	h := b.Holder
 	switch {
 	case h.Test, isTestFile(b.File), isTestFile(file(h.At)), isTestFile(file(h.CreatedAt)), isTestPackage(h.Package):
+		if h.Kind != "goroutine" && slices.ContainsFunc(h.Within, func(pkg string) bool { return !isTestPackage(pkg) && m.isOwn(pkg) }) {
+			return Held, ""
+		}
 		return Test, ""
 	case h.Kind == "other":
 		return Unnamed, ""

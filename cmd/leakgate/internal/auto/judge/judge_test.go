@@ -41,6 +41,12 @@ func TestClass(t *testing.T) {
 		"variable of the test": {
 			verdict.Bound{Holder: &verdict.Holder{Kind: "frame", Package: "example.com/app", Test: true}}, Test, "",
 		},
+		"in an object of the module that a test keeps": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "frame", Test: true, Package: "example.com/app", Within: []string{"example.com/app"}}}, Held, "",
+		},
+		"in an object of the test's": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "frame", Test: true, Package: "example.com/app", Within: []string{"example.com/app_test"}}}, Test, "",
+		},
 		"goroutine of the module": {
 			verdict.Bound{Holder: &verdict.Holder{
 				Kind: "goroutine", Package: "example.com/app", At: "/x/app.go:3", CreatedBy: "example.com/app.New", CreatedAt: "/x/app.go:2",

@@ -13,6 +13,7 @@ import (
 	"go/token"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -39,6 +40,7 @@ type Module struct {
 type Functions struct {
 	Name            string // of the package
 	Tests, Examples []string
+	Benchmarks      []string
 }
 
 // Names returns all functions of p: tests, then examples, each in the order of the files.
@@ -90,6 +92,11 @@ func Packages(cfg Config, patterns []string) ([]*Package, error) {
 	return found, nil
 }
 
+// Benchmarks returns the benchmarks of p.
+func (p *Package) Benchmarks() []string {
+	return slices.Concat(p.In.Benchmarks, p.Beside.Benchmarks)
+}
+
 // read finds the functions.
 func (p *Package) read() (err error) {
 	if p.In, err = functions(p.Dir, p.TestGoFiles); err != nil {
@@ -111,8 +118,13 @@ func functions(dir string, names []string) (Functions, error) {
 		}
 		found.Name = file.Name.Name
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && isTest(f) {
+			f, ok := d.(*ast.FuncDecl)
+			switch {
+			case !ok:
+			case isTest(f, "Test", "T"):
 				found.Tests = append(found.Tests, f.Name.Name)
+			case isTest(f, "Benchmark", "B"):
+				found.Benchmarks = append(found.Benchmarks, f.Name.Name)
 			}
 		}
 		files = append(files, file)
@@ -125,10 +137,10 @@ func functions(dir string, names []string) (Functions, error) {
 	return found, nil
 }
 
-// isTest reports whether f is a function as the go command looks for them (go1.26
-// cmd/go/internal/load/test.go).
-func isTest(f *ast.FuncDecl) bool {
-	rest, ok := strings.CutPrefix(f.Name.Name, "Test")
+// isTest reports whether f is a function as the go command looks for them by a prefix (go1.26
+// cmd/go/internal/load/test.go), with a parameter of a type of package testing.
+func isTest(f *ast.FuncDecl, prefix, typ string) bool {
+	rest, ok := strings.CutPrefix(f.Name.Name, prefix)
 	if !ok || f.Recv != nil || f.Type.TypeParams != nil || f.Type.Results != nil || f.Type.Params.NumFields() != 1 {
 		return false
 	}
@@ -143,9 +155,9 @@ func isTest(f *ast.FuncDecl) bool {
 	// "*testing.T", by whatever name the package is imported; TestMain has a *testing.M.
 	switch t := star.X.(type) {
 	case *ast.Ident:
-		return t.Name == "T"
+		return t.Name == typ
 	case *ast.SelectorExpr:
-		return t.Sel.Name == "T"
+		return t.Sel.Name == typ
 	}
 	return false
 }

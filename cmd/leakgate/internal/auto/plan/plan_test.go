@@ -44,5 +44,5 @@ func ExampleOnlyShown() { fmt.Println(1) }
 `), 0o666))
 	got, err := functions(dir, []string{"a_test.go"})
 	require.NoError(t, err)
-	require.Equal(t, Functions{Name: "a", Tests: []string{"Test", "TestOne", "Test_two"}, Examples: []string{"Example", "ExampleSilent"}}, got)
+	require.Equal(t, Functions{Name: "a", Tests: []string{"Test", "TestOne", "Test_two"}, Examples: []string{"Example", "ExampleSilent"}, Benchmarks: []string{"BenchmarkX"}}, got)
 }

@@ -14,9 +14,11 @@ type Orders struct {
 	Journal string // file that events are appended to
 	// Functions are repeated in this order. One that took no time yet is tried out first.
 	Functions []Function
-	Label     string    // of the exploration, by which its record is found
-	Artifacts string    // folder for the record
-	End       time.Time // when all must be done
+	// Benchmarks whose loops are explored, one after the other, in place of functions.
+	Benchmarks []string
+	Label      string    // of the exploration, by which its record is found
+	Artifacts  string    // folder for the record
+	End        time.Time // when all must be done
 
 	Parent int // the process that it works for
 
@@ -28,18 +30,20 @@ type Orders struct {
 
 // A Function is a test or an example.
 type Function struct {
-	Name string
-	Took time.Duration // by one call; 0: not tried out yet
+	Name  string
+	Took  time.Duration // by one call; 0: not tried out yet
+	Limit time.Duration // for a call that tries it out, which ends the process
 }
 
 // Limits of what is repeated.
 const (
 	// MaxCall is how long the second call of a function may take.
 	MaxCall = time.Second
-	// MaxFirst is how long the first may take.
-	MaxFirst = 5 * time.Second
-	// MaxGroup is how long all functions that are repeated together may take for one call each.
-	MaxGroup = 4 * time.Second
+	// MaxGroup is how long all functions that are repeated together may take for one call each, and
+	// groupCalls how many such calls there must be time for: those of AssertNoGrowth before it fails,
+	// with its snapshots.
+	MaxGroup   = 4 * time.Second
+	groupCalls = 40
 )
 
 // Status is what came of trying a function out.
@@ -57,11 +61,14 @@ const (
 	Hangs      Status = "hangs"      // did not come back
 	Ended      Status = "ended"      // ended the process
 	Unrunnable Status = "unrunnable" // there is no such function
+	NoLoop     Status = "noloop"     // a benchmark has no loop that can be held
 )
 
 // An Event is a line of the journal.
 type Event struct {
-	Event string // "begin", "tried", "explore", "explored", "hangs", "end"
+	// "begin", "tried", "explore", "explored", "hold", "held", "hangs", "end"
+	Event string
+	Label string `json:",omitempty"` // "hold", "held": of a benchmark's loop
 
 	// "tried", "hangs", and "explored" where a function failed
 	Function string        `json:",omitempty"`

@@ -53,6 +53,7 @@ func Run(t *testing.T) {
 	if group := r.tryOut(&orders); len(group) > 0 {
 		r.explore(&orders, group)
 	}
+	r.holdAll(&orders)
 	j.write(Event{Event: "end"})
 }
 
@@ -91,7 +92,7 @@ func (r *runner) tryOut(o *Orders) []timed {
 		case time.Now().After(o.ProbeEnd):
 			e.Status = OutOfTime
 		default:
-			e.Status, e.Took = r.try(o, found)
+			e.Status, e.Took = r.try(found, f.Limit)
 			e.Mark = r.calls
 		}
 		if e.Status == OK {
@@ -101,8 +102,9 @@ func (r *runner) tryOut(o *Orders) []timed {
 	}
 	slices.SortStableFunc(group, func(a, b timed) int { return cmp.Compare(a.took, b.took) })
 	var all time.Duration
+	most := min(MaxGroup, time.Until(o.End)/groupCalls)
 	for i, f := range group {
-		if all += f.took; all > MaxGroup && i > 0 {
+		if all += f.took; all > most && i > 0 {
 			for _, left := range group[i:] {
 				r.journal.write(Event{Event: "tried", Function: left.test.Name, Status: Left, Took: left.took})
 			}
@@ -114,8 +116,8 @@ func (r *runner) tryOut(o *Orders) []timed {
 
 // try calls a function three times, or less often where that says enough, and returns how long the
 // last call took.
-func (r *runner) try(o *Orders, f *registered) (Status, time.Duration) {
-	watch := r.watch(func() string { return f.test.Name }, o.Hangs)
+func (r *runner) try(f *registered, limit time.Duration) (Status, time.Duration) {
+	watch := r.watch(func() string { return f.test.Name }, limit)
 	defer watch.Stop()
 	start := time.Now()
 	ok, skipped := r.callOnce(f)
@@ -125,11 +127,9 @@ func (r *runner) try(o *Orders, f *registered) (Status, time.Duration) {
 		return Fails, took
 	case skipped:
 		return Skips, took
-	case took > MaxFirst:
-		return Slow, took
 	}
 	for range 2 {
-		watch.Reset(o.Hangs)
+		watch.Reset(limit)
 		start := time.Now()
 		ok := r.call(f)
 		took = max(time.Since(start), 1)

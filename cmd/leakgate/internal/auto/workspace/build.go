@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/tick"
 )
 
 // TestName is the test that does the repeating, in every binary.
@@ -45,6 +47,24 @@ func (w *Workspace) Build(ctx context.Context, p *plan.Package, dir string, args
 	if len(p.XTestGoFiles) > 0 {
 		if err := add(besideFile, generate(p.Beside, !in)); err != nil {
 			return "", err
+		}
+	}
+	if len(p.Benchmarks()) > 0 {
+		for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
+			source, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				return "", err
+			}
+			ticking, err := tick.Loops(name, source, repeatPath)
+			if err != nil {
+				return "", &BuildError{err.Error()}
+			}
+			if ticking == nil {
+				continue
+			}
+			if err := add(name, string(ticking)); err != nil {
+				return "", err
+			}
 		}
 	}
 	text, err := json.Marshal(map[string]any{"Replace": overlay})
@@ -86,6 +106,7 @@ func generate(f plan.Functions, declaresTest bool) string {
 	}
 	list("Tests", "InternalTest", f.Tests)
 	list("Examples", "InternalExample", f.Examples)
+	list("Benchmarks", "InternalBenchmark", f.Benchmarks)
 	b.WriteString("}\n\n")
 	if declaresTest {
 		fmt.Fprintf(&b, "func %s(t *leakgatetesting.T) { leakgaterepeat.Run(t) }\n", TestName)

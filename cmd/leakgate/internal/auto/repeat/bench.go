@@ -1,0 +1,194 @@
+package repeat
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/envvar"
+	"github.com/leakgate/leakgate/leakcheck"
+)
+
+var benchmarks []testing.InternalBenchmark
+
+// Benchmarks registers benchmarks, as Tests does.
+func Benchmarks(bs ...testing.InternalBenchmark) { benchmarks = append(benchmarks, bs...) }
+
+// A loop is the loop of a benchmark that is held at the head of its body.
+type loop struct {
+	b      *testing.B
+	ticked chan struct{} // it has come to its head again
+	resume chan bool     // to do one more iteration; false: to end
+}
+
+// held are the loops of the benchmark that runs. Outside of an exploration arrived is nil, and loops
+// run freely.
+var held struct {
+	sync.Mutex
+	arrived chan *loop
+	loops   map[*testing.B]*loop
+}
+
+// Tick is called at the head of each loop of a benchmark, which it holds there. once says that the
+// loop has one iteration, by which package testing tries a benchmark out.
+func Tick(b *testing.B, once bool) {
+	held.Lock()
+	arrived := held.arrived
+	if arrived == nil || once {
+		held.Unlock()
+		return
+	}
+	l := held.loops[b]
+	isNew := l == nil
+	if isNew {
+		l = &loop{b, make(chan struct{}), make(chan bool)}
+		held.loops[b] = l
+	}
+	held.Unlock()
+	if isNew {
+		arrived <- l
+	} else {
+		l.ticked <- struct{}{}
+	}
+	if !<-l.resume {
+		b.SkipNow()
+	}
+}
+
+// Of a benchmark, so many loops are explored, for so many iterations at most.
+const (
+	maxLoops      = 3
+	maxIterations = 2000
+	maxBatch      = 100
+)
+
+// explorations is one benchmark on its way.
+type explorations struct {
+	*runner
+	orders   *Orders
+	name     string
+	arrived  chan *loop
+	finished chan struct{}
+	next     *loop // that arrived while another was explored
+	watch    *time.Timer
+}
+
+// holdAll explores the loops of benchmarks.
+func (r *runner) holdAll(o *Orders) {
+	if len(o.Benchmarks) == 0 {
+		return
+	}
+	if err := flag.Set("test.benchtime", fmt.Sprintf("%dx", maxIterations)); err != nil {
+		panic(err)
+	}
+	for _, name := range o.Benchmarks {
+		status := Unrunnable
+		for _, b := range benchmarks {
+			switch {
+			case b.Name != name:
+			case time.Now().After(o.ProbeEnd):
+				status = OutOfTime
+			default:
+				status = r.hold(o, b)
+			}
+		}
+		r.journal.write(Event{Event: "tried", Function: name, Status: status, Mark: r.calls})
+	}
+}
+
+func (r *runner) hold(o *Orders, f testing.InternalBenchmark) Status {
+	r.mark(f.Name)
+	x := &explorations{runner: r, orders: o, name: f.Name, arrived: make(chan *loop), finished: make(chan struct{})}
+	held.Lock()
+	held.arrived, held.loops = x.arrived, make(map[*testing.B]*loop)
+	held.Unlock()
+	x.watch = r.watch(func() string { return f.Name }, o.Hangs)
+	defer x.watch.Stop()
+	failed := false
+	go func() {
+		defer close(x.finished)
+		testing.Benchmark(func(b *testing.B) {
+			defer func() { failed = failed || b.Failed() }()
+			f.F(b)
+		})
+	}()
+	explored := 0
+	for l := x.wait(); l != nil; l = x.wait() {
+		if explored == maxLoops || time.Now().After(o.ProbeEnd) {
+			l.resume <- false
+			continue
+		}
+		explored++
+		x.explore(l, fmt.Sprintf("%s#%d", f.Name, explored))
+	}
+	held.Lock()
+	held.arrived, held.loops = nil, nil
+	held.Unlock()
+	switch {
+	case r.restore() != nil || failed:
+		return Fails
+	case explored == 0:
+		return NoLoop
+	}
+	return OK
+}
+
+// wait returns the next loop that arrives, nil when the benchmark has ended.
+func (x *explorations) wait() *loop {
+	if l := x.next; l != nil {
+		x.next = nil
+		return l
+	}
+	x.watch.Reset(x.orders.Hangs)
+	select {
+	case l := <-x.arrived:
+		return l
+	case <-x.finished:
+		return nil
+	}
+}
+
+// explore has a loop do one iteration after the other, under AssertNoGrowth.
+func (x *explorations) explore(l *loop, label string) {
+	ended, iterations := false, 0
+	step := func() {
+		if ended {
+			return
+		}
+		iterations++
+		x.watch.Reset(x.orders.Hangs)
+		l.resume <- true
+		select {
+		case <-l.ticked:
+		case x.next = <-x.arrived:
+			ended = true
+		case <-x.finished:
+			ended = true
+		}
+		x.watch.Reset(time.Until(x.orders.End) + x.orders.Hangs)
+	}
+	step()
+	start := time.Now()
+	step()
+	batch, warmup := batches(time.Since(start))
+	x.journal.write(Event{Event: "hold", Function: x.name, Label: label})
+	s := &subject{name: label, end: x.orders.End}
+	if err := os.Setenv(envvar.Artifacts.Name(), x.orders.Artifacts); err != nil {
+		panic(err)
+	}
+	leakcheck.AssertNoGrowth(s, step, leakcheck.Iterations(min(batch, maxBatch)), leakcheck.Warmup(warmup))
+	if err := os.Unsetenv(envvar.Artifacts.Name()); err != nil {
+		panic(err)
+	}
+	done := Event{Event: "held", Function: x.name, Label: label, Calls: iterations, Log: s.log}
+	if ended {
+		done.Status = Once // the loop ended before the exploration did
+	}
+	x.journal.write(done)
+	if !ended {
+		l.resume <- false
+	}
+}

@@ -1,0 +1,155 @@
+// Package tick instruments benchmarks: a call at the head of each loop that does the measured work.
+// With it a benchmark can be held there, one iteration after the other, and what a client or server
+// keeps that lives as long as the benchmark can be seen.
+package tick
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+)
+
+// Loops returns the source of a test file with a call of pkg.Tick(b, once) at the head of each loop over
+// b.N, range b.N or b.Loop(), where b is a *testing.B; nil if there is none. Calls and the import
+// stand on lines that are there already, so that no line moves. The loops of b.RunParallel, which
+// several goroutines run, are left alone.
+func Loops(name string, source []byte, pkg string) ([]byte, error) {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, name, source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	type insertion struct {
+		offset int
+		text   string
+	}
+	var all []insertion
+	const alias = "leakgatetick"
+	testing := importName(file)
+	if testing == "" {
+		return nil, nil
+	}
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Body == nil {
+			continue
+		}
+		bs := make(map[string]bool) // names of benchmarks in the function
+		note := func(t *ast.FuncType) {
+			for _, field := range t.Params.List {
+				for _, n := range field.Names {
+					if isB(field.Type, testing) {
+						bs[n.Name] = true
+					}
+				}
+			}
+		}
+		note(f.Type)
+		ast.Inspect(f.Body, func(n ast.Node) bool {
+			var body *ast.BlockStmt
+			var b string
+			once := "false"
+			switch n := n.(type) {
+			case *ast.FuncLit:
+				note(n.Type)
+			case *ast.ForStmt:
+				if n.Cond != nil {
+					b, body = benchmarkOf(n.Cond), n.Body
+					if _, isLoop := n.Cond.(*ast.CallExpr); !isLoop {
+						once = b + ".N == 1"
+					}
+				}
+			case *ast.RangeStmt:
+				b, body = fieldN(n.X), n.Body
+				once = b + ".N == 1"
+			}
+			if body == nil || !bs[b] {
+				return true
+			}
+			all = append(all, insertion{set.Position(body.Lbrace).Offset + 1, fmt.Sprintf(" %s.Tick(%s, %s);", alias, b, once)})
+			return false // a loop in a loop is part of its iteration
+		})
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	all = append(all, insertion{set.Position(file.Name.End()).Offset, fmt.Sprintf("; import %s %q", alias, pkg)})
+	slices.SortFunc(all, func(a, b insertion) int { return a.offset - b.offset })
+	var out []byte
+	at := 0
+	for _, i := range all {
+		out = append(append(out, source[at:i.offset]...), i.text...)
+		at = i.offset
+	}
+	return append(out, source[at:]...), nil
+}
+
+// importName is the name by which a file knows package testing; "" if by none.
+func importName(file *ast.File) string {
+	for _, i := range file.Imports {
+		if i.Path.Value != `"testing"` {
+			continue
+		}
+		if i.Name == nil {
+			return "testing"
+		}
+		return i.Name.Name
+	}
+	return ""
+}
+
+// isB reports whether a type is *testing.B.
+func isB(t ast.Expr, testing string) bool {
+	star, ok := t.(*ast.StarExpr)
+	if !ok {
+		return false
+	}
+	if testing == "." {
+		id, ok := star.X.(*ast.Ident)
+		return ok && id.Name == "B"
+	}
+	sel, ok := star.X.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != "B" {
+		return false
+	}
+	id, ok := sel.X.(*ast.Ident)
+	return ok && id.Name == testing
+}
+
+// benchmarkOf returns the name of b in "i < b.N", "b.N > i", "i < b.N/2" and "b.Loop()"; "" for
+// other conditions.
+func benchmarkOf(cond ast.Expr) string {
+	switch c := cond.(type) {
+	case *ast.BinaryExpr:
+		for _, side := range []ast.Expr{c.X, c.Y} {
+			if m, ok := side.(*ast.BinaryExpr); ok {
+				side = m.X
+			}
+			if b := fieldN(side); b != "" {
+				return b
+			}
+		}
+	case *ast.CallExpr:
+		if sel, ok := c.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Loop" && len(c.Args) == 0 {
+			return identifier(sel.X)
+		}
+	}
+	return ""
+}
+
+// fieldN returns x of "x.N", else "".
+func fieldN(e ast.Expr) string {
+	if sel, ok := e.(*ast.SelectorExpr); ok && sel.Sel.Name == "N" {
+		return identifier(sel.X)
+	}
+	return ""
+}
+
+func identifier(e ast.Expr) string {
+	if id, ok := e.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
+}
