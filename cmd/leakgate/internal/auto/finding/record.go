@@ -47,7 +47,7 @@ func (s *Sorter) leaveUnknown(pkg string, whole *drive.Exploration, why, remedy 
 	}
 	r.Package, r.Test, r.Seq, r.Verdict, r.Cause, r.Remedy = pkg, Whole, 1, verdict.Unknown, why, remedy
 	r.File, r.Line, r.Artifacts, r.Bounds, r.Misuse = "", 0, nil, nil, false
-	r.Message = "leakgate -auto: could not tell: " + why
+	r.Message = strings.TrimSpace("leakgate -auto: could not tell: " + why + "\n\n" + r.Message)
 	return s.leave(&r, "")
 }
 

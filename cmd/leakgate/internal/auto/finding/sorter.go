@@ -124,7 +124,7 @@ func wholeOf(r *drive.Report) *drive.Exploration {
 func noVerdict(r *drive.Report, whole *drive.Exploration) (why, remedy string) {
 	switch {
 	case whole != nil && whole.Record != nil && whole.Record.Verdict == verdict.Unknown:
-		cause, late := strings.CutPrefix(whole.Record.Cause, "the test times out in ")
+		cause, late := strings.CutPrefix(whole.Record.Cause, drive.LateCause)
 		if _, seen, ok := strings.Cut(cause, ": "); late && ok {
 			return "the time for the package was over: " + seen, moreTime
 		}

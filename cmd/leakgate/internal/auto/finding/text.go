@@ -140,7 +140,10 @@ func (s *Sorter) message(f *found) string {
 	full := strings.ReplaceAll(strings.TrimSpace(f.group.Record.Message), f.group.Folder, s.folder(f.pkg, f.test()))
 	fmt.Fprintf(&b, "\nin full, where op is %s:\n    %s\n", op, strings.ReplaceAll(full, "\n", "\n    "))
 	fmt.Fprintf(&b, "\nto see it again:\n    %s\n", s.again(f.pkg, f.group.Functions))
-	if strings.HasPrefix(op, "Benchmark") {
+	const most = 3 // functions in a test to paste
+	if len(f.group.Functions) > most {
+		b.WriteString("\nthere was no time to tell these functions apart: more of it (-auto-time) finds the one, with a test to paste\n")
+	} else if strings.HasPrefix(op, "Benchmark") {
 		fmt.Fprintf(&b, "\nto keep it away, a test that calls leakcheck.AssertNoGrowth with what the loop of %s does\n", op)
 	} else {
 		fmt.Fprintf(&b, "\nto keep it away, a test that fails until it is gone:\n%s", indent(pasted(f.group.Functions)))

@@ -43,7 +43,7 @@ const (
 	// groupCalls how many such calls there must be time for: those of AssertNoGrowth before it fails,
 	// with its snapshots.
 	MaxGroup   = 4 * time.Second
-	groupCalls = 40
+	groupCalls = 50
 )
 
 // Status is what came of trying a function out.

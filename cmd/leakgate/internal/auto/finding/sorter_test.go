@@ -1,0 +1,134 @@
+package finding
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+var modules = &judge.Modules{
+	Own: []string{"example.com/app"}, Deps: map[string]string{"example.com/dep": "v1.2.0"}, Std: symbol.NamedModules(nil),
+	Ignored: func(...string) (string, bool) { return "", false },
+}
+
+// grows is a group in which these variables grow; with none it passes.
+func grows(functions string, variables ...string) drive.Exploration {
+	r := &verdict.Result{Schema: verdict.Schema, Verdict: verdict.Pass}
+	for _, v := range variables {
+		r.Verdict = verdict.Fail
+		r.Bounds = append(r.Bounds, verdict.Bound{
+			Selector: "AssertNoGrowth: " + v, Path: v, Growth: "+1.00 *int/op", Verdict: verdict.Fail,
+			Holder: &verdict.Holder{Kind: "global", Root: v, Package: symbol.Package(v)},
+		})
+	}
+	return drive.Exploration{Functions: strings.Fields(functions), Record: r}
+}
+
+func report(groups ...drive.Exploration) *drive.Report {
+	r := &drive.Report{Groups: groups}
+	for _, name := range groups[0].Functions {
+		r.Functions = append(r.Functions, drive.Tried{Name: name, Status: repeat.OK})
+	}
+	return r
+}
+
+func newSorter(t *testing.T) *Sorter {
+	return NewSorter(t.TempDir(), func(pkg string, functions []string) string {
+		return "again " + pkg + " " + strings.Join(functions, ",")
+	})
+}
+
+func (s *Sorter) record(t *testing.T, pkg, test string) *verdict.Result {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(s.folder(pkg, test), verdict.FileName))
+	require.NoError(t, err)
+	var r verdict.Result
+	require.NoError(t, json.Unmarshal(data, &r))
+	return &r
+}
+
+// A root is one finding, of the test that feeds it first; others are named in its message.
+func TestOneFindingForARoot(t *testing.T) {
+	s := newSorter(t)
+	p, err := s.Add("example.com/app", modules, report(
+		grows("TestA TestB", "example.com/app.x", "example.com/dep.y"), grows("TestA"), grows("TestB", "example.com/app.x", "example.com/dep.y"),
+	))
+	require.NoError(t, err)
+	require.Len(t, p.Failures, 1)
+	require.Equal(t, "TestB", p.Failures[0].Test)
+	require.Equal(t, 2, p.Repeated)
+	require.NotContains(t, p.Failures[0].Message, "maybe others")
+
+	p, err = s.Add("example.com/app/sub", modules, report(grows("TestC", "example.com/app.x")))
+	require.NoError(t, err)
+	require.Empty(t, p.Failures)
+	require.Equal(t, verdict.Pass, s.record(t, "example.com/app/sub", Whole).Verdict)
+
+	require.NoError(t, s.LeaveFindings())
+	r := s.record(t, "example.com/app", "TestB")
+	require.Equal(t, verdict.Fail, r.Verdict)
+	require.Len(t, r.Bounds, 1, "the dependency's is none of ours")
+	for _, want := range []string{
+		"+1.00 *int/op via example.com/app.x\n    fed by TestB in example.com/app\n           TestC in example.com/app/sub\n",
+		"1 more of what follows is no finding of this test", "again example.com/app TestB", `t.Run("again", TestB)`,
+	} {
+		require.Contains(t, r.Message, want)
+	}
+	require.Equal(t, []string{"in a dependency, example.com/dep v1.2.0: +1.00 *int/op via example.com/dep.y; fed by TestB in example.com/app"}, s.Notes(false))
+}
+
+// What grows in a group and in none of its parts is no finding; where a part was not explored it is
+// one of the whole group.
+func TestGroups(t *testing.T) {
+	s := newSorter(t)
+	p, err := s.Add("example.com/app", modules, report(grows("TestA TestB", "example.com/app.x"), grows("TestA"), grows("TestB")))
+	require.NoError(t, err)
+	require.Empty(t, p.Failures)
+	require.Len(t, s.Notes(false), 1)
+	require.Contains(t, s.Notes(false)[0], "in no part of the tests")
+
+	s = newSorter(t)
+	p, err = s.Add("example.com/app", modules, report(grows("TestA TestB TestC", "example.com/app.x"), grows("TestA")))
+	require.NoError(t, err)
+	require.Len(t, p.Failures, 1)
+	require.Equal(t, "TestA and 2 more", p.Failures[0].Test)
+	require.Contains(t, p.Failures[0].Message, "maybe others too")
+}
+
+// A package of which nothing is known has a record that says why.
+func TestNoVerdict(t *testing.T) {
+	s := newSorter(t)
+	p, err := s.Add("example.com/app", modules, &drive.Report{Functions: []drive.Tried{{Name: "TestA", Status: repeat.Slow}, {Name: "TestB", Status: repeat.Slow}}})
+	require.NoError(t, err)
+	require.Contains(t, p.Unknown, "none of its 2 tests and examples can be repeated: 2 takes more than 1s")
+	r := s.record(t, "example.com/app", Whole)
+	require.Equal(t, verdict.Unknown, r.Verdict)
+	require.Equal(t, p.Unknown, r.Cause)
+	require.NotEmpty(t, r.Remedy)
+
+	late := grows("TestA")
+	late.Record.Verdict, late.Record.Cause = verdict.Unknown, drive.LateCause+"2s, which is too soon to go on: op was called once"
+	p, err = s.Add("example.com/late", modules, report(late))
+	require.NoError(t, err)
+	require.Equal(t, "the time for the package was over: op was called once", p.Unknown)
+	require.Equal(t, moreTime, s.record(t, "example.com/late", Whole).Remedy)
+
+	p, err = s.Add("example.com/broken", modules, &drive.Report{Broken: "its test binary ended"})
+	require.NoError(t, err)
+	require.Equal(t, "its test binary ended", p.Unknown)
+}
+
+func TestReason(t *testing.T) {
+	require.Equal(t, "ends the process: panic: oh", Reason(drive.Tried{Status: repeat.Ended, Reason: "--- FAIL: TestX (0.00s)\n  panic: oh\n"}))
+	require.Equal(t, "skips itself", Reason(drive.Tried{Status: repeat.Skips}))
+}
