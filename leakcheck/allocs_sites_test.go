@@ -7,6 +7,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/leakcheck"
+	"github.com/leakgate/leakgate/leakcheck/internal/alloc"
 )
 
 type order struct{ lines [20]int }
@@ -26,6 +27,9 @@ func (t *quietT) Errorf(format string, args ...any) { fmt.Fprintf(&t.text, forma
 // A failure says where the objects were allocated, up to the operation.
 func TestAllocationSites(t *testing.T) {
 	q := &quietT{TB: t}
+	if alloc.RaceDetector {
+		return // no bound is told to be broken
+	}
 	assert.False(t, leakcheck.AssertAllocs(q, placeOrder, leakcheck.Type[order]().MaxAllocsPerOp(0)))
-	assert.Contains(t, q.text.String(), "    160 B, 1.00 allocs/op at:\n       github.com/leakgate/leakgate/leakcheck_test.placeOrder (allocs_sites_test.go:17)\n\n    op was called 100 times")
+	assert.Contains(t, q.text.String(), "    160 B, 1.00 allocs/op at:\n       github.com/leakgate/leakgate/leakcheck_test.placeOrder (allocs_sites_test.go:18)\n\n    op was called 100 times")
 }

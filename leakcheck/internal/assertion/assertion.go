@@ -361,7 +361,11 @@ func UnknownMessage(err error, failed bool, what string) string {
 		lines = append(lines, "    remedy: "+remedy)
 	}
 	if !failed {
-		lines = append(lines, "    This is not a pass: nothing was checked. It fails in CI, and with LEAKGATE_STRICT=1.")
+		where := "in CI, and with LEAKGATE_STRICT=1"
+		if errors.Is(err, errors.ErrUnsupported) {
+			where = "with LEAKGATE_STRICT=1, as in leakgate run"
+		}
+		lines = append(lines, "    This is not a pass: nothing was checked. It fails "+where+".")
 	}
 	return strings.Join(lines, "\n")
 }

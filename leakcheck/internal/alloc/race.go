@@ -1,0 +1,6 @@
+//go:build race
+
+package alloc
+
+// RaceDetector says whether the program is built with -race.
+const RaceDetector = true
