@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/closer"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/finding"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
@@ -75,6 +76,7 @@ type autoRun struct {
 	err     error
 	sorter  *finding.Sorter
 	ignored *suppress.List
+	closers *closer.Finder
 	left    []string // functions that were not repeated, and why
 }
 
@@ -131,6 +133,7 @@ func (a *autoRun) run(ctx gocontext.Context) error {
 		return fmt.Errorf("-auto: %w", err)
 	}
 	defer a.workspace.Close()
+	a.closers = &closer.Finder{Dirs: a.workspace.Modules}
 	a.build, a.binary = inv.CompileArgs()
 	a.env = slices.DeleteFunc(slices.Clone(inv.Env), func(entry string) bool {
 		return strings.HasPrefix(entry, envvar.Artifacts.Name()+"=")

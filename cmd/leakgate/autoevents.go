@@ -5,6 +5,7 @@ import (
 	"debug/buildinfo"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -27,8 +28,8 @@ func (a *autoRun) modules(file string, p *plan.Package) (*judge.Modules, error) 
 		return nil, err
 	}
 	m := &judge.Modules{
-		Own: append([]string{info.Main.Path, p.Module.Path}, a.workspace.Modules...), Deps: make(map[string]string),
-		Std: symbol.ModulesOf(info), Ignored: a.ignored.Match,
+		Own: append([]string{info.Main.Path, p.Module.Path}, slices.Collect(maps.Keys(a.workspace.Modules))...), Deps: make(map[string]string),
+		Std: symbol.ModulesOf(info), Ignored: a.ignored.Match, Closer: a.closers.Method,
 	}
 	for _, d := range info.Deps {
 		if !slices.Contains(m.Own, d.Path) {

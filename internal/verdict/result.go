@@ -118,6 +118,8 @@ type Holder struct {
 	At        string `json:"at,omitempty"`
 	CreatedBy string `json:"created_by,omitempty"`
 	CreatedAt string `json:"created_at,omitempty"`
+	// of goroutines: the types of variables that keep something alive
+	Holds []string `json:"holds,omitempty"`
 	// import paths of packages whose types lie on the path to what grows, from the root on
 	Packages []string `json:"packages,omitempty"`
 	// those of the types of objects above what grows, and of no slices or maps of them

@@ -10,6 +10,9 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
+// maxHolds is how many types of a goroutine's variables a record has.
+const maxHolds = 8
+
 // holder says what holds the leak, for those who sort leaks by whose they are.
 func (l *leak) holder() *verdict.Holder {
 	h := &verdict.Holder{}
@@ -37,6 +40,11 @@ func (l *leak) holder() *verdict.Holder {
 	entry := symbol.Unescape(l.origin.Entry)
 	h.Kind, h.Root, h.Package, h.Type, h.Test = "goroutine", entry, symbol.Package(entry), "", false
 	h.CreatedBy, h.CreatedAt = symbol.Unescape(l.origin.CreatedBy), l.origin.CreatedAt
+	for _, head := range l.heads {
+		if typ := head.Line()[0].Typ; typ != "" && !slices.Contains(h.Holds, typ) && len(h.Holds) < maxHolds {
+			h.Holds = append(h.Holds, typ)
+		}
+	}
 	for _, c := range slices.Backward(l.goroutines.Calls) {
 		if c.Function == l.origin.Entry {
 			h.At = c.At

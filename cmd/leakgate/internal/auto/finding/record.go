@@ -99,6 +99,9 @@ func (s *Sorter) Notes(all bool) []string {
 	for _, line := range values(s.aside[judge.Held]) {
 		notes = append(notes, "in what a test or benchmark keeps, which is a leak if it is to live long: "+line)
 	}
+	for _, line := range values(s.aside[judge.Unclosed]) {
+		notes = append(notes, "goroutines that tests do not end, as a rule since they do not close what they open: "+line)
+	}
 	for _, c := range sorted(s.loose) {
 		notes = append(notes, "grew once, and in no part of the tests when those were repeated: "+text(c.growth)+"; fed by "+c.fed[0].String())
 	}

@@ -199,7 +199,7 @@ func (s *Sorter) sort(pkg string, modules *judge.Modules, r *drive.Report) []*fo
 				of = make(map[string]string)
 				s.aside[least.growth.Class] = of
 			}
-			of[root] = fmt.Sprintf("%s (%s)", text(least.growth), cmp.Or(least.growth.Reason, c.fed[0].String()))
+			of[root] = fmt.Sprintf("%s (%s)", text(least.growth), strings.TrimPrefix(least.growth.Reason+"; fed by "+c.fed[0].String(), "; fed by "))
 		}
 	}
 	return fresh

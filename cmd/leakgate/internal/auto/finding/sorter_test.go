@@ -18,6 +18,7 @@ import (
 
 var modules = &judge.Modules{
 	Own: []string{"example.com/app"}, Deps: map[string]string{"example.com/dep": "v1.2.0"}, Std: symbol.NamedModules(nil),
+	Closer:  func(string) string { return "" },
 	Ignored: func(...string) (string, bool) { return "", false },
 }
 

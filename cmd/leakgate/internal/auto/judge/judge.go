@@ -25,6 +25,9 @@ const (
 	// Held is what an object of a module's keeps, which a test or benchmark keeps itself: a client
 	// that is never closed, or one that is meant to live as long.
 	Held Class = "held"
+	// Unclosed is a goroutine that has an object of a module's with a method such as Close or Stop:
+	// as a rule the test does not call it.
+	Unclosed Class = "unclosed"
 	// Library is what the standard library keeps, and no type of a module lies on the way to it.
 	Library Class = "library"
 	// Unnamed is what no path leads to.
@@ -38,6 +41,8 @@ type Modules struct {
 	Own  []string          // paths of the user's
 	Deps map[string]string // paths and versions of others
 	Std  *symbol.Modules   // tells the standard library's packages from others
+	// Closer returns the method that ends the use of a type, "" if there is none.
+	Closer func(typ string) string
 	// Ignored returns why something with one of these names is no leak, and whether it is none.
 	Ignored func(names ...string) (reason string, ok bool)
 }
@@ -50,7 +55,7 @@ type Growth struct {
 	Root string
 	// Module is the dependency that keeps it, with its version; "" for other classes.
 	Module string
-	Reason string // of what is suppressed
+	Reason string // of what is suppressed, or not closed
 	// Registry says that it lies in a package variable that is a map or a slice itself, which may be
 	// meant to grow.
 	Registry bool
@@ -71,6 +76,14 @@ func (m *Modules) judge(b verdict.Bound) Growth {
 	h := b.Holder
 	g := Growth{Bound: b, Root: root(h)}
 	g.Class, g.Module = m.class(b)
+	if g.Class == Leak && h.Kind == "goroutine" {
+		for _, typ := range h.Holds {
+			if method := m.Closer(typ); method != "" {
+				g.Class, g.Reason = Unclosed, "its "+typ+" has "+method
+				break
+			}
+		}
+	}
 	if g.Class == Leak || g.Class == Dependency {
 		if reason, ok := m.Ignored(b.Path, h.Root, h.CreatedBy); ok {
 			g.Class, g.Reason = Suppressed, reason

@@ -13,6 +13,12 @@ import (
 var modules = &Modules{
 	Own:  []string{"example.com/app", "shop"},
 	Deps: map[string]string{"example.com/app/v2/sub": "v2.1.0", "github.com/dep": "v1.0.0"},
+	Closer: func(typ string) string {
+		if typ == "*example.com/app.Server" {
+			return "Close"
+		}
+		return ""
+	},
 	Ignored: func(names ...string) (string, bool) {
 		return "on purpose", slices.Contains(names, "example.com/app.known")
 	},
@@ -101,6 +107,16 @@ func TestRegistry(t *testing.T) {
 	require.True(t, of("map[string]int"))
 	require.True(t, of("[]func()"))
 	require.False(t, of("*example.com/app.cache"))
+}
+
+// A goroutine of an object that can be closed is one that a test did not close, as a rule.
+func TestUnclosed(t *testing.T) {
+	h := &verdict.Holder{Kind: "goroutine", Package: "example.com/app", CreatedBy: "example.com/app.New", Holds: []string{"chan int", "*example.com/app.Server"}}
+	g := modules.judge(verdict.Bound{Holder: h})
+	require.Equal(t, Unclosed, g.Class)
+	require.Equal(t, "its *example.com/app.Server has Close", g.Reason)
+	h.Holds = []string{"chan int"}
+	require.Equal(t, Leak, modules.judge(verdict.Bound{Holder: h}).Class)
 }
 
 func TestSuppressed(t *testing.T) {

@@ -21,9 +21,9 @@ import (
 // A Workspace is the temporary folder of a run.
 type Workspace struct {
 	Dir     string
-	Modules []string // paths of the user's
-	env     []string // of the go command
-	claim   *os.File // says to other processes that the folder is in use
+	Modules map[string]string // folders of the user's, by path
+	env     []string          // of the go command
+	claim   *os.File          // says to other processes that the folder is in use
 }
 
 // Config says what a workspace is for.
@@ -46,7 +46,7 @@ func Open(cfg Config) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{Dir: dir}
+	w := &Workspace{Dir: dir, Modules: make(map[string]string)}
 	if w.claim, err = os.Open(dir); err == nil {
 		filelock.Claim(w.claim, dir)
 	}
@@ -99,7 +99,7 @@ func (w *Workspace) write(cfg Config, library string) error {
 		if err := goJSON(dir, cfg.Env, &mod, "mod", "edit", "-json", filepath.Join(dir, "go.mod")); err != nil {
 			return err
 		}
-		w.Modules = append(w.Modules, mod.Module.Path)
+		w.Modules[mod.Module.Path] = dir
 	}
 	s.use = append(s.use, library)
 	file := filepath.Join(w.Dir, "go.work")
