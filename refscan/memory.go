@@ -132,7 +132,7 @@ func scanNeeds(m *goruntime.Model) int64 {
 func tablesNeeded(slots int64) int64 { return bytesPerSlot * slots }
 
 // system is where limits are read.
-var system headroom.System
+var system headroom.Recent
 
 func checkMemory(n headroom.Need) error {
 	if err := system.Check(n); err != nil {

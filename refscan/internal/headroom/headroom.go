@@ -59,9 +59,11 @@ type System struct {
 }
 
 // Check returns the *Shortage of the limit that is short by most, nil if all leave enough.
-func (s System) Check(n Need) error {
+func (s System) Check(n Need) error { return shortage(s.Limits(), n) }
+
+func shortage(limits []Limit, n Need) error {
 	var worst *Shortage
-	for _, l := range s.Limits() {
+	for _, l := range limits {
 		short := &Shortage{Limit: l, Needed: l.amount(n)}
 		if short.Needed > 0 && short.Needed > l.Room && (worst == nil || short.Needed-l.Room > worst.Needed-worst.Room) {
 			worst = short

@@ -46,6 +46,7 @@ func Load(types *heaptype.Table) (*List, error) {
 	}
 	list := &List{Heaps: all.Heaps}
 	calls := make(map[uint64]string) // by closure
+	timerType, tickerType := typeOf{name: "time.Timer"}, typeOf{name: "time.Ticker"}
 	for i := range all.List {
 		t := Timer{Timer: &all.List[i]}
 		call, known := calls[t.Fn]
@@ -56,17 +57,31 @@ func Load(types *heaptype.Table) (*List, error) {
 		t.Call = call
 		switch {
 		case call == timeGoFunc:
-			t.Func, t.Entry, t.Of = t.Arg, types.ClosureEntry(t.Arg), types.Named("time.Timer")
+			t.Func, t.Entry, t.Of = t.Arg, types.ClosureEntry(t.Arg), timerType.in(types)
 		case call == timeSendTime && t.Period > 0:
-			t.Of = types.Named("time.Ticker")
+			t.Of = tickerType.in(types)
 		case call == timeSendTime:
-			t.Of = types.Named("time.Timer")
+			t.Of = timerType.in(types)
 		case symbol.IsRuntime(symbol.Package(call)):
 			continue
 		}
 		list.Timers = append(list.Timers, t)
 	}
 	return list, nil
+}
+
+// A typeOf is a type that is looked up when it is needed first.
+type typeOf struct {
+	name   string
+	looked bool
+	t      *heaptype.Type
+}
+
+func (o *typeOf) in(types *heaptype.Table) *heaptype.Type {
+	if !o.looked {
+		o.looked, o.t = true, types.Named(o.name)
+	}
+	return o.t
 }
 
 // functionOf returns the name of the function of a closure, "" if it is not known.
