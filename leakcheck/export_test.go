@@ -18,6 +18,11 @@ func (s countingSnapshot) Scan(opts ...refscan.ScanOption) (*refscan.Report, err
 	return s.Frozen.Scan(opts...)
 }
 
+func (s countingSnapshot) CountTypes(all []*refscan.TypeCount) (*refscan.Report, bool, error) {
+	s.reads["types"]++
+	return s.Frozen.CountTypes(all)
+}
+
 func (s countingSnapshot) Stacks() (*refscan.Stacks, error) {
 	s.reads["stacks"]++
 	return s.Frozen.Stacks()

@@ -30,7 +30,10 @@ func TestNothingIsScannedTwice(t *testing.T) {
 	}{
 		{"reach", []leakcheck.Option{own.MaxObjects(3), own.MaxBytes(1 << 20)}, map[string]int{}},
 		{"in full", []leakcheck.Option{own.MaxObjects(3), leakcheck.Full()}, map[string]int{"snapshots": 1, "scans": 1}},
-		{"objects", []leakcheck.Option{own.MaxObjects(3), objects.MaxObjects(2)}, map[string]int{"snapshots": 1, "scans": 1}},
+		{"objects", []leakcheck.Option{own.MaxObjects(3), objects.MaxObjects(2)}, map[string]int{"snapshots": 1, "types": 1}},
+		{"more than reach", []leakcheck.Option{own.MaxObjects(1), objects.MaxObjects(2)}, map[string]int{"snapshots": 3, "scans": 3, "elsewhere": 2}},
+		{"too many objects", []leakcheck.Option{own.MaxObjects(3), objects.MaxObjects(1)}, map[string]int{"snapshots": 3, "types": 3, "scans": 3, "elsewhere": 2}},
+		{"kept on purpose", []leakcheck.Option{leakcheck.TypeNamed("log.Logger").None()}, map[string]int{"snapshots": 1, "types": 1, "scans": 1}},
 		{"retained", []leakcheck.Option{own.MaxObjects(3).MaxRetainedObjects(3), objects.MaxRetainedBytes(1 << 20)}, map[string]int{"snapshots": 1, "scans": 1}},
 		{"goroutines", []leakcheck.Option{goroutines.Max(100)}, map[string]int{}},
 		{"leaked", []leakcheck.Option{goroutines.NoneLeaked()}, map[string]int{"snapshots": 1, "stacks": 1, "leaked": 1}},

@@ -34,7 +34,6 @@ func TestReachInPlaceOfSnapshots(t *testing.T) {
 		{"timer", []Option{Root("timer(app.expire)").MaxObjects(200)}, nil, ""},
 		{"no package", []Option{Root("sessions").MaxObjects(200)}, nil, ""},
 		{"path", []Option{own, Path("app.sessions").MaxObjects(200)}, nil, ""},
-		{"type", []Option{own, TypeNamed("app.Session").MaxObjects(200)}, nil, ""},
 		{"retained", []Option{own, Root("app.sessions").MaxRetainedObjects(200)}, nil, ""},
 		{"goroutines", []Option{own, Goroutines("app.Serve").Max(1)}, nil, ""},
 		{"scope", []Option{own, Scope("example.com/app")}, nil, ""},

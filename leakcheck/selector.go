@@ -42,6 +42,9 @@ func Path(pattern string) Selector { return Selector{request.PathSelector(patter
 // objects are those that a pointer to T, or an interface with a T in it, refers to. For maps,
 // slices, strings, channels and funcs it is what the value refers to. Values that lie inside
 // another object (an element of a []T, a field) are no objects of their own and do not count.
+//
+// A count of all objects of the type, whoever holds them, comes first (unless Scope, Ignore or Full
+// is given): if it is within the bound, what they are charged to is not looked at.
 func Type[T any]() Selector { return Selector{request.TypeSelector(reflect.TypeFor[T]())} }
 
 // TypeNamed selects like Type, by the type's name: "example.com/app.Session", "app.*",

@@ -69,6 +69,9 @@ func declaration(x *debuginfo.Index, variable string) (file string, line int) {
 // that path: "cache" for "github.com/patrickmn/go-cache".
 func (r *Report) PackageNames() map[string]string { return packageNames(r.index) }
 
+// PackageNames is Report.PackageNames, before there is a report.
+func (s *Snapshot) PackageNames() map[string]string { return packageNames(s.index) }
+
 func packageNames(x *debuginfo.Index) map[string]string {
 	if x == nil {
 		return nil

@@ -37,6 +37,7 @@ const (
 	InFull     Method = "in full"     // snapshots, each scanned as a whole
 	ByCounters Method = "by counters" // the allocator's, read after garbage collections
 	ByReach    Method = "by reach"    // of variables: all that they lead to is within their bounds
+	ByTypes    Method = "by types"    // of a snapshot's objects: all of a type are within its bounds
 )
 
 // Result is one assertion of one run of a test.
@@ -83,7 +84,7 @@ type Bound struct {
 	Selector   string  `json:"selector"`
 	MaxObjects *int64  `json:"max_objects,omitempty"` // nil: not bounded
 	MaxBytes   *int64  `json:"max_bytes,omitempty"`
-	Objects    int64   `json:"objects"` // found; where the method is ByReach, no more than these
+	Objects    int64   `json:"objects"` // found; with ByReach and ByTypes, no more than these
 	Bytes      int64   `json:"bytes"`
 	Verdict    Verdict `json:"verdict"`
 	// of AssertNoGrowth: "+1.00 *app.Session/op (+424 B/op)"; of AssertAllocs: "2.00 allocs/op (96

@@ -25,6 +25,7 @@ type Observation struct {
 	Settle   time.Duration // how long the process was waited for
 	Scan     time.Duration
 	Logs     []string // what took long
+	Counted  bool     // the types that were asked for are within their bounds, and the audit holds: nothing was scanned
 	Heap     string   // the heap profile of the same moment, "" if it was not asked for
 }
 
@@ -48,6 +49,8 @@ type Frozen interface {
 	Scan(opts ...refscan.ScanOption) (*refscan.Report, error)
 	Stacks() (*refscan.Stacks, error)
 	LeakedGoroutines() ([]*refscan.LeakedGoroutine, error)
+	PackageNames() map[string]string
+	CountTypes(all []*refscan.TypeCount) (r *refscan.Report, within bool, err error)
 	Elsewhere(is func(path, typ string) bool) (*refscan.Elsewhere, error)
 	Settled() time.Duration
 	Close() error
@@ -154,6 +157,17 @@ func (o *Observation) read(s Frozen, n Needs) error {
 	}
 	if !n.Heap {
 		return nil
+	}
+	if len(n.Types) > 0 {
+		naming.LearnPackageNames(s.PackageNames())
+		r, within, err := s.CountTypes(n.Types)
+		if err != nil {
+			return err
+		}
+		if within && Audit(r) == nil {
+			o.Report, o.Counted = r, true
+			return nil
+		}
 	}
 	if err := o.scanHeap(s, n); err != nil {
 		return err

@@ -14,6 +14,8 @@ type Needs struct {
 	Together   []*NodeSet // and what cutting several nodes would free
 	Profile    bool       // the heap profile of the same moment
 	AlsoHeldBy []Place    // who else holds the objects there
+	// if there are no more objects of types than these say, the heap is not scanned
+	Types []*refscan.TypeCount
 }
 
 // A NodeSet is a set of nodes of a report. Cutting them together frees more than the sum of what
@@ -31,5 +33,6 @@ func (n Needs) And(m Needs) Needs {
 		Heap: n.Heap || m.Heap, Names: n.Names || m.Names, Stacks: n.Stacks || m.Stacks, Leaked: n.Leaked || m.Leaked,
 		Retained: n.Retained || m.Retained, Together: append(n.Together[:len(n.Together):len(n.Together)], m.Together...),
 		Profile: n.Profile || m.Profile, AlsoHeldBy: append(n.AlsoHeldBy[:len(n.AlsoHeldBy):len(n.AlsoHeldBy)], m.AlsoHeldBy...),
+		Types: append(n.Types[:len(n.Types):len(n.Types)], m.Types...),
 	}
 }

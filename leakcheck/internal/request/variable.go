@@ -4,8 +4,34 @@ import (
 	"go/token"
 	"strings"
 
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/refscan"
 )
+
+// TypeCount asks how many objects there are of the types that the bound is on; nil where it is on
+// something else, or on what cutting them would free.
+func (b *Bound) TypeCount() *refscan.TypeCount {
+	s := &b.Selector
+	if !s.ByType() || s.Path.Special != "" || b.Cut.Given() {
+		return nil
+	}
+	c := &refscan.TypeCount{
+		Is:         func(reference string) bool { return s.Types.Matches(naming.CleanType(reference)) },
+		MaxObjects: orNone(b.MaxObjects), MaxBytes: orNone(b.MaxBytes),
+	}
+	if s.Kind == selectTypeNamed {
+		c.Name = s.Shown
+	}
+	return c
+}
+
+// orNone is the bound, or a negative number.
+func orNone(most *int64) int64 {
+	if most == nil {
+		return -1
+	}
+	return *most
+}
 
 // Reach asks how much the package variable leads to that a bound is on. It returns nil where the
 // bound is on something else, may be, or is not on the objects and bytes that are charged to the
@@ -20,12 +46,5 @@ func (b *Bound) Reach() *refscan.Reach {
 	if !ok || pkg == "" || !token.IsIdentifier(ident) {
 		return nil
 	}
-	r := &refscan.Reach{Ident: ident, Is: p.MatchWhole, MaxObjects: -1, MaxBytes: -1}
-	if b.MaxObjects != nil {
-		r.MaxObjects = *b.MaxObjects
-	}
-	if b.MaxBytes != nil {
-		r.MaxBytes = *b.MaxBytes
-	}
-	return r
+	return &refscan.Reach{Ident: ident, Is: p.MatchWhole, MaxObjects: orNone(b.MaxObjects), MaxBytes: orNone(b.MaxBytes)}
 }

@@ -39,35 +39,7 @@ func (a *attributor) rest() {
 
 // totals compares what was charged with the collector's mark bits.
 func (a *attributor) totals() Totals {
-	var t Totals
-	h := a.heap
-	for i := range h.Model.Spans {
-		s := &h.Model.Spans[i]
-		var live, attributed, missed, extra int
-		for k := uint32(0); 64*k < s.NElems; k++ {
-			first, n := s.FirstObj+64*k, min(s.NElems-64*k, 64)
-			marked, allocated := s.Marks64(k)
-			reached := h.Live.Marked.Bits(first, n)
-			charged := reached &^ a.tool.Bits(first, n)
-			attributed += bits.OnesCount64(charged)
-			extra += bits.OnesCount64(charged &^ allocated)
-			missed += bits.OnesCount64(marked &^ reached)
-			// Alive at the last collection, or allocated since then and in use.
-			live += bits.OnesCount64(charged&allocated | marked&^reached)
-		}
-		for _, sum := range [...]struct {
-			n              int
-			objects, bytes *int64
-		}{
-			{live, &t.LiveObjects, &t.LiveBytes},
-			{attributed, &t.AttributedObjects, &t.AttributedBytes},
-			{missed, &t.MissedObjects, &t.MissedBytes},
-			{extra, &t.ExtraObjects, &t.ExtraBytes},
-		} {
-			*sum.objects += int64(sum.n)
-			*sum.bytes += int64(sum.n) * int64(s.ElemSize)
-		}
-	}
+	t := Totals{Totals: a.heap.Totals(a.tool)}
 	t.TypedBytes = t.AttributedBytes
 	for _, n := range a.nodes {
 		if !n.Root.Class.IsTool() {

@@ -1,14 +1,14 @@
 package attribute
 
-import "github.com/leakgate/leakgate/refscan/internal/root"
+import (
+	"github.com/leakgate/leakgate/refscan/internal/root"
+	"github.com/leakgate/leakgate/refscan/internal/typedheap"
+)
 
 // Totals are sums over heap objects, in size-class bytes. The tool's own objects are in none.
 type Totals struct {
-	LiveObjects, LiveBytes             int64
-	AttributedObjects, AttributedBytes int64
-	TypedBytes                         int64
-	MissedBytes, ExtraBytes            int64
-	MissedObjects, ExtraObjects        int64
+	typedheap.Totals
+	TypedBytes int64
 }
 
 // Result is a finished account.

@@ -67,3 +67,9 @@ func isReference(k reflect.Kind) bool {
 	}
 	return false
 }
+
+// HasInlineEntries reports whether entries of a map type lie in its tables whole: they are no
+// objects of their own.
+func (tt *Table) HasInlineEntries(t *Type) bool {
+	return t.Kind == reflect.Map && tt.MapLayout(t).inline
+}

@@ -52,6 +52,9 @@ func NewTable(m *goruntime.Model, names Names) (*Table, error) {
 // At returns a type by its number, nil for 0.
 func (tt *Table) At(index int32) *Type { return (*tt.list.Load())[index] }
 
+// Len is one more than the highest number of a type.
+func (tt *Table) Len() int { return len(*tt.list.Load()) }
+
 // maker returns what makes types, until the caller calls done.
 func (tt *Table) maker() *maker {
 	tt.mu.Lock()

@@ -1,0 +1,113 @@
+package refscan
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
+	"github.com/leakgate/leakgate/refscan/internal/typedheap"
+)
+
+// A TypeCount is how many objects there are of a type, or of several: never fewer than a scan
+// charges to nodes of these types, beside what it charges to nodes as untyped, and often more.
+type TypeCount struct {
+	// reports whether objects are meant that references of that type lead to; see Node.Type
+	Is func(reference string) bool
+	// Name is the pattern that Is goes by; all with one Name mean the same. "" for the types of the
+	// program that Go's compiler has seen: then it is known that there are such.
+	Name string
+	// MaxObjects and MaxBytes are bounds; negative: none.
+	MaxObjects, MaxBytes int64
+
+	Objects, Bytes int64 // found
+}
+
+// CountTypes reports whether there are no more objects of each type than its bound says, and fills
+// in how many there are. It types the objects of the snapshot, as Scan does, which goes on from there
+// if it is called afterwards, but charges them to nobody. The report is one without roots: its Totals
+// are for the audit, and those of attribution are 0.
+//
+// If it returns false, there are more, or typings cannot tell: Scan will know.
+func (s *Snapshot) CountTypes(all []*TypeCount) (r *Report, within bool, err error) {
+	if err := s.opened(); err != nil {
+		return nil, false, err
+	}
+	defer guard(&err)()
+	if s.index == nil || s.stopped != nil {
+		return nil, false, nil
+	}
+	heap, err := s.buildGraph()
+	if err != nil {
+		return nil, false, err
+	}
+	for _, c := range all {
+		known, small := namedTypes.of(s.index, heap, c)
+		if !known || small {
+			return nil, false, nil
+		}
+		ok := false
+		if c.Objects, c.Bytes, ok = heap.Count(c.Is); !ok {
+			return nil, false, nil
+		}
+		if c.MaxObjects >= 0 && c.Objects > c.MaxObjects || c.MaxBytes >= 0 && (c.Bytes < 0 || c.Bytes > c.MaxBytes) {
+			return nil, false, nil
+		}
+	}
+	if err := s.model.Mem.Broken(); err != nil {
+		return nil, false, heapError(err)
+	}
+	t := heap.Totals(nil)
+	r = &Report{
+		GoVersion: runtime.Version(), Collections: s.collections, Undecided: s.undecided, Pause: s.pause, Warnings: s.model.Warnings,
+		Totals: Totals{
+			LiveObjects: t.LiveObjects, LiveBytes: t.LiveBytes, ExtraBytes: t.ExtraBytes,
+			MissedObjects: t.MissedObjects, MissedBytes: t.MissedBytes,
+		},
+		index: s.index,
+	}
+	if s.later != nil {
+		s.later.excuse(heap, &r.Totals)
+	}
+	return r, true, nil
+}
+
+// namedTypes is what is known of the types that patterns mean.
+var namedTypes typeNames
+
+type typeNames struct {
+	sync.Mutex
+	x       *debuginfo.Index
+	answers map[string]typeAnswer // by TypeCount.Name
+}
+
+type typeAnswer struct{ known, small bool }
+
+// of reports whether the program has a type that is meant, and whether values of one that is meant
+// may share blocks: those have no typing.
+func (n *typeNames) of(x *debuginfo.Index, heap *typedheap.Heap, c *TypeCount) (known, small bool) {
+	n.Lock()
+	defer n.Unlock()
+	if n.x != x {
+		n.x, n.answers = x, make(map[string]typeAnswer)
+	}
+	if a, ok := n.answers[c.Name]; ok && c.Name != "" {
+		return a.known, a.small
+	}
+	a := typeAnswer{known: c.Name == ""}
+	for id := 1; id <= x.NumTypes(); id++ {
+		t := x.TypeHead(debuginfo.TypeID(id))
+		if a.known && t.Size > typedheap.BlockSize {
+			continue
+		}
+		means := c.Is(t.Name) || typedheap.AnyForm(c.Is, t.Name)
+		a.known = a.known || means
+		if means && t.Size <= typedheap.BlockSize && typedheap.CouldBeSmall(heap.Types.ByID(t.ID)) {
+			a.small = true
+			break
+		}
+	}
+	if c.Name != "" {
+		n.answers[c.Name] = a
+	}
+	return a.known, a.small
+}

@@ -1,0 +1,103 @@
+//go:build amd64 || arm64
+
+package refscan_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// chargedTypes returns what a report charges to nodes of each type, but for what is untyped.
+func chargedTypes(all map[string]refscan.Reach, nodes []*refscan.Node) {
+	for _, n := range nodes {
+		sum := all[n.Type]
+		sum.Objects, sum.Bytes = sum.Objects+n.Objects-n.UntypedObjects, sum.Bytes+n.Bytes-n.UntypedBytes
+		all[n.Type] = sum
+		chargedTypes(all, n.Children)
+	}
+}
+
+// Of no type is more charged by a scan than there is in a count of the same snapshot.
+func TestTypeCountIsAnUpperBound(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	t.Cleanup(func() { fillReach(rand.New(rand.NewPCG(0, 0))); buildRandom(rng, 1, false); reachTimer.Stop() })
+	for range require.Rounds(2, 8) {
+		buildRandom(rng, 1+rng.IntN(400), true)
+		fillReach(rng)
+		s, err := refscan.Capture()
+		require.NoError(t, err)
+		full, err := s.Scan()
+		require.NoError(t, err)
+		want := make(map[string]refscan.Reach)
+		chargedTypes(want, full.Roots)
+		delete(want, "")
+		told := 0
+		for name, w := range want {
+			if w.Objects == 0 {
+				continue
+			}
+			count := func(objects, bytes int64) (refscan.TypeCount, bool) {
+				c := refscan.TypeCount{Is: func(reference string) bool { return reference == name }, MaxObjects: objects, MaxBytes: bytes}
+				r, within, err := s.CountTypes([]*refscan.TypeCount{&c})
+				require.NoError(t, err)
+				if within {
+					require.Equal(t, full.Totals.MissedObjects, r.Totals.MissedObjects)
+					require.Zero(t, r.Totals.ExtraBytes)
+					require.GreaterOrEqual(t, r.Totals.LiveBytes, full.Totals.LiveBytes)
+				}
+				return c, within
+			}
+			got, within := count(-1, -1)
+			if within && (got.Objects < w.Objects || got.Bytes >= 0 && got.Bytes < w.Bytes) {
+				t.Errorf("%s: counted are %d objects, %d B; charged are %d, %d B", name, got.Objects, got.Bytes, w.Objects, w.Bytes)
+			}
+			if within && strings.Contains(name, pkg) {
+				told++
+			}
+			if _, within := count(w.Objects-1, -1); within {
+				t.Errorf("%s: %d objects are within %d", name, w.Objects, w.Objects-1)
+			}
+			if _, within := count(-1, w.Bytes-1); within {
+				t.Errorf("%s: %d B are within %d", name, w.Bytes, w.Bytes-1)
+			}
+		}
+		t.Logf("%d types of this package could be told", told)
+		require.Greater(t, told, 2)
+		require.NoError(t, s.Close())
+	}
+}
+
+// Types without objects, and the names of no types.
+func TestTypeCountOfLittle(t *testing.T) {
+	emptyCorpus()
+	s, err := refscan.Capture()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	for _, tt := range []struct {
+		name string
+		want bool
+	}{
+		{"*" + pkg + "neverMade", true},
+		{"*" + pkg + "NoSuchType", false},
+		{"*int8", false}, // shares blocks
+		{"string", false},
+	} {
+		c := refscan.TypeCount{Name: tt.name, Is: func(reference string) bool { return reference == tt.name }, MaxBytes: -1}
+		for range 2 { // the second answer is kept
+			_, within, err := s.CountTypes([]*refscan.TypeCount{&c})
+			require.NoError(t, err)
+			require.Equal(t, tt.want, within, tt.name)
+		}
+	}
+	require.Nil(t, never)
+}
+
+type neverMade struct{ a, b *knot }
+
+var never *neverMade
