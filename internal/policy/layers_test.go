@@ -60,7 +60,7 @@ var layers = []struct {
 	{"refscan/internal/live", []string{"refscan/internal/goruntime", "refscan/internal/heaptype", "refscan/internal/objset", "refscan/internal/offheap", "refscan/internal/parallel", "refscan/internal/dataseg"}},
 	{"refscan/internal/stackvar", []string{"refscan/internal/debuginfo", "refscan/internal/goruntime", "refscan/internal/heaptype", "refscan/internal/live"}},
 	{"refscan/internal/infer", []string{"refscan/internal/goruntime", "refscan/internal/heaptype", "refscan/internal/typing", "refscan/internal/objset", "refscan/internal/parallel", "refscan/internal/dataseg", "refscan/internal/live", "refscan/internal/timer", "refscan/internal/stackvar"}},
-	{"refscan/internal/typedheap", []string{"refscan/internal/goruntime", "refscan/internal/heaptype", "refscan/internal/typing", "refscan/internal/parallel", "refscan/internal/dataseg", "refscan/internal/live", "refscan/internal/timer", "refscan/internal/stackvar", "refscan/internal/infer"}},
+	{"refscan/internal/typedheap", []string{"refscan/internal/objset", "refscan/internal/goruntime", "refscan/internal/heaptype", "refscan/internal/typing", "refscan/internal/parallel", "refscan/internal/dataseg", "refscan/internal/live", "refscan/internal/timer", "refscan/internal/stackvar", "refscan/internal/infer"}},
 	// for tests only
 	{"refscan/internal/typedheap/heaptest", []string{"internal/require", "refscan/internal/imagetest", "refscan/internal/typedheap"}},
 	{"refscan/internal/root", []string{"refscan/internal/goruntime", "refscan/internal/heaptype", "refscan/internal/typing", "refscan/internal/dataseg", "refscan/internal/live", "refscan/internal/timer", "refscan/internal/stackvar", "refscan/internal/typedheap", "internal/symbol"}},
