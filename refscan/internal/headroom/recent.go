@@ -7,7 +7,8 @@ import (
 
 // Ample memory is not measured anew for a while: reading the files takes a millisecond, and three
 // checks belong to a snapshot. It is ample if what is needed leaves several times as much, and a
-// margin for what others may take meanwhile.
+// margin for what others may take meanwhile. Limits that the process may set itself are asked for
+// each time.
 const (
 	ampleFor    = 100 * time.Millisecond
 	ampleShare  = 4
@@ -20,6 +21,7 @@ type Recent struct {
 	mu       sync.Mutex
 	measured time.Time
 	of       System
+	own      any // see ownLimits
 	limits   []Limit
 }
 
@@ -27,10 +29,11 @@ type Recent struct {
 func (r *Recent) Check(n Need) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.of == r.System && !r.measured.IsZero() && time.Since(r.measured) < ampleFor && ample(r.limits, n) {
+	own := ownLimits()
+	if r.of == r.System && r.own == any(own) && !r.measured.IsZero() && time.Since(r.measured) < ampleFor && ample(r.limits, n) {
 		return nil
 	}
-	r.limits, r.measured, r.of = r.Limits(), time.Now(), r.System
+	r.limits, r.measured, r.of, r.own = r.Limits(), time.Now(), r.System, own
 	return shortage(r.limits, n)
 }
 
