@@ -3,7 +3,6 @@ package refscan
 import (
 	"context"
 	"math"
-	"slices"
 	"sync"
 
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -84,8 +83,8 @@ type variables struct {
 	sync.Mutex
 	x        *debuginfo.Index
 	layout   *reach.Layout
-	err      error    // why there is no layout
-	packages []string // that have a variable or a function
+	err      error           // why there is no layout
+	packages map[string]bool // that have a variable or a function
 	// those whose import path ends otherwise, by path
 	names map[string]string
 }
@@ -98,7 +97,7 @@ func (v *variables) prepare(x *debuginfo.Index) error {
 	if v.x == x {
 		return v.err
 	}
-	v.x, v.layout, v.packages, v.names = x, nil, nil, x.PackageNames()
+	v.x, v.layout, v.packages, v.names = x, nil, make(map[string]bool), x.PackageNames()
 	bias, err := loadBias(x)
 	if err == nil {
 		v.layout, err = reach.Load(x, bias)
@@ -107,13 +106,11 @@ func (v *variables) prepare(x *debuginfo.Index) error {
 		return err
 	}
 	for _, g := range x.Globals() {
-		v.packages = append(v.packages, g.Package)
+		v.packages[g.Package] = true
 	}
 	for _, f := range x.Funcs() {
-		v.packages = append(v.packages, f.Package)
+		v.packages[f.Package] = true
 	}
-	slices.Sort(v.packages)
-	v.packages = slices.Compact(v.packages)
 	return nil
 }
 
@@ -126,7 +123,7 @@ func (v *variables) find(r *Reach) (g debuginfo.Global, ok bool) {
 		return g, false
 	}
 	found := ""
-	for _, pkg := range v.packages {
+	for pkg := range v.packages {
 		if pkg == "" || !r.Is(symbol.Unescape(pkg)+"."+r.Ident) && (v.names[pkg] == "" || !r.Is(v.names[pkg]+"."+r.Ident)) {
 			continue
 		}

@@ -65,14 +65,15 @@ func (a *Assertion) proved(o *Outcome, p *proof, by verdict.Method, first string
 	o.Verdict, o.Method = verdict.Pass, by
 	o.Notes = append(o.Notes, a.Logs...)
 	o.note(first)
+	o.Bounds = make([]verdict.Bound, len(a.Req.Bounds))
 	for i, b := range a.Req.Bounds {
-		record := verdict.Bound{Selector: b.Selector.Shown, MaxObjects: b.MaxObjects, MaxBytes: b.MaxBytes, Verdict: verdict.Pass}
+		record := &o.Bounds[i]
+		record.Selector, record.MaxObjects, record.MaxBytes, record.Verdict = b.Selector.Shown, b.MaxObjects, b.MaxBytes, verdict.Pass
 		if v := p.variables[i]; v != nil {
 			record.Objects, record.Bytes = v.Objects, v.Bytes
 		} else {
 			record.Objects, record.Bytes = p.types[i].Objects, max(p.types[i].Bytes, 0)
 		}
-		o.Bounds = append(o.Bounds, record)
 	}
 	return o
 }

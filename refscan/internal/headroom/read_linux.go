@@ -25,8 +25,10 @@ func readFile(name string) (text []byte, err error) {
 	}
 }
 
-// ownLimits are those limits that a process may set itself.
-func ownLimits() (limits [2]syscall.Rlimit) {
+// limitsOfOwn are those limits that a process may set itself.
+type limitsOfOwn [2]syscall.Rlimit
+
+func ownLimits() (limits limitsOfOwn) {
 	_ = syscall.Getrlimit(syscall.RLIMIT_AS, &limits[0])
 	_ = syscall.Getrlimit(syscall.RLIMIT_DATA, &limits[1])
 	return limits

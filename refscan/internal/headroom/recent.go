@@ -21,7 +21,7 @@ type Recent struct {
 	mu       sync.Mutex
 	measured time.Time
 	of       System
-	own      any // see ownLimits
+	own      limitsOfOwn
 	limits   []Limit
 }
 
@@ -30,7 +30,7 @@ func (r *Recent) Check(n Need) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	own := ownLimits()
-	if r.of == r.System && r.own == any(own) && !r.measured.IsZero() && time.Since(r.measured) < ampleFor && ample(r.limits, n) {
+	if r.of == r.System && r.own == own && !r.measured.IsZero() && time.Since(r.measured) < ampleFor && ample(r.limits, n) {
 		return nil
 	}
 	r.limits, r.measured, r.of, r.own = r.Limits(), time.Now(), r.System, own

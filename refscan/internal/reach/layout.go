@@ -3,8 +3,10 @@
 package reach
 
 import (
-	"fmt"
+	"errors"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 )
@@ -30,6 +32,58 @@ const (
 	tinySpanClass = 5 // runtime/mcache.go
 )
 
+// The fields that a walk looks at.
+const (
+	heapArenas = iota
+	arenaSpans
+	processorSlices
+	spanStart
+	spanPages
+	spanElem
+	spanLimit
+	spanClass
+	spanState
+	spanUserArena
+	mapUsed
+	mapDir
+	moduleData
+	moduleEnd
+	moduleBSS
+	moduleBSSEnd
+	moduleDataMask
+	moduleBSSMask
+	moduleNext
+	maskBytes
+	numFields
+)
+
+// fields are their types and names, in that order.
+const fields = `
+	runtime.mheap      arenas
+	runtime.heapArena  spans
+	runtime.p          schedtick
+	runtime.mspan      startAddr
+	runtime.mspan      npages
+	runtime.mspan      elemsize
+	runtime.mspan      limit
+	runtime.mspan      spanclass
+	runtime.mspan      state
+	runtime.mspan      isUserArenaChunk
+	internal/runtime/maps.Map  used
+	internal/runtime/maps.Map  dirPtr
+	runtime.moduledata data
+	runtime.moduledata edata
+	runtime.moduledata bss
+	runtime.moduledata ebss
+	runtime.moduledata gcdatamask
+	runtime.moduledata gcbssmask
+	runtime.moduledata next
+	runtime.bitvector  bytedata
+`
+
+// mapType is the header of a map. A program without maps has none.
+const mapType = "internal/runtime/maps.Map"
+
 // Layout is where the runtime of this process has what a walk looks at.
 type Layout struct {
 	segments []segment
@@ -38,12 +92,8 @@ type Layout struct {
 	arenas   uintptr // address of the pointer to the only level of arenas
 	allp     uintptr // address of the list of processors
 	greenTea bool
-
-	spans, tick                       uintptr // in runtime.heapArena and runtime.p
-	start, pages, nelems, elem, limit uintptr // in runtime.mspan
-	class, state, userArena           uintptr
-	mapSize, mapUsed                  uintptr // in internal/runtime/maps.Map
-	mapMask                           uint64
+	mapSize  uintptr // 0: there are no maps
+	at       [numFields]uintptr
 }
 
 // A segment is memory of variables that hold pointers.
@@ -53,85 +103,44 @@ type segment struct{ lo, hi, mask uintptr }
 // by. Programs of several modules, such as those with plugins, are refused: only the first module's
 // variables have names.
 func Load(x *debuginfo.Index, bias uint64) (*Layout, error) {
-	f := finder{x: x, bias: bias}
 	l := &Layout{globals: x.Globals(), bias: bias}
 	_, l.greenTea = x.TypeByName("runtime.spanInlineMarkBits")
-	l.arenas = f.variable("runtime.mheap_") + f.field("runtime.mheap", "arenas")
-	l.allp = f.variable("runtime.allp")
-	l.spans = f.field("runtime.heapArena", "spans")
-	l.tick = f.field("runtime.p", "schedtick")
-	const span = "runtime.mspan"
-	l.start, l.pages, l.nelems = f.field(span, "startAddr"), f.field(span, "npages"), f.field(span, "nelems")
-	l.elem, l.limit, l.class = f.field(span, "elemsize"), f.field(span, "limit"), f.field(span, "spanclass")
-	l.state, l.userArena = f.field(span, "state"), f.field(span, "isUserArenaChunk")
-	const table = "internal/runtime/maps.Map"
-	if _, ok := x.TypeByName(table); ok { // else the program has no map
-		l.mapSize, l.mapUsed = f.size(table), f.field(table, "used")
-		l.mapMask = 1 << (f.field(table, "dirPtr") / 8)
+	names := strings.Fields(fields)
+	for i := range l.at {
+		typ, name := names[2*i], names[2*i+1]
+		id, ok := x.TypeByName(typ)
+		if !ok && typ == mapType {
+			continue
+		}
+		t := x.Type(id)
+		k := slices.IndexFunc(t.Fields, func(field debuginfo.Field) bool { return field.Name == name })
+		if k < 0 {
+			return nil, errors.New(typ + "." + name + " is not in the debug information")
+		}
+		l.at[i] = uintptr(t.Fields[k].Offset)
+		if i == mapDir {
+			l.mapSize = uintptr(t.Size)
+		}
 	}
-	const module = "runtime.moduledata"
-	first := f.variable("runtime.firstmoduledata")
-	data, bss := f.field(module, "data"), f.field(module, "bss")
-	edata, ebss := f.field(module, "edata"), f.field(module, "ebss")
-	dataMask, bssMask := f.field(module, "gcdatamask"), f.field(module, "gcbssmask")
-	next, bytes := f.field(module, "next"), f.field("runtime.bitvector", "bytedata")
-	switch {
-	case f.err != nil:
-		return nil, f.err
-	case word(first+next) != 0:
-		return nil, fmt.Errorf("the program has several modules")
+	var first uintptr
+	for _, v := range [...]struct {
+		name string
+		to   *uintptr
+	}{{"runtime.mheap_", &l.arenas}, {"runtime.allp", &l.allp}, {"runtime.firstmoduledata", &first}} {
+		g, ok := x.GlobalByName(v.name)
+		if !ok {
+			return nil, errors.New(v.name + " is not in the debug information")
+		}
+		*v.to = uintptr(g.Addr + bias)
 	}
-	l.segments = []segment{
-		{word(first + data), word(first + edata), word(first + dataMask + bytes)},
-		{word(first + bss), word(first + ebss), word(first + bssMask + bytes)},
+	l.arenas += l.at[heapArenas]
+	if word(first+l.at[moduleNext]) != 0 {
+		return nil, errors.New("the program has several modules")
+	}
+	for _, s := range [...][3]uintptr{{moduleData, moduleEnd, moduleDataMask}, {moduleBSS, moduleBSSEnd, moduleBSSMask}} {
+		l.segments = append(l.segments, segment{word(first + l.at[s[0]]), word(first + l.at[s[1]]), word(first + l.at[s[2]] + l.at[maskBytes])})
 	}
 	return l, nil
-}
-
-// finder looks things up by name; the first that is missing is its error.
-type finder struct {
-	x    *debuginfo.Index
-	bias uint64
-	last debuginfo.Type
-	err  error
-}
-
-func (f *finder) variable(name string) uintptr {
-	g, ok := f.x.GlobalByName(name)
-	if !ok {
-		f.fail(name)
-	}
-	return uintptr(g.Addr + f.bias)
-}
-
-func (f *finder) structType(name string) *debuginfo.Type {
-	if f.last.Name != name {
-		id, ok := f.x.TypeByName(name)
-		if !ok {
-			f.fail(name)
-			return &debuginfo.Type{}
-		}
-		f.last = f.x.Type(id)
-	}
-	return &f.last
-}
-
-func (f *finder) size(typ string) uintptr { return uintptr(f.structType(typ).Size) }
-
-func (f *finder) field(typ, name string) uintptr {
-	for _, field := range f.structType(typ).Fields {
-		if field.Name == name {
-			return uintptr(field.Offset)
-		}
-	}
-	f.fail(typ + "." + name)
-	return 0
-}
-
-func (f *finder) fail(name string) {
-	if f.err == nil {
-		f.err = fmt.Errorf("%s is not in the debug information", name)
-	}
 }
 
 // arenaBase is what the runtime subtracts from an address before it looks for its arena

@@ -83,7 +83,7 @@ func (l *Layout) RunAll(walks []*Walk) (alone bool) {
 // slices is how many time slices the first processor has given out.
 //
 //go:norace
-func (l *Layout) slices() uint32 { return uint32(word(word(l.allp) + l.tick)) }
+func (l *Layout) slices() uint32 { return uint32(word(word(l.allp) + l.at[processorSlices])) }
 
 //go:norace
 func (w *Walk) run() {
@@ -158,10 +158,10 @@ func (w *Walk) extent(seg *segment, at uintptr) (lo, hi uintptr) {
 //go:norace
 func (w *Walk) object(at uintptr) {
 	s := w.span(at)
-	elem := word(s + w.elem)
+	elem := word(s + w.at[spanElem])
 	if elem > maxBits {
 		from := at
-		if octet(s+w.class)>>1 != 0 {
+		if octet(s+w.at[spanClass])>>1 != 0 {
 			from += headerSize
 		}
 		for p := from; p+8 <= at+elem && !w.over; p += 8 {
@@ -171,8 +171,8 @@ func (w *Walk) object(at uintptr) {
 		return
 	}
 	mask := w.mask(s, at, elem)
-	if elem == w.mapSize && mask == w.mapMask {
-		w.count(int64(min(word(at+w.mapUsed), 1<<40)), 0)
+	if elem == w.mapSize && mask == 1<<(w.at[mapDir]/8) {
+		w.count(int64(min(word(at+w.at[mapUsed]), 1<<40)), 0)
 	}
 	for ; mask != 0 && !w.over; mask &= mask - 1 {
 		w.follow(word(at + uintptr(bits.TrailingZeros64(mask))*8))
@@ -185,7 +185,7 @@ func (w *Walk) object(at uintptr) {
 //
 //go:norace
 func (w *Walk) mask(s, at, elem uintptr) uint64 {
-	start, size := word(s+w.start), word(s+w.pages)<<pageShift
+	start, size := word(s+w.at[spanStart]), word(s+w.at[spanPages])<<pageShift
 	table := start + size - size/64
 	if w.greenTea && elem >= 16 {
 		table -= inlineMarks
@@ -220,10 +220,10 @@ func (w *Walk) follow(p uintptr) {
 	if s == 0 || w.over {
 		return
 	}
-	elem := word(s + w.elem)
-	at := word(s + w.start)
+	elem := word(s + w.at[spanElem])
+	at := word(s + w.at[spanStart])
 	at += (p - at) / elem * elem
-	class := octet(s + w.class)
+	class := octet(s + w.at[spanClass])
 	if class == tinySpanClass {
 		at = p
 	}
@@ -249,20 +249,20 @@ func (w *Walk) span(p uintptr) uintptr {
 	if a == 0 {
 		return 0
 	}
-	s := word(a + w.spans + (p>>pageShift)%arenaPages*8)
+	s := word(a + w.at[arenaSpans] + (p>>pageShift)%arenaPages*8)
 	if s == 0 {
 		return 0
 	}
-	start := word(s + w.start)
-	state := octet(s + w.state)
-	if p < start || p >= start+word(s+w.pages)<<pageShift || state != spanInUse && state != spanManual {
+	start := word(s + w.at[spanStart])
+	state := octet(s + w.at[spanState])
+	if p < start || p >= start+word(s+w.at[spanPages])<<pageShift || state != spanInUse && state != spanManual {
 		return 0
 	}
-	if state == spanManual || octet(s+w.userArena) != 0 {
+	if state == spanManual || octet(s+w.at[spanUserArena]) != 0 {
 		w.over = true
 		return 0
 	}
-	if p >= word(s+w.limit) {
+	if p >= word(s+w.at[spanLimit]) {
 		return 0
 	}
 	return s
