@@ -55,15 +55,29 @@ func BenchmarkAssertCollected(b *testing.B) {
 	reportCollections(b)
 }
 
-// What an op that keeps nothing, and takes no time, costs: two snapshots.
-func BenchmarkAssertNoGrowth(b *testing.B) {
-	fillBenchHeap(b, manyObjects)
+// What an op that keeps nothing, and takes no time, costs: counters.
+func BenchmarkAssertNoGrowth(b *testing.B) { benchmarkNoGrowth(b, manyObjects) }
+
+// The same where there is little to look at.
+func BenchmarkAssertNoGrowthSmall(b *testing.B) { benchmarkNoGrowth(b, fewObjects) }
+
+// The same in full: two snapshots.
+func BenchmarkAssertNoGrowthFull(b *testing.B) {
+	benchmarkNoGrowth(b, manyObjects, leakcheck.Full())
+}
+
+func BenchmarkAssertNoGrowthFullSmall(b *testing.B) {
+	benchmarkNoGrowth(b, fewObjects, leakcheck.Full())
+}
+
+func benchmarkNoGrowth(b *testing.B, objects int, opts ...leakcheck.GrowthOption) {
+	fillBenchHeap(b, objects)
 	work := func() { _ = make([]byte, 100) }
-	if !leakcheck.AssertNoGrowth(b, work) { // the first has to read debug information
+	if !leakcheck.AssertNoGrowth(b, work, opts...) { // the first has to read debug information
 		b.FailNow()
 	}
 	for b.Loop() {
-		if !leakcheck.AssertNoGrowth(b, work) {
+		if !leakcheck.AssertNoGrowth(b, work, opts...) {
 			b.FailNow()
 		}
 	}

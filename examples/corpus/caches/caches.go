@@ -26,6 +26,11 @@ var Group = judge.Group{Name: "caches", Cases: []judge.Case{
 	{Name: "RateLimiters", Leak: limiters(false), Fixed: limiters(true), Grows: judge.Objects, Culprit: `caches\.byAddress`},
 	{Name: "BuffersKept", Leak: buffers(false), Fixed: buffers(true), Grows: judge.Bytes(10_000), Culprit: `caches\.spare`},
 	{Name: "Singleton", Leak: singletons(false), Fixed: singletons(true), Grows: judge.Objects, Culprit: `caches\.(instance|registry)`},
+	{Name: "CoolingDown", Leak: coolingDown(false), Fixed: coolingDown(true), Grows: judge.Entries(func() int { return len(masked.journal) }), Culprit: `caches\.masked\.journal`},
+	{Name: "Numbered", Leak: numbered(false), Fixed: numbered(true), Grows: judge.Entries(func() int { return len(masked.byNumber) }), Culprit: `caches\.masked\.byNumber`},
+	// Nothing is new while there are idle ones, so that counters do not see it: with a number of
+	// calls that is given, they are not asked.
+	{Name: "Borrowed", Leak: borrowed(false), Fixed: borrowed(true), Grows: judge.Entries(func() int { return masked.nBusy }), Culprit: `caches\.masked\.busy`, Calls: 20},
 
 	{Name: "SyncPool", Healthy: syncPool, Grows: judge.Bytes(10_000)},
 	{Name: "PoolOfPools", Healthy: judge.Op(manyPools), Grows: judge.Objects},

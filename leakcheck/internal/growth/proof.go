@@ -99,7 +99,7 @@ func (x *Experiment) settlesQuiet(ctx context.Context, w *refscan.Watch, calls i
 			return false
 		case isQuiet(now, calls):
 			return true
-		case i > 1 && now.Objects >= before.Objects && now.Goroutines >= before.Goroutines && now.Timers >= before.Timers:
+		case i > 0 && now.Objects >= before.Objects && now.Goroutines >= before.Goroutines && now.Timers >= before.Timers:
 			return false
 		}
 		before = now
