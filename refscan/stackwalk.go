@@ -3,7 +3,7 @@ package refscan
 import (
 	"encoding/binary"
 	"slices"
-	"strings"
+	"sort"
 
 	"github.com/leakgate/leakgate/refscan/internal/goruntime"
 )
@@ -142,7 +142,8 @@ func setLabels(m *goruntime.Model, holders map[uint64][]*GoroutineStack) {
 		for i, l := range set {
 			labels[i] = StackLabel(l)
 		}
-		slices.SortFunc(labels, func(a, b StackLabel) int { return strings.Compare(a.Key, b.Key) })
+		// package slices would have code for labels alone, 20 KB of a test binary
+		sort.Slice(labels, func(i, j int) bool { return labels[i].Key < labels[j].Key })
 		for _, g := range holders[addr] {
 			g.Labels = labels
 		}
