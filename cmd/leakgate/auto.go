@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/closer"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/finding"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/leftover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/suppress"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/workspace"
@@ -77,6 +79,7 @@ type autoRun struct {
 	sorter  *finding.Sorter
 	ignored *suppress.List
 	closers *closer.Finder
+	moved   []string // what tests that were ended left in their folders
 	left    []string // functions that were not repeated, and why
 }
 
@@ -225,12 +228,20 @@ func (a *autoRun) repeat(ctx gocontext.Context, p *plan.Package, file, folder st
 	}
 	a.begin(p)
 	started := time.Now()
+	before := leftover.Look(p.Dir, a.dir.Path, a.workspace.Dir)
 	report, err := b.Run(ctx, a.functions(p), a.selected(p.Benchmarks()))
+	var moved []string
+	if err != nil || report.Cut {
+		moved = before.Move(filepath.Join(a.dir.Records(), "left", filepath.FromSlash(p.ImportPath)))
+	}
 	if err != nil {
 		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if len(moved) > 0 {
+		a.moved = append(a.moved, fmt.Sprintf("%s: %s", p.ImportPath, strings.Join(moved, ", ")))
+	}
 	outcome, err := a.sorter.Add(p.ImportPath, modules, report)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -158,6 +159,9 @@ func (a *autoRun) conclude() error {
 	notes := a.sorter.Notes(a.options.verbose)
 	for _, line := range a.ignored.Stale() {
 		notes = append(notes, line+" matched nothing that grows in this run")
+	}
+	for _, what := range a.moved {
+		notes = append(notes, "tests that were ended had left files, which are in "+filepath.Join(a.options.artifactsPath(), "tests", "left")+" until the next run: "+what)
 	}
 	if n := len(a.left); n > 0 {
 		shown := a.left

@@ -177,6 +177,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/auto/suppress", nil},
 	{"cmd/leakgate/internal/auto/tick", nil},
 	{"cmd/leakgate/internal/auto/closer", nil},
+	{"cmd/leakgate/internal/auto/leftover", nil},
 	{"cmd/leakgate/internal/auto/judge", []string{"internal/symbol", "internal/verdict"}},
 	{"cmd/leakgate/internal/auto/finding", []string{
 		"cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/judge", "cmd/leakgate/internal/auto/repeat",

@@ -58,6 +58,8 @@ type Report struct {
 	Benchmarks []Tried
 	// Broken is why nothing is known: the binary did not come as far as to its tests.
 	Broken string
+	// Cut says that a process was ended before its tests could clean up.
+	Cut bool
 	// Spent says that there was no time to split all that grows.
 	Spent bool
 }

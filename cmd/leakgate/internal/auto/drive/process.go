@@ -49,12 +49,16 @@ func (s *state) start(o *repeat.Orders, folder string) (*process, error) {
 	if err := os.WriteFile(orders, data, 0o666); err != nil {
 		return nil, err
 	}
+	temp := filepath.Join(s.Folder, "tmp") // goes with the run, whatever ends the tests
+	if err := os.MkdirAll(temp, 0o777); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithDeadline(s.ctx, o.End.Add(grace))
 	defer cancel()
 	args := []string{"-test.run=^" + s.Test + "$", "-test.paniconexit0", "-test.timeout=0"}
 	cmd := exec.CommandContext(ctx, s.File, append(args, s.Args...)...)
 	cmd.Dir = s.Dir
-	cmd.Env = append(s.Env[:len(s.Env):len(s.Env)], "PWD="+s.Dir, envvar.Repeat.Set(orders))
+	cmd.Env = append(s.Env[:len(s.Env):len(s.Env)], "PWD="+s.Dir, envvar.Repeat.Set(orders), "TMPDIR="+temp)
 	p := &process{output: &output{}}
 	cmd.Stdout, cmd.Stderr = p.output, p.output
 	// What tests started and left behind goes with them.
@@ -71,7 +75,9 @@ func (s *state) start(o *repeat.Orders, folder string) (*process, error) {
 	if err != nil && cmd.ProcessState == nil {
 		return nil, fmt.Errorf("running the tests: %w", err)
 	}
-	return p, p.read(o.Journal)
+	err = p.read(o.Journal)
+	s.report.Cut = s.report.Cut || !p.ended
+	return p, err
 }
 
 // read takes the events of a journal. A line that a killed process did not complete is left out.

@@ -172,14 +172,29 @@ func (r *runner) explore(o *Orders, group []timed) {
 		watch.Reset(time.Until(o.End) + o.Hangs)
 	}
 	watch.Reset(time.Until(o.End) + o.Hangs)
+	// How long the group takes now, on a machine that may be busier than before.
+	for range 2 {
+		start := time.Now()
+		if op(); s.failed {
+			r.journal.write(done)
+			return
+		}
+		one = max(one, time.Since(start))
+	}
+	batch, warmup := batches(one)
+	batch = max(2, min(batch, int(time.Until(o.End)/(allCalls*one))))
+	warmup = min(warmup, batch)
 	if err := os.Setenv(envvar.Artifacts.Name(), o.Artifacts); err != nil {
 		panic(err)
 	}
-	batch, warmup := batches(one)
 	leakcheck.AssertNoGrowth(s, op, leakcheck.Iterations(batch), leakcheck.Warmup(warmup))
 	done.Log = s.log
 	r.journal.write(done)
 }
+
+// allCalls is how many calls there must be time for with a first batch of one: 15 in four batches,
+// and twice as much again for warming up, snapshots and a busier machine.
+const allCalls = 45
 
 // batches returns how often a group is called in the first batch, and before it, by how long a call
 // takes: more often than AssertNoGrowth would, since tests fill caches that an operation does not.
