@@ -22,9 +22,9 @@ func TestTypesInPlaceOfScans(t *testing.T) {
 		asked string
 		reach bool // what the variables lead to is within their bounds
 	}{
-		{"type", []Option{Type[*counted]().MaxObjects(3).MaxBytes(70)}, `"" 3 70`, true},
+		{"type", []Option{Type[*counted]().MaxObjects(3).MaxBytes(70)}, `"*github.com/leakgate/leakgate/leakcheck.counted github.com/leakgate/leakgate/leakcheck.counted" 3 70`, true},
 		{"named", []Option{TypeNamed("leakcheck.counted").None()}, `"TypeNamed(\"leakcheck.counted\")" 0 -1`, true},
-		{"variable, too", []Option{Root("app.sessions").None(), Type[*counted]().None()}, `"" 0 -1`, true},
+		{"variable, too", []Option{Root("app.sessions").None(), Type[*counted]().None()}, `"*github.com/leakgate/leakgate/leakcheck.counted github.com/leakgate/leakgate/leakcheck.counted" 0 -1`, true},
 		{"variable, which leads to more", []Option{Root("app.sessions").MaxObjects(1000), TypeNamed("app.Session").MaxObjects(100)}, "", false},
 		{"path, too", []Option{Path("app.sessions").MaxObjects(1000), Type[*counted]().None()}, "", true},
 		{"retained", []Option{Type[*counted]().MaxRetainedObjects(1)}, "", true},

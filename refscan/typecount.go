@@ -13,9 +13,10 @@ import (
 type TypeCount struct {
 	// reports whether objects are meant that references of that type lead to; see Node.Type
 	Is func(reference string) bool
-	// Name is the pattern that Is goes by; all with one Name mean the same. "" for the types of the
-	// program that Go's compiler has seen: then it is known that there are such.
+	// Name is what Is goes by; all with one Name mean the same.
 	Name string
+	// Known is set where the program is known to have such a type.
+	Known bool
 	// MaxObjects and MaxBytes are bounds; negative: none.
 	MaxObjects, MaxBytes int64
 
@@ -77,7 +78,12 @@ var namedTypes typeNames
 type typeNames struct {
 	sync.Mutex
 	x       *debuginfo.Index
-	answers map[string]typeAnswer // by TypeCount.Name
+	answers map[typeName]typeAnswer
+}
+
+type typeName struct {
+	name  string
+	known bool
 }
 
 type typeAnswer struct{ known, small bool }
@@ -88,12 +94,13 @@ func (n *typeNames) of(x *debuginfo.Index, heap *typedheap.Heap, c *TypeCount) (
 	n.Lock()
 	defer n.Unlock()
 	if n.x != x {
-		n.x, n.answers = x, make(map[string]typeAnswer)
+		n.x, n.answers = x, make(map[typeName]typeAnswer)
 	}
-	if a, ok := n.answers[c.Name]; ok && c.Name != "" {
+	key := typeName{c.Name, c.Known}
+	if a, ok := n.answers[key]; ok {
 		return a.known, a.small
 	}
-	a := typeAnswer{known: c.Name == ""}
+	a := typeAnswer{known: c.Known}
 	for id := 1; id <= x.NumTypes(); id++ {
 		t := x.TypeHead(debuginfo.TypeID(id))
 		if a.known && t.Size > typedheap.BlockSize {
@@ -106,8 +113,6 @@ func (n *typeNames) of(x *debuginfo.Index, heap *typedheap.Heap, c *TypeCount) (
 			break
 		}
 	}
-	if c.Name != "" {
-		n.answers[c.Name] = a
-	}
+	n.answers[key] = a
 	return a.known, a.small
 }

@@ -43,7 +43,7 @@ func TestTypeCountIsAnUpperBound(t *testing.T) {
 				continue
 			}
 			count := func(objects, bytes int64) (refscan.TypeCount, bool) {
-				c := refscan.TypeCount{Is: func(reference string) bool { return reference == name }, MaxObjects: objects, MaxBytes: bytes}
+				c := refscan.TypeCount{Name: name, Known: true, Is: func(reference string) bool { return reference == name }, MaxObjects: objects, MaxBytes: bytes}
 				r, within, err := s.CountTypes([]*refscan.TypeCount{&c})
 				require.NoError(t, err)
 				if within {

@@ -270,6 +270,9 @@ func MatchTypeNamed(text string) (TypeMatch, error) {
 	return TypeMatch{Pattern: &p}, err
 }
 
+// Exact returns the names of the references that are meant, "" if there is a pattern for them.
+func (m TypeMatch) Exact() string { return strings.Join(m.names, " ") }
+
 // Matches reports whether a reference of the type leads to objects that are meant.
 func (m TypeMatch) Matches(reference string) bool {
 	if m.Pattern == nil {

@@ -19,8 +19,8 @@ func (b *Bound) TypeCount() *refscan.TypeCount {
 		Is:         func(reference string) bool { return s.Types.Matches(naming.CleanType(reference)) },
 		MaxObjects: orNone(b.MaxObjects), MaxBytes: orNone(b.MaxBytes),
 	}
-	if s.Kind == selectTypeNamed {
-		c.Name = s.Shown
+	if c.Name = s.Shown; s.Object != nil { // the compiler has seen to it; packages may share a short name
+		c.Name, c.Known = s.Types.Exact(), true
 	}
 	return c
 }
