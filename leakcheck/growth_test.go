@@ -135,6 +135,24 @@ func TestGrowthSeries(t *testing.T) {
 	}
 }
 
+// What stops growing while something else still grows is named, too, once that stops.
+func TestForgivenOneAfterAnother(t *testing.T) {
+	other := func(n int64) *refscan.Node {
+		return global(node("example.com/app.cache", "[]*example.com/app.Entry", 1, 8*n, node("[*]", "*example.com/app.Entry", n, 64*n)), "/src/app/cache.go", 3)
+	}
+	var reports []*refscan.Report
+	for _, n := range [][2]int64{{10, 10}, {20, 20}, {25, 40}, {25, 45}} {
+		reports = append(reports, report(sessions(n[0]), other(n[1])))
+	}
+	w := newWorld(t, reports...)
+	ft, ok, _ := w.growth(nil, tenAndTen...)
+	for _, part := range []string{"is no leak: via example.com/app.sessions[*]", "is no leak: via example.com/app.cache[*]"} {
+		if log := strings.Join(ft.logs, "\n"); !ok || strings.Count(log, part) != 1 {
+			t.Errorf("%s: passed is %v after %d snapshots\n%s\n%s", part, ok, w.snapshots, log, ft.errorText())
+		}
+	}
+}
+
 func TestGrowthMessage(t *testing.T) {
 	w := newWorld(t, growing(sessions, 10, 20, 40, 80, 160)...)
 	w.env.Dir = "/src/app"

@@ -30,7 +30,7 @@ var Group = judge.Group{Name: "tables", Cases: []judge.Case{
 	{Name: "FieldOfStruct", Leak: inStruct(false), Fixed: inStruct(true), Grows: judge.Objects, Culprit: `tables\.state`},
 	// The compiler writes no debug information about a map whose header lies on the stack, so that
 	// only the function has a name.
-	{Name: "Local", Leak: local(false), Fixed: local(true), Grows: judge.Objects, Culprit: `held by an unnamed stack slot of .*tables\..*\blocal\.func\d+\.\d+ `, Also: "*app.Session  ~"},
+	{Name: "Local", Leak: local(false), Fixed: local(true), Grows: judge.Objects, Culprit: `held by a map of .*tables\..*\blocal\.func\d+\.\d+ `, Also: "*app.Session  ~"},
 
 	{Name: "Cleared", Healthy: cleared, Grows: judge.Objects},
 	{Name: "Replaced", Healthy: replaced, Grows: judge.Objects},

@@ -41,7 +41,7 @@ type Experiment struct {
 
 	passed func() // called after each call of op, if it is not nil
 
-	suspects []*leak // what had grown with each batch, at the snapshot before the last
+	suspects []*leak // what had grown with each batch at some snapshot before the last
 
 	watchesTest bool // whether the test had not failed before op was called
 	failed      bool // op failed the test, and is not called again
@@ -297,7 +297,7 @@ func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
 		o.Notes = append(o.Notes, x.forgiven()...)
 		return o, false
 	}
-	x.suspects = g.leaks
+	x.suspects = append(x.suspects, g.leaks...)
 	if x.uncounted() {
 		o.Notes = append(o.Notes, "goroutines were not counted: "+tooManyGoroutines)
 	}

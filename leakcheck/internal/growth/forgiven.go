@@ -11,20 +11,22 @@ import (
 // maxForgiven is how much of what is no leak the log names.
 const maxForgiven = 5
 
-// forgiven names what had grown with each batch until the last one, and is more than there was at
-// first: a cache that fills, a logarithm, or what came and went by chance. It is no leak, and so is
+// forgiven names what had grown with each batch up to some snapshot before the last, and is more
+// than there was at first: a cache that fills, a logarithm, or what came and went by chance. It is no leak, and so is
 // nothing that a message would say.
 func (x *Experiment) forgiven() []string {
 	var notes []string
+	seen := make(map[string]bool) // a suspect of several snapshots counts once
 	for _, l := range x.suspects {
 		where, what := "in "+textfmt.Abridge(symbol.Unescape(l.origin.Entry), message.MaxNameShown), "goroutines"
 		if l.goroutines == nil {
 			where, what = "via "+l.path(), l.counted()
 		}
 		s := x.seriesOf(l)
-		if s.grown() <= 0 {
+		if s.grown() <= 0 || seen[where] {
 			continue
 		}
+		seen[where] = true
 		if len(notes) == maxForgiven {
 			return append(notes, "… and others like these")
 		}
