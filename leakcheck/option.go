@@ -29,10 +29,6 @@ type setting func(*request.Request)
 
 func (s setting) apply(r *request.Request) { s(r) }
 
-type growthSetting func(*request.Request)
-
-func (s growthSetting) applyGrowth(r *request.Request) { s(r) }
-
 type filter func(*request.Request)
 
 func (f filter) apply(r *request.Request) { f(r) }

@@ -12,7 +12,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-type counted struct{ next *counted }
+type counted struct{ _ *counted }
 
 // Which bounds on types are judged by a count, and what comes of that.
 func TestTypesInPlaceOfScans(t *testing.T) {

@@ -98,6 +98,6 @@ func TestTypeCountOfLittle(t *testing.T) {
 	require.Nil(t, never)
 }
 
-type neverMade struct{ a, b *knot }
+type neverMade struct{ _, _ *knot }
 
 var never *neverMade

@@ -19,8 +19,8 @@ import (
 
 // watchedBlob is as large as a size class, and nothing else in this test is.
 type watchedBlob struct {
-	next *watchedBlob
-	pad  [200]byte // 208 bytes in all
+	_ *watchedBlob
+	_ [200]byte // 208 bytes in all
 }
 
 var (

@@ -18,15 +18,15 @@ import (
 // One object of each of these types is allocated before and after what is counted. That they are in
 // the trace shows that it has allocations at all: beside a flight recorder a trace has none.
 type (
-	beginMark struct{ p *int }
-	endMark   struct{ p *int }
+	beginMark struct{ _ *int }
+	endMark   struct{ _ *int }
 )
 
-// The marks have to be on the heap.
-var (
-	beginObject *beginMark
-	endObject   *endMark
-)
+// marksMade has the last marks, which have to be on the heap.
+var marksMade struct {
+	begin *beginMark
+	end   *endMark
+}
 
 var marks = alloctrace.Marks{Begin: typeAddress(beginMark{}), End: typeAddress(endMark{})}
 
@@ -117,13 +117,13 @@ func record(op func(), calls int, wait time.Duration) (*recording, error) {
 // between calls op between the marks. The trace has the time in units of 64 ns; so that nothing
 // happens in the same unit as a mark, time passes beside each.
 func between(op func(), calls int) {
-	beginObject = new(beginMark)
+	marksMade.begin = new(beginMark)
 	letTimePass()
 	for range calls {
 		op()
 	}
 	letTimePass()
-	endObject = new(endMark)
+	marksMade.end = new(endMark)
 }
 
 func letTimePass() {

@@ -18,9 +18,9 @@ import (
 )
 
 type (
-	node  struct{ left, right *node }
-	entry struct{ words [6]int }
-	pair  struct{ n int32 }
+	node  struct{ left, _ *node }
+	entry struct{ _ [6]int }
+	pair  struct{ _ int32 }
 )
 
 // What is allocated goes here, or it might be on the stack.
