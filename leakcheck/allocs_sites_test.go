@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/alloc"
 )
 
-type order struct{ lines [20]int }
+type order struct{ _ [20]int }
 
 var keptOrder *order
 

@@ -10,14 +10,13 @@ import (
 
 type (
 	basket                     struct{ items []line }
-	line                       struct{ article, count int }
+	line                       struct{ _, _ int }
 	shelf[K comparable, V any] struct{ of map[K]V }
 )
 
 var (
 	keptBasket *basket
 	keptShelf  *shelf[string, *basket]
-	keptText   string
 )
 
 func fillBasket() {

@@ -18,12 +18,12 @@ import (
 
 type proofLink struct {
 	next *proofLink
-	pad  [40]byte
+	_    [40]byte
 }
 
 type proofTwin struct { // of the same size class
-	pad  [40]byte
-	next *proofLink
+	_ [40]byte
+	_ *proofLink
 }
 
 // proofState is what the programs below hold.
