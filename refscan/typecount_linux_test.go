@@ -96,8 +96,11 @@ func TestTypeCountOfLittle(t *testing.T) {
 		}
 	}
 	require.Nil(t, never)
+	require.Panics(t, func() { never.fields() })
 }
 
-type neverMade struct{ _, _ *knot }
+type neverMade struct{ a, b *knot }
+
+func (n *neverMade) fields() (a, b *knot) { return n.a, n.b }
 
 var never *neverMade
