@@ -13,7 +13,7 @@ import (
 //		leakcheck.AllAllocs().MaxAllocsPerOp(12).MaxBytesPerOp(2048))
 //
 // The figures are exact: all allocations of the goroutine that calls op count, and those of
-// goroutines that op starts, until op has returned. Other goroutines do not, so that tests may run
+// goroutines that op starts. Other goroutines do not, so that tests may run
 // in parallel; but what op has a goroutine do that was there before does not count either. A type's
 // objects are those of that type alone, a slice's those of its backing array (Type[[]T]()), a map's
 // the groups of its entries; what the runtime knows no type of, such as strings, counts in

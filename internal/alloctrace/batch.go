@@ -134,14 +134,13 @@ func readTypes(data []byte, generation uint64, types map[typeID]rawType) error {
 // event before.
 type event struct {
 	kind      byte
-	time      uint64 // since the program began, in the trace's unit
 	arguments [maxArguments]uint64
 }
 
 // each calls f for the events of a batch.
 func (b *batch) each(f func(*event)) error {
 	r := &reader{left: b.events}
-	e := event{time: b.time}
+	var e event
 	for r.more() {
 		e.kind = r.byte()
 		n, known := arguments(e.kind)
@@ -154,7 +153,6 @@ func (b *batch) each(f func(*event)) error {
 		if r.err != nil {
 			return r.err
 		}
-		e.time += e.arguments[0]
 		f(&e)
 	}
 	return nil

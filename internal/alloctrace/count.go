@@ -3,6 +3,7 @@ package alloctrace
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 )
 
@@ -29,10 +30,10 @@ func (c *Count) Bytes() int64 { return c.Size * c.Objects }
 
 // Counts are the allocations between two marks.
 type Counts struct {
-	// Own are those of the goroutine with the marks, and of goroutines that it started between the
-	// marks, or that these started: by type and size, the most first.
+	// Own are those of the goroutine with the marks, between these, and all those of goroutines that
+	// it started there, or that these started: by type and size, the most first.
 	Own []*Count
-	// OtherObjects are those that all other goroutines and the scheduler made meanwhile.
+	// OtherObjects are all others of the trace.
 	OtherObjects int64
 	// UnsizedObjects are those of Own of which the size is not known: they count with the size of
 	// their type.
@@ -50,12 +51,16 @@ func Read(trace []byte, marks Marks, classes []int64) (*Counts, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &survey{types: types, marks: marks, births: make(map[uint64]birth), spans: spans{first: make(map[uint64][]spanState)}}
-	if err := s.make(batches); err != nil {
+	s := &survey{types: types, marks: marks, births: make(map[uint64]birth), spans: spans{first: make(map[uint64][]span)}}
+	running, err := runsAtFirst(batches)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.make(batches, maps.Clone(running)); err != nil {
 		return nil, err
 	}
 	c := &counter{survey: s, classes: classes, of: make(map[countKey]*Count), own: make(map[uint64]bool)}
-	return c.count(batches)
+	return c.count(batches, running)
 }
 
 // A survey is what has to be known of the whole trace before allocations are counted.
@@ -64,18 +69,14 @@ type survey struct {
 	marks      Marks
 	births     map[uint64]birth // of goroutines
 	spans      spans
-	begin, end mark
+	begin, end run // where the marks were allocated
 }
 
-// A mark is where and when one of Marks was allocated.
-type mark struct{ goroutine, time uint64 }
-
-func (s *survey) make(batches []*batch) error {
+func (s *survey) make(batches []*batch, running runs) error {
 	begins, ends := 0, 0
-	running := newGoroutines()
 	for _, b := range batches {
 		err := b.each(func(e *event) {
-			on := running.on[b.thread]
+			on := running[b.thread]
 			switch e.kind {
 			case evSpan, evSpanAlloc, evSpanFree:
 				s.spans.add(e)
@@ -84,16 +85,16 @@ func (s *survey) make(batches []*batch) error {
 				case 0:
 				case s.marks.Begin:
 					begins++
-					s.begin = mark{on, e.time}
+					s.begin = on
 				case s.marks.End:
 					ends++
-					s.end = mark{on, e.time}
+					s.end = on
 				}
 			}
 			if g := born(e); g != 0 {
-				s.births[g] = birth{on, e.time}
+				s.births[g] = birth{on}
 			}
-			running.step(b.thread, e)
+			running.step(b, e)
 		})
 		if err != nil {
 			return err
@@ -126,15 +127,14 @@ type counter struct {
 	lost    int64 // allocations of threads of which it is not known what they ran
 }
 
-func (c *counter) count(batches []*batch) (*Counts, error) {
-	running := newGoroutines()
+func (c *counter) count(batches []*batch, running runs) (*Counts, error) {
 	for _, b := range batches {
 		err := b.each(func(e *event) {
-			if e.kind == evObjectAlloc && e.time >= c.begin.time && e.time <= c.end.time {
-				on, known := running.on[b.thread]
+			if e.kind == evObjectAlloc {
+				on, known := running[b.thread]
 				c.allocation(b, e, on, known)
 			}
-			running.step(b.thread, e)
+			running.step(b, e)
 		})
 		if err != nil {
 			return nil, err
@@ -152,7 +152,7 @@ func (c *counter) count(batches []*batch) (*Counts, error) {
 	return &c.sum, nil
 }
 
-func (c *counter) allocation(b *batch, e *event, on uint64, known bool) {
+func (c *counter) allocation(b *batch, e *event, on run, known bool) {
 	t := c.typeOf(b, e)
 	address := uintptr(t.address)
 	switch {
@@ -161,7 +161,7 @@ func (c *counter) allocation(b *batch, e *event, on uint64, known bool) {
 		return
 	case address != 0 && (address == c.marks.Begin || address == c.marks.End):
 		return
-	case !c.isOwn(on):
+	case !c.counts(on):
 		c.sum.OtherObjects++
 		return
 	}
@@ -178,7 +178,16 @@ func (c *counter) allocation(b *batch, e *event, on uint64, known bool) {
 	n.Objects++
 }
 
-// isOwn reports whether a goroutine has the marks, or comes from it and was born between them.
+// counts reports whether what a thread does counts: it runs the goroutine with the marks between
+// these, or one that was started there.
+func (c *counter) counts(on run) bool {
+	if on.goroutine == c.begin.goroutine {
+		return c.begin.at.compare(on.at) <= 0 && on.at.compare(c.end.at) <= 0
+	}
+	return c.isOwn(on.goroutine)
+}
+
+// isOwn reports whether a goroutine comes from the one with the marks, and was born between them.
 func (c *counter) isOwn(g uint64) bool {
 	var line []uint64 // from g upwards, all alike
 	own := false
@@ -189,15 +198,15 @@ func (c *counter) isOwn(g uint64) bool {
 			break
 		}
 		line = append(line, g)
-		if g == c.begin.goroutine {
-			own = true
-			break
-		}
 		b, seen := c.births[g]
-		if !seen || b.time < c.begin.time || b.time > c.end.time {
+		if !seen {
 			break
 		}
-		g = b.parent
+		if b.parent.goroutine == c.begin.goroutine {
+			own = c.counts(b.parent)
+			break
+		}
+		g = b.parent.goroutine
 	}
 	for _, g := range line {
 		c.own[g] = own
@@ -207,9 +216,9 @@ func (c *counter) isOwn(g uint64) bool {
 
 // size returns how much an object takes, and whether that is sure.
 func (c *counter) size(e *event, t rawType) (size int64, sure bool) {
-	span, found := c.spans.at(e.arguments[1], e.time)
+	span, sure := c.spans.at(e.arguments[1])
 	switch {
-	case !found || span.class >= len(c.classes):
+	case !sure || span.class >= len(c.classes):
 		return int64(t.size), false
 	case span.class == 0:
 		return int64(span.pages) * pageSize, true

@@ -1,29 +1,84 @@
 package alloctrace
 
-// goroutines tells which goroutine runs on each thread, while events are gone through in the order
-// of batches: what a thread did is in order, what threads did at the same time need not be.
-type goroutines struct {
-	on map[uint64]uint64 // goroutine by thread; 0: none
+import "cmp"
+
+// A moment is a place in what one goroutine did. Times do not order what it did on several threads:
+// a thread that writes events quickly gives each a later one, and so gets ahead of others. But each
+// time that it goes on it says how often it has.
+type moment struct {
+	generation, sequence uint64 // of the event that it went on with
+	event                int    // counted since
 }
 
-func newGoroutines() *goroutines { return &goroutines{on: make(map[uint64]uint64)} }
+func (m moment) compare(n moment) int {
+	return cmp.Or(cmp.Compare(m.generation, n.generation), cmp.Compare(m.sequence, n.sequence), cmp.Compare(m.event, n.event))
+}
+
+// A run is what a thread does: which goroutine it runs, and where in what that does it is.
+type run struct {
+	goroutine uint64 // 0: none
+	at        moment
+}
+
+// runs has what each thread does, while events are gone through in the order of batches: what one
+// thread did is in order.
+type runs map[uint64]run
+
+// runsAtFirst has what threads do that were in a system call when the trace began, which another
+// thread says.
+func runsAtFirst(batches []*batch) (runs, error) {
+	r := make(runs)
+	for _, b := range batches {
+		if b.generation != batches[0].generation {
+			break
+		}
+		err := b.each(func(e *event) {
+			thread, status := statusOf(b, e)
+			if _, known := r[thread]; status.goroutine != 0 && !known && thread != b.thread {
+				r[thread] = status
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// statusOf returns what an event says that a thread does; a run without a goroutine if it is no such
+// event.
+func statusOf(b *batch, e *event) (thread uint64, status run) {
+	if e.kind != evGoStatus && e.kind != evGoStatusStack || e.arguments[3] != goRunning && e.arguments[3] != goSyscall {
+		return 0, run{}
+	}
+	return e.arguments[2], run{e.arguments[1], moment{generation: b.generation}}
+}
 
 // step takes an event of a thread into account. It has to be called after the event was looked at.
-func (g *goroutines) step(thread uint64, e *event) {
+func (r runs) step(b *batch, e *event) {
+	now, known := r[b.thread]
+	now.at.event++
 	switch e.kind {
-	case evGoStart, evGoSwitch, evGoSwitchDestroy, evGoCreateSyscall:
-		g.on[thread] = e.arguments[1]
+	case evGoStart, evGoSwitch, evGoSwitchDestroy:
+		now = run{e.arguments[1], moment{generation: b.generation, sequence: e.arguments[2]}}
+	case evGoCreateSyscall:
+		now = run{e.arguments[1], moment{generation: b.generation}}
 	case evGoStatus, evGoStatusStack:
-		if state := e.arguments[3]; state == goRunning || state == goSyscall {
-			g.on[e.arguments[2]] = e.arguments[1]
+		if thread, status := statusOf(b, e); status.goroutine != 0 && thread == b.thread {
+			now = status
 		}
 	case evGoDestroy, evGoDestroySyscall, evGoStop, evGoBlock, evGoSyscallEndBlocked:
-		g.on[thread] = 0
+		now.goroutine = 0
+	default:
+		if !known {
+			return
+		}
 	}
+	r[b.thread] = now
 }
 
 // A birth is how a goroutine came to be.
-type birth struct{ parent, time uint64 }
+type birth struct{ parent run }
 
 // born returns the goroutine that an event tells the creation of, or 0.
 func born(e *event) uint64 {

@@ -4,6 +4,7 @@ package alloc
 import (
 	"errors"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"runtime/trace"
@@ -77,6 +78,9 @@ func record(op func(), calls int, wait time.Duration) (*recording, error) {
 	defer end()
 	classes := sizeClasses()
 	out := &buffer{}
+	// Nothing is left to be swept then, so that pages of the heap do not change their use, by which
+	// sizes are told.
+	runtime.GC()
 	defer withholdCollections()()
 	before := collections()
 	stop, err := start(out)
@@ -114,21 +118,13 @@ func record(op func(), calls int, wait time.Duration) (*recording, error) {
 	return &recording{calls: calls, rows: rowsOf(counts, classes), unsized: counts.UnsizedObjects, collected: collected}, nil
 }
 
-// between calls op between the marks. The trace has the time in units of 64 ns; so that nothing
-// happens in the same unit as a mark, time passes beside each.
+// between calls op between the marks.
 func between(op func(), calls int) {
 	marksMade.begin = new(beginMark)
-	letTimePass()
 	for range calls {
 		op()
 	}
-	letTimePass()
 	marksMade.end = new(endMark)
-}
-
-func letTimePass() {
-	for start := time.Now(); time.Since(start) < 2*time.Microsecond; {
-	}
 }
 
 // start begins a trace with allocations. What it returns ends it, once.
