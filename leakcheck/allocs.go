@@ -20,8 +20,9 @@ import (
 // AllAllocs. A type that an element of a generic function's shape shares, such as
 // Entry[go.shape.int], is matched by that name.
 //
-// op is called twice to warm up and then 100 times, or as often as half a second allows, at least 4
-// times; Warmup and Iterations override that. A bound is broken if the calls allocate more than 5 %
+// op is called twice to warm up, twice more after a garbage collection, and then 100 times, or as
+// often as half a second allows, at least 4 times; Warmup and Iterations override the first and the
+// last. A bound is broken if the calls allocate more than 5 %
 // of a call beyond it, and do so in a second round, too: what is set up once is no allocation of
 // each call. What remains below is logged. Garbage collections are put off meanwhile, until 256 MiB
 // are allocated.

@@ -66,7 +66,8 @@ type recording struct {
 	collected bool  // there was a garbage collection meanwhile
 }
 
-// record calls op so often and counts what its goroutine, and those that it starts, allocate. It
+// record calls op a few times and then so often, and counts what its goroutine, and those that it
+// starts, allocate in the latter. It
 // waits so long for other recordings to end. What the system or the program refuses is an
 // *refscan.UnavailableError. A panic of op passes through,
 // and so does runtime.Goexit; then nothing is returned.
@@ -82,6 +83,9 @@ func record(op func(), calls int, wait time.Duration) (*recording, error) {
 	// sizes are told.
 	runtime.GC()
 	defer withholdCollections()()
+	for range warmups { // pools that the collection has emptied
+		op()
+	}
 	before := collections()
 	stop, err := start(out)
 	if err != nil {
