@@ -128,9 +128,18 @@ func TestAssertAllocsOfFailingOp(t *testing.T) {
 	assert.Equal(t, "leakcheck: what op allocates was not checked, because op failed the test", strings.Join(ft.logs, "\n"))
 }
 
+// A test that has failed before is judged all the same.
+func TestAssertAllocsAfterFailure(t *testing.T) {
+	ft := &failedT{failed: true}
+	assert.True(t, AssertAllocs(ft, fillBasket, AllAllocs().MaxAllocsPerOp(5)), ft.errorText())
+	assert.True(t, ft.logged("op allocates 5.00 allocs/op"), ft.logs)
+}
+
 type failedT struct {
 	fakeT
 	failed bool
 }
 
 func (t *failedT) Failed() bool { return t.failed }
+
+func (t *failedT) Skipped() bool { return false }

@@ -51,7 +51,7 @@ func Read(trace []byte, marks Marks, classes []int64) (*Counts, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &survey{types: types, marks: marks, births: make(map[uint64]birth), spans: spans{first: make(map[uint64][]span)}}
+	s := &survey{types: types, marks: marks, births: make(map[uint64]run), spans: spans{first: make(map[uint64][]span)}}
 	running, err := runsAtFirst(batches)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func Read(trace []byte, marks Marks, classes []int64) (*Counts, error) {
 type survey struct {
 	types      map[typeID]rawType
 	marks      Marks
-	births     map[uint64]birth // of goroutines
+	births     map[uint64]run // of goroutines: what made each, and where in what that did
 	spans      spans
 	begin, end run // where the marks were allocated
 }
@@ -78,7 +78,7 @@ func (s *survey) make(batches []*batch, running runs) error {
 		err := b.each(func(e *event) {
 			on := running[b.thread]
 			switch e.kind {
-			case evSpan, evSpanAlloc, evSpanFree:
+			case evSpan, evSpanAlloc:
 				s.spans.add(e)
 			case evObjectAlloc:
 				switch uintptr(s.typeOf(b, e).address) {
@@ -92,7 +92,7 @@ func (s *survey) make(batches []*batch, running runs) error {
 				}
 			}
 			if g := born(e); g != 0 {
-				s.births[g] = birth{on}
+				s.births[g] = on
 			}
 			running.step(b, e)
 		})
@@ -198,15 +198,15 @@ func (c *counter) isOwn(g uint64) bool {
 			break
 		}
 		line = append(line, g)
-		b, seen := c.births[g]
+		parent, seen := c.births[g]
 		if !seen {
 			break
 		}
-		if b.parent.goroutine == c.begin.goroutine {
-			own = c.counts(b.parent)
+		if parent.goroutine == c.begin.goroutine {
+			own = c.counts(parent)
 			break
 		}
-		g = b.parent.goroutine
+		g = parent.goroutine
 	}
 	for _, g := range line {
 		c.own[g] = own

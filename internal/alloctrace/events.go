@@ -25,7 +25,6 @@ const (
 	evEndOfGeneration     = 52
 	evSpan                = 128
 	evSpanAlloc           = 129
-	evSpanFree            = 130
 	evObjectAlloc         = 132
 )
 

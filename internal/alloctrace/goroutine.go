@@ -77,9 +77,6 @@ func (r runs) step(b *batch, e *event) {
 	r[b.thread] = now
 }
 
-// A birth is how a goroutine came to be.
-type birth struct{ parent run }
-
 // born returns the goroutine that an event tells the creation of, or 0.
 func born(e *event) uint64 {
 	if e.kind == evGoCreate || e.kind == evGoCreateBlocked {

@@ -28,7 +28,7 @@ func (s *spans) add(e *event) {
 	// runtime/traceallocfree.go, traceSpanTypeAndClass: 1 for stacks and the like, or the span class
 	// shifted
 	spanClass := e.arguments[3]
-	if e.kind == evSpanFree || spanClass&1 != 0 {
+	if spanClass&1 != 0 {
 		return
 	}
 	n := span{pages: e.arguments[2], class: int(spanClass >> 2), noscan: spanClass>>1&1 == 1}

@@ -43,6 +43,8 @@ type experiment struct {
 	*assertion.Assertion
 	op  func()
 	req *Request
+
+	watchesTest bool // whether the test had not failed before op was called
 }
 
 // judge returns nil if op failed the test.
@@ -50,6 +52,7 @@ func (x *experiment) judge() *assertion.Outcome {
 	if len(x.req.Problems) > 0 {
 		return assertion.Misuse("%s", strings.Join(x.req.Problems, "\n    "))
 	}
+	x.watchesTest = !x.TestFailed()
 	calls, took := x.warmUp()
 	if x.failed() {
 		return nil
@@ -100,7 +103,7 @@ func (x *experiment) judge() *assertion.Outcome {
 	}
 	var where []*site
 	if x.Time.Allows(3 * took) {
-		where = sites(x.op, calls, sizeClasses(), x.Time.Left())
+		where = sites(x.op, calls, second.classes, x.Time.Left())
 	}
 	return &assertion.Outcome{
 		Verdict: verdict.Fail, Failed: true, Bounds: x.records(found, second, verdict.Fail),
@@ -134,10 +137,8 @@ func (x *experiment) warmUp() (calls int, took time.Duration) {
 	return calls, last * time.Duration(calls)
 }
 
-func (x *experiment) failed() bool {
-	f, ok := x.T.(interface{ Failed() bool })
-	return ok && f.Failed()
-}
+// failed reports whether op has failed the test.
+func (x *experiment) failed() bool { return x.watchesTest && x.TestFailed() }
 
 // record makes a recording if there is time for it.
 func (x *experiment) record(calls int, took time.Duration) (*recording, error) {

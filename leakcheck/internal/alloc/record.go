@@ -61,16 +61,16 @@ func takeTurn(wait time.Duration) (end func(), err error) {
 // A recording is what some calls of an operation allocated.
 type recording struct {
 	calls     int
+	classes   []int64 // sizes of the heap's
 	rows      []*row
 	unsized   int64 // objects whose size is not sure
 	collected bool  // there was a garbage collection meanwhile
 }
 
 // record calls op a few times and then so often, and counts what its goroutine, and those that it
-// starts, allocate in the latter. It
-// waits so long for other recordings to end. What the system or the program refuses is an
-// *refscan.UnavailableError. A panic of op passes through,
-// and so does runtime.Goexit; then nothing is returned.
+// starts, allocate in the latter. It waits so long for other recordings to end. What the system or
+// the program refuses is an *refscan.UnavailableError. A panic of op passes through, and so does
+// runtime.Goexit; then nothing is returned.
 func record(op func(), calls int, wait time.Duration) (*recording, error) {
 	end, err := takeTurn(wait)
 	if err != nil {
@@ -119,7 +119,7 @@ func record(op func(), calls int, wait time.Duration) (*recording, error) {
 			Err:    err,
 		}
 	}
-	return &recording{calls: calls, rows: rowsOf(counts, classes), unsized: counts.UnsizedObjects, collected: collected}, nil
+	return &recording{calls: calls, classes: classes, rows: rowsOf(counts, classes), unsized: counts.UnsizedObjects, collected: collected}, nil
 }
 
 // between calls op between the marks.

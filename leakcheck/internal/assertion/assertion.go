@@ -102,6 +102,12 @@ func (a *Assertion) WantsFull() bool {
 	return a.Req.Full || a.Env.Full || a.Env.Every && a.Env.KeepsFiles()
 }
 
+// TestFailed reports whether the test has failed, as far as it tells.
+func (a *Assertion) TestFailed() bool {
+	t, ok := a.T.(environ.Ended)
+	return ok && t.Failed()
+}
+
 // checks returns what judges the request.
 func (a *Assertion) checks(c *goldenfile.Comparison) []check.Check {
 	s := request.ScopeOf(a.Req, a.Env)

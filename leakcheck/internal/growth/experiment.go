@@ -12,7 +12,6 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
-	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -53,7 +52,7 @@ type Experiment struct {
 // Judge runs batches until nothing is left that grows with each, or there have been enough of them.
 // It returns nil if op failed the test.
 func (x *Experiment) Judge() *assertion.Outcome {
-	x.watchesTest = !x.testFailed()
+	x.watchesTest = !x.TestFailed()
 	batch := x.warmUp()
 	if x.failed {
 		return nil
@@ -199,14 +198,8 @@ func (x *Experiment) call(n int) {
 		if x.passed != nil {
 			x.passed()
 		}
-		x.failed = x.watchesTest && x.testFailed()
+		x.failed = x.watchesTest && x.TestFailed()
 	}
-}
-
-// testFailed reports whether the test has failed, as far as it tells.
-func (x *Experiment) testFailed() bool {
-	t, ok := x.T.(environ.Ended)
-	return ok && t.Failed()
 }
 
 // look takes a snapshot, again if it does not agree with the collector.

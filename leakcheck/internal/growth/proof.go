@@ -2,14 +2,13 @@ package growth
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -69,12 +68,9 @@ func (x *Experiment) provable(batch int) bool {
 func (x *Experiment) prove(calls int) bool {
 	ctx, cancel := x.Time.Context()
 	defer cancel()
-	var logging sync.Mutex
-	w, err := x.Watch(refscan.WithContext(ctx), refscan.WithLog(func(format string, args ...any) {
-		logging.Lock()
-		defer logging.Unlock()
-		x.Logs = append(x.Logs, fmt.Sprintf(format, args...))
-	}))
+	var log observe.Logger
+	w, err := x.Watch(refscan.WithContext(ctx), log.Option())
+	x.Logs = append(x.Logs, log.Lines()...)
 	if err != nil {
 		return false // a snapshot has the same trouble, or does without
 	}

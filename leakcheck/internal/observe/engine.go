@@ -65,13 +65,14 @@ func NewEngine() *Engine {
 	return &Engine{Capture: func(opts ...refscan.CaptureOption) (Frozen, error) { return refscan.Capture(opts...) }}
 }
 
-// A logger gathers what took long.
-type logger struct {
+// A Logger gathers what took long.
+type Logger struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-func (l *logger) option() refscan.CaptureOption {
+// Option has a capture tell the logger, from any goroutine.
+func (l *Logger) Option() refscan.CaptureOption {
 	return refscan.WithLog(func(format string, args ...any) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -79,14 +80,21 @@ func (l *logger) option() refscan.CaptureOption {
 	})
 }
 
+// Lines are what it was told until now.
+func (l *Logger) Lines() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lines
+}
+
 // Reach reports whether package variables lead to no more than what is asked says, and what took
 // long. Errors are those of Observe.
 func Reach(ctx context.Context, all []*refscan.Reach) (within bool, logs []string, err error) {
 	Observing.Lock()
 	defer Observing.Unlock()
-	var log logger
-	within, err = refscan.ReachWithin(all, refscan.WithContext(ctx), log.option())
-	return within, log.lines, err
+	var log Logger
+	within, err = refscan.ReachWithin(all, refscan.WithContext(ctx), log.Option())
+	return within, log.Lines(), err
 }
 
 // One observation at a time: settling takes longer while another scan is under way.
@@ -97,9 +105,9 @@ var Observing sync.Mutex
 // be done is a *refscan.UnavailableError. ctx bounds the wait for the process to settle.
 func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	o := &Observation{}
-	var log logger
-	defer func() { o.Logs = log.lines }()
-	opts := []refscan.CaptureOption{refscan.WithContext(ctx), log.option()}
+	var log Logger
+	defer func() { o.Logs = log.Lines() }()
+	opts := []refscan.CaptureOption{refscan.WithContext(ctx), log.Option()}
 	if !n.Heap && !n.Leaked {
 		stacks, err := refscan.CaptureStacks(opts...)
 		if err != nil {
