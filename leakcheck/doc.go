@@ -87,13 +87,14 @@
 //		srv.Login().Logout()
 //	})
 //
-// The batches of calls double, with a snapshot after each, so that a leak can be told from a cache
-// that fills up, a table that doubles now and then, or what grows with a logarithm: only what slows
-// down is forgiven, and what keeps pace with the calls, or grows ever faster, fails. Goroutines
-// that pile up are growth too, and are named by their function and the go statement that starts
-// them; so are pending timers, named by what they will run: "timer(context.WithTimeout)". Timers
-// that fire within two seconds are waited for. What the collector keeps alive though no path leads
-// there is growth "(alive on no path)". What fails is said as a rate:
+// Counters may prove at once that nothing new stays. Otherwise the batches of calls double, with
+// a snapshot after each, so that a leak can be told from a cache that fills up, a table that
+// doubles now and then, or what grows with a logarithm: only what slows down is forgiven, and
+// what keeps pace with the calls, or grows ever faster, fails. Goroutines that pile up are
+// growth too, and are named by their function and the go statement that starts them; so are
+// pending timers, named by what they will run: "timer(context.WithTimeout)". Timers that fire
+// within two seconds are waited for. What the collector keeps alive though no path leads there
+// is growth "(alive on no path)". What fails is said as a rate:
 //
 //	+1.00 *app.Session/op (+4.2 KiB/op) via example.com/app.sessions[*]
 //
@@ -102,6 +103,19 @@
 // enough. What is not seen: less than one object in a hundred calls, or in the first batch none at
 // all; and elements without pointers that fit into spare capacity. What is left out on purpose and
 // grows is in the log.
+//
+// # Allocations
+//
+// AssertAllocs bounds what one call of a function allocates, by type and in all, where the others
+// bound what stays:
+//
+//	leakcheck.AssertAllocs(t, func() { srv.Login().Logout() },
+//		leakcheck.Type[*app.Session]().MaxAllocsPerOp(1),
+//		leakcheck.AllAllocs().MaxBytesPerOp(2048),
+//	)
+//
+// Counts are exact, of the goroutine that calls it and those that it starts. Where a bound is
+// broken, the message has a table of types and the stacks that allocate.
 //
 // # Golden files
 //
