@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/leakgate/leakgate/refscan/internal/attribute"
+	"github.com/leakgate/leakgate/internal/engine/attribute"
 )
 
 // An Allocation is a place where objects were allocated.

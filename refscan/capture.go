@@ -8,13 +8,13 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
-	"github.com/leakgate/leakgate/refscan/internal/freeze"
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/heaptype"
-	"github.com/leakgate/leakgate/refscan/internal/image"
-	"github.com/leakgate/leakgate/refscan/internal/root"
-	"github.com/leakgate/leakgate/refscan/internal/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/freeze"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/heaptype"
+	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/root"
+	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
 // A CaptureOption changes how Capture works.

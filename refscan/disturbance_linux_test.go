@@ -104,7 +104,7 @@ func ownRecord(stack []uintptr) bool {
 	for {
 		f, more := frames.Next()
 		if strings.HasPrefix(f.Function, "github.com/leakgate/leakgate/refscan.") ||
-			strings.HasPrefix(f.Function, "github.com/leakgate/leakgate/refscan/internal/") {
+			strings.HasPrefix(f.Function, "github.com/leakgate/leakgate/internal/engine/") {
 			return true
 		}
 		if !more {

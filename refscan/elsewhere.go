@@ -3,8 +3,8 @@ package refscan
 import (
 	"runtime/debug"
 
-	"github.com/leakgate/leakgate/refscan/internal/attribute"
-	"github.com/leakgate/leakgate/refscan/internal/retain"
+	"github.com/leakgate/leakgate/internal/engine/attribute"
+	"github.com/leakgate/leakgate/internal/engine/retain"
 )
 
 // Elsewhere is what holds objects besides the path that they are charged to.

@@ -12,8 +12,8 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/require"
-	"github.com/leakgate/leakgate/refscan/internal/freeze"
 )
 
 // While a process is frozen twice its garbage is not collected, but for where it would take more

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/require"
-	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
 )
 
 // TestGuard reads memory that must not be read, and panics.

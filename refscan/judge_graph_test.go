@@ -9,11 +9,11 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/leakgate/leakgate/internal/engine/attribute"
+	"github.com/leakgate/leakgate/internal/engine/judge"
+	"github.com/leakgate/leakgate/internal/engine/retain"
+	heaproot "github.com/leakgate/leakgate/internal/engine/root"
 	"github.com/leakgate/leakgate/internal/require"
-	"github.com/leakgate/leakgate/refscan/internal/attribute"
-	"github.com/leakgate/leakgate/refscan/internal/judge"
-	"github.com/leakgate/leakgate/refscan/internal/retain"
-	heaproot "github.com/leakgate/leakgate/refscan/internal/root"
 )
 
 // Random object graphs. Objects are at least 16 bytes or hold pointers, so that each has memory of

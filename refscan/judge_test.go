@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/engine/attribute"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/judge"
+	"github.com/leakgate/leakgate/internal/engine/retain"
+	heaproot "github.com/leakgate/leakgate/internal/engine/root"
+	"github.com/leakgate/leakgate/internal/engine/typedheap"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
-	"github.com/leakgate/leakgate/refscan/internal/attribute"
-	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/judge"
-	"github.com/leakgate/leakgate/refscan/internal/retain"
-	heaproot "github.com/leakgate/leakgate/refscan/internal/root"
-	"github.com/leakgate/leakgate/refscan/internal/typedheap"
 )
 
 // trial is one frozen image, with what the engine and the judge say of it.

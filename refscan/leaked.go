@@ -1,7 +1,7 @@
 package refscan
 
 import (
-	"github.com/leakgate/leakgate/refscan/internal/live"
+	"github.com/leakgate/leakgate/internal/engine/live"
 )
 
 // A LeakedGoroutine is one that is blocked for ever. HeapObjects and HeapBytes are what it keeps

@@ -17,9 +17,9 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/engine/seccomptest"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
-	"github.com/leakgate/leakgate/refscan/internal/seccomptest"
 )
 
 // limitVariable makes TestUnderLimit run under one of limits, in a process of its own: limits and

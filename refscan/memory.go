@@ -5,10 +5,10 @@ import (
 	"runtime"
 	"runtime/metrics"
 
-	"github.com/leakgate/leakgate/refscan/internal/freeze"
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/headroom"
-	"github.com/leakgate/leakgate/refscan/internal/remedy"
+	"github.com/leakgate/leakgate/internal/engine/freeze"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/headroom"
+	"github.com/leakgate/leakgate/internal/engine/remedy"
 )
 
 // What a snapshot and a scan take beside the image, measured with heaps of several shapes

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
 // missedTypes lists what the scan missed, by type: most objects first. No reference leads to these

@@ -5,11 +5,11 @@ import (
 	"runtime"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/refscan/internal/attribute"
-	"github.com/leakgate/leakgate/refscan/internal/freeze"
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/heaptype"
-	"github.com/leakgate/leakgate/refscan/internal/nameless"
+	"github.com/leakgate/leakgate/internal/engine/attribute"
+	"github.com/leakgate/leakgate/internal/engine/freeze"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/heaptype"
+	"github.com/leakgate/leakgate/internal/engine/nameless"
 )
 
 // WithoutNames lets Capture go on where debug information cannot be had: on a machine without the

@@ -1,6 +1,6 @@
 package refscan
 
-import "github.com/leakgate/leakgate/refscan/internal/debuginfo"
+import "github.com/leakgate/leakgate/internal/engine/debuginfo"
 
 // RootNames lists what a bound on a root may name: the roots of the report, and every package
 // variable of the program, whether or not it holds anything.

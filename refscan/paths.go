@@ -3,8 +3,8 @@ package refscan
 import (
 	"errors"
 
-	"github.com/leakgate/leakgate/refscan/internal/pathfind"
-	"github.com/leakgate/leakgate/refscan/internal/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/pathfind"
+	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
 // A Retention says what keeps one object alive.

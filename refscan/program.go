@@ -3,9 +3,9 @@ package refscan
 import (
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/root"
 	"github.com/leakgate/leakgate/internal/symbol"
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/root"
 )
 
 // program says whose the packages and goroutines of this program are.

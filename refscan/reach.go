@@ -5,10 +5,10 @@ import (
 	"math"
 	"sync"
 
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/freeze"
+	"github.com/leakgate/leakgate/internal/engine/reach"
 	"github.com/leakgate/leakgate/internal/symbol"
-	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
-	"github.com/leakgate/leakgate/refscan/internal/freeze"
-	"github.com/leakgate/leakgate/refscan/internal/reach"
 )
 
 // A Reach is how much a package variable of this process leads to: never less than a scan of the

@@ -10,9 +10,9 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/engine/offheap"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
-	"github.com/leakgate/leakgate/refscan/internal/offheap"
 )
 
 // A scan whose memory is refused, whichever list it is for, is an error, and gives back what it

@@ -3,10 +3,10 @@ package refscan
 import (
 	"sort"
 
-	"github.com/leakgate/leakgate/refscan/internal/attribute"
-	"github.com/leakgate/leakgate/refscan/internal/retain"
-	"github.com/leakgate/leakgate/refscan/internal/root"
-	"github.com/leakgate/leakgate/refscan/internal/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/attribute"
+	"github.com/leakgate/leakgate/internal/engine/retain"
+	"github.com/leakgate/leakgate/internal/engine/root"
+	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
 // WithRetained makes Scan find out what each node retains: the objects and bytes that would be

@@ -3,10 +3,10 @@ package refscan
 import (
 	"runtime"
 
-	"github.com/leakgate/leakgate/refscan/internal/attribute"
-	"github.com/leakgate/leakgate/refscan/internal/freeze"
-	"github.com/leakgate/leakgate/refscan/internal/root"
-	"github.com/leakgate/leakgate/refscan/internal/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/attribute"
+	"github.com/leakgate/leakgate/internal/engine/freeze"
+	"github.com/leakgate/leakgate/internal/engine/root"
+	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
 // A ScanOption changes how Scan works.

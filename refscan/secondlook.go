@@ -12,10 +12,10 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/refscan/internal/freeze"
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/image"
-	"github.com/leakgate/leakgate/refscan/internal/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/freeze"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
 // laterMarks are what the collection after a snapshot found alive: the mark bits of each span, by

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
 )
 
 // Between the two freezes a span may be freed, and its memory become one of other objects.

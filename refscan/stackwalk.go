@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
 )
 
 // maxSharedFrames bounds the stacks that are looked up by what stands on them. Deeper ones are

@@ -3,11 +3,11 @@ package refscan
 import (
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/attribute"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/root"
 	"github.com/leakgate/leakgate/internal/symbol"
-	"github.com/leakgate/leakgate/refscan/internal/attribute"
-	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/root"
 )
 
 // Stopped says how exact a report is of a process that something else stopped, at any instruction

@@ -4,8 +4,8 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
-	"github.com/leakgate/leakgate/refscan/internal/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
 // A TypeCount is how many objects there are of a type, or of several: never fewer than a scan

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"runtime/metrics"
 
-	"github.com/leakgate/leakgate/refscan/internal/newborn"
+	"github.com/leakgate/leakgate/internal/engine/newborn"
 )
 
 // A Watch remembers which heap objects, map entries, goroutines and timers there were when it began,

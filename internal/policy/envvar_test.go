@@ -12,14 +12,14 @@ var ownVariable = regexp.MustCompile(`"LEAK(?:GATE|CHECK)_[A-Z_]*["=]`)
 // readsOwnVariable lists the files outside of tests that may name one: envvar, which reads all that
 // users set, and what only this repository's tests and tools pass to each other.
 var readsOwnVariable = map[string]bool{
-	"internal/envvar/envvar.go":                       true,
-	"internal/require/slow.go":                        true, // LEAKGATE_SLOW
-	"refscan/internal/debuginfo/progtest/progtest.go": true, // LEAKGATE_LONG
-	"refscan/internal/accuracy/gotool.go":             true, // LEAKGATE_SLOW, LEAKGATE_ACCURACY
-	"refscan/internal/accuracy/module.go":             true,
-	"refscan/internal/accuracy/suite.go":              true,
+	"internal/envvar/envvar.go":                      true,
+	"internal/require/slow.go":                       true, // LEAKGATE_SLOW
+	"internal/engine/debuginfo/progtest/progtest.go": true, // LEAKGATE_LONG
+	"internal/engine/accuracy/gotool.go":             true, // LEAKGATE_SLOW, LEAKGATE_ACCURACY
+	"internal/engine/accuracy/module.go":             true,
+	"internal/engine/accuracy/suite.go":              true,
 	// LEAKGATE_BENCH_OBJECTS; LEAKGATE_CACHE of the benchmarks it runs
-	"refscan/internal/performance/measurement.go": true,
+	"internal/engine/performance/measurement.go": true,
 }
 
 // TestVariables: what users set in the environment is read in one place, under both prefixes, and

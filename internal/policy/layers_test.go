@@ -14,65 +14,65 @@ var layers = []struct {
 	folder string
 	may    []string
 }{
-	{"refscan/internal/image", nil},
+	{"internal/engine/image", nil},
 	// for tests only
-	{"refscan/internal/imagetest", []string{"refscan/internal/image", "refscan/internal/debuginfo", "refscan/internal/goruntime"}},
-	{"refscan/internal/debuginfo/program", nil}, // what a compiler knows of a program, as data
-	{"refscan/internal/debuginfo/elffile", nil},
-	{"refscan/internal/debuginfo/dwarfread", []string{
-		"refscan/internal/debuginfo/program", "refscan/internal/debuginfo/elffile", "refscan/internal/parallel", "internal/symbol",
+	{"internal/engine/imagetest", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/goruntime"}},
+	{"internal/engine/debuginfo/program", nil}, // what a compiler knows of a program, as data
+	{"internal/engine/debuginfo/elffile", nil},
+	{"internal/engine/debuginfo/dwarfread", []string{
+		"internal/engine/debuginfo/program", "internal/engine/debuginfo/elffile", "internal/engine/parallel", "internal/symbol",
 	}},
-	{"refscan/internal/debuginfo/symindex", []string{"refscan/internal/debuginfo/program"}},
-	{"refscan/internal/debuginfo/indexcache", []string{
-		"refscan/internal/debuginfo/symindex", "refscan/internal/remedy", "internal/envvar", "internal/filelock", "internal/wholefile",
+	{"internal/engine/debuginfo/symindex", []string{"internal/engine/debuginfo/program"}},
+	{"internal/engine/debuginfo/indexcache", []string{
+		"internal/engine/debuginfo/symindex", "internal/engine/remedy", "internal/envvar", "internal/filelock", "internal/wholefile",
 	}},
-	{"refscan/internal/debuginfo/sameprogram", []string{"refscan/internal/debuginfo/elffile"}},
-	{"refscan/internal/debuginfo/twin", []string{"refscan/internal/remedy", "internal/filelock"}},
-	{"refscan/internal/debuginfo/gosource", nil},
-	{"refscan/internal/debuginfo", []string{ // the door
-		"refscan/internal/debuginfo/program", "refscan/internal/debuginfo/elffile", "refscan/internal/debuginfo/dwarfread",
-		"refscan/internal/debuginfo/symindex", "refscan/internal/debuginfo/indexcache", "refscan/internal/debuginfo/sameprogram",
-		"refscan/internal/debuginfo/twin", "refscan/internal/debuginfo/gosource", "refscan/internal/remedy",
-		"refscan/internal/headroom",
+	{"internal/engine/debuginfo/sameprogram", []string{"internal/engine/debuginfo/elffile"}},
+	{"internal/engine/debuginfo/twin", []string{"internal/engine/remedy", "internal/filelock"}},
+	{"internal/engine/debuginfo/gosource", nil},
+	{"internal/engine/debuginfo", []string{ // the door
+		"internal/engine/debuginfo/program", "internal/engine/debuginfo/elffile", "internal/engine/debuginfo/dwarfread",
+		"internal/engine/debuginfo/symindex", "internal/engine/debuginfo/indexcache", "internal/engine/debuginfo/sameprogram",
+		"internal/engine/debuginfo/twin", "internal/engine/debuginfo/gosource", "internal/engine/remedy",
+		"internal/engine/headroom",
 	}},
 	// for tests only
-	{"refscan/internal/debuginfo/progtest", []string{"refscan/internal/debuginfo/program", "refscan/internal/debuginfo/symindex", "internal/require"}},
-	{"refscan/internal/remedy", nil},      // what to do about a refused system call
-	{"refscan/internal/seccomptest", nil}, // for tests only
-	{"refscan/internal/headroom", nil},    // how much memory there is
-	{"refscan/internal/freeze", []string{"refscan/internal/image", "refscan/internal/headroom", "refscan/internal/remedy"}},
-	{"refscan/internal/goruntime", []string{"refscan/internal/image", "refscan/internal/debuginfo"}},
-	{"refscan/internal/reach", []string{"refscan/internal/debuginfo"}},
-	{"refscan/internal/execfile", []string{"refscan/internal/image", "refscan/internal/debuginfo/elffile"}},
-	{"refscan/internal/registers", []string{"refscan/internal/goruntime"}},
-	{"refscan/internal/corefile", []string{"refscan/internal/image", "refscan/internal/execfile", "refscan/internal/registers", "refscan/internal/goruntime"}},
-	{"refscan/internal/attach", []string{"refscan/internal/image", "refscan/internal/registers", "refscan/internal/goruntime"}},
-	{"refscan/internal/offheap", []string{"refscan/internal/headroom", "refscan/internal/remedy"}},
-	{"refscan/internal/newborn", []string{"refscan/internal/debuginfo", "refscan/internal/offheap"}},
-	{"refscan/internal/objset", nil},
-	{"refscan/internal/parallel", nil},
-	{"refscan/internal/dominance", []string{"refscan/internal/objset", "refscan/internal/offheap"}},
-	{"refscan/internal/heaptype", []string{"refscan/internal/debuginfo", "refscan/internal/goruntime", "internal/symbol"}},
-	{"refscan/internal/typing", []string{"refscan/internal/heaptype", "refscan/internal/goruntime", "refscan/internal/offheap"}},
-	{"refscan/internal/ended", []string{"refscan/internal/typing", "refscan/internal/heaptype", "refscan/internal/goruntime"}},
-	{"refscan/internal/timer", []string{"refscan/internal/goruntime", "refscan/internal/heaptype", "internal/symbol"}},
-	{"refscan/internal/dataseg", []string{"refscan/internal/debuginfo", "refscan/internal/goruntime", "refscan/internal/heaptype", "refscan/internal/typing"}},
-	{"refscan/internal/live", []string{"refscan/internal/goruntime", "refscan/internal/heaptype", "refscan/internal/objset", "refscan/internal/offheap", "refscan/internal/parallel", "refscan/internal/dataseg"}},
-	{"refscan/internal/stackvar", []string{"refscan/internal/debuginfo", "refscan/internal/goruntime", "refscan/internal/heaptype", "refscan/internal/live"}},
-	{"refscan/internal/infer", []string{"refscan/internal/goruntime", "refscan/internal/heaptype", "refscan/internal/typing", "refscan/internal/objset", "refscan/internal/parallel", "refscan/internal/dataseg", "refscan/internal/live", "refscan/internal/timer", "refscan/internal/stackvar"}},
-	{"refscan/internal/typedheap", []string{"refscan/internal/objset", "refscan/internal/goruntime", "refscan/internal/heaptype", "refscan/internal/typing", "refscan/internal/parallel", "refscan/internal/dataseg", "refscan/internal/live", "refscan/internal/timer", "refscan/internal/stackvar", "refscan/internal/infer"}},
+	{"internal/engine/debuginfo/progtest", []string{"internal/engine/debuginfo/program", "internal/engine/debuginfo/symindex", "internal/require"}},
+	{"internal/engine/remedy", nil},      // what to do about a refused system call
+	{"internal/engine/seccomptest", nil}, // for tests only
+	{"internal/engine/headroom", nil},    // how much memory there is
+	{"internal/engine/freeze", []string{"internal/engine/image", "internal/engine/headroom", "internal/engine/remedy"}},
+	{"internal/engine/goruntime", []string{"internal/engine/image", "internal/engine/debuginfo"}},
+	{"internal/engine/reach", []string{"internal/engine/debuginfo"}},
+	{"internal/engine/execfile", []string{"internal/engine/image", "internal/engine/debuginfo/elffile"}},
+	{"internal/engine/registers", []string{"internal/engine/goruntime"}},
+	{"internal/engine/corefile", []string{"internal/engine/image", "internal/engine/execfile", "internal/engine/registers", "internal/engine/goruntime"}},
+	{"internal/engine/attach", []string{"internal/engine/image", "internal/engine/registers", "internal/engine/goruntime"}},
+	{"internal/engine/offheap", []string{"internal/engine/headroom", "internal/engine/remedy"}},
+	{"internal/engine/newborn", []string{"internal/engine/debuginfo", "internal/engine/offheap"}},
+	{"internal/engine/objset", nil},
+	{"internal/engine/parallel", nil},
+	{"internal/engine/dominance", []string{"internal/engine/objset", "internal/engine/offheap"}},
+	{"internal/engine/heaptype", []string{"internal/engine/debuginfo", "internal/engine/goruntime", "internal/symbol"}},
+	{"internal/engine/typing", []string{"internal/engine/heaptype", "internal/engine/goruntime", "internal/engine/offheap"}},
+	{"internal/engine/ended", []string{"internal/engine/typing", "internal/engine/heaptype", "internal/engine/goruntime"}},
+	{"internal/engine/timer", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/symbol"}},
+	{"internal/engine/dataseg", []string{"internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing"}},
+	{"internal/engine/live", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/objset", "internal/engine/offheap", "internal/engine/parallel", "internal/engine/dataseg"}},
+	{"internal/engine/stackvar", []string{"internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/live"}},
+	{"internal/engine/infer", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/objset", "internal/engine/parallel", "internal/engine/dataseg", "internal/engine/live", "internal/engine/timer", "internal/engine/stackvar"}},
+	{"internal/engine/typedheap", []string{"internal/engine/objset", "internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/parallel", "internal/engine/dataseg", "internal/engine/live", "internal/engine/timer", "internal/engine/stackvar", "internal/engine/infer"}},
 	// for tests only
-	{"refscan/internal/typedheap/heaptest", []string{"internal/require", "refscan/internal/imagetest", "refscan/internal/typedheap"}},
-	{"refscan/internal/root", []string{"refscan/internal/goruntime", "refscan/internal/heaptype", "refscan/internal/typing", "refscan/internal/dataseg", "refscan/internal/live", "refscan/internal/timer", "refscan/internal/stackvar", "refscan/internal/typedheap", "internal/symbol"}},
-	{"refscan/internal/attribute", []string{"refscan/internal/goruntime", "refscan/internal/heaptype", "refscan/internal/typing", "refscan/internal/ended", "refscan/internal/objset", "refscan/internal/offheap", "refscan/internal/parallel", "refscan/internal/typedheap", "refscan/internal/root"}},
-	{"refscan/internal/retain", []string{"refscan/internal/goruntime", "refscan/internal/heaptype", "refscan/internal/objset", "refscan/internal/offheap", "refscan/internal/parallel", "refscan/internal/dominance", "refscan/internal/dataseg", "refscan/internal/typedheap", "refscan/internal/root", "refscan/internal/attribute", "internal/symbol"}},
-	{"refscan/internal/pathfind", []string{"refscan/internal/heaptype", "refscan/internal/typing", "refscan/internal/ended", "refscan/internal/objset", "refscan/internal/offheap", "refscan/internal/timer", "refscan/internal/typedheap", "refscan/internal/root"}},
+	{"internal/engine/typedheap/heaptest", []string{"internal/require", "internal/engine/imagetest", "internal/engine/typedheap"}},
+	{"internal/engine/root", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/dataseg", "internal/engine/live", "internal/engine/timer", "internal/engine/stackvar", "internal/engine/typedheap", "internal/symbol"}},
+	{"internal/engine/attribute", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/ended", "internal/engine/objset", "internal/engine/offheap", "internal/engine/parallel", "internal/engine/typedheap", "internal/engine/root"}},
+	{"internal/engine/retain", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/objset", "internal/engine/offheap", "internal/engine/parallel", "internal/engine/dominance", "internal/engine/dataseg", "internal/engine/typedheap", "internal/engine/root", "internal/engine/attribute", "internal/symbol"}},
+	{"internal/engine/pathfind", []string{"internal/engine/heaptype", "internal/engine/typing", "internal/engine/ended", "internal/engine/objset", "internal/engine/offheap", "internal/engine/timer", "internal/engine/typedheap", "internal/engine/root"}},
 	// of all that: only tests import it
-	{"refscan/internal/judge", []string{"refscan/internal/goruntime", "refscan/internal/debuginfo"}},
-	{"refscan/internal/nameless", []string{"refscan/internal/image", "refscan/internal/debuginfo"}},
+	{"internal/engine/judge", []string{"internal/engine/goruntime", "internal/engine/debuginfo"}},
+	{"internal/engine/nameless", []string{"internal/engine/image", "internal/engine/debuginfo"}},
 	// for tests and go generate only
-	{"refscan/internal/nameless/layouts", []string{"refscan/internal/debuginfo"}},
-	{"refscan/internal/nameless/gen", []string{"refscan/internal/nameless/layouts", "internal/wholefile"}},
+	{"internal/engine/nameless/layouts", []string{"internal/engine/debuginfo"}},
+	{"internal/engine/nameless/gen", []string{"internal/engine/nameless/layouts", "internal/wholefile"}},
 	{"internal/pprofwire", nil}, // encoders: they know nothing of what they write
 	{"internal/plainjson", nil},
 	{"internal/filelock", nil},
@@ -81,14 +81,14 @@ var layers = []struct {
 	{"internal/textfmt", nil},
 	{"internal/editdistance", nil},
 	{"internal/symbol", nil}, // what names say: all layers ask
-	{"refscan", []string{"refscan/internal/...", "internal/pprofwire", "internal/symbol"}},
+	{"refscan", []string{"internal/engine/...", "internal/pprofwire", "internal/symbol"}},
 	// the command alone imports it: see TestForeign
-	{"refscan/foreign", []string{"refscan", "refscan/internal/...", "internal/symbol"}},
+	{"refscan/foreign", []string{"refscan", "internal/engine/...", "internal/symbol"}},
 	{"internal/functable", nil},
 	{"stackprof", []string{"refscan", "internal/functable", "internal/pprofwire"}},
-	{"refscan/internal/accuracy", []string{"refscan", "internal/wholefile"}}, // a command
+	{"internal/engine/accuracy", []string{"refscan", "internal/wholefile"}}, // a command
 	// a command: it runs benchmarks
-	{"refscan/internal/performance", []string{"internal/wholefile"}},
+	{"internal/engine/performance", []string{"internal/wholefile"}},
 	{"stackprof/stackhttp", []string{"stackprof", "refscan"}},
 
 	{"golden", []string{"internal/wholefile"}}, // a file format: it knows nothing of heaps

@@ -14,7 +14,7 @@ import (
 // heldLocks are the functions that lock and leave it to others to unlock, with what makes sure that
 // a panic leaves nothing locked.
 var heldLocks = map[string]string{
-	"refscan/internal/heaptype/table.go: maker": "each caller defers done, which unlocks",
+	"internal/engine/heaptype/table.go: maker": "each caller defers done, which unlocks",
 }
 
 // TestLocks checks that each lock is released by a deferred call right behind it. A panic in

@@ -16,13 +16,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/corefile"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/execfile"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/image"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
-	"github.com/leakgate/leakgate/refscan/internal/corefile"
-	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
-	"github.com/leakgate/leakgate/refscan/internal/execfile"
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
 const remedyReport = "please report this, with the Go version and the error"

@@ -7,10 +7,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/attach"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/image"
 	"github.com/leakgate/leakgate/refscan"
-	"github.com/leakgate/leakgate/refscan/internal/attach"
-	"github.com/leakgate/leakgate/refscan/internal/goruntime"
-	"github.com/leakgate/leakgate/refscan/internal/image"
 )
 
 // A ProcessOption changes how OpenProcess works.

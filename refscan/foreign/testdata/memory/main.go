@@ -11,10 +11,10 @@ import (
 	"log"
 	"os"
 
-	"github.com/leakgate/leakgate/refscan/internal/corefile"
-	"github.com/leakgate/leakgate/refscan/internal/debuginfo"
-	"github.com/leakgate/leakgate/refscan/internal/execfile"
-	"github.com/leakgate/leakgate/refscan/internal/image"
+	"github.com/leakgate/leakgate/internal/engine/corefile"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/execfile"
+	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
 // A Segment is a part of memory.

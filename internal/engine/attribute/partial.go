@@ -1,0 +1,168 @@
+package attribute
+
+import (
+	"math"
+
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/heaptype"
+	"github.com/leakgate/leakgate/internal/engine/objset"
+	"github.com/leakgate/leakgate/internal/engine/root"
+)
+
+// An extent is the elements of an array that a slice holds within its length, as offsets in bytes
+// from the array's first element. The slice's capacity ends at capEnd.
+type extent struct {
+	obj            uint32
+	lo, hi, capEnd uint64
+}
+
+// everything is the extent of a reference that is no slice, or says too little.
+func everything(obj uint32) extent { return extent{obj: obj, hi: math.MaxUint64} }
+
+// within reports whether all elements of x are in y.
+func (x *extent) within(y *extent) bool { return y.lo <= x.lo && x.hi <= y.hi }
+
+// A partialArray is an array that is held by slices which do not reach all its elements. The extent
+// encloses those of all slices that were seen by the time that the array was charged to the node.
+type partialArray struct {
+	extent
+	node *Node // nil until it is charged
+}
+
+// partials are the arrays with elements outside the length of the slices that hold them. Objects
+// that these elements lead to are claimed after those that the other elements lead to, and counted
+// (Node.Beyond). Where a reference found later reaches further, the array's node says nothing.
+type partials struct {
+	arrays  map[uint32]*partialArray
+	charged objset.Set // those that have a node; nil if there are none
+}
+
+// has reports whether an object is an array that was charged to a node as a partial one.
+func (p *partials) has(obj uint32) bool { return p.charged != nil && p.charged.Has(obj) }
+
+// see takes what the gatherers saw of slices and arrays, before anything is claimed for it. The
+// order does not matter.
+func (p *partials) see(workers []*gatherer) {
+	for _, w := range workers {
+		for _, x := range w.extents {
+			switch a := p.arrays[x.obj]; {
+			case a == nil:
+				if p.arrays == nil {
+					p.arrays = make(map[uint32]*partialArray)
+				}
+				p.arrays[x.obj] = &partialArray{extent: x}
+			case a.node == nil:
+				a.lo, a.hi, a.capEnd = min(a.lo, x.lo), max(a.hi, x.hi), max(a.capEnd, x.capEnd)
+			case !x.within(&a.extent):
+				a.node.unsure = true
+			}
+		}
+		w.extents = w.extents[:0]
+	}
+}
+
+// charge notes the node that an array is charged to.
+func (p *partials) charge(n *Node, obj, objects uint32, size uint64) {
+	a := p.arrays[obj]
+	if p.charged == nil {
+		p.charged = objset.New(objects)
+	}
+	p.charged.Add(obj)
+	a.node = n
+	n.Len += int64((a.hi - a.lo) / size)
+	n.Cap += int64(a.capEnd / size)
+}
+
+// repeats reports whether a reference of a root is a word of a package variable that has its turn
+// again, when everything else is charged, and led to an array as a slice the first time.
+func (a *attributor) repeats(r *root.Entry, re *root.Edge) bool {
+	if re.From != root.FromWord || r.Type == "" || a.partials.charged == nil {
+		return false
+	}
+	s, obj := a.heap.Model.Object(re.To)
+	if s == nil || !a.partials.has(obj) {
+		return false
+	}
+	n := a.partials.arrays[obj].node
+	return n.Top().Name == r.Name && (n.parent == nil || n.parent.parent == nil)
+}
+
+// settle drops what is said of nodes where it is not sure for all arrays.
+func (p *partials) settle() {
+	for _, a := range p.arrays {
+		if a.node == nil || !a.node.unsure {
+			continue
+		}
+		a.node.Len, a.node.Cap = 0, 0
+		for _, c := range a.node.kids {
+			c.Beyond = 0
+		}
+	}
+}
+
+// extent returns which elements of an array a reference holds; false if it is no slice of the
+// array.
+func (w *gatherer) extent(e *heaptype.Edge, s *goruntime.Span, obj uint32) (x extent, mem []byte, ok bool) {
+	if e.Layout != heaptype.LayoutArray || e.Size == 0 || e.Type == nil || w.guest {
+		return x, nil, false
+	}
+	ty := w.a.heap.Typings.Of(obj)
+	if ty.Layout != heaptype.LayoutArray || ty.Type != e.Type.Index || !ty.Full {
+		return x, nil, false
+	}
+	mem, addr := heaptype.Payload(s, obj)
+	first := addr + uint64(ty.Offset)
+	if mem == nil || e.To < first || (e.To-first)%e.Type.Size != 0 {
+		return x, nil, false
+	}
+	mem = mem[ty.Offset:]
+	x = extent{obj: obj, lo: e.To - first}
+	x.capEnd = x.lo + e.Size
+	x.hi = x.capEnd - uint64(e.Slack)*e.Type.Size
+	return x, mem, x.lo <= x.hi && x.capEnd <= uint64(len(mem))
+}
+
+// leavesOut reports whether a slice's array has something in an element that is not within its
+// length: in the one right before or behind it, since most have nothing there, and need no look at
+// the rest.
+func (w *gatherer) leavesOut(e *heaptype.Edge, s *goruntime.Span, obj uint32) bool {
+	x, mem, ok := w.extent(e, s, obj)
+	if !ok || s.NoScan || !e.Type.HasPointers() {
+		return false
+	}
+	at, size := e.Type.Ops[0].Offset, e.Type.Size
+	if (x.lo < size || heaptype.Word(mem, x.lo-size+at) == 0) && (x.hi == x.capEnd || heaptype.Word(mem, x.hi+at) == 0) {
+		return false
+	}
+	w.extents = append(w.extents, x)
+	return true
+}
+
+// again notes a further reference to an array that was charged as a partial one.
+func (w *gatherer) again(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
+	x, _, ok := w.extent(e, s, obj)
+	if !ok {
+		x = everything(obj)
+	}
+	w.extents = append(w.extents, x)
+}
+
+// walkPartial gathers from an array that slices hold in part.
+func (w *gatherer) walkPartial(obj uint32) {
+	h := w.a.heap
+	ty := h.Typings.Of(obj)
+	t, a := h.Types.At(ty.Type), w.a.partials.arrays[obj]
+	mem, _ := heaptype.Payload(h.Model.SpanOf(obj), obj)
+	mem = mem[ty.Offset:]
+	w.w.Walked += len(mem)
+	for _, r := range [...]struct {
+		from, to uint64
+		outside  bool
+	}{{a.lo, a.hi, false}, {0, a.lo, true}, {a.hi, uint64(len(mem)), true}} {
+		w.batch.Flush()
+		w.outside = r.outside
+		w.w.Elements(t, mem[r.from:r.to], r.from/t.Size)
+	}
+	w.batch.Flush()
+	w.outside = false
+}

@@ -1,0 +1,62 @@
+package dwarfread
+
+import (
+	"debug/dwarf"
+	"debug/elf"
+	"os"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo/progtest"
+	"github.com/leakgate/leakgate/internal/require"
+)
+
+// BenchmarkEntries reads all entries of a program, of sections that are unpacked already, with this
+// package's reader and with debug/dwarf: why there is a reader here.
+func BenchmarkEntries(b *testing.B) {
+	path := os.Getenv("LEAKGATE_BENCH_BINARY")
+	if path == "" {
+		path = progtest.Build(b)
+	}
+	f, err := elffile.Open(path)
+	require.NoError(b, err)
+	defer f.Close()
+	sections, headers, err := readSections(f)
+	require.NoError(b, err)
+	b.Run("own", func(b *testing.B) {
+		for b.Loop() {
+			n := 0
+			for _, h := range headers {
+				u := newUnitReader(sections, h)
+				for len(u.b) > 0 {
+					if e, err := u.next(); err != nil {
+						b.Fatal(err)
+					} else if e != nil {
+						n++
+					}
+				}
+			}
+			require.NotEqual(b, 0, n)
+		}
+	})
+	b.Run("debug/dwarf", func(b *testing.B) {
+		file, err := elf.Open(path)
+		require.NoError(b, err)
+		defer file.Close()
+		data, err := file.DWARF()
+		require.NoError(b, err)
+		for b.Loop() {
+			n := 0
+			var e *dwarf.Entry
+			for r := data.Reader(); ; n++ {
+				if e, err = r.Next(); err != nil {
+					b.Fatal(err)
+				}
+				if e == nil {
+					break
+				}
+			}
+			require.NotEqual(b, 0, n)
+		}
+	})
+}

@@ -1,0 +1,83 @@
+package dwarfread
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"reflect"
+
+	"github.com/leakgate/leakgate/internal/engine/debuginfo/program"
+)
+
+// abi.Type, as far as it identifies a type (go1.26 and 1.27 internal/abi/type.go).
+const (
+	abiTypeSize   = 0  // Size_ uintptr
+	abiTypeHash   = 16 // Hash uint32
+	abiTypeKind   = 23 // Kind_ uint8
+	abiTypeBytes  = 48
+	abiKindMask   = 1<<5 - 1
+	descriptorMin = 90 // percentage of descriptors that must agree with DWARF
+)
+
+// readDescriptors turns DW_AT_go_runtime_type into addresses and reads the types' hashes from the
+// descriptors. The linker writes the attribute as an offset into the section that holds the types:
+// .rodata, .data.rel.ro with PIE, .go.type from go1.27 (cmd/internal/dwarf/dwarf.go,
+// DW_CLS_GO_TYPEREF), and after external linking as an address. So each reading is tried, and the
+// one for which descriptors agree with DWARF in size and kind is right.
+func (p *resolver) readDescriptors(syms []elf.Symbol) {
+	bases := []uint64{0}
+	for _, s := range syms {
+		if s.Name == "runtime.types" && int(s.Section) < len(p.elf.Sections) {
+			bases = append(bases, p.elf.Sections[s.Section].Addr, s.Value)
+		}
+	}
+	for _, name := range []string{".go.type", ".rodata", ".data.rel.ro", ".data.rel.ro.typelink"} {
+		if s := p.elf.Section(name); s != nil {
+			bases = append(bases, s.Addr)
+		}
+	}
+	var best, bestAgree, total int
+	for i, base := range bases {
+		agree := 0
+		total = 0
+		for id := range p.types {
+			if p.types[id].RuntimeAddr == 0 {
+				continue
+			}
+			total++
+			if p.describes(base+p.types[id].RuntimeAddr, &p.types[id]) {
+				agree++
+			}
+		}
+		if agree > bestAgree {
+			best, bestAgree = i, agree
+		}
+		if total > 0 && agree == total {
+			break
+		}
+	}
+	if bestAgree*100 < total*descriptorMin {
+		p.warnings = append(p.warnings, "the types' run-time descriptors were not found, so values in interfaces stay untyped")
+		bestAgree = 0
+	}
+	for id := range p.types {
+		t := &p.types[id]
+		if t.RuntimeAddr == 0 {
+			continue
+		}
+		addr := bases[best] + t.RuntimeAddr
+		t.RuntimeAddr = 0
+		if bestAgree > 0 && p.describes(addr, t) {
+			t.RuntimeAddr = addr
+			t.RuntimeHash = binary.LittleEndian.Uint32(p.elf.At(addr, abiTypeBytes)[abiTypeHash:])
+		}
+	}
+}
+
+// describes reports whether the descriptor at addr could be that of t.
+func (p *resolver) describes(addr uint64, t *program.Type) bool {
+	b := p.elf.At(addr, abiTypeBytes)
+	if b == nil || addr%8 != 0 {
+		return false
+	}
+	return reflect.Kind(b[abiTypeKind]&abiKindMask) == t.Kind && binary.LittleEndian.Uint64(b[abiTypeSize:]) == uint64(t.Size)
+}

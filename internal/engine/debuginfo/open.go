@@ -1,0 +1,249 @@
+package debuginfo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/engine/debuginfo/dwarfread"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo/indexcache"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo/program"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo/sameprogram"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo/symindex"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo/twin"
+	"github.com/leakgate/leakgate/internal/engine/headroom"
+	"github.com/leakgate/leakgate/internal/engine/remedy"
+)
+
+// Options says what Open reads and where it keeps what it learned. The zero value is right for a
+// test of its own process.
+type Options struct {
+	// Executable is the program's file; "" means the running program's. A twin can only be built
+	// for the running program.
+	Executable string
+
+	// CacheDir holds indexes between runs. "" means the environment variable LEAKGATE_CACHE, or
+	// "leakgate" in os.UserCacheDir; "off" means that nothing is kept.
+	CacheDir string
+
+	NoTwin bool // do not build a twin if the program has no debug information
+	// told what takes long, and what was wrong with the cache; nil: nobody
+	Logf func(string, ...any)
+}
+
+// Open returns the index of the running program: from the cache, or else from the program's own
+// DWARF, or else from a twin, which is the same test linked again with debug information (see
+// package twin). It may be called by many processes at once.
+//
+// A warm cache costs reading the index, about a millisecond for 4 MB; reading DWARF 15 ms for each
+// MB of binary; a twin one link, seconds for big programs. If there is no way to the debug
+// information, the error is an *Unavailable.
+func Open(ctx context.Context, opts Options) (*Index, error) {
+	if opts.Logf == nil {
+		opts.Logf = func(string, ...any) {}
+	}
+	path := opts.Executable
+	if path == "" {
+		var err error
+		if path, err = elffile.Running(); err != nil {
+			return nil, &Unavailable{
+				Cause:  "the running program's file cannot be found",
+				Remedy: "mount /proc for the test process (in a chroot: mount -t proc proc /path/of/the/chroot/proc)",
+				Err:    err,
+			}
+		}
+	}
+	f, err := elffile.Open(path)
+	if err != nil {
+		return nil, &Unavailable{
+			Cause:  "the program's file cannot be read",
+			Remedy: "debug information is read from 64-bit ELF executables, as on linux/amd64 and linux/arm64",
+			Err:    err,
+		}
+	}
+	defer f.Close()
+	o := opening{elf: f, path: path, id: f.BuildID(), opts: opts}
+	cache, warning := indexcache.Open(opts.CacheDir)
+	o.cache = cache
+	o.warn(warning)
+	return o.open(ctx)
+}
+
+// opening is one call of Open.
+type opening struct {
+	elf      *elffile.File
+	path     string
+	id       string
+	opts     Options
+	cache    *indexcache.Cache // nil: none
+	warnings []string
+}
+
+func (o *opening) warn(warning string) {
+	if warning != "" {
+		o.warnings = append(o.warnings, warning)
+	}
+}
+
+func (o *opening) open(ctx context.Context) (*Index, error) {
+	if x, err := o.cached(); x != nil || err != nil {
+		return x, err
+	}
+	if o.elf.HasDWARF() {
+		p, err := dwarfread.Read(o.elf)
+		if err != nil {
+			return nil, &Unavailable{
+				Cause:  "the program's debug information cannot be read",
+				Remedy: "rebuild the program, and report this if it happens again",
+				Err:    err,
+			}
+		}
+		return o.finish(p, "own")
+	}
+	if o.opts.NoTwin || !elffile.IsRunning(o.path) {
+		return nil, &Unavailable{
+			Cause:  "the program has no debug information",
+			Remedy: "run go test with -ldflags='-s=0 -w=0', or use leakgate run, which does",
+		}
+	}
+	return o.fromTwin(ctx)
+}
+
+// cached returns the stored index, nil if there is none that is sound. It is an error if there is
+// no memory for it: to build it takes more.
+func (o *opening) cached() (*Index, error) {
+	if o.cache == nil {
+		return nil, nil
+	}
+	x, err := o.cache.Load(o.id)
+	switch {
+	case err == nil:
+		return x.Opened("cache", o.warnings), nil
+	case errors.Is(err, syscall.ENOMEM):
+		return nil, &Unavailable{
+			Cause:  "there is no memory for the index of the program's debug information",
+			Remedy: remedy.For("mmap", err),
+			Err:    err,
+		}
+	case errors.Is(err, indexcache.ErrUntrusted):
+		o.warn(fmt.Sprintf("the cached debug information is built again: %v", err))
+	case !errors.Is(err, os.ErrNotExist):
+		o.opts.Logf("the cached debug information is rebuilt: %v", err)
+	}
+	return nil, nil
+}
+
+// fromTwin builds a twin and indexes it. Processes take turns, because a link uses all processors
+// and much memory; whoever waited looks into the cache again, for it may have waited for its own
+// program's twin.
+func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
+	if o.cache != nil {
+		unlock, err := o.cache.Lock(ctx, turnTimeout)
+		if err != nil {
+			return nil, &Unavailable{
+				Cause:  "another process has been building a twin with debug information for too long",
+				Remedy: "run the test again, or allow it more time",
+				Err:    err,
+			}
+		}
+		defer unlock()
+		if x, err := o.cached(); x != nil || err != nil {
+			return x, err
+		}
+		o.cache.Clean()
+	}
+	if err := o.memoryForLink(); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	t, err := twin.Build(ctx, twin.Request{TempDir: o.tempDir()})
+	if err != nil {
+		return nil, err
+	}
+	defer t.Remove()
+	f, err := elffile.Open(t.Path)
+	if err != nil {
+		return nil, &Unavailable{Cause: "the twin with debug information cannot be read", Err: err}
+	}
+	defer f.Close()
+	if err := sameprogram.Check(o.elf, f); err != nil {
+		return nil, &Unavailable{
+			Cause: "the test has no debug information, and linking it again gave another program",
+			Remedy: "if its source was changed meanwhile, run go test again; else run it with -ldflags='-s=0 -w=0', " +
+				"or use leakgate run, which does",
+			Err: err,
+		}
+	}
+	p, err := dwarfread.Read(f)
+	// before the index is stored: once that is there, nobody looks for what a killed process left
+	t.Remove()
+	if err != nil {
+		return nil, &Unavailable{
+			Cause:  "the debug information of the twin cannot be read",
+			Remedy: "run go test with -ldflags='-s=0 -w=0', or use leakgate run, which does",
+			Err:    err,
+		}
+	}
+	o.opts.Logf("built a twin with debug information in %.1fs (once per binary)", time.Since(start).Seconds())
+	p.BuildID, p.FromTwin = o.id, true
+	return o.finish(p, "twin")
+}
+
+// What the go command and its linker take at most: 93 MB for a test binary of 3 MB without debug
+// information, 240 for one of 11 MB and 306 for one of 17 MB (go1.26.8, the packages compiled).
+// Packages that are not in the build cache take more.
+const (
+	linkFixed   = 64 << 20
+	linkPerByte = 20 // of the program
+)
+
+// system is where limits are read.
+var system headroom.System
+
+// memoryForLink returns an *Unavailable if a limit leaves too little for linking a twin: the kernel
+// would kill the linker for it, and with memory.oom.group the whole container.
+func (o *opening) memoryForLink() error {
+	info, err := os.Stat(o.path)
+	if err != nil {
+		return nil // the link will say why
+	}
+	err = system.Check(headroom.Need{Resident: linkFixed + linkPerByte*info.Size()})
+	if err == nil {
+		return nil
+	}
+	return &Unavailable{
+		Cause:  "there is not enough memory to link a twin with debug information",
+		Remedy: "run go test with -ldflags='-s=0 -w=0', or use leakgate run, which does, or raise the limit",
+		Err:    err,
+	}
+}
+
+// turnTimeout bounds how long a process waits for others' twins.
+const turnTimeout = 5 * time.Minute
+
+// tempDir is where a twin is linked: next to the indexes, where large files are expected.
+func (o *opening) tempDir() string {
+	if o.cache != nil {
+		return o.cache.Dir()
+	}
+	return os.TempDir()
+}
+
+// finish makes an index, stores it, and returns it as read from the cache, off the Go heap. What
+// cannot be stored still works.
+func (o *opening) finish(p *program.Program, source string) (*Index, error) {
+	x := symindex.New(p)
+	if o.cache != nil {
+		err := o.cache.Store(o.id, x)
+		if err != nil {
+			o.warn(fmt.Sprintf("the index of debug information could not be kept, so every run builds it again: %v", err))
+		} else if stored, err := o.cache.Load(o.id); err == nil {
+			x = stored
+		}
+	}
+	return x.Opened(source, o.warnings), nil
+}

@@ -1,0 +1,160 @@
+// Package execfile is the program file of a process that this one did not start: what the process
+// has loaded of it without the right to write, where it lies in memory, and how to tell that it is
+// the right file.
+package execfile
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
+	"github.com/leakgate/leakgate/internal/engine/image"
+)
+
+// A File is a program file, mapped. It is safe for concurrent use once Relocate was called.
+type File struct {
+	BuildID string // Go's, or a hash of the file where it has none
+	GOARCH  string
+	bias    uint64
+	entry   uint64
+	text    image.Range // link-time addresses of the section .text
+	data    []byte
+	loads   []elf.ProgHeader
+}
+
+var architectures = map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64"}
+
+// Open maps a program file. It is an error if it is no 64-bit little-endian ELF executable of amd64
+// or arm64.
+func Open(path string) (*File, error) {
+	x, err := elffile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	if x.Type != elf.ET_EXEC && x.Type != elf.ET_DYN {
+		return nil, fmt.Errorf("%s is no executable, but %v", path, x.Type)
+	}
+	f := &File{BuildID: x.BuildID(), GOARCH: architectures[x.Machine], entry: x.Entry}
+	if f.GOARCH == "" {
+		return nil, fmt.Errorf("%s is for %v; amd64 and arm64 are supported", path, x.Machine)
+	}
+	for _, p := range x.Progs {
+		if p.Type == elf.PT_LOAD {
+			f.loads = append(f.loads, p.ProgHeader)
+		}
+	}
+	if s := x.Section(".text"); s != nil {
+		f.text = image.Range{Addr: s.Addr, Len: s.Size}
+	}
+	if f.data, err = Map(path); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Close takes the mapping away: nothing that was lent is valid any more.
+func (f *File) Close() error {
+	b := f.data
+	if f.data = nil; b == nil {
+		return nil
+	}
+	return Unmap(b)
+}
+
+// Bias is how far the program was moved, see Relocate.
+func (f *File) Bias() uint64 { return f.bias }
+
+// Text is where the program's code lies in memory.
+func (f *File) Text() image.Range { return image.Range{Addr: f.text.Addr + f.bias, Len: f.text.Len} }
+
+// The kinds of words in the auxiliary vector that are read here (uapi/linux/auxvec.h).
+const (
+	auxPhdr  = 3
+	auxPhnum = 5
+	auxEntry = 9
+)
+
+// Relocate finds out from a process's auxiliary vector how far the program was moved, and checks as
+// far as the process's memory tells that this is its file: that it has the build ID that the loaded
+// program has. read returns memory of the process, nil for what cannot be read.
+func (f *File) Relocate(auxv []byte, read func(addr, n uint64) []byte) error {
+	words := make(map[uint64]uint64)
+	for i := 0; i+16 <= len(auxv); i += 16 {
+		words[binary.LittleEndian.Uint64(auxv[i:])] = binary.LittleEndian.Uint64(auxv[i+8:])
+	}
+	entry, ok := words[auxEntry]
+	if !ok {
+		return errors.New("the auxiliary vector of the process does not say where its program begins")
+	}
+	f.bias = entry - f.entry
+	if f.bias%4096 != 0 {
+		return &OtherProgramError{}
+	}
+	if id := loadedBuildID(words[auxPhdr], words[auxPhnum], f.bias, read); id != "" && id != f.BuildID {
+		return &OtherProgramError{File: f.BuildID, Process: id}
+	}
+	return nil
+}
+
+// OtherProgramError says that a file is not what the process runs.
+type OtherProgramError struct {
+	File, Process string // build IDs; "" if something else tells them apart
+}
+
+// Error implements error.
+func (e *OtherProgramError) Error() string {
+	if e.File == "" {
+		return "the file is not the program of the process: its code lies elsewhere"
+	}
+	return fmt.Sprintf("the file is not the program of the process: its build ID is %q, and that of the process %q", e.File, e.Process)
+}
+
+// loadedBuildID reads Go's build ID out of a process's memory, "" where that is not there: by the
+// program headers that the kernel told the program of.
+func loadedBuildID(at, count, bias uint64, read func(addr, n uint64) []byte) string {
+	const size, maxHeaders, maxNote = 56, 64, 1 << 12
+	if at == 0 || count == 0 || count > maxHeaders {
+		return ""
+	}
+	b := read(at, count*size)
+	for ; len(b) >= size; b = b[size:] {
+		if elf.ProgType(binary.LittleEndian.Uint32(b)) != elf.PT_NOTE {
+			continue
+		}
+		addr, n := binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[40:])
+		if n <= maxNote {
+			if id := elffile.NoteBuildID(read(addr+bias, n)); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// Lend returns memory that the program has loaded from the file and cannot write to, nil for other
+// memory.
+func (f *File) Lend(r image.Range) []byte {
+	for _, p := range f.loads {
+		lo := p.Vaddr + f.bias
+		if p.Flags&elf.PF_W == 0 && lo <= r.Addr && r.Addr < r.End() && r.End() <= lo+p.Filesz && p.Off+p.Filesz <= uint64(len(f.data)) {
+			return f.data[p.Off+r.Addr-lo:][:r.Len:r.Len]
+		}
+	}
+	return nil
+}
+
+// From returns at most n bytes of the program as the file has them, nil if no byte at addr comes
+// from the file. They may have been written to since.
+func (f *File) From(addr, n uint64) []byte {
+	for _, p := range f.loads {
+		lo := p.Vaddr + f.bias
+		if lo <= addr && addr < lo+p.Filesz && p.Off+p.Filesz <= uint64(len(f.data)) {
+			n = min(n, lo+p.Filesz-addr)
+			return f.data[p.Off+addr-lo:][:n:n]
+		}
+	}
+	return nil
+}

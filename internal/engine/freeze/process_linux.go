@@ -1,0 +1,274 @@
+//go:build linux && (amd64 || arm64)
+
+package freeze
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/engine/remedy"
+)
+
+// Process is a frozen copy of this process. Its methods may be called concurrently; they take
+// turns.
+type Process struct {
+	pc, sp, g uintptr
+	pause     time.Duration
+	frozen    time.Duration
+
+	mu      sync.Mutex
+	child   child
+	image   arena
+	control *control
+	shared  []byte // the mapping that control lies in
+	scratch window // what Read reads through
+}
+
+// taking keeps snapshots apart: two that change GOMAXPROCS at once would put back each other's
+// setting.
+var taking sync.Mutex
+
+// attempts bounds how often Take starts over because another goroutine changed GOMAXPROCS
+// meanwhile.
+const attempts = 5
+
+// ErrNotReady is in the chain of the error of TakeWhen where the process was never ready.
+var ErrNotReady = errors.New("the process was never ready to be frozen")
+
+// closeRangeNumber is the number of close_range(2), a variable so that tests can do without the
+// call.
+var closeRangeNumber uintptr = sysCloseRange
+
+// Take freezes the process as it is now and lets it go on. Errors are of type *Error. The caller
+// must call Close.
+//
+// Other goroutines stand still while the kernel copies the page tables (see Pause). Afterwards
+// every page that the program writes to while the frozen process lives is copied first, so call
+// Release soon. Concurrent calls wait for each other.
+func Take() (*Process, error) { return TakeWhen(func() bool { return true }) }
+
+// TakeWhen is Take at a moment at which ready returns true. ready is called where no other
+// goroutine runs; none does between its last call and the fork either, unless the caller is
+// preempted within these few instructions. As long as ready returns false the others go on, for
+// some seconds: then the error wraps ErrNotReady.
+func TakeWhen(ready func() bool) (*Process, error) {
+	return takeAlone(ready, func() (arena, error) {
+		fd, err := openMemory()
+		return arena{file: fd}, err
+	})
+}
+
+// takeAlone takes a snapshot with an image that open opens.
+func takeAlone(ready func() bool, open func() (arena, error)) (*Process, error) {
+	taking.Lock()
+	defer taking.Unlock()
+	for range attempts {
+		p, alone, err := take(ready, open)
+		if err != nil {
+			return nil, err
+		}
+		if alone {
+			return p, nil
+		}
+		if err := p.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, &Error{
+		Op:     "stopping the other goroutines",
+		Remedy: "do not call runtime.GOMAXPROCS during the snapshot",
+		Err:    errors.New("GOMAXPROCS keeps changing"),
+	}
+}
+
+// take makes one snapshot. It is not consistent unless alone.
+func take(ready func() bool, open func() (arena, error)) (_ *Process, alone bool, err error) {
+	reapAbandoned()
+	p := &Process{child: child{socket: -1}, image: arena{file: -1}}
+	defer func() {
+		if err != nil {
+			_ = p.Close() // the first error is the cause
+		}
+	}()
+	theirs, err := p.prepare(open)
+	if err != nil {
+		return nil, false, failed("preparing the snapshot", err)
+	}
+	pid, alone := p.forkReady(ready)
+	closeDescriptor(theirs) // or the child's death would not close the connection
+	if pid == 0 {
+		return nil, false, &Error{Op: "waiting for the process to be ready", Err: ErrNotReady}
+	}
+	if pid < 0 {
+		return nil, false, failed("forking", &remedy.Error{Call: "clone", Err: syscall.Errno(-pid)})
+	}
+	p.child.pid = pid
+	p.child.volunteer()
+	p.pc, p.sp, p.g = p.control.pc, p.control.sp, p.control.g
+	if err := p.child.receive(0); err != nil {
+		return nil, false, failed("starting the frozen process", err)
+	}
+	return p, alone, nil
+}
+
+// prepare opens and maps all that the child needs. The descriptor is the child's end of the socket.
+func (p *Process) prepare(open func() (arena, error)) (theirs int, err error) {
+	p.shared, err = syscall.Mmap(-1, 0, int(unsafe.Sizeof(control{})),
+		syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_ANON)
+	if err != nil {
+		return -1, &remedy.Error{Call: "mmap", Err: err}
+	}
+	p.control = (*control)(unsafe.Pointer(unsafe.SliceData(p.shared)))
+	p.child.control = p.control
+	if p.image, err = open(); err != nil {
+		return -1, err
+	}
+	p.child.socket, theirs, err = socketPair()
+	if err != nil {
+		return -1, err
+	}
+	p.control.socket = uintptr(theirs)
+	p.control.file = uintptr(p.image.file)
+	p.control.closeRange = closeRangeNumber
+	p.control.closeLimit = descriptorLimit()
+	return theirs, nil
+}
+
+// descriptorLimit returns a number that no open descriptor reaches, unless the limit was higher
+// once.
+func descriptorLimit() uintptr {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return maxDescriptor
+	}
+	return uintptr(min(limit.Cur, maxDescriptor))
+}
+
+// forkReady is forkAlone until the process is ready, for maxReadyWait and at least minReadyTries.
+// One try may take long: useOneProcessor waits for the end of a collection.
+func (p *Process) forkReady(ready func() bool) (pid int, alone bool) {
+	deadline := clock() + maxReadyWait
+	for try := 1; pid == 0 && (try <= minReadyTries || clock() < deadline); try++ {
+		pid, alone = p.forkAlone(ready)
+	}
+	return pid, alone
+}
+
+var maxReadyWait = 5 * time.Second // a variable for tests
+
+const (
+	minReadyTries = 10
+	// maxTurns bounds how long the program runs on one processor until it is ready.
+	maxTurns = 50 * time.Millisecond
+)
+
+// takeTurns lets other goroutines run, on the one processor that there is, until the process is
+// ready.
+//
+// The caller was alone when useOneProcessor returned. It need not be any more: where the world took
+// longer to stop than a goroutine may run (10 ms, which is common where the machine is busy with
+// other programs), the request to give way that came meanwhile takes effect as soon as the world
+// starts again (go1.26 runtime/proc.go, sysmon, retake; stack.go, newstack), and whoever waited for
+// the world to start has it: a goroutine that begins the next collection, above all. After Gosched
+// the caller has a new time slice, and nothing to wait for between ready and the fork.
+func takeTurns(ready func() bool) bool {
+	for deadline := clock() + maxTurns; !ready(); runtime.Gosched() {
+		if clock() >= deadline {
+			return false
+		}
+	}
+	return true
+}
+
+// clock is CLOCK_MONOTONIC. time.Now stands still in a bubble of testing/synctest while anything
+// runs.
+func clock() time.Duration {
+	const monotonic = 1
+	var now syscall.Timespec
+	// cannot fail
+	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, monotonic, uintptr(unsafe.Pointer(&now)), 0)
+	return time.Duration(now.Nano())
+}
+
+// forkAlone forks while no other goroutine runs. The result is the child's process ID, a negative
+// error number, or 0 if the process is not ready; alone is false if another goroutine may have run
+// at the time after all.
+//
+//go:noinline
+func (p *Process) forkAlone(ready func() bool) (pid int, alone bool) {
+	restore := useOneProcessor()
+	defer restore()
+	if !takeTurns(ready) {
+		return 0, false
+	}
+	// No flags: the child's end sends no signal, so that neither a SIGCHLD handler nor wait4(-1)
+	// notices it.
+	pid = fork(p.control)
+	if pid == -int(syscall.EINVAL) {
+		// Emulators (qemu-user 7.2, linux-user/syscall.c, do_fork) know only the usual signal.
+		p.control.flags = uintptr(syscall.SIGCHLD)
+		pid = fork(p.control)
+	}
+	p.frozen = p.control.began.duration()
+	p.pause = p.control.ended.duration() - p.frozen
+	return pid, runtime.GOMAXPROCS(0) == 1
+}
+
+// Caller returns where Take's goroutine was at the fork: the return address of the call that
+// forked, which lies in Go code with a stack map, in a function of this package, and the stack
+// pointer just after the return to it.
+func (p *Process) Caller() (pc, sp uintptr) { return p.pc, p.sp }
+
+// CallerG returns the address of the runtime.g of Take's goroutine.
+func (p *Process) CallerG() uintptr { return p.g }
+
+// PID returns the process ID of the frozen copy, for who looks at it from outside (/proc). It is of
+// no use after Release.
+func (p *Process) PID() int { return p.child.pid }
+
+// Pause returns how long the fork took, during which nothing of Go ran. Not counted are the two
+// stops of the world around it, in which GOMAXPROCS changes: together some ten microseconds, more
+// with many busy goroutines. In between, goroutines take turns on one P, which is for long only if
+// a collection begins just then.
+func (p *Process) Pause() time.Duration { return p.pause }
+
+// Frozen returns when the process was frozen, by the clock that the runtime's timers go by:
+// CLOCK_MONOTONIC (go1.26 and go1.27 runtime/sys_linux_amd64.s and sys_linux_arm64.s, nanotime1).
+func (p *Process) Frozen() time.Duration { return p.frozen }
+
+// Release ends the frozen process. What Copy returned stays valid. Copy and Read fail from here on.
+func (p *Process) Release() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.release()
+}
+
+func (p *Process) release() error {
+	err := p.child.release()
+	p.control, p.child.control = nil, nil
+	if p.shared != nil {
+		err = errors.Join(err, syscall.Munmap(p.shared))
+		p.shared = nil
+	}
+	if err != nil {
+		return failed("release", err)
+	}
+	return nil
+}
+
+// Close ends the frozen process and gives back all memory; what Copy returned must not be touched
+// any more. Further calls do nothing.
+func (p *Process) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := p.release()
+	p.scratch = window{}
+	if e := p.image.close(); e != nil {
+		err = errors.Join(err, &Error{Op: "close", Err: e})
+	}
+	return err
+}

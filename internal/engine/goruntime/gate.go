@@ -1,0 +1,48 @@
+package goruntime
+
+import (
+	"errors"
+
+	"github.com/leakgate/leakgate/internal/engine/image"
+)
+
+// A Gate tells whether it is a good moment to copy a process that something else has stopped. It is
+// not safe for concurrent use.
+type Gate struct {
+	m *Model
+}
+
+// ErrBadMoment says that a goroutine's stack is being moved, or that it is not known where it
+// stands. That is over in microseconds.
+var ErrBadMoment = errors.New("a thread was where its goroutine's registers are not known, or was moving its stack")
+
+// NewGate reads what does not change while a process runs.
+func NewGate(mem *image.Space, names Names, bias uint64, goarch string) (*Gate, error) {
+	m, err := newModel(mem, names, bias, goarch)
+	if err != nil {
+		return nil, err
+	}
+	m.stopped = true
+	_, m.raceDetector = names.GlobalByName("runtime.racedatastart")
+	return &Gate{m}, nil
+}
+
+// Check returns ErrBadMoment if it is none, and other errors if that cannot be told. It reads some
+// words for each thread, of memory that nobody may have read before in mem: it was stopped since.
+func (g *Gate) Check(mem *image.Space, threads []Thread) error {
+	g.m.Mem = mem
+	placed, err := g.m.place(threads)
+	if err != nil {
+		return err
+	}
+	status := g.m.layouts.off("runtime.g", "atomicstatus")
+	if err := g.m.layouts.err; err != nil {
+		return err
+	}
+	for gp, p := range placed {
+		if s := mem.U32(gp + status); p.whole || s == gCopystack || s&gScan != 0 {
+			return ErrBadMoment
+		}
+	}
+	return mem.Err()
+}

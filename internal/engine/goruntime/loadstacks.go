@@ -1,0 +1,67 @@
+package goruntime
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/leakgate/leakgate/internal/engine/image"
+)
+
+// LoadStacks is Load for a reader that wants goroutines and their stacks only: it neither copies
+// the heap nor needs mark bits, so a collection may be under way. The model has no spans and no
+// objects.
+func LoadStacks(mem *image.Space, names Names, bias uint64, goarch string, caller Caller) (*Model, error) {
+	m, err := newModel(mem, names, bias, goarch)
+	if err != nil {
+		return nil, err
+	}
+	m.pages = newPageTable(nil)
+	if err := m.prefetchGoroutines(); err != nil {
+		return nil, fmt.Errorf("goroutines: %w", err)
+	}
+	if err := m.loadGoroutines(caller, nil); err != nil {
+		return nil, fmt.Errorf("goroutines: %w", err)
+	}
+	return m, mem.Err()
+}
+
+// prefetchGoroutines copies all g in bulk: a load of the whole heap would have brought them along,
+// and one by one they would exceed what small reads may fetch.
+func (m *Model) prefetchGoroutines() error {
+	gs, err := m.allgs()
+	if err != nil {
+		return err
+	}
+	size := m.layouts.size("runtime.g")
+	if err := m.layouts.err; err != nil {
+		return err
+	}
+	return m.loadAround(gs, size)
+}
+
+// allgs returns the addresses of all g, also of those that ended and wait to be used again.
+func (m *Model) allgs() ([]uint64, error) {
+	v, ok := m.names.GlobalByName("runtime.allgs")
+	if !ok {
+		return nil, errors.New("the variable runtime.allgs is not in the debug information")
+	}
+	list, n := m.Mem.U64(v.Addr+m.bias), m.Mem.U64(v.Addr+m.bias+8)
+	if m.stopped {
+		// The list may just be growing; these two are written in an order that readers rely on
+		// (runtime/proc.go, allgadd).
+		first, ok1 := m.names.GlobalByName("runtime.allgptr")
+		length, ok2 := m.names.GlobalByName("runtime.allglen")
+		if ok1 && ok2 {
+			n = m.Mem.U64(length.Addr + m.bias)
+			list = m.Mem.U64(first.Addr + m.bias)
+		}
+	}
+	if n > maxGoroutines {
+		return nil, fmt.Errorf("the program claims %d goroutines", n)
+	}
+	b := m.Mem.Bytes(list, n*8)
+	if b == nil {
+		return nil, m.Mem.Err()
+	}
+	return words(b), nil
+}

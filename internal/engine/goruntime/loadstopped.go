@@ -1,0 +1,60 @@
+package goruntime
+
+import (
+	"fmt"
+
+	"github.com/leakgate/leakgate/internal/engine/image"
+)
+
+// A Stop says in what state a process was that something else stopped.
+type Stop struct {
+	// of the garbage collector: 0 off, 1 marking, 2 mark termination (runtime/mgc.go, _GCoff)
+	Phase   uint32
+	Threads int
+	// Interrupted goroutines ran their own code, or the runtime's: their innermost frames are
+	// conservative. Lost ones could not be walked, and their stacks are conservative as a whole.
+	Interrupted, Lost int
+}
+
+// LoadStopped is Load for a process that something else stopped, at any instruction of any thread:
+// while it collects garbage, grows a stack or handles a signal. What cannot be told exactly then is
+// read so that nothing alive is missed: it may take garbage for alive. The mark bits are those of
+// the last collection that ended.
+//
+// An error may be gone when the process is stopped at another moment.
+func LoadStopped(mem *image.Space, names Names, bias uint64, goarch string, threads []Thread) (*Model, error) {
+	m, err := newModel(mem, names, bias, goarch)
+	if err != nil {
+		return nil, err
+	}
+	m.stopped = true
+	_, m.raceDetector = names.GlobalByName("runtime.racedatastart")
+	m.Stopped.Threads = len(threads)
+	if phase, ok := names.GlobalByName("runtime.gcphase"); ok {
+		m.Stopped.Phase = mem.U32(phase.Addr + bias)
+	}
+	if err := m.loadSpanTable(); err != nil {
+		return nil, fmt.Errorf("heap spans: %w", err)
+	}
+	if err := m.loadObjects(); err != nil {
+		return nil, fmt.Errorf("heap spans: %w", err)
+	}
+	placed, err := m.place(threads)
+	if err != nil {
+		return nil, fmt.Errorf("threads: %w", err)
+	}
+	if err := m.loadGoroutines(Caller{G: noCaller}, placed); err != nil {
+		return nil, fmt.Errorf("goroutines: %w", err)
+	}
+	if err := mem.Err(); err != nil {
+		return nil, err
+	}
+	return m, m.checkStacks()
+}
+
+// WasStopped reports whether something else stopped the process, at any instruction: LoadStopped
+// made the model.
+func (m *Model) WasStopped() bool { return m.stopped }
+
+// noCaller is no address of a g: nothing in the process took part in stopping it.
+const noCaller = 1

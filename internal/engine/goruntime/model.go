@@ -1,0 +1,156 @@
+package goruntime
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/leakgate/leakgate/internal/engine/image"
+)
+
+// ErrCollecting says that a garbage collection was under way when the process was frozen, so that
+// no mark bits can be relied on. Freezing again helps.
+var ErrCollecting = errors.New("a garbage collection was under way")
+
+// Model is the runtime of a frozen Go process. What it says of objects, types and functions may be
+// asked from several goroutines at once.
+type Model struct {
+	Mem        *image.Space
+	Modules    []*Module
+	Spans      []Span // in use, by address
+	NumObjects uint32 // slots in all spans; numbers of objects lie below
+	Cycles     uint32 // garbage collections so far, modulo 2^31
+	Unswept    int    // spans whose garbage was not yet freed
+	Goroutines []*Goroutine
+	Warnings   []string
+	Stopped    Stop // see LoadStopped
+	// nanotime when the process was frozen; 0 if that is not known, else set by whoever made the
+	// model
+	Now int64
+
+	names    Names
+	layouts  layouts
+	bias     uint64
+	arch     arch
+	sem      semantics
+	greenTea bool
+	pages    *pageTable
+	spanAt   []uint32 // index of the span of every 64th object
+	pcs      map[uint64]*pcInfo
+	warned   map[string]bool
+	stopped  bool // by something else, at any instruction
+	// raceDetector: the program was built with it.
+	raceDetector bool
+	waits        waitFields
+	defers       deferFields
+	funcs        AddrMap // *Func by entry
+	rtypes       AddrMap // *RType, nil where there is no type
+
+	mu sync.Mutex // to add functions, types and their masks
+}
+
+// Caller is the goroutine that froze the process: it was running, so the runtime's record of it is
+// stale. PC is a return address, SP the stack pointer behind it.
+type Caller struct{ G, PC, SP uint64 }
+
+// newModel returns a model that has its modules, which everything else is read with.
+func newModel(mem *image.Space, names Names, bias uint64, goarch string) (*Model, error) {
+	sem, err := semanticsFor(names.GoVersion())
+	if err != nil {
+		return nil, err
+	}
+	a, ok := archs[goarch]
+	if !ok {
+		return nil, fmt.Errorf("the stack layout of %s is not known", goarch)
+	}
+	m := &Model{
+		Mem: mem, names: names, layouts: layouts{names: names}, bias: bias, arch: a, sem: sem,
+		pcs: make(map[uint64]*pcInfo), warned: make(map[string]bool),
+	}
+	// Only a build with the green tea collector (the default, but an experiment may switch it off)
+	// has the type; debug information lists what the program uses.
+	_, m.greenTea = names.TypeByName("runtime.spanInlineMarkBits")
+	first, ok := names.GlobalByName("runtime.firstmoduledata")
+	if !ok {
+		return nil, errors.New("the variable runtime.firstmoduledata is not in the debug information")
+	}
+	if err := m.loadModules(first.Addr + bias); err != nil {
+		return nil, fmt.Errorf("module data: %w", err)
+	}
+	return m, nil
+}
+
+// Load reads the runtime's structures. bias is the difference between addresses in the process and
+// those in the debug information (position-independent executables). goarch names the architecture.
+func Load(mem *image.Space, names Names, bias uint64, goarch string, caller Caller) (*Model, error) {
+	m, err := LoadSpans(mem, names, bias, goarch)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.LoadObjects(caller)
+}
+
+// LoadSpans is the first part of Load: the model knows how large the heap is, and has no memory of
+// it.
+func LoadSpans(mem *image.Space, names Names, bias uint64, goarch string) (*Model, error) {
+	m, err := newModel(mem, names, bias, goarch)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.loadSpans()
+}
+
+// LoadObjects is the rest of Load: it copies PointerBytes of memory, and more for stacks.
+func (m *Model) LoadObjects(caller Caller) error {
+	if err := m.loadObjects(); err != nil {
+		return fmt.Errorf("heap spans: %w", err)
+	}
+	if err := m.loadGoroutines(caller, nil); err != nil {
+		return fmt.Errorf("goroutines: %w", err)
+	}
+	return m.Mem.Err()
+}
+
+// PointerBytes is how large the spans are whose objects hold pointers.
+func (m *Model) PointerBytes() (n uint64) {
+	for i := range m.Spans {
+		if s := &m.Spans[i]; !s.NoScan {
+			n += s.Size
+		}
+	}
+	return n
+}
+
+// LoadMarks is Load for a reader that wants to know only what the last collection found alive. The
+// model has no memory of objects and no goroutines.
+func LoadMarks(mem *image.Space, names Names, bias uint64, goarch string) (*Model, error) {
+	m, err := LoadSpans(mem, names, bias, goarch)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.loadInlineMarks(false); err != nil {
+		return nil, err
+	}
+	return m, mem.Err()
+}
+
+func (m *Model) loadSpans() error {
+	if phase, ok := m.names.GlobalByName("runtime.gcphase"); ok && m.Mem.U32(phase.Addr+m.bias) != 0 {
+		return ErrCollecting
+	}
+	if err := m.loadSpanTable(); err != nil {
+		return fmt.Errorf("heap spans: %w", err)
+	}
+	return nil
+}
+
+// Bias is the difference between addresses in the process and in the debug information.
+func (m *Model) Bias() uint64 { return m.bias }
+
+func (m *Model) warn(format string, args ...any) {
+	w := fmt.Sprintf(format, args...)
+	if !m.warned[w] {
+		m.warned[w] = true
+		m.Warnings = append(m.Warnings, w)
+	}
+}

@@ -1,0 +1,92 @@
+package heaptype
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+)
+
+// descriptorNames is implemented by Names that know no types but those with a descriptor.
+type descriptorNames interface {
+	TypeAt(addr uint64) debuginfo.TypeID
+}
+
+// Nameless reports whether variables have no names.
+func (tt *Table) Nameless() bool {
+	_, ok := tt.Names.(descriptorNames)
+	return ok
+}
+
+// byRuntimeType returns the type of a run-time descriptor in the process, nil if it is not known.
+func (k *maker) byRuntimeType(addr uint64) *Type {
+	if t, ok := k.byRType[addr]; ok {
+		return t
+	}
+	k.byRType[addr] = nil // cyclic descriptors end here
+	t := k.findRuntimeType(addr)
+	k.byRType[addr] = t
+	return t
+}
+
+func (k *maker) findRuntimeType(addr uint64) *Type {
+	rt := k.m.Type(addr)
+	if rt == nil {
+		return nil
+	}
+	if n, ok := k.names.(descriptorNames); ok {
+		return k.byID(n.TypeAt(addr))
+	}
+	ids := k.names.TypesByHash(rt.Hash)
+	var best debuginfo.TypeID
+	for _, id := range ids {
+		d := k.names.Type(id)
+		if uint64(d.Size) != rt.Size || d.Kind != rt.Kind {
+			continue
+		}
+		// Among equal hashes the descriptor's own address decides where the binary and its debug
+		// information are one file; the name decides in a twin, whose descriptors may lie
+		// elsewhere.
+		if d.RuntimeAddr+k.m.Bias() == addr {
+			return k.byID(id)
+		}
+		if best == 0 || sameShortName(d.Name, k.m.TypeString(rt)) {
+			best = id
+		}
+	}
+	if best != 0 {
+		return k.byID(best)
+	}
+	return k.madeAtRunTime(rt)
+}
+
+// madeAtRunTime lays out the types that package reflect makes and that need nothing else: funcs,
+// and pointers to what is known.
+func (k *maker) madeAtRunTime(rt *goruntime.RType) *Type {
+	t := &Type{Name: k.m.TypeString(rt), Kind: rt.Kind, Size: rt.Size, made: variant{dict: rt.Addr}}
+	switch rt.Kind {
+	case reflect.Func:
+		t.Ops = []Op{{Kind: opFunc}}
+	case reflect.Pointer:
+		elem := k.byRuntimeType(rt.Elem)
+		if elem == nil {
+			return nil
+		}
+		t.Ops = []Op{{Kind: opPointer, Type: elem}}
+	default:
+		return nil
+	}
+	k.add(t)
+	k.number(t)
+	return t
+}
+
+// sameShortName reports whether a full name ("example.com/app.T") is the one that reflect writes
+// with the last path element only ("app.T").
+func sameShortName(full, short string) bool {
+	if i := strings.LastIndexByte(full, '/'); i >= 0 && !strings.ContainsAny(full, "[{(") {
+		full = strings.TrimLeft(full[:i], "*")[:0] + full[i+1:]
+	}
+	return strings.TrimLeft(full, "*") == strings.TrimLeft(short, "*")
+}

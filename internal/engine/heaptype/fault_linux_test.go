@@ -1,0 +1,41 @@
+package heaptype
+
+import (
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/imagetest"
+	"github.com/leakgate/leakgate/internal/engine/parallel"
+	"github.com/leakgate/leakgate/internal/require"
+)
+
+// faultyNames panics when it is asked for a type.
+type faultyNames struct{ *debuginfo.Index }
+
+const fault = "the memory is gone"
+
+func (faultyNames) Type(debuginfo.TypeID) debuginfo.Type { panic(fault) }
+
+// A panic, while types are made or when they are published, comes back to who asked, keeps no other
+// goroutine waiting, and leaves nothing locked.
+func TestFaultKeepsNobodyWaiting(t *testing.T) {
+	p := imagetest.Record(t)
+	m, err := p.Load(p)
+	require.NoError(t, err)
+	ask := func(tt *Table) func() {
+		return func() {
+			parallel.Do(4, func(i int) { tt.ByID(debuginfo.TypeID(i + 1)) })
+		}
+	}
+	tt, err := NewTable(m, p.Index)
+	require.NoError(t, err)
+	tt.make.names = faultyNames{p.Index}
+	require.PanicsWithValue(t, fault, ask(tt))
+	require.True(t, tt.mu.TryLock(), "locked after a type was asked for")
+
+	tt, err = NewTable(m, p.Index)
+	require.NoError(t, err)
+	tt.make.types = append(tt.make.types, nil) // which publishing follows
+	require.Panics(t, ask(tt))
+	require.True(t, tt.mu.TryLock(), "locked after publishing")
+}

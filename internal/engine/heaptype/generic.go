@@ -1,0 +1,183 @@
+package heaptype
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+)
+
+// Code of generic functions is shared between instantiations of one shape, and its debug
+// information knows the shapes only: "pkg.LRU[go.shape.string,go.shape.*uint8]" (go1.26
+// cmd/compile/internal/noder/reader.go, shapify). Shapes say how memory is laid out, not what it
+// is.
+const shapePrefix = "go.shape."
+
+// IsShaped reports whether a type or function is known by the shape of its type arguments only.
+func IsShaped(name string) bool { return strings.Contains(name, shapePrefix) }
+
+// instance returns the only instantiation in the program that has the layout of a shaped type, or
+// the type itself where there are none or several.
+func (k *maker) instance(id debuginfo.TypeID, d debuginfo.Type) debuginfo.TypeID {
+	generic, _, ok := strings.Cut(d.Name, "[")
+	if !ok || generic == "" || strings.HasPrefix(d.Name, shapePrefix) || !isGenericName(generic) {
+		return id
+	}
+	k.survey()
+	found := id
+	for _, i := range k.instances[generic] {
+		if !k.sameLayout(d, k.names.Type(i), 0) {
+			continue
+		}
+		if found != id {
+			return id
+		}
+		found = i
+	}
+	return found
+}
+
+// closureLayout begins the names of the types that closures are allocated as.
+const closureLayout = "noalg.struct { F uintptr; X0 "
+
+// survey lists the types that are looked for by part of their names.
+func (k *maker) survey() {
+	if k.instances != nil {
+		return
+	}
+	k.instances = make(map[string][]debuginfo.TypeID)
+	for i := 1; i <= k.names.NumTypes(); i++ {
+		t := k.names.TypeHead(debuginfo.TypeID(i))
+		if strings.HasPrefix(t.Name, closureLayout) {
+			if t = k.names.Type(t.ID); len(t.Fields) > 1 {
+				k.layouts = append(k.layouts, t)
+				continue
+			}
+		}
+		if t.Kind == reflect.Struct && !IsShaped(t.Name) && t.Size > 0 {
+			k.structs = append(k.structs, structType{t.ID, sizeClass(uint64(t.Size))})
+		}
+		if head, _, ok := strings.Cut(t.Name, "["); ok && isGenericName(head) && !IsShaped(t.Name) {
+			k.instances[head] = append(k.instances[head], t.ID)
+		}
+	}
+}
+
+// boundByDictionary makes a closure of shaped code with the types that the shapes of its captures
+// stand for, by the dictionary at an address; it returns the closure's own type if that says
+// nothing.
+func (k *maker) boundByDictionary(t *Type, dict uint64) *Type {
+	_, types := k.names.Signature(t.entry - k.m.Bias())
+	captures := make([]debuginfo.Capture, len(t.captures))
+	copy(captures, t.captures)
+	known := false
+	for i := range captures {
+		if id := k.standsFor(captures[i].Type, types, dict); id != 0 {
+			captures[i].Type, known = id, true
+		}
+	}
+	if !known {
+		return t
+	}
+	v := t.made
+	v.dict = dict
+	b := k.closureOf(t.Name, t.entry, v, captures)
+	b.Shaped = false
+	return b
+}
+
+// standsFor returns the type that a shape stands for in the dictionary at an address, 0 if that
+// cannot be told: there is no dictionary, or two parameters have this shape.
+func (k *maker) standsFor(shape debuginfo.TypeID, types []debuginfo.DictType, dict uint64) debuginfo.TypeID {
+	found := debuginfo.TypeID(0)
+	for _, d := range types {
+		at := dict + 8*uint64(d.Index)
+		if !k.m.Mem.Try(at, 8) {
+			return 0
+		}
+		rtype := k.m.Mem.U64(at)
+		if rt := k.m.Type(rtype); rt == nil || rt.Size != uint64(k.names.Type(d.Shape).Size) {
+			return 0
+		}
+		if d.Shape != shape {
+			continue
+		}
+		actual := k.byRuntimeType(rtype)
+		if actual == nil || (found != 0 && found != actual.Origin) {
+			return 0
+		}
+		found = actual.Origin
+	}
+	return found
+}
+
+// boundBySignature makes what sync.OnceValue and OnceValues made with the types of their results,
+// which the static type of the func tells: inlined, they need no dictionary (go1.26 and go1.27
+// sync/oncefunc.go).
+func (k *maker) boundBySignature(t *Type, fn debuginfo.TypeID) *Type {
+	if len(t.captures) == 0 || !t.captures[0].ByRef {
+		return t
+	}
+	d := k.names.Type(t.captures[0].Type)
+	if !strings.HasPrefix(d.Name, "struct { sync.f func() ") {
+		return t
+	}
+	b := t
+	if first, ok := strings.CutPrefix(k.names.Type(fn).Name, "func() "); ok {
+		second := ""
+		if strings.HasPrefix(first, "(") {
+			first, second, _ = cutTypeArgs(first[1 : len(first)-1])
+			second = strings.TrimPrefix(second, " ")
+		}
+		fields := make([]debuginfo.Field, len(d.Fields))
+		copy(fields, d.Fields)
+		for i := range fields {
+			name := first
+			switch fields[i].Name {
+			case "r2":
+				name = second
+				fallthrough
+			case "result", "r1":
+				if id, ok := k.names.TypeByName(name); ok && k.names.Type(id).Size == k.names.Type(fields[i].Type).Size {
+					fields[i].Type = id
+				}
+			}
+		}
+		d.Fields = fields
+		v := t.made
+		v.fn = fn
+		state := k.add(&Type{Name: d.Name, Kind: d.Kind, Size: uint64(d.Size), made: v})
+		k.compile(state, d, 0, "", 0)
+		k.number(state)
+		b = k.closureOf(t.Name, t.entry, v, t.captures)
+		b.Shaped, b.Ops[0].Type, b.Ops[0].lazy = false, state, nil
+	}
+	return b
+}
+
+// isGenericName reports whether what stands before a bracket is the name of a declared type, not
+// the beginning of a map, slice, array or func type.
+func isGenericName(head string) bool {
+	return strings.Contains(head, ".") && !strings.ContainsAny(head, "*(){ ") && !strings.HasSuffix(head, "map")
+}
+
+// sameLayout reports whether an instantiation could have a shape: equal kinds, sizes and fields.
+// What pointers lead to is not compared, since one shape stands for all pointers.
+func (k *maker) sameLayout(shape, d debuginfo.Type, depth int) bool {
+	if shape.Kind != d.Kind || shape.Size != d.Size || shape.Len != d.Len || len(shape.Fields) != len(d.Fields) {
+		return false
+	}
+	if depth > 3 {
+		return true
+	}
+	for i := range d.Fields {
+		a, b := shape.Fields[i], d.Fields[i]
+		if a.Name != b.Name || a.Offset != b.Offset || !k.sameLayout(k.names.Type(a.Type), k.names.Type(b.Type), depth+1) {
+			return false
+		}
+	}
+	if d.Kind == reflect.Array || d.Kind == reflect.Slice {
+		return k.sameLayout(k.names.Type(shape.Elem), k.names.Type(d.Elem), depth+1)
+	}
+	return true
+}

@@ -1,0 +1,168 @@
+// Package heaptype knows the types of a program as a walk over memory needs them: the references
+// that values of a type hold, where they lie, and what they lead to. A Table makes types from debug
+// information and from run-time descriptors; a Walker finds the references in memory of known type.
+package heaptype
+
+import (
+	"reflect"
+	"sync/atomic"
+
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+)
+
+// Names is the part of the debug information that typing and naming need. Addresses are link-time
+// ones.
+type Names interface {
+	goruntime.Names
+	NumTypes() int
+	TypeHead(id debuginfo.TypeID) debuginfo.Type
+	TypesByHash(hash uint32) []debuginfo.TypeID
+	Globals() []debuginfo.Global
+	FuncByPC(pc uint64) (debuginfo.Func, bool)
+	Locals(entry uint64) []debuginfo.Local
+	Captures(entry uint64) []debuginfo.Capture
+	Signature(entry uint64) (param debuginfo.TypeID, dict []debuginfo.DictType)
+}
+
+// opKind is a sort of reference in memory.
+type opKind uint8
+
+const (
+	opPointer opKind = iota
+	OpUnsafe         // unsafe.Pointer: leads somewhere, says nothing of what is there
+	opString
+	opSlice
+	OpIface // with methods: itab, data
+	OpEface // without: type, data
+	opMap
+	opChan
+	opFunc
+	opTrie    // the root of an internal/sync.HashTrieMap
+	OpReflect // a reflect.Value: type, pointer or value, flags
+	// a sync.eface: an interface whose words are both unsafe.Pointers (go1.26 sync/poolqueue.go)
+	OpPooled
+	OpArray // n elements of typ in place
+)
+
+// isWord reports whether references of that sort are one word.
+func (k opKind) isWord() bool {
+	switch k {
+	case opPointer, OpUnsafe, opMap, opChan, opFunc, opTrie:
+		return true
+	}
+	return false
+}
+
+// Op is a reference, or an array of parts with references, at an offset of a type.
+type Op struct {
+	Offset uint64
+	Kind   opKind
+	label  string // field path, "" for the value itself
+	// what it refers to, unless ref tells: pointee, slice or array element, the map or channel type
+	Type *Type
+	lazy *typeRef // the same, of a type that is made when it is needed: types refer to themselves
+	Len  uint64   // opArray: number of elements
+	Ref  uint32   // of its (first) reference; see Type.ords
+}
+
+// typeRef is a type of the debug information that may not be made yet.
+type typeRef struct {
+	id debuginfo.TypeID
+	t  atomic.Pointer[Type]
+}
+
+// Type is a type as the walk needs it: the references in it, flattened, in order of offset. It does
+// not change once it is in the table, but for what is filled in when it is first asked for.
+type Type struct {
+	Index int32
+	Name  string // with full import paths
+	Kind  reflect.Kind
+	Size  uint64
+	Ops   []Op
+	// number of distinguishable references: array elements 0 to 9, and the rest as one
+	Refs   uint32
+	Elem   debuginfo.TypeID
+	key    debuginfo.TypeID
+	Origin debuginfo.TypeID
+	Words  []uint32 // indexes of its pointer words, up to maxWords; nil if there are more
+	Mask   uint64   // its first 64 words, a bit a word, if words is not nil
+	entry  uint64   // closures: address of the function, in the process
+	// closures, and types that are made at run time: which of those with the same name
+	made variant
+
+	captures []debuginfo.Capture // closures: what they hold
+	// closures: a variable that seems to be captured by reference may lie in the closure itself
+	doubtful bool
+	// closures: nothing is missing, whatever the pointer words of an object say
+	whole    bool
+	Shaped   bool  // it or a part of it is known by its shape only
+	chanElem *Type // channels: for naming
+	chanHead *Type
+
+	IsGroup bool // of slots of a map
+
+	layout   atomic.Pointer[mapLayout]
+	trie     atomic.Pointer[trieLayout]    // of a HashTrieMap
+	variants atomic.Pointer[[]typeVariant] // closures
+}
+
+// A variant is what makes a closure type special: pointer words and size of the closures, the
+// dictionary of shaped code, or the static type of the func. Of a type that is made at run time,
+// dict is the address of the descriptor.
+type variant struct {
+	mask, size uint64
+	dict       uint64
+	fn         debuginfo.TypeID
+}
+
+type typeVariant struct {
+	variant
+	t *Type
+}
+
+func (t *Type) knownVariant(v variant) *Type {
+	if known := t.variants.Load(); known != nil {
+		for i := range *known {
+			if k := &(*known)[i]; k.variant == v {
+				return k.t
+			}
+		}
+	}
+	return nil
+}
+
+// Before is an order of types that depends on what they are alone.
+func (t *Type) Before(u *Type) bool {
+	switch a, b := &t.made, &u.made; {
+	case t.Name != u.Name:
+		return t.Name < u.Name
+	case t.Origin != u.Origin:
+		return t.Origin < u.Origin
+	case t.entry != u.entry:
+		return t.entry < u.entry
+	case a.mask != b.mask:
+		return a.mask < b.mask
+	case a.size != b.size:
+		return a.size < b.size
+	case a.dict != b.dict:
+		return a.dict < b.dict
+	default:
+		return a.fn < b.fn
+	}
+}
+
+// typeIndexBits is how many bits the index of a type takes, and maxIndex the largest index.
+const (
+	IndexBits = 24
+	MaxIndex  = 1<<IndexBits - 1
+)
+
+// maxElems is how many elements of an array have names of their own.
+const maxElems = 10
+
+// maxWords bounds the list of pointer words that typings are checked with.
+const maxWords = 64
+
+// HasPointers reports whether the type holds references.
+func (t *Type) HasPointers() bool { return len(t.Ops) > 0 }

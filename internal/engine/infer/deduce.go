@@ -1,0 +1,88 @@
+package infer
+
+import (
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/heaptype"
+	"github.com/leakgate/leakgate/internal/engine/typing"
+)
+
+// deduce types objects that no reference types, or types in part, by what they are made of. It
+// looks at all of them before it changes one, and then at those that this has typed in part, so
+// that the result does not depend on their order.
+func (in *inferrer) deduce() {
+	in.spans(func(o *offerer, s *goruntime.Span) {
+		if s.NoScan || !s.HasSmallMask() {
+			return
+		}
+		for k := uint32(0); k < s.NElems; k++ {
+			o.deduced(s.FirstObj + k)
+		}
+	})
+	in.deducing = true
+	first := in.by[0]
+	for found := true; found; {
+		found = false
+		for _, o := range in.by {
+			for _, d := range o.deductions {
+				first.set(d.obj, d.ty, in.m.SpanOf(d.obj))
+			}
+			found = found || len(o.deductions) > 0
+			o.deductions = o.deductions[:0]
+		}
+		in.drain()
+		for _, o := range in.by {
+			for _, obj := range o.partly {
+				first.deduced(obj)
+			}
+			o.partly = o.partly[:0]
+		}
+	}
+}
+
+// deduced keeps what an object is made of for later.
+func (o *offerer) deduced(obj uint32) {
+	if ty := o.deduction(obj); ty.Type != 0 {
+		o.deductions = addOffer(o.deductions, obj, ty)
+	}
+}
+
+// deduction returns what an object is made of: a closure, if it is untyped, or an array or a struct
+// around what is known of it. The zero typing stands for neither.
+func (o *offerer) deduction(obj uint32) typing.Typing {
+	ty := o.typings.Of(obj)
+	if ty.Full || ty.Layout == heaptype.LayoutInternal || !o.in.live.Marked.Has(obj) {
+		return typing.Typing{} // as nearly all are
+	}
+	s := o.m.SpanOf(obj)
+	if s.NoScan || !s.HasSmallMask() {
+		return typing.Typing{}
+	}
+	var t *heaptype.Type
+	f := heaptype.LayoutClosure
+	switch {
+	case ty.Type == 0:
+		if t = o.types.Closure(heaptype.Word(s.Bytes(obj), 0)); t != nil {
+			t = o.types.ClosureObject(t, s, obj, 0)
+		}
+	case ty.Layout == heaptype.LayoutValue && ty.Confidence <= heaptype.FromStatic && !o.types.Nameless():
+		// all types that have the part must be known
+		t, f = o.around(o.types.At(ty.Type), uint64(ty.Offset), s, obj)
+	}
+	if t == nil || t.Size > s.ElemSize || (f != heaptype.LayoutArray && fits(t, heaptype.LayoutValue, s, obj, 0) != fitsAll) {
+		return typing.Typing{}
+	}
+	return typing.Typing{Type: t.Index, Layout: f, Confidence: heaptype.FromInterior, Full: true}
+}
+
+// around returns what an object is that has a part of a type at an offset: an array of it, or a
+// struct with it; nil if it could be both.
+func (o *offerer) around(part *heaptype.Type, off uint64, s *goruntime.Span, obj uint32) (*heaptype.Type, heaptype.Layout) {
+	whole := o.types.Enclosing(heaptype.EnclosingQuery{Part: part.Origin, Offset: off, Mask: s.SmallMask(obj), Size: s.ElemSize})
+	if part.Size > 0 && off%part.Size == 0 && part.Size <= s.ElemSize/2 && fits(part, heaptype.LayoutArray, s, obj, 0) == fitsAll {
+		if whole != nil {
+			return nil, heaptype.LayoutNone
+		}
+		return part, heaptype.LayoutArray
+	}
+	return whole, heaptype.LayoutValue
+}

@@ -1,0 +1,383 @@
+// Package infer finds out the types of objects: it spreads types over the objects that are alive
+// until nothing improves. The best founded, largest typing of an object wins, in whichever order
+// they are found.
+package infer
+
+import (
+	"math"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/leakgate/leakgate/internal/engine/dataseg"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/heaptype"
+	"github.com/leakgate/leakgate/internal/engine/live"
+	"github.com/leakgate/leakgate/internal/engine/objset"
+	"github.com/leakgate/leakgate/internal/engine/parallel"
+	"github.com/leakgate/leakgate/internal/engine/stackvar"
+	"github.com/leakgate/leakgate/internal/engine/timer"
+	"github.com/leakgate/leakgate/internal/engine/typing"
+)
+
+// inferrer spreads types from references to the objects they lead to, in rounds: each walks the
+// objects whose typing changed in the one before. A typing does not change while a round walks its
+// object, and of all typings that a round offers to an object the best wins, so that what comes out
+// depends neither on the order of walks nor on how many goroutines walk.
+type inferrer struct {
+	m       *goruntime.Model
+	types   *heaptype.Table
+	data    *dataseg.Segments
+	live    *live.Live
+	out     *Result
+	by      []*offerer
+	round   objset.Set         // objects that this round walks
+	next    objset.Set         // those of the next
+	lists   [][]uint32         // objects of round, unless it is dense
+	isDense bool               // they are too many for lists
+	dense   int                // how many that is
+	aside   []heaptype.Portion // of large objects of the round
+	statics []int32            // anonymous static data to walk
+	limit   int                // how many bytes may be walked
+
+	deducing bool
+}
+
+// An offerer walks objects and offers typings to what they refer to. It is one goroutine's.
+type offerer struct {
+	m       *goruntime.Model
+	types   *heaptype.Table
+	typings typing.Table
+	in      *inferrer
+	w       heaptype.Walker
+	batch   typing.Batch
+	found   []uint32 // objects that the next round walks
+	spare   []uint32
+	later   []offer             // typings of objects that this round walks
+	statics []dataseg.Anonymous // anonymous static data that was met
+	fetched byte                // see goruntime.Model.Fetch
+	partly  []uint32            // objects that were typed in part since deducing
+
+	deductions []offer // typings to be set when all objects were looked at
+}
+
+type offer struct {
+	obj uint32
+	ty  typing.Typing
+}
+
+func addOffer(list []offer, obj uint32, ty typing.Typing) []offer {
+	return append(list, offer{obj, ty})
+}
+
+// maxWalks is how often the pointerful memory may be walked to find types, on average, and minWalk
+// how many bytes may be in any case. Two or three times are usual; a damaged heap could have as
+// many views of an object as it has references.
+const (
+	maxWalks = 64
+	minWalk  = 1 << 24
+)
+
+// Options say how the work is divided. What comes out does not depend on it.
+type Options struct {
+	// goroutines, 1 without debug information: then types have the order in which they were met
+	Workers    int
+	DenseRound int // see inferrer.dense; 0: as many as are worth it
+	Portions   heaptype.PortionSizes
+}
+
+// Result is what was found out of a heap's types. Its typings are to be given back.
+type Result struct {
+	Typings   typing.Table
+	Anonymous *dataseg.AnonymousSet
+	Confused  bool // it gave up, since types led to ever more walks
+}
+
+// Run types the marked objects. It ends because every change of an object's typing is an
+// improvement in a strict order (typing.Better).
+func Run(types *heaptype.Table, data *dataseg.Segments, live *live.Live, timers *timer.List, vars *stackvar.Finder, o Options) *Result {
+	m := types.Model
+	out := &Result{Typings: typing.NewTable(m.NumObjects), Anonymous: dataseg.NewAnonymousSet(types)}
+	done := false
+	defer func() {
+		if !done { // a damaged heap
+			out.Typings.Free()
+		}
+	}()
+	out.Typings.Touch()
+	in := &inferrer{
+		m: m, types: types, data: data, live: live, out: out,
+		round: objset.New(m.NumObjects), next: objset.New(m.NumObjects), limit: minWalk,
+	}
+	in.dense = o.DenseRound
+	switch {
+	case types.Nameless():
+		in.dense = math.MaxInt // see Workers
+	case in.dense == 0:
+		in.dense = max(smallRound, int(m.NumObjects)/denseShare)
+	}
+	for i := range m.Spans {
+		in.limit += maxWalks * len(m.Spans[i].Mem)
+	}
+	for range o.Workers {
+		by := &offerer{m: m, types: types, typings: out.Typings, in: in}
+		by.batch = typing.Batch{M: m, Typings: out.Typings, Take: by.offer, Masks: true}
+		by.w = heaptype.Walker{Types: types, Emit: by.batch.Add}
+		if o.Workers > 1 {
+			by.w.Aside = &heaptype.Aside{Sizes: o.Portions}
+		}
+		in.by = append(in.by, by)
+	}
+
+	in.spans((*offerer).allocated)
+	first := in.by[0]
+	for i := range data.Statics {
+		if s := &data.Statics[i]; s.HeapType != nil {
+			first.w.Value(s.HeapType, s.Mem, 0)
+		}
+	}
+	for i := range live.Stacks {
+		vars.Walk(&live.Stacks[i], func(_ stackvar.Var, e heaptype.Edge) { first.w.Emit(e) })
+	}
+	for _, s := range live.Specials {
+		first.special(s)
+	}
+	for i := range timers.Timers {
+		timers.Timers[i].Edges(types, func(_ string, e heaptype.Edge) {
+			if e.Type != nil {
+				first.w.Emit(e)
+			}
+		})
+	}
+	in.drain()
+	if types.Nameless() {
+		in.openEnds()
+	}
+	in.deduce()
+	out.Anonymous.Sort()
+	done = true
+	return out
+}
+
+// spans has all spans looked at, each by one of the goroutines.
+func (in *inferrer) spans(look func(*offerer, *goruntime.Span)) {
+	spans := in.m.Spans
+	const some = 64
+	var taken atomic.Int64
+	parallel.Do(len(in.by), func(i int) {
+		for {
+			end := int(taken.Add(some))
+			for k := end - some; k < min(end, len(spans)); k++ {
+				look(in.by[i], &spans[k])
+			}
+			if end >= len(spans) {
+				return
+			}
+		}
+	})
+}
+
+// drain goes round until nothing improves.
+func (in *inferrer) drain() {
+	for objects := in.begin(); objects > 0 || len(in.statics) > 0; objects = in.begin() {
+		walked := 0
+		for _, o := range in.by {
+			walked += o.w.Walked
+		}
+		if walked > in.limit {
+			in.out.Confused = true
+			return
+		}
+		o := in.by[0]
+		for _, i := range in.statics {
+			c := in.out.Anonymous.List[i]
+			o.w.Object(in.types.At(c.Typing.Type), c.Typing.Layout, c.Mem, c.Addr)
+		}
+		in.statics = in.statics[:0]
+		if in.isDense {
+			in.walkTogether()
+		} else {
+			for _, list := range in.lists {
+				o.walk(list)
+			}
+		}
+		in.walkPortions()
+	}
+}
+
+// walkPortions walks what the walks of a round have set aside, by all goroutines.
+func (in *inferrer) walkPortions() {
+	in.aside = in.aside[:0]
+	for _, o := range in.by {
+		in.aside = o.w.Aside.TakeAll(in.aside)
+	}
+	if len(in.aside) == 0 {
+		return
+	}
+	var taken atomic.Int64
+	parallel.Do(len(in.by), func(i int) {
+		for k := taken.Add(1); k <= int64(len(in.aside)); k = taken.Add(1) {
+			in.by[i].w.Portion(&in.aside[k-1])
+		}
+	})
+}
+
+// begin ends a round and begins the next one, and returns how many objects it has, or enough of
+// them to make it dense.
+func (in *inferrer) begin() int {
+	for _, o := range in.by {
+		o.batch.Flush()
+	}
+	if in.isDense {
+		clear(in.round)
+	}
+	for _, list := range in.lists {
+		for _, obj := range list {
+			in.round[obj>>6] = 0
+		}
+	}
+	first := in.by[0]
+	for _, o := range in.by {
+		later := o.later
+		for _, l := range later {
+			first.set(l.obj, l.ty, in.m.SpanOf(l.obj))
+		}
+		o.later = later[:0]
+		for i := range o.statics {
+			if at, ok := in.out.Anonymous.Put(&o.statics[i]); ok {
+				in.statics = append(in.statics, at)
+			}
+		}
+		o.statics = o.statics[:0]
+	}
+	in.round, in.next = in.next, in.round
+	in.lists = in.lists[:0]
+	objects := 0
+	for _, o := range in.by {
+		if len(o.found) > 0 {
+			in.lists = append(in.lists, o.found)
+			objects += len(o.found)
+		}
+		o.found, o.spare = o.spare[:0], o.found
+	}
+	in.isDense = objects >= in.dense
+	return objects
+}
+
+// smallRound is the number of objects in a round below which one goroutine walks them, since it
+// takes longer to start more.
+const smallRound = 1 << 11
+
+// denseShare: a round with one of so many of the heap's objects is worth looking for them in the
+// whole set.
+const denseShare = 1 << 12
+
+// walkTogether walks the objects of a round by all goroutines, in the order of memory, which the
+// processor reads sooner than what lies anywhere.
+func (in *inferrer) walkTogether() {
+	const some = 64
+	var taken atomic.Int64
+	parallel.Do(len(in.by), func(i int) {
+		list := make([]uint32, 0, 64*some)
+		for {
+			end := int(taken.Add(some))
+			for k := end - some; k < min(end, len(in.round)); k++ {
+				for left := in.round[k]; left != 0; left &= left - 1 {
+					list = append(list, uint32(64*k+bits.TrailingZeros64(left)))
+				}
+			}
+			in.by[i].walk(list)
+			list = list[:0]
+			if end >= len(in.round) {
+				return
+			}
+		}
+	})
+}
+
+func (o *offerer) walk(list []uint32) {
+	for i, obj := range list {
+		if i%goruntime.FetchAhead == 0 {
+			next := list[i:min(i+goruntime.FetchAhead, len(list))]
+			o.fetched += o.m.Fetch(next)
+			for _, obj := range next {
+				o.fetched += byte(o.typings.Fetch(obj))
+			}
+		}
+		typing.WalkObject(&o.w, o.typings, obj)
+	}
+}
+
+// allocated types the objects whose type the allocator recorded.
+func (o *offerer) allocated(s *goruntime.Span) {
+	if s.NoScan || s.HasSmallMask() {
+		return
+	}
+	for k := uint32(0); k < s.NElems; k++ {
+		obj := s.FirstObj + k
+		if !o.in.live.Marked.Has(obj) {
+			continue
+		}
+		ty, ok := Allocated(o.types, s, obj)
+		if !ok {
+			continue
+		}
+		if o.types.At(ty.Type).IsGroup && s.ElemSize >= manySlots && !o.types.Nameless() {
+			// A walk of the map will walk it, unless it has none.
+			o.deductions = addOffer(o.deductions, obj, ty)
+			continue
+		}
+		o.set(obj, ty, s)
+	}
+}
+
+// Allocated is the typing of an object by what the allocator recorded, which it does of objects
+// with pointers that are larger than 512 bytes.
+func Allocated(types *heaptype.Table, s *goruntime.Span, obj uint32) (ty typing.Typing, ok bool) {
+	rt, start := types.Model.AllocatedType(s, obj)
+	if rt == nil {
+		return ty, false
+	}
+	t := types.ByDescriptor(rt.Addr)
+	if t == nil {
+		return ty, false
+	}
+	f := heaptype.LayoutValue
+	if t.Size > 0 && s.ElemSize-start >= 2*t.Size {
+		f = heaptype.LayoutArray
+	}
+	return typing.Typing{Type: t.Index, Layout: f, Confidence: heaptype.FromAllocator, Full: true}, true
+}
+
+// manySlots is from how many bytes of them on a map's slots are worth waiting for the map.
+const manySlots = 4096
+
+func (o *offerer) special(s goruntime.Special) {
+	tt := o.types
+	fn := func(p uint64) {
+		if p == 0 {
+			return
+		}
+		if t := o.types.ClosureAt(p); t != nil {
+			o.w.Emit(heaptype.Edge{To: p, Type: t, Layout: heaptype.LayoutClosure, Confidence: heaptype.FromDynamic})
+		}
+	}
+	fn(s.Fn)
+	fn(s.Call)
+	if s.Kind != goruntime.Finalizer {
+		o.w.Emit(o.types.Argument(s))
+		return
+	}
+	ptr := o.m.Type(s.ObjectType)
+	if ptr == nil {
+		return
+	}
+	t := tt.ByDescriptor(ptr.Elem)
+	if t == nil {
+		return
+	}
+	if s.Obj != goruntime.NoObject {
+		o.w.Emit(heaptype.Edge{To: s.Span.Addr(s.Obj), Type: t, Layout: heaptype.LayoutValue, Confidence: heaptype.FromDynamic})
+	} else if s.Arg != 0 {
+		o.w.Emit(heaptype.Edge{To: s.Arg, Type: t, Layout: heaptype.LayoutValue, Confidence: heaptype.FromDynamic})
+	}
+}

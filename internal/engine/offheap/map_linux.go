@@ -1,0 +1,58 @@
+package offheap
+
+import (
+	"fmt"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/engine/headroom"
+	"github.com/leakgate/leakgate/internal/engine/remedy"
+)
+
+// A list of so many bytes, or several that are as large together, are made only where there is
+// memory for them: to look takes some hundred microseconds.
+var (
+	large    int64        = 8 << 20 // a variable for tests
+	unlooked atomic.Int64           // bytes of lists since somebody looked
+)
+
+// Map takes memory of the system, and Unmap gives it back. They are variables so that tests of
+// those who use lists can count and refuse them; nothing else may set them.
+var (
+	Map = func(bytes int) ([]byte, error) {
+		return syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	}
+	Unmap = syscall.Munmap
+)
+
+// Make returns a list of n numbers, all 0, to be given back with Free. It takes memory as it is
+// written to, so that what was made shortly before may still be to come. It panics with a
+// *headroom.Shortage if a limit leaves too little for it, and with a *remedy.Error if the system
+// refuses it: memory of the heap in its place would end the process.
+func Make(n int) []uint32 {
+	if n == 0 {
+		return nil
+	}
+	size := int64(n) * 4
+	if unlooked.Add(size) >= large {
+		unlooked.Store(0)
+		if err := (headroom.System{}).Check(headroom.Need{Resident: size + large, Private: size, Address: size}); err != nil {
+			panic(err)
+		}
+	}
+	mem, err := Map(n * 4)
+	if err != nil {
+		panic(&remedy.Error{Call: "mmap", For: fmt.Sprintf("%d bytes of a table", n*4), Err: err})
+	}
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(mem))), n)
+}
+
+// Free gives back a list that Make returned, in its whole length.
+func Free(list []uint32) {
+	if len(list) == 0 {
+		return
+	}
+	mem := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*4)
+	_ = Unmap(mem)
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// sizes are how much is measured.
+type sizes struct {
+	common, yardstick int    // objects: of each shape, and of the mixture that the goals are about
+	rounds            string // for -benchtime
+}
+
+// A measurement collects all figures. Its methods do nothing once one of them has failed.
+type measurement struct {
+	ctx      context.Context
+	progress io.Writer
+	start    time.Time
+	err      error
+
+	cpu                   string
+	common, yardstick     map[string]result
+	single                map[string]result // the mixture with one processor
+	freeze, assert, index map[string]result
+
+	link, twin time.Duration // go test -c, and a twin with its index
+	init       time.Duration // of this module's packages
+	size       string        // what the policy test says of it
+}
+
+// relinked is a test of package refscan that takes a snapshot.
+const relinked = "^TestHeapProfileIsNotDisturbed$"
+
+func (m *measurement) measure(s sizes) {
+	objects := func(n int) []string { return []string{"LEAKGATE_BENCH_OBJECTS=" + strconv.Itoa(n)} }
+	rounds := "-benchtime=" + s.rounds
+	m.common = m.bench("./refscan", "^BenchmarkHeap(Retained)?$", objects(s.common), rounds)
+	m.yardstick = m.bench("./refscan", "^BenchmarkHeap(Retained)?$/^mix$", objects(s.yardstick), rounds)
+	m.single = m.bench("./refscan", "^BenchmarkHeap$/^mix$", append(objects(s.common), "GOMAXPROCS=1"), rounds)
+	m.freeze = m.bench("./internal/engine/freeze", "^BenchmarkTake$", nil, "-benchtime=20x")
+	m.assert = m.bench("./leakcheck", "^BenchmarkAssert(Retained|Small|Collected)$", nil, "-benchtime=10x")
+	m.index = m.bench("./internal/engine/debuginfo", "^Benchmark(Build|OpenWarm)$", nil, "-benchtime=5x")
+	m.startup()
+	output := m.run(nil, "go", "test", "./internal/policy", "-run", "^TestBinarySize$", "-v")
+	m.size = m.find(output, `(\d+) more than one without`)
+}
+
+// bench runs benchmarks and gives results also without the number of processors in their names;
+// without any is what ran on one.
+func (m *measurement) bench(folder, pattern string, env []string, args ...string) map[string]result {
+	if m.err != nil {
+		return nil
+	}
+	m.say("%s: %s", folder, pattern)
+	results, cpu, err := benchmark(m.ctx, folder, pattern, env, args...)
+	if err != nil {
+		m.err = err
+		return nil
+	}
+	m.cpu = cpu
+	suffix := "-" + strconv.Itoa(runtime.GOMAXPROCS(0))
+	for name, r := range maps.Clone(results) {
+		base, ok := strings.CutSuffix(name, suffix)
+		if _, taken := results[base]; ok && !taken {
+			results[base] = r
+		}
+	}
+	return results
+}
+
+// startup times what happens once for each test binary: with the build cache warm, linking it with
+// debug information; making and indexing a twin of it; and the initialisation of packages.
+func (m *measurement) startup() {
+	if m.err != nil {
+		return
+	}
+	m.say("first assertion")
+	scratch, err := os.MkdirTemp("", "leakgate-performance-")
+	if err != nil {
+		m.err = err
+		return
+	}
+	defer os.RemoveAll(scratch)
+	binary := filepath.Join(scratch, "refscan.test")
+	link := []string{"test", "-c", "-ldflags=-w=0", "-o", binary, "./refscan"}
+	m.run(nil, "go", link...)
+	if err := os.Remove(binary); err != nil && m.err == nil {
+		// go does not link again what is there and up to date
+		m.err = err
+	}
+	start := time.Now()
+	m.run(nil, "go", link...)
+	m.link = time.Since(start)
+
+	test := m.run([]string{"LEAKGATE_CACHE=" + scratch}, "go", "test", "./refscan", "-count=1", "-v", "-run", relinked)
+	m.twin = m.duration(m.find(test, `built a twin with debug information in ([\d.]+s)`))
+
+	trace := m.run([]string{"GODEBUG=inittrace=1"}, binary, "-test.run=^$")
+	for line := range strings.Lines(trace) {
+		// "init PACKAGE @1.1 ms, 0.24 ms clock, 3896 bytes, 13 allocs"
+		if f := strings.Fields(line); len(f) > 5 && f[0] == "init" && strings.HasPrefix(f[1], "github.com/leakgate/") {
+			m.init += m.duration(f[4] + "ms")
+		}
+	}
+}
+
+func (m *measurement) run(env []string, name string, args ...string) string {
+	if m.err != nil {
+		return ""
+	}
+	output, err := command(m.ctx, env, name, args...)
+	m.err = err
+	return output
+}
+
+// find returns the first group of a match.
+func (m *measurement) find(text, pattern string) string {
+	match := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if match == nil {
+		if m.err == nil {
+			m.err = fmt.Errorf("nothing matches %q in:\n%s", pattern, text)
+		}
+		return ""
+	}
+	return match[1]
+}
+
+func (m *measurement) duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil && m.err == nil {
+		m.err = err
+	}
+	return d
+}
+
+func (m *measurement) say(format string, args ...any) {
+	fmt.Fprintf(m.progress, "%4.0fs  %s\n", time.Since(m.start).Seconds(), fmt.Sprintf(format, args...))
+}

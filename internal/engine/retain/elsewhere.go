@@ -1,0 +1,71 @@
+package retain
+
+import (
+	"github.com/leakgate/leakgate/internal/engine/attribute"
+	"github.com/leakgate/leakgate/internal/engine/dataseg"
+	"github.com/leakgate/leakgate/internal/engine/objset"
+	"github.com/leakgate/leakgate/internal/engine/root"
+	"github.com/leakgate/leakgate/internal/engine/typedheap"
+	"github.com/leakgate/leakgate/internal/symbol"
+)
+
+// Elsewhere finds out who else leads to objects that are charged to some nodes. It attributes
+// twice: is tells the nodes whose objects are meant; then the objects that they hang on are left
+// out (their containers: those of the nearest node above that has some, or else the roots), and
+// found is told which other node each of the objects that are meant is charged to. What only
+// unnamed stack slots, finalizers, or data that the compiler made lead to is not told, since it
+// goes when the containers do, nor are values that share a block.
+//
+// Leaving out the containers and not their roots makes a difference where several roots lead to one
+// container: whoever takes an object out of it need not care about these.
+func Elsewhere(h *typedheap.Heap, program root.Program, is func(*attribute.Node) bool, found func(n *attribute.Node, bytes int64)) {
+	_, r := Run(h, program, nil)
+	defer r.Release()
+	const isMeant, isContainer = 1, 2
+	marks := make([]byte, len(r.nodes)+1) // by a node's number
+	var roots []*root.Root
+	for i, n := range r.nodes {
+		if !is(n) {
+			continue
+		}
+		marks[i+1] |= isMeant
+		above := n.Parent()
+		for above != nil && above.Objects == 0 {
+			above = above.Parent()
+		}
+		if above != nil {
+			marks[r.numberOf(above)] |= isContainer
+		} else {
+			roots = append(roots, n.Top().Root)
+		}
+	}
+	meant := objset.New(h.Model.NumObjects)
+	watch := &attribute.Watcher{Skip: func(r *root.Root) bool {
+		for _, root := range roots {
+			if r.Kind == root.Kind && r.Name == root.Name {
+				return true
+			}
+		}
+		return false
+	}}
+	for obj := range h.Model.NumObjects {
+		switch mark := marks[r.charged[obj]]; {
+		case mark&isContainer != 0:
+			watch.Cut = append(watch.Cut, obj)
+		case mark&isMeant != 0:
+			meant.Add(obj)
+		}
+	}
+	watch.Charge = attribute.Charged(func(n *attribute.Node, obj uint32, bytes int64) {
+		if meant.Has(obj) && isHolder(n.Top().Root) {
+			found(n, bytes)
+		}
+	}).Claim
+	attribute.Run(h, program, attribute.Options{Watch: watch})
+}
+
+// isHolder reports whether clearing something else leaves a root as it is: variables and timers do,
+// and the runtime's own.
+func isHolder(a *root.Root) bool {
+	return a.Class == root.ClassNamed || a.Class == root.ClassTimer || a.Class == root.ClassRuntime && a.Kind != root.KindFrame && symbol.IsRuntime(a.Package) && a.Name != dataseg.UnnamedData
+}

@@ -1,0 +1,94 @@
+package root
+
+import (
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/heaptype"
+	"github.com/leakgate/leakgate/internal/symbol"
+)
+
+// Class is the priority of a root: roots of lower classes claim objects first, and those of higher
+// classes get what is left.
+type Class uint8
+
+const (
+	ClassNamed     Class = iota // variables of packages and frames
+	ClassTemporary              // stack slots without a name
+	// timers: variables that refer to a timer, or to what it runs, come first
+	ClassTimer
+	// finalizers and cleanups: an object that they hang on may have holders too
+	ClassSpecial
+	// pending timers of this tool, before the arrays that the runtime has all timers in: not
+	// reported
+	ClassToolTimer
+	ClassRuntime // the runtime's own variables and frames, compiler-made data
+	ClassTool    // this tool's own: not reported
+	ClassRest    // what no root leads to
+)
+
+// IsTool reports whether roots of a class are this tool's own.
+func (c Class) IsTool() bool { return c == ClassTool || c == ClassToolTimer }
+
+// A Program says whose the packages and functions of a program are.
+type Program struct {
+	// of the program; nil if they are not known
+	Modules *symbol.Modules
+	// whether a package is part of this tool; nil: none is
+	IsTool func(pkg string) bool
+	// whether a goroutine runs a test; nil: none does
+	RunsTests func(*goruntime.Model, *goruntime.Goroutine) bool
+}
+
+func (p *Program) isTool(pkg string) bool { return p.IsTool != nil && p.IsTool(pkg) }
+
+// classOf returns the class of the variables of a package.
+func (p *Program) classOf(pkg string) Class {
+	switch {
+	case p.isTool(pkg):
+		return ClassTool
+	case symbol.IsRuntime(pkg):
+		return ClassRuntime
+	}
+	return ClassNamed
+}
+
+// typeClass returns the lowest class of the roots that may claim objects of a type.
+func (p *Program) typeClass(name string) Class {
+	switch {
+	case p.isTool(symbol.Package(strings.TrimPrefix(name, "func "))):
+		return ClassTool
+	case name == "runtime.g" || name == "runtime.m" || name == "runtime.p" || name == "runtime.sudog",
+		name == "runtime.synctestBubble":
+		return ClassRuntime
+	}
+	return ClassNamed
+}
+
+// Classes remembers the class of each type: the lowest class of the roots that may claim its
+// objects. It is not safe for concurrent use.
+type Classes struct {
+	program Program
+	types   *heaptype.Table
+	byType  []Class // by the index of the type; 0 where it was not asked for, else 1 more
+}
+
+// NewClasses returns the classes of the types of a program.
+func NewClasses(types *heaptype.Table, program Program) *Classes {
+	return &Classes{types: types, program: program}
+}
+
+// Of returns the class of the objects of the type with an index. Those without a type are
+// anybody's.
+func (c *Classes) Of(index int32) Class {
+	if index == 0 {
+		return ClassNamed
+	}
+	if int(index) >= len(c.byType) {
+		c.byType = append(c.byType, make([]Class, int(index)+1-len(c.byType))...)
+	}
+	if c.byType[index] == 0 {
+		c.byType[index] = 1 + c.program.typeClass(c.types.At(index).Name)
+	}
+	return c.byType[index] - 1
+}

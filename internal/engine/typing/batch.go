@@ -1,0 +1,55 @@
+package typing
+
+import (
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/heaptype"
+)
+
+// A Batch is references that are looked at together. What each leads to is read first, one right
+// after the other, so that the processor waits for the memory of all of them at once and not for
+// each in turn.
+type Batch struct {
+	M       *goruntime.Model
+	Typings Table
+	Take    func(e *heaptype.Edge, s *goruntime.Span, obj uint32)
+	Masks   bool // take looks at masks, too
+	n       int
+	all     [batchLen]target
+	read    uint64 // is of no use
+}
+
+const batchLen = 32
+
+// A target is what a reference leads to.
+type target struct {
+	heaptype.Edge
+	s   *goruntime.Span
+	obj uint32
+	_   [0]func() // is not compared
+}
+
+// Add adds a reference. It is taken when there are enough of them, or by flush.
+func (b *Batch) Add(e heaptype.Edge) {
+	b.all[b.n].Edge = e
+	if b.n++; b.n == batchLen {
+		b.Flush()
+	}
+}
+
+// Flush takes the references that there are.
+func (b *Batch) Flush() {
+	all := b.all[:b.n]
+	for i := range all {
+		t := &all[i]
+		if t.s, t.obj = b.M.Object(t.To); t.s != nil {
+			b.read += uint64(b.Typings.Fetch(t.obj))
+			if b.Masks {
+				b.read += uint64(t.s.FetchMask(t.obj))
+			}
+		}
+	}
+	for i := range all {
+		b.Take(&all[i].Edge, all[i].s, all[i].obj)
+	}
+	b.n = 0
+}

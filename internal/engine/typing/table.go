@@ -1,0 +1,146 @@
+package typing
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/leakgate/leakgate/internal/engine/heaptype"
+	"github.com/leakgate/leakgate/internal/engine/offheap"
+)
+
+// Table are the typings of all objects, by object number: a word of four bytes for each, which is
+// most of what a scan notes down. It holds a typing that begins where its object does. One that
+// does not, of an object seen from inside, is in a list on the side.
+type Table struct {
+	words []uint32
+	aside *aside
+}
+
+// The parts of a word. A layout that no typing has says that the rest is a number in the list on
+// the side.
+const (
+	layoutBits     = 4
+	fullBits       = 1
+	confidenceBits = 3
+	typeShift      = layoutBits + fullBits + confidenceBits
+
+	isAside = 1<<layoutBits - 1
+)
+
+// aside are typings that do not fit into a word. They are added and never changed: an object that
+// is typed anew leaves its old one behind.
+type aside struct {
+	mu     sync.Mutex
+	n      uint32
+	chunks [maxAside / chunkLen]atomic.Pointer[[chunkLen]Typing]
+}
+
+const (
+	chunkLen = 1 << 12
+	maxAside = 1 << 24
+)
+
+// offHeap is how many typings are worth mappings of their own.
+const offHeap = 1 << 17
+
+// NewTable returns a table without typings, to be given back with Free. That of a large heap lies
+// outside of the heap of this process.
+func NewTable(objects uint32) Table {
+	t := Table{aside: new(aside)}
+	if objects < offHeap {
+		t.words = make([]uint32, objects)
+	} else {
+		t.words = offheap.Make(int(objects))
+	}
+	return t
+}
+
+// Free gives back the memory of a table. Whoever still reads it reads memory that is not there.
+func (t Table) Free() {
+	if len(t.words) >= offHeap {
+		offheap.Free(t.words)
+	}
+}
+
+// Of returns the typing of an object.
+func (t Table) Of(obj uint32) Typing { return t.unpack(t.words[obj]) }
+
+// Touch writes to each page. One that is read first would be given a page of zeros that all of them
+// share, and another one when it is written to: two faults where one does, most of them in
+// compare-and-swap. That took 8 % of a scan of 5 million objects.
+func (t Table) Touch() {
+	const page = 4096 / 4 // or less than a page
+	for i := 0; i < len(t.words); i += page {
+		t.words[i] = 0
+	}
+}
+
+// Fetch reads an object's typing for nothing but to have it in the processor's cache. Others may
+// replace it.
+func (t Table) Fetch(obj uint32) uint32 { return atomic.LoadUint32(&t.words[obj]) }
+
+// Load is Of while other goroutines may replace typings. The word is for Replace.
+func (t Table) Load(obj uint32) (ty Typing, word uint32) {
+	word = atomic.LoadUint32(&t.words[obj])
+	return t.unpack(word), word
+}
+
+// Replace reports whether the typing was still the one that Load returned with a word.
+func (t Table) Replace(obj, word uint32, ty Typing) bool {
+	packed, ok := pack(ty)
+	if !ok {
+		if packed, ok = t.aside.add(ty); !ok {
+			return true // there is no room for it: the object keeps what it has
+		}
+	}
+	return atomic.CompareAndSwapUint32(&t.words[obj], word, packed)
+}
+
+// pack makes a word of a typing, if it fits.
+func pack(ty Typing) (word uint32, ok bool) {
+	word = uint32(ty.Type)<<typeShift | uint32(ty.Confidence)<<(layoutBits+fullBits) | uint32(ty.Layout)
+	if ty.Full {
+		word |= 1 << layoutBits
+	}
+	return word, ty.Offset == 0
+}
+
+func (t Table) unpack(w uint32) Typing {
+	if w&isAside == isAside {
+		i := w >> layoutBits
+		return t.aside.chunks[i/chunkLen].Load()[i%chunkLen]
+	}
+	return Typing{
+		Type:       int32(w >> typeShift),
+		Layout:     heaptype.Layout(w & (1<<layoutBits - 1)),
+		Confidence: heaptype.Confidence(w >> (layoutBits + fullBits) & (1<<confidenceBits - 1)),
+		Full:       w>>layoutBits&1 != 0,
+	}
+}
+
+// add returns the word of a typing that does not fit into one, if there is room for it on the side.
+func (a *aside) add(ty Typing) (word uint32, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.n == maxAside {
+		return 0, false
+	}
+	i := a.n
+	a.n++
+	chunk := a.chunks[i/chunkLen].Load()
+	if chunk == nil {
+		chunk = new([chunkLen]Typing)
+		a.chunks[i/chunkLen].Store(chunk)
+	}
+	chunk[i%chunkLen] = ty
+	return i<<layoutBits | isAside, true
+}
+
+// What goes into a word.
+const (
+	_ = uint(isAside - 1 - heaptype.LayoutInternal)
+	_ = uint(1<<confidenceBits - 1 - heaptype.FromOwner)
+	_ = uint(math.MaxUint32>>typeShift - heaptype.MaxIndex)
+	_ = uint(math.MaxUint32>>layoutBits - maxAside)
+)
