@@ -170,11 +170,15 @@
 //
 // # Where it was allocated
 //
-// Beside the path that keeps an object alive, a message shows the stack that allocated it where the
-// runtime's memory profiler has recorded that: of one allocation in 512 KiB, or of all in a test
-// that runs with
+// Beside the path that keeps an object alive, a message shows the stack that allocated it, where
+// that is known for certain. AssertNoGrowth has the runtime's memory profiler record each allocation
+// of its last batch of calls, which there is only after a leak has shown itself, and says where what
+// grows was allocated; not where go test writes a profile of these records in the end (-memprofile).
+// Other messages say so in a test that runs with
 //
 //	go test -memprofilerate=1
+//
+// since the profiler otherwise records one allocation in 512 KiB, by chance.
 //
 // # Three verdicts
 //
@@ -198,7 +202,8 @@
 //	retained.pb.gz   references, as a profile for "go tool pprof"
 //	report.json      the same as JSON
 //	report.base.json what there was at the baseline, or at the first snapshot of AssertNoGrowth
-//	heap.pb.gz       the heap profile of the snapshot: where what is alive was allocated
+//	heap.pb.gz       the heap profile of the snapshot: where what is alive was allocated; that of
+//	                 AssertNoGrowth is of before the batch of which each allocation is recorded
 //	heap.base.pb.gz  the heap profile to compare it with: of the baseline, or of the first snapshot of
 //	                 AssertNoGrowth
 //	goroutine.pb.gz  the goroutines

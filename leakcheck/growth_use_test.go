@@ -2,10 +2,13 @@ package leakcheck_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
@@ -112,4 +115,36 @@ func TestUsualCause(t *testing.T) {
 		t.Fatal("passed")
 	}
 	wantParts(t, strings.Join(ft.errors, "\n"), "+1.00 goroutine/op", "    the usual cause: the cancel function of a context is not called\n")
+}
+
+// The command finds what was recorded in full by the name of the function.
+func TestRecordsTheLastBatch(t *testing.T) {
+	if runtime.MemProfileRate <= 1 || flag.Lookup("test.memprofile").Value.String() != "" {
+		t.Skip("the profiler is off, records everything, or is somebody else's")
+	}
+	before := runtime.MemProfileRate
+	calls, below, recorded := 0, 0, 0
+	var kept [][]byte
+	t.Cleanup(func() { kept = nil })
+	leakcheck.AssertNoGrowth(&recordingT{name: "TestOp"}, func() {
+		kept = append(kept, make([]byte, 100))
+		calls++
+		if runtime.MemProfileRate == 1 {
+			recorded++
+		}
+		stack := make([]uintptr, 50)
+		frames := runtime.CallersFrames(stack[:runtime.Callers(1, stack)])
+		for more := true; more; {
+			var f runtime.Frame
+			if f, more = frames.Next(); f.Function == symbol.RecordingBatch {
+				below++
+			}
+		}
+	}, leakcheck.Iterations(10), leakcheck.Full())
+	if calls != 10*(1+1+2+4+8) || recorded != 80 || below != 80 {
+		t.Errorf("of %d calls, %d were recorded, %d by their stacks; want 80 of 160", calls, recorded, below)
+	}
+	if runtime.MemProfileRate != before {
+		t.Errorf("the rate is %d now, and was %d", runtime.MemProfileRate, before)
+	}
 }

@@ -146,7 +146,7 @@ func (s *session) test(signals <-chan os.Signal) error {
 	s.report.ElapsedSeconds += time.Since(started).Seconds()
 	end := outcome.Ending{GoFailed: exit.Code != 0, Interrupted: exit.Interrupted, Sources: s.sources}
 	end.Records, end.Problems = s.dir.Gather(s.options.artifactsPath(), release())
-	end.Problems = append(end.Problems, s.dir.DropOwn(end.Records)...)
+	end.Problems = append(end.Problems, s.dir.CorrectHeaps(end.Records)...)
 	note, err := s.dir.Limit(end.Records, s.options.keep.limits())
 	if err != nil {
 		end.Problems = append(end.Problems, err.Error())

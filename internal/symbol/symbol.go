@@ -62,6 +62,11 @@ const toolModule = "github.com/leakgate/leakgate/"
 
 var toolPackages = []string{"leakcheck", "refscan", "golden", "stackprof", "internal"}
 
+// RecordingBatch is the function of the growth assertion during which the memory profiler records
+// each allocation. It is on the stacks of all that it records then, but for those of goroutines that
+// the operation starts: so samples that stand for one object are told from those that stand for many.
+const RecordingBatch = toolModule + "leakcheck/internal/growth.(*Experiment).recordBatch"
+
 // IsTool reports whether a package is one of this module's that end up in users' test binaries. The
 // memory of such packages is left out of reports.
 func IsTool(pkg string) bool {

@@ -47,6 +47,7 @@ type Environment struct {
 	NoTests bool
 
 	AllAllocations bool // the memory profiler records each allocation, as with -memprofilerate=1
+	MemProfile     bool // go test is to write a profile of the memory profiler's records
 
 	// where a package variable is declared; nil: nobody knows
 	Declared func(variable string) (file string, line int)
@@ -74,6 +75,7 @@ func CurrentEnvironment() *Environment {
 	e.Modules = symbol.OwnModules()
 	e.Update, e.UpdateProblem = UpdateAsked()
 	e.Partial = flagText("test.run") != "" || flagText("test.skip") != ""
+	e.MemProfile = flagText("test.memprofile") != ""
 	e.Verbose = isSet(flagText("test.v"))
 	e.NoTests = flagText("test.list") != "" || flagText("test.fuzzworker") == "true"
 	return e

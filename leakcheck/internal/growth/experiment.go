@@ -40,6 +40,8 @@ type Experiment struct {
 
 	passed func() // called after each call of op, if it is not nil
 
+	recorded *moment // before the batch of which each allocation was recorded; nil: there was none
+
 	suspects []*leak // what had grown with each batch at some snapshot before the last
 
 	watchesTest bool // whether the test had not failed before op was called
@@ -80,7 +82,11 @@ func (x *Experiment) Judge() *assertion.Outcome {
 		if i == 0 {
 			batch = x.affordable(batch)
 		}
-		x.runBatch(batch << i)
+		if i == intervals {
+			x.recordBatch(batch << i)
+		} else {
+			x.runBatch(batch << i)
+		}
 		if x.failed {
 			return nil
 		}
@@ -228,6 +234,9 @@ func (x *Experiment) see(obs *observe.Observation, scopes check.Check, last bool
 		return &assertion.AuditError{Err: doubt}
 	}
 	x.Env.Declared = obs.Names.Declaration
+	if x.recorded != nil {
+		obs.Heap = x.recorded.eval.Heap
+	}
 	x.Logs = append(x.Logs, obs.Logs...)
 	obs.Logs = x.Logs
 	s := tree.Scope{Packages: x.Req.Scope}

@@ -156,7 +156,7 @@ func (x *Experiment) explainLeak(l *leak) []string {
 	lines = append(lines, "", fmt.Sprintf("added by %s:", textfmt.CountNoun(x.last().calls-x.first().calls, "call")))
 	lines = append(lines, message.Lines(t)...)
 	lines = append(lines, message.AlsoHeldBy(t, x.last().eval.Observation, x.Env)...)
-	lines = append(lines, message.AllocatedAt(t, x.Env)...)
+	lines = append(lines, x.allocatedAt(t)...)
 	if others := message.Others(t, l.heads, true); len(others) > 0 {
 		lines = append(lines, "", "besides:")
 		lines = append(lines, others...)

@@ -19,25 +19,35 @@ const maxStackShown = 6
 // profiler records all allocations. What it happens to record of them otherwise differs from run to
 // run, so that nothing is said of it.
 func AllocatedAt(t *tree.Trace, env *environ.Environment) []string {
-	b := t.Last()
-	if len(b.Allocations) == 0 || !env.AllAllocations {
+	if !env.AllAllocations {
 		return nil
 	}
+	b := t.Last()
+	return WhereAllocated(b.Allocations, b.Objects, env)
+}
+
+// WhereAllocated says where most of so many objects were allocated. Those that were allocated before
+// the profiler recorded everything are in no record. A record with a negative count takes back what
+// others count.
+func WhereAllocated(records []refscan.Allocation, all int64, env *environ.Environment) []string {
 	// Stacks that differ only in what called the code under test are one.
 	objects := make(map[string]int64)
 	recorded := int64(0)
-	top := ""
-	for _, a := range b.Allocations {
-		lines := strings.Join(StackLines(a.Stack, env), "\n")
-		objects[lines] += a.Objects
+	for _, a := range records {
+		objects[strings.Join(StackLines(a.Stack, env), "\n")] += a.Objects
 		recorded += a.Objects
-		if n := objects[lines]; n > objects[top] || n == objects[top] && lines < top {
+	}
+	top := ""
+	for lines, n := range objects {
+		if n > objects[top] || n == objects[top] && lines < top {
 			top = lines
 		}
 	}
+	if objects[top] <= 0 {
+		return nil
+	}
 	title := "allocated at"
-	if all := max(recorded, b.Objects); objects[top] < all {
-		// what was allocated before the rate was set is in no record
+	if all = max(recorded, all); objects[top] < all {
 		title += fmt.Sprintf(" (%s of %s)", textfmt.Count(objects[top]), textfmt.Count(all))
 	}
 	return append([]string{"", title + ":"}, strings.Split(top, "\n")...)

@@ -2,13 +2,16 @@ package artifacts
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
@@ -59,7 +62,7 @@ func TestLimitKeepsFailuresFirst(t *testing.T) {
 	}
 }
 
-func TestDropOwnKeepsWhatTestsAllocate(t *testing.T) {
+func TestHeapsKeepWhatTestsAllocate(t *testing.T) {
 	const tool = "github.com/leakgate/leakgate/"
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}}}
 	functions := make(map[string]*profile.Location)
@@ -95,7 +98,7 @@ func TestDropOwnKeepsWhatTestsAllocate(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "heap.base.pb.gz"), []byte("torn"), 0o666))
 	records, problems := d.Gather("shown", "v0.1.0")
 	require.Empty(t, problems)
-	problems = d.DropOwn(records)
+	problems = d.CorrectHeaps(records)
 	require.Len(t, problems, 1, "the one that cannot be read")
 	require.Contains(t, problems[0], "heap.base.pb.gz: ")
 
@@ -108,4 +111,19 @@ func TestDropOwnKeepsWhatTestsAllocate(t *testing.T) {
 		values = append(values, s.Value[0])
 	}
 	require.Equal(t, []int64{2, 3, 5, 7, 6}, values)
+}
+
+// What the runtime's profiler recorded one by one is shown as it is, and what it sampled is left as
+// it was scaled.
+func TestHeapsCountRecordedObjectsOnce(t *testing.T) {
+	const rate, size, recorded = 512 << 10, 48, 200
+	scale := 1 / (1 - math.Exp(-size/float64(rate)))
+	scaled := []int64{int64(recorded * scale), int64(recorded * size * scale), int64(recorded / 2 * scale), int64(recorded / 2 * size * scale)}
+	op, batch := &profile.Function{ID: 1, Name: "shop.op"}, &profile.Function{ID: 2, Name: symbol.RecordingBatch}
+	at := []*profile.Location{{ID: 1, Line: []profile.Line{{Function: op}}}, {ID: 2, Line: []profile.Line{{Function: batch}}}}
+	samples := []*profile.Sample{{Value: slices.Clone(scaled), Location: at}, {Value: slices.Clone(scaled), Location: at[:1]}}
+	require.True(t, unscaleRecorded(samples, rate))
+	require.Equal(t, []int64{recorded, recorded * size, recorded / 2, recorded / 2 * size}, samples[0].Value)
+	require.Equal(t, scaled, samples[1].Value)
+	require.False(t, unscaleRecorded(samples[:1], 1))
 }
