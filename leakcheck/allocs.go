@@ -27,8 +27,11 @@ import (
 // each call. What remains below is logged. Garbage collections are put off meanwhile, until 256 MiB
 // are allocated.
 //
-// It returns false if it failed the test, which goes on; it panics if t is nil. With no bound it
-// fails and says what op allocates now. Where the execution tracer is in use (go test -trace, a
+// With no bound it compares with the golden file <Test>~go1.26.golden in testdata/leakcheck, one for
+// each Go version, as AssertRetained does with <Test>.golden: whole allocations of one call, by
+// type. What fewer calls allocate is logged.
+//
+// It returns false if it failed the test, which goes on; it panics if t is nil. Where the execution tracer is in use (go test -trace, a
 // flight recorder), the verdict is unknown. So it is where a bound is broken with -race, since a
 // sync.Pool loses at random what is put into it then; outside of leakgate run that skips the rest of
 // the test, as testing.AllocsPerRun's users do. It costs a trace of these calls: 1.0 to 1.7 times their

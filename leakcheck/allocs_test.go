@@ -100,16 +100,16 @@ func TestAssertAllocsOfSomeCalls(t *testing.T) {
 
 func TestAssertAllocsMisuse(t *testing.T) {
 	for text, opts := range map[string][]AllocOption{
-		"option 1 is nil":                                     {nil},
-		"a bound cannot be negative":                          {AllAllocs().MaxAllocsPerOp(-1)},
-		"allocations are told by their type":                  {Root("leakcheck.keptBasket").MaxAllocsPerOp(1)},
-		"does not say which allocations are strings":          {Type[string]().MaxAllocsPerOp(1)},
-		"does not say which allocations are channels":         {Type[chan int]().MaxAllocsPerOp(1)},
-		"is an interface, and no object has such a type":      {Type[error]().MaxAllocsPerOp(1)},
-		"op must be called at least once a batch":             {Iterations(0), AllAllocs().MaxAllocsPerOp(100)},
-		"has neither MaxAllocsPerOp nor MaxBytesPerOp":        {AllocBound{}},
-		"the program has no such type; did you mean":          {TypeNamed("leakcheck.baskett").MaxAllocsPerOp(1)},
-		"leakcheck.AllAllocs().MaxAllocsPerOp(5).MaxBytesPer": {Iterations(10)},
+		"option 1 is nil":                                    {nil},
+		"a bound cannot be negative":                         {AllAllocs().MaxAllocsPerOp(-1)},
+		"allocations are told by their type":                 {Root("leakcheck.keptBasket").MaxAllocsPerOp(1)},
+		"does not say which allocations are strings":         {Type[string]().MaxAllocsPerOp(1)},
+		"does not say which allocations are channels":        {Type[chan int]().MaxAllocsPerOp(1)},
+		"is an interface, and no object has such a type":     {Type[error]().MaxAllocsPerOp(1)},
+		"op must be called at least once a batch":            {Iterations(0), AllAllocs().MaxAllocsPerOp(100)},
+		"has neither MaxAllocsPerOp nor MaxBytesPerOp":       {AllocBound{}},
+		"the program has no such type; did you mean":         {TypeNamed("leakcheck.baskett").MaxAllocsPerOp(1)},
+		"the test has no name to call its golden file after": {Iterations(10)},
 	} {
 		ft := &fakeT{}
 		assert.False(t, AssertAllocs(ft, fillBasket, opts...), text)

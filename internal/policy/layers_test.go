@@ -159,7 +159,8 @@ var layers = []struct {
 	}},
 	{"internal/alloctrace", nil},
 	{"leakcheck/internal/alloc", []string{
-		"internal/alloctrace", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/environ",
+		"golden", "internal/alloctrace", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/check",
+		"leakcheck/internal/check/goldenfile", "leakcheck/internal/environ", "leakcheck/internal/goldenline",
 		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},

@@ -44,6 +44,9 @@ type experiment struct {
 	op  func()
 	req *Request
 
+	calls int           // of op, for one recording
+	took  time.Duration // by that many calls
+
 	watchesTest bool // whether the test had not failed before op was called
 }
 
@@ -57,17 +60,18 @@ func (x *experiment) judge() *assertion.Outcome {
 	if x.failed() {
 		return nil
 	}
-	first, err := x.record(calls, took)
-	if err == nil && len(x.req.Bounds) == 0 {
-		return assertion.Misuse("%s", strings.Join(withoutBounds(first), "\n"))
-	}
+	x.calls, x.took = calls, took
+	first, err := x.record()
 	if x.failed() {
 		return nil
 	}
-	problems := ""
-	if err == nil {
-		problems, err = x.unknownNames(first)
+	if err != nil {
+		return x.unknown(err)
 	}
+	if len(x.req.Bounds) == 0 {
+		return x.judgeGolden(first, x.record)
+	}
+	problems, err := x.unknownNames(first)
 	switch {
 	case err != nil:
 		return x.unknown(err)
@@ -79,7 +83,7 @@ func (x *experiment) judge() *assertion.Outcome {
 		return &assertion.Outcome{Verdict: verdict.Pass, Bounds: x.records(found, first, verdict.Pass), Notes: passed(first, found)}
 	}
 	// What is set up once, by the first calls that come across it, is no part of the second look.
-	second, err := x.record(calls, took)
+	second, err := x.record()
 	if x.failed() {
 		return nil
 	}
@@ -92,23 +96,27 @@ func (x *experiment) judge() *assertion.Outcome {
 		return &assertion.Outcome{Verdict: verdict.Pass, Bounds: x.records(found, second, verdict.Pass), Notes: notes}
 	}
 	if RaceDetector {
-		return x.unknown(&untoldError{refscan.UnavailableError{
-			Cause: "with -race, a sync.Pool loses at random what is put into it (sync/pool.go), so that op may allocate more than without: " +
-				strings.Join(broken(found, second), "; "),
-			Remedy: "run this test without -race",
-		}})
+		return x.unknown(atRandom(strings.Join(broken(found, second), "; ")))
 	}
 	if x.mayBeSizes(found, second) {
-		return x.unknown(fmt.Errorf("the sizes of %s are not known", textfmt.CountNoun(second.unsized, "object")))
-	}
-	var where []*site
-	if x.Time.Allows(3 * took) {
-		where = sites(x.op, calls, second.classes, x.Time.Left())
+		return x.unknown(second.sizesUnknown())
 	}
 	return &assertion.Outcome{
 		Verdict: verdict.Fail, Failed: true, Bounds: x.records(found, second, verdict.Fail),
-		Message: strings.Join(failure(second, found, where, x.Env), "\n"),
+		Message: strings.Join(failure(second, found, x.sites(second), x.Env), "\n"),
 	}
+}
+
+// sites returns what allocated, of another round; nil if there is no time for it.
+func (x *experiment) sites(r *recording) []*site {
+	if !x.Time.Allows(3 * x.took) {
+		return nil
+	}
+	return sites(x.op, x.calls, r.classes, x.Time.Left())
+}
+
+func (r *recording) sizesUnknown() error {
+	return fmt.Errorf("the sizes of %s are not known", textfmt.CountNoun(r.unsized, "object"))
 }
 
 // warmUp calls op a few times, and returns how often a recording is to call it, and how long that
@@ -141,11 +149,11 @@ func (x *experiment) warmUp() (calls int, took time.Duration) {
 func (x *experiment) failed() bool { return x.watchesTest && x.TestFailed() }
 
 // record makes a recording if there is time for it.
-func (x *experiment) record(calls int, took time.Duration) (*recording, error) {
-	if !x.Time.Allows(2 * took) {
-		return nil, x.Time.Spent(fmt.Sprintf("op was to be called %s, which takes %s", textfmt.CountNoun(int64(calls), "time"), took.Round(time.Millisecond)), nil)
+func (x *experiment) record() (*recording, error) {
+	if !x.Time.Allows(2 * x.took) {
+		return nil, x.Time.Spent(fmt.Sprintf("op was to be called %s, which takes %s", textfmt.CountNoun(int64(x.calls), "time"), x.took.Round(time.Millisecond)), nil)
 	}
-	return record(x.op, calls, x.Time.Left())
+	return record(x.op, x.calls, x.Time.Left())
 }
 
 // An untoldError is one for which a test is skipped, as on a system without snapshots.

@@ -15,6 +15,7 @@ import (
 type row struct {
 	name    string // the type's, as naming.TypeName has it, or what the objects are
 	typed   bool   // name is a type's
+	line    string // how golden files call what is of no type: "op.untyped"
 	runtime bool   // records of the runtime's own: no bound counts them
 	size    int64  // of one object, in bytes; 0 if they differ
 	objects int64
@@ -55,7 +56,7 @@ func rowsOf(counts *alloctrace.Counts, classes []int64) []*row {
 func kindOf(n *alloctrace.Count, classes []int64) *row {
 	r := &row{typed: true, size: n.Size}
 	if n.Type == 0 {
-		r.name, r.typed = untyped, false
+		r.name, r.typed, r.line = untyped, false, "op.untyped"
 		return r
 	}
 	t := typeAt(n.Type)
@@ -66,10 +67,10 @@ func kindOf(n *alloctrace.Count, classes []int64) *row {
 	boxed, isBox := strings.CutSuffix(t.Name(), "InterfacePtr")
 	switch {
 	case element.PkgPath() == "internal/runtime/maps":
-		r.name, r.typed = mapHeaders, false
+		r.name, r.typed, r.line = mapHeaders, false, "op.mapheaders"
 	case isBox && t.PkgPath() == "runtime":
 		// runtime/iface.go: convT16 to convTslice are not told the type.
-		r.name, r.typed = "values of kind "+boxed+" in interfaces", false
+		r.name, r.typed, r.line = "values of kind "+boxed+" in interfaces", false, "op.interface("+boxed+")"
 	case element.PkgPath() == "runtime":
 		r.name, r.typed, r.runtime = "records of the runtime", false, true
 	case isMapGroup(n.Name):

@@ -108,20 +108,26 @@ func failure(r *recording, found []finding, where []*site, env *environ.Environm
 	lines = append([]string{title, ""}, textfmt.Indent(lines)...)
 	lines = append(lines, "")
 	lines = append(lines, textfmt.Indent(table(r))...)
-	lines = append(lines, textfmt.Indent(allocatedAt(found, r, where, env))...)
+	lines = append(lines, textfmt.Indent(allocatedAt(sizesOf(found, r), r, where, env))...)
 	return append(lines, "", "    "+counted(r))
 }
 
-// allocatedAt shows the stacks that allocated, once or more in a call, objects of the sizes that
-// broken bounds count. The profiler does not know types, so that others of the same size may be
-// among them.
-func allocatedAt(found []finding, r *recording, where []*site, env *environ.Environment) (lines []string) {
-	sizes := sizesOf(found, r)
-	shown := 0
+// allocatedAt shows the stacks that allocated, once or more in a call, objects of the sizes that are
+// given; 0 stands for any, and any comes last. The profiler does not know types, so that others of
+// the same size may be among them.
+func allocatedAt(sizes map[int64]bool, r *recording, where []*site, env *environ.Environment) (lines []string) {
+	var meant, any []*site
 	for _, s := range where {
-		if s.objects < int64(r.calls) || !sizes[0] && !sizes[s.size] {
-			continue
+		switch {
+		case s.objects < int64(r.calls):
+		case sizes[s.size]:
+			meant = append(meant, s)
+		case sizes[0]:
+			any = append(any, s)
 		}
+	}
+	shown := 0
+	for _, s := range append(meant, any...) {
 		stack := message.StackLines(s.stack, env)
 		if len(stack) == 0 {
 			continue
@@ -152,12 +158,12 @@ func counted(r *recording) string {
 	return fmt.Sprintf("op was called %s; its own goroutine counts, and those that it starts", textfmt.CountNoun(int64(r.calls), "time"))
 }
 
-// withoutBounds says what op allocates, and how to bound it.
+// withoutBounds says what op allocates, and how to bound it without a golden file.
 func withoutBounds(r *recording) []string {
 	sum := total(r)
 	up := func(n int64) int64 { return (n + int64(r.calls)/2) / int64(r.calls) }
 	lines := []string{
-		"AssertAllocs has no bound; what op allocates now holds with",
+		"what op allocates now holds with",
 		fmt.Sprintf("    leakcheck.AllAllocs().MaxAllocsPerOp(%d).MaxBytesPerOp(%d)", up(sum.objects), up(sum.bytes)),
 		"",
 	}

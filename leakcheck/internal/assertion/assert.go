@@ -16,7 +16,7 @@ func (c *Checker) AssertRetained(t environ.TestingT, at environ.Site, req *reque
 	a := &Assertion{Checker: c, T: t, Env: c.Environment(), Req: req, Test: environ.TestName(t), At: at, Time: c.Budget(t)}
 	if !a.Req.Bounded() && len(a.Req.Problems) == 0 {
 		var err error
-		if a.file, err = goldenFile(t, a.Test, a.Req.Golden); err != nil {
+		if a.file, err = GoldenFile(t, a.Test, a.Req.Golden, ""); err != nil {
 			a.Req.Problem("%v", err)
 		}
 	}
@@ -25,9 +25,10 @@ func (c *Checker) AssertRetained(t environ.TestingT, at environ.Site, req *reque
 	return o.Report(t)
 }
 
-// goldenFile returns the name of the golden file: the given one, or the test's. The second
-// comparison of a test has <Test>~2.golden, and so on in order of calls.
-func goldenFile(t environ.TestingT, test, given string) (string, error) {
+// GoldenFile returns the name of the golden file: the given one, or the test's with a variant: that
+// of what op allocates with Go 1.26 has <Test>~go1.26.golden. The second comparison of a test has
+// <Test>~2.golden, and so on in order of calls, for each variant.
+func GoldenFile(t environ.TestingT, test, given, variant string) (string, error) {
 	if given != "" {
 		return golden.FileName(given)
 	}
@@ -38,10 +39,11 @@ func goldenFile(t environ.TestingT, test, given string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if n := nthComparison(t, test); n > 1 {
-		file = fmt.Sprintf("%s~%d%s", strings.TrimSuffix(file, golden.Extension), n, golden.Extension)
+	file = strings.TrimSuffix(file, golden.Extension) + variant
+	if n := nthComparison(t, test+variant); n > 1 {
+		file += fmt.Sprintf("~%d", n)
 	}
-	return file, nil
+	return file + golden.Extension, nil
 }
 
 // comparisons counts the golden comparisons of the tests that are running, by name.

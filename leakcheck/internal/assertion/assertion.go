@@ -83,7 +83,7 @@ type Outcome struct {
 
 	Eval      *check.Evaluation
 	Body      func() []string // of the message, where neither bounds nor a golden file are it
-	golden    *goldenfile.Comparison
+	Golden    *goldenfile.Comparison
 	Bounds    []verdict.Bound // what broke, where there is no evaluation
 	Err       error           // why the verdict is unknown
 	Snapshots int
@@ -159,11 +159,11 @@ func (a *Assertion) Judge() *Outcome {
 			// some tests were left out, so that less is retained than the file is for
 			c.Write = false
 			if c.File == nil {
-				return &Outcome{Verdict: verdict.Pass, golden: c, Notes: []string{"there is no " + c.Shown + " yet; run all tests to make it"}}
+				return &Outcome{Verdict: verdict.Pass, Golden: c, Notes: []string{"there is no " + c.Shown + " yet; run all tests to make it"}}
 			}
 		}
-		if o.golden = c; !c.Ok() && c.File == nil {
-			return a.missingGolden(c)
+		if o.Golden = c; !c.Ok() && c.File == nil {
+			return a.MissingGolden(c)
 		}
 	}
 	first := ""
@@ -185,7 +185,7 @@ func (a *Assertion) Judge() *Outcome {
 			return a.proved(o, less, verdict.ByReach, "")
 		}
 	}
-	checks := a.checks(o.golden)
+	checks := a.checks(o.Golden)
 	var all observe.Needs
 	for _, c := range checks {
 		all = all.And(c.Needs())
@@ -203,7 +203,7 @@ func (a *Assertion) Judge() *Outcome {
 		switch {
 		case err != nil && (last || !IsAudit(err)):
 			unknown := a.Unknown(err)
-			unknown.Eval, unknown.golden = e, o.golden
+			unknown.Eval, unknown.Golden = e, o.Golden
 			return unknown
 		case err == nil && e == nil:
 			return a.proved(o, less, verdict.ByTypes, first)
@@ -245,7 +245,7 @@ func (a *Assertion) hurried(o *Outcome, e *check.Evaluation, first string, err e
 			textfmt.CountNoun(int64(o.Snapshots), "snapshot"), cmp.Or(broken, first))
 	}
 	unknown := a.Unknown(a.Time.Spent(seen, err))
-	unknown.Eval, unknown.golden = e, o.golden
+	unknown.Eval, unknown.Golden = e, o.Golden
 	return unknown
 }
 
@@ -313,7 +313,7 @@ func IsAudit(err error) bool {
 // for.
 func (a *Assertion) conclude(o *Outcome, first string) *Outcome {
 	e := o.Eval
-	o.golden = a.compared
+	o.Golden = a.compared
 	o.Notes = append(o.Notes, e.Notes()...)
 	o.Verdict = verdict.Pass
 	if problems := e.Problems(); len(problems) > 0 {
@@ -326,18 +326,19 @@ func (a *Assertion) conclude(o *Outcome, first string) *Outcome {
 		return o
 	}
 	o.note(first)
-	if c := o.golden; c != nil {
+	if c := o.Golden; c != nil {
 		if note := c.Improvements(); note != "" && !c.Write {
 			o.Notes = append(o.Notes, note)
 		}
 		if c.Write {
-			a.writeGolden(o, c)
+			a.WriteGolden(o, c)
 		}
 	}
 	return o
 }
 
-func (a *Assertion) writeGolden(o *Outcome, c *goldenfile.Comparison) {
+// WriteGolden writes a golden file, and notes what that changes.
+func (a *Assertion) WriteGolden(o *Outcome, c *goldenfile.Comparison) {
 	lines, err := c.Save()
 	if err != nil {
 		o.Verdict, o.Failed, o.Err = verdict.Fail, true, err
@@ -347,7 +348,8 @@ func (a *Assertion) writeGolden(o *Outcome, c *goldenfile.Comparison) {
 	o.Notes = append(o.Notes, lines...)
 }
 
-func (a *Assertion) missingGolden(c *goldenfile.Comparison) *Outcome {
+// MissingGolden is the outcome where there is no golden file, and none is to be made.
+func (a *Assertion) MissingGolden(c *goldenfile.Comparison) *Outcome {
 	why := "CI is set"
 	switch {
 	case a.readsOnly:
@@ -355,8 +357,8 @@ func (a *Assertion) missingGolden(c *goldenfile.Comparison) *Outcome {
 	case c.Elsewhere != "":
 		why = c.Elsewhere
 	}
-	o := Misuse("there is no golden file %s, and %s, so none is made here; make it and commit it:\n    %s", c.Shown, why, a.updateCommand())
-	o.golden, o.Misuse = c, false
+	o := Misuse("there is no golden file %s, and %s, so none is made here; make it and commit it:\n    %s", c.Shown, why, a.UpdateCommand())
+	o.Golden, o.Misuse = c, false
 	return o
 }
 

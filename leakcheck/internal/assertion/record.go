@@ -40,7 +40,7 @@ func (a *Assertion) Keep(o *Outcome) {
 
 // render says what a failed assertion found. The artifacts' folder may be "".
 func (a *Assertion) render(o *Outcome, dir string) []string {
-	in := message.Input{Eval: o.Eval, Golden: o.golden, Snapshots: o.Snapshots, Update: a.updateCommand(), CanHave: a.T != nil && a.Env.Artifacts == ""}
+	in := message.Input{Eval: o.Eval, Golden: o.Golden, Snapshots: o.Snapshots, Update: a.UpdateCommand(), CanHave: a.T != nil && a.Env.Artifacts == ""}
 	if o.Body != nil {
 		in.Body = o.Body()
 	}
@@ -59,7 +59,7 @@ func (a *Assertion) fill(folder *artifact.Folder, o *Outcome) error {
 		}
 		errs = append(errs, folder.SaveFiles(files))
 	}
-	if c := o.golden; c != nil && c.Updated != nil && (c.MeasureOnly || c.Changed() && o.Failed) {
+	if c := o.Golden; c != nil && c.Updated != nil && (c.MeasureOnly || c.Changed() && o.Failed) {
 		errs = append(errs, folder.SaveText(artifact.GoldenArtifact, string(c.Updated.Bytes())))
 		if c.Write && o.Err != nil && o.Verdict == verdict.Fail {
 			o.Message += fmt.Sprintf("\n    what it would be is in %s", folder.Dir+"/"+artifact.GoldenArtifact)
@@ -78,7 +78,7 @@ func (a *Assertion) result(o *Outcome) *verdict.Result {
 	if o.Verdict == verdict.Unknown {
 		r.Cause, r.Remedy = causeAndRemedy(o.Err)
 	}
-	if c := o.golden; c != nil {
+	if c := o.Golden; c != nil {
 		r.Golden = &verdict.Golden{File: c.Shown, Status: c.Status, Diff: c.Diff, Tighter: c.Tighter()}
 	}
 	r.Bounds = o.Bounds
@@ -168,8 +168,8 @@ func (o *Outcome) Report(t environ.TestingT) bool {
 	return !o.Failed
 }
 
-// updateCommand is what rewrites the golden file of this test, on any system's shell.
-func (a *Assertion) updateCommand() string {
+// UpdateCommand is what rewrites the golden file of this test, on any system's shell.
+func (a *Assertion) UpdateCommand() string {
 	pkg := a.Env.PackagePath
 	if pkg == "" || strings.HasPrefix(pkg, "command-line-arguments") {
 		pkg = "."

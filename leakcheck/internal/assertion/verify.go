@@ -33,7 +33,7 @@ func (c *Checker) VerifyTestMain(m environ.TestingM, at environ.Site, req *reque
 			name = testMainName
 		}
 		var err error
-		if a.file, err = goldenFile(nil, name, name); err != nil {
+		if a.file, err = GoldenFile(nil, name, name, ""); err != nil {
 			a.Req.Problem("%v", err)
 		}
 	}

@@ -44,9 +44,11 @@ func TestOwnersOfOddNames(t *testing.T) {
 		name, err := golden.FileName(test)
 		require.NoError(t, err)
 		second := strings.TrimSuffix(name, golden.Extension) + "~2" + golden.Extension
-		files, err := goldens.Find(write(t, source, name, second), links)
+		allocs := strings.TrimSuffix(name, golden.Extension) + "~go1.26" + golden.Extension
+		secondAllocs := strings.TrimSuffix(name, golden.Extension) + "~go1.26~2" + golden.Extension
+		files, err := goldens.Find(write(t, source, name, second, allocs, secondAllocs), links)
 		require.NoError(t, err)
-		require.Len(t, files, 2)
+		require.Len(t, files, 4)
 		for _, f := range files {
 			require.Equal(t, goldens.Owned, f.State, "%s: %s", f.Name, f.Why)
 			require.Equal(t, want, f.Owner)

@@ -122,10 +122,14 @@ func firstElement(test string) string {
 
 // owner says to whom a golden file belongs.
 func (ts *tests) owner(file string) (state State, owner, why string) {
-	// The nth comparison of a test has "~n" before the extension. A hash has 16 digits there, and
-	// stays.
+	// What op allocates with Go 1.26 has "~go1.26" before the extension, and the nth comparison of a
+	// test "~n". A hash has 16 digits there, and stays.
 	base := strings.TrimSuffix(file, golden.Extension)
-	if i := strings.LastIndexByte(base, '~'); i >= 0 && len(base)-i < len("~0123456789abcdef") && !strings.Contains(base[i:], "/") {
+	for {
+		i := strings.LastIndexByte(base, '~')
+		if i < 0 || len(base)-i >= len("~0123456789abcdef") || strings.Contains(base[i:], "/") {
+			break
+		}
 		base = base[:i]
 	}
 	if literal, ok := ts.literals[base+golden.Extension]; ok {

@@ -135,7 +135,7 @@ func (c *Check) Evaluate(s *check.Seen) []check.Finding {
 		lines = append(lines, goroutines.MeasureGoroutines(c.Req.Goroutines, s.Census, base)...)
 	}
 	compared := *c.File
-	compared.compare(lines)
+	compared.Compare(lines)
 	c.Compared = &compared
 	if compared.Ok() {
 		return all
@@ -169,8 +169,8 @@ func lineFinding(d *golden.Difference, f tree.Forest) check.Finding {
 	return found
 }
 
-// compare holds what was found against the file.
-func (c *Comparison) compare(measured []golden.Measurement) {
+// Compare holds what was found against the file.
+func (c *Comparison) Compare(measured []golden.Measurement) {
 	c.measured = measured
 	if c.MeasureOnly {
 		c.Status = statusMeasured

@@ -1,0 +1,272 @@
+package alloc
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/leakgate/leakgate/golden"
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/check/goldenfile"
+	"github.com/leakgate/leakgate/leakcheck/internal/goldenline"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// Figures of golden files are whole allocations of one call, as testing.AllocsPerRun has them. What
+// is written is rounded up from further below than what is compared, so that a mean near a whole
+// number does not fail now and then: from what was written on, it has to rise by a quarter at least.
+const (
+	comparedUp = 0.05
+	writtenUp  = 0.3
+)
+
+// opPath is the path of a golden file's lines on types; other paths say what the objects are.
+const opPath = "op"
+
+// lines are the recording as a golden file has it.
+func (r *recording) lines(up float64) []golden.Measurement {
+	var all []golden.Measurement
+	for _, n := range r.rows {
+		objects := n.perCall(r.calls, up)
+		if n.runtime || objects == 0 {
+			continue
+		}
+		path, typ := n.goldenPlace()
+		m := golden.Measurement{Path: path, Type: typ, Objects: objects, Bytes: objects * n.size}
+		if n.size == 0 {
+			m.Bytes, m.BytesTolerance = n.bytes/int64(r.calls), goldenline.OneStep
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// perCall is how many objects one call allocates, as a whole number.
+func (r *row) perCall(calls int, up float64) int64 {
+	return int64(float64(r.objects)/float64(calls) + up)
+}
+
+func (r *row) goldenPlace() (path, typ string) {
+	if r.typed {
+		return opPath, r.name
+	}
+	return r.line, ""
+}
+
+// goMinor is "go1.26" for a program of go1.26.8: what op allocates is often the standard library's
+// business, and so another with each version. "" for a toolchain without a version.
+func goMinor() string {
+	version := runtime.Version() // or "devel go1.28-0123456789 ..."
+	at := strings.Index(version, "go1.")
+	if at < 0 {
+		return ""
+	}
+	end := at + len("go1.")
+	for end < len(version) && version[end] >= '0' && version[end] <= '9' {
+		end++
+	}
+	return version[at:end]
+}
+
+// judgeGolden holds what op allocates against the test's golden file.
+func (x *experiment) judgeGolden(first *recording, again func() (*recording, error)) *assertion.Outcome {
+	minor := goMinor()
+	if minor == "" {
+		return assertion.Misuse("AssertAllocs has no bound, and golden files are by Go version, which %q is none of; give bounds", runtime.Version())
+	}
+	file, err := assertion.GoldenFile(x.T, x.Test, "", "~"+minor)
+	if err != nil {
+		return assertion.Misuse("%v\n%s", err, strings.Join(withoutBounds(first), "\n"))
+	}
+	c, err := goldenfile.OpenGolden(x.Env, file)
+	if err != nil {
+		return assertion.Misuse("%v", err)
+	}
+	if !c.Ok() && c.File == nil {
+		o := x.MissingGolden(c)
+		o.Message += "\n\n" + strings.Join(textfmt.Indent(withoutBounds(first)), "\n")
+		return o
+	}
+	up := comparedUp
+	if c.Write || c.MeasureOnly {
+		up = writtenUp
+	}
+	c.Compare(first.lines(up))
+	if c.Ok() && !c.Writing() && !c.MeasureOnly {
+		return x.withinGolden(c, first)
+	}
+	if RaceDetector {
+		return x.unknown(atRandom("what op allocates differs from " + c.Shown + ", or is to be written there"))
+	}
+	second, err := again()
+	switch {
+	case x.failed():
+		return nil
+	case err != nil:
+		return x.unknown(err)
+	case c.Write || c.MeasureOnly:
+		c.Compare(largest(first.lines(up), second.lines(up)))
+		o := x.withinGolden(c, second)
+		if c.Write {
+			x.WriteGolden(o, c)
+		}
+		return o
+	}
+	c.Compare(second.lines(up))
+	switch failures := c.Failures(); {
+	case len(failures) == 0:
+		return x.withinGolden(c, second)
+	case second.unsized > 0 && onlyBytes(failures):
+		return x.unknown(second.sizesUnknown())
+	default:
+		return x.beyondGolden(c, second)
+	}
+}
+
+// atRandom is why nothing that was counted with -race can be held against op.
+func atRandom(seen string) error {
+	return &untoldError{refscan.UnavailableError{
+		Cause:  "with -race, a sync.Pool loses at random what is put into it (sync/pool.go), so that op may allocate more than without: " + seen,
+		Remedy: "run this test without -race",
+	}}
+}
+
+// largest has the larger figures of two recordings.
+func largest(a, b []golden.Measurement) []golden.Measurement {
+	type place struct{ path, typ string }
+	at := make(map[place]int)
+	for i, m := range a {
+		at[place{m.Path, m.Type}] = i
+	}
+	for _, m := range b {
+		i, known := at[place{m.Path, m.Type}]
+		if !known {
+			a = append(a, m)
+			continue
+		}
+		a[i].Objects, a[i].Bytes = max(a[i].Objects, m.Objects), max(a[i].Bytes, m.Bytes)
+		a[i].BytesTolerance = max(a[i].BytesTolerance, m.BytesTolerance)
+	}
+	return a
+}
+
+func onlyBytes(failures []golden.Difference) bool {
+	for _, d := range failures {
+		if d.ObjectsOver > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// withinGolden is a pass. What not every call allocates is in no golden file: it is named.
+func (x *experiment) withinGolden(c *goldenfile.Comparison, r *recording) *assertion.Outcome {
+	o := &assertion.Outcome{Verdict: verdict.Pass, Golden: c, Notes: passed(r, nil)}
+	if note := r.lessThanOnce(); note != "" {
+		o.Notes = append(o.Notes, note)
+	}
+	if note := c.Improvements(); note != "" && !c.Write {
+		o.Notes = append(o.Notes, strings.Replace(note, "less is retained", "less is allocated", 1))
+	}
+	return o
+}
+
+// lessThanOnce names what some calls allocate.
+func (r *recording) lessThanOnce() string {
+	const most = 3
+	var names []string
+	left := 0
+	for _, n := range r.rows {
+		switch {
+		case n.runtime || n.objects <= excess(r.calls, r.collected) || n.perCall(r.calls, comparedUp) > 0:
+		case len(names) == most:
+			left++
+		default:
+			names = append(names, fmt.Sprintf("%s (%s allocs/op)", textfmt.Abridge(naming.ShortName(n.name), message.MaxNameShown), rate(n.objects, r.calls)))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	note := "less than once a call, which golden files do not have: " + strings.Join(names, ", ")
+	if left > 0 {
+		note += fmt.Sprintf(", and %d more", left)
+	}
+	return note
+}
+
+// beyondGolden is a failure, with where the objects were allocated if there is time to find out.
+func (x *experiment) beyondGolden(c *goldenfile.Comparison, r *recording) *assertion.Outcome {
+	failures := c.Failures()
+	measure := "the golden file allows"
+	if x.Env.Goldens != "" {
+		measure = "the base does"
+	}
+	lines := []string{fmt.Sprintf("leakcheck: op allocates more than %s (%s): %s", measure, textfmt.CountNoun(int64(len(failures)), "line"), c.Shown), ""}
+	o := &assertion.Outcome{Verdict: verdict.Fail, Failed: true, Golden: c}
+	sizes := make(map[int64]bool)
+	for i := range failures {
+		d := &failures[i]
+		lines = append(lines, "    "+overText(d))
+		o.Bounds = append(o.Bounds, overRecord(d))
+		for _, n := range r.rows {
+			if path, typ := n.goldenPlace(); len(d.Covered) > 0 && isCovered(d.Covered, path, typ) {
+				sizes[n.size] = true
+			}
+		}
+	}
+	lines = append(lines, "")
+	lines = append(lines, textfmt.Indent(table(r))...)
+	lines = append(lines, textfmt.Indent(allocatedAt(sizes, r, x.sites(r), x.Env))...)
+	lines = append(lines, "", "    "+counted(r))
+	if x.Env.Goldens == "" {
+		lines = append(lines, "    to accept it: "+x.UpdateCommand())
+	}
+	o.Message = strings.Join(lines, "\n")
+	return o
+}
+
+func isCovered(ms []golden.Measurement, path, typ string) bool {
+	for _, m := range ms {
+		if m.Path == path && m.Type == typ {
+			return true
+		}
+	}
+	return false
+}
+
+// overName is what a line of a golden file is about.
+func overName(d *golden.Difference) string {
+	if d.Entry.Type != "" && d.Entry.Type != "*" {
+		return d.Entry.Type
+	}
+	return d.Entry.Path
+}
+
+// overText is "shop.Session: 2 allocs/op (96 B/op), golden 1 allocs/op, 48 B/op".
+func overText(d *golden.Difference) string {
+	text := fmt.Sprintf("%s: %d allocs/op (%d B/op), ", textfmt.Abridge(naming.ShortName(overName(d)), message.MaxNameShown), d.Objects, d.Bytes)
+	if d.Kind == golden.Unlisted {
+		return text + "not in the golden file"
+	}
+	return text + fmt.Sprintf("golden %s allocs/op, %s B/op", d.Entry.Objects, d.Entry.Bytes)
+}
+
+// overRecord is a line that does not hold, for result.json.
+func overRecord(d *golden.Difference) verdict.Bound {
+	b := verdict.Bound{
+		Selector: "AssertAllocs: " + overName(d), Objects: d.Objects, Bytes: d.Bytes, Verdict: verdict.Fail, Growth: overText(d),
+	}
+	objects, bytes := d.Objects-d.ObjectsOver, d.Bytes-d.BytesOver
+	if d.ObjectsOver > 0 {
+		b.MaxObjects = &objects
+	}
+	if d.BytesOver > 0 {
+		b.MaxBytes = &bytes
+	}
+	return b
+}
