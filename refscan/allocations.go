@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/attribute"
+	"github.com/leakgate/leakgate/internal/engine/special"
 )
 
 // An Allocation is a place where objects were allocated.
@@ -47,7 +48,7 @@ func readAllocations(s *Snapshot) *allocationSites {
 		snapshot: s, bucket: make(map[uint32]uint64),
 		nodes: make(map[*attribute.Node]map[uint64]*Allocation), stacks: make(map[uint64][]SourceFrame),
 	}
-	_ = s.model.AllocationRecords(func(obj uint32, bucket uint64) { a.bucket[obj] = bucket })
+	_ = special.AllocationRecords(s.model, func(obj uint32, bucket uint64) { a.bucket[obj] = bucket })
 	return a
 }
 
@@ -84,7 +85,7 @@ func (a *allocationSites) finish(n *attribute.Node, out *Node) {
 func (a *allocationSites) stack(bucket uint64) []SourceFrame {
 	frames, known := a.stacks[bucket]
 	if !known {
-		pcs, err := a.snapshot.model.AllocationStack(bucket)
+		pcs, err := special.AllocationStack(a.snapshot.model, bucket)
 		if err == nil {
 			frames = sourceFrames(pcs)
 		}

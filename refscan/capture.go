@@ -14,6 +14,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/image"
 	"github.com/leakgate/leakgate/internal/engine/root"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
@@ -311,7 +312,7 @@ func openIndex(ctx context.Context, logf func(string, ...any)) (*debuginfo.Index
 		return nil, unsupportedError()
 	}
 	// The first to ask: debug information of a newer Go may have changes of its own.
-	if err := goruntime.CheckVersion(runtime.Version()); err != nil {
+	if err := rtlayout.CheckVersion(runtime.Version()); err != nil {
 		return nil, modelError(err)
 	}
 	x, err := debuginfo.Open(ctx, debuginfo.Options{Logf: logf})
@@ -355,7 +356,7 @@ func freezeError(err error) error {
 }
 
 func modelError(err error) error {
-	if ve := (*goruntime.VersionError)(nil); errors.As(err, &ve) {
+	if ve := (*rtlayout.VersionError)(nil); errors.As(err, &ve) {
 		return &UnavailableError{
 			Cause:  ve.Error(),
 			Remedy: "build it with a Go version that is supported and without such settings, or use a newer leakgate",

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/leakgate/leakgate/internal/engine/pathfind"
+	"github.com/leakgate/leakgate/internal/engine/special"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
@@ -85,9 +86,9 @@ func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
 		return nil, ErrNotAlive
 	}
 	r := &Retention{Type: target.Type, Inner: target.Inner, Shared: target.Shared}
-	_ = s.model.AllocationRecords(func(obj uint32, bucket uint64) {
+	_ = special.AllocationRecords(s.model, func(obj uint32, bucket uint64) {
 		if obj == target.Object && s.stopped == nil {
-			if pcs, err := s.model.AllocationStack(bucket); err == nil {
+			if pcs, err := special.AllocationStack(s.model, bucket); err == nil {
 				r.AllocatedAt = sourceFrames(pcs)
 			}
 		}

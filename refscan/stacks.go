@@ -9,7 +9,9 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/gstate"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/stackmem"
 )
 
 // Stacks is where a process's stack memory was when it was frozen. Nothing in it refers to the
@@ -210,11 +212,11 @@ func CaptureStacks(opts ...CaptureOption) (_ *Stacks, err error) {
 }
 
 func readStacks(m *goruntime.Model, index *debuginfo.Index, pause time.Duration) (*Stacks, error) {
-	memory, err := m.StackMemory()
+	memory, err := stackmem.Read(m)
 	if err != nil {
 		return nil, modelError(err)
 	}
-	states, err := m.NewStates()
+	states, err := gstate.NewStates(m)
 	if err != nil {
 		return nil, modelError(err)
 	}
@@ -262,7 +264,7 @@ func readStacks(m *goruntime.Model, index *debuginfo.Index, pause time.Duration)
 	return s, nil
 }
 
-func stackSum(kind StackKind, s goruntime.StackSum) StackSum {
+func stackSum(kind StackKind, s stackmem.Sum) StackSum {
 	return StackSum{Kind: kind, Count: s.Count, Bytes: s.Bytes}
 }
 

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/gstate"
 )
 
 // maxSharedFrames bounds the stacks that are looked up by what stands on them. Deeper ones are
@@ -137,7 +138,7 @@ func setLabels(m *goruntime.Model, holders map[uint64][]*GoroutineStack) {
 		addrs = append(addrs, a)
 	}
 	slices.Sort(addrs)
-	for addr, set := range m.LabelSets(addrs) {
+	for addr, set := range gstate.LabelSets(m, addrs) {
 		labels := make([]StackLabel, len(set))
 		for i, l := range set {
 			labels[i] = StackLabel(l)

@@ -21,6 +21,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/execfile"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -83,11 +84,11 @@ func openProgram(ctx context.Context, exe string) (*program, error) {
 	}
 	info, err := buildinfo.ReadFile(exe)
 	if err == nil {
-		err = goruntime.CheckVersion(info.GoVersion)
+		err = rtlayout.CheckVersion(info.GoVersion)
 	}
 	if err != nil {
 		_ = file.Close()
-		return nil, &refscan.UnavailableError{Cause: exe + " is no program that can be looked into", Remedy: "programs of " + goruntime.SupportedVersions + " can", Err: err}
+		return nil, &refscan.UnavailableError{Cause: exe + " is no program that can be looked into", Remedy: "programs of " + rtlayout.SupportedVersions + " can", Err: err}
 	}
 	index, err := debuginfo.Open(ctx, debuginfo.Options{Executable: exe, NoTwin: true})
 	if err != nil {

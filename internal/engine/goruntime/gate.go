@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
 // A Gate tells whether it is a good moment to copy a process that something else has stopped. It is
@@ -35,12 +36,12 @@ func (g *Gate) Check(mem *image.Space, threads []Thread) error {
 	if err != nil {
 		return err
 	}
-	status := g.m.layouts.off("runtime.g", "atomicstatus")
-	if err := g.m.layouts.err; err != nil {
+	status := g.m.fields.Offset("runtime.g", "atomicstatus")
+	if err := g.m.fields.Err(); err != nil {
 		return err
 	}
 	for gp, p := range placed {
-		if s := mem.U32(gp + status); p.whole || s == gCopystack || s&gScan != 0 {
+		if s := mem.U32(gp + status); p.whole || s == rtlayout.Copystack || s&rtlayout.Scanning != 0 {
 			return ErrBadMoment
 		}
 	}

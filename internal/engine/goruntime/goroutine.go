@@ -6,16 +6,7 @@ import (
 	"sort"
 
 	"github.com/leakgate/leakgate/internal/engine/image"
-)
-
-// States of goroutines (runtime/runtime2.go).
-const (
-	gIdle      = 0
-	gRunning   = 2
-	gDead      = 6
-	gCopystack = 8
-	gDeadExtra = 11
-	gScan      = 0x1000
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
 // maxGoroutines bounds the list of goroutines.
@@ -49,26 +40,26 @@ type Goroutine struct {
 // loadGoroutines lists the goroutines that live, with their stacks. Of those that were running, the
 // caller and placed ones have the place that is given for them; others are lost.
 func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error {
-	l := &m.layouts
+	l := m.fields
 	const g = "runtime.g"
 	var (
-		oLo, oHi         = l.off(g, "stack.lo"), l.off(g, "stack.hi")
-		oSP, oPC         = l.off(g, "sched.sp"), l.off(g, "sched.pc")
-		oCtxt, oLR       = l.off(g, "sched.ctxt"), l.off(g, "sched.lr")
-		oSysSP, oSysPC   = l.off(g, "syscallsp"), l.off(g, "syscallpc")
-		oStatus          = l.off(g, "atomicstatus")
-		oAsync           = l.off(g, "asyncSafePoint")
-		oTop             = l.off(g, "stktopsp")
-		oDefer, oPanic   = l.off(g, "_defer"), l.off(g, "_panic")
-		oGoPC, oStart    = l.off(g, "gopc"), l.off(g, "startpc")
-		oXRegs, hasXRegs = l.maybe(g, "xRegs.state")
+		oLo, oHi         = l.Offset(g, "stack.lo"), l.Offset(g, "stack.hi")
+		oSP, oPC         = l.Offset(g, "sched.sp"), l.Offset(g, "sched.pc")
+		oCtxt, oLR       = l.Offset(g, "sched.ctxt"), l.Offset(g, "sched.lr")
+		oSysSP, oSysPC   = l.Offset(g, "syscallsp"), l.Offset(g, "syscallpc")
+		oStatus          = l.Offset(g, "atomicstatus")
+		oAsync           = l.Offset(g, "asyncSafePoint")
+		oTop             = l.Offset(g, "stktopsp")
+		oDefer, oPanic   = l.Offset(g, "_defer"), l.Offset(g, "_panic")
+		oGoPC, oStart    = l.Offset(g, "gopc"), l.Offset(g, "startpc")
+		oXRegs, hasXRegs = l.Maybe(g, "xRegs.state")
 	)
-	all, err := m.allgs()
+	all, err := m.AllGs()
 	if err != nil {
 		return err
 	}
-	if l.err != nil {
-		return l.err
+	if l.Err() != nil {
+		return l.Err()
 	}
 	m.waits, m.defers = m.findWaitFields(), m.findDeferFields()
 	mem := m.Mem
@@ -76,9 +67,9 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 	for _, addr := range all {
 		status := mem.U32(addr + oStatus)
 		// Its stack may just be copied to another one, and pointers into it be of both.
-		moving := m.stopped && (status&gScan != 0 || status == gCopystack)
-		status &^= gScan
-		if status == gIdle || status == gDead || status == gDeadExtra {
+		moving := m.stopped && (status&rtlayout.Scanning != 0 || status == rtlayout.Copystack)
+		status &^= rtlayout.Scanning
+		if rtlayout.HasEnded(status) {
 			continue
 		}
 		gr := &Goroutine{
@@ -89,7 +80,7 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 			GoPC: mem.U64(addr + oGoPC), StartPC: mem.U64(addr + oStart),
 			async: mem.U8(addr+oAsync) != 0,
 		}
-		if hasXRegs && m.sem.scansXRegs && gr.async {
+		if hasXRegs && m.Semantics.ScansXRegs && gr.async {
 			gr.xregs = mem.U64(addr + oXRegs)
 		}
 		sysSP := mem.U64(addr + oSysSP)
@@ -112,7 +103,7 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 			default:
 				gr.PC, gr.SP, gr.lr = mem.U64(addr+oPC), mem.U64(addr+oSP), mem.U64(addr+oLR)
 			}
-		case status == gRunning:
+		case status == rtlayout.Running:
 			gr.lost = true
 			gr.SP = gr.Lo
 		default:
@@ -141,7 +132,7 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 			gr.Hi = gr.SP + uint64(len(gr.stack))
 		}
 		if gr.lost && !m.stopped {
-			m.warn("a goroutine was running while the process was frozen; its stack is scanned conservatively")
+			m.Warn("a goroutine was running while the process was frozen; its stack is scanned conservatively")
 		}
 	}
 	// So all stacks together cost no more than the memory that they take.
@@ -153,6 +144,10 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 	}
 	return mem.Err()
 }
+
+// Lost reports whether it was running without a usable record: its frames and stack pointer are
+// unknown.
+func (g *Goroutine) Lost() bool { return g.lost }
 
 // word reads a word of the stack; ok is false outside of its used part.
 func (g *Goroutine) word(addr uint64) (uint64, bool) {

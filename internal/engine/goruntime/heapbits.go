@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
+
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
 var errTypeSize = errors.New("an object has a type that is larger than the object")
@@ -126,7 +128,7 @@ func (m *Model) AllocatedType(s *Span, obj uint32) (t *RType, start uint64) {
 		return nil, 0
 	case s.HasHeader():
 		b := s.Bytes(obj)
-		return m.Type(binary.LittleEndian.Uint64(b)), headerSize
+		return m.Type(binary.LittleEndian.Uint64(b)), rtlayout.HeaderSize
 	default:
 		return m.Type(s.largeType), 0
 	}

@@ -55,7 +55,7 @@ func (m *Model) Calls(f *Func, pc uint64) []Call {
 		calls = append(calls, Call{Name: name, File: file, Line: line, StartLine: int(int32(m.Mem.U32(rec + 12)))})
 		pc = f.Entry + uint64(m.Mem.U32(rec+8))
 	}
-	m.warn("the inlining table of %s is damaged", f.Name)
+	m.Warn("the inlining table of %s is damaged", f.Name)
 	file, line := m.Line(f, pc)
 	return append(calls, Call{f.Name, file, line, int(f.StartLine)})
 }

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+
+	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
 // A Slot is a word of a goroutine's stack (or of its saved registers) that the collector would
@@ -55,8 +58,8 @@ func (m *Model) LiveSlots(g *Goroutine, visit func(Slot)) error {
 		s.word(nil, g.ctxtAddr, g.ctxt, false)
 	}
 	if g.xregs != 0 {
-		n := m.layouts.fieldSize("runtime.xRegState", "regs")
-		off := m.layouts.off("runtime.xRegState", "regs")
+		n := m.fields.FieldSize("runtime.xRegState", "regs")
+		off := m.fields.Offset("runtime.xRegState", "regs")
 		b := m.Mem.Bytes(g.xregs+off, n)
 		for i := uint64(0); i+8 <= uint64(len(b)); i += 8 {
 			s.word(nil, g.xregs+off+i, u64(b, i), true)
@@ -251,7 +254,7 @@ func (s *stackScan) reflectArgs(f *Frame) (ptrMap, error) {
 // regArgs describes internal/abi.RegArgs: integer registers, float registers, and the pointers
 // among the integers, which alone the collector follows.
 func (s *stackScan) regArgs() (size uint64, ptrs ptrMap, ok bool) {
-	t := s.m.layouts.structType("internal/abi.RegArgs")
+	t := s.m.fields.Struct("internal/abi.RegArgs")
 	if t == nil {
 		return 0, ptrMap{}, false
 	}
@@ -277,9 +280,9 @@ type deferFields struct {
 
 func (m *Model) findDeferFields() deferFields {
 	const record = "runtime._defer"
-	l := layouts{names: m.names}
-	f := deferFields{fn: l.off(record, "fn"), link: l.off(record, "link"), heap: l.off(record, "heap"), sp: l.off(record, "sp")}
-	f.err = l.err
+	l := rtlayout.In(m.names, m.bias)
+	f := deferFields{fn: l.Offset(record, "fn"), link: l.Offset(record, "link"), heap: l.Offset(record, "heap"), sp: l.Offset(record, "sp")}
+	f.err = l.Err()
 	return f
 }
 
@@ -294,9 +297,9 @@ func (s *stackScan) deferred() error {
 		}
 		return s.m.Mem.U64(addr)
 	}
-	var list chain
+	var list image.Chain
 	for d := s.g.defers; d != 0; {
-		if list.returns(d) {
+		if list.Returns(d) {
 			return errors.New("the list of deferred calls does not end")
 		}
 		if fn := read(d + fields.fn); fn != 0 {

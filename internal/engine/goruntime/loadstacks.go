@@ -28,19 +28,19 @@ func LoadStacks(mem *image.Space, names Names, bias uint64, goarch string, calle
 // prefetchGoroutines copies all g in bulk: a load of the whole heap would have brought them along,
 // and one by one they would exceed what small reads may fetch.
 func (m *Model) prefetchGoroutines() error {
-	gs, err := m.allgs()
+	gs, err := m.AllGs()
 	if err != nil {
 		return err
 	}
-	size := m.layouts.size("runtime.g")
-	if err := m.layouts.err; err != nil {
+	size := m.fields.Size("runtime.g")
+	if err := m.fields.Err(); err != nil {
 		return err
 	}
 	return m.loadAround(gs, size)
 }
 
-// allgs returns the addresses of all g, also of those that ended and wait to be used again.
-func (m *Model) allgs() ([]uint64, error) {
+// AllGs returns the addresses of all g, also of those that ended and wait to be used again.
+func (m *Model) AllGs() ([]uint64, error) {
 	v, ok := m.names.GlobalByName("runtime.allgs")
 	if !ok {
 		return nil, errors.New("the variable runtime.allgs is not in the debug information")

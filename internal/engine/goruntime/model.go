@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/leakgate/leakgate/internal/engine/addrmap"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
 // ErrCollecting says that a garbage collection was under way when the process was frozen, so that
@@ -27,12 +29,13 @@ type Model struct {
 	// nanotime when the process was frozen; 0 if that is not known, else set by whoever made the
 	// model
 	Now int64
+	// of the program's Go version
+	Semantics rtlayout.Semantics
 
 	names    Names
-	layouts  layouts
+	fields   *rtlayout.Lookup
 	bias     uint64
 	arch     arch
-	sem      semantics
 	greenTea bool
 	pages    *pageTable
 	spanAt   []uint32 // index of the span of every 64th object
@@ -43,11 +46,21 @@ type Model struct {
 	raceDetector bool
 	waits        waitFields
 	defers       deferFields
-	funcs        AddrMap // *Func by entry
-	rtypes       AddrMap // *RType, nil where there is no type
+	funcs        addrmap.Map // *Func by entry
+	rtypes       addrmap.Map // *RType, nil where there is no type
 
 	mu sync.Mutex // to add functions, types and their masks
 }
+
+// Names is the part of the debug information that the runtime model needs.
+type Names interface {
+	rtlayout.Names
+	GoVersion() string
+}
+
+// partialNames is implemented by Names that know neither the queues of finalizers and cleanups nor
+// runtime.inProgress. What is queued counts as missed then.
+type partialNames interface{ WithoutQueues() }
 
 // Caller is the goroutine that froze the process: it was running, so the runtime's record of it is
 // stale. PC is a return address, SP the stack pointer behind it.
@@ -55,7 +68,7 @@ type Caller struct{ G, PC, SP uint64 }
 
 // newModel returns a model that has its modules, which everything else is read with.
 func newModel(mem *image.Space, names Names, bias uint64, goarch string) (*Model, error) {
-	sem, err := semanticsFor(names.GoVersion())
+	semantics, err := rtlayout.SemanticsOf(names.GoVersion())
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +77,12 @@ func newModel(mem *image.Space, names Names, bias uint64, goarch string) (*Model
 		return nil, fmt.Errorf("the stack layout of %s is not known", goarch)
 	}
 	m := &Model{
-		Mem: mem, names: names, layouts: layouts{names: names}, bias: bias, arch: a, sem: sem,
+		Mem: mem, names: names, fields: rtlayout.In(names, bias), bias: bias, arch: a, Semantics: semantics,
 		pcs: make(map[uint64]*pcInfo), warned: make(map[string]bool),
 	}
 	// Only a build with the green tea collector (the default, but an experiment may switch it off)
 	// has the type; debug information lists what the program uses.
-	_, m.greenTea = names.TypeByName("runtime.spanInlineMarkBits")
+	_, m.greenTea = names.TypeByName(rtlayout.GreenTea)
 	first, ok := names.GlobalByName("runtime.firstmoduledata")
 	if !ok {
 		return nil, errors.New("the variable runtime.firstmoduledata is not in the debug information")
@@ -144,10 +157,30 @@ func (m *Model) loadSpans() error {
 	return nil
 }
 
+// GoVersion is that of the program.
+func (m *Model) GoVersion() string { return m.names.GoVersion() }
+
 // Bias is the difference between addresses in the process and in the debug information.
 func (m *Model) Bias() uint64 { return m.bias }
 
-func (m *Model) warn(format string, args ...any) {
+// HasQueues reports whether the names know the queues of finalizers and cleanups.
+func (m *Model) HasQueues() bool {
+	_, partial := m.names.(partialNames)
+	return !partial
+}
+
+// Fields returns a lookup of the program's types and variables.
+func (m *Model) Fields() *rtlayout.Lookup { return rtlayout.In(m.names, m.bias) }
+
+// FieldOffset returns the offset of a field (a dotted path) of a type of the program.
+func (m *Model) FieldOffset(typeName, path string) (uint64, error) {
+	l := m.Fields()
+	off := l.Offset(typeName, path)
+	return off, l.Err()
+}
+
+// Warn adds a warning, once.
+func (m *Model) Warn(format string, args ...any) {
 	w := fmt.Sprintf(format, args...)
 	if !m.warned[w] {
 		m.warned[w] = true

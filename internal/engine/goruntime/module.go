@@ -33,26 +33,26 @@ type Module struct {
 func (mod *Module) Code() image.Range { return image.Range{Addr: mod.text, Len: mod.etext - mod.text} }
 
 func (m *Model) loadModules(first uint64) error {
-	l := &m.layouts
+	l := m.fields
 	const md = "runtime.moduledata"
 	var (
-		oText, oEtext    = l.off(md, "text"), l.off(md, "etext")
-		oMinpc, oMaxpc   = l.off(md, "minpc"), l.off(md, "maxpc")
-		oData, oEdata    = l.off(md, "data"), l.off(md, "edata")
-		oBss, oEbss      = l.off(md, "bss"), l.off(md, "ebss")
-		oNbss, oEnbss    = l.off(md, "noptrbss"), l.off(md, "enoptrbss")
-		oTypes, oEtypes  = l.off(md, "types"), l.off(md, "etypes")
-		oRodata          = l.off(md, "rodata")
-		oGofunc, oEpcln  = l.off(md, "gofunc"), l.off(md, "epclntab")
-		oNames, oCutab   = l.off(md, "funcnametab"), l.off(md, "cutab")
-		oFiles, oPctab   = l.off(md, "filetab"), l.off(md, "pctab")
-		oPcln, oFtab     = l.off(md, "pclntable"), l.off(md, "ftab")
-		oDmask, oBmask   = l.off(md, "gcdatamask"), l.off(md, "gcbssmask")
-		oNext            = l.off(md, "next")
-		oBitN, oBitBytes = l.off("runtime.bitvector", "n"), l.off("runtime.bitvector", "bytedata")
+		oText, oEtext    = l.Offset(md, "text"), l.Offset(md, "etext")
+		oMinpc, oMaxpc   = l.Offset(md, "minpc"), l.Offset(md, "maxpc")
+		oData, oEdata    = l.Offset(md, "data"), l.Offset(md, "edata")
+		oBss, oEbss      = l.Offset(md, "bss"), l.Offset(md, "ebss")
+		oNbss, oEnbss    = l.Offset(md, "noptrbss"), l.Offset(md, "enoptrbss")
+		oTypes, oEtypes  = l.Offset(md, "types"), l.Offset(md, "etypes")
+		oRodata          = l.Offset(md, "rodata")
+		oGofunc, oEpcln  = l.Offset(md, "gofunc"), l.Offset(md, "epclntab")
+		oNames, oCutab   = l.Offset(md, "funcnametab"), l.Offset(md, "cutab")
+		oFiles, oPctab   = l.Offset(md, "filetab"), l.Offset(md, "pctab")
+		oPcln, oFtab     = l.Offset(md, "pclntable"), l.Offset(md, "ftab")
+		oDmask, oBmask   = l.Offset(md, "gcdatamask"), l.Offset(md, "gcbssmask")
+		oNext            = l.Offset(md, "next")
+		oBitN, oBitBytes = l.Offset("runtime.bitvector", "n"), l.Offset("runtime.bitvector", "bytedata")
 	)
-	if l.err != nil {
-		return l.err
+	if l.Err() != nil {
+		return l.Err()
 	}
 	mem := m.Mem
 	for addr := first; addr != 0; addr = mem.U64(addr + oNext) {

@@ -7,22 +7,7 @@ import (
 	"sort"
 
 	"github.com/leakgate/leakgate/internal/engine/image"
-)
-
-const (
-	pageSize  = 8 << 10  // runtime/internal/sys: pages of the heap
-	arenaSize = 64 << 20 // heapArenaBytes on 64-bit systems
-
-	spanInUse = 1 // mSpanState, runtime/mheap.go
-
-	// minSizeForHeader: objects up to this size keep their pointer bits at the end of their span,
-	// larger ones a type in their first word (internal/runtime/gc, MinSizeForMallocHeader).
-	minSizeForHeader = 512
-	headerSize       = 8
-	inlineMarkBits   = 128 // runtime/mgcmark_greenteagc.go, spanInlineMarkBits
-
-	tinySpanClass = 5 // runtime/mcache.go: size class 2 (16 bytes), no pointers
-	tinyBlock     = 16
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
 // maxSpanSize bounds a span: the largest slice that a program on today's machines could make.
@@ -50,33 +35,33 @@ type Span struct {
 	bits      []byte // pointer bits of small objects
 	Size      uint64 // of the whole span
 	largeType uint64 // address of the type of a large object
-	specials  uint64
+	Specials  uint64 // address of the list of its specials, see package special
 }
 
 // loadSpanTable reads the spans in use and their mark bits.
 func (m *Model) loadSpanTable() error {
-	l := &m.layouts
+	l := m.fields
 	const sp = "runtime.mspan"
 	var (
-		oStart, oPages     = l.off(sp, "startAddr"), l.off(sp, "npages")
-		oFree, oNelems     = l.off(sp, "freeindex"), l.off(sp, "nelems")
-		oAlloc, oMarks     = l.off(sp, "allocBits"), l.off(sp, "gcmarkBits")
-		oGen, oClass       = l.off(sp, "sweepgen"), l.off(sp, "spanclass")
-		oState             = l.off(sp, "state")
-		oElem, oLimit      = l.off(sp, "elemsize"), l.off(sp, "limit")
-		oSpecials          = l.off(sp, "specials")
-		oLarge, oDiv       = l.off(sp, "largeType"), l.off(sp, "divMul")
-		oArena             = l.off(sp, "isUserArenaChunk")
-		oScan, hasScan     = l.maybe(sp, "freeIndexForScan")
-		spanSize           = l.size(sp)
-		oAllspans, oHeapGn = l.off("runtime.mheap", "allspans"), l.off("runtime.mheap", "sweepgen")
+		oStart, oPages     = l.Offset(sp, "startAddr"), l.Offset(sp, "npages")
+		oFree, oNelems     = l.Offset(sp, "freeindex"), l.Offset(sp, "nelems")
+		oAlloc, oMarks     = l.Offset(sp, "allocBits"), l.Offset(sp, "gcmarkBits")
+		oGen, oClass       = l.Offset(sp, "sweepgen"), l.Offset(sp, "spanclass")
+		oState             = l.Offset(sp, "state")
+		oElem, oLimit      = l.Offset(sp, "elemsize"), l.Offset(sp, "limit")
+		oSpecials          = l.Offset(sp, "specials")
+		oLarge, oDiv       = l.Offset(sp, "largeType"), l.Offset(sp, "divMul")
+		oArena             = l.Offset(sp, "isUserArenaChunk")
+		oScan, hasScan     = l.Maybe(sp, "freeIndexForScan")
+		spanSize           = l.Size(sp)
+		oAllspans, oHeapGn = l.Offset("runtime.mheap", "allspans"), l.Offset("runtime.mheap", "sweepgen")
 	)
 	heap, ok := m.names.GlobalByName("runtime.mheap_")
 	if !ok {
-		l.fail("the variable runtime.mheap_ is not in the debug information")
+		l.Fail("the variable runtime.mheap_ is not in the debug information")
 	}
-	if l.err != nil {
-		return l.err
+	if l.Err() != nil {
+		return l.Err()
 	}
 	mem := m.Mem
 	heapAddr := heap.Addr + m.bias
@@ -109,16 +94,16 @@ func (m *Model) loadSpanTable() error {
 		if b == nil {
 			return mem.Err()
 		}
-		if b[oState] != spanInUse {
+		if b[oState] != rtlayout.SpanInUse {
 			continue
 		}
 		pages := u64(b, oPages)
 		class := b[oClass]
 		s := Span{
-			Base: u64(b, oStart), Size: pages * pageSize, Limit: u64(b, oLimit),
+			Base: u64(b, oStart), Size: pages * rtlayout.PageSize, Limit: u64(b, oLimit),
 			ElemSize: u64(b, oElem), NElems: uint32(u16(b, oNelems)), freeIndex: uint32(u16(b, oFree)),
-			divMul: u32(b, oDiv), NoScan: class&1 != 0, Tiny: class == tinySpanClass,
-			largeType: u64(b, oLarge), specials: u64(b, oSpecials),
+			divMul: u32(b, oDiv), NoScan: class&1 != 0, Tiny: class == rtlayout.TinySpanClass,
+			largeType: u64(b, oLarge), Specials: u64(b, oSpecials),
 		}
 		if s.scanIndex = s.freeIndex; hasScan {
 			s.scanIndex = uint32(u16(b, oScan))
@@ -129,7 +114,7 @@ func (m *Model) loadSpanTable() error {
 			return fmt.Errorf("a span of %d pages with %d elements of %d bytes is damaged", pages, s.NElems, s.ElemSize)
 		}
 		if b[oArena] != 0 {
-			m.warn("memory of the arenas experiment is scanned conservatively")
+			m.Warn("memory of the arenas experiment is scanned conservatively")
 		}
 		spans = append(spans, s)
 		at = append(at, bitsAt{u64(b, oAlloc), u64(b, oMarks), gen == sweepgen-1})
@@ -178,7 +163,7 @@ func (m *Model) numberObjects() error {
 		}
 		s.FirstObj = uint32(total)
 		total += uint64(s.NElems)
-		if s.NoScan && s.Size > arenaSize && !m.Mem.Try(s.Base+s.Size-8, 8) {
+		if s.NoScan && s.Size > rtlayout.ArenaSize && !m.Mem.Try(s.Base+s.Size-8, 8) {
 			// the page table takes memory for it
 			return fmt.Errorf("a heap span of %d bytes cannot be read", s.Size)
 		}
@@ -202,8 +187,8 @@ func (s *Span) plausible() bool {
 		div = ^uint32(0)/uint32(s.ElemSize) + 1
 	}
 	used := uint64(s.NElems) * s.ElemSize
-	return s.Base%pageSize == 0 && s.Base+s.Size > s.Base && s.Size <= maxSpanSize && s.ElemSize != 0 && s.divMul == div &&
-		used <= s.Size && s.Size-used <= s.Size/4+pageSize && (!s.Tiny || s.ElemSize == tinyBlock)
+	return s.Base%rtlayout.PageSize == 0 && s.Base+s.Size > s.Base && s.Size <= maxSpanSize && s.ElemSize != 0 && s.divMul == div &&
+		used <= s.Size && s.Size-used <= s.Size/4+rtlayout.PageSize && (!s.Tiny || s.ElemSize == rtlayout.TinyBlock)
 }
 
 // maxMarkBytes is the length of the mark bits of the span with most objects (8-byte objects).
@@ -230,7 +215,7 @@ func (m *Model) loadObjects() error {
 			return fmt.Errorf("a heap span: %w", &image.ReadError{Range: image.Range{Addr: s.Base + n, Len: s.Size - n}})
 		}
 		s.Mem = loaded[k]
-		if s.ElemSize > minSizeForHeader {
+		if s.ElemSize > rtlayout.MaxHeapBits {
 			continue
 		}
 		// A bit a word of the span, at its end, before the inline marks of the green tea collector
@@ -238,7 +223,7 @@ func (m *Model) loadObjects() error {
 		bits := s.Size / 8 / 8
 		end := s.Size
 		if m.hasInlineMarks(s) {
-			end -= inlineMarkBits
+			end -= rtlayout.InlineMarkBits
 			if !s.swept {
 				s.merge(s.Mem[end:])
 			}
@@ -251,7 +236,7 @@ func (m *Model) loadObjects() error {
 // hasInlineMarks reports whether the green tea collector keeps marks at the end of a span, with or
 // without pointers (go1.26 and go1.27 runtime/mgcmark_greenteagc.go, gcUsesSpanInlineMarkBits).
 func (m *Model) hasInlineMarks(s *Span) bool {
-	return m.greenTea && 16 <= s.ElemSize && s.ElemSize <= minSizeForHeader
+	return m.greenTea && 16 <= s.ElemSize && s.ElemSize <= rtlayout.MaxHeapBits
 }
 
 // loadInlineMarks merges the inline marks of spans that are not swept: of all, or of those whose
@@ -261,7 +246,7 @@ func (m *Model) loadInlineMarks(noScan bool) error {
 	var which []int
 	for i := range m.Spans {
 		if s := &m.Spans[i]; !s.swept && m.hasInlineMarks(s) && (s.NoScan || !noScan) {
-			ranges = append(ranges, image.Range{Addr: s.Base + s.Size - inlineMarkBits, Len: inlineMarkBits})
+			ranges = append(ranges, image.Range{Addr: s.Base + s.Size - rtlayout.InlineMarkBits, Len: rtlayout.InlineMarkBits})
 			which = append(which, i)
 		}
 	}
@@ -270,7 +255,7 @@ func (m *Model) loadInlineMarks(noScan bool) error {
 		return err
 	}
 	for k, i := range which {
-		if len(loaded[k]) != inlineMarkBits {
+		if len(loaded[k]) != rtlayout.InlineMarkBits {
 			return errors.New("the marks of a heap span cannot be read")
 		}
 		m.Spans[i].merge(loaded[k])
@@ -312,8 +297,8 @@ func (m *Model) loadAround(addrs []uint64, n uint64) error {
 	return err
 }
 
-// index returns which object of the span holds p.
-func (s *Span) index(p uint64) uint32 {
+// Index returns which object of the span holds p.
+func (s *Span) Index(p uint64) uint32 {
 	if s.divMul == 0 { // a large object
 		return 0
 	}
@@ -350,7 +335,7 @@ func (m *Model) Slot(p uint64) (s *Span, i uint32, ok bool) {
 		return nil, 0, false
 	}
 	s = &m.Spans[k-1]
-	i = s.index(p)
+	i = s.Index(p)
 	return s, i, p < s.Limit && i < s.NElems
 }
 
@@ -362,11 +347,11 @@ type pageTable struct {
 	sparse map[uint64]*arena // or by number of the arena, where they lie far apart
 }
 
-type arena [arenaSize / pageSize]int32
+type arena [rtlayout.ArenaSize / rtlayout.PageSize]int32
 
 // maxDense is how many pages the table covers without gaps: 1 TB, but for gaps its memory is in
 // proportion to the heap.
-const maxDense = 1 << 40 / pageSize
+const maxDense = 1 << 40 / rtlayout.PageSize
 
 func newPageTable(spans []Span) *pageTable {
 	t := &pageTable{}
@@ -375,18 +360,18 @@ func newPageTable(spans []Span) *pageTable {
 	}
 	last, pages := spans[len(spans)-1], uint64(0)
 	for i := range spans {
-		pages += spans[i].Size / pageSize
+		pages += spans[i].Size / rtlayout.PageSize
 	}
-	t.lo = spans[0].Base / pageSize
+	t.lo = spans[0].Base / rtlayout.PageSize
 	// The heap grows by arenas, mostly without gaps.
-	if n := (last.Base+last.Size)/pageSize - t.lo; n <= maxDense && n <= 64*pages+uint64(len(arena{})) {
+	if n := (last.Base+last.Size)/rtlayout.PageSize - t.lo; n <= maxDense && n <= 64*pages+uint64(len(arena{})) {
 		t.dense = make([]int32, n)
 	} else {
 		t.sparse = make(map[uint64]*arena)
 	}
 	for i := range spans {
-		first := spans[i].Base / pageSize
-		for p := first; p < first+spans[i].Size/pageSize; p++ {
+		first := spans[i].Base / rtlayout.PageSize
+		for p := first; p < first+spans[i].Size/rtlayout.PageSize; p++ {
 			if t.dense != nil {
 				t.dense[p-t.lo] = int32(i) + 1
 				continue
@@ -404,7 +389,7 @@ func newPageTable(spans []Span) *pageTable {
 
 // span returns the index of the span of an address plus 1, 0 if there is none.
 func (t *pageTable) span(p uint64) int32 {
-	p /= pageSize
+	p /= rtlayout.PageSize
 	if i := p - t.lo; i < uint64(len(t.dense)) {
 		return t.dense[i]
 	}
@@ -434,7 +419,7 @@ func (m *Model) Object(p uint64) (*Span, uint32) {
 	if p >= s.Limit {
 		return nil, NoObject
 	}
-	k := s.index(p)
+	k := s.Index(p)
 	if k >= s.NElems || !s.Allocated(k) {
 		return nil, NoObject
 	}
@@ -478,5 +463,5 @@ func (s *Span) Bytes(obj uint32) []byte {
 
 // HasHeader reports whether the span's objects begin with a word that names their type.
 func (s *Span) HasHeader() bool {
-	return !s.NoScan && s.ElemSize > minSizeForHeader && s.divMul != 0
+	return !s.NoScan && s.ElemSize > rtlayout.MaxHeapBits && s.divMul != 0
 }

@@ -39,19 +39,19 @@ const maxThreads = 1 << 22
 // place finds out where the goroutines stood that had a thread when something else stopped the
 // process: by g. Those in system calls have a record that holds, and are left out.
 func (m *Model) place(threads []Thread) (map[uint64]placement, error) {
-	l := &m.layouts
+	l := m.fields
 	const mm, g = "runtime.m", "runtime.g"
 	f := threadFields{
-		next: l.off(mm, "alllink"), procid: l.off(mm, "procid"), g0: l.off(mm, "g0"), gsignal: l.off(mm, "gsignal"),
-		curg: l.off(mm, "curg"), vdsoSP: l.off(mm, "vdsoSP"), vdsoPC: l.off(mm, "vdsoPC"),
-		lo: l.off(g, "stack.lo"), hi: l.off(g, "stack.hi"), syscallSP: l.off(g, "syscallsp"), schedSP: l.off(g, "sched.sp"),
+		next: l.Offset(mm, "alllink"), procid: l.Offset(mm, "procid"), g0: l.Offset(mm, "g0"), gsignal: l.Offset(mm, "gsignal"),
+		curg: l.Offset(mm, "curg"), vdsoSP: l.Offset(mm, "vdsoSP"), vdsoPC: l.Offset(mm, "vdsoPC"),
+		lo: l.Offset(g, "stack.lo"), hi: l.Offset(g, "stack.hi"), syscallSP: l.Offset(g, "syscallsp"), schedSP: l.Offset(g, "sched.sp"),
 	}
 	allm, ok := m.names.GlobalByName("runtime.allm")
 	if !ok {
-		l.fail("the variable runtime.allm is not in the debug information")
+		l.Fail("the variable runtime.allm is not in the debug information")
 	}
-	if l.err != nil {
-		return nil, l.err
+	if l.Err() != nil {
+		return nil, l.Err()
 	}
 	byTID := make(map[int]*Thread, len(threads))
 	for i := range threads {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/special"
 )
 
 // ClosureEntry reads the code pointer of a func value.
@@ -79,9 +80,9 @@ func (tt *Table) ClosureObject(t *Type, s *goruntime.Span, obj uint32, fn debugi
 // Argument is the reference to the argument of a queued finalizer or of a cleanup, which keeps a
 // copy of it on the heap. Its type is that of the function's parameter (go1.26 and go1.27
 // runtime/mcleanup.go, AddCleanup).
-func (tt *Table) Argument(s goruntime.Special) Edge {
+func (tt *Table) Argument(s special.Special) Edge {
 	e := Edge{To: s.Arg}
-	if s.Kind != goruntime.Cleanup {
+	if s.Kind != special.Cleanup {
 		return e
 	}
 	param, dict := tt.Names.Signature(tt.ClosureEntry(s.Fn) - tt.Model.Bias())

@@ -10,25 +10,12 @@ type offsets struct {
 }
 
 func loadOffsets(m *goruntime.Model) (o offsets, err error) {
-	const maps = "internal/runtime/maps."
-	for _, f := range []struct {
-		to         *uint64
-		typ, field string
-	}{
-		{&o.mapUsed, maps + "Map", "used"},
-		{&o.MapDirPtr, maps + "Map", "dirPtr"},
-		{&o.mapDirLen, maps + "Map", "dirLen"},
-		{&o.tableIndex, maps + "table", "index"},
-		{&o.tableGroups, maps + "table", "groups.data"},
-		{&o.tableMask, maps + "table", "groups.lengthMask"},
-		{&o.chanBuf, "runtime.hchan", "buf"},
-		{&o.chanElems, "runtime.hchan", "dataqsiz"},
-	} {
-		off, err := m.FieldOffset(f.typ, f.field)
-		if err != nil {
-			return o, err
-		}
-		*f.to = off
+	const header, table = "internal/runtime/maps.Map", "internal/runtime/maps.table"
+	l := m.Fields()
+	o = offsets{
+		mapUsed: l.Offset(header, "used"), MapDirPtr: l.Offset(header, "dirPtr"), mapDirLen: l.Offset(header, "dirLen"),
+		tableIndex: l.Offset(table, "index"), tableGroups: l.Offset(table, "groups.data"), tableMask: l.Offset(table, "groups.lengthMask"),
+		chanBuf: l.Offset("runtime.hchan", "buf"), chanElems: l.Offset("runtime.hchan", "dataqsiz"),
 	}
-	return o, nil
+	return o, l.Err()
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/leakgate/leakgate/internal/engine/addrmap"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 )
@@ -20,11 +21,11 @@ type Table struct {
 	Offsets offsets
 
 	list     atomic.Pointer[[]*Type] // by Type.index; 0 is unused
-	byRType  goruntime.AddrMap       // *dynamicType
-	byItab   goruntime.AddrMap       // *dynamicType
-	closures goruntime.AddrMap       // *Type by the function's address
+	byRType  addrmap.Map             // *dynamicType
+	byItab   addrmap.Map             // *dynamicType
+	closures addrmap.Map             // *Type by the function's address
 	// *Type by the address of a func value that is not on the heap
-	funcs        goruntime.AddrMap
+	funcs        addrmap.Map
 	elemOfString atomic.Pointer[Type]
 
 	mu   sync.Mutex // of what makes types, and to add to the maps
@@ -171,7 +172,7 @@ func (tt *Table) ofItab(tab uint64) (d *dynamicType, ok bool) {
 }
 
 // add adds to a map what others may have added meanwhile.
-func (tt *Table) add(m *goruntime.AddrMap, addr uint64, value unsafe.Pointer) {
+func (tt *Table) add(m *addrmap.Map, addr uint64, value unsafe.Pointer) {
 	tt.mu.Lock()
 	defer tt.mu.Unlock()
 	if _, ok := m.Get(addr); !ok {

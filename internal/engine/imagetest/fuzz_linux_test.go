@@ -7,6 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/special"
 )
 
 // The fuzz targets damage the memory of the subject, which every process of the fuzzer records
@@ -44,8 +45,8 @@ func FuzzModel(f *testing.F) {
 				_ = m.LiveSlots(g, func(goruntime.Slot) {})
 				m.Waits(g)
 			}
-			_ = m.Specials(func(goruntime.Special) {})
-			_ = m.AllocationRecords(func(_ uint32, bucket uint64) { _, _ = m.AllocationStack(bucket) })
+			_ = special.Each(m, func(special.Special) {})
+			_ = special.AllocationRecords(m, func(_ uint32, bucket uint64) { _, _ = special.AllocationStack(m, bucket) })
 			for i := range m.Spans {
 				span := &m.Spans[i]
 				for k := range span.NElems {

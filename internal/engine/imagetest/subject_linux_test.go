@@ -11,10 +11,13 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/attribute"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/gstate"
 	"github.com/leakgate/leakgate/internal/engine/image"
 	"github.com/leakgate/leakgate/internal/engine/imagetest"
 	"github.com/leakgate/leakgate/internal/engine/pathfind"
 	"github.com/leakgate/leakgate/internal/engine/root"
+	"github.com/leakgate/leakgate/internal/engine/special"
+	"github.com/leakgate/leakgate/internal/engine/stackmem"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 	"github.com/leakgate/leakgate/internal/require"
 )
@@ -48,7 +51,7 @@ func (s *subject) scan() (o outcome) {
 		return o
 	}
 	o.res = attribute.Run(g, program, attribute.Options{Charged: func(*attribute.Node, uint32, int64) {}})
-	if o.err = o.model.AllocationRecords(func(_ uint32, bucket uint64) { _, _ = o.model.AllocationStack(bucket) }); o.err != nil {
+	if o.err = special.AllocationRecords(o.model, func(_ uint32, bucket uint64) { _, _ = special.AllocationStack(o.model, bucket) }); o.err != nil {
 		return o
 	}
 	if chain, ok := s.Index.GlobalByName("main.chain"); ok {
@@ -66,7 +69,7 @@ func (s *subject) stacks() (err error) {
 		return err
 	}
 	var errs []error
-	states, err := m.NewStates()
+	states, err := gstate.NewStates(m)
 	if err != nil {
 		return err
 	}
@@ -83,8 +86,8 @@ func (s *subject) stacks() (err error) {
 		m.Creator(g)
 		m.Entry(g)
 	}
-	m.LabelSets(labels)
-	_, err = m.StackMemory()
+	gstate.LabelSets(m, labels)
+	_, err = stackmem.Read(m)
 	return errors.Join(append(errs, err)...)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/live"
 	"github.com/leakgate/leakgate/internal/engine/objset"
 	"github.com/leakgate/leakgate/internal/engine/parallel"
+	"github.com/leakgate/leakgate/internal/engine/special"
 	"github.com/leakgate/leakgate/internal/engine/stackvar"
 	"github.com/leakgate/leakgate/internal/engine/timer"
 	"github.com/leakgate/leakgate/internal/engine/typing"
@@ -351,7 +352,7 @@ func Allocated(types *heaptype.Table, s *goruntime.Span, obj uint32) (ty typing.
 // manySlots is from how many bytes of them on a map's slots are worth waiting for the map.
 const manySlots = 4096
 
-func (o *offerer) special(s goruntime.Special) {
+func (o *offerer) special(s special.Special) {
 	tt := o.types
 	fn := func(p uint64) {
 		if p == 0 {
@@ -363,7 +364,7 @@ func (o *offerer) special(s goruntime.Special) {
 	}
 	fn(s.Fn)
 	fn(s.Call)
-	if s.Kind != goruntime.Finalizer {
+	if s.Kind != special.Finalizer {
 		o.w.Emit(o.types.Argument(s))
 		return
 	}

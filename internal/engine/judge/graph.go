@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/special"
 )
 
 // A RootWord is a reference from outside of the heap.
@@ -56,8 +57,8 @@ func (h *Heap) Reachable() (*Graph, error) {
 			return nil, err
 		}
 	}
-	var specials []goruntime.Special
-	if err := h.model.Specials(func(s goruntime.Special) { specials = append(specials, s) }); err != nil {
+	var specials []special.Special
+	if err := special.Each(h.model, func(s special.Special) { specials = append(specials, s) }); err != nil {
 		return nil, err
 	}
 	if err := g.follow(); err != nil {
@@ -74,7 +75,7 @@ func (h *Heap) Reachable() (*Graph, error) {
 
 // special adds what a finalizer, cleanup or weak handle keeps; ordinary is the number of objects
 // that other roots lead to.
-func (g *Graph) special(s goruntime.Special, ordinary int) error {
+func (g *Graph) special(s special.Special, ordinary int) error {
 	on := None
 	if s.Obj != goruntime.NoObject {
 		if i, ok := g.byAddr[s.Span.Addr(s.Obj)]; ok && i < ordinary {
@@ -84,7 +85,7 @@ func (g *Graph) special(s goruntime.Special, ordinary int) error {
 	for _, to := range []uint64{s.Fn, s.Call, s.Arg, s.Handle} {
 		g.root(RootWord{On: on}, to)
 	}
-	if s.Kind != goruntime.Finalizer || s.Obj == goruntime.NoObject {
+	if s.Kind != special.Finalizer || s.Obj == goruntime.NoObject {
 		return nil
 	}
 	o, ok := g.heap.At(s.Span.Addr(s.Obj))

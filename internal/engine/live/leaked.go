@@ -6,8 +6,10 @@ import (
 	"slices"
 
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/gstate"
 	"github.com/leakgate/leakgate/internal/engine/objset"
 	"github.com/leakgate/leakgate/internal/engine/offheap"
+	"github.com/leakgate/leakgate/internal/engine/special"
 )
 
 // A LeakedGoroutine is one that is blocked for ever, with the heap that it alone keeps alive.
@@ -33,7 +35,7 @@ type leakSearch struct {
 // runtime/mgc.go, findGoroutineLeaks). It takes time in proportion to the live heap. The result is
 // in the order of the model's list.
 func Leaked(m *goruntime.Model) ([]LeakedGoroutine, error) {
-	blocks, err := m.NewBlocks()
+	blocks, err := gstate.NewBlocks(m)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +68,7 @@ func Leaked(m *goruntime.Model) ([]LeakedGoroutine, error) {
 		k.record(r)
 	}
 	k.segments()
-	if err := m.Specials(k.special); err != nil {
+	if err := special.Each(m, k.special); err != nil {
 		return nil, err
 	}
 	k.drain()

@@ -14,6 +14,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/objset"
 	"github.com/leakgate/leakgate/internal/engine/offheap"
 	"github.com/leakgate/leakgate/internal/engine/parallel"
+	"github.com/leakgate/leakgate/internal/engine/special"
 )
 
 // A Stack is a goroutine with the words of its stack that keep something alive.
@@ -49,7 +50,7 @@ type marker struct {
 type Live struct {
 	Marked   objset.Set // the objects that are alive
 	Stacks   []Stack    // in the order of the model's goroutines
-	Specials []goruntime.Special
+	Specials []special.Special
 	// of the objects, those that nothing reaches and that wait for their finalizer
 	Finalize map[uint32]bool
 	// references to slots without an object, in a process that something else stopped
@@ -87,7 +88,7 @@ func Mark(m *goruntime.Model, data *dataseg.Segments, workers int) (*Live, error
 		}
 		l.Stacks = append(l.Stacks, st)
 	}
-	err := m.Specials(func(s goruntime.Special) {
+	err := special.Each(m, func(s special.Special) {
 		l.Specials = append(l.Specials, s)
 		k.special(s)
 	})
@@ -118,7 +119,7 @@ func Mark(m *goruntime.Model, data *dataseg.Segments, workers int) (*Live, error
 func (l *Live) finalize() {
 	l.Finalize = make(map[uint32]bool)
 	for _, s := range l.Specials {
-		if s.Kind == goruntime.Finalizer && s.Obj != goruntime.NoObject && s.Span.Allocated(s.Obj-s.Span.FirstObj) && l.Marked.Add(s.Obj) {
+		if s.Kind == special.Finalizer && s.Obj != goruntime.NoObject && s.Span.Allocated(s.Obj-s.Span.FirstObj) && l.Marked.Add(s.Obj) {
 			l.Finalize[s.Obj] = true
 		}
 	}
@@ -236,19 +237,19 @@ func (k *marker) guess(p uint64) {
 	}
 }
 
-func (k *marker) special(s goruntime.Special) {
+func (k *marker) special(s special.Special) {
 	switch s.Kind {
-	case goruntime.Finalizer:
+	case special.Finalizer:
 		k.pointer(s.Fn)
 		k.pointer(s.Arg)
 		if s.Obj != goruntime.NoObject {
 			k.object(s.Span, s.Obj) // what it refers to, not the object itself
 		}
-	case goruntime.Cleanup:
+	case special.Cleanup:
 		k.pointer(s.Call)
 		k.pointer(s.Fn)
 		k.pointer(s.Arg)
-	case goruntime.WeakHandle:
+	case special.WeakHandle:
 		k.pointer(s.Handle)
 	}
 }

@@ -6,12 +6,11 @@ import (
 	"fmt"
 
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
 // What spans and goroutines look like (go1.26 and 1.27 runtime/mheap.go and runtime2.go).
 const (
-	pageSize   = 8 << 10
-	spanInUse  = 1
 	lastState  = 2      // of a span
 	lastStatus = 0x100b // of a goroutine: _Gscan and _Gdeadextra
 	maxList    = 1 << 28
@@ -25,19 +24,11 @@ type locator struct {
 	source image.Source
 	n      *Names
 	p      Process
-	bad    bool // a field is not in the table
+	layout *rtlayout.Lookup // with an error where a field is not in the table
 	err    error
 }
 
-func (l *locator) field(typeName, path string) uint64 {
-	for _, f := range l.n.types[l.n.byName[typeName]].t.Fields {
-		if f.Name == path {
-			return uint64(f.Offset)
-		}
-	}
-	l.bad = true
-	return 0
-}
+func (l *locator) field(typeName, path string) uint64 { return l.layout.Offset(typeName, path) }
 
 // A list is a variable of the program that looks like a slice of pointers.
 type list struct {
@@ -56,7 +47,7 @@ func (l *locator) locate() (map[string]uint64, error) {
 	if err := mem.Err(); err != nil {
 		return nil, err
 	}
-	if l.bad || l.p.PC < minpc || l.p.PC >= maxpc || ebss < bss || ebss-bss > 1<<36 || bss%8 != 0 || l.n.hi < l.n.lo {
+	if l.layout.Err() != nil || l.p.PC < minpc || l.p.PC >= maxpc || ebss < bss || ebss-bss > 1<<36 || bss%8 != 0 || l.n.hi < l.n.lo {
 		return nil, errors.New("the module data is not as the table of layouts says")
 	}
 	lists := l.slices(bss, ebss)
@@ -65,7 +56,7 @@ func (l *locator) locate() (map[string]uint64, error) {
 	switch {
 	case l.err != nil:
 		return nil, l.err
-	case l.bad:
+	case l.layout.Err() != nil:
 		return nil, errors.New("the table of layouts lacks a field")
 	case len(heaps) != 1:
 		return nil, fmt.Errorf("%d variables could be the runtime's heap", len(heaps))
@@ -177,10 +168,10 @@ func (l *locator) heaps(lists []list) []uint64 {
 		}
 		self := false
 		if l.each(s, size, func(_ uint64, b []byte) bool {
-			if b[oState] > lastState || u64(b[oStart:])%pageSize != 0 {
+			if b[oState] > lastState || u64(b[oStart:])%rtlayout.PageSize != 0 {
 				return false
 			}
-			if b[oState] != spanInUse {
+			if b[oState] != rtlayout.SpanInUse {
 				return true
 			}
 			start, pages, limit := u64(b[oStart:]), u64(b[oPages:]), u64(b[oLimit:])
@@ -189,7 +180,7 @@ func (l *locator) heaps(lists []list) []uint64 {
 			// (runtime/mheap.go, mspan.sweepgen).
 			age := le.Uint32(b[oGen:]) - le.Uint32(gen)
 			return start != 0 && pages > 0 && pages <= maxList && u64(b[oElem:]) > 0 &&
-				limit > start && limit <= start+pages*pageSize && age+2 <= 5
+				limit > start && limit <= start+pages*rtlayout.PageSize && age+2 <= 5
 		}) && self {
 			found = append(found, s.variable-oList)
 		}

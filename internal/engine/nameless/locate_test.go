@@ -7,6 +7,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
@@ -76,7 +77,7 @@ func program(t *testing.T) (*memory, Process) {
 		m.put(s+at(span, "elemsize"), 512)
 		m.put(s+at(span, "limit"), start+8192)
 		binary.LittleEndian.PutUint32(m.bytes[s-base+at(span, "sweepgen"):], 6)
-		m.bytes[s-base+at(span, "state")] = spanInUse
+		m.bytes[s-base+at(span, "state")] = rtlayout.SpanInUse
 	}
 	m.put(spanList, spanA, spanB)
 	m.put(allspans, spanList, 2, 2)

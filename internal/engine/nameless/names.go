@@ -8,6 +8,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
 // Process is what the running process says of itself and of its frozen copy. Addresses are those in
@@ -56,7 +57,7 @@ func New(source image.Source, p Process) (*Names, error) {
 	if p.Module == 0 || p.WriteBarrier == 0 || p.G == 0 {
 		return nil, errors.New("the process does not say where its runtime is")
 	}
-	l := locator{source: source, n: n, p: p}
+	l := locator{source: source, n: n, p: p, layout: rtlayout.In(n, 0)}
 	if n.variables, err = l.locate(); err != nil {
 		return nil, err
 	}

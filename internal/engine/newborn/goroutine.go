@@ -1,36 +1,26 @@
 package newborn
 
-// States of goroutines that there are none of (go1.26 and go1.27 runtime/runtime2.go).
-const (
-	idle      = 0
-	dead      = 6
-	deadExtra = 11 // kept for a thread of C
-	scanning  = 0x1000
+import (
+	"github.com/leakgate/leakgate/internal/engine/peek"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
-func (l *Layout) numGoroutines() int { return int(word(l.allgs + 8)) }
+func (l *Layout) numGoroutines() int { return int(peek.Word(l.allgs + 8)) }
 
 // eachGoroutine calls visit with the number of each goroutine and its record's place in the
 // runtime's list, which the record has for good. Records are used again for others.
 func (l *Layout) eachGoroutine(visit func(k int, id uint64)) {
-	list := address(l.allgs)
+	list := peek.Word(l.allgs)
 	for k := range l.numGoroutines() {
-		g := address(list + uintptr(8*k))
-		switch half(g+l.gStatus) &^ scanning {
-		case idle, dead, deadExtra:
-		default:
-			visit(k, word(g+l.gID))
+		g := peek.Word(list + uintptr(8*k))
+		if !rtlayout.HasEnded(peek.Half(g+l.gStatus) &^ rtlayout.Scanning) {
+			visit(k, uint64(peek.Word(g+l.gID)))
 		}
 	}
 }
 
-const (
-	// timerWhenSize is the size of runtime.timerWhen: a timer, and when it is due.
-	timerWhenSize = 16
-	// timerZombie is set in the state of a timer that was stopped, and is still in the list (go1.26
-	// and go1.27 runtime/time.go).
-	timerZombie = 4
-)
+// timerWhenSize is the size of runtime.timerWhen: a timer, and when it is due.
+const timerWhenSize = 16
 
 func (l *Layout) numTimers() (n int) {
 	l.eachTimer(func(uint64) { n++ })
@@ -41,9 +31,9 @@ func (l *Layout) numTimers() (n int) {
 // locked: a timer may be missed that is being moved by another processor, or come twice.
 func (l *Layout) eachTimer(visit func(timer uint64)) {
 	l.eachProcessor(func(p uintptr) {
-		heap, n := address(p+l.pTimers), word(p+l.pTimers+8)
+		heap, n := peek.Word(p+l.pTimers), uint64(peek.Word(p+l.pTimers+8))
 		for k := range n {
-			if t := word(heap + uintptr(timerWhenSize*k)); t != 0 && octet(uintptr(t)+l.timerState)&timerZombie == 0 {
+			if t := uint64(peek.Word(heap + uintptr(timerWhenSize*k))); t != 0 && peek.Byte(uintptr(t)+l.timerState)&rtlayout.TimerZombie == 0 {
 				visit(t)
 			}
 		}
@@ -51,9 +41,9 @@ func (l *Layout) eachTimer(visit func(timer uint64)) {
 }
 
 func (l *Layout) eachProcessor(visit func(p uintptr)) {
-	list := address(l.allp)
-	for i := range word(l.allp + 8) {
-		if p := address(list + uintptr(8*i)); p != 0 {
+	list := peek.Word(l.allp)
+	for i := range uint64(peek.Word(l.allp + 8)) {
+		if p := peek.Word(list + uintptr(8*i)); p != 0 {
 			visit(p)
 		}
 	}
@@ -63,21 +53,21 @@ func (l *Layout) eachProcessor(visit func(p uintptr)) {
 // go1.27 runtime/runtime2.go, p.sudogbuf and p.deferpoolbuf).
 const processorHas = 128
 
-func (l *Layout) numProcessors() int { return int(word(l.allp + 8)) }
+func (l *Layout) numProcessors() int { return int(peek.Word(l.allp + 8)) }
 
 // eachSpare calls visit with the addresses of the runtime's own objects that come and go by chance:
 // the records of goroutines, which are counted by themselves, and what processors have at hand for
 // goroutines that wait and for deferred calls.
 func (l *Layout) eachSpare(visit func(p uint64)) {
-	list := address(l.allgs)
+	list := peek.Word(l.allgs)
 	for k := range l.numGoroutines() {
-		visit(word(list + uintptr(8*k)))
+		visit(uint64(peek.Word(list + uintptr(8*k))))
 	}
 	l.eachProcessor(func(p uintptr) {
 		for _, field := range [...]uintptr{l.pSudogs, l.pDefers} {
-			list := address(p + field)
-			for k := range min(word(p+field+8), processorHas) {
-				visit(word(list + uintptr(8*k)))
+			list := peek.Word(p + field)
+			for k := range min(uint64(peek.Word(p+field+8)), processorHas) {
+				visit(uint64(peek.Word(list + uintptr(8*k))))
 			}
 		}
 	})

@@ -1,6 +1,11 @@
 package newborn
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/leakgate/leakgate/internal/engine/peek"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
+)
 
 // errMoved says that a collection ended, or went on, while spans were read.
 var errMoved = errors.New("a garbage collection was under way")
@@ -19,39 +24,35 @@ func (s *span) words() int { return int(s.elems+63) / 64 }
 
 // word returns 64 bits, without those behind the last object.
 func (s *span) word(i int) uint64 {
-	w := word(s.bits + uintptr(8*i))
+	w := uint64(peek.Word(s.bits + uintptr(8*i)))
 	if rest := s.elems - uint32(64*i); rest < 64 {
 		w &= 1<<rest - 1
 	}
 	return w
 }
 
-const (
-	inUse     = 1 // runtime.mSpanInUse
-	tinyClass = 5 // runtime.tinySpanClass
-	classes   = 256
-)
+const classes = 256
 
 // cycle is the number of the last collection that ended, twice.
-func (l *Layout) cycle() uint32 { return half(l.heap + l.heapSweepgen) }
+func (l *Layout) cycle() uint32 { return peek.Half(l.heap + l.heapSweepgen) }
 
 // spans calls visit for each span in use, with its place in the runtime's list, which it has for
 // good. If their bits are wanted, all have to be swept (go1.26 and go1.27 runtime/mheap.go,
 // mspan.sweepgen: as the heap's, or 3 more for one that a processor has at hand).
 func (l *Layout) spans(swept bool, visit func(k int, s *span)) error {
 	generation := l.cycle()
-	list, n := address(l.heap+l.heapSpans), int(word(l.heap+l.heapSpans+8))
+	list, n := peek.Word(l.heap+l.heapSpans), int(peek.Word(l.heap+l.heapSpans+8))
 	for k := range n {
-		p := address(list + uintptr(8*k))
-		if octet(p+l.spanState) != inUse {
+		p := peek.Word(list + uintptr(8*k))
+		if peek.Byte(p+l.spanState) != rtlayout.SpanInUse {
 			continue
 		}
-		if g := half(p + l.spanSwep); swept && g != generation && g != generation+3 {
+		if g := peek.Half(p + l.spanSwep); swept && g != generation && g != generation+3 {
 			return errMoved
 		}
 		s := span{
-			base: address(p + l.spanStart), size: address(p + l.spanSize), bits: address(p + l.spanBits),
-			elems: uint32(short(p + l.spanElems)), class: octet(p + l.spanClass),
+			base: peek.Word(p + l.spanStart), size: peek.Word(p + l.spanSize), bits: peek.Word(p + l.spanBits),
+			elems: uint32(peek.Quarter(p + l.spanElems)), class: peek.Byte(p + l.spanClass),
 		}
 		if s.bits == 0 || s.size == 0 || s.elems == 0 {
 			return errMoved // one that is just being made
@@ -68,11 +69,11 @@ func (l *Layout) spans(swept bool, visit func(k int, s *span)) error {
 // is false for what is certainly neither; an object that looks alike counts as a map.
 func (l *Layout) mapEntries(p, size uintptr) (uint32, bool) {
 	if size == l.tableSize {
-		used, capacity := short(p+l.tableUsed), short(p+l.tableCapacity)
+		used, capacity := peek.Quarter(p+l.tableUsed), peek.Quarter(p+l.tableCapacity)
 		return uint32(used), used <= capacity && capacity&(capacity-1) == 0 && capacity != 0
 	}
 	const most = 1 << 31
-	used, directory, depth, shift := word(p+l.mapUsed), word(p+l.mapDirLen), octet(p+l.mapDepth), octet(p+l.mapShift)
+	used, directory, depth, shift := uint64(peek.Word(p+l.mapUsed)), uint64(peek.Word(p+l.mapDirLen)), peek.Byte(p+l.mapDepth), peek.Byte(p+l.mapShift)
 	switch {
 	case used >= most || depth > 32:
 		return 0, false

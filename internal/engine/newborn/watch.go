@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/offheap"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
 // A record is what a watch keeps of a span: its old objects, and the entries of those that are maps.
@@ -328,7 +329,7 @@ func (w *Watch) count() (c Count, err error) {
 		c.Gone += gone[class]
 		c.Replaced += min(n, gone[class])
 	}
-	c.Tiny = born[tinyClass]
+	c.Tiny = born[rtlayout.TinySpanClass]
 	// A map may have its header on a stack, and few entries need no table.
 	c.Entries = max(headers, tables)
 	l.eachGoroutine(func(k int, id uint64) {

@@ -5,31 +5,17 @@ package reach
 import (
 	"errors"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/peek"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
 // Facts of the runtime that no debug information has (go1.26 and go1.27).
 const (
-	pageShift  = 13 // runtime/internal/sys: pages of the heap
-	arenaShift = 26 // runtime/malloc.go, heapArenaBytes on linux
-	arenaPages = 1 << (arenaShift - pageShift)
+	arenaPages = 1 << (rtlayout.ArenaShift - rtlayout.PageShift)
 	addressBit = 48 // runtime/malloc.go, heapAddrBits: one level of arenas
-
-	spanInUse  = 1 // runtime/mheap.go, mSpanState
-	spanManual = 2 // of stacks, and the runtime's own
-
-	// Objects up to this size keep their pointer bits at the end of their span (internal/runtime/gc,
-	// MinSizeForMallocHeader), larger ones a type in front, but for those that have a span to
-	// themselves.
-	maxBits    = 512
-	headerSize = 8
-	// runtime/mgcmark_greenteagc.go, spanInlineMarkBits: behind the pointer bits of spans of objects
-	// from 16 bytes on
-	inlineMarks   = 128
-	tinySpanClass = 5 // runtime/mcache.go
 )
 
 // The fields that a walk looks at.
@@ -104,41 +90,31 @@ type segment struct{ lo, hi, mask uintptr }
 // variables have names.
 func Load(x *debuginfo.Index, bias uint64) (*Layout, error) {
 	l := &Layout{globals: x.Globals(), bias: bias}
-	_, l.greenTea = x.TypeByName("runtime.spanInlineMarkBits")
+	_, l.greenTea = x.TypeByName(rtlayout.GreenTea)
+	in := rtlayout.In(x, bias)
 	names := strings.Fields(fields)
 	for i := range l.at {
 		typ, name := names[2*i], names[2*i+1]
-		id, ok := x.TypeByName(typ)
-		if !ok && typ == mapType {
+		if typ == mapType && in.Struct(typ) == nil {
 			continue
 		}
-		t := x.Type(id)
-		k := slices.IndexFunc(t.Fields, func(field debuginfo.Field) bool { return field.Name == name })
-		if k < 0 {
-			return nil, errors.New(typ + "." + name + " is not in the debug information")
-		}
-		l.at[i] = uintptr(t.Fields[k].Offset)
+		l.at[i] = uintptr(in.Offset(typ, name))
 		if i == mapDir {
-			l.mapSize = uintptr(t.Size)
+			l.mapSize = uintptr(in.Size(typ))
 		}
 	}
-	var first uintptr
-	for _, v := range [...]struct {
-		name string
-		to   *uintptr
-	}{{"runtime.mheap_", &l.arenas}, {"runtime.allp", &l.allp}, {"runtime.firstmoduledata", &first}} {
-		g, ok := x.GlobalByName(v.name)
-		if !ok {
-			return nil, errors.New(v.name + " is not in the debug information")
-		}
-		*v.to = uintptr(g.Addr + bias)
+	variable := func(name string) uintptr { return uintptr(in.Variable(name).Addr) }
+	l.arenas, l.allp = variable("runtime.mheap_"), variable("runtime.allp")
+	first := variable("runtime.firstmoduledata")
+	if err := in.Err(); err != nil {
+		return nil, err
 	}
 	l.arenas += l.at[heapArenas]
-	if word(first+l.at[moduleNext]) != 0 {
+	if peek.Word(first+l.at[moduleNext]) != 0 {
 		return nil, errors.New("the program has several modules")
 	}
 	for _, s := range [...][3]uintptr{{moduleData, moduleEnd, moduleDataMask}, {moduleBSS, moduleBSSEnd, moduleBSSMask}} {
-		l.segments = append(l.segments, segment{word(first + l.at[s[0]]), word(first + l.at[s[1]]), word(first + l.at[s[2]] + l.at[maskBytes])})
+		l.segments = append(l.segments, segment{peek.Word(first + l.at[s[0]]), peek.Word(first + l.at[s[1]]), peek.Word(first + l.at[s[2]] + l.at[maskBytes])})
 	}
 	return l, nil
 }

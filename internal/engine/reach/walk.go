@@ -2,7 +2,9 @@ package reach
 
 import (
 	"math/bits"
-	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/engine/peek"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
 // A Limit is where a count stops: at more objects, or more bytes.
@@ -83,7 +85,7 @@ func (l *Layout) RunAll(walks []*Walk) (alone bool) {
 // slices is how many time slices the first processor has given out.
 //
 //go:norace
-func (l *Layout) slices() uint32 { return uint32(word(word(l.allp) + l.at[processorSlices])) }
+func (l *Layout) slices() uint32 { return uint32(peek.Word(peek.Word(l.allp) + l.at[processorSlices])) }
 
 //go:norace
 func (w *Walk) run() {
@@ -115,8 +117,8 @@ func (w *Walk) variable(seg *segment, at uintptr) {
 	lo, hi := w.extent(seg, at)
 	for p := lo &^ 7; p+8 <= hi && !w.over; p += 8 {
 		i := (p - seg.lo) / 8
-		if octet(seg.mask+i/8)>>(i%8)&1 != 0 {
-			w.follow(word(p))
+		if peek.Byte(seg.mask+i/8)>>(i%8)&1 != 0 {
+			w.follow(peek.Word(p))
 		}
 		w.read()
 	}
@@ -158,24 +160,24 @@ func (w *Walk) extent(seg *segment, at uintptr) (lo, hi uintptr) {
 //go:norace
 func (w *Walk) object(at uintptr) {
 	s := w.span(at)
-	elem := word(s + w.at[spanElem])
-	if elem > maxBits {
+	elem := peek.Word(s + w.at[spanElem])
+	if elem > rtlayout.MaxHeapBits {
 		from := at
-		if octet(s+w.at[spanClass])>>1 != 0 {
-			from += headerSize
+		if peek.Byte(s+w.at[spanClass])>>1 != 0 {
+			from += rtlayout.HeaderSize
 		}
 		for p := from; p+8 <= at+elem && !w.over; p += 8 {
-			w.follow(word(p))
+			w.follow(peek.Word(p))
 			w.read()
 		}
 		return
 	}
 	mask := w.mask(s, at, elem)
 	if elem == w.mapSize && mask == 1<<(w.at[mapDir]/8) {
-		w.count(int64(min(word(at+w.at[mapUsed]), 1<<40)), 0)
+		w.count(int64(min(peek.Word(at+w.at[mapUsed]), 1<<40)), 0)
 	}
 	for ; mask != 0 && !w.over; mask &= mask - 1 {
-		w.follow(word(at + uintptr(bits.TrailingZeros64(mask))*8))
+		w.follow(peek.Word(at + uintptr(bits.TrailingZeros64(mask))*8))
 		w.read()
 	}
 }
@@ -185,16 +187,16 @@ func (w *Walk) object(at uintptr) {
 //
 //go:norace
 func (w *Walk) mask(s, at, elem uintptr) uint64 {
-	start, size := word(s+w.at[spanStart]), word(s+w.at[spanPages])<<pageShift
+	start, size := peek.Word(s+w.at[spanStart]), peek.Word(s+w.at[spanPages])<<rtlayout.PageShift
 	table := start + size - size/64
 	if w.greenTea && elem >= 16 {
-		table -= inlineMarks
+		table -= rtlayout.InlineMarkBits
 	}
 	n := elem / 8
 	first := (at - start) / 8
-	b := uint64(word(table+first/64*8)) >> (first % 64)
+	b := uint64(peek.Word(table+first/64*8)) >> (first % 64)
 	if first%64+n > 64 {
-		b |= uint64(word(table+first/64*8+8)) << (64 - first%64)
+		b |= uint64(peek.Word(table+first/64*8+8)) << (64 - first%64)
 	}
 	if n < 64 {
 		b &= 1<<n - 1
@@ -220,11 +222,11 @@ func (w *Walk) follow(p uintptr) {
 	if s == 0 || w.over {
 		return
 	}
-	elem := word(s + w.at[spanElem])
-	at := word(s + w.at[spanStart])
+	elem := peek.Word(s + w.at[spanElem])
+	at := peek.Word(s + w.at[spanStart])
 	at += (p - at) / elem * elem
-	class := octet(s + w.at[spanClass])
-	if class == tinySpanClass {
+	class := peek.Byte(s + w.at[spanClass])
+	if class == rtlayout.TinySpanClass {
 		at = p
 	}
 	if !w.add(at) {
@@ -241,28 +243,28 @@ func (w *Walk) follow(p uintptr) {
 //
 //go:norace
 func (w *Walk) span(p uintptr) uintptr {
-	arena := (p - arenaBase()) >> arenaShift
-	if arena >= 1<<(addressBit-arenaShift) {
+	arena := (p - arenaBase()) >> rtlayout.ArenaShift
+	if arena >= 1<<(addressBit-rtlayout.ArenaShift) {
 		return 0
 	}
-	a := word(word(w.arenas) + arena*8)
+	a := peek.Word(peek.Word(w.arenas) + arena*8)
 	if a == 0 {
 		return 0
 	}
-	s := word(a + w.at[arenaSpans] + (p>>pageShift)%arenaPages*8)
+	s := peek.Word(a + w.at[arenaSpans] + (p>>rtlayout.PageShift)%arenaPages*8)
 	if s == 0 {
 		return 0
 	}
-	start := word(s + w.at[spanStart])
-	state := octet(s + w.at[spanState])
-	if p < start || p >= start+word(s+w.at[spanPages])<<pageShift || state != spanInUse && state != spanManual {
+	start := peek.Word(s + w.at[spanStart])
+	state := peek.Byte(s + w.at[spanState])
+	if p < start || p >= start+peek.Word(s+w.at[spanPages])<<rtlayout.PageShift || state != rtlayout.SpanInUse && state != rtlayout.SpanManual {
 		return 0
 	}
-	if state == spanManual || octet(s+w.at[spanUserArena]) != 0 {
+	if state == rtlayout.SpanManual || peek.Byte(s+w.at[spanUserArena]) != 0 {
 		w.over = true
 		return 0
 	}
-	if p >= word(s+w.at[spanLimit]) {
+	if p >= peek.Word(s+w.at[spanLimit]) {
 		return 0
 	}
 	return s
@@ -315,16 +317,3 @@ func (w *Walk) read() {
 		w.over = true
 	}
 }
-
-// word reads a word. No call lies between the making of the pointer and its use, so that no stack
-// map ever shows it: it may lead to where no pointer of Go may, such as a span's own tables.
-//
-//go:norace
-//go:nocheckptr
-func word(at uintptr) uintptr { return **(**uintptr)(unsafe.Pointer(&at)) }
-
-// octet reads a byte.
-//
-//go:norace
-//go:nocheckptr
-func octet(at uintptr) byte { return **(**byte)(unsafe.Pointer(&at)) }

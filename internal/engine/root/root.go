@@ -12,6 +12,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/live"
+	"github.com/leakgate/leakgate/internal/engine/special"
 	"github.com/leakgate/leakgate/internal/engine/stackvar"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/typing"
@@ -258,9 +259,9 @@ func (rs *set) specialRoots() {
 		r := Root{Kind: KindFinalizer, Class: ClassSpecial}
 		what := "finalizer"
 		switch s.Kind {
-		case goruntime.Cleanup:
+		case special.Cleanup:
 			r.Kind, what = KindCleanup, "cleanup"
-		case goruntime.WeakHandle:
+		case special.WeakHandle:
 			r.Kind, what, r.Class = KindOther, "weak", ClassRuntime
 		}
 		of := specialType(h, s)
@@ -269,7 +270,7 @@ func (rs *set) specialRoots() {
 			of = "?"
 		}
 		r.Name = what + "(" + of + ")"
-		queued := s.Kind == goruntime.Finalizer && s.Obj == goruntime.NoObject
+		queued := s.Kind == special.Finalizer && s.Obj == goruntime.NoObject
 		if s.Obj == goruntime.NoObject && (of == "?" || !queued) {
 			r.Name = what + " queue"
 		}
@@ -297,7 +298,7 @@ func (rs *set) specialRoots() {
 			add("", heaptype.Edge{To: s.Span.Addr(s.Obj)})
 			continue
 		}
-		if s.Kind != goruntime.Finalizer || s.Obj == goruntime.NoObject || s.Span.NoScan {
+		if s.Kind != special.Finalizer || s.Obj == goruntime.NoObject || s.Span.NoScan {
 			continue
 		}
 		// What the object refers to is kept, the object itself is not.
@@ -320,7 +321,7 @@ func (rs *set) specialRoots() {
 	}
 }
 
-func specialType(h *typedheap.Heap, s goruntime.Special) string {
+func specialType(h *typedheap.Heap, s special.Special) string {
 	if s.ObjectType != 0 {
 		if ptr := h.Model.Type(s.ObjectType); ptr != nil {
 			if t := h.Types.ByDescriptor(ptr.Elem); t != nil {

@@ -16,7 +16,7 @@ type Pending struct {
 }
 
 // add adds a timer. now is 0 if the time of the snapshot is not known.
-func (p *Pending) add(t *goruntime.Timer, now int64) {
+func (p *Pending) add(t *timer.Pending, now int64) {
 	if now != 0 && !t.Fake {
 		due := time.Duration(t.When - now)
 		if p.DueFirst == 0 && p.DueLast == 0 {
@@ -50,7 +50,7 @@ func (rs *set) timerRoots() {
 			r.Class = ClassToolTimer
 		}
 		entry := rs.entry(r, "")
-		entry.Pending.add(t.Timer, h.Model.Now)
+		entry.Pending.add(t.Pending, h.Model.Now)
 		t.Edges(h.Types, func(label string, e heaptype.Edge) { entry.add(label, e, FromTimer, t.Addr) })
 	}
 	heaps := Root{Kind: KindOther, Name: runtimeTimers, Package: "runtime", Class: ClassRuntime, standard: true}

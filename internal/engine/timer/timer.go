@@ -2,14 +2,13 @@
 package timer
 
 import (
-	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // A Timer is a pending timer that the program asked for.
 type Timer struct {
-	*goruntime.Timer
+	*Pending
 	Kind
 	Func uint64 // closure that the program wants to be called, 0 if there is none
 }
@@ -40,7 +39,7 @@ type List struct {
 // Load lists the timers that the program asked for. The runtime's own, such as that of a goroutine
 // that sleeps, belong to the goroutine or variable that has them.
 func Load(types *heaptype.Table) (*List, error) {
-	all, err := types.Model.Timers()
+	all, err := allPending(types.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +47,7 @@ func Load(types *heaptype.Table) (*List, error) {
 	calls := make(map[uint64]string) // by closure
 	timerType, tickerType := typeOf{name: "time.Timer"}, typeOf{name: "time.Ticker"}
 	for i := range all.List {
-		t := Timer{Timer: &all.List[i]}
+		t := Timer{Pending: &all.List[i]}
 		call, known := calls[t.Fn]
 		if !known {
 			call = functionOf(types, t.Fn)

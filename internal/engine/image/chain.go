@@ -1,17 +1,17 @@
-package goruntime
+package image
 
-// A chain watches a walk along a linked list, which in a damaged image may lead in a circle. It
+// A Chain watches a walk along a linked list, which in a damaged image may lead in a circle. It
 // finds that out after at most three times the steps that the list has (Brent's algorithm), and
 // keeps nothing of it.
-type chain struct {
+type Chain struct {
 	at     uint64
 	steps  int
 	period int
 }
 
-// returns reports whether the walk has come back to where it was. It is asked once for each
+// Returns reports whether the walk has come back to where it was. It is asked once for each
 // element.
-func (c *chain) returns(addr uint64) bool {
+func (c *Chain) Returns(addr uint64) bool {
 	if addr == c.at && c.period > 0 {
 		return true
 	}

@@ -1,20 +1,20 @@
 //go:build go1.26
 
-package goruntime_test
+package addrmap_test
 
 import (
 	"sync"
 	"testing"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/addrmap"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
 // Readers find what was added before they began to look, while the map grows.
 func TestAddrMap(t *testing.T) {
 	const n = 10_000
-	var m goruntime.AddrMap
+	var m addrmap.Map
 	values := make([]int, n)
 	get := func(i int) (*int, bool) {
 		p, ok := m.Get(uint64(i+1) * 8)

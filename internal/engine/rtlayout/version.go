@@ -1,29 +1,29 @@
-package goruntime
+package rtlayout
 
 import (
 	"strconv"
 	"strings"
 )
 
-// semantics is what differs between Go versions in meaning, not in layout.
-type semantics struct {
+// Semantics is what differs between Go versions in meaning, not in layout.
+type Semantics struct {
 	// Kinds of mspan.specials (runtime/mheap.go, _KindSpecial*).
-	specialFinalizer, specialWeakHandle, specialProfile, specialCleanup uint8
-	// scansXRegs: the extended registers of asynchronously preempted goroutines are roots
+	Finalizer, WeakHandle, Profile, Cleanup uint8
+	// ScansXRegs: the extended registers of asynchronously preempted goroutines are roots
 	// (runtime/mgcmark.go:scanstack, from go1.27).
-	scansXRegs bool
+	ScansXRegs bool
 }
 
-var supported = map[int]semantics{
-	26: {specialFinalizer: 2, specialWeakHandle: 3, specialProfile: 4, specialCleanup: 7},
-	27: {specialFinalizer: 2, specialWeakHandle: 3, specialProfile: 4, specialCleanup: 7, scansXRegs: true},
+var supported = map[int]Semantics{
+	26: {Finalizer: 2, WeakHandle: 3, Profile: 4, Cleanup: 7},
+	27: {Finalizer: 2, WeakHandle: 3, Profile: 4, Cleanup: 7, ScansXRegs: true},
 }
 
 // SupportedVersions is how messages name the versions whose runtime structures are known.
 const SupportedVersions = "Go 1.26 and 1.27"
 
-// experiments are the GOEXPERIMENT settings, on or off, that leave the runtime's structures as this
-// package reads them: all that Go 1.26 and 1.27 have (internal/goexperiment/flags.go) but arenas,
+// experiments are the GOEXPERIMENT settings, on or off, that leave the runtime's structures as they
+// are read: all that Go 1.26 and 1.27 have (internal/goexperiment/flags.go) but arenas,
 // whose chunks are spans of a kind of their own.
 const experiments = " boringcrypto cgocheck2 dwarf5 fieldtrack goroutineleakprofile greenteagc heapminimum512kib jsonv2 loopvar mapsplitgroup" +
 	" newinliner preemptibleloops randomizedheapbase64 regabiargs regabiwrappers runtimefreegc runtimesecret simd sizespecializedmalloc staticlockranking "
@@ -46,18 +46,20 @@ func (e *VersionError) Error() string {
 // CheckVersion returns a *VersionError if programs of a Go version, given as runtime.Version has
 // it, cannot be read.
 func CheckVersion(version string) error {
-	_, err := semanticsFor(version)
+	_, err := SemanticsOf(version)
 	return err
 }
 
-func semanticsFor(version string) (semantics, error) {
+// SemanticsOf returns those of a Go version, given as runtime.Version has it, or a *VersionError if
+// programs of that version cannot be read.
+func SemanticsOf(version string) (Semantics, error) {
 	minor, ok := minorVersion(version)
 	if !ok {
-		return semantics{}, &VersionError{Version: version}
+		return Semantics{}, &VersionError{Version: version}
 	}
 	s, ok := supported[minor]
 	if !ok {
-		return semantics{}, &VersionError{Version: version}
+		return Semantics{}, &VersionError{Version: version}
 	}
 	// Settings other than the default follow (go1.26 cmd/link/internal/ld/main.go, Main): "go1.26.8
 	// X:nogreenteagc,simd".
@@ -67,7 +69,7 @@ func semanticsFor(version string) (semantics, error) {
 		var setting string
 		setting, settings, _ = strings.Cut(settings, ",")
 		if !strings.Contains(experiments, " "+setting+" ") && !strings.Contains(experiments, " "+strings.TrimPrefix(setting, "no")+" ") {
-			return semantics{}, &VersionError{Version: version, Experiment: setting}
+			return Semantics{}, &VersionError{Version: version, Experiment: setting}
 		}
 	}
 	return s, nil

@@ -1,4 +1,4 @@
-package goruntime
+package stackmem
 
 import (
 	"encoding/binary"
@@ -8,6 +8,7 @@ import (
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
@@ -150,8 +151,8 @@ func newFakeProcess() (*fakeProcess, fakeParts) {
 
 	gs := p.allot(3 * 8)
 	bare := p.allot(p.Type(g).Size) // a g that ended and has no stack
-	p.put(bare, 0, 0, gDead)
-	p.put(gs, newG(4096, gDead), newG(8192, 4), bare)
+	p.put(bare, 0, 0, rtlayout.Dead)
+	p.put(gs, newG(4096, rtlayout.Dead), newG(8192, 4), bare)
 	p.put(p.global("runtime.allgs", slice), gs, 3, 3)
 
 	mcache := p.allot(p.Type(cache).Size)
@@ -180,20 +181,24 @@ func newFakeProcess() (*fakeProcess, fakeParts) {
 	return p, parts
 }
 
-func (p *fakeProcess) model() *Model {
-	return &Model{
-		Mem: image.NewSpace(p), names: p, layouts: layouts{names: p}, arch: archs["amd64"],
-		warned: make(map[string]bool),
-	}
+func (p *fakeProcess) reader() *reader {
+	mem := image.NewSpace(p)
+	return &reader{mem: mem, l: rtlayout.In(p, 0), goroutines: func() (all []uint64, err error) {
+		list := p.globals["runtime.allgs"].Addr
+		for i := range mem.U64(list + 8) {
+			all = append(all, mem.U64(mem.U64(list)+8*i))
+		}
+		return all, mem.Err()
+	}}
 }
 
 func TestStackMemory(t *testing.T) {
 	p, _ := newFakeProcess()
-	got, err := p.model().StackMemory()
+	got, err := p.reader().read()
 	require.NoError(t, err)
-	assert.Equal(t, &StackMemory{
-		Ended: StackSum{1, 4096}, G0: StackSum{1, 16384}, GSignal: StackSum{1, 32768}, Crash: StackSum{1, 16384},
-		Cache: StackSum{1, 8192}, Pool: StackSum{13, 13 * 2048}, Large: StackSum{1, 65536},
+	assert.Equal(t, &Memory{
+		Ended: Sum{1, 4096}, G0: Sum{1, 16384}, GSignal: Sum{1, 32768}, Crash: Sum{1, 16384},
+		Cache: Sum{1, 8192}, Pool: Sum{13, 13 * 2048}, Large: Sum{1, 65536},
 		HeapBytes: 400_000, OSBytes: 77,
 	}, got)
 }
@@ -202,11 +207,11 @@ func TestStackMemory(t *testing.T) {
 func TestStackMemoryOfForeignThreads(t *testing.T) {
 	p, _ := newFakeProcess()
 	p.put(p.globals["runtime.iscgo"].Addr, 1)
-	got, err := p.model().StackMemory()
+	got, err := p.reader().read()
 	require.NoError(t, err)
 	assert.Zero(t, got.G0)
-	assert.Equal(t, StackSum{1, 16384}, got.Threads)
-	assert.Equal(t, StackSum{1, 32768}, got.GSignal)
+	assert.Equal(t, Sum{1, 16384}, got.Threads)
+	assert.Equal(t, Sum{1, 32768}, got.GSignal)
 }
 
 // TestDamagedStackMemory: a damaged image gives an error, no endless loop and no wrong figure.
@@ -228,7 +233,7 @@ func TestDamagedStackMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, parts := newFakeProcess()
 			c.damage(p, parts)
-			_, err := p.model().StackMemory()
+			_, err := p.reader().read()
 			require.ErrorContains(t, err, c.text)
 		})
 	}

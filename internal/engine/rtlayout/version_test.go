@@ -1,4 +1,4 @@
-package goruntime
+package rtlayout
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ func TestVersions(t *testing.T) {
 		"go1.25.9": false, "go1.28.0": false, "devel go1.99-abc": false, "go2.0": false, "": false, "go1.": false,
 		"go1.27.3 X:arenas": false, "go1.27.3 X:nogreenteagc,movinggc": false, "go1.26.8 X:nomovinggc": false, "go1.28.0 X:simd": false,
 	} {
-		_, err := semanticsFor(version)
+		_, err := SemanticsOf(version)
 		if (err == nil) != ok {
 			t.Errorf("%q: %v", version, err)
 		}

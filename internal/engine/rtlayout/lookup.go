@@ -1,0 +1,142 @@
+// Package rtlayout is what is known of the Go runtime's structures: where they have their fields, which
+// debug information tells by name, and what it does not tell, by the version of Go.
+package rtlayout
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+)
+
+// Names is the part of the debug information that knows of types and variables.
+type Names interface {
+	TypeByName(name string) (debuginfo.TypeID, bool)
+	Type(id debuginfo.TypeID) debuginfo.Type
+	GlobalByName(name string) (debuginfo.Global, bool)
+}
+
+// A Lookup answers by name; the first name that is missing is kept as its error, so that many may be
+// asked for before it is looked at. It is not safe for concurrent use.
+type Lookup struct {
+	names Names
+	bias  uint64
+	err   error
+	last  debuginfo.Type // that was looked up: most questions are about the same one as before
+}
+
+// In returns a lookup in a program that was loaded bias bytes above where it was linked.
+func In(names Names, bias uint64) *Lookup { return &Lookup{names: names, bias: bias} }
+
+// Err is what was missing first, nil if nothing was.
+func (l *Lookup) Err() error { return l.err }
+
+// Fail keeps an error, unless there is one already.
+func (l *Lookup) Fail(format string, args ...any) {
+	if l.err == nil {
+		l.err = fmt.Errorf(format, args...)
+	}
+}
+
+// Struct returns a type of the program, nil if there is none of that name, which is no error. It is
+// valid until the next call.
+func (l *Lookup) Struct(name string) *debuginfo.Type {
+	if l.last.Name != name || name == "" {
+		id, ok := l.names.TypeByName(name)
+		if !ok {
+			return nil
+		}
+		l.last = l.names.Type(id)
+	}
+	return &l.last
+}
+
+// Type returns a type of the program.
+func (l *Lookup) Type(id debuginfo.TypeID) debuginfo.Type { return l.names.Type(id) }
+
+// known is Struct for a type that has to be there.
+func (l *Lookup) known(typ string) *debuginfo.Type {
+	t := l.Struct(typ)
+	if t == nil {
+		l.Fail("type %s is not in the debug information", typ)
+	}
+	return t
+}
+
+// find returns the offset of a field that has to be there, and its type.
+func (l *Lookup) find(typ, path string) (off uint64, of debuginfo.TypeID) {
+	if t := l.known(typ); t != nil {
+		ok := false
+		if off, of, ok = l.Field(t, path); !ok {
+			l.Fail("type %s has no field %s", typ, path)
+		}
+	}
+	return off, of
+}
+
+// Offset returns the offset of a field, given as a dotted path, in a struct type.
+func (l *Lookup) Offset(typ, path string) uint64 {
+	off, _ := l.find(typ, path)
+	return off
+}
+
+// Maybe is Offset for a field that not every program has.
+func (l *Lookup) Maybe(typ, path string) (off uint64, ok bool) {
+	if t := l.Struct(typ); t != nil {
+		off, _, ok = l.Field(t, path)
+	}
+	return off, ok
+}
+
+// Field returns the offset of a field, given as a dotted path, and its type.
+func (l *Lookup) Field(in *debuginfo.Type, path string) (off uint64, typ debuginfo.TypeID, ok bool) {
+	for _, f := range in.Fields {
+		if f.Name == path { // in types from package nameless
+			return uint64(f.Offset), f.Type, true
+		}
+	}
+	for fields := in.Fields; ; {
+		name, rest, more := strings.Cut(path, ".")
+		i := 0
+		for i < len(fields) && fields[i].Name != name {
+			i++
+		}
+		if i == len(fields) {
+			return 0, 0, false
+		}
+		off, typ = off+uint64(fields[i].Offset), fields[i].Type
+		if !more {
+			return off, typ, true
+		}
+		fields, path = l.names.Type(typ).Fields, rest
+	}
+}
+
+// Size returns the size of a type; 1 where that is not known.
+func (l *Lookup) Size(typ string) uint64 {
+	t := l.known(typ)
+	if t == nil || t.Size <= 0 {
+		l.Fail("type %s has no size in the debug information", typ)
+		return 1
+	}
+	return uint64(t.Size)
+}
+
+// FieldSize returns the size of a field.
+func (l *Lookup) FieldSize(typ, path string) uint64 {
+	_, of := l.find(typ, path)
+	if of == 0 {
+		return 0
+	}
+	return uint64(l.names.Type(of).Size)
+}
+
+// Variable returns a package variable, with its address in the process.
+func (l *Lookup) Variable(name string) debuginfo.Global {
+	v, ok := l.names.GlobalByName(name)
+	if !ok {
+		l.Fail("the variable %s is not in the debug information", name)
+	}
+	v.Addr += l.bias
+	return v
+}
