@@ -208,7 +208,7 @@ func (a *autoRun) selected(names []string) []string {
 	if a.options.run == "" {
 		return names
 	}
-	// As in go test, what follows a slash is about subtests.
+	// As in go test, what follows a slash is about subtests, which are chosen when their test runs.
 	first, _, _ := strings.Cut(a.options.run, "/")
 	pattern, err := regexp.Compile(first)
 	if err != nil {
@@ -222,8 +222,13 @@ func (a *autoRun) repeat(ctx gocontext.Context, p *plan.Package, file, folder st
 	if err != nil {
 		return err
 	}
+	subtests := ""
+	if strings.Contains(a.options.run, "/") {
+		subtests = a.options.run
+	}
 	b := drive.Binary{
-		File: file, Test: workspace.TestName, Dir: p.Dir, Env: a.env, Args: a.binary, Folder: folder, Budget: a.options.auto.time,
+		Subtests: subtests,
+		File:     file, Test: workspace.TestName, Dir: p.Dir, Env: a.env, Args: a.binary, Folder: folder, Budget: a.options.auto.time,
 		Matters: func(r *verdict.Result) []string { return finding.Roots(modules.Sort(r)) },
 	}
 	a.begin(p)
@@ -273,10 +278,9 @@ func (o *runOptions) again() func(pkg string, functions []string) string {
 		flags += " -race"
 	}
 	return func(pkg string, functions []string) string {
-		pattern := strings.Join(functions, "|")
-		if len(functions) > 1 {
-			pattern = "(" + pattern + ")"
-		}
-		return fmt.Sprintf("leakgate run -auto%s -run '^%s$' %s", flags, pattern, pkg)
+		return fmt.Sprintf("leakgate run -auto%s -run %s %s", flags, quoted(finding.Pattern(functions)), pkg)
 	}
 }
+
+// quoted is a word for a shell.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

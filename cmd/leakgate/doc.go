@@ -78,8 +78,8 @@
 //	-artifacts which
 //		Keep the artifacts of failed assertions, of all, or of none (default failed).
 //	-auto
-//		Repeat the tests, examples and benchmarks of packages that know nothing of leakcheck, and report what grows
-//		each time; see below.
+//		Repeat the tests, examples, fuzz seeds and benchmarks of packages that know nothing of leakcheck, and
+//		report what grows each time; see below.
 //	-auto-time d
 //		How long -auto may take for a package, after it is built (default 1m0s).
 //	-base revision
@@ -124,12 +124,12 @@
 //	-v
 //		Show the output of tests that pass, too.
 //
-// With -auto nobody has to write a test. The tests and examples of each package, which have to pass
-// and to take less than a second each, are called again and again in one process, and what grows
-// with each round is looked for as AssertNoGrowth does it; where something grows, halves are
-// repeated until the test is known. Benchmarks are held at the heads of their loops. leakcheck comes
-// into the build by a workspace and an overlay in a temporary folder: go.mod, go.sum and all other
-// files stay as they are. For example:
+// With -auto nobody has to write a test. The tests and examples of each package, and its fuzz tests
+// with their seeds, which have to pass and to take less than a second each, are called again and
+// again in one process, and what grows with each round is looked for as AssertNoGrowth does it;
+// where something grows, halves are repeated until the test and subtest are known. Benchmarks are
+// held at the heads of their loops. leakcheck comes into the build by a workspace and an overlay in
+// a temporary folder: go.mod, go.sum and all other files stay as they are. For example:
 //
 //	leakgate run -auto ./...
 //	leakgate run -auto -run TestLogin ./session

@@ -174,9 +174,10 @@ var layers = []struct {
 
 	{"github.com/leakgate/leakgate", nil},                                           // the sources, for -auto
 	{"cmd/leakgate/internal/auto/repeat", []string{"internal/envvar", "leakcheck"}}, // linked into tests
+	{"cmd/leakgate/internal/auto/repeat/seeds", nil},                                // linked into tests
 	{"cmd/leakgate/internal/auto/plan", nil},
 	{"cmd/leakgate/internal/auto/workspace", []string{
-		"cmd/leakgate/internal/auto/plan", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/tick", "internal/envvar", "internal/filelock", "internal/wholefile",
+		"cmd/leakgate/internal/auto/plan", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/repeat/seeds", "cmd/leakgate/internal/auto/tick", "internal/envvar", "internal/filelock", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/auto/drive", []string{
 		"cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/verdict",
@@ -188,7 +189,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/auto/judge", []string{"internal/symbol", "internal/verdict"}},
 	{"cmd/leakgate/internal/auto/finding", []string{
 		"cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/judge", "cmd/leakgate/internal/auto/repeat",
-		"cmd/leakgate/internal/auto/suppress", "internal/verdict",
+		"cmd/leakgate/internal/auto/suppress", "golden", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/artifacts", []string{"internal/symbol", "internal/verdict", "internal/wholefile"}},
 	{"cmd/leakgate/internal/discover", nil},

@@ -19,13 +19,14 @@ import (
 
 // A Binary is a test binary, and how it is run.
 type Binary struct {
-	File   string
-	Test   string // that repeats
-	Dir    string // the package's folder
-	Env    []string
-	Args   []string // of the user, for the test binary
-	Folder string   // for orders, journals and records
-	Budget time.Duration
+	File     string
+	Test     string // that repeats
+	Dir      string // the package's folder
+	Env      []string
+	Args     []string // of the user, for the test binary
+	Folder   string   // for orders, journals and records
+	Budget   time.Duration
+	Subtests string // pattern for what to run of tests, as -test.run has it; "": all of them
 	// Matters says what of a record's growth is worth to be split for, by names of roots.
 	Matters func(*verdict.Result) []string
 }
@@ -91,7 +92,8 @@ type state struct {
 
 	lastGroup []string // that the last process explored
 	report    *Report
-	located   map[string]bool // roots that a group of one function feeds
+	located   map[string]bool     // roots that a group of one function feeds
+	subtests  map[string][]string // of tests that were explored alone, and grew
 }
 
 // Run repeats functions of a binary. It takes the budget at most, and what a process needs to be
@@ -100,6 +102,7 @@ func (b *Binary) Run(ctx context.Context, functions, benchmarks []string) (*Repo
 	s := &state{
 		Binary: b, ctx: ctx, end: time.Now().Add(b.Budget), report: &Report{},
 		tried: make(map[string]*Tried), patient: make(map[string]bool), located: make(map[string]bool),
+		subtests: make(map[string][]string),
 	}
 	for _, name := range functions {
 		s.tried[name] = &Tried{Name: name}
@@ -156,7 +159,7 @@ func (s *state) split(group *Exploration) error {
 		for _, root := range roots {
 			s.located[root] = true
 		}
-		return nil
+		return s.splitTest(group, roots)
 	}
 	if !slices.ContainsFunc(roots, func(root string) bool { return !s.located[root] }) {
 		return nil
@@ -187,6 +190,30 @@ func (s *state) split(group *Exploration) error {
 		}
 	}
 	return nil
+}
+
+// splitTest explores the subtests of the only function of a group as if they were functions, each
+// by a call of the test that leaves out the others.
+func (s *state) splitTest(group *Exploration, roots []string) error {
+	test := group.Functions[0]
+	subtests := s.subtests[test]
+	if len(subtests) < 2 || len(roots) == 0 {
+		return nil
+	}
+	whole := Exploration{Record: group.Record}
+	for _, name := range subtests {
+		name = test + "/" + name
+		whole.Functions = append(whole.Functions, name)
+		s.tried[name] = &Tried{Name: name}
+	}
+	for _, root := range roots {
+		s.located[root] = false
+	}
+	err := s.split(&whole)
+	for _, root := range roots {
+		s.located[root] = true
+	}
+	return err
 }
 
 func (s *state) roots(e *Exploration) []string {
@@ -283,8 +310,11 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 	o := repeat.Orders{
 		Journal: filepath.Join(folder, "journal"), Functions: functions, Label: fmt.Sprintf("group-%d", s.runs), Parent: os.Getpid(),
 		Hangs:     s.hangs(),
-		Artifacts: filepath.Join(folder, "records"), End: end,
+		Artifacts: filepath.Join(folder, "records"), End: end, Subtests: s.Subtests,
 		ProbeEnd: s.end.Add(-time.Duration((1 - tryShare) * float64(s.Budget))),
+	}
+	if strings.Contains(functions[0].Name, "/") {
+		o.ProbeEnd = end.Add(-minLeft) // subtests have not been tried out when the tests were
 	}
 	p, err := s.start(&o, folder)
 	if err != nil {
@@ -299,6 +329,9 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 	}
 	culprit := p.failed
 	s.lastGroup = p.group
+	if len(p.group) == 1 {
+		s.subtests[p.group[0]] = p.subtests
+	}
 	switch {
 	case !p.began:
 		s.report.Broken = p.whyNotBegun()

@@ -30,7 +30,8 @@ type process struct {
 	exit         string
 	tried        []Tried
 	group        []string
-	failed       string // a function of the group
+	subtests     []string // of the only function of the group, if it grew
+	failed       string   // a function of the group
 	failedOutput string
 	held         []repeat.Event // loops that were explored to their end
 	hung         string
@@ -110,6 +111,8 @@ func (p *process) read(file string) error {
 		case "explored":
 			p.failed, p.log = e.Function, strings.Join(e.Log, "\n")
 			p.failedOutput = p.output.of(e.Mark)
+		case "subtests":
+			p.subtests = e.Functions
 		case "held":
 			if e.Status != repeat.Once {
 				p.held = append(p.held, e)

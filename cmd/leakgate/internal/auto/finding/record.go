@@ -11,6 +11,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/suppress"
+	"github.com/leakgate/leakgate/golden"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
@@ -79,7 +80,11 @@ func (s *Sorter) leave(r *verdict.Result, artifacts string) error {
 
 // folder is where the record of an assertion lies.
 func (s *Sorter) folder(pkg, test string) string {
-	return filepath.Join(s.records, filepath.FromSlash(localPath(pkg)), strings.ReplaceAll(test, " ", "_"), "1")
+	name := "unnamed"
+	if file, err := golden.FileName(strings.ReplaceAll(test, " ", "_")); err == nil {
+		name = strings.TrimSuffix(file, golden.Extension)
+	}
+	return filepath.Join(s.records, filepath.FromSlash(localPath(pkg)), filepath.FromSlash(name), "1")
 }
 
 // localPath is an import path, which is fit for folders' names unless it would lead out.

@@ -169,6 +169,10 @@ func (s *Sorter) sort(pkg string, modules *judge.Modules, r *drive.Report) []*fo
 	}
 	var fresh []*found
 	for _, root := range order {
+		seen[root] = slices.DeleteFunc(seen[root], func(o occurrence) bool {
+			// It is the test's then, and none of its subtests' alone.
+			return strings.Contains(o.group.Functions[0], "/") && isLoose(r, o.group)
+		})
 		least := smallest(seen[root])
 		c := &cause{growth: least.growth, fed: feeders(pkg, seen[root])}
 		c.more = !toldApart(r, seen[root])
@@ -234,18 +238,24 @@ type occurrence struct {
 	growth judge.Growth
 }
 
-// smallest is the occurrence in the fewest functions, the first of several.
+// smallest is the occurrence in the fewest functions, the first of several, and in a subtest if that
+// of a test has been told apart.
 func smallest(all []occurrence) occurrence {
-	return slices.MinFunc(all, func(a, b occurrence) int { return len(a.group.Functions) - len(b.group.Functions) })
+	return slices.MinFunc(parts(all), func(a, b occurrence) int { return len(a.group.Functions) - len(b.group.Functions) })
+}
+
+// parts are the occurrences that no other is a part of.
+func parts(all []occurrence) []occurrence {
+	return slices.DeleteFunc(slices.Clone(all), func(o occurrence) bool {
+		return slices.ContainsFunc(all, func(p occurrence) bool { return isPart(p.group, o.group) })
+	})
 }
 
 // feeders are the groups that feed a root, without those that others are part of.
 func feeders(pkg string, all []occurrence) []feeder {
 	var fed []feeder
-	for _, o := range all {
-		if !slices.ContainsFunc(all, func(p occurrence) bool { return isPart(p.group, o.group) }) {
-			fed = append(fed, feeder{pkg, o.group.Functions})
-		}
+	for _, o := range parts(all) {
+		fed = append(fed, feeder{pkg, o.group.Functions})
 	}
 	return fed
 }
@@ -274,8 +284,20 @@ func toldApart(r *drive.Report, all []occurrence) bool {
 
 // isPart reports whether a group was split off from another.
 func isPart(part, of *drive.Exploration) bool {
-	return len(part.Functions) < len(of.Functions) &&
-		!slices.ContainsFunc(part.Functions, func(name string) bool { return !slices.Contains(of.Functions, name) })
+	return weight(part) < weight(of) &&
+		!slices.ContainsFunc(part.Functions, func(name string) bool {
+			test, _, _ := strings.Cut(name, "/")
+			return !slices.Contains(of.Functions, name) && !slices.Contains(of.Functions, test)
+		})
+}
+
+// weight orders groups that may be parts of each other: a group of subtests is less than its test.
+func weight(e *drive.Exploration) int {
+	const test = 1000 // more than it has subtests that are told apart
+	if strings.Contains(e.Functions[0], "/") {
+		return len(e.Functions)
+	}
+	return test * len(e.Functions)
 }
 
 // isLoose reports whether all parts of a group were explored too. What grew in the group and in

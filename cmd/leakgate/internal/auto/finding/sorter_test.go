@@ -106,6 +106,36 @@ func TestGroups(t *testing.T) {
 	require.Contains(t, p.Failures[0].Message, "maybe others too")
 }
 
+// What a subtest feeds is its finding, what only all subtests feed together, or the test without
+// them, is their test's, and another subtest's root is another finding.
+func TestSubtests(t *testing.T) {
+	s := newSorter(t)
+	p, err := s.Add("example.com/app", modules, report(
+		grows("TestA TestB", "example.com/app.x", "example.com/app.y", "example.com/app.z"),
+		grows("TestA", "example.com/app.x", "example.com/app.y", "example.com/app.z"),
+		grows("TestA/one TestA/two", "example.com/app.x", "example.com/app.z"), grows("TestA/one", "example.com/app.x"), grows("TestA/two"),
+		grows("TestB"),
+	))
+	require.NoError(t, err)
+	require.Len(t, p.Failures, 2)
+	require.Equal(t, "TestA/one", p.Failures[0].Test)
+	require.Equal(t, "TestA", p.Failures[1].Test)
+	require.Equal(t, 2, p.Repeated)
+	require.NoError(t, s.LeaveFindings())
+	r := s.record(t, "example.com/app", "TestA/one")
+	require.Len(t, r.Bounds, 1)
+	require.Contains(t, r.Message, "fed by TestA/one in example.com/app\n")
+	require.Contains(t, r.Message, `t.Run("again", TestA)`)
+	require.Len(t, s.record(t, "example.com/app", "TestA").Bounds, 2)
+}
+
+func TestPattern(t *testing.T) {
+	require.Equal(t, "^TestA$", Pattern([]string{"TestA"}))
+	require.Equal(t, "^(TestA|ExampleB)$", Pattern([]string{"TestA", "ExampleB"}))
+	require.Equal(t, `^TestA$/^x\.y#01$`, Pattern([]string{"TestA/x.y#01"}))
+	require.Equal(t, "^TestA$/^(x|y)$", Pattern([]string{"TestA/x", "TestA/y"}))
+}
+
 // A package of which nothing is known has a record that says why.
 func TestNoVerdict(t *testing.T) {
 	s := newSorter(t)

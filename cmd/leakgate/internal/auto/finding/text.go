@@ -145,6 +145,8 @@ func (s *Sorter) message(f *found) string {
 		b.WriteString("\nthere was no time to tell these functions apart: more of it (-auto-time) finds the one, with a test to paste\n")
 	} else if strings.HasPrefix(op, "Benchmark") {
 		fmt.Fprintf(&b, "\nto keep it away, a test that calls leakcheck.AssertNoGrowth with what the loop of %s does\n", op)
+	} else if slices.ContainsFunc(f.group.Functions, func(name string) bool { return strings.HasPrefix(name, "Fuzz") }) {
+		fmt.Fprintf(&b, "\nto keep it away, a test that calls leakcheck.AssertNoGrowth with what %s does with a seed\n", op)
 	} else {
 		fmt.Fprintf(&b, "\nto keep it away, a test that fails until it is gone:\n%s", indent(pasted(f.group.Functions)))
 	}
@@ -154,9 +156,15 @@ func (s *Sorter) message(f *found) string {
 // pasted is a test that asserts what was explored here.
 func pasted(functions []string) string {
 	var b strings.Builder
-	name := strings.TrimPrefix(functions[0], "Test")
-	fmt.Fprintf(&b, "func Test%sDoesNotGrow(t *testing.T) {\n\tleakcheck.AssertNoGrowth(t, func() {\n", strings.TrimPrefix(name, "_"))
+	var tests []string // of subtests, their test
 	for _, f := range functions {
+		if f, _, _ = strings.Cut(f, "/"); !slices.Contains(tests, f) {
+			tests = append(tests, f)
+		}
+	}
+	name := strings.TrimPrefix(tests[0], "Test")
+	fmt.Fprintf(&b, "func Test%sDoesNotGrow(t *testing.T) {\n\tleakcheck.AssertNoGrowth(t, func() {\n", strings.TrimPrefix(name, "_"))
+	for _, f := range tests {
 		if strings.HasPrefix(f, "Example") {
 			fmt.Fprintf(&b, "\t\t%s()\n", f)
 		} else {

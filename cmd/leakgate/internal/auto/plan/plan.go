@@ -1,5 +1,5 @@
-// Package plan says which functions of packages leakgate run -auto may repeat: tests and examples,
-// as package testing would run them.
+// Package plan says which functions of packages leakgate run -auto may repeat: tests, examples and
+// fuzz tests with their seeds, as package testing would run them, and benchmarks.
 package plan
 
 import (
@@ -40,10 +40,12 @@ type Module struct {
 type Functions struct {
 	Name            string // of the package
 	Tests, Examples []string
+	Fuzz            []string // tests of seeds
 	Benchmarks      []string
 }
 
-// Names returns all functions of p: tests, then examples, each in the order of the files.
+// Names returns all functions of p: tests, then examples, then fuzz tests, each in the order of the
+// files.
 func (p *Package) Names() []string {
 	var names []string
 	for _, f := range []Functions{p.In, p.Beside} {
@@ -51,6 +53,9 @@ func (p *Package) Names() []string {
 	}
 	for _, f := range []Functions{p.In, p.Beside} {
 		names = append(names, f.Examples...)
+	}
+	for _, f := range []Functions{p.In, p.Beside} {
+		names = append(names, f.Fuzz...)
 	}
 	return names
 }
@@ -123,6 +128,8 @@ func functions(dir string, names []string) (Functions, error) {
 			case !ok:
 			case isTest(f, "Test", "T"):
 				found.Tests = append(found.Tests, f.Name.Name)
+			case isTest(f, "Fuzz", "F"):
+				found.Fuzz = append(found.Fuzz, f.Name.Name)
 			case isTest(f, "Benchmark", "B"):
 				found.Benchmarks = append(found.Benchmarks, f.Name.Name)
 			}

@@ -28,6 +28,8 @@ func TestHelper(n int)             {}
 func TestWith[X any](t *testing.T) {}
 func (s suite) TestMethod(t *testing.T) {}
 func BenchmarkX(b *testing.B)      {}
+func FuzzX(f *testing.F)           {}
+func FuzzT(t *testing.T)           {}
 
 type suite struct{}
 
@@ -44,5 +46,5 @@ func ExampleOnlyShown() { fmt.Println(1) }
 `), 0o666))
 	got, err := functions(dir, []string{"a_test.go"})
 	require.NoError(t, err)
-	require.Equal(t, Functions{Name: "a", Tests: []string{"Test", "TestOne", "Test_two"}, Examples: []string{"Example", "ExampleSilent"}, Benchmarks: []string{"BenchmarkX"}}, got)
+	require.Equal(t, Functions{Name: "a", Tests: []string{"Test", "TestOne", "Test_two"}, Examples: []string{"Example", "ExampleSilent"}, Fuzz: []string{"FuzzX"}, Benchmarks: []string{"BenchmarkX"}}, got)
 }

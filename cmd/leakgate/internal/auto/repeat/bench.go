@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"reflect"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -19,17 +21,19 @@ func Benchmarks(bs ...testing.InternalBenchmark) { benchmarks = append(benchmark
 
 // A loop is the loop of a benchmark that is held at the head of its body.
 type loop struct {
-	b      *testing.B
+	pb     *testing.PB   // of the goroutine that is held; nil in a benchmark's own loop
 	ticked chan struct{} // it has come to its head again
 	resume chan bool     // to do one more iteration; false: to end
 }
+
+func newLoop(pb *testing.PB) *loop { return &loop{pb, make(chan struct{}), make(chan bool)} }
 
 // held are the loops of the benchmark that runs. Outside of an exploration arrived is nil, and loops
 // run freely.
 var held struct {
 	sync.Mutex
 	arrived chan *loop
-	loops   map[*testing.B]*loop
+	loops   map[any]*loop // by *testing.B, or by what tells calls of RunParallel apart
 }
 
 // Tick is called at the head of each loop of a benchmark, which it holds there. once says that the
@@ -44,7 +48,7 @@ func Tick(b *testing.B, once bool) {
 	l := held.loops[b]
 	isNew := l == nil
 	if isNew {
-		l = &loop{b, make(chan struct{}), make(chan bool)}
+		l = newLoop(nil)
 		held.loops[b] = l
 	}
 	held.Unlock()
@@ -56,6 +60,47 @@ func Tick(b *testing.B, once bool) {
 	if !<-l.resume {
 		b.SkipNow()
 	}
+}
+
+// TickParallel is Tick for the loops of a benchmark's RunParallel. One goroutine's loop is held; the
+// others end when they come to theirs.
+func TickParallel(pb *testing.PB) {
+	of, n := parallel(pb)
+	held.Lock()
+	arrived := held.arrived
+	if arrived == nil || n <= 1 {
+		held.Unlock()
+		return
+	}
+	l := held.loops[of]
+	switch {
+	case l == nil:
+		l = newLoop(pb) // which keeps pb, so that its address names no other
+		held.loops[of] = l
+		held.Unlock()
+		arrived <- l
+	case l.pb != pb:
+		held.Unlock()
+		runtime.Goexit()
+	default:
+		held.Unlock()
+		l.ticked <- struct{}{}
+	}
+	if !<-l.resume {
+		runtime.Goexit() // RunParallel waits for its goroutines, however they end
+	}
+}
+
+// parallel tells the call of RunParallel that a PB is for, and its number of iterations, by fields
+// that package testing has for them (go1.26 testing/benchmark.go, PB). The number is 0 where it has
+// others.
+func parallel(pb *testing.PB) (of uintptr, n uint64) {
+	v := reflect.ValueOf(pb).Elem()
+	shared, all := v.FieldByName("globalN"), v.FieldByName("bN")
+	if !shared.IsValid() || shared.Kind() != reflect.Pointer || !all.IsValid() || !all.CanUint() {
+		return 0, 0
+	}
+	return shared.Pointer(), all.Uint()
 }
 
 // Of a benchmark, so many loops are explored, for so many iterations at most.
@@ -74,6 +119,7 @@ type explorations struct {
 	finished chan struct{}
 	next     *loop // that arrived while another was explored
 	watch    *time.Timer
+	cut      bool // the loop of a RunParallel was ended, for which package testing fails it
 }
 
 // holdAll explores the loops of benchmarks.
@@ -103,7 +149,7 @@ func (r *runner) hold(o *Orders, f testing.InternalBenchmark) Status {
 	r.mark(f.Name)
 	x := &explorations{runner: r, orders: o, name: f.Name, arrived: make(chan *loop), finished: make(chan struct{})}
 	held.Lock()
-	held.arrived, held.loops = x.arrived, make(map[*testing.B]*loop)
+	held.arrived, held.loops = x.arrived, make(map[any]*loop)
 	held.Unlock()
 	x.watch = r.watch(func() string { return f.Name }, o.Hangs)
 	defer x.watch.Stop()
@@ -118,7 +164,7 @@ func (r *runner) hold(o *Orders, f testing.InternalBenchmark) Status {
 	explored := 0
 	for l := x.wait(); l != nil; l = x.wait() {
 		if explored == maxLoops || time.Now().After(o.ProbeEnd) {
-			l.resume <- false
+			x.end(l)
 			continue
 		}
 		explored++
@@ -128,7 +174,7 @@ func (r *runner) hold(o *Orders, f testing.InternalBenchmark) Status {
 	held.arrived, held.loops = nil, nil
 	held.Unlock()
 	switch {
-	case r.restore() != nil || failed:
+	case r.restore() != nil || failed && !x.cut:
 		return Fails
 	case explored == 0:
 		return NoLoop
@@ -189,6 +235,12 @@ func (x *explorations) explore(l *loop, label string) {
 	}
 	x.journal.write(done)
 	if !ended {
-		l.resume <- false
+		x.end(l)
 	}
+}
+
+// end ends a loop.
+func (x *explorations) end(l *loop) {
+	x.cut = x.cut || l.pb != nil
+	l.resume <- false
 }

@@ -1,6 +1,7 @@
 package repeat
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -18,6 +19,9 @@ type runner struct {
 	stdout  *os.File
 	stderr  *os.File
 	calls   int // numbers the marks
+
+	subtests string // pattern, of the orders
+	matcher  matcher
 }
 
 func newRunner(j *journal) (*runner, error) {
@@ -57,26 +61,47 @@ func (r *runner) mark(name string) int {
 // only one of the test binary: package testing waits for its parallel subtests, and forgets its
 // records with it.
 func (r *runner) call(f *registered) (ok bool) {
-	r.mark(f.test.Name)
-	if f.example {
-		f.test.F(nil)
-		ok = true
+	r.mark(f.label())
+	if f.call != nil {
+		var skipped bool
+		ok = f.call(&skipped)
 	} else {
-		ok = testing.RunTests(matchAll, []testing.InternalTest{f.test})
+		ok = r.run(f)
 	}
 	return r.restore() == nil && ok
+}
+
+// run calls a test, without the subtests that are not asked for.
+func (r *runner) run(f *registered) bool {
+	match := matchAll
+	if pattern := f.pattern(r.subtests); pattern != "" {
+		match = r.matcher.match
+		setRun(pattern)
+		defer setRun("")
+	}
+	return testing.RunTests(match, []testing.InternalTest{f.test})
+}
+
+// setRun sets -test.run, which package testing reads whenever it runs tests.
+func setRun(pattern string) {
+	if err := flag.Set("test.run", pattern); err != nil {
+		panic(err)
+	}
 }
 
 // callOnce is call that also says whether the test skipped itself. For that, the test is called by
 // another function than package testing's, which is one frame more on its stack.
 func (r *runner) callOnce(f *registered) (ok, skipped bool) {
-	if f.example {
-		return r.call(f), false
+	if f.call != nil {
+		wrapped := *f
+		wrapped.call = func(*bool) bool { return f.call(&skipped) }
+		return r.call(&wrapped), skipped
 	}
-	wrapped := registered{test: testing.InternalTest{Name: f.test.Name, F: func(t *testing.T) {
+	wrapped := *f
+	wrapped.test.F = func(t *testing.T) {
 		defer func() { skipped = t.Skipped() }()
 		f.test.F(t)
-	}}}
+	}
 	if ok = r.call(&wrapped); !ok {
 		ok = r.call(f) // it may have looked at its stack
 	}

@@ -16,6 +16,7 @@ type Orders struct {
 	Functions []Function
 	// Benchmarks whose loops are explored, one after the other, in place of functions.
 	Benchmarks []string
+	Subtests   string    // pattern for what to run of tests, as -test.run has it; "": all of them
 	Label      string    // of the exploration, by which its record is found
 	Artifacts  string    // folder for the record
 	End        time.Time // when all must be done
@@ -28,9 +29,10 @@ type Orders struct {
 	ProbeEnd time.Time // when what has not been tried out yet is left out
 }
 
-// A Function is a test or an example.
+// A Function is a test, an example or a fuzz test with its seeds, or what is left of a test when all
+// its subtests but one are left out.
 type Function struct {
-	Name  string
+	Name  string        // with a slash: of a test, and of its subtest
 	Took  time.Duration // by one call; 0: not tried out yet
 	Limit time.Duration // for a call that tries it out, which ends the process
 }
@@ -66,7 +68,7 @@ const (
 
 // An Event is a line of the journal.
 type Event struct {
-	// "begin", "tried", "explore", "explored", "hold", "held", "hangs", "end"
+	// "begin", "tried", "explore", "explored", "subtests", "hold", "held", "hangs", "end"
 	Event string
 	Label string `json:",omitempty"` // "hold", "held": of a benchmark's loop
 
@@ -76,7 +78,7 @@ type Event struct {
 	Took     time.Duration `json:",omitempty"` // "tried": one call
 	Mark     int           `json:",omitempty"` // of the call whose output tells more; see Mark
 
-	Functions []string `json:",omitempty"` // "explore"
+	Functions []string `json:",omitempty"` // "explore", "subtests"
 	Calls     int      `json:",omitempty"` // "explored": of the whole group
 	Log       []string `json:",omitempty"` // "explored": what leakcheck said beside its record
 }

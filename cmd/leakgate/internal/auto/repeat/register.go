@@ -1,11 +1,16 @@
 package repeat
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
-// A kind of function calls another function of package testing.
+// A registered function is a test, or one of another kind, which has the function to call.
 type registered struct {
-	test    testing.InternalTest
-	example bool
+	name string
+	test testing.InternalTest
+	only string                        // the subtest that is wanted of a test; "": all
+	call func(skipped *bool) (ok bool) // nil for tests
 }
 
 var functions []registered
@@ -13,7 +18,7 @@ var functions []registered
 // Tests registers test functions. Generated code calls it from init.
 func Tests(tests ...testing.InternalTest) {
 	for _, t := range tests {
-		functions = append(functions, registered{test: t})
+		functions = append(functions, registered{name: t.Name, test: t})
 	}
 }
 
@@ -21,15 +26,23 @@ func Tests(tests ...testing.InternalTest) {
 func Examples(examples ...testing.InternalExample) {
 	for _, e := range examples {
 		f := e.F
-		functions = append(functions, registered{testing.InternalTest{Name: e.Name, F: func(*testing.T) { f() }}, true})
+		Func(e.Name, func(*bool) bool { f(); return true })
 	}
 }
 
-// find returns the function of a name, nil if there is none.
+// Func registers a function of another kind than tests: call reports whether it did not fail, and
+// sets skipped.
+func Func(name string, call func(skipped *bool) (ok bool)) {
+	functions = append(functions, registered{name: name, call: call})
+}
+
+// find returns the function of a name, nil if there is none. What follows a slash is a subtest's.
 func find(name string) *registered {
-	for i := range functions {
-		if functions[i].test.Name == name {
-			return &functions[i]
+	name, only, _ := strings.Cut(name, "/")
+	for _, f := range functions {
+		if f.name == name {
+			f.only = only
+			return &f
 		}
 	}
 	return nil

@@ -48,6 +48,7 @@ func Run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.subtests = orders.Subtests
 	stayWith(orders.Parent)
 	j.write(Event{Event: "begin"})
 	if group := r.tryOut(&orders); len(group) > 0 {
@@ -106,7 +107,7 @@ func (r *runner) tryOut(o *Orders) []timed {
 	for i, f := range group {
 		if all += f.took; all > most && i > 0 {
 			for _, left := range group[i:] {
-				r.journal.write(Event{Event: "tried", Function: left.test.Name, Status: Left, Took: left.took})
+				r.journal.write(Event{Event: "tried", Function: left.label(), Status: Left, Took: left.took})
 			}
 			return group[:i]
 		}
@@ -117,7 +118,7 @@ func (r *runner) tryOut(o *Orders) []timed {
 // try calls a function three times, or less often where that says enough, and returns how long the
 // last call took.
 func (r *runner) try(f *registered, limit time.Duration) (Status, time.Duration) {
-	watch := r.watch(func() string { return f.test.Name }, limit)
+	watch := r.watch(func() string { return f.label() }, limit)
 	defer watch.Stop()
 	start := time.Now()
 	ok, skipped := r.callOnce(f)
@@ -148,7 +149,7 @@ func (r *runner) explore(o *Orders, group []timed) {
 	var names []string
 	var one time.Duration
 	for _, f := range group {
-		names = append(names, f.test.Name)
+		names = append(names, f.label())
 		one += f.took
 	}
 	r.journal.write(Event{Event: "explore", Functions: names})
@@ -190,6 +191,12 @@ func (r *runner) explore(o *Orders, group []timed) {
 	leakcheck.AssertNoGrowth(s, op, leakcheck.Iterations(batch), leakcheck.Warmup(warmup))
 	done.Log = s.log
 	r.journal.write(done)
+	if f := group[0]; len(group) == 1 && f.call == nil && f.only == "" && o.Subtests == "" && len(s.log) > 0 {
+		watch.Reset(o.Hangs + 10*f.took)
+		if names := r.findSubtests(f.registered); len(names) > 1 {
+			r.journal.write(Event{Event: "subtests", Function: f.name, Functions: names})
+		}
+	}
 }
 
 // allCalls is how many calls there must be time for with a first batch of one: 15 in four batches,

@@ -12,9 +12,9 @@ import (
 )
 
 // Loops returns the source of a test file with a call of pkg.Tick(b, once) at the head of each loop over
-// b.N, range b.N or b.Loop(), where b is a *testing.B; nil if there is none. Calls and the import
-// stand on lines that are there already, so that no line moves. The loops of b.RunParallel, which
-// several goroutines run, are left alone.
+// b.N, range b.N or b.Loop(), where b is a *testing.B, and of pkg.TickParallel(pb) in those over
+// pb.Next(), where pb is a *testing.PB; nil if there is none. Calls and the import stand on lines
+// that are there already, so that no line moves.
 func Loops(name string, source []byte, pkg string) ([]byte, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, source, parser.SkipObjectResolution)
@@ -36,12 +36,15 @@ func Loops(name string, source []byte, pkg string) ([]byte, error) {
 		if !ok || f.Body == nil {
 			continue
 		}
-		bs := make(map[string]bool) // names of benchmarks in the function
+		bs, pbs := make(map[string]bool), make(map[string]bool) // names of benchmarks in the function
 		note := func(t *ast.FuncType) {
 			for _, field := range t.Params.List {
 				for _, n := range field.Names {
-					if isB(field.Type, testing) {
+					switch pointee(field.Type, testing) {
+					case "B":
 						bs[n.Name] = true
+					case "PB":
+						pbs[n.Name] = true
 					}
 				}
 			}
@@ -55,6 +58,10 @@ func Loops(name string, source []byte, pkg string) ([]byte, error) {
 			case *ast.FuncLit:
 				note(n.Type)
 			case *ast.ForStmt:
+				if pb := calledOn(n.Cond, "Next"); pbs[pb] {
+					all = append(all, insertion{set.Position(n.Body.Lbrace).Offset + 1, fmt.Sprintf(" %s.TickParallel(%s);", alias, pb)})
+					return false
+				}
 				if n.Cond != nil {
 					b, body = benchmarkOf(n.Cond), n.Body
 					if _, isLoop := n.Cond.(*ast.CallExpr); !isLoop {
@@ -100,22 +107,20 @@ func importName(file *ast.File) string {
 	return ""
 }
 
-// isB reports whether a type is *testing.B.
-func isB(t ast.Expr, testing string) bool {
+// pointee returns the name of a type of package testing that t is a pointer to; "" for other types.
+func pointee(t ast.Expr, testing string) string {
 	star, ok := t.(*ast.StarExpr)
 	if !ok {
-		return false
+		return ""
 	}
 	if testing == "." {
-		id, ok := star.X.(*ast.Ident)
-		return ok && id.Name == "B"
+		return identifier(star.X)
 	}
 	sel, ok := star.X.(*ast.SelectorExpr)
-	if !ok || sel.Sel.Name != "B" {
-		return false
+	if !ok || identifier(sel.X) != testing {
+		return ""
 	}
-	id, ok := sel.X.(*ast.Ident)
-	return ok && id.Name == testing
+	return sel.Sel.Name
 }
 
 // benchmarkOf returns the name of b in "i < b.N", "b.N > i", "i < b.N/2" and "b.Loop()"; "" for
@@ -132,9 +137,19 @@ func benchmarkOf(cond ast.Expr) string {
 			}
 		}
 	case *ast.CallExpr:
-		if sel, ok := c.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Loop" && len(c.Args) == 0 {
-			return identifier(sel.X)
-		}
+		return calledOn(c, "Loop")
+	}
+	return ""
+}
+
+// calledOn returns x of "x.method()", else "".
+func calledOn(e ast.Expr, method string) string {
+	call, ok := e.(*ast.CallExpr)
+	if !ok || len(call.Args) != 0 {
+		return ""
+	}
+	if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == method {
+		return identifier(sel.X)
 	}
 	return ""
 }

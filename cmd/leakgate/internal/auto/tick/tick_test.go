@@ -46,6 +46,7 @@ func TestLoops(t *testing.T) {
 		"package a\n", "package a; import leakgatetick \"x/y\"\n",
 		"for i := 0; i < b.N; i++ {\n\t\tfor", "for i := 0; i < b.N; i++ { leakgatetick.Tick(b, b.N == 1);\n\t\tfor",
 		"for range b.N {", "for range b.N { leakgatetick.Tick(b, b.N == 1);",
+		"for pb.Next() {", "for pb.Next() { leakgatetick.TickParallel(pb);",
 		"for sub.Loop() {", "for sub.Loop() { leakgatetick.Tick(sub, false);",
 	).Replace(source)
 	require.Equal(t, want, string(got))

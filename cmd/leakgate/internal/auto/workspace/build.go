@@ -98,7 +98,11 @@ func (w *Workspace) Build(ctx context.Context, p *plan.Package, dir string, args
 // anybody's tests.
 func generate(f plan.Functions, declaresTest bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "package %s\n\nimport (\n\tleakgatetesting \"testing\"\n\n\tleakgaterepeat %q\n)\n\nfunc init() {\n", f.Name, repeatPath)
+	fmt.Fprintf(&b, "package %s\n\nimport (\n\tleakgatetesting \"testing\"\n\n\tleakgaterepeat %q\n", f.Name, repeatPath)
+	if len(f.Fuzz) > 0 {
+		fmt.Fprintf(&b, "\tleakgateseeds %q\n", seedsPath)
+	}
+	b.WriteString(")\n\nfunc init() {\n")
 	list := func(call, typ string, names []string) {
 		for _, name := range names {
 			fmt.Fprintf(&b, "\tleakgaterepeat.%s(leakgatetesting.%s{Name: %q, F: %s})\n", call, typ, name, name)
@@ -107,6 +111,9 @@ func generate(f plan.Functions, declaresTest bool) string {
 	list("Tests", "InternalTest", f.Tests)
 	list("Examples", "InternalExample", f.Examples)
 	list("Benchmarks", "InternalBenchmark", f.Benchmarks)
+	for _, name := range f.Fuzz {
+		fmt.Fprintf(&b, "\tleakgaterepeat.Func(%q, leakgateseeds.Caller(leakgatetesting.InternalFuzzTarget{Name: %[1]q, Fn: %[1]s}))\n", name)
+	}
 	b.WriteString("}\n\n")
 	if declaresTest {
 		fmt.Fprintf(&b, "func %s(t *leakgatetesting.T) { leakgaterepeat.Run(t) }\n", TestName)

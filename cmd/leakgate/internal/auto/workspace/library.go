@@ -14,6 +14,7 @@ import (
 
 	"github.com/leakgate/leakgate"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat/seeds"
 	"github.com/leakgate/leakgate/internal/envvar"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
@@ -25,13 +26,17 @@ const modulePath = "github.com/leakgate/leakgate"
 // memory counts as the tool's own.
 const repeatPath = modulePath + "/leakcheck/repeat"
 
+// seedsPath is that of package seeds.
+const seedsPath = repeatPath + "/seeds"
+
 // A file of the library.
 type file struct {
 	name string // slash path in the module
 	data []byte
 }
 
-// sources returns the files of the library: leakcheck, what it imports, and package repeat.
+// sources returns the files of the library: leakcheck, what it imports, and packages repeat
+// and seeds.
 func sources() ([]file, error) {
 	var files []file
 	add := func(from embed.FS, below string) error {
@@ -44,7 +49,7 @@ func sources() ([]file, error) {
 			return err
 		})
 	}
-	err := errors.Join(add(leakgate.Sources, ""), add(repeat.Sources, "leakcheck/repeat/"))
+	err := errors.Join(add(leakgate.Sources, ""), add(repeat.Sources, "leakcheck/repeat/"), add(seeds.Sources, "leakcheck/repeat/seeds/"))
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
 	return files, err
 }

@@ -1,0 +1,74 @@
+// Package seeds calls fuzz tests with their seeds, as "go test" does without -fuzz, as often as one
+// likes: those that the test adds, and those below testdata/fuzz. It is linked into test binaries
+// of leakgate run -auto whose package has fuzz tests.
+package seeds
+
+import (
+	"errors"
+	"io"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// Caller returns the function that calls a fuzz test with all its seeds, and reports whether none
+// failed; it sets skipped where the test skipped itself. Generated code registers it.
+func Caller(t testing.InternalFuzzTarget) func(skipped *bool) (ok bool) {
+	return func(skipped *bool) bool { return call(t, skipped) }
+}
+
+// call panics where package testing is another than those of Go 1.26 and 1.27: MainStart is for the go command alone,
+// and changes with it. So nothing here relies on its type at compile time.
+func call(t testing.InternalFuzzTarget, skipped *bool) bool {
+	f := t.Fn
+	t.Fn = func(tf *testing.F) {
+		defer func() { *skipped = tf.Skipped() }()
+		f(tf)
+	}
+	start := reflect.ValueOf(testing.MainStart)
+	given := []reflect.Value{
+		reflect.ValueOf(deps{}), reflect.ValueOf([]testing.InternalTest(nil)), reflect.ValueOf([]testing.InternalBenchmark(nil)),
+		reflect.ValueOf([]testing.InternalFuzzTarget{t}), reflect.ValueOf([]testing.InternalExample(nil)),
+	}
+	typ := start.Type()
+	fits := typ.NumIn() == len(given) && !typ.IsVariadic()
+	for i := 0; fits && i < len(given); i++ {
+		fits = given[i].Type().AssignableTo(typ.In(i))
+	}
+	if !fits {
+		panic("leakgate: this Go version's package testing takes fuzz tests in a way that leakgate does not know")
+	}
+	m := start.Call(given)[0].Interface().(*testing.M)
+	return m.Run() == 0
+}
+
+// deps is what package testing asks of the go command's test main (go1.26
+// testing/internal/testdeps/deps.go), as far as running seeds needs it.
+type deps struct{}
+
+func (deps) ImportPath() string                          { return "" }
+func (deps) ModulePath() string                          { return "" }
+func (deps) MatchString(string, string) (bool, error)    { return true, nil }
+func (deps) SetPanicOnExit0(bool)                        {}
+func (deps) StartCPUProfile(io.Writer) error             { return errNot }
+func (deps) StopCPUProfile()                             {}
+func (deps) StartTestLog(io.Writer)                      {}
+func (deps) StopTestLog() error                          { return nil }
+func (deps) WriteProfileTo(string, io.Writer, int) error { return errNot }
+func (deps) RunFuzzWorker(func(entry) error) error       { return errNot }
+func (deps) ReadCorpus(dir string, types []reflect.Type) ([]entry, error) {
+	return readCorpus(dir, types)
+}
+func (deps) CheckCorpus(values []any, types []reflect.Type) error { return check(values, types) }
+func (deps) ResetCoverage()                                       {}
+func (deps) SnapshotCoverage()                                    {}
+func (deps) CoordinateFuzzing(time.Duration, int64, time.Duration, int64, int, []entry, []reflect.Type, string, string) error {
+	return errNot
+}
+
+func (deps) InitRuntimeCoverage() (mode string, tearDown func(string, string) (string, error), snapshot func() float64) {
+	return "", nil, nil
+}
+
+// errNot is for what seeds do without.
+var errNot = errors.New("leakgate runs seeds only")
