@@ -49,6 +49,7 @@ func (o *runOptions) checkAuto() error {
 		{"-runs", o.runs > 1, "it compares with no golden file"},
 		{"-count", o.count != 1, "it decides itself how often tests are called"},
 		{"-timeout", o.timeout != "", "give the time for a package with -auto-time"},
+		{"-isolate", o.isolate, "it repeats tests in processes of its own"},
 		{"Go files", o.namesFiles(), "it takes packages"},
 	} {
 		if f.given {

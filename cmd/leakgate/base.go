@@ -169,6 +169,9 @@ func (o *runOptions) baseArgs() []string {
 	if o.all {
 		args = append(args, "-all")
 	}
+	if o.isolate {
+		args = append(args, "-isolate")
+	}
 	args = append(args, "--")
 	for _, flags := range o.passthrough.LDFlags {
 		args = append(args, "-ldflags="+flags)

@@ -92,6 +92,8 @@
 //	-github mode
 //		Write annotations and the step's summary for GitHub Actions: on, off, or auto, which is on where
 //		GITHUB_ACTIONS is true (default auto).
+//	-isolate
+//		Run each test in a process of its own, several at a time; see below.
 //	-json
 //		Write the event stream of "go test -json" to standard output, unchanged. All else then goes to
 //		standard error.
@@ -141,6 +143,17 @@
 // could be told makes the exit code 3. The file leakgate.ignore, in the folder of the run, has lines
 // with a pattern of what is meant to grow and the reason. With -base, what grows at that revision
 // too is known. The rules are in doc/auto.md.
+//
+// With -isolate no assertion sees what other tests left behind, or what parallel ones are at. As
+// many processes run at a time as there are processors (with -- -p n: n), over all packages. Each
+// starts the test binary anew, with its init functions and its TestMain, and once more to list the
+// tests, which takes some tens of milliseconds a test, and more where TestMain does; a note says how
+// many processes there were. Subtests run in the process of their test. A test that panics or ends
+// its process fails, and the others run. -timeout is still that of a package. An assertion in
+// TestMain judges each process; flags of go test that write one file for a package, such as
+// -coverprofile, are refused. For example:
+//
+//	leakgate run -isolate ./session
 //
 // With -base there is no golden file. The tests of the other revision run first, in a git worktree
 // of their own, and what they retain is the measure: a test without bounds fails if it retains

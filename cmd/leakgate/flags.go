@@ -24,6 +24,7 @@ type runOptions struct {
 	keep      keepOptions
 	count     int
 	full      bool
+	isolate   bool
 	json      bool
 	artifacts string // -o
 	race      bool
@@ -67,6 +68,7 @@ func (o *runOptions) flagSet() *flag.FlagSet {
 	f.StringVar(&o.base, "base", "", "")
 	f.IntVar(&o.count, "count", 1, "")
 	f.BoolVar(&o.full, "full", false, "")
+	f.BoolVar(&o.isolate, "isolate", false, "")
 	f.BoolVar(&o.json, "json", false, "")
 	f.StringVar(&o.artifacts, "o", artifacts.DefaultName, "")
 	f.BoolVar(&o.race, "race", false, "")

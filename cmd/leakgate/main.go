@@ -5,11 +5,16 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/isolate"
 )
 
 func main() {
 	if isVetTool(os.Args[1:]) {
 		vetTool()
+	}
+	if isolate.Asked(os.Args[1:]) {
+		os.Exit(isolate.Main(os.Args[1:]))
 	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, os.Environ()))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/isolate"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/internal/envvar"
 )
@@ -21,7 +22,7 @@ func runTests(c *context, args []string) int {
 	o.inEnvironment(c.env)
 	s, err := newSession(c, o)
 	if s != nil {
-		defer s.dir.Close()
+		defer s.close()
 	}
 	if _, ok := errors.AsType[*errBase](err); ok {
 		c.failure("%v", err)
@@ -70,6 +71,13 @@ func newSession(c *context, o *runOptions) (*session, error) {
 		inv.Packages, inv.Debug = o.patterns, nil
 	}
 	inv.Env = o.testEnv(c.env, dir)
+	var isolated *isolate.Folder
+	if o.isolate {
+		if isolated, err = isolateTests(inv); err != nil {
+			dir.Close()
+			return nil, err
+		}
+	}
 	d := newDisplay(c.stdout, c.env)
 	if o.json {
 		d = newDisplay(c.stderr, c.env)
@@ -78,6 +86,9 @@ func newSession(c *context, o *runOptions) (*session, error) {
 	if o.base != "" {
 		say := func(text string) { fmt.Fprintln(d.screen, text) }
 		if against, err = measureBase(c, o, found, goEnv, dir.Base(), say); err != nil {
+			if isolated != nil {
+				isolated.Close()
+			}
 			dir.Close()
 			return nil, err
 		}
@@ -86,7 +97,7 @@ func newSession(c *context, o *runOptions) (*session, error) {
 	return &session{
 		context: c, options: o, invocation: inv, found: found, sources: findSources(o.dir, found), dir: dir, display: d,
 		report: &outcome.Run{Schema: outcome.Schema, Leakgate: version(), GoVersion: goEnv.GOVERSION, Shard: o.shard.Shard},
-		base:   against,
+		base:   against, isolated: isolated,
 	}, nil
 }
 

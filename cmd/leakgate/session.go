@@ -16,6 +16,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldenset"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/isolate"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
@@ -32,8 +33,17 @@ type session struct {
 	dir        *artifacts.Dir
 	display    *display
 	report     *outcome.Run
-	base       *base    // nil without -base
-	autoNotes  []string // of -auto
+	base       *base           // nil without -base
+	autoNotes  []string        // of -auto
+	isolated   *isolate.Folder // nil without -isolate
+}
+
+// close gives back what the session has in the file system, but for the artifacts.
+func (s *session) close() {
+	if s.isolated != nil {
+		s.isolated.Close()
+	}
+	s.dir.Close()
 }
 
 // testEnv is the environment of the test binaries.
@@ -143,6 +153,9 @@ func (s *session) test(signals <-chan os.Signal) error {
 	}
 
 	s.report.Notes = s.autoNotes
+	if s.isolated != nil {
+		s.report.Notes = append(s.report.Notes, isolationNote(s.isolated, time.Since(started)))
+	}
 	s.report.ElapsedSeconds += time.Since(started).Seconds()
 	end := outcome.Ending{GoFailed: exit.Code != 0, Interrupted: exit.Interrupted, Sources: s.sources}
 	end.Records, end.Problems = s.dir.Gather(s.options.artifactsPath(), release())

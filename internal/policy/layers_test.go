@@ -201,6 +201,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/pullrequest", nil},
 	{"cmd/leakgate/internal/flamegraph", nil},
 	{"cmd/leakgate/internal/stackfile", []string{"stackprof", "internal/functable"}},
+	{"cmd/leakgate/internal/isolate", []string{"internal/envvar", "internal/filelock"}},
 	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
 	{"cmd/leakgate/internal/scanreport", []string{"refscan", "internal/textfmt", "internal/wholefile"}},
 	{"cmd/leakgate/internal/compare", []string{"internal/verdict", "cmd/leakgate/internal/outcome"}},

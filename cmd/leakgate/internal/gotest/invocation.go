@@ -27,7 +27,8 @@ type Invocation struct {
 	Timeout    string // -timeout
 	Race       bool
 	Verbose    bool
-	AllocSites bool // the memory profiler records every allocation
+	AllocSites bool   // the memory profiler records every allocation
+	Exec       string // -exec: what runs test binaries; "": nothing
 	// -count; 0 is 1, so that no result comes from the test cache, where its records are lost
 	Count int
 
@@ -57,6 +58,9 @@ func (inv *Invocation) Args() []string {
 	}
 	if inv.AllocSites {
 		args = append(args, "-memprofilerate=1")
+	}
+	if inv.Exec != "" {
+		args = append(args, "-exec="+inv.Exec)
 	}
 	args = append(args, inv.Packages...)
 	return append(args, inv.Passthrough.Args...)

@@ -57,6 +57,25 @@ func ParsePassthrough(args []string) (Passthrough, error) {
 	return p, nil
 }
 
+// Flag returns the value of a flag that the user gave after "--" or in GOFLAGS, "" for one without a
+// value, and whether there is one. What follows -args is no flag of go test's.
+func (inv *Invocation) Flag(name string) (value string, ok bool) {
+	args := append(splitQuoted(inv.GOFLAGS), inv.Passthrough.Args...)
+	for i, arg := range args {
+		n, v, hasValue := splitFlag(arg)
+		if n == "args" {
+			break
+		}
+		if n != name {
+			continue
+		}
+		if value, ok = v, true; !hasValue && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+			value = args[i+1]
+		}
+	}
+	return value, ok
+}
+
 // splitFlag splits "-name=value" or "--name". The name is "" if arg is not a flag.
 func splitFlag(arg string) (name, value string, hasValue bool) {
 	s, ok := strings.CutPrefix(arg, "-")

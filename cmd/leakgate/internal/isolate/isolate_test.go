@@ -1,0 +1,87 @@
+package isolate
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A test is run by a pattern of its own, with what -run says of its subtests.
+func TestPatternFor(t *testing.T) {
+	for _, c := range []struct{ run, test, want string }{
+		{"", "TestA", "^TestA$"},
+		{"A", "TestA", "^TestA$"},
+		{"B", "TestA", ""},
+		{"^TestA$", "TestAB", ""},
+		{"A/x", "TestA", "^TestA$/x"},
+		{"A/x/y z", "TestA", "^TestA$/x/y z"},
+		{"A/x|B", "TestA", "^TestA$/x"},
+		{"A/x|B", "TestB", "^TestB$"},
+		{"A/x|A/y", "TestA", "^TestA$/x|^TestA$/y"},
+		{"A/x|Test", "TestA", "^TestA$"},
+		{"(A|B)/(x/y|z)[/]", "TestB", "^TestB$/(x/y|z)[/]"},
+		{`A\|B`, "TestA", ""},
+		{"(", "TestA", "("},
+	} {
+		require.Equal(t, c.want, patternFor(c.run, c.test), "-run %s of %s", c.run, c.test)
+	}
+}
+
+// The arguments of a process are those of the binary, but for what is about all tests.
+func TestFlags(t *testing.T) {
+	f := parseFlags([]string{"-test.paniconexit0", "-test.timeout=10m0s", "-test.count=3", "-test.run=A", "-test.v=test2json", "-test.failfast=true", "-mine=1", "x", "-test.count=5"})
+	require.Equal(t, flags{
+		run: "A", count: 3, timeout: 10 * time.Minute, failfast: true,
+		rest: []string{"-test.paniconexit0", "-test.v=test2json", "-test.failfast=true", "-mine=1", "x", "-test.count=5"},
+	}, f)
+	require.Equal(t, []string{"-test.run=^TestA$", "-test.count=1", "-test.timeout=1.5s", "-test.paniconexit0", "-test.v=test2json", "-test.failfast=true", "-mine=1", "x", "-test.count=5"}, f.of("^TestA$", 1500*time.Millisecond))
+	require.NotContains(t, f.listing(), "-test.v=test2json")
+}
+
+// What a process prints is whole but for its last word, and ends its last line.
+func TestFilter(t *testing.T) {
+	long := strings.Repeat("x", 3*maxLine)
+	for _, c := range []struct {
+		in, want   string
+		ran, ended bool
+	}{
+		{"\x16=== RUN   TestA\nhello\n\x16--- PASS: TestA (0.00s)\n\x16PASS\n", "\x16=== RUN   TestA\nhello\n\x16--- PASS: TestA (0.00s)\n", true, true},
+		{"\x16=== RUN   TestA\nno end\x16--- FAIL: TestA (0.00s)\n    x_test.go:1: \n\x16FAIL\n", "\x16=== RUN   TestA\nno end\x16--- FAIL: TestA (0.00s)\n    x_test.go:1: \n", true, true},
+		{"\x16=== RUN   TestA\nPASS\n\x16=== RUN   TestA/sub\n\x16--- PASS: TestA/sub (0.00s)\n" + long, "\x16=== RUN   TestA\nPASS\n\x16=== RUN   TestA/sub\n\x16--- PASS: TestA/sub (0.00s)\n" + long + "\n", true, false},
+		{"testing: warning: no tests to run\n\x16PASS\n", "", false, false},
+	} {
+		var out bytes.Buffer
+		f := &filter{out: &out, test: "TestA"}
+		require.NoError(t, f.copy(strings.NewReader(c.in)))
+		require.True(t, c.want == out.String(), "%.300q", out.String())
+		require.Equal(t, []bool{c.ran, c.ended}, []bool{f.ran, f.ended})
+	}
+}
+
+// The go command takes the flag apart again.
+func TestFolder(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	f, err := NewFolder()
+	require.NoError(t, err)
+	flag, err := f.Flag("/home/a b/leakgate", 3)
+	require.NoError(t, err)
+	require.Equal(t, "'/home/a b/leakgate' -isolate-tests "+f.Dir+" 3", flag)
+	_, err = f.Flag(`/'"`, 1)
+	require.Error(t, err)
+	require.True(t, Asked([]string{name, f.Dir, "3", "/tmp/x.test", "-test.v"}))
+	require.False(t, Asked([]string{"run", "-isolate", ".", "x"}))
+
+	r := newRun(f.Dir, 1, "x.test", nil)
+	release := r.slot()
+	r.stopped = true // the second has no slot, and does not wait for ever
+	r.slot()()
+	release()
+	r.count()
+	r.count()
+	require.Equal(t, 2, f.Processes())
+	f.Close()
+	require.NoDirExists(t, f.Dir)
+}

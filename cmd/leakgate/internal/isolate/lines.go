@@ -1,0 +1,24 @@
+package isolate
+
+import (
+	"bufio"
+	"errors"
+	"io"
+)
+
+// maxLine is the most of a line that is looked at as one: a longer one comes in pieces.
+const maxLine = 1 << 20
+
+// lines reads lines, each with its end.
+type lines struct{ r *bufio.Reader }
+
+func newLines(r io.Reader) *lines { return &lines{bufio.NewReaderSize(r, maxLine)} }
+
+// next returns the next line, or the piece of one. It is valid until the next call.
+func (l *lines) next() ([]byte, error) {
+	line, err := l.r.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		err = nil
+	}
+	return line, err
+}
