@@ -10,6 +10,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/isolate"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 	"github.com/leakgate/leakgate/internal/envvar"
 )
 
@@ -40,6 +41,12 @@ func runTests(c *context, args []string) int {
 
 // newSession prepares a run: it finds the packages, and makes the artifacts directory.
 func newSession(c *context, o *runOptions) (*session, error) {
+	d := newDisplay(c.stdout, c.env)
+	if o.json {
+		d = newDisplay(c.stderr, c.env)
+	}
+	beat := present.StartBeat(d.screen, c.stderr, progressInterval, "loading packages")
+	defer beat.Stop()
 	goEnv, err := gotest.ReadGoEnv(o.dir, c.env)
 	if err != nil {
 		return nil, err
@@ -78,12 +85,9 @@ func newSession(c *context, o *runOptions) (*session, error) {
 			return nil, err
 		}
 	}
-	d := newDisplay(c.stdout, c.env)
-	if o.json {
-		d = newDisplay(c.stderr, c.env)
-	}
 	var against *base
 	if o.base != "" {
+		beat.At("measuring the base " + o.base)
 		say := func(text string) { fmt.Fprintln(d.screen, text) }
 		if against, err = measureBase(c, o, found, goEnv, dir.Base(), say); err != nil {
 			if isolated != nil {

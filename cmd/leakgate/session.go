@@ -113,6 +113,11 @@ func (s *session) run() error {
 	return s.present(resume)
 }
 
+// beat says what the session is at, where there is no terminal, until it is stopped.
+func (s *session) beat(at string) *present.Beat {
+	return present.StartBeat(s.display.screen, s.context.stderr, progressInterval, at)
+}
+
 // progressInterval is how often a run says how far it is where there is no terminal.
 const progressInterval = 10 * time.Second
 
@@ -151,6 +156,7 @@ func (s *session) test(signals <-chan os.Signal) error {
 	if err != nil {
 		return err
 	}
+	defer s.beat("gathering what assertions left").Stop()
 
 	s.report.Notes = s.autoNotes
 	if s.isolated != nil {
@@ -183,6 +189,8 @@ const nothingRan = "no test that ran calls leakcheck: look at -run, at tests tha
 // present writes the report in all its forms. One that cannot be written does not keep the others
 // back. resume is called before what GitHub Actions is to read.
 func (s *session) present(resume func()) error {
+	beat := s.beat("writing the report")
+	defer beat.Stop()
 	var json present.Presenter = present.JSON{}
 	unwritten := s.dir.WriteReport(func(w io.Writer) error { return json.Present(w, s.report) })
 	unwritten = errors.Join(unwritten, writePage(s.dir, s.report, s.options.dir, s.context.env))

@@ -26,6 +26,7 @@ type Progress struct {
 	tests    int
 	failed   int
 	running  map[string]time.Time // tests, by package and name, and when they began
+	begun    map[string]time.Time // packages that have not ended
 	slowest  string               // that has ended
 	took     float64              // by it, in seconds
 
@@ -55,7 +56,7 @@ type testOutput struct {
 func NewProgress(screen *Screen, packages int, verbose bool, assertions func() int) *Progress {
 	return &Progress{
 		screen: screen, verbose: verbose, assertions: assertions, started: time.Now(), packages: packages,
-		running: make(map[string]time.Time),
+		running: make(map[string]time.Time), begun: make(map[string]time.Time),
 		outputs: make(map[string]*packageOutput),
 		builds:  make(map[string]*strings.Builder),
 		shown:   make(map[string]bool),
@@ -111,7 +112,8 @@ func (p *Progress) status(snapshots int64) string {
 		p.ended, p.packages, p.tests, snapshots, p.failed, time.Since(p.started).Seconds())
 }
 
-// details are the slowest test so far and the one that has been running the longest.
+// details are the slowest test so far and the one that has been running the longest, or the package
+// if no test is known to run.
 func (p *Progress) details() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,16 +121,23 @@ func (p *Progress) details() []string {
 	if p.slowest != "" {
 		lines = append(lines, fmt.Sprintf("slowest: %s %.1fs", p.slowest, p.took))
 	}
-	longest, since := "", time.Now()
-	for test, began := range p.running {
-		if began.Before(since) || began.Equal(since) && test < longest {
-			longest, since = test, began
-		}
-	}
-	if longest != "" {
-		lines = append(lines, fmt.Sprintf("running: %s %.0fs", longest, time.Since(since).Seconds()))
+	if test, took := longest(p.running); test != "" {
+		lines = append(lines, fmt.Sprintf("running: %s %.0fs", test, took.Seconds()))
+	} else if pkg, took := longest(p.begun); pkg != "" {
+		lines = append(lines, fmt.Sprintf("at: %s %.0fs", pkg, took.Seconds()))
 	}
 	return lines
+}
+
+// longest is what began first, and how long ago that was; "" if nothing did.
+func longest(began map[string]time.Time) (name string, took time.Duration) {
+	since := time.Now()
+	for n, at := range began {
+		if name == "" || at.Before(since) || at.Equal(since) && n < name {
+			name, since = n, at
+		}
+	}
+	return name, time.Since(since)
 }
 
 // Line shows a line that is not an event.
@@ -139,6 +148,8 @@ func (p *Progress) Event(ev *gotest.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch ev.Action {
+	case "start":
+		p.begun[ev.Package] = time.Now()
 	case "run":
 		p.tests++
 		p.running[ev.Package+"."+ev.Test] = time.Now()
@@ -251,6 +262,7 @@ func (p *Progress) endTest(ev *gotest.Event, failed bool) {
 // failed, and last the go command's line for it. A package without tests has no line.
 func (p *Progress) endPackage(path string, failed bool) {
 	p.ended++
+	delete(p.begun, path)
 	p.screen.Advance(p.ended)
 	for test := range p.running {
 		if strings.HasPrefix(test, path+".") && !strings.Contains(test[len(path)+1:], ".") {
