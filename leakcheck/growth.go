@@ -38,6 +38,11 @@ import (
 // not full after all these calls looks like a leak: give Warmup enough calls to fill it, or make it
 // smaller.
 //
+// What the operating system holds for the process is judged by the same rule: descriptors, child
+// processes, threads, mappings that are neither Go's nor malloc's, and files in the folders for
+// temporary files. What Go objects stand for is one finding with those. It is read from /proc, in
+// about half a millisecond a snapshot; where there is none, the log says so.
+//
 // All roots count: package variables, goroutines, finalizers, the test's own variables, and what op
 // itself refers to. What the standard library keeps on purpose, such as the idle connections of
 // http.DefaultTransport, is logged instead, unless types of other packages are part of it. What the

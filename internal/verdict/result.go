@@ -90,6 +90,8 @@ type Bound struct {
 	// of AssertNoGrowth: "+1.00 *app.Session/op (+424 B/op)"; of AssertAllocs: "2.00 allocs/op (96
 	// B/op), at most 1 allowed", and Objects and Bytes are those of one call
 	Growth string `json:"growth,omitempty"`
+	// of AssertNoGrowth: what the process has more and more of beside memory, or with it
+	Resources []Resource `json:"resources,omitempty"`
 	// of AssertNoGrowth: what holds that growth
 	Holder *Holder `json:"holder,omitempty"`
 	// What cutting one match would free, where that is bounded: the most of all matches.
@@ -104,9 +106,24 @@ type Bound struct {
 	Line int    `json:"line,omitempty"`
 }
 
+// Resource is something that the operating system holds for the process, of which there is more and
+// more.
+type Resource struct {
+	// "descriptor", "thread", "process", "mapping", "stack", "file", "variable"
+	Kind string `json:"kind"`
+	// what it is: "socket to 127.0.0.1:5432", "/tmp/x", a command's name
+	Name   string `json:"name"`
+	State  string `json:"state,omitempty"`  // that most of them are in: "ESTABLISHED"
+	Growth string `json:"growth,omitempty"` // "+1.00 fd/op: socket to 127.0.0.1:5432 (ESTABLISHED)"
+	Added  int64  `json:"added"`            // number, or bytes
+	// the path of the Go objects that stand for them, if there are any
+	Holder string `json:"holder,omitempty"`
+}
+
 // Holder is what holds something that grows: a root, or goroutines that pile up.
 type Holder struct {
-	// "goroutine", or the kind of root: "global", "frame", "timer", "finalizer", "cleanup", "other"
+	// "goroutine", or the kind of root: "global", "frame", "timer", "finalizer", "cleanup", "other";
+	// "resource" where nothing in Go holds it
 	Kind string `json:"kind"`
 	Root string `json:"root"` // the root's name, or the goroutines' function
 	// import path of the package that declares the variable or function

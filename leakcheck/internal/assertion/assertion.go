@@ -18,6 +18,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/check/goldenfile"
 	"github.com/leakgate/leakgate/leakcheck/internal/check/goroutines"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
@@ -28,6 +29,7 @@ import (
 type Checker struct {
 	Observe     func(context.Context, observe.Needs) (*observe.Observation, error)
 	Reach       func(context.Context, []*refscan.Reach) (within bool, logs []string, err error) // nil: can never tell
+	Resources   func(test string) (*ledger.Ledger, error)                                       // nil: none are looked at
 	Environment func() *environ.Environment
 	Sleep       func(time.Duration)
 	Now         func() time.Time
@@ -40,6 +42,7 @@ func ThisProcess() *Checker {
 	return &Checker{
 		Observe:     observe.NewEngine().Observe,
 		Reach:       observe.Reach,
+		Resources:   ledger.Take,
 		Environment: environ.CurrentEnvironment,
 		Sleep:       time.Sleep,
 		Now:         time.Now,

@@ -12,6 +12,7 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -38,6 +39,8 @@ type Experiment struct {
 
 	alsoHeldBy []observe.Place // what the next snapshot says who else holds
 
+	open int // descriptors, before the first call
+
 	passed func() // called after each call of op, if it is not nil
 
 	recorded *moment // before the batch of which each allocation was recorded; nil: there was none
@@ -55,6 +58,9 @@ type Experiment struct {
 // It returns nil if op failed the test.
 func (x *Experiment) Judge() *assertion.Outcome {
 	x.watchesTest = !x.TestFailed()
+	if x.Resources != nil {
+		x.open, _, _ = ledger.OpenDescriptors()
+	}
 	batch := x.warmUp()
 	if x.failed {
 		return nil
@@ -80,7 +86,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 			x.Sleep(assertion.RetryWaits[0])
 		}
 		if i == 0 {
-			batch = x.affordable(batch)
+			batch = x.sparing(x.affordable(batch))
 		}
 		if i == intervals {
 			x.recordBatch(batch << i)
@@ -246,8 +252,31 @@ func (x *Experiment) see(obs *observe.Observation, scopes check.Check, last bool
 		m.forest = append(m.forest, b)
 	}
 	m.goroutines = x.goroutinesIn(s)
+	m.ledger = x.takeLedger()
 	x.moments = append(x.moments, m)
 	return nil
+}
+
+// takeLedger lists what the process has of the operating system's. The snapshot is gone by now, and
+// what was garbage has been finalized.
+func (x *Experiment) takeLedger() *ledger.Ledger {
+	if x.Resources == nil {
+		return nil
+	}
+	l, err := x.Resources(x.Test)
+	missing := []string{}
+	if err != nil {
+		missing = append(missing, err.Error())
+	} else {
+		missing = l.Missing
+	}
+	for _, m := range missing {
+		note := "not all resources were looked at: " + m
+		if !slices.Contains(x.Logs, note) {
+			x.Logs = append(x.Logs, note)
+		}
+	}
+	return l
 }
 
 func (x *Experiment) inconclusive(err error) *assertion.Outcome {
@@ -288,7 +317,7 @@ func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
 		return o, false
 	}
 	g := x.growth()
-	o.Notes = append(o.Notes, g.kept...)
+	o.Notes = append(x.withoutUseful(o.Notes), g.kept...)
 	if err := x.doubt(); err != nil && !g.hasMissed() {
 		return x.inconclusive(&assertion.AuditError{Err: err}), false
 	}

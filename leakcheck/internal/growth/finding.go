@@ -36,6 +36,8 @@ type leak struct {
 	startedByProgram bool // though no function of the program's is on their stacks
 
 	with []*leak // those that come with it
+
+	resources []*resource // of the operating system, that come with it or are it
 }
 
 func (g *growth) none() bool { return len(g.leaks) == 0 }
@@ -78,7 +80,7 @@ func (x *Experiment) growth() *growth {
 		return cmp.Or(cmp.Compare(a.rank(x.Env), b.rank(x.Env)), cmp.Compare(b.weight(), a.weight()))
 	}
 	slices.SortStableFunc(leaks, first)
-	g.leaks = x.fold(leaks)
+	g.leaks = x.addResources(x.fold(leaks))
 	slices.SortStableFunc(g.leaks, first)
 	var hidden []tree.Kept
 	for r, branches := range j.kept {
@@ -242,7 +244,7 @@ func (j judgement) heads(b *tree.Branch, piled bool, within *tree.Retainer) []*t
 // reflect keeps of the types that it made for others, who keep them, too.
 func (l *leak) rank(env *environ.Environment) int {
 	if l.goroutines != nil || len(l.heads) == 0 {
-		return 0
+		return 0 // resources, too
 	}
 	root := l.heads[0].Line()[0]
 	switch {
@@ -266,6 +268,9 @@ func (l *leak) weight() int64 {
 	if l.goroutines != nil {
 		w += 2048 * l.piled.grown()
 	}
+	for _, r := range l.resources {
+		w += r.weight()
+	}
 	for _, with := range l.with {
 		w += with.weight()
 	}
@@ -280,7 +285,15 @@ func (g *growth) records(a *assertion.Assertion) []verdict.Bound {
 	for i, f := range g.findings() {
 		b, l := a.BoundRecord(&f, verdict.Fail), g.leaks[i]
 		b.Growth, b.Holder = l.rate(), l.holder()
+		if len(l.resources) > 0 && !l.isResource() {
+			b.Growth = l.resourceRates() + ", with " + b.Growth
+		}
+		for _, r := range l.resources {
+			b.Resources = append(b.Resources, r.record())
+		}
 		switch {
+		case l.isResource():
+			b.Path, b.Type, b.Objects = l.resources[0].name, l.resources[0].kind.String(), l.resources[0].amount()
 		case l.goroutines != nil:
 			b.Path, b.Type, b.Objects = symbol.Unescape(l.origin.Entry), "goroutine", l.piled.grown()
 		case l.measure == inObjects:
@@ -299,9 +312,12 @@ func (g *growth) findings() []check.Finding {
 	none := int64(0)
 	for _, l := range g.leaks {
 		shown := "AssertNoGrowth"
-		if l.goroutines != nil {
+		switch {
+		case l.isResource():
+			shown += ": " + l.resources[0].name
+		case l.goroutines != nil:
 			shown += ": goroutines of " + symbol.Unescape(l.origin.Entry)
-		} else {
+		default:
 			shown += ": " + l.heads[0].Path
 		}
 		f := check.Finding{

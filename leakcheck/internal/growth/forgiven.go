@@ -18,21 +18,31 @@ func (x *Experiment) forgiven() []string {
 	var notes []string
 	seen := make(map[string]bool) // a suspect of several snapshots counts once
 	for _, l := range x.suspects {
+		if l.isResource() {
+			if l.resources[0].kind.InBytes() {
+				continue // spans, and what the runtime maps, come and go
+			}
+			notes = appendForgiven(notes, seen, l.resources[0].name, l.resources[0].kind.Counted(), x.resourceSeries(l.resources[0]))
+			continue
+		}
 		where, what := "in "+textfmt.Abridge(symbol.Unescape(l.origin.Entry), message.MaxNameShown), "goroutines"
 		if l.goroutines == nil {
 			where, what = "via "+l.path(), l.counted()
 		}
-		s := x.seriesOf(l)
-		if s.grown() <= 0 || seen[where] {
-			continue
-		}
-		seen[where] = true
-		if len(notes) == maxForgiven {
-			return append(notes, "… and others like these")
-		}
-		notes = append(notes, fmt.Sprintf("grew, but not with every batch, or less and less, and is no leak: %s: %s", where, s.show(what)))
+		notes = appendForgiven(notes, seen, where, what, x.seriesOf(l))
 	}
 	return notes
+}
+
+func appendForgiven(notes []string, seen map[string]bool, where, what string, s series) []string {
+	if s.grown() <= 0 || seen[where] || len(notes) > maxForgiven {
+		return notes
+	}
+	seen[where] = true
+	if len(notes) == maxForgiven {
+		return append(notes, "… and others like these")
+	}
+	return append(notes, fmt.Sprintf("grew, but not with every batch, or less and less, and is no leak: %s: %s", where, s.show(what)))
 }
 
 // seriesOf is the series of a leak with the snapshots that there are by now.

@@ -34,6 +34,9 @@ func (l *leak) holder() *verdict.Holder {
 			}
 		}
 	}
+	if l.isResource() {
+		h.Kind, h.Root = "resource", l.resources[0].name
+	}
 	if l.goroutines == nil {
 		return h
 	}

@@ -20,7 +20,7 @@ const maxLeaks = 8
 
 // growthFailure is the body of a message: each leak with its rate, its series and who holds it.
 func (x *Experiment) growthFailure(g *growth) []string {
-	lines := []string{"leakcheck: memory grows with every call of op"}
+	lines := []string{"leakcheck: " + g.subject() + " with every call of op"}
 	if n := len(g.leaks); n > 1 {
 		lines[0] += fmt.Sprintf(" (%d leaks)", n)
 	}
@@ -43,8 +43,20 @@ func (x *Experiment) growthFailure(g *growth) []string {
 		"a cache that is not full yet looks the same: fill it before the first snapshot (Warmup), or leave it out (Ignore)")
 }
 
-// title is "+1.00 *app.Session/op (+4.2 KiB/op) via example.com/app.sessions[*]".
+// title is "+1.00 *app.Session/op (+4.2 KiB/op) via example.com/app.sessions[*]", behind the resources
+// that come with it: "+1.00 fd/op: socket to 127.0.0.1:5432 (ESTABLISHED), with +1.00 ...".
 func (l *leak) title() string {
+	switch {
+	case l.isResource():
+		return l.resourceRates()
+	case len(l.resources) > 0:
+		return l.resourceRates() + ", with " + l.goTitle()
+	}
+	return l.goTitle()
+}
+
+// goTitle says what of Go's grows.
+func (l *leak) goTitle() string {
 	if l.goroutines != nil {
 		s := l.rate() + " in " + textfmt.Abridge(symbol.Unescape(l.origin.Entry), message.MaxNameShown)
 		if l.startedByProgram {
@@ -70,6 +82,9 @@ func (l *leak) path() string {
 
 // rate is how much a leak grows with each call of op: "+1.00 *app.Session/op (+4.2 KiB/op)".
 func (l *leak) rate() string {
+	if l.isResource() {
+		return l.resourceRates()
+	}
 	bytes := "+" + bytesPerCall(l.bytesPerCall()) + "/op"
 	if l.goroutines != nil {
 		s := nounPerCall(l.piled, "goroutine") + "/op"
@@ -130,7 +145,10 @@ func bytesPerCall(n float64) string {
 }
 
 func (x *Experiment) explainLeak(l *leak) []string {
-	lines := x.usualCause(l)
+	if l.isResource() {
+		return x.explainResources(l)
+	}
+	lines := append(x.usualCause(l), x.explainResources(l)...)
 	if l.goroutines != nil {
 		lines = append(lines, l.piled.show("goroutines"))
 		lines = append(lines, x.explainPile(l)...)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
@@ -14,7 +15,8 @@ type moment struct {
 	eval       *check.Evaluation
 	forest     tree.Forest
 	goroutines map[GoroutineOrigin]Goroutines
-	doubt      error // why the snapshot is not good enough for a pass, if it is not
+	ledger     *ledger.Ledger // nil: it cannot be had
+	doubt      error          // why the snapshot is not good enough for a pass, if it is not
 
 	counted map[tree.GrowthKey]figures // what figures has returned before
 }

@@ -39,6 +39,7 @@ type Rule string
 const (
 	RuleBound     Rule = "bound"     // a bound is broken
 	RuleGrowth    Rule = "growth"    // memory grows with each call
+	RuleResource  Rule = "resource"  // descriptors, threads, processes or the like do, or are too many
 	RuleCollected Rule = "collected" // an object that should be garbage is not
 	RuleAllocs    Rule = "allocs"    // an operation allocates too much
 	// more than a line of the golden file allows, or a path without a line
@@ -52,7 +53,7 @@ const (
 // IsLeak reports whether memory was found that should not be there, or should not be allocated, as
 // opposed to an assertion that is wrong or could not tell.
 func (f *Finding) IsLeak() bool {
-	return f.Rule == RuleBound || f.Rule == RuleGrowth || f.Rule == RuleAllocs || f.Rule == RuleCollected || f.Rule == RuleGolden
+	return f.Rule == RuleBound || f.Rule == RuleGrowth || f.Rule == RuleResource || f.Rule == RuleAllocs || f.Rule == RuleCollected || f.Rule == RuleGolden
 }
 
 // Noun is what lists of findings call one for which IsLeak is true.
@@ -87,6 +88,9 @@ func (s Sources) findings(p *Package, a *Assertion) []Finding {
 			kind = RuleBound // fingerprints are older than the rule
 		}
 		f.Fingerprint = fingerprint(string(kind), cmp.Or(b.Path, b.Selector), b.Type)
+		if rule == RuleResource { // ports and names of temporary files are other ones each time
+			f.Fingerprint = fingerprint(string(kind), digits.ReplaceAllString(cmp.Or(b.Path, b.Selector), "*"), b.Type)
+		}
 		if rule == RuleAllocs { // it has no path that tells it from others
 			f.Fingerprint = fingerprint(string(rule), p.ImportPath, a.Test, b.Selector)
 		}
@@ -98,6 +102,8 @@ func (s Sources) findings(p *Package, a *Assertion) []Finding {
 			continue
 		}
 		switch {
+		case isResource(b):
+			add(RuleResource, b)
 		case strings.HasPrefix(b.Selector, "AssertNoGrowth"):
 			add(RuleGrowth, b)
 		case strings.HasPrefix(b.Selector, "AssertAllocs"):
@@ -161,9 +167,20 @@ func (s Sources) file(p *Package, name string) string {
 // isCollected reports whether a bound is about an object that should be garbage.
 func isCollected(b verdict.Bound) bool { return strings.HasPrefix(b.Selector, "ExpectCollected: ") }
 
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// isResource reports whether a bound is about what the operating system holds, and no memory of Go's
+// with it.
+func isResource(b verdict.Bound) bool {
+	return len(b.Resources) > 0 && b.Type == b.Resources[0].Kind
+}
+
 // bound says in one line what is wrong with a bound.
 func bound(b verdict.Bound) string {
+	noun := "object"
 	switch {
+	case isResource(b) && b.Growth == "":
+		noun = b.Resources[0].Kind
 	case b.Growth != "":
 		return b.Selector + ": " + b.Growth
 	case isCollected(b):
@@ -182,7 +199,7 @@ func bound(b verdict.Bound) string {
 			parts = append(parts, fmt.Sprintf("%d %s%s, at most %d allowed", n, noun, after, *most))
 		}
 	}
-	part(b.Objects, b.MaxObjects, "object", "")
+	part(b.Objects, b.MaxObjects, noun, "")
 	part(b.Bytes, b.MaxBytes, "byte", "")
 	part(b.RetainedObjects, b.MaxRetainedObjects, "object", " retained")
 	part(b.RetainedBytes, b.MaxRetainedBytes, "byte", " retained")

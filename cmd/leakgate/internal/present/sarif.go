@@ -113,6 +113,8 @@ var sarifRules = []sarifRule{
 		"The test's message has the path from the root."),
 	newSARIFRule(outcome.RuleMisuse, "AssertionIsWrong", "error", "An assertion is wrong itself, and checks nothing",
 		"The test's message says what is wrong, such as a root that does not exist."),
+	newSARIFRule(outcome.RuleResource, "ResourcesGrow", "error", "Descriptors, threads, child processes, mappings or files are left over",
+		"Close, wait for or remove what each call adds; the test's message says what it is and who has it."),
 	newSARIFRule(outcome.RuleUnknown, "CouldNotTell", "warning", "It could not be told what is retained",
 		"The message has the cause and the way out."),
 }

@@ -31,7 +31,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 // found reports whether the message is about growth. The other way to fail is that it could not
 // tell.
 func (r *recorder) found() bool {
-	return r.failed && strings.Contains(r.message, "leakcheck: memory grows")
+	return r.failed && strings.Contains(r.message, " with every call of op")
 }
 
 // head is the first finding: its title, and the lines below it up to a blank one.

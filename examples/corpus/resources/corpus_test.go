@@ -1,0 +1,9 @@
+package resources
+
+import (
+	"testing"
+
+	"example.com/corpus/internal/judge"
+)
+
+func TestCorpus(t *testing.T) { judge.Run(t, Group) }

@@ -1,0 +1,35 @@
+package ledger
+
+import (
+	"flag"
+	"path/filepath"
+	"strings"
+)
+
+// inherited are the descriptors that the process was started with, and what they were open on.
+var inherited = func() map[int]string {
+	found := make(map[int]string)
+	_ = eachDescriptor(func(fd int) error {
+		found[fd], _ = readlink(fd)
+		return nil
+	})
+	return found
+}()
+
+// isInherited reports whether a descriptor is none of the program's: it was there at the start, or
+// package testing opened it because a flag says so.
+func isInherited(fd int, target string) bool {
+	if was, ok := inherited[fd]; fd <= 2 || ok && was == target {
+		return true
+	}
+	for _, name := range [...]string{"testlogfile", "cpuprofile", "trace", "coverprofile"} {
+		f := flag.Lookup("test." + name)
+		if f == nil || f.Value.String() == "" {
+			continue
+		}
+		if file := f.Value.String(); target == file || strings.HasSuffix(target, "/"+filepath.Base(file)) {
+			return true
+		}
+	}
+	return false
+}

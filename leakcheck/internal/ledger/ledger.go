@@ -1,0 +1,181 @@
+// Package ledger lists what this process holds from the operating system: descriptors, threads,
+// child processes, mappings, temporary files.
+package ledger
+
+import "slices"
+
+// A Kind is a sort of resource.
+type Kind int
+
+// The kinds, those first that as a rule bring others with them.
+const (
+	Process    Kind = iota // child processes, ended ones that nobody waited for included
+	Descriptor             // open file descriptors
+	Thread                 // of the operating system
+	Mapping                // bytes of memory that is neither Go's nor the program's own files
+	Stack                  // bytes of goroutine stacks
+	File                   // files and folders in the folders for temporary files
+	Variable               // environment variables
+	kinds                  // how many there are
+)
+
+// Kinds are all of them.
+func Kinds() []Kind {
+	all := make([]Kind, kinds)
+	for i := range all {
+		all[i] = Kind(i)
+	}
+	return all
+}
+
+// names of kinds in records, in a rate of one, in a rate of more, and of what a series counts.
+var names = [kinds][4]string{
+	{"process", "child process", "child processes", "child processes"},
+	{"descriptor", "fd", "fd", "descriptors"},
+	{"thread", "thread", "threads", "threads"},
+	{"mapping", "", "", "bytes mapped"},
+	{"stack", "", "", "bytes of stack"},
+	{"file", "temporary file", "temporary files", "files"},
+	{"variable", "environment variable", "environment variables", "variables"},
+}
+
+// String is the name of the kind in records.
+func (k Kind) String() string { return names[k][0] }
+
+// Noun is what so many a call are called: "fd", "threads".
+func (k Kind) Noun(one bool) string {
+	if one {
+		return names[k][1]
+	}
+	return names[k][2]
+}
+
+// Counted is what a series of the kind is of.
+func (k Kind) Counted() string { return names[k][3] }
+
+// InBytes reports whether the kind is measured in bytes.
+func (k Kind) InBytes() bool { return k == Mapping || k == Stack }
+
+// levels is how many names an item has.
+const levels = 3
+
+// Levels counts how an item is named, from exactly to roughly.
+const Levels = levels
+
+// Amounts are how much there is of each kind.
+type Amounts [kinds]int64
+
+// An Item is one resource, or the bytes of one kind.
+type Item struct {
+	Kind Kind
+	// what it is, from exactly to roughly: "socket to 127.0.0.1:40001", "sockets to 127.0.0.1",
+	// "sockets". Items with the same name are told apart by nothing that matters.
+	Names  [levels]string
+	State  string // that it is in now, "" if there is none: "ESTABLISHED", "zombie"
+	Number int    // of a descriptor, or the process id
+	Size   int64  // 1, or bytes
+
+	own bool // the runtime's or the go command's, not the program's
+}
+
+// A Ledger is what the process holds at one moment. It is read while the program runs: what comes
+// and goes meanwhile may be in it or not.
+type Ledger struct {
+	Items []Item
+	// what could not be read, and is in no ledger of this process
+	Missing []string
+}
+
+// Count returns how much there is of a kind that is the program's: what the runtime opened for
+// itself, what was open when the process started and what the go command's flags asked for is not.
+func (l *Ledger) Count(k Kind) int64 {
+	var n int64
+	for i := range l.Items {
+		if it := &l.Items[i]; it.Kind == k && !it.own {
+			n += it.Size
+		}
+	}
+	return n
+}
+
+// Program returns the items of a kind that are the program's.
+func (l *Ledger) Program(k Kind) []Item {
+	var found []Item
+	for _, it := range l.Items {
+		if it.Kind == k && !it.own {
+			found = append(found, it)
+		}
+	}
+	return found
+}
+
+// Sizes adds up the items of a kind by their name at a level, without those whose exact names are
+// explained.
+func (l *Ledger) Sizes(k Kind, level int, explained map[string]bool) map[string]int64 {
+	sums := make(map[string]int64)
+	for i := range l.Items {
+		if it := &l.Items[i]; it.Kind == k && !explained[it.Names[0]] {
+			sums[it.Names[level]] += it.Size
+		}
+	}
+	return sums
+}
+
+// Explain adds the exact names of the items that a name at a level means, and returns the state
+// that most of them are in if they have any.
+func (l *Ledger) Explain(k Kind, level int, name string, explained map[string]bool) (state string) {
+	states := make(map[string]int)
+	for i := range l.Items {
+		if it := &l.Items[i]; it.Kind == k && it.Names[level] == name && !explained[it.Names[0]] {
+			states[it.State]++
+		}
+	}
+	for i := range l.Items {
+		if it := &l.Items[i]; it.Kind == k && it.Names[level] == name {
+			explained[it.Names[0]] = true
+		}
+	}
+	for s, n := range states {
+		if n > states[state] || n == states[state] && s > state {
+			state = s
+		}
+	}
+	return state
+}
+
+// A Group is items of one name.
+type Group struct {
+	Name, State string // the state that all are in, else ""
+	Size        int64
+}
+
+// Groups puts items of the same name together, the most first.
+func Groups(items []Item) []Group {
+	var found []*Group
+	for i := range items {
+		it := &items[i]
+		j := slices.IndexFunc(found, func(g *Group) bool { return g.Name == it.Names[0] })
+		if j < 0 {
+			j = len(found)
+			found = append(found, &Group{Name: it.Names[0], State: it.State})
+		}
+		if found[j].State != it.State {
+			found[j].State = ""
+		}
+		found[j].Size += it.Size
+	}
+	slices.SortStableFunc(found, func(a, b *Group) int { return int(b.Size - a.Size) })
+	all := make([]Group, len(found))
+	for i, g := range found {
+		all[i] = *g
+	}
+	return all
+}
+
+// String is the group's name, with its state.
+func (g *Group) String() string {
+	if g.State == "" {
+		return g.Name
+	}
+	return g.Name + " (" + g.State + ")"
+}

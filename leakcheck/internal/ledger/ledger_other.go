@@ -1,0 +1,29 @@
+//go:build !linux
+
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+)
+
+// A Glance tells the resources of one moment apart without naming them.
+type Glance struct{}
+
+var errUnsupported = fmt.Errorf("on %s descriptors, threads and child processes cannot be listed: %w", runtime.GOOS, errors.ErrUnsupported)
+
+// TakeGlance is not supported on this system.
+func TakeGlance() (*Glance, error) { return nil, errUnsupported }
+
+// Renew is not supported on this system.
+func (g *Glance) Renew() error { return errUnsupported }
+
+// NewSince returns nothing.
+func (g *Glance) NewSince(*Glance) (found Amounts) { return found }
+
+// OpenDescriptors is not supported on this system.
+func OpenDescriptors() (open int, limit uint64, err error) { return 0, 0, errUnsupported }
+
+// Take is not supported on this system.
+func Take(string) (*Ledger, error) { return nil, errUnsupported }

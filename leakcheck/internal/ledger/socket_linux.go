@@ -1,0 +1,126 @@
+package ledger
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// A socket is what the kernel says of one.
+type socket struct {
+	item        int // its index
+	kind        string
+	local, peer netip.AddrPort
+	path, name  string // of a unix socket, and of its peer
+	connected   bool
+	listens     bool
+	state       string
+}
+
+// tcpStates are in the kernel's order (linux include/net/tcp_states.h).
+var tcpStates = [...]string{
+	"", "ESTABLISHED", "SYN_SENT", "SYN_RECV", "FIN_WAIT1", "FIN_WAIT2", "TIME_WAIT", "CLOSE", "CLOSE_WAIT", "LAST_ACK", "LISTEN", "CLOSING",
+}
+
+// readSocket asks for addresses and state; nil if fd is none any more.
+func readSocket(fd int) *socket {
+	typ, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TYPE)
+	if err != nil {
+		return nil
+	}
+	local, err := syscall.Getsockname(fd)
+	if err != nil {
+		return &socket{kind: "socket"} // of a family that package syscall does not know
+	}
+	s := &socket{}
+	peer, err := syscall.Getpeername(fd)
+	s.connected = err == nil
+	listens, _ := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_ACCEPTCONN)
+	s.listens = listens != 0
+	switch a := local.(type) {
+	case *syscall.SockaddrUnix:
+		s.kind, s.path = "unix socket", a.Name
+		if p, ok := peer.(*syscall.SockaddrUnix); ok {
+			s.name = p.Name
+		}
+		return s
+	case *syscall.SockaddrNetlink:
+		s.kind = "netlink socket"
+		return s
+	case *syscall.SockaddrLinklayer:
+		s.kind = "packet socket"
+		return s
+	}
+	s.local, s.peer = address(local), address(peer)
+	switch typ {
+	case syscall.SOCK_STREAM:
+		s.kind = "socket"
+		const info = 11 // TCP_INFO, which begins with the state
+		if v, err := syscall.GetsockoptInt(fd, syscall.IPPROTO_TCP, info); err == nil && v&0xff < len(tcpStates) {
+			s.state = tcpStates[v&0xff]
+		}
+	case syscall.SOCK_DGRAM:
+		s.kind = "udp socket"
+	default:
+		s.kind = "raw socket"
+	}
+	return s
+}
+
+func address(sa syscall.Sockaddr) netip.AddrPort {
+	switch a := sa.(type) {
+	case *syscall.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(a.Addr), uint16(a.Port))
+	case *syscall.SockaddrInet6:
+		return netip.AddrPortFrom(netip.AddrFrom16(a.Addr).Unmap(), uint16(a.Port))
+	}
+	return netip.AddrPort{}
+}
+
+// nameSockets names sockets by the end of the connection that stays the same from one to the next:
+// the port that this process listens at, or else the peer's.
+func nameSockets(items []Item, sockets []*socket) {
+	ports := make(map[uint16]bool)
+	for _, s := range sockets {
+		if s.listens && s.local.IsValid() {
+			ports[s.local.Port()] = true
+		}
+	}
+	for _, s := range sockets {
+		it := &items[s.item]
+		it.State = s.state
+		name, group := s.kind, s.kind+"s"
+		switch {
+		case s.kind == "unix socket":
+			switch {
+			case s.listens:
+				name += " listening at " + s.path
+			case s.name != "":
+				name += " to " + s.name
+			case s.path != "" && s.connected:
+				name += " accepted at " + s.path
+			case s.path != "":
+				name += " at " + s.path
+			}
+		case !s.local.IsValid():
+		case s.listens:
+			it.State = ""
+			name += " listening at " + s.local.String()
+			group += " listening at " + s.local.Addr().String()
+		case s.connected && ports[s.local.Port()]:
+			name += " accepted at " + s.local.String()
+			group += " accepted at " + s.local.Addr().String()
+		case s.connected:
+			name += " to " + s.peer.String()
+			group += " to " + s.peer.Addr().String()
+		case s.local.Port() != 0:
+			name += " at " + s.local.String()
+			group += " at " + s.local.Addr().String()
+		}
+		if strings.Contains(name, "\x00") {
+			name = strconv.Quote(name)
+		}
+		it.Names = [levels]string{name, group, "sockets"}
+	}
+}

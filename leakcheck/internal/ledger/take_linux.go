@@ -1,0 +1,232 @@
+package ledger
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Take lists what there is. test is the name of the running test, whose own temporary folders are
+// looked into; it may be "". Beside /proc, what cannot be read is said in Missing.
+func Take(test string) (*Ledger, error) {
+	l := &Ledger{}
+	var fds []int
+	if err := eachDescriptor(func(fd int) error { fds = append(fds, fd); return nil }); err != nil {
+		return nil, err
+	}
+	l.addDescriptors(fds)
+	threads, err := countThreads()
+	if err != nil {
+		return nil, err
+	}
+	l.add(Thread, threads, "", "threads", "threads", "threads")
+	if err := eachChild(func(pid int, name string, state byte) {
+		said := "running"
+		if state == 'Z' {
+			said = "ended, and not waited for"
+		}
+		l.add(Process, 1, said, name, "child processes", "child processes")
+		l.Items[len(l.Items)-1].Number = pid
+	}); err != nil {
+		l.Missing = append(l.Missing, "child processes: "+err.Error())
+	}
+	l.add(Stack, stackBytes(), "", "goroutine stacks", "goroutine stacks", "goroutine stacks")
+	if err := eachMapping(func(name string, size int64) {
+		l.add(Mapping, size, "", name, "mapped files", "mapped files")
+	}); err != nil {
+		l.Missing = append(l.Missing, "mappings: "+err.Error())
+	}
+	l.addFiles(os.TempDir(), test)
+	n := int64(len(os.Environ()))
+	l.add(Variable, n, "", "environment variables", "environment variables", "environment variables")
+	return l, nil
+}
+
+func (l *Ledger) add(k Kind, size int64, state string, names ...string) {
+	it := Item{Kind: k, State: state, Size: size}
+	copy(it.Names[:], names)
+	l.Items = append(l.Items, it)
+}
+
+// maxFiles bounds how many temporary files are looked at: in a folder with more, others than this
+// process make and remove them.
+const maxFiles = 20_000
+
+// addFiles lists the folder for temporary files, and in it those that package testing made for the
+// test: t.TempDir returns the folders 001, 002, ... of one that is named after the test, with what
+// is no letter or digit of ASCII left out or replaced (go1.26 testing/testing.go, TempDir).
+func (l *Ledger) addFiles(folder, test string) {
+	var mine []string
+	n := 0
+	prefix := testPrefix(test)
+	list := func(dir string, top bool) error {
+		return eachEntry(dir, func(name []byte, _ int) error {
+			if n++; n > maxFiles {
+				return fmt.Errorf("there are more than %d", maxFiles)
+			}
+			text := string(name)
+			if top && prefix != "" && strings.HasPrefix(text, prefix) {
+				mine = append(mine, filepath.Join(dir, text))
+				return nil
+			}
+			// the folders that each call of t.TempDir makes go with the test: what counts there is more
+			// and more in one of them
+			group, all := "files in "+dir, "temporary files"
+			if dir != folder {
+				all = group
+			}
+			l.add(File, 1, "", filepath.Join(dir, pattern(text)), group, all)
+			return nil
+		})
+	}
+	err := list(folder, true)
+	for _, dir := range mine {
+		_ = eachEntry(dir, func(name []byte, _ int) error {
+			_ = list(filepath.Join(dir, string(name)), false) // it may be removed meanwhile, and may be no folder
+			return nil
+		})
+	}
+	if err != nil {
+		l.Missing = append(l.Missing, "temporary files: "+err.Error())
+		kept := l.Items[:0]
+		for _, it := range l.Items {
+			if it.Kind != File {
+				kept = append(kept, it)
+			}
+		}
+		l.Items = kept
+	}
+}
+
+// testPrefix is how the name of a test's temporary folder begins: its letters and digits up to the
+// first other character, which older Go versions leave out and newer ones replace.
+func testPrefix(test string) string {
+	for i, r := range test {
+		if r != '_' && !('0' <= r && r <= '9') && !('A' <= r && r <= 'Z') && !('a' <= r && r <= 'z') {
+			return test[:i]
+		}
+	}
+	return test
+}
+
+// pattern is a name with "*" for each run of digits: what os.CreateTemp makes of "upload-*" is one.
+func pattern(name string) string {
+	var b strings.Builder
+	digits := false
+	for _, r := range name {
+		is := r >= '0' && r <= '9'
+		if is && !digits {
+			b.WriteByte('*')
+		}
+		if digits = is; !is {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// addDescriptors names what descriptors are open on.
+func (l *Ledger) addDescriptors(fds []int) {
+	first := len(l.Items)
+	var sockets []*socket
+	for _, fd := range fds {
+		target, err := readlink(fd)
+		if err != nil {
+			continue // closed meanwhile
+		}
+		it := Item{Kind: Descriptor, Number: fd, Size: 1, own: isInherited(fd, target)}
+		name, group := target, ""
+		kind, rest, _ := strings.Cut(target, ":")
+		switch {
+		case kind == "socket":
+			if s := readSocket(fd); s != nil {
+				s.item = len(l.Items)
+				sockets = append(sockets, s)
+			}
+			name, group = "socket", "sockets"
+		case kind == "pipe":
+			name, group, it.State = "pipe", "pipes", pipeEnd(fd)
+		case kind == "anon_inode", kind == "pidfd", kind == "nsfs", kind == "net", kind == "mnt":
+			name = strings.Trim(rest, "[]")
+			if kind == "pidfd" {
+				name = "pidfd"
+			}
+			group = "anonymous descriptors"
+		case strings.HasPrefix(target, "/memfd:"):
+			name, group = "memfd "+strings.TrimSuffix(target[len("/memfd:"):], " (deleted)"), "memfds"
+		case strings.HasPrefix(target, "/"):
+			deleted := ""
+			name, deleted = cutSuffix(target, " (deleted)")
+			it.State = strings.Trim(deleted, " ()")
+			group = "files in " + filepath.Dir(name)
+		}
+		it.Names = [levels]string{name, group, "descriptors"}
+		if strings.HasPrefix(target, "/") && group != "memfds" {
+			it.Names[2] = "files"
+		}
+		l.Items = append(l.Items, it)
+	}
+	nameSockets(l.Items, sockets)
+	markPoller(l.Items[first:])
+}
+
+func cutSuffix(s, suffix string) (before, found string) {
+	if b, ok := strings.CutSuffix(s, suffix); ok {
+		return b, suffix
+	}
+	return s, ""
+}
+
+func readlink(fd int) (string, error) {
+	var buf [4096]byte
+	n, err := syscall.Readlink("/proc/self/fd/"+itoa(fd), buf[:])
+	if err != nil {
+		return "", err
+	}
+	return string(buf[:n]), nil
+}
+
+func itoa(n int) string { return fmt.Sprint(n) }
+
+// pipeEnd says which end of a pipe a descriptor is.
+func pipeEnd(fd int) string {
+	flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFL, 0)
+	switch {
+	case errno != 0:
+		return ""
+	case flags&syscall.O_ACCMODE == syscall.O_WRONLY:
+		return "write end"
+	case flags&syscall.O_ACCMODE == syscall.O_RDONLY:
+		return "read end"
+	}
+	return ""
+}
+
+// markPoller marks what the runtime's poller has: an epoll and an eventfd in it, which it watches
+// by an address instead of a number (go1.26 runtime/netpoll_epoll.go, netpollinit). It opens both
+// when the first file or connection needs it.
+func markPoller(items []Item) {
+	for i := range items {
+		if items[i].Names[0] != "eventpoll" {
+			continue
+		}
+		info, err := readFile("/proc/self/fdinfo/"+itoa(items[i].Number), make([]byte, 1024))
+		if err != nil {
+			continue
+		}
+		for line := range bytes.Lines(info) {
+			f := bytes.Fields(line) // tfd: 5 events: 19 data: 6bc1a0 pos:0 ...
+			if len(f) < 6 || string(f[0]) != "tfd:" || string(f[4]) != "data:" || len(f[5]) < 5 {
+				continue
+			}
+			for j := range items {
+				if items[j].Names[0] == "eventfd" && itoa(items[j].Number) == string(f[1]) {
+					items[i].own, items[j].own = true, true
+				}
+			}
+		}
+	}
+}

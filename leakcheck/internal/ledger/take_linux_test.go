@@ -1,0 +1,353 @@
+package ledger
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func take(t testing.TB) *Ledger {
+	t.Helper()
+	l, err := Take(t.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// named counts the program's items of a kind with an exact name.
+func (l *Ledger) named(k Kind, name, state string) (n int) {
+	for _, it := range l.Program(k) {
+		if it.Names[0] == name && it.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+func TestDescriptors(t *testing.T) {
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := take(t)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(err)
+	defer ln.Close()
+	client, err := net.Dial("tcp", ln.Addr().String())
+	must(err)
+	defer client.Close()
+	server, err := ln.Accept()
+	must(err)
+	defer server.Close()
+	r, w, err := os.Pipe()
+	must(err)
+	defer r.Close()
+	defer w.Close()
+	path := filepath.Join(t.TempDir(), "text")
+	must(os.WriteFile(path, []byte("text"), 0o600))
+	f, err := os.Open(path)
+	must(err)
+	defer f.Close()
+	epoll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	must(err)
+	defer syscall.Close(epoll)
+	unix, err := net.Listen("unix", filepath.Join(t.TempDir(), "socket"))
+	must(err)
+	defer unix.Close()
+
+	l := take(t)
+	for _, want := range [][2]string{
+		{"socket listening at " + ln.Addr().String(), ""},
+		{"socket to " + ln.Addr().String(), "ESTABLISHED"},
+		{"socket accepted at " + ln.Addr().String(), "ESTABLISHED"},
+		{"pipe", "read end"},
+		{"pipe", "write end"},
+		{path, ""},
+		{"eventpoll", ""}, // and not the poller's, which the sockets have needed
+		{"unix socket listening at " + unix.Addr().String(), ""},
+	} {
+		if n := l.named(Descriptor, want[0], want[1]) - before.named(Descriptor, want[0], want[1]); n != 1 {
+			t.Errorf("%d of %q in %+v", n, want, l.Program(Descriptor))
+		}
+	}
+	if n := l.Count(Descriptor) - before.Count(Descriptor); n != 8 {
+		t.Errorf("%d more: %+v", n, l.Program(Descriptor))
+	}
+	for _, it := range l.Program(Descriptor) {
+		if it.Number <= 2 {
+			t.Errorf("a standard file: %+v", it)
+		}
+	}
+}
+
+func TestProcesses(t *testing.T) {
+	path, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Skip(err)
+	}
+	start := func(arg string) int {
+		pid, err := syscall.ForkExec(path, []string{"sleep", arg}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pid
+	}
+	reap := func(pid int) {
+		if _, err := syscall.Wait4(pid, nil, 0, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := take(t).Count(Process); n != 0 {
+		t.Fatalf("%d child processes", n)
+	}
+	before, err := TakeGlance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, ends := start("1000"), start("0")
+	for range 1000 {
+		if l := take(t); l.named(Process, "sleep", "ended, and not waited for") == 1 {
+			break
+		}
+		syscall.Nanosleep(&syscall.Timespec{Nsec: 10_000_000}, nil)
+	}
+	l := take(t)
+	if l.named(Process, "sleep", "running") != 1 || l.named(Process, "sleep", "ended, and not waited for") != 1 || l.Count(Process) != 2 {
+		t.Errorf("%+v", l.Program(Process))
+	}
+	now, err := TakeGlance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := now.NewSince(before)[Process]; n != 2 {
+		t.Errorf("%d new processes", n)
+	}
+	_ = syscall.Kill(runs, syscall.SIGKILL)
+	reap(runs)
+	reap(ends)
+	if n := take(t).Count(Process); n != 0 {
+		t.Errorf("%d child processes", n)
+	}
+}
+
+func TestMappings(t *testing.T) {
+	size := func(l *Ledger, name string) (n int64) {
+		for _, it := range l.Program(Mapping) {
+			if it.Names[0] == name {
+				n += it.Size
+			}
+		}
+		return n
+	}
+	path := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(path, make([]byte, 8192), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	before := take(t)
+	const much = 32 << 20 // more than what the runtime maps meanwhile
+	anonymous, err := syscall.Mmap(-1, 0, much, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := syscall.Mmap(int(f.Fd()), 0, 8192, syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := take(t)
+	if n := size(l, path); n != 8192 {
+		t.Errorf("%d bytes of the file", n)
+	}
+	if n := size(l, Anonymous) - size(before, Anonymous); !sanitized && (n < much || n > much+much/8) {
+		t.Errorf("%d bytes more", n)
+	}
+	_ = syscall.Munmap(anonymous)
+	_ = syscall.Munmap(file)
+	if n := size(take(t), path); n != 0 {
+		t.Errorf("%d bytes of the file", n)
+	}
+}
+
+// What the runtime maps for itself is none of the program's.
+func TestMappingsOfTheRuntime(t *testing.T) {
+	if sanitized {
+		t.Skip("a sanitizer maps memory of its own")
+	}
+	anonymous := func() (n int64) {
+		if err := eachMapping(func(name string, size int64) {
+			if name == Anonymous {
+				n = size
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := anonymous()
+	var hold [][]byte
+	for range 100 {
+		b := make([]byte, 4<<20)
+		for i := 0; i < len(b); i += 4096 {
+			b[i] = 1
+		}
+		hold = append(hold, b)
+	}
+	if n := anonymous() - before; n > 4<<20 || n < -4<<20 {
+		t.Errorf("%d bytes more, though only Go's heap has grown", n)
+	}
+	_ = hold
+}
+
+func TestTemporaryFiles(t *testing.T) {
+	mine := t.TempDir()
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	for range 3 {
+		f, err := os.CreateTemp("", "upload-*.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	if n := take(t).named(File, filepath.Join(dir, "upload-*.txt"), ""); n != 3 {
+		t.Errorf("%d files", n)
+	}
+	t.Setenv("TMPDIR", filepath.Dir(filepath.Dir(mine)))
+	if err := os.WriteFile(filepath.Join(mine, "state-7"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n := take(t).named(File, filepath.Join(mine, "state-*"), ""); n != 0 && filepath.Base(mine) != "*" {
+		if n != 1 {
+			t.Errorf("%d files in the test's own folder", n)
+		}
+	}
+	t.Setenv("TMPDIR", filepath.Join(dir, "no", "such"))
+	if l := take(t); len(l.Missing) != 1 || l.Count(File) != 0 {
+		t.Errorf("of a folder that is not there: %q", l.Missing)
+	}
+}
+
+func TestNewSince(t *testing.T) {
+	before, err := TakeGlance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := syscall.Open("/dev/null", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := TakeGlance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := now.NewSince(before)[Descriptor]; n != 1 {
+		t.Errorf("%d new descriptors", n)
+	}
+	// one that takes the number of another is new
+	other, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Dup3(other, fd, syscall.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	syscall.Close(other)
+	if err := before.Renew(); err != nil {
+		t.Fatal(err)
+	}
+	if n := before.NewSince(now)[Descriptor]; n != 1 {
+		t.Errorf("%d new descriptors in place of others", n)
+	}
+	syscall.Close(fd)
+}
+
+func TestParseArea(t *testing.T) {
+	a, ok := parseArea([]byte("7f1200000000-7f1200021000 rw-p 00001000 fe:01 123      /a b (deleted)"))
+	if !ok || a.start != 0x7f1200000000 || a.size() != 0x21000 || string(a.mode) != "rw-p" || string(a.name) != "/a b (deleted)" {
+		t.Errorf("%+v %v", a, ok)
+	}
+	for _, line := range []string{"", "-", "1-2", "x-y rw-p 0 0 0", "2-1 rw-p 0 0 0", "1 2-3 rw-p"} {
+		if a, ok := parseArea([]byte(line)); ok {
+			t.Errorf("%q is %+v", line, a)
+		}
+	}
+}
+
+func FuzzParseArea(f *testing.F) {
+	f.Add([]byte("7f1200000000-7f1200021000 rw-p 00000000 00:00 0"))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if a, ok := parseArea(line); ok && a.end < a.start {
+			t.Error(a)
+		}
+	})
+}
+
+func TestStatField(t *testing.T) {
+	name, state := statField([]byte("12 (a) (b c) Z 7 8"), stateField)
+	_, parent := statField([]byte("12 (a) (b c) Z 7 8"), parentField)
+	if string(name) != "a) (b c" || string(state) != "Z" || string(parent) != "7" {
+		t.Errorf("%s %s %s", name, state, parent)
+	}
+	for _, text := range []string{"", "1", "1 (", ")(", "1 (a)"} {
+		if _, v := statField([]byte(text), stateField); v != nil {
+			t.Errorf("%q has %q", text, v)
+		}
+	}
+}
+
+func TestGroups(t *testing.T) {
+	items := []Item{
+		{Kind: Descriptor, Names: [levels]string{"b"}, Size: 1, State: "x"},
+		{Kind: Descriptor, Names: [levels]string{"a"}, Size: 1, State: "x"},
+		{Kind: Descriptor, Names: [levels]string{"a"}, Size: 1, State: "y"},
+	}
+	var got []string
+	for _, g := range Groups(items) {
+		got = append(got, g.String())
+	}
+	if want := []string{"a", "b (x)"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestPattern(t *testing.T) {
+	for name, want := range map[string]string{"upload-12.txt": "upload-*.txt", "a": "a", "001": "*", "a1b22": "a*b*"} {
+		if got := pattern(name); got != want {
+			t.Errorf("%q is %q", name, got)
+		}
+	}
+	for name, want := range map[string]string{"TestA": "TestA", "TestA/b c": "TestA", "": "", "TestÄ": "Test"} {
+		if got := testPrefix(name); got != want {
+			t.Errorf("%q begins %q", name, got)
+		}
+	}
+	if !strings.HasPrefix(filepath.Base(filepath.Dir(t.TempDir())), testPrefix(t.Name())) {
+		t.Error("the folder of t.TempDir is named otherwise")
+	}
+}
+
+func BenchmarkGlance(b *testing.B) {
+	for b.Loop() {
+		if _, err := TakeGlance(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkTake(b *testing.B) {
+	for b.Loop() {
+		take(b)
+	}
+}
