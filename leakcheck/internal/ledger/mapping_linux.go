@@ -17,16 +17,19 @@ const Anonymous = "anonymous memory"
 // soon as it can be written to (go1.26 runtime/mem.go). The difference is a constant as long as
 // nobody else maps anything.
 func eachMapping(f func(name string, size int64)) error {
-	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
+	goes := mappedByGo()
 	text, err := readFile("/proc/self/maps", make([]byte, 16<<10))
+	for try := 0; err == nil && try < 5; try++ { // the runtime may have mapped more in between
+		before := goes
+		if goes = mappedByGo(); goes == before {
+			break
+		}
+		text, err = readFile("/proc/self/maps", text)
+	}
 	if err != nil {
 		return err
 	}
-	metrics.Read(sample)
-	var other int64
-	if sample[0].Value.Kind() == metrics.KindUint64 {
-		other = -int64(sample[0].Value.Uint64())
-	}
+	other := -goes
 	hasC := bytes.Contains(text, []byte("[heap]\n")) // Go does not use brk
 	loaded := make(map[string]bool)                  // files that some part of is executable
 	files := make(map[string]int64)
@@ -62,6 +65,16 @@ func eachMapping(f func(name string, size int64)) error {
 		}
 	}
 	return nil
+}
+
+// mappedByGo returns how many bytes the runtime has mapped that can be written to.
+func mappedByGo() int64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return int64(sample[0].Value.Uint64())
 }
 
 // An area is a line of /proc/self/maps.

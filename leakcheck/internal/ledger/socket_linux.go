@@ -1,7 +1,7 @@
 package ledger
 
 import (
-	"net/netip"
+	"fmt"
 	"strconv"
 	"strings"
 	"syscall"
@@ -11,7 +11,7 @@ import (
 type socket struct {
 	item        int // its index
 	kind        string
-	local, peer netip.AddrPort
+	local, peer endpoint
 	path, name  string // of a unix socket, and of its peer
 	connected   bool
 	listens     bool
@@ -68,23 +68,56 @@ func readSocket(fd int) *socket {
 	return s
 }
 
-func address(sa syscall.Sockaddr) netip.AddrPort {
+// An endpoint is an address of the internet. Package net/netip would add 60 KB to each test.
+type endpoint struct {
+	host string // "" if there is none
+	port int
+}
+
+func (e endpoint) String() string { return e.host + ":" + strconv.Itoa(e.port) }
+
+func address(sa syscall.Sockaddr) endpoint {
 	switch a := sa.(type) {
 	case *syscall.SockaddrInet4:
-		return netip.AddrPortFrom(netip.AddrFrom4(a.Addr), uint16(a.Port))
+		return endpoint{dotted(a.Addr[:]), a.Port}
 	case *syscall.SockaddrInet6:
-		return netip.AddrPortFrom(netip.AddrFrom16(a.Addr).Unmap(), uint16(a.Port))
+		return endpoint{host6(a.Addr), a.Port}
 	}
-	return netip.AddrPort{}
+	return endpoint{}
+}
+
+func dotted(b []byte) string { return fmt.Sprintf("%d.%d.%d.%d", b[0], b[1], b[2], b[3]) }
+
+// host6 writes an address of IPv6 without zeros at its beginning, in the brackets that a port needs;
+// one that stands for one of IPv4 is written as that.
+func host6(b [16]byte) string {
+	const mapped = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff"
+	if string(b[:12]) == mapped {
+		return dotted(b[12:])
+	}
+	s, zeros := "", true
+	for i := 0; i < 16; i += 2 {
+		n := int(b[i])<<8 | int(b[i+1])
+		if zeros = zeros && n == 0; !zeros {
+			s += fmt.Sprintf(":%x", n)
+		}
+	}
+	if b[0]|b[1] != 0 {
+		return "[" + s[1:] + "]"
+	}
+	if s == "" {
+		s = ":"
+	}
+	return "[:" + s + "]"
 }
 
 // nameSockets names sockets by the end of the connection that stays the same from one to the next:
 // the port that this process listens at, or else the peer's.
 func nameSockets(items []Item, sockets []*socket) {
-	ports := make(map[uint16]bool)
+	ports := make(map[int]bool)
 	for _, s := range sockets {
-		if s.listens && s.local.IsValid() {
-			ports[s.local.Port()] = true
+		if s.listens && s.local.host != "" {
+			ports[s.local.port] = true
 		}
 	}
 	for _, s := range sockets {
@@ -103,20 +136,20 @@ func nameSockets(items []Item, sockets []*socket) {
 			case s.path != "":
 				name += " at " + s.path
 			}
-		case !s.local.IsValid():
+		case s.local.host == "":
 		case s.listens:
 			it.State = ""
 			name += " listening at " + s.local.String()
-			group += " listening at " + s.local.Addr().String()
-		case s.connected && ports[s.local.Port()]:
+			group += " listening at " + s.local.host
+		case s.connected && ports[s.local.port]:
 			name += " accepted at " + s.local.String()
-			group += " accepted at " + s.local.Addr().String()
+			group += " accepted at " + s.local.host
 		case s.connected:
 			name += " to " + s.peer.String()
-			group += " to " + s.peer.Addr().String()
-		case s.local.Port() != 0:
+			group += " to " + s.peer.host
+		case s.local.port != 0:
 			name += " at " + s.local.String()
-			group += " at " + s.local.Addr().String()
+			group += " at " + s.local.host
 		}
 		if strings.Contains(name, "\x00") {
 			name = strconv.Quote(name)

@@ -322,6 +322,21 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+func TestHost6(t *testing.T) {
+	for _, want := range []string{"::", "::1", "2001:db8:0:0:0:0:0:1", "fe80:0:0:0:0:0:0:a"} {
+		var b [16]byte
+		copy(b[:], net.ParseIP(want))
+		if got := host6(b); got != "["+want+"]" || !net.ParseIP(got[1:len(got)-1]).Equal(net.ParseIP(want)) {
+			t.Errorf("%s is %s", want, got)
+		}
+	}
+	var b [16]byte
+	copy(b[:], net.IPv4(10, 0, 0, 7).To16())
+	if got := host6(b); got != "10.0.0.7" {
+		t.Errorf("an address of IPv4 is %s", got)
+	}
+}
+
 func TestPattern(t *testing.T) {
 	for name, want := range map[string]string{"upload-12.txt": "upload-*.txt", "a": "a", "001": "*", "a1b22": "a*b*"} {
 		if got := pattern(name); got != want {
