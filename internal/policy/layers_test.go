@@ -104,6 +104,7 @@ var layers = []struct {
 	{"leakcheck/internal/environ", []string{
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
+	{"leakcheck/internal/ledger", nil},
 	{"leakcheck/internal/observe", []string{"internal/symbol", "leakcheck/internal/naming", "internal/textfmt", "refscan"}},
 	{"leakcheck/internal/artifact", []string{
 		"golden", "internal/envvar", "internal/plainjson", "internal/verdict", "internal/wholefile",
@@ -148,7 +149,7 @@ var layers = []struct {
 	{"leakcheck/internal/assertion", []string{
 		"internal/symbol", "golden", "internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/check",
 		"leakcheck/internal/check/bounds", "leakcheck/internal/check/goldenfile", "leakcheck/internal/check/goroutines",
-		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/message",
+		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/message",
 		"leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
@@ -159,7 +160,7 @@ var layers = []struct {
 	}},
 	{"leakcheck/internal/growth", []string{
 		"internal/symbol", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/environ",
-		"leakcheck/internal/goroutine", "leakcheck/internal/message", "leakcheck/internal/naming",
+		"leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/message", "leakcheck/internal/naming",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "internal/textfmt",
 		"leakcheck/internal/tree", "refscan",
 	}},
