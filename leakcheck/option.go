@@ -2,7 +2,8 @@ package leakcheck
 
 import "github.com/leakgate/leakgate/leakcheck/internal/request"
 
-// An Option is a Bound, what a GoroutineSelector or StackSelector gives, or one of Scope, Ignore,
+// An Option is a Bound, what a GoroutineSelector, StackSelector or
+// ResourceSelector gives, or one of Scope, Ignore,
 // Golden, Since and Full. The set is closed.
 type Option interface {
 	apply(*request.Request)

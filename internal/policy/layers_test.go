@@ -105,7 +105,7 @@ var layers = []struct {
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/ledger", nil},
-	{"leakcheck/internal/observe", []string{"internal/symbol", "leakcheck/internal/naming", "internal/textfmt", "refscan"}},
+	{"leakcheck/internal/observe", []string{"internal/symbol", "leakcheck/internal/ledger", "leakcheck/internal/naming", "internal/textfmt", "refscan"}},
 	{"leakcheck/internal/artifact", []string{
 		"golden", "internal/envvar", "internal/plainjson", "internal/verdict", "internal/wholefile",
 		"leakcheck/internal/environ", "leakcheck/internal/observe", "refscan", "stackprof",
@@ -119,7 +119,7 @@ var layers = []struct {
 		"internal/textfmt", "refscan",
 	}},
 	{"leakcheck/internal/request", []string{
-		"internal/symbol", "leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/naming",
+		"internal/symbol", "leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/naming",
 		"leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/check", []string{
@@ -135,6 +135,10 @@ var layers = []struct {
 		"leakcheck/internal/goroutine", "leakcheck/internal/naming", "leakcheck/internal/observe",
 		"leakcheck/internal/request", "internal/textfmt", "refscan",
 	}},
+	{"leakcheck/internal/check/resources", []string{
+		"internal/verdict", "leakcheck/internal/check", "leakcheck/internal/ledger", "leakcheck/internal/observe",
+		"leakcheck/internal/request", "internal/textfmt",
+	}},
 	{"leakcheck/internal/check/goldenfile", []string{
 		"golden", "internal/symbol", "internal/verdict", "leakcheck/internal/check", "leakcheck/internal/check/goroutines",
 		"leakcheck/internal/environ", "leakcheck/internal/goldenline", "leakcheck/internal/goroutine",
@@ -148,7 +152,7 @@ var layers = []struct {
 	}},
 	{"leakcheck/internal/assertion", []string{
 		"internal/symbol", "golden", "internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/check",
-		"leakcheck/internal/check/bounds", "leakcheck/internal/check/goldenfile", "leakcheck/internal/check/goroutines",
+		"leakcheck/internal/check/bounds", "leakcheck/internal/check/goldenfile", "leakcheck/internal/check/goroutines", "leakcheck/internal/check/resources",
 		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/message",
 		"leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",

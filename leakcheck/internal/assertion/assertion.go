@@ -17,6 +17,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/check/bounds"
 	"github.com/leakgate/leakgate/leakcheck/internal/check/goldenfile"
 	"github.com/leakgate/leakgate/leakcheck/internal/check/goroutines"
+	"github.com/leakgate/leakgate/leakcheck/internal/check/resources"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
@@ -124,6 +125,9 @@ func (a *Assertion) checks(c *goldenfile.Comparison) []check.Check {
 	if len(a.Req.Goroutines) > 0 {
 		checks = append(checks, goroutines.NewGoroutineCheck(a.Req))
 	}
+	if len(a.Req.Resources) > 0 {
+		checks = append(checks, resources.NewCheck(a.Req))
+	}
 	if !a.Req.Bounded() {
 		checks = append(checks, &goldenfile.Check{Req: a.Req, Scope: s, Env: a.Env, File: c})
 	}
@@ -199,6 +203,7 @@ func (a *Assertion) Judge() *Outcome {
 	for {
 		start := a.Now()
 		// what does not hold is looked at again, so a failure has one
+		all.Collect = o.Snapshots > 0
 		all.Profile = a.Env.KeepsFiles() && (a.Env.Every || o.Snapshots > 0)
 		e, err := a.look(all, checks)
 		o.Snapshots++
@@ -294,6 +299,9 @@ func (a *Assertion) ObserveInTime(n observe.Needs) (*observe.Observation, error)
 	ctx, cancel := a.Time.Context()
 	defer cancel()
 	obs, err := a.Observe(ctx, n)
+	if err == nil && n.Resources {
+		err = a.addResources(obs)
+	}
 	if err != nil && ctx.Err() != nil {
 		err = a.Time.Spent("the program had not settled", err)
 	}

@@ -22,6 +22,9 @@ func (c *Checker) TakeBaseline(t environ.TestingT) *request.Baseline {
 	}
 	kept := obs.Artifacts()
 	b := &request.Baseline{Forest: tree.GrowForest(obs.Report), Heap: kept.Heap, Report: kept.Report, Live: obs.Report.Totals.LiveBytes}
+	if c.Resources != nil {
+		b.Resources, _ = c.Resources("") // without, bounds on resources are unknown
+	}
 	if obs.Stacks != nil {
 		b.Goroutines = goroutine.TakeCensus(obs.Stacks.Goroutines)
 	}

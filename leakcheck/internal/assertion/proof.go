@@ -18,7 +18,7 @@ type proof struct {
 // there are names of all roots to be checked, and of goroutines a scan knows.
 func (a *Assertion) proof() *proof {
 	r := a.Req
-	if a.Reach == nil || a.WantsFull() || a.Env.Measure || len(r.Bounds) == 0 || len(r.Goroutines)+len(r.Scope)+len(r.Ignores) > 0 {
+	if a.Reach == nil || a.WantsFull() || a.Env.Measure || len(r.Bounds) == 0 || len(r.Goroutines)+len(r.Resources)+len(r.Scope)+len(r.Ignores) > 0 {
 		return nil
 	}
 	p := &proof{make([]*refscan.Reach, len(r.Bounds)), make([]*refscan.TypeCount, len(r.Bounds))}

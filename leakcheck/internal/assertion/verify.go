@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
 
@@ -16,6 +17,10 @@ func (c *Checker) VerifyTestMain(m environ.TestingM, at environ.Site, req *reque
 		fmt.Fprintln(c.Stderr, "leakcheck: VerifyTestMain: the TestingM is nil")
 		c.Exit(1)
 		return
+	}
+	var before *ledger.Ledger
+	if c.Resources != nil {
+		before, _ = c.Resources("")
 	}
 	if code := m.Run(); code != 0 {
 		c.Exit(code)
@@ -39,6 +44,7 @@ func (c *Checker) VerifyTestMain(m environ.TestingM, at environ.Site, req *reque
 	}
 	o := a.Judge()
 	a.Keep(o)
+	o.Notes = append(o.Notes, a.leftovers(before, o.Eval)...)
 	for _, n := range o.Notes {
 		fmt.Fprintln(c.Stderr, "leakcheck: "+n)
 	}

@@ -64,6 +64,8 @@ type Finding struct {
 	// it is about the frames that this means; nil: about goroutines
 	Frames *naming.Pattern
 	Leaked []*refscan.LeakedGoroutine // it is about these
+
+	Detail []string // lines of the message, of what is neither on the heap nor a goroutine
 }
 
 // An Evaluation is what one snapshot says about a request.

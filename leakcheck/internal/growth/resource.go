@@ -180,15 +180,12 @@ func foldMapper(leaks []*leak) []*leak {
 	})
 }
 
-// handleTypes are the types of the standard library's objects that stand for one descriptor each.
-var handleTypes = []string{"os.file", "net.netFD", "os.root", "os.processHandle", "os.Process"}
-
 // handles returns the branches that grow and whose objects stand for descriptors or processes, and
 // those of them that an Ignore leaves out.
 func (x *Experiment) handles() (found, ignored []*tree.Branch) {
 	of := func(f tree.Forest) (found []*tree.Branch) {
 		f.All(func(b *tree.Branch) bool {
-			if b.Objects > 0 && slices.Contains(handleTypes, strings.TrimLeft(b.Typ, "*")) {
+			if b.Objects > 0 && slices.Contains(tree.HandleTypes, strings.TrimLeft(b.Typ, "*")) {
 				found = append(found, b)
 			}
 			return true

@@ -172,6 +172,20 @@ func Groups(items []Item) []Group {
 	return all
 }
 
+// Beyond returns by how much groups are larger than those of the same name before.
+func Beyond(now, before []Group) []Group {
+	var found []Group
+	for _, g := range now {
+		if i := slices.IndexFunc(before, func(b Group) bool { return b.Name == g.Name }); i >= 0 {
+			g.Size -= before[i].Size
+		}
+		if g.Size > 0 {
+			found = append(found, g)
+		}
+	}
+	return found
+}
+
 // String is the group's name, with its state.
 func (g *Group) String() string {
 	if g.State == "" {

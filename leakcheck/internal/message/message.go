@@ -98,6 +98,10 @@ func boundsFailure(e *check.Evaluation, env *environ.Environment) []string {
 			lines = append(lines, "    most of it is at the end of the path above")
 			continue
 		}
+		if f.Detail != nil {
+			lines = append(lines, textfmt.Indent(f.Detail)...)
+			continue
+		}
 		if traced++; traced > MaxTraced {
 			continue
 		}

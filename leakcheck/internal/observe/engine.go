@@ -4,10 +4,12 @@ package observe
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -19,6 +21,7 @@ type Observation struct {
 	Stacks    *refscan.Stacks
 	Functions func() []string // names of all functions of the program; nil without stacks
 	Leaked    []*refscan.LeakedGoroutine
+	Resources *ledger.Ledger // nil if they were not asked for
 	Together  map[*NodeSet]*refscan.NodeSet
 	// without an entry: by nobody else, or that could not be told
 	AlsoHeld map[Place]*refscan.Elsewhere
@@ -108,6 +111,13 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	var log Logger
 	defer func() { o.Logs = log.Lines() }()
 	opts := []refscan.CaptureOption{refscan.WithContext(ctx), log.Option()}
+	if !n.Heap && !n.Leaked && !n.Stacks {
+		if n.Collect {
+			collect()
+		}
+		o.Report = &refscan.Report{GoVersion: runtime.Version()}
+		return o, nil
+	}
 	if !n.Heap && !n.Leaked {
 		stacks, err := refscan.CaptureStacks(opts...)
 		if err != nil {
@@ -139,6 +149,18 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 		return nil, err
 	}
 	return o, nil
+}
+
+// collect has what nobody refers to any more finalized: the second collection frees what the
+// finalizers of the first have let go of.
+func collect() {
+	const yields = 1000
+	for range 2 {
+		runtime.GC()
+		for range yields {
+			runtime.Gosched()
+		}
+	}
 }
 
 // setStacks keeps stacks. Their report stands for that on the heap, until there is one.

@@ -9,6 +9,8 @@ type Needs struct {
 	// names of variables and functions: where there are none, there is nothing to look at
 	Names      bool
 	Stacks     bool       // goroutines, with their frames
+	Resources  bool       // what the operating system holds for the process
+	Collect    bool       // garbage is collected before, also where no heap is scanned
 	Leaked     bool       // goroutines that can never run again
 	Retained   bool       // what cutting each node of the report would free; needs heap
 	Together   []*NodeSet // and what cutting several nodes would free
@@ -31,6 +33,7 @@ type Place struct{ Path, Typ string }
 func (n Needs) And(m Needs) Needs {
 	return Needs{
 		Heap: n.Heap || m.Heap, Names: n.Names || m.Names, Stacks: n.Stacks || m.Stacks, Leaked: n.Leaked || m.Leaked,
+		Resources: n.Resources || m.Resources, Collect: n.Collect || m.Collect,
 		Retained: n.Retained || m.Retained, Together: append(n.Together[:len(n.Together):len(n.Together)], m.Together...),
 		Profile: n.Profile || m.Profile, AlsoHeldBy: append(n.AlsoHeldBy[:len(n.AlsoHeldBy):len(n.AlsoHeldBy)], m.AlsoHeldBy...),
 		Types: append(n.Types[:len(n.Types):len(n.Types)], m.Types...),

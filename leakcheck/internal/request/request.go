@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
@@ -16,6 +17,7 @@ import (
 type Request struct {
 	Bounds     []*Bound
 	Goroutines []GoroutineOption
+	Resources  []ResourceOption
 	Recorded   []Selector        // what cutting these would free is in the golden file
 	Scope      []naming.Packages // empty: the default
 	Ignores    []tree.Ignoring
@@ -43,7 +45,7 @@ func (r *Request) Problem(format string, args ...any) {
 
 // Bounded reports whether the request has bounds; without, it is about a golden file.
 func (r *Request) Bounded() bool {
-	return len(r.Bounds) > 0 || slices.ContainsFunc(r.Goroutines, func(o GoroutineOption) bool { return !o.Recorded() })
+	return len(r.Bounds)+len(r.Resources) > 0 || slices.ContainsFunc(r.Goroutines, func(o GoroutineOption) bool { return !o.Recorded() })
 }
 
 // NeedsHeap reports whether a report on the heap is asked for: by bounds on it, or for a golden
@@ -58,6 +60,7 @@ type Baseline struct {
 	Live       int64           // bytes
 	Unknown    error           // why nothing is known
 	Goroutines goroutine.Census
+	Resources  *ledger.Ledger
 }
 
 // Narrow adds packages to the scope.

@@ -1,0 +1,90 @@
+// Package resources judges bounds on what the operating system holds for the process.
+package resources
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
+)
+
+type resourceCheck struct{ req *request.Request }
+
+// NewCheck returns what judges the options about resources.
+func NewCheck(r *request.Request) check.Check { return resourceCheck{r} }
+
+func (c resourceCheck) Problems(r *request.Request) []string {
+	var problems []string
+	for _, o := range r.Resources {
+		if o.Kind == ledger.Thread && o.None && r.Baseline == nil {
+			problems = append(problems, o.Written+": every process has threads; give Max, or Since")
+		}
+	}
+	if !r.NeedsHeap() && len(r.Scope)+len(r.Ignores) > 0 {
+		problems = append(problems, "Scope and Ignore have no effect on descriptors, threads and processes")
+	}
+	return problems
+}
+
+func (c resourceCheck) Needs() observe.Needs { return observe.Needs{Resources: true} }
+
+func (c resourceCheck) Evaluate(s *check.Seen) []check.Finding {
+	var all []check.Finding
+	for _, o := range c.req.Resources {
+		all = append(all, c.judge(o, s.Resources))
+	}
+	return all
+}
+
+// nouns are what one of a kind is called.
+var nouns = map[ledger.Kind]string{ledger.Descriptor: "descriptor", ledger.Thread: "thread", ledger.Process: "child process"}
+
+func noun(k ledger.Kind, n int64) string {
+	if k == ledger.Process && n != 1 {
+		return textfmt.Count(n) + " child processes"
+	}
+	return textfmt.CountNoun(n, nouns[k])
+}
+
+func (c resourceCheck) judge(o request.ResourceOption, now *ledger.Ledger) check.Finding {
+	n, beyond := now.Count(o.Kind), ""
+	groups := ledger.Groups(now.Program(o.Kind))
+	if b := c.req.Baseline; b != nil {
+		n, beyond = max(0, n-b.Resources.Count(o.Kind)), " beyond the baseline"
+		groups = ledger.Beyond(groups, ledger.Groups(b.Resources.Program(o.Kind)))
+	}
+	f := check.Finding{Shown: o.Written, Broken: n > o.Limit, Amount: "found " + noun(o.Kind, n) + beyond}
+	if f.Broken && o.Limit > 0 {
+		f.Amount += fmt.Sprintf(": %s more than allowed", textfmt.Count(n-o.Limit))
+	}
+	f.Detail = lines(groups)
+	f.Record = verdict.Bound{Selector: o.Shown, MaxObjects: &o.Limit, Objects: n}
+	if len(groups) > 0 {
+		f.Record.Path, f.Record.Type = groups[0].Name, o.Kind.String()
+	}
+	for _, g := range groups {
+		f.Record.Resources = append(f.Record.Resources, verdict.Resource{Kind: o.Kind.String(), Name: g.Name, State: g.State, Added: g.Size})
+	}
+	f.Record.Resources = slices.Clip(f.Record.Resources[:min(len(f.Record.Resources), verdict.MaxBroken)])
+	return f
+}
+
+// maxLines is how many names a message shows.
+const maxLines = 10
+
+// lines lists what there is, the most first.
+func lines(groups []ledger.Group) []string {
+	var all []string
+	for i := range groups {
+		if i == maxLines {
+			return append(all, fmt.Sprintf("   … and %s more", textfmt.CountNoun(int64(len(groups)-i), "name")))
+		}
+		all = append(all, fmt.Sprintf("%8s  %s", textfmt.Count(groups[i].Size), &groups[i]))
+	}
+	return all
+}
