@@ -127,10 +127,13 @@ func (x *experiment) warmUp() (calls int, took time.Duration) {
 		n = warmups
 	}
 	var last time.Duration
+	var objects uint64
 	for range n {
+		before := mallocs()
 		start := x.Now()
 		x.op()
 		last = x.Now().Sub(start)
+		objects = mallocs() - before
 		if x.failed() {
 			return 0, 0
 		}
@@ -141,6 +144,7 @@ func (x *experiment) warmUp() (calls int, took time.Duration) {
 		if last > callTime/fastCalls {
 			calls = max(minCalls, int(callTime/last))
 		}
+		calls = fewEnough(calls, objects)
 	}
 	return calls, last * time.Duration(calls)
 }

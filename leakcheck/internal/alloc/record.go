@@ -77,8 +77,7 @@ func record(op func(), calls int, wait time.Duration) (*recording, error) {
 		return nil, err
 	}
 	defer end()
-	classes := sizeClasses()
-	out := &buffer{}
+	defer withRoomyStacks()()
 	// Nothing is left to be swept then, so that pages of the heap do not change their use, by which
 	// sizes are told.
 	runtime.GC()
@@ -86,40 +85,16 @@ func record(op func(), calls int, wait time.Duration) (*recording, error) {
 	for range warmups { // pools that the collection has emptied
 		op()
 	}
-	before := collections()
-	stop, err := start(out)
+	growStack()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	m, err := startMeter()
 	if err != nil {
-		return nil, &refscan.UnavailableError{
-			Cause:  "allocations are counted by the execution tracer, which is in use",
-			Remedy: "run the test without -trace, and end other traces before the assertion",
-			Err:    err,
-		}
+		return nil, err
 	}
-	defer stop()
+	defer m.stop()
 	between(op, calls)
-	collected := collections() != before
-	stop()
-	if out.full {
-		return nil, &refscan.UnavailableError{
-			Cause:  "op allocates more than a trace of 256 MiB can hold",
-			Remedy: "call it less often (Iterations), or measure a part of it",
-		}
-	}
-	counts, err := alloctrace.Read(out.bytes, marks, classes)
-	switch {
-	case errors.Is(err, alloctrace.ErrNoEvents):
-		return nil, &refscan.UnavailableError{
-			Cause:  "the execution trace has no allocations, as it is while a trace.FlightRecorder runs",
-			Remedy: "stop the flight recorder before the assertion",
-		}
-	case err != nil:
-		return nil, &refscan.UnavailableError{
-			Cause:  "the execution trace cannot be read",
-			Remedy: "use a Go version that this version of leakgate knows",
-			Err:    err,
-		}
-	}
-	return &recording{calls: calls, classes: classes, rows: rowsOf(counts, classes), unsized: counts.UnsizedObjects, collected: collected}, nil
+	return m.end(calls)
 }
 
 // between calls op between the marks.

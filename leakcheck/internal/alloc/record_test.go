@@ -216,3 +216,48 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// Goroutines whose stacks come to an end in the midst of an allocation do not crash the process
+// (see stack.go): without the precautions, Go 1.27 does so at some depths.
+func TestStacksThatGrow(t *testing.T) {
+	const depths, objects, calls = 60, 3000, 4 // more than a buffer's worth of events
+	for depth := range depths {
+		for name, at := range map[string]func(int, func()) int{"narrow": atDepth, "wide": atWideDepth} {
+			op := func() {
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					at(depth, func() {
+						for range objects {
+							keptNode = new(node)
+						}
+					})
+				}()
+				<-done
+			}
+			r, err := record(op, calls, time.Minute)
+			require.NoError(t, err)
+			assert.True(t, total(r).objects >= calls*objects, name, depth, total(r).objects)
+		}
+	}
+}
+
+//go:noinline
+func atDepth(n int, f func()) int {
+	if n == 0 {
+		f()
+		return 0
+	}
+	return atDepth(n-1, f) + 1
+}
+
+//go:noinline
+func atWideDepth(n int, f func()) int {
+	var room [3]int
+	room[n%3] = n
+	if n == 0 {
+		f()
+		return 0
+	}
+	return atWideDepth(n-1, f) + room[n%3]
+}
