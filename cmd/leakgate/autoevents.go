@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/finding"
@@ -136,6 +137,14 @@ func (a *autoRun) unbuilt(ctx gocontext.Context, p *plan.Package, failure error)
 	defer a.mu.Unlock()
 	pkg := p.ImportPath
 	a.send(gotest.Event{Action: "start", Package: pkg})
+	if full := noRoom(failure); full != "" {
+		if err := a.sorter.Unknown(pkg, "there is no room for its test binary: "+full, "make room where TMPDIR and the go command's cache are"); a.err == nil {
+			a.err = err
+		}
+		a.send(gotest.Event{Action: "output", Package: pkg, Output: "?   \t" + pkg + "\t[no room to build it]\n"})
+		a.send(gotest.Event{Action: "skip", Package: pkg})
+		return
+	}
 	if users {
 		a.failed = true
 		a.send(gotest.Event{Action: "build-output", ImportPath: pkg, Output: failure.Error() + "\n"})
@@ -149,6 +158,16 @@ func (a *autoRun) unbuilt(ctx gocontext.Context, p *plan.Package, failure error)
 	}
 	a.send(gotest.Event{Action: "output", Package: pkg, Output: "?   \t" + pkg + "\t[could not be built with leakcheck]\n"})
 	a.send(gotest.Event{Action: "skip", Package: pkg})
+}
+
+// noRoom is the line of a failed build that says that a disk is full; "" if there is none.
+func noRoom(failure error) string {
+	for line := range strings.Lines(failure.Error()) {
+		if strings.Contains(line, syscall.ENOSPC.Error()) || strings.Contains(line, "disk quota exceeded") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return ""
 }
 
 // maxLeft is how many functions that were not repeated are named without -v.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
@@ -59,6 +60,7 @@ type Report struct {
 	Benchmarks []Tried
 	// Broken is why nothing is known: the binary did not come as far as to its tests.
 	Broken string
+	Remedy string // of that; "": go test says more
 	// Cut says that a process was ended before its tests could clean up.
 	Cut bool
 	// Spent says that there was no time to split all that grows.
@@ -333,6 +335,9 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 		s.subtests[p.group[0]] = p.subtests
 	}
 	switch {
+	case p.full:
+		s.noRoom("what its test process does cannot be written: " + lastLine(p.lastOutput()))
+		return nil, false, nil
 	case !p.began:
 		s.report.Broken = p.whyNotBegun()
 		return nil, false, nil
@@ -369,8 +374,19 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 	if e.Record == nil && p.log != "" {
 		e.Reason = p.log
 	}
+	if e.Record == nil && strings.Contains(p.log, syscall.ENOSPC.Error()) {
+		s.noRoom("there was no room for what leakcheck found: " + syscall.ENOSPC.Error())
+		return nil, false, nil
+	}
 	return e, false, nil
 }
+
+// noRoom says that nothing is known, since it could not be written.
+func (s *state) noRoom(why string) {
+	s.report.Broken, s.report.Remedy = why, "make room where TMPDIR is"
+}
+
+func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n')+1:] }
 
 // hangs is how long a call that is tried out may take.
 func (s *state) hangs() time.Duration {

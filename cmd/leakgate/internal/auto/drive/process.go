@@ -28,6 +28,7 @@ type process struct {
 	began, ended bool
 	killed       bool
 	exit         string
+	full         bool // nothing could be written any more
 	tried        []Tried
 	group        []string
 	subtests     []string // of the only function of the group, if it grew
@@ -73,6 +74,7 @@ func (s *state) start(o *repeat.Orders, folder string) (*process, error) {
 	gotest.KillGroup(cmd.Process)
 	p.killed = ctx.Err() != nil
 	p.exit = cmd.ProcessState.String()
+	p.full = cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == repeat.ExitJournal
 	if err != nil && cmd.ProcessState == nil {
 		return nil, fmt.Errorf("running the tests: %w", err)
 	}

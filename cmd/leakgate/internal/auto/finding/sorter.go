@@ -131,10 +131,10 @@ func noVerdict(r *drive.Report, whole *drive.Exploration) (why, remedy string) {
 		return cmp.Or(whole.Record.Cause, "leakcheck could not tell"), cmp.Or(timeRemedy(r), whole.Record.Remedy)
 	case whole != nil && whole.Record != nil && whole.Record.Misuse:
 		return whole.Record.Message, ""
+	case r.Broken != "":
+		return r.Broken, cmp.Or(r.Remedy, "run its tests with go test")
 	case whole != nil && whole.Record == nil:
 		return cmp.Or(whole.Reason, "nothing came of the exploration"), timeRemedy(r)
-	case r.Broken != "":
-		return r.Broken, "run its tests with go test"
 	case whole == nil && len(r.Functions) == 0:
 		return fmt.Sprintf("none of its %d benchmarks has a loop that could be held: %s", len(r.Benchmarks), reasons(r.Benchmarks)), "leave the package out"
 	case whole == nil:

@@ -85,9 +85,32 @@ func (f *Folder) Move(to string) []string {
 			continue
 		}
 		target := filepath.Join(to, rel)
-		if os.MkdirAll(filepath.Dir(target), 0o777) == nil && os.Rename(name, target) == nil {
+		if os.MkdirAll(filepath.Dir(target), 0o777) == nil && move(name, target) == nil {
 			moved = append(moved, filepath.ToSlash(rel))
 		}
 	}
 	return moved
+}
+
+// move moves a file or folder, to another file system too.
+func move(from, to string) error {
+	if os.Rename(from, to) == nil {
+		return nil
+	}
+	info, err := os.Lstat(from)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		err = os.CopyFS(to, os.DirFS(from))
+	case info.Mode().IsRegular():
+		var data []byte
+		if data, err = os.ReadFile(from); err == nil {
+			err = os.WriteFile(to, data, info.Mode().Perm())
+		}
+	} // a link, a pipe or a socket has no content of its own
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(from)
 }

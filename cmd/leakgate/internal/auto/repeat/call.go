@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -19,6 +20,10 @@ type runner struct {
 	stdout  *os.File
 	stderr  *os.File
 	calls   int // numbers the marks
+
+	parent  int         // the command's process
+	calling atomic.Bool // a function runs
+	alone   atomic.Bool // the command is gone
 
 	subtests string // pattern, of the orders
 	matcher  matcher
@@ -62,11 +67,16 @@ func (r *runner) mark(name string) int {
 // records with it.
 func (r *runner) call(f *registered) (ok bool) {
 	r.mark(f.label())
+	r.calling.Store(true)
 	if f.call != nil {
 		var skipped bool
 		ok = f.call(&skipped)
 	} else {
 		ok = r.run(f)
+	}
+	r.calling.Store(false)
+	if r.alone.Load() {
+		os.Exit(exitAlone)
 	}
 	return r.restore() == nil && ok
 }
@@ -114,6 +124,9 @@ func matchAll(string, string) (bool, error) { return true, nil }
 // watch ends the process if what it is for takes too long.
 func (r *runner) watch(name func() string, limit time.Duration) *time.Timer {
 	return time.AfterFunc(limit, func() {
+		if r.isAlone() {
+			return // stayWith ends the process
+		}
 		r.journal.write(Event{Event: "hangs", Function: name(), Took: limit})
 		_, _ = r.stderr.Write(allStacks())
 		os.Exit(exitHang)

@@ -8,11 +8,12 @@ import (
 	"sync"
 )
 
-// Exit codes of a process that ended itself: since a function did not come back, or since the
-// command is gone.
+// Exit codes of a process that ended itself: since a function did not come back, since the command
+// is gone, or since nothing can be written any more.
 const (
-	exitHang  = 97
-	exitAlone = 98
+	exitHang    = 97
+	exitAlone   = 98
+	ExitJournal = 99
 )
 
 // A journal is a file that events are appended to, one a line. Each is there when write returns,
@@ -30,8 +31,8 @@ func openJournal(name string) (*journal, error) {
 	return &journal{file: file}, nil
 }
 
-// write appends an event. Where that fails nothing that follows can be told, so it panics: the
-// command sees a process that ended without a word.
+// write appends an event. Where that fails nothing that follows can be told, so it ends the process
+// with ExitJournal.
 func (j *journal) write(e Event) {
 	line, err := json.Marshal(e)
 	if err == nil {
@@ -40,7 +41,8 @@ func (j *journal) write(e Event) {
 		_, err = j.file.Write(append(line, '\n'))
 	}
 	if err != nil {
-		panic(fmt.Sprintf("leakgate: the journal cannot be written: %v", err))
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		os.Exit(ExitJournal)
 	}
 }
 

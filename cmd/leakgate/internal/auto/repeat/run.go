@@ -49,7 +49,7 @@ func Run(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.subtests = orders.Subtests
-	stayWith(orders.Parent)
+	r.stayWith(orders.Parent)
 	j.write(Event{Event: "begin"})
 	if group := r.tryOut(&orders); len(group) > 0 {
 		r.explore(&orders, group)
@@ -58,19 +58,31 @@ func Run(t *testing.T) {
 	j.write(Event{Event: "end"})
 }
 
-// stayWith ends the process soon after the command has ended without ending it: a killed one.
-func stayWith(parent int) {
-	const often = 2 * time.Second
+// stayWith ends the process soon after the command has ended without ending it: a killed one. A
+// function that runs then may clean up what it did, if that does not take long.
+func (r *runner) stayWith(parent int) {
+	r.parent = parent
+	const (
+		often = 500 * time.Millisecond
+		long  = 10 * time.Second
+	)
 	var timer *time.Timer
 	look := func() {
-		if os.Getppid() != parent {
+		switch {
+		case !r.isAlone():
+			timer.Reset(often)
+		case r.alone.Swap(true) || !r.calling.Load():
 			os.Exit(exitAlone)
+		default:
+			timer.Reset(long)
 		}
-		timer.Reset(often)
 	}
 	timer = time.AfterFunc(time.Hour, look) // look refers to it
 	timer.Reset(often)
 }
+
+// isAlone reports whether the command has ended.
+func (r *runner) isAlone() bool { return os.Getppid() != r.parent }
 
 // timed is a function that can be repeated, and how long a call takes.
 type timed struct {

@@ -1,0 +1,69 @@
+//go:build unix
+
+package drive
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// stub is a package whose test binary is a shell script. $orders is its file of orders, and $journal
+// its journal.
+func stub(t *testing.T, script string) *Binary {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "stub.test")
+	script = "#!/bin/sh\norders=$LEAKGATE_REPEAT\njournal=$(dirname $orders)/journal\n" + script
+	require.NoError(t, os.WriteFile(file, []byte(script), 0o777))
+	return &Binary{
+		File: file, Test: "TestX", Dir: dir, Env: os.Environ(), Folder: filepath.Join(dir, "folder"), Budget: time.Minute,
+		Matters: func(*verdict.Result) []string { return nil },
+	}
+}
+
+// A process that can write no more makes the package one of which nothing is known, and says what
+// to do; no function is blamed.
+func TestNoRoom(t *testing.T) {
+	b := stub(t, `echo 'write journal: no space left on device' >&2; exit 99`)
+	r, err := b.Run(context.Background(), []string{"TestA"}, []string{"BenchmarkA"})
+	require.NoError(t, err)
+	require.Equal(t, "what its test process does cannot be written: write journal: no space left on device", r.Broken)
+	require.Equal(t, "make room where TMPDIR is", r.Remedy)
+	require.Equal(t, []Tried{{Name: "TestA"}}, r.Functions)
+
+	b = stub(t, `cat > $journal <<EOF
+{"Event":"begin"}
+{"Event":"tried","Function":"TestA","Status":"ok","Took":1}
+{"Event":"explore","Functions":["TestA"]}
+{"Event":"explored","Log":["cannot write result.json: no space left on device"]}
+{"Event":"end"}
+EOF`)
+	r, err = b.Run(context.Background(), []string{"TestA"}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "there was no room for what leakcheck found: no space left on device", r.Broken)
+	require.Empty(t, r.Groups)
+}
+
+// A binary that does not come to its tests, and one whose journal ends in the middle of a line.
+func TestDamagedProcess(t *testing.T) {
+	b := stub(t, `echo hello; exit 3`)
+	r, err := b.Run(context.Background(), []string{"TestA"}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "its test binary ended (exit status 3) before a test began:\nhello", r.Broken)
+	require.True(t, r.Cut)
+
+	b = stub(t, `printf '{"Event":"begin"}\n{"Event":"tried","Function":"TestA","Status":"fails"}\n{"Event":"tr' > $journal
+printf '\n\000leakgate 1 TestB\nbye\n'; kill -9 $$`)
+	r, err = b.Run(context.Background(), []string{"TestA", "TestB"}, nil)
+	require.NoError(t, err)
+	require.Empty(t, r.Broken)
+	require.Equal(t, "fails", string(r.Functions[0].Status))
+	require.Equal(t, Tried{Name: "TestB", Status: "ended", Reason: "signal: killed\nbye"}, r.Functions[1])
+}
