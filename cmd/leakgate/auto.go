@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	gocontext "context"
 	"encoding/json"
 	"errors"
@@ -146,10 +147,8 @@ func (a *autoRun) run(ctx gocontext.Context) error {
 	if a.err != nil {
 		return a.err
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return a.conclude()
+	// What was found before an interruption stands.
+	return cmp.Or(a.conclude(), ctx.Err())
 }
 
 // all builds one package after the other, and runs those that are built side by side.

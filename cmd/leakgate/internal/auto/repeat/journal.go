@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
 )
 
@@ -44,10 +43,4 @@ func (j *journal) write(e Event) {
 		_, _ = fmt.Fprintln(os.Stderr, err)
 		os.Exit(ExitJournal)
 	}
-}
-
-// allStacks returns the stacks of all goroutines, 64 KiB of them at most.
-func allStacks() []byte {
-	buf := make([]byte, 64<<10)
-	return buf[:runtime.Stack(buf, true)]
 }

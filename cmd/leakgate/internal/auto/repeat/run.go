@@ -159,11 +159,10 @@ func (r *runner) try(f *registered, limit time.Duration) (Status, time.Duration)
 // explore repeats a group of functions under AssertNoGrowth, which leaves a record.
 func (r *runner) explore(o *Orders, group []timed) {
 	var names []string
-	var one time.Duration
 	for _, f := range group {
 		names = append(names, f.label())
-		one += f.took
 	}
+	one := sum(group)
 	r.journal.write(Event{Event: "explore", Functions: names})
 	s := &subject{name: o.Label, end: o.End}
 	done := Event{Event: "explored"}
@@ -194,6 +193,14 @@ func (r *runner) explore(o *Orders, group []timed) {
 		}
 		one = max(one, time.Since(start))
 	}
+	if n := fitting(group, one, time.Until(o.End)/allCalls); n < len(group) {
+		for _, left := range group[n:] {
+			r.journal.write(Event{Event: "tried", Function: left.label(), Status: Left, Took: left.took})
+		}
+		one = one * sum(group[:n]) / sum(group)
+		group, names = group[:n], names[:n]
+		r.journal.write(Event{Event: "explore", Functions: names})
+	}
 	batch, warmup := batches(one)
 	batch = max(2, min(batch, int(time.Until(o.End)/(allCalls*one))))
 	warmup = min(warmup, batch)
@@ -209,6 +216,30 @@ func (r *runner) explore(o *Orders, group []timed) {
 			r.journal.write(Event{Event: "subtests", Function: f.name, Functions: names})
 		}
 	}
+}
+
+func sum(group []timed) time.Duration {
+	var all time.Duration
+	for _, f := range group {
+		all += f.took
+	}
+	return max(all, 1)
+}
+
+// fitting is how many of a group's functions, whose calls took one together, are called in the time
+// that there is for a call of the group: one at least.
+func fitting(group []timed, one, most time.Duration) int {
+	if one <= most {
+		return len(group)
+	}
+	all := sum(group)
+	var some time.Duration
+	for i, f := range group {
+		if some += f.took; float64(some)/float64(all)*float64(one) > float64(most) && i > 0 {
+			return i
+		}
+	}
+	return len(group)
 }
 
 // allCalls is how many calls there must be time for with a first batch of one: 15 in four batches,
