@@ -160,6 +160,10 @@ func (w *Walk) extent(seg *segment, at uintptr) (lo, hi uintptr) {
 //go:norace
 func (w *Walk) object(at uintptr) {
 	s := w.span(at)
+	if s == 0 { // it was freed: other goroutines ran meanwhile
+		w.over = true
+		return
+	}
 	elem := peek.Word(s + w.at[spanElem])
 	if elem > rtlayout.MaxHeapBits {
 		from := at
@@ -223,6 +227,10 @@ func (w *Walk) follow(p uintptr) {
 		return
 	}
 	elem := peek.Word(s + w.at[spanElem])
+	if elem == 0 { // it is just being made: other goroutines ran meanwhile
+		w.over = true
+		return
+	}
 	at := peek.Word(s + w.at[spanStart])
 	at += (p - at) / elem * elem
 	class := peek.Byte(s + w.at[spanClass])
