@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
@@ -55,7 +56,7 @@ func (o *runOptions) checkBase() error {
 // measureBase runs the tests of packages at the revision that o names, or finds what they retained
 // when this was done before, and writes the golden files that they would have to the directory
 // goldens. say tells the user what goes on.
-func measureBase(c *context, o *runOptions, found []discover.Package, goEnv gotest.GoEnv, goldens string, say func(string)) (*base, error) {
+func measureBase(c *cli.Context, o *runOptions, found []discover.Package, goEnv gotest.GoEnv, goldens string, say func(string)) (*base, error) {
 	r, err := revision.Find(o.dir, o.base)
 	if err != nil {
 		return nil, fmt.Errorf("-base: %w", err) // a wrong command line
@@ -67,7 +68,7 @@ func measureBase(c *context, o *runOptions, found []discover.Package, goEnv gote
 	return b, nil
 }
 
-func measureAt(c *context, o *runOptions, r *revision.Revision, found []discover.Package, goEnv gotest.GoEnv, goldens string, say func(string)) (*base, error) {
+func measureAt(c *cli.Context, o *runOptions, r *revision.Revision, found []discover.Package, goEnv gotest.GoEnv, goldens string, say func(string)) (*base, error) {
 	store, err := revision.OpenStore(r)
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func measureAt(c *context, o *runOptions, r *revision.Revision, found []discover
 	if err != nil {
 		return nil, err
 	}
-	keys := append(o.baseKeys(r, goEnv, c.env), seeds.keys()...)
+	keys := append(o.baseKeys(r, goEnv, c.Env), seeds.keys()...)
 	for _, p := range found {
 		keys = append(keys, p.ImportPath)
 	}
@@ -107,7 +108,7 @@ func measureAt(c *context, o *runOptions, r *revision.Revision, found []discover
 // measureInto checks the revision out at tree and runs its tests. What they retain goes to dir: the
 // golden files to dir/base, whose name messages show, and the artifacts of the run to
 // dir/artifacts.
-func measureInto(c *context, o *runOptions, r *revision.Revision, found []discover.Package, s seeds, tree, dir string) error {
+func measureInto(c *cli.Context, o *runOptions, r *revision.Revision, found []discover.Package, s seeds, tree, dir string) error {
 	goldens, reports := filepath.Join(dir, "base"), filepath.Join(dir, "artifacts")
 	if err := s.write(goldens); err != nil {
 		return err
@@ -117,7 +118,7 @@ func measureInto(c *context, o *runOptions, r *revision.Revision, found []discov
 		return err
 	}
 	defer func() { _ = w.Close() }()
-	packages, err := o.packagesAt(w.Dir, found, c.env)
+	packages, err := o.packagesAt(w.Dir, found, c.Env)
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func nothingAt(reports string) error {
 
 // baseKeys are what a measurement depends on, besides packages and golden files.
 func (o *runOptions) baseKeys(r *revision.Revision, goEnv gotest.GoEnv, env []string) []string {
-	self := version()
+	self := cli.Version()
 	if path, err := os.Executable(); err == nil {
 		if info, err := os.Stat(path); err == nil { // versions of a checkout may be equal
 			self += fmt.Sprintf(" %d %d", info.Size(), info.ModTime().UnixNano())
@@ -148,7 +149,7 @@ func (o *runOptions) baseKeys(r *revision.Revision, goEnv gotest.GoEnv, env []st
 	}
 	return append([]string{
 		self, r.Commit, o.dir, goEnv.GOVERSION, goEnv.GOFLAGS, runtime.GOOS, runtime.GOARCH,
-		lookup(env, "CGO_ENABLED"), lookup(env, "GOEXPERIMENT"), lookup(env, "GOMAXPROCS"),
+		cli.Lookup(env, "CGO_ENABLED"), cli.Lookup(env, "GOEXPERIMENT"), cli.Lookup(env, "GOMAXPROCS"),
 	}, o.baseArgs()...)
 }
 
@@ -214,11 +215,11 @@ func (o *runOptions) packagesAt(dir string, found []discover.Package, env []stri
 }
 
 // runAt runs leakgate in dir, which leaves its report in reports and golden files in goldens.
-func runAt(c *context, o *runOptions, dir, reports, goldens string, packages []string) error {
+func runAt(c *cli.Context, o *runOptions, dir, reports, goldens string, packages []string) error {
 	args := append([]string{"run", "-C", dir, "-o", reports, "-github", "off", "-artifacts", "none"}, packages...)
 	args = append(args, o.baseArgs()...)
 	var output bytes.Buffer
-	env := append(slices.Clone(c.env), envvar.Goldens.Set(goldens))
+	env := append(slices.Clone(c.Env), envvar.Goldens.Set(goldens))
 	run(args, &output, &output, env)
 	report, err := outcome.Read(reports)
 	switch {
@@ -284,7 +285,7 @@ func goldenSeeds(found []discover.Package) (seeds, error) {
 			return nil, err
 		}
 		for _, f := range files {
-			data, err := readFileBounded(f.Path)
+			data, err := cli.ReadFile(f.Path)
 			if err != nil {
 				return nil, err
 			}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/manual"
 )
 
@@ -26,19 +28,19 @@ type completedCommand struct {
 }
 
 // printCompletion is the command "leakgate completion".
-func printCompletion(c *context, args []string) int {
+func printCompletion(c *cli.Context, args []string) int {
 	if len(args) == 1 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
 		return printHelp(c, []string{"completion"})
 	}
 	if len(args) != 1 || shells[args[0]] == nil {
-		return c.usageError("completion needs the name of a shell: bash, fish or zsh", "help completion")
+		return c.UsageError("completion needs the name of a shell: bash, fish or zsh", "help completion")
 	}
 	words, err := completed()
 	if err != nil {
-		return c.failure("%v", err)
+		return c.Failure("%v", err)
 	}
-	shells[args[0]](c.stdout, words)
-	return exitPass
+	shells[args[0]](c.Stdout, words)
+	return cli.Pass
 }
 
 // manualFlag is a flag where a topic of the manual explains it.
@@ -63,7 +65,7 @@ func completed() ([]completedCommand, error) {
 		slices.Sort(c.flags)
 		switch cmd.name {
 		case "golden":
-			c.words = goldenVerbNames()
+			c.words = goldenfile.VerbNames()
 		case "help":
 			c.words = m.Topics()
 		case "completion":

@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 )
 
 func completionOf(t *testing.T, shell string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitPass, run([]string{"completion", shell}, &stdout, &stderr, nil), stderr.String())
+	require.Equal(t, cli.Pass, run([]string{"completion", shell}, &stdout, &stderr, nil), stderr.String())
 	return stdout.String()
 }
 

@@ -3,10 +3,10 @@ package main
 import (
 	"io"
 	"os"
-	"strings"
 
 	"golang.org/x/term"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 )
 
@@ -19,7 +19,7 @@ type display struct {
 // newDisplay returns the display on w: with an area that shows how far a run is, and colours, if w
 // is a terminal and the environment does not object.
 func newDisplay(w io.Writer, env []string) *display {
-	if !isTerminal(w) || lookup(env, "TERM") == "dumb" {
+	if !isTerminal(w) || cli.Lookup(env, "TERM") == "dumb" {
 		return &display{screen: present.NewScreen(w, nil)}
 	}
 	file := w.(*os.File)
@@ -30,7 +30,7 @@ func newDisplay(w io.Writer, env []string) *display {
 		}
 		return columns
 	}
-	return &display{screen: present.NewScreen(w, width), color: lookup(env, "NO_COLOR") == ""}
+	return &display{screen: present.NewScreen(w, width), color: cli.Lookup(env, "NO_COLOR") == ""}
 }
 
 // beside returns a writer for text that may end up on the terminal of d: it must not disturb the
@@ -45,15 +45,4 @@ func (d *display) beside(w io.Writer) io.Writer {
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
-}
-
-// lookup returns the value of a variable; the last of several is the one that counts.
-func lookup(env []string, name string) string {
-	value := ""
-	for _, entry := range env {
-		if v, ok := strings.CutPrefix(entry, name+"="); ok {
-			value = v
-		}
-	}
-	return value
 }

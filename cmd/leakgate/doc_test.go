@@ -10,6 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/comment"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/diff"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/scan"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/stack"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/vet"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/view"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/manual"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 )
@@ -25,13 +32,13 @@ func parseManual(t *testing.T) *manual.Manual {
 func TestManualListsTheFlags(t *testing.T) {
 	for topic, flags := range map[string]*flag.FlagSet{
 		"run":     new(runOptions).flagSet(),
-		"comment": new(commentOptions).flagSet(),
-		"view":    new(viewOptions).flagSet(),
-		"vet":     new(vetOptions).flagSet(),
+		"comment": new(comment.Options).FlagSet(),
+		"view":    new(view.Options).FlagSet(),
+		"vet":     new(vet.Options).FlagSet(),
 		"merge":   new(mergeOptions).flagSet(),
-		"diff":    new(diffOptions).flagSet(),
-		"scan":    new(scanOptions).flagSet(),
-		"golden":  (&goldenOptions{verb: "prune"}).flagSet(),
+		"diff":    new(diff.Options).FlagSet(),
+		"scan":    new(scan.Options).FlagSet(),
+		"golden":  (&goldenfile.Options{Verb: "prune"}).FlagSet(),
 	} {
 		requireFlags(t, topic, flags)
 	}
@@ -70,33 +77,33 @@ func TestManualExamplesParse(t *testing.T) {
 			_, err := parseRun(words[1:])
 			require.NoError(t, err, line)
 		case "vet":
-			_, err := parseVet(words[1:])
+			_, err := vet.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "view":
-			_, err := parseView(words[1:])
+			_, err := view.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "comment":
-			_, err := parseComment(words[1:])
+			_, err := comment.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "merge":
 			_, err := parseMerge(words[1:])
 			require.NoError(t, err, line)
 		case "scan":
-			_, err := parseScan(words[1:])
+			_, err := scan.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "diff":
-			_, err := parseDiff(words[1:])
+			_, err := diff.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "golden":
 			var err error
 			if words[1] == "tighten" {
-				_, err = parseTighten(words[2:])
+				_, err = goldenfile.ParseTighten(words[2:])
 			} else {
-				_, err = parseGolden(words[1:])
+				_, err = goldenfile.Parse(words[1:])
 			}
 			require.NoError(t, err, line)
 		case "stack":
-			_, err := parseStack(words[1:])
+			_, err := stack.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "completion":
 			if words[1] == "shell" {

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 )
 
@@ -41,24 +41,9 @@ type runOptions struct {
 	passthrough gotest.Passthrough
 }
 
-// newFlagSet makes the flag set of a command.
-func newFlagSet(command string) *flag.FlagSet {
-	f := flag.NewFlagSet(command, flag.ContinueOnError)
-	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
-	return f
-}
-
-// unparsed ends a command whose line did not parse: with its help if that was asked for.
-func (c *context) unparsed(err error, topic string) int {
-	if errors.Is(err, flag.ErrHelp) {
-		return printHelp(c, []string{topic})
-	}
-	return c.usageError(err.Error(), "help "+topic)
-}
-
 // flagSet binds the flags of leakgate run to o.
 func (o *runOptions) flagSet() *flag.FlagSet {
-	f := newFlagSet("run")
+	f := cli.NewFlagSet("run")
 	f.StringVar(&o.dir, "C", "", "")
 	f.BoolVar(&o.all, "all", false, "")
 	f.BoolVar(&o.auto.on, "auto", false, "")
@@ -152,7 +137,7 @@ func (o *runOptions) check() error {
 // inEnvironment sets what the environment decides: Bazel gathers what lies in
 // TEST_UNDECLARED_OUTPUTS_DIR.
 func (o *runOptions) inEnvironment(env []string) {
-	if outputs := lookup(env, "TEST_UNDECLARED_OUTPUTS_DIR"); outputs != "" && o.artifacts == artifacts.DefaultName {
+	if outputs := cli.Lookup(env, "TEST_UNDECLARED_OUTPUTS_DIR"); outputs != "" && o.artifacts == artifacts.DefaultName {
 		o.artifacts = filepath.Join(outputs, artifacts.DefaultName)
 	}
 }

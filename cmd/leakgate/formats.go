@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 	"github.com/leakgate/leakgate/internal/wholefile"
@@ -43,7 +44,7 @@ func (o *formatOptions) check() error {
 
 // onGitHub reports whether GitHub Actions reads what is printed.
 func (o *formatOptions) onGitHub(env []string) bool {
-	return o.github == githubOn || o.github == githubAuto && lookup(env, "GITHUB_ACTIONS") == "true"
+	return o.github == githubOn || o.github == githubAuto && cli.Lookup(env, "GITHUB_ACTIONS") == "true"
 }
 
 // write writes run to the files, which are relative to dir, and, in GitHub Actions, annotations to
@@ -64,7 +65,7 @@ func (o *formatOptions) write(run *outcome.Run, dir string, env []string, w io.W
 	}
 	if o.onGitHub(env) {
 		errs = append(errs, present.Annotations{}.Present(w, run))
-		if summary := lookup(env, "GITHUB_STEP_SUMMARY"); summary != "" {
+		if summary := cli.Lookup(env, "GITHUB_STEP_SUMMARY"); summary != "" {
 			errs = append(errs, appendSummary(summary, run))
 		}
 	}

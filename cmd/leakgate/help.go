@@ -3,8 +3,10 @@ package main
 import (
 	_ "embed"
 	"fmt"
+	"runtime"
 	"strings"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/manual"
 )
 
@@ -14,22 +16,31 @@ import (
 var manualSource string
 
 // printHelp is the command "leakgate help".
-func printHelp(c *context, args []string) int {
+func printHelp(c *cli.Context, args []string) int {
 	if len(args) > 1 {
-		return c.usageError("help takes one topic", "help")
+		return c.UsageError("help takes one topic", "help")
 	}
 	m, err := manual.Parse(manualSource)
 	if err != nil {
-		return c.failure("the manual: %v", err)
+		return c.Failure("the manual: %v", err)
 	}
 	if len(args) == 0 {
-		fmt.Fprint(c.stdout, m.Overview())
-		return exitPass
+		fmt.Fprint(c.Stdout, m.Overview())
+		return cli.Pass
 	}
 	text, ok := m.Topic(args[0])
 	if !ok {
-		return c.usageError(fmt.Sprintf("no help on %q; there is: %s", args[0], strings.Join(m.Topics(), ", ")), "help")
+		return c.UsageError(fmt.Sprintf("no help on %q; there is: %s", args[0], strings.Join(m.Topics(), ", ")), "help")
 	}
-	fmt.Fprint(c.stdout, text)
-	return exitPass
+	fmt.Fprint(c.Stdout, text)
+	return cli.Pass
+}
+
+// printVersion is the command "leakgate version".
+func printVersion(c *cli.Context, args []string) int {
+	if len(args) > 0 {
+		return c.UsageError("version takes no arguments", "help version")
+	}
+	fmt.Fprintln(c.Stdout, "leakgate "+cli.Version()+" "+runtime.Version()+" "+runtime.GOOS+"/"+runtime.GOARCH)
+	return cli.Pass
 }

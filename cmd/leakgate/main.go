@@ -6,12 +6,20 @@ import (
 	"os"
 	"strings"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/comment"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/diff"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/scan"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/stack"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/vet"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/view"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/isolate"
 )
 
 func main() {
-	if isVetTool(os.Args[1:]) {
-		vetTool()
+	if vet.IsTool(os.Args[1:]) {
+		vet.Tool()
 	}
 	if isolate.Asked(os.Args[1:]) {
 		os.Exit(isolate.Main(os.Args[1:]))
@@ -24,22 +32,22 @@ type command struct {
 	name string
 	// what it does, for the list of commands; the manual's overview has the same words
 	summary string
-	run     func(c *context, args []string) int
+	run     func(c *cli.Context, args []string) int
 }
 
 // commands is a function, since help refers to it.
 func commands() []command {
 	return []command{
 		{"run", "run tests with leakcheck assertions, as a gate", runTests},
-		{"comment", "keep one comment with the findings on a pull request", commentOnPullRequest},
-		{"diff", "compare two runs, or two profiles", diffRuns},
-		{"golden", "list, check, prune, format or tighten golden files", keepGoldens},
+		{"comment", "keep one comment with the findings on a pull request", comment.Run},
+		{"diff", "compare two runs, or two profiles", diff.Run},
+		{"golden", "list, check, prune, format or tighten golden files", goldenfile.Run},
 		{"merge", "make one run of the shards of a run", mergeShards},
-		{"scan", "say what keeps memory alive in another process", scanProcess},
+		{"scan", "say what keeps memory alive in another process", scan.Run},
 		{"schema", "print the JSON schema of leakgate.json", printSchema},
-		{"stack", "say where goroutine stack memory goes", printStacks},
-		{"vet", "find mistakes in tests that use leakcheck", vetTests},
-		{"view", "show what an assertion found to be retained", viewProfile},
+		{"stack", "say where goroutine stack memory goes", stack.Run},
+		{"vet", "find mistakes in tests that use leakcheck", vet.Run},
+		{"view", "show what an assertion found to be retained", view.Run},
 		{"completion", "print the completion for a shell", printCompletion},
 		{"version", "print the version of leakgate", printVersion},
 		{"help", "print the manual, or a topic of it", printHelp},
@@ -48,9 +56,9 @@ func commands() []command {
 
 // run is the whole command: it runs the sub-command that args name, and returns the exit code.
 func run(args []string, stdout, stderr io.Writer, env []string) int {
-	c := &context{stdout, stderr, env}
+	c := &cli.Context{Stdout: stdout, Stderr: stderr, Env: env, Help: func(c *cli.Context, topic string) int { return printHelp(c, []string{topic}) }}
 	if len(args) == 0 {
-		code := c.usageError("no command given", "help")
+		code := c.UsageError("no command given", "help")
 		fmt.Fprint(stderr, "\n"+commandList())
 		return code
 	}
@@ -70,7 +78,7 @@ func run(args []string, stdout, stderr io.Writer, env []string) int {
 	for _, cmd := range commands() {
 		names = append(names, cmd.name)
 	}
-	return c.usageError(fmt.Sprintf("unknown command %q%s", args[0], didYouMean(args[0], names)), "help")
+	return c.UsageError(fmt.Sprintf("unknown command %q%s", args[0], cli.DidYouMean(args[0], names)), "help")
 }
 
 // commandList is a line for each command: its name and what it does.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 )
@@ -21,7 +22,7 @@ type mergeOptions struct {
 }
 
 func (o *mergeOptions) flagSet() *flag.FlagSet {
-	f := newFlagSet("merge")
+	f := cli.NewFlagSet("merge")
 	f.StringVar(&o.artifacts, "o", artifacts.DefaultName, "")
 	o.formats.register(f)
 	return f
@@ -30,7 +31,7 @@ func (o *mergeOptions) flagSet() *flag.FlagSet {
 func parseMerge(args []string) (*mergeOptions, error) {
 	o := new(mergeOptions)
 	var err error
-	if o.reports, err = parseMixed(o.flagSet(), args); err != nil {
+	if o.reports, err = cli.ParseMixed(o.flagSet(), args); err != nil {
 		return nil, err
 	}
 	switch {
@@ -43,20 +44,20 @@ func parseMerge(args []string) (*mergeOptions, error) {
 }
 
 // mergeShards is the command "leakgate merge".
-func mergeShards(c *context, args []string) int {
+func mergeShards(c *cli.Context, args []string) int {
 	o, err := parseMerge(args)
 	if err != nil {
-		return c.unparsed(err, "merge")
+		return c.Unparsed(err, "merge")
 	}
 	run, err := o.merge(c)
 	if err != nil {
-		return c.failure("%v", err)
+		return c.Failure("%v", err)
 	}
 	return run.ExitCode
 }
 
 // merge reads the shards, writes the merged artifacts directory and prints the summary.
-func (o *mergeOptions) merge(c *context) (*outcome.Run, error) {
+func (o *mergeOptions) merge(c *cli.Context) (*outcome.Run, error) {
 	var shards []*outcome.Run
 	for _, path := range o.reports {
 		if err := o.checkOutside(path); err != nil {
@@ -84,12 +85,12 @@ func (o *mergeOptions) merge(c *context) (*outcome.Run, error) {
 	}
 	var json present.Presenter = present.JSON{}
 	unwritten := dir.WriteReport(func(w io.Writer) error { return json.Present(w, merged) })
-	unwritten = errors.Join(unwritten, writePage(dir, merged, "", c.env))
-	d := newDisplay(c.stdout, c.env)
+	unwritten = errors.Join(unwritten, writePage(dir, merged, "", c.Env))
+	d := newDisplay(c.Stdout, c.Env)
 	if err := (present.Summary{Artifacts: o.artifacts, Page: filepath.Join(o.artifacts, artifacts.PageName), Color: d.color}).Present(d.screen, merged); err != nil {
 		return nil, err
 	}
-	return merged, errors.Join(unwritten, o.formats.write(merged, "", c.env, d.screen))
+	return merged, errors.Join(unwritten, o.formats.write(merged, "", c.Env, d.screen))
 }
 
 // checkOutside refuses a report in the directory that is about to be cleared.

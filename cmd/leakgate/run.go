@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/isolate"
@@ -15,44 +16,44 @@ import (
 )
 
 // runTests is the command "leakgate run".
-func runTests(c *context, args []string) int {
+func runTests(c *cli.Context, args []string) int {
 	o, err := parseRun(args)
 	if err != nil {
-		return c.unparsed(err, "run")
+		return c.Unparsed(err, "run")
 	}
-	o.inEnvironment(c.env)
+	o.inEnvironment(c.Env)
 	s, err := newSession(c, o)
 	if s != nil {
 		defer s.close()
 	}
 	if _, ok := errors.AsType[*errBase](err); ok {
-		c.failure("%v", err)
-		return exitUnknown
+		c.Failure("%v", err)
+		return cli.Unknown
 	}
 	if err != nil {
-		return c.failure("%v", err)
+		return c.Failure("%v", err)
 	}
 	s.report.Command = append([]string{"leakgate", "run"}, args...)
 	if err := s.run(); err != nil {
-		return c.failure("%v", err)
+		return c.Failure("%v", err)
 	}
 	return s.report.ExitCode
 }
 
 // newSession prepares a run: it finds the packages, and makes the artifacts directory.
-func newSession(c *context, o *runOptions) (*session, error) {
-	d := newDisplay(c.stdout, c.env)
+func newSession(c *cli.Context, o *runOptions) (*session, error) {
+	d := newDisplay(c.Stdout, c.Env)
 	if o.json {
-		d = newDisplay(c.stderr, c.env)
+		d = newDisplay(c.Stderr, c.Env)
 	}
-	beat := present.StartBeat(d.screen, c.stderr, progressInterval, "loading packages")
+	beat := present.StartBeat(d.screen, c.Stderr, progressInterval, "loading packages")
 	defer beat.Stop()
-	goEnv, err := gotest.ReadGoEnv(o.dir, c.env)
+	goEnv, err := gotest.ReadGoEnv(o.dir, c.Env)
 	if err != nil {
 		return nil, err
 	}
 	inv := o.invocation(goEnv)
-	inv.Env = c.env
+	inv.Env = c.Env
 	found, err := o.findPackages(inv)
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func newSession(c *context, o *runOptions) (*session, error) {
 	if o.namesFiles() {
 		inv.Packages, inv.Debug = o.patterns, nil
 	}
-	inv.Env = o.testEnv(c.env, dir)
+	inv.Env = o.testEnv(c.Env, dir)
 	var isolated *isolate.Folder
 	if o.isolate {
 		if isolated, err = isolateTests(inv); err != nil {
@@ -100,7 +101,7 @@ func newSession(c *context, o *runOptions) (*session, error) {
 	}
 	return &session{
 		context: c, options: o, invocation: inv, found: found, sources: findSources(o.dir, found), dir: dir, display: d,
-		report: &outcome.Run{Schema: outcome.Schema, Leakgate: version(), GoVersion: goEnv.GOVERSION, Shard: o.shard.Shard},
+		report: &outcome.Run{Schema: outcome.Schema, Leakgate: cli.Version(), GoVersion: goEnv.GOVERSION, Shard: o.shard.Shard},
 		base:   against, isolated: isolated,
 	}, nil
 }

@@ -3,6 +3,8 @@ package main
 import (
 	_ "embed"
 	"io"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 )
 
 // schemaSource is the JSON schema of leakgate.json. A test holds it against the Go types, and real
@@ -12,12 +14,12 @@ import (
 var schemaSource string
 
 // printSchema is the command "leakgate schema".
-func printSchema(c *context, args []string) int {
+func printSchema(c *cli.Context, args []string) int {
 	if len(args) > 0 {
-		return c.usageError("schema takes no arguments", "help schema")
+		return c.UsageError("schema takes no arguments", "help schema")
 	}
-	if _, err := io.WriteString(c.stdout, schemaSource); err != nil {
-		return c.failure("%v", err)
+	if _, err := io.WriteString(c.Stdout, schemaSource); err != nil {
+		return c.Failure("%v", err)
 	}
-	return exitPass
+	return cli.Pass
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldenset"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
@@ -25,7 +26,7 @@ import (
 
 // A session is one "leakgate run", from the first test to the last report.
 type session struct {
-	context    *context
+	context    *cli.Context
 	options    *runOptions
 	invocation *gotest.Invocation
 	found      []discover.Package
@@ -73,7 +74,7 @@ func (s *session) run() error {
 		return err
 	}
 	resume := func() {}
-	if s.options.formats.onGitHub(s.context.env) {
+	if s.options.formats.onGitHub(s.context.Env) {
 		resume = present.StopCommands(s.display.screen)
 	}
 	defer resume()
@@ -115,7 +116,7 @@ func (s *session) run() error {
 
 // beat says what the session is at, where there is no terminal, until it is stopped.
 func (s *session) beat(at string) *present.Beat {
-	return present.StartBeat(s.display.screen, s.context.stderr, progressInterval, at)
+	return present.StartBeat(s.display.screen, s.context.Stderr, progressInterval, at)
 }
 
 // progressInterval is how often a run says how far it is where there is no terminal.
@@ -126,10 +127,10 @@ func (s *session) test(signals <-chan os.Signal) error {
 	var collector outcome.Collector
 	var interrupted atomic.Bool
 	progress := present.NewProgress(s.display.screen, len(s.invocation.Packages), s.options.verbose, s.dir.Count)
-	stop := progress.Animate(s.context.stderr, progressInterval)
+	stop := progress.Animate(s.context.Stderr, progressInterval)
 	started := time.Now()
 	run := func(onSignal func(), handle func(line []byte, ev *gotest.Event) error) (gotest.Exit, error) {
-		return s.invocation.Start(s.display.beside(s.context.stderr), signals, onSignal, handle)
+		return s.invocation.Start(s.display.beside(s.context.Stderr), signals, onSignal, handle)
 	}
 	if s.options.auto.on {
 		run = func(onSignal func(), handle func(line []byte, ev *gotest.Event) error) (gotest.Exit, error) {
@@ -145,7 +146,7 @@ func (s *session) test(signals <-chan os.Signal) error {
 			progress.Event(ev)
 		}
 		if s.options.json {
-			if _, err := s.context.stdout.Write(line); err != nil {
+			if _, err := s.context.Stdout.Write(line); err != nil {
 				return fmt.Errorf("writing the event stream: %w", err)
 			}
 		}
@@ -164,7 +165,7 @@ func (s *session) test(signals <-chan os.Signal) error {
 	}
 	s.report.ElapsedSeconds += time.Since(started).Seconds()
 	end := outcome.Ending{GoFailed: exit.Code != 0, Interrupted: exit.Interrupted, Sources: s.sources}
-	end.Records, end.Problems = s.dir.Gather(s.options.artifactsPath(), release())
+	end.Records, end.Problems = s.dir.Gather(s.options.artifactsPath(), cli.Release())
 	end.Problems = append(end.Problems, s.dir.CorrectHeaps(end.Records)...)
 	note, err := s.dir.Limit(end.Records, s.options.keep.limits())
 	if err != nil {
@@ -193,18 +194,18 @@ func (s *session) present(resume func()) error {
 	defer beat.Stop()
 	var json present.Presenter = present.JSON{}
 	unwritten := s.dir.WriteReport(func(w io.Writer) error { return json.Present(w, s.report) })
-	unwritten = errors.Join(unwritten, writePage(s.dir, s.report, s.options.dir, s.context.env))
+	unwritten = errors.Join(unwritten, writePage(s.dir, s.report, s.options.dir, s.context.Env))
 	summary := present.Summary{Artifacts: s.options.artifactsPath(), Page: filepath.Join(s.options.artifactsPath(), artifacts.PageName), Color: s.display.color, Verbose: s.options.verbose}
 	if err := summary.Present(s.display.screen, s.report); err != nil {
 		return err
 	}
 	resume()
-	return errors.Join(unwritten, s.options.formats.write(s.report, s.options.dir, s.context.env, s.display.screen))
+	return errors.Join(unwritten, s.options.formats.write(s.report, s.options.dir, s.context.Env, s.display.screen))
 }
 
 // writePage writes the page about a run whose module is in a folder.
 func writePage(dir *artifacts.Dir, run *outcome.Run, folder string, env []string) error {
-	repository := page.OpenRepository(folder, func(name string) string { return lookup(env, name) })
+	repository := page.OpenRepository(folder, func(name string) string { return cli.Lookup(env, name) })
 	defer repository.Close()
 	b := page.Builder{Run: run, Dir: dir.Path, Repository: repository}
 	return dir.WritePage(b.Build().Write)

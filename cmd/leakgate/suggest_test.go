@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 )
 
 func TestSuggestions(t *testing.T) {
@@ -16,8 +18,8 @@ func TestSuggestions(t *testing.T) {
 		{[]string{"run", "-shuffle=on"}, "flags of go test come after --"},
 	} {
 		var stdout, stderr bytes.Buffer
-		assert.Equal(t, exitUsage, run(c.args, &stdout, &stderr, nil))
+		assert.Equal(t, cli.Usage, run(c.args, &stdout, &stderr, nil))
 		assert.Contains(t, stderr.String(), c.want)
 	}
-	assert.Empty(t, didYouMean("TestSomethingElse", []string{"TestA"}))
+	assert.Empty(t, cli.DidYouMean("TestSomethingElse", []string{"TestA"}))
 }

@@ -214,6 +214,28 @@ var layers = []struct {
 	{"cmd/leakgate/internal/page", []string{"refscan", "internal/symbol", "internal/verdict", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/leakvet", []string{"golden", "internal/editdistance", "cmd/leakgate/internal/goldens"}},
 	{"cmd/leakgate/leakvet/golangcilint", []string{"cmd/leakgate/leakvet"}},
+	// what sub-commands have in common, and those that need nothing of a run
+	{"cmd/leakgate/internal/cli", []string{"internal/editdistance"}},
+	{"cmd/leakgate/internal/comparand", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/internal/comparand/comparandtest", nil}, // for tests only
+	{"cmd/leakgate/internal/command/comment", []string{
+		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "cmd/leakgate/internal/pullrequest",
+	}},
+	{"cmd/leakgate/internal/command/diff", []string{
+		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/comparand", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/outcome",
+		"cmd/leakgate/internal/present", "internal/wholefile",
+	}},
+	{"cmd/leakgate/internal/command/goldenfile", []string{
+		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/goldens",
+		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "golden",
+	}},
+	{"cmd/leakgate/internal/command/scan", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/scanreport", "internal/wholefile", "refscan", "refscan/foreign"}},
+	{"cmd/leakgate/internal/command/stack", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/stackfile", "internal/wholefile", "stackprof"}},
+	{"cmd/leakgate/internal/command/vet", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/goldens", "cmd/leakgate/leakvet"}},
+	{"cmd/leakgate/internal/command/view", []string{
+		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/comparand", "cmd/leakgate/internal/flamegraph",
+		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "internal/verdict", "internal/wholefile", "refscan",
+	}},
 	{"cmd/leakgate", []string{"..."}},
 
 	{"internal/policy", nil},

@@ -1,9 +1,9 @@
-package main
+package view
 
 import (
 	"bufio"
 	"bytes"
-	stdcontext "context"
+	"context"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -14,13 +14,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/comparand/comparandtest"
 )
 
 // sessionsProfile writes a profile of references and returns its path.
 func sessionsProfile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "retained.pb.gz")
-	writeProfile(t, path, true, map[string][2]int64{"map": {1, 1000}, "user": {40, 3000}, "tiny": {1, 1}}, map[string][]string{
+	comparandtest.WriteProfile(t, path, true, map[string][2]int64{"map": {1, 1000}, "user": {40, 3000}, "tiny": {1, 1}}, map[string][]string{
 		"map":  {"example.com/app.sessions. (map[string]*app.Session)"},
 		"user": {"User. (<&\"string)", "example.com/app.sessions. (map[string]*app.Session)"},
 		"tiny": {"example.com/app.tiny"},
@@ -35,7 +38,7 @@ func TestViewDraws(t *testing.T) {
 	for _, name := range []string{"graph.svg"} {
 		out := filepath.Join(t.TempDir(), name)
 		var stdout, stderr bytes.Buffer
-		require.Equal(t, exitPass, run([]string{"view", "-o", out, source}, &stdout, &stderr, nil), stderr.String())
+		require.Equal(t, cli.Pass, Run(&cli.Context{Stdout: &stdout, Stderr: &stderr}, []string{"-o", out, source}), stderr.String())
 		data, err := os.ReadFile(out)
 		require.NoError(t, err)
 		text := string(data)
@@ -57,24 +60,24 @@ func TestViewDraws(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "objects.svg")
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitPass, run([]string{"view", "-objects", source, "-o", out}, &stdout, &stderr, nil), stderr.String())
+	require.Equal(t, cli.Pass, Run(&cli.Context{Stdout: &stdout, Stderr: &stderr}, []string{"-objects", source, "-o", out}), stderr.String())
 	data, err := os.ReadFile(out)
 	require.NoError(t, err)
 	require.Contains(t, string(data), "<title>all: 42 count, 100.0 %</title>")
 }
 
 func TestViewServesThisMachine(t *testing.T) {
-	o, err := parseView([]string{sessionsProfile(t)})
+	o, err := Parse([]string{sessionsProfile(t)})
 	require.NoError(t, err)
 	shown, err := o.read()
 	require.NoError(t, err)
-	data, err := shown.page(&context{}, o)
+	data, err := shown.page(&cli.Context{}, o)
 	require.NoError(t, err)
-	ctx, stop := stdcontext.WithCancel(t.Context())
+	ctx, stop := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	var stderr bytes.Buffer
 	done := make(chan error, 1)
-	go func() { done <- o.serve(ctx, &context{stdout: w, stderr: &stderr}, shown, data) }()
+	go func() { done <- o.serve(ctx, &cli.Context{Stdout: w, Stderr: &stderr}, shown, data) }()
 	line, err := bufio.NewReader(r).ReadString('\n')
 	require.NoError(t, err)
 	url, _, _ := strings.Cut(line, " ")

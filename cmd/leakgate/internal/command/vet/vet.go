@@ -1,4 +1,5 @@
-package main
+// Package vet is the command that finds mistakes in tests that use leakcheck.
+package vet
 
 import (
 	"bytes"
@@ -18,30 +19,31 @@ import (
 
 	"golang.org/x/tools/go/analysis/unitchecker"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
 	"github.com/leakgate/leakgate/cmd/leakgate/leakvet"
 )
 
-// vetOptions is the command line of leakgate vet.
-type vetOptions struct {
+// Options is the command line of leakgate vet.
+type Options struct {
 	dir      string // -C
 	fix      bool
 	tags     string
 	patterns []string
 }
 
-func (o *vetOptions) flagSet() *flag.FlagSet {
-	f := newFlagSet("vet")
+func (o *Options) FlagSet() *flag.FlagSet {
+	f := cli.NewFlagSet("vet")
 	f.StringVar(&o.dir, "C", "", "")
 	f.BoolVar(&o.fix, "fix", false, "")
 	f.StringVar(&o.tags, "tags", "", "")
 	return f
 }
 
-func parseVet(args []string) (*vetOptions, error) {
-	o := new(vetOptions)
+func Parse(args []string) (*Options, error) {
+	o := new(Options)
 	var err error
-	if o.patterns, err = parseMixed(o.flagSet(), args); err != nil {
+	if o.patterns, err = cli.ParseMixed(o.FlagSet(), args); err != nil {
 		return nil, err
 	}
 	if len(o.patterns) == 0 {
@@ -50,48 +52,48 @@ func parseVet(args []string) (*vetOptions, error) {
 	return o, nil
 }
 
-// isVetTool reports whether the go command calls us as its vet tool: "go vet -vettool" asks for the
+// IsTool reports whether the go command calls us as its vet tool: "go vet -vettool" asks for the
 // version and the flags, then names a file for each package (go1.26 cmd/go/internal/vet).
-func isVetTool(args []string) bool {
+func IsTool(args []string) bool {
 	if len(args) == 0 {
 		return false
 	}
 	return args[0] == "-V=full" || args[0] == "-flags" || strings.HasSuffix(args[len(args)-1], ".cfg")
 }
 
-// vetTool is the command as a vet tool. It does not return.
-func vetTool() { unitchecker.Main(leakvet.Analyzer) }
+// Tool is the command as a vet tool. It does not return.
+func Tool() { unitchecker.Main(leakvet.Analyzer) }
 
-// vetTests is the command "leakgate vet".
-func vetTests(c *context, args []string) int {
-	o, err := parseVet(args)
+// Run is the command "leakgate vet".
+func Run(c *cli.Context, args []string) int {
+	o, err := Parse(args)
 	if err != nil {
-		return c.unparsed(err, "vet")
+		return c.Unparsed(err, "vet")
 	}
 	if o.fix {
 		if _, err := o.goVet(c, "-fix"); err != nil {
-			return c.failure("%v", err)
+			return c.Failure("%v", err)
 		}
 	}
 	out, err := o.goVet(c, "-json")
 	if err != nil {
-		return c.failure("%v", err)
+		return c.Failure("%v", err)
 	}
 	found, err := readFindings(out)
 	if err != nil {
-		return c.failure("%v", err)
+		return c.Failure("%v", err)
 	}
 	for _, f := range found {
-		fmt.Fprintf(c.stdout, "%s: %s\n", shown(f.Posn), f.Message)
+		fmt.Fprintf(c.Stdout, "%s: %s\n", cli.Shown(f.Posn), f.Message)
 	}
 	if len(found) > 0 {
-		return exitFindings
+		return cli.Findings
 	}
-	return exitPass
+	return cli.Pass
 }
 
 // goVet runs "go vet" with this program as its tool, and returns what it says.
-func (o *vetOptions) goVet(c *context, mode string) ([]byte, error) {
+func (o *Options) goVet(c *cli.Context, mode string) ([]byte, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -106,7 +108,7 @@ func (o *vetOptions) goVet(c *context, mode string) ([]byte, error) {
 	}
 	args = append(args, "--")
 	cmd := exec.Command("go", append(args, o.patterns...)...)
-	cmd.Dir, cmd.Env = o.dir, c.env
+	cmd.Dir, cmd.Env = o.dir, c.Env
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()
@@ -121,8 +123,8 @@ func (o *vetOptions) goVet(c *context, mode string) ([]byte, error) {
 
 // goldenState is a word for the golden files of the packages: the go command remembers what it
 // found, and does not know that it depends on these.
-func (o *vetOptions) goldenState(c *context) (string, error) {
-	folders, err := goldens.Packages(goldens.Config{Dir: o.dir, Env: c.env}, o.patterns)
+func (o *Options) goldenState(c *cli.Context) (string, error) {
+	folders, err := goldens.Packages(goldens.Config{Dir: o.dir, Env: c.Env}, o.patterns)
 	if err != nil {
 		return "", err
 	}

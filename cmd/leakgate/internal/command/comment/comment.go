@@ -1,35 +1,37 @@
-package main
+// Package comment is the command that keeps one comment on a pull request.
+package comment
 
 import (
-	stdcontext "context"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/pullrequest"
 )
 
-// commentOptions is the command line of leakgate comment.
-type commentOptions struct {
+// Options is the command line of leakgate comment.
+type Options struct {
 	key    string
 	link   string
 	report string
 }
 
-func (o *commentOptions) flagSet() *flag.FlagSet {
-	f := newFlagSet("comment")
+func (o *Options) FlagSet() *flag.FlagSet {
+	f := cli.NewFlagSet("comment")
 	f.StringVar(&o.key, "key", "", "")
 	f.StringVar(&o.link, "link", "", "")
 	return f
 }
 
-func parseComment(args []string) (*commentOptions, error) {
-	o := new(commentOptions)
-	rest, err := parseMixed(o.flagSet(), args)
+func Parse(args []string) (*Options, error) {
+	o := new(Options)
+	rest, err := cli.ParseMixed(o.FlagSet(), args)
 	switch {
 	case err != nil:
 		return nil, err
@@ -45,43 +47,43 @@ func parseComment(args []string) (*commentOptions, error) {
 	return o, nil
 }
 
-// commentOnPullRequest is the command "leakgate comment".
-func commentOnPullRequest(c *context, args []string) int {
-	o, err := parseComment(args)
+// Run is the command "leakgate comment".
+func Run(c *cli.Context, args []string) int {
+	o, err := Parse(args)
 	if err != nil {
-		return c.unparsed(err, "comment")
+		return c.Unparsed(err, "comment")
 	}
 	run, err := outcome.Read(o.report)
 	if err != nil {
-		return c.failure("%v", err)
+		return c.Failure("%v", err)
 	}
-	env := func(name string) string { return lookup(c.env, name) }
+	env := func(name string) string { return cli.Lookup(c.Env, name) }
 	thread, err := pullrequest.Open(env)
 	if errors.Is(err, pullrequest.ErrNoPullRequest) {
-		fmt.Fprintf(c.stdout, "no comment: %v\n", err)
-		return exitPass
+		fmt.Fprintf(c.Stdout, "no comment: %v\n", err)
+		return cli.Pass
 	}
 	if err != nil {
-		return c.failure("%v", err)
+		return c.Failure("%v", err)
 	}
 	body, err := o.body(run, env)
 	if err != nil {
-		return c.failure("%v", err)
+		return c.Failure("%v", err)
 	}
-	done, err := pullrequest.Put(stdcontext.Background(), thread, o.marker(), body, run.Outcome == outcome.Pass)
+	done, err := pullrequest.Put(context.Background(), thread, o.marker(), body, run.Outcome == outcome.Pass)
 	if err != nil {
-		return c.failure("%v", err)
+		return c.Failure("%v", err)
 	}
 	if done == pullrequest.Needless {
-		fmt.Fprintln(c.stdout, "no comment: all passed, and there is none of an earlier run to edit")
+		fmt.Fprintln(c.Stdout, "no comment: all passed, and there is none of an earlier run to edit")
 	} else {
-		fmt.Fprintf(c.stdout, "comment %s\n", done)
+		fmt.Fprintf(c.Stdout, "comment %s\n", done)
 	}
-	return exitPass
+	return cli.Pass
 }
 
 // marker is the first line of the comment, by which it is found again.
-func (o *commentOptions) marker() string {
+func (o *Options) marker() string {
 	if o.key == "" {
 		return present.Marker
 	}
@@ -89,7 +91,7 @@ func (o *commentOptions) marker() string {
 }
 
 // body is the run as Markdown, and a link to the page and the profiles.
-func (o *commentOptions) body(run *outcome.Run, env func(string) string) (string, error) {
+func (o *Options) body(run *outcome.Run, env func(string) string) (string, error) {
 	end := ""
 	if link := o.artifactsLink(env); link != "" {
 		end = fmt.Sprintf("\n[Page, profiles and reports of this run](%s)\n", link)
@@ -102,7 +104,7 @@ func (o *commentOptions) body(run *outcome.Run, env func(string) string) (string
 }
 
 // artifactsLink is where CI keeps what the run has left.
-func (o *commentOptions) artifactsLink(env func(string) string) string {
+func (o *Options) artifactsLink(env func(string) string) string {
 	switch {
 	case o.link != "":
 		return o.link

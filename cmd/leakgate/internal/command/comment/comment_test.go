@@ -1,4 +1,4 @@
-package main
+package comment
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 )
@@ -153,9 +155,9 @@ func reportOf(t *testing.T, o outcome.Outcome) string {
 	return dir
 }
 
-func comment(env []string, args ...string) (code int, text string) {
+func runComment(env []string, args ...string) (code int, text string) {
 	var b bytes.Buffer
-	code = run(append([]string{"comment"}, args...), &b, &b, env)
+	code = Run(&cli.Context{Stdout: &b, Stderr: &b, Env: env}, args)
 	return code, b.String()
 }
 
@@ -173,17 +175,17 @@ func TestComment(t *testing.T) {
 				reviews.notes = append(reviews.notes, note{id: i + 1, body: "<!-- leakgate -->\nsomebody else's"})
 			}
 
-			code, text := comment(env, green)
+			code, text := runComment(env, green)
 			require.Equal(t, 0, code, text)
 			require.Equal(t, "no comment: all passed, and there is none of an earlier run to edit\n", text)
 			require.Empty(t, reviews.writes)
 
-			code, text = comment(env, red)
+			code, text = runComment(env, red)
 			require.Equal(t, 0, code, text)
 			require.Equal(t, "comment created\n", text)
 			reviews.notes = append(reviews.notes, note{id: first + 2, body: "thanks"})
 
-			code, text = comment(env, green)
+			code, text = runComment(env, green)
 			require.Equal(t, 0, code, text)
 			require.Equal(t, "comment edited\n", text)
 			body := reviews.notes[first].body
@@ -192,7 +194,7 @@ func TestComment(t *testing.T) {
 			require.Contains(t, body, "leakgate: pass")
 			require.Contains(t, body, link)
 
-			code, text = comment(env, "-key", "race", "-link", "https://example.com/x", red)
+			code, text = runComment(env, "-key", "race", "-link", "https://example.com/x", red)
 			require.Equal(t, 0, code, text)
 			require.Equal(t, []string{create, edit + fmt.Sprint(first+1), create}, reviews.writes)
 			body = reviews.notes[first+2].body
@@ -228,7 +230,7 @@ func TestCommentRefused(t *testing.T) {
 		"a key that ends the marker": {gitHub, []string{"-key", "a --> b", red}, 2, `-key "a --> b"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, text := comment(c.env, c.args...)
+			code, text := runComment(c.env, c.args...)
 			assert.Equal(t, c.code, code, text)
 			assert.Contains(t, text, c.want)
 			assert.NotContains(t, text, "secret")

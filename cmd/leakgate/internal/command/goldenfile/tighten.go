@@ -1,4 +1,4 @@
-package main
+package goldenfile
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
@@ -22,15 +23,15 @@ type tightenOptions struct {
 	report string // of a run: a file, or the folder that it lies in
 }
 
-func (o *tightenOptions) flagSet() *flag.FlagSet {
-	f := newFlagSet("golden tighten")
+func (o *tightenOptions) FlagSet() *flag.FlagSet {
+	f := cli.NewFlagSet("golden tighten")
 	f.StringVar(&o.dir, "C", "", "")
 	return f
 }
 
-func parseTighten(args []string) (*tightenOptions, error) {
+func ParseTighten(args []string) (*tightenOptions, error) {
 	o := new(tightenOptions)
-	rest, err := parseMixed(o.flagSet(), args)
+	rest, err := cli.ParseMixed(o.FlagSet(), args)
 	if err != nil {
 		return nil, err
 	}
@@ -46,44 +47,44 @@ func parseTighten(args []string) (*tightenOptions, error) {
 }
 
 // tightenGoldens is the command "leakgate golden tighten".
-func tightenGoldens(c *context, args []string) int {
-	o, err := parseTighten(args)
+func tightenGoldens(c *cli.Context, args []string) int {
+	o, err := ParseTighten(args)
 	if err != nil {
-		return c.unparsed(err, "golden")
+		return c.Unparsed(err, "golden")
 	}
 	code, err := o.tighten(c)
 	if err != nil {
-		return c.failure("%v", err)
+		return c.Failure("%v", err)
 	}
 	return code
 }
 
 // tighten lowers the golden files that the run has used.
-func (o *tightenOptions) tighten(c *context) (int, error) {
+func (o *tightenOptions) tighten(c *cli.Context) (int, error) {
 	run, err := outcome.Read(o.report)
 	if err != nil {
 		return 0, err
 	}
 	if run.Base != nil {
-		return 0, fmt.Errorf("%s: that run was held against %s, not against golden files: run it without -base", shown(o.report), run.Base.Name)
+		return 0, fmt.Errorf("%s: that run was held against %s, not against golden files: run it without -base", cli.Shown(o.report), run.Base.Name)
 	}
 	compared := goldens.Compared(run)
 	if len(compared) == 0 {
-		return 0, fmt.Errorf("%s: no assertion of that run compared with a golden file", shown(o.report))
+		return 0, fmt.Errorf("%s: no assertion of that run compared with a golden file", cli.Shown(o.report))
 	}
-	code, tightened := exitPass, 0
+	code, tightened := cli.Pass, 0
 	for _, pkg := range compared {
-		folder, err := packageFolder(o.dir, c.env, pkg.ImportPath)
+		folder, err := packageFolder(o.dir, c.Env, pkg.ImportPath)
 		if err != nil {
 			return 0, err
 		}
 		for _, f := range pkg.Files {
 			path := filepath.Join(folder, filepath.FromSlash(f.Name))
 			if f.Kept != "" {
-				fmt.Fprintf(c.stdout, "%s: kept, since %s\n", shown(path), f.Kept)
+				fmt.Fprintf(c.Stdout, "%s: kept, since %s\n", cli.Shown(path), f.Kept)
 				continue
 			}
-			changes, err := tightenFile(path, f, !c.inCI())
+			changes, err := tightenFile(path, f, !c.InCI())
 			if err != nil {
 				return 0, err
 			}
@@ -91,20 +92,20 @@ func (o *tightenOptions) tighten(c *context) (int, error) {
 				continue
 			}
 			tightened++
-			fmt.Fprintln(c.stdout, shown(path))
+			fmt.Fprintln(c.Stdout, cli.Shown(path))
 			for _, change := range changes {
-				fmt.Fprintf(c.stdout, "    %s\n", change)
+				fmt.Fprintf(c.Stdout, "    %s\n", change)
 			}
 		}
 	}
 	switch {
 	case tightened == 0:
-		fmt.Fprintln(c.stdout, "nothing to tighten")
-	case c.inCI():
-		fmt.Fprintf(c.stdout, "%s to tighten; CI is set, so nothing is written here\n", present.Plural(tightened, "golden file"))
-		code = exitFindings
+		fmt.Fprintln(c.Stdout, "nothing to tighten")
+	case c.InCI():
+		fmt.Fprintf(c.Stdout, "%s to tighten; CI is set, so nothing is written here\n", present.Plural(tightened, "golden file"))
+		code = cli.Findings
 	default:
-		fmt.Fprintf(c.stdout, "tightened %s\n", present.Plural(tightened, "golden file"))
+		fmt.Fprintf(c.Stdout, "tightened %s\n", present.Plural(tightened, "golden file"))
 	}
 	return code, nil
 }

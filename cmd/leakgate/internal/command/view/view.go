@@ -1,8 +1,9 @@
-package main
+// Package view is the command that shows what assertions found to be retained.
+package view
 
 import (
 	"bytes"
-	stdcontext "context"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,6 +21,8 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/comparand"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/flamegraph"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
@@ -27,8 +30,8 @@ import (
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// viewOptions is the command line of leakgate view.
-type viewOptions struct {
+// Options is the command line of leakgate view.
+type Options struct {
 	address string // -http
 	base    string
 	objects bool
@@ -38,8 +41,8 @@ type viewOptions struct {
 	source  string
 }
 
-func (o *viewOptions) flagSet() *flag.FlagSet {
-	f := newFlagSet("view")
+func (o *Options) FlagSet() *flag.FlagSet {
+	f := cli.NewFlagSet("view")
 	f.StringVar(&o.address, "http", "localhost:0", "")
 	f.StringVar(&o.base, "base", "", "")
 	f.StringVar(&o.output, "o", "", "")
@@ -49,9 +52,9 @@ func (o *viewOptions) flagSet() *flag.FlagSet {
 	return f
 }
 
-func parseView(args []string) (*viewOptions, error) {
-	o := new(viewOptions)
-	rest, err := parseMixed(o.flagSet(), args)
+func Parse(args []string) (*Options, error) {
+	o := new(Options)
+	rest, err := cli.ParseMixed(o.FlagSet(), args)
 	if err != nil {
 		return nil, err
 	}
@@ -83,20 +86,20 @@ func parseView(args []string) (*viewOptions, error) {
 	return o, nil
 }
 
-// viewProfile is the command "leakgate view".
-func viewProfile(c *context, args []string) int {
-	o, err := parseView(args)
+// Run is the command "leakgate view".
+func Run(c *cli.Context, args []string) int {
+	o, err := Parse(args)
 	if err != nil {
-		return c.unparsed(err, "view")
+		return c.Unparsed(err, "view")
 	}
 	if err := o.view(c); err != nil {
-		return c.failure("%v", err)
+		return c.Failure("%v", err)
 	}
-	return exitPass
+	return cli.Pass
 }
 
 // view shows what there is: as text, as a file, or served as a page.
-func (o *viewOptions) view(c *context) error {
+func (o *Options) view(c *cli.Context) error {
 	shown, err := o.read()
 	if err != nil {
 		return err
@@ -111,22 +114,22 @@ func (o *viewOptions) view(c *context) error {
 		}
 		return wholefile.Write(o.output, 0o666, data.Write)
 	}
-	if err := shown.text(c.stdout, o.test != "" || o.text); err != nil || o.text {
+	if err := shown.text(c.Stdout, o.test != "" || o.text); err != nil || o.text {
 		return err
 	}
 	data, err := shown.page(c, o)
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(stdcontext.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	return o.serve(ctx, c, shown, data)
 }
 
 // A viewed is what is to be shown: a run, or a profile alone.
 type viewed struct {
-	*comparand
-	base *comparand // of -base
+	*comparand.Comparand
+	base *comparand.Comparand // of -base
 	// of the run's, the one to show first that has profiles; nil if none has
 	first *outcome.Assertion
 	path  string // of first's profile, or the profile's own
@@ -134,29 +137,29 @@ type viewed struct {
 }
 
 // read reads what is to be shown, of a run those assertions that -test chooses.
-func (o *viewOptions) read() (*viewed, error) {
-	c, err := readComparand(o.source)
+func (o *Options) read() (*viewed, error) {
+	c, err := comparand.Read(o.source)
 	if err != nil {
 		return nil, err
 	}
-	v := &viewed{comparand: c, path: o.source, title: filepath.Base(o.source)}
+	v := &viewed{Comparand: c, path: o.source, title: filepath.Base(o.source)}
 	if o.base != "" {
-		if c.run == nil {
+		if c.Run == nil {
 			return nil, errors.New("-base compares runs, and this is a profile: leakgate diff compares profiles")
 		}
-		if v.base, err = readComparand(o.base); err != nil {
+		if v.base, err = comparand.Read(o.base); err != nil {
 			return nil, fmt.Errorf("-base: %w", err)
 		}
-		if v.base.run == nil {
+		if v.base.Run == nil {
 			return nil, fmt.Errorf("-base %s: it is a profile, and this is a run: give the artifacts of a run", o.base)
 		}
 	}
-	if c.run == nil {
+	if c.Run == nil {
 		return v, nil
 	}
 	var tests []string
 	matched := 0
-	for _, p := range c.run.Packages {
+	for _, p := range c.Run.Packages {
 		p.Assertions = slices.DeleteFunc(p.Assertions, func(a *outcome.Assertion) bool {
 			tests = append(tests, a.Test)
 			return !strings.Contains(p.ImportPath+"."+a.Test, o.test)
@@ -170,13 +173,13 @@ func (o *viewOptions) read() (*viewed, error) {
 	}
 	switch {
 	case matched == 0 && o.test != "":
-		return nil, fmt.Errorf("%s has no assertion in a test with %q in its name%s", o.source, o.test, didYouMean(o.test, tests))
+		return nil, fmt.Errorf("%s has no assertion in a test with %q in its name%s", o.source, o.test, cli.DidYouMean(o.test, tests))
 	case matched == 0:
 		return nil, fmt.Errorf("%s has no assertion: there is nothing to show", o.source)
 	}
 	v.path = ""
 	if v.first != nil {
-		v.path = filepath.Join(c.dir, filepath.FromSlash(v.first.Artifacts["retained"]))
+		v.path = filepath.Join(c.Dir, filepath.FromSlash(v.first.Artifacts["retained"]))
 		v.title = fmt.Sprintf("%s.%s", v.first.Package, v.first.Test)
 	}
 	return v, nil
@@ -184,31 +187,31 @@ func (o *viewOptions) read() (*viewed, error) {
 
 // readProfile reads the profile for pprof's pages and pictures.
 func (v *viewed) readProfile() (*profile.Profile, error) {
-	if v.profile != nil {
-		return v.profile, nil
+	if v.Profile != nil {
+		return v.Profile, nil
 	}
 	if v.path == "" {
 		return nil, errors.New("there is no profile of an assertion: those that pass have one with leakgate run -artifacts all")
 	}
-	return readProfileFile(v.path)
+	return comparand.ReadProfile(v.path)
 }
 
 // page makes the page.
-func (v *viewed) page(c *context, o *viewOptions) (*page.Data, error) {
-	if v.profile != nil {
-		return page.Profile(v.profile, v.title, version())
+func (v *viewed) page(c *cli.Context, o *Options) (*page.Data, error) {
+	if v.Profile != nil {
+		return page.Profile(v.Profile, v.title, cli.Version())
 	}
-	repository := page.OpenRepository(".", func(name string) string { return lookup(c.env, name) })
+	repository := page.OpenRepository(".", func(name string) string { return cli.Lookup(c.Env, name) })
 	defer repository.Close()
-	b := page.Builder{Run: v.run, Dir: v.dir, Repository: repository}
+	b := page.Builder{Run: v.Run, Dir: v.Dir, Repository: repository}
 	if v.base != nil {
-		b.Base, b.BaseDir = v.base.run, v.base.dir
+		b.Base, b.BaseDir = v.base.Run, v.base.Dir
 	}
 	return b.Build(), nil
 }
 
 // draw writes the flame graph.
-func (o *viewOptions) draw(v *viewed) error {
+func (o *Options) draw(v *viewed) error {
 	p, err := v.readProfile()
 	if err != nil {
 		return err
@@ -225,14 +228,14 @@ func (o *viewOptions) draw(v *viewed) error {
 }
 
 // serve shows the page until ctx ends, and below /ui/ the profile in pprof's web interface.
-func (o *viewOptions) serve(ctx stdcontext.Context, c *context, v *viewed, data *page.Data) error {
+func (o *Options) serve(ctx context.Context, c *cli.Context, v *viewed, data *page.Data) error {
 	listener, err := net.Listen("tcp", o.address)
 	if err != nil {
 		return err
 	}
 	p, err := v.readProfile()
 	if err != nil {
-		return serveHandlers(ctx, listener, c.stdout, data, nil)
+		return serveHandlers(ctx, listener, c.Stdout, data, nil)
 	}
 	index := "inuse_space"
 	if o.objects {
@@ -242,17 +245,17 @@ func (o *viewOptions) serve(ctx stdcontext.Context, c *context, v *viewed, data 
 	return driver.PProf(&driver.Options{
 		Flagset: newPprofFlags("-http="+listener.Addr().String(), "-no_browser", "-sample_index="+index, "profile"),
 		Fetch:   fixedProfile{p},
-		UI:      quietUI{c.stderr},
+		UI:      quietUI{c.Stderr},
 		Sym:     noSymbols{},
 		HTTPServer: func(args *driver.HTTPServerArgs) error {
-			return serveHandlers(ctx, listener, c.stdout, data, args.Handlers)
+			return serveHandlers(ctx, listener, c.Stdout, data, args.Handlers)
 		},
 	})
 }
 
 // serveHandlers serves the page, and pprof's pages below /ui, where they expect to be. It says
 // where on w.
-func serveHandlers(ctx stdcontext.Context, listener net.Listener, w io.Writer, data *page.Data, handlers map[string]http.Handler) error {
+func serveHandlers(ctx context.Context, listener net.Listener, w io.Writer, data *page.Data, handlers map[string]http.Handler) error {
 	var text bytes.Buffer
 	if err := data.Write(&text); err != nil {
 		return err
@@ -329,7 +332,7 @@ type pprofFlags struct {
 }
 
 func newPprofFlags(args ...string) *pprofFlags {
-	f := newFlagSet("pprof")
+	f := cli.NewFlagSet("pprof")
 	return &pprofFlags{f, args}
 }
 

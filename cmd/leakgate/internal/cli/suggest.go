@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -19,8 +19,8 @@ func nearest(typed string, names []string) string {
 	return best
 }
 
-// didYouMean asks for the name that is nearest, "" if none is near.
-func didYouMean(typed string, names []string) string {
+// DidYouMean asks for the name that is nearest, "" if none is near.
+func DidYouMean(typed string, names []string) string {
 	if name := nearest(typed, names); name != "" {
 		return fmt.Sprintf("; did you mean %s?", name)
 	}

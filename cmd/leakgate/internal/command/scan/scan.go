@@ -1,8 +1,9 @@
-package main
+// Package scan is the command that looks into other processes.
+package scan
 
 import (
 	"bytes"
-	stdcontext "context"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,14 +14,15 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/scanreport"
 	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/refscan/foreign"
 )
 
-// scanOptions is the command line of leakgate scan.
-type scanOptions struct {
+// Options is the command line of leakgate scan.
+type Options struct {
 	base   string
 	core   string
 	debug  string // -exe
@@ -34,8 +36,8 @@ type scanOptions struct {
 	exe    string // of a core file
 }
 
-func (o *scanOptions) flagSet() *flag.FlagSet {
-	f := newFlagSet("scan")
+func (o *Options) FlagSet() *flag.FlagSet {
+	f := cli.NewFlagSet("scan")
 	f.StringVar(&o.base, "base", "", "")
 	f.StringVar(&o.core, "core", "", "")
 	f.StringVar(&o.debug, "exe", "", "")
@@ -48,9 +50,9 @@ func (o *scanOptions) flagSet() *flag.FlagSet {
 	return f
 }
 
-func parseScan(args []string) (*scanOptions, error) {
-	o := new(scanOptions)
-	rest, err := parseMixed(o.flagSet(), args)
+func Parse(args []string) (*Options, error) {
+	o := new(Options)
+	rest, err := cli.ParseMixed(o.FlagSet(), args)
 	switch {
 	case err != nil:
 		return nil, err
@@ -75,34 +77,34 @@ func parseScan(args []string) (*scanOptions, error) {
 	return o, nil
 }
 
-// scanProcess is the command "leakgate scan".
-func scanProcess(c *context, args []string) int {
-	o, err := parseScan(args)
+// Run is the command "leakgate scan".
+func Run(c *cli.Context, args []string) int {
+	o, err := Parse(args)
 	if err != nil {
-		return c.unparsed(err, "scan")
+		return c.Unparsed(err, "scan")
 	}
 	var earlier *scanreport.Scan
 	if o.base != "" {
 		if earlier, err = scanreport.Read(o.base); err != nil {
-			return c.failure("-base: %v", err)
+			return c.Failure("-base: %v", err)
 		}
 	}
-	ctx, stop := signal.NotifyContext(stdcontext.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	stdcontext.AfterFunc(ctx, stop) // the second time they end this process at once
+	context.AfterFunc(ctx, stop) // the second time they end this process at once
 	scan, err := o.scan(ctx)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
-		c.failure("could not tell: %v", err)
-		return exitUnknown
+		c.Failure("could not tell: %v", err)
+		return cli.Unknown
 	}
 	return o.show(c, scan, earlier)
 }
 
 // scan looks into the process.
-func (o *scanOptions) scan(ctx stdcontext.Context) (*scanreport.Scan, error) {
+func (o *Options) scan(ctx context.Context) (*scanreport.Scan, error) {
 	if o.pid != 0 {
 		return o.scanRunning(ctx)
 	}
@@ -115,7 +117,7 @@ func (o *scanOptions) scan(ctx stdcontext.Context) (*scanreport.Scan, error) {
 }
 
 // scanRunning looks into a process that runs.
-func (o *scanOptions) scanRunning(ctx stdcontext.Context) (*scanreport.Scan, error) {
+func (o *Options) scanRunning(ctx context.Context) (*scanreport.Scan, error) {
 	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", o.pid))
 	scan := &scanreport.Scan{Source: fmt.Sprintf("process %d", o.pid), Program: exe, Taken: time.Now().Round(time.Millisecond)}
 	var opts []foreign.ProcessOption
@@ -139,7 +141,7 @@ func (o *scanOptions) scanRunning(ctx stdcontext.Context) (*scanreport.Scan, err
 }
 
 // read makes the report of a snapshot, and writes its profile.
-func (o *scanOptions) read(scan *scanreport.Scan, snapshot *refscan.Snapshot) (err error) {
+func (o *Options) read(scan *scanreport.Scan, snapshot *refscan.Snapshot) (err error) {
 	scan.Report, err = snapshot.Scan(refscan.WithRetained())
 	if err != nil || o.output == "" {
 		return err
@@ -151,7 +153,7 @@ func (o *scanOptions) read(scan *scanreport.Scan, snapshot *refscan.Snapshot) (e
 	return wholefile.WriteData(o.output, 0o666, b.Bytes())
 }
 
-func (o *scanOptions) openCore(ctx stdcontext.Context, scan *scanreport.Scan) (*refscan.Snapshot, error) {
+func (o *Options) openCore(ctx context.Context, scan *scanreport.Scan) (*refscan.Snapshot, error) {
 	info, err := os.Stat(o.core)
 	if err != nil {
 		return nil, err
@@ -161,32 +163,32 @@ func (o *scanOptions) openCore(ctx stdcontext.Context, scan *scanreport.Scan) (*
 }
 
 // show prints what was found, and writes -json.
-func (o *scanOptions) show(c *context, scan, earlier *scanreport.Scan) int {
+func (o *Options) show(c *cli.Context, scan, earlier *scanreport.Scan) int {
 	if o.json != "" {
 		if err := scan.Write(o.json); err != nil {
-			return c.failure("-json: %v", err)
+			return c.Failure("-json: %v", err)
 		}
 	}
-	if err := scan.WriteText(c.stdout, o.top); err != nil {
-		return c.failure("%v", err)
+	if err := scan.WriteText(c.Stdout, o.top); err != nil {
+		return c.Failure("%v", err)
 	}
 	if why := scan.Unsound(); why != "" {
-		c.failure("could not tell: %s", why)
-		return exitUnknown
+		c.Failure("could not tell: %s", why)
+		return cli.Unknown
 	}
 	if earlier == nil {
-		return exitPass
+		return cli.Pass
 	}
 	growth, err := scan.Since(earlier)
 	if err != nil {
-		return c.failure("-base: %v", err)
+		return c.Failure("-base: %v", err)
 	}
-	fmt.Fprintln(c.stdout)
-	if err := growth.WriteText(c.stdout, o.top); err != nil {
-		return c.failure("%v", err)
+	fmt.Fprintln(c.Stdout)
+	if err := growth.WriteText(c.Stdout, o.top); err != nil {
+		return c.Failure("%v", err)
 	}
 	if o.fail && len(growth.Leaks) > 0 {
-		return exitFindings
+		return cli.Findings
 	}
-	return exitPass
+	return cli.Pass
 }

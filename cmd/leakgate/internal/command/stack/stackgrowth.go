@@ -1,4 +1,4 @@
-package main
+package stack
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 
 // showGrowth prints which functions made stacks grow while a CPU profile was taken, and writes
 // their samples to -o.
-func (o *stackOptions) showGrowth(w io.Writer, cpu *profile.Profile) error {
+func (o *Options) showGrowth(w io.Writer, cpu *profile.Profile) error {
 	grown, err := stackfile.Growth(cpu)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.source, err)

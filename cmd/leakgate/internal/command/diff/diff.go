@@ -1,4 +1,5 @@
-package main
+// Package diff is the command that compares two runs, or two profiles.
+package diff
 
 import (
 	"bytes"
@@ -6,38 +7,38 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/google/pprof/profile"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/comparand"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// diffOptions is the command line of leakgate diff.
-type diffOptions struct {
+// Options is the command line of leakgate diff.
+type Options struct {
 	fail          bool
 	count         int    // -n
 	output        string // -o
 	before, after string
 }
 
-func (o *diffOptions) flagSet() *flag.FlagSet {
-	f := newFlagSet("diff")
+func (o *Options) FlagSet() *flag.FlagSet {
+	f := cli.NewFlagSet("diff")
 	f.BoolVar(&o.fail, "fail", false, "")
 	f.IntVar(&o.count, "n", 40, "")
 	f.StringVar(&o.output, "o", "", "")
 	return f
 }
 
-func parseDiff(args []string) (*diffOptions, error) {
-	o := new(diffOptions)
-	rest, err := parseMixed(o.flagSet(), args)
+func Parse(args []string) (*Options, error) {
+	o := new(Options)
+	rest, err := cli.ParseMixed(o.FlagSet(), args)
 	switch {
 	case err != nil:
 		return nil, err
@@ -50,29 +51,29 @@ func parseDiff(args []string) (*diffOptions, error) {
 	return o, nil
 }
 
-// diffRuns is the command "leakgate diff".
-func diffRuns(c *context, args []string) int {
-	o, err := parseDiff(args)
+// Run is the command "leakgate diff".
+func Run(c *cli.Context, args []string) int {
+	o, err := Parse(args)
 	if err != nil {
-		return c.unparsed(err, "diff")
+		return c.Unparsed(err, "diff")
 	}
-	rows, err := o.diff(c.stdout)
+	rows, err := o.diff(c.Stdout)
 	if err != nil {
-		return c.failure("%v", err)
+		return c.Failure("%v", err)
 	}
 	if o.fail && slices.ContainsFunc(rows, compare.Row.Grew) {
-		return exitFindings
+		return cli.Findings
 	}
-	return exitPass
+	return cli.Pass
 }
 
 // diff prints the comparison and writes -o.
-func (o *diffOptions) diff(w io.Writer) ([]compare.Row, error) {
-	before, err := readComparand(o.before)
+func (o *Options) diff(w io.Writer) ([]compare.Row, error) {
+	before, err := comparand.Read(o.before)
 	if err != nil {
 		return nil, err
 	}
-	after, err := readComparand(o.after)
+	after, err := comparand.Read(o.after)
 	if err != nil {
 		return nil, err
 	}
@@ -80,18 +81,18 @@ func (o *diffOptions) diff(w io.Writer) ([]compare.Row, error) {
 	var olds, news []*profile.Profile
 	noun := "assertion"
 	switch {
-	case before.run != nil && after.run != nil:
-		rows = compare.Runs(before.run, after.run)
+	case before.Run != nil && after.Run != nil:
+		rows = compare.Runs(before.Run, after.Run)
 		if o.output != "" {
 			if olds, news, err = pairedProfiles(before, after); err != nil {
 				return nil, err
 			}
 		}
-	case before.profile != nil && after.profile != nil:
-		if rows, err = compare.Profiles(before.profile, after.profile); err != nil {
+	case before.Profile != nil && after.Profile != nil:
+		if rows, err = compare.Profiles(before.Profile, after.Profile); err != nil {
 			return nil, err
 		}
-		olds, news = []*profile.Profile{before.profile}, []*profile.Profile{after.profile}
+		olds, news = []*profile.Profile{before.Profile}, []*profile.Profile{after.Profile}
 		noun = "path"
 	default:
 		return nil, fmt.Errorf("%s and %s are a report and a profile: compare two of a kind", o.before, o.after)
@@ -104,60 +105,21 @@ func (o *diffOptions) diff(w io.Writer) ([]compare.Row, error) {
 	return rows, present.Comparison(w, rows, o.count, noun)
 }
 
-// comparand is a run's report with the folder that its artifacts are relative to, or a profile.
-type comparand struct {
-	run     *outcome.Run
-	dir     string
-	profile *profile.Profile
-}
-
-func readComparand(path string) (*comparand, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		run, err := outcome.Read(path)
-		return &comparand{run: run, dir: path}, err
-	}
-	data, err := readFileBounded(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not there: give a leakgate.json, the folder with it, or a profile, which runs keep of assertions that passed only with -artifacts all", path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
-		run, err := outcome.Read(path)
-		return &comparand{run: run, dir: filepath.Dir(path)}, err
-	}
-	p, err := profile.ParseData(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s is neither a report of leakgate run nor a profile: %w", path, err)
-	}
-	return &comparand{profile: p}, nil
-}
-
-func readFileBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	return readBounded(f, path)
-}
-
 // pairedProfiles reads the profiles of the assertions that have one in both runs.
-func pairedProfiles(before, after *comparand) (olds, news []*profile.Profile, err error) {
-	order, newAt := compare.Sites(after.run)
-	_, oldAt := compare.Sites(before.run)
+func pairedProfiles(before, after *comparand.Comparand) (olds, news []*profile.Profile, err error) {
+	order, newAt := compare.Sites(after.Run)
+	_, oldAt := compare.Sites(before.Run)
 	for _, s := range order {
 		o, n := retainedArtifact(oldAt[s]), retainedArtifact(newAt[s])
 		if o == "" || n == "" {
 			continue
 		}
 		for _, side := range []struct {
-			c    *comparand
+			c    *comparand.Comparand
 			name string
 			to   *[]*profile.Profile
 		}{{before, o, &olds}, {after, n, &news}} {
-			p, err := readProfileFile(filepath.Join(side.c.dir, filepath.FromSlash(side.name)))
+			p, err := comparand.ReadProfile(filepath.Join(side.c.Dir, filepath.FromSlash(side.name)))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -177,18 +139,6 @@ func retainedArtifact(as []*outcome.Assertion) string {
 		return ""
 	}
 	return as[0].Artifacts["retained"]
-}
-
-func readProfileFile(path string) (*profile.Profile, error) {
-	data, err := readFileBounded(path)
-	if err != nil {
-		return nil, err
-	}
-	p, err := profile.ParseData(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s is no profile: %w", path, err)
-	}
-	return p, nil
 }
 
 func writeDifference(path string, olds, news []*profile.Profile) error {

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"cmp"
@@ -15,14 +15,14 @@ import (
 // text shows a run on a terminal: what is wrong, and, if trees are asked for, what each assertion
 // found to be retained.
 func (v *viewed) text(w io.Writer, trees bool) error {
-	if v.run == nil {
+	if v.Run == nil {
 		if trees {
 			return fmt.Errorf("-text shows runs, and this is a profile: go tool pprof -top shows profiles")
 		}
 		return nil
 	}
 	var b strings.Builder
-	for _, p := range v.run.Packages {
+	for _, p := range v.Run.Packages {
 		for _, a := range p.Assertions {
 			fmt.Fprintf(&b, "%s  %s.%s #%d\n", a.Verdict, p.ImportPath, a.Test, a.Seq)
 			for _, f := range a.Findings {
@@ -31,7 +31,7 @@ func (v *viewed) text(w io.Writer, trees bool) error {
 			if !trees {
 				continue
 			}
-			r, err := page.ReadReport(v.dir, a)
+			r, err := page.ReadReport(v.Dir, a)
 			switch {
 			case err != nil:
 				fmt.Fprintf(&b, "  %v\n", err)

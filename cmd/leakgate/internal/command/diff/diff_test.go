@@ -1,4 +1,4 @@
-package main
+package diff
 
 import (
 	"bytes"
@@ -9,36 +9,10 @@ import (
 
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
-)
 
-// writeProfile writes a profile whose samples are stacks of names, the leaf first, with objects and
-// bytes. In one of references the locations are in no binary.
-func writeProfile(t *testing.T, path string, references bool, samples map[string][2]int64, stacks map[string][]string) {
-	t.Helper()
-	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}}
-	var mapping *profile.Mapping
-	if !references {
-		mapping = &profile.Mapping{ID: 1, File: "app.test"}
-		p.Mapping = []*profile.Mapping{mapping}
-	}
-	locations := make(map[string]*profile.Location)
-	for key, value := range samples {
-		s := &profile.Sample{Value: value[:]}
-		for _, name := range stacks[key] {
-			if locations[name] == nil {
-				f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name}
-				p.Function = append(p.Function, f)
-				locations[name] = &profile.Location{ID: f.ID, Mapping: mapping, Line: []profile.Line{{Function: f}}}
-				p.Location = append(p.Location, locations[name])
-			}
-			s.Location = append(s.Location, locations[name])
-		}
-		p.Sample = append(p.Sample, s)
-	}
-	var b bytes.Buffer
-	require.NoError(t, p.Write(&b))
-	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o666))
-}
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/comparand/comparandtest"
+)
 
 func TestDiffOfProfiles(t *testing.T) {
 	stacks := map[string][]string{
@@ -50,11 +24,11 @@ func TestDiffOfProfiles(t *testing.T) {
 	}
 	dir := t.TempDir()
 	before, after, out := filepath.Join(dir, "old.pb.gz"), filepath.Join(dir, "new.pb.gz"), filepath.Join(dir, "diff.pb.gz")
-	writeProfile(t, before, true, map[string][2]int64{"map": {1, 48}, "key": {1, 16}, "first": {1, 8}, "rest": {4, 32}}, stacks)
-	writeProfile(t, after, true, map[string][2]int64{"map": {1, 48}, "key": {40, 640}, "user": {40, 2048}, "first": {1, 8}, "rest": {2, 16}}, stacks)
+	comparandtest.WriteProfile(t, before, true, map[string][2]int64{"map": {1, 48}, "key": {1, 16}, "first": {1, 8}, "rest": {4, 32}}, stacks)
+	comparandtest.WriteProfile(t, after, true, map[string][2]int64{"map": {1, 48}, "key": {40, 640}, "user": {40, 2048}, "first": {1, 8}, "rest": {2, 16}}, stacks)
 
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitPass, run([]string{"diff", "-o", out, before, after}, &stdout, &stderr, nil), stderr.String())
+	require.Equal(t, cli.Pass, Run(&cli.Context{Stdout: &stdout, Stderr: &stderr}, []string{"-o", out, before, after}), stderr.String())
 	require.Equal(t, `  PATH                              OBJECTS                BYTES
   example.com/app.sessions[*].User  0 → 40   +40           0 B → 2.0 KiB  +2.0 KiB
   example.com/app.sessions[$key]    1 → 40   +39 (×40)     16 B → 640 B   +624 B (×40)
@@ -62,7 +36,7 @@ func TestDiffOfProfiles(t *testing.T) {
 
 3 paths: 2 grew, 1 shrank, 0 the same
 `, stdout.String())
-	require.Equal(t, exitFindings, run([]string{"diff", "-fail", before, after}, &stdout, &stderr, nil))
+	require.Equal(t, cli.Findings, Run(&cli.Context{Stdout: &stdout, Stderr: &stderr}, []string{"-fail", before, after}))
 
 	// What -o wrote is what go tool pprof shows.
 	top, err := exec.Command("go", "tool", "pprof", "-sample_index=inuse_space", "-unit=B", "-top", out).Output()
@@ -73,10 +47,10 @@ func TestDiffOfProfiles(t *testing.T) {
 
 	// In a profile of allocations a row is a function.
 	calls := map[string][]string{"a": {"app.grow", "app.main"}, "b": {"app.grow", "app.other"}}
-	writeProfile(t, before, false, map[string][2]int64{"a": {1, 10}}, calls)
-	writeProfile(t, after, false, map[string][2]int64{"a": {1, 10}, "b": {2, 20}}, calls)
+	comparandtest.WriteProfile(t, before, false, map[string][2]int64{"a": {1, 10}}, calls)
+	comparandtest.WriteProfile(t, after, false, map[string][2]int64{"a": {1, 10}, "b": {2, 20}}, calls)
 	stdout.Reset()
-	require.Equal(t, exitPass, run([]string{"diff", before, after}, &stdout, &stderr, nil), stderr.String())
+	require.Equal(t, cli.Pass, Run(&cli.Context{Stdout: &stdout, Stderr: &stderr}, []string{before, after}), stderr.String())
 	require.Regexp(t, `(?m)^  app\.grow  1 → 3    \+2 \(\+200\.0 %\)  10 B → 30 B  \+20 B \(\+200\.0 %\)$`, stdout.String())
 	require.Empty(t, stderr.String())
 }
@@ -87,6 +61,6 @@ func TestDiffRefusesOtherProfiles(t *testing.T) {
 	require.NoError(t, (&profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}).Write(&b))
 	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o666))
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitUsage, run([]string{"diff", path, path}, &stdout, &stderr, nil))
+	require.Equal(t, cli.Usage, Run(&cli.Context{Stdout: &stdout, Stderr: &stderr}, []string{path, path}))
 	require.Equal(t, "leakgate: the old profile: it has no values in count and bytes, but cpu/nanoseconds\n", stderr.String())
 }

@@ -1,7 +1,8 @@
-package main
+// Package stack is the command that says where stack memory goes.
+package stack
 
 import (
-	stdcontext "context"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,33 +14,29 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/stackfile"
 	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/stackprof"
 )
 
-// exitUnknown is the exit code of a command that cannot tell what it was asked.
-const exitUnknown = 3
-
 const (
 	// fetchTime bounds how long a process may take for its profile; the first one may have to find
 	// debug information.
 	fetchTime = 3 * time.Minute
-	// maxProfile bounds the size of a profile, which a server could make endless.
-	maxProfile = 1 << 30
 )
 
-// stackOptions is the command line of leakgate stack.
-type stackOptions struct {
+// Options is the command line of leakgate stack.
+type Options struct {
 	count  int    // -n
 	output string // -o
 	growth bool   // -growth
 	source string
 }
 
-func parseStack(args []string) (*stackOptions, error) {
-	var o stackOptions
-	f := newFlagSet("stack")
+func Parse(args []string) (*Options, error) {
+	var o Options
+	f := cli.NewFlagSet("stack")
 	f.IntVar(&o.count, "n", 20, "")
 	f.StringVar(&o.output, "o", "", "")
 	f.BoolVar(&o.growth, "growth", false, "")
@@ -58,23 +55,23 @@ func parseStack(args []string) (*stackOptions, error) {
 	return &o, nil
 }
 
-// printStacks is the command "leakgate stack".
-func printStacks(c *context, args []string) int {
-	o, err := parseStack(args)
+// Run is the command "leakgate stack".
+func Run(c *cli.Context, args []string) int {
+	o, err := Parse(args)
 	if err != nil {
-		return c.unparsed(err, "stack")
+		return c.Unparsed(err, "stack")
 	}
-	ctx, stop := signal.NotifyContext(stdcontext.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := o.show(ctx, c.stdout); err != nil {
-		c.failure("%v", err)
-		return exitUnknown
+	if err := o.show(ctx, c.Stdout); err != nil {
+		c.Failure("%v", err)
+		return cli.Unknown
 	}
-	return exitPass
+	return cli.Pass
 }
 
 // show reads the profile, writes it to -o and prints its functions.
-func (o *stackOptions) show(ctx stdcontext.Context, w io.Writer) error {
+func (o *Options) show(ctx context.Context, w io.Writer) error {
 	data, err := readProfile(ctx, o.source)
 	if err != nil {
 		return err
@@ -98,7 +95,7 @@ func (o *stackOptions) show(ctx stdcontext.Context, w io.Writer) error {
 	return stackprof.WriteTable(w, top, o.count)
 }
 
-func readProfile(ctx stdcontext.Context, source string) ([]byte, error) {
+func readProfile(ctx context.Context, source string) ([]byte, error) {
 	if strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://") {
 		return fetchProfile(ctx, source)
 	}
@@ -107,11 +104,11 @@ func readProfile(ctx stdcontext.Context, source string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	return readBounded(f, source)
+	return cli.ReadAll(f, source)
 }
 
-func fetchProfile(ctx stdcontext.Context, url string) ([]byte, error) {
-	ctx, cancel := stdcontext.WithTimeout(ctx, fetchTime)
+func fetchProfile(ctx context.Context, url string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -127,16 +124,5 @@ func fetchProfile(ctx stdcontext.Context, url string) ([]byte, error) {
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 2000))
 		return nil, fmt.Errorf("%s: %s: %s", url, response.Status, strings.TrimSpace(string(text)))
 	}
-	return readBounded(response.Body, url)
-}
-
-func readBounded(r io.Reader, source string) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxProfile+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", source, err)
-	}
-	if len(data) > maxProfile {
-		return nil, fmt.Errorf("%s is larger than %d bytes", source, maxProfile)
-	}
-	return data, nil
+	return cli.ReadAll(response.Body, url)
 }

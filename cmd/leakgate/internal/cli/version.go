@@ -1,25 +1,14 @@
-package main
+package cli
 
 import (
-	"fmt"
-	"runtime"
 	"runtime/debug"
 	"strings"
 )
 
 const modulePath = "github.com/leakgate/leakgate/cmd/leakgate"
 
-// printVersion is the command "leakgate version".
-func printVersion(c *context, args []string) int {
-	if len(args) > 0 {
-		return c.usageError("version takes no arguments", "help version")
-	}
-	fmt.Fprintln(c.stdout, "leakgate "+version()+" "+runtime.Version()+" "+runtime.GOOS+"/"+runtime.GOARCH)
-	return exitPass
-}
-
-// version is the module's version and, for a build from a checkout, its revision.
-func version() string {
+// Version is the module's version and, for a build from a checkout, its revision.
+func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "(unknown version)"
@@ -27,8 +16,8 @@ func version() string {
 	return versionOf(info)
 }
 
-// release is the version of this module, "(devel)" for a build from a checkout.
-func release() string {
+// Release is the version of this module, "(devel)" for a build from a checkout.
+func Release() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "(devel)"

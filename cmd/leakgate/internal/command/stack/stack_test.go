@@ -1,4 +1,4 @@
-package main
+package stack
 
 import (
 	"bytes"
@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/stackprof"
 )
 
 func stackCommand(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = printStacks(&context{stdout: &out, stderr: &errs}, args)
+	code = Run(&cli.Context{Stdout: &out, Stderr: &errs}, args)
 	return code, out.String(), errs.String()
 }
 
@@ -106,7 +107,7 @@ func TestStackGrowthCommand(t *testing.T) {
 	require.Zero(t, code)
 	assert.Contains(t, out, "no sample was taken while a stack was copied")
 	code, _, problem = stackCommand(file)
-	assert.Equal(t, exitUnknown, code)
+	assert.Equal(t, cli.Unknown, code)
 	assert.Contains(t, problem, "no stack profile")
 }
 
@@ -123,13 +124,13 @@ func TestStackCommandErrors(t *testing.T) {
 		code int
 		text string
 	}{
-		"no source":     {nil, exitUsage, "name a profile"},
-		"two sources":   {[]string{"a", "b"}, exitUsage, "one profile at a time"},
-		"bad number":    {[]string{"-n", "-1", "a"}, exitUsage, "-n -1"},
-		"unknown flag":  {[]string{"-x", "a"}, exitUsage, "-x"},
-		"no file":       {[]string{filepath.Join(dir, "none")}, exitUnknown, "none"},
-		"no profile":    {[]string{text}, exitUnknown, "is no profile"},
-		"server's word": {[]string{refusing.URL}, exitUnknown, "for want of debug information"},
+		"no source":     {nil, cli.Usage, "name a profile"},
+		"two sources":   {[]string{"a", "b"}, cli.Usage, "one profile at a time"},
+		"bad number":    {[]string{"-n", "-1", "a"}, cli.Usage, "-n -1"},
+		"unknown flag":  {[]string{"-x", "a"}, cli.Usage, "-x"},
+		"no file":       {[]string{filepath.Join(dir, "none")}, cli.Unknown, "none"},
+		"no profile":    {[]string{text}, cli.Unknown, "is no profile"},
+		"server's word": {[]string{refusing.URL}, cli.Unknown, "for want of debug information"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := stackCommand(c.args...)
