@@ -1,6 +1,7 @@
 package leakcheck
 
 import (
+	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
@@ -18,7 +19,7 @@ func (s countingSnapshot) Scan(opts ...refscan.ScanOption) (*refscan.Report, err
 	return s.Frozen.Scan(opts...)
 }
 
-func (s countingSnapshot) CountTypes(all []*refscan.TypeCount) (*refscan.Report, bool, error) {
+func (s countingSnapshot) CountTypes(all []*proof.TypeCount) (*refscan.Report, bool, error) {
 	s.reads["types"]++
 	return s.Frozen.CountTypes(all)
 }
@@ -42,7 +43,7 @@ func (s countingSnapshot) Elsewhere(is func(path, typ string) bool) (*refscan.El
 func AssertRetainedCounting(t TestingT, reads map[string]int, opts ...Option) bool {
 	world := assertion.ThisProcess()
 	world.Observe = (&observe.Engine{Capture: func(opts ...refscan.CaptureOption) (observe.Frozen, error) {
-		s, err := refscan.Capture(opts...)
+		s, err := observe.Capture(opts...)
 		reads["snapshots"]++
 		return countingSnapshot{s, reads}, err
 	}}).Observe

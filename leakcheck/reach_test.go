@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
@@ -54,7 +55,7 @@ func TestReachInPlaceOfSnapshots(t *testing.T) {
 				tt.env(&w.env)
 			}
 			asked := ""
-			w.Reach = func(_ context.Context, all []*refscan.Reach) (bool, []string, error) {
+			w.Reach = func(_ context.Context, all []*proof.Reach) (bool, []string, error) {
 				var each []string
 				for _, r := range all {
 					each = append(each, fmt.Sprintf("%s %d %d", r.Ident, r.MaxObjects, r.MaxBytes))
@@ -90,7 +91,7 @@ func TestReachInPlaceOfSnapshots(t *testing.T) {
 func TestReachThatProvesNothing(t *testing.T) {
 	w := newWorld(t, report(sessions(100)))
 	asked := 0
-	w.Reach = func(context.Context, []*refscan.Reach) (bool, []string, error) {
+	w.Reach = func(context.Context, []*proof.Reach) (bool, []string, error) {
 		asked++
 		return false, nil, nil
 	}
@@ -98,7 +99,7 @@ func TestReachThatProvesNothing(t *testing.T) {
 	if ok || asked != 1 || w.snapshots != 3 || !strings.Contains(ft.errorText(), "more is retained") {
 		t.Errorf("asked %d times, %d snapshots: %s", asked, w.snapshots, ft.errorText())
 	}
-	w.Reach = func(context.Context, []*refscan.Reach) (bool, []string, error) {
+	w.Reach = func(context.Context, []*proof.Reach) (bool, []string, error) {
 		return false, nil, &refscan.UnavailableError{Cause: "no go command", Err: errors.New("sorry")}
 	}
 	w.env.Ci, w.snapshots = true, 0

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/refscan"
@@ -37,7 +38,7 @@ func TestTypesInPlaceOfScans(t *testing.T) {
 			if tt.asked != "" { // a process leaves few of them
 				w.env.Artifacts = t.TempDir()
 			}
-			w.Reach = func(context.Context, []*refscan.Reach) (bool, []string, error) { return tt.reach, nil, nil }
+			w.Reach = func(context.Context, []*proof.Reach) (bool, []string, error) { return tt.reach, nil, nil }
 			scan, asked := w.Observe, ""
 			w.Observe = func(ctx context.Context, n observe.Needs) (*observe.Observation, error) {
 				if len(n.Types) == 0 {

@@ -48,7 +48,7 @@ func readAllocations(s *Snapshot) *allocationSites {
 		snapshot: s, bucket: make(map[uint32]uint64),
 		nodes: make(map[*attribute.Node]map[uint64]*Allocation), stacks: make(map[uint64][]SourceFrame),
 	}
-	_ = special.AllocationRecords(s.model, func(obj uint32, bucket uint64) { a.bucket[obj] = bucket })
+	_ = special.AllocationRecords(s.in().Model(), func(obj uint32, bucket uint64) { a.bucket[obj] = bucket })
 	return a
 }
 
@@ -85,7 +85,7 @@ func (a *allocationSites) finish(n *attribute.Node, out *Node) {
 func (a *allocationSites) stack(bucket uint64) []SourceFrame {
 	frames, known := a.stacks[bucket]
 	if !known {
-		pcs, err := special.AllocationStack(a.snapshot.model, bucket)
+		pcs, err := special.AllocationStack(a.snapshot.in().Model(), bucket)
 		if err == nil {
 			frames = sourceFrames(pcs)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -112,7 +113,7 @@ func TestBeyondTheLength(t *testing.T) {
 			if c.Type == "*"+pkg+"cargo" {
 				got[path] = held{n.Len, n.Cap, c.Objects, c.Beyond}
 			}
-			walk(refscan.JoinPath(path, c.Name), c)
+			walk(nodename.Join(path, c.Name), c)
 		}
 	}
 	for _, n := range r.Fold().Roots {

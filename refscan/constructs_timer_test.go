@@ -11,6 +11,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -22,7 +23,7 @@ func timerRoot(t *testing.T, r *refscan.Report, name string) *refscan.Node {
 	var found *refscan.Node
 	var walk func(path string, n *refscan.Node)
 	walk = func(path string, n *refscan.Node) {
-		path = refscan.JoinPath(path, n.Name)
+		path = nodename.Join(path, n.Name)
 		require.False(t, strings.HasPrefix(path, "runtime.allp") && strings.Contains(path, "timers"), path)
 		for _, c := range n.Children {
 			walk(path, c)

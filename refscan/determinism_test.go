@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -50,7 +51,7 @@ func TestReportsOfRebuiltHeapsAreEqual(t *testing.T) {
 		sums := make(map[string]int64)
 		var add func(path string, n *refscan.Node)
 		add = func(path string, n *refscan.Node) {
-			path = refscan.JoinPath(path, n.Name)
+			path = nodename.Join(path, n.Name)
 			sums[path+" "+n.Type] += n.Objects
 			for _, c := range n.Children {
 				add(path, c)

@@ -1,10 +1,10 @@
 package refscan
 
 import (
-	"runtime/debug"
-
 	"github.com/leakgate/leakgate/internal/engine/attribute"
 	"github.com/leakgate/leakgate/internal/engine/retain"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/nodename"
 )
 
 // Elsewhere is what holds objects besides the path that they are charged to.
@@ -21,16 +21,12 @@ type Elsewhere struct {
 // the objects of the node above (for roots, the variable) let go of them. It takes as long as two
 // scans. If nobody else does, it returns nil.
 func (s *Snapshot) Elsewhere(is func(path, typ string) bool) (_ *Elsewhere, err error) {
-	if s.model == nil {
-		return nil, &UnavailableError{Cause: "the snapshot is closed"}
+	defer public(&err)
+	if err := s.in().Opened(); err != nil {
+		return nil, err
 	}
-	defer func() {
-		if e := recover(); e != nil {
-			err = internalError(e)
-		}
-	}()
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	graph, err := s.buildGraph()
+	defer snapshot.Guard(&err)()
+	graph, err := s.in().Heap()
 	if err != nil {
 		return nil, err
 	}
@@ -39,9 +35,9 @@ func (s *Snapshot) Elsewhere(is func(path, typ string) bool) (_ *Elsewhere, err 
 	path = func(n *attribute.Node) string {
 		p, ok := paths[n]
 		if !ok {
-			p = FoldName(n.Name)
+			p = nodename.Fold(n.Name)
 			if n.Parent() != nil {
-				p = JoinPath(path(n.Parent()), p)
+				p = nodename.Join(path(n.Parent()), p)
 			}
 			paths[n] = p
 		}
@@ -52,13 +48,13 @@ func (s *Snapshot) Elsewhere(is func(path, typ string) bool) (_ *Elsewhere, err 
 	type place struct{ path, typ string }
 	parts := make(map[place]*Node)
 	var largest *Node
-	retain.Elsewhere(graph, s.program(), func(n *attribute.Node) bool { return is(path(n), n.Type) }, func(n *attribute.Node, bytes int64) {
+	retain.Elsewhere(graph, s.in().Program(), func(n *attribute.Node) bool { return is(path(n), n.Type) }, func(n *attribute.Node, bytes int64) {
 		others.Objects++
 		others.Bytes += bytes
 		at := place{path(n), n.Type}
 		part := parts[at]
 		if part == nil {
-			part = &Node{Name: FoldName(n.Name), Type: n.Type}
+			part = &Node{Name: nodename.Fold(n.Name), Type: n.Type}
 			parts[at] = part
 		}
 		part.Objects++
@@ -78,6 +74,6 @@ func (s *Snapshot) Elsewhere(is func(path, typ string) bool) (_ *Elsewhere, err 
 		if n.Parent() == nil {
 			return &others, nil
 		}
-		others.Holder = &Node{Name: FoldName(n.Parent().Name), Type: n.Parent().Type, Children: []*Node{others.Holder}}
+		others.Holder = &Node{Name: nodename.Fold(n.Parent().Name), Type: n.Parent().Type, Children: []*Node{others.Holder}}
 	}
 }

@@ -1,6 +1,10 @@
 package refscan
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/nodename"
+)
 
 // maxFrameName is how long a frame's name in a profile may get, in bytes, before steps in its
 // middle are left out. A path has at most a few hundred bytes unless thousands of levels are
@@ -33,7 +37,7 @@ func (p framePath) frameName() string {
 		name += "…"
 	}
 	for _, step := range p[first:] {
-		name = JoinPath(name, step)
+		name = nodename.Join(name, step)
 	}
 	return uncut(name)
 }

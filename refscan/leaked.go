@@ -2,6 +2,7 @@ package refscan
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/live"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
 )
 
 // A LeakedGoroutine is one that is blocked for ever. HeapObjects and HeapBytes are what it keeps
@@ -34,10 +35,11 @@ func (s *Snapshot) LeakedGoroutines() (_ []*LeakedGoroutine, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer guard(&err)()
-	found, err := live.Leaked(s.model)
+	defer public(&err)
+	defer snapshot.Guard(&err)()
+	found, err := live.Leaked(s.in().Model())
 	if err != nil {
-		return nil, heapError(err)
+		return nil, snapshot.HeapError(err)
 	}
 	var leaked []*LeakedGoroutine
 	for _, l := range found {

@@ -2,14 +2,10 @@ package refscan
 
 import (
 	"reflect"
-	"runtime"
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/attribute"
-	"github.com/leakgate/leakgate/internal/engine/freeze"
-	"github.com/leakgate/leakgate/internal/engine/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/heaptype"
-	"github.com/leakgate/leakgate/internal/engine/nameless"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
 )
 
 // WithoutNames lets Capture go on where debug information cannot be had: on a machine without the
@@ -19,30 +15,7 @@ import (
 // to them. The audit is as exact as ever. Report.NoDebugInfo tells whether a report is of that
 // kind.
 func WithoutNames() CaptureOption {
-	return captureOption(func(c *captureConfig) { c.nameless = namesOf })
-}
-
-// The linker lets packages refer to these two of the runtime's variables (go1.26 and 1.27
-// runtime/symtab.go and mgc.go).
-//
-//go:linkname lastmoduledatap runtime.lastmoduledatap
-var lastmoduledatap unsafe.Pointer
-
-//go:linkname writeBarrier runtime.writeBarrier
-var writeBarrier struct {
-	enabled bool
-	pad     [3]byte
-	alignme uint64
-}
-
-func namesOf(p *freeze.Process, caller goruntime.Caller) (heaptype.Names, error) {
-	return nameless.New(p, nameless.Process{
-		GoVersion:    runtime.Version(),
-		Module:       uint64(uintptr(lastmoduledatap)),
-		WriteBarrier: uint64(uintptr(unsafe.Pointer(&writeBarrier))),
-		G:            caller.G,
-		PC:           caller.PC,
-	})
+	return captureOption(func(c *snapshot.Config) { c.Nameless = snapshot.Nameless })
 }
 
 // CouldBe returns how many objects, beside those that the report lists as of type t, may be of that

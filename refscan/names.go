@@ -70,7 +70,7 @@ func declaration(x *debuginfo.Index, variable string) (file string, line int) {
 func (r *Report) PackageNames() map[string]string { return packageNames(r.index) }
 
 // PackageNames is Report.PackageNames, before there is a report.
-func (s *Snapshot) PackageNames() map[string]string { return packageNames(s.index) }
+func (s *Snapshot) PackageNames() map[string]string { return packageNames(s.in().Index()) }
 
 func packageNames(x *debuginfo.Index) map[string]string {
 	if x == nil {

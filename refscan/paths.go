@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/leakgate/leakgate/internal/engine/pathfind"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/special"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
@@ -70,11 +71,12 @@ var (
 //
 // It takes time in proportion to the heap, as Scan does, and twice as much for every path.
 func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
-	if err := s.opened(); err != nil {
+	defer public(&err)
+	if err := s.in().Opened(); err != nil {
 		return nil, err
 	}
-	defer guard(&err)()
-	graph, err := s.buildGraph()
+	defer snapshot.Guard(&err)()
+	graph, err := s.in().Heap()
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +88,9 @@ func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
 		return nil, ErrNotAlive
 	}
 	r := &Retention{Type: target.Type, Inner: target.Inner, Shared: target.Shared}
-	_ = special.AllocationRecords(s.model, func(obj uint32, bucket uint64) {
-		if obj == target.Object && s.stopped == nil {
-			if pcs, err := special.AllocationStack(s.model, bucket); err == nil {
+	_ = special.AllocationRecords(s.in().Model(), func(obj uint32, bucket uint64) {
+		if obj == target.Object && !s.in().Stopped() {
+			if pcs, err := special.AllocationStack(s.in().Model(), bucket); err == nil {
 				r.AllocatedAt = sourceFrames(pcs)
 			}
 		}
@@ -99,7 +101,7 @@ func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
 			watched[t.Object] = i + 1
 		}
 	}
-	paths, err := pathfind.Paths(graph, s.program(), uint64(addr), max(1, q.Limit), q.Ignore)
+	paths, err := pathfind.Paths(graph, s.in().Program(), uint64(addr), max(1, q.Limit), q.Ignore)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +115,7 @@ func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
 		r.Paths = append(r.Paths, rp)
 	}
 	if len(paths) > 0 && !target.Shared {
-		r.RetainedObjects, r.RetainedBytes, err = pathfind.Retained(graph, s.program(), uint64(addr), q.Ignore)
+		r.RetainedObjects, r.RetainedBytes, err = pathfind.Retained(graph, s.in().Program(), uint64(addr), q.Ignore)
 	}
 	return r, err
 }
@@ -129,17 +131,17 @@ func firstWatched(watched map[uint32]int, objects []uint32) int {
 
 // Declaration finds where a package variable is declared, as Report.Declaration does.
 func (s *Snapshot) Declaration(variable string) (file string, line int) {
-	return declaration(s.index, variable)
+	return declaration(s.in().Index(), variable)
 }
 
 // VariableAt names the package variable that an address of this process lies in, "" if there is
 // none.
 func (s *Snapshot) VariableAt(addr uintptr) string {
-	if s.model == nil || s.index == nil {
+	if s.in().Model() == nil || s.in().Index() == nil {
 		return ""
 	}
-	at := uint64(addr) - s.model.Bias()
-	for _, g := range s.index.Globals() {
+	at := uint64(addr) - s.in().Model().Bias()
+	for _, g := range s.in().Index().Globals() {
 		if g.Addr <= at && at-g.Addr < uint64(max(g.Size, 0)) {
 			return g.Name
 		}

@@ -3,6 +3,7 @@
 package refscan_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"time"
 	"unique"
 
+	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -86,8 +88,8 @@ func fillReach(rng *rand.Rand) {
 }
 
 // charged returns what a report charges to each package variable.
-func charged(r *refscan.Report) map[string]refscan.Reach {
-	found := make(map[string]refscan.Reach)
+func charged(r *refscan.Report) map[string]proof.Reach {
+	found := make(map[string]proof.Reach)
 	for _, n := range r.Roots {
 		if n.Root.Kind == refscan.RootGlobal {
 			sum := found[n.Name]
@@ -100,10 +102,10 @@ func charged(r *refscan.Report) map[string]refscan.Reach {
 }
 
 // reachOf returns what a variable leads to; false if that could not be told.
-func reachOf(t *testing.T, name string, most int64) (refscan.Reach, bool) {
+func reachOf(t *testing.T, name string, most int64) (proof.Reach, bool) {
 	i := strings.LastIndexByte(name, '.')
-	r := refscan.Reach{Ident: name[i+1:], Is: func(n string) bool { return n == name }, MaxObjects: most, MaxBytes: -1}
-	within, err := refscan.ReachWithin([]*refscan.Reach{&r})
+	r := proof.Reach{Ident: name[i+1:], Is: func(n string) bool { return n == name }, MaxObjects: most, MaxBytes: -1}
+	within, err := proof.ReachWithin(context.Background(), t.Logf, []*proof.Reach{&r})
 	require.NoError(t, err)
 	return r, within
 }

@@ -1,12 +1,12 @@
 package refscan
 
 import (
-	"strings"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/attribute"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/retain"
+	"github.com/leakgate/leakgate/internal/nodename"
 )
 
 // A Report is the result of one scan: every reachable heap object, charged once to the root and the
@@ -83,6 +83,12 @@ type Totals struct {
 	MissedObjects     int64 `json:"missed_objects"` // alive but not reached
 	MissedBytes       int64 `json:"missed_bytes"`
 	ExtraBytes        int64 `json:"extra_bytes"` // reached but not alive
+}
+
+// excuse takes out what was missed and had become garbage.
+func (t *Totals) excuse(objects, bytes int64) {
+	t.MissedObjects, t.LiveObjects = t.MissedObjects-objects, t.LiveObjects-objects
+	t.MissedBytes, t.LiveBytes = t.MissedBytes-bytes, t.LiveBytes-bytes
 }
 
 // RootKind says what sort of GC root a root node is.
@@ -231,14 +237,6 @@ func (n *Node) Total() (objects, bytes int64) {
 	return objects, bytes
 }
 
-// JoinPath appends a node's name to the path of its parent: ".name" for fields, "[3]" as it is.
-func JoinPath(parent, name string) string {
-	if parent == "" || strings.HasPrefix(name, "[") {
-		return parent + name
-	}
-	return parent + "." + name
-}
-
 // Fold returns a copy of the tree in which elements are not told apart: "[0]" to "[10+]" and
 // "$mapval" become "[*]", "$mapkey" becomes "[$key]", and nodes with equal name and type are
 // merged. Goldens and messages use this form. What merged nodes retain is no sum, but what Together
@@ -293,7 +291,7 @@ func foldNodes(nodes []*Node, merged func(folded *Node, members []*Node)) []*Nod
 	members := make(map[*Node][]*Node)
 	at := make(map[key]*Node)
 	for _, n := range nodes {
-		k := key{name: FoldName(n.Name), typ: n.Type}
+		k := key{name: nodename.Fold(n.Name), typ: n.Type}
 		if n.Root != nil {
 			k.root = n.Root.kind()
 		}
@@ -320,7 +318,7 @@ func foldNodes(nodes []*Node, merged func(folded *Node, members []*Node)) []*Nod
 		}
 		m.Allocations = mergeAllocations(m.Allocations, n.Allocations)
 		if m.Recursion == "" {
-			m.Recursion = FoldName(n.Recursion)
+			m.Recursion = nodename.Fold(n.Recursion)
 		}
 		if n.Root != nil {
 			m.Root.add(n.Root)
@@ -336,60 +334,4 @@ func foldNodes(nodes []*Node, merged func(folded *Node, members []*Node)) []*Nod
 		m.Children = foldNodes(children, merged)
 	}
 	return out
-}
-
-// FoldName rewrites one node name as Fold does. What stands in brackets or parentheses is a type's
-// or a function's name, which stays as it is: "timer(app.Tick[[4]string])" has the length of an
-// array there, and no index.
-func FoldName(name string) string {
-	if !strings.ContainsAny(name, "[$") {
-		return name
-	}
-	var b strings.Builder
-	depth := 0 // of brackets and parentheses
-	for i := 0; i < len(name); {
-		rest := name[i:]
-		switch {
-		case depth > 0 || strings.IndexByte("[(", rest[0]) >= 0 && !isIndex(rest):
-			switch rest[0] {
-			case '[', '(':
-				depth++
-			case ']', ')':
-				depth--
-			}
-			b.WriteByte(rest[0])
-			i++
-		case strings.HasPrefix(rest, "$mapval"):
-			trimDot(&b)
-			b.WriteString("[*]")
-			i += len("$mapval")
-		case strings.HasPrefix(rest, "$mapkey"):
-			trimDot(&b)
-			b.WriteString("[$key]")
-			i += len("$mapkey")
-		case isIndex(rest):
-			end := strings.IndexByte(rest, ']')
-			if end < 0 {
-				end = len(rest) - 1
-			}
-			b.WriteString("[*]")
-			i += end + 1
-		default:
-			b.WriteByte(rest[0])
-			i++
-		}
-	}
-	return b.String()
-}
-
-// isIndex reports whether a name goes on with an index: "[3]", or "[10+]".
-func isIndex(name string) bool {
-	return len(name) > 1 && name[0] == '[' && name[1] >= '0' && name[1] <= '9'
-}
-
-func trimDot(b *strings.Builder) {
-	if s := b.String(); strings.HasSuffix(s, ".") {
-		b.Reset()
-		b.WriteString(s[:len(s)-1])
-	}
 }

@@ -4,8 +4,8 @@ import (
 	"runtime"
 
 	"github.com/leakgate/leakgate/internal/engine/attribute"
-	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/engine/root"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
@@ -27,11 +27,12 @@ func (f scanOption) applyScan(c *scanConfig) { f(c) }
 // Scan finds out what keeps every live object of the snapshot alive. It takes time and memory in
 // proportion to the number of objects, and may be called more than once.
 func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
-	if err := s.opened(); err != nil {
+	defer public(&err)
+	if err := s.in().Opened(); err != nil {
 		return nil, err
 	}
-	defer guard(&err)()
-	graph, err := s.buildGraph()
+	defer snapshot.Guard(&err)()
+	graph, err := s.in().Heap()
 	if err != nil {
 		return nil, err
 	}
@@ -41,25 +42,25 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 	}
 	build := treeBuilder{}
 	var charged attribute.Charged
-	if config.allocations != nil && s.stopped == nil {
+	if config.allocations != nil && !s.in().Stopped() {
 		sites := config.allocations(s)
 		charged, build.finish = sites.charge, sites.finish
 	}
 	var res *attribute.Result
 	complete := func(*Report) {}
 	if config.attribute == nil {
-		res = attribute.Run(graph, s.program(), attribute.Options{Charged: charged})
+		res = attribute.Run(graph, s.in().Program(), attribute.Options{Charged: charged})
 	} else {
 		var release func()
-		res, complete, release = config.attribute(graph, s.program(), charged)
+		res, complete, release = config.attribute(graph, s.in().Program(), charged)
 		defer release()
 	}
-	if err := s.model.Mem.Broken(); err != nil {
-		return nil, heapError(err)
+	if err := s.in().Model().Mem.Broken(); err != nil {
+		return nil, snapshot.HeapError(err)
 	}
 	r := &Report{
-		GoVersion: runtime.Version(), Collections: s.collections, Undecided: s.undecided,
-		Pause:    s.pause,
+		GoVersion: runtime.Version(), Collections: s.in().Collections(), Undecided: s.in().Undecided(),
+		Pause:    s.Pause(),
 		Warnings: res.Warnings,
 		Totals: Totals{
 			LiveObjects: res.Totals.LiveObjects, LiveBytes: res.Totals.LiveBytes,
@@ -67,20 +68,18 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 			TypedBytes: res.Totals.TypedBytes, ExtraBytes: res.Totals.ExtraBytes,
 			MissedObjects: res.Totals.MissedObjects, MissedBytes: res.Totals.MissedBytes,
 		},
-		index: s.index, NoDebugInfo: s.without, uncertain: res.Uncertain,
+		index: s.in().Index(), NoDebugInfo: (*UnavailableError)(s.in().Without()), uncertain: res.Uncertain,
 	}
-	if s.index != nil {
-		r.Warnings = append(r.Warnings, s.index.Warnings()...)
+	if x := s.in().Index(); x != nil {
+		r.Warnings = append(r.Warnings, x.Warnings()...)
 	}
-	if s.later != nil {
-		s.later.excuse(graph, &r.Totals)
-	}
-	s.describeStop(r, res)
+	r.Totals.excuse(s.in().Excused())
+	s.describeStop(r, graph, res)
 	if r.Totals.MissedObjects > 0 {
-		r.Missed = missedTypes(graph, s.later)
+		r.Missed = missedTypes(graph, s.in().FoundDead)
 	}
 	if r.Totals.MissedBytes > maxUnexplained {
-		if err := s.withheld(); err != nil {
+		if err := s.in().Withheld(); err != nil {
 			return nil, err
 		}
 	}
@@ -93,33 +92,6 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 
 // maxUnexplained is how much may be missed before the memory's mappings are looked at.
 const maxUnexplained = 32 << 10
-
-// withheld returns an error if heap memory is kept from the frozen process.
-func (s *Snapshot) withheld() error {
-	spans := make([]freeze.Range, 0, len(s.model.Spans))
-	for i := range s.model.Spans {
-		if span := &s.model.Spans[i]; !span.NoScan {
-			spans = append(spans, freeze.Range{Addr: span.Base, Len: span.Size})
-		}
-	}
-	return withheldError(freeze.Withheld(spans))
-}
-
-// buildGraph types the objects of the snapshot.
-func (s *Snapshot) buildGraph() (*typedheap.Heap, error) {
-	if s.graph != nil {
-		return s.graph, nil
-	}
-	if err := checkMemory(need(0, scanNeeds(s.model), 0)); err != nil {
-		return nil, err
-	}
-	graph, err := typedheap.Build(s.model, s.names, typedheap.Options{})
-	if err != nil {
-		return nil, heapError(err)
-	}
-	s.graph = graph
-	return graph, nil
-}
 
 var rootKinds = [...]RootKind{
 	root.KindGlobal: RootGlobal, root.KindFrame: RootFrame, root.KindTimer: RootTimer, root.KindFinalizer: RootFinalizer,

@@ -1,16 +1,14 @@
 package refscan
 
 import (
-	"context"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
-	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/gstate"
-	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/stackmem"
 )
 
@@ -161,14 +159,15 @@ type InlinedCall struct {
 // collection, which shrinks stacks and frees those of ended goroutines; CaptureStacks shows them as
 // they are. The cost is in proportion to the number of frames.
 func (s *Snapshot) Stacks() (_ *Stacks, err error) {
-	if err := s.opened(); err != nil {
+	defer public(&err)
+	if err := s.in().Opened(); err != nil {
 		return nil, err
 	}
-	if s.without != nil {
-		return nil, s.without
+	if without := s.in().Without(); without != nil {
+		return nil, (*UnavailableError)(without)
 	}
-	defer guard(&err)()
-	return readStacks(s.model, s.index, s.pause)
+	defer snapshot.Guard(&err)()
+	return readStacks(s.in().Model(), s.in().Index(), s.Pause())
 }
 
 // CaptureStacks freezes this process as it is, without waiting, settling or collecting garbage, and
@@ -177,48 +176,26 @@ func (s *Snapshot) Stacks() (_ *Stacks, err error) {
 // *UnavailableError.
 //
 // CaptureStacks may be called from several goroutines at once; they and Capture take turns.
-func CaptureStacks(opts ...CaptureOption) (_ *Stacks, err error) {
-	config := captureConfig{ctx: context.Background(), logf: func(string, ...any) {}}
-	for _, o := range opts {
-		o.applyCapture(&config)
-	}
-	captures.Lock()
-	defer captures.Unlock()
-	defer guard(&err)()
-
-	if err := checkMemory(need(0, indexReading, 0)); err != nil {
-		return nil, err
-	}
-	x, err := openIndex(config.ctx, config.logf)
+func CaptureStacks(opts ...CaptureOption) (s *Stacks, err error) {
+	defer public(&err)
+	err = snapshot.Stacks(configured(opts), func(m *goruntime.Model, x *debuginfo.Index, pause time.Duration) error {
+		s, err = readStacks(m, x, pause)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	bias, err := loadBias(x)
-	if err != nil {
-		return nil, err
-	}
-	process, err := freeze.Take()
-	if err != nil {
-		return nil, freezeError(err)
-	}
-	defer func() { _ = process.Close() }()
-	pc, sp := process.Caller()
-	caller := goruntime.Caller{G: uint64(process.CallerG()), PC: uint64(pc), SP: uint64(sp)}
-	m, err := goruntime.LoadStacks(image.NewSpace(process), x, bias, runtime.GOARCH, caller)
-	if err != nil {
-		return nil, modelError(err)
-	}
-	return readStacks(m, x, process.Pause())
+	return s, nil
 }
 
 func readStacks(m *goruntime.Model, index *debuginfo.Index, pause time.Duration) (*Stacks, error) {
 	memory, err := stackmem.Read(m)
 	if err != nil {
-		return nil, modelError(err)
+		return nil, snapshot.ModelError(err)
 	}
 	states, err := gstate.NewStates(m)
 	if err != nil {
-		return nil, modelError(err)
+		return nil, snapshot.ModelError(err)
 	}
 	s := &Stacks{index: index, GoVersion: runtime.Version(), Pause: pause, HeapBytes: memory.HeapBytes, OSBytes: memory.OSBytes}
 	s.ForeignThreads = stackSum("", memory.Threads)
@@ -258,7 +235,7 @@ func readStacks(m *goruntime.Model, index *debuginfo.Index, pause time.Duration)
 	}
 	setLabels(m, labels)
 	if err := m.Mem.Err(); err != nil {
-		return nil, modelError(err)
+		return nil, snapshot.ModelError(err)
 	}
 	s.Warnings = append(s.Warnings, m.Warnings...)
 	return s, nil

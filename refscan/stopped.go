@@ -1,13 +1,8 @@
 package refscan
 
 import (
-	"time"
-
 	"github.com/leakgate/leakgate/internal/engine/attribute"
-	"github.com/leakgate/leakgate/internal/engine/debuginfo"
-	"github.com/leakgate/leakgate/internal/engine/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/root"
-	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
 // Stopped says how exact a report is of a process that something else stopped, at any instruction
@@ -32,37 +27,20 @@ type Stopped struct {
 	UnreachedBytes   int64 `json:"unreached_bytes"`
 }
 
-// OfStopped makes a snapshot of the model of a process that something else stopped; its parameters
-// are for package refscan/foreign. The snapshot's Close calls release.
-func OfStopped(model *goruntime.Model, index *debuginfo.Index, modules *symbol.Modules, pause time.Duration, release func() error) *Snapshot {
-	return &Snapshot{
-		model: model, index: index, names: index, pause: pause, release: release,
-		// Memory of this tool, if the process uses it, is memory like any other.
-		stopped: &root.Program{Modules: modules},
-	}
-}
-
-// program says whose the packages and goroutines of the frozen process are.
-func (s *Snapshot) program() root.Program {
-	if s.stopped != nil {
-		return *s.stopped
-	}
-	return program()
-}
-
 // phases are the values of runtime.gcphase (runtime/mgc.go, _GCoff).
 var phases = [...]string{"off", "mark", "mark termination"}
 
 // describeStop fills in Report.Stopped, and takes out of the totals what nobody can tell.
-func (s *Snapshot) describeStop(r *Report, reached *attribute.Result) {
-	if s.stopped == nil {
+func (s *Snapshot) describeStop(r *Report, graph *typedheap.Heap, reached *attribute.Result) {
+	if !s.in().Stopped() {
 		return
 	}
-	stop := &s.model.Stopped
-	r.GoVersion = s.index.GoVersion()
+	model := s.in().Model()
+	stop := &model.Stopped
+	r.GoVersion = model.GoVersion()
 	r.Stopped = &Stopped{
-		Phase: "unknown", Threads: stop.Threads, Goroutines: len(s.model.Goroutines),
-		Interrupted: stop.Interrupted, Lost: stop.Lost, Dangling: s.graph.Live.Dangling,
+		Phase: "unknown", Threads: stop.Threads, Goroutines: len(model.Goroutines),
+		Interrupted: stop.Interrupted, Lost: stop.Lost, Dangling: graph.Live.Dangling,
 		UnreachedObjects: reached.Totals.MissedObjects, UnreachedBytes: reached.Totals.MissedBytes,
 	}
 	if int(stop.Phase) < len(phases) {

@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/engine/proof"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 
 // chargedTypes returns what a report charges to nodes of each type, but for what is untyped.
-func chargedTypes(all map[string]refscan.Reach, nodes []*refscan.Node) {
+func chargedTypes(all map[string]proof.Reach, nodes []*refscan.Node) {
 	for _, n := range nodes {
 		sum := all[n.Type]
 		sum.Objects, sum.Bytes = sum.Objects+n.Objects-n.UntypedObjects, sum.Bytes+n.Bytes-n.UntypedBytes
@@ -34,7 +36,7 @@ func TestTypeCountIsAnUpperBound(t *testing.T) {
 		require.NoError(t, err)
 		full, err := s.Scan()
 		require.NoError(t, err)
-		want := make(map[string]refscan.Reach)
+		want := make(map[string]proof.Reach)
 		chargedTypes(want, full.Roots)
 		delete(want, "")
 		told := 0
@@ -42,14 +44,14 @@ func TestTypeCountIsAnUpperBound(t *testing.T) {
 			if w.Objects == 0 {
 				continue
 			}
-			count := func(objects, bytes int64) (refscan.TypeCount, bool) {
-				c := refscan.TypeCount{Name: name, Known: true, Is: func(reference string) bool { return reference == name }, MaxObjects: objects, MaxBytes: bytes}
-				r, within, err := s.CountTypes([]*refscan.TypeCount{&c})
+			count := func(objects, bytes int64) (proof.TypeCount, bool) {
+				c := proof.TypeCount{Name: name, Known: true, Is: func(reference string) bool { return reference == name }, MaxObjects: objects, MaxBytes: bytes}
+				r, within, err := proof.CountTypes((*snapshot.Snapshot)(s), []*proof.TypeCount{&c})
 				require.NoError(t, err)
 				if within {
-					require.Equal(t, full.Totals.MissedObjects, r.Totals.MissedObjects)
-					require.Zero(t, r.Totals.ExtraBytes)
-					require.GreaterOrEqual(t, r.Totals.LiveBytes, full.Totals.LiveBytes)
+					require.Equal(t, full.Totals.MissedObjects, r.MissedObjects)
+					require.Zero(t, r.ExtraBytes)
+					require.GreaterOrEqual(t, r.LiveBytes, full.Totals.LiveBytes)
 				}
 				return c, within
 			}
@@ -88,9 +90,9 @@ func TestTypeCountOfLittle(t *testing.T) {
 		{"*int8", false}, // shares blocks
 		{"string", false},
 	} {
-		c := refscan.TypeCount{Name: tt.name, Is: func(reference string) bool { return reference == tt.name }, MaxBytes: -1}
+		c := proof.TypeCount{Name: tt.name, Is: func(reference string) bool { return reference == tt.name }, MaxBytes: -1}
 		for range 2 { // the second answer is kept
-			_, within, err := s.CountTypes([]*refscan.TypeCount{&c})
+			_, within, err := proof.CountTypes((*snapshot.Snapshot)(s), []*proof.TypeCount{&c})
 			require.NoError(t, err)
 			require.Equal(t, tt.want, within, tt.name)
 		}

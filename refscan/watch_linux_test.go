@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -34,17 +35,17 @@ var (
 
 // newcomersOf counts what is new after f, which is given what to call after it has allocated. Other
 // goroutines of the test binary may add some.
-func newcomersOf(t *testing.T, f func(passed func())) refscan.Newcomers {
+func newcomersOf(t *testing.T, f func(passed func())) proof.Newcomers {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // else one may begin just before that of the count
-	w, err := refscan.StartWatch()
+	w, err := proof.StartWatch(context.Background(), func(string, ...any) {})
 	require.NoError(t, err)
 	defer w.Close()
 	f(w.Passed)
 	n, err := w.Newcomers(context.Background())
 	require.NoError(t, err)
 	for range 3 { // what pools and ending goroutines keep goes
-		var again refscan.Newcomers
+		var again proof.Newcomers
 		again, err = w.Newcomers(context.Background())
 		require.NoError(t, err)
 		n.Objects, n.Bytes, n.TinyBlocks = min(n.Objects, again.Objects), min(n.Bytes, again.Bytes), min(n.TinyBlocks, again.TinyBlocks)
@@ -115,18 +116,18 @@ func TestWatchCounts(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		do   func(passed func())
-		want refscan.Newcomers
+		want proof.Newcomers
 	}{
-		{"nothing", func(func()) {}, refscan.Newcomers{}},
-		{"garbage", func(func()) { blobs(1000) }, refscan.Newcomers{}},
-		{"objects", func(func()) { keep(100) }, refscan.Newcomers{Objects: 100}},
-		{"as many are gone", func(func()) { keep(100); clear(otherBlobs[:100]) }, refscan.Newcomers{Objects: 100}},
+		{"nothing", func(func()) {}, proof.Newcomers{}},
+		{"garbage", func(func()) { blobs(1000) }, proof.Newcomers{}},
+		{"objects", func(func()) { keep(100) }, proof.Newcomers{Objects: 100}},
+		{"as many are gone", func(func()) { keep(100); clear(otherBlobs[:100]) }, proof.Newcomers{Objects: 100}},
 		{"in the places of others", func(passed func()) {
 			clear(otherBlobs[:100])
 			runtime.GC()
 			passed()
 			keep(100)
-		}, refscan.Newcomers{Objects: 100, Gone: 100, Replaced: 100}},
+		}, proof.Newcomers{Objects: 100, Gone: 100, Replaced: 100}},
 		{"after several collections", func(passed func()) {
 			for i := range 10 {
 				clear(otherBlobs[20*i : 20*i+20])
@@ -134,42 +135,42 @@ func TestWatchCounts(t *testing.T) {
 				passed()
 				keep(20)
 			}
-		}, refscan.Newcomers{Objects: 200, Gone: 200, Replaced: 200}},
+		}, proof.Newcomers{Objects: 200, Gone: 200, Replaced: 200}},
 		{"spare slots of a map", func(func()) {
 			for i := range 300 {
 				watchedMap[i] = i
 			}
-		}, refscan.Newcomers{MapEntries: 300}},
+		}, proof.Newcomers{MapEntries: 300}},
 		{"entries that replace others", func(func()) {
 			for i := range 300 {
 				delete(watchedMap, -1-i)
 				watchedMap[i] = i
 			}
-		}, refscan.Newcomers{MapEntries: anyNumber}}, // one table has more, and another one less
+		}, proof.Newcomers{MapEntries: anyNumber}}, // one table has more, and another one less
 		{"values that share blocks", func(func()) {
 			for i := range 800 {
 				b := new(byte)
 				*b = byte(i)
 				watchedValues = append(watchedValues, b)
 			}
-		}, refscan.Newcomers{Objects: 50, TinyBlocks: 50}},
-		{"a large object", func(passed func()) { watchedLarge = make([]byte, 2<<20); passed() }, refscan.Newcomers{Objects: 1, Bytes: 2 << 20, Gone: 1}},
-		{"a larger array", func(func()) { watchedArray = append(watchedArray, make([]int, 1000)...) }, refscan.Newcomers{Objects: 1, Bytes: 1100 * 8, Gone: 1}},
+		}, proof.Newcomers{Objects: 50, TinyBlocks: 50}},
+		{"a large object", func(passed func()) { watchedLarge = make([]byte, 2<<20); passed() }, proof.Newcomers{Objects: 1, Bytes: 2 << 20, Gone: 1}},
+		{"a larger array", func(func()) { watchedArray = append(watchedArray, make([]int, 1000)...) }, proof.Newcomers{Objects: 1, Bytes: 1100 * 8, Gone: 1}},
 		{"goroutines", func(func()) {
 			for range 30 {
 				go func() { <-end }()
 			}
-		}, refscan.Newcomers{Goroutines: 30}},
+		}, proof.Newcomers{Goroutines: 30}},
 		{"timers that are set again", func(func()) {
 			for _, timer := range watchedTimers {
 				timer.Reset(time.Hour)
 			}
-		}, refscan.Newcomers{Timers: 50}},
+		}, proof.Newcomers{Timers: 50}},
 		{"what its finalizer keeps", func(func()) {
 			for range 40 {
 				runtime.SetFinalizer(&watchedBlob{}, resurrect)
 			}
-		}, refscan.Newcomers{Objects: 40}},
+		}, proof.Newcomers{Objects: 40}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			setup()
@@ -200,7 +201,7 @@ func TestWatchCounts(t *testing.T) {
 // Where collections follow each other unseen, old objects cannot be told from those that took their
 // places, and nothing is said.
 func TestWatchMissesACollection(t *testing.T) {
-	w, err := refscan.StartWatch()
+	w, err := proof.StartWatch(context.Background(), func(string, ...any) {})
 	require.NoError(t, err)
 	defer w.Close()
 	runtime.GC()

@@ -87,7 +87,18 @@ var layers = []struct {
 	{"internal/textfmt", nil},
 	{"internal/editdistance", nil},
 	{"internal/symbol", nil}, // what names say: all layers ask
-	{"refscan", []string{"internal/engine/...", "internal/pprofwire", "internal/symbol"}},
+	{"internal/nodename", nil},
+	// snapshots of this process, and what takes less than a scan of one
+	{"internal/engine/snapshot", []string{
+		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/goruntime", "internal/engine/headroom", "internal/engine/heaptype",
+		"internal/engine/image", "internal/engine/nameless", "internal/engine/remedy", "internal/engine/root", "internal/engine/rtlayout",
+		"internal/engine/typedheap", "internal/symbol",
+	}},
+	{"internal/engine/proof", []string{
+		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/newborn", "internal/engine/reach", "internal/engine/snapshot",
+		"internal/engine/typedheap", "internal/symbol",
+	}},
+	{"refscan", []string{"internal/engine/...", "internal/nodename", "internal/pprofwire", "internal/symbol"}},
 	// the command alone imports it: see TestForeign
 	{"refscan/foreign", []string{"refscan", "internal/engine/...", "internal/symbol"}},
 	{"internal/functable", nil},
@@ -100,12 +111,12 @@ var layers = []struct {
 	{"golden", []string{"internal/wholefile"}}, // a file format: it knows nothing of heaps
 	{"internal/verdict", []string{"refscan"}},
 	{"internal/envvar", nil}, // what the environment says: all layers ask
-	{"leakcheck/internal/naming", []string{"internal/editdistance", "internal/symbol", "refscan"}},
+	{"leakcheck/internal/naming", []string{"internal/nodename", "internal/editdistance", "internal/symbol", "refscan"}},
 	{"leakcheck/internal/environ", []string{
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/ledger", nil},
-	{"leakcheck/internal/observe", []string{"internal/symbol", "leakcheck/internal/ledger", "leakcheck/internal/naming", "internal/textfmt", "refscan"}},
+	{"leakcheck/internal/observe", []string{"internal/engine/proof", "internal/engine/snapshot", "internal/symbol", "leakcheck/internal/ledger", "leakcheck/internal/naming", "internal/textfmt", "refscan"}},
 	{"leakcheck/internal/artifact", []string{
 		"golden", "internal/envvar", "internal/plainjson", "internal/verdict", "internal/wholefile",
 		"leakcheck/internal/environ", "leakcheck/internal/observe", "refscan", "stackprof",
@@ -115,10 +126,12 @@ var layers = []struct {
 		"golden", "internal/symbol", "leakcheck/internal/goldenline", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/tree", []string{
+		"internal/nodename",
 		"golden", "internal/symbol", "leakcheck/internal/environ", "leakcheck/internal/naming",
 		"internal/textfmt", "refscan",
 	}},
 	{"leakcheck/internal/request", []string{
+		"internal/engine/proof", "internal/nodename",
 		"internal/symbol", "leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/naming",
 		"leakcheck/internal/tree", "refscan",
 	}},
@@ -151,6 +164,7 @@ var layers = []struct {
 		"leakcheck/internal/observe", "internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/assertion", []string{
+		"internal/engine/proof",
 		"internal/symbol", "golden", "internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/check",
 		"leakcheck/internal/check/bounds", "leakcheck/internal/check/goldenfile", "leakcheck/internal/check/goroutines", "leakcheck/internal/check/resources",
 		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/message",
@@ -158,11 +172,13 @@ var layers = []struct {
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/collected", []string{
+		"internal/nodename",
 		"internal/symbol", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/environ", "leakcheck/internal/message",
 		"leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/growth", []string{
+		"internal/engine/proof", "internal/nodename",
 		"internal/symbol", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/environ",
 		"leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/message", "leakcheck/internal/naming",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "internal/textfmt",
@@ -208,10 +224,10 @@ var layers = []struct {
 	{"cmd/leakgate/internal/stackfile", []string{"stackprof", "internal/functable"}},
 	{"cmd/leakgate/internal/isolate", []string{"internal/envvar", "internal/filelock"}},
 	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
-	{"cmd/leakgate/internal/scanreport", []string{"refscan", "internal/textfmt", "internal/wholefile"}},
+	{"cmd/leakgate/internal/scanreport", []string{"internal/nodename", "refscan", "internal/textfmt", "internal/wholefile"}},
 	{"cmd/leakgate/internal/compare", []string{"internal/verdict", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/present", []string{"internal/verdict", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
-	{"cmd/leakgate/internal/page", []string{"refscan", "internal/symbol", "internal/verdict", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/internal/page", []string{"internal/nodename", "refscan", "internal/symbol", "internal/verdict", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/leakvet", []string{"golden", "internal/editdistance", "cmd/leakgate/internal/goldens"}},
 	{"cmd/leakgate/leakvet/golangcilint", []string{"cmd/leakgate/leakvet"}},
 	// what sub-commands have in common, and those that need nothing of a run

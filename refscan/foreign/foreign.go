@@ -22,6 +22,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/image"
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -114,7 +115,7 @@ func (p *program) snapshot(source image.Source, threads []goruntime.Thread, paus
 	if err := p.checkCode(model); err != nil {
 		return nil, 0, err
 	}
-	return refscan.OfStopped(model, p.index, p.modules, pause, release), model.Stopped.Lost, nil
+	return (*refscan.Snapshot)(snapshot.OfStopped(model, p.index, p.modules, pause, release)), model.Stopped.Lost, nil
 }
 
 // checkCode compares where the program's code lies according to the process and to the file. Where

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
@@ -29,8 +30,8 @@ import (
 // A Checker is the world around assertions: thisProcess, but for the tests of this package.
 type Checker struct {
 	Observe     func(context.Context, observe.Needs) (*observe.Observation, error)
-	Reach       func(context.Context, []*refscan.Reach) (within bool, logs []string, err error) // nil: can never tell
-	Resources   func(test string) (*ledger.Ledger, error)                                       // nil: none are looked at
+	Reach       func(context.Context, []*proof.Reach) (within bool, logs []string, err error) // nil: can never tell
+	Resources   func(test string) (*ledger.Ledger, error)                                     // nil: none are looked at
 	Environment func() *environ.Environment
 	Sleep       func(time.Duration)
 	Now         func() time.Time

@@ -3,25 +3,25 @@ package assertion
 import (
 	"fmt"
 
+	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/internal/verdict"
-	"github.com/leakgate/leakgate/refscan"
 )
 
-// A proof is what an assertion asks for before it looks at everything: something that takes less, and
+// Evidence is what an assertion asks for before it looks at everything: something that takes less, and
 // that is never less than what a scan would find. It passes if that is within all bounds.
-type proof struct {
-	variables []*refscan.Reach     // by bound; nil: it is on a type
-	types     []*refscan.TypeCount // by bound; nil: it is on a variable
+type evidence struct {
+	variables []*proof.Reach     // by bound; nil: it is on a type
+	types     []*proof.TypeCount // by bound; nil: it is on a variable
 }
 
 // proof returns what proves that the bounds hold, nil if only a scan can: with Scope and Ignore
 // there are names of all roots to be checked, and of goroutines a scan knows.
-func (a *Assertion) proof() *proof {
+func (a *Assertion) proof() *evidence {
 	r := a.Req
 	if a.Reach == nil || a.WantsFull() || a.Env.Measure || len(r.Bounds) == 0 || len(r.Goroutines)+len(r.Resources)+len(r.Scope)+len(r.Ignores) > 0 {
 		return nil
 	}
-	p := &proof{make([]*refscan.Reach, len(r.Bounds)), make([]*refscan.TypeCount, len(r.Bounds))}
+	p := &evidence{make([]*proof.Reach, len(r.Bounds)), make([]*proof.TypeCount, len(r.Bounds))}
 	for i, b := range r.Bounds {
 		p.variables[i], p.types[i] = b.Reach(), b.TypeCount()
 		if p.variables[i] == nil && p.types[i] == nil {
@@ -45,7 +45,7 @@ func given[T any](all []*T) (some []*T) {
 // to a variable is a part of that. There is no collection before, since what a variable leads to does
 // not depend on the collector, but for what a sync.Pool gives up; what finalizers, and goroutines that
 // are about to run, put there, a later assertion will see.
-func (a *Assertion) byReach(p *proof) (within bool, err error) {
+func (a *Assertion) byReach(p *evidence) (within bool, err error) {
 	all := given(p.variables)
 	if len(all) == 0 {
 		return true, nil
@@ -61,7 +61,7 @@ func (a *Assertion) byReach(p *proof) (within bool, err error) {
 }
 
 // proved makes a pass of an outcome, with what was found instead of a scan.
-func (a *Assertion) proved(o *Outcome, p *proof, by verdict.Method, first string) *Outcome {
+func (a *Assertion) proved(o *Outcome, p *evidence, by verdict.Method, first string) *Outcome {
 	o.Verdict, o.Method = verdict.Pass, by
 	o.Notes = append(o.Notes, a.Logs...)
 	o.note(first)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
@@ -105,7 +106,7 @@ func collectAll(a *assertion.Assertion, es []*expectation) ([]*expectation, erro
 	ctx, cancel := a.Time.Context()
 	defer cancel()
 	for range collections {
-		if err := refscan.Collect(ctx); err != nil {
+		if err := observe.Collect(ctx); err != nil {
 			if ctx.Err() != nil {
 				err = a.Time.Spent("garbage could not be collected", err)
 			}
@@ -251,7 +252,7 @@ func survivorRecord(a *assertion.Assertion, s *survivor) verdict.Bound {
 	path := s.Paths[0].Name
 	for _, step := range s.Paths[0].Steps {
 		if step.Name != "" { // the root variable itself has none
-			path = refscan.JoinPath(path, refscan.FoldName(step.Name))
+			path = nodename.Join(path, nodename.Fold(step.Name))
 		}
 	}
 	b.Path = symbol.Unescape(path)

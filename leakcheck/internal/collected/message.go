@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
@@ -143,8 +144,8 @@ func traceOf(p refscan.RetainingPath) *tree.Trace {
 		if step.Name == "" { // the variable itself
 			continue
 		}
-		next := &tree.Branch{Name: symbol.Unescape(refscan.FoldName(step.Name)), Typ: naming.CleanType(step.Type), Root: b.Root, Parent: b}
-		next.Path = refscan.JoinPath(b.Path, next.Name)
+		next := &tree.Branch{Name: symbol.Unescape(nodename.Fold(step.Name)), Typ: naming.CleanType(step.Type), Root: b.Root, Parent: b}
+		next.Path = nodename.Join(b.Path, next.Name)
 		b.Children = []*tree.Branch{next}
 		b = next
 		t.Branches = append(t.Branches, b)
@@ -232,7 +233,7 @@ func foldSteps(steps []refscan.PathStep) []link {
 	var links []link
 	for i, st := range steps {
 		l := link{
-			name: symbol.Unescape(refscan.FoldName(st.Name)), typ: naming.CleanType(st.Type), state: st.State, times: 1,
+			name: symbol.Unescape(nodename.Fold(st.Name)), typ: naming.CleanType(st.Type), state: st.State, times: 1,
 			watched: st.Watched > 0, suspect: wrong < len(steps) && i <= wrong,
 		}
 		if n := len(links); n > 0 && links[n-1].name == l.name && links[n-1].typ == l.typ && links[n-1].state == l.state &&

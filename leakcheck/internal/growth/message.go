@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
@@ -75,7 +76,7 @@ func (l *leak) path() string {
 	case head.IsEntries(), l.countsTimers():
 		path = head.Parent.Path
 	case head.Parent == nil && head.Recursion != "" && l.measure == inObjects:
-		path = refscan.JoinPath(path, head.Recursion) // what grows hangs on others of its type
+		path = nodename.Join(path, head.Recursion) // what grows hangs on others of its type
 	}
 	return textfmt.Abridge(path, message.MaxNameShown)
 }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -50,7 +51,7 @@ func namingOp(f tree.Forest) tree.Forest {
 // repath names the branches below one that has a new path.
 func repath(f tree.Forest, parent *tree.Branch) {
 	for _, b := range f {
-		b.Path = refscan.JoinPath(parent.Path, b.Name)
+		b.Path = nodename.Join(parent.Path, b.Name)
 		repath(tree.Forest(b.Children), b)
 	}
 }

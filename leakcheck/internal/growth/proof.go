@@ -6,16 +6,16 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
-	"github.com/leakgate/leakgate/refscan"
 )
 
 // A proof that nothing grows needs no snapshot. After the warm-up the program is watched through one
 // batch of calls: which heap objects, map entries, goroutines and timers are there after it that
-// were not there before (refscan.Watch)? What the full experiment would find to grow in such a batch
+// were not there before (proof.Watch)? What the full experiment would find to grow in such a batch
 // is made of these:
 //
 //   - The objects of a path grow by no more than there are new objects. Each that was there at the
@@ -54,11 +54,11 @@ const (
 )
 
 // A watcher begins to watch which objects, goroutines and timers there are.
-type watcher func(...refscan.CaptureOption) (*refscan.Watch, error)
+type watcher func(ctx context.Context, logf func(string, ...any)) (*proof.Watch, error)
 
 // WatchThisProcess is the watcher of assertions.
-func WatchThisProcess(opts ...refscan.CaptureOption) (*refscan.Watch, error) {
-	return refscan.StartWatch(opts...)
+func WatchThisProcess(ctx context.Context, logf func(string, ...any)) (*proof.Watch, error) {
+	return proof.StartWatch(ctx, logf)
 }
 
 // provable reports whether a proof is possible and wanted. It knows neither where objects hang nor
@@ -80,7 +80,7 @@ func (x *Experiment) prove(calls int) bool {
 		}
 	}
 	var log observe.Logger
-	w, err := x.Watch(refscan.WithContext(ctx), log.Option())
+	w, err := x.Watch(ctx, log.Log)
 	x.Logs = append(x.Logs, log.Lines()...)
 	if err != nil {
 		return false // a snapshot has the same trouble, or does without
@@ -104,8 +104,8 @@ func (x *Experiment) prove(calls int) bool {
 
 // settlesQuiet counts after one collection after another, until few enough things are new or their
 // number stays.
-func (x *Experiment) settlesQuiet(ctx context.Context, w *refscan.Watch, calls int) bool {
-	var before refscan.Newcomers
+func (x *Experiment) settlesQuiet(ctx context.Context, w *proof.Watch, calls int) bool {
+	var before proof.Newcomers
 	for i := range maxCounts {
 		now, err := w.Newcomers(ctx)
 		switch {
@@ -142,7 +142,7 @@ func maxNew(perCall float64, calls int) int64 {
 }
 
 // isQuiet reports whether so few things are new after so many calls that none can be a leak.
-func isQuiet(n refscan.Newcomers, calls int) bool {
+func isQuiet(n proof.Newcomers, calls int) bool {
 	most := maxNew(minGrownPerCall, calls)
 	objects := n.Objects + (valuesInBlock-1)*n.TinyBlocks
 	if objects > most || n.MapEntries > most || n.Goroutines > most || n.Timers > most {

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
-	"github.com/leakgate/leakgate/refscan"
 )
 
 // A Pattern is a name or path with wildcards: "*" any run of characters without "/", "**" and "..."
@@ -80,7 +80,7 @@ func compilePattern(text string) (Pattern, error) {
 
 // CompilePathPattern is for patterns of roots and paths, where elements are folded: "[3]" is "[*]".
 func CompilePathPattern(text string) (Pattern, error) {
-	return compilePattern(refscan.FoldName(text))
+	return compilePattern(nodename.Fold(text))
 }
 
 // Plain reports whether the pattern has no wildcards.

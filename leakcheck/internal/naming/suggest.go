@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/editdistance"
+	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
-	"github.com/leakgate/leakgate/refscan"
 )
 
 const (
@@ -35,7 +35,7 @@ func ObjectType(name string) string { return strings.TrimLeft(CleanType(name), "
 // with a short import path, and with the package's name, whichever is nearest; those that have
 // little in common with it are left out.
 func Suggest(written string, names []string) []string {
-	written = lower(refscan.FoldName(symbol.Unescape(written)))
+	written = lower(nodename.Fold(symbol.Unescape(written)))
 	limit := max(2, len(written)/3)
 	var near []candidate // the nearest, in order
 	for _, name := range names {

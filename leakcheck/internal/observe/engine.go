@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
@@ -53,7 +54,7 @@ type Frozen interface {
 	Stacks() (*refscan.Stacks, error)
 	LeakedGoroutines() ([]*refscan.LeakedGoroutine, error)
 	PackageNames() map[string]string
-	CountTypes(all []*refscan.TypeCount) (r *refscan.Report, within bool, err error)
+	CountTypes(all []*proof.TypeCount) (r *refscan.Report, within bool, err error)
 	Elsewhere(is func(path, typ string) bool) (*refscan.Elsewhere, error)
 	Settled() time.Duration
 	Close() error
@@ -65,7 +66,7 @@ type Engine struct {
 }
 
 func NewEngine() *Engine {
-	return &Engine{Capture: func(opts ...refscan.CaptureOption) (Frozen, error) { return refscan.Capture(opts...) }}
+	return &Engine{Capture: func(opts ...refscan.CaptureOption) (Frozen, error) { return Capture(opts...) }}
 }
 
 // A Logger gathers what took long.
@@ -75,12 +76,13 @@ type Logger struct {
 }
 
 // Option has a capture tell the logger, from any goroutine.
-func (l *Logger) Option() refscan.CaptureOption {
-	return refscan.WithLog(func(format string, args ...any) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.lines = append(l.lines, fmt.Sprintf(format, args...))
-	})
+func (l *Logger) Option() refscan.CaptureOption { return refscan.WithLog(l.Log) }
+
+// Log tells the logger, from any goroutine.
+func (l *Logger) Log(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, fmt.Sprintf(format, args...))
 }
 
 // Lines are what it was told until now.
@@ -92,12 +94,12 @@ func (l *Logger) Lines() []string {
 
 // Reach reports whether package variables lead to no more than what is asked says, and what took
 // long. Errors are those of Observe.
-func Reach(ctx context.Context, all []*refscan.Reach) (within bool, logs []string, err error) {
+func Reach(ctx context.Context, all []*proof.Reach) (within bool, logs []string, err error) {
 	Observing.Lock()
 	defer Observing.Unlock()
 	var log Logger
-	within, err = refscan.ReachWithin(all, refscan.WithContext(ctx), log.Option())
-	return within, log.Lines(), err
+	within, err = proof.ReachWithin(ctx, log.Log, all)
+	return within, log.Lines(), public(err)
 }
 
 // One observation at a time: settling takes longer while another scan is under way.

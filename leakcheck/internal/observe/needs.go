@@ -1,6 +1,9 @@
 package observe
 
-import "github.com/leakgate/leakgate/refscan"
+import (
+	"github.com/leakgate/leakgate/internal/engine/proof"
+	"github.com/leakgate/leakgate/refscan"
+)
 
 // Needs says what a check looks at in a snapshot. It is known before the first one, so that one
 // scan does for all checks.
@@ -17,7 +20,7 @@ type Needs struct {
 	Profile    bool       // the heap profile of the same moment
 	AlsoHeldBy []Place    // who else holds the objects there
 	// if there are no more objects of types than these say, the heap is not scanned
-	Types []*refscan.TypeCount
+	Types []*proof.TypeCount
 }
 
 // A NodeSet is a set of nodes of a report. Cutting them together frees more than the sum of what

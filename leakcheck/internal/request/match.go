@@ -1,6 +1,7 @@
 package request
 
 import (
+	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -70,12 +71,12 @@ func (s *Selector) Known(names naming.Inventory) bool {
 		return false
 	case SelectPath:
 		return names.KnownRoot(func(name string) bool {
-			name = refscan.FoldName(symbol.Unescape(name))
+			name = nodename.Fold(symbol.Unescape(name))
 			return s.Path.MatchPrefix(name) || s.Path.MatchBelow(name)
 		})
 	default:
 		return names.KnownRoot(func(name string) bool {
-			return s.Path.MatchPrefix(refscan.FoldName(symbol.Unescape(name)))
+			return s.Path.MatchPrefix(nodename.Fold(symbol.Unescape(name)))
 		})
 	}
 }

@@ -4,18 +4,18 @@ import (
 	"go/token"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
-	"github.com/leakgate/leakgate/refscan"
 )
 
 // TypeCount asks how many objects there are of the types that the bound is on; nil where it is on
 // something else, or on what cutting them would free.
-func (b *Bound) TypeCount() *refscan.TypeCount {
+func (b *Bound) TypeCount() *proof.TypeCount {
 	s := &b.Selector
 	if !s.ByType() || s.Path.Special != "" || b.Cut.Given() {
 		return nil
 	}
-	c := &refscan.TypeCount{
+	c := &proof.TypeCount{
 		Is:         func(reference string) bool { return s.Types.Matches(naming.CleanType(reference)) },
 		MaxObjects: orNone(b.MaxObjects), MaxBytes: orNone(b.MaxBytes),
 	}
@@ -36,7 +36,7 @@ func orNone(most *int64) int64 {
 // Reach asks how much the package variable leads to that a bound is on. It returns nil where the
 // bound is on something else, may be, or is not on the objects and bytes that are charged to the
 // variable alone.
-func (b *Bound) Reach() *refscan.Reach {
+func (b *Bound) Reach() *proof.Reach {
 	p := &b.Selector.Path
 	if b.Selector.Kind != selectRoot || !p.Plain() || p.Special != "" || b.Cut.Given() {
 		return nil
@@ -46,5 +46,5 @@ func (b *Bound) Reach() *refscan.Reach {
 	if !ok || pkg == "" || !token.IsIdentifier(ident) {
 		return nil
 	}
-	return &refscan.Reach{Ident: ident, Is: p.MatchWhole, MaxObjects: orNone(b.MaxObjects), MaxBytes: orNone(b.MaxBytes)}
+	return &proof.Reach{Ident: ident, Is: p.MatchWhole, MaxObjects: orNone(b.MaxObjects), MaxBytes: orNone(b.MaxBytes)}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -81,7 +82,7 @@ func report() {
 	}{r.Totals, map[string]int64{}}
 	var walk func(string, *refscan.Node)
 	walk = func(path string, n *refscan.Node) {
-		path = refscan.JoinPath(path, n.Name)
+		path = nodename.Join(path, n.Name)
 		if n.Type == "*main.cargo" && n.Objects > 0 {
 			out.Cargoes[path] += n.Objects
 		}

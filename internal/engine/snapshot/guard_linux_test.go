@@ -1,4 +1,4 @@
-package refscan
+package snapshot
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ func TestGuard(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, syscall.Munmap(memory)) }()
 	guarded := func(do func() error) (err error) {
-		defer guard(&err)()
+		defer Guard(&err)()
 		return do()
 	}
 	for name, do := range map[string]func() error{
@@ -25,7 +25,7 @@ func TestGuard(t *testing.T) {
 		"panic": func() error { panic("oops") },
 	} {
 		err := guarded(do)
-		var unavailable *UnavailableError
+		var unavailable *Unavailable
 		require.ErrorAs(t, err, &unavailable, name)
 		assert.Equal(t, "internal error", unavailable.Cause)
 		assert.ErrorContains(t, unavailable.Err, "TestGuard", "the stack says where")

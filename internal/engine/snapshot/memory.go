@@ -1,4 +1,4 @@
-package refscan
+package snapshot
 
 import (
 	"errors"
@@ -144,7 +144,7 @@ func checkMemory(n headroom.Need) error {
 // memoryShortage is the error of memory that is short, nil for other errors.
 func memoryShortage(err error) error {
 	if short := (*headroom.Shortage)(nil); errors.As(err, &short) {
-		return &UnavailableError{Cause: "there is not enough memory to look at the heap", Remedy: short.Way(), Err: short}
+		return &Unavailable{Cause: "there is not enough memory to look at the heap", Remedy: short.Way(), Err: short}
 	}
 	return nil
 }
@@ -155,7 +155,14 @@ func memoryError(err error) error {
 		return u
 	}
 	if refused := (*remedy.Error)(nil); errors.As(err, &refused) {
-		return &UnavailableError{Cause: "the system refuses what looking at the heap takes", Remedy: remedy.Of(err), Err: refused}
+		return &Unavailable{Cause: "the system refuses what looking at the heap takes", Remedy: remedy.Of(err), Err: refused}
 	}
 	return nil
+}
+
+// Forecast is how many bytes the image was expected to take, and the scan, but for pages that are copied on
+// write.
+func (s *Snapshot) Forecast() (image, scan int64) {
+	f := heapNeeds(s.model)
+	return f.image, f.tables
 }

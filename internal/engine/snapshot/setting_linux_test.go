@@ -1,6 +1,6 @@
 //go:build amd64 || arm64
 
-package refscan
+package snapshot
 
 import (
 	"context"
@@ -44,9 +44,9 @@ func TestUnderSetting(t *testing.T) {
 	if setting == "" {
 		return
 	}
-	_, captured := Capture()
+	_, captured := Capture(Default())
 	for _, err := range []error{captured, Collect(context.Background())} {
-		var unavailable *UnavailableError
+		var unavailable *Unavailable
 		require.True(t, errors.As(err, &unavailable), "%v", err)
 		require.Contains(t, unavailable.Cause, "GODEBUG="+setting)
 		require.NotEmpty(t, unavailable.Remedy)

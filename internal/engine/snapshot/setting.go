@@ -1,4 +1,4 @@
-package refscan
+package snapshot
 
 import (
 	"os"
@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// checkSettings returns an error if the program runs with a setting of GODEBUG that leaves no heap
+// CheckSettings returns an error if the program runs with a setting of GODEBUG that leaves no heap
 // to look at. With sbrk=1 nothing is ever freed, and the first garbage collection ends the process
 // (go1.26 and go1.27 runtime/malloc.go, mallocgc; lfstack.go, lfstackPack: memory for objects that
 // the collector needs is not aligned then). With efence=1 memory that was freed may not be read
 // (runtime/mgcsweep.go, sweepLocked.sweep). The runtime reads both once, when the program starts.
-func checkSettings() error {
+func CheckSettings() error {
 	for _, setting := range [...]string{"sbrk", "efence"} {
 		if debugSetting(os.Getenv("GODEBUG"), setting) {
-			return &UnavailableError{
+			return &Unavailable{
 				Cause:  "the program runs with GODEBUG=" + setting + "=1, which replaces the allocator",
 				Remedy: "run this test without that setting",
 			}

@@ -1,4 +1,6 @@
-package refscan
+// Package proof answers questions about this process with less than a scan: what answers yes holds, and what answers
+// no leaves it to a scan. Errors are of type *snapshot.Unavailable.
+package proof
 
 import (
 	"context"
@@ -8,6 +10,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/engine/reach"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
@@ -25,25 +28,20 @@ type Reach struct {
 // ReachWithin reports whether all variables lead to no more than their bounds say, and fills in how
 // much that is. It looks at this very process, without a collection and without waiting for it to
 // settle: the world is stopped for some ten microseconds, and for a millisecond at most. What was
-// found holds for that moment. Like Capture it reads (or builds) the debug information first; that this
+// found holds for that moment. Like refscan.Capture it reads (or builds) the debug information first; that this
 // cannot be had is an error.
 //
 // If it returns false, there is more, or it could not be told: because a variable leads to more than
 // can be followed in that time, or to a goroutine's stack; because its name stands for no variable, for
 // several, or for what a function's frames hold, too; or because goroutines ran meanwhile. A scan will
 // know.
-func ReachWithin(all []*Reach, opts ...CaptureOption) (within bool, err error) {
-	config := captureConfig{ctx: context.Background(), logf: func(string, ...any) {}}
-	for _, o := range opts {
-		o.applyCapture(&config)
-	}
-	captures.Lock()
-	defer captures.Unlock()
-	defer guard(&err)()
-	if padded || !supported || checkSettings() != nil {
+func ReachWithin(ctx context.Context, logf func(string, ...any), all []*Reach) (within bool, err error) {
+	defer snapshot.Turn()()
+	defer snapshot.Guard(&err)()
+	if snapshot.Padded || !snapshot.Supported || snapshot.CheckSettings() != nil {
 		return false, nil // Capture says why
 	}
-	x, err := openIndex(config.ctx, config.logf)
+	x, err := snapshot.OpenIndex(ctx, logf)
 	if err != nil {
 		return false, err
 	}
@@ -98,7 +96,7 @@ func (v *variables) prepare(x *debuginfo.Index) error {
 		return v.err
 	}
 	v.x, v.layout, v.packages, v.names = x, nil, make(map[string]bool), x.PackageNames()
-	bias, err := loadBias(x)
+	bias, err := snapshot.LoadBias(x)
 	if err == nil {
 		v.layout, err = reach.Load(x, bias)
 	}

@@ -1,4 +1,4 @@
-package refscan
+package snapshot
 
 import (
 	"context"
@@ -40,7 +40,7 @@ func settle(ctx context.Context) (rests bool, err error) {
 	begun := time.Now()
 	before := observeActivity() // the first use of package metrics allocates
 	for cycle := 1; ; cycle++ {
-		if err := collect(ctx); err != nil {
+		if err := CollectNow(ctx); err != nil {
 			return false, err
 		}
 		drainQueues(ctx)
@@ -145,20 +145,20 @@ var collecting = struct {
 	timer *time.Timer
 }{done: make(chan int64, 4), timer: time.NewTimer(time.Hour)}
 
-// Collect runs one garbage collection, as runtime.GC does, but gives up with an *UnavailableError
+// Collect runs one garbage collection, as runtime.GC does, but gives up with an *Unavailable
 // after 20 seconds or when ctx is done: runtime.GC takes minutes when more goroutines spin than
 // there are processors. It takes turns with captures.
 func Collect(ctx context.Context) error {
 	captures.Lock()
 	defer captures.Unlock()
-	if err := checkSettings(); err != nil {
+	if err := CheckSettings(); err != nil {
 		return err
 	}
-	return collect(ctx)
+	return CollectNow(ctx)
 }
 
-// collect runs a garbage collection, for a bounded time.
-func collect(ctx context.Context) error {
+// CollectNow is Collect for those whose turn it is.
+func CollectNow(ctx context.Context) error {
 	beginCollection()
 	return awaitCollection(ctx)
 }
@@ -182,9 +182,9 @@ func awaitCollection(ctx context.Context) error {
 			}
 			return nil
 		case <-ctx.Done():
-			return &UnavailableError{Cause: "the wait for a garbage collection was cut short", Err: ctx.Err()}
+			return &Unavailable{Cause: "the wait for a garbage collection was cut short", Err: ctx.Err()}
 		case <-c.timer.C:
-			return &UnavailableError{
+			return &Unavailable{
 				Cause:  fmt.Sprintf("a garbage collection did not finish in %s", maxCollect),
 				Remedy: "stop goroutines that spin before the assertion, or raise GOMAXPROCS above their number",
 			}

@@ -1,4 +1,4 @@
-package refscan
+package snapshot
 
 import (
 	"testing"

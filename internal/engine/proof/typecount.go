@@ -1,17 +1,17 @@
-package refscan
+package proof
 
 import (
-	"runtime"
 	"sync"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
 // A TypeCount is how many objects there are of a type, or of several: never fewer than a scan
 // charges to nodes of these types, beside what it charges to nodes as untyped, and often more.
 type TypeCount struct {
-	// reports whether objects are meant that references of that type lead to; see Node.Type
+	// reports whether objects are meant that references of that type lead to; see refscan.Node.Type
 	Is func(reference string) bool
 	// Name is what Is goes by; all with one Name mean the same.
 	Name string
@@ -23,26 +23,34 @@ type TypeCount struct {
 	Objects, Bytes int64 // found
 }
 
+// Counted is the audit of a count: what refscan.Totals and refscan.Report have of these names.
+type Counted struct {
+	LiveObjects, LiveBytes                 int64
+	MissedObjects, MissedBytes, ExtraBytes int64
+	Collections                            int
+	Undecided                              bool
+	Warnings                               []string
+}
+
 // CountTypes reports whether there are no more objects of each type than its bound says, and fills
 // in how many there are. It types the objects of the snapshot, as Scan does, which goes on from there
-// if it is called afterwards, but charges them to nobody. The report is one without roots: its Totals
-// are for the audit, and those of attribution are 0.
+// if it is called afterwards, but charges them to nobody.
 //
 // If it returns false, there are more, or typings cannot tell: Scan will know.
-func (s *Snapshot) CountTypes(all []*TypeCount) (r *Report, within bool, err error) {
-	if err := s.opened(); err != nil {
+func CountTypes(s *snapshot.Snapshot, all []*TypeCount) (found *Counted, within bool, err error) {
+	if err := s.Opened(); err != nil {
 		return nil, false, err
 	}
-	defer guard(&err)()
-	if s.index == nil || s.stopped != nil {
+	defer snapshot.Guard(&err)()
+	if s.Index() == nil || s.Stopped() {
 		return nil, false, nil
 	}
-	heap, err := s.buildGraph()
+	heap, err := s.Heap()
 	if err != nil {
 		return nil, false, err
 	}
 	for _, c := range all {
-		known, small := namedTypes.of(s.index, heap, c)
+		known, small := namedTypes.of(s.Index(), heap, c)
 		if !known || small {
 			return nil, false, nil
 		}
@@ -54,22 +62,16 @@ func (s *Snapshot) CountTypes(all []*TypeCount) (r *Report, within bool, err err
 			return nil, false, nil
 		}
 	}
-	if err := s.model.Mem.Broken(); err != nil {
-		return nil, false, heapError(err)
+	if err := s.Model().Mem.Broken(); err != nil {
+		return nil, false, snapshot.HeapError(err)
 	}
 	t := heap.Totals(nil)
-	r = &Report{
-		GoVersion: runtime.Version(), Collections: s.collections, Undecided: s.undecided, Pause: s.pause, Warnings: s.model.Warnings,
-		Totals: Totals{
-			LiveObjects: t.LiveObjects, LiveBytes: t.LiveBytes, ExtraBytes: t.ExtraBytes,
-			MissedObjects: t.MissedObjects, MissedBytes: t.MissedBytes,
-		},
-		index: s.index,
-	}
-	if s.later != nil {
-		s.later.excuse(heap, &r.Totals)
-	}
-	return r, true, nil
+	objects, bytes := s.Excused()
+	return &Counted{
+		LiveObjects: t.LiveObjects - objects, LiveBytes: t.LiveBytes - bytes,
+		MissedObjects: t.MissedObjects - objects, MissedBytes: t.MissedBytes - bytes, ExtraBytes: t.ExtraBytes,
+		Collections: s.Collections(), Undecided: s.Undecided(), Warnings: s.Model().Warnings,
+	}, true, nil
 }
 
 // namedTypes is what is known of the types that patterns mean.

@@ -1,4 +1,4 @@
-package refscan
+package snapshot
 
 import (
 	"strings"
@@ -8,8 +8,8 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// program says whose the packages and goroutines of this program are.
-func program() root.Program {
+// ThisProgram says whose the packages and goroutines of this program are.
+func ThisProgram() root.Program {
 	return root.Program{Modules: symbol.OwnModules(), IsTool: symbol.IsTool, RunsTests: runsTests}
 }
 

@@ -1,6 +1,6 @@
 //go:build amd64 || arm64
 
-package refscan
+package snapshot
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func TestGarbageBetweenTwoSnapshots(t *testing.T) {
 		require.Equal(t, -1, debug.SetGCPercent(-1))
 		return nil, errors.ErrUnsupported
 	}
-	first, second, err := new(Snapshot).freezeTwice(&captureConfig{ctx: context.Background(), again: again})
+	first, second, err := new(Snapshot).freezeTwice(&Config{Context: context.Background(), Again: again})
 	require.NoError(t, err)
 	require.NoError(t, first.Close())
 	require.Nil(t, second)

@@ -1,14 +1,14 @@
-package refscan
+package snapshot
 
 import "runtime/debug"
 
-// guard makes what goes wrong in the rest of a function the function's error: a panic, and a read
+// Guard makes what goes wrong in the rest of a function the function's error: a panic, and a read
 // of memory that is gone, which would end the process otherwise. What a panic may have interrupted
 // is not kept: the next capture opens the debug information anew. Memory that is refused (package
 // offheap) is no fault of this package. Use:
 //
-//	defer guard(&err)()
-func guard(err *error) func() {
+//	defer Guard(&err)()
+func Guard(err *error) func() {
 	before := debug.SetPanicOnFault(true) // of this goroutine
 	return func() {
 		debug.SetPanicOnFault(before)
@@ -24,12 +24,4 @@ func guard(err *error) func() {
 		forgetIndex()
 		*err = internalError(e)
 	}
-}
-
-// opened returns an error if the snapshot was closed, or never taken.
-func (s *Snapshot) opened() error {
-	if s.model == nil {
-		return &UnavailableError{Cause: "the snapshot is closed"}
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package refscan
+package proof
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"runtime/metrics"
 
 	"github.com/leakgate/leakgate/internal/engine/newborn"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
 )
 
 // A Watch remembers which heap objects, map entries, goroutines and timers there were when it began,
@@ -31,27 +32,21 @@ type Newcomers struct {
 	Timers         int64 // pending ones
 }
 
-// StartWatch collects garbage once and begins to watch. WithContext and WithLog have an effect, as in
-// Capture. What cannot be done is an *UnavailableError.
-func StartWatch(opts ...CaptureOption) (_ *Watch, err error) {
-	config := captureConfig{ctx: context.Background(), open: openIndex, logf: func(string, ...any) {}}
-	for _, o := range opts {
-		o.applyCapture(&config)
+// StartWatch collects garbage once and begins to watch. What cannot be done is an *snapshot.Unavailable.
+func StartWatch(ctx context.Context, logf func(string, ...any)) (_ *Watch, err error) {
+	defer snapshot.Turn()()
+	defer snapshot.Guard(&err)()
+	if snapshot.Padded {
+		return nil, snapshot.ErrPadded()
 	}
-	captures.Lock()
-	defer captures.Unlock()
-	defer guard(&err)()
-	if padded {
-		return nil, errPadded()
-	}
-	if err := checkSettings(); err != nil {
+	if err := snapshot.CheckSettings(); err != nil {
 		return nil, err
 	}
-	index, err := config.open(config.ctx, config.logf)
+	index, err := snapshot.OpenIndex(ctx, logf)
 	if err != nil {
 		return nil, err
 	}
-	bias, err := loadBias(index)
+	bias, err := snapshot.LoadBias(index)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +56,7 @@ func StartWatch(opts ...CaptureOption) (_ *Watch, err error) {
 	}
 	metrics.Read(marked[:]) // the first use of package metrics allocates
 	w := &Watch{of: newborn.New(layout)}
-	if err = collect(config.ctx); err == nil {
+	if err = snapshot.CollectNow(ctx); err == nil {
 		err = w.of.Begin()
 	}
 	if err != nil {
@@ -82,19 +77,18 @@ func (w *Watch) Passed() {
 }
 
 func (w *Watch) note() (err error) {
-	defer guard(&err)()
+	defer snapshot.Guard(&err)()
 	w.of.Passed()
 	return nil
 }
 
 // Newcomers collects garbage once and returns what is new. What a sync.Pool keeps, what has a
 // finalizer and what a goroutine that is about to end holds are new until another collection or
-// two: another call counts anew. What cannot be done is an *UnavailableError.
+// two: another call counts anew. What cannot be done is an *snapshot.Unavailable.
 func (w *Watch) Newcomers(ctx context.Context) (Newcomers, error) {
-	captures.Lock()
-	defer captures.Unlock()
+	defer snapshot.Turn()()
 	for range maxYields {
-		if !marking() {
+		if !snapshot.Marking() {
 			break
 		}
 		runtime.Gosched() // a collection that is under way would end unseen
@@ -104,14 +98,14 @@ func (w *Watch) Newcomers(ctx context.Context) (Newcomers, error) {
 		return Newcomers{}, w.failed
 	}
 	// Nothing may be allocated for what follows that the collection would find alive.
-	if err := collect(ctx); err != nil {
+	if err := snapshot.CollectNow(ctx); err != nil {
 		return Newcomers{}, err
 	}
 	return w.count()
 }
 
 func (w *Watch) count() (_ Newcomers, err error) {
-	defer guard(&err)()
+	defer snapshot.Guard(&err)()
 	c, err := w.of.Count()
 	if err != nil {
 		return Newcomers{}, watchError(err)
@@ -122,7 +116,7 @@ func (w *Watch) count() (_ Newcomers, err error) {
 	metrics.Read(marked[:])
 	v := marked[0].Value
 	if v.Kind() != metrics.KindUint64 || int64(v.Uint64()) < c.Marked || int64(v.Uint64())/8*7 > c.Marked {
-		return Newcomers{}, &UnavailableError{Cause: "what was counted is not what the garbage collector marked", Remedy: remedyReport}
+		return Newcomers{}, &snapshot.Unavailable{Cause: "what was counted is not what the garbage collector marked", Remedy: snapshot.RemedyReport}
 	}
 	return Newcomers{
 		Objects: c.Objects, Bytes: c.Bytes, TinyBlocks: c.Tiny, Gone: c.Gone, Replaced: c.Replaced,
@@ -141,5 +135,5 @@ var marked = [...]metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 const maxYields = 100_000
 
 func watchError(err error) error {
-	return &UnavailableError{Cause: "what is new in the heap cannot be counted", Err: err}
+	return &snapshot.Unavailable{Cause: "what is new in the heap cannot be counted", Err: err}
 }

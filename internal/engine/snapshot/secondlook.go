@@ -1,4 +1,4 @@
-package refscan
+package snapshot
 
 import (
 	"bytes"
@@ -15,7 +15,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/image"
-	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
 // laterMarks are what the collection after a snapshot found alive: the mark bits of each span, by
@@ -39,24 +38,24 @@ const maxPairs = 12
 // and a third would take what is there then for what was there before. If it does so all the same,
 // or the program calls runtime.GC, the pair is taken again. The second process is nil if that
 // cannot be had.
-func (s *Snapshot) freezeTwice(config *captureConfig) (first, second *freeze.Process, err error) {
+func (s *Snapshot) freezeTwice(config *Config) (first, second *freeze.Process, err error) {
 	defer withoutCollections(s.garbageAllowed())()
 	for try := 1; ; try++ {
 		before, after := uint64(0), uint64(0)
 		first, err = s.take(func() bool {
 			before = collections()
-			return !marking()
+			return !Marking()
 		})
 		if err != nil {
 			return nil, nil, err
 		}
 		beginCollection()
-		awaitMarking(config.ctx, before)
-		second, _ = config.again(func() bool { // waits for the end of the collection
+		awaitMarking(config.Context, before)
+		second, _ = config.Again(func() bool { // waits for the end of the collection
 			after = collections()
-			return after != before && !marking()
+			return after != before && !Marking()
 		})
-		if awaitCollection(config.ctx) != nil && second != nil {
+		if awaitCollection(config.Context) != nil && second != nil {
 			err := second.Close()
 			return first, nil, err
 		}
@@ -74,9 +73,9 @@ func (s *Snapshot) freezeTwice(config *captureConfig) (first, second *freeze.Pro
 	}
 }
 
-// marking reports whether a garbage collection is under way, so that mark bits are not those of the
+// Marking reports whether a garbage collection is under way, so that mark bits are not those of the
 // last one that ended (go1.26 and go1.27 runtime/mgc.go, setGCPhase).
-func marking() bool { return atomic.LoadUint32((*uint32)(unsafe.Pointer(&writeBarrier))) != 0 }
+func Marking() bool { return atomic.LoadUint32((*uint32)(unsafe.Pointer(&writeBarrier))) != 0 }
 
 // awaitMarking waits until a collection marks, or has ended: so many had ended before. To freeze
 // the process, all processors but one are taken away, which waits for the end of a collection
@@ -86,7 +85,7 @@ func marking() bool { return atomic.LoadUint32((*uint32)(unsafe.Pointer(&writeBa
 // The collection has been begun, so the wait ends soon, unless the machine is busy; in a bubble of
 // testing/synctest, whose clock stands still, with the collection alone.
 func awaitMarking(ctx context.Context, before uint64) {
-	for deadline := time.Now().Add(maxCollect); !marking() && collections() == before; runtime.Gosched() {
+	for deadline := time.Now().Add(maxCollect); !Marking() && collections() == before; runtime.Gosched() {
 		if ctx.Err() != nil || time.Now().After(deadline) {
 			return
 		}
@@ -177,19 +176,28 @@ func (s *Snapshot) readLater(second *freeze.Process) {
 	}
 }
 
-// excuse takes out of the totals what was missed and found dead by the collection after the
-// snapshot.
-func (l laterMarks) excuse(graph *typedheap.Heap, t *Totals) {
-	graph.Missed(func(span *goruntime.Span, index uint32) {
-		if l.alive(span, index) {
-			return
+// Excused counts what was missed and found dead by the collection after the snapshot.
+func (s *Snapshot) Excused() (objects, bytes int64) {
+	if s.later == nil {
+		return 0, 0
+	}
+	s.graph.Missed(func(span *goruntime.Span, index uint32) {
+		if !s.later.alive(span, index) {
+			objects++
+			bytes += int64(span.ElemSize)
 		}
-		t.MissedObjects--
-		t.MissedBytes -= int64(span.ElemSize)
-		t.LiveBytes -= int64(span.ElemSize)
-		t.LiveObjects--
 	})
+	return objects, bytes
 }
+
+// FoundDead reports whether the collection after the snapshot found an object dead. It is false where there
+// was none.
+func (s *Snapshot) FoundDead(span *goruntime.Span, index uint32) bool {
+	return s.later != nil && !s.later.alive(span, index)
+}
+
+// SecondMarks reports whether there are the marks of the collection after the snapshot.
+func (s *Snapshot) SecondMarks() bool { return s.later != nil }
 
 // alive reports whether the collection after the snapshot found an object alive. If other objects
 // lie there by now, in a span of another layout, it did not. Objects of one size are more to a span

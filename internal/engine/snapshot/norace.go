@@ -1,5 +1,5 @@
 //go:build !race
 
-package refscan
+package snapshot
 
 const shadowShare = 0

@@ -1,0 +1,400 @@
+// Package snapshot takes a frozen, consistent image of this process: it waits for the program to settle, sees
+// that there is memory, freezes, and reads the runtime's structures.
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/freeze"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/heaptype"
+	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/root"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
+	"github.com/leakgate/leakgate/internal/engine/typedheap"
+)
+
+// Config says how to capture.
+type Config struct {
+	Context context.Context
+	Settle  bool
+	Logf    func(string, ...any)
+	Open    func(context.Context, func(string, ...any)) (*debuginfo.Index, error)
+	Again   func(ready func() bool) (*freeze.Process, error) // takes the second of two snapshots
+	// Nameless makes do without debug information; nil if that is not allowed.
+	Nameless func(*freeze.Process, goruntime.Caller) (heaptype.Names, error)
+}
+
+// Default settles, and says nothing.
+func Default() Config {
+	return Config{Context: context.Background(), Settle: true, Open: OpenIndex, Again: freeze.TakeWhen, Logf: func(string, ...any) {}}
+}
+
+// A Snapshot is a frozen, consistent image of this process. It holds a child process, memory
+// outside of the Go heap and a few descriptors until Close. It is not safe for concurrent use.
+type Snapshot struct {
+	process *freeze.Process
+	model   *goruntime.Model
+	index   *debuginfo.Index // nil without debug information
+	names   heaptype.Names   // index, or what stands in for it
+	without *Unavailable     // why there is no debug information
+	later   laterMarks       // nil where the program is at rest
+	// collections is how many the program made by itself while it was looked at twice.
+	collections int
+	// undecided says that the process is not at rest, and later could not be had.
+	undecided bool
+	// onDisk is the size of an image that goes onto a disk, since memory is too short for it: short
+	// says how much. 0 for one in memory.
+	onDisk  int64
+	short   error
+	graph   *typedheap.Heap // nil until it is needed
+	settled time.Duration
+	pause   time.Duration
+	stopped *root.Program // of a process that something else stopped, else nil
+	release func() error  // what Close calls then
+}
+
+// captures makes captures take turns: each freezes the whole process.
+var captures sync.Mutex
+
+// anchor is a variable whose address tells how far a position-independent program was moved.
+var anchor byte
+
+// maxFreezes bounds how often Capture tries again when a garbage collection was under way all the
+// same.
+const maxFreezes = 5
+
+// Capture takes a snapshot; see refscan.Capture. Whatever cannot be done is an *Unavailable.
+func Capture(config Config) (_ *Snapshot, err error) {
+	captures.Lock()
+	defer captures.Unlock()
+	s := &Snapshot{}
+	defer func() {
+		if err != nil {
+			_ = s.Close()
+		}
+	}()
+	defer Guard(&err)()
+
+	// With its red zone a small object fills a slot that has room for two of its kind, and would be
+	// taken for an array of them, which bounds on the type leave out.
+	if Padded {
+		return nil, ErrPadded()
+	}
+	if err := CheckSettings(); err != nil {
+		return nil, err
+	}
+	if err := checkMemory(need(0, indexReading, 0)); err != nil {
+		return nil, err
+	}
+	if err := s.open(&config); err != nil {
+		return nil, err
+	}
+	bias := uint64(0)
+	if s.index != nil {
+		if bias, err = LoadBias(s.index); err != nil {
+			return nil, err
+		}
+	}
+	start := time.Now()
+	rests := false
+	if config.Settle {
+		if rests, err = settle(config.Context); err != nil {
+			return nil, err
+		}
+	}
+	if !rests {
+		if err := CollectNow(config.Context); err != nil {
+			return nil, err
+		}
+	}
+	s.settled = time.Since(start)
+	for try := 1; ; try++ {
+		err := s.freeze(&config, rests, bias)
+		if err == nil {
+			return s, nil
+		}
+		if errors.Is(err, errOnDisk) { // happens once
+			_ = s.process.Close()
+			continue
+		}
+		if !errors.Is(err, goruntime.ErrCollecting) || try == maxFreezes {
+			return nil, err
+		}
+		_ = s.process.Close()
+		if err := CollectNow(config.Context); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// freeze freezes the process and reads the runtime's structures; where it is not at rest, twice.
+func (s *Snapshot) freeze(config *Config, rests bool, bias uint64) (err error) {
+	if err := s.placeImage(memoryNeeded(rests)); err != nil {
+		return err
+	}
+	var second *freeze.Process
+	if rests {
+		s.process, err = s.take(func() bool { return !Marking() })
+	} else {
+		s.process, second, err = s.freezeTwice(config)
+	}
+	if err != nil {
+		return s.freezeError(err)
+	}
+	if second != nil {
+		defer func() { _ = second.Close() }()
+	}
+	s.pause = s.process.Pause()
+	pc, sp := s.process.Caller()
+	caller := goruntime.Caller{G: uint64(s.process.CallerG()), PC: uint64(pc), SP: uint64(sp)}
+	if s.index == nil {
+		if s.names, err = config.Nameless(s.process, caller); err != nil {
+			return &Unavailable{Cause: s.without.Cause, Remedy: s.without.Remedy, Err: errors.Join(s.without.Err, err)}
+		}
+	}
+	if s.model, err = goruntime.LoadSpans(image.NewSpace(s.process), s.names, bias, runtime.GOARCH); err != nil {
+		return ModelError(err)
+	}
+	was := s.onDisk
+	if err := s.placeImage(heapNeeds(s.model)); err != nil {
+		return err
+	}
+	if s.onDisk != was {
+		return errOnDisk
+	}
+	if err = s.model.LoadObjects(caller); err != nil {
+		return ModelError(err)
+	}
+	s.model.Now = int64(s.process.Frozen())
+	if second != nil {
+		s.readLater(second)
+	}
+	s.undecided = !rests && s.later == nil
+	return nil
+}
+
+// ErrPadded is the error of programs that are Padded.
+func ErrPadded() error {
+	return &Unavailable{
+		Cause:  "the program is built with -asan, which makes each object larger than its type",
+		Remedy: "run this test without -asan as well, which finds the same leaks; -msan and -race do not pad",
+	}
+}
+
+// errOnDisk says that the image does not fit into memory, but onto a disk: the process has to be
+// frozen again.
+var errOnDisk = errors.New("the image has to go onto a disk")
+
+// placeImage returns an error if memory is too short for a snapshot and a scan. Where it does for
+// part of the image (freeze.DiskShare), that goes onto a disk.
+func (s *Snapshot) placeImage(f forecast) error {
+	if s.onDisk > 0 {
+		return checkMemory(f.withDisk().need())
+	}
+	err := checkMemory(f.need())
+	if err != nil && checkMemory(f.withDisk().need()) == nil {
+		s.onDisk, s.short = f.image, err
+		return nil
+	}
+	return err
+}
+
+// take freezes the process when it is ready, with an image where placeImage wants it.
+func (s *Snapshot) take(ready func() bool) (*freeze.Process, error) {
+	if s.onDisk > 0 {
+		return freeze.TakeOnDisk(s.onDisk, ready)
+	}
+	return freeze.TakeWhen(ready)
+}
+
+// freezeError is the error of take.
+func (s *Snapshot) freezeError(err error) error {
+	if u := (*Unavailable)(nil); errors.Is(err, freeze.ErrNoDisk) && errors.As(s.short, &u) {
+		u.Remedy += ", or set TMPDIR to a folder on a disk with room for the image of the heap"
+		return u
+	}
+	return freezeError(err)
+}
+
+// Pause is how long the world was stopped.
+func (s *Snapshot) Pause() time.Duration { return s.pause }
+
+// Settled is how long Capture waited for the program to settle.
+func (s *Snapshot) Settled() time.Duration { return s.settled }
+
+// Close gives back what the snapshot holds. It may be called more than once.
+func (s *Snapshot) Close() error {
+	if s.graph != nil {
+		s.graph.Close()
+	}
+	s.model, s.graph = nil, nil
+	if release := s.release; release != nil {
+		s.release = nil
+		return release()
+	}
+	if s.process == nil {
+		return nil
+	}
+	p := s.process
+	s.process = nil
+	return p.Close()
+}
+
+var index struct {
+	sync.Mutex
+	x       *debuginfo.Index
+	without *Unavailable // why captures without names do without
+}
+
+// open gets the debug information, or the reason why there is none if the capture is allowed to go
+// on without. That is kept for later captures that are: to find it out may take minutes. Captures
+// take turns.
+func (s *Snapshot) open(config *Config) error {
+	if config.Nameless != nil && index.without != nil {
+		s.without = index.without
+		return nil
+	}
+	x, err := config.Open(config.Context, config.Logf)
+	if err == nil {
+		s.index, s.names = x, x
+		return nil
+	}
+	var without *Unavailable
+	if !errors.As(err, &without) || config.Nameless == nil || config.Context.Err() != nil || !Supported {
+		return err
+	}
+	s.without, index.without = without, without
+	return nil
+}
+
+// OpenIndex opens the program's debug information once. Failures are not kept: a later call may
+// find a toolchain or a cache that was missing.
+func OpenIndex(ctx context.Context, logf func(string, ...any)) (*debuginfo.Index, error) {
+	index.Lock()
+	defer index.Unlock()
+	if index.x != nil {
+		return index.x, nil
+	}
+	if !Supported {
+		return nil, unsupportedError()
+	}
+	// The first to ask: debug information of a newer Go may have changes of its own.
+	if err := rtlayout.CheckVersion(runtime.Version()); err != nil {
+		return nil, ModelError(err)
+	}
+	x, err := debuginfo.Open(ctx, debuginfo.Options{Logf: logf})
+	if err != nil {
+		if u := (*debuginfo.Unavailable)(nil); errors.As(err, &u) {
+			return nil, &Unavailable{Cause: u.Cause, Remedy: u.Remedy, Err: u.Err}
+		}
+		return nil, &Unavailable{Cause: "the program's debug information cannot be had", Err: err}
+	}
+	for _, w := range x.Warnings() {
+		logf("%s", w)
+	}
+	index.x = x
+	return x, nil
+}
+
+// forgetIndex makes the next capture open the debug information anew.
+func forgetIndex() {
+	index.Lock()
+	defer index.Unlock()
+	index.x = nil
+}
+
+// LoadBias returns how far above its place in the debug information this program was loaded.
+func LoadBias(x *debuginfo.Index) (uint64, error) {
+	const name = "github.com/leakgate/leakgate/internal/engine/snapshot.anchor"
+	g, ok := x.GlobalByName(name)
+	if !ok {
+		return 0, &Unavailable{Cause: "the debug information does not list the variable " + name, Remedy: "run the test again with LEAKGATE_CACHE=off, and report this if that does not help"}
+	}
+	return uint64(uintptr(unsafe.Pointer(&anchor))) - g.Addr, nil
+}
+
+func freezeError(err error) error {
+	if errors.Is(err, freeze.ErrNotReady) {
+		return collectingError(err)
+	}
+	if u := imageError(err, "the process cannot be frozen: "); u != nil {
+		return u
+	}
+	return &Unavailable{Cause: "the process cannot be frozen", Remedy: RemedyReport, Err: err}
+}
+
+// ModelError is the error of runtime structures that cannot be read.
+func ModelError(err error) error {
+	if ve := (*rtlayout.VersionError)(nil); errors.As(err, &ve) {
+		return &Unavailable{
+			Cause:  ve.Error(),
+			Remedy: "build it with a Go version that is Supported and without such settings, or use a newer leakgate",
+		}
+	}
+	if errors.Is(err, goruntime.ErrCollecting) {
+		return collectingError(err)
+	}
+	if u := imageError(err, "the frozen process cannot be read: "); u != nil {
+		return u
+	}
+	return &Unavailable{
+		Cause:  "the runtime's structures in the frozen process cannot be read",
+		Remedy: RemedyReport,
+		Err:    err,
+	}
+}
+
+func collectingError(err error) error {
+	return &Unavailable{
+		Cause:  "garbage collections are under way all the time",
+		Remedy: "let the program come to rest before the assertion",
+		Err:    err,
+	}
+}
+
+// Turn waits until nobody freezes or watches the process, and lets the next one do so when its result is
+// called.
+func Turn() func() {
+	captures.Lock()
+	return captures.Unlock
+}
+
+// Opened returns an error if the snapshot was closed, or never taken.
+func (s *Snapshot) Opened() error {
+	if s.model == nil {
+		return &Unavailable{Cause: "the snapshot is closed"}
+	}
+	return nil
+}
+
+// Model is the runtime as the snapshot has it, nil once it is closed.
+func (s *Snapshot) Model() *goruntime.Model { return s.model }
+
+// Names are the program's debug information, or what stands in for it.
+func (s *Snapshot) Names() heaptype.Names { return s.names }
+
+// Index is the program's debug information, nil without.
+func (s *Snapshot) Index() *debuginfo.Index { return s.index }
+
+// Without is why there is no debug information, nil if there is.
+func (s *Snapshot) Without() *Unavailable { return s.without }
+
+// Collections is how many garbage collections the program made by itself while it was looked at twice.
+func (s *Snapshot) Collections() int { return s.collections }
+
+// Undecided says that the process is not at rest, and that there are no marks of a collection after the
+// snapshot.
+func (s *Snapshot) Undecided() bool { return s.undecided }
+
+// Process is the frozen process, nil for a snapshot of another one.
+func (s *Snapshot) Process() *freeze.Process { return s.process }
+
+// OnDisk reports whether the image is on a disk.
+func (s *Snapshot) OnDisk() bool { return s.onDisk > 0 }

@@ -1,0 +1,33 @@
+package snapshot
+
+import (
+	"github.com/leakgate/leakgate/internal/engine/freeze"
+	"github.com/leakgate/leakgate/internal/engine/typedheap"
+)
+
+// Withheld returns an error if heap memory is kept from the frozen process.
+func (s *Snapshot) Withheld() error {
+	spans := make([]freeze.Range, 0, len(s.model.Spans))
+	for i := range s.model.Spans {
+		if span := &s.model.Spans[i]; !span.NoScan {
+			spans = append(spans, freeze.Range{Addr: span.Base, Len: span.Size})
+		}
+	}
+	return withheldError(freeze.Withheld(spans))
+}
+
+// Heap types the objects of the snapshot.
+func (s *Snapshot) Heap() (*typedheap.Heap, error) {
+	if s.graph != nil {
+		return s.graph, nil
+	}
+	if err := checkMemory(need(0, scanNeeds(s.model), 0)); err != nil {
+		return nil, err
+	}
+	graph, err := typedheap.Build(s.model, s.names, typedheap.Options{})
+	if err != nil {
+		return nil, HeapError(err)
+	}
+	s.graph = graph
+	return graph, nil
+}

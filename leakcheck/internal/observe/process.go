@@ -1,0 +1,46 @@
+package observe
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/leakgate/leakgate/internal/engine/proof"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A Process is a snapshot of this process, and what only assertions ask of it.
+type Process struct{ *refscan.Snapshot }
+
+// Capture takes a snapshot, as refscan.Capture does.
+func Capture(opts ...refscan.CaptureOption) (Process, error) {
+	s, err := refscan.Capture(opts...)
+	return Process{s}, err
+}
+
+// CountTypes is proof.CountTypes, with a report without roots: its Totals are for the audit, and those of
+// attribution are 0.
+func (s Process) CountTypes(all []*proof.TypeCount) (*refscan.Report, bool, error) {
+	c, within, err := proof.CountTypes((*snapshot.Snapshot)(s.Snapshot), all)
+	if err != nil || !within {
+		return nil, false, public(err)
+	}
+	return &refscan.Report{
+		GoVersion: runtime.Version(), Collections: c.Collections, Undecided: c.Undecided, Pause: s.Pause(), Warnings: c.Warnings,
+		Totals: refscan.Totals{
+			LiveObjects: c.LiveObjects, LiveBytes: c.LiveBytes, ExtraBytes: c.ExtraBytes,
+			MissedObjects: c.MissedObjects, MissedBytes: c.MissedBytes,
+		},
+	}, true, nil
+}
+
+// Collect is snapshot.Collect: a garbage collection, for a bounded time.
+func Collect(ctx context.Context) error { return public(snapshot.Collect(ctx)) }
+
+// public makes what package snapshot cannot do a *refscan.UnavailableError.
+func public(err error) error {
+	if u, ok := err.(*snapshot.Unavailable); ok {
+		return (*refscan.UnavailableError)(u)
+	}
+	return err
+}

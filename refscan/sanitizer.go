@@ -1,7 +1,0 @@
-//go:build !asan
-
-package refscan
-
-// padded says that the program is built with -asan, whose allocator puts a red zone behind each
-// object (go1.26 and go1.27 runtime/malloc.go, mallocgc, and redZoneSize).
-const padded = false

@@ -1,5 +1,0 @@
-//go:build asan
-
-package refscan
-
-const padded = true
