@@ -100,12 +100,6 @@ func newAllocRequest(op func(), opts []AllocOption) *alloc.Request {
 	if op == nil {
 		r.Problem("AssertAllocs: op is nil")
 	}
-	for i, o := range opts {
-		if o == nil {
-			r.Problem("option %d is nil", i+1)
-			continue
-		}
-		o.applyAllocs(r)
-	}
+	eachOption(opts, r.Problem, func(o AllocOption) { o.applyAllocs(r) })
 	return r
 }

@@ -120,12 +120,6 @@ func newGrowthRequest(op func(), opts []GrowthOption) *request.Request {
 	if op == nil {
 		r.Problem("AssertNoGrowth: op is nil")
 	}
-	for i, o := range opts {
-		if o == nil {
-			r.Problem("option %d is nil", i+1)
-			continue
-		}
-		o.applyGrowth(r)
-	}
+	eachOption(opts, r.Problem, func(o GrowthOption) { o.applyGrowth(r) })
 	return r
 }

@@ -38,15 +38,20 @@ func (f filter) applyGrowth(r *request.Request) { f(r) }
 
 func newRequest(opts []Option) *request.Request {
 	r := &request.Request{}
-	for i, o := range opts {
-		if o == nil {
-			r.Problem("option %d is nil", i+1)
-			continue
-		}
-		o.apply(r)
-	}
+	eachOption(opts, r.Problem, func(o Option) { o.apply(r) })
 	r.Check()
 	return r
+}
+
+// eachOption calls apply for each option, and problem for those that are nil.
+func eachOption[O any](opts []O, problem func(string, ...any), apply func(O)) {
+	for i, o := range opts {
+		if any(o) == nil {
+			problem("option %d is nil", i+1)
+			continue
+		}
+		apply(o)
+	}
 }
 
 // Scope names the packages whose roots count, by import path: "example.com/app",

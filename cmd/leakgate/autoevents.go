@@ -20,6 +20,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/workspace"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
 // modules are the modules of a test binary: those that packages of the user's come from, and the
@@ -94,7 +95,7 @@ func (a *autoRun) ended(p *plan.Package, found *finding.Package, took time.Durat
 		if message := failed[name]; message != "" {
 			end = "fail"
 			a.send(gotest.Event{Action: "output", Package: pkg, Test: name, Output: fmt.Sprintf("--- FAIL: %s\n", name)})
-			a.send(gotest.Event{Action: "output", Package: pkg, Test: name, Output: indented(message)})
+			a.send(gotest.Event{Action: "output", Package: pkg, Test: name, Output: strings.Join(textfmt.Indent(strings.Split(strings.TrimRight(message, "\n"), "\n")), "\n") + "\n"})
 		}
 		a.send(gotest.Event{Action: end, Package: pkg, Test: name})
 	}
@@ -108,14 +109,6 @@ func (a *autoRun) ended(p *plan.Package, found *finding.Package, took time.Durat
 		word, pkg, took.Seconds(), found.Repeated+found.Held, found.Repeated+found.Held+len(found.Left))})
 	a.send(gotest.Event{Action: end, Package: pkg, Elapsed: took.Seconds()})
 	return a.err
-}
-
-func indented(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
-		b.WriteString("    " + line)
-	}
-	return b.String()
 }
 
 // unbuilt is for a package whose test binary does not build: the user's fault if go test cannot

@@ -103,9 +103,10 @@ var layers = []struct {
 	{"refscan/foreign", []string{"refscan", "internal/engine/...", "internal/symbol"}},
 	{"internal/functable", nil},
 	{"stackprof", []string{"refscan", "internal/functable", "internal/pprofwire"}},
-	{"internal/engine/accuracy", []string{"refscan", "internal/wholefile"}}, // a command
+	{"internal/engine/devcommand", nil},
+	{"internal/engine/accuracy", []string{"internal/engine/devcommand", "refscan", "internal/wholefile"}}, // a command
 	// a command: it runs benchmarks
-	{"internal/engine/performance", []string{"internal/wholefile"}},
+	{"internal/engine/performance", []string{"internal/engine/devcommand", "internal/wholefile"}},
 	{"stackprof/stackhttp", []string{"stackprof", "refscan"}},
 
 	{"golden", []string{"internal/wholefile"}}, // a file format: it knows nothing of heaps

@@ -2,37 +2,24 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"time"
+
+	"github.com/leakgate/leakgate/internal/engine/devcommand"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	switch err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); {
-	case errors.Is(err, errUsage):
-		os.Exit(2)
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "accuracy:", err)
-		os.Exit(1)
-	}
-}
-
-// errUsage is a bad command line; what is wrong was said.
-var errUsage = errors.New("usage")
+func main() { devcommand.Main("accuracy", run) }
 
 const usage = "usage: accuracy constructs|builds|module [flags] [arguments]; see go doc ./internal/engine/accuracy"
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		fmt.Fprintln(stderr, usage)
-		return errUsage
+		return devcommand.ErrUsage
 	}
 	flags := flag.NewFlagSet("accuracy "+args[0], flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -47,13 +34,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case "constructs":
 		check := flags.Bool("check", false, "compare with the document instead of writing it")
 		if flags.Parse(args[1:]) != nil || flags.NArg() > 0 {
-			return errUsage
+			return devcommand.ErrUsage
 		}
 		return auditConstructs(ctx, stdout, checkout, *check)
 	case "builds":
 		check := flags.Bool("check", false, "compare with the document instead of writing it")
 		if flags.Parse(args[1:]) != nil {
-			return errUsage
+			return devcommand.ErrUsage
 		}
 		return auditBuilds(ctx, stdout, checkout, flags.Args(), *check)
 	case "module":
@@ -62,15 +49,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		flags.DurationVar(&m.every, "every", 3*time.Second, "time between scans")
 		flags.DurationVar(&m.deadline, "timeout", 10*time.Minute, "how long the tests may take")
 		if flags.Parse(args[1:]) != nil {
-			return errUsage
+			return devcommand.ErrUsage
 		}
 		if flags.NArg() != 2 {
 			fmt.Fprintln(stderr, "usage: accuracy module [flags] MODULE@VERSION PACKAGE")
-			return errUsage
+			return devcommand.ErrUsage
 		}
 		m.module, m.folder = flags.Arg(0), flags.Arg(1)
 		return auditModule(ctx, stdout, checkout, m)
 	}
 	fmt.Fprintln(stderr, usage)
-	return errUsage
+	return devcommand.ErrUsage
 }

@@ -2,30 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 	"time"
+
+	"github.com/leakgate/leakgate/internal/engine/devcommand"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	switch err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); {
-	case errors.Is(err, errUsage):
-		os.Exit(2)
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "performance:", err)
-		os.Exit(1)
-	}
-}
-
-// errUsage is a bad command line; what is wrong was said.
-var errUsage = errors.New("usage")
+func main() { devcommand.Main("performance", run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("performance", flag.ContinueOnError)
@@ -33,11 +20,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	quick := flags.Bool("quick", false, "smaller heaps, fewer rounds")
 	write := flags.Bool("write", false, "write the tables into "+documentName+", too")
 	if flags.Parse(args) != nil {
-		return errUsage
+		return devcommand.ErrUsage
 	}
 	if flags.NArg() > 0 {
 		fmt.Fprintf(stderr, "performance: it takes no arguments, and was given %q\n", flags.Args())
-		return errUsage
+		return devcommand.ErrUsage
 	}
 	if _, err := os.Stat(documentName); err != nil {
 		return fmt.Errorf("run this from the top folder of leakgate: %w", err)

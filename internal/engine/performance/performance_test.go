@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/engine/devcommand"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
@@ -41,8 +42,8 @@ func TestGoals(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	var out, errs nothing
-	require.ErrorIs(t, run(t.Context(), []string{"-no-such-flag"}, &out, &errs), errUsage)
-	require.ErrorIs(t, run(t.Context(), []string{"argument"}, &out, &errs), errUsage)
+	require.ErrorIs(t, run(t.Context(), []string{"-no-such-flag"}, &out, &errs), devcommand.ErrUsage)
+	require.ErrorIs(t, run(t.Context(), []string{"argument"}, &out, &errs), devcommand.ErrUsage)
 	// tests run elsewhere
 	require.ErrorContains(t, run(t.Context(), nil, &out, &errs), "top folder")
 }

@@ -291,8 +291,8 @@ func OpenIndex(ctx context.Context, logf func(string, ...any)) (*debuginfo.Index
 	}
 	x, err := debuginfo.Open(ctx, debuginfo.Options{Logf: logf})
 	if err != nil {
-		if u := (*debuginfo.Unavailable)(nil); errors.As(err, &u) {
-			return nil, &Unavailable{Cause: u.Cause, Remedy: u.Remedy, Err: u.Err}
+		if u := (*Unavailable)(nil); errors.As(err, &u) {
+			return nil, u
 		}
 		return nil, &Unavailable{Cause: "the program's debug information cannot be had", Err: err}
 	}

@@ -8,29 +8,11 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/remedy"
 )
 
 // Unavailable is a refscan.UnavailableError, which has the same fields: package refscan converts it.
-type Unavailable struct {
-	Cause  string
-	Remedy string
-	Err    error
-}
-
-// Error implements error.
-func (e *Unavailable) Error() string {
-	s := "refscan: " + e.Cause
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
-	if e.Remedy != "" {
-		s += " (" + e.Remedy + ")"
-	}
-	return s
-}
-
-// Unwrap returns the underlying error.
-func (e *Unavailable) Unwrap() error { return e.Err }
+type Unavailable = remedy.Unavailable
 
 // panicError is a panic of this package, kept from reaching the test.
 type panicError struct {

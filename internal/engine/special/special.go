@@ -110,19 +110,33 @@ func queuedFinalizers(m *goruntime.Model, visit func(Special)) error {
 		return l.Err()
 	}
 	mem := m.Mem
+	q := queue{name: "the queue of finalizers", link: oAll, count: oCnt, records: oFin, size: size, most: blockSize / size}
+	return q.each(m, mem.U64(all.Addr), func(f uint64) {
+		visit(Special{Kind: Finalizer, Obj: goruntime.NoObject, Fn: mem.U64(f + oFn), Arg: mem.U64(f + oArg), ObjectType: mem.U64(f + oOt)})
+	})
+}
+
+// A queue is a list of blocks of records: offsets in a block, and the size of a record.
+type queue struct {
+	name                             string
+	link, count, records, size, most uint64
+}
+
+// each calls visit with the address of each record, from the first block on.
+func (q *queue) each(m *goruntime.Model, first uint64, visit func(record uint64)) error {
+	mem := m.Mem
 	var list image.Chain
-	for b := mem.U64(all.Addr); b != 0; b = mem.U64(b + oAll) {
-		cnt := uint64(mem.U32(b + oCnt))
-		if list.Returns(b) || mem.Err() != nil || cnt > blockSize/size {
-			return listError(m, "the queue of finalizers")
+	for b := first; b != 0; b = mem.U64(b + q.link) {
+		n := uint64(mem.U32(b + q.count))
+		if list.Returns(b) || mem.Err() != nil || n > q.most {
+			return listError(m, q.name)
 		}
-		for i := uint64(0); i < cnt; i++ {
-			f := b + oFin + i*size
-			visit(Special{Kind: Finalizer, Obj: goruntime.NoObject, Fn: mem.U64(f + oFn), Arg: mem.U64(f + oArg), ObjectType: mem.U64(f + oOt)})
+		for i := range n {
+			visit(b + q.records + i*q.size)
 		}
 	}
 	if mem.Err() != nil {
-		return listError(m, "the queue of finalizers")
+		return listError(m, q.name)
 	}
 	return nil
 }
@@ -143,21 +157,10 @@ func queuedCleanups(m *goruntime.Model, visit func(Special)) error {
 		return l.Err()
 	}
 	mem := m.Mem
-	var list image.Chain
-	for b := mem.U64(q.Addr + oAll); b != 0; b = mem.U64(b + oLink) {
-		cnt := uint64(mem.U32(b + oN))
-		if list.Returns(b) || mem.Err() != nil || cnt > blockSize/size {
-			return listError(m, "the queue of cleanups")
-		}
-		for i := uint64(0); i < cnt; i++ {
-			c := b + oList + i*size
-			visit(Special{Kind: Cleanup, Obj: goruntime.NoObject, Call: mem.U64(c + oCall), Fn: mem.U64(c + oFn), Arg: mem.U64(c + oArg)})
-		}
-	}
-	if mem.Err() != nil {
-		return listError(m, "the queue of cleanups")
-	}
-	return nil
+	list := queue{name: "the queue of cleanups", link: oLink, count: oN, records: oList, size: size, most: blockSize / size}
+	return list.each(m, mem.U64(q.Addr+oAll), func(c uint64) {
+		visit(Special{Kind: Cleanup, Obj: goruntime.NoObject, Call: mem.U64(c + oCall), Fn: mem.U64(c + oFn), Arg: mem.U64(c + oArg)})
+	})
 }
 
 func listError(m *goruntime.Model, list string) error {

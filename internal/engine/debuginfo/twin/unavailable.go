@@ -1,28 +1,9 @@
 package twin
 
-// Unavailable says why a program's debug information cannot be had and what the user can do about
-// it.
-type Unavailable struct {
-	Cause  string // one sentence without a full stop
-	Remedy string // one sentence without a full stop; "" if there is nothing to do
-	Err    error  // what went wrong underneath, if anything
-}
+import "github.com/leakgate/leakgate/internal/engine/remedy"
 
-// Error implements error: cause, underlying error and remedy in one line, though the output of a
-// failed build may have several.
-func (e *Unavailable) Error() string {
-	s := "debuginfo: " + e.Cause
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
-	if e.Remedy != "" {
-		s += " (" + e.Remedy + ")"
-	}
-	return s
-}
-
-// Unwrap returns the underlying error.
-func (e *Unavailable) Unwrap() error { return e.Err }
+// Unavailable says why a program's debug information cannot be had.
+type Unavailable = remedy.Unavailable
 
 // remedyFlags is the way out that works for every test.
 const remedyFlags = "run go test with -ldflags='-s=0 -w=0', or use leakgate run, which does"
