@@ -10,7 +10,7 @@ import (
 )
 
 // record appends an audit to the file that LEAKGATE_ACCURACY names, for the table in
-// doc/accuracy.md, which internal/engine/accuracy makes from it. Of the attributed bytes, unused
+// doc/accuracy.md, which refscan/internal/accuracy makes from it. Of the attributed bytes, unused
 // are unusedData's.
 func record(t testing.TB, totals refscan.Totals, unused int64) {
 	t.Helper()

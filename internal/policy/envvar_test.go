@@ -15,11 +15,11 @@ var readsOwnVariable = map[string]bool{
 	"internal/envvar/envvar.go":                      true,
 	"internal/require/slow.go":                       true, // LEAKGATE_SLOW
 	"internal/engine/debuginfo/progtest/progtest.go": true, // LEAKGATE_LONG
-	"internal/engine/accuracy/gotool.go":             true, // LEAKGATE_SLOW, LEAKGATE_ACCURACY
-	"internal/engine/accuracy/module.go":             true,
-	"internal/engine/accuracy/suite.go":              true,
+	"refscan/internal/accuracy/gotool.go":            true, // LEAKGATE_SLOW, LEAKGATE_ACCURACY
+	"refscan/internal/accuracy/module.go":            true,
+	"refscan/internal/accuracy/suite.go":             true,
 	// LEAKGATE_BENCH_OBJECTS; LEAKGATE_CACHE of the benchmarks it runs
-	"internal/engine/performance/measurement.go": true,
+	"refscan/internal/performance/measurement.go": true,
 }
 
 // TestVariables: what users set in the environment is read in one place, under both prefixes, and

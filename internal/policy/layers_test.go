@@ -103,14 +103,14 @@ var layers = []struct {
 	{"refscan/foreign", []string{"refscan", "internal/engine/...", "internal/symbol"}},
 	{"internal/functable", nil},
 	{"stackprof", []string{"refscan", "internal/functable", "internal/pprofwire"}},
-	{"internal/engine/devcommand", nil},
-	{"internal/engine/accuracy", []string{"internal/engine/devcommand", "refscan", "internal/wholefile"}}, // a command
+	{"internal/devcommand", nil},
+	{"refscan/internal/accuracy", []string{"internal/devcommand", "refscan", "internal/wholefile"}}, // a command
 	// a command: it runs benchmarks
-	{"internal/engine/performance", []string{"internal/engine/devcommand", "internal/wholefile"}},
+	{"refscan/internal/performance", []string{"internal/devcommand", "internal/wholefile"}},
 	{"stackprof/stackhttp", []string{"stackprof", "refscan"}},
 
 	{"golden", []string{"internal/wholefile"}}, // a file format: it knows nothing of heaps
-	{"internal/verdict", []string{"refscan"}},
+	{"internal/verdict", nil},
 	{"internal/envvar", nil}, // what the environment says: all layers ask
 	{"leakcheck/internal/naming", []string{"internal/nodename", "internal/editdistance", "internal/symbol", "refscan"}},
 	{"leakcheck/internal/environ", []string{

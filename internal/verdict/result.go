@@ -8,8 +8,6 @@
 // where n counts the assertions of that test from 1. Paths in it are relative to that directory.
 package verdict
 
-import "github.com/leakgate/leakgate/refscan"
-
 // Schema is the version of the record's form.
 const Schema = 1
 
@@ -64,7 +62,7 @@ type Result struct {
 	Bounds []Bound `json:"bounds,omitempty"` // those asserted, in order
 	Golden *Golden `json:"golden,omitempty"` // set in golden mode
 
-	Totals refscan.Totals `json:"totals"`
+	Totals Totals `json:"totals"`
 	// of the baseline; 0: there is none
 	LiveBefore int64 `json:"live_before_bytes,omitempty"`
 	// within the assertion's scope
@@ -160,4 +158,16 @@ type Golden struct {
 	// Tighter is the text that the file could have, where less is retained than it allows and
 	// nothing more.
 	Tighter string `json:"tighter,omitempty"`
+}
+
+// Totals is the audit of a scan, a refscan.Totals.
+type Totals struct {
+	LiveObjects       int64 `json:"live_objects"`
+	LiveBytes         int64 `json:"live_bytes"`
+	AttributedObjects int64 `json:"attributed_objects"`
+	AttributedBytes   int64 `json:"attributed_bytes"`
+	TypedBytes        int64 `json:"typed_bytes"`
+	MissedObjects     int64 `json:"missed_objects"`
+	MissedBytes       int64 `json:"missed_bytes"`
+	ExtraBytes        int64 `json:"extra_bytes"`
 }

@@ -86,7 +86,7 @@ func (a *Assertion) result(o *Outcome) *verdict.Result {
 		return r
 	}
 	obs := o.Eval.Observation
-	r.Totals, r.LiveBefore = obs.Report.Totals, o.Before
+	r.Totals, r.LiveBefore = verdict.Totals(obs.Report.Totals), o.Before
 	held := o.Eval.Forest.Total()
 	r.RetainedObjects, r.RetainedBytes = held.Objects, held.Bytes
 	r.SettleNS = obs.Settle.Nanoseconds()

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leakgate/leakgate/internal/verdict"
-	"github.com/leakgate/leakgate/refscan"
 )
 
 // leave writes a record as package verdict documents it.
@@ -35,7 +34,7 @@ func TestGatherReadsWhatLeakcheckWrites(t *testing.T) {
 		Cause: "c", Remedy: "r", File: "app_test.go", Line: 3, Message: "m",
 		Bounds: []verdict.Bound{{Selector: "s", MaxBytes: &limit, Bytes: 8, Verdict: verdict.Fail, Path: "p", File: "f", Line: 1}},
 		Golden: &verdict.Golden{File: "g", Status: "mismatch", Diff: "d"},
-		Totals: refscan.Totals{LiveObjects: 1, LiveBytes: 2, TypedBytes: 3}, RetainedObjects: 4, PauseNS: 5,
+		Totals: verdict.Totals{LiveObjects: 1, LiveBytes: 2, TypedBytes: 3}, RetainedObjects: 4, PauseNS: 5,
 		Artifacts: map[string]string{"heap": "heap.pb.gz"},
 	}
 	leave(t, d, "10", want)

@@ -11,13 +11,12 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/internal/verdict"
-	"github.com/leakgate/leakgate/refscan"
 )
 
 func most(n int64) *int64 { return &n }
 
 func run() *outcome.Run {
-	totals := refscan.Totals{LiveBytes: 12 << 20, AttributedBytes: 10000, TypedBytes: 9999}
+	totals := verdict.Totals{LiveBytes: 12 << 20, AttributedBytes: 10000, TypedBytes: 9999}
 	return &outcome.Run{
 		Outcome: outcome.TestFailure, ExitCode: 4, Problems: []string{"record x: torn"},
 		Totals: outcome.Totals{Packages: 3, Tests: 5, FailedTests: 2, Assertions: 4, Pass: 2, Fail: 1, Unknown: 1},

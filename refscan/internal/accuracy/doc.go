@@ -1,9 +1,9 @@
 // Accuracy judges the scan by the garbage collector and keeps the record of it, doc/accuracy.md.
 // From the checkout's top folder:
 //
-//	go run ./internal/engine/accuracy constructs [-check]
-//	go run ./internal/engine/accuracy builds [-check] [NAME ...]
-//	go run ./internal/engine/accuracy module [-for 2m] [-run RE] MODULE@VERSION PACKAGE
+//	go run ./refscan/internal/accuracy constructs [-check]
+//	go run ./refscan/internal/accuracy builds [-check] [NAME ...]
+//	go run ./refscan/internal/accuracy module [-for 2m] [-run RE] MODULE@VERSION PACKAGE
 //
 // constructs runs each test of package refscan that keeps a known payload alive in a process of its
 // own, and writes the audits of the scans into the section of this Go version. builds runs them all

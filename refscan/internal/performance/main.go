@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/devcommand"
+	"github.com/leakgate/leakgate/internal/devcommand"
 )
 
 func main() { devcommand.Main("performance", run) }

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/engine/devcommand"
+	"github.com/leakgate/leakgate/internal/devcommand"
 	"github.com/leakgate/leakgate/internal/require"
 )
 

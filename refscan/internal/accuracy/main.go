@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/devcommand"
+	"github.com/leakgate/leakgate/internal/devcommand"
 )
 
 func main() { devcommand.Main("accuracy", run) }
 
-const usage = "usage: accuracy constructs|builds|module [flags] [arguments]; see go doc ./internal/engine/accuracy"
+const usage = "usage: accuracy constructs|builds|module [flags] [arguments]; see go doc ./refscan/internal/accuracy"
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
