@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/envvar"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
@@ -148,6 +149,8 @@ type world struct {
 var worldBegan = time.Now()
 
 func newWorld(t *testing.T, reports ...*refscan.Report) *world {
+	// All tests together, and with -count, leave more than one process may.
+	t.Setenv(envvar.ArtifactsMax.Name(), "100000")
 	w := &world{reports: reports, exitCode: -1, names: appNames}
 	w.env = environ.Environment{Dir: t.TempDir(), PackagePath: "example.com/app", ModulePath: "example.com/app"}
 	w.Checker = &assertion.Checker{

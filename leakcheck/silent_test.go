@@ -33,10 +33,12 @@ func (s *service) close() { s.pieces = nil }
 // to it.
 func noRoundTrip() http.RoundTripper { return http.NewFileTransport(http.Dir(".")) }
 
+// silentCalls counts calls of operations in all runs of the test, for what may be done once only.
+var silentCalls int
+
 // Whatever grows is found, or named in the log. None of these programs may pass without a word.
 func TestNothingGrowsSilently(t *testing.T) {
 	fillCut(t)
-	var calls int
 	var fired atomic.Int64 // of NearTimer
 	for _, tt := range []struct {
 		name string
@@ -93,17 +95,17 @@ func TestNothingGrowsSilently(t *testing.T) {
 		{"Protocols", func(t *testing.T) func() {
 			transport := http.DefaultTransport.(*http.Transport)
 			return func() {
-				calls++
-				transport.RegisterProtocol("leak"+strconv.Itoa(calls), noRoundTrip())
+				silentCalls++
+				transport.RegisterProtocol("leak"+strconv.Itoa(silentCalls), noRoundTrip())
 			}
 		}, "http.DefaultTransport.altProto", ""},
 		{"Hosts", func(*testing.T) func() {
 			return func() {
-				calls++
-				if resp, err := http.Get("http://127.0.0.1:1/?" + strconv.Itoa(calls)); err == nil {
+				silentCalls++
+				if resp, err := http.Get("http://127.0.0.1:1/?" + strconv.Itoa(silentCalls)); err == nil {
 					resp.Body.Close()
 				}
-				if resp, err := http.Get("http://127.0.0.2:" + strconv.Itoa(calls+1) + "/"); err == nil {
+				if resp, err := http.Get("http://127.0.0.2:" + strconv.Itoa(silentCalls+1) + "/"); err == nil {
 					resp.Body.Close()
 				}
 			}
