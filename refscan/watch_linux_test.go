@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/proof"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/require"
-	"github.com/leakgate/leakgate/refscan"
 )
 
 // watchedBlob is as large as a size class, and nothing else in this test is.
@@ -208,7 +208,7 @@ func TestWatchMissesACollection(t *testing.T) {
 	runtime.GC()
 	w.Passed()
 	_, err = w.Newcomers(context.Background())
-	var u *refscan.UnavailableError
+	var u *snapshot.Unavailable
 	require.True(t, errors.As(err, &u), err)
 	require.Contains(t, err.Error(), "more often than can be followed")
 }
