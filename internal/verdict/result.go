@@ -131,9 +131,10 @@ type Holder struct {
 	Test bool `json:"test,omitempty"`
 	// of goroutines, file:line as the compiler recorded it: where their function stands, the
 	// function with the go statement, and that statement
-	At        string `json:"at,omitempty"`
-	CreatedBy string `json:"created_by,omitempty"`
-	CreatedAt string `json:"created_at,omitempty"`
+	At         string `json:"at,omitempty"`
+	CreatedBy  string `json:"created_by,omitempty"`
+	CreatedAt  string `json:"created_at,omitempty"`
+	Goroutines int64  `json:"goroutines,omitempty"` // of a frame's variable: how many goroutines have it
 	// of goroutines: the types of variables that keep something alive
 	Holds []string `json:"holds,omitempty"`
 	// import paths of packages whose types lie on the path to what grows, from the root on

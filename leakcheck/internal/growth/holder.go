@@ -22,6 +22,7 @@ func (l *leak) holder() *verdict.Holder {
 		h.Kind, h.Root, h.Package, h.Type = string(root.Root.Kind), root.Name, root.Root.Package, root.Typ
 		h.Test = tree.IsTestFrame(root.Root) || isOpRoot(root)
 		h.CreatedBy, h.CreatedAt = symbol.Unescape(root.Root.CreatedBy), root.Root.CreatedAt
+		h.Goroutines = root.Root.Goroutines
 		for i, b := range line {
 			typ := strings.TrimLeft(b.Typ, "*")
 			if pkg := symbol.Package(typ); i < len(line)-1 && strings.HasPrefix(typ, pkg+".") && pkg != "" && !slices.Contains(h.Within, pkg) {
@@ -41,7 +42,7 @@ func (l *leak) holder() *verdict.Holder {
 		return h
 	}
 	entry := symbol.Unescape(l.origin.Entry)
-	h.Kind, h.Root, h.Package, h.Type, h.Test = "goroutine", entry, symbol.Package(entry), "", false
+	h.Kind, h.Root, h.Package, h.Type, h.Test, h.Goroutines = "goroutine", entry, symbol.Package(entry), "", false, 0
 	h.CreatedBy, h.CreatedAt = symbol.Unescape(l.origin.CreatedBy), l.origin.CreatedAt
 	for _, head := range l.heads {
 		if typ := head.Line()[0].Typ; typ != "" && !slices.Contains(h.Holds, typ) && len(h.Holds) < maxHolds {

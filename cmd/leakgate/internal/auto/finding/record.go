@@ -116,6 +116,7 @@ func (s *Sorter) Notes(all bool) []string {
 	}{
 		{judge.Suppressed, "suppressed by " + suppress.FileName},
 		{judge.Test, "the tests' own (declared or started in a _test.go file)"},
+		{judge.Passing, "held by goroutines that come to an end after their tests, and do not pile up"},
 		{judge.Library, "the standard library's, with no type of a module on the way"},
 		{judge.Unnamed, "of no known path"},
 	} {

@@ -28,6 +28,9 @@ const (
 	// Unclosed is a goroutine that has an object of a module's with a method such as Close or Stop:
 	// as a rule the test does not call it.
 	Unclosed Class = "unclosed"
+	// Passing is what goroutines hold that come and go: each has one, and they do not grow in number
+	// with each call.
+	Passing Class = "passing"
 	// Library is what the standard library keeps, and no type of a module lies on the way to it.
 	Library Class = "library"
 	// Unnamed is what no path leads to.
@@ -66,10 +69,24 @@ func (m *Modules) Sort(r *verdict.Result) []Growth {
 	var all []Growth
 	for _, b := range r.Bounds {
 		if b.Verdict == verdict.Fail && b.Holder != nil {
-			all = append(all, m.judge(b))
+			g := m.judge(b)
+			if (g.Class == Leak || g.Class == Dependency) && passes(b, r.Bounds) {
+				g.Class, g.Module = Passing, ""
+			}
+			all = append(all, g)
 		}
 	}
 	return all
+}
+
+// passes reports whether what grows lies in a variable of many goroutines, at most one in each, and
+// those are not among all that grows: leakcheck has judged that their number does not keep pace
+// with the calls. They end by themselves, some time after what they work for.
+func passes(b verdict.Bound, all []verdict.Bound) bool {
+	h := b.Holder
+	return h.Kind == "frame" && h.Goroutines > 1 && b.Objects <= h.Goroutines && !slices.ContainsFunc(all, func(o verdict.Bound) bool {
+		return o.Verdict == verdict.Fail && o.Holder != nil && o.Holder.Kind == "goroutine" && o.Holder.CreatedAt == h.CreatedAt
+	})
 }
 
 func (m *Modules) judge(b verdict.Bound) Growth {

@@ -124,3 +124,32 @@ func TestSuppressed(t *testing.T) {
 	require.Equal(t, Suppressed, g.Class)
 	require.Equal(t, "on purpose", g.Reason)
 }
+
+// What a variable of many goroutines holds, one object in each, is a leak with these goroutines, and
+// none without them; what few goroutines gather is one.
+func TestPassing(t *testing.T) {
+	held := verdict.Bound{Verdict: verdict.Fail, Objects: 100, Holder: &verdict.Holder{
+		Kind: "frame", Root: "example.com/app.work.stop", Package: "example.com/app", CreatedAt: "/x/app.go:2", Goroutines: 120,
+	}}
+	goroutines := verdict.Bound{Verdict: verdict.Fail, Type: "goroutine", Holder: &verdict.Holder{
+		Kind: "goroutine", Root: "example.com/app.work", Package: "example.com/app", CreatedBy: "example.com/app.New", CreatedAt: "/x/app.go:2",
+	}}
+	classes := func(bounds ...verdict.Bound) (all []Class) {
+		for _, g := range modules.Sort(&verdict.Result{Bounds: bounds}) {
+			all = append(all, g.Class)
+		}
+		return all
+	}
+	require.Equal(t, []Class{Passing}, classes(held))
+	require.Equal(t, []Class{Leak, Leak}, classes(goroutines, held))
+	other := *goroutines.Holder
+	other.CreatedAt = "/x/app.go:9"
+	goroutines.Holder = &other
+	require.Equal(t, []Class{Passing, Leak}, classes(held, goroutines))
+	held.Objects = 121
+	require.Equal(t, []Class{Leak}, classes(held))
+	one := *held.Holder
+	one.Goroutines = 1
+	held.Holder, held.Objects = &one, 1
+	require.Equal(t, []Class{Leak}, classes(held))
+}
