@@ -81,8 +81,10 @@ type autoRun struct {
 	sorter  *finding.Sorter
 	ignored *suppress.List
 	closers *closer.Finder
-	moved   []string // what tests that were ended left in their folders
-	left    []string // functions that were not repeated, and why
+
+	dependencies func() map[string]string // modules of all packages' tests, beside the user's
+	moved        []string                 // what tests that were ended left in their folders
+	left         []string                 // functions that were not repeated, and why
 }
 
 // repeatTests is what -auto does instead of "go test": it repeats the tests of all packages, leaves
@@ -140,6 +142,9 @@ func (a *autoRun) run(ctx gocontext.Context) error {
 	defer a.workspace.Close()
 	a.closers = &closer.Finder{Dirs: a.workspace.Modules}
 	a.build, a.binary = inv.CompileArgs()
+	a.dependencies = sync.OnceValue(func() map[string]string {
+		return a.workspace.Dependencies(inv.Dir, packages, inv.BuildFlags())
+	})
 	a.env = slices.DeleteFunc(slices.Clone(inv.Env), func(entry string) bool {
 		return strings.HasPrefix(entry, envvar.Artifacts.Name()+"=")
 	})

@@ -34,6 +34,11 @@ func (a *autoRun) modules(file string, p *plan.Package) (*judge.Modules, error) 
 		Own: append([]string{info.Main.Path, p.Module.Path}, slices.Collect(maps.Keys(a.workspace.Modules))...), Deps: make(map[string]string),
 		Std: symbol.ModulesOf(info), Ignored: a.ignored.Match, Closer: a.closers.Method,
 	}
+	for path, version := range a.dependencies() {
+		if !slices.Contains(m.Own, path) {
+			m.Deps[path] = version
+		}
+	}
 	for _, d := range info.Deps {
 		if !slices.Contains(m.Own, d.Path) {
 			m.Deps[d.Path] = d.Version
