@@ -12,8 +12,12 @@ import (
 	"sync"
 )
 
-// names of methods that end the use of their receiver.
-var names = []string{"Close", "Stop", "Shutdown", "Cancel", "StopAndWait", "Terminate", "GracefulStop", "Quit"}
+// names of methods that end the use of their receiver, in lower case: there are Shutdown and
+// ShutDown, and tests of a package call stop as well as Stop.
+var names = []string{
+	"close", "stop", "shutdown", "shutdownwithdrain", "cancel", "stopandwait", "terminate", "gracefulstop", "quit", "halt", "dispose",
+	"destroy", "disconnect", "drain",
+}
 
 // A Finder looks into the sources of modules. It may be used by several goroutines.
 type Finder struct {
@@ -73,7 +77,7 @@ func (f *Finder) read(pkg string) map[string]string {
 			continue
 		}
 		for _, d := range file.Decls {
-			if m, ok := d.(*ast.FuncDecl); ok && m.Recv != nil && len(m.Recv.List) == 1 && slices.Contains(names, exported(m.Name.Name)) {
+			if m, ok := d.(*ast.FuncDecl); ok && m.Recv != nil && len(m.Recv.List) == 1 && slices.Contains(names, strings.ToLower(m.Name.Name)) {
 				if receiver := typeName(m.Recv.List[0].Type); methods[receiver] == "" {
 					methods[receiver] = m.Name.Name
 				}
@@ -82,9 +86,6 @@ func (f *Finder) read(pkg string) map[string]string {
 	}
 	return methods
 }
-
-// exported is a name with its first letter as if it were exported: tests of a package call either.
-func exported(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // typeName is the name of a receiver's type.
 func typeName(t ast.Expr) string {

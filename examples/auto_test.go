@@ -1,0 +1,121 @@
+package examples
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// seenByAuto is, for each example, what leakgate run -auto says of its leak, and its exit code: 1
+// where the module itself holds it, 0 with a note where a dependency does.
+var seenByAuto = map[string]struct {
+	says string
+	code int
+}{
+	"failsafe":         {`(?m)^leak \w+: AssertNoGrowth: example\.com/prices\.running: \+1\.00 \*context\.cancelCtx/op`, 1},
+	"gorilla-sessions": {`(?m)^note: in a dependency, github\.com/gorilla/context v\S+: \+1\.00 \*http\.Request/op .* via github\.com/gorilla/context\.data\[`, 0},
+	"expirable-lru":    {`(?m)^note: in a dependency, github\.com/hashicorp/golang-lru/v2 v2\.0\.7: \+1\.00 goroutine/op .* started by \S+expirable\.NewLRU\[`, 0},
+	"wazero":           {`(?m)^note: in a dependency, github\.com/tetratelabs/wazero v1\.3\.1: .*\*wasm\.Module/op .* via finalizer\(`, 0},
+}
+
+// TestAuto gives each leaky twin a test that knows nothing of leakgate, in a module that does not
+// require it, and expects leakgate run -auto to name the root; and to be quiet about the fixed one.
+func TestAuto(t *testing.T) {
+	if os.Getenv("LEAKGATE_SLOW") == "" {
+		t.Skip("it builds programs; set LEAKGATE_SLOW=1")
+	}
+	leakgate := filepath.Join(t.TempDir(), "leakgate")
+	if out, err := exec.Command("go", "-C", "../cmd/leakgate", "build", "-o", leakgate, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	each(t, func(t *testing.T, e example) {
+		want, ok := seenByAuto[e.folder]
+		if !ok {
+			t.Skip("cmd/leakgate/testdata/endtoend/auto_examples.txtar is about it")
+		}
+		for _, side := range []string{"leaky", "fixed"} {
+			dir := plain(t, e, side)
+			cmd := exec.Command(leakgate, "run", "-auto", ".")
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "PWD="+dir, "GOWORK=off", "GOFLAGS=", "CI=", "GITHUB_ACTIONS=")
+			out, err := cmd.CombinedOutput()
+			if cmd.ProcessState == nil {
+				t.Fatal(err)
+			}
+			found, code := regexp.MustCompile(want.says).Match(out), want.code
+			if side == "fixed" {
+				code = 0
+				if e.upstream != "" && e.leaky == e.fixed {
+					continue // its twin is another program, and may hold caches as it likes
+				}
+			}
+			if found != (side == "leaky") || cmd.ProcessState.ExitCode() != code {
+				t.Errorf("%s: found %v, exit code %d, want %d:\n%s", side, found, cmd.ProcessState.ExitCode(), code, out)
+			}
+		}
+	})
+}
+
+// plain makes a copy of one side without leakgate: its tests' helper is called by a plain test.
+func plain(t *testing.T, e example, side string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range filesOf(t, e, side) {
+		if strings.Contains(name, "/") || name == "go.work" {
+			continue // golden files
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			content = plainTest(t, name, content)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit := exec.Command("go", "mod", "edit", "-droprequire=github.com/leakgate/leakgate", "-dropreplace=github.com/leakgate/leakgate")
+	edit.Dir = dir
+	if out, err := edit.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
+}
+
+// plainTest is the text of a test file without the tests that assert, and without the imports that
+// only those use, and with a test that calls the helper of theirs, whose parameters are t and n.
+func plainTest(t *testing.T, name string, text []byte) []byte {
+	t.Helper()
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, name, text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(p token.Pos) int { return set.Position(p).Offset }
+	var kept strings.Builder
+	helper := ""
+	for _, d := range file.Decls {
+		part := string(text[at(d.Pos()):at(d.End())])
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Type.Params.NumFields() == 2 && !f.Name.IsExported() {
+			helper = f.Name.Name
+		}
+		if g, ok := d.(*ast.GenDecl); (!ok || g.Tok != token.IMPORT) && !strings.Contains(part, "leakcheck.") {
+			kept.WriteString("\n" + part + "\n")
+		}
+	}
+	if helper == "" {
+		t.Fatalf("%s has no helper", name)
+	}
+	fmt.Fprintf(&kept, "\nfunc TestPlain(t *testing.T) { %s(t, 1) }\n", helper)
+	head := "package " + file.Name.Name + "\n\n"
+	for _, i := range file.Imports {
+		if path := strings.Trim(i.Path.Value, `"`); strings.Contains(kept.String(), path[strings.LastIndexByte(path, '/')+1:]+".") {
+			head += "import " + i.Path.Value + "\n"
+		}
+	}
+	return []byte(head + kept.String())
+}
