@@ -2,6 +2,7 @@ package present
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,11 +12,30 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 )
 
+// A lockedText is written by one goroutine and read by another.
+type lockedText struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
 // Where there is no terminal a run says every interval how far it is, however little happens. The
 // clock is the test's.
 func TestProgressSpeaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log, screen strings.Builder
+		var log lockedText
+		var screen strings.Builder
 		p := NewProgress(NewScreen(&screen, nil), 2, false, func() int { return 7 })
 		stop := p.Animate(&log, 10*time.Second)
 		lines := func() int { return strings.Count(log.String(), "\n") }
@@ -48,7 +68,7 @@ func TestProgressSpeaks(t *testing.T) {
 
 func TestBeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log strings.Builder
+		var log lockedText
 		b := StartBeat(NewScreen(&log, nil), &log, 10*time.Second, "loading packages")
 		time.Sleep(15 * time.Second)
 		b.At("measuring the base")
