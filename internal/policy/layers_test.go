@@ -108,6 +108,8 @@ var layers = []struct {
 	// a command: it runs benchmarks
 	{"refscan/internal/performance", []string{"internal/devcommand", "internal/wholefile"}},
 	{"stackprof/stackhttp", []string{"stackprof", "refscan"}},
+	{"internal/scanreport", []string{"internal/nodename", "refscan", "internal/textfmt", "internal/wholefile"}},
+	{"refscan/refscanhttp", []string{"refscan", "internal/scanreport"}},
 
 	{"golden", []string{"internal/wholefile"}}, // a file format: it knows nothing of heaps
 	{"internal/verdict", nil},
@@ -225,7 +227,6 @@ var layers = []struct {
 	{"cmd/leakgate/internal/stackfile", []string{"stackprof", "internal/functable"}},
 	{"cmd/leakgate/internal/isolate", []string{"internal/envvar", "internal/filelock"}},
 	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
-	{"cmd/leakgate/internal/scanreport", []string{"internal/nodename", "refscan", "internal/textfmt", "internal/wholefile"}},
 	{"cmd/leakgate/internal/compare", []string{"internal/verdict", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/present", []string{"internal/verdict", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/page", []string{"internal/nodename", "refscan", "internal/symbol", "internal/verdict", "cmd/leakgate/internal/outcome"}},
@@ -246,7 +247,7 @@ var layers = []struct {
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/goldens",
 		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "golden",
 	}},
-	{"cmd/leakgate/internal/command/scan", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/scanreport", "internal/wholefile", "refscan", "refscan/foreign"}},
+	{"cmd/leakgate/internal/command/scan", []string{"cmd/leakgate/internal/cli", "internal/scanreport", "internal/wholefile", "refscan", "refscan/foreign"}},
 	{"cmd/leakgate/internal/command/stack", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/stackfile", "internal/wholefile", "stackprof"}},
 	{"cmd/leakgate/internal/command/vet", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/goldens", "cmd/leakgate/leakvet"}},
 	{"cmd/leakgate/internal/command/view", []string{

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/scanreport"
+	"github.com/leakgate/leakgate/internal/scanreport"
 	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/refscan/foreign"

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"github.com/leakgate/leakgate/internal/require"
 
 	"github.com/leakgate/leakgate/refscan"
 )

@@ -1,11 +1,13 @@
-// Package scanreport shows what "leakgate scan" finds: a tree of roots, a file, and the growth
-// between two scans.
+// Package scanreport shows what a scan finds that was not made by a test: a tree of roots, a file,
+// and the growth between two scans.
 package scanreport
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -29,14 +31,19 @@ type Scan struct {
 	NotForked string `json:"not_forked,omitempty"`
 }
 
-// Write writes the scan as JSON.
-func (s *Scan) Write(path string) error {
+// Encode writes the scan as JSON.
+func (s *Scan) Encode(w io.Writer) error {
 	s.Schema = schema
-	b, err := json.Marshal(s)
-	if err != nil {
+	return json.NewEncoder(w).Encode(s)
+}
+
+// Write writes the scan to a file, as JSON.
+func (s *Scan) Write(path string) error {
+	var b bytes.Buffer
+	if err := s.Encode(&b); err != nil {
 		return err
 	}
-	return wholefile.WriteData(path, 0o666, append(b, '\n'))
+	return wholefile.WriteData(path, 0o666, b.Bytes())
 }
 
 // Read reads what Write wrote.

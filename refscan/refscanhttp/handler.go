@@ -1,0 +1,193 @@
+// Package refscanhttp serves what keeps the memory of a running program alive, as net/http/pprof
+// serves where it was allocated:
+//
+//	http.Handle("/debug/retained", new(refscanhttp.Handler))
+//
+// A request stands for one snapshot: the program stands still for some milliseconds (a fork), and
+// the scan takes about the CPU time of ten garbage collections, and as much memory as the heap, beside
+// the program. It answers with
+//
+//	/debug/retained                  a page, or text for clients that ask for no HTML
+//	/debug/retained?format=json      what "leakgate scan -base" reads
+//	/debug/retained?format=profile   a profile for "go tool pprof": go tool pprof 'http://localhost:6060/debug/retained?format=profile'
+//	/debug/retained?base=previous    what has grown since the request before, per second
+//
+// Every answer says its number in the header Leakgate-Scan, which base takes, too; the last four are
+// kept. top says how many roots are shown.
+//
+// Names of package variables and fields come from the program's debug information, which go build
+// writes unless it is told not to (-ldflags=-w).
+package refscanhttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/scanreport"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A Handler answers requests with what is retained. The zero value is ready for use. It may be used by
+// several goroutines at once; one snapshot is taken at a time, and other requests are refused with
+// 503 meanwhile. Where no snapshot can be had the text says why, with 503, or 501 on systems that
+// are not supported.
+type Handler struct {
+	// AllowRemote has requests served that do not come from this machine. Without it these are
+	// refused, and so are those that a proxy passes on, or that a browser makes for a host name
+	// other than localhost: a page elsewhere on the web could have made them. What is served are
+	// names of the program's types and variables and how much they hold, no contents; but each
+	// request costs a snapshot.
+	AllowRemote bool
+}
+
+// How a request may be answered.
+const (
+	formatPage    = "html"
+	formatText    = "text"
+	formatJSON    = "json"
+	formatProfile = "profile"
+)
+
+const (
+	defaultTop = 30
+	// longest bounds a request, and so how long others are refused.
+	longest = 2 * time.Minute
+)
+
+// busy is held while a snapshot is taken and read.
+var busy sync.Mutex
+
+// A query is what a request asks for.
+type query struct {
+	format string
+	top    int
+	base   string // "" for none
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if why := h.refuses(r); why != "" {
+		http.Error(w, why, http.StatusForbidden)
+		return
+	}
+	if r.Method != http.MethodGet {
+		w.Header().Set("Allow", http.MethodGet)
+		http.Error(w, "each request takes a snapshot of the program: only GET does", http.StatusMethodNotAllowed)
+		return
+	}
+	q, err := parse(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if !busy.TryLock() {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "another snapshot is being taken", http.StatusServiceUnavailable)
+		return
+	}
+	defer busy.Unlock()
+	base, err := kept.get(q.base)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	scan, err := look(r.Context())
+	if err != nil {
+		status := http.StatusServiceUnavailable
+		if errors.Is(err, errors.ErrUnsupported) {
+			status = http.StatusNotImplemented
+		}
+		http.Error(w, couldNotTell(err), status)
+		return
+	}
+	w.Header().Set("Leakgate-Scan", strconv.Itoa(kept.add(scan)))
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if err := q.write(w, scan, base); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+// refuses says why a request is not served, "" if it is.
+func (h *Handler) refuses(r *http.Request) string {
+	const remedy = "; set AllowRemote of the refscanhttp.Handler to serve it"
+	if h.AllowRemote {
+		return ""
+	}
+	if from, err := netip.ParseAddrPort(r.RemoteAddr); err != nil || !from.Addr().Unmap().IsLoopback() {
+		return "the request does not come from this machine" + remedy
+	}
+	for _, passedOn := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"} {
+		if r.Header.Get(passedOn) != "" {
+			return "the request was passed on (" + passedOn + ")" + remedy
+		}
+	}
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if addr, err := netip.ParseAddr(strings.Trim(host, "[]")); host != "localhost" && (err != nil || !addr.IsLoopback()) {
+		return fmt.Sprintf("the request is for %q, which need not be this machine", host) + remedy
+	}
+	return ""
+}
+
+func parse(r *http.Request) (*query, error) {
+	asked := r.URL.Query()
+	q := &query{format: asked.Get("format"), top: defaultTop, base: asked.Get("base")}
+	switch q.format {
+	case formatPage, formatText, formatJSON, formatProfile:
+	case "":
+		q.format = formatText
+		if strings.Contains(r.Header.Get("Accept"), "text/html") {
+			q.format = formatPage
+		}
+	default:
+		return nil, fmt.Errorf("format=%s: there are %s, %s, %s and %s", q.format, formatPage, formatText, formatJSON, formatProfile)
+	}
+	if text := asked.Get("top"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("top=%s: it is how many roots are shown, a number from 1 on", text)
+		}
+		q.top = n
+	}
+	if q.base != "" && (q.format == formatJSON || q.format == formatProfile) {
+		return nil, fmt.Errorf("base is for %s and %s; compare %s with leakgate scan -base, and profiles with go tool pprof -base", formatPage, formatText, formatJSON)
+	}
+	return q, nil
+}
+
+// look takes a snapshot of this process and scans it.
+func look(ctx context.Context) (*scanreport.Scan, error) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	exe, _ := os.Executable()
+	scan := &scanreport.Scan{Source: fmt.Sprintf("process %d", os.Getpid()), Program: exe, Taken: time.Now().Round(time.Millisecond)}
+	snapshot, err := refscan.Capture(refscan.WithContext(ctx), refscan.WithoutSettling())
+	if err != nil {
+		return nil, err
+	}
+	scan.Report, err = snapshot.Scan(refscan.WithRetained())
+	if err := errors.Join(err, snapshot.Close()); err != nil {
+		return nil, err
+	}
+	return scan, nil
+}
+
+func couldNotTell(err error) string {
+	text := "could not tell what is retained: " + err.Error()
+	if u := (*refscan.UnavailableError)(nil); errors.As(err, &u) && u.Remedy != "" && !strings.Contains(text, u.Remedy) {
+		text += "\n" + u.Remedy
+	}
+	return text
+}

@@ -1,0 +1,55 @@
+package refscanhttp
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/leakgate/leakgate/internal/scanreport"
+)
+
+// mostKept is how many scans are kept to compare later ones with.
+const mostKept = 4
+
+// kept has the last scans. It is a variable of this package, and no field of a Handler, since
+// reports leave out what the tool's own packages hold, and a Handler hangs on the program's mux.
+var kept scans
+
+type scans struct {
+	sync.Mutex
+	all   []*scanreport.Scan // the last one has the number made
+	taken int                // how many there ever were
+}
+
+// add keeps a scan and returns its number.
+func (s *scans) add(scan *scanreport.Scan) int {
+	s.Lock()
+	defer s.Unlock()
+	s.all = append(s.all, scan)
+	if len(s.all) > mostKept {
+		s.all = append([]*scanreport.Scan(nil), s.all[1:]...)
+	}
+	s.taken++
+	return s.taken
+}
+
+// get returns the scan with a number, or the "previous" one; nil for "".
+func (s *scans) get(name string) (*scanreport.Scan, error) {
+	if name == "" {
+		return nil, nil
+	}
+	s.Lock()
+	defer s.Unlock()
+	if len(s.all) == 0 {
+		return nil, fmt.Errorf("base=%s: there was no request before this one", name)
+	}
+	first := s.taken - len(s.all) + 1
+	n := s.taken
+	if name != "previous" {
+		var err error
+		if n, err = strconv.Atoi(name); err != nil || n < first || n > s.taken {
+			return nil, fmt.Errorf("base=%s: those kept are %d to %d, and previous", name, first, s.taken)
+		}
+	}
+	return s.all[n-first], nil
+}
