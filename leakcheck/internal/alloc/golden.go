@@ -211,7 +211,7 @@ func (x *experiment) beyondGolden(c *goldenfile.Comparison, r *recording) *asser
 	sizes := make(map[int64]bool)
 	for i := range failures {
 		d := &failures[i]
-		lines = append(lines, "    "+overText(d))
+		lines = append(lines, "    "+textfmt.Abridge(naming.ShortName(overName(d)), message.MaxNameShown)+": "+overText(d))
 		o.Bounds = append(o.Bounds, overRecord(d))
 		for _, n := range r.rows {
 			if path, typ := n.goldenPlace(); len(d.Covered) > 0 && isCovered(d.Covered, path, typ) {
@@ -247,9 +247,9 @@ func overName(d *golden.Difference) string {
 	return d.Entry.Path
 }
 
-// overText is "shop.Session: 2 allocs/op (96 B/op), golden 1 allocs/op, 48 B/op".
+// overText is "2 allocs/op (96 B/op), golden 1 allocs/op, 48 B/op".
 func overText(d *golden.Difference) string {
-	text := fmt.Sprintf("%s: %d allocs/op (%d B/op), ", textfmt.Abridge(naming.ShortName(overName(d)), message.MaxNameShown), d.Objects, d.Bytes)
+	text := fmt.Sprintf("%d allocs/op (%d B/op), ", d.Objects, d.Bytes)
 	if d.Kind == golden.Unlisted {
 		return text + "not in the golden file"
 	}
