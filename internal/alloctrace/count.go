@@ -124,24 +124,19 @@ type counter struct {
 	of      map[countKey]*Count
 	own     map[uint64]bool // by goroutine, as far as it was asked
 	sum     Counts
-	lost    int64 // allocations of threads of which it is not known what they ran
 }
 
 func (c *counter) count(batches []*batch, running runs) (*Counts, error) {
 	for _, b := range batches {
 		err := b.each(func(e *event) {
 			if e.kind == evObjectAlloc {
-				on, known := running[b.thread]
-				c.allocation(b, e, on, known)
+				c.allocation(b, e, running[b.thread])
 			}
 			running.step(b, e)
 		})
 		if err != nil {
 			return nil, err
 		}
-	}
-	if c.lost > 0 {
-		return nil, errors.New("the trace does not say which goroutine made some of the allocations")
 	}
 	for _, n := range c.of {
 		c.sum.Own = append(c.sum.Own, n)
@@ -152,13 +147,14 @@ func (c *counter) count(batches []*batch, running runs) (*Counts, error) {
 	return &c.sum, nil
 }
 
-func (c *counter) allocation(b *batch, e *event, on run, known bool) {
+// allocation counts an allocation of a thread. A thread that runs no goroutine, or has not run any
+// so far, allocates for the runtime alone, such as a record of another thread that it starts: the
+// first event of a goroutine that runs already says so (go1.26, go1.27: runtime/traceevent.go,
+// eventWriter).
+func (c *counter) allocation(b *batch, e *event, on run) {
 	t := c.typeOf(b, e)
 	address := uintptr(t.address)
 	switch {
-	case !known:
-		c.lost++
-		return
 	case address != 0 && (address == c.marks.Begin || address == c.marks.End):
 		return
 	case !c.counts(on):
