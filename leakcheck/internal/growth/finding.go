@@ -285,7 +285,11 @@ func (g *growth) records(a *assertion.Assertion) []verdict.Bound {
 	for i, f := range g.findings() {
 		b, l := a.BoundRecord(&f, verdict.Fail), g.leaks[i]
 		b.Growth, b.Holder = l.rate(), l.holder()
-		if len(l.resources) > 0 && !l.isResource() {
+		switch {
+		case len(l.resources) == 0 || l.isResource():
+		case l.goroutines != nil:
+			b.Growth += ", with " + l.resourceRates()
+		default:
 			b.Growth = l.resourceRates() + ", with " + b.Growth
 		}
 		for _, r := range l.resources {

@@ -45,12 +45,13 @@ func (x *Experiment) growthFailure(g *growth) []string {
 }
 
 // title is "+1.00 *app.Session/op (+4.2 KiB/op) via example.com/app.sessions[*]", behind the resources
-// that come with it: "+1.00 fd/op: socket to 127.0.0.1:5432 (ESTABLISHED), with +1.00 ...".
+// that come with it: "+1.00 fd/op: socket to 127.0.0.1:5432 (ESTABLISHED), with +1.00 ...". Where
+// goroutines pile up they are the leak, and what they keep open is said below.
 func (l *leak) title() string {
 	switch {
 	case l.isResource():
 		return l.resourceRates()
-	case len(l.resources) > 0:
+	case len(l.resources) > 0 && l.goroutines == nil:
 		return l.resourceRates() + ", with " + l.goTitle()
 	}
 	return l.goTitle()
@@ -149,9 +150,10 @@ func (x *Experiment) explainLeak(l *leak) []string {
 	if l.isResource() {
 		return x.explainResources(l)
 	}
-	lines := append(x.usualCause(l), x.explainResources(l)...)
+	lines := x.usualCause(l)
 	if l.goroutines != nil {
 		lines = append(lines, l.piled.show("goroutines"))
+		lines = append(lines, l.resourcesOfPile()...)
 		lines = append(lines, x.explainPile(l)...)
 		if len(l.heads) > 0 {
 			lines = append(lines, "", "what they keep alive:")
@@ -162,6 +164,7 @@ func (x *Experiment) explainLeak(l *leak) []string {
 	}
 	head := l.heads[0]
 	if l.goroutines == nil {
+		lines = append(lines, x.explainResources(l)...)
 		lines = append(lines, l.own.show(l.counted()))
 	}
 	lines = append(lines, x.growthHeldBy(head, l)...)

@@ -131,6 +131,8 @@ func (x *Experiment) addResources(leaks []*leak) []*leak {
 			l = leakWith(r, alone)
 		}
 		switch {
+		case l != nil && l.goroutines != nil && r.kind == ledger.Stack:
+			// a goroutine has a stack, which nobody needs to be told
 		case l != nil:
 			l.resources = append(l.resources, r)
 		case len(x.Req.Scope) == 0: // nothing says whose it is
@@ -321,13 +323,22 @@ func (x *Experiment) explainResources(l *leak) []string {
 	return lines
 }
 
+// resourcesOfPile are the resources that come with goroutines, a line each.
+func (l *leak) resourcesOfPile() []string {
+	var lines []string
+	for _, r := range l.resources {
+		lines = append(lines, "with each: "+r.rate())
+	}
+	return lines
+}
+
 // lost says that nothing of Go's grows with a resource.
 func lost(k ledger.Kind) []string {
 	switch k {
 	case ledger.Process:
 		return []string{"no Go object grows with them: Wait is not called for what was started"}
 	case ledger.Descriptor:
-		return []string{"no Go object grows with them: lost, nobody can close them any more"}
+		return []string{"no Go object grows with them: lost, unless a number in memory that does not grow stands for them"}
 	case ledger.Mapping:
 		return []string{"no Go object grows with it: lost, or mapped by C"}
 	case ledger.Thread:
@@ -426,12 +437,12 @@ func (x *Experiment) resourceSeries(r *resource) series {
 	})
 }
 
-// subject is what grows, as the head of a message says it.
+// subject is what grows, as the head of a message says it. What goroutines keep open is said with them.
 func (g *growth) subject() string {
 	memory, resources := false, false
 	for _, l := range g.leaks {
 		memory = memory || !l.isResource()
-		resources = resources || len(l.resources) > 0
+		resources = resources || len(l.resources) > 0 && l.goroutines == nil
 	}
 	switch {
 	case memory && resources:
