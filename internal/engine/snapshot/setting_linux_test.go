@@ -3,11 +3,14 @@
 package snapshot
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/require"
@@ -19,9 +22,12 @@ const settingVariable = "LEAKGATE_TEST_SETTING"
 // collection would end the process.
 func TestSettings(t *testing.T) {
 	for _, setting := range []string{"sbrk=1", "efence=1"} {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestUnderSetting$")
-		cmd.Env = append(os.Environ(), settingVariable+"="+setting, "GODEBUG="+setting)
-		out, err := cmd.CombinedOutput()
+		out, err := underSetting(t, setting)
+		// With sbrk=1 the runtime itself may wait for ever before it runs any of the program
+		// (go1.27.3 runtime.gcenable, seen once).
+		for try := 0; try < 3 && err != nil && !bytes.Contains(out, []byte(started)); try++ {
+			out, err = underSetting(t, setting)
+		}
 		assert.NoError(t, err, "%s: %s", setting, out)
 	}
 	for settings, want := range map[string]bool{
@@ -38,12 +44,25 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// started is what TestUnderSetting prints first.
+const started = "the test has begun"
+
+// underSetting runs TestUnderSetting in a process of its own, for a minute at most.
+func underSetting(t *testing.T, setting string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestUnderSetting$")
+	cmd.Env = append(os.Environ(), settingVariable+"="+setting, "GODEBUG="+setting)
+	return cmd.CombinedOutput()
+}
+
 // TestUnderSetting is what TestSettings runs.
 func TestUnderSetting(t *testing.T) {
 	setting := os.Getenv(settingVariable)
 	if setting == "" {
 		return
 	}
+	fmt.Println(started)
 	_, captured := Capture(Default())
 	for _, err := range []error{captured, Collect(context.Background())} {
 		var unavailable *Unavailable
