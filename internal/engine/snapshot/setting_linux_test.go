@@ -47,9 +47,9 @@ func TestSettings(t *testing.T) {
 // started is what TestUnderSetting prints first.
 const started = "the test has begun"
 
-// underSetting runs TestUnderSetting in a process of its own, for a minute at most.
+// underSetting runs TestUnderSetting in a process of its own, for 20 seconds at most.
 func underSetting(t *testing.T, setting string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestUnderSetting$")
 	cmd.Env = append(os.Environ(), settingVariable+"="+setting, "GODEBUG="+setting)
