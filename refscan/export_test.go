@@ -82,9 +82,10 @@ func (s *Snapshot) RemarkTaken() bool { return s.in().SecondMarks() }
 func (s *Snapshot) PID() int { return s.in().Process().PID() }
 
 // ReadAnew reads the runtime's structures once more.
-func (s *Snapshot) ReadAnew() error {
+func (s *Snapshot) ReadAnew() (err error) {
+	defer public(&err)
 	pc, sp := s.in().Process().Caller()
-	_, err := goruntime.Load(image.NewSpace(s.in().Process()), s.in().Names(), s.in().Model().Bias(), runtime.GOARCH,
+	_, err = goruntime.Load(image.NewSpace(s.in().Process()), s.in().Names(), s.in().Model().Bias(), runtime.GOARCH,
 		goruntime.Caller{G: uint64(s.in().Process().CallerG()), PC: uint64(pc), SP: uint64(sp)})
 	if err != nil {
 		return snapshot.ModelError(err)
