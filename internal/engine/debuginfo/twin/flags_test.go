@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -76,7 +77,8 @@ func TestSettings(t *testing.T) {
 }
 
 func TestFindGoFails(t *testing.T) {
-	inv := &invocation{dir: t.TempDir(), env: []string{"PATH=" + t.TempDir(), "HOME=" + t.TempDir()}}
+	// The go command starts a process of its telemetry that goes on writing below HOME.
+	inv := &invocation{dir: t.TempDir(), env: []string{"PATH=" + t.TempDir(), "HOME=" + os.DevNull}}
 	err := inv.findGo(t.Context(), "go1.1")
 	var u *Unavailable
 	require.ErrorAs(t, err, &u)
