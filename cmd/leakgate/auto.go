@@ -145,9 +145,7 @@ func (a *autoRun) run(ctx gocontext.Context) error {
 	a.dependencies = sync.OnceValue(func() map[string]string {
 		return a.workspace.Dependencies(inv.Dir, packages, inv.BuildFlags())
 	})
-	a.env = slices.DeleteFunc(slices.Clone(inv.Env), func(entry string) bool {
-		return strings.HasPrefix(entry, envvar.Artifacts.Name()+"=")
-	})
+	a.env = envvar.Without(inv.Env, envvar.Artifacts)
 	a.all(ctx, packages)
 	if a.err != nil {
 		return a.err

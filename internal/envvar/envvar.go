@@ -4,7 +4,11 @@
 // those that only tests of this repository know.
 package envvar
 
-import "os"
+import (
+	"os"
+	"slices"
+	"strings"
+)
 
 const (
 	prefix = "LEAKGATE_"
@@ -66,3 +70,15 @@ func (v Variable) Name() string { return prefix + string(v) }
 
 // Set is the entry of an environment that gives v a value, whatever its other name says.
 func (v Variable) Set(value string) string { return v.Name() + "=" + value }
+
+// Without returns an environment without some variables, by either name.
+func Without(environ []string, without ...Variable) []string {
+	kept := make([]string, 0, len(environ))
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if !slices.ContainsFunc(without, func(v Variable) bool { return name == v.Name() || name == alias+string(v) }) {
+			kept = append(kept, entry)
+		}
+	}
+	return kept
+}

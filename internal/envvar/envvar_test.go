@@ -31,3 +31,9 @@ func TestLookup(t *testing.T) {
 	}
 	require.Equal(t, "LEAKGATE_UPDATE=1", Update.Set("1"))
 }
+
+func TestWithout(t *testing.T) {
+	environ := []string{"A=1", "LEAKGATE_UPDATE=1", "LEAKCHECK_ARTIFACTS=x", "LEAKGATE_ARTIFACTS_ALL=1", "LEAKGATE_ARTIFACTS=y=z", "UPDATE=2"}
+	require.Equal(t, []string{"A=1", "LEAKGATE_ARTIFACTS_ALL=1", "UPDATE=2"}, Without(environ, Artifacts, Update))
+	require.Equal(t, environ, Without(environ))
+}

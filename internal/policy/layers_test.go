@@ -43,7 +43,7 @@ var layers = []struct {
 	{"internal/engine/freeze", []string{"internal/engine/image", "internal/engine/headroom", "internal/engine/remedy"}},
 	{"internal/engine/peek", nil}, // memory of this process, in place
 	{"internal/engine/addrmap", nil},
-	{"internal/engine/rtlayout", []string{"internal/engine/debuginfo"}}, // what is known of the runtime's structures
+	{"internal/engine/rtlayout", []string{"internal/engine/debuginfo", "internal/goversion"}}, // what is known of the runtime's structures
 	{"internal/engine/goruntime", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/addrmap", "internal/engine/rtlayout"}},
 	{"internal/engine/gstate", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/rtlayout"}},
 	{"internal/engine/special", []string{"internal/engine/image", "internal/engine/goruntime"}},
@@ -86,6 +86,7 @@ var layers = []struct {
 	// numbers and lines for people, in messages and on terminals
 	{"internal/textfmt", nil},
 	{"internal/editdistance", nil},
+	{"internal/goversion", nil},
 	{"internal/symbol", nil}, // what names say: all layers ask
 	{"internal/nodename", nil},
 	// snapshots of this process, and what takes less than a scan of one
@@ -129,7 +130,7 @@ var layers = []struct {
 		"golden", "internal/symbol", "leakcheck/internal/goldenline", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/tree", []string{
-		"internal/nodename",
+		"internal/goversion", "internal/nodename",
 		"golden", "internal/symbol", "leakcheck/internal/environ", "leakcheck/internal/naming",
 		"internal/textfmt", "refscan",
 	}},
@@ -189,7 +190,7 @@ var layers = []struct {
 	}},
 	{"internal/alloctrace", nil},
 	{"leakcheck/internal/alloc", []string{
-		"golden", "internal/alloctrace", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/check",
+		"golden", "internal/alloctrace", "internal/goversion", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/check",
 		"leakcheck/internal/check/goldenfile", "leakcheck/internal/environ", "leakcheck/internal/goldenline",
 		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",

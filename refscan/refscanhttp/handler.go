@@ -106,7 +106,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if errors.Is(err, errors.ErrUnsupported) {
 			status = http.StatusNotImplemented
 		}
-		http.Error(w, couldNotTell(err), status)
+		http.Error(w, "could not tell what is retained: "+err.Error(), status)
 		return
 	}
 	w.Header().Set("Leakgate-Scan", strconv.Itoa(kept.add(scan)))
@@ -182,12 +182,4 @@ func look(ctx context.Context) (*scanreport.Scan, error) {
 		return nil, err
 	}
 	return scan, nil
-}
-
-func couldNotTell(err error) string {
-	text := "could not tell what is retained: " + err.Error()
-	if u := (*refscan.UnavailableError)(nil); errors.As(err, &u) && u.Remedy != "" && !strings.Contains(text, u.Remedy) {
-		text += "\n" + u.Remedy
-	}
-	return text
 }

@@ -1,8 +1,9 @@
 package rtlayout
 
 import (
-	"strconv"
 	"strings"
+
+	"github.com/leakgate/leakgate/internal/goversion"
 )
 
 // Semantics is what differs between Go versions in meaning, not in layout.
@@ -53,7 +54,7 @@ func CheckVersion(version string) error {
 // SemanticsOf returns those of a Go version, given as runtime.Version has it, or a *VersionError if
 // programs of that version cannot be read.
 func SemanticsOf(version string) (Semantics, error) {
-	minor, ok := minorVersion(version)
+	minor, ok := goversion.Minor(version)
 	if !ok {
 		return Semantics{}, &VersionError{Version: version}
 	}
@@ -73,19 +74,4 @@ func SemanticsOf(version string) (Semantics, error) {
 		}
 	}
 	return s, nil
-}
-
-// minorVersion returns 26 for "go1.26.8", "go1.26rc1", "go1.26.8 X:nogreenteagc" and
-// "devel go1.26-abcdef".
-func minorVersion(version string) (int, bool) {
-	_, rest, ok := strings.Cut(version, "go1.")
-	if !ok {
-		return 0, false
-	}
-	end := 0
-	for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
-		end++
-	}
-	n, err := strconv.Atoi(rest[:end])
-	return n, err == nil
 }

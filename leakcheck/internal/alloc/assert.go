@@ -56,11 +56,10 @@ func (x *experiment) judge() *assertion.Outcome {
 		return assertion.Misuse("%s", strings.Join(x.req.Problems, "\n    "))
 	}
 	x.watchesTest = !x.TestFailed()
-	calls, took := x.warmUp()
+	x.warmUp()
 	if x.failed() {
 		return nil
 	}
-	x.calls, x.took = calls, took
 	first, err := x.record()
 	if x.failed() {
 		return nil
@@ -69,7 +68,7 @@ func (x *experiment) judge() *assertion.Outcome {
 		return x.unknown(err)
 	}
 	if len(x.req.Bounds) == 0 {
-		return x.judgeGolden(first, x.record)
+		return x.judgeGolden(first)
 	}
 	problems, err := x.unknownNames(first)
 	switch {
@@ -119,9 +118,9 @@ func (r *recording) sizesUnknown() error {
 	return fmt.Errorf("the sizes of %s are not known", textfmt.CountNoun(r.unsized, "object"))
 }
 
-// warmUp calls op a few times, and returns how often a recording is to call it, and how long that
+// warmUp calls op a few times, and decides how often a recording is to call it, and how long that
 // takes.
-func (x *experiment) warmUp() (calls int, took time.Duration) {
+func (x *experiment) warmUp() {
 	n := x.req.Warmup
 	if n == 0 {
 		n = warmups
@@ -135,18 +134,18 @@ func (x *experiment) warmUp() (calls int, took time.Duration) {
 		last = x.Now().Sub(start)
 		objects = mallocs() - before
 		if x.failed() {
-			return 0, 0
+			return
 		}
 	}
-	calls = x.req.Iterations
-	if calls == 0 {
-		calls = fastCalls
+	x.calls = x.req.Iterations
+	if x.calls == 0 {
+		x.calls = fastCalls
 		if last > callTime/fastCalls {
-			calls = max(minCalls, int(callTime/last))
+			x.calls = max(minCalls, int(callTime/last))
 		}
-		calls = fewEnough(calls, objects)
+		x.calls = fewEnough(x.calls, objects)
 	}
-	return calls, last * time.Duration(calls)
+	x.took = last * time.Duration(x.calls)
 }
 
 // failed reports whether op has failed the test.

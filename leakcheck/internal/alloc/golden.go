@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/golden"
+	"github.com/leakgate/leakgate/internal/goversion"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
@@ -57,28 +58,14 @@ func (r *row) goldenPlace() (path, typ string) {
 	return r.line, ""
 }
 
-// goMinor is "go1.26" for a program of go1.26.8: what op allocates is often the standard library's
-// business, and so another with each version. "" for a toolchain without a version.
-func goMinor() string {
-	version := runtime.Version() // or "devel go1.28-0123456789 ..."
-	at := strings.Index(version, "go1.")
-	if at < 0 {
-		return ""
-	}
-	end := at + len("go1.")
-	for end < len(version) && version[end] >= '0' && version[end] <= '9' {
-		end++
-	}
-	return version[at:end]
-}
-
 // judgeGolden holds what op allocates against the test's golden file.
-func (x *experiment) judgeGolden(first *recording, again func() (*recording, error)) *assertion.Outcome {
-	minor := goMinor()
-	if minor == "" {
+func (x *experiment) judgeGolden(first *recording) *assertion.Outcome {
+	// What op allocates is often the standard library's business, and so another with each version.
+	minor, ok := goversion.Minor(runtime.Version())
+	if !ok {
 		return assertion.Misuse("AssertAllocs has no bound, and golden files are by Go version, which %q is none of; give bounds", runtime.Version())
 	}
-	file, err := assertion.GoldenFile(x.T, x.Test, "", "~"+minor)
+	file, err := assertion.GoldenFile(x.T, x.Test, "", fmt.Sprintf("~go1.%d", minor))
 	if err != nil {
 		return assertion.Misuse("%v\n%s", err, strings.Join(withoutBounds(first), "\n"))
 	}
@@ -102,7 +89,7 @@ func (x *experiment) judgeGolden(first *recording, again func() (*recording, err
 	if RaceDetector {
 		return x.unknown(atRandom("what op allocates differs from " + c.Shown + ", or is to be written there"))
 	}
-	second, err := again()
+	second, err := x.record()
 	switch {
 	case x.failed():
 		return nil

@@ -2,9 +2,9 @@ package alloc
 
 import (
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
+
+	"github.com/leakgate/leakgate/internal/goversion"
 )
 
 // Stacks that grow at the wrong moment crash Go 1.27. An event of the tracer that finds its buffer
@@ -62,9 +62,9 @@ func useStack(bytes int, f func()) {
 const spared = 4000
 
 // fewEnough is how often op is called in a recording where one call of it allocates so many objects,
-// whichever goroutine does.
+// whichever goroutine does, by mallocs.
 func fewEnough(calls int, objects uint64) int {
-	if !crashes() || objects == 0 {
+	if objects == 0 {
 		return calls
 	}
 	return min(calls, max(minCalls, int(spared/objects)))
@@ -73,12 +73,15 @@ func fewEnough(calls int, objects uint64) int {
 // crashes says that the program's Go version is one of which the above is so. Versions to come are
 // taken for such.
 var crashes = sync.OnceValue(func() bool {
-	minor, err := strconv.Atoi(strings.TrimPrefix(goMinor(), "go1."))
-	return err != nil || minor >= 27
+	minor, ok := goversion.Minor(runtime.Version())
+	return !ok || minor >= 27
 })
 
-// mallocs is how many objects the program has ever allocated.
+// mallocs is how many objects the program has ever allocated, always 0 where that does not matter.
 func mallocs() uint64 {
+	if !crashes() {
+		return 0 // to ask stops the world
+	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.Mallocs

@@ -264,9 +264,9 @@ func (x *Experiment) takeLedger() *ledger.Ledger {
 		return nil
 	}
 	l, err := x.Resources(x.Test)
-	missing := []string{}
+	var missing []string
 	if err != nil {
-		missing = append(missing, err.Error())
+		missing = []string{err.Error()}
 	} else {
 		missing = l.Missing
 	}

@@ -47,17 +47,14 @@ func (x *Experiment) resources() []*resource {
 	for _, kind := range ledger.Kinds() {
 		explained := make(map[string]bool) // exact names
 		for level := range ledger.Levels {
-			counts := make([]map[string]int64, len(x.moments))
-			for i, m := range x.moments {
-				counts[i] = m.ledger.Sizes(kind, level, explained)
+			sizes := make(map[*moment]map[string]int64)
+			for _, m := range x.moments {
+				sizes[m] = m.ledger.Sizes(kind, level, explained)
 			}
 			var grown []*resource
-			for name := range counts[len(counts)-1] {
+			for name := range sizes[x.last()] {
 				r := &resource{kind: kind, level: level, name: name}
-				r.own = series{calls: x.callsAtMoments(), values: make([]int64, len(counts))}
-				for i := range counts {
-					r.own.values[i] = counts[i][name]
-				}
+				r.own = x.series(func(m *moment) int64 { return sizes[m][name] })
 				if r.keepsPace() {
 					grown = append(grown, r)
 				}
@@ -72,14 +69,6 @@ func (x *Experiment) resources() []*resource {
 		}
 	}
 	return found
-}
-
-func (x *Experiment) callsAtMoments() []int64 {
-	calls := make([]int64, len(x.moments))
-	for i, m := range x.moments {
-		calls[i] = m.calls
-	}
-	return calls
 }
 
 func (r *resource) keepsPace() bool {

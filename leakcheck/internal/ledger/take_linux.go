@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -182,14 +183,12 @@ func cutSuffix(s, suffix string) (before, found string) {
 
 func readlink(fd int) (string, error) {
 	var buf [4096]byte
-	n, err := syscall.Readlink("/proc/self/fd/"+itoa(fd), buf[:])
+	n, err := syscall.Readlink("/proc/self/fd/"+strconv.Itoa(fd), buf[:])
 	if err != nil {
 		return "", err
 	}
 	return string(buf[:n]), nil
 }
-
-func itoa(n int) string { return fmt.Sprint(n) }
 
 // pipeEnd says which end of a pipe a descriptor is.
 func pipeEnd(fd int) string {
@@ -213,7 +212,7 @@ func markPoller(items []Item) {
 		if items[i].Names[0] != "eventpoll" {
 			continue
 		}
-		info, err := readFile("/proc/self/fdinfo/"+itoa(items[i].Number), make([]byte, 1024))
+		info, err := readFile("/proc/self/fdinfo/"+strconv.Itoa(items[i].Number), make([]byte, 1024))
 		if err != nil {
 			continue
 		}
@@ -223,7 +222,7 @@ func markPoller(items []Item) {
 				continue
 			}
 			for j := range items {
-				if items[j].Names[0] == "eventfd" && itoa(items[j].Number) == string(f[1]) {
+				if items[j].Names[0] == "eventfd" && strconv.Itoa(items[j].Number) == string(f[1]) {
 					items[i].own, items[j].own = true, true
 				}
 			}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/goversion"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
@@ -140,10 +140,8 @@ func isRuntimeType(typ string) bool {
 }
 
 func InVersions(e *environ.Environment, since, until int) bool {
-	_, rest, _ := strings.Cut(runtime.Version(), "go1.")
-	digits := strings.IndexFunc(rest+".", func(r rune) bool { return r < '0' || r > '9' })
-	minor, err := strconv.Atoi(rest[:digits])
-	return err == nil && since <= minor && minor <= until
+	minor, ok := goversion.Minor(runtime.Version())
+	return ok && since <= minor && minor <= until
 }
 
 // testCleanups is the field for functions registered with Cleanup.

@@ -112,9 +112,7 @@ var isTest = regexp.MustCompile(`^(Test|Example|Fuzz)[^\s]*$`)
 func (r *run) list() []string {
 	cmd := exec.Command(r.binary, r.flags.listing()...)
 	// What a TestMain asserts of no tests is nothing to keep.
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool {
-		return strings.HasPrefix(entry, envvar.Artifacts.Name()+"=") || strings.HasPrefix(entry, envvar.Update.Name()+"=")
-	})
+	cmd.Env = envvar.Without(os.Environ(), envvar.Artifacts, envvar.Update)
 	out, err := cmd.Output()
 	if err != nil {
 		return nil
