@@ -54,6 +54,7 @@ var layers = []struct {
 	{"internal/engine/corefile", []string{"internal/engine/image", "internal/engine/execfile", "internal/engine/registers", "internal/engine/goruntime"}},
 	{"internal/engine/attach", []string{"internal/engine/image", "internal/engine/registers", "internal/engine/goruntime"}},
 	{"internal/engine/offheap", []string{"internal/engine/headroom", "internal/engine/remedy"}},
+	{"internal/engine/gcwatch", nil}, // the collections of this process
 	{"internal/engine/newborn", []string{"internal/engine/offheap", "internal/engine/peek", "internal/engine/rtlayout"}},
 	{"internal/engine/objset", nil},
 	{"internal/engine/parallel", nil},
@@ -91,7 +92,7 @@ var layers = []struct {
 	{"internal/nodename", nil},
 	// snapshots of this process, and what takes less than a scan of one
 	{"internal/engine/snapshot", []string{
-		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/goruntime", "internal/engine/headroom", "internal/engine/heaptype",
+		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/gcwatch", "internal/engine/goruntime", "internal/engine/headroom", "internal/engine/heaptype",
 		"internal/engine/image", "internal/engine/nameless", "internal/engine/remedy", "internal/engine/root", "internal/engine/rtlayout",
 		"internal/engine/typedheap", "internal/symbol",
 	}},

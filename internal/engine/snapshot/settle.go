@@ -7,6 +7,8 @@ import (
 	"runtime/metrics"
 	"sync/atomic"
 	"time"
+
+	"github.com/leakgate/leakgate/internal/engine/gcwatch"
 )
 
 const (
@@ -75,7 +77,7 @@ func giveWay(cycle int) {
 // activity is what a program at rest does not do.
 type activity struct {
 	allocated  uint64 // objects, so far
-	fallenDue  uint64 // finalizers and cleanups, so far
+	fallenDue  uint64 // finalizers and cleanups, so far, but those that watch collections
 	waiting    bool   // some of those have not run
 	goroutines int
 }
@@ -120,7 +122,7 @@ func observeActivity() activity {
 	}
 	return activity{
 		allocated:  value(0),
-		fallenDue:  value(1) + value(2),
+		fallenDue:  value(1) + value(2) - gcwatch.Notified(),
 		waiting:    value(1) != value(3) || value(2) != value(4),
 		goroutines: runtime.NumGoroutine(),
 	}

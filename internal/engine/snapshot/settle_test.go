@@ -1,10 +1,13 @@
 package snapshot
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/engine/gcwatch"
+	"github.com/leakgate/leakgate/internal/require"
 )
 
 // Rest is waited for as long as something other than allocations may come to an end.
@@ -40,4 +43,18 @@ func TestSettled(t *testing.T) {
 		assert.Equal(t, tt.rests, rests, name)
 		assert.Equal(t, tt.enough, enough, name)
 	}
+}
+
+// What watches collections has a finalizer run for each, and is no reason to wait for another.
+func TestWatchedProgramRests(t *testing.T) {
+	w := gcwatch.Start()
+	defer w.Stop()
+	for range 50 {
+		rests, err := settle(context.Background())
+		require.NoError(t, err)
+		if rests {
+			return
+		}
+	}
+	assert.Fail(t, "the program never rests")
 }
