@@ -118,6 +118,16 @@
 // broken, the message has a table of types and the stacks that allocate. Without a bound it compares
 // with a golden file. ReportRetained adds what an iteration of a benchmark leaves to its results.
 //
+// # Peaks
+//
+// AssertPeak bounds what is alive while a function runs, beyond what was alive before, also if all of
+// it is garbage when it returns:
+//
+//	leakcheck.AssertPeak(t, func() { report.Export(io.Discard) }, leakcheck.MaxBytes(8<<20))
+//
+// The live heap is looked at whenever a mark phase of the garbage collector ends. Where it is too much
+// a snapshot is taken at once, and the message says who holds it and where it was allocated.
+//
 // # Golden files
 //
 // Without a bound, AssertRetained compares all that the module under test retains with

@@ -7,6 +7,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth"
+	"github.com/leakgate/leakgate/leakcheck/internal/peak"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
 
@@ -64,27 +65,32 @@ func AssertNoGrowth(t TestingT, op func(), opts ...GrowthOption) bool {
 type CallOption interface {
 	GrowthOption
 	AllocOption
+	PeakOption
 }
 
 // Iterations sets how often AssertNoGrowth calls its op in the first batch. The second batch has
 // twice as many calls, the third twice as many again; the fourth, which runs only before a failure,
-// too. For AssertAllocs it is the number of calls that are counted.
+// too. For AssertAllocs it is the number of calls that are counted, and
+// for AssertPeak of those that are watched.
 func Iterations(n int) CallOption {
 	return callSetting{
 		problem: problemOf("Iterations(%d): op must be called at least once a batch", n),
 		growth:  func(r *request.Request) { r.Iterations = n },
 		allocs:  func(r *alloc.Request) { r.Iterations = n },
+		peak:    func(r *peak.Request) { r.Iterations = n },
 	}
 }
 
 // Warmup sets how often AssertNoGrowth calls its op before the first snapshot: at least often
 // enough to fill every cache that op uses. Without it, that is twice at least, and as often as in
-// the first batch unless op is slow. AssertAllocs calls op so often before it counts.
+// the first batch unless op is slow. AssertAllocs calls op so often before it counts, and
+// AssertPeak before it watches.
 func Warmup(n int) CallOption {
 	return callSetting{
 		problem: problemOf("Warmup(%d): op must be called at least once before the first snapshot", n),
 		growth:  func(r *request.Request) { r.Warmup = n },
 		allocs:  func(r *alloc.Request) { r.Warmup = n },
+		peak:    func(r *peak.Request) { r.Warmup = n },
 	}
 }
 
@@ -92,6 +98,7 @@ type callSetting struct {
 	problem string // "" if there is none
 	growth  func(*request.Request)
 	allocs  func(*alloc.Request)
+	peak    func(*peak.Request)
 }
 
 func problemOf(format string, n int) string {
@@ -113,6 +120,13 @@ func (s callSetting) applyAllocs(r *alloc.Request) {
 		r.Problem("%s", s.problem)
 	}
 	s.allocs(r)
+}
+
+func (s callSetting) applyPeak(r *peak.Request) {
+	if s.problem != "" {
+		r.Problem("%s", s.problem)
+	}
+	s.peak(r)
 }
 
 func newGrowthRequest(op func(), opts []GrowthOption) *request.Request {

@@ -182,7 +182,9 @@ var layers = []struct {
 		"leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
+	{"leakcheck/internal/heldop", []string{"internal/nodename", "leakcheck/internal/tree", "refscan"}},
 	{"leakcheck/internal/growth", []string{
+		"leakcheck/internal/heldop",
 		"internal/engine/proof", "internal/nodename",
 		"internal/symbol", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/environ",
 		"leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/message", "leakcheck/internal/naming",
@@ -195,6 +197,11 @@ var layers = []struct {
 		"leakcheck/internal/check/goldenfile", "leakcheck/internal/environ", "leakcheck/internal/goldenline",
 		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
+	}},
+	{"leakcheck/internal/peak", []string{
+		"internal/engine/gcwatch", "internal/engine/snapshot", "internal/symbol", "internal/textfmt", "internal/verdict", "leakcheck/internal/assertion",
+		"leakcheck/internal/check", "leakcheck/internal/environ", "leakcheck/internal/heldop", "leakcheck/internal/message",
+		"leakcheck/internal/observe", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck", []string{"leakcheck/internal/...", "internal/verdict"}},
 

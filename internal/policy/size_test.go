@@ -28,6 +28,7 @@ var sizeVerbs = map[string]struct {
 	"AssertRetained":  {[]string{"leakcheck"}, `leakcheck.AssertRetained(t, leakcheck.Root("x").MaxObjects(1), leakcheck.Type[*int]().None())`},
 	"AssertNoGrowth":  {[]string{"leakcheck"}, `leakcheck.AssertNoGrowth(t, func() {})`},
 	"AssertAllocs":    {[]string{"leakcheck"}, `leakcheck.AssertAllocs(t, func() {}, leakcheck.Type[*int]().MaxAllocsPerOp(1))`},
+	"AssertPeak":      {[]string{"leakcheck"}, `leakcheck.AssertPeak(t, func() {}, leakcheck.MaxBytes(1))`},
 	"ExpectCollected": {[]string{"leakcheck"}, `leakcheck.ExpectCollected(t, new(int), "test")`},
 	"AssertCollected": {[]string{"leakcheck", "weak"}, `leakcheck.AssertCollected(t, weak.Make(new(int)), "test")`},
 	"Find":            {[]string{"leakcheck"}, `t.Log(leakcheck.Find(leakcheck.Root("x").MaxObjects(1)))`},

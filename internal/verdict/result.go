@@ -86,7 +86,8 @@ type Bound struct {
 	Bytes      int64   `json:"bytes"`
 	Verdict    Verdict `json:"verdict"`
 	// of AssertNoGrowth: "+1.00 *app.Session/op (+424 B/op)"; of AssertAllocs: "2.00 allocs/op (96
-	// B/op), at most 1 allowed", and Objects and Bytes are those of one call
+	// B/op), at most 1 allowed", and Objects and Bytes are those of one call; of AssertPeak: "+6.0 MiB
+	// alive while op ran, at most 1.0 MiB allowed"
 	Growth string `json:"growth,omitempty"`
 	// of AssertNoGrowth: what the process has more and more of beside memory, or with it
 	Resources []Resource `json:"resources,omitempty"`

@@ -38,7 +38,7 @@ func checkArguments(pass *analysis.Pass, call *ast.CallExpr, name string) {
 		switch text, isText := textOf(pass.TypesInfo, arg); {
 		case i == 0 && takesTest(pass.TypesInfo, call) && isNil(pass.TypesInfo, arg):
 			pass.ReportRangef(arg, "%s(nil, ...) panics: give it the test", name)
-		case i == 1 && (name == "AssertNoGrowth" || name == "AssertAllocs") && isNil(pass.TypesInfo, arg):
+		case i == 1 && (name == "AssertNoGrowth" || name == "AssertAllocs" || name == "AssertPeak") && isNil(pass.TypesInfo, arg):
 			pass.ReportRangef(arg, "%s fails: op is nil", name)
 		case !isText || text != "":
 		case patterns[name] && (i == 0 || name == "Scope"):

@@ -6,6 +6,7 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
 
@@ -20,10 +21,10 @@ func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, o
 	if len(a.Req.Problems) > 0 {
 		o = assertion.Misuse("%s", strings.Join(a.Req.Problems, "\n    "))
 	} else {
-		held := holdOp(op)
+		held := heldop.Hold(op)
 		x := &Experiment{Assertion: a, Op: op, Count: goroutines, Watch: watch}
 		o = x.Judge()
-		held.release()
+		held.Release()
 		if o == nil {
 			t.Logf("leakcheck: whether memory grows was not checked, because op failed the test in call %s", textfmt.Count(x.calls))
 			return false

@@ -12,6 +12,7 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -247,7 +248,7 @@ func (x *Experiment) see(obs *observe.Observation, scopes check.Check, last bool
 	obs.Logs = x.Logs
 	s := tree.Scope{Packages: x.Req.Scope}
 	e := check.Evaluate(obs, x.Req, s, []check.Check{scopes})
-	m := &moment{calls: x.calls, eval: e, forest: namingOp(e.Forest.WithFired()), doubt: doubt}
+	m := &moment{calls: x.calls, eval: e, forest: heldop.Named(e.Forest.WithFired()), doubt: doubt}
 	if b := tree.Missed(obs.Report.Totals); b != nil && len(s.Packages) == 0 {
 		m.forest = append(m.forest, b)
 	}

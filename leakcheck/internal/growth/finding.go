@@ -10,6 +10,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
@@ -248,7 +249,7 @@ func (l *leak) rank(env *environ.Environment) int {
 	}
 	root := l.heads[0].Line()[0]
 	switch {
-	case tree.IsTestFrame(root.Root) || isOpRoot(root):
+	case tree.IsTestFrame(root.Root) || heldop.IsRoot(root):
 		if root.Root.Package == "testing" && l.total.Objects == 0 {
 			return 2 // a list that a function of t.Cleanup goes by, of what it has to release
 		}

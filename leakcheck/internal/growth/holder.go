@@ -6,6 +6,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -20,7 +21,7 @@ func (l *leak) holder() *verdict.Holder {
 		line := l.heads[0].Line()
 		root := line[0]
 		h.Kind, h.Root, h.Package, h.Type = string(root.Root.Kind), root.Name, root.Root.Package, root.Typ
-		h.Test = tree.IsTestFrame(root.Root) || isOpRoot(root)
+		h.Test = tree.IsTestFrame(root.Root) || heldop.IsRoot(root)
 		h.CreatedBy, h.CreatedAt = symbol.Unescape(root.Root.CreatedBy), root.Root.CreatedAt
 		h.Goroutines = root.Root.Goroutines
 		for i, b := range line {

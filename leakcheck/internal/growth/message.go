@@ -9,6 +9,7 @@ import (
 	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
@@ -308,7 +309,7 @@ func (l *leak) comesWith() []string {
 func (x *Experiment) growthHeldBy(b *tree.Branch, l *leak) []string {
 	root := b.Line()[0]
 	switch {
-	case isOpRoot(root):
+	case heldop.IsRoot(root):
 		return []string{"held by what op itself refers to: a variable that it captures, or its receiver"}
 	case root.Root.Caller && !message.IsContextVariable(root):
 		lines := message.HeldBy(b, x.Env)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -187,7 +188,7 @@ func (x *Experiment) handles() (found, ignored []*tree.Branch) {
 	if len(x.Req.Ignores) == 0 {
 		return found, nil
 	}
-	for _, b := range of(namingOp(x.last().eval.Everything).Growth(namingOp(x.first().eval.Everything))) {
+	for _, b := range of(heldop.Named(x.last().eval.Everything).Growth(heldop.Named(x.first().eval.Everything))) {
 		if !slices.ContainsFunc(found, func(f *tree.Branch) bool { return f.GrowthKey() == b.GrowthKey() }) {
 			ignored = append(ignored, b)
 		}

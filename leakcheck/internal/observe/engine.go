@@ -131,6 +131,9 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	if !n.Names {
 		opts = append(opts, refscan.WithoutNames())
 	}
+	if n.AsIs {
+		opts = append(opts, refscan.WithoutSettling())
+	}
 	Observing.Lock()
 	defer Observing.Unlock()
 	snapshot, err := e.Capture(opts...)

@@ -13,6 +13,7 @@ type Needs struct {
 	Names      bool
 	Stacks     bool       // goroutines, with their frames
 	Resources  bool       // what the operating system holds for the process
+	AsIs       bool       // the program is frozen as it is after one collection, not waited for to come to rest
 	Collect    bool       // garbage is collected before, also where no heap is scanned
 	Leaked     bool       // goroutines that can never run again
 	Retained   bool       // what cutting each node of the report would free; needs heap
@@ -36,7 +37,7 @@ type Place struct{ Path, Typ string }
 func (n Needs) And(m Needs) Needs {
 	return Needs{
 		Heap: n.Heap || m.Heap, Names: n.Names || m.Names, Stacks: n.Stacks || m.Stacks, Leaked: n.Leaked || m.Leaked,
-		Resources: n.Resources || m.Resources, Collect: n.Collect || m.Collect,
+		Resources: n.Resources || m.Resources, Collect: n.Collect || m.Collect, AsIs: n.AsIs || m.AsIs,
 		Retained: n.Retained || m.Retained, Together: append(n.Together[:len(n.Together):len(n.Together)], m.Together...),
 		Profile: n.Profile || m.Profile, AlsoHeldBy: append(n.AlsoHeldBy[:len(n.AlsoHeldBy):len(n.AlsoHeldBy)], m.AlsoHeldBy...),
 		Types: append(n.Types[:len(n.Types):len(n.Types)], m.Types...),

@@ -1,0 +1,265 @@
+package peak
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/engine/gcwatch"
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// How often op is called: until so many mark phases have ended while it ran, or so much time has
+// passed in which enough have, or far more time.
+const (
+	manyLooks, enoughLooks = 64, 8
+	enoughTime, mostTime   = 500 * time.Millisecond, 2 * time.Second
+)
+
+// AssertPeak calls op, and fails the test if it adds more to the live heap than it may.
+func AssertPeak(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *Request) bool {
+	t.Helper()
+	a := &assertion.Assertion{Checker: c, T: t, Env: c.Environment(), Req: &request.Request{}, Test: environ.TestName(t), At: at, Time: c.Budget(t)}
+	x := &experiment{Assertion: a, op: op, req: req, counters: gcwatch.NewReader()}
+	held := heldop.Hold(op)
+	o := x.judge()
+	held.Release()
+	if o == nil {
+		t.Logf("leakcheck: what op adds to the live heap was not checked, because op failed the test")
+		return false
+	}
+	a.Keep(o)
+	return o.Report(t)
+}
+
+// An experiment calls op and has the live heap watched meanwhile. The watcher has it to itself while
+// op runs.
+type experiment struct {
+	*assertion.Assertion
+	op       func()
+	req      *Request
+	counters *gcwatch.Reader
+
+	base     *refscan.Report // of before the first call
+	baseTook time.Duration
+	// what the memory profiler had recorded by then
+	inUse, recorded map[stackKey]profiled
+	before          int64 // live heap before the call, and before the first one
+	first           int64
+
+	calls     int
+	took      time.Duration // by the last call
+	looks     int           // mark phases that ended while op ran
+	unread    int           // those of them that another one followed before they were read
+	most      int64         // that was alive beyond what was before, for certain or within the bound
+	snapshots int
+	cleared   int   // mark phases that found more than the bound, and a snapshot no more than it
+	allocated int64 // in the last call, by all that the process does
+	trouble   error // why a snapshot that should have told could not
+	found     *peak
+	gone      *peak // found before, by when a snapshot was too late
+
+	watchesTest bool // whether the test had not failed before op was called
+}
+
+// judge returns nil if op failed the test.
+func (x *experiment) judge() *assertion.Outcome {
+	if len(x.req.Problems) > 0 {
+		return assertion.Misuse("%s", strings.Join(x.req.Problems, "\n    "))
+	}
+	x.watchesTest = !x.TestFailed()
+	for range x.req.Warmup {
+		x.op()
+		if x.failed() {
+			return nil
+		}
+	}
+	if err := x.takeBase(); err != nil {
+		return x.unknown(err)
+	}
+	defer watchClosely(x.req.Most, x.base.Totals.LiveBytes, x.Env.MemProfile)()
+	for {
+		err := x.call()
+		switch {
+		case x.failed():
+			return nil
+		case x.found != nil && !x.mayShowAgain():
+			return x.failure()
+		case x.found != nil:
+			if x.gone == nil {
+				x.gone = x.found
+			}
+			x.found, x.snapshots = nil, 0
+		case x.gone != nil && (err != nil || x.calls >= x.gone.call+patience):
+			x.found = x.gone
+			return x.failure()
+		case x.gone != nil:
+		case err != nil:
+			return x.unknown(err)
+		case x.enough():
+			return x.conclude()
+		case !x.Time.Allows(2 * (x.took + x.baseTook)):
+			if x.looks == 0 {
+				return x.unknown(x.Time.Spent(fmt.Sprintf("op was called %s, and no mark phase of the garbage collector ended while it ran", textfmt.CountNoun(int64(x.calls), "time")), nil))
+			}
+			return x.conclude()
+		}
+	}
+}
+
+// patience is how often op is called again to find out who holds what is too much.
+const patience = 8
+
+// mayShowAgain reports whether op is to be called again, since what is too much was gone before a
+// snapshot could tell who held it.
+func (x *experiment) mayShowAgain() bool {
+	return !x.found.held && x.found.eval != nil && (x.gone == nil || x.found.call < x.gone.call+patience) &&
+		x.req.Iterations == 0 && x.took < enoughTime && x.Time.Allows(2*(x.took+4*x.baseTook))
+}
+
+// failed reports whether op has failed the test.
+func (x *experiment) failed() bool { return x.watchesTest && x.TestFailed() }
+
+// takeBase takes a snapshot of before op.
+func (x *experiment) takeBase() error {
+	var obs *observe.Observation
+	for try := 0; ; try++ {
+		var err error
+		if obs, err = x.ObserveInTime(observe.Needs{Heap: true, Names: true, Profile: x.Env.KeepsFiles()}); err != nil {
+			return err
+		}
+		if err = observe.Audit(obs.Report); err == nil {
+			break
+		}
+		if try == len(assertion.RetryWaits) {
+			return err
+		}
+		x.Sleep(assertion.RetryWaits[try])
+	}
+	x.baseTook = obs.Settle + obs.Scan
+	x.Logs = append(x.Logs, obs.Logs...)
+	kept := obs.Artifacts()
+	x.base = obs.Report
+	x.inUse = recorded((*runtime.MemProfileRecord).InUseObjects, (*runtime.MemProfileRecord).InUseBytes)
+	x.recorded = recorded(allocObjects, allocBytes)
+	x.Req.Baseline = &request.Baseline{Forest: tree.GrowForest(obs.Report), Heap: kept.Heap, Report: kept.Report, Live: obs.Report.Totals.LiveBytes}
+	return nil
+}
+
+// call calls op once and has the live heap watched meanwhile.
+func (x *experiment) call() error {
+	ctx, cancel := x.Time.Context()
+	defer cancel()
+	for range 2 { // the second takes what the first left in pools
+		if err := observe.Collect(ctx); err != nil {
+			return x.inTime(ctx, err)
+		}
+	}
+	alive, allocated := x.counters.Last()
+	x.before = int64(alive.Live)
+	if x.calls++; x.calls == 1 {
+		x.first = x.before
+	}
+	w := x.watch(ctx)
+	defer w.end() // where op panics, or ends the test
+	start := x.Now()
+	x.op()
+	w.opEnded.Store(true)
+	x.took = x.Now().Sub(start)
+	w.end()
+	if x.failed() || x.found != nil || w.err != nil {
+		return x.inTime(ctx, w.err)
+	}
+	// What op leaves was alive while it ran, too. And a collection is what has processors hand in
+	// what they counted.
+	if err := w.collect(); err != nil {
+		return x.inTime(ctx, err)
+	}
+	_, now := x.counters.Last()
+	x.allocated = int64(now - allocated)
+	return nil
+}
+
+// inTime says that the time is up, if that is what an error comes from.
+func (x *experiment) inTime(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return x.Time.Spent("op was called "+textfmt.CountNoun(int64(x.calls), "time"), err)
+}
+
+// enough reports whether op has been called often enough.
+func (x *experiment) enough() bool {
+	spent := time.Duration(x.calls) * x.took
+	switch {
+	case x.req.Iterations > 0:
+		return x.calls >= x.req.Iterations
+	case x.allocated <= x.req.Most && x.calls == 1:
+		return true
+	}
+	return x.looks >= manyLooks || x.looks >= enoughLooks && spent >= enoughTime || spent >= mostTime || x.calls >= manyCalls
+}
+
+// manyCalls bounds the calls of an op so short that few mark phases end while it runs.
+const manyCalls = 500
+
+// conclude is the outcome where op was called often enough, and no peak found.
+func (x *experiment) conclude() *assertion.Outcome {
+	calls := textfmt.CountNoun(int64(x.calls), "call")
+	proved := x.allocated <= x.req.Most && x.calls == 1
+	switch {
+	case proved:
+		x.most = x.allocated
+	case x.trouble != nil:
+		return x.unknown(x.trouble)
+	case x.looks == 0:
+		return x.unknown(&refscan.UnavailableError{
+			Cause: fmt.Sprintf("no mark phase of the garbage collector ended while op ran: it took %s, in %s, and the process allocated %s in the last, more than the bound",
+				x.took.Round(time.Microsecond), calls, textfmt.ByteCount(x.allocated)),
+			Remedy: "have op do more, such as the same thing a hundred times in a loop",
+		})
+	}
+	notes := x.Logs
+	if proved {
+		notes = append(notes, "op adds no more than "+textfmt.ByteCount(x.allocated)+" to the live heap: that is all that the process allocated meanwhile")
+	} else {
+		notes = append(notes, fmt.Sprintf("op adds up to %s to the live heap, by %s in %s", textfmt.ByteCount(max(0, x.most)), x.lookedAt(), calls))
+		if x.cleared > 0 {
+			notes = append(notes, fmt.Sprintf("%s found more than the bound, which counts what was allocated while they marked; no snapshot showed more than the bound (%s)",
+				textfmt.CountNoun(int64(x.cleared), "mark phase"), textfmt.CountNoun(int64(x.snapshots), "snapshot")))
+		}
+	}
+	return &assertion.Outcome{Verdict: verdict.Pass, Method: verdict.ByCounters, Notes: notes, Bounds: x.record(max(0, x.most), verdict.Pass)}
+}
+
+// lookedAt says how many mark phases ended while op ran.
+func (x *experiment) lookedAt() string {
+	s := textfmt.CountNoun(int64(x.looks), "mark phase")
+	if x.unread > 0 {
+		s += fmt.Sprintf(" (not counting %s that another one followed at once)", textfmt.Count(int64(x.unread)))
+	}
+	return s
+}
+
+func (x *experiment) record(bytes int64, v verdict.Verdict) []verdict.Bound {
+	return []verdict.Bound{{
+		Selector: "AssertPeak: " + x.req.shown(), MaxBytes: &x.req.Most, Bytes: bytes, Verdict: v,
+		Growth: fmt.Sprintf("+%s alive while op ran, at most %s allowed", textfmt.ByteCount(bytes), textfmt.ByteCount(x.req.Most)),
+	}}
+}
+
+func (x *experiment) unknown(err error) *assertion.Outcome {
+	o := x.Unknown(err)
+	o.Message = assertion.UnknownMessage(err, o.Failed, "how much op adds to the live heap")
+	return o
+}

@@ -1,0 +1,75 @@
+package peak
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
+)
+
+const (
+	// leastPercent bounds what collections cost that come sooner than the program's setting says.
+	leastPercent = 10
+	// samples is how many the memory profiler is to take, on average, of as much as the bound allows.
+	samples = 64
+	// leastRate bounds what they cost: one is taken of so many bytes at most.
+	leastRate = 4 << 10
+)
+
+// closely is what several assertions that run at the same time change together. It is changed in
+// turn with captures, which change the same settings for a moment.
+var closely struct {
+	users int
+	undo  []func()
+}
+
+// watchClosely has the runtime collect garbage whenever the heap grows by half of the bound, so that
+// more than that does not come and go unseen, and the memory profiler take more samples, until it
+// is undone. What the program itself sets meanwhile stays. A program that turned collections off
+// keeps them off. Where go test is to write a profile in the end, the profiler is left alone.
+func watchClosely(most, live int64, profileWritten bool) (undo func()) {
+	defer snapshot.Turn()()
+	if closely.users++; closely.users == 1 {
+		closely.undo = append(closely.undo, lowerPercent(int(min(max(50*most/max(live, 1), leastPercent), 100))))
+		if !profileWritten {
+			closely.undo = append(closely.undo, lowerRate(int(min(max(most/samples, leastRate), 1<<30))))
+		}
+	}
+	return func() {
+		defer snapshot.Turn()()
+		if closely.users--; closely.users == 0 {
+			for _, undo := range closely.undo {
+				undo()
+			}
+			closely.undo = nil
+		}
+	}
+}
+
+func lowerPercent(to int) (undo func()) {
+	was := debug.SetGCPercent(to)
+	if was <= to {
+		debug.SetGCPercent(was)
+		return func() {}
+	}
+	return func() {
+		if now := debug.SetGCPercent(was); now != to {
+			debug.SetGCPercent(now)
+		}
+	}
+}
+
+// lowerRate changes the profiler's rate, at which each allocation looks (go1.26 runtime/malloc.go,
+// profilealloc). Heap profiles scale samples by the rate at which they are written.
+func lowerRate(to int) (undo func()) {
+	was := runtime.MemProfileRate
+	if was <= to {
+		return func() {}
+	}
+	runtime.MemProfileRate = to
+	return func() {
+		if runtime.MemProfileRate == to {
+			runtime.MemProfileRate = was
+		}
+	}
+}

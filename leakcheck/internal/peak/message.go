@@ -1,0 +1,125 @@
+package peak
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// failure is the outcome where a peak was found.
+func (x *experiment) failure() *assertion.Outcome {
+	p := x.found
+	o := &assertion.Outcome{Verdict: verdict.Fail, Failed: true, Eval: p.eval, Snapshots: 1, Notes: x.Logs, Bounds: x.record(p.bytes(), verdict.Fail)}
+	o.Before = x.base.Totals.LiveBytes
+	o.Base.Heap, o.Base.Report = x.Req.Baseline.Heap, x.Req.Baseline.Report
+	if p.eval == nil { // nothing to render but this
+		o.Message = strings.Join(x.body(), "\n")
+		return o
+	}
+	if t := p.trace(); p.held && t != nil {
+		b := &o.Bounds[0]
+		b.Path, b.Type = t.Last().Path, t.Last().Typ
+		x.Locate(b, t.Branches[0])
+	}
+	o.Body = x.body
+	return o
+}
+
+// bytes is how much more was alive than before op, for certain.
+func (p *peak) bytes() int64 {
+	if p.held {
+		return p.observed
+	}
+	return p.least
+}
+
+// culprits are the roots that hold more than before op, the most first. Those that hold little of it
+// are left out: while a program runs, there is always something.
+func (p *peak) culprits() []*tree.Branch {
+	const smallPart = 50
+	var all []*tree.Branch
+	for _, b := range p.eval.Forest {
+		if b.Total.Bytes > p.observed/smallPart {
+			all = append(all, b)
+		}
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Total.Bytes > all[j].Total.Bytes })
+	return all
+}
+
+// trace leads to where most of that is; nil if nothing is.
+func (p *peak) trace() *tree.Trace {
+	all := p.culprits()
+	if len(all) == 0 {
+		return nil
+	}
+	return tree.TraceTo(all[0], true, tree.BytesOf)
+}
+
+// body says what was found, who held it and where it was allocated.
+func (x *experiment) body() []string {
+	p := x.found
+	lines := []string{
+		"leakcheck: op adds more to the live heap than the test allows", "",
+		x.req.shown(),
+	}
+	over := fmt.Sprintf("found %s more alive than before op: %s more than allowed", textfmt.ByteCount(p.bytes()), textfmt.ByteCount(p.bytes()-x.req.Most))
+	var who []string
+	switch t := (*tree.Trace)(nil); {
+	case p.held:
+		who = []string{over, "in a snapshot at the end of a mark phase, " + x.when()}
+		if t = p.trace(); t != nil {
+			who = append(who, heldBy(t.Branches[0], x.Env)...)
+			who = append(who, message.UsualCause(t, x.Env)...)
+			who = append(who, "")
+			who = append(who, message.Lines(t)...)
+			who = append(who, p.allocatedAt(t, x.Env)...)
+			if others := message.Others(t, p.culprits(), true); len(others) > 0 {
+				who = append(who, "", "besides, more than before op:")
+				who = append(who, others...)
+			}
+		}
+	default:
+		who = []string{over, "at the end of a mark phase, " + x.when()}
+		if p.eval != nil {
+			who = append(who, fmt.Sprintf("it was gone when a snapshot was taken at once, which shows %s more than before op: who held it is not known", textfmt.ByteCount(max(0, p.observed))))
+		} else {
+			who = append(who, fmt.Sprintf("who held it is not known: %v", p.err))
+		}
+		who = append(who, x.allocatedSince(p)...)
+	}
+	lines = append(lines, textfmt.Indent(who)...)
+	return append(lines, "", fmt.Sprintf("op was called %s; %s ended while it ran", textfmt.CountNoun(int64(x.calls), "time"), x.lookedAt()))
+}
+
+func (x *experiment) when() string {
+	call := textfmt.Count(int64(x.found.call))
+	if x.found.returned {
+		return "after op had returned from call " + call
+	}
+	return "while op ran (call " + call + ")"
+}
+
+// heldBy says what the root of a branch is. Variables of the goroutine that calls op are op's, unless
+// tests run at the same time.
+func heldBy(b *tree.Branch, env *environ.Environment) []string {
+	if heldop.IsRoot(b) {
+		return []string{"held by what op itself refers to: a variable that it captures, or its receiver"}
+	}
+	lines := message.HeldBy(b, env)
+	if info := b.Root; info.Kind == refscan.RootFrame && info.Test {
+		if of, ok := strings.CutPrefix(lines[0], "held by a test function that is still running: "); ok {
+			return []string{"held while op runs by " + of}
+		}
+	}
+	return lines
+}

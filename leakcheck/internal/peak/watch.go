@@ -1,0 +1,218 @@
+package peak
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/engine/gcwatch"
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A watcher looks at the live heap at the end of each mark phase while op runs once, and sees to it
+// that there are some. It runs in a goroutine of its own.
+type watcher struct {
+	x       *experiment
+	ctx     context.Context
+	told    *gcwatch.Watch
+	last    uint64 // number of the collection that was looked at last
+	opEnded atomic.Bool
+	stop    chan struct{}
+	stopped chan struct{}
+	once    sync.Once
+	again   bool // a collection is to follow at once
+	err     error
+}
+
+// A peak is more alive than the bound allows.
+type peak struct {
+	added int64 // beyond what was before, at the end of the mark phase
+	// least is added without what was allocated from before the mark phase until after its end
+	least    int64
+	certain  bool // by that alone it is too much
+	observed int64
+	held     bool              // the snapshot shows more than the bound, too
+	eval     *check.Evaluation // of the snapshot; nil: there is none
+	err      error             // why there is none
+	call     int               // of op
+	returned bool              // op had returned
+	// what the memory profiler had recorded then, and after the snapshot
+	inUse, allocated map[stackKey]profiled
+	rate             int // of the memory profiler, then
+}
+
+const (
+	// Of what the collector counts, this may be the tool's own.
+	ownBytes = 64 << 10
+	// maxSnapshots bounds those that are taken while op runs.
+	maxSnapshots = 3
+	// Between collections of its own the watcher waits for so many times as long as one takes; op
+	// that is done soon is to be interrupted in other places each time.
+	pauses, shortPauses = 3, 1
+	shortOp             = 20 * time.Millisecond
+	leastPause          = 100 * time.Microsecond
+	phases              = 8
+)
+
+func (x *experiment) watch(ctx context.Context) *watcher {
+	w := &watcher{x: x, ctx: ctx, told: gcwatch.Start(), stop: make(chan struct{}), stopped: make(chan struct{})}
+	last, _ := x.counters.Last()
+	w.last = last.Number
+	go w.run()
+	return w
+}
+
+// end stops the watcher and waits for it. It may be called more than once.
+func (w *watcher) end() {
+	w.once.Do(func() {
+		close(w.stop)
+		w.told.Stop()
+	})
+	<-w.stopped
+}
+
+func (w *watcher) run() {
+	defer close(w.stopped)
+	x := w.x
+	next := time.NewTimer(x.took * time.Duration(x.calls%phases) / phases) // 0 in the first call
+	defer next.Stop()
+	for x.found == nil {
+		if w.again {
+			next.Reset(0)
+		}
+		select {
+		case <-w.stop:
+			return
+		case <-w.told.Ended():
+			now, _ := x.counters.Last()
+			w.lookAt(now, -1)
+		case <-next.C:
+			start := time.Now()
+			w.again = false
+			if w.err = w.collect(); w.err != nil {
+				return
+			}
+			n := time.Duration(pauses)
+			if 0 < x.took && x.took < shortOp {
+				n = shortPauses
+			}
+			next.Reset(max(n*time.Since(start), leastPause))
+		}
+	}
+}
+
+// collect collects garbage and looks at what is alive.
+func (w *watcher) collect() error {
+	_, before := w.x.counters.Last()
+	if err := observe.Collect(w.ctx); err != nil {
+		return err
+	}
+	now, after := w.x.counters.Last()
+	w.lookAt(now, int64(after-before))
+	return nil
+}
+
+// lookAt judges what a mark phase found alive. allocated is how much was allocated from before it
+// until after it, and negative if that is not known.
+func (w *watcher) lookAt(now gcwatch.Cycle, allocated int64) {
+	x := w.x
+	if now.Number == w.last {
+		return
+	}
+	if !w.opEnded.Load() {
+		x.looks++
+		x.unread += int(now.Number - w.last - 1)
+	}
+	w.last = now.Number
+	added := int64(now.Live) - x.before
+	if added <= x.req.Most {
+		x.most = max(x.most, added)
+		return
+	}
+	p := &peak{added: added, rate: runtime.MemProfileRate, call: x.calls, returned: w.opEnded.Load()}
+	if allocated >= 0 {
+		p.least = added - allocated
+		p.certain = p.least > x.req.Most+ownBytes
+		x.most = max(x.most, p.least)
+	}
+	w.examine(p)
+}
+
+// examine takes a snapshot of a peak, which is certain then if it was not.
+func (w *watcher) examine(p *peak) {
+	x := w.x
+	switch {
+	case !x.Time.Allows(3 * x.baseTook):
+		p.err = x.Time.Spent("a mark phase found more alive than the bound allows, of which there is no snapshot", nil)
+	case x.snapshots >= maxSnapshots && !p.certain:
+		x.cleared++
+		w.again = true // a collection tells, if it is still there
+		return
+	default:
+		if p.certain {
+			p.inUse = recorded((*runtime.MemProfileRecord).InUseObjects, (*runtime.MemProfileRecord).InUseBytes)
+		}
+		p.err = w.observe(p)
+		for p.held && p.isBeingAllocated() && x.snapshots < maxSnapshots && x.Time.Allows(3*x.baseTook) {
+			again := *p
+			if w.observe(&again) != nil || !again.held {
+				break
+			}
+			*p = again
+		}
+	}
+	switch {
+	case p.certain, p.held:
+		x.found = p
+	case p.err != nil:
+		x.trouble = p.err
+	default:
+		x.cleared++
+	}
+	// what the scan has left is no look at op
+	last, _ := x.counters.Last()
+	w.last = last.Number
+}
+
+// isBeingAllocated reports whether most of it is in the hands of the runtime's allocator: who asked
+// for it does not have it yet.
+func (p *peak) isBeingAllocated() bool {
+	t := p.trace()
+	if t == nil {
+		return false
+	}
+	root := t.Branches[0].Root
+	return root.Kind == refscan.RootFrame && symbol.Package(root.Func) == "runtime"
+}
+
+// observe takes the snapshot, and compares it with that of before op.
+func (w *watcher) observe(p *peak) error {
+	x := w.x
+	x.snapshots++
+	obs, err := x.ObserveInTime(observe.Needs{Heap: true, Names: true, AsIs: true, Profile: x.Env.KeepsFiles()})
+	if err != nil {
+		return err
+	}
+	if err := observe.Audit(obs.Report); err != nil && !observe.OnlyMisses(obs.Report) {
+		return err
+	}
+	// what earlier calls of op left is no part of this one
+	p.observed = obs.Report.Totals.AttributedBytes - x.base.Totals.AttributedBytes - (x.before - x.first)
+	p.held = p.observed > x.req.Most
+	x.most = max(x.most, p.observed)
+	if !p.held && p.certain {
+		p.allocated = recorded(allocObjects, allocBytes)
+	}
+	x.Env.Declared = obs.Names.Declaration
+	p.eval = check.Evaluate(obs, x.Req, tree.Scope{}, nil)
+	p.eval.Now, p.eval.Base = heldop.Named(p.eval.Now), heldop.Named(p.eval.Base)
+	p.eval.Forest = p.eval.Now.Growth(p.eval.Base)
+	return nil
+}
