@@ -175,8 +175,9 @@ func (x *experiment) call() error {
 	start := x.Now()
 	x.op()
 	w.opEnded.Store(true)
-	x.took = x.Now().Sub(start)
+	took := x.Now().Sub(start)
 	w.end()
+	x.took = took // the watcher goes by that of the call before
 	if x.failed() || x.found != nil || w.err != nil {
 		return x.inTime(ctx, w.err)
 	}
