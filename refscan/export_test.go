@@ -32,7 +32,7 @@ func WithoutDebugInformation() CaptureOption {
 // WithoutSecondLook refuses the second of two snapshots.
 func WithoutSecondLook() CaptureOption {
 	return captureOption(func(c *snapshot.Config) {
-		c.Again = func(func() bool) (*freeze.Process, error) { return nil, errors.ErrUnsupported }
+		c.Again = func(func() bool) (snapshot.Frozen, error) { return nil, errors.ErrUnsupported }
 	})
 }
 
@@ -79,7 +79,7 @@ func Program() root.Program { return snapshot.ThisProgram() }
 func (s *Snapshot) RemarkTaken() bool { return s.in().SecondMarks() }
 
 // PID is the process ID of the frozen process.
-func (s *Snapshot) PID() int { return s.in().Process().PID() }
+func (s *Snapshot) PID() int { return s.in().Process().(*freeze.Process).PID() }
 
 // ReadAnew reads the runtime's structures once more.
 func (s *Snapshot) ReadAnew() (err error) {

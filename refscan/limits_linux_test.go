@@ -34,17 +34,19 @@ var limits = map[string]struct {
 	// first has the process come under the limit before anything is known of it, such as its debug
 	// information.
 	first bool
+	// inPlace: where the process is not forked, as it need not be, it works all the same.
+	inPlace bool
 	// hidden is what a process in a mount namespace of its own does not see.
 	hidden string
 }{
-	"fork forbidden":      {set: refused(seccomptest.Processes(syscall.EPERM)), want: []string{"clone: ", "seccomp"}},
-	"no writing":          {set: refused(seccomptest.Refusal{Number: syscall.SYS_PWRITE64, Errno: syscall.EPERM}), want: []string{"pwrite64 ", "seccomp"}},
-	"no room":             {set: refused(seccomptest.Refusal{Number: syscall.SYS_PWRITE64, Errno: syscall.ENOSPC}), want: []string{"pwrite64 ", "--shm-size"}},
+	"fork forbidden":      {inPlace: true, set: refused(seccomptest.Processes(syscall.EPERM)), want: []string{"clone: ", "seccomp"}},
+	"no writing":          {inPlace: true, set: refused(seccomptest.Refusal{Number: syscall.SYS_PWRITE64, Errno: syscall.EPERM}), want: []string{"pwrite64 ", "seccomp"}},
+	"no room":             {inPlace: true, set: refused(seccomptest.Refusal{Number: syscall.SYS_PWRITE64, Errno: syscall.ENOSPC}), want: []string{"pwrite64 ", "--shm-size"}},
 	"no memfd":            {set: refused(seccomptest.Refusal{Number: seccomptest.MemfdCreate, Errno: syscall.EPERM})},
-	"file size":           {set: limited(syscall.RLIMIT_FSIZE, 1<<20), want: []string{"ulimit -f"}},
+	"file size":           {inPlace: true, set: limited(syscall.RLIMIT_FSIZE, 1<<20), want: []string{"ulimit -f"}},
 	"address space":       {set: beyond(syscall.RLIMIT_AS, "VmSize", 40<<20), want: []string{"(ulimit -v) leaves", "raise ulimit -v to"}},
 	"data":                {set: beyond(syscall.RLIMIT_DATA, "VmData", 40<<20), want: []string{"(ulimit -d) leaves", "raise ulimit -d to"}},
-	"descriptors":         {set: limited(syscall.RLIMIT_NOFILE, 0), want: []string{"ulimit -n"}},
+	"descriptors":         {inPlace: true, set: limited(syscall.RLIMIT_NOFILE, 0), want: []string{"ulimit -n"}},
 	"left out of forks":   {set: advised(10), want: []string{"madvise(MADV_DONTFORK)", "RDMA"}},
 	"wiped on fork":       {set: advised(18), want: []string{"madvise(MADV_WIPEONFORK)", "RDMA"}},
 	"child killed":        {set: signalled(syscall.SIGKILL), want: []string{"killed", "raise the memory limit"}},
@@ -195,33 +197,45 @@ func TestLimits(t *testing.T) {
 	require.NoError(t, err)
 	for name, limit := range limits {
 		t.Run(name, func(t *testing.T) {
-			// A guard against hanging, not a measurement.
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, self, "-test.run=^TestUnderLimit$", "-test.v")
-			cmd.Env = append(os.Environ(), limitVariable+"="+name)
-			if limit.hidden != "" {
-				cmd.SysProcAttr = mountNamespace()
+			if limit.inPlace {
+				t.Run("fork", func(t *testing.T) { underLimit(t, self, name, "fork") })
 			}
-			out, err := cmd.CombinedOutput()
-			if _, why, ok := strings.Cut(string(out), notHidden); limit.hidden != "" && (ok || errors.Is(err, syscall.EPERM)) {
-				why, _, _ = strings.Cut(why, "\n")
-				t.Skip("the system permits no mounts of the test's own: ", why, err)
-			}
-			require.NoError(t, err, "%s", out)
-			_, result, ok := strings.Cut(string(out), "result: ")
-			require.True(t, ok, "%s", out)
-			result, _, _ = strings.Cut(result, "\n---")
-			if len(limit.want) == 0 {
-				assert.Equal(t, "<nil>", result)
-			}
-			for _, want := range limit.want {
-				assert.Contains(t, result, want)
-			}
-			assert.NotContains(t, result, "report")
-			assert.NotContains(t, result, "internal error")
+			underLimit(t, self, name, "")
 		})
 	}
+}
+
+// underLimit runs TestUnderLimit in a process of its own.
+func underLimit(t *testing.T, self, name, way string) {
+	limit := limits[name]
+	if limit.inPlace && way == "" {
+		limit.want = nil
+	}
+	// A guard against hanging, not a measurement.
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, "-test.run=^TestUnderLimit$", "-test.v")
+	cmd.Env = append(os.Environ(), limitVariable+"="+name, "LEAKGATE_FREEZE="+way)
+	if limit.hidden != "" {
+		cmd.SysProcAttr = mountNamespace()
+	}
+	out, err := cmd.CombinedOutput()
+	if _, why, ok := strings.Cut(string(out), notHidden); limit.hidden != "" && (ok || errors.Is(err, syscall.EPERM)) {
+		why, _, _ = strings.Cut(why, "\n")
+		t.Skip("the system permits no mounts of the test's own: ", why, err)
+	}
+	require.NoError(t, err, "%s", out)
+	_, result, ok := strings.Cut(string(out), "result: ")
+	require.True(t, ok, "%s", out)
+	result, _, _ = strings.Cut(result, "\n---")
+	if len(limit.want) == 0 {
+		assert.Equal(t, "<nil>", result)
+	}
+	for _, want := range limit.want {
+		assert.Contains(t, result, want)
+	}
+	assert.NotContains(t, result, "report")
+	assert.NotContains(t, result, "internal error")
 }
 
 // TestUnderLimit is what TestLimits runs. It fails if the attempt leaves a process, a descriptor or
@@ -230,6 +244,9 @@ func TestUnderLimit(t *testing.T) {
 	limit, ok := limits[os.Getenv(limitVariable)]
 	if !ok {
 		return // it is run by TestLimits
+	}
+	if limit.inPlace && os.Getenv("LEAKGATE_FREEZE") == "" {
+		limit.want = nil
 	}
 	begun := time.Now()
 	if !limit.first {

@@ -60,7 +60,7 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 	}
 	r := &Report{
 		GoVersion: runtime.Version(), Collections: s.in().Collections(), Undecided: s.in().Undecided(),
-		Pause:    s.Pause(),
+		Pause: s.Pause(), NotForked: s.in().NotForked(),
 		Warnings: res.Warnings,
 		Totals: Totals{
 			LiveObjects: res.Totals.LiveObjects, LiveBytes: res.Totals.LiveBytes,

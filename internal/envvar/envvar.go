@@ -28,6 +28,9 @@ const (
 	ArtifactsMax Variable = "ARTIFACTS_MAX"
 	// Cache names the folder of the indexes of debug information; "off" for none.
 	Cache Variable = "CACHE"
+	// Freeze says how a snapshot is taken: "fork", or "inplace" as where forks are refused. For tests
+	// and reports of errors.
+	Freeze Variable = "FREEZE"
 	// Full, if set, asks each assertion for the full way: snapshots and scans, where counters alone
 	// would prove that it holds. leakgate run -full sets it.
 	Full Variable = "FULL"

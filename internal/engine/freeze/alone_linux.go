@@ -2,7 +2,7 @@
 
 package freeze
 
-import "runtime"
+import "time"
 
 // OnOneProcessor calls f while the calling goroutine has the right to run Go code to itself, and
 // reports whether GOMAXPROCS stayed as it has to for that. It waits for the end of a collection that
@@ -12,8 +12,21 @@ import "runtime"
 func OnOneProcessor(f func()) (alone bool) {
 	taking.Lock()
 	defer taking.Unlock()
-	restore := useOneProcessor()
-	defer restore()
-	f()
-	return runtime.GOMAXPROCS(0) == 1
+	_, alone = onOneProcessor(func() bool { return true }, f)
+	return alone
 }
+
+// WhenReady is OnOneProcessor at a moment at which ready returns true, as TakeWhen is Take. Where
+// there is none for some seconds, it returns ErrNotReady and has not called f.
+func WhenReady(ready func() bool, f func()) (alone bool, err error) {
+	taking.Lock()
+	defer taking.Unlock()
+	called, alone := whenReady(ready, f)
+	if !called {
+		return false, ErrNotReady
+	}
+	return alone, nil
+}
+
+// Clock is the clock that Process.Frozen goes by.
+func Clock() time.Duration { return clock() }

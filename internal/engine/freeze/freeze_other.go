@@ -18,6 +18,15 @@ func Take() (*Process, error) { return nil, unsupported() }
 // OnOneProcessor does nothing.
 func OnOneProcessor(func()) (alone bool) { return false }
 
+// WhenReady does nothing.
+func WhenReady(func() bool, func()) (alone bool, err error) { return false, unsupported() }
+
+// TakeTurns does nothing.
+func TakeTurns(func() bool) bool { return false }
+
+// Clock returns 0.
+func Clock() time.Duration { return 0 }
+
 // ErrNotReady is the error of no call on this system.
 var ErrNotReady = errors.New("the process was never ready to be frozen")
 

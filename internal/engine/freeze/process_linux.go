@@ -148,14 +148,33 @@ func descriptorLimit() uintptr {
 	return uintptr(min(limit.Cur, maxDescriptor))
 }
 
-// forkReady is forkAlone until the process is ready, for maxReadyWait and at least minReadyTries.
-// One try may take long: useOneProcessor waits for the end of a collection.
+// forkReady forks at a moment when the process is ready and no other goroutine runs. The result is
+// the child's process ID, a negative error number, or 0 if the process never was; alone is false if
+// another goroutine may have run at the time after all.
 func (p *Process) forkReady(ready func() bool) (pid int, alone bool) {
-	deadline := clock() + maxReadyWait
-	for try := 1; pid == 0 && (try <= minReadyTries || clock() < deadline); try++ {
-		pid, alone = p.forkAlone(ready)
-	}
+	_, alone = whenReady(ready, func() { pid = p.fork() })
 	return pid, alone
+}
+
+// whenReady calls f once, where no other goroutine runs, at a moment when the process is ready. It
+// tries for maxReadyWait and at least minReadyTries times. One try may take long: useOneProcessor
+// waits for the end of a collection. The caller holds taking.
+func whenReady(ready func() bool, f func()) (called, alone bool) {
+	deadline := clock() + maxReadyWait
+	for try := 1; !called && (try <= minReadyTries || clock() < deadline); try++ {
+		called, alone = onOneProcessor(ready, f)
+	}
+	return called, alone
+}
+
+func onOneProcessor(ready func() bool, f func()) (called, alone bool) {
+	restore := useOneProcessor()
+	defer restore()
+	if !TakeTurns(ready) {
+		return false, false
+	}
+	f()
+	return true, runtime.GOMAXPROCS(0) == 1
 }
 
 var maxReadyWait = 5 * time.Second // a variable for tests
@@ -166,8 +185,8 @@ const (
 	maxTurns = 50 * time.Millisecond
 )
 
-// takeTurns lets other goroutines run, on the one processor that there is, until the process is
-// ready.
+// TakeTurns lets other goroutines run, on the one processor that there is, until the process is
+// ready. It gives up after maxTurns.
 //
 // The caller was alone when useOneProcessor returned. It need not be any more: where the world took
 // longer to stop than a goroutine may run (10 ms, which is common where the machine is busy with
@@ -175,7 +194,7 @@ const (
 // starts again (go1.26 runtime/proc.go, sysmon, retake; stack.go, newstack), and whoever waited for
 // the world to start has it: a goroutine that begins the next collection, above all. After Gosched
 // the caller has a new time slice, and nothing to wait for between ready and the fork.
-func takeTurns(ready func() bool) bool {
+func TakeTurns(ready func() bool) bool {
 	for deadline := clock() + maxTurns; !ready(); runtime.Gosched() {
 		if clock() >= deadline {
 			return false
@@ -194,17 +213,8 @@ func clock() time.Duration {
 	return time.Duration(now.Nano())
 }
 
-// forkAlone forks while no other goroutine runs. The result is the child's process ID, a negative
-// error number, or 0 if the process is not ready; alone is false if another goroutine may have run
-// at the time after all.
-//
 //go:noinline
-func (p *Process) forkAlone(ready func() bool) (pid int, alone bool) {
-	restore := useOneProcessor()
-	defer restore()
-	if !takeTurns(ready) {
-		return 0, false
-	}
+func (p *Process) fork() (pid int) {
 	// No flags: the child's end sends no signal, so that neither a SIGCHLD handler nor wait4(-1)
 	// notices it.
 	pid = fork(p.control)
@@ -215,7 +225,7 @@ func (p *Process) forkAlone(ready func() bool) (pid int, alone bool) {
 	}
 	p.frozen = p.control.began.duration()
 	p.pause = p.control.ended.duration() - p.frozen
-	return pid, runtime.GOMAXPROCS(0) == 1
+	return pid
 }
 
 // Caller returns where Take's goroutine was at the fork: the return address of the call that

@@ -24,6 +24,18 @@ type Source interface {
 	Copy(ranges []Range) ([][]byte, error)
 }
 
+// A Piece is memory of the frozen process at its address.
+type Piece struct {
+	Addr uint64
+	Data []byte
+}
+
+// A Holder is a source that has all of the memory at hand: what is not in its pieces, which are
+// sorted by address and do not overlap, cannot be read. They stay valid until the source is closed.
+type Holder interface {
+	Held() []Piece
+}
+
 // A Lender is a source that has some of the memory at hand: what the frozen process can never have
 // written to. Lend returns nil for what is not such memory.
 type Lender interface {
@@ -46,8 +58,8 @@ const maxFaulted = 256 << 20
 // That lets readers of linked structures run without a check at each step, provided that they bound
 // their loops.
 type Space struct {
-	regions atomic.Pointer[[]region] // sorted by address, not overlapping; replaced as a whole
-	recent  atomic.Uint32            // index of the region that was read last
+	regions atomic.Pointer[[]Piece] // sorted by address, not overlapping; replaced as a whole
+	recent  atomic.Uint32           // index of the region that was read last
 	failure atomic.Pointer[ReadError]
 	broken  atomic.Pointer[error] // of the source: nothing more can be had of it
 
@@ -55,14 +67,10 @@ type Space struct {
 	source  Source
 	faults  map[uint64][]byte
 	faulted int
+	held    bool // all that there is was there from the start
 }
 
-type region struct {
-	addr uint64
-	data []byte
-}
-
-func (r *region) contains(addr uint64) bool { return addr-r.addr < uint64(len(r.data)) }
+func (r *Piece) contains(addr uint64) bool { return addr-r.Addr < uint64(len(r.Data)) }
 
 // A ReadError is memory that the frozen process does not have, or may not read.
 type ReadError struct{ Range }
@@ -75,7 +83,11 @@ func (e *ReadError) Error() string {
 // NewSpace returns an empty space over a source.
 func NewSpace(source Source) *Space {
 	s := &Space{source: source, faults: make(map[uint64][]byte)}
-	s.regions.Store(new([]region))
+	regions := []Piece{}
+	if h, ok := source.(Holder); ok {
+		regions, s.held = h.Held(), true
+	}
+	s.regions.Store(&regions)
 	return s
 }
 
@@ -113,15 +125,18 @@ func (s *Space) LoadConstants(ranges []Range) ([][]byte, error) {
 }
 
 func (s *Space) load(ranges []Range, lender Lender) ([][]byte, error) {
+	if s.held {
+		return s.heldRanges(ranges), nil
+	}
 	merged := mergeRanges(ranges)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	loaded := make([]region, 0, len(merged))
+	loaded := make([]Piece, 0, len(merged))
 	if lender != nil {
 		rest := merged[:0]
 		for _, r := range merged {
 			if lent := lender.Lend(r); lent != nil {
-				loaded = append(loaded, region{r.Addr, lent})
+				loaded = append(loaded, Piece{r.Addr, lent})
 			} else {
 				rest = append(rest, r)
 			}
@@ -135,7 +150,7 @@ func (s *Space) load(ranges []Range, lender Lender) ([][]byte, error) {
 		}
 		for i, r := range merged {
 			if len(copied[i]) > 0 {
-				loaded = append(loaded, region{r.Addr, copied[i]})
+				loaded = append(loaded, Piece{r.Addr, copied[i]})
 			}
 		}
 	}
@@ -145,15 +160,33 @@ func (s *Space) load(ranges []Range, lender Lender) ([][]byte, error) {
 		out[i] = sliceOf(loaded, r)
 	}
 	before := *s.regions.Load()
-	all := make([]region, 0, len(before)+len(loaded))
+	all := make([]Piece, 0, len(before)+len(loaded))
 	all = append(append(all, before...), loaded...)
 	byAddress(all)
 	s.regions.Store(&all)
 	return out, nil
 }
 
-func byAddress(regions []region) {
-	sort.SliceStable(regions, func(i, j int) bool { return regions[i].addr < regions[j].addr })
+// heldRanges returns as much of each range as there is in one piece, or else in several that touch.
+func (s *Space) heldRanges(ranges []Range) [][]byte {
+	regions := *s.regions.Load()
+	out := make([][]byte, len(ranges))
+	for i, r := range ranges {
+		b := sliceOf(regions, r)
+		for len(b) > 0 && uint64(len(b)) < r.Len {
+			more := sliceOf(regions, Range{r.Addr + uint64(len(b)), r.Len - uint64(len(b))})
+			if len(more) == 0 {
+				break
+			}
+			b = append(b[:len(b):len(b)], more...)
+		}
+		out[i] = b
+	}
+	return out
+}
+
+func byAddress(regions []Piece) {
+	sort.SliceStable(regions, func(i, j int) bool { return regions[i].Addr < regions[j].Addr })
 }
 
 // mergeRanges returns the union of the ranges as sorted, disjoint, non-touching ranges. One that
@@ -177,23 +210,23 @@ func mergeRanges(ranges []Range) []Range {
 	return merged
 }
 
-func sliceOf(regions []region, r Range) []byte {
+func sliceOf(regions []Piece, r Range) []byte {
 	i, ok := findRegion(regions, r.Addr)
 	if !ok {
 		return nil
 	}
-	data := regions[i].data[r.Addr-regions[i].addr:]
+	data := regions[i].Data[r.Addr-regions[i].Addr:]
 	if uint64(len(data)) > r.Len {
 		data = data[:r.Len:r.Len]
 	}
 	return data
 }
 
-func findRegion(regions []region, addr uint64) (int, bool) {
+func findRegion(regions []Piece, addr uint64) (int, bool) {
 	lo, hi := 0, len(regions)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if regions[mid].addr <= addr {
+		if regions[mid].Addr <= addr {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -266,11 +299,11 @@ func (s *Space) peek(addr, n uint64) []byte {
 		s.recent.Store(uint32(i))
 	}
 	r := &regions[i]
-	off := addr - r.addr
-	if n > uint64(len(r.data))-off {
+	off := addr - r.Addr
+	if n > uint64(len(r.Data))-off {
 		return nil
 	}
-	return r.data[off : off+n : off+n]
+	return r.Data[off : off+n : off+n]
 }
 
 // fault returns the readable bytes from addr to the end of its region or chunk. The caller holds
@@ -278,7 +311,10 @@ func (s *Space) peek(addr, n uint64) []byte {
 func (s *Space) fault(addr uint64) []byte {
 	regions := *s.regions.Load()
 	if i, ok := findRegion(regions, addr); ok {
-		return regions[i].data[addr-regions[i].addr:]
+		return regions[i].Data[addr-regions[i].Addr:]
+	}
+	if s.held {
+		return nil
 	}
 	base := addr &^ (chunk - 1)
 	c, ok := s.faults[base]

@@ -18,6 +18,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/root"
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
+	"github.com/leakgate/leakgate/internal/envvar"
 )
 
 // Config says how to capture.
@@ -26,20 +27,24 @@ type Config struct {
 	Settle  bool
 	Logf    func(string, ...any)
 	Open    func(context.Context, func(string, ...any)) (*debuginfo.Index, error)
-	Again   func(ready func() bool) (*freeze.Process, error) // takes the second of two snapshots
+	Again   func(ready func() bool) (Frozen, error) // takes the second of two snapshots; nil for as the first
 	// Nameless makes do without debug information; nil if that is not allowed.
-	Nameless func(*freeze.Process, goruntime.Caller) (heaptype.Names, error)
+	Nameless func(Frozen, goruntime.Caller) (heaptype.Names, error)
 }
 
 // Default settles, and says nothing.
 func Default() Config {
-	return Config{Context: context.Background(), Settle: true, Open: OpenIndex, Again: freeze.TakeWhen, Logf: func(string, ...any) {}}
+	return Config{Context: context.Background(), Settle: true, Open: OpenIndex, Logf: func(string, ...any) {}}
 }
 
 // A Snapshot is a frozen, consistent image of this process. It holds a child process, memory
 // outside of the Go heap and a few descriptors until Close. It is not safe for concurrent use.
 type Snapshot struct {
-	process *freeze.Process
+	process Frozen
+	noFork  error // why the system does not let the process be forked, or read; nil if it does
+	inPlace bool  // process is a copy made in place,
+	copied  int64 // of so many bytes
+	bias    uint64
 	model   *goruntime.Model
 	index   *debuginfo.Index // nil without debug information
 	names   heaptype.Names   // index, or what stands in for it
@@ -96,9 +101,8 @@ func Capture(config Config) (_ *Snapshot, err error) {
 	if err := s.open(&config); err != nil {
 		return nil, err
 	}
-	bias := uint64(0)
 	if s.index != nil {
-		if bias, err = LoadBias(s.index); err != nil {
+		if s.bias, err = LoadBias(s.index); err != nil {
 			return nil, err
 		}
 	}
@@ -116,12 +120,15 @@ func Capture(config Config) (_ *Snapshot, err error) {
 	}
 	s.settled = time.Since(start)
 	for try := 1; ; try++ {
-		err := s.freeze(&config, rests, bias)
+		err := s.freeze(&config, rests)
 		if err == nil {
 			return s, nil
 		}
 		if errors.Is(err, errOnDisk) { // happens once
 			_ = s.process.Close()
+			continue
+		}
+		if s.avoidFork(err) { // happens once
 			continue
 		}
 		if !errors.Is(err, goruntime.ErrCollecting) || try == maxFreezes {
@@ -135,11 +142,11 @@ func Capture(config Config) (_ *Snapshot, err error) {
 }
 
 // freeze freezes the process and reads the runtime's structures; where it is not at rest, twice.
-func (s *Snapshot) freeze(config *Config, rests bool, bias uint64) (err error) {
+func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
 	if err := s.placeImage(memoryNeeded(rests)); err != nil {
 		return err
 	}
-	var second *freeze.Process
+	var second Frozen
 	if rests {
 		s.process, err = s.take(func() bool { return !Marking() })
 	} else {
@@ -159,15 +166,11 @@ func (s *Snapshot) freeze(config *Config, rests bool, bias uint64) (err error) {
 			return &Unavailable{Cause: s.without.Cause, Remedy: s.without.Remedy, Err: errors.Join(s.without.Err, err)}
 		}
 	}
-	if s.model, err = goruntime.LoadSpans(image.NewSpace(s.process), s.names, bias, runtime.GOARCH); err != nil {
+	if s.model, err = goruntime.LoadSpans(image.NewSpace(s.process), s.names, s.bias, runtime.GOARCH); err != nil {
 		return ModelError(err)
 	}
-	was := s.onDisk
-	if err := s.placeImage(heapNeeds(s.model)); err != nil {
+	if err := s.placeForked(); err != nil {
 		return err
-	}
-	if s.onDisk != was {
-		return errOnDisk
 	}
 	if err = s.model.LoadObjects(caller); err != nil {
 		return ModelError(err)
@@ -206,12 +209,19 @@ func (s *Snapshot) placeImage(f forecast) error {
 	return err
 }
 
-// take freezes the process when it is ready, with an image where placeImage wants it.
-func (s *Snapshot) take(ready func() bool) (*freeze.Process, error) {
-	if s.onDisk > 0 {
-		return freeze.TakeOnDisk(s.onDisk, ready)
+// placeForked is placeImage for a process that is frozen. A copy in place is there already.
+func (s *Snapshot) placeForked() error {
+	f, was := heapNeeds(s.model), s.onDisk
+	if s.inPlace {
+		return checkMemory(need(0, f.tables, f.written))
 	}
-	return freeze.TakeWhen(ready)
+	if err := s.placeImage(f); err != nil {
+		return err
+	}
+	if s.onDisk != was {
+		return errOnDisk
+	}
+	return nil
 }
 
 // freezeError is the error of take.
@@ -394,7 +404,18 @@ func (s *Snapshot) Collections() int { return s.collections }
 func (s *Snapshot) Undecided() bool { return s.undecided }
 
 // Process is the frozen process, nil for a snapshot of another one.
-func (s *Snapshot) Process() *freeze.Process { return s.process }
+func (s *Snapshot) Process() Frozen { return s.process }
+
+// NotForked is why the process was copied in place and not forked, "" if it was forked.
+func (s *Snapshot) NotForked() string {
+	switch {
+	case !s.inPlace:
+		return ""
+	case s.noFork != nil:
+		return cause(s.noFork).Error()
+	}
+	return envvar.Freeze.Name() + " says so"
+}
 
 // OnDisk reports whether the image is on a disk.
 func (s *Snapshot) OnDisk() bool { return s.onDisk > 0 }

@@ -12,7 +12,6 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
@@ -31,7 +30,7 @@ func TestGarbageBetweenTwoSnapshots(t *testing.T) {
 	limit, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(150)
 	defer func() { debug.SetGCPercent(percent) }()
 	var more int64 // what may be allocated between the snapshots
-	again := func(func() bool) (*freeze.Process, error) {
+	again := func(func() bool) (Frozen, error) {
 		more = debug.SetMemoryLimit(-1) - mappedBytes()
 		require.Equal(t, -1, debug.SetGCPercent(-1))
 		return nil, errors.ErrUnsupported

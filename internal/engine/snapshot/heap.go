@@ -7,6 +7,9 @@ import (
 
 // Withheld returns an error if heap memory is kept from the frozen process.
 func (s *Snapshot) Withheld() error {
+	if s.inPlace {
+		return nil
+	}
 	spans := make([]freeze.Range, 0, len(s.model.Spans))
 	for i := range s.model.Spans {
 		if span := &s.model.Spans[i]; !span.NoScan {

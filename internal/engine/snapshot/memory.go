@@ -164,5 +164,8 @@ func memoryError(err error) error {
 // write.
 func (s *Snapshot) Forecast() (image, scan int64) {
 	f := heapNeeds(s.model)
+	if s.inPlace {
+		return s.copied, f.tables
+	}
 	return f.image, f.tables
 }

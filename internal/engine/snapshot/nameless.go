@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/nameless"
@@ -24,7 +23,7 @@ var writeBarrier struct {
 }
 
 // Nameless makes do without debug information.
-func Nameless(p *freeze.Process, caller goruntime.Caller) (heaptype.Names, error) {
+func Nameless(p Frozen, caller goruntime.Caller) (heaptype.Names, error) {
 	return nameless.New(p, nameless.Process{
 		GoVersion:    runtime.Version(),
 		Module:       uint64(uintptr(lastmoduledatap)),

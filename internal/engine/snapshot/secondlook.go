@@ -12,7 +12,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
@@ -38,7 +37,7 @@ const maxPairs = 12
 // and a third would take what is there then for what was there before. If it does so all the same,
 // or the program calls runtime.GC, the pair is taken again. The second process is nil if that
 // cannot be had.
-func (s *Snapshot) freezeTwice(config *Config) (first, second *freeze.Process, err error) {
+func (s *Snapshot) freezeTwice(config *Config) (first, second Frozen, err error) {
 	defer withoutCollections(s.garbageAllowed())()
 	for try := 1; ; try++ {
 		before, after := uint64(0), uint64(0)
@@ -51,7 +50,11 @@ func (s *Snapshot) freezeTwice(config *Config) (first, second *freeze.Process, e
 		}
 		beginCollection()
 		awaitMarking(config.Context, before)
-		second, _ = config.Again(func() bool { // waits for the end of the collection
+		again := config.Again
+		if again == nil {
+			again = s.takeAgain
+		}
+		second, _ = again(func() bool { // waits for the end of the collection
 			after = collections()
 			return after != before && !Marking()
 		})
@@ -159,7 +162,7 @@ const maxLater = 4
 
 // readLater reads the mark bits of the second process. Without an error, it leaves it at that if
 // there were many other collections.
-func (s *Snapshot) readLater(second *freeze.Process) {
+func (s *Snapshot) readLater(second Frozen) {
 	now, err := goruntime.LoadMarks(image.NewSpace(second), s.names, s.model.Bias(), runtime.GOARCH)
 	if err != nil {
 		return

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
-	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
@@ -28,7 +27,8 @@ func Stacks(config Config, read func(*goruntime.Model, *debuginfo.Index, time.Du
 	if err != nil {
 		return err
 	}
-	process, err := freeze.Take()
+	s := &Snapshot{index: x, bias: bias}
+	process, err := s.take(func() bool { return true })
 	if err != nil {
 		return freezeError(err)
 	}

@@ -1,0 +1,290 @@
+//go:build linux && (amd64 || arm64)
+
+package inplace
+
+import (
+	"errors"
+	"runtime"
+	"sort"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/engine/freeze"
+	"github.com/leakgate/leakgate/internal/engine/headroom"
+	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/remedy"
+)
+
+//go:linkname procPin runtime.procPin
+func procPin() int
+
+//go:linkname procUnpin runtime.procUnpin
+func procUnpin()
+
+// Image is a copy of this process. Its methods may be called concurrently.
+type Image struct {
+	pc, sp, g     uintptr
+	pause, frozen time.Duration
+	size          int64
+	held          []image.Piece
+	mappings      [][]byte
+}
+
+// ErrRestless is the error of a heap that grew faster than it could be copied.
+var ErrRestless = errors.New("the heap kept growing, or being collected, while it was to be copied")
+
+// maxTries bounds how often a copy is tried that finds less room than it needs, or a collection.
+const maxTries = 20
+
+// What a copy may need beyond what was measured, since the program runs in between: a part, and so
+// many bytes of the mirror's address space and of other memory, and regions.
+const (
+	growthShare   = 4
+	mirrorGrowth  = 64 << 20
+	othersGrowth  = 1 << 20
+	regionsGrowth = 256
+)
+
+// Take copies the process as it is at a moment when ready returns true, as freeze.TakeWhen does.
+// The caller must call Close. The pause is about 0.2 ms for each MB that is copied, ten times that where memory is new to a
+// virtual machine.
+func (p *Plan) Take(ready func() bool) (*Image, error) { return p.take(ready, false) }
+
+// TakeMarks is Take for a reader that wants to know only what the last collection found alive
+// (package goruntime, LoadMarks): the image has no objects and no stacks.
+func (p *Plan) TakeMarks(ready func() bool) (*Image, error) { return p.take(ready, true) }
+
+func (p *Plan) take(ready func() bool, marks bool) (_ *Image, err error) {
+	i := &Image{}
+	defer func() {
+		if err != nil {
+			_ = i.Close()
+		}
+	}()
+	variables := p.regions()
+	area, err := i.reserve(int64(unsafe.Sizeof(control{})) + int64(len(variables))*int64(unsafe.Sizeof(region{})))
+	if err != nil {
+		return nil, err
+	}
+	c := (*control)(unsafe.Pointer(unsafe.SliceData(area)))
+	c.places, c.marks = p.places, marks
+	list := unsafe.Slice((*region)(unsafe.Add(unsafe.Pointer(c), unsafe.Sizeof(control{}))), len(variables))
+	copy(list, variables)
+	c.variables, c.nvariables = address(unsafe.Pointer(unsafe.SliceData(list))), uintptr(len(list))
+
+	for range maxTries {
+		done := false
+		alone, refused := freeze.WhenReady(ready, func() { done, err = i.try(c, ready) })
+		if refused != nil {
+			return nil, &freeze.Error{Op: "waiting for the process to be ready", Err: refused}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if done && alone {
+			i.pc, i.sp, i.g, i.size = c.pc, c.sp, c.g, int64(c.heapBytes+c.otherBytes)
+			i.hold(c, p.constants())
+			return i, nil
+		}
+		if err := i.drop(1); err != nil { // all but the control area
+			return nil, err
+		}
+	}
+	return nil, &freeze.Error{Op: "copying the process in place", Remedy: "let the program come to rest before the assertion", Err: ErrRestless}
+}
+
+func (p *Plan) regions() []region {
+	list := make([]region, len(p.variables))
+	for i, v := range p.variables {
+		list[i] = region{addr: uintptr(v.Addr), size: uintptr(v.Len)}
+	}
+	return list
+}
+
+// try measures, gets memory and copies, on one processor. In between, other goroutines may have
+// their turns.
+func (i *Image) try(c *control, ready func() bool) (done bool, err error) {
+	c.lo, c.hi, c.mirror, c.bits, c.others, c.othersSize, c.regions, c.maxRegions = 0, 0, 0, 0, 0, 0, 0, 0
+	if !i.pinned(c, measure) {
+		return false, nil
+	}
+	const arena = 4 << 20
+	c.lo, c.hi = c.min&^(arena-1), (c.max+mirrorGrowth)&^(arena-1)
+	c.othersSize = c.otherBytes + c.otherBytes/growthShare + othersGrowth
+	c.maxRegions = c.nregions + c.nregions/growthShare + regionsGrowth
+	need := int64(c.heapBytes + c.othersSize)
+	space := int64(c.hi-c.lo) + int64(c.othersSize)
+	if err := (headroom.System{}).Check(headroom.Need{Resident: need, Private: need, Address: space}); err != nil {
+		return false, &freeze.Error{Op: "copying the process in place", Err: err}
+	}
+	bits, err := i.reserve(int64((c.hi-c.lo)/pageSize/8 + 1))
+	if err != nil {
+		return false, err
+	}
+	mirror, err := i.reserve(int64(c.hi - c.lo))
+	if err != nil {
+		return false, err
+	}
+	others, err := i.reserve(int64(c.othersSize))
+	if err != nil {
+		return false, err
+	}
+	regions, err := i.reserve(int64(c.maxRegions * unsafe.Sizeof(region{})))
+	if err != nil {
+		return false, err
+	}
+	at := func(b []byte) uintptr { return address(unsafe.Pointer(unsafe.SliceData(b))) }
+	c.bits, c.mirror, c.others, c.regions = at(bits), at(mirror), at(others), at(regions)
+	if !freeze.TakeTurns(ready) {
+		return false, nil
+	}
+	done = i.pinned(c, copying)
+	if c.status == refused {
+		return false, &freeze.Error{Op: "copying the process in place", Remedy: remedy.Of(errPopulate(c)), Err: errPopulate(c)}
+	}
+	return done, nil
+}
+
+func errPopulate(c *control) error {
+	return &remedy.Error{Call: "madvise", For: "memory for a copy of the process", Err: syscall.Errno(c.errno)}
+}
+
+func address(p unsafe.Pointer) uintptr { return uintptr(p) }
+
+// pinned walks through the process, unless another goroutine may run. It reports whether the walk
+// came to its end.
+//
+//go:noinline
+//go:norace
+func (i *Image) pinned(c *control, mode uintptr) (walked bool) {
+	growStack()
+	procPin()
+	// Pinned: to change it would take a stop of the world, which would wait for us.
+	if runtime.GOMAXPROCS(0) == 1 {
+		i.frozen = freeze.Clock()
+		if mode == copying {
+			c.mode = mark
+			callWalk(address(unsafe.Pointer(c)))
+			if c.status == whole {
+				c.populate()
+			}
+		}
+		if mode == measure || c.status == whole {
+			c.mode = mode
+			callWalk(address(unsafe.Pointer(c)))
+		}
+		walked = c.status == whole
+		i.pause = freeze.Clock() - i.frozen
+	}
+	procUnpin()
+	return walked
+}
+
+// populate has the kernel put pages where a walk has found that they are needed, many at a time:
+// one by one, as they are written to, takes several times as long. A kernel before Linux 5.14 does
+// not know the request.
+//
+//go:norace
+//go:nocheckptr
+func (c *control) populate() {
+	pages := (c.hi - c.lo) / pageSize
+	for page := uintptr(0); page < pages; {
+		if word8(c.bits+page/8) == 0 && page&7 == 0 {
+			page += 8
+			continue
+		}
+		first := page
+		for page < pages && word8(c.bits+page/8)>>(page&7)&1 != 0 {
+			page++
+		}
+		if page > first && !c.populateRange(c.mirror+first*pageSize, (page-first)*pageSize) {
+			return
+		}
+		if page == first {
+			page++
+		}
+	}
+	if c.otherBytes <= c.othersSize {
+		c.populateRange(c.others, (c.otherBytes+4095)&^4095)
+	}
+}
+
+//go:norace
+func (c *control) populateRange(addr, size uintptr) (ok bool) {
+	const populateWrite = 23 // MADV_POPULATE_WRITE
+	_, _, errno := syscall.RawSyscall(syscall.SYS_MADVISE, addr, size, populateWrite)
+	if errno != 0 && errno != syscall.EINVAL && errno != syscall.EINTR {
+		c.status, c.errno = refused, uintptr(errno)
+	}
+	return errno == 0
+}
+
+// growStack makes room on the stack for what pinned calls: to move it then would take memory.
+//
+//go:noinline
+func growStack() byte {
+	var room [16 << 10]byte
+	fill(&room)
+	return room[len(room)-1]
+}
+
+//go:noinline
+func fill(room *[16 << 10]byte) { room[0] = 1 }
+
+// hold lists the memory that there is, by address.
+func (i *Image) hold(c *control, constants []image.Piece) {
+	i.held = constants
+	bits := unsafe.Slice((*byte)(pointer(c.bits)), (c.hi-c.lo)/pageSize/8+1)
+	pages := (c.hi - c.lo) / pageSize
+	has := func(page uintptr) bool { return page < pages && bits[page/8]>>(page&7)&1 != 0 }
+	for page := uintptr(0); page < pages; page++ {
+		if bits[page/8] == 0 && page&7 == 0 {
+			page += 7
+			continue
+		}
+		if !has(page) {
+			continue
+		}
+		first := page
+		for has(page) {
+			page++
+		}
+		i.held = append(i.held, image.Piece{
+			Addr: uint64(c.lo + first*pageSize),
+			Data: bytesAt(uint64(c.mirror+first*pageSize), uint64((page-first)*pageSize)),
+		})
+	}
+	for _, r := range unsafe.Slice((*region)(pointer(c.regions)), c.nregions) {
+		i.held = append(i.held, image.Piece{Addr: uint64(r.addr), Data: bytesAt(uint64(r.at), uint64(r.size))})
+	}
+	sort.Slice(i.held, func(a, b int) bool { return i.held[a].Addr < i.held[b].Addr })
+}
+
+// Held is all of the memory that there is.
+func (i *Image) Held() []image.Piece { return i.held }
+
+// Copy returns nothing: all that there is is held.
+func (i *Image) Copy(ranges []image.Range) ([][]byte, error) { return make([][]byte, len(ranges)), nil }
+
+// Size is how much memory the copy takes, in bytes.
+func (i *Image) Size() int64 { return i.size }
+
+// Caller returns where Take's goroutine was, as freeze.Process.Caller does.
+func (i *Image) Caller() (pc, sp uintptr) { return i.pc, i.sp }
+
+// CallerG returns the address of the runtime.g of Take's goroutine.
+func (i *Image) CallerG() uintptr { return i.g }
+
+// Pause returns how long nothing of Go ran while the memory was copied.
+func (i *Image) Pause() time.Duration { return i.pause }
+
+// Frozen returns when the process was copied, as freeze.Process.Frozen does.
+func (i *Image) Frozen() time.Duration { return i.frozen }
+
+// Close gives back all memory; what Held returned must not be touched any more. Further calls do
+// nothing.
+func (i *Image) Close() error {
+	i.held = nil
+	return i.drop(0)
+}

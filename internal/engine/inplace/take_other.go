@@ -1,0 +1,40 @@
+//go:build !linux || (!amd64 && !arm64)
+
+package inplace
+
+import (
+	"errors"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/engine/image"
+)
+
+// Image is a copy of this process. There is none on this system.
+type Image struct{}
+
+// Take returns errors.ErrUnsupported.
+func (p *Plan) Take(func() bool) (*Image, error) { return nil, errors.ErrUnsupported }
+
+// TakeMarks returns errors.ErrUnsupported.
+func (p *Plan) TakeMarks(func() bool) (*Image, error) { return nil, errors.ErrUnsupported }
+
+// Copy returns errors.ErrUnsupported.
+func (i *Image) Copy([]image.Range) ([][]byte, error) { return nil, errors.ErrUnsupported }
+
+// Size returns 0.
+func (i *Image) Size() int64 { return 0 }
+
+// Caller returns zeros.
+func (i *Image) Caller() (pc, sp uintptr) { return 0, 0 }
+
+// CallerG returns 0.
+func (i *Image) CallerG() uintptr { return 0 }
+
+// Pause returns 0.
+func (i *Image) Pause() time.Duration { return 0 }
+
+// Frozen returns 0.
+func (i *Image) Frozen() time.Duration { return 0 }
+
+// Close returns nil.
+func (i *Image) Close() error { return nil }

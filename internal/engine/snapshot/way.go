@@ -1,0 +1,170 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/engine/freeze"
+	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/inplace"
+	"github.com/leakgate/leakgate/internal/engine/remedy"
+	"github.com/leakgate/leakgate/internal/envvar"
+)
+
+// Frozen is this process as it was: a forked one that stands still (package freeze), or a copy
+// (package inplace).
+type Frozen interface {
+	image.Source
+	// Caller and CallerG say where the goroutine was that froze the process.
+	Caller() (pc, sp uintptr)
+	CallerG() uintptr
+	Pause() time.Duration  // for how long nothing of Go ran
+	Frozen() time.Duration // when, by CLOCK_MONOTONIC
+	Close() error
+}
+
+// ways are the values of LEAKGATE_FREEZE.
+const (
+	byFork  = "fork"
+	inPlace = "inplace"
+)
+
+// wanted is the way that the environment asks for, "" for the best one.
+func wanted() (string, error) {
+	value, name := envvar.Freeze.Lookup()
+	switch value {
+	case "", byFork, inPlace:
+		return value, nil
+	}
+	return "", &Unavailable{
+		Cause:  fmt.Sprintf("%s is %q", name, value),
+		Remedy: "set it to " + byFork + " or " + inPlace + ", or not at all",
+	}
+}
+
+// take freezes the process when it is ready. It forks, with an image where placeImage wants it; if
+// the system refuses that, it copies in place.
+func (s *Snapshot) take(ready func() bool) (Frozen, error) {
+	way, err := wanted()
+	if err != nil {
+		return nil, err
+	}
+	if way == inPlace {
+		return s.takeInPlace(ready)
+	}
+	if s.noFork != nil {
+		return s.takeInstead(ready)
+	}
+	if s.onDisk > 0 {
+		return frozen(freeze.TakeOnDisk(s.onDisk, ready))
+	}
+	p, err := freeze.TakeWhen(ready)
+	if err != nil && way == "" && refused(err) {
+		s.noFork = err
+		return s.takeInstead(ready)
+	}
+	return frozen(p, err)
+}
+
+// takeInstead copies in place, since the system refuses a fork.
+func (s *Snapshot) takeInstead(ready func() bool) (Frozen, error) {
+	i, err := s.takeInPlace(ready)
+	if err != nil {
+		return nil, &freeze.Error{
+			Op: operation(s.noFork), Remedy: remedy.Of(s.noFork),
+			Err: fmt.Errorf("%w; nor can it be copied in place: %v", cause(s.noFork), err),
+		}
+	}
+	return i, nil
+}
+
+// avoidFork reports whether to try again in place after an error: the system has refused to read
+// the forked process.
+func (s *Snapshot) avoidFork(err error) bool {
+	if way, _ := wanted(); way != "" || s.inPlace || s.noFork != nil || s.onDisk > 0 || !refused(err) {
+		return false
+	}
+	s.noFork = err
+	if s.process != nil {
+		_ = s.process.Close()
+		s.process = nil
+	}
+	return true
+}
+
+// takeAgain freezes the process a second time, by the way that was taken first, for its marks.
+func (s *Snapshot) takeAgain(ready func() bool) (Frozen, error) {
+	if s.inPlace {
+		return copied(plan.made.TakeMarks(ready))
+	}
+	return frozen(freeze.TakeWhen(ready))
+}
+
+// copied is frozen for a copy.
+func copied(i *inplace.Image, err error) (Frozen, error) {
+	if err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+// frozen keeps a nil *freeze.Process from becoming a Frozen that is not nil.
+func frozen(p *freeze.Process, err error) (Frozen, error) {
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// refused reports whether an error is that of a system call that package freeze needs, which
+// another way may do without.
+func refused(err error) bool {
+	var call *remedy.Error
+	return errors.As(err, &call)
+}
+
+// operation and cause are the parts of an error of package freeze.
+func operation(err error) string {
+	if e := (*freeze.Error)(nil); errors.As(err, &e) {
+		return e.Op
+	}
+	return "freezing"
+}
+
+func cause(err error) error {
+	if e := (*freeze.Error)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+// plans are made once for each index; captures take turns.
+var plan struct {
+	of   inplace.Names
+	bias uint64
+	made *inplace.Plan
+}
+
+// takeInPlace copies the process in place, which takes debug information.
+func (s *Snapshot) takeInPlace(ready func() bool) (Frozen, error) {
+	if s.index == nil {
+		return nil, &Unavailable{
+			Cause:  "a copy of the process in place takes debug information",
+			Remedy: "run the test with leakgate run, or build it with go test -c",
+		}
+	}
+	if plan.made == nil || plan.of != s.index || plan.bias != s.bias {
+		made, err := inplace.NewPlan(s.index, s.bias)
+		if err != nil {
+			return nil, ModelError(err)
+		}
+		plan.of, plan.bias, plan.made = s.index, s.bias, made
+	}
+	i, err := plan.made.Take(ready)
+	if err != nil {
+		return nil, err
+	}
+	s.inPlace, s.copied = true, i.Size()
+	return i, nil
+}

@@ -1,0 +1,59 @@
+//go:build (amd64 || arm64) && go1.26
+
+package refscan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A process that is copied in place has the same objects at the same roots as one that is forked.
+func TestInPlace(t *testing.T) {
+	fillUnnamed()
+	defer func() { unnamed.holder = nil }()
+	forked := scan(t)
+	require.Empty(t, forked.NotForked)
+	t.Setenv("LEAKGATE_FREEZE", "inplace")
+	copied := scan(t)
+	require.NotEmpty(t, copied.NotForked)
+	require.Positive(t, copied.Pause)
+	require.Zero(t, copied.Totals.ExtraBytes)
+	require.LessOrEqual(t, copied.Totals.MissedBytes, auditLimit(copied.Totals))
+	want, got := make(map[string]int64), make(map[string]int64)
+	countTypes(forked.Roots, want)
+	countTypes(copied.Roots, got)
+	compared := 0
+	for typ := range want {
+		if strings.Contains(typ, ".unnamed") {
+			compared++
+			require.Equal(t, want[typ], got[typ], typ)
+		}
+	}
+	require.Greater(t, compared, 5)
+	require.Equal(t, at(t, forked, "unnamed").Objects, at(t, copied, "unnamed").Objects)
+}
+
+// Constructs of all kinds are found in place, too.
+func TestConstructsInPlace(t *testing.T) {
+	t.Setenv("LEAKGATE_FREEZE", "inplace")
+	TestConstructs(t)
+}
+
+// Nor does work under load lead to anything else in place: see TestSoak.
+func TestSoakInPlace(t *testing.T) {
+	t.Setenv("LEAKGATE_FREEZE", "inplace")
+	TestSoak(t)
+}
+
+// A value that is none of the ways is an error that says so.
+func TestUnknownWay(t *testing.T) {
+	t.Setenv("LEAKGATE_FREEZE", "spoon")
+	_, err := refscan.Capture()
+	var unavailable *refscan.UnavailableError
+	require.ErrorAs(t, err, &unavailable)
+	require.Equal(t, `LEAKGATE_FREEZE is "spoon"`, unavailable.Cause)
+	require.Equal(t, "set it to fork or inplace, or not at all", unavailable.Remedy)
+}
