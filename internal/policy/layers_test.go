@@ -44,6 +44,10 @@ var layers = []struct {
 	{"internal/engine/peek", nil}, // memory of this process, in place
 	{"internal/engine/addrmap", nil},
 	{"internal/engine/rtlayout", []string{"internal/engine/debuginfo", "internal/goversion"}}, // what is known of the runtime's structures
+	{"internal/engine/inplace", []string{
+		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/headroom", "internal/engine/image", "internal/engine/peek",
+		"internal/engine/remedy", "internal/engine/rtlayout",
+	}},
 	{"internal/engine/goruntime", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/addrmap", "internal/engine/rtlayout"}},
 	{"internal/engine/gstate", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/rtlayout"}},
 	{"internal/engine/special", []string{"internal/engine/image", "internal/engine/goruntime"}},
@@ -93,7 +97,7 @@ var layers = []struct {
 	// snapshots of this process, and what takes less than a scan of one
 	{"internal/engine/snapshot", []string{
 		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/gcwatch", "internal/engine/goruntime", "internal/engine/headroom", "internal/engine/heaptype",
-		"internal/engine/image", "internal/engine/nameless", "internal/engine/remedy", "internal/engine/root", "internal/engine/rtlayout",
+		"internal/engine/image", "internal/engine/inplace", "internal/envvar", "internal/engine/nameless", "internal/engine/remedy", "internal/engine/root", "internal/engine/rtlayout",
 		"internal/engine/typedheap", "internal/symbol",
 	}},
 	{"internal/engine/proof", []string{
