@@ -81,6 +81,9 @@ func callWalk(c uintptr)
 //go:noescape
 func memmove(to, from unsafe.Pointer, n uintptr)
 
+// Only the assembly calls it.
+var _ = walk
+
 // pointer is an address that is not in the Go heap, or whose object is reached otherwise.
 //
 //go:nosplit
