@@ -3,6 +3,7 @@
 // Usage:
 //
 //	leakgate run [flags] [packages] [-- go test flags]
+//	leakgate alloc [flags] [packages] [-- go test flags]
 //	leakgate comment [flags] [report]
 //	leakgate diff [flags] old new
 //	leakgate golden list|check|prune|fmt [flags] [packages]
@@ -20,6 +21,7 @@
 // The commands:
 //
 //	run        run tests with leakcheck assertions, as a gate
+//	alloc      say what tests and benchmarks allocate, by type and by line
 //	comment    keep one comment with the findings on a pull request
 //	diff       compare two runs, or two profiles
 //	golden     list, check, prune, format or tighten golden files
@@ -46,8 +48,8 @@
 // instead of being skipped; nothing comes from the test cache; and it leaves profiles and reports,
 // a table and an exit code that says why.
 //
-// Topics of help: run, exit-codes, artifacts, comment, diff, golden, merge, formats, scan, schema,
-// stack, vet, view, completion, version, help.
+// Topics of help: run, exit-codes, artifacts, alloc, comment, diff, golden, merge, formats, scan,
+// schema, stack, vet, view, completion, version, help.
 //
 // # Run
 //
@@ -274,6 +276,48 @@
 // removes nothing else, and refuses a directory with files in it that leakgate did not make. The
 // directory has a .gitignore of its own, so that it does not get committed. Two runs at a time need
 // a directory each: the second to ask for the same one ends with 2.
+//
+// # Alloc
+//
+// The command is
+//
+//	leakgate alloc [flags] [packages] [-- go test flags]
+//
+// It says what the tests and benchmarks of packages allocate: a table by Go type, with exact numbers
+// of objects from the execution tracer, and one by line, from the memory profiler, which records each
+// allocation. Both are of one run of each test binary. The tests need not know of leakgate, and no
+// file is written but -o. For example:
+//
+//	leakgate alloc
+//	leakgate alloc -run TestLogin -n 5 ./session
+//	leakgate alloc -run '^$' -bench . -o allocs.pb.gz
+//
+// A line is the innermost one of the module under test on a stack; below it are functions of other
+// modules that allocated for it. Tests run 5 to 40 times slower than with go test.
+//
+// The flags may stand before the packages and after them:
+//
+//	-C dir
+//		Change to dir first. Packages and files that flags name are relative to it.
+//	-bench regexp
+//		Run these benchmarks, too. Without -run, tests run as well, as with go test.
+//	-benchtime time
+//		How long each benchmark runs (default 100x, so that two runs do the same).
+//	-json
+//		Print the figures as JSON, all of them.
+//	-n count
+//		Show so many types and lines (default 20); 0 is all.
+//	-o file
+//		Also write what was allocated at each stack to file; for "go tool pprof".
+//	-run regexp
+//		Run only tests that match.
+//	-tags list
+//		Build tags, separated by commas.
+//	-timeout d
+//		The time limit of each test binary (default 10m).
+//
+// The exit code is 0 if the figures are there, 2 for a wrong command line or if tests do not build, 3
+// if a package's figures, or those by type, could not be told, 4 if tests failed.
 //
 // # Comment
 //

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/alloc"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/comment"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/diff"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
@@ -81,6 +82,9 @@ func TestManualExamplesParse(t *testing.T) {
 			require.NoError(t, err, line)
 		case "view":
 			_, err := view.Parse(words[1:])
+			require.NoError(t, err, line)
+		case "alloc":
+			_, err := alloc.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "comment":
 			_, err := comment.Parse(words[1:])

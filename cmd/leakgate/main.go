@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/alloc"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/comment"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/diff"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
@@ -39,6 +40,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"run", "run tests with leakcheck assertions, as a gate", runTests},
+		{"alloc", "say what tests and benchmarks allocate, by type and by line", alloc.Run},
 		{"comment", "keep one comment with the findings on a pull request", comment.Run},
 		{"diff", "compare two runs, or two profiles", diff.Run},
 		{"golden", "list, check, prune, format or tighten golden files", goldenfile.Run},

@@ -69,6 +69,7 @@ type typeID struct{ generation, id uint64 }
 // A rawType is a type as the trace has it.
 type rawType struct {
 	address, size uint64
+	pointers      uint64 // its bytes up to the last pointer
 	name          string
 }
 
@@ -123,7 +124,7 @@ func readTypes(data []byte, generation uint64, types map[typeID]rawType) error {
 	for r.more() {
 		id := r.number()
 		t := rawType{address: r.number(), size: r.number()}
-		r.number() // its bytes up to the last pointer
+		t.pointers = r.number()
 		t.name = string(r.bytes(r.number()))
 		types[typeID{generation, id}] = t
 	}

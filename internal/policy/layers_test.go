@@ -249,6 +249,11 @@ var layers = []struct {
 	{"cmd/leakgate/internal/cli", []string{"internal/editdistance"}},
 	{"cmd/leakgate/internal/comparand", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/comparand/comparandtest", nil}, // for tests only
+	{"cmd/leakgate/internal/allocrun", []string{"cmd/leakgate/internal/gotest", "internal/alloctrace", "internal/symbol"}},
+	{"cmd/leakgate/internal/command/alloc", []string{
+		"cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/gotest",
+		"internal/textfmt", "internal/wholefile",
+	}},
 	{"cmd/leakgate/internal/command/comment", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "cmd/leakgate/internal/pullrequest",
 	}},

@@ -1,0 +1,267 @@
+package allocrun
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/internal/alloctrace"
+)
+
+// A Config says what to run.
+type Config struct {
+	Folder  string   // where the binary, its trace and its profile go: it is the caller's
+	Dir     string   // where the go command runs
+	Env     []string // of the go command and of the tests
+	Package string   // import path
+	Source  string   // folder of the package, in which its tests run
+	Build   []string // flags of go test -c
+	Args    []string // of the test binary, with -test. before each
+	Timeout time.Duration
+}
+
+// A Result is what the tests and benchmarks of a package allocated.
+type Result struct {
+	Package string `json:"package"`
+	Failed  bool   `json:"failed,omitempty"` // tests failed: what they allocated until then counts
+	// Types are nil if Untraced says why they are not known.
+	Types          []*TypeRow `json:"types,omitempty"`
+	Untraced       string     `json:"untraced,omitempty"`
+	Objects        int64      `json:"objects"` // that the tracer saw
+	UnsizedObjects int64      `json:"unsized_objects,omitempty"`
+	Sites          []*Site    `json:"sites"`
+	SiteObjects    int64      `json:"site_objects"`
+	SiteBytes      int64      `json:"site_bytes"`
+
+	Profile *profile.Profile `json:"-"` // by stack: objects and bytes allocated
+	Output  string           `json:"-"` // of the tests
+}
+
+// A BuildError is what the go command says of a package whose tests do not build.
+type BuildError struct{ Output string }
+
+func (e *BuildError) Error() string { return e.Output }
+
+// Run builds the tests of a package and runs them once, twice if the tracer fails. The result is nil
+// if the package has no tests. A *BuildError says that they do not build; other errors that they
+// ended without a profile, such as by os.Exit, a crash or a timeout.
+func Run(ctx context.Context, c *Config) (*Result, error) {
+	path := filepath.Join(c.Folder, "package.test")
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	build := exec.CommandContext(ctx, "go", append(append([]string{"test", "-c", "-o", path}, c.Build...), c.Package)...)
+	build.Dir, build.Env = c.Dir, c.Env
+	if out, err := build.CombinedOutput(); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &BuildError{strings.TrimSpace(string(out))}
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, nil // no test files
+	}
+	b := &testBinary{path: path}
+	if info, err := buildinfo.ReadFile(path); err == nil {
+		b.module = info.Main.Path
+	}
+	if err := b.prepare(); err != nil {
+		return c.withoutTrace(ctx, b, err)
+	}
+	r, err := c.once(ctx, b, true)
+	if trouble, ok := errors.AsType[*traceError](err); ok {
+		return c.withoutTrace(ctx, b, trouble)
+	}
+	return r, err
+}
+
+func (c *Config) withoutTrace(ctx context.Context, b *testBinary, cause error) (*Result, error) {
+	r, err := c.once(ctx, b, false)
+	if r != nil {
+		r.Untraced = cause.Error()
+	}
+	return r, err
+}
+
+// A traceError says why a trace does not tell what was allocated.
+type traceError struct{ cause string }
+
+func (e *traceError) Error() string { return e.cause }
+
+// once runs the test binary, with a trace or without.
+func (c *Config) once(ctx context.Context, b *testBinary, traced bool) (*Result, error) {
+	profilePath := filepath.Join(c.Folder, "allocs.pb.gz")
+	if err := os.Remove(profilePath); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	p, err := c.process(ctx, b, profilePath, traced)
+	if err != nil {
+		return nil, err
+	}
+	data, profileErr := os.ReadFile(profilePath)
+	if traced && (p.traceErr != nil || profileErr != nil && p.crashedInTracer()) {
+		return nil, p.traceTrouble()
+	}
+	if profileErr != nil || len(data) == 0 {
+		return nil, fmt.Errorf("its tests ended without a profile (%s); the end of their output:\n%s", p.ended, lastLines(p.output, 20))
+	}
+	r := &Result{Package: c.Package, Failed: p.failed, Output: p.output}
+	if r.Profile, err = profile.ParseData(data); err != nil {
+		return nil, fmt.Errorf("the profile of its tests: %w", err)
+	}
+	if err := keepAllocations(r.Profile); err != nil {
+		return nil, err
+	}
+	r.Sites = sitesOf(r.Profile, ownPackages(b.module, c.Package))
+	for _, s := range r.Sites {
+		r.SiteObjects += s.Objects
+		r.SiteBytes += s.Bytes
+	}
+	if traced {
+		r.Objects, r.UnsizedObjects = p.totals.Objects, p.totals.UnsizedObjects
+		r.Types = rowsOf(p.totals.Counts, b.types, b.classes)
+	}
+	return r, nil
+}
+
+// keepAllocations leaves the objects and bytes that were ever allocated in a heap profile.
+func keepAllocations(p *profile.Profile) error {
+	if len(p.SampleType) < 2 || p.SampleType[0].Type != "alloc_objects" || p.SampleType[1].Type != "alloc_space" {
+		return errors.New("the profile of its tests has no allocations")
+	}
+	p.SampleType = p.SampleType[:2]
+	p.DefaultSampleType = "alloc_objects"
+	for _, s := range p.Sample {
+		s.Value = s.Value[:2]
+	}
+	return nil
+}
+
+// A process is a test binary that has ended.
+type process struct {
+	output   string
+	ended    string // how
+	failed   bool
+	totals   *alloctrace.Totals
+	traceErr error
+}
+
+// outputLimit is how much of the tests' output is kept, from its end.
+const outputLimit = 1 << 20
+
+// grace is how much longer than its own time limit a test binary may take, which cannot tell its
+// end where the tracer hangs.
+const grace = time.Minute
+
+func (c *Config) process(ctx context.Context, b *testBinary, profilePath string, traced bool) (*process, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout+grace)
+	defer cancel()
+	args := []string{"-test.paniconexit0", "-test.timeout=" + c.Timeout.String(), "-test.memprofile=" + profilePath, "-test.memprofilerate=1"}
+	cmd := exec.CommandContext(ctx, b.path, append(args, c.Args...)...)
+	var output tail
+	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Source, &output, &output
+	cmd.Env = append(c.Env[:len(c.Env):len(c.Env)], "PWD="+c.Source)
+	cmd.WaitDelay = 10 * time.Second // a child of a test that outlives it and holds its output
+	gotest.SetGroup(cmd)
+	cmd.Cancel = func() error { gotest.KillGroup(cmd.Process); return nil }
+	p := new(process)
+	wait := func() {}
+	if traced {
+		in, out, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = in.Close() }()
+		// A pipe: a trace takes 10 bytes an allocation, and need not be kept.
+		cmd.ExtraFiles = []*os.File{out}
+		cmd.Args = append(cmd.Args[:1:1], append([]string{"-test.trace=/proc/self/fd/3"}, cmd.Args[1:]...)...)
+		cmd.Env = append(cmd.Env, "GODEBUG="+withSetting(c.Env, "traceallocfree=1"))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			p.totals, p.traceErr = alloctrace.ReadTotals(in, b.classes)
+			if p.traceErr != nil {
+				_, _ = io.Copy(io.Discard, in) // the tests go on
+			}
+		}()
+		wait = func() {
+			_ = out.Close()
+			// A child of a test may hold the other end.
+			_ = in.SetReadDeadline(time.Now().Add(10 * time.Second))
+			<-done
+		}
+	}
+	err := cmd.Start()
+	if err == nil {
+		err = cmd.Wait()
+	}
+	wait()
+	if cmd.ProcessState == nil {
+		return nil, err
+	}
+	p.output, p.ended = output.String(), cmd.ProcessState.String()
+	p.failed = !cmd.ProcessState.Success()
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		p.ended = fmt.Sprintf("killed %v after its time limit of %v", grace, c.Timeout)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return p, nil
+}
+
+// withSetting is the GODEBUG of an environment with one more setting.
+func withSetting(env []string, setting string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if before, ok := strings.CutPrefix(env[i], "GODEBUG="); ok {
+			if before != "" {
+				return before + "," + setting
+			}
+			break
+		}
+	}
+	return setting
+}
+
+// crashedInTracer reports whether the runtime says that its tracer failed.
+func (p *process) crashedInTracer() bool {
+	return strings.Contains(p.output, "runtime.trace") || strings.Contains(p.output, "runtime.(*trace") || strings.HasPrefix(p.ended, "killed ")
+}
+
+// traceTrouble says why the trace is of no use.
+func (p *process) traceTrouble() error {
+	switch {
+	case p.crashedInTracer():
+		return &traceError{"the runtime's execution tracer failed (" + p.ended + "), as Go 1.26 and 1.27 do where a stack grows at the wrong moment; try again, or fewer tests (-run)"}
+	case errors.Is(p.traceErr, alloctrace.ErrNoEvents):
+		return &traceError{"the execution trace has no allocations, as it is where TestMain sets GODEBUG or starts a trace; let it not do that here"}
+	}
+	return &traceError{"the execution trace cannot be read: " + p.traceErr.Error() + "; the tests ended so: " + p.ended}
+}
+
+// A tail keeps the end of what is written.
+type tail struct{ bytes.Buffer }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.Buffer.Write(p)
+	if over := t.Len() - 2*outputLimit; over > 0 {
+		t.Next(t.Len() - outputLimit)
+	}
+	return len(p), nil
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
+}

@@ -1,0 +1,83 @@
+package allocrun
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/alloctrace"
+)
+
+// A TypeRow is what was allocated of one type.
+type TypeRow struct {
+	Name    string `json:"name"`              // as Go writes it with packages' names, or what the objects are
+	Package string `json:"package,omitempty"` // import path, of a type that has a name
+	Objects int64  `json:"objects"`
+	Bytes   int64  `json:"bytes"`
+	// Untyped says that the runtime is not told the type of these objects: Name says what they are.
+	Untyped bool `json:"untyped,omitempty"`
+}
+
+// What the runtime knows no type of, and what is of no type of the program's.
+const (
+	untyped    = "(strings, bytes, and other memory that the runtime knows no type of)"
+	mapHeaders = "(headers of maps)"
+	runtimes   = "(records of the runtime)"
+)
+
+// rowsOf sums counts by what they are for, the most objects first.
+func rowsOf(counts []*alloctrace.Count, types *typeTable, classes []int64) []*TypeRow {
+	of := make(map[[2]string]*TypeRow)
+	for _, n := range counts {
+		r := kindOf(n, types, classes)
+		key := [2]string{r.Name, r.Package}
+		if of[key] == nil {
+			of[key] = r
+		}
+		of[key].Objects += n.Objects
+		of[key].Bytes += n.Bytes()
+	}
+	rows := make([]*TypeRow, 0, len(of))
+	for _, r := range of {
+		rows = append(rows, r)
+	}
+	slices.SortFunc(rows, func(a, b *TypeRow) int {
+		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Package, b.Package))
+	})
+	return rows
+}
+
+// kindOf returns an empty row for a count.
+func kindOf(n *alloctrace.Count, types *typeTable, classes []int64) *TypeRow {
+	if n.Type == 0 {
+		return &TypeRow{Name: untyped, Untyped: true}
+	}
+	pkg := types.packageOf(uint64(n.Type))
+	boxed, isBox := strings.CutSuffix(n.Name, "InterfacePtr")
+	group, isGroup := strings.CutPrefix(strings.TrimPrefix(n.Name, "noalg."), "map.group[")
+	switch {
+	case pkg == "internal/runtime/maps" || pkg == "" && strings.HasPrefix(n.Name, "*maps.table"):
+		return &TypeRow{Name: mapHeaders, Untyped: true}
+	case isBox && strings.HasPrefix(n.Name, "runtime."):
+		// go1.26, go1.27 runtime/iface.go: convT16 to convTslice are not told the type.
+		return &TypeRow{Name: "(values of kind " + strings.TrimPrefix(boxed, "runtime.") + " in interfaces)", Untyped: true}
+	case pkg == "runtime" || strings.HasPrefix(n.Name, "*runtime."):
+		return &TypeRow{Name: runtimes, Untyped: true}
+	case isGroup:
+		return &TypeRow{Name: "map[" + group}
+	case n.Size > classOf(n.TypeSize, classes):
+		return &TypeRow{Name: "[]" + n.Name, Package: pkg}
+	}
+	return &TypeRow{Name: n.Name, Package: pkg}
+}
+
+// classOf is what an object of that size takes on the heap.
+func classOf(size int64, classes []int64) int64 {
+	for _, c := range classes {
+		if c >= size {
+			return c
+		}
+	}
+	const heapPage = 8192 // runtime.pageSize
+	return (size + heapPage - 1) / heapPage * heapPage
+}

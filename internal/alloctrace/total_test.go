@@ -1,0 +1,126 @@
+package alloctrace
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"runtime/metrics"
+	"runtime/trace"
+	"testing"
+)
+
+type totalNode struct{ next *totalNode }
+
+type totalPair [2]int64
+
+var totalSink struct {
+	node  *totalNode
+	nodes []totalNode
+	pair  *totalPair
+	text  []byte
+}
+
+// traced is the trace of what f allocates.
+func traced(t *testing.T, f func()) []byte {
+	t.Helper()
+	before, set := os.LookupEnv("GODEBUG")
+	t.Setenv("GODEBUG", "traceallocfree=1")
+	var out bytes.Buffer
+	out.Grow(16 << 20)
+	if err := trace.Start(&out); err != nil {
+		t.Fatal(err)
+	}
+	if set {
+		_ = os.Setenv("GODEBUG", before)
+	}
+	withRoom(f)
+	trace.Stop()
+	return out.Bytes()
+}
+
+// withRoom calls f on a stack that has no reason to grow or shrink: where one grows while a trace's
+// buffer is full, the runtime crashes (see leakcheck/internal/alloc/stack.go).
+//
+//go:noinline
+func withRoom(f func()) {
+	var room [20 << 10]byte
+	f()
+	runtime.KeepAlive(&room)
+}
+
+func classes() []int64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs-by-size:bytes"}}
+	metrics.Read(sample)
+	buckets := sample[0].Value.Float64Histogram().Buckets
+	list := make([]int64, len(buckets)-1)
+	for i := range list {
+		list[i] = int64(buckets[i]) - 1
+	}
+	return list
+}
+
+// TestTotals counts what a function allocates that collects garbage now and then, so that pages of
+// the heap change their use.
+func TestTotals(t *testing.T) {
+	data := traced(t, func() {
+		for i := range 3000 {
+			totalSink.node = new(totalNode)
+			totalSink.nodes = make([]totalNode, 4)
+			totalSink.pair = new(totalPair)
+			totalSink.text = append([]byte(nil), make([]byte, 700)...)
+			if i%1000 == 0 {
+				runtime.GC()
+			}
+		}
+	})
+	totals, err := ReadTotals(bytes.NewReader(data), classes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, bytes := make(map[string]int64), make(map[string]int64)
+	var sum int64
+	for _, n := range totals.Counts {
+		name := n.Name
+		if n.Size > n.TypeSize && n.Name == "alloctrace.totalNode" {
+			name = "[]" + name
+		}
+		objects[name] += n.Objects
+		bytes[name] += n.Bytes()
+		sum += n.Objects
+	}
+	for _, want := range []struct {
+		name string
+		size int64
+	}{{"alloctrace.totalNode", 8}, {"[]alloctrace.totalNode", 32}, {"alloctrace.totalPair", 16}} {
+		if objects[want.name] != 3000 || bytes[want.name] != 3000*want.size {
+			t.Errorf("%s: %d objects, %d bytes", want.name, objects[want.name], bytes[want.name])
+		}
+	}
+	if objects[""] < 3000 || bytes[""] < 3000*704 {
+		t.Errorf("memory without a type: %d objects, %d bytes", objects[""], bytes[""])
+	}
+	if sum != totals.Objects {
+		t.Errorf("%d objects, %d in all", sum, totals.Objects)
+	}
+}
+
+// TestTotalsDamaged reads traces that end too early, and such as have a byte changed: there may be
+// an error, and never a panic.
+func TestTotalsDamaged(t *testing.T) {
+	data := traced(t, func() { totalSink.node = new(totalNode) })
+	sizes := classes()
+	for _, end := range []int{0, 5, 16, 17, 20, 30, len(data) / 2} {
+		if totals, err := ReadTotals(bytes.NewReader(data[:end]), sizes); err == nil {
+			t.Errorf("of %d bytes: %d objects", end, totals.Objects)
+		}
+	}
+	for at := 16; at < len(data); at += 1 + len(data)/300 {
+		damaged := bytes.Clone(data)
+		damaged[at] ^= 0xff
+		_, _ = ReadTotals(bytes.NewReader(damaged), sizes)
+	}
+	data = data[:16]
+	if _, err := ReadTotals(bytes.NewReader(data), sizes); err != ErrNoEvents {
+		t.Errorf("a trace without events: %v", err)
+	}
+}
