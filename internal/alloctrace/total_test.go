@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-type totalNode struct{ next *totalNode }
+type totalNode struct{ _ *totalNode }
 
 type totalPair [2]int64
 
