@@ -3,16 +3,13 @@ package alloc
 import (
 	"runtime"
 	"sync"
-
-	"github.com/leakgate/leakgate/internal/goversion"
 )
 
-// Stacks that grow at the wrong moment crash Go 1.27. An event of the tracer that finds its buffer
-// full hands the buffer on and takes a new one (go1.27.3 runtime/tracebuf.go, refill). If the
-// goroutine's stack has to grow just then, that is an event, too, which hands the same buffer on
-// once more; it is freed twice when the trace ends (runtime/trace.go, traceAdvance). With Go 1.26
-// what comes before an event in an allocation needs more stack than this, so that the stack has
-// grown already. What keeps clear of it, in all versions:
+// Stacks that grow at the wrong moment crash Go 1.26 and 1.27. An event of the tracer that finds
+// its buffer full hands the buffer on and takes a new one (go1.27.3 runtime/tracebuf.go, refill). If
+// the goroutine's stack has to grow just then, that is an event, too, which hands the same buffer on
+// once more; it is freed twice when the trace ends (runtime/trace.go, traceAdvance). What keeps
+// clear of it, in all versions:
 //
 //   - The goroutine that calls op has a stack with room (growStack), and a thread of its own, whose
 //     buffer is the one that the trace's start has filled to some degree.
@@ -70,18 +67,8 @@ func fewEnough(calls int, objects uint64) int {
 	return min(calls, max(minCalls, int(spared/objects)))
 }
 
-// crashes says that the program's Go version is one of which the above is so. Versions to come are
-// taken for such.
-var crashes = sync.OnceValue(func() bool {
-	minor, ok := goversion.Minor(runtime.Version())
-	return !ok || minor >= 27
-})
-
-// mallocs is how many objects the program has ever allocated, always 0 where that does not matter.
+// mallocs is how many objects the program has ever allocated. To ask stops the world.
 func mallocs() uint64 {
-	if !crashes() {
-		return 0 // to ask stops the world
-	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.Mallocs
