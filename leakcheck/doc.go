@@ -242,6 +242,6 @@
 // outside of the Go heap (C, mmap) is not seen, and stacks only by Stack. Types declared in
 // different functions under one name count as one.
 //
-// The package adds at most 3.25 MiB to a test binary that calls it, and next to nothing to one that
+// The package adds at most 3.5 MiB to a test binary that calls it, and next to nothing to one that
 // only imports it.
 package leakcheck
