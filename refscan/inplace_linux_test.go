@@ -3,8 +3,12 @@
 package refscan_test
 
 import (
+	"context"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
@@ -36,10 +40,18 @@ func TestInPlace(t *testing.T) {
 	require.Equal(t, at(t, forked, "unnamed").Objects, at(t, copied, "unnamed").Objects)
 }
 
-// Constructs of all kinds are found in place, too.
+// Constructs of all kinds are found in place, too: in a process of its own, since others leave
+// payloads behind.
 func TestConstructsInPlace(t *testing.T) {
-	t.Setenv("LEAKGATE_FREEZE", "inplace")
-	TestConstructs(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, "-test.run=^TestConstructs$", "-test.v")
+	cmd.Env = append(os.Environ(), "LEAKGATE_FREEZE=inplace")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS: TestConstructs ")
 }
 
 // Nor does work under load lead to anything else in place: see TestSoak.
