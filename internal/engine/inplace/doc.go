@@ -16,7 +16,9 @@
 //
 // While it is pinned the caller must not block, allocate, or make a system call that the scheduler
 // knows of. So the process is walked through three times: to see how much there is; and pinned once
-// more, to see which pages the copy needs, which the kernel then provides, and to copy.
+// more, to see which pages the copy needs, which the kernel then provides, and to copy. What is read
+// is what the runtime's own records say is in use, so that it can be read: a fault there would end
+// the process.
 //
 // # What is copied
 //
