@@ -26,8 +26,8 @@ import (
 // filters stay.
 const limitVariable = "LEAKGATE_TEST_LIMIT"
 
-// limits are what a system may do to an assertion. The result is unknown, with a way out.
-var limits = map[string]struct {
+// A limit is what a system may do to an assertion. The result is unknown, with a way out.
+type limit struct {
 	// set lays the limit on; what it returns goes between the capture and the scan.
 	set  func() (between func(*refscan.Snapshot) error, err error)
 	want []string // parts of the error; none if it works all the same
@@ -38,7 +38,17 @@ var limits = map[string]struct {
 	inPlace bool
 	// hidden is what a process in a mount namespace of its own does not see.
 	hidden string
-}{
+}
+
+// by is the limit as it shows where a process is frozen one way, "" for the best one.
+func (l limit) by(way string) limit {
+	if l.inPlace && way == "" {
+		l.want = nil
+	}
+	return l
+}
+
+var limits = map[string]limit{
 	"fork forbidden":      {inPlace: true, set: refused(seccomptest.Processes(syscall.EPERM)), want: []string{"clone: ", "seccomp"}},
 	"no writing":          {inPlace: true, set: refused(seccomptest.Refusal{Number: syscall.SYS_PWRITE64, Errno: syscall.EPERM}), want: []string{"pwrite64 ", "seccomp"}},
 	"no room":             {inPlace: true, set: refused(seccomptest.Refusal{Number: syscall.SYS_PWRITE64, Errno: syscall.ENOSPC}), want: []string{"pwrite64 ", "--shm-size"}},
@@ -207,10 +217,7 @@ func TestLimits(t *testing.T) {
 
 // underLimit runs TestUnderLimit in a process of its own.
 func underLimit(t *testing.T, self, name, way string) {
-	limit := limits[name]
-	if limit.inPlace && way == "" {
-		limit.want = nil
-	}
+	limit := limits[name].by(way)
 	// A guard against hanging, not a measurement.
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -245,9 +252,7 @@ func TestUnderLimit(t *testing.T) {
 	if !ok {
 		return // it is run by TestLimits
 	}
-	if limit.inPlace && os.Getenv("LEAKGATE_FREEZE") == "" {
-		limit.want = nil
-	}
+	limit = limit.by(os.Getenv("LEAKGATE_FREEZE"))
 	begun := time.Now()
 	if !limit.first {
 		scan(t) // opens what stays open

@@ -40,13 +40,14 @@ var layers = []struct {
 	{"internal/engine/remedy", nil},      // what to do about a refused system call
 	{"internal/engine/seccomptest", nil}, // for tests only
 	{"internal/engine/headroom", nil},    // how much memory there is
-	{"internal/engine/freeze", []string{"internal/engine/image", "internal/engine/headroom", "internal/engine/remedy"}},
+	{"internal/procmaps", nil},
+	{"internal/engine/freeze", []string{"internal/engine/image", "internal/engine/headroom", "internal/engine/peek", "internal/engine/remedy", "internal/procmaps"}},
 	{"internal/engine/peek", nil}, // memory of this process, in place
 	{"internal/engine/addrmap", nil},
 	{"internal/engine/rtlayout", []string{"internal/engine/debuginfo", "internal/goversion"}}, // what is known of the runtime's structures
 	{"internal/engine/inplace", []string{
 		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/headroom", "internal/engine/image", "internal/engine/peek",
-		"internal/engine/remedy", "internal/engine/rtlayout",
+		"internal/engine/remedy", "internal/engine/rtlayout", "internal/procmaps",
 	}},
 	{"internal/engine/goruntime", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/addrmap", "internal/engine/rtlayout"}},
 	{"internal/engine/gstate", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/rtlayout"}},
@@ -56,7 +57,7 @@ var layers = []struct {
 	{"internal/engine/execfile", []string{"internal/engine/image", "internal/engine/debuginfo/elffile"}},
 	{"internal/engine/registers", []string{"internal/engine/goruntime"}},
 	{"internal/engine/corefile", []string{"internal/engine/image", "internal/engine/execfile", "internal/engine/registers", "internal/engine/goruntime"}},
-	{"internal/engine/attach", []string{"internal/engine/image", "internal/engine/registers", "internal/engine/goruntime"}},
+	{"internal/engine/attach", []string{"internal/engine/image", "internal/engine/registers", "internal/engine/goruntime", "internal/procmaps"}},
 	{"internal/engine/offheap", []string{"internal/engine/headroom", "internal/engine/remedy"}},
 	{"internal/engine/gcwatch", nil}, // the collections of this process
 	{"internal/engine/newborn", []string{"internal/engine/offheap", "internal/engine/peek", "internal/engine/rtlayout"}},
@@ -124,7 +125,7 @@ var layers = []struct {
 	{"leakcheck/internal/environ", []string{
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
-	{"leakcheck/internal/ledger", nil},
+	{"leakcheck/internal/ledger", []string{"internal/procmaps"}},
 	{"leakcheck/internal/observe", []string{"internal/engine/proof", "internal/engine/snapshot", "internal/symbol", "leakcheck/internal/ledger", "leakcheck/internal/naming", "internal/textfmt", "refscan"}},
 	{"leakcheck/internal/artifact", []string{
 		"golden", "internal/envvar", "internal/plainjson", "internal/verdict", "internal/wholefile",
@@ -196,15 +197,16 @@ var layers = []struct {
 		"leakcheck/internal/tree", "refscan",
 	}},
 	{"internal/alloctrace", nil},
+	{"leakcheck/internal/memprofile", []string{"refscan"}},
 	{"leakcheck/internal/alloc", []string{
 		"golden", "internal/alloctrace", "internal/goversion", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/check",
 		"leakcheck/internal/check/goldenfile", "leakcheck/internal/environ", "leakcheck/internal/goldenline",
-		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
+		"leakcheck/internal/memprofile", "leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/peak", []string{
 		"internal/engine/gcwatch", "internal/engine/snapshot", "internal/symbol", "internal/textfmt", "internal/verdict", "leakcheck/internal/assertion",
-		"leakcheck/internal/check", "leakcheck/internal/environ", "leakcheck/internal/heldop", "leakcheck/internal/message",
+		"leakcheck/internal/check", "leakcheck/internal/environ", "leakcheck/internal/heldop", "leakcheck/internal/memprofile", "leakcheck/internal/message",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck", []string{"leakcheck/internal/...", "internal/verdict"}},
@@ -249,7 +251,9 @@ var layers = []struct {
 	{"cmd/leakgate/internal/cli", []string{"internal/editdistance"}},
 	{"cmd/leakgate/internal/comparand", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/comparand/comparandtest", nil}, // for tests only
-	{"cmd/leakgate/internal/allocrun", []string{"cmd/leakgate/internal/gotest", "internal/alloctrace", "internal/symbol"}},
+	{"cmd/leakgate/internal/allocrun", []string{
+		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "internal/alloctrace", "internal/symbol", "internal/textfmt",
+	}},
 	{"cmd/leakgate/internal/command/alloc", []string{
 		"cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/gotest",
 		"internal/textfmt", "internal/wholefile",

@@ -8,13 +8,13 @@ import (
 	"runtime"
 	"sort"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/registers"
+	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
 // Requests, options and events of ptrace(2) that package syscall does not name.
@@ -92,19 +92,13 @@ func syscallInstruction(pid int) (uint64, error) {
 	}
 	defer func() { _ = memory.Close() }()
 	buf := make([]byte, 1<<20)
-	for line := range strings.Lines(string(maps)) {
-		fields := strings.Fields(line)
-		if len(fields) < 6 || !strings.HasPrefix(fields[1], "r-x") || fields[5] == "[vsyscall]" {
+	for line := range bytes.Lines(maps) {
+		a, ok := procmaps.Parse(bytes.TrimSpace(line))
+		if !ok || !bytes.HasPrefix(a.Mode, []byte("r-x")) || len(a.Name) == 0 || string(a.Name) == "[vsyscall]" {
 			continue
 		}
-		first, last, _ := strings.Cut(fields[0], "-")
-		lo, err1 := strconv.ParseUint(first, 16, 64)
-		hi, err2 := strconv.ParseUint(last, 16, 64)
-		if err1 != nil || err2 != nil {
-			continue
-		}
-		for at := lo; at < hi; at += uint64(len(buf)) - 2 {
-			n, _ := memory.ReadAt(buf[:min(uint64(len(buf)), hi-at)], int64(at))
+		for at := a.Start; at < a.End; at += uint64(len(buf)) - 2 {
+			n, _ := memory.ReadAt(buf[:min(uint64(len(buf)), a.End-at)], int64(at))
 			if i := bytes.Index(buf[:n], []byte{0x0f, 0x05, 0xc3}); i >= 0 {
 				return at + uint64(i), nil
 			}

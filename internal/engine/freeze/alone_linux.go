@@ -2,8 +2,6 @@
 
 package freeze
 
-import "time"
-
 // OnOneProcessor calls f while the calling goroutine has the right to run Go code to itself, and
 // reports whether GOMAXPROCS stayed as it has to for that. It waits for the end of a collection that
 // is under way, and stops the world twice, for some ten microseconds.
@@ -27,6 +25,3 @@ func WhenReady(ready func() bool, f func()) (alone bool, err error) {
 	}
 	return alone, nil
 }
-
-// Clock is the clock that Process.Frozen goes by.
-func Clock() time.Duration { return clock() }

@@ -3,11 +3,12 @@
 package freeze
 
 import (
+	"bytes"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
-	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/engine/peek"
+	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
 // Lend returns memory of this process that the frozen one must have as well, since nobody may write
@@ -18,9 +19,7 @@ func (p *Process) Lend(r Range) []byte {
 	if !constants.hold(r) {
 		return nil
 	}
-	addr := uintptr(r.Addr)
-	// no pointer into the Go heap, as vet would suspect
-	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), r.Len)
+	return peek.Bytes(uintptr(r.Addr), uintptr(r.Len))
 }
 
 // constants are mappings that nobody may write to, as far as they were asked for. A program keeps
@@ -57,21 +56,17 @@ func findConstant(r Range) (found Range, ok bool) {
 	if err != nil {
 		return Range{}, false
 	}
-	for line := range strings.Lines(string(list)) {
-		// "7f0e4a000000-7f0e4a021000 r--p 00000000 08:01 1234 /path"
-		bounds, rights, _ := strings.Cut(line, " ")
-		first, last, _ := strings.Cut(bounds, "-")
-		low, err1 := strconv.ParseUint(first, 16, 64)
-		high, err2 := strconv.ParseUint(last, 16, 64)
+	for line := range bytes.Lines(list) {
+		a, ok := procmaps.Parse(bytes.TrimSpace(line))
 		switch {
-		case err1 != nil || err2 != nil || low >= r.End():
+		case !ok || a.Start >= r.End():
 			return Range{}, false
-		case !strings.HasPrefix(rights, "r-"):
+		case !a.Constant():
 			found = Range{}
-		case found.Len > 0 && found.End() == low:
-			found.Len += high - low
+		case found.Len > 0 && found.End() == a.Start:
+			found.Len += a.End - a.Start
 		default:
-			found = Range{Addr: low, Len: high - low}
+			found = Range{Addr: a.Start, Len: a.End - a.Start}
 		}
 		if found.Addr <= r.Addr && r.End() <= found.End() {
 			return found, true

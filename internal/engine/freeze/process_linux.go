@@ -160,8 +160,8 @@ func (p *Process) forkReady(ready func() bool) (pid int, alone bool) {
 // tries for maxReadyWait and at least minReadyTries times. One try may take long: useOneProcessor
 // waits for the end of a collection. The caller holds taking.
 func whenReady(ready func() bool, f func()) (called, alone bool) {
-	deadline := clock() + maxReadyWait
-	for try := 1; !called && (try <= minReadyTries || clock() < deadline); try++ {
+	deadline := Clock() + maxReadyWait
+	for try := 1; !called && (try <= minReadyTries || Clock() < deadline); try++ {
 		called, alone = onOneProcessor(ready, f)
 	}
 	return called, alone
@@ -195,17 +195,17 @@ const (
 // the world to start has it: a goroutine that begins the next collection, above all. After Gosched
 // the caller has a new time slice, and nothing to wait for between ready and the fork.
 func TakeTurns(ready func() bool) bool {
-	for deadline := clock() + maxTurns; !ready(); runtime.Gosched() {
-		if clock() >= deadline {
+	for deadline := Clock() + maxTurns; !ready(); runtime.Gosched() {
+		if Clock() >= deadline {
 			return false
 		}
 	}
 	return true
 }
 
-// clock is CLOCK_MONOTONIC. time.Now stands still in a bubble of testing/synctest while anything
+// Clock is the clock that Process.Frozen goes by, CLOCK_MONOTONIC. time.Now stands still in a bubble of testing/synctest while anything
 // runs.
-func clock() time.Duration {
+func Clock() time.Duration {
 	const monotonic = 1
 	var now syscall.Timespec
 	// cannot fail
@@ -213,6 +213,8 @@ func clock() time.Duration {
 	return time.Duration(now.Nano())
 }
 
+// fork forks, and notes when and for how long.
+//
 //go:noinline
 func (p *Process) fork() (pid int) {
 	// No flags: the child's end sends no signal, so that neither a SIGCHLD handler nor wait4(-1)

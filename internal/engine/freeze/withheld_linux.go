@@ -3,9 +3,11 @@
 package freeze
 
 import (
+	"bytes"
 	"os"
-	"strconv"
 	"strings"
+
+	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
 // Withheld returns by which advice some of the ranges are kept from forked processes:
@@ -17,22 +19,18 @@ func Withheld(ranges []Range) (advice string) {
 		return ""
 	}
 	var mapping Range
-	for line := range strings.Lines(string(list)) {
+	for line := range bytes.Lines(list) {
 		// "7f0e4a000000-7f0e4a021000 rw-p 00000000 00:00 0", then lines such as "VmFlags: rd wr mr
 		// mw me dc" (proc(5)).
-		name, rest, _ := strings.Cut(line, " ")
-		if first, last, ok := strings.Cut(name, "-"); ok {
-			low, err1 := strconv.ParseUint(first, 16, 64)
-			high, err2 := strconv.ParseUint(last, 16, 64)
-			if err1 == nil && err2 == nil {
-				mapping = Range{Addr: low, Len: high - low}
-			}
+		if a, ok := procmaps.Parse(bytes.TrimSpace(line)); ok {
+			mapping = Range{Addr: a.Start, Len: a.End - a.Start}
 			continue
 		}
-		if name != "VmFlags:" {
+		flags, ok := strings.CutPrefix(string(line), "VmFlags:")
+		if !ok {
 			continue
 		}
-		for _, flag := range strings.Fields(rest) {
+		for _, flag := range strings.Fields(flags) {
 			advice := map[string]string{"dc": "MADV_DONTFORK", "wf": "MADV_WIPEONFORK"}[flag]
 			if advice != "" && overlaps(ranges, mapping) {
 				return advice

@@ -80,7 +80,7 @@ func (e *ReadError) Error() string {
 	return fmt.Sprintf("%d bytes at %#x are not readable in the frozen process", e.Len, e.Addr)
 }
 
-// NewSpace returns an empty space over a source.
+// NewSpace returns a space over a source. It has what a Holder holds, and nothing of others yet.
 func NewSpace(source Source) *Space {
 	s := &Space{source: source, faults: make(map[uint64][]byte)}
 	regions := []Piece{}
@@ -128,7 +128,7 @@ func (s *Space) load(ranges []Range, lender Lender) ([][]byte, error) {
 	if s.held {
 		return s.heldRanges(ranges), nil
 	}
-	merged := mergeRanges(ranges)
+	merged := Union(ranges)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	loaded := make([]Piece, 0, len(merged))
@@ -189,9 +189,9 @@ func byAddress(regions []Piece) {
 	sort.SliceStable(regions, func(i, j int) bool { return regions[i].Addr < regions[j].Addr })
 }
 
-// mergeRanges returns the union of the ranges as sorted, disjoint, non-touching ranges. One that
-// goes beyond the last address cannot be read and is left out.
-func mergeRanges(ranges []Range) []Range {
+// Union returns the same memory as sorted, disjoint, non-touching ranges. One that goes beyond the
+// last address cannot be read and is left out.
+func Union(ranges []Range) []Range {
 	sorted := append([]Range(nil), ranges...)
 	sort.Slice(sorted, func(i, j int) bool { return sorted[i].Addr < sorted[j].Addr })
 	var merged []Range

@@ -142,3 +142,8 @@ func TestSourceFails(t *testing.T) {
 	require.Zero(t, s.U16(0x10))
 	require.Error(t, s.Err())
 }
+
+func TestUnion(t *testing.T) {
+	require.Equal(t, []image.Range{{Addr: 1, Len: 9}, {Addr: 12, Len: 3}},
+		image.Union([]image.Range{{Addr: 12, Len: 3}, {Addr: 5, Len: 5}, {Addr: 1, Len: 4}, {Addr: 2, Len: 2}}))
+}

@@ -3,16 +3,17 @@
 package inplace
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/peek"
 	"github.com/leakgate/leakgate/internal/engine/remedy"
+	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
 // madvNoHugePage: huge pages would take memory between the pages that are written to.
@@ -22,8 +23,7 @@ const madvNoHugePage = 15
 func (i *Image) reserve(size int64) ([]byte, error) {
 	b, err := syscall.Mmap(-1, 0, int(size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_NORESERVE)
 	if err != nil {
-		refused := &remedy.Error{Call: "mmap", For: fmt.Sprintf("%d bytes for a copy of the process", size), Err: err}
-		return nil, &freeze.Error{Op: "copying the process in place", Remedy: remedy.Of(refused), Err: refused}
+		return nil, refusedError(&remedy.Error{Call: "mmap", For: fmt.Sprintf("%d bytes for a copy of the process", size), Err: err})
 	}
 	i.mappings = append(i.mappings, b)
 	_ = syscall.Madvise(b, madvNoHugePage) // it only takes more memory then
@@ -51,18 +51,18 @@ func (p *Plan) constants() []image.Piece {
 	var found []image.Range
 	list, err := os.ReadFile("/proc/self/maps")
 	if err == nil {
-		found = readOnly(string(list))
+		found = readOnly(list)
 	}
 	// Where there is no /proc, and where the linker puts tables among what is written to once
 	// (-buildmode=pie), the modules' own bounds say enough for most of what is asked for.
-	for _, table := range union(append([]image.Range(nil), p.tables...)) {
+	for _, table := range image.Union(p.tables) {
 		if !within(found, table) {
 			found = append(found, table)
 		}
 	}
 	pieces := make([]image.Piece, len(found))
 	for i, r := range found {
-		pieces[i] = image.Piece{Addr: r.Addr, Data: bytesAt(r.Addr, r.Len)}
+		pieces[i] = image.Piece{Addr: r.Addr, Data: peek.Bytes(uintptr(r.Addr), uintptr(r.Len))}
 	}
 	return pieces
 }
@@ -76,23 +76,14 @@ func within(list []image.Range, r image.Range) bool {
 	return false
 }
 
-// readOnly lists the mappings of files that may be read but not written to (proc(5), maps); those
-// that touch are one.
-func readOnly(list string) (found []image.Range) {
-	for line := range strings.Lines(list) {
-		// "7f0e4a000000-7f0e4a021000 r--p 00000000 08:01 1234 /path"
-		bounds, rest, _ := strings.Cut(line, " ")
-		first, last, _ := strings.Cut(bounds, "-")
-		low, err1 := strconv.ParseUint(first, 16, 64)
-		high, err2 := strconv.ParseUint(last, 16, 64)
-		if err1 != nil || err2 != nil || !strings.HasPrefix(rest, "r-") || !strings.Contains(rest, "/") {
-			continue
+// readOnly lists the mappings of files that may be read but not written to; those that touch are
+// one.
+func readOnly(list []byte) []image.Range {
+	var found []image.Range
+	for line := range bytes.Lines(list) {
+		if a, ok := procmaps.Parse(bytes.TrimSpace(line)); ok && a.Constant() && bytes.HasPrefix(a.Name, []byte("/")) {
+			found = append(found, image.Range{Addr: a.Start, Len: a.End - a.Start})
 		}
-		if n := len(found); n > 0 && found[n-1].End() == low {
-			found[n-1].Len += high - low
-			continue
-		}
-		found = append(found, image.Range{Addr: low, Len: high - low})
 	}
-	return found
+	return image.Union(found)
 }

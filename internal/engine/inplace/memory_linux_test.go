@@ -19,12 +19,7 @@ c000000000-c000400000 rw-p 00000000 00:00 0
 7f0e4a021000-7f0e4a022000 r--p 00000000 08:01 13 /usr/lib/libc.so.6
 7ffd2f5f6000-7ffd2f5f8000 r-xp 00000000 00:00 0 [vdso]
 `
-	require.Equal(t, []image.Range{{Addr: 0x400000, Len: 0x148000}, {Addr: 0x7f0e4a021000, Len: 0x1000}}, readOnly(maps))
-	require.Empty(t, readOnly(""))
-	require.Empty(t, readOnly("nonsense\n-\n"))
-}
-
-func TestUnion(t *testing.T) {
-	require.Equal(t, []image.Range{{Addr: 1, Len: 9}, {Addr: 12, Len: 3}},
-		union([]image.Range{{Addr: 12, Len: 3}, {Addr: 5, Len: 5}, {Addr: 1, Len: 4}, {Addr: 2, Len: 2}}))
+	require.Equal(t, []image.Range{{Addr: 0x400000, Len: 0x148000}, {Addr: 0x7f0e4a021000, Len: 0x1000}}, readOnly([]byte(maps)))
+	require.Empty(t, readOnly(nil))
+	require.Empty(t, readOnly([]byte("nonsense\n-\n")))
 }

@@ -2,9 +2,7 @@ package inplace
 
 import (
 	"errors"
-	"sort"
 	"strings"
-	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/image"
@@ -74,7 +72,7 @@ func NewPlan(names Names, bias uint64) (*Plan, error) {
 	if err := p.addModules(l, first, largeVariables(names, bias)); err != nil {
 		return nil, err
 	}
-	p.variables = union(p.variables)
+	p.variables = image.Union(p.variables)
 	return p, nil
 }
 
@@ -147,24 +145,5 @@ func largeVariables(names Names, bias uint64) (large []image.Range) {
 			large = append(large, image.Range{Addr: v.Addr + bias, Len: uint64(size)})
 		}
 	}
-	return union(large)
-}
-
-// union returns the same memory as sorted, disjoint ranges.
-func union(list []image.Range) []image.Range {
-	sort.Slice(list, func(i, j int) bool { return list[i].Addr < list[j].Addr })
-	kept := list[:0]
-	for _, r := range list {
-		if n := len(kept); n > 0 && r.Addr <= kept[n-1].End() {
-			kept[n-1].Len = max(kept[n-1].End(), r.End()) - kept[n-1].Addr
-			continue
-		}
-		kept = append(kept, r)
-	}
-	return kept
-}
-
-// bytesAt are n bytes of this process at an address that is not in the Go heap.
-func bytesAt(addr, n uint64) []byte {
-	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), n)
+	return image.Union(large)
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/engine/headroom"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/peek"
 	"github.com/leakgate/leakgate/internal/engine/remedy"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
 //go:linkname procPin runtime.procPin
@@ -91,7 +93,7 @@ func (p *Plan) take(ready func() bool, marks bool) (_ *Image, err error) {
 			return nil, err
 		}
 	}
-	return nil, &freeze.Error{Op: "copying the process in place", Remedy: "let the program come to rest before the assertion", Err: ErrRestless}
+	return nil, &freeze.Error{Op: operation, Remedy: "let the program come to rest before the assertion", Err: ErrRestless}
 }
 
 func (p *Plan) regions() []region {
@@ -116,9 +118,9 @@ func (i *Image) try(c *control, ready func() bool) (done bool, err error) {
 	need := int64(c.heapBytes + c.othersSize)
 	space := int64(c.hi-c.lo) + int64(c.othersSize)
 	if err := (headroom.System{}).Check(headroom.Need{Resident: need, Private: need, Address: space}); err != nil {
-		return false, &freeze.Error{Op: "copying the process in place", Err: err}
+		return false, &freeze.Error{Op: operation, Err: err}
 	}
-	bits, err := i.reserve(int64((c.hi-c.lo)/pageSize/8 + 1))
+	bits, err := i.reserve(int64(c.pages()/8 + 1))
 	if err != nil {
 		return false, err
 	}
@@ -141,13 +143,15 @@ func (i *Image) try(c *control, ready func() bool) (done bool, err error) {
 	}
 	done = i.pinned(c, copying)
 	if c.status == refused {
-		return false, &freeze.Error{Op: "copying the process in place", Remedy: remedy.Of(errPopulate(c)), Err: errPopulate(c)}
+		return false, refusedError(&remedy.Error{Call: "madvise", For: "memory for a copy of the process", Err: syscall.Errno(c.errno)})
 	}
 	return done, nil
 }
 
-func errPopulate(c *control) error {
-	return &remedy.Error{Call: "madvise", For: "memory for a copy of the process", Err: syscall.Errno(c.errno)}
+const operation = "copying the process in place"
+
+func refusedError(call *remedy.Error) error {
+	return &freeze.Error{Op: operation, Remedy: remedy.Of(call), Err: call}
 }
 
 func address(p unsafe.Pointer) uintptr { return uintptr(p) }
@@ -188,26 +192,40 @@ func (i *Image) pinned(c *control, mode uintptr) (walked bool) {
 //go:norace
 //go:nocheckptr
 func (c *control) populate() {
-	pages := (c.hi - c.lo) / pageSize
-	for page := uintptr(0); page < pages; {
-		if word8(c.bits+page/8) == 0 && page&7 == 0 {
-			page += 8
-			continue
-		}
-		first := page
-		for page < pages && word8(c.bits+page/8)>>(page&7)&1 != 0 {
-			page++
-		}
-		if page > first && !c.populateRange(c.mirror+first*pageSize, (page-first)*pageSize) {
+	for from, to := c.run(0); from < to; from, to = c.run(to) {
+		if !c.populateRange(c.mirror+from*rtlayout.PageSize, (to-from)*rtlayout.PageSize) {
 			return
-		}
-		if page == first {
-			page++
 		}
 	}
 	if c.otherBytes <= c.othersSize {
 		c.populateRange(c.others, (c.otherBytes+4095)&^4095)
 	}
+}
+
+// pages is how many the mirror has.
+//
+//go:norace
+//go:nocheckptr
+func (c *control) pages() uintptr { return (c.hi - c.lo) / rtlayout.PageSize }
+
+// run returns the next run of pages of the mirror that a copy needs, from a page on; an empty one at
+// the end.
+//
+//go:norace
+//go:nocheckptr
+func (c *control) run(from uintptr) (first, end uintptr) {
+	pages := c.pages()
+	for from < pages && peek.Byte(c.bits+from/8)>>(from&7)&1 == 0 {
+		if from&7 == 0 && peek.Byte(c.bits+from/8) == 0 {
+			from += 7
+		}
+		from++
+	}
+	end = from
+	for end < pages && peek.Byte(c.bits+end/8)>>(end&7)&1 != 0 {
+		end++
+	}
+	return from, end
 }
 
 //go:norace
@@ -235,28 +253,14 @@ func fill(room *[16 << 10]byte) { room[0] = 1 }
 // hold lists the memory that there is, by address.
 func (i *Image) hold(c *control, constants []image.Piece) {
 	i.held = constants
-	bits := unsafe.Slice((*byte)(pointer(c.bits)), (c.hi-c.lo)/pageSize/8+1)
-	pages := (c.hi - c.lo) / pageSize
-	has := func(page uintptr) bool { return page < pages && bits[page/8]>>(page&7)&1 != 0 }
-	for page := uintptr(0); page < pages; page++ {
-		if bits[page/8] == 0 && page&7 == 0 {
-			page += 7
-			continue
-		}
-		if !has(page) {
-			continue
-		}
-		first := page
-		for has(page) {
-			page++
-		}
+	for from, to := c.run(0); from < to; from, to = c.run(to) {
 		i.held = append(i.held, image.Piece{
-			Addr: uint64(c.lo + first*pageSize),
-			Data: bytesAt(uint64(c.mirror+first*pageSize), uint64((page-first)*pageSize)),
+			Addr: uint64(c.lo + from*rtlayout.PageSize),
+			Data: peek.Bytes(c.mirror+from*rtlayout.PageSize, (to-from)*rtlayout.PageSize),
 		})
 	}
 	for _, r := range unsafe.Slice((*region)(pointer(c.regions)), c.nregions) {
-		i.held = append(i.held, image.Piece{Addr: uint64(r.addr), Data: bytesAt(uint64(r.at), uint64(r.size))})
+		i.held = append(i.held, image.Piece{Addr: uint64(r.addr), Data: peek.Bytes(r.at, r.size)})
 	}
 	sort.Slice(i.held, func(a, b int) bool { return i.held[a].Addr < i.held[b].Addr })
 }

@@ -2,7 +2,12 @@
 
 package inplace
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/engine/peek"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
+)
 
 // What a walk does with the memory that it comes to.
 const (
@@ -19,33 +24,13 @@ const (
 	refused    // the system gave no memory, see errno
 )
 
-// pageSize is that of the heap (runtime/internal/sys, PageSize), which spans begin at.
-const pageSize = 8 << 10
-
 // Spans of stacks up to this size hold several, and those that are free are linked through their
 // first words (runtime/stack.go, stackpoolalloc and _StackCacheSize). Larger ones hold one.
 const poolSpan = 32 << 10
 
-// Of objects without pointers only small ones are read: functions' values, and what the green tea
-// collector keeps at the end of a span (package rtlayout, MaxHeapBits).
-const smallObject = 512
-
-// inlineMarks is the size of what lies there (package rtlayout, InlineMarkBits).
-const inlineMarks = 128
-
-// Spans larger than this must be readable at their end (package goruntime, numberObjects).
-const largeSpan = 64 << 20
-
 // chunkSize is how much the runtime takes for its own records at a time (runtime/malloc.go,
 // persistentChunkSize). Each chunk begins with the address of the one before.
 const chunkSize = 256 << 10
-
-// States of a span and of a goroutine (package rtlayout).
-const (
-	spanInUse, spanManual      = 1, 2
-	idle, running, dead, extra = 0, 2, 6, 11
-	scanning                   = 0x1000
-)
 
 // control is all that a walk needs. It lies outside of the Go heap. The assembly takes the field
 // offsets from go_asm.h.
@@ -91,21 +76,6 @@ var _ = walk
 //go:nocheckptr
 func pointer(a uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a)) }
 
-//go:nosplit
-//go:norace
-//go:nocheckptr
-func word(a uintptr) uintptr { return *(*uintptr)(pointer(a)) }
-
-//go:nosplit
-//go:norace
-//go:nocheckptr
-func word32(a uintptr) uint32 { return *(*uint32)(pointer(a)) }
-
-//go:nosplit
-//go:norace
-//go:nocheckptr
-func word8(a uintptr) uint8 { return *(*uint8)(pointer(a)) }
-
 // walk goes through the process's memory. The caller is pinned: nothing here, and nothing that is
 // called here, blocks, allocates, grows the stack or is known to the scheduler (a policy test reads
 // these functions).
@@ -116,7 +86,7 @@ func word8(a uintptr) uint8 { return *(*uint8)(pointer(a)) }
 func walk(at uintptr) {
 	c := (*control)(pointer(at))
 	c.status, c.nregions, c.heapBytes, c.otherBytes, c.min, c.max = whole, 0, 0, 0, ^uintptr(0), 0
-	if c.mode == copying && word32(c.places.gcPhase) != 0 {
+	if c.mode != measure && peek.Half(c.places.gcPhase) != 0 {
 		c.status = collecting
 		return
 	}
@@ -132,28 +102,32 @@ func walk(at uintptr) {
 		c.other(v.addr, v.size)
 	}
 	all := c.places.heap + c.places.allspans
-	c.other(word(all), word(all+8)*8)
-	for a := word(c.places.chunks); a != 0; a = word(a) {
+	c.other(peek.Word(all), peek.Word(all+8)*8)
+	for a := peek.Word(c.places.chunks); a != 0; a = peek.Word(a) {
 		c.other(a, chunkSize)
 	}
-	c.walkBits(word(c.places.bitsNext))
-	c.walkBits(word(c.places.bitsCurrent))
-	c.walkBits(word(c.places.bitsPrevious))
+	c.walkBits(peek.Word(c.places.bitsNext))
+	c.walkBits(peek.Word(c.places.bitsCurrent))
+	c.walkBits(peek.Word(c.places.bitsPrevious))
 }
 
+// walkSpans takes spans with pointers. Of objects without, small ones are read, too: functions'
+// values, and what the green tea collector keeps at the end of a span; and of spans that fill an
+// arena or more, the end (package goruntime, numberObjects).
+//
 //go:nosplit
 //go:norace
 //go:nocheckptr
 func (c *control) walkSpans() {
 	p := &c.places
-	list, n := word(p.heap+p.allspans), word(p.heap+p.allspans+8)
+	list, n := peek.Word(p.heap+p.allspans), peek.Word(p.heap+p.allspans+8)
 	for i := uintptr(0); i < n; i++ {
-		s := word(list + 8*i)
-		state := word8(s + p.spanState)
-		if state != spanInUse && state != spanManual {
+		s := peek.Word(list + 8*i)
+		state := peek.Byte(s + p.spanState)
+		if state != rtlayout.SpanInUse && state != rtlayout.SpanManual {
 			continue
 		}
-		base, size := word(s+p.spanStart), word(s+p.spanPages)*pageSize
+		base, size := peek.Word(s+p.spanStart), peek.Word(s+p.spanPages)*rtlayout.PageSize
 		if c.mode == measure {
 			if base < c.min {
 				c.min = base
@@ -167,17 +141,17 @@ func (c *control) walkSpans() {
 		}
 		switch {
 		case c.marks:
-			if state == spanInUse && word(s+p.spanElem) <= smallObject {
-				c.other(base+size-inlineMarks, inlineMarks)
+			if state == rtlayout.SpanInUse && peek.Word(s+p.spanElem) <= rtlayout.MaxHeapBits {
+				c.other(base+size-rtlayout.InlineMarkBits, rtlayout.InlineMarkBits)
 			}
 			continue
-		case state == spanManual:
+		case state == rtlayout.SpanManual:
 			if size > poolSpan {
 				continue // walkStacks takes what is in use
 			}
-		case word8(s+p.spanClass)&1 != 0 && word(s+p.spanElem) > smallObject:
-			if size > largeSpan {
-				c.heap(base+size-pageSize, pageSize)
+		case peek.Byte(s+p.spanClass)&1 != 0 && peek.Word(s+p.spanElem) > rtlayout.MaxHeapBits:
+			if size > rtlayout.ArenaSize {
+				c.heap(base+size-rtlayout.PageSize, rtlayout.PageSize)
 			}
 			continue
 		}
@@ -192,17 +166,17 @@ func (c *control) walkSpans() {
 //go:nocheckptr
 func (c *control) walkStacks() {
 	p := &c.places
-	list, n := word(p.allgs), word(p.allgs+8)
+	list, n := peek.Word(p.allgs), peek.Word(p.allgs+8)
 	for i := uintptr(0); i < n; i++ {
-		g := word(list + 8*i)
-		status := word32(g+p.gStatus) &^ scanning
-		if status == idle || status == dead || status == extra {
+		g := peek.Word(list + 8*i)
+		status := peek.Half(g+p.gStatus) &^ rtlayout.Scanning
+		if status == rtlayout.Idle || status == rtlayout.Dead || status == rtlayout.DeadExtra {
 			continue
 		}
-		lo, hi, sp := word(g+p.stackLo), word(g+p.stackHi), word(g+p.schedSP)
-		if sys := word(g + p.syscallSP); sys != 0 {
+		lo, hi, sp := peek.Word(g+p.stackLo), peek.Word(g+p.stackHi), peek.Word(g+p.schedSP)
+		if sys := peek.Word(g + p.syscallSP); sys != 0 {
 			sp = sys
-		} else if status == running {
+		} else if status == rtlayout.Running {
 			sp = lo
 		}
 		if g == c.g {
@@ -224,7 +198,7 @@ func (c *control) walkStacks() {
 //go:norace
 //go:nocheckptr
 func (c *control) walkBits(a uintptr) {
-	for ; a != 0; a = word(a + c.places.bitsArenaNext) {
+	for ; a != 0; a = peek.Word(a + c.places.bitsArenaNext) {
 		c.other(a, c.places.bitsArenaSize)
 	}
 }
@@ -242,7 +216,7 @@ func (c *control) heap(base, size uintptr) {
 	if c.mode == measure {
 		return
 	}
-	for page := (base - c.lo) / pageSize; page <= (base+size-1-c.lo)/pageSize; page++ {
+	for page := (base - c.lo) / rtlayout.PageSize; page <= (base+size-1-c.lo)/rtlayout.PageSize; page++ {
 		*(*uint8)(pointer(c.bits + page/8)) |= 1 << (page & 7)
 	}
 	if c.mode == copying {

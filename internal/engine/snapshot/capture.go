@@ -41,9 +41,9 @@ func Default() Config {
 // outside of the Go heap and a few descriptors until Close. It is not safe for concurrent use.
 type Snapshot struct {
 	process Frozen
-	noFork  error // why the system does not let the process be forked, or read; nil if it does
-	inPlace bool  // process is a copy made in place,
-	copied  int64 // of so many bytes
+	noFork  *freeze.Error // why the system does not let the process be forked, or read; nil if it does
+	inPlace bool          // process is a copy made in place,
+	copied  int64         // of so many bytes
 	bias    uint64
 	model   *goruntime.Model
 	index   *debuginfo.Index // nil without debug information
@@ -412,7 +412,7 @@ func (s *Snapshot) NotForked() string {
 	case !s.inPlace:
 		return ""
 	case s.noFork != nil:
-		return cause(s.noFork).Error()
+		return s.noFork.Err.Error()
 	}
 	return envvar.Freeze.Name() + " says so"
 }

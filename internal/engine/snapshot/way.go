@@ -51,20 +51,22 @@ func (s *Snapshot) take(ready func() bool) (Frozen, error) {
 		return nil, err
 	}
 	if way == inPlace {
-		return s.takeInPlace(ready)
+		return asFrozen(s.takeInPlace(ready))
 	}
 	if s.noFork != nil {
 		return s.takeInstead(ready)
 	}
 	if s.onDisk > 0 {
-		return frozen(freeze.TakeOnDisk(s.onDisk, ready))
+		return asFrozen(freeze.TakeOnDisk(s.onDisk, ready))
 	}
 	p, err := freeze.TakeWhen(ready)
-	if err != nil && way == "" && refused(err) {
-		s.noFork = err
+	if way == "" {
+		s.noFork = refusal(err)
+	}
+	if s.noFork != nil {
 		return s.takeInstead(ready)
 	}
-	return frozen(p, err)
+	return asFrozen(p, err)
 }
 
 // takeInstead copies in place, since the system refuses a fork.
@@ -72,8 +74,8 @@ func (s *Snapshot) takeInstead(ready func() bool) (Frozen, error) {
 	i, err := s.takeInPlace(ready)
 	if err != nil {
 		return nil, &freeze.Error{
-			Op: operation(s.noFork), Remedy: remedy.Of(s.noFork),
-			Err: fmt.Errorf("%w; nor can it be copied in place: %v", cause(s.noFork), err),
+			Op: s.noFork.Op, Remedy: remedy.Of(s.noFork),
+			Err: fmt.Errorf("%w; nor can it be copied in place: %v", s.noFork.Err, err),
 		}
 	}
 	return i, nil
@@ -82,10 +84,12 @@ func (s *Snapshot) takeInstead(ready func() bool) (Frozen, error) {
 // avoidFork reports whether to try again in place after an error: the system has refused to read
 // the forked process.
 func (s *Snapshot) avoidFork(err error) bool {
-	if way, _ := wanted(); way != "" || s.inPlace || s.noFork != nil || s.onDisk > 0 || !refused(err) {
+	if way, _ := wanted(); way != "" || s.inPlace || s.noFork != nil || s.onDisk > 0 {
 		return false
 	}
-	s.noFork = err
+	if s.noFork = refusal(err); s.noFork == nil {
+		return false
+	}
 	if s.process != nil {
 		_ = s.process.Close()
 		s.process = nil
@@ -96,47 +100,30 @@ func (s *Snapshot) avoidFork(err error) bool {
 // takeAgain freezes the process a second time, by the way that was taken first, for its marks.
 func (s *Snapshot) takeAgain(ready func() bool) (Frozen, error) {
 	if s.inPlace {
-		return copied(plan.made.TakeMarks(ready))
+		return asFrozen(plan.made.TakeMarks(ready))
 	}
-	return frozen(freeze.TakeWhen(ready))
+	return asFrozen(freeze.TakeWhen(ready))
 }
 
-// copied is frozen for a copy.
-func copied(i *inplace.Image, err error) (Frozen, error) {
-	if err != nil {
-		return nil, err
-	}
-	return i, nil
-}
-
-// frozen keeps a nil *freeze.Process from becoming a Frozen that is not nil.
-func frozen(p *freeze.Process, err error) (Frozen, error) {
+// asFrozen keeps a nil pointer from becoming a Frozen that is not nil.
+func asFrozen[P Frozen](p P, err error) (Frozen, error) {
 	if err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// refused reports whether an error is that of a system call that package freeze needs, which
-// another way may do without.
-func refused(err error) bool {
+// refusal returns what an error says of a system call that package freeze needs, which another way
+// may do without; nil for other errors.
+func refusal(err error) *freeze.Error {
 	var call *remedy.Error
-	return errors.As(err, &call)
-}
-
-// operation and cause are the parts of an error of package freeze.
-func operation(err error) string {
-	if e := (*freeze.Error)(nil); errors.As(err, &e) {
-		return e.Op
+	if !errors.As(err, &call) {
+		return nil
 	}
-	return "freezing"
-}
-
-func cause(err error) error {
 	if e := (*freeze.Error)(nil); errors.As(err, &e) {
-		return e.Err
+		return e
 	}
-	return err
+	return &freeze.Error{Op: "freezing", Err: err}
 }
 
 // plans are made once for each index; captures take turns.
@@ -147,7 +134,7 @@ var plan struct {
 }
 
 // takeInPlace copies the process in place, which takes debug information.
-func (s *Snapshot) takeInPlace(ready func() bool) (Frozen, error) {
+func (s *Snapshot) takeInPlace(ready func() bool) (*inplace.Image, error) {
 	if s.index == nil {
 		return nil, &Unavailable{
 			Cause:  "a copy of the process in place takes debug information",

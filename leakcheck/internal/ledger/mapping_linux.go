@@ -3,7 +3,8 @@ package ledger
 import (
 	"bytes"
 	"runtime/metrics"
-	"strconv"
+
+	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
 // Anonymous is the name of memory that a program mapped for itself, without a file.
@@ -33,26 +34,26 @@ func eachMapping(f func(name string, size int64)) error {
 	hasC := bytes.Contains(text, []byte("[heap]\n")) // Go does not use brk
 	loaded := make(map[string]bool)                  // files that some part of is executable
 	files := make(map[string]int64)
-	var before area
+	var before procmaps.Area
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte{'\n'})
 		text = rest
-		m, ok := parseArea(line)
+		m, ok := procmaps.Parse(line)
 		if !ok {
 			continue
 		}
 		switch {
-		case len(m.name) > 0 && m.name[0] == '/':
-			if m.mode[2] == 'x' {
-				loaded[string(m.name)] = true
+		case len(m.Name) > 0 && m.Name[0] == '/':
+			if m.Mode[2] == 'x' {
+				loaded[string(m.Name)] = true
 			}
-			files[string(m.name)] += m.size()
-		case len(m.name) > 0 && !bytes.HasPrefix(m.name, []byte("[anon:")):
+			files[string(m.Name)] += m.Size()
+		case len(m.Name) > 0 && !bytes.HasPrefix(m.Name, []byte("[anon:")):
 			// [heap], [stack], [vdso]
-		case m.mode[0] != 'r' || m.mode[1] != 'w':
-		case before.isGuardOf(&m) || before.isLoaded(loaded, &m) || hasC && inArena(&m):
+		case m.Mode[0] != 'r' || m.Mode[1] != 'w':
+		case isGuardOf(&before, &m) || isLoaded(loaded, &before, &m) || hasC && inArena(&m):
 		default:
-			other += m.size()
+			other += m.Size()
 		}
 		before = m
 	}
@@ -77,54 +78,21 @@ func mappedByGo() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// An area is a line of /proc/self/maps.
-type area struct {
-	start, end uint64
-	mode       []byte // "rw-p"
-	name       []byte
-}
-
-func (a *area) size() int64 { return int64(a.end - a.start) }
-
 // isGuardOf reports whether the area is what keeps a thread's stack from growing into other memory:
 // glibc and musl map both at once and forbid access to the lowest pages.
-func (a *area) isGuardOf(stack *area) bool {
+func isGuardOf(a, stack *procmaps.Area) bool {
 	const most = 1 << 20
-	return a.end == stack.start && len(a.name) == 0 && len(a.mode) > 0 && string(a.mode) == "---p" && a.size() <= most
+	return a.End == stack.Start && len(a.Name) == 0 && len(a.Mode) > 0 && string(a.Mode) == "---p" && a.Size() <= most
 }
 
 // isLoaded reports whether an area without a name is the zeroed data behind that of a library.
-func (a *area) isLoaded(loaded map[string]bool, bss *area) bool {
-	return a.end == bss.start && len(bss.name) == 0 && loaded[string(a.name)]
+func isLoaded(loaded map[string]bool, a, bss *procmaps.Area) bool {
+	return a.End == bss.Start && len(bss.Name) == 0 && loaded[string(a.Name)]
 }
 
 // inArena reports whether an area is the used part of one of glibc's arenas, which begin at
 // multiples of 64 MiB and whose rest cannot be accessed yet.
-func inArena(a *area) bool {
+func inArena(a *procmaps.Area) bool {
 	const arena = 64 << 20
-	return a.start%arena == 0 && a.size() <= arena
-}
-
-// parseArea reads a line of /proc/self/maps: "7f00-7f10 rw-p 00000000 00:00 0    name".
-func parseArea(line []byte) (a area, ok bool) {
-	dash := bytes.IndexByte(line, '-')
-	space := bytes.IndexByte(line, ' ')
-	if dash < 0 || space < dash || len(line) < space+6 {
-		return a, false
-	}
-	var err1, err2 error
-	a.start, err1 = strconv.ParseUint(string(line[:dash]), 16, 64)
-	a.end, err2 = strconv.ParseUint(string(line[dash+1:space]), 16, 64)
-	a.mode = line[space+1 : space+5]
-	rest := line[space+5:]
-	for range 3 { // offset, device, inode
-		rest = bytes.TrimLeft(rest, " ")
-		next := bytes.IndexByte(rest, ' ')
-		if next < 0 {
-			next = len(rest)
-		}
-		rest = rest[next:]
-	}
-	a.name = bytes.TrimLeft(rest, " ")
-	return a, err1 == nil && err2 == nil && a.end >= a.start
+	return a.Start%arena == 0 && a.Size() <= arena
 }

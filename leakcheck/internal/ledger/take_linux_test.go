@@ -273,27 +273,6 @@ func TestNewSince(t *testing.T) {
 	syscall.Close(fd)
 }
 
-func TestParseArea(t *testing.T) {
-	a, ok := parseArea([]byte("7f1200000000-7f1200021000 rw-p 00001000 fe:01 123      /a b (deleted)"))
-	if !ok || a.start != 0x7f1200000000 || a.size() != 0x21000 || string(a.mode) != "rw-p" || string(a.name) != "/a b (deleted)" {
-		t.Errorf("%+v %v", a, ok)
-	}
-	for _, line := range []string{"", "-", "1-2", "x-y rw-p 0 0 0", "2-1 rw-p 0 0 0", "1 2-3 rw-p"} {
-		if a, ok := parseArea([]byte(line)); ok {
-			t.Errorf("%q is %+v", line, a)
-		}
-	}
-}
-
-func FuzzParseArea(f *testing.F) {
-	f.Add([]byte("7f1200000000-7f1200021000 rw-p 00000000 00:00 0"))
-	f.Fuzz(func(t *testing.T, line []byte) {
-		if a, ok := parseArea(line); ok && a.end < a.start {
-			t.Error(a)
-		}
-	})
-}
-
 func TestStatField(t *testing.T) {
 	name, state := statField([]byte("12 (a) (b c) Z 7 8"), stateField)
 	_, parent := statField([]byte("12 (a) (b c) Z 7 8"), parentField)

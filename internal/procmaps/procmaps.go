@@ -1,0 +1,45 @@
+// Package procmaps reads the lines of /proc/PID/maps and the headers in /proc/PID/smaps (proc(5)).
+package procmaps
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// An Area is a mapping of a process. Mode and Name are parts of the line.
+type Area struct {
+	Start, End uint64
+	Mode       []byte // "rw-p"
+	Name       []byte // of a file, "[heap]" and the like, or nothing
+}
+
+// Size is how long it is, in bytes.
+func (a *Area) Size() int64 { return int64(a.End - a.Start) }
+
+// Constant reports whether its memory may be read but not written to.
+func (a *Area) Constant() bool { return a.Mode[0] == 'r' && a.Mode[1] == '-' }
+
+// Parse reads a line: "7f00-7f10 rw-p 00000000 00:00 0    name". Other lines, as there are in smaps,
+// are not ok. It allocates nothing.
+func Parse(line []byte) (a Area, ok bool) {
+	dash := bytes.IndexByte(line, '-')
+	space := bytes.IndexByte(line, ' ')
+	if dash < 0 || space < dash || len(line) < space+6 {
+		return a, false
+	}
+	var err1, err2 error
+	a.Start, err1 = strconv.ParseUint(string(line[:dash]), 16, 64)
+	a.End, err2 = strconv.ParseUint(string(line[dash+1:space]), 16, 64)
+	a.Mode = line[space+1 : space+5]
+	rest := line[space+5:]
+	for range 3 { // offset, device, inode
+		rest = bytes.TrimLeft(rest, " ")
+		next := bytes.IndexByte(rest, ' ')
+		if next < 0 {
+			next = len(rest)
+		}
+		rest = rest[next:]
+	}
+	a.Name = bytes.TrimLeft(rest, " ")
+	return a, err1 == nil && err2 == nil && a.End >= a.Start
+}
