@@ -24,6 +24,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/revision"
 	"github.com/leakgate/leakgate/internal/envvar"
+	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
 // A base is another revision, and the run of its own tests.
@@ -224,18 +225,13 @@ func runAt(c *cli.Context, o *runOptions, dir, reports, goldens string, packages
 	report, err := outcome.Read(reports)
 	switch {
 	case err != nil:
-		return fmt.Errorf("its tests did not run:\n%s", lastLines(output.String(), 30))
+		return fmt.Errorf("its tests did not run:\n%s", textfmt.LastLines(output.String(), 30))
 	case report.Interrupted:
 		return errors.New("interrupted")
 	case report.Outcome == outcome.BuildError:
-		return fmt.Errorf("its tests do not build:\n%s", lastLines(output.String(), 30))
+		return fmt.Errorf("its tests do not build:\n%s", textfmt.LastLines(output.String(), 30))
 	}
 	return nil
-}
-
-func lastLines(text string, n int) string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
 }
 
 // judge holds a run against the base: one of -auto by what grows, whichever test feeds it.

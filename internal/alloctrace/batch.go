@@ -73,37 +73,81 @@ type rawType struct {
 	name          string
 }
 
+// A partReader takes what a trace is made of off its front. After an error all that it returns is
+// zero.
+type partReader interface {
+	more() bool
+	byte() byte
+	number() uint64
+	bytes(n uint64) []byte
+	fail(err error)
+}
+
+// A part is what follows the header of a trace, many times: the events of a batch, or types.
+type part struct {
+	*batch // its events are types, in a part of types
+	types  bool
+}
+
+// headerSize is that of what a trace begins with: "go 1.27 trace\x00\x00\x00".
+const headerSize = 16
+
+// checkHeader looks at the beginning of a trace.
+func checkHeader(header []byte) error {
+	if len(header) < headerSize || !strings.HasPrefix(string(header), "go 1.") {
+		return errors.New("this is no execution trace")
+	}
+	return nil
+}
+
+// eachPart calls f for the parts of a trace, behind its header, that say something of allocations.
+func eachPart(r partReader, f func(p part) error) {
+	for r.more() {
+		kind, experiment := r.byte(), byte(0)
+		switch kind {
+		case evEventBatch:
+		case evExperimentalBatch:
+			experiment = r.byte()
+		case evEndOfGeneration:
+			continue
+		default:
+			r.fail(fmt.Errorf("the trace has a part of an unknown kind, %d", kind))
+			return
+		}
+		b := &batch{generation: r.number(), thread: r.number(), time: r.number()}
+		b.events = r.bytes(r.number())
+		if len(b.events) == 0 {
+			continue
+		}
+		types := kind == evExperimentalBatch
+		if types && (experiment != allocFree || b.events[0] != typesBatch) || !types && isTable(b.events[0]) {
+			continue
+		}
+		if types {
+			b.events = b.events[1:]
+		}
+		if err := f(part{b, types}); err != nil {
+			r.fail(err)
+			return
+		}
+	}
+}
+
 // split takes a trace apart: the batches of threads, in order of generation and time, and the types
 // that events refer to.
 func split(trace []byte) (batches []*batch, types map[typeID]rawType, err error) {
-	const header = "go 1.2N trace\x00\x00\x00"
-	if len(trace) < len(header) || !strings.HasPrefix(string(trace[:len(header)]), "go 1.") {
-		return nil, nil, errors.New("this is no execution trace")
+	if err := checkHeader(trace); err != nil {
+		return nil, nil, err
 	}
 	types = make(map[typeID]rawType)
-	r := &reader{left: trace[len(header):]}
-	for r.more() {
-		switch event := r.byte(); event {
-		case evEventBatch:
-			b := &batch{generation: r.number(), thread: r.number(), time: r.number()}
-			b.events = r.bytes(r.number())
-			if len(b.events) > 0 && !isTable(b.events[0]) {
-				batches = append(batches, b)
-			}
-		case evExperimentalBatch:
-			experiment := r.byte()
-			generation, _, _ := r.number(), r.number(), r.number()
-			data := r.bytes(r.number())
-			if experiment == allocFree && len(data) > 0 && data[0] == typesBatch {
-				if err := readTypes(data[1:], generation, types); err != nil {
-					return nil, nil, err
-				}
-			}
-		case evEndOfGeneration:
-		default:
-			r.fail(fmt.Errorf("the trace has a part of an unknown kind, %d", event))
+	r := &reader{left: trace[headerSize:]}
+	eachPart(r, func(p part) error {
+		if p.types {
+			return readTypes(p.events, p.generation, types)
 		}
-	}
+		batches = append(batches, p.batch)
+		return nil
+	})
 	slices.SortStableFunc(batches, func(a, b *batch) int {
 		return cmp.Or(cmp.Compare(a.generation, b.generation), cmp.Compare(a.time, b.time))
 	})

@@ -41,6 +41,15 @@ const (
 	goSyscall = 3
 )
 
+// Setting is a value of GODEBUG with the setting that has traces tell of allocations.
+func Setting(before string) string {
+	const setting = "traceallocfree=1"
+	if before == "" {
+		return setting
+	}
+	return before + "," + setting
+}
+
 // maxArguments is how many arguments an event has at most, its time included.
 const maxArguments = 6
 

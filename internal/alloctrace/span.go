@@ -23,15 +23,20 @@ type span struct {
 	noscan bool
 }
 
-// add notes a span that there is or was. When it is freed does not matter: see at.
-func (s *spans) add(e *event) {
+// spanOf is the span of an event, if it is one of objects.
+func spanOf(e *event) (s span, ok bool) {
 	// runtime/traceallocfree.go, traceSpanTypeAndClass: 1 for stacks and the like, or the span class
 	// shifted
 	spanClass := e.arguments[3]
-	if spanClass&1 != 0 {
+	return span{pages: e.arguments[2], class: int(spanClass >> 2), noscan: spanClass>>1&1 == 1}, spanClass&1 == 0
+}
+
+// add notes a span that there is or was. When it is freed does not matter: see at.
+func (s *spans) add(e *event) {
+	n, ok := spanOf(e)
+	if !ok {
 		return
 	}
-	n := span{pages: e.arguments[2], class: int(spanClass >> 2), noscan: spanClass>>1&1 == 1}
 	for _, known := range s.first[e.arguments[1]] {
 		if known == n {
 			return
@@ -56,4 +61,14 @@ func (s *spans) at(object uint64) (found span, sure bool) {
 		}
 	}
 	return found, spans == 1
+}
+
+// SizeOf is what one object of so many bytes takes on the heap. classes are as for Read.
+func SizeOf(size int64, classes []int64) int64 {
+	for _, c := range classes {
+		if c >= size {
+			return c
+		}
+	}
+	return (size + pageSize - 1) / pageSize * pageSize
 }

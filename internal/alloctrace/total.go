@@ -3,11 +3,8 @@ package alloctrace
 import (
 	"bufio"
 	"cmp"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 )
 
 // Totals are all allocations of a trace.
@@ -19,14 +16,11 @@ type Totals struct {
 	UnsizedObjects int64
 }
 
-// maxGeneration bounds what one generation of a trace may be, about a second of a program, in bytes.
-const maxGeneration = 1 << 30
-
 // ReadTotals counts all allocations of a trace while it is being written: it holds two generations of
 // it, about two seconds, in memory. classes are as for Read. Where the trace ends in the midst of an
 // event, as that of a program that was killed does, there is an error.
 func ReadTotals(trace io.Reader, classes []int64) (*Totals, error) {
-	t := &totaler{in: bufio.NewReaderSize(trace, 1<<20), classes: classes, pages: make(map[uint64][]timedSpan), of: make(map[countKey]*Count)}
+	t := &totaler{in: &stream{in: bufio.NewReaderSize(trace, 1<<20)}, classes: classes, pages: make(map[uint64][]timedSpan), of: make(map[countKey]*Count)}
 	if err := t.read(); err != nil {
 		return nil, err
 	}
@@ -50,7 +44,7 @@ type timedSpan struct {
 }
 
 type totaler struct {
-	in      *bufio.Reader
+	in      *stream
 	classes []int64
 	pages   map[uint64][]timedSpan // by page; of large objects the first page only
 	of      map[countKey]*Count
@@ -66,7 +60,6 @@ type totaler struct {
 // A generation is a part of a trace, with numbers of types of its own.
 type generation struct {
 	number  uint64
-	size    uint64 // in bytes
 	batches []*batch
 	types   map[typeID]rawType
 }
@@ -76,130 +69,80 @@ func newGeneration(number uint64) *generation {
 }
 
 func (t *totaler) read() error {
-	header := make([]byte, len("go 1.2N trace\x00\x00\x00"))
-	if _, err := io.ReadFull(t.in, header); err != nil || !strings.HasPrefix(string(header), "go 1.") {
-		return errors.New("this is no execution trace")
+	header := make([]byte, headerSize)
+	n, _ := io.ReadFull(t.in.in, header)
+	if err := checkHeader(header[:n]); err != nil {
+		return err
 	}
 	t.reading, t.pending = newGeneration(0), newGeneration(0)
-	for {
-		kind, err := t.in.ReadByte()
-		if err == io.EOF {
-			if err := t.endGeneration(0); err != nil {
+	// The parts of a generation follow each other (go1.26, go1.27: runtime/trace.go, readTrace0).
+	eachPart(t.in, func(p part) error {
+		if p.generation != t.reading.number {
+			if err := t.endGeneration(p.generation); err != nil {
 				return err
 			}
-			return t.endGeneration(0)
 		}
-		if err != nil {
-			return err
+		if p.types {
+			return readTypes(p.events, p.generation, t.reading.types)
 		}
-		switch kind {
-		case evEventBatch, evExperimentalBatch:
-			if err := t.part(kind); err != nil {
-				return err
-			}
-		case evEndOfGeneration:
-		default:
-			return fmt.Errorf("the trace has a part of an unknown kind, %d", kind)
-		}
+		t.reading.batches = append(t.reading.batches, p.batch)
+		return nil
+	})
+	if t.in.err != nil {
+		return t.in.err
 	}
-}
-
-// part reads a batch. The parts of a generation follow each other (go1.26, go1.27:
-// runtime/trace.go, readTrace0).
-func (t *totaler) part(kind byte) error {
-	var experiment byte
-	if kind == evExperimentalBatch {
-		var err error
-		if experiment, err = t.in.ReadByte(); err != nil {
-			return errShort
-		}
+	if err := t.endGeneration(0); err != nil {
+		return err
 	}
-	var head [4]uint64 // generation, thread, time, length
-	for i := range head {
-		n, err := readNumber(t.in)
-		if err != nil {
-			return err
-		}
-		head[i] = n
-	}
-	if head[0] != t.reading.number {
-		if err := t.endGeneration(head[0]); err != nil {
-			return err
-		}
-	}
-	g := t.reading
-	if g.size += head[3]; head[3] > maxGeneration || g.size > maxGeneration {
-		return errors.New("the trace has more than 1 GiB for one second")
-	}
-	data := make([]byte, head[3])
-	if _, err := io.ReadFull(t.in, data); err != nil {
-		return errShort
-	}
-	switch {
-	case len(data) == 0:
-	case kind == evEventBatch && !isTable(data[0]):
-		g.batches = append(g.batches, &batch{generation: head[0], thread: head[1], time: head[2], events: data})
-	case kind == evExperimentalBatch && experiment == allocFree && data[0] == typesBatch:
-		return readTypes(data[1:], head[0], g.types)
-	}
-	return nil
-}
-
-// readNumber reads a number of a trace, of 10 bytes at most.
-func readNumber(in io.ByteReader) (n uint64, err error) {
-	for shift := 0; shift < 70; shift += 7 {
-		b, err := in.ReadByte()
-		if err != nil {
-			return 0, errShort
-		}
-		n |= uint64(b&0x7f) << shift
-		if b < 0x80 {
-			return n, nil
-		}
-	}
-	return 0, errors.New("the trace has a number that is too long")
+	return t.endGeneration(0)
 }
 
 // endGeneration notes the spans of the generation that has been read, counts the objects of the one
 // before, and begins another.
 func (t *totaler) endGeneration(next uint64) error {
-	for _, b := range t.reading.batches {
-		now := b.time
-		err := b.each(func(e *event) {
-			now += e.arguments[0]
-			switch e.kind {
-			case evSpan:
-				t.addSpan(e, 0)
-			case evSpanAlloc:
-				t.addSpan(e, now)
-			}
-		})
-		if err != nil {
-			return err
+	err := t.reading.each(func(e *event, now uint64) {
+		switch e.kind {
+		case evSpan:
+			t.addSpan(e, 0)
+		case evSpanAlloc:
+			t.addSpan(e, now)
 		}
+	})
+	if err != nil {
+		return err
 	}
-	for _, b := range t.pending.batches {
-		now := b.time
-		err := b.each(func(e *event) {
-			now += e.arguments[0]
-			if e.kind == evObjectAlloc {
-				t.allocation(e, t.pending.types[typeID{b.generation, e.arguments[2]}], now)
-			}
-		})
-		if err != nil {
-			return err
+	done := t.pending
+	err = done.each(func(e *event, now uint64) {
+		if e.kind == evObjectAlloc {
+			t.allocation(e, done.types[typeID{done.number, e.arguments[2]}], now)
 		}
-	}
+	})
 	t.pending, t.reading = t.reading, newGeneration(next)
+	t.in.taken = 0
+	return err
+}
+
+// each calls f for all events, with their time.
+func (g *generation) each(f func(e *event, now uint64)) error {
+	for _, b := range g.batches {
+		now := b.time
+		err := b.each(func(e *event) {
+			now += e.arguments[0]
+			f(e, now)
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 func (t *totaler) addSpan(e *event, time uint64) {
-	spanClass := e.arguments[3] // as in spans.add
-	if spanClass&1 != 0 {
+	s, ok := spanOf(e)
+	if !ok {
 		return
 	}
-	n := timedSpan{span{pages: e.arguments[2], class: int(spanClass >> 2), noscan: spanClass>>1&1 == 1}, e.arguments[1], time}
+	n := timedSpan{s, e.arguments[1], time}
 	pages := n.pages
 	if n.class == 0 {
 		pages = 1 // the object begins there
@@ -247,7 +190,7 @@ func (t *totaler) sizeOf(e *event, typ rawType, now uint64) (size int64, sure bo
 		if size != 0 && s != size {
 			sure = false
 		}
-		before := n.time <= now || n.time <= now+slack && s == t.classOf(typ.size)
+		before := n.time <= now || n.time <= now+slack && n.class != 0 && s == SizeOf(int64(typ.size), t.classes)
 		if size == 0 || before && n.time >= found.time {
 			found, size = n, s
 		}
@@ -283,13 +226,4 @@ func (t *totaler) sizeIn(n timedSpan, address uint64, typ rawType) int64 {
 		return 0
 	}
 	return size
-}
-
-// classOf is the size class of one object of so many bytes, or 0 for a large one.
-func (t *totaler) classOf(size uint64) int64 {
-	i, _ := slices.BinarySearch(t.classes, int64(size))
-	if i == len(t.classes) {
-		return 0
-	}
-	return t.classes[i]
 }

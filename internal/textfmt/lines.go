@@ -34,3 +34,9 @@ func Abridge(s string, limit int) string {
 	r := []rune(s)
 	return string(r[:limit/2]) + "…" + string(r[len(r)-limit/2+1:])
 }
+
+// LastLines are the last n lines of a text, without the end of the last.
+func LastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
+}

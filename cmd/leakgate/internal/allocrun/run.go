@@ -15,8 +15,10 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/internal/alloctrace"
+	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
 // A Config says what to run.
@@ -114,7 +116,7 @@ func (c *Config) once(ctx context.Context, b *testBinary, traced bool) (*Result,
 		return nil, p.traceTrouble()
 	}
 	if profileErr != nil || len(data) == 0 {
-		return nil, fmt.Errorf("its tests ended without a profile (%s); the end of their output:\n%s", p.ended, lastLines(p.output, 20))
+		return nil, fmt.Errorf("its tests ended without a profile (%s); the end of their output:\n%s", p.ended, textfmt.LastLines(p.output, 20))
 	}
 	r := &Result{Package: c.Package, Failed: p.failed, Output: p.output}
 	if r.Profile, err = profile.ParseData(data); err != nil {
@@ -186,7 +188,7 @@ func (c *Config) process(ctx context.Context, b *testBinary, profilePath string,
 		// A pipe: a trace takes 10 bytes an allocation, and need not be kept.
 		cmd.ExtraFiles = []*os.File{out}
 		cmd.Args = append(cmd.Args[:1:1], append([]string{"-test.trace=/proc/self/fd/3"}, cmd.Args[1:]...)...)
-		cmd.Env = append(cmd.Env, "GODEBUG="+withSetting(c.Env, "traceallocfree=1"))
+		cmd.Env = append(cmd.Env, "GODEBUG="+alloctrace.Setting(cli.Lookup(c.Env, "GODEBUG")))
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -221,19 +223,6 @@ func (c *Config) process(ctx context.Context, b *testBinary, profilePath string,
 	return p, nil
 }
 
-// withSetting is the GODEBUG of an environment with one more setting.
-func withSetting(env []string, setting string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if before, ok := strings.CutPrefix(env[i], "GODEBUG="); ok {
-			if before != "" {
-				return before + "," + setting
-			}
-			break
-		}
-	}
-	return setting
-}
-
 // crashedInTracer reports whether the runtime says that its tracer failed.
 func (p *process) crashedInTracer() bool {
 	return strings.Contains(p.output, "runtime.trace") || strings.Contains(p.output, "runtime.(*trace") || strings.HasPrefix(p.ended, "killed ")
@@ -259,9 +248,4 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.Next(t.Len() - outputLimit)
 	}
 	return len(p), nil
-}
-
-func lastLines(text string, n int) string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
 }

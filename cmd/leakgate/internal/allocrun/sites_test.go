@@ -6,6 +6,7 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/internal/alloctrace"
 )
 
@@ -61,8 +62,9 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-func TestWithSetting(t *testing.T) {
-	assert.Equal(t, "a=1", withSetting([]string{"X=1"}, "a=1"))
-	assert.Equal(t, "b=2,a=1", withSetting([]string{"GODEBUG=c=3", "GODEBUG=b=2"}, "a=1"))
-	assert.Equal(t, "a=1", withSetting([]string{"GODEBUG="}, "a=1"))
+func TestSetting(t *testing.T) {
+	setting := func(env ...string) string { return alloctrace.Setting(cli.Lookup(env, "GODEBUG")) }
+	assert.Equal(t, "traceallocfree=1", setting("X=1"))
+	assert.Equal(t, "b=2,traceallocfree=1", setting("GODEBUG=c=3", "GODEBUG=b=2"))
+	assert.Equal(t, "traceallocfree=1", setting("GODEBUG="))
 }

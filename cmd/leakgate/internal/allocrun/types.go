@@ -65,19 +65,8 @@ func kindOf(n *alloctrace.Count, types *typeTable, classes []int64) *TypeRow {
 		return &TypeRow{Name: runtimes, Untyped: true}
 	case isGroup:
 		return &TypeRow{Name: "map[" + group}
-	case n.Size > classOf(n.TypeSize, classes):
+	case n.Size > alloctrace.SizeOf(n.TypeSize, classes):
 		return &TypeRow{Name: "[]" + n.Name, Package: pkg}
 	}
 	return &TypeRow{Name: n.Name, Package: pkg}
-}
-
-// classOf is what an object of that size takes on the heap.
-func classOf(size int64, classes []int64) int64 {
-	for _, c := range classes {
-		if c >= size {
-			return c
-		}
-	}
-	const heapPage = 8192 // runtime.pageSize
-	return (size + heapPage - 1) / heapPage * heapPage
 }
