@@ -70,8 +70,8 @@ type CallOption interface {
 
 // Iterations sets how often AssertNoGrowth calls its op in the first batch. The second batch has
 // twice as many calls, the third twice as many again; the fourth, which runs only before a failure,
-// too. For AssertAllocs it is the number of calls that are counted, and
-// for AssertPeak of those that are watched.
+// too. For AssertAllocs it is the number of calls that are counted, and for AssertPeak of those that
+// are watched.
 func Iterations(n int) CallOption {
 	return callSetting{
 		problem: problemOf("Iterations(%d): op must be called at least once a batch", n),

@@ -28,7 +28,7 @@ const (
 // AssertAllocs calls op, and fails the test if one call allocates more than the bounds allow.
 func AssertAllocs(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *Request) bool {
 	t.Helper()
-	a := &assertion.Assertion{Checker: c, T: t, Env: c.Environment(), Test: environ.TestName(t), At: at, Time: c.Budget(t)}
+	a := c.Begin(t, at, nil)
 	x := &experiment{Assertion: a, op: op, req: req}
 	o := x.judge()
 	if o == nil {
@@ -47,7 +47,7 @@ type experiment struct {
 	calls int           // of op, for one recording
 	took  time.Duration // by that many calls
 
-	watchesTest bool // whether the test had not failed before op was called
+	failed func() bool // whether op has failed the test
 }
 
 // judge returns nil if op failed the test.
@@ -55,7 +55,7 @@ func (x *experiment) judge() *assertion.Outcome {
 	if len(x.req.Problems) > 0 {
 		return assertion.Misuse("%s", strings.Join(x.req.Problems, "\n    "))
 	}
-	x.watchesTest = !x.TestFailed()
+	x.failed = x.FailsFromNow()
 	x.warmUp()
 	if x.failed() {
 		return nil
@@ -147,9 +147,6 @@ func (x *experiment) warmUp() {
 	}
 	x.took = last * time.Duration(x.calls)
 }
-
-// failed reports whether op has failed the test.
-func (x *experiment) failed() bool { return x.watchesTest && x.TestFailed() }
 
 // record makes a recording if there is time for it.
 func (x *experiment) record() (*recording, error) {

@@ -75,7 +75,7 @@ func kindOf(n *alloctrace.Count, classes []int64) *row {
 		r.name, r.typed, r.runtime = "records of the runtime", false, true
 	case isMapGroup(n.Name):
 		r.name = mapOf(t)
-	case n.Size > classOf(n.TypeSize, classes):
+	case n.Size > alloctrace.SizeOf(n.TypeSize, classes):
 		r.name = "[]" + naming.TypeName(t)
 	default:
 		r.name = naming.TypeName(t)
@@ -112,19 +112,6 @@ func mapOf(group reflect.Type) string {
 	}
 	return "entries of maps"
 }
-
-// classOf is what an object of that size takes on the heap.
-func classOf(size int64, classes []int64) int64 {
-	for _, c := range classes {
-		if c >= size {
-			return c
-		}
-	}
-	return (size + heapPage - 1) / heapPage * heapPage
-}
-
-// heapPage is what sizes of large objects are multiples of (runtime.pageSize).
-const heapPage = 8192
 
 // reference is the type of a reference to objects of a row, by which selectors tell them.
 func (r *row) reference() string {

@@ -111,11 +111,7 @@ func start(out *buffer) (stop func(), err error) {
 	// The runtime looks at the variable when a trace starts (go1.26, go1.27: runtime/trace.go,
 	// traceStart), and at os.Setenv at once. Programs that op starts do not see it.
 	before, set := os.LookupEnv("GODEBUG")
-	setting := "traceallocfree=1"
-	if before != "" {
-		setting = before + "," + setting
-	}
-	if err := os.Setenv("GODEBUG", setting); err != nil {
+	if err := os.Setenv("GODEBUG", alloctrace.Setting(before)); err != nil {
 		return nil, err
 	}
 	err = trace.Start(out)

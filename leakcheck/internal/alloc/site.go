@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/alloctrace"
+	"github.com/leakgate/leakgate/leakcheck/internal/memprofile"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -40,7 +42,7 @@ func sites(op func(), calls int, classes []int64, wait time.Duration) []*site {
 		n.objects -= before[key].objects
 		n.bytes -= before[key].bytes
 		if n.objects > 0 {
-			found = append(found, &site{frames(n.stack), classOf(n.bytes/n.objects, classes), n.objects})
+			found = append(found, &site{memprofile.Frames(n.stack), alloctrace.SizeOf(n.bytes/n.objects, classes), n.objects})
 		}
 	}
 	slices.SortFunc(found, func(a, b *site) int {
@@ -69,15 +71,7 @@ type profileKey struct {
 func profile() map[profileKey]profiled {
 	runtime.GC()
 	runtime.GC()
-	records := make([]runtime.MemProfileRecord, 1000)
-	for {
-		n, ok := runtime.MemProfile(records, true)
-		if ok {
-			records = records[:n]
-			break
-		}
-		records = make([]runtime.MemProfileRecord, n+n/4)
-	}
+	records := memprofile.Records()
 	of := make(map[profileKey]profiled, len(records))
 	for i := range records {
 		r := &records[i]
@@ -88,21 +82,4 @@ func profile() map[profileKey]profiled {
 		}
 	}
 	return of
-}
-
-// frames resolves a stack, without functions of the runtime at its top.
-func frames(stack []uintptr) (list []refscan.SourceFrame) {
-	if len(stack) == 0 {
-		return nil
-	}
-	for next := runtime.CallersFrames(stack); ; {
-		f, more := next.Next()
-		inRuntime := strings.HasPrefix(f.Function, "runtime.") || strings.HasPrefix(f.Function, "internal/runtime/")
-		if len(list) > 0 || !inRuntime {
-			list = append(list, refscan.SourceFrame{Func: f.Function, File: f.File, Line: f.Line})
-		}
-		if !more {
-			return list
-		}
-	}
 }

@@ -13,7 +13,7 @@ import (
 
 func (c *Checker) AssertRetained(t environ.TestingT, at environ.Site, req *request.Request) bool {
 	t.Helper()
-	a := &Assertion{Checker: c, T: t, Env: c.Environment(), Req: req, Test: environ.TestName(t), At: at, Time: c.Budget(t)}
+	a := c.Begin(t, at, req)
 	if !a.Req.Bounded() && len(a.Req.Problems) == 0 {
 		var err error
 		if a.file, err = GoldenFile(t, a.Test, a.Req.Golden, ""); err != nil {

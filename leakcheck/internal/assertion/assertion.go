@@ -107,10 +107,19 @@ func (a *Assertion) WantsFull() bool {
 	return a.Req.Full || a.Env.Full || a.Env.Every && a.Env.KeepsFiles()
 }
 
-// TestFailed reports whether the test has failed, as far as it tells.
-func (a *Assertion) TestFailed() bool {
+// Begin makes an assertion of a test.
+func (c *Checker) Begin(t environ.TestingT, at environ.Site, req *request.Request) *Assertion {
+	return &Assertion{Checker: c, T: t, Env: c.Environment(), Req: req, Test: environ.TestName(t), At: at, Time: c.Budget(t)}
+}
+
+// FailsFromNow returns what reports whether the test has failed since, as far as it tells. Of a test
+// that has failed already it cannot tell.
+func (a *Assertion) FailsFromNow() (failed func() bool) {
 	t, ok := a.T.(environ.Ended)
-	return ok && t.Failed()
+	if !ok || t.Failed() {
+		return func() bool { return false }
+	}
+	return t.Failed
 }
 
 // checks returns what judges the request.

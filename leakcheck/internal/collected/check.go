@@ -44,7 +44,7 @@ type survivor struct {
 // which need not be waited for; what something else holds gets its time before the second.
 func checkCollected(c *assertion.Checker, t environ.TestingT, es []*expectation, when due) bool {
 	t.Helper()
-	a := &assertion.Assertion{Checker: c, T: t, Env: c.Environment(), Req: &request.Request{}, Test: environ.TestName(t), At: es[0].at, Time: c.Budget(t)}
+	a := c.Begin(t, es[0].at, &request.Request{})
 	alive, err := collectAll(a, es)
 	o := &assertion.Outcome{Verdict: verdict.Pass}
 	if err != nil || len(alive) > 0 {

@@ -16,7 +16,7 @@ type goroutineCounter func(isProgram func(pkg string) bool) map[GoroutineOrigin]
 
 func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *request.Request, goroutines goroutineCounter, watch watcher) bool {
 	t.Helper()
-	a := &assertion.Assertion{Checker: c, T: t, Env: c.Environment(), Req: req, Test: environ.TestName(t), At: at, Time: c.Budget(t)}
+	a := c.Begin(t, at, req)
 	var o *assertion.Outcome
 	if len(a.Req.Problems) > 0 {
 		o = assertion.Misuse("%s", strings.Join(a.Req.Problems, "\n    "))

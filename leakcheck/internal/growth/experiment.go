@@ -48,9 +48,9 @@ type Experiment struct {
 
 	suspects []*leak // what had grown with each batch at some snapshot before the last
 
-	watchesTest bool // whether the test had not failed before op was called
-	failed      bool // op failed the test, and is not called again
-	late        bool // there is no time for another call and a snapshot after it
+	fails  func() bool // whether op has failed the test by now
+	failed bool        // it had after its last call, and is not called again
+	late   bool        // there is no time for another call and a snapshot after it
 
 	slowestCall, slowestLook time.Duration
 }
@@ -58,7 +58,7 @@ type Experiment struct {
 // Judge runs batches until nothing is left that grows with each, or there have been enough of them.
 // It returns nil if op failed the test.
 func (x *Experiment) Judge() *assertion.Outcome {
-	x.watchesTest = !x.TestFailed()
+	x.fails = x.FailsFromNow()
 	if x.Resources != nil {
 		x.open, _, _ = ledger.OpenDescriptors()
 	}
@@ -211,7 +211,7 @@ func (x *Experiment) call(n int) {
 		if x.passed != nil {
 			x.passed()
 		}
-		x.failed = x.watchesTest && x.TestFailed()
+		x.failed = x.fails()
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/memprofile"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
@@ -18,30 +19,23 @@ type stackKey = [32]uintptr
 // A profiled is what the memory profiler has recorded of one stack.
 type profiled struct{ objects, bytes int64 }
 
-func allocObjects(r *runtime.MemProfileRecord) int64 { return r.AllocObjects }
+// A recording is what the memory profiler has recorded of each stack: what it has ever seen
+// allocated, and what of that is in use.
+type recording struct{ allocated, inUse map[stackKey]profiled }
 
-func allocBytes(r *runtime.MemProfileRecord) int64 { return r.AllocBytes }
-
-// recorded reads the memory profiler's records as of the collection that runtime.GC completed last,
-// unless the runtime began another one of its own before that had swept (go1.26 runtime/mgc.go, GC;
-// mprof.go, mProf_PostSweep).
-func recorded(objects, bytes func(*runtime.MemProfileRecord) int64) map[stackKey]profiled {
-	records := make([]runtime.MemProfileRecord, 1000)
-	for {
-		n, ok := runtime.MemProfile(records, true)
-		if ok {
-			records = records[:n]
-			break
-		}
-		records = make([]runtime.MemProfileRecord, n+n/4)
-	}
-	of := make(map[stackKey]profiled, len(records))
+func record() recording {
+	records := memprofile.Records()
+	r := recording{make(map[stackKey]profiled, len(records)), make(map[stackKey]profiled, len(records))}
 	for i := range records {
-		r := &records[i]
-		p := of[r.Stack0]
-		of[r.Stack0] = profiled{p.objects + objects(r), p.bytes + bytes(r)}
+		n := &records[i]
+		r.allocated[n.Stack0] = r.allocated[n.Stack0].plus(n.AllocObjects, n.AllocBytes)
+		r.inUse[n.Stack0] = r.inUse[n.Stack0].plus(n.InUseObjects(), n.InUseBytes())
 	}
-	return of
+	return r
+}
+
+func (p profiled) plus(objects, bytes int64) profiled {
+	return profiled{p.objects + objects, p.bytes + bytes}
 }
 
 // A place is a stack that allocated, and about how many bytes samples stand for.
@@ -84,10 +78,10 @@ func (p *peak) allocatedAt(t *tree.Trace, env *environ.Environment) []string {
 // was gone when the snapshot was taken; or, where the profiler had yet to tell, where most of all
 // that op allocates is.
 func (x *experiment) allocatedSince(p *peak) []string {
-	if lines := shownPlaces("allocated at", x.more(p, p.inUse, x.inUse)); lines != nil {
+	if lines := shownPlaces("allocated at", x.more(p, p.inUse, x.recorded.inUse)); lines != nil {
 		return lines
 	}
-	return shownPlaces("most of what op allocates is, garbage included, at", x.more(p, p.allocated, x.recorded))
+	return shownPlaces("most of what op allocates is, garbage included, at", x.more(p, p.allocated, x.recorded.allocated))
 }
 
 // more is how many bytes more are recorded than before, by the text of the stack.
@@ -132,23 +126,11 @@ func shownPlaces(title string, of map[string]int64) (lines []string) {
 // frames resolves a stack of the memory profiler, from the allocator's caller down to where a test
 // or a goroutine begins.
 func frames(key stackKey) (list []refscan.SourceFrame) {
-	n := 0
-	for n < len(key) && key[n] != 0 {
-		n++
-	}
-	if n == 0 {
-		return nil
-	}
-	for next := runtime.CallersFrames(key[:n]); ; {
-		f, more := next.Next()
-		if f.Function == "runtime.goexit" || f.Function == "testing.tRunner" {
-			return list
-		}
-		if inRuntime := strings.HasPrefix(f.Function, "runtime.") || strings.HasPrefix(f.Function, "internal/runtime/"); len(list) > 0 || !inRuntime {
-			list = append(list, refscan.SourceFrame{Func: f.Function, File: f.File, Line: f.Line})
-		}
-		if !more {
-			return list
+	list = memprofile.Frames((&runtime.MemProfileRecord{Stack0: key}).Stack())
+	for i, f := range list {
+		if f.Func == "runtime.goexit" || f.Func == "testing.tRunner" {
+			return list[:i]
 		}
 	}
+	return list
 }

@@ -3,7 +3,6 @@ package peak
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"time"
 
@@ -29,7 +28,7 @@ const (
 // AssertPeak calls op, and fails the test if it adds more to the live heap than it may.
 func AssertPeak(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *Request) bool {
 	t.Helper()
-	a := &assertion.Assertion{Checker: c, T: t, Env: c.Environment(), Req: &request.Request{}, Test: environ.TestName(t), At: at, Time: c.Budget(t)}
+	a := c.Begin(t, at, &request.Request{})
 	x := &experiment{Assertion: a, op: op, req: req, counters: gcwatch.NewReader()}
 	held := heldop.Hold(op)
 	o := x.judge()
@@ -53,9 +52,9 @@ type experiment struct {
 	base     *refscan.Report // of before the first call
 	baseTook time.Duration
 	// what the memory profiler had recorded by then
-	inUse, recorded map[stackKey]profiled
-	before          int64 // live heap before the call, and before the first one
-	first           int64
+	recorded recording
+	before   int64 // live heap before the call, and before the first one
+	first    int64
 
 	calls     int
 	took      time.Duration // by the last call
@@ -69,7 +68,7 @@ type experiment struct {
 	found     *peak
 	gone      *peak // found before, by when a snapshot was too late
 
-	watchesTest bool // whether the test had not failed before op was called
+	failed func() bool // whether op has failed the test
 }
 
 // judge returns nil if op failed the test.
@@ -77,7 +76,7 @@ func (x *experiment) judge() *assertion.Outcome {
 	if len(x.req.Problems) > 0 {
 		return assertion.Misuse("%s", strings.Join(x.req.Problems, "\n    "))
 	}
-	x.watchesTest = !x.TestFailed()
+	x.failed = x.FailsFromNow()
 	for range x.req.Warmup {
 		x.op()
 		if x.failed() {
@@ -127,9 +126,6 @@ func (x *experiment) mayShowAgain() bool {
 		x.req.Iterations == 0 && x.took < enoughTime && x.Time.Allows(2*(x.took+4*x.baseTook))
 }
 
-// failed reports whether op has failed the test.
-func (x *experiment) failed() bool { return x.watchesTest && x.TestFailed() }
-
 // takeBase takes a snapshot of before op.
 func (x *experiment) takeBase() error {
 	var obs *observe.Observation
@@ -150,8 +146,7 @@ func (x *experiment) takeBase() error {
 	x.Logs = append(x.Logs, obs.Logs...)
 	kept := obs.Artifacts()
 	x.base = obs.Report
-	x.inUse = recorded((*runtime.MemProfileRecord).InUseObjects, (*runtime.MemProfileRecord).InUseBytes)
-	x.recorded = recorded(allocObjects, allocBytes)
+	x.recorded = record()
 	x.Req.Baseline = &request.Baseline{Forest: tree.GrowForest(obs.Report), Heap: kept.Heap, Report: kept.Report, Live: obs.Report.Totals.LiveBytes}
 	return nil
 }

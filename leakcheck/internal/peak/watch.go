@@ -157,7 +157,7 @@ func (w *watcher) examine(p *peak) {
 		return
 	default:
 		if p.certain {
-			p.inUse = recorded((*runtime.MemProfileRecord).InUseObjects, (*runtime.MemProfileRecord).InUseBytes)
+			p.inUse = record().inUse
 		}
 		p.err = w.observe(p)
 		for p.held && p.isBeingAllocated() && x.snapshots < maxSnapshots && x.Time.Allows(3*x.baseTook) {
@@ -208,7 +208,7 @@ func (w *watcher) observe(p *peak) error {
 	p.held = p.observed > x.req.Most
 	x.most = max(x.most, p.observed)
 	if !p.held && p.certain {
-		p.allocated = recorded(allocObjects, allocBytes)
+		p.allocated = record().allocated
 	}
 	x.Env.Declared = obs.Names.Declaration
 	p.eval = check.Evaluate(obs, x.Req, tree.Scope{}, nil)

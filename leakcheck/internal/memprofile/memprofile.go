@@ -1,0 +1,40 @@
+// Package memprofile reads the memory profiler of this process.
+package memprofile
+
+import (
+	"runtime"
+	"strings"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// Records are those of all stacks, as of the collection that runtime.GC completed last, unless the
+// runtime began another one of its own before that had swept (go1.26 runtime/mgc.go, GC; mprof.go,
+// mProf_PostSweep).
+func Records() []runtime.MemProfileRecord {
+	records := make([]runtime.MemProfileRecord, 1000)
+	for {
+		n, ok := runtime.MemProfile(records, true)
+		if ok {
+			return records[:n]
+		}
+		records = make([]runtime.MemProfileRecord, n+n/4)
+	}
+}
+
+// Frames resolves a stack, without functions of the runtime at its top.
+func Frames(stack []uintptr) (list []refscan.SourceFrame) {
+	if len(stack) == 0 {
+		return nil
+	}
+	for next := runtime.CallersFrames(stack); ; {
+		f, more := next.Next()
+		inRuntime := strings.HasPrefix(f.Function, "runtime.") || strings.HasPrefix(f.Function, "internal/runtime/")
+		if len(list) > 0 || !inRuntime {
+			list = append(list, refscan.SourceFrame{Func: f.Function, File: f.File, Line: f.Line})
+		}
+		if !more {
+			return list
+		}
+	}
+}
