@@ -52,15 +52,20 @@ func Read(path string) (*Scan, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Decode(b, path)
+}
+
+// Decode reads what Encode wrote. name is what errors call it.
+func Decode(b []byte, name string) (*Scan, error) {
 	s := new(Scan)
 	if err := json.Unmarshal(b, s); err != nil {
-		return nil, fmt.Errorf("%s is no report of leakgate scan -json: %w", path, err)
+		return nil, fmt.Errorf("%s is no report of leakgate scan -json: %w", name, err)
 	}
 	switch {
 	case s.Schema == 0 || s.Report == nil:
-		return nil, fmt.Errorf("%s is no report of leakgate scan -json", path)
+		return nil, fmt.Errorf("%s is no report of leakgate scan -json", name)
 	case s.Schema != schema:
-		return nil, fmt.Errorf("%s has version %d of the form of reports, and this leakgate reads version %d: make both reports with one version of leakgate", path, s.Schema, schema)
+		return nil, fmt.Errorf("%s has version %d of the form of reports, and this leakgate reads version %d: make both reports with one version of leakgate", name, s.Schema, schema)
 	}
 	return s, s.check()
 }

@@ -14,7 +14,7 @@ import (
 
 // A Leak is where more is held than at an earlier scan.
 type Leak struct {
-	Root          *refscan.Node // of the later scan
+	Root, Node    *refscan.Node // of the later scan, folded: where the path begins and ends
 	Path, Type    string
 	Entries       bool  // Before and After count entries of a map
 	Before, After int64 // objects; 0 where only bytes have grown
@@ -61,7 +61,7 @@ func (g *Growth) compare(root *refscan.Node, path string, n, old *refscan.Node) 
 		_, bytesBefore = old.Total()
 	}
 	_, bytes := n.Total()
-	leak := Leak{Root: root, Path: path, Type: n.Type, Bytes: bytes - bytesBefore}
+	leak := Leak{Root: root, Node: n, Path: path, Type: n.Type, Bytes: bytes - bytesBefore}
 	if n.Objects > before.Objects && bytes > bytesBefore {
 		leak.Before, leak.After = before.Objects, n.Objects
 		g.Leaks = append(g.Leaks, leak)

@@ -26,7 +26,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -171,15 +170,5 @@ func parse(r *http.Request) (*query, error) {
 func look(ctx context.Context) (*scanreport.Scan, error) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	exe, _ := os.Executable()
-	scan := &scanreport.Scan{Source: fmt.Sprintf("process %d", os.Getpid()), Program: exe, Taken: time.Now().Round(time.Millisecond)}
-	snapshot, err := refscan.Capture(refscan.WithContext(ctx), refscan.WithoutSettling())
-	if err != nil {
-		return nil, err
-	}
-	scan.Report, err = snapshot.Scan(refscan.WithRetained())
-	if err := errors.Join(err, snapshot.Close()); err != nil {
-		return nil, err
-	}
-	return scan, nil
+	return scanreport.TakeSelf(ctx, nil, nil, refscan.WithRetained())
 }

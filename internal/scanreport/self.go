@@ -1,0 +1,33 @@
+package scanreport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// Self names this process, as Scan.Source does.
+func Self() string { return fmt.Sprintf("process %d", os.Getpid()) }
+
+// TakeSelf scans a snapshot of this process, as it is after one garbage collection. captured is
+// called when there is a snapshot, or its error; nil if nobody needs that moment. ctx bounds the preparations.
+func TakeSelf(ctx context.Context, captured func(), capture []refscan.CaptureOption, scan ...refscan.ScanOption) (*Scan, error) {
+	exe, _ := os.Executable()
+	s := &Scan{Source: Self(), Program: exe, Taken: time.Now().Round(time.Millisecond)}
+	snapshot, err := refscan.Capture(append([]refscan.CaptureOption{refscan.WithContext(ctx), refscan.WithoutSettling()}, capture...)...)
+	if captured != nil {
+		captured()
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Report, err = snapshot.Scan(scan...)
+	if err := errors.Join(err, snapshot.Close()); err != nil {
+		return nil, err
+	}
+	return s, nil
+}

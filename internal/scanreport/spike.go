@@ -1,0 +1,216 @@
+package scanreport
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/internal/wholefile"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A Spike is a garbage collection of a process that found much more alive than is usual.
+type Spike struct {
+	Source     string // "process 1234"
+	At         time.Time
+	Collection uint64 // its number, from 1
+	// Bytes that it found alive, that are usual, and that are the most that would be no spike.
+	Live, Usual, Limit int64
+	LeftOut            int // collections beyond the threshold that limits kept from being looked at, since the spike before
+
+	Scan *Scan // at once; nil: there is none
+	Err  error // why there is none
+	Base *Scan // earlier, while no more was alive than is usual; nil: there is none
+	// why there is none, or why the two cannot be compared; nil where none was asked for
+	BaseErr error
+
+	HeapBase, Heap []byte // heap profiles; nil where they cannot be had
+}
+
+// Held reports whether the snapshot shows more than the threshold, too.
+func (s *Spike) Held() bool {
+	return s.Scan != nil && s.Scan.Report.Totals.AttributedBytes > s.Limit
+}
+
+// Headline is one line without a line end.
+func (s *Spike) Headline() string {
+	return fmt.Sprintf("%s alive in %s at the end of mark phase %s, %s more than usual (%s)", textfmt.ByteCount(s.Live), s.Source,
+		textfmt.Count(int64(s.Collection)), textfmt.ByteCount(s.Live-s.Usual), textfmt.ByteCount(s.Usual))
+}
+
+// WriteText writes what is known of the spike: the places that hold more than at the snapshot
+// before, and the roots that hold most, at most so many of both.
+func (s *Spike) WriteText(w io.Writer, limit int) error {
+	var b strings.Builder
+	b.WriteString(s.Headline() + "\n")
+	if s.LeftOut > 0 {
+		fmt.Fprintf(&b, "since the spike before, %s beyond the threshold left out because of the limits\n", textfmt.CountNoun(int64(s.LeftOut), "mark phase"))
+	}
+	if err := s.writeSnapshot(&b, limit); err != nil {
+		return err
+	}
+	if len(s.HeapBase) > 0 && len(s.Heap) > 0 {
+		fmt.Fprintf(&b, "\nall that was allocated and alive then, by samples: go tool pprof -base %s %s\n", heapBaseFile, heapFile)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeSnapshot writes what the snapshot shows.
+func (s *Spike) writeSnapshot(b *strings.Builder, limit int) error {
+	if s.Scan == nil {
+		b.WriteString("who held it is not known")
+		if s.Err != nil {
+			fmt.Fprintf(b, ": %v", s.Err)
+		}
+		b.WriteString("\n")
+		return nil
+	}
+	r := s.Scan.Report
+	shows := textfmt.ByteCount(r.Totals.AttributedBytes)
+	if s.Held() {
+		fmt.Fprintf(b, "a snapshot at once shows %s held\n", shows)
+	} else {
+		fmt.Fprintf(b, "it was gone when a snapshot was taken at once, which shows %s held: who held it is not known\n"+
+			"(a mark phase counts as alive what is allocated while it marks, garbage or not)\n", shows)
+	}
+	if why := s.Scan.Unsound(); why != "" {
+		fmt.Fprintf(b, "the figures are not reliable: %s\n", why)
+	}
+	if r.NoDebugInfo != nil {
+		fmt.Fprintf(b, "names are missing: %v\n", r.NoDebugInfo)
+	}
+	growth, err := s.growth()
+	switch {
+	case err != nil:
+		fmt.Fprintf(b, "what is more than usual is not told apart: %v\n", err)
+	case growth != nil:
+		b.WriteString("\n")
+		growth.writeHeld(b, limit)
+	}
+	b.WriteString("\n")
+	return s.Scan.WriteText(b, limit)
+}
+
+// growth compares the snapshot with that of before; nil where there is none and none was asked for.
+func (s *Spike) growth() (*Growth, error) {
+	switch {
+	case s.BaseErr != nil:
+		return nil, s.BaseErr
+	case s.Base == nil:
+		return nil, nil
+	}
+	return s.Scan.Since(s.Base)
+}
+
+// Names of the files in a folder.
+const (
+	textFile     = "spike.txt"
+	reportFile   = "report.json"
+	baseFile     = "base.json"
+	retainedFile = "retained.pb.gz"
+	heapFile     = "heap.pb.gz"
+	heapBaseFile = "heap.base.pb.gz"
+)
+
+// shownInFile is how many places and roots the text in a file has.
+const shownInFile = 50
+
+// WriteFolder makes a folder in dir, which has to exist, with the text, the report, the profile of
+// what is retained, and the heap profiles, as far as there are such. It is there as a whole or not
+// at all. It returns its path.
+func (s *Spike) WriteFolder(dir string) (path string, err error) {
+	var text, report, base, retained bytes.Buffer
+	err = s.WriteText(&text, shownInFile)
+	if s.Scan != nil {
+		err = errors.Join(err, s.Scan.Encode(&report), s.Scan.Report.WriteProfile(&retained))
+	}
+	if s.Base != nil {
+		err = errors.Join(err, s.Base.Encode(&base))
+	}
+	if err != nil {
+		return "", err
+	}
+	name := fmt.Sprintf("spike-%s-%s-gc%d", s.At.UTC().Format("20060102T150405Z"), strings.ReplaceAll(s.Source, " ", "-"), s.Collection)
+	return wholefile.WriteFolder(dir, name, []wholefile.File{
+		{Name: textFile, Data: text.Bytes()},
+		{Name: reportFile, Data: report.Bytes()},
+		{Name: baseFile, Data: base.Bytes()},
+		{Name: retainedFile, Data: retained.Bytes()},
+		{Name: heapBaseFile, Data: s.HeapBase},
+		{Name: heapFile, Data: s.Heap},
+	})
+}
+
+// minorPart is what part of the most is not shown of places that hold more.
+const minorPart = 20
+
+// writeHeld writes where more is held than at the scan before: who holds it, what that is, and where
+// it was allocated.
+func (g *Growth) writeHeld(b *strings.Builder, limit int) {
+	if len(g.Leaks) == 0 {
+		b.WriteString("nothing is more than at the snapshot before\n")
+		return
+	}
+	fmt.Fprintf(b, "more than at the snapshot %v before, while no more was alive than usual:\n", g.Elapsed.Round(time.Millisecond))
+	for i, l := range g.Leaks {
+		if i == limit || l.Bytes < g.Leaks[0].Bytes/minorPart {
+			fmt.Fprintf(b, "\n… and %s with less\n", textfmt.CountNoun(int64(len(g.Leaks)-i), "place"))
+			return
+		}
+		fmt.Fprintf(b, "\n%s more via %s  %s\n    %s\n", textfmt.ByteCount(l.Bytes), l.Path, typeText(l.Type), heldBy(l.Root))
+		writeAllocated(b, l.Node)
+	}
+}
+
+// How much is said of where a node's objects were allocated.
+const (
+	maxStacks = 3
+	maxFrames = 6
+)
+
+// writeAllocated writes where what is below a node was allocated, as far as that was recorded.
+func writeAllocated(b *strings.Builder, n *refscan.Node) {
+	of := make(map[string]int64)
+	var sum func(n *refscan.Node)
+	sum = func(n *refscan.Node) {
+		for _, a := range n.Allocations {
+			of[stackText(a.Stack)] += a.Bytes
+		}
+		for _, c := range n.Children {
+			sum(c)
+		}
+	}
+	sum(n)
+	stacks := make([]string, 0, len(of))
+	for text := range of {
+		stacks = append(stacks, text)
+	}
+	sort.Slice(stacks, func(i, j int) bool {
+		if of[stacks[i]] != of[stacks[j]] {
+			return of[stacks[i]] > of[stacks[j]]
+		}
+		return stacks[i] < stacks[j]
+	})
+	for _, text := range stacks[:min(maxStacks, len(stacks))] {
+		fmt.Fprintf(b, "    allocated at (%s recorded):\n%s", textfmt.ByteCount(of[text]), text)
+	}
+}
+
+func stackText(stack []refscan.SourceFrame) string {
+	var b strings.Builder
+	for i, f := range stack {
+		if i == maxFrames {
+			fmt.Fprintf(&b, "        … %d more\n", len(stack)-i)
+			break
+		}
+		fmt.Fprintf(&b, "        %s (%s:%d)\n", symbol.Unescape(f.Func), f.File, f.Line)
+	}
+	return b.String()
+}
