@@ -17,13 +17,17 @@ func TestFixed(t *testing.T) {
 	})
 }
 
-// TestSuite runs the example for testify, which must pass.
-func TestSuite(t *testing.T) {
-	dir, err := filepath.Abs("suite")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := goTest(t, dir, nil, "-count="+strconv.Itoa(*repeat), "."); !r.passed {
-		t.Errorf("a false alarm:\n%s", r.output)
+// TestOnItsOwn runs the examples without a leaky twin, which must pass.
+func TestOnItsOwn(t *testing.T) {
+	for _, folder := range []string{"suite", "spike"} {
+		t.Run(folder, func(t *testing.T) {
+			dir, err := filepath.Abs(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := goTest(t, dir, nil, "-count="+strconv.Itoa(*repeat), "."); !r.passed {
+				t.Errorf("it must pass:\n%s", r.output)
+			}
+		})
 	}
 }

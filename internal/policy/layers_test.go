@@ -115,8 +115,10 @@ var layers = []struct {
 	// a command: it runs benchmarks
 	{"refscan/internal/performance", []string{"internal/devcommand", "internal/wholefile"}},
 	{"stackprof/stackhttp", []string{"stackprof", "refscan"}},
-	{"internal/scanreport", []string{"internal/nodename", "refscan", "internal/textfmt", "internal/wholefile"}},
+	{"internal/scanreport", []string{"internal/nodename", "internal/symbol", "refscan", "internal/textfmt", "internal/wholefile"}},
 	{"refscan/refscanhttp", []string{"refscan", "internal/scanreport"}},
+	{"internal/jump", []string{"internal/textfmt"}}, // numbers alone: it knows nothing of heaps
+	{"refscan/spike", []string{"refscan", "internal/engine/gcwatch", "internal/jump", "internal/scanreport"}},
 
 	{"golden", []string{"internal/wholefile"}}, // a file format: it knows nothing of heaps
 	{"internal/verdict", nil},

@@ -1,0 +1,225 @@
+package spike
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/pprof"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/engine/gcwatch"
+	"github.com/leakgate/leakgate/internal/jump"
+	"github.com/leakgate/leakgate/internal/scanreport"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+const (
+	defaultInterval = time.Minute
+	defaultPerDay   = 24
+	defaultBase     = time.Hour
+
+	// longest bounds the preparations of a snapshot, and so how long Stop waits for them.
+	longest = 2 * time.Minute
+	// A finalizer of the program's own that never returns keeps others from running, by which mark
+	// phases are told of: so the counters are read once in a while, too.
+	poll = time.Second
+	// profileAge is how old the heap profile of a usual moment is when it is renewed.
+	profileAge = time.Minute
+)
+
+// Tests replace the clock that limits go by.
+var now = time.Now
+
+// readings counts the collections that watchers have looked at.
+var readings atomic.Int64
+
+// A watch is a watcher that runs. All but ready, cancel and stopped belongs to its goroutine.
+type watch struct {
+	config   Config
+	detector *jump.Detector
+	limiter  jump.Limiter
+	counters *gcwatch.Reader
+
+	last     uint64 // number of the collection that was read last
+	passed   uint64 // collections up to this number count what a scan of ours had in memory
+	leftOut  int
+	heapBase []byte // a heap profile, of
+	profiled time.Time
+	base     []byte // an encoded and compressed scan: decoded it would be many objects of the program's heap
+	baseErr  error
+	based    time.Time // when it was taken, or tried to be
+
+	ready   chan struct{}
+	ended   context.Context
+	cancel  context.CancelFunc
+	once    sync.Once
+	stopped chan struct{}
+}
+
+func newWatch(c Config, threshold jump.Threshold) *watch {
+	if c.Interval == 0 {
+		c.Interval = defaultInterval
+	}
+	if c.PerDay == 0 {
+		c.PerDay = defaultPerDay
+	}
+	if c.Base == 0 {
+		c.Base = defaultBase
+	}
+	w := &watch{
+		config: c, detector: jump.NewDetector(threshold), limiter: jump.Limiter{Interval: c.Interval, PerDay: c.PerDay},
+		counters: gcwatch.NewReader(), ready: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	w.ended, w.cancel = context.WithCancel(context.Background())
+	return w
+}
+
+func (w *watch) run(number int) {
+	told := gcwatch.Start()
+	tick := time.NewTicker(poll)
+	defer func() {
+		tick.Stop()
+		told.Stop()
+		w.becomeReady()
+		forget(number)
+		close(w.stopped)
+	}()
+	for w.ended.Err() == nil {
+		w.read()
+		select {
+		case <-w.ended.Done():
+		case <-told.Ended():
+		case <-tick.C:
+		}
+	}
+}
+
+func (w *watch) becomeReady() { w.once.Do(func() { close(w.ready) }) }
+
+// read looks at the collection that ended last, if it was not read before.
+func (w *watch) read() {
+	last, _ := w.counters.Last()
+	if last.Number == w.last {
+		return
+	}
+	w.last = last.Number
+	if last.Number <= w.passed {
+		return
+	}
+	defer readings.Add(1)
+	live := int64(last.Live)
+	usual, jumped := w.detector.Ended(live)
+	switch limit := w.detector.Limit(usual); {
+	case jumped && !w.limiter.Allow(now()):
+		w.leftOut++
+	case jumped:
+		w.detector.Seen(live)
+		w.look(&scanreport.Spike{Source: scanreport.Self(), At: time.Now(), Collection: last.Number, Live: live, Usual: usual, Limit: limit})
+	case w.detector.Ready() && live <= limit:
+		w.renew()
+	}
+}
+
+// renew keeps what spikes are compared with, of a moment at which no more is alive than usual.
+func (w *watch) renew() {
+	at := time.Now()
+	if w.heapBase == nil || at.Sub(w.profiled) >= profileAge {
+		w.heapBase, w.profiled = heapProfile(), at
+	}
+	if w.config.Base > 0 && (w.based.IsZero() || at.Sub(w.based) >= w.config.Base) {
+		w.takeBase()
+		w.based = at
+	}
+	w.becomeReady()
+}
+
+// takeBase takes the snapshot to compare with. If it fails, the one before stays.
+func (w *watch) takeBase() {
+	scan, _, err := w.snapshot()
+	if err == nil {
+		scan.Report = scan.Report.Fold()
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if err = errors.Join(scan.Encode(z), z.Close()); err == nil {
+			w.base, w.baseErr = b.Bytes(), nil
+			return
+		}
+	}
+	if w.base == nil {
+		w.baseErr = fmt.Errorf("there is no snapshot of a usual moment: %w", err)
+	}
+}
+
+// decodeBase is the snapshot of takeBase, nil if there is none.
+func (w *watch) decodeBase() (*scanreport.Scan, error) {
+	if w.base == nil {
+		return nil, w.baseErr
+	}
+	z, err := gzip.NewReader(bytes.NewReader(w.base))
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		return nil, err
+	}
+	return scanreport.Decode(b, "the snapshot of a usual moment")
+}
+
+// look finds out who holds a spike, and tells it.
+func (w *watch) look(all *scanreport.Spike) {
+	all.LeftOut, w.leftOut = w.leftOut, 0
+	all.HeapBase = w.heapBase
+	all.Scan, all.Heap, all.Err = w.snapshot()
+	if w.ended.Err() != nil {
+		return
+	}
+	all.Base, all.BaseErr = w.decodeBase()
+	s := &Spike{
+		At: all.At, Cycle: all.Collection, Live: all.Live, Usual: all.Usual, LeftOut: all.LeftOut,
+		Err: all.Err, Held: all.Held(), HeapBase: all.HeapBase, Heap: all.Heap, all: *all,
+	}
+	if all.Scan != nil {
+		s.Report = all.Scan.Report
+	}
+	w.call(s)
+	w.pass()
+}
+
+// call calls OnSpike. inCallback knows it by its name.
+//
+//go:noinline
+func (w *watch) call(s *Spike) { w.config.OnSpike(s) }
+
+// snapshot takes a snapshot of this process, and the heap profile of the collection that begins
+// one.
+func (w *watch) snapshot() (scan *scanreport.Scan, heap []byte, err error) {
+	defer w.pass()
+	ctx, cancel := context.WithTimeout(w.ended, longest)
+	defer cancel()
+	// The capture began with a collection by runtime.GC, which published the profile of that moment
+	// (go1.26 runtime/mprof.go, mProf_PostSweep).
+	captured := func() { heap = heapProfile() }
+	scan, err = scanreport.TakeSelf(ctx, captured, []refscan.CaptureOption{refscan.WithoutNames()}, refscan.WithRetained(), refscan.WithAllocationSites())
+	return scan, heap, err
+}
+
+// pass leaves out the collections until now, and one that may be under way: what a scan had in
+// memory was alive then.
+func (w *watch) pass() {
+	last, _ := w.counters.Last()
+	w.last, w.passed = last.Number, last.Number+1
+}
+
+func heapProfile() []byte {
+	var b bytes.Buffer
+	if err := pprof.Lookup("heap").WriteTo(&b, 0); err != nil {
+		return nil
+	}
+	return b.Bytes()
+}
