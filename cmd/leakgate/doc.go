@@ -6,6 +6,7 @@
 //	leakgate alloc [flags] [packages] [-- go test flags]
 //	leakgate comment [flags] [report]
 //	leakgate diff [flags] old new
+//	leakgate doctor [flags]
 //	leakgate golden list|check|prune|fmt [flags] [packages]
 //	leakgate golden tighten [flags] [report]
 //	leakgate merge [flags] report...
@@ -24,6 +25,7 @@
 //	alloc      say what tests and benchmarks allocate, by type and by line
 //	comment    keep one comment with the findings on a pull request
 //	diff       compare two runs, or two profiles
+//	doctor     try whether leakgate works on this machine
 //	golden     list, check, prune, format or tighten golden files
 //	merge      make one run of the shards of a run
 //	scan       say what keeps memory alive in another process
@@ -48,7 +50,7 @@
 // instead of being skipped; nothing comes from the test cache; and it leaves profiles and reports,
 // a table and an exit code that says why.
 //
-// Topics of help: run, exit-codes, artifacts, alloc, comment, diff, golden, merge, formats, scan,
+// Topics of help: run, exit-codes, artifacts, alloc, comment, diff, doctor, golden, merge, formats, scan,
 // schema, stack, vet, view, completion, version, help.
 //
 // # Run
@@ -379,6 +381,32 @@
 //		have a profile in both.
 //
 // The exit code is 0, or 2 if something cannot be read.
+//
+// # Doctor
+//
+// The command is
+//
+//	leakgate doctor [flags]
+//
+// It tries leakgate on this machine: it writes a module with a test that has known leaks to a
+// temporary folder, and runs it as go test does, and with debug information by both ways of taking
+// snapshots (a fork of the process, and a copy in place). It says what the system and the toolchain
+// are, whether each verdict was right, how long a snapshot let the test stand still ("pause"), how
+// long it took, and what the audit of the scan says. That is what a report of an error is to have.
+//
+//	leakgate doctor
+//
+// The flags:
+//
+//	-C dir
+//		Use the toolchain that the module in dir selects.
+//	-json
+//		Print what was found as JSON.
+//	-timeout d
+//		The time limit for each of the three runs (default 5m).
+//
+// The exit code is 0 if leakgate works with go test here, 1 if any verdict was wrong, 2 for a wrong
+// command line or where there is no go command, 3 if go test's verdicts could not be told.
 //
 // # Golden
 //

@@ -13,6 +13,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/alloc"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/comment"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/diff"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/doctor"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/scan"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/stack"
@@ -94,6 +95,9 @@ func TestManualExamplesParse(t *testing.T) {
 			require.NoError(t, err, line)
 		case "scan":
 			_, err := scan.Parse(words[1:])
+			require.NoError(t, err, line)
+		case "doctor":
+			_, err := doctor.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "diff":
 			_, err := diff.Parse(words[1:])

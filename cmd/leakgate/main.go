@@ -10,6 +10,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/alloc"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/comment"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/diff"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/doctor"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/scan"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/stack"
@@ -43,6 +44,7 @@ func commands() []command {
 		{"alloc", "say what tests and benchmarks allocate, by type and by line", alloc.Run},
 		{"comment", "keep one comment with the findings on a pull request", comment.Run},
 		{"diff", "compare two runs, or two profiles", diff.Run},
+		{"doctor", "try whether leakgate works on this machine", doctor.Run},
 		{"golden", "list, check, prune, format or tighten golden files", goldenfile.Run},
 		{"merge", "make one run of the shards of a run", mergeShards},
 		{"scan", "say what keeps memory alive in another process", scan.Run},

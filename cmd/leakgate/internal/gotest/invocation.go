@@ -119,6 +119,8 @@ func (inv *Invocation) BuildFlags() []string {
 type GoEnv struct {
 	GOVERSION string // of the toolchain that dir's module selects
 	GOFLAGS   string
+	GOOS      string
+	GOARCH    string
 }
 
 // orHere is the directory that "" stands for, too.
@@ -134,11 +136,11 @@ func ReadGoEnv(dir string, env []string) (GoEnv, error) {
 	if info, err := os.Stat(orHere(dir)); err != nil || !info.IsDir() {
 		return GoEnv{}, fmt.Errorf("-C %s: there is no such directory", dir)
 	}
-	cmd := exec.Command("go", "env", "-json", "GOVERSION", "GOFLAGS")
+	cmd := exec.Command("go", "env", "-json", "GOVERSION", "GOFLAGS", "GOOS", "GOARCH")
 	cmd.Dir, cmd.Env = dir, env
 	out, err := cmd.Output()
 	if errors.Is(err, exec.ErrNotFound) {
-		return GoEnv{}, errors.New("no go command in PATH: leakgate run needs the Go toolchain")
+		return GoEnv{}, errors.New("no go command in PATH: leakgate needs the Go toolchain")
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return GoEnv{}, fmt.Errorf("go env: %s", strings.TrimSpace(string(exit.Stderr)))

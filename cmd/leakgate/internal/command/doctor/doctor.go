@@ -1,0 +1,106 @@
+// Package doctor is the command that says whether leakgate works where it is.
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/selftest"
+)
+
+// Options is the command line of leakgate doctor.
+type Options struct {
+	dir     string // -C
+	json    bool
+	timeout time.Duration
+}
+
+// Parse reads the command line.
+func Parse(args []string) (*Options, error) {
+	o := new(Options)
+	f := cli.NewFlagSet("doctor")
+	f.StringVar(&o.dir, "C", "", "")
+	f.BoolVar(&o.json, "json", false, "")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "")
+	rest, err := cli.ParseMixed(f, args)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(rest) > 0:
+		return nil, fmt.Errorf("doctor takes no arguments, and %q is one", rest[0])
+	case o.timeout <= 0:
+		return nil, fmt.Errorf("-timeout %v: it is more than 0", o.timeout)
+	}
+	return o, nil
+}
+
+// A report is what doctor found.
+type report struct {
+	surroundings
+	Trials []*selftest.Trial `json:"trials"`
+	Works  bool              `json:"works"`
+}
+
+// Run is the command "leakgate doctor".
+func Run(c *cli.Context, args []string) int {
+	o, err := Parse(args)
+	if err != nil {
+		return c.Unparsed(err, "doctor")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	r := new(report)
+	if r.surroundings, err = look(o.dir, c.Env); err != nil {
+		return c.Failure("%v", err)
+	}
+	if !o.json {
+		r.printSurroundings(c.Stdout)
+		printHeader(c.Stdout)
+	}
+	err = selftest.Run(ctx, r.Go, c.Env, o.timeout, func(t *selftest.Trial) {
+		r.Trials = append(r.Trials, t)
+		if !o.json {
+			printTrial(c.Stdout, t)
+		}
+	})
+	switch {
+	case ctx.Err() != nil:
+		c.Failure("interrupted")
+		return cli.Unknown
+	case err != nil:
+		return c.Failure("%v", err)
+	}
+	code := r.judge()
+	r.Works = code == cli.Pass
+	if o.json {
+		e := json.NewEncoder(c.Stdout)
+		e.SetIndent("", "  ")
+		if err := e.Encode(r); err != nil {
+			return c.Failure("%v", err)
+		}
+		return code
+	}
+	r.printConclusion(c.Stdout)
+	return code
+}
+
+// judge returns the exit code: leakgate works if tests that are run with go test get right verdicts.
+// That another way of snapshots is not to be had is no matter, but a wrong verdict always is.
+func (r *report) judge() int {
+	code := cli.Pass
+	for _, t := range r.Trials {
+		switch {
+		case t.State == selftest.Wrong:
+			return cli.Findings
+		case t.Way == selftest.Plain && t.State != selftest.Right:
+			code = cli.Unknown
+		}
+	}
+	return code
+}
