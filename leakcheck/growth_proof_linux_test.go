@@ -226,15 +226,30 @@ func TestNoProofOfALeak(t *testing.T) {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {
-			passed, proved, said := judgeProof(t, tt.op)
-			require.Equal(t, tt.unseen, passed, said)
-			require.Equal(t, tt.unseen, proved)
 			if tt.unseen {
-				passed, proved, _ = judgeProof(t, tt.op, leakcheck.Full())
-				require.False(t, passed || proved)
+				judgeUnseen(t, tt.op)
+				return
 			}
+			passed, proved, said := judgeProof(t, tt.op)
+			require.False(t, passed || proved, said)
 		})
 	}
+}
+
+// judgeUnseen judges a leak that counters do not see: it passes by them alone. Where what other
+// goroutines do moves the counters, snapshots are taken, which find it.
+func judgeUnseen(t *testing.T, op func()) {
+	t.Helper()
+	for try := 1; ; try++ {
+		passed, proved, said := judgeProof(t, op)
+		require.Equal(t, proved, passed, said)
+		if proved {
+			break
+		}
+		require.Less(t, try, 5, "snapshots were needed")
+	}
+	passed, proved, _ := judgeProof(t, op, leakcheck.Full())
+	require.False(t, passed || proved)
 }
 
 // Random programs of several such operations each: where one is proved not to leak, the full

@@ -22,7 +22,7 @@ const payloads = 1000
 
 // payload is an object of 64 bytes with a pointer.
 type payload struct {
-	next *payload
+	_    *payload
 	data [7]uint64
 }
 
