@@ -241,6 +241,10 @@ var layers = []struct {
 	{"cmd/leakgate/internal/revision", nil},
 	{"cmd/leakgate/internal/pullrequest", nil},
 	{"cmd/leakgate/internal/flamegraph", nil},
+	{"cmd/leakgate/internal/selftest", []string{
+		"cmd/leakgate/internal/auto/workspace", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/selftest/program", "internal/envvar", "internal/textfmt",
+	}},
+	{"cmd/leakgate/internal/selftest/program", nil},
 	{"cmd/leakgate/internal/stackfile", []string{"stackprof", "internal/functable"}},
 	{"cmd/leakgate/internal/isolate", []string{"internal/envvar", "internal/filelock"}},
 	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
@@ -266,6 +270,10 @@ var layers = []struct {
 	{"cmd/leakgate/internal/command/diff", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/comparand", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/outcome",
 		"cmd/leakgate/internal/present", "internal/wholefile",
+	}},
+	{"cmd/leakgate/internal/command/doctor", []string{
+		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/selftest", "internal/engine/headroom", "internal/envvar",
+		"internal/textfmt",
 	}},
 	{"cmd/leakgate/internal/command/goldenfile", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/goldens",

@@ -40,12 +40,19 @@ func (b Budget) Left() time.Duration {
 // Allows reports whether there is time for something that takes so long.
 func (b Budget) Allows(d time.Duration) bool { return b.Left() > d }
 
-// Context ends what waits when the time is up.
+// Context ends what waits when the time is up. Its timer calls a function of this package: one of
+// context.WithTimeout, which stays among the runtime's timers for a while after it is stopped, cannot
+// be told from the program's.
 func (b Budget) Context() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(context.Background())
 	if b.End.IsZero() {
-		return context.WithCancel(context.Background())
+		return ctx, func() { cancel(nil) }
 	}
-	return context.WithTimeout(context.Background(), b.Left())
+	timer := time.AfterFunc(b.Left(), func() { cancel(context.DeadlineExceeded) })
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
 }
 
 // Spent is why an assertion knows nothing whose time is up. seen says how far it came.
