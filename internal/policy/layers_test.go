@@ -47,7 +47,7 @@ var layers = []struct {
 	{"internal/engine/rtlayout", []string{"internal/engine/debuginfo", "internal/goversion"}}, // what is known of the runtime's structures
 	{"internal/engine/inplace", []string{
 		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/headroom", "internal/engine/image", "internal/engine/peek",
-		"internal/engine/remedy", "internal/engine/rtlayout", "internal/procmaps",
+		"internal/engine/remedy", "internal/engine/rtlayout", "internal/engine/sysmem", "internal/procmaps",
 	}},
 	{"internal/engine/goruntime", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/addrmap", "internal/engine/rtlayout"}},
 	{"internal/engine/gstate", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/rtlayout"}},
@@ -58,7 +58,8 @@ var layers = []struct {
 	{"internal/engine/registers", []string{"internal/engine/goruntime"}},
 	{"internal/engine/corefile", []string{"internal/engine/image", "internal/engine/execfile", "internal/engine/registers", "internal/engine/goruntime"}},
 	{"internal/engine/attach", []string{"internal/engine/image", "internal/engine/registers", "internal/engine/goruntime", "internal/procmaps"}},
-	{"internal/engine/offheap", []string{"internal/engine/headroom", "internal/engine/remedy"}},
+	{"internal/engine/sysmem", []string{"internal/engine/remedy"}}, // memory of the operating system
+	{"internal/engine/offheap", []string{"internal/engine/headroom", "internal/engine/sysmem"}},
 	{"internal/engine/gcwatch", nil}, // the collections of this process
 	{"internal/engine/newborn", []string{"internal/engine/offheap", "internal/engine/peek", "internal/engine/rtlayout"}},
 	{"internal/engine/objset", nil},

@@ -9,26 +9,14 @@ import (
 	"time"
 )
 
+// Supported says whether processes can be frozen here.
+const Supported = false
+
 // Process is a frozen copy of this process. There is none on this system.
 type Process struct{}
 
 // Take returns an error that wraps errors.ErrUnsupported.
 func Take() (*Process, error) { return nil, unsupported() }
-
-// OnOneProcessor does nothing.
-func OnOneProcessor(func()) (alone bool) { return false }
-
-// WhenReady does nothing.
-func WhenReady(func() bool, func()) (alone bool, err error) { return false, unsupported() }
-
-// TakeTurns does nothing.
-func TakeTurns(func() bool) bool { return false }
-
-// Clock returns 0.
-func Clock() time.Duration { return 0 }
-
-// ErrNotReady is the error of no call on this system.
-var ErrNotReady = errors.New("the process was never ready to be frozen")
 
 // TakeWhen returns an error that wraps errors.ErrUnsupported.
 func TakeWhen(func() bool) (*Process, error) { return nil, unsupported() }

@@ -4,7 +4,6 @@ package freeze
 
 import (
 	"errors"
-	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -12,6 +11,9 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/remedy"
 )
+
+// Supported says whether processes can be frozen here.
+const Supported = true
 
 // Process is a frozen copy of this process. Its methods may be called concurrently; they take
 // turns.
@@ -28,16 +30,9 @@ type Process struct {
 	scratch window // what Read reads through
 }
 
-// taking keeps snapshots apart: two that change GOMAXPROCS at once would put back each other's
-// setting.
-var taking sync.Mutex
-
 // attempts bounds how often Take starts over because another goroutine changed GOMAXPROCS
 // meanwhile.
 const attempts = 5
-
-// ErrNotReady is in the chain of the error of TakeWhen where the process was never ready.
-var ErrNotReady = errors.New("the process was never ready to be frozen")
 
 // closeRangeNumber is the number of close_range(2), a variable so that tests can do without the
 // call.
@@ -154,63 +149,6 @@ func descriptorLimit() uintptr {
 func (p *Process) forkReady(ready func() bool) (pid int, alone bool) {
 	_, alone = whenReady(ready, func() { pid = p.fork() })
 	return pid, alone
-}
-
-// whenReady calls f once, where no other goroutine runs, at a moment when the process is ready. It
-// tries for maxReadyWait and at least minReadyTries times. One try may take long: useOneProcessor
-// waits for the end of a collection. The caller holds taking.
-func whenReady(ready func() bool, f func()) (called, alone bool) {
-	deadline := Clock() + maxReadyWait
-	for try := 1; !called && (try <= minReadyTries || Clock() < deadline); try++ {
-		called, alone = onOneProcessor(ready, f)
-	}
-	return called, alone
-}
-
-func onOneProcessor(ready func() bool, f func()) (called, alone bool) {
-	restore := useOneProcessor()
-	defer restore()
-	if !TakeTurns(ready) {
-		return false, false
-	}
-	f()
-	return true, runtime.GOMAXPROCS(0) == 1
-}
-
-var maxReadyWait = 5 * time.Second // a variable for tests
-
-const (
-	minReadyTries = 10
-	// maxTurns bounds how long the program runs on one processor until it is ready.
-	maxTurns = 50 * time.Millisecond
-)
-
-// TakeTurns lets other goroutines run, on the one processor that there is, until the process is
-// ready. It gives up after maxTurns.
-//
-// The caller was alone when useOneProcessor returned. It need not be any more: where the world took
-// longer to stop than a goroutine may run (10 ms, which is common where the machine is busy with
-// other programs), the request to give way that came meanwhile takes effect as soon as the world
-// starts again (go1.26 runtime/proc.go, sysmon, retake; stack.go, newstack), and whoever waited for
-// the world to start has it: a goroutine that begins the next collection, above all. After Gosched
-// the caller has a new time slice, and nothing to wait for between ready and the fork.
-func TakeTurns(ready func() bool) bool {
-	for deadline := Clock() + maxTurns; !ready(); runtime.Gosched() {
-		if Clock() >= deadline {
-			return false
-		}
-	}
-	return true
-}
-
-// Clock is the clock that Process.Frozen goes by, CLOCK_MONOTONIC. time.Now stands still in a bubble of testing/synctest while anything
-// runs.
-func Clock() time.Duration {
-	const monotonic = 1
-	var now syscall.Timespec
-	// cannot fail
-	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, monotonic, uintptr(unsafe.Pointer(&now)), 0)
-	return time.Duration(now.Nano())
 }
 
 // fork forks, and notes when and for how long.

@@ -1,4 +1,4 @@
-//go:build !go1.25 && linux && (amd64 || arm64)
+//go:build !go1.25
 
 package freeze
 

@@ -2,7 +2,8 @@
 // refuses it, or the kernel kills for it: control groups of both versions, with all that are above,
 // resource limits, and what the machine has.
 //
-// It reads files of /proc and /sys/fs/cgroup only. What cannot be read is no limit. Other processes
+// On Linux it reads files of /proc and /sys/fs/cgroup only; Windows and macOS are asked for what the
+// machine has. What cannot be read is no limit. Other processes
 // take memory too, so that it is a measurement and no promise.
 package headroom
 
@@ -87,7 +88,10 @@ func (s System) Left(n Need) int64 {
 
 // Limits returns all limits that there are, in no particular order.
 func (s System) Limits() []Limit {
-	limits := s.resourceLimits()
+	if s.Root == "" && !procFiles {
+		return ofSystem()
+	}
+	limits := append(ofSystem(), s.resourceLimits()...)
 	machine, swap := s.machine()
 	limits = append(limits, machine...)
 	return append(limits, s.groups(swap)...)

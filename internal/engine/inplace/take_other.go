@@ -1,4 +1,4 @@
-//go:build !linux || (!amd64 && !arm64)
+//go:build !(linux || windows || darwin || freebsd) || !(amd64 || arm64)
 
 package inplace
 
@@ -9,6 +9,9 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
+// Supported says whether processes can be copied here.
+const Supported = false
+
 // Image is a copy of this process. There is none on this system.
 type Image struct{}
 
@@ -17,6 +20,9 @@ func (p *Plan) Take(func() bool) (*Image, error) { return nil, errors.ErrUnsuppo
 
 // TakeMarks returns errors.ErrUnsupported.
 func (p *Plan) TakeMarks(func() bool) (*Image, error) { return nil, errors.ErrUnsupported }
+
+// Held returns nothing.
+func (i *Image) Held() []image.Piece { return nil }
 
 // Copy returns errors.ErrUnsupported.
 func (i *Image) Copy([]image.Range) ([][]byte, error) { return nil, errors.ErrUnsupported }

@@ -1,4 +1,4 @@
-//go:build linux && (amd64 || arm64)
+//go:build (linux || windows || darwin || freebsd) && (amd64 || arm64)
 
 package inplace
 
@@ -46,6 +46,7 @@ type control struct {
 	// The mirror of the heap's address space from lo to hi, of which pages are filled in as they
 	// are needed; a bit for each page.
 	lo, hi, mirror, bits uintptr
+	provided             uintptr // a byte for each stretch of the mirror that is memory already
 
 	// Other memory is copied one behind the other.
 	others, othersSize  uintptr

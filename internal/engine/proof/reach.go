@@ -38,7 +38,7 @@ type Reach struct {
 func ReachWithin(ctx context.Context, logf func(string, ...any), all []*Reach) (within bool, err error) {
 	defer snapshot.Turn()()
 	defer snapshot.Guard(&err)()
-	if snapshot.Padded || !snapshot.Supported || snapshot.CheckSettings() != nil {
+	if snapshot.Padded || snapshot.CheckPlatform() != nil || snapshot.CheckSettings() != nil {
 		return false, nil // Capture says why
 	}
 	x, err := snapshot.OpenIndex(ctx, logf)

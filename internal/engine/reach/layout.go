@@ -15,7 +15,7 @@ import (
 // Facts of the runtime that no debug information has (go1.26 and go1.27).
 const (
 	arenaPages = 1 << (rtlayout.ArenaShift - rtlayout.PageShift)
-	addressBit = 48 // runtime/malloc.go, heapAddrBits: one level of arenas
+	addressBit = 48 // runtime/malloc.go, heapAddrBits
 )
 
 // The fields that a walk looks at.
@@ -75,7 +75,7 @@ type Layout struct {
 	segments []segment
 	globals  []debuginfo.Global // by address
 	bias     uint64
-	arenas   uintptr // address of the pointer to the only level of arenas
+	arenas   uintptr // address of the pointers to the lists of arenas: one, but on Windows
 	allp     uintptr // address of the list of processors
 	greenTea bool
 	mapSize  uintptr // 0: there are no maps

@@ -255,7 +255,11 @@ func (w *Walk) span(p uintptr) uintptr {
 	if arena >= 1<<(addressBit-rtlayout.ArenaShift) {
 		return 0
 	}
-	a := peek.Word(peek.Word(w.arenas) + arena*8)
+	list := peek.Word(w.arenas + arena>>rtlayout.ArenaL2Bits*8)
+	if list == 0 {
+		return 0
+	}
+	a := peek.Word(list + arena&(1<<rtlayout.ArenaL2Bits-1)*8)
 	if a == 0 {
 		return 0
 	}

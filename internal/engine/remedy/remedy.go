@@ -62,6 +62,7 @@ const (
 	fileSize    = "the image file may not become as large as the heap: raise ulimit -f"
 	imageRoom   = "the file system of the image file is full: allow memfd_create, or make room in /dev/shm " +
 		"(docker run --shm-size) and the folder for temporary files (TMPDIR)"
+	commit    = "memory is short: enlarge the page file, raise the memory limit of the container or job, or let the test keep less"
 	processes = "the limit on processes is reached: raise ulimit -u or the container's limit (pids.max, docker run --pids-limit)"
 	noImage   = "the image needs a file: allow memfd_create, or make /dev/shm or the folder for temporary files (TMPDIR) writable"
 )
@@ -80,6 +81,7 @@ var table = []struct {
 	{"memfd_create", syscall.ENFILE, systemFiles},
 	{"memfd_create", syscall.ENOMEM, memory},
 	{"memfd_create", 0, noImage},
+	{"VirtualAlloc", 0, commit},
 	{"mmap", syscall.EAGAIN, "the limit on locked memory is reached: raise ulimit -l, or do not call mlockall"},
 	{"mmap", syscall.ENOMEM, "memory is short, or there are too many mappings: raise ulimit -v and -d, the container's memory limit " +
 		"or vm.max_map_count, or let the test keep less"},

@@ -2,10 +2,9 @@ package rtlayout
 
 // Facts of the runtime that no debug information has; the same in go1.26 and go1.27.
 const (
-	PageShift  = 13 // runtime/internal/sys: pages of the heap
-	PageSize   = 1 << PageShift
-	ArenaShift = 26 // runtime/malloc.go, heapArenaBytes on linux
-	ArenaSize  = 1 << ArenaShift
+	PageShift = 13 // runtime/internal/sys: pages of the heap
+	PageSize  = 1 << PageShift
+	ArenaSize = 1 << ArenaShift
 
 	SpanInUse  = 1 // runtime/mheap.go, mSpanState
 	SpanManual = 2 // of stacks, and the runtime's own

@@ -277,7 +277,7 @@ func (s *Snapshot) open(config *Config) error {
 		return nil
 	}
 	var without *Unavailable
-	if !errors.As(err, &without) || config.Nameless == nil || config.Context.Err() != nil || !Supported {
+	if !errors.As(err, &without) || config.Nameless == nil || config.Context.Err() != nil || CheckPlatform() != nil {
 		return err
 	}
 	s.without, index.without = without, without
@@ -292,8 +292,8 @@ func OpenIndex(ctx context.Context, logf func(string, ...any)) (*debuginfo.Index
 	if index.x != nil {
 		return index.x, nil
 	}
-	if !Supported {
-		return nil, unsupportedError()
+	if err := CheckPlatform(); err != nil {
+		return nil, err
 	}
 	// The first to ask: debug information of a newer Go may have changes of its own.
 	if err := rtlayout.CheckVersion(runtime.Version()); err != nil {
@@ -413,6 +413,8 @@ func (s *Snapshot) NotForked() string {
 		return ""
 	case s.noFork != nil:
 		return s.noFork.Err.Error()
+	case !freeze.Supported:
+		return "processes cannot be forked on " + runtime.GOOS
 	}
 	return envvar.Freeze.Name() + " says so"
 }

@@ -3,7 +3,6 @@ package snapshot
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 
 	"github.com/leakgate/leakgate/internal/engine/freeze"
@@ -21,14 +20,6 @@ type panicError struct {
 }
 
 func (e *panicError) Error() string { return fmt.Sprintf("%v\n%s", e.value, e.stack) }
-
-func unsupportedError() error {
-	return &Unavailable{
-		Cause:  "snapshots are not supported on " + runtime.GOOS + "/" + runtime.GOARCH,
-		Remedy: "run the test on linux/amd64 or linux/arm64",
-		Err:    errors.ErrUnsupported,
-	}
-}
 
 // RemedyReport is for what is a fault of this tool.
 const RemedyReport = "please report this, with the Go version and the error"

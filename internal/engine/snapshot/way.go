@@ -3,6 +3,7 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/freeze"
@@ -20,7 +21,7 @@ type Frozen interface {
 	Caller() (pc, sp uintptr)
 	CallerG() uintptr
 	Pause() time.Duration  // for how long nothing of Go ran
-	Frozen() time.Duration // when, by CLOCK_MONOTONIC
+	Frozen() time.Duration // when, by freeze.Clock
 	Close() error
 }
 
@@ -34,7 +35,15 @@ const (
 func wanted() (string, error) {
 	value, name := envvar.Freeze.Lookup()
 	switch value {
-	case "", byFork, inPlace:
+	case byFork:
+		if freeze.Supported {
+			return value, nil
+		}
+		return "", &Unavailable{
+			Cause:  fmt.Sprintf("%s is %q, and processes cannot be forked on %s", name, value, runtime.GOOS),
+			Remedy: "set it to " + inPlace + ", or not at all",
+		}
+	case "", inPlace:
 		return value, nil
 	}
 	return "", &Unavailable{
@@ -50,7 +59,7 @@ func (s *Snapshot) take(ready func() bool) (Frozen, error) {
 	if err != nil {
 		return nil, err
 	}
-	if way == inPlace {
+	if way == inPlace || way == "" && !freeze.Supported {
 		return asFrozen(s.takeInPlace(ready))
 	}
 	if s.noFork != nil {

@@ -1,9 +1,10 @@
-//go:build linux && (amd64 || arm64)
+//go:build (linux || windows || darwin || freebsd) && (amd64 || arm64)
 
 package inplace
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"sort"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/peek"
 	"github.com/leakgate/leakgate/internal/engine/remedy"
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
+	"github.com/leakgate/leakgate/internal/engine/sysmem"
 )
 
 //go:linkname procPin runtime.procPin
@@ -24,13 +26,16 @@ func procPin() int
 //go:linkname procUnpin runtime.procUnpin
 func procUnpin()
 
+// Supported says whether processes can be copied here.
+const Supported = true
+
 // Image is a copy of this process. Its methods may be called concurrently.
 type Image struct {
 	pc, sp, g     uintptr
 	pause, frozen time.Duration
 	size          int64
 	held          []image.Piece
-	mappings      [][]byte
+	areas         [][]byte // of the system's memory
 }
 
 // ErrRestless is the error of a heap that grew faster than it could be copied.
@@ -65,7 +70,7 @@ func (p *Plan) take(ready func() bool, marks bool) (_ *Image, err error) {
 		}
 	}()
 	variables := p.regions()
-	area, err := i.reserve(int64(unsafe.Sizeof(control{})) + int64(len(variables))*int64(unsafe.Sizeof(region{})))
+	area, err := i.memory(unsafe.Sizeof(control{}) + uintptr(len(variables))*unsafe.Sizeof(region{}))
 	if err != nil {
 		return nil, err
 	}
@@ -107,12 +112,11 @@ func (p *Plan) regions() []region {
 // try measures, gets memory and copies, on one processor. In between, other goroutines may have
 // their turns.
 func (i *Image) try(c *control, ready func() bool) (done bool, err error) {
-	c.lo, c.hi, c.mirror, c.bits, c.others, c.othersSize, c.regions, c.maxRegions = 0, 0, 0, 0, 0, 0, 0, 0
+	c.lo, c.hi, c.mirror, c.bits, c.provided, c.others, c.othersSize, c.regions, c.maxRegions = 0, 0, 0, 0, 0, 0, 0, 0, 0
 	if !i.pinned(c, measure) {
 		return false, nil
 	}
-	const arena = 4 << 20
-	c.lo, c.hi = c.min&^(arena-1), (c.max+mirrorGrowth)&^(arena-1)
+	c.lo, c.hi = c.min&^(provision-1), (c.max+mirrorGrowth)&^(provision-1)
 	c.othersSize = c.otherBytes + c.otherBytes/growthShare + othersGrowth
 	c.maxRegions = c.nregions + c.nregions/growthShare + regionsGrowth
 	need := int64(c.heapBytes + c.othersSize)
@@ -120,37 +124,90 @@ func (i *Image) try(c *control, ready func() bool) (done bool, err error) {
 	if err := (headroom.System{}).Check(headroom.Need{Resident: need, Private: need, Address: space}); err != nil {
 		return false, &freeze.Error{Op: operation, Err: err}
 	}
-	bits, err := i.reserve(int64(c.pages()/8 + 1))
-	if err != nil {
+	if err := i.room(c); err != nil {
 		return false, err
 	}
-	mirror, err := i.reserve(int64(c.hi - c.lo))
-	if err != nil {
+	if done, err := i.prepare(c); !done || err != nil {
 		return false, err
 	}
-	others, err := i.reserve(int64(c.othersSize))
-	if err != nil {
-		return false, err
-	}
-	regions, err := i.reserve(int64(c.maxRegions * unsafe.Sizeof(region{})))
-	if err != nil {
-		return false, err
-	}
-	at := func(b []byte) uintptr { return address(unsafe.Pointer(unsafe.SliceData(b))) }
-	c.bits, c.mirror, c.others, c.regions = at(bits), at(mirror), at(others), at(regions)
 	if !freeze.TakeTurns(ready) {
 		return false, nil
 	}
 	done = i.pinned(c, copying)
 	if c.status == refused {
-		return false, refusedError(&remedy.Error{Call: "madvise", For: "memory for a copy of the process", Err: syscall.Errno(c.errno)})
+		return false, refusedError(sysmem.Refused("memory for a copy of the process", syscall.Errno(c.errno)))
 	}
 	return done, nil
 }
 
+// room reserves what the walk measured.
+func (i *Image) room(c *control) error {
+	mirror, err := i.reserve(c.hi - c.lo)
+	if err != nil {
+		return err
+	}
+	c.mirror = address(unsafe.Pointer(unsafe.SliceData(mirror)))
+	for _, area := range [...]struct {
+		at   *uintptr
+		size uintptr
+	}{
+		{&c.bits, c.pages()/8 + 1},
+		{&c.provided, (c.hi - c.lo) / provision},
+		{&c.others, c.othersSize},
+		{&c.regions, c.maxRegions * unsafe.Sizeof(region{})},
+	} {
+		b, err := i.memory(area.size)
+		if err != nil {
+			return err
+		}
+		*area.at = address(unsafe.Pointer(unsafe.SliceData(b)))
+	}
+	return nil
+}
+
+// reserve takes address space, which takes memory as it is written to or provided.
+func (i *Image) reserve(size uintptr) ([]byte, error) {
+	b, err := sysmem.Reserve(int(size))
+	if err != nil {
+		return nil, refusedError(sysmem.Refused(fmt.Sprintf("%d bytes for a copy of the process", size), err))
+	}
+	i.areas = append(i.areas, b)
+	return b, nil
+}
+
+// memory is reserve for memory that is wanted as a whole.
+func (i *Image) memory(size uintptr) ([]byte, error) {
+	b, err := i.reserve(size)
+	if err == nil {
+		if err = sysmem.Provide(b); err != nil {
+			return nil, refusedError(sysmem.Refused(fmt.Sprintf("%d bytes for a copy of the process", size), err))
+		}
+	}
+	return b, err
+}
+
+// drop gives back all areas but the first so many.
+func (i *Image) drop(keep int) error {
+	var errs []error
+	for _, b := range i.areas[min(keep, len(i.areas)):] {
+		if err := sysmem.Release(b); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	i.areas = i.areas[:min(keep, len(i.areas))]
+	if err := errors.Join(errs...); err != nil {
+		return &freeze.Error{Op: "release", Err: err}
+	}
+	return nil
+}
+
+// provision is how much of the mirror is provided at once where that is done ahead: as much as the
+// runtime on Windows reserves for its heap at once.
+const provision = 4 << 20
+
 const operation = "copying the process in place"
 
-func refusedError(call *remedy.Error) error {
+func refusedError(call error) error {
 	return &freeze.Error{Op: operation, Remedy: remedy.Of(call), Err: call}
 }
 
@@ -174,7 +231,7 @@ func (i *Image) pinned(c *control, mode uintptr) (walked bool) {
 				c.populate()
 			}
 		}
-		if mode == measure || c.status == whole {
+		if mode != copying || c.status == whole {
 			c.mode = mode
 			callWalk(address(unsafe.Pointer(c)))
 		}
@@ -183,23 +240,6 @@ func (i *Image) pinned(c *control, mode uintptr) (walked bool) {
 	}
 	procUnpin()
 	return walked
-}
-
-// populate has the kernel put pages where a walk has found that they are needed, many at a time:
-// one by one, as they are written to, takes several times as long. A kernel before Linux 5.14 does
-// not know the request.
-//
-//go:norace
-//go:nocheckptr
-func (c *control) populate() {
-	for from, to := c.run(0); from < to; from, to = c.run(to) {
-		if !c.populateRange(c.mirror+from*rtlayout.PageSize, (to-from)*rtlayout.PageSize) {
-			return
-		}
-	}
-	if c.otherBytes <= c.othersSize {
-		c.populateRange(c.others, (c.otherBytes+4095)&^4095)
-	}
 }
 
 // pages is how many the mirror has.
@@ -226,16 +266,6 @@ func (c *control) run(from uintptr) (first, end uintptr) {
 		end++
 	}
 	return from, end
-}
-
-//go:norace
-func (c *control) populateRange(addr, size uintptr) (ok bool) {
-	const populateWrite = 23 // MADV_POPULATE_WRITE
-	_, _, errno := syscall.RawSyscall(syscall.SYS_MADVISE, addr, size, populateWrite)
-	if errno != 0 && errno != syscall.EINVAL && errno != syscall.EINTR {
-		c.status, c.errno = refused, uintptr(errno)
-	}
-	return errno == 0
 }
 
 // growStack makes room on the stack for what pinned calls: to move it then would take memory.

@@ -1,3 +1,5 @@
+//go:build linux || windows || darwin || freebsd
+
 #include "go_asm.h"
 #include "textflag.h"
 #include "funcdata.h"

@@ -3,11 +3,10 @@ package offheap
 import (
 	"fmt"
 	"sync/atomic"
-	"syscall"
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/headroom"
-	"github.com/leakgate/leakgate/internal/engine/remedy"
+	"github.com/leakgate/leakgate/internal/engine/sysmem"
 )
 
 // A list of so many bytes, or several that are as large together, are made only where there is
@@ -20,10 +19,8 @@ var (
 // Map takes memory of the system, and Unmap gives it back. They are variables so that tests of
 // those who use lists can count and refuse them; nothing else may set them.
 var (
-	Map = func(bytes int) ([]byte, error) {
-		return syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
-	}
-	Unmap = syscall.Munmap
+	Map   = sysmem.Take
+	Unmap = sysmem.Release
 )
 
 // Make returns a list of n numbers, all 0, to be given back with Free. It takes memory as it is
@@ -43,7 +40,7 @@ func Make(n int) []uint32 {
 	}
 	mem, err := Map(n * 4)
 	if err != nil {
-		panic(&remedy.Error{Call: "mmap", For: fmt.Sprintf("%d bytes of a table", n*4), Err: err})
+		panic(sysmem.Refused(fmt.Sprintf("%d bytes of a table", n*4), err))
 	}
 	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(mem))), n)
 }

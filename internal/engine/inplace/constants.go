@@ -1,0 +1,36 @@
+//go:build (linux || windows || darwin || freebsd) && (amd64 || arm64)
+
+package inplace
+
+import (
+	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/peek"
+)
+
+// constants are the memory of this process that nobody may write to, and the tables of the modules,
+// which nobody does write to.
+func (p *Plan) constants() []image.Piece {
+	tables := image.Union(p.tables)
+	found := readOnlyMemory(tables)
+	// Where the system does not tell, and where the linker puts tables among what is written to once
+	// (-buildmode=pie), the modules' own bounds say enough for most of what is asked for.
+	for _, table := range tables {
+		if !within(found, table) {
+			found = append(found, table)
+		}
+	}
+	pieces := make([]image.Piece, len(found))
+	for i, r := range found {
+		pieces[i] = image.Piece{Addr: r.Addr, Data: peek.Bytes(uintptr(r.Addr), uintptr(r.Len))}
+	}
+	return pieces
+}
+
+func within(list []image.Range, r image.Range) bool {
+	for _, k := range list {
+		if k.Addr <= r.Addr && r.End() <= k.End() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,78 @@
+//go:build (windows || darwin || freebsd) && (amd64 || arm64)
+
+package inplace
+
+import (
+	"github.com/leakgate/leakgate/internal/engine/freeze"
+	"github.com/leakgate/leakgate/internal/engine/headroom"
+	"github.com/leakgate/leakgate/internal/engine/peek"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
+	"github.com/leakgate/leakgate/internal/engine/sysmem"
+)
+
+// ahead is how much of the mirror behind the last page that is needed is provided, too: the heap may
+// grow before it is copied.
+const ahead = 16 << 20
+
+// prepare provides memory for the pages of the mirror that a walk finds to be needed, and for those
+// around them. Here every system call is one that the scheduler knows of, so that none can be made
+// by who is pinned. It also writes to the pages that will be: to have them made one by one takes
+// longer than to copy.
+func (i *Image) prepare(c *control) (done bool, err error) {
+	if !i.pinned(c, mark) {
+		return false, nil
+	}
+	bits := peek.Bytes(c.bits, c.pages()/8+1)
+	provided := peek.Bytes(c.provided, (c.hi-c.lo)/provision)
+	var last, total uintptr
+	for from, to := c.run(0); from < to; from, to = c.run(to) {
+		for p := from * rtlayout.PageSize / provision; p <= (to*rtlayout.PageSize-1)/provision; p++ {
+			provided[p], last = 1, p
+		}
+	}
+	for p := last; p < min(last+ahead/provision, uintptr(len(provided))); p++ {
+		provided[p] = 1
+	}
+	for _, p := range provided {
+		total += uintptr(p) * provision
+	}
+	if err := (headroom.System{}).Check(headroom.Need{Resident: int64(total)}); err != nil {
+		return false, &freeze.Error{Op: operation, Err: err}
+	}
+	for p := range provided {
+		if provided[p] != 0 {
+			if err := sysmem.Provide(peek.Bytes(c.mirror+uintptr(p)*provision, provision)); err != nil {
+				return false, refusedError(sysmem.Refused("memory for a copy of the process", err))
+			}
+		}
+	}
+	for from, to := c.run(0); from < to; from, to = c.run(to) {
+		touch(peek.Bytes(c.mirror+from*rtlayout.PageSize, (to-from)*rtlayout.PageSize))
+	}
+	touch(peek.Bytes(c.others, c.othersSize))
+	clear(bits)
+	return true, nil
+}
+
+// touch writes to each page, whatever its size.
+func touch(b []byte) {
+	for at := 0; at < len(b); at += 4096 {
+		b[at] = 0
+	}
+}
+
+// populate looks whether the pages that a walk has found to be needed are memory. Where the heap has
+// grown out of what was provided for it, there is no room.
+//
+//go:norace
+//go:nocheckptr
+func (c *control) populate() {
+	for from, to := c.run(0); from < to; from, to = c.run(to) {
+		for p := from * rtlayout.PageSize / provision; p <= (to*rtlayout.PageSize-1)/provision; p++ {
+			if peek.Byte(c.provided+p) == 0 {
+				c.status = noRoom
+				return
+			}
+		}
+	}
+}

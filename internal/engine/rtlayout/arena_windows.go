@@ -1,0 +1,8 @@
+package rtlayout
+
+// What the runtime reserves for the heap at once, and of its two tables of that how large the second
+// kind is, as logarithms (runtime/malloc.go, logHeapArenaBytes and arenaL2Bits).
+const (
+	ArenaShift  = 22
+	ArenaL2Bits = 20
+)

@@ -1,0 +1,27 @@
+package snapshot
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
+)
+
+// Where nothing was ever run, nothing is done unless somebody asks for it: the test is skipped.
+func TestUntriedPlatforms(t *testing.T) {
+	if !Supported {
+		t.Skip("no snapshots on this system")
+	}
+	require.NoError(t, checkPlatform("linux", ""))
+	require.NoError(t, checkPlatform("linux", inPlace))
+	require.NoError(t, checkPlatform("darwin", inPlace))
+	for _, way := range []string{"", byFork} {
+		err := checkPlatform("darwin", way)
+		var u *Unavailable
+		require.ErrorAs(t, err, &u)
+		assert.True(t, errors.Is(err, errors.ErrUnsupported))
+		assert.Contains(t, u.Cause, "experimental")
+		assert.Contains(t, u.Remedy, "LEAKGATE_FREEZE=inplace")
+	}
+}
