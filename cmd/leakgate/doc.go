@@ -15,6 +15,7 @@
 //	leakgate stack [flags] profile
 //	leakgate vet [flags] [packages]
 //	leakgate view [flags] [report|profile]
+//	leakgate watch -pid number [flags]
 //	leakgate completion shell
 //	leakgate version
 //	leakgate help [topic]
@@ -33,6 +34,7 @@
 //	stack      say where goroutine stack memory goes
 //	vet        find mistakes in tests that use leakcheck
 //	view       show what an assertion found to be retained
+//	watch      wait until memory of another process jumps, and say who holds it
 //	completion print the completion for a shell
 //	version    print the version of leakgate
 //	help       print the manual, or a topic of it
@@ -51,7 +53,7 @@
 // a table and an exit code that says why.
 //
 // Topics of help: run, exit-codes, artifacts, alloc, comment, diff, doctor, golden, merge, formats, scan,
-// schema, stack, vet, view, completion, version, help.
+// schema, stack, vet, view, watch, completion, version, help.
 //
 // # Run
 //
@@ -647,6 +649,55 @@
 //		Show the assertions whose package and test have text in their names, and write their trees before serving.
 //	-text
 //		Write findings and trees to standard output, and serve nothing.
+//
+// # Watch
+//
+// The command is
+//
+//	leakgate watch -pid number [flags]
+//
+// It watches how much the garbage collector of a Go process finds alive, and when that jumps above
+// what is usual for one collection, says at once who holds it, as leakgate scan -pid does. For
+// example:
+//
+//	leakgate watch -pid 1234
+//	leakgate watch -pid 1234 -spike 50% -o . -max 5 -every 10m
+//	leakgate watch -pid 1234 -spike 20%,+64MiB
+//
+// The process is not stopped to be watched: the two counters are read out of its memory again and
+// again, which costs this command some microseconds each time. It stands still for some milliseconds
+// at a spike, and for a snapshot to compare with, which is taken when it is known what is usual, and
+// then once an hour. Usual is the median of the last nine collections, and is known after three.
+// That needs linux/amd64 and the right to trace the process.
+//
+// The flags:
+//
+//	-every duration
+//		Leave at least so much time between two spikes that are looked at (default 1m0s). What is left out is counted.
+//	-exe file
+//		The unstripped file of the same build, if the process runs a stripped one.
+//	-max count
+//		End after so many spikes (default 24).
+//	-nobase
+//		Take no snapshot to compare with: then it is not told apart what is more than usual.
+//	-nofork
+//		Make the process stand still until it has been read, instead of making it fork.
+//	-o folder
+//		Keep each spike in a folder below this one, with the text, the report, that of the snapshot that it is
+//		compared with (for leakgate scan -base), and a profile (for "go tool pprof" and "leakgate view").
+//	-pid number
+//		Watch this process.
+//	-poll duration
+//		Read the counters so often (default 10ms).
+//	-spike threshold
+//		How much more than usual is a spike (default 20%,+64MiB): a share, a size, or both, that have to be exceeded
+//		then. Less than 1 MiB never is.
+//	-top count
+//		Print so many places and roots (default 5), those that hold most.
+//
+// It ends when the process does, when it is interrupted, or after -max spikes. The exit code is 0 if there
+// was none, 1 if there was one, 2 for a wrong command line, and 3 where it could not tell: with the
+// cause, or since there were too few collections. doc/process.md has more.
 //
 // # Completion
 //

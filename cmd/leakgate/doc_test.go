@@ -19,6 +19,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/stack"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/vet"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/view"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/watch"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/manual"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 )
@@ -40,6 +41,7 @@ func TestManualListsTheFlags(t *testing.T) {
 		"merge":   new(mergeOptions).flagSet(),
 		"diff":    new(diff.Options).FlagSet(),
 		"scan":    new(scan.Options).FlagSet(),
+		"watch":   new(watch.Options).FlagSet(),
 		"golden":  (&goldenfile.Options{Verb: "prune"}).FlagSet(),
 	} {
 		requireFlags(t, topic, flags)
@@ -98,6 +100,9 @@ func TestManualExamplesParse(t *testing.T) {
 			require.NoError(t, err, line)
 		case "doctor":
 			_, err := doctor.Parse(words[1:])
+			require.NoError(t, err, line)
+		case "watch":
+			_, err := watch.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "diff":
 			_, err := diff.Parse(words[1:])

@@ -16,6 +16,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/stack"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/vet"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/view"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/watch"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/isolate"
 )
 
@@ -52,6 +53,7 @@ func commands() []command {
 		{"stack", "say where goroutine stack memory goes", stack.Run},
 		{"vet", "find mistakes in tests that use leakcheck", vet.Run},
 		{"view", "show what an assertion found to be retained", view.Run},
+		{"watch", "wait until memory of another process jumps, and say who holds it", watch.Run},
 		{"completion", "print the completion for a shell", printCompletion},
 		{"version", "print the version of leakgate", printVersion},
 		{"help", "print the manual, or a topic of it", printHelp},

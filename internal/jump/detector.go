@@ -10,21 +10,18 @@ const (
 	Learned = 3
 )
 
-// A Detector is told of the live heap at the end of each collection. It is not safe for concurrent
+// A detector is told of the live heap at the end of each collection. It is not safe for concurrent
 // use.
-type Detector struct {
+type detector struct {
 	threshold Threshold
 	last      []int64 // at most Window, the oldest first
 	seen      int64   // how much was alive when the jump that goes on was dealt with; 0: there is none
 }
 
-// NewDetector makes a detector that has learned nothing.
-func NewDetector(t Threshold) *Detector { return &Detector{threshold: t} }
-
 // Ended is to be called for each collection, with how much it found alive. usual is the median of
 // those before it, and jumped says that this one exceeds the threshold, and so does what was seen
 // of the same jump, if any was.
-func (d *Detector) Ended(live int64) (usual int64, jumped bool) {
+func (d *detector) Ended(live int64) (usual int64, jumped bool) {
 	usual = d.Usual()
 	over := d.Ready() && live > d.threshold.Limit(usual)
 	if !over {
@@ -39,19 +36,16 @@ func (d *Detector) Ended(live int64) (usual int64, jumped bool) {
 
 // Seen says that a jump was dealt with, at which so much was alive. It is told of again when it is
 // over and comes again, or exceeds the threshold above that.
-func (d *Detector) Seen(live int64) { d.seen = live }
+func (d *detector) Seen(live int64) { d.seen = live }
 
 // Ready reports whether it is known what is usual.
-func (d *Detector) Ready() bool { return len(d.last) >= Learned }
+func (d *detector) Ready() bool { return len(d.last) >= Learned }
 
 // Usual is the median of the last collections, the smaller one in the middle; 0 if there was none.
-func (d *Detector) Usual() int64 {
+func (d *detector) Usual() int64 {
 	if len(d.last) == 0 {
 		return 0
 	}
 	sorted := slices.Sorted(slices.Values(d.last))
 	return sorted[(len(sorted)-1)/2]
 }
-
-// Limit is the most that is no jump where so much is usual.
-func (d *Detector) Limit(usual int64) int64 { return d.threshold.Limit(usual) }

@@ -43,7 +43,7 @@ func TestThreshold(t *testing.T) {
 
 // A jump is told of once, until it is over or is a jump above what was seen.
 func TestDetector(t *testing.T) {
-	d := NewDetector(Threshold{Share: 0.2})
+	d := &detector{threshold: Threshold{Share: 0.2}}
 	observe := func(live int64, want bool) {
 		t.Helper()
 		_, jumped := d.Ended(live * mib)
@@ -69,7 +69,7 @@ func TestDetector(t *testing.T) {
 
 // What stays is what is usual before long.
 func TestStays(t *testing.T) {
-	d := NewDetector(Threshold{Bytes: 10 * mib})
+	d := &detector{threshold: Threshold{Bytes: 10 * mib}}
 	for range 2 * Window {
 		d.Ended(50 * mib)
 	}
@@ -85,7 +85,7 @@ func TestStays(t *testing.T) {
 
 func TestLimiter(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	l := Limiter{Interval: time.Minute, PerDay: 3}
+	l := limiter{interval: time.Minute, perDay: 3}
 	for _, step := range []struct {
 		after time.Duration
 		want  bool
@@ -99,6 +99,31 @@ func TestLimiter(t *testing.T) {
 		{time.Second, false},
 	} {
 		at = at.Add(step.after)
-		require.Equal(t, step.want, l.Allow(at), "%v", at)
+		require.Equal(t, step.want, l.allow(at), "%v", at)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	j := NewJudge(Threshold{Bytes: 50 * mib}, time.Hour, 10)
+	for i, step := range []struct {
+		live int64
+		want Judgement
+	}{
+		{100, Judgement{Usual: 0, Limit: 50}},
+		{100, Judgement{Usual: 100, Limit: 150}},
+		{100, Judgement{Usual: 100, Limit: 150, Calm: true}},
+		{200, Judgement{Usual: 100, Limit: 150, Spike: true}},
+		{200, Judgement{Usual: 100, Limit: 150}}, // it is known
+		{100, Judgement{Usual: 100, Limit: 150, Calm: true}},
+		{200, Judgement{Usual: 100, Limit: 150}}, // within the hour
+		{100, Judgement{Usual: 100, Limit: 150, Calm: true}},
+		{200, Judgement{Usual: 100, Limit: 150, Spike: true, LeftOut: 1}},
+	} {
+		if i == 8 {
+			at = at.Add(time.Hour)
+		}
+		step.want.Usual, step.want.Limit = step.want.Usual*mib, step.want.Limit*mib
+		require.Equal(t, step.want, j.Ended(step.live*mib, at), "%d", i)
 	}
 }

@@ -280,7 +280,13 @@ var layers = []struct {
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/goldens",
 		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "golden",
 	}},
-	{"cmd/leakgate/internal/command/scan", []string{"cmd/leakgate/internal/cli", "internal/scanreport", "internal/wholefile", "refscan", "refscan/foreign"}},
+	{"cmd/leakgate/internal/process", []string{"internal/scanreport", "refscan", "refscan/foreign"}},
+	{"cmd/leakgate/internal/command/scan", []string{
+		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/process", "internal/scanreport", "internal/wholefile", "refscan", "refscan/foreign",
+	}},
+	{"cmd/leakgate/internal/command/watch", []string{
+		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/process", "internal/jump", "internal/scanreport", "internal/textfmt", "refscan/foreign",
+	}},
 	{"cmd/leakgate/internal/command/stack", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/stackfile", "internal/wholefile", "stackprof"}},
 	{"cmd/leakgate/internal/command/vet", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/goldens", "cmd/leakgate/leakvet"}},
 	{"cmd/leakgate/internal/command/view", []string{

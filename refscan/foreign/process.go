@@ -57,37 +57,58 @@ const maxReads = 4
 // The context bounds how long debug information is looked for, and how often reading is tried
 // again. Errors are of type *refscan.UnavailableError.
 func OpenProcess(ctx context.Context, pid int, opts ...ProcessOption) (*Process, error) {
-	o := processOptions{exe: fmt.Sprintf("/proc/%d/exe", pid)}
-	for _, opt := range opts {
-		opt(&o)
-	}
-	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
-	if err != nil {
-		return nil, attachError(attach.Refused(pid, err))
-	}
-	p, err := openProgram(ctx, o.exe)
+	o := options(pid, opts)
+	auxv, p, err := openRunning(ctx, pid, o)
 	if err != nil {
 		return nil, err
 	}
-	s, err := p.attach(ctx, pid, auxv, &o)
+	s, err := p.attach(ctx, pid, auxv, o)
 	if err != nil {
 		return nil, errors.Join(err, p.file.Close())
 	}
 	return s, nil
 }
 
-func (p *program) attach(ctx context.Context, pid int, auxv []byte, o *processOptions) (*Process, error) {
+func options(pid int, opts []ProcessOption) *processOptions {
+	o := &processOptions{exe: fmt.Sprintf("/proc/%d/exe", pid)}
+	for _, opt := range opts {
+		opt(o)
+	}
+	return o
+}
+
+// openRunning opens the program of a process.
+func openRunning(ctx context.Context, pid int, o *processOptions) (auxv []byte, p *program, err error) {
+	auxv, err = os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
+	if err != nil {
+		return nil, nil, attachError(attach.Refused(pid, err))
+	}
+	p, err = openProgram(ctx, o.exe)
+	return auxv, p, err
+}
+
+// relocate opens the memory of a process, and finds out where in it the program lies.
+func (p *program) relocate(pid int, auxv []byte, o *processOptions) (*running, error) {
 	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
 	if err != nil {
 		return nil, attachError(attach.Refused(pid, err))
 	}
-	defer func() { _ = memory.Close() }()
-	running := &running{memory}
-	if err := p.file.Relocate(auxv, running.read); err != nil {
+	r := &running{memory}
+	if err := p.file.Relocate(auxv, r.read); err != nil {
+		_ = memory.Close()
 		return nil, &refscan.UnavailableError{
 			Cause: fmt.Sprintf("process %d and %s do not belong together", pid, o.exe), Remedy: "give the unstripped file of the same build", Err: err,
 		}
 	}
+	return r, nil
+}
+
+func (p *program) attach(ctx context.Context, pid int, auxv []byte, o *processOptions) (*Process, error) {
+	running, err := p.relocate(pid, auxv, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = running.memory.Close() }()
 	gate, err := goruntime.NewGate(image.NewSpace(p.withFile(running)), p.index, p.file.Bias(), p.file.GOARCH)
 	if err != nil {
 		return nil, &refscan.UnavailableError{Cause: "the runtime's structures in the process cannot be read", Remedy: remedyReport, Err: err}

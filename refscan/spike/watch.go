@@ -41,13 +41,11 @@ var readings atomic.Int64
 // A watch is a watcher that runs. All but ready, cancel and stopped belongs to its goroutine.
 type watch struct {
 	config   Config
-	detector *jump.Detector
-	limiter  jump.Limiter
+	judge    *jump.Judge
 	counters *gcwatch.Reader
 
 	last     uint64 // number of the collection that was read last
 	passed   uint64 // collections up to this number count what a scan of ours had in memory
-	leftOut  int
 	heapBase []byte // a heap profile, of
 	profiled time.Time
 	base     []byte // an encoded and compressed scan: decoded it would be many objects of the program's heap
@@ -72,7 +70,7 @@ func newWatch(c Config, threshold jump.Threshold) *watch {
 		c.Base = defaultBase
 	}
 	w := &watch{
-		config: c, detector: jump.NewDetector(threshold), limiter: jump.Limiter{Interval: c.Interval, PerDay: c.PerDay},
+		config: c, judge: jump.NewJudge(threshold, c.Interval, c.PerDay),
 		counters: gcwatch.NewReader(), ready: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	w.ended, w.cancel = context.WithCancel(context.Background())
@@ -112,15 +110,13 @@ func (w *watch) read() {
 		return
 	}
 	defer readings.Add(1)
-	live := int64(last.Live)
-	usual, jumped := w.detector.Ended(live)
-	switch limit := w.detector.Limit(usual); {
-	case jumped && !w.limiter.Allow(now()):
-		w.leftOut++
-	case jumped:
-		w.detector.Seen(live)
-		w.look(&scanreport.Spike{Source: scanreport.Self(), At: time.Now(), Collection: last.Number, Live: live, Usual: usual, Limit: limit})
-	case w.detector.Ready() && live <= limit:
+	g := w.judge.Ended(int64(last.Live), now())
+	switch {
+	case g.Spike:
+		w.look(&scanreport.Spike{
+			Source: scanreport.Self(), At: time.Now(), Collection: last.Number, Live: int64(last.Live), Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut,
+		})
+	case g.Calm:
 		w.renew()
 	}
 }
@@ -173,7 +169,6 @@ func (w *watch) decodeBase() (*scanreport.Scan, error) {
 
 // look finds out who holds a spike, and tells it.
 func (w *watch) look(all *scanreport.Spike) {
-	all.LeftOut, w.leftOut = w.leftOut, 0
 	all.HeapBase = w.heapBase
 	all.Scan, all.Heap, all.Err = w.snapshot()
 	if w.ended.Err() != nil {

@@ -10,11 +10,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/process"
 	"github.com/leakgate/leakgate/internal/scanreport"
 	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/refscan"
@@ -25,25 +25,24 @@ import (
 type Options struct {
 	base   string
 	core   string
-	debug  string // -exe
 	fail   bool
 	json   string
-	noFork bool
 	output string // -o
 	number string // -pid
-	pid    int
 	top    int
 	exe    string // of a core file
+	// with -pid, -exe and -nofork
+	process process.Process
 }
 
 func (o *Options) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("scan")
 	f.StringVar(&o.base, "base", "", "")
 	f.StringVar(&o.core, "core", "", "")
-	f.StringVar(&o.debug, "exe", "", "")
+	f.StringVar(&o.process.Exe, "exe", "", "")
 	f.BoolVar(&o.fail, "fail", false, "")
 	f.StringVar(&o.json, "json", "", "")
-	f.BoolVar(&o.noFork, "nofork", false, "")
+	f.BoolVar(&o.process.NoFork, "nofork", false, "")
 	f.StringVar(&o.output, "o", "", "")
 	f.StringVar(&o.number, "pid", "", "")
 	f.IntVar(&o.top, "top", 20, "")
@@ -60,7 +59,7 @@ func Parse(args []string) (*Options, error) {
 		return nil, errors.New("scan needs something to look into: -pid number, or -core file")
 	case o.number != "" && len(rest) > 0:
 		return nil, fmt.Errorf("-pid goes without %s; the flag -exe names the program's file where the process has it stripped", rest[0])
-	case o.core != "" && (o.debug != "" || o.noFork):
+	case o.core != "" && (o.process.Exe != "" || o.process.NoFork):
 		return nil, errors.New("-exe and -nofork go with -pid")
 	case o.core != "" && len(rest) != 1:
 		return nil, fmt.Errorf("a core file goes with the file of its program, one, not %d", len(rest))
@@ -71,10 +70,10 @@ func Parse(args []string) (*Options, error) {
 	}
 	if o.core != "" {
 		o.exe = rest[0]
-	} else if o.pid, err = strconv.Atoi(o.number); err != nil || o.pid <= 0 {
-		return nil, fmt.Errorf("-pid %s is no process's number", o.number)
+		return o, nil
 	}
-	return o, nil
+	o.process.PID, err = process.ParsePID(o.number)
+	return o, err
 }
 
 // Run is the command "leakgate scan".
@@ -103,54 +102,31 @@ func Run(c *cli.Context, args []string) int {
 	return o.show(c, scan, earlier)
 }
 
-// scan looks into the process.
-func (o *Options) scan(ctx context.Context) (*scanreport.Scan, error) {
-	if o.pid != 0 {
-		return o.scanRunning(ctx)
+// scan looks into the process, and writes the profile.
+func (o *Options) scan(ctx context.Context) (scan *scanreport.Scan, err error) {
+	if o.core == "" {
+		scan, err = o.process.Scan(ctx)
+	} else {
+		scan, err = o.scanCore(ctx)
 	}
+	if err != nil || o.output == "" {
+		return scan, err
+	}
+	var b bytes.Buffer
+	if err := scan.Report.WriteProfile(&b); err != nil {
+		return nil, err
+	}
+	return scan, wholefile.WriteData(o.output, 0o666, b.Bytes())
+}
+
+func (o *Options) scanCore(ctx context.Context) (*scanreport.Scan, error) {
 	scan := &scanreport.Scan{Program: filepath.ToSlash(o.exe)}
 	snapshot, err := o.openCore(ctx, scan)
 	if err != nil {
 		return nil, err
 	}
-	return scan, errors.Join(o.read(scan, snapshot), snapshot.Close())
-}
-
-// scanRunning looks into a process that runs.
-func (o *Options) scanRunning(ctx context.Context) (*scanreport.Scan, error) {
-	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", o.pid))
-	scan := &scanreport.Scan{Source: fmt.Sprintf("process %d", o.pid), Program: exe, Taken: time.Now().Round(time.Millisecond)}
-	var opts []foreign.ProcessOption
-	if o.debug != "" {
-		opts = append(opts, foreign.WithExecutable(o.debug))
-	}
-	if o.noFork {
-		opts = append(opts, foreign.WithoutFork())
-	}
-	p, err := foreign.OpenProcess(ctx, o.pid, opts...)
-	if err != nil {
-		return nil, err
-	}
-	// The process must not go on standing still, or have a copy, if something goes wrong here.
-	err = errors.Join(o.read(scan, p.Snapshot), p.Close())
-	if err != nil {
-		return nil, err
-	}
-	scan.Report.Pause, scan.Attempts, scan.NotForked = p.Paused(), p.Attempts, p.NotForked
-	return scan, nil
-}
-
-// read makes the report of a snapshot, and writes its profile.
-func (o *Options) read(scan *scanreport.Scan, snapshot *refscan.Snapshot) (err error) {
 	scan.Report, err = snapshot.Scan(refscan.WithRetained())
-	if err != nil || o.output == "" {
-		return err
-	}
-	var b bytes.Buffer
-	if err := scan.Report.WriteProfile(&b); err != nil {
-		return err
-	}
-	return wholefile.WriteData(o.output, 0o666, b.Bytes())
+	return scan, errors.Join(err, snapshot.Close())
 }
 
 func (o *Options) openCore(ctx context.Context, scan *scanreport.Scan) (*refscan.Snapshot, error) {

@@ -1,0 +1,67 @@
+// Package process scans another process that runs.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/scanreport"
+	"github.com/leakgate/leakgate/refscan"
+	"github.com/leakgate/leakgate/refscan/foreign"
+)
+
+// A Process is one that runs, as the command line names it.
+type Process struct {
+	PID    int
+	Exe    string // the unstripped file of the same build; "" for that which it runs
+	NoFork bool   // it stands still until it has been read
+}
+
+// ParsePID reads the value of -pid.
+func ParsePID(s string) (int, error) {
+	pid, err := strconv.Atoi(s)
+	if err != nil || pid <= 0 {
+		return 0, fmt.Errorf("-pid %s is no process's number", s)
+	}
+	return pid, nil
+}
+
+// Name is what reports call it.
+func (p *Process) Name() string { return fmt.Sprintf("process %d", p.PID) }
+
+// Program is the file that it runs, as far as that is known.
+func (p *Process) Program() string {
+	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.PID))
+	return exe
+}
+
+// Options are those of package foreign.
+func (p *Process) Options() (opts []foreign.ProcessOption) {
+	if p.Exe != "" {
+		opts = append(opts, foreign.WithExecutable(p.Exe))
+	}
+	if p.NoFork {
+		opts = append(opts, foreign.WithoutFork())
+	}
+	return opts
+}
+
+// Scan takes a snapshot of the process, and scans it.
+func (p *Process) Scan(ctx context.Context) (*scanreport.Scan, error) {
+	scan := &scanreport.Scan{Source: p.Name(), Program: p.Program(), Taken: time.Now().Round(time.Millisecond)}
+	opened, err := foreign.OpenProcess(ctx, p.PID, p.Options()...)
+	if err != nil {
+		return nil, err
+	}
+	scan.Report, err = opened.Scan(refscan.WithRetained())
+	// The process must not go on standing still, or have a copy, if something goes wrong here.
+	if err := errors.Join(err, opened.Close()); err != nil {
+		return nil, err
+	}
+	scan.Report.Pause, scan.Attempts, scan.NotForked = opened.Paused(), opened.Attempts, opened.NotForked
+	return scan, nil
+}

@@ -1,0 +1,56 @@
+//go:build amd64 || arm64
+
+package foreign_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan/foreign"
+)
+
+// openCounters opens the counters of a subject that runs; where a container forbids it, the test is
+// skipped.
+func openCounters(t *testing.T, pid int) *foreign.Counters {
+	t.Helper()
+	c, err := foreign.OpenCounters(context.Background(), pid)
+	if err != nil && strings.Contains(err.Error(), "may not be looked into") {
+		t.Skipf("reading other processes is not permitted here: %v", err)
+	}
+	require.NoError(t, err)
+	return c
+}
+
+// The counters of a process that runs go on, and say so when it has ended.
+func TestCounters(t *testing.T) {
+	for name, flags := range map[string][]string{"default": nil, "pie": {"-buildmode=pie"}} {
+		t.Run(name, func(t *testing.T) {
+			cmd, _ := start(t, build(t, flags...), "100000", "busy")
+			c := openCounters(t, cmd.Process.Pid)
+			first, err := c.Last()
+			require.NoError(t, err)
+			last := first
+			for last.Number < first.Number+3 {
+				last, err = c.Last()
+				require.NoError(t, err)
+				// a name of 32 bytes, four numbers, and what refers to both
+				require.True(t, last.Live >= 100_000*(32+32+24) && last.Live < 10*100_000*(32+32+24), last.Live)
+			}
+			unharmed(t, cmd.Process.Pid)
+			require.NoError(t, cmd.Process.Kill())
+			for err == nil {
+				_, err = c.Last()
+			}
+			require.True(t, errors.Is(err, foreign.ErrEnded), err)
+			require.NoError(t, c.Close())
+		})
+	}
+}
+
+func TestOpenCountersRefuses(t *testing.T) {
+	_, err := foreign.OpenCounters(context.Background(), 1<<22+1)
+	require.ErrorContains(t, err, "there is no process 4194305")
+}
