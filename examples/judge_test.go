@@ -24,6 +24,10 @@ const (
 
 var share = flag.String("share", "1/1", "judge share `i/n` of the corpus's cases only, unless they are repeated")
 
+// A round takes 180 s of processor time with few calls of each operation, and five times that where
+// AssertNoGrowth decides how often it calls them, as it does for users.
+var few = flag.Bool("few", false, "with -repeat: few calls of each operation")
+
 // TestCorpus has all cases of the corpus judged: once, with few calls of each operation; and with
 // -repeat n, n times as users would run them, n/2 times with -race, and n/4 times beside two busy
 // processes. It prints a line about each program that is not judged rightly or is marked as
@@ -36,7 +40,9 @@ func TestCorpus(t *testing.T) {
 	}
 	rounds := func(mode string, judges []judge, n int) {
 		for round := range n {
-			t.Run(fmt.Sprintf("%s/%d", mode, round+1), func(t *testing.T) { judgeCorpus(t, judges, "1/1", "-corpus.defaults") })
+			t.Run(fmt.Sprintf("%s-%d", mode, round+1), func(t *testing.T) {
+				judgeCorpus(t, judges, "1/1", fmt.Sprintf("-corpus.defaults=%t", !*few))
+			})
 		}
 	}
 	rounds("plain", plain, *repeat)
