@@ -141,7 +141,7 @@ func (j judge) run(ctx context.Context, flags []string) (output string, err erro
 	cmd := exec.CommandContext(ctx, j.binary, append([]string{"-test.run=^TestCorpus$", "-test.timeout=0"}, flags...)...)
 	cmd.Dir = j.dir
 	for _, kv := range os.Environ() {
-		if strings.HasPrefix(kv, "LEAKGATE_CACHE=") || !strings.HasPrefix(kv, "LEAKGATE_") && !strings.HasPrefix(kv, "LEAKCHECK_") {
+		if strings.HasPrefix(kv, "LEAKGATE_CACHE=") || strings.HasPrefix(kv, "LEAKGATE_FREEZE=") || !strings.HasPrefix(kv, "LEAKGATE_") && !strings.HasPrefix(kv, "LEAKCHECK_") {
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
