@@ -195,7 +195,7 @@ var layers = []struct {
 		"leakcheck/internal/heldop",
 		"internal/engine/proof", "internal/nodename",
 		"internal/symbol", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/environ",
-		"leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/message", "leakcheck/internal/naming",
+		"leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/memprofile", "leakcheck/internal/message", "leakcheck/internal/naming",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "internal/textfmt",
 		"leakcheck/internal/tree", "refscan",
 	}},

@@ -55,27 +55,28 @@ func rowsOf(counts *alloctrace.Counts, classes []int64) []*row {
 // kindOf returns an empty row for a count.
 func kindOf(n *alloctrace.Count, classes []int64) *row {
 	r := &row{typed: true, size: n.Size}
-	if n.Type == 0 {
+	var t reflect.Type
+	pkg := ""
+	if n.Type != 0 {
+		t = typeAt(n.Type)
+		element := t
+		if t.Kind() == reflect.Pointer && t.Name() == "" {
+			element = t.Elem()
+		}
+		pkg = element.PkgPath()
+	}
+	switch kind, of := n.KindIn(pkg, classes); kind {
+	case alloctrace.Untyped:
 		r.name, r.typed, r.line = untyped, false, "op.untyped"
-		return r
-	}
-	t := typeAt(n.Type)
-	element := t
-	if t.Kind() == reflect.Pointer && t.Name() == "" {
-		element = t.Elem()
-	}
-	boxed, isBox := strings.CutSuffix(t.Name(), "InterfacePtr")
-	switch {
-	case element.PkgPath() == "internal/runtime/maps":
+	case alloctrace.MapHeaders:
 		r.name, r.typed, r.line = mapHeaders, false, "op.mapheaders"
-	case isBox && t.PkgPath() == "runtime":
-		// runtime/iface.go: convT16 to convTslice are not told the type.
-		r.name, r.typed, r.line = "values of kind "+boxed+" in interfaces", false, "op.interface("+boxed+")"
-	case element.PkgPath() == "runtime":
+	case alloctrace.Boxed:
+		r.name, r.typed, r.line = "values of kind "+of+" in interfaces", false, "op.interface("+of+")"
+	case alloctrace.Records:
 		r.name, r.typed, r.runtime = "records of the runtime", false, true
-	case isMapGroup(n.Name):
+	case alloctrace.MapEntries:
 		r.name = mapOf(t)
-	case n.Size > alloctrace.SizeOf(n.TypeSize, classes):
+	case alloctrace.Array:
 		r.name = "[]" + naming.TypeName(t)
 	default:
 		r.name = naming.TypeName(t)
@@ -92,12 +93,6 @@ func typeAt(address uintptr) reflect.Type {
 		data       unsafe.Pointer
 	}{descriptor: address}
 	return reflect.TypeOf(*(*any)(unsafe.Pointer(&value)))
-}
-
-// isMapGroup reports whether a name, as the trace has it, is that of a group of a map's entries
-// (go1.26 cmd/compile/internal/reflectdata/map.go).
-func isMapGroup(name string) bool {
-	return strings.HasPrefix(name, "map.group[") || strings.HasPrefix(name, "noalg.map.group[")
 }
 
 // mapOf names the map that a group of entries belongs to. A group is a struct whose second field is

@@ -29,10 +29,7 @@ func sites(op func(), calls int, classes []int64, wait time.Duration) []*site {
 	defer end()
 	before := profile()
 	func() {
-		rate := runtime.MemProfileRate
-		// Each allocation from now on looks at the rate (go1.26 runtime/malloc.go, profilealloc).
-		runtime.MemProfileRate = 1
-		defer func() { runtime.MemProfileRate = rate }()
+		defer memprofile.SetRate(1)()
 		for range calls {
 			op()
 		}

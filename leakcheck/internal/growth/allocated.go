@@ -3,6 +3,7 @@ package growth
 import (
 	"runtime"
 
+	"github.com/leakgate/leakgate/leakcheck/internal/memprofile"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
@@ -17,15 +18,10 @@ import (
 // It is a batch like others where the profiler is off, or records everything already, and where go
 // test is to write a memory profile in the end, which would be wrong by these.
 func (x *Experiment) recordBatch(n int) {
-	rate := runtime.MemProfileRate
-	if rate <= 1 || x.Env.MemProfile {
-		x.runBatch(n)
-		return
+	if runtime.MemProfileRate > 1 && !x.Env.MemProfile {
+		x.recorded = x.last()
+		defer memprofile.SetRate(1)()
 	}
-	x.recorded = x.last()
-	// Each allocation from now on looks at the rate (go1.26 runtime/malloc.go, profilealloc).
-	runtime.MemProfileRate = 1
-	defer func() { runtime.MemProfileRate = rate }()
 	x.runBatch(n)
 }
 

@@ -22,6 +22,20 @@ func Records() []runtime.MemProfileRecord {
 	}
 }
 
+// SetRate changes the memory profiler's rate, in bytes for each sample (1: all allocations), until it
+// is undone; a rate that the program sets meanwhile stays. Each allocation looks at the rate (go1.26
+// runtime/malloc.go, profilealloc), but heap profiles scale all samples by the rate at which they are
+// written.
+func SetRate(to int) (undo func()) {
+	was := runtime.MemProfileRate
+	runtime.MemProfileRate = to
+	return func() {
+		if runtime.MemProfileRate == to {
+			runtime.MemProfileRate = was
+		}
+	}
+}
+
 // Frames resolves a stack, without functions of the runtime at its top.
 func Frames(stack []uintptr) (list []refscan.SourceFrame) {
 	if len(stack) == 0 {

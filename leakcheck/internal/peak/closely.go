@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/leakcheck/internal/memprofile"
 )
 
 const (
@@ -31,8 +32,9 @@ func watchClosely(most, live int64, profileWritten bool) (undo func()) {
 	defer snapshot.Turn()()
 	if closely.users++; closely.users == 1 {
 		closely.undo = append(closely.undo, lowerPercent(int(min(max(50*most/max(live, 1), leastPercent), 100))))
-		if !profileWritten {
-			closely.undo = append(closely.undo, lowerRate(int(min(max(most/samples, leastRate), 1<<30))))
+		rate := int(min(max(most/samples, leastRate), 1<<30))
+		if !profileWritten && runtime.MemProfileRate > rate {
+			closely.undo = append(closely.undo, memprofile.SetRate(rate))
 		}
 	}
 	return func() {
@@ -55,21 +57,6 @@ func lowerPercent(to int) (undo func()) {
 	return func() {
 		if now := debug.SetGCPercent(was); now != to {
 			debug.SetGCPercent(now)
-		}
-	}
-}
-
-// lowerRate changes the profiler's rate, at which each allocation looks (go1.26 runtime/malloc.go,
-// profilealloc). Heap profiles scale samples by the rate at which they are written.
-func lowerRate(to int) (undo func()) {
-	was := runtime.MemProfileRate
-	if was <= to {
-		return func() {}
-	}
-	runtime.MemProfileRate = to
-	return func() {
-		if runtime.MemProfileRate == to {
-			runtime.MemProfileRate = was
 		}
 	}
 }

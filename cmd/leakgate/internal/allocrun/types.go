@@ -49,23 +49,26 @@ func rowsOf(counts []*alloctrace.Count, types *typeTable, classes []int64) []*Ty
 
 // kindOf returns an empty row for a count.
 func kindOf(n *alloctrace.Count, types *typeTable, classes []int64) *TypeRow {
-	if n.Type == 0 {
-		return &TypeRow{Name: untyped, Untyped: true}
-	}
 	pkg := types.packageOf(uint64(n.Type))
-	boxed, isBox := strings.CutSuffix(n.Name, "InterfacePtr")
-	group, isGroup := strings.CutPrefix(strings.TrimPrefix(n.Name, "noalg."), "map.group[")
-	switch {
-	case pkg == "internal/runtime/maps" || pkg == "" && strings.HasPrefix(n.Name, "*maps.table"):
+	element := pkg
+	switch { // the table has no package of a pointer
+	case pkg == "" && strings.HasPrefix(n.Name, "*maps.table"):
+		element = "internal/runtime/maps"
+	case strings.HasPrefix(n.Name, "*runtime."):
+		element = "runtime"
+	}
+	switch kind, of := n.KindIn(element, classes); kind {
+	case alloctrace.Untyped:
+		return &TypeRow{Name: untyped, Untyped: true}
+	case alloctrace.MapHeaders:
 		return &TypeRow{Name: mapHeaders, Untyped: true}
-	case isBox && strings.HasPrefix(n.Name, "runtime."):
-		// go1.26, go1.27 runtime/iface.go: convT16 to convTslice are not told the type.
-		return &TypeRow{Name: "(values of kind " + strings.TrimPrefix(boxed, "runtime.") + " in interfaces)", Untyped: true}
-	case pkg == "runtime" || strings.HasPrefix(n.Name, "*runtime."):
+	case alloctrace.Boxed:
+		return &TypeRow{Name: "(values of kind " + of + " in interfaces)", Untyped: true}
+	case alloctrace.Records:
 		return &TypeRow{Name: runtimes, Untyped: true}
-	case isGroup:
-		return &TypeRow{Name: "map[" + group}
-	case n.Size > alloctrace.SizeOf(n.TypeSize, classes):
+	case alloctrace.MapEntries:
+		return &TypeRow{Name: "map[" + of}
+	case alloctrace.Array:
 		return &TypeRow{Name: "[]" + n.Name, Package: pkg}
 	}
 	return &TypeRow{Name: n.Name, Package: pkg}
