@@ -49,10 +49,21 @@ func (b Budget) Context() (context.Context, context.CancelFunc) {
 		return ctx, func() { cancel(nil) }
 	}
 	timer := time.AfterFunc(b.Left(), func() { cancel(context.DeadlineExceeded) })
-	return ctx, func() {
+	return timed{ctx}, func() {
 		timer.Stop()
 		cancel(nil)
 	}
+}
+
+// timed is a context whose error is the cause for which it was cancelled.
+type timed struct{ context.Context }
+
+// Err is nil until the context is done, context.DeadlineExceeded where the time was up.
+func (t timed) Err() error {
+	if t.Context.Err() == nil {
+		return nil
+	}
+	return context.Cause(t.Context)
 }
 
 // Spent is why an assertion knows nothing whose time is up. seen says how far it came.
