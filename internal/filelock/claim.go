@@ -10,11 +10,11 @@ import (
 // for as long as f is open. It is false if a RemoveUnclaimed of another process was faster: then
 // make another. Where there are no locks it is true, and RemoveUnclaimed removes nothing.
 func Claim(f *os.File, path string) bool {
-	locked, err := Try(f)
+	claimed, err := claim(f)
 	if err != nil {
 		return true
 	}
-	if !locked {
+	if !claimed {
 		return false
 	}
 	now, err := os.Lstat(path)
@@ -39,16 +39,5 @@ func RemoveUnclaimed(dir, mark string) {
 		if strings.Contains(name, mark) {
 			removeUnclaimed(filepath.Join(dir, name))
 		}
-	}
-}
-
-func removeUnclaimed(path string) {
-	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	if locked, err := Try(f); err == nil && locked {
-		_ = os.RemoveAll(path)
 	}
 }

@@ -27,3 +27,16 @@ func Try(f *os.File) (bool, error) {
 		}
 	}
 }
+
+func claim(f *os.File) (bool, error) { return Try(f) }
+
+func removeUnclaimed(path string) {
+	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if locked, err := Try(f); err == nil && locked {
+		_ = os.RemoveAll(path)
+	}
+}

@@ -27,7 +27,7 @@ var layers = []struct {
 		"internal/engine/debuginfo/symindex", "internal/engine/remedy", "internal/envvar", "internal/filelock", "internal/wholefile",
 	}},
 	{"internal/engine/debuginfo/sameprogram", []string{"internal/engine/debuginfo/elffile"}},
-	{"internal/engine/debuginfo/twin", []string{"internal/engine/remedy", "internal/filelock"}},
+	{"internal/engine/debuginfo/twin", []string{"internal/engine/remedy", "internal/filelock", "internal/winjob"}},
 	{"internal/engine/debuginfo/gosource", nil},
 	{"internal/engine/debuginfo", []string{ // the door
 		"internal/engine/debuginfo/program", "internal/engine/debuginfo/elffile", "internal/engine/debuginfo/dwarfread",
@@ -89,6 +89,7 @@ var layers = []struct {
 	{"internal/pprofwire", nil}, // encoders: they know nothing of what they write
 	{"internal/plainjson", nil},
 	{"internal/filelock", nil},
+	{"internal/winjob", nil},
 	{"internal/wholefile", []string{"internal/filelock"}}, // what others would write in each layer
 	// numbers and lines for people, in messages and on terminals
 	{"internal/textfmt", nil},

@@ -175,8 +175,9 @@ func (c *Config) process(ctx context.Context, b *testBinary, profilePath string,
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Source, &output, &output
 	cmd.Env = append(c.Env[:len(c.Env):len(c.Env)], "PWD="+c.Source)
 	cmd.WaitDelay = 10 * time.Second // a child of a test that outlives it and holds its output
-	gotest.SetGroup(cmd)
-	cmd.Cancel = func() error { gotest.KillGroup(cmd.Process); return nil }
+	group := gotest.NewGroup(cmd)
+	defer group.Close()
+	cmd.Cancel = group.Kill
 	p := new(process)
 	wait := func() {}
 	if traced {
@@ -204,10 +205,7 @@ func (c *Config) process(ctx context.Context, b *testBinary, profilePath string,
 			<-done
 		}
 	}
-	err := cmd.Start()
-	if err == nil {
-		err = cmd.Wait()
-	}
+	err := group.Run()
 	wait()
 	if cmd.ProcessState == nil {
 		return nil, err

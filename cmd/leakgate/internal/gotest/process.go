@@ -38,21 +38,22 @@ func (inv *Invocation) Start(
 	cmd := exec.Command("go", inv.Args()...)
 	cmd.Dir, cmd.Env, cmd.Stderr = inv.Dir, inv.Env, stderr
 	cmd.WaitDelay = killAfter // a grandchild that outlives the go command and holds stderr
-	SetGroup(cmd)
+	group := NewGroup(cmd)
+	defer group.Close()
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return Exit{}, fmt.Errorf("go test: %w", err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := group.Start(); err != nil {
 		return Exit{}, fmt.Errorf("go test: %w", err)
 	}
 	ended := make(chan struct{})
 	forwarded := make(chan bool, 1)
-	go func() { forwarded <- forward(cmd.Process, signals, onSignal, ended) }()
+	go func() { forwarded <- group.forward(signals, onSignal, ended) }()
 
 	readErr := Read(stdout, handle)
 	if readErr != nil {
-		KillGroup(cmd.Process) // nobody reads on: the go command would wait for ever
+		_ = group.Kill() // nobody reads on: the go command would wait for ever
 	}
 	waitErr := cmd.Wait()
 	close(ended)
@@ -66,23 +67,23 @@ func (inv *Invocation) Start(
 	return exit, nil
 }
 
-// forward passes signals on to p until ended is closed, and reports whether there was one.
-func forward(p *os.Process, signals <-chan os.Signal, onSignal func(), ended <-chan struct{}) bool {
+// forward passes signals on until ended is closed, and reports whether there was one.
+func (g *Group) forward(signals <-chan os.Signal, onSignal func(), ended <-chan struct{}) bool {
 	select {
 	case <-ended:
 		return false
 	case sig := <-signals:
 		onSignal()
-		signalGroup(p, sig)
+		g.signal(sig)
 	}
 	deadline := time.NewTimer(killAfter)
 	defer deadline.Stop()
 	select {
 	case <-ended:
 	case <-signals:
-		KillGroup(p)
+		_ = g.Kill()
 	case <-deadline.C:
-		KillGroup(p)
+		_ = g.Kill()
 	}
 	return true
 }

@@ -125,14 +125,14 @@ func (l *laboratory) output(ctx context.Context, env []string, name string, args
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = l.folder, env
 	cmd.WaitDelay = 5 * time.Second
-	gotest.SetGroup(cmd)
-	cmd.Cancel = func() error {
-		gotest.KillGroup(cmd.Process)
-		return nil
-	}
-	out, err := cmd.CombinedOutput()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	group := gotest.NewGroup(cmd)
+	defer group.Close()
+	cmd.Cancel = group.Kill
+	err := group.Run()
 	if err != nil {
 		err = fmt.Errorf("%s: %w", strings.Join(append([]string{filepath.Base(name)}, args...), " "), err)
 	}
-	return out, err
+	return out.Bytes(), err
 }

@@ -82,7 +82,7 @@ func TestFindGoFails(t *testing.T) {
 	err := inv.findGo(t.Context(), "go1.1")
 	var u *Unavailable
 	require.ErrorAs(t, err, &u)
-	assert.Contains(t, u.Error(), "go1.1")
+	assert.Contains(t, u.Cause, "no go command")
 	assert.Contains(t, u.Remedy, "put go 1.1 in PATH")
 
 	inv = &invocation{dir: t.TempDir() + "/gone"}

@@ -72,8 +72,9 @@ func (inv *invocation) findGo(ctx context.Context, version string) error {
 	}
 }
 
-// goName is the go command's file name, on the systems that snapshots are taken on.
-const goName = "go"
+// goName is the go command's file name, and hasExtension says whether that is what makes a file a
+// program on this system: elsewhere it is its mode.
+var goName, hasExtension = "go" + extension, extension != ""
 
 func goIn(root string) string { return filepath.Join(root, "bin", goName) }
 

@@ -42,6 +42,7 @@ func TestTwinsOfKilledProcesses(t *testing.T) {
 	(&Twin{dir: third, claim: claim}).Remove()
 
 	t.Setenv("TMPDIR", parent)
+	t.Setenv("TMP", parent) // on Windows
 	elsewhere, claim, err := tempDir(filepath.Join(parent, "missing"))
 	require.NoError(t, err)
 	require.Equal(t, parent, filepath.Dir(elsewhere))

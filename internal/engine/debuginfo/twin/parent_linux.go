@@ -75,11 +75,11 @@ func parentOf(proc string) (int, error) {
 	return strconv.Atoi(fields[1])
 }
 
-// initialEnviron is the environment the process was started with. A test may have changed it since.
+// initialEnviron is the environment that the process was started with.
 func initialEnviron() []string {
 	env, err := readList("/proc/self/environ")
 	if err != nil || len(env) == 0 {
-		return os.Environ()
+		return startEnviron
 	}
 	return env
 }

@@ -1,10 +1,8 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package twin
-
-import "os"
 
 // findGoTest finds nothing where there is no /proc; the build information has to do.
 func findGoTest() (process, bool) { return process{}, false }
 
-func initialEnviron() []string { return os.Environ() }
+func initialEnviron() []string { return startEnviron }

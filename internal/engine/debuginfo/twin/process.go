@@ -26,7 +26,7 @@ func run(ctx context.Context, dir string, env []string, program string, args ...
 	cmd.WaitDelay = waitDelay
 	group := newGroup(cmd)
 	defer group.end()
-	err := cmd.Run()
+	err := group.run()
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -50,7 +50,7 @@ func executable(file string) error {
 	if err != nil {
 		return err
 	}
-	if m := info.Mode(); m.IsDir() || m&0o111 == 0 {
+	if m := info.Mode(); m.IsDir() || !hasExtension && m&0o111 == 0 {
 		return &fs.PathError{Op: "run", Path: file, Err: fs.ErrPermission}
 	}
 	return nil

@@ -44,7 +44,7 @@ func sourceFile(trimmed, module, pkg, dir string) string {
 	if !ok {
 		return ""
 	}
-	root, ok := strings.CutSuffix(dir+"/", filepath.FromSlash(below))
+	root, ok := strings.CutSuffix(dir+string(filepath.Separator), filepath.FromSlash(below))
 	if !ok {
 		return ""
 	}

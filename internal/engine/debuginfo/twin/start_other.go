@@ -1,12 +1,14 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package twin
 
 import "os/exec"
 
-// group is nothing here: a command that is killed leaves its children alive.
-type group struct{}
+// A group is a command alone here: one that is killed leaves its children alive.
+type group struct{ cmd *exec.Cmd }
 
-func newGroup(*exec.Cmd) *group { return nil }
+func newGroup(cmd *exec.Cmd) *group { return &group{cmd} }
+
+func (g *group) run() error { return g.cmd.Run() }
 
 func (*group) end() {}

@@ -16,13 +16,14 @@ import (
 // PR_SET_PDEATHSIG) would reach the command alone, not its compilers and linkers, and comes also
 // when merely the thread has ended that started it.
 type group struct {
+	cmd    *exec.Cmd
 	leader *exec.Cmd // nil if there is no shell: then the command leads
 	pipe   io.Closer
 }
 
 // newGroup starts a group for a command.
 func newGroup(cmd *exec.Cmd) *group {
-	g := &group{leader: exec.Command("/bin/sh", "-c", "read line; kill -9 0")}
+	g := &group{cmd: cmd, leader: exec.Command("/bin/sh", "-c", "read line; kill -9 0")}
 	g.leader.Dir, g.leader.Env = "/", []string{}
 	g.leader.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	pipe, err := g.leader.StdinPipe()
@@ -40,6 +41,9 @@ func newGroup(cmd *exec.Cmd) *group {
 	cmd.Cancel = func() error { return kill(g.leader) }
 	return g
 }
+
+// run starts the command and waits for its end.
+func (g *group) run() error { return g.cmd.Run() }
 
 // end ends what is left of the group.
 func (g *group) end() {

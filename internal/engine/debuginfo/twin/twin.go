@@ -43,8 +43,8 @@ type Twin struct {
 
 // Remove deletes the twin. What is open of it can still be read. It may be called more than once.
 func (t *Twin) Remove() {
+	_ = t.claim.Close() // Windows removes no folder that is open
 	_ = os.RemoveAll(t.dir)
-	_ = t.claim.Close()
 }
 
 // startDir is the folder in which the process began: under go test that of the package. Tests may

@@ -64,14 +64,14 @@ func (s *state) start(o *repeat.Orders, folder string) (*process, error) {
 	p := &process{output: &output{}}
 	cmd.Stdout, cmd.Stderr = p.output, p.output
 	// What tests started and left behind goes with them.
-	gotest.SetGroup(cmd)
-	cmd.Cancel = func() error { gotest.KillGroup(cmd.Process); return nil }
+	group := gotest.NewGroup(cmd)
+	defer group.Close()
+	cmd.Cancel = group.Kill
 	cmd.WaitDelay = time.Second
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("running the tests: %w", err)
+	err = group.Run()
+	if cmd.Process != nil {
+		_ = group.Kill()
 	}
-	err = cmd.Wait()
-	gotest.KillGroup(cmd.Process)
 	p.killed = ctx.Err() != nil
 	p.exit = cmd.ProcessState.String()
 	p.full = cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == repeat.ExitJournal

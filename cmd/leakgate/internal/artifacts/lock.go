@@ -1,15 +1,14 @@
-//go:build unix
-
 package artifacts
 
 import (
-	"errors"
 	"os"
-	"syscall"
+
+	"github.com/leakgate/leakgate/internal/filelock"
 )
 
 // lock holds f for this process until it is closed. It reports false if another one has it. File
 // systems that know no locks let everybody in.
 func lock(f *os.File) bool {
-	return !errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+	locked, err := filelock.Try(f)
+	return locked || err != nil
 }

@@ -1,0 +1,6 @@
+//go:build !windows
+
+package twin
+
+// extension is at the end of programs' names.
+const extension = ""

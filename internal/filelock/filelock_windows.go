@@ -1,0 +1,53 @@
+package filelock
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+)
+
+var lockFile = syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
+
+// Of minwinbase.h and winerror.h.
+const (
+	failImmediately = 1
+	exclusive       = 2
+	errLocked       = syscall.Errno(33) // ERROR_LOCK_VIOLATION
+)
+
+// Try takes an exclusive lock on an open file if nobody has it (LockFileEx). Closing the file, or
+// the end of the process, however it ends, releases the lock. The error says that the system or the
+// file system has no locks, or that it is a folder.
+//
+// Others cannot read or write what is locked here, so this is one byte where no file has any.
+func Try(f *os.File) (bool, error) {
+	at := syscall.Overlapped{Offset: ^uint32(0), OffsetHigh: ^uint32(0) >> 1}
+	ok, _, err := lockFile.Call(f.Fd(), exclusive|failImmediately, 0, 1, 0, uintptr(unsafe.Pointer(&at)))
+	switch {
+	case ok != 0:
+		return true, nil
+	case errors.Is(err, errLocked), errors.Is(err, syscall.ERROR_IO_PENDING):
+		return false, nil
+	}
+	return false, err
+}
+
+// claim has nothing to do: what somebody has opened with package os can be neither renamed nor
+// removed here (syscall.Open shares it for reading and writing alone), and there are no locks of
+// folders.
+func claim(*os.File) (bool, error) { return true, nil }
+
+// removals counts what this process has removed.
+var removals atomic.Int64
+
+// removeUnclaimed gives what is at path another name, which the system refuses as long as somebody
+// has it open, and removes it.
+func removeUnclaimed(path string) {
+	mine := path + "-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(removals.Add(1), 10)
+	if os.Rename(path, mine) == nil {
+		_ = os.RemoveAll(mine)
+	}
+}

@@ -1,0 +1,40 @@
+//go:build unix
+
+package filelock_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/filelock"
+	"github.com/leakgate/leakgate/internal/require"
+)
+
+// makeSpecial makes a pipe, which is removed, and a symbolic link, which stays.
+func makeSpecial(t *testing.T, at func(name string) string) bool {
+	t.Helper()
+	require.NoError(t, syscall.Mkfifo(at("f.tmp-pipe"), 0o600))
+	require.NoError(t, os.Symlink(at("other"), at("s.tmp-link")))
+	return true
+}
+
+// TestClaimRefused is a claim for what a cleaner holds, or has removed.
+func TestClaimRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.tmp-1")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	defer f.Close()
+	cleaner, err := os.Open(path)
+	require.NoError(t, err)
+	locked, err := filelock.Try(cleaner)
+	require.NoError(t, err)
+	require.True(t, locked)
+	require.False(t, filelock.Claim(f, path), "the cleaner has it")
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, cleaner.Close())
+	require.False(t, filelock.Claim(f, path), "it is removed")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.False(t, filelock.Claim(f, path), "another file has its name")
+}
