@@ -123,8 +123,8 @@ func (r *reader) ended(s *Memory) {
 }
 
 // threads counts the stacks of threads, also of those that ended and wait for their stack to be
-// freed. With cgo, and for the main thread always, g0 stands on a stack that Go did not allocate
-// (go1.26 runtime/proc.go, allocm).
+// freed. With cgo, on Windows and macOS, and for the main thread always, g0 stands on a stack that Go
+// did not allocate (go1.26 runtime/proc.go, allocm and mStackIsSystemAllocated).
 func (r *reader) threads(s *Memory) {
 	oG0, oSignal := r.l.Offset("runtime.m", "g0"), r.l.Offset("runtime.m", "gsignal")
 	oAll, oFree := r.l.Offset("runtime.m", "alllink"), r.l.Offset("runtime.m", "freelink")
@@ -136,7 +136,7 @@ func (r *reader) threads(s *Memory) {
 		return
 	}
 	mem := r.mem
-	foreign := mem.U8(iscgo) != 0
+	foreign := mem.U8(iscgo) != 0 || r.ofSystem()
 	list := func(m, link uint64, ended bool) {
 		var seen image.Chain
 		for m != 0 && !r.broken() {
@@ -166,6 +166,18 @@ func (r *reader) threads(s *Memory) {
 	}
 	list(mem.U64(allm), oAll, false)
 	list(mem.U64(sched+oFreem), oFree, true)
+}
+
+// ofSystem reports whether threads get their stacks from the system of the program: what the runtime
+// notes of a thread there tells Windows and macOS from others (runtime/os_windows.go and
+// os_darwin.go, mOS).
+func (r *reader) ofSystem() bool {
+	for _, field := range [...]string{"threadLock", "initialized"} {
+		if _, ok := r.l.Maybe("runtime.mOS", field); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // crash counts the one stack of runtime.gcrash, a g that is in no list (runtime/proc.go,
