@@ -534,6 +534,9 @@
 //
 // The flags:
 //
+//	-audit
+//		With -pid: wait for the process's next garbage collection, up to two minutes and a half, and see whether it found
+//		alive what the scan did not. The process is stopped twice then.
 //	-base report
 //		Also say what has grown since an earlier scan of the program, whose -json report this is: how many
 //		objects and bytes in a second, and where.

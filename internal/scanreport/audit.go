@@ -2,6 +2,7 @@ package scanreport
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/refscan"
@@ -12,11 +13,19 @@ func (s *Scan) Unsound() string {
 	switch stop := s.Report.Stopped; {
 	case stop != nil && stop.Dangling > 0:
 		return fmt.Sprintf("there is %s to memory without an object, which a sound heap does not have: it is damaged, or was read wrong", textfmt.CountNoun(stop.Dangling, "reference"))
+	case s.Audit != nil && s.Audit.MissedBytes > maxMissed:
+		return fmt.Sprintf("nothing leads to %s, %s, that the next collection found alive: they were missed, or kept by words on stacks that may be no references",
+			textfmt.CountNoun(s.Audit.MissedObjects, "object"), textfmt.ByteCount(s.Audit.MissedBytes))
 	case s.Report.Totals.ExtraBytes > 0:
 		return fmt.Sprintf("%s were reached that are no objects", textfmt.ByteCount(s.Report.Totals.ExtraBytes))
 	}
 	return ""
 }
+
+// maxMissed is how much a scan may have missed by its audit: the collector itself takes some garbage
+// for alive, by words on the stacks of goroutines that it interrupts, and weak pointers bring back
+// what was garbage.
+const maxMissed = 32 << 10
 
 func guessed(stop *refscan.Stopped) string {
 	if stop.Interrupted == 0 && stop.Lost == 0 {
@@ -26,11 +35,19 @@ func guessed(stop *refscan.Stopped) string {
 		textfmt.CountNoun(int64(stop.Interrupted), "goroutine"), stop.Lost)
 }
 
-func audit(stop *refscan.Stopped) string {
-	s := textfmt.CountNoun(stop.Dangling, "dangling reference")
+func (s *Scan) audit(stop *refscan.Stopped) string {
+	text := textfmt.CountNoun(stop.Dangling, "dangling reference")
+	if next := s.Audit; next != nil {
+		text += fmt.Sprintf("; nothing leads to %s, %s, that the collection before found alive: the next one, %s later, found ",
+			textfmt.CountNoun(stop.UnreachedObjects, "object"), textfmt.ByteCount(stop.UnreachedBytes), next.Waited.Round(time.Millisecond))
+		if next.MissedObjects == 0 {
+			return text + "none of them alive: none was missed"
+		}
+		return text + fmt.Sprintf("%s of them alive, %s", textfmt.Count(next.MissedObjects), textfmt.ByteCount(next.MissedBytes))
+	}
 	if stop.UnreachedObjects > 0 {
-		s += fmt.Sprintf("; nothing leads to %s, %s, that the last collection found alive: garbage since then, or missed, which only another collection could tell",
+		text += fmt.Sprintf("; nothing leads to %s, %s, that the last collection found alive: garbage since then, or missed, which only another collection could tell (-audit)",
 			textfmt.CountNoun(stop.UnreachedObjects, "object"), textfmt.ByteCount(stop.UnreachedBytes))
 	}
-	return s
+	return text
 }

@@ -29,6 +29,14 @@ type Scan struct {
 	// and why it stood still while it was read, "" if it did not.
 	Attempts  int    `json:"attempts,omitempty"`
 	NotForked string `json:"not_forked,omitempty"`
+	Audit     *Audit `json:"audit,omitempty"` // nil if it was not compared with a later collection
+}
+
+// An Audit says what the next collection of the process found alive, though the scan did not.
+type Audit struct {
+	MissedObjects int64         `json:"missed_objects"`
+	MissedBytes   int64         `json:"missed_bytes"`
+	Waited        time.Duration `json:"waited_ns"` // for that collection
 }
 
 // Encode writes the scan as JSON.

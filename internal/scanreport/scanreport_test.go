@@ -91,6 +91,19 @@ func TestHeader(t *testing.T) {
 	require.Contains(t, b.String(), "         2,002   125.0 KiB           -  app.all  *T\n             1    62.5 KiB           -  └─ big  []int\n")
 	require.NotContains(t, b.String(), "next", "too small a part")
 	require.Empty(t, s.Unsound())
+	require.Contains(t, b.String(), "which only another collection could tell (-audit)\n")
+
+	s.Audit = &Audit{Waited: time.Second}
+	b.Reset()
+	require.NoError(t, s.WriteText(&b, 10))
+	require.Contains(t, b.String(), "audit:    0 dangling references; nothing leads to 5 objects, 80 B, that the collection before found alive: the next one, 1s later, found none of them alive: none was missed\n")
+	s.Audit.MissedObjects, s.Audit.MissedBytes = 2, 32
+	b.Reset()
+	require.NoError(t, s.WriteText(&b, 10))
+	require.Contains(t, b.String(), "1s later, found 2 of them alive, 32 B\n")
+	require.Empty(t, s.Unsound())
+	s.Audit.MissedBytes = 1 << 20
+	require.Contains(t, s.Unsound(), "nothing leads to 2 objects, 1.0 MiB, that the next collection found alive: ")
 	s.Report.Stopped.Dangling = 1
 	require.Contains(t, s.Unsound(), "1 reference to memory without an object")
 }

@@ -41,7 +41,7 @@ func (s *Scan) writeHeader(b *strings.Builder) {
 	if stop := r.Stopped; stop != nil {
 		fmt.Fprintf(b, "stopped:  %sgarbage collector: %s; %s, %s\n", s.pause(), stop.Phase, textfmt.CountNoun(int64(stop.Threads), "thread"), textfmt.CountNoun(int64(stop.Goroutines), "goroutine"))
 		fmt.Fprintf(b, "guessed:  %s\n", guessed(stop))
-		fmt.Fprintf(b, "audit:    %s\n", audit(stop))
+		fmt.Fprintf(b, "audit:    %s\n", s.audit(stop))
 	}
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(b, "warning:  %s\n", warning)

@@ -19,6 +19,9 @@ type Counters struct {
 	// (go1.26 runtime/mstats.go, mstats.numgc), and of how many bytes the last one found alive
 	// (runtime/mgcpacer.go, gcControllerState.heapMarked)
 	number, marked uint64
+	// of the generation of sweeping, which each collection moves on by 2 when the world stands still
+	// for the end of marking (go1.26 runtime/mgc.go, gcSweep)
+	sweep uint64
 }
 
 // A Cycle is a garbage collection.
@@ -36,24 +39,28 @@ var ErrEnded = errors.New("the process has ended")
 // WithExecutable makes a difference here. It needs the same right, and reads the program's debug
 // information once. Errors are of type *refscan.UnavailableError.
 func OpenCounters(ctx context.Context, pid int, opts ...ProcessOption) (*Counters, error) {
-	o := options(pid, opts)
-	auxv, p, err := openRunning(ctx, pid, o)
+	p, memory, err := openLocated(ctx, pid, options(pid, opts))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = p.file.Close() }()
-	memory, err := p.relocate(pid, auxv, o)
+	c, err := p.counters(memory.memory)
 	if err != nil {
-		return nil, err
+		_ = memory.memory.Close()
 	}
+	return c, err
+}
+
+// counters takes the memory over if there is no error.
+func (p *program) counters(memory *os.File) (*Counters, error) {
 	l := rtlayout.In(p.index, p.file.Bias())
 	c := &Counters{
-		memory: memory.memory,
+		memory: memory,
 		number: l.Variable("runtime.memstats").Addr + l.Offset("runtime.mstats", "numgc"),
 		marked: l.Variable("runtime.gcController").Addr + l.Offset("runtime.gcControllerState", "heapMarked"),
+		sweep:  l.Variable("runtime.mheap_").Addr + l.Offset("runtime.mheap", "sweepgen"),
 	}
 	if err := l.Err(); err != nil {
-		_ = c.Close()
 		return nil, &refscan.UnavailableError{Cause: "the garbage collector's counters in the process cannot be read", Remedy: remedyReport, Err: err}
 	}
 	return c, nil
@@ -81,6 +88,12 @@ func (c *Counters) Last() (Cycle, error) {
 			return Cycle{uint32(after), int64(live)}, nil
 		}
 	}
+}
+
+// cycles is how many collections have ended, modulo 2^31, as goruntime.Model.Cycles counts them.
+func (c *Counters) cycles() (uint32, error) {
+	generation, err := c.word(c.sweep, 4)
+	return uint32(generation) / 2, err
 }
 
 func (c *Counters) word(addr uint64, size int) (uint64, error) {

@@ -19,6 +19,8 @@ type ProcessOption func(*processOptions)
 type processOptions struct {
 	exe    string
 	noFork bool
+	// it is stopped while its collector does nothing
+	resting bool
 }
 
 // WithExecutable names the file with the program's debug information: the unstripped file of the
@@ -103,6 +105,19 @@ func (p *program) relocate(pid int, auxv []byte, o *processOptions) (*running, e
 	return r, nil
 }
 
+// openLocated opens the program and the memory of a process.
+func openLocated(ctx context.Context, pid int, o *processOptions) (*program, *running, error) {
+	auxv, p, err := openRunning(ctx, pid, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	memory, err := p.relocate(pid, auxv, o)
+	if err != nil {
+		return nil, nil, errors.Join(err, p.file.Close())
+	}
+	return p, memory, nil
+}
+
 func (p *program) attach(ctx context.Context, pid int, auxv []byte, o *processOptions) (*Process, error) {
 	running, err := p.relocate(pid, auxv, o)
 	if err != nil {
@@ -114,7 +129,10 @@ func (p *program) attach(ctx context.Context, pid int, auxv []byte, o *processOp
 		return nil, &refscan.UnavailableError{Cause: "the runtime's structures in the process cannot be read", Remedy: remedyReport, Err: err}
 	}
 	options := attach.Options{NoFork: o.noFork, Check: func(threads []goruntime.Thread) error {
-		return gate.Check(image.NewSpace(running), threads)
+		if err := gate.Check(image.NewSpace(running), threads); err != nil || !o.resting {
+			return err
+		}
+		return gate.Resting()
 	}}
 	attempts := 0
 	for try := 1; ; try++ {

@@ -14,8 +14,8 @@ type Gate struct {
 }
 
 // ErrBadMoment says that a goroutine's stack is being moved, or that it is not known where it
-// stands. That is over in microseconds.
-var ErrBadMoment = errors.New("a thread was where its goroutine's registers are not known, or was moving its stack")
+// stands, which is over in microseconds; or that the collector is at work, of Resting.
+var ErrBadMoment = errors.New("a thread was where its goroutine's registers are not known, or was moving its stack, or the garbage collector was at work")
 
 // NewGate reads what does not change while a process runs.
 func NewGate(mem *image.Space, names Names, bias uint64, goarch string) (*Gate, error) {
@@ -46,4 +46,19 @@ func (g *Gate) Check(mem *image.Space, threads []Thread) error {
 		}
 	}
 	return mem.Err()
+}
+
+// Resting returns ErrBadMoment while the collector marks, or the world stands still for it: then the
+// next collection that ends has begun before this moment. It may be called after Check, for the same
+// stop.
+func (g *Gate) Resting() error {
+	m := g.m
+	phase, waiting := m.fields.Variable("runtime.gcphase").Addr, m.fields.Variable("runtime.sched").Addr+m.fields.Offset("runtime.schedt", "gcwaiting")
+	if err := m.fields.Err(); err != nil {
+		return err
+	}
+	if m.Mem.U32(phase) != 0 || m.Mem.U8(waiting) != 0 {
+		return ErrBadMoment
+	}
+	return m.Mem.Err()
 }

@@ -141,10 +141,28 @@ func LoadMarks(mem *image.Space, names Names, bias uint64, goarch string) (*Mode
 	if err != nil {
 		return nil, err
 	}
+	return m.onlyMarks()
+}
+
+// LoadStoppedMarks is LoadMarks for a process that something else stopped, while the collector marks,
+// too: all spans are swept then, and hold on to what the collection before found alive until they are
+// swept again (runtime/mgcsweep.go, sweep).
+func LoadStoppedMarks(mem *image.Space, names Names, bias uint64, goarch string) (*Model, error) {
+	m, err := newModel(mem, names, bias, goarch)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.loadSpanTable(); err != nil {
+		return nil, fmt.Errorf("heap spans: %w", err)
+	}
+	return m.onlyMarks()
+}
+
+func (m *Model) onlyMarks() (*Model, error) {
 	if err := m.loadInlineMarks(false); err != nil {
 		return nil, err
 	}
-	return m, mem.Err()
+	return m, m.Mem.Err()
 }
 
 func (m *Model) loadSpans() error {

@@ -29,6 +29,7 @@ type Span struct {
 	NoScan      bool   // its objects hold no pointers; their memory is not in the image
 	Tiny        bool   // its 16-byte objects may be blocks of the tiny allocator
 	swept       bool
+	sweeping    bool // just then: see Sweeping
 
 	ElemSize  uint64
 	Mem       []byte // its memory, nil if NoScan
@@ -84,10 +85,7 @@ func (m *Model) loadSpanTable() error {
 	}
 
 	spans := make([]Span, 0, n)
-	type bitsAt struct {
-		alloc, marks uint64
-		sweeping     bool
-	}
+	type bitsAt struct{ alloc, marks uint64 }
 	var at []bitsAt
 	for _, a := range addrs {
 		b := mem.Bytes(a, spanSize)
@@ -110,6 +108,7 @@ func (m *Model) loadSpanTable() error {
 		}
 		gen := u32(b, oGen)
 		s.swept = gen != sweepgen-2 && gen != sweepgen-1 && gen != sweepgen+1
+		s.sweeping = gen == sweepgen-1
 		if !s.plausible() {
 			return fmt.Errorf("a span of %d pages with %d elements of %d bytes is damaged", pages, s.NElems, s.ElemSize)
 		}
@@ -117,7 +116,7 @@ func (m *Model) loadSpanTable() error {
 			m.Warn("memory of the arenas experiment is scanned conservatively")
 		}
 		spans = append(spans, s)
-		at = append(at, bitsAt{u64(b, oAlloc), u64(b, oMarks), gen == sweepgen-1})
+		at = append(at, bitsAt{u64(b, oAlloc), u64(b, oMarks)})
 	}
 	// The bits of live spans are carved from 64 KiB arenas: pages of them hold many.
 	var bitAddrs []uint64
@@ -135,7 +134,7 @@ func (m *Model) loadSpanTable() error {
 		} else {
 			m.Unswept++
 			s.marks = mem.Bytes(at[i].marks, n)
-			if alloc := mem.Bytes(at[i].alloc, n); at[i].sweeping && len(alloc) == len(s.marks) {
+			if alloc := mem.Bytes(at[i].alloc, n); s.sweeping && len(alloc) == len(s.marks) {
 				// Stopped between safe points: which of the two hold the marks by now is not known
 				// (runtime/mgcsweep.go, sweep).
 				s.marks = slices.Clone(s.marks)
@@ -309,6 +308,10 @@ func (s *Span) Index(p uint64) uint32 {
 func (s *Span) Marked(i uint32) bool {
 	return s.marks[i>>3]>>(i&7)&1 != 0
 }
+
+// Sweeping reports whether the process was stopped while it swept the span: then what Marked says of
+// dead objects is not known.
+func (s *Span) Sweeping() bool { return s.sweeping }
 
 // Marks are the mark bits of the last collection.
 func (s *Span) Marks() []byte { return s.marks }

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -172,11 +171,7 @@ func (s *Snapshot) readLater(second Frozen) {
 	if cycles == 0 || cycles > maxLater {
 		return
 	}
-	s.later = make(laterMarks, len(now.Spans))
-	for i := range now.Spans {
-		span := &now.Spans[i]
-		s.later[span.Base] = spanMarks{span.ElemSize, span.NElems, bytes.Clone(span.Marks())}
-	}
+	s.later = marksOf(now)
 }
 
 // Excused counts what was missed and found dead by the collection after the snapshot.

@@ -19,6 +19,7 @@ type Process struct {
 	PID    int
 	Exe    string // the unstripped file of the same build; "" for that which it runs
 	NoFork bool   // it stands still until it has been read
+	Audit  bool   // Scan waits for its next collection and compares
 }
 
 // ParsePID reads the value of -pid.
@@ -53,15 +54,28 @@ func (p *Process) Options() (opts []foreign.ProcessOption) {
 // Scan takes a snapshot of the process, and scans it.
 func (p *Process) Scan(ctx context.Context) (*scanreport.Scan, error) {
 	scan := &scanreport.Scan{Source: p.Name(), Program: p.Program(), Taken: time.Now().Round(time.Millisecond)}
-	opened, err := foreign.OpenProcess(ctx, p.PID, p.Options()...)
+	opened, err := p.open(ctx, scan)
 	if err != nil {
-		return nil, err
-	}
-	scan.Report, err = opened.Scan(refscan.WithRetained())
-	// The process must not go on standing still, or have a copy, if something goes wrong here.
-	if err := errors.Join(err, opened.Close()); err != nil {
 		return nil, err
 	}
 	scan.Report.Pause, scan.Attempts, scan.NotForked = opened.Paused(), opened.Attempts, opened.NotForked
 	return scan, nil
+}
+
+// open fills in the report of a scan, and its audit. The process that it returns is closed.
+func (p *Process) open(ctx context.Context, scan *scanreport.Scan) (opened *foreign.Process, err error) {
+	if p.Audit {
+		var a *foreign.Audit
+		opened, scan.Report, a, err = foreign.ScanAudited(ctx, p.PID, []refscan.ScanOption{refscan.WithRetained()}, p.Options()...)
+		if err == nil {
+			scan.Audit = &scanreport.Audit{MissedObjects: a.MissedObjects, MissedBytes: a.MissedBytes, Waited: a.Waited}
+		}
+		return opened, err
+	}
+	if opened, err = foreign.OpenProcess(ctx, p.PID, p.Options()...); err != nil {
+		return nil, err
+	}
+	scan.Report, err = opened.Scan(refscan.WithRetained())
+	// The process must not go on standing still, or have a copy, if something goes wrong here.
+	return opened, errors.Join(err, opened.Close())
 }

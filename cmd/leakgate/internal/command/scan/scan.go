@@ -31,12 +31,13 @@ type Options struct {
 	number string // -pid
 	top    int
 	exe    string // of a core file
-	// with -pid, -exe and -nofork
+	// with -pid, -audit, -exe and -nofork
 	process process.Process
 }
 
 func (o *Options) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("scan")
+	f.BoolVar(&o.process.Audit, "audit", false, "")
 	f.StringVar(&o.base, "base", "", "")
 	f.StringVar(&o.core, "core", "", "")
 	f.StringVar(&o.process.Exe, "exe", "", "")
@@ -59,8 +60,8 @@ func Parse(args []string) (*Options, error) {
 		return nil, errors.New("scan needs something to look into: -pid number, or -core file")
 	case o.number != "" && len(rest) > 0:
 		return nil, fmt.Errorf("-pid goes without %s; the flag -exe names the program's file where the process has it stripped", rest[0])
-	case o.core != "" && (o.process.Exe != "" || o.process.NoFork):
-		return nil, errors.New("-exe and -nofork go with -pid")
+	case o.core != "" && (o.process.Exe != "" || o.process.NoFork || o.process.Audit):
+		return nil, errors.New("-audit, -exe and -nofork go with -pid")
 	case o.core != "" && len(rest) != 1:
 		return nil, fmt.Errorf("a core file goes with the file of its program, one, not %d", len(rest))
 	case o.top < 0:

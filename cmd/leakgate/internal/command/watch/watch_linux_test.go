@@ -87,8 +87,7 @@ func begin(ctx context.Context, t *testing.T, args ...string) *watching {
 	return running
 }
 
-// until reads what is printed up to a line with a text; where a container forbids to look into the
-// process, the test is skipped.
+// until reads what is printed up to a line with a text.
 func (w *watching) until(text string) {
 	w.t.Helper()
 	for w.lines.Scan() {
@@ -97,19 +96,20 @@ func (w *watching) until(text string) {
 			return
 		}
 	}
-	code := <-w.code
-	if strings.Contains(w.stderr.String()+w.seen.String(), "may not be looked into") {
-		w.t.Skipf("ptrace is not permitted here: %s", w.stderr.String())
-	}
-	require.Failf(w.t, "it ended", "exit code %d without %q:\n%s%s", code, text, w.seen.String(), w.stderr.String())
+	out, stderr, code := w.end()
+	require.Failf(w.t, "it ended", "exit code %d without %q:\n%s%s", code, text, out, stderr)
 }
 
-// end reads the rest, and returns all that was printed and the exit code.
+// end reads the rest, and returns all that was printed and the exit code. Where a container forbids to
+// look into the process, the test is skipped.
 func (w *watching) end() (out, stderr string, code int) {
 	for w.lines.Scan() {
 		w.seen.WriteString(w.lines.Text() + "\n")
 	}
 	code = <-w.code
+	if strings.Contains(w.stderr.String()+w.seen.String(), "may not be looked into") {
+		w.t.Skipf("ptrace is not permitted here: %s", w.stderr.String())
+	}
 	return w.seen.String(), w.stderr.String(), code
 }
 
