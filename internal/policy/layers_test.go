@@ -16,27 +16,38 @@ var layers = []struct {
 }{
 	{"internal/engine/image", nil},
 	// for tests only
-	{"internal/engine/imagetest", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/goruntime"}},
+	{"internal/engine/imagetest", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/objfile/native"}},
+	{"internal/engine/objfile", nil}, // an executable, whatever its format
+	{"internal/engine/objfile/elffile", []string{"internal/engine/objfile"}},
+	{"internal/engine/objfile/pefile", []string{"internal/engine/objfile"}},
+	{"internal/engine/objfile/machofile", []string{"internal/engine/objfile"}},
+	{"internal/engine/objfile/native", []string{ // by system one of
+		"internal/engine/objfile", "internal/engine/objfile/elffile", "internal/engine/objfile/pefile", "internal/engine/objfile/machofile",
+	}},
+	{"internal/engine/objfile/anyfile", []string{
+		"internal/engine/objfile", "internal/engine/objfile/elffile", "internal/engine/objfile/pefile", "internal/engine/objfile/machofile",
+	}},
 	{"internal/engine/debuginfo/program", nil}, // what a compiler knows of a program, as data
-	{"internal/engine/debuginfo/elffile", nil},
 	{"internal/engine/debuginfo/dwarfread", []string{
-		"internal/engine/debuginfo/program", "internal/engine/debuginfo/elffile", "internal/engine/parallel", "internal/symbol",
+		"internal/engine/debuginfo/program", "internal/engine/objfile", "internal/engine/parallel", "internal/symbol",
 	}},
 	{"internal/engine/debuginfo/symindex", []string{"internal/engine/debuginfo/program"}},
 	{"internal/engine/debuginfo/indexcache", []string{
 		"internal/engine/debuginfo/symindex", "internal/engine/remedy", "internal/envvar", "internal/filelock", "internal/wholefile",
 	}},
-	{"internal/engine/debuginfo/sameprogram", []string{"internal/engine/debuginfo/elffile"}},
+	{"internal/engine/debuginfo/sameprogram", []string{"internal/engine/objfile"}},
 	{"internal/engine/debuginfo/twin", []string{"internal/engine/remedy", "internal/filelock", "internal/winjob"}},
 	{"internal/engine/debuginfo/gosource", nil},
 	{"internal/engine/debuginfo", []string{ // the door
-		"internal/engine/debuginfo/program", "internal/engine/debuginfo/elffile", "internal/engine/debuginfo/dwarfread",
+		"internal/engine/debuginfo/program", "internal/engine/debuginfo/dwarfread",
 		"internal/engine/debuginfo/symindex", "internal/engine/debuginfo/indexcache", "internal/engine/debuginfo/sameprogram",
 		"internal/engine/debuginfo/twin", "internal/engine/debuginfo/gosource", "internal/engine/remedy",
-		"internal/engine/headroom",
+		"internal/engine/headroom", "internal/engine/objfile", "internal/engine/objfile/native",
 	}},
 	// for tests only
-	{"internal/engine/debuginfo/progtest", []string{"internal/engine/debuginfo/program", "internal/engine/debuginfo/symindex", "internal/require"}},
+	{"internal/engine/debuginfo/progtest", []string{
+		"internal/engine/debuginfo/program", "internal/engine/debuginfo/symindex", "internal/engine/objfile", "internal/engine/objfile/anyfile", "internal/require",
+	}},
 	{"internal/engine/remedy", nil},      // what to do about a refused system call
 	{"internal/engine/seccomptest", nil}, // for tests only
 	{"internal/engine/headroom", nil},    // how much memory there is
@@ -54,7 +65,7 @@ var layers = []struct {
 	{"internal/engine/special", []string{"internal/engine/image", "internal/engine/goruntime"}},
 	{"internal/engine/stackmem", []string{"internal/engine/image", "internal/engine/goruntime", "internal/engine/rtlayout"}},
 	{"internal/engine/reach", []string{"internal/engine/debuginfo", "internal/engine/peek", "internal/engine/rtlayout"}},
-	{"internal/engine/execfile", []string{"internal/engine/image", "internal/engine/debuginfo/elffile"}},
+	{"internal/engine/execfile", []string{"internal/engine/image", "internal/engine/objfile", "internal/engine/objfile/elffile"}},
 	{"internal/engine/registers", []string{"internal/engine/goruntime"}},
 	{"internal/engine/corefile", []string{"internal/engine/image", "internal/engine/execfile", "internal/engine/registers", "internal/engine/goruntime"}},
 	{"internal/engine/attach", []string{"internal/engine/image", "internal/engine/registers", "internal/engine/goruntime", "internal/procmaps"}},
@@ -84,7 +95,7 @@ var layers = []struct {
 	{"internal/engine/judge", []string{"internal/engine/goruntime", "internal/engine/debuginfo", "internal/engine/special"}},
 	{"internal/engine/nameless", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/rtlayout"}},
 	// for tests and go generate only
-	{"internal/engine/nameless/layouts", []string{"internal/engine/debuginfo"}},
+	{"internal/engine/nameless/layouts", []string{"internal/engine/debuginfo", "internal/engine/objfile/elffile"}},
 	{"internal/engine/nameless/gen", []string{"internal/engine/nameless/layouts", "internal/wholefile"}},
 	{"internal/pprofwire", nil}, // encoders: they know nothing of what they write
 	{"internal/plainjson", nil},

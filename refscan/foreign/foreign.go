@@ -21,6 +21,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/execfile"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/objfile/elffile"
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -91,7 +92,7 @@ func openProgram(ctx context.Context, exe string) (*program, error) {
 		_ = file.Close()
 		return nil, &refscan.UnavailableError{Cause: exe + " is no program that can be looked into", Remedy: "programs of " + rtlayout.SupportedVersions + " can", Err: err}
 	}
-	index, err := debuginfo.Open(ctx, debuginfo.Options{Executable: exe, NoTwin: true})
+	index, err := openIndex(ctx, exe)
 	if err != nil {
 		_ = file.Close()
 		u := &refscan.UnavailableError{Cause: "the debug information of " + exe + " cannot be had", Err: err}
@@ -103,6 +104,16 @@ func openProgram(ctx context.Context, exe string) (*program, error) {
 		return nil, u
 	}
 	return &program{file, index, symbol.ModulesOf(info)}, nil
+}
+
+// openIndex opens the index of an executable's debug information.
+func openIndex(ctx context.Context, exe string) (*debuginfo.Index, error) {
+	f, err := elffile.Open(exe)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return debuginfo.Open(ctx, debuginfo.Options{File: f, NoTwin: true})
 }
 
 // snapshot reads the runtime's structures. lost is how many goroutines could not be placed. If it

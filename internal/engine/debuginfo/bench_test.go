@@ -11,11 +11,11 @@ import (
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/dwarfread"
-	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/indexcache"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/program"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/progtest"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/symindex"
+	"github.com/leakgate/leakgate/internal/engine/objfile/anyfile"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
@@ -37,8 +37,11 @@ func BenchmarkBuild(b *testing.B) {
 	require.NoError(b, err)
 	b.SetBytes(st.Size())
 	for b.Loop() {
-		_, err := Build(path)
+		f, err := anyfile.Open(path)
 		require.NoError(b, err)
+		_, err = Build(f)
+		require.NoError(b, err)
+		require.NoError(b, f.Close())
 	}
 	size, dwarf, entries := measureIndex(b, path)
 	// of the debug information as it is when unpacked
@@ -48,9 +51,7 @@ func BenchmarkBuild(b *testing.B) {
 
 // measureIndex returns the bytes of a program's index, and the bytes and entries of its DWARF.
 func measureIndex(tb testing.TB, path string) (size, dwarf, entries int) {
-	f, err := elffile.Open(path)
-	require.NoError(tb, err)
-	defer f.Close()
+	f := progtest.Open(tb, path)
 	p, err := dwarfread.Read(f)
 	require.NoError(tb, err)
 	size = fileSize(tb, p)
@@ -89,8 +90,7 @@ func fileSize(tb testing.TB, p *program.Program) int {
 }
 
 func BenchmarkOpenWarm(b *testing.B) {
-	f, err := elffile.Open(goCommand(b))
-	require.NoError(b, err)
+	f := progtest.Open(b, goCommand(b))
 	p, err := dwarfread.Read(f)
 	require.NoError(b, err)
 	c, warning := indexcache.Open(b.TempDir())
@@ -106,7 +106,7 @@ func BenchmarkOpenWarm(b *testing.B) {
 }
 
 func BenchmarkLookups(b *testing.B) {
-	x, err := Build(goCommand(b))
+	x, err := Build(progtest.Open(b, goCommand(b)))
 	require.NoError(b, err)
 	mheap, ok := x.TypeByName("runtime.mheap")
 	require.True(b, ok)

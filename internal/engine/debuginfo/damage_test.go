@@ -2,17 +2,17 @@ package debuginfo
 
 import (
 	"bytes"
-	"debug/elf"
 	"math/rand/v2"
 	"os"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/dwarfread"
-	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/program"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/progtest"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/sameprogram"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/symindex"
+	"github.com/leakgate/leakgate/internal/engine/objfile"
+	"github.com/leakgate/leakgate/internal/engine/objfile/anyfile"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
@@ -26,13 +26,13 @@ func reread(tb testing.TB, p *program.Program) *Index {
 	return x
 }
 
-func elfOf(b []byte) (*elffile.File, error) { return elffile.New(bytes.NewReader(b), int64(len(b))) }
+func fileOf(b []byte) (*objfile.File, error) { return anyfile.New(bytes.NewReader(b), int64(len(b))) }
 
 // TestDamagedProgram is a fixed part of FuzzBuild.
 func TestDamagedProgram(t *testing.T) {
 	sound, err := os.ReadFile(progtest.Build(t, "-ldflags=-compressdwarf=false"))
 	require.NoError(t, err)
-	whole, err := elfOf(sound)
+	whole, err := fileOf(sound)
 	require.NoError(t, err)
 	rounds := 2
 	if progtest.Long() {
@@ -42,10 +42,10 @@ func TestDamagedProgram(t *testing.T) {
 	built := 0
 	for range rounds {
 		for _, s := range whole.Sections {
-			if s.Type == elf.SHT_NOBITS || s.Size == 0 {
+			if s.Flags&objfile.ZeroFilled != 0 || s.FileSize == 0 {
 				continue
 			}
-			damaged, err := elfOf(progtest.Damage(r, sound, int(s.Offset), int(s.Offset+s.FileSize)))
+			damaged, err := fileOf(progtest.Damage(r, sound, int(s.Offset), int(s.Offset+s.FileSize)))
 			if err != nil {
 				continue
 			}
@@ -68,14 +68,14 @@ func TestDamagedProgram(t *testing.T) {
 func FuzzBuild(f *testing.F) {
 	sound, err := os.ReadFile(progtest.Build(f, "-ldflags=-compressdwarf=false"))
 	require.NoError(f, err)
-	whole, err := elfOf(sound)
+	whole, err := fileOf(sound)
 	require.NoError(f, err)
 	f.Add(uint32(0), []byte{}, false)
 	f.Add(uint32(40), []byte{0xff, 0xff, 0xff}, false)
 	f.Add(uint32(len(sound)/2), []byte{}, true)
 	f.Add(uint32(len(sound)-100), []byte{}, true)
 	for _, s := range whole.Sections {
-		if s.Type == elf.SHT_NOBITS || s.Size == 0 {
+		if s.Flags&objfile.ZeroFilled != 0 || s.FileSize == 0 {
 			continue
 		}
 		f.Add(uint32(s.Offset), bytes.Repeat([]byte{0xff}, 32), false)
@@ -90,7 +90,7 @@ func FuzzBuild(f *testing.F) {
 				b = b[:off]
 			}
 		}
-		damaged, err := elfOf(b)
+		damaged, err := fileOf(b)
 		if err != nil {
 			return
 		}

@@ -2,10 +2,10 @@
 // types, functions, their local variables and what closures capture. It reads DWARF once, keeps a
 // compact index in the user's cache, and serves later processes from that.
 //
-// It is the door to the packages below it: elffile reads executables, dwarfread their debug
-// information into a program.Program, symindex makes that an index and answers from it, indexcache
-// keeps indexes between runs, twin links a program without debug information again, sameprogram
-// checks what that gave, and gosource looks into the source.
+// It is the door to the packages below it: dwarfread reads the debug information of an executable
+// (package objfile) into a program.Program, symindex makes that an index and answers from it,
+// indexcache keeps indexes between runs, twin links a program without debug information again,
+// sameprogram checks what that gave, and gosource looks into the source.
 package debuginfo
 
 import (
@@ -13,11 +13,11 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/dwarfread"
-	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/gosource"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/program"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/twin"
+	"github.com/leakgate/leakgate/internal/engine/objfile"
 )
 
 // What an index answers with.
@@ -38,18 +38,13 @@ type (
 // sentence, and what the user can do.
 type Unavailable = twin.Unavailable
 
-// Build indexes one ELF file that has DWARF, without looking at or writing a cache. It uses all
+// Build indexes an executable that has DWARF, without looking at or writing a cache. It uses all
 // processors: about 15 ms for each MB of a binary's size on two cores. It keeps nothing of the
 // file.
-func Build(path string) (*Index, error) {
-	f, err := elffile.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("debuginfo: %w", err)
-	}
-	defer f.Close()
+func Build(f *objfile.File) (*Index, error) {
 	p, err := dwarfread.Read(f)
 	if err != nil {
-		return nil, fmt.Errorf("debuginfo: %s: %w", path, err)
+		return nil, fmt.Errorf("debuginfo: %s: %w", f.Path, err)
 	}
 	return symindex.New(p), nil
 }

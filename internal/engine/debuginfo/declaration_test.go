@@ -17,7 +17,7 @@ import (
 func TestDeclarationBesideLinknames(t *testing.T) {
 	for _, flags := range [][]string{nil, {"GOTOOLCHAIN=go1.27.3"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
-			x, err := Build(progtest.Build(t, flags...))
+			x, err := Build(progtest.Open(t, progtest.Build(t, flags...)))
 			require.NoError(t, err)
 			for _, name := range []string{
 				"syscall.envs", "syscall.env", "syscall.envOnce", "os.ErrProcessDone", "os.Args", "sync.allPools", "time.localLoc", "time.zoneSources",

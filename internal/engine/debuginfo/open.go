@@ -5,26 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/dwarfread"
-	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/indexcache"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/program"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/sameprogram"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/twin"
 	"github.com/leakgate/leakgate/internal/engine/headroom"
+	"github.com/leakgate/leakgate/internal/engine/objfile"
+	"github.com/leakgate/leakgate/internal/engine/objfile/native"
 	"github.com/leakgate/leakgate/internal/engine/remedy"
 )
 
 // Options says what Open reads and where it keeps what it learned. The zero value is right for a
 // test of its own process.
 type Options struct {
-	// Executable is the program's file; "" means the running program's. A twin can only be built
-	// for the running program.
-	Executable string
+	// File is the program's file, which Open does not close; nil means the running program's. A
+	// twin can only be built for the running program.
+	File *objfile.File
 
 	// CacheDir holds indexes between runs. "" means the environment variable LEAKGATE_CACHE, or
 	// "leakgate" in os.UserCacheDir; "off" means that nothing is kept.
@@ -46,38 +48,46 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 	if opts.Logf == nil {
 		opts.Logf = func(string, ...any) {}
 	}
-	path := opts.Executable
-	if path == "" {
+	o := opening{file: opts.File, opts: opts}
+	if o.file == nil {
 		var err error
-		if path, err = elffile.Running(); err != nil {
-			return nil, &Unavailable{
-				Cause:  "the running program's file cannot be found",
-				Remedy: "mount /proc for the test process (in a chroot: mount -t proc proc /path/of/the/chroot/proc)",
-				Err:    err,
-			}
+		if o.file, err = openProgram(""); err != nil {
+			return nil, err
 		}
+		defer o.file.Close()
 	}
-	f, err := elffile.Open(path)
-	if err != nil {
-		return nil, &Unavailable{
-			Cause:  "the program's file cannot be read",
-			Remedy: "debug information is read from 64-bit ELF executables, as on linux/amd64 and linux/arm64",
-			Err:    err,
-		}
-	}
-	defer f.Close()
-	o := opening{elf: f, path: path, id: f.BuildID(), opts: opts}
 	cache, warning := indexcache.Open(opts.CacheDir)
 	o.cache = cache
 	o.warn(warning)
 	return o.open(ctx)
 }
 
+// openProgram opens an executable of this system, the running program if the path is "". The error
+// is an *Unavailable.
+func openProgram(path string) (f *objfile.File, err error) {
+	if path == "" {
+		path, err = objfile.Running()
+	}
+	if err != nil {
+		u := &Unavailable{Cause: "the running program's file cannot be found", Err: err}
+		if runtime.GOOS == "linux" {
+			u.Remedy = "mount /proc for the test process (in a chroot: mount -t proc proc /path/of/the/chroot/proc)"
+		}
+		return nil, u
+	}
+	if f, err = native.Open(path); err != nil {
+		return nil, &Unavailable{
+			Cause:  "the program's file cannot be read",
+			Remedy: "debug information is read from " + native.Format + " executables on " + runtime.GOOS + ": let the test read its own file",
+			Err:    err,
+		}
+	}
+	return f, nil
+}
+
 // opening is one call of Open.
 type opening struct {
-	elf      *elffile.File
-	path     string
-	id       string
+	file     *objfile.File
 	opts     Options
 	cache    *indexcache.Cache // nil: none
 	warnings []string
@@ -93,8 +103,8 @@ func (o *opening) open(ctx context.Context) (*Index, error) {
 	if x, err := o.cached(); x != nil || err != nil {
 		return x, err
 	}
-	if o.elf.HasDWARF() {
-		p, err := dwarfread.Read(o.elf)
+	if o.file.HasDWARF() {
+		p, err := dwarfread.Read(o.file)
 		if err != nil {
 			return nil, &Unavailable{
 				Cause:  "the program's debug information cannot be read",
@@ -104,7 +114,7 @@ func (o *opening) open(ctx context.Context) (*Index, error) {
 		}
 		return o.finish(p, "own")
 	}
-	if o.opts.NoTwin || !elffile.IsRunning(o.path) {
+	if o.opts.NoTwin || !objfile.IsRunning(o.file.Path) {
 		return nil, &Unavailable{
 			Cause:  "the program has no debug information",
 			Remedy: "run go test with -ldflags='-s=0 -w=0', or use leakgate run, which does",
@@ -119,7 +129,7 @@ func (o *opening) cached() (*Index, error) {
 	if o.cache == nil {
 		return nil, nil
 	}
-	x, err := o.cache.Load(o.id)
+	x, err := o.cache.Load(o.file.BuildID)
 	switch {
 	case err == nil:
 		return x.Opened("cache", o.warnings), nil
@@ -165,12 +175,12 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 		return nil, err
 	}
 	defer t.Remove()
-	f, err := elffile.Open(t.Path)
+	f, err := native.Open(t.Path)
 	if err != nil {
 		return nil, &Unavailable{Cause: "the twin with debug information cannot be read", Err: err}
 	}
 	defer f.Close()
-	if err := sameprogram.Check(o.elf, f); err != nil {
+	if err := sameprogram.Check(o.file, f); err != nil {
 		return nil, &Unavailable{
 			Cause: "the test has no debug information, and linking it again gave another program",
 			Remedy: "if its source was changed meanwhile, run go test again; else run it with -ldflags='-s=0 -w=0', " +
@@ -189,7 +199,7 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 		}
 	}
 	o.opts.Logf("built a twin with debug information in %.1fs (once per binary)", time.Since(start).Seconds())
-	p.BuildID, p.FromTwin = o.id, true
+	p.BuildID, p.FromTwin = o.file.BuildID, true
 	return o.finish(p, "twin")
 }
 
@@ -207,7 +217,7 @@ var system headroom.System
 // memoryForLink returns an *Unavailable if a limit leaves too little for linking a twin: the kernel
 // would kill the linker for it, and with memory.oom.group the whole container.
 func (o *opening) memoryForLink() error {
-	info, err := os.Stat(o.path)
+	info, err := os.Stat(o.file.Path)
 	if err != nil {
 		return nil // the link will say why
 	}
@@ -238,10 +248,10 @@ func (o *opening) tempDir() string {
 func (o *opening) finish(p *program.Program, source string) (*Index, error) {
 	x := symindex.New(p)
 	if o.cache != nil {
-		err := o.cache.Store(o.id, x)
+		err := o.cache.Store(o.file.BuildID, x)
 		if err != nil {
 			o.warn(fmt.Sprintf("the index of debug information could not be kept, so every run builds it again: %v", err))
-		} else if stored, err := o.cache.Load(o.id); err == nil {
+		} else if stored, err := o.cache.Load(o.file.BuildID); err == nil {
 			x = stored
 		}
 	}

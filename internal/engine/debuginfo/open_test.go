@@ -14,7 +14,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/dwarfread"
-	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/indexcache"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/progtest"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/symindex"
@@ -29,7 +28,7 @@ func openProg(t *testing.T, cache string) (*Index, string) {
 		log strings.Builder
 	)
 	x, err := Open(t.Context(), Options{
-		Executable: progtest.Build(t), CacheDir: cache, NoTwin: true,
+		File: progtest.Open(t, progtest.Build(t)), CacheDir: cache, NoTwin: true,
 		Logf: func(format string, args ...any) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -100,9 +99,7 @@ func TestOpenRepairsCache(t *testing.T) {
 	}
 	t.Run("of another program", func(t *testing.T) {
 		indexcache.Forget()
-		f, err := elffile.Open(progtest.Build(t))
-		require.NoError(t, err)
-		defer f.Close()
+		f := progtest.Open(t, progtest.Build(t))
 		other, err := dwarfread.Read(f)
 		require.NoError(t, err)
 		require.NoError(t, os.Remove(file))
@@ -162,7 +159,7 @@ func TestOpenConcurrently(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			indexcache.Forget()
-			x, err := Open(context.Background(), Options{Executable: path, CacheDir: cache, NoTwin: true})
+			x, err := Open(context.Background(), Options{File: progtest.Open(t, path), CacheDir: cache, NoTwin: true})
 			if assert.NoError(t, err) {
 				_, ok := x.GlobalByName("main.root")
 				assert.True(t, ok)
@@ -187,24 +184,28 @@ func TestCacheRemembersUse(t *testing.T) {
 }
 
 func TestOpenFails(t *testing.T) {
-	open := func(path string, noTwin bool) *Unavailable {
-		x, err := Open(t.Context(), Options{Executable: path, CacheDir: "off", NoTwin: noTwin})
-		require.Nil(t, x)
+	unavailable := func(err error) *Unavailable {
+		t.Helper()
 		var u *Unavailable
 		require.ErrorAs(t, err, &u)
 		return u
 	}
+	open := func(path string) error {
+		f, err := openProgram(path)
+		require.Nil(t, f)
+		return unavailable(err)
+	}
 	text := filepath.Join(t.TempDir(), "text")
 	require.NoError(t, os.WriteFile(text, []byte("no program"), 0o666))
-	assert.Contains(t, open(text, false).Error(), "not an ELF executable")
-	assert.ErrorIs(t, open(filepath.Join(t.TempDir(), "missing"), false), os.ErrNotExist)
-	assert.Contains(t, open(t.TempDir(), false).Error(), "not a regular file")
-	stripped := progtest.Build(t, "-ldflags=-s -w")
-	u := open(stripped, true)
+	assert.Contains(t, open(text).Error(), "not an ELF executable")
+	assert.ErrorIs(t, open(filepath.Join(t.TempDir(), "missing")), os.ErrNotExist)
+	assert.Contains(t, open(t.TempDir()).Error(), "not a regular file")
+	stripped := progtest.Open(t, progtest.Build(t, "-ldflags=-s -w"))
+	x, err := Open(t.Context(), Options{File: stripped, CacheDir: "off", NoTwin: true})
+	require.Nil(t, x)
+	u := unavailable(err)
 	assert.Contains(t, u.Cause, "no debug information")
 	assert.Contains(t, u.Remedy, "-ldflags='-s=0 -w=0'")
-	_, err := Build(stripped)
+	_, err = Build(stripped)
 	require.ErrorIs(t, err, dwarfread.ErrNoDWARF)
-	_, err = Build(text)
-	require.Error(t, err)
 }

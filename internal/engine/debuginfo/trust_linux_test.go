@@ -159,7 +159,7 @@ func TestIndexTakenAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cache := t.TempDir()
 			openProg(t, cache)
-			built, err := Build(progtest.Build(t))
+			built, err := Build(progtest.Open(t, progtest.Build(t)))
 			require.NoError(t, err)
 			indexcache.Forget()
 			used, _ := openProg(t, cache)
@@ -201,7 +201,7 @@ func TestKilledWhileWriting(t *testing.T) {
 	if os.Getenv("LEAKGATE_TEST_CHILD") != "" {
 		c, warning := indexcache.Open(os.Getenv("LEAKGATE_TEST_CACHE"))
 		require.Empty(t, warning)
-		x, err := Build(path)
+		x, err := Build(progtest.Open(t, path))
 		require.NoError(t, err)
 		fmt.Println("READY")
 		for {
@@ -254,7 +254,7 @@ func TestNoRoomForTheIndex(t *testing.T) {
 	if os.Getenv("LEAKGATE_TEST_CHILD") != "" {
 		const few = 4096
 		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: few, Max: few}))
-		x, err := Open(t.Context(), Options{Executable: os.Getenv("LEAKGATE_TEST_PROGRAM"), CacheDir: os.Getenv("LEAKGATE_TEST_CACHE")})
+		x, err := Open(t.Context(), Options{File: progtest.Open(t, os.Getenv("LEAKGATE_TEST_PROGRAM")), CacheDir: os.Getenv("LEAKGATE_TEST_CACHE")})
 		require.NoError(t, err)
 		checkProgTypes(t, x)
 		fmt.Println("WARNINGS", x.Warnings())
@@ -284,7 +284,7 @@ func TestNoMemoryForTheIndex(t *testing.T) {
 		var before syscall.Rlimit
 		require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_AS, &before))
 		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: addressSpace(t) + room, Max: before.Max}))
-		_, err = Open(t.Context(), Options{Executable: program, CacheDir: cache})
+		_, err = Open(t.Context(), Options{File: progtest.Open(t, program), CacheDir: cache})
 		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_AS, &before))
 		var u *Unavailable
 		require.ErrorAs(t, err, &u)
@@ -333,7 +333,7 @@ func TestNoMemoryForTheTwin(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cache := t.TempDir()
-	o := opening{path: self, opts: Options{CacheDir: cache}}
+	o := opening{file: progtest.Open(t, self), opts: Options{CacheDir: cache}}
 	_, err = o.fromTwin(t.Context())
 	var u *Unavailable
 	require.ErrorAs(t, err, &u)

@@ -1,6 +1,6 @@
 // Package execfile is the program file of a process that this one did not start: what the process
 // has loaded of it without the right to write, where it lies in memory, and how to tell that it is
-// the right file.
+// the right file. Such processes, and core files, are of Linux, so it is an ELF file.
 package execfile
 
 import (
@@ -9,8 +9,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/objfile"
+	"github.com/leakgate/leakgate/internal/engine/objfile/elffile"
 )
 
 // A File is a program file, mapped. It is safe for concurrent use once Relocate was called.
@@ -21,10 +22,8 @@ type File struct {
 	entry   uint64
 	text    image.Range // link-time addresses of the section .text
 	data    []byte
-	loads   []elf.ProgHeader
+	loads   []objfile.Segment
 }
-
-var architectures = map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64"}
 
 // Open maps a program file. It is an error if it is no 64-bit little-endian ELF executable of amd64
 // or arm64.
@@ -34,17 +33,12 @@ func Open(path string) (*File, error) {
 		return nil, err
 	}
 	defer x.Close()
-	if x.Type != elf.ET_EXEC && x.Type != elf.ET_DYN {
-		return nil, fmt.Errorf("%s is no executable, but %v", path, x.Type)
+	if x.Type != elf.ET_EXEC.String() && x.Type != elf.ET_DYN.String() {
+		return nil, fmt.Errorf("%s is no executable, but %s", path, x.Type)
 	}
-	f := &File{BuildID: x.BuildID(), GOARCH: architectures[x.Machine], entry: x.Entry}
+	f := &File{BuildID: x.BuildID, GOARCH: x.GOARCH, entry: x.Entry, loads: x.Segments}
 	if f.GOARCH == "" {
-		return nil, fmt.Errorf("%s is for %v; amd64 and arm64 are supported", path, x.Machine)
-	}
-	for _, p := range x.Progs {
-		if p.Type == elf.PT_LOAD {
-			f.loads = append(f.loads, p.ProgHeader)
-		}
+		return nil, fmt.Errorf("%s is for %s; amd64 and arm64 are supported", path, x.Machine)
 	}
 	if s := x.Section(".text"); s != nil {
 		f.text = image.Range{Addr: s.Addr, Len: s.Size}
@@ -138,9 +132,9 @@ func loadedBuildID(at, count, bias uint64, read func(addr, n uint64) []byte) str
 // memory.
 func (f *File) Lend(r image.Range) []byte {
 	for _, p := range f.loads {
-		lo := p.Vaddr + f.bias
-		if p.Flags&elf.PF_W == 0 && lo <= r.Addr && r.Addr < r.End() && r.End() <= lo+p.Filesz && p.Off+p.Filesz <= uint64(len(f.data)) {
-			return f.data[p.Off+r.Addr-lo:][:r.Len:r.Len]
+		lo := p.Addr + f.bias
+		if !p.Writable && lo <= r.Addr && r.Addr < r.End() && r.End() <= lo+p.FileSize && p.Offset+p.FileSize <= uint64(len(f.data)) {
+			return f.data[p.Offset+r.Addr-lo:][:r.Len:r.Len]
 		}
 	}
 	return nil
@@ -150,10 +144,10 @@ func (f *File) Lend(r image.Range) []byte {
 // from the file. They may have been written to since.
 func (f *File) From(addr, n uint64) []byte {
 	for _, p := range f.loads {
-		lo := p.Vaddr + f.bias
-		if lo <= addr && addr < lo+p.Filesz && p.Off+p.Filesz <= uint64(len(f.data)) {
-			n = min(n, lo+p.Filesz-addr)
-			return f.data[p.Off+addr-lo:][:n:n]
+		lo := p.Addr + f.bias
+		if lo <= addr && addr < lo+p.FileSize && p.Offset+p.FileSize <= uint64(len(f.data)) {
+			n = min(n, lo+p.FileSize-addr)
+			return f.data[p.Offset+addr-lo:][:n:n]
 		}
 	}
 	return nil

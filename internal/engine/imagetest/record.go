@@ -13,6 +13,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/objfile/native"
 )
 
 const subjectPath = "github.com/leakgate/leakgate/internal/engine/imagetest/testdata/subject"
@@ -73,7 +74,12 @@ func record() (p Program, log string, err error) {
 			return Program{}, string(log), err
 		}
 	}
-	if p.Index, err = debuginfo.Build(program); err != nil {
+	file, err := native.Open(program)
+	if err != nil {
+		return Program{}, "", err
+	}
+	defer file.Close()
+	if p.Index, err = debuginfo.Build(file); err != nil {
 		return Program{}, "", err
 	}
 	b, err := os.ReadFile(out)

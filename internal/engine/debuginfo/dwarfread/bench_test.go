@@ -6,7 +6,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/progtest"
 	"github.com/leakgate/leakgate/internal/require"
 )
@@ -18,9 +17,7 @@ func BenchmarkEntries(b *testing.B) {
 	if path == "" {
 		path = progtest.Build(b)
 	}
-	f, err := elffile.Open(path)
-	require.NoError(b, err)
-	defer f.Close()
+	f := progtest.Open(b, path)
 	sections, headers, err := readSections(f)
 	require.NoError(b, err)
 	b.Run("own", func(b *testing.B) {

@@ -1,11 +1,11 @@
 package dwarfread
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"reflect"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/program"
+	"github.com/leakgate/leakgate/internal/engine/objfile"
 )
 
 // abi.Type, as far as it identifies a type (go1.26 and 1.27 internal/abi/type.go).
@@ -19,19 +19,19 @@ const (
 )
 
 // readDescriptors turns DW_AT_go_runtime_type into addresses and reads the types' hashes from the
-// descriptors. The linker writes the attribute as an offset into the section that holds the types:
-// .rodata, .data.rel.ro with PIE, .go.type from go1.27 (cmd/internal/dwarf/dwarf.go,
-// DW_CLS_GO_TYPEREF), and after external linking as an address. So each reading is tried, and the
-// one for which descriptors agree with DWARF in size and kind is right.
-func (p *resolver) readDescriptors(syms []elf.Symbol) {
+// descriptors. The linker writes the attribute as an offset into the section that holds the types
+// (cmd/internal/dwarf/dwarf.go, DW_CLS_GO_TYPEREF): .rodata, .data.rel.ro with PIE, .go.type from
+// go1.27, a part of .rodata in PE files; after external linking as an address. So each reading is
+// tried, and the one for which descriptors agree with DWARF in size and kind is right.
+func (p *resolver) readDescriptors(syms []objfile.Symbol) {
 	bases := []uint64{0}
 	for _, s := range syms {
-		if s.Name == "runtime.types" && int(s.Section) < len(p.elf.Sections) {
-			bases = append(bases, p.elf.Sections[s.Section].Addr, s.Value)
+		if s.Name == "runtime.types" && s.Section != nil {
+			bases = append(bases, s.Section.Addr, s.Addr)
 		}
 	}
-	for _, name := range []string{".go.type", ".rodata", ".data.rel.ro", ".data.rel.ro.typelink"} {
-		if s := p.elf.Section(name); s != nil {
+	for _, s := range p.file.Sections {
+		if s.Flags&objfile.ReadOnly != 0 {
 			bases = append(bases, s.Addr)
 		}
 	}
@@ -68,14 +68,14 @@ func (p *resolver) readDescriptors(syms []elf.Symbol) {
 		t.RuntimeAddr = 0
 		if bestAgree > 0 && p.describes(addr, t) {
 			t.RuntimeAddr = addr
-			t.RuntimeHash = binary.LittleEndian.Uint32(p.elf.At(addr, abiTypeBytes)[abiTypeHash:])
+			t.RuntimeHash = binary.LittleEndian.Uint32(p.file.At(addr, abiTypeBytes)[abiTypeHash:])
 		}
 	}
 }
 
 // describes reports whether the descriptor at addr could be that of t.
 func (p *resolver) describes(addr uint64, t *program.Type) bool {
-	b := p.elf.At(addr, abiTypeBytes)
+	b := p.file.At(addr, abiTypeBytes)
 	if b == nil || addr%8 != 0 {
 		return false
 	}

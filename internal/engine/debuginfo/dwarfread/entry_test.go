@@ -6,7 +6,6 @@ import (
 	"path"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/progtest"
 	"github.com/leakgate/leakgate/internal/require"
 )
@@ -20,9 +19,7 @@ func TestEntries(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(append(mode, "default")[0], func(t *testing.T) {
 			file := progtest.Build(t, mode...)
-			ours, err := elffile.Open(file)
-			require.NoError(t, err)
-			defer ours.Close()
+			ours := progtest.Open(t, file)
 			sections, headers, err := readSections(ours)
 			require.NoError(t, err)
 			theirs, err := elf.Open(file)

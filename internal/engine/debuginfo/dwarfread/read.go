@@ -7,8 +7,8 @@ import (
 	"sort"
 	"sync/atomic"
 
-	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/program"
+	"github.com/leakgate/leakgate/internal/engine/objfile"
 	"github.com/leakgate/leakgate/internal/engine/parallel"
 )
 
@@ -20,7 +20,7 @@ var ErrNoDWARF = errors.New("no debug information in the file")
 // Read reads the debug information of an executable, on all processors: about 15 ms for each MB of
 // a binary's size on two cores. The result refers to nothing of the file but to the contents of its
 // sections.
-func Read(f *elffile.File) (p *program.Program, err error) {
+func Read(f *objfile.File) (p *program.Program, err error) {
 	defer func() {
 		if e := recover(); e != nil {
 			p, err = nil, fmt.Errorf("%w: %v", errDamaged, e)
@@ -46,7 +46,7 @@ type debugSections struct {
 }
 
 // readSections loads the sections, in parallel because they may be compressed.
-func readSections(f *elffile.File) (*debugSections, []unitHeader, error) {
+func readSections(f *objfile.File) (*debugSections, []unitHeader, error) {
 	d := &debugSections{abbrevs: make(map[int]abbrevTable)}
 	var abbrevs []byte
 	wanted := [...]struct {
@@ -94,7 +94,7 @@ func readSections(f *elffile.File) (*debugSections, []unitHeader, error) {
 }
 
 // readUnits reads all compilation units, in parallel, and returns them in the file's order.
-func readUnits(f *elffile.File) ([]*rawUnit, error) {
+func readUnits(f *objfile.File) ([]*rawUnit, error) {
 	d, headers, err := readSections(f)
 	if err != nil {
 		return nil, fmt.Errorf("reading DWARF: %w", err)

@@ -1,20 +1,19 @@
 package dwarfread
 
 import (
-	"debug/elf"
 	"fmt"
 	"reflect"
 	"sort"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/program"
+	"github.com/leakgate/leakgate/internal/engine/objfile"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // resolver joins what all units and the symbol table say.
 type resolver struct {
-	elf      *elffile.File
+	file     *objfile.File
 	units    []*rawUnit
 	places   typePlaces
 	origins  []abstract // of all units, sorted by offset
@@ -27,9 +26,9 @@ type resolver struct {
 	warnings []string
 }
 
-func resolve(f *elffile.File, units []*rawUnit) *program.Program {
+func resolve(f *objfile.File, units []*rawUnit) *program.Program {
 	p := &resolver{
-		elf:   f,
+		file:  f,
 		units: units,
 		files: make(map[dieOffset]string),
 	}
@@ -70,11 +69,11 @@ func resolve(f *elffile.File, units []*rawUnit) *program.Program {
 		p.warnings = append(p.warnings, "the Go version is unknown: "+err.Error())
 	}
 	out := &program.Program{
-		GoVersion: version, BuildID: f.BuildID(),
+		GoVersion: version, BuildID: f.BuildID,
 		Types: p.types[1:], Globals: p.globals, Functions: p.funcs, Packages: p.packages, Warnings: p.warnings,
 	}
 	for _, s := range f.Sections {
-		if s.Flags&elf.SHF_ALLOC != 0 {
+		if s.Flags&objfile.Loaded != 0 {
 			out.Sections = append(out.Sections, program.Section{Name: s.Name, Addr: s.Addr, Size: s.Size})
 		}
 	}
@@ -204,7 +203,7 @@ const maxNesting = 1000
 
 // collectGlobals joins DWARF's variables with the symbols of the data segments that DWARF does not
 // name.
-func (p *resolver) collectGlobals(syms []elf.Symbol) {
+func (p *resolver) collectGlobals(syms []objfile.Symbol) {
 	type place struct {
 		addr uint64
 		name string
@@ -224,19 +223,14 @@ func (p *resolver) collectGlobals(syms []elf.Symbol) {
 		}
 	}
 	for _, s := range syms {
-		if elf.ST_TYPE(s.Info) != elf.STT_OBJECT || s.Size == 0 || int(s.Section) >= len(p.elf.Sections) {
-			continue
-		}
-		switch p.elf.Sections[s.Section].Name {
-		case ".data", ".bss", ".noptrdata", ".noptrbss":
-		default:
+		if s.Kind != objfile.Object || s.Size == 0 || s.Section == nil || s.Section.Flags&objfile.Variables == 0 {
 			continue
 		}
 		name := symbol.Unescape(s.Name)
-		if known[place{s.Value, name}] {
+		if known[place{s.Addr, name}] {
 			continue
 		}
-		p.globals = append(p.globals, program.Global{Name: name, Package: symbol.Package(s.Name), Addr: s.Value, Size: int64(s.Size)})
+		p.globals = append(p.globals, program.Global{Name: name, Package: symbol.Package(s.Name), Addr: s.Addr, Size: int64(s.Size)})
 	}
 	sort.SliceStable(p.globals, func(i, j int) bool {
 		a, b := &p.globals[i], &p.globals[j]
@@ -249,7 +243,7 @@ func (p *resolver) collectGlobals(syms []elf.Symbol) {
 
 // collectFuncs resolves functions and their variables, and adds functions that only the symbol
 // table has.
-func (p *resolver) collectFuncs(syms []elf.Symbol) {
+func (p *resolver) collectFuncs(syms []objfile.Symbol) {
 	all := 0
 	for _, u := range p.units {
 		all += len(u.funcs)
@@ -269,11 +263,11 @@ func (p *resolver) collectFuncs(syms []elf.Symbol) {
 		return i > 0 && addr < p.funcs[i-1].End
 	}
 	for _, s := range syms {
-		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Size == 0 || s.Value == 0 || s.Value+s.Size < s.Value || covered(s.Value) {
+		if s.Kind != objfile.Function || s.Size == 0 || s.Addr == 0 || s.Addr+s.Size < s.Addr || covered(s.Addr) {
 			continue
 		}
 		p.funcs = append(p.funcs, program.Function{Func: program.Func{
-			Name: symbol.Unescape(s.Name), Package: symbol.Package(s.Name), Entry: s.Value, End: s.Value + s.Size,
+			Name: symbol.Unescape(s.Name), Package: symbol.Package(s.Name), Entry: s.Addr, End: s.Addr + s.Size,
 		}})
 	}
 	sort.SliceStable(p.funcs, byEntry)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/engine/objfile"
+	"github.com/leakgate/leakgate/internal/engine/objfile/anyfile"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
@@ -61,6 +63,15 @@ func Build(tb testing.TB, flags ...string) string {
 	require.NoError(tb, err, "%s", out)
 	builds.path[key] = path
 	return path
+}
+
+// Open opens an executable of any system until the test ends.
+func Open(tb testing.TB, path string) *objfile.File {
+	tb.Helper()
+	f, err := anyfile.Open(path)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = f.Close() })
+	return f
 }
 
 // Long reports whether the tests that CI runs are wanted, minutes of compiling among them.

@@ -2,86 +2,39 @@ package sameprogram
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
-	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
+	"github.com/leakgate/leakgate/internal/engine/objfile"
 )
-
-// The function table, .gopclntab (go1.26 and 1.27 runtime/symtab.go, pcHeader; runtime2.go, _func).
-const (
-	pclnMagic = 0xfffffff1 // internal/abi.Go120PCLnTabMagic, still current
-	pclnCount = 8
-	// offset of the table proper: pairs of entry and offset of _func, then the _funcs
-	pclnTable     = 64
-	pclnHeader    = 72
-	funcNPCData   = 28
-	funcNFuncData = 43
-	funcFixed     = 44 // size of _func; pcdata and funcdata offsets follow
-)
-
-// pclntabNames are the sections it may be in; the second with some linkers' PIE.
-var pclntabNames = []string{".gopclntab", ".data.rel.ro.gopclntab"}
-
-// sameFunctions compares the function tables: entries, names, files, lines, frame sizes. Where a
-// function's funcdata lies may differ; frames are read with the running program's own.
-func sameFunctions(orig, twin *elffile.File) error {
-	name := ""
-	for _, n := range pclntabNames {
-		if orig.Section(n) != nil {
-			name = n
-		}
-	}
-	a, b, err := bothContents(orig, twin, name)
-	if err != nil {
-		return err
-	}
-	le := binary.LittleEndian
-	if len(a) < pclnHeader || le.Uint32(a) != pclnMagic || !bytes.Equal(a[:pclnHeader], b[:pclnHeader]) {
-		return fmt.Errorf("%w: the function tables have different or unknown headers", ErrDiffers)
-	}
-	count, table := le.Uint64(a[pclnCount:]), le.Uint64(a[pclnTable:])
-	if table > uint64(len(a)) || count > uint64(len(a))/8 || (count+1)*8 > uint64(len(a))-table {
-		return fmt.Errorf("%w: the function table is damaged", ErrDiffers)
-	}
-	// Everything up to the first _func has to be equal, and between them everything but funcdata.
-	done := table + (count+1)*8
-	if !bytes.Equal(a[:done], b[:done]) {
-		return fmt.Errorf("%w: the function tables differ", ErrDiffers)
-	}
-	for i := range count {
-		at := table + uint64(le.Uint32(a[table+i*8+4:]))
-		if at < done || at > uint64(len(a)) || uint64(len(a))-at < funcFixed {
-			return fmt.Errorf("%w: the function table is damaged", ErrDiffers)
-		}
-		funcdata := at + funcFixed + 4*uint64(le.Uint32(a[at+funcNPCData:]))
-		end := funcdata + 4*uint64(a[at+funcNFuncData])
-		if end < at || end > uint64(len(a)) || !bytes.Equal(a[done:funcdata], b[done:funcdata]) {
-			return fmt.Errorf("%w: the function tables differ", ErrDiffers)
-		}
-		done = end
-	}
-	return nil
-}
 
 // sameCode compares instructions. They may differ only where they refer to read-only data.
-func sameCode(orig, twin *elffile.File) error {
-	a, b, err := bothContents(orig, twin, ".text")
-	if err != nil {
+func sameCode(orig, twin *objfile.File) error {
+	const name = ".text"
+	section := orig.Section(name)
+	if section == nil {
+		return fmt.Errorf("%w: there is no section %s to compare", ErrDiffers, name)
+	}
+	a, errA := orig.Contents(name)
+	b, errB := twin.Contents(name)
+	if err := errors.Join(errA, errB); err != nil {
 		return err
 	}
-	text := orig.Section(".text").Addr
-	skipLow, skipHigh := buildIDText(a)
+	if len(a) != len(b) {
+		return fmt.Errorf("%w: the sizes of section %s differ", ErrDiffers, name)
+	}
+	text := section.Addr
+	skipLow, skipHigh := objfile.TextBuildID(a)
 	var refersTo func(a, b []byte, i int) (end int, ok bool)
 	x := codeComparison{orig: orig, twin: twin, text: text}
-	switch orig.Machine {
-	case elf.EM_X86_64:
+	switch orig.GOARCH {
+	case "amd64":
 		refersTo = x.amd64
-	case elf.EM_AARCH64:
+	case "arm64":
 		refersTo = x.arm64
 	default:
-		return fmt.Errorf("%w: code for ELF machine %d cannot be compared", ErrDiffers, orig.Machine)
+		return fmt.Errorf("%w: code for %s machine %s cannot be compared", ErrDiffers, orig.Format, orig.Machine)
 	}
 	const chunk = 64 // most of the code is equal, and compared quickly
 	for i := 0; i < len(a); {
@@ -101,21 +54,8 @@ func sameCode(orig, twin *elffile.File) error {
 	return nil
 }
 
-// buildIDText finds the build ID in the code (go1.26 cmd/link/internal/ld/data.go, textbuildid).
-func buildIDText(text []byte) (low, high int) {
-	low = bytes.Index(text, []byte("\xff Go build ID: \""))
-	if low < 0 {
-		return 0, 0
-	}
-	n := bytes.Index(text[low:], []byte("\"\n \xff"))
-	if n < 0 {
-		return 0, 0
-	}
-	return low, low + n
-}
-
 type codeComparison struct {
-	orig, twin *elffile.File
+	orig, twin *objfile.File
 	text       uint64
 }
 
@@ -182,17 +122,17 @@ func (x *codeComparison) page(adrp uint32, at int) uint64 {
 }
 
 // hasReadOnlyPage reports whether a page holds read-only data and nothing that may be written.
-func hasReadOnlyPage(f *elffile.File, page uint64) bool {
+func hasReadOnlyPage(f *objfile.File, page uint64) bool {
 	const size = 4096
 	found := false
 	for _, s := range f.Sections {
-		if s.Flags&elf.SHF_ALLOC == 0 || s.Size == 0 || page+size <= s.Addr || page >= s.Addr+s.Size {
+		if s.Flags&objfile.Loaded == 0 || s.Size == 0 || page+size <= s.Addr || page >= s.Addr+s.Size {
 			continue
 		}
-		if !isReadOnlyData(f, max(page, s.Addr)) {
+		if s.Flags&(objfile.ReadOnly|objfile.Executable) == 0 {
 			return false
 		}
-		found = true
+		found = found || s.Flags&objfile.ReadOnly != 0
 	}
 	return found
 }

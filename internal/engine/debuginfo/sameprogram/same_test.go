@@ -3,68 +3,84 @@ package sameprogram
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/dwarfread"
-	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/program"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/progtest"
+	"github.com/leakgate/leakgate/internal/engine/objfile"
+	"github.com/leakgate/leakgate/internal/engine/objfile/anyfile"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
 func TestMain(m *testing.M) { progtest.Main(m) }
 
-// TestSameProgram is the check that a twin has to pass, on programs that are not twins.
-func TestSameProgram(t *testing.T) {
-	same := func(a, b string) error {
-		x, err := elffile.Open(a)
-		require.NoError(t, err)
-		defer x.Close()
-		y, err := elffile.Open(b)
-		require.NoError(t, err)
-		defer y.Close()
-		return Check(x, y)
-	}
-	plain := progtest.Build(t)
-	require.NoError(t, same(plain, plain))
-	require.NoError(t, same(progtest.Build(t, "-ldflags=-s -w"), progtest.Build(t, "-ldflags=-f -f")))
-	require.ErrorIs(t, same(plain, progtest.Build(t, "-gcflags=-N -l")), ErrDiffers)
-	require.ErrorIs(t, same(plain, progtest.Build(t, "-ldflags=-X main.nothing=longer")), ErrDiffers)
-	require.ErrorIs(t, same(progtest.Build(t, "-trimpath"), plain), ErrDiffers)
+// systems are those whose twins are checked, as the environment that builds for them.
+func systems() [][]string {
+	list := [][]string{nil}
 	if progtest.Long() {
-		require.ErrorIs(t, same(plain, progtest.Build(t, "GOTOOLCHAIN=go1.27.3")), ErrDiffers)
-		require.NoError(t, same(progtest.Build(t, "GOARCH=arm64", "-ldflags=-s -w"), progtest.Build(t, "GOARCH=arm64", "-ldflags=-f -f")))
-		require.ErrorIs(t, same(plain, progtest.Build(t, "GOARCH=arm64")), ErrDiffers)
+		for _, system := range []string{"linux arm64", "windows amd64", "windows arm64", "darwin arm64", "darwin amd64"} {
+			goos, goarch, _ := strings.Cut(system, " ")
+			list = append(list, []string{"GOOS=" + goos, "GOARCH=" + goarch}, []string{"GOOS=" + goos, "GOARCH=" + goarch, "GOTOOLCHAIN=go1.27.3"})
+		}
 	}
+	return list
+}
 
-	// Equal in layout, and different in one place each.
-	b, err := os.ReadFile(plain)
-	require.NoError(t, err)
-	f, err := elffile.New(bytes.NewReader(b), int64(len(b)))
+// TestSameProgram is the check that a twin has to pass, on programs that are twins, and on others.
+func TestSameProgram(t *testing.T) {
+	for _, system := range systems() {
+		t.Run(strings.Join(system, " "), func(t *testing.T) {
+			build := func(flags ...string) *objfile.File {
+				return progtest.Open(t, progtest.Build(t, append(flags, system...)...))
+			}
+			plain := build()
+			require.NoError(t, Check(plain, plain))
+			require.NoError(t, Check(build("-ldflags=-s -w"), build("-ldflags=-f -f")))
+			require.ErrorIs(t, Check(plain, build("-gcflags=-N -l")), ErrDiffers)
+			require.ErrorIs(t, Check(plain, build("-ldflags=-X main.nothing=longer")), ErrDiffers)
+			require.ErrorIs(t, Check(build("-trimpath"), plain), ErrDiffers)
+			if system != nil {
+				require.ErrorIs(t, Check(plain, progtest.Open(t, progtest.Build(t))), ErrDiffers)
+			}
+			differentInOnePlace(t, plain)
+		})
+	}
+}
+
+// differentInOnePlace checks a program beside such with the same layout that differ in one place
+// each.
+func differentInOnePlace(t *testing.T, f *objfile.File) {
+	b, err := os.ReadFile(f.Path)
 	require.NoError(t, err)
 	p, err := dwarfread.Read(f)
 	require.NoError(t, err)
 	i := slices.IndexFunc(p.Functions, func(f program.Function) bool { return f.Name == "main.frame" })
 	require.NotEqual(t, -1, i)
-	main := p.Functions[i]
-	text, gopclntab := f.Section(".text"), f.Section(".gopclntab")
-	data, noptr, module := f.Section(".data"), f.Section(".noptrdata"), f.Section(".go.module")
-	for name, off := range map[string]uint64{
-		"code":           text.Offset + main.Entry - text.Addr + 1,
-		"function table": gopclntab.Offset + gopclntab.Size/2,
-		"names":          gopclntab.Offset + 200,
-		"variable":       data.Offset + 8,
-		"noptr variable": noptr.Offset + noptr.Size/2,
-		"module":         module.Offset + moduleData,
+	m, err := modulesOf(f, f)
+	require.NoError(t, err)
+	head, _ := m.words(moduleHeader)
+	table, _ := m.words(moduleTable)
+	noptr, _ := m.words(moduleNoPtrData)
+	data, _ := m.words(moduleData)
+	for name, addr := range map[string]uint64{
+		"code":           p.Functions[i].Entry + 1,
+		"function table": table + uint64(len(p.Functions)),
+		"names":          head + 200,
+		"variable":       data + 8,
+		"noptr variable": noptr + 8,
+		"module":         m.addr + moduleData,
 	} {
 		t.Run(name, func(t *testing.T) {
+			s := f.Sections[slices.IndexFunc(f.Sections, func(s *objfile.Section) bool { return s.Flags&objfile.Loaded != 0 && s.Has(addr) })]
 			changed := bytes.Clone(b)
-			changed[off] ^= 0x40
-			path := filepath.Join(t.TempDir(), "changed")
-			require.NoError(t, os.WriteFile(path, changed, 0o777))
-			require.ErrorIs(t, same(plain, path), ErrDiffers)
+			changed[s.Offset+addr-s.Addr] ^= 0x40
+			other, err := anyfile.New(bytes.NewReader(changed), int64(len(changed)))
+			require.NoError(t, err)
+			require.ErrorIs(t, Check(f, other), ErrDiffers)
+			require.ErrorIs(t, Check(other, f), ErrDiffers)
 		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/dwarfread"
-	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/progtest"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/require"
@@ -22,9 +21,7 @@ const headerSize = 32
 // built is the index of the test program.
 func built(tb testing.TB) *symindex.Index {
 	tb.Helper()
-	f, err := elffile.Open(progtest.Build(tb))
-	require.NoError(tb, err)
-	defer f.Close()
+	f := progtest.Open(tb, progtest.Build(tb))
 	p, err := dwarfread.Read(f)
 	require.NoError(tb, err)
 	return symindex.New(p)

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/objfile/elffile"
 )
 
 // Architectures are those that snapshots are taken on.
@@ -71,7 +72,12 @@ func main() {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return 0, "", fmt.Errorf("building with %s for %s: %w\n%s", toolchain, goarch, err, out)
 	}
-	x, err := debuginfo.Build(binary)
+	file, err := elffile.Open(binary)
+	if err != nil {
+		return 0, "", err
+	}
+	defer file.Close()
+	x, err := debuginfo.Build(file)
 	if err != nil {
 		return 0, "", err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/execfile"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/objfile/elffile"
 )
 
 // A Segment is a part of memory.
@@ -36,7 +37,9 @@ func main() {
 	check(err)
 	core, err := corefile.Open(os.Args[1], exe)
 	check(err)
-	index, err := debuginfo.Open(context.Background(), debuginfo.Options{Executable: os.Args[2], NoTwin: true})
+	file, err := elffile.Open(os.Args[2])
+	check(err)
+	index, err := debuginfo.Open(context.Background(), debuginfo.Options{File: file, NoTwin: true})
 	check(err)
 	read := func(addr, n uint64) []byte {
 		b, err := core.Copy([]image.Range{{Addr: addr, Len: n}})

@@ -19,6 +19,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/objfile/native"
 	"github.com/leakgate/leakgate/internal/engine/stackvar"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
@@ -206,7 +207,12 @@ func report() error {
 	if err != nil {
 		return err
 	}
-	index, err := debuginfo.Build(exe)
+	file, err := native.Open(exe)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	index, err := debuginfo.Build(file)
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,18 @@
-package elffile
+package objfile
 
-import "os"
+import (
+	"os"
+	"runtime"
+)
 
-// Running is the file of the running program. /proc/self/exe works even when the file has been
-// moved or deleted.
+// Running is the file of the running program. On Linux /proc/self/exe works even when the file has
+// been moved or deleted.
 func Running() (string, error) {
 	const self = "/proc/self/exe"
-	if _, err := os.Stat(self); err == nil {
-		return self, nil
+	if runtime.GOOS == "linux" {
+		if _, err := os.Stat(self); err == nil {
+			return self, nil
+		}
 	}
 	return os.Executable()
 }

@@ -11,7 +11,8 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/engine/debuginfo/elffile"
+	"github.com/leakgate/leakgate/internal/engine/objfile"
+	"github.com/leakgate/leakgate/internal/engine/objfile/elffile"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
@@ -102,7 +103,7 @@ func tinyELF(tb testing.TB) []byte {
 	return b
 }
 
-func parse(b []byte) (*elffile.File, error) { return elffile.New(bytes.NewReader(b), int64(len(b))) }
+func parse(b []byte) (*objfile.File, error) { return elffile.New(bytes.NewReader(b), int64(len(b))) }
 
 func TestTinyELF(t *testing.T) {
 	f, err := parse(tinyELF(t))
@@ -207,10 +208,10 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestRunning(t *testing.T) {
-	path, err := elffile.Running()
+	path, err := objfile.Running()
 	require.NoError(t, err)
-	require.True(t, elffile.IsRunning(path))
-	require.False(t, elffile.IsRunning("/"))
+	require.True(t, objfile.IsRunning(path))
+	require.False(t, objfile.IsRunning("/"))
 }
 
 // FuzzELF reads arbitrary files: errors, but no panic, and no more memory than a file can have
@@ -237,7 +238,6 @@ func FuzzELF(f *testing.F) {
 			x.From(s.Addr + 1)
 		}
 		_, _ = x.Symbols()
-		x.BuildID()
 		_, _ = x.GoVersion()
 	})
 }

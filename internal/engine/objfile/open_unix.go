@@ -1,6 +1,6 @@
 //go:build unix
 
-package elffile
+package objfile
 
 import "syscall"
 

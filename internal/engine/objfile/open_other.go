@@ -1,5 +1,5 @@
 //go:build !unix
 
-package elffile
+package objfile
 
 const openFlags = 0

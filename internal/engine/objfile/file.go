@@ -1,7 +1,6 @@
-package elffile
+package objfile
 
 import (
-	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -10,24 +9,45 @@ import (
 	"sync/atomic"
 )
 
-var (
-	// ErrNotELF is the error for a file that is no executable of a supported kind.
-	ErrNotELF = errors.New("not an ELF executable")
-	// ErrNoSymbols is the error for a file without a symbol table.
-	ErrNoSymbols = elf.ErrNoSymbols
-)
-
-// A File is an opened executable. It is safe for concurrent use.
+// A File is an opened executable. Its reader fills in what is exported here, and nothing changes it
+// afterwards. It is safe for concurrent use.
 type File struct {
-	*elf.File
+	Path     string // "": not opened by a path
+	Format   string // "ELF", "PE" or "Mach-O"
+	Machine  string // as the format calls it
+	GOARCH   string // "amd64" or "arm64"; "" for other machines
+	Type     string // kind of executable, as the format calls it
+	Entry    uint64 // link-time address at which an ELF file starts
+	Sections []*Section
+	Segments []Segment // what is loaded of an ELF file
+	BuildID  string    // Go's, or a hash of the file where it has none
+
+	// ReadSymbols reads the symbol table, ErrNoSymbols if there is none. Symbols calls it once.
+	ReadSymbols func() ([]Symbol, error)
+	// Relocated returns what the loader puts at an address that the file has zeros for, before it
+	// adds the bias; nil where files hold such values themselves.
+	Relocated func(addr uint64) uint64
+
 	r    io.ReaderAt
 	size int64
 	file *os.File // nil: none to close
 
+	symbols struct {
+		sync.Once
+		list []Symbol
+		err  error
+	}
 	mu       sync.Mutex
-	contents map[*elf.Section]contents
+	contents map[*Section]contents
 	// where From found something: the next question is mostly about the same section
 	last atomic.Pointer[located]
+}
+
+// A Segment is a part of the file that the loader maps.
+type Segment struct {
+	Offset, FileSize uint64 // in the file
+	Addr             uint64 // at link time
+	Writable         bool
 }
 
 // located is what lies at an address.
@@ -42,8 +62,16 @@ type contents struct {
 	err   error
 }
 
+// A Reader reads an executable of so many bytes.
+type Reader func(r io.ReaderAt, size int64) (*File, error)
+
+// New returns a File without contents, for a Reader to fill in.
+func New(r io.ReaderAt, size int64) *File {
+	return &File{r: r, size: size, contents: make(map[*Section]contents)}
+}
+
 // Open opens an executable. It waits for nothing, whatever is at the path.
-func Open(path string) (*File, error) {
+func Open(path string, read Reader) (*File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
 	if err != nil {
 		return nil, err
@@ -54,7 +82,7 @@ func Open(path string) (*File, error) {
 	}
 	var x *File
 	if err == nil {
-		if x, err = New(f, info.Size()); err != nil {
+		if x, err = read(f, info.Size()); err != nil {
 			err = fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -62,20 +90,8 @@ func Open(path string) (*File, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	x.file = f
+	x.Path, x.file = path, f
 	return x, nil
-}
-
-// New reads an executable of so many bytes.
-func New(r io.ReaderAt, size int64) (*File, error) {
-	f, err := elf.NewFile(r)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotELF, err)
-	}
-	if f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB {
-		return nil, fmt.Errorf("%w that is supported: only 64-bit little-endian ones are", ErrNotELF)
-	}
-	return &File{File: f, r: r, size: size, contents: make(map[*elf.Section]contents)}, nil
 }
 
 // Close closes the file. What was read of it stays valid.
@@ -84,6 +100,16 @@ func (f *File) Close() error {
 		return nil
 	}
 	return f.file.Close()
+}
+
+// Section returns the first section of that name, nil if there is none.
+func (f *File) Section(name string) *Section {
+	for _, s := range f.Sections {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
 }
 
 // Contents returns the bytes of a section, decompressed. A section that is absent has none. They
@@ -97,7 +123,7 @@ func (f *File) Contents(name string) ([]byte, error) {
 }
 
 // SectionBytes is Contents for a section of the file.
-func (f *File) SectionBytes(s *elf.Section) ([]byte, error) {
+func (f *File) SectionBytes(s *Section) ([]byte, error) {
 	if known, ok := f.known(s); ok {
 		return known.bytes, known.err
 	}
@@ -111,23 +137,30 @@ func (f *File) SectionBytes(s *elf.Section) ([]byte, error) {
 	return b, err
 }
 
-func (f *File) known(s *elf.Section) (contents, bool) {
+func (f *File) known(s *Section) (contents, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c, ok := f.contents[s]
 	return c, ok
 }
 
-func (f *File) read(s *elf.Section) ([]byte, error) {
+func (f *File) read(s *Section) ([]byte, error) {
 	switch {
-	case s.Type == elf.SHT_NOBITS:
+	case s.Flags&ZeroFilled != 0:
 		return nil, nil
-	case s.Flags&elf.SHF_COMPRESSED != 0:
-		return s.Data()
-	case s.Offset > uint64(f.size) || s.FileSize > uint64(f.size)-s.Offset:
+	case s.Decompressed != nil:
+		return s.Decompressed()
+	}
+	return f.Raw(s, s.FileSize)
+}
+
+// Raw returns the first n bytes that the file has for a section, as they are in the file.
+func (f *File) Raw(s *Section, n uint64) ([]byte, error) {
+	n = min(n, s.FileSize)
+	if s.Offset > uint64(f.size) || n > uint64(f.size)-s.Offset {
 		return nil, errors.New("it lies beyond the end of the file")
 	}
-	b := make([]byte, s.FileSize)
+	b := make([]byte, n)
 	_, err := f.r.ReadAt(b, int64(s.Offset))
 	return b, err
 }
@@ -148,7 +181,7 @@ func (f *File) From(addr uint64) []byte {
 		return last.bytes[addr-last.addr:]
 	}
 	for _, s := range f.Sections {
-		if s.Flags&elf.SHF_ALLOC == 0 || s.Type == elf.SHT_NOBITS || addr < s.Addr || addr-s.Addr >= s.Size {
+		if s.Flags&Loaded == 0 || s.Flags&ZeroFilled != 0 || !s.Has(addr) {
 			continue
 		}
 		b, err := f.SectionBytes(s)
@@ -164,5 +197,5 @@ func (f *File) From(addr uint64) []byte {
 // HasDWARF reports whether the linker kept debug information.
 func (f *File) HasDWARF() bool {
 	s := f.Section(".debug_info")
-	return s != nil && s.Size > 0
+	return s != nil && s.FileSize > 0
 }

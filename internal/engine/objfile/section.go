@@ -1,0 +1,41 @@
+package objfile
+
+// A Section is a part of an executable.
+type Section struct {
+	Name             string // as in ELF files: ".text", ".rodata", ".data", ".debug_info"
+	Addr, Size       uint64 // in memory, at link time
+	Offset, FileSize uint64 // in the file
+	Flags            Flags
+
+	// Decompressed returns the contents of a section that is compressed in the file; nil for others.
+	Decompressed func() ([]byte, error)
+}
+
+// Flags say what a section is.
+type Flags uint8
+
+// What a section may be.
+const (
+	Loaded     Flags = 1 << iota // the program has it in memory
+	Executable                   // it holds code
+	ReadOnly                     // it holds data that nobody changes once the program was relocated
+	Variables                    // it holds package variables
+	ZeroFilled                   // the file has nothing of it
+	ForLoader                    // it tells the loader or tools about the file: linking again may change its place and size
+)
+
+// Has reports whether an address lies in the section.
+func (s *Section) Has(addr uint64) bool { return addr >= s.Addr && addr-s.Addr < s.Size }
+
+// VariableSections are those that Go's linker puts package variables into.
+var variableSections = [...]string{".data", ".bss", ".noptrdata", ".noptrbss"}
+
+// HoldsVariables reports whether a section of that name holds package variables.
+func HoldsVariables(name string) bool {
+	for _, s := range variableSections {
+		if s == name {
+			return true
+		}
+	}
+	return false
+}
