@@ -667,7 +667,7 @@
 //	leakgate watch -pid 1234 -spike 50% -o . -max 5 -every 10m
 //	leakgate watch -pid 1234 -spike 20%,+64MiB
 //
-// The process is not stopped to be watched: the two counters are read out of its memory again and
+// The process is not stopped to be watched: the counters are read out of its memory again and
 // again, which costs this command some microseconds each time. It stands still for some milliseconds
 // at a spike, and for a snapshot to compare with, which is taken when it is known what is usual, and
 // then once an hour. Usual is the median of the last nine collections, and is known after three.

@@ -20,3 +20,10 @@ func (l *limiter) allow(now time.Time) bool {
 	l.done = append(l.done, now)
 	return true
 }
+
+// undo takes the last one back.
+func (l *limiter) undo() {
+	if n := len(l.done); n > 0 {
+		l.done = l.done[:n-1]
+	}
+}

@@ -72,6 +72,7 @@ var layers = []struct {
 	{"internal/engine/sysmem", []string{"internal/engine/remedy"}}, // memory of the operating system
 	{"internal/engine/offheap", []string{"internal/engine/headroom", "internal/engine/sysmem"}},
 	{"internal/engine/gcwatch", nil}, // the collections of this process
+	{"internal/engine/gccount", []string{"internal/engine/peek", "internal/engine/rtlayout"}}, // what the collector counts
 	{"internal/engine/newborn", []string{"internal/engine/offheap", "internal/engine/peek", "internal/engine/rtlayout"}},
 	{"internal/engine/objset", nil},
 	{"internal/engine/parallel", nil},
@@ -131,7 +132,7 @@ var layers = []struct {
 	{"internal/scanreport", []string{"internal/nodename", "internal/symbol", "refscan", "internal/textfmt", "internal/wholefile"}},
 	{"refscan/refscanhttp", []string{"refscan", "internal/scanreport"}},
 	{"internal/jump", []string{"internal/textfmt"}}, // numbers alone: it knows nothing of heaps
-	{"refscan/spike", []string{"refscan", "internal/engine/gcwatch", "internal/jump", "internal/scanreport"}},
+	{"refscan/spike", []string{"refscan", "internal/engine/gccount", "internal/engine/gcwatch", "internal/engine/rtlayout", "internal/engine/snapshot", "internal/jump", "internal/scanreport"}},
 
 	{"golden", []string{"internal/wholefile"}}, // a file format: it knows nothing of heaps
 	{"internal/verdict", nil},

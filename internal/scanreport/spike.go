@@ -20,8 +20,10 @@ type Spike struct {
 	Source     string // "process 1234"
 	At         time.Time
 	Collection uint64 // its number, from 1
-	// Bytes that it found alive, that are usual, and that are the most that would be no spike.
+	// Bytes that it found alive, that are usual, and that are the most that would be no spike. Live is
+	// certain if it has nothing that was allocated while the collection marked, which may be garbage.
 	Live, Usual, Limit int64
+	Certain            bool
 	LeftOut            int // collections beyond the threshold that limits kept from being looked at, since the spike before
 
 	Scan *Scan // at once; nil: there is none
@@ -37,6 +39,9 @@ type Spike struct {
 func (s *Spike) Held() bool {
 	return s.Scan != nil && s.Scan.Report.Totals.AttributedBytes > s.Limit
 }
+
+// IsNone reports whether the snapshot shows that there was no spike, for all that is known.
+func (s *Spike) IsNone() bool { return !s.Certain && s.Scan != nil && !s.Held() }
 
 // Headline is one line without a line end.
 func (s *Spike) Headline() string {
@@ -77,8 +82,7 @@ func (s *Spike) writeSnapshot(b *strings.Builder, limit int) error {
 	if s.Held() {
 		fmt.Fprintf(b, "a snapshot at once shows %s held\n", shows)
 	} else {
-		fmt.Fprintf(b, "it was gone when a snapshot was taken at once, which shows %s held: who held it is not known\n"+
-			"(a mark phase counts as alive what is allocated while it marks, garbage or not)\n", shows)
+		fmt.Fprintf(b, "it was gone when a snapshot was taken at once, which shows %s held: who held it is not known\n", shows)
 	}
 	if why := s.Scan.Unsound(); why != "" {
 		fmt.Fprintf(b, "the figures are not reliable: %s\n", why)

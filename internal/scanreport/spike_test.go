@@ -62,6 +62,9 @@ more than at the snapshot 1s before, while no more was alive than usual:
 func TestSpikeIsGone(t *testing.T) {
 	s := spikeOf(mib)
 	require.False(t, s.Held())
+	require.True(t, s.IsNone())
+	s.Certain = true
+	require.False(t, s.IsNone())
 	s.Base, s.BaseErr = nil, errors.New("no room")
 	var b strings.Builder
 	require.NoError(t, s.WriteText(&b, 10))

@@ -12,7 +12,9 @@
 //
 // The live heap is read at the end of each mark phase of the garbage collector, in which the
 // runtime itself has counted it: that costs some microseconds each, and nothing in between but a
-// timer each second. Usual is the median of the last nine mark phases. A jump that stays is usual
+// timer each second. What was allocated while it marked counts as alive to the runtime, garbage or
+// not, and is left out. Where that is not known, as without debug information, a jump is told of
+// only if a snapshot shows it, too. Usual is the median of the last nine mark phases. A jump that stays is usual
 // before long, and told of once.
 //
 // A snapshot costs what a request to package refscanhttp does: one garbage collection, a fork, for
@@ -71,7 +73,7 @@ type Config struct {
 type Spike struct {
 	At    time.Time
 	Cycle uint64 // the number of the garbage collection in this process, from 1
-	// Live is how many bytes its mark phase found alive, with what was allocated while it marked,
+	// Live is how many bytes its mark phase found alive, without what was allocated while it marked,
 	// garbage or not. Usual is the median of the nine before.
 	Live, Usual int64
 	// LeftOut is how many mark phases beyond the threshold were not looked at since the spike
@@ -83,8 +85,7 @@ type Spike struct {
 	// then Err says why, and what can be done, as a rule as a *refscan.UnavailableError.
 	Report *refscan.Report
 	Err    error
-	// Held says that Report shows more than the threshold, too. Otherwise it was gone by then, or
-	// was garbage that the mark phase counted.
+	// Held says that Report shows more than the threshold, too. Otherwise it was gone by then.
 	Held bool
 
 	// HeapBase is the heap profile of a usual moment before, and Heap that of the collection right

@@ -12,7 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/gccount"
 	"github.com/leakgate/leakgate/internal/engine/gcwatch"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/jump"
 	"github.com/leakgate/leakgate/internal/scanreport"
 	"github.com/leakgate/leakgate/refscan"
@@ -42,10 +45,11 @@ var readings atomic.Int64
 type watch struct {
 	config   Config
 	judge    *jump.Judge
-	counters *gcwatch.Reader
+	metrics  *gcwatch.Reader
+	counters *gccount.Counters // where the runtime has them; nil without debug information
 
 	last     uint64 // number of the collection that was read last
-	passed   uint64 // collections up to this number count what a scan of ours had in memory
+	passed   uint64 // collections up to this number count what was ours, too
 	heapBase []byte // a heap profile, of
 	profiled time.Time
 	base     []byte // an encoded and compressed scan: decoded it would be many objects of the program's heap
@@ -71,13 +75,14 @@ func newWatch(c Config, threshold jump.Threshold) *watch {
 	}
 	w := &watch{
 		config: c, judge: jump.NewJudge(threshold, c.Interval, c.PerDay),
-		counters: gcwatch.NewReader(), ready: make(chan struct{}), stopped: make(chan struct{}),
+		metrics: gcwatch.NewReader(), ready: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	w.ended, w.cancel = context.WithCancel(context.Background())
 	return w
 }
 
 func (w *watch) run(number int) {
+	w.counters = findCounters(w.ended)
 	told := gcwatch.Start()
 	tick := time.NewTicker(poll)
 	defer func() {
@@ -101,7 +106,7 @@ func (w *watch) becomeReady() { w.once.Do(func() { close(w.ready) }) }
 
 // read looks at the collection that ended last, if it was not read before.
 func (w *watch) read() {
-	last, _ := w.counters.Last()
+	last, certain := w.cycle()
 	if last.Number == w.last {
 		return
 	}
@@ -110,15 +115,44 @@ func (w *watch) read() {
 		return
 	}
 	defer readings.Add(1)
-	g := w.judge.Ended(int64(last.Live), now())
-	switch {
+	live := int64(last.Live)
+	switch g := w.judge.Ended(live, certain, now()); {
 	case g.Spike:
 		w.look(&scanreport.Spike{
-			Source: scanreport.Self(), At: time.Now(), Collection: last.Number, Live: int64(last.Live), Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut,
+			Source: scanreport.Self(), At: time.Now(), Collection: last.Number, Live: live, Certain: certain, Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut,
 		})
 	case g.Calm:
 		w.renew()
 	}
+}
+
+// cycle is the collection that ended last, and whether what it counts as alive is certain.
+func (w *watch) cycle() (last gcwatch.Cycle, certain bool) {
+	if w.counters == nil {
+		last, _ = w.metrics.Last()
+		return last, false
+	}
+	c, _ := w.counters.Last(gccount.Self{}) // memory of our own can be read
+	live, certain := c.Least()
+	return gcwatch.Cycle{Number: uint64(c.Number), Live: uint64(live)}, certain
+}
+
+// findCounters is nil without debug information: what was allocated while a collection marked cannot
+// be told apart then, but by a snapshot.
+func findCounters(ctx context.Context) *gccount.Counters {
+	index, err := snapshot.OpenIndex(ctx, func(string, ...any) {})
+	if err != nil {
+		return nil
+	}
+	bias, err := snapshot.LoadBias(index)
+	if err != nil {
+		return nil
+	}
+	counters, err := gccount.Find(rtlayout.In(index, bias))
+	if err != nil {
+		return nil
+	}
+	return counters
 }
 
 // renew keeps what spikes are compared with, of a moment at which no more is alive than usual.
@@ -126,6 +160,7 @@ func (w *watch) renew() {
 	at := time.Now()
 	if w.heapBase == nil || at.Sub(w.profiled) >= profileAge {
 		w.heapBase, w.profiled = heapProfile(), at
+		w.pass()
 	}
 	if w.config.Base > 0 && (w.based.IsZero() || at.Sub(w.based) >= w.config.Base) {
 		w.takeBase()
@@ -174,6 +209,10 @@ func (w *watch) look(all *scanreport.Spike) {
 	if w.ended.Err() != nil {
 		return
 	}
+	if all.IsNone() {
+		w.judge.Nothing(now())
+		return
+	}
 	all.Base, all.BaseErr = w.decodeBase()
 	s := &Spike{
 		At: all.At, Cycle: all.Collection, Live: all.Live, Usual: all.Usual, LeftOut: all.LeftOut,
@@ -204,11 +243,15 @@ func (w *watch) snapshot() (scan *scanreport.Scan, heap []byte, err error) {
 	return scan, heap, err
 }
 
-// pass leaves out the collections until now, and one that may be under way: what a scan had in
-// memory was alive then.
+// pass leaves out the collections until now, and one that is under way: for these, what a scan or a
+// profile had in memory was alive.
 func (w *watch) pass() {
-	last, _ := w.counters.Last()
-	w.last, w.passed = last.Number, last.Number+1
+	marking := snapshot.Marking()
+	last, _ := w.cycle()
+	w.last, w.passed = last.Number, last.Number
+	if marking {
+		w.passed++
+	}
 }
 
 func heapProfile() []byte {

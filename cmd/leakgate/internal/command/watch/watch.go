@@ -91,11 +91,11 @@ func (o *Options) watch(ctx context.Context, c *cli.Context) int {
 func (w *watch) ended(ctx context.Context, cycle foreign.Cycle) {
 	w.cycles++
 	now := time.Now()
-	switch g := w.judge.Ended(cycle.Live, now); {
+	live, certain := cycle.Least()
+	switch g := w.judge.Ended(live, certain, now); {
 	case g.Spike:
-		w.spikes++
 		w.look(ctx, &scanreport.Spike{
-			Source: w.process.Name(), At: now, Collection: uint64(cycle.Number), Live: cycle.Live, Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut,
+			Source: w.process.Name(), At: now, Collection: uint64(cycle.Number), Live: live, Certain: certain, Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut,
 		})
 	case g.Calm:
 		if !w.noBase && (w.based.IsZero() || now.Sub(w.based) >= baseAge) {
@@ -125,6 +125,11 @@ func (w *watch) takeBase(ctx context.Context) {
 // look finds out who holds a spike, and says so.
 func (w *watch) look(ctx context.Context, s *scanreport.Spike) {
 	s.Scan, s.Err = w.process.Scan(ctx)
+	if s.IsNone() {
+		w.judge.Nothing(s.At)
+		return
+	}
+	w.spikes++
 	s.Base, s.BaseErr = w.base, w.baseErr
 	fmt.Fprintf(w.Stdout, "\n%s  ", s.At.Format(time.DateTime))
 	if err := s.WriteText(w.Stdout, w.top); err != nil {
