@@ -28,7 +28,7 @@ func Read(path string) (*File, error) {
 
 // readBounded reads no more than Parse needs to see that a file is too large.
 func readBounded(path string) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := wholefile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -235,7 +235,7 @@ func TestWriteAtOnce(t *testing.T) {
 				if err := Write(path, f); err != nil {
 					t.Error(err)
 				}
-				data, err := os.ReadFile(path)
+				data, err := readBounded(path)
 				if err != nil || !texts[string(data)] {
 					t.Errorf("read %d bytes, %v", len(data), err)
 				}

@@ -20,9 +20,7 @@ const (
 )
 
 func fillBenchHeap(b *testing.B, objects int) {
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
-		b.Skip("snapshots need linux on amd64 or arm64")
-	}
+	needSnapshots(b)
 	for range objects {
 		benchHeap = append(benchHeap, new([12]*int))
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -23,9 +22,7 @@ var (
 )
 
 func fillCut(t *testing.T) {
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
-		t.Skip("snapshots need linux on amd64 or arm64")
-	}
+	needSnapshots(t)
 	shared := &cutBlob{}
 	cutOwn, cutLent = []*cutBlob{{next: &cutBlob{}}, shared}, []*cutBlob{shared}
 	t.Cleanup(func() { cutOwn, cutLent = nil, nil })

@@ -2,7 +2,6 @@ package leakcheck_test
 
 import (
 	"maps"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -13,9 +12,7 @@ var readTwice []*[100]int
 
 // Whatever is asked for, a snapshot is scanned at most once, and nothing else is read of it twice.
 func TestNothingIsScannedTwice(t *testing.T) {
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
-		t.Skip("snapshots need linux on amd64 or arm64")
-	}
+	needSnapshots(t)
 	for range 2 {
 		readTwice = append(readTwice, new([100]int))
 	}

@@ -40,11 +40,20 @@ func Write(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if err := rename(f.Name(), path); err != nil {
+	if err := patiently(func() error { return os.Rename(f.Name(), path) }); err != nil {
 		return err
 	}
 	renamed = true
 	return nil
+}
+
+// Open is os.Open for a file that Write may be replacing: Windows refuses it for that moment.
+func Open(path string) (f *os.File, err error) {
+	err = patiently(func() error {
+		f, err = os.Open(path)
+		return err
+	})
+	return f, err
 }
 
 // WriteData is Write for what is in memory.

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -161,7 +162,7 @@ func (e *Environment) ShortFile(file string) string {
 	if i := strings.LastIndex(slashed, library); i >= 0 && !strings.Contains(filepath.ToSlash(e.Dir), library) {
 		return slashed[i+len(library):] // near or not: a checkout in a container may be at the root
 	}
-	if !filepath.IsAbs(file) {
+	if !filepath.IsAbs(file) && !strings.HasPrefix(slashed, "/") { // built elsewhere for Windows
 		if inside, ok := strings.CutPrefix(slashed, e.PackagePath+"/"); ok && !strings.Contains(inside, "/") {
 			return inside // built with -trimpath
 		}
@@ -170,7 +171,7 @@ func (e *Environment) ShortFile(file string) string {
 	if e.Dir == "" {
 		return slashed
 	}
-	if near, ok := relative(e.Dir, file); ok {
+	if near, ok := relative(filepath.ToSlash(e.Dir), slashed); ok {
 		return near
 	}
 	if i := strings.LastIndex(slashed, "/src/"); i >= 0 {
@@ -182,16 +183,16 @@ func (e *Environment) ShortFile(file string) string {
 // maxUp is how many folders above the package's a file counts as near.
 const maxUp = 3
 
-// relative returns the slashed way from a folder to a file that is near. filepath.Rel knows all
-// ways, and adds 3 kB to a stripped program (go1.26.8).
+// relative returns the way from a folder to a file that is near, all slashed: the compiler's names
+// are so on Windows, too. filepath.Rel knows all ways, and adds 3 kB to a stripped program
+// (go1.26.8).
 func relative(dir, file string) (string, bool) {
-	const separator = string(filepath.Separator)
 	up := ""
 	for range maxUp + 1 {
-		if below, ok := strings.CutPrefix(file, strings.TrimSuffix(dir, separator)+separator); ok {
-			return up + filepath.ToSlash(below), true
+		if below, ok := strings.CutPrefix(file, strings.TrimSuffix(dir, "/")+"/"); ok {
+			return up + below, true
 		}
-		dir, up = filepath.Dir(dir), up+"../"
+		dir, up = path.Dir(dir), up+"../"
 	}
 	return "", false
 }
