@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,6 +28,10 @@ var share = flag.String("share", "1/1", "judge share `i/n` of the corpus's cases
 // A round takes 180 s of processor time with few calls of each operation, and five times that where
 // AssertNoGrowth decides how often it calls them, as it does for users.
 var few = flag.Bool("few", false, "with -repeat: few calls of each operation")
+
+var execWith = flag.String("exec", "", "run the corpus's test binaries by `program`, as go test -exec does")
+
+var without = flag.String("without", "", "leave out these `subjects` of the corpus, with commas between them")
 
 // TestCorpus has all cases of the corpus judged: once, with few calls of each operation; and with
 // -repeat n, n times as users would run them, n/2 times with -race, and n/4 times beside two busy
@@ -64,6 +69,9 @@ func corpusJudges(t *testing.T, flags ...string) []judge {
 	if err != nil || len(found) == 0 {
 		t.Fatalf("the subjects of the corpus: %v, %v", found, err)
 	}
+	found = slices.DeleteFunc(found, func(file string) bool {
+		return slices.Contains(strings.Split(*without, ","), filepath.Base(filepath.Dir(file)))
+	})
 	folder := t.TempDir()
 	args := flags
 	var judges []judge
@@ -138,7 +146,11 @@ func judgeCorpus(t *testing.T, judges []judge, share string, flags ...string) {
 func (j judge) run(ctx context.Context, flags []string) (output string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, j.binary, append([]string{"-test.run=^TestCorpus$", "-test.timeout=0"}, flags...)...)
+	command := append([]string{j.binary, "-test.run=^TestCorpus$", "-test.timeout=0"}, flags...)
+	if *execWith != "" {
+		command = append([]string{*execWith}, command...)
+	}
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = j.dir
 	for _, kv := range os.Environ() {
 		if strings.HasPrefix(kv, "LEAKGATE_CACHE=") || strings.HasPrefix(kv, "LEAKGATE_FREEZE=") || !strings.HasPrefix(kv, "LEAKGATE_") && !strings.HasPrefix(kv, "LEAKCHECK_") {

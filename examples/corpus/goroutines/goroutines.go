@@ -426,12 +426,12 @@ func tailClosed() {
 	w.Close()
 }
 
-func readDevice(fd int) {
+func readDevice(fd descriptor) {
 	_, _ = syscall.Read(fd, make([]byte, 10))
 	_ = syscall.Close(fd)
 }
 
-var devices []int
+var devices []descriptor
 
 func closeDevices() {
 	for _, w := range devices {
@@ -440,8 +440,8 @@ func closeDevices() {
 	devices = nil
 }
 
-func device() (r, w int) {
-	var fds [2]int
+func device() (r, w descriptor) {
+	var fds [2]descriptor
 	if err := syscall.Pipe(fds[:]); err != nil {
 		panic(err)
 	}

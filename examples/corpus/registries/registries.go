@@ -93,7 +93,7 @@ func notified(fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		return func() {
 			c := make(chan os.Signal, 1)
-			signal.Notify(c, syscall.SIGUSR1)
+			signal.Notify(c, syscall.SIGHUP)
 			if fixed {
 				signal.Stop(c)
 			}

@@ -14,7 +14,7 @@ const Supported = freeze.Supported || inplace.Supported
 
 // untried are the systems that this package has been built for, but never been run on: there
 // snapshots are taken only where the environment asks for them.
-var untried = map[string]bool{"darwin": true, "freebsd": true, "windows": true}
+var untried = map[string]bool{"darwin": true, "freebsd": true}
 
 // CheckPlatform returns an *Unavailable where no snapshot can be taken, or is not to be.
 func CheckPlatform() error { return checkPlatform(runtime.GOOS, envvar.Freeze.Value()) }
@@ -25,13 +25,13 @@ func checkPlatform(system, way string) error {
 	case !Supported:
 		return &Unavailable{
 			Cause:  "snapshots are not supported on " + here,
-			Remedy: "run the test on linux/amd64 or linux/arm64",
+			Remedy: "run the test on linux or windows, amd64 or arm64",
 			Err:    errors.ErrUnsupported,
 		}
 	case untried[system] && way != inPlace:
 		return &Unavailable{
 			Cause:  "snapshots on " + here + " are experimental: they were built and never run there",
-			Remedy: "run the test on linux; to try it all the same, set " + envvar.Freeze.Name() + "=" + inPlace + " and report what comes of it",
+			Remedy: "run the test on linux or windows; to try it all the same, set " + envvar.Freeze.Name() + "=" + inPlace + " and report what comes of it",
 			Err:    errors.ErrUnsupported,
 		}
 	}

@@ -171,7 +171,11 @@ func (e *Environment) ShortFile(file string) string {
 	if e.Dir == "" {
 		return slashed
 	}
-	if near, ok := relative(filepath.ToSlash(e.Dir), slashed); ok {
+	dir := filepath.ToSlash(e.Dir)
+	if !filepath.IsAbs(file) {
+		dir = dir[len(filepath.VolumeName(dir)):]
+	}
+	if near, ok := relative(dir, slashed); ok {
 		return near
 	}
 	if i := strings.LastIndex(slashed, "/src/"); i >= 0 {

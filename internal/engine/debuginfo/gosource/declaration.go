@@ -21,7 +21,7 @@ func Declaration(variable string, files []string, find func(string) string) (fil
 	var candidates, others []string
 	folders := make(map[string]bool)
 	for _, f := range files {
-		if !filepath.IsAbs(f) {
+		if !filepath.IsAbs(f) && !strings.HasPrefix(f, "/") { // on Windows, of a program built elsewhere
 			f = find(f)
 		}
 		if f == "" || slices.Contains(candidates, f) {

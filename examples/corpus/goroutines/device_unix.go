@@ -1,0 +1,6 @@
+//go:build unix
+
+package goroutines
+
+// A descriptor is what package syscall has for an open file.
+type descriptor = int
