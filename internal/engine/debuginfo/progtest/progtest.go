@@ -46,7 +46,15 @@ func Build(tb testing.TB, flags ...string) string {
 		builds.dir, builds.path = dir, make(map[string]string)
 	}
 	path := filepath.Join(builds.dir, "prog"+strings.NewReplacer("/", "_", " ", "_").Replace(key))
-	cmd := exec.CommandContext(tb.Context(), "go", "build", "-o", path)
+	run(tb, []string{"build", "-o", path}, flags)
+	builds.path[key] = path
+	return path
+}
+
+// run runs a go command in testdata/prog, with flags and environment variables as Build has them.
+func run(tb testing.TB, args, flags []string) {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), "go", args...)
 	cmd.Dir = filepath.Join("testdata", "prog")
 	if _, err := os.Stat(cmd.Dir); err != nil {
 		cmd.Dir = filepath.Join("..", cmd.Dir)
@@ -61,8 +69,19 @@ func Build(tb testing.TB, flags ...string) string {
 	}
 	out, err := cmd.CombinedOutput()
 	require.NoError(tb, err, "%s", out)
-	builds.path[key] = path
-	return path
+}
+
+// BuildTest builds the test of testdata/prog for any system: as go test runs it, without debug
+// information, and its twin, as go test -c builds it. The environment is as Build has it.
+func BuildTest(tb testing.TB, env ...string) (original, twin string) {
+	tb.Helper()
+	dir := tb.TempDir()
+	original, twin = filepath.Join(dir, "original"), filepath.Join(dir, "twin")
+	script := filepath.Join(dir, "copy")
+	require.NoError(tb, os.WriteFile(script, []byte("#!/bin/sh\nexec cp \"$1\" '"+original+"'\n"), 0o700))
+	run(tb, []string{"test", "-vet=off", "-count=1", "-exec", script, "."}, env)
+	run(tb, []string{"test", "-c", "-vet=off", "-o", twin, "."}, env)
+	return original, twin
 }
 
 // Open opens an executable of any system until the test ends.
