@@ -142,11 +142,14 @@ func TestDamagedPE(t *testing.T) {
 	header := func(b []byte, section int) []byte { return b[sectionAt+section*sectionOf:] }
 	for name, damage := range map[string]func(b []byte){
 		"beyond the end": func(b []byte) { le.PutUint32(header(b, tinyDebug)[20:], 1<<30) },
-		"too long":       func(b []byte) { le.PutUint32(header(b, tinyDebug)[8:], 1<<30); le.PutUint32(header(b, tinyDebug)[16:], 1<<30) },
-		"size":           func(b []byte) { b[bytes.Index(b, []byte("ZLIB"))+4] = 0x7f },
-		"short":          func(b []byte) { b[bytes.Index(b, []byte("ZLIB"))+11]++ },
-		"stream":         func(b []byte) { b[bytes.Index(b, []byte("ZLIB"))+13] ^= 0xff },
-		"no mark":        func(b []byte) { b[bytes.Index(b, []byte("ZLIB"))] = 'z' },
+		"too long": func(b []byte) {
+			le.PutUint32(header(b, tinyDebug)[8:], 1<<30)
+			le.PutUint32(header(b, tinyDebug)[16:], 1<<30)
+		},
+		"size":    func(b []byte) { b[bytes.Index(b, []byte("ZLIB"))+4] = 0x7f },
+		"short":   func(b []byte) { b[bytes.Index(b, []byte("ZLIB"))+11]++ },
+		"stream":  func(b []byte) { b[bytes.Index(b, []byte("ZLIB"))+13] ^= 0xff },
+		"no mark": func(b []byte) { b[bytes.Index(b, []byte("ZLIB"))] = 'z' },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := tinyPE(t)
