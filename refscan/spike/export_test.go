@@ -1,6 +1,7 @@
 package spike
 
 import (
+	"context"
 	"testing"
 	"time"
 )
@@ -13,3 +14,7 @@ func SetClock(t *testing.T, clock func() time.Time) {
 
 // Readings is how many collections all watchers have looked at.
 func Readings() int64 { return readings.Load() }
+
+// SeesGarbage reports whether what was allocated while a collection marked is told apart from the
+// rest here.
+func SeesGarbage() bool { return findCounters(context.Background()) != nil }

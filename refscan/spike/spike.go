@@ -29,8 +29,8 @@
 // which go build writes unless it is told not to (-ldflags=-w). Without it reports have types and
 // functions, and say what is missing.
 //
-// Snapshots can be taken on linux/amd64 and linux/arm64; elsewhere Spike.Err says so, and the heap
-// profiles are there all the same.
+// Where the system lets no snapshot be taken, Spike.Err says so, and the heap profiles are there all
+// the same.
 package spike
 
 import (
