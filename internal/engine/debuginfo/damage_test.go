@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/dwarfread"
@@ -29,8 +30,19 @@ func reread(tb testing.TB, p *program.Program) *Index {
 func fileOf(b []byte) (*objfile.File, error) { return anyfile.New(bytes.NewReader(b), int64(len(b))) }
 
 // TestDamagedProgram is a fixed part of FuzzBuild.
-func TestDamagedProgram(t *testing.T) {
-	sound, err := os.ReadFile(progtest.Build(t, "-ldflags=-compressdwarf=false"))
+func TestDamagedProgram(t *testing.T) { checkDamaged(t) }
+
+// TestDamagedProgramElsewhere does so for programs in other formats.
+func TestDamagedProgramElsewhere(t *testing.T) {
+	require.Slow(t)
+	for _, env := range otherSystems() {
+		t.Run(strings.Join(env, " "), func(t *testing.T) { checkDamaged(t, env...) })
+	}
+}
+
+// checkDamaged damages each section of a program and reads it: errors, but no panic.
+func checkDamaged(t *testing.T, env ...string) {
+	sound, err := os.ReadFile(progtest.Build(t, append(env, "-ldflags=-compressdwarf=false")...))
 	require.NoError(t, err)
 	whole, err := fileOf(sound)
 	require.NoError(t, err)
