@@ -33,12 +33,12 @@ func Open(path string) (*File, error) {
 		return nil, err
 	}
 	defer x.Close()
-	if x.Type != elf.ET_EXEC.String() && x.Type != elf.ET_DYN.String() {
-		return nil, fmt.Errorf("%s is no executable, but %s", path, x.Type)
+	if t := elf.Type(x.Type); t != elf.ET_EXEC && t != elf.ET_DYN {
+		return nil, fmt.Errorf("%s is no executable, but %v", path, t)
 	}
 	f := &File{BuildID: x.BuildID, GOARCH: x.GOARCH, entry: x.Entry, loads: x.Segments}
 	if f.GOARCH == "" {
-		return nil, fmt.Errorf("%s is for %s; amd64 and arm64 are supported", path, x.Machine)
+		return nil, fmt.Errorf("%s is for %v; amd64 and arm64 are supported", path, elf.Machine(x.Machine))
 	}
 	if s := x.Section(".text"); s != nil {
 		f.text = image.Range{Addr: s.Addr, Len: s.Size}

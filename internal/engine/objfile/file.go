@@ -14,9 +14,9 @@ import (
 type File struct {
 	Path     string // "": not opened by a path
 	Format   string // "ELF", "PE" or "Mach-O"
-	Machine  string // as the format calls it
+	Machine  uint32 // the format's number for it
 	GOARCH   string // "amd64" or "arm64"; "" for other machines
-	Type     string // kind of executable, as the format calls it
+	Type     uint32 // the format's number for the kind of executable
 	Entry    uint64 // link-time address at which an ELF file starts
 	Sections []*Section
 	Segments []Segment // what is loaded of an ELF file

@@ -34,7 +34,7 @@ func sameCode(orig, twin *objfile.File) error {
 	case "arm64":
 		refersTo = x.arm64
 	default:
-		return fmt.Errorf("%w: code for %s machine %s cannot be compared", ErrDiffers, orig.Format, orig.Machine)
+		return fmt.Errorf("%w: code for %s machine %#x cannot be compared", ErrDiffers, orig.Format, orig.Machine)
 	}
 	const chunk = 64 // most of the code is equal, and compared quickly
 	for i := 0; i < len(a); {

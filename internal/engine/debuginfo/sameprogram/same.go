@@ -45,7 +45,7 @@ func sameVersion(orig, twin *objfile.File) error {
 		return fmt.Errorf("%w: %w", ErrDiffers, err)
 	}
 	if a != b || orig.Format != twin.Format || orig.Machine != twin.Machine || orig.Type != twin.Type {
-		return fmt.Errorf("%w: %s (%s, machine %s, type %s), and %s (%s, machine %s, type %s)", ErrDiffers,
+		return fmt.Errorf("%w: %s (%s, machine %#x, type %#x), and %s (%s, machine %#x, type %#x)", ErrDiffers,
 			a, orig.Format, orig.Machine, orig.Type, b, twin.Format, twin.Machine, twin.Type)
 	}
 	return nil

@@ -30,8 +30,8 @@ func New(r io.ReaderAt, size int64) (*objfile.File, error) {
 		return nil, fmt.Errorf("%w that is supported: only 64-bit little-endian ones are", ErrNotELF)
 	}
 	f := objfile.New(r, size)
-	f.Format, f.Machine, f.GOARCH = "ELF", e.Machine.String(), architectures[e.Machine]
-	f.Type, f.Entry = e.Type.String(), e.Entry
+	f.Format, f.Machine, f.GOARCH = "ELF", uint32(e.Machine), architectures[e.Machine]
+	f.Type, f.Entry = uint32(e.Type), e.Entry
 	for _, s := range e.Sections {
 		f.Sections = append(f.Sections, section(s))
 	}

@@ -3,6 +3,7 @@ package machofile
 
 import (
 	"debug/macho"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -30,12 +31,12 @@ func New(r io.ReaderAt, size int64) (f *objfile.File, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotMachO, err)
 	}
-	if m.Magic != macho.Magic64 || m.ByteOrder.String() != "LittleEndian" {
+	if m.Magic != macho.Magic64 || m.ByteOrder != binary.LittleEndian {
 		return nil, fmt.Errorf("%w that is supported: only 64-bit little-endian ones are", ErrNotMachO)
 	}
 	f = objfile.New(r, size)
-	f.Format, f.Machine, f.GOARCH = "Mach-O", m.Cpu.String(), architectures[m.Cpu]
-	f.Type = m.Type.String()
+	f.Format, f.Machine, f.GOARCH = "Mach-O", uint32(m.Cpu), architectures[m.Cpu]
+	f.Type = uint32(m.Type)
 	for _, s := range m.Sections {
 		f.Sections = append(f.Sections, section(f, s))
 	}

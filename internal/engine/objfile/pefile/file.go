@@ -35,8 +35,8 @@ func New(r io.ReaderAt, size int64) (f *objfile.File, err error) {
 		return nil, fmt.Errorf("%w that is supported: only 64-bit ones are", ErrNotPE)
 	}
 	f = objfile.New(r, size)
-	f.Format, f.Machine, f.GOARCH = "PE", fmt.Sprintf("%#x", p.Machine), architectures[p.Machine]
-	f.Type = fmt.Sprintf("%#x", p.Characteristics&^unimportant)
+	f.Format, f.Machine, f.GOARCH = "PE", uint32(p.Machine), architectures[p.Machine]
+	f.Type = uint32(p.Characteristics &^ unimportant)
 	for _, s := range p.Sections {
 		f.Sections = append(f.Sections, section(f, s, header.ImageBase))
 	}
