@@ -29,6 +29,7 @@ type leak struct {
 	own     series         // of the first head
 	measure measure        // of own
 	total   tree.Tally     // of the heads and all below them
+	moves   bool           // own counts all objects of the first head's type, wherever they are
 
 	origin     GoroutineOrigin
 	goroutines *Goroutines // nil if no goroutines pile up
@@ -75,6 +76,11 @@ func (x *Experiment) growth() *growth {
 			if l.countsTimers() {
 				l.own = x.timersOf(l.heads[0].Parent)
 			}
+		}
+	}
+	if len(leaks) == 0 {
+		if l := x.moving(g.forest); l != nil {
+			leaks = append(leaks, l)
 		}
 	}
 	first := func(a, b *leak) int {

@@ -50,6 +50,8 @@ func (x *Experiment) seriesOf(l *leak) series {
 	switch {
 	case l.goroutines != nil:
 		return x.goroutinesOf(l.origin)
+	case l.moves:
+		return x.ofType(l.heads[0].Typ)
 	case l.countsTimers():
 		return x.timersOf(l.heads[0].Parent)
 	}

@@ -98,7 +98,7 @@ func (l *leak) rate() string {
 	}
 	head := l.heads[0]
 	switch {
-	case l.countsTimers():
+	case l.countsTimers() && !l.moves:
 		return fmt.Sprintf("%s/op (%s)", nounPerCall(l.own, "timer"), bytes)
 	case l.measure == inBytes:
 		return fmt.Sprintf("%s in %s", bytes, message.TypeText(head))
@@ -167,6 +167,9 @@ func (x *Experiment) explainLeak(l *leak) []string {
 	if l.goroutines == nil {
 		lines = append(lines, x.explainResources(l)...)
 		lines = append(lines, l.own.show(l.counted()))
+		if l.moves {
+			lines = append(lines, movesText)
+		}
 	}
 	lines = append(lines, x.growthHeldBy(head, l)...)
 	if head.IsMissed() {
@@ -192,7 +195,7 @@ func (l *leak) counted() string {
 	switch {
 	case l.heads[0].IsEntries():
 		return inEntries.String()
-	case l.countsTimers():
+	case l.countsTimers() && !l.moves:
 		return "timers"
 	}
 	return l.measure.String()

@@ -19,6 +19,7 @@ type moment struct {
 	doubt      error          // why the snapshot is not good enough for a pass, if it is not
 
 	counted map[tree.GrowthKey]figures // what figures has returned before
+	types   map[string]int64           // objects of the program's types; nil until they are counted
 }
 
 // A measure is one of the figures that a branch may grow in.

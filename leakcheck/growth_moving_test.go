@@ -1,0 +1,49 @@
+package leakcheck_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/leakgate/leakgate/leakcheck"
+)
+
+type wanderer struct{ next *wanderer }
+
+var wanderingPlaces struct{ here, there []*wanderer }
+
+// Objects that are at another place at each snapshot grow at none of them. They are found all the
+// same; what is full at some time is no leak wherever it is.
+func TestGrowthOfWhatMoves(t *testing.T) {
+	fillCut(t)
+	places := &wanderingPlaces
+	t.Cleanup(func() { places.here, places.there = nil, nil })
+	for _, most := range []int{1 << 20, 15} {
+		places.here, places.there = nil, nil
+		calls := 0
+		ft := &impatientT{recordingT{name: t.Name()}}
+		passed := leakcheck.AssertNoGrowth(ft, func() {
+			calls++
+			from, to := &places.here, &places.there
+			if calls <= 10 || calls > 20 && calls <= 40 || calls > 80 {
+				from, to = to, from
+			}
+			*to = append(*to, *from...)
+			*from = nil
+			if len(*to) < most {
+				*to = append(*to, &wanderer{})
+			}
+		}, leakcheck.Iterations(10), leakcheck.Warmup(10))
+		message := strings.Join(ft.errors, "\n")
+		if most == 15 {
+			if !passed {
+				t.Error(message)
+			}
+			continue
+		}
+		if passed {
+			t.Error("passed", ft.logs)
+		}
+		wantParts(t, message, "+1.00 *leakcheck_test.wanderer/op", "leakcheck_test.wanderingPlaces.here", "10 → 20 → 40 → 80 → 160",
+			"counted wherever they are")
+	}
+}
