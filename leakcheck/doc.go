@@ -94,7 +94,8 @@
 // growth too, and are named by their function and the go statement that starts them; so are
 // pending timers, named by what they will run: "timer(context.WithTimeout)". Timers that fire
 // within two seconds are waited for. What the collector keeps alive though no path leads there
-// is growth "(alive on no path)". What fails is said as a rate:
+// is growth "(alive on no path)"; objects of the program's types that are at another place at each
+// snapshot are counted wherever they are. What fails is said as a rate:
 //
 //	+1.00 *app.Session/op (+4.2 KiB/op) via example.com/app.sessions[*]
 //

@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
-type wanderer struct{ next *wanderer }
+type wanderer struct{ _ *wanderer }
 
 var wanderingPlaces struct{ here, there []*wanderer }
 
@@ -46,4 +46,49 @@ func TestGrowthOfWhatMoves(t *testing.T) {
 		wantParts(t, message, "+1.00 *leakcheck_test.wanderer/op", "leakcheck_test.wanderingPlaces.here", "10 → 20 → 40 → 80 → 160",
 			"counted wherever they are")
 	}
+}
+
+// What was there before and ends while op is called hides growth at the same place: the experiment
+// begins anew.
+func TestGrowthBehindAFall(t *testing.T) {
+	fillCut(t)
+	places := &wanderingPlaces
+	t.Cleanup(func() { places.here = nil })
+	places.here = make([]*wanderer, 100, 1000)
+	for i := range places.here {
+		places.here[i] = &wanderer{}
+	}
+	calls := 0
+	ft := &impatientT{recordingT{name: t.Name()}}
+	if leakcheck.AssertNoGrowth(ft, func() {
+		if calls++; calls == 11 { // the first after a snapshot
+			clear(places.here[:100])
+		}
+		places.here = append(places.here, &wanderer{})
+	}, leakcheck.Iterations(10), leakcheck.Warmup(10)) {
+		t.Error("passed", ft.logs)
+	}
+	wantParts(t, strings.Join(ft.errors, "\n"), "+1.00 *leakcheck_test.wanderer/op", "leakcheck_test.wanderingPlaces.here",
+		"20 → 30 → 50 → 90 → 170")
+}
+
+// What falls again and again is named.
+func TestPassBehindAFall(t *testing.T) {
+	fillCut(t)
+	places := &wanderingPlaces
+	t.Cleanup(func() { places.here = nil })
+	places.here = nil
+	for range 100 {
+		places.here = append(places.here, &wanderer{})
+	}
+	ft := &impatientT{recordingT{name: t.Name()}}
+	if !leakcheck.AssertNoGrowth(ft, func() {
+		last := len(places.here) - 1
+		places.here[last] = nil
+		places.here = places.here[:last]
+	}, leakcheck.Iterations(10), leakcheck.Warmup(10)) {
+		t.Error(ft.errors)
+	}
+	wantParts(t, strings.Join(ft.logs, "\n"),
+		"fell while op was called, which may hide as much growth: via github.com/leakgate/leakgate/leakcheck_test.wanderingPlaces.here[*]: objects: ")
 }

@@ -82,14 +82,11 @@ func (x *Experiment) Judge() *assertion.Outcome {
 	if err := x.look(); err != nil {
 		return x.inconclusive(err)
 	}
-	for i := 0; ; i++ {
+	batch = x.sparing(x.affordable(batch))
+	for restarts := 0; ; {
+		i := len(x.moments) - 1
 		if i == intervals {
 			x.Sleep(assertion.RetryWaits[0])
-		}
-		if i == 0 {
-			batch = x.sparing(x.affordable(batch))
-		}
-		if i == intervals {
 			x.recordBatch(batch << i)
 		} else {
 			x.runBatch(batch << i)
@@ -104,12 +101,22 @@ func (x *Experiment) Judge() *assertion.Outcome {
 			return x.inconclusive(err)
 		}
 		o, grows := x.conclude()
-		if !grows {
-			return o
+		if grows && i < intervals {
+			continue
 		}
-		if i == intervals {
+		if grows {
 			break
 		}
+		f, sank := x.sank()
+		switch {
+		case o.Verdict != verdict.Pass || !sank:
+			return o
+		case restarts == maxRestarts || x.recorded != nil:
+			o.Notes = append(o.Notes, f.note())
+			return o
+		}
+		restarts++
+		x.moments = x.moments[len(x.moments)-1:]
 	}
 	// What was about to end has had its last chance now.
 	x.Pause(assertion.RetryWaits[1], assertion.MoreTimers(x.last().eval.Report, x.first().eval.Report), x.slowestLook+x.slowestLook/2)
