@@ -101,22 +101,21 @@ func (x *Experiment) Judge() *assertion.Outcome {
 			return x.inconclusive(err)
 		}
 		o, grows := x.conclude()
-		if grows && i < intervals {
-			continue
+		for ; !grows && restarts < maxRestarts && o.Verdict == verdict.Pass && x.recorded == nil && x.forgetFall(); restarts++ {
+			if grows = len(x.moments) == 1; !grows { // with one there is nothing to tell by yet
+				o, grows = x.conclude()
+			}
 		}
-		if grows {
-			break
-		}
-		f, sank := x.sank()
-		switch {
-		case o.Verdict != verdict.Pass || !sank:
-			return o
-		case restarts == maxRestarts || x.recorded != nil:
+		switch f := x.lastFall(); {
+		case !grows && o.Verdict == verdict.Pass && f != nil:
 			o.Notes = append(o.Notes, f.note())
 			return o
+		case !grows:
+			return o
 		}
-		restarts++
-		x.moments = x.moments[len(x.moments)-1:]
+		if len(x.moments) > intervals+1 {
+			break
+		}
 	}
 	// What was about to end has had its last chance now.
 	x.Pause(assertion.RetryWaits[1], assertion.MoreTimers(x.last().eval.Report, x.first().eval.Report), x.slowestLook+x.slowestLook/2)

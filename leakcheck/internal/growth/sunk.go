@@ -12,41 +12,59 @@ import (
 // maxRestarts bounds how often an experiment begins anew since something sank.
 const maxRestarts = 2
 
-// A fall is what there was less of at the last snapshot than at the one before. Where something ends
+// A fall is what there was less of at a snapshot than at the one before. Where something ends
 // meanwhile that was there before, such as timers that had yet to fire, it hides as much growth as it
 // makes up for.
 type fall struct {
+	to          int // the snapshot, by its number
 	where, what string
-	from, to    int64
+	was, is     int64
 }
 
-// sank returns what of the program's fell in the last batch by so much that it could hide a leak;
-// ok is false if nothing did.
-func (x *Experiment) sank() (f fall, ok bool) {
-	before, last := x.moments[len(x.moments)-2], x.last()
-	least := minGrownPerCall * float64(last.calls-before.calls)
-	deepest := 0.0
-	consider := func(where, what string, from, to int64) {
-		if by := float64(from - to); by >= max(1, least) && by > deepest {
-			f, ok, deepest = fall{where, what, from, to}, true, by
+// forgetFall drops the snapshots before the last fall, and reports whether there was one.
+func (x *Experiment) forgetFall() bool {
+	f := x.lastFall()
+	if f != nil {
+		x.moments = x.moments[f.to:]
+	}
+	return f != nil
+}
+
+// lastFall returns what of the program's fell by so much that it could hide a leak: the most that
+// did in the last batch in which anything did, nil if nothing did.
+func (x *Experiment) lastFall() *fall {
+	for to := len(x.moments) - 1; to > 0; to-- {
+		if f := x.fallTo(to); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func (x *Experiment) fallTo(to int) (deepest *fall) {
+	before, at := x.moments[to-1], x.moments[to]
+	least := max(1, int64(minGrownPerCall*float64(at.calls-before.calls)))
+	consider := func(where, what string, was, is int64) {
+		if was-is >= least && (deepest == nil || was-is > deepest.was-deepest.is || was-is == deepest.was-deepest.is && where < deepest.where) {
+			deepest = &fall{to, where, what, was, is}
 		}
 	}
 	before.forest.All(func(b *tree.Branch) bool {
 		if x.countsByType(b) {
-			key := b.GrowthKey()
-			was, is := before.figures()[key], last.figures()[key]
-			consider("via "+textfmt.Abridge(b.Path, message.MaxNameShown), inObjects.String(), was[inObjects], is[inObjects])
-			consider("via "+textfmt.Abridge(b.Path, message.MaxNameShown), inEntries.String(), was[inEntries], is[inEntries])
+			was, is := before.figures()[b.GrowthKey()], at.figures()[b.GrowthKey()]
+			where := "via " + textfmt.Abridge(b.Path, message.MaxNameShown)
+			consider(where, inObjects.String(), was[inObjects], is[inObjects])
+			consider(where, inEntries.String(), was[inEntries], is[inEntries])
 		}
 		return true
 	})
 	for origin, g := range before.goroutines {
-		consider("in "+textfmt.Abridge(symbol.Unescape(origin.Entry), message.MaxNameShown), "goroutines", g.Count, last.goroutines[origin].Count)
+		consider("in "+textfmt.Abridge(symbol.Unescape(origin.Entry), message.MaxNameShown), "goroutines", g.Count, at.goroutines[origin].Count)
 	}
-	return f, ok
+	return deepest
 }
 
 // note says what a pass does not tell.
 func (f fall) note() string {
-	return fmt.Sprintf("fell while op was called, which may hide as much growth: %s: %s: %s → %s", f.where, f.what, textfmt.Count(f.from), textfmt.Count(f.to))
+	return fmt.Sprintf("fell while op was called, which may hide as much growth: %s: %s: %s → %s", f.where, f.what, textfmt.Count(f.was), textfmt.Count(f.is))
 }
