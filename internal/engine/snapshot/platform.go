@@ -12,15 +12,14 @@ import (
 // Supported says whether snapshots can be taken here.
 const Supported = freeze.Supported || inplace.Supported
 
-// untried are the systems that this package has been built for, but never been run on: there
-// snapshots are taken only where the environment asks for them.
-var untried = map[string]bool{"darwin": true, "freebsd": true}
+// tried are the systems that this package has been run on. Where it has only been built, snapshots
+// are taken only if the environment asks for them.
+var tried = map[string]bool{"linux/amd64": true, "linux/arm64": true, "windows/amd64": true}
 
 // CheckPlatform returns an *Unavailable where no snapshot can be taken, or is not to be.
-func CheckPlatform() error { return checkPlatform(runtime.GOOS, envvar.Freeze.Value()) }
+func CheckPlatform() error { return checkPlatform(runtime.GOOS+"/"+runtime.GOARCH, envvar.Freeze.Value()) }
 
-func checkPlatform(system, way string) error {
-	here := system + "/" + runtime.GOARCH
+func checkPlatform(here, way string) error {
 	switch {
 	case !Supported:
 		return &Unavailable{
@@ -28,7 +27,7 @@ func checkPlatform(system, way string) error {
 			Remedy: "run the test on linux or windows, amd64 or arm64",
 			Err:    errors.ErrUnsupported,
 		}
-	case untried[system] && way != inPlace:
+	case !tried[here] && way != inPlace:
 		return &Unavailable{
 			Cause:  "snapshots on " + here + " are experimental: they were built and never run there",
 			Remedy: "run the test on linux or windows; to try it all the same, set " + envvar.Freeze.Name() + "=" + inPlace + " and report what comes of it",

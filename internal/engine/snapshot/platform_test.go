@@ -13,11 +13,13 @@ func TestUntriedPlatforms(t *testing.T) {
 	if !Supported {
 		t.Skip("no snapshots on this system")
 	}
-	require.NoError(t, checkPlatform("linux", ""))
-	require.NoError(t, checkPlatform("linux", inPlace))
-	require.NoError(t, checkPlatform("darwin", inPlace))
+	require.NoError(t, checkPlatform("linux/amd64", ""))
+	require.NoError(t, checkPlatform("linux/arm64", inPlace))
+	require.NoError(t, checkPlatform("windows/amd64", ""))
+	require.NoError(t, checkPlatform("darwin/arm64", inPlace))
 	for _, way := range []string{"", byFork} {
-		err := checkPlatform("darwin", way)
+		require.Error(t, checkPlatform("windows/arm64", way))
+		err := checkPlatform("darwin/arm64", way)
 		var u *Unavailable
 		require.ErrorAs(t, err, &u)
 		assert.True(t, errors.Is(err, errors.ErrUnsupported))
