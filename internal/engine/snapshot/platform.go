@@ -17,7 +17,9 @@ const Supported = freeze.Supported || inplace.Supported
 var tried = map[string]bool{"linux/amd64": true, "linux/arm64": true, "windows/amd64": true}
 
 // CheckPlatform returns an *Unavailable where no snapshot can be taken, or is not to be.
-func CheckPlatform() error { return checkPlatform(runtime.GOOS+"/"+runtime.GOARCH, envvar.Freeze.Value()) }
+func CheckPlatform() error {
+	return checkPlatform(runtime.GOOS+"/"+runtime.GOARCH, envvar.Freeze.Value())
+}
 
 func checkPlatform(here, way string) error {
 	switch {
