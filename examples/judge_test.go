@@ -82,7 +82,17 @@ func corpusJudges(t *testing.T, flags ...string) []judge {
 		judges = append(judges, judge{filepath.Join(folder, name+".test"), dir})
 	}
 	buildCorpus(t, folder+string(filepath.Separator), args...)
+	for i := range judges {
+		if windows := judges[i].binary + ".exe"; exists(windows) {
+			judges[i].binary = windows
+		}
+	}
 	return judges
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 const (
