@@ -85,11 +85,13 @@ func TestPerDay(t *testing.T) {
 	fall(t)
 	held = make([]byte, size)
 	for range 3 {
+		// A jump that may be garbage is not counted for some seconds after one that was.
+		later.Add(int64(time.Minute))
 		next(t)
 	}
 	require.Empty(t, spikes)
 	fall(t)
-	later.Store(int64(24 * time.Hour))
+	later.Add(int64(24 * time.Hour))
 	held = make([]byte, size)
 	s = collectUntil(spikes)
 	held = nil
