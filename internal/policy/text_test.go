@@ -60,6 +60,17 @@ func TestText(t *testing.T) {
 	}
 }
 
+// No file is larger than what somebody would write: a built command that slips in stays in every
+// clone for ever.
+func TestNoLargeFile(t *testing.T) {
+	const most = 1 << 20
+	for _, file := range trackedFiles(t) {
+		if n := len(readFile(t, file)); n > most {
+			t.Errorf("%s has %d bytes, more than %d", file, n, most)
+		}
+	}
+}
+
 // TestTextRules checks the expressions themselves.
 func TestTextRules(t *testing.T) {
 	matches := []struct {
