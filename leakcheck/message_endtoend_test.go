@@ -52,6 +52,11 @@ func TestEndToEndMessages(t *testing.T) {
 			"the usual cause: elements beyond the length are kept alive: clear them before s = s[:n] (clear, slices.Delete)\n",
 			"[*]  []*growth.session, len 90, cap 5,760; 5,670 of these lie beyond the length",
 		},
+		"Part": {
+			" via example.com/app/growth.names[*]\n",
+			"the usual cause: a part of a string keeps all of it alive: copy the part (strings.Clone)\n",
+			"90   360.0 KiB  └─ [*]  string, 359.3 KiB of it outside of the strings",
+		},
 		"Sampled": {"+1.00 *growth.session/op (+", " via example.com/app/growth.sessions[*]\n"},
 	} {
 		out, ok := m.run(t, "growth", nil, "./growth.test", "-test.run=^TestSays"+name+"$")

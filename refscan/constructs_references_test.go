@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/require"
@@ -751,9 +752,12 @@ func TestSynchronisation(t *testing.T) {
 					return
 				default:
 					gVictims.Put(newCargo())
+					time.Sleep(100 * time.Microsecond) // a copy in place waits for a heap that is at rest
 				}
 			}
 		})
+		defer ended.Wait()
+		defer close(stop)
 		found := make(map[string]bool)
 		for range 20 {
 			s, err := refscan.Capture(refscan.WithoutSettling())
@@ -772,8 +776,6 @@ func TestSynchronisation(t *testing.T) {
 				break
 			}
 		}
-		close(stop)
-		ended.Wait()
 		require.Equal(t, map[string]bool{"gVictims.local[*].": true, "gVictims.victim[*].": true}, found)
 	})
 }

@@ -198,6 +198,10 @@ type Node struct {
 	// of Objects, those behind elements that lie before the start or beyond the length of their
 	// slices; 0 where that is not sure
 	Beyond int64 `json:"beyond,omitempty"`
+	// of Bytes, those that no slice and no string reaches, in blocks without pointers of 256 bytes
+	// and more that slices and strings reach a quarter of, or less; 0 where there are more than
+	// 131,072 such blocks
+	UnreachedBytes int64 `json:"unreached_bytes,omitempty"`
 	// of Objects, those whose use is over: closed channels, files and connections, done contexts,
 	// stopped timers
 	Ended      int64  `json:"ended,omitempty"`
@@ -315,6 +319,7 @@ func foldNodes(nodes []*Node, merged func(folded *Node, members []*Node)) []*Nod
 		m.Len += n.Len
 		m.Cap += n.Cap
 		m.Beyond += n.Beyond
+		m.UnreachedBytes += n.UnreachedBytes
 		if n.Ended > 0 {
 			m.Ended, m.EndedState = m.Ended+n.Ended, n.EndedState
 		}

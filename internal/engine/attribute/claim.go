@@ -128,7 +128,7 @@ func (a *attributor) takeObjects(b *bundle) {
 			b.words[n] = obj
 			n++
 		} else if !b.partial && a.partials.has(obj) {
-			a.partials.arrays[obj].node.unsure = true
+			a.partials.doubt(obj)
 		}
 	}
 	if n == 0 {

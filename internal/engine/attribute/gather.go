@@ -36,7 +36,7 @@ type bundleKey struct {
 	layout heaptype.Layout
 	kind   Kind
 	scan   bool // the targets hold pointers
-	// The targets are arrays that the references, which are slices, hold in part.
+	// The targets are arrays that the references, which are slices or strings, hold in part.
 	partial bool
 	// the references are elements outside the length of the slices that hold their array
 	outside bool
@@ -69,6 +69,7 @@ type gatherer struct {
 	aside   heaptype.Aside // of large objects
 	outside bool           // see bundleKey
 	extents []extent       // of slices, and of what else leads to arrays that are held in part
+	tooMany bool           // slices and strings that reach little of plain blocks
 	owners  []owner        // of each of them
 	batch   typing.Batch
 	parts   []part
@@ -224,7 +225,13 @@ func (w *gatherer) take(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 		w.small(e, s, obj)
 	default:
 		if w.a.open.Has(obj) {
-			partial := e.Layout == heaptype.LayoutArray && (e.Slack != 0 || e.To != s.Addr(obj)) && w.leavesOut(e, s, obj)
+			partial := false
+			switch {
+			case s.NoScan:
+				partial = s.ElemSize >= minPlain && w.reachesLittle(e, s, obj)
+			case e.Layout == heaptype.LayoutArray && (e.Slack != 0 || e.To != s.Addr(obj)):
+				partial = w.leavesOut(e, s, obj)
+			}
 			w.object(e.Ref, s, obj, partial)
 		} else if w.a.partials.has(obj) {
 			w.again(e, s, obj)

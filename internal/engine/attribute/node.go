@@ -18,7 +18,9 @@ type Node struct {
 	// of slices that leave out elements with objects: sums over their arrays
 	Len, Cap int64
 	// of Objects, those behind elements outside the length of the slices
-	Beyond     int64
+	Beyond int64
+	// of Bytes, those of large blocks without pointers that no slice or string reaches
+	Unreached  int64
 	Ended      int64  // of Objects, those whose use is over
 	EndedState string // what they are: "closed"
 	// the path from one of its objects to the next, where recursive types fold; "" if none do

@@ -10,11 +10,25 @@ import (
 )
 
 // An extent is the elements of an array that a slice holds within its length, as offsets in bytes
-// from the array's first element. The slice's capacity ends at capEnd.
+// from the array's first element. The slice's capacity ends at capEnd. Of a plain block, which holds
+// no pointers, it is the bytes that a slice or string reaches, from the block's start, and capEnd is
+// the block's size.
 type extent struct {
 	obj            uint32
+	plain          bool
 	lo, hi, capEnd uint64
 }
+
+const (
+	// Plain blocks are looked at if they have so many bytes, and a slice or string reaches only one
+	// byte in so many: what append leaves free is not worth a word.
+	minPlain   = 256
+	plainShare = 4
+	// maxPlain bounds the plain blocks that are noted, and so the memory for that. If there are
+	// more, nothing is said of any, and what is said does not depend on the order.
+	maxPlain        = 1 << 17
+	maxPlainExtents = 8 * maxPlain
+)
 
 // everything is the extent of a reference that is no slice, or says too little.
 func everything(obj uint32) extent { return extent{obj: obj, hi: math.MaxUint64} }
@@ -31,11 +45,17 @@ type partialArray struct {
 
 // partials are the arrays with elements outside the length of the slices that hold them. Objects
 // that these elements lead to are claimed after those that the other elements lead to, and counted
-// (Node.Beyond). Where a reference found later reaches further, the array's node says nothing.
+// (Node.Beyond), and the bytes of plain blocks that nothing reaches are added up (Node.Unreached).
+// Where a reference found later reaches further, the array's node says nothing.
 type partials struct {
 	arrays  map[uint32]*partialArray
 	charged objset.Set // those that have a node; nil if there are none
+	plain   int        // plain blocks in arrays
+	tooMany bool       // of them
 }
+
+// unreached is how many bytes of a plain block lie outside of the extent.
+func (x *extent) unreached() int64 { return int64(x.capEnd - (x.hi - x.lo)) }
 
 // has reports whether an object is an array that was charged to a node as a partial one.
 func (p *partials) has(obj uint32) bool { return p.charged != nil && p.charged.Has(obj) }
@@ -46,29 +66,53 @@ func (p *partials) see(workers []*gatherer) {
 	for _, w := range workers {
 		for _, x := range w.extents {
 			switch a := p.arrays[x.obj]; {
+			case a == nil && x.plain && p.plain == maxPlain:
+				p.tooMany = true
 			case a == nil:
 				if p.arrays == nil {
 					p.arrays = make(map[uint32]*partialArray)
 				}
 				p.arrays[x.obj] = &partialArray{extent: x}
+				if x.plain {
+					p.plain++
+				}
 			case a.node == nil:
 				a.lo, a.hi, a.capEnd = min(a.lo, x.lo), max(a.hi, x.hi), max(a.capEnd, x.capEnd)
 			case !x.within(&a.extent):
-				a.node.unsure = true
+				p.doubt(x.obj)
 			}
 		}
+		p.tooMany = p.tooMany || w.tooMany
 		w.extents = w.extents[:0]
 	}
+}
+
+// doubt notes that a reference reaches further into an array than was known when it was charged.
+func (p *partials) doubt(obj uint32) {
+	a := p.arrays[obj]
+	if !a.plain {
+		a.node.unsure = true
+		return
+	}
+	a.node.Unreached -= a.unreached()
+	a.lo, a.hi = 0, a.capEnd
 }
 
 // charge notes the node that an array is charged to.
 func (p *partials) charge(n *Node, obj, objects uint32, size uint64) {
 	a := p.arrays[obj]
+	if a == nil {
+		return // there are too many
+	}
 	if p.charged == nil {
 		p.charged = objset.New(objects)
 	}
 	p.charged.Add(obj)
 	a.node = n
+	if a.plain {
+		n.Unreached += a.unreached()
+		return
+	}
 	n.Len += int64((a.hi - a.lo) / size)
 	n.Cap += int64(a.capEnd / size)
 }
@@ -90,7 +134,13 @@ func (a *attributor) repeats(r *root.Entry, re *root.Edge) bool {
 // settle drops what is said of nodes where it is not sure for all arrays.
 func (p *partials) settle() {
 	for _, a := range p.arrays {
-		if a.node == nil || !a.node.unsure {
+		switch {
+		case a.node == nil:
+			continue
+		case a.plain && p.tooMany:
+			a.node.Unreached = 0
+			continue
+		case a.plain || !a.node.unsure:
 			continue
 		}
 		a.node.Len, a.node.Cap = 0, 0
@@ -138,9 +188,47 @@ func (w *gatherer) leavesOut(e *heaptype.Edge, s *goruntime.Span, obj uint32) bo
 	return true
 }
 
+// reached returns which bytes of a block without pointers a slice or string reaches; false for other
+// references.
+func (w *gatherer) reached(e *heaptype.Edge, s *goruntime.Span, obj uint32) (x extent, ok bool) {
+	n := e.Size
+	switch {
+	case w.guest || e.Type == nil:
+		return x, false
+	case e.Layout == heaptype.LayoutArray:
+		n -= min(n, uint64(e.Slack)*e.Type.Size)
+	case e.Layout != heaptype.LayoutString:
+		return x, false
+	}
+	x = extent{obj: obj, plain: true, lo: e.To - s.Addr(obj), capEnd: s.ElemSize}
+	x.hi = x.lo + n
+	return x, x.lo <= x.hi && x.hi <= x.capEnd
+}
+
+// reachesLittle reports whether a reference is a slice or string that reaches little of a large
+// block without pointers.
+func (w *gatherer) reachesLittle(e *heaptype.Edge, s *goruntime.Span, obj uint32) bool {
+	x, ok := w.reached(e, s, obj)
+	if !ok || x.hi-x.lo > x.capEnd/plainShare {
+		return false
+	}
+	if len(w.extents) < maxPlainExtents {
+		w.extents = append(w.extents, x)
+	} else {
+		w.tooMany = true
+	}
+	return true
+}
+
 // again notes a further reference to an array that was charged as a partial one.
 func (w *gatherer) again(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
-	x, _, ok := w.extent(e, s, obj)
+	var x extent
+	var ok bool
+	if s.NoScan {
+		x, ok = w.reached(e, s, obj)
+	} else {
+		x, _, ok = w.extent(e, s, obj)
+	}
 	if !ok {
 		x = everything(obj)
 	}

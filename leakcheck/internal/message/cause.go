@@ -51,6 +51,8 @@ func HeapCause(line []*tree.Branch, isProgram func(pkg string) bool) string {
 	switch typ := strings.TrimPrefix(last.Typ, "*"); {
 	case last.IsBeyondLength():
 		return "elements beyond the length are kept alive: clear them before s = s[:n] (clear, slices.Delete)"
+	case typ == "string" && 2*last.Unreached > last.Bytes:
+		return "a part of a string keeps all of it alive: copy the part (strings.Clone)"
 	case IsDeferredCall(root) && last == root:
 		return "a defer statement in a loop: the calls pile up until " + strings.TrimSuffix(root.Name, deferredCall) + " returns"
 	case IsGoroutineRecord(root) && typ == "runtime._defer":

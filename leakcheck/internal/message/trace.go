@@ -149,6 +149,9 @@ func Describe(b *tree.Branch) string {
 		}
 		s += fmt.Sprintf(", len %s, cap %s; %s %s lie beyond the length", textfmt.Count(b.Length), textfmt.Count(b.Capacity), textfmt.Count(outside), noun)
 	}
+	if b.Unreached > 0 {
+		s += fmt.Sprintf(", %s of it outside of the %s", textfmt.ByteCount(b.Unreached), sliceOrString(b))
+	}
 	switch {
 	case b.IsOver():
 		s += ", " + b.EndedState
@@ -159,6 +162,14 @@ func Describe(b *tree.Branch) string {
 		s += fmt.Sprintf(", %s of unknown type", textfmt.Count(b.UntypedObjects))
 	}
 	return s
+}
+
+// sliceOrString is how a branch's objects are referred to, which are arrays without pointers.
+func sliceOrString(b *tree.Branch) string {
+	if strings.HasPrefix(b.Typ, "[]") {
+		return "slices"
+	}
+	return "strings"
 }
 
 // Others lists the largest branches below the culprits that the trace does not show.

@@ -20,6 +20,7 @@ type Branch struct {
 	Elems            int64
 	Length, Capacity int64 // of slices that keep objects beyond their length; see refscan.Node
 	outside          int64 // of objects, those beyond the length of the slice that holds them
+	Unreached        int64 // of bytes, those that no slice or string reaches
 	Ended            int64 // of objects, those whose use is over
 	EndedState       string
 	// the path from one of the objects to the next, where a recursive type folds; "" if it does not
@@ -64,7 +65,7 @@ func NewBranch(n *refscan.Node, parent *Branch, root *refscan.RootInfo) *Branch 
 		Name: symbol.Unescape(n.Name), Typ: naming.CleanType(n.Type), Root: root, Parent: parent,
 		Objects: n.Objects, Bytes: n.Bytes,
 		UntypedObjects: n.UntypedObjects, UntypedBytes: n.UntypedBytes, Elems: n.Elems,
-		Length: n.Len, Capacity: n.Cap, outside: n.Beyond,
+		Length: n.Len, Capacity: n.Cap, outside: n.Beyond, Unreached: n.UnreachedBytes,
 		Ended: n.Ended, EndedState: n.EndedState, Recursion: symbol.Unescape(n.Recursion), Allocations: n.Allocations,
 		Retained: Tally{n.RetainedObjects, n.RetainedBytes}, Shared: Tally{n.SharedObjects, n.SharedBytes},
 	}
@@ -152,7 +153,7 @@ func prune(f Forest, parent *Branch, cut func(*Branch) bool) (rest, removed Fore
 // Growth returns a copy in which every path and type of an origin has only what goes beyond its
 // figures in base.
 func (f Forest) Growth(base Forest) Forest {
-	type figures struct{ objects, bytes, untypedObjects, untypedBytes, elems, length, capacity, outside, ended int64 }
+	type figures struct{ objects, bytes, untypedObjects, untypedBytes, elems, length, capacity, outside, unreached, ended int64 }
 	before := make(map[GrowthKey]*figures)
 	base.All(func(b *Branch) bool {
 		k := b.GrowthKey()
@@ -168,6 +169,7 @@ func (f Forest) Growth(base Forest) Forest {
 		was.length += b.Length
 		was.capacity += b.Capacity
 		was.outside += b.outside
+		was.unreached += b.Unreached
 		was.ended += b.Ended
 		return true
 	})
@@ -185,6 +187,7 @@ func (f Forest) Growth(base Forest) Forest {
 		deduct(&b.Length, &was.length)
 		deduct(&b.Capacity, &was.capacity)
 		deduct(&b.outside, &was.outside)
+		deduct(&b.Unreached, &was.unreached)
 		deduct(&b.Ended, &was.ended)
 		return true
 	})

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -137,5 +138,14 @@ func TestSaysBeyond(t *testing.T) {
 			all[i] = &session{}
 		}
 		firsts = append(firsts, all[:1])
+	}, leakcheck.Iterations(6))
+}
+
+var names []string
+
+func TestSaysPart(t *testing.T) {
+	leakcheck.AssertNoGrowth(t, func() {
+		line := strings.Repeat("x", 4096)
+		names = append(names, line[:8])
 	}, leakcheck.Iterations(6))
 }
