@@ -295,33 +295,54 @@
 //	leakgate alloc
 //	leakgate alloc -run TestLogin -n 5 ./session
 //	leakgate alloc -run '^$' -bench . -o allocs.pb.gz
+//	leakgate alloc -base HEAD -count 4 -run TestLogin
 //
 // A line is the innermost one of the module under test on a stack; below it are functions of other
 // modules that allocated for it. Tests run 5 to 40 times slower than with go test.
+//
+// With -base it is a gate: the tests that are the same at another revision run there and here, in turn,
+// and the exit code is 1 if a type, or all together, are allocated more. What is the same in all runs
+// of a revision counts exactly; what varies has to differ by benchstat's test. Findings go the ways
+// that those of "leakgate run" go.
 //
 // The flags may stand before the packages and after them:
 //
 //	-C dir
 //		Change to dir first. Packages and files that flags name are relative to it.
+//	-allow percent
+//		With -base: how much more may be allocated, of each type and in all (default 5). 10 objects, or
+//		1 KiB, are always allowed.
+//	-base revision
+//		Compare with what the same tests allocate at a revision of the repository.
 //	-bench regexp
 //		Run these benchmarks, too. Without -run, tests run as well, as with go test.
 //	-benchtime time
-//		How long each benchmark runs (default 100x, so that two runs do the same).
+//		How long each benchmark runs (default 100x), so that two runs do the same.
+//	-count n
+//		With -base: run the tests so often at each revision (default 6); it takes 4.
+//	-github mode
+//		With -base: as for "leakgate run" (default auto).
 //	-json
-//		Print the figures as JSON, all of them.
+//		Print the figures as JSON, all of them; with -base in the form of leakgate.json.
+//	-junit file
+//	-markdown file
+//		With -base: as for "leakgate run".
 //	-n count
 //		Show so many types and lines (default 20); 0 is all.
 //	-o file
 //		Also write what was allocated at each stack to file; for "go tool pprof".
 //	-run regexp
 //		Run only tests that match.
+//	-sarif file
+//		With -base: as for "leakgate run".
 //	-tags list
 //		Build tags, separated by commas.
 //	-timeout d
-//		The time limit of each test binary (default 10m).
+//		The time limit of each test binary (default 10m0s).
 //
-// The exit code is 0 if the figures are there, 2 for a wrong command line or if tests do not build, 3
-// if a package's figures, or those by type, could not be told, 4 if tests failed.
+// The exit code is 0 if the figures are there, 1 if more is allocated than at the base, 2 for a wrong
+// command line or if tests do not build, 3 if a package's figures, or those by type, could not be told,
+// or nothing could be compared, 4 if tests failed.
 //
 // # Comment
 //

@@ -35,6 +35,7 @@ func parseManual(t *testing.T) *manual.Manual {
 func TestManualListsTheFlags(t *testing.T) {
 	for topic, flags := range map[string]*flag.FlagSet{
 		"run":     new(runOptions).flagSet(),
+		"alloc":   new(alloc.Options).FlagSet(),
 		"comment": new(comment.Options).FlagSet(),
 		"view":    new(view.Options).FlagSet(),
 		"vet":     new(vet.Options).FlagSet(),

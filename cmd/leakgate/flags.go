@@ -11,6 +11,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/formats"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 )
 
@@ -35,7 +36,7 @@ type runOptions struct {
 	timeout   string
 	update    bool
 	verbose   bool
-	formats   formatOptions
+	formats   formats.Options
 
 	patterns    []string
 	passthrough gotest.Passthrough
@@ -64,7 +65,7 @@ func (o *runOptions) flagSet() *flag.FlagSet {
 	f.StringVar(&o.timeout, "timeout", "", "")
 	f.BoolVar(&o.update, "update", false, "")
 	f.BoolVar(&o.verbose, "v", false, "")
-	o.formats.register(f)
+	o.formats.Register(f)
 	return f
 }
 
@@ -125,7 +126,7 @@ func (o *runOptions) check() error {
 	if err := o.keep.check(); err != nil {
 		return err
 	}
-	if err := o.formats.check(); err != nil {
+	if err := o.formats.Check(); err != nil {
 		return err
 	}
 	if len(o.patterns) == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/formats"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 )
@@ -17,14 +18,14 @@ import (
 // mergeOptions is the command line of leakgate merge.
 type mergeOptions struct {
 	artifacts string // -o
-	formats   formatOptions
+	formats   formats.Options
 	reports   []string
 }
 
 func (o *mergeOptions) flagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("merge")
 	f.StringVar(&o.artifacts, "o", artifacts.DefaultName, "")
-	o.formats.register(f)
+	o.formats.Register(f)
 	return f
 }
 
@@ -40,7 +41,7 @@ func parseMerge(args []string) (*mergeOptions, error) {
 	case o.artifacts == "":
 		return nil, errors.New("-o names no directory")
 	}
-	return o, o.formats.check()
+	return o, o.formats.Check()
 }
 
 // mergeShards is the command "leakgate merge".
@@ -90,7 +91,7 @@ func (o *mergeOptions) merge(c *cli.Context) (*outcome.Run, error) {
 	if err := (present.Summary{Artifacts: o.artifacts, Page: filepath.Join(o.artifacts, artifacts.PageName), Color: d.color}).Present(d.screen, merged); err != nil {
 		return nil, err
 	}
-	return merged, errors.Join(unwritten, o.formats.write(merged, "", c.Env, d.screen))
+	return merged, errors.Join(unwritten, o.formats.Write(merged, "", c.Env, d.screen))
 }
 
 // checkOutside refuses a report in the directory that is about to be cleared.

@@ -100,7 +100,7 @@ func newSession(c *cli.Context, o *runOptions) (*session, error) {
 		inv.Env = append(inv.Env, envvar.Goldens.Set(dir.Base()))
 	}
 	return &session{
-		context: c, options: o, invocation: inv, found: found, sources: findSources(o.dir, found), dir: dir, display: d,
+		context: c, options: o, invocation: inv, found: found, sources: outcome.FindSources(o.dir, discover.Folders(found)), dir: dir, display: d,
 		report: &outcome.Run{Schema: outcome.Schema, Leakgate: cli.Version(), GoVersion: goEnv.GOVERSION, Shard: o.shard.Shard},
 		base:   against, isolated: isolated,
 	}, nil

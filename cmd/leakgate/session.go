@@ -74,7 +74,7 @@ func (s *session) run() error {
 		return err
 	}
 	resume := func() {}
-	if s.options.formats.onGitHub(s.context.Env) {
+	if s.options.formats.OnGitHub(s.context.Env) {
 		resume = present.StopCommands(s.display.screen)
 	}
 	defer resume()
@@ -200,7 +200,7 @@ func (s *session) present(resume func()) error {
 		return err
 	}
 	resume()
-	return errors.Join(unwritten, s.options.formats.write(s.report, s.options.dir, s.context.Env, s.display.screen))
+	return errors.Join(unwritten, s.options.formats.Write(s.report, s.options.dir, s.context.Env, s.display.screen))
 }
 
 // writePage writes the page about a run whose module is in a folder.
@@ -218,35 +218,4 @@ func (s *session) folders() []string {
 		dirs = append(dirs, p.Dir)
 	}
 	return dirs
-}
-
-// findSources says where the packages lie in their repository, whose root is the nearest folder
-// above dir with a .git, else dir itself.
-func findSources(dir string, found []discover.Package) outcome.Sources {
-	root, err := filepath.Abs(dir)
-	if err != nil {
-		return outcome.Sources{}
-	}
-	if resolved, err := filepath.EvalSymlinks(root); err == nil {
-		root = resolved // as the go command names folders
-	}
-	for above := root; ; above = filepath.Dir(above) {
-		if _, err := os.Stat(filepath.Join(above, ".git")); err == nil {
-			root = above
-			break
-		}
-		if above == filepath.Dir(above) {
-			break
-		}
-	}
-	dirs := make(map[string]string)
-	for _, p := range found {
-		if rel, err := filepath.Rel(root, p.Dir); err == nil && filepath.IsLocal(rel) {
-			dirs[p.ImportPath] = filepath.ToSlash(rel)
-		}
-	}
-	return outcome.Sources{Dirs: dirs, Exists: func(file string) bool {
-		info, err := os.Stat(filepath.Join(root, filepath.FromSlash(file)))
-		return err == nil && info.Mode().IsRegular()
-	}}
 }

@@ -264,6 +264,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
 	{"cmd/leakgate/internal/compare", []string{"internal/verdict", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/present", []string{"internal/verdict", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/internal/formats", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "internal/verdict", "internal/wholefile"}},
 	{"cmd/leakgate/internal/page", []string{"internal/nodename", "refscan", "internal/symbol", "internal/verdict", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/leakvet", []string{"golden", "internal/editdistance", "cmd/leakgate/internal/goldens"}},
 	{"cmd/leakgate/leakvet/golangcilint", []string{"cmd/leakgate/leakvet"}},
@@ -274,9 +275,13 @@ var layers = []struct {
 	{"cmd/leakgate/internal/allocrun", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "internal/alloctrace", "internal/symbol", "internal/textfmt",
 	}},
+	{"cmd/leakgate/internal/sametests", nil},
+	{"cmd/leakgate/internal/alloccompare", []string{"cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/compare", "internal/textfmt"}},
 	{"cmd/leakgate/internal/command/alloc", []string{
-		"cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/gotest",
-		"internal/textfmt", "internal/wholefile",
+		"cmd/leakgate/internal/alloccompare", "cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli",
+		"cmd/leakgate/internal/compare", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/formats", "cmd/leakgate/internal/gotest",
+		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "cmd/leakgate/internal/sametests",
+		"internal/textfmt", "internal/verdict", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/command/comment", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "cmd/leakgate/internal/pullrequest",

@@ -16,6 +16,8 @@ type TypeRow struct {
 	Bytes   int64  `json:"bytes"`
 	// Untyped says that the runtime is not told the type of these objects: Name says what they are.
 	Untyped bool `json:"untyped,omitempty"`
+	// Records says that these objects are the runtime's own, which it reuses at its discretion.
+	Records bool `json:"records,omitempty"`
 }
 
 // What the runtime knows no type of, and what is of no type of the program's.
@@ -65,7 +67,7 @@ func kindOf(n *alloctrace.Count, types *typeTable, classes []int64) *TypeRow {
 	case alloctrace.Boxed:
 		return &TypeRow{Name: "(values of kind " + of + " in interfaces)", Untyped: true}
 	case alloctrace.Records:
-		return &TypeRow{Name: runtimes, Untyped: true}
+		return &TypeRow{Name: runtimes, Untyped: true, Records: true}
 	case alloctrace.MapEntries:
 		return &TypeRow{Name: "map[" + of}
 	case alloctrace.Array:

@@ -11,6 +11,7 @@ type Row struct {
 	Objects Change
 	Bytes   Change
 	Verdict [2]string // before and after; "" where there is none
+	Note    string    // what else is to be said
 }
 
 // Grew reports whether the objects or the bytes did, beyond what they vary by.

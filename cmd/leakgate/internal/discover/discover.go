@@ -20,6 +20,15 @@ type Package struct {
 	Leakcheck  bool   // its test binary links leakcheck
 }
 
+// Folders returns the folders of packages by import path.
+func Folders(found []Package) map[string]string {
+	dirs := make(map[string]string, len(found))
+	for _, p := range found {
+		dirs[p.ImportPath] = p.Dir
+	}
+	return dirs
+}
+
 // Config says where and how to look.
 type Config struct {
 	Dir        string

@@ -4,7 +4,7 @@ import "slices"
 
 // binaryFlags are the flags of go test that a test binary takes as they are, with a prefix. Those
 // with a value need it after "=".
-var binaryFlags = []string{"short", "cpu", "parallel", "fullpath"}
+var binaryFlags = []string{"short", "cpu", "parallel", "fullpath", "skip"}
 
 // CompileArgs returns the flags of the invocation for "go test -c", which keep the debug
 // information, and those that its binary is to be run with.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"path"
 	"regexp"
 	"strings"
 
@@ -67,12 +66,8 @@ func (f *Finding) Noun() string {
 // ShortFingerprint is the beginning of the fingerprint, for people.
 func (f *Finding) ShortFingerprint() string { return f.Fingerprint[:min(len(f.Fingerprint), 12)] }
 
-// Sources finds source files.
-type Sources struct {
-	// folders of packages by import path, relative to the root of the repository
-	Dirs   map[string]string
-	Exists func(file string) bool // whether there is such a file below that root; nil: none is
-}
+// AllocationsOf is what the selector of a bound of leakgate alloc begins with.
+const AllocationsOf = "allocations of "
 
 // findings returns what a found wrong.
 func (s Sources) findings(p *Package, a *Assertion) []Finding {
@@ -106,7 +101,7 @@ func (s Sources) findings(p *Package, a *Assertion) []Finding {
 			add(RuleResource, b)
 		case strings.HasPrefix(b.Selector, "AssertNoGrowth"):
 			add(RuleGrowth, b)
-		case strings.HasPrefix(b.Selector, "AssertAllocs"):
+		case strings.HasPrefix(b.Selector, "AssertAllocs") || strings.HasPrefix(b.Selector, AllocationsOf):
 			add(RuleAllocs, b)
 		case isCollected(b):
 			add(RuleCollected, b)
@@ -137,31 +132,6 @@ func (s Sources) findings(p *Package, a *Assertion) []Finding {
 	f.Fingerprint = fingerprint(string(f.Rule), p.ImportPath, a.Test, f.Selector)
 	s.place(&f, p, a, verdict.Bound{})
 	return append(found, f)
-}
-
-// place sets where f is: where the root of b is declared, if that is in the repository, else where
-// a is.
-func (s Sources) place(f *Finding, p *Package, a *Assertion, b verdict.Bound) {
-	if file := s.file(p, b.File); file != "" {
-		f.File, f.Line, f.Declared = file, b.Line, true
-		return
-	}
-	if file := s.file(p, a.File); file != "" {
-		f.File, f.Line = file, a.Line
-	}
-}
-
-// file returns a file that a record names, relative to the root of the repository; "" if it is not
-// there.
-func (s Sources) file(p *Package, name string) string {
-	if name == "" || s.Exists == nil {
-		return ""
-	}
-	file := path.Join(p.Dir, name)
-	if path.IsAbs(name) || file == ".." || strings.HasPrefix(file, "../") || !s.Exists(file) {
-		return ""
-	}
-	return file
 }
 
 // isCollected reports whether a bound is about an object that should be garbage.

@@ -73,7 +73,7 @@ func comparisonCells(r compare.Row) []string {
 	cells := []string{strings.Repeat("  ", r.Depth) + r.Name}
 	cells = append(cells, changeCells(r.Objects, number)...)
 	cells = append(cells, changeCells(r.Bytes, bytesText)...)
-	verdicts := ""
+	verdicts := r.Note
 	if r.Verdict[0] != r.Verdict[1] && r.Verdict[0] != "" && r.Verdict[1] != "" {
 		verdicts = r.Verdict[0] + " → " + r.Verdict[1]
 	}

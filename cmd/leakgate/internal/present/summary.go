@@ -13,7 +13,7 @@ import (
 // Summary writes, for people, what went wrong, a table of the assertions, and last one line with
 // the outcome.
 type Summary struct {
-	Artifacts string // the artifacts directory, as the user knows it
+	Artifacts string // the artifacts directory, as the user knows it; "": there is none
 	Page      string // the page that shows the run; "": there is none
 	Color     bool
 	Verbose   bool // all columns of the table, and its cells whole
@@ -30,7 +30,9 @@ func (s Summary) Present(w io.Writer, run *outcome.Run) error {
 	s.problems(&b, run)
 	s.table(&b, run)
 	fmt.Fprintf(&b, "\n%s\n", s.totals(run))
-	fmt.Fprintf(&b, "artifacts: %s\n", s.Artifacts)
+	if s.Artifacts != "" {
+		fmt.Fprintf(&b, "artifacts: %s\n", s.Artifacts)
+	}
 	if s.Page != "" && run.Totals.Assertions > 0 {
 		fmt.Fprintf(&b, "page: %s\n", s.Page)
 	}
@@ -194,10 +196,24 @@ func outcomeText(run *outcome.Run) string {
 		outcome.Unknown:     "could not tell",
 		outcome.TestFailure: "tests failed for other reasons",
 	}[run.Outcome]
+	if run.Outcome == outcome.Regression && onlyAllocations(run) {
+		text = "allocation regression"
+	}
 	if run.Interrupted {
 		text += ", interrupted"
 	}
 	return text
+}
+
+// onlyAllocations reports whether all that is wrong is that too much is allocated.
+func onlyAllocations(run *outcome.Run) bool {
+	only, any := true, false
+	each(run, func(_ *outcome.Package, a *outcome.Assertion) {
+		for _, f := range a.Findings {
+			only, any = only && f.Rule == outcome.RuleAllocs, true
+		}
+	})
+	return only && any
 }
 
 func (s Summary) paint(good bool, text string) string {

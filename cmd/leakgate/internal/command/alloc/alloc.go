@@ -4,6 +4,7 @@ package alloc
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -16,9 +17,11 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/alloccompare"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocrun"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/formats"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
@@ -28,10 +31,14 @@ const testsFailed = 4
 
 // Options is the command line of leakgate alloc.
 type Options struct {
-	dir       string // -C
+	dir       string  // -C
+	allow     float64 // percent
+	base      string
 	bench     string
 	benchtime string
+	formats   formats.Options
 	json      bool
+	runs      int    // -count
 	count     int    // -n
 	output    string // -o
 	run       string
@@ -42,19 +49,29 @@ type Options struct {
 	passthrough gotest.Passthrough
 }
 
-// Parse reads the command line.
-func Parse(args []string) (*Options, error) {
-	o := new(Options)
+// FlagSet binds the flags to o.
+func (o *Options) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("alloc")
 	f.StringVar(&o.dir, "C", "", "")
+	f.Float64Var(&o.allow, "allow", 5, "")
+	f.StringVar(&o.base, "base", "", "")
 	f.StringVar(&o.bench, "bench", "", "")
 	f.StringVar(&o.benchtime, "benchtime", "100x", "")
+	f.IntVar(&o.runs, "count", 6, "")
 	f.BoolVar(&o.json, "json", false, "")
 	f.IntVar(&o.count, "n", 20, "")
 	f.StringVar(&o.output, "o", "", "")
 	f.StringVar(&o.run, "run", "", "")
 	f.StringVar(&o.tags, "tags", "", "")
 	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "")
+	o.formats.Register(f)
+	return f
+}
+
+// Parse reads the command line.
+func Parse(args []string) (*Options, error) {
+	o := new(Options)
+	f := o.FlagSet()
 	var rest []string
 	if i := slices.Index(args, "--"); i >= 0 {
 		args, rest = args[:i], args[i+1:]
@@ -69,13 +86,44 @@ func Parse(args []string) (*Options, error) {
 	if len(o.patterns) == 0 {
 		o.patterns = []string{"."}
 	}
+	if err := o.formats.Check(); err != nil {
+		return nil, err
+	}
+	f.Visit(func(set *flag.Flag) {
+		if o.base == "" && slices.Contains(withBase, set.Name) {
+			err = fmt.Errorf("-%s goes with -base: without it nothing is judged", set.Name)
+		}
+	})
 	switch {
+	case err != nil:
+		return nil, err
 	case o.count < 0:
 		return nil, fmt.Errorf("-n %d is no number of lines", o.count)
 	case o.timeout <= 0:
 		return nil, fmt.Errorf("-timeout %v: it is more than 0", o.timeout)
+	case o.allow < 0:
+		return nil, fmt.Errorf("-allow %v: it is 0 or more, in percent", o.allow)
+	case o.base == "":
+		return o, nil
+	case o.runs < alloccompare.MinRuns:
+		return nil, fmt.Errorf("-count %d: with fewer than %d runs of each revision no figure that varies can be told from one that grew", o.runs, alloccompare.MinRuns)
+	case o.output != "":
+		return nil, errors.New("-base and -o: there would be two profiles; write each revision's without -base, and compare them with leakgate diff")
 	}
-	return o, nil
+	return o, o.checkPatterns()
+}
+
+// withBase are the flags that make sense with -base only.
+var withBase = []string{"allow", "count", "github", "junit", "markdown", "sarif"}
+
+// checkPatterns refuses packages that another revision has not.
+func (o *Options) checkPatterns() error {
+	for _, p := range o.patterns {
+		if filepath.IsAbs(p) || strings.HasSuffix(p, ".go") {
+			return fmt.Errorf("-base compares packages, and %s is a place in this working tree only: give packages relative to the current directory", p)
+		}
+	}
+	return nil
 }
 
 // A report is what leakgate alloc found.
@@ -99,6 +147,9 @@ func Run(c *cli.Context, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if o.base != "" {
+		return o.gate(ctx, c, args)
+	}
 	found, err := o.measure(ctx, c)
 	switch {
 	case ctx.Err() != nil:
@@ -128,7 +179,7 @@ func (r *report) exitCode(c *cli.Context) int {
 	code := cli.Pass
 	for _, p := range r.Packages {
 		if p.Failed {
-			fmt.Fprintf(c.Stderr, "leakgate: tests of %s failed%s; what they allocated counts. They run slower here than with go test, up to 40 times\n", p.Package, failedTests(p.Output))
+			tellFailed(c, p)
 			code = testsFailed
 		}
 	}
@@ -145,6 +196,15 @@ func (r *report) exitCode(c *cli.Context) int {
 		}
 	}
 	return code
+}
+
+// tellFailed says that tests of a package failed.
+func tellFailed(c *cli.Context, r *allocrun.Result) {
+	text := "what they allocated counts. They run slower here than with go test, up to 40 times"
+	if r.Profile == nil {
+		text = "nothing is compared then"
+	}
+	fmt.Fprintf(c.Stderr, "leakgate: tests of %s failed%s; %s\n", r.Package, failedTests(r.Output), text)
 }
 
 // failedTests names the first tests that failed, by what they printed.
@@ -165,8 +225,17 @@ func failedTests(output string) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// measure runs the packages, one after another.
-func (o *Options) measure(ctx context.Context, c *cli.Context) (*report, error) {
+// A plan is which packages are to be run, and how.
+type plan struct {
+	invocation *gotest.Invocation
+	goVersion  string
+	packages   []discover.Package
+	build      []string // flags of go test -c
+	binary     []string // flags of the test binaries
+}
+
+// plan finds the packages.
+func (o *Options) plan(c *cli.Context) (*plan, error) {
 	goEnv, err := gotest.ReadGoEnv(o.dir, c.Env)
 	if err != nil {
 		return nil, err
@@ -179,27 +248,42 @@ func (o *Options) measure(ctx context.Context, c *cli.Context) (*report, error) 
 	if len(packages) == 0 {
 		return nil, fmt.Errorf("no package with tests among the %d that the patterns match", matched)
 	}
+	p := &plan{invocation: inv, goVersion: goEnv.GOVERSION, packages: packages}
+	p.build, p.binary = inv.CompileArgs()
+	for _, f := range []struct{ name, value string }{{"run", o.run}, {"bench", o.bench}} {
+		if f.value != "" {
+			p.binary = append([]string{"-test." + f.name + "=" + f.value}, p.binary...)
+		}
+	}
+	p.binary = append([]string{"-test.benchtime=" + o.benchtime}, p.binary...)
+	return p, nil
+}
+
+// config is how a package is run whose files go to folder.
+func (o *Options) config(c *cli.Context, p *plan, folder string, pkg discover.Package) *allocrun.Config {
+	return &allocrun.Config{
+		Folder: folder, Dir: o.dir, Env: c.Env, Package: pkg.ImportPath, Source: pkg.Dir,
+		Build: p.build, Args: p.binary, Timeout: o.timeout,
+	}
+}
+
+// measure runs the packages, one after another.
+func (o *Options) measure(ctx context.Context, c *cli.Context) (*report, error) {
+	plan, err := o.plan(c)
+	if err != nil {
+		return nil, err
+	}
 	folder, err := os.MkdirTemp("", "leakgate-alloc-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	build, binary := inv.CompileArgs()
-	for _, f := range []struct{ name, value string }{{"run", o.run}, {"bench", o.bench}} {
-		if f.value != "" {
-			binary = append([]string{"-test." + f.name + "=" + f.value}, binary...)
-		}
-	}
-	binary = append([]string{"-test.benchtime=" + o.benchtime}, binary...)
 	found := &report{Packages: []*allocrun.Result{}}
-	for i, p := range packages {
-		if len(packages) > 1 {
-			fmt.Fprintf(c.Stderr, "%d of %d: %s\n", i+1, len(packages), p.ImportPath)
+	for i, p := range plan.packages {
+		if len(plan.packages) > 1 {
+			fmt.Fprintf(c.Stderr, "%d of %d: %s\n", i+1, len(plan.packages), p.ImportPath)
 		}
-		r, err := allocrun.Run(ctx, &allocrun.Config{
-			Folder: folder, Dir: o.dir, Env: c.Env, Package: p.ImportPath, Source: p.Dir,
-			Build: build, Args: binary, Timeout: o.timeout,
-		})
+		r, err := run(ctx, o.config(c, plan, folder, p))
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -211,6 +295,15 @@ func (o *Options) measure(ctx context.Context, c *cli.Context) (*report, error) 
 		}
 	}
 	return found, nil
+}
+
+// run builds and runs the tests of a package; the result is nil if there are none.
+func run(ctx context.Context, config *allocrun.Config) (*allocrun.Result, error) {
+	b, err := allocrun.Build(ctx, config)
+	if b == nil {
+		return nil, err
+	}
+	return b.Run(ctx)
 }
 
 // writeProfile writes what all packages allocated, by stack.

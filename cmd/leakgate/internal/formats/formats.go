@@ -1,4 +1,5 @@
-package main
+// Package formats writes a run in the forms that CI systems read, beside leakgate.json and the summary.
+package formats
 
 import (
 	"errors"
@@ -14,8 +15,8 @@ import (
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// formatOptions say in which forms a run is written beside leakgate.json and the summary.
-type formatOptions struct {
+// Options say in which forms a run is written.
+type Options struct {
 	junit, sarif, markdown string // files
 	github                 string // -github
 }
@@ -27,14 +28,16 @@ const (
 	githubOff  = "off"
 )
 
-func (o *formatOptions) register(f *flag.FlagSet) {
+// Register adds the flags that set the options.
+func (o *Options) Register(f *flag.FlagSet) {
 	f.StringVar(&o.github, "github", githubAuto, "")
 	f.StringVar(&o.junit, "junit", "", "")
 	f.StringVar(&o.markdown, "markdown", "", "")
 	f.StringVar(&o.sarif, "sarif", "", "")
 }
 
-func (o *formatOptions) check() error {
+// Check says what is wrong with the values of the flags.
+func (o *Options) Check() error {
 	switch o.github {
 	case githubAuto, githubOn, githubOff:
 		return nil
@@ -42,14 +45,14 @@ func (o *formatOptions) check() error {
 	return fmt.Errorf("-github %s: it is auto, on or off", o.github)
 }
 
-// onGitHub reports whether GitHub Actions reads what is printed.
-func (o *formatOptions) onGitHub(env []string) bool {
+// OnGitHub reports whether GitHub Actions reads what is printed.
+func (o *Options) OnGitHub(env []string) bool {
 	return o.github == githubOn || o.github == githubAuto && cli.Lookup(env, "GITHUB_ACTIONS") == "true"
 }
 
-// write writes run to the files, which are relative to dir, and, in GitHub Actions, annotations to
+// Write writes run to the files, which are relative to dir, and, in GitHub Actions, annotations to
 // w and the step's summary. It writes what it can.
-func (o *formatOptions) write(run *outcome.Run, dir string, env []string, w io.Writer) error {
+func (o *Options) Write(run *outcome.Run, dir string, env []string, w io.Writer) error {
 	var errs []error
 	for _, form := range []struct {
 		file      string
@@ -63,7 +66,7 @@ func (o *formatOptions) write(run *outcome.Run, dir string, env []string, w io.W
 			errs = append(errs, writePresented(under(dir, form.file), form.presenter, run))
 		}
 	}
-	if o.onGitHub(env) {
+	if o.OnGitHub(env) {
 		errs = append(errs, present.Annotations{}.Present(w, run))
 		if summary := cli.Lookup(env, "GITHUB_STEP_SUMMARY"); summary != "" {
 			errs = append(errs, appendSummary(summary, run))

@@ -1,0 +1,169 @@
+package alloccompare
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocrun"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
+	"github.com/leakgate/leakgate/internal/textfmt"
+)
+
+// What grows by no more than this is no regression, whatever its share: what is set up once, such as
+// a cache, differs by a few objects.
+const (
+	leastObjects = 10
+	leastBytes   = 1 << 10
+)
+
+// All is the name of the row that sums a package.
+const All = "all types"
+
+// A Row is what tests allocate of one type, or in all, at both revisions.
+type Row struct {
+	Name    string // as allocrun has it, or All
+	Package string // of a type of that name
+	Objects compare.Change
+	Bytes   compare.Change
+	// The most that is no regression.
+	MaxObjects, MaxBytes int64
+	Broken               bool   // it grew by more than is allowed
+	Text                 string // of a broken row: what grew, by how much, and how sure that is
+}
+
+// Types compares the runs of two revisions, as many of each: the row All, then one for each type,
+// what grew most first. Runs are by allocrun.Binary.Types. A row is broken if its objects or its
+// bytes grew by more than so many percent. No type is where all allocations together did not grow, in
+// objects or in bytes: one type instead of another is no regression.
+func Types(olds, news []*allocrun.Result, percent float64) []*Row {
+	g := &gathering{of: make(map[[2]string]*Row)}
+	for i, r := range olds {
+		g.add(r, i, len(olds), func(c *compare.Change) *compare.Series { return &c.Old })
+	}
+	for i, r := range news {
+		g.add(r, i, len(news), func(c *compare.Change) *compare.Series { return &c.New })
+	}
+	for _, row := range g.rows {
+		row.Objects, row.Bytes = padded(row.Objects, len(olds), len(news)), padded(row.Bytes, len(olds), len(news))
+	}
+	varying := g.varying()
+	more := g.more(varying)
+	for _, row := range g.rows {
+		g.judge(row, percent, varying, more || row.Name == All)
+	}
+	slices.SortStableFunc(g.rows[1:], func(a, b *Row) int {
+		return cmp.Or(cmp.Compare(b.Objects.Delta(), a.Objects.Delta()), cmp.Compare(b.Bytes.Delta(), a.Bytes.Delta()), cmp.Compare(a.Name, b.Name))
+	})
+	return g.rows
+}
+
+// A gathering collects the rows of all runs.
+type gathering struct {
+	of      map[[2]string]*Row
+	rows    []*Row
+	unsized int64 // objects whose size is not sure, in the run that has most of them
+}
+
+func (g *gathering) row(name, pkg string) *Row {
+	key := [2]string{name, pkg}
+	if g.of[key] == nil {
+		g.of[key] = &Row{Name: name, Package: pkg}
+		g.rows = append(g.rows, g.of[key])
+	}
+	return g.of[key]
+}
+
+// add adds the nth of so many runs.
+func (g *gathering) add(r *allocrun.Result, nth, runs int, side func(*compare.Change) *compare.Series) {
+	g.unsized = max(g.unsized, r.UnsizedObjects)
+	add := func(row *Row, objects, bytes int64) {
+		for _, n := range []struct {
+			to    *compare.Change
+			count int64
+		}{{&row.Objects, objects}, {&row.Bytes, bytes}} {
+			s := side(n.to)
+			if *s == nil {
+				*s = make(compare.Series, runs)
+			}
+			(*s)[nth] += n.count
+		}
+	}
+	all := g.row(All, "")
+	for _, t := range r.Types {
+		if t.Records {
+			continue // the runtime reuses its own records at its discretion
+		}
+		add(all, t.Objects, t.Bytes)
+		add(g.row(t.Name, t.Package), t.Objects, t.Bytes)
+	}
+}
+
+// padded has zeros for a side where no run had the type.
+func padded(c compare.Change, olds, news int) compare.Change {
+	if c.Old == nil {
+		c.Old = make(compare.Series, olds)
+	}
+	if c.New == nil {
+		c.New = make(compare.Series, news)
+	}
+	return c
+}
+
+// figures returns the objects and bytes of a row. Objects whose size is not sure may be of a
+// neighbouring row, a T in that of []T, and are in that of all.
+func (g *gathering) figures(row *Row) (objects, bytes figure) {
+	size := row.Bytes.New.Median() / max(row.Objects.New.Median(), 1)
+	objects, bytes = figure{Change: row.Objects}, figure{row.Bytes, g.unsized * size}
+	if row.Name != All {
+		objects.noise = g.unsized
+	}
+	return objects, bytes
+}
+
+// varying is how many figures differ from run to run.
+func (g *gathering) varying() (n int) {
+	for _, row := range g.rows {
+		objects, bytes := g.figures(row)
+		for _, f := range []figure{objects, bytes} {
+			if f.varies() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// more reports whether the types that grew outweigh those that shrank, in objects or in bytes.
+func (g *gathering) more(varying int) bool {
+	var objects, bytes int64
+	for _, row := range g.rows[1:] {
+		o, b := g.figures(row)
+		objects += o.change(varying)
+		bytes += b.change(varying)
+	}
+	return objects > 0 || bytes > 0
+}
+
+// judge sets what row may be, and whether it is more. relevant is false where it does not matter.
+func (g *gathering) judge(row *Row, percent float64, varying int, relevant bool) {
+	objects, bytes := g.figures(row)
+	row.MaxObjects, row.MaxBytes = objects.limit(percent, leastObjects), bytes.limit(percent, leastBytes)
+	switch {
+	case !relevant:
+	case objects.change(varying) > 0 && objects.New.Median() > row.MaxObjects:
+		row.Broken = true
+		row.Text = objects.text(textfmt.Count, " objects") + ", at most " + textfmt.Count(row.MaxObjects) + " allowed"
+	case bytes.change(varying) > 0 && bytes.New.Median() > row.MaxBytes:
+		row.Broken = true
+		row.Text = bytes.text(textfmt.ByteCount, "") + ", at most " + textfmt.ByteCount(row.MaxBytes) + " allowed"
+	}
+}
+
+// Note is how sure it is that a row changed: p of benchstat's test and the number of runs, where these vary.
+func (r *Row) Note() string {
+	f := figure{Change: r.Objects}
+	if !f.varies() {
+		return ""
+	}
+	return f.certainty()
+}

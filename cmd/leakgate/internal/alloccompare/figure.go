@@ -1,0 +1,82 @@
+package alloccompare
+
+import (
+	"fmt"
+	"slices"
+
+	"golang.org/x/perf/benchmath"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
+)
+
+// MinRuns is how many runs of each revision it takes for a figure that varies to be told from one
+// that grew: with fewer, no two samples differ at benchstat's level of 5 %.
+const MinRuns = 4
+
+// A figure is a number of objects or bytes, as each run counted it.
+type figure struct {
+	compare.Change
+	noise int64 // how much of it may be another row's
+}
+
+// varies reports whether two runs of one revision differ.
+func (f figure) varies() bool { return width(f.Old) > 0 || width(f.New) > 0 }
+
+func width(s compare.Series) int64 { return slices.Max(s) - slices.Min(s) }
+
+// test is benchstat's: the Mann-Whitney U test.
+func (f figure) test() benchmath.Comparison {
+	sample := func(s compare.Series) *benchmath.Sample {
+		values := make([]float64, len(s))
+		for i, n := range s {
+			values[i] = float64(n)
+		}
+		return benchmath.NewSample(values, &benchmath.DefaultThresholds)
+	}
+	return benchmath.AssumeNothing.Compare(sample(f.Old), sample(f.New))
+}
+
+// change is by how much a figure differs at the new revision, or 0 if it cannot be told from what it
+// varies by. One that is the same in all runs of a revision is exact. Of one that varies the
+// difference has to be significant where as many figures as vary are tested at once, or the
+// revisions have to be further apart than their runs are.
+func (f figure) change(varying int) int64 {
+	delta := f.Delta()
+	switch {
+	case max(delta, -delta) <= f.noise:
+		return 0
+	case !f.varies():
+		return delta
+	}
+	t := f.test()
+	gap := max(slices.Min(f.New)-slices.Max(f.Old), slices.Min(f.Old)-slices.Max(f.New))
+	if t.P < t.Alpha/float64(varying) || t.P < t.Alpha && gap > max(width(f.Old), width(f.New)) {
+		return delta
+	}
+	return 0
+}
+
+// limit is how much may be allocated: some percent more than was in any run, and at least so much
+// more.
+func (f figure) limit(percent float64, least int64) int64 {
+	most := slices.Max(f.Old)
+	return most + max(int64(float64(most)*percent/100), least)
+}
+
+// certainty is what tells that a figure grew: "n=6", with p where runs vary.
+func (f figure) certainty() string {
+	if !f.varies() {
+		return fmt.Sprintf("n=%d", len(f.New))
+	}
+	return f.test().String()
+}
+
+// text is "3,000 → 6,000 objects (+100.0 %, p=0.002 n=6)".
+func (f figure) text(number func(int64) string, unit string) string {
+	old, now := f.Old.Median(), f.New.Median()
+	share := "new"
+	if old > 0 {
+		share = fmt.Sprintf("%+.1f %%", 100*(float64(now)/float64(old)-1))
+	}
+	return fmt.Sprintf("%s → %s%s (%s, %s)", number(old), number(now), unit, share, f.certainty())
+}
