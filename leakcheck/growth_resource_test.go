@@ -1,11 +1,14 @@
 package leakcheck
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -70,8 +73,8 @@ func TestResourceSeries(t *testing.T) {
 		{"mappings", bytes(ledger.Mapping, "anonymous memory"), []int64{0, 40960, 122880, 286720, 614400}, "+4.0 KiB/op: anonymous memory"},
 		{"a mapping that grows once", bytes(ledger.Mapping, "anonymous memory"), []int64{0, 1 << 26, 1 << 26, 1 << 26, 1 << 26}, ""},
 		{"stacks by chance", bytes(ledger.Stack, "stacks"), []int64{0, 32 << 10, 64 << 10, 96 << 10, 128 << 10}, ""},
-		{"files", item(ledger.File, "/tmp/upload-*"), []int64{5, 15, 35, 75, 155}, "+1.00 temporary file/op: /tmp/upload-*"},
 		{"files of others", item(ledger.File, "/tmp/upload-*"), []int64{5, 15, 34, 75, 155}, ""},
+		{"files of others, in step", item(ledger.File, "/tmp/upload-*"), []int64{5, 15, 35, 75, 155}, ""},
 		{"variables", bytes(ledger.Variable, "environment variables"), []int64{5, 15, 35, 75, 155}, "+1.00 environment variable/op"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -86,6 +89,52 @@ func TestResourceSeries(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Temporary files that op leaves are a leak, in whatever number it is called.
+func TestFilesOfOp(t *testing.T) {
+	for name, want := range map[string]string{
+		"upload-*":            "they stay when the test ends: remove them, or make them in a folder of t.TempDir",
+		"TestX1/001/upload-*": "they go with the test, as all in a folder of t.TempDir, and would stay in another folder: remove them",
+	} {
+		name = filepath.Join(os.TempDir(), name)
+		var made int64
+		w := newWorld(t, growing(sessions, 5)...)
+		w.Resources = func(string) (*ledger.Ledger, error) {
+			item := ledger.Item{Kind: ledger.File, Names: [ledger.Levels]string{name, "files", "temporary files"}, Size: 7 + 2*made}
+			return &ledger.Ledger{Items: []ledger.Item{item}}, nil
+		}
+		ft := &fakeT{name: "TestLogout"}
+		op := func() { made++ }
+		none := func(func(string) bool) map[growth.GoroutineOrigin]growth.Goroutines {
+			return map[growth.GoroutineOrigin]growth.Goroutines{}
+		}
+		if growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, tenAndTen), none, nil) {
+			t.Fatal("passed")
+		}
+		ft.end()
+		wantInOrder(t, ft.errorText(), "leakcheck: resources grow with every call of op\n", "+2.00 temporary files/op: "+name+"\n", want+"\n")
+	}
+}
+
+// Goroutines that are in system calls have a thread each, and some come and go besides. They are one
+// finding, not one with whatever else of the program's grows as fast.
+func TestThreadsOfGoroutines(t *testing.T) {
+	w := newWorld(t, growing(sessions, 10, 20, 40, 80, 160)...)
+	var counts []map[growth.GoroutineOrigin]growth.Goroutines
+	for _, n := range []int64{10, 20, 40, 80, 160} {
+		counts = append(counts, map[growth.GoroutineOrigin]growth.Goroutines{
+			{Entry: "example.com/app.readDevice", CreatedBy: "example.com/app.New"}: {Count: n},
+		})
+	}
+	w.resources(func(n int64) []ledger.Item {
+		return []ledger.Item{{Kind: ledger.Thread, Names: [ledger.Levels]string{"threads", "threads", "threads"}, Size: n}}
+	}, 7, 18, 40, 82, 168)
+	ft, ok, _ := w.growth(counts, tenAndTen...)
+	if ok {
+		t.Fatal("passed")
+	}
+	wantInOrder(t, ft.errorText(), "+1.00 goroutine/op in example.com/app.readDevice\n", "with each: +1.07 threads/op\n")
 }
 
 // conns is a pool of n connections.

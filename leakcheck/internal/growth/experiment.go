@@ -85,11 +85,12 @@ func (x *Experiment) Judge() *assertion.Outcome {
 	batch = x.sparing(x.affordable(batch))
 	for restarts := 0; ; {
 		i := len(x.moments) - 1
+		n := batch<<i + x.odd(i, batch)
 		if i == intervals {
 			x.Sleep(assertion.RetryWaits[0])
-			x.recordBatch(batch << i)
+			x.recordBatch(n)
 		} else {
-			x.runBatch(batch << i)
+			x.runBatch(n)
 		}
 		if x.failed {
 			return nil

@@ -3,7 +3,10 @@ package growth
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -89,6 +92,22 @@ func (r *resource) keepsPace() bool {
 	}
 	return r.own.countsKeepPace()
 }
+
+// odd is how many calls the i-th batch, from 0 on, has beside those that double: none, unless temporary
+// files grow. Tests of several packages run side by side and share a folder for these. Where another
+// process finds its own leak of files by batches that double, at the same moments, its files would be
+// taken for this one's; with numbers by chance in both they are in step with its calls alone.
+func (x *Experiment) odd(i, batch int) int {
+	if i == 0 || !slices.ContainsFunc(x.resources(), func(r *resource) bool { return r.kind == ledger.File }) {
+		return 0
+	}
+	h := fnv.New64a()
+	fmt.Fprint(h, os.Getpid(), x.Now().UnixNano())
+	return 1 + int(h.Sum64()%uint64(max(batch, minOdd)))
+}
+
+// minOdd is of how many numbers odd takes one at least.
+const minOdd = 4
 
 // isExact reports whether each batch added the same whole number for each call: what other processes
 // put into a folder that all share does not.
@@ -228,7 +247,7 @@ func (x *Experiment) leakOf(r *resource, leaks []*leak) *leak {
 	}
 	inStep := func(l *leak) bool { return keepStep(l.perCall(), r.own.perCall()) }
 	for _, l := range leaks {
-		if l.goroutines != nil && (r.kind == ledger.Stack || inStep(l)) {
+		if l.goroutines != nil && (r.kind == ledger.Stack || inStep(l) || r.kind == ledger.Thread && aboutAsMany(l.perCall(), r.own.perCall())) {
 			return l
 		}
 	}
@@ -242,6 +261,10 @@ func (x *Experiment) leakOf(r *resource, leaks []*leak) *leak {
 	}
 	return nil
 }
+
+// aboutAsMany reports whether two rates are alike: of threads some come and go with how busy the
+// program is.
+func aboutAsMany(a, b float64) bool { return max(a, b) <= 1.5*min(a, b) }
 
 // mayHold reports whether what grows is the program's, the test's, or a record of the standard
 // library of the same things.
@@ -308,7 +331,7 @@ func (x *Experiment) explainResources(l *leak) []string {
 		}
 	}
 	if l.isResource() {
-		lines = append(lines, lost(l.resources[0].kind)...)
+		lines = append(lines, lost(l.resources[0])...)
 	}
 	return lines
 }
@@ -323,8 +346,8 @@ func (l *leak) resourcesOfPile() []string {
 }
 
 // lost says that nothing of Go's grows with a resource.
-func lost(k ledger.Kind) []string {
-	switch k {
+func lost(r *resource) []string {
+	switch r.kind {
 	case ledger.Process:
 		return []string{"no Go object grows with them: Wait is not called for what was started"}
 	case ledger.Descriptor:
@@ -334,6 +357,9 @@ func lost(k ledger.Kind) []string {
 	case ledger.Thread:
 		return []string{"no goroutines grow with them: threads of C, or of goroutines that ended locked to theirs"}
 	case ledger.File:
+		if r.level == 0 && filepath.Dir(r.name) != filepath.Clean(os.TempDir()) {
+			return []string{"they go with the test, as all in a folder of t.TempDir, and would stay in another folder: remove them"}
+		}
 		return []string{"they stay when the test ends: remove them, or make them in a folder of t.TempDir"}
 	}
 	return nil
