@@ -53,6 +53,8 @@ var layers = []struct {
 	{"internal/engine/headroom", nil},    // how much memory there is
 	{"internal/procmaps", nil},
 	{"internal/engine/freeze", []string{"internal/engine/image", "internal/engine/headroom", "internal/engine/peek", "internal/engine/remedy", "internal/procmaps"}},
+	// the heap of glibc's malloc
+	{"internal/engine/nativeheap", []string{"internal/engine/freeze", "internal/engine/image", "internal/procmaps"}},
 	{"internal/engine/peek", nil}, // memory of this process, in place
 	{"internal/engine/addrmap", nil},
 	{"internal/engine/rtlayout", []string{"internal/engine/debuginfo", "internal/goversion"}}, // what is known of the runtime's structures
@@ -320,6 +322,8 @@ var layers = []struct {
 	{"internal/tests/assert", nil},
 	{"internal/tests/delve", nil},
 	{"internal/tests/golden", nil},
+	{"internal/tests/native", nil},
+	{"internal/tests/native/workload", nil}, // C code that allocates
 	{"internal/tests/page", nil},
 	{"internal/tests/pprof", nil},
 	{"internal/tests/release", nil},

@@ -1,0 +1,142 @@
+// Package nativeheap reads the heap of glibc's malloc out of the memory of a process: how many
+// blocks C code has allocated and not freed, of which sizes. It needs neither symbols nor debug
+// information, and believes nothing that the heap's own books do not confirm.
+package nativeheap
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/leakgate/leakgate/internal/engine/image"
+)
+
+// A Heap is what malloc had given out at one moment. Sizes are those of malloc's chunks: what was
+// asked for and 8 bytes, rounded up to a multiple of 16, 32 at least.
+type Heap struct {
+	Blocks, Bytes int64 // in use by the program and its libraries, mapped ones included
+
+	// Of those, blocks that are a mapping each (128 KiB and more, as a rule). malloc knows how many
+	// there are and how large they are together, not how large each is.
+	Mapped, MappedBytes int64
+
+	Sizes map[int64]int64 // how many blocks of each size are in use, without mapped ones
+
+	Arenas, Threads int // threads that have ended, with stacks that are kept for others, included
+
+	// Freed blocks that threads keep at hand (tcache) and that arenas do (fast bins).
+	Cached, CachedBytes, Fast, FastBytes int64
+	// What malloc and the loader allocate for each thread itself: its tcache, its table of
+	// thread-local variables (dtv).
+	Own, OwnBytes int64
+	// Headers of arenas and of their parts.
+	HeaderBytes int64
+}
+
+// InUse is what mallinfo2(3) has as uordblks: all that arenas have, but for chunks on bins and fast
+// bins, and the top.
+func (h *Heap) InUse() int64 {
+	return h.Bytes - h.MappedBytes + h.CachedBytes + h.OwnBytes + h.HeaderBytes
+}
+
+// SizesUp returns the sizes that there are blocks of, the smallest first.
+func (h *Heap) SizesUp() []int64 { return slices.Sorted(maps.Keys(h.Sizes)) }
+
+// An Area is a mapping of the process (proc(5), maps).
+type Area struct {
+	Start, End uint64
+	Writable   bool // private memory that may be read and written to
+	Name       string
+}
+
+// ErrNone says that the process has no C library, and so no heap but Go's.
+var ErrNone = errors.New("the process has no C library")
+
+// ErrFlux says that the heap's books do not agree with what is in it: it was being changed, or it is
+// not what this package knows.
+var ErrFlux = errors.New("the books of malloc do not agree with its heap")
+
+// An UnknownError is a C library, or malloc, whose heap cannot be read.
+type UnknownError struct{ Cause, Remedy string }
+
+// Error is the cause.
+func (e *UnknownError) Error() string { return e.Cause }
+
+// A walk is one reading of a heap.
+type walk struct {
+	mem     *image.Space
+	areas   []Area
+	places  *Places
+	arenas  []*arena
+	parts   []*part // of all arenas, by address
+	threads []uint64
+	seen    []image.Range // what must not have changed while memory was copied
+	heap    Heap
+}
+
+// Walk reads the heap. The areas are the process's mappings, live how many threads it has at least;
+// places are those that were found in the same process before, and are found here if there are none.
+// Errors are ErrNone, an *UnknownError, or one that wraps ErrFlux.
+//
+// Chunks are walked from the first to the last of each part of an arena. What was counted is returned only if
+//
+//   - each chunk's size leads to the next, and the last one to the end,
+//   - free chunks are exactly those on the arena's bins, linked in both directions,
+//   - the parts of an arena come to what it says it has from the system,
+//   - tcaches and fast bins have used chunks of the right sizes alone, none twice, and as many as
+//     they count,
+//   - each living thread is on the loader's lists of threads,
+//   - no arena was locked.
+func Walk(mem *image.Space, areas []Area, live int, places *Places) (*Heap, error) {
+	h, _, err := read(mem, areas, live, places)
+	return h, err
+}
+
+// read is Walk, and returns what must stay the same for the result to hold, where the memory was
+// not frozen.
+func read(mem *image.Space, areas []Area, live int, places *Places) (*Heap, []image.Range, error) {
+	w := &walk{mem: mem, areas: areas, places: places}
+	w.heap.Sizes = make(map[int64]int64)
+	for _, step := range []func() error{w.locate, w.loadArenas, w.walkParts, w.auditArenas, func() error { return w.readThreads(live) }, w.takeOwn} {
+		if err := step(); err != nil {
+			return nil, nil, err
+		}
+	}
+	w.count()
+	if err := mem.Broken(); err != nil {
+		return nil, nil, err
+	}
+	return &w.heap, w.seen, nil
+}
+
+// word reads 8 bytes, zero where there is no memory.
+func (w *walk) word(addr uint64) uint64 { return w.mem.U64(addr) }
+
+// count sorts the chunks that are in use by size.
+func (w *walk) count() {
+	h := &w.heap
+	for _, p := range w.parts {
+		p.eachUsed(func(size int64, state chunkState) {
+			switch state {
+			case inUse:
+				h.Blocks++
+				h.Bytes += size
+				h.Sizes[size]++
+			case ofMalloc:
+				h.Own++
+				h.OwnBytes += size
+			case cached:
+				h.Cached++
+				h.CachedBytes += size
+			case fast:
+				h.Fast++
+				h.FastBytes += size
+			}
+		})
+		h.HeaderBytes += p.headers
+	}
+	h.Arenas, h.Threads = len(w.arenas), len(w.threads)
+	h.Mapped, h.MappedBytes = int64(w.mem.U32(w.places.maps)), int64(w.word(w.places.params+mapBytes))
+	h.Blocks += h.Mapped
+	h.Bytes += h.MappedBytes
+}

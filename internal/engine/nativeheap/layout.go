@@ -1,0 +1,78 @@
+package nativeheap
+
+// Where glibc has what, from malloc/malloc.c, malloc/arena.c and nptl/descr.h of 2.26 to 2.42, on
+// 64-bit systems. A version that has something elsewhere fails the audit.
+const (
+	// struct malloc_state
+	stateMutex      = 0
+	stateFast       = 16 // fastbinsY
+	fastBins        = 10
+	stateTop        = 96
+	stateBins       = 112 // pairs of fd and bk; a bin is a chunk whose fd and bk these are
+	bins            = 127
+	stateNext       = stateBins + 16*bins + 16 // behind binmap
+	stateSystem     = stateNext + 24           // system_mem, behind next_free and attached_threads
+	stateSize       = stateSystem + 16
+	binAsChunk      = 16 // how far before its pair a bin begins
+	chunkSize       = 8  // struct malloc_chunk: prev_size, size, fd, bk
+	chunkNext       = 16
+	chunkPrev       = 24
+	chunkHeader     = 16 // user memory begins behind it
+	minChunk        = 32
+	chunkAlign      = 16
+	fence           = 16       // size of the chunk that ends a part of an arena that others follow
+	heapMax         = 64 << 20 // HEAP_MAX_SIZE: what parts of arenas but the first one are aligned to
+	heapPrev        = 8        // heap_info: ar_ptr, prev, size, ...
+	heapSize        = 16
+	prevInUse       = 1 // flags in a chunk's size
+	isMapped        = 2
+	isNotMain       = 4
+	sizeFlags       = 7
+	protectionShift = 12 // PROTECT_PTR, from 2.32 on: a pointer xor its own address without the offset in a page
+
+	// struct malloc_par, counted from 40 bytes before sbrk_base
+	mapBytes     = 24 // mmapped_mem
+	mapBytesMost = 32 // max_mmapped_mem
+	heapStart    = 40 // sbrk_base
+	cacheBins    = 48 // tcache_bins
+	cacheBytes   = 56 // tcache_max_bytes
+	cacheCount   = 64 // tcache_count
+	paramsSize   = 72
+	// n_mmaps_max follows n_mmaps; programs rarely change it
+	mapMost = 1 << 16 // DEFAULT_MMAP_MAX
+)
+
+// mapCounts are where versions have n_mmaps in struct malloc_par: from 2.35 on hp_flags is before it.
+var mapCounts = [...]uint64{4, 8}
+
+// A cacheLayout is how a version lays out what each thread has of freed blocks
+// (tcache_perthread_struct), known by the size of its chunk.
+type cacheLayout struct {
+	chunk       int64
+	small       int // bins of one size each: 32, 48, 64, ...
+	bins        int // and those of larger blocks
+	countSize   uint64
+	countsSlots bool // what can be added still is counted, instead of what there is
+}
+
+var cacheLayouts = [...]cacheLayout{
+	{chunk: 0x250, small: 64, bins: 64, countSize: 1},                    // 2.26 to 2.29
+	{chunk: 0x290, small: 64, bins: 64, countSize: 2},                    // 2.30 to 2.41
+	{chunk: 0x300, small: 64, bins: 76, countSize: 2, countsSlots: true}, // 2.42
+}
+
+// A threadLayout is how an architecture lays out what is known of a thread (struct pthread).
+type threadLayout struct {
+	list uint64 // the node that it is on a list of threads with
+	id   uint64 // the kernel's number of it, 0 when it has ended
+	self uint64 // a word that points at the start of the struct
+	dtv  uint64
+	// thread-local variables are below the struct, else above
+	below, hasSelf, hasDTV bool
+}
+
+var threadLayouts = map[string]threadLayout{
+	"amd64": {list: 0x2c0, id: 0x2d0, self: 0x10, dtv: 8, below: true, hasSelf: true, hasDTV: true},
+	// the dtv is in tcbhead_t, behind a struct whose size depends on the version
+	"arm64": {list: 0xc0, id: 0xd0},
+}

@@ -1,0 +1,208 @@
+package nativeheap
+
+import (
+	"encoding/binary"
+	"path"
+	"runtime"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/engine/image"
+)
+
+// Places are where the C library of a process has what is read. They stay as long as it lives.
+type Places struct {
+	main   uint64   // main_arena
+	params uint64   // mp_, from 40 bytes before sbrk_base
+	maps   uint64   // n_mmaps in it
+	lists  []uint64 // heads of the loader's lists of threads
+	// where thread-local variables have the pointer to the tcache, from the thread's struct on
+	cache      int64
+	knowsCache bool
+	plain      bool // lists of freed blocks have plain pointers, as before 2.32
+}
+
+// allocators are libraries that take malloc's place, by how their files' names begin.
+var allocators = []struct{ file, name string }{
+	{"libjemalloc", "jemalloc"},
+	{"libtcmalloc", "tcmalloc"},
+	{"libmimalloc", "mimalloc"},
+	{"libsnmalloc", "snmalloc"},
+	{"libhoard", "Hoard"},
+	{"libscudo", "Scudo"},
+	{"libasan", "AddressSanitizer's"},
+	{"libmsan", "MemorySanitizer's"},
+}
+
+const remedyAllocator = "count what it has by its own means, or run the test with glibc's malloc"
+
+// locate finds main_arena, mp_ and the loader's lists of threads in what the C library and the loader
+// write to.
+func (w *walk) locate() error {
+	c, loader, err := w.library()
+	if err != nil || w.places.main != 0 {
+		return err
+	}
+	heap := w.heapArea()
+	if heap == nil {
+		return &UnknownError{"the process has a C library and no heap of brk(2), which glibc's malloc begins with", remedyAllocator}
+	}
+	data, err := w.mem.Load(append(c[:len(c):len(c)], loader...))
+	if err != nil {
+		return err
+	}
+	found := *w.places
+	for i, r := range c {
+		found.main = or(found.main, w.findArena(r.Addr, data[i]))
+		if params, count := findParams(r.Addr, data[i], heap); params != 0 {
+			found.params, found.maps = params, count
+		}
+	}
+	if found.main == 0 || found.params == 0 {
+		return &UnknownError{"malloc is not glibc's, or of a version that is not known", remedyAllocator}
+	}
+	for i, r := range loader {
+		found.lists = append(found.lists, w.findLists(r.Addr, data[len(c)+i])...)
+	}
+	if len(found.lists) == 0 {
+		return flux("the loader's lists of threads are not found")
+	}
+	*w.places = found
+	return nil
+}
+
+func or(a, b uint64) uint64 {
+	if a != 0 {
+		return a
+	}
+	return b
+}
+
+func (w *walk) heapArea() *Area {
+	for i := range w.areas {
+		if w.areas[i].Name == "[heap]" {
+			return &w.areas[i]
+		}
+	}
+	return nil
+}
+
+// library returns where the C library has its variables, and where the lists of threads may be: in
+// the loader's (from 2.34 on), or in those of libpthread.
+func (w *walk) library() (c, loader []image.Range, err error) {
+	for i := range w.areas {
+		file := path.Base(w.areas[i].Name)
+		for _, a := range allocators {
+			if strings.HasPrefix(file, a.file) {
+				return nil, nil, &UnknownError{"malloc is " + a.name, remedyAllocator}
+			}
+		}
+		if strings.HasPrefix(file, "ld-musl") || strings.HasPrefix(file, "libc.musl") {
+			return nil, nil, &UnknownError{"the C library is musl", "run the test with glibc"}
+		}
+	}
+	if _, known := threadLayouts[runtime.GOARCH]; !known {
+		return nil, nil, &UnknownError{"C's heap cannot be read on " + runtime.GOARCH, "run the test on amd64 or arm64"}
+	}
+	c = w.dataOf(func(file string) bool {
+		return strings.HasPrefix(file, "libc.so") || strings.HasPrefix(file, "libc-2.")
+	})
+	loader = w.dataOf(func(file string) bool {
+		return strings.HasPrefix(file, "ld-linux") || strings.HasPrefix(file, "ld-2.") || strings.HasPrefix(file, "libpthread")
+	})
+	if c != nil {
+		return c, loader, nil
+	}
+	if w.heapArea() == nil {
+		return nil, nil, ErrNone // Go does not use brk
+	}
+	return nil, nil, &UnknownError{"the C library is linked into the program (-static), where nothing tells where it has its variables", "link it dynamically"}
+}
+
+// dataOf returns what files of a name have of writable memory: their variables, and behind them, without
+// a name, those that are zero at first.
+func (w *walk) dataOf(is func(file string) bool) (all []image.Range) {
+	belongs := false
+	for i := range w.areas {
+		a := &w.areas[i]
+		switch {
+		case is(path.Base(a.Name)):
+			belongs = true
+		case a.Name == "" && belongs && i > 0 && w.areas[i-1].End == a.Start:
+		default:
+			belongs = false
+		}
+		if belongs && a.Writable {
+			all = append(all, image.Range{Addr: a.Start, Len: a.End - a.Start})
+		}
+	}
+	return all
+}
+
+// findArena returns the address of main_arena in the memory at an address, 0 if it is not there: 127
+// bins side by side, each a list of its own, most of them empty and so leading to themselves.
+func (w *walk) findArena(base uint64, data []byte) uint64 {
+	isBin := func(at uint64) bool { // at is that of fd and bk
+		off := at - base
+		if at < base || off+16 > uint64(len(data)) {
+			return false
+		}
+		next, prev := binary.LittleEndian.Uint64(data[off:]), binary.LittleEndian.Uint64(data[off+8:])
+		bin := at - binAsChunk
+		if next == bin && prev == bin {
+			return true
+		}
+		return next != bin && prev != bin && w.isInHeap(next) && w.isInHeap(prev) && w.word(next+chunkPrev) == bin && w.word(prev+chunkNext) == bin
+	}
+	for off := uint64(stateBins); off+16*bins <= uint64(len(data)); off += 8 {
+		at := base + off
+		if binary.LittleEndian.Uint64(data[off:]) != at-binAsChunk || !isBin(at) {
+			continue
+		}
+		first, n := at, 1
+		for isBin(first - 16) {
+			first -= 16
+			n++
+		}
+		for isBin(first + 16*uint64(n)) {
+			n++
+		}
+		if n == bins && first-base >= stateBins && first-stateBins+stateSize <= base+uint64(len(data)) {
+			return first - stateBins
+		}
+		off = first + 16*uint64(n) - base - 8
+	}
+	return 0
+}
+
+// isInHeap reports whether an address is that of a chunk of the main arena.
+func (w *walk) isInHeap(addr uint64) bool {
+	a := w.areaOf(addr)
+	return a != nil && a.Name == "[heap]" && addr%chunkAlign == 0
+}
+
+// findParams returns where mp_ is, and n_mmaps in it, 0 if it is not there: it has where the heap begins, among
+// what only malloc's parameters can be.
+func findParams(base uint64, data []byte, heap *Area) (found, count uint64) {
+	const farthest = 1 << 20 // what others may take of brk's memory before malloc
+	for off := 0; off+paramsSize <= len(data); off += 8 {
+		word := func(field int) uint64 { return binary.LittleEndian.Uint64(data[off+field:]) }
+		half := func(field int) uint32 { return binary.LittleEndian.Uint32(data[off+field:]) }
+		if start := word(heapStart); start < heap.Start || start >= min(heap.End, heap.Start+farthest) {
+			continue
+		}
+		if word(mapBytes) > word(mapBytesMost) || word(mapBytes)%4096 != 0 ||
+			word(cacheBins) > 128 || word(cacheBytes) > 1<<30 || word(cacheCount) > 1<<16 {
+			continue
+		}
+		for _, field := range mapCounts {
+			if half(int(field)+4) != mapMost || half(int(field)) >= mapMost || half(int(field)+8) >= mapMost || half(int(field)+12) > 1 {
+				continue
+			}
+			if found != 0 {
+				return 0, 0 // two of them
+			}
+			found, count = base+uint64(off), base+uint64(off)+field
+		}
+	}
+	return found, count
+}

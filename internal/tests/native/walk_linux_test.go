@@ -1,0 +1,145 @@
+//go:build cgo && linux && (amd64 || arm64)
+
+package native
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/tests/native/workload"
+)
+
+// agrees takes the heap, and compares it with what mallinfo2 says before and after.
+func agrees(t *testing.T, what ...any) *nativeheap.Heap {
+	t.Helper()
+	var h *nativeheap.Heap
+	// threads of the Go runtime start and end as they like
+	for try := 0; ; try++ {
+		before, _, _ := workload.Info()
+		found, err := nativeheap.Take()
+		inUse, mapped, mappings := workload.Info()
+		require.NoError(t, err, what...)
+		h = found
+		if before == inUse || try == 5 {
+			require.Equal(t, inUse, h.InUse(), what...)
+			require.Equal(t, mapped, h.MappedBytes, what...)
+			require.Equal(t, mappings, h.Mapped, what...)
+			return h
+		}
+	}
+}
+
+// TestWalk finds all of the heap of a program that has nothing there but what the loader and threads take.
+func TestWalk(t *testing.T) {
+	h := agrees(t)
+	require.Less(t, h.Blocks, int64(100))
+	require.GreaterOrEqual(t, h.Own, int64(h.Threads)/2)
+}
+
+// TestRandom compares random workloads of several threads with what mallinfo2 says.
+func TestRandom(t *testing.T) {
+	n := 30
+	if os.Getenv("LEAKGATE_LONG") != "" {
+		n = 1000
+	}
+	for i := range n {
+		threads := 1 + i%workload.Threads
+		workload.Start(uint64(i+1), threads, 50+i*331%3000)
+		agrees(t, "workload %d", i)
+		workload.End(threads)
+		agrees(t, "after workload %d", i)
+	}
+}
+
+// TestBlocks counts blocks of a known size, those that look like the empty tcache of a thread among them.
+func TestBlocks(t *testing.T) {
+	for _, size := range []int{1, 100, 648, 656 - 8, 5000, 1 << 20} {
+		before := agrees(t)
+		var blocks []unsafe.Pointer
+		for range 100 {
+			blocks = append(blocks, workload.Zeroed(size))
+		}
+		after := agrees(t)
+		require.Equal(t, int64(100), after.Blocks-before.Blocks, "blocks of %d bytes", size)
+		for _, b := range blocks {
+			workload.Free(b)
+		}
+		require.Equal(t, before.Blocks, agrees(t).Blocks, "without blocks of %d bytes", size)
+	}
+}
+
+// TestBusy reads the heap while threads allocate: what is said is right, or nothing is.
+func TestBusy(t *testing.T) {
+	const left, looks = 50, 20
+	before := agrees(t)
+	workload.StartBusy(2)
+	var blocks []unsafe.Pointer
+	for range left {
+		blocks = append(blocks, workload.Leak(100_000)) // of a size that the threads have none of
+	}
+	const size = 100_016
+	told := 0
+	for range looks {
+		h, err := nativeheap.Take()
+		if err != nil {
+			var unknown *nativeheap.UnknownError
+			require.ErrorAs(t, err, &unknown)
+			continue
+		}
+		told++
+		require.Equal(t, int64(left), h.Sizes[size]+h.Sizes[size+16])
+		require.GreaterOrEqual(t, h.Blocks, before.Blocks+left)
+	}
+	workload.EndBusy(2)
+	for _, b := range blocks {
+		workload.Free(b)
+	}
+	require.Equal(t, before.Blocks, agrees(t).Blocks)
+	t.Logf("%d of %d looks could tell", told, looks)
+}
+
+// TestBuilds runs the first tests in programs that are built in other ways.
+func TestBuilds(t *testing.T) {
+	const inner = "LEAKGATE_NATIVE_BUILD"
+	if os.Getenv(inner) != "" {
+		return
+	}
+	for _, b := range []struct {
+		name string
+		args []string
+	}{
+		{"race", []string{"-race"}},
+		{"pie", []string{"-buildmode=pie"}},
+	} {
+		t.Run(b.name, func(t *testing.T) {
+			cmd := exec.Command("go", append(append([]string{"test", "-count=1", "-run=^Test(Walk|Random|Blocks)$"}, b.args...), ".")...)
+			cmd.Env = append(os.Environ(), inner+"=1")
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		})
+	}
+}
+
+// TestStatic shows that a C library in the program is unknown.
+func TestStatic(t *testing.T) {
+	cmd := exec.Command("go", "test", "-count=1", "-v", "-run=^TestUnknown$", "-ldflags=-linkmode=external -extldflags=-static", ".")
+	cmd.Env = append(os.Environ(), "LEAKGATE_NATIVE_UNKNOWN=linked into the program")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS: TestUnknown")
+}
+
+// TestUnknown is what TestStatic runs: the heap cannot be told, and the cause is given.
+func TestUnknown(t *testing.T) {
+	cause := os.Getenv("LEAKGATE_NATIVE_UNKNOWN")
+	if cause == "" {
+		return
+	}
+	_, err := nativeheap.Take()
+	require.ErrorContains(t, err, cause)
+}

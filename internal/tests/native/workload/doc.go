@@ -1,0 +1,2 @@
+// Package workload is C code that allocates.
+package workload

@@ -1,0 +1,149 @@
+//go:build cgo && linux
+
+package workload
+
+/*
+#cgo LDFLAGS: -lpthread
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { most = 2000, threads = 6 };
+
+static uint64_t next(uint64_t *s) {
+	*s ^= *s << 13; *s ^= *s >> 7; *s ^= *s << 17;
+	return *s;
+}
+
+// allocate calls malloc and its kin at random; kept are blocks that stay.
+static void allocate(uint64_t seed, void **kept, int n, int rounds) {
+	for (int i = 0; i < rounds; i++) {
+		int at = next(&seed) % n;
+		size_t size = 1 + next(&seed) % (next(&seed) % 16 == 0 ? 5000 : 700);
+		if (next(&seed) % 400 == 0) size += 200000;
+		if (next(&seed) % 40 == 0) size = 656 - 8; // of a tcache's size
+		switch (next(&seed) % 6) {
+		case 0: case 1:
+			free(kept[at]); kept[at] = malloc(size); memset(kept[at], (int)size, size); break;
+		case 2:
+			free(kept[at]); kept[at] = calloc(1, size); break;
+		case 3:
+			kept[at] = realloc(kept[at], size); break;
+		case 4:
+			free(kept[at]); kept[at] = NULL; break;
+		case 5:
+			free(kept[at]); kept[at] = aligned_alloc(64, (size + 63) & ~63); break;
+		}
+	}
+}
+
+typedef struct {
+	uint64_t seed; int rounds; int stay;
+	void *kept[most];
+	pthread_t thread;
+} worker;
+
+static pthread_barrier_t barrier;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int released;
+static worker *workers[threads];
+
+static void *work(void *arg) {
+	worker *w = arg;
+	allocate(w->seed, w->kept, most, w->rounds);
+	pthread_barrier_wait(&barrier);
+	pthread_mutex_lock(&mutex);
+	while (!released) pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
+	return NULL;
+}
+
+static void start(uint64_t seed, int n, int rounds) {
+	pthread_barrier_init(&barrier, NULL, n + 1);
+	released = 0;
+	for (int i = 0; i < n; i++) {
+		workers[i] = calloc(1, sizeof(worker));
+		workers[i]->seed = seed * 31 + i + 1;
+		workers[i]->rounds = rounds;
+		pthread_create(&workers[i]->thread, NULL, work, workers[i]);
+	}
+	pthread_barrier_wait(&barrier);
+}
+
+static void end(int n) {
+	pthread_mutex_lock(&mutex);
+	released = 1;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&mutex);
+	for (int i = 0; i < n; i++) {
+		pthread_join(workers[i]->thread, NULL);
+		for (int k = 0; k < most; k++) free(workers[i]->kept[k]);
+		free(workers[i]);
+	}
+	pthread_barrier_destroy(&barrier);
+}
+
+static volatile int stop;
+static void *busy(void *arg) {
+	uint64_t seed = (uintptr_t)arg + 77;
+	void **kept = calloc(most, sizeof *kept);
+	while (!stop) allocate(next(&seed) | 1, kept, most, 1000);
+	for (int k = 0; k < most; k++) free(kept[k]);
+	free(kept);
+	return NULL;
+}
+static pthread_t busies[threads];
+static void startBusy(int n) {
+	stop = 0;
+	for (int i = 0; i < n; i++) pthread_create(&busies[i], NULL, busy, (void *)(uintptr_t)i);
+}
+static void endBusy(int n) {
+	stop = 1;
+	for (int i = 0; i < n; i++) pthread_join(busies[i], NULL);
+}
+
+static size_t inUse(void) { return mallinfo2().uordblks; }
+static size_t mapped(void) { return mallinfo2().hblkhd; }
+static size_t mappings(void) { return mallinfo2().hblks; }
+
+static void inUseAll(size_t *use, size_t *hblkhd) { struct mallinfo2 m = mallinfo2(); *use = m.uordblks; *hblkhd = m.hblkhd; }
+
+static void *leak(size_t n) { return malloc(n); }
+static void *zeroed(size_t n) { return calloc(1, n); }
+*/
+import "C"
+
+import "unsafe"
+
+// Threads is how many threads Start can start.
+const Threads = 6
+
+// Start starts n threads that allocate at random, each so many rounds, and then wait.
+func Start(seed uint64, n, rounds int) { C.start(C.uint64_t(seed), C.int(n), C.int(rounds)) }
+
+// End ends the threads that Start has started, and frees what they have.
+func End(n int) { C.end(C.int(n)) }
+
+// StartBusy starts n threads that allocate all the time.
+func StartBusy(n int) { C.startBusy(C.int(n)) }
+
+// EndBusy ends the threads of StartBusy.
+func EndBusy(n int) { C.endBusy(C.int(n)) }
+
+// Info is what mallinfo2(3) says of all arenas: bytes in use, and those in mappings.
+func Info() (inUse, mapped, mappings int64) {
+	return int64(C.inUse()), int64(C.mapped()), int64(C.mappings())
+}
+
+// Leak allocates a block and forgets it.
+func Leak(n int) unsafe.Pointer { return C.leak(C.size_t(n)) }
+
+// Zeroed is Leak, with memory that is zero.
+func Zeroed(n int) unsafe.Pointer { return C.zeroed(C.size_t(n)) }
+
+// Free frees a block.
+func Free(p unsafe.Pointer) { C.free(p) }
