@@ -330,7 +330,7 @@
 //	-n count
 //		Show so many types and lines (default 20); 0 is all.
 //	-o file
-//		Also write what was allocated at each stack to file; for "go tool pprof".
+//		Also write what was allocated at each stack to file; for "go tool pprof", with the label "type".
 //	-run regexp
 //		Run only tests that match.
 //	-sarif file

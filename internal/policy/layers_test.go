@@ -274,8 +274,9 @@ var layers = []struct {
 	{"cmd/leakgate/internal/cli", []string{"internal/editdistance"}},
 	{"cmd/leakgate/internal/comparand", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/comparand/comparandtest", nil}, // for tests only
+	{"cmd/leakgate/internal/allocsite", []string{"internal/alloctrace"}},
 	{"cmd/leakgate/internal/allocrun", []string{
-		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "internal/alloctrace", "internal/symbol", "internal/textfmt",
+		"cmd/leakgate/internal/allocsite", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "internal/alloctrace", "internal/symbol", "internal/textfmt",
 	}},
 	{"cmd/leakgate/internal/sametests", nil},
 	{"cmd/leakgate/internal/alloccompare", []string{"cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/compare", "internal/textfmt"}},

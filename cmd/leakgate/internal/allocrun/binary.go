@@ -7,13 +7,15 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocsite"
 )
 
 // A testBinary is a test binary that leakgate built.
 type testBinary struct {
 	path    string
 	module  string // path of the main module; "": none
-	types   *typeTable
+	types   *allocsite.Types
 	classes []int64 // sizes of the heap's size classes, in order; the first stands for large objects
 }
 
@@ -52,7 +54,7 @@ func (b *testBinary) prepare() error {
 	if b.classes, err = readClasses(f, byName); err != nil {
 		return err
 	}
-	if b.types, err = readTypeTable(f, byName); err != nil {
+	if b.types, err = allocsite.ReadTypes(f, byName); err != nil {
 		return err
 	}
 	code := returns[f.Machine]
@@ -93,7 +95,7 @@ func readClasses(f *elf.File, symbols map[string]elf.Symbol) ([]int64, error) {
 	if !ok {
 		return nil, fmt.Errorf("the runtime has no table %s: this Go version is not known to leakgate alloc", name)
 	}
-	data := readMemory(f, s.Value, s.Size)
+	data := allocsite.ReadMemory(f, s.Value, s.Size)
 	if len(data) == 0 || len(data)%2 != 0 {
 		return nil, fmt.Errorf("the runtime's table %s cannot be read", name)
 	}
@@ -102,18 +104,4 @@ func readClasses(f *elf.File, symbols map[string]elf.Symbol) ([]int64, error) {
 		classes = append(classes, int64(binary.LittleEndian.Uint16(data[i:])))
 	}
 	return classes, nil
-}
-
-// readMemory reads what the file has for addresses of the program, or nil.
-func readMemory(f *elf.File, address, size uint64) []byte {
-	for _, s := range f.Sections {
-		if s.Type == elf.SHT_PROGBITS && s.Flags&elf.SHF_ALLOC != 0 && address >= s.Addr && address+size <= s.Addr+s.Size {
-			data := make([]byte, size)
-			if _, err := s.ReadAt(data, int64(address-s.Addr)); err != nil {
-				return nil
-			}
-			return data
-		}
-	}
-	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocsite"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/internal/alloctrace"
@@ -158,13 +159,13 @@ func (b *Binary) once(ctx context.Context, rate profileRate, traced bool) (*Resu
 		r.Types = rowsOf(p.totals.Counts, b.types, b.classes)
 	}
 	if rate == everyAllocation {
-		err = r.addProfile(data, ownPackages(b.module, c.Package))
+		err = r.addProfile(data, b.testBinary, ownPackages(b.module, c.Package))
 	}
 	return r, err
 }
 
-// addProfile adds the lines of a profile.
-func (r *Result) addProfile(data []byte, own func(pkg string) bool) error {
+// addProfile adds the lines of a profile, with types where the binary's code tells them.
+func (r *Result) addProfile(data []byte, b *testBinary, own func(pkg string) bool) error {
 	p, err := profile.ParseData(data)
 	if err != nil {
 		return fmt.Errorf("the profile of its tests: %w", err)
@@ -172,6 +173,11 @@ func (r *Result) addProfile(data []byte, own func(pkg string) bool) error {
 	if err := keepAllocations(p); err != nil {
 		return err
 	}
+	program, err := allocsite.Open(b.path)
+	if err != nil {
+		program = nil // code that is not known has no types
+	}
+	labelTypes(p, program, b.classes)
 	r.Profile, r.Sites = p, sitesOf(p, own)
 	for _, s := range r.Sites {
 		r.SiteObjects += s.Objects

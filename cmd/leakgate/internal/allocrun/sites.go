@@ -19,6 +19,15 @@ type Site struct {
 	Bytes   int64  `json:"bytes"`
 	// By are functions of other modules that allocated for that line, the most objects first.
 	By []*Callee `json:"by,omitempty"`
+	// Types are what that line allocates, as far as the code tells, the most objects first.
+	Types []*SiteType `json:"types,omitempty"`
+}
+
+// A SiteType is what a line allocates of one type.
+type SiteType struct {
+	Name    string `json:"name"`
+	Objects int64  `json:"objects"`
+	Bytes   int64  `json:"bytes"`
 }
 
 // A Callee is a function that allocates for a line of another module.
@@ -44,17 +53,28 @@ type place struct {
 func sitesOf(p *profile.Profile, own func(pkg string) bool) []*Site {
 	of := make(map[place]*Site)
 	callees := make(map[*Site]map[string]*Callee)
+	types := make(map[*Site]map[string]*SiteType)
 	var sites []*Site
 	for _, s := range p.Sample {
 		at, by := siteOf(s, own)
 		site := of[at]
 		if site == nil {
 			site = &Site{Func: at.function, File: at.file, Line: at.line}
-			of[at], callees[site] = site, make(map[string]*Callee)
+			of[at], callees[site], types[site] = site, make(map[string]*Callee), make(map[string]*SiteType)
 			sites = append(sites, site)
 		}
 		site.Objects += s.Value[0]
 		site.Bytes += s.Value[1]
+		if name := typeOf(s); name != unknownType {
+			typed := types[site][name]
+			if typed == nil {
+				typed = &SiteType{Name: name}
+				types[site][name] = typed
+				site.Types = append(site.Types, typed)
+			}
+			typed.Objects += s.Value[0]
+			typed.Bytes += s.Value[1]
+		}
 		if by == "" {
 			continue
 		}
@@ -71,6 +91,9 @@ func sitesOf(p *profile.Profile, own func(pkg string) bool) []*Site {
 		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Func, b.Func), cmp.Compare(a.Line, b.Line))
 	})
 	for _, s := range sites {
+		slices.SortFunc(s.Types, func(a, b *SiteType) int {
+			return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
+		})
 		slices.SortFunc(s.By, func(a, b *Callee) int {
 			return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Func, b.Func))
 		})

@@ -89,6 +89,7 @@ func (o *Options) printSites(b *strings.Builder, r *allocrun.Result) {
 		}
 		fmt.Fprintf(b, "%12s %12s  %s  %s\n", textfmt.Count(s.Objects), textfmt.ByteCount(s.Bytes), share(s.Objects, total), at)
 		printCallees(b, s)
+		printSiteTypes(b, s)
 	}
 	if rest > 0 {
 		fmt.Fprintf(b, "%12s %12s  %s  and %d more lines (-n 0 shows all)\n", textfmt.Count(rest), textfmt.ByteCount(restBytes), share(rest, total), len(r.Sites)-o.count)
@@ -111,6 +112,28 @@ func printCallees(b *strings.Builder, s *allocrun.Site) {
 		fmt.Fprintf(b, "%12s %12s  %5s     %s in %s\n", "", "", "", textfmt.Count(c.Objects), shortName(c.Func))
 	}
 }
+
+// shownTypes is how many types are shown that a line allocates.
+const shownTypes = 3
+
+// printSiteTypes writes what a line allocates, as far as that is known.
+func printSiteTypes(b *strings.Builder, s *allocrun.Site) {
+	if len(s.Types) == 0 {
+		return
+	}
+	var parts []string
+	for i, t := range s.Types {
+		if i == shownTypes {
+			parts = append(parts, fmt.Sprintf("%d more", len(s.Types)-i))
+			break
+		}
+		parts = append(parts, textfmt.Count(t.Objects)+" "+textfmt.Abridge(t.Name, maxTypeShown))
+	}
+	fmt.Fprintf(b, "%12s %12s  %5s     of %s\n", "", "", "", strings.Join(parts, ", "))
+}
+
+// maxTypeShown is how much of a type's name is shown beside others.
+const maxTypeShown = 60
 
 // shortName is a function's name as its own module calls it: without the path of the package, and
 // without the types that a generic function stands for.

@@ -1,0 +1,119 @@
+package allocsite
+
+import (
+	"encoding/binary"
+
+	"golang.org/x/arch/arm64/arm64asm"
+)
+
+// arm64SP is what stands for the stack pointer as a base of addresses, and for zero elsewhere.
+const arm64SP = 31
+
+// arm64Context is the register that closures find their variables by.
+const arm64Context place = 26
+
+// arm64Arguments are the registers of integer arguments, in order.
+var arm64Arguments = []place{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+
+// signed extends so many bits of v.
+func signed(v uint32, bits uint) int64 { return int64(int32(v<<(32-bits))) >> (32 - bits) }
+
+// decodeARM64 reads the code of a function. An address of static data takes two instructions, ADRP
+// and ADD, of which the second is a constant.
+func decodeARM64(entry uint64, code []byte) (list []instruction) {
+	for at := entry; len(code) >= 4; at, code = at+4, code[4:] {
+		word := binary.LittleEndian.Uint32(code)
+		x := instruction{at: at, next: at + 4}
+		if !x.setARM64Jump(word) && !x.setARM64Move(word, list) {
+			x.setARM64Other(word, code)
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
+// setARM64Jump reports whether an instruction is a call, jump, branch or return.
+func (x *instruction) setARM64Jump(word uint32) bool {
+	relative := func(v uint32, bits uint) uint64 { return uint64(int64(x.at) + signed(v, bits)*4) }
+	switch {
+	case word&0xfc000000 == 0x94000000: // BL
+		x.op, x.target = opCall, relative(word&0x3ffffff, 26)
+	case word&0xfffffc1f == 0xd63f0000: // BLR
+		x.op = opCall
+	case word&0xfc000000 == 0x14000000: // B
+		x.op, x.target = opJump, relative(word&0x3ffffff, 26)
+	case word&0xfffffc1f == 0xd61f0000: // BR
+		x.op = opJump
+	case word&0xff000010 == 0x54000000, word&0x7e000000 == 0x34000000: // B.cond, CBZ, CBNZ
+		x.op, x.target = opBranch, relative(word>>5&0x7ffff, 19)
+	case word&0x7e000000 == 0x36000000: // TBZ, TBNZ
+		x.op, x.target = opBranch, relative(word>>5&0x3fff, 14)
+	case word == 0xd65f03c0, word&0xffe0001f == 0xd4200000: // RET, BRK
+		x.op = opEnd
+	default:
+		return false
+	}
+	return true
+}
+
+// setARM64Move reports whether an instruction is one that values are followed over.
+func (x *instruction) setARM64Move(word uint32, before []instruction) bool {
+	to, base := place(word&31), place(word>>5&31)
+	switch {
+	case word&0x9f000000 == 0x90000000: // ADRP
+		page := signed(word>>5&0x7ffff<<2|word>>29&3, 21) << 12
+		x.op, x.to, x.constant = opConst, to, uint64(int64(x.at&^0xfff)+page)
+	case word&0xffc00000 == 0x91000000 && base != arm64SP && to != arm64SP: // ADD of a number
+		x.written = []place{to}
+		if n := len(before) - 1; n >= 0 && before[n].op == opConst && before[n].to == base {
+			x.op, x.to, x.constant, x.written = opConst, to, before[n].constant+uint64(word>>10&0xfff), nil
+		}
+	case word&0xffc00000 == 0xf9400000 && base == arm64SP: // LDR of a slot
+		x.op, x.to, x.from = opMove, to, slot(int64(word>>10&0xfff)*8)
+	case word&0xffc00000 == 0xf9400000: // LDR
+		x.op, x.to, x.from, x.offset = opLoad, to, base, int64(word>>10&0xfff)*8
+	case word&0xffc00000 == 0xf9000000 && base == arm64SP: // STR to a slot
+		x.op, x.to, x.from = opMove, slot(int64(word>>10&0xfff)*8), to
+		if to == arm64SP { // zero
+			x.op = opConst
+		}
+	case word&0xffe0ffe0 == 0xaa0003e0: // MOV
+		x.op, x.to, x.from = opMove, to, place(word>>16&31)
+		if x.from == arm64SP { // zero
+			x.op = opConst
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// setARM64Other notes what an instruction writes that is not followed.
+func (x *instruction) setARM64Other(word uint32, code []byte) {
+	to, base, second := place(word&31), place(word>>5&31), place(word>>10&31)
+	switch {
+	case word&0x7fc00000 == 0x29000000, word&0x7fc00000 == 0x29800000, word&0x7fc00000 == 0x28800000: // STP
+		if base == arm64SP {
+			offset := signed(word>>15&0x7f, 7) * 8
+			x.slotsFrom, x.slotsTo = offset, offset+16
+		}
+	case word&0x7fc00000 == 0x29400000: // LDP
+		x.written = []place{to, second}
+	case word&0x3b200000 == 0x38000000 && word&0x00c00000 == 0: // other stores
+		if base == arm64SP {
+			offset := signed(word>>12&0x1ff, 9)
+			x.slotsFrom, x.slotsTo = offset, offset+8
+		}
+	default:
+		i, err := arm64asm.Decode(code[:4])
+		if err != nil {
+			x.written = []place{to}
+			return
+		}
+		switch i.Op {
+		case arm64asm.CMP, arm64asm.CMN, arm64asm.TST, arm64asm.STRB, arm64asm.STRH, arm64asm.STR, arm64asm.STUR, arm64asm.CCMP, arm64asm.NOP:
+		default:
+			x.written = []place{to}
+		}
+	}
+}

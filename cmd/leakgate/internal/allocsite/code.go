@@ -1,0 +1,63 @@
+package allocsite
+
+// A place is a register, by its number in the machine, or a slot of the stack.
+type place int64
+
+const slotBit = place(1) << 40
+
+// slot is what lies so many bytes above the stack pointer.
+func slot(offset int64) place { return slotBit + place(offset) }
+
+// An operation is what an instruction does, as far as values are followed over it.
+type operation uint8
+
+const (
+	opOther  operation = iota
+	opConst            // to = constant
+	opMove             // to = from
+	opLoad             // to = memory at from + offset
+	opStatic           // to = memory at constant
+	opCall
+	opJump
+	opBranch
+	opEnd // returns, or never goes on
+)
+
+// An instruction is one of a function's code.
+type instruction struct {
+	at, next uint64 // its address, and that of the one after it
+	op       operation
+	to, from place
+	offset   int64
+	constant uint64
+	target   uint64 // of a call or jump; 0: not known
+	written  []place
+	// bytes of the stack that are written, from above the stack pointer
+	slotsFrom, slotsTo int64
+}
+
+// A function is the code of one.
+type function struct {
+	name     string
+	entry    uint64
+	code     []instruction
+	jumpsTo  map[uint64][]int // by target
+	callsAt  map[uint64]int   // by each address within the call
+	contexts place            // register that closures find their variables by
+}
+
+func newFunction(name string, entry uint64, code []instruction, context place) *function {
+	f := &function{name: name, entry: entry, code: code, jumpsTo: make(map[uint64][]int), callsAt: make(map[uint64]int), contexts: context}
+	for i := range code {
+		x := &code[i]
+		switch {
+		case x.op == opCall:
+			for at := x.at; at < x.next; at++ {
+				f.callsAt[at] = i
+			}
+		case (x.op == opJump || x.op == opBranch) && x.target != 0:
+			f.jumpsTo[x.target] = append(f.jumpsTo[x.target], i)
+		}
+	}
+	return f
+}

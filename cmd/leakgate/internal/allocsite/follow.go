@@ -1,0 +1,140 @@
+package allocsite
+
+import "slices"
+
+// A value is what a place holds: a constant, or what an argument register held when the function was
+// entered; what is meant lies in memory behind it where there are offsets, the first of the
+// outermost.
+type value struct {
+	kind     valueKind
+	constant uint64
+	argument place
+	offsets  []int64
+}
+
+type valueKind uint8
+
+const (
+	noValue valueKind = iota // from a loop, which adds nothing
+	unknownValue
+	constantValue
+	argumentValue
+)
+
+func (v value) equal(w value) bool {
+	return v.kind == w.kind && v.constant == w.constant && v.argument == w.argument && slices.Equal(v.offsets, w.offsets)
+}
+
+// A visit is where a place was followed.
+type visit struct {
+	index, behind int // the instruction, and through how many pointers
+	at            place
+}
+
+// A follower finds what a place of a function holds, from one instruction backwards.
+type follower struct {
+	program *Program
+	*function
+	visited map[visit]bool
+}
+
+// maxDepth bounds how many joins of paths are followed.
+const maxDepth = 60
+
+// before returns what p holds just before instruction i. offsets are those of the memory behind it
+// that is asked for.
+func (f *follower) before(i int, p place, offsets []int64, depth int) value {
+	if depth > maxDepth {
+		return value{kind: unknownValue}
+	}
+	here := visit{i, len(offsets), p}
+	if f.visited[here] {
+		return value{}
+	}
+	f.visited[here] = true
+	for i > 0 {
+		jumps := f.jumpsTo[f.code[i].at]
+		previous := &f.code[i-1]
+		falls := previous.op != opJump && previous.op != opEnd && !(previous.op == opCall && f.program.neverReturns(previous.target))
+		if len(jumps) > 0 {
+			return f.joined(i, p, offsets, depth, jumps, falls)
+		}
+		if !falls {
+			return value{}
+		}
+		v, next, rest := f.over(i-1, p, offsets)
+		if v.kind != noValue {
+			return v
+		}
+		i, p, offsets = i-1, next, rest
+	}
+	if p >= slotBit {
+		return value{kind: unknownValue} // an argument on the stack
+	}
+	return value{kind: argumentValue, argument: p, offsets: offsets}
+}
+
+// joined is the value where several paths meet: that of all, if they agree.
+func (f *follower) joined(i int, p place, offsets []int64, depth int, jumps []int, falls bool) value {
+	var all value
+	add := func(v value) {
+		switch {
+		case v.kind == noValue || all.kind == unknownValue:
+		case all.kind == noValue:
+			all = v
+		case !all.equal(v):
+			all = value{kind: unknownValue}
+		}
+	}
+	for _, j := range jumps {
+		add(f.before(j, p, offsets, depth+1)) // jumps write nothing
+	}
+	if falls {
+		v, next, rest := f.over(i-1, p, offsets)
+		if v.kind == noValue {
+			v = f.before(i-1, next, rest, depth+1)
+		}
+		add(v)
+	}
+	return all
+}
+
+// over goes over instruction i backwards: it returns the value of p, or, of no kind, where it comes
+// from.
+func (f *follower) over(i int, p place, offsets []int64) (v value, from place, rest []int64) {
+	x := &f.code[i]
+	switch x.op {
+	case opConst:
+		if x.to == p {
+			return value{kind: constantValue, constant: x.constant, offsets: offsets}, 0, nil
+		}
+		return value{}, p, offsets
+	case opStatic:
+		if x.to == p {
+			return value{kind: constantValue, constant: x.constant, offsets: append([]int64{0}, offsets...)}, 0, nil
+		}
+		return value{}, p, offsets
+	case opMove:
+		if x.to == p {
+			return value{}, x.from, offsets
+		}
+		return value{}, p, offsets
+	case opLoad:
+		if x.to == p {
+			return value{}, x.from, append([]int64{x.offset}, offsets...)
+		}
+		return value{}, p, offsets
+	case opCall:
+		if p >= slotBit || f.program.preserves(x.target) {
+			return value{}, p, offsets
+		}
+		return value{kind: unknownValue}, 0, nil
+	}
+	if slices.Contains(x.written, p) {
+		return value{kind: unknownValue}, 0, nil
+	}
+	if offset := int64(p - slotBit); p >= slotBit && x.slotsFrom < x.slotsTo && offset < x.slotsTo && offset+8 > x.slotsFrom {
+		return value{kind: unknownValue}, 0, nil
+	}
+	return value{}, p, offsets
+}

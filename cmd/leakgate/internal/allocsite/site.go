@@ -1,0 +1,219 @@
+package allocsite
+
+import (
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/alloctrace"
+)
+
+// maxFrames is how many calls a type is followed upwards.
+const maxFrames = 24
+
+// TypeOf returns the name of the type that a stack allocates, as the trace of allocations has it with
+// "[]" before it for the array of a slice; false if it cannot be told. The stack has an address within each
+// call, innermost first, as profiles have them: without the runtime's functions at its inner end.
+// size is what one object takes in bytes, by which the type is checked; classes are the heap's size
+// classes.
+func (p *Program) TypeOf(stack []uint64, size int64, classes []int64) (name string, ok bool) {
+	if len(stack) == 0 {
+		return "", false
+	}
+	f := p.functionAt(stack[0])
+	if f == nil {
+		return "", false
+	}
+	call, ok := f.callsAt[stack[0]]
+	if !ok {
+		return "", false
+	}
+	called := p.nameAt(f.code[call].target)
+	if boxes[called] {
+		return p.boxed(f, call)
+	}
+	r, ok := ruleOf(called)
+	switch {
+	case f.code[call].target == 0 || !ok:
+		return "", false
+	case r.always != "":
+		return r.always, true
+	case f.name == "internal/bytealg.MakeNoZero":
+		return "[]uint8", true
+	}
+	descriptor, level, ok := p.argument(stack, p.arguments[r.argument])
+	if !ok {
+		return "", false
+	}
+	t, ok := p.types.at(descriptor)
+	if !ok {
+		return "", false
+	}
+	if strings.HasPrefix(called, "runtime.mallocgc") && size > alloctrace.SizeOf(t.size+header, classes) {
+		r.prefix = "[]" // reflect and the like make arrays by it
+	}
+	if !t.fits(r, size, classes) {
+		return "", false
+	}
+	return r.prefix + p.instantiated(p.types.Name(descriptor), stack, level), true
+}
+
+// argument follows a register from the innermost call of a stack to the constant that it comes
+// from, and returns that and the number of the call where it is found.
+func (p *Program) argument(stack []uint64, wanted place) (constant uint64, level int, ok bool) {
+	var offsets []int64
+	var callee *function
+	for level, at := range stack {
+		f := p.functionAt(at)
+		if level == maxFrames || f == nil {
+			return 0, 0, false
+		}
+		call, ok := f.callsAt[at]
+		if !ok {
+			return 0, 0, false
+		}
+		// The profile may leave out functions; an indirect call may call any.
+		if target := f.code[call].target; callee != nil && target != callee.entry {
+			return 0, 0, false
+		}
+		v := (&follower{p, f, make(map[visit]bool)}).before(call, wanted, offsets, 0)
+		switch {
+		case v.kind == constantValue:
+			constant, ok := p.behind(v)
+			return constant, level, ok
+		case v.kind != argumentValue || v.argument == f.contexts:
+			return 0, 0, false
+		}
+		wanted, offsets, callee = v.argument, v.offsets, f
+	}
+	return 0, 0, false
+}
+
+// behind reads what lies behind a constant in the program's file.
+func (p *Program) behind(v value) (uint64, bool) {
+	at := v.constant
+	for _, offset := range v.offsets {
+		next, ok := p.word(at + uint64(offset))
+		if !ok {
+			return 0, false
+		}
+		at = next
+	}
+	return at, true
+}
+
+// boxed returns the type of a value that is put into an interface: the descriptor of an interface's type that
+// is loaded first after the call. It is not known where the code branches before.
+func (p *Program) boxed(f *function, call int) (string, bool) {
+	for i := call + 1; i < len(f.code) && i <= call+maxApart; i++ {
+		x := &f.code[i]
+		if x.op == opCall || x.op == opJump || x.op == opBranch || x.op == opEnd || len(f.jumpsTo[x.at]) > 0 {
+			return "", false
+		}
+		if x.op != opConst {
+			continue
+		}
+		if t, ok := p.types.at(x.constant); ok {
+			if !t.basic() {
+				return "", false
+			}
+			return p.types.Name(x.constant), true
+		}
+	}
+	return "", false
+}
+
+// maxApart is how many instructions a box's type may be behind the call.
+const maxApart = 4
+
+// dictionary is in the names of dictionaries of generic functions.
+const dictionary = "..dict."
+
+// shape is what the names of types begin with that generic functions share their code for.
+const shape = "go.shape."
+
+// instantiated replaces the shapes in a type's name by the type arguments, which the dictionary names
+// that the generic function was given; where it is not known the shapes stay.
+func (p *Program) instantiated(name string, stack []uint64, level int) string {
+	if !strings.Contains(name, shape) {
+		return name
+	}
+	shapes := typeArguments(p.nameAt(stack[level]))
+	if len(shapes) == 0 || level+1 >= len(stack) {
+		return name
+	}
+	// The dictionary is the first argument, after the receiver if there is one.
+	for _, register := range p.arguments[:2] {
+		constant, _, ok := p.argument(stack[level+1:], register)
+		if !ok {
+			continue
+		}
+		s, ok := p.symbolAt(constant)
+		if arguments := typeArguments(s.name); ok && strings.Contains(s.name, dictionary) && len(arguments) == len(shapes) {
+			return substitute(name, shapes, arguments)
+		}
+	}
+	return name
+}
+
+// typeArguments splits those of a function's or dictionary's name: "[int,go.shape.string]".
+func typeArguments(name string) (list []string) {
+	start := strings.IndexByte(name, '[')
+	if start < 0 {
+		return nil
+	}
+	depth, from := 0, start+1
+	for i := start; i < len(name); i++ {
+		switch name[i] {
+		case '[', '(', '{':
+			depth++
+		case ']', ')', '}':
+			depth--
+			if depth == 0 {
+				return append(list, name[from:i])
+			}
+		case ',':
+			if depth == 1 {
+				list = append(list, name[from:i])
+				from = i + 1
+			}
+		}
+	}
+	return nil
+}
+
+// substitute puts type arguments in the place of shapes: where one shape stands for two of them, that
+// one stays.
+func substitute(name string, shapes, arguments []string) string {
+	of := make(map[string]string)
+	for i, s := range shapes {
+		if known, ok := of[s]; ok && known != arguments[i] {
+			arguments[i] = s
+		}
+		of[s] = arguments[i]
+	}
+	for _, s := range shapes {
+		if strings.HasPrefix(s, shape) {
+			name = replaceWhole(name, s, of[s])
+		}
+	}
+	return name
+}
+
+// replaceWhole replaces a type's name where it stands as a whole, not as the beginning of another's.
+func replaceWhole(text, old, with string) string {
+	var b strings.Builder
+	for {
+		i := strings.Index(text, old)
+		if i < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		end := i + len(old)
+		b.WriteString(text[:i])
+		if end == len(text) || strings.ContainsRune("],) }", rune(text[end])) {
+			b.WriteString(with)
+		} else {
+			b.WriteString(old)
+		}
+		text = text[end:]
+	}
+}
