@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,10 +32,17 @@ func build(t *testing.T, flags ...string) string {
 // start runs the subject in a folder of its own, and waits until it is ready.
 func start(t *testing.T, exe string, args ...string) (cmd *exec.Cmd, dir string) {
 	t.Helper()
+	return startBy(t, nil, exe, args...)
+}
+
+// startBy does so with a command that runs another one.
+func startBy(t *testing.T, by []string, exe string, args ...string) (cmd *exec.Cmd, dir string) {
+	t.Helper()
 	dir = t.TempDir()
 	// Core files are written where a limit allows them; only a shell can raise its own before the
 	// program begins.
-	cmd = exec.Command("/bin/sh", append([]string{"-c", `ulimit -c unlimited 2>/dev/null; exec "$0" "$@"`, exe}, args...)...)
+	line := slices.Concat(by, []string{"/bin/sh", "-c", `ulimit -c unlimited 2>/dev/null; exec "$0" "$@"`, exe}, args)
+	cmd = exec.Command(line[0], line[1:]...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOTRACEBACK=crash")
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -43,9 +51,9 @@ func start(t *testing.T, exe string, args ...string) (cmd *exec.Cmd, dir string)
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
+	said, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
-	require.Equal(t, "ready 26\n", line)
+	require.Equal(t, "ready 26\n", said)
 	return cmd, dir
 }
 

@@ -41,6 +41,8 @@ type Process struct {
 	Attempts  int    // how often the process was stopped to find a moment at which it can be read
 	NotForked string // why it stands still until the snapshot is closed; "" if it forked
 	frozen    *attach.Frozen
+
+	signalStack func(sp uint64) (lo, hi uint64) // see attach.Options
 }
 
 // Paused is how long the process stood still; if it did not fork, that is known after Close.
@@ -90,12 +92,12 @@ func openRunning(ctx context.Context, pid int, o *processOptions) (auxv []byte, 
 }
 
 // relocate opens the memory of a process, and finds out where in it the program lies.
-func (p *program) relocate(pid int, auxv []byte, o *processOptions) (*running, error) {
+func (p *program) relocate(pid int, auxv []byte, o *processOptions) (*memoryOf, error) {
 	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
 	if err != nil {
 		return nil, attachError(attach.Refused(pid, err))
 	}
-	r := &running{memory}
+	r := &memoryOf{memory}
 	if err := p.file.Relocate(auxv, r.read); err != nil {
 		_ = memory.Close()
 		return nil, &refscan.UnavailableError{
@@ -106,7 +108,7 @@ func (p *program) relocate(pid int, auxv []byte, o *processOptions) (*running, e
 }
 
 // openLocated opens the program and the memory of a process.
-func openLocated(ctx context.Context, pid int, o *processOptions) (*program, *running, error) {
+func openLocated(ctx context.Context, pid int, o *processOptions) (*program, *memoryOf, error) {
 	auxv, p, err := openRunning(ctx, pid, o)
 	if err != nil {
 		return nil, nil, err
@@ -128,7 +130,7 @@ func (p *program) attach(ctx context.Context, pid int, auxv []byte, o *processOp
 	if err != nil {
 		return nil, &refscan.UnavailableError{Cause: "the runtime's structures in the process cannot be read", Remedy: remedyReport, Err: err}
 	}
-	options := attach.Options{NoFork: o.noFork, Check: func(threads []goruntime.Thread) error {
+	options := attach.Options{NoFork: o.noFork, SignalStack: signalStacks(pid, gate), Check: func(threads []goruntime.Thread) error {
 		if err := gate.Check(image.NewSpace(running), threads); err != nil || !o.resting {
 			return err
 		}
@@ -153,7 +155,19 @@ func (p *program) attach(ctx context.Context, pid int, auxv []byte, o *processOp
 		if err != nil {
 			return nil, err
 		}
-		return &Process{s, attempts, frozen.NotForked, frozen}, nil
+		return &Process{s, attempts, frozen.NotForked, frozen, options.SignalStack}, nil
+	}
+}
+
+// signalStacks finds the signal stacks of threads of a process; see attach.Options.
+func signalStacks(pid int, gate *goruntime.Gate) func(sp uint64) (lo, hi uint64) {
+	return func(sp uint64) (lo, hi uint64) {
+		memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
+		if err != nil {
+			return 0, 0
+		}
+		defer func() { _ = memory.Close() }()
+		return gate.SignalStack(image.NewSpace(&memoryOf{memory}), sp)
 	}
 }
 
@@ -177,17 +191,17 @@ func attachError(err error) error {
 	return u
 }
 
-// running reads the memory of a process that is not frozen.
-type running struct{ memory *os.File }
+// memoryOf reads the memory of a process that is not frozen.
+type memoryOf struct{ memory *os.File }
 
-func (r *running) read(addr, n uint64) []byte {
+func (r *memoryOf) read(addr, n uint64) []byte {
 	b := make([]byte, n)
 	got, _ := r.memory.ReadAt(b, int64(addr))
 	return b[:got]
 }
 
 // Copy implements image.Source.
-func (r *running) Copy(ranges []image.Range) ([][]byte, error) {
+func (r *memoryOf) Copy(ranges []image.Range) ([][]byte, error) {
 	out := make([][]byte, len(ranges))
 	for i, part := range ranges {
 		if part.Len < 1<<32 && part.Addr < 1<<63 {

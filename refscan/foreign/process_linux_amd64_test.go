@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,20 +99,77 @@ func TestOpenProcessRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "is no program that can be looked into")
 }
 
+// kinds are ways to build and run the subject.
+var kinds = map[string]func(t *testing.T) (pid int, opts []foreign.ProcessOption){
+	"default": func(t *testing.T) (int, []foreign.ProcessOption) { return startBusy(t, build(t)), nil },
+	"pie": func(t *testing.T) (int, []foreign.ProcessOption) {
+		return startBusy(t, build(t, "-buildmode=pie")), nil
+	},
+	"cgo": func(t *testing.T) (int, []foreign.ProcessOption) {
+		needProgram(t, "cc")
+		return startBusy(t, build(t, "-tags=calls")), nil
+	},
+	"cgo, static": func(t *testing.T) (int, []foreign.ProcessOption) {
+		needProgram(t, "cc")
+		return startBusy(t, build(t, "-tags=calls", "-ldflags=-linkmode=external -extldflags=-static")), nil
+	},
+	"stripped": func(t *testing.T) (int, []foreign.ProcessOption) {
+		needProgram(t, "strip")
+		exe := build(t)
+		stripped := filepath.Join(t.TempDir(), "stripped")
+		out, err := exec.Command("strip", "-o", stripped, exe).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return startBusy(t, stripped), []foreign.ProcessOption{foreign.WithExecutable(exe)}
+	},
+	"in a pid namespace": func(t *testing.T) (int, []foreign.ProcessOption) {
+		unshare := []string{"unshare", "--pid", "--fork", "--kill-child", "--mount-proc"}
+		if out, err := exec.Command(unshare[0], append(unshare[1:], "true")...).CombinedOutput(); err != nil {
+			t.Skipf("no namespace may be made here: %v: %s", err, out)
+		}
+		cmd, _ := startBy(t, unshare, build(t), "5000", "busy")
+		outer := strconv.Itoa(cmd.Process.Pid)
+		b, err := os.ReadFile("/proc/" + outer + "/task/" + outer + "/children")
+		require.NoError(t, err)
+		pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+		require.NoError(t, err)
+		return pid, nil
+	},
+}
+
+func startBusy(t *testing.T, exe string) int {
+	t.Helper()
+	cmd, _ := start(t, exe, "5000", "busy")
+	return cmd.Process.Pid
+}
+
+func needProgram(t *testing.T, name string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		t.Skip(err)
+	}
+}
+
+// isLong reports whether everything is to be tried as often as it takes to see what is rare.
+func isLong() bool { return os.Getenv("LEAKGATE_LONG") != "" }
+
 // Whatever a program does when it is stopped, all that it keeps is found, and it goes on with what
 // it does.
 func TestBusyProcess(t *testing.T) {
 	require.Slow(t)
-	for name, flags := range map[string][]string{"default": nil, "pie": {"-buildmode=pie"}} {
+	rounds := 16
+	if isLong() {
+		rounds = 100
+	}
+	for name, start := range kinds {
 		t.Run(name, func(t *testing.T) {
-			cmd, _ := start(t, build(t, flags...), "5000", "busy")
+			pid, exe := start(t)
 			phases := make(map[string]int)
-			for i := range 40 {
-				var opts []foreign.ProcessOption
+			for i := range rounds {
+				opts := exe
 				if i%8 == 7 {
-					opts = append(opts, foreign.WithoutFork())
+					opts = append(opts[:len(opts):len(opts)], foreign.WithoutFork())
 				}
-				p := open(t, cmd.Process.Pid, opts...)
+				p := open(t, pid, opts...)
 				r := scanAndClose(t, p)
 				phases[r.Stopped.Phase]++
 				phases["interrupted"] += r.Stopped.Interrupted
@@ -119,7 +177,7 @@ func TestBusyProcess(t *testing.T) {
 				phases["lost"] += r.Stopped.Lost
 				r.Stopped.Lost = 0 // there may be some where reading was tried again and again
 				checkReport(t, r, 5000)
-				unharmed(t, cmd.Process.Pid)
+				unharmed(t, pid)
 			}
 			t.Logf("%v", phases)
 		})
@@ -208,14 +266,8 @@ func TestKilledWhileLooking(t *testing.T) {
 			}
 			require.Equal(t, "open\n", line)
 			require.Equal(t, mode != "", stateOf(pid) == "t", "the process stands still")
-			var copies []string
-			lists, err := filepath.Glob("/proc/" + pid + "/task/*/children")
-			require.NoError(t, err)
-			for _, list := range lists {
-				b, _ := os.ReadFile(list)
-				copies = append(copies, strings.Fields(string(b))...)
-			}
-			if mode == "" && len(lists) > 0 {
+			copies := copiesOf(t, pid)
+			if mode == "" {
 				require.Len(t, copies, 1)
 			}
 			require.NoError(t, look.Process.Kill())
@@ -236,4 +288,68 @@ func TestKilledWhileLooking(t *testing.T) {
 			checkReport(t, r, 1000)
 		})
 	}
+}
+
+// Whoever looks into a process may be killed at any moment: the process goes on, nothing of the copy
+// runs on, and it can be looked into again.
+func TestKilledAtAnyMoment(t *testing.T) {
+	require.Slow(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	subject, _ := start(t, build(t), "1000", "busy")
+	pid := strconv.Itoa(subject.Process.Pid)
+	rounds := 20
+	if isLong() {
+		rounds = 200
+	}
+	whole := lookUntilKilled(t, self, pid, time.Hour)
+	for range rounds {
+		lookUntilKilled(t, self, pid, time.Duration(rand.Int64N(int64(whole+whole/4))))
+		require.Eventually(t, func() bool { s := stateOf(pid); return s != "t" && s != "T" }, 10*time.Second, time.Millisecond)
+		require.NotEqual(t, "Z", stateOf(pid), "the process has ended")
+		for _, c := range copiesOf(t, pid) {
+			require.Eventually(t, func() bool { s := stateOf(c); return s == "" || s == "Z" }, 10*time.Second, time.Millisecond)
+		}
+	}
+	r := scanAndClose(t, open(t, subject.Process.Pid))
+	r.Stopped.Lost = 0
+	checkReport(t, r, 1000)
+}
+
+// lookUntilKilled starts a process that looks into another one, kills it after a time, or when it has
+// its copy, and returns how long that was.
+func lookUntilKilled(t *testing.T, self, pid string, after time.Duration) time.Duration {
+	t.Helper()
+	look := exec.Command(self)
+	look.Env = append(os.Environ(), looker+"="+pid)
+	stdout, err := look.StdoutPipe()
+	require.NoError(t, err)
+	began := time.Now()
+	require.NoError(t, look.Start())
+	kill := time.AfterFunc(after, func() { _ = look.Process.Kill() })
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err == nil {
+		if strings.Contains(line, "may not be looked into") {
+			t.Skip(line)
+		}
+		require.Equal(t, "open\n", line)
+	}
+	took := time.Since(began)
+	if kill.Stop() || err != nil {
+		_ = look.Process.Kill()
+	}
+	_ = look.Wait()
+	return took
+}
+
+// copiesOf are the children of a process, by their pids.
+func copiesOf(t *testing.T, pid string) (copies []string) {
+	t.Helper()
+	lists, err := filepath.Glob("/proc/" + pid + "/task/*/children")
+	require.NoError(t, err)
+	for _, list := range lists {
+		b, _ := os.ReadFile(list)
+		copies = append(copies, strings.Fields(string(b))...)
+	}
+	return copies
 }

@@ -29,6 +29,10 @@ type Options struct {
 	// If it returns goruntime.ErrBadMoment, the process goes on, and is stopped again some
 	// milliseconds later. nil: any moment will do.
 	Check func(threads []goruntime.Thread) error
+	// SignalStack returns the bounds of the signal stack of a stopped thread by its stack pointer, 0
+	// and 0 if that is not known, or the thread is on it. It is asked before the thread is made to do a
+	// system call, also by Close, when others run. nil: none is known.
+	SignalStack func(sp uint64) (lo, hi uint64)
 }
 
 // Result is what is known of a stop.

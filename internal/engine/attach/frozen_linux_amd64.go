@@ -23,21 +23,39 @@ type Frozen struct {
 	on     *stopped // the stopped process, if there is no copy
 	since  time.Time
 	mapped [][]byte // what Copy has handed out
+
+	signalStack func(sp uint64) (lo, hi uint64) // see Options
 }
 
 // A tracer is an operating system thread: ptrace knows no other tracers. When it ends, the kernel
 // lets go what it traced.
-type tracer struct{ calls chan func() }
+type tracer struct {
+	calls chan func()
+	tid   chan int // of the thread, once
+}
 
 func newTracer() *tracer {
-	t := &tracer{calls: make(chan func())}
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		for call := range t.calls {
-			call()
-		}
-	}()
+	t := &tracer{calls: make(chan func()), tid: make(chan int, 1)}
+	go t.run(func() {})
 	return t
+}
+
+// run calls what it is given, on one thread, after began. That is not the main thread, which the
+// runtime does not end (go1.26 runtime/proc.go, mexit).
+func (t *tracer) run(began func()) {
+	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+	if syscall.Gettid() == os.Getpid() {
+		other := make(chan struct{})
+		go t.run(func() { close(other) })
+		<-other // on another thread, since this one is locked
+		runtime.UnlockOSThread()
+		return
+	}
+	began()
+	t.tid <- syscall.Gettid()
+	for call := range t.calls {
+		call()
+	}
 }
 
 func (t *tracer) do(call func() error) error {
@@ -46,7 +64,16 @@ func (t *tracer) do(call func() error) error {
 	return <-done
 }
 
-func (t *tracer) end() { close(t.calls) }
+// end ends the thread, and waits until it is gone: what it traced can be traced again then.
+func (t *tracer) end() {
+	task := fmt.Sprintf("/proc/self/task/%d", <-t.tid)
+	close(t.calls)
+	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Microsecond) {
+		if _, err := os.Stat(task); err != nil {
+			return
+		}
+	}
+}
 
 // Take stops a process and copies it, or keeps it stopped where that is not possible. It may be
 // called again after Close. Errors are of type *Error, or those of Options.Check.
@@ -54,7 +81,7 @@ func Take(pid int, options Options) (*Frozen, error) {
 	if pid == os.Getpid() {
 		return nil, &Error{Cause: "this is the process itself", Remedy: "give the pid of another one"}
 	}
-	f := &Frozen{pid: pid}
+	f := &Frozen{pid: pid, signalStack: options.SignalStack}
 	switch {
 	case options.NoFork:
 		f.NotForked = "that was asked for"
@@ -87,11 +114,11 @@ func Take(pid int, options Options) (*Frozen, error) {
 
 // attempt stops the process once. It runs on the tracer's thread.
 func (f *Frozen) attempt(options Options) error {
-	insn, err := syscallInstruction(f.pid)
+	code, err := find(f.pid)
 	if err != nil {
 		return Refused(f.pid, err)
 	}
-	s := &stopped{pid: f.pid, threads: make(map[int]*thread), insn: insn}
+	s := &stopped{pid: f.pid, threads: make(map[int]*thread), code: code, signalStack: options.SignalStack}
 	if err := s.seize(); err != nil {
 		s.detach()
 		return Refused(f.pid, err)

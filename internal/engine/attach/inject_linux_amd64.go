@@ -31,24 +31,28 @@ const (
 // were, and it is in a stop from which the kernel goes on with the system call that it was in, if
 // it was in one. made is the process or thread that the call made, 0 if none.
 //
-// If this process is killed within, some hundred microseconds, the thread goes on with wrong
-// registers.
+// If this process is killed within, some hundred microseconds, the thread finds back by itself; see
+// wayBack. Where it has no such way, it would go on with wrong registers.
 func (s *stopped) inject(t *thread, number uint64, args ...uint64) (result int64, made int, err error) {
 	saved := t.regs
 	var mask, all uint64 = 0, ^uint64(0)
 	if err := ptrace(ptraceGetSigmask, t.tid, unsafe.Sizeof(mask), uintptr(unsafe.Pointer(&mask))); err != nil {
 		return 0, 0, fmt.Errorf("its signal mask: %w", err)
 	}
-	// A pending signal would keep clone from beginning.
-	if err := ptrace(ptraceSetSigmask, t.tid, unsafe.Sizeof(all), uintptr(unsafe.Pointer(&all))); err != nil {
-		return 0, 0, fmt.Errorf("its signal mask: %w", err)
-	}
 	call := saved
-	call.Rip, call.Rax, call.Orig_rax = s.insn, number, ^uint64(0) // no system call to begin again
+	if back, err := s.wayBack(t, saved, mask); err == nil {
+		call.Rsp = back
+	}
+	call.Rip, call.Rax, call.Orig_rax = s.code.call, number, ^uint64(0) // no system call to begin again
 	for i, to := range []*uint64{&call.Rdi, &call.Rsi, &call.Rdx, &call.R10, &call.R8, &call.R9} {
 		if *to = 0; i < len(args) {
 			*to = args[i]
 		}
+	}
+	// The way back must be there before anything else is changed. A pending signal would keep clone
+	// from beginning.
+	if err := errors.Join(syscall.PtraceSetRegs(t.tid, &call), ptrace(ptraceSetSigmask, t.tid, unsafe.Sizeof(all), uintptr(unsafe.Pointer(&all)))); err != nil {
+		return 0, 0, errors.Join(fmt.Errorf("its registers and signal mask: %w", err), s.restore(t, &saved, mask))
 	}
 	for range maxRestarts {
 		if result, made, err = s.call(t, &call); err != nil || result < restartFirst || result > restartLast {
@@ -119,20 +123,18 @@ func (s *stopped) next(t *thread, request int) (syscall.WaitStatus, error) {
 }
 
 // restore brings a thread into the stop in which it was: one before the kernel looks whether a
-// system call is to be begun again.
+// system call is to be begun again. Its registers are the last to be restored: with those of before
+// it would find its way back.
 func (s *stopped) restore(t *thread, saved *syscall.PtraceRegs, mask uint64) error {
 	err := ptrace(ptraceInterrupt, t.tid, 0, 0)
-	if err == nil {
-		err = syscall.PtraceSetRegs(t.tid, saved)
-	}
 	for err == nil {
 		var status syscall.WaitStatus
 		if status, err = s.next(t, syscall.PTRACE_CONT); err == nil && int(status)>>16 == eventStop {
 			break
 		}
 	}
-	return errors.Join(err, syscall.PtraceSetRegs(t.tid, saved),
-		ptrace(ptraceSetSigmask, t.tid, unsafe.Sizeof(mask), uintptr(unsafe.Pointer(&mask))))
+	return errors.Join(err, ptrace(ptraceSetSigmask, t.tid, unsafe.Sizeof(mask), uintptr(unsafe.Pointer(&mask))),
+		syscall.PtraceSetRegs(t.tid, saved))
 }
 
 // best is the thread to have a system call done: one that was interrupted in its own code, if there
@@ -192,7 +194,7 @@ func (f *Frozen) reap() error {
 			break
 		}
 	}
-	insn, err := syscallInstruction(f.pid)
+	code, err := find(f.pid)
 	if err != nil {
 		return nil // the process has ended, and with it all that it had to forget
 	}
@@ -201,7 +203,7 @@ func (f *Frozen) reap() error {
 		return nil
 	}
 	for _, tid := range list {
-		s := &stopped{pid: f.pid, threads: make(map[int]*thread), insn: insn}
+		s := &stopped{pid: f.pid, threads: make(map[int]*thread), code: code, signalStack: f.signalStack}
 		if ptrace(ptraceSeize, tid, 0, optionSysGood) != nil {
 			continue
 		}

@@ -1,7 +1,6 @@
 package attach
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/registers"
-	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
 // Requests, options and events of ptrace(2) that package syscall does not name.
@@ -32,7 +30,8 @@ const (
 	eventClone = 3
 	eventStop  = 128
 
-	noteStatus = 1 // NT_PRSTATUS
+	noteStatus = 1     // NT_PRSTATUS
+	noteXState = 0x202 // NT_X86_XSTATE
 	wall       = 0x40000000
 )
 
@@ -51,7 +50,9 @@ func ptrace(request, tid int, addr, data uintptr) error {
 type stopped struct {
 	pid     int
 	threads map[int]*thread
-	insn    uint64 // address of a syscall instruction in the process
+	code    instructions
+	// see Options
+	signalStack func(sp uint64) (lo, hi uint64)
 }
 
 // thread is one of them.
@@ -77,34 +78,6 @@ func tids(pid int) ([]int, error) {
 	}
 	sort.Ints(out)
 	return out, nil
-}
-
-// syscallInstruction finds one in the code of a process that runs, with a return behind it: whoever
-// came back from it without a stack would get no further.
-func syscallInstruction(pid int) (uint64, error) {
-	maps, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/maps")
-	if err != nil {
-		return 0, err
-	}
-	memory, err := openMemory(pid)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = memory.Close() }()
-	buf := make([]byte, 1<<20)
-	for line := range bytes.Lines(maps) {
-		a, ok := procmaps.Parse(bytes.TrimSpace(line))
-		if !ok || !bytes.HasPrefix(a.Mode, []byte("r-x")) || len(a.Name) == 0 || string(a.Name) == "[vsyscall]" {
-			continue
-		}
-		for at := a.Start; at < a.End; at += uint64(len(buf)) - 2 {
-			n, _ := memory.ReadAt(buf[:min(uint64(len(buf)), a.End-at)], int64(at))
-			if i := bytes.Index(buf[:n], []byte{0x0f, 0x05, 0xc3}); i >= 0 {
-				return at + uint64(i), nil
-			}
-		}
-	}
-	return 0, errors.New("its code has no system call that a return follows")
 }
 
 // seize begins to trace all threads; none stops. Those that they make from now on are traced, too.

@@ -48,6 +48,25 @@ func (g *Gate) Check(mem *image.Space, threads []Thread) error {
 	return mem.Err()
 }
 
+// SignalStack returns the bounds of the signal stack of the thread on one of whose other stacks sp
+// is; 0 and 0 if there is none, or that cannot be told. That thread must be stopped.
+func (g *Gate) SignalStack(mem *image.Space, sp uint64) (lo, hi uint64) {
+	m := g.m
+	m.Mem = mem
+	err := m.eachThread(func(f *threadFields, mp, gp uint64) bool {
+		signal := mem.U64(mp + f.gsignal)
+		if f.on(m, sp, signal) || !f.on(m, sp, gp) && !f.on(m, sp, mem.U64(mp+f.g0)) {
+			return true
+		}
+		lo, hi = f.stack(m, signal)
+		return false
+	})
+	if err != nil {
+		return 0, 0
+	}
+	return lo, hi
+}
+
 // Resting returns ErrBadMoment while the collector marks, or the world stands still for it: then the
 // next collection that ends has begun before this moment. It may be called after Check, for the same
 // stop.

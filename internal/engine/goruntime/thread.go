@@ -36,9 +36,9 @@ type threadFields struct {
 // maxThreads bounds the list of threads: the kernel's limit of thread numbers (pid_max).
 const maxThreads = 1 << 22
 
-// place finds out where the goroutines stood that had a thread when something else stopped the
-// process: by g. Those in system calls have a record that holds, and are left out.
-func (m *Model) place(threads []Thread) (map[uint64]placement, error) {
+// eachThread visits the runtime's list of threads, with what each is running, until visit returns
+// false.
+func (m *Model) eachThread(visit func(f *threadFields, mp, gp uint64) bool) error {
 	l := m.fields
 	const mm, g = "runtime.m", "runtime.g"
 	f := threadFields{
@@ -51,36 +51,48 @@ func (m *Model) place(threads []Thread) (map[uint64]placement, error) {
 		l.Fail("the variable runtime.allm is not in the debug information")
 	}
 	if l.Err() != nil {
-		return nil, l.Err()
+		return l.Err()
 	}
+	mem := m.Mem
+	n := 0
+	for mp := mem.U64(allm.Addr + m.bias); mp != 0; mp = mem.U64(mp + f.next) {
+		if n++; n > maxThreads {
+			return errors.New("the list of threads does not end")
+		}
+		gp := mem.U64(mp + f.curg)
+		if err := mem.Err(); err != nil {
+			return err
+		}
+		if !visit(&f, mp, gp) {
+			break
+		}
+	}
+	return mem.Err()
+}
+
+// place finds out where the goroutines stood that had a thread when something else stopped the
+// process: by g. Those in system calls have a record that holds, and are left out.
+func (m *Model) place(threads []Thread) (map[uint64]placement, error) {
 	byTID := make(map[int]*Thread, len(threads))
 	for i := range threads {
 		byTID[threads[i].TID] = &threads[i]
 	}
 	mem := m.Mem
 	at := make(map[uint64]placement)
-	n := 0
-	for mp := mem.U64(allm.Addr + m.bias); mp != 0; mp = mem.U64(mp + f.next) {
-		if n++; n > maxThreads {
-			return nil, errors.New("the list of threads does not end")
-		}
-		gp := mem.U64(mp + f.curg)
-		if err := mem.Err(); err != nil {
-			return nil, err
-		}
+	err := m.eachThread(func(f *threadFields, mp, gp uint64) bool {
 		if gp == 0 || mem.U64(gp+f.syscallSP) != 0 {
-			continue
+			return true
 		}
 		t := byTID[int(mem.U64(mp+f.procid))]
-		if t == nil || !m.onAny(t.SP, &f, mp, gp) {
-			t = m.threadOn(threads, &f, mp, gp) // numbers of another namespace
+		if t == nil || !m.onAny(t.SP, f, mp, gp) {
+			t = m.threadOn(threads, f, mp, gp) // numbers of another namespace
 		}
-		if t == nil {
-			continue // the goroutine is lost
+		if t != nil { // otherwise the goroutine is lost
+			at[gp] = m.placeOne(t, f, mp, gp)
 		}
-		at[gp] = m.placeOne(t, &f, mp, gp)
-	}
-	return at, mem.Err()
+		return true
+	})
+	return at, err
 }
 
 func (f *threadFields) stack(m *Model, g uint64) (lo, hi uint64) {

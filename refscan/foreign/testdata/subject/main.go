@@ -1,6 +1,6 @@
 // Command subject is a program for tests to look into from outside. It keeps a known number of objects, says "ready", and then
 // waits; with the argument "busy" it does what makes that hard: it grows and shrinks stacks, collects garbage, takes signals and
-// reads the clock, all the time.
+// reads the clock, all the time, and calls C if it is built with the tag "calls".
 package main
 
 import (
@@ -21,6 +21,9 @@ type Session struct {
 
 // sessions has as many sessions as the first argument says: for each a session, a name and the data.
 var sessions []*Session
+
+// calls begins calls of C, in a build with the tag "calls".
+var calls = func() {}
 
 // label is a variable with a value that others know.
 var label = "what the subject is called"
@@ -68,6 +71,7 @@ func main() {
 }
 
 func busy() {
+	calls()
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGUSR1)
 	go func() {

@@ -1,0 +1,59 @@
+// Command subject computes on one thread, and says when a register, its signal mask or its signal stack is not as it was.
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"unsafe"
+)
+
+type signalStack struct {
+	lo    uint64
+	flags int32
+	size  uint64
+}
+
+func altStack() (s signalStack) {
+	syscall.RawSyscall(syscall.SYS_SIGALTSTACK, 0, uintptr(unsafe.Pointer(&s)), 0)
+	return s
+}
+
+func mask() (m uint64) {
+	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, 0, 0, uintptr(unsafe.Pointer(&m)), 8, 0, 0)
+	return m
+}
+
+// sums keeps what it adds up in registers: of integers, and of the vector unit.
+//
+//go:noinline
+func sums(n int) (int, float64, float64, float64) {
+	i, a, b, c := 0, 0.0, 0.0, 0.0
+	for k := range n {
+		i += k
+		a += float64(k)
+		b += 0.5
+		c += 2
+	}
+	return i, a, b, c
+}
+
+func main() {
+	runtime.LockOSThread()
+	stack, blocked := altStack(), mask()
+	fmt.Println(syscall.Gettid(), stack.lo, stack.lo+stack.size)
+	const n = 1_000_000
+	for round := 0; ; round++ {
+		i, a, b, c := sums(n)
+		if i != n*(n-1)/2 || a != n*(n-1)/2 || b != n/2 || c != 2*n {
+			fmt.Println("damaged registers:", i, a, b, c)
+			os.Exit(1)
+		}
+		if s, m := altStack(), mask(); s != stack || m != blocked {
+			fmt.Println("damaged signals:", s, stack, m, blocked)
+			os.Exit(1)
+		}
+		fmt.Println(round)
+	}
+}
