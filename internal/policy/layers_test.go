@@ -143,7 +143,7 @@ var layers = []struct {
 	{"leakcheck/internal/environ", []string{
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
-	{"leakcheck/internal/ledger", []string{"internal/procmaps"}},
+	{"leakcheck/internal/ledger", []string{"internal/engine/nativeheap", "internal/procmaps", "internal/textfmt"}},
 	{"leakcheck/internal/observe", []string{"internal/engine/proof", "internal/engine/snapshot", "internal/symbol", "leakcheck/internal/ledger", "leakcheck/internal/naming", "internal/textfmt", "refscan"}},
 	{"leakcheck/internal/artifact", []string{
 		"golden", "internal/envvar", "internal/plainjson", "internal/verdict", "internal/wholefile",
@@ -159,7 +159,7 @@ var layers = []struct {
 		"internal/textfmt", "refscan",
 	}},
 	{"leakcheck/internal/request", []string{
-		"internal/engine/proof", "internal/nodename",
+		"internal/engine/nativeheap", "internal/engine/proof", "internal/nodename",
 		"internal/symbol", "leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/naming",
 		"leakcheck/internal/tree", "refscan",
 	}},
@@ -192,7 +192,7 @@ var layers = []struct {
 		"leakcheck/internal/observe", "internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/assertion", []string{
-		"internal/engine/proof",
+		"internal/engine/nativeheap", "internal/engine/proof",
 		"internal/symbol", "golden", "internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/check",
 		"leakcheck/internal/check/bounds", "leakcheck/internal/check/goldenfile", "leakcheck/internal/check/goroutines", "leakcheck/internal/check/resources",
 		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/message",
@@ -208,7 +208,7 @@ var layers = []struct {
 	{"leakcheck/internal/heldop", []string{"internal/nodename", "leakcheck/internal/tree", "refscan"}},
 	{"leakcheck/internal/growth", []string{
 		"leakcheck/internal/heldop",
-		"internal/engine/proof", "internal/nodename",
+		"internal/engine/nativeheap", "internal/engine/proof", "internal/nodename",
 		"internal/symbol", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/environ",
 		"leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/memprofile", "leakcheck/internal/message", "leakcheck/internal/naming",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "internal/textfmt",

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
@@ -32,6 +33,7 @@ type Checker struct {
 	Observe     func(context.Context, observe.Needs) (*observe.Observation, error)
 	Reach       func(context.Context, []*proof.Reach) (within bool, logs []string, err error) // nil: can never tell
 	Resources   func(test string) (*ledger.Ledger, error)                                     // nil: none are looked at
+	Native      func() (*nativeheap.Heap, error)                                              // nil: C's heap is not looked at
 	Environment func() *environ.Environment
 	Sleep       func(time.Duration)
 	Now         func() time.Time
@@ -45,6 +47,7 @@ func ThisProcess() *Checker {
 		Observe:     observe.NewEngine().Observe,
 		Reach:       observe.Reach,
 		Resources:   ledger.Take,
+		Native:      nativeheap.Take,
 		Environment: environ.CurrentEnvironment,
 		Sleep:       time.Sleep,
 		Now:         time.Now,

@@ -25,6 +25,9 @@ func (c *Checker) TakeBaseline(t environ.TestingT) *request.Baseline {
 	if c.Resources != nil {
 		b.Resources, _ = c.Resources("") // without, bounds on resources are unknown
 	}
+	if c.Native != nil {
+		b.Native, b.NativeErr = c.TakeNative()
+	}
 	if obs.Stacks != nil {
 		b.Goroutines = goroutine.TakeCensus(obs.Stacks.Goroutines)
 	}

@@ -28,6 +28,9 @@ func (a *Assertion) addResources(obs *observe.Observation) (err error) {
 	if obs.Resources, err = a.Resources(a.Test); err != nil {
 		return unknown(err)
 	}
+	if err := a.addNative(obs.Resources); err != nil {
+		return err
+	}
 	if b := a.Req.Baseline; b != nil && b.Resources == nil {
 		return unknown(errors.New("there was no list when the baseline was taken"))
 	}

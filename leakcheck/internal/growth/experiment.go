@@ -261,6 +261,7 @@ func (x *Experiment) see(obs *observe.Observation, scopes check.Check, last bool
 	}
 	m.goroutines = x.goroutinesIn(s)
 	m.ledger = x.takeLedger()
+	m.native = x.takeNative(m.ledger)
 	x.moments = append(x.moments, m)
 	return nil
 }

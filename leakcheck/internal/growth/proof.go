@@ -30,6 +30,8 @@ import (
 //   - Descriptors and child processes are told apart by their numbers and what they are; of threads,
 //     mappings and stacks there are no more than before, but for so few that no leak can be among them.
 //     Where any file was made or removed in the folder for temporary files, nothing is proved.
+//   - Of what C code has, no more blocks of any size, and no more bytes, are there than the smallest leak
+//     would leave.
 //   - Goroutines are told apart by their numbers, timers by their addresses, one that was stopped and
 //     is set again included.
 //
@@ -79,6 +81,7 @@ func (x *Experiment) prove(calls int) bool {
 			return false
 		}
 	}
+	native, knows := x.nativeBefore()
 	var log observe.Logger
 	w, err := x.Watch(ctx, log.Log)
 	x.Logs = append(x.Logs, log.Lines()...)
@@ -99,7 +102,7 @@ func (x *Experiment) prove(calls int) bool {
 		return false
 	}
 	w.Close() // what it maps would count
-	return resources == nil || x.provesResources(resources, calls)
+	return (resources == nil || x.provesResources(resources, calls)) && (!knows || x.provesNative(native, calls))
 }
 
 // settlesQuiet counts after one collection after another, until few enough things are new or their

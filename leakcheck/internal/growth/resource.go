@@ -27,6 +27,8 @@ type resource struct {
 	state string // that all are in, else ""
 	own   series
 
+	native *nativeGrowth // of what C code has: by size, else nil
+
 	holder *tree.Branch // the Go objects that stand for it, nil if there are none
 }
 
@@ -49,6 +51,9 @@ func (x *Experiment) resources() []*resource {
 	}
 	var found []*resource
 	for _, kind := range ledger.Kinds() {
+		if kind.OfMalloc() && !x.knowsNative() {
+			continue
+		}
 		explained := make(map[string]bool) // exact names
 		for level := range ledger.Levels {
 			sizes := make(map[*moment]map[string]int64)
@@ -59,7 +64,7 @@ func (x *Experiment) resources() []*resource {
 			for name := range sizes[x.last()] {
 				r := &resource{kind: kind, level: level, name: name}
 				r.own = x.series(func(m *moment) int64 { return sizes[m][name] })
-				if r.keepsPace() {
+				if r.keepsPace() && !(kind.OfMalloc() && x.isOfThreads(r)) {
 					grown = append(grown, r)
 				}
 			}
@@ -72,7 +77,7 @@ func (x *Experiment) resources() []*resource {
 			found = append(found, grown...)
 		}
 	}
-	return found
+	return x.foldNative(found)
 }
 
 func (r *resource) keepsPace() bool {
@@ -83,7 +88,9 @@ func (r *resource) keepsPace() bool {
 	switch r.kind {
 	case ledger.Stack:
 		return r.own.grown() >= minStack && r.own.perCall() >= minMappedPerCall && r.own.bytesKeepPace()
-	case ledger.Mapping:
+	case ledger.Native:
+		return (!all || r.own.grown() >= minBlocks || r.own.isExact()) && r.own.perCall() >= minBlocksPerCall && r.own.countsKeepPace()
+	case ledger.Mapping, ledger.NativeBytes:
 		return (!all || r.own.grown() >= minMapped) && r.own.perCall() >= minMappedPerCall && r.own.bytesKeepPace()
 	case ledger.Thread:
 		return r.own.grown() > 1 && (!all || r.own.grown() >= minThreads) && r.own.perCall() >= minThreadsPerCall && r.own.countsKeepPace()
@@ -255,7 +262,7 @@ func (x *Experiment) leakOf(r *resource, leaks []*leak) *leak {
 		if l.goroutines != nil || !x.mayHold(l) {
 			continue
 		}
-		if r.kind.InBytes() || inStep(l) || l.measure == inBytes && (inWords(l, r, 8) || inWords(l, r, 4)) {
+		if r.kind.InBytes() || inStep(l) || r.kind == ledger.Native && isMultiple(r.own.perCall(), l.perCall()) || l.measure == inBytes && (inWords(l, r, 8) || inWords(l, r, 4)) {
 			return l
 		}
 	}
@@ -292,6 +299,9 @@ func (l *leak) isResource() bool { return len(l.heads) == 0 && l.goroutines == n
 
 // rate is "+1.00 fd/op: socket to 127.0.0.1:40001 (ESTABLISHED)".
 func (r *resource) rate() string {
+	if r.native != nil {
+		return r.native.rate(r.own)
+	}
 	if r.kind.InBytes() {
 		return "+" + bytesPerCall(r.own.perCall()) + "/op: " + r.what()
 	}
@@ -354,6 +364,8 @@ func lost(r *resource) []string {
 		return []string{"no Go object grows with them: lost, unless a number in memory that does not grow stands for them"}
 	case ledger.Mapping:
 		return []string{"no Go object grows with it: lost, or mapped by C"}
+	case ledger.Native, ledger.NativeBytes:
+		return []string{"no Go object grows with them: lost, or held by C code"}
 	case ledger.Thread:
 		return []string{"no goroutines grow with them: threads of C, or of goroutines that ended locked to theirs"}
 	case ledger.File:
@@ -411,6 +423,8 @@ func fewResources(grown ledger.Amounts, calls int) bool {
 			allowed = int64(minMappedPerCall*calls) - 1
 		case ledger.Stack:
 			allowed = minStack - 1
+		case ledger.Native, ledger.NativeBytes:
+			continue // no glance sees them: provesNative
 		}
 		if grown[k] > allowed {
 			return false
@@ -422,7 +436,10 @@ func fewResources(grown ledger.Amounts, calls int) bool {
 // weight is about the memory that the kernel needs for a resource, for those to be first that do
 // most harm.
 func (r *resource) weight() int64 {
-	each := [...]int64{ledger.Process: 1 << 20, ledger.Descriptor: 2 << 10, ledger.Thread: 16 << 10, ledger.Mapping: 1, ledger.Stack: 1, ledger.File: 1 << 10, ledger.Variable: 64}
+	each := [...]int64{ledger.Process: 1 << 20, ledger.Descriptor: 2 << 10, ledger.Thread: 16 << 10, ledger.Native: 64, ledger.NativeBytes: 1, ledger.Mapping: 1, ledger.Stack: 1, ledger.File: 1 << 10, ledger.Variable: 64}
+	if r.native != nil {
+		return r.native.bytes
+	}
 	return each[r.kind] * r.own.grown()
 }
 
@@ -448,6 +465,9 @@ func (x *Experiment) resourceSeries(r *resource) series {
 	return x.series(func(m *moment) int64 {
 		if m.ledger == nil {
 			return 0
+		}
+		if r.native != nil {
+			return r.native.count(m)
 		}
 		return m.ledger.Sizes(r.kind, r.level, nil)[r.name]
 	})

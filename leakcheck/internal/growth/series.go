@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -15,8 +16,9 @@ type moment struct {
 	eval       *check.Evaluation
 	forest     tree.Forest
 	goroutines map[GoroutineOrigin]Goroutines
-	ledger     *ledger.Ledger // nil: it cannot be had
-	doubt      error          // why the snapshot is not good enough for a pass, if it is not
+	ledger     *ledger.Ledger   // nil: it cannot be had
+	native     *nativeheap.Heap // what C code had, which the ledger has, too; nil: that cannot be told
+	doubt      error            // why the snapshot is not good enough for a pass, if it is not
 
 	counted map[tree.GrowthKey]figures // what figures has returned before
 	types   map[string]int64           // objects of the program's types; nil until they are counted

@@ -1,5 +1,5 @@
-// Package ledger lists what this process holds from the operating system: descriptors, threads,
-// child processes, mappings, temporary files.
+// Package ledger lists what this process holds outside of the Go heap: descriptors, threads, child
+// processes, mappings, temporary files of the operating system, and blocks of C's malloc.
 package ledger
 
 import "slices"
@@ -9,14 +9,16 @@ type Kind int
 
 // The kinds, those first that as a rule bring others with them.
 const (
-	Process    Kind = iota // child processes, ended ones that nobody waited for included
-	Descriptor             // open file descriptors
-	Thread                 // of the operating system
-	Mapping                // bytes of memory that is neither Go's nor the program's own files
-	Stack                  // bytes of goroutine stacks
-	File                   // files and folders in the folders for temporary files
-	Variable               // environment variables
-	kinds                  // how many there are
+	Process     Kind = iota // child processes, ended ones that nobody waited for included
+	Descriptor              // open file descriptors
+	Thread                  // of the operating system
+	Native                  // blocks that C code has from malloc
+	NativeBytes             // and their bytes
+	Mapping                 // bytes of memory that is neither Go's nor the program's own files
+	Stack                   // bytes of goroutine stacks
+	File                    // files and folders in the folders for temporary files
+	Variable                // environment variables
+	kinds                   // how many there are
 )
 
 // Kinds are all of them.
@@ -33,6 +35,8 @@ var names = [kinds][4]string{
 	{"process", "child process", "child processes", "child processes"},
 	{"descriptor", "fd", "fd", "descriptors"},
 	{"thread", "thread", "threads", "threads"},
+	{"native", "native block", "native blocks", "native blocks"},
+	{"native bytes", "", "", "bytes of native blocks"},
 	{"mapping", "", "", "bytes mapped"},
 	{"stack", "", "", "bytes of stack"},
 	{"file", "temporary file", "temporary files", "files"},
@@ -54,7 +58,10 @@ func (k Kind) Noun(one bool) string {
 func (k Kind) Counted() string { return names[k][3] }
 
 // InBytes reports whether the kind is measured in bytes.
-func (k Kind) InBytes() bool { return k == Mapping || k == Stack }
+func (k Kind) InBytes() bool { return k == Mapping || k == Stack || k == NativeBytes }
+
+// OfMalloc reports whether the kind is what C code has, which no list of the operating system is about.
+func (k Kind) OfMalloc() bool { return k == Native || k == NativeBytes }
 
 // levels is how many names an item has.
 const levels = 3

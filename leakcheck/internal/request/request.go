@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
@@ -61,6 +62,8 @@ type Baseline struct {
 	Unknown    error           // why nothing is known
 	Goroutines goroutine.Census
 	Resources  *ledger.Ledger
+	Native     *nativeheap.Heap // what C code had; nil: NativeErr says why it is not known
+	NativeErr  error
 }
 
 // Narrow adds packages to the scope.

@@ -112,6 +112,22 @@ static size_t mappings(void) { return mallinfo2().hblks; }
 
 static void inUseAll(size_t *use, size_t *hblkhd) { struct mallinfo2 m = mallinfo2(); *use = m.uordblks; *hblkhd = m.hblkhd; }
 
+static void *volatile last;
+static void *leaker(void *arg) { if (arg) last = malloc((size_t)arg); return NULL; }
+static void thread(size_t n) { pthread_t t; pthread_create(&t, NULL, leaker, (void *)n); pthread_join(t, NULL); }
+
+static char *list; static size_t length, room;
+static void grow(void) {
+	if (length + 64 > room) list = realloc(list, room = room ? room + 4096 : 4096);
+	length += 64;
+}
+
+static void *entries[1000]; static int nextEntry;
+static void cache(int n) {
+	int at = nextEntry++ % n;
+	if (!entries[at]) entries[at] = malloc(333);
+}
+
 static void *leak(size_t n) { return malloc(n); }
 static void *zeroed(size_t n) { return calloc(1, n); }
 */
@@ -147,3 +163,15 @@ func Zeroed(n int) unsafe.Pointer { return C.zeroed(C.size_t(n)) }
 
 // Free frees a block.
 func Free(p unsafe.Pointer) { C.free(p) }
+
+// String makes a C string and forgets it.
+func String(s string) { C.CString(s) }
+
+// Thread starts a C thread that leaves a block of n bytes, none if n is 0, and waits for its end.
+func Thread(n int) { C.thread(C.size_t(n)) }
+
+// Grow adds to a list that has one block of memory.
+func Grow() { C.grow() }
+
+// Cache fills one of n places that is empty.
+func Cache(n int) { C.cache(C.int(n)) }

@@ -26,7 +26,7 @@ func (c resourceCheck) Problems(r *request.Request) []string {
 		}
 	}
 	if !r.NeedsHeap() && len(r.Scope)+len(r.Ignores) > 0 {
-		problems = append(problems, "Scope and Ignore have no effect on descriptors, threads and processes")
+		problems = append(problems, "Scope and Ignore have no effect on descriptors, threads, processes and native memory")
 	}
 	return problems
 }
@@ -45,7 +45,12 @@ func (c resourceCheck) Evaluate(s *check.Seen) []check.Finding {
 var nouns = map[ledger.Kind]string{ledger.Descriptor: "descriptor", ledger.Thread: "thread", ledger.Process: "child process"}
 
 func noun(k ledger.Kind, n int64) string {
-	if k == ledger.Process && n != 1 {
+	switch {
+	case k == ledger.NativeBytes:
+		return textfmt.ByteCount(n) + " of native memory"
+	case k == ledger.Native:
+		return textfmt.CountNoun(n, "native block")
+	case k == ledger.Process && n != 1:
 		return textfmt.Count(n) + " child processes"
 	}
 	return textfmt.CountNoun(n, nouns[k])
@@ -53,17 +58,33 @@ func noun(k ledger.Kind, n int64) string {
 
 func (c resourceCheck) judge(o request.ResourceOption, now *ledger.Ledger) check.Finding {
 	n, beyond := now.Count(o.Kind), ""
-	groups := ledger.Groups(now.Program(o.Kind))
+	listed := o.Kind
+	if listed == ledger.NativeBytes {
+		listed = ledger.Native // by size
+	}
+	groups := ledger.Groups(now.Program(listed))
 	if b := c.req.Baseline; b != nil {
-		n, beyond = max(0, n-b.Resources.Count(o.Kind)), " beyond the baseline"
-		groups = ledger.Beyond(groups, ledger.Groups(b.Resources.Program(o.Kind)))
+		before := b.Resources
+		if o.Kind.OfMalloc() {
+			before = &ledger.Ledger{}
+			before.AddNative(b.Native)
+		}
+		n, beyond = max(0, n-before.Count(o.Kind)), " beyond the baseline"
+		groups = ledger.Beyond(groups, ledger.Groups(before.Program(listed)))
 	}
 	f := check.Finding{Shown: o.Written, Broken: n > o.Limit, Amount: "found " + noun(o.Kind, n) + beyond}
 	if f.Broken && o.Limit > 0 {
-		f.Amount += fmt.Sprintf(": %s more than allowed", textfmt.Count(n-o.Limit))
+		over := textfmt.Count(n - o.Limit)
+		if o.Kind.InBytes() {
+			over = textfmt.ByteCount(n - o.Limit)
+		}
+		f.Amount += ": " + over + " more than allowed"
 	}
 	f.Detail = lines(groups)
 	f.Record = verdict.Bound{Selector: o.Shown, MaxObjects: &o.Limit, Objects: n}
+	if o.Kind.InBytes() {
+		f.Record = verdict.Bound{Selector: o.Shown, MaxBytes: &o.Limit, Bytes: n}
+	}
 	if len(groups) > 0 {
 		f.Record.Path, f.Record.Type = groups[0].Name, o.Kind.String()
 	}

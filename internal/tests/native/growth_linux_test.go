@@ -1,0 +1,109 @@
+//go:build cgo && linux && (amd64 || arm64)
+
+package native
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/internal/tests/native/workload"
+	"github.com/leakgate/leakgate/leakcheck"
+)
+
+// recorder is a test that keeps what it is told.
+type recorder struct {
+	testing.TB
+	failed bool
+	text   strings.Builder
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.failed = true
+	fmt.Fprintf(&r.text, format+"\n", args...)
+}
+func (r *recorder) Logf(format string, args ...any) { fmt.Fprintf(&r.text, format+"\n", args...) }
+func (r *recorder) Log(args ...any)                 { fmt.Fprintln(&r.text, args...) }
+func (r *recorder) Error(args ...any)               { r.Errorf("%s", fmt.Sprint(args...)) }
+func (r *recorder) Failed() bool                    { return r.failed }
+func (r *recorder) Skipf(format string, args ...any) {
+	r.Errorf("skipped: "+format, args...)
+}
+
+var kept []unsafe.Pointer
+
+// TestLeaks finds what C code leaves, by size. Go objects that stand for it are in the corpus: those of this
+// module are the tool's own.
+func TestLeaks(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		op   func()
+		want []string
+	}{
+		{"lost", func() { workload.Leak(1000) }, []string{"+1.00 native block/op (+1008 B/op): 1 x 1,008", "no Go object grows with them: lost, or held by C code"}},
+		{"several", func() {
+			for _, size := range []int{1000, 300, 100, 20, 20, 20} {
+				workload.Leak(size)
+			}
+		}, []string{"+6.00 native blocks/op (+1.5 KiB/op): 1 x 1,008, 1 x 320, 1 x 112, 3 x 32"}},
+		{"mapped", func() { workload.Leak(200_000) }, []string{"+1.00 native block/op (+196.0 KiB/op): 1 x 200,704"}},
+		{"string", func() { workload.String("a string that C has") }, []string{"+1.00 native block/op (+32 B/op): 1 x 32"}},
+		{"thread", func() { workload.Thread(1000) }, []string{"+1.00 native block/op (+1008 B/op)"}},
+		{"grows in place", workload.Grow, []string{"of native blocks", ": native memory, in about as many blocks"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := &recorder{TB: t}
+			require.False(t, leakcheck.AssertNoGrowth(r, tt.op), r.text.String())
+			for _, want := range tt.want {
+				require.Contains(t, r.text.String(), want)
+			}
+			t.Log(r.text.String())
+		})
+	}
+}
+
+// TestHealthy is quiet about C code that gives back what it takes, or keeps something once.
+func TestHealthy(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		op   func()
+	}{
+		{"freed", func() { workload.Free(workload.Leak(1000)) }},
+		{"freed late", func() {
+			if kept = append(kept, workload.Leak(100)); len(kept) > 10 {
+				workload.Free(kept[0])
+				kept = kept[1:]
+			}
+		}},
+		{"random", func() { workload.Start(7, 2, 20); workload.End(2) }},
+		{"cache", func() { workload.Cache(100) }},
+		{"threads that end", func() { workload.Thread(0) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := &recorder{TB: t}
+			require.True(t, leakcheck.AssertNoGrowth(r, tt.op), r.text.String())
+			require.NotContains(t, r.text.String(), "native memory was not looked at")
+		})
+	}
+}
+
+// TestBounds judges what there is, and what came since a baseline.
+func TestBounds(t *testing.T) {
+	b := leakcheck.TakeBaseline(t)
+	require.True(t, leakcheck.AssertRetained(t, leakcheck.NativeMemory().None(), leakcheck.Since(b)))
+	blocks := []unsafe.Pointer{workload.Leak(1000), workload.Leak(1000), workload.Leak(300_000)}
+	r := &recorder{TB: t}
+	require.False(t, leakcheck.AssertRetained(r, leakcheck.NativeMemory().Max(2), leakcheck.Since(b)))
+	require.Contains(t, r.text.String(), "NativeMemory().Max(2)\n    found 3 native blocks beyond the baseline: 1 more than allowed\n           2  blocks of 1,008 bytes\n           1  blocks with a mapping each")
+	r = &recorder{TB: t}
+	require.False(t, leakcheck.AssertRetained(r, leakcheck.NativeMemory().MaxBytes(4096), leakcheck.Since(b)))
+	require.Contains(t, r.text.String(), "NativeMemory().MaxBytes(4096)\n    found 298.0 KiB of native memory beyond the baseline: 294.0 KiB more than allowed")
+	require.True(t, leakcheck.AssertRetained(t, leakcheck.NativeMemory().Max(3), leakcheck.NativeMemory().MaxBytes(400_000), leakcheck.Since(b)))
+	for _, p := range blocks {
+		workload.Free(p)
+	}
+	require.True(t, leakcheck.AssertRetained(t, leakcheck.NativeMemory().None(), leakcheck.Since(b)))
+}

@@ -1,0 +1,30 @@
+package ledger
+
+import (
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/textfmt"
+)
+
+// NativeBlocks is what all blocks of malloc have in common, and AllNative what their bytes are called.
+const (
+	NativeBlocks = "native blocks"
+	AllNative    = "native memory"
+	MappedBlocks = "blocks with a mapping each"
+)
+
+// AddNative adds what C code has from malloc.
+func (l *Ledger) AddNative(h *nativeheap.Heap) {
+	item := func(k Kind, size int64, name, group string) {
+		l.Items = append(l.Items, Item{Kind: k, Names: [levels]string{name, group, group}, Size: size})
+	}
+	for _, size := range h.SizesUp() {
+		item(Native, h.Sizes[size], SizeName(size), NativeBlocks)
+	}
+	if h.Mapped > 0 {
+		item(Native, h.Mapped, MappedBlocks, NativeBlocks)
+	}
+	item(NativeBytes, h.Bytes, AllNative, AllNative)
+}
+
+// SizeName is what blocks of a size are called.
+func SizeName(size int64) string { return "blocks of " + textfmt.Count(size) + " bytes" }

@@ -1,0 +1,38 @@
+package leakcheck
+
+import (
+	"fmt"
+
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
+)
+
+// A NativeSelector selects memory of C code. It becomes an Option with None, Max or MaxBytes.
+type NativeSelector struct{ of request.ResourceOption }
+
+// NativeMemory selects the blocks that C code has allocated with malloc and its kin and has not
+// freed, of libraries as well: what C.malloc, C.CString and C.CBytes return, and what C code keeps
+// for itself. Blocks that malloc keeps to hand out again, and what it and the loader have for
+// threads, do not count. Sizes are those of malloc's chunks: 8 bytes more than asked for, rounded up to a
+// multiple of 16.
+//
+//	leakcheck.AssertRetained(t, leakcheck.NativeMemory().MaxBytes(1<<20), leakcheck.Since(b))
+//
+// The heap of glibc is read, on linux/amd64 and linux/arm64, in less than a millisecond for 10,000 blocks,
+// without a preloaded library or a compiler. Other allocators and C libraries, -asan, -msan and -static are
+// unknown. A program without a C library has none. Scope and Ignore have no effect.
+func NativeMemory() NativeSelector {
+	return NativeSelector{request.ResourceOption{Shown: "NativeMemory()", Kind: ledger.Native}}
+}
+
+// None demands that there is none; with Since, no more blocks than there were.
+func (s NativeSelector) None() Option { return ResourceSelector(s).None() }
+
+// Max allows at most n blocks; with Since, n more than there were.
+func (s NativeSelector) Max(n int64) Option { return ResourceSelector(s).Max(n) }
+
+// MaxBytes allows at most n bytes; with Since, n more than there were.
+func (s NativeSelector) MaxBytes(n int64) Option {
+	s.of.Kind = ledger.NativeBytes
+	return ResourceSelector(s).bound(fmt.Sprintf(".MaxBytes(%d)", n), n)
+}
