@@ -1,0 +1,2 @@
+// Package native leaks memory of C: blocks of malloc.
+package native

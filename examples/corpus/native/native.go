@@ -1,0 +1,29 @@
+//go:build cgo && linux
+
+package native
+
+import "example.com/corpus/internal/judge"
+
+// Group is the cases of the package.
+var Group = judge.Group{Name: "native", Cases: []judge.Case{
+	{Name: "String", Leak: given(text, false), Fixed: given(text, true), Grows: bytes(48), Culprit: `\+1\.00 native block/op \(\+48 B/op\): 1 x 48\n.*\n.*lost`},
+	{Name: "Block", Leak: given(block, false), Fixed: given(block, true), Grows: bytes(1008), Culprit: `\+1\.00 native block/op \(\+1008 B/op\): 1 x 1,008\n.*\n.*lost`},
+	{Name: "Bytes", Leak: given(copied, false), Fixed: given(copied, true), Grows: bytes(112), Culprit: `\+1\.00 native block/op \(\+112 B/op\): 1 x 112`},
+	{Name: "Large", Leak: given(large, false), Fixed: given(large, true), Grows: bytes(200_704), Culprit: `\+1\.00 native block/op \(\+196\.0 KiB/op\): 1 x 200,704`},
+	{Name: "Various", Leak: given(various, false), Fixed: given(various, true), Grows: bytes(2000), Culprit: `native blocks?/op`},
+	{Name: "Kept", Leak: keptAll, Fixed: given(block, true), Grows: bytes(1008), Culprit: `\+1\.00 native block/op .*1 x 1,008, with .*native\.made`},
+	{Name: "Statement", Leak: prepared(false), Fixed: prepared(true), Grows: bytes(1200), Culprit: `\+4\.00 native blocks/op .*1 x 1,008.*, with \+[12]\.00 .*native\.statements`},
+	{Name: "StatementDropped", Leak: dropped, Fixed: prepared(true), Grows: bytes(1200), Culprit: `\+4\.00 native blocks/op .*1 x 1,008.*\n.*\n.*lost`},
+	{Name: "List", Leak: registered(false), Fixed: registered(true), Grows: bytes(112), Culprit: `\+1\.00 native block/op \(\+128 B/op\)`},
+	{Name: "Array", Leak: pushed(false), Fixed: pushed(true), Grows: bytes(4096), Culprit: `native memory, in about as many blocks`},
+	{Name: "Thread", Leak: threaded(1000), Fixed: threaded(0), Grows: bytes(1008).After(10), Calls: 10, Culprit: `\+1\.00 native block/op \(\+1008 B/op\)`},
+
+	{Name: "ByTurns", Healthy: byTurns, Grows: bytes(1008)},
+	{Name: "CacheFills", Healthy: cache, Grows: bytes(1008).After(400)},
+	{Name: "Collected", Healthy: collected, Grows: judge.Objects.After(40)},
+	{Name: "ThreadsThatEnd", Healthy: threaded(0), Grows: bytes(1008).After(10), Calls: 10},
+	{Name: "Freed", Healthy: given(various, true), Grows: bytes(2000)},
+}}
+
+// bytes are malloc's own figure (mallinfo2(3)).
+func bytes(perCall float64) judge.Measure { return judge.Entries(inUse).PerCall(perCall) }
