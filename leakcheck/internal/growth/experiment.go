@@ -40,7 +40,8 @@ type Experiment struct {
 
 	alsoHeldBy []observe.Place // what the next snapshot says who else holds
 
-	open int // descriptors, before the first call
+	open   int   // descriptors, before the first call
+	mapped int64 // bytes, by calls in batches; see countMapped
 
 	passed func() // called after each call of op, if it is not nil
 
@@ -198,7 +199,9 @@ func (x *Experiment) outOfTime() *assertion.Outcome {
 }
 
 func (x *Experiment) runBatch(n int) {
+	end := x.countMapped()
 	x.call(n)
+	end()
 	x.batches = append(x.batches, n)
 }
 
@@ -255,7 +258,7 @@ func (x *Experiment) see(obs *observe.Observation, scopes check.Check, last bool
 	obs.Logs = x.Logs
 	s := tree.Scope{Packages: x.Req.Scope}
 	e := check.Evaluate(obs, x.Req, s, []check.Check{scopes})
-	m := &moment{calls: x.calls, eval: e, forest: heldop.Named(e.Forest.WithFired()), doubt: doubt}
+	m := &moment{calls: x.calls, mapped: x.mapped, eval: e, forest: heldop.Named(e.Forest.WithFired()), doubt: doubt}
 	if b := tree.Missed(obs.Report.Totals); b != nil && len(s.Packages) == 0 {
 		m.forest = append(m.forest, b)
 	}
@@ -335,7 +338,11 @@ func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
 	}
 	if g.none() {
 		o.Notes = append(o.Notes, x.forgiven()...)
-		return o, false
+		unjudged := x.mapping()
+		if unjudged != nil {
+			o.Notes = append(o.Notes, noteUnjudged(unjudged))
+		}
+		return o, unjudged != nil
 	}
 	x.suspects = append(x.suspects, g.leaks...)
 	if x.uncounted() {

@@ -93,9 +93,11 @@ func (x *Experiment) prove(calls int) bool {
 		return false
 	}
 	x.passed = w.Passed
+	mapped, end := x.mapped, x.countMapped()
 	x.call(calls)
+	end()
 	x.passed = nil
-	if x.failed || x.late {
+	if x.failed || x.late || x.mapped-mapped >= int64(minMappedPerCall*calls) {
 		return false
 	}
 	if !x.settlesQuiet(ctx, w, calls) {

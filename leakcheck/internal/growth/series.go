@@ -18,6 +18,7 @@ type moment struct {
 	goroutines map[GoroutineOrigin]Goroutines
 	ledger     *ledger.Ledger   // nil: it cannot be had
 	native     *nativeheap.Heap // what C code had, which the ledger has, too; nil: that cannot be told
+	mapped     int64            // bytes, see countMapped
 	doubt      error            // why the snapshot is not good enough for a pass, if it is not
 
 	counted map[tree.GrowthKey]figures // what figures has returned before

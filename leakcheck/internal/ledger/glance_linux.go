@@ -32,7 +32,11 @@ type descriptor struct {
 // TakeGlance reads what there is. What cannot be read is an error.
 func TakeGlance() (*Glance, error) {
 	g := &Glance{descriptors: make(map[descriptor]bool), children: make(map[int]bool)}
-	if err := eachMapping(func(_ string, size int64) { g.mapped += size }); err != nil {
+	if err := eachMapping(func(name string, size int64) {
+		if isJudged(name) {
+			g.mapped += size
+		}
+	}); err != nil {
 		return nil, err
 	}
 	return g, g.Renew()

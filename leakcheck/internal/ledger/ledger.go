@@ -69,6 +69,9 @@ const levels = 3
 // Levels counts how an item is named, from exactly to roughly.
 const Levels = levels
 
+// Anonymous is the name of memory that a program mapped for itself, without a file.
+const Anonymous = "anonymous memory"
+
 // Amounts are how much there is of each kind.
 type Amounts [kinds]int64
 

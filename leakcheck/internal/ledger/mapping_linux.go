@@ -7,9 +7,6 @@ import (
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
-// Anonymous is the name of memory that a program mapped for itself, without a file.
-const Anonymous = "anonymous memory"
-
 // eachMapping calls f for each file that is mapped for data, with its bytes, and once for memory of
 // no file that can be written to and is not Go's. Executable files are left out, with all that
 // loaders map of them; so are thread stacks and, in programs with cgo, what malloc has.
@@ -57,15 +54,27 @@ func eachMapping(f func(name string, size int64)) error {
 		}
 		before = m
 	}
-	if !sanitized {
-		f(Anonymous, other)
-	}
+	f(Anonymous, other)
 	for name, size := range files {
 		if !loaded[name] {
 			f(name, size)
 		}
 	}
 	return nil
+}
+
+// isJudged reports whether what eachMapping says is the program's for certain.
+func isJudged(name string) bool { return !Sanitized || name != Anonymous }
+
+// AnonymousBytes is how much memory of no file there is that can be written to and is not Go's. With a
+// sanitizer some of it is that one's.
+func AnonymousBytes() (bytes int64, err error) {
+	err = eachMapping(func(name string, size int64) {
+		if name == Anonymous {
+			bytes = size
+		}
+	})
+	return bytes, err
 }
 
 // mappedByGo returns how many bytes the runtime has mapped that can be written to.

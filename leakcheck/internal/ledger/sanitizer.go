@@ -2,5 +2,5 @@
 
 package ledger
 
-// sanitized reports whether a sanitizer maps memory of its own as the program runs.
-const sanitized = true
+// Sanitized reports whether a sanitizer maps memory of its own as the program runs.
+const Sanitized = true

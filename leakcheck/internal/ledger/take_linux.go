@@ -36,7 +36,9 @@ func Take(test string) (*Ledger, error) {
 	}
 	l.add(Stack, stackBytes(), "", "goroutine stacks", "goroutine stacks", "goroutine stacks")
 	if err := eachMapping(func(name string, size int64) {
-		l.add(Mapping, size, "", name, "mapped files", "mapped files")
+		if isJudged(name) {
+			l.add(Mapping, size, "", name, "mapped files", "mapped files")
+		}
 	}); err != nil {
 		l.Missing = append(l.Missing, "mappings: "+err.Error())
 	}

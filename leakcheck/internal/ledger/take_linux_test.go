@@ -170,7 +170,7 @@ func TestMappings(t *testing.T) {
 	if n := size(l, path); n != 8192 {
 		t.Errorf("%d bytes of the file", n)
 	}
-	if n := size(l, Anonymous) - size(before, Anonymous); !sanitized && (n < much || n > much+much/8) {
+	if n := size(l, Anonymous) - size(before, Anonymous); !Sanitized && (n < much || n > much+much/8) {
 		t.Errorf("%d bytes more", n)
 	}
 	_ = syscall.Munmap(anonymous)
@@ -182,15 +182,12 @@ func TestMappings(t *testing.T) {
 
 // What the runtime maps for itself is none of the program's.
 func TestMappingsOfTheRuntime(t *testing.T) {
-	if sanitized {
+	if Sanitized {
 		t.Skip("a sanitizer maps memory of its own")
 	}
-	anonymous := func() (n int64) {
-		if err := eachMapping(func(name string, size int64) {
-			if name == Anonymous {
-				n = size
-			}
-		}); err != nil {
+	anonymous := func() int64 {
+		n, err := AnonymousBytes()
+		if err != nil {
 			t.Fatal(err)
 		}
 		return n

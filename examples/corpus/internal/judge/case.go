@@ -22,6 +22,9 @@ type Case struct {
 	// Also is what the message says besides, anywhere.
 	Also string
 
+	// SaysWithRace is what the log says with -race, where that keeps the leak from being judged.
+	SaysWithRace string
+
 	// Calls is how often the operation is called in the first batch, if that is not what its kind
 	// of growth takes.
 	Calls int

@@ -57,7 +57,12 @@ func judge(t *testing.T, name string, c Case) (sum totals) {
 		sum.leaks = 1
 		r := run(t, "leak", name, c, c.Leak)
 		named := r.found() && r.names(c)
-		sum.found, sum.named = number(r.found()), number(named)
+		found := r.found()
+		if withRace && c.SaysWithRace != "" {
+			found = !r.failed && strings.Contains(r.logs, c.SaysWithRace)
+			named = found
+		}
+		sum.found, sum.named = number(found), number(named)
 		said := "MISSED"
 		switch {
 		case named:
