@@ -112,16 +112,23 @@ func read(mem *image.Space, areas []Area, live int, places *Places) (*Heap, []im
 // word reads 8 bytes, zero where there is no memory.
 func (w *walk) word(addr uint64) uint64 { return w.mem.U64(addr) }
 
+const smallSizes = 256
+
 // count sorts the chunks that are in use by size.
 func (w *walk) count() {
 	h := &w.heap
+	var small [smallSizes]int64 // a map takes longer than all the rest
 	for _, p := range w.parts {
 		p.eachUsed(func(size int64, state chunkState) {
 			switch state {
 			case inUse:
 				h.Blocks++
 				h.Bytes += size
-				h.Sizes[size]++
+				if i := size / chunkAlign; i < smallSizes {
+					small[i]++
+				} else {
+					h.Sizes[size]++
+				}
 			case ofMalloc:
 				h.Own++
 				h.OwnBytes += size
@@ -134,6 +141,11 @@ func (w *walk) count() {
 			}
 		})
 		h.HeaderBytes += p.headers
+	}
+	for i, n := range small {
+		if n > 0 {
+			h.Sizes[int64(i)*chunkAlign] = n
+		}
 	}
 	h.Arenas, h.Threads = len(w.arenas), len(w.threads)
 	h.Mapped, h.MappedBytes = int64(w.mem.U32(w.places.maps)), int64(w.word(w.places.params+mapBytes))

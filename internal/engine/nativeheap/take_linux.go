@@ -30,7 +30,7 @@ var known struct {
 
 // Take reads the heap of this process. It copies what malloc has, at some GB/s, while the program
 // runs, and believes it if nothing of malloc's books has changed meanwhile; else it freezes the
-// process, some times over. Errors are ErrNone and *UnknownError. With 10,000 blocks it takes less than a
+// process, some times over. Errors are ErrNone and *UnknownError. With 10,000 blocks it takes about a
 // millisecond; a program without a C library costs the reading of /proc/self/maps.
 //
 // Calls take turns.
