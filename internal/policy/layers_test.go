@@ -320,6 +320,7 @@ var layers = []struct {
 	{"internal/pproftest", nil}, // for tests only, as the next two
 	{"internal/assert", nil},
 	{"internal/require", []string{"internal/assert"}},
+	{"internal/tests/allocs", nil},
 	{"internal/tests/assert", nil},
 	{"internal/tests/delve", nil},
 	{"internal/tests/golden", nil},

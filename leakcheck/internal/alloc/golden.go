@@ -37,8 +37,9 @@ func (r *recording) lines(up float64) []golden.Measurement {
 			continue
 		}
 		path, typ := n.goldenPlace()
-		m := golden.Measurement{Path: path, Type: typ, Objects: objects, Bytes: objects * n.size}
-		if n.size == 0 {
+		size := n.steadySize(r.calls, objects, up)
+		m := golden.Measurement{Path: path, Type: typ, Objects: objects, Bytes: objects * size}
+		if size == 0 {
 			m.Bytes, m.BytesTolerance = n.bytes/int64(r.calls), goldenline.OneStep
 		}
 		all = append(all, m)
@@ -49,6 +50,21 @@ func (r *recording) lines(up float64) []golden.Measurement {
 // perCall is how many objects one call allocates, as a whole number.
 func (r *row) perCall(calls int, up float64) int64 {
 	return int64(float64(r.objects)/float64(calls) + up)
+}
+
+// steadySize is what each object takes of the so many that a call allocates, 0 if these differ. What
+// fewer calls than all allocate beside them has no say: a stray object of another size would make another
+// line of the golden file.
+func (r *row) steadySize(calls int, objects int64, up float64) int64 {
+	for size, n := range r.sizes {
+		if one := (&row{objects: n}).perCall(calls, up); one > 0 {
+			if one == objects {
+				return size
+			}
+			return 0
+		}
+	}
+	return 0
 }
 
 func (r *row) goldenPlace() (path, typ string) {

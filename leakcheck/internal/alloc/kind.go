@@ -20,6 +20,7 @@ type row struct {
 	size    int64  // of one object, in bytes; 0 if they differ
 	objects int64
 	bytes   int64
+	sizes   map[int64]int64 // objects by what one takes
 }
 
 const (
@@ -36,9 +37,11 @@ func rowsOf(counts *alloctrace.Counts, classes []int64) []*row {
 		if sum == nil {
 			of[r.name] = r
 			sum = r
+			sum.sizes = make(map[int64]int64)
 		} else if sum.size != n.Size {
 			sum.size = 0
 		}
+		sum.sizes[n.Size] += n.Objects
 		sum.objects += n.Objects
 		sum.bytes += n.Bytes()
 	}
