@@ -20,9 +20,9 @@ import (
 )
 
 type session struct {
-	user  string
-	peers map[string]*session
-	cart  []item
+	user string
+	_    map[string]*session
+	_    []item
 }
 
 type item struct {
