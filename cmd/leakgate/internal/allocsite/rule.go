@@ -38,6 +38,7 @@ var rules = map[string]rule{
 	"makechan":      {argument: 0},
 	"makechan64":    {argument: 0},
 	"makemap":       {argument: 0},
+	"makemap_small": {always: "(headers of maps)"},
 	"makemap64":     {argument: 0},
 	"newarray":      {argument: 0, prefix: "[]"},
 	"makeslice":     {argument: 0, prefix: "[]"},
@@ -52,8 +53,9 @@ var rules = map[string]rule{
 	"stringtoslicerune": {always: "[]int32"}, "rawruneslice": {always: "[]int32"},
 }
 
-// boxes are the functions that put a value of a basic kind into an interface: the named type is not
+// boxes are the functions that put a value of a basic kind into an interface, with that kind: the named type is not
 // an argument of theirs, but is put beside the pointer that they return.
-var boxes = map[string]bool{
-	"runtime.convT16": true, "runtime.convT32": true, "runtime.convT64": true, "runtime.convTstring": true, "runtime.convTslice": true,
+var boxes = map[string]string{
+	"runtime.convT16": "uint16", "runtime.convT32": "uint32", "runtime.convT64": "uint64",
+	"runtime.convTstring": "string", "runtime.convTslice": "slice",
 }

@@ -27,8 +27,11 @@ func (p *Program) TypeOf(stack []uint64, size int64, classes []int64) (name stri
 		return "", false
 	}
 	called := p.nameAt(f.code[call].target)
-	if boxes[called] {
-		return p.boxed(f, call)
+	if kind := boxes[called]; kind != "" {
+		if name, ok := p.boxed(f, call); ok {
+			return name, true
+		}
+		return "(values of kind " + kind + " in interfaces)", true
 	}
 	r, ok := ruleOf(called)
 	switch {
