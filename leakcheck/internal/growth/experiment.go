@@ -338,11 +338,11 @@ func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
 	}
 	if g.none() {
 		o.Notes = append(o.Notes, x.forgiven()...)
-		unjudged := x.mapping()
-		if unjudged != nil {
-			o.Notes = append(o.Notes, noteUnjudged(unjudged))
+		mapping := x.mapping()
+		if mapping != nil && ledger.Sanitized {
+			o.Notes = append(o.Notes, noteUnjudged(mapping))
 		}
-		return o, unjudged != nil
+		return o, mapping != nil
 	}
 	x.suspects = append(x.suspects, g.leaks...)
 	if x.uncounted() {

@@ -64,6 +64,7 @@ func (x *Experiment) resources() []*resource {
 			for name := range sizes[x.last()] {
 				r := &resource{kind: kind, level: level, name: name}
 				r.own = x.series(func(m *moment) int64 { return sizes[m][name] })
+				x.mappedInCalls(r)
 				if r.keepsPace() && !(kind.OfMalloc() && x.isOfThreads(r)) {
 					grown = append(grown, r)
 				}
