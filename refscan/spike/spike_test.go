@@ -2,6 +2,7 @@ package spike_test
 
 import (
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -56,6 +57,9 @@ func start(t *testing.T, c spike.Config) (*spike.Watcher, <-chan *spike.Spike) {
 	if !spike.SeesGarbage() {
 		t.Skip("there is no debug information of the test here; the tool's own memory is in no snapshot, so that nothing shows a spike")
 	}
+	// A collection that an allocation begins finds the new memory in a frame of the runtime.
+	percent := debug.SetGCPercent(-1)
+	t.Cleanup(func() { debug.SetGCPercent(percent) })
 	spikes := make(chan *spike.Spike, 10)
 	onSpike := c.OnSpike
 	c.OnSpike = func(s *spike.Spike) {
