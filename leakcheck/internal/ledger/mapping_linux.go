@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"runtime/metrics"
+	"syscall"
 
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
@@ -27,11 +28,12 @@ func eachMapping(f func(name string, size int64)) error {
 	if err != nil {
 		return err
 	}
-	other := -goes
+	other, stack := -goes, threadStack()
 	hasC := bytes.Contains(text, []byte("[heap]\n")) // Go does not use brk
 	loaded := make(map[string]bool)                  // files that some part of is executable
 	files := make(map[string]int64)
 	var before procmaps.Area
+	var arena int64 // bytes of the area before, if it begins where one of glibc's arenas may
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte{'\n'})
 		text = rest
@@ -39,6 +41,10 @@ func eachMapping(f func(name string, size int64)) error {
 		if !ok {
 			continue
 		}
+		if arena != 0 && !isArena(&before, &m) {
+			other += arena
+		}
+		arena = 0
 		switch {
 		case len(m.Name) > 0 && m.Name[0] == '/':
 			if m.Mode[2] == 'x' {
@@ -48,7 +54,12 @@ func eachMapping(f func(name string, size int64)) error {
 		case len(m.Name) > 0 && !bytes.HasPrefix(m.Name, []byte("[anon:")):
 			// [heap], [stack], [vdso]
 		case m.Mode[0] != 'r' || m.Mode[1] != 'w':
-		case isGuardOf(&before, &m) || isLoaded(loaded, &before, &m) || hasC && inArena(&m):
+		case isGuardOf(&before, &m):
+			// What was mapped right above a thread's stack is one area with it.
+			other += max(0, m.Size()-stack)
+		case isLoaded(loaded, &before, &m):
+		case hasC && m.Start%arenaSize == 0 && m.Size() <= arenaSize:
+			arena = m.Size()
 		default:
 			other += m.Size()
 		}
@@ -87,6 +98,16 @@ func mappedByGo() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
+// threadStack is how large a thread's stack may be: the limit of the process, which glibc goes by
+// (nptl/pthread_create.c), or 2 MiB where there is none. musl takes less.
+func threadStack() int64 {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_STACK, &limit); err != nil || limit.Cur > 1<<40 {
+		return 2 << 20
+	}
+	return int64(limit.Cur)
+}
+
 // isGuardOf reports whether the area is what keeps a thread's stack from growing into other memory:
 // glibc and musl map both at once and forbid access to the lowest pages.
 func isGuardOf(a, stack *procmaps.Area) bool {
@@ -99,9 +120,12 @@ func isLoaded(loaded map[string]bool, a, bss *procmaps.Area) bool {
 	return a.End == bss.Start && len(bss.Name) == 0 && loaded[string(a.Name)]
 }
 
-// inArena reports whether an area is the used part of one of glibc's arenas, which begin at
-// multiples of 64 MiB and whose rest cannot be accessed yet.
-func inArena(a *procmaps.Area) bool {
-	const arena = 64 << 20
-	return a.Start%arena == 0 && a.Size() <= arena
+// arenaSize is how much address space glibc takes for an arena, at a multiple of it (malloc/arena.c,
+// HEAP_MAX_SIZE).
+const arenaSize = 64 << 20
+
+// isArena reports whether an area that begins at such a multiple is the used part of an arena: all of
+// it, or what is behind it up to the arena's end cannot be accessed yet.
+func isArena(used, next *procmaps.Area) bool {
+	return used.Size() == arenaSize || next.Start == used.End && next.Mode[0] == '-' && next.End == used.Start+arenaSize
 }
