@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/closer"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/finding"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/leftover"
@@ -80,7 +80,7 @@ type autoRun struct {
 	err     error
 	sorter  *finding.Sorter
 	ignored *suppress.List
-	closers *closer.Finder
+	sources *source.Finder
 
 	dependencies func() map[string]string // modules of all packages' tests, beside the user's
 	moved        []string                 // what tests that were ended left in their folders
@@ -140,7 +140,7 @@ func (a *autoRun) run(ctx gocontext.Context) error {
 		return fmt.Errorf("-auto: %w", err)
 	}
 	defer a.workspace.Close()
-	a.closers = &closer.Finder{Dirs: a.workspace.Modules}
+	a.sources = &source.Finder{Dirs: a.workspace.Modules}
 	a.build, a.binary = inv.CompileArgs()
 	a.dependencies = sync.OnceValue(func() map[string]string {
 		return a.workspace.Dependencies(inv.Dir, packages, inv.BuildFlags())

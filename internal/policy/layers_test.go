@@ -241,7 +241,7 @@ var layers = []struct {
 	}},
 	{"cmd/leakgate/internal/auto/suppress", nil},
 	{"cmd/leakgate/internal/auto/tick", nil},
-	{"cmd/leakgate/internal/auto/closer", nil},
+	{"cmd/leakgate/internal/auto/source", []string{"internal/symbol"}},
 	{"cmd/leakgate/internal/auto/leftover", nil},
 	{"cmd/leakgate/internal/auto/judge", []string{"internal/symbol", "internal/verdict"}},
 	{"cmd/leakgate/internal/auto/finding", []string{

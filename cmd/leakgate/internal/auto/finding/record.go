@@ -115,7 +115,7 @@ func (s *Sorter) Notes(all bool) []string {
 		text string
 	}{
 		{judge.Suppressed, "suppressed by " + suppress.FileName},
-		{judge.Test, "the tests' own (declared or started in a _test.go file)"},
+		{judge.Test, "the tests' own (in a _test.go file, or in code that only tests use)"},
 		{judge.Passing, "held by goroutines that come to an end after their tests, and do not pile up"},
 		{judge.Library, "the standard library's, with no type of a module on the way"},
 		{judge.Unnamed, "of no known path"},

@@ -20,7 +20,8 @@ const (
 	Leak Class = "leak"
 	// Dependency is what another module keeps.
 	Dependency Class = "dependency"
-	// Test is the tests' own: its root or go statement stands in a _test.go file.
+	// Test is the tests' own: its root or go statement stands in a _test.go file, or in code that
+	// only tests use.
 	Test Class = "test"
 	// Held is what an object of a module's keeps, which a test or benchmark keeps itself: a client
 	// that is never closed, or one that is meant to live as long.
@@ -46,6 +47,9 @@ type Modules struct {
 	Std  *symbol.Modules   // tells the standard library's packages from others
 	// Closer returns the method that ends the use of a type, "" if there is none.
 	Closer func(typ string) string
+	// OnlyTests returns the function, or the type of a method, that no code but tests uses, by the
+	// name of a function; "" if there is none.
+	OnlyTests func(function string) string
 	// Ignored returns why something with one of these names is no leak, and whether it is none.
 	Ignored func(names ...string) (reason string, ok bool)
 }
@@ -94,12 +98,7 @@ func (m *Modules) judge(b verdict.Bound) Growth {
 	g := Growth{Bound: b, Root: root(h)}
 	g.Class, g.Module = m.class(b)
 	if g.Class == Leak && h.Kind == "goroutine" {
-		for _, typ := range h.Holds {
-			if method := m.Closer(typ); method != "" {
-				g.Class, g.Reason = Unclosed, "its "+typ+" has "+method
-				break
-			}
-		}
+		g.Class, g.Reason = m.goroutine(h)
 	}
 	if g.Class == Leak || g.Class == Dependency {
 		if reason, ok := m.Ignored(b.Path, h.Root, h.CreatedBy); ok {
@@ -108,6 +107,21 @@ func (m *Modules) judge(b verdict.Bound) Growth {
 	}
 	g.Registry = g.Class == Leak && h.Kind == "global" && (strings.HasPrefix(h.Type, "map[") || strings.HasPrefix(h.Type, "[]"))
 	return g
+}
+
+// goroutine tells a goroutine of the user's modules that is a leak from what tests do with it.
+func (m *Modules) goroutine(h *verdict.Holder) (Class, string) {
+	for _, function := range []string{h.CreatedBy, h.Root} {
+		if name := m.OnlyTests(function); name != "" {
+			return Test, "only tests use " + name
+		}
+	}
+	for _, typ := range h.Holds {
+		if method := m.Closer(typ); method != "" {
+			return Unclosed, "its " + typ + " has " + method
+		}
+	}
+	return Leak, ""
 }
 
 // root names the cause: a variable, or a go statement, whichever function it starts.

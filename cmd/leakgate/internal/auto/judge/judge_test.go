@@ -19,6 +19,12 @@ var modules = &Modules{
 		}
 		return ""
 	},
+	OnlyTests: func(function string) string {
+		if function == "example.com/app.(*fake).start" {
+			return "app.fake"
+		}
+		return ""
+	},
 	Ignored: func(names ...string) (string, bool) {
 		return "on purpose", slices.Contains(names, "example.com/app.known")
 	},
@@ -116,6 +122,19 @@ func TestUnclosed(t *testing.T) {
 	require.Equal(t, Unclosed, g.Class)
 	require.Equal(t, "its *example.com/app.Server has Close", g.Reason)
 	h.Holds = []string{"chan int"}
+	require.Equal(t, Leak, modules.judge(verdict.Bound{Holder: h}).Class)
+}
+
+// A goroutine is the tests' own where only they use what starts it, or runs in it, wherever that
+// stands.
+func TestOnlyTests(t *testing.T) {
+	h := &verdict.Holder{Kind: "goroutine", Package: "example.com/app", CreatedBy: "example.com/app.(*fake).start", CreatedAt: "/x/app.go:2"}
+	g := modules.judge(verdict.Bound{Holder: h})
+	require.Equal(t, Test, g.Class)
+	require.Equal(t, "only tests use app.fake", g.Reason)
+	h.CreatedBy, h.Root = "sync.(*WaitGroup).Go", h.CreatedBy
+	require.Equal(t, Test, modules.judge(verdict.Bound{Holder: h}).Class)
+	h.Root = "example.com/app.(*real).start"
 	require.Equal(t, Leak, modules.judge(verdict.Bound{Holder: h}).Class)
 }
 

@@ -1,0 +1,45 @@
+package source
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+)
+
+// names of methods that end the use of their receiver, in lower case: there are Shutdown and
+// ShutDown, and tests of a package call stop as well as Stop.
+var names = []string{
+	"close", "stop", "shutdown", "shutdownwithdrain", "cancel", "stopandwait", "terminate", "gracefulstop", "quit", "halt", "dispose",
+	"destroy", "disconnect", "drain",
+}
+
+// Method returns the method that ends the use of a type, given by its full name with "*" before it
+// and type arguments after it or not; "" if there is none, or if the type is of no module here.
+func (f *Finder) Method(typ string) string {
+	typ = strings.TrimLeft(typ, "*")
+	typ, _, _ = strings.Cut(typ, "[")
+	dot := strings.LastIndexByte(typ, '.')
+	if dot < 0 || strings.ContainsAny(typ, " {(") {
+		return ""
+	}
+	known := f.of(typ[:dot])
+	if known == nil {
+		return ""
+	}
+	return known.methods[typ[dot+1:]]
+}
+
+// methods returns the first of those names that each type has.
+func methods(files []*ast.File) map[string]string {
+	found := make(map[string]string)
+	for _, file := range files {
+		for _, d := range file.Decls {
+			if m, ok := d.(*ast.FuncDecl); ok && m.Recv != nil && len(m.Recv.List) == 1 && slices.Contains(names, strings.ToLower(m.Name.Name)) {
+				if receiver := typeName(m.Recv.List[0].Type); found[receiver] == "" {
+					found[receiver] = m.Name.Name
+				}
+			}
+		}
+	}
+	return found
+}
