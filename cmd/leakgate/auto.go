@@ -15,11 +15,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/finding"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/leftover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/suppress"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/workspace"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
@@ -271,7 +271,8 @@ func (a *autoRun) stop(err error) {
 	}
 }
 
-// again is the command that repeats some functions of a package.
+// again is the command that repeats some functions of a package; where they are more than a line can
+// name, the whole package, with three times as long to tell them apart.
 func (o *runOptions) again() func(pkg string, functions []string) string {
 	flags := ""
 	if o.tags != "" {
@@ -280,7 +281,15 @@ func (o *runOptions) again() func(pkg string, functions []string) string {
 	if o.race {
 		flags += " -race"
 	}
+	const most = 10
 	return func(pkg string, functions []string) string {
+		if len(functions) > most {
+			flags := flags
+			if o.run != "" {
+				flags += " -run " + quoted(o.run)
+			}
+			return fmt.Sprintf("leakgate run -auto%s -auto-time %s %s", flags, 3*o.auto.time, pkg)
+		}
 		return fmt.Sprintf("leakgate run -auto%s -run %s %s", flags, quoted(finding.Pattern(functions)), pkg)
 	}
 }

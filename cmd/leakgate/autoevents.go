@@ -33,6 +33,7 @@ func (a *autoRun) modules(file string, p *plan.Package) (*judge.Modules, error) 
 	m := &judge.Modules{
 		Own: append([]string{info.Main.Path, p.Module.Path}, slices.Collect(maps.Keys(a.workspace.Modules))...), Deps: make(map[string]string),
 		Std: symbol.ModulesOf(info), Ignored: a.ignored.Match, Closer: a.sources.Method, OnlyTests: a.sources.OnlyTests,
+		TestsAssign: func(variable string) bool { return a.sources.TestsAssign(variable, p.ImportPath) },
 	}
 	for path, version := range a.dependencies() {
 		if !slices.Contains(m.Own, path) {

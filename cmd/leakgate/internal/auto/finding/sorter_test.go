@@ -18,9 +18,10 @@ import (
 
 var modules = &judge.Modules{
 	Own: []string{"example.com/app"}, Deps: map[string]string{"example.com/dep": "v1.2.0"}, Std: symbol.NamedModules(nil),
-	Closer:    func(string) string { return "" },
-	OnlyTests: func(string) string { return "" },
-	Ignored:   func(...string) (string, bool) { return "", false },
+	Closer:      func(string) string { return "" },
+	OnlyTests:   func(string) string { return "" },
+	TestsAssign: func(string) bool { return false },
+	Ignored:     func(...string) (string, bool) { return "", false },
 }
 
 // grows is a group in which these variables grow; with none it passes.

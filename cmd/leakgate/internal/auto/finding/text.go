@@ -139,11 +139,14 @@ func (s *Sorter) message(f *found) string {
 	// The artifacts move to where those of all assertions are.
 	full := strings.ReplaceAll(strings.TrimSpace(f.group.Record.Message), f.group.Folder, s.folder(f.pkg, f.test()))
 	fmt.Fprintf(&b, "\nin full, where op is %s:\n    %s\n", op, strings.ReplaceAll(full, "\n", "\n    "))
-	fmt.Fprintf(&b, "\nto see it again:\n    %s\n", s.again(f.pkg, f.group.Functions))
+	again := s.again(f.pkg, f.group.Functions)
 	const most = 3 // functions in a test to paste
 	if len(f.group.Functions) > most {
-		b.WriteString("\nthere was no time to tell these functions apart: more of it (-auto-time) finds the one, with a test to paste\n")
-	} else if strings.HasPrefix(op, "Benchmark") {
+		fmt.Fprintf(&b, "\nthere was no time to tell these functions apart; with more of it, this finds the one, with a test to paste:\n    %s\n", again)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "\nto see it again:\n    %s\n", again)
+	if strings.HasPrefix(op, "Benchmark") {
 		fmt.Fprintf(&b, "\nto keep it away, a test that calls leakcheck.AssertNoGrowth with what the loop of %s does\n", op)
 	} else if slices.ContainsFunc(f.group.Functions, func(name string) bool { return strings.HasPrefix(name, "Fuzz") }) {
 		fmt.Fprintf(&b, "\nto keep it away, a test that calls leakcheck.AssertNoGrowth with what %s does with a seed\n", op)

@@ -50,6 +50,8 @@ type Modules struct {
 	// OnlyTests returns the function, or the type of a method, that no code but tests uses, by the
 	// name of a function; "" if there is none.
 	OnlyTests func(function string) string
+	// TestsAssign reports whether tests assign a value to a package variable.
+	TestsAssign func(variable string) bool
 	// Ignored returns why something with one of these names is no leak, and whether it is none.
 	Ignored func(names ...string) (reason string, ok bool)
 }
@@ -100,12 +102,16 @@ func (m *Modules) judge(b verdict.Bound) Growth {
 	if g.Class == Leak && h.Kind == "goroutine" {
 		g.Class, g.Reason = m.goroutine(h)
 	}
+	registry := h.Kind == "global" && (strings.HasPrefix(h.Type, "map[") || strings.HasPrefix(h.Type, "[]"))
+	if g.Class == Leak && h.Kind == "global" && !registry && m.ofLibrary(h.Packages) && m.TestsAssign(h.Root) {
+		g.Class, g.Reason = Test, "tests assign to "+h.Root+", and what it holds is the standard library's"
+	}
 	if g.Class == Leak || g.Class == Dependency {
 		if reason, ok := m.Ignored(b.Path, h.Root, h.CreatedBy); ok {
 			g.Class, g.Reason = Suppressed, reason
 		}
 	}
-	g.Registry = g.Class == Leak && h.Kind == "global" && (strings.HasPrefix(h.Type, "map[") || strings.HasPrefix(h.Type, "[]"))
+	g.Registry = g.Class == Leak && registry
 	return g
 }
 
@@ -122,6 +128,11 @@ func (m *Modules) goroutine(h *verdict.Holder) (Class, string) {
 		}
 	}
 	return Leak, ""
+}
+
+// ofLibrary reports whether packages are the standard library's: what types on a path belong to.
+func (m *Modules) ofLibrary(packages []string) bool {
+	return len(packages) > 0 && !slices.ContainsFunc(packages, func(pkg string) bool { return !m.Std.IsStandard(pkg) })
 }
 
 // root names the cause: a variable, or a go statement, whichever function it starts.

@@ -25,6 +25,7 @@ var modules = &Modules{
 		}
 		return ""
 	},
+	TestsAssign: func(variable string) bool { return variable == "example.com/app.Output" },
 	Ignored: func(names ...string) (string, bool) {
 		return "on purpose", slices.Contains(names, "example.com/app.known")
 	},
@@ -136,6 +137,19 @@ func TestOnlyTests(t *testing.T) {
 	require.Equal(t, Test, modules.judge(verdict.Bound{Holder: h}).Class)
 	h.Root = "example.com/app.(*real).start"
 	require.Equal(t, Leak, modules.judge(verdict.Bound{Holder: h}).Class)
+}
+
+// What tests assign to a variable is theirs, if it is of the standard library: a buffer for what is
+// printed, say. What is of the module, or what a map of the module's holds, may be a leak.
+func TestTestsAssign(t *testing.T) {
+	of := func(root, typ string, packages ...string) Class {
+		return modules.judge(verdict.Bound{Holder: &verdict.Holder{Kind: "global", Root: root, Package: "example.com/app", Type: typ, Packages: packages}}).Class
+	}
+	require.Equal(t, Test, of("example.com/app.Output", "io.Writer", "bytes"))
+	require.Equal(t, Leak, of("example.com/app.other", "io.Writer", "bytes"))
+	require.Equal(t, Leak, of("example.com/app.Output", "io.Writer", "bytes", "example.com/app"))
+	require.Equal(t, Leak, of("example.com/app.Output", "map[string]*bytes.Buffer", "bytes"))
+	require.Equal(t, Leak, of("example.com/app.Output", "io.Writer"))
 }
 
 func TestSuppressed(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 // ShutDown, and tests of a package call stop as well as Stop.
 var names = []string{
 	"close", "stop", "shutdown", "shutdownwithdrain", "cancel", "stopandwait", "terminate", "gracefulstop", "quit", "halt", "dispose",
-	"destroy", "disconnect", "drain",
+	"destroy", "disconnect", "drain", "release",
 }
 
 // Method returns the method that ends the use of a type, given by its full name with "*" before it

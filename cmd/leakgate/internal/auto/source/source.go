@@ -1,5 +1,5 @@
 // Package source asks the source code of modules what a test binary does not say: which method ends
-// the use of a type, and what only tests use.
+// the use of a type, what only tests use, and what tests assign to.
 package source
 
 import (
@@ -16,8 +16,9 @@ import (
 type Finder struct {
 	Dirs map[string]string // of modules, by path
 
-	mu    sync.Mutex
-	found map[string]*facts // by package
+	mu       sync.Mutex
+	found    map[string]*facts          // by package
+	assigned map[string]map[string]bool // variables that a package's tests assign to, by package
 }
 
 // facts are those of one package, but for its tests.
@@ -35,7 +36,7 @@ func (f *Finder) of(pkg string) *facts {
 	}
 	known, ok := f.found[pkg]
 	if !ok {
-		if files := f.files(pkg); len(files) > 0 {
+		if files := f.files(pkg, false); len(files) > 0 {
 			known = &facts{methods(files), used(files)}
 		}
 		f.found[pkg] = known
@@ -43,9 +44,9 @@ func (f *Finder) of(pkg string) *facts {
 	return known
 }
 
-// files parses the files of a package, for all systems, but for those of its tests. It returns none
-// if one of them cannot be read, or if the package is of no module here.
-func (f *Finder) files(pkg string) []*ast.File {
+// files parses the files of a package, for all systems: those of its tests, or the others. It returns
+// none if one of them cannot be read, or if the package is of no module here.
+func (f *Finder) files(pkg string, tests bool) []*ast.File {
 	module := ""
 	for path := range f.Dirs {
 		if (pkg == path || strings.HasPrefix(pkg, path+"/")) && len(path) > len(module) {
@@ -62,7 +63,7 @@ func (f *Finder) files(pkg string) []*ast.File {
 	}
 	var files []*ast.File
 	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") != tests {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, e.Name()), nil, parser.SkipObjectResolution|parser.ParseComments)

@@ -104,3 +104,29 @@ func TestDamagedSource(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "b.go"), []byte("package a\n\nfunc {\n"), 0o666))
 	require.Empty(t, (&Finder{Dirs: map[string]string{"example.com/a": dir}}).OnlyTests("example.com/a.start"))
 }
+
+// A variable is the tests' to set where one of them assigns to it, by its name or by its package's.
+func TestAssigned(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.go":             "package a\n\nvar Output, input, Log, local int\n\nfunc set() { input = 1 }\n",
+		"a_test.go":        "package a\n\nfunc f() { Output, _ = 1, 2; local := 3; _ = local }\n",
+		"b_test.go":        "package a_test\n\nimport \"example.com/a\"\n\nfunc f() { a.Log = 1 }\n",
+		"in/in_test.go":    "package in\n\nimport \"example.com/a\"\n\nfunc f() { a.Output = 1 }\n",
+		"other/in_test.go": "package other\n\nfunc f(x struct{ Output int }) { x.Output = 1 }\n",
+	} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o777))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o666))
+	}
+	f := &Finder{Dirs: map[string]string{"example.com/a": dir}}
+	for variable, want := range map[string]bool{
+		"example.com/a.Output": true, "example.com/a.Log": true, "example.com/a.input": false, "example.com/a.local": false,
+	} {
+		require.Equal(t, want, f.TestsAssign(variable, "example.com/a"), variable)
+	}
+	require.NoError(t, os.Remove(filepath.Join(dir, "a_test.go")))
+	f = &Finder{Dirs: f.Dirs}
+	require.True(t, f.TestsAssign("example.com/a.Output", "example.com/a/in"))
+	require.False(t, f.TestsAssign("example.com/a.Output", "example.com/a/other"))
+}

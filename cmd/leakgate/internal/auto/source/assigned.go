@@ -1,0 +1,60 @@
+package source
+
+import (
+	"go/ast"
+	"go/token"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+)
+
+// TestsAssign reports whether tests of a package, or of the variable's own, assign a value to a
+// package variable, given by its full name. It goes by names alone: tests of another package are
+// asked for the last two elements of the name.
+func (f *Finder) TestsAssign(variable, pkg string) bool {
+	own := symbol.Package(variable)
+	name := strings.TrimPrefix(variable, own+".")
+	return f.testsAssign(own)[name] || f.testsAssign(pkg)[own[strings.LastIndexByte(own, '/')+1:]+"."+name]
+}
+
+// testsAssign returns the names that tests of a package assign to, those of other packages with the
+// names by which they are imported, and without them, since tests beside the package import it. The
+// first question about a package parses its tests.
+func (f *Finder) testsAssign(pkg string) map[string]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if names, ok := f.assigned[pkg]; ok {
+		return names
+	}
+	names := make(map[string]bool)
+	for _, file := range f.files(pkg, true) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if assign, ok := n.(*ast.AssignStmt); ok && assign.Tok == token.ASSIGN {
+				for _, left := range assign.Lhs {
+					note(names, left)
+				}
+			}
+			return true
+		})
+	}
+	if f.assigned == nil {
+		f.assigned = make(map[string]map[string]bool)
+	}
+	f.assigned[pkg] = names
+	return names
+}
+
+// note notes what is assigned to: a variable, or one of another package.
+func note(names map[string]bool, left ast.Expr) {
+	switch left := left.(type) {
+	case *ast.Ident:
+		names[left.Name] = true
+	case *ast.SelectorExpr:
+		if of, ok := left.X.(*ast.Ident); ok {
+			names[of.Name+"."+left.Sel.Name] = true
+			if token.IsExported(left.Sel.Name) {
+				names[left.Sel.Name] = true
+			}
+		}
+	}
+}
