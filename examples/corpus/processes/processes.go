@@ -182,7 +182,8 @@ func exporting(op func()) judge.Setup {
 
 func exportEach() { os.Setenv(fmt.Sprint("CORPUS_", app.Next()), "value") }
 
-func exportSame() { os.Setenv("CORPUS", fmt.Sprint("value ", app.Next())) }
+// Few values: with cgo, or -race, glibc's setenv keeps each that it has not seen before.
+func exportSame() { os.Setenv("CORPUS", fmt.Sprint("value ", app.Next()%4)) }
 
 var scratch []string
 
