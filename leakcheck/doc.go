@@ -90,7 +90,8 @@
 // Counters may prove at once that nothing new stays. Otherwise the batches of calls double, with
 // a snapshot after each, so that a leak can be told from a cache that fills up, a table that
 // doubles now and then, or what grows with a logarithm: only what slows down is forgiven, and
-// what keeps pace with the calls, or grows ever faster, fails. Goroutines that pile up are
+// what keeps pace with the calls, or grows ever faster, fails. What is as large as the largest batch
+// of calls, such as a pool of workers, is told by batches that are no larger. Goroutines that pile up are
 // growth too, and are named by their function and the go statement that starts them; so are
 // pending timers, named by what they will run: "timer(context.WithTimeout)". Timers that fire
 // within two seconds are waited for. What the collector keeps alive though no path leads there

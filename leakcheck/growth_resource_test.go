@@ -57,18 +57,20 @@ func TestResourceSeries(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		make    func(int64) []ledger.Item
-		figures []int64 // after 10, 20, 40, 80 and 160 calls
+		figures []int64 // after 10, 20, 40, 80, 160, once more 160, and then 200, 280 and 360 calls
 		want    string  // "" for no leak
 	}{
 		{"each call", postgres, []int64{3, 13, 33, 73, 153}, "+1.00 fd/op: socket to 127.0.0.1:5432 (ESTABLISHED)"},
-		{"every other call", postgres, []int64{3, 8, 18, 38, 78}, "+0.50 fd/op: socket to 127.0.0.1:5432 (ESTABLISHED)"},
+		{"every other call", postgres, []int64{3, 8, 18, 38, 78, 78, 98}, "+0.50 fd/op: socket to 127.0.0.1:5432 (ESTABLISHED)"},
 		{"a pool that fills", postgres, []int64{3, 8, 10, 10, 10}, ""},
+		{"as many as were open at once", postgres, []int64{12, 13, 23, 43, 83, 83, 83, 83, 83}, ""},
 		{"slower and slower", postgres, []int64{3, 13, 23, 33, 43}, ""},
 		{"a pool at its limit", postgres, []int64{10, 10, 10, 10, 10}, ""},
 		{"one by chance", postgres, []int64{3, 4, 4, 4, 4}, ""},
 		{"other ports", others, []int64{3, 13, 33, 73, 153}, "+1.00 fd/op: sockets to 127.0.0.1 (ESTABLISHED)"},
 		{"processes", item(ledger.Process, "sleep"), []int64{0, 10, 30, 70, 150}, "+1.00 child process/op: sleep"},
 		{"threads", item(ledger.Thread, "threads"), []int64{8, 18, 38, 78, 158}, "+1.00 thread/op"},
+		{"as many threads as were busy at once", item(ledger.Thread, "threads"), []int64{12, 14, 24, 44, 84, 84, 84, 84, 85}, ""},
 		{"threads by chance", item(ledger.Thread, "threads"), []int64{8, 9, 10, 11, 12}, ""},
 		{"mappings", bytes(ledger.Mapping, "anonymous memory"), []int64{0, 40960, 122880, 286720, 614400}, "+4.0 KiB/op: anonymous memory"},
 		{"a mapping that grows once", bytes(ledger.Mapping, "anonymous memory"), []int64{0, 1 << 26, 1 << 26, 1 << 26, 1 << 26}, ""},

@@ -37,6 +37,7 @@ var Group = judge.Group{Name: "caches", Cases: []judge.Case{
 	{Name: "SyncMapDeleted", Healthy: syncMap(true), Grows: judge.Objects},
 	{Name: "CopyOnWriteOfFixedSize", Healthy: copyOnWrite(true), Grows: judge.Objects},
 	{Name: "Filling", Healthy: filling, Grows: judge.Objects},
+	{Name: "Outbox", Healthy: outbox, Grows: judge.Objects},
 }}
 
 // free are buffers to be used again, by nobody.
@@ -329,5 +330,26 @@ func filling(*testing.T) func() {
 	return func() {
 		n++
 		cache[n%30] = app.NewSession()
+	}
+}
+
+// What is to be sent gathers until there has been nothing new for a while, and then goes all at once. The
+// slice is used again, and keeps as many as were ever under way together.
+func outbox(t *testing.T) func() {
+	var (
+		mu      sync.Mutex
+		waiting []*app.Session
+	)
+	flush := time.AfterFunc(time.Hour, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		waiting = waiting[:0]
+	})
+	t.Cleanup(func() { flush.Stop() })
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		waiting = append(waiting, app.NewSession())
+		flush.Reset(10 * time.Millisecond)
 	}
 }

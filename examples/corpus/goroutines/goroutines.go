@@ -51,6 +51,7 @@ var Group = judge.Group{Name: "goroutines", Cases: []judge.Case{
 	{Name: "FanOut", Healthy: judge.Op(fanOut), Grows: judge.Goroutines},
 	{Name: "Pipeline", Healthy: judge.Op(pipeline), Grows: judge.Goroutines},
 	{Name: "FixedPool", Healthy: fixedPool, Grows: judge.Goroutines},
+	{Name: "WorkersAtOnce", Healthy: workersAtOnce, Grows: judge.Goroutines},
 	{Name: "TimedOutBuffered", Healthy: judge.Op(timedOutBuffered), Grows: judge.Goroutines},
 	{Name: "NestedGroups", Healthy: judge.Op(nestedGroups), Grows: judge.Goroutines},
 }}
@@ -734,4 +735,39 @@ func nestedGroups() {
 		})
 	}
 	outer.Wait()
+}
+
+// A pool has a worker for each task that was ever under way together with others.
+func workersAtOnce(t *testing.T) func() {
+	var (
+		mu   sync.Mutex
+		idle []chan func()
+		all  []chan func()
+	)
+	t.Cleanup(func() {
+		for _, tasks := range all {
+			close(tasks)
+		}
+	})
+	work := func(tasks chan func()) {
+		for task := range tasks {
+			task()
+			mu.Lock()
+			idle = append(idle, tasks)
+			mu.Unlock()
+		}
+	}
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		var tasks chan func()
+		if n := len(idle); n > 0 {
+			tasks, idle = idle[n-1], idle[:n-1]
+		} else {
+			tasks = make(chan func(), 1)
+			all = append(all, tasks)
+			go work(tasks)
+		}
+		tasks <- func() { time.Sleep(20 * time.Millisecond) }
+	}
 }

@@ -37,6 +37,7 @@ type Experiment struct {
 	calls   int64   // of op, up to now
 	batches []int   // without the warm-up
 	moments []*moment
+	further []*moment // after further batches, see furtherBatches
 
 	alsoHeldBy []observe.Place // what the next snapshot says who else holds
 
@@ -127,7 +128,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 		return x.inconclusive(err)
 	}
 	o, _ := x.conclude()
-	return o
+	return x.confirm(o)
 }
 
 // warmUp calls op at least twice and returns the size of the first batch. As many calls as that

@@ -158,6 +158,9 @@ func (x *Experiment) series(value func(m *moment) int64) series {
 	for i, m := range x.moments {
 		s.calls[i], s.values[i] = m.calls, value(m)
 	}
+	for _, m := range x.further {
+		s.moreCalls, s.more = append(s.moreCalls, m.calls), append(s.more, value(m))
+	}
 	return s
 }
 
@@ -193,7 +196,7 @@ type judgement struct {
 // seriesOf returns the series that a branch grows in: that of its objects if they do, else that of
 // a map's entries, or of other memory's bytes. How many bytes a map has for its entries is chance.
 func (j judgement) seriesOf(b *tree.Branch) (series, measure) {
-	if s := j.x.measured(b, inObjects); s.countsKeepPace() {
+	if s := j.x.measured(b, inObjects); s.countsKeepPace() || s.levelsOff() { // with what they take
 		return s, inObjects
 	}
 	if strings.HasPrefix(b.Typ, "map[") || tree.IsTrie(b.Typ) {

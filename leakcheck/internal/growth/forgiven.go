@@ -2,11 +2,21 @@ package growth
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 )
+
+// showFurther writes the further batches as "16 → 32 after 80 and 112".
+func (s series) showFurther() string {
+	values, calls := make([]string, len(s.more)), make([]string, len(s.more))
+	for i, v := range s.more {
+		values[i], calls[i] = textfmt.Count(v), textfmt.Count(s.moreCalls[i])
+	}
+	return strings.Join(values, " → ") + " after " + textfmt.Enumerate(calls)
+}
 
 // maxForgiven is how much of what is no leak the log names.
 const maxForgiven = 5
@@ -41,6 +51,10 @@ func appendForgiven(notes []string, seen map[string]bool, where, what string, s 
 	seen[where] = true
 	if len(notes) == maxForgiven {
 		return append(notes, "… and others like these")
+	}
+	if s.levelsOff() || s.bytesLevelOff() {
+		return append(notes, fmt.Sprintf("grew with the size of the largest batch of calls, not with their number, and is no leak: %s: %s, and %s",
+			where, s.show(what), s.showFurther()))
 	}
 	return append(notes, fmt.Sprintf("grew, but not with every batch, or less and less, and is no leak: %s: %s", where, s.show(what)))
 }

@@ -57,7 +57,7 @@ func (x *Experiment) resources() []*resource {
 		explained := make(map[string]bool) // exact names
 		for level := range ledger.Levels {
 			sizes := make(map[*moment]map[string]int64)
-			for _, m := range x.moments {
+			for _, m := range slices.Concat(x.moments, x.further) {
 				sizes[m] = m.ledger.Sizes(kind, level, explained)
 			}
 			var grown []*resource

@@ -60,6 +60,8 @@ func (m *moment) figures() map[tree.GrowthKey]figures {
 type series struct {
 	calls  []int64
 	values []int64
+
+	moreCalls, more []int64 // those of further batches
 }
 
 func (s series) grown() int64 { return s.values[len(s.values)-1] - s.values[0] }
@@ -95,7 +97,7 @@ const (
 // before is the series without its last snapshot.
 func (s series) before() series {
 	last := len(s.values) - 1
-	return series{s.calls[:last], s.values[:last]}
+	return series{calls: s.calls[:last], values: s.values[:last]}
 }
 
 // endsInBurst reports whether the last batch added much more per call than those before.
@@ -119,7 +121,7 @@ func fallsShortOf(added, due float64) bool { return added < (1-tolerance)*due-ma
 // average, or less in a batch than in those before.
 func (s series) countsKeepPace() bool {
 	rate := s.perCall()
-	if len(s.values) > intervals && s.grown() < minGrown || rate < minGrownPerCall {
+	if len(s.values) > intervals && s.grown() < minGrown || rate < minGrownPerCall || s.levelsOff() {
 		return false
 	}
 	for i := 1; i < len(s.values); i++ {
@@ -156,7 +158,7 @@ func isFalling(rates []float64) bool {
 
 // bytesKeepPace is countsKeepPace for the bytes of memory that grows in steps.
 func (s series) bytesKeepPace() bool {
-	if len(s.values) > intervals && s.grown() < minGrownBytes || s.perCall() < minBytesPerCall {
+	if len(s.values) > intervals && s.grown() < minGrownBytes || s.perCall() < minBytesPerCall || s.bytesLevelOff() {
 		return false
 	}
 	if len(s.values) > intervals && float64(s.grown()) < minByteShare*float64(s.values[0]) && s.perCall() < clearlyBytesPerCall {

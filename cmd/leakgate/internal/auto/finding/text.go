@@ -24,6 +24,7 @@ var words = map[repeat.Status]string{
 	repeat.Hangs:      "does not come back in time",
 	repeat.Ended:      "ends the process",
 	repeat.NoLoop:     "has no loop over b.N or b.Loop() that can be held",
+	repeat.Short:      "ends its loop before it has been repeated often enough",
 	repeat.Unrunnable: "is not in the test binary",
 	"":                "not tried: the package's time was over",
 }

@@ -106,7 +106,7 @@ func parallel(pb *testing.PB) (of uintptr, n uint64) {
 // Of a benchmark, so many loops are explored, for so many iterations at most.
 const (
 	maxLoops      = 3
-	maxIterations = 2000
+	maxIterations = 5000
 	maxBatch      = 100
 )
 
@@ -161,14 +161,16 @@ func (r *runner) hold(o *Orders, f testing.InternalBenchmark) Status {
 			f.F(b)
 		})
 	}()
-	explored := 0
+	explored, whole := 0, 0
 	for l := x.wait(); l != nil; l = x.wait() {
 		if explored == maxLoops || time.Now().After(o.ProbeEnd) {
 			x.end(l)
 			continue
 		}
 		explored++
-		x.explore(l, fmt.Sprintf("%s#%d", f.Name, explored))
+		if x.explore(l, fmt.Sprintf("%s#%d", f.Name, explored)) {
+			whole++
+		}
 	}
 	held.Lock()
 	held.arrived, held.loops = nil, nil
@@ -178,6 +180,8 @@ func (r *runner) hold(o *Orders, f testing.InternalBenchmark) Status {
 		return Fails
 	case explored == 0:
 		return NoLoop
+	case whole == 0:
+		return Short
 	}
 	return OK
 }
@@ -197,8 +201,9 @@ func (x *explorations) wait() *loop {
 	}
 }
 
-// explore has a loop do one iteration after the other, under AssertNoGrowth.
-func (x *explorations) explore(l *loop, label string) {
+// explore has a loop do one iteration after the other, under AssertNoGrowth, and reports whether it did
+// not end before.
+func (x *explorations) explore(l *loop, label string) (whole bool) {
 	ended, iterations := false, 0
 	step := func() {
 		if ended {
@@ -237,6 +242,7 @@ func (x *explorations) explore(l *loop, label string) {
 	if !ended {
 		x.end(l)
 	}
+	return !ended
 }
 
 // end ends a loop.

@@ -56,6 +56,7 @@ const (
 	OK         Status = "ok"
 	Fails      Status = "fails"      // at its first call, so without leakgate too
 	Skips      Status = "skips"      // itself
+	Short      Status = "short"      // a benchmark's loop ends before it has been repeated
 	Once       Status = "once"       // fails when it is called again
 	Slow       Status = "slow"       // takes more than MaxCall
 	Left       Status = "left"       // the group would take more than MaxGroup
