@@ -13,6 +13,7 @@
 //	leakgate scan [flags] [program]
 //	leakgate schema
 //	leakgate stack [flags] profile
+//	leakgate symbolize [flags] profile
 //	leakgate vet [flags] [packages]
 //	leakgate view [flags] [report|profile]
 //	leakgate watch -pid number [flags]
@@ -32,6 +33,7 @@
 //	scan       say what keeps memory alive in another process
 //	schema     print the JSON schema of leakgate.json
 //	stack      say where goroutine stack memory goes
+//	symbolize  name the functions in a profile of native memory
 //	vet        find mistakes in tests that use leakcheck
 //	view       show what an assertion found to be retained
 //	watch      wait until memory of another process jumps, and say who holds it
@@ -53,7 +55,7 @@
 // a table and an exit code that says why.
 //
 // Topics of help: run, exit-codes, artifacts, alloc, comment, diff, doctor, golden, merge, formats, scan,
-// schema, stack, vet, view, watch, completion, version, help.
+// schema, stack, symbolize, vet, view, watch, completion, version, help.
 //
 // # Run
 //
@@ -612,6 +614,50 @@
 //	-growth
 //		The profile is a CPU profile: print the functions whose calls made stacks grow while it was taken. It
 //		has a sample each 10 ms, so it shows what grows again and again. -o writes these samples.
+//
+// # Symbolize
+//
+// The command is
+//
+//	leakgate symbolize [flags] profile
+//
+// It names the functions in a profile of memory that C, C++ or Rust code allocated, which has
+// addresses only: the texts that the allocators gperftools, tcmalloc and jemalloc write, and
+// profiles of pprof's format. It prints where names come from and who holds most. For example:
+//
+//	leakgate symbolize -o named.pb.gz app.0001.heap
+//	leakgate symbolize -html heap.html jeprof.1234.0.f.heap
+//	leakgate symbolize -jit core.1234 -perf-map /tmp/perf-1234.map -o named.pb.gz app.0001.heap
+//
+// Names are those of the symbols in programs, in shared libraries and in their separate debug
+// files, demangled, each as long as its symbol says; lines and inlined functions come from DWARF. A
+// file counts only if it has code where the memory map says so, and the build ID that the profile or
+// the core file has. An address without a symbol is shown by its mapping and its place in it, never
+// as a neighbour; and anonymous memory stays a mapping of its own.
+//
+// The flags may stand before the profile and after it:
+//
+//	-debug folders
+//		Look for separate debug files there, by build ID and .gnu_debuglink (default /usr/lib/debug).
+//	-html file
+//		Write a page with a flame graph and a table to file, which needs nothing else to be shown.
+//	-jit file
+//		Names of generated code: a core file of the process, as gcore writes it, in which the objects are found that it
+//		registered for debuggers (gdb's JIT interface, as LLVM has it); or a folder with such objects. A core file
+//		also has build IDs, and a memory map for a profile without one.
+//	-maps file
+//		The process's /proc/PID/maps, instead of the memory map in the profile.
+//	-o file
+//		Write the profile with names to file, for "go tool pprof" and "leakgate view".
+//	-perf-map file
+//		Names of generated code: the /tmp/perf-PID.map that the program left for perf, as node --perf-basic-prof does.
+//	-root folder
+//		Look for programs and libraries below this folder, as where a container's files are.
+//	-top count
+//		Print so many functions (default 20), those that hold most.
+//
+// The exit code is 0; 2 for a wrong command line, or a file that cannot be read or written; 3 if not
+// one address could be named, with the causes. doc/symbolize.md has more.
 //
 // # Vet
 //

@@ -17,6 +17,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/scan"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/stack"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/symbolize"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/vet"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/view"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/watch"
@@ -34,16 +35,17 @@ func parseManual(t *testing.T) *manual.Manual {
 // The manual's flags are those that leakgate run has, with the right defaults.
 func TestManualListsTheFlags(t *testing.T) {
 	for topic, flags := range map[string]*flag.FlagSet{
-		"run":     new(runOptions).flagSet(),
-		"alloc":   new(alloc.Options).FlagSet(),
-		"comment": new(comment.Options).FlagSet(),
-		"view":    new(view.Options).FlagSet(),
-		"vet":     new(vet.Options).FlagSet(),
-		"merge":   new(mergeOptions).flagSet(),
-		"diff":    new(diff.Options).FlagSet(),
-		"scan":    new(scan.Options).FlagSet(),
-		"watch":   new(watch.Options).FlagSet(),
-		"golden":  (&goldenfile.Options{Verb: "prune"}).FlagSet(),
+		"run":       new(runOptions).flagSet(),
+		"alloc":     new(alloc.Options).FlagSet(),
+		"comment":   new(comment.Options).FlagSet(),
+		"view":      new(view.Options).FlagSet(),
+		"vet":       new(vet.Options).FlagSet(),
+		"merge":     new(mergeOptions).flagSet(),
+		"diff":      new(diff.Options).FlagSet(),
+		"symbolize": new(symbolize.Options).FlagSet(),
+		"scan":      new(scan.Options).FlagSet(),
+		"watch":     new(watch.Options).FlagSet(),
+		"golden":    (&goldenfile.Options{Verb: "prune"}).FlagSet(),
 	} {
 		requireFlags(t, topic, flags)
 	}
@@ -118,6 +120,9 @@ func TestManualExamplesParse(t *testing.T) {
 			require.NoError(t, err, line)
 		case "stack":
 			_, err := stack.Parse(words[1:])
+			require.NoError(t, err, line)
+		case "symbolize":
+			_, err := symbolize.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "completion":
 			if words[1] == "shell" {

@@ -14,6 +14,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/scan"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/stack"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/symbolize"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/vet"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/view"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/watch"
@@ -51,6 +52,7 @@ func commands() []command {
 		{"scan", "say what keeps memory alive in another process", scan.Run},
 		{"schema", "print the JSON schema of leakgate.json", printSchema},
 		{"stack", "say where goroutine stack memory goes", stack.Run},
+		{"symbolize", "name the functions in a profile of native memory", symbolize.Run},
 		{"vet", "find mistakes in tests that use leakcheck", vet.Run},
 		{"view", "show what an assertion found to be retained", view.Run},
 		{"watch", "wait until memory of another process jumps, and say who holds it", watch.Run},

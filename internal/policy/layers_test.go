@@ -309,6 +309,25 @@ var layers = []struct {
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/process", "internal/jump", "internal/scanreport", "internal/textfmt", "refscan/foreign",
 	}},
 	{"cmd/leakgate/internal/command/stack", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/stackfile", "internal/wholefile", "stackprof"}},
+	{"cmd/leakgate/internal/native/gnunote", nil},
+	{"cmd/leakgate/internal/native/rangetable", nil},
+	{"cmd/leakgate/internal/native/memorymap", nil},
+	{"cmd/leakgate/internal/native/perfmap", []string{"cmd/leakgate/internal/native/rangetable"}},
+	{"cmd/leakgate/internal/native/heapfile", []string{"cmd/leakgate/internal/native/memorymap"}},
+	{"cmd/leakgate/internal/native/coredump", []string{"cmd/leakgate/internal/native/gnunote", "cmd/leakgate/internal/native/memorymap"}},
+	{"cmd/leakgate/internal/native/elfsym", []string{
+		"cmd/leakgate/internal/native/gnunote", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/rangetable",
+	}},
+	{"cmd/leakgate/internal/native/jit", []string{"cmd/leakgate/internal/native/elfsym", "cmd/leakgate/internal/native/rangetable"}},
+	{"cmd/leakgate/internal/native/symbolize", []string{
+		"cmd/leakgate/internal/native/coredump", "cmd/leakgate/internal/native/elfsym", "cmd/leakgate/internal/native/heapfile",
+		"cmd/leakgate/internal/native/jit", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/rangetable",
+	}},
+	{"cmd/leakgate/internal/command/symbolize", []string{
+		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/native/coredump", "cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/jit",
+		"cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/perfmap", "cmd/leakgate/internal/native/symbolize",
+		"cmd/leakgate/internal/page", "internal/functable", "internal/wholefile",
+	}},
 	{"cmd/leakgate/internal/command/vet", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/goldens", "cmd/leakgate/leakvet"}},
 	{"cmd/leakgate/internal/command/view", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/comparand", "cmd/leakgate/internal/flamegraph",

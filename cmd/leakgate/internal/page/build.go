@@ -206,7 +206,7 @@ func (b *Builder) views(out *Assertion, a *outcome.Assertion) {
 
 // profileView adds the tree of a profile, and reports whether it has anything that can be shown.
 func (b *Builder) profileView(out *Assertion, p, before *profile.Profile, kind, title, beforeTitle string) bool {
-	objects, bytes := valueIndex(p, "count"), valueIndex(p, "bytes")
+	objects, bytes := ValueIndex(p, "count"), ValueIndex(p, "bytes")
 	if objects < 0 && bytes < 0 {
 		return false
 	}
@@ -219,15 +219,16 @@ func (b *Builder) profileView(out *Assertion, p, before *profile.Profile, kind, 
 	}
 	v := View{Kind: kind, Title: title, Tree: b.add(ofProfile(p, objects, bytes), units...)}
 	if before != nil {
-		n := b.add(ofProfile(before, valueIndex(before, "count"), valueIndex(before, "bytes")), units...)
+		n := b.add(ofProfile(before, ValueIndex(before, "count"), ValueIndex(before, "bytes")), units...)
 		v.Before, v.BeforeTitle = &n, beforeTitle
 	}
 	out.Views = append(out.Views, v)
 	return true
 }
 
-// valueIndex finds the value type with a unit: of several the one in use, or the total.
-func valueIndex(p *profile.Profile, unit string) int {
+// ValueIndex finds the value type with a unit, "bytes" or "count": of several the one in use, or the
+// total; -1 if there is none.
+func ValueIndex(p *profile.Profile, unit string) int {
 	found := -1
 	for i, t := range p.SampleType {
 		if t.Unit == unit && (found < 0 || strings.HasPrefix(t.Type, "inuse_") || t.Type == p.DefaultSampleType) {

@@ -1,0 +1,217 @@
+// Package elfsym names the functions of programs and shared libraries: by their symbols, each as
+// long as it says, and by DWARF where there is some, in the file itself or in its separate debug
+// file.
+package elfsym
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/gnunote"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/rangetable"
+)
+
+// A Frame is a function at an address.
+type Frame struct {
+	Name       string // as in the source
+	SystemName string // as the linker knows it
+	File       string // "" if it is not known
+	Line       int
+	StartLine  int // of the function
+}
+
+// A File is a program or a shared library. It is not safe for concurrent use.
+type File struct {
+	BuildID string // in hexadecimal, "" if it has none
+	// DebugFile is the separate debug file that is used, "" if there is none.
+	DebugFile string
+
+	elf, debug *elf.File
+	symbols    *rangetable.Table[string]
+	lines      *lines // nil without DWARF
+}
+
+// Open opens a file for its names. Separate debug files are looked for below debugDirs, too. It is
+// an error if the file is no ELF file, or wantBuildID is neither "" nor that of the file.
+func Open(path, wantBuildID string, debugDirs []string) (*File, error) {
+	x, err := elf.Open(path)
+	var format *elf.FormatError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("the file is not there")
+	case errors.As(err, &format), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("it is no ELF file: %w", err)
+	case err != nil:
+		return nil, err
+	}
+	f := &File{elf: x, BuildID: buildID(x)}
+	if wantBuildID != "" && f.BuildID != wantBuildID {
+		_ = x.Close()
+		if f.BuildID == "" {
+			return nil, fmt.Errorf("the file there has no build ID; what was mapped has %s", wantBuildID)
+		}
+		return nil, fmt.Errorf("it is another build: the file there has the build ID %s, what was mapped has %s", f.BuildID, wantBuildID)
+	}
+	f.DebugFile, f.debug = separate(path, f, debugDirs)
+	f.load()
+	return f, nil
+}
+
+// Object reads an object that is in memory: its symbols and lines have to be addresses already.
+func Object(image []byte) (*File, error) {
+	x, err := elf.NewFile(bytes.NewReader(image))
+	if err != nil {
+		return nil, err
+	}
+	f := &File{elf: x, BuildID: buildID(x)}
+	f.load()
+	return f, nil
+}
+
+// load makes the tables.
+func (f *File) load() {
+	f.symbols = symbolTable(f.elf, f.debug)
+	for _, x := range []*elf.File{f.debug, f.elf} {
+		if x == nil || x.Section(".debug_info") == nil && x.Section(".zdebug_info") == nil {
+			continue
+		}
+		if data, err := x.DWARF(); err == nil {
+			f.lines = newLines(data, f.isCode)
+			return
+		}
+	}
+}
+
+// Close closes the files.
+func (f *File) Close() {
+	_ = f.elf.Close()
+	if f.debug != nil {
+		_ = f.debug.Close()
+	}
+}
+
+// Sources says where names come from, for people.
+func (f *File) Sources() string {
+	var have []string
+	add := func(x *elf.File, where string) {
+		switch {
+		case x == nil:
+			return
+		case x.SectionByType(elf.SHT_SYMTAB) != nil:
+			have = append(have, "symbols"+where)
+		case x.SectionByType(elf.SHT_DYNSYM) != nil && f.debug == nil:
+			have = append(have, "exported symbols only: stripped, without a debug file")
+		}
+	}
+	add(f.elf, "")
+	add(f.debug, " of "+f.DebugFile)
+	if f.lines != nil {
+		have = append(have, "lines")
+	}
+	if len(have) == 0 {
+		return "no symbols: stripped, without a debug file"
+	}
+	return strings.Join(have, ", ")
+}
+
+// isCode reports whether a section with code has an address.
+func (f *File) isCode(addr uint64) bool {
+	for _, s := range f.elf.Sections {
+		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Addr <= addr && addr-s.Addr < s.Size {
+			return true
+		}
+	}
+	return false
+}
+
+// Ranges returns where the code is, as begins and ends of sections.
+func (f *File) Ranges() (ranges [][2]uint64) {
+	for _, s := range f.elf.Sections {
+		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Flags&elf.SHF_ALLOC != 0 && s.Addr != 0 && s.Size > 0 && s.Addr+s.Size > s.Addr {
+			ranges = append(ranges, [2]uint64{s.Addr, s.Addr + s.Size})
+		}
+	}
+	return ranges
+}
+
+// pageSize is the largest that systems have. Segments are aligned by their own p_align, which is at
+// least the page size.
+const pageSize = 64 << 10
+
+// Bias returns what has to be subtracted from an address in a mapping of the file to get the address
+// that the file itself has for it. It is an error if the mapping cannot be one of this file's code:
+// then the file is not the one that was mapped.
+func (f *File) Bias(m *memorymap.Mapping) (uint64, error) {
+	for _, p := range f.elf.Progs {
+		if p.Type != elf.PT_LOAD || p.Filesz == 0 || (p.Flags&elf.PF_X != 0) != m.Executable {
+			continue
+		}
+		page := max(min(p.Align, pageSize), 1)
+		first, end := p.Off-p.Off%page, p.Off+p.Filesz
+		if m.Offset >= first && m.Offset < end && m.Offset+(m.End-m.Start) <= end+pageSize {
+			return m.Start - m.Offset + p.Off - p.Vaddr, nil
+		}
+	}
+	return 0, fmt.Errorf("it is not the file that was mapped: it has no code at the offsets %#x to %#x", m.Offset, m.Offset+(m.End-m.Start))
+}
+
+// Frames returns the functions at an address of the file's, the innermost first; none if it is in no
+// function that has a name.
+func (f *File) Frames(addr uint64) []Frame {
+	symbol, named := f.symbols.At(addr)
+	var frames []Frame
+	if f.lines != nil {
+		frames = f.lines.frames(addr)
+	}
+	switch {
+	case len(frames) == 0 && !named:
+		return nil
+	case len(frames) == 0:
+		return []Frame{{Name: Demangled(symbol), SystemName: symbol}}
+	case named: // the symbol has a C++ function's namespace, where DWARF may not
+		outer := &frames[len(frames)-1]
+		outer.Name, outer.SystemName = Demangled(symbol), symbol
+	}
+	if frames[len(frames)-1].Name == "" {
+		return nil
+	}
+	return frames
+}
+
+// SymbolAddress returns the address of a symbol with data, 0 if there is none.
+func (f *File) SymbolAddress(name string) uint64 {
+	for _, x := range []*elf.File{f.elf, f.debug} {
+		if x == nil {
+			continue
+		}
+		all, _ := x.Symbols()
+		dynamic, _ := x.DynamicSymbols()
+		for _, s := range append(dynamic, all...) {
+			if s.Name == name && s.Section != elf.SHN_UNDEF {
+				return s.Value
+			}
+		}
+	}
+	return 0
+}
+
+// buildID returns the linker's build ID, in hexadecimal.
+func buildID(x *elf.File) string {
+	for _, s := range x.Sections {
+		if s.Type != elf.SHT_NOTE {
+			continue
+		}
+		if notes, err := s.Data(); err == nil {
+			if id := gnunote.BuildID(notes, x.ByteOrder); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+package elfsym
+
+import (
+	"cmp"
+	"debug/elf"
+	"slices"
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/rangetable"
+)
+
+// Demangled is the name of a function as its C++ or Rust source has it: with the arguments of
+// templates, without parameters. Any other name stays as it is.
+func Demangled(name string) string {
+	return demangle.Filter(name, demangle.NoParams, demangle.NoEnclosingParams, demangle.NoClones)
+}
+
+// symbolTable makes the table of the functions in the symbol tables of files of one program, each as
+// long as its symbol says. What lies between two functions belongs to none: padding, the linkage
+// table, code whose symbols are stripped.
+func symbolTable(files ...*elf.File) *rangetable.Table[string] {
+	var functions []function
+	for _, f := range files {
+		if f == nil {
+			continue
+		}
+		all, _ := f.Symbols() // a stripped file has none
+		dynamic, _ := f.DynamicSymbols()
+		for _, s := range append(all, dynamic...) {
+			if isFunction(f, &s) {
+				functions = append(functions, function{s.Name, s.Value, s.Size, elf.ST_BIND(s.Info)})
+			}
+		}
+	}
+	slices.SortFunc(functions, function.compare)
+	entries := make([]rangetable.Entry[string], len(functions))
+	for i, s := range functions {
+		entries[i] = rangetable.Entry[string]{Lo: s.addr, Hi: max(s.addr, s.addr+s.size), Value: s.name}
+	}
+	return rangetable.New(entries)
+}
+
+// isFunction reports whether a symbol names code. Assembly may have no type.
+func isFunction(f *elf.File, s *elf.Symbol) bool {
+	const indirect = elf.SymType(10) // STT_GNU_IFUNC
+	if s.Size == 0 || s.Name == "" || s.Section == elf.SHN_UNDEF || s.Section == elf.SHN_ABS {
+		return false
+	}
+	switch elf.ST_TYPE(s.Info) {
+	case elf.STT_FUNC, indirect:
+		return true
+	case elf.STT_NOTYPE:
+		return int(s.Section) < len(f.Sections) && f.Sections[s.Section].Flags&elf.SHF_EXECINSTR != 0
+	}
+	return false
+}
+
+type function struct {
+	name       string
+	addr, size uint64
+	binding    elf.SymBind
+}
+
+// compare puts the better name of an address behind the worse: the narrower one, then that which
+// other files see, then that without underscores, which mark what is internal.
+func (s function) compare(o function) int {
+	return cmp.Or(
+		-cmp.Compare(s.size, o.size),
+		cmp.Compare(bindingRank(s.binding), bindingRank(o.binding)),
+		-cmp.Compare(underscores(s.name), underscores(o.name)),
+		-cmp.Compare(s.name, o.name),
+	)
+}
+
+func bindingRank(b elf.SymBind) int {
+	switch b {
+	case elf.STB_GLOBAL:
+		return 2
+	case elf.STB_WEAK:
+		return 1
+	}
+	return 0
+}
+
+// underscores counts those in front of a name, but for that of a mangled one.
+func underscores(name string) int {
+	if strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") {
+		return 0
+	}
+	return len(name) - len(strings.TrimLeft(name, "_"))
+}

@@ -1,0 +1,155 @@
+// Package heapfile reads profiles of native memory, with or without names: the text of gperftools
+// and of tcmalloc, that of jemalloc, and pprof's own format.
+package heapfile
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
+)
+
+// The formats. That of tcmalloc is gperftools'.
+const (
+	Gperftools = "gperftools"
+	Jemalloc   = "jemalloc"
+	Pprof      = "pprof"
+)
+
+// A File is what was read.
+type File struct {
+	Format string
+	// Profile has the samples. Addresses are in the call, not behind it, as in all profiles of
+	// pprof's. Locations of a text have no mapping.
+	Profile *profile.Profile
+	// Maps are the mappings of a text's end, sorted; of pprof's format those of the profile, with
+	// equal indices, not sorted. nil if there are none.
+	Maps []*memorymap.Mapping
+	// Notes say what is odd about it.
+	Notes []string
+}
+
+// maxSize bounds what a compressed profile unpacks to.
+const maxSize = 1 << 30
+
+// The beginnings of texts. jemalloc's before version 4 is gperftools'.
+const (
+	heapHeader     = "heap profile:"
+	jemallocHeader = "heap_v2/"
+)
+
+// Parse reads a profile, whose format it finds out. The error says what was expected.
+func Parse(data []byte) (*File, error) {
+	data, err := unpack(data)
+	if err != nil {
+		return nil, err
+	}
+	start := strings.TrimSpace(string(data[:min(len(data), 64)]))
+	switch {
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, errors.New("it is empty: a program that ends before its profile is written leaves it so")
+	case strings.HasPrefix(start, heapHeader):
+		return parseText(data, Gperftools, parseGperftools)
+	case strings.HasPrefix(start, jemallocHeader):
+		return parseText(data, Jemalloc, parseJemalloc)
+	case strings.HasPrefix(start, "--- symbol"):
+		return nil, errors.New("it has names already (jeprof --raw or pprof --raw wrote it): give the file that the allocator wrote")
+	}
+	p, err := profile.ParseUncompressed(data)
+	if err == nil {
+		err = p.CheckValid()
+	}
+	if err == nil && len(p.SampleType) == 0 {
+		err = errors.New("no types of values")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("it is neither a text of gperftools (%q), tcmalloc or jemalloc (%q) nor a profile of pprof's: %w", heapHeader+" ...", jemallocHeader+"...", err)
+	}
+	f := &File{Format: Pprof, Profile: p}
+	for _, m := range p.Mapping {
+		f.Maps = append(f.Maps, memorymap.OfProfile(m))
+	}
+	return f, nil
+}
+
+func unpack(data []byte) ([]byte, error) {
+	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		return data, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("it looks compressed by gzip, and is not: %w", err)
+	}
+	out, err := io.ReadAll(io.LimitReader(z, maxSize+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("it is compressed by gzip, and damaged or cut off: %w", err)
+	case len(out) > maxSize:
+		return nil, fmt.Errorf("it unpacks to more than %d bytes", maxSize)
+	}
+	return out, nil
+}
+
+// mapTitles begin the part of a text with the memory map.
+var mapTitles = []string{"\nMAPPED_LIBRARIES:", "\n--- Memory map: ---"}
+
+// parseText reads the two parts of a text.
+func parseText(data []byte, format string, parse func(samples []byte) (*profile.Profile, []string, error)) (*File, error) {
+	samples, maps := data, []byte(nil)
+	for _, title := range mapTitles {
+		if i := bytes.Index(data, []byte(title)); i >= 0 {
+			samples, maps = data[:i+1], data[i+len(title):]
+			break
+		}
+	}
+	f := &File{Format: format}
+	var err error
+	if f.Profile, f.Notes, err = parse(samples); err != nil {
+		return nil, err
+	}
+	if maps == nil {
+		f.Notes = append(f.Notes, "it has no MAPPED_LIBRARIES at its end, so it may be cut off: -maps names the process's /proc/PID/maps")
+		return f, nil
+	}
+	if f.Maps, err = memorymap.Parse(maps); err != nil {
+		f.Notes = append(f.Notes, "its MAPPED_LIBRARIES cannot be used ("+err.Error()+"): -maps names the process's /proc/PID/maps")
+	}
+	return f, nil
+}
+
+// parseGperftools has google/pprof read the samples, but not the map, of which it makes too few
+// mappings (see memorymap.Parse).
+func parseGperftools(samples []byte) (*profile.Profile, []string, error) {
+	p, err := profile.ParseData(samples)
+	if err != nil {
+		return nil, nil, fmt.Errorf("its samples cannot be read: %w", err)
+	}
+	p.Mapping = nil
+	for _, l := range p.Location {
+		l.Mapping = nil
+	}
+	return p, missing(samples, p), nil
+}
+
+// missing compares what the header of gperftools' text says that there is with what there is. The
+// sums of sampled profiles are scaled, and not compared.
+func missing(samples []byte, p *profile.Profile) []string {
+	var want, bytes, got int64
+	if n, _ := fmt.Sscanf(strings.TrimSpace(string(samples[:min(len(samples), 256)])), heapHeader+"%d:%d", &want, &bytes); n != 2 || p.Period > 1 {
+		return nil
+	}
+	index := len(p.SampleType) - 2 // objects that are in use
+	for _, s := range p.Sample {
+		got += s.Value[index]
+	}
+	if got == want {
+		return nil
+	}
+	return []string{fmt.Sprintf("its lines are about %d blocks, and its first line says that there are %d: it may be cut off", got, want)}
+}

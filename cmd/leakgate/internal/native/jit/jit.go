@@ -1,0 +1,179 @@
+// Package jit finds names of code that a program generated: in the objects that it registered for
+// debuggers.
+package jit
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/elfsym"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/rangetable"
+)
+
+// Code is what is known of generated code. It is not safe for concurrent use.
+type Code struct {
+	Objects int      // that were read
+	Notes   []string // what could not be
+	table   *rangetable.Table[*elfsym.File]
+}
+
+// Frames returns the functions at an address, the innermost first; none if no object has it.
+func (c *Code) Frames(addr uint64) []elfsym.Frame {
+	if o, ok := c.table.At(addr); ok {
+		return o.Frames(addr)
+	}
+	return nil
+}
+
+// New reads objects: ELF files whose sections have the addresses that the program gave them. Where
+// several have an address, the last one is right. names says where each comes from.
+func New(objects [][]byte, names []string) *Code {
+	c := new(Code)
+	var entries []rangetable.Entry[*elfsym.File]
+	for i, image := range objects {
+		o, err := object(image)
+		if err != nil {
+			c.Notes = append(c.Notes, fmt.Sprintf("%s: %v", names[i], err))
+			continue
+		}
+		c.Objects++
+		for _, r := range o.Ranges() {
+			entries = append(entries, rangetable.Entry[*elfsym.File]{Lo: r[0], Hi: r[1], Value: o})
+		}
+	}
+	c.table = rangetable.New(entries)
+	return c
+}
+
+// object reads one object. In a relocatable one symbols are relative to their sections, unless the
+// program has changed them: they are made addresses, with which debug/elf relocates the debug
+// information.
+func object(image []byte) (*elfsym.File, error) {
+	x, err := elf.NewFile(bytes.NewReader(image))
+	if err != nil {
+		return nil, fmt.Errorf("it is no ELF object: %w", err)
+	}
+	if x.Type == elf.ET_REL {
+		if x.Class != elf.ELFCLASS64 {
+			return nil, errors.New("it is a relocatable object of 32 bits, which is not supported")
+		}
+		image = bytes.Clone(image)
+		for _, s := range x.Sections {
+			if s.Type == elf.SHT_SYMTAB && s.Offset < uint64(len(image)) {
+				table := image[s.Offset:]
+				relocate(table[:min(s.FileSize, uint64(len(table)))], x)
+			}
+		}
+	}
+	o, err := elfsym.Object(image)
+	if err != nil {
+		return nil, err
+	}
+	if len(o.Ranges()) == 0 {
+		return nil, errors.New("its code has no address: it is as the compiler wrote it, not as it was registered")
+	}
+	return o, nil
+}
+
+// relocate adds the sections' addresses to the values in a symbol table of 64 bits (elf(5),
+// Elf64_Sym).
+func relocate(table []byte, x *elf.File) {
+	const entry, shndx, value = 24, 6, 8
+	for ; len(table) >= entry; table = table[entry:] {
+		i := int(x.ByteOrder.Uint16(table[shndx:]))
+		if i == 0 || i >= len(x.Sections) {
+			continue
+		}
+		if v := x.ByteOrder.Uint64(table[value:]); v < x.Sections[i].Addr {
+			x.ByteOrder.PutUint64(table[value:], v+x.Sections[i].Addr)
+		}
+	}
+}
+
+// ReadDir reads the objects in a folder, in the order of their names. Other files are noted.
+func ReadDir(dir string) (*Code, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var objects [][]byte
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		objects, names = append(objects, b), append(names, e.Name())
+	}
+	c := New(objects, names)
+	if c.Objects == 0 {
+		return nil, fmt.Errorf("the folder has no object of generated code: %w", firstOf(c.Notes, "it is empty"))
+	}
+	return c, nil
+}
+
+func firstOf(notes []string, otherwise string) error {
+	if len(notes) > 0 {
+		return errors.New(notes[0])
+	}
+	return errors.New(otherwise)
+}
+
+// DescriptorName is the variable that programs which generate code have, each library its own (gdb's
+// manual, "JIT Compilation Interface").
+const DescriptorName = "__jit_debug_descriptor"
+
+// Bounds of a list that is not damaged.
+const (
+	maxObjects = 1 << 20
+	maxBytes   = 4 << 30
+)
+
+// Registered reads the objects that a descriptor of a 64-bit program lists: the version, what was
+// done last, to which entry, and the first entry; an entry is the next and the previous one, and the
+// begin and the size of an object.
+func Registered(read func(addr, n uint64) ([]byte, error), order binary.ByteOrder, descriptor uint64) ([][]byte, error) {
+	const first, next, begin, size = 16, 0, 16, 24
+	head, err := read(descriptor, 24)
+	if err != nil {
+		return nil, fmt.Errorf("the list of generated code: %w", err)
+	}
+	if version := order.Uint32(head); version != 1 {
+		if version == 0 { // in a library that has not begun
+			return nil, nil
+		}
+		return nil, fmt.Errorf("the list of generated code has version %d; 1 is known", version)
+	}
+	var objects [][]byte
+	seen := make(map[uint64]bool)
+	total := uint64(0)
+	for at := order.Uint64(head[first:]); at != 0; {
+		if seen[at] || len(seen) == maxObjects {
+			return objects, errors.New("the list of generated code is damaged: it has no end")
+		}
+		seen[at] = true
+		entry, err := read(at, 32)
+		if err != nil {
+			return objects, fmt.Errorf("entry %d of the list of generated code: %w", len(seen), err)
+		}
+		n := order.Uint64(entry[size:])
+		if total += n; total > maxBytes || n > maxBytes {
+			return objects, fmt.Errorf("entry %d of the list of generated code is damaged: it says %d bytes", len(seen), n)
+		}
+		image, err := read(order.Uint64(entry[begin:]), n)
+		if err != nil {
+			return objects, fmt.Errorf("object %d of the list of generated code: %w", len(seen), err)
+		}
+		objects = append(objects, image)
+		at = order.Uint64(entry[next:])
+	}
+	return objects, nil
+}

@@ -1,0 +1,123 @@
+// Package memorymap reads which files a process has mapped where: /proc/PID/maps, and the copy of it
+// that profiles have at their end.
+package memorymap
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// A Mapping is a range of addresses with what is mapped there.
+type Mapping struct {
+	Start, End uint64 // End is the first address behind it
+	Offset     uint64 // of Start, in File
+	Executable bool
+	// File is a path, a name of the kernel's such as "[vdso]", or "" for anonymous memory.
+	File string
+	// Deleted says that the file was no longer in its folder when the map was written.
+	Deleted bool
+	BuildID string // in hexadecimal, "" if it is not known
+}
+
+// IsFile reports whether a file with a path is mapped, which may be anything.
+func (m *Mapping) IsFile() bool {
+	return strings.HasPrefix(m.File, "/") && !strings.HasPrefix(m.File, "//") && !strings.HasPrefix(m.File, "/memfd:") &&
+		!strings.HasPrefix(m.File, "/dev/") && !strings.HasPrefix(m.File, "/anon_hugepage") && !strings.HasPrefix(m.File, "/SYSV")
+}
+
+// deletedMark is what the kernel appends to the path of a file that was removed (proc_pid_maps(5)).
+const deletedMark = " (deleted)"
+
+// procLine is a line of /proc/PID/maps. The path goes to the end of the line: it may have spaces.
+var procLine = regexp.MustCompile(`^([0-9a-f]+)-([0-9a-f]+) ([r-][w-][x-][ps]) ([0-9a-f]+) [0-9a-f]+:[0-9a-f]+ [0-9]+(?: +(.*))?$`)
+
+// maxLine bounds a line. Paths are shorter.
+const maxLine = 1 << 20
+
+// Parse reads a map, sorted by address. Lines in other forms than the kernel's are read if
+// google/pprof knows them; what is no mapping is ignored, since logs may be mixed in. It is an error
+// if there is no mapping at all.
+//
+// google/pprof's own reader makes one mapping of neighbours, so that code in anonymous memory
+// becomes that of the library above. Here each line is a mapping.
+func Parse(text []byte) ([]*Mapping, error) {
+	var maps []*Mapping
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, maxLine)
+	n := 0
+	for lines.Scan() {
+		n++
+		line := strings.TrimRight(lines.Text(), "\r")
+		m, ok := parseProc(line)
+		if !ok {
+			m, ok = parseOther(line)
+		}
+		if ok && m.Start < m.End {
+			maps = append(maps, m)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", n+1, err)
+	}
+	if len(maps) == 0 {
+		return nil, errors.New("no line of it is a mapping, as /proc/PID/maps has them")
+	}
+	Sort(maps)
+	return maps, nil
+}
+
+func parseProc(line string) (*Mapping, bool) {
+	part := procLine.FindStringSubmatch(strings.TrimLeft(line, " "))
+	if part == nil {
+		return nil, false
+	}
+	m := &Mapping{Executable: part[3][2] == 'x', File: part[5]}
+	m.File, m.Deleted = strings.CutSuffix(m.File, deletedMark)
+	for i, to := range map[int]*uint64{1: &m.Start, 2: &m.End, 4: &m.Offset} {
+		var err error
+		if *to, err = strconv.ParseUint(part[i], 16, 64); err != nil {
+			return nil, false
+		}
+	}
+	return m, true
+}
+
+// parseOther reads the other forms, which name executable mappings only.
+func parseOther(line string) (*Mapping, bool) {
+	found, err := profile.ParseProcMaps(strings.NewReader(line))
+	if err != nil || len(found) != 1 {
+		return nil, false
+	}
+	m := OfProfile(found[0])
+	return m, m.IsFile()
+}
+
+// OfProfile is a mapping of a profile.
+func OfProfile(m *profile.Mapping) *Mapping {
+	file, deleted := strings.CutSuffix(m.File, deletedMark)
+	return &Mapping{Start: m.Start, End: m.Limit, Offset: m.Offset, Executable: true, File: file, Deleted: deleted, BuildID: strings.ToLower(m.BuildID)}
+}
+
+// Sort sorts a map by address, as Find needs it.
+func Sort(maps []*Mapping) {
+	slices.SortStableFunc(maps, func(a, b *Mapping) int { return cmp.Compare(a.Start, b.Start) })
+}
+
+// Find returns the mapping with an address, of a sorted map; nil if there is none.
+func Find(maps []*Mapping, addr uint64) *Mapping {
+	i := sort.Search(len(maps), func(i int) bool { return maps[i].Start > addr })
+	if i == 0 || addr >= maps[i-1].End {
+		return nil
+	}
+	return maps[i-1]
+}

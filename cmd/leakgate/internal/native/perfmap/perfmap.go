@@ -1,0 +1,59 @@
+// Package perfmap reads the maps of generated code that programs leave for Linux's perf, in
+// /tmp/perf-PID.map: lines with the begin and the size of a function in hexadecimal, and its name.
+package perfmap
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/rangetable"
+)
+
+// maxLine bounds a line. Names of functions with their types can be long.
+const maxLine = 1 << 20
+
+// Parse reads a map. Memory of generated code is used again, and programs append to the file: the
+// last line about an address is the one that counts. broken counts lines that are none of a map, as
+// the last one is when the program was killed. It is an error if all are.
+func Parse(text []byte) (names *rangetable.Table[string], broken int, err error) {
+	var entries []rangetable.Entry[string]
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, maxLine)
+	first, n := "", 0
+	for lines.Scan() {
+		n++
+		line := strings.TrimSpace(lines.Text())
+		if line == "" {
+			continue
+		}
+		e, ok := parse(line)
+		if !ok {
+			if broken++; first == "" {
+				first = fmt.Sprintf("line %d is not of the form \"begin size name\", with hexadecimal numbers: %.60q", n, line)
+			}
+			continue
+		}
+		entries = append(entries, e)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, broken, fmt.Errorf("line %d: %w", n+1, err)
+	}
+	if len(entries) == 0 && broken > 0 {
+		return nil, broken, fmt.Errorf("it is no map of perf's: %s", first)
+	}
+	return rangetable.New(entries), broken, nil
+}
+
+func parse(line string) (e rangetable.Entry[string], ok bool) {
+	begin, rest, _ := strings.Cut(line, " ")
+	size, name, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
+	lo, err1 := hex(begin)
+	n, err2 := hex(size)
+	name = strings.TrimSpace(name)
+	return rangetable.Entry[string]{Lo: lo, Hi: lo + n, Value: name}, err1 == nil && err2 == nil && name != "" && lo+n >= lo
+}
+
+func hex(s string) (uint64, error) { return strconv.ParseUint(strings.TrimPrefix(s, "0x"), 16, 64) }

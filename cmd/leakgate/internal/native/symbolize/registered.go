@@ -1,0 +1,119 @@
+package symbolize
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/coredump"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/elfsym"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/jit"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
+)
+
+// ReadCore reads out of a core file of the process the code that it generated, as each library that
+// does so registered it; and the build IDs of files, for the memory map: s.Maps, or the profile's, or
+// that of the core itself. It is an error if the core is one of another process.
+func ReadCore(path string, s *Sources, ofProfile []*memorymap.Mapping) (notes []string, err error) {
+	core, err := coredump.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, core.Close()) }()
+	maps := s.Maps
+	if maps == nil {
+		maps = ofProfile
+	}
+	if !slices.ContainsFunc(maps, (*memorymap.Mapping).IsFile) {
+		maps = core.Maps()
+		s.Maps = maps
+	} else if err := sameProcess(maps, core.Maps()); err != nil {
+		return nil, err
+	}
+	lists := 0
+	for _, m := range firstOfFiles(maps) {
+		address, err := descriptorIn(m, s)
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("%s was not asked for generated code: %v", m.File, err))
+		}
+		if address == 0 {
+			continue
+		}
+		lists++
+		objects, err := jit.Registered(core.Read, core.Order, address)
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("of %s: %v", m.File, err))
+		}
+		names := make([]string, len(objects))
+		for i := range names {
+			names[i] = fmt.Sprintf("object %d of %s", i+1, filepath.Base(m.File))
+		}
+		code := jit.New(objects, names)
+		notes = append(notes, code.Notes...)
+		s.Generated = append(s.Generated, code)
+	}
+	if lists == 0 {
+		notes = append(notes, "no file of the process has the symbol "+jit.DescriptorName+", so it registered no generated code for debuggers, or is stripped")
+	}
+	return notes, nil
+}
+
+// sameProcess compares where files lie, which differs from process to process, and takes over build
+// IDs.
+func sameProcess(maps, ofCore []*memorymap.Mapping) error {
+	same := 0
+	for _, m := range maps {
+		if !m.IsFile() {
+			continue
+		}
+		if o := memorymap.Find(ofCore, m.Start); o != nil && o.File == m.File {
+			same++
+			if m.BuildID == "" {
+				m.BuildID = o.BuildID
+			}
+		}
+	}
+	if same == 0 {
+		return errors.New("it is a core file of another process: none of the files lies where the memory map has it")
+	}
+	return nil
+}
+
+// firstOfFiles returns a mapping of each file, the executable one if there is any.
+func firstOfFiles(maps []*memorymap.Mapping) []*memorymap.Mapping {
+	var out []*memorymap.Mapping
+	for _, m := range maps {
+		if !m.IsFile() {
+			continue
+		}
+		i := slices.IndexFunc(out, func(o *memorymap.Mapping) bool { return o.File == m.File })
+		if i < 0 {
+			out = append(out, m)
+		} else if m.Executable && !out[i].Executable {
+			out[i] = m
+		}
+	}
+	return slices.DeleteFunc(out, func(m *memorymap.Mapping) bool { return !m.Executable })
+}
+
+// descriptorIn finds the list of generated code in a file, 0 if it has none.
+func descriptorIn(m *memorymap.Mapping, s *Sources) (uint64, error) {
+	if m.Deleted && m.BuildID == "" {
+		return 0, errRemoved
+	}
+	f, err := elfsym.Open(filepath.Join(s.Root, m.File), m.BuildID, s.DebugDirs)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	value := f.SymbolAddress(jit.DescriptorName)
+	if value == 0 {
+		return 0, nil
+	}
+	bias, err := f.Bias(m)
+	if err != nil {
+		return 0, err
+	}
+	return value + bias, nil
+}

@@ -1,0 +1,325 @@
+// Package symbolize gives the addresses in a profile of native memory the names of their functions.
+package symbolize
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/elfsym"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/heapfile"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/jit"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/rangetable"
+)
+
+// Sources are where names come from, beside the mapped files.
+type Sources struct {
+	// Maps is the process's memory map, sorted; nil for that of the profile.
+	Maps      []*memorymap.Mapping
+	Generated []*jit.Code               // nil or empty: none was given
+	PerfMap   *rangetable.Table[string] // nil: none was given
+	Root      string                    // folder that files are below, "" for /
+	DebugDirs []string                  // with separate debug files
+}
+
+// A Module is a part of the result: what is known of the addresses in a file, in other memory, or in
+// none.
+type Module struct {
+	Name             string
+	Addresses, Named int
+	// Names says where names come from, or why there are none.
+	Names string
+	// Unusable says that the file could not be used, so that another machine may know more.
+	Unusable bool
+}
+
+// A Result says what was found.
+type Result struct {
+	Addresses, Named int // before, also those that had a name already
+	Modules          []*Module
+}
+
+// Apply names the addresses of a profile that have no name yet, in place. One without a symbol gets
+// its place in its mapping for a name. No two mappings become one.
+func Apply(f *heapfile.File, s *Sources) (*Result, error) {
+	a := &applier{
+		sources: s, profile: f.Profile, maps: f.Maps, files: make(map[string]*file), modules: make(map[string]*Module),
+		mappings: make(map[*memorymap.Mapping]*profile.Mapping), functions: make(map[profile.Function]*profile.Function),
+	}
+	defer a.close()
+	a.own(f)
+	for _, fn := range f.Profile.Function {
+		a.functions[withoutID(*fn)] = fn
+	}
+	for _, l := range f.Profile.Location {
+		a.location(l)
+	}
+	a.finish()
+	if err := f.Profile.CheckValid(); err != nil {
+		return nil, fmt.Errorf("the named profile is damaged: %w", err)
+	}
+	return &a.result, nil
+}
+
+// An applier is the state of Apply.
+type applier struct {
+	sources   *Sources
+	profile   *profile.Profile
+	maps      []*memorymap.Mapping // sorted
+	of        map[*profile.Mapping]*memorymap.Mapping
+	files     map[string]*file
+	modules   map[string]*Module
+	mappings  map[*memorymap.Mapping]*profile.Mapping
+	functions map[profile.Function]*profile.Function
+	result    Result
+}
+
+// A file is one that is mapped, opened once.
+type file struct {
+	*elfsym.File
+	err error
+}
+
+func (a *applier) close() {
+	for _, f := range a.files {
+		if f.File != nil {
+			f.Close()
+		}
+	}
+}
+
+// own decides which map holds: the one that was given, or the profile's, whose locations know their
+// mapping.
+func (a *applier) own(f *heapfile.File) {
+	if a.sources.Maps != nil {
+		a.maps = a.sources.Maps
+		return
+	}
+	a.of = make(map[*profile.Mapping]*memorymap.Mapping)
+	a.maps = slices.Clone(f.Maps)
+	for i, m := range f.Profile.Mapping {
+		a.of[m] = f.Maps[i]
+		if m.File == "" && m.Start == 0 { // stands for all memory where a profile has no map
+			a.maps = slices.DeleteFunc(a.maps, func(o *memorymap.Mapping) bool { return o == f.Maps[i] })
+			a.of[m] = nil
+		}
+	}
+	memorymap.Sort(a.maps)
+}
+
+// mapping finds what is mapped at a location, nil if that is not known.
+func (a *applier) mapping(l *profile.Location) *memorymap.Mapping {
+	if m := a.of[l.Mapping]; m != nil {
+		return m
+	}
+	return memorymap.Find(a.maps, l.Address)
+}
+
+// location names one location.
+func (a *applier) location(l *profile.Location) {
+	m := a.mapping(l)
+	module := a.module(m)
+	l.Mapping = a.profileMapping(m)
+	module.Addresses++
+	a.result.Addresses++
+	if len(l.Line) > 0 { // it has names
+		module.Named++
+		a.result.Named++
+		return
+	}
+	frames := a.lookUp(module, m, l.Address)
+	if len(frames) > 0 {
+		module.Named++
+		a.result.Named++
+	} else {
+		frames = []elfsym.Frame{{Name: a.place(m, l.Address)}}
+	}
+	for _, f := range frames {
+		l.Line = append(l.Line, profile.Line{Function: a.function(f), Line: int64(f.Line)})
+	}
+}
+
+// lookUp finds the functions at an address, the innermost first.
+func (a *applier) lookUp(module *Module, m *memorymap.Mapping, addr uint64) []elfsym.Frame {
+	var f *elfsym.File
+	var bias uint64
+	var err error
+	if m != nil && m.IsFile() {
+		f, bias, err = a.open(m)
+	}
+	a.explain(module, m, f, err)
+	if f != nil && err == nil {
+		if frames := f.Frames(addr - bias); len(frames) > 0 {
+			return frames
+		}
+	}
+	for _, code := range a.sources.Generated {
+		if frames := code.Frames(addr); len(frames) > 0 {
+			return frames
+		}
+	}
+	if a.sources.PerfMap != nil {
+		if name, ok := a.sources.PerfMap.At(addr); ok {
+			return []elfsym.Frame{{Name: elfsym.Demangled(name), SystemName: name}}
+		}
+	}
+	return nil
+}
+
+// errRemoved is the reason of a file that was replaced while the program ran.
+var errRemoved = errors.New("the file was removed or replaced while the program ran, so what is there now is not what was mapped")
+
+// fileKey tells files apart that had one path.
+func fileKey(m *memorymap.Mapping) string { return m.File + "\x00" + m.BuildID }
+
+// open opens the file of a mapping, and returns what to subtract from addresses in it.
+func (a *applier) open(m *memorymap.Mapping) (*elfsym.File, uint64, error) {
+	if m.Deleted && m.BuildID == "" {
+		return nil, 0, errRemoved
+	}
+	f := a.files[fileKey(m)]
+	if f == nil {
+		f = new(file)
+		f.File, f.err = elfsym.Open(filepath.Join(a.sources.Root, m.File), m.BuildID, a.sources.DebugDirs)
+		a.files[fileKey(m)] = f
+	}
+	if f.err != nil {
+		return nil, 0, f.err
+	}
+	bias, err := f.Bias(m)
+	return f.File, bias, err
+}
+
+// module returns the module of a mapping: of a file all its mappings are one.
+func (a *applier) module(m *memorymap.Mapping) *Module {
+	name := moduleName(m)
+	module := a.modules[name]
+	if module == nil {
+		module = &Module{Name: name}
+		a.modules[name] = module
+		a.result.Modules = append(a.result.Modules, module)
+	}
+	return module
+}
+
+// explain says of a module where names come from, when they are first looked for.
+func (a *applier) explain(module *Module, m *memorymap.Mapping, f *elfsym.File, err error) {
+	switch {
+	case err != nil: // of this mapping, whatever the file's others are
+		module.Names, module.Unusable = err.Error(), true
+	case module.Names != "":
+	case f != nil:
+		module.Names = f.Sources()
+	case m == nil && len(a.maps) == 0:
+		module.Names = "there is no memory map: -maps names the process's /proc/PID/maps"
+	case m == nil:
+		module.Names = "nothing was mapped there when the memory map was written"
+	case !m.Executable:
+		module.Names = "memory without code: the allocator lost its way in the stack"
+	case len(a.sources.Generated) == 0 && a.sources.PerfMap == nil:
+		module.Names = "not of a file: -jit and -perf-map give generated code names"
+	case len(a.sources.Generated) == 0:
+		module.Names = "generated code, by the map of perf's"
+	case a.sources.PerfMap == nil:
+		module.Names = "generated code, by the registered objects"
+	default:
+		module.Names = "generated code, by the registered objects and the map of perf's"
+	}
+}
+
+// noMapping is the name of the module of what lies in no mapping.
+const noMapping = "[no mapping]"
+
+// moduleName is the name of a mapping in the profile. That of anonymous memory has its address:
+// viewers take mappings of one size, offset and name for one.
+func moduleName(m *memorymap.Mapping) string {
+	switch {
+	case m == nil:
+		return noMapping
+	case m.File == "":
+		return fmt.Sprintf("[anonymous:%x]", m.Start)
+	case m.IsFile() || m.File == "[vdso]" || m.File == "[vsyscall]":
+		return m.File
+	}
+	return fmt.Sprintf("%s:%x", m.File, m.Start)
+}
+
+// place is what stands for a name where there is none: the file and the address in it, as nm has
+// them, or the offset if the file cannot be read.
+func (a *applier) place(m *memorymap.Mapping, addr uint64) string {
+	if m == nil {
+		return fmt.Sprintf("%#x", addr)
+	}
+	if !m.IsFile() {
+		return fmt.Sprintf("%s+%#x", moduleName(m), addr-m.Start)
+	}
+	if _, bias, err := a.open(m); err == nil {
+		return fmt.Sprintf("%s+%#x", filepath.Base(m.File), addr-bias)
+	}
+	return fmt.Sprintf("%s+%#x", filepath.Base(m.File), addr-m.Start+m.Offset)
+}
+
+// profileMapping returns the profile's mapping of one, nil for none.
+func (a *applier) profileMapping(m *memorymap.Mapping) *profile.Mapping {
+	if m == nil {
+		return nil
+	}
+	p := a.mappings[m]
+	if p == nil {
+		p = &profile.Mapping{Start: m.Start, Limit: m.End, Offset: m.Offset, File: moduleName(m), BuildID: m.BuildID}
+		a.mappings[m] = p
+	}
+	return p
+}
+
+func withoutID(f profile.Function) profile.Function {
+	f.ID = 0
+	return f
+}
+
+// function returns the profile's function of a frame.
+func (a *applier) function(f elfsym.Frame) *profile.Function {
+	key := profile.Function{Name: f.Name, SystemName: cmp.Or(f.SystemName, f.Name), Filename: f.File, StartLine: int64(f.StartLine)}
+	fn := a.functions[key]
+	if fn == nil {
+		fn = &key
+		a.functions[withoutID(key)] = fn
+		fn.ID = uint64(len(a.profile.Function) + 1)
+		a.profile.Function = append(a.profile.Function, fn)
+	}
+	return fn
+}
+
+// finish lists the mappings that are used, that of the program first, as viewers expect it.
+func (a *applier) finish() {
+	var all []*profile.Mapping
+	for m, p := range a.mappings {
+		// No viewer should look for names again, and find those of neighbours; but of a file that could
+		// not be used here, another machine may have it.
+		known := !a.modules[p.File].Unusable
+		p.HasFunctions, p.HasFilenames, p.HasLineNumbers, p.HasInlineFrames = known, known, known, known
+		if f := a.files[fileKey(m)]; f != nil && f.err == nil && known {
+			p.BuildID = f.BuildID
+		}
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(x, y *profile.Mapping) int { return cmp.Compare(x.Start, y.Start) })
+	if i := slices.IndexFunc(all, func(p *profile.Mapping) bool { return strings.HasPrefix(p.File, "/") }); i > 0 {
+		program := all[i]
+		all = slices.Insert(slices.Delete(all, i, i+1), 0, program)
+	}
+	for i, p := range all {
+		p.ID = uint64(i + 1)
+	}
+	a.profile.Mapping = all
+	for i, f := range a.profile.Function {
+		f.ID = uint64(i + 1)
+	}
+	slices.SortStableFunc(a.result.Modules, func(x, y *Module) int { return cmp.Compare(y.Addresses, x.Addresses) })
+}
