@@ -63,7 +63,7 @@ func Open(path string) (_ *Core, err error) {
 	}
 	c := &Core{Order: x.ByteOrder, file: f, size: info.Size()}
 	for _, p := range x.Progs {
-		if p.Type == elf.PT_LOAD {
+		if p.Type == elf.PT_LOAD && p.Vaddr+p.Memsz >= p.Vaddr {
 			c.loads = append(c.loads, p)
 		}
 	}
@@ -95,7 +95,7 @@ func (c *Core) Read(addr, n uint64) ([]byte, error) {
 		p := c.loads[i]
 		off := at - p.Vaddr
 		piece := min(p.Filesz-off, n-uint64(len(out)))
-		if p.Off+off+piece > uint64(c.size) {
+		if p.Off > uint64(c.size) || off+piece > uint64(c.size)-p.Off {
 			return nil, fmt.Errorf("the core file is truncated: the memory at %#x would lie behind its end", at)
 		}
 		out = append(out, make([]byte, piece)...)
@@ -120,7 +120,7 @@ func (c *Core) readMaps(x *elf.File) error {
 		if p.Type != elf.PT_NOTE {
 			continue
 		}
-		if p.Off+p.Filesz > uint64(c.size) || p.Filesz > maxRead {
+		if p.Off > uint64(c.size) || p.Filesz > min(uint64(c.size)-p.Off, maxRead) {
 			return errors.New("the core file is truncated: its notes are not there")
 		}
 		notes, err := io.ReadAll(p.Open())
@@ -163,9 +163,12 @@ func (c *Core) nameFiles(b []byte) {
 		place := places[i*24:]
 		start, end, offset := c.Order.Uint64(place), c.Order.Uint64(place[8:]), c.Order.Uint64(place[16:])*page
 		m := byStart[start]
-		if m == nil { // a debugger leaves out what can be read from the file
+		if m == nil && start < end { // a debugger leaves out what can be read from the file
 			m = &memorymap.Mapping{Start: start, End: end}
 			c.maps = append(c.maps, m)
+		}
+		if m == nil {
+			continue
 		}
 		m.Offset = offset
 		m.File, m.Deleted = strings.CutSuffix(string(name), " (deleted)")

@@ -12,8 +12,10 @@ import (
 )
 
 // Demangled is the name of a function as its C++ or Rust source has it: with the arguments of
-// templates, without parameters. Any other name stays as it is.
+// templates, without parameters. Of Go's assembly it is without the mark of its calling convention
+// (go1.26 cmd/link/internal/ld/symtab.go, mangleABIName). Any other name stays as it is.
 func Demangled(name string) string {
+	name = strings.TrimSuffix(name, ".abi0")
 	return demangle.Filter(name, demangle.NoParams, demangle.NoEnclosingParams, demangle.NoClones)
 }
 
