@@ -2,6 +2,7 @@ package leakcheck
 
 import (
 	"flag"
+	"strings"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
@@ -42,3 +43,55 @@ func TestReportRetained(t *testing.T) {
 		assert.True(t, got["retained-B/op"] >= c.bytes && got["retained-B/op"] < c.bytes+10, name, got)
 	}
 }
+
+// Counts by type are those of one call of op, in benchmarks of either form.
+func TestReportAllocs(t *testing.T) {
+	op := func() {
+		for range 3 {
+			keptBasket = new(basket)
+		}
+		keptLog = append([]string(nil), "a", "b", "c")
+	}
+	loops := map[string]func(b *testing.B){
+		"b.Loop": func(b *testing.B) {
+			for b.Loop() {
+				op()
+			}
+		},
+		"b.N": func(b *testing.B) {
+			for range b.N {
+				op()
+			}
+		},
+	}
+	for name, loop := range loops {
+		got := benchmarked(t, "10x", func(b *testing.B) {
+			ReportAllocs(b, op, Type[*basket](), TypeNamed("leakcheck.bask*"), Type[[]string](), Type[*strings.Builder]())
+			loop(b)
+		})
+		want := map[string]float64{
+			"leakcheck.basket-allocs/op": 3, "leakcheck.bask*-allocs/op": 3, "[]string-allocs/op": 1, "strings.Builder-allocs/op": 0,
+		}
+		assert.Equal(t, want, got, name)
+	}
+	got := benchmarked(t, "10x", func(b *testing.B) { ReportAllocs(b, op) })
+	assert.Equal(t, map[string]float64{"leakcheck.basket-allocs/op": 3, "[]string-allocs/op": 1}, got)
+}
+
+// A pattern that matches no type, and what selects no allocations, fail the benchmark.
+func TestReportAllocsMisuse(t *testing.T) {
+	for name, f := range map[string]func(b *testing.B){
+		"no such type": func(b *testing.B) { ReportAllocs(b, func() {}, TypeNamed("leakcheck.nothingOfThatName")) },
+		"a root":       func(b *testing.B) { ReportAllocs(b, func() {}, Root("leakcheck.keptLog")) },
+		"no op":        func(b *testing.B) { ReportAllocs(b, nil) },
+	} {
+		failed := false
+		benchmarked(t, "1x", func(b *testing.B) {
+			f(b)
+			failed = b.Failed()
+		})
+		assert.True(t, failed, name)
+	}
+}
+
+var keptLog []string

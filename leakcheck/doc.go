@@ -118,7 +118,8 @@
 //
 // Counts are exact, of the goroutine that calls it and those that it starts. Where a bound is
 // broken, the message has a table of types and the stacks that allocate. Without a bound it compares
-// with a golden file. ReportRetained adds what an iteration of a benchmark leaves to its results.
+// with a golden file. ReportRetained adds what an iteration of a benchmark leaves to its results, and
+// ReportAllocs what it allocates, by type.
 //
 // # Peaks
 //

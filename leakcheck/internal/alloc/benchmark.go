@@ -3,7 +3,12 @@ package alloc
 import (
 	"runtime"
 	"runtime/metrics"
+	"strings"
 	"testing"
+
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 )
 
 // ReportRetained adds the metrics retained-B/op and retained-objects/op to a benchmark's results:
@@ -34,4 +39,72 @@ func onHeap() (objects, bytes int64) {
 	sample := []metrics.Sample{{Name: "/gc/heap/objects:objects"}, {Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64()), int64(sample[1].Value.Uint64())
+}
+
+// maxReported is how many types a benchmark reports where none are asked for.
+const maxReported = 5
+
+// ReportAllocs adds a metric to a benchmark's results for each type that is asked for: how many objects
+// of it one call of op allocates. Without any, it is those of which there are most.
+func ReportAllocs(c *assertion.Checker, b *testing.B, at environ.Site, op func(), req *Request) {
+	b.Helper()
+	b.StopTimer()
+	defer b.StartTimer()
+	x := &experiment{Assertion: c.Begin(b, at, nil), op: op, req: req}
+	if len(req.Problems) > 0 {
+		b.Errorf("leakcheck: ReportAllocs:\n    %s", strings.Join(req.Problems, "\n    "))
+		return
+	}
+	x.failed = x.FailsFromNow()
+	x.warmUp()
+	if x.failed() {
+		return
+	}
+	r, err := x.record()
+	problems := ""
+	if err == nil {
+		problems, err = x.unknownNames(r)
+	}
+	switch {
+	case err != nil:
+		b.Logf("leakcheck: allocations by type are not reported: %v", err)
+		return
+	case problems != "":
+		b.Errorf("leakcheck: ReportAllocs:\n    %s", problems)
+		return
+	case x.failed():
+		return
+	}
+	found := r.perCall(req.Bounds)
+	b.Cleanup(func() { // b.Loop drops what was reported before
+		for unit, n := range found {
+			b.ReportMetric(n, unit)
+		}
+	})
+}
+
+// perCall returns how many objects one call allocated of each type, by the metric's unit.
+func (r *recording) perCall(of []Bound) map[string]float64 {
+	found := make(map[string]float64)
+	add := func(name string, objects int64) {
+		unit := strings.Join(strings.Fields(name), "") + "-allocs/op" // a unit is a word
+		found[unit] = float64(objects) / float64(r.calls)
+	}
+	for i := range of {
+		add(of[i].typeName(), of[i].counts(r.rows).objects)
+	}
+	for _, row := range r.rows {
+		if len(of) == 0 && row.typed && len(found) < maxReported {
+			add(naming.ShortName(row.name), row.objects)
+		}
+	}
+	return found
+}
+
+// typeName is the type that a bound's selector is written with, as objects of it are called:
+// "app.Session" of Type[*app.Session]().
+func (b *Bound) typeName() string {
+	name := strings.TrimSuffix(strings.TrimPrefix(b.shown(), "Type["), "]()")
+	name = strings.Trim(strings.TrimSuffix(strings.TrimPrefix(name, "TypeNamed("), ")"), "\"`")
+	return strings.TrimPrefix(name, "*")
 }
