@@ -44,11 +44,13 @@ type row struct {
 func newLines(data *dwarf.Data, isIn func(addr uint64) bool) *lines {
 	l := &lines{data: data, isIn: isIn}
 	var entries []rangetable.Entry[*unit]
+	last := dwarf.Offset(0)
 	for r := data.Reader(); ; r.SkipChildren() {
 		e, err := r.Next()
-		if err != nil || e == nil {
+		if err != nil || e == nil || e.Offset < last { // a damaged sibling leads back
 			break
 		}
+		last = e.Offset + 1
 		if e.Tag != dwarf.TagCompileUnit {
 			continue
 		}
