@@ -30,28 +30,16 @@ func (s *Snapshot) Elsewhere(is func(path, typ string) bool) (_ *Elsewhere, err 
 	if err != nil {
 		return nil, err
 	}
-	paths := make(map[*attribute.Node]string)
-	var path func(n *attribute.Node) string
-	path = func(n *attribute.Node) string {
-		p, ok := paths[n]
-		if !ok {
-			p = nodename.Fold(n.Name)
-			if n.Parent() != nil {
-				p = nodename.Join(path(n.Parent()), p)
-			}
-			paths[n] = p
-		}
-		return p
-	}
+	paths := make(attribute.Paths)
 	var others Elsewhere
 	var most *attribute.Node
 	type place struct{ path, typ string }
 	parts := make(map[place]*Node)
 	var largest *Node
-	retain.Elsewhere(graph, s.in().Program(), func(n *attribute.Node) bool { return is(path(n), n.Type) }, func(n *attribute.Node, bytes int64) {
+	retain.Elsewhere(graph, s.in().Program(), func(n *attribute.Node) bool { return is(paths.Of(n), n.Type) }, func(n *attribute.Node, bytes int64) {
 		others.Objects++
 		others.Bytes += bytes
-		at := place{path(n), n.Type}
+		at := place{paths.Of(n), n.Type}
 		part := parts[at]
 		if part == nil {
 			part = &Node{Name: nodename.Fold(n.Name), Type: n.Type}

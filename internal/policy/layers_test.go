@@ -91,7 +91,7 @@ var layers = []struct {
 	// for tests only
 	{"internal/engine/typedheap/heaptest", []string{"internal/require", "internal/engine/imagetest", "internal/engine/typedheap"}},
 	{"internal/engine/root", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/dataseg", "internal/engine/live", "internal/engine/timer", "internal/engine/stackvar", "internal/engine/typedheap", "internal/symbol", "internal/engine/special"}},
-	{"internal/engine/attribute", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/ended", "internal/engine/objset", "internal/engine/offheap", "internal/engine/parallel", "internal/engine/typedheap", "internal/engine/root"}},
+	{"internal/engine/attribute", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/ended", "internal/engine/objset", "internal/engine/offheap", "internal/engine/parallel", "internal/engine/typedheap", "internal/engine/root", "internal/nodename"}},
 	{"internal/engine/retain", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/objset", "internal/engine/offheap", "internal/engine/parallel", "internal/engine/dominance", "internal/engine/dataseg", "internal/engine/typedheap", "internal/engine/root", "internal/engine/attribute", "internal/symbol"}},
 	{"internal/engine/pathfind", []string{"internal/engine/heaptype", "internal/engine/typing", "internal/engine/ended", "internal/engine/objset", "internal/engine/offheap", "internal/engine/timer", "internal/engine/typedheap", "internal/engine/root"}},
 	// of all that: only tests import it
@@ -116,6 +116,12 @@ var layers = []struct {
 		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/gcwatch", "internal/engine/goruntime", "internal/engine/headroom", "internal/engine/heaptype",
 		"internal/engine/image", "internal/engine/inplace", "internal/envvar", "internal/engine/nameless", "internal/engine/remedy", "internal/engine/root", "internal/engine/rtlayout",
 		"internal/engine/typedheap", "internal/symbol",
+	}},
+	// who refers to memory of C
+	{"internal/engine/nativeholders", []string{
+		"internal/engine/attribute", "internal/engine/dataseg", "internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/image",
+		"internal/engine/nativeheap", "internal/engine/objfile", "internal/engine/objfile/native", "internal/engine/root", "internal/engine/rtlayout", "internal/engine/snapshot",
+		"internal/engine/stackvar", "internal/engine/typedheap", "internal/engine/typing", "internal/nodename", "internal/symbol",
 	}},
 	{"internal/engine/proof", []string{
 		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/newborn", "internal/engine/reach", "internal/engine/snapshot",
@@ -144,7 +150,7 @@ var layers = []struct {
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/ledger", []string{"internal/engine/nativeheap", "internal/procmaps", "internal/textfmt"}},
-	{"leakcheck/internal/observe", []string{"internal/engine/proof", "internal/engine/snapshot", "internal/symbol", "leakcheck/internal/ledger", "leakcheck/internal/naming", "internal/textfmt", "refscan"}},
+	{"leakcheck/internal/observe", []string{"internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof", "internal/engine/snapshot", "internal/symbol", "leakcheck/internal/ledger", "leakcheck/internal/naming", "internal/textfmt", "refscan"}},
 	{"leakcheck/internal/artifact", []string{
 		"golden", "internal/envvar", "internal/plainjson", "internal/verdict", "internal/wholefile",
 		"leakcheck/internal/environ", "leakcheck/internal/observe", "refscan", "stackprof",
@@ -164,7 +170,7 @@ var layers = []struct {
 		"leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/check", []string{
-		"internal/symbol", "golden", "internal/verdict", "leakcheck/internal/goroutine", "leakcheck/internal/naming",
+		"internal/engine/nativeheap", "internal/symbol", "golden", "internal/verdict", "leakcheck/internal/goroutine", "leakcheck/internal/naming",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/check/bounds", []string{
@@ -177,6 +183,7 @@ var layers = []struct {
 		"leakcheck/internal/request", "internal/textfmt", "refscan",
 	}},
 	{"leakcheck/internal/check/resources", []string{
+		"internal/engine/nativeheap",
 		"internal/verdict", "leakcheck/internal/check", "leakcheck/internal/ledger", "leakcheck/internal/observe",
 		"leakcheck/internal/request", "internal/textfmt",
 	}},
@@ -187,12 +194,12 @@ var layers = []struct {
 		"internal/textfmt", "leakcheck/internal/tree",
 	}},
 	{"leakcheck/internal/message", []string{
-		"golden", "internal/symbol", "leakcheck/internal/check", "leakcheck/internal/check/goldenfile",
+		"golden", "internal/engine/nativeholders", "internal/symbol", "leakcheck/internal/check", "leakcheck/internal/check/goldenfile",
 		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/naming",
 		"leakcheck/internal/observe", "internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/assertion", []string{
-		"internal/engine/nativeheap", "internal/engine/proof",
+		"internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof",
 		"internal/symbol", "golden", "internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/check",
 		"leakcheck/internal/check/bounds", "leakcheck/internal/check/goldenfile", "leakcheck/internal/check/goroutines", "leakcheck/internal/check/resources",
 		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/message",
@@ -208,7 +215,7 @@ var layers = []struct {
 	{"leakcheck/internal/heldop", []string{"internal/nodename", "leakcheck/internal/tree", "refscan"}},
 	{"leakcheck/internal/growth", []string{
 		"leakcheck/internal/heldop",
-		"internal/engine/nativeheap", "internal/engine/proof", "internal/nodename",
+		"internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof", "internal/nodename",
 		"internal/symbol", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/environ",
 		"leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/memprofile", "leakcheck/internal/message", "leakcheck/internal/naming",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "internal/textfmt",

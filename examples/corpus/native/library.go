@@ -5,6 +5,7 @@ package native
 /*
 #include <malloc.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,11 +45,52 @@ static void clearArray(void) { free(array); array = NULL; length = room = 0; }
 static void *leave(void *n) { if (n) last = malloc((size_t)n); return NULL; }
 static void thread(size_t n) { pthread_t t; if (pthread_create(&t, NULL, leave, (void *)n) == 0) pthread_join(t, NULL); }
 
+// A cache of a thread's own.
+static __thread node *own;
+static void remember(void) { node *n = calloc(1, sizeof *n); n->next = own; own = n; }
+static void forgetAll(void) { while (own) { node *n = own; own = n->next; free(n); } }
+
+// A thread that keeps what it is asked for on its stack, until it is told to stop.
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t asked = PTHREAD_COND_INITIALIZER;
+static int wanted, stopping;
+static pthread_t keeper;
+static void *keep(void *unused) {
+	node *volatile kept = NULL;
+	pthread_mutex_lock(&asking);
+	while (!stopping) {
+		for (; wanted > 0; wanted--) { node *n = calloc(1, sizeof *n); n->next = kept; kept = n; }
+		pthread_cond_broadcast(&asked);
+		pthread_cond_wait(&asked, &asking);
+	}
+	pthread_mutex_unlock(&asking);
+	while (kept) { node *n = kept; kept = n->next; free(n); }
+	return unused;
+}
+static void startKeeper(void) { stopping = wanted = 0; pthread_create(&keeper, NULL, keep, NULL); }
+static void ask(void) {
+	pthread_mutex_lock(&asking);
+	wanted++;
+	pthread_cond_broadcast(&asked);
+	while (wanted > 0) pthread_cond_wait(&asked, &asking);
+	pthread_mutex_unlock(&asking);
+}
+static void stopKeeper(void) {
+	pthread_mutex_lock(&asking);
+	stopping = 1;
+	pthread_cond_broadcast(&asked);
+	pthread_mutex_unlock(&asking);
+	pthread_join(keeper, NULL);
+}
+
+static void freeNumber(uintptr_t p) { free((void *)p); }
+
 static size_t inUse(void) { struct mallinfo2 m = mallinfo2(); return m.uordblks + m.hblkhd; }
 */
 import "C"
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -93,6 +135,70 @@ func text() unsafe.Pointer   { return unsafe.Pointer(C.CString("a string that C 
 func block() unsafe.Pointer  { return C.malloc(1000) }
 func copied() unsafe.Pointer { return C.CBytes(make([]byte, 100)) }
 func large() unsafe.Pointer  { return C.malloc(200_000) }
+
+// A pool has blocks of C in all kinds of Go memory.
+type pool struct {
+	byName  map[string]unsafe.Pointer
+	handles map[int]uintptr
+	numbers []uintptr
+	views   [][]byte
+}
+
+var pools pool
+
+// pooled keeps a block somewhere in the pool.
+func pooled(keep func(p unsafe.Pointer)) judge.Setup {
+	return func(t *testing.T) func() {
+		pools = pool{byName: make(map[string]unsafe.Pointer), handles: make(map[int]uintptr)}
+		t.Cleanup(drain)
+		return func() { keep(block()) }
+	}
+}
+
+func drain() {
+	for _, p := range pools.byName {
+		free(p)
+	}
+	for _, p := range pools.handles {
+		C.freeNumber(C.uintptr_t(p))
+	}
+	for _, p := range pools.numbers {
+		C.freeNumber(C.uintptr_t(p))
+	}
+	for _, v := range pools.views {
+		free(unsafe.Pointer(unsafe.SliceData(v)))
+	}
+	pools = pool{}
+}
+
+func inMap(p unsafe.Pointer)     { pools.byName[fmt.Sprint(len(pools.byName))] = p }
+func inHandles(p unsafe.Pointer) { pools.handles[len(pools.handles)] = uintptr(p) }
+func inNumbers(p unsafe.Pointer) { pools.numbers = append(pools.numbers, uintptr(p)) }
+func inViews(p unsafe.Pointer)   { pools.views = append(pools.views, unsafe.Slice((*byte)(p), 100)) }
+
+// remembered has thread-local variables of C keep blocks.
+func remembered(forgets bool) judge.Setup {
+	return func(t *testing.T) func() {
+		runtime.LockOSThread()
+		t.Cleanup(func() {
+			C.forgetAll()
+			runtime.UnlockOSThread()
+		})
+		return func() {
+			C.remember()
+			if forgets {
+				C.forgetAll()
+			}
+		}
+	}
+}
+
+// asked has a thread of C keep blocks.
+func asked(t *testing.T) func() {
+	C.startKeeper()
+	t.Cleanup(func() { C.stopKeeper() })
+	return func() { C.ask() }
+}
 
 var round int
 

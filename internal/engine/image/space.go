@@ -117,6 +117,16 @@ func (s *Space) fail(addr, n uint64) { s.failure.CompareAndSwap(nil, &ReadError{
 // once each; ranges that touch each other are copied as one, so that sorted neighbours cost little.
 func (s *Space) Load(ranges []Range) ([][]byte, error) { return s.load(ranges, nil) }
 
+// Copy is Load for what nobody will ask for again: the space has no more memory afterwards.
+func (s *Space) Copy(ranges []Range) ([][]byte, error) {
+	if s.held {
+		return s.heldRanges(ranges), nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.source.Copy(ranges)
+}
+
 // LoadConstants is Load for memory that programs do not write to: it is not copied if the source
 // can lend it.
 func (s *Space) LoadConstants(ranges []Range) ([][]byte, error) {

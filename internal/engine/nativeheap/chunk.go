@@ -116,10 +116,11 @@ func (w *walk) mark(at uint64, size int64, state chunkState) bool {
 func (p *part) sizeAt(addr uint64) int64 { return int64(p.at(addr+chunkSize) &^ sizeFlags) }
 
 // eachUsed calls f for each chunk that is not on a bin.
-func (p *part) eachUsed(f func(size int64, state chunkState)) {
+func (p *part) eachUsed(f func(at uint64, size int64, state chunkState)) {
 	for i, s := range p.state {
 		if s > freed {
-			f(p.sizeAt(p.first+uint64(i)*chunkAlign), s)
+			at := p.first + uint64(i)*chunkAlign
+			f(at, p.sizeAt(at), s)
 		}
 	}
 }

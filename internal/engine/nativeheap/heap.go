@@ -5,8 +5,7 @@ package nativeheap
 
 import (
 	"errors"
-	"maps"
-	"slices"
+	"sort"
 
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
@@ -40,7 +39,14 @@ func (h *Heap) InUse() int64 {
 }
 
 // SizesUp returns the sizes that there are blocks of, the smallest first.
-func (h *Heap) SizesUp() []int64 { return slices.Sorted(maps.Keys(h.Sizes)) }
+func (h *Heap) SizesUp() []int64 {
+	sizes := make([]int64, 0, len(h.Sizes))
+	for size := range h.Sizes {
+		sizes = append(sizes, size)
+	}
+	sort.Slice(sizes, func(i, j int) bool { return sizes[i] < sizes[j] })
+	return sizes
+}
 
 // An Area is a mapping of the process (proc(5), maps).
 type Area struct {
@@ -72,6 +78,7 @@ type walk struct {
 	threads []uint64
 	seen    []image.Range // what must not have changed while memory was copied
 	heap    Heap
+	blocks  []Block // in use; nil until they are listed
 }
 
 // Walk reads the heap. The areas are the process's mappings, live how many threads it has at least;
@@ -88,25 +95,27 @@ type walk struct {
 //   - each living thread is on the loader's lists of threads,
 //   - no arena was locked.
 func Walk(mem *image.Space, areas []Area, live int, places *Places) (*Heap, error) {
-	h, _, err := read(mem, areas, live, places)
-	return h, err
+	w, err := read(mem, areas, live, places)
+	if err != nil {
+		return nil, err
+	}
+	return &w.heap, nil
 }
 
-// read is Walk, and returns what must stay the same for the result to hold, where the memory was
-// not frozen.
-func read(mem *image.Space, areas []Area, live int, places *Places) (*Heap, []image.Range, error) {
+// read is Walk, and returns all that was found on the way.
+func read(mem *image.Space, areas []Area, live int, places *Places) (*walk, error) {
 	w := &walk{mem: mem, areas: areas, places: places}
 	w.heap.Sizes = make(map[int64]int64)
 	for _, step := range []func() error{w.locate, w.loadArenas, w.walkParts, w.auditArenas, func() error { return w.readThreads(live) }, w.takeOwn} {
 		if err := step(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	w.count()
 	if err := mem.Broken(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return &w.heap, w.seen, nil
+	return w, nil
 }
 
 // word reads 8 bytes, zero where there is no memory.
@@ -119,7 +128,7 @@ func (w *walk) count() {
 	h := &w.heap
 	var small [smallSizes]int64 // a map takes longer than all the rest
 	for _, p := range w.parts {
-		p.eachUsed(func(size int64, state chunkState) {
+		p.eachUsed(func(_ uint64, size int64, state chunkState) {
 			switch state {
 			case inUse:
 				h.Blocks++

@@ -35,24 +35,39 @@ var known struct {
 //
 // Calls take turns.
 func Take() (*Heap, error) {
+	w, err := take(false)
+	if err != nil {
+		return nil, err
+	}
+	return &w.heap, nil
+}
+
+// TakeBlocks is Take, and returns the blocks in use, by address. It takes about 50 ns for each beside that.
+func TakeBlocks() ([]Block, error) {
+	w, err := take(true)
+	if err != nil {
+		return nil, err
+	}
+	return w.blocks, nil
+}
+
+func take(lists bool) (w *walk, err error) {
 	known.Lock()
 	defer known.Unlock()
 	if instrumented != "" {
 		return nil, &UnknownError{"the program is built with " + instrumented + ", which has an allocator of its own", "run it without; LeakSanitizer finds blocks that nothing refers to"}
 	}
-	var err error
 	for try := range looksRunning + looksFrozen {
 		places := known.places
 		places.plain = places.plain || places.main == 0 && try%2 == 1
-		var h *Heap
 		if try < looksRunning {
-			h, err = takeRunning(&places)
+			w, err = takeRunning(&places, lists)
 		} else {
-			h, err = takeFrozen(&places)
+			w, err = takeFrozen(&places, lists)
 		}
 		if err == nil {
 			known.places = places
-			return h, nil
+			return w, nil
 		}
 		if u := (*UnknownError)(nil); errors.Is(err, ErrNone) || errors.As(err, &u) {
 			return nil, err
@@ -65,7 +80,7 @@ func Take() (*Heap, error) {
 }
 
 // takeRunning reads the heap as the program runs.
-func takeRunning(places *Places) (*Heap, error) {
+func takeRunning(places *Places, lists bool) (*walk, error) {
 	areas, live, err := process()
 	if err != nil {
 		return nil, err
@@ -79,24 +94,27 @@ func takeRunning(places *Places) (*Heap, error) {
 	}
 	defer func() { _ = src.Close() }()
 	mem := image.NewSpace(src)
-	h, seen, err := read(mem, areas, live, places)
+	w, err := read(mem, areas, live, places)
 	if err != nil {
 		return nil, err
 	}
-	again, err := src.Copy(seen)
+	if lists { // before the copies go
+		w.list()
+	}
+	again, err := src.Copy(w.seen)
 	if err != nil {
 		return nil, err
 	}
-	for i, r := range seen {
+	for i, r := range w.seen {
 		if !bytes.Equal(again[i], mem.Bytes(r.Addr, r.Len)) {
 			return nil, flux("they changed while they were read")
 		}
 	}
-	return h, nil
+	return w, nil
 }
 
 // takeFrozen reads the heap of a frozen copy of the process.
-func takeFrozen(places *Places) (_ *Heap, err error) {
+func takeFrozen(places *Places, lists bool) (w *walk, err error) {
 	p, err := freeze.Take()
 	if err != nil {
 		return nil, err
@@ -106,7 +124,30 @@ func takeFrozen(places *Places) (_ *Heap, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return Walk(image.NewSpace(p), areas, live, places)
+	if w, err = read(image.NewSpace(p), areas, live, places); err == nil && lists {
+		w.list()
+	}
+	return w, err
+}
+
+// OfFrozen reads the heap of a frozen copy of this process: the number of its process, and its memory,
+// which what is returned refers to. Errors are those of Walk.
+func OfFrozen(pid int, mem *image.Space) (*Contents, error) {
+	text, err := readMaps("/proc/" + strconv.Itoa(pid) + "/maps")
+	if err != nil {
+		return nil, err
+	}
+	known.Lock()
+	defer known.Unlock()
+	if instrumented != "" {
+		return nil, &UnknownError{Cause: "the program is built with " + instrumented}
+	}
+	places := known.places
+	w, err := read(mem, areasOf(text), 0, &places)
+	if err != nil {
+		return nil, err
+	}
+	return w.contents(), nil
 }
 
 // hasLibrary returns ErrNone for a program without a C library, before anything is opened.
@@ -118,10 +159,15 @@ func hasLibrary(areas []Area) error {
 
 // process returns the mappings of this process, and how many threads it has.
 func process() (areas []Area, live int, err error) {
-	text, err := readMaps()
+	text, err := readMaps("/proc/self/maps")
 	if err != nil {
 		return nil, 0, err
 	}
+	live, err = countThreads()
+	return areasOf(text), live, err
+}
+
+func areasOf(text []byte) (areas []Area) {
 	for line := range bytes.Lines(text) {
 		m, ok := procmaps.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
 		if !ok {
@@ -129,8 +175,7 @@ func process() (areas []Area, live int, err error) {
 		}
 		areas = append(areas, Area{m.Start, m.End, string(m.Mode) == "rw-p", string(m.Name)})
 	}
-	live, err = countThreads()
-	return areas, live, err
+	return areas
 }
 
 // countThreads counts the threads of this process: the entries of a folder, which has two more.
@@ -156,8 +201,7 @@ func countThreads() (n int, err error) {
 }
 
 // readMaps reads the list of mappings, without package os, which would set up the network poller for it.
-func readMaps() ([]byte, error) {
-	const name = "/proc/self/maps"
+func readMaps(name string) ([]byte, error) {
 	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: name, Err: err}

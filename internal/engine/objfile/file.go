@@ -24,6 +24,9 @@ type File struct {
 
 	// ReadSymbols reads the symbol table, ErrNoSymbols if there is none. Symbols calls it once.
 	ReadSymbols func() ([]Symbol, error)
+	// Exports returns the symbols that other files may refer to, which stripped ones keep; nil for
+	// formats other than ELF.
+	Exports func() []Symbol
 	// Relocated returns what the loader puts at an address that the file has zeros for, before it
 	// adds the bias; nil where files hold such values themselves.
 	Relocated func(addr uint64) uint64

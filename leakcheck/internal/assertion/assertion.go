@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/engine/nativeholders"
 	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
@@ -30,29 +31,34 @@ import (
 
 // A Checker is the world around assertions: thisProcess, but for the tests of this package.
 type Checker struct {
-	Observe     func(context.Context, observe.Needs) (*observe.Observation, error)
-	Reach       func(context.Context, []*proof.Reach) (within bool, logs []string, err error) // nil: can never tell
-	Resources   func(test string) (*ledger.Ledger, error)                                     // nil: none are looked at
-	Native      func() (*nativeheap.Heap, error)                                              // nil: C's heap is not looked at
-	Environment func() *environ.Environment
-	Sleep       func(time.Duration)
-	Now         func() time.Time
-	Exit        func(code int)
-	Stderr      io.Writer
+	Observe   func(context.Context, observe.Needs) (*observe.Observation, error)
+	Reach     func(context.Context, []*proof.Reach) (within bool, logs []string, err error) // nil: can never tell
+	Resources func(test string) (*ledger.Ledger, error)                                     // nil: none are looked at
+	Native    func() (*nativeheap.Heap, error)                                              // nil: C's heap is not looked at
+	// who holds blocks of it, and which there are; nil: nobody asks
+	NativeHolders func(context.Context, func(nativeheap.Block) bool) (*nativeholders.Result, error)
+	NativeBlocks  func() ([]nativeheap.Block, error)
+	Environment   func() *environ.Environment
+	Sleep         func(time.Duration)
+	Now           func() time.Time
+	Exit          func(code int)
+	Stderr        io.Writer
 }
 
 // ThisProcess is a function so that a test binary that calls no assertion does not link the engine.
 func ThisProcess() *Checker {
 	return &Checker{
-		Observe:     observe.NewEngine().Observe,
-		Reach:       observe.Reach,
-		Resources:   ledger.Take,
-		Native:      nativeheap.Take,
-		Environment: environ.CurrentEnvironment,
-		Sleep:       time.Sleep,
-		Now:         time.Now,
-		Exit:        os.Exit,
-		Stderr:      os.Stderr,
+		Observe:       observe.NewEngine().Observe,
+		Reach:         observe.Reach,
+		Resources:     ledger.Take,
+		Native:        nativeheap.Take,
+		NativeHolders: observe.NativeHolders,
+		NativeBlocks:  nativeheap.TakeBlocks,
+		Environment:   environ.CurrentEnvironment,
+		Sleep:         time.Sleep,
+		Now:           time.Now,
+		Exit:          os.Exit,
+		Stderr:        os.Stderr,
 	}
 }
 
@@ -347,6 +353,7 @@ func (a *Assertion) conclude(o *Outcome, first string) *Outcome {
 	}
 	if !e.Ok() {
 		o.Verdict, o.Failed = verdict.Fail, true
+		a.sayNativeHolders(e)
 		return o
 	}
 	o.note(first)

@@ -5,7 +5,11 @@ import (
 	"slices"
 
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/engine/nativeholders"
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -51,4 +55,29 @@ func (a *Assertion) addNative(l *ledger.Ledger) error {
 		return &refscan.UnavailableError{Cause: "native memory was not counted when the baseline was taken"}
 	}
 	return nil
+}
+
+// sayNativeHolders says in the findings about native memory that are broken who holds it. It takes a
+// snapshot for each.
+func (a *Assertion) sayNativeHolders(e *check.Evaluation) {
+	for i := range e.Findings {
+		f := &e.Findings[i]
+		if !f.Broken || f.Blocks == nil || a.NativeHolders == nil {
+			continue
+		}
+		ctx, cancel := a.Time.Context()
+		r, err := a.NativeHolders(ctx, f.Blocks)
+		cancel()
+		if err != nil {
+			f.Detail = append(f.Detail, "could not tell who holds them: "+err.Error())
+			continue
+		}
+		by := message.HeldNative(r, func(s nativeholders.Sum) string {
+			return textfmt.CountNoun(s.Blocks, "native block") + " (" + textfmt.ByteCount(s.Bytes) + ")"
+		})
+		if a.Req.Baseline != nil && len(by) > 0 {
+			by = append([]string{"of all " + textfmt.CountNoun(r.All.Blocks, "native block") + " of these sizes:"}, by...)
+		}
+		f.Detail = append(by, f.Detail...)
+	}
 }

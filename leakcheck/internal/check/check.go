@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/leakgate/leakgate/golden"
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
@@ -64,6 +65,10 @@ type Finding struct {
 	// it is about the frames that this means; nil: about goroutines
 	Frames *naming.Pattern
 	Leaked []*refscan.LeakedGoroutine // it is about these
+
+	// blocks of C's malloc that count towards it, with others of the same sizes; nil: it is about
+	// something else
+	Blocks func(nativeheap.Block) bool
 
 	Detail []string // lines of the message, of what is neither on the heap nor a goroutine
 }

@@ -46,6 +46,8 @@ type Experiment struct {
 
 	passed func() // called after each call of op, if it is not nil
 
+	holders *nativeHolders // nil: native memory did not grow before the last batch
+
 	recorded *moment // before the batch of which each allocation was recorded; nil: there was none
 
 	suspects []*leak // what had grown with each batch at some snapshot before the last
@@ -90,6 +92,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 		n := batch<<i + x.odd(i, batch)
 		if i == intervals {
 			x.Sleep(assertion.RetryWaits[0])
+			x.noteBlocks()
 			x.recordBatch(n)
 		} else {
 			x.runBatch(n)
@@ -127,6 +130,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 	if err := x.look(); err != nil {
 		return x.inconclusive(err)
 	}
+	x.findHolders()
 	o, _ := x.conclude()
 	return x.confirm(o)
 }

@@ -3,6 +3,7 @@ package growth
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -67,8 +68,9 @@ func (x *Experiment) growth() *growth {
 		l.heads = append(l.heads, heads...)
 	}
 	for _, l := range leaks {
-		slices.SortStableFunc(l.heads, func(a, b *tree.Branch) int {
-			return cmp.Or(-tree.CompareTallies(tree.ObjectsOf, a.Total, b.Total), cmp.Compare(a.Path, b.Path))
+		sort.SliceStable(l.heads, func(i, j int) bool {
+			a, b := l.heads[i], l.heads[j]
+			return cmp.Or(-tree.CompareTallies(tree.ObjectsOf, a.Total, b.Total), cmp.Compare(a.Path, b.Path)) < 0
 		})
 		l.sum()
 		if len(l.heads) > 0 {
@@ -83,12 +85,15 @@ func (x *Experiment) growth() *growth {
 			leaks = append(leaks, l)
 		}
 	}
-	first := func(a, b *leak) int {
-		return cmp.Or(cmp.Compare(a.rank(x.Env), b.rank(x.Env)), cmp.Compare(b.weight(), a.weight()))
+	sortLeaks := func(all []*leak) {
+		sort.SliceStable(all, func(i, j int) bool {
+			a, b := all[i], all[j]
+			return cmp.Or(cmp.Compare(a.rank(x.Env), b.rank(x.Env)), cmp.Compare(b.weight(), a.weight())) < 0
+		})
 	}
-	slices.SortStableFunc(leaks, first)
+	sortLeaks(leaks)
 	g.leaks = x.addResources(x.fold(leaks))
-	slices.SortStableFunc(g.leaks, first)
+	sortLeaks(g.leaks)
 	var hidden []tree.Kept
 	for r, branches := range j.kept {
 		_, one := tree.Hide(branches, func(*tree.Branch) *tree.Retainer { return r })

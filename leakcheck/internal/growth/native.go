@@ -1,11 +1,11 @@
 package growth
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
@@ -110,15 +110,20 @@ func (x *Experiment) foldNative(all []*resource) []*resource {
 	}
 	folded.native = n
 	folded.own = x.series(n.count)
-	slices.SortFunc(n.sizes, func(a, b blockSize) int { return cmp.Compare(b.size, a.size) })
-	rest = slices.DeleteFunc(rest, func(r *resource) bool {
-		return r.kind == ledger.Mapping && r.name == ledger.Anonymous && 2*(last.MappedBytes-first.MappedBytes) > r.own.grown()
-	})
-	at := slices.IndexFunc(rest, func(r *resource) bool { return r.kind > folded.kind })
-	if at < 0 {
-		at = len(rest)
+	sort.Slice(n.sizes, func(i, j int) bool { return n.sizes[i].size > n.sizes[j].size }) // package slices would have code for these alone
+	var found []*resource
+	for _, r := range rest {
+		if folded != nil && r.kind > folded.kind {
+			found, folded = append(found, folded), nil
+		}
+		if r.kind != ledger.Mapping || r.name != ledger.Anonymous || 2*(last.MappedBytes-first.MappedBytes) <= r.own.grown() {
+			found = append(found, r)
+		}
 	}
-	return slices.Insert(rest, at, folded)
+	if folded != nil {
+		found = append(found, folded)
+	}
+	return found
 }
 
 // add adds blocks of one size, or of all sizes that have not been added.
@@ -143,12 +148,17 @@ func (n *nativeGrowth) add(r *resource, first, last *nativeheap.Heap, named map[
 		}
 		return sum
 	})
-	for _, size := range slices.Sorted(union(first.SizesUp(), last.SizesUp())) {
-		if added := last.Sizes[size] - first.Sizes[size]; added != 0 && of(size) {
+	for size, count := range last.Sizes {
+		if added := count - first.Sizes[size]; of(size) {
 			n.bytes += size * added
 			if added > 0 {
 				n.sizes = append(n.sizes, blockSize{size, added})
 			}
+		}
+	}
+	for size, count := range first.Sizes {
+		if last.Sizes[size] == 0 && of(size) {
+			n.bytes -= size * count
 		}
 	}
 	if added := last.Mapped - first.Mapped; mapped && added > 0 {
@@ -157,22 +167,6 @@ func (n *nativeGrowth) add(r *resource, first, last *nativeheap.Heap, named map[
 		n.sizes = append(n.sizes, blockSize{bytes / added, added})
 	}
 	named[r.name] = true
-}
-
-// union yields each element of two sorted lists once.
-func union(a, b []int64) func(func(int64) bool) {
-	return func(yield func(int64) bool) {
-		for _, v := range a {
-			if !yield(v) {
-				return
-			}
-		}
-		for _, v := range b {
-			if _, both := slices.BinarySearch(a, v); !both && !yield(v) {
-				return
-			}
-		}
-	}
 }
 
 // maxSizes is how many sizes of blocks a message lists.

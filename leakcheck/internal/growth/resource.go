@@ -253,6 +253,11 @@ func (x *Experiment) leakOf(r *resource, leaks []*leak) *leak {
 			}
 		}
 	}
+	for _, l := range leaks {
+		if x.holdsNative(l, r) {
+			return l
+		}
+	}
 	inStep := func(l *leak) bool { return keepStep(l.perCall(), r.own.perCall()) }
 	for _, l := range leaks {
 		if l.goroutines != nil && (r.kind == ledger.Stack || inStep(l) || r.kind == ledger.Thread && aboutAsMany(l.perCall(), r.own.perCall())) {
@@ -335,13 +340,16 @@ func (l *leak) resourceRates() string {
 // explainResources says how the resources grew, and who holds them.
 func (x *Experiment) explainResources(l *leak) []string {
 	var lines []string
+	held := false
 	for _, r := range l.resources {
 		lines = append(lines, r.own.show(r.kind.Counted()))
+		by := x.nativeHeldBy(r)
+		lines, held = append(lines, by...), held || by != nil
 		if r.holder != nil {
 			lines = append(lines, fmt.Sprintf("each belongs to a %s at %s", message.TypeText(r.holder), textfmt.Abridge(r.holder.Path, message.MaxNameShown)))
 		}
 	}
-	if l.isResource() {
+	if l.isResource() && !held {
 		lines = append(lines, lost(l.resources[0])...)
 	}
 	return lines

@@ -2,7 +2,10 @@
 // processes, mappings, temporary files of the operating system, and blocks of C's malloc.
 package ledger
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
 // A Kind is a sort of resource.
 type Kind int
@@ -174,7 +177,7 @@ func Groups(items []Item) []Group {
 		}
 		found[j].Size += it.Size
 	}
-	slices.SortStableFunc(found, func(a, b *Group) int { return int(b.Size - a.Size) })
+	sort.SliceStable(found, func(i, j int) bool { return found[i].Size > found[j].Size })
 	all := make([]Group, len(found))
 	for i, g := range found {
 		all[i] = *g

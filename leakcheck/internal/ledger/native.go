@@ -28,3 +28,11 @@ func (l *Ledger) AddNative(h *nativeheap.Heap) {
 
 // SizeName is what blocks of a size are called.
 func SizeName(size int64) string { return "blocks of " + textfmt.Count(size) + " bytes" }
+
+// BlockName is what a block is counted as.
+func BlockName(b nativeheap.Block) string {
+	if b.Mapped() {
+		return MappedBlocks
+	}
+	return SizeName(b.Size)
+}

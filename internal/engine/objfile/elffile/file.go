@@ -2,6 +2,7 @@
 package elffile
 
 import (
+	"bytes"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -42,6 +43,7 @@ func New(r io.ReaderAt, size int64) (*objfile.File, error) {
 	}
 	f.BuildID = buildID(f, e.Sections)
 	f.ReadSymbols = func() ([]objfile.Symbol, error) { return symbols(f, e) }
+	f.Exports = func() []objfile.Symbol { return exports(f) }
 	f.Relocated = func(addr uint64) uint64 { return addend(f, e.Sections, addr) }
 	return f, nil
 }
@@ -87,14 +89,42 @@ func symbols(f *objfile.File, e *elf.File) ([]objfile.Symbol, error) {
 		if int(s.Section) < len(f.Sections) {
 			out[i].Section = f.Sections[s.Section]
 		}
-		switch elf.ST_TYPE(s.Info) {
-		case elf.STT_FUNC:
-			out[i].Kind = objfile.Function
-		case elf.STT_OBJECT:
-			out[i].Kind = objfile.Object
-		}
+		out[i].Kind = kindOf(s.Info)
 	}
 	return out, nil
+}
+
+func kindOf(info byte) objfile.Kind {
+	switch elf.ST_TYPE(info) {
+	case elf.STT_FUNC:
+		return objfile.Function
+	case elf.STT_OBJECT:
+		return objfile.Object
+	}
+	return objfile.OtherSymbol
+}
+
+// exports reads the table of symbols for the loader (debug/elf would read their versions, too).
+func exports(f *objfile.File) (out []objfile.Symbol) {
+	table, err := f.Contents(".dynsym")
+	if err != nil {
+		return nil
+	}
+	names, err := f.Contents(".dynstr")
+	if err != nil {
+		return nil
+	}
+	for ; len(table) >= elf.Sym64Size; table = table[elf.Sym64Size:] {
+		at := binary.LittleEndian.Uint32(table)
+		if uint64(at) >= uint64(len(names)) || binary.LittleEndian.Uint16(table[6:]) == uint16(elf.SHN_UNDEF) {
+			continue
+		}
+		name, _, _ := bytes.Cut(names[at:], []byte{0})
+		s := objfile.Symbol{Name: string(name), Addr: binary.LittleEndian.Uint64(table[8:]), Size: binary.LittleEndian.Uint64(table[16:])}
+		s.Kind = kindOf(table[4])
+		out = append(out, s)
+	}
+	return out
 }
 
 // relaSize is the size of a relocation with an addend (System V ABI).

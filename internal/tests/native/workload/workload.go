@@ -3,7 +3,8 @@
 package workload
 
 /*
-#cgo LDFLAGS: -lpthread
+#cgo LDFLAGS: -lpthread -ldl
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -128,12 +129,82 @@ static void cache(int n) {
 	if (!entries[at]) entries[at] = malloc(333);
 }
 
+// A graph of blocks: each refers to others by an address somewhere in them, and some are referred to by
+// a variable. Addresses are told as their complements, which are none.
+enum { ways = 3, blockSize = 700 };
+static void *heads[64];
+static void **nodes; // complemented, in a block that is scrambled, too
+static int nodeCount;
+static void graph(int n) {
+	nodes = malloc(n * sizeof *nodes);
+	nodeCount = n;
+	for (int i = 0; i < n; i++) nodes[i] = (void *)~(uintptr_t)calloc(1, blockSize);
+}
+static uint64_t node(int i) { return (uint64_t)nodes[i]; }
+static void refer(int from, int way, int to, int inner) {
+	((uintptr_t *)~(uintptr_t)nodes[from])[way] = ~(uintptr_t)nodes[to] + inner;
+}
+static void head(int i, int to) { heads[i] = to < 0 ? NULL : (void *)~(uintptr_t)nodes[to]; }
+static void freeGraph(void) {
+	memset(heads, 0, sizeof heads);
+	for (int i = 0; i < nodeCount; i++) free((void *)~(uintptr_t)nodes[i]);
+	free(nodes);
+	nodes = NULL; // what it led to may be allocated again
+}
+
+static void *(*hold)(size_t, int);
+static char *load(const char *file) {
+	void *lib = dlopen(file, RTLD_NOW);
+	if (!lib) return dlerror();
+	hold = dlsym(lib, "hold");
+	return hold ? NULL : dlerror();
+}
+static uint64_t held(size_t n, int where) { return ~(uint64_t)hold(n, where); }
+
 static void *leak(size_t n) { return malloc(n); }
 static void *zeroed(size_t n) { return calloc(1, n); }
 */
 import "C"
 
-import "unsafe"
+import (
+	"errors"
+	"unsafe"
+)
+
+// What a graph has room for.
+const (
+	Heads     = 64
+	Ways      = 3
+	BlockSize = 700
+)
+
+// Graph makes n blocks, for Link and Head to connect.
+func Graph(n int) { C.graph(C.int(n)) }
+
+// Node returns the complement of a block's address.
+func Node(i int) uint64 { return uint64(C.node(C.int(i))) }
+
+// Link has a block refer to a byte in another one.
+func Link(from, way, to, inner int) { C.refer(C.int(from), C.int(way), C.int(to), C.int(inner)) }
+
+// Head has a C variable refer to a block; -1 is none.
+func Head(i, to int) { C.head(C.int(i), C.int(to)) }
+
+// FreeGraph frees what Graph made.
+func FreeGraph() { C.freeGraph() }
+
+// Load loads a shared library with a function hold.
+func Load(file string) error {
+	name := C.CString(file)
+	defer C.free(unsafe.Pointer(name))
+	if err := C.load(name); err != nil {
+		return errors.New(C.GoString(err))
+	}
+	return nil
+}
+
+// Held has the library hold a block of n bytes somewhere, and returns the complement of its address.
+func Held(n, where int) uint64 { return uint64(C.held(C.size_t(n), C.int(where))) }
 
 // Threads is how many threads Start can start.
 const Threads = 6

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
@@ -81,6 +82,11 @@ func (c resourceCheck) judge(o request.ResourceOption, now *ledger.Ledger) check
 		f.Amount += ": " + over + " more than allowed"
 	}
 	f.Detail = lines(groups)
+	if o.Kind.OfMalloc() {
+		f.Blocks = func(b nativeheap.Block) bool {
+			return c.req.Baseline == nil || slices.ContainsFunc(groups, func(g ledger.Group) bool { return g.Name == ledger.BlockName(b) })
+		}
+	}
 	f.Record = verdict.Bound{Selector: o.Shown, MaxObjects: &o.Limit, Objects: n}
 	if o.Kind.InBytes() {
 		f.Record = verdict.Bound{Selector: o.Shown, MaxBytes: &o.Limit, Bytes: n}

@@ -1,0 +1,136 @@
+package nativeholders
+
+import (
+	"github.com/leakgate/leakgate/internal/engine/attribute"
+	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/heaptype"
+	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/typing"
+	"github.com/leakgate/leakgate/internal/nodename"
+	"github.com/leakgate/leakgate/internal/symbol"
+)
+
+// A goHeap looks into the objects of Go as they are charged to nodes.
+type goHeap struct {
+	*finder
+	plain map[uint64][]byte // memory of spans without pointers, by address
+	paths attribute.Paths
+	parts []part // of maps and channels: their owner names what it knows of them first
+}
+
+type part struct {
+	node *attribute.Node
+	obj  uint32
+}
+
+// objects looks into all objects of Go that are alive, but for the tool's own.
+func (f *finder) objects() error {
+	g := &goHeap{finder: f, plain: make(map[uint64][]byte), paths: make(attribute.Paths)}
+	var ranges []image.Range
+	for i := range f.heap.Model.Spans {
+		if s := &f.heap.Model.Spans[i]; s.NoScan {
+			ranges = append(ranges, image.Range{Addr: s.Base, Len: s.Size})
+		}
+	}
+	// numbers may be addresses, too
+	err := f.read(ranges, func(i int, mem []byte) { g.plain[ranges[i].Addr] = mem })
+	if err != nil {
+		return err
+	}
+	attribute.Run(f.heap, f.program, attribute.Options{Watch: &attribute.Watcher{Charge: g.charged}})
+	for _, p := range g.parts {
+		mem, addr := g.memory(p.obj)
+		f.words(mem, addr, func(uint64) int32 { return g.name(p.node, "[*]") })
+	}
+	return nil
+}
+
+// charged looks into what a node is charged with.
+func (g *goHeap) charged(n *attribute.Node, c attribute.Claim) {
+	switch {
+	case c.Kind == attribute.KindEntries, n.Top().Root.Class.IsTool():
+	case c.Kind == attribute.KindPart:
+		g.parts = append(g.parts, part{n, c.Obj})
+	case c.Kind == attribute.KindTiny:
+		mem, addr := g.memory(c.Obj)
+		if end := int(c.Off) + int(c.Bytes); end <= len(mem) {
+			g.words(mem[c.Off:end], addr+uint64(c.Off), func(uint64) int32 { return g.name(n, "") })
+		}
+	case c.Obj >= g.heap.AnonymousBase():
+		a := &g.heap.Anonymous.List[c.Obj-g.heap.AnonymousBase()]
+		g.object(n, a.Typing, c.Obj, a.Mem, a.Addr)
+	default:
+		mem, addr := g.memory(c.Obj)
+		g.object(n, g.heap.Typings.Of(c.Obj), c.Obj, mem, addr)
+	}
+}
+
+// memory is what an object holds, and where.
+func (g *goHeap) memory(obj uint32) ([]byte, uint64) {
+	s := g.heap.Model.SpanOf(obj)
+	if !s.NoScan {
+		return heaptype.Payload(s, obj)
+	}
+	addr := s.Addr(obj)
+	if off := addr - s.Base; off+s.ElemSize <= uint64(len(g.plain[s.Base])) {
+		return g.plain[s.Base][off : off+s.ElemSize], addr
+	}
+	return nil, addr
+}
+
+// object looks into an object, or data that the compiler made: at its references by their names,
+// then at all words.
+func (g *goHeap) object(n *attribute.Node, ty typing.Typing, obj uint32, mem []byte, addr uint64) {
+	t := g.heap.Types.At(ty.Type)
+	start := addr + uint64(ty.Offset) // what is before has no type
+	name := func(uint64) int32 { return g.name(n, "") }
+	switch ty.Layout {
+	case heaptype.LayoutValue, heaptype.LayoutBoxed:
+		name = func(at uint64) int32 { return g.name(n, labelAt(g.heap.Types.Names, t.Origin, int64(at-start))) }
+	case heaptype.LayoutArray:
+		name = func(at uint64) int32 {
+			label := "[*]"
+			if t.Size > 0 {
+				label = join(label, labelAt(g.heap.Types.Names, t.Origin, int64((at-start)%t.Size)))
+			}
+			return g.name(n, label)
+		}
+	case heaptype.LayoutMap, heaptype.LayoutTrie, heaptype.LayoutChan, heaptype.LayoutClosure:
+		w := heaptype.Walker{Types: g.heap.Types}
+		w.Emit = func(e heaptype.Edge) {
+			if e.Ref < heaptype.RefEntry {
+				g.refer(e.To, func() int32 { return g.name(n, nodename.Fold(heaptype.LabelOf(t, ty.Layout, e.Ref))) })
+			}
+		}
+		g.heap.References(&w, obj)
+	}
+	g.words(mem, addr, name)
+}
+
+// name is the holder at a part of the objects of a node.
+func (g *goHeap) name(n *attribute.Node, label string) int32 {
+	return g.holder(Go, symbol.Unescape(join(g.paths.Of(n), label)), "")
+}
+
+// frames looks at the stacks of goroutines, from where each stands. What the tool has there does not
+// count.
+func (f *finder) frames() {
+	for i := range f.heap.Live.Stacks {
+		g := f.heap.Live.Stacks[i].Goroutine
+		f.words(g.Stack(g.SP), g.SP, func(at uint64) int32 {
+			name := "?"
+			_ = f.heap.Model.Frames(g, func(fr *goruntime.Frame) error {
+				if fr.SP <= at && at < fr.FP {
+					name = fr.Func.Name
+				}
+				return nil
+			})
+			if f.isTool(symbol.Package(name)) {
+				return 0
+			}
+			return f.holder(Frame, symbol.Unescape(name), "")
+		})
+	}
+}
+
+func (f *finder) isTool(pkg string) bool { return f.program.IsTool != nil && f.program.IsTool(pkg) }

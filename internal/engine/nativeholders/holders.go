@@ -1,0 +1,172 @@
+// Package nativeholders finds out who refers to blocks of C's malloc in a frozen process: Go objects
+// and variables, by any of their words, C variables, threads, other memory, and blocks that such a
+// block leads to. It reads words conservatively: what looks like the address of a byte in a block is
+// a reference to it. So what it calls lost is lost, while a word that only looks like an address can
+// hide a loss.
+package nativeholders
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/engine/root"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/typedheap"
+)
+
+// A Kind is a sort of holder. What several lead to is that of the first kind.
+type Kind uint8
+
+// Kinds of holders, in the order in which they have their turn: what a program names on purpose
+// before what may be left over on a stack.
+const (
+	Go       Kind = iota // an object, or a package variable
+	Variable             // a C variable
+	Frame                // a Go function that is under way
+	Thread               // a thread: its stack in C code, or its thread-local variables
+	Mapping              // memory of the system that nobody else claims
+)
+
+// A Holder is what refers to blocks, or to others that lead to them.
+type Holder struct {
+	Kind Kind
+	Name string // the path of a word in Go, or a C variable; "" if it has no name
+	File string // of a C variable: the library or program
+	Sum
+}
+
+// A Sum is a number of blocks, and the bytes of their chunks.
+type Sum struct{ Blocks, Bytes int64 }
+
+func (s *Sum) add(b nativeheap.Block) {
+	s.Blocks++
+	s.Bytes += b.Size
+}
+
+// A Result says who holds the blocks that were asked for.
+type Result struct {
+	Holders []Holder // that lead to some of them, the most first
+	All     Sum
+	Lost    Sum    // what nothing leads to
+	Unread  string // memory that could not be read and may lead to what is Lost; "": there is none
+	InC     bool   // a thread runs C code; what only its registers lead to is Lost here
+}
+
+// A finder is one search.
+type finder struct {
+	heap    *typedheap.Heap
+	program root.Program
+	mem     *image.Space
+	native  *nativeheap.Contents
+	owner   []int32  // of each block, 1 + its holder's index; 0: none by now
+	queue   []uint32 // blocks that have got an owner, and are not looked into
+	holders []Holder
+	known   map[string]int32   // by all that is known of them
+	globals []debuginfo.Global // of the program, by address
+	files   map[string]*library
+	unread  uint64 // bytes
+	inC     bool
+}
+
+// frozen is a forked copy of this process.
+type frozen interface {
+	snapshot.Frozen
+	PID() int
+}
+
+// most is how much memory of each sort is read that is not in the snapshot anyway.
+const most = 512 << 20
+
+// Find finds who holds the blocks that is returns true for. It takes about as long as a scan with
+// attribution, and reads all that the program may write to, but for more than 512 MiB of one sort.
+// Errors are *snapshot.Unavailable, those of package nativeheap, and of reading.
+func Find(s *snapshot.Snapshot, is func(nativeheap.Block) bool) (_ *Result, err error) {
+	defer snapshot.Guard(&err)()
+	p, ok := s.Process().(frozen)
+	switch {
+	case !ok:
+		return nil, &snapshot.Unavailable{Cause: "the process is not forked, so that memory of C is not in the snapshot"}
+	case s.Index() == nil:
+		return nil, s.Without()
+	}
+	f := &finder{program: s.Program(), mem: image.NewSpace(p), known: make(map[string]int32), files: make(map[string]*library)}
+	if f.native, err = nativeheap.OfFrozen(p.PID(), f.mem); err != nil {
+		return nil, err
+	}
+	if f.heap, err = s.Heap(); err != nil {
+		return nil, err
+	}
+	f.globals = s.Index().Globals()
+	f.owner = make([]int32, len(f.native.Blocks))
+	rest, err := f.rest()
+	if err != nil {
+		return nil, err
+	}
+	for kind := Go; kind <= Mapping; kind++ {
+		switch kind {
+		case Go:
+			if err = f.data(rest, kind); err == nil {
+				err = f.objects()
+			}
+		case Variable:
+			err = f.data(rest, kind)
+		case Frame:
+			f.frames()
+		default:
+			err = f.other(rest, kind)
+		}
+		if err == nil {
+			err = f.spread()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return f.result(is), f.mem.Broken()
+}
+
+func (f *finder) result(is func(nativeheap.Block) bool) *Result {
+	r := &Result{InC: f.inC}
+	for i, b := range f.native.Blocks {
+		if !is(b) {
+			continue
+		}
+		r.All.add(b)
+		if owner := f.owner[i]; owner > 0 {
+			f.holders[owner-1].add(b)
+		} else {
+			r.Lost.add(b)
+		}
+	}
+	for _, h := range f.holders {
+		if h.Blocks > 0 {
+			r.Holders = append(r.Holders, h)
+		}
+	}
+	sort.SliceStable(r.Holders, func(i, j int) bool {
+		a, b := &r.Holders[i], &r.Holders[j]
+		if a.Blocks != b.Blocks || a.Kind != b.Kind {
+			return a.Blocks > b.Blocks || a.Blocks == b.Blocks && a.Kind < b.Kind
+		}
+		return a.Name < b.Name
+	})
+	if f.unread > 0 {
+		r.Unread = fmt.Sprintf("%d bytes of memory were not read", f.unread)
+	}
+	return r
+}
+
+// holder returns the number of a holder.
+func (f *finder) holder(kind Kind, name, file string) int32 {
+	key := string(rune(kind)) + name + "\x00" + file
+	n := f.known[key]
+	if n == 0 {
+		f.holders = append(f.holders, Holder{Kind: kind, Name: name, File: file})
+		n = int32(len(f.holders))
+		f.known[key] = n
+	}
+	return n
+}

@@ -1,0 +1,105 @@
+package nativeholders
+
+import (
+	"path"
+	"sort"
+
+	"github.com/leakgate/leakgate/internal/engine/dataseg"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/objfile"
+	"github.com/leakgate/leakgate/internal/engine/objfile/native"
+	"github.com/leakgate/leakgate/internal/symbol"
+)
+
+// A library is a file that has variables: a shared library, or the program.
+type library struct {
+	bias      uint64 // between its addresses and those in the process
+	variables []objfile.Symbol
+}
+
+// library reads what there is to know of a file that is mapped: nothing of one that is gone.
+func (f *finder) library(file string) *library {
+	l := f.files[file]
+	if l != nil {
+		return l
+	}
+	l = &library{}
+	f.files[file] = l
+	x, err := native.Open(file)
+	if err != nil {
+		return l
+	}
+	defer x.Close()
+	for i := range f.native.Areas {
+		if a := &f.native.Areas[i]; a.Name == file && len(x.Segments) > 0 {
+			l.bias = a.Start - (x.Segments[0].Addr - x.Segments[0].Offset)
+			break
+		}
+	}
+	list, err := x.Symbols()
+	if err != nil && x.Exports != nil {
+		list = x.Exports()
+	}
+	for _, s := range list {
+		if s.Kind == objfile.Object && s.Size > 0 {
+			l.variables = append(l.variables, s)
+		}
+	}
+	sort.SliceStable(l.variables, func(i, j int) bool { return l.variables[i].Addr < l.variables[j].Addr })
+	return l
+}
+
+// named returns the variable at an address of the process, "" if its name is not known.
+func (l *library) named(at uint64) string {
+	i := sort.Search(len(l.variables), func(i int) bool { return l.variables[i].Addr+l.bias > at }) - 1
+	if i < 0 || at-l.bias >= l.variables[i].Addr+l.variables[i].Size {
+		return ""
+	}
+	return l.variables[i].Name
+}
+
+// variable returns the holder that has a word of a file's variables, 0 if it is of another kind, or the
+// tool's own.
+func (f *finder) variable(file string, at uint64, kind Kind) int32 {
+	g := f.global(at)
+	isGo := f.isGo(at) || g != nil && g.Type != 0
+	if isGo != (kind == Go) || isGo && g != nil && f.isTool(g.Package) {
+		return 0
+	}
+	name := dataseg.UnnamedData
+	switch {
+	case g == nil && !isGo:
+		name = f.library(file).named(at)
+	case g != nil && !isGo:
+		name = g.Name
+	case g != nil:
+		name = symbol.Unescape(join(g.Name, labelAt(f.heap.Types.Names, g.Type, int64(at-f.heap.Model.Bias()-g.Addr))))
+	}
+	if isGo {
+		file = ""
+	} else {
+		file = path.Base(file)
+	}
+	return f.holder(kind, name, file)
+}
+
+// global returns the program's variable at an address, nil if there is none.
+func (f *finder) global(at uint64) *debuginfo.Global {
+	all := f.globals
+	at -= f.heap.Model.Bias()
+	i := sort.Search(len(all), func(i int) bool { return all[i].Addr > at }) - 1
+	if i < 0 || at-all[i].Addr >= uint64(max(all[i].Size, 0)) {
+		return nil
+	}
+	return &all[i]
+}
+
+// isGo reports whether an address is among the package variables of Go.
+func (f *finder) isGo(at uint64) bool {
+	for _, m := range f.heap.Model.Modules {
+		if m.Data <= at && at < m.EData || m.BSS <= at && at < m.EBSS || m.NoPtrBSS <= at && at < m.ENoPtr {
+			return true
+		}
+	}
+	return false
+}

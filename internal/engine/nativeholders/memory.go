@@ -1,0 +1,198 @@
+package nativeholders
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/engine/rtlayout"
+)
+
+// A stretch is memory that may hold references, outside of malloc's heap and of Go's.
+type stretch struct {
+	image.Range
+	file   string // whose variables they are; "": of none
+	thread bool   // a thread has its stack there, or what is known of it
+}
+
+// rest lists the memory that the program may write to, but for the heaps of malloc and of Go, what a
+// race detector notes down, and what is left over on the stacks of threads.
+func (f *finder) rest() ([]stretch, error) {
+	without := []image.Range{{Addr: shadowStart, Len: shadowEnd - shadowStart}}
+	without = append(without, f.native.Parts...)
+	for _, b := range f.native.Blocks {
+		if b.Mapped() {
+			without = append(without, image.Range{Addr: b.Addr, Len: uint64(b.Size)})
+		}
+	}
+	without = append(without, f.goArenas()...)
+	idle, threads, err := f.threads()
+	if err != nil {
+		return nil, err
+	}
+	without = append(image.Union(append(without, idle...)), image.Range{Addr: ^uint64(0)}) // the end of all
+	var all []stretch
+	for i := range f.native.Areas {
+		a := &f.native.Areas[i]
+		if !a.Writable && !isSharedMemory(a.Name) {
+			continue
+		}
+		s := stretch{file: f.fileOf(i)}
+		for _, at := range threads {
+			s.thread = s.thread || a.Start <= at && at < a.End
+		}
+		at := a.Start
+		for _, w := range without {
+			if end := min(w.Addr, a.End); end > at {
+				s.Range = image.Range{Addr: at, Len: end - at}
+				all = append(all, s)
+			}
+			if at = max(at, w.End()); at >= a.End {
+				break
+			}
+		}
+	}
+	return all, nil
+}
+
+// isSharedMemory reports whether a mapping is memory that has no file on a disk, other than the
+// snapshot's own.
+func isSharedMemory(name string) bool {
+	for _, prefix := range [...]string{"/dev/zero", "/dev/shm/", "/SYSV", "/memfd:"} {
+		if strings.HasPrefix(name, prefix) {
+			return !strings.HasPrefix(name, "/memfd:leakgate")
+		}
+	}
+	return false
+}
+
+// goArenas are the parts of the address space that Go's heap has something in.
+func (f *finder) goArenas() (all []image.Range) {
+	last := ^uint64(0)
+	add := func(addr uint64) {
+		if addr &^= rtlayout.ArenaSize - 1; addr != last {
+			last = addr
+			all = append(all, image.Range{Addr: addr, Len: rtlayout.ArenaSize})
+		}
+	}
+	for i := range f.heap.Model.Spans {
+		s := &f.heap.Model.Spans[i]
+		for at := s.Base &^ (rtlayout.ArenaSize - 1); at < s.Base+s.Size; at += rtlayout.ArenaSize {
+			add(at)
+		}
+	}
+	for _, g := range f.heap.Model.Goroutines {
+		add(g.Lo)
+	}
+	return all
+}
+
+// fileOf returns the file whose variables an area has, "" if there is none. Behind what a file has of them are
+// those that are zero at first.
+func (f *finder) fileOf(i int) string {
+	a := &f.native.Areas[i]
+	if a.Name == "" && i > 0 && f.native.Areas[i-1].End == a.Start {
+		a = &f.native.Areas[i-1]
+	}
+	if !strings.HasPrefix(a.Name, "/") || isSharedMemory(a.Name) {
+		return ""
+	}
+	return a.Name
+}
+
+// structSize is about what glibc knows of a thread (struct pthread), which is less than a page.
+const structSize = 0x900
+
+// threads returns what of the stacks of threads nobody uses, and addresses in the areas of all. A thread of Go
+// that does not run C code has left over what C code had there; one that has ended, all. On
+// architectures where thread-local variables are above what is known of a thread, nothing tells where
+// those end, and stacks that have ended count as in use.
+func (f *finder) threads() (idle []image.Range, places []uint64, err error) {
+	stacks, err := f.heap.Model.SystemStacks()
+	if err != nil {
+		return nil, nil, err
+	}
+	var ends []uint64
+	alive, inGo := 0, 0
+	for _, t := range f.native.Threads {
+		places = append(places, t.Addr)
+		ends = append(ends, (t.Addr+structSize+1<<12-1)&^(1<<12-1))
+		if !t.Ended {
+			alive++
+		}
+	}
+	sort.Slice(ends, func(i, j int) bool { return ends[i] < ends[j] })
+	// begin is where the stack begins that has an address, 0 if there is none
+	begin := func(addr uint64) (from uint64) {
+		if a := f.areaOf(addr); a != nil && a.Writable {
+			from = a.Start
+			for _, end := range ends {
+				if end <= addr && end > from {
+					from = end
+				}
+			}
+		}
+		return from
+	}
+	for _, s := range stacks {
+		from := begin(s.SP)
+		if from == 0 {
+			continue
+		}
+		places = append(places, s.SP)
+		if !s.InC {
+			inGo++
+			idle = append(idle, image.Range{Addr: from, Len: s.SP - from})
+		}
+	}
+	for _, t := range f.native.Threads {
+		if from := begin(t.Addr); t.Ended && from != 0 && threadLocalBelow {
+			idle = append(idle, image.Range{Addr: from, Len: t.Addr + structSize - from})
+		}
+	}
+	f.inC = alive > inGo
+	return idle, places, nil
+}
+
+func (f *finder) areaOf(addr uint64) *nativeheap.Area {
+	all := f.native.Areas
+	i := sort.Search(len(all), func(i int) bool { return all[i].Start > addr }) - 1
+	if i < 0 || addr >= all[i].End {
+		return nil
+	}
+	return &all[i]
+}
+
+// in calls words with the memory of some stretches.
+func (f *finder) in(all []stretch, is func(*stretch) bool, who func(s *stretch, at uint64) int32) error {
+	var ranges []image.Range
+	var which []*stretch
+	for i := range all {
+		if s := &all[i]; is(s) {
+			ranges, which = append(ranges, s.Range), append(which, s)
+		}
+	}
+	return f.read(ranges, func(i int, mem []byte) {
+		f.words(mem, ranges[i].Addr, func(at uint64) int32 { return who(which[i], at) })
+	})
+}
+
+// data looks at variables: at those of Go, or of C.
+func (f *finder) data(all []stretch, kind Kind) error {
+	return f.in(all, func(s *stretch) bool { return s.file != "" }, func(s *stretch, at uint64) int32 {
+		return f.variable(s.file, at, kind)
+	})
+}
+
+// other looks at what threads have, or at memory that is nothing else.
+func (f *finder) other(all []stretch, kind Kind) error {
+	if kind == Thread {
+		for _, b := range f.native.Own {
+			f.words(f.native.Bytes(b), b.Addr, func(uint64) int32 { return f.holder(Thread, "", "") })
+		}
+	}
+	return f.in(all, func(s *stretch) bool { return s.file == "" && s.thread == (kind == Thread) }, func(*stretch, uint64) int32 {
+		return f.holder(kind, "", "")
+	})
+}

@@ -1,0 +1,5 @@
+//go:build !race || !linux || !amd64
+
+package nativeholders
+
+const shadowStart, shadowEnd = 0, 0

@@ -1,0 +1,5 @@
+package nativeholders
+
+// threadLocalBelow says whether thread-local variables are below what is known of a thread (ELF
+// Handling For Thread-Local Storage, variant II).
+const threadLocalBelow = true

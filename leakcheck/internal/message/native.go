@@ -1,0 +1,73 @@
+package message
+
+import (
+	"fmt"
+
+	"github.com/leakgate/leakgate/internal/engine/nativeholders"
+	"github.com/leakgate/leakgate/internal/textfmt"
+)
+
+// Of the holders of native blocks those are said that have at least this share, and no more than so
+// many.
+const (
+	minHolderShare = 20 // one in so many
+	maxHolders     = 4
+)
+
+// HeldNative says who holds native blocks, the one that holds most first. amount is how much that is:
+// "6.00 native blocks/op".
+func HeldNative(r *nativeholders.Result, amount func(nativeholders.Sum) string) []string {
+	var lines []string
+	lost, said := lostNative(r, amount), false
+	for i := range r.Holders {
+		h := &r.Holders[i]
+		if lost != "" && !said && r.Lost.Blocks >= h.Blocks {
+			lines, said = append(lines, lost), true
+		}
+		if len(lines) == maxHolders || h.Blocks*minHolderShare < r.All.Blocks {
+			break
+		}
+		lines = append(lines, fmt.Sprintf("held by %s -> %s", nativeHolder(h), amount(h.Sum)))
+	}
+	if lost != "" && !said {
+		lines = append(lines, lost)
+	}
+	return lines
+}
+
+// lostNative says that nothing refers to some blocks, "" if they are few.
+func lostNative(r *nativeholders.Result, amount func(nativeholders.Sum) string) string {
+	if r.Lost.Blocks == 0 || r.Lost.Blocks*minHolderShare < r.All.Blocks {
+		return ""
+	}
+	to := ""
+	if (r.All.Blocks-r.Lost.Blocks)*minHolderShare >= r.All.Blocks {
+		to = " to " + amount(r.Lost)
+	}
+	switch {
+	case r.Unread != "":
+		return "could not tell who holds " + amount(r.Lost) + ": " + r.Unread
+	case r.InC:
+		return "no reference is left" + to + ": lost, unless a thread in C code has it in a register"
+	}
+	return "no reference is left" + to + ": lost"
+}
+
+// nativeHolder is what a holder is called.
+func nativeHolder(h *nativeholders.Holder) string {
+	name := textfmt.Abridge(h.Name, MaxNameShown)
+	switch h.Kind {
+	case nativeholders.Variable:
+		if name == "" {
+			return "a C variable without a name (" + h.File + ")"
+		}
+		return fmt.Sprintf("the C variable %s (%s)", name, h.File)
+	case nativeholders.Frame:
+		return "the stack of a goroutine, at " + name
+	case nativeholders.Thread:
+		return "a thread: its stack in C code, or a thread-local variable"
+	case nativeholders.Mapping:
+		return "mapped memory that is neither Go's nor malloc's"
+	}
+	return name
+}
