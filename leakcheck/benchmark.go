@@ -48,7 +48,10 @@ func ReportRetained(b *testing.B) {
 // metric; a pattern that no type of the program matches fails the benchmark.
 func ReportAllocs(b *testing.B, op func(), types ...Selector) {
 	b.Helper()
-	req := newAllocRequest(op, nil)
+	req := &alloc.Request{}
+	if op == nil {
+		req.Problem("op is nil")
+	}
 	for _, s := range types {
 		req.Limit(s.MaxAllocsPerOp(0).of)
 	}

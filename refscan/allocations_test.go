@@ -124,3 +124,38 @@ func parsed(t *testing.T, write func(io.Writer) error) *pproftest.Profile {
 	require.NoError(t, err)
 	return p
 }
+
+var labels []*[3]byte
+
+//go:noinline
+func dropLabel() *[3]byte { return new([3]byte) }
+
+//go:noinline
+func keepLabel() *[3]byte { return new([3]byte) }
+
+// Values that share a block of 16 bytes are one allocation to the profiler, at the place of the first:
+// the others' place is not known, and it is not taken for theirs.
+func TestAllocationSitesOfSharedBlocks(t *testing.T) {
+	defer func(rate int) { runtime.MemProfileRate, labels = rate, nil }(runtime.MemProfileRate)
+	runtime.MemProfileRate = 1
+	for range 300 {
+		runtime.KeepAlive(dropLabel())
+		labels = append(labels, keepLabel())
+	}
+	s, err := refscan.Capture()
+	require.NoError(t, err)
+	defer s.Close()
+	r, err := s.Scan(refscan.WithAllocationSites())
+	require.NoError(t, err)
+	for _, n := range r.Roots {
+		if n.Name == pkg+"labels" {
+			for _, c := range n.Children {
+				for _, a := range c.Allocations {
+					assert.True(t, strings.HasSuffix(a.Stack[0].Func, "keepLabel"), a.Stack[0].Func)
+				}
+			}
+			return
+		}
+	}
+	t.Fatal("no root labels")
+}

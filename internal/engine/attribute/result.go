@@ -45,13 +45,15 @@ type Claim struct {
 	Untyped        bool // it is not of its node's type, but held by an object that is
 }
 
-// Charged is told which object is charged to which node. Values that share a block are told one by
-// one, with the block's number.
+// Charged is told which object is charged to which node. Of small values that share a block it is told
+// the first, with the block's number: the allocation of a block is that of its first value, and what
+// is allocated in the rest of it later is no allocation to the memory profiler (go1.26
+// runtime/malloc.go, mallocgcTiny).
 type Charged func(n *Node, obj uint32, bytes int64)
 
 // Claim tells of objects that a reference led to.
 func (c Charged) Claim(n *Node, what Claim) {
-	if what.Kind == KindObject || what.Kind == KindTiny {
+	if what.Kind == KindObject || what.Kind == KindTiny && what.Off == 0 {
 		c(n, what.Obj, what.Bytes)
 	}
 }

@@ -91,11 +91,28 @@ func (r *recording) perCall(of []Bound) map[string]float64 {
 		found[unit] = float64(objects) / float64(r.calls)
 	}
 	for i := range of {
-		add(of[i].typeName(), of[i].counts(r.rows).objects)
+		name := of[i].typeName()
+		for k := range of {
+			if o := of[i].Selector.Object; k != i && of[k].typeName() == name && o != nil {
+				name = naming.TypeName(o)
+			}
+		}
+		add(name, of[i].counts(r.rows).objects)
+	}
+	if len(of) > 0 {
+		return found
+	}
+	shorts := make(map[string]int)
+	for _, row := range r.rows {
+		shorts[naming.ShortName(row.name)]++
 	}
 	for _, row := range r.rows {
-		if len(of) == 0 && row.typed && len(found) < maxReported {
-			add(naming.ShortName(row.name), row.objects)
+		name := naming.ShortName(row.name)
+		if shorts[name] > 1 {
+			name = row.name // packages of one name have a type of one name
+		}
+		if row.typed && len(found) < maxReported {
+			add(name, row.objects)
 		}
 	}
 	return found
