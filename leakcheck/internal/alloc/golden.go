@@ -211,20 +211,20 @@ func (x *experiment) beyondGolden(c *goldenfile.Comparison, r *recording) *asser
 	}
 	lines := []string{fmt.Sprintf("leakcheck: op allocates more than %s (%s): %s", measure, textfmt.CountNoun(int64(len(failures)), "line"), c.Shown), ""}
 	o := &assertion.Outcome{Verdict: verdict.Fail, Failed: true, Golden: c}
-	sizes := make(map[int64]bool)
+	over := make(map[*row]bool)
 	for i := range failures {
 		d := &failures[i]
 		lines = append(lines, "    "+textfmt.Abridge(naming.ShortName(overName(d)), message.MaxNameShown)+": "+overText(d))
 		o.Bounds = append(o.Bounds, overRecord(d))
 		for _, n := range r.rows {
 			if path, typ := n.goldenPlace(); len(d.Covered) > 0 && isCovered(d.Covered, path, typ) {
-				sizes[n.size] = true
+				over[n] = true
 			}
 		}
 	}
 	lines = append(lines, "")
 	lines = append(lines, textfmt.Indent(table(r))...)
-	lines = append(lines, textfmt.Indent(allocatedAt(sizes, r, x.sites(r), x.Env))...)
+	lines = append(lines, textfmt.Indent(allocatedAt(over, r, x.sites(r), x.Env))...)
 	lines = append(lines, "", "    "+counted(r))
 	if x.Env.Goldens == "" {
 		lines = append(lines, "    to accept it: "+x.UpdateCommand())

@@ -108,14 +108,27 @@ func failure(r *recording, found []finding, where []*site, env *environ.Environm
 	lines = append([]string{title, ""}, textfmt.Indent(lines)...)
 	lines = append(lines, "")
 	lines = append(lines, textfmt.Indent(table(r))...)
-	lines = append(lines, textfmt.Indent(allocatedAt(sizesOf(found, r), r, where, env))...)
+	lines = append(lines, textfmt.Indent(allocatedAt(countedBy(found, r), r, where, env))...)
 	return append(lines, "", "    "+counted(r))
 }
 
-// allocatedAt shows the stacks that allocated, once or more in a call, objects of the sizes that are
-// given; 0 stands for any, and any comes last. The profiler does not know types, so that others of
-// the same size may be among them.
-func allocatedAt(sizes map[int64]bool, r *recording, where []*site, env *environ.Environment) (lines []string) {
+// allocatedAt shows the stacks that allocated, once or more in a call, objects of the rows that are
+// given; those of rows of several sizes come last. The profiler does not know types: a stack is told
+// by the size of what it allocates, and the most frequent of other objects of that size is named.
+func allocatedAt(of map[*row]bool, r *recording, where []*site, env *environ.Environment) (lines []string) {
+	sizes := make(map[int64]bool)
+	others := make(map[int64]string)
+	for _, row := range r.rows {
+		if of[row] {
+			sizes[row.size] = true
+			continue
+		}
+		for size := range row.sizes {
+			if others[size] == "" {
+				others[size] = textfmt.Abridge(naming.ShortName(row.name), message.MaxNameShown)
+			}
+		}
+	}
 	var meant, any []*site
 	for _, s := range where {
 		switch {
@@ -136,22 +149,25 @@ func allocatedAt(sizes map[int64]bool, r *recording, where []*site, env *environ
 			return append(lines, "", "and more, which a profile shows: go test -memprofile mem.out -memprofilerate 1")
 		}
 		lines = append(lines, "", fmt.Sprintf("%s B, %s allocs/op at:", textfmt.Count(s.size), rate(s.objects, r.calls)))
+		if other := others[s.size]; other != "" {
+			lines = append(lines, "   (told by size: it may be "+other+", too)")
+		}
 		lines = append(lines, stack...)
 	}
 	return lines
 }
 
-// sizesOf returns the sizes of objects that broken bounds count; 0 stands for any.
-func sizesOf(found []finding, r *recording) map[int64]bool {
-	sizes := make(map[int64]bool)
+// countedBy returns the rows that broken bounds count.
+func countedBy(found []finding, r *recording) map[*row]bool {
+	counted := make(map[*row]bool)
 	for _, f := range found {
 		for i := range r.rows {
 			if f.broken && f.bound.counts(r.rows[i:i+1]).objects > 0 {
-				sizes[r.rows[i].size] = true
+				counted[r.rows[i]] = true
 			}
 		}
 	}
-	return sizes
+	return counted
 }
 
 func counted(r *recording) string {
