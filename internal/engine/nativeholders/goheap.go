@@ -40,7 +40,7 @@ func (f *finder) objects() error {
 	attribute.Run(f.heap, f.program, attribute.Options{Watch: &attribute.Watcher{Charge: g.charged}})
 	for _, p := range g.parts {
 		mem, addr := g.memory(p.obj)
-		f.words(mem, addr, func(uint64) int32 { return g.name(p.node, "[*]") })
+		f.words(mem, addr, func(uint64, bool) int32 { return g.name(p.node, "[*]") })
 	}
 	return nil
 }
@@ -54,14 +54,18 @@ func (g *goHeap) charged(n *attribute.Node, c attribute.Claim) {
 	case c.Kind == attribute.KindTiny:
 		mem, addr := g.memory(c.Obj)
 		if end := int(c.Off) + int(c.Bytes); end <= len(mem) {
-			g.words(mem[c.Off:end], addr+uint64(c.Off), func(uint64) int32 { return g.name(n, "") })
+			g.words(mem[c.Off:end], addr+uint64(c.Off), g.named(n, "", asNumber))
 		}
 	case c.Obj >= g.heap.AnonymousBase():
 		a := &g.heap.Anonymous.List[c.Obj-g.heap.AnonymousBase()]
-		g.object(n, a.Typing, c.Obj, a.Mem, a.Addr)
+		g.object(n, a.Typing, c.Obj, a.Mem, a.Addr, always)
 	default:
 		mem, addr := g.memory(c.Obj)
-		g.object(n, g.heap.Typings.Of(c.Obj), c.Obj, mem, addr)
+		t := always
+		if g.heap.Model.SpanOf(c.Obj).NoScan {
+			t = asNumber
+		}
+		g.object(n, g.heap.Typings.Of(c.Obj), c.Obj, mem, addr, t)
 	}
 }
 
@@ -78,22 +82,36 @@ func (g *goHeap) memory(obj uint32) ([]byte, uint64) {
 	return nil, addr
 }
 
+// named tells that words of a node's objects are references, as far as they are trusted.
+func (g *goHeap) named(n *attribute.Node, label string, as trust) func(uint64, bool) int32 {
+	return func(_ uint64, atStart bool) int32 {
+		if !as.allows(atStart) {
+			return 0
+		}
+		return g.name(n, label)
+	}
+}
+
 // object looks into an object, or data that the compiler made: at its references by their names,
-// then at all words.
-func (g *goHeap) object(n *attribute.Node, ty typing.Typing, obj uint32, mem []byte, addr uint64) {
+// then at all words. Those of which no type is known are trusted as it is said.
+func (g *goHeap) object(n *attribute.Node, ty typing.Typing, obj uint32, mem []byte, addr uint64, untyped trust) {
 	t := g.heap.Types.At(ty.Type)
 	start := addr + uint64(ty.Offset) // what is before has no type
-	name := func(uint64) int32 { return g.name(n, "") }
+	name := g.named(n, "", untyped)
+	in := func(label string, off int64, atStart bool) int32 {
+		part, as := labelAt(g.heap.Types.Names, t.Origin, off)
+		if !as.allows(atStart) {
+			return 0
+		}
+		return g.name(n, join(label, part))
+	}
 	switch ty.Layout {
 	case heaptype.LayoutValue, heaptype.LayoutBoxed:
-		name = func(at uint64) int32 { return g.name(n, labelAt(g.heap.Types.Names, t.Origin, int64(at-start))) }
+		name = func(at uint64, atStart bool) int32 { return in("", int64(at-start), atStart) }
 	case heaptype.LayoutArray:
-		name = func(at uint64) int32 {
-			label := "[*]"
-			if t.Size > 0 {
-				label = join(label, labelAt(g.heap.Types.Names, t.Origin, int64((at-start)%t.Size)))
-			}
-			return g.name(n, label)
+		name = g.named(n, "[*]", untyped)
+		if t.Size > 0 {
+			name = func(at uint64, atStart bool) int32 { return in("[*]", int64((at-start)%t.Size), atStart) }
 		}
 	case heaptype.LayoutMap, heaptype.LayoutTrie, heaptype.LayoutChan, heaptype.LayoutClosure:
 		w := heaptype.Walker{Types: g.heap.Types}
@@ -117,7 +135,7 @@ func (g *goHeap) name(n *attribute.Node, label string) int32 {
 func (f *finder) frames() {
 	for i := range f.heap.Live.Stacks {
 		g := f.heap.Live.Stacks[i].Goroutine
-		f.words(g.Stack(g.SP), g.SP, func(at uint64) int32 {
+		f.words(g.Stack(g.SP), g.SP, func(at uint64, _ bool) int32 {
 			name := "?"
 			_ = f.heap.Model.Frames(g, func(fr *goruntime.Frame) error {
 				if fr.SP <= at && at < fr.FP {

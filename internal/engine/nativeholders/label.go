@@ -11,10 +11,32 @@ import (
 // maxNesting is how deep values hold others at most, as in package heaptype.
 const maxNesting = 64
 
-// labelAt names the part of a value at an offset: "pool[*].handle". Unlike the labels of package
-// heaptype it has names for all words, not only for references.
-func labelAt(names heaptype.Names, id debuginfo.TypeID, off int64) string {
-	label := ""
+// A trust says which addresses a word of Go's is taken for.
+type trust uint8
+
+const (
+	never    trust = iota // none: the word has small numbers, text, or floating-point numbers
+	asNumber              // that of a block's beginning: the word is a number as large as an address
+	always                // all: the word is a pointer, or nothing is known of it
+)
+
+// allows reports whether a word may be a reference: at the beginning of a block, or further on in it.
+func (t trust) allows(atStart bool) bool { return t == always || t == asNumber && atStart }
+
+// trustIn is how far words of a kind are trusted.
+func trustIn(kind reflect.Kind) trust {
+	switch kind {
+	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint64, reflect.Uintptr:
+		return asNumber
+	case reflect.Pointer, reflect.UnsafePointer, reflect.String, reflect.Slice, reflect.Interface, reflect.Chan, reflect.Map, reflect.Func:
+		return always
+	}
+	return never
+}
+
+// labelAt names the part of a value at an offset, "pool[*].handle", and says how far its word is to be
+// trusted. Unlike the labels of package heaptype it has names for all words, not only for references.
+func labelAt(names heaptype.Names, id debuginfo.TypeID, off int64) (label string, _ trust) {
 	for range maxNesting {
 		switch t := names.Type(id); t.Kind {
 		case reflect.Struct:
@@ -25,22 +47,22 @@ func labelAt(names heaptype.Names, id debuginfo.TypeID, off int64) string {
 				}
 			}
 			if in < 0 {
-				return label
+				return label, never
 			}
 			label = join(label, t.Fields[in].Name)
 			id, off = t.Fields[in].Type, off-t.Fields[in].Offset
 		case reflect.Array:
 			elem := names.Type(t.Elem)
 			if elem.Size <= 0 || off >= t.Size {
-				return label
+				return label, never
 			}
 			label += "[*]"
 			id, off = t.Elem, off%elem.Size
 		default:
-			return label
+			return label, trustIn(t.Kind)
 		}
 	}
-	return label
+	return label, always
 }
 
 // join appends a label to a path; "" is the value itself.

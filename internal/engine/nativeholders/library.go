@@ -60,7 +60,7 @@ func (l *library) named(at uint64) string {
 
 // variable returns the holder that has a word of a file's variables, 0 if it is of another kind, or the
 // tool's own.
-func (f *finder) variable(file string, at uint64, kind Kind) int32 {
+func (f *finder) variable(file string, at uint64, atStart bool, kind Kind) int32 {
 	g := f.global(at)
 	isGo := f.isGo(at) || g != nil && g.Type != 0
 	if isGo != (kind == Go) || isGo && g != nil && f.isTool(g.Package) {
@@ -73,7 +73,11 @@ func (f *finder) variable(file string, at uint64, kind Kind) int32 {
 	case g != nil && !isGo:
 		name = g.Name
 	case g != nil:
-		name = symbol.Unescape(join(g.Name, labelAt(f.heap.Types.Names, g.Type, int64(at-f.heap.Model.Bias()-g.Addr))))
+		label, t := labelAt(f.heap.Types.Names, g.Type, int64(at-f.heap.Model.Bias()-g.Addr))
+		if !t.allows(atStart) {
+			return 0
+		}
+		name = symbol.Unescape(join(g.Name, label))
 	}
 	if isGo {
 		file = ""

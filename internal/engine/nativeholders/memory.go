@@ -1,6 +1,7 @@
 package nativeholders
 
 import (
+	"path"
 	"sort"
 	"strings"
 
@@ -39,6 +40,9 @@ func (f *finder) rest() ([]stretch, error) {
 			continue
 		}
 		s := stretch{file: f.fileOf(i)}
+		if isLoader(s.file) { // it has the lists of threads' variables
+			s = stretch{thread: true}
+		}
 		for _, at := range threads {
 			s.thread = s.thread || a.Start <= at && at < a.End
 		}
@@ -55,6 +59,9 @@ func (f *finder) rest() ([]stretch, error) {
 	}
 	return all, nil
 }
+
+// isLoader reports whether a file is the dynamic linker of glibc.
+func isLoader(file string) bool { return strings.HasPrefix(path.Base(file), "ld-linux") }
 
 // isSharedMemory reports whether a mapping is memory that has no file on a disk, other than the
 // snapshot's own.
@@ -165,7 +172,7 @@ func (f *finder) areaOf(addr uint64) *nativeheap.Area {
 }
 
 // in calls words with the memory of some stretches.
-func (f *finder) in(all []stretch, is func(*stretch) bool, who func(s *stretch, at uint64) int32) error {
+func (f *finder) in(all []stretch, is func(*stretch) bool, who func(s *stretch, at uint64, atStart bool) int32) error {
 	var ranges []image.Range
 	var which []*stretch
 	for i := range all {
@@ -174,14 +181,14 @@ func (f *finder) in(all []stretch, is func(*stretch) bool, who func(s *stretch, 
 		}
 	}
 	return f.read(ranges, func(i int, mem []byte) {
-		f.words(mem, ranges[i].Addr, func(at uint64) int32 { return who(which[i], at) })
+		f.words(mem, ranges[i].Addr, func(at uint64, atStart bool) int32 { return who(which[i], at, atStart) })
 	})
 }
 
 // data looks at variables: at those of Go, or of C.
 func (f *finder) data(all []stretch, kind Kind) error {
-	return f.in(all, func(s *stretch) bool { return s.file != "" }, func(s *stretch, at uint64) int32 {
-		return f.variable(s.file, at, kind)
+	return f.in(all, func(s *stretch) bool { return s.file != "" }, func(s *stretch, at uint64, atStart bool) int32 {
+		return f.variable(s.file, at, atStart, kind)
 	})
 }
 
@@ -189,10 +196,10 @@ func (f *finder) data(all []stretch, kind Kind) error {
 func (f *finder) other(all []stretch, kind Kind) error {
 	if kind == Thread {
 		for _, b := range f.native.Own {
-			f.words(f.native.Bytes(b), b.Addr, func(uint64) int32 { return f.holder(Thread, "", "") })
+			f.words(f.native.Bytes(b), b.Addr, func(uint64, bool) int32 { return f.holder(Thread, "", "") })
 		}
 	}
-	return f.in(all, func(s *stretch) bool { return s.file == "" && s.thread == (kind == Thread) }, func(*stretch, uint64) int32 {
+	return f.in(all, func(s *stretch) bool { return s.file == "" && s.thread == (kind == Thread) }, func(*stretch, uint64, bool) int32 {
 		return f.holder(kind, "", "")
 	})
 }

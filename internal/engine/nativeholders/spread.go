@@ -33,11 +33,13 @@ func (f *finder) own(block int, owner int32) {
 	}
 }
 
-// words takes all words of memory for references. who tells the owner by the address of a word.
-func (f *finder) words(mem []byte, addr uint64, who func(at uint64) int32) {
+// words takes all words of memory for references. who tells the owner by the address of a word, and by
+// whether it leads to the beginning of a block; 0 if it is no reference.
+func (f *finder) words(mem []byte, addr uint64, who func(at uint64, atStart bool) int32) {
 	for off := -addr & 7; off+8 <= uint64(len(mem)); off += 8 {
-		if i := f.blockAt(binary.LittleEndian.Uint64(mem[off:])); i >= 0 && f.owner[i] == 0 {
-			f.own(i, who(addr+off))
+		word := binary.LittleEndian.Uint64(mem[off:])
+		if i := f.blockAt(word); i >= 0 && f.owner[i] == 0 {
+			f.own(i, who(addr+off, word == f.native.Blocks[i].Addr))
 		}
 	}
 }
@@ -55,7 +57,7 @@ func (f *finder) spread() error {
 				mapped = append(mapped, i)
 				continue
 			}
-			f.words(mem, b.Addr, func(uint64) int32 { return f.owner[i] })
+			f.words(mem, b.Addr, func(uint64, bool) int32 { return f.owner[i] })
 		}
 		ranges := make([]image.Range, len(mapped))
 		for k, i := range mapped {
@@ -63,7 +65,7 @@ func (f *finder) spread() error {
 			ranges[k] = image.Range{Addr: b.Addr, Len: b.End() - b.Addr}
 		}
 		err := f.read(ranges, func(k int, mem []byte) {
-			f.words(mem, ranges[k].Addr, func(uint64) int32 { return f.owner[mapped[k]] })
+			f.words(mem, ranges[k].Addr, func(uint64, bool) int32 { return f.owner[mapped[k]] })
 		})
 		if err != nil {
 			return err

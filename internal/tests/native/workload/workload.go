@@ -84,6 +84,7 @@ static void end(int n) {
 		pthread_join(workers[i]->thread, NULL);
 		for (int k = 0; k < most; k++) free(workers[i]->kept[k]);
 		free(workers[i]);
+		workers[i] = NULL;
 	}
 	pthread_barrier_destroy(&barrier);
 }
