@@ -114,7 +114,7 @@ var layers = []struct {
 	// snapshots of this process, and what takes less than a scan of one
 	{"internal/engine/snapshot", []string{
 		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/gcwatch", "internal/engine/goruntime", "internal/engine/headroom", "internal/engine/heaptype",
-		"internal/engine/image", "internal/engine/inplace", "internal/envvar", "internal/engine/nameless", "internal/engine/remedy", "internal/engine/root", "internal/engine/rtlayout",
+		"internal/engine/image", "internal/engine/inplace", "internal/envvar", "internal/engine/nameless", "internal/engine/peek", "internal/engine/remedy", "internal/engine/root", "internal/engine/rtlayout",
 		"internal/engine/typedheap", "internal/symbol",
 	}},
 	// who refers to memory of C
@@ -222,9 +222,11 @@ var layers = []struct {
 		"leakcheck/internal/tree", "refscan",
 	}},
 	{"internal/alloctrace", nil},
+	{"internal/alloccode", []string{"internal/alloctrace"}},
 	{"leakcheck/internal/memprofile", []string{"refscan"}},
 	{"leakcheck/internal/alloc", []string{
-		"golden", "internal/alloctrace", "internal/goversion", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/check",
+		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/peek", "internal/engine/snapshot", "internal/goversion", "internal/verdict",
+		"leakcheck/internal/assertion", "leakcheck/internal/check",
 		"leakcheck/internal/check/goldenfile", "leakcheck/internal/environ", "leakcheck/internal/goldenline",
 		"leakcheck/internal/memprofile", "leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
@@ -281,9 +283,9 @@ var layers = []struct {
 	{"cmd/leakgate/internal/cli", []string{"internal/editdistance"}},
 	{"cmd/leakgate/internal/comparand", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/comparand/comparandtest", nil}, // for tests only
-	{"cmd/leakgate/internal/allocsite", []string{"internal/alloctrace"}},
+	{"cmd/leakgate/internal/allocsite", []string{"internal/alloccode"}},
 	{"cmd/leakgate/internal/allocrun", []string{
-		"cmd/leakgate/internal/allocsite", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "internal/alloctrace", "internal/symbol", "internal/textfmt",
+		"cmd/leakgate/internal/allocsite", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "internal/alloccode", "internal/alloctrace", "internal/symbol", "internal/textfmt",
 	}},
 	{"cmd/leakgate/internal/sametests", nil},
 	{"cmd/leakgate/internal/alloccompare", []string{"cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/compare", "internal/textfmt"}},

@@ -7,6 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/nameless"
+	"github.com/leakgate/leakgate/internal/engine/peek"
 )
 
 // The linker lets packages refer to these two of the runtime's variables (go1.26 and 1.27
@@ -30,5 +31,13 @@ func Nameless(p Frozen, caller goruntime.Caller) (heaptype.Names, error) {
 		WriteBarrier: uint64(uintptr(unsafe.Pointer(&writeBarrier))),
 		G:            caller.G,
 		PC:           caller.PC,
+	})
+}
+
+// Constants is where this program has its code, types and constants. It is an error where the layouts of
+// its runtime are not known.
+func Constants() (*nameless.Constants, error) {
+	return nameless.ConstantsOf(runtime.Version(), uint64(uintptr(lastmoduledatap)), func(address uint64) uint64 {
+		return uint64(peek.Word(uintptr(address)))
 	})
 }

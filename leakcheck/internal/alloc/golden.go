@@ -12,8 +12,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/check/goldenfile"
 	"github.com/leakgate/leakgate/leakcheck/internal/goldenline"
-	"github.com/leakgate/leakgate/leakcheck/internal/message"
-	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -189,7 +187,7 @@ func (r *recording) lessThanOnce() string {
 		case len(names) == most:
 			left++
 		default:
-			names = append(names, fmt.Sprintf("%s (%s allocs/op)", textfmt.Abridge(naming.ShortName(n.name), message.MaxNameShown), rate(n.objects, r.calls)))
+			names = append(names, fmt.Sprintf("%s (%s allocs/op)", shownName(n.name), rate(n.objects, r.calls)))
 		}
 	}
 	if len(names) == 0 {
@@ -214,7 +212,7 @@ func (x *experiment) beyondGolden(c *goldenfile.Comparison, r *recording) *asser
 	over := make(map[*row]bool)
 	for i := range failures {
 		d := &failures[i]
-		lines = append(lines, "    "+textfmt.Abridge(naming.ShortName(overName(d)), message.MaxNameShown)+": "+overText(d))
+		lines = append(lines, "    "+shownName(overName(d))+": "+overText(d))
 		o.Bounds = append(o.Bounds, overRecord(d))
 		for _, n := range r.rows {
 			if path, typ := n.goldenPlace(); len(d.Covered) > 0 && isCovered(d.Covered, path, typ) {

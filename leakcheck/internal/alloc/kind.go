@@ -74,7 +74,7 @@ func kindOf(n *alloctrace.Count, classes []int64) *row {
 	case alloctrace.MapHeaders:
 		r.name, r.typed, r.line = mapHeaders, false, "op.mapheaders"
 	case alloctrace.Boxed:
-		r.name, r.typed, r.line = "values of kind "+of+" in interfaces", false, "op.interface("+of+")"
+		r.name, r.typed, r.line = "values of kind "+of+" in interfaces", false, interfaceLine(of)
 	case alloctrace.Records:
 		r.name, r.typed, r.runtime = "records of the runtime", false, true
 	case alloctrace.MapEntries:
@@ -86,6 +86,9 @@ func kindOf(n *alloctrace.Count, classes []int64) *row {
 	}
 	return r
 }
+
+// interfaceLine is how golden files call values of a kind in interfaces.
+func interfaceLine(kind string) string { return "op.interface(" + kind + ")" }
 
 // typeAt returns the type whose descriptor is at an address.
 func typeAt(address uintptr) reflect.Type {

@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
@@ -84,7 +85,7 @@ func table(r *recording) (lines []string) {
 		case !n.typed:
 			name = "(" + name + ")"
 		default:
-			name = textfmt.Abridge(naming.ShortName(name), message.MaxNameShown)
+			name = shownName(name)
 		}
 		lines = append(lines, line(n, r.calls, name))
 	}
@@ -113,34 +114,13 @@ func failure(r *recording, found []finding, where []*site, env *environ.Environm
 }
 
 // allocatedAt shows the stacks that allocated, once or more in a call, objects of the rows that are
-// given; those of rows of several sizes come last. The profiler does not know types: a stack is told
-// by the size of what it allocates, and the most frequent of other objects of that size is named.
+// given. Where the code at the call does not tell the type, a stack is told by the size of what it
+// allocates: the most frequent of other objects of that size is named, and stacks for rows of several
+// sizes come last.
 func allocatedAt(of map[*row]bool, r *recording, where []*site, env *environ.Environment) (lines []string) {
-	sizes := make(map[int64]bool)
-	others := make(map[int64]string)
-	for _, row := range r.rows {
-		if of[row] {
-			sizes[row.size] = true
-			continue
-		}
-		for size := range row.sizes {
-			if others[size] == "" {
-				others[size] = textfmt.Abridge(naming.ShortName(row.name), message.MaxNameShown)
-			}
-		}
-	}
-	var meant, any []*site
-	for _, s := range where {
-		switch {
-		case s.objects < int64(r.calls):
-		case sizes[s.size]:
-			meant = append(meant, s)
-		case sizes[0]:
-			any = append(any, s)
-		}
-	}
+	meant, sized, any := r.sitesOf(of, where)
 	shown := 0
-	for _, s := range append(meant, any...) {
+	for _, s := range slices.Concat(meant, sized, any) {
 		stack := message.StackLines(s.stack, env)
 		if len(stack) == 0 {
 			continue
@@ -148,13 +128,106 @@ func allocatedAt(of map[*row]bool, r *recording, where []*site, env *environ.Env
 		if shown++; shown > maxSites {
 			return append(lines, "", "and more, which a profile shows: go test -memprofile mem.out -memprofilerate 1")
 		}
-		lines = append(lines, "", fmt.Sprintf("%s B, %s allocs/op at:", textfmt.Count(s.size), rate(s.objects, r.calls)))
-		if other := others[s.size]; other != "" {
+		lines = append(lines, "", s.text(r.calls))
+		if other := r.othersOf(of, s); other != "" {
 			lines = append(lines, "   (told by size: it may be "+other+", too)")
 		}
 		lines = append(lines, stack...)
 	}
+	return append(lines, r.unplaced(of, where)...)
+}
+
+// text is what a stack allocated: "160 B, 1.00 allocs/op of app.Order at:".
+func (s *site) text(calls int) string {
+	text := fmt.Sprintf("%s B, %s ", textfmt.Count(s.size), rate(s.objects, calls))
+	switch {
+	case s.of == nil:
+		return text + "allocs/op at:"
+	case s.sharesBlocks() && s.objects < int64(calls):
+		return text + "blocks/op, each shared by small objects, with " + shownName(s.of.name) + " at:"
+	}
+	return text + "allocs/op of " + shownName(s.of.name) + " at:"
+}
+
+// fewest is how many objects in so many calls a stack is shown for.
+func (s *site) fewest(calls int) int64 {
+	if s.sharesBlocks() {
+		return max(1, int64(calls)/tinyBlock)
+	}
+	return int64(calls)
+}
+
+// sitesOf returns the stacks that allocated objects of rows, once or more in a call: by type, by size,
+// and those that may have because the rows have objects of several sizes.
+func (r *recording) sitesOf(of map[*row]bool, where []*site) (meant, sized, any []*site) {
+	sizes := make(map[int64]bool)
+	for row := range of {
+		sizes[row.size] = true
+	}
+	for _, s := range where {
+		switch {
+		case s.objects < s.fewest(r.calls):
+		case s.of != nil:
+			if slices.ContainsFunc(r.rows, func(n *row) bool { return of[n] && s.of.in(n) }) {
+				meant = append(meant, s)
+			}
+		case sizes[s.size]:
+			sized = append(sized, s)
+		case sizes[0]:
+			any = append(any, s)
+		}
+	}
+	return meant, sized, any
+}
+
+// othersOf names the most frequent objects that a stack which is told by size may have allocated beside
+// those of the rows that are given; "" if there are none.
+func (r *recording) othersOf(of map[*row]bool, s *site) string {
+	if s.of != nil {
+		return ""
+	}
+	for _, row := range r.rows {
+		if !of[row] && row.sizes[s.size] > 0 {
+			return shownName(row.name)
+		}
+	}
+	return ""
+}
+
+// unplaced says of which types of the rows that are given fewer or more objects were seen with a stack than
+// are counted.
+func (r *recording) unplaced(of map[*row]bool, where []*site) (lines []string) {
+	const most = 3
+	for _, row := range r.rows {
+		if !of[row] || !row.typed || len(lines) > most {
+			continue
+		}
+		placed, maybe := int64(0), false
+		for _, s := range where {
+			switch {
+			case s.of != nil && s.of.in(row):
+				placed += s.objects
+			case s.of == nil && (row.sizes[s.size] > 0 || row.size == 0):
+				maybe = true
+			}
+		}
+		slack := max(excess(r.calls, r.collected), int64(r.calls)/2)
+		switch {
+		case placed > row.objects+slack:
+			lines = append(lines, fmt.Sprintf("%s: goroutines that do not count allocate it at these places, too", shownName(row.name)))
+		case placed+slack < row.objects && !maybe:
+			lines = append(lines, fmt.Sprintf("%s: where %s allocs/op are made is not known: small objects without pointers share blocks, which the profiler counts once",
+				shownName(row.name), rate(row.objects-placed, r.calls)))
+		}
+	}
+	if len(lines) > 0 {
+		lines = append([]string{""}, lines...)
+	}
 	return lines
+}
+
+func shownName(name string) string {
+	return textfmt.Abridge(naming.ShortName(name), message.MaxNameShown)
 }
 
 // countedBy returns the rows that broken bounds count.

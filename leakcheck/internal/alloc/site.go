@@ -2,13 +2,16 @@ package alloc
 
 import (
 	"cmp"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/alloccode"
 	"github.com/leakgate/leakgate/internal/alloctrace"
 	"github.com/leakgate/leakgate/leakcheck/internal/memprofile"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -17,6 +20,16 @@ type site struct {
 	stack   []refscan.SourceFrame
 	size    int64 // what one object takes
 	objects int64
+	of      *kind // what they are; nil if the code does not tell
+}
+
+// A kind is what the code of a call says that it allocates.
+type kind struct {
+	name    string // as rows have it
+	boxed   string // kind of values that the runtime is not told the type of, in interfaces: "uint64"
+	array   bool   // name begins with "[]" for it
+	pointer bool   // objects have pointers
+	isMap   bool
 }
 
 // sites calls op so often and returns the stacks that allocated while it did, of all goroutines:
@@ -35,17 +48,59 @@ func sites(op func(), calls int, classes []int64, wait time.Duration) []*site {
 		}
 	}()
 	var found []*site
+	code := ownCode()
 	for key, n := range profile() {
 		n.objects -= before[key].objects
 		n.bytes -= before[key].bytes
 		if n.objects > 0 {
-			found = append(found, &site{memprofile.Frames(n.stack), alloctrace.SizeOf(n.bytes/n.objects, classes), n.objects})
+			each := n.bytes / n.objects
+			found = append(found, &site{memprofile.Frames(n.stack), alloctrace.SizeOf(each, classes), n.objects, told(code, n.stack, each, classes)})
 		}
 	}
 	slices.SortFunc(found, func(a, b *site) int {
 		return cmp.Or(cmp.Compare(b.objects, a.objects), cmp.Compare(b.size, a.size), slices.CompareFunc(a.stack, b.stack, compareFrames))
 	})
 	return found
+}
+
+// told says what the code of a stack allocates, objects of so many bytes; nil if it does not.
+func told(code *alloccode.Program, stack []uintptr, size int64, classes []int64) *kind {
+	if code == nil {
+		return nil
+	}
+	a, ok := code.At(calls(stack), size, classes)
+	if !ok {
+		return nil
+	}
+	if a.Descriptor == 0 {
+		return &kind{name: strings.Trim(a.Name, "()"), boxed: a.Boxed}
+	}
+	t := typeAt(uintptr(a.Descriptor))
+	k := &kind{name: naming.TypeName(t), boxed: a.Boxed, array: a.Array, pointer: code.HasPointers(a.Descriptor), isMap: t.Kind() == reflect.Map}
+	if a.Array {
+		k.name = "[]" + k.name
+	}
+	return k
+}
+
+// tinyBlock is what small objects without pointers share, in bytes (go1.26, go1.27: runtime/malloc.go,
+// maxTinySize).
+const tinyBlock = 16
+
+// sharesBlocks reports whether what the profiler counts may be blocks of several small objects.
+func (s *site) sharesBlocks() bool { return s.of != nil && !s.of.pointer && s.size == tinyBlock }
+
+// in reports whether objects of a kind may be among those of a row.
+func (k *kind) in(r *row) bool {
+	switch {
+	case k.name == r.name, k.array && k.name == "[]"+r.name: // an array of one element is an element
+		return true
+	case k.boxed != "":
+		return r.line == interfaceLine(k.boxed)
+	case k.isMap:
+		return r.name == mapHeaders
+	}
+	return r.name == untyped && !k.pointer
 }
 
 func compareFrames(a, b refscan.SourceFrame) int {

@@ -9,13 +9,14 @@ import (
 	"runtime"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocsite"
+	"github.com/leakgate/leakgate/internal/alloccode"
 )
 
 // A testBinary is a test binary that leakgate built.
 type testBinary struct {
 	path    string
 	module  string // path of the main module; "": none
-	types   *allocsite.Types
+	types   *alloccode.Types
 	classes []int64 // sizes of the heap's size classes, in order; the first stands for large objects
 }
 

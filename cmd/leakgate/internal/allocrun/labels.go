@@ -13,16 +13,15 @@ const unknownType = "(not known)"
 // allocates.
 func labelTypes(p *profile.Profile, program *allocsite.Program, classes []int64) {
 	for _, s := range p.Sample {
-		name, ok := "", false
+		name := unknownType
 		if program != nil && s.Value[0] > 0 {
 			stack := make([]uint64, len(s.Location))
 			for i, l := range s.Location {
 				stack[i] = l.Address
 			}
-			name, ok = program.TypeOf(stack, s.Value[1]/s.Value[0], classes)
-		}
-		if !ok {
-			name = unknownType
+			if told, ok := program.TypeOf(stack, s.Value[1]/s.Value[0], classes); ok {
+				name = told
+			}
 		}
 		if s.Label == nil {
 			s.Label = make(map[string][]string)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocsite"
+	"github.com/leakgate/leakgate/internal/alloccode"
 	"github.com/leakgate/leakgate/internal/alloctrace"
 	"github.com/leakgate/leakgate/internal/envvar"
 	slow "github.com/leakgate/leakgate/internal/require"
@@ -66,7 +67,7 @@ func (c counted) perOp(few counted, ops int64) counted {
 type oracle struct {
 	toolchain, folder string
 	binary            string
-	types             *allocsite.Types
+	types             *alloccode.Types
 	classes           []int64
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocsite"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/internal/alloccode"
 	"github.com/leakgate/leakgate/internal/alloctrace"
 )
 
@@ -59,7 +59,7 @@ func TestKinds(t *testing.T) {
 		runtimes:                                {Type: 1, Name: "*runtime.sudog", TypeSize: 8, Size: 8},
 		untyped:                                 {Size: 32},
 	} {
-		assert.Equal(t, name, kindOf(&n, &allocsite.Types{}, classes).Name)
+		assert.Equal(t, name, kindOf(&n, &alloccode.Types{}, classes).Name)
 	}
 }
 

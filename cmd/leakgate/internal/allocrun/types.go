@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocsite"
+	"github.com/leakgate/leakgate/internal/alloccode"
 	"github.com/leakgate/leakgate/internal/alloctrace"
 )
 
@@ -29,7 +29,7 @@ const (
 )
 
 // rowsOf sums counts by what they are for, the most objects first.
-func rowsOf(counts []*alloctrace.Count, types *allocsite.Types, classes []int64) []*TypeRow {
+func rowsOf(counts []*alloctrace.Count, types *alloccode.Types, classes []int64) []*TypeRow {
 	of := make(map[[2]string]*TypeRow)
 	for _, n := range counts {
 		r := kindOf(n, types, classes)
@@ -51,7 +51,7 @@ func rowsOf(counts []*alloctrace.Count, types *allocsite.Types, classes []int64)
 }
 
 // kindOf returns an empty row for a count.
-func kindOf(n *alloctrace.Count, types *allocsite.Types, classes []int64) *TypeRow {
+func kindOf(n *alloctrace.Count, types *alloccode.Types, classes []int64) *TypeRow {
 	pkg := types.Package(uint64(n.Type))
 	element := pkg
 	switch { // the table has no package of a pointer

@@ -8,16 +8,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/leakgate/leakgate/internal/alloccode"
 )
 
-// A Program is a Go executable file. It is not safe for concurrent use.
-type Program struct {
-	types     *Types
-	machine   elf.Machine
-	segments  []segment
-	symbols   []symbol // of functions and dictionaries, by address
-	functions map[uint64]*function
-	arguments []place
+// An executable is the file of a program. It is an alloccode.Source.
+type executable struct {
+	segments []segment
+	symbols  []symbol // of functions and dictionaries, by address
 }
 
 type segment struct {
@@ -30,6 +28,26 @@ type symbol struct {
 	name          string
 }
 
+// dictionary is in the names of dictionaries of generic functions.
+const dictionary = "..dict."
+
+// A Program is a Go executable file. It is not safe for concurrent use.
+type Program struct {
+	code *alloccode.Program
+	file *executable
+}
+
+// TypeOf returns the name of the type that a stack allocates, as the trace of allocations has it with
+// "[]" before it for the array of a slice, and with the type arguments of generic types; false if it
+// cannot be told. The parameters are those of alloccode's At.
+func (p *Program) TypeOf(stack []uint64, size int64, classes []int64) (name string, ok bool) {
+	a, ok := p.code.At(stack, size, classes)
+	if !ok {
+		return "", false
+	}
+	return p.code.Instantiated(a, stack, p.file.dictionaryAt), true
+}
+
 // Open reads an executable that is loaded where its file says: one that is not position-independent.
 func Open(path string) (*Program, error) {
 	f, err := elf.Open(path)
@@ -37,18 +55,10 @@ func Open(path string) (*Program, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	p := &Program{machine: f.Machine, functions: make(map[uint64]*function)}
-	switch f.Machine {
-	case elf.EM_X86_64:
-		p.arguments = amd64Arguments
-	case elf.EM_AARCH64:
-		p.arguments = arm64Arguments
-	default:
-		return nil, fmt.Errorf("code for %v is not known", f.Machine)
-	}
 	if f.Type != elf.ET_EXEC {
 		return nil, errors.New("the executable is position-independent")
 	}
+	e := new(executable)
 	for _, s := range f.Sections {
 		if s.Addr == 0 || s.Type != elf.SHT_PROGBITS {
 			continue
@@ -57,7 +67,7 @@ func Open(path string) (*Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.segments = append(p.segments, segment{s.Addr, data})
+		e.segments = append(e.segments, segment{s.Addr, data})
 	}
 	symbols, err := f.Symbols()
 	if err != nil {
@@ -67,17 +77,28 @@ func Open(path string) (*Program, error) {
 	for _, s := range symbols {
 		byName[s.Name] = s
 		if elf.ST_TYPE(s.Info) == elf.STT_FUNC || strings.Contains(s.Name, dictionary) {
-			p.symbols = append(p.symbols, symbol{s.Value, s.Size, s.Name})
+			e.symbols = append(e.symbols, symbol{s.Value, s.Size, s.Name})
 		}
 	}
-	slices.SortFunc(p.symbols, func(a, b symbol) int { return cmp.Compare(a.address, b.address) })
-	p.types, err = ReadTypes(f, byName)
-	return p, err
+	slices.SortFunc(e.symbols, func(a, b symbol) int { return cmp.Compare(a.address, b.address) })
+	types, err := ReadTypes(f, byName)
+	if err != nil {
+		return nil, err
+	}
+	machine := alloccode.AMD64()
+	switch f.Machine {
+	case elf.EM_X86_64:
+	case elf.EM_AARCH64:
+		machine = alloccode.ARM64()
+	default:
+		return nil, fmt.Errorf("code for %v is not known", f.Machine)
+	}
+	return &Program{alloccode.New(machine, e, types), e}, nil
 }
 
 // memory returns what the file has for so many bytes at an address, or nil.
-func (p *Program) memory(address, size uint64) []byte {
-	for _, s := range p.segments {
+func (e *executable) memory(address, size uint64) []byte {
+	for _, s := range e.segments {
 		if address >= s.address && size <= uint64(len(s.data)) && address-s.address <= uint64(len(s.data))-size {
 			return s.data[address-s.address:][:size]
 		}
@@ -85,8 +106,9 @@ func (p *Program) memory(address, size uint64) []byte {
 	return nil
 }
 
-func (p *Program) word(address uint64) (uint64, bool) {
-	b := p.memory(address, 8)
+// Word reads 8 bytes as the program starts with them.
+func (e *executable) Word(address uint64) (uint64, bool) {
+	b := e.memory(address, 8)
 	if b == nil {
 		return 0, false
 	}
@@ -94,53 +116,30 @@ func (p *Program) word(address uint64) (uint64, bool) {
 }
 
 // symbolAt returns the symbol whose function or dictionary an address lies in.
-func (p *Program) symbolAt(address uint64) (symbol, bool) {
-	i, found := slices.BinarySearchFunc(p.symbols, address, func(s symbol, a uint64) int { return cmp.Compare(s.address, a) })
+func (e *executable) symbolAt(address uint64) symbol {
+	i, found := slices.BinarySearchFunc(e.symbols, address, func(s symbol, a uint64) int { return cmp.Compare(s.address, a) })
 	if !found {
 		i--
 	}
-	if i < 0 || address >= p.symbols[i].address+p.symbols[i].size {
-		return symbol{}, false
+	if i < 0 || address >= e.symbols[i].address+e.symbols[i].size {
+		return symbol{}
 	}
-	return p.symbols[i], true
+	return e.symbols[i]
 }
 
-// nameAt is the name of the function at an address, "" if there is none.
-func (p *Program) nameAt(address uint64) string {
-	s, _ := p.symbolAt(address)
-	return s.name
+// NameAt is the name of the function at an address.
+func (e *executable) NameAt(address uint64) string { return e.symbolAt(address).name }
+
+// FunctionAt returns the function at an address, and its code.
+func (e *executable) FunctionAt(address uint64) (name string, entry uint64, code []byte) {
+	s := e.symbolAt(address)
+	return s.name, s.address, e.memory(s.address, s.size)
 }
 
-// functionAt decodes the function that an address lies in; nil if that is not possible.
-func (p *Program) functionAt(address uint64) *function {
-	s, ok := p.symbolAt(address)
-	if !ok {
-		return nil
+// dictionaryAt returns the name of the dictionary at an address.
+func (e *executable) dictionaryAt(address uint64) string {
+	if s := e.symbolAt(address); strings.Contains(s.name, dictionary) {
+		return s.name
 	}
-	if f := p.functions[s.address]; f != nil {
-		return f
-	}
-	code := p.memory(s.address, s.size)
-	var f *function
-	if p.machine == elf.EM_X86_64 {
-		f = newFunction(s.name, s.address, decodeAMD64(s.address, code), amd64DX)
-	} else {
-		f = newFunction(s.name, s.address, decodeARM64(s.address, code), arm64Context)
-	}
-	p.functions[s.address] = f
-	return f
-}
-
-// preserves reports whether a function leaves all registers as they are.
-func (p *Program) preserves(target uint64) bool {
-	return target != 0 && strings.HasPrefix(p.nameAt(target), "runtime.gcWriteBarrier")
-}
-
-// neverReturns reports whether a function of the runtime only ever panics.
-func (p *Program) neverReturns(target uint64) bool {
-	if target == 0 {
-		return false
-	}
-	name, ok := strings.CutPrefix(p.nameAt(target), "runtime.")
-	return ok && (strings.HasPrefix(name, "panic") || strings.HasPrefix(name, "goPanic") || name == "gopanic" || name == "throw" || name == "fatalthrow")
+	return ""
 }

@@ -1,10 +1,6 @@
-package allocsite
+package alloccode
 
-import (
-	"encoding/binary"
-
-	"golang.org/x/arch/arm64/arm64asm"
-)
+import "encoding/binary"
 
 // arm64SP is what stands for the stack pointer as a base of addresses, and for zero elsewhere.
 const arm64SP = 31
@@ -25,7 +21,7 @@ func decodeARM64(entry uint64, code []byte) (list []instruction) {
 		word := binary.LittleEndian.Uint32(code)
 		x := instruction{at: at, next: at + 4}
 		if !x.setARM64Jump(word) && !x.setARM64Move(word, list) {
-			x.setARM64Other(word, code)
+			x.setARM64Other(word)
 		}
 		list = append(list, x)
 	}
@@ -48,7 +44,7 @@ func (x *instruction) setARM64Jump(word uint32) bool {
 		x.op, x.target = opBranch, relative(word>>5&0x7ffff, 19)
 	case word&0x7e000000 == 0x36000000: // TBZ, TBNZ
 		x.op, x.target = opBranch, relative(word>>5&0x3fff, 14)
-	case word == 0xd65f03c0, word&0xffe0001f == 0xd4200000: // RET, BRK
+	case word&0xfffffc1f == 0xd65f0000, word&0xffe0001f == 0xd4200000: // RET, BRK
 		x.op = opEnd
 	default:
 		return false
@@ -88,32 +84,55 @@ func (x *instruction) setARM64Move(word uint32, before []instruction) bool {
 	return true
 }
 
-// setARM64Other notes what an instruction writes that is not followed.
-func (x *instruction) setARM64Other(word uint32, code []byte) {
+// setARM64Other notes what an instruction writes that is not followed: what its lowest bits say, unless
+// it is known to write nothing there.
+func (x *instruction) setARM64Other(word uint32) {
 	to, base, second := place(word&31), place(word>>5&31), place(word>>10&31)
+	isVector, isLoad := word>>26&1 == 1, word>>22&3 != 0
+	stores := func(offset, size int64) {
+		if base == arm64SP {
+			x.slotsFrom, x.slotsTo = offset, offset+size
+		}
+	}
 	switch {
-	case word&0x7fc00000 == 0x29000000, word&0x7fc00000 == 0x29800000, word&0x7fc00000 == 0x28800000: // STP
-		if base == arm64SP {
-			offset := signed(word>>15&0x7f, 7) * 8
-			x.slotsFrom, x.slotsTo = offset, offset+16
+	case word&0x3a000000 == 0x28000000: // LDP, STP
+		size := int64(4) << (word >> 31)
+		if isVector {
+			size = 4 << (word >> 30)
 		}
-	case word&0x7fc00000 == 0x29400000: // LDP
-		x.written = []place{to, second}
-	case word&0x3b200000 == 0x38000000 && word&0x00c00000 == 0: // other stores
-		if base == arm64SP {
-			offset := signed(word>>12&0x1ff, 9)
-			x.slotsFrom, x.slotsTo = offset, offset+8
+		switch {
+		case word>>22&1 == 0:
+			stores(signed(word>>15&0x7f, 7)*size, 2*size)
+		case !isVector:
+			x.written = []place{to, second}
 		}
+		if word>>23&1 == 1 { // the base moves
+			x.written = append(x.written, base)
+		}
+	case word&0x3b000000 == 0x39000000, word&0x3b200000 == 0x38000000: // LDR, STR
+		scale := word >> 30
+		if isVector && word>>23&1 == 1 {
+			scale, isLoad = 4, word>>22&1 == 1
+		}
+		hasSign := word&0x01000000 == 0
+		offset := int64(word>>10&0xfff) << scale
+		if hasSign {
+			offset = signed(word>>12&0x1ff, 9)
+		}
+		switch {
+		case !isLoad:
+			stores(offset, 1<<scale)
+		case !isVector:
+			x.written = []place{to}
+		}
+		if hasSign && word>>10&1 == 1 { // the base moves
+			x.written = append(x.written, base)
+		}
+	case word&0x3b200c00 == 0x38200800 && !isLoad: // STR with an index
+	case word&0x3f000000 == 0x08000000: // LDXR, STXR, CAS and the like
+		x.written = []place{to, second, place(word >> 16 & 31)}
+	case word&0x3fe00410 == 0x3a400000: // CCMP, CCMN
 	default:
-		i, err := arm64asm.Decode(code[:4])
-		if err != nil {
-			x.written = []place{to}
-			return
-		}
-		switch i.Op {
-		case arm64asm.CMP, arm64asm.CMN, arm64asm.TST, arm64asm.STRB, arm64asm.STRH, arm64asm.STR, arm64asm.STUR, arm64asm.CCMP, arm64asm.NOP:
-		default:
-			x.written = []place{to}
-		}
+		x.written = []place{to}
 	}
 }

@@ -1,4 +1,4 @@
-package allocsite
+package alloccode
 
 import "slices"
 
@@ -60,7 +60,7 @@ func (f *follower) before(i int, p place, offsets []int64, depth int) value {
 			return f.joined(i, p, offsets, depth, jumps, falls)
 		}
 		if !falls {
-			return value{}
+			return f.nothingBefore()
 		}
 		v, next, rest := f.over(i-1, p, offsets)
 		if v.kind != noValue {
@@ -72,6 +72,15 @@ func (f *follower) before(i int, p place, offsets []int64, depth int) value {
 		return value{kind: unknownValue} // an argument on the stack
 	}
 	return value{kind: argumentValue, argument: p, offsets: offsets}
+}
+
+// nothingBefore is the value where no path is known to lead: none, unless a jump may lead there whose
+// target is computed.
+func (f *follower) nothingBefore() value {
+	if f.computed {
+		return value{kind: unknownValue}
+	}
+	return value{}
 }
 
 // joined is the value where several paths meet: that of all, if they agree.

@@ -1,4 +1,4 @@
-package allocsite
+package alloccode
 
 // A place is a register, by its number in the machine, or a slot of the stack.
 type place int64
@@ -44,6 +44,9 @@ type function struct {
 	jumpsTo  map[uint64][]int // by target
 	callsAt  map[uint64]int   // by each address within the call
 	contexts place            // register that closures find their variables by
+	// computed says that it has a jump to where a register says: code that nothing leads to may be
+	// behind that.
+	computed bool
 }
 
 func newFunction(name string, entry uint64, code []instruction, context place) *function {
@@ -57,6 +60,8 @@ func newFunction(name string, entry uint64, code []instruction, context place) *
 			}
 		case (x.op == opJump || x.op == opBranch) && x.target != 0:
 			f.jumpsTo[x.target] = append(f.jumpsTo[x.target], i)
+		case x.op == opJump:
+			f.computed = true
 		}
 	}
 	return f

@@ -1,4 +1,4 @@
-package allocsite
+package alloccode
 
 import (
 	"strings"
@@ -9,54 +9,67 @@ import (
 // maxFrames is how many calls a type is followed upwards.
 const maxFrames = 24
 
-// TypeOf returns the name of the type that a stack allocates, as the trace of allocations has it with
-// "[]" before it for the array of a slice; false if it cannot be told. The stack has an address within each
+// Allocated is what a call allocates.
+type Allocated struct {
+	// Name is the type's, as the trace of allocations has it, with shapes for the type arguments of generic
+	// functions, and with "[]" before it for the array of a
+	// slice. Where but the kind of a value in an interface is told, it says that.
+	Name string
+	// Descriptor is the address of the type's descriptor, Array that objects are arrays of it; 0 where the
+	// function that allocates says all: strings, bytes, headers of maps.
+	Descriptor uint64
+	Array      bool
+	level      int // of the call on the stack where the type is told
+	// Boxed is the kind of a value that is put into an interface by a function that is not told its
+	// type, such as "uint64".
+	Boxed string
+}
+
+// At returns what a stack allocates; false if it cannot be told. The stack has an address within each
 // call, innermost first, as profiles have them: without the runtime's functions at its inner end.
 // size is what one object takes in bytes, by which the type is checked; classes are the heap's size
 // classes.
-func (p *Program) TypeOf(stack []uint64, size int64, classes []int64) (name string, ok bool) {
+func (p *Program) At(stack []uint64, size int64, classes []int64) (a Allocated, ok bool) {
 	if len(stack) == 0 {
-		return "", false
+		return a, false
 	}
 	f := p.functionAt(stack[0])
 	if f == nil {
-		return "", false
+		return a, false
 	}
 	call, ok := f.callsAt[stack[0]]
 	if !ok {
-		return "", false
+		return a, false
 	}
-	called := p.nameAt(f.code[call].target)
-	if kind := boxes[called]; kind != "" {
-		if name, ok := p.boxed(f, call); ok {
-			return name, true
-		}
-		return "(values of kind " + kind + " in interfaces)", true
+	target := f.code[call].target
+	called := p.nameAt(target)
+	if kind := boxOf(called); kind != "" {
+		return p.boxed(f, call, kind), true
 	}
 	r, ok := ruleOf(called)
 	switch {
-	case f.code[call].target == 0 || !ok:
-		return "", false
+	case target == 0 || !ok:
+		return a, false
 	case r.always != "":
-		return r.always, true
+		return Allocated{Name: r.always}, true
 	case f.name == "internal/bytealg.MakeNoZero":
-		return "[]uint8", true
+		return Allocated{Name: "[]uint8"}, true
 	}
-	descriptor, level, ok := p.argument(stack, p.arguments[r.argument])
+	descriptor, level, ok := p.argument(stack, p.machine.arguments[r.argument])
 	if !ok {
-		return "", false
+		return a, false
 	}
 	t, ok := p.types.at(descriptor)
 	if !ok {
-		return "", false
+		return a, false
 	}
 	if strings.HasPrefix(called, "runtime.mallocgc") && size > alloctrace.SizeOf(t.size+header, classes) {
 		r.prefix = "[]" // reflect and the like make arrays by it
 	}
 	if !t.fits(r, size, classes) {
-		return "", false
+		return a, false
 	}
-	return r.prefix + p.instantiated(p.types.Name(descriptor), stack, level), true
+	return Allocated{Name: r.prefix + p.types.Name(descriptor), Descriptor: descriptor, Array: r.prefix != "", level: level}, true
 }
 
 // argument follows a register from the innermost call of a stack to the constant that it comes
@@ -90,11 +103,11 @@ func (p *Program) argument(stack []uint64, wanted place) (constant uint64, level
 	return 0, 0, false
 }
 
-// behind reads what lies behind a constant in the program's file.
+// behind reads what lies behind a constant, in data that does not change.
 func (p *Program) behind(v value) (uint64, bool) {
 	at := v.constant
 	for _, offset := range v.offsets {
-		next, ok := p.word(at + uint64(offset))
+		next, ok := p.source.Word(at + uint64(offset))
 		if !ok {
 			return 0, false
 		}
@@ -103,39 +116,39 @@ func (p *Program) behind(v value) (uint64, bool) {
 	return at, true
 }
 
-// boxed returns the type of a value that is put into an interface: the descriptor of an interface's type that
-// is loaded first after the call. It is not known where the code branches before.
-func (p *Program) boxed(f *function, call int) (string, bool) {
+// boxed returns the type of a value of a kind that is put into an interface: the descriptor of an
+// interface's type that is loaded first after the call. It is not known where the code branches before.
+func (p *Program) boxed(f *function, call int, kind string) Allocated {
+	untold := Allocated{Name: "(values of kind " + kind + " in interfaces)", Boxed: kind}
 	for i := call + 1; i < len(f.code) && i <= call+maxApart; i++ {
 		x := &f.code[i]
 		if x.op == opCall || x.op == opJump || x.op == opBranch || x.op == opEnd || len(f.jumpsTo[x.at]) > 0 {
-			return "", false
+			return untold
 		}
 		if x.op != opConst {
 			continue
 		}
 		if t, ok := p.types.at(x.constant); ok {
 			if !t.basic() {
-				return "", false
+				return untold
 			}
-			return p.types.Name(x.constant), true
+			return Allocated{Name: p.types.Name(x.constant), Descriptor: x.constant, Boxed: kind}
 		}
 	}
-	return "", false
+	return untold
 }
 
 // maxApart is how many instructions a box's type may be behind the call.
 const maxApart = 4
 
-// dictionary is in the names of dictionaries of generic functions.
-const dictionary = "..dict."
-
 // shape is what the names of types begin with that generic functions share their code for.
 const shape = "go.shape."
 
-// instantiated replaces the shapes in a type's name by the type arguments, which the dictionary names
-// that the generic function was given; where it is not known the shapes stay.
-func (p *Program) instantiated(name string, stack []uint64, level int) string {
+// Instantiated is what a stack allocates with the shapes in the type's name replaced by the type
+// arguments, which the dictionary names that the generic function was given; where it is not known the
+// shapes stay. dictionaryAt returns the name of the dictionary's symbol at an address, "" if there is none.
+func (p *Program) Instantiated(a Allocated, stack []uint64, dictionaryAt func(uint64) string) string {
+	name, level := a.Name, a.level
 	if !strings.Contains(name, shape) {
 		return name
 	}
@@ -144,13 +157,12 @@ func (p *Program) instantiated(name string, stack []uint64, level int) string {
 		return name
 	}
 	// The dictionary is the first argument, after the receiver if there is one.
-	for _, register := range p.arguments[:2] {
+	for _, register := range p.machine.arguments[:2] {
 		constant, _, ok := p.argument(stack[level+1:], register)
 		if !ok {
 			continue
 		}
-		s, ok := p.symbolAt(constant)
-		if arguments := typeArguments(s.name); ok && strings.Contains(s.name, dictionary) && len(arguments) == len(shapes) {
+		if arguments := typeArguments(dictionaryAt(constant)); len(arguments) == len(shapes) {
 			return substitute(name, shapes, arguments)
 		}
 	}

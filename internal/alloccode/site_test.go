@@ -1,9 +1,9 @@
-package allocsite
+package alloccode
 
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
+	"github.com/leakgate/leakgate/internal/assert"
 )
 
 func TestTypeArguments(t *testing.T) {
@@ -45,7 +45,7 @@ func TestPathsAgree(t *testing.T) {
 		}, 2)
 	}
 	at := func(f *function, i int, p place) value {
-		return (&follower{new(Program), f, make(map[visit]bool)}).before(i, p, nil, 0)
+		return (&follower{&Program{source: noSource{}}, f, make(map[visit]bool)}).before(i, p, nil, 0)
 	}
 	assert.Equal(t, unknownValue, at(branch(200), 3, 0).kind)
 	same := at(branch(100), 3, 0)
@@ -80,6 +80,15 @@ func TestSpills(t *testing.T) {
 		"what it is from": {instruction{written: []place{0}}, constantValue},
 	} {
 		f := code(c.between)
-		assert.Equal(t, c.kind, (&follower{new(Program), f, make(map[visit]bool)}).before(4, 3, nil, 0).kind, name)
+		assert.Equal(t, c.kind, (&follower{&Program{source: noSource{}}, f, make(map[visit]bool)}).before(4, 3, nil, 0).kind, name)
 	}
 }
+
+// noSource is a program without functions.
+type noSource struct{}
+
+func (noSource) FunctionAt(uint64) (name string, entry uint64, code []byte) { return "", 0, nil }
+
+func (noSource) NameAt(uint64) string { return "" }
+
+func (noSource) Word(uint64) (uint64, bool) { return 0, false }

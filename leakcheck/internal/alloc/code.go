@@ -1,0 +1,110 @@
+package alloc
+
+import (
+	"runtime"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/alloccode"
+	"github.com/leakgate/leakgate/internal/engine/peek"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
+)
+
+// A running program is this process, as its machine code is read. It is an alloccode.Source.
+type running struct {
+	low, high uint64 // its code
+	constants []span
+	functions map[uint64][]byte // code by entry
+}
+
+type span struct{ low, high uint64 }
+
+// ownCode reads this program, or returns nil if it is not known where it has its types.
+func ownCode() *alloccode.Program {
+	c, err := snapshot.Constants()
+	if err != nil || ownMachine == nil {
+		return nil
+	}
+	self := uint64(typeAddress(beginMark{}))
+	if self < c.Types.Addr || self >= c.Types.End() {
+		return nil // another module's
+	}
+	r := &running{low: c.Code.Addr, high: c.Code.End(), functions: make(map[uint64][]byte)}
+	for _, d := range c.Data {
+		r.constants = append(r.constants, span{d.Addr, d.End()})
+	}
+	types := alloccode.NewTypes(c.Types.Addr, peek.Bytes(uintptr(c.Types.Addr), uintptr(c.Types.Len)))
+	return alloccode.New(ownMachine(), r, types)
+}
+
+// FunctionAt returns the function at an address, and its code up to the next function's.
+func (r *running) FunctionAt(address uint64) (name string, entry uint64, code []byte) {
+	f := r.function(address)
+	if f == nil {
+		return "", 0, nil
+	}
+	entry = uint64(f.Entry())
+	code, ok := r.functions[entry]
+	if !ok {
+		code = peek.Bytes(uintptr(entry), uintptr(r.end(entry)-entry))
+		r.functions[entry] = code
+	}
+	return r.NameAt(entry), entry, code
+}
+
+// end is where the next function begins.
+func (r *running) end(entry uint64) uint64 {
+	const alignment = 16 // of functions (go1.26, go1.27: cmd/link/internal/amd64/l.go, arm64/l.go)
+	end := entry + alignment
+	for next := r.function(end); next != nil && uint64(next.Entry()) == entry; next = r.function(end) {
+		end += alignment
+	}
+	return min(end, r.high)
+}
+
+func (r *running) function(address uint64) *runtime.Func {
+	if address < r.low || address >= r.high {
+		return nil
+	}
+	return runtime.FuncForPC(uintptr(address))
+}
+
+// NameAt is the name of the function at an address, or of one that is inlined there.
+func (r *running) NameAt(address uint64) string {
+	if f := r.function(address); f != nil {
+		return f.Name()
+	}
+	return ""
+}
+
+// Word reads a word of the constants.
+func (r *running) Word(address uint64) (uint64, bool) {
+	for _, c := range r.constants {
+		if address%8 == 0 && address >= c.low && address < c.high && c.high-address >= 8 {
+			return uint64(peek.Word(uintptr(address))), true
+		}
+	}
+	return 0, false
+}
+
+// calls are addresses within the calls of a stack, innermost first, without those of the runtime at
+// its inner end. The stack has an entry for each inlined function, too, which made no call.
+func calls(stack []uintptr) (list []uint64) {
+	frame := func(i int) runtime.Frame {
+		f, _ := runtime.CallersFrames(stack[i : i+1]).Next()
+		return f
+	}
+	for i := 0; i < len(stack); {
+		call, f := stack[i]-1, frame(i)
+		for i++; i < len(stack) && f.Func == nil; i++ { // f is inlined
+			into := frame(i)
+			if into.Entry != f.Entry {
+				break
+			}
+			f = into
+		}
+		if len(list) > 0 || !strings.HasPrefix(f.Function, "runtime.") && !strings.HasPrefix(f.Function, "internal/runtime/") {
+			list = append(list, uint64(call))
+		}
+	}
+	return list
+}

@@ -1,0 +1,99 @@
+package alloc
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/assert"
+)
+
+type (
+	badge                       uint64
+	label                       string
+	pairOf[K comparable, V any] struct {
+		key   K
+		value V
+		_     *pairOf[K, V]
+	}
+)
+
+var (
+	keptText  string
+	keptRunes []rune
+	keptPairs any
+	keptChan  chan *node
+)
+
+//go:noinline
+func newPair[K comparable, V any](k K, v V) *pairOf[K, V] { return &pairOf[K, V]{key: k, value: v} }
+
+//go:noinline
+func inlinedInto() *entry { return makeEntry() }
+
+func makeEntry() *entry { return new(entry) }
+
+// told has operations of one allocation, or two, and what the code at the calls says that it is.
+var tellable = []struct {
+	name string
+	row  string // that counts it
+	op   func()
+}{
+	{"node", "node", func() { keptNode = new(node) }},
+	{"entry", "entry", func() { keptEntry = inlinedInto() }},
+	{"[]entry", "[]entry", func() { keptEntries = make([]entry, 5) }},
+	{"[]entry", "entry", func() { keptEntries = append([]entry(nil), entry{}) }},
+	{"[]uint8", untyped, func() { keptBytes = append([]byte(nil), keptText...) }},
+	{"[]int32", untyped, func() { keptRunes = []rune(keptText) }},
+	{"string", untyped, func() { keptText = keptText[:30] + keptText[:20] }},
+	{"badge", "values of kind uint64 in interfaces", func() { keptAny = badge(len(keptText) + 1000) }},
+	{"label", "values of kind string in interfaces", func() { keptAny = label(keptText) }},
+	{"pairOf[string,*entry]", "pairOf[string,*entry]", func() { keptPairs = &pairOf[string, *entry]{key: keptText} }},
+	{"pairOf[go.shape.int,go.shape.string]", "pairOf[go.shape.int,go.shape.string]", func() { keptPairs = newPair(len(keptText), keptText) }},
+	{"map[string]*entry", "map[string]*entry", func() { keptMap = map[string]*entry{}; keptMap["a"] = nil }},
+	{"chan *node", "chan *node", func() { keptChan = make(chan *node, 3) }},
+}
+
+// The code at the calls tells what the stacks of an operation allocate, and so which row they are of.
+func TestSitesAreTold(t *testing.T) {
+	keptText = strings.Repeat("text", 20)
+	const calls = 10
+	for _, c := range tellable {
+		short := func(name string) string {
+			return strings.ReplaceAll(name, "github.com/leakgate/leakgate/leakcheck/internal/alloc.", "")
+		}
+		var names []string
+		for _, s := range sites(c.op, calls, sizeClasses(), time.Minute) {
+			if s.objects < s.fewest(calls) {
+				continue // another goroutine's
+			}
+			name := "not told"
+			if s.of != nil {
+				name = short(s.of.name)
+				rows := []*row{{name: c.row}, {name: c.row, line: interfaceLine(s.of.boxed)}}
+				rows[0].name = strings.NewReplacer("node", typePath+"node", "entry", typePath+"entry", "pairOf", typePath+"pairOf").Replace(c.row)
+				isRow := s.of.in(rows[0]) || s.of.boxed != "" && s.of.in(rows[1]) || s.of.name == mapHeaders
+				assert.True(t, isRow, "%s is not of %s", name, c.row)
+			}
+			names = append(names, name)
+		}
+		if strings.HasPrefix(c.row, "values of kind ") && RaceDetector {
+			continue // the detector's calls lie between
+		}
+		assert.Contains(t, names, c.name, c.name)
+		assert.NotContains(t, names, "not told", c.name)
+	}
+}
+
+const typePath = "github.com/leakgate/leakgate/leakcheck/internal/alloc."
+
+// What reflection allocates is not told by the code.
+func TestSitesOfReflection(t *testing.T) {
+	types := []reflect.Type{reflect.TypeFor[entry](), reflect.TypeFor[node]()}
+	for _, s := range sites(func() { keptAny = reflect.New(types[0]).Interface() }, 10, sizeClasses(), time.Minute) {
+		if s.objects >= 10 {
+			assert.Nil(t, s.of)
+		}
+	}
+}
