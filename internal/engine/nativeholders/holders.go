@@ -60,6 +60,7 @@ type finder struct {
 	heap    *typedheap.Heap
 	program root.Program
 	mem     *image.Space
+	pid     int // of the frozen process
 	native  *nativeheap.Contents
 	owner   []int32  // of each block, 1 + its holder's index; 0: none by now
 	queue   []uint32 // blocks that have got an owner, and are not looked into
@@ -92,7 +93,7 @@ func Find(s *snapshot.Snapshot, is func(nativeheap.Block) bool) (_ *Result, err 
 	case s.Index() == nil:
 		return nil, s.Without()
 	}
-	f := &finder{program: s.Program(), mem: image.NewSpace(p), known: make(map[string]int32), files: make(map[string]*library)}
+	f := &finder{program: s.Program(), mem: image.NewSpace(p), pid: p.PID(), known: make(map[string]int32), files: make(map[string]*library)}
 	if f.native, err = nativeheap.OfFrozen(p.PID(), f.mem); err != nil {
 		return nil, err
 	}

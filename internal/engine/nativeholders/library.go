@@ -14,6 +14,7 @@ import (
 // A library is a file that has variables: a shared library, or the program.
 type library struct {
 	bias      uint64 // between its addresses and those in the process
+	end       uint64 // of its last segment in the process; 0 if it is not known
 	variables []objfile.Symbol
 }
 
@@ -33,6 +34,8 @@ func (f *finder) library(file string) *library {
 	for i := range f.native.Areas {
 		if a := &f.native.Areas[i]; a.Name == file && len(x.Segments) > 0 {
 			l.bias = a.Start - (x.Segments[0].Addr - x.Segments[0].Offset)
+			last := x.Segments[len(x.Segments)-1]
+			l.end = last.Addr + last.Size + l.bias
 			break
 		}
 	}

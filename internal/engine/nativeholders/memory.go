@@ -1,6 +1,7 @@
 package nativeholders
 
 import (
+	"os"
 	"path"
 	"sort"
 	"strings"
@@ -33,31 +34,76 @@ func (f *finder) rest() ([]stretch, error) {
 		return nil, err
 	}
 	without = append(image.Union(append(without, idle...)), image.Range{Addr: ^uint64(0)}) // the end of all
+	pages := openPages(f.pid)
+	defer pages.close()
 	var all []stretch
 	for i := range f.native.Areas {
 		a := &f.native.Areas[i]
 		if !a.Writable && !isSharedMemory(a.Name) {
 			continue
 		}
-		s := stretch{file: f.fileOf(i)}
-		if isLoader(s.file) { // it has the lists of threads' variables
-			s = stretch{thread: true}
-		}
-		for _, at := range threads {
-			s.thread = s.thread || a.Start <= at && at < a.End
-		}
-		at := a.Start
-		for _, w := range without {
-			if end := min(w.Addr, a.End); end > at {
-				s.Range = image.Range{Addr: at, Len: end - at}
-				all = append(all, s)
-			}
-			if at = max(at, w.End()); at >= a.End {
-				break
+		for _, s := range f.parts(i, threads) {
+			for _, r := range between(s.Range, without) {
+				if a.Name != "" {
+					s.Range = r
+					all = append(all, s)
+					continue
+				}
+				for _, used := range pages.used(r) {
+					s.Range = used
+					all = append(all, s)
+				}
 			}
 		}
 	}
 	return all, nil
+}
+
+// between returns what of a range lies between others, which are sorted, do not overlap, and of which the last
+// begins behind it.
+func between(r image.Range, others []image.Range) (parts []image.Range) {
+	at := r.Addr
+	for _, w := range others {
+		if end := min(w.Addr, r.End()); end > at {
+			parts = append(parts, image.Range{Addr: at, Len: end - at})
+		}
+		if at = max(at, w.End()); at >= r.End() {
+			break
+		}
+	}
+	return parts
+}
+
+// parts returns the stretches that an area is: one, unless other memory, such as the stack of a thread, lies directly
+// behind the variables of a file, which the system shows as one area. threads are addresses in what threads have.
+func (f *finder) parts(i int, threads []uint64) []stretch {
+	a := &f.native.Areas[i]
+	whole := stretch{Range: image.Range{Addr: a.Start, Len: a.End - a.Start}, file: f.fileOf(i)}
+	parts := []stretch{whole}
+	if end := f.endOf(whole.file); a.Name == "" && end != 0 && end < a.End {
+		end = max(end, a.Start)
+		parts[0].Len = end - a.Start
+		parts = append(parts, stretch{Range: image.Range{Addr: end, Len: a.End - end}})
+	}
+	for k := range parts {
+		s := &parts[k]
+		if isLoader(s.file) { // it has the lists of threads' variables
+			s.file, s.thread = "", true
+		}
+		for _, at := range threads {
+			s.thread = s.thread || s.Addr <= at && at < s.End()
+		}
+	}
+	return parts
+}
+
+// endOf returns where the variables of a file end, up to the end of the page; 0 if that is not known.
+func (f *finder) endOf(file string) uint64 {
+	if file == "" {
+		return 0
+	}
+	page := uint64(os.Getpagesize())
+	return (f.library(file).end + page - 1) &^ (page - 1)
 }
 
 // isLoader reports whether a file is the dynamic linker of glibc.

@@ -50,6 +50,7 @@ type File struct {
 type Segment struct {
 	Offset, FileSize uint64 // in the file
 	Addr             uint64 // at link time
+	Size             uint64 // in memory: what is beyond FileSize is zero at first
 	Writable         bool
 }
 

@@ -38,7 +38,7 @@ func New(r io.ReaderAt, size int64) (*objfile.File, error) {
 	}
 	for _, p := range e.Progs {
 		if p.Type == elf.PT_LOAD {
-			f.Segments = append(f.Segments, objfile.Segment{Offset: p.Off, FileSize: p.Filesz, Addr: p.Vaddr, Writable: p.Flags&elf.PF_W != 0})
+			f.Segments = append(f.Segments, objfile.Segment{Offset: p.Off, FileSize: p.Filesz, Addr: p.Vaddr, Size: p.Memsz, Writable: p.Flags&elf.PF_W != 0})
 		}
 	}
 	f.BuildID = buildID(f, e.Sections)
