@@ -22,7 +22,9 @@ type Count struct {
 	// for objects below 16 bytes without pointers, which share blocks. These take their own size,
 	// or 16 bytes if that is not known. A Size beyond the class of TypeSize is that of an array.
 	TypeSize, Size int64
-	Objects        int64
+	// Unsized says that Size is not known, but is TypeSize at least: an object of the type, or an array.
+	Unsized bool
+	Objects int64
 }
 
 // Bytes are what the objects take together.
@@ -35,8 +37,7 @@ type Counts struct {
 	Own []*Count
 	// OtherObjects are all others of the trace.
 	OtherObjects int64
-	// UnsizedObjects are those of Own of which the size is not known: they count with the size of
-	// their type.
+	// UnsizedObjects are those of Own of which the size is not known.
 	UnsizedObjects int64
 }
 
@@ -59,7 +60,7 @@ func Read(trace []byte, marks Marks, classes []int64) (*Counts, error) {
 	if err := s.make(batches, maps.Clone(running)); err != nil {
 		return nil, err
 	}
-	c := &counter{survey: s, classes: classes, of: make(map[countKey]*Count), own: make(map[uint64]bool)}
+	c := &counter{survey: s, classes: classes, of: make(map[countKey]*Count), own: make(map[uint64]bool), fresh: make(map[uint64]timedSpan)}
 	return c.count(batches, running)
 }
 
@@ -116,20 +117,27 @@ func (s *survey) typeOf(b *batch, e *event) rawType {
 type countKey struct {
 	address uintptr
 	size    int64
+	unsized bool
 }
 
 type counter struct {
 	*survey
 	classes []int64
 	of      map[countKey]*Count
-	own     map[uint64]bool // by goroutine, as far as it was asked
+	own     map[uint64]bool      // by goroutine, as far as it was asked
+	fresh   map[uint64]timedSpan // by thread: the last span that it made
 	sum     Counts
 }
 
 func (c *counter) count(batches []*batch, running runs) (*Counts, error) {
 	for _, b := range batches {
 		err := b.each(func(e *event) {
-			if e.kind == evObjectAlloc {
+			switch e.kind {
+			case evSpanAlloc:
+				if n, ok := spanOf(e); ok {
+					c.fresh[b.thread] = timedSpan{span: n, first: e.arguments[1]}
+				}
+			case evObjectAlloc:
 				c.allocation(b, e, running[b.thread])
 			}
 			running.step(b, e)
@@ -161,14 +169,14 @@ func (c *counter) allocation(b *batch, e *event, on run) {
 		c.sum.OtherObjects++
 		return
 	}
-	size, sized := c.size(e, t)
+	size, sized := c.size(b, e, t)
 	if !sized {
 		c.sum.UnsizedObjects++
 	}
-	key := countKey{address, size}
+	key := countKey{address, size, !sized}
 	n := c.of[key]
 	if n == nil {
-		n = &Count{Type: address, Name: t.name, TypeSize: int64(t.size), Size: size}
+		n = &Count{Type: address, Name: t.name, TypeSize: int64(t.size), Size: size, Unsized: !sized}
 		c.of[key] = n
 	}
 	n.Objects++
@@ -211,17 +219,16 @@ func (c *counter) isOwn(g uint64) bool {
 }
 
 // size returns how much an object takes, and whether that is sure.
-func (c *counter) size(e *event, t rawType) (size int64, sure bool) {
-	span, sure := c.spans.at(e.arguments[1])
-	switch {
-	case !sure || span.class >= len(c.classes):
-		return int64(t.size), false
-	case span.class == 0:
-		return int64(span.pages) * pageSize, true
-	case span.class == tinyClass && span.noscan && t.size > 0 && int64(t.size) < c.classes[tinyClass]:
-		return int64(t.size), true
-	case int64(t.size) > c.classes[span.class]:
+func (c *counter) size(b *batch, e *event, t rawType) (size int64, sure bool) {
+	if last, ok := c.fresh[b.thread]; ok && last.class == 0 && last.first*pageSize == e.arguments[1]*minAlign {
+		// A large object has a span of its own, which its thread has made just before (go1.26, go1.27:
+		// runtime/malloc.go, mallocgcLarge).
+		if size := last.sizeOf(0, t, c.classes); size != 0 {
+			return size, true
+		}
+	}
+	if size, sure = c.spans.at(e.arguments[1], t, c.classes); !sure {
 		return int64(t.size), false
 	}
-	return c.classes[span.class], true
+	return size, true
 }

@@ -45,22 +45,59 @@ func (s *spans) add(e *event) {
 	s.first[e.arguments[1]] = append(s.first[e.arguments[1]], n)
 }
 
-// at returns the span that an object lies in, and false if it may have been one or another. That is
-// so where its pages were used for several kinds of objects in the course of a trace. Times do not
-// tell these apart: a thread that writes events quickly gives each a later one, and so gets ahead of
-// others.
-func (s *spans) at(object uint64) (found span, sure bool) {
+// at returns what an object of a type takes, at an address in units of minAlign, and whether that is
+// sure: it is where all spans that there ever were at that address, and that can hold it, say the same.
+// Times do not tell spans apart: a thread that writes events quickly gives each a later one, and so gets
+// ahead of others.
+func (s *spans) at(object uint64, typ rawType, classes []int64) (size int64, sure bool) {
 	page := object * minAlign / pageSize
-	spans := 0
 	for back := uint64(0); back < maxPages && back <= page; back++ {
 		for _, n := range s.first[page-back] {
-			if back < n.pages {
-				found = n
-				spans++
+			if back >= n.pages {
+				continue
 			}
+			one := n.sizeOf(object*minAlign-(page-back)*pageSize, typ, classes)
+			if one == 0 {
+				continue
+			}
+			if size != 0 && size != one {
+				return 0, false
+			}
+			size = one
 		}
 	}
-	return found, spans == 1
+	return size, size != 0
+}
+
+// sizeOf returns what an object of a type takes so many bytes behind the beginning of a span, or 0 if it
+// cannot lie there.
+func (n *span) sizeOf(offset uint64, typ rawType, classes []int64) int64 {
+	// go1.26, go1.27 runtime/mbitmap.go: heapBitsInSpan, and the header of larger objects.
+	const mostWithoutHeader, header = 512, 8
+	switch {
+	case n.noscan != (typ.pointers == 0) || n.class >= len(classes):
+		return 0
+	case n.class == 0:
+		size := int64(n.pages) * pageSize
+		if offset != 0 || int64(typ.size) > size {
+			return 0
+		}
+		return size
+	}
+	size := classes[n.class]
+	if size > mostWithoutHeader && !n.noscan {
+		offset -= header
+	}
+	switch {
+	case n.class == tinyClass && n.noscan && int64(typ.size) < size:
+		if typ.size > 0 {
+			return int64(typ.size)
+		}
+		return size
+	case int64(typ.size) > size || int64(offset)%size != 0:
+		return 0
+	}
+	return size
 }
 
 // SizeOf is what one object of so many bytes takes on the heap. classes are as for Read.

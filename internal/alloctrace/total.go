@@ -162,7 +162,7 @@ func (t *totaler) allocation(e *event, typ rawType, now uint64) {
 	if !sure {
 		t.sum.UnsizedObjects++
 	}
-	key := countKey{uintptr(typ.address), size}
+	key := countKey{address: uintptr(typ.address), size: size}
 	n := t.of[key]
 	if n == nil {
 		n = &Count{Type: key.address, Name: typ.name, TypeSize: int64(typ.size), Size: size}
@@ -183,7 +183,7 @@ func (t *totaler) sizeOf(e *event, typ rawType, now uint64) (size int64, sure bo
 	sure = true
 	var found timedSpan
 	for _, n := range t.pages[e.arguments[1]*minAlign/pageSize] {
-		s := t.sizeIn(n, e.arguments[1]*minAlign, typ)
+		s := n.sizeOf(e.arguments[1]*minAlign-n.first*pageSize, typ, t.classes)
 		if s == 0 {
 			continue
 		}
@@ -199,31 +199,4 @@ func (t *totaler) sizeOf(e *event, typ rawType, now uint64) (size int64, sure bo
 		return int64(typ.size), false
 	}
 	return size, sure
-}
-
-// sizeIn returns what an object of a type takes in a span, or 0 if it cannot lie there.
-func (t *totaler) sizeIn(n timedSpan, address uint64, typ rawType) int64 {
-	offset := int64(address - n.first*pageSize)
-	// go1.26, go1.27 runtime/mbitmap.go: heapBitsInSpan, and the header of larger objects.
-	const mostWithoutHeader, header = 512, 8
-	switch {
-	case n.noscan != (typ.pointers == 0) || n.class >= len(t.classes):
-		return 0
-	case n.class == 0:
-		return int64(n.pages) * pageSize
-	}
-	size := t.classes[n.class]
-	if size > mostWithoutHeader && !n.noscan {
-		offset -= header
-	}
-	switch {
-	case n.class == tinyClass && n.noscan && int64(typ.size) < size:
-		if typ.size > 0 {
-			return int64(typ.size)
-		}
-		return size
-	case int64(typ.size) > size || offset%size != 0:
-		return 0
-	}
-	return size
 }

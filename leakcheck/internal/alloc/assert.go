@@ -3,6 +3,7 @@ package alloc
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +79,7 @@ func (x *experiment) judge() *assertion.Outcome {
 		return assertion.Misuse("%s", problems)
 	}
 	found := x.find(first)
-	if !anyBroken(found) {
+	if !anyBroken(found) && !anyUnsure(found) {
 		return &assertion.Outcome{Verdict: verdict.Pass, Bounds: x.records(found, first, verdict.Pass), Notes: passed(first, found)}
 	}
 	// What is set up once, by the first calls that come across it, is no part of the second look.
@@ -89,21 +90,24 @@ func (x *experiment) judge() *assertion.Outcome {
 	if err != nil {
 		return x.unknown(err)
 	}
+	before := broken(found, first)
 	found = x.find(second)
-	if !anyBroken(found) {
-		notes := append(passed(second, found), "at first op allocated more: "+strings.Join(broken(x.find(first), first), "; "))
-		return &assertion.Outcome{Verdict: verdict.Pass, Bounds: x.records(found, second, verdict.Pass), Notes: notes}
-	}
-	if RaceDetector {
+	switch {
+	case anyBroken(found) && RaceDetector:
 		return x.unknown(atRandom(strings.Join(broken(found, second), "; ")))
-	}
-	if x.mayBeSizes(found, second) {
+	case anyBroken(found):
+		return &assertion.Outcome{
+			Verdict: verdict.Fail, Failed: true, Bounds: x.records(found, second, verdict.Fail),
+			Message: strings.Join(failure(second, found, x.sites(second), x.Env), "\n"),
+		}
+	case anyUnsure(found):
 		return x.unknown(second.sizesUnknown())
 	}
-	return &assertion.Outcome{
-		Verdict: verdict.Fail, Failed: true, Bounds: x.records(found, second, verdict.Fail),
-		Message: strings.Join(failure(second, found, x.sites(second), x.Env), "\n"),
+	notes := passed(second, found)
+	if len(before) > 0 {
+		notes = append(notes, "at first op allocated more: "+strings.Join(before, "; "))
 	}
+	return &assertion.Outcome{Verdict: verdict.Pass, Bounds: x.records(found, second, verdict.Pass), Notes: notes}
 }
 
 // sites returns what allocated, of another round; nil if there is no time for it.
@@ -114,8 +118,12 @@ func (x *experiment) sites(r *recording) []*site {
 	return sites(x.op, x.calls, r.classes, x.Time.Left())
 }
 
+// sizesUnknown is why a recording does not tell whether a bound holds.
 func (r *recording) sizesUnknown() error {
-	return fmt.Errorf("the sizes of %s are not known", textfmt.CountNoun(r.unsized, "object"))
+	return &refscan.UnavailableError{
+		Cause:  fmt.Sprintf("the sizes of %s are not known: the heap used their pages for objects of several sizes in the course of the trace", textfmt.CountNoun(r.unsized, "object")),
+		Remedy: "let op collect no garbage, or call it less often (Iterations), so that memory is not used anew meanwhile",
+	}
 }
 
 // warmUp calls op a few times, and decides how often a recording is to call it, and how long that
@@ -176,39 +184,45 @@ type finding struct {
 	bound  *Bound
 	sum    row
 	broken bool
+	unsure bool // whether it is broken, because sizes are not known
 }
 
 func (x *experiment) find(r *recording) (found []finding) {
 	for i := range x.req.Bounds {
-		b := &x.req.Bounds[i]
-		sum := b.counts(r.rows)
-		found = append(found, finding{b, sum, b.broken(sum, r.calls, excess(r.calls, r.collected))})
+		found = append(found, x.req.Bounds[i].judge(r))
 	}
 	return found
 }
 
-func anyBroken(found []finding) bool {
-	for _, f := range found {
-		if f.broken {
-			return true
-		}
+// judge holds what calls allocated to a bound.
+func (b *Bound) judge(r *recording) finding {
+	slack := excess(r.calls, r.collected)
+	f := finding{bound: b, sum: b.counts(r.rows)}
+	f.broken = b.broken(f.sum, r.calls, slack)
+	counted, others := b.doubtful(r.rows)
+	switch {
+	case counted+others <= slack:
+	case b.Selector == nil:
+		// The number of objects is certain, and that there are as many bytes at least.
+		f.unsure = !f.broken && b.MaxBytes != nil
+	default:
+		objects := *b
+		objects.MaxBytes = nil
+		least, most := f.sum, f.sum
+		least.objects -= counted
+		most.objects += others
+		f.broken = objects.broken(least, r.calls, slack)
+		f.unsure = !f.broken && (b.MaxBytes != nil || objects.broken(most, r.calls, slack) || objects.broken(f.sum, r.calls, slack))
 	}
-	return false
+	return f
 }
 
-// mayBeSizes reports whether nothing but bytes is too much, of which some are not sure.
-func (x *experiment) mayBeSizes(found []finding, r *recording) bool {
-	if r.unsized == 0 {
-		return false
-	}
-	for _, f := range found {
-		onlyObjects := *f.bound
-		onlyObjects.MaxBytes = nil
-		if onlyObjects.broken(f.sum, r.calls, excess(r.calls, r.collected)) {
-			return false
-		}
-	}
-	return true
+func anyBroken(found []finding) bool {
+	return slices.ContainsFunc(found, func(f finding) bool { return f.broken })
+}
+
+func anyUnsure(found []finding) bool {
+	return slices.ContainsFunc(found, func(f finding) bool { return f.unsure })
 }
 
 // unknownNames says which bounds are for types that the program does not have. Where something was

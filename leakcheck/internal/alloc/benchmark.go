@@ -61,8 +61,15 @@ func ReportAllocs(c *assertion.Checker, b *testing.B, at environ.Site, op func()
 		return
 	}
 	r, err := x.record()
+	if err == nil && r.unsure() {
+		r, err = x.record()
+	}
 	problems := ""
-	if err == nil {
+	switch {
+	case err != nil:
+	case r.unsure(): // whether they are objects of a type or arrays
+		err = r.sizesUnknown()
+	default:
 		problems, err = x.unknownNames(r)
 	}
 	switch {

@@ -81,13 +81,33 @@ func untold(t reflect.Type) string {
 // counts sums the rows that a bound is for.
 func (b *Bound) counts(rows []*row) (sum row) {
 	for _, r := range rows {
-		if r.runtime || b.Selector != nil && !(r.typed && b.Selector.Types.Matches(r.reference())) {
+		if !b.in(r) {
 			continue
 		}
 		sum.objects += r.objects
 		sum.bytes += r.bytes
 	}
 	return sum
+}
+
+// in reports whether a bound is for a row.
+func (b *Bound) in(r *row) bool {
+	return !r.runtime && (b.Selector == nil || r.typed && b.Selector.Types.Matches(r.reference()))
+}
+
+// doubtful is how many of the objects that count for a bound may not be what they count as, because their
+// sizes are not known, and how many that do not count may. All count as objects of their type, and not as
+// arrays, with its size.
+func (b *Bound) doubtful(rows []*row) (counted, others int64) {
+	for _, r := range rows {
+		switch {
+		case b.in(r):
+			counted += r.unsized
+		case b.in(r.twin()):
+			others += r.unsized
+		}
+	}
+	return counted, others
 }
 
 // excess says how much of an average counts as more than a bound allows, in calls: what is filled

@@ -86,9 +86,9 @@ func (r *running) Word(address uint64) (uint64, bool) {
 	return 0, false
 }
 
-// calls are addresses within the calls of a stack, innermost first, without those of the runtime at
-// its inner end. The stack has an entry for each inlined function, too, which made no call.
-func calls(stack []uintptr) (list []uint64) {
+// calls are addresses within the calls of a stack, innermost first; those before outer are the runtime's
+// at its inner end. The stack has an entry for each inlined function, too, which made no call.
+func calls(stack []uintptr) (list []uint64, outer int) {
 	frame := func(i int) runtime.Frame {
 		f, _ := runtime.CallersFrames(stack[i : i+1]).Next()
 		return f
@@ -102,9 +102,11 @@ func calls(stack []uintptr) (list []uint64) {
 			}
 			f = into
 		}
-		if len(list) > 0 || !strings.HasPrefix(f.Function, "runtime.") && !strings.HasPrefix(f.Function, "internal/runtime/") {
-			list = append(list, uint64(call))
+		inRuntime := strings.HasPrefix(f.Function, "runtime.") || strings.HasPrefix(f.Function, "internal/runtime/")
+		if inRuntime && outer == len(list) {
+			outer++
 		}
+		list = append(list, uint64(call))
 	}
-	return list
+	return list, outer
 }

@@ -20,6 +20,7 @@ type row struct {
 	size    int64  // of one object, in bytes; 0 if they differ
 	objects int64
 	bytes   int64
+	unsized int64           // objects of which the size is not known
 	sizes   map[int64]int64 // objects by what one takes
 }
 
@@ -42,6 +43,9 @@ func rowsOf(counts *alloctrace.Counts, classes []int64) []*row {
 			sum.size = 0
 		}
 		sum.sizes[n.Size] += n.Objects
+		if n.Unsized {
+			sum.unsized += n.Objects
+		}
 		sum.objects += n.Objects
 		sum.bytes += n.Bytes()
 	}
@@ -113,6 +117,9 @@ func mapOf(group reflect.Type) string {
 	}
 	return "entries of maps"
 }
+
+// twin is what objects of a row are where they are arrays.
+func (r *row) twin() *row { return &row{name: "[]" + r.name, typed: r.typed} }
 
 // reference is the type of a reference to objects of a row, by which selectors tell them.
 func (r *row) reference() string {

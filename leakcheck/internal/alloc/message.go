@@ -144,7 +144,7 @@ func (s *site) text(calls int) string {
 	case s.of == nil:
 		return text + "allocs/op at:"
 	case s.sharesBlocks() && s.objects < int64(calls):
-		return text + "blocks/op, each shared by small objects, with " + shownName(s.of.name) + " at:"
+		return text + "blocks/op, which small objects share, of " + shownName(s.of.name) + " at:"
 	}
 	return text + "allocs/op of " + shownName(s.of.name) + " at:"
 }
@@ -216,8 +216,11 @@ func (r *recording) unplaced(of map[*row]bool, where []*site) (lines []string) {
 		case placed > row.objects+slack:
 			lines = append(lines, fmt.Sprintf("%s: goroutines that do not count allocate it at these places, too", shownName(row.name)))
 		case placed+slack < row.objects && !maybe:
-			lines = append(lines, fmt.Sprintf("%s: where %s allocs/op are made is not known: small objects without pointers share blocks, which the profiler counts once",
-				shownName(row.name), rate(row.objects-placed, r.calls)))
+			why := "when op was called again for the stacks, it did not allocate as many"
+			if row.size < tinyBlock {
+				why = "small objects without pointers share blocks, which the profiler counts once"
+			}
+			lines = append(lines, fmt.Sprintf("%s: where %s allocs/op are made is not known: %s", shownName(row.name), rate(row.objects-placed, r.calls), why))
 		}
 	}
 	if len(lines) > 0 {

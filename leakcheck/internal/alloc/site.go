@@ -68,7 +68,13 @@ func told(code *alloccode.Program, stack []uintptr, size int64, classes []int64)
 	if code == nil {
 		return nil
 	}
-	a, ok := code.At(calls(stack), size, classes)
+	var a alloccode.Allocated
+	ok := false
+	// The call of a function of the runtime's tells most; where that is not for allocations, what it calls.
+	list, outer := calls(stack)
+	for i := min(outer, len(list)-1); i >= 0 && !ok; i-- {
+		a, ok = code.At(list[i:], size, classes)
+	}
 	if !ok {
 		return nil
 	}
