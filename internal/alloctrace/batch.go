@@ -19,6 +19,11 @@ type reader struct {
 }
 
 func (r *reader) number() uint64 {
+	if len(r.left) > 0 && r.left[0] < 0x80 { // most are short
+		n := r.left[0]
+		r.left = r.left[1:]
+		return uint64(n)
+	}
 	n, size := binary.Uvarint(r.left)
 	if size <= 0 {
 		r.fail(errShort)

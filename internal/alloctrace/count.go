@@ -52,7 +52,7 @@ func Read(trace []byte, marks Marks, classes []int64) (*Counts, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &survey{types: types, marks: marks, births: make(map[uint64]run), spans: spans{first: make(map[uint64][]span)}}
+	s := &survey{types: types, marks: marks, births: make(map[uint64]run), spans: spans{pages: make(map[uint64][]placed)}}
 	running, err := runsAtFirst(batches)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func Read(trace []byte, marks Marks, classes []int64) (*Counts, error) {
 	if err := s.make(batches, maps.Clone(running)); err != nil {
 		return nil, err
 	}
-	c := &counter{survey: s, classes: classes, of: make(map[countKey]*Count), own: make(map[uint64]bool), fresh: make(map[uint64]timedSpan)}
+	c := &counter{survey: s, classes: classes, of: make(map[countKey]*Count), own: make(map[uint64]bool), fresh: make(map[uint64]placed)}
 	return c.count(batches, running)
 }
 
@@ -71,13 +71,13 @@ type survey struct {
 	births     map[uint64]run // of goroutines: what made each, and where in what that did
 	spans      spans
 	begin, end run // where the marks were allocated
+	known      [256]knownType
 }
 
 func (s *survey) make(batches []*batch, running runs) error {
 	begins, ends := 0, 0
 	for _, b := range batches {
-		err := b.each(func(e *event) {
-			on := running[b.thread]
+		err := running.each(b, func(e *event, on run) {
 			switch e.kind {
 			case evSpan, evSpanAlloc:
 				s.spans.add(e)
@@ -95,7 +95,6 @@ func (s *survey) make(batches []*batch, running runs) error {
 			if g := born(e); g != 0 {
 				s.births[g] = on
 			}
-			running.step(b, e)
 		})
 		if err != nil {
 			return err
@@ -110,8 +109,21 @@ func (s *survey) make(batches []*batch, running runs) error {
 	return nil
 }
 
-func (s *survey) typeOf(b *batch, e *event) rawType {
-	return s.types[typeID{b.generation, e.arguments[2]}]
+func (s *survey) typeOf(b *batch, e *event) *rawType {
+	// The numbers of types are small, and few types make up most events.
+	id := typeID{b.generation, e.arguments[2]}
+	known := &s.known[id.id%uint64(len(s.known))]
+	if known.id != id || !known.asked {
+		*known = knownType{id, s.types[id], true}
+	}
+	return &known.rawType
+}
+
+// A knownType is one that was looked up.
+type knownType struct {
+	id typeID
+	rawType
+	asked bool
 }
 
 type countKey struct {
@@ -122,25 +134,26 @@ type countKey struct {
 
 type counter struct {
 	*survey
-	classes []int64
-	of      map[countKey]*Count
-	own     map[uint64]bool      // by goroutine, as far as it was asked
-	fresh   map[uint64]timedSpan // by thread: the last span that it made
-	sum     Counts
+	classes    []int64
+	of         map[countKey]*Count
+	current    *Count // the last one, of currentKey
+	currentKey countKey
+	own        map[uint64]bool   // by goroutine, as far as it was asked
+	fresh      map[uint64]placed // by thread: the last span that it made
+	sum        Counts
 }
 
 func (c *counter) count(batches []*batch, running runs) (*Counts, error) {
 	for _, b := range batches {
-		err := b.each(func(e *event) {
+		err := running.each(b, func(e *event, on run) {
 			switch e.kind {
 			case evSpanAlloc:
 				if n, ok := spanOf(e); ok {
-					c.fresh[b.thread] = timedSpan{span: n, first: e.arguments[1]}
+					c.fresh[b.thread] = placed{n, e.arguments[1]}
 				}
 			case evObjectAlloc:
-				c.allocation(b, e, running[b.thread])
+				c.allocation(b, e, on)
 			}
-			running.step(b, e)
 		})
 		if err != nil {
 			return nil, err
@@ -174,12 +187,15 @@ func (c *counter) allocation(b *batch, e *event, on run) {
 		c.sum.UnsizedObjects++
 	}
 	key := countKey{address, size, !sized}
-	n := c.of[key]
-	if n == nil {
-		n = &Count{Type: address, Name: t.name, TypeSize: int64(t.size), Size: size, Unsized: !sized}
-		c.of[key] = n
+	if c.current == nil || c.currentKey != key {
+		n := c.of[key]
+		if n == nil {
+			n = &Count{Type: address, Name: t.name, TypeSize: int64(t.size), Size: size, Unsized: !sized}
+			c.of[key] = n
+		}
+		c.current, c.currentKey = n, key
 	}
-	n.Objects++
+	c.current.Objects++
 }
 
 // counts reports whether what a thread does counts: it runs the goroutine with the marks between
@@ -219,7 +235,7 @@ func (c *counter) isOwn(g uint64) bool {
 }
 
 // size returns how much an object takes, and whether that is sure.
-func (c *counter) size(b *batch, e *event, t rawType) (size int64, sure bool) {
+func (c *counter) size(b *batch, e *event, t *rawType) (size int64, sure bool) {
 	if last, ok := c.fresh[b.thread]; ok && last.class == 0 && last.first*pageSize == e.arguments[1]*minAlign {
 		// A large object has a span of its own, which its thread has made just before (go1.26, go1.27:
 		// runtime/malloc.go, mallocgcLarge).

@@ -53,11 +53,10 @@ func Setting(before string) string {
 // maxArguments is how many arguments an event has at most, its time included.
 const maxArguments = 6
 
-// arguments returns how many arguments an event in a batch of a thread has, its time included, and
-// false for an event that this package does not know.
-func arguments(event byte) (n int, known bool) {
-	const first, firstExperimental = 9, 128
-	timed := [...]int8{
+// timed and experimental have how many arguments an event in a batch of a thread has, its time
+// included, from firstTimed and firstExperimental on.
+var (
+	timed = [...]int8{
 		3, 3, 1, 4, 3, // ProcsChange, ProcStart, ProcStop, ProcSteal, ProcStatus
 		4, 2, 3, 1, 1, 3, 3, 4, 3, 1, 1, 4, // GoCreate to GoStatus
 		3, 1, // STWBegin, STWEnd
@@ -65,12 +64,19 @@ func arguments(event byte) (n int, known bool) {
 		2, 5, 3, 4, 4, 5, // GoLabel, user tasks, regions, logs
 		3, 3, 4, 5, // GoSwitch, GoSwitchDestroy, GoCreateBlocked, GoStatusStack
 	}
-	experimental := [...]int8{4, 4, 2, 3, 3, 2, 3, 3, 2} // Span to GoroutineStackFree
+	experimental = [...]int8{4, 4, 2, 3, 3, 2, 3, 3, 2} // Span to GoroutineStackFree
+)
+
+const firstTimed, firstExperimental = 9, 128
+
+// arguments returns how many arguments an event has, and false for one that this package does not
+// know.
+func arguments(event byte) (n int, known bool) {
 	switch {
 	case event >= firstExperimental && int(event)-firstExperimental < len(experimental):
 		return int(experimental[event-firstExperimental]), true
-	case event >= first && int(event)-first < len(timed):
-		return int(timed[event-first]), true
+	case event >= firstTimed && int(event)-firstTimed < len(timed):
+		return int(timed[event-firstTimed]), true
 	}
 	return 0, false
 }

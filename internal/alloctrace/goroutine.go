@@ -54,27 +54,40 @@ func statusOf(b *batch, e *event) (thread uint64, status run) {
 	return e.arguments[2], run{e.arguments[1], moment{generation: b.generation}}
 }
 
-// step takes an event of a thread into account. It has to be called after the event was looked at.
-func (r runs) step(b *batch, e *event) {
+// each calls f for the events of a batch, with what its thread does at each.
+func (r runs) each(b *batch, f func(e *event, on run)) error {
 	now, known := r[b.thread]
-	now.at.event++
+	err := b.each(func(e *event) {
+		f(e, now)
+		known = now.step(b, e, known)
+	})
+	if known {
+		r[b.thread] = now
+	}
+	return err
+}
+
+// step takes an event of a thread into account. It reports whether it is known what the thread does.
+func (r *run) step(b *batch, e *event, known bool) bool {
+	r.at.event++
 	switch e.kind {
 	case evGoStart, evGoSwitch, evGoSwitchDestroy:
-		now = run{e.arguments[1], moment{generation: b.generation, sequence: e.arguments[2]}}
+		*r = run{e.arguments[1], moment{generation: b.generation, sequence: e.arguments[2]}}
 	case evGoCreateSyscall:
-		now = run{e.arguments[1], moment{generation: b.generation}}
+		*r = run{e.arguments[1], moment{generation: b.generation}}
 	case evGoStatus, evGoStatusStack:
 		if thread, status := statusOf(b, e); status.goroutine != 0 && thread == b.thread {
-			now = status
+			*r = status
 		}
 	case evGoDestroy, evGoDestroySyscall, evGoStop, evGoBlock, evGoSyscallEndBlocked:
-		now.goroutine = 0
+		r.goroutine = 0
 	default:
 		if !known {
-			return
+			*r = run{}
 		}
+		return known
 	}
-	r[b.thread] = now
+	return true
 }
 
 // born returns the goroutine that an event tells the creation of, or 0.

@@ -1,5 +1,7 @@
 package alloctrace
 
+import "slices"
+
 const (
 	pageSize = 8192 // of the Go heap, runtime.pageSize
 	// maxPages is how many pages a span of small objects has at most; go1.27 has 10
@@ -13,7 +15,13 @@ const (
 
 // spans tells the size of an object by the span of the heap that it lies in.
 type spans struct {
-	first map[uint64][]span // by the number of their first page
+	pages map[uint64][]placed // by the number of a page; of large objects the first one only
+}
+
+// A placed span is one with the number of its first page.
+type placed struct {
+	span
+	first uint64
 }
 
 // A span is one that there was at some time of a trace.
@@ -37,41 +45,38 @@ func (s *spans) add(e *event) {
 	if !ok {
 		return
 	}
-	for _, known := range s.first[e.arguments[1]] {
-		if known == n {
-			return
+	p, pages := placed{n, e.arguments[1]}, min(n.pages, maxPages)
+	if n.class == 0 {
+		pages = 1 // the object begins there
+	}
+	for page := p.first; page < p.first+pages; page++ {
+		if !slices.Contains(s.pages[page], p) {
+			s.pages[page] = append(s.pages[page], p)
 		}
 	}
-	s.first[e.arguments[1]] = append(s.first[e.arguments[1]], n)
 }
 
 // at returns what an object of a type takes, at an address in units of minAlign, and whether that is
 // sure: it is where all spans that there ever were at that address, and that can hold it, say the same.
 // Times do not tell spans apart: a thread that writes events quickly gives each a later one, and so gets
 // ahead of others.
-func (s *spans) at(object uint64, typ rawType, classes []int64) (size int64, sure bool) {
-	page := object * minAlign / pageSize
-	for back := uint64(0); back < maxPages && back <= page; back++ {
-		for _, n := range s.first[page-back] {
-			if back >= n.pages {
-				continue
-			}
-			one := n.sizeOf(object*minAlign-(page-back)*pageSize, typ, classes)
-			if one == 0 {
-				continue
-			}
-			if size != 0 && size != one {
-				return 0, false
-			}
-			size = one
+func (s *spans) at(object uint64, typ *rawType, classes []int64) (size int64, sure bool) {
+	for _, n := range s.pages[object*minAlign/pageSize] {
+		one := n.sizeOf(object*minAlign-n.first*pageSize, typ, classes)
+		if one == 0 {
+			continue
 		}
+		if size != 0 && size != one {
+			return 0, false
+		}
+		size = one
 	}
 	return size, size != 0
 }
 
 // sizeOf returns what an object of a type takes so many bytes behind the beginning of a span, or 0 if it
 // cannot lie there.
-func (n *span) sizeOf(offset uint64, typ rawType, classes []int64) int64 {
+func (n *span) sizeOf(offset uint64, typ *rawType, classes []int64) int64 {
 	// go1.26, go1.27 runtime/mbitmap.go: heapBitsInSpan, and the header of larger objects.
 	const mostWithoutHeader, header = 512, 8
 	switch {

@@ -32,8 +32,15 @@ func TestSizesBySpans(t *testing.T) {
 		"no type, in a block":              {[]span{{1, 2, true}}, at(16), rawType{}, 16, true},
 		"a class that the program has not": {[]span{{1, 60, false}}, at(48), withPointers, 0, false},
 	} {
-		s := spans{first: map[uint64][]span{page: c.spans}}
-		size, sure := s.at(c.object, c.typ, classes)
+		s := spans{pages: make(map[uint64][]placed)}
+		for _, n := range c.spans {
+			class := uint64(n.class) << 2
+			if n.noscan {
+				class |= 2
+			}
+			s.add(&event{kind: evSpanAlloc, arguments: [maxArguments]uint64{0, page, n.pages, class}})
+		}
+		size, sure := s.at(c.object, &c.typ, classes)
 		if size != c.size || sure != c.sure {
 			t.Errorf("%s: %d B, %v", name, size, sure)
 		}

@@ -38,9 +38,8 @@ func ReadTotals(trace io.Reader, classes []int64) (*Totals, error) {
 
 // A timedSpan is a span of the heap and when it came to be; 0: before the trace.
 type timedSpan struct {
-	span
-	first uint64 // its first page
-	time  uint64
+	placed
+	time uint64
 }
 
 type totaler struct {
@@ -142,14 +141,14 @@ func (t *totaler) addSpan(e *event, time uint64) {
 	if !ok {
 		return
 	}
-	n := timedSpan{s, e.arguments[1], time}
+	n := timedSpan{placed{s, e.arguments[1]}, time}
 	pages := n.pages
 	if n.class == 0 {
 		pages = 1 // the object begins there
 	}
 	for page := e.arguments[1]; page < e.arguments[1]+min(pages, maxPages); page++ {
 		known := t.pages[page]
-		if len(known) > 0 && known[len(known)-1].span == n.span && known[len(known)-1].first == n.first && known[len(known)-1].time <= time {
+		if len(known) > 0 && known[len(known)-1].placed == n.placed && known[len(known)-1].time <= time {
 			continue
 		}
 		t.pages[page] = append(known, n)
@@ -183,7 +182,7 @@ func (t *totaler) sizeOf(e *event, typ rawType, now uint64) (size int64, sure bo
 	sure = true
 	var found timedSpan
 	for _, n := range t.pages[e.arguments[1]*minAlign/pageSize] {
-		s := n.sizeOf(e.arguments[1]*minAlign-n.first*pageSize, typ, t.classes)
+		s := n.sizeOf(e.arguments[1]*minAlign-n.first*pageSize, &typ, t.classes)
 		if s == 0 {
 			continue
 		}
