@@ -27,39 +27,44 @@ func ruleOf(name string) (rule, bool) {
 	case strings.HasPrefix(short, "concatbyte"):
 		return rule{always: "[]uint8"}, true
 	}
-	switch short {
-	case "newobject", "convT", "convTnoptr", "makechan", "makechan64", "makemap", "makemap64":
-		return rule{argument: 0}, true
-	case "newarray", "makeslice", "makeslice64", "makeslicecopy", "moveSlice", "moveSliceNoCap":
+	_, letter, ok := strings.Cut(rules, " "+short+"=")
+	if !ok {
+		return rule{}, false
+	}
+	switch letter[0] {
+	case 'a':
 		return rule{argument: 0, prefix: "[]"}, true
-	case "growslice", "growsliceNoAlias", "growsliceBuf", "growsliceBufNoAlias":
+	case 'g':
 		return rule{argument: 4, prefix: "[]"}, true
-	case "slicebytetostring", "slicerunetostring", "intstring", "rawstring", "rawstringtmp", "gostring":
+	case 's':
 		return rule{always: "string"}, true
-	case "stringtoslicebyte", "rawbyteslice", "gobytes":
+	case 'b':
 		return rule{always: "[]uint8"}, true
-	case "stringtoslicerune", "rawruneslice":
+	case 'r':
 		return rule{always: "[]int32"}, true
-	case "makemap_small":
+	case 'h':
 		return rule{always: "(headers of maps)"}, true
 	}
-	return rule{}, false
+	return rule{argument: 0}, true
 }
+
+// rules has what functions of the runtime allocate: 'o' an object of the type that is the first argument, 'a'
+// an array, 'g' an array of the type that is the fifth, 's' a string, 'b' bytes, 'r' runes, 'h' headers of
+// maps.
+const rules = " newobject=o convT=o convTnoptr=o makechan=o makechan64=o makemap=o makemap64=o" +
+	" newarray=a makeslice=a makeslice64=a makeslicecopy=a moveSlice=a moveSliceNoCap=a" +
+	" growslice=g growsliceNoAlias=g growsliceBuf=g growsliceBufNoAlias=g" +
+	" slicebytetostring=s slicerunetostring=s intstring=s rawstring=s rawstringtmp=s gostring=s" +
+	" stringtoslicebyte=b rawbyteslice=b gobytes=b stringtoslicerune=r rawruneslice=r makemap_small=h"
 
 // boxOf returns the kind of the values that a function puts into interfaces, "" if it is none: the named
 // type is not an argument of its, but is put beside the pointer that it returns.
 func boxOf(name string) string {
-	switch name {
-	case "runtime.convT16":
-		return "uint16"
-	case "runtime.convT32":
-		return "uint32"
-	case "runtime.convT64":
-		return "uint64"
-	case "runtime.convTstring":
-		return "string"
-	case "runtime.convTslice":
-		return "slice"
+	const boxes = " runtime.convT16=uint16 runtime.convT32=uint32 runtime.convT64=uint64 runtime.convTstring=string runtime.convTslice=slice "
+	if !strings.HasPrefix(name, "runtime.convT") {
+		return ""
 	}
-	return ""
+	_, kind, _ := strings.Cut(boxes, " "+name+"=")
+	kind, _, _ = strings.Cut(kind, " ")
+	return kind
 }

@@ -31,10 +31,13 @@ func AssertAllocs(c *assertion.Checker, t environ.TestingT, at environ.Site, op 
 	t.Helper()
 	a := c.Begin(t, at, nil)
 	x := &experiment{Assertion: a, op: op, req: req}
-	o := x.judge()
-	if o == nil {
+	o, err := x.judge()
+	switch {
+	case err == errOpFailed:
 		t.Logf("leakcheck: what op allocates was not checked, because op failed the test")
 		return false
+	case err != nil:
+		o = x.unknown(err)
 	}
 	a.Keep(o)
 	return o.Report(t)
@@ -51,63 +54,57 @@ type experiment struct {
 	failed func() bool // whether op has failed the test
 }
 
-// judge returns nil if op failed the test.
-func (x *experiment) judge() *assertion.Outcome {
+// errOpFailed says that op failed the test.
+var errOpFailed = errors.New("op failed the test")
+
+// judge returns an error if it cannot be told what op allocates.
+func (x *experiment) judge() (*assertion.Outcome, error) {
 	if len(x.req.Problems) > 0 {
-		return assertion.Misuse("%s", strings.Join(x.req.Problems, "\n    "))
+		return assertion.Misuse("%s", strings.Join(x.req.Problems, "\n    ")), nil
 	}
 	x.failed = x.FailsFromNow()
 	x.warmUp()
-	if x.failed() {
-		return nil
-	}
 	first, err := x.record()
-	if x.failed() {
-		return nil
-	}
 	if err != nil {
-		return x.unknown(err)
+		return nil, err
 	}
 	if len(x.req.Bounds) == 0 {
 		return x.judgeGolden(first)
 	}
-	problems, err := x.unknownNames(first)
-	switch {
-	case err != nil:
-		return x.unknown(err)
-	case problems != "":
-		return assertion.Misuse("%s", problems)
+	if problems, err := x.unknownNames(first); err != nil || problems != "" {
+		return assertion.Misuse("%s", problems), err
 	}
 	found := x.find(first)
 	if !anyBroken(found) && !anyUnsure(found) {
-		return &assertion.Outcome{Verdict: verdict.Pass, Bounds: x.records(found, first, verdict.Pass), Notes: passed(first, found)}
+		return x.pass(found, first), nil
 	}
 	// What is set up once, by the first calls that come across it, is no part of the second look.
 	second, err := x.record()
-	if x.failed() {
-		return nil
-	}
 	if err != nil {
-		return x.unknown(err)
+		return nil, err
 	}
 	before := broken(found, first)
 	found = x.find(second)
 	switch {
 	case anyBroken(found) && RaceDetector:
-		return x.unknown(atRandom(strings.Join(broken(found, second), "; ")))
+		return nil, atRandom(strings.Join(broken(found, second), "; "))
 	case anyBroken(found):
 		return &assertion.Outcome{
 			Verdict: verdict.Fail, Failed: true, Bounds: x.records(found, second, verdict.Fail),
 			Message: strings.Join(failure(second, found, x.sites(second), x.Env), "\n"),
-		}
+		}, nil
 	case anyUnsure(found):
-		return x.unknown(second.sizesUnknown())
+		return nil, second.sizesUnknown()
 	}
-	notes := passed(second, found)
+	o := x.pass(found, second)
 	if len(before) > 0 {
-		notes = append(notes, "at first op allocated more: "+strings.Join(before, "; "))
+		o.Notes = append(o.Notes, "at first op allocated more: "+strings.Join(before, "; "))
 	}
-	return &assertion.Outcome{Verdict: verdict.Pass, Bounds: x.records(found, second, verdict.Pass), Notes: notes}
+	return o, nil
+}
+
+func (x *experiment) pass(found []finding, r *recording) *assertion.Outcome {
+	return &assertion.Outcome{Verdict: verdict.Pass, Bounds: x.records(found, r, verdict.Pass), Notes: passed(r, found)}
 }
 
 // sites returns what allocated, of another round; nil if there is no time for it.
@@ -156,12 +153,19 @@ func (x *experiment) warmUp() {
 	x.took = last * time.Duration(x.calls)
 }
 
-// record makes a recording if there is time for it.
+// record makes a recording if there is time for it. The error is errOpFailed if op has failed the test.
 func (x *experiment) record() (*recording, error) {
+	if x.failed() {
+		return nil, errOpFailed
+	}
 	if !x.Time.Allows(2 * x.took) {
 		return nil, x.Time.Spent(fmt.Sprintf("op was to be called %s, which takes %s", textfmt.CountNoun(int64(x.calls), "time"), x.took.Round(time.Millisecond)), nil)
 	}
-	return record(x.op, x.calls, x.Time.Left())
+	r, err := record(x.op, x.calls, x.Time.Left())
+	if x.failed() {
+		return nil, errOpFailed
+	}
+	return r, err
 }
 
 // An untoldError is one for which a test is skipped, as on a system without snapshots.

@@ -57,9 +57,6 @@ func ReportAllocs(c *assertion.Checker, b *testing.B, at environ.Site, op func()
 	}
 	x.failed = x.FailsFromNow()
 	x.warmUp()
-	if x.failed() {
-		return
-	}
 	r, err := x.record()
 	if err == nil && r.unsure() {
 		r, err = x.record()
@@ -73,13 +70,13 @@ func ReportAllocs(c *assertion.Checker, b *testing.B, at environ.Site, op func()
 		problems, err = x.unknownNames(r)
 	}
 	switch {
+	case err == errOpFailed:
+		return
 	case err != nil:
 		b.Logf("leakcheck: allocations by type are not reported: %v", err)
 		return
 	case problems != "":
 		b.Errorf("leakcheck: ReportAllocs:\n    %s", problems)
-		return
-	case x.failed():
 		return
 	}
 	found := r.perCall(req.Bounds)

@@ -73,24 +73,24 @@ func (r *row) goldenPlace() (path, typ string) {
 }
 
 // judgeGolden holds what op allocates against the test's golden file.
-func (x *experiment) judgeGolden(first *recording) *assertion.Outcome {
+func (x *experiment) judgeGolden(first *recording) (*assertion.Outcome, error) {
 	// What op allocates is often the standard library's business, and so another with each version.
 	minor, ok := goversion.Minor(runtime.Version())
 	if !ok {
-		return assertion.Misuse("AssertAllocs has no bound, and golden files are by Go version, which %q is none of; give bounds", runtime.Version())
+		return assertion.Misuse("AssertAllocs has no bound, and golden files are by Go version, which %q is none of; give bounds", runtime.Version()), nil
 	}
 	file, err := assertion.GoldenFile(x.T, x.Test, "", fmt.Sprintf("~go1.%d", minor))
 	if err != nil {
-		return assertion.Misuse("%v\n%s", err, strings.Join(withoutBounds(first), "\n"))
+		return assertion.Misuse("%v\n%s", err, strings.Join(withoutBounds(first), "\n")), nil
 	}
 	c, err := goldenfile.OpenGolden(x.Env, file)
 	if err != nil {
-		return assertion.Misuse("%v", err)
+		return assertion.Misuse("%v", err), nil
 	}
 	if !c.Ok() && c.File == nil {
 		o := x.MissingGolden(c)
 		o.Message += "\n\n" + strings.Join(textfmt.Indent(withoutBounds(first)), "\n")
-		return o
+		return o, nil
 	}
 	up := comparedUp
 	if c.Write || c.MeasureOnly {
@@ -99,19 +99,17 @@ func (x *experiment) judgeGolden(first *recording) *assertion.Outcome {
 	c.Compare(first.lines(up))
 	within := c.Ok() && !c.Writing() && !c.MeasureOnly
 	if within && !first.unsure() {
-		return x.withinGolden(c, first)
+		return x.withinGolden(c, first), nil
 	}
 	if RaceDetector && !within {
-		return x.unknown(atRandom("what op allocates differs from " + c.Shown + ", or is to be written there"))
+		return nil, atRandom("what op allocates differs from " + c.Shown + ", or is to be written there")
 	}
 	second, err := x.record()
 	switch {
-	case x.failed():
-		return nil
 	case err != nil:
-		return x.unknown(err)
+		return nil, err
 	case second.unsure():
-		return x.unknown(second.sizesUnknown())
+		return nil, second.sizesUnknown()
 	case c.Write || c.MeasureOnly:
 		lines := second.lines(up)
 		if !first.unsure() {
@@ -122,16 +120,16 @@ func (x *experiment) judgeGolden(first *recording) *assertion.Outcome {
 		if c.Write {
 			x.WriteGolden(o, c)
 		}
-		return o
+		return o, nil
 	}
 	c.Compare(second.lines(up))
 	switch {
 	case len(c.Failures()) == 0:
-		return x.withinGolden(c, second)
+		return x.withinGolden(c, second), nil
 	case RaceDetector:
-		return x.unknown(atRandom("what op allocates differs from " + c.Shown))
+		return nil, atRandom("what op allocates differs from " + c.Shown)
 	}
-	return x.beyondGolden(c, second)
+	return x.beyondGolden(c, second), nil
 }
 
 // atRandom is why nothing that was counted with -race can be held against op.
@@ -209,21 +207,17 @@ func (x *experiment) beyondGolden(c *goldenfile.Comparison, r *recording) *asser
 	}
 	lines := []string{fmt.Sprintf("leakcheck: op allocates more than %s (%s): %s", measure, textfmt.CountNoun(int64(len(failures)), "line"), c.Shown), ""}
 	o := &assertion.Outcome{Verdict: verdict.Fail, Failed: true, Golden: c}
-	over := make(map[*row]bool)
 	for i := range failures {
 		d := &failures[i]
 		lines = append(lines, "    "+shownName(overName(d))+": "+overText(d))
 		o.Bounds = append(o.Bounds, overRecord(d))
 		for _, n := range r.rows {
 			if path, typ := n.goldenPlace(); len(d.Covered) > 0 && isCovered(d.Covered, path, typ) {
-				over[n] = true
+				n.over = true
 			}
 		}
 	}
-	lines = append(lines, "")
-	lines = append(lines, textfmt.Indent(table(r))...)
-	lines = append(lines, textfmt.Indent(allocatedAt(over, r, x.sites(r), x.Env))...)
-	lines = append(lines, "", "    "+counted(r))
+	lines = append(append(lines, ""), r.explained(x.sites(r), x.Env)...)
 	if x.Env.Goldens == "" {
 		lines = append(lines, "    to accept it: "+x.UpdateCommand())
 	}

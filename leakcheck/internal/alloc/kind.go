@@ -21,6 +21,7 @@ type row struct {
 	objects int64
 	bytes   int64
 	unsized int64           // objects of which the size is not known
+	over    bool            // a bound or a golden file's line that does not hold counts it
 	sizes   map[int64]int64 // objects by what one takes
 }
 

@@ -2,7 +2,6 @@ package alloc
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
@@ -106,21 +105,28 @@ func failure(r *recording, found []finding, where []*site, env *environ.Environm
 	if n := len(found); n > 1 {
 		title += fmt.Sprintf(" (%d of %d bounds)", len(lines), n)
 	}
+	for _, f := range found {
+		for _, n := range r.rows {
+			n.over = n.over || f.broken && f.bound.in(n)
+		}
+	}
 	lines = append([]string{title, ""}, textfmt.Indent(lines)...)
-	lines = append(lines, "")
-	lines = append(lines, textfmt.Indent(table(r))...)
-	lines = append(lines, textfmt.Indent(allocatedAt(countedBy(found, r), r, where, env))...)
-	return append(lines, "", "    "+counted(r))
+	return append(append(lines, ""), r.explained(where, env)...)
+}
+
+// explained shows what op allocates, and where the rows that are over.
+func (r *recording) explained(where []*site, env *environ.Environment) []string {
+	lines := append(table(r), allocatedAt(r, where, env)...)
+	return textfmt.Indent(append(lines, "", counted(r)))
 }
 
 // allocatedAt shows the stacks that allocated, once or more in a call, objects of the rows that are
-// given. Where the code at the call does not tell the type, a stack is told by the size of what it
+// over. Where the code at the call does not tell the type, a stack is told by the size of what it
 // allocates: the most frequent of other objects of that size is named, and stacks for rows of several
 // sizes come last.
-func allocatedAt(of map[*row]bool, r *recording, where []*site, env *environ.Environment) (lines []string) {
-	meant, sized, any := r.sitesOf(of, where)
+func allocatedAt(r *recording, where []*site, env *environ.Environment) (lines []string) {
 	shown := 0
-	for _, s := range slices.Concat(meant, sized, any) {
+	for _, s := range r.sitesOver(where) {
 		stack := message.StackLines(s.stack, env)
 		if len(stack) == 0 {
 			continue
@@ -129,12 +135,12 @@ func allocatedAt(of map[*row]bool, r *recording, where []*site, env *environ.Env
 			return append(lines, "", "and more, which a profile shows: go test -memprofile mem.out -memprofilerate 1")
 		}
 		lines = append(lines, "", s.text(r.calls))
-		if other := r.othersOf(of, s); other != "" {
+		if other := r.othersOf(s); other != "" {
 			lines = append(lines, "   (told by size: it may be "+other+", too)")
 		}
 		lines = append(lines, stack...)
 	}
-	return append(lines, r.unplaced(of, where)...)
+	return append(lines, r.unplaced(where)...)
 }
 
 // text is what a stack allocated: "160 B, 1.00 allocs/op of app.Order at:".
@@ -157,49 +163,52 @@ func (s *site) fewest(calls int) int64 {
 	return int64(calls)
 }
 
-// sitesOf returns the stacks that allocated objects of rows, once or more in a call: by type, by size,
-// and those that may have because the rows have objects of several sizes.
-func (r *recording) sitesOf(of map[*row]bool, where []*site) (meant, sized, any []*site) {
-	sizes := make(map[int64]bool)
-	for row := range of {
-		sizes[row.size] = true
-	}
+// sitesOver returns the stacks that allocated objects of the rows that are over, once or more in a call: by
+// type, then by size, and then those that may have because a row has objects of several sizes.
+func (r *recording) sitesOver(where []*site) []*site {
+	var by [3][]*site
 	for _, s := range where {
-		switch {
-		case s.objects < s.fewest(r.calls):
-		case s.of != nil:
-			if slices.ContainsFunc(r.rows, func(n *row) bool { return of[n] && s.of.in(n) }) {
-				meant = append(meant, s)
+		place := len(by)
+		for _, n := range r.rows {
+			switch {
+			case !n.over || s.objects < s.fewest(r.calls):
+			case s.of != nil:
+				if s.of.in(n) {
+					place = 0
+				}
+			case n.size == s.size:
+				place = 1
+			case n.size == 0:
+				place = min(place, 2)
 			}
-		case sizes[s.size]:
-			sized = append(sized, s)
-		case sizes[0]:
-			any = append(any, s)
+		}
+		if place < len(by) {
+			by[place] = append(by[place], s)
 		}
 	}
-	return meant, sized, any
+	return append(append(by[0], by[1]...), by[2]...)
 }
 
 // othersOf names the most frequent objects that a stack which is told by size may have allocated beside
-// those of the rows that are given; "" if there are none.
-func (r *recording) othersOf(of map[*row]bool, s *site) string {
+// those of the rows that are over; "" if there are none.
+func (r *recording) othersOf(s *site) string {
 	if s.of != nil {
 		return ""
 	}
 	for _, row := range r.rows {
-		if !of[row] && row.sizes[s.size] > 0 {
+		if !row.over && row.sizes[s.size] > 0 {
 			return shownName(row.name)
 		}
 	}
 	return ""
 }
 
-// unplaced says of which types of the rows that are given fewer or more objects were seen with a stack than
+// unplaced says of which types of the rows that are over fewer or more objects were seen with a stack than
 // are counted.
-func (r *recording) unplaced(of map[*row]bool, where []*site) (lines []string) {
+func (r *recording) unplaced(where []*site) (lines []string) {
 	const most = 3
 	for _, row := range r.rows {
-		if !of[row] || !row.typed || len(lines) > most {
+		if !row.over || !row.typed || len(lines) > most {
 			continue
 		}
 		placed, maybe := int64(0), false
@@ -212,16 +221,18 @@ func (r *recording) unplaced(of map[*row]bool, where []*site) (lines []string) {
 			}
 		}
 		slack := max(excess(r.calls, r.collected), int64(r.calls)/2)
+		why := ""
 		switch {
 		case placed > row.objects+slack:
-			lines = append(lines, fmt.Sprintf("%s: goroutines that do not count allocate it at these places, too", shownName(row.name)))
-		case placed+slack < row.objects && !maybe:
-			why := "when op was called again for the stacks, it did not allocate as many"
-			if row.size < tinyBlock {
-				why = "small objects without pointers share blocks, which the profiler counts once"
-			}
-			lines = append(lines, fmt.Sprintf("%s: where %s allocs/op are made is not known: %s", shownName(row.name), rate(row.objects-placed, r.calls), why))
+			why = "goroutines that do not count allocate it at these places, too"
+		case maybe || placed+slack >= row.objects:
+			continue
+		case row.size < tinyBlock:
+			why = "small objects without pointers share blocks, which the profiler counts once, so that not all have a place"
+		default:
+			why = "when op was called again for the stacks, it did not allocate as many"
 		}
+		lines = append(lines, shownName(row.name)+": "+why)
 	}
 	if len(lines) > 0 {
 		lines = append([]string{""}, lines...)
@@ -231,19 +242,6 @@ func (r *recording) unplaced(of map[*row]bool, where []*site) (lines []string) {
 
 func shownName(name string) string {
 	return textfmt.Abridge(naming.ShortName(name), message.MaxNameShown)
-}
-
-// countedBy returns the rows that broken bounds count.
-func countedBy(found []finding, r *recording) map[*row]bool {
-	counted := make(map[*row]bool)
-	for _, f := range found {
-		for i := range r.rows {
-			if f.broken && f.bound.counts(r.rows[i:i+1]).objects > 0 {
-				counted[r.rows[i]] = true
-			}
-		}
-	}
-	return counted
 }
 
 func counted(r *recording) string {
@@ -259,5 +257,5 @@ func withoutBounds(r *recording) []string {
 		fmt.Sprintf("    leakcheck.AllAllocs().MaxAllocsPerOp(%d).MaxBytesPerOp(%d)", up(sum.objects), up(sum.bytes)),
 		"",
 	}
-	return append(append(lines, textfmt.Indent(table(r))...), "", "    "+counted(r))
+	return append(lines, r.explained(nil, nil)...)
 }

@@ -26,7 +26,7 @@ type site struct {
 // A kind is what the code of a call says that it allocates.
 type kind struct {
 	name    string // as rows have it
-	boxed   string // kind of values that the runtime is not told the type of, in interfaces: "uint64"
+	line    string // how golden files call values in interfaces that the runtime is not told the type of
 	array   bool   // name begins with "[]" for it
 	pointer bool   // objects have pointers
 	isMap   bool
@@ -78,11 +78,15 @@ func told(code *alloccode.Program, stack []uintptr, size int64, classes []int64)
 	if !ok {
 		return nil
 	}
+	k := &kind{name: strings.Trim(a.Name, "()"), array: a.Array}
+	if a.Boxed != "" {
+		k.line = interfaceLine(a.Boxed)
+	}
 	if a.Descriptor == 0 {
-		return &kind{name: strings.Trim(a.Name, "()"), boxed: a.Boxed}
+		return k
 	}
 	t := typeAt(uintptr(a.Descriptor))
-	k := &kind{name: naming.TypeName(t), boxed: a.Boxed, array: a.Array, pointer: code.HasPointers(a.Descriptor), isMap: t.Kind() == reflect.Map}
+	k.name, k.pointer, k.isMap = naming.TypeName(t), code.HasPointers(a.Descriptor), t.Kind() == reflect.Map
 	if a.Array {
 		k.name = "[]" + k.name
 	}
@@ -99,10 +103,10 @@ func (s *site) sharesBlocks() bool { return s.of != nil && !s.of.pointer && s.si
 // in reports whether objects of a kind may be among those of a row.
 func (k *kind) in(r *row) bool {
 	switch {
-	case k.name == r.name, k.array && k.name == "[]"+r.name: // an array of one element is an element
+	case k.name == r.name, k.array && strings.TrimPrefix(k.name, "[]") == r.name: // an array of one element is an element
 		return true
-	case k.boxed != "":
-		return r.line == interfaceLine(k.boxed)
+	case k.line != "":
+		return r.line == k.line
 	case k.isMap:
 		return r.name == mapHeaders
 	}
