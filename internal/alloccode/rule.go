@@ -44,18 +44,21 @@ func ruleOf(name string) (rule, bool) {
 		return rule{always: "[]int32"}, true
 	case 'h':
 		return rule{always: "(headers of maps)"}, true
+	case 'p':
+		return rule{always: "(arrays without pointers)"}, true
 	}
 	return rule{argument: 0}, true
 }
 
 // rules has what functions of the runtime allocate: 'o' an object of the type that is the first argument, 'a'
 // an array, 'g' an array of the type that is the fifth, 's' a string, 'b' bytes, 'r' runes, 'h' headers of
-// maps.
+// maps, 'p' an array without pointers, of which the type is not told.
 const rules = " newobject=o convT=o convTnoptr=o makechan=o makechan64=o makemap=o makemap64=o" +
 	" newarray=a makeslice=a makeslice64=a makeslicecopy=a moveSlice=a moveSliceNoCap=a" +
 	" growslice=g growsliceNoAlias=g growsliceBuf=g growsliceBufNoAlias=g" +
 	" slicebytetostring=s slicerunetostring=s intstring=s rawstring=s rawstringtmp=s gostring=s" +
-	" stringtoslicebyte=b rawbyteslice=b gobytes=b stringtoslicerune=r rawruneslice=r makemap_small=h"
+	" stringtoslicebyte=b rawbyteslice=b gobytes=b stringtoslicerune=r rawruneslice=r" +
+	" makemap_small=h moveSliceNoScan=p moveSliceNoCapNoScan=p"
 
 // boxOf returns the kind of the values that a function puts into interfaces, "" if it is none: the named
 // type is not an argument of its, but is put beside the pointer that it returns.

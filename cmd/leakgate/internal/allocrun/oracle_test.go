@@ -221,7 +221,7 @@ func consistent(label string, recorded map[string]int64) bool {
 	for name := range recorded {
 		generic, _, isGeneric := strings.Cut(name, "[go.shape.")
 		switch {
-		case name == untyped && (label == "string" || strings.HasPrefix(label, "[]") || strings.HasPrefix(label, "chan ")),
+		case name == untyped && (label == "string" || label == "(arrays without pointers)" || strings.HasPrefix(label, "[]") || strings.HasPrefix(label, "chan ")),
 			strings.HasPrefix(name, "(values of kind "),
 			(name == mapHeaders || strings.HasPrefix(name, "map[")) && !strings.HasPrefix(label, "[]"),
 			label == "[]"+name || name == "[]"+label,

@@ -159,9 +159,11 @@ func (b *Binary) once(ctx context.Context, rate profileRate, traced bool) (*Resu
 		r.Types = rowsOf(p.totals.Counts, b.types, b.classes)
 	}
 	if rate == everyAllocation {
-		err = r.addProfile(data, b.testBinary, ownPackages(b.module, c.Package))
+		if err := r.addProfile(data, b.testBinary, ownPackages(b.module, c.Package)); err != nil {
+			return nil, fmt.Errorf("%w (%s); the end of their output:\n%s", err, p.ended, textfmt.LastLines(p.output, 20))
+		}
 	}
-	return r, err
+	return r, nil
 }
 
 // addProfile adds the lines of a profile, with types where the binary's code tells them.
