@@ -122,12 +122,24 @@ func (m *Modules) goroutine(h *verdict.Holder) (Class, string) {
 			return Test, "only tests use " + name
 		}
 	}
-	for _, typ := range h.Holds {
+	// What several goroutines have is charged to one of them, so that the object whose method a goroutine runs need not be
+	// among what it holds.
+	for _, typ := range slices.Concat(h.Holds, receiver(h.Root)) {
 		if method := m.Closer(typ); method != "" {
 			return Unclosed, "its " + typ + " has " + method
 		}
 	}
 	return Leak, ""
+}
+
+// receiver returns the type of the pointer that a function is a method of, if it is one.
+func receiver(function string) []string {
+	pkg, method, ok := strings.Cut(function, ".(*")
+	typ, name, ok2 := strings.Cut(method, ").")
+	if !ok || !ok2 || strings.Contains(name, ".") { // a function literal in a method need not have its receiver
+		return nil
+	}
+	return []string{"*" + symbol.Unescape(pkg) + "." + typ}
 }
 
 // ofLibrary reports whether packages are the standard library's: what types on a path belong to.

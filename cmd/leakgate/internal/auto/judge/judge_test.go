@@ -124,6 +124,16 @@ func TestUnclosed(t *testing.T) {
 	require.Equal(t, "its *example.com/app.Server has Close", g.Reason)
 	h.Holds = []string{"chan int"}
 	require.Equal(t, Leak, modules.judge(verdict.Bound{Holder: h}).Class)
+	for function, want := range map[string]Class{
+		"example.com/app.(*Server).tick":       Unclosed, // another goroutine of the server's holds it
+		"example.com/app.(*Server).tick.func1": Leak,
+		"example.com/app.(*Session).tick":      Leak,
+		"example.com/app.Server.tick":          Leak,
+		"example.com/app.tick":                 Leak,
+	} {
+		h.Root = function
+		require.Equal(t, want, modules.judge(verdict.Bound{Holder: h}).Class, function)
+	}
 }
 
 // A goroutine is the tests' own where only they use what starts it, or runs in it, wherever that
