@@ -1,4 +1,4 @@
-//go:build !(linux && amd64)
+//go:build !(linux && (amd64 || arm64))
 
 package attach
 
@@ -16,7 +16,7 @@ type Frozen struct{ Result }
 func Take(int, Options) (*Frozen, error) {
 	return nil, &Error{
 		Cause:  "processes cannot be looked into on " + runtime.GOOS + "/" + runtime.GOARCH,
-		Remedy: "look into a core file (-core), or run this on linux/amd64", Err: errors.ErrUnsupported,
+		Remedy: "look into a core file (-core), or run this on linux/amd64 or linux/arm64", Err: errors.ErrUnsupported,
 	}
 }
 

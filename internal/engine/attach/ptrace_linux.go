@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package attach
 
 import (
@@ -22,6 +24,7 @@ const (
 	ptraceSetSigmask = 0x420b
 	ptraceGetSigmask = 0x420a
 	ptraceGetRegset  = 0x4204
+	ptraceSetRegset  = 0x4205
 
 	optionSysGood    = 1
 	optionTraceClone = 8
@@ -30,8 +33,7 @@ const (
 	eventClone = 3
 	eventStop  = 128
 
-	noteStatus = 1     // NT_PRSTATUS
-	noteXState = 0x202 // NT_X86_XSTATE
+	noteStatus = 1 // NT_PRSTATUS
 	wall       = 0x40000000
 )
 
@@ -61,7 +63,7 @@ type thread struct {
 	stopped bool
 	plain   bool           // it stopped because it was interrupted, and for nothing else
 	signal  syscall.Signal // that was about to be delivered: to be passed on
-	regs    syscall.PtraceRegs
+	regs    general
 }
 
 // tids lists the threads of a process.
@@ -186,13 +188,11 @@ func (s *stopped) registers() ([]goruntime.Thread, error) {
 	var out []goruntime.Thread
 	var buf [16 << 10]byte
 	for _, t := range s.threads {
-		if err := syscall.PtraceGetRegs(t.tid, &t.regs); err != nil {
+		var err error
+		if t.regs, err = registersOf(t.tid); err != nil {
 			return nil, fmt.Errorf("%w: its registers cannot be read: %w", errStill, err)
 		}
-		b, err := regset(t.tid, noteStatus, buf[:])
-		if err != nil {
-			return nil, fmt.Errorf("%w: its registers cannot be read: %w", errStill, err)
-		}
+		b := t.regs.bytes()
 		gr, ok := layout.General(t.tid, b)
 		if !ok {
 			return nil, fmt.Errorf("a thread has registers of %d bytes", len(b))
@@ -210,6 +210,27 @@ func regset(tid, note int, buf []byte) ([]byte, error) {
 	v := syscall.Iovec{Base: &buf[0], Len: uint64(len(buf))}
 	err := ptrace(ptraceGetRegset, tid, uintptr(note), uintptr(unsafe.Pointer(&v)))
 	return buf[:min(v.Len, uint64(len(buf)))], err
+}
+
+// general are the general registers of a thread.
+type general syscall.PtraceRegs
+
+func (g *general) bytes() []byte { return unsafe.Slice((*byte)(unsafe.Pointer(g)), unsafe.Sizeof(*g)) }
+
+// registersOf reads the general registers of a stopped thread.
+func registersOf(tid int) (g general, err error) {
+	b, err := regset(tid, noteStatus, g.bytes())
+	if err == nil && len(b) < len(g.bytes()) {
+		err = fmt.Errorf("a thread has registers of %d bytes", len(b))
+	}
+	return g, err
+}
+
+// setRegisters gives a stopped thread other general registers.
+func setRegisters(tid int, g *general) error {
+	b := g.bytes()
+	v := syscall.Iovec{Base: &b[0], Len: uint64(len(b))}
+	return ptrace(ptraceSetRegset, tid, noteStatus, uintptr(unsafe.Pointer(&v)))
 }
 
 // detach lets all threads that are stopped go on, with the signals that were about to be delivered.

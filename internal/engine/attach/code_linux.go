@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package attach
 
 import (
@@ -15,17 +17,10 @@ type instructions struct {
 	// further.
 	call uint64
 	// The system call rt_sigreturn, 0 if there is none. Every Go program on Linux has one for its signal
-	// handlers (go1.26 runtime/sys_linux_amd64.s, sigreturn__sigaction), and so has glibc.
+	// handlers (go1.26 runtime/sys_linux_amd64.s and sys_linux_arm64.s, sigreturn__sigaction), and so have glibc and the
+	// kernel's vDSO.
 	sigreturn uint64
 }
-
-var (
-	syscallRet = []byte{0x0f, 0x05, 0xc3}
-	sigreturns = [...][]byte{
-		{0xb8, 15, 0, 0, 0, 0x0f, 0x05},             // MOVL $15, AX; SYSCALL
-		{0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05}, // MOVQ $15, AX; SYSCALL
-	}
-)
 
 // find finds both in the code of a process that runs.
 func find(pid int) (code instructions, err error) {
@@ -61,12 +56,26 @@ func find(pid int) (code instructions, err error) {
 
 // note takes what there is in memory that lies at an address.
 func (c *instructions) note(at uint64, mem []byte) {
-	if i := bytes.Index(mem, syscallRet); i >= 0 && c.call == 0 {
+	if i := indexOf(mem, callReturn[:]); i >= 0 && c.call == 0 {
 		c.call = at + uint64(i)
 	}
 	for _, s := range sigreturns {
-		if i := bytes.Index(mem, s); i >= 0 && c.sigreturn == 0 {
+		if i := indexOf(mem, s); i >= 0 && c.sigreturn == 0 {
 			c.sigreturn = at + uint64(i)
 		}
+	}
+}
+
+// indexOf is the first place at which code is, as its instructions are aligned; -1 if there is none.
+func indexOf(mem, code []byte) int {
+	for from := 0; ; {
+		i := bytes.Index(mem[from:], code)
+		if i < 0 {
+			return -1
+		}
+		if from += i; from%alignment == 0 {
+			return from
+		}
+		from++
 	}
 }

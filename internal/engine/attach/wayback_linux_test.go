@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package attach
 
 import (
@@ -93,15 +95,13 @@ func abandon(t *testing.T, pid, tid int, lo, hi uint64, steps int, call []uint64
 		if err := ptrace(ptraceGetSigmask, tid, unsafe.Sizeof(mask), uintptr(unsafe.Pointer(&mask))); err != nil {
 			return err
 		}
-		if regs.Rsp, err = s.wayBack(thread, regs, mask); err != nil {
+		back, err := s.wayBack(thread, regs, mask)
+		if err != nil {
 			s.detach() // it is in a signal handler
 			return nil
 		}
-		regs.Rip, regs.Rax, regs.Orig_rax = code.call, call[0], ^uint64(0)
-		if len(call) > 1 {
-			regs.Rdi, regs.Rsi, regs.Rdx, regs.R10, regs.R8 = call[1], call[2], 0, 0, 0
-		}
-		err = errors.Join(syscall.PtraceSetRegs(tid, &regs), ptrace(ptraceSetSigmask, tid, unsafe.Sizeof(all), uintptr(unsafe.Pointer(&all))))
+		regs.callOf(code, back, call[0], call[1:])
+		err = errors.Join(setRegisters(tid, &regs), ptrace(ptraceSetSigmask, tid, unsafe.Sizeof(all), uintptr(unsafe.Pointer(&all))))
 		for i := 0; i < steps && err == nil; i++ {
 			_, err = s.next(thread, syscall.PTRACE_SYSCALL)
 		}

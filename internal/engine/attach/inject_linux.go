@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package attach
 
 import (
@@ -40,18 +42,14 @@ func (s *stopped) inject(t *thread, number uint64, args ...uint64) (result int64
 		return 0, 0, fmt.Errorf("its signal mask: %w", err)
 	}
 	call := saved
-	if back, err := s.wayBack(t, saved, mask); err == nil {
-		call.Rsp = back
+	back, err := s.wayBack(t, saved, mask)
+	if err != nil {
+		back = 0
 	}
-	call.Rip, call.Rax, call.Orig_rax = s.code.call, number, ^uint64(0) // no system call to begin again
-	for i, to := range []*uint64{&call.Rdi, &call.Rsi, &call.Rdx, &call.R10, &call.R8, &call.R9} {
-		if *to = 0; i < len(args) {
-			*to = args[i]
-		}
-	}
+	call.callOf(s.code, back, number, args)
 	// The way back must be there before anything else is changed. A pending signal would keep clone
 	// from beginning.
-	if err := errors.Join(syscall.PtraceSetRegs(t.tid, &call), ptrace(ptraceSetSigmask, t.tid, unsafe.Sizeof(all), uintptr(unsafe.Pointer(&all)))); err != nil {
+	if err := errors.Join(setRegisters(t.tid, &call), ptrace(ptraceSetSigmask, t.tid, unsafe.Sizeof(all), uintptr(unsafe.Pointer(&all)))); err != nil {
 		return 0, 0, errors.Join(fmt.Errorf("its registers and signal mask: %w", err), s.restore(t, &saved, mask))
 	}
 	for range maxRestarts {
@@ -67,8 +65,8 @@ func (s *stopped) inject(t *thread, number uint64, args ...uint64) (result int64
 }
 
 // call does a system call with these registers.
-func (s *stopped) call(t *thread, regs *syscall.PtraceRegs) (result int64, made int, err error) {
-	if err := syscall.PtraceSetRegs(t.tid, regs); err != nil {
+func (s *stopped) call(t *thread, regs *general) (result int64, made int, err error) {
+	if err := setRegisters(t.tid, regs); err != nil {
 		return 0, 0, err
 	}
 	for entered := false; ; {
@@ -89,11 +87,8 @@ func (s *stopped) call(t *thread, regs *syscall.PtraceRegs) (result int64, made 
 				entered = true
 				continue
 			}
-			var now syscall.PtraceRegs
-			if err := syscall.PtraceGetRegs(t.tid, &now); err != nil {
-				return 0, made, err
-			}
-			return int64(now.Rax), made, nil
+			now, err := registersOf(t.tid)
+			return now.result(), made, err
 		default:
 			// All signals that can be are blocked: this one is our own doing.
 			return 0, made, fmt.Errorf("signal %v instead of a system call", status.StopSignal())
@@ -125,7 +120,7 @@ func (s *stopped) next(t *thread, request int) (syscall.WaitStatus, error) {
 // restore brings a thread into the stop in which it was: one before the kernel looks whether a
 // system call is to be begun again. Its registers are the last to be restored: with those of before
 // it would find its way back.
-func (s *stopped) restore(t *thread, saved *syscall.PtraceRegs, mask uint64) error {
+func (s *stopped) restore(t *thread, saved *general, mask uint64) error {
 	err := ptrace(ptraceInterrupt, t.tid, 0, 0)
 	for err == nil {
 		var status syscall.WaitStatus
@@ -134,8 +129,17 @@ func (s *stopped) restore(t *thread, saved *syscall.PtraceRegs, mask uint64) err
 		}
 	}
 	return errors.Join(err, ptrace(ptraceSetSigmask, t.tid, unsafe.Sizeof(mask), uintptr(unsafe.Pointer(&mask))),
-		syscall.PtraceSetRegs(t.tid, saved))
+		setRegisters(t.tid, saved))
 }
+
+// A callState says what a thread was interrupted in.
+type callState uint8
+
+const (
+	callNone     callState = iota // its own code
+	callRestored                  // a system call that goes on with the registers of before
+	callLost                      // one that would not go on as if nothing had been
+)
 
 // best is the thread to have a system call done: one that was interrupted in its own code, if there
 // is any.
@@ -145,7 +149,10 @@ func (s *stopped) best() *thread {
 		if !t.stopped || !t.plain || t.signal != 0 {
 			continue
 		}
-		if best == nil || int64(best.regs.Orig_rax) >= 0 && int64(t.regs.Orig_rax) < 0 {
+		switch s.calling(t) {
+		case callNone:
+			return t
+		case callRestored:
 			best = t
 		}
 	}
@@ -181,7 +188,7 @@ func adopt(pid int) error {
 	return ptrace(syscall.PTRACE_SETOPTIONS, pid, 0, optionExitKill)
 }
 
-// reapTime bounds how long a thread may take to stop for reap.
+// reapTime bounds how long a thread may take to stop for reap, and how long one is looked for.
 const reapTime = time.Second
 
 // reap ends the copy, and has the process forget it.
@@ -198,19 +205,21 @@ func (f *Frozen) reap() error {
 	if err != nil {
 		return nil // the process has ended, and with it all that it had to forget
 	}
-	list, err := tids(f.pid)
-	if err != nil {
-		return nil
-	}
-	for _, tid := range list {
-		s := &stopped{pid: f.pid, threads: make(map[int]*thread), code: code, signalStack: f.signalStack}
-		if ptrace(ptraceSeize, tid, 0, optionSysGood) != nil {
-			continue
+	for deadline := time.Now().Add(reapTime); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		list, err := tids(f.pid)
+		if err != nil {
+			return nil
 		}
-		t := &thread{tid: tid}
-		s.threads[tid] = t
-		if done, err := s.forget(t, f.inside); done {
-			return err
+		for _, tid := range list {
+			s := &stopped{pid: f.pid, threads: make(map[int]*thread), code: code, signalStack: f.signalStack}
+			if ptrace(ptraceSeize, tid, 0, optionSysGood) != nil {
+				continue
+			}
+			t := &thread{tid: tid}
+			s.threads[tid] = t
+			if done, err := s.forget(t, f.inside); done {
+				return err
+			}
 		}
 	}
 	return fmt.Errorf("process %d keeps a zombie, of number %d: no thread of it could be stopped", f.pid, f.inside)
@@ -226,7 +235,10 @@ func (s *stopped) forget(t *thread, pid int64) (done bool, err error) {
 			return false, nil
 		}
 	}
-	if s.threads[t.tid] == nil || !t.plain || syscall.PtraceGetRegs(t.tid, &t.regs) != nil {
+	if s.threads[t.tid] == nil || !t.plain {
+		return false, nil
+	}
+	if t.regs, err = registersOf(t.tid); err != nil || s.calling(t) == callLost {
 		return false, nil
 	}
 	result, _, err := s.inject(t, syscall.SYS_WAIT4, uint64(pid), 0, wall|syscall.WNOHANG)

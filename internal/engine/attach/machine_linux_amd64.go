@@ -2,32 +2,60 @@ package attach
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"os"
-	"syscall"
 )
 
-// A thread that is made to do a system call has other registers meanwhile. Should this process be
-// killed then, the kernel lets the thread go on with these: behind the system call there is a return,
-// and what that finds on the stack leads to the system call rt_sigreturn, which gives the thread the
-// registers and the signal mask back that it had, as at the end of a signal handler. This stack is
-// the far end of the thread's signal stack, where nothing is but in the depth of a handler.
-//
-// The frame is that of the kernel for handlers (arch/x86/include/asm/sigframe.h, struct
-// rt_sigframe; uapi/asm/sigcontext.h, struct sigcontext_64 and struct _fpx_sw_bytes), without the
-// siginfo, which rt_sigreturn does not read.
+// alignment of instructions, in bytes.
+const alignment = 1
+
+var (
+	callReturn = [...]byte{0x0f, 0x05, 0xc3} // SYSCALL; RET
+	sigreturns = [...][]byte{
+		{0xb8, 15, 0, 0, 0, 0x0f, 0x05},             // MOVL $15, AX; SYSCALL
+		{0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05}, // MOVQ $15, AX; SYSCALL
+	}
+)
+
+const syscallLen = 2
+
+func (g *general) stackPointer() uint64 { return g.Rsp }
+
+// result is what a system call has returned.
+func (g *general) result() int64 { return int64(g.Rax) }
+
+// callOf makes of a thread's registers those at a system call. back is the stack pointer of its way back, 0 if it has
+// none.
+func (g *general) callOf(code instructions, back, number uint64, args []uint64) {
+	if back != 0 {
+		g.Rsp = back // where the return finds rt_sigreturn
+	}
+	g.Rip, g.Rax, g.Orig_rax = code.call, number, ^uint64(0) // no system call to begin again
+	for i, to := range []*uint64{&g.Rdi, &g.Rsi, &g.Rdx, &g.R10, &g.R8, &g.R9} {
+		if *to = 0; i < len(args) {
+			*to = args[i]
+		}
+	}
+}
+
+// calling says what a thread was interrupted in. A system call is begun again by the kernel, after the stop in which
+// the registers are restored, as they say.
+func (s *stopped) calling(t *thread) callState {
+	if int64(t.regs.Orig_rax) >= 0 {
+		return callRestored
+	}
+	return callNone
+}
+
+// What follows is of arch/x86/include/asm/sigframe.h, struct rt_sigframe; uapi/asm/sigcontext.h, struct sigcontext_64 and
+// struct _fpx_sw_bytes.
 const (
 	frameLen = 8 + 40 + 256 + 8 // where to return to; ucontext: flags, link, stack; registers; mask
-
-	// below is what a signal handler may need, should one begin on that stack all the same; above is
-	// what one that has begun may have in use.
-	below, above = 12 << 10, 8 << 10
 
 	contextHasState  = 1 << 0 // UC_FP_XSTATE
 	contextHasStack  = 1 << 1 // UC_SIGCONTEXT_SS
 	contextStrictSeg = 1 << 2 // UC_STRICT_RESTORE_SS
 
+	noteXState               = 0x202                  // NT_X86_XSTATE
 	stateMagic1, stateMagic2 = 0x46505853, 0x46505845 // FP_XSTATE_MAGIC1 and 2
 	stateSoftware            = 464                    // where struct _fpx_sw_bytes lies in the state
 	stateFeatures            = 512                    // XSTATE_BV, the parts that are not as at a reset
@@ -40,37 +68,9 @@ const (
 	restartSyscall = 219 // __NR_restart_syscall
 )
 
-// wayBack writes such a frame for a stopped thread that is to go on with these registers and this
-// signal mask, and returns the stack pointer that leads to it.
-func (s *stopped) wayBack(t *thread, regs syscall.PtraceRegs, mask uint64) (sp uint64, err error) {
-	if s.code.sigreturn == 0 || s.signalStack == nil {
-		return 0, errors.New("its code has no return from signal handlers")
-	}
-	lo, hi := s.signalStack(regs.Rsp)
-	state, err := extendedState(t.tid)
-	if err != nil {
-		return 0, err
-	}
-	sp = (lo + below + 63) &^ 63
-	at := (sp + frameLen + 63) &^ 63
-	if lo == 0 || at+uint64(len(state))+above > hi {
-		return 0, errors.New("it has no signal stack, or is on it")
-	}
-	memory, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", s.pid), os.O_WRONLY, 0)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = memory.Close() }()
-	frame := append(signalFrame(s.code.sigreturn, beginAgain(regs), mask, at), make([]byte, at-sp-frameLen)...)
-	if _, err := memory.WriteAt(append(frame, state...), int64(sp)); err != nil {
-		return 0, err
-	}
-	return sp, nil
-}
-
 // beginAgain has a thread that was interrupted in a system call begin it again, as the kernel does.
-func beginAgain(regs syscall.PtraceRegs) syscall.PtraceRegs {
-	result := int64(regs.Rax)
+func beginAgain(regs general) general {
+	result := regs.result()
 	if int64(regs.Orig_rax) < 0 || result < restartFirst || result > restartLast {
 		return regs
 	}
@@ -78,7 +78,7 @@ func beginAgain(regs syscall.PtraceRegs) syscall.PtraceRegs {
 	if result == restartFirst {
 		regs.Rax = restartSyscall
 	}
-	regs.Rip -= uint64(len(syscallRet) - 1)
+	regs.Rip -= syscallLen
 	return regs
 }
 
@@ -106,13 +106,13 @@ func extendedState(tid int) ([]byte, error) {
 	return le.AppendUint32(b, stateMagic2), nil
 }
 
-// signalFrame is the frame of a handler that returns to these registers, with its state at an
-// address.
-func signalFrame(sigreturn uint64, r syscall.PtraceRegs, mask, state uint64) []byte {
+// signalFrame is the frame at an address of a handler that returns to these registers.
+func signalFrame(code instructions, r general, mask uint64, state []byte, sp uint64) []byte {
+	at := (sp + frameLen + 63) &^ 63 // where the state lies
 	le := binary.LittleEndian
-	b := le.AppendUint64(make([]byte, 0, frameLen), sigreturn)
+	b := le.AppendUint64(make([]byte, 0, at-sp+uint64(len(state))), code.sigreturn)
 	b = le.AppendUint64(b, contextHasState|contextHasStack|contextStrictSeg)
-	// No link. A signal stack of no size cannot be set by a thread that is on it: it keeps its own.
+	// No link. A signal stack of no size cannot be set: the thread keeps its own.
 	b = append(b, make([]byte, 8+24)...)
 	for _, v := range [...]uint64{
 		r.R8, r.R9, r.R10, r.R11, r.R12, r.R13, r.R14, r.R15, r.Rdi, r.Rsi, r.Rbp, r.Rbx, r.Rdx, r.Rax, r.Rcx, r.Rsp, r.Rip, r.Eflags,
@@ -121,7 +121,8 @@ func signalFrame(sigreturn uint64, r syscall.PtraceRegs, mask, state uint64) []b
 	}
 	b = le.AppendUint64(b, r.Cs&0xffff|r.Ss<<48)
 	b = append(b, make([]byte, 32)...) // error, trap, old mask, faulting address
-	b = le.AppendUint64(b, state)
+	b = le.AppendUint64(b, at)
 	b = append(b, make([]byte, 64)...)
-	return le.AppendUint64(b, mask)
+	b = le.AppendUint64(b, mask)
+	return append(append(b, make([]byte, at-sp-frameLen)...), state...)
 }

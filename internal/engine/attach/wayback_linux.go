@@ -1,0 +1,50 @@
+//go:build amd64 || arm64
+
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// A thread that is made to do a system call has other registers meanwhile. Should this process be
+// killed then, the kernel lets the thread go on with these: behind the system call there is a return,
+// which leads to the system call rt_sigreturn, which gives the thread the
+// registers and the signal mask back that it had, as at the end of a signal handler. The frame that this needs lies at
+// the far end of the thread's signal stack, where nothing is but in the depth of a handler. It is that of the kernel for
+// handlers, without the siginfo, which rt_sigreturn does not read.
+
+// below is what a signal handler may need, should one begin on that stack all the same; above is
+// what one that has begun may have in use.
+const below, above = 12 << 10, 8 << 10
+
+// wayBack writes such a frame for a stopped thread that is to go on with these registers and this
+// signal mask, and returns the stack pointer that leads to it.
+func (s *stopped) wayBack(t *thread, regs general, mask uint64) (sp uint64, err error) {
+	if s.code.sigreturn == 0 || s.signalStack == nil {
+		return 0, errors.New("its code has no return from signal handlers")
+	}
+	lo, hi := s.signalStack(regs.stackPointer())
+	if lo == 0 {
+		return 0, errors.New("it has no signal stack, or is on it")
+	}
+	state, err := extendedState(t.tid)
+	if err != nil {
+		return 0, err
+	}
+	sp = (lo + below + 63) &^ 63
+	frame := signalFrame(s.code, beginAgain(regs), mask, state, sp)
+	if sp+uint64(len(frame))+above > hi {
+		return 0, errors.New("its signal stack is too small")
+	}
+	memory, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", s.pid), os.O_WRONLY, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = memory.Close() }()
+	if _, err := memory.WriteAt(frame, int64(sp)); err != nil {
+		return 0, err
+	}
+	return sp, nil
+}
