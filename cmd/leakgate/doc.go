@@ -552,7 +552,7 @@
 //
 // A process stands still for some milliseconds, in which it is made to fork; its copy, which never
 // runs, is read. The process sees no signal, no interrupted system call and no child of its own.
-// That needs linux/amd64 and the right to trace it, as debuggers do. The program of a core file is
+// That needs Linux (amd64, arm64) and the right to trace it, as debuggers do. The program of a core file is
 // the file that the process ran, or the unstripped file of the same build.
 //
 // The flags:
@@ -738,7 +738,7 @@
 // again, which costs this command some microseconds each time. It stands still for some milliseconds
 // at a spike, and for a snapshot to compare with, which is taken when it is known what is usual, and
 // then once an hour. Usual is the median of the last nine collections, and is known after three.
-// That needs linux/amd64 and the right to trace the process.
+// That needs Linux (amd64, arm64) and the right to trace the process.
 //
 // The flags:
 //

@@ -51,8 +51,8 @@ func (p *Process) Paused() time.Duration { return p.frozen.Pause }
 // maxReads bounds how often a process is read to find one with no goroutine lost.
 const maxReads = 4
 
-// OpenProcess makes a snapshot of a process that runs, as the kernel's ptrace lets it: linux/amd64,
-// for a process of the same user with the right to trace it. The process stands still for the time
+// OpenProcess makes a snapshot of a process that runs, as the kernel's ptrace lets it: linux/amd64
+// and linux/arm64, for a process of the same user with the right to trace it. The process stands still for the time
 // that fork takes it (Pause of the snapshot, some 15 ms for 300 MB), and sees nothing of that: no
 // signal, no interrupted system call, no child. The copy is a second process, which shares memory
 // until one of the two writes, and ends when the snapshot is closed, or with this process. Where it

@@ -97,6 +97,13 @@ func TestOpenProcessRefuses(t *testing.T) {
 		_ = sleep.Process.Kill()
 		_ = sleep.Wait()
 	}()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	isItself := func() bool { // for a moment a child is this program still
+		exe, err := os.Readlink("/proc/" + strconv.Itoa(sleep.Process.Pid) + "/exe")
+		return err == nil && exe != self
+	}
+	require.Eventually(t, isItself, 10*time.Second, time.Millisecond)
 	_, err = foreign.OpenProcess(context.Background(), sleep.Process.Pid)
 	require.ErrorContains(t, err, "is no program that can be looked into")
 }
