@@ -27,6 +27,7 @@ type runOptions struct {
 	full      bool
 	isolate   bool
 	json      bool
+	native    bool
 	artifacts string // -o
 	race      bool
 	run       string
@@ -56,6 +57,7 @@ func (o *runOptions) flagSet() *flag.FlagSet {
 	f.BoolVar(&o.full, "full", false, "")
 	f.BoolVar(&o.isolate, "isolate", false, "")
 	f.BoolVar(&o.json, "json", false, "")
+	f.BoolVar(&o.native, "native", false, "")
 	f.StringVar(&o.artifacts, "o", artifacts.DefaultName, "")
 	f.BoolVar(&o.race, "race", false, "")
 	f.StringVar(&o.run, "run", "", "")
@@ -116,6 +118,12 @@ func (o *runOptions) check() error {
 	}
 	if err := o.checkBase(); err != nil {
 		return err
+	}
+	switch {
+	case o.native && o.isolate:
+		return errors.New("-native and -isolate do not go together yet: both run test binaries in a way of their own")
+	case o.native && o.auto.on:
+		return errors.New("-native and -auto do not go together: tests have to assert that nothing grows")
 	}
 	if o.runs < 1 {
 		return fmt.Errorf("-runs %d: it must be 1 or more", o.runs)

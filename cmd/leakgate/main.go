@@ -19,6 +19,8 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/view"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/watch"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/isolate"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/callnames"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/shim"
 )
 
 func main() {
@@ -27,6 +29,12 @@ func main() {
 	}
 	if isolate.Asked(os.Args[1:]) {
 		os.Exit(isolate.Main(os.Args[1:]))
+	}
+	if shim.Asked(os.Args[1:]) {
+		os.Exit(shim.Main(os.Args[1:]))
+	}
+	if callnames.Asked(os.Args[1:]) {
+		os.Exit(callnames.Main())
 	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, os.Environ()))
 }

@@ -86,6 +86,14 @@ func newSession(c *cli.Context, o *runOptions) (*session, error) {
 			return nil, err
 		}
 	}
+	var native *nativeRun
+	if o.native {
+		beat.At("compiling the library that records calls of C code")
+		if native, err = recordNative(inv, goEnv, c.Env); err != nil {
+			dir.Close()
+			return nil, err
+		}
+	}
 	var against *base
 	if o.base != "" {
 		beat.At("measuring the base " + o.base)
@@ -93,6 +101,9 @@ func newSession(c *cli.Context, o *runOptions) (*session, error) {
 		if against, err = measureBase(c, o, found, goEnv, dir.Base(), say); err != nil {
 			if isolated != nil {
 				isolated.Close()
+			}
+			if native != nil {
+				native.close()
 			}
 			dir.Close()
 			return nil, err
@@ -102,7 +113,7 @@ func newSession(c *cli.Context, o *runOptions) (*session, error) {
 	return &session{
 		context: c, options: o, invocation: inv, found: found, sources: outcome.FindSources(o.dir, discover.Folders(found)), dir: dir, display: d,
 		report: &outcome.Run{Schema: outcome.Schema, Leakgate: cli.Version(), GoVersion: goEnv.GOVERSION, Shard: o.shard.Shard},
-		base:   against, isolated: isolated,
+		base:   against, isolated: isolated, native: native,
 	}, nil
 }
 

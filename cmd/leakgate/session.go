@@ -37,12 +37,16 @@ type session struct {
 	base       *base           // nil without -base
 	autoNotes  []string        // of -auto
 	isolated   *isolate.Folder // nil without -isolate
+	native     *nativeRun      // nil without -native
 }
 
 // close gives back what the session has in the file system, but for the artifacts.
 func (s *session) close() {
 	if s.isolated != nil {
 		s.isolated.Close()
+	}
+	if s.native != nil {
+		s.native.close()
 	}
 	s.dir.Close()
 }
@@ -162,6 +166,9 @@ func (s *session) test(signals <-chan os.Signal) error {
 	s.report.Notes = s.autoNotes
 	if s.isolated != nil {
 		s.report.Notes = append(s.report.Notes, isolationNote(s.isolated, time.Since(started)))
+	}
+	if s.native != nil {
+		s.report.Notes = append(s.report.Notes, s.native.notes(len(s.found))...)
 	}
 	s.report.ElapsedSeconds += time.Since(started).Seconds()
 	end := outcome.Ending{GoFailed: exit.Code != 0, Interrupted: exit.Interrupted, Sources: s.sources}

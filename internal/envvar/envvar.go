@@ -41,6 +41,9 @@ const (
 	// Measure, if set, asks for what a golden file would be, were it made anew, and accepts every
 	// difference from it. leakgate run sets it.
 	Measure Variable = "MEASURE"
+	// Native is the leakgate command that names calls of C code, with which a test that it started
+	// records them, or "none: " and why they are not recorded. leakgate run -native sets it.
+	Native Variable = "NATIVE"
 	// Repeat names the file that says what a test process of leakgate run -auto is to repeat. leakgate
 	// run sets it.
 	Repeat Variable = "REPEAT"

@@ -133,7 +133,7 @@ func takeFrozen(places *Places, lists bool) (w *walk, err error) {
 // OfFrozen reads the heap of a frozen copy of this process: the number of its process, and its memory,
 // which what is returned refers to. Errors are those of Walk.
 func OfFrozen(pid int, mem *image.Space) (*Contents, error) {
-	text, err := readMaps("/proc/" + strconv.Itoa(pid) + "/maps")
+	text, err := procmaps.Read("/proc/" + strconv.Itoa(pid) + "/maps")
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func hasLibrary(areas []Area) error {
 
 // process returns the mappings of this process, and how many threads it has.
 func process() (areas []Area, live int, err error) {
-	text, err := readMaps("/proc/self/maps")
+	text, err := procmaps.Read("/proc/self/maps")
 	if err != nil {
 		return nil, 0, err
 	}
@@ -196,31 +196,6 @@ func countThreads() (n int, err error) {
 			if _, err := strconv.Atoi(name); err == nil {
 				n++
 			}
-		}
-	}
-}
-
-// readMaps reads the list of mappings, without package os, which would set up the network poller for it.
-func readMaps(name string) ([]byte, error) {
-	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: name, Err: err}
-	}
-	defer syscall.Close(fd)
-	buf := make([]byte, 0, 32<<10)
-	for {
-		if len(buf) == cap(buf) {
-			buf = append(buf, make([]byte, cap(buf))...)[:len(buf)]
-		}
-		n, err := syscall.Read(fd, buf[len(buf):cap(buf)])
-		switch {
-		case err == syscall.EINTR:
-		case err != nil:
-			return nil, &os.PathError{Op: "read", Path: name, Err: err}
-		case n == 0:
-			return buf, nil
-		default:
-			buf = buf[:len(buf)+n]
 		}
 	}
 }

@@ -30,6 +30,8 @@ import (
 const (
 	RetainedFile   = "retained.pb.gz"
 	GoldenArtifact = "golden.txt" // what the golden file would be
+	NativeFile     = "native.pb.gz"
+	NativeBaseFile = "native.base.pb.gz" // what to subtract from it
 )
 
 // MaxArtifact is the size in bytes of the largest file that an assertion leaves.
@@ -115,7 +117,13 @@ type Contents struct {
 	Trace string               // the message at full length
 	Obs   *observe.Observation // of the last snapshot; nil: there was none
 	Base  observe.Artifacts    // what to compare with; zero without a baseline
+
+	Native Native
 }
+
+// Native are profiles (profile.proto, gzipped) of the calls behind native memory, after one batch of calls and after
+// another one.
+type Native struct{ Base, Last string }
 
 // SaveFiles writes what helps to find the cause: the report, as JSON and as a profile, the heap
 // profiles that bracket what was left, the goroutines, and the message at full length.
@@ -125,6 +133,7 @@ func (a *Folder) SaveFiles(c Contents) error {
 	if c.Trace != "" {
 		err = errors.Join(err, a.SaveText("trace.txt", c.Trace+"\n"))
 	}
+	err = errors.Join(err, a.SaveText(NativeBaseFile, c.Native.Base), a.SaveText(NativeFile, c.Native.Last))
 	if c.Obs == nil || c.Obs.Names == nil { // there was no scan
 		return err
 	}

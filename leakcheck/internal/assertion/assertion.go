@@ -14,8 +14,10 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/nativeholders"
 	"github.com/leakgate/leakgate/internal/engine/proof"
+	"github.com/leakgate/leakgate/internal/nativestack"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/artifact"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/check/bounds"
 	"github.com/leakgate/leakgate/leakcheck/internal/check/goldenfile"
@@ -24,6 +26,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/nativename"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/refscan"
@@ -38,11 +41,14 @@ type Checker struct {
 	// who holds blocks of it, and which there are; nil: nobody asks
 	NativeHolders func(context.Context, func(nativeheap.Block) bool) (*nativeholders.Result, error)
 	NativeBlocks  func() ([]nativeheap.Block, error)
-	Environment   func() *environ.Environment
-	Sleep         func(time.Duration)
-	Now           func() time.Time
-	Exit          func(code int)
-	Stderr        io.Writer
+	// the calls behind it while a function runs twice, and their names
+	NativeCalls func(context.Context, func() bool) (*observe.NativeCalls, error)
+	NameCalls   func(ctx context.Context, command string, record *nativestack.Record) (*nativestack.Answer, error)
+	Environment func() *environ.Environment
+	Sleep       func(time.Duration)
+	Now         func() time.Time
+	Exit        func(code int)
+	Stderr      io.Writer
 }
 
 // ThisProcess is a function so that a test binary that calls no assertion does not link the engine.
@@ -54,6 +60,8 @@ func ThisProcess() *Checker {
 		Native:        nativeheap.Take,
 		NativeHolders: observe.NativeHolders,
 		NativeBlocks:  nativeheap.TakeBlocks,
+		NativeCalls:   observe.RecordNativeCalls,
+		NameCalls:     nativename.Ask,
 		Environment:   environ.CurrentEnvironment,
 		Sleep:         time.Sleep,
 		Now:           time.Now,
@@ -104,6 +112,7 @@ type Outcome struct {
 	Before    int64             // live bytes of the baseline
 	Misuse    bool              // the assertion itself is wrong
 	Base      observe.Artifacts // what to compare with; zero without a baseline
+	Native    artifact.Native   // of the calls behind native memory; zero if none were recorded
 }
 
 func Misuse(format string, args ...any) *Outcome {

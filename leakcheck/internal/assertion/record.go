@@ -46,6 +46,9 @@ func (a *Assertion) render(o *Outcome, dir string) []string {
 	}
 	if dir != "" {
 		in.Profile = filepath.Join(dir, artifact.RetainedFile)
+		if o.Native.Last != "" {
+			in.Native, in.NativeBase = filepath.Join(dir, artifact.NativeFile), filepath.Join(dir, artifact.NativeBaseFile)
+		}
 	}
 	return message.Render(in, a.Env)
 }
@@ -53,7 +56,7 @@ func (a *Assertion) render(o *Outcome, dir string) []string {
 func (a *Assertion) fill(folder *artifact.Folder, o *Outcome) error {
 	var errs []error
 	if folder.Full {
-		files := artifact.Contents{Trace: o.trace, Base: o.Base}
+		files := artifact.Contents{Trace: o.trace, Base: o.Base, Native: o.Native}
 		if o.Eval != nil {
 			files.Obs = o.Eval.Observation
 		}

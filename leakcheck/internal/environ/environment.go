@@ -41,6 +41,7 @@ type Environment struct {
 	Goldens string
 	// LEAKGATE_MEASURE: golden files are to be measured, not compared or written
 	Measure       bool
+	Native        string // LEAKGATE_NATIVE
 	Update        bool
 	UpdateProblem string
 	Partial       bool // -run or -skip leave tests out
@@ -69,6 +70,7 @@ func CurrentEnvironment() *Environment {
 		Every:      isSet(envvar.ArtifactsAll.Value()),
 		Goldens:    envvar.Goldens.Value(),
 		Measure:    isSet(envvar.Measure.Value()),
+		Native:     envvar.Native.Value(),
 
 		AllAllocations: runtime.MemProfileRate == 1,
 	}

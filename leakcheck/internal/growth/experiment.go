@@ -47,6 +47,7 @@ type Experiment struct {
 	passed func() // called after each call of op, if it is not nil
 
 	holders *nativeHolders // nil: native memory did not grow before the last batch
+	native  *nativeCalls   // nil: nothing was to be found out of the calls that allocate it
 
 	recorded *moment // before the batch of which each allocation was recorded; nil: there was none
 
@@ -132,7 +133,10 @@ func (x *Experiment) Judge() *assertion.Outcome {
 	}
 	x.findHolders()
 	o, _ := x.conclude()
-	return x.confirm(o)
+	if o = x.confirm(o); o != nil {
+		x.recordCalls(o)
+	}
+	return o
 }
 
 // warmUp calls op at least twice and returns the size of the first batch. As many calls as that

@@ -149,7 +149,7 @@ func bytesPerCall(n float64) string {
 
 func (x *Experiment) explainLeak(l *leak) []string {
 	if l.isResource() {
-		return x.explainResources(l)
+		return append(x.explainResources(l), x.callsBehind(l)...)
 	}
 	lines := x.usualCause(l)
 	if l.goroutines != nil {
@@ -161,11 +161,15 @@ func (x *Experiment) explainLeak(l *leak) []string {
 		}
 	}
 	if len(l.heads) == 0 {
+		lines = append(lines, x.callsBehind(l)...)
 		return append(lines, l.comesWith()...)
 	}
 	head := l.heads[0]
 	if l.goroutines == nil {
 		lines = append(lines, x.explainResources(l)...)
+		if calls := x.callsBehind(l); calls != nil {
+			lines = append(append(lines, calls...), "")
+		}
 		lines = append(lines, l.own.show(l.counted()))
 		if l.moves {
 			lines = append(lines, movesText)
@@ -329,6 +333,10 @@ func (x *Experiment) protocol() string {
 	for i, n := range x.batches {
 		batches[i] = textfmt.Count(int64(n))
 	}
-	return fmt.Sprintf("op was called %s times: %s to warm up, then %s, with a snapshot after each batch",
+	s := fmt.Sprintf("op was called %s times: %s to warm up, then %s, with a snapshot after each batch",
 		textfmt.Count(x.calls), textfmt.Count(x.first().calls), textfmt.Enumerate(batches))
+	if x.native != nil && x.native.calls > 0 {
+		s += fmt.Sprintf("; then %s with calls of C code recorded", textfmt.Count(2*x.native.calls))
+	}
+	return s
 }

@@ -78,11 +78,7 @@ func StackLines(stack []refscan.SourceFrame, env *environ.Environment) []string 
 		case len(lines) > maxStackShown:
 			return append(lines, fmt.Sprintf("   … %d more", len(stack)-i))
 		}
-		line := "   " + textfmt.Abridge(symbol.Unescape(f.Func), MaxNameShown)
-		if at := env.Place(f.File, f.Line); at != "" {
-			line += " (" + at + ")"
-		}
-		lines = append(lines, line)
+		lines = append(lines, "   "+frameText(f, env))
 	}
 	return lines
 }

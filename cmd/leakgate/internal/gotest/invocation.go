@@ -1,6 +1,7 @@
 package gotest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,8 +60,8 @@ func (inv *Invocation) Args() []string {
 	if inv.AllocSites {
 		args = append(args, "-memprofilerate=1")
 	}
-	if inv.Exec != "" {
-		args = append(args, "-exec="+inv.Exec)
+	if exec := cmp.Or(inv.Exec, inv.UsersExec()); exec != "" {
+		args = append(args, "-exec="+exec)
 	}
 	args = append(args, inv.Packages...)
 	return append(args, inv.Passthrough.Args...)
@@ -121,6 +122,9 @@ type GoEnv struct {
 	GOFLAGS   string
 	GOOS      string
 	GOARCH    string
+
+	CC         string // the C compiler, with flags
+	CGOEnabled string `json:"CGO_ENABLED"` // "1" or "0"
 }
 
 // orHere is the directory that "" stands for, too.
@@ -136,7 +140,7 @@ func ReadGoEnv(dir string, env []string) (GoEnv, error) {
 	if info, err := os.Stat(orHere(dir)); err != nil || !info.IsDir() {
 		return GoEnv{}, fmt.Errorf("-C %s: there is no such directory", dir)
 	}
-	cmd := exec.Command("go", "env", "-json", "GOVERSION", "GOFLAGS", "GOOS", "GOARCH")
+	cmd := exec.Command("go", "env", "-json", "GOVERSION", "GOFLAGS", "GOOS", "GOARCH", "CC", "CGO_ENABLED")
 	cmd.Dir, cmd.Env = dir, env
 	out, err := cmd.Output()
 	if errors.Is(err, exec.ErrNotFound) {

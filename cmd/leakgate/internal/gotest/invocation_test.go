@@ -119,6 +119,6 @@ func TestSplitQuoted(t *testing.T) {
 		`"open`:                   {"open"},
 		`'' x`:                    {"", "x"},
 	} {
-		require.Equal(t, want, splitQuoted(in), in)
+		require.Equal(t, want, SplitQuoted(in), in)
 	}
 }

@@ -9,6 +9,7 @@ import (
 type Passthrough struct {
 	LDFlags []string // values of -ldflags, in order; taken out of Args
 	Tags    []string // the same of -tags
+	Exec    []string // the same of -exec
 	Build   []string // flags that change which files and packages belong to the build; also in Args
 	Args    []string // all that go to go test as they are
 }
@@ -25,7 +26,7 @@ var (
 func ParsePassthrough(args []string) (Passthrough, error) {
 	var p Passthrough
 	// the command has values of its own to add
-	ours := map[string]*[]string{"ldflags": &p.LDFlags, "tags": &p.Tags}
+	ours := map[string]*[]string{"ldflags": &p.LDFlags, "tags": &p.Tags, "exec": &p.Exec}
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		name, value, hasValue := splitFlag(arg)
@@ -60,7 +61,11 @@ func ParsePassthrough(args []string) (Passthrough, error) {
 // Flag returns the value of a flag that the user gave after "--" or in GOFLAGS, "" for one without a
 // value, and whether there is one. What follows -args is no flag of go test's.
 func (inv *Invocation) Flag(name string) (value string, ok bool) {
-	args := append(splitQuoted(inv.GOFLAGS), inv.Passthrough.Args...)
+	if name == "exec" {
+		value = inv.UsersExec()
+		return value, value != ""
+	}
+	args := append(SplitQuoted(inv.GOFLAGS), inv.Passthrough.Args...)
 	for i, arg := range args {
 		n, v, hasValue := splitFlag(arg)
 		if n == "args" {
@@ -76,6 +81,15 @@ func (inv *Invocation) Flag(name string) (value string, ok bool) {
 	return value, ok
 }
 
+// UsersExec is what runs test binaries by the user's -exec, "" for nothing.
+func (inv *Invocation) UsersExec() string {
+	all := append(inGOFLAGS(inv.GOFLAGS, "exec"), inv.Passthrough.Exec...)
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1]
+}
+
 // splitFlag splits "-name=value" or "--name". The name is "" if arg is not a flag.
 func splitFlag(arg string) (name, value string, hasValue bool) {
 	s, ok := strings.CutPrefix(arg, "-")
@@ -89,7 +103,7 @@ func splitFlag(arg string) (name, value string, hasValue bool) {
 // separated by spaces, and a field may be quoted as a whole (go1.26 cmd/internal/quoted).
 func inGOFLAGS(goflags, flag string) []string {
 	var values []string
-	for _, field := range splitQuoted(goflags) {
+	for _, field := range SplitQuoted(goflags) {
 		if name, value, ok := splitFlag(field); name == flag && ok {
 			values = append(values, value)
 		}
@@ -97,9 +111,9 @@ func inGOFLAGS(goflags, flag string) []string {
 	return values
 }
 
-// splitQuoted splits s at white space; a field that begins with ' or " ends at the next such quote.
+// SplitQuoted splits s at white space; a field that begins with ' or " ends at the next such quote.
 // An unterminated quote takes the rest: the go command itself reports it.
-func splitQuoted(s string) []string {
+func SplitQuoted(s string) []string {
 	const space = " \t\n\r"
 	var fields []string
 	for s = strings.TrimLeft(s, space); s != ""; s = strings.TrimLeft(s, space) {
@@ -117,4 +131,22 @@ func splitQuoted(s string) []string {
 		s = s[end:]
 	}
 	return fields
+}
+
+// JoinQuoted is the opposite of SplitQuoted.
+func JoinQuoted(words []string) (string, error) {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		switch {
+		case w != "" && !strings.ContainsAny(w, " \t\r\n'\""):
+			quoted[i] = w
+		case !strings.Contains(w, "'"):
+			quoted[i] = "'" + w + "'"
+		case !strings.Contains(w, `"`):
+			quoted[i] = `"` + w + `"`
+		default:
+			return "", fmt.Errorf("%s has quotes of both kinds, which go test -exec cannot take", w)
+		}
+	}
+	return strings.Join(quoted, " "), nil
 }

@@ -11,8 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/internal/filelock"
 )
 
@@ -55,18 +55,11 @@ func (f *Folder) Close() {
 // processes of tests at a time over all packages.
 func (f *Folder) Flag(self string, most int) (string, error) {
 	words := []string{self, name, f.Dir, strconv.Itoa(most)}
-	for i, w := range words {
-		switch { // as the go command splits it (go1.26 cmd/internal/quoted)
-		case !strings.ContainsAny(w, " \t\r\n'\""):
-		case !strings.Contains(w, "'"):
-			words[i] = "'" + w + "'"
-		case !strings.Contains(w, `"`):
-			words[i] = `"` + w + `"`
-		default:
-			return "", fmt.Errorf("-isolate: the path %s has quotes of both kinds, which go test -exec cannot take", w)
-		}
+	flag, err := gotest.JoinQuoted(words)
+	if err != nil {
+		return "", fmt.Errorf("-isolate: the path %w", err)
 	}
-	return strings.Join(words, " "), nil
+	return flag, nil
 }
 
 // countName is the file that has a byte for each process that ran.

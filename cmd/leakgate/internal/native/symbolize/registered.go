@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -31,6 +32,16 @@ func ReadCore(path string, s *Sources, ofProfile []*memorymap.Mapping) (notes []
 	} else if err := sameProcess(maps, core.Maps()); err != nil {
 		return nil, err
 	}
+	return append(notes, readRegistered(core.Read, core.Order, maps, s)...), nil
+}
+
+// ReadMemory reads out of the memory of a process the code that it generated, as each library that does so
+// registered it, for the memory map s.Maps.
+func ReadMemory(read func(addr, n uint64) ([]byte, error), order binary.ByteOrder, s *Sources) {
+	readRegistered(read, order, s.Maps, s)
+}
+
+func readRegistered(read func(addr, n uint64) ([]byte, error), order binary.ByteOrder, maps []*memorymap.Mapping, s *Sources) (notes []string) {
 	lists := 0
 	for _, m := range firstOfFiles(maps) {
 		address, err := descriptorIn(m, s)
@@ -41,7 +52,7 @@ func ReadCore(path string, s *Sources, ofProfile []*memorymap.Mapping) (notes []
 			continue
 		}
 		lists++
-		objects, err := jit.Registered(core.Read, core.Order, address)
+		objects, err := jit.Registered(read, order, address)
 		if err != nil {
 			notes = append(notes, fmt.Sprintf("of %s: %v", m.File, err))
 		}
@@ -56,7 +67,7 @@ func ReadCore(path string, s *Sources, ofProfile []*memorymap.Mapping) (notes []
 	if lists == 0 {
 		notes = append(notes, "no file of the process has the symbol "+jit.DescriptorName+", so it registered no generated code for debuggers, or is stripped")
 	}
-	return notes, nil
+	return notes
 }
 
 // sameProcess compares where files lie, which differs from process to process, and takes over build

@@ -1,0 +1,109 @@
+// Package shim is the library that records which calls of malloc are behind the memory of C code. It is compiled with
+// the user's compiler and preloaded into test binaries; package nativecalls, in the test, reads what it recorded.
+package shim
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/internal/wholefile"
+)
+
+//go:embed source/shim.c
+var source []byte
+
+// name is how its files begin: nativecalls.LibraryPrefix, and hide in the source know it.
+const name = "libleakgate-native-"
+
+// compileTime is how long a compiler may take. It takes about 0.2 s.
+const compileTime = time.Minute
+
+// flags are how it is compiled: first as it should be, and then, where the compiler has no unwinder, with the direct
+// callers of malloc alone.
+var flags = [][]string{nil, {"-DLEAKGATE_NO_UNWINDER"}}
+
+// Compile returns the library, which it compiles unless a folder has it already, compiled by the same compiler. cc is
+// a command with its flags, as "go env CC" has it. Errors have a remedy.
+func Compile(ctx context.Context, cc, folder string) (file string, err error) {
+	words := gotest.SplitQuoted(cc)
+	if len(words) == 0 {
+		return "", errors.New("there is no C compiler: install gcc or clang, or set CC (go env -w CC=...)")
+	}
+	compiler, err := exec.LookPath(words[0])
+	if err != nil {
+		return "", fmt.Errorf("there is no C compiler %s: install it, or set CC (go env -w CC=...)", words[0])
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return "", err
+	}
+	if strings.ContainsAny(folder, " :\t\n") { // which LD_PRELOAD takes for ends of names
+		return "", fmt.Errorf("the folder %q cannot be named in LD_PRELOAD, since it has a space or a colon: set LEAKGATE_CACHE to another one", folder)
+	}
+	info, err := os.Stat(compiler)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s\x00%q\x00", cc, compiler, info.Size(), info.ModTime(), flags)
+	h.Write(source)
+	file = filepath.Join(folder, name+hex.EncodeToString(h.Sum(nil))[:16]+".so")
+	if _, err := os.Stat(file); err == nil {
+		return file, nil
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return "", err
+	}
+	return file, compile(ctx, words, file)
+}
+
+func compile(ctx context.Context, cc []string, file string) error {
+	ctx, cancel := context.WithTimeout(ctx, compileTime)
+	defer cancel()
+	work, err := os.MkdirTemp("", "leakgate-native-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	in, out := filepath.Join(work, "shim.c"), filepath.Join(work, "shim.so")
+	if err := os.WriteFile(in, source, 0o666); err != nil {
+		return err
+	}
+	var first error
+	for _, more := range flags {
+		args := append(append([]string{}, cc[1:]...), "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-builtin", "-w", "-o", out, in)
+		args = append(args, more...)
+		said, err := exec.CommandContext(ctx, cc[0], append(args, "-ldl")...).CombinedOutput()
+		if err == nil {
+			text, err := os.ReadFile(out)
+			if err != nil {
+				return err
+			}
+			return wholefile.WriteData(file, 0o777, text)
+		}
+		if first == nil {
+			first = fmt.Errorf("the C compiler %s fails: %w: %s", cc[0], err, firstLine(said))
+		}
+	}
+	return fmt.Errorf("%w; with CC=gcc or CC=clang another one is taken", first)
+}
+
+// firstLine is the first line with an error, else the first.
+func firstLine(said []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+	for _, line := range lines {
+		if strings.Contains(line, "error") {
+			return line
+		}
+	}
+	return lines[0]
+}

@@ -1,0 +1,143 @@
+package shim
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/internal/envvar"
+)
+
+// flag is the first argument of a process that go test has called. It is no command of anybody's.
+const flag = "-preload-native"
+
+// A Preload has go test start test binaries with the library, by its flag -exec: this program, self, looks at each
+// binary, and becomes what runs it.
+type Preload struct {
+	Self    string
+	Library string
+	Report  string // a file, for a line about each binary that cannot have the library
+	Exec    string // what runs test binaries by the user's -exec, "" for nothing
+}
+
+// Flag is the value of -exec.
+func (p *Preload) Flag() (string, error) {
+	users := gotest.SplitQuoted(p.Exec)
+	return gotest.JoinQuoted(append([]string{p.Self, flag, p.Report, p.Library, p.Self, strconv.Itoa(len(users))}, users...))
+}
+
+// Asked reports whether go test has called this process, with args after its name.
+func Asked(args []string) bool { return len(args) > 5 && args[0] == flag }
+
+// Main becomes what go test has called it for. It returns an exit code if that cannot be.
+func Main(args []string) int {
+	err := start(args)
+	fmt.Fprintf(os.Stderr, "leakgate: %s: %v\n", flag, err)
+	return 2
+}
+
+func start(args []string) error {
+	report, library, self := args[1], args[2], args[3]
+	n, err := strconv.Atoi(args[4])
+	if args = args[5:]; err != nil || n < 0 || n >= len(args) {
+		return errors.New("it is called by go test only")
+	}
+	preload, set := library, envvar.Native.Set(self)
+	if before := os.Getenv("LD_PRELOAD"); before != "" {
+		preload += ":" + before
+	}
+	if why := whyNot(args[n]); why != "" {
+		preload, set = "", envvar.Native.Set(None+why)
+		note(report, why+"\t"+filepath.Base(args[n]))
+	}
+	var argv, env []string
+	if n == 0 {
+		argv, env = args, replaced(os.Environ(), set, preload)
+	} else { // the user's program may set the environment itself
+		argv, env = append(argv, args[:n]...), os.Environ()
+		argv = append(argv, "env", set)
+		if preload != "" {
+			argv = append(argv, "LD_PRELOAD="+preload)
+		}
+		argv = append(argv, args[n:]...)
+	}
+	program, err := exec.LookPath(argv[0])
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(program, argv, env)
+}
+
+// replaced is an environment with the variable of ours, and LD_PRELOAD if that is not "".
+func replaced(environ []string, set, preload string) []string {
+	out := append(envvar.Without(environ, envvar.Native), set)
+	if preload == "" {
+		return out
+	}
+	for i, entry := range out {
+		if strings.HasPrefix(entry, "LD_PRELOAD=") {
+			out[i] = "LD_PRELOAD=" + preload
+			return out
+		}
+	}
+	return append(out, "LD_PRELOAD="+preload)
+}
+
+// None precedes, in the variable envvar.Native, why a test has no library.
+const None = "none: "
+
+// Reasons why a test binary cannot have the library. What is not known to be one is tried.
+const (
+	NoC        = "the test has no C code"
+	static     = "the test is linked statically, and nothing can be preloaded into it; leave out -static"
+	sanitizing = "the test has an allocator of a sanitizer (-asan, -msan), which nothing may come before; run it without that, or let LeakSanitizer tell the calls"
+)
+
+func whyNot(binary string) string {
+	x, err := elf.Open(binary)
+	if err != nil {
+		return ""
+	}
+	defer x.Close()
+	libraries, _ := x.ImportedLibraries()
+	for _, library := range libraries {
+		for _, prefix := range []string{"libasan.", "libmsan.", "libtsan.", "libhwasan.", "libclang_rt.asan", "libclang_rt.hwasan"} {
+			if strings.HasPrefix(library, prefix) {
+				return sanitizing
+			}
+		}
+	}
+	symbols, _ := x.Symbols()
+	hasC := false
+	for _, s := range symbols {
+		hasC = hasC || s.Name == "x_cgo_init"
+		if s.Name == "__asan_init" || s.Name == "__msan_init" {
+			return sanitizing
+		}
+	}
+	for _, p := range x.Progs {
+		if p.Type == elf.PT_INTERP {
+			return ""
+		}
+	}
+	if hasC || len(symbols) == 0 {
+		return static
+	}
+	return NoC
+}
+
+// note adds a line to a file. That it cannot is no reason for tests not to run.
+func note(file, line string) {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err == nil {
+		_, _ = f.WriteString(line + "\n")
+		_ = f.Close()
+	}
+}
