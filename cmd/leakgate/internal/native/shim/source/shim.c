@@ -452,7 +452,9 @@ static __attribute__((noinline)) void noteMapping(void *p, size_t n, uint32_t ki
 static block unmapped(void *p, size_t n) {
 	block none = {0};
 	if (busy || !atomic_load_explicit(&C.mapsUsed, memory_order_relaxed)) return none;
-	return cut((uint64_t)p, (uint64_t)p + n);
+	uint64_t page = getpagesize(), at = (uint64_t)p;
+	if (at % page) return none; // which is an error
+	return cut(at, at + (n + page - 1) / page * page);
 }
 
 static void remains(block was, void *p, size_t n) {
