@@ -51,6 +51,7 @@ func (o *runOptions) checkAuto() error {
 		{"-count", o.count != 1, "it decides itself how often tests are called"},
 		{"-timeout", o.timeout != "", "give the time for a package with -auto-time"},
 		{"-isolate", o.isolate, "it repeats tests in processes of its own"},
+		{"-native", o.native, "it is for tests that assert that nothing grows"},
 		{"Go files", o.namesFiles(), "it takes packages"},
 	} {
 		if f.given {

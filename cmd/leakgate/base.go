@@ -178,6 +178,9 @@ func (o *runOptions) baseArgs() []string {
 	for _, flags := range o.passthrough.LDFlags {
 		args = append(args, "-ldflags="+flags)
 	}
+	for _, program := range o.passthrough.Exec {
+		args = append(args, "-exec="+program)
+	}
 	return append(args, o.passthrough.Args...)
 }
 

@@ -113,6 +113,8 @@
 //		Keep the artifacts of at most n assertions (default 20).
 //	-max-artifacts-size size
 //		Keep artifacts of at most this size together, such as 512KiB or 2GiB (default 200MiB).
+//	-native
+//		Name the calls that allocate memory of C code, where AssertNoGrowth finds that it grows; see below.
 //	-o dir
 //		Write artifacts to dir (default leakgate-artifacts).
 //	-race
@@ -162,6 +164,15 @@
 // -coverprofile, are refused. For example:
 //
 //	leakgate run -isolate ./session
+//
+// With -native a test whose native memory grows is asked for two more batches of calls, in which a
+// library notes down what calls malloc: C functions, and the Go code that called them. go env CC
+// compiles it, once; it is preloaded into test binaries, also those that a -exec after -- runs, and
+// into nothing that they start. Profiles are native.base.pb.gz and native.pb.gz. Where calls cannot
+// be recorded, tests run without, and each finding and a note say why: doc/native.md has the limits.
+// For example:
+//
+//	leakgate run -native ./store
 //
 // With -base there is no golden file. The tests of the other revision run first, in a git worktree
 // of their own, and what they retain is the measure: a test without bounds fails if it retains
@@ -251,6 +262,8 @@
 //	heap.pb.gz             the heap profile: where it was allocated
 //	heap.base.pb.gz        the heap profile to compare that with, if there is one
 //	allocations.pb.gz      what is retained, by where it was allocated; the label "retained" has the path
+//	native.pb.gz           with -native, the calls that allocate what C code has more and more of
+//	native.base.pb.gz      the same one batch of calls earlier
 //	goroutine.pb.gz        the goroutines
 //	stack.pb.gz            their stack memory, as "leakgate stack" shows it
 //	report.json            the scan's report

@@ -54,7 +54,7 @@ func compileShim(inv *gotest.Invocation, e gotest.GoEnv, env []string, temporary
 	}
 	for _, name := range []string{"asan", "msan"} {
 		if value, ok := inv.Flag(name); ok && value != "false" {
-			return "", errors.New("-" + name + " has an allocator of its own, which nothing may come before; run without it, or let LeakSanitizer tell the calls")
+			return "", errors.New(shim.Sanitizing)
 		}
 	}
 	if e.CGOEnabled == "0" {

@@ -117,6 +117,7 @@ var layers = []struct {
 		"internal/engine/image", "internal/engine/inplace", "internal/envvar", "internal/engine/nameless", "internal/engine/peek", "internal/engine/remedy", "internal/engine/root", "internal/engine/rtlayout",
 		"internal/engine/typedheap", "internal/symbol",
 	}},
+	{"internal/engine/nativecalls", []string{"internal/engine/objfile/native", "internal/engine/peek", "internal/engine/rtlayout", "internal/procmaps"}},
 	// who refers to memory of C
 	{"internal/engine/nativeholders", []string{
 		"internal/engine/attribute", "internal/engine/dataseg", "internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/image",
@@ -150,7 +151,7 @@ var layers = []struct {
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/ledger", []string{"internal/engine/nativeheap", "internal/procmaps", "internal/textfmt"}},
-	{"leakcheck/internal/observe", []string{"internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof", "internal/engine/snapshot", "internal/symbol", "leakcheck/internal/ledger", "leakcheck/internal/naming", "internal/textfmt", "refscan"}},
+	{"leakcheck/internal/observe", []string{"internal/engine/nativecalls", "internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof", "internal/engine/rtlayout", "internal/engine/snapshot", "internal/symbol", "leakcheck/internal/ledger", "leakcheck/internal/naming", "internal/textfmt", "refscan"}},
 	{"leakcheck/internal/artifact", []string{
 		"golden", "internal/envvar", "internal/plainjson", "internal/verdict", "internal/wholefile",
 		"leakcheck/internal/environ", "leakcheck/internal/observe", "refscan", "stackprof",
@@ -200,10 +201,10 @@ var layers = []struct {
 	}},
 	{"leakcheck/internal/assertion", []string{
 		"internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof",
-		"internal/symbol", "golden", "internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/check",
+		"internal/nativestack", "internal/symbol", "golden", "internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/check",
 		"leakcheck/internal/check/bounds", "leakcheck/internal/check/goldenfile", "leakcheck/internal/check/goroutines", "leakcheck/internal/check/resources",
 		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/message",
-		"leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
+		"leakcheck/internal/naming", "leakcheck/internal/nativename", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/collected", []string{
@@ -215,14 +216,16 @@ var layers = []struct {
 	{"leakcheck/internal/heldop", []string{"internal/nodename", "leakcheck/internal/tree", "refscan"}},
 	{"leakcheck/internal/growth", []string{
 		"leakcheck/internal/heldop",
-		"internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof", "internal/nodename",
-		"internal/symbol", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/environ",
+		"internal/engine/nativecalls", "internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof", "internal/nodename",
+		"internal/nativestack", "internal/symbol", "internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/environ",
 		"leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/memprofile", "leakcheck/internal/message", "leakcheck/internal/naming",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "internal/textfmt",
 		"leakcheck/internal/tree", "refscan",
 	}},
 	{"internal/alloctrace", nil},
 	{"internal/alloccode", []string{"internal/alloctrace"}},
+	{"internal/nativestack", nil},
+	{"leakcheck/internal/nativename", []string{"internal/nativestack", "internal/plainjson", "internal/textfmt"}},
 	{"leakcheck/internal/memprofile", []string{"refscan"}},
 	{"leakcheck/internal/alloc", []string{
 		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/peek", "internal/engine/snapshot", "internal/goversion", "internal/verdict",
@@ -271,7 +274,7 @@ var layers = []struct {
 	}},
 	{"cmd/leakgate/internal/selftest/program", nil},
 	{"cmd/leakgate/internal/stackfile", []string{"stackprof", "internal/functable"}},
-	{"cmd/leakgate/internal/isolate", []string{"internal/envvar", "internal/filelock"}},
+	{"cmd/leakgate/internal/isolate", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/filelock"}},
 	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
 	{"cmd/leakgate/internal/compare", []string{"internal/verdict", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/present", []string{"internal/verdict", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
@@ -331,6 +334,11 @@ var layers = []struct {
 	{"cmd/leakgate/internal/native/symbolize", []string{
 		"cmd/leakgate/internal/native/coredump", "cmd/leakgate/internal/native/elfsym", "cmd/leakgate/internal/native/heapfile",
 		"cmd/leakgate/internal/native/jit", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/rangetable",
+	}},
+	{"cmd/leakgate/internal/native/shim", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile"}},
+	{"cmd/leakgate/internal/native/callnames", []string{
+		"cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/perfmap",
+		"cmd/leakgate/internal/native/symbolize", "internal/nativestack",
 	}},
 	{"cmd/leakgate/internal/command/symbolize", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/native/coredump", "cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/jit",

@@ -97,7 +97,7 @@ const None = "none: "
 const (
 	NoC        = "the test has no C code"
 	static     = "the test is linked statically, and nothing can be preloaded into it; leave out -static"
-	sanitizing = "the test has an allocator of a sanitizer (-asan, -msan), which nothing may come before; run it without that, or let LeakSanitizer tell the calls"
+	Sanitizing = "the test has an allocator of a sanitizer (-asan, -msan), which nothing may come before; run it without that, or let LeakSanitizer tell the calls"
 )
 
 func whyNot(binary string) string {
@@ -110,7 +110,7 @@ func whyNot(binary string) string {
 	for _, library := range libraries {
 		for _, prefix := range []string{"libasan.", "libmsan.", "libtsan.", "libhwasan.", "libclang_rt.asan", "libclang_rt.hwasan"} {
 			if strings.HasPrefix(library, prefix) {
-				return sanitizing
+				return Sanitizing
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func whyNot(binary string) string {
 	for _, s := range symbols {
 		hasC = hasC || s.Name == "x_cgo_init"
 		if s.Name == "__asan_init" || s.Name == "__msan_init" {
-			return sanitizing
+			return Sanitizing
 		}
 	}
 	for _, p := range x.Progs {

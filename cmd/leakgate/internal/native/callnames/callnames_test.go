@@ -1,0 +1,155 @@
+package callnames
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/internal/nativestack"
+)
+
+const source = `
+namespace shop {
+static inline int twice(int n) {
+	return n * 2 + *(volatile int *)&n;
+}
+__attribute__((noinline)) int open(int n) {
+	return twice(n) + 1;
+}
+}
+extern "C" int start(int n) { return shop::open(n) + shop::open(n + 1); }
+`
+
+// library compiles one, and returns it with the address of its functions.
+func library(t *testing.T) (file string, functions map[string]elf.Symbol) {
+	t.Helper()
+	if _, err := exec.LookPath("g++"); err != nil {
+		t.Skip("g++ is not installed")
+	}
+	dir := t.TempDir()
+	in := filepath.Join(dir, "shop.cc")
+	file = filepath.Join(dir, "libshop.so")
+	require.NoError(t, os.WriteFile(in, []byte(source), 0o666))
+	out, err := exec.Command("g++", "-g", "-O1", "-shared", "-fPIC", "-o", file, in).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	x, err := elf.Open(file)
+	require.NoError(t, err)
+	defer x.Close()
+	symbols, err := x.Symbols()
+	require.NoError(t, err)
+	functions = make(map[string]elf.Symbol)
+	for _, s := range symbols {
+		functions[s.Name] = s
+	}
+	return file, functions
+}
+
+// mapsOf maps a file at an address, as the kernel lists it, with code of nobody's right below and behind it.
+func mapsOf(t *testing.T, file string, base uint64) string {
+	t.Helper()
+	x, err := elf.Open(file)
+	require.NoError(t, err)
+	defer x.Close()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%x-%x r-xp 00000000 00:00 0\n", base-0x1000, base)
+	for _, p := range x.Progs {
+		if p.Type == elf.PT_LOAD {
+			start, end := p.Vaddr&^0xfff, (p.Vaddr+p.Memsz+0xfff)&^0xfff
+			mode := "r--p"
+			if p.Flags&elf.PF_X != 0 {
+				mode = "r-xp"
+			}
+			fmt.Fprintf(&b, "%x-%x %s %08x 00:00 1 %s\n", base+start, base+end, mode, p.Off&^0xfff, file)
+		}
+	}
+	return b.String()
+}
+
+type noMemory struct{}
+
+func (noMemory) ReadAt([]byte, int64) (int, error) { return 0, errors.New("there is none") }
+
+func answerTo(t *testing.T, r *nativestack.Record) *nativestack.Answer {
+	t.Helper()
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, answer(bytes.NewReader(text), &out, noMemory{}))
+	a, err := nativestack.Parse(out.Bytes())
+	require.NoError(t, err)
+	return a
+}
+
+// TestAnswer names calls of a C++ library, inlined ones too, and no code of a neighbour's.
+func TestAnswer(t *testing.T) {
+	file, functions := library(t)
+	const base = 0x7f0000010000
+	inOpen := base + functions["_ZN4shop4openEi"].Value + functions["_ZN4shop4openEi"].Size
+	inStart := base + functions["start"].Value + 12
+	stray := uint64(base - 0x800)
+	r := &nativestack.Record{Maps: mapsOf(t, file, base), TimeNanos: 5, Stacks: []nativestack.Stack{
+		{Function: "malloc", C: []uint64{inOpen, inStart}, Go: []uint64{stray}, Base: nativestack.Amount{Blocks: 1, Bytes: 10}, Last: nativestack.Amount{Blocks: 3, Bytes: 30}},
+		{Function: "mmap", C: []uint64{stray}, Last: nativestack.Amount{Blocks: 1, Bytes: 4096}},
+	}}
+	a := answerTo(t, r)
+	got := make(map[uint64][]string)
+	for _, p := range a.Places {
+		for _, f := range p.Frames {
+			got[p.PC] = append(got[p.PC], f.Func)
+		}
+	}
+	require.Equal(t, "shop::open", got[inOpen][len(got[inOpen])-1])
+	require.Equal(t, []string{"start"}, got[inStart])
+	require.Equal(t, []string{fmt.Sprintf("[anonymous:%x]+%#x", uint64(base-0x1000), uint64(0x7ff))}, got[stray])
+	for _, p := range a.Places {
+		if p.PC == inStart {
+			require.Equal(t, "shop.cc", filepath.Base(p.Frames[0].File))
+			require.Equal(t, 10, p.Frames[0].Line)
+		}
+	}
+
+	base1, err := profile.ParseData(a.Base)
+	require.NoError(t, err)
+	last, err := profile.ParseData(a.Last)
+	require.NoError(t, err)
+	require.Equal(t, []int64{1, 10}, base1.Sample[0].Value)
+	require.Len(t, base1.Sample, 1)
+	require.Len(t, last.Sample, 2)
+	require.Equal(t, []int64{3, 30}, last.Sample[0].Value)
+	require.EqualValues(t, 5, last.TimeNanos)
+	require.Equal(t, "malloc", last.Sample[0].Location[0].Line[0].Function.Name)
+	require.Equal(t, file, last.Sample[0].Location[1].Mapping.File)
+	require.True(t, last.Sample[0].Location[1].Mapping.HasFunctions)
+	require.Contains(t, last.Sample[1].Location[1].Mapping.File, "[anonymous:")
+}
+
+// TestAnswerBroken is an error, and no panic.
+func TestAnswerBroken(t *testing.T) {
+	for _, text := range []string{"", "{", `{"maps":""}`, `{"maps":"no map"}`} {
+		require.Error(t, answer(strings.NewReader(text), io.Discard, noMemory{}), text)
+	}
+}
+
+// TestGeneratedCode is named by an entry of a map for perf.
+func TestGeneratedCode(t *testing.T) {
+	const pid = 1<<22 + 77 // of no process
+	file := fmt.Sprintf("/tmp/perf-%d.map", pid)
+	require.NoError(t, os.WriteFile(file, []byte("500000 100 JS:*leak\n"), 0o666))
+	defer os.Remove(file)
+	a := answerTo(t, &nativestack.Record{
+		PID: pid, Maps: "500000-501000 rwxp 00000000 00:00 0\n",
+		Stacks: []nativestack.Stack{{Function: "malloc", C: []uint64{0x500011}, Last: nativestack.Amount{Blocks: 1}}},
+	})
+	require.Equal(t, []nativestack.Place{{PC: 0x500011, Frames: []nativestack.Frame{{Func: "JS:*leak"}}}}, a.Places)
+}

@@ -1,0 +1,147 @@
+package shim
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+)
+
+func needsCompiler(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Skip("cc is not installed")
+	}
+}
+
+// TestCompile compiles once for each compiler, and leaves one file.
+func TestCompile(t *testing.T) {
+	needsCompiler(t)
+	folder := filepath.Join(t.TempDir(), "native")
+	file, err := Compile(context.Background(), "cc", folder)
+	require.NoError(t, err)
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	again, err := Compile(context.Background(), "cc", folder)
+	require.NoError(t, err)
+	require.Equal(t, file, again)
+	same, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, info.ModTime(), same.ModTime())
+	other, err := Compile(context.Background(), "cc -g '-DA=b c'", folder)
+	require.NoError(t, err)
+	require.NotEqual(t, file, other)
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+}
+
+// TestCompileFails has a remedy for each trouble.
+func TestCompileFails(t *testing.T) {
+	folder := t.TempDir()
+	_, err := Compile(context.Background(), "", folder)
+	require.EqualError(t, err, "there is no C compiler: install gcc or clang, or set CC (go env -w CC=...)")
+	_, err = Compile(context.Background(), "no-such-compiler -m64", folder)
+	require.EqualError(t, err, "there is no C compiler no-such-compiler: install it, or set CC (go env -w CC=...)")
+	_, err = Compile(context.Background(), "false", folder)
+	require.ErrorContains(t, err, "the C compiler false fails: exit status 1")
+	require.ErrorContains(t, err, "CC=clang")
+	_, err = Compile(context.Background(), "true", filepath.Join(folder, "a b"))
+	require.ErrorContains(t, err, "set LEAKGATE_CACHE to another one")
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
+// TestWithoutUnwinder falls back to what needs no unwinder.
+func TestWithoutUnwinder(t *testing.T) {
+	needsCompiler(t)
+	cc := filepath.Join(t.TempDir(), "cc-without-unwinder")
+	require.NoError(t, os.WriteFile(cc, []byte("#!/bin/sh\ncase \"$*\" in *LEAKGATE_NO_UNWINDER*) exec cc \"$@\" ;; esac\necho 'error: unwind.h is not there'\nexit 1\n"), 0o777))
+	file, err := Compile(context.Background(), cc, t.TempDir())
+	require.NoError(t, err)
+	out, err := exec.Command("ldd", file).CombinedOutput()
+	if err == nil {
+		require.NotContains(t, string(out), "libgcc_s")
+	}
+}
+
+// TestPrograms runs programs that allocate much, in threads and children, with the library: they are as without.
+func TestPrograms(t *testing.T) {
+	needsCompiler(t)
+	for _, flags := range []string{"", " -DLEAKGATE_NO_UNWINDER"} {
+		file, err := Compile(context.Background(), "cc"+flags, t.TempDir())
+		require.NoError(t, err)
+		for _, script := range []string{"ls -lR /usr/include | sort | tail -n 3", "sh -c 'env | grep -c LD_PRELOAD'; cc --version", "awk 'BEGIN { for (i = 0; i < 100000; i++) a[i] = i; print length(a) }'"} {
+			want, wantErr := exec.Command("sh", "-c", script).CombinedOutput()
+			cmd := exec.Command("sh", "-c", script)
+			cmd.Env = append(os.Environ(), "LD_PRELOAD="+file)
+			got, err := cmd.CombinedOutput()
+			require.Equal(t, wantErr, err)
+			require.Equal(t, string(want), string(got))
+		}
+	}
+}
+
+func TestFlag(t *testing.T) {
+	p := Preload{Self: "/a b/leakgate", Library: "/lib/x.so", Report: "/tmp/report", Exec: `env 'A=b c' nice`}
+	flag, err := p.Flag()
+	require.NoError(t, err)
+	words := gotest.SplitQuoted(flag)
+	require.Equal(t, []string{"/a b/leakgate", "-preload-native", "/tmp/report", "/lib/x.so", "/a b/leakgate", "3", "env", "A=b c", "nice"}, words)
+	require.True(t, Asked(append(words[1:], "x.test")))
+	require.False(t, Asked([]string{"run", "./..."}))
+	_, err = (&Preload{Self: `'"`}).Flag()
+	require.ErrorContains(t, err, "quotes of both kinds")
+}
+
+func TestReplaced(t *testing.T) {
+	env := []string{"A=1", "LD_PRELOAD=x.so", "LEAKGATE_NATIVE=old"}
+	require.Equal(t, []string{"A=1", "LD_PRELOAD=y.so:x.so", "LEAKGATE_NATIVE=new"}, replaced(env, "LEAKGATE_NATIVE=new", "y.so:x.so"))
+	require.Equal(t, []string{"A=1", "LD_PRELOAD=x.so", "LEAKGATE_NATIVE=new"}, replaced(env, "LEAKGATE_NATIVE=new", ""))
+	require.Equal(t, []string{"A=1", "n", "LD_PRELOAD=y.so"}, replaced([]string{"A=1"}, "n", "y.so"))
+}
+
+// TestWhyNot tells binaries that cannot have the library.
+func TestWhyNot(t *testing.T) {
+	needsCompiler(t)
+	dir := t.TempDir()
+	build := func(text string, args ...string) string {
+		source, out := filepath.Join(dir, "x.c"), filepath.Join(dir, "x")
+		require.NoError(t, os.WriteFile(source, []byte(text), 0o666))
+		if said, err := exec.Command("cc", append([]string{"-o", out, source}, args...)...).CombinedOutput(); err != nil {
+			t.Logf("%v: %s", err, said)
+			return ""
+		}
+		return out
+	}
+	const plain, cgo = "int main(void) { return 0; }", "int x_cgo_init; int main(void) { return 0; }"
+	for _, tt := range []struct {
+		text string
+		args []string
+		want string
+	}{
+		{plain, nil, ""},
+		{cgo, nil, ""},
+		{cgo, []string{"-static"}, static},
+		{plain, []string{"-static"}, NoC},
+		{plain, []string{"-static", "-s"}, static},
+		{cgo, []string{"-fsanitize=address"}, Sanitizing},
+	} {
+		if binary := build(tt.text, tt.args...); binary != "" {
+			require.Equal(t, tt.want, whyNot(binary), "%q", tt.args)
+		}
+	}
+	require.Empty(t, whyNot(filepath.Join(dir, "x.c")))
+	require.Empty(t, whyNot(filepath.Join(dir, "nothing")))
+	note(filepath.Join(dir, "report"), "a")
+	note(filepath.Join(dir, "report"), "b")
+	text, err := os.ReadFile(filepath.Join(dir, "report"))
+	require.NoError(t, err)
+	require.Equal(t, "a\nb\n", string(text))
+}
