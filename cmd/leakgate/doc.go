@@ -172,7 +172,7 @@
 // be recorded, tests run without, and each finding and a note say why: doc/native.md has the limits.
 // For example:
 //
-//	leakgate run -native ./store
+//	leakgate run -native ./session
 //
 // With -base there is no golden file. The tests of the other revision run first, in a git worktree
 // of their own, and what they retain is the measure: a test without bounds fails if it retains

@@ -225,7 +225,7 @@ var layers = []struct {
 	{"internal/alloctrace", nil},
 	{"internal/alloccode", []string{"internal/alloctrace"}},
 	{"internal/nativestack", nil},
-	{"leakcheck/internal/nativename", []string{"internal/nativestack", "internal/plainjson", "internal/textfmt"}},
+	{"leakcheck/internal/nativename", []string{"internal/nativestack", "internal/plainjson"}},
 	{"leakcheck/internal/memprofile", []string{"refscan"}},
 	{"leakcheck/internal/alloc", []string{
 		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/peek", "internal/engine/snapshot", "internal/goversion", "internal/verdict",
@@ -338,7 +338,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/native/shim", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/callnames", []string{
 		"cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/perfmap",
-		"cmd/leakgate/internal/native/symbolize", "internal/nativestack",
+		"cmd/leakgate/internal/native/symbolize", "internal/nativestack", "internal/symbol", "internal/textfmt",
 	}},
 	{"cmd/leakgate/internal/command/symbolize", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/native/coredump", "cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/jit",

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/nativestack"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
@@ -17,7 +18,7 @@ import (
 // each thread that calls them first, and fill caches.
 const (
 	minBlocks        = 8 // over all batches, unless each call leaves exactly as many
-	minBlocksPerCall = 0.05
+	minBlocksPerCall = nativestack.MinBlocks
 	blocksOfThread   = 8 // what a library may keep for a thread
 	bytesOfThread    = 64 << 10
 )

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -19,15 +18,16 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
-	"github.com/leakgate/leakgate/refscan"
 )
 
 // nativeCalls is what is known of the calls that allocate the native memory that grows.
 type nativeCalls struct {
 	calls  int64 // of op in each of the two batches that were recorded
-	stacks []message.NativeCall
-	err    error // why that is not known
-	notes  []string
+	lines  []nativestack.Line
+	blocks float64 // that came with each of the calls in the second one
+	err    error   // why that is not known
+
+	withoutGo error // why the Go code that called C is not known; nil if it is
 }
 
 const (
@@ -93,48 +93,27 @@ func (x *Experiment) recordCalls(o *assertion.Outcome) {
 		return
 	}
 	x.native.calls = int64(n)
-	if found.WithoutGo != nil {
-		x.native.notes = append(x.native.notes, "no Go code could be told that called C: "+found.WithoutGo.Error())
-	}
+	x.native.withoutGo = found.WithoutGo
 	x.nameCalls(ctx, found, o)
 }
 
 // nameCalls has the calls named, and keeps profiles of them.
 func (x *Experiment) nameCalls(ctx context.Context, found *observe.NativeCalls, o *assertion.Outcome) {
-	record := &nativestack.Record{PID: os.Getpid(), Stacks: joinMoments(found.Base, found.Last), TimeNanos: x.Now().UnixNano()}
+	n := x.native
+	r := &nativestack.Record{PID: os.Getpid(), Stacks: joinMoments(found.Base, found.Last), Calls: n.calls, TimeNanos: x.Now().UnixNano()}
 	if maps, err := os.ReadFile("/proc/self/maps"); err == nil {
-		record.Maps = string(maps)
+		r.Maps = string(maps)
 	}
-	answer, err := x.NameCalls(ctx, x.Env.Native, record)
-	if err != nil {
-		x.native.notes = append(x.native.notes, "the calls have no names: "+err.Error())
-		answer = &nativestack.Answer{}
-	}
-	names := make(map[uint64][]nativestack.Frame)
-	for _, p := range answer.Places {
-		names[p.PC] = p.Frames
+	var answer *nativestack.Answer
+	if answer, n.err = x.NameCalls(ctx, x.Env.Native, r); n.err != nil {
+		return
 	}
 	o.Native = artifact.Native{Base: string(answer.Base), Last: string(answer.Last)}
-	for i := range record.Stacks {
-		s := &record.Stacks[i]
-		c := message.NativeCall{
-			Function: s.Function,
-			Blocks:   float64(s.Last.Blocks-s.Base.Blocks) / float64(x.native.calls), Bytes: float64(s.Last.Bytes-s.Base.Bytes) / float64(x.native.calls),
+	n.lines = answer.Lines
+	for i := range r.Stacks {
+		if blocks, _ := r.Stacks[i].Grown(n.calls); !r.Stacks[i].IsMapping() {
+			n.blocks += blocks
 		}
-		if c.Blocks < minBlocksPerCall && c.Bytes < minMappedPerCall {
-			continue
-		}
-		for _, pc := range s.C {
-			c.C = append(c.C, sourceFrames(names[pc], pc)...)
-		}
-		for _, pc := range s.Go {
-			frames := names[pc]
-			if len(frames) == 0 || frames[0].File == "" {
-				frames = goFrames(uintptr(pc))
-			}
-			c.Go = append(c.Go, sourceFrames(frames, pc)...)
-		}
-		x.native.stacks = append(x.native.stacks, c)
 	}
 }
 
@@ -160,26 +139,6 @@ func joinMoments(base, last []nativecalls.Stack) []nativestack.Stack {
 	return all
 }
 
-// goFrames is the function that an address of Go's code returns to, as the runtime knows it: the innermost one, where
-// calls were inlined.
-func goFrames(pc uintptr) []nativestack.Frame {
-	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-	if f.Function == "" {
-		return nil
-	}
-	return []nativestack.Frame{{Func: f.Function, File: f.File, Line: f.Line}}
-}
-
-func sourceFrames(frames []nativestack.Frame, pc uint64) (all []refscan.SourceFrame) {
-	for _, f := range frames {
-		all = append(all, refscan.SourceFrame{Func: f.Func, File: f.File, Line: f.Line})
-	}
-	if len(all) == 0 {
-		all = append(all, refscan.SourceFrame{Func: fmt.Sprintf("%#x", pc)})
-	}
-	return all
-}
-
 // callsBehind says by which calls native memory that grows with a leak was allocated.
 func (x *Experiment) callsBehind(l *leak) []string {
 	i := slices.IndexFunc(l.resources, (*resource).isOfC)
@@ -195,22 +154,22 @@ func (x *Experiment) callsBehind(l *leak) []string {
 	case n.err != nil:
 		return []string{"", "which calls allocate it is not known: " + n.err.Error()}
 	}
-	var of []message.NativeCall
-	blocks := 0.0
-	for _, c := range n.stacks {
-		if c.IsMapping() == (r.native == nil) {
-			of = append(of, c)
-			blocks += c.Blocks
+	var lines []string
+	for _, c := range n.lines {
+		if c.Mapping == (r.native == nil) {
+			lines = append(lines, message.AtPlace(c.Text, c.File, c.Line, x.Env))
 		}
 	}
-	lines := append([]string{""}, message.NativeCalls(of, x.Env)...)
-	lines = append(lines, n.notes...)
-	const most = 0.75 // of what grows; with fewer the reader has to know
-	if rate := r.own.perCall(); r.kind == ledger.Native && blocks < most*rate {
-		lines = append(lines, fmt.Sprintf("%.2f of %.2f blocks/op were recorded: what allocates the rest does not call malloc by its name, or did not do so in these calls of op", blocks, rate))
-	}
-	if len(of) == 0 && r.native == nil {
+	if lines == nil && r.native == nil {
 		return nil // mapped by Go
+	}
+	lines = append([]string{"", "allocated by:"}, lines...)
+	if n.withoutGo != nil {
+		lines = append(lines, "the Go code that called C is not known: "+n.withoutGo.Error())
+	}
+	const most = 0.75 // of what grows; with fewer the reader has to know
+	if rate := r.own.perCall(); r.kind == ledger.Native && n.blocks < most*rate {
+		lines = append(lines, fmt.Sprintf("%.2f of %.2f blocks/op were recorded: what allocates the rest does not call malloc by its name, or did not do so in these calls of op", n.blocks, rate))
 	}
 	return lines
 }

@@ -12,13 +12,13 @@ import (
 
 	"github.com/leakgate/leakgate/internal/nativestack"
 	"github.com/leakgate/leakgate/internal/plainjson"
-	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
 // Ask runs the command, which takes about as long as it takes to read the debug information of the program and of its
 // libraries. What it says when it fails is part of the error.
 func Ask(ctx context.Context, command string, record *nativestack.Record) (*nativestack.Answer, error) {
-	var in, out, said bytes.Buffer
+	var in bytes.Buffer
+	var out, said strings.Builder
 	if err := plainjson.Encode(&in, record); err != nil {
 		return nil, err
 	}
@@ -30,10 +30,7 @@ func Ask(ctx context.Context, command string, record *nativestack.Record) (*nati
 		cmd.ExtraFiles = []*os.File{memory} // nativestack.MemoryFD
 	}
 	if err := cmd.Run(); err != nil {
-		if text := strings.TrimSpace(textfmt.LastLines(said.String(), 3)); text != "" {
-			err = fmt.Errorf("%w: %s", err, text)
-		}
-		return nil, fmt.Errorf("%s: %w", command, err)
+		return nil, fmt.Errorf("%s: %w: %s", command, err, strings.TrimSpace(said.String()))
 	}
-	return nativestack.Parse(out.Bytes())
+	return nativestack.Parse(out.String())
 }

@@ -57,7 +57,7 @@ func answer(in io.Reader, out io.Writer, memory io.ReaderAt) error {
 	if _, err := symbolize.Apply(&heapfile.File{Profile: p.Profile, Maps: maps}, s); err != nil {
 		return err
 	}
-	a := &nativestack.Answer{Places: p.places()}
+	a := &nativestack.Answer{Lines: textOf(p.calls(&r))}
 	for _, moment := range []struct {
 		of func(*nativestack.Stack) nativestack.Amount
 		to *[]byte
@@ -83,14 +83,14 @@ func readAt(memory io.ReaderAt, addr, n uint64) ([]byte, error) {
 	return b, err
 }
 
-// A calls is a profile with a sample for each stack of a record, in their order.
-type calls struct {
+// names is a profile with a sample for each stack of a record, in their order.
+type names struct {
 	*profile.Profile
 	returns map[uint64]*profile.Location // by return address
 }
 
-func profileOf(r *nativestack.Record) *calls {
-	p := &calls{&profile.Profile{
+func profileOf(r *nativestack.Record) *names {
+	p := &names{&profile.Profile{
 		SampleType:        []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}},
 		DefaultSampleType: "inuse_space", TimeNanos: r.TimeNanos,
 	}, make(map[uint64]*profile.Location)}
@@ -120,20 +120,18 @@ func profileOf(r *nativestack.Record) *calls {
 	return p
 }
 
-// places are the names of all addresses.
-func (p *calls) places() (all []nativestack.Place) {
-	for pc, l := range p.returns {
-		place := nativestack.Place{PC: pc}
-		for _, line := range l.Line {
-			place.Frames = append(place.Frames, nativestack.Frame{Func: line.Function.Name, File: line.Function.Filename, Line: int(line.Line)})
+// frames are the functions that addresses return to.
+func (p *names) frames(pcs []uint64) (all []frame) {
+	for _, pc := range pcs {
+		for _, line := range p.returns[pc].Line {
+			all = append(all, frame{line.Function.Name, line.Function.Filename, int(line.Line)})
 		}
-		all = append(all, place)
 	}
 	return all
 }
 
 // at is the profile with what there was at one moment, gzipped.
-func (p *calls) at(r *nativestack.Record, of func(*nativestack.Stack) nativestack.Amount) ([]byte, error) {
+func (p *names) at(r *nativestack.Record, of func(*nativestack.Stack) nativestack.Amount) ([]byte, error) {
 	q := p.Copy()
 	samples := q.Sample
 	q.Sample = nil

@@ -86,7 +86,7 @@ func answerTo(t *testing.T, r *nativestack.Record) *nativestack.Answer {
 	require.NoError(t, err)
 	var out bytes.Buffer
 	require.NoError(t, answer(bytes.NewReader(text), &out, noMemory{}))
-	a, err := nativestack.Parse(out.Bytes())
+	a, err := nativestack.Parse(out.String())
 	require.NoError(t, err)
 	return a
 }
@@ -103,22 +103,6 @@ func TestAnswer(t *testing.T) {
 		{Function: "mmap", C: []uint64{stray}, Last: nativestack.Amount{Blocks: 1, Bytes: 4096}},
 	}}
 	a := answerTo(t, r)
-	got := make(map[uint64][]string)
-	for _, p := range a.Places {
-		for _, f := range p.Frames {
-			got[p.PC] = append(got[p.PC], f.Func)
-		}
-	}
-	require.Equal(t, "shop::open", got[inOpen][len(got[inOpen])-1])
-	require.Equal(t, []string{"start"}, got[inStart])
-	require.Equal(t, []string{fmt.Sprintf("[anonymous:%x]+%#x", uint64(base-0x1000), uint64(0x7ff))}, got[stray])
-	for _, p := range a.Places {
-		if p.PC == inStart {
-			require.Equal(t, "shop.cc", filepath.Base(p.Frames[0].File))
-			require.Equal(t, 10, p.Frames[0].Line)
-		}
-	}
-
 	base1, err := profile.ParseData(a.Base)
 	require.NoError(t, err)
 	last, err := profile.ParseData(a.Last)
@@ -131,7 +115,15 @@ func TestAnswer(t *testing.T) {
 	require.Equal(t, "malloc", last.Sample[0].Location[0].Line[0].Function.Name)
 	require.Equal(t, file, last.Sample[0].Location[1].Mapping.File)
 	require.True(t, last.Sample[0].Location[1].Mapping.HasFunctions)
-	require.Contains(t, last.Sample[1].Location[1].Mapping.File, "[anonymous:")
+	open := last.Sample[0].Location[1].Line
+	require.Equal(t, "shop::open", open[len(open)-1].Function.Name)
+	start := last.Sample[0].Location[2].Line[0]
+	require.Equal(t, "start", start.Function.Name)
+	require.Equal(t, "shop.cc", filepath.Base(start.Function.Filename))
+	require.EqualValues(t, 10, start.Line)
+	anonymous := last.Sample[1].Location[1]
+	require.Equal(t, fmt.Sprintf("[anonymous:%x]", uint64(base-0x1000)), anonymous.Mapping.File)
+	require.Equal(t, fmt.Sprintf("[anonymous:%x]+0x7ff", uint64(base-0x1000)), anonymous.Line[0].Function.Name)
 }
 
 // TestAnswerBroken is an error, and no panic.
@@ -148,8 +140,8 @@ func TestGeneratedCode(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("500000 100 JS:*leak\n"), 0o666))
 	defer os.Remove(file)
 	a := answerTo(t, &nativestack.Record{
-		PID: pid, Maps: "500000-501000 rwxp 00000000 00:00 0\n",
-		Stacks: []nativestack.Stack{{Function: "malloc", C: []uint64{0x500011}, Last: nativestack.Amount{Blocks: 1}}},
+		PID: pid, Maps: "500000-501000 rwxp 00000000 00:00 0\n", Calls: 1,
+		Stacks: []nativestack.Stack{{Function: "malloc", C: []uint64{0x500011}, Last: nativestack.Amount{Blocks: 1, Bytes: 8}}},
 	})
-	require.Equal(t, []nativestack.Place{{PC: 0x500011, Frames: []nativestack.Frame{{Func: "JS:*leak"}}}}, a.Places)
+	require.Equal(t, []nativestack.Line{{Text: "   +1.00 block/op (+8 B/op): malloc <- JS:*leak"}}, a.Lines)
 }
