@@ -62,15 +62,22 @@ func withoutGlue(frames []frame) []frame {
 	})
 }
 
-// textOf lists calls, those that allocate most first. Calls that the same Go code makes are together: each has a
-// line with the C functions of its own, and below is what they share.
+// textOf lists calls: those that allocate, and those that map, each with what comes to most first. Calls that the
+// same Go code makes are together: each has a line with the C functions of its own, and below is what they share.
 func textOf(calls []call) (lines []nativestack.Line) {
-	for i, g := range groupCalls(calls) {
-		if i == maxGroups {
-			lines = append(lines, nativestack.Line{Text: "   … and by other Go code: the profile has all"})
-			break
+	for _, mapping := range []bool{false, true} {
+		of := slices.DeleteFunc(slices.Clone(calls), func(c call) bool { return c.mapping != mapping })
+		begin := len(lines)
+		for i, g := range groupCalls(of) {
+			if i == maxGroups {
+				lines = append(lines, nativestack.Line{Text: "   … and by other Go code: the profile has all"})
+				break
+			}
+			lines = append(lines, g.lines()...)
 		}
-		lines = append(lines, g.lines()...)
+		for i := range lines[begin:] {
+			lines[begin+i].Mapping = mapping
+		}
 	}
 	return lines
 }
@@ -132,9 +139,6 @@ func (g *group) lines() (lines []nativestack.Line) {
 	}
 	lines = append(lines, framesText(first.inC[len(first.inC)-outer:], headC, tailC)...)
 	lines = append(lines, framesText(first.inGo, headGo, tailGo)...)
-	for i := range lines {
-		lines[i].Mapping = first.mapping
-	}
 	return lines
 }
 
