@@ -2,7 +2,7 @@ package refscan
 
 import (
 	"cmp"
-	"slices"
+	"sort"
 
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
@@ -30,8 +30,8 @@ func missedTypes(graph *typedheap.Heap, dead func(*goruntime.Span, uint32) bool)
 	for _, n := range byType {
 		all = append(all, n)
 	}
-	slices.SortFunc(all, func(a, b *Node) int {
-		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(a.Type, b.Type))
+	sort.Slice(all, func(i, j int) bool {
+		return cmp.Or(cmp.Compare(all[j].Objects, all[i].Objects), cmp.Compare(all[i].Type, all[j].Type)) < 0
 	})
 	return all
 }

@@ -2,7 +2,6 @@ package refscan
 
 import (
 	"encoding/binary"
-	"slices"
 	"sort"
 
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
@@ -137,7 +136,7 @@ func setLabels(m *goruntime.Model, holders map[uint64][]*GoroutineStack) {
 	for a := range holders {
 		addrs = append(addrs, a)
 	}
-	slices.Sort(addrs)
+	sort.Slice(addrs, func(i, j int) bool { return addrs[i] < addrs[j] })
 	for addr, set := range gstate.LabelSets(m, addrs) {
 		labels := make([]StackLabel, len(set))
 		for i, l := range set {

@@ -19,7 +19,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/view"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/watch"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/isolate"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/callnames"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/callrecord"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/shim"
 )
 
@@ -33,8 +33,8 @@ func main() {
 	if shim.Asked(os.Args[1:]) {
 		os.Exit(shim.Main(os.Args[1:]))
 	}
-	if callnames.Asked(os.Args[1:]) {
-		os.Exit(callnames.Main())
+	if callrecord.Asked(os.Args[1:]) {
+		os.Exit(callrecord.Main(os.Args[1:]))
 	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, os.Environ()))
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
+	"sort"
 	"strings"
 )
 
@@ -153,8 +153,9 @@ func split(trace []byte) (batches []*batch, types map[typeID]rawType, err error)
 		batches = append(batches, p.batch)
 		return nil
 	})
-	slices.SortStableFunc(batches, func(a, b *batch) int {
-		return cmp.Or(cmp.Compare(a.generation, b.generation), cmp.Compare(a.time, b.time))
+	sort.SliceStable(batches, func(i, j int) bool { // package slices would have code for pointers alone
+		a, b := batches[i], batches[j]
+		return cmp.Or(cmp.Compare(a.generation, b.generation), cmp.Compare(a.time, b.time)) < 0
 	})
 	return batches, types, r.err
 }

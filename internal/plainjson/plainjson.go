@@ -65,8 +65,6 @@ func (e *encoder) value(v reflect.Value) {
 		e.w.WriteString(strconv.FormatBool(v.Bool()))
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		e.w.WriteString(strconv.FormatInt(v.Int(), 10))
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		e.w.WriteString(strconv.FormatUint(v.Uint(), 10))
 	default:
 		if e.err == nil {
 			e.err = fmt.Errorf("plainjson: cannot write a %s", v.Kind())
@@ -113,8 +111,6 @@ func empty(v reflect.Value) bool {
 		return !v.Bool()
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return v.Int() == 0
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return v.Uint() == 0
 	}
 	return false
 }

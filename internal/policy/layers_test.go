@@ -117,7 +117,7 @@ var layers = []struct {
 		"internal/engine/image", "internal/engine/inplace", "internal/envvar", "internal/engine/nameless", "internal/engine/peek", "internal/engine/remedy", "internal/engine/root", "internal/engine/rtlayout",
 		"internal/engine/typedheap", "internal/symbol",
 	}},
-	{"internal/engine/nativecalls", []string{"internal/engine/objfile/native", "internal/engine/peek", "internal/engine/rtlayout", "internal/procmaps"}},
+	{"internal/engine/nativecalls", []string{"internal/engine/objfile", "internal/engine/objfile/elffile", "internal/engine/rtlayout", "internal/procmaps"}},
 	// who refers to memory of C
 	{"internal/engine/nativeholders", []string{
 		"internal/engine/attribute", "internal/engine/dataseg", "internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/image",
@@ -151,7 +151,7 @@ var layers = []struct {
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/ledger", []string{"internal/engine/nativeheap", "internal/procmaps", "internal/textfmt"}},
-	{"leakcheck/internal/observe", []string{"internal/engine/nativecalls", "internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof", "internal/engine/rtlayout", "internal/engine/snapshot", "internal/symbol", "leakcheck/internal/ledger", "leakcheck/internal/naming", "internal/textfmt", "refscan"}},
+	{"leakcheck/internal/observe", []string{"internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof", "internal/engine/snapshot", "internal/symbol", "leakcheck/internal/ledger", "leakcheck/internal/naming", "internal/textfmt", "refscan"}},
 	{"leakcheck/internal/artifact", []string{
 		"golden", "internal/envvar", "internal/plainjson", "internal/verdict", "internal/wholefile",
 		"leakcheck/internal/environ", "leakcheck/internal/observe", "refscan", "stackprof",
@@ -204,7 +204,7 @@ var layers = []struct {
 		"internal/nativestack", "internal/symbol", "golden", "internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/check",
 		"leakcheck/internal/check/bounds", "leakcheck/internal/check/goldenfile", "leakcheck/internal/check/goroutines", "leakcheck/internal/check/resources",
 		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/message",
-		"leakcheck/internal/naming", "leakcheck/internal/nativename", "leakcheck/internal/observe", "leakcheck/internal/request",
+		"leakcheck/internal/naming", "leakcheck/internal/nativerecord", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/collected", []string{
@@ -216,7 +216,7 @@ var layers = []struct {
 	{"leakcheck/internal/heldop", []string{"internal/nodename", "leakcheck/internal/tree", "refscan"}},
 	{"leakcheck/internal/growth", []string{
 		"leakcheck/internal/heldop",
-		"internal/engine/nativecalls", "internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof", "internal/nodename",
+		"internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof", "internal/nodename",
 		"internal/nativestack", "internal/symbol", "internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/environ",
 		"leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/memprofile", "leakcheck/internal/message", "leakcheck/internal/naming",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "internal/textfmt",
@@ -225,7 +225,7 @@ var layers = []struct {
 	{"internal/alloctrace", nil},
 	{"internal/alloccode", []string{"internal/alloctrace"}},
 	{"internal/nativestack", nil},
-	{"leakcheck/internal/nativename", []string{"internal/nativestack", "internal/plainjson"}},
+	{"leakcheck/internal/nativerecord", []string{"internal/nativestack"}},
 	{"leakcheck/internal/memprofile", []string{"refscan"}},
 	{"leakcheck/internal/alloc", []string{
 		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/peek", "internal/engine/snapshot", "internal/goversion", "internal/verdict",
@@ -336,9 +336,10 @@ var layers = []struct {
 		"cmd/leakgate/internal/native/jit", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/rangetable",
 	}},
 	{"cmd/leakgate/internal/native/shim", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile"}},
-	{"cmd/leakgate/internal/native/callnames", []string{
+	{"cmd/leakgate/internal/native/callrecord", []string{
 		"cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/perfmap",
-		"cmd/leakgate/internal/native/symbolize", "internal/nativestack", "internal/symbol", "internal/textfmt",
+		"cmd/leakgate/internal/native/symbolize", "internal/engine/debuginfo", "internal/engine/nativecalls", "internal/engine/objfile", "internal/engine/objfile/elffile",
+		"internal/nativestack", "internal/symbol", "internal/textfmt",
 	}},
 	{"cmd/leakgate/internal/command/symbolize", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/native/coredump", "cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/jit",

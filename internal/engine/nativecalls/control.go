@@ -1,12 +1,11 @@
 // Package nativecalls records by which calls C code gets memory. A library that the leakgate command
-// preloads into the test (cmd/leakgate/internal/native/shim) notes them down, in tables that this package reads;
-// it is switched on and off from here.
+// preloads into a test (cmd/leakgate/internal/native/shim) notes them down, in tables that this package reads out
+// of the process's memory; it is switched on and off from here.
 package nativecalls
 
 import (
 	"encoding/binary"
-
-	"github.com/leakgate/leakgate/internal/engine/peek"
+	"io"
 )
 
 // The struct control of the library (source/shim.c), in words.
@@ -56,13 +55,42 @@ const (
 // kinds are the functions that were called, by the library's numbers.
 var kinds = [...]string{1: "malloc", "calloc", "realloc", "memalign", "mmap", "mremap"}
 
-// A Recorder is the library in this process. Methods of it must not be called by several goroutines at a time.
-type Recorder struct{ control uintptr }
+// Memory is that of the process (/proc/PID/mem).
+type Memory interface {
+	io.ReaderAt
+	io.WriterAt
+}
 
-func (r *Recorder) word(of uintptr) uint64 { return uint64(peek.Word(r.control + of)) }
+// A Recorder is the library in a process. Methods of it must not be called by several goroutines at a time.
+type Recorder struct {
+	mem     Memory
+	control uint64
+	err     error // of reading or writing, the first one
+}
 
-func (r *Recorder) set(of uintptr, value uint64) {
-	binary.NativeEndian.PutUint64(peek.Bytes(r.control+of, 8), value)
+// Err is why memory could not be read or written, nil if it could.
+func (r *Recorder) Err() error { return r.err }
+
+func (r *Recorder) bytes(at, n uint64) []byte {
+	b := make([]byte, n)
+	if _, err := r.mem.ReadAt(b, int64(at)); err != nil && r.err == nil {
+		r.err = &UnknownError{Cause: "the memory of the test cannot be read: " + err.Error()}
+	}
+	return b
+}
+
+func (r *Recorder) write(at uint64, b []byte) {
+	if _, err := r.mem.WriteAt(b, int64(at)); err != nil && r.err == nil {
+		r.err = &UnknownError{"the memory of the test cannot be written to, to begin with: " + err.Error(), "allow writing to /proc/self/mem (proc_mem.force_override of the kernel)"}
+	}
+}
+
+func (r *Recorder) at(addr uint64) uint64 { return binary.NativeEndian.Uint64(r.bytes(addr, 8)) }
+
+func (r *Recorder) word(of uint64) uint64 { return r.at(r.control + of) }
+
+func (r *Recorder) set(of, value uint64) {
+	r.write(r.control+of, binary.NativeEndian.AppendUint64(nil, value))
 }
 
 // A Stack is the calls that led to blocks or mappings.

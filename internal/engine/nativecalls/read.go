@@ -3,8 +3,6 @@ package nativecalls
 import (
 	"encoding/binary"
 	"sort"
-
-	"github.com/leakgate/leakgate/internal/engine/peek"
 )
 
 // Lost is how many calls could not be recorded since Start, since there was no room for more.
@@ -18,10 +16,10 @@ func (r *Recorder) Calls() int64 { return int64(r.word(ofCalls)) }
 func (r *Recorder) Stacks() []Stack {
 	type key struct{ stack, kind uint32 }
 	found := make(map[key]*Stack)
-	stacks, depth := uintptr(r.word(ofStacks)), uintptr(r.word(ofDepth))
+	stacks, depth, count := r.word(ofStacks), r.word(ofDepth), r.word(ofStacksLen)
 	size := stackPCs + 8*depth
-	blocks := func(table uintptr, n uint64) {
-		all := peek.Bytes(table, uintptr(n)*blockSize)
+	blocks := func(table, n uint64) {
+		all := r.bytes(table, n*blockSize)
 		for i := range n {
 			b := all[i*blockSize : (i+1)*blockSize]
 			if binary.NativeEndian.Uint64(b) <= usedAddr {
@@ -30,10 +28,10 @@ func (r *Recorder) Stacks() []Stack {
 			k := key{binary.NativeEndian.Uint32(b[16:]), binary.NativeEndian.Uint32(b[20:])}
 			s := found[k]
 			if s == nil {
-				if uint64(k.stack) >= r.word(ofStacksLen) || k.kind >= uint32(len(kinds)) {
+				if uint64(k.stack) >= count || k.kind >= uint32(len(kinds)) {
 					continue
 				}
-				at := peek.Bytes(stacks+uintptr(k.stack)*size, size)
+				at := r.bytes(stacks+uint64(k.stack)*size, size)
 				if binary.NativeEndian.Uint32(at[stackReady:]) == 0 {
 					continue // it is being entered right now
 				}
@@ -50,8 +48,8 @@ func (r *Recorder) Stacks() []Stack {
 			s.Bytes += int64(binary.NativeEndian.Uint64(b[8:]))
 		}
 	}
-	blocks(uintptr(r.word(ofBlocks)), r.word(ofBlocksLen))
-	blocks(uintptr(r.word(ofMaps)), min(r.word(ofMapsUsed), r.word(ofMapsLen)))
+	blocks(r.word(ofBlocks), r.word(ofBlocksLen))
+	blocks(r.word(ofMaps), min(r.word(ofMapsUsed), r.word(ofMapsLen)))
 	list := make([]Stack, 0, len(found))
 	for _, s := range found {
 		list = append(list, *s)

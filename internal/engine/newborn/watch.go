@@ -125,7 +125,7 @@ func (w *Watch) begin() error {
 			w.timers = append(w.timers, timer)
 		}
 	})
-	slices.Sort(w.timers)
+	sortAddresses(w.timers)
 	switch {
 	case full:
 		return errFull
@@ -291,7 +291,7 @@ func (w *Watch) count() (c Count, err error) {
 			w.spare = append(w.spare, p)
 		}
 	})
-	slices.Sort(w.spare)
+	sortAddresses(w.spare)
 	headers, tables := int64(0), int64(0)
 	err = l.spans(true, func(k int, s *span) {
 		r := w.recordOf(k, s)
@@ -343,4 +343,18 @@ func (w *Watch) count() (c Count, err error) {
 		}
 	})
 	return c, nil
+}
+
+// sortAddresses sorts in place, without an allocation, which would be a new object: a shell sort. Package slices would have
+// code for this alone.
+func sortAddresses(all []uint64) {
+	for gap := len(all) / 2; gap > 0; gap /= 2 {
+		for i := gap; i < len(all); i++ {
+			v, at := all[i], i
+			for ; at >= gap && all[at-gap] > v; at -= gap {
+				all[at] = all[at-gap]
+			}
+			all[at] = v
+		}
+	}
 }

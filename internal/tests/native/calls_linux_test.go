@@ -51,13 +51,27 @@ func underLibrary(t *testing.T) bool {
 // start begins to record.
 func start(t *testing.T) *nativecalls.Recorder {
 	t.Helper()
-	r, err := nativecalls.Find()
-	require.NoError(t, err)
+	r := find(t)
 	index, err := snapshot.OpenIndex(context.Background(), t.Logf)
 	require.NoError(t, err)
 	bias, err := snapshot.LoadBias(index)
 	require.NoError(t, err)
-	require.NoError(t, r.Start(index, bias))
+	withoutGo, err := r.Start(index, bias)
+	require.NoError(t, err)
+	require.NoError(t, withoutGo)
+	return r
+}
+
+// find finds the library in this process.
+func find(t *testing.T) *nativecalls.Recorder {
+	t.Helper()
+	memory, err := os.OpenFile("/proc/self/mem", os.O_RDWR, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = memory.Close() })
+	maps, err := os.ReadFile("/proc/self/maps")
+	require.NoError(t, err)
+	r, err := nativecalls.Find(maps, memory)
+	require.NoError(t, err)
 	return r
 }
 
@@ -236,7 +250,9 @@ func TestCallsHidden(t *testing.T) {
 
 // TestCallsNowhere says that there is no library.
 func TestCallsNowhere(t *testing.T) {
-	_, err := nativecalls.Find()
+	maps, err := os.ReadFile("/proc/self/maps")
+	require.NoError(t, err)
+	_, err = nativecalls.Find(maps, nil)
 	require.ErrorContains(t, err, "not in this process")
 }
 

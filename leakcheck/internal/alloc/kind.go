@@ -3,7 +3,7 @@ package alloc
 import (
 	"cmp"
 	"reflect"
-	"slices"
+	"sort"
 	"strings"
 	"unsafe"
 
@@ -54,8 +54,9 @@ func rowsOf(counts *alloctrace.Counts, classes []int64) []*row {
 	for _, r := range of {
 		rows = append(rows, r)
 	}
-	slices.SortFunc(rows, func(a, b *row) int {
-		return cmp.Or(cmp.Compare(b.objects, a.objects), cmp.Compare(b.bytes, a.bytes), strings.Compare(a.name, b.name))
+	sort.Slice(rows, func(i, j int) bool {
+		a, b := rows[i], rows[j]
+		return cmp.Or(cmp.Compare(b.objects, a.objects), cmp.Compare(b.bytes, a.bytes), strings.Compare(a.name, b.name)) < 0
 	})
 	return rows
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -57,8 +58,9 @@ func sites(op func(), calls int, classes []int64, wait time.Duration) []*site {
 			found = append(found, &site{memprofile.Frames(n.stack), alloctrace.SizeOf(each, classes), n.objects, told(code, n.stack, each, classes)})
 		}
 	}
-	slices.SortFunc(found, func(a, b *site) int {
-		return cmp.Or(cmp.Compare(b.objects, a.objects), cmp.Compare(b.size, a.size), slices.CompareFunc(a.stack, b.stack, compareFrames))
+	sort.Slice(found, func(i, j int) bool {
+		a, b := found[i], found[j]
+		return cmp.Or(cmp.Compare(b.objects, a.objects), cmp.Compare(b.size, a.size), slices.CompareFunc(a.stack, b.stack, compareFrames)) < 0
 	})
 	return found
 }

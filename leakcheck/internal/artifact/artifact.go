@@ -128,28 +128,37 @@ type Native struct{ Base, Last string }
 // SaveFiles writes what helps to find the cause: the report, as JSON and as a profile, the heap
 // profiles that bracket what was left, the goroutines, and the message at full length.
 func (a *Folder) SaveFiles(c Contents) error {
-	err := a.Save("goroutine.pb.gz", func(w io.Writer) error { return pprof.Lookup("goroutine").WriteTo(w, 0) })
-	err = errors.Join(err, a.Save("stack.pb.gz", writeStacks))
+	type file struct {
+		name  string
+		write func(io.Writer) error
+	}
+	files := []file{
+		{"goroutine.pb.gz", func(w io.Writer) error { return pprof.Lookup("goroutine").WriteTo(w, 0) }},
+		{"stack.pb.gz", writeStacks},
+	}
+	texts := [][2]string{{NativeBaseFile, c.Native.Base}, {NativeFile, c.Native.Last}}
 	if c.Trace != "" {
-		err = errors.Join(err, a.SaveText("trace.txt", c.Trace+"\n"))
+		texts = append(texts, [2]string{"trace.txt", c.Trace + "\n"})
 	}
-	err = errors.Join(err, a.SaveText(NativeBaseFile, c.Native.Base), a.SaveText(NativeFile, c.Native.Last))
-	if c.Obs == nil || c.Obs.Names == nil { // there was no scan
-		return err
+	if obs := c.Obs; obs != nil && obs.Names != nil { // there was a scan
+		files = append(files, file{"report.json", func(w io.Writer) error { return plainjson.Encode(w, obs.Report) }}, file{RetainedFile, obs.Report.WriteProfile})
+		if recordsAllocations(obs.Report.Roots) {
+			files = append(files, file{"allocations.pb.gz", obs.Report.WriteAllocationProfile})
+		}
+		texts = append(texts, [2]string{"heap.pb.gz", obs.Heap})
+		if obs.Heap != "" {
+			texts = append(texts, [2]string{"heap.base.pb.gz", c.Base.Heap})
+		}
+		if base := c.Base.Report; base != nil {
+			files = append(files, file{"report.base.json", func(w io.Writer) error { return plainjson.Encode(w, base) }})
+		}
 	}
-	obs := c.Obs
-	err = errors.Join(err,
-		a.Save("report.json", func(w io.Writer) error { return plainjson.Encode(w, obs.Report) }),
-		a.Save(RetainedFile, obs.Report.WriteProfile),
-		a.SaveText("heap.pb.gz", obs.Heap))
-	if recordsAllocations(obs.Report.Roots) {
-		err = errors.Join(err, a.Save("allocations.pb.gz", obs.Report.WriteAllocationProfile))
+	var err error
+	for _, f := range files {
+		err = errors.Join(err, a.Save(f.name, f.write))
 	}
-	if obs.Heap != "" {
-		err = errors.Join(err, a.SaveText("heap.base.pb.gz", c.Base.Heap))
-	}
-	if base := c.Base.Report; base != nil {
-		err = errors.Join(err, a.Save("report.base.json", func(w io.Writer) error { return plainjson.Encode(w, base) }))
+	for _, t := range texts {
+		err = errors.Join(err, a.SaveText(t[0], t[1]))
 	}
 	return err
 }

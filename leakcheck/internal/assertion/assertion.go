@@ -26,7 +26,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
-	"github.com/leakgate/leakgate/leakcheck/internal/nativename"
+	"github.com/leakgate/leakgate/leakcheck/internal/nativerecord"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/refscan"
@@ -41,14 +41,13 @@ type Checker struct {
 	// who holds blocks of it, and which there are; nil: nobody asks
 	NativeHolders func(context.Context, func(nativeheap.Block) bool) (*nativeholders.Result, error)
 	NativeBlocks  func() ([]nativeheap.Block, error)
-	// the calls behind it while a function runs twice, and their names
-	NativeCalls func(context.Context, func() bool) (*observe.NativeCalls, error)
-	NameCalls   func(ctx context.Context, command string, record *nativestack.Record) (*nativestack.Answer, error)
-	Environment func() *environ.Environment
-	Sleep       func(time.Duration)
-	Now         func() time.Time
-	Exit        func(code int)
-	Stderr      io.Writer
+	// the calls behind it while a batch of calls of op runs twice; nil: nobody asks
+	RecordNative func(ctx context.Context, command string, calls, due int, batch func() bool) (*nativestack.Answer, error)
+	Environment  func() *environ.Environment
+	Sleep        func(time.Duration)
+	Now          func() time.Time
+	Exit         func(code int)
+	Stderr       io.Writer
 }
 
 // ThisProcess is a function so that a test binary that calls no assertion does not link the engine.
@@ -60,8 +59,7 @@ func ThisProcess() *Checker {
 		Native:        nativeheap.Take,
 		NativeHolders: observe.NativeHolders,
 		NativeBlocks:  nativeheap.TakeBlocks,
-		NativeCalls:   observe.RecordNativeCalls,
-		NameCalls:     nativename.Ask,
+		RecordNative:  nativerecord.Record,
 		Environment:   environ.CurrentEnvironment,
 		Sleep:         time.Sleep,
 		Now:           time.Now,

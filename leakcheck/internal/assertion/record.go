@@ -46,11 +46,12 @@ func (a *Assertion) render(o *Outcome, dir string) []string {
 	}
 	if dir != "" {
 		in.Profile = filepath.Join(dir, artifact.RetainedFile)
-		if o.Native.Last != "" {
-			in.Native, in.NativeBase = filepath.Join(dir, artifact.NativeFile), filepath.Join(dir, artifact.NativeBaseFile)
-		}
 	}
-	return message.Render(in, a.Env)
+	lines := message.Render(in, a.Env)
+	if dir != "" && o.Native.Last != "" {
+		lines = append(lines, fmt.Sprintf("calls of C code: go tool pprof -http=: -diff_base=%[1]s/"+artifact.NativeBaseFile+" %[1]s/"+artifact.NativeFile, dir))
+	}
+	return lines
 }
 
 func (a *Assertion) fill(folder *artifact.Folder, o *Outcome) error {

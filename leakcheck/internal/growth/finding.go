@@ -126,9 +126,9 @@ func (x *Experiment) piles() []*leak {
 			found = append(found, &leak{origin: origin, startedByProgram: by, goroutines: &last, piled: s})
 		}
 	}
-	slices.SortFunc(found, func(a, b *leak) int {
-		return cmp.Or(cmp.Compare(a.origin.Entry, b.origin.Entry), cmp.Compare(a.origin.CreatedAt, b.origin.CreatedAt), cmp.Compare(a.origin.CreatedBy, b.origin.CreatedBy),
-			cmp.Compare(a.origin.Started, b.origin.Started))
+	sort.Slice(found, func(i, j int) bool {
+		a, b := &found[i].origin, &found[j].origin
+		return cmp.Or(cmp.Compare(a.Entry, b.Entry), cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.CreatedBy, b.CreatedBy), cmp.Compare(a.Started, b.Started)) < 0
 	})
 	return found
 }

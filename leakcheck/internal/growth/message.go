@@ -149,27 +149,23 @@ func bytesPerCall(n float64) string {
 
 func (x *Experiment) explainLeak(l *leak) []string {
 	if l.isResource() {
-		return append(x.explainResources(l), x.callsBehind(l)...)
+		return x.explainResources(l)
 	}
 	lines := x.usualCause(l)
 	if l.goroutines != nil {
 		lines = append(lines, l.piled.show("goroutines"))
-		lines = append(lines, l.resourcesOfPile()...)
+		lines = append(append(lines, l.resourcesOfPile()...), x.callsBehind(l)...)
 		lines = append(lines, x.explainPile(l)...)
 		if len(l.heads) > 0 {
 			lines = append(lines, "", "what they keep alive:")
 		}
 	}
 	if len(l.heads) == 0 {
-		lines = append(lines, x.callsBehind(l)...)
 		return append(lines, l.comesWith()...)
 	}
 	head := l.heads[0]
 	if l.goroutines == nil {
 		lines = append(lines, x.explainResources(l)...)
-		if calls := x.callsBehind(l); calls != nil {
-			lines = append(append(lines, calls...), "")
-		}
 		lines = append(lines, l.own.show(l.counted()))
 		if l.moves {
 			lines = append(lines, movesText)

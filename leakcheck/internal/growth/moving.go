@@ -2,7 +2,7 @@ package growth
 
 import (
 	"cmp"
-	"slices"
+	"sort"
 	"strings"
 
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -26,9 +26,9 @@ func (x *Experiment) moving(grown tree.Forest) *leak {
 		}
 		return true
 	})
-	slices.SortFunc(candidates, func(a, b *tree.Branch) int {
-		depth := func(b *tree.Branch) int { return len(b.Line()) }
-		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(depth(a), depth(b)), strings.Compare(a.Path, b.Path))
+	sort.Slice(candidates, func(i, j int) bool {
+		a, b := candidates[i], candidates[j]
+		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(len(a.Line()), len(b.Line())), strings.Compare(a.Path, b.Path)) < 0
 	})
 	for _, b := range candidates {
 		if s := x.ofType(b.Typ); !placed[b.Typ] && s.countsKeepPace() {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
-	"github.com/leakgate/leakgate/internal/nativestack"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
@@ -18,7 +17,7 @@ import (
 // each thread that calls them first, and fill caches.
 const (
 	minBlocks        = 8 // over all batches, unless each call leaves exactly as many
-	minBlocksPerCall = nativestack.MinBlocks
+	minBlocksPerCall = 0.05
 	blocksOfThread   = 8 // what a library may keep for a thread
 	bytesOfThread    = 64 << 10
 )

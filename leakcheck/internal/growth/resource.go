@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/textfmt"
@@ -69,8 +70,9 @@ func (x *Experiment) resources() []*resource {
 					grown = append(grown, r)
 				}
 			}
-			slices.SortFunc(grown, func(a, b *resource) int {
-				return cmp.Or(cmp.Compare(b.own.grown(), a.own.grown()), cmp.Compare(a.name, b.name))
+			sort.Slice(grown, func(i, j int) bool {
+				a, b := grown[i], grown[j]
+				return cmp.Or(cmp.Compare(b.own.grown(), a.own.grown()), cmp.Compare(a.name, b.name)) < 0
 			})
 			for _, r := range grown {
 				r.state = x.last().ledger.Explain(kind, level, r.name, explained)
@@ -351,6 +353,10 @@ func (x *Experiment) explainResources(l *leak) []string {
 	}
 	if l.isResource() && !held {
 		lines = append(lines, lost(l.resources[0])...)
+	}
+	calls := x.callsBehind(l)
+	if lines = append(lines, calls...); calls != nil && !l.isResource() {
+		lines = append(lines, "")
 	}
 	return lines
 }

@@ -78,7 +78,11 @@ func StackLines(stack []refscan.SourceFrame, env *environ.Environment) []string 
 		case len(lines) > maxStackShown:
 			return append(lines, fmt.Sprintf("   … %d more", len(stack)-i))
 		}
-		lines = append(lines, AtPlace("   "+textfmt.Abridge(symbol.Unescape(f.Func), MaxNameShown), f.File, f.Line, env))
+		line := "   " + textfmt.Abridge(symbol.Unescape(f.Func), MaxNameShown)
+		if at := env.Place(f.File, f.Line); at != "" {
+			line += " (" + at + ")"
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
@@ -92,12 +96,4 @@ func ownFrames(stack []refscan.SourceFrame) []refscan.SourceFrame {
 		}
 	}
 	return stack
-}
-
-// AtPlace appends to a function its place, if that is known.
-func AtPlace(function, file string, line int, env *environ.Environment) string {
-	if at := env.Place(file, line); at != "" {
-		return function + " (" + at + ")"
-	}
-	return function
 }

@@ -30,8 +30,6 @@ type Input struct {
 	Update    string // the command that rewrites the golden file
 	Profile   string // the file with all that is retained, "" if there is none
 	CanHave   bool   // there could be one
-
-	Native, NativeBase string // files with the calls behind native memory, and what to subtract; "" if there are none
 }
 
 // Render says what is retained that should not be, by whom, and what can be done, in lines.
@@ -66,9 +64,6 @@ func Render(in Input, env *environ.Environment) []string {
 		lines = append(lines, "profile: go tool pprof -http=: "+in.Profile)
 	case in.CanHave:
 		lines = append(lines, "for a profile of all that is retained: go test -artifacts, or leakgate run")
-	}
-	if in.Native != "" {
-		lines = append(lines, fmt.Sprintf("calls of C code: go tool pprof -http=: -diff_base=%s %s", in.NativeBase, in.Native))
 	}
 	return lines
 }

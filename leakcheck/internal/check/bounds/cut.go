@@ -3,6 +3,7 @@ package bounds
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
@@ -60,7 +61,9 @@ func judgeCut(f *check.Finding, b *request.Bound, selected []*tree.Branch, toget
 	if over != "" && !f.Broken {
 		f.Broken = true
 		f.Culprits = slices.Clone(selected)
-		slices.SortStableFunc(f.Culprits, func(x, y *tree.Branch) int { return tree.CompareTallies(weight, y.Retained, x.Retained) })
+		sort.SliceStable(f.Culprits, func(i, j int) bool {
+			return tree.CompareTallies(weight, f.Culprits[j].Retained, f.Culprits[i].Retained) < 0
+		})
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
+	"sort"
 	"strings"
 
 	"github.com/leakgate/leakgate/golden"
@@ -165,7 +165,9 @@ func lineFinding(d *golden.Difference, f tree.Forest) check.Finding {
 	if d.ObjectsOver > 0 {
 		found.Weight = tree.ObjectsOf
 	}
-	slices.SortStableFunc(found.Culprits, func(a, b *tree.Branch) int { return tree.CompareTallies(found.Weight, b.Own(), a.Own()) })
+	sort.SliceStable(found.Culprits, func(i, j int) bool {
+		return tree.CompareTallies(found.Weight, found.Culprits[j].Own(), found.Culprits[i].Own()) < 0
+	})
 	return found
 }
 

@@ -74,15 +74,18 @@ func compile(ctx context.Context, cc []string, file string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	in, out := filepath.Join(work, "shim.c"), filepath.Join(work, "shim.so")
+	in, out := filepath.Join(work, "shim.c"), filepath.Join(work, name+"new.so")
 	if err := os.WriteFile(in, source, 0o666); err != nil {
 		return err
 	}
 	var first error
 	for _, more := range flags {
 		args := append(append([]string{}, cc[1:]...), "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-builtin", "-w", "-o", out, in)
-		args = append(args, more...)
-		said, err := exec.CommandContext(ctx, cc[0], append(args, "-ldl")...).CombinedOutput()
+		args = append(append(args, more...), "-ldl", "-Wl,-z,defs")
+		said, err := exec.CommandContext(ctx, cc[0], args...).CombinedOutput()
+		if err == nil {
+			said, err = try(ctx, cc, out)
+		}
 		if err == nil {
 			text, err := os.ReadFile(out)
 			if err != nil {
@@ -95,6 +98,30 @@ func compile(ctx context.Context, cc []string, file string) error {
 		}
 	}
 	return fmt.Errorf("%w; with CC=gcc or CC=clang another one is taken", first)
+}
+
+// probe is a program that says whether the library is in it.
+const probe = `#define _GNU_SOURCE
+#include <dlfcn.h>
+int main(void) { return dlsym(RTLD_DEFAULT, "leakgate_native") ? 0 : 9; }
+`
+
+// try runs a program of the same compiler with the library, before a test does: where it cannot be loaded, such as in a
+// C library that it was not made for, the test would not start.
+func try(ctx context.Context, cc []string, library string) (said []byte, err error) {
+	in, out := library+".c", library+".probe"
+	if err := os.WriteFile(in, []byte(probe), 0o666); err != nil {
+		return nil, err
+	}
+	if said, err = exec.CommandContext(ctx, cc[0], append(append([]string{}, cc[1:]...), "-w", "-o", out, in, "-ldl")...).CombinedOutput(); err != nil {
+		return said, err
+	}
+	cmd := exec.CommandContext(ctx, out)
+	cmd.Env = append(os.Environ(), "LD_PRELOAD="+library)
+	if said, err = cmd.CombinedOutput(); err != nil {
+		err = fmt.Errorf("a program with what it made ends with %w", err)
+	}
+	return said, err
 }
 
 // firstLine is the first line with an error, else the first.

@@ -54,7 +54,9 @@ func start(args []string) error {
 		preload += ":" + before
 	}
 	if why := whyNot(args[n]); why != "" {
-		preload, set = "", envvar.Native.Set(None+why)
+		if preload, set = "", envvar.Native.Set(None+why); why == NoC {
+			set = envvar.Native.Set("") // nothing is missing
+		}
 		note(report, why+"\t"+filepath.Base(args[n]))
 	}
 	var argv, env []string

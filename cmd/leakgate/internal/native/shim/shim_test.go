@@ -58,11 +58,31 @@ func TestCompileFails(t *testing.T) {
 	require.Empty(t, entries)
 }
 
+// TestMusl compiles for another C library, whose linker does not know all that the compiler's unwinder asks for.
+func TestMusl(t *testing.T) {
+	if _, err := exec.LookPath("musl-gcc"); err != nil {
+		t.Skip("musl-gcc is not installed")
+	}
+	file, err := Compile(context.Background(), "musl-gcc", t.TempDir())
+	require.NoError(t, err)
+	said, err := try(context.Background(), []string{"musl-gcc"}, file)
+	require.NoError(t, err, "%s", said)
+}
+
+// TestNotLoaded has no library of a compiler whose programs cannot have one.
+func TestNotLoaded(t *testing.T) {
+	needsCompiler(t)
+	cc := filepath.Join(t.TempDir(), "cc-static")
+	require.NoError(t, os.WriteFile(cc, []byte("#!/bin/sh\ncase \"$*\" in *-shared*) exec cc \"$@\" ;; esac\nexec cc -static \"$@\"\n"), 0o777))
+	_, err := Compile(context.Background(), cc, t.TempDir())
+	require.ErrorContains(t, err, "a program with what it made ends with exit status 9")
+}
+
 // TestWithoutUnwinder falls back to what needs no unwinder.
 func TestWithoutUnwinder(t *testing.T) {
 	needsCompiler(t)
 	cc := filepath.Join(t.TempDir(), "cc-without-unwinder")
-	require.NoError(t, os.WriteFile(cc, []byte("#!/bin/sh\ncase \"$*\" in *LEAKGATE_NO_UNWINDER*) exec cc \"$@\" ;; esac\necho 'error: unwind.h is not there'\nexit 1\n"), 0o777))
+	require.NoError(t, os.WriteFile(cc, []byte("#!/bin/sh\ncase \"$*\" in *LEAKGATE_NO_UNWINDER* | *probe*) exec cc \"$@\" ;; esac\necho 'error: unwind.h is not there'\nexit 1\n"), 0o777))
 	file, err := Compile(context.Background(), cc, t.TempDir())
 	require.NoError(t, err)
 	out, err := exec.Command("ldd", file).CombinedOutput()

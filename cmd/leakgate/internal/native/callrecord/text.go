@@ -1,4 +1,4 @@
-package callnames
+package callrecord
 
 import (
 	"fmt"
@@ -26,6 +26,17 @@ type frame struct {
 	line       int
 }
 
+// at is the file:line, "" if it is not known.
+func (f *frame) at() string {
+	switch {
+	case f.file == "":
+		return ""
+	case f.line == 0:
+		return f.file
+	}
+	return fmt.Sprintf("%s:%d", f.file, f.line)
+}
+
 // How much of the calls a message shows.
 const (
 	maxGroups = 3 // of calls by the same Go code
@@ -38,7 +49,7 @@ const (
 )
 
 // calls are those of a record behind what grows.
-func (p *names) calls(r *nativestack.Record) (all []call) {
+func (p *names) calls(r *record) (all []call) {
 	for i := range r.Stacks {
 		s := &r.Stacks[i]
 		c := call{function: s.Function, mapping: s.IsMapping(), inC: withoutGlue(p.frames(s.C)), inGo: withoutGlue(p.frames(s.Go))}
@@ -64,7 +75,8 @@ func withoutGlue(frames []frame) []frame {
 
 // textOf lists calls: those that allocate, and those that map, each with what comes to most first. Calls that the
 // same Go code makes are together: each has a line with the C functions of its own, and below is what they share.
-func textOf(calls []call) (lines []nativestack.Line) {
+// Where fewer blocks were recorded than are due in a hundred calls of op, a line says so.
+func textOf(calls []call, due int) (lines []nativestack.Line) {
 	for _, mapping := range []bool{false, true} {
 		of := slices.DeleteFunc(slices.Clone(calls), func(c call) bool { return c.mapping != mapping })
 		begin := len(lines)
@@ -78,6 +90,16 @@ func textOf(calls []call) (lines []nativestack.Line) {
 		for i := range lines[begin:] {
 			lines[begin+i].Mapping = mapping
 		}
+	}
+	blocks := 0.0
+	for _, c := range calls {
+		if !c.mapping {
+			blocks += 100 * c.blocks
+		}
+	}
+	const most = 0.75
+	if blocks < most*float64(due) {
+		lines = append(lines, nativestack.Line{Text: fmt.Sprintf("%.0f of %d blocks in a hundred calls were recorded: what allocates the rest does not call malloc by its name, or did not do so now", blocks, due)})
 	}
 	return lines
 }
@@ -183,7 +205,7 @@ func framesText(frames []frame, head, tail int) (lines []nativestack.Line) {
 	for i, name := range namesOf(frames) {
 		switch f := frames[i]; {
 		case over <= 1 || i < head || i >= head+over: // a line that says how many are missing is no shorter than one
-			lines = append(lines, nativestack.Line{Text: indent + name, File: f.file, Line: f.line})
+			lines = append(lines, nativestack.Line{Text: indent + name, At: f.at()})
 		case i == head:
 			lines = append(lines, nativestack.Line{Text: fmt.Sprintf("%s… %d more", indent, over)})
 		}

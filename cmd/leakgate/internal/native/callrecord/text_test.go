@@ -1,4 +1,4 @@
-package callnames
+package callrecord
 
 import (
 	"strings"
@@ -58,13 +58,22 @@ func TestText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, l := range textOf(tt.calls) {
+			for _, l := range textOf(tt.calls, 0) {
 				got = append(got, l.Text)
 				require.Equal(t, name == "long", l.Mapping)
 			}
 			require.Equal(t, tt.want, got)
 		})
 	}
+}
+
+// TestFewer says that there are more blocks than were recorded.
+func TestFewer(t *testing.T) {
+	calls := []call{{function: "malloc", inC: frames("a"), blocks: 2.2, bytes: 10}, {function: "mmap", mapping: true, inC: frames("a"), blocks: 5, bytes: 4096}}
+	all := textOf(calls, 300)
+	require.Equal(t, "220 of 300 blocks in a hundred calls were recorded: what allocates the rest does not call malloc by its name, or did not do so now", all[len(all)-1].Text)
+	require.Len(t, textOf(calls, 290), len(all)-1)
+	require.Len(t, textOf(nil, 100), 1)
 }
 
 // TestWithoutGlue leaves out what no reader wrote.
@@ -78,10 +87,10 @@ func TestCalls(t *testing.T) {
 	file, functions := library(t)
 	const base = 0x7f0000010000
 	pc := base + functions["start"].Value + 12
-	a := answerTo(t, &nativestack.Record{Maps: mapsOf(t, file, base), Calls: 10, Stacks: []nativestack.Stack{
-		{Function: "malloc", C: []uint64{pc}, Base: nativestack.Amount{Blocks: 5, Bytes: 50}, Last: nativestack.Amount{Blocks: 25, Bytes: 250}},
-		{Function: "calloc", C: []uint64{pc}, Base: nativestack.Amount{Blocks: 5, Bytes: 50}, Last: nativestack.Amount{Blocks: 5, Bytes: 50}},
-		{Function: "mmap", C: []uint64{pc}, Last: nativestack.Amount{Blocks: 10, Bytes: 40960}},
+	a := answerTo(t, &record{Maps: mapsOf(t, file, base), Calls: 10, Stacks: []stack{
+		{Function: "malloc", C: []uint64{pc}, Base: amount{Blocks: 5, Bytes: 50}, Last: amount{Blocks: 25, Bytes: 250}},
+		{Function: "calloc", C: []uint64{pc}, Base: amount{Blocks: 5, Bytes: 50}, Last: amount{Blocks: 5, Bytes: 50}},
+		{Function: "mmap", C: []uint64{pc}, Last: amount{Blocks: 10, Bytes: 40960}},
 	}})
 	require.Len(t, a.Lines, 2)
 	require.Equal(t, nativestack.Line{Text: "   +2.00 blocks/op (+20 B/op): malloc <- start"}, a.Lines[0])

@@ -1,14 +1,11 @@
-//go:build linux && (amd64 || arm64)
-
 package nativecalls
 
 import (
 	"bytes"
 	"strings"
-	"syscall"
 
-	"github.com/leakgate/leakgate/internal/engine/objfile/native"
-	"github.com/leakgate/leakgate/internal/engine/peek"
+	"github.com/leakgate/leakgate/internal/engine/objfile"
+	"github.com/leakgate/leakgate/internal/engine/objfile/elffile"
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
@@ -18,17 +15,13 @@ const LibraryPrefix = "libleakgate-native-"
 
 const variable = "leakgate_native"
 
-// Find finds the library in this process: by its file among the mappings, and its variable among the symbols of
-// that. Errors are *UnknownError.
-func Find() (*Recorder, error) {
-	text, err := procmaps.Read("/proc/self/maps")
-	if err != nil {
-		return nil, &UnknownError{Cause: err.Error()}
-	}
-	for line := range bytes.Lines(text) {
+// Find finds the library in a process: by its file among the mappings (/proc/PID/maps), and its variable among the
+// symbols of that. Errors are *UnknownError.
+func Find(maps []byte, mem Memory) (*Recorder, error) {
+	for line := range bytes.Lines(maps) {
 		m, ok := procmaps.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
 		if name := string(m.Name); ok && strings.Contains(name, "/"+LibraryPrefix) {
-			return open(name, m.Start)
+			return open(name, m.Start, mem)
 		}
 	}
 	return nil, &UnknownError{
@@ -38,8 +31,8 @@ func Find() (*Recorder, error) {
 }
 
 // open finds the variable of the library, which is mapped from an address on.
-func open(file string, start uint64) (*Recorder, error) {
-	x, err := native.Open(file)
+func open(file string, start uint64, mem Memory) (*Recorder, error) {
+	x, err := objfile.Open(file, elffile.New)
 	if err != nil {
 		return nil, &UnknownError{"the library that records them is mapped, and cannot be read: " + err.Error(), "leave it where it is while tests run"}
 	}
@@ -47,16 +40,19 @@ func open(file string, start uint64) (*Recorder, error) {
 	if len(x.Segments) == 0 || x.Exports == nil {
 		return nil, &UnknownError{Cause: file + " is not the library that records them"}
 	}
-	bias := start - (x.Segments[0].Addr - x.Segments[0].Offset)
+	bias := Bias(x, start)
 	for _, s := range x.Exports() {
 		if s.Name != variable || s.Size != controlSize {
 			continue
 		}
-		r := &Recorder{uintptr(s.Addr + bias)}
+		r := &Recorder{mem: mem, control: s.Addr + bias}
+		v, m := r.word(ofVersion), r.word(ofMagic)
 		switch {
-		case r.word(ofVersion) != version:
+		case r.err != nil:
+			return nil, r.err
+		case v != version:
 			return nil, &UnknownError{"the library that records them is of another version of leakgate", "use the command and the package leakcheck of one version"}
-		case r.word(ofMagic) != magic:
+		case m != magic:
 			return nil, &UnknownError{"the library that records them got no memory for its tables (35 MiB of addresses)", "raise the limit of the address space (ulimit -v)"}
 		}
 		return r, nil
@@ -64,31 +60,48 @@ func open(file string, start uint64) (*Recorder, error) {
 	return nil, &UnknownError{"the library that records them is of another version of leakgate", "use the command and the package leakcheck of one version"}
 }
 
+// Bias is between addresses of a file that has segments and those in a process that has it mapped from start on.
+func Bias(x *objfile.File, start uint64) uint64 {
+	return start - (x.Segments[0].Addr - x.Segments[0].Offset)
+}
+
 // Start forgets what was recorded and begins to record, with the stacks of Go code if names are given, the debug
-// information of this program, which lies bias bytes above where that has it. An error is about that: all the same
-// the calls of C code are recorded.
-func (r *Recorder) Start(names rtlayout.Names, bias uint64) (err error) {
+// information of the program, which lies bias bytes above where that has it. withoutGo is why there are no such stacks.
+func (r *Recorder) Start(names rtlayout.Names, bias uint64) (withoutGo, err error) {
 	r.Stop()
-	for of, value := range map[uintptr]uint64{ofLive: 0, ofLost: 0, ofMapsUsed: 0, ofCalls: 0, ofAllm: 0, ofTextLo: 0, ofTextHi: 0} {
-		r.set(of, value)
+	used := r.word(ofCalls) > 0
+	for _, of := range []uint64{ofLive, ofLost, ofMapsUsed, ofCalls, ofAllm, ofTextLo, ofTextHi} {
+		r.set(of, 0)
 	}
-	stack := stackPCs + 8*r.word(ofDepth)
-	for of, n := range map[uintptr]uint64{ofBlocks: blockSize * r.word(ofBlocksLen), ofStacks: stack * r.word(ofStacksLen), ofMaps: blockSize * r.word(ofMapsLen)} {
-		if err := syscall.Madvise(peek.Bytes(uintptr(r.word(of)), uintptr(n)), syscall.MADV_DONTNEED); err != nil {
-			return &UnknownError{Cause: "its tables cannot be emptied: " + err.Error()}
-		}
+	if used {
+		r.clear(r.word(ofBlocks), blockSize*r.word(ofBlocksLen))
+		r.clear(r.word(ofMaps), blockSize*r.word(ofMapsLen))
+		r.clear(r.word(ofStacks), (stackPCs+8*r.word(ofDepth))*r.word(ofStacksLen))
 	}
 	if names != nil {
-		err = r.findGo(rtlayout.In(names, bias))
+		withoutGo = r.findGo(rtlayout.In(names, bias))
 	}
 	r.set(ofEnabled, 1)
-	return err
+	return withoutGo, r.err
+}
+
+// clear writes zeros where there are none.
+func (r *Recorder) clear(table, size uint64) {
+	const part = 4096
+	zeros := make([]byte, part)
+	all := r.bytes(table, size)
+	for at := uint64(0); at < size; at += part {
+		n := min(part, size-at)
+		if !bytes.Equal(all[at:at+n], zeros[:n]) {
+			r.write(table+at, zeros[:n])
+		}
+	}
 }
 
 // findGo tells the library where the runtime has what leads to the stack of a goroutine.
 func (r *Recorder) findGo(l *rtlayout.Lookup) error {
 	const m, g, module = "runtime.m", "runtime.g", "runtime.moduledata"
-	words := map[uintptr]uint64{
+	words := map[uint64]uint64{
 		ofNext: l.Offset(m, "alllink"), ofProcid: l.Offset(m, "procid"), ofCurg: l.Offset(m, "curg"),
 		ofLo: l.Offset(g, "stack.lo"), ofHi: l.Offset(g, "stack.hi"), ofSP: l.Offset(g, "sched.sp"), ofBP: l.Offset(g, "sched.bp"),
 		ofStatus: l.Offset(g, "atomicstatus"),
@@ -99,7 +112,7 @@ func (r *Recorder) findGo(l *rtlayout.Lookup) error {
 	if err := l.Err(); err != nil {
 		return err
 	}
-	words[ofTextLo], words[ofTextHi] = uint64(peek.Word(uintptr(first.Addr+text))), uint64(peek.Word(uintptr(first.Addr+etext)))
+	words[ofTextLo], words[ofTextHi] = r.at(first.Addr+text), r.at(first.Addr+etext)
 	for of, value := range words {
 		r.set(of, value)
 	}

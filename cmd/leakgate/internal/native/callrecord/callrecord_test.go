@@ -1,12 +1,9 @@
-package callnames
+package callrecord
 
 import (
-	"bytes"
 	"debug/elf"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,13 +77,9 @@ type noMemory struct{}
 
 func (noMemory) ReadAt([]byte, int64) (int, error) { return 0, errors.New("there is none") }
 
-func answerTo(t *testing.T, r *nativestack.Record) *nativestack.Answer {
+func answerTo(t *testing.T, r *record) *nativestack.Answer {
 	t.Helper()
-	text, err := json.Marshal(r)
-	require.NoError(t, err)
-	var out bytes.Buffer
-	require.NoError(t, answer(bytes.NewReader(text), &out, noMemory{}))
-	a, err := nativestack.Parse(out.String())
+	a, err := answer(r, noMemory{})
 	require.NoError(t, err)
 	return a
 }
@@ -98,14 +91,14 @@ func TestAnswer(t *testing.T) {
 	inOpen := base + functions["_ZN4shop4openEi"].Value + functions["_ZN4shop4openEi"].Size
 	inStart := base + functions["start"].Value + 12
 	stray := uint64(base - 0x800)
-	r := &nativestack.Record{Maps: mapsOf(t, file, base), TimeNanos: 5, Stacks: []nativestack.Stack{
-		{Function: "malloc", C: []uint64{inOpen, inStart}, Go: []uint64{stray}, Base: nativestack.Amount{Blocks: 1, Bytes: 10}, Last: nativestack.Amount{Blocks: 3, Bytes: 30}},
-		{Function: "mmap", C: []uint64{stray}, Last: nativestack.Amount{Blocks: 1, Bytes: 4096}},
+	r := &record{Maps: mapsOf(t, file, base), TimeNanos: 5, Stacks: []stack{
+		{Function: "malloc", C: []uint64{inOpen, inStart}, Go: []uint64{stray}, Base: amount{Blocks: 1, Bytes: 10}, Last: amount{Blocks: 3, Bytes: 30}},
+		{Function: "mmap", C: []uint64{stray}, Last: amount{Blocks: 1, Bytes: 4096}},
 	}}
 	a := answerTo(t, r)
-	base1, err := profile.ParseData(a.Base)
+	base1, err := profile.ParseData([]byte(a.Base))
 	require.NoError(t, err)
-	last, err := profile.ParseData(a.Last)
+	last, err := profile.ParseData([]byte(a.Last))
 	require.NoError(t, err)
 	require.Equal(t, []int64{1, 10}, base1.Sample[0].Value)
 	require.Len(t, base1.Sample, 1)
@@ -128,8 +121,21 @@ func TestAnswer(t *testing.T) {
 
 // TestAnswerBroken is an error, and no panic.
 func TestAnswerBroken(t *testing.T) {
-	for _, text := range []string{"", "{", `{"maps":""}`, `{"maps":"no map"}`} {
-		require.Error(t, answer(strings.NewReader(text), io.Discard, noMemory{}), text)
+	for _, maps := range []string{"", "no map"} {
+		_, err := answer(&record{Maps: maps}, noMemory{})
+		require.Error(t, err)
+	}
+}
+
+func TestGrown(t *testing.T) {
+	for want, s := range map[[2]float64]stack{
+		{2, 20}:   {Base: amount{5, 50}, Last: amount{25, 250}},
+		{0, 0}:    {Last: amount{0, 100}},
+		{0, 64}:   {Base: amount{1, 64}, Last: amount{1, 704}},
+		{0.1, 10}: {Last: amount{1, 100}},
+	} {
+		blocks, size := s.Grown(10)
+		require.Equal(t, want, [2]float64{blocks, size})
 	}
 }
 
@@ -139,9 +145,9 @@ func TestGeneratedCode(t *testing.T) {
 	file := fmt.Sprintf("/tmp/perf-%d.map", pid)
 	require.NoError(t, os.WriteFile(file, []byte("500000 100 JS:*leak\n"), 0o666))
 	defer os.Remove(file)
-	a := answerTo(t, &nativestack.Record{
+	a := answerTo(t, &record{
 		PID: pid, Maps: "500000-501000 rwxp 00000000 00:00 0\n", Calls: 1,
-		Stacks: []nativestack.Stack{{Function: "malloc", C: []uint64{0x500011}, Last: nativestack.Amount{Blocks: 1, Bytes: 8}}},
+		Stacks: []stack{{Function: "malloc", C: []uint64{0x500011}, Last: amount{Blocks: 1, Bytes: 8}}},
 	})
 	require.Equal(t, []nativestack.Line{{Text: "   +1.00 block/op (+8 B/op): malloc <- JS:*leak"}}, a.Lines)
 }
