@@ -96,7 +96,8 @@ func (x *Experiment) callsBehind(l *leak) []string {
 	}
 	var lines []string
 	for _, c := range n.answer.Lines {
-		if c.Mapping == (r.native == nil) {
+		// what an allocator that is not known has is in mappings
+		if c.Mapping == (r.native == nil) || x.last().native == nil {
 			if c.At != "" {
 				c.Text += " (" + x.Env.PlaceOf(c.At) + ")"
 			}

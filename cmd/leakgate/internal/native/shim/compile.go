@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,9 +29,12 @@ const name = "libleakgate-native-"
 // compileTime is how long a compiler may take. It takes about 0.2 s.
 const compileTime = time.Minute
 
-// flags are how it is compiled: first as it should be, and then, where the compiler has no unwinder, with the direct
-// callers of malloc alone.
-var flags = [][]string{nil, {"-DLEAKGATE_NO_UNWINDER"}}
+// flags are how it is compiled, and ways what is added: first as it should be, and then, where the compiler has no
+// unwinder, with the direct callers of malloc alone.
+var (
+	flags = []string{"-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-builtin", "-w", "-ldl", "-Wl,-z,defs"}
+	ways  = [][]string{nil, {"-DLEAKGATE_NO_UNWINDER"}}
+)
 
 // Compile returns the library, which it compiles unless a folder has it already, compiled by the same compiler. cc is
 // a command with its flags, as "go env CC" has it. Errors have a remedy.
@@ -54,7 +58,7 @@ func Compile(ctx context.Context, cc, folder string) (file string, err error) {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s\x00%q\x00", cc, compiler, info.Size(), info.ModTime(), flags)
+	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s\x00%q\x00%q\x00%s", cc, compiler, info.Size(), info.ModTime(), flags, ways, probe)
 	h.Write(source)
 	file = filepath.Join(folder, name+hex.EncodeToString(h.Sum(nil))[:16]+".so")
 	if _, err := os.Stat(file); err == nil {
@@ -79,9 +83,8 @@ func compile(ctx context.Context, cc []string, file string) error {
 		return err
 	}
 	var first error
-	for _, more := range flags {
-		args := append(append([]string{}, cc[1:]...), "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-builtin", "-w", "-o", out, in)
-		args = append(append(args, more...), "-ldl", "-Wl,-z,defs")
+	for _, more := range ways {
+		args := slices.Concat(cc[1:], []string{"-o", out, in}, flags, more)
 		said, err := exec.CommandContext(ctx, cc[0], args...).CombinedOutput()
 		if err == nil {
 			said, err = try(ctx, cc, out)
@@ -113,7 +116,7 @@ func try(ctx context.Context, cc []string, library string) (said []byte, err err
 	if err := os.WriteFile(in, []byte(probe), 0o666); err != nil {
 		return nil, err
 	}
-	if said, err = exec.CommandContext(ctx, cc[0], append(append([]string{}, cc[1:]...), "-w", "-o", out, in, "-ldl")...).CombinedOutput(); err != nil {
+	if said, err = exec.CommandContext(ctx, cc[0], slices.Concat(cc[1:], []string{"-w", "-o", out, in, "-ldl"})...).CombinedOutput(); err != nil {
 		return said, err
 	}
 	cmd := exec.CommandContext(ctx, out)

@@ -1,0 +1,77 @@
+package leakcheck
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/nativestack"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+)
+
+// nativeLeak has C code leave a block with each of 10 calls, and so on.
+func nativeLeak(t *testing.T) *world {
+	w := newWorld(t, growing(sessions, 5)...)
+	figures := []int64{3, 13, 33, 73, 153}
+	w.Native = func() (*nativeheap.Heap, error) {
+		n := figures[min(w.snapshots-1, len(figures)-1)]
+		return &nativeheap.Heap{Blocks: n, Bytes: 1008 * n, Sizes: map[int64]int64{1008: n}}, nil
+	}
+	w.resources(func(int64) []ledger.Item { return nil }, 0)
+	return w
+}
+
+// TestNativeCalls says which calls allocate what grows, how that is to be had, or why it is not known.
+func TestNativeCalls(t *testing.T) {
+	answer := &nativestack.Answer{
+		Lines: []nativestack.Line{{Text: "   +1.00 block/op: malloc <- inner"}, {Text: "      outer", At: "/src/app/app.c:7"}, {Mapping: true, Text: "of a mapping"}},
+		Base:  "base", Last: "last",
+	}
+	record := func(a *nativestack.Answer, err error) func(context.Context, string, int, int, func() bool) (*nativestack.Answer, error) {
+		return func(_ context.Context, command string, calls, due int, batch func() bool) (*nativestack.Answer, error) {
+			if command != "/bin/leakgate" || due != 100 || calls != 10 {
+				t.Errorf("%s, %d calls, %d due", command, calls, due)
+			}
+			for range 2 {
+				if !batch() {
+					t.Error("a batch did not end")
+				}
+			}
+			return a, err
+		}
+	}
+	const title = "\n+1.00 native block/op (+1008 B/op): 1 x 1,008\n"
+	for name, tt := range map[string]struct {
+		native string
+		err    error
+		want   []string
+	}{
+		"not asked for": {"", nil, []string{title, "\n    leakgate run -native names the calls that allocate it\n", "op was called 160 times"}},
+		"recorded": {"/bin/leakgate", nil, []string{
+			title, "\n    allocated by:\n       +1.00 block/op: malloc <- inner\n          outer (", "app.c:7)\n", "after each batch; then 20 with calls of C code recorded\n", "calls of C code: go tool pprof",
+		}},
+		"no compiler": {"none: there is no C compiler", nil, []string{title, "\n    which calls allocate it is not known: there is no C compiler\n"}},
+		"no room":     {"/bin/leakgate", os.ErrClosed, []string{title, "\n    which calls allocate it is not known: file already closed\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := nativeLeak(t)
+			w.env.Native, w.env.Artifacts = tt.native, t.TempDir()
+			w.RecordNative = record(answer, tt.err)
+			ft, ok, _ := w.growth(nil, tenAndTen...)
+			if ok {
+				t.Fatal("passed")
+			}
+			wantInOrder(t, ft.errorText(), tt.want...)
+			if strings.Contains(ft.errorText(), "of a mapping") {
+				t.Error(ft.errorText())
+			}
+			files, err := filepath.Glob(filepath.Join(w.env.Artifacts, "example.com/app/TestLogout/1/native*.pb.gz"))
+			if err != nil || len(files) != 2 && name == "recorded" || len(files) > 0 && name != "recorded" {
+				t.Errorf("%v: %q", err, files)
+			}
+		})
+	}
+}
