@@ -200,8 +200,9 @@ var leakCases = []leakCase{
 	}, func(g *gate) { <-g.c }, true},
 	{"send of a captured variable", 1, 0, func(g *gate) {
 		c, n := g.c, len(g.ballast)
-		defer func() { n++ }() // so that it is captured by reference
-		go func() { c <- n; runtime.KeepAlive(g) }()
+		send := func() { c <- n; runtime.KeepAlive(g) }
+		n++ // so that it is captured by reference
+		go send()
 	}, func(g *gate) { <-g.c }, false},
 	{"send of a field", 1, 0, func(g *gate) {
 		g.messages = make(chan *message)
