@@ -30,11 +30,13 @@ func TestIdleConnections(t *testing.T) {
 			defer srv.Close()
 			roots := x509.NewCertPool()
 			roots.AddCert(srv.Certificate())
-			defer func() { http.DefaultTransport = transport }()
 			client := transport.Clone()
 			client.TLSClientConfig = &tls.Config{RootCAs: roots}
 			http.DefaultTransport = client
-			defer client.CloseIdleConnections()
+			defer func() { // which does not hold it itself
+				http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+				http.DefaultTransport = transport
+			}()
 			get := func() {
 				resp, err := http.Get(srv.URL)
 				if err != nil {
