@@ -386,16 +386,20 @@ func (s *Space) U16(addr uint64) uint16 {
 
 // U32 reads a little-endian 32-bit word.
 func (s *Space) U32(addr uint64) uint32 {
-	if b := s.Bytes(addr, 4); b != nil {
-		return binary.LittleEndian.Uint32(b)
+	b := s.read(addr, 4)
+	if b == nil {
+		s.fail(addr, 4)
+		return 0
 	}
-	return 0
+	return binary.LittleEndian.Uint32(b)
 }
 
 // U64 reads a little-endian 64-bit word.
 func (s *Space) U64(addr uint64) uint64 {
-	if b := s.Bytes(addr, 8); b != nil {
-		return binary.LittleEndian.Uint64(b)
+	b := s.read(addr, 8)
+	if b == nil {
+		s.fail(addr, 8)
+		return 0
 	}
-	return 0
+	return binary.LittleEndian.Uint64(b)
 }

@@ -63,20 +63,16 @@ func (l *Lookup) known(typ string) *debuginfo.Type {
 	return t
 }
 
-// find returns the offset of a field that has to be there, and its type.
-func (l *Lookup) find(typ, path string) (off uint64, of debuginfo.TypeID) {
-	if t := l.known(typ); t != nil {
-		ok := false
-		if off, of, ok = l.Field(t, path); !ok {
-			l.Fail("type %s has no field %s", typ, path)
-		}
-	}
-	return off, of
-}
-
 // Offset returns the offset of a field, given as a dotted path, in a struct type.
 func (l *Lookup) Offset(typ, path string) uint64 {
-	off, _ := l.find(typ, path)
+	t := l.known(typ)
+	if t == nil {
+		return 0
+	}
+	off, _, ok := l.Field(t, path)
+	if !ok {
+		l.Fail("type %s has no field %s", typ, path)
+	}
 	return off
 }
 
@@ -124,10 +120,10 @@ func (l *Lookup) Size(typ string) uint64 {
 
 // FieldSize returns the size of a field.
 func (l *Lookup) FieldSize(typ, path string) uint64 {
-	_, of := l.find(typ, path)
-	if of == 0 {
+	if l.Offset(typ, path); l.err != nil {
 		return 0
 	}
+	_, of, _ := l.Field(l.Struct(typ), path)
 	return uint64(l.names.Type(of).Size)
 }
 
