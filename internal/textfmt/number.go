@@ -35,7 +35,7 @@ func ByteCount(n int64) string {
 	const kib, mib, gib = 1 << 10, 1 << 20, 1 << 30
 	switch {
 	case n < 0:
-		return "-" + ByteCount(-n)
+		return "-" + ByteCount(max(-n, -(n+1))) // which keeps the smallest number's opposite in range
 	case n < kib:
 		return strconv.FormatInt(n, 10) + " B"
 	case n < 1000*kib:

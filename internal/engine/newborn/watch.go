@@ -29,7 +29,7 @@ type Watch struct {
 	counters   []uint32
 	goroutines []uint64       // by place in the runtime's list; 0 for none
 	timers     []uint64       // addresses, sorted
-	spare      []uint64       // addresses of the runtime\'s own objects, sorted; of the last count
+	spare      []uint64       // addresses of the runtime's own objects, sorted; of the last count
 	died       [classes]int64 // how many were there and are no more, by class of spans
 	cycle      uint32         // of the last collection that old is of
 	missed     bool
@@ -345,8 +345,8 @@ func (w *Watch) count() (c Count, err error) {
 	return c, nil
 }
 
-// sortAddresses sorts in place, without an allocation, which would be a new object: a shell sort. Package slices would have
-// code for this alone.
+// sortAddresses sorts in place, without an allocation, which would be a new object: a shell sort.
+// Package slices would have code for this alone.
 func sortAddresses(all []uint64) {
 	for gap := len(all) / 2; gap > 0; gap /= 2 {
 		for i := gap; i < len(all); i++ {

@@ -1,5 +1,6 @@
-// Command subject is a program for tests to watch from outside: it collects garbage all the time, and holds 10 MiB for as long as
-// it runs. "spike" on its input has it hold 24 MiB more until the next line; it ends when its input does.
+// Command subject is a program for tests to watch from outside: it collects garbage all the time, with the pause between two
+// collections that its argument gives (1ms without one), and holds 10 MiB for as long as it runs. "spike" on its input has it hold
+// 24 MiB more until the next line; it ends when its input does.
 package main
 
 import (
@@ -14,11 +15,23 @@ const mib = 1 << 20
 
 var longLived = make([]byte, 10*mib)
 
-func collect() {
+func collect(pause time.Duration) {
 	for {
 		runtime.GC()
-		time.Sleep(time.Millisecond)
+		time.Sleep(pause)
 	}
+}
+
+func pause() time.Duration {
+	if len(os.Args) < 2 {
+		return time.Millisecond
+	}
+	d, err := time.ParseDuration(os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	return d
 }
 
 //go:noinline
@@ -33,7 +46,7 @@ func holdForAWhile(input *bufio.Scanner) {
 }
 
 func main() {
-	go collect()
+	go collect(pause())
 	fmt.Println("ready")
 	input := bufio.NewScanner(os.Stdin)
 	for input.Scan() {
