@@ -11,6 +11,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
@@ -18,8 +19,8 @@ import (
 func (w *world) slowGrowth(op, timeout time.Duration, opts ...GrowthOption) (t *fakeT, o *assertion.Outcome, calls int) {
 	t = &fakeT{name: "TestLogout", timeout: timeout}
 	c := w.Checker
-	x := &growth.Experiment{Count: func(func(string) bool) map[growth.GoroutineOrigin]growth.Goroutines {
-		return map[growth.GoroutineOrigin]growth.Goroutines{}
+	x := &growth.Experiment{Count: func(func(string) bool) map[pile.Origin]pile.Goroutines {
+		return map[pile.Origin]pile.Goroutines{}
 	}}
 	x.Op = func() { calls++; w.slept += op }
 	x.Assertion = &assertion.Assertion{Checker: c, T: t, Env: c.Environment(), Req: newGrowthRequest(x.Op, opts), Test: t.name, Time: c.Budget(t)}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/leakcheck/internal/growth"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
@@ -35,7 +35,7 @@ func TestGoroutineCauses(t *testing.T) {
 		"1 of iter.Pull[...], coroutine: the stop function that iter.Pull returned is not called",
 		"1 of main.main, chan receive: ",
 		"2 of net/http.(*conn).serve, IO wait: clients keep their connections to an http.Server open",
-		"1 of net/http.(*persistConn).readLoop, IO wait: " + growth.IdleConnections,
+		"1 of net/http.(*persistConn).readLoop, IO wait: " + pile.IdleConnections,
 		"1 of net/http.(*persistConn).readLoop, select: the Body of a response is not closed, so its connection cannot be used again",
 		"2 of net/http.(*persistConn).writeLoop, select: ",
 		"1 of net/http.Serve, semacquire: ", // it waits for another one that has the same listener
@@ -53,14 +53,14 @@ func TestGoroutineCauses(t *testing.T) {
 		var got []string
 		for _, block := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
 			// one by one: two of one origin do not do the same
-			for o, g := range growth.ParseGoroutines(block, isProgram) {
+			for o, g := range pile.Parse(block, isProgram) {
 				line := o.Entry
 				if o.Started != "" {
 					line += " (from " + o.Started + ")"
 				}
 				line += ", " + g.State + ": "
 				if i := g.Cause(&o, isProgram); i >= 0 {
-					line += growth.GoroutineCauses[i].Text
+					line += pile.Causes[i].Text
 				}
 				got = append(got, line)
 			}
@@ -79,7 +79,7 @@ func TestGoroutineCauses(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant\n%s", version, strings.Join(counted, "\n"), strings.Join(want, "\n"))
 		}
 		// The place is the program's wherever it has one.
-		for o, g := range growth.ParseGoroutines(string(text), isProgram) {
+		for o, g := range pile.Parse(string(text), isProgram) {
 			at, via := g.Place(isProgram)
 			switch o.Entry {
 			case "example.com/shop.accept":

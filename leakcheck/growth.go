@@ -7,6 +7,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/peak"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
@@ -60,7 +61,7 @@ import (
 func AssertNoGrowth(t TestingT, op func(), opts ...GrowthOption) bool {
 	environ.NeedT(t, "AssertNoGrowth")
 	t.Helper()
-	return growth.AssertNoGrowth(assertion.ThisProcess(), t, environ.CallSite(1), op, newGrowthRequest(op, opts), growth.CountGoroutines, growth.WatchThisProcess)
+	return growth.AssertNoGrowth(assertion.ThisProcess(), t, environ.CallSite(1), op, newGrowthRequest(op, opts), pile.CountAll, growth.WatchThisProcess)
 }
 
 // A CallOption says how often an operation is called: Iterations and Warmup.

@@ -4,17 +4,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/leakcheck/internal/growth"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
 
 // stuck is goroutines of one origin that stand on a stack, innermost first.
-func stuck(state string, functions ...string) growth.Goroutines {
-	g := growth.Goroutines{State: state}
+func stuck(state string, functions ...string) pile.Goroutines {
+	g := pile.Goroutines{State: state}
 	for _, f := range functions {
-		g.Calls = append(g.Calls, growth.Call{Function: f, At: "/go/src/file.go:7"})
+		g.Calls = append(g.Calls, pile.Call{Function: f, At: "/go/src/file.go:7"})
 	}
 	return g
 }
@@ -23,7 +23,7 @@ func stuck(state string, functions ...string) growth.Goroutines {
 // holds is another.
 func TestGrowthFolds(t *testing.T) {
 	read := []string{"internal/poll.(*FD).Read", "net.(*netFD).Read", "net.(*conn).Read"}
-	piles := map[growth.GoroutineOrigin]growth.Goroutines{
+	piles := map[pile.Origin]pile.Goroutines{
 		{Entry: "net/http.(*conn).serve", CreatedBy: "net/http.(*Server).Serve", CreatedAt: "/go/src/net/http/server.go:3464"}:                stuck("IO wait", append(read, "net/http.(*conn).serve")...),
 		{Entry: "net/http.(*persistConn).readLoop", CreatedBy: "net/http.(*Transport).dialConn", CreatedAt: "/go/src/net/http/t.go:1994"}:     stuck("IO wait", append(read, "net/http.(*persistConn).readLoop")...),
 		{Entry: "net/http.(*persistConn).writeLoop", CreatedBy: "net/http.(*Transport).dialConn", CreatedAt: "/go/src/net/http/t.go:1995"}:    stuck("select", "net/http.(*persistConn).writeLoop"),
@@ -31,19 +31,19 @@ func TestGrowthFolds(t *testing.T) {
 		{Entry: "database/sql.(*Tx).awaitDone", CreatedBy: "database/sql.(*DB).beginDC", CreatedAt: "/go/src/database/sql/sql.go:1"}:          stuck("chan receive", "database/sql.(*Tx).awaitDone"),
 		{Entry: "database/sql.(*Rows).awaitDone", CreatedBy: "database/sql.(*Rows).initContextClose", CreatedAt: "/go/src/database/sql.go:2"}: stuck("select", "database/sql.(*Rows).awaitDone"),
 	}
-	rate := func(o growth.GoroutineOrigin) int64 {
+	rate := func(o pile.Origin) int64 {
 		if strings.Contains(o.Entry, "Rows") {
 			return 7 // not at the rate of the transactions: a leak of its own
 		}
 		return 1
 	}
 	var reports []*refscan.Report
-	var counts []map[growth.GoroutineOrigin]growth.Goroutines
+	var counts []map[pile.Origin]pile.Goroutines
 	for _, n := range []int64{10, 20, 40, 80, 160} {
 		serve := refscan.RootInfo{Func: "net/http.(*Server).Serve", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/srv.go:3"}
 		reports = append(reports, report(sessions(n),
 			frame(node("net/http.(*Server).Serve.s", "*net/http.Server", 1, 500, withElems(node("conns", "map[net.Conn]net/http.ConnState", 1, 64*n), n)), serve)))
-		at := make(map[growth.GoroutineOrigin]growth.Goroutines)
+		at := make(map[pile.Origin]pile.Goroutines)
 		for o, g := range piles {
 			g.Count = n * rate(o)
 			at[o] = g
@@ -83,14 +83,14 @@ func TestGrowthFolds(t *testing.T) {
 
 // A handler that does not return goes before the connections that it keeps.
 func TestGrowthOfHandlers(t *testing.T) {
-	handler := growth.GoroutineOrigin{Entry: "example.com/app.(*hub).ServeHTTP", Started: "net/http.(*conn).serve", CreatedBy: "net/http.(*Server).Serve", CreatedAt: "/go/src/net/http/server.go:3464"}
-	reader := growth.GoroutineOrigin{Entry: "net/http.(*connReader).backgroundRead", Started: "", CreatedBy: "net/http.(*connReader).startBackgroundRead", CreatedAt: "/go/src/net/http/server.go:698"}
-	var counts []map[growth.GoroutineOrigin]growth.Goroutines
+	handler := pile.Origin{Entry: "example.com/app.(*hub).ServeHTTP", Started: "net/http.(*conn).serve", CreatedBy: "net/http.(*Server).Serve", CreatedAt: "/go/src/net/http/server.go:3464"}
+	reader := pile.Origin{Entry: "net/http.(*connReader).backgroundRead", Started: "", CreatedBy: "net/http.(*connReader).startBackgroundRead", CreatedAt: "/go/src/net/http/server.go:698"}
+	var counts []map[pile.Origin]pile.Goroutines
 	for _, n := range []int64{10, 20, 40, 80, 160} {
 		h := stuck("chan receive", "example.com/app.(*hub).wait", "example.com/app.(*hub).ServeHTTP", "net/http.serverHandler.ServeHTTP", "net/http.(*conn).serve")
 		r := stuck("IO wait", "net.(*netFD).Read", "net/http.(*connReader).backgroundRead")
 		h.Count, r.Count = n, n
-		counts = append(counts, map[growth.GoroutineOrigin]growth.Goroutines{handler: h, reader: r})
+		counts = append(counts, map[pile.Origin]pile.Goroutines{handler: h, reader: r})
 	}
 	ft, _, _ := newWorld(t, growing(sessions, 7)...).growth(counts, tenAndTen...)
 	wantInOrder(t, ft.errorText(),
@@ -155,9 +155,9 @@ func TestGrowthOfEntries(t *testing.T) {
 // Timers come with the goroutines that wait for them, and the runtime's record of timers with
 // whatever they belong to.
 func TestGrowthOfTimers(t *testing.T) {
-	waiting := growth.GoroutineOrigin{Entry: "example.com/app.wait", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/wait.go:3"}
+	waiting := pile.Origin{Entry: "example.com/app.wait", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/wait.go:3"}
 	var reports []*refscan.Report
-	var counts []map[growth.GoroutineOrigin]growth.Goroutines
+	var counts []map[pile.Origin]pile.Goroutines
 	for _, n := range []int64{10, 20, 40, 80, 160} {
 		timers := node("timer(time.Timer)", "", 0, 0, node("$chan", "chan time.Time", n, 136*n))
 		timers.Root = &refscan.RootInfo{Kind: refscan.RootTimer, Package: "time", Timers: n}
@@ -166,7 +166,7 @@ func TestGrowthOfTimers(t *testing.T) {
 		reports = append(reports, report(timers, heap))
 		g := stuck("select", "example.com/app.wait")
 		g.Count = n
-		counts = append(counts, map[growth.GoroutineOrigin]growth.Goroutines{waiting: g})
+		counts = append(counts, map[pile.Origin]pile.Goroutines{waiting: g})
 	}
 	ft, _, _ := newWorld(t, reports...).growth(counts, tenAndTen...)
 	wantInOrder(t, ft.errorText(),
@@ -177,16 +177,16 @@ func TestGrowthOfTimers(t *testing.T) {
 
 // Whoever receives from a ticker's channel waits for ever, whether or not the ticker is stopped.
 func TestGrowthOfReceiversOfTime(t *testing.T) {
-	origin := growth.GoroutineOrigin{Entry: "example.com/app.poll", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/poll.go:3"}
+	origin := pile.Origin{Entry: "example.com/app.poll", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/poll.go:3"}
 	var reports []*refscan.Report
-	var counts []map[growth.GoroutineOrigin]growth.Goroutines
+	var counts []map[pile.Origin]pile.Goroutines
 	for _, n := range []int64{10, 20, 40, 80, 160} {
 		reports = append(reports, report(frame(node("example.com/app.poll.$tmp", "<-chan time.Time", n, 136*n), refscan.RootInfo{
 			Func: "example.com/app.poll", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/poll.go:3", Goroutines: n,
 		})))
 		g := stuck("chan receive", "example.com/app.poll")
 		g.Count = n
-		counts = append(counts, map[growth.GoroutineOrigin]growth.Goroutines{origin: g})
+		counts = append(counts, map[pile.Origin]pile.Goroutines{origin: g})
 	}
 	ft, _, _ := newWorld(t, reports...).growth(counts, tenAndTen...)
 	wantInOrder(t, ft.errorText(), " in example.com/app.poll\n    the usual cause: Stop of a time.Ticker or Timer does not close its channel")

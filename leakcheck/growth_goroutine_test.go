@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/leakcheck/internal/growth"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 )
 
 func TestParseGoroutines(t *testing.T) {
-	got := growth.ParseGoroutines(`goroutine 1 [chan receive, 2 minutes]:
+	got := pile.Parse(`goroutine 1 [chan receive, 2 minutes]:
 testing.(*T).Run(0x3a1c2e, {0x5f, 0x8}, 0x6c)
 	/go/src/testing/testing.go:2005 +0x485
 main.main()
@@ -43,22 +43,22 @@ goroutine 10 [running]:
 created by example.com/app.New in goroutine 1
 	/src/app/pool.go:22 +0x4f
 `, func(pkg string) bool { return strings.Contains(pkg, ".") })
-	run, origin := "example.com/app.(*Pool[...]).run", growth.GoroutineOrigin{Entry: "example.com/app.(*Pool[...]).run", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/pool.go:22"}
-	want := map[growth.GoroutineOrigin]growth.Goroutines{
-		{Entry: "main.main"}: {Count: 1, State: "chan receive", Calls: []growth.Call{{Function: "testing.(*T).Run", At: "/go/src/testing/testing.go:2005"}, {Function: "main.main", At: "_testmain.go:47"}}},
-		origin:               {Count: 3, State: "select", Calls: []growth.Call{{Function: run, At: "/src/app/pool.go:41"}}},
+	run, origin := "example.com/app.(*Pool[...]).run", pile.Origin{Entry: "example.com/app.(*Pool[...]).run", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/pool.go:22"}
+	want := map[pile.Origin]pile.Goroutines{
+		{Entry: "main.main"}: {Count: 1, State: "chan receive", Calls: []pile.Call{{Function: "testing.(*T).Run", At: "/go/src/testing/testing.go:2005"}, {Function: "main.main", At: "_testmain.go:47"}}},
+		origin:               {Count: 3, State: "select", Calls: []pile.Call{{Function: run, At: "/src/app/pool.go:41"}}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 	for _, text := range []string{"", "\n", "goroutine", "goroutine 1 [", "goroutine 1 []:\n\n\n\tx\n", "created by"} {
-		growth.ParseGoroutines(text, nil) // must not panic
+		pile.Parse(text, nil) // must not panic
 	}
 }
 
 func TestCountGoroutines(t *testing.T) {
-	find := func() (n growth.Goroutines) {
-		for origin, g := range growth.CountGoroutines(func(string) bool { return false }) {
+	find := func() (n pile.Goroutines) {
+		for origin, g := range pile.CountAll(func(string) bool { return false }) {
 			if strings.HasSuffix(origin.CreatedBy, "leakcheck.TestCountGoroutines") {
 				n = g
 			}
@@ -84,18 +84,18 @@ func TestCountGoroutines(t *testing.T) {
 
 // Goroutines that cannot be counted may pile up: that is no pass.
 func TestGoroutinesUncounted(t *testing.T) {
-	counted := map[growth.GoroutineOrigin]growth.Goroutines{}
+	counted := map[pile.Origin]pile.Goroutines{}
 	for _, tt := range []struct {
 		name     string
 		sessions []int64
-		at       []map[growth.GoroutineOrigin]growth.Goroutines
+		at       []map[pile.Origin]pile.Goroutines
 		want     string // in the failure
 		logs     string
 	}{
-		{"at all", []int64{7}, []map[growth.GoroutineOrigin]growth.Goroutines{nil}, "UNKNOWN", ""},
-		{"at the last snapshot", []int64{7}, []map[growth.GoroutineOrigin]growth.Goroutines{counted, nil}, "whether goroutines pile up is not known", ""},
-		{"where something else grows", []int64{10, 20, 40, 80, 160}, []map[growth.GoroutineOrigin]growth.Goroutines{nil}, "+1.00 *app.Session/op", "goroutines were not counted: their stack traces are more than 64 MiB of text"},
-		{"never", []int64{7}, []map[growth.GoroutineOrigin]growth.Goroutines{counted}, "", ""},
+		{"at all", []int64{7}, []map[pile.Origin]pile.Goroutines{nil}, "UNKNOWN", ""},
+		{"at the last snapshot", []int64{7}, []map[pile.Origin]pile.Goroutines{counted, nil}, "whether goroutines pile up is not known", ""},
+		{"where something else grows", []int64{10, 20, 40, 80, 160}, []map[pile.Origin]pile.Goroutines{nil}, "+1.00 *app.Session/op", "goroutines were not counted: their stack traces are more than 64 MiB of text"},
+		{"never", []int64{7}, []map[pile.Origin]pile.Goroutines{counted}, "", ""},
 	} {
 		w := newWorld(t, growing(sessions, tt.sessions...)...)
 		w.env.Strict = true

@@ -9,6 +9,7 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -108,8 +109,8 @@ func TestFilesOfOp(t *testing.T) {
 		}
 		ft := &fakeT{name: "TestLogout"}
 		op := func() { made++ }
-		none := func(func(string) bool) map[growth.GoroutineOrigin]growth.Goroutines {
-			return map[growth.GoroutineOrigin]growth.Goroutines{}
+		none := func(func(string) bool) map[pile.Origin]pile.Goroutines {
+			return map[pile.Origin]pile.Goroutines{}
 		}
 		if growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, tenAndTen), none, nil) {
 			t.Fatal("passed")
@@ -123,9 +124,9 @@ func TestFilesOfOp(t *testing.T) {
 // finding, not one with whatever else of the program's grows as fast.
 func TestThreadsOfGoroutines(t *testing.T) {
 	w := newWorld(t, growing(sessions, 10, 20, 40, 80, 160)...)
-	var counts []map[growth.GoroutineOrigin]growth.Goroutines
+	var counts []map[pile.Origin]pile.Goroutines
 	for _, n := range []int64{10, 20, 40, 80, 160} {
-		counts = append(counts, map[growth.GoroutineOrigin]growth.Goroutines{
+		counts = append(counts, map[pile.Origin]pile.Goroutines{
 			{Entry: "example.com/app.readDevice", CreatedBy: "example.com/app.New"}: {Count: n},
 		})
 	}

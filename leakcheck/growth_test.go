@@ -13,16 +13,17 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/refscan"
 )
 
 // growth runs AssertNoGrowth in the world; calls is how often it called its op. The goroutines are
 // those of each snapshot.
-func (w *world) growth(goroutinesAt []map[growth.GoroutineOrigin]growth.Goroutines, opts ...GrowthOption) (t *fakeT, ok bool, calls int) {
+func (w *world) growth(goroutinesAt []map[pile.Origin]pile.Goroutines, opts ...GrowthOption) (t *fakeT, ok bool, calls int) {
 	t = &fakeT{name: "TestLogout"}
-	count := func(func(string) bool) map[growth.GoroutineOrigin]growth.Goroutines {
+	count := func(func(string) bool) map[pile.Origin]pile.Goroutines {
 		if goroutinesAt == nil {
-			return map[growth.GoroutineOrigin]growth.Goroutines{}
+			return map[pile.Origin]pile.Goroutines{}
 		}
 		return goroutinesAt[min(w.snapshots-1, len(goroutinesAt)-1)]
 	}
@@ -208,18 +209,18 @@ for a profile of all that is retained: go test -artifacts, or leakgate run`)
 }
 
 func TestGrowthOfGoroutines(t *testing.T) {
-	origin := growth.GoroutineOrigin{Entry: "example.com/app.watch[...]", Started: "", CreatedBy: "example.com/app.New[...]", CreatedAt: "/src/app/watch.go:20"}
-	steady := growth.GoroutineOrigin{Entry: "example.com/app.serve", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/watch.go:30"}
+	origin := pile.Origin{Entry: "example.com/app.watch[...]", Started: "", CreatedBy: "example.com/app.New[...]", CreatedAt: "/src/app/watch.go:20"}
+	steady := pile.Origin{Entry: "example.com/app.serve", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/watch.go:30"}
 	var reports []*refscan.Report
-	var counts []map[growth.GoroutineOrigin]growth.Goroutines
+	var counts []map[pile.Origin]pile.Goroutines
 	for _, n := range []int64{10, 20, 40, 80, 160} {
 		reports = append(reports, report(sessions(7), frame(node("example.com/app.watch[int].s", "*example.com/app.Session", n, 96*n), refscan.RootInfo{
 			Func: "example.com/app.watch[int]", File: "/src/app/watch.go", Line: 12,
 			Goroutine: "example.com/app.New[int].gowrap1", CreatedBy: "example.com/app.New[int]", CreatedAt: "/src/app/watch.go:20", Goroutines: n,
 		})))
-		counts = append(counts, map[growth.GoroutineOrigin]growth.Goroutines{
-			origin: {Count: n, State: "chan receive", Calls: []growth.Call{{Function: "example.com/app.watch[...]", At: "/src/app/watch.go:14"}}},
-			steady: {Count: 4, State: "select", Calls: []growth.Call{{Function: "example.com/app.serve", At: "/src/app/watch.go:50"}}},
+		counts = append(counts, map[pile.Origin]pile.Goroutines{
+			origin: {Count: n, State: "chan receive", Calls: []pile.Call{{Function: "example.com/app.watch[...]", At: "/src/app/watch.go:14"}}},
+			steady: {Count: 4, State: "select", Calls: []pile.Call{{Function: "example.com/app.serve", At: "/src/app/watch.go:50"}}},
 		})
 	}
 	ft, ok, _ := newWorld(t, reports...).growth(counts, tenAndTen...)
@@ -284,7 +285,7 @@ func TestGrowthOptions(t *testing.T) {
 	}
 	w := newWorld(t, leak...)
 	ft := &fakeT{name: "TestLogout"}
-	if growth.AssertNoGrowth(w.Checker, ft, environ.Site{}, nil, newGrowthRequest(nil, nil), growth.CountGoroutines, nil) || !strings.Contains(ft.errorText(), "op is nil") {
+	if growth.AssertNoGrowth(w.Checker, ft, environ.Site{}, nil, newGrowthRequest(nil, nil), pile.CountAll, nil) || !strings.Contains(ft.errorText(), "op is nil") {
 		t.Errorf("a nil op: %s", ft.errorText())
 	}
 }
@@ -376,7 +377,7 @@ func TestGrowthOpFails(t *testing.T) {
 		}
 	}()
 	op := func() { panic(wanted) }
-	growth.AssertNoGrowth(w.Checker, &fakeT{name: "TestLogout"}, environ.Site{}, op, newGrowthRequest(op, nil), growth.CountGoroutines, nil)
+	growth.AssertNoGrowth(w.Checker, &fakeT{name: "TestLogout"}, environ.Site{}, op, newGrowthRequest(op, nil), pile.CountAll, nil)
 }
 
 // What the collector keeps though no path leads there is growth, whether or not it is within what

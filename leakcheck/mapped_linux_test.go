@@ -7,6 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
 
@@ -49,8 +50,8 @@ func TestMappedBesideAFall(t *testing.T) {
 				mapped = append(mapped, b)
 				made++
 			}
-			none := func(func(string) bool) map[growth.GoroutineOrigin]growth.Goroutines {
-				return map[growth.GoroutineOrigin]growth.Goroutines{}
+			none := func(func(string) bool) map[pile.Origin]pile.Goroutines {
+				return map[pile.Origin]pile.Goroutines{}
 			}
 			ft := &fakeT{name: "TestMapper"}
 			passed := growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, tenAndTen), none, nil)

@@ -10,10 +10,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
 
-// A goroutineCounter tells how many goroutines there are of each origin, by what the program's
-// packages are.
-type goroutineCounter func(isProgram func(pkg string) bool) map[GoroutineOrigin]Goroutines
-
 func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *request.Request, goroutines goroutineCounter, watch watcher) bool {
 	t.Helper()
 	a := c.Begin(t, at, req)

@@ -2,13 +2,12 @@ package growth
 
 import (
 	"context"
-	"math"
-	"runtime"
-	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
@@ -51,12 +50,8 @@ import (
 const (
 	minProofBatch = 50  // where a batch has fewer calls, they cost more than the scans
 	minProofCalls = 100 // with fewer, no new object at all could be a leak of the smallest rate
-	maxCounts     = 4   // after as many collections
 	valuesInBlock = 16  // of one byte
 )
-
-// A watcher begins to watch which objects, goroutines and timers there are.
-type watcher func(ctx context.Context, logf func(string, ...any)) (*proof.Watch, error)
 
 // WatchThisProcess is the watcher of assertions.
 func WatchThisProcess(ctx context.Context, logf func(string, ...any)) (*proof.Watch, error) {
@@ -97,7 +92,7 @@ func (x *Experiment) prove(calls int) bool {
 	x.call(calls)
 	end()
 	x.passed = nil
-	if x.failed || x.late || x.mapped-mapped >= int64(minMappedPerCall*calls) {
+	if x.failed || x.late || x.mapped-mapped >= int64(finding.MinMappedPerCall*calls) {
 		return false
 	}
 	if !x.settlesQuiet(ctx, w, calls) {
@@ -127,34 +122,15 @@ func (x *Experiment) settlesQuiet(ctx context.Context, w *proof.Watch, calls int
 	return false
 }
 
-// awaitEnds gives what is about to end its moment: at first without the timer that a goroutine gets,
-// for good, when it sleeps.
-func (x *Experiment) awaitEnds(i int) {
-	if i > 0 {
-		x.Sleep(time.Duration(i) * 100 * time.Microsecond)
-		return
-	}
-	const yields = 100
-	for range yields {
-		runtime.Gosched()
-	}
-}
-
-// maxNew is how many things may be new after so many calls: one more would be less than a leak of
-// the given rate leaves.
-func maxNew(perCall float64, calls int) int64 {
-	return int64(max(0, math.Ceil(perCall*float64(calls)-1)-1))
-}
-
 // isQuiet reports whether so few things are new after so many calls that none can be a leak.
 func isQuiet(n proof.Newcomers, calls int) bool {
-	most := maxNew(minGrownPerCall, calls)
+	most := maxNew(series.MinGrownPerCall, calls)
 	objects := n.Objects + (valuesInBlock-1)*n.TinyBlocks
 	if objects > most || n.MapEntries > most || n.Goroutines > most || n.Timers > most {
 		return false
 	}
 	swapped := n.Objects == 1 && n.Gone == 1 && n.Replaced == 1
-	return swapped || float64(n.Bytes) < minBytesPerCall*float64(calls)
+	return swapped || float64(n.Bytes) < series.MinBytesPerCall*float64(calls)
 }
 
 // proved is the outcome where nothing can have grown.

@@ -1,16 +1,11 @@
-package growth
+package pile
 
-import (
-	"slices"
-	"strings"
+import "strings"
 
-	"github.com/leakgate/leakgate/leakcheck/internal/tree"
-)
-
-// A goroutineCause is the usual cause of goroutines that pile up in the standard library: whoever
+// A cause is the usual cause of goroutines that pile up in the standard library: whoever
 // forgot something is on no stack any more. It goes by what the goroutines do, and not only by
 // where they start.
-type goroutineCause struct {
+type cause struct {
 	started string // how the name of the function that they started in begins; "": any
 	on      string // and that of one on their stack; "": any
 	state   string // how their state begins; "": any
@@ -18,11 +13,11 @@ type goroutineCause struct {
 	Text    string
 }
 
-// GoroutineCauses are in the order in which they lead: where several kinds of goroutines belong to
+// Causes are in the order in which they lead: where several kinds of goroutines belong to
 // one connection, the first of the list is the leak (go1.26 and go1.27 net/http/transport.go,
 // net/http/server.go, net/http/h2_bundle.go, net/http/internal/http2, database/sql/sql.go,
 // context/context.go, os/exec/exec.go, os/signal/signal.go, iter/iter.go, io/pipe.go).
-var GoroutineCauses = []goroutineCause{
+var Causes = []cause{
 	{"net/http.(*conn).serve", "", "", true, "a handler does not return"},
 	{"net/http.(*http2serverConn).runHandler", "", "", true, "a handler does not return"},
 	{"net/http/internal/http2.(*serverConn).runHandler", "", "", true, "a handler does not return"},
@@ -67,22 +62,13 @@ const (
 )
 
 // Cause returns the number of the first cause that fits goroutines, or -1.
-func (g *Goroutines) Cause(o *GoroutineOrigin, isProgram func(pkg string) bool) int {
-	program := g.hasProgram(isProgram)
-	for i, c := range GoroutineCauses {
-		if strings.HasPrefix(o.start(), c.started) && strings.HasPrefix(g.State, c.state) && program == c.program &&
-			(c.on == "" || g.isOn(c.on)) {
+func (g *Goroutines) Cause(o *Origin, isProgram func(pkg string) bool) int {
+	program := g.HasProgram(isProgram)
+	for i, c := range Causes {
+		if strings.HasPrefix(o.Start(), c.started) && strings.HasPrefix(g.State, c.state) && program == c.program &&
+			(c.on == "" || g.IsOn(c.on)) {
 			return i
 		}
 	}
 	return -1
-}
-
-// receivesTime is the cause where what goroutines receive from is a timer's channel.
-const receivesTime = "Stop of a time.Ticker or Timer does not close its channel: whoever receives from it needs another way to end"
-
-// waitsForTime reports whether all that the goroutines of a leak wait for is the channel of a
-// timer.
-func (l *leak) waitsForTime() bool {
-	return l.goroutines.State == "chan receive" && slices.ContainsFunc(l.heads, func(b *tree.Branch) bool { return strings.HasSuffix(b.Typ, "chan time.Time") })
 }

@@ -1,0 +1,75 @@
+package growth
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// conclude returns what is to be said after the last snapshot, and whether anything grew with each
+// batch.
+func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
+	e := x.past.Last().Eval
+	o = &assertion.Outcome{Verdict: verdict.Pass, Eval: e, Notes: e.Notes(), Snapshots: 1, Base: x.past.First().Eval.Artifacts(), Before: x.past.First().Eval.Report.Totals.LiveBytes}
+	if problems := e.Problems(); len(problems) > 0 {
+		o.Verdict, o.Failed, o.Misuse = verdict.Fail, true, true
+		o.Message = "leakcheck: " + strings.Join(problems, "\n")
+		return o, false
+	}
+	g := x.finder.Growth()
+	o.Notes = append(x.words.WithoutUseful(o.Notes), g.Kept...)
+	if err := x.past.Doubt(); err != nil && !g.HasMissed() {
+		return x.inconclusive(&assertion.AuditError{Err: err}), false
+	}
+	if x.past.Uncounted() && g.None() {
+		return x.inconclusive(uncountedGoroutines()), false
+	}
+	if g.None() {
+		o.Notes = append(o.Notes, x.words.Forgiven(x.suspects)...)
+		mapping := x.finder.Mapping()
+		if mapping != nil && ledger.Sanitized {
+			o.Notes = append(o.Notes, wording.Unjudged(mapping))
+		}
+		return o, mapping != nil
+	}
+	x.suspects = append(x.suspects, g.Leaks...)
+	if x.past.Uncounted() {
+		o.Notes = append(o.Notes, "goroutines were not counted: "+pile.TooMany)
+	}
+	o.Verdict, o.Failed = verdict.Fail, true
+	e.Forest = g.Forest
+	o.Bounds = wording.Records(g, x.Assertion)
+	o.Body = func() []string { return x.words.Failure(g, x.calls) }
+	return o, true
+}
+
+// uncountedGoroutines is why nothing is known of growth where nothing else grows.
+func uncountedGoroutines() error {
+	return &refscan.UnavailableError{
+		Cause:  "whether goroutines pile up is not known, since they were not counted: " + pile.TooMany,
+		Remedy: "let the goroutines of earlier tests end, or run this test alone",
+	}
+}
+
+// outOfTime is the outcome where the test would time out before the next snapshot.
+func (x *Experiment) outOfTime() *assertion.Outcome {
+	seen := fmt.Sprintf("op was called %s, the slowest call took %s, and %s",
+		textfmt.CountNoun(x.calls, "time"), x.slowestCall.Round(time.Millisecond), textfmt.CountNoun(int64(len(x.past.Moments)), "snapshot")+" could be taken")
+	if len(x.past.Moments) < 2 {
+		return x.inconclusive(x.Time.Spent(seen+", where two with calls of op between them are the least", nil))
+	}
+	o, _ := x.conclude()
+	unknown := x.inconclusive(x.Time.Spent(seen+"; memory grew with each batch of calls until then, but so does that of a cache that fills up", nil))
+	if o.Body != nil {
+		unknown.Message += "\n\n    what grew until then:\n        " + strings.Join(o.Body(), "\n        ")
+	}
+	return unknown
+}

@@ -1,0 +1,59 @@
+package growth
+
+import (
+	"slices"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+)
+
+// confirm runs further batches where something that grew need not be a leak, and returns the outcome
+// with them; nil if op failed the test. Where there is no time for one, or no snapshot after it, what
+// was told before stands.
+func (x *Experiment) confirm(o *assertion.Outcome) *assertion.Outcome {
+	if o.Verdict != verdict.Fail || o.Misuse {
+		return o
+	}
+	x.alsoHeldBy = nil
+	for _, n := range series.FurtherBatches(x.words.Batches[len(x.words.Batches)-1]) {
+		if !x.isDoubtful() || !x.Time.Allows(2*x.slowestLook+time.Duration(n+1)*x.slowestCall) {
+			break
+		}
+		x.runBatch(n)
+		if x.failed {
+			return nil
+		}
+		if x.late || x.look() != nil {
+			x.late = false
+			break
+		}
+		m := x.past.Last()
+		x.past.Moments = x.past.Moments[:len(x.past.Moments)-1]
+		if !m.IsAsGoodAs(x.past.First()) {
+			break
+		}
+		x.past.Further = append(x.past.Further, m)
+	}
+	if len(x.past.Further) > 0 {
+		o, _ = x.conclude()
+	}
+	return o
+}
+
+// isDoubtful reports whether there is something that grows of which the further batches so far do not
+// tell that it is a leak.
+func (x *Experiment) isDoubtful() bool {
+	return slices.ContainsFunc(x.finder.Growth().Leaks, func(l *finding.Leak) bool {
+		switch {
+		case l.IsResource():
+			return !l.Resources[0].Own.IsClear(l.Resources[0].Kind.InBytes())
+		case l.Goroutines != nil:
+			return !l.Piled.IsClear(false)
+		}
+		return !x.finder.SeriesOf(l).IsClear(l.Measure == history.InBytes)
+	})
+}

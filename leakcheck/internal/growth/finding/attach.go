@@ -1,0 +1,173 @@
+package finding
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/engine/nativeholders"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+// addResources adds what grows of the operating system's to the leaks that were found. What comes
+// with a leak on the heap, or with goroutines, is part of that leak.
+func (f *Finder) addResources(leaks []*Leak) []*Leak {
+	all := f.Resources()
+	if len(all) == 0 {
+		return leaks
+	}
+	handles, ignored := f.handles()
+	var alone []*Leak
+	for _, r := range all {
+		if r.handleIn(ignored) != nil || f.ignoresResource(r) {
+			continue
+		}
+		r.Holder = r.handleIn(handles)
+		l := f.leakOf(r, leaks)
+		if l == nil {
+			l = leakWith(r, alone)
+		}
+		switch {
+		case l != nil && l.Goroutines != nil && r.Kind == ledger.Stack:
+			// a goroutine has a stack, which nobody needs to be told
+		case l != nil:
+			l.Resources = append(l.Resources, r)
+		case len(f.Req.Scope) == 0: // nothing says whose it is
+			alone = append(alone, &Leak{Resources: []*Resource{r}})
+		}
+	}
+	return append(foldMapper(leaks), alone...)
+}
+
+// ignoresResource reports whether an Ignore names the resource: "socket to 127.0.0.1:*".
+func (f *Finder) ignoresResource(r *Resource) bool {
+	return slices.ContainsFunc(f.Req.Ignores, func(i tree.Ignoring) bool { return i.Pattern.MatchWhole(r.Name) })
+}
+
+// foldMapper puts the record that package syscall has of all mappings behind the leak that they
+// belong to (go1.26 syscall/syscall_unix.go, mmapper).
+func foldMapper(leaks []*Leak) []*Leak {
+	const record = "syscall.mapper"
+	var owner *Leak
+	for _, l := range leaks {
+		if len(l.Heads) > 0 && l.Heads[0].Line()[0].Name != record && slices.ContainsFunc(l.Resources, func(r *Resource) bool { return r.Kind == ledger.Mapping }) {
+			owner = l
+		}
+	}
+	if owner == nil {
+		return leaks
+	}
+	return slices.DeleteFunc(leaks, func(l *Leak) bool {
+		is := len(l.Heads) > 0 && l.Goroutines == nil && l.Heads[0].Line()[0].Name == record
+		if is {
+			owner.With = append(owner.With, l)
+		}
+		return is
+	})
+}
+
+// handles returns the branches that grow and whose objects stand for descriptors or processes, and
+// those of them that an Ignore leaves out.
+func (f *Finder) handles() (found, ignored []*tree.Branch) {
+	of := func(f tree.Forest) (found []*tree.Branch) {
+		f.All(func(b *tree.Branch) bool {
+			if b.Objects > 0 && slices.Contains(tree.HandleTypes, strings.TrimLeft(b.Typ, "*")) {
+				found = append(found, b)
+			}
+			return true
+		})
+		return found
+	}
+	found = of(f.Last().Forest.Growth(f.First().Forest))
+	if len(f.Req.Ignores) == 0 {
+		return found, nil
+	}
+	for _, b := range of(heldop.Named(f.Last().Eval.Everything).Growth(heldop.Named(f.First().Eval.Everything))) {
+		if !slices.ContainsFunc(found, func(f *tree.Branch) bool { return f.GrowthKey() == b.GrowthKey() }) {
+			ignored = append(ignored, b)
+		}
+	}
+	return found, ignored
+}
+
+// handleIn returns the branch whose objects are as many as the resource grew by.
+func (r *Resource) handleIn(handles []*tree.Branch) *tree.Branch {
+	var best *tree.Branch
+	for _, b := range handles {
+		isProcess := strings.HasPrefix(strings.TrimLeft(b.Typ, "*"), "os.Process") || strings.HasSuffix(b.Typ, "os.processHandle")
+		switch {
+		case r.Kind != ledger.Process && r.Kind != ledger.Descriptor, r.Kind == ledger.Process && !isProcess:
+		case isProcess && r.Kind == ledger.Descriptor && r.Name != "pidfd":
+		case !series.KeepStep(float64(b.Objects), float64(r.Own.Grown())):
+		case best == nil || b.Objects == r.Own.Grown() && best.Objects != r.Own.Grown():
+			best = b
+		}
+	}
+	return best
+}
+
+// leakOf returns the leak on the heap or of goroutines that a resource comes with: the one that has
+// the objects that stand for it, goroutines that pile up with it, or else what of the program's
+// grows in step with it and may hold its number. nil if there is none.
+func (f *Finder) leakOf(r *Resource, leaks []*Leak) *Leak {
+	if r.Holder != nil {
+		root := r.Holder.Line()[0]
+		for _, l := range leaks {
+			for _, with := range append([]*Leak{l}, l.With...) {
+				if slices.ContainsFunc(with.Heads, func(h *tree.Branch) bool { return h.Line()[0].GrowthKey() == root.GrowthKey() }) {
+					return l
+				}
+			}
+		}
+	}
+	for _, l := range leaks {
+		if f.holdsNative(l, r) {
+			return l
+		}
+	}
+	inStep := func(l *Leak) bool { return series.KeepStep(l.PerCall(), r.Own.PerCall()) }
+	for _, l := range leaks {
+		if l.Goroutines != nil && (r.Kind == ledger.Stack || inStep(l) || r.Kind == ledger.Thread && series.AboutAsMany(l.PerCall(), r.Own.PerCall())) {
+			return l
+		}
+	}
+	for _, l := range leaks {
+		if l.Goroutines != nil || l.Heads[0].IsMissed() {
+			continue
+		}
+		if r.Kind.InBytes() || inStep(l) || r.Kind == ledger.Native && series.IsMultiple(r.Own.PerCall(), l.PerCall()) || l.Measure == history.InBytes && (inWords(l, r, 8) || inWords(l, r, 4)) {
+			return l
+		}
+	}
+	return nil
+}
+
+// holdsNative reports whether most of what grows of native memory is held by Go objects that grow with a leak.
+func (f *Finder) holdsNative(l *Leak, r *Resource) bool {
+	h := f.Holders
+	if r.Native == nil || h == nil || h.Found == nil || len(h.Found.Holders) == 0 || len(l.Heads) == 0 {
+		return false
+	}
+	most := h.Found.Holders[0]
+	return most.Kind == nativeholders.Go && 2*most.Blocks > h.Found.All.Blocks && strings.HasPrefix(most.Name, l.Heads[0].Path)
+}
+
+// inWords reports whether the bytes of a leak are a number of so many bytes for each of a resource,
+// as far as steps in which slices grow let that be told.
+func inWords(l *Leak, r *Resource, size float64) bool {
+	ratio := l.Own.PerCall() / (size * r.Own.PerCall())
+	return ratio > 0.5 && ratio < 2
+}
+
+// leakWith returns the leak of resources that another one comes with: what grows as fast.
+func leakWith(r *Resource, leaks []*Leak) *Leak {
+	for _, l := range leaks {
+		if first := l.Resources[0]; r.Kind.InBytes() != first.Kind.InBytes() || series.KeepStep(first.Own.PerCall(), r.Own.PerCall()) {
+			return l
+		}
+	}
+	return nil
+}

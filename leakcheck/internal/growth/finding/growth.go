@@ -1,0 +1,133 @@
+package finding
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+// A Growth is what grew with each batch.
+type Growth struct {
+	Forest tree.Forest // what was added from the first snapshot to the last
+	Leaks  []*Leak
+	Kept   []string // what grows and is kept on purpose
+}
+
+func (g *Growth) None() bool { return len(g.Leaks) == 0 }
+
+// HasMissed reports whether what the scans missed is among what grew.
+func (g *Growth) HasMissed() bool {
+	return slices.ContainsFunc(g.Leaks, func(l *Leak) bool { return len(l.Heads) > 0 && l.Heads[0].IsMissed() })
+}
+
+// Growth compares the snapshots so far.
+func (f *Finder) Growth() *Growth {
+	g := &Growth{Forest: f.Last().Forest.Growth(f.First().Forest)}
+	j := judgement{Finder: f, kept: make(map[*tree.Retainer][]*tree.Branch)}
+	leaks := f.piles()
+	for _, root := range g.Forest {
+		l := pileOf(leaks, root)
+		heads := j.heads(root, l != nil, nil)
+		if len(heads) == 0 {
+			continue
+		}
+		if l == nil {
+			l = &Leak{}
+			leaks = append(leaks, l)
+		}
+		l.Heads = append(l.Heads, heads...)
+	}
+	for _, l := range leaks {
+		sort.SliceStable(l.Heads, func(i, j int) bool {
+			a, b := l.Heads[i], l.Heads[j]
+			return cmp.Or(-tree.CompareTallies(tree.ObjectsOf, a.Total, b.Total), cmp.Compare(a.Path, b.Path)) < 0
+		})
+		l.sum()
+		if len(l.Heads) > 0 {
+			l.Own, l.Measure = j.seriesOf(l.Heads[0])
+			if l.CountsTimers() {
+				l.Own = f.TimersOf(l.Heads[0].Parent)
+			}
+		}
+	}
+	if len(leaks) == 0 {
+		if l := f.moving(g.Forest); l != nil {
+			leaks = append(leaks, l)
+		}
+	}
+	sortLeaks := func(all []*Leak) {
+		sort.SliceStable(all, func(i, j int) bool {
+			a, b := all[i], all[j]
+			return cmp.Or(cmp.Compare(a.rank(f.Env), b.rank(f.Env)), cmp.Compare(b.weight(), a.weight())) < 0
+		})
+	}
+	sortLeaks(leaks)
+	g.Leaks = f.addResources(f.fold(leaks))
+	sortLeaks(g.Leaks)
+	var hidden []tree.Kept
+	for r, branches := range j.kept {
+		_, one := tree.Hide(branches, func(*tree.Branch) *tree.Retainer { return r })
+		hidden = append(hidden, one...)
+	}
+	g.Kept = tree.NotesOf(hidden)
+	return g
+}
+
+// piles returns a leak for each origin of goroutines that pile up.
+func (f *Finder) piles() []*Leak {
+	var found []*Leak
+	for origin, last := range f.Last().Goroutines {
+		s := f.GoroutinesOf(origin)
+		if s.CountsKeepPace() {
+			by := f.Env.IsProgram(symbol.Package(origin.CreatedBy)) && !f.Env.IsProgram(symbol.Package(origin.Entry))
+			found = append(found, &Leak{Origin: origin, StartedByProgram: by, Goroutines: &last, Piled: s})
+		}
+	}
+	sort.Slice(found, func(i, j int) bool {
+		a, b := &found[i].Origin, &found[j].Origin
+		return cmp.Or(cmp.Compare(a.Entry, b.Entry), cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.CreatedBy, b.CreatedBy), cmp.Compare(a.Started, b.Started)) < 0
+	})
+	return found
+}
+
+// pileOf returns the pile of goroutines that a root is a variable of, or nil. Names of generic
+// functions differ between stack traces and reports; the place of the go statement does not. Of
+// several piles that one go statement started, it is the largest with the variable's function on
+// the stack.
+func pileOf(leaks []*Leak, root *tree.Branch) *Leak {
+	var found *Leak
+	rank := func(l *Leak) (on bool, grown int64) {
+		return l.Goroutines.IsOn(root.Root.Func), l.Piled.Grown()
+	}
+	for _, l := range leaks {
+		if l.Goroutines == nil || l.Origin.CreatedAt == "" || root.Root.CreatedAt != l.Origin.CreatedAt {
+			continue
+		}
+		if found == nil {
+			found = l
+			continue
+		}
+		on, grown := rank(l)
+		if best, most := rank(found); on && !best || on == best && grown > most {
+			found = l
+		}
+	}
+	return found
+}
+
+// SeriesOf is the series of a leak with the snapshots that there are by now.
+func (f *Finder) SeriesOf(l *Leak) series.Series {
+	switch {
+	case l.Goroutines != nil:
+		return f.GoroutinesOf(l.Origin)
+	case l.Moves:
+		return f.OfType(l.Heads[0].Typ)
+	case l.CountsTimers():
+		return f.TimersOf(l.Heads[0].Parent)
+	}
+	return f.Measured(l.Heads[0], l.Measure)
+}

@@ -1,0 +1,103 @@
+package finding
+
+import (
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A Leak is what grows at one root, or with the goroutines of one origin.
+type Leak struct {
+	Heads   []*tree.Branch  // topmost branches that grow, the largest first
+	Own     series.Series   // of the first head
+	Measure history.Measure // of own
+	Total   tree.Tally      // of the heads and all below them
+	Moves   bool            // own counts all objects of the first head's type, wherever they are
+
+	Origin     pile.Origin
+	Goroutines *pile.Goroutines // nil if no goroutines pile up
+	Piled      series.Series
+
+	StartedByProgram bool // though no function of the program's is on their stacks
+
+	With []*Leak // those that come with it
+
+	Resources []*Resource // of the operating system, that come with it or are it
+}
+
+// sum adds up the heads with all below them, and the bytes of what they lie in, such as the tables
+// of a map.
+func (l *Leak) sum() {
+	holders := make(map[*tree.Branch]bool)
+	for _, h := range l.Heads {
+		l.Total = l.Total.Plus(h.Total)
+		for b := h.Parent; b != nil && !holders[b]; b = b.Parent {
+			holders[b] = true
+			l.Total.Bytes += b.Bytes
+		}
+	}
+}
+
+// PerCall is how much the leak's own figure grows with each call.
+func (l *Leak) PerCall() float64 {
+	if l.Goroutines != nil {
+		return l.Piled.PerCall()
+	}
+	return l.Own.PerCall()
+}
+
+// IsResource reports whether nothing on the heap and no goroutines grow with the leak.
+func (l *Leak) IsResource() bool { return len(l.Heads) == 0 && l.Goroutines == nil }
+
+// CountsTimers reports whether what grows by number is the timers of a root, or the functions that
+// they run, with what of them is not known. The root's name says what those are for.
+func (l *Leak) CountsTimers() bool {
+	if l.Goroutines != nil || l.Measure != history.InObjects {
+		return false
+	}
+	head := l.Heads[0]
+	return head.Parent != nil && head.Parent.Parent == nil && head.Root.Kind == refscan.RootTimer && (head.Name == "$fn" || head.Name == "$timer")
+}
+
+// rank says how likely a leak is the program's fault: 0 for what the program keeps, 1 for the test,
+// and 2 for the standard library, which as a rule keeps what it was given; 3 for what package
+// reflect keeps of the types that it made for others, who keep them, too.
+func (l *Leak) rank(env *environ.Environment) int {
+	if l.Goroutines != nil || len(l.Heads) == 0 {
+		return 0 // resources, too
+	}
+	root := l.Heads[0].Line()[0]
+	switch {
+	case tree.IsTestFrame(root.Root) || heldop.IsRoot(root):
+		if root.Root.Package == "testing" && l.Total.Objects == 0 {
+			return 2 // a list that a function of t.Cleanup goes by, of what it has to release
+		}
+		return 1
+	case root.Name == message.ReflectNames || root.Root.Package == "reflect":
+		return 3
+	case env.Modules.IsStandard(root.Root.Package), message.IsSpecial(root.Root) && !env.MentionsProgram(root.Name) && !env.MentionsProgram(l.Heads[0].Typ):
+		return 2
+	}
+	return 0
+}
+
+// weight is about the memory of a leak and of those that come with it. A goroutine has a stack of 2
+// KiB at least.
+func (l *Leak) weight() int64 {
+	w := l.Total.Bytes
+	if l.Goroutines != nil {
+		w += 2048 * l.Piled.Grown()
+	}
+	for _, r := range l.Resources {
+		w += r.weight()
+	}
+	for _, with := range l.With {
+		w += with.weight()
+	}
+	return w
+}

@@ -1,0 +1,39 @@
+package finding
+
+import (
+	"cmp"
+	"sort"
+	"strings"
+
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+// moving returns what grows with each batch in all places together, though at none of them: objects
+// that change places between snapshots, such as those of a function that sets its timer again, which
+// is pending, about to run or running. It goes by the number of objects of a type, and only by types
+// of the program; what grows at a place is judged there, and kept on purpose if it is no leak. nil if
+// there is none.
+func (f *Finder) moving(grown tree.Forest) *Leak {
+	placed := make(map[string]bool)
+	var candidates []*tree.Branch
+	grown.All(func(b *tree.Branch) bool {
+		if f.CountsByType(b) {
+			candidates = append(candidates, b)
+			placed[b.Typ] = placed[b.Typ] || f.Measured(b, history.InObjects).CountsKeepPace()
+		}
+		return true
+	})
+	sort.Slice(candidates, func(i, j int) bool {
+		a, b := candidates[i], candidates[j]
+		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(len(a.Line()), len(b.Line())), strings.Compare(a.Path, b.Path)) < 0
+	})
+	for _, b := range candidates {
+		if s := f.OfType(b.Typ); !placed[b.Typ] && s.CountsKeepPace() {
+			l := &Leak{Heads: []*tree.Branch{b}, Own: s, Moves: true}
+			l.sum()
+			return l
+		}
+	}
+	return nil
+}

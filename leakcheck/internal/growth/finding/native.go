@@ -1,0 +1,99 @@
+package finding
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+)
+
+// add adds blocks of one size, or of all sizes that have not been added.
+func (n *NativeGrowth) add(r *Resource, first, last *nativeheap.Heap, named map[string]bool) {
+	exact := r.Level == 0
+	of := func(size int64) bool {
+		return exact == (ledger.SizeName(size) == r.Name) && !named[ledger.SizeName(size)]
+	}
+	mapped := exact && r.Name == ledger.MappedBlocks || !exact && !named[ledger.MappedBlocks]
+	before := make(map[string]bool)
+	for name := range named {
+		before[name] = true
+	}
+	n.counts = append(n.counts, func(m *history.Moment) (sum int64) {
+		for size, count := range m.Native.Sizes {
+			if name := ledger.SizeName(size); exact && name == r.Name || !exact && !before[name] {
+				sum += count
+			}
+		}
+		if mapped {
+			sum += m.Native.Mapped
+		}
+		return sum
+	})
+	for size, count := range last.Sizes {
+		if added := count - first.Sizes[size]; of(size) {
+			n.Bytes += size * added
+			if added > 0 {
+				n.Sizes = append(n.Sizes, BlockSize{size, added})
+			}
+		}
+	}
+	for size, count := range first.Sizes {
+		if last.Sizes[size] == 0 && of(size) {
+			n.Bytes -= size * count
+		}
+	}
+	if added := last.Mapped - first.Mapped; mapped && added > 0 {
+		bytes := last.MappedBytes - first.MappedBytes
+		n.Bytes += bytes
+		n.Sizes = append(n.Sizes, BlockSize{bytes / added, added})
+	}
+	named[r.Name] = true
+}
+
+// foldNative makes one of what grows of C code's by size. Bytes alone are said only where blocks do not
+// grow, and mappings that large blocks are by themselves not at all.
+func (f *Finder) foldNative(all []*Resource) []*Resource {
+	if !slices.ContainsFunc(all, func(r *Resource) bool { return r.Kind.OfMalloc() }) {
+		return all
+	}
+	var folded *Resource
+	n := &NativeGrowth{}
+	first, last := f.First().Native, f.Last().Native
+	named := make(map[string]bool)
+	var rest []*Resource
+	for _, r := range all {
+		switch {
+		case r.Kind == ledger.NativeBytes && folded == nil:
+			folded = &Resource{Kind: r.Kind, Level: r.Level, Name: r.Name, Own: r.Own}
+			n.Bytes = r.Own.Grown()
+			n.counts = append(n.counts, func(m *history.Moment) int64 { return m.Native.Bytes })
+		case r.Kind == ledger.NativeBytes:
+		case r.Kind == ledger.Native:
+			if folded == nil {
+				folded = &Resource{Kind: r.Kind, Level: ledger.Levels - 1, Name: ledger.NativeBlocks}
+			}
+			n.add(r, first, last, named)
+		default:
+			rest = append(rest, r)
+			continue
+		}
+	}
+	folded.Native = n
+	folded.Own = f.Series(n.count)
+	sort.Slice(n.Sizes, func(i, j int) bool { return n.Sizes[i].Size > n.Sizes[j].Size }) // package slices would have code for these alone
+	var found []*Resource
+	for _, r := range rest {
+		if folded != nil && r.Kind > folded.Kind {
+			found, folded = append(found, folded), nil
+		}
+		if r.Kind != ledger.Mapping || r.Name != ledger.Anonymous || 2*(last.MappedBytes-first.MappedBytes) <= r.Own.Grown() {
+			found = append(found, r)
+		}
+	}
+	if folded != nil {
+		found = append(found, folded)
+	}
+	return found
+}

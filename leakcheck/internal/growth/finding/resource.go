@@ -1,0 +1,103 @@
+package finding
+
+import (
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+// A Resource is what of the operating system's grows with the number of calls: descriptors of one
+// target, child processes of one command.
+type Resource struct {
+	Kind  ledger.Kind
+	Level int    // of its name, from exactly to roughly
+	Name  string // "socket to 127.0.0.1:40001"
+	State string // that all are in, else ""
+	Own   series.Series
+
+	Native *NativeGrowth // of what C code has: by size, else nil
+
+	Holder *tree.Branch // the Go objects that stand for it, nil if there are none
+}
+
+// What the operating system has of a kind must grow by at least this much per call, and over all
+// batches, to be taken for a leak. Threads and stacks come and go with how busy the program is.
+const (
+	minThreads        = 8
+	MinThreadsPerCall = 0.25
+	minMapped         = 64 << 10 // bytes of mappings, over all batches
+	MinMappedPerCall  = 16       // bytes
+	MinStack          = 64 << 10 // bytes of stacks, in any number of batches: the runtime takes 32 KiB at a time
+)
+
+func (r *Resource) keepsPace() bool {
+	if r.Own.Grown() <= 0 {
+		return false
+	}
+	all := len(r.Own.Values) > series.Intervals
+	switch r.Kind {
+	case ledger.Stack:
+		return r.Own.Grown() >= MinStack && r.Own.PerCall() >= MinMappedPerCall && r.Own.BytesKeepPace()
+	case ledger.Native:
+		return (!all || r.Own.Grown() >= minBlocks || r.Own.IsExact()) && r.Own.PerCall() >= MinBlocksPerCall && r.Own.CountsKeepPace()
+	case ledger.Mapping, ledger.NativeBytes:
+		return (!all || r.Own.Grown() >= minMapped) && r.Own.PerCall() >= MinMappedPerCall && r.Own.BytesKeepPace()
+	case ledger.Thread:
+		return r.Own.Grown() > 1 && (!all || r.Own.Grown() >= minThreads) && r.Own.PerCall() >= MinThreadsPerCall && r.Own.CountsKeepPace()
+	case ledger.File:
+		return r.Own.IsExact() && r.Own.CountsKeepPace()
+	}
+	return r.Own.CountsKeepPace()
+}
+
+// IsOfC reports whether a resource is memory that C code may have allocated.
+func (r *Resource) IsOfC() bool { return r.Native != nil || r.Kind == ledger.Mapping }
+
+// weight is about the memory that the kernel needs for a resource, for those to be first that do
+// most harm.
+func (r *Resource) weight() int64 {
+	each := [...]int64{ledger.Process: 1 << 20, ledger.Descriptor: 2 << 10, ledger.Thread: 16 << 10, ledger.Native: 64, ledger.NativeBytes: 1, ledger.Mapping: 1, ledger.Stack: 1, ledger.File: 1 << 10, ledger.Variable: 64}
+	if r.Native != nil {
+		return r.Native.Bytes
+	}
+	return each[r.Kind] * r.Own.Grown()
+}
+
+// Amount is how much of it was added, 0 of what is measured in bytes.
+func (r *Resource) Amount() int64 {
+	if r.Kind.InBytes() {
+		return 0
+	}
+	return r.Own.Grown()
+}
+
+// What C code has must grow by at least this much, to be taken for a leak: libraries keep things for
+// each thread that calls them first, and fill caches.
+const (
+	minBlocks        = 8 // over all batches, unless each call leaves exactly as many
+	MinBlocksPerCall = 0.05
+	blocksOfThread   = 8 // what a library may keep for a thread
+	bytesOfThread    = 64 << 10
+)
+
+// A NativeGrowth is how the blocks of C code grew, by size.
+type NativeGrowth struct {
+	Sizes  []BlockSize // the largest first; empty if only bytes grow
+	Bytes  int64
+	counts []func(m *history.Moment) int64 // what the series is the sum of
+}
+
+// A BlockSize is how many blocks of a size were added; of mapped ones the size is a mean.
+type BlockSize struct{ Size, Added int64 }
+
+// count is how many blocks there were of what grows.
+func (n *NativeGrowth) count(m *history.Moment) (sum int64) {
+	if m.Native == nil {
+		return 0
+	}
+	for _, f := range n.counts {
+		sum += f(m)
+	}
+	return sum
+}

@@ -1,0 +1,100 @@
+package finding
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+)
+
+// Resources returns what grows, after the snapshots so far. What is named exactly comes first; of
+// the rest, what has a name in common may grow though none does by itself, such as connections to
+// servers that each had another port.
+func (f *Finder) Resources() []*Resource {
+	if slices.ContainsFunc(f.Moments, func(m *history.Moment) bool { return m.Ledger == nil }) {
+		return nil
+	}
+	var found []*Resource
+	for _, kind := range ledger.Kinds() {
+		if kind.OfMalloc() && !f.knowsNative() {
+			continue
+		}
+		explained := make(map[string]bool) // exact names
+		for level := range ledger.Levels {
+			sizes := make(map[*history.Moment]map[string]int64)
+			for _, m := range slices.Concat(f.Moments, f.Further) {
+				sizes[m] = m.Ledger.Sizes(kind, level, explained)
+			}
+			var grown []*Resource
+			for name := range sizes[f.Last()] {
+				r := &Resource{Kind: kind, Level: level, Name: name}
+				r.Own = f.Series(func(m *history.Moment) int64 { return sizes[m][name] })
+				f.mappedInCalls(r)
+				if r.keepsPace() && !(kind.OfMalloc() && f.isOfThreads(r)) {
+					grown = append(grown, r)
+				}
+			}
+			sort.Slice(grown, func(i, j int) bool {
+				a, b := grown[i], grown[j]
+				return cmp.Or(cmp.Compare(b.Own.Grown(), a.Own.Grown()), cmp.Compare(a.Name, b.Name)) < 0
+			})
+			for _, r := range grown {
+				r.State = f.Last().Ledger.Explain(kind, level, r.Name, explained)
+			}
+			found = append(found, grown...)
+		}
+	}
+	return f.foldNative(found)
+}
+
+// isOfThreads reports whether what grows may be what libraries keep for threads that there were not
+// before.
+func (f *Finder) isOfThreads(r *Resource) bool {
+	more := int64(max(0, f.Last().Native.Threads-f.First().Native.Threads))
+	if r.Kind == ledger.NativeBytes {
+		return r.Own.Grown() < more*bytesOfThread
+	}
+	return r.Own.Grown() < more*blocksOfThread && r.Own.PerCall() < 1
+}
+
+// Mapping is memory that grew with the calls of each batch so far; nil if none did. It may be gone by
+// the next snapshot, or be a sanitizer's.
+func (f *Finder) Mapping() *Resource {
+	r := &Resource{Kind: ledger.Mapping, Name: ledger.Anonymous, Own: f.Series(func(m *history.Moment) int64 { return m.Mapped })}
+	if !r.keepsPace() {
+		return nil
+	}
+	return r
+}
+
+// mappedInCalls takes the figures of the calls alone for memory without a file, where the snapshots'
+// do not keep pace and most of what the calls have mapped is there in the end.
+func (f *Finder) mappedInCalls(r *Resource) {
+	if r.Kind != ledger.Mapping || r.Name != ledger.Anonymous || r.keepsPace() {
+		return
+	}
+	if m := f.Mapping(); m != nil && 2*r.Own.Grown() >= m.Own.Grown() {
+		r.Own = m.Own
+	}
+}
+
+// ResourceSeries is the series of a resource with the snapshots that there are by now.
+func (f *Finder) ResourceSeries(r *Resource) series.Series {
+	return f.Series(func(m *history.Moment) int64 {
+		if m.Ledger == nil {
+			return 0
+		}
+		if r.Native != nil {
+			return r.Native.count(m)
+		}
+		return m.Ledger.Sizes(r.Kind, r.Level, nil)[r.Name]
+	})
+}
+
+// knowsNative reports whether what C code has is known of all snapshots.
+func (f *Finder) knowsNative() bool {
+	return !slices.ContainsFunc(f.Moments, func(m *history.Moment) bool { return m.Native == nil })
+}

@@ -1,0 +1,68 @@
+package history
+
+import (
+	"fmt"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+// A Fall is what there was less of at a snapshot than at the one before. Where something ends
+// meanwhile that was there before, such as timers that had yet to fire, it hides as much growth as it
+// makes up for.
+type Fall struct {
+	to          int // the snapshot, by its number
+	where, what string
+	was, is     int64
+}
+
+// ForgetFall drops the snapshots before the last fall, and reports whether there was one.
+func (h *History) ForgetFall() bool {
+	f := h.LastFall()
+	if f != nil {
+		h.Moments = h.Moments[f.to:]
+	}
+	return f != nil
+}
+
+// LastFall returns what of the program's fell by so much that it could hide a leak: the most that
+// did in the last batch in which anything did, nil if nothing did.
+func (h *History) LastFall() *Fall {
+	for to := len(h.Moments) - 1; to > 0; to-- {
+		if f := h.fallTo(to); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func (h *History) fallTo(to int) (deepest *Fall) {
+	before, at := h.Moments[to-1], h.Moments[to]
+	least := max(1, int64(series.MinGrownPerCall*float64(at.Calls-before.Calls)))
+	consider := func(where, what string, was, is int64) {
+		if was-is >= least && (deepest == nil || was-is > deepest.was-deepest.is || was-is == deepest.was-deepest.is && where < deepest.where) {
+			deepest = &Fall{to, where, what, was, is}
+		}
+	}
+	before.Forest.All(func(b *tree.Branch) bool {
+		if h.CountsByType(b) {
+			was, is := before.Figures()[b.GrowthKey()], at.Figures()[b.GrowthKey()]
+			where := "via " + textfmt.Abridge(b.Path, message.MaxNameShown)
+			consider(where, InObjects.String(), was[InObjects], is[InObjects])
+			consider(where, InEntries.String(), was[InEntries], is[InEntries])
+		}
+		return true
+	})
+	for origin, g := range before.Goroutines {
+		consider("in "+textfmt.Abridge(symbol.Unescape(origin.Entry), message.MaxNameShown), "goroutines", g.Count, at.Goroutines[origin].Count)
+	}
+	return deepest
+}
+
+// Note says what a pass does not tell.
+func (f Fall) Note() string {
+	return fmt.Sprintf("fell while op was called, which may hide as much growth: %s: %s: %s → %s", f.where, f.what, textfmt.Count(f.was), textfmt.Count(f.is))
+}

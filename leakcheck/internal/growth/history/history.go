@@ -1,0 +1,96 @@
+// Package history is what the snapshots of an experiment have found so far.
+package history
+
+import (
+	"slices"
+
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// A History is the snapshots of an experiment, in their order.
+type History struct {
+	Env     *environ.Environment
+	Moments []*Moment
+	Further []*Moment // after further batches, see series.FurtherBatches
+}
+
+func (h *History) First() *Moment { return h.Moments[0] }
+
+func (h *History) Last() *Moment { return h.Moments[len(h.Moments)-1] }
+
+// Doubt returns why a snapshot is not good enough to judge by, nil if all are.
+func (h *History) Doubt() error {
+	for _, m := range h.Moments {
+		if m.Doubt != nil {
+			return m.Doubt
+		}
+	}
+	return nil
+}
+
+// Uncounted reports whether there is a snapshot at which goroutines could not be counted.
+func (h *History) Uncounted() bool {
+	return slices.ContainsFunc(h.Moments, func(m *Moment) bool { return m.Goroutines == nil })
+}
+
+// Series is a figure at each snapshot.
+func (h *History) Series(value func(m *Moment) int64) series.Series {
+	s := series.Series{Calls: make([]int64, len(h.Moments)), Values: make([]int64, len(h.Moments))}
+	for i, m := range h.Moments {
+		s.Calls[i], s.Values[i] = m.Calls, value(m)
+	}
+	for _, m := range h.Further {
+		s.MoreCalls, s.More = append(s.MoreCalls, m.Calls), append(s.More, value(m))
+	}
+	return s
+}
+
+// Measured returns one figure of a branch at each snapshot.
+func (h *History) Measured(b *tree.Branch, by Measure) series.Series {
+	key := b.GrowthKey()
+	return h.Series(func(m *Moment) int64 { return m.Figures()[key][by] })
+}
+
+// GoroutinesOf returns how many goroutines of an origin there were at each snapshot.
+func (h *History) GoroutinesOf(origin pile.Origin) series.Series {
+	return h.Series(func(m *Moment) int64 { return m.Goroutines[origin].Count })
+}
+
+// TimersOf returns how many timers of a root were pending at each snapshot.
+func (h *History) TimersOf(root *tree.Branch) series.Series {
+	return h.Series(func(m *Moment) (timers int64) {
+		for _, b := range m.Forest {
+			if b.Root.Kind == refscan.RootTimer && b.Name == root.Name {
+				timers += b.Root.Timers
+			}
+		}
+		return timers
+	})
+}
+
+// CountsByType reports whether objects of a branch count with their type: what is kept on purpose
+// does not.
+func (h *History) CountsByType(b *tree.Branch) bool {
+	return b.Objects > 0 && b.Bytes > 0 && h.Env.MentionsProgram(b.Typ) && !b.BelongsToGoroutine() && !b.IsMissed() &&
+		tree.RetainerOf(h.Env, b) == nil && tree.TestingRecordOf(h.Env, b) == nil
+}
+
+// OfType returns how many objects of a type there were at each snapshot.
+func (h *History) OfType(typ string) series.Series {
+	return h.Series(func(m *Moment) int64 {
+		if m.types == nil {
+			m.types = make(map[string]int64)
+			m.Forest.All(func(b *tree.Branch) bool {
+				if h.CountsByType(b) {
+					m.types[b.Typ] += b.Objects
+				}
+				return true
+			})
+		}
+		return m.types[typ]
+	})
+}

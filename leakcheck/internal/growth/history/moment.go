@@ -1,0 +1,62 @@
+package history
+
+import (
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+// A Moment is what one snapshot found, after so many calls of op.
+type Moment struct {
+	Calls      int64
+	Eval       *check.Evaluation
+	Forest     tree.Forest
+	Goroutines map[pile.Origin]pile.Goroutines
+	Ledger     *ledger.Ledger   // nil: it cannot be had
+	Native     *nativeheap.Heap // what C code had, which the ledger has, too; nil: that cannot be told
+	Mapped     int64            // bytes, see countMapped
+	Doubt      error            // why the snapshot is not good enough for a pass, if it is not
+
+	counted map[tree.GrowthKey]figures // what figures has returned before
+	types   map[string]int64           // objects of the program's types; nil until they are counted
+}
+
+// A Measure is one of the figures that a branch may grow in.
+type Measure int
+
+const (
+	InObjects Measure = iota
+	InEntries         // of maps
+	InBytes
+	measures // how many there are
+)
+
+func (m Measure) String() string { return [measures]string{"objects", "entries", "bytes"}[m] }
+
+// figures are a branch's own, by measure.
+type figures [measures]int64
+
+// Figures returns those of each path and type. They are added up once, since the forest stays.
+func (m *Moment) Figures() map[tree.GrowthKey]figures {
+	if m.counted != nil {
+		return m.counted
+	}
+	found := make(map[tree.GrowthKey]figures)
+	m.Forest.All(func(b *tree.Branch) bool {
+		f := found[b.GrowthKey()]
+		f[InObjects] += b.Objects
+		f[InEntries] += b.Elems
+		f[InBytes] += b.Bytes
+		found[b.GrowthKey()] = f
+		return true
+	})
+	m.counted = found
+	return found
+}
+
+// IsAsGoodAs reports whether a snapshot tells all that another one does.
+func (m *Moment) IsAsGoodAs(o *Moment) bool {
+	return m.Doubt == nil && (m.Goroutines != nil || o.Goroutines == nil) && (m.Ledger != nil || o.Ledger == nil) && (m.Native != nil || o.Native == nil)
+}

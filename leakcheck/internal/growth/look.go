@@ -1,0 +1,129 @@
+package growth
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
+	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+// look takes a snapshot, again if it does not agree with the collector.
+func (x *Experiment) look() error {
+	scopes := check.ScopeCheck{Req: x.Req}
+	all := scopes.Needs().And(observe.Needs{Heap: true, Names: true, Profile: x.Env.KeepsFiles(), AlsoHeldBy: x.alsoHeldBy})
+	for try := 0; ; try++ {
+		start := x.Now()
+		obs, err := x.ObserveInTime(all)
+		if err == nil {
+			err = x.see(obs, scopes, try == len(assertion.RetryWaits))
+		}
+		x.slowestLook = max(x.slowestLook, x.Now().Sub(start))
+		if err == nil || !assertion.IsAudit(err) || try == len(assertion.RetryWaits) {
+			return err
+		}
+		x.Sleep(assertion.RetryWaits[try])
+	}
+}
+
+// see evaluates an observation. What the last one misses may be what leaks: then it counts, but for
+// a pass.
+func (x *Experiment) see(obs *observe.Observation, scopes check.Check, last bool) error {
+	doubt := observe.Audit(obs.Report)
+	if doubt != nil && (!last || !observe.OnlyMisses(obs.Report)) {
+		return &assertion.AuditError{Err: doubt}
+	}
+	x.Env.Declared = obs.Names.Declaration
+	if x.words.Recorded != nil {
+		obs.Heap = x.words.Recorded.Eval.Heap
+	}
+	x.Logs = append(x.Logs, obs.Logs...)
+	obs.Logs = x.Logs
+	s := tree.Scope{Packages: x.Req.Scope}
+	e := check.Evaluate(obs, x.Req, s, []check.Check{scopes})
+	m := &history.Moment{Calls: x.calls, Mapped: x.mapped, Eval: e, Forest: heldop.Named(e.Forest.WithFired()), Doubt: doubt}
+	if b := tree.Missed(obs.Report.Totals); b != nil && len(s.Packages) == 0 {
+		m.Forest = append(m.Forest, b)
+	}
+	m.Goroutines = x.goroutinesIn(s)
+	m.Ledger = x.takeLedger()
+	m.Native = x.takeNative(m.Ledger)
+	x.past.Moments = append(x.past.Moments, m)
+	return nil
+}
+
+// goroutinesIn counts the goroutines that a scope includes and no Ignore names.
+func (x *Experiment) goroutinesIn(s tree.Scope) map[pile.Origin]pile.Goroutines {
+	all := x.Count(x.Env.IsProgram)
+	for origin := range all {
+		if !includesGoroutine(&s, origin) || x.ignoresGoroutine(origin) {
+			delete(all, origin)
+		}
+	}
+	return all
+}
+
+func includesGoroutine(s *tree.Scope, o pile.Origin) bool {
+	return len(s.Packages) == 0 || s.IncludesPackage(symbol.Package(o.Entry)) || s.IncludesPackage(symbol.Package(o.Start())) || o.CreatedBy != "" && s.IncludesPackage(symbol.Package(o.CreatedBy))
+}
+
+func (x *Experiment) ignoresGoroutine(o pile.Origin) bool {
+	for _, i := range x.Req.Ignores {
+		if i.Pattern.MatchPrefix(symbol.Unescape(o.Entry)) || i.Pattern.MatchPrefix(symbol.Unescape(o.Start())) {
+			return true
+		}
+	}
+	return false
+}
+
+// takeLedger lists what the process has of the operating system's. The snapshot is gone by now, and
+// what was garbage has been finalized.
+func (x *Experiment) takeLedger() *ledger.Ledger {
+	if x.Resources == nil {
+		return nil
+	}
+	l, err := x.Resources(x.Test)
+	var missing []string
+	if err != nil {
+		missing = []string{err.Error()}
+	} else {
+		missing = l.Missing
+	}
+	for _, m := range missing {
+		note := "not all resources were looked at: " + m
+		if !slices.Contains(x.Logs, note) {
+			x.Logs = append(x.Logs, note)
+		}
+	}
+	return l
+}
+
+// takeNative adds what C code has to a ledger, and returns it; nil if that cannot be told, which the
+// log says. In a program without a C library there is nothing to say.
+func (x *Experiment) takeNative(l *ledger.Ledger) *nativeheap.Heap {
+	if x.Native == nil || l == nil {
+		return nil
+	}
+	h, err := x.Native()
+	if err != nil {
+		x.noteNative(err)
+		return nil
+	}
+	l.AddNative(h)
+	return h
+}
+
+func (x *Experiment) noteNative(err error) {
+	note := "native memory was not looked at: " + err.Error()
+	if !errors.Is(err, nativeheap.ErrNone) && !slices.Contains(x.Logs, note) {
+		x.Logs = append(x.Logs, note)
+	}
+}

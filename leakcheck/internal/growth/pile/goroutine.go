@@ -1,0 +1,67 @@
+// Package pile counts goroutines by where they come from, and knows why some pile up.
+package pile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
+)
+
+// An Origin is what goroutines are told apart by.
+type Origin struct {
+	// the program's function that they run: the one started, or the one that it was given to run
+	Entry string
+	// the function that the go statement calls, if it is another one: net/http.(*conn).serve
+	Started   string
+	CreatedBy string // the function with the go statement, "" for the main goroutine
+	CreatedAt string // its file:line
+}
+
+// Start returns the function that the go statement calls.
+func (o *Origin) Start() string {
+	if o.Started != "" {
+		return o.Started
+	}
+	return o.Entry
+}
+
+// A Call is a function on a stack, and the file:line where it stands.
+type Call struct{ Function, At string }
+
+// Goroutines are those of one origin.
+type Goroutines struct {
+	Count int64
+	State string // of most of them, as in a stack trace: "chan receive"
+	Calls []Call // their stack there, innermost first
+}
+
+// Place returns the innermost call that says where the goroutines stand: the program's, or where
+// there is none the first one outside of the runtime. via is the function that the program's
+// called, unless that is the runtime's.
+func (g *Goroutines) Place(isProgram func(pkg string) bool) (at Call, via string) {
+	for i, c := range g.Calls {
+		pkg := symbol.Package(c.Function)
+		if isProgram(pkg) {
+			if i > 0 && !goroutine.IsInner(symbol.Package(g.Calls[i-1].Function)) {
+				via = g.Calls[i-1].Function
+			}
+			return c, via
+		}
+		if at.Function == "" && !goroutine.IsInner(pkg) {
+			at = c
+		}
+	}
+	return at, ""
+}
+
+// HasProgram reports whether a function of the program is on the stack.
+func (g *Goroutines) HasProgram(isProgram func(pkg string) bool) bool {
+	return slices.ContainsFunc(g.Calls, func(c Call) bool { return isProgram(symbol.Package(c.Function)) })
+}
+
+// IsOn reports whether a function whose name begins so is on the stack.
+func (g *Goroutines) IsOn(prefix string) bool {
+	return slices.ContainsFunc(g.Calls, func(c Call) bool { return strings.HasPrefix(c.Function, prefix) })
+}

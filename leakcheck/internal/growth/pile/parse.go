@@ -1,0 +1,119 @@
+package pile
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+)
+
+// maxStackText bounds the memory for the stack traces of all goroutines: about 100,000 of them.
+const maxStackText = 64 << 20
+
+const TooMany = "their stack traces are more than 64 MiB of text"
+
+// CountAll reads the stack traces of all goroutines but the runtime's own, for which the
+// world stops. Unlike a scan, it sees those that refer to nothing. It returns nil if there are too
+// many to tell.
+func CountAll(isProgram func(pkg string) bool) map[Origin]Goroutines {
+	for size := 64 << 10; size <= maxStackText; size *= 4 {
+		buf := make([]byte, size)
+		if n := runtime.Stack(buf, true); n < size {
+			return Parse(string(buf[:n]), isProgram)
+		}
+	}
+	return nil
+}
+
+// Parse reads what runtime.Stack writes (go1.26 runtime/traceback.go): for each goroutine
+// a header "goroutine 7 [chan receive, 2 minutes]:", two lines a frame, innermost first, and two
+// for the go statement, with an empty line in between. Of goroutines of one origin, the state and
+// stack are those that most of them have, whatever their order.
+func Parse(text string, isProgram func(pkg string) bool) map[Origin]Goroutines {
+	type stand struct {
+		origin Origin
+		stack  string
+	}
+	stands := make(map[stand]*Goroutines)
+	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		origin, one, ok := parseOne(strings.Split(block, "\n"), isProgram)
+		if !ok {
+			continue
+		}
+		key := stand{origin, fmt.Sprint(one.State, one.Calls)}
+		if stands[key] == nil {
+			stands[key] = &one
+		}
+		stands[key].Count++
+	}
+	found := make(map[Origin]Goroutines)
+	most := make(map[Origin]stand)
+	for key, g := range stands {
+		all := found[key.origin]
+		if top, ok := most[key.origin]; !ok || g.Count > stands[top].Count || g.Count == stands[top].Count && key.stack < top.stack {
+			most[key.origin] = key
+			all.State, all.Calls = g.State, g.Calls
+		}
+		all.Count += g.Count
+		found[key.origin] = all
+	}
+	return found
+}
+
+func parseOne(lines []string, isProgram func(pkg string) bool) (origin Origin, g Goroutines, ok bool) {
+	_, state, ok := strings.Cut(lines[0], " [")
+	if !ok || !strings.HasPrefix(lines[0], "goroutine ") {
+		return origin, g, false
+	}
+	g.State, _, _ = strings.Cut(state, "]")
+	g.State, _, _ = strings.Cut(g.State, ",")
+	for i := 1; i+1 < len(lines); i++ {
+		position, isPosition := strings.CutPrefix(lines[i+1], "\t")
+		if !isPosition {
+			continue // "...12 frames elided..."
+		}
+		if end := strings.LastIndex(position, " +0x"); end >= 0 {
+			position = position[:end]
+		}
+		function := lines[i]
+		i++
+		if creator, ok := strings.CutPrefix(function, "created by "); ok {
+			origin.CreatedBy, _, _ = strings.Cut(creator, " in goroutine ")
+			origin.CreatedAt = position
+			break
+		}
+		if args := strings.LastIndexByte(function, '('); args > 0 {
+			function = function[:args]
+		}
+		g.Calls = append(g.Calls, Call{function, position})
+	}
+	if len(g.Calls) == 0 {
+		return origin, g, false
+	}
+	origin.Entry = g.Calls[len(g.Calls)-1].Function
+	if origin.Entry == "runtime.goexit" { // a coroutine that has not begun yet
+		origin.Entry = cmp.Or(origin.CreatedBy, origin.Entry)
+	}
+	if given := g.given(isProgram); given != "" && given != origin.Entry {
+		origin.Entry, origin.Started = given, origin.Entry
+	}
+	return origin, g, true
+}
+
+// given returns the outermost function of the program, which the function that the goroutine
+// started in was given to run: that of a sync.WaitGroup, an http handler, the sequence of
+// iter.Pull. Where there is none, it returns "".
+func (g *Goroutines) given(isProgram func(pkg string) bool) string {
+	for _, c := range slices.Backward(g.Calls) {
+		if pkg := symbol.Package(c.Function); isProgram(pkg) && pkg != errgroup {
+			return c.Function
+		}
+	}
+	return ""
+}
+
+// errgroup starts goroutines for functions of others.
+const errgroup = "golang.org/x/sync/errgroup"

@@ -1,0 +1,113 @@
+package series
+
+import (
+	"math"
+	"slices"
+)
+
+// What growth must come to, to be taken for a leak.
+const (
+	minGrown        = 3    // objects or goroutines, over all batches
+	MinGrownPerCall = 0.01 // objects or goroutines
+	minGrownBytes   = 64
+	MinBytesPerCall = 0.5
+	// Of what grew by less than this share of what was there, more bytes a call are asked for:
+	// pieces that are allocated and freed by turns make small differences by chance.
+	minByteShare        = 0.25
+	clearlyBytesPerCall = 4
+
+	// Objects of a batch may be fewer by this share than what is proportional to its calls, and by
+	// the standard deviation of what happens by chance. Batches double: what has grown by the same
+	// amount in each (a logarithm) is off by more.
+	tolerance = 0.3
+	// Bytes per call of a batch may fall to this share of those in a batch before. Backing arrays
+	// grow by steps of 25 to 100 % (go1.26 runtime/slice.go, nextslicecap), so that a batch may get
+	// half of what it is due; a logarithm makes 1/4 over three batches.
+	minByteRatio = 0.35
+	// Where the last batch adds more per call than this many times all batches before, those must
+	// be a leak by themselves: one late step is none.
+	burst = 2
+)
+
+// CountsKeepPace reports whether objects were added in every batch, and no fewer per call as it
+// went on. What grows ever slower (a cache that fills, a logarithm) adds more at first than its
+// average, or less in a batch than in those before.
+func (s Series) CountsKeepPace() bool {
+	rate := s.PerCall()
+	if len(s.Values) > Intervals && s.Grown() < minGrown || rate < MinGrownPerCall || s.LevelsOff() {
+		return false
+	}
+	for i := 1; i < len(s.Values); i++ {
+		called, added := float64(s.Calls[i]-s.Calls[0]), float64(s.Values[i]-s.Values[0])
+		batch, inBatch := float64(s.Calls[i]-s.Calls[i-1]), float64(s.Values[i]-s.Values[i-1])
+		if inBatch < 1 || exceeds(added, rate*called) {
+			return false
+		}
+		if i > 1 && fallsShortOf(inBatch, (added-inBatch)/(called-batch)*batch) {
+			return false
+		}
+	}
+	return !s.endsInBurst() || s.before().CountsKeepPace()
+}
+
+// BytesKeepPace is CountsKeepPace for the bytes of memory that grows in steps.
+func (s Series) BytesKeepPace() bool {
+	if len(s.Values) > Intervals && s.Grown() < minGrownBytes || s.PerCall() < MinBytesPerCall || s.BytesLevelOff() {
+		return false
+	}
+	if len(s.Values) > Intervals && float64(s.Grown()) < minByteShare*float64(s.Values[0]) && s.PerCall() < clearlyBytesPerCall {
+		return false
+	}
+	var rates []float64
+	for i := 1; i < len(s.Values); i++ {
+		rate := float64(s.Values[i]-s.Values[i-1]) / float64(s.Calls[i]-s.Calls[i-1])
+		if rate <= 0 || i > 1 && rate < minByteRatio*slices.Max(rates) {
+			return false
+		}
+		rates = append(rates, rate)
+	}
+	if len(rates) > Intervals && isFalling(rates) {
+		return false
+	}
+	return !s.endsInBurst() || s.before().BytesKeepPace()
+}
+
+// endsInBurst reports whether the last batch added much more per call than those before.
+func (s Series) endsInBurst() bool {
+	if len(s.Values) < 3 {
+		return false
+	}
+	last := len(s.Values) - 1
+	rate := float64(s.Values[last]-s.Values[last-1]) / float64(s.Calls[last]-s.Calls[last-1])
+	return rate > burst*s.before().PerCall()
+}
+
+// exceeds reports whether more were added than are due, beyond what happens by chance.
+func exceeds(added, due float64) bool { return added > (1+tolerance)*due+math.Sqrt(due) }
+
+// fallsShortOf reports whether fewer were added than are due, beyond what happens by chance.
+func fallsShortOf(added, due float64) bool { return added < (1-tolerance)*due-math.Sqrt(due) }
+
+// isFalling reports whether each rate is lower than the one before, and the last at most half the
+// first: steps do not make that, a square root does.
+func isFalling(rates []float64) bool {
+	for i := 1; i < len(rates); i++ {
+		if rates[i] >= rates[i-1] {
+			return false
+		}
+	}
+	return 2*rates[len(rates)-1] <= rates[0]
+}
+
+// What must be missed more and more, to be taken for a leak. Some objects are missed by chance,
+// since freezing the process takes processors away with what they have at hand (see auditFloor),
+// but not one with every fourth call.
+const (
+	minMissed        = 24
+	minMissedPerCall = 0.25
+)
+
+// MissedGrow reports whether more and more objects are missed.
+func (s Series) MissedGrow() bool {
+	return (len(s.Values) <= Intervals || s.Grown() >= minMissed) && s.PerCall() >= minMissedPerCall && s.CountsKeepPace()
+}

@@ -1,0 +1,189 @@
+package wording
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// maxLeaks is how many leaks a message mentions beside those that it traces.
+const maxLeaks = 8
+
+// Failure is the body of a message: each leak with its rate, its series and who holds it.
+func (w *Wording) Failure(g *finding.Growth, calls int64) []string {
+	lines := []string{"leakcheck: " + subject(g) + " with every call of op"}
+	if n := len(g.Leaks); n > 1 {
+		lines[0] += fmt.Sprintf(" (%d leaks)", n)
+	}
+	for i, l := range g.Leaks {
+		if i == message.MaxTraced {
+			lines = append(lines, "")
+		}
+		if i == message.MaxTraced+maxLeaks {
+			lines = append(lines, fmt.Sprintf("… and %d more", len(g.Leaks)-i))
+			break
+		}
+		if i >= message.MaxTraced {
+			lines = append(lines, title(l))
+			continue
+		}
+		lines = append(lines, "", title(l))
+		lines = append(lines, textfmt.Indent(w.explainLeak(l))...)
+	}
+	return append(lines, "", w.protocol(calls),
+		"a cache that is not full yet looks the same: fill it before the first snapshot (Warmup), or leave it out (Ignore)")
+}
+
+// subject is what grows, as the head of a message says it. What goroutines keep open is said with them.
+func subject(g *finding.Growth) string {
+	memory, resources := false, false
+	for _, l := range g.Leaks {
+		memory = memory || !l.IsResource()
+		resources = resources || len(l.Resources) > 0 && l.Goroutines == nil
+	}
+	switch {
+	case memory && resources:
+		return "memory and resources grow"
+	case resources:
+		return "resources grow"
+	}
+	return "memory grows"
+}
+
+func (w *Wording) explainLeak(l *finding.Leak) []string {
+	if l.IsResource() {
+		return w.explainResources(l)
+	}
+	lines := w.usualCause(l)
+	if l.Goroutines != nil {
+		lines = append(lines, l.Piled.Show("goroutines"))
+		lines = append(append(lines, resourcesOfPile(l)...), w.callsBehind(l)...)
+		lines = append(lines, w.explainPile(l)...)
+		if len(l.Heads) > 0 {
+			lines = append(lines, "", "what they keep alive:")
+		}
+	}
+	if len(l.Heads) == 0 {
+		return append(lines, comesWith(l)...)
+	}
+	head := l.Heads[0]
+	if l.Goroutines == nil {
+		lines = append(lines, w.explainResources(l)...)
+		lines = append(lines, l.Own.Show(counted(l)))
+		if l.Moves {
+			lines = append(lines, movesText)
+		}
+	}
+	lines = append(lines, w.growthHeldBy(head, l)...)
+	if head.IsMissed() {
+		lines = append(lines, missedTypes(w.Last().Eval.Report)...)
+	}
+	t := trace(l)
+	if l.Goroutines == nil && l.Measure == history.InObjects && !head.IsEntries() {
+		t.Grows = head
+	}
+	lines = append(lines, "", fmt.Sprintf("added by %s:", textfmt.CountNoun(w.Last().Calls-w.First().Calls, "call")))
+	lines = append(lines, message.Lines(t)...)
+	lines = append(lines, message.AlsoHeldBy(t, w.Last().Eval.Observation, w.Env)...)
+	lines = append(lines, w.allocatedAt(t)...)
+	if others := message.Others(t, l.Heads, true); len(others) > 0 {
+		lines = append(lines, "", "besides:")
+		lines = append(lines, others...)
+	}
+	return append(lines, comesWith(l)...)
+}
+
+// missedTypes says what the types of missed objects are, as far as the allocator recorded them.
+func missedTypes(r *refscan.Report) []string {
+	const shown = 5
+	var types []string
+	for _, n := range r.Missed {
+		if n.Type != "" && len(types) < shown {
+			types = append(types, textfmt.Count(n.Objects)+" "+textfmt.Abridge(naming.ShortName(naming.CleanType(n.Type)), message.MaxNameShown))
+		}
+	}
+	if len(types) == 0 {
+		return nil
+	}
+	return []string{"among them, by what the allocator recorded: " + strings.Join(types, ", ")}
+}
+
+// maxWith is how many of the leaks that come with another one a message mentions.
+const maxWith = 5
+
+// comesWith lists the leaks that come with another one.
+func comesWith(l *finding.Leak) []string {
+	if len(l.With) == 0 {
+		return nil
+	}
+	lines := []string{"", "with it, as a rule for the same cause:"}
+	for i, w := range l.With {
+		if i == maxWith {
+			lines = append(lines, fmt.Sprintf("   … and %d more", len(l.With)-i))
+			break
+		}
+		lines = append(lines, "   "+title(w))
+	}
+	return lines
+}
+
+// growthHeldBy says who holds a branch. What the test holds may be the test's own fault.
+func (w *Wording) growthHeldBy(b *tree.Branch, l *finding.Leak) []string {
+	root := b.Line()[0]
+	switch {
+	case heldop.IsRoot(root):
+		return []string{"held by what op itself refers to: a variable that it captures, or its receiver"}
+	case root.Root.Caller && !message.IsContextVariable(root):
+		lines := message.HeldBy(b, w.Env)
+		return []string{lines[0], "if op is meant to fill it, empty it in op; else it is part of what leaks"}
+	case l.Goroutines != nil:
+		return message.HeldBy(b, w.Env)[:1] // where the goroutines come from has been said
+	}
+	return message.HeldBy(b, w.Env)
+}
+
+// movesText says of a leak that no single place has it.
+const movesText = "counted wherever they are: at no place did they grow with each batch, since they move from one to another"
+
+// protocol says what was run.
+func (w *Wording) protocol(calls int64) string {
+	batches := make([]string, len(w.Batches))
+	for i, n := range w.Batches {
+		batches[i] = textfmt.Count(int64(n))
+	}
+	s := fmt.Sprintf("op was called %s times: %s to warm up, then %s, with a snapshot after each batch",
+		textfmt.Count(calls), textfmt.Count(w.First().Calls), textfmt.Enumerate(batches))
+	if w.Native != nil && w.Native.Calls > 0 {
+		s += fmt.Sprintf("; then %s with calls of C code recorded", textfmt.Count(2*w.Native.Calls))
+	}
+	return s
+}
+
+// trace leads to where most of what grows sits.
+func trace(l *finding.Leak) *tree.Trace {
+	weight := tree.BytesOf
+	if l.Measure == history.InObjects {
+		weight = tree.ObjectsOf
+	}
+	return tree.TraceTo(l.Heads[0], true, weight)
+}
+
+// Places returns where the message about the growth asks who else holds what it traces.
+func Places(g *finding.Growth) []observe.Place {
+	var traces []*tree.Trace
+	for _, l := range g.Leaks[:min(len(g.Leaks), message.MaxTraced)] {
+		if len(l.Heads) > 0 && l.Goroutines == nil { // what goroutines hold goes with them
+			traces = append(traces, trace(l))
+		}
+	}
+	return message.PlacesOf(traces)
+}

@@ -1,0 +1,137 @@
+package wording
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+// Records is the growth as the record has it. A leak goes by what the message is headed with, the
+// topmost branch that grows or the goroutines' function, and counts those: what most of the memory
+// below is differs between Go versions. Its bytes are all that is below.
+func Records(g *finding.Growth, a *assertion.Assertion) []verdict.Bound {
+	var bs []verdict.Bound
+	for i, f := range findings(g) {
+		b, l := a.BoundRecord(&f, verdict.Fail), g.Leaks[i]
+		b.Growth, b.Holder = leakRate(l), holderOf(l)
+		switch {
+		case len(l.Resources) == 0 || l.IsResource():
+		case l.Goroutines != nil:
+			b.Growth += ", with " + resourceRates(l)
+		default:
+			b.Growth = resourceRates(l) + ", with " + b.Growth
+		}
+		for _, r := range l.Resources {
+			b.Resources = append(b.Resources, recordOf(r))
+		}
+		switch {
+		case l.IsResource():
+			b.Path, b.Type, b.Objects = l.Resources[0].Name, l.Resources[0].Kind.String(), l.Resources[0].Amount()
+		case l.Goroutines != nil:
+			b.Path, b.Type, b.Objects = symbol.Unescape(l.Origin.Entry), "goroutine", l.Piled.Grown()
+		case l.Measure == history.InObjects:
+			b.Path, b.Type, b.Objects = l.Heads[0].Path, l.Heads[0].Typ, l.Own.Grown()
+		default:
+			b.Path, b.Type = l.Heads[0].Path, l.Heads[0].Typ
+		}
+		bs = append(bs, b)
+	}
+	return bs
+}
+
+// findings is the growth as bounds that it breaks.
+func findings(g *finding.Growth) []check.Finding {
+	var fs []check.Finding
+	none := int64(0)
+	for _, l := range g.Leaks {
+		shown := "AssertNoGrowth"
+		switch {
+		case l.IsResource():
+			shown += ": " + l.Resources[0].Name
+		case l.Goroutines != nil:
+			shown += ": goroutines of " + symbol.Unescape(l.Origin.Entry)
+		default:
+			shown += ": " + l.Heads[0].Path
+		}
+		f := check.Finding{
+			Shown: shown, Broken: true, Culprits: l.Heads, Below: true, Weight: tree.BytesOf,
+			Record: verdict.Bound{Selector: shown, Objects: l.Total.Objects, Bytes: l.Total.Bytes},
+		}
+		if l.Measure == history.InBytes {
+			f.Record.MaxBytes = &none
+		} else {
+			f.Record.MaxObjects = &none
+		}
+		if f.Record.MaxObjects != nil && l.Total.Objects > 0 {
+			f.Weight = tree.ObjectsOf
+		}
+		fs = append(fs, f)
+	}
+	return fs
+}
+
+// record is the resource as the record has it.
+func recordOf(r *finding.Resource) verdict.Resource {
+	rec := verdict.Resource{Kind: r.Kind.String(), Name: r.Name, State: r.State, Growth: resourceRate(r), Added: r.Own.Grown()}
+	if r.Holder != nil {
+		rec.Holder = r.Holder.Path
+	}
+	return rec
+}
+
+// maxHolds is how many types of a goroutine's variables a record has.
+const maxHolds = 8
+
+// holder says what holds the leak, for those who sort leaks by whose they are.
+func holderOf(l *finding.Leak) *verdict.Holder {
+	h := &verdict.Holder{}
+	if len(l.Heads) > 0 {
+		line := l.Heads[0].Line()
+		root := line[0]
+		h.Kind, h.Root, h.Package, h.Type = string(root.Root.Kind), root.Name, root.Root.Package, root.Typ
+		h.Test = tree.IsTestFrame(root.Root) || heldop.IsRoot(root)
+		h.CreatedBy, h.CreatedAt = symbol.Unescape(root.Root.CreatedBy), root.Root.CreatedAt
+		h.Goroutines = root.Root.Goroutines
+		for i, b := range line {
+			typ := strings.TrimLeft(b.Typ, "*")
+			if pkg := symbol.Package(typ); i < len(line)-1 && strings.HasPrefix(typ, pkg+".") && pkg != "" && !slices.Contains(h.Within, pkg) {
+				h.Within = append(h.Within, pkg)
+			}
+			for pkg := range naming.NamedTypes(b.Typ) {
+				if !slices.Contains(h.Packages, pkg) {
+					h.Packages = append(h.Packages, pkg)
+				}
+			}
+		}
+	}
+	if l.IsResource() {
+		h.Kind, h.Root = "resource", l.Resources[0].Name
+	}
+	if l.Goroutines == nil {
+		return h
+	}
+	entry := symbol.Unescape(l.Origin.Entry)
+	h.Kind, h.Root, h.Package, h.Type, h.Test, h.Goroutines = "goroutine", entry, symbol.Package(entry), "", false, 0
+	h.CreatedBy, h.CreatedAt = symbol.Unescape(l.Origin.CreatedBy), l.Origin.CreatedAt
+	for _, head := range l.Heads {
+		if typ := head.Line()[0].Typ; typ != "" && !slices.Contains(h.Holds, typ) && len(h.Holds) < maxHolds {
+			h.Holds = append(h.Holds, typ)
+		}
+	}
+	for _, c := range slices.Backward(l.Goroutines.Calls) {
+		if c.Function == l.Origin.Entry {
+			h.At = c.At
+			break
+		}
+	}
+	return h
+}

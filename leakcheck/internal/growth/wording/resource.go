@@ -1,0 +1,101 @@
+package wording
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
+)
+
+// rate is "+1.00 fd/op: socket to 127.0.0.1:40001 (ESTABLISHED)".
+func resourceRate(r *finding.Resource) string {
+	if r.Native != nil {
+		return nativeRate(r.Native, r.Own)
+	}
+	if r.Kind.InBytes() {
+		return "+" + series.BytesPerCall(r.Own.PerCall()) + "/op: " + what(r)
+	}
+	rate := series.PerCallText(r.Own)
+	s := rate + " " + r.Kind.Noun(rate == "+1.00") + "/op"
+	if r.Kind == ledger.Thread || r.Kind == ledger.Variable {
+		return s
+	}
+	return s + ": " + what(r)
+}
+
+// what is the resource's name, with its state.
+func what(r *finding.Resource) string {
+	s := textfmt.Abridge(r.Name, message.MaxNameShown)
+	if r.State != "" {
+		s += " (" + r.State + ")"
+	}
+	return s
+}
+
+// resourceRates are those of all resources of the leak.
+func resourceRates(l *finding.Leak) string {
+	rates := make([]string, len(l.Resources))
+	for i, r := range l.Resources {
+		rates[i] = resourceRate(r)
+	}
+	return strings.Join(rates, ", ")
+}
+
+// explainResources says how the resources grew, and who holds them.
+func (w *Wording) explainResources(l *finding.Leak) []string {
+	var lines []string
+	held := false
+	for _, r := range l.Resources {
+		lines = append(lines, r.Own.Show(r.Kind.Counted()))
+		by := w.nativeHeldBy(r)
+		lines, held = append(lines, by...), held || by != nil
+		if r.Holder != nil {
+			lines = append(lines, fmt.Sprintf("each belongs to a %s at %s", message.TypeText(r.Holder), textfmt.Abridge(r.Holder.Path, message.MaxNameShown)))
+		}
+	}
+	if l.IsResource() && !held {
+		lines = append(lines, lost(l.Resources[0])...)
+	}
+	calls := w.callsBehind(l)
+	if lines = append(lines, calls...); calls != nil && !l.IsResource() {
+		lines = append(lines, "")
+	}
+	return lines
+}
+
+// resourcesOfPile are the resources that come with goroutines, a line each.
+func resourcesOfPile(l *finding.Leak) []string {
+	var lines []string
+	for _, r := range l.Resources {
+		lines = append(lines, "with each: "+resourceRate(r))
+	}
+	return lines
+}
+
+// lost says that nothing of Go's grows with a resource.
+func lost(r *finding.Resource) []string {
+	switch r.Kind {
+	case ledger.Process:
+		return []string{"no Go object grows with them: Wait is not called for what was started"}
+	case ledger.Descriptor:
+		return []string{"no Go object grows with them: lost, unless a number in memory that does not grow stands for them"}
+	case ledger.Mapping:
+		return []string{"no Go object grows with it: lost, or mapped by C"}
+	case ledger.Native, ledger.NativeBytes:
+		return []string{"no Go object grows with them: lost, or held by C code"}
+	case ledger.Thread:
+		return []string{"no goroutines grow with them: threads of C, or of goroutines that ended locked to theirs"}
+	case ledger.File:
+		if r.Level == 0 && filepath.Dir(r.Name) != filepath.Clean(os.TempDir()) {
+			return []string{"they go with the test, as all in a folder of t.TempDir, and would stay in another folder: remove them"}
+		}
+		return []string{"they stay when the test ends: remove them, or make them in a folder of t.TempDir"}
+	}
+	return nil
+}

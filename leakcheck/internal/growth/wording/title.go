@@ -1,0 +1,98 @@
+package wording
+
+import (
+	"fmt"
+
+	"github.com/leakgate/leakgate/internal/nodename"
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
+)
+
+// title is "+1.00 *app.Session/op (+4.2 KiB/op) via example.com/app.sessions[*]", behind the resources
+// that come with it: "+1.00 fd/op: socket to 127.0.0.1:5432 (ESTABLISHED), with +1.00 ...". Where
+// goroutines pile up they are the leak, and what they keep open is said below.
+func title(l *finding.Leak) string {
+	switch {
+	case l.IsResource():
+		return resourceRates(l)
+	case len(l.Resources) > 0 && l.Goroutines == nil:
+		return resourceRates(l) + ", with " + goTitle(l)
+	}
+	return goTitle(l)
+}
+
+// goTitle says what of Go's grows.
+func goTitle(l *finding.Leak) string {
+	if l.Goroutines != nil {
+		s := leakRate(l) + " in " + textfmt.Abridge(symbol.Unescape(l.Origin.Entry), message.MaxNameShown)
+		if l.StartedByProgram {
+			s += ", started by " + textfmt.Abridge(symbol.Unescape(l.Origin.CreatedBy), message.MaxNameShown)
+		}
+		return s
+	}
+	return leakRate(l) + " via " + path(l)
+}
+
+// path is where the first of what grows is.
+func path(l *finding.Leak) string {
+	head := l.Heads[0]
+	path := head.Path
+	switch {
+	case head.IsEntries(), l.CountsTimers():
+		path = head.Parent.Path
+	case head.Parent == nil && head.Recursion != "" && l.Measure == history.InObjects:
+		path = nodename.Join(path, head.Recursion) // what grows hangs on others of its type
+	}
+	return textfmt.Abridge(path, message.MaxNameShown)
+}
+
+// rate is how much a leak grows with each call of op: "+1.00 *app.Session/op (+4.2 KiB/op)".
+func leakRate(l *finding.Leak) string {
+	if l.IsResource() {
+		return resourceRates(l)
+	}
+	bytes := "+" + series.BytesPerCall(bytesPerCallOf(l)) + "/op"
+	if l.Goroutines != nil {
+		s := series.NounPerCall(l.Piled, "goroutine") + "/op"
+		if l.Total.Bytes > 0 {
+			s += fmt.Sprintf(" (%s beside the stack)", bytes)
+		}
+		return s
+	}
+	head := l.Heads[0]
+	switch {
+	case l.CountsTimers() && !l.Moves:
+		return fmt.Sprintf("%s/op (%s)", series.NounPerCall(l.Own, "timer"), bytes)
+	case l.Measure == history.InBytes:
+		return fmt.Sprintf("%s in %s", bytes, message.TypeText(head))
+	case head.IsEntries():
+		return fmt.Sprintf("%s entries/op (%s) in %s", series.PerCallText(l.Own), bytes, message.TypeText(head.Parent))
+	case l.Measure == history.InEntries:
+		return fmt.Sprintf("%s entries/op (%s) in %s", series.PerCallText(l.Own), bytes, message.TypeText(head))
+	}
+	return fmt.Sprintf("%s %s/op (%s)", series.PerCallText(l.Own), message.TypeText(head), bytes)
+}
+
+// bytesPerCall is the growth of all that the leak holds.
+func bytesPerCallOf(l *finding.Leak) float64 {
+	calls := l.Own.Calls
+	if l.Goroutines != nil {
+		calls = l.Piled.Calls
+	}
+	return float64(l.Total.Bytes) / float64(calls[len(calls)-1]-calls[0])
+}
+
+// counted is what the series of a leak on the heap is of.
+func counted(l *finding.Leak) string {
+	switch {
+	case l.Heads[0].IsEntries():
+		return history.InEntries.String()
+	case l.CountsTimers() && !l.Moves:
+		return "timers"
+	}
+	return l.Measure.String()
+}
