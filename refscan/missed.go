@@ -11,6 +11,8 @@ import (
 // missedTypes lists what the scan missed, by type: most objects first. No reference leads to these
 // objects, so only those have one for which the allocator recorded it (go1.26 and go1.27
 // runtime/malloc.go: objects with pointers that are larger than 512 bytes).
+//
+//go:norace
 func missedTypes(graph *typedheap.Heap, dead func(*goruntime.Span, uint32) bool) []*Node {
 	byType := make(map[string]*Node)
 	graph.Missed(func(span *goruntime.Span, index uint32) {

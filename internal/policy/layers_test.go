@@ -14,7 +14,7 @@ var layers = []struct {
 	folder string
 	may    []string
 }{
-	{"internal/engine/image", nil},
+	{"internal/engine/image", []string{"internal/engine/relaxed"}},
 	// for tests only
 	{"internal/engine/imagetest", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/objfile/native"}},
 	{"internal/engine/objfile", nil}, // an executable, whatever its format
@@ -76,11 +76,12 @@ var layers = []struct {
 	{"internal/engine/gcwatch", nil}, // the collections of this process
 	{"internal/engine/gccount", []string{"internal/engine/peek", "internal/engine/rtlayout"}}, // what the collector counts
 	{"internal/engine/newborn", []string{"internal/engine/offheap", "internal/engine/peek", "internal/engine/rtlayout"}},
-	{"internal/engine/objset", nil},
+	{"internal/engine/relaxed", nil}, // words that the race detector need not see
+	{"internal/engine/objset", []string{"internal/engine/relaxed"}},
 	{"internal/engine/parallel", nil},
 	{"internal/engine/dominance", []string{"internal/engine/objset", "internal/engine/offheap"}},
 	{"internal/engine/heaptype", []string{"internal/engine/debuginfo", "internal/engine/goruntime", "internal/symbol", "internal/engine/addrmap", "internal/engine/special"}},
-	{"internal/engine/typing", []string{"internal/engine/heaptype", "internal/engine/goruntime", "internal/engine/offheap"}},
+	{"internal/engine/typing", []string{"internal/engine/relaxed", "internal/engine/heaptype", "internal/engine/goruntime", "internal/engine/offheap"}},
 	{"internal/engine/ended", []string{"internal/engine/typing", "internal/engine/heaptype", "internal/engine/goruntime"}},
 	{"internal/engine/timer", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/symbol", "internal/engine/rtlayout"}},
 	{"internal/engine/dataseg", []string{"internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing"}},

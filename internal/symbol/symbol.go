@@ -6,6 +6,8 @@ import "strings"
 // "example.com/app" for "example.com/app.(*Cache[int]).Get". It returns "" for names that belong to
 // no package, such as "int" and "go:itab.T". In the linker's names, dots in the last element of an
 // import path are escaped, so that the first dot there ends it.
+//
+//go:norace
 func Package(name string) string {
 	if i := strings.IndexAny(name, "[({ "); i >= 0 {
 		name = name[:i] // type arguments, receivers and fields have paths of their own

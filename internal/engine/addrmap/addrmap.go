@@ -58,6 +58,8 @@ func (m *Map) Add(addr uint64, value unsafe.Pointer) {
 }
 
 // findSlot returns the slot of an address, or the free one where it would be.
+//
+//go:norace
 func findSlot(slots []slot, addr uint64) *slot {
 	mask := uint64(len(slots) - 1)
 	i := addr * 0x9e3779b97f4a7c15 >> (64 - bits.Len64(mask))

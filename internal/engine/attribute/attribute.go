@@ -28,6 +28,8 @@ type Options struct {
 }
 
 // Run charges every marked object to the root and path that reach it soonest.
+//
+//go:norace
 func Run(h *typedheap.Heap, program root.Program, options Options) *Result {
 	watch := options.Watch
 	if watch == nil && options.Charged != nil {
@@ -97,6 +99,8 @@ func (a *attributor) release() {
 }
 
 // root claims what a root holds directly, and queues it.
+//
+//go:norace
 func (a *attributor) root(r *root.Entry) {
 	if len(r.Edges) == 0 {
 		return
@@ -217,6 +221,8 @@ func (a *attributor) stretch(runs []run) []run {
 
 // expand claims what a node's objects lead to. They have one type, so that their references have a
 // common order; those of untyped objects come last.
+//
+//go:norace
 func (a *attributor) expand(n *Node, parts []part) {
 	inline := int64(0)
 	for i := range parts {

@@ -23,6 +23,8 @@ type group struct {
 
 // claim charges what parts of one node lead to, and is not claimed yet, reference by reference.
 // Labels are those of the references, unless nil: then they are those of the node's objects.
+//
+//go:norace
 func (a *attributor) claim(n *Node, parts []part, labels []string) {
 	for i := range parts {
 		p := &parts[i]
@@ -78,6 +80,8 @@ type seen struct {
 }
 
 // tell tells the watcher what a node is charged with.
+//
+//go:norace
 func (a *attributor) tell(n *Node, g *group) {
 	for _, s := range g.seen {
 		c := s.each
@@ -112,6 +116,8 @@ func (a *attributor) group(b *bundle) *group {
 
 // takeObjects claims the targets of a bundle, if they have their turn and nobody claimed them
 // before.
+//
+//go:norace
 func (a *attributor) takeObjects(b *bundle) {
 	if c := a.classes.Of(b.typ); c > a.phase {
 		for _, obj := range b.words {
@@ -209,6 +215,8 @@ func (a *attributor) takeSmall(b *bundle) {
 
 // charge charges the groups that one reference of a node leads to. Outside says that they are
 // behind elements outside the length of slices.
+//
+//go:norace
 func (a *attributor) charge(n *Node, ref uint32, outside bool, labels []string) {
 	known := true
 	for i := range a.groups {
@@ -298,6 +306,8 @@ const (
 // child returns the node for objects of a type behind a reference. A type that is already on the
 // path folds into the node where it stands. The reference "" is the root variable itself. If the
 // tree is as large as it may be, there is no new node: nil.
+//
+//go:norace
 func (a *attributor) child(n *Node, label string, ty typing.Typing, typeName string) *Node {
 	if label == "" && n.Root == nil {
 		label = "$val" // a pointer to a reference, or a reference boxed in an interface
@@ -349,6 +359,8 @@ func (a *attributor) child(n *Node, label string, ty typing.Typing, typeName str
 
 // isNamed reports whether a type has a name of its own. Types without one recur by chance: a
 // map[string]any inside of another only folds where it hangs on the same kind of reference.
+//
+//go:norace
 func isNamed(typeName string) bool {
 	head, _, _ := strings.Cut(typeName, "[")
 	return strings.Contains(head, ".") && !strings.ContainsAny(head, "*(){ ")

@@ -23,6 +23,8 @@ type run struct {
 
 // add queues objects. Many are put in the order of memory, which the processor reads sooner than
 // what lies anywhere; sorter is an empty set of all objects, and is so again.
+//
+//go:norace
 func (f *frontier) add(n *Node, lists [][]uint32, guest bool, sorter objset.Set) {
 	total := 0
 	lo, hi := ^uint32(0), uint32(0)

@@ -131,6 +131,8 @@ func (w *gatherer) reset() {
 func (w *gatherer) begin(n *Node) { w.node, w.guest = n, false }
 
 // gather gathers from n objects of some runs, from the skip-th of the first run on.
+//
+//go:norace
 func (w *gatherer) gather(runs []run, skip, n int) {
 	w.begin(runs[0].node)
 	for n > 0 {
@@ -166,6 +168,8 @@ func (w *gatherer) gatherPortion(p *setAside, number int) {
 }
 
 // walk gathers from objects of the node.
+//
+//go:norace
 func (w *gatherer) walk(objs []uint32) {
 	h := w.a.heap
 	for i, obj := range objs {
@@ -196,6 +200,8 @@ const lookAhead = 16
 // fetch reads a byte of each object, one right after the other, so that the processor waits for all
 // of them at once and not for each in turn: a third of the time of walking objects that are in no
 // cache.
+//
+//go:norace
 func (w *gatherer) fetch(objs []uint32) {
 	h := w.a.heap
 	for _, obj := range objs {
@@ -207,6 +213,8 @@ func (w *gatherer) fetch(objs []uint32) {
 }
 
 // take takes a reference.
+//
+//go:norace
 func (w *gatherer) take(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 	h := w.a.heap
 	if w.guest && e.Ref != heaptype.RefInternal {
@@ -240,6 +248,8 @@ func (w *gatherer) take(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 }
 
 // object takes a reference to an object; partial if it is a slice that leaves out a part of it.
+//
+//go:norace
 func (w *gatherer) object(ref uint32, s *goruntime.Span, obj uint32, partial bool) {
 	if !w.a.open.Has(obj) {
 		return
@@ -252,6 +262,8 @@ func (w *gatherer) object(ref uint32, s *goruntime.Span, obj uint32, partial boo
 }
 
 // small takes a reference to a value in a block of the tiny allocator.
+//
+//go:norace
 func (w *gatherer) small(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 	off := uint32(e.To - s.Addr(obj))
 	if !w.a.heap.Live.Marked.Has(obj) || w.a.tiny.At(obj).Starts>>off&1 != 0 {
@@ -269,6 +281,8 @@ func (w *gatherer) small(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 }
 
 // anonymous takes a reference to anonymous static data. Variables are roots of their own.
+//
+//go:norace
 func (w *gatherer) anonymous(e heaptype.Edge) {
 	h := w.a.heap
 	if i, known := h.Anonymous.At(e.To); known {
@@ -284,6 +298,7 @@ func (w *gatherer) data(ref, obj uint32) {
 	}
 }
 
+//go:norace
 func (w *gatherer) add(key bundleKey, to, extent uint32) {
 	key.outside = w.outside
 	last := &w.last[key.ref%uint32(len(w.last))]

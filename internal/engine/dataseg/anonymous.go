@@ -17,6 +17,8 @@ type Anonymous struct {
 }
 
 // Carve returns the anonymous static data that a reference describes, nil if it leads to none.
+//
+//go:norace
 func (d *Segments) Carve(e heaptype.Edge) *Anonymous {
 	if e.Type == nil || e.Size == 0 || !e.Type.HasPointers() {
 		return nil

@@ -29,6 +29,8 @@ type Segments struct {
 }
 
 // Load lists the package variables, other symbols and stretches between them that hold pointers.
+//
+//go:norace
 func Load(types *heaptype.Table) *Segments {
 	d := &Segments{types: types}
 	globals := d.types.Names.Globals()
@@ -128,8 +130,22 @@ func (d *Segments) nameGaps() {
 			}
 		}
 	}
-	d.Statics = append(d.Statics, gaps...)
-	sort.SliceStable(d.Statics, func(i, j int) bool { return d.Statics[i].Addr < d.Statics[j].Addr })
+	sort.Slice(gaps, func(i, j int) bool { return gaps[i].Addr < gaps[j].Addr })
+	d.Statics = inOrder(d.Statics, gaps)
+}
+
+// inOrder merges two lists that are in the order of addresses. Those of a come first where both
+// have one.
+func inOrder(a, b []Static) []Static {
+	all := make([]Static, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if b[0].Addr < a[0].Addr {
+			all, b = append(all, b[0]), b[1:]
+		} else {
+			all, a = append(all, a[0]), a[1:]
+		}
+	}
+	return append(append(all, a...), b...)
 }
 
 // hasPointers reports whether the collector's mask has a bit in the memory.
@@ -141,6 +157,8 @@ func (s *Static) hasPointers() bool {
 }
 
 // pointers yields the words that the collector's mask shows: their addresses, and what they hold.
+//
+//go:norace
 func (s *Static) pointers(yield func(at, to uint64) bool) {
 	for off := uint64(0); off+8 <= uint64(len(s.Mem)); off += 8 {
 		if goruntime.MaskBit(s.Mask, (s.Addr+off-s.MaskBase)/8) && !yield(s.Addr+off, heaptype.Word(s.Mem, off)) {
@@ -150,6 +168,8 @@ func (s *Static) pointers(yield func(at, to uint64) bool) {
 }
 
 // anyLeadsOn reports whether one of the words that the collector's mask shows leads on.
+//
+//go:norace
 func (d *Segments) anyLeadsOn(s *Static) bool {
 	for _, to := range s.pointers {
 		if d.LeadsOn(to) {
@@ -161,6 +181,8 @@ func (d *Segments) anyLeadsOn(s *Static) bool {
 
 // LeadsOn reports whether an address lies in an object or in a data segment. Other
 // references of a variable, such as those of literals to read-only data, lead nowhere.
+//
+//go:norace
 func (d *Segments) LeadsOn(addr uint64) bool {
 	if addr == 0 {
 		return false
@@ -195,6 +217,8 @@ func (d *Segments) At(addr uint64) int {
 
 // References visits the references that the collector's mask shows in a Static and that lead on,
 // with the addresses of their words.
+//
+//go:norace
 func (d *Segments) References(s *Static, visit func(at, to uint64)) {
 	for at, to := range s.pointers {
 		if d.LeadsOn(to) {

@@ -109,6 +109,8 @@ func (e *Detector) ending(ty typing.Typing) ending {
 
 // ended reports whether the use of an object is over. Objects without pointers are not in the
 // image, and count as in use unless fetch is set.
+//
+//go:norace
 func (e *Detector) Of(obj uint32, ty typing.Typing, fetch bool) (state string, over bool) {
 	end := e.ending(ty)
 	if end.how == neverEnds {

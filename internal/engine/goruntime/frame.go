@@ -46,6 +46,8 @@ var errStackEnd = errors.New("the stack walk does not end at its top")
 
 // Frames walks a goroutine's stack from the innermost frame out, as the collector's unwinder does
 // (runtime/traceback.go, go1.26: initAt, resolveInternal, next).
+//
+//go:norace
 func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 	if g.lost {
 		return nil

@@ -24,6 +24,8 @@ func (m *Model) PointerWords(s *Span, obj uint32, visit func(word uint64)) error
 // word, up to 64 from the first on (runtime/mbitmap.go, typePointers). Small objects have such bits
 // at the end of their span, larger ones a type in their first word or in their span, whose mask
 // repeats over the object.
+//
+//go:norace
 func (m *Model) PointerMasks(s *Span, obj uint32, visit func(first, mask uint64)) error {
 	if s.NoScan {
 		return nil
@@ -67,6 +69,8 @@ const FetchAhead = 16
 // Fetch reads a byte of each object with pointers, and of its mask, one right after the other, so
 // that the processor waits for all of them at once and not for each in turn when they are read. The
 // sum is of no use.
+//
+//go:norace
 func (m *Model) Fetch(objs []uint32) (sum byte) {
 	for _, obj := range objs {
 		s := m.SpanOf(obj)

@@ -104,6 +104,8 @@ func (m *Model) LiveSlots(g *Goroutine, visit func(Slot)) error {
 }
 
 // word reports one slot and remembers pointers into the stack itself.
+//
+//go:norace
 func (s *stackScan) word(f *Frame, addr, value uint64, conservative bool) {
 	if value == 0 {
 		return
@@ -148,6 +150,7 @@ func (s *stackScan) frameConservative(f *Frame) {
 	}
 }
 
+//go:norace
 func (s *stackScan) masked(f *Frame, base uint64, n uint64, mask []byte, conservative bool) {
 	if base > s.g.Hi {
 		return

@@ -40,6 +40,8 @@ type Span struct {
 }
 
 // loadSpanTable reads the spans in use and their mark bits.
+//
+//go:norace
 func (m *Model) loadSpanTable() error {
 	l := m.fields
 	const sp = "runtime.mspan"
@@ -413,6 +415,8 @@ func (t *pageTable) inArena(page uint64) int32 {
 const NoObject = ^uint32(0)
 
 // Object returns the span and the number of the allocated object that holds p.
+//
+//go:norace
 func (m *Model) Object(p uint64) (*Span, uint32) {
 	i := m.pages.span(p)
 	if i == 0 {

@@ -79,6 +79,8 @@ const captured = "$captured"
 //
 // The toolchain of go1.27 leaves these layouts out. Then the room that a closure has tells what
 // lies in it, and what nothing lists stays untyped.
+//
+//go:norace
 func (k *maker) completed(t *Type, v variant) *Type {
 	k.survey()
 	var found []debuginfo.Capture

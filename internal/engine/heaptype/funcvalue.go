@@ -23,6 +23,8 @@ func (tt *Table) ClosureEntry(fn uint64) uint64 {
 }
 
 // ClosureAt returns the type of the closure that a func value refers to, nil if there is none.
+//
+//go:norace
 func (tt *Table) ClosureAt(fn uint64) *Type {
 	if s, _ := tt.Model.Object(fn); s != nil {
 		return tt.Closure(tt.ClosureEntry(fn))
@@ -31,6 +33,8 @@ func (tt *Table) ClosureAt(fn uint64) *Type {
 }
 
 // Payload returns the memory of an object without its malloc header, and where it starts.
+//
+//go:norace
 func Payload(s *goruntime.Span, obj uint32) ([]byte, uint64) {
 	b, addr := s.Bytes(obj), s.Addr(obj)
 	if b != nil && s.HasHeader() {

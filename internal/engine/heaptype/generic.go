@@ -41,6 +41,8 @@ func (k *maker) instance(id debuginfo.TypeID, d debuginfo.Type) debuginfo.TypeID
 const closureLayout = "noalg.struct { F uintptr; X0 "
 
 // survey lists the types that are looked for by part of their names.
+//
+//go:norace
 func (k *maker) survey() {
 	if k.instances != nil {
 		return

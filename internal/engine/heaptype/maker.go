@@ -116,6 +116,8 @@ const maxOps = 1 << 20
 const maxDepth = 64
 
 // compile appends the references of d, which lies at an offset of t under a label.
+//
+//go:norace
 func (k *maker) compile(t *Type, d debuginfo.Type, off uint64, label string, depth int) {
 	if depth > maxDepth || len(t.Ops) > maxOps || d.Size == 0 {
 		return

@@ -4,6 +4,8 @@ package heaptype
 const maxDirectory = 1 << 40
 
 // mapHeader walks a map from its header (go1.26 internal/runtime/maps/map.go and table.go).
+//
+//go:norace
 func (w *Walker) mapHeader(t *Type, header []byte) {
 	o := &w.Types.Offsets
 	l := w.Types.MapLayout(t)
@@ -27,6 +29,8 @@ func (w *Walker) mapHeader(t *Type, header []byte) {
 }
 
 // tables walks the tables of a directory, and returns how many slots they have.
+//
+//go:norace
 func (w *Walker) tables(l *mapLayout, dir, dirLen uint64) (slots uint64) {
 	s, obj := w.Types.Model.Object(dir)
 	if s == nil || s.NoScan || dirLen > maxDirectory {
@@ -72,6 +76,8 @@ func (w *Walker) table(addr, i uint64) (groups, n uint64) {
 
 // groups walks n groups of slots, if it is to; only the slots in use are looked at. It returns how
 // many slots there are.
+//
+//go:norace
 func (w *Walker) groups(l *mapLayout, addr, n uint64, walk bool) (slots uint64) {
 	s, obj := w.Types.Model.Object(addr)
 	if s == nil {

@@ -1,6 +1,8 @@
 package heaptype
 
 // Object walks an object (or compiler-made data) of known typing; mem starts at the typed part.
+//
+//go:norace
 func (w *Walker) Object(t *Type, f Layout, mem []byte, base uint64) {
 	w.Walked += len(mem)
 	switch f {
@@ -27,6 +29,8 @@ func (w *Walker) Object(t *Type, f Layout, mem []byte, base uint64) {
 }
 
 // Elements walks values of an array, from number first on.
+//
+//go:norace
 func (w *Walker) Elements(t *Type, mem []byte, first uint64) {
 	for k := uint64(0); (k+1)*t.Size <= uint64(len(mem)); k++ {
 		w.Value(t, mem[k*t.Size:], uint32(min(first+k, maxElems))*t.Refs)

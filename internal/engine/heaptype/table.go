@@ -96,6 +96,8 @@ func (tt *Table) Named(name string) *Type {
 }
 
 // target returns what a reference of a type refers to, nil if that is not known.
+//
+//go:norace
 func (tt *Table) target(o *Op) *Type {
 	if o.lazy == nil {
 		return o.Type
@@ -111,6 +113,8 @@ func (tt *Table) target(o *Op) *Type {
 }
 
 // byteType is the element type of strings.
+//
+//go:norace
 func (tt *Table) byteType() *Type {
 	t := tt.elemOfString.Load()
 	if t == nil {
@@ -182,6 +186,8 @@ func (tt *Table) add(m *addrmap.Map, addr uint64, value unsafe.Pointer) {
 
 // Closure returns the type of closures of the function at an address, nil if there is no such
 // function.
+//
+//go:norace
 func (tt *Table) Closure(entry uint64) *Type {
 	if t, ok := tt.closures.Get(entry); ok {
 		return (*Type)(t)

@@ -46,6 +46,8 @@ type Walker struct {
 }
 
 // Value walks one value of a type.
+//
+//go:norace
 func (w *Walker) Value(t *Type, mem []byte, base uint32) {
 	for i := range t.Ops {
 		o := &t.Ops[i]
@@ -57,6 +59,8 @@ func (w *Walker) Value(t *Type, mem []byte, base uint32) {
 }
 
 // Op walks one reference, or array of references, of a value.
+//
+//go:norace
 func (w *Walker) Op(o *Op, mem []byte, base uint32) {
 	ref := base + o.Ref
 	switch o.Kind {
@@ -86,6 +90,8 @@ func (w *Walker) Op(o *Op, mem []byte, base uint32) {
 
 // reference walks a reference whose first word leads to an address; mem is that of the value that
 // holds it.
+//
+//go:norace
 func (w *Walker) reference(o *Op, ref uint32, to uint64, mem []byte) {
 	tt := w.Types
 	e := Edge{Ref: ref, To: to}
@@ -127,6 +133,8 @@ func (w *Walker) reference(o *Op, ref uint32, to uint64, mem []byte) {
 // Interface walks an interface: its data word is the value itself if that is pointer-shaped, else a
 // pointer to it. The type word leads to a descriptor, which may be on the heap too
 // (reflect.StructOf).
+//
+//go:norace
 func (w *Walker) Interface(kind opKind, ref uint32, tab, data uint64) {
 	if tab == 0 {
 		return
@@ -154,6 +162,8 @@ func (w *Walker) Interface(kind opKind, ref uint32, tab, data uint64) {
 }
 
 // direct walks a value of one word that is held in place of a pointer to it.
+//
+//go:norace
 func (w *Walker) direct(ref uint32, t *Type, data uint64) {
 	if len(t.Ops) != 1 || t.Ops[0].Offset != 0 || !t.Ops[0].Kind.isWord() {
 		w.Emit(Edge{Ref: ref, To: data})

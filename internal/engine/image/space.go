@@ -9,6 +9,8 @@ import (
 	"sort"
 	"sync"
 	"sync/atomic"
+
+	"github.com/leakgate/leakgate/internal/engine/relaxed"
 )
 
 // A Range is a stretch of the frozen process's address space.
@@ -59,7 +61,7 @@ const maxFaulted = 256 << 20
 // their loops.
 type Space struct {
 	regions atomic.Pointer[[]Piece] // sorted by address, not overlapping; replaced as a whole
-	recent  atomic.Uint32           // index of the region that was read last
+	recent  uint32                  // relaxed: index of the region that was read last
 	failure atomic.Pointer[ReadError]
 	broken  atomic.Pointer[error] // of the source: nothing more can be had of it
 
@@ -134,6 +136,7 @@ func (s *Space) LoadConstants(ranges []Range) ([][]byte, error) {
 	return s.load(ranges, lender)
 }
 
+//go:norace
 func (s *Space) load(ranges []Range, lender Lender) ([][]byte, error) {
 	if s.held {
 		return s.heldRanges(ranges), nil
@@ -263,6 +266,7 @@ func (s *Space) Bytes(addr, n uint64) []byte {
 // Try reports whether n bytes at addr can be read, without leaving a sticky error.
 func (s *Space) Try(addr, n uint64) bool { return s.read(addr, n) != nil }
 
+//go:norace
 func (s *Space) read(addr, n uint64) []byte {
 	if b := s.peek(addr, n); b != nil {
 		return b
@@ -300,13 +304,13 @@ func (s *Space) read(addr, n uint64) []byte {
 // peek returns memory that bulk loads brought in one piece.
 func (s *Space) peek(addr, n uint64) []byte {
 	regions := *s.regions.Load()
-	i := int(s.recent.Load())
+	i := int(relaxed.Load32(&s.recent))
 	if i >= len(regions) || !regions[i].contains(addr) {
 		var ok bool
 		if i, ok = findRegion(regions, addr); !ok {
 			return nil
 		}
-		s.recent.Store(uint32(i))
+		relaxed.Store32(&s.recent, uint32(i))
 	}
 	r := &regions[i]
 	off := addr - r.Addr
@@ -395,6 +399,8 @@ func (s *Space) U32(addr uint64) uint32 {
 }
 
 // U64 reads a little-endian 64-bit word.
+//
+//go:norace
 func (s *Space) U64(addr uint64) uint64 {
 	b := s.read(addr, 8)
 	if b == nil {

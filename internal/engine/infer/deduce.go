@@ -40,6 +40,8 @@ func (in *inferrer) deduce() {
 }
 
 // deduced keeps what an object is made of for later.
+//
+//go:norace
 func (o *offerer) deduced(obj uint32) {
 	if ty := o.deduction(obj); ty.Type != 0 {
 		o.deductions = addOffer(o.deductions, obj, ty)
@@ -48,6 +50,8 @@ func (o *offerer) deduced(obj uint32) {
 
 // deduction returns what an object is made of: a closure, if it is untyped, or an array or a struct
 // around what is known of it. The zero typing stands for neither.
+//
+//go:norace
 func (o *offerer) deduction(obj uint32) typing.Typing {
 	ty := o.typings.Of(obj)
 	if ty.Full || ty.Layout == heaptype.LayoutInternal || !o.in.live.Marked.Has(obj) {

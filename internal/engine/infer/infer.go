@@ -95,6 +95,8 @@ type Result struct {
 
 // Run types the marked objects. It ends because every change of an object's typing is an
 // improvement in a strict order (typing.Better).
+//
+//go:norace
 func Run(types *heaptype.Table, data *dataseg.Segments, live *live.Live, timers *timer.List, vars *stackvar.Finder, o Options) *Result {
 	m := types.Model
 	out := &Result{Typings: typing.NewTable(m.NumObjects), Anonymous: dataseg.NewAnonymousSet(types)}
@@ -295,6 +297,7 @@ func (in *inferrer) walkTogether() {
 	})
 }
 
+//go:norace
 func (o *offerer) walk(list []uint32) {
 	for i, obj := range list {
 		if i%goruntime.FetchAhead == 0 {
@@ -309,6 +312,8 @@ func (o *offerer) walk(list []uint32) {
 }
 
 // allocated types the objects whose type the allocator recorded.
+//
+//go:norace
 func (o *offerer) allocated(s *goruntime.Span) {
 	if s.NoScan || s.HasSmallMask() {
 		return

@@ -9,6 +9,8 @@ import (
 )
 
 // offer offers a typing to the object that an edge leads to.
+//
+//go:norace
 func (o *offerer) offer(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 	if s == nil {
 		o.static(*e)
@@ -97,6 +99,8 @@ func (o *offerer) offer(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 
 // set gives an object a typing that improves on what it has, now, or after the round if that walks
 // the object.
+//
+//go:norace
 func (o *offerer) set(obj uint32, ty typing.Typing, s *goruntime.Span) {
 	for {
 		old, word := o.typings.Load(obj)
@@ -126,6 +130,8 @@ func (o *offerer) set(obj uint32, ty typing.Typing, s *goruntime.Span) {
 
 // static keeps what a reference tells of compiler-made data, such as the array behind a
 // package-level slice, for the end of the round.
+//
+//go:norace
 func (o *offerer) static(e heaptype.Edge) {
 	if c := o.in.data.Carve(e); c != nil && o.in.out.Anonymous.Improves(c) {
 		o.statics = append(o.statics, *c)
@@ -143,6 +149,8 @@ const (
 
 // fits compares a type, or an array of it, at an offset of an object with the object's pointer
 // bits. Larger objects carry their type, which outranks any other, and are not compared.
+//
+//go:norace
 func fits(t *heaptype.Type, f heaptype.Layout, s *goruntime.Span, obj uint32, off uint64) fit {
 	if s.NoScan {
 		if t.HasPointers() {

@@ -166,6 +166,7 @@ func entryName(m *goruntime.Model, gr *goruntime.Goroutine) string {
 	return "an unknown function"
 }
 
+//go:norace
 func (k *marker) pointer(p uint64) {
 	if p == 0 {
 		return
@@ -290,6 +291,8 @@ func (k *marker) drainShared(pool *parallel.Pool) {
 }
 
 // next marks what the last objects found refer to.
+//
+//go:norace
 func (k *marker) next() {
 	n := max(0, len(k.todo)-goruntime.FetchAhead)
 	var objs [goruntime.FetchAhead]uint32
@@ -306,6 +309,8 @@ func (k *marker) next() {
 }
 
 // object marks what an object refers to.
+//
+//go:norace
 func (k *marker) object(s *goruntime.Span, obj uint32) {
 	mem := s.Bytes(obj)
 	if s.HasSmallMask() {

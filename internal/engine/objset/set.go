@@ -1,7 +1,11 @@
 // Package objset has sets of objects, by number.
 package objset
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/leakgate/leakgate/internal/engine/relaxed"
+)
 
 // A Set is a set of numbers below the one that New was given, a bit each. Has, Add and Remove panic
 // for others. Only AddShared may be called by several goroutines at once.
@@ -44,7 +48,9 @@ func (s Set) Bits(i, n uint32) uint64 {
 }
 
 // AddShared is Add while other goroutines add numbers, too.
+//
+//go:norace
 func (s Set) AddShared(i uint32) bool {
 	w, m := &s[i>>6], uint64(1)<<(i&63)
-	return atomic.LoadUint64(w)&m == 0 && atomic.OrUint64(w, m)&m == 0
+	return relaxed.Load64(w)&m == 0 && atomic.OrUint64(w, m)&m == 0
 }

@@ -5,6 +5,7 @@ package root
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -154,6 +155,8 @@ func (rs *set) entry(r Root, typ string) *Entry {
 }
 
 // List lists everything that the marking started from, by name and type, in a fixed order.
+//
+//go:norace
 func List(h *typedheap.Heap, program Program) []*Entry {
 	rs := &set{heap: h, program: program, byKey: make(map[Root]*Entry)}
 	rs.globalRoots()
@@ -162,7 +165,7 @@ func List(h *typedheap.Heap, program Program) []*Entry {
 	}
 	rs.timerRoots()
 	rs.specialRoots()
-	sort.SliceStable(rs.list, func(i, j int) bool { return rs.list[i].Compare(&rs.list[j].Root) < 0 })
+	slices.SortStableFunc(rs.list, func(a, b *Entry) int { return a.Compare(&b.Root) })
 	for _, r := range rs.list {
 		byLabel := func(i, j int) bool { return r.Edges[i].Label < r.Edges[j].Label }
 		if !sort.SliceIsSorted(r.Edges, byLabel) {
@@ -172,6 +175,7 @@ func List(h *typedheap.Heap, program Program) []*Entry {
 	return rs.list
 }
 
+//go:norace
 func (rs *set) globalRoots() {
 	h := rs.heap
 	for i := range h.Segments.Statics {
@@ -212,6 +216,7 @@ func (rs *set) globalRoots() {
 	}
 }
 
+//go:norace
 func (rs *set) frameRoots(st *live.Stack) {
 	h := rs.heap
 	base := Root{Kind: KindFrame, Caller: st.Goroutine.IsCaller}

@@ -35,6 +35,8 @@ func (p *Pending) add(t *timer.Pending, now int64) {
 const runtimeTimers = "runtime.(timers)"
 
 // timerRoots lists the pending timers by what they will run.
+//
+//go:norace
 func (rs *set) timerRoots() {
 	h := rs.heap
 	tools := rs.toolObjects()

@@ -68,6 +68,8 @@ type stackWalk struct {
 
 // Walk calls visit for each reference out of a goroutine's stack, with the variable that holds
 // it: frames from the innermost out, their variables by name, what belongs to no variable last.
+//
+//go:norace
 func (fd *Finder) Walk(st *live.Stack, visit func(Var, heaptype.Edge)) {
 	w := &stackWalk{
 		vars: fd, types: fd.types, st: st, visit: visit,
@@ -129,6 +131,8 @@ func (w *stackWalk) unexplained() map[*goruntime.Frame]bool {
 
 // activeVars lists the variables that have a place at the frame's pc, by name; for frames in a call
 // that is the place during the call, or the one after it.
+//
+//go:norace
 func (fd *Finder) activeVars(f *goruntime.Frame, after bool) []activeVar {
 	pc := f.ContPC
 	if pc == 0 {
@@ -166,6 +170,8 @@ func (fd *Finder) activeVars(f *goruntime.Frame, after bool) []activeVar {
 
 // variables walks the variables of a frame, which are sorted by name, and the pieces of one by
 // offset.
+//
+//go:norace
 func (w *stackWalk) variables(vars []activeVar) {
 	for i := range vars {
 		w.typeWord = 0
@@ -176,6 +182,7 @@ func (w *stackWalk) variables(vars []activeVar) {
 	}
 }
 
+//go:norace
 func (w *stackWalk) variable(v activeVar) {
 	t := v.typ
 	if t.Shaped {
@@ -265,6 +272,8 @@ func (w *stackWalk) take(addr uint64) *goruntime.Slot {
 }
 
 // memory walks typed memory of the stack; words that are not live read as zero.
+//
+//go:norace
 func (w *stackWalk) memory(fv Var, t *heaptype.Type, f heaptype.Layout, addr, size uint64, depth int) {
 	raw := w.st.Goroutine.Stack(addr)
 	if raw == nil || !t.HasPointers() {
@@ -322,6 +331,8 @@ func (w *stackWalk) mask(t *heaptype.Type, addr uint64, mem []byte, off uint64, 
 }
 
 // reference reports a reference of a variable, and follows it where it stays on the stack.
+//
+//go:norace
 func (w *stackWalk) reference(fv Var, e heaptype.Edge, depth int) {
 	raw := w.st.Goroutine.Stack(e.To)
 	if raw == nil {

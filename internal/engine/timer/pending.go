@@ -96,6 +96,8 @@ func newReader(m *goruntime.Model, l *rtlayout.Lookup, to *pendingTimers) *reade
 }
 
 // heap reads the heap that the slice at an address holds.
+//
+//go:norace
 func (r *reader) heap(slice uint64) error {
 	mem := r.m.Mem
 	at, n := mem.U64(slice), mem.U64(slice+8)

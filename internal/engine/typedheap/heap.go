@@ -41,6 +41,8 @@ type Options struct {
 
 // Build marks what is alive in a process, and infers its types. Close gives back what the heap
 // takes.
+//
+//go:norace
 func Build(m *goruntime.Model, names heaptype.Names, options Options) (*Heap, error) {
 	types, err := heaptype.NewTable(m, names)
 	if err != nil {

@@ -29,6 +29,8 @@ type target struct {
 }
 
 // Add adds a reference. It is taken when there are enough of them, or by flush.
+//
+//go:norace
 func (b *Batch) Add(e heaptype.Edge) {
 	b.all[b.n].Edge = e
 	if b.n++; b.n == batchLen {
@@ -37,6 +39,8 @@ func (b *Batch) Add(e heaptype.Edge) {
 }
 
 // Flush takes the references that there are.
+//
+//go:norace
 func (b *Batch) Flush() {
 	all := b.all[:b.n]
 	for i := range all {

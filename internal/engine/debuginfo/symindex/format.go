@@ -214,6 +214,8 @@ func (x *contents) str(off uint32) string { return view(x.sized(tableStrings, of
 
 // sized returns the bytes at an offset of a table, before which their number is given; none if
 // there is no such offset.
+//
+//go:norace
 func (x *contents) sized(table int, off uint32) []byte {
 	b := x.tables[table]
 	if uint64(off) >= uint64(len(b)) {

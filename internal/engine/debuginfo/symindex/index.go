@@ -89,6 +89,8 @@ const (
 
 // Type returns a type, the zero Type for an id that there is not. It allocates the fields' slice of
 // structs only.
+//
+//go:norace
 func (x *Index) Type(id program.TypeID) program.Type {
 	t := x.TypeHead(id)
 	if t.Kind != reflect.Struct {
@@ -113,6 +115,8 @@ func (x *Index) Type(id program.TypeID) program.Type {
 }
 
 // TypeHead is Type without the fields: it allocates nothing.
+//
+//go:norace
 func (x *Index) TypeHead(id program.TypeID) program.Type {
 	if id == 0 || int64(id) > int64(x.count(tableTypes)) {
 		return program.Type{}

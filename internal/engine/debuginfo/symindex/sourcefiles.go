@@ -25,9 +25,16 @@ func (x *Index) SourceFiles(pkg string) []string {
 	for _, f := range files {
 		folders[filepath.Dir(f)] = make(map[string]int)
 	}
+	inFolder := make(map[uint32]map[string]int) // by file: the counts of its folder
 	for i := range x.count(tableFuncs) {
 		r := x.record(tableFuncs, i)
-		if counts := folders[filepath.Dir(x.str(u32(r, 20)))]; counts != nil {
+		f := u32(r, 20)
+		counts, known := inFolder[f]
+		if !known {
+			counts = folders[filepath.Dir(x.str(f))]
+			inFolder[f] = counts
+		}
+		if counts != nil {
 			counts[strings.TrimSuffix(x.str(u32(r, 16)), "_test")]++
 		}
 	}

@@ -121,6 +121,7 @@ func (x *Index) varsOf(entry uint64) (*numbers, bool) {
 	return &numbers{b: x.sized(tableVars, at-1)}, true
 }
 
+//go:norace
 func (x *Index) locals(c *numbers, entry uint64) []program.Local {
 	n := c.count()
 	if n == 0 {
