@@ -35,8 +35,8 @@ func soakRounds(t *testing.T, rounds int) int {
 	return rounds
 }
 
-// load keeps system calls, timers, the allocator, other programs, garbage collections and HTTP
-// traffic on loopback going until stop is closed.
+// load keeps system calls, timers, the allocator, growing stacks, other programs, garbage collections
+// and HTTP traffic on loopback going until stop is closed.
 func load(t *testing.T, stop <-chan struct{}) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	work := func(f func()) {
@@ -75,6 +75,19 @@ func load(t *testing.T, stop <-chan struct{}) *sync.WaitGroup {
 		runtime.KeepAlive(garbage)
 	})
 	work(func() {
+		churned := make(map[int]*cargo)
+		for i := range 100 {
+			churned[i] = newCargo()
+		}
+		clear(churned)
+	})
+	work(func() {
+		done := make(chan byte)
+		go func() { done <- deepen(rand.N(1000)) }()
+		<-done
+		runtime.Gosched()
+	})
+	work(func() {
 		_ = exec.Command("/bin/true").Run() // it need not exist
 		time.Sleep(5 * time.Millisecond)
 	})
@@ -84,6 +97,15 @@ func load(t *testing.T, stop <-chan struct{}) *sync.WaitGroup {
 	})
 	work(func() { time.AfterFunc(time.Millisecond, func() {}).Reset(time.Microsecond); runtime.Gosched() })
 	return &wg
+}
+
+// deepen has the stack grow by about 200 bytes for each level, so that the runtime moves it.
+func deepen(levels int) byte {
+	var room [128]byte
+	if levels > 0 {
+		room[levels%len(room)] = deepen(levels - 1)
+	}
+	return room[levels%64] + 1
 }
 
 func openFiles(t *testing.T) int {
@@ -113,7 +135,7 @@ func TestSoak(t *testing.T) {
 		if i%100 == 0 {
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
-			t.Logf("%d rounds, unknown: %d; resident: %d MB, heap: %d MB of %d, runtime: %d MB; descriptors: %d", i, unknown,
+			t.Logf("%d rounds, unknown: %d, longest pause %v; resident: %d MB, heap: %d MB of %d, runtime: %d MB; descriptors: %d", i, unknown, worst,
 				resident("VmRSS:")>>20, m.HeapInuse>>20, (m.HeapSys-m.HeapReleased)>>20, (m.Sys-m.HeapSys)>>20, openFiles(t))
 		}
 		r, err := scanned()
