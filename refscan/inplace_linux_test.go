@@ -18,6 +18,7 @@ import (
 func TestInPlace(t *testing.T) {
 	fillUnnamed()
 	defer func() { unnamed.holder = nil }()
+	t.Setenv("LEAKGATE_FREEZE", "fork")
 	forked := scan(t)
 	require.Empty(t, forked.NotForked)
 	t.Setenv("LEAKGATE_FREEZE", "inplace")

@@ -25,7 +25,7 @@ func (a *attributor) rest() {
 			}
 		}
 	}
-	// Blocks of the tiny allocator hold gaps.
+	// Blocks of the tiny allocator hold gaps, and what the tool has of them.
 	gaps := a.runtimeRoot("runtime.(gaps of the tiny allocator)")
 	for i := range a.heap.Model.Spans {
 		s := &a.heap.Model.Spans[i]

@@ -186,7 +186,8 @@ func (a *attributor) unseen(words []uint32) []uint32 {
 }
 
 // takeSmall claims values that share blocks one by one, if they are unseen. Of several that begin
-// at one address the longest counts.
+// at one address the longest counts. A block is the tool's if all that is claimed of it is; what the
+// tool claims of another is one of its gaps.
 func (a *attributor) takeSmall(b *bundle) {
 	if len(b.words) == 0 {
 		return
@@ -198,12 +199,15 @@ func (a *attributor) takeSmall(b *bundle) {
 		fresh := uint16((1<<size-1)<<off) &^ block.bytes
 		bytes := int64(bits.OnesCount16(fresh))
 		objects := int64(1 - block.Starts>>off&1)
-		block.bytes |= fresh
-		block.Starts |= 1 << off
-		a.open.Remove(obj)
-		if a.phase.IsTool() {
+		switch {
+		case !a.phase.IsTool():
+			a.tool.Remove(obj)
+			block.bytes |= fresh
+		case block.Starts == 0:
 			a.tool.Add(obj)
 		}
+		block.Starts |= 1 << off
+		a.open.Remove(obj)
 		to.count += objects
 		to.bytes += bytes
 		b.words[i+1] = off | uint32(bytes)<<8 | uint32(objects)<<16

@@ -10,8 +10,8 @@ type TinyTable struct {
 	Blocks []tinyBlock
 }
 
-// tinyBlock is what was claimed of a 16-byte block: which bytes, and at which of them a value was
-// seen to begin.
+// tinyBlock is what was claimed of a 16-byte block: which bytes for others than the tool, and at
+// which of them a value was seen to begin, whoever's.
 type tinyBlock struct{ bytes, Starts uint16 }
 
 const tinyPage = 64

@@ -1,63 +1,173 @@
 package inplace
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
 // While the caller is pinned, nothing may block, allocate, grow the stack or be looked at by the
 // race detector: functions of the walk are marked so, and call nothing but each other and memmove.
 func TestWalkIsBare(t *testing.T) {
-	parse := func(name string) *ast.File {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-		require.NoError(t, err)
-		return file
-	}
-	file, peek := parse("walk.go"), parse("../peek/peek.go")
-	bare := map[string]bool{"memmove": true, "uint8": true, "uintptr": true, "Sizeof": true, "Pointer": true}
-	bodies := 0
-	for _, d := range slices.Concat(file.Decls, peek.Decls) {
-		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Body == nil || f.Name.Name == "Bytes" { // which the walk may not call
-			continue
-		}
-		bodies++
-		bare[f.Name.Name] = true
-		for _, mark := range []string{"//go:nosplit", "//go:norace", "//go:nocheckptr"} {
-			assert.True(t, f.Doc != nil && strings.Contains(docOf(f), mark), "%s is not marked %s", f.Name.Name, mark)
+	r := bareWalk(t, nil)
+	require.Empty(t, r.faults)
+	require.Greater(t, len(r.read), 5)
+}
+
+// So it is with what the pinned caller does besides, but that there is room on the stack.
+func TestPinnedIsBare(t *testing.T) {
+	for _, system := range []string{"populate_linux.go", "populate_other.go"} {
+		r := barePinned(t, system, nil)
+		require.Empty(t, r.faults, system)
+		for _, name := range []string{"populate", "run", "pages"} {
+			require.Contains(t, r.read, name, system)
 		}
 	}
-	require.Greater(t, bodies, 5)
-	ast.Inspect(file, func(n ast.Node) bool {
+}
+
+// What may not be there is found.
+func TestBareFinds(t *testing.T) {
+	const marks = "//go:nosplit\n//go:norace\n//go:nocheckptr\n"
+	for body, fault := range map[string]string{
+		"println()":                `walkBits calls "println"`,
+		"_ = make([]byte, 10)":     `walkBits calls "make"`,
+		"syscall.Syscall(1, 2)":    `walkBits calls "Syscall"`,
+		"lock.Lock()":              `walkBits calls "Lock"`,
+		"go c.walkSpans()":         "walkBits has *ast.GoStmt",
+		"defer c.walkSpans()":      "walkBits has *ast.DeferStmt",
+		"<-c.done":                 "walkBits receives",
+		"c.done <- 1":              "walkBits has *ast.SendStmt",
+		"_ = &control{}":           "walkBits has *ast.CompositeLit",
+		"for range c.list {}":      "walkBits has *ast.RangeStmt",
+		"func() {}()":              "walkBits has *ast.FuncLit",
+		"c.a, c.b = c.b, c.a":      "",
+		"c.unmarked()":             "unmarked is not marked //go:nosplit",
+		"for { c.walkSpans() }":    "",
+		"c.walkBits(peek.Byte(1))": "",
+	} {
+		source := "package inplace\n" + marks + "func (c *control) walkBits(a uintptr) { " + body + " }\nfunc (c *control) unmarked() {}\n"
+		r := bareWalk(t, source)
+		if fault == "" {
+			require.Empty(t, r.faults, body)
+		} else {
+			require.Contains(t, strings.Join(r.faults, "\n"), fault, body)
+		}
+	}
+	r := barePinned(t, "populate_linux.go", "package inplace\n//go:norace\nfunc (c *control) run(from uintptr) { fmt.Println() }\nfunc (c *control) pages() {}\n")
+	require.Equal(t, []string{`run calls "Println"`}, r.faults)
+}
+
+// A reader reads functions that run while the caller is pinned, and those that they call.
+type reader struct {
+	marks     []string // that they need
+	functions map[string]*ast.FuncDecl
+	known     map[string]bool // what they may call beside, and convert to
+	read      []string
+	faults    []string
+}
+
+// bareWalk reads the walk. Functions of another source stand for those with the same names.
+func bareWalk(t *testing.T, other any) *reader {
+	r := &reader{marks: []string{"//go:nosplit", "//go:norace", "//go:nocheckptr"}}
+	r.know("memmove", "uint8", "uintptr", "Sizeof", "Pointer")
+	r.add(t, "walk.go", nil)
+	r.add(t, "../peek/peek.go", nil)
+	r.add(t, "other.go", other)
+	r.function("walk")
+	return r
+}
+
+// barePinned reads what calls the walk. It has a system call that the scheduler does not know of,
+// the clock, which is one or the runtime's own, and GOMAXPROCS, which changes nothing there and takes
+// a lock of the runtime for a moment.
+func barePinned(t *testing.T, system string, other any) *reader {
+	r := &reader{marks: []string{"//go:norace"}}
+	r.know("growStack", "procPin", "procUnpin", "callWalk", "GOMAXPROCS", "Clock", "RawSyscall", "address", "uintptr", "Pointer", "Byte")
+	r.add(t, "take.go", nil)
+	r.add(t, system, nil)
+	r.add(t, "other.go", other)
+	r.function("pinned")
+	return r
+}
+
+func (r *reader) know(names ...string) {
+	r.known = make(map[string]bool)
+	for _, name := range names {
+		r.known[name] = true
+	}
+}
+
+func (r *reader) add(t *testing.T, name string, source any) {
+	if name == "other.go" && source == nil {
+		return
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ParseComments)
+	require.NoError(t, err)
+	if r.functions == nil {
+		r.functions = make(map[string]*ast.FuncDecl)
+	}
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
+			r.functions[f.Name.Name] = f
+		}
+	}
+}
+
+func (r *reader) fault(format string, args ...any) {
+	r.faults = append(r.faults, fmt.Sprintf(format, args...))
+}
+
+// function reads a function and, once, those that it calls.
+func (r *reader) function(name string) {
+	f := r.functions[name]
+	r.known[name] = true
+	r.read = append(r.read, name)
+	for _, mark := range r.marks {
+		if f.Doc == nil || !strings.Contains(docOf(f), mark) {
+			r.fault("%s is not marked %s", name, mark)
+		}
+	}
+	ast.Inspect(f.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			name := ""
-			switch fun := n.Fun.(type) {
-			case *ast.Ident:
-				name = fun.Name
-			case *ast.SelectorExpr:
-				name = fun.Sel.Name
-			case *ast.ParenExpr: // a conversion
-				return true
+			r.call(name, n.Fun)
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW {
+				r.fault("%s receives", name)
 			}
-			assert.True(t, bare[name], "a call of %q", name)
-		case *ast.FuncLit, *ast.GoStmt, *ast.DeferStmt, *ast.CompositeLit, *ast.SendStmt, *ast.SelectStmt, *ast.RangeStmt:
-			if lit, ok := n.(*ast.CompositeLit); ok {
-				if name, ok := lit.Type.(*ast.Ident); ok && name.Name == "region" {
-					return true // a value
-				}
+		case *ast.CompositeLit:
+			if typ, ok := n.Type.(*ast.Ident); !ok || typ.Name != "region" { // a value
+				r.fault("%s has %T", name, n)
 			}
-			t.Errorf("%T in the walk", n)
+		case *ast.FuncLit, *ast.GoStmt, *ast.DeferStmt, *ast.SendStmt, *ast.SelectStmt, *ast.RangeStmt:
+			r.fault("%s has %T", name, n)
 		}
 		return true
 	})
+}
+
+func (r *reader) call(by string, fun ast.Expr) {
+	called := ""
+	switch fun := fun.(type) {
+	case *ast.Ident:
+		called = fun.Name
+	case *ast.SelectorExpr:
+		called = fun.Sel.Name
+	case *ast.ParenExpr: // a conversion
+		return
+	}
+	switch {
+	case r.known[called]:
+	case r.functions[called] != nil:
+		r.function(called)
+	default:
+		r.fault("%s calls %q", by, called)
+	}
 }
 
 func docOf(f *ast.FuncDecl) string {

@@ -81,6 +81,7 @@ var (
 	timers   []*time.Timer
 	ctx      context.Context
 	tiny     []*int8
+	halves   []string // of blocks whose other halves package os has
 	blocked  = make(chan struct{})
 	exchange = make(chan *node)
 	bulk     = make([]byte, 1<<20)
@@ -125,6 +126,10 @@ func fill() {
 		b := int8(i)
 		tiny = append(tiny, &b)
 		runtime.AddCleanup(newFinalized(n), func(n *node) { _ = n }, n)
+	}
+	for i := range 100 {
+		halves = append(halves, strconv.Itoa(1_000_000+i))
+		os.Args = append(os.Args, strconv.Itoa(2_000_000+i))
 	}
 	current.Store(newNode(1))
 	boxed.Store(newNode(2))
