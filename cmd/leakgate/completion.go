@@ -28,14 +28,14 @@ type completedCommand struct {
 }
 
 // printCompletion is the command "leakgate completion".
-func printCompletion(c *cli.Context, args []string) int {
+func printCompletion(c *cli.Context, args []string, all []command) int {
 	if len(args) == 1 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
 		return printHelp(c, []string{"completion"})
 	}
 	if len(args) != 1 || shells[args[0]] == nil {
 		return c.UsageError("completion needs the name of a shell: bash, fish or zsh", "help completion")
 	}
-	words, err := completed()
+	words, err := completed(all)
 	if err != nil {
 		return c.Failure("%v", err)
 	}
@@ -47,13 +47,13 @@ func printCompletion(c *cli.Context, args []string) int {
 var manualFlag = regexp.MustCompile(`(?m)^\t(-[\w-]+)(?: \S+)?$`)
 
 // completed returns the commands with their flags, which are those that the manual has.
-func completed() ([]completedCommand, error) {
+func completed(all []command) ([]completedCommand, error) {
 	m, err := manual.Parse(manualSource)
 	if err != nil {
 		return nil, fmt.Errorf("the manual: %w", err)
 	}
 	var out []completedCommand
-	for _, cmd := range commands() {
+	for _, cmd := range all {
 		c := completedCommand{name: cmd.name, summary: cmd.summary}
 		text, ok := m.Topic(cmd.name)
 		if !ok {
@@ -79,7 +79,7 @@ func completed() ([]completedCommand, error) {
 	return out, nil
 }
 
-func names(words []completedCommand) string {
+func commandNames(words []completedCommand) string {
 	var all []string
 	for _, c := range words {
 		all = append(all, c.name)
@@ -97,7 +97,7 @@ _leakgate() {
 		return
 	fi
 	case ${COMP_WORDS[1]} in
-`, names(words))
+`, commandNames(words))
 	for _, c := range words {
 		fmt.Fprintf(w, "\t%s) flags=%q words=%q ;;\n", c.name, strings.Join(c.flags, " "), strings.Join(c.words, " "))
 	}

@@ -50,7 +50,7 @@ echo "${COMPREPLY[*]-}"`, "test", c.line)
 // The other shells read theirs without complaint, where they are installed, and theirs has every
 // command and flag.
 func TestCompletionInOtherShells(t *testing.T) {
-	words, err := completed()
+	words, err := completed(commands())
 	require.NoError(t, err)
 	for shell, flagOf := range map[string]func(string) string{
 		"zsh":  func(flag string) string { return flag },

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"flag"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +14,8 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/diff"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/doctor"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/merge"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/runtests"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/scan"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/stack"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/symbolize"
@@ -35,12 +36,12 @@ func parseManual(t *testing.T) *manual.Manual {
 // The manual's flags are those that leakgate run has, with the right defaults.
 func TestManualListsTheFlags(t *testing.T) {
 	for topic, flags := range map[string]*flag.FlagSet{
-		"run":       new(runOptions).flagSet(),
+		"run":       new(runtests.Options).FlagSet(),
 		"alloc":     new(alloc.Options).FlagSet(),
 		"comment":   new(comment.Options).FlagSet(),
 		"view":      new(view.Options).FlagSet(),
 		"vet":       new(vet.Options).FlagSet(),
-		"merge":     new(mergeOptions).flagSet(),
+		"merge":     new(merge.Options).FlagSet(),
 		"diff":      new(diff.Options).FlagSet(),
 		"symbolize": new(symbolize.Options).FlagSet(),
 		"scan":      new(scan.Options).FlagSet(),
@@ -81,7 +82,7 @@ func TestManualExamplesParse(t *testing.T) {
 		words := strings.Fields(args)
 		switch words[0] {
 		case "run":
-			_, err := parseRun(words[1:])
+			_, err := runtests.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "vet":
 			_, err := vet.Parse(words[1:])
@@ -96,7 +97,7 @@ func TestManualExamplesParse(t *testing.T) {
 			_, err := comment.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "merge":
-			_, err := parseMerge(words[1:])
+			_, err := merge.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "scan":
 			_, err := scan.Parse(words[1:])
@@ -167,20 +168,4 @@ func TestManualExitCodes(t *testing.T) {
 		want = append(want, string(rune('0'+outcome.ExitCode(o))))
 	}
 	require.Contains(t, text, strings.Join(want, ", ")+" is the exit code")
-}
-
-func TestParseRunTakesFlagsOnBothSides(t *testing.T) {
-	o, err := parseRun([]string{"-race", "./a", "-run", "X", "./b", "-v", "--", "./c", "-short"})
-	require.NoError(t, err)
-	require.True(t, o.race)
-	require.True(t, o.verbose)
-	require.Equal(t, "X", o.run)
-	require.Equal(t, []string{"./a", "./b"}, o.patterns)
-	require.Equal(t, []string{"./c", "-short"}, o.passthrough.Args)
-
-	o, err = parseRun(nil)
-	require.NoError(t, err)
-	require.Equal(t, []string{"."}, o.patterns)
-	require.Equal(t, 1, o.count)
-	require.True(t, slices.Equal(o.passthrough.Args, nil))
 }

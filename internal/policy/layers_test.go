@@ -276,7 +276,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/auto/judge", []string{"internal/symbol", "internal/verdict"}},
 	{"cmd/leakgate/internal/auto/finding", []string{
 		"cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/judge", "cmd/leakgate/internal/auto/repeat",
-		"cmd/leakgate/internal/auto/suppress", "golden", "internal/verdict",
+		"cmd/leakgate/internal/auto/suppress", "golden", "internal/textfmt", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/artifacts", []string{"internal/filelock", "internal/symbol", "internal/verdict", "internal/wholefile"}},
 	{"cmd/leakgate/internal/discover", nil},
@@ -295,9 +295,9 @@ var layers = []struct {
 	{"cmd/leakgate/internal/isolate", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/filelock"}},
 	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
 	{"cmd/leakgate/internal/compare", []string{"internal/verdict", "cmd/leakgate/internal/outcome"}},
-	{"cmd/leakgate/internal/present", []string{"internal/verdict", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/internal/present", []string{"internal/verdict", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/formats", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "internal/verdict", "internal/wholefile"}},
-	{"cmd/leakgate/internal/page", []string{"internal/nodename", "refscan", "internal/symbol", "internal/verdict", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/internal/page", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "internal/nodename", "refscan", "internal/symbol", "internal/verdict", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/leakvet", []string{"golden", "internal/editdistance", "cmd/leakgate/internal/goldens"}},
 	{"cmd/leakgate/leakvet/golangcilint", []string{"cmd/leakgate/leakvet"}},
 	// what sub-commands have in common, and those that need nothing of a run
@@ -363,6 +363,19 @@ var layers = []struct {
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/native/coredump", "cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/jit",
 		"cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/perfmap", "cmd/leakgate/internal/native/symbolize",
 		"cmd/leakgate/internal/page", "internal/functable", "internal/wholefile",
+	}},
+	{"cmd/leakgate/internal/command/merge", []string{
+		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/formats", "cmd/leakgate/internal/outcome",
+		"cmd/leakgate/internal/page", "cmd/leakgate/internal/present",
+	}},
+	{"cmd/leakgate/internal/command/runtests", []string{
+		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/finding",
+		"cmd/leakgate/internal/auto/judge", "cmd/leakgate/internal/auto/leftover", "cmd/leakgate/internal/auto/plan",
+		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/suppress", "cmd/leakgate/internal/auto/workspace",
+		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/formats",
+		"cmd/leakgate/internal/goldens", "cmd/leakgate/internal/goldenset", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/isolate",
+		"cmd/leakgate/internal/native/shim", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present",
+		"cmd/leakgate/internal/revision", "golden", "internal/envvar", "internal/symbol", "internal/textfmt", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/command/vet", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/goldens", "cmd/leakgate/leakvet"}},
 	{"cmd/leakgate/internal/command/view", []string{

@@ -26,6 +26,11 @@ func Indent(lines []string) []string {
 	return out
 }
 
+// IndentText is Indent for the lines of a text, which ends with a line break then.
+func IndentText(text string) string {
+	return strings.Join(Indent(strings.Split(strings.TrimRight(text, "\n"), "\n")), "\n") + "\n"
+}
+
 // Abridge leaves out the middle of a long name.
 func Abridge(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {

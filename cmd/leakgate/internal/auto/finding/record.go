@@ -12,6 +12,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/suppress"
 	"github.com/leakgate/leakgate/golden"
+	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
@@ -124,9 +125,9 @@ func (s *Sorter) Notes(all bool) []string {
 		if len(of) == 0 {
 			continue
 		}
-		note := plural(len(of), "thing") + " that grows is no finding: " + class.text
+		note := textfmt.CountNoun(int64(len(of)), "thing") + " that grows is no finding: " + class.text
 		if len(of) > 1 {
-			note = plural(len(of), "thing") + " that grow are no findings: " + class.text
+			note = textfmt.CountNoun(int64(len(of)), "thing") + " that grow are no findings: " + class.text
 		}
 		if all {
 			for _, line := range values(of) {

@@ -11,6 +11,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/suppress"
+	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
 // words say what a status means.
@@ -152,7 +153,7 @@ func (s *Sorter) message(f *found) string {
 	} else if slices.ContainsFunc(f.group.Functions, func(name string) bool { return strings.HasPrefix(name, "Fuzz") }) {
 		fmt.Fprintf(&b, "\nto keep it away, a test that calls leakcheck.AssertNoGrowth with what %s does with a seed\n", op)
 	} else {
-		fmt.Fprintf(&b, "\nto keep it away, a test that fails until it is gone:\n%s", indent(pasted(f.group.Functions)))
+		fmt.Fprintf(&b, "\nto keep it away, a test that fails until it is gone:\n%s", textfmt.IndentText(pasted(f.group.Functions)))
 	}
 	return b.String()
 }
@@ -177,19 +178,4 @@ func pasted(functions []string) string {
 	}
 	b.WriteString("\t})\n}\n")
 	return b.String()
-}
-
-func indent(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		b.WriteString("    " + line)
-	}
-	return b.String()
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

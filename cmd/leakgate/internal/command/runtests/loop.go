@@ -1,4 +1,4 @@
-package main
+package runtests
 
 import (
 	"errors"
@@ -7,65 +7,18 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldenset"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/isolate"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
-	"github.com/leakgate/leakgate/internal/envvar"
 )
-
-// A session is one "leakgate run", from the first test to the last report.
-type session struct {
-	context    *cli.Context
-	options    *runOptions
-	invocation *gotest.Invocation
-	found      []discover.Package
-	sources    outcome.Sources
-	dir        *artifacts.Dir
-	display    *display
-	report     *outcome.Run
-	base       *base           // nil without -base
-	autoNotes  []string        // of -auto
-	isolated   *isolate.Folder // nil without -isolate
-	native     *nativeRun      // nil without -native
-}
-
-// close gives back what the session has in the file system, but for the artifacts.
-func (s *session) close() {
-	if s.isolated != nil {
-		s.isolated.Close()
-	}
-	if s.native != nil {
-		s.native.close()
-	}
-	s.dir.Close()
-}
-
-// testEnv is the environment of the test binaries.
-func (o *runOptions) testEnv(env []string, dir *artifacts.Dir) []string {
-	out := append(slices.Clone(env), envvar.Strict.Set("1"), envvar.Artifacts.Set(dir.Records()))
-	out = append(out, o.keep.environment()...)
-	if o.full {
-		out = append(out, envvar.Full.Set("1"))
-	}
-	if o.update {
-		out = append(out, envvar.Update.Set("1"))
-	}
-	if o.runs > 1 {
-		out = append(out, envvar.Measure.Set("1"))
-	}
-	return out
-}
 
 // run runs the tests as often as was asked for, and reports.
 func (s *session) run() error {
@@ -79,13 +32,13 @@ func (s *session) run() error {
 	}
 	resume := func() {}
 	if s.options.formats.OnGitHub(s.context.Env) {
-		resume = present.StopCommands(s.display.screen)
+		resume = present.StopCommands(s.display.Screen)
 	}
 	defer resume()
 	measured := make(goldenset.Measured)
 	for n := 1; n <= s.options.runs; n++ {
 		if s.options.runs > 1 {
-			fmt.Fprintf(s.display.screen, "run %d of %d\n", n, s.options.runs)
+			fmt.Fprintf(s.display.Screen, "run %d of %d\n", n, s.options.runs)
 		}
 		if n > 1 {
 			if err := s.dir.Reset(); err != nil {
@@ -118,23 +71,15 @@ func (s *session) run() error {
 	return s.present(resume)
 }
 
-// beat says what the session is at, where there is no terminal, until it is stopped.
-func (s *session) beat(at string) *present.Beat {
-	return present.StartBeat(s.display.screen, s.context.Stderr, progressInterval, at)
-}
-
-// progressInterval is how often a run says how far it is where there is no terminal.
-const progressInterval = 10 * time.Second
-
 // test runs go test once, and concludes what came of it.
 func (s *session) test(signals <-chan os.Signal) error {
 	var collector outcome.Collector
 	var interrupted atomic.Bool
-	progress := present.NewProgress(s.display.screen, len(s.invocation.Packages), s.options.verbose, s.dir.Count)
+	progress := present.NewProgress(s.display.Screen, len(s.invocation.Packages), s.options.verbose, s.dir.Count)
 	stop := progress.Animate(s.context.Stderr, progressInterval)
 	started := time.Now()
 	run := func(onSignal func(), handle func(line []byte, ev *gotest.Event) error) (gotest.Exit, error) {
-		return s.invocation.Start(s.display.beside(s.context.Stderr), signals, onSignal, handle)
+		return s.invocation.Start(s.display.Beside(s.context.Stderr), signals, onSignal, handle)
 	}
 	if s.options.auto.on {
 		run = func(onSignal func(), handle func(line []byte, ev *gotest.Event) error) (gotest.Exit, error) {
@@ -201,28 +146,11 @@ func (s *session) present(resume func()) error {
 	defer beat.Stop()
 	var json present.Presenter = present.JSON{}
 	unwritten := s.dir.WriteReport(func(w io.Writer) error { return json.Present(w, s.report) })
-	unwritten = errors.Join(unwritten, writePage(s.dir, s.report, s.options.dir, s.context.Env))
-	summary := present.Summary{Artifacts: s.options.artifactsPath(), Page: filepath.Join(s.options.artifactsPath(), artifacts.PageName), Color: s.display.color, Verbose: s.options.verbose}
-	if err := summary.Present(s.display.screen, s.report); err != nil {
+	unwritten = errors.Join(unwritten, page.WriteInto(s.dir, s.report, s.options.dir, s.context.Env))
+	summary := present.Summary{Artifacts: s.options.artifactsPath(), Page: filepath.Join(s.options.artifactsPath(), artifacts.PageName), Color: s.display.Color, Verbose: s.options.verbose}
+	if err := summary.Present(s.display.Screen, s.report); err != nil {
 		return err
 	}
 	resume()
-	return errors.Join(unwritten, s.options.formats.Write(s.report, s.options.dir, s.context.Env, s.display.screen))
-}
-
-// writePage writes the page about a run whose module is in a folder.
-func writePage(dir *artifacts.Dir, run *outcome.Run, folder string, env []string) error {
-	repository := page.OpenRepository(folder, func(name string) string { return cli.Lookup(env, name) })
-	defer repository.Close()
-	b := page.Builder{Run: run, Dir: dir.Path, Repository: repository}
-	return dir.WritePage(b.Build().Write)
-}
-
-// folders are those of the packages.
-func (s *session) folders() []string {
-	var dirs []string
-	for _, p := range s.found {
-		dirs = append(dirs, p.Dir)
-	}
-	return dirs
+	return errors.Join(unwritten, s.options.formats.Write(s.report, s.options.dir, s.context.Env, s.display.Screen))
 }

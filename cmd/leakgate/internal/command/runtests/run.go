@@ -1,4 +1,5 @@
-package main
+// Package runtests is the command that runs tests with leakcheck assertions, as a gate.
+package runtests
 
 import (
 	"errors"
@@ -15,9 +16,9 @@ import (
 	"github.com/leakgate/leakgate/internal/envvar"
 )
 
-// runTests is the command "leakgate run".
-func runTests(c *cli.Context, args []string) int {
-	o, err := parseRun(args)
+// Run is the command "leakgate run".
+func Run(c *cli.Context, args []string) int {
+	o, err := Parse(args)
 	if err != nil {
 		return c.Unparsed(err, "run")
 	}
@@ -41,12 +42,12 @@ func runTests(c *cli.Context, args []string) int {
 }
 
 // newSession prepares a run: it finds the packages, and makes the artifacts directory.
-func newSession(c *cli.Context, o *runOptions) (*session, error) {
-	d := newDisplay(c.Stdout, c.Env)
+func newSession(c *cli.Context, o *Options) (*session, error) {
+	d := present.OpenDisplay(c.Stdout, c.Env)
 	if o.json {
-		d = newDisplay(c.Stderr, c.Env)
+		d = present.OpenDisplay(c.Stderr, c.Env)
 	}
-	beat := present.StartBeat(d.screen, c.Stderr, progressInterval, "loading packages")
+	beat := present.StartBeat(d.Screen, c.Stderr, progressInterval, "loading packages")
 	defer beat.Stop()
 	goEnv, err := gotest.ReadGoEnv(o.dir, c.Env)
 	if err != nil {
@@ -94,11 +95,11 @@ func newSession(c *cli.Context, o *runOptions) (*session, error) {
 			return nil, err
 		}
 	}
-	var against *base
+	var against *baseRun
 	if o.base != "" {
 		beat.At("measuring the base " + o.base)
-		say := func(text string) { fmt.Fprintln(d.screen, text) }
-		if against, err = measureBase(c, o, found, goEnv, dir.Base(), say); err != nil {
+		say := func(text string) { fmt.Fprintln(d.Screen, text) }
+		if against, err = measureBase(c, o, found, goEnv, dir.Base(), say, Run); err != nil {
 			if isolated != nil {
 				isolated.Close()
 			}
@@ -117,16 +118,8 @@ func newSession(c *cli.Context, o *runOptions) (*session, error) {
 	}, nil
 }
 
-func (o *runOptions) invocation(e gotest.GoEnv) *gotest.Invocation {
-	return &gotest.Invocation{
-		Dir: o.dir, Run: o.run, Tags: o.tags, Timeout: o.timeout, Race: o.race, Verbose: o.verbose,
-		AllocSites: o.allocs,
-		Count:      o.count, Passthrough: o.passthrough, GOFLAGS: e.GOFLAGS,
-	}
-}
-
 // findPackages returns the packages to run, by import path. There is at least one.
-func (o *runOptions) findPackages(inv *gotest.Invocation) ([]discover.Package, error) {
+func (o *Options) findPackages(inv *gotest.Invocation) ([]discover.Package, error) {
 	found, matched, err := discover.Packages(
 		discover.Config{Dir: o.dir, Env: inv.Env, BuildFlags: inv.BuildFlags()}, o.patterns)
 	if _, ok := errors.AsType[*discover.LoadError](err); ok {

@@ -1,62 +1,22 @@
-package main
+package runtests
 
 import (
 	gocontext "context"
-	"debug/buildinfo"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/finding"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/workspace"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
-	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
-
-// modules are the modules of a test binary: those that packages of the user's come from, and the
-// others.
-func (a *autoRun) modules(file string, p *plan.Package) (*judge.Modules, error) {
-	info, err := buildinfo.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	m := &judge.Modules{
-		Own: append([]string{info.Main.Path, p.Module.Path}, slices.Collect(maps.Keys(a.workspace.Modules))...), Deps: make(map[string]string),
-		Std: symbol.ModulesOf(info), Ignored: a.ignored.Match, Closer: a.sources.Method, OnlyTests: a.sources.OnlyTests,
-		TestsAssign: func(variable string) bool { return a.sources.TestsAssign(variable, p.ImportPath) },
-	}
-	for path, version := range a.dependencies() {
-		if !slices.Contains(m.Own, path) {
-			m.Deps[path] = version
-		}
-	}
-	for _, d := range info.Deps {
-		if !slices.Contains(m.Own, d.Path) {
-			m.Deps[d.Path] = d.Version
-			if d.Replace != nil {
-				m.Deps[d.Path] = strings.TrimSpace("=> " + d.Replace.Path + " " + strings.TrimPrefix(d.Replace.Version, "(devel)"))
-			}
-		}
-	}
-	return m, nil
-}
-
-// send passes an event on. Once that failed, nothing more is sent.
-func (a *autoRun) send(ev gotest.Event) {
-	if a.err == nil {
-		a.err = a.emit(&ev)
-	}
-}
 
 func (a *autoRun) begin(p *plan.Package) {
 	a.mu.Lock()
@@ -101,7 +61,7 @@ func (a *autoRun) ended(p *plan.Package, found *finding.Package, took time.Durat
 		if message := failed[name]; message != "" {
 			end = "fail"
 			a.send(gotest.Event{Action: "output", Package: pkg, Test: name, Output: fmt.Sprintf("--- FAIL: %s\n", name)})
-			a.send(gotest.Event{Action: "output", Package: pkg, Test: name, Output: strings.Join(textfmt.Indent(strings.Split(strings.TrimRight(message, "\n"), "\n")), "\n") + "\n"})
+			a.send(gotest.Event{Action: "output", Package: pkg, Test: name, Output: textfmt.IndentText(message)})
 		}
 		a.send(gotest.Event{Action: end, Package: pkg, Test: name})
 	}
@@ -167,34 +127,4 @@ func noRoom(failure error) string {
 		}
 	}
 	return ""
-}
-
-// maxLeft is how many functions that were not repeated are named without -v.
-const maxLeft = 10
-
-// conclude leaves what is known when all packages have ended.
-func (a *autoRun) conclude() error {
-	notes := a.sorter.Notes(a.options.verbose)
-	for _, line := range a.ignored.Stale() {
-		notes = append(notes, line+" matched nothing that grows in this run")
-	}
-	for _, what := range a.moved {
-		notes = append(notes, "tests that were ended had left files, which are in "+filepath.Join(a.options.artifactsPath(), "tests", "left")+" until the next run: "+what)
-	}
-	if n := len(a.left); n > 0 {
-		shown := a.left
-		if !a.options.verbose && n > maxLeft {
-			shown = shown[:maxLeft]
-		}
-		note := fmt.Sprintf("not repeated, which is no failure (%d):", n)
-		for _, line := range shown {
-			note += "\n  " + line
-		}
-		if len(shown) < n {
-			note += fmt.Sprintf("\n  and %d more: -v names them", n-len(shown))
-		}
-		notes = append(notes, note)
-	}
-	a.session.autoNotes = notes
-	return a.sorter.LeaveFindings()
 }

@@ -1,4 +1,4 @@
-package main
+package runtests
 
 import (
 	"cmp"
@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,67 +24,6 @@ import (
 	"github.com/leakgate/leakgate/internal/envvar"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
-
-// autoOptions are the flags of leakgate run -auto.
-type autoOptions struct {
-	on   bool
-	time time.Duration // for a package
-}
-
-// minAutoTime is the least that a package may have: a few processes and snapshots.
-const minAutoTime = 5 * time.Second
-
-// checkAuto refuses what does not go with -auto.
-func (o *runOptions) checkAuto() error {
-	if !o.auto.on {
-		return nil
-	}
-	for _, f := range []struct {
-		name  string
-		given bool
-		why   string
-	}{
-		{"-update", o.update, "it compares with no golden file"},
-		{"-runs", o.runs > 1, "it compares with no golden file"},
-		{"-count", o.count != 1, "it decides itself how often tests are called"},
-		{"-timeout", o.timeout != "", "give the time for a package with -auto-time"},
-		{"-isolate", o.isolate, "it repeats tests in processes of its own"},
-		{"-native", o.native, "it is for tests that assert that nothing grows"},
-		{"Go files", o.namesFiles(), "it takes packages"},
-	} {
-		if f.given {
-			return fmt.Errorf("-auto and %s do not go together: %s", f.name, f.why)
-		}
-	}
-	if o.auto.time < minAutoTime {
-		return fmt.Errorf("-auto-time %s: a package needs %s at least", o.auto.time, minAutoTime)
-	}
-	if _, err := regexp.Compile(o.run); err != nil {
-		return fmt.Errorf("-run: %w", err)
-	}
-	return nil
-}
-
-// An autoRun is leakgate run -auto on its way.
-type autoRun struct {
-	*session
-	workspace *workspace.Workspace
-	build     []string // flags
-	binary    []string
-	env       []string // of tests
-
-	mu      sync.Mutex // of what follows
-	emit    func(ev *gotest.Event) error
-	failed  bool
-	err     error
-	sorter  *finding.Sorter
-	ignored *suppress.List
-	sources *source.Finder
-
-	dependencies func() map[string]string // modules of all packages' tests, beside the user's
-	moved        []string                 // what tests that were ended left in their folders
-	left         []string                 // functions that were not repeated, and why
-}
 
 // repeatTests is what -auto does instead of "go test": it repeats the tests of all packages, leaves
 // records, and calls handle with the events that go test would have sent. Calls do not overlap.
@@ -147,7 +84,7 @@ func (a *autoRun) run(ctx gocontext.Context) error {
 		return a.workspace.Dependencies(inv.Dir, packages, inv.BuildFlags())
 	})
 	a.env = envvar.Without(inv.Env, envvar.Artifacts)
-	a.all(ctx, packages)
+	a.buildAndRepeat(ctx, packages)
 	if a.err != nil {
 		return a.err
 	}
@@ -155,8 +92,8 @@ func (a *autoRun) run(ctx gocontext.Context) error {
 	return cmp.Or(a.conclude(), ctx.Err())
 }
 
-// all builds one package after the other, and runs those that are built side by side.
-func (a *autoRun) all(ctx gocontext.Context, packages []*plan.Package) {
+// buildAndRepeat builds one package after the other, and runs those that are built side by side.
+func (a *autoRun) buildAndRepeat(ctx gocontext.Context, packages []*plan.Package) {
 	type built struct {
 		p      *plan.Package
 		file   string
@@ -204,23 +141,6 @@ func (a *autoRun) all(ctx gocontext.Context, packages []*plan.Package) {
 	workers.Wait()
 }
 
-// functions are those of a package that -run selects.
-func (a *autoRun) functions(p *plan.Package) []string { return a.selected(p.Names()) }
-
-// selected are those of some names that -run matches.
-func (a *autoRun) selected(names []string) []string {
-	if a.options.run == "" {
-		return names
-	}
-	// As in go test, what follows a slash is about subtests, which are chosen when their test runs.
-	first, _, _ := strings.Cut(a.options.run, "/")
-	pattern, err := regexp.Compile(first)
-	if err != nil {
-		return nil // of a pattern with a slash in parentheses: nothing is repeated, which is said
-	}
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !pattern.MatchString(name) })
-}
-
 func (a *autoRun) repeat(ctx gocontext.Context, p *plan.Package, file, folder string) error {
 	modules, err := a.modules(file, p)
 	if err != nil {
@@ -258,23 +178,9 @@ func (a *autoRun) repeat(ctx gocontext.Context, p *plan.Package, file, folder st
 	return a.ended(p, outcome, time.Since(started))
 }
 
-func (a *autoRun) stopped() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.err != nil
-}
-
-func (a *autoRun) stop(err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.err == nil {
-		a.err = err
-	}
-}
-
 // again is the command that repeats some functions of a package; where they are more than a line can
 // name, the whole package, with three times as long to tell them apart.
-func (o *runOptions) again() func(pkg string, functions []string) string {
+func (o *Options) again() func(pkg string, functions []string) string {
 	flags := ""
 	if o.tags != "" {
 		flags += " -tags " + o.tags
@@ -297,3 +203,33 @@ func (o *runOptions) again() func(pkg string, functions []string) string {
 
 // quoted is a word for a shell.
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
+// conclude leaves what is known when all packages have ended.
+func (a *autoRun) conclude() error {
+	notes := a.sorter.Notes(a.options.verbose)
+	for _, line := range a.ignored.Stale() {
+		notes = append(notes, line+" matched nothing that grows in this run")
+	}
+	for _, what := range a.moved {
+		notes = append(notes, "tests that were ended had left files, which are in "+filepath.Join(a.options.artifactsPath(), "tests", "left")+" until the next run: "+what)
+	}
+	if n := len(a.left); n > 0 {
+		shown := a.left
+		if !a.options.verbose && n > maxLeft {
+			shown = shown[:maxLeft]
+		}
+		note := fmt.Sprintf("not repeated, which is no failure (%d):", n)
+		for _, line := range shown {
+			note += "\n  " + line
+		}
+		if len(shown) < n {
+			note += fmt.Sprintf("\n  and %d more: -v names them", n-len(shown))
+		}
+		notes = append(notes, note)
+	}
+	a.session.autoNotes = notes
+	return a.sorter.LeaveFindings()
+}
+
+// maxLeft is how many functions that were not repeated are named without -v.
+const maxLeft = 10

@@ -1,4 +1,5 @@
-package main
+// Package merge is the command that makes one run of the shards of a run.
+package merge
 
 import (
 	"errors"
@@ -12,27 +13,30 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/formats"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 )
 
-// mergeOptions is the command line of leakgate merge.
-type mergeOptions struct {
+// Options is the command line of leakgate merge.
+type Options struct {
 	artifacts string // -o
 	formats   formats.Options
 	reports   []string
 }
 
-func (o *mergeOptions) flagSet() *flag.FlagSet {
+// FlagSet binds the flags to o.
+func (o *Options) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("merge")
 	f.StringVar(&o.artifacts, "o", artifacts.DefaultName, "")
 	o.formats.Register(f)
 	return f
 }
 
-func parseMerge(args []string) (*mergeOptions, error) {
-	o := new(mergeOptions)
+// Parse reads the command line.
+func Parse(args []string) (*Options, error) {
+	o := new(Options)
 	var err error
-	if o.reports, err = cli.ParseMixed(o.flagSet(), args); err != nil {
+	if o.reports, err = cli.ParseMixed(o.FlagSet(), args); err != nil {
 		return nil, err
 	}
 	switch {
@@ -44,9 +48,9 @@ func parseMerge(args []string) (*mergeOptions, error) {
 	return o, o.formats.Check()
 }
 
-// mergeShards is the command "leakgate merge".
-func mergeShards(c *cli.Context, args []string) int {
-	o, err := parseMerge(args)
+// Run is the command "leakgate merge".
+func Run(c *cli.Context, args []string) int {
+	o, err := Parse(args)
 	if err != nil {
 		return c.Unparsed(err, "merge")
 	}
@@ -58,7 +62,7 @@ func mergeShards(c *cli.Context, args []string) int {
 }
 
 // merge reads the shards, writes the merged artifacts directory and prints the summary.
-func (o *mergeOptions) merge(c *cli.Context) (*outcome.Run, error) {
+func (o *Options) merge(c *cli.Context) (*outcome.Run, error) {
 	var shards []*outcome.Run
 	for _, path := range o.reports {
 		if err := o.checkOutside(path); err != nil {
@@ -86,16 +90,16 @@ func (o *mergeOptions) merge(c *cli.Context) (*outcome.Run, error) {
 	}
 	var json present.Presenter = present.JSON{}
 	unwritten := dir.WriteReport(func(w io.Writer) error { return json.Present(w, merged) })
-	unwritten = errors.Join(unwritten, writePage(dir, merged, "", c.Env))
-	d := newDisplay(c.Stdout, c.Env)
-	if err := (present.Summary{Artifacts: o.artifacts, Page: filepath.Join(o.artifacts, artifacts.PageName), Color: d.color}).Present(d.screen, merged); err != nil {
+	unwritten = errors.Join(unwritten, page.WriteInto(dir, merged, "", c.Env))
+	d := present.OpenDisplay(c.Stdout, c.Env)
+	if err := (present.Summary{Artifacts: o.artifacts, Page: filepath.Join(o.artifacts, artifacts.PageName), Color: d.Color}).Present(d.Screen, merged); err != nil {
 		return nil, err
 	}
-	return merged, errors.Join(unwritten, o.formats.Write(merged, "", c.Env, d.screen))
+	return merged, errors.Join(unwritten, o.formats.Write(merged, "", c.Env, d.Screen))
 }
 
 // checkOutside refuses a report in the directory that is about to be cleared.
-func (o *mergeOptions) checkOutside(report string) error {
+func (o *Options) checkOutside(report string) error {
 	out, err := filepath.Abs(o.artifacts)
 	if err != nil {
 		return err

@@ -1,9 +1,7 @@
-package main
+package runtests
 
 import (
-	"errors"
 	"flag"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,10 +11,11 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/formats"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/internal/envvar"
 )
 
-// runOptions is the command line of leakgate run.
-type runOptions struct {
+// Options is the command line of leakgate run.
+type Options struct {
 	dir       string // -C
 	all       bool
 	auto      autoOptions
@@ -43,8 +42,8 @@ type runOptions struct {
 	passthrough gotest.Passthrough
 }
 
-// flagSet binds the flags of leakgate run to o.
-func (o *runOptions) flagSet() *flag.FlagSet {
+// FlagSet binds the flags of leakgate run to o.
+func (o *Options) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("run")
 	f.StringVar(&o.dir, "C", "", "")
 	f.BoolVar(&o.all, "all", false, "")
@@ -71,85 +70,16 @@ func (o *runOptions) flagSet() *flag.FlagSet {
 	return f
 }
 
-// parseRun reads the command line of leakgate run. The error is flag.ErrHelp if help was asked for.
-func parseRun(args []string) (*runOptions, error) {
-	var o runOptions
-	args, rest := args, []string(nil)
-	if i := slices.Index(args, "--"); i >= 0 {
-		args, rest = args[:i], args[i+1:]
-	}
-	f := o.flagSet()
-	for {
-		if err := f.Parse(args); err != nil {
-			if strings.HasPrefix(err.Error(), "flag provided but not defined") {
-				err = fmt.Errorf("%w; flags of go test come after --, as in: leakgate run ./... -- -shuffle=on", err)
-			}
-			return nil, err
-		}
-		args = f.Args()
-		if len(args) == 0 {
-			break
-		}
-		o.patterns = append(o.patterns, args[0])
-		args = args[1:]
-	}
-	var err error
-	if o.passthrough, err = gotest.ParsePassthrough(rest); err != nil {
-		return nil, err
-	}
-	return &o, o.check()
-}
-
-func (o *runOptions) check() error {
-	if o.count < 1 {
-		return fmt.Errorf("-count %d: it must be 1 or more", o.count)
-	}
-	if _, err := time.ParseDuration(o.timeout); o.timeout != "" && err != nil {
-		return fmt.Errorf("-timeout %s: it is a duration, such as 90s or 10m", o.timeout)
-	}
-	if o.artifacts == "" {
-		return errors.New("-o names no directory")
-	}
-	if o.shard.Shard != nil && o.namesFiles() {
-		return errors.New("-shard spreads packages: it does not go with Go files")
-	}
-	if err := o.checkAuto(); err != nil {
-		return err
-	}
-	if err := o.checkBase(); err != nil {
-		return err
-	}
-	if o.native && o.isolate {
-		return errors.New("-native and -isolate do not go together: each has a way of its own to start test binaries")
-	}
-	if o.runs < 1 {
-		return fmt.Errorf("-runs %d: it must be 1 or more", o.runs)
-	}
-	if o.runs > 1 && o.json {
-		return errors.New("-runs and -json: there would be several streams of events")
-	}
-	if err := o.keep.check(); err != nil {
-		return err
-	}
-	if err := o.formats.Check(); err != nil {
-		return err
-	}
-	if len(o.patterns) == 0 {
-		o.patterns = []string{"."}
-	}
-	return nil
-}
-
 // inEnvironment sets what the environment decides: Bazel gathers what lies in
 // TEST_UNDECLARED_OUTPUTS_DIR.
-func (o *runOptions) inEnvironment(env []string) {
+func (o *Options) inEnvironment(env []string) {
 	if outputs := cli.Lookup(env, "TEST_UNDECLARED_OUTPUTS_DIR"); outputs != "" && o.artifacts == artifacts.DefaultName {
 		o.artifacts = filepath.Join(outputs, artifacts.DefaultName)
 	}
 }
 
 // artifactsPath is the artifacts directory as seen from the current directory.
-func (o *runOptions) artifactsPath() string {
+func (o *Options) artifactsPath() string {
 	if filepath.IsAbs(o.artifacts) {
 		return o.artifacts
 	}
@@ -158,6 +88,36 @@ func (o *runOptions) artifactsPath() string {
 
 // namesFiles reports whether the patterns are Go files instead of packages, as in "go test
 // a_test.go".
-func (o *runOptions) namesFiles() bool {
+func (o *Options) namesFiles() bool {
 	return slices.ContainsFunc(o.patterns, func(p string) bool { return strings.HasSuffix(p, ".go") })
+}
+
+// autoOptions are the flags of leakgate run -auto.
+type autoOptions struct {
+	on   bool
+	time time.Duration // for a package
+}
+
+func (o *Options) invocation(e gotest.GoEnv) *gotest.Invocation {
+	return &gotest.Invocation{
+		Dir: o.dir, Run: o.run, Tags: o.tags, Timeout: o.timeout, Race: o.race, Verbose: o.verbose,
+		AllocSites: o.allocs,
+		Count:      o.count, Passthrough: o.passthrough, GOFLAGS: e.GOFLAGS,
+	}
+}
+
+// testEnv is the environment of the test binaries.
+func (o *Options) testEnv(env []string, dir *artifacts.Dir) []string {
+	out := append(slices.Clone(env), envvar.Strict.Set("1"), envvar.Artifacts.Set(dir.Records()))
+	out = append(out, o.keep.environment()...)
+	if o.full {
+		out = append(out, envvar.Full.Set("1"))
+	}
+	if o.update {
+		out = append(out, envvar.Update.Set("1"))
+	}
+	if o.runs > 1 {
+		out = append(out, envvar.Measure.Set("1"))
+	}
+	return out
 }

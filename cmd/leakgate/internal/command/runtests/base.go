@@ -1,4 +1,4 @@
-package main
+package runtests
 
 import (
 	"bytes"
@@ -27,49 +27,38 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
-// A base is another revision, and the run of its own tests.
-type base struct {
+// A baseRun is another revision, and the run of its own tests.
+type baseRun struct {
 	revision *revision.Revision
 	run      *outcome.Run // without packages if nothing there uses leakcheck
 }
+
+// A rerun is this command, for the tests of the other revision.
+type rerun func(c *cli.Context, args []string) int
 
 // errBase is why a revision that is there could not be measured: nothing can be told then.
 type errBase struct{ err error }
 
 func (e *errBase) Error() string { return e.err.Error() }
-func (e *errBase) Unwrap() error { return e.err }
 
-// checkBase refuses what does not go with -base.
-func (o *runOptions) checkBase() error {
-	switch {
-	case o.base == "":
-		return nil
-	case o.update:
-		return errors.New("-base and -update: golden files are not looked at when a revision is the measure")
-	case o.runs > 1:
-		return errors.New("-base and -runs: golden files are not looked at when a revision is the measure")
-	case o.namesFiles():
-		return errors.New("-base compares packages: it does not go with Go files")
-	}
-	return nil
-}
+func (e *errBase) Unwrap() error { return e.err }
 
 // measureBase runs the tests of packages at the revision that o names, or finds what they retained
 // when this was done before, and writes the golden files that they would have to the directory
 // goldens. say tells the user what goes on.
-func measureBase(c *cli.Context, o *runOptions, found []discover.Package, goEnv gotest.GoEnv, goldens string, say func(string)) (*base, error) {
+func measureBase(c *cli.Context, o *Options, found []discover.Package, goEnv gotest.GoEnv, goldens string, say func(string), run rerun) (*baseRun, error) {
 	r, err := revision.Find(o.dir, o.base)
 	if err != nil {
 		return nil, fmt.Errorf("-base: %w", err) // a wrong command line
 	}
-	b, err := measureAt(c, o, r, found, goEnv, goldens, say)
+	b, err := measureAt(c, o, r, found, goEnv, goldens, say, run)
 	if err != nil {
 		return nil, &errBase{fmt.Errorf("-base %s: %w", r, err)}
 	}
 	return b, nil
 }
 
-func measureAt(c *cli.Context, o *runOptions, r *revision.Revision, found []discover.Package, goEnv gotest.GoEnv, goldens string, say func(string)) (*base, error) {
+func measureAt(c *cli.Context, o *Options, r *revision.Revision, found []discover.Package, goEnv gotest.GoEnv, goldens string, say func(string), run rerun) (*baseRun, error) {
 	store, err := revision.OpenStore(r)
 	if err != nil {
 		return nil, err
@@ -91,14 +80,14 @@ func measureAt(c *cli.Context, o *runOptions, r *revision.Revision, found []disc
 		say(fmt.Sprintf("base %s was measured before", r))
 	} else {
 		say(fmt.Sprintf("measuring the base %s", r))
-		if err := measureInto(c, o, r, found, seeds, store.Tree(), entry.Dir); err != nil {
+		if err := measureInto(c, o, r, found, seeds, store.Tree(), entry.Dir, run); err != nil {
 			return nil, err
 		}
 		if err := entry.Keep(); err != nil {
 			return nil, err
 		}
 	}
-	b := &base{revision: r}
+	b := &baseRun{revision: r}
 	if b.run, err = outcome.Read(filepath.Join(entry.Dir, "artifacts")); err != nil {
 		return nil, err
 	}
@@ -109,7 +98,7 @@ func measureAt(c *cli.Context, o *runOptions, r *revision.Revision, found []disc
 // measureInto checks the revision out at tree and runs its tests. What they retain goes to dir: the
 // golden files to dir/base, whose name messages show, and the artifacts of the run to
 // dir/artifacts.
-func measureInto(c *cli.Context, o *runOptions, r *revision.Revision, found []discover.Package, s seeds, tree, dir string) error {
+func measureInto(c *cli.Context, o *Options, r *revision.Revision, found []discover.Package, s seeds, tree, dir string, run rerun) error {
 	goldens, reports := filepath.Join(dir, "base"), filepath.Join(dir, "artifacts")
 	if err := s.write(goldens); err != nil {
 		return err
@@ -126,7 +115,7 @@ func measureInto(c *cli.Context, o *runOptions, r *revision.Revision, found []di
 	if len(packages) == 0 {
 		return nothingAt(reports)
 	}
-	return runAt(c, o, w.Dir, reports, goldens, packages)
+	return runAt(c, o, w.Dir, reports, goldens, packages, run)
 }
 
 // nothingAt leaves the report of a revision without tests that use leakcheck.
@@ -141,7 +130,7 @@ func nothingAt(reports string) error {
 }
 
 // baseKeys are what a measurement depends on, besides packages and golden files.
-func (o *runOptions) baseKeys(r *revision.Revision, goEnv gotest.GoEnv, env []string) []string {
+func (o *Options) baseKeys(r *revision.Revision, goEnv gotest.GoEnv, env []string) []string {
 	self := cli.Version()
 	if path, err := os.Executable(); err == nil {
 		if info, err := os.Stat(path); err == nil { // versions of a checkout may be equal
@@ -155,7 +144,7 @@ func (o *runOptions) baseKeys(r *revision.Revision, goEnv gotest.GoEnv, env []st
 }
 
 // baseArgs are the flags of this run that its base is run with, and what follows --.
-func (o *runOptions) baseArgs() []string {
+func (o *Options) baseArgs() []string {
 	args := []string{"-update", "-count", strconv.Itoa(o.count)}
 	if o.auto.on {
 		args = []string{"-auto", "-auto-time", o.auto.time.String()}
@@ -186,7 +175,7 @@ func (o *runOptions) baseArgs() []string {
 
 // packagesAt returns those of the packages found here that have tests with leakcheck in dir as
 // well.
-func (o *runOptions) packagesAt(dir string, found []discover.Package, env []string) ([]string, error) {
+func (o *Options) packagesAt(dir string, found []discover.Package, env []string) ([]string, error) {
 	var patterns []string
 	for _, p := range o.patterns {
 		switch {
@@ -219,12 +208,12 @@ func (o *runOptions) packagesAt(dir string, found []discover.Package, env []stri
 }
 
 // runAt runs leakgate in dir, which leaves its report in reports and golden files in goldens.
-func runAt(c *cli.Context, o *runOptions, dir, reports, goldens string, packages []string) error {
-	args := append([]string{"run", "-C", dir, "-o", reports, "-github", "off", "-artifacts", "none"}, packages...)
+func runAt(c *cli.Context, o *Options, dir, reports, goldens string, packages []string, run rerun) error {
+	args := append([]string{"-C", dir, "-o", reports, "-github", "off", "-artifacts", "none"}, packages...)
 	args = append(args, o.baseArgs()...)
 	var output bytes.Buffer
 	env := append(slices.Clone(c.Env), envvar.Goldens.Set(goldens))
-	run(args, &output, &output, env)
+	run(&cli.Context{Stdout: &output, Stderr: &output, Env: env, Help: c.Help}, args)
 	report, err := outcome.Read(reports)
 	switch {
 	case err != nil:
@@ -238,7 +227,7 @@ func runAt(c *cli.Context, o *runOptions, dir, reports, goldens string, packages
 }
 
 // judge holds a run against the base: one of -auto by what grows, whichever test feeds it.
-func (b *base) judge(run *outcome.Run, auto bool) {
+func (b *baseRun) judge(run *outcome.Run, auto bool) {
 	run.Base = &outcome.Base{Name: b.revision.Name, Commit: b.revision.Commit}
 	var unmatched int
 	if auto {

@@ -1,4 +1,4 @@
-package main
+package runtests
 
 import "github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/alloc"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/comment"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/diff"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/doctor"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/merge"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/runtests"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/scan"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/stack"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/symbolize"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/vet"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/view"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/watch"
+)
+
+// commands are all sub-commands, in the order of the manual.
+func commands() []command {
+	var all []command
+	all = []command{
+		{"run", "run tests with leakcheck assertions, as a gate", runtests.Run},
+		{"alloc", "say what tests and benchmarks allocate, by type and by line", alloc.Run},
+		{"comment", "keep one comment with the findings on a pull request", comment.Run},
+		{"diff", "compare two runs, or two profiles", diff.Run},
+		{"doctor", "try whether leakgate works on this machine", doctor.Run},
+		{"golden", "list, check, prune, format or tighten golden files", goldenfile.Run},
+		{"merge", "make one run of the shards of a run", merge.Run},
+		{"scan", "say what keeps memory alive in another process", scan.Run},
+		{"schema", "print the JSON schema of leakgate.json", printSchema},
+		{"stack", "say where goroutine stack memory goes", stack.Run},
+		{"symbolize", "name the functions in a profile of native memory", symbolize.Run},
+		{"vet", "find mistakes in tests that use leakcheck", vet.Run},
+		{"view", "show what an assertion found to be retained", view.Run},
+		{"watch", "wait until memory of another process jumps, and say who holds it", watch.Run},
+		{"completion", "print the completion for a shell", func(c *cli.Context, args []string) int { return printCompletion(c, args, all) }},
+		{"version", "print the version of leakgate", printVersion},
+		{"help", "print the manual, or a topic of it", printHelp},
+	}
+	return all
+}
+
+// commandList is a line for each command: its name and what it does.
+func commandList() string {
+	var b strings.Builder
+	for _, cmd := range commands() {
+		fmt.Fprintf(&b, "\t%-10s %s\n", cmd.name, cmd.summary)
+	}
+	return b.String()
+}

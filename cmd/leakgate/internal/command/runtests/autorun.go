@@ -1,0 +1,106 @@
+package runtests
+
+import (
+	"debug/buildinfo"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/finding"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/suppress"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/workspace"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/internal/symbol"
+)
+
+// An autoRun is leakgate run -auto on its way.
+type autoRun struct {
+	*session
+	workspace *workspace.Workspace
+	build     []string // flags
+	binary    []string
+	env       []string // of tests
+
+	mu      sync.Mutex // of what follows
+	emit    func(ev *gotest.Event) error
+	failed  bool
+	err     error
+	sorter  *finding.Sorter
+	ignored *suppress.List
+	sources *source.Finder
+
+	dependencies func() map[string]string // modules of all packages' tests, beside the user's
+	moved        []string                 // what tests that were ended left in their folders
+	left         []string                 // functions that were not repeated, and why
+}
+
+// functions are those of a package that -run selects.
+func (a *autoRun) functions(p *plan.Package) []string { return a.selected(p.Names()) }
+
+// selected are those of some names that -run matches.
+func (a *autoRun) selected(names []string) []string {
+	if a.options.run == "" {
+		return names
+	}
+	// As in go test, what follows a slash is about subtests, which are chosen when their test runs.
+	first, _, _ := strings.Cut(a.options.run, "/")
+	pattern, err := regexp.Compile(first)
+	if err != nil {
+		return nil // of a pattern with a slash in parentheses: nothing is repeated, which is said
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !pattern.MatchString(name) })
+}
+
+func (a *autoRun) stopped() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.err != nil
+}
+
+func (a *autoRun) stop(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.err == nil {
+		a.err = err
+	}
+}
+
+// modules are the modules of a test binary: those that packages of the user's come from, and the
+// others.
+func (a *autoRun) modules(file string, p *plan.Package) (*judge.Modules, error) {
+	info, err := buildinfo.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	m := &judge.Modules{
+		Own: append([]string{info.Main.Path, p.Module.Path}, slices.Collect(maps.Keys(a.workspace.Modules))...), Deps: make(map[string]string),
+		Std: symbol.ModulesOf(info), Ignored: a.ignored.Match, Closer: a.sources.Method, OnlyTests: a.sources.OnlyTests,
+		TestsAssign: func(variable string) bool { return a.sources.TestsAssign(variable, p.ImportPath) },
+	}
+	for path, version := range a.dependencies() {
+		if !slices.Contains(m.Own, path) {
+			m.Deps[path] = version
+		}
+	}
+	for _, d := range info.Deps {
+		if !slices.Contains(m.Own, d.Path) {
+			m.Deps[d.Path] = d.Version
+			if d.Replace != nil {
+				m.Deps[d.Path] = strings.TrimSpace("=> " + d.Replace.Path + " " + strings.TrimPrefix(d.Replace.Version, "(devel)"))
+			}
+		}
+	}
+	return m, nil
+}
+
+// send passes an event on. Once that failed, nothing more is sent.
+func (a *autoRun) send(ev gotest.Event) {
+	if a.err == nil {
+		a.err = a.emit(&ev)
+	}
+}

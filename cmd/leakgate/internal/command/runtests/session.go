@@ -1,0 +1,57 @@
+package runtests
+
+import (
+	"time"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/isolate"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
+)
+
+// A session is one "leakgate run", from the first test to the last report.
+type session struct {
+	context    *cli.Context
+	options    *Options
+	invocation *gotest.Invocation
+	found      []discover.Package
+	sources    outcome.Sources
+	dir        *artifacts.Dir
+	display    *present.Display
+	report     *outcome.Run
+	base       *baseRun        // nil without -base
+	autoNotes  []string        // of -auto
+	isolated   *isolate.Folder // nil without -isolate
+	native     *nativeRun      // nil without -native
+}
+
+// close gives back what the session has in the file system, but for the artifacts.
+func (s *session) close() {
+	if s.isolated != nil {
+		s.isolated.Close()
+	}
+	if s.native != nil {
+		s.native.close()
+	}
+	s.dir.Close()
+}
+
+// beat says what the session is at, where there is no terminal, until it is stopped.
+func (s *session) beat(at string) *present.Beat {
+	return present.StartBeat(s.display.Screen, s.context.Stderr, progressInterval, at)
+}
+
+// progressInterval is how often a run says how far it is where there is no terminal.
+const progressInterval = 10 * time.Second
+
+// folders are those of the packages.
+func (s *session) folders() []string {
+	var dirs []string
+	for _, p := range s.found {
+		dirs = append(dirs, p.Dir)
+	}
+	return dirs
+}
