@@ -143,7 +143,7 @@ var units = [...]struct {
 }
 
 // parseBound reads one bound. column is "objects" or "bytes"; only bytes have units. The error's
-// text is what a SyntaxError says.
+// text is the message of a SyntaxError.
 func parseBound(text, column string) (Bound, error) {
 	if text == "*" {
 		return Any(), nil

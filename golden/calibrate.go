@@ -83,7 +83,7 @@ func (b Bound) allowsMoreThan(other Bound) bool {
 	return otherLimited && (!limited || most > otherMost)
 }
 
-// measurements is what New was given to make f.
+// measurements are those that New made f of.
 func (f *File) measurements() []Measurement {
 	ms := make([]Measurement, len(f.entries))
 	for i, e := range f.entries {
@@ -97,7 +97,7 @@ func largest(ms []Measurement) []Measurement {
 	return byPlace(ms, func(a, b int64) int64 { return max(a, b) })
 }
 
-// A span is what runs had of one entry.
+// A span is the range of an entry's figures over several runs.
 type span struct {
 	objects, bytes [2]int64 // least and most
 	tolerance      int

@@ -78,7 +78,7 @@ func isBare(s string) bool {
 
 func isNotPrintable(r rune) bool { return !strconv.IsPrint(r) }
 
-// A place is what tells lines apart: a path and the type there.
+// A place identifies a line: a path and the type there.
 type place struct{ path, typ string }
 
 func (e *Entry) place() place { return place{e.Path, e.Type} }

@@ -2,7 +2,7 @@ package golden
 
 import "sort"
 
-// A Measurement is what one path was found to retain. Path and Type are written as in a golden
+// A Measurement has the figures of one path and type. Path and Type are written as in a golden
 // file, without quotes. A path that ends in ".**", with the type "*", stands for what was summed up
 // below it.
 type Measurement struct {

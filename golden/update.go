@@ -19,7 +19,7 @@ const (
 	Unused    ChangeKind = "unused"    // it matches nothing, but allows that, and was kept as it is
 )
 
-// A Change is what an update did to one entry.
+// A Change is one entry before and after an update.
 type Change struct {
 	Kind   ChangeKind
 	Before Entry // the zero Entry if added

@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/nodename"
 )
 
-// Elsewhere is what holds objects besides the path that they are charged to.
+// Elsewhere lists the holders of objects besides the path that they are charged to.
 type Elsewhere struct {
 	Objects, Bytes int64
 	// Holder is the path, from a root, to the node that would be charged with most of that, as in a

@@ -101,16 +101,16 @@ type GoroutineStack struct {
 // Size is all of the stack.
 func (g *GoroutineStack) Size() int64 { return int64(g.Hi - g.Lo) }
 
-// Used is what the goroutine's frames occupy.
+// Used is the memory of the goroutine's frames.
 func (g *GoroutineStack) Used() int64 { return int64(g.Hi - g.SP) }
 
-// Free is what further calls may take before the stack must grow.
+// Free is the room for further calls before the stack must grow.
 func (g *GoroutineStack) Free() int64 { return int64(g.SP - g.Lo) }
 
 // A StackLabel is a profiler label.
 type StackLabel struct{ Key, Value string }
 
-// A StackTrace is what stands on a stack. Goroutines that stand in the same place share it: do not
+// A StackTrace has the frames of a stack. Goroutines that stand in the same place share it: do not
 // change it.
 type StackTrace struct {
 	// Frames are the physical frames, the innermost first. The last is runtime.goexit's, which

@@ -20,7 +20,7 @@ var shells = map[string]func(w io.Writer, words []completedCommand){
 	"zsh":  zshCompletion,
 }
 
-// A completedCommand is what can follow the name of a command.
+// A completedCommand is a command with the words that can follow its name.
 type completedCommand struct {
 	name, summary string
 	flags         []string // with the dash

@@ -65,7 +65,7 @@ const (
 // busy is held while a snapshot is taken and read.
 var busy sync.Mutex
 
-// A query is what a request asks for.
+// A query has the parameters of a request.
 type query struct {
 	format string
 	top    int

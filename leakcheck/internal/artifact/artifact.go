@@ -112,7 +112,7 @@ func (a *Folder) FullDir() string {
 	return a.Dir
 }
 
-// Contents are what an assertion leaves.
+// Contents are the artifacts of an assertion.
 type Contents struct {
 	Trace string               // the message at full length
 	Obs   *observe.Observation // of the last snapshot; nil: there was none

@@ -91,7 +91,7 @@ type Assertion struct {
 	Logs []string // what took long, over all snapshots
 }
 
-// An Outcome is what an assertion came to.
+// An Outcome is the verdict of an assertion, with its message and the record it leaves.
 type Outcome struct {
 	Verdict verdict.Verdict
 	Failed  bool           // the test fails

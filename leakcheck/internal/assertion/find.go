@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
 
-// A Found is what an assertion without a test came to.
+// A Found is the outcome of an assertion without a test.
 type Found struct {
 	Verdict verdict.Verdict
 	Misuse  bool

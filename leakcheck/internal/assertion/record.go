@@ -172,7 +172,7 @@ func (o *Outcome) Report(t environ.TestingT) bool {
 	return !o.Failed
 }
 
-// UpdateCommand is what rewrites the golden file of this test, on any system's shell.
+// UpdateCommand is the command that rewrites the golden file of this test, on any system's shell.
 func (a *Assertion) UpdateCommand() string {
 	pkg := a.Env.PackagePath
 	if pkg == "" || strings.HasPrefix(pkg, "command-line-arguments") {

@@ -18,7 +18,7 @@ const (
 	timerSlack   = 100 * time.Millisecond
 )
 
-// DueTimers are those that fire within maxTimerWait.
+// DueTimers are the pending timers that fire within maxTimerWait.
 type DueTimers struct {
 	wait  time.Duration // until the last of them has fired, 0 if there are none
 	names []string

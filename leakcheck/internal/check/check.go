@@ -73,7 +73,7 @@ type Finding struct {
 	Detail []string // lines of the message, of what is neither on the heap nor a goroutine
 }
 
-// An Evaluation is what one snapshot says about a request.
+// An Evaluation is a request judged by one snapshot.
 type Evaluation struct {
 	*Seen
 	Findings []Finding

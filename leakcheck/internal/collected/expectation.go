@@ -42,7 +42,7 @@ func (e *expectation) problem() string {
 
 func (e *expectation) isCollected() bool { return e.address() == 0 }
 
-// expectations are those of the tests that are running, by the test's name.
+// expectations has the expectations of the tests that are running, by the test's name.
 var expectations struct {
 	sync.Mutex
 	of map[string][]*expectation

@@ -22,7 +22,7 @@ func (e *Environment) IsProgram(pkg string) bool {
 	return !e.Modules.IsStandard(pkg) && !symbol.IsTool(pkg)
 }
 
-// An Environment is what an assertion knows of the process it runs in.
+// An Environment describes the process that an assertion runs in.
 type Environment struct {
 	// the package's folder: "go test" starts the binary there, and tests may leave it
 	Dir         string

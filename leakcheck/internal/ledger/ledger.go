@@ -49,7 +49,7 @@ var names = [kinds][4]string{
 // String is the name of the kind in records.
 func (k Kind) String() string { return names[k][0] }
 
-// Noun is what so many a call are called: "fd", "threads".
+// Noun is the noun behind a rate: "fd", "threads".
 func (k Kind) Noun(one bool) string {
 	if one {
 		return names[k][1]
@@ -57,7 +57,7 @@ func (k Kind) Noun(one bool) string {
 	return names[k][2]
 }
 
-// Counted is what a series of the kind is of.
+// Counted is the unit of a series of the kind.
 func (k Kind) Counted() string { return names[k][3] }
 
 // InBytes reports whether the kind is measured in bytes.
@@ -91,7 +91,7 @@ type Item struct {
 	own bool // the runtime's or the go command's, not the program's
 }
 
-// A Ledger is what the process holds at one moment. It is read while the program runs: what comes
+// A Ledger lists the resources that the process holds at one moment. It is read while the program runs: what comes
 // and goes meanwhile may be in it or not.
 type Ledger struct {
 	Items []Item

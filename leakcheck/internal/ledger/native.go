@@ -26,10 +26,10 @@ func (l *Ledger) AddNative(h *nativeheap.Heap) {
 	item(NativeBytes, h.Bytes, AllNative, AllNative)
 }
 
-// SizeName is what blocks of a size are called.
+// SizeName is the name of blocks of a size.
 func SizeName(size int64) string { return "blocks of " + textfmt.Count(size) + " bytes" }
 
-// BlockName is what a block is counted as.
+// BlockName is the name under which a block is counted.
 func BlockName(b nativeheap.Block) string {
 	if b.Mapped() {
 		return MappedBlocks

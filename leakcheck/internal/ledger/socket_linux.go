@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// A socket is what the kernel says of one.
+// A socket is the kernel's record of one.
 type socket struct {
 	item        int // its index
 	kind        string

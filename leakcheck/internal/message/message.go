@@ -21,7 +21,7 @@ const (
 	maxWarnings     = 3
 )
 
-// An Input is what a message is made of.
+// An Input has the data that a message is rendered from.
 type Input struct {
 	Eval      *check.Evaluation
 	Golden    *goldenfile.Comparison // nil: there are bounds

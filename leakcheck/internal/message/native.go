@@ -53,7 +53,7 @@ func lostNative(r *nativeholders.Result, amount func(nativeholders.Sum) string) 
 	return "no reference is left" + to + ": lost"
 }
 
-// nativeHolder is what a holder is called.
+// nativeHolder is the name of a holder.
 func nativeHolder(h *nativeholders.Holder) string {
 	name := textfmt.Abridge(h.Name, MaxNameShown)
 	switch h.Kind {

@@ -20,7 +20,7 @@ var BuildPaths = sync.OnceValues(func() (pkg, module string) {
 	return strings.TrimSuffix(info.Path, ".test"), info.Main.Path
 })
 
-// Packages is what one pattern of Scope was compiled to.
+// Packages is a compiled pattern of Scope.
 type Packages []Pattern
 
 // Include takes an external test package ("example.com/app_test") for the package that it tests.

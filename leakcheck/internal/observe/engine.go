@@ -15,7 +15,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// An Observation is what was read from one snapshot, as far as it was asked for.
+// An Observation has the parts of one snapshot that were asked for.
 type Observation struct {
 	Report    *refscan.Report  // without a scan of the heap it has no roots
 	Names     naming.Inventory // of all that exists in the program; nil without a scan of the heap
@@ -47,7 +47,7 @@ func (o *Observation) Artifacts() Artifacts {
 	return Artifacts{o.Heap, o.Report}
 }
 
-// A Frozen is what an engine reads from: a *refscan.Snapshot, but for tests that count what is
+// A Frozen is the source that an engine reads: a *refscan.Snapshot, but for tests that count what is
 // read.
 type Frozen interface {
 	Scan(opts ...refscan.ScanOption) (*refscan.Report, error)
@@ -85,7 +85,7 @@ func (l *Logger) Log(format string, args ...any) {
 	l.lines = append(l.lines, fmt.Sprintf(format, args...))
 }
 
-// Lines are what it was told until now.
+// Lines are the lines logged until now.
 func (l *Logger) Lines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 
 type stackKey = [32]uintptr
 
-// A profiled is what the memory profiler has recorded of one stack.
+// A profiled is the memory profiler's record of one stack.
 type profiled struct{ objects, bytes int64 }
 
 // A recording is what the memory profiler has recorded of each stack: what it has ever seen

@@ -17,7 +17,7 @@ const (
 	leastRate = 4 << 10
 )
 
-// closely is what several assertions that run at the same time change together. It is changed in
+// closely is the state that assertions which run at the same time share. It is changed in
 // turn with captures, which change the same settings for a moment.
 var closely struct {
 	users int

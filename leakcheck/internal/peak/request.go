@@ -3,7 +3,7 @@ package peak
 
 import "fmt"
 
-// A Request is what AssertPeak was asked for. Options that make no sense leave a sentence in
+// A Request has the options of AssertPeak. Options that make no sense leave a sentence in
 // Problems, which the assertion reports.
 type Request struct {
 	Most               int64 // bytes that op may add to the live heap

@@ -13,7 +13,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A Request is what one assertion was asked for. Options that make no sense leave a sentence in
+// A Request has the options of one assertion. Options that make no sense leave a sentence in
 // problems, which the assertion reports; nothing panics.
 type Request struct {
 	Bounds     []*Bound
@@ -53,7 +53,7 @@ func (r *Request) Bounded() bool {
 // file.
 func (r *Request) NeedsHeap() bool { return len(r.Bounds) > 0 || !r.Bounded() }
 
-// A Baseline is what was retained at one moment.
+// A Baseline has the retained memory of one moment.
 type Baseline struct {
 	Forest     tree.Forest
 	Heap       string          // the heap profile of that moment, "" if no artifacts are kept

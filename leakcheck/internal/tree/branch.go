@@ -211,7 +211,7 @@ func (b *Branch) Line() []*Branch {
 	return append(b.Parent.Line(), b)
 }
 
-// A GrowthKey is what is compared between snapshots: branches that agree in it are added up.
+// A GrowthKey identifies branches across snapshots: those with equal keys are added up.
 // Goroutines that were started in other places have other variables, though these have the same
 // name.
 type GrowthKey struct{ path, typ, createdAt string }

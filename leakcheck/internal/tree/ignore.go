@@ -13,7 +13,7 @@ type Ignoring struct {
 	Reason  string
 }
 
-// An Ignored is what an Ignore left out of one observation.
+// An Ignored sums up the objects that an Ignore left out of one observation.
 type Ignored struct {
 	Ignoring
 	Tally

@@ -209,7 +209,7 @@ func beginsWith(path, start string) bool {
 	return strings.HasPrefix(path, start) && naming.AtBoundary(path, len(start))
 }
 
-// A Kept is what one retainer hides.
+// A Kept sums up the objects that one retainer excludes from judgement.
 type Kept struct {
 	*Retainer
 	Tally

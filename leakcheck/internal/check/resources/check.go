@@ -42,7 +42,7 @@ func (c resourceCheck) Evaluate(s *check.Seen) []check.Finding {
 	return all
 }
 
-// nouns are what one of a kind is called.
+// nouns are the nouns for one of a kind.
 var nouns = map[ledger.Kind]string{ledger.Descriptor: "descriptor", ledger.Thread: "thread", ledger.Process: "child process"}
 
 func noun(k ledger.Kind, n int64) string {

@@ -16,11 +16,11 @@ type Finder struct {
 	Holders *NativeHolders // nil: native memory did not grow before the last batch
 }
 
-// NativeHolders is what is known of who holds the native blocks that came with a batch.
+// NativeHolders has the holders of the native blocks that came with a batch.
 type NativeHolders struct {
 	Before []nativeheap.Block // by address, those before the batch
 	Calls  int64              // of op, before it
 	UpTo   int64              // and when the holders were found
 	Found  *nativeholders.Result
-	Err    error // why that is not known
+	Err    error // why they are not known
 }

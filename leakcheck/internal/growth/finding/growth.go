@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// A Growth is what grew with each batch.
+// A Growth has the leaks: all that grew with each batch.
 type Growth struct {
 	Forest tree.Forest // what was added from the first snapshot to the last
 	Leaks  []*Leak

@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A Leak is what grows at one root, or with the goroutines of one origin.
+// A Leak is growth at one root, or with the goroutines of one origin, or of resources alone.
 type Leak struct {
 	Heads   []*tree.Branch  // topmost branches that grow, the largest first
 	Own     series.Series   // of the first head

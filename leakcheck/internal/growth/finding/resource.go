@@ -7,8 +7,8 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// A Resource is what of the operating system's grows with the number of calls: descriptors of one
-// target, child processes of one command.
+// A Resource is something of the operating system whose number or size grows with the calls:
+// descriptors of one target, child processes of one command.
 type Resource struct {
 	Kind  ledger.Kind
 	Level int    // of its name, from exactly to roughly

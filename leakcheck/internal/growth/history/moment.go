@@ -8,7 +8,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// A Moment is what one snapshot found, after so many calls of op.
+// A Moment has the figures of one snapshot, after so many calls of op.
 type Moment struct {
 	Calls      int64
 	Eval       *check.Evaluation

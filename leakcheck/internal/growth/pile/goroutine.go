@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 )
 
-// An Origin is what goroutines are told apart by.
+// An Origin identifies the goroutines that one go statement starts.
 type Origin struct {
 	// the program's function that they run: the one started, or the one that it was given to run
 	Entry string
@@ -30,7 +30,7 @@ func (o *Origin) Start() string {
 // A Call is a function on a stack, and the file:line where it stands.
 type Call struct{ Function, At string }
 
-// Goroutines are those of one origin.
+// Goroutines are the goroutines of one origin.
 type Goroutines struct {
 	Count int64
 	State string // of most of them, as in a stack trace: "chan receive"

@@ -43,7 +43,8 @@ func (w *Wording) Failure(g *finding.Growth, calls int64) []string {
 		"a cache that is not full yet looks the same: fill it before the first snapshot (Warmup), or leave it out (Ignore)")
 }
 
-// subject is what grows, as the head of a message says it. What goroutines keep open is said with them.
+// subject names the kinds of growth for the head of a message. Resources that goroutines keep open
+// are named with the goroutines.
 func subject(g *finding.Growth) string {
 	memory, resources := false, false
 	for _, l := range g.Leaks {

@@ -13,7 +13,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// usualCause is what as a rule leads to a leak of this shape, in a line, or nothing.
+// usualCause is the usual cause of a leak of this shape, in a line; nothing if none is known.
 func (w *Wording) usualCause(l *finding.Leak) []string {
 	if l.Goroutines == nil {
 		if cause := message.HeapCause(l.Heads[0].Line(), w.Env.IsProgram); cause != "" {

@@ -38,7 +38,7 @@ func what(r *finding.Resource) string {
 	return s
 }
 
-// resourceRates are those of all resources of the leak.
+// resourceRates are the rates of all resources of the leak.
 func resourceRates(l *finding.Leak) string {
 	rates := make([]string, len(l.Resources))
 	for i, r := range l.Resources {

@@ -86,7 +86,7 @@ func bytesPerCallOf(l *finding.Leak) float64 {
 	return float64(l.Total.Bytes) / float64(calls[len(calls)-1]-calls[0])
 }
 
-// counted is what the series of a leak on the heap is of.
+// counted is the unit of the series of a leak on the heap: objects, entries, bytes or timers.
 func counted(l *finding.Leak) string {
 	switch {
 	case l.Heads[0].IsEntries():

@@ -17,7 +17,7 @@ type Wording struct {
 	Native        *NativeCalls // nil: nothing was to be found out about them
 }
 
-// NativeCalls is what is known of the calls that allocate the native memory that grows.
+// NativeCalls has the calls that allocate the native memory that grows.
 type NativeCalls struct {
 	Calls   int64 // of op in each of the two batches that were recorded
 	Answer  *nativestack.Answer
