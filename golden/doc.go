@@ -58,8 +58,8 @@
 // they started in, with the type "created by" and the function with the go statement, and functions
 // with much stack as "stack:" and their name, with the type "frame". The path after "retained:" is
 // on the heap; its figures are what cutting it would free. In files of what an operation allocates,
-// "op" is one call of it, and the type is that of the objects; "op.untyped" and the like are objects
-// of which no type is known.
+// "op" is one call of it, and the type is that of the objects; "op.untyped" and the like are
+// objects of which no type is known.
 //
 // # Grammar
 //

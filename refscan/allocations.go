@@ -29,7 +29,8 @@ type SourceFrame struct {
 // profiler. It records one allocation in 512 KiB, at random, unless runtime.MemProfileRate says
 // otherwise; with a rate of 1, set at the start of the program (go test -memprofilerate=1), it
 // records all, and equal heaps give equal reports. Of values below 16 bytes without pointers, which
-// share blocks, it records the first of each block: the others have none. In snapshots of other processes it does nothing.
+// share blocks, it records the first of each block: the others have none. In snapshots of other
+// processes it does nothing.
 func WithAllocationSites() ScanOption {
 	return scanOption(func(c *scanConfig) { c.allocations = readAllocations })
 }

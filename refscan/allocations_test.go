@@ -133,8 +133,8 @@ func dropLabel() *[3]byte { return new([3]byte) }
 //go:noinline
 func keepLabel() *[3]byte { return new([3]byte) }
 
-// Values that share a block of 16 bytes are one allocation to the profiler, at the place of the first:
-// the others' place is not known, and it is not taken for theirs.
+// Values that share a block of 16 bytes are one allocation to the profiler, at the place of the
+// first: the others' place is not known, and it is not taken for theirs.
 func TestAllocationSitesOfSharedBlocks(t *testing.T) {
 	defer func(rate int) { runtime.MemProfileRate, labels = rate, nil }(runtime.MemProfileRate)
 	runtime.MemProfileRate = 1

@@ -213,8 +213,8 @@ func TestWatchMissesACollection(t *testing.T) {
 	require.Contains(t, err.Error(), "more often than can be followed")
 }
 
-// Random programs keep and drop blobs, and collect garbage at any time; a list of what each has kept
-// says what is new.
+// Random programs keep and drop blobs, and collect garbage at any time; a list of what each has
+// kept says what is new.
 func TestWatchAgainstAList(t *testing.T) {
 	t.Cleanup(func() { watchedBlobs = nil })
 	for round := range require.Rounds(20, 300) {

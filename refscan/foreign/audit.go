@@ -18,8 +18,8 @@ import (
 type Audit struct {
 	// What the collection before the scan found alive and nothing leads to, and the one after it
 	// found alive all the same: the scan missed it. Two things may look like that: what a weak
-	// pointer has brought back in between, and garbage that the collector took for alive because of a
-	// word on an interrupted goroutine's stack.
+	// pointer has brought back in between, and garbage that the collector took for alive because of
+	// a word on an interrupted goroutine's stack.
 	MissedObjects, MissedBytes int64
 	Waited                     time.Duration // for the collection
 }
@@ -31,7 +31,8 @@ const (
 	// A collection comes at least every two minutes (go1.26 runtime/proc.go, forcegcperiod).
 	longestWait = 150 * time.Second
 	// The copy of the process is kept for so long at first to wait for a collection, and four times
-	// as long each time: a program that collects in a shorter time than the scan takes is caught so.
+	// as long each time: a program that collects in a shorter time than the scan takes is caught
+	// so.
 	firstWait   = 20 * time.Millisecond
 	auditPoll   = 50 * time.Microsecond
 	patientPoll = time.Millisecond

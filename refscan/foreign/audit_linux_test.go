@@ -43,8 +43,8 @@ func TestScanAudited(t *testing.T) {
 				checkReport(t, r, 5000)
 				unharmed(t, cmd.Process.Pid)
 			}
-			// Once in some hundred scans the collector itself takes garbage for alive, by a word on the
-			// stack of a goroutine that it interrupted.
+			// Once in some hundred scans the collector itself takes garbage for alive, by a word on
+			// the stack of a goroutine that it interrupted.
 			t.Logf("%d objects were unreached in %d scans, and %d of them alive later", unreached, rounds, missed)
 			require.True(t, missed < int64(rounds), missed)
 		})

@@ -52,11 +52,12 @@ func (p *Process) Paused() time.Duration { return p.frozen.Pause }
 const maxReads = 4
 
 // OpenProcess makes a snapshot of a process that runs, as the kernel's ptrace lets it: linux/amd64
-// and linux/arm64, for a process of the same user with the right to trace it. The process stands still for the time
-// that fork takes it (Pause of the snapshot, some 15 ms for 300 MB), and sees nothing of that: no
-// signal, no interrupted system call, no child. The copy is a second process, which shares memory
-// until one of the two writes, and ends when the snapshot is closed, or with this process. Where it
-// may not fork, for its seccomp filter or a limit, it stands still until then.
+// and linux/arm64, for a process of the same user with the right to trace it. The process stands
+// still for the time that fork takes it (Pause of the snapshot, some 15 ms for 300 MB), and sees
+// nothing of that: no signal, no interrupted system call, no child. The copy is a second process,
+// which shares memory until one of the two writes, and ends when the snapshot is closed, or with
+// this process. Where it may not fork, for its seccomp filter or a limit, it stands still until
+// then.
 //
 // The context bounds how long debug information is looked for, and how often reading is tried
 // again. Errors are of type *refscan.UnavailableError.

@@ -212,8 +212,8 @@ func TestNoInterruptedSystemCall(t *testing.T) {
 	require.Equal(t, "ready 26\n", out.String())
 }
 
-// sleeps reports whether a thread of a process is in nanosleep. Which one that is, is the scheduler's
-// choice.
+// sleeps reports whether a thread of a process is in nanosleep. Which one that is, is the
+// scheduler's choice.
 func sleeps(pid int) bool {
 	calls, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/syscall")
 	return slices.ContainsFunc(calls, func(file string) bool {
@@ -299,8 +299,8 @@ func TestKilledWhileLooking(t *testing.T) {
 	}
 }
 
-// Whoever looks into a process may be killed at any moment: the process goes on, nothing of the copy
-// runs on, and it can be looked into again.
+// Whoever looks into a process may be killed at any moment: the process goes on, nothing of the
+// copy runs on, and it can be looked into again.
 func TestKilledAtAnyMoment(t *testing.T) {
 	require.Slow(t)
 	self, err := os.Executable()
@@ -325,8 +325,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	checkReport(t, r, 1000)
 }
 
-// lookUntilKilled starts a process that looks into another one, kills it after a time, or when it has
-// its copy, and returns how long that was.
+// lookUntilKilled starts a process that looks into another one, kills it after a time, or when it
+// has its copy, and returns how long that was.
 func lookUntilKilled(t *testing.T, self, pid string, after time.Duration) time.Duration {
 	t.Helper()
 	look := exec.Command(self)

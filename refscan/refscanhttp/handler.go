@@ -4,16 +4,16 @@
 //	http.Handle("/debug/retained", new(refscanhttp.Handler))
 //
 // A request stands for one snapshot: the program stands still for some milliseconds (a fork), and
-// the scan takes about the CPU time of ten garbage collections, and as much memory as the heap, beside
-// the program. It answers with
+// the scan takes about the CPU time of ten garbage collections, and as much memory as the heap,
+// beside the program. It answers with
 //
 //	/debug/retained                  a page, or text for clients that ask for no HTML
 //	/debug/retained?format=json      what "leakgate scan -base" reads
 //	/debug/retained?format=profile   a profile for "go tool pprof": go tool pprof 'http://localhost:6060/debug/retained?format=profile'
 //	/debug/retained?base=previous    what has grown since the request before, per second
 //
-// Every answer says its number in the header Leakgate-Scan, which base takes, too; the last four are
-// kept. top says how many roots are shown.
+// Every answer says its number in the header Leakgate-Scan, which base takes, too; the last four
+// are kept. top says how many roots are shown.
 //
 // Names of package variables and fields come from the program's debug information, which go build
 // writes unless it is told not to (-ldflags=-w).
@@ -35,10 +35,10 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A Handler answers requests with what is retained. The zero value is ready for use. It may be used by
-// several goroutines at once; one snapshot is taken at a time, and other requests are refused with
-// 503 meanwhile. Where no snapshot can be had the text says why, with 503, or 501 on systems that
-// are not supported.
+// A Handler answers requests with what is retained. The zero value is ready for use. It may be used
+// by several goroutines at once; one snapshot is taken at a time, and other requests are refused
+// with 503 meanwhile. Where no snapshot can be had the text says why, with 503, or 501 on systems
+// that are not supported.
 type Handler struct {
 	// AllowRemote has requests served that do not come from this machine. Without it these are
 	// refused, and so are those that a proxy passes on, or that a browser makes for a host name

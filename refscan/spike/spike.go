@@ -14,13 +14,13 @@
 // runtime itself has counted it: that costs some microseconds each, and nothing in between but a
 // timer each second. What was allocated while it marked counts as alive to the runtime, garbage or
 // not, and is left out. Where that is not known, as without debug information, a jump is told of
-// only if a snapshot shows it, too. Usual is the median of the last nine mark phases. A jump that stays is usual
-// before long, and told of once.
+// only if a snapshot shows it, too. Usual is the median of the last nine mark phases. A jump that
+// stays is usual before long, and told of once.
 //
 // A snapshot costs what a request to package refscanhttp does: one garbage collection, a fork, for
 // which the program stands still for some milliseconds (10 to 15 for 300 MB, 30 to 40 more for each
-// GB), and a scan beside it, about the CPU time of ten garbage collections, and as much memory as the
-// heap. One is taken at a spike, within the limits of Config, and one once it is known what is
+// GB), and a scan beside it, about the CPU time of ten garbage collections, and as much memory as
+// the heap. One is taken at a spike, within the limits of Config, and one once it is known what is
 // usual and then once an hour, to be compared with. Where a limit leaves no memory for it, none is
 // taken: Spike.Err says so. A heap profile is kept of a usual moment, a minute old at most if there
 // are garbage collections; writing it takes some milliseconds.
@@ -29,8 +29,8 @@
 // which go build writes unless it is told not to (-ldflags=-w). Without it reports have types and
 // functions, and say what is missing.
 //
-// Where the system lets no snapshot be taken, Spike.Err says so, and the heap profiles are there all
-// the same.
+// Where the system lets no snapshot be taken, Spike.Err says so, and the heap profiles are there
+// all the same.
 package spike
 
 import (
@@ -59,13 +59,14 @@ type Config struct {
 	OnSpike func(*Spike)
 
 	// Interval is the least time between two spikes that are looked at, one minute if it is 0.
-	// PerDay is how many are at most in any 24 hours, 24 if it is 0. Spike.LeftOut counts the others.
+	// PerDay is how many are at most in any 24 hours, 24 if it is 0. Spike.LeftOut counts the
+	// others.
 	Interval time.Duration
 	PerDay   int
 
-	// Base is how old the snapshot may become that spikes are compared with, one hour if it is 0. It
-	// is renewed while no more is alive than usual. If it is negative none is taken, and reports say
-	// who holds all that is alive, but not what of that is more.
+	// Base is how old the snapshot may become that spikes are compared with, one hour if it is 0.
+	// It is renewed while no more is alive than usual. If it is negative none is taken, and reports
+	// say who holds all that is alive, but not what of that is more.
 	Base time.Duration
 }
 
@@ -73,8 +74,8 @@ type Config struct {
 type Spike struct {
 	At    time.Time
 	Cycle uint64 // the number of the garbage collection in this process, from 1
-	// Live is how many bytes its mark phase found alive, without what was allocated while it marked,
-	// garbage or not. Usual is the median of the nine before.
+	// Live is how many bytes its mark phase found alive, without what was allocated while it
+	// marked, garbage or not. Usual is the median of the nine before.
 	Live, Usual int64
 	// LeftOut is how many mark phases beyond the threshold were not looked at since the spike
 	// before, because of Interval and PerDay.
@@ -89,8 +90,8 @@ type Spike struct {
 	Held bool
 
 	// HeapBase is the heap profile of a usual moment before, and Heap that of the collection right
-	// after the spike: "go tool pprof -base" of the two shows where what was alive was allocated. Both
-	// are gzipped protocol buffers, nil where the profile could not be written.
+	// after the spike: "go tool pprof -base" of the two shows where what was alive was allocated.
+	// Both are gzipped protocol buffers, nil where the profile could not be written.
 	HeapBase, Heap []byte
 
 	all scanreport.Spike
@@ -129,8 +130,8 @@ func (s *Spike) WriteFolder(dir string) (path string, err error) { return s.all.
 type Watcher struct{ number int }
 
 // running has the watchers that were not stopped. It is a variable of this package, and a Watcher
-// only a number, since reports leave out what the tool's own packages hold, and a Watcher is held by
-// the program.
+// only a number, since reports leave out what the tool's own packages hold, and a Watcher is held
+// by the program.
 var running struct {
 	sync.Mutex
 	watchers map[int]*watch
@@ -177,8 +178,8 @@ func (w *Watcher) watch() *watch {
 }
 
 // Ready has a channel that is closed when spikes are told of: three mark phases have ended, which
-// tell what is usual, and the snapshot to compare with was taken, or could not be had. If the watcher
-// was stopped it is closed, too. Programs need not wait for it.
+// tell what is usual, and the snapshot to compare with was taken, or could not be had. If the
+// watcher was stopped it is closed, too. Programs need not wait for it.
 func (w *Watcher) Ready() <-chan struct{} {
 	if watch := w.watch(); watch != nil {
 		return watch.ready

@@ -137,8 +137,8 @@ func (w *watch) cycle() (last gcwatch.Cycle, certain bool) {
 	return gcwatch.Cycle{Number: uint64(c.Number), Live: uint64(live)}, certain
 }
 
-// findCounters is nil without debug information: what was allocated while a collection marked cannot
-// be told apart then, but by a snapshot.
+// findCounters is nil without debug information: what was allocated while a collection marked
+// cannot be told apart then, but by a snapshot.
 func findCounters(ctx context.Context) *gccount.Counters {
 	index, err := snapshot.OpenIndex(ctx, func(string, ...any) {})
 	if err != nil {

@@ -121,8 +121,8 @@ type Contents struct {
 	Native Native
 }
 
-// Native are profiles (profile.proto, gzipped) of the calls behind native memory, after one batch of calls and after
-// another one.
+// Native are profiles (profile.proto, gzipped) of the calls behind native memory, after one batch
+// of calls and after another one.
 type Native struct{ Base, Last string }
 
 // SaveFiles writes what helps to find the cause: the report, as JSON and as a profile, the heap

@@ -128,8 +128,8 @@ func (c *Checker) Begin(t environ.TestingT, at environ.Site, req *request.Reques
 	return &Assertion{Checker: c, T: t, Env: c.Environment(), Req: req, Test: environ.TestName(t), At: at, Time: c.Budget(t)}
 }
 
-// FailsFromNow returns what reports whether the test has failed since, as far as it tells. Of a test
-// that has failed already it cannot tell.
+// FailsFromNow returns what reports whether the test has failed since, as far as it tells. Of a
+// test that has failed already it cannot tell.
 func (a *Assertion) FailsFromNow() (failed func() bool) {
 	t, ok := a.T.(environ.Ended)
 	if !ok || t.Failed() {

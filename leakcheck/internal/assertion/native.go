@@ -14,8 +14,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// TakeNative returns what C code has from malloc, which is nothing in a program without a C library.
-// Errors are *refscan.UnavailableError.
+// TakeNative returns what C code has from malloc, which is nothing in a program without a C
+// library. Errors are *refscan.UnavailableError.
 func (c *Checker) TakeNative() (*nativeheap.Heap, error) {
 	unknown := func(cause, remedy string) error {
 		return &refscan.UnavailableError{Cause: "native memory cannot be counted: " + cause, Remedy: remedy}
@@ -57,8 +57,8 @@ func (a *Assertion) addNative(l *ledger.Ledger) error {
 	return nil
 }
 
-// sayNativeHolders says in the findings about native memory that are broken who holds it. It takes a
-// snapshot for each.
+// sayNativeHolders says in the findings about native memory that are broken who holds it. It takes
+// a snapshot for each.
 func (a *Assertion) sayNativeHolders(e *check.Evaluation) {
 	for i := range e.Findings {
 		f := &e.Findings[i]

@@ -7,8 +7,8 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// Evidence is what an assertion asks for before it looks at everything: something that takes less, and
-// that is never less than what a scan would find. It passes if that is within all bounds.
+// Evidence is what an assertion asks for before it looks at everything: something that takes less,
+// and that is never less than what a scan would find. It passes if that is within all bounds.
 type evidence struct {
 	variables []*proof.Reach     // by bound; nil: it is on a type
 	types     []*proof.TypeCount // by bound; nil: it is on a variable
@@ -41,10 +41,10 @@ func given[T any](all []*T) (some []*T) {
 	return some
 }
 
-// byReach reports whether all that the variables lead to is within their bounds: what a scan charges
-// to a variable is a part of that. There is no collection before, since what a variable leads to does
-// not depend on the collector, but for what a sync.Pool gives up; what finalizers, and goroutines that
-// are about to run, put there, a later assertion will see.
+// byReach reports whether all that the variables lead to is within their bounds: what a scan
+// charges to a variable is a part of that. There is no collection before, since what a variable
+// leads to does not depend on the collector, but for what a sync.Pool gives up; what finalizers,
+// and goroutines that are about to run, put there, a later assertion will see.
 func (a *Assertion) byReach(p *evidence) (within bool, err error) {
 	all := given(p.variables)
 	if len(all) == 0 {

@@ -41,8 +41,8 @@ func (b Budget) Left() time.Duration {
 func (b Budget) Allows(d time.Duration) bool { return b.Left() > d }
 
 // Context ends what waits when the time is up. Its timer calls a function of this package: one of
-// context.WithTimeout, which stays among the runtime's timers for a while after it is stopped, cannot
-// be told from the program's.
+// context.WithTimeout, which stays among the runtime's timers for a while after it is stopped,
+// cannot be told from the program's.
 func (b Budget) Context() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	if b.End.IsZero() {

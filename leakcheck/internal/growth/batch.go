@@ -85,10 +85,11 @@ func (x *Experiment) sparing(batch int) int {
 	return max(1, min(batch, int(left/(calls*perCall))))
 }
 
-// odd is how many calls the i-th batch, from 0 on, has beside those that double: none, unless temporary
-// files grow. Tests of several packages run side by side and share a folder for these. Where another
-// process finds its own leak of files by batches that double, at the same moments, its files would be
-// taken for this one's; with numbers by chance in both they are in step with its calls alone.
+// odd is how many calls the i-th batch, from 0 on, has beside those that double: none, unless
+// temporary files grow. Tests of several packages run side by side and share a folder for these.
+// Where another process finds its own leak of files by batches that double, at the same moments,
+// its files would be taken for this one's; with numbers by chance in both they are in step with its
+// calls alone.
 func (x *Experiment) odd(i, batch int) int {
 	if i == 0 || !slices.ContainsFunc(x.finder.Resources(), func(r *finding.Resource) bool { return r.Kind == ledger.File }) {
 		return 0
@@ -111,8 +112,8 @@ func (x *Experiment) runBatch(n int) {
 // recordBatch runs a batch with the memory profiler recording each allocation, so that it can be
 // said where what grows is allocated. It is for a batch after which a leak is as good as certain:
 // op takes 5 to 40 times as long. Heap profiles of this process show what the batch leaves as many
-// times as large as one sample in MemProfileRate bytes stands for, so that the profile of before the
-// batch is the one to keep.
+// times as large as one sample in MemProfileRate bytes stands for, so that the profile of before
+// the batch is the one to keep.
 //
 // It is a batch like others where the profiler is off, or records everything already, and where go
 // test is to write a memory profile in the end, which would be wrong by these.
@@ -145,9 +146,9 @@ func (x *Experiment) call(n int) {
 }
 
 // Memory that is mapped without a file is known as a difference: all that there is, without the Go
-// runtime's. Between two snapshots other things move it, too: what a scan has mapped is given back late,
-// and a sanitizer (-race, -asan, -msan) maps more as the program runs. One such fall hides the growth of
-// a batch. So it is also measured from the first call of a batch to the last.
+// runtime's. Between two snapshots other things move it, too: what a scan has mapped is given back
+// late, and a sanitizer (-race, -asan, -msan) maps more as the program runs. One such fall hides
+// the growth of a batch. So it is also measured from the first call of a batch to the last.
 
 // countMapped begins to measure what is mapped, and returns what ends it.
 func (x *Experiment) countMapped() (end func()) {

@@ -11,9 +11,9 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 )
 
-// confirm runs further batches where something that grew need not be a leak, and returns the outcome
-// with them; nil if op failed the test. Where there is no time for one, or no snapshot after it, what
-// was told before stands.
+// confirm runs further batches where something that grew need not be a leak, and returns the
+// outcome with them; nil if op failed the test. Where there is no time for one, or no snapshot
+// after it, what was told before stands.
 func (x *Experiment) confirm(o *assertion.Outcome) *assertion.Outcome {
 	if o.Verdict != verdict.Fail || o.Misuse {
 		return o
@@ -44,8 +44,8 @@ func (x *Experiment) confirm(o *assertion.Outcome) *assertion.Outcome {
 	return o
 }
 
-// isDoubtful reports whether there is something that grows of which the further batches so far do not
-// tell that it is a leak.
+// isDoubtful reports whether there is something that grows of which the further batches so far do
+// not tell that it is a leak.
 func (x *Experiment) isDoubtful() bool {
 	return slices.ContainsFunc(x.finder.Growth().Leaks, func(l *finding.Leak) bool {
 		switch {

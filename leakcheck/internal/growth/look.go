@@ -106,8 +106,8 @@ func (x *Experiment) takeLedger() *ledger.Ledger {
 	return l
 }
 
-// takeNative adds what C code has to a ledger, and returns it; nil if that cannot be told, which the
-// log says. In a program without a C library there is nothing to say.
+// takeNative adds what C code has to a ledger, and returns it; nil if that cannot be told, which
+// the log says. In a program without a C library there is nothing to say.
 func (x *Experiment) takeNative(l *ledger.Ledger) *nativeheap.Heap {
 	if x.Native == nil || l == nil {
 		return nil

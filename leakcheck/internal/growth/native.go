@@ -18,15 +18,16 @@ import (
 
 const (
 	minRecorded = 8 // calls of op in a batch, so that what happens once is told from a leak
-	// what a batch leaves at most: the tables have room for a million blocks, and for 4,096 mappings
+	// what a batch leaves at most: the tables have room for a million blocks, and for 4,096
+	// mappings
 	maxBlocks, maxBytes = 250_000, 4 << 20
 
 	none = "none: " // of envvar.Native
 )
 
-// recordCalls runs two more batches where native memory has been found to grow, with each call recorded by which C
-// code allocates, in a test that leakgate run -native started. What comes with the second one is what grows: caches
-// have what they need after the first.
+// recordCalls runs two more batches where native memory has been found to grow, with each call
+// recorded by which C code allocates, in a test that leakgate run -native started. What comes with
+// the second one is what grows: caches have what they need after the first.
 func (x *Experiment) recordCalls(o *assertion.Outcome) {
 	if o.Verdict != verdict.Fail || o.Misuse || x.RecordNative == nil || x.Env.Native == "" {
 		return
@@ -88,7 +89,8 @@ func (x *Experiment) noteBlocks() {
 	x.finder.Holders = &finding.NativeHolders{Before: all, Calls: x.calls}
 }
 
-// findHolders finds who holds the native blocks that have come since noteBlocks, if they grow still.
+// findHolders finds who holds the native blocks that have come since noteBlocks, if they grow
+// still.
 func (x *Experiment) findHolders() {
 	h := x.finder.Holders
 	if h == nil || h.Found != nil || !x.nativeGrows() {

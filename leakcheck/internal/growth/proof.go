@@ -12,10 +12,10 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
-// A proof that nothing grows needs no snapshot. After the warm-up the program is watched through one
-// batch of calls: which heap objects, map entries, goroutines and timers are there after it that
-// were not there before (proof.Watch)? What the full experiment would find to grow in such a batch
-// is made of these:
+// A proof that nothing grows needs no snapshot. After the warm-up the program is watched through
+// one batch of calls: which heap objects, map entries, goroutines and timers are there after it
+// that were not there before (proof.Watch)? What the full experiment would find to grow in such a
+// batch is made of these:
 //
 //   - The objects of a path grow by no more than there are new objects. Each that was there at the
 //     second snapshot and not at the first is new, wherever it hangs: nothing else that goes, shrinks

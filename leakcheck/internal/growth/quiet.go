@@ -14,8 +14,8 @@ import (
 // maxCounts is after how many collections a proof gives up.
 const maxCounts = 4
 
-// awaitEnds gives what is about to end its moment: at first without the timer that a goroutine gets,
-// for good, when it sleeps.
+// awaitEnds gives what is about to end its moment: at first without the timer that a goroutine
+// gets, for good, when it sleeps.
 func (x *Experiment) awaitEnds(i int) {
 	if i > 0 {
 		x.Sleep(time.Duration(i) * 100 * time.Microsecond)
@@ -86,8 +86,9 @@ func (x *Experiment) nativeBefore() (h *nativeheap.Heap, knows bool) {
 	return h, true
 }
 
-// provesNative reports whether C code has no more than a leak of the smallest rate would leave, given
-// what it had before so many calls. Sizes are told apart: fewer blocks of one do not make up for more of another.
+// provesNative reports whether C code has no more than a leak of the smallest rate would leave,
+// given what it had before so many calls. Sizes are told apart: fewer blocks of one do not make up
+// for more of another.
 func (x *Experiment) provesNative(before *nativeheap.Heap, calls int) bool {
 	for i := range maxCounts {
 		if i > 0 {

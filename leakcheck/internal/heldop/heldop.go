@@ -11,8 +11,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A holder has a finalizer. Its object is traced after all variables, so that what the program holds
-// in any other way is shown there. The field's name is what Named goes by.
+// A holder has a finalizer. Its object is traced after all variables, so that what the program
+// holds in any other way is shown there. The field's name is what Named goes by.
 type holder = struct{ AssertNoGrowth func() }
 
 // A Held is an operation that is held.
@@ -36,7 +36,8 @@ func IsRoot(root *tree.Branch) bool {
 	return root.Name == opName && root.Root.Kind == refscan.RootFinalizer
 }
 
-// Named gives the root of an operation that is held the name "op", and what op captures paths like "op.srv".
+// Named gives the root of an operation that is held the name "op", and what op captures paths like
+// "op.srv".
 func Named(f tree.Forest) tree.Forest {
 	var named tree.Forest
 	for _, root := range f {

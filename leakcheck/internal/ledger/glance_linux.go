@@ -182,8 +182,8 @@ func readFile(name string, buf []byte) ([]byte, error) {
 	}
 }
 
-// statField returns a field of /proc/.../stat, counted from the state, which is 0, and the command's
-// name, in which there may be spaces and parentheses (proc_pid_stat(5)).
+// statField returns a field of /proc/.../stat, counted from the state, which is 0, and the
+// command's name, in which there may be spaces and parentheses (proc_pid_stat(5)).
 func statField(stat []byte, field int) (name, value []byte) {
 	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if open < 0 || end < open {

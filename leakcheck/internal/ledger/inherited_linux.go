@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// inherited are the descriptors that the process was started with, and what they were open on. Later
-// nothing tells them from those that the program opened without O_CLOEXEC.
+// inherited are the descriptors that the process was started with, and what they were open on.
+// Later nothing tells them from those that the program opened without O_CLOEXEC.
 var inherited = func() map[int]string {
 	found := make(map[int]string)
 	_ = eachDescriptor(func(fd int) error {

@@ -77,8 +77,8 @@ func eachMapping(f func(name string, size int64)) error {
 // isJudged reports whether what eachMapping says is the program's for certain.
 func isJudged(name string) bool { return !Sanitized || name != Anonymous }
 
-// AnonymousBytes is how much memory of no file there is that can be written to and is not Go's. With a
-// sanitizer some of it is that one's.
+// AnonymousBytes is how much memory of no file there is that can be written to and is not Go's.
+// With a sanitizer some of it is that one's.
 func AnonymousBytes() (bytes int64, err error) {
 	err = eachMapping(func(name string, size int64) {
 		if name == Anonymous {
@@ -120,12 +120,12 @@ func isLoaded(loaded map[string]bool, a, bss *procmaps.Area) bool {
 	return a.End == bss.Start && len(bss.Name) == 0 && loaded[string(a.Name)]
 }
 
-// arenaSize is how much address space glibc takes for an arena, at a multiple of it (malloc/arena.c,
-// HEAP_MAX_SIZE).
+// arenaSize is how much address space glibc takes for an arena, at a multiple of it
+// (malloc/arena.c, HEAP_MAX_SIZE).
 const arenaSize = 64 << 20
 
-// isArena reports whether an area that begins at such a multiple is the used part of an arena: all of
-// it, or what is behind it up to the arena's end cannot be accessed yet.
+// isArena reports whether an area that begins at such a multiple is the used part of an arena: all
+// of it, or what is behind it up to the arena's end cannot be accessed yet.
 func isArena(used, next *procmaps.Area) bool {
 	return used.Size() == arenaSize || next.Start == used.End && next.Mode[0] == '-' && next.End == used.Start+arenaSize
 }

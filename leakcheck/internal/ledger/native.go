@@ -5,7 +5,8 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
-// NativeBlocks is what all blocks of malloc have in common, and AllNative what their bytes are called.
+// NativeBlocks is what all blocks of malloc have in common, and AllNative what their bytes are
+// called.
 const (
 	NativeBlocks = "native blocks"
 	AllNative    = "native memory"

@@ -88,8 +88,8 @@ func address(sa syscall.Sockaddr) endpoint {
 
 func dotted(b []byte) string { return fmt.Sprintf("%d.%d.%d.%d", b[0], b[1], b[2], b[3]) }
 
-// host6 writes an address of IPv6 without zeros at its beginning, in the brackets that a port needs;
-// one that stands for one of IPv4 is written as that.
+// host6 writes an address of IPv6 without zeros at its beginning, in the brackets that a port
+// needs; one that stands for one of IPv4 is written as that.
 func host6(b [16]byte) string {
 	const mapped = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff"
 	if string(b[:12]) == mapped {

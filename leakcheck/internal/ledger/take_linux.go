@@ -75,8 +75,8 @@ func (l *Ledger) addFiles(folder, test string) {
 				mine = append(mine, filepath.Join(dir, text))
 				return nil
 			}
-			// the folders that each call of t.TempDir makes go with the test: what counts there is more
-			// and more in one of them
+			// the folders that each call of t.TempDir makes go with the test: what counts there is
+			// more and more in one of them
 			group, all := "files in "+dir, "temporary files"
 			if dir != folder {
 				all = group

@@ -22,10 +22,10 @@ func Records() []runtime.MemProfileRecord {
 	}
 }
 
-// SetRate changes the memory profiler's rate, in bytes for each sample (1: all allocations), until it
-// is undone; a rate that the program sets meanwhile stays. Each allocation looks at the rate (go1.26
-// runtime/malloc.go, profilealloc), but heap profiles scale all samples by the rate at which they are
-// written.
+// SetRate changes the memory profiler's rate, in bytes for each sample (1: all allocations), until
+// it is undone; a rate that the program sets meanwhile stays. Each allocation looks at the rate
+// (go1.26 runtime/malloc.go, profilealloc), but heap profiles scale all samples by the rate at
+// which they are written.
 func SetRate(to int) (undo func()) {
 	was := runtime.MemProfileRate
 	runtime.MemProfileRate = to

@@ -26,9 +26,9 @@ func AllocatedAt(t *tree.Trace, env *environ.Environment) []string {
 	return WhereAllocated(b.Allocations, b.Objects, env)
 }
 
-// WhereAllocated says where most of so many objects were allocated. Those that were allocated before
-// the profiler recorded everything are in no record. A record with a negative count takes back what
-// others count.
+// WhereAllocated says where most of so many objects were allocated. Those that were allocated
+// before the profiler recorded everything are in no record. A record with a negative count takes
+// back what others count.
 func WhereAllocated(records []refscan.Allocation, all int64, env *environ.Environment) []string {
 	// Stacks that differ only in what called the code under test are one.
 	objects := make(map[string]int64)

@@ -14,8 +14,8 @@ const (
 	maxHolders     = 4
 )
 
-// HeldNative says who holds native blocks, the one that holds most first. amount is how much that is:
-// "6.00 native blocks/op".
+// HeldNative says who holds native blocks, the one that holds most first. amount is how much that
+// is: "6.00 native blocks/op".
 func HeldNative(r *nativeholders.Result, amount func(nativeholders.Sum) string) []string {
 	var lines []string
 	lost, said := lostNative(r, amount), false

@@ -292,8 +292,8 @@ func DueText(info *refscan.RootInfo) string {
 	return s
 }
 
-// holdsMapTables reports whether tables of a map, or groups of its entries, hang on the root itself:
-// the map's header lies on the stack, where the compiler leaves it without a name.
+// holdsMapTables reports whether tables of a map, or groups of its entries, hang on the root
+// itself: the map's header lies on the stack, where the compiler leaves it without a name.
 func holdsMapTables(root *tree.Branch) bool {
 	for _, child := range root.Children {
 		typ := strings.TrimLeft(child.Typ, "*[]")

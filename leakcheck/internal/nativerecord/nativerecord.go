@@ -1,5 +1,5 @@
-// Package nativerecord has the leakgate command record the calls of C code, and name them: that takes code which test binaries
-// need not have.
+// Package nativerecord has the leakgate command record the calls of C code, and name them: that
+// takes code which test binaries need not have.
 package nativerecord
 
 import (
@@ -16,9 +16,10 @@ import (
 // ErrBatch says that a batch did not come to its end.
 var ErrBatch = errors.New("op failed the test, or the time was up, in one of two more batches of calls")
 
-// Record calls batch twice, which is to call op so many times, while the command records. It returns what came with the
-// second batch; due is how many blocks are expected of a hundred calls, 0 if that is not known. What the command says when it
-// fails is the error; another one is ErrBatch.
+// Record calls batch twice, which is to call op so many times, while the command records. It
+// returns what came with the second batch; due is how many blocks are expected of a hundred calls,
+// 0 if that is not known. What the command says when it fails is the error; another one is
+// ErrBatch.
 func Record(ctx context.Context, command string, calls, due int, batch func() bool) (*nativestack.Answer, error) {
 	memory, err := os.OpenFile("/proc/self/mem", os.O_RDWR, 0)
 	if err != nil {

@@ -47,8 +47,8 @@ func (o *Observation) Artifacts() Artifacts {
 	return Artifacts{o.Heap, o.Report}
 }
 
-// A Frozen is the source that an engine reads: a *refscan.Snapshot, but for tests that count what is
-// read.
+// A Frozen is the source that an engine reads: a *refscan.Snapshot, but for tests that count what
+// is read.
 type Frozen interface {
 	Scan(opts ...refscan.ScanOption) (*refscan.Report, error)
 	Stacks() (*refscan.Stacks, error)

@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// NativeHolders takes a snapshot of this process, and finds who holds the blocks of C's malloc that is
-// returns true for. ctx bounds the wait for debug information. What cannot be done is an error.
+// NativeHolders takes a snapshot of this process, and finds who holds the blocks of C's malloc that
+// is returns true for. ctx bounds the wait for debug information. What cannot be done is an error.
 func NativeHolders(ctx context.Context, is func(nativeheap.Block) bool) (_ *nativeholders.Result, err error) {
 	Observing.Lock()
 	defer Observing.Unlock()

@@ -18,8 +18,8 @@ func Capture(opts ...refscan.CaptureOption) (Process, error) {
 	return Process{s}, err
 }
 
-// CountTypes is proof.CountTypes, with a report without roots: its Totals are for the audit, and those of
-// attribution are 0.
+// CountTypes is proof.CountTypes, with a report without roots: its Totals are for the audit, and
+// those of attribution are 0.
 func (s Process) CountTypes(all []*proof.TypeCount) (*refscan.Report, bool, error) {
 	c, within, err := proof.CountTypes((*snapshot.Snapshot)(s.Snapshot), all)
 	if err != nil || !within {

@@ -54,8 +54,8 @@ func standsFor(objects, bytes int64, rate int) int64 {
 // 1/leastShare of what the first did.
 const maxPlaces, leastShare = 3, 4
 
-// allocatedAt says where what a trace ends at was allocated that was not there before, as far as the
-// memory profiler's samples tell.
+// allocatedAt says where what a trace ends at was allocated that was not there before, as far as
+// the memory profiler's samples tell.
 func (p *peak) allocatedAt(t *tree.Trace, env *environ.Environment) []string {
 	key := t.Last().GrowthKey()
 	of := make(map[string]int64)
@@ -74,9 +74,9 @@ func (p *peak) allocatedAt(t *tree.Trace, env *environ.Environment) []string {
 	return shownPlaces("allocated at", of)
 }
 
-// allocatedSince says where what was in use at the peak and not before was allocated, of a peak that
-// was gone when the snapshot was taken; or, where the profiler had yet to tell, where most of all
-// that op allocates is.
+// allocatedSince says where what was in use at the peak and not before was allocated, of a peak
+// that was gone when the snapshot was taken; or, where the profiler had yet to tell, where most of
+// all that op allocates is.
 func (x *experiment) allocatedSince(p *peak) []string {
 	if lines := shownPlaces("allocated at", x.more(p, p.inUse, x.recorded.inUse)); lines != nil {
 		return lines

@@ -41,8 +41,8 @@ func AssertPeak(c *assertion.Checker, t environ.TestingT, at environ.Site, op fu
 	return o.Report(t)
 }
 
-// An experiment calls op and has the live heap watched meanwhile. The watcher has it to itself while
-// op runs.
+// An experiment calls op and has the live heap watched meanwhile. The watcher has it to itself
+// while op runs.
 type experiment struct {
 	*assertion.Assertion
 	op       func()

@@ -11,7 +11,8 @@ import (
 const (
 	// leastPercent bounds what collections cost that come sooner than the program's setting says.
 	leastPercent = 10
-	// samples is how many the memory profiler is to take, on average, of as much as the bound allows.
+	// samples is how many the memory profiler is to take, on average, of as much as the bound
+	// allows.
 	samples = 64
 	// leastRate bounds what they cost: one is taken of so many bytes at most.
 	leastRate = 4 << 10
@@ -24,9 +25,9 @@ var closely struct {
 	undo  []func()
 }
 
-// watchClosely has the runtime collect garbage whenever the heap grows by half of the bound, so that
-// more than that does not come and go unseen, and the memory profiler take more samples, until it
-// is undone. What the program itself sets meanwhile stays. A program that turned collections off
+// watchClosely has the runtime collect garbage whenever the heap grows by half of the bound, so
+// that more than that does not come and go unseen, and the memory profiler take more samples, until
+// it is undone. What the program itself sets meanwhile stays. A program that turned collections off
 // keeps them off. Where go test is to write a profile in the end, the profiler is left alone.
 func watchClosely(most, live int64, profileWritten bool) (undo func()) {
 	defer snapshot.Turn()()

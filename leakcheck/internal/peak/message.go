@@ -42,8 +42,8 @@ func (p *peak) bytes() int64 {
 	return p.least
 }
 
-// culprits are the roots that hold more than before op, the most first. Those that hold little of it
-// are left out: while a program runs, there is always something.
+// culprits are the roots that hold more than before op, the most first. Those that hold little of
+// it are left out: while a program runs, there is always something.
 func (p *peak) culprits() []*tree.Branch {
 	const smallPart = 50
 	var all []*tree.Branch
@@ -109,8 +109,8 @@ func (x *experiment) when() string {
 	return "while op ran (call " + call + ")"
 }
 
-// heldBy says what the root of a branch is. Variables of the goroutine that calls op are op's, unless
-// tests run at the same time.
+// heldBy says what the root of a branch is. Variables of the goroutine that calls op are op's,
+// unless tests run at the same time.
 func heldBy(b *tree.Branch, env *environ.Environment) []string {
 	if heldop.IsRoot(b) {
 		return []string{"held by what op itself refers to: a variable that it captures, or its receiver"}

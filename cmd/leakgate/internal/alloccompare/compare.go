@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
-// What grows by no more than this is no regression, whatever its share: what is set up once, such as
-// a cache, differs by a few objects.
+// What grows by no more than this is no regression, whatever its share: what is set up once, such
+// as a cache, differs by a few objects.
 const (
 	leastObjects = 10
 	leastBytes   = 1 << 10
@@ -33,8 +33,8 @@ type Row struct {
 
 // Types compares the runs of two revisions, as many of each: the row All, then one for each type,
 // what grew most first. Runs are by allocrun.Binary.Types. A row is broken if its objects or its
-// bytes grew by more than so many percent. No type is where all allocations together did not grow, in
-// objects or in bytes: one type instead of another is no regression.
+// bytes grew by more than so many percent. No type is where all allocations together did not grow,
+// in objects or in bytes: one type instead of another is no regression.
 func Types(olds, news []*allocrun.Result, percent float64) []*Row {
 	g := &gathering{of: make(map[[2]string]*Row)}
 	for i, r := range olds {
@@ -159,7 +159,8 @@ func (g *gathering) judge(row *Row, percent float64, varying int, relevant bool)
 	}
 }
 
-// Note is how sure it is that a row changed: p of benchstat's test and the number of runs, where these vary.
+// Note is how sure it is that a row changed: p of benchstat's test and the number of runs, where
+// these vary.
 func (r *Row) Note() string {
 	f := figure{Change: r.Objects}
 	if !f.varies() {

@@ -36,8 +36,8 @@ func (f figure) test() benchmath.Comparison {
 	return benchmath.AssumeNothing.Compare(sample(f.Old), sample(f.New))
 }
 
-// change is by how much a figure differs at the new revision, or 0 if it cannot be told from what it
-// varies by. One that is the same in all runs of a revision is exact. Of one that varies the
+// change is by how much a figure differs at the new revision, or 0 if it cannot be told from what
+// it varies by. One that is the same in all runs of a revision is exact. Of one that varies the
 // difference has to be significant where as many figures as vary are tested at once, or the
 // revisions have to be further apart than their runs are.
 func (f figure) change(varying int) int64 {

@@ -19,8 +19,8 @@ type Function struct {
 	Line int64
 }
 
-// Functions compares one run of each revision by function, what grew most first: lines move from one
-// revision to the next. Runs are by allocrun.Binary.Run.
+// Functions compares one run of each revision by function, what grew most first: lines move from
+// one revision to the next. Runs are by allocrun.Binary.Run.
 func Functions(before, after *allocrun.Result) []*Function {
 	of := make(map[string]*Function)
 	var all []*Function

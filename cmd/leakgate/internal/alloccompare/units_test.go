@@ -49,8 +49,8 @@ func benchmarkUnits(b *testing.B) {
 	}
 }
 
-// benchstat's own parser reads what ReportAllocs and ReportRetained add to a benchmark's results, each as a
-// figure of its own with a unit that has the type in it.
+// benchstat's own parser reads what ReportAllocs and ReportRetained add to a benchmark's results,
+// each as a figure of its own with a unit that has the type in it.
 func TestBenchstatReadsTheUnits(t *testing.T) {
 	result := testing.Benchmark(benchmarkUnits)
 	require.NotEmpty(t, result.Extra)

@@ -12,9 +12,9 @@ import (
 )
 
 // writeOverlay writes an overlay of the runtime and of runtime/pprof, for go build -overlay, and
-// returns its name. A program built with it, whose memory profiler records every allocation, writes with
-// its heap profile a file, by the variable ORACLE, of a line for each stack and type: objects, bytes
-// of one, address of the type's descriptor or 0, function and line.
+// returns its name. A program built with it, whose memory profiler records every allocation, writes
+// with its heap profile a file, by the variable ORACLE, of a line for each stack and type: objects,
+// bytes of one, address of the type's descriptor or 0, function and line.
 func writeOverlay(t *testing.T, goroot string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -58,9 +58,9 @@ func correctHeap(file string, modules *symbol.Modules) error {
 	return wholefile.WriteData(file, 0o666, b.Bytes())
 }
 
-// unscaleRecorded undoes what a heap profile does to samples that were each recorded, and not one in
-// rate bytes: runtime/pprof scales all alike, by the mean size and the rate when it writes (go1.26
-// runtime/pprof/protomem.go, scaleHeapSample). It reports whether there were any.
+// unscaleRecorded undoes what a heap profile does to samples that were each recorded, and not one
+// in rate bytes: runtime/pprof scales all alike, by the mean size and the rate when it writes
+// (go1.26 runtime/pprof/protomem.go, scaleHeapSample). It reports whether there were any.
 func unscaleRecorded(samples []*profile.Sample, rate int64) (any bool) {
 	if rate <= 1 {
 		return false

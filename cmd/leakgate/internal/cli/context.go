@@ -1,5 +1,5 @@
-// Package cli is what the sub-commands of leakgate have in common: where they write, how they end, and how
-// they read their command lines.
+// Package cli is what the sub-commands of leakgate have in common: where they write, how they end,
+// and how they read their command lines.
 package cli
 
 import (

@@ -32,8 +32,8 @@ func Against(run, base *outcome.Run) (unmatched int) {
 }
 
 // AgainstRoots marks the assertions of a run of -auto that fail for what grows in base too: by the
-// selector, which has the path or the goroutine, whichever tests feed it and at whatever rate. Of an
-// assertion that fails for something new as well, the findings that base has go.
+// selector, which has the path or the goroutine, whichever tests feed it and at whatever rate. Of
+// an assertion that fails for something new as well, the findings that base has go.
 func AgainstRoots(run, base *outcome.Run) {
 	before := make(map[string]bool)
 	for _, p := range base.Packages {

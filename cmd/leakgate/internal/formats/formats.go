@@ -1,4 +1,5 @@
-// Package formats writes a run in the forms that CI systems read, beside leakgate.json and the summary.
+// Package formats writes a run in the forms that CI systems read, beside leakgate.json and the
+// summary.
 package formats
 
 import (

@@ -122,8 +122,8 @@ func firstElement(test string) string {
 
 // owner says to whom a golden file belongs.
 func (ts *tests) owner(file string) (state State, owner, why string) {
-	// What op allocates with Go 1.26 has "~go1.26" before the extension, and the nth comparison of a
-	// test "~n". A hash has 16 digits there, and stays.
+	// What op allocates with Go 1.26 has "~go1.26" before the extension, and the nth comparison of
+	// a test "~n". A hash has 16 digits there, and stays.
 	base := strings.TrimSuffix(file, golden.Extension)
 	for {
 		i := strings.LastIndexByte(base, '~')

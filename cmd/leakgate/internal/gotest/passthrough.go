@@ -58,8 +58,8 @@ func ParsePassthrough(args []string) (Passthrough, error) {
 	return p, nil
 }
 
-// Flag returns the value of a flag that the user gave after "--" or in GOFLAGS, "" for one without a
-// value, and whether there is one. What follows -args is no flag of go test's.
+// Flag returns the value of a flag that the user gave after "--" or in GOFLAGS, "" for one without
+// a value, and whether there is one. What follows -args is no flag of go test's.
 func (inv *Invocation) Flag(name string) (value string, ok bool) {
 	if name == "exec" {
 		value = inv.UsersExec()

@@ -44,8 +44,8 @@ func parseFlags(args []string) flags {
 	return f
 }
 
-// of are the arguments of a process for what a pattern selects, with some time left; 0 is all that it
-// wants.
+// of are the arguments of a process for what a pattern selects, with some time left; 0 is all that
+// it wants.
 func (f *flags) of(pattern string, left time.Duration) []string {
 	args := []string{"-test.run=" + pattern, "-test.count=1", "-test.timeout=" + left.String()}
 	return append(args, f.rest...)

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// patternFor is what -run says of one test: a pattern that runs it alone, with those of its subtests
-// that -run selects; "" if it does not select the test. A pattern that does not compile is left as
-// it is, for package testing to object.
+// patternFor is what -run says of one test: a pattern that runs it alone, with those of its
+// subtests that -run selects; "" if it does not select the test. A pattern that does not compile is
+// left as it is, for package testing to object.
 func patternFor(run, test string) string {
 	only := "^" + regexp.QuoteMeta(test) + "$"
 	if run == "" {

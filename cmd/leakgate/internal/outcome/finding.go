@@ -139,8 +139,8 @@ func isCollected(b verdict.Bound) bool { return strings.HasPrefix(b.Selector, "E
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// isResource reports whether a bound is about what the operating system holds, and no memory of Go's
-// with it.
+// isResource reports whether a bound is about what the operating system holds, and no memory of
+// Go's with it.
 func isResource(b verdict.Bound) bool {
 	return len(b.Resources) > 0 && b.Type == b.Resources[0].Kind
 }

@@ -226,8 +226,8 @@ func (b *Builder) profileView(out *Assertion, p, before *profile.Profile, kind, 
 	return true
 }
 
-// ValueIndex finds the value type with a unit, "bytes" or "count": of several the one in use, or the
-// total; -1 if there is none.
+// ValueIndex finds the value type with a unit, "bytes" or "count": of several the one in use, or
+// the total; -1 if there is none.
 func ValueIndex(p *profile.Profile, unit string) int {
 	found := -1
 	for i, t := range p.SampleType {

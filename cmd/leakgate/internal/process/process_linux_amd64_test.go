@@ -17,7 +17,8 @@ func TestScan(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "subject")
 	out, err := exec.Command("go", "build", "-o", exe, "../command/watch/testdata/subject").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	// An audit is between two collections, so that there have to be some, but not faster than a process can be stopped.
+	// An audit is between two collections, so that there have to be some, but not faster than a
+	// process can be stopped.
 	subject := exec.Command(exe, "20ms")
 	_, err = subject.StdinPipe() // it ends when that does
 	require.NoError(t, err)

@@ -23,8 +23,8 @@ const (
 	Needless = "needless"
 )
 
-// Put edits the comment that begins with marker, or creates it, with body below the marker. Where there is none and quiet is
-// set, nothing is written: nobody waits to hear that all is as it was.
+// Put edits the comment that begins with marker, or creates it, with body below the marker. Where
+// there is none and quiet is set, nothing is written: nobody waits to hear that all is as it was.
 func Put(ctx context.Context, thread Thread, marker, body string, quiet bool) (outcome string, err error) {
 	body = marker + "\n" + body
 	id, err := thread.Own(ctx, marker)

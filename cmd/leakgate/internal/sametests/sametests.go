@@ -26,8 +26,8 @@ import (
 //
 // A test is the same if its own source is, that of all declarations in test files that it mentions
 // by name, directly or through others, of TestMain, of functions init and variables _, and, where
-// any of these mentions testdata, the files in the folder of that name. Comments and formatting do not
-// count. What else tests read, and packages of helpers, is not compared.
+// any of these mentions testdata, the files in the folder of that name. Comments and formatting do
+// not count. What else tests read, and packages of helpers, is not compared.
 func Compare(a, b string) (same, different []string, err error) {
 	first, err := digests(a)
 	if err != nil {

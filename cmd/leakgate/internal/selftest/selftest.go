@@ -60,10 +60,10 @@ func (t *Trial) state() State {
 	return Right
 }
 
-// Run tries each way, with a toolchain such as "go1.26.8", and calls ended after each. A trial takes
-// some seconds and ends after timeout. It writes to the go command's and to leakgate's cache; the
-// rest is in a temporary folder, which is removed. The error is that of preparing the test, or of
-// the context.
+// Run tries each way, with a toolchain such as "go1.26.8", and calls ended after each. A trial
+// takes some seconds and ends after timeout. It writes to the go command's and to leakgate's cache;
+// the rest is in a temporary folder, which is removed. The error is that of preparing the test, or
+// of the context.
 func Run(ctx context.Context, toolchain string, env []string, timeout time.Duration, ended func(*Trial)) (err error) {
 	l, err := newLaboratory(toolchain, env)
 	if err != nil {

@@ -145,7 +145,8 @@ func (f *Finder) leakOf(r *Resource, leaks []*Leak) *Leak {
 	return nil
 }
 
-// holdsNative reports whether most of what grows of native memory is held by Go objects that grow with a leak.
+// holdsNative reports whether most of what grows of native memory is held by Go objects that grow
+// with a leak.
 func (f *Finder) holdsNative(l *Leak, r *Resource) bool {
 	h := f.Holders
 	if r.Native == nil || h == nil || h.Found == nil || len(h.Found.Holders) == 0 || len(l.Heads) == 0 {

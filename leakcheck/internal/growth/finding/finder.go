@@ -1,5 +1,5 @@
-// Package finding finds what grows: leaks on the heap, goroutines that pile up, and resources of the
-// operating system.
+// Package finding finds what grows: leaks on the heap, goroutines that pile up, and resources of
+// the operating system.
 package finding
 
 import (

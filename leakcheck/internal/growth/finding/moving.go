@@ -10,10 +10,10 @@ import (
 )
 
 // moving returns what grows with each batch in all places together, though at none of them: objects
-// that change places between snapshots, such as those of a function that sets its timer again, which
-// is pending, about to run or running. It goes by the number of objects of a type, and only by types
-// of the program; what grows at a place is judged there, and kept on purpose if it is no leak. nil if
-// there is none.
+// that change places between snapshots, such as those of a function that sets its timer again,
+// which is pending, about to run or running. It goes by the number of objects of a type, and only
+// by types of the program; what grows at a place is judged there, and kept on purpose if it is no
+// leak. nil if there is none.
 func (f *Finder) moving(grown tree.Forest) *Leak {
 	placed := make(map[string]bool)
 	var candidates []*tree.Branch

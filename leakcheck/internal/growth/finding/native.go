@@ -52,8 +52,8 @@ func (n *NativeGrowth) add(r *Resource, first, last *nativeheap.Heap, named map[
 	named[r.Name] = true
 }
 
-// foldNative makes one of what grows of C code's by size. Bytes alone are said only where blocks do not
-// grow, and mappings that large blocks are by themselves not at all.
+// foldNative makes one of what grows of C code's by size. Bytes alone are said only where blocks do
+// not grow, and mappings that large blocks are by themselves not at all.
 func (f *Finder) foldNative(all []*Resource) []*Resource {
 	if !slices.ContainsFunc(all, func(r *Resource) bool { return r.Kind.OfMalloc() }) {
 		return all

@@ -72,8 +72,8 @@ func (r *Resource) Amount() int64 {
 	return r.Own.Grown()
 }
 
-// What C code has must grow by at least this much, to be taken for a leak: libraries keep things for
-// each thread that calls them first, and fill caches.
+// What C code has must grow by at least this much, to be taken for a leak: libraries keep things
+// for each thread that calls them first, and fill caches.
 const (
 	minBlocks        = 8 // over all batches, unless each call leaves exactly as many
 	MinBlocksPerCall = 0.05

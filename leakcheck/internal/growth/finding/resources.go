@@ -60,8 +60,8 @@ func (f *Finder) isOfThreads(r *Resource) bool {
 	return r.Own.Grown() < more*blocksOfThread && r.Own.PerCall() < 1
 }
 
-// Mapping is memory that grew with the calls of each batch so far; nil if none did. It may be gone by
-// the next snapshot, or be a sanitizer's.
+// Mapping is memory that grew with the calls of each batch so far; nil if none did. It may be gone
+// by the next snapshot, or be a sanitizer's.
 func (f *Finder) Mapping() *Resource {
 	r := &Resource{Kind: ledger.Mapping, Name: ledger.Anonymous, Own: f.Series(func(m *history.Moment) int64 { return m.Mapped })}
 	if !r.keepsPace() {
@@ -70,8 +70,8 @@ func (f *Finder) Mapping() *Resource {
 	return r
 }
 
-// mappedInCalls takes the figures of the calls alone for memory without a file, where the snapshots'
-// do not keep pace and most of what the calls have mapped is there in the end.
+// mappedInCalls takes the figures of the calls alone for memory without a file, where the
+// snapshots' do not keep pace and most of what the calls have mapped is there in the end.
 func (f *Finder) mappedInCalls(r *Resource) {
 	if r.Kind != ledger.Mapping || r.Name != ledger.Anonymous || r.keepsPace() {
 		return

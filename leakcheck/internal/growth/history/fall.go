@@ -10,8 +10,8 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// A Fall is a figure that was lower at a snapshot than at the one before. Where objects go that were
-// there before, such as timers that had yet to fire, they hide as much growth.
+// A Fall is a figure that was lower at a snapshot than at the one before. Where objects go that
+// were there before, such as timers that had yet to fire, they hide as much growth.
 type Fall struct {
 	to          int // the snapshot, by its number
 	where, what string

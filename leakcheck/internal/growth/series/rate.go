@@ -14,8 +14,8 @@ func KeepStep(a, b float64) bool {
 // program is.
 func AboutAsMany(a, b float64) bool { return max(a, b) <= 1.5*min(a, b) }
 
-// IsMultiple reports whether one rate is a whole number of times another, as of the blocks that each
-// of some objects has.
+// IsMultiple reports whether one rate is a whole number of times another, as of the blocks that
+// each of some objects has.
 func IsMultiple(rate, of float64) bool {
 	const most, off = 100, 0.05
 	times := math.Round(rate / of)

@@ -29,8 +29,8 @@ func (s Series) before() Series {
 	return Series{Calls: s.Calls[:last], Values: s.Values[:last]}
 }
 
-// IsExact reports whether each batch added the same whole number for each call: what other processes
-// put into a folder that all share does not.
+// IsExact reports whether each batch added the same whole number for each call: what other
+// processes put into a folder that all share does not.
 func (s Series) IsExact() bool {
 	each := int64(math.Round(s.PerCall()))
 	for i := 1; i < len(s.Values); i++ {

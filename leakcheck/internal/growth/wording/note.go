@@ -18,8 +18,8 @@ import (
 const maxForgiven = 5
 
 // Forgiven names what had grown with each batch up to some snapshot before the last, and is more
-// than there was at first: a cache that fills, a logarithm, or what came and went by chance. It is no leak, and so is
-// nothing that a message would say.
+// than there was at first: a cache that fills, a logarithm, or what came and went by chance. It is
+// no leak, and so is nothing that a message would say.
 func (w *Wording) Forgiven(suspects []*finding.Leak) []string {
 	var notes []string
 	seen := make(map[string]bool) // a suspect of several snapshots counts once

@@ -12,9 +12,9 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 )
 
-// title is "+1.00 *app.Session/op (+4.2 KiB/op) via example.com/app.sessions[*]", behind the resources
-// that come with it: "+1.00 fd/op: socket to 127.0.0.1:5432 (ESTABLISHED), with +1.00 ...". Where
-// goroutines pile up they are the leak, and what they keep open is said below.
+// title is "+1.00 *app.Session/op (+4.2 KiB/op) via example.com/app.sessions[*]", behind the
+// resources that come with it: "+1.00 fd/op: socket to 127.0.0.1:5432 (ESTABLISHED), with +1.00
+// ...". Where goroutines pile up they are the leak, and what they keep open is said below.
 func title(l *finding.Leak) string {
 	switch {
 	case l.IsResource():

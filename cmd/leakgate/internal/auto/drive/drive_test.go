@@ -14,8 +14,8 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// stub is a package whose test binary is a shell script. $orders is its file of orders, and $journal
-// its journal.
+// stub is a package whose test binary is a shell script. $orders is its file of orders, and
+// $journal its journal.
 func stub(t *testing.T, script string) *Binary {
 	t.Helper()
 	dir := t.TempDir()

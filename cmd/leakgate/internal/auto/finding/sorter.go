@@ -238,8 +238,8 @@ type occurrence struct {
 	growth judge.Growth
 }
 
-// smallest is the occurrence in the fewest functions, the first of several, and in a subtest if that
-// of a test has been told apart.
+// smallest is the occurrence in the fewest functions, the first of several, and in a subtest if
+// that of a test has been told apart.
 func smallest(all []occurrence) occurrence {
 	return slices.MinFunc(parts(all), func(a, b occurrence) int { return len(a.group.Functions) - len(b.group.Functions) })
 }

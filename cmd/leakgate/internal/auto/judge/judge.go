@@ -29,8 +29,8 @@ const (
 	// Unclosed is a goroutine that has an object of a module's with a method such as Close or Stop:
 	// as a rule the test does not call it.
 	Unclosed Class = "unclosed"
-	// Passing is what goroutines hold that come and go: each has one, and they do not grow in number
-	// with each call.
+	// Passing is what goroutines hold that come and go: each has one, and they do not grow in
+	// number with each call.
 	Passing Class = "passing"
 	// Library is what the standard library keeps, and no type of a module lies on the way to it.
 	Library Class = "library"
@@ -65,8 +65,8 @@ type Growth struct {
 	// Module is the dependency that keeps it, with its version; "" for other classes.
 	Module string
 	Reason string // of what is suppressed, or not closed
-	// Registry says that it lies in a package variable that is a map or a slice itself, which may be
-	// meant to grow.
+	// Registry says that it lies in a package variable that is a map or a slice itself, which may
+	// be meant to grow.
 	Registry bool
 }
 
@@ -122,8 +122,8 @@ func (m *Modules) goroutine(h *verdict.Holder) (Class, string) {
 			return Test, "only tests use " + name
 		}
 	}
-	// What several goroutines have is charged to one of them, so that the object whose method a goroutine runs need not be
-	// among what it holds.
+	// What several goroutines have is charged to one of them, so that the object whose method a
+	// goroutine runs need not be among what it holds.
 	for _, typ := range slices.Concat(h.Holds, receiver(h.Root)) {
 		if method := m.Closer(typ); method != "" {
 			return Unclosed, "its " + typ + " has " + method

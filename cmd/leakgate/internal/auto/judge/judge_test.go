@@ -168,8 +168,8 @@ func TestSuppressed(t *testing.T) {
 	require.Equal(t, "on purpose", g.Reason)
 }
 
-// What a variable of many goroutines holds, one object in each, is a leak with these goroutines, and
-// none without them; what few goroutines gather is one.
+// What a variable of many goroutines holds, one object in each, is a leak with these goroutines,
+// and none without them; what few goroutines gather is one.
 func TestPassing(t *testing.T) {
 	held := verdict.Bound{Verdict: verdict.Fail, Objects: 100, Holder: &verdict.Holder{
 		Kind: "frame", Root: "example.com/app.work.stop", Package: "example.com/app", CreatedAt: "/x/app.go:2", Goroutines: 120,

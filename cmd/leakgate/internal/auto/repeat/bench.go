@@ -28,8 +28,8 @@ type loop struct {
 
 func newLoop(pb *testing.PB) *loop { return &loop{pb, make(chan struct{}), make(chan bool)} }
 
-// held are the loops of the benchmark that runs. Outside of an exploration arrived is nil, and loops
-// run freely.
+// held are the loops of the benchmark that runs. Outside of an exploration arrived is nil, and
+// loops run freely.
 var held struct {
 	sync.Mutex
 	arrived chan *loop
@@ -62,8 +62,8 @@ func Tick(b *testing.B, once bool) {
 	}
 }
 
-// TickParallel is Tick for the loops of a benchmark's RunParallel. One goroutine's loop is held; the
-// others end when they come to theirs.
+// TickParallel is Tick for the loops of a benchmark's RunParallel. One goroutine's loop is held;
+// the others end when they come to theirs.
 func TickParallel(pb *testing.PB) {
 	of, n := parallel(pb)
 	held.Lock()
@@ -201,8 +201,8 @@ func (x *explorations) wait() *loop {
 	}
 }
 
-// explore has a loop do one iteration after the other, under AssertNoGrowth, and reports whether it did
-// not end before.
+// explore has a loop do one iteration after the other, under AssertNoGrowth, and reports whether it
+// did not end before.
 func (x *explorations) explore(l *loop, label string) (whole bool) {
 	ended, iterations := false, 0
 	step := func() {

@@ -29,8 +29,8 @@ type Orders struct {
 	ProbeEnd time.Time // when what has not been tried out yet is left out
 }
 
-// A Function is a test, an example or a fuzz test with its seeds, or what is left of a test when all
-// its subtests but one are left out.
+// A Function is a test, an example or a fuzz test with its seeds, or what is left of a test when
+// all its subtests but one are left out.
 type Function struct {
 	Name  string        // with a slash: of a test, and of its subtest
 	Took  time.Duration // by one call; 0: not tried out yet
@@ -42,8 +42,8 @@ const (
 	// MaxCall is how long the second call of a function may take.
 	MaxCall = time.Second
 	// MaxGroup is how long all functions that are repeated together may take for one call each, and
-	// groupCalls how many such calls there must be time for: those of AssertNoGrowth before it fails,
-	// with its snapshots.
+	// groupCalls how many such calls there must be time for: those of AssertNoGrowth before it
+	// fails, with its snapshots.
 	MaxGroup   = 4 * time.Second
 	groupCalls = 50
 )

@@ -44,8 +44,8 @@ func (f *Finder) of(pkg string) *facts {
 	return known
 }
 
-// files parses the files of a package, for all systems: those of its tests, or the others. It returns
-// none if one of them cannot be read, or if the package is of no module here.
+// files parses the files of a package, for all systems: those of its tests, or the others. It
+// returns none if one of them cannot be read, or if the package is of no module here.
 func (f *Finder) files(pkg string, tests bool) []*ast.File {
 	module := ""
 	for path := range f.Dirs {

@@ -10,8 +10,8 @@ import (
 
 // OnlyTests returns the function or type that only tests use, by the name of a function as stack
 // traces have it: an unexported function of a module here that no file but those of tests mentions,
-// or, for a method, an unexported type of which no other file makes a value; "" if there is none. It
-// goes by names alone, so that a name that stands for something else too counts as used.
+// or, for a method, an unexported type of which no other file makes a value; "" if there is none.
+// It goes by names alone, so that a name that stands for something else too counts as used.
 func (f *Finder) OnlyTests(function string) string {
 	pkg := symbol.Package(function)
 	name := declared(strings.TrimPrefix(function, pkg+"."))

@@ -11,10 +11,10 @@ import (
 	"slices"
 )
 
-// Loops returns the source of a test file with a call of pkg.Tick(b, once) at the head of each loop over
-// b.N, range b.N or b.Loop(), where b is a *testing.B, and of pkg.TickParallel(pb) in those over
-// pb.Next(), where pb is a *testing.PB; nil if there is none. Calls and the import stand on lines
-// that are there already, so that no line moves.
+// Loops returns the source of a test file with a call of pkg.Tick(b, once) at the head of each loop
+// over b.N, range b.N or b.Loop(), where b is a *testing.B, and of pkg.TickParallel(pb) in those
+// over pb.Next(), where pb is a *testing.PB; nil if there is none. Calls and the import stand on
+// lines that are there already, so that no line moves.
 func Loops(name string, source []byte, pkg string) ([]byte, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, source, parser.SkipObjectResolution)

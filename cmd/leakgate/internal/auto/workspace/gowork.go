@@ -65,7 +65,8 @@ func (s *source) readModules(cfg Config) error {
 		s.use = append(s.use, p.Module.Dir)
 		s.atLeast(mod.Go)
 		s.godebug = mod.Godebug
-		// What the runtime does by default depends on the main module's go line, or the workspace's.
+		// What the runtime does by default depends on the main module's go line, or the
+		// workspace's.
 		s.defaultOf(cmp.Or(mod.Go, "1.20")) // go1.26 internal/godebugs: nothing is older
 		if info, err := os.Stat(filepath.Join(p.Module.Dir, "vendor", "modules.txt")); err == nil && info.Mode().IsRegular() {
 			s.vendor = filepath.Join(p.Module.Dir, "vendor")

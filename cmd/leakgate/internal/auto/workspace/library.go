@@ -22,8 +22,8 @@ import (
 // modulePath is that of leakgate, and so of the library.
 const modulePath = "github.com/leakgate/leakgate"
 
-// repeatPath is the import path that package repeat has in the library: below leakcheck, so that its
-// memory counts as the tool's own.
+// repeatPath is the import path that package repeat has in the library: below leakcheck, so that
+// its memory counts as the tool's own.
 const repeatPath = modulePath + "/leakcheck/repeat"
 
 // seedsPath is that of package seeds.
@@ -57,8 +57,8 @@ func sources() ([]file, error) {
 // completeName is the file that says that all others are there.
 const completeName = ".complete"
 
-// Library writes the module of leakcheck and package repeat to the user's cache, unless it is there,
-// and returns its folder. That has always the same name for the same sources, so that the go
+// Library writes the module of leakcheck and package repeat to the user's cache, unless it is
+// there, and returns its folder. That has always the same name for the same sources, so that the go
 // command compiles them once.
 func Library() (string, error) {
 	files, err := sources()

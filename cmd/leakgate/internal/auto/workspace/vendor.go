@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// vendor makes a vendor folder for the workspace in work, of the user's: links to what is in it, and
-// a list that says that it is a workspace's.
+// vendor makes a vendor folder for the workspace in work, of the user's: links to what is in it,
+// and a list that says that it is a workspace's.
 //
 // In both, a replacement by a folder is relative to where the folder of that list lies, and the go
 // command compares the list with the modules (go1.26 cmd/go/internal/modload/vendor.go,

@@ -1,4 +1,5 @@
-// Package alloc is the command that says what tests and benchmarks allocate, by Go type and by line.
+// Package alloc is the command that says what tests and benchmarks allocate, by Go type and by
+// line.
 package alloc
 
 import (

@@ -168,8 +168,8 @@ func (b *baseRun) compare(ctx context.Context, found *comparison) error {
 	return b.measure(ctx, found, binaries)
 }
 
-// measure runs both binaries in turn, so that what changes on the machine meanwhile is no difference
-// of the revisions.
+// measure runs both binaries in turn, so that what changes on the machine meanwhile is no
+// difference of the revisions.
 func (b *baseRun) measure(ctx context.Context, found *comparison, binaries [2]*allocrun.Binary) error {
 	var runs [2][]*allocrun.Result
 	for n := range b.o.runs {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A selection is which tests and benchmarks of a test binary run: the values of its flags -test.run,
-// -test.bench and -test.skip. An empty bench runs no benchmark, an empty run all tests.
+// A selection is which tests and benchmarks of a test binary run: the values of its flags
+// -test.run, -test.bench and -test.skip. An empty bench runs no benchmark, an empty run all tests.
 type selection struct{ run, bench, skip string }
 
 // only leaves those tests of the selection that are among names, and none else. It names them in
@@ -53,8 +53,8 @@ func exactly(names []string) string {
 	return "^(" + strings.Join(names, "|") + ")$"
 }
 
-// parts splits a pattern of go test into what matches names of tests and what matches their parts, from
-// "/" on. It is not ok where it has alternatives of which some have parts, or cannot be read.
+// parts splits a pattern of go test into what matches names of tests and what matches their parts,
+// from "/" on. It is not ok where it has alternatives of which some have parts, or cannot be read.
 func parts(pattern string) (name *regexp.Regexp, rest string, ok bool) {
 	name0, rest0, found := strings.Cut(pattern, "/")
 	if found {

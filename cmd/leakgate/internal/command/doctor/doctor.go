@@ -90,8 +90,9 @@ func Run(c *cli.Context, args []string) int {
 	return code
 }
 
-// judge returns the exit code: leakgate works if tests that are run with go test get right verdicts.
-// That another way of snapshots is not to be had is no matter, but a wrong verdict always is.
+// judge returns the exit code: leakgate works if tests that are run with go test get right
+// verdicts. That another way of snapshots is not to be had is no matter, but a wrong verdict always
+// is.
 func (r *report) judge() int {
 	code := cli.Pass
 	for _, t := range r.Trials {

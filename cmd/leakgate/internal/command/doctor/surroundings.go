@@ -20,7 +20,8 @@ type surroundings struct {
 	Kernel     string `json:"kernel,omitempty"`
 	Processors int    `json:"processors"`
 	Go         string `json:"go"` // the toolchain that the folder's module selects
-	// Memory is how many bytes can be taken before MemoryLimit refuses them; -1 if no limit is known.
+	// Memory is how many bytes can be taken before MemoryLimit refuses them; -1 if no limit is
+	// known.
 	Memory      int64  `json:"memory"`
 	MemoryLimit string `json:"memory_limit,omitempty"`
 	Cache       string `json:"cache"`

@@ -178,8 +178,8 @@ func (a *autoRun) repeat(ctx gocontext.Context, p *plan.Package, file, folder st
 	return a.ended(p, outcome, time.Since(started))
 }
 
-// again is the command that repeats some functions of a package; where they are more than a line can
-// name, the whole package, with three times as long to tell them apart.
+// again is the command that repeats some functions of a package; where they are more than a line
+// can name, the whole package, with three times as long to tell them apart.
 func (o *Options) again() func(pkg string, functions []string) string {
 	flags := ""
 	if o.tags != "" {

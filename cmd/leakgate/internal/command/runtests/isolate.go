@@ -17,8 +17,8 @@ var notIsolated = []string{
 	"cpuprofile", "memprofile", "blockprofile", "mutexprofile", "trace",
 }
 
-// isolateTests has an invocation run each test in a process of its own: as many at a time as go test
-// runs packages (-p).
+// isolateTests has an invocation run each test in a process of its own: as many at a time as go
+// test runs packages (-p).
 func isolateTests(inv *gotest.Invocation) (*isolate.Folder, error) {
 	for _, name := range notIsolated {
 		if _, ok := inv.Flag(name); ok {

@@ -99,8 +99,8 @@ func requireFolder(t *testing.T, dir, heap, core string) {
 
 	memory, err := os.ReadFile(core)
 	require.NoError(t, err)
-	// The loader changes nothing of the object but addresses in the table of sections, which is behind
-	// what comes first.
+	// The loader changes nothing of the object but addresses in the table of sections, which is
+	// behind what comes first.
 	begin := bytes.Index(memory, written[:len(written)/4])
 	require.Positive(t, begin)
 	require.NoError(t, os.WriteFile(filepath.Join(objects, "registered.o"), memory[begin:][:len(written)], 0o666))

@@ -12,8 +12,8 @@ import (
 )
 
 // TestAgainstRuntime takes the names out of a profile that Go's runtime wrote, and compares what it
-// gets for them, by the symbols and the DWARF of the program, with what the runtime knew: functions,
-// those that are inlined, and lines.
+// gets for them, by the symbols and the DWARF of the program, with what the runtime knew:
+// functions, those that are inlined, and lines.
 func TestAgainstRuntime(t *testing.T) {
 	needs(t, "go")
 	text, err := os.ReadFile("testdata/goprogram.txt")

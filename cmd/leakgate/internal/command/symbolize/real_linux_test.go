@@ -42,7 +42,8 @@ func requireApp(t *testing.T, p *profile.Profile, small, large int64) {
 	}
 }
 
-// TestTcmalloc names a real profile of gperftools', of a position-independent program and of another.
+// TestTcmalloc names a real profile of gperftools', of a position-independent program and of
+// another.
 func TestTcmalloc(t *testing.T) {
 	for name, flag := range map[string]string{"pie": "-pie", "exe": "-no-pie"} {
 		t.Run(name, func(t *testing.T) {

@@ -100,8 +100,8 @@ func (w *watching) until(text string) {
 	require.Failf(w.t, "it ended", "exit code %d without %q:\n%s%s", code, text, out, stderr)
 }
 
-// end reads the rest, and returns all that was printed and the exit code. Where a container forbids to
-// look into the process, the test is skipped.
+// end reads the rest, and returns all that was printed and the exit code. Where a container forbids
+// to look into the process, the test is skipped.
 func (w *watching) end() (out, stderr string, code int) {
 	for w.lines.Scan() {
 		w.seen.WriteString(w.lines.Text() + "\n")

@@ -1,6 +1,6 @@
-// Package callrecord records the calls of C code in a test, names them, and makes profiles of them. It is a process that
-// the test starts, since names are in files that are gone when the test has ended: the test binary, generated code in
-// its memory.
+// Package callrecord records the calls of C code in a test, names them, and makes profiles of them.
+// It is a process that the test starts, since names are in files that are gone when the test has
+// ended: the test binary, generated code in its memory.
 package callrecord
 
 import (
@@ -142,8 +142,8 @@ func program(pid int, maps []byte) (*debuginfo.Index, uint64, error) {
 	return index, nativecalls.Bias(x, all[i].Start), err
 }
 
-// answer names the calls of a record, and makes profiles of them. memory is that of the process; without it
-// code that was generated has no names.
+// answer names the calls of a record, and makes profiles of them. memory is that of the process;
+// without it code that was generated has no names.
 func answer(r *record, memory io.ReaderAt) (*nativestack.Answer, error) {
 	maps, err := memorymap.Parse([]byte(r.Maps))
 	if err != nil {

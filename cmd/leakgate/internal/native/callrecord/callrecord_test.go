@@ -52,7 +52,8 @@ func library(t *testing.T) (file string, functions map[string]elf.Symbol) {
 	return file, functions
 }
 
-// mapsOf maps a file at an address, as the kernel lists it, with code of nobody's right below and behind it.
+// mapsOf maps a file at an address, as the kernel lists it, with code of nobody's right below and
+// behind it.
 func mapsOf(t *testing.T, file string, base uint64) string {
 	t.Helper()
 	x, err := elf.Open(file)

@@ -33,8 +33,8 @@ func words(values ...uint64) (b []byte) {
 	return b
 }
 
-// TestRegisteredInMemory names code that a library generated and registered as gdb has it, out of the memory of the process,
-// and does not take it for that of the library above.
+// TestRegisteredInMemory names code that a library generated and registered as gdb has it, out of
+// the memory of the process, and does not take it for that of the library above.
 func TestRegisteredInMemory(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("gcc is not installed")

@@ -32,7 +32,8 @@ const (
 	minBytes  = 16
 )
 
-// Grown is how many blocks and bytes come with each of so many calls; 0 where that is too little to count.
+// Grown is how many blocks and bytes come with each of so many calls; 0 where that is too little to
+// count.
 func (s *stack) Grown(calls int64) (blocks, bytes float64) {
 	if calls <= 0 {
 		return 0, 0

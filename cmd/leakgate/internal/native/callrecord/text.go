@@ -12,7 +12,8 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
-// A call is how native memory is allocated that grows, with how much of it comes with a call of the operation.
+// A call is how native memory is allocated that grows, with how much of it comes with a call of the
+// operation.
 type call struct {
 	function      string // "malloc"
 	mapping       bool
@@ -73,9 +74,10 @@ func withoutGlue(frames []frame) []frame {
 	})
 }
 
-// textOf lists calls: those that allocate, and those that map, each with what comes to most first. Calls that the
-// same Go code makes are together: each has a line with the C functions of its own, and below is what they share.
-// Where fewer blocks were recorded than are due in a hundred calls of op, a line says so.
+// textOf lists calls: those that allocate, and those that map, each with what comes to most first.
+// Calls that the same Go code makes are together: each has a line with the C functions of its own,
+// and below is what they share. Where fewer blocks were recorded than are due in a hundred calls of
+// op, a line says so.
 func textOf(calls []call, due int) (lines []nativestack.Line) {
 	for _, mapping := range []bool{false, true} {
 		of := slices.DeleteFunc(slices.Clone(calls), func(c call) bool { return c.mapping != mapping })
@@ -104,7 +106,8 @@ func textOf(calls []call, due int) (lines []nativestack.Line) {
 	return lines
 }
 
-// A group is calls by the same Go code, or by C code alone that has the outermost function in common.
+// A group is calls by the same Go code, or by C code alone that has the outermost function in
+// common.
 type group struct {
 	calls []call
 	bytes float64
@@ -134,8 +137,8 @@ func groupCalls(calls []call) []*group {
 	return groups
 }
 
-// lines has a line for each call, with the C functions that it has for itself, and then the code that all of them
-// have in common, down to the operation that the test repeats.
+// lines has a line for each call, with the C functions that it has for itself, and then the code
+// that all of them have in common, down to the operation that the test repeats.
 func (g *group) lines() (lines []nativestack.Line) {
 	add := func(text string) { lines = append(lines, nativestack.Line{Text: text}) }
 	inner, outer := g.shared()
@@ -164,8 +167,8 @@ func (g *group) lines() (lines []nativestack.Line) {
 	return lines
 }
 
-// shared is how many of the innermost and of the outermost C functions all calls of the group have. Of a single call
-// all but the first few are outer ones.
+// shared is how many of the innermost and of the outermost C functions all calls of the group have.
+// Of a single call all but the first few are outer ones.
 func (g *group) shared() (inner, outer int) {
 	first := g.calls[0].inC
 	if len(g.calls) == 1 {
@@ -198,7 +201,8 @@ func namesOf(frames []frame) (names []string) {
 	return names
 }
 
-// framesText has a line for each function. The middle of what is longer than a head and a tail is left out.
+// framesText has a line for each function. The middle of what is longer than a head and a tail is
+// left out.
 func framesText(frames []frame, head, tail int) (lines []nativestack.Line) {
 	const indent = "      "
 	over := len(frames) - head - tail

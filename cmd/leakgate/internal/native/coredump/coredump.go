@@ -138,8 +138,8 @@ func (c *Core) readMaps(x *elf.File) error {
 	return nil
 }
 
-// nameFiles reads the note: the count and the size of a page; begin, end and offset of each mapping;
-// then their names.
+// nameFiles reads the note: the count and the size of a page; begin, end and offset of each
+// mapping; then their names.
 func (c *Core) nameFiles(b []byte) {
 	if len(b) < 16 {
 		return
@@ -175,8 +175,8 @@ func (c *Core) nameFiles(b []byte) {
 	}
 }
 
-// readBuildIDs finds the build ID of a file in its first page, which the kernel puts into a core file
-// for that.
+// readBuildIDs finds the build ID of a file in its first page, which the kernel puts into a core
+// file for that.
 func (c *Core) readBuildIDs() {
 	ids := make(map[string]string)
 	for _, m := range c.maps {

@@ -144,9 +144,9 @@ func (f *File) Ranges() (ranges [][2]uint64) {
 // least the page size.
 const pageSize = 64 << 10
 
-// Bias returns what has to be subtracted from an address in a mapping of the file to get the address
-// that the file itself has for it. It is an error if the mapping cannot be one of this file's code:
-// then the file is not the one that was mapped.
+// Bias returns what has to be subtracted from an address in a mapping of the file to get the
+// address that the file itself has for it. It is an error if the mapping cannot be one of this
+// file's code: then the file is not the one that was mapped.
 func (f *File) Bias(m *memorymap.Mapping) (uint64, error) {
 	for _, p := range f.elf.Progs {
 		if p.Type != elf.PT_LOAD || p.Filesz == 0 || (p.Flags&elf.PF_X != 0) != m.Executable {
@@ -161,8 +161,8 @@ func (f *File) Bias(m *memorymap.Mapping) (uint64, error) {
 	return 0, fmt.Errorf("it is not the file that was mapped: it has no code at the offsets %#x to %#x", m.Offset, m.Offset+(m.End-m.Start))
 }
 
-// Frames returns the functions at an address of the file's, the innermost first; none if it is in no
-// function that has a name.
+// Frames returns the functions at an address of the file's, the innermost first; none if it is in
+// no function that has a name.
 func (f *File) Frames(addr uint64) []Frame {
 	symbol, named := f.symbols.At(addr)
 	var frames []Frame

@@ -19,8 +19,8 @@ func Demangled(name string) string {
 	return demangle.Filter(name, demangle.NoParams, demangle.NoEnclosingParams, demangle.NoClones)
 }
 
-// symbolTable makes the table of the functions in the symbol tables of files of one program, each as
-// long as its symbol says. What lies between two functions belongs to none: padding, the linkage
+// symbolTable makes the table of the functions in the symbol tables of files of one program, each
+// as long as its symbol says. What lies between two functions belongs to none: padding, the linkage
 // table, code whose symbols are stripped.
 func symbolTable(files ...*elf.File) *rangetable.Table[string] {
 	var functions []function

@@ -26,8 +26,8 @@ type jemallocParser struct {
 
 var (
 	jemallocCount = regexp.MustCompile(`^t(\*|[0-9]+): ([0-9]+): ([0-9]+) \[([0-9]+): ([0-9]*)\]`)
-	// jemallocFrames are jemalloc's own functions, of which Debian's library has no names, and those
-	// that only call them: viewers leave them out.
+	// jemallocFrames are jemalloc's own functions, of which Debian's library has no names, and
+	// those that only call them: viewers leave them out.
 	jemallocFrames = `(je_|_rjem_).*|(_rjem_)?(malloc|calloc|realloc|reallocarray|aligned_alloc|posix_memalign|memalign|valloc|pvalloc|mallocx|rallocx|xallocx)|` +
 		`prof_(backtrace|alloc_prep|tctx_create).*|(imalloc|ialloc|iralloc|do_rallocx|malloc_default|fallback_impl|fallbackNewImpl|newImpl).*|operator new(\[\])?|libjemalloc\.so.*`
 )
@@ -143,8 +143,8 @@ func (j *jemallocParser) count(fields []string) error {
 	return nil
 }
 
-// finish gives the values their types: those of what was ever allocated only where jemalloc was told
-// to count it.
+// finish gives the values their types: those of what was ever allocated only where jemalloc was
+// told to count it.
 func (j *jemallocParser) finish() *profile.Profile {
 	types := []*profile.ValueType{
 		{Type: "alloc_objects", Unit: "count"},

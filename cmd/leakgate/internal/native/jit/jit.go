@@ -127,8 +127,8 @@ func firstOf(notes []string, otherwise string) error {
 	return errors.New(otherwise)
 }
 
-// DescriptorName is the variable that programs which generate code have, each library its own (gdb's
-// manual, "JIT Compilation Interface").
+// DescriptorName is the variable that programs which generate code have, each library its own
+// (gdb's manual, "JIT Compilation Interface").
 const DescriptorName = "__jit_debug_descriptor"
 
 // Bounds of a list that is not damaged.
@@ -138,8 +138,8 @@ const (
 )
 
 // Registered reads the objects that a descriptor of a 64-bit program lists: the version, what was
-// done last, to which entry, and the first entry; an entry is the next and the previous one, and the
-// begin and the size of an object.
+// done last, to which entry, and the first entry; an entry is the next and the previous one, and
+// the begin and the size of an object.
 func Registered(read func(addr, n uint64) ([]byte, error), order binary.ByteOrder, descriptor uint64) ([][]byte, error) {
 	const first, next, begin, size = 16, 0, 16, 24
 	head, err := read(descriptor, 24)

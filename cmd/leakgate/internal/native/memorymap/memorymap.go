@@ -1,5 +1,5 @@
-// Package memorymap reads which files a process has mapped where: /proc/PID/maps, and the copy of it
-// that profiles have at their end.
+// Package memorymap reads which files a process has mapped where: /proc/PID/maps, and the copy of
+// it that profiles have at their end.
 package memorymap
 
 import (
@@ -45,8 +45,8 @@ var procLine = regexp.MustCompile(`^([0-9a-f]+)-([0-9a-f]+) ([r-][w-][x-][ps]) (
 const maxLine = 1 << 20
 
 // Parse reads a map, sorted by address. Lines in other forms than the kernel's are read if
-// google/pprof knows them; what is no mapping is ignored, since logs may be mixed in. It is an error
-// if there is no mapping at all.
+// google/pprof knows them; what is no mapping is ignored, since logs may be mixed in. It is an
+// error if there is no mapping at all.
 //
 // google/pprof's own reader makes one mapping of neighbours, so that code in anonymous memory
 // becomes that of the library above. Here each line is a mapping.

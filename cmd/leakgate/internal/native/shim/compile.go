@@ -1,5 +1,6 @@
-// Package shim is the library that records which calls of malloc are behind the memory of C code. It is compiled with
-// the user's compiler and preloaded into test binaries; package nativecalls, in the test, reads what it recorded.
+// Package shim is the library that records which calls of malloc are behind the memory of C code.
+// It is compiled with the user's compiler and preloaded into test binaries; package nativecalls, in
+// the test, reads what it recorded.
 package shim
 
 import (
@@ -29,15 +30,15 @@ const name = "libleakgate-native-"
 // compileTime is how long a compiler may take. It takes about 0.2 s.
 const compileTime = time.Minute
 
-// flags are how it is compiled, and ways what is added: first as it should be, and then, where the compiler has no
-// unwinder, with the direct callers of malloc alone.
+// flags are how it is compiled, and ways what is added: first as it should be, and then, where the
+// compiler has no unwinder, with the direct callers of malloc alone.
 var (
 	flags = []string{"-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-builtin", "-w", "-ldl", "-Wl,-z,defs"}
 	ways  = [][]string{nil, {"-DLEAKGATE_NO_UNWINDER"}}
 )
 
-// Compile returns the library, which it compiles unless a folder has it already, compiled by the same compiler. cc is
-// a command with its flags, as "go env CC" has it. Errors have a remedy.
+// Compile returns the library, which it compiles unless a folder has it already, compiled by the
+// same compiler. cc is a command with its flags, as "go env CC" has it. Errors have a remedy.
 func Compile(ctx context.Context, cc, folder string) (file string, err error) {
 	words := gotest.SplitQuoted(cc)
 	if len(words) == 0 {
@@ -109,8 +110,8 @@ const probe = `#define _GNU_SOURCE
 int main(void) { return dlsym(RTLD_DEFAULT, "leakgate_native") ? 0 : 9; }
 `
 
-// try runs a program of the same compiler with the library, before a test does: where it cannot be loaded, such as in a
-// C library that it was not made for, the test would not start.
+// try runs a program of the same compiler with the library, before a test does: where it cannot be
+// loaded, such as in a C library that it was not made for, the test would not start.
 func try(ctx context.Context, cc []string, library string) (said []byte, err error) {
 	in, out := library+".c", library+".probe"
 	if err := os.WriteFile(in, []byte(probe), 0o666); err != nil {

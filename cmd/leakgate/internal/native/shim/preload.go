@@ -18,8 +18,8 @@ import (
 // flag is the first argument of a process that go test has called. It is no command of anybody's.
 const flag = "-preload-native"
 
-// A Preload has go test start test binaries with the library, by its flag -exec: this program, self, looks at each
-// binary, and becomes what runs it.
+// A Preload has go test start test binaries with the library, by its flag -exec: this program,
+// self, looks at each binary, and becomes what runs it.
 type Preload struct {
 	Self    string
 	Library string

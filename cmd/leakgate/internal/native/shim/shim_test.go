@@ -58,7 +58,8 @@ func TestCompileFails(t *testing.T) {
 	require.Empty(t, entries)
 }
 
-// TestMusl compiles for another C library, whose linker does not know all that the compiler's unwinder asks for.
+// TestMusl compiles for another C library, whose linker does not know all that the compiler's
+// unwinder asks for.
 func TestMusl(t *testing.T) {
 	if _, err := exec.LookPath("musl-gcc"); err != nil {
 		t.Skip("musl-gcc is not installed")
@@ -91,7 +92,8 @@ func TestWithoutUnwinder(t *testing.T) {
 	}
 }
 
-// TestPrograms runs programs that allocate much, in threads and children, with the library: they are as without.
+// TestPrograms runs programs that allocate much, in threads and children, with the library: they
+// are as without.
 func TestPrograms(t *testing.T) {
 	needsCompiler(t)
 	for _, flags := range []string{"", " -DLEAKGATE_NO_UNWINDER"} {

@@ -14,8 +14,8 @@ import (
 )
 
 // ReadCore reads out of a core file of the process the code that it generated, as each library that
-// does so registered it; and the build IDs of files, for the memory map: s.Maps, or the profile's, or
-// that of the core itself. It is an error if the core is one of another process.
+// does so registered it; and the build IDs of files, for the memory map: s.Maps, or the profile's,
+// or that of the core itself. It is an error if the core is one of another process.
 func ReadCore(path string, s *Sources, ofProfile []*memorymap.Mapping) (notes []string, err error) {
 	core, err := coredump.Open(path)
 	if err != nil {
@@ -35,8 +35,8 @@ func ReadCore(path string, s *Sources, ofProfile []*memorymap.Mapping) (notes []
 	return append(notes, readRegistered(core.Read, core.Order, maps, s)...), nil
 }
 
-// ReadMemory reads out of the memory of a process the code that it generated, as each library that does so
-// registered it, for the memory map s.Maps.
+// ReadMemory reads out of the memory of a process the code that it generated, as each library that
+// does so registered it, for the memory map s.Maps.
 func ReadMemory(read func(addr, n uint64) ([]byte, error), order binary.ByteOrder, s *Sources) {
 	readRegistered(read, order, s.Maps, s)
 }

@@ -28,8 +28,8 @@ type Sources struct {
 	DebugDirs []string                  // with separate debug files
 }
 
-// A Module is a part of the result: what is known of the addresses in a file, in other memory, or in
-// none.
+// A Module is a part of the result: what is known of the addresses in a file, in other memory, or
+// in none.
 type Module struct {
 	Name             string
 	Addresses, Named int
@@ -300,8 +300,8 @@ func (a *applier) function(f elfsym.Frame) *profile.Function {
 func (a *applier) finish() {
 	var all []*profile.Mapping
 	for m, p := range a.mappings {
-		// No viewer should look for names again, and find those of neighbours; but of a file that could
-		// not be used here, another machine may have it.
+		// No viewer should look for names again, and find those of neighbours; but of a file that
+		// could not be used here, another machine may have it.
 		known := !a.modules[p.File].Unusable
 		p.HasFunctions, p.HasFilenames, p.HasLineNumbers, p.HasInlineFrames = known, known, known, known
 		if f := a.files[fileKey(m)]; f != nil && f.err == nil && known {

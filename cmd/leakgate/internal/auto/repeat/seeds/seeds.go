@@ -17,8 +17,8 @@ func Caller(t testing.InternalFuzzTarget) func(skipped *bool) (ok bool) {
 	return func(skipped *bool) bool { return call(t, skipped) }
 }
 
-// call panics where package testing is another than those of Go 1.26 and 1.27: MainStart is for the go command alone,
-// and changes with it. So nothing here relies on its type at compile time.
+// call panics where package testing is another than those of Go 1.26 and 1.27: MainStart is for the
+// go command alone, and changes with it. So nothing here relies on its type at compile time.
 func call(t testing.InternalFuzzTarget, skipped *bool) bool {
 	f := t.Fn
 	t.Fn = func(tf *testing.F) {
