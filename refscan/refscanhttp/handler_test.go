@@ -31,6 +31,7 @@ func get(t *testing.T, server *httptest.Server, query string) (*http.Response, s
 }
 
 func TestAnswers(t *testing.T) {
+	kept.all, kept.taken = nil, 0 // of another round, with -count
 	server := httptest.NewServer(new(Handler))
 	defer server.Close()
 	r, body := get(t, server, "?base=previous")
