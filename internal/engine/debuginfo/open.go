@@ -170,10 +170,26 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 		return nil, err
 	}
 	start := time.Now()
-	t, err := twin.Build(ctx, twin.Request{TempDir: o.tempDir()})
+	p, err := o.readTwin(ctx, twin.Relink)
+	if err != nil && ctx.Err() == nil {
+		o.opts.Logf("the go command builds a twin with debug information: %v", err)
+		p, err = o.readTwin(ctx, twin.Build)
+	}
 	if err != nil {
 		return nil, err
 	}
+	o.opts.Logf("built a twin with debug information in %.1fs (once per binary)", time.Since(start).Seconds())
+	p.BuildID, p.FromTwin = o.file.BuildID, true
+	return o.finish(p, "twin")
+}
+
+// readTwin links a twin and reads its debug information, if it is the same program.
+func (o *opening) readTwin(ctx context.Context, link func(context.Context, twin.Request) (*twin.Twin, error)) (*program.Program, error) {
+	t, err := link(ctx, twin.Request{TempDir: o.tempDir(), BuildID: o.file.BuildID})
+	if err != nil {
+		return nil, err
+	}
+	// before the index is stored: once that is there, nobody looks for what a killed process left
 	defer t.Remove()
 	f, err := native.Open(t.Path)
 	if err != nil {
@@ -189,8 +205,6 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 		}
 	}
 	p, err := dwarfread.Read(f)
-	// before the index is stored: once that is there, nobody looks for what a killed process left
-	t.Remove()
 	if err != nil {
 		return nil, &Unavailable{
 			Cause:  "the debug information of the twin cannot be read",
@@ -198,9 +212,7 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 			Err:    err,
 		}
 	}
-	o.opts.Logf("built a twin with debug information in %.1fs (once per binary)", time.Since(start).Seconds())
-	p.BuildID, p.FromTwin = o.file.BuildID, true
-	return o.finish(p, "twin")
+	return p, nil
 }
 
 // What the go command and its linker take at most: 93 MB for a test binary of 3 MB without debug

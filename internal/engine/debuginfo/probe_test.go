@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/progtest"
 	"github.com/leakgate/leakgate/internal/require"
 )
@@ -81,6 +82,7 @@ type twinCase struct {
 	env  []string
 	args []string // of go test, packages included; "." if none is named
 	want string
+	goes bool // the go command has to build it: the linker's flags are not known
 	long bool // left to CI: compiles the standard library anew, or resembles another case
 }
 
@@ -92,9 +94,9 @@ var twinCases = []twinCase{
 	{name: "tags", args: []string{"-tags", "special"}, want: "tagged true"},
 	{name: "external", args: []string{"./ext"}},
 	{name: "all packages", long: true, args: []string{"./..."}},
-	{name: "ldflags", args: []string{"-ldflags=-X github.com/leakgate/leakgate/refscan/probe.Version=1.2"}, want: "version 1.2"},
-	{name: "stripped", args: []string{"-ldflags=-s -w -X github.com/leakgate/leakgate/refscan/probe.Version=1.2"}, want: "version 1.2"},
-	{name: "stripped by GOFLAGS", long: true, env: []string{`GOFLAGS="-ldflags=-s -w"`}},
+	{name: "ldflags", goes: true, args: []string{"-ldflags=-X github.com/leakgate/leakgate/refscan/probe.Version=1.2"}, want: "version 1.2"},
+	{name: "stripped", goes: true, args: []string{"-ldflags=-s -w -X github.com/leakgate/leakgate/refscan/probe.Version=1.2"}, want: "version 1.2"},
+	{name: "stripped by GOFLAGS", goes: true, long: true, env: []string{`GOFLAGS="-ldflags=-s -w"`}},
 	{name: "mod", env: []string{"GOFLAGS=-mod=mod"}},
 	{name: "json", long: true, args: []string{"-json", "-count=1", "-v"}},
 	{name: "chdir", env: []string{"PROBE_CHDIR=/"}},
@@ -102,16 +104,19 @@ var twinCases = []twinCase{
 	{name: "race", args: []string{"-race"}, long: true},
 	{name: "race cover", args: []string{"-race", "-cover"}, long: true},
 	{name: "trimpath", args: []string{"-trimpath"}, long: true},
-	{name: "trimpath ldflags", args: []string{"-trimpath", "-ldflags=-s -X github.com/leakgate/leakgate/refscan/probe.Version=1.2"}, want: "version 1.2", long: true},
+	{name: "trimpath ldflags", goes: true, args: []string{"-trimpath", "-ldflags=-s -X github.com/leakgate/leakgate/refscan/probe.Version=1.2"}, want: "version 1.2", long: true},
 	{name: "pie", args: []string{"-buildmode=pie"}, long: true},
 	{name: "nocgo", env: []string{"CGO_ENABLED=0"}, long: true},
 	{name: "unoptimised", args: []string{"-gcflags=all=-N -l"}, long: true},
 	{name: "unoptimised package", long: true, args: []string{"-gcflags=-N -l"}},
-	{name: "external linking", args: []string{"-ldflags=-linkmode=external"}, long: true},
-	{name: "external linking pie", args: []string{"-buildmode=pie", "-ldflags=-linkmode=external"}, long: true},
+	{name: "external linking", goes: true, args: []string{"-ldflags=-linkmode=external"}, long: true},
+	{name: "external linking pie", goes: true, args: []string{"-buildmode=pie", "-ldflags=-linkmode=external"}, long: true},
 	{name: "GOAMD64", env: []string{"GOAMD64=v2", "GOARM64=v8.1"}, long: true},
 	{name: "experiment", env: []string{"GOEXPERIMENT=nodwarf5"}, long: true},
 }
+
+// byGoCommand is logged where the linker was not called directly.
+const byGoCommand = "PROBE log the go command builds a twin"
 
 func TestTwin(t *testing.T) {
 	require.Slow(t)
@@ -138,6 +143,7 @@ func TestTwin(t *testing.T) {
 				}
 				for _, source := range sources {
 					out := p.run(t, c.env, "go", append([]string{"test", "-v", "-count=1"}, c.args...)...)
+					require.Equal(t, source == "twin" && c.goes, strings.Contains(out, byGoCommand), out)
 					require.Contains(t, out, "PROBE checked "+source)
 					require.Contains(t, out, c.want)
 					require.NotContains(t, out, "PROBE error")
@@ -164,6 +170,49 @@ func TestTwinInWorkspace(t *testing.T) {
 	p.write(t, "go.work", "go 1.26.0\n\nuse (\n\t.\n\t./dep\n)\n")
 	out := p.run(t, []string{"GOWORK="}, "go", "test", "-v")
 	require.Contains(t, out, "PROBE checked twin")
+}
+
+// TestTwinOfWhatWasCompiled runs a test beside what go test linked it from.
+func TestTwinOfWhatWasCompiled(t *testing.T) {
+	require.Slow(t)
+	p := newProbe(t)
+	build := func(args ...string) (folder string) {
+		out := p.run(t, nil, "go", append([]string{"test", "-work", "-count=1", "-run=^$"}, args...)...)
+		work, _, _ := strings.Cut(strings.TrimPrefix(out, "WORK="), "\n")
+		t.Cleanup(func() { assert.NoError(t, os.RemoveAll(work)) })
+		return filepath.Join(work, "b001")
+	}
+	folder := build()
+	run := func() string {
+		t.Helper()
+		require.NoError(t, os.RemoveAll(p.cache))
+		return p.run(t, nil, filepath.Join(folder, "probe.test"), "-test.v", "-test.run=Own")
+	}
+	out := run()
+	require.Contains(t, out, "PROBE checked twin")
+	require.NotContains(t, out, byGoCommand)
+
+	other, err := os.ReadFile(filepath.Join(build("-tags=special"), "importcfg.link"))
+	require.NoError(t, err)
+	list := filepath.Join(folder, "importcfg.link")
+	sound, err := os.ReadFile(list)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(list, other, 0o600))
+	out = run()
+	require.Contains(t, out, byGoCommand)
+	require.Contains(t, out, "linking it again gave another program: it is not the same program: section .go.buildinfo")
+	require.Contains(t, out, "PROBE checked twin")
+
+	require.NoError(t, os.WriteFile(list, append([]byte("packagefile a.test=/does/not/exist\n"), sound...), 0o600))
+	out = run()
+	require.Contains(t, out, "/does/not/exist")
+	require.Contains(t, out, "PROBE checked twin")
+
+	require.NoError(t, os.WriteFile(list, sound, 0o600))
+	p.write(t, "more.go", "package probe\n\nvar More = []*int{new(int)}\n")
+	out = run() // the source counts no more
+	require.Contains(t, out, "PROBE checked twin")
+	require.NotContains(t, out, byGoCommand)
 }
 
 func TestTwinFromAnotherFolder(t *testing.T) {

@@ -1,9 +1,10 @@
 // Package twin links a running test a second time, with debug information.
 //
 // Plain go test passes -s -w to the linker, so its binary has no DWARF (go1.26
-// cmd/go/internal/load/test.go: OmitDebug). The same package built by go test -c, with the same
-// flags, has the same code, data layout and function table, and DWARF. The compiled packages come
-// from the build cache, so it costs one link.
+// cmd/go/internal/load/test.go: OmitDebug). The same compiled packages linked without those flags
+// have the same code, data layout and function table, and DWARF. Relink calls the linker as go test
+// did; Build has go test -c do it, which loads packages first and takes half as long again, but
+// works wherever the source is.
 //
 // Nothing here trusts the result: the caller compares the two programs before it uses the twin.
 package twin
@@ -31,6 +32,7 @@ type Request struct {
 	// TempDir is where the twin goes, as big as the test binary and more. If it cannot be written,
 	// os.TempDir is used.
 	TempDir string
+	BuildID string // of the running test
 }
 
 // Twin is a built twin.
@@ -68,17 +70,22 @@ func Build(ctx context.Context, req Request) (*Twin, error) {
 			Remedy: "link it without -s and -w",
 		}
 	}
-	if _, bounded := ctx.Deadline(); !bounded {
-		var cancel func()
-		ctx, cancel = context.WithTimeout(ctx, DefaultTimeout)
-		defer cancel()
-	}
 	inv, err := newInvocation(info)
 	if err != nil {
 		return nil, err
 	}
 	if err := inv.findGo(ctx, runtime.Version()); err != nil {
 		return nil, err
+	}
+	return newTwin(ctx, req, inv.link)
+}
+
+// newTwin makes the folder of a twin, and has the twin linked there.
+func newTwin(ctx context.Context, req Request, link func(ctx context.Context, output string) error) (*Twin, error) {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel func()
+		ctx, cancel = context.WithTimeout(ctx, DefaultTimeout)
+		defer cancel()
 	}
 	dir, claim, err := tempDir(req.TempDir)
 	if err != nil {
@@ -92,7 +99,7 @@ func Build(ctx context.Context, req Request) (*Twin, error) {
 		}
 	}
 	t := &Twin{Path: filepath.Join(dir, "twin.test"), dir: dir, claim: claim}
-	if err := inv.link(ctx, t.Path); err != nil {
+	if err := link(ctx, t.Path); err != nil {
 		t.Remove()
 		return nil, err
 	}
@@ -146,11 +153,7 @@ func (inv *invocation) link(ctx context.Context, output string) error {
 	out, err := inv.run(ctx, args...)
 	switch {
 	case ctx.Err() != nil:
-		return &Unavailable{
-			Cause:  fmt.Sprintf("linking a twin with debug information was given up after %.0fs", time.Since(start).Seconds()),
-			Remedy: "allow it more time, or " + remedyFlags,
-			Err:    context.Cause(ctx),
-		}
+		return givenUp(ctx, start)
 	case err != nil:
 		return inv.explain(args, out, err)
 	}
@@ -158,6 +161,15 @@ func (inv *invocation) link(ctx context.Context, output string) error {
 		return inv.explain(args, out, errors.New("the go command wrote no test binary"))
 	}
 	return nil
+}
+
+// givenUp is the error for a link that took longer than the context allows.
+func givenUp(ctx context.Context, start time.Time) error {
+	return &Unavailable{
+		Cause:  fmt.Sprintf("linking a twin with debug information was given up after %.0fs", time.Since(start).Seconds()),
+		Remedy: "allow it more time, or " + remedyFlags,
+		Err:    context.Cause(ctx),
+	}
 }
 
 // explain finds the cause of a failed build in what the go command said.

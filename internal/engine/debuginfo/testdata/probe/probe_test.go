@@ -32,7 +32,7 @@ func CheckOwnDebugInfo(t *testing.T) {
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	x, err := debuginfo.Open(ctx, debuginfo.Options{Logf: t.Logf})
+	x, err := debuginfo.Open(ctx, debuginfo.Options{Logf: func(format string, args ...any) { fmt.Printf("PROBE log "+format+"\n", args...) }})
 	if err != nil {
 		fmt.Println("PROBE error", err)
 		t.Skip("no debug information")
