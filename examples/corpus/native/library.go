@@ -5,9 +5,11 @@ package native
 /*
 #include <malloc.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void *volatile last; // keeps the compiler from leaving out an allocation that nobody uses
 
@@ -83,6 +85,26 @@ static void stopKeeper(void) {
 	pthread_join(keeper, NULL);
 }
 
+// Threads that wait for work which never comes, until all of them are told to end.
+enum { mostWaiters = 4096 };
+static sem_t work;
+static pthread_t waiters[mostWaiters]; static int waiting;
+static int waitersNow(void) { return waiting; }
+static void *await(void *unused) { while (sem_wait(&work) != 0) {} return unused; }
+static void startWaiter(void) {
+	if (waiting == 0) sem_init(&work, 0, 0);
+	if (waiting < mostWaiters && pthread_create(&waiters[waiting], NULL, await, NULL) == 0) waiting++;
+}
+static void endWaiters(void) {
+	for (int i = 0; i < waiting; i++) sem_post(&work);
+	while (waiting > 0) pthread_join(waiters[--waiting], NULL);
+}
+
+// Memory that a library has from the system, and not from malloc.
+static void *map_(size_t n) { return mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+
+static void *aligned(void) { void *p = NULL; return posix_memalign(&p, 64, 1000) == 0 ? p : NULL; }
+
 static void freeNumber(uintptr_t p) { free((void *)p); }
 
 static size_t inUse(void) { struct mallinfo2 m = mallinfo2(); return m.uordblks + m.hblkhd; }
@@ -91,13 +113,28 @@ import "C"
 
 import (
 	"fmt"
+	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"unsafe"
 
 	"example.com/corpus/internal/judge"
 )
+
+// addresses is how much address space the process has, of its threads' stacks too.
+func addresses() int {
+	text, _ := os.ReadFile("/proc/self/statm")
+	pages, _, _ := strings.Cut(string(text), " ")
+	n, _ := strconv.Atoi(pages)
+	return n * os.Getpagesize()
+}
+
+func osThreads() int {
+	all, _ := os.ReadDir("/proc/self/task")
+	return len(all)
+}
 
 // inUse is what malloc itself says that it has given out.
 func inUse() int { return int(C.inUse()) }
@@ -131,10 +168,11 @@ func given(makes func() unsafe.Pointer, fixed bool) judge.Setup {
 	}
 }
 
-func text() unsafe.Pointer   { return unsafe.Pointer(C.CString("a string that C code has been given")) }
-func block() unsafe.Pointer  { return C.malloc(1000) }
-func copied() unsafe.Pointer { return C.CBytes(make([]byte, 100)) }
-func large() unsafe.Pointer  { return C.malloc(200_000) }
+func text() unsafe.Pointer    { return unsafe.Pointer(C.CString("a string that C code has been given")) }
+func block() unsafe.Pointer   { return C.malloc(1000) }
+func copied() unsafe.Pointer  { return C.CBytes(make([]byte, 100)) }
+func large() unsafe.Pointer   { return C.malloc(200_000) }
+func aligned() unsafe.Pointer { return C.aligned() }
 
 // A pool has blocks of C in all kinds of Go memory.
 type pool struct {
@@ -301,6 +339,48 @@ func cache(t *testing.T) func() {
 		if at++; filled[at%len(filled)] == nil {
 			filled[at%len(filled)] = block()
 		}
+	}
+}
+
+const mapSize = 32 << 10
+
+// mapped has C map memory.
+func mapped(unmaps bool) judge.Setup {
+	return func(*testing.T) func() {
+		return func() {
+			if p := C.map_(mapSize); unmaps {
+				C.munmap(p, mapSize)
+			}
+		}
+	}
+}
+
+// waiters are threads of C: one more with each call, or up to a limit.
+func waiters(limit C.int, end bool) judge.Setup {
+	return func(t *testing.T) func() {
+		t.Cleanup(func() { C.endWaiters() })
+		return func() {
+			if C.waitersNow() < limit {
+				C.startWaiter()
+			}
+			if end {
+				C.endWaiters()
+			}
+		}
+	}
+}
+
+// lazily has a library initialise itself in the midst of the calls.
+func lazily(t *testing.T) func() {
+	reset(t)
+	calls := 0
+	return func() {
+		if calls++; calls == 25 {
+			for range 10 {
+				made = append(made, block())
+			}
+		}
+		free(block())
 	}
 }
 

@@ -26,7 +26,9 @@ var Group = judge.Group{Name: "processes", Cases: []judge.Case{
 	{Name: "Paths", Leak: walks(false), Fixed: walks(true), Grows: judge.Objects.After(50), Culprit: `processes\.visited`},
 	{Name: "Setenv", Leak: exporting(exportEach), Fixed: exporting(exportSame), Grows: judge.Entries(func() int { return len(os.Environ()) }), Culprit: `syscall\.env`},
 	{Name: "TempDirs", Leak: tempDirs(false), Fixed: tempDirs(true), Grows: judge.Objects.After(50), Culprit: `processes\.scratch`},
+	{Name: "NeverStarted", Leak: neverStarted(false), Fixed: neverStarted(true), Grows: judge.Objects.After(20), Culprit: `processes\.prepared`},
 
+	{Name: "Worker", Healthy: worker, Grows: judge.Objects.After(50)},
 	{Name: "Runs", Healthy: commands(true), Grows: judge.Objects.After(5).PerCall(5)},
 	{Name: "FilesDropped", Healthy: droppedFiles, Grows: judge.Objects.After(50)},
 	{Name: "FilesCopied", Healthy: copied, Grows: judge.Objects.After(50)},
@@ -80,6 +82,49 @@ func outputs(fixed bool) judge.Setup {
 			}
 			_ = cmd.Wait()
 		}
+	}
+}
+
+var prepared []*exec.Cmd
+
+// neverStarted has pipes of a command that is not run after all.
+func neverStarted(fixed bool) judge.Setup {
+	return func(t *testing.T) func() {
+		t.Cleanup(func() {
+			for _, cmd := range prepared {
+				_ = cmd.Start()
+				_ = cmd.Wait()
+			}
+			prepared = nil
+		})
+		return func() {
+			cmd := exec.Command("true")
+			must(cmd.StdinPipe())
+			if fixed {
+				_ = cmd.Start()
+				_ = cmd.Wait()
+				return
+			}
+			prepared = append(prepared, cmd)
+		}
+	}
+}
+
+// worker is a process that is asked again and again.
+func worker(t *testing.T) func() {
+	cmd := exec.Command("cat")
+	in, out := must(cmd.StdinPipe()), must(cmd.StdoutPipe())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		_ = cmd.Wait()
+	})
+	answers := bufio.NewReader(out)
+	return func() {
+		fmt.Fprintln(in, "question", app.Next())
+		_ = must(answers.ReadString('\n'))
 	}
 }
 

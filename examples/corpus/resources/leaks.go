@@ -496,6 +496,30 @@ func threads(fixed bool) judge.Setup {
 	}
 }
 
+// visit calls itself for each name that it is given, so that its stack is as deep as there were names.
+func visit(names chan string, done chan<- int, depth int, fixed bool) {
+	var room [4096]byte
+	for name := range names {
+		copy(room[depth%8:], name)
+		done <- int(room[0])
+		if !fixed {
+			visit(names, done, depth+1, fixed)
+		}
+	}
+}
+
+func recursing(fixed bool) judge.Setup {
+	return func(t *testing.T) func() {
+		names, done := make(chan string), make(chan int)
+		go visit(names, done, 0, fixed)
+		t.Cleanup(func() { close(names) })
+		return func() {
+			names <- "name"
+			<-done
+		}
+	}
+}
+
 func temporary(fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		t.Setenv("TMPDIR", t.TempDir())

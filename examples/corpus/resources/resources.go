@@ -7,6 +7,7 @@ package resources
 import (
 	"net"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,6 +48,7 @@ var Group = judge.Group{Name: "resources", Cases: []judge.Case{
 	{Name: "Mapped", Leak: mapped(false), Fixed: mapped(true), Grows: addresses.PerCall(32 << 10), Culprit: `\+32\.0 KiB/op: anonymous memory\n.*\n.*lost`, SaysWithRace: "could not tell, and did not judge: +32.0 KiB/op: anonymous memory"},
 	{Name: "MappedFile", Leak: mappedFile(false), Fixed: mappedFile(true), Grows: addresses.PerCall(4096), Culprit: `\+4\.0 KiB/op: .*/text, with .*resources\.views`},
 	{Name: "Threads", Leak: threads(false), Fixed: threads(true), Grows: osThreads, Calls: 4, Culprit: `\+1\.00 goroutine/op .*in .*resources\.`},
+	{Name: "Stack", Leak: recursing(false), Fixed: recursing(true), Grows: stackBytes.After(60).PerCall(2048), Calls: 100, Culprit: `B/op: goroutine stack`},
 	{Name: "TemporaryFiles", Leak: temporary(false), Fixed: temporary(true), Grows: inTemp, Culprit: `\+1\.00 temporary file/op: .*/upload-\*`},
 	{Name: "TemporaryFolders", Leak: temporaryFolders(false), Fixed: temporaryFolders(true), Grows: inTemp, Culprit: `\+1\.00 temporary file/op: .*/work-\*`},
 
@@ -79,8 +81,13 @@ var (
 	descriptors = judge.Entries(func() int { return entries("/proc/self/fd") })
 	osThreads   = judge.Entries(func() int { return entries("/proc/self/task") }).After(5)
 	children    = judge.Entries(countChildren).After(5)
-	inTemp      = judge.Entries(func() int { return entries(os.TempDir()) })
-	addresses   = judge.Entries(func() int { return 1024 * number(status("self"), "VmSize:") })
+	stackBytes  = judge.Entries(func() int {
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return int(stats.StackInuse)
+	})
+	inTemp    = judge.Entries(func() int { return entries(os.TempDir()) })
+	addresses = judge.Entries(func() int { return 1024 * number(status("self"), "VmSize:") })
 )
 
 func entries(folder string) int {
