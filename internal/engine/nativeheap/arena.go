@@ -45,15 +45,16 @@ func (w *walk) loadArenas() error {
 		if len(w.arenas) == maxArenas {
 			return flux("the ring of arenas has more than %d", maxArenas)
 		}
-		if w.mem.Bytes(at, stateSize) == nil {
+		bins, size := at+w.places.head, w.places.head+stateEnd
+		if w.mem.Bytes(at, size) == nil {
 			return flux("an arena cannot be read")
 		}
 		if w.mem.U32(at+stateMutex) != 0 {
 			return flux("an arena is locked")
 		}
-		a := &arena{addr: at, system: w.word(at + stateSystem), top: w.word(at + stateTop)}
+		a := &arena{addr: at, system: w.word(bins + stateSystem), top: w.word(bins - topBefore)}
 		w.arenas = append(w.arenas, a)
-		w.seen = append(w.seen, image.Range{Addr: at, Len: stateSize})
+		w.seen = append(w.seen, image.Range{Addr: at, Len: size})
 		parts := w.partsOf
 		if at == main {
 			parts = w.mainPart
@@ -62,7 +63,7 @@ func (w *walk) loadArenas() error {
 			return err
 		}
 		w.parts = append(w.parts, a.parts...)
-		if at = w.word(at + stateNext); at == main {
+		if at = w.word(bins + stateNext); at == main {
 			break
 		}
 	}
@@ -99,7 +100,7 @@ func (w *walk) partsOf(a *arena) error {
 		}
 		p := &part{of: a, start: h, first: h + info, last: top, end: h + size}
 		if h == first {
-			p.first = (h + info + stateSize + chunkAlign - 1) &^ (chunkAlign - 1)
+			p.first = (h + info + w.places.head + stateEnd + chunkAlign - 1) &^ (chunkAlign - 1)
 		}
 		p.headers = int64(p.first - h)
 		if a.parts = append(a.parts, p); len(a.parts) > maxArenas {
@@ -184,7 +185,7 @@ func (w *walk) auditArenas() error {
 func (w *walk) auditBins(a *arena, free int) error {
 	listed := 0
 	for i := range uint64(bins) {
-		bin := a.addr + stateBins + 16*i - binAsChunk
+		bin := a.addr + w.places.head + 16*i - binAsChunk
 		before := bin
 		for at := w.word(bin + chunkNext); at != bin; at = w.word(at + chunkNext) {
 			p := w.partOf(at)
@@ -208,6 +209,9 @@ func (w *walk) auditBins(a *arena, free int) error {
 
 // takeFast marks the chunks on fast bins.
 func (w *walk) takeFast(a *arena) error {
+	if w.places.head != withFast {
+		return nil
+	}
 	for i := range uint64(fastBins) {
 		for at := w.word(a.addr + stateFast + 8*i); at != 0; {
 			if !w.mark(at, int64(minChunk+16*i), fast) {

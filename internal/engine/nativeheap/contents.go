@@ -63,7 +63,7 @@ func (w *walk) contents() *Contents {
 	w.list()
 	c := &Contents{Areas: w.areas, Blocks: w.blocks, parts: w.parts, Hidden: w.heap.Mapped}
 	// its bins lead to the headers of chunks, of which the block before may use a word
-	c.Parts = append(c.Parts, image.Range{Addr: w.places.main, Len: stateSize})
+	c.Parts = append(c.Parts, image.Range{Addr: w.places.main, Len: w.places.head + stateEnd})
 	for _, p := range w.parts {
 		c.Parts = append(c.Parts, image.Range{Addr: p.start, Len: p.end - p.start})
 		p.eachUsed(func(at uint64, size int64, state chunkState) {

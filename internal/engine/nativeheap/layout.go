@@ -1,18 +1,19 @@
 package nativeheap
 
-// Where glibc has what, from malloc/malloc.c, malloc/arena.c and nptl/descr.h of 2.26 to 2.42, on
+// Where glibc has what, from malloc/malloc.c, malloc/arena.c and nptl/descr.h of 2.26 to 2.43, on
 // 64-bit systems. A version that has something elsewhere fails the audit.
 const (
-	// struct malloc_state
-	stateMutex      = 0
-	stateFast       = 16 // fastbinsY
-	fastBins        = 10
-	stateTop        = 96
-	stateBins       = 112 // pairs of fd and bk; a bin is a chunk whose fd and bk these are
-	bins            = 127
-	stateNext       = stateBins + 16*bins + 16 // behind binmap
-	stateSystem     = stateNext + 24           // system_mem, behind next_free and attached_threads
-	stateSize       = stateSystem + 16
+	// struct malloc_state, counted from its bins on
+	topBefore   = 16             // how far before them the top is
+	bins        = 127            // pairs of fd and bk; a bin is a chunk whose fd and bk these are
+	stateNext   = 16*bins + 16   // behind binmap
+	stateSystem = stateNext + 24 // system_mem, behind next_free and attached_threads
+	stateEnd    = stateSystem + 16
+	// and from its start on
+	stateMutex = 0
+	stateFast  = 16 // fastbinsY
+	fastBins   = 10
+
 	binAsChunk      = 16 // how far before its pair a bin begins
 	chunkSize       = 8  // struct malloc_chunk: prev_size, size, fd, bk
 	chunkNext       = 16
@@ -42,6 +43,12 @@ const (
 	mapMost = 1 << 16 // DEFAULT_MMAP_MAX
 )
 
+// heads are where versions have the bins in struct malloc_state: behind fast bins, and from 2.43 on, which has
+// none, right behind the mutex, flags, top and last_remainder.
+var heads = [...]uint64{withFast, 24}
+
+const withFast = 112
+
 // mapCounts are where versions have n_mmaps in struct malloc_par: from 2.35 on hp_flags is before it.
 var mapCounts = [...]uint64{4, 8}
 
@@ -58,7 +65,7 @@ type cacheLayout struct {
 var cacheLayouts = [...]cacheLayout{
 	{chunk: 0x250, small: 64, bins: 64, countSize: 1},                    // 2.26 to 2.29
 	{chunk: 0x290, small: 64, bins: 64, countSize: 2},                    // 2.30 to 2.41
-	{chunk: 0x300, small: 64, bins: 76, countSize: 2, countsSlots: true}, // 2.42
+	{chunk: 0x300, small: 64, bins: 76, countSize: 2, countsSlots: true}, // 2.42 and 2.43
 }
 
 // A threadLayout is how an architecture lays out what is known of a thread (struct pthread).

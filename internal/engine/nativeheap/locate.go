@@ -12,6 +12,7 @@ import (
 // Places are where the C library of a process has what is read. They stay as long as it lives.
 type Places struct {
 	main   uint64   // main_arena
+	head   uint64   // how far from its start an arena has its bins
 	params uint64   // mp_, from 40 bytes before sbrk_base
 	maps   uint64   // n_mmaps in it
 	lists  []uint64 // heads of the loader's lists of threads
@@ -19,21 +20,13 @@ type Places struct {
 	cache      int64
 	knowsCache bool
 	plain      bool // lists of freed blocks have plain pointers, as before 2.32
+
+	program string // the process's executable file, which may have the C library in it
 }
 
-// allocators are libraries that take malloc's place, by how their files' names begin.
-var allocators = []struct{ file, name string }{
-	{"libjemalloc", "jemalloc"},
-	{"libtcmalloc", "tcmalloc"},
-	{"libmimalloc", "mimalloc"},
-	{"libsnmalloc", "snmalloc"},
-	{"libhoard", "Hoard"},
-	{"libscudo", "Scudo"},
-	{"libasan", "AddressSanitizer's"},
-	{"libmsan", "MemorySanitizer's"},
-}
-
-const remedyAllocator = "count what it has by its own means, or run the test with glibc's malloc"
+// errNotFound says that a malloc is none that is known. Where its variables were copied while they changed, another
+// look may tell more.
+var errNotFound = &UnknownError{"malloc is not glibc's, or of a version that is not known", remedyAllocator}
 
 // locate finds main_arena, mp_ and the loader's lists of threads in what the C library and the loader
 // write to.
@@ -46,35 +39,41 @@ func (w *walk) locate() error {
 	if heap == nil {
 		return &UnknownError{"the process has a C library and no heap of brk(2), which glibc's malloc begins with", remedyAllocator}
 	}
-	data, err := w.mem.Load(append(c[:len(c):len(c)], loader...))
+	all, behind := c, 0 // the loader's begin behind the C library's, if they are not the same
+	if len(loader) > 0 && loader[0] != c[0] {
+		all, behind = append(c[:len(c):len(c)], loader...), len(c)
+	}
+	data, err := w.mem.Load(all)
 	if err != nil {
 		return err
 	}
 	found := *w.places
 	for i, r := range c {
-		found.main = or(found.main, w.findArena(r.Addr, data[i]))
+		if found.main == 0 {
+			found.main, found.head = w.findArena(r.Addr, data[i])
+		}
 		if params, count := findParams(r.Addr, data[i], heap); params != 0 {
 			found.params, found.maps = params, count
 		}
 	}
 	if found.main == 0 || found.params == 0 {
-		return &UnknownError{"malloc is not glibc's, or of a version that is not known", remedyAllocator}
+		return errNotFound
+	}
+	if err := w.replaced(); err != nil {
+		return err
 	}
 	for i, r := range loader {
-		found.lists = append(found.lists, w.findLists(r.Addr, data[len(c)+i])...)
+		lists, err := w.findLists(r.Addr, data[behind+i])
+		if err != nil {
+			return err
+		}
+		found.lists = append(found.lists, lists...)
 	}
 	if len(found.lists) == 0 {
 		return flux("the loader's lists of threads are not found")
 	}
 	*w.places = found
 	return nil
-}
-
-func or(a, b uint64) uint64 {
-	if a != 0 {
-		return a
-	}
-	return b
 }
 
 func (w *walk) heapArea() *Area {
@@ -87,7 +86,8 @@ func (w *walk) heapArea() *Area {
 }
 
 // library returns where the C library has its variables, and where the lists of threads may be: in
-// the loader's (from 2.34 on), or in those of libpthread.
+// the loader's (from 2.34 on), or in those of libpthread. A program that was linked with -static has
+// both among its own.
 func (w *walk) library() (c, loader []image.Range, err error) {
 	for i := range w.areas {
 		file := path.Base(w.areas[i].Name)
@@ -103,29 +103,38 @@ func (w *walk) library() (c, loader []image.Range, err error) {
 	if _, known := threadLayouts[runtime.GOARCH]; !known {
 		return nil, nil, &UnknownError{"C's heap cannot be read on " + runtime.GOARCH, "run the test on amd64 or arm64"}
 	}
-	c = w.dataOf(func(file string) bool {
-		return strings.HasPrefix(file, "libc.so") || strings.HasPrefix(file, "libc-2.")
-	})
-	loader = w.dataOf(func(file string) bool {
-		return strings.HasPrefix(file, "ld-linux") || strings.HasPrefix(file, "ld-2.") || strings.HasPrefix(file, "libpthread")
-	})
-	if c != nil {
-		return c, loader, nil
+	if c = w.dataOf(isLibrary); c != nil {
+		return c, w.dataOf(isLoader), nil
 	}
 	if w.heapArea() == nil {
 		return nil, nil, ErrNone // Go does not use brk
 	}
-	return nil, nil, &UnknownError{"the C library is linked into the program (-static), where nothing tells where it has its variables", "link it dynamically"}
+	if c = w.dataOf(func(file string) bool { return file == w.places.program }); c != nil {
+		return c, c, nil
+	}
+	return nil, nil, &UnknownError{"the C library is linked into the program (-static), of which no variables are found", "link it dynamically"}
 }
 
-// dataOf returns what files of a name have of writable memory: their variables, and behind them, without
+// isLibrary reports whether a file is the C library, of glibc's names for it.
+func isLibrary(file string) bool {
+	name := path.Base(file)
+	return strings.HasPrefix(name, "libc.so") || strings.HasPrefix(name, "libc-2.")
+}
+
+// isLoader reports whether a file may have the lists of threads.
+func isLoader(file string) bool {
+	name := path.Base(file)
+	return strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-2.") || strings.HasPrefix(name, "libpthread")
+}
+
+// dataOf returns what files have of writable memory: their variables, and behind them, without
 // a name, those that are zero at first.
 func (w *walk) dataOf(is func(file string) bool) (all []image.Range) {
 	belongs := false
 	for i := range w.areas {
 		a := &w.areas[i]
 		switch {
-		case is(path.Base(a.Name)):
+		case a.Name != "" && is(a.Name):
 			belongs = true
 		case a.Name == "" && belongs && i > 0 && w.areas[i-1].End == a.Start:
 		default:
@@ -138,9 +147,9 @@ func (w *walk) dataOf(is func(file string) bool) (all []image.Range) {
 	return all
 }
 
-// findArena returns the address of main_arena in the memory at an address, 0 if it is not there: 127
-// bins side by side, each a list of its own, most of them empty and so leading to themselves.
-func (w *walk) findArena(base uint64, data []byte) uint64 {
+// findArena returns the address of main_arena in the memory at an address, and where it has its bins, 0 if it is not
+// there: 127 bins side by side, each a list of its own, most of them empty and so leading to themselves.
+func (w *walk) findArena(base uint64, data []byte) (at, head uint64) {
 	isBin := func(at uint64) bool { // at is that of fd and bk
 		off := at - base
 		if at < base || off+16 > uint64(len(data)) {
@@ -153,7 +162,7 @@ func (w *walk) findArena(base uint64, data []byte) uint64 {
 		}
 		return next != bin && prev != bin && w.isInHeap(next) && w.isInHeap(prev) && w.word(next+chunkPrev) == bin && w.word(prev+chunkNext) == bin
 	}
-	for off := uint64(stateBins); off+16*bins <= uint64(len(data)); off += 8 {
+	for off := uint64(withFast); off+16*bins <= uint64(len(data)); off += 8 {
 		at := base + off
 		if binary.LittleEndian.Uint64(data[off:]) != at-binAsChunk || !isBin(at) {
 			continue
@@ -166,10 +175,29 @@ func (w *walk) findArena(base uint64, data []byte) uint64 {
 		for isBin(first + 16*uint64(n)) {
 			n++
 		}
-		if n == bins && first-base >= stateBins && first-stateBins+stateSize <= base+uint64(len(data)) {
-			return first - stateBins
+		if n == bins && first-base >= withFast && first+stateEnd <= base+uint64(len(data)) {
+			if head := w.headOf(first); head != 0 {
+				return first - head, head
+			}
 		}
 		off = first + 16*uint64(n) - base - 8
+	}
+	return 0, 0
+}
+
+// headOf returns how far before its bins main_arena begins: the ring of arenas leads back there. 0 is nowhere.
+func (w *walk) headOf(first uint64) uint64 {
+	for _, head := range heads {
+		at := w.word(first + stateNext)
+		for range maxArenas {
+			if at == first-head {
+				return head
+			}
+			if w.areaOf(at) == nil {
+				break
+			}
+			at = w.word(at + head + stateNext)
+		}
 	}
 	return 0
 }

@@ -17,7 +17,7 @@ func TestUnknownLibraries(t *testing.T) {
 		{[]Area{area("/lib/libc.so.6"), area("/usr/lib/libjemalloc.so.2")}, "malloc is jemalloc"},
 		{[]Area{area("/lib/libc.so.6"), area("/usr/lib/libtcmalloc_minimal.so.4")}, "malloc is tcmalloc"},
 		{[]Area{area("/lib/libc.so.6"), area("/usr/lib/libasan.so.8")}, "malloc is AddressSanitizer's"},
-		{[]Area{area("/app"), area("[heap]")}, "the C library is linked into the program (-static), where nothing tells where it has its variables"},
+		{[]Area{area("/app"), area("[heap]")}, "the C library is linked into the program (-static), of which no variables are found"},
 		{[]Area{area("/app"), area("/lib/libc.so.6")}, "the process has a C library and no heap of brk(2), which glibc's malloc begins with"},
 		{[]Area{area("/app"), area("")}, ErrNone.Error()},
 	} {

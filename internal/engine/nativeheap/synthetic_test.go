@@ -26,6 +26,7 @@ const (
 	threadsAt = 0x7f0000200000
 	paramsAt  = libraryAt + 0x100
 	arenaAt   = libraryAt + 0x400
+	binsAt    = arenaAt + withFast
 	threadAt  = threadsAt + 0x4000
 )
 
@@ -68,18 +69,18 @@ func newSynthetic() *synthetic {
 	s.put(top+chunkSize, (heapAt+0x21000-top)|prevInUse)
 
 	for i := range uint64(bins) {
-		pair := arenaAt + stateBins + 16*i
+		pair := binsAt + 16*i
 		s.put(pair, pair-binAsChunk)
 		s.put(pair+8, pair-binAsChunk)
 	}
-	unsorted := uint64(arenaAt + stateBins - binAsChunk)
+	unsorted := uint64(binsAt - binAsChunk)
 	s.put(unsorted+chunkNext, freed)
 	s.put(unsorted+chunkPrev, freed)
 	s.put(freed+chunkNext, unsorted)
 	s.put(freed+chunkPrev, unsorted)
-	s.put(arenaAt+stateTop, top)
-	s.put(arenaAt+stateNext, arenaAt)
-	s.put(arenaAt+stateSystem, 0x21000)
+	s.put(binsAt-topBefore, top)
+	s.put(binsAt+stateNext, arenaAt)
+	s.put(binsAt+stateSystem, 0x21000)
 	s.put(arenaAt+stateFast, quick)
 	s.put(quick+chunkNext, (quick+chunkNext)>>protectionShift)
 
@@ -108,23 +109,32 @@ func newSynthetic() *synthetic {
 	s.put(head+8, node)
 	s.put(node, head)
 	s.put(node+8, head)
-	variables := threadAt + uint64(0x1000)
-	if l.below {
-		variables = threadAt - 0x40
-	}
-	s.put(variables, arenaAt)
-	s.put(variables+8, cache)
+	s.put(variablesOfThread(), arenaAt)
+	s.put(variablesOfThread()+8, cache)
 	return s
 }
 
+// variablesOfThread is where the thread has malloc's.
+func variablesOfThread() uint64 {
+	if layoutOfThreads().below {
+		return threadAt - 0x40
+	}
+	return threadAt + 0x1000
+}
+
 func (s *synthetic) walk() (*Heap, error) {
+	return s.walkIn("/lib/libc.so.6", "/lib/ld-linux-x86-64.so.2")
+}
+
+// walkIn walks the heap of a C library and a loader in these files.
+func (s *synthetic) walkIn(library, loader string) (*Heap, error) {
 	areas := []Area{
 		{heapAt, heapAt + 0x21000, true, "[heap]"},
-		{libraryAt, libraryAt + 0x2000, true, "/lib/libc.so.6"},
-		{loaderAt, loaderAt + 0x1000, true, "/lib/ld-linux-x86-64.so.2"},
+		{libraryAt, libraryAt + 0x2000, true, library},
+		{loaderAt, loaderAt + 0x1000, true, loader},
 		{threadsAt, threadsAt + 0x8000, true, ""},
 	}
-	return Walk(image.NewSpace(s), areas, 1, &Places{})
+	return Walk(image.NewSpace(s), areas, 1, &Places{program: "/app"})
 }
 
 func needLayout(t testing.TB) {
@@ -146,18 +156,41 @@ func TestWalkSynthetic(t *testing.T) {
 	require.Equal(t, int64(144+80+0x290), h.InUse())
 }
 
+// TestWalkWithoutFastBins walks a heap as glibc has it from 2.43 on.
+func TestWalkWithoutFastBins(t *testing.T) {
+	needLayout(t)
+	s := newSynthetic()
+	s.put(binsAt+stateNext, binsAt-24)
+	s.put(variablesOfThread(), binsAt-24)
+	h, err := s.walk()
+	require.NoError(t, err)
+	require.Equal(t, []int64{32, 48, 96}, h.SizesUp())
+	require.Equal(t, int64(0), h.FastBytes)
+	require.Equal(t, int64(144+32+80+0x290), h.InUse())
+}
+
+// TestWalkInProgram walks the heap of a C library that is linked into the program.
+func TestWalkInProgram(t *testing.T) {
+	needLayout(t)
+	h, err := newSynthetic().walkIn("/app", "/app")
+	require.NoError(t, err)
+	require.Equal(t, int64(144), h.Bytes)
+	_, err = newSynthetic().walkIn("/other", "/other")
+	require.Error(t, err)
+}
+
 // TestDamage breaks one book after the other.
 func TestDamage(t *testing.T) {
 	needLayout(t)
 	for name, damage := range map[string]func(*synthetic){
 		"locked":                   func(s *synthetic) { s.put(arenaAt+stateMutex, 1) },
-		"less from the system":     func(s *synthetic) { s.put(arenaAt+stateSystem, 0x20000) },
-		"a free chunk on no bin":   func(s *synthetic) { s.put(arenaAt+stateBins, arenaAt+stateBins-binAsChunk) },
+		"less from the system":     func(s *synthetic) { s.put(binsAt+stateSystem, 0x20000) },
+		"a free chunk on no bin":   func(s *synthetic) { s.put(binsAt, binsAt-binAsChunk) },
 		"a chunk of no size":       func(s *synthetic) { s.put(heapAt+0x290+chunkSize, 1) },
 		"a chunk beyond the top":   func(s *synthetic) { s.put(heapAt+0x290+chunkSize, 0x30001) },
 		"a tcache that counts two": func(s *synthetic) { s.put(heapAt+chunkHeader, 2<<48) },
 		"a circle of threads":      func(s *synthetic) { s.put(threadAt+layoutOfThreads().list, threadAt+layoutOfThreads().list) },
-		"no arena behind":          func(s *synthetic) { s.put(arenaAt+stateNext, 0x1234) },
+		"no arena behind":          func(s *synthetic) { s.put(binsAt+stateNext, 0x1234) },
 	} {
 		s := newSynthetic()
 		damage(s)
@@ -172,7 +205,7 @@ func TestDamage(t *testing.T) {
 // more than there is.
 func FuzzWalk(f *testing.F) {
 	needLayout(f)
-	f.Add(uint64(arenaAt+stateTop), uint64(heapAt), uint64(arenaAt+stateNext), uint64(heapAt))
+	f.Add(uint64(binsAt-topBefore), uint64(heapAt), uint64(binsAt+stateNext), uint64(heapAt))
 	f.Add(uint64(heapAt+chunkSize), uint64(0x291), uint64(threadAt), uint64(0))
 	f.Add(uint64(paramsAt+heapStart), uint64(heapAt+16), uint64(paramsAt+4), uint64(1)<<40)
 	f.Fuzz(func(t *testing.T, at1, value1, at2, value2 uint64) {

@@ -25,7 +25,16 @@ const (
 // known are the places of this process.
 var known struct {
 	sync.Mutex
-	places Places
+	places  Places
+	foreign bool // malloc is none that is known, in all looks
+}
+
+// knownPlaces returns them, with the program as it is named among the mappings.
+func knownPlaces() Places {
+	if known.places.program == "" {
+		known.places.program, _ = os.Readlink("/proc/self/exe")
+	}
+	return known.places
 }
 
 // Take reads the heap of this process. It copies what malloc has, at some GB/s, while the program
@@ -57,8 +66,11 @@ func take(lists bool) (w *walk, err error) {
 	if instrumented != "" {
 		return nil, &UnknownError{"the program is built with " + instrumented + ", which has an allocator of its own", "run it without; LeakSanitizer finds blocks that nothing refers to"}
 	}
+	if known.foreign {
+		return nil, errNotFound
+	}
 	for try := range looksRunning + looksFrozen {
-		places := known.places
+		places := knownPlaces()
 		places.plain = places.plain || places.main == 0 && try%2 == 1
 		if try < looksRunning {
 			w, err = takeRunning(&places, lists)
@@ -69,9 +81,13 @@ func take(lists bool) (w *walk, err error) {
 			known.places = places
 			return w, nil
 		}
-		if u := (*UnknownError)(nil); errors.Is(err, ErrNone) || errors.As(err, &u) {
+		if u := (*UnknownError)(nil); errors.Is(err, ErrNone) || errors.As(err, &u) && u != errNotFound {
 			return nil, err
 		}
+	}
+	if errors.Is(err, errNotFound) {
+		known.foreign = true
+		return nil, err
 	}
 	if errors.Is(err, ErrFlux) {
 		return nil, &UnknownError{err.Error(), "stop the threads that allocate before the assertion; if there are none, report this with the version of glibc"}
@@ -85,7 +101,7 @@ func takeRunning(places *Places, lists bool) (*walk, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := hasLibrary(areas); err != nil {
+	if err := hasLibrary(areas, places); err != nil {
 		return nil, err
 	}
 	src, err := freeze.OpenRunning()
@@ -142,7 +158,7 @@ func OfFrozen(pid int, mem *image.Space) (*Contents, error) {
 	if instrumented != "" {
 		return nil, &UnknownError{Cause: "the program is built with " + instrumented}
 	}
-	places := known.places
+	places := knownPlaces()
 	w, err := read(mem, areasOf(text), 0, &places)
 	if err != nil {
 		return nil, err
@@ -151,8 +167,8 @@ func OfFrozen(pid int, mem *image.Space) (*Contents, error) {
 }
 
 // hasLibrary returns ErrNone for a program without a C library, before anything is opened.
-func hasLibrary(areas []Area) error {
-	w := &walk{areas: areas}
+func hasLibrary(areas []Area, places *Places) error {
+	w := &walk{areas: areas, places: places}
 	_, _, err := w.library()
 	return err
 }

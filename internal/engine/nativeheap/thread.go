@@ -31,17 +31,33 @@ func (w *walk) isNode(node uint64) bool {
 // findLists returns where the heads of lists of threads are. An empty one beside one that is none
 // may get a thread later: the loader has its lists side by side (rtld_global: of stacks in use, of stacks of the
 // program's and that of the first thread, of stacks that are kept).
-func (w *walk) findLists(base uint64, data []byte) (heads []uint64) {
+func (w *walk) findLists(base uint64, data []byte) (heads []uint64, err error) {
 	word := func(at uint64) uint64 {
 		if off := at - base; at >= base && off+8 <= uint64(len(data)) {
 			return binary.LittleEndian.Uint64(data[off:])
 		}
 		return 0
 	}
-	is := func(head uint64) bool {
-		node := word(head)
-		return node != head && node != 0 && w.word(node+8) == head && w.isNode(node)
+	// among what a program has of its own are many addresses, so what is there is copied at once
+	var candidates []uint64
+	var nodes []image.Range
+	for off := 0; off+16 <= len(data); off += 8 {
+		head, node := base+uint64(off), binary.LittleEndian.Uint64(data[off:])
+		if a := w.areaOf(node); node != head && node%16 == 0 && a != nil && a.Writable {
+			candidates, nodes = append(candidates, head), append(nodes, image.Range{Addr: node, Len: 16})
+		}
 	}
+	links, err := w.mem.Copy(nodes)
+	if err != nil {
+		return nil, err
+	}
+	leadsBack := make(map[uint64]bool)
+	for i, head := range candidates {
+		if len(links[i]) == 16 && binary.LittleEndian.Uint64(links[i][8:]) == head {
+			leadsBack[head] = true
+		}
+	}
+	is := func(head uint64) bool { return leadsBack[head] && w.isNode(word(head)) }
 	isEmpty := func(head uint64) bool { return word(head) == head && word(head+8) == head }
 	known := make(map[uint64]bool)
 	for at := base; at+16 <= base+uint64(len(data)); at += 8 {
@@ -55,7 +71,7 @@ func (w *walk) findLists(base uint64, data []byte) (heads []uint64) {
 			}
 		}
 	}
-	return heads
+	return heads, nil
 }
 
 // readThreads follows the lists of threads, of which so many live at least.

@@ -131,6 +131,8 @@ func TestBuilds(t *testing.T) {
 	}{
 		{"race", []string{"-race"}},
 		{"pie", []string{"-buildmode=pie"}},
+		{"static", []string{"-ldflags=-linkmode=external -extldflags=-static"}},
+		{"static pie", []string{"-buildmode=pie", "-ldflags=-linkmode=external -extldflags=-static-pie"}},
 	} {
 		t.Run(b.name, func(t *testing.T) {
 			cmd := exec.Command("go", append(append([]string{"test", "-count=1", "-run=^Test(Walk|Random|Blocks|Holders|Library)$"}, b.args...), ".")...)
@@ -139,23 +141,4 @@ func TestBuilds(t *testing.T) {
 			require.NoError(t, err, "%s", out)
 		})
 	}
-}
-
-// TestStatic shows that a C library in the program is unknown.
-func TestStatic(t *testing.T) {
-	cmd := exec.Command("go", "test", "-count=1", "-v", "-run=^TestUnknown$", "-ldflags=-linkmode=external -extldflags=-static", ".")
-	cmd.Env = append(os.Environ(), "LEAKGATE_NATIVE_UNKNOWN=linked into the program")
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Contains(t, string(out), "--- PASS: TestUnknown")
-}
-
-// TestUnknown is what TestStatic runs: the heap cannot be told, and the cause is given.
-func TestUnknown(t *testing.T) {
-	cause := os.Getenv("LEAKGATE_NATIVE_UNKNOWN")
-	if cause == "" {
-		return
-	}
-	_, err := nativeheap.Take()
-	require.ErrorContains(t, err, cause)
 }

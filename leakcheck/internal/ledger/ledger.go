@@ -135,7 +135,7 @@ func (l *Ledger) Sizes(k Kind, level int, explained map[string]bool) map[string]
 }
 
 // Explain adds the exact names of the items that a name at a level means, and returns the state
-// that most of them are in if they have any.
+// that three of four of them are in, if there is one.
 func (l *Ledger) Explain(k Kind, level int, name string, explained map[string]bool) (state string) {
 	states := make(map[string]int)
 	for i := range l.Items {
@@ -148,8 +148,12 @@ func (l *Ledger) Explain(k Kind, level int, name string, explained map[string]bo
 			explained[it.Names[0]] = true
 		}
 	}
+	all := 0
+	for _, n := range states {
+		all += n
+	}
 	for s, n := range states {
-		if n > states[state] || n == states[state] && s > state {
+		if 4*n >= 3*all {
 			state = s
 		}
 	}
