@@ -19,7 +19,7 @@ type NativeSelector struct{ of request.ResourceOption }
 //	leakcheck.AssertRetained(t, leakcheck.NativeMemory().MaxBytes(1<<20), leakcheck.Since(b))
 //
 // The heap of glibc is read, on linux/amd64 and linux/arm64, in about a millisecond for 10,000 blocks,
-// without a preloaded library or a compiler. Other allocators and C libraries, -asan, -msan and -static are
+// without a preloaded library or a compiler. Other allocators and C libraries, -asan and -msan are
 // unknown. A program without a C library has none. Scope and Ignore have no effect.
 func NativeMemory() NativeSelector {
 	return NativeSelector{request.ResourceOption{Shown: "NativeMemory()", Kind: ledger.Native}}

@@ -11,6 +11,7 @@ const (
 	maxThreads = 1 << 16
 	// how far from a thread's struct the C library's thread-local variables may be
 	nearTLS, farTLS = 16 << 10, 256 << 10
+	nearArena       = 48 // and how far from the one for its arena that for its tcache
 )
 
 func layoutOfThreads() threadLayout { return threadLayouts[runtime.GOARCH] }
@@ -201,8 +202,8 @@ func (w *walk) countIn(l *cacheLayout, user uint64, bin int) int {
 
 // findCache finds where thread-local variables have the pointer to the tcache. The variables of
 // malloc lie side by side (malloc/arena.c, thread_arena; malloc.c, tcache): one that points to an
-// arena, which nobody else has an address of, and within 24 bytes one that points to a block of a
-// tcache's size. It is at the same place for each thread.
+// arena, which nobody else has an address of, and within 24 bytes, 48 from 2.43 on, one that points to a
+// block of a tcache's size. It is at the same place for each thread.
 func (w *walk) findCache() error {
 	votes := make(map[int64]int)
 	for _, reach := range []uint64{nearTLS, farTLS} {
@@ -260,7 +261,7 @@ func (w *walk) voteCache(thread, reach uint64, votes map[int64]int) {
 		if !isArena[at(off)] {
 			continue
 		}
-		for _, d := range []int{-24, -16, -8, 8, 16, 24} {
+		for d := -nearArena; d <= nearArena; d += 8 {
 			offset := int64(from) + int64(off+d) - int64(thread)
 			if w.layoutOf(at(off+d)) != nil && !voted[offset] {
 				voted[offset] = true
