@@ -54,6 +54,7 @@ func (x *Experiment) isDoubtful() bool {
 		case l.Goroutines != nil:
 			return !l.Piled.IsClear(false)
 		}
-		return !x.finder.SeriesOf(l).IsClear(l.Measure == history.InBytes)
+		own := x.finder.SeriesOf(l)
+		return !own.IsClear(l.Measure == history.InBytes)
 	})
 }

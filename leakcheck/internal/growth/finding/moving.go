@@ -20,7 +20,10 @@ func (f *Finder) moving(grown tree.Forest) *Leak {
 	grown.All(func(b *tree.Branch) bool {
 		if f.CountsByType(b) {
 			candidates = append(candidates, b)
-			placed[b.Typ] = placed[b.Typ] || f.Measured(b, history.InObjects).CountsKeepPace()
+			if !placed[b.Typ] {
+				here := f.Measured(b, history.InObjects)
+				placed[b.Typ] = here.CountsKeepPace()
+			}
 		}
 		return true
 	})

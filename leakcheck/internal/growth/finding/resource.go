@@ -32,23 +32,24 @@ const (
 )
 
 func (r *Resource) keepsPace() bool {
-	if r.Own.Grown() <= 0 {
+	own := &r.Own
+	grown, rate, all := own.Grown(), own.PerCall(), len(own.Values) > series.Intervals
+	if grown <= 0 {
 		return false
 	}
-	all := len(r.Own.Values) > series.Intervals
 	switch r.Kind {
 	case ledger.Stack:
-		return r.Own.Grown() >= MinStack && r.Own.PerCall() >= MinMappedPerCall && r.Own.BytesKeepPace()
+		return grown >= MinStack && rate >= MinMappedPerCall && own.BytesKeepPace()
 	case ledger.Native:
-		return (!all || r.Own.Grown() >= minBlocks || r.Own.IsExact()) && r.Own.PerCall() >= MinBlocksPerCall && r.Own.CountsKeepPace()
+		return (!all || grown >= minBlocks || own.IsExact()) && rate >= MinBlocksPerCall && own.CountsKeepPace()
 	case ledger.Mapping, ledger.NativeBytes:
-		return (!all || r.Own.Grown() >= minMapped) && r.Own.PerCall() >= MinMappedPerCall && r.Own.BytesKeepPace()
+		return (!all || grown >= minMapped) && rate >= MinMappedPerCall && own.BytesKeepPace()
 	case ledger.Thread:
-		return r.Own.Grown() > 1 && (!all || r.Own.Grown() >= minThreads) && r.Own.PerCall() >= MinThreadsPerCall && r.Own.CountsKeepPace()
+		return grown > 1 && (!all || grown >= minThreads) && rate >= MinThreadsPerCall && own.CountsKeepPace()
 	case ledger.File:
-		return r.Own.IsExact() && r.Own.CountsKeepPace()
+		return own.IsExact() && own.CountsKeepPace()
 	}
-	return r.Own.CountsKeepPace()
+	return own.CountsKeepPace()
 }
 
 // IsOfC reports whether a resource is memory that C code may have allocated.

@@ -22,7 +22,7 @@ const (
 
 // IsClear reports whether the series is one of a leak: each call of each batch added as many, which
 // the first batch tells from what is as large as a batch, or those of the further batches did.
-func (s Series) IsClear(bytes bool) bool {
+func (s *Series) IsClear(bytes bool) bool {
 	if s.IsExact() {
 		return true
 	}
@@ -36,7 +36,7 @@ func (s Series) IsClear(bytes bool) bool {
 
 // further returns what the further batches have added, and what they would have at the rate of
 // those before.
-func (s Series) further() (added, due float64) {
+func (s *Series) further() (added, due float64) {
 	if len(s.More) == 0 {
 		return 0, 0
 	}
@@ -45,13 +45,13 @@ func (s Series) further() (added, due float64) {
 }
 
 // LevelsOff reports whether the number of objects did not go on to grow in all further batches.
-func (s Series) LevelsOff() bool {
+func (s *Series) LevelsOff() bool {
 	_, due := s.further()
 	return due >= minDue && s.BytesLevelOff()
 }
 
 // BytesLevelOff is LevelsOff for the bytes of memory that grows in steps: each would have been due.
-func (s Series) BytesLevelOff() bool {
+func (s *Series) BytesLevelOff() bool {
 	added, due := s.further()
 	return len(s.More) == len(FurtherBatches(0)) && added < minShareDue*due
 }

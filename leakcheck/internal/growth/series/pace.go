@@ -32,7 +32,7 @@ const (
 // CountsKeepPace reports whether objects were added in every batch, and no fewer per call as it
 // went on. What grows ever slower (a cache that fills, a logarithm) adds more at first than its
 // average, or less in a batch than in those before.
-func (s Series) CountsKeepPace() bool {
+func (s *Series) CountsKeepPace() bool {
 	rate := s.PerCall()
 	if len(s.Values) > Intervals && s.Grown() < minGrown || rate < MinGrownPerCall || s.LevelsOff() {
 		return false
@@ -51,7 +51,7 @@ func (s Series) CountsKeepPace() bool {
 }
 
 // BytesKeepPace is CountsKeepPace for the bytes of memory that grows in steps.
-func (s Series) BytesKeepPace() bool {
+func (s *Series) BytesKeepPace() bool {
 	if len(s.Values) > Intervals && s.Grown() < minGrownBytes || s.PerCall() < MinBytesPerCall || s.BytesLevelOff() {
 		return false
 	}
@@ -73,7 +73,7 @@ func (s Series) BytesKeepPace() bool {
 }
 
 // endsInBurst reports whether the last batch added much more per call than those before.
-func (s Series) endsInBurst() bool {
+func (s *Series) endsInBurst() bool {
 	if len(s.Values) < 3 {
 		return false
 	}
@@ -108,6 +108,6 @@ const (
 )
 
 // MissedGrow reports whether more and more objects are missed.
-func (s Series) MissedGrow() bool {
+func (s *Series) MissedGrow() bool {
 	return (len(s.Values) <= Intervals || s.Grown() >= minMissed) && s.PerCall() >= minMissedPerCall && s.CountsKeepPace()
 }

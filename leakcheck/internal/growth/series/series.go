@@ -15,23 +15,23 @@ type Series struct {
 }
 
 // Grown is how much all batches added.
-func (s Series) Grown() int64 { return s.Values[len(s.Values)-1] - s.Values[0] }
+func (s *Series) Grown() int64 { return s.Values[len(s.Values)-1] - s.Values[0] }
 
 // Called is how often op was called in them.
-func (s Series) Called() int64 { return s.Calls[len(s.Calls)-1] - s.Calls[0] }
+func (s *Series) Called() int64 { return s.Calls[len(s.Calls)-1] - s.Calls[0] }
 
 // PerCall is by how much each call added to the figure, on average.
-func (s Series) PerCall() float64 { return float64(s.Grown()) / float64(s.Called()) }
+func (s *Series) PerCall() float64 { return float64(s.Grown()) / float64(s.Called()) }
 
 // before is the series without its last snapshot.
-func (s Series) before() Series {
+func (s *Series) before() *Series {
 	last := len(s.Values) - 1
-	return Series{Calls: s.Calls[:last], Values: s.Values[:last]}
+	return &Series{Calls: s.Calls[:last], Values: s.Values[:last]}
 }
 
 // IsExact reports whether each batch added the same whole number for each call: what other
 // processes put into a folder that all share does not.
-func (s Series) IsExact() bool {
+func (s *Series) IsExact() bool {
 	each := int64(math.Round(s.PerCall()))
 	for i := 1; i < len(s.Values); i++ {
 		if each < 1 || s.Values[i]-s.Values[i-1] != each*(s.Calls[i]-s.Calls[i-1]) {

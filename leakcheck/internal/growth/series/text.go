@@ -10,7 +10,7 @@ import (
 )
 
 // Show writes a series as "objects: 56 → 112 → 224 → 448 after 56, 112, 224 and 448 calls".
-func (s Series) Show(what string) string {
+func (s *Series) Show(what string) string {
 	values, calls := make([]string, len(s.Values)), make([]string, len(s.Calls))
 	for i, v := range s.Values {
 		values[i], calls[i] = textfmt.Count(v), textfmt.Count(s.Calls[i])
@@ -19,7 +19,7 @@ func (s Series) Show(what string) string {
 }
 
 // ShowFurther writes the further batches as "16 → 32 after 80 and 112".
-func (s Series) ShowFurther() string {
+func (s *Series) ShowFurther() string {
 	values, calls := make([]string, len(s.More)), make([]string, len(s.More))
 	for i, v := range s.More {
 		values[i], calls[i] = textfmt.Count(v), textfmt.Count(s.MoreCalls[i])
