@@ -8,6 +8,7 @@ type rule struct {
 	argument int
 	prefix   string // before the type's name
 	always   string // "": it depends on the argument
+	untold   bool   // the runtime is not told the type, of types without pointers
 }
 
 // ruleOf returns the rule of a function (go1.26, go1.27: runtime/malloc.go, slice.go, chan.go, string.go,
@@ -23,9 +24,9 @@ func ruleOf(name string) (rule, bool) {
 	case strings.HasPrefix(short, "mapassign"):
 		return rule{argument: 0}, true
 	case strings.HasPrefix(short, "concatstring"):
-		return rule{always: "string"}, true
+		return rule{always: "string", untold: true}, true
 	case strings.HasPrefix(short, "concatbyte"):
-		return rule{always: "[]uint8"}, true
+		return rule{always: "[]uint8", untold: true}, true
 	}
 	_, letter, ok := strings.Cut(rules, " "+short+"=")
 	if !ok {
@@ -34,27 +35,29 @@ func ruleOf(name string) (rule, bool) {
 	switch letter[0] {
 	case 'a':
 		return rule{argument: 0, prefix: "[]"}, true
+	case 'c':
+		return rule{argument: 0, prefix: "[]", untold: true}, true
 	case 'g':
-		return rule{argument: 4, prefix: "[]"}, true
+		return rule{argument: 4, prefix: "[]", untold: true}, true
 	case 's':
-		return rule{always: "string"}, true
+		return rule{always: "string", untold: true}, true
 	case 'b':
-		return rule{always: "[]uint8"}, true
+		return rule{always: "[]uint8", untold: true}, true
 	case 'r':
-		return rule{always: "[]int32"}, true
+		return rule{always: "[]int32", untold: true}, true
 	case 'h':
 		return rule{always: "(headers of maps)"}, true
 	case 'p':
-		return rule{always: "(arrays without pointers)"}, true
+		return rule{always: "(arrays without pointers)", untold: true}, true
 	}
 	return rule{argument: 0}, true
 }
 
 // rules has what functions of the runtime allocate: 'o' an object of the type that is the first argument, 'a'
-// an array, 'g' an array of the type that is the fifth, 's' a string, 'b' bytes, 'r' runes, 'h' headers of
+// an array, 'c' a copy of one, 'g' an array of the type that is the fifth, 's' a string, 'b' bytes, 'r' runes, 'h' headers of
 // maps, 'p' an array without pointers, of which the type is not told.
 const rules = " newobject=o convT=o convTnoptr=o makechan=o makechan64=o makemap=o makemap64=o" +
-	" newarray=a makeslice=a makeslice64=a makeslicecopy=a moveSlice=a moveSliceNoCap=a" +
+	" newarray=a makeslice=a makeslice64=a makeslicecopy=c moveSlice=a moveSliceNoCap=a" +
 	" growslice=g growsliceNoAlias=g growsliceBuf=g growsliceBufNoAlias=g" +
 	" slicebytetostring=s slicerunetostring=s intstring=s rawstring=s rawstringtmp=s gostring=s" +
 	" stringtoslicebyte=b rawbyteslice=b gobytes=b stringtoslicerune=r rawruneslice=r" +

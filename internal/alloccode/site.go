@@ -20,6 +20,8 @@ type Allocated struct {
 	Descriptor uint64
 	Array      bool
 	level      int // of the call on the stack where the type is told
+	// Untold says that the runtime is not told the type: the trace has it as memory of no type.
+	Untold bool
 	// Boxed is the kind of a value that is put into an interface by a function that is not told its
 	// type, such as "uint64".
 	Boxed string
@@ -51,9 +53,9 @@ func (p *Program) At(stack []uint64, size int64, classes []int64) (a Allocated, 
 	case target == 0 || !ok:
 		return a, false
 	case r.always != "":
-		return Allocated{Name: r.always}, true
+		return Allocated{Name: r.always, Untold: r.untold}, true
 	case f.name == "internal/bytealg.MakeNoZero":
-		return Allocated{Name: "[]uint8"}, true
+		return Allocated{Name: "[]uint8", Untold: true}, true
 	}
 	descriptor, level, ok := p.argument(stack, p.machine.arguments[r.argument])
 	if !ok {
@@ -69,7 +71,10 @@ func (p *Program) At(stack []uint64, size int64, classes []int64) (a Allocated, 
 	if !t.fits(r, size, classes) {
 		return a, false
 	}
-	return Allocated{Name: r.prefix + p.types.Name(descriptor), Descriptor: descriptor, Array: r.prefix != "", level: level}, true
+	return Allocated{
+		Name: r.prefix + p.types.Name(descriptor), Descriptor: descriptor, Array: r.prefix != "", level: level,
+		Untold: r.untold && !t.pointer || t.kind == kindChan && !p.types.sendsPointers(descriptor),
+	}, true
 }
 
 // argument follows a register from the innermost call of a stack to the constant that it comes

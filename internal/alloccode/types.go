@@ -120,6 +120,12 @@ func (t *Types) HasPointers(address uint64) bool {
 	return d.pointer
 }
 
+// sendsPointers reports whether elements of the channel type at an address have pointers.
+func (t *Types) sendsPointers(address uint64) bool {
+	b := t.bytes(address+commonSize, 8)
+	return b != nil && t.HasPointers(binary.LittleEndian.Uint64(b))
+}
+
 // basic reports whether values of a type are put into interfaces by functions that are not told the
 // type.
 func (d descriptor) basic() bool {

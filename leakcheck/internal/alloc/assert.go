@@ -234,6 +234,9 @@ func anyUnsure(found []finding) bool {
 func (x *experiment) unknownNames(r *recording) (problems string, err error) {
 	for i := range x.req.Bounds {
 		b := &x.req.Bounds[i]
+		if err := b.untoldArguments(r.rows); err != nil {
+			return "", err
+		}
 		if b.Selector == nil || b.Selector.Object != nil || b.counts(r.rows).objects > 0 {
 			continue
 		}

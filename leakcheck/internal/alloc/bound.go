@@ -3,6 +3,8 @@ package alloc
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
@@ -78,6 +80,47 @@ func untold(t reflect.Type) string {
 	return ""
 }
 
+// untoldOf names rows whose objects may be of a bound's type as well, which the runtime is not told.
+func (b *Bound) untoldOf(r *recording) (notes []string) {
+	if b.Selector == nil || b.Selector.Object == nil {
+		return nil
+	}
+	t := b.Selector.Object
+	line := ""
+	switch {
+	case t.Kind() == reflect.Slice:
+		line = interfaceLine("slice")
+		if !hasPointers(t.Elem()) {
+			line += " op.untyped"
+		}
+	case hasPointers(t):
+	case t.Size() == 2 || t.Size() == 4 || t.Size() == 8: // go1.26, go1.27: cmd/compile/internal/walk/convert.go
+		line = interfaceLine(fmt.Sprintf("uint%d", 8*t.Size()))
+	}
+	for _, n := range r.rows {
+		if n.line != "" && slices.Contains(strings.Fields(line), n.line) && n.objects > excess(r.calls, r.collected) {
+			notes = append(notes, fmt.Sprintf("%s: %s allocs/op of %s may be of this type, too; AllAllocs counts them", b.shown(), rate(n.objects, r.calls), n.name))
+		}
+	}
+	return notes
+}
+
+// hasPointers reports whether values of a type have pointers.
+func hasPointers(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Array:
+		return t.Len() > 0 && hasPointers(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if hasPointers(t.Field(i).Type) {
+				return true
+			}
+		}
+		return false
+	}
+	return t.Kind() > reflect.Complex128
+}
+
 // counts sums the rows that a bound is for.
 func (b *Bound) counts(rows []*row) (sum row) {
 	for _, r := range rows {
@@ -92,7 +135,7 @@ func (b *Bound) counts(rows []*row) (sum row) {
 
 // in reports whether a bound is for a row.
 func (b *Bound) in(r *row) bool {
-	return !r.runtime && (b.Selector == nil || r.typed && b.Selector.Types.Matches(r.reference()))
+	return !r.runtime && (b.Selector == nil || r.typed && (b.Selector.Types.Matches(r.reference()) || b.ofShape(r)))
 }
 
 // doubtful is how many of the objects that count for a bound may not be what they count as, because their

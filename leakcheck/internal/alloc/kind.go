@@ -23,6 +23,8 @@ type row struct {
 	unsized int64           // objects of which the size is not known
 	over    bool            // a bound or a golden file's line that does not hold counts it
 	sizes   map[int64]int64 // objects by what one takes
+	shape   reflect.Type    // of an object, where generic code tells but the shapes of its type arguments
+	array   bool            // the objects are arrays
 }
 
 const (
@@ -86,9 +88,12 @@ func kindOf(n *alloctrace.Count, classes []int64) *row {
 	case alloctrace.MapEntries:
 		r.name = mapOf(t)
 	case alloctrace.Array:
-		r.name = "[]" + naming.TypeName(t)
+		r.name, r.array = "[]"+naming.TypeName(t), true
 	default:
 		r.name = naming.TypeName(t)
+	}
+	if r.typed && strings.Contains(t.Name(), shapePrefix) {
+		r.shape = t
 	}
 	return r
 }
@@ -121,7 +126,9 @@ func mapOf(group reflect.Type) string {
 }
 
 // twin is what objects of a row are where they are arrays.
-func (r *row) twin() *row { return &row{name: "[]" + r.name, typed: r.typed} }
+func (r *row) twin() *row {
+	return &row{name: "[]" + r.name, typed: r.typed, shape: r.shape, array: true}
+}
 
 // reference is the type of a reference to objects of a row, by which selectors tell them.
 func (r *row) reference() string {

@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
@@ -52,6 +53,7 @@ func broken(found []finding, r *recording) (lines []string) {
 func passed(r *recording, found []finding) []string {
 	notes := []string{fmt.Sprintf("op allocates %s, counted over %s", perOp(total(r), r.calls), textfmt.CountNoun(int64(r.calls), "call"))}
 	for _, f := range found {
+		notes = append(notes, f.bound.untoldOf(r)...)
 		if n := f.bound.MaxAllocs; n != nil && f.sum.objects > *n*int64(r.calls) {
 			notes = append(notes, fmt.Sprintf("%s: %s objects in %s are more than the bound, which passes: caches that fill, or pools that a collection emptied",
 				f.bound.shown(), textfmt.Count(f.sum.objects-*n*int64(r.calls)), textfmt.CountNoun(int64(r.calls), "call")))
@@ -117,7 +119,11 @@ func failure(r *recording, found []finding, where []*site, env *environ.Environm
 // explained shows what op allocates, and where the rows that are over.
 func (r *recording) explained(where []*site, env *environ.Environment) []string {
 	lines := append(table(r), allocatedAt(r, where, env)...)
-	return textfmt.Indent(append(lines, "", counted(r)))
+	lines = append(lines, "", counted(r))
+	if slices.ContainsFunc(r.rows, func(n *row) bool { return n.shape != nil }) {
+		lines = append(lines, shapeNote)
+	}
+	return textfmt.Indent(lines)
 }
 
 // allocatedAt shows the stacks that allocated, once or more in a call, objects of the rows that are
@@ -208,7 +214,8 @@ func (r *recording) othersOf(s *site) string {
 func (r *recording) unplaced(where []*site) (lines []string) {
 	const most = 3
 	for _, row := range r.rows {
-		if !row.over || !row.typed || len(lines) > most {
+		tiny := row.size > 0 && row.size < tinyBlock || !row.typed && row.sizes[tinyBlock] > 0
+		if !row.over || !row.typed && !tiny || row.runtime || len(lines) > most {
 			continue
 		}
 		placed, maybe := int64(0), false
@@ -227,7 +234,7 @@ func (r *recording) unplaced(where []*site) (lines []string) {
 			why = "goroutines that do not count allocate it at these places, too"
 		case maybe || placed+slack >= row.objects:
 			continue
-		case row.size < tinyBlock:
+		case tiny:
 			why = "small objects without pointers share blocks, which the profiler counts once, so that not all have a place"
 		default:
 			why = "when op was called again for the stacks, it did not allocate as many"

@@ -158,7 +158,11 @@ func (e *Environment) PackageFolder() (folder string, isHere bool) {
 func (e *Environment) ShortFile(file string) string {
 	slashed := filepath.ToSlash(file)
 	if i := strings.LastIndex(slashed, "/pkg/mod/"); i >= 0 {
-		return slashed[i+len("/pkg/mod/"):]
+		slashed = slashed[i+len("/pkg/mod/"):]
+		if toolchain, library, ok := strings.Cut(slashed, "/src/"); ok && strings.HasPrefix(toolchain, "golang.org/toolchain@") {
+			return library
+		}
+		return slashed
 	}
 	const library = "/go/src/"
 	if i := strings.LastIndex(slashed, library); i >= 0 && !strings.Contains(filepath.ToSlash(e.Dir), library) {

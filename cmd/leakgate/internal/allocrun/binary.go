@@ -65,13 +65,17 @@ func (b *testBinary) prepare() error {
 	for _, name := range stackEvents {
 		s, ok := byName[name]
 		if !ok {
-			return fmt.Errorf("the runtime has no function %s: this Go version is not known to leakgate alloc", name)
+			return unknownRuntime(name)
 		}
 		if err := overwrite(b.path, f, s, code); err != nil {
 			return err
 		}
 	}
-	return nil
+	return b.separateTiny(f, byName)
+}
+
+func unknownRuntime(name string) error {
+	return fmt.Errorf("the runtime has no function %s: this Go version is not known to leakgate alloc", name)
 }
 
 // overwrite replaces the beginning of a function in an executable file.

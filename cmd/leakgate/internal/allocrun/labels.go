@@ -1,6 +1,9 @@
 package allocrun
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/google/pprof/profile"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocsite"
@@ -10,8 +13,10 @@ import (
 const unknownType = "(not known)"
 
 // labelTypes gives each sample of an allocation profile the label "type": what the code at its call
-// allocates.
-func labelTypes(p *profile.Profile, program *allocsite.Program, classes []int64) {
+// allocates. It returns sums of those that the runtime is not told the type of, by the names of their
+// rows.
+func labelTypes(p *profile.Profile, program *allocsite.Program, classes []int64) (untold map[string]*sums) {
+	untold = make(map[string]*sums)
 	for _, s := range p.Sample {
 		name := unknownType
 		if program != nil && s.Value[0] > 0 {
@@ -19,8 +24,14 @@ func labelTypes(p *profile.Profile, program *allocsite.Program, classes []int64)
 			for i, l := range s.Location {
 				stack[i] = l.Address
 			}
-			if told, ok := program.TypeOf(stack, s.Value[1]/s.Value[0], classes); ok {
-				name = told
+			if a, ok := program.At(stack, s.Value[1]/s.Value[0], classes); ok {
+				name = a.Name
+				switch {
+				case a.Boxed != "":
+					add(untold, boxed(a.Boxed), name, s)
+				case a.Untold:
+					add(untold, untyped, name, s)
+				}
 			}
 		}
 		if s.Label == nil {
@@ -28,6 +39,14 @@ func labelTypes(p *profile.Profile, program *allocsite.Program, classes []int64)
 		}
 		s.Label["type"] = []string{name}
 	}
+	return untold
+}
+
+func add(to map[string]*sums, row, name string, s *profile.Sample) {
+	if to[row] == nil {
+		to[row] = new(sums)
+	}
+	to[row].add(name, s)
 }
 
 // typeOf is a sample's label.
@@ -36,4 +55,31 @@ func typeOf(s *profile.Sample) string {
 		return names[0]
 	}
 	return unknownType
+}
+
+// sums are objects and bytes by type.
+type sums struct{ of map[string]*SiteType }
+
+func (t *sums) add(name string, s *profile.Sample) {
+	if t.of == nil {
+		t.of = make(map[string]*SiteType)
+	}
+	n := t.of[name]
+	if n == nil {
+		n = &SiteType{Name: name}
+		t.of[name] = n
+	}
+	n.Objects += s.Value[0]
+	n.Bytes += s.Value[1]
+}
+
+// list has the most objects first.
+func (t *sums) list() (list []*SiteType) {
+	for _, n := range t.of {
+		list = append(list, n)
+	}
+	slices.SortFunc(list, func(a, b *SiteType) int {
+		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
+	})
+	return list
 }

@@ -29,10 +29,12 @@ var toolchains = []string{"go1.26.8", "go1.27.3"}
 type counted struct {
 	types  map[string]int64            // objects by type, as rows of a table have it
 	places map[string]map[string]int64 // by function and line: types
+	told   map[string]int64            // of rows that the runtime is not told the type of: those of which the code tells it
 }
 
-// A runtime that notes the type of each allocation itself, and leakgate, count the same of each type; and
-// no line has a type in the profile that the runtime did not see there.
+// A runtime that notes the type of each allocation itself, and leakgate, count the same of each type, and
+// the same at each line; no line has a type in the profile that the runtime did not see there; and the code
+// tells the type of all that the runtime does not, but for what reflect allocates.
 func TestAgainstARuntimeThatRecordsTypes(t *testing.T) {
 	slow.Slow(t)
 	for _, toolchain := range toolchains {
@@ -45,6 +47,14 @@ func TestAgainstARuntimeThatRecordsTypes(t *testing.T) {
 			assert.Equal(t, recorded.types, ours.types)
 			assert.Equal(t, int64(1), ours.types["oracle.Large"])
 			assert.Greater(t, len(ours.types), 20)
+			chosen := int64(0) // at run time
+			for at, types := range ours.places {
+				if strings.HasPrefix(at, "reflect.growslice:") {
+					chosen += types[unknownType]
+				}
+			}
+			assert.Equal(t, recorded.types[untyped], ours.told[untyped]+chosen)
+			assert.GreaterOrEqual(t, ours.told[untyped], int64(9))
 			o.checkPlaces(t, recorded.places, ours.places)
 		})
 	}
@@ -53,13 +63,26 @@ func TestAgainstARuntimeThatRecordsTypes(t *testing.T) {
 // perOp is what one of so many operations allocates, which c has more than few: what is not done by each,
 // such as what the tracer allocates now and then, is not in it.
 func (c counted) perOp(few counted, ops int64) counted {
-	of := make(map[string]int64)
-	for name, n := range c.types {
-		if each := (n - few.types[name] + ops/2) / ops; each != 0 {
-			of[name] = each
+	each := func(many, few map[string]int64) map[string]int64 {
+		of := make(map[string]int64)
+		for name, n := range many {
+			if each := (n - few[name] + ops/2) / ops; each != 0 {
+				of[name] = each
+			}
+		}
+		return of
+	}
+	places := make(map[string]map[string]int64)
+	for at, types := range c.places {
+		if of := each(types, few.places[at]); len(of) > 0 {
+			places[at] = of
 		}
 	}
-	return counted{of, c.places}
+	return counted{each(c.types, few.types), places, each(c.told, few.told)}
+}
+
+func newCounted() counted {
+	return counted{make(map[string]int64), make(map[string]map[string]int64), make(map[string]int64)}
 }
 
 // An oracle is the program of testdata/oracle, built with a runtime that records types, and
@@ -116,7 +139,7 @@ func (o *oracle) recorded(t *testing.T, ops int64) counted {
 	f, err := os.Open(file)
 	require.NoError(t, err)
 	defer func() { _ = f.Close() }()
-	c := counted{make(map[string]int64), make(map[string]map[string]int64)}
+	c := newCounted()
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		var objects, size, requested int64
@@ -169,10 +192,13 @@ func (o *oracle) ours(t *testing.T, ops int64) counted {
 	require.NoError(t, err)
 	require.Empty(t, r.Untraced)
 	require.False(t, r.Failed, r.Output)
-	c := counted{make(map[string]int64), make(map[string]map[string]int64)}
+	c := newCounted()
 	for _, row := range r.Types {
 		if !row.Records {
 			c.types[row.Name] += row.Objects
+		}
+		for _, n := range row.Of {
+			c.told[row.Name] += n.Objects
 		}
 	}
 	for _, s := range r.Profile.Sample {
@@ -194,6 +220,7 @@ func (o *oracle) checkPlaces(t *testing.T, recorded, ours map[string]map[string]
 		if recorded[at] == nil {
 			continue // what the tracer allocates, and lines of the overlay
 		}
+		assert.Equal(t, sum(recorded[at]), sum(labels), at)
 		for label, objects := range labels {
 			all += objects
 			if label == unknownType {
@@ -211,6 +238,13 @@ func (o *oracle) checkPlaces(t *testing.T, recorded, ours map[string]map[string]
 	t.Logf("%d objects in the profile, %d with a type, %d of these by a descriptor that the runtime recorded", all, known, exact)
 	assert.Greater(t, float64(known), 0.9*float64(all))
 	assert.Greater(t, float64(exact), 0.4*float64(all))
+}
+
+func sum(of map[string]int64) (all int64) {
+	for _, n := range of {
+		all += n
+	}
+	return all
 }
 
 // consistent reports whether a label may be one of what the runtime recorded at a line: it is not

@@ -179,7 +179,12 @@ func (r *Result) addProfile(data []byte, b *testBinary, own func(pkg string) boo
 	if err != nil {
 		program = nil // code that is not known has no types
 	}
-	labelTypes(p, program, b.classes)
+	untold := labelTypes(p, program, b.classes)
+	for _, row := range r.Types {
+		if told := untold[row.Name]; told != nil && row.Untyped {
+			row.Of = told.list()
+		}
+	}
 	r.Profile, r.Sites = p, sitesOf(p, own)
 	for _, s := range r.Sites {
 		r.SiteObjects += s.Objects

@@ -23,7 +23,7 @@ type Site struct {
 	Types []*SiteType `json:"types,omitempty"`
 }
 
-// A SiteType is what a line allocates of one type.
+// A SiteType is what is allocated of one type, as far as the code tells.
 type SiteType struct {
 	Name    string `json:"name"`
 	Objects int64  `json:"objects"`
@@ -53,27 +53,20 @@ type place struct {
 func sitesOf(p *profile.Profile, own func(pkg string) bool) []*Site {
 	of := make(map[place]*Site)
 	callees := make(map[*Site]map[string]*Callee)
-	types := make(map[*Site]map[string]*SiteType)
+	types := make(map[*Site]*sums)
 	var sites []*Site
 	for _, s := range p.Sample {
 		at, by := siteOf(s, own)
 		site := of[at]
 		if site == nil {
 			site = &Site{Func: at.function, File: at.file, Line: at.line}
-			of[at], callees[site], types[site] = site, make(map[string]*Callee), make(map[string]*SiteType)
+			of[at], callees[site], types[site] = site, make(map[string]*Callee), new(sums)
 			sites = append(sites, site)
 		}
 		site.Objects += s.Value[0]
 		site.Bytes += s.Value[1]
 		if name := typeOf(s); name != unknownType {
-			typed := types[site][name]
-			if typed == nil {
-				typed = &SiteType{Name: name}
-				types[site][name] = typed
-				site.Types = append(site.Types, typed)
-			}
-			typed.Objects += s.Value[0]
-			typed.Bytes += s.Value[1]
+			types[site].add(name, s)
 		}
 		if by == "" {
 			continue
@@ -91,9 +84,7 @@ func sitesOf(p *profile.Profile, own func(pkg string) bool) []*Site {
 		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Func, b.Func), cmp.Compare(a.Line, b.Line))
 	})
 	for _, s := range sites {
-		slices.SortFunc(s.Types, func(a, b *SiteType) int {
-			return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
-		})
+		s.Types = types[s].list()
 		slices.SortFunc(s.By, func(a, b *Callee) int {
 			return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Func, b.Func))
 		})

@@ -19,6 +19,9 @@ type TypeRow struct {
 	Untyped bool `json:"untyped,omitempty"`
 	// Records says that these objects are the runtime's own, which it reuses at its discretion.
 	Records bool `json:"records,omitempty"`
+	// Of are the types of these objects as the code at their calls tells them, the most objects first, of
+	// rows whose type the runtime is not told.
+	Of []*SiteType `json:"of,omitempty"`
 }
 
 // What the runtime knows no type of, and what is of no type of the program's.
@@ -27,6 +30,9 @@ const (
 	mapHeaders = "(headers of maps)"
 	runtimes   = "(records of the runtime)"
 )
+
+// boxed is the name of the row of values of a kind in interfaces.
+func boxed(kind string) string { return "(values of kind " + kind + " in interfaces)" }
 
 // rowsOf sums counts by what they are for, the most objects first.
 func rowsOf(counts []*alloctrace.Count, types *alloccode.Types, classes []int64) []*TypeRow {
@@ -66,7 +72,7 @@ func kindOf(n *alloctrace.Count, types *alloccode.Types, classes []int64) *TypeR
 	case alloctrace.MapHeaders:
 		return &TypeRow{Name: mapHeaders, Untyped: true}
 	case alloctrace.Boxed:
-		return &TypeRow{Name: "(values of kind " + of + " in interfaces)", Untyped: true}
+		return &TypeRow{Name: boxed(of), Untyped: true}
 	case alloctrace.Records:
 		return &TypeRow{Name: runtimes, Untyped: true, Records: true}
 	case alloctrace.MapEntries:

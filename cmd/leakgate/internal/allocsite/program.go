@@ -37,15 +37,14 @@ type Program struct {
 	file *executable
 }
 
-// TypeOf returns the name of the type that a stack allocates, as the trace of allocations has it with
-// "[]" before it for the array of a slice, and with the type arguments of generic types; false if it
+// At returns what a stack allocates, with the type arguments of generic types in its name; false if it
 // cannot be told. The parameters are those of alloccode's At.
-func (p *Program) TypeOf(stack []uint64, size int64, classes []int64) (name string, ok bool) {
-	a, ok := p.code.At(stack, size, classes)
-	if !ok {
-		return "", false
+func (p *Program) At(stack []uint64, size int64, classes []int64) (a alloccode.Allocated, ok bool) {
+	a, ok = p.code.At(stack, size, classes)
+	if ok {
+		a.Name = p.code.Instantiated(a, stack, p.file.dictionaryAt)
 	}
-	return p.code.Instantiated(a, stack, p.file.dictionaryAt), true
+	return a, ok
 }
 
 // Open reads an executable that is loaded where its file says: one that is not position-independent.

@@ -63,6 +63,7 @@ func (o *Options) printTypes(b *strings.Builder, r *allocrun.Result) {
 			name += " of " + t.Package
 		}
 		fmt.Fprintf(b, "%12s %12s  %s  %s\n", textfmt.Count(t.Objects), about+textfmt.ByteCount(t.Bytes), share(t.Objects, r.Objects), name)
+		printOf(b, t.Of)
 	}
 	if rest > 0 {
 		fmt.Fprintf(b, "%12s %12s  %s  and %d more types (-n 0 shows all)\n", textfmt.Count(rest), about+textfmt.ByteCount(restBytes), share(rest, r.Objects), len(r.Types)-o.count)
@@ -89,13 +90,13 @@ func (o *Options) printSites(b *strings.Builder, r *allocrun.Result) {
 		}
 		fmt.Fprintf(b, "%12s %12s  %s  %s\n", textfmt.Count(s.Objects), textfmt.ByteCount(s.Bytes), share(s.Objects, total), at)
 		printCallees(b, s)
-		printSiteTypes(b, s)
+		printOf(b, s.Types)
 	}
 	if rest > 0 {
 		fmt.Fprintf(b, "%12s %12s  %s  and %d more lines (-n 0 shows all)\n", textfmt.Count(rest), textfmt.ByteCount(restBytes), share(rest, total), len(r.Sites)-o.count)
 	}
 	if missing := r.Objects - r.SiteObjects; missing > 0 {
-		fmt.Fprintf(b, "%12s %12s  %s  (at no line: the profiler counts blocks of 16 bytes that small objects without pointers share)\n", textfmt.Count(missing), "", share(missing, total))
+		fmt.Fprintf(b, "%12s %12s  %s  (at no line: allocated before the profiler began, or after its profile)\n", textfmt.Count(missing), "", share(missing, total))
 	}
 }
 
@@ -113,18 +114,18 @@ func printCallees(b *strings.Builder, s *allocrun.Site) {
 	}
 }
 
-// shownTypes is how many types are shown that a line allocates.
+// shownTypes is how many types are shown of a line.
 const shownTypes = 3
 
-// printSiteTypes writes what a line allocates, as far as that is known.
-func printSiteTypes(b *strings.Builder, s *allocrun.Site) {
-	if len(s.Types) == 0 {
+// printOf writes the types of objects of a line, as far as the code tells them.
+func printOf(b *strings.Builder, types []*allocrun.SiteType) {
+	if len(types) == 0 {
 		return
 	}
 	var parts []string
-	for i, t := range s.Types {
+	for i, t := range types {
 		if i == shownTypes {
-			parts = append(parts, fmt.Sprintf("%d more", len(s.Types)-i))
+			parts = append(parts, fmt.Sprintf("%d more", len(types)-i))
 			break
 		}
 		parts = append(parts, textfmt.Count(t.Objects)+" "+textfmt.Abridge(t.Name, maxTypeShown))

@@ -1,0 +1,77 @@
+package leakcheck
+
+import (
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/assert"
+)
+
+type (
+	shelfID                   uint64
+	link[K comparable, V any] struct {
+		key   K
+		value V
+		next  *link[K, V]
+	}
+)
+
+var (
+	keptNumbers *link[int64, int64]
+	keptNames   *link[shelfID, string]
+	keptAny     any
+	nextID      shelfID = 1000
+)
+
+//go:noinline
+func newLink[K comparable, V any](k K, v V) *link[K, V] { return &link[K, V]{key: k, value: v} }
+
+func makeLinks() {
+	keptNumbers = newLink[int64, int64](1, 2)
+	keptNames = newLink[shelfID, string](1, "x")
+}
+
+// A generic function tells the runtime the shape of a type: bounds are for those that have it, and where a
+// name does not tell the shape it is not known whether the bound holds.
+func TestAssertAllocsOfShapes(t *testing.T) {
+	for name, c := range map[string]struct {
+		bound AllocOption
+		text  string
+	}{
+		"type":                     {Type[*link[int64, int64]]().MaxAllocsPerOp(0), "1.00 allocs/op (24 B/op), none allowed"},
+		"type with a named one":    {Type[*link[shelfID, string]]().MaxAllocsPerOp(0), "1.00 allocs/op (32 B/op), none allowed"},
+		"name":                     {TypeNamed("leakcheck.link[int64,int64]").MaxAllocsPerOp(0), "1.00 allocs/op (24 B/op), none allowed"},
+		"all by name":              {TypeNamed("leakcheck.link[*").MaxAllocsPerOp(1), "2.00 allocs/op (56 B/op), at most 1 allowed"},
+		"enough":                   {Type[*link[int64, int64]]().MaxAllocsPerOp(1), ""},
+		"another shape":            {Type[*link[int32, int64]]().MaxAllocsPerOp(0), ""},
+		"arrays":                   {Type[[]link[int64, int64]]().MaxAllocsPerOp(0), ""},
+		"another type of its size": {Type[*shelf[string, *basket]]().MaxAllocsPerOp(0), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ft := &fakeT{}
+			if ok := AssertAllocs(ft, makeLinks, c.bound); c.text == "" {
+				assert.True(t, ok, ft.errorText())
+				return
+			}
+			if untoldWithRace(t, ft) {
+				return
+			}
+			assert.Contains(t, ft.errorText(), c.text)
+			assert.Contains(t, ft.errorText(), "types of one shape count together")
+		})
+	}
+	ft := &fakeT{}
+	keptAny = new(link[shelfID, string]) // the program has the type
+	AssertAllocs(ft, makeLinks, TypeNamed("leakcheck.link[leakcheck.shelfID,string]").MaxAllocsPerOp(0))
+	assert.True(t, ft.logged("they may be those of TypeNamed"), ft.logs)
+}
+
+// A bound that passes says what may be of its type beside what counts.
+func TestAssertAllocsOfBoxes(t *testing.T) {
+	ft := &fakeT{}
+	assert.True(t, AssertAllocs(ft, func() {
+		nextID++
+		keptAny = nextID
+	}, Type[*shelfID]().MaxAllocsPerOp(0), Type[*basket]().MaxAllocsPerOp(0), Type[[]byte]().MaxAllocsPerOp(0)), ft.errorText())
+	assert.True(t, ft.logged("Type[*leakcheck.shelfID](): 1.00 allocs/op of values of kind uint64 in interfaces may be of this type, too"), ft.logs)
+	assert.False(t, ft.logged("Type[*leakcheck.basket](): "), ft.logs)
+}

@@ -1,0 +1,87 @@
+package alloc
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// Generic functions share their code for type arguments of one shape: those of the same underlying type,
+// or any pointers. A composite literal of a generic type in one is given the shape as its type: an
+// Entry[ID,string] may be Entry[go.shape.uint64,go.shape.string] (go1.26, go1.27: cmd/compile/internal/noder).
+
+const shapePrefix = "go.shape."
+
+// ofShape reports whether objects of a row that has but the shape of a type count for a bound.
+func (b *Bound) ofShape(r *row) bool {
+	if r.shape == nil {
+		return false
+	}
+	t := b.Selector.Object
+	switch {
+	case t == nil:
+		return b.Selector.Types.Matches(strings.ReplaceAll(r.reference(), shapePrefix, ""))
+	case r.array != (t.Kind() == reflect.Slice && t.Name() == ""):
+		return false
+	case r.array:
+		t = t.Elem()
+	}
+	return t.PkgPath() == r.shape.PkgPath() && baseName(t) == baseName(r.shape) && baseName(t) != "" && alike(t, r.shape, 0)
+}
+
+// baseName is the name of a generic type without its type arguments; "" if a type is none.
+func baseName(t reflect.Type) string {
+	name, _, generic := strings.Cut(t.Name(), "[")
+	if !generic {
+		return ""
+	}
+	return name
+}
+
+// alike reports whether a type may have a shape, by its memory.
+func alike(t, shape reflect.Type, depth int) bool {
+	const deepest = 8
+	if t.Kind() != shape.Kind() || t.Size() != shape.Size() {
+		return false
+	}
+	switch {
+	case depth == deepest:
+	case t.Kind() == reflect.Array, t.Kind() == reflect.Slice:
+		return alike(t.Elem(), shape.Elem(), depth+1)
+	case t.Kind() == reflect.Struct:
+		if t.NumField() != shape.NumField() {
+			return false
+		}
+		for i := range t.NumField() {
+			if !alike(t.Field(i).Type, shape.Field(i).Type, depth+1) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// shapeNote explains the names of rows that have but shapes of type arguments.
+const shapeNote = "go.shape: the runtime is told the shape of type arguments alone (underlying types; all pointers are one); types of one shape count together"
+
+// untoldArguments is an error if a bound names type arguments, and objects were allocated of which but
+// their shapes are known. A name does not tell what its shape is.
+func (b *Bound) untoldArguments(rows []*row) error {
+	if b.Selector == nil || b.Selector.Object != nil || b.counts(rows).objects > 0 {
+		return nil
+	}
+	for _, r := range rows {
+		if r.shape == nil {
+			continue
+		}
+		if name := baseName(r.shape); strings.Contains(b.Selector.Shown, name+"[") {
+			return &refscan.UnavailableError{
+				Cause:  fmt.Sprintf("op allocates %s, of which the runtime is told but the shape of the type arguments; they may be those of %s", shownName(r.name), b.shown()),
+				Remedy: "name the type with Type[*" + name + "[...]]() rather than with TypeNamed",
+			}
+		}
+	}
+	return nil
+}
