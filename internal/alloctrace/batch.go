@@ -19,11 +19,6 @@ type reader struct {
 }
 
 func (r *reader) number() uint64 {
-	if len(r.left) > 0 && r.left[0] < 0x80 { // most are short
-		n := r.left[0]
-		r.left = r.left[1:]
-		return uint64(n)
-	}
 	n, size := binary.Uvarint(r.left)
 	if size <= 0 {
 		r.fail(errShort)
@@ -190,19 +185,23 @@ type event struct {
 
 // each calls f for the events of a batch.
 func (b *batch) each(f func(*event)) error {
-	r := &reader{left: b.events}
 	var e event
-	for r.more() {
-		e.kind = r.byte()
+	for left := b.events; len(left) > 0; {
+		e.kind, left = left[0], left[1:]
 		n, known := arguments(e.kind)
 		if !known {
 			return fmt.Errorf("the trace has an event of an unknown kind, %d", e.kind)
 		}
 		for i := range n {
-			e.arguments[i] = r.number()
-		}
-		if r.err != nil {
-			return r.err
+			if len(left) > 0 && left[0] < 0x80 { // most are short
+				e.arguments[i], left = uint64(left[0]), left[1:]
+				continue
+			}
+			value, size := binary.Uvarint(left)
+			if size <= 0 {
+				return errShort
+			}
+			e.arguments[i], left = value, left[size:]
 		}
 		f(&e)
 	}

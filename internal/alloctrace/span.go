@@ -16,6 +16,22 @@ const (
 // spans tells the size of an object by the span of the heap that it lies in.
 type spans struct {
 	pages map[uint64][]placed // by the number of a page; of large objects the first one only
+	found [64]pageSpans       // of pages that were asked for last, once all are added
+}
+
+// pageSpans are the spans that a page was in.
+type pageSpans struct {
+	page  uint64
+	spans []placed
+}
+
+// of returns the spans that a page was in.
+func (s *spans) of(page uint64) []placed {
+	f := &s.found[page%uint64(len(s.found))]
+	if f.page != page || f.spans == nil {
+		*f = pageSpans{page, s.pages[page]}
+	}
+	return f.spans
 }
 
 // A placed span is one with the number of its first page.
@@ -61,7 +77,7 @@ func (s *spans) add(e *event) {
 // Times do not tell spans apart: a thread that writes events quickly gives each a later one, and so gets
 // ahead of others.
 func (s *spans) at(object uint64, typ *rawType, classes []int64) (size int64, sure bool) {
-	for _, n := range s.pages[object*minAlign/pageSize] {
+	for _, n := range s.of(object * minAlign / pageSize) {
 		one := n.sizeOf(object*minAlign-n.first*pageSize, typ, classes)
 		if one == 0 {
 			continue
