@@ -11,7 +11,7 @@ type (
 	link[K comparable, V any] struct {
 		key   K
 		value V
-		next  *link[K, V]
+		_     *link[K, V]
 	}
 )
 
