@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -165,7 +166,7 @@ func newWorld(t *testing.T, reports ...*refscan.Report) *world {
 			w.slept += w.looks
 			o := &observe.Observation{Report: &refscan.Report{}}
 			if n.Stacks {
-				o.Stacks, o.Leaked, o.Functions = &w.stacks, w.leaked, func() []string { return appFunctions }
+				o.Stacks, o.Leaked, o.Functions = &w.stacks, w.leaked, func() iter.Seq[string] { return slices.Values(appFunctions) }
 			}
 			if !n.Heap {
 				return o, nil

@@ -1,6 +1,7 @@
 package refscan
 
 import (
+	"iter"
 	"runtime"
 	"strings"
 	"time"
@@ -262,22 +263,27 @@ func isSystem(g *GoroutineStack) bool {
 	return strings.HasPrefix(g.Entry, "runtime.")
 }
 
-// FuncNames lists the program's functions, those that were inlined wherever they are called
-// included, with repetitions. The cost is in proportion to the size of the program.
-func (s *Stacks) FuncNames() []string {
-	if s.index == nil {
-		return nil
-	}
-	var names []string
-	for _, f := range s.index.Funcs() {
-		names = append(names, f.Name)
-		for _, l := range s.index.Locals(f.Entry) {
-			if l.Inline != "" {
-				names = append(names, l.Inline)
+// FuncNames lists the program's functions, and then those that were inlined wherever they are called,
+// once for each call; none if there is no debug information. The latter take longer to find.
+func (s *Stacks) FuncNames() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if s.index == nil {
+			return
+		}
+		funcs := s.index.Funcs()
+		for _, f := range funcs {
+			if !yield(f.Name) {
+				return
+			}
+		}
+		for _, f := range funcs {
+			for _, l := range s.index.Locals(f.Entry) {
+				if l.Inline != "" && !yield(l.Inline) {
+					return
+				}
 			}
 		}
 	}
-	return names
 }
 
 // PackageNames returns the names of the program's packages whose import path ends otherwise, by

@@ -5,7 +5,6 @@ package root
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
 
@@ -165,7 +164,7 @@ func List(h *typedheap.Heap, program Program) []*Entry {
 	}
 	rs.timerRoots()
 	rs.specialRoots()
-	slices.SortStableFunc(rs.list, func(a, b *Entry) int { return a.Compare(&b.Root) })
+	sort.SliceStable(rs.list, func(i, j int) bool { return rs.list[i].Compare(&rs.list[j].Root) < 0 })
 	for _, r := range rs.list {
 		byLabel := func(i, j int) bool { return r.Edges[i].Label < r.Edges[j].Label }
 		if !sort.SliceIsSorted(r.Edges, byLabel) {

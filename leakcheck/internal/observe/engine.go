@@ -4,6 +4,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"iter"
 	"runtime"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ type Observation struct {
 	Report    *refscan.Report  // without a scan of the heap it has no roots
 	Names     naming.Inventory // of all that exists in the program; nil without a scan of the heap
 	Stacks    *refscan.Stacks
-	Functions func() []string // names of all functions of the program; nil without stacks
+	Functions func() iter.Seq[string] // names of all functions of the program; nil without stacks
 	Leaked    []*refscan.LeakedGoroutine
 	Resources *ledger.Ledger // nil if they were not asked for
 	Together  map[*NodeSet]*refscan.NodeSet

@@ -3,7 +3,7 @@
 // Plain go test passes -s -w to the linker, so its binary has no DWARF (go1.26
 // cmd/go/internal/load/test.go: OmitDebug). The same compiled packages linked without those flags
 // have the same code, data layout and function table, and DWARF. Relink calls the linker as go test
-// did; Build has go test -c do it, which loads packages first and takes half as long again, but
+// did; Build has go test -c do it, which loads packages first and takes more processor time, but
 // works wherever the source is.
 //
 // Nothing here trusts the result: the caller compares the two programs before it uses the twin.

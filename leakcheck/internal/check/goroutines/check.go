@@ -62,7 +62,7 @@ func (c *goroutineCheck) Evaluate(s *check.Seen) []check.Finding {
 	for _, o := range c.req.Goroutines {
 		if !known(o, s) {
 			all = append(all, check.Finding{Problem: fmt.Sprintf("%s: the program has no function of that name%s",
-				o.Written, naming.DidYouMean(o.Pattern.Text, s.Functions(), symbol.Unescape))})
+				o.Written, naming.DidYouMean(o.Pattern.Text, slices.Collect(s.Functions()), symbol.Unescape))})
 			continue
 		}
 		switch o.Check {
@@ -105,7 +105,7 @@ func known(o request.GoroutineOption, s *check.Seen) bool {
 	if n, _ := s.Census.StackAt(o.Pattern); n > 0 {
 		return true
 	}
-	for _, f := range s.Functions() {
+	for f := range s.Functions() {
 		if o.Pattern.MatchPrefix(symbol.Unescape(f)) {
 			return true
 		}
