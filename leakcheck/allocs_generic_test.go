@@ -59,6 +59,7 @@ func TestAssertAllocsOfShapes(t *testing.T) {
 			assert.Contains(t, ft.errorText(), "types of one shape count together")
 		})
 	}
+	t.Setenv("CI", "") // where it is set, a verdict that is unknown fails the test
 	ft := &fakeT{}
 	keptAny = new(link[shelfID, string]) // the program has the type
 	AssertAllocs(ft, makeLinks, TypeNamed("leakcheck.link[leakcheck.shelfID,string]").MaxAllocsPerOp(0))
