@@ -109,6 +109,9 @@ const (
 	// what runtime.AddCleanup keeps: the closure and its argument
 	RootCleanup RootKind = "cleanup"
 	RootOther   RootKind = "other" // the runtime's own roots, and what no named root reaches
+	// what nothing of Go's heap leads to of the memory of C code: a C variable, threads, or nothing
+	// at all. Scan makes no such roots; they are in the reports that leakcheck leaves.
+	RootNative RootKind = "native"
 )
 
 // RootInfo is what a report knows of a root beyond its name.
@@ -173,7 +176,10 @@ func (r *RootInfo) add(other *RootInfo) {
 // a closure has the variable's name, a method value's receiver "$recv".
 //
 // Type is the type of the reference, with full import paths: "*example.com/app.Session",
-// "map[string]int", "[]uint8", "string". For an interface it is the dynamic type.
+// "map[string]int", "[]uint8", "string". For an interface it is the dynamic type. It is "native block"
+// for blocks of C's malloc, which are in the reports that leakcheck leaves of assertions: a node
+// below the objects that lead to them, with the number of blocks and the bytes of their chunks. They
+// are in none of the Totals.
 //
 // Objects and Bytes are flat: the objects at this node alone. A map counts as one object with the
 // bytes of all its tables; entries whose key and value both lie inside the tables count as objects

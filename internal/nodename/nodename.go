@@ -11,6 +11,9 @@ func Join(parent, name string) string {
 	return parent + "." + name
 }
 
+// NativeBlock is the type of nodes that stand for blocks of C's malloc.
+const NativeBlock = "native block"
+
 // Fold rewrites one node name as refscan.Report.Fold does. What stands in brackets or parentheses is a type's
 // or a function's name, which stays as it is: "timer(app.Tick[[4]string])" has the length of an
 // array there, and no index.

@@ -152,7 +152,10 @@ var layers = []struct {
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/ledger", []string{"internal/engine/nativeheap", "internal/procmaps", "internal/textfmt"}},
-	{"leakcheck/internal/observe", []string{"internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof", "internal/engine/snapshot", "internal/symbol", "leakcheck/internal/ledger", "leakcheck/internal/naming", "internal/textfmt", "refscan"}},
+	{"leakcheck/internal/observe", []string{
+		"internal/engine/attribute", "internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof", "internal/engine/snapshot",
+		"internal/nodename", "internal/symbol", "leakcheck/internal/ledger", "leakcheck/internal/naming", "internal/textfmt", "refscan",
+	}},
 	{"leakcheck/internal/artifact", []string{
 		"golden", "internal/envvar", "internal/plainjson", "internal/verdict", "internal/wholefile",
 		"leakcheck/internal/environ", "leakcheck/internal/observe", "refscan", "stackprof",
@@ -190,7 +193,7 @@ var layers = []struct {
 		"leakcheck/internal/request", "internal/textfmt",
 	}},
 	{"leakcheck/internal/check/goldenfile", []string{
-		"golden", "internal/symbol", "internal/verdict", "leakcheck/internal/check", "leakcheck/internal/check/goroutines",
+		"golden", "internal/nodename", "internal/symbol", "internal/verdict", "leakcheck/internal/check", "leakcheck/internal/check/goroutines",
 		"leakcheck/internal/environ", "leakcheck/internal/goldenline", "leakcheck/internal/goroutine",
 		"leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree",

@@ -127,7 +127,7 @@ func (g *goHeap) object(n *attribute.Node, ty typing.Typing, obj uint32, mem []b
 
 // name is the holder at a part of the objects of a node.
 func (g *goHeap) name(n *attribute.Node, label string) int32 {
-	return g.holder(Go, symbol.Unescape(join(g.paths.Of(n), label)), "")
+	return g.place(Place{Kind: Go, Name: symbol.Unescape(join(g.paths.Of(n), label)), Node: n, Label: label})
 }
 
 // frames looks at the stacks of goroutines, from where each stands. What the tool has there does not
@@ -146,7 +146,7 @@ func (f *finder) frames() {
 			if f.isTool(symbol.Package(name)) {
 				return 0
 			}
-			return f.holder(Frame, symbol.Unescape(name), "")
+			return f.place(Place{Kind: Frame, Name: symbol.Unescape(name)})
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/leakgate/leakgate/internal/engine/attribute"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/image"
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
@@ -46,13 +47,34 @@ func (s *Sum) add(b nativeheap.Block) {
 	s.Bytes += b.Size
 }
 
-// A Result says who holds the blocks that were asked for.
+// A Place is where words lead to blocks: at one part of what is charged to a node, at one part of a
+// package variable, or what else Kind says. Several places may have one name, as nodes have that
+// differ in their types alone.
+type Place struct {
+	Kind       Kind
+	Name, File string          // as of a Holder
+	Node       *attribute.Node // that the objects of Go with the words are charged to; nil: there are none
+	Variable   string          // of Go, that has the words itself, as the linker writes it; "": none has
+	Label      string          // the part of the objects, or of the variable: "c", "[*].c"; "": they are words themselves
+}
+
+// Blocks are what a place leads to, of all blocks.
+type Blocks struct {
+	Place
+	Sum
+}
+
+// A Result says who holds the blocks that were asked for, and all others.
 type Result struct {
 	Holders []Holder // that lead to some of them, the most first
 	All     Sum
 	Lost    Sum    // what nothing leads to
 	Unread  string // memory that could not be read and may lead to what is Lost; "": there is none
 	InC     bool   // a thread runs C code; what only its registers lead to is Lost here
+
+	Everything []Blocks // by place, of all blocks, in the order in which places were found
+	AllLost    Sum      // of all blocks
+	Hidden     int64    // blocks that are a mapping each and could not be told from other memory
 }
 
 // A finder is one search.
@@ -64,8 +86,8 @@ type finder struct {
 	native  *nativeheap.Contents
 	owner   []int32  // of each block, 1 + its holder's index; 0: none by now
 	queue   []uint32 // blocks that have got an owner, and are not looked into
-	holders []Holder
-	known   map[string]int32   // by all that is known of them
+	places  []Blocks
+	known   map[Place]int32    // 1 + index in places
 	globals []debuginfo.Global // of the program, by address
 	files   map[string]*library
 	unread  uint64 // bytes
@@ -93,7 +115,7 @@ func Find(s *snapshot.Snapshot, is func(nativeheap.Block) bool) (_ *Result, err 
 	case s.Index() == nil:
 		return nil, s.Without()
 	}
-	f := &finder{program: s.Program(), mem: image.NewSpace(p), pid: p.PID(), known: make(map[string]int32), files: make(map[string]*library)}
+	f := &finder{program: s.Program(), mem: image.NewSpace(p), pid: p.PID(), known: make(map[Place]int32), files: make(map[string]*library)}
 	if f.native, err = nativeheap.OfFrozen(p.PID(), f.mem); err != nil {
 		return nil, err
 	}
@@ -130,22 +152,32 @@ func Find(s *snapshot.Snapshot, is func(nativeheap.Block) bool) (_ *Result, err 
 }
 
 func (f *finder) result(is func(nativeheap.Block) bool) *Result {
-	r := &Result{InC: f.inC}
+	r := &Result{InC: f.inC, Everything: f.places, Hidden: f.native.Hidden}
+	asked := make([]Sum, len(f.places))
 	for i, b := range f.native.Blocks {
-		if !is(b) {
-			continue
-		}
-		r.All.add(b)
+		sum, sumAsked := &r.AllLost, &r.Lost
 		if owner := f.owner[i]; owner > 0 {
-			f.holders[owner-1].add(b)
-		} else {
-			r.Lost.add(b)
+			sum, sumAsked = &f.places[owner-1].Sum, &asked[owner-1]
+		}
+		sum.add(b)
+		if is(b) {
+			r.All.add(b)
+			sumAsked.add(b)
 		}
 	}
-	for _, h := range f.holders {
-		if h.Blocks > 0 {
-			r.Holders = append(r.Holders, h)
+	at := make(map[Holder]int) // by all but the sum
+	for i, sum := range asked {
+		if sum.Blocks == 0 {
+			continue
 		}
+		h := Holder{Kind: f.places[i].Kind, Name: f.places[i].Name, File: f.places[i].File}
+		k, ok := at[h]
+		if !ok {
+			k = len(r.Holders)
+			at[h], r.Holders = k, append(r.Holders, h)
+		}
+		r.Holders[k].Blocks += sum.Blocks
+		r.Holders[k].Bytes += sum.Bytes
 	}
 	sort.SliceStable(r.Holders, func(i, j int) bool {
 		a, b := &r.Holders[i], &r.Holders[j]
@@ -160,14 +192,13 @@ func (f *finder) result(is func(nativeheap.Block) bool) *Result {
 	return r
 }
 
-// holder returns the number of a holder.
-func (f *finder) holder(kind Kind, name, file string) int32 {
-	key := string(rune(kind)) + name + "\x00" + file
-	n := f.known[key]
+// place returns the number of a place, from 1 on.
+func (f *finder) place(p Place) int32 {
+	n := f.known[p]
 	if n == 0 {
-		f.holders = append(f.holders, Holder{Kind: kind, Name: name, File: file})
-		n = int32(len(f.holders))
-		f.known[key] = n
+		f.places = append(f.places, Blocks{Place: p})
+		n = int32(len(f.places))
+		f.known[p] = n
 	}
 	return n
 }

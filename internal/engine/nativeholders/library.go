@@ -69,25 +69,22 @@ func (f *finder) variable(file string, at uint64, atStart bool, kind Kind) int32
 	if isGo != (kind == Go) || isGo && g != nil && f.isTool(g.Package) {
 		return 0
 	}
-	name := dataseg.UnnamedData
+	p := Place{Kind: kind}
 	switch {
 	case g == nil && !isGo:
-		name = f.library(file).named(at)
+		p.Name, p.File = f.library(file).named(at), path.Base(file)
 	case g != nil && !isGo:
-		name = g.Name
-	case g != nil:
+		p.Name, p.File = g.Name, path.Base(file)
+	case g == nil:
+		p.Name, p.Variable = dataseg.UnnamedData, dataseg.UnnamedData
+	default:
 		label, t := labelAt(f.heap.Types.Names, g.Type, int64(at-f.heap.Model.Bias()-g.Addr))
 		if !t.allows(atStart) {
 			return 0
 		}
-		name = symbol.Unescape(join(g.Name, label))
+		p.Name, p.Variable, p.Label = symbol.Unescape(join(g.Name, label)), g.Name, label
 	}
-	if isGo {
-		file = ""
-	} else {
-		file = path.Base(file)
-	}
-	return f.holder(kind, name, file)
+	return f.place(p)
 }
 
 // global returns the program's variable at an address, nil if there is none.

@@ -242,10 +242,10 @@ func (f *finder) data(all []stretch, kind Kind) error {
 func (f *finder) other(all []stretch, kind Kind) error {
 	if kind == Thread {
 		for _, b := range f.native.Own {
-			f.words(f.native.Bytes(b), b.Addr, func(uint64, bool) int32 { return f.holder(Thread, "", "") })
+			f.words(f.native.Bytes(b), b.Addr, func(uint64, bool) int32 { return f.place(Place{Kind: Thread}) })
 		}
 	}
 	return f.in(all, func(s *stretch) bool { return s.file == "" && s.thread == (kind == Thread) }, func(*stretch, uint64, bool) int32 {
-		return f.holder(kind, "", "")
+		return f.place(Place{Kind: kind})
 	})
 }

@@ -141,7 +141,8 @@ func (a *Folder) SaveFiles(c Contents) error {
 		texts = append(texts, [2]string{"trace.txt", c.Trace + "\n"})
 	}
 	if obs := c.Obs; obs != nil && obs.Names != nil { // there was a scan
-		files = append(files, file{"report.json", func(w io.Writer) error { return plainjson.Encode(w, obs.Report) }}, file{RetainedFile, obs.Report.WriteProfile})
+		report := obs.WithNative()
+		files = append(files, file{"report.json", func(w io.Writer) error { return plainjson.Encode(w, report) }}, file{RetainedFile, report.WriteProfile})
 		if recordsAllocations(obs.Report.Roots) {
 			files = append(files, file{"allocations.pb.gz", obs.Report.WriteAllocationProfile})
 		}

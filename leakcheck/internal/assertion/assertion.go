@@ -107,10 +107,11 @@ type Outcome struct {
 	Bounds    []verdict.Bound // what broke, where there is no evaluation
 	Err       error           // why the verdict is unknown
 	Snapshots int
-	Before    int64             // live bytes of the baseline
-	Misuse    bool              // the assertion itself is wrong
-	Base      observe.Artifacts // what to compare with; zero without a baseline
-	Native    artifact.Native   // of the calls behind native memory; zero if none were recorded
+	Before    int64                // live bytes of the baseline
+	Misuse    bool                 // the assertion itself is wrong
+	Base      observe.Artifacts    // what to compare with; zero without a baseline
+	Scanned   *observe.Observation // for the artifacts, where nothing was scanned to judge by; nil: none
+	Native    artifact.Native      // of the calls behind native memory; zero if none were recorded
 }
 
 func Misuse(format string, args ...any) *Outcome {
@@ -226,11 +227,13 @@ func (a *Assertion) Judge() *Outcome {
 	if less != nil {
 		all.Types = given(less.types)
 	}
+	artifacts := false // of the next snapshot, there is time for all
 	for {
 		start := a.Now()
 		// what does not hold is looked at again, so a failure has one
 		all.Collect = o.Snapshots > 0
 		all.Profile = a.Env.KeepsFiles() && (a.Env.Every || o.Snapshots > 0)
+		all.Native = a.Req.Native || all.Profile && (a.Env.Every || artifacts)
 		e, err := a.look(all, checks)
 		o.Snapshots++
 		last := o.Snapshots > len(RetryWaits)
@@ -259,6 +262,7 @@ func (a *Assertion) Judge() *Outcome {
 		if !a.Time.Allows(wait + (2+2*time.Duration(len(all.AlsoHeldBy)))*took) {
 			all.AlsoHeldBy = nil
 		}
+		artifacts = o.Snapshots == len(RetryWaits) && a.Time.Allows(wait+4*took)
 		var due DueTimers
 		if err == nil && o.Snapshots == len(RetryWaits) {
 			due = timersDue(e)
@@ -361,6 +365,9 @@ func (a *Assertion) conclude(o *Outcome, first string) *Outcome {
 	if !e.Ok() {
 		o.Verdict, o.Failed = verdict.Fail, true
 		a.sayNativeHolders(e)
+		if e.BreaksNative() && e.Names == nil && a.Env.KeepsFiles() {
+			o.Scanned = a.scanNative()
+		}
 		return o
 	}
 	o.note(first)

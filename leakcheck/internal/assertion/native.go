@@ -10,6 +10,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -55,6 +56,17 @@ func (a *Assertion) addNative(l *ledger.Ledger) error {
 		return &refscan.UnavailableError{Cause: "native memory was not counted when the baseline was taken"}
 	}
 	return nil
+}
+
+// scanNative takes a snapshot for the artifacts alone, nil if there is none to be had.
+func (a *Assertion) scanNative() *observe.Observation {
+	ctx, cancel := a.Time.Context()
+	defer cancel()
+	obs, err := a.Observe(ctx, observe.Needs{Heap: true, Names: true, AsIs: true, Native: true})
+	if err != nil {
+		return nil
+	}
+	return obs
 }
 
 // sayNativeHolders says in the findings about native memory that are broken who holds it. It takes

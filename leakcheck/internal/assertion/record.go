@@ -1,6 +1,7 @@
 package assertion
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -40,7 +41,7 @@ func (a *Assertion) Keep(o *Outcome) {
 
 // render says what a failed assertion found. The artifacts' folder may be "".
 func (a *Assertion) render(o *Outcome, dir string) []string {
-	in := message.Input{Eval: o.Eval, Golden: o.Golden, Snapshots: o.Snapshots, Update: a.UpdateCommand(), CanHave: a.T != nil && a.Env.Artifacts == ""}
+	in := message.Input{Eval: o.Eval, Golden: o.Golden, Snapshots: o.Snapshots, Update: a.UpdateCommand(), CanHave: a.T != nil && a.Env.Artifacts == "", Scanned: o.Scanned != nil}
 	if o.Body != nil {
 		in.Body = o.Body()
 	}
@@ -59,7 +60,7 @@ func (a *Assertion) fill(folder *artifact.Folder, o *Outcome) error {
 	if folder.Full {
 		files := artifact.Contents{Trace: o.trace, Base: o.Base, Native: o.Native}
 		if o.Eval != nil {
-			files.Obs = o.Eval.Observation
+			files.Obs = cmp.Or(o.Scanned, o.Eval.Observation)
 		}
 		errs = append(errs, folder.SaveFiles(files))
 	}

@@ -91,7 +91,11 @@ func Evaluate(obs *observe.Observation, r *request.Request, s tree.Scope, checks
 
 // narrow applies scope, ignores and baseline to an observation.
 func narrow(obs *observe.Observation, r *request.Request, s tree.Scope) *Seen {
-	e := &Seen{Observation: obs, Everything: tree.GrowForest(obs.Report)}
+	report := obs.Report
+	if r.Native {
+		report = obs.WithNative()
+	}
+	e := &Seen{Observation: obs, Everything: tree.GrowForest(report)}
 	e.Now, e.Ignored = tree.ApplyIgnores(e.Everything.Keep(s), r.Ignores)
 	e.Forest = e.Now
 	if r.Baseline != nil {
@@ -126,6 +130,11 @@ func (f *Finding) headline() string {
 		return f.Line.String()
 	}
 	return f.Shown + ": " + f.Amount
+}
+
+// BreaksNative reports whether a bound on native memory does not hold.
+func (e *Evaluation) BreaksNative() bool {
+	return slices.ContainsFunc(e.Findings, func(f Finding) bool { return f.Broken && f.Blocks != nil })
 }
 
 func (e *Evaluation) Ok() bool {
@@ -200,6 +209,9 @@ func (c ScopeCheck) Evaluate(s *Seen) []Finding {
 	}
 	return all
 }
+
+// SinceBesideNative is why Since does not go with who holds native memory.
+const SinceBesideNative = "Since beside NativeMemory().Recorded(): a baseline does not say who holds native memory; use two assertions"
 
 // SinceBesideRetained is why Since does not go with what cutting would free.
 const SinceBesideRetained = "Since beside a bound or line on what is retained: a baseline does not say what cutting would free; use two assertions"

@@ -19,7 +19,7 @@ import (
 // look takes a snapshot, again if it does not agree with the collector.
 func (x *Experiment) look() error {
 	scopes := check.ScopeCheck{Req: x.Req}
-	all := scopes.Needs().And(observe.Needs{Heap: true, Names: true, Profile: x.Env.KeepsFiles(), AlsoHeldBy: x.alsoHeldBy})
+	all := scopes.Needs().And(observe.Needs{Heap: true, Names: true, Profile: x.Env.KeepsFiles(), AlsoHeldBy: x.alsoHeldBy, Native: x.native})
 	for try := 0; ; try++ {
 		start := x.Now()
 		obs, err := x.ObserveInTime(all)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/engine/nativeholders"
 	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
@@ -27,6 +29,7 @@ type Observation struct {
 	Together  map[*NodeSet]*refscan.NodeSet
 	// without an entry: by nobody else, or that could not be told
 	AlsoHeld map[Place]*refscan.Elsewhere
+	Native   *Native       // nil if it was not asked for, or the program has no C library
 	Settle   time.Duration // how long the process was waited for
 	Scan     time.Duration
 	Logs     []string // what took long
@@ -57,6 +60,7 @@ type Frozen interface {
 	PackageNames() map[string]string
 	CountTypes(all []*proof.TypeCount) (r *refscan.Report, within bool, err error)
 	Elsewhere(is func(path, typ string) bool) (*refscan.Elsewhere, error)
+	NativeHolders(is func(nativeheap.Block) bool) (*nativeholders.Result, error)
 	Settled() time.Duration
 	Close() error
 }
@@ -137,6 +141,7 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	}
 	Observing.Lock()
 	defer Observing.Unlock()
+	native := n.Native && o.hasNative()
 	snapshot, err := e.Capture(opts...)
 	if err != nil {
 		return nil, err
@@ -148,6 +153,9 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	}
 	o.Settle = snapshot.Settled()
 	err = o.read(snapshot, n)
+	if err == nil && native {
+		o.readNative(snapshot)
+	}
 	if closeErr := snapshot.Close(); err == nil {
 		err = closeErr
 	}

@@ -2,10 +2,12 @@ package observe
 
 import (
 	"context"
+	"errors"
 
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/nativeholders"
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -19,6 +21,56 @@ func NativeHolders(ctx context.Context, is func(nativeheap.Block) bool) (_ *nati
 		return nil, err
 	}
 	defer s.Close()
+	return s.NativeHolders(is)
+}
+
+// NativeHolders is nativeholders.Find.
+func (s Process) NativeHolders(is func(nativeheap.Block) bool) (*nativeholders.Result, error) {
 	r, err := nativeholders.Find((*snapshot.Snapshot)(s.Snapshot), is)
 	return r, public(err)
+}
+
+// A Native says who holds the blocks of C's malloc.
+type Native struct {
+	Found *nativeholders.Result
+	// why Found is nil, or not all of it; what is there, is there
+	Err error
+}
+
+// hasNative reports whether who holds native memory can be looked for. If not, it has said why.
+func (o *Observation) hasNative() bool {
+	_, err := nativeheap.Take() // knows all causes, which a frozen image does not show
+	if err != nil && !errors.Is(err, nativeheap.ErrNone) {
+		o.Native = &Native{Err: nativeUnknown(err)}
+	}
+	return err == nil
+}
+
+// readNative finds out who holds native memory.
+func (o *Observation) readNative(s Frozen) {
+	o.Native = &Native{}
+	found, err := s.NativeHolders(func(nativeheap.Block) bool { return false })
+	switch {
+	case err != nil:
+		o.Native.Err = nativeUnknown(err)
+		return
+	case found.Hidden > 0:
+		o.Native.Err = nativeUnknown(errors.New(textfmt.CountNoun(found.Hidden, "block") + " of a mapping each could not be told from other memory"))
+	case found.Unread != "":
+		o.Native.Err = nativeUnknown(errors.New(found.Unread))
+	}
+	o.Native.Found = found
+}
+
+func nativeUnknown(err error) error {
+	u := &refscan.UnavailableError{Cause: "who holds native memory cannot be told: " + err.Error(), Remedy: "leave out NativeMemory"}
+	var known *nativeheap.UnknownError
+	var other *refscan.UnavailableError
+	switch {
+	case errors.As(err, &known) && known.Remedy != "":
+		u.Remedy = known.Remedy
+	case errors.As(err, &other) && other.Remedy != "":
+		u.Remedy = other.Remedy
+	}
+	return u
 }

@@ -20,6 +20,7 @@ type Needs struct {
 	Together   []*NodeSet // and what cutting several nodes would free
 	Profile    bool       // the heap profile of the same moment
 	AlsoHeldBy []Place    // who else holds the objects there
+	Native     bool       // who holds the blocks of C's malloc; needs heap
 	// if there are no more objects of types than these say, the heap is not scanned
 	Types []*proof.TypeCount
 }
@@ -40,6 +41,7 @@ func (n Needs) And(m Needs) Needs {
 		Resources: n.Resources || m.Resources, Collect: n.Collect || m.Collect, AsIs: n.AsIs || m.AsIs,
 		Retained: n.Retained || m.Retained, Together: append(n.Together[:len(n.Together):len(n.Together)], m.Together...),
 		Profile: n.Profile || m.Profile, AlsoHeldBy: append(n.AlsoHeldBy[:len(n.AlsoHeldBy):len(n.AlsoHeldBy)], m.AlsoHeldBy...),
-		Types: append(n.Types[:len(n.Types):len(n.Types)], m.Types...),
+		Native: n.Native || m.Native,
+		Types:  append(n.Types[:len(n.Types):len(n.Types)], m.Types...),
 	}
 }

@@ -20,6 +20,7 @@ type Request struct {
 	Goroutines []GoroutineOption
 	Resources  []ResourceOption
 	Recorded   []Selector        // what cutting these would free is in the golden file
+	Native     bool              // who holds native memory is in the golden file
 	Scope      []naming.Packages // empty: the default
 	Ignores    []tree.Ignoring
 	Golden     string    // name given with Golden, "" for the test's own
@@ -35,8 +36,12 @@ func (r *Request) Check() {
 	if r.Golden != "" && r.Bounded() {
 		r.Problem("Golden(%q) beside a bound: a golden file is compared only where no bound is given; use two assertions", r.Golden)
 	}
+	const beside = "%s beside a bound: it adds to a golden file, which is compared only where no bound is given; use two assertions"
 	if len(r.Recorded) > 0 && r.Bounded() {
-		r.Problem("%s.RetainedRecorded() beside a bound: it adds to a golden file, which is compared only where no bound is given; use two assertions", r.Recorded[0].Shown)
+		r.Problem(beside, r.Recorded[0].Shown+".RetainedRecorded()")
+	}
+	if r.Native && r.Bounded() {
+		r.Problem(beside, "NativeMemory().Recorded()")
 	}
 }
 

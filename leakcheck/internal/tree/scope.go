@@ -46,7 +46,7 @@ func (s *Scope) includes(info *refscan.RootInfo) bool {
 	if s.SkipTests && (IsTestFrame(info) || isRuntimeFrame(info)) {
 		return false
 	}
-	if len(s.Packages) == 0 || s.IncludesPackage(info.Package) {
+	if len(s.Packages) == 0 || s.IncludesPackage(info.Package) || info.Kind == refscan.RootNative && info.Package == "C" {
 		return true
 	}
 	if info.Kind != refscan.RootFrame {

@@ -166,6 +166,11 @@ func (b *Builder) views(out *Assertion, a *outcome.Assertion) {
 			same, title = a, "baseline"
 			before = report(b.Dir, a, "report.base")
 		}
+		var native *refscan.Report
+		if before != nil && !hasNative(before.Roots) && hasNative(r.Roots) {
+			// what it was before is not known: it has not all come since
+			r, native = splitNative(r)
+		}
 		retained := View{Kind: "retained", Title: "What is retained", Tree: b.add(ofReport(r, modulesOf(a)))}
 		types := View{Kind: "types", Title: "Types", Tree: b.add(ofTypes(r))}
 		if before != nil {
@@ -174,6 +179,9 @@ func (b *Builder) views(out *Assertion, a *outcome.Assertion) {
 			retained.BeforeTitle, types.BeforeTitle = title, title
 		}
 		out.Views = append(out.Views, retained, types)
+		if native != nil {
+			out.Views = append(out.Views, View{Kind: "native", Title: "Native blocks", Tree: b.add(ofReport(native, modulesOf(a)))})
+		}
 	}
 	for _, k := range []struct{ kind, before, title, beforeTitle string }{
 		{"allocations", "", "Where it was allocated", ""},

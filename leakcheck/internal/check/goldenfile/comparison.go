@@ -108,18 +108,25 @@ type Check struct {
 }
 
 func (c *Check) Problems(r *request.Request) []string {
+	var problems []string
 	if len(r.Recorded) > 0 && r.Baseline != nil {
-		return []string{check.SinceBesideRetained}
+		problems = append(problems, check.SinceBesideRetained)
 	}
-	return nil
+	if r.Native && r.Baseline != nil {
+		problems = append(problems, check.SinceBesideNative)
+	}
+	return problems
 }
 
 func (c *Check) Needs() observe.Needs {
-	return observe.Needs{Heap: true, Names: true, Retained: len(c.Req.Recorded) > 0}
+	return observe.Needs{Heap: true, Names: true, Retained: len(c.Req.Recorded) > 0, Native: c.Req.Native}
 }
 
 func (c *Check) Evaluate(s *check.Seen) []check.Finding {
 	var all []check.Finding
+	if c.Req.Native && s.Native != nil && s.Native.Err != nil {
+		all = append(all, check.Finding{Doubt: s.Native.Err}) // another snapshot may tell
+	}
 	for i := range c.Req.Recorded {
 		sel := &c.Req.Recorded[i]
 		if problem := check.NothingMeant(sel.Shown, sel, c.Scope, s); problem != "" {

@@ -68,7 +68,7 @@ function describe(state, i) {
 	if (tree.before && mode === 'difference') row('change', tree.units.slice().reverse().map(m => signed(both(m)(tree.change(i, m)), tree.change(i, m))).join(', '));
 	if (tree.hasFreed && i > 0 && !tree.folded.has(i)) row('cutting it frees', (tree.merged.has(i) ? 'at least ' : '') + bytesText(tree.freed[i]) + ', ' + plural(tree.freedObjects[i], 'object'));
 	if (root && i > 0) {
-		row('root', {global: 'package variable', frame: 'variable of a function', timer: 'pending timer', finalizer: 'finalizer', cleanup: 'cleanup', other: 'of the runtime'}[root.kind] || visible(root.kind),
+		row('root', {global: 'package variable', frame: 'variable of a function', timer: 'pending timer', finalizer: 'finalizer', cleanup: 'cleanup', other: 'of the runtime', native: 'memory of C code'}[root.kind] || visible(root.kind),
 			root.file ? ' (' + visible(root.file) + ':' + root.line + ')' : '', root.test ? ', of the test itself' : '');
 		if (root.goroutine) row('goroutine', h('span', {class: 'mono'}, bdi(shortName(root.goroutine))), root.goroutines > 1 ? ', ' + plural(root.goroutines, 'goroutine') : '',
 			root.created_by ? ', started by ' : '', root.created_by ? bdi(shortName(root.created_by)) : '', root.created_at ? ' (' + visible(root.created_at) + ')' : '');

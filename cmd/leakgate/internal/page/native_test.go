@@ -1,0 +1,63 @@
+package page
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// TestNativeBesideBaseline shows native blocks by themselves where the baseline knows none, and among all
+// else where there is nothing to compare with, or that has them too.
+func TestNativeBesideBaseline(t *testing.T) {
+	plain := &refscan.Report{Roots: []*refscan.Node{{
+		Name: "app.x", Objects: 1, Bytes: 10, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "app"},
+		Children: []*refscan.Node{{Name: "y", Objects: 2, Bytes: 20}},
+	}}}
+	native := &refscan.Report{Roots: []*refscan.Node{
+		{
+			Name: "app.x", Objects: 1, Bytes: 10, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "app"},
+			Children: []*refscan.Node{{Name: "y", Objects: 2, Bytes: 20}, {Name: "c", Type: "native block", Objects: 3, Bytes: 3000}},
+		},
+		{Name: "lost", Type: "native block", Objects: 4, Bytes: 4000, Root: &refscan.RootInfo{Kind: refscan.RootNative, Package: "C"}},
+	}}
+	views := func(before *refscan.Report) (kinds []string, sums []int64) {
+		dir := t.TempDir()
+		artifacts := map[string]string{}
+		for kind, r := range map[string]*refscan.Report{"report": native, "report.base": before} {
+			if r != nil {
+				text, err := json.Marshal(r)
+				require.NoError(t, err)
+				artifacts[kind] = kind + ".json"
+				require.NoError(t, os.WriteFile(filepath.Join(dir, kind+".json"), text, 0o600))
+			}
+		}
+		a := &outcome.Assertion{Result: verdict.Result{Test: "TestX", Verdict: verdict.Fail, Artifacts: artifacts}}
+		b := &Builder{Run: &outcome.Run{Packages: []*outcome.Package{{ImportPath: "app", Assertions: []*outcome.Assertion{a}}}}, Dir: dir}
+		data := b.Build()
+		require.Empty(t, data.Assertions[0].Missing)
+		for _, v := range data.Assertions[0].Views {
+			var sum int64
+			for _, n := range data.Trees[v.Tree].Bytes {
+				sum += n
+			}
+			kinds, sums = append(kinds, v.Kind), append(sums, sum)
+		}
+		return kinds, sums
+	}
+	kinds, sums := views(nil)
+	require.Equal(t, []string{"retained", "types"}, kinds)
+	require.Equal(t, []int64{7030, 7030}, sums)
+	kinds, sums = views(native)
+	require.Equal(t, []string{"retained", "types"}, kinds)
+	require.Equal(t, []int64{7030, 7030}, sums)
+	kinds, sums = views(plain)
+	require.Equal(t, []string{"retained", "types", "native"}, kinds)
+	require.Equal(t, []int64{30, 30, 7000}, sums)
+}

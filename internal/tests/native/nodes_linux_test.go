@@ -1,0 +1,89 @@
+//go:build cgo && linux && (amd64 || arm64)
+
+package native
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/internal/tests/native/workload"
+	"github.com/leakgate/leakgate/leakcheck"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// nativeNodes sums up the native blocks of a report, by path.
+func nativeNodes(nodes []*refscan.Node, above string, sums map[string]int64) {
+	for _, n := range nodes {
+		path := above + n.Name
+		if n.Type == "native block" {
+			sums[path] += n.Objects
+		}
+		nativeNodes(n.Children, path+" ", sums)
+	}
+}
+
+// TestNodes compares the nodes of an artifact with a walk through the graph of blocks itself: what C
+// variables lead to, and what nothing leads to.
+func TestNodes(t *testing.T) {
+	const nodes, few, heads = 1000, 4, 3
+	rng := rand.New(rand.NewPCG(7, 7))
+	workload.Graph(nodes)
+	defer workload.FreeGraph()
+	edges := make([][]int, nodes)
+	for from := range nodes {
+		for way := range workload.Ways {
+			if to := rng.IntN(nodes); rng.IntN(3) > 0 {
+				workload.Link(from, way, to, rng.IntN(workload.BlockSize))
+				edges[from] = append(edges[from], to)
+			}
+		}
+	}
+	reached := make(map[int]bool)
+	var walk func(at int)
+	walk = func(at int) {
+		if !reached[at] {
+			reached[at] = true
+			for _, to := range edges[at] {
+				walk(to)
+			}
+		}
+	}
+	for i := range workload.Heads {
+		to := -1
+		if i < heads {
+			to = rng.IntN(nodes)
+			walk(to)
+		}
+		workload.Head(i, to)
+	}
+
+	dir := t.TempDir()
+	t.Setenv("LEAKGATE_ARTIFACTS", dir)
+	r := &recorder{TB: t}
+	require.False(t, leakcheck.AssertRetained(r, leakcheck.NativeMemory().Max(1)))
+	require.Contains(t, r.text.String(), "profile: go tool pprof")
+	found, err := filepath.Glob(filepath.Join(dir, "*", "*", "*", "*", "*", "*", "TestNodes", "1", "report.json"))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	text, err := os.ReadFile(found[0])
+	require.NoError(t, err)
+	var report refscan.Report
+	require.NoError(t, json.Unmarshal(text, &report))
+	require.Empty(t, report.Warnings)
+	sums := make(map[string]int64)
+	nativeNodes(report.Roots, "", sums)
+	require.Equal(t, int64(len(reached)), sums["C.heads"], "%v", sums)
+	lost := int64(nodes - len(reached))
+	require.GreaterOrEqual(t, sums["lost"], lost-few, "%v", sums)
+	var all int64
+	for _, n := range sums {
+		all += n
+	}
+	require.GreaterOrEqual(t, all, int64(nodes))
+	t.Logf("of %d blocks %d are below C.heads, %d lost: %v", nodes, len(reached), lost, sums)
+}

@@ -1,0 +1,96 @@
+package observe
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/engine/attribute"
+	"github.com/leakgate/leakgate/internal/engine/nativeholders"
+	"github.com/leakgate/leakgate/internal/engine/root"
+	"github.com/leakgate/leakgate/internal/nodename"
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// Native blocks come below the root with the same name, type and goroutine, and change nothing else.
+func TestWithNative(t *testing.T) {
+	frame := func(createdAt string) *refscan.Node {
+		return &refscan.Node{Name: "app.Run.buf", Type: "*app.Buf", Objects: 1, Bytes: 16, Root: &refscan.RootInfo{Kind: refscan.RootFrame, Package: "app", CreatedAt: createdAt}}
+	}
+	r := &refscan.Report{Roots: []*refscan.Node{
+		{Name: "app.pools", Type: "[]*app.pool", Objects: 1, Bytes: 8, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "app"}},
+		frame("a.go:1"), frame("a.go:2"),
+	}}
+	before, err := json.Marshal(r)
+	require.NoError(t, err)
+	node := &attribute.Node{Name: "app.Run.buf", Type: "*app.Buf", Root: &root.Root{Kind: root.KindFrame, Package: "app", CreatedAt: "a.go:2"}}
+	gone := &attribute.Node{Name: "app.gone", Root: &root.Root{Package: "app"}}
+	blocks := func(p nativeholders.Place, n int64) nativeholders.Blocks {
+		return nativeholders.Blocks{Place: p, Sum: nativeholders.Sum{Blocks: n, Bytes: 100 * n}}
+	}
+	all := []nativeholders.Blocks{
+		blocks(nativeholders.Place{Node: node, Name: "app.Run.buf.c", Label: "c"}, 1),
+		blocks(nativeholders.Place{Node: node, Name: "app.Run.buf"}, 2),
+		blocks(nativeholders.Place{Node: gone, Name: "app.gone[*].x", Label: "x"}, 3),
+		blocks(nativeholders.Place{Variable: "app.pools", Label: "first"}, 4),
+		blocks(nativeholders.Place{Variable: "app.state", Label: "handle"}, 5),
+		blocks(nativeholders.Place{Variable: "app.handle"}, 6),
+		blocks(nativeholders.Place{Kind: nativeholders.Variable, Name: "cache", File: "libfoo.so.1.2"}, 7),
+		blocks(nativeholders.Place{Kind: nativeholders.Variable, File: "libfoo.so.1.2"}, 8),
+		blocks(nativeholders.Place{Kind: nativeholders.Variable, Name: "initial", File: "libc.so.6"}, 9),
+		blocks(nativeholders.Place{Kind: nativeholders.Frame, Name: "app.Run"}, 10),
+		blocks(nativeholders.Place{Kind: nativeholders.Thread}, 11),
+		blocks(nativeholders.Place{Kind: nativeholders.Mapping}, 12),
+		blocks(nativeholders.Place{Kind: nativeholders.Mapping, Name: "nothing"}, 0),
+	}
+	found := &nativeholders.Result{Everything: all, AllLost: nativeholders.Sum{Blocks: 13, Bytes: 1300}}
+	o := &Observation{Report: r, Native: &Native{Found: found}}
+	got := o.WithNative()
+
+	after, err := json.Marshal(r)
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(after))
+	sums := make(map[string]int64)
+	packages := make(map[string]string)
+	var goObjects, bytes int64
+	var visit func(nodes []*refscan.Node, path, pkg string)
+	visit = func(nodes []*refscan.Node, path, pkg string) {
+		for _, n := range nodes {
+			at := nodename.Join(path, n.Name)
+			if n.Root != nil {
+				pkg = n.Root.Package
+				at += n.Root.CreatedAt
+			}
+			if n.Type == nodename.NativeBlock {
+				sums[at] += n.Objects
+				bytes += n.Bytes
+				packages[at] = pkg
+			} else {
+				goObjects += n.Objects
+			}
+			visit(n.Children, at, pkg)
+		}
+	}
+	visit(got.Roots, "", "")
+	assert.Equal(t, map[string]int64{
+		"app.Run.bufa.go:2.c": 1, "app.Run.bufa.go:2.*": 2, "app.gone[*].x": 3, "app.pools.first": 4, "app.state.handle": 5, "app.handle": 6,
+		"libfoo.so:cache": 7, "libfoo.so": 8, "libc.so:initial": 9, "app.Run": 10, "threads": 11, "mapped memory": 12, "lost": 13,
+	}, sums)
+	assert.Equal(t, int64(91*100), bytes)
+	assert.Equal(t, int64(3), goObjects)
+	for path, pkg := range map[string]string{"app.state.handle": "app", "libfoo.so:cache": "C", "lost": "C", "libc.so:initial": "", "threads": "", "mapped memory": "", "app.Run": ""} {
+		assert.Equal(t, pkg, packages[path], path)
+	}
+}
+
+// What cannot be told is a warning in the report that is left, and not in the one that is judged.
+func TestWithNativeUnknown(t *testing.T) {
+	r := &refscan.Report{}
+	o := &Observation{Report: r}
+	require.True(t, o.WithNative() == r)
+	o.Native = &Native{Err: nativeUnknown(assert.AnError)}
+	require.Len(t, o.WithNative().Warnings, 1)
+	require.Contains(t, o.WithNative().Warnings[0], "who holds native memory cannot be told: ")
+	require.Empty(t, r.Warnings)
+}
