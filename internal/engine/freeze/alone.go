@@ -50,8 +50,7 @@ func whenReady(ready func() bool, f func()) (called, alone bool) {
 }
 
 func onOneProcessor(ready func() bool, f func()) (called, alone bool) {
-	restore := useOneProcessor()
-	defer restore()
+	defer useOneProcessor().restore()
 	if !TakeTurns(ready) {
 		return false, false
 	}

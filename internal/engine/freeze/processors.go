@@ -7,29 +7,38 @@ import (
 	"strconv"
 )
 
+// processors is the setting of GOMAXPROCS that useOneProcessor has found. It is a value, so that it
+// is no object on the heap that a collection meanwhile finds alive.
+type processors struct {
+	number    int
+	automatic bool // the runtime may adjust it
+}
+
 // useOneProcessor leaves the right to run Go code to the calling goroutine alone, as long as that
 // does not block, and returns what undoes it.
 //
 // runtime.GOMAXPROCS(1) waits for the end of a collection and stops the world, which parks every
 // goroutine; when the world starts again, the caller holds the only P. With one P from the start
 // there is nothing to do: whoever runs holds it.
-func useOneProcessor() (restore func()) {
-	before := runtime.GOMAXPROCS(0)
-	if before == 1 {
-		return func() {}
+func useOneProcessor() (before processors) {
+	if before.number = runtime.GOMAXPROCS(0); before.number == 1 {
+		return before
 	}
-	automatic := processorsAutomatic()
+	before.automatic = processorsAutomatic()
 	runtime.GOMAXPROCS(1)
-	return func() {
-		if runtime.GOMAXPROCS(0) != 1 {
-			return // another goroutine has set it meanwhile, and means it
-		}
-		if automatic {
-			setDefaultProcessors()
-		}
-		if runtime.GOMAXPROCS(0) != before {
-			runtime.GOMAXPROCS(before)
-		}
+	return before
+}
+
+// restore puts the setting back.
+func (p processors) restore() {
+	if p.number == 1 || runtime.GOMAXPROCS(0) != 1 {
+		return // another goroutine has set it meanwhile, and means it
+	}
+	if p.automatic {
+		setDefaultProcessors()
+	}
+	if runtime.GOMAXPROCS(0) != p.number {
+		runtime.GOMAXPROCS(p.number)
 	}
 }
 

@@ -2,10 +2,8 @@ package snapshot
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"runtime/metrics"
-	"sync/atomic"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/gcwatch"
@@ -23,9 +21,6 @@ const (
 	longEnough = time.Second
 	// maxQueueWait bounds the wait for finalizers and cleanups after each collection.
 	maxQueueWait = 100 * time.Millisecond
-	// maxCollect bounds one collection: runtime.GC yields to runnable goroutines while it sweeps,
-	// and takes minutes when more of them spin than there are processors.
-	maxCollect = 20 * time.Second
 )
 
 // settle brings the heap to rest: it collects garbage until nothing happens from one collection to
@@ -135,69 +130,4 @@ func drainQueues(ctx context.Context) {
 		time.Sleep(wait)
 		wait *= 2
 	}
-}
-
-// collecting is what collect waits with. It is kept, so that the wait leaves no garbage that the
-// collection would find alive and the scan dead. It is made before any test runs: what is made in a
-// bubble of testing/synctest must not be used outside of it, on pain of a fatal error. Captures
-// take turns, so that nobody shares it.
-var collecting = struct {
-	done  chan int64 // numbers of rounds
-	round atomic.Int64
-	timer *time.Timer
-}{done: make(chan int64, 4), timer: time.NewTimer(time.Hour)}
-
-// Collect runs one garbage collection, as runtime.GC does, but gives up with an *Unavailable
-// after 20 seconds or when ctx is done: runtime.GC takes minutes when more goroutines spin than
-// there are processors. It takes turns with captures.
-func Collect(ctx context.Context) error {
-	captures.Lock()
-	defer captures.Unlock()
-	if err := CheckSettings(); err != nil {
-		return err
-	}
-	return CollectNow(ctx)
-}
-
-// CollectNow is Collect for those whose turn it is.
-func CollectNow(ctx context.Context) error {
-	beginCollection()
-	return awaitCollection(ctx)
-}
-
-// beginCollection has a garbage collection begin; awaitCollection must be called for each.
-func beginCollection() {
-	collecting.round.Add(1)
-	go collectNow()
-}
-
-// awaitCollection waits for the collection that was begun last, for a bounded time.
-func awaitCollection(ctx context.Context) error {
-	c := &collecting
-	c.timer.Reset(maxCollect)
-	defer c.timer.Stop()
-	for {
-		select {
-		case round := <-c.done:
-			if round != c.round.Load() {
-				continue // one that took too long
-			}
-			return nil
-		case <-ctx.Done():
-			return &Unavailable{Cause: "the wait for a garbage collection was cut short", Err: ctx.Err()}
-		case <-c.timer.C:
-			return &Unavailable{
-				Cause:  fmt.Sprintf("a garbage collection did not finish in %s", maxCollect),
-				Remedy: "stop goroutines that spin before the assertion, or raise GOMAXPROCS above their number",
-			}
-		}
-	}
-}
-
-// collectNow takes no arguments, since these would be an object that each collection finds alive. If
-// it begins late, it stands for a later round, which it is a collection for all the same.
-func collectNow() {
-	round := collecting.round.Load()
-	runtime.GC()
-	collecting.done <- round
 }

@@ -1,0 +1,50 @@
+package snapshot
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/require"
+)
+
+// A small heap is collected on one processor, and the program has all of them again after that.
+func TestCollectOnOneProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	crowded = time.Time{}
+	runtime.GC()
+	require.True(t, worthOneProcessor(), "the heap of these tests is not small any more")
+	before := collections()
+	require.NoError(t, Collect(context.Background()))
+	assert.Greater(t, collections(), before)
+	assert.Equal(t, 3, runtime.GOMAXPROCS(0))
+}
+
+// A goroutine that spins has the one processor for 10 ms after each span that is swept. The program
+// gets all processors back long before the collection would end so, and keeps them for the next.
+func TestCollectInACrowd(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	crowded = time.Time{}
+	runtime.GC()
+	require.True(t, worthOneProcessor(), "the heap of these tests is not small any more")
+	var stop atomic.Bool
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for !stop.Load() {
+		}
+	}()
+	before := collections()
+	err := Collect(context.Background())
+	again := worthOneProcessor()
+	stop.Store(true)
+	<-stopped
+	require.NoError(t, err)
+	assert.Greater(t, collections(), before)
+	assert.Equal(t, 3, runtime.GOMAXPROCS(0))
+	assert.False(t, again)
+	assert.False(t, crowded.IsZero())
+}
