@@ -24,7 +24,7 @@ func (d *Segments) Carve(e heaptype.Edge) *Anonymous {
 		return nil
 	}
 	i := d.At(e.To)
-	if i < 0 || d.Statics[i].HeapType != nil || d.Statics[i].Idle {
+	if i < 0 || d.Statics[i].HeapType != nil {
 		return nil
 	}
 	s := &d.Statics[i]

@@ -12,56 +12,67 @@ import (
 )
 
 // A Static is a package variable, data with a symbol that the compiler made, or a stretch between
-// symbols.
+// symbols. At least one word of it leads on: see LeadsOn.
 type Static struct {
 	debuginfo.Global                // Addr is that of the process
-	HeapType         *heaptype.Type // nil if it has none, or is idle
+	HeapType         *heaptype.Type // nil if it has none
 	Mem              []byte         // its memory
 	Mask             []byte         // pointer words of the whole segment
 	MaskBase         uint64         // address that bit 0 of mask stands for
-	Idle             bool           // no word of it leads on, as with most variables: see LeadsOn
 }
 
 // Segments are the data segments of a program. They do not change.
 type Segments struct {
-	Statics []Static // package variables and compiler-made data, by address
+	Statics []Static // by address. Most variables of a program lead nowhere: they are not listed
 	types   *heaptype.Table
 }
 
-// Load lists the package variables, other symbols and stretches between them that hold pointers.
+// Load lists the package variables, other symbols and stretches between them that lead on.
 //
 //go:norace
 func Load(types *heaptype.Table) *Segments {
-	d := &Segments{types: types}
-	globals := d.types.Names.Globals()
-	d.Statics = make([]Static, 0, len(globals))
-	for _, gl := range globals {
-		s := Static{Global: gl}
-		s.Addr += d.types.Model.Bias()
-		if gl.Size <= 0 {
-			continue
-		}
-		for _, mod := range d.types.Model.Modules {
-			switch {
-			case mod.Data <= s.Addr && s.Addr < mod.EData:
-				s.Mask, s.MaskBase = mod.DataMask, mod.Data
-			case mod.BSS <= s.Addr && s.Addr < mod.EBSS:
-				s.Mask, s.MaskBase = mod.BSSMask, mod.BSS
+	globals, bias := types.Names.Globals(), types.Model.Bias()
+	d := &Segments{Statics: make([]Static, 0, len(globals)/4), types: types}
+	for _, seg := range segments(types.Model) {
+		at := seg.start // behind the symbols until now
+		first := sort.Search(len(globals), func(i int) bool { return globals[i].Addr+bias >= seg.start })
+		for i := first; i < len(globals) && globals[i].Addr+bias < seg.end; i++ {
+			addr, size := globals[i].Addr+bias, globals[i].Size
+			if size <= 0 {
+				continue
 			}
+			mem := types.Model.Mem.Bytes(addr, uint64(size))
+			if mem == nil {
+				continue
+			}
+			d.unnamed(seg, at, addr)
+			s := Static{Mem: mem, Mask: seg.mask, MaskBase: seg.start}
+			if s.Addr = addr; d.anyLeadsOn(&s) {
+				s.Global, s.HeapType = globals[i], d.staticType(&globals[i])
+				s.Addr = addr
+				d.Statics = append(d.Statics, s)
+			}
+			at = max(at, addr+uint64(size))
 		}
-		if s.Mask == nil {
-			continue
-		}
-		if s.Mem = d.types.Model.Mem.Bytes(s.Addr, uint64(gl.Size)); s.Mem == nil {
-			continue
-		}
-		if s.Idle = !d.anyLeadsOn(&s); !s.Idle {
-			s.HeapType = d.staticType(&gl)
-		}
-		d.Statics = append(d.Statics, s)
+		d.unnamed(seg, at, seg.end)
 	}
-	d.nameGaps()
 	return d
+}
+
+// A segment is one of those that the collector has a mask of.
+type segment struct {
+	start, end uint64
+	mask       []byte
+}
+
+// segments lists the data segments of all modules by address.
+func segments(m *goruntime.Model) []segment {
+	var all []segment
+	for _, mod := range m.Modules {
+		all = append(all, segment{mod.Data, mod.EData, mod.DataMask}, segment{mod.BSS, mod.EBSS, mod.BSSMask})
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].start < all[j].start })
+	return all
 }
 
 // staticType returns the type of a variable or symbol, nil if it has none.
@@ -91,69 +102,21 @@ const UnnamedData = "runtime.(unnamed data)"
 // unnamedVariables names all variables of packages where there is no debug information.
 const unnamedVariables = "(unnamed global)"
 
-// nameGaps adds the stretches between symbols where the collector's mask shows pointers: the linker
-// keeps no symbol for some of the compiler's own data.
-func (d *Segments) nameGaps() {
-	var gaps []Static
-	for _, mod := range d.types.Model.Modules {
-		for _, seg := range []Static{
-			{Global: debuginfo.Global{Addr: mod.Data, Size: int64(mod.EData - mod.Data)}, Mask: mod.DataMask, MaskBase: mod.Data},
-			{Global: debuginfo.Global{Addr: mod.BSS, Size: int64(mod.EBSS - mod.BSS)}, Mask: mod.BSSMask, MaskBase: mod.BSS},
-		} {
-			end := seg.Addr + uint64(seg.Size)
-			at := seg.Addr
-			next := 0
-			for next < len(d.Statics) && d.Statics[next].Addr < seg.Addr {
-				next++
-			}
-			for at < end {
-				stop := end
-				if next < len(d.Statics) && d.Statics[next].Addr < end {
-					stop = d.Statics[next].Addr
-				}
-				if gap := seg; stop > at {
-					gap.Name, gap.Package = UnnamedData, "runtime"
-					if d.types.Nameless() {
-						gap.Name, gap.Package = unnamedVariables, ""
-					}
-					gap.Addr, gap.Size = at, int64(stop-at)
-					if gap.Mem = d.types.Model.Mem.Bytes(at, stop-at); gap.Mem != nil && gap.hasPointers() {
-						gap.Idle = !d.anyLeadsOn(&gap)
-						gaps = append(gaps, gap)
-					}
-				}
-				if stop == end {
-					break
-				}
-				at = max(at, stop+uint64(d.Statics[next].Size))
-				next++
-			}
-		}
+// unnamed adds the stretch between two symbols if it leads on: the linker keeps no symbol for some of
+// the compiler's own data.
+func (d *Segments) unnamed(seg segment, from, to uint64) {
+	if from >= to {
+		return
 	}
-	sort.Slice(gaps, func(i, j int) bool { return gaps[i].Addr < gaps[j].Addr })
-	d.Statics = inOrder(d.Statics, gaps)
-}
-
-// inOrder merges two lists that are in the order of addresses. Those of a come first where both
-// have one.
-func inOrder(a, b []Static) []Static {
-	all := make([]Static, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if b[0].Addr < a[0].Addr {
-			all, b = append(all, b[0]), b[1:]
-		} else {
-			all, a = append(all, a[0]), a[1:]
-		}
+	s := Static{Mem: d.types.Model.Mem.Bytes(from, to-from), Mask: seg.mask, MaskBase: seg.start}
+	if s.Addr = from; s.Mem == nil || !d.anyLeadsOn(&s) {
+		return
 	}
-	return append(append(all, a...), b...)
-}
-
-// hasPointers reports whether the collector's mask has a bit in the memory.
-func (s *Static) hasPointers() bool {
-	for range s.pointers {
-		return true
+	s.Size = int64(to - from)
+	if s.Name, s.Package = UnnamedData, "runtime"; d.types.Nameless() {
+		s.Name, s.Package = unnamedVariables, ""
 	}
-	return false
+	d.Statics = append(d.Statics, s)
 }
 
 // pointers yields the words that the collector's mask shows: their addresses, and what they hold.

@@ -82,9 +82,11 @@ const captured = "$captured"
 //
 //go:norace
 func (k *maker) completed(t *Type, v variant) *Type {
-	k.survey()
 	var found []debuginfo.Capture
-	for _, layout := range k.layouts {
+	for _, layout := range k.survey().layouts {
+		if sizeClass(uint64(layout.Size)) != v.size {
+			continue
+		}
 		c := k.fillGaps(layout, t.captures)
 		if c == nil || k.byID(layout.ID).Mask != v.mask {
 			continue

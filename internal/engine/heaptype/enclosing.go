@@ -22,9 +22,8 @@ func (k *maker) enclosing(e EnclosingQuery) *Type {
 	if whole, ok := k.enclosures[e]; ok {
 		return whole
 	}
-	k.survey()
 	var whole *Type
-	for _, st := range k.structs {
+	for _, st := range k.survey().structs {
 		if st.class != e.Size || !k.hasPart(k.names.Type(st.id), e.Offset, e.Part) {
 			continue
 		}

@@ -23,9 +23,8 @@ func (k *maker) instance(id debuginfo.TypeID, d debuginfo.Type) debuginfo.TypeID
 	if !ok || generic == "" || strings.HasPrefix(d.Name, shapePrefix) || !isGenericName(generic) {
 		return id
 	}
-	k.survey()
 	found := id
-	for _, i := range k.instances[generic] {
+	for _, i := range k.survey().instances[generic] {
 		if !k.sameLayout(d, k.names.Type(i), 0) {
 			continue
 		}
@@ -35,34 +34,6 @@ func (k *maker) instance(id debuginfo.TypeID, d debuginfo.Type) debuginfo.TypeID
 		found = i
 	}
 	return found
-}
-
-// closureLayout begins the names of the types that closures are allocated as.
-const closureLayout = "noalg.struct { F uintptr; X0 "
-
-// survey lists the types that are looked for by part of their names.
-//
-//go:norace
-func (k *maker) survey() {
-	if k.instances != nil {
-		return
-	}
-	k.instances = make(map[string][]debuginfo.TypeID)
-	for i := 1; i <= k.names.NumTypes(); i++ {
-		t := k.names.TypeHead(debuginfo.TypeID(i))
-		if strings.HasPrefix(t.Name, closureLayout) {
-			if t = k.names.Type(t.ID); len(t.Fields) > 1 {
-				k.layouts = append(k.layouts, t)
-				continue
-			}
-		}
-		if t.Kind == reflect.Struct && !IsShaped(t.Name) && t.Size > 0 {
-			k.structs = append(k.structs, structType{t.ID, sizeClass(uint64(t.Size))})
-		}
-		if head, _, ok := strings.Cut(t.Name, "["); ok && isGenericName(head) && !IsShaped(t.Name) {
-			k.instances[head] = append(k.instances[head], t.ID)
-		}
-	}
 }
 
 // boundByDictionary makes a closure of shaped code with the types that the shapes of its captures

@@ -19,10 +19,7 @@ type maker struct {
 	byRType  map[uint64]*Type
 	nested   int // how many types byID is in the course of making
 	chanType *Type
-
-	instances map[string][]debuginfo.TypeID // instantiations of generic types, by generic name
-	layouts   []debuginfo.Type              // what closures are allocated as
-	structs   []structType                  // the other struct types
+	surveyed *survey // nil until it is needed
 
 	enclosures map[EnclosingQuery]*Type
 }

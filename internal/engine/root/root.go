@@ -179,9 +179,6 @@ func (rs *set) globalRoots() {
 	h := rs.heap
 	for i := range h.Segments.Statics {
 		s := &h.Segments.Statics[i]
-		if s.Idle {
-			continue
-		}
 		r := Root{Kind: KindGlobal, Name: s.Name, Package: s.Package, File: s.File, Line: s.Line, Class: rs.program.classOf(s.Package), standard: rs.program.Modules.IsStandard(s.Package)}
 		if s.Type == 0 && r.Class == ClassNamed {
 			r.Class = ClassRuntime
