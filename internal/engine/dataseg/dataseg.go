@@ -14,11 +14,11 @@ import (
 // A Static is a package variable, data with a symbol that the compiler made, or a stretch between
 // symbols. At least one word of it leads on: see LeadsOn.
 type Static struct {
-	debuginfo.Global                // Addr is that of the process
-	HeapType         *heaptype.Type // nil if it has none
-	Mem              []byte         // its memory
-	Mask             []byte         // pointer words of the whole segment
-	MaskBase         uint64         // address that bit 0 of mask stands for
+	*debuginfo.Global                // that of the debug information; Size is in bytes
+	Addr              uint64         // in the process
+	HeapType          *heaptype.Type // nil if it has none
+	Mem               []byte         // its memory
+	segment           *segment
 }
 
 // Segments are the data segments of a program. They do not change.
@@ -33,7 +33,9 @@ type Segments struct {
 func Load(types *heaptype.Table) *Segments {
 	globals, bias := types.Names.Globals(), types.Model.Bias()
 	d := &Segments{Statics: make([]Static, 0, len(globals)/4), types: types}
-	for _, seg := range segments(types.Model) {
+	all := segments(types.Model)
+	for k := range all {
+		seg := &all[k]
 		at := seg.start // behind the symbols until now
 		first := sort.Search(len(globals), func(i int) bool { return globals[i].Addr+bias >= seg.start })
 		for i := first; i < len(globals) && globals[i].Addr+bias < seg.end; i++ {
@@ -46,10 +48,9 @@ func Load(types *heaptype.Table) *Segments {
 				continue
 			}
 			d.unnamed(seg, at, addr)
-			s := Static{Mem: mem, Mask: seg.mask, MaskBase: seg.start}
-			if s.Addr = addr; d.anyLeadsOn(&s) {
-				s.Global, s.HeapType = globals[i], d.staticType(&globals[i])
-				s.Addr = addr
+			s := Static{Global: &globals[i], Addr: addr, Mem: mem, segment: seg}
+			if d.anyLeadsOn(&s) {
+				s.HeapType = d.staticType(s.Global)
 				d.Statics = append(d.Statics, s)
 			}
 			at = max(at, addr+uint64(size))
@@ -104,19 +105,24 @@ const unnamedVariables = "(unnamed global)"
 
 // unnamed adds the stretch between two symbols if it leads on: the linker keeps no symbol for some of
 // the compiler's own data.
-func (d *Segments) unnamed(seg segment, from, to uint64) {
+func (d *Segments) unnamed(seg *segment, from, to uint64) {
 	if from >= to {
 		return
 	}
-	s := Static{Mem: d.types.Model.Mem.Bytes(from, to-from), Mask: seg.mask, MaskBase: seg.start}
-	if s.Addr = from; s.Mem == nil || !d.anyLeadsOn(&s) {
+	s := Static{Addr: from, Mem: d.types.Model.Mem.Bytes(from, to-from), segment: seg}
+	if s.Mem == nil || !d.anyLeadsOn(&s) {
 		return
 	}
-	s.Size = int64(to - from)
+	s.Global = &debuginfo.Global{Size: int64(to - from)}
 	if s.Name, s.Package = UnnamedData, "runtime"; d.types.Nameless() {
 		s.Name, s.Package = unnamedVariables, ""
 	}
 	d.Statics = append(d.Statics, s)
+}
+
+// IsPointer reports whether the collector's mask has a bit for a word, by its number.
+func (s *Static) IsPointer(word uint64) bool {
+	return goruntime.MaskBit(s.segment.mask, (s.Addr-s.segment.start)/8+word)
 }
 
 // pointers yields the words that the collector's mask shows: their addresses, and what they hold.
@@ -124,7 +130,7 @@ func (d *Segments) unnamed(seg segment, from, to uint64) {
 //go:norace
 func (s *Static) pointers(yield func(at, to uint64) bool) {
 	for off := uint64(0); off+8 <= uint64(len(s.Mem)); off += 8 {
-		if goruntime.MaskBit(s.Mask, (s.Addr+off-s.MaskBase)/8) && !yield(s.Addr+off, heaptype.Word(s.Mem, off)) {
+		if s.IsPointer(off/8) && !yield(s.Addr+off, heaptype.Word(s.Mem, off)) {
 			return
 		}
 	}

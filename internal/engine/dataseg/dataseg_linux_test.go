@@ -27,14 +27,13 @@ func TestIdleVariables(t *testing.T) {
 	}
 	idle, all := 0, 0
 	for _, gl := range p.Index.Globals() {
-		s := Static{Global: gl}
-		s.Addr += m.Bias()
+		s := Static{Global: &gl, Addr: gl.Addr + m.Bias()}
 		for _, seg := range segments(m) {
 			if seg.start <= s.Addr && s.Addr < seg.end {
-				s.Mask, s.MaskBase = seg.mask, seg.start
+				s.segment = &seg
 			}
 		}
-		if s.Mask == nil || gl.Size <= 0 {
+		if s.segment == nil || gl.Size <= 0 {
 			continue
 		}
 		s.Mem = m.Mem.Bytes(s.Addr, uint64(gl.Size))
@@ -55,7 +54,7 @@ func TestIdleVariables(t *testing.T) {
 			w.Value(typ, s.Mem, 0)
 		}
 		for off := uint64(0); off+8 <= uint64(len(s.Mem)); off += 8 {
-			if goruntime.MaskBit(s.Mask, (s.Addr+off-s.MaskBase)/8) {
+			if goruntime.MaskBit(s.segment.mask, (s.Addr+off-s.segment.start)/8) {
 				none(heaptype.Word(s.Mem, off))
 			}
 		}

@@ -111,7 +111,7 @@ func (k *maker) byRoom(captures []debuginfo.Capture, size uint64) []debuginfo.Ca
 	decided := make([]debuginfo.Capture, len(captures))
 	copy(decided, captures)
 	for i, c := range captures {
-		d := k.names.Type(c.Type)
+		d := k.names.TypeHead(c.Type)
 		if !c.ByRef || d.Size <= 8 || (d.Kind != reflect.Array && d.Kind != reflect.Struct) {
 			continue
 		}
@@ -128,8 +128,11 @@ func (k *maker) byRoom(captures []debuginfo.Capture, size uint64) []debuginfo.Ca
 // disagree.
 func (k *maker) fillGaps(layout debuginfo.Type, known []debuginfo.Capture) []debuginfo.Capture {
 	var all []debuginfo.Capture
+	if len(layout.Fields) < 2 {
+		return nil
+	}
 	for _, f := range layout.Fields[1:] {
-		field := k.names.Type(f.Type)
+		field := k.names.TypeHead(f.Type)
 		c := debuginfo.Capture{Name: captured, Type: f.Type, Offset: f.Offset}
 		switch {
 		case len(known) > 0 && known[0].Offset == f.Offset:

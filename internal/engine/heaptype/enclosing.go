@@ -24,7 +24,7 @@ func (k *maker) enclosing(e EnclosingQuery) *Type {
 	}
 	var whole *Type
 	for _, st := range k.survey().structs {
-		if st.class != e.Size || !k.hasPart(k.names.Type(st.id), e.Offset, e.Part) {
+		if uint64(st.class) != e.Size || !k.hasPart(k.names.Type(st.id), e.Offset, e.Part) {
 			continue
 		}
 		if t := k.byID(st.id); t.Words != nil && t.Mask == e.Mask {
@@ -42,7 +42,7 @@ func (k *maker) enclosing(e EnclosingQuery) *Type {
 // A structType is a struct type and the size of small objects that hold one.
 type structType struct {
 	id    debuginfo.TypeID
-	class uint64
+	class uint32
 }
 
 // sizeClass is the size of small objects that hold n bytes (go1.26 and go1.27

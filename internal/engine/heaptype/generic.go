@@ -69,7 +69,7 @@ func (k *maker) standsFor(shape debuginfo.TypeID, types []debuginfo.DictType, di
 			return 0
 		}
 		rtype := k.m.Mem.U64(at)
-		if rt := k.m.Type(rtype); rt == nil || rt.Size != uint64(k.names.Type(d.Shape).Size) {
+		if rt := k.m.Type(rtype); rt == nil || rt.Size != uint64(k.names.TypeHead(d.Shape).Size) {
 			return 0
 		}
 		if d.Shape != shape {
@@ -96,7 +96,7 @@ func (k *maker) boundBySignature(t *Type, fn debuginfo.TypeID) *Type {
 		return t
 	}
 	b := t
-	if first, ok := strings.CutPrefix(k.names.Type(fn).Name, "func() "); ok {
+	if first, ok := strings.CutPrefix(k.names.TypeHead(fn).Name, "func() "); ok {
 		second := ""
 		if strings.HasPrefix(first, "(") {
 			first, second, _ = cutTypeArgs(first[1 : len(first)-1])
@@ -111,7 +111,7 @@ func (k *maker) boundBySignature(t *Type, fn debuginfo.TypeID) *Type {
 				name = second
 				fallthrough
 			case "result", "r1":
-				if id, ok := k.names.TypeByName(name); ok && k.names.Type(id).Size == k.names.Type(fields[i].Type).Size {
+				if id, ok := k.names.TypeByName(name); ok && k.names.TypeHead(id).Size == k.names.TypeHead(fields[i].Type).Size {
 					fields[i].Type = id
 				}
 			}

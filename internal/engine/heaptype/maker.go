@@ -22,6 +22,7 @@ type maker struct {
 	surveyed *survey // nil until it is needed
 
 	enclosures map[EnclosingQuery]*Type
+	offHeap    map[debuginfo.TypeID]bool // struct types of the runtime: see notInHeap
 }
 
 func newMaker(m *goruntime.Model, names Names) maker {
@@ -32,6 +33,7 @@ func newMaker(m *goruntime.Model, names Names) maker {
 		byRType:  make(map[uint64]*Type),
 
 		enclosures: make(map[EnclosingQuery]*Type),
+		offHeap:    make(map[debuginfo.TypeID]bool),
 	}
 }
 
@@ -206,12 +208,14 @@ func (k *maker) notInHeap(id debuginfo.TypeID, depth int) bool {
 	if d.Kind != reflect.Struct || !symbol.IsRuntime(symbol.Package(d.Name)) {
 		return false
 	}
-	for _, f := range k.names.Type(id).Fields {
-		if f.Offset == 0 && k.notInHeap(f.Type, depth+1) {
-			return true
+	is, known := k.offHeap[id]
+	if !known {
+		for _, f := range k.names.Type(id).Fields {
+			is = is || f.Offset == 0 && k.notInHeap(f.Type, depth+1)
 		}
+		k.offHeap[id] = is
 	}
-	return false
+	return is
 }
 
 // fieldLabel is a field's name, but that both directions of a container/list are one: what hangs on
@@ -299,8 +303,8 @@ func (k *maker) understood(d debuginfo.Type, field debuginfo.Field) (kind opKind
 	switch {
 	case strings.HasPrefix(d.Name, "sync/atomic.Pointer[") && field.Name == "v":
 		for _, f := range d.Fields {
-			if arr := k.names.Type(f.Type); arr.Kind == reflect.Array && arr.Len == 0 {
-				if p := k.names.Type(arr.Elem); p.Kind == reflect.Pointer {
+			if arr := k.names.TypeHead(f.Type); arr.Kind == reflect.Array && arr.Len == 0 {
+				if p := k.names.TypeHead(arr.Elem); p.Kind == reflect.Pointer {
 					return opPointer, p.Elem, true
 				}
 			}

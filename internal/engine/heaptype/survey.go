@@ -12,7 +12,7 @@ import (
 type survey struct {
 	instances map[string][]debuginfo.TypeID // instantiations of generic types, by generic name
 	layouts   []debuginfo.Type              // what closures are allocated as
-	structs   []structType                  // the other struct types
+	structs   []structType                  // the other struct types of small objects
 }
 
 // survey makes the survey where it is first asked for.
@@ -26,19 +26,22 @@ func (k *maker) survey() *survey {
 // closureLayout begins the names of the types that closures are allocated as.
 const closureLayout = "noalg.struct { F uintptr; X0 "
 
+// maxSmall bounds the size of objects whose pointer words are a mask of 64 bits.
+const maxSmall = 512
+
 //go:norace
 func newSurvey(names Names) *survey {
-	s := &survey{instances: make(map[string][]debuginfo.TypeID)}
+	const some = 4 // one type of so many is a struct
+	s := &survey{instances: make(map[string][]debuginfo.TypeID), structs: make([]structType, 0, names.NumTypes()/some)}
 	for i := 1; i <= names.NumTypes(); i++ {
 		t := names.TypeHead(debuginfo.TypeID(i))
-		if strings.HasPrefix(t.Name, closureLayout) {
-			if t = names.Type(t.ID); len(t.Fields) > 1 {
-				s.layouts = append(s.layouts, t)
-				continue
-			}
-		}
-		if t.Kind == reflect.Struct && !IsShaped(t.Name) && t.Size > 0 {
-			s.structs = append(s.structs, structType{t.ID, sizeClass(uint64(t.Size))})
+		switch {
+		case t.Kind != reflect.Struct || t.Size <= 0 || t.Size > maxSmall:
+		case strings.HasPrefix(t.Name, closureLayout):
+			s.layouts = append(s.layouts, names.Type(t.ID))
+			continue
+		case !IsShaped(t.Name):
+			s.structs = append(s.structs, structType{t.ID, uint32(sizeClass(uint64(t.Size)))})
 		}
 		if head, _, ok := strings.Cut(t.Name, "["); ok && isGenericName(head) && !IsShaped(t.Name) {
 			s.instances[head] = append(s.instances[head], t.ID)

@@ -1,7 +1,6 @@
 package infer
 
 import (
-	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 )
 
@@ -44,7 +43,7 @@ func (o *offerer) isItab(addr uint64) bool {
 func (in *inferrer) openEnds() {
 	for i := range in.data.Statics {
 		if s := &in.data.Statics[i]; s.HeapType == nil {
-			in.by[0].interfaces(s.Mem, func(w uint64) bool { return goruntime.MaskBit(s.Mask, (s.Addr-s.MaskBase)/8+w) })
+			in.by[0].interfaces(s.Mem, s.IsPointer)
 		}
 	}
 	for i := range in.m.Spans {

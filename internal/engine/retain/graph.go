@@ -301,7 +301,7 @@ func (b *graph) anonymous(w *dominance.Writer) {
 		s := &b.heap.Segments.Statics[at]
 		w.Begin(b.heap.AnonymousBase() + uint32(i))
 		for off := uint64(0); off+8 <= uint64(len(p.Mem)); off += 8 {
-			if to := heaptype.Word(p.Mem, off); to != 0 && goruntime.MaskBit(s.Mask, (p.Addr+off-s.MaskBase)/8) {
+			if to := heaptype.Word(p.Mem, off); to != 0 && s.IsPointer((p.Addr-s.Addr+off)/8) {
 				b.edge(w, to)
 			}
 		}

@@ -70,7 +70,7 @@ func (h *Heap) Count(is func(typ string) bool) (objects, bytes int64, ok bool) {
 		if t == nil {
 			continue
 		}
-		if CouldBeSmall(t) && AnyForm(is, t.Name) || t.Elem != 0 && is(h.Types.Names.Type(t.Elem).Name) && h.Types.HasInlineEntries(t) {
+		if CouldBeSmall(t) && AnyForm(is, t.Name) || t.Elem != 0 && is(h.Types.Names.TypeHead(t.Elem).Name) && h.Types.HasInlineEntries(t) {
 			return 0, 0, false
 		}
 	}
