@@ -163,6 +163,19 @@ func TestDescriptorWithItsObject(t *testing.T) {
 	}
 }
 
+// Where there are more descriptors than objects that stand for one, not each has an object.
+func TestDescriptorsWithFewerObjects(t *testing.T) {
+	for times, want := range map[int64]string{1: "each belongs to a ", 2: "one of two belongs to a ", 3: "one of three belongs to a ", 4: "one of four belongs to a "} {
+		w := newWorld(t, growing(conns, 3, 13, 33, 73, 153)...)
+		w.resources(postgres, times*3, times*13, times*33, times*73, times*153)
+		ft, ok, _ := w.growth(nil, tenAndTen...)
+		if ok {
+			t.Fatal("passed")
+		}
+		wantInOrder(t, ft.errorText(), want+"*net.netFD at example.com/app.pool[*].conn.fd\n")
+	}
+}
+
 // What an Ignore names, or what belongs to objects that one leaves out, is no finding.
 func TestIgnoredResource(t *testing.T) {
 	for _, pattern := range []string{"socket to 127.0.0.1:*", "app.pool"} {

@@ -2,6 +2,7 @@ package wording
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,7 +57,7 @@ func (w *Wording) explainResources(l *finding.Leak) []string {
 		by := w.nativeHeldBy(r)
 		lines, held = append(lines, by...), held || by != nil
 		if r.Holder != nil {
-			lines = append(lines, fmt.Sprintf("each belongs to a %s at %s", message.TypeText(r.Holder), textfmt.Abridge(r.Holder.Path, message.MaxNameShown)))
+			lines = append(lines, fmt.Sprintf("%s belongs to a %s at %s", howMany(r), message.TypeText(r.Holder), textfmt.Abridge(r.Holder.Path, message.MaxNameShown)))
 		}
 	}
 	if l.IsResource() && !held {
@@ -67,6 +68,17 @@ func (w *Wording) explainResources(l *finding.Leak) []string {
 		lines = append(lines, "")
 	}
 	return lines
+}
+
+// howMany says how many of a resource the objects of its holder stand for: as many as there are of
+// these.
+func howMany(r *finding.Resource) string {
+	numbers := [...]string{2: "two", 3: "three", 4: "four"}
+	times := int(math.Round(float64(r.Own.Grown()) / float64(r.Holder.Objects)))
+	if times < 2 || times >= len(numbers) {
+		return "each"
+	}
+	return "one of " + numbers[times]
 }
 
 // resourcesOfPile are the resources that come with goroutines, a line each.
