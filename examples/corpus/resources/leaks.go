@@ -451,23 +451,27 @@ func text(t *testing.T) string {
 
 var views [][]byte
 
-func mappedFile(fixed bool) judge.Setup {
+func mappedFile(fixed bool) judge.Setup { return viewed(4096, 4096, fixed) }
+
+// viewed keeps the first bytes of a mapping: a slice outside of the Go heap, as long as they are, with the
+// capacity of all of it.
+func viewed(size, length int, fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		f := must(os.Open(text(t)))
 		t.Cleanup(func() {
 			for _, v := range views {
-				_ = syscall.Munmap(v)
+				_ = syscall.Munmap(v[:cap(v)])
 			}
 			views = nil
 			f.Close()
 		})
 		return func() {
-			v := must(syscall.Mmap(int(f.Fd()), 0, 4096, syscall.PROT_READ, syscall.MAP_SHARED))
+			v := must(syscall.Mmap(int(f.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED))
 			if fixed {
 				_ = syscall.Munmap(v)
 				return
 			}
-			views = append(views, v)
+			views = append(views, v[:length])
 		}
 	}
 }
