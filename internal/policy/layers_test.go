@@ -122,7 +122,7 @@ var layers = []struct {
 	// who refers to memory of C
 	{"internal/engine/nativeholders", []string{
 		"internal/engine/attribute", "internal/engine/dataseg", "internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/image",
-		"internal/engine/nativeheap", "internal/engine/objfile", "internal/engine/objfile/native", "internal/engine/root", "internal/engine/rtlayout", "internal/engine/snapshot",
+		"internal/engine/nativeheap", "internal/engine/objfile", "internal/engine/objfile/native", "internal/engine/retain", "internal/engine/root", "internal/engine/rtlayout", "internal/engine/snapshot",
 		"internal/engine/stackvar", "internal/engine/typedheap", "internal/engine/typing", "internal/nodename", "internal/symbol",
 	}},
 	{"internal/engine/proof", []string{

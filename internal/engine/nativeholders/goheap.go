@@ -25,6 +25,9 @@ type part struct {
 
 // objects looks into all objects of Go that are alive, but for the tool's own.
 func (f *finder) objects() error {
+	if f.cut != nil && f.cut.after {
+		return f.cut.objects(f)
+	}
 	g := &goHeap{finder: f, plain: make(map[uint64][]byte), paths: make(attribute.Paths)}
 	var ranges []image.Range
 	for i := range f.heap.Model.Spans {
@@ -37,12 +40,22 @@ func (f *finder) objects() error {
 	if err != nil {
 		return err
 	}
-	attribute.Run(f.heap, f.program, attribute.Options{Watch: &attribute.Watcher{Charge: g.charged}})
+	charge := g.charged
+	if f.cut != nil {
+		charge = f.cut.charge(g)
+	}
+	attribute.Run(f.heap, f.program, attribute.Options{Watch: &attribute.Watcher{Charge: charge}})
+	g.walkParts()
+	return nil
+}
+
+// walkParts looks at the parts of maps and channels.
+func (g *goHeap) walkParts() {
 	for _, p := range g.parts {
 		mem, addr := g.memory(p.obj)
-		f.words(mem, addr, func(uint64, bool) int32 { return g.name(p.node, "[*]") })
+		g.words(mem, addr, func(uint64, bool) int32 { return g.name(p.node, "[*]") })
 	}
-	return nil
+	g.parts = nil
 }
 
 // charged looks into what a node is charged with.

@@ -84,14 +84,16 @@ type finder struct {
 	mem     *image.Space
 	pid     int // of the frozen process
 	native  *nativeheap.Contents
-	owner   []int32  // of each block, 1 + its holder's index; 0: none by now
-	queue   []uint32 // blocks that have got an owner, and are not looked into
+	owner   []int32   // of each block, 1 + its holder's index; 0: none by now
+	queue   []uint32  // blocks that have got an owner, and are not looked into
+	memory  []stretch // outside of the heaps
 	places  []Blocks
 	known   map[Place]int32    // 1 + index in places
 	globals []debuginfo.Global // of the program, by address
 	files   map[string]*library
 	unread  uint64 // bytes
 	inC     bool
+	cut     *cut // what is taken out; nil: nothing
 }
 
 // frozen is a forked copy of this process.
@@ -108,6 +110,18 @@ const most = 512 << 20
 // Errors are *snapshot.Unavailable, those of package nativeheap, and of reading.
 func Find(s *snapshot.Snapshot, is func(nativeheap.Block) bool) (_ *Result, err error) {
 	defer snapshot.Guard(&err)()
+	f, err := open(s)
+	if err == nil {
+		err = f.follow(Mapping)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.result(is), f.mem.Broken()
+}
+
+// open reads the heaps of a snapshot.
+func open(s *snapshot.Snapshot) (f *finder, err error) {
 	p, ok := s.Process().(frozen)
 	switch {
 	case !ok:
@@ -115,7 +129,7 @@ func Find(s *snapshot.Snapshot, is func(nativeheap.Block) bool) (_ *Result, err 
 	case s.Index() == nil:
 		return nil, s.Without()
 	}
-	f := &finder{program: s.Program(), mem: image.NewSpace(p), pid: p.PID(), known: make(map[Place]int32), files: make(map[string]*library)}
+	f = &finder{program: s.Program(), mem: image.NewSpace(p), pid: p.PID(), known: make(map[Place]int32), files: make(map[string]*library)}
 	if f.native, err = nativeheap.OfFrozen(p.PID(), f.mem); err != nil {
 		return nil, err
 	}
@@ -124,11 +138,14 @@ func Find(s *snapshot.Snapshot, is func(nativeheap.Block) bool) (_ *Result, err 
 	}
 	f.globals = s.Index().Globals()
 	f.owner = make([]int32, len(f.native.Blocks))
-	rest, err := f.rest()
-	if err != nil {
-		return nil, err
-	}
-	for kind := Go; kind <= Mapping; kind++ {
+	f.memory, err = f.rest()
+	return f, err
+}
+
+// follow follows the references of all kinds up to the last one.
+func (f *finder) follow(last Kind) (err error) {
+	rest := f.memory
+	for kind := Go; kind <= last; kind++ {
 		switch kind {
 		case Go:
 			if err = f.data(rest, kind); err == nil {
@@ -145,10 +162,10 @@ func Find(s *snapshot.Snapshot, is func(nativeheap.Block) bool) (_ *Result, err 
 			err = f.spread()
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return f.result(is), f.mem.Broken()
+	return nil
 }
 
 func (f *finder) result(is func(nativeheap.Block) bool) *Result {

@@ -41,6 +41,7 @@ type Checker struct {
 	// who holds blocks of it, and which there are; nil: nobody asks
 	NativeHolders func(context.Context, func(nativeheap.Block) bool) (*nativeholders.Result, error)
 	NativeBlocks  func() ([]nativeheap.Block, error)
+	NativeFreed   func(context.Context, *observe.NativeCut) (nativeholders.Sum, error) // what goes with what is cut; nil: nobody asks
 	// the calls behind it while a batch of calls of op runs twice; nil: nobody asks
 	RecordNative func(ctx context.Context, command string, calls, due int, batch func() bool) (*nativestack.Answer, error)
 	Environment  func() *environ.Environment
@@ -59,6 +60,7 @@ func ThisProcess() *Checker {
 		Native:        nativeheap.Take,
 		NativeHolders: observe.NativeHolders,
 		NativeBlocks:  nativeheap.TakeBlocks,
+		NativeFreed:   observe.NativeFreed,
 		RecordNative:  nativerecord.Record,
 		Environment:   environ.CurrentEnvironment,
 		Sleep:         time.Sleep,
@@ -365,6 +367,7 @@ func (a *Assertion) conclude(o *Outcome, first string) *Outcome {
 	if !e.Ok() {
 		o.Verdict, o.Failed = verdict.Fail, true
 		a.sayNativeHolders(e)
+		a.sayNativeFreed(e)
 		if e.BreaksNative() && e.Names == nil && a.Env.KeepsFiles() {
 			o.Scanned = a.scanNative()
 		}

@@ -93,3 +93,33 @@ func (a *Assertion) sayNativeHolders(e *check.Evaluation) {
 		f.Detail = append(by, f.Detail...)
 	}
 }
+
+// sayNativeFreed says in the findings about what cutting would free that are broken how much native
+// memory goes with it, which does not count for their bounds. It takes a snapshot for each.
+func (a *Assertion) sayNativeFreed(e *check.Evaluation) {
+	for i := range e.Findings {
+		f := &e.Findings[i]
+		if !f.Broken || !f.Freed || f.Line != nil || len(f.Culprits) == 0 || a.NativeFreed == nil {
+			continue
+		}
+		cut := &observe.NativeCut{Nodes: make(map[observe.CutNode]bool), AsObjects: !f.Below}
+		culprits := f.Culprits
+		if f.Below {
+			culprits = culprits[:1] // each is held to the bound by itself
+		}
+		for _, b := range culprits {
+			cut.Nodes[observe.CutNode{Path: b.Path, Typ: b.Typ, Goroutine: b.Root.Goroutine, CreatedAt: b.Root.CreatedAt}] = true
+		}
+		ctx, cancel := a.Time.Context()
+		sum, err := a.NativeFreed(ctx, cut)
+		cancel()
+		switch {
+		case errors.Is(err, nativeheap.ErrNone):
+			return
+		case err != nil:
+			f.Amount += "; native blocks that would go with it are not known: " + err.Error()
+		case sum.Blocks > 0:
+			f.Amount += "; " + textfmt.CountNoun(sum.Blocks, "native block") + ", " + textfmt.ByteCount(sum.Bytes) + ", would go with it"
+		}
+	}
+}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 
+	"github.com/leakgate/leakgate/internal/engine/attribute"
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/nativeholders"
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -22,6 +25,37 @@ func NativeHolders(ctx context.Context, is func(nativeheap.Block) bool) (_ *nati
 	}
 	defer s.Close()
 	return s.NativeHolders(is)
+}
+
+// A NativeCut is what is cut to see which native blocks go with it: nodes of a folded report, or their
+// objects where roots are like others.
+type NativeCut struct {
+	Nodes     map[CutNode]bool
+	AsObjects bool
+}
+
+// A CutNode is a node of a folded report, with what tells its root from those of the same name.
+type CutNode struct{ Path, Typ, Goroutine, CreatedAt string }
+
+// NativeFreed takes a snapshot of this process, and finds the blocks of C's malloc that cutting something
+// would leave without a reference. ctx bounds the wait for debug information. What cannot be done
+// is an error, as it is without a C library.
+func NativeFreed(ctx context.Context, cut *NativeCut) (sum nativeholders.Sum, err error) {
+	if _, err = nativeheap.Take(); err != nil {
+		return sum, err
+	}
+	Observing.Lock()
+	defer Observing.Unlock()
+	s, err := Capture(refscan.WithContext(ctx), refscan.WithoutSettling())
+	if err != nil {
+		return sum, err
+	}
+	defer s.Close()
+	sum, err = nativeholders.FindFreed((*snapshot.Snapshot)(s.Snapshot), func(n *attribute.Node, path string) bool {
+		r := n.Top().Root
+		return cut.Nodes[CutNode{symbol.Unescape(path), naming.CleanType(n.Type), r.Goroutine, r.CreatedAt}]
+	}, cut.AsObjects)
+	return sum, public(err)
 }
 
 // NativeHolders is nativeholders.Find.
