@@ -165,7 +165,7 @@ func TestDescriptorWithItsObject(t *testing.T) {
 
 // Where there are more descriptors than objects that stand for one, not each has an object.
 func TestDescriptorsWithFewerObjects(t *testing.T) {
-	for times, want := range map[int64]string{1: "each belongs to a ", 2: "one of two belongs to a ", 3: "one of three belongs to a ", 4: "one of four belongs to a "} {
+	for times, want := range map[int64]string{1: "each belongs to a ", 2: "one of 2 belongs to a ", 3: "one of 3 belongs to a ", 4: "one of 4 belongs to a "} {
 		w := newWorld(t, growing(conns, 3, 13, 33, 73, 153)...)
 		w.resources(postgres, times*3, times*13, times*33, times*73, times*153)
 		ft, ok, _ := w.growth(nil, tenAndTen...)

@@ -21,6 +21,8 @@ func (s Selector) MaxRetainedObjects(n int64) Bound {
 // wherever they are: an object that only two of them keep alive counts, and one that lies below
 // another counts once.
 //
+// Memory of C code does not count; a message says how much of it would go with what is cut.
+//
 // Ignore and Since do not go with it: what cutting frees is one figure, and a baseline does not
 // have it. Such an assertion takes about twice as long, and some 30 bytes an object and 4 a
 // reference meanwhile; see refscan.WithRetained, also for what exactly counts.

@@ -153,7 +153,7 @@ var layers = []struct {
 	}},
 	{"leakcheck/internal/ledger", []string{"internal/engine/nativeheap", "internal/procmaps", "internal/textfmt"}},
 	{"leakcheck/internal/observe", []string{
-		"internal/engine/attribute", "internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof", "internal/engine/snapshot",
+		"internal/engine/attribute", "internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof", "internal/engine/root", "internal/engine/snapshot",
 		"internal/nodename", "internal/symbol", "leakcheck/internal/ledger", "leakcheck/internal/naming", "internal/textfmt", "refscan",
 	}},
 	{"leakcheck/internal/artifact", []string{

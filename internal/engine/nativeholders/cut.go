@@ -1,8 +1,7 @@
 package nativeholders
 
 import (
-	"fmt"
-	"slices"
+	"errors"
 
 	"github.com/leakgate/leakgate/internal/engine/attribute"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
@@ -18,7 +17,10 @@ type cut struct {
 	variables map[string]bool // that are cleared
 	heap      *goHeap
 	later     []laterClaim
+	sum       Sum // what is reached after the others
 }
+
+var errUnread = errors.New("not all memory was read that may lead to them, too")
 
 type laterClaim struct {
 	node  *attribute.Node
@@ -38,24 +40,16 @@ func FindFreed(s *snapshot.Snapshot, is func(n *attribute.Node, path string) boo
 		return sum, err
 	}
 	paths := make(attribute.Paths)
-	result, retained := retain.Run(f.heap, f.program, nil)
+	_, retained := retain.Run(f.heap, f.program, nil)
 	defer retained.Release()
 	f.cut = &cut{variables: make(map[string]bool)}
-	var meant []*attribute.Node
-	var look func(nodes []*attribute.Node)
-	look = func(nodes []*attribute.Node) {
-		for _, n := range nodes {
-			if is(n, paths.Of(n)) {
-				meant = append(meant, n)
-				if n.Parent() == nil && !asObjects {
-					f.cut.variables[n.Name] = true
-				}
-			}
-			look(n.Children)
+	freed, release := retained.Freed(func(n *attribute.Node) bool {
+		is := is(n, paths.Of(n))
+		if is && n.Parent() == nil && !asObjects {
+			f.cut.variables[n.Name] = true
 		}
-	}
-	look(result.Roots)
-	freed, release := retained.Freed(meant, asObjects)
+		return is
+	}, asObjects)
 	if freed == nil {
 		return sum, &snapshot.Unavailable{Cause: "what is retained by what is too complex to be told apart"}
 	}
@@ -64,20 +58,14 @@ func FindFreed(s *snapshot.Snapshot, is func(n *attribute.Node, path string) boo
 	if err := f.follow(Mapping); err != nil {
 		return sum, err
 	}
-	held := slices.Clone(f.owner)
 	f.cut.after = true
 	if err := f.follow(Go); err != nil {
 		return sum, err
 	}
-	for i, b := range f.native.Blocks {
-		if held[i] == 0 && f.owner[i] != 0 {
-			sum.add(b)
-		}
+	if f.cut.sum.Blocks > 0 && f.unread > 0 {
+		return sum, errUnread
 	}
-	if sum.Blocks > 0 && f.unread > 0 {
-		return sum, fmt.Errorf("%d bytes of memory were not read, which may lead to them, too", f.unread)
-	}
-	return sum, f.mem.Broken()
+	return f.cut.sum, f.mem.Broken()
 }
 
 // charge looks into what the cut would not free, and puts off the rest.

@@ -14,8 +14,7 @@ import (
 type goHeap struct {
 	*finder
 	plain map[uint64][]byte // memory of spans without pointers, by address
-	paths attribute.Paths
-	parts []part // of maps and channels: their owner names what it knows of them first
+	parts []part            // of maps and channels: their owner names what it knows of them first
 }
 
 type part struct {
@@ -28,7 +27,7 @@ func (f *finder) objects() error {
 	if f.cut != nil && f.cut.after {
 		return f.cut.objects(f)
 	}
-	g := &goHeap{finder: f, plain: make(map[uint64][]byte), paths: make(attribute.Paths)}
+	g := &goHeap{finder: f, plain: make(map[uint64][]byte)}
 	var ranges []image.Range
 	for i := range f.heap.Model.Spans {
 		if s := &f.heap.Model.Spans[i]; s.NoScan {
@@ -140,7 +139,7 @@ func (g *goHeap) object(n *attribute.Node, ty typing.Typing, obj uint32, mem []b
 
 // name is the holder at a part of the objects of a node.
 func (g *goHeap) name(n *attribute.Node, label string) int32 {
-	return g.place(Place{Kind: Go, Name: symbol.Unescape(join(g.paths.Of(n), label)), Node: n, Label: label})
+	return g.place(Place{Kind: Go, Node: n, Label: label})
 }
 
 // frames looks at the stacks of goroutines, from where each stands. What the tool has there does not
@@ -159,7 +158,7 @@ func (f *finder) frames() {
 			if f.isTool(symbol.Package(name)) {
 				return 0
 			}
-			return f.place(Place{Kind: Frame, Name: symbol.Unescape(name)})
+			return f.place(Place{Kind: Frame, Variable: name})
 		})
 	}
 }

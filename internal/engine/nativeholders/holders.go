@@ -16,6 +16,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/root"
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // A Kind is a sort of holder. What several lead to is that of the first kind.
@@ -51,16 +52,17 @@ func (s *Sum) add(b nativeheap.Block) {
 // package variable, or what else Kind says. Several places may have one name, as nodes have that
 // differ in their types alone.
 type Place struct {
-	Kind       Kind
-	Name, File string          // as of a Holder
-	Node       *attribute.Node // that the objects of Go with the words are charged to; nil: there are none
-	Variable   string          // of Go, that has the words itself, as the linker writes it; "": none has
-	Label      string          // the part of the objects, or of the variable: "c", "[*].c"; "": they are words themselves
+	Kind     Kind
+	Node     *attribute.Node // that the objects of Go with the words are charged to; nil: there are none
+	Variable string          // that has the words itself, or the function, as the linker writes it; "": none has
+	Label    string          // the part of the objects, or of the variable: "c", "[*].c"; "": they are words themselves
+	File     string          // of a C variable
 }
 
 // Blocks are what a place leads to, of all blocks.
 type Blocks struct {
 	Place
+	Name string // as of a Holder
 	Sum
 }
 
@@ -183,11 +185,20 @@ func (f *finder) result(is func(nativeheap.Block) bool) *Result {
 		}
 	}
 	at := make(map[Holder]int) // by all but the sum
+	paths := make(attribute.Paths)
 	for i, sum := range asked {
+		b := &f.places[i]
+		b.Name = b.Variable
+		if b.Node != nil {
+			b.Name = paths.Of(b.Node)
+		}
+		if b.Kind == Go || b.Kind == Frame {
+			b.Name = symbol.Unescape(join(b.Name, b.Label))
+		}
 		if sum.Blocks == 0 {
 			continue
 		}
-		h := Holder{Kind: f.places[i].Kind, Name: f.places[i].Name, File: f.places[i].File}
+		h := Holder{Kind: b.Kind, Name: b.Name, File: b.File}
 		k, ok := at[h]
 		if !ok {
 			k = len(r.Holders)
@@ -209,7 +220,10 @@ func (f *finder) result(is func(nativeheap.Block) bool) *Result {
 	return r
 }
 
-// place returns the number of a place, from 1 on.
+// place returns the number of a place, from 1 on. It is not inlined for the sake of the size of test
+// binaries.
+//
+//go:noinline
 func (f *finder) place(p Place) int32 {
 	n := f.known[p]
 	if n == 0 {

@@ -8,7 +8,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/objfile"
 	"github.com/leakgate/leakgate/internal/engine/objfile/native"
-	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // A library is a file that has variables: a shared library, or the program.
@@ -75,17 +74,17 @@ func (f *finder) variable(file string, at uint64, atStart bool, kind Kind) int32
 	p := Place{Kind: kind}
 	switch {
 	case g == nil && !isGo:
-		p.Name, p.File = f.library(file).named(at), path.Base(file)
+		p.Variable, p.File = f.library(file).named(at), path.Base(file)
 	case g != nil && !isGo:
-		p.Name, p.File = g.Name, path.Base(file)
+		p.Variable, p.File = g.Name, path.Base(file)
 	case g == nil:
-		p.Name, p.Variable = dataseg.UnnamedData, dataseg.UnnamedData
+		p.Variable = dataseg.UnnamedData
 	default:
 		label, t := labelAt(f.heap.Types.Names, g.Type, int64(at-f.heap.Model.Bias()-g.Addr))
 		if !t.allows(atStart) {
 			return 0
 		}
-		p.Name, p.Variable, p.Label = symbol.Unescape(join(g.Name, label)), g.Name, label
+		p.Variable, p.Label = g.Name, label
 	}
 	return f.place(p)
 }

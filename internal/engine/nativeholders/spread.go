@@ -28,8 +28,12 @@ func (f *finder) refer(word uint64, who func() int32) {
 }
 
 func (f *finder) own(block int, owner int32) {
-	if f.owner[block] = owner; owner != 0 {
-		f.queue = append(f.queue, uint32(block))
+	if f.owner[block] = owner; owner == 0 {
+		return
+	}
+	f.queue = append(f.queue, uint32(block))
+	if f.cut != nil && f.cut.after {
+		f.cut.sum.add(f.native.Blocks[block])
 	}
 }
 

@@ -2,18 +2,20 @@ package retain
 
 import "github.com/leakgate/leakgate/internal/engine/attribute"
 
-// Freed finds out what cutting some nodes, all of them at once, would free: asObjects says whether as
-// for Sets or as for Nodes. It returns a function that tells of what a node of an attribution of
+// Freed finds out what cutting the nodes that is means would free, all of them at once: asObjects says
+// whether as for Sets or as for Nodes. It returns a function that tells of what a node of an attribution of
 // the same heap is charged with whether it would be freed, nil where Nodes would give up. The
 // function is valid until release is called, and Release after it.
-func (r *Result) Freed(nodes []*attribute.Node, asObjects bool) (freed func(attribute.Claim) bool, release func()) {
+func (r *Result) Freed(is func(*attribute.Node) bool, asObjects bool) (freed func(attribute.Claim) bool, release func()) {
 	b := r.layOut()
 	if b.edges == nil {
 		return nil, nil
 	}
-	l := &labels{lists: make(map[*attribute.Node][]uint32)}
-	for _, n := range nodes {
-		l.lists[n] = []uint32{1}
+	l := r.newLabels()
+	for _, n := range l.nodes {
+		if is(n) {
+			l.lists[n] = []uint32{1}
+		}
 	}
 	label := (*graph).labelNodes
 	if asObjects {

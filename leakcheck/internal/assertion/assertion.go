@@ -41,7 +41,7 @@ type Checker struct {
 	// who holds blocks of it, and which there are; nil: nobody asks
 	NativeHolders func(context.Context, func(nativeheap.Block) bool) (*nativeholders.Result, error)
 	NativeBlocks  func() ([]nativeheap.Block, error)
-	NativeFreed   func(context.Context, *observe.NativeCut) (nativeholders.Sum, error) // what goes with what is cut; nil: nobody asks
+	NativeFreed   func(ctx context.Context, nodes map[string]bool, asObjects bool) (nativeholders.Sum, error) // what goes with what is cut; nil: nobody asks
 	// the calls behind it while a batch of calls of op runs twice; nil: nobody asks
 	RecordNative func(ctx context.Context, command string, calls, due int, batch func() bool) (*nativestack.Answer, error)
 	Environment  func() *environ.Environment
@@ -112,6 +112,7 @@ type Outcome struct {
 	Before    int64                // live bytes of the baseline
 	Misuse    bool                 // the assertion itself is wrong
 	Base      observe.Artifacts    // what to compare with; zero without a baseline
+	unscanned bool                 // nothing was scanned to judge by, though a scan would show what is wrong
 	Scanned   *observe.Observation // for the artifacts, where nothing was scanned to judge by; nil: none
 	Native    artifact.Native      // of the calls behind native memory; zero if none were recorded
 }
@@ -366,9 +367,8 @@ func (a *Assertion) conclude(o *Outcome, first string) *Outcome {
 	}
 	if !e.Ok() {
 		o.Verdict, o.Failed = verdict.Fail, true
-		a.sayNativeHolders(e)
-		a.sayNativeFreed(e)
-		if e.BreaksNative() && e.Names == nil && a.Env.KeepsFiles() {
+		a.sayNative(e)
+		if o.unscanned = e.Names == nil && e.BreaksNative(); o.unscanned && a.Env.KeepsFiles() {
 			o.Scanned = a.scanNative()
 		}
 		return o

@@ -1,7 +1,9 @@
 package assertion
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
@@ -69,57 +71,53 @@ func (a *Assertion) scanNative() *observe.Observation {
 	return obs
 }
 
-// sayNativeHolders says in the findings about native memory that are broken who holds it. It takes
-// a snapshot for each.
-func (a *Assertion) sayNativeHolders(e *check.Evaluation) {
+// sayNative says in the findings about native memory that are broken who holds it, and in those about
+// what cutting would free how much of it goes with it, which does not count for their bounds. It
+// takes a snapshot for each.
+func (a *Assertion) sayNative(e *check.Evaluation) {
 	for i := range e.Findings {
 		f := &e.Findings[i]
-		if !f.Broken || f.Blocks == nil || a.NativeHolders == nil {
-			continue
-		}
 		ctx, cancel := a.Time.Context()
-		r, err := a.NativeHolders(ctx, f.Blocks)
+		switch {
+		case !f.Broken:
+		case f.Blocks != nil && a.NativeHolders != nil:
+			a.sayNativeHolders(ctx, f)
+		case f.Freed && f.Line == nil && len(f.Culprits) > 0 && a.NativeFreed != nil:
+			a.sayNativeFreed(ctx, f)
+		}
 		cancel()
-		if err != nil {
-			f.Detail = append(f.Detail, "could not tell who holds them: "+err.Error())
-			continue
-		}
-		by := message.HeldNative(r, func(s nativeholders.Sum) string {
-			return textfmt.CountNoun(s.Blocks, "native block") + " (" + textfmt.ByteCount(s.Bytes) + ")"
-		})
-		if a.Req.Baseline != nil && len(by) > 0 {
-			by = append([]string{"of all " + textfmt.CountNoun(r.All.Blocks, "native block") + " of these sizes:"}, by...)
-		}
-		f.Detail = append(by, f.Detail...)
 	}
 }
 
-// sayNativeFreed says in the findings about what cutting would free that are broken how much native
-// memory goes with it, which does not count for their bounds. It takes a snapshot for each.
-func (a *Assertion) sayNativeFreed(e *check.Evaluation) {
-	for i := range e.Findings {
-		f := &e.Findings[i]
-		if !f.Broken || !f.Freed || f.Line != nil || len(f.Culprits) == 0 || a.NativeFreed == nil {
-			continue
-		}
-		cut := &observe.NativeCut{Nodes: make(map[observe.CutNode]bool), AsObjects: !f.Below}
-		culprits := f.Culprits
-		if f.Below {
-			culprits = culprits[:1] // each is held to the bound by itself
-		}
-		for _, b := range culprits {
-			cut.Nodes[observe.CutNode{Path: b.Path, Typ: b.Typ, Goroutine: b.Root.Goroutine, CreatedAt: b.Root.CreatedAt}] = true
-		}
-		ctx, cancel := a.Time.Context()
-		sum, err := a.NativeFreed(ctx, cut)
-		cancel()
-		switch {
-		case errors.Is(err, nativeheap.ErrNone):
-			return
-		case err != nil:
-			f.Amount += "; native blocks that would go with it are not known: " + err.Error()
-		case sum.Blocks > 0:
-			f.Amount += "; " + textfmt.CountNoun(sum.Blocks, "native block") + ", " + textfmt.ByteCount(sum.Bytes) + ", would go with it"
-		}
+func (a *Assertion) sayNativeHolders(ctx context.Context, f *check.Finding) {
+	r, err := a.NativeHolders(ctx, f.Blocks)
+	if err != nil {
+		f.Detail = append(f.Detail, "could not tell who holds them: "+err.Error())
+		return
+	}
+	by := message.HeldNative(r, func(s nativeholders.Sum) string {
+		return textfmt.CountNoun(s.Blocks, "native block") + " (" + textfmt.ByteCount(s.Bytes) + ")"
+	})
+	if a.Req.Baseline != nil && len(by) > 0 {
+		by = append([]string{"of all " + textfmt.CountNoun(r.All.Blocks, "native block") + " of these sizes:"}, by...)
+	}
+	f.Detail = append(by, f.Detail...)
+}
+
+func (a *Assertion) sayNativeFreed(ctx context.Context, f *check.Finding) {
+	culprits := f.Culprits
+	if f.Below {
+		culprits = culprits[:1] // each is held to the bound by itself
+	}
+	nodes := make(map[string]bool)
+	for _, b := range culprits {
+		nodes[observe.NodeKey(b.Path, b.Typ, b.Root.Goroutine, b.Root.CreatedAt)] = true
+	}
+	sum, err := a.NativeFreed(ctx, nodes, !f.Below)
+	switch {
+	case err != nil && err != nativeheap.ErrNone:
+		f.Amount += "; native blocks that would go with it are not known: " + err.Error()
+	case sum.Blocks > 0:
+		f.Amount += fmt.Sprintf("; %s, %s, would go with it", textfmt.CountNoun(sum.Blocks, "native block"), textfmt.ByteCount(sum.Bytes))
 	}
 }

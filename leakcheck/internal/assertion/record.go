@@ -41,7 +41,7 @@ func (a *Assertion) Keep(o *Outcome) {
 
 // render says what a failed assertion found. The artifacts' folder may be "".
 func (a *Assertion) render(o *Outcome, dir string) []string {
-	in := message.Input{Eval: o.Eval, Golden: o.Golden, Snapshots: o.Snapshots, Update: a.UpdateCommand(), CanHave: a.T != nil && a.Env.Artifacts == "", Scanned: o.Scanned != nil}
+	in := message.Input{Eval: o.Eval, Golden: o.Golden, Snapshots: o.Snapshots, Update: a.UpdateCommand(), CanHave: a.T != nil && a.Env.Artifacts == "", Scanned: o.Scanned != nil || o.unscanned && dir == ""}
 	if o.Body != nil {
 		in.Body = o.Body()
 	}

@@ -30,7 +30,7 @@ type Input struct {
 	Update    string // the command that rewrites the golden file
 	Profile   string // the file with all that is retained, "" if there is none
 	CanHave   bool   // there could be one
-	Scanned   bool   // for the artifacts alone
+	Scanned   bool   // there is, or would be, a scan for it alone
 }
 
 // Render says what is retained that should not be, by whom, and what can be done, in lines.
@@ -60,7 +60,7 @@ func Render(in Input, env *environ.Environment) []string {
 		lines = append(lines, "to accept it: "+in.Update)
 	}
 	switch {
-	case in.Eval.Names == nil && !in.Scanned && !(in.Eval.BreaksNative() && in.CanHave): // of a scan there would be a profile
+	case in.Eval.Names == nil && !in.Scanned: // of a scan there would be a profile
 	case in.Profile != "":
 		lines = append(lines, "profile: go tool pprof -http=: "+in.Profile)
 	case in.CanHave:

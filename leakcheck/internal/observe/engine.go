@@ -141,7 +141,10 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	}
 	Observing.Lock()
 	defer Observing.Unlock()
-	native := n.Native && o.hasNative()
+	var cannot error
+	if n.Native {
+		_, cannot = nativeheap.Take()
+	}
 	snapshot, err := e.Capture(opts...)
 	if err != nil {
 		return nil, err
@@ -153,8 +156,8 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	}
 	o.Settle = snapshot.Settled()
 	err = o.read(snapshot, n)
-	if err == nil && native {
-		o.readNative(snapshot)
+	if err == nil && n.Native {
+		o.readNative(snapshot, cannot)
 	}
 	if closeErr := snapshot.Close(); err == nil {
 		err = closeErr

@@ -3,13 +3,12 @@ package observe
 import (
 	"cmp"
 	"os"
-	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/attribute"
 	"github.com/leakgate/leakgate/internal/engine/nativeholders"
+	"github.com/leakgate/leakgate/internal/engine/root"
 	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
@@ -36,20 +35,15 @@ func (o *Observation) WithNative() *refscan.Report {
 	if o.Native.Err != nil {
 		r.Warnings = append(slices.Clip(r.Warnings), o.Native.Err.Error())
 	}
-	if o.Native.Found == nil {
-		return &r
-	}
-	g := grafter{report: &r, copied: make(map[*refscan.Node]bool)}
-	r.Roots = slices.Clone(r.Roots)
-	for i := range o.Native.Found.Everything {
-		if b := &o.Native.Found.Everything[i]; b.Blocks > 0 {
-			g.add(&b.Place, b.Sum)
+	if found := o.Native.Found; found != nil {
+		g := grafter{report: &r, copied: make(map[*refscan.Node]bool)}
+		r.Roots = slices.Clone(r.Roots)
+		for i := range found.Everything {
+			g.add(&found.Everything[i])
 		}
+		g.native(LostRoot, cgoPackage, found.AllLost)
+		r.Roots = append(r.Roots, g.roots...)
 	}
-	if lost := o.Native.Found.AllLost; lost.Blocks > 0 {
-		g.root(LostRoot, refscan.RootInfo{Kind: refscan.RootNative, Package: cgoPackage}, lost)
-	}
-	r.Roots = append(r.Roots, g.sorted()...)
 	return &r
 }
 
@@ -57,122 +51,130 @@ func (o *Observation) WithNative() *refscan.Report {
 type grafter struct {
 	report *refscan.Report
 	copied map[*refscan.Node]bool
-	roots  []*refscan.Node // of native blocks, in no order
+	roots  []*refscan.Node // of native blocks that no Go variable leads to, by name
 }
 
 // add adds the blocks that a place leads to.
-func (g *grafter) add(p *nativeholders.Place, s nativeholders.Sum) {
+func (g *grafter) add(b *nativeholders.Blocks) {
+	name, pkg := b.Name, ""
 	switch {
-	case p.Node != nil:
-		if at := g.nodeOf(p.Node); at != nil {
-			g.leaf(at, p.Label, s)
+	case b.Node != nil:
+		if at := g.nodeOf(b.Node); at != nil {
+			g.leaf(&at.Children, b.Label, b.Sum)
 			return
 		}
-		// the report does not go so deep
-		g.root(p.Name, refscan.RootInfo{Kind: refscan.RootNative, Package: p.Node.Top().Root.Package}, s)
-	case p.Variable != "":
-		root := g.find(&g.report.Roots, func(n *refscan.Node) bool { return n.Name == p.Variable })
-		if root == nil {
-			info := refscan.RootInfo{Kind: refscan.RootGlobal, Package: symbol.Package(p.Variable)}
-			info.File, info.Line = g.report.Declaration(p.Variable)
-			if p.Label == "" {
-				g.root(p.Variable, info, s)
-				return
-			}
-			root = &refscan.Node{Name: p.Variable, Root: &info}
-			g.report.Roots = append(g.report.Roots, root)
-			g.copied[root] = true
-		}
-		g.leaf(root, p.Label, s)
-	case p.Kind == nativeholders.Variable:
-		name, pkg := variable(p)
-		g.root(name, refscan.RootInfo{Kind: refscan.RootNative, Package: pkg}, s)
-	case p.Kind == nativeholders.Frame:
-		g.root(p.Name, refscan.RootInfo{Kind: refscan.RootNative, Func: p.Name}, s)
-	case p.Kind == nativeholders.Thread:
-		g.root(threadsRoot, refscan.RootInfo{Kind: refscan.RootNative}, s)
-	default:
-		g.root(mappedRoot, refscan.RootInfo{Kind: refscan.RootNative}, s)
+		pkg = b.Node.Top().Root.Package // the report does not go so deep
+	case b.Kind == nativeholders.Go:
+		g.variable(b)
+		return
+	case b.Kind == nativeholders.Variable:
+		name, pkg = variable(&b.Place)
+	case b.Kind == nativeholders.Thread:
+		name = threadsRoot
+	case b.Kind == nativeholders.Mapping:
+		name = mappedRoot
 	}
+	g.native(name, pkg, b.Sum)
+}
+
+// variable adds the blocks that a package variable leads to itself.
+func (g *grafter) variable(b *nativeholders.Blocks) {
+	if b.Blocks == 0 {
+		return
+	}
+	roots := &g.report.Roots
+	root := g.find(roots, b.Variable, anyType, nil)
+	if root == nil {
+		info := &refscan.RootInfo{Kind: refscan.RootGlobal, Package: symbol.Package(b.Variable)}
+		info.File, info.Line = g.report.Declaration(b.Variable)
+		if b.Label == "" {
+			g.leaf(roots, b.Variable, b.Sum).Root = info
+			return
+		}
+		root = &refscan.Node{Name: b.Variable, Root: info}
+		*roots = append(*roots, root)
+		g.copied[root] = true
+	}
+	g.leaf(&root.Children, b.Label, b.Sum)
 }
 
 // nodeOf returns the node of the report that one of the attribution became, nil if it is not there.
 func (g *grafter) nodeOf(n *attribute.Node) *refscan.Node {
 	if n.Parent() == nil {
-		return g.find(&g.report.Roots, func(m *refscan.Node) bool {
-			r, of := m.Root, n.Root
-			return m.Name == n.Name && m.Type == n.Type && r.Package == of.Package && r.Func == of.Func && r.Goroutine == of.Goroutine &&
-				r.CreatedBy == of.CreatedBy && r.CreatedAt == of.CreatedAt && r.File == of.File && r.Line == of.Line
-		})
+		return g.find(&g.report.Roots, n.Name, n.Type, n.Root)
 	}
 	at := g.nodeOf(n.Parent())
 	if at == nil {
 		return nil
 	}
-	return g.find(&at.Children, func(m *refscan.Node) bool { return m.Name == n.Name && m.Type == n.Type })
+	return g.find(&at.Children, n.Name, n.Type, nil)
 }
 
-// find returns a node of a list that may be changed.
-func (g *grafter) find(list *[]*refscan.Node, is func(*refscan.Node) bool) *refscan.Node {
-	i := slices.IndexFunc(*list, is)
-	if i < 0 {
+const anyType = "*"
+
+// find returns the node of a list with a name, a type, and a root unless that is nil, for it to be
+// changed.
+func (g *grafter) find(list *[]*refscan.Node, name, typ string, root *root.Root) *refscan.Node {
+	for i, n := range *list {
+		if n.Name != name || n.Type != typ && typ != anyType || root != nil && (n.Root.Goroutine != root.Goroutine || n.Root.CreatedAt != root.CreatedAt || n.Root.Line != root.Line) {
+			continue
+		}
+		if !g.copied[n] {
+			c := *n
+			n = &c
+			n.Children = slices.Clone(n.Children)
+			g.copied[n], (*list)[i] = true, n
+		}
+		return n
+	}
+	return nil
+}
+
+// leaf adds blocks to the node of a list that has a name, "*" for none, and returns it; nil if there
+// are no blocks.
+func (g *grafter) leaf(list *[]*refscan.Node, name string, s nativeholders.Sum) *refscan.Node {
+	if s.Blocks == 0 {
 		return nil
 	}
-	n := (*list)[i]
-	if !g.copied[n] {
-		c := *n
-		n = &c
-		n.Children = slices.Clone(n.Children)
-		g.copied[n], (*list)[i] = true, n
+	if name == "" {
+		name = "*"
 	}
+	n := g.find(list, name, nodename.NativeBlock, nil)
+	if n == nil {
+		n = &refscan.Node{Name: name, Type: nodename.NativeBlock}
+		*list = append(*list, n)
+		g.copied[n] = true
+	}
+	n.Objects += s.Blocks
+	n.Bytes += s.Bytes
 	return n
 }
 
-// leaf adds blocks that parts of a node's objects lead to, and whole ones by the name "*".
-func (g *grafter) leaf(of *refscan.Node, label string, s nativeholders.Sum) {
-	if label == "" {
-		label = "*"
+// native adds blocks that no Go variable leads to.
+func (g *grafter) native(name, pkg string, s nativeholders.Sum) {
+	n := g.leaf(&g.roots, name, s)
+	if n == nil || n.Root != nil {
+		return
 	}
-	n := g.find(&of.Children, func(n *refscan.Node) bool { return n.Name == label && n.Type == nodename.NativeBlock })
-	if n == nil {
-		n = &refscan.Node{Name: label, Type: nodename.NativeBlock}
-		of.Children = append(of.Children, n)
-		g.copied[n] = true
+	n.Root = &refscan.RootInfo{Kind: refscan.RootNative, Package: pkg}
+	for i := len(g.roots) - 1; i > 0 && name < g.roots[i-1].Name; i-- {
+		g.roots[i], g.roots[i-1] = g.roots[i-1], g.roots[i]
 	}
-	n.Objects += s.Blocks
-	n.Bytes += s.Bytes
-}
-
-// root adds blocks that are a root of their own.
-func (g *grafter) root(name string, info refscan.RootInfo, s nativeholders.Sum) {
-	n := g.find(&g.roots, func(n *refscan.Node) bool { return n.Name == name && *n.Root == info })
-	if n == nil {
-		n = &refscan.Node{Name: name, Type: nodename.NativeBlock, Root: &info}
-		g.roots = append(g.roots, n)
-		g.copied[n] = true
-	}
-	n.Objects += s.Blocks
-	n.Bytes += s.Bytes
-}
-
-func (g *grafter) sorted() []*refscan.Node {
-	sort.Slice(g.roots, func(i, j int) bool { return g.roots[i].Name < g.roots[j].Name })
-	return g.roots
 }
 
 // variable names a C variable as cgo does, "C.cache_head", or by its library, without the library's
 // version: "libfoo.so:cache_head".
 func variable(p *nativeholders.Place) (name, pkg string) {
-	if program, err := os.Executable(); err == nil && p.File == filepath.Base(program) {
-		return nodename.Join(cgoPackage, cmp.Or(p.Name, "*")), cgoPackage
+	if program, err := os.Executable(); err == nil && strings.HasSuffix(program, "/"+p.File) {
+		return cgoPackage + "." + cmp.Or(p.Variable, "*"), cgoPackage
 	}
 	library, _, _ := strings.Cut(p.File, ".so")
 	name, pkg = library+".so", cgoPackage
 	if library == "libc" {
 		pkg = ""
 	}
-	if p.Name != "" {
-		name += ":" + p.Name
+	if p.Variable != "" {
+		name += ":" + p.Variable
 	}
 	return name, pkg
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/attribute"
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/nativeholders"
 	"github.com/leakgate/leakgate/internal/engine/root"
 	"github.com/leakgate/leakgate/internal/nodename"
@@ -27,22 +28,22 @@ func TestWithNative(t *testing.T) {
 	node := &attribute.Node{Name: "app.Run.buf", Type: "*app.Buf", Root: &root.Root{Kind: root.KindFrame, Package: "app", CreatedAt: "a.go:2"}}
 	gone := &attribute.Node{Name: "app.gone", Root: &root.Root{Package: "app"}}
 	blocks := func(p nativeholders.Place, n int64) nativeholders.Blocks {
-		return nativeholders.Blocks{Place: p, Sum: nativeholders.Sum{Blocks: n, Bytes: 100 * n}}
+		return nativeholders.Blocks{Place: p, Name: "app." + p.Variable + p.Label, Sum: nativeholders.Sum{Blocks: n, Bytes: 100 * n}}
 	}
 	all := []nativeholders.Blocks{
-		blocks(nativeholders.Place{Node: node, Name: "app.Run.buf.c", Label: "c"}, 1),
-		blocks(nativeholders.Place{Node: node, Name: "app.Run.buf"}, 2),
-		blocks(nativeholders.Place{Node: gone, Name: "app.gone[*].x", Label: "x"}, 3),
+		blocks(nativeholders.Place{Node: node, Label: "c"}, 1),
+		blocks(nativeholders.Place{Node: node}, 2),
+		blocks(nativeholders.Place{Node: gone, Label: "gone[*].x"}, 3),
 		blocks(nativeholders.Place{Variable: "app.pools", Label: "first"}, 4),
 		blocks(nativeholders.Place{Variable: "app.state", Label: "handle"}, 5),
 		blocks(nativeholders.Place{Variable: "app.handle"}, 6),
-		blocks(nativeholders.Place{Kind: nativeholders.Variable, Name: "cache", File: "libfoo.so.1.2"}, 7),
+		blocks(nativeholders.Place{Kind: nativeholders.Variable, Variable: "cache", File: "libfoo.so.1.2"}, 7),
 		blocks(nativeholders.Place{Kind: nativeholders.Variable, File: "libfoo.so.1.2"}, 8),
-		blocks(nativeholders.Place{Kind: nativeholders.Variable, Name: "initial", File: "libc.so.6"}, 9),
-		blocks(nativeholders.Place{Kind: nativeholders.Frame, Name: "app.Run"}, 10),
+		blocks(nativeholders.Place{Kind: nativeholders.Variable, Variable: "initial", File: "libc.so.6"}, 9),
+		blocks(nativeholders.Place{Kind: nativeholders.Frame, Variable: "Run"}, 10),
 		blocks(nativeholders.Place{Kind: nativeholders.Thread}, 11),
 		blocks(nativeholders.Place{Kind: nativeholders.Mapping}, 12),
-		blocks(nativeholders.Place{Kind: nativeholders.Mapping, Name: "nothing"}, 0),
+		blocks(nativeholders.Place{Kind: nativeholders.Mapping, Variable: "nothing"}, 0),
 	}
 	found := &nativeholders.Result{Everything: all, AllLost: nativeholders.Sum{Blocks: 13, Bytes: 1300}}
 	o := &Observation{Report: r, Native: &Native{Found: found}}
@@ -89,8 +90,10 @@ func TestWithNativeUnknown(t *testing.T) {
 	r := &refscan.Report{}
 	o := &Observation{Report: r}
 	require.True(t, o.WithNative() == r)
-	o.Native = &Native{Err: nativeUnknown(assert.AnError)}
+	o.readNative(nil, nativeheap.ErrNone)
+	require.Nil(t, o.Native)
+	o.readNative(nil, &nativeheap.UnknownError{Cause: "it is another malloc", Remedy: "none"})
 	require.Len(t, o.WithNative().Warnings, 1)
-	require.Contains(t, o.WithNative().Warnings[0], "who holds native memory cannot be told: ")
+	require.Contains(t, o.WithNative().Warnings[0], "who holds native memory cannot be told: it is another malloc")
 	require.Empty(t, r.Warnings)
 }

@@ -9,53 +9,54 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/nativeholders"
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/symbol"
-	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/refscan"
 )
 
 // NativeHolders takes a snapshot of this process, and finds who holds the blocks of C's malloc that
 // is returns true for. ctx bounds the wait for debug information. What cannot be done is an error.
-func NativeHolders(ctx context.Context, is func(nativeheap.Block) bool) (_ *nativeholders.Result, err error) {
+func NativeHolders(ctx context.Context, is func(nativeheap.Block) bool) (r *nativeholders.Result, err error) {
+	err = inSnapshot(ctx, func(s Process) error {
+		r, err = s.NativeHolders(is)
+		return err
+	})
+	return r, err
+}
+
+// inSnapshot calls find with a snapshot of this process as it is.
+func inSnapshot(ctx context.Context, find func(Process) error) error {
 	Observing.Lock()
 	defer Observing.Unlock()
 	s, err := Capture(refscan.WithContext(ctx), refscan.WithoutSettling())
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = find(s)
+		_ = s.Close()
 	}
-	defer s.Close()
-	return s.NativeHolders(is)
+	return err
 }
 
-// A NativeCut is what is cut to see which native blocks go with it: nodes of a folded report, or their
-// objects where roots are like others.
-type NativeCut struct {
-	Nodes     map[CutNode]bool
-	AsObjects bool
+// NodeKey is what tells a node of a folded report from others: its path and type, and of its root the
+// goroutine and where that was made.
+func NodeKey(path, typ, goroutine, createdAt string) string {
+	return path + "\n" + typ + "\n" + goroutine + "\n" + createdAt
 }
 
-// A CutNode is a node of a folded report, with what tells its root from those of the same name.
-type CutNode struct{ Path, Typ, Goroutine, CreatedAt string }
-
-// NativeFreed takes a snapshot of this process, and finds the blocks of C's malloc that cutting something
-// would leave without a reference. ctx bounds the wait for debug information. What cannot be done
-// is an error, as it is without a C library.
-func NativeFreed(ctx context.Context, cut *NativeCut) (sum nativeholders.Sum, err error) {
+// NativeFreed takes a snapshot of this process, and finds the blocks of C's malloc that cutting nodes
+// would leave without a reference, as nativeholders.FindFreed does; nodes are given by their keys.
+// ctx bounds the wait for debug information. What cannot be done is an error, as it is without a C
+// library.
+func NativeFreed(ctx context.Context, nodes map[string]bool, asObjects bool) (sum nativeholders.Sum, err error) {
 	if _, err = nativeheap.Take(); err != nil {
 		return sum, err
 	}
-	Observing.Lock()
-	defer Observing.Unlock()
-	s, err := Capture(refscan.WithContext(ctx), refscan.WithoutSettling())
-	if err != nil {
-		return sum, err
-	}
-	defer s.Close()
-	sum, err = nativeholders.FindFreed((*snapshot.Snapshot)(s.Snapshot), func(n *attribute.Node, path string) bool {
-		r := n.Top().Root
-		return cut.Nodes[CutNode{symbol.Unescape(path), naming.CleanType(n.Type), r.Goroutine, r.CreatedAt}]
-	}, cut.AsObjects)
-	return sum, public(err)
+	err = inSnapshot(ctx, func(s Process) error {
+		sum, err = nativeholders.FindFreed((*snapshot.Snapshot)(s.Snapshot), func(n *attribute.Node, path string) bool {
+			r := n.Top().Root
+			return nodes[NodeKey(symbol.Unescape(path), naming.CleanType(n.Type), r.Goroutine, r.CreatedAt)]
+		}, asObjects)
+		return public(err)
+	})
+	return sum, err
 }
 
 // NativeHolders is nativeholders.Find.
@@ -71,40 +72,28 @@ type Native struct {
 	Err error
 }
 
-// hasNative reports whether who holds native memory can be looked for. If not, it has said why.
-func (o *Observation) hasNative() bool {
-	_, err := nativeheap.Take() // knows all causes, which a frozen image does not show
-	if err != nil && !errors.Is(err, nativeheap.ErrNone) {
-		o.Native = &Native{Err: nativeUnknown(err)}
-	}
-	return err == nil
-}
-
-// readNative finds out who holds native memory.
-func (o *Observation) readNative(s Frozen) {
-	o.Native = &Native{}
-	found, err := s.NativeHolders(func(nativeheap.Block) bool { return false })
-	switch {
-	case err != nil:
-		o.Native.Err = nativeUnknown(err)
+// readNative finds out who holds native memory. cannot is why it could not be counted before, whose
+// causes a frozen image does not show, or nil.
+func (o *Observation) readNative(s Frozen, cannot error) {
+	if cannot == nativeheap.ErrNone {
 		return
-	case found.Hidden > 0:
-		o.Native.Err = nativeUnknown(errors.New(textfmt.CountNoun(found.Hidden, "block") + " of a mapping each could not be told from other memory"))
-	case found.Unread != "":
-		o.Native.Err = nativeUnknown(errors.New(found.Unread))
 	}
-	o.Native.Found = found
+	o.Native = &Native{}
+	if cannot == nil {
+		o.Native.Found, cannot = s.NativeHolders(func(nativeheap.Block) bool { return false })
+	}
+	switch found := o.Native.Found; {
+	case cannot != nil:
+	case found.Hidden > 0 || found.Unread != "":
+		cannot = errPart
+	default:
+		return
+	}
+	u := &refscan.UnavailableError{Cause: "who holds native memory cannot be told: " + cannot.Error(), Remedy: "leave out NativeMemory"}
+	if known, ok := cannot.(*nativeheap.UnknownError); ok && known.Remedy != "" {
+		u.Remedy = known.Remedy
+	}
+	o.Native.Err = u
 }
 
-func nativeUnknown(err error) error {
-	u := &refscan.UnavailableError{Cause: "who holds native memory cannot be told: " + err.Error(), Remedy: "leave out NativeMemory"}
-	var known *nativeheap.UnknownError
-	var other *refscan.UnavailableError
-	switch {
-	case errors.As(err, &known) && known.Remedy != "":
-		u.Remedy = known.Remedy
-	case errors.As(err, &other) && other.Remedy != "":
-		u.Remedy = other.Remedy
-	}
-	return u
-}
+var errPart = errors.New("not all memory could be read, or told from large blocks")

@@ -36,12 +36,15 @@ func (r *Request) Check() {
 	if r.Golden != "" && r.Bounded() {
 		r.Problem("Golden(%q) beside a bound: a golden file is compared only where no bound is given; use two assertions", r.Golden)
 	}
-	const beside = "%s beside a bound: it adds to a golden file, which is compared only where no bound is given; use two assertions"
-	if len(r.Recorded) > 0 && r.Bounded() {
-		r.Problem(beside, r.Recorded[0].Shown+".RetainedRecorded()")
+	recorded := ""
+	switch {
+	case len(r.Recorded) > 0:
+		recorded = r.Recorded[0].Shown + ".RetainedRecorded()"
+	case r.Native:
+		recorded = "NativeMemory().Recorded()"
 	}
-	if r.Native && r.Bounded() {
-		r.Problem(beside, "NativeMemory().Recorded()")
+	if recorded != "" && r.Bounded() {
+		r.Problem("%s beside a bound: it adds to a golden file, which is compared only where no bound is given; use two assertions", recorded)
 	}
 }
 

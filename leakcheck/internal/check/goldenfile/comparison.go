@@ -108,14 +108,14 @@ type Check struct {
 }
 
 func (c *Check) Problems(r *request.Request) []string {
-	var problems []string
-	if len(r.Recorded) > 0 && r.Baseline != nil {
-		problems = append(problems, check.SinceBesideRetained)
+	switch {
+	case r.Baseline == nil:
+	case len(r.Recorded) > 0:
+		return []string{check.SinceBesideRetained}
+	case r.Native:
+		return []string{check.SinceBesideNative}
 	}
-	if r.Native && r.Baseline != nil {
-		problems = append(problems, check.SinceBesideNative)
-	}
-	return problems
+	return nil
 }
 
 func (c *Check) Needs() observe.Needs {

@@ -2,7 +2,6 @@ package wording
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,12 +72,11 @@ func (w *Wording) explainResources(l *finding.Leak) []string {
 // howMany says how many of a resource the objects of its holder stand for: as many as there are of
 // these.
 func howMany(r *finding.Resource) string {
-	numbers := [...]string{2: "two", 3: "three", 4: "four"}
-	times := int(math.Round(float64(r.Own.Grown()) / float64(r.Holder.Objects)))
-	if times < 2 || times >= len(numbers) {
+	times := (r.Own.Grown() + r.Holder.Objects/2) / r.Holder.Objects // to the nearest
+	if times < 2 {
 		return "each"
 	}
-	return "one of " + numbers[times]
+	return fmt.Sprintf("one of %d", times)
 }
 
 // resourcesOfPile are the resources that come with goroutines, a line each.
