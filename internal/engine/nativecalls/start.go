@@ -16,12 +16,20 @@ const LibraryPrefix = "libleakgate-native-"
 const variable = "leakgate_native"
 
 // Find finds the library in a process: by its file among the mappings (/proc/PID/maps), and its variable among the
-// symbols of that. Errors are *UnknownError.
+// symbols of that; or linked into the program, which is the first file. Errors are *UnknownError.
 func Find(maps []byte, mem Memory) (*Recorder, error) {
 	for line := range bytes.Lines(maps) {
 		m, ok := procmaps.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
 		if name := string(m.Name); ok && strings.Contains(name, "/"+LibraryPrefix) {
 			return open(name, m.Start, mem)
+		}
+	}
+	for line := range bytes.Lines(maps) {
+		if m, ok := procmaps.Parse(bytes.TrimSuffix(line, []byte{'\n'})); ok && bytes.HasPrefix(m.Name, []byte{'/'}) {
+			if r, err := linked(string(m.Name), m.Start, mem); r != nil || err != nil {
+				return r, err
+			}
+			break
 		}
 	}
 	return nil, &UnknownError{
@@ -40,8 +48,29 @@ func open(file string, start uint64, mem Memory) (*Recorder, error) {
 	if len(x.Segments) == 0 || x.Exports == nil {
 		return nil, &UnknownError{Cause: file + " is not the library that records them"}
 	}
-	bias := Bias(x, start)
-	for _, s := range x.Exports() {
+	if r, err := in(x.Exports(), Bias(x, start), mem); r != nil || err != nil {
+		return r, err
+	}
+	return nil, &UnknownError{"the library that records them is of another version of leakgate", "use the command and the package leakcheck of one version"}
+}
+
+// linked finds the variable in a program, nil if it is not there.
+func linked(file string, start uint64, mem Memory) (*Recorder, error) {
+	x, err := objfile.Open(file, elffile.New)
+	if err != nil {
+		return nil, nil
+	}
+	defer x.Close()
+	symbols, err := x.Symbols()
+	if err != nil || len(x.Segments) == 0 {
+		return nil, nil
+	}
+	return in(symbols, Bias(x, start), mem)
+}
+
+// in finds the variable among symbols, nil if it is not there.
+func in(symbols []objfile.Symbol, bias uint64, mem Memory) (*Recorder, error) {
+	for _, s := range symbols {
 		if s.Name != variable || s.Size != controlSize {
 			continue
 		}
@@ -57,7 +86,7 @@ func open(file string, start uint64, mem Memory) (*Recorder, error) {
 		}
 		return r, nil
 	}
-	return nil, &UnknownError{"the library that records them is of another version of leakgate", "use the command and the package leakcheck of one version"}
+	return nil, nil
 }
 
 // Bias is between addresses of a file that has segments and those in a process that has it mapped from start on.

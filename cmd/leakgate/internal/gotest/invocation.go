@@ -33,6 +33,10 @@ type Invocation struct {
 	// -count; 0 is 1, so that no result comes from the test cache, where its records are lost
 	Count int
 
+	// what is added to the user's -extldflags where these have the linker make programs with the C library
+	// in them
+	Static []string
+
 	Passthrough Passthrough
 	GOFLAGS     string // as the go command sees it: its -ldflags and -tags would be lost otherwise
 }
@@ -75,7 +79,7 @@ func (inv *Invocation) Args() []string {
 // Only where there are none of the user's can packages be left without debug information, which
 // takes time to link.
 func (inv *Invocation) ldflags() []string {
-	users := append(inGOFLAGS(inv.GOFLAGS, "ldflags"), inv.Passthrough.LDFlags...)
+	users := inv.usersLDFlags()
 	if len(users) == 0 && inv.Debug != nil {
 		var out []string
 		for _, p := range inv.Debug {
@@ -85,9 +89,16 @@ func (inv *Invocation) ldflags() []string {
 	}
 	out := []string{"-ldflags=" + keepDWARF}
 	for _, v := range users {
+		if len(inv.Static) > 0 {
+			v, _ = addToStatic(v, inv.Static)
+		}
 		out = append(out, "-ldflags="+strings.TrimSpace(v+" "+keepDWARF))
 	}
 	return out
+}
+
+func (inv *Invocation) usersLDFlags() []string {
+	return append(inGOFLAGS(inv.GOFLAGS, "ldflags"), inv.Passthrough.LDFlags...)
 }
 
 // tags returns the user's build tags. The go command takes the last that it is given, and the

@@ -32,7 +32,13 @@ func recordNative(inv *gotest.Invocation, e gotest.GoEnv, env []string) (*native
 	}
 	n := &nativeRun{folder: dir}
 	var library string
-	if library, n.cause = compileShim(inv, e, env, dir); n.cause != nil {
+	if library, n.cause = compileShim(inv, e, env, dir, shim.Compile); n.cause == nil && inv.LinksStatically() {
+		var object string
+		if object, n.cause = compileShim(inv, e, env, dir, shim.CompileObject); n.cause == nil {
+			inv.Static = shim.Linked(object)
+		}
+	}
+	if n.cause != nil {
 		inv.Env = append(inv.Env, envvar.Native.Set(shim.None+n.cause.Error()))
 		return n, nil
 	}
@@ -48,7 +54,8 @@ func recordNative(inv *gotest.Invocation, e gotest.GoEnv, env []string) (*native
 	return n, nil
 }
 
-func compileShim(inv *gotest.Invocation, e gotest.GoEnv, env []string, temporary string) (library string, err error) {
+// compileShim compiles what records calls, to be kept in the user's cache folder, if that can be had.
+func compileShim(inv *gotest.Invocation, e gotest.GoEnv, env []string, temporary string, compile func(_ gocontext.Context, cc, folder string) (string, error)) (file string, err error) {
 	if e.GOOS != "linux" || e.GOARCH != "amd64" && e.GOARCH != "arm64" {
 		return "", fmt.Errorf("calls of C code are not recorded on %s/%s; run the tests on linux/amd64 or linux/arm64", e.GOOS, e.GOARCH)
 	}
@@ -66,11 +73,11 @@ func compileShim(inv *gotest.Invocation, e gotest.GoEnv, env []string, temporary
 	} else if base, err := os.UserCacheDir(); err == nil && cache == "" {
 		folder = filepath.Join(base, "leakgate", "native")
 	}
-	library, err = shim.Compile(gocontext.Background(), e.CC, folder)
+	file, err = compile(gocontext.Background(), e.CC, folder)
 	if err != nil && folder != temporary {
-		library, err = shim.Compile(gocontext.Background(), e.CC, temporary)
+		file, err = compile(gocontext.Background(), e.CC, temporary)
 	}
-	return library, err
+	return file, err
 }
 
 func (n *nativeRun) report() string { return filepath.Join(n.folder, "report") }

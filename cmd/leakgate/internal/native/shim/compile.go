@@ -30,16 +30,66 @@ const name = "libleakgate-native-"
 // compileTime is how long a compiler may take. It takes about 0.2 s.
 const compileTime = time.Minute
 
-// flags are how it is compiled, and ways what is added: first as it should be, and then, where the
-// compiler has no unwinder, with the direct callers of malloc alone.
+// A form is what the source is compiled to.
+type form struct {
+	flags []string
+	ext   string
+	probe string // a program that says whether it has what was compiled
+	args  func(file string) []string
+	env   func(file string) []string // with which the program runs
+}
+
+// library is for programs that load one, and object for those that have the C library in them.
 var (
-	flags = []string{"-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-builtin", "-w", "-ldl", "-Wl,-z,defs"}
-	ways  = [][]string{nil, {"-DLEAKGATE_NO_UNWINDER"}}
+	library = &form{
+		flags: []string{"-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-builtin", "-w", "-ldl", "-Wl,-z,defs"}, ext: ".so",
+		probe: `#define _GNU_SOURCE
+#include <dlfcn.h>
+int main(void) { return dlsym(RTLD_DEFAULT, "leakgate_native") ? 0 : 9; }
+`,
+		args: func(string) []string { return []string{"-ldl"} },
+		env:  func(file string) []string { return []string{"LD_PRELOAD=" + file} },
+	}
+	object = &form{
+		flags: []string{"-O2", "-fPIC", "-c", "-fvisibility=hidden", "-fno-builtin", "-w", "-DLEAKGATE_LINKED"}, ext: ".o",
+		probe: `#include <stdlib.h>
+extern char leakgate_native;
+int main(void) {
+	void *volatile p = malloc(1);
+	free(p);
+	return *(volatile unsigned long *)&leakgate_native ? 0 : 9;
+}
+`,
+		args: func(file string) []string { return append([]string{"-static"}, Linked(file)...) },
+		env:  func(string) []string { return nil },
+	}
 )
+
+// Linked are the linker's flags that have a program with the C library in it record calls by an object.
+func Linked(object string) []string {
+	wraps := "-Wl"
+	for _, f := range []string{"malloc", "calloc", "realloc", "free", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc", "mmap", "mmap64", "munmap", "mremap"} {
+		wraps += ",--wrap=" + f
+	}
+	return []string{object, wraps}
+}
+
+// ways are what is added to flags: first nothing, and then, where the compiler has no unwinder, that
+// the direct callers of malloc alone are told.
+var ways = [][]string{nil, {"-DLEAKGATE_NO_UNWINDER"}}
 
 // Compile returns the library, which it compiles unless a folder has it already, compiled by the
 // same compiler. cc is a command with its flags, as "go env CC" has it. Errors have a remedy.
 func Compile(ctx context.Context, cc, folder string) (file string, err error) {
+	return library.file(ctx, cc, folder)
+}
+
+// CompileObject is Compile for programs that are linked statically; see Linked.
+func CompileObject(ctx context.Context, cc, folder string) (file string, err error) {
+	return object.file(ctx, cc, folder)
+}
+
+func (f *form) file(ctx context.Context, cc, folder string) (file string, err error) {
 	words := gotest.SplitQuoted(cc)
 	if len(words) == 0 {
 		return "", errors.New("there is no C compiler: install gcc or clang, or set CC (go env -w CC=...)")
@@ -59,19 +109,19 @@ func Compile(ctx context.Context, cc, folder string) (file string, err error) {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s\x00%q\x00%q\x00%s", cc, compiler, info.Size(), info.ModTime(), flags, ways, probe)
+	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s\x00%q\x00%q\x00%s", cc, compiler, info.Size(), info.ModTime(), f.flags, ways, f.probe)
 	h.Write(source)
-	file = filepath.Join(folder, name+hex.EncodeToString(h.Sum(nil))[:16]+".so")
+	file = filepath.Join(folder, name+hex.EncodeToString(h.Sum(nil))[:16]+f.ext)
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return "", err
 	}
-	return file, compile(ctx, words, file)
+	return file, f.compile(ctx, words, file)
 }
 
-func compile(ctx context.Context, cc []string, file string) error {
+func (f *form) compile(ctx context.Context, cc []string, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, compileTime)
 	defer cancel()
 	work, err := os.MkdirTemp("", "leakgate-native-")
@@ -79,16 +129,16 @@ func compile(ctx context.Context, cc []string, file string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	in, out := filepath.Join(work, "shim.c"), filepath.Join(work, name+"new.so")
+	in, out := filepath.Join(work, "shim.c"), filepath.Join(work, name+"new"+f.ext)
 	if err := os.WriteFile(in, source, 0o666); err != nil {
 		return err
 	}
 	var first error
 	for _, more := range ways {
-		args := slices.Concat(cc[1:], []string{"-o", out, in}, flags, more)
+		args := slices.Concat(cc[1:], []string{"-o", out, in}, f.flags, more)
 		said, err := exec.CommandContext(ctx, cc[0], args...).CombinedOutput()
 		if err == nil {
-			said, err = try(ctx, cc, out)
+			said, err = f.try(ctx, cc, out)
 		}
 		if err == nil {
 			text, err := os.ReadFile(out)
@@ -104,24 +154,18 @@ func compile(ctx context.Context, cc []string, file string) error {
 	return fmt.Errorf("%w; with CC=gcc or CC=clang another one is taken", first)
 }
 
-// probe is a program that says whether the library is in it.
-const probe = `#define _GNU_SOURCE
-#include <dlfcn.h>
-int main(void) { return dlsym(RTLD_DEFAULT, "leakgate_native") ? 0 : 9; }
-`
-
-// try runs a program of the same compiler with the library, before a test does: where it cannot be
+// try runs a program of the same compiler with what was compiled, before a test does: where it cannot be
 // loaded, such as in a C library that it was not made for, the test would not start.
-func try(ctx context.Context, cc []string, library string) (said []byte, err error) {
-	in, out := library+".c", library+".probe"
-	if err := os.WriteFile(in, []byte(probe), 0o666); err != nil {
+func (f *form) try(ctx context.Context, cc []string, file string) (said []byte, err error) {
+	in, out := file+".c", file+".probe"
+	if err := os.WriteFile(in, []byte(f.probe), 0o666); err != nil {
 		return nil, err
 	}
-	if said, err = exec.CommandContext(ctx, cc[0], slices.Concat(cc[1:], []string{"-w", "-o", out, in, "-ldl"})...).CombinedOutput(); err != nil {
+	if said, err = exec.CommandContext(ctx, cc[0], slices.Concat(cc[1:], []string{"-w", "-o", out, in}, f.args(file))...).CombinedOutput(); err != nil {
 		return said, err
 	}
 	cmd := exec.CommandContext(ctx, out)
-	cmd.Env = append(os.Environ(), "LD_PRELOAD="+library)
+	cmd.Env = append(os.Environ(), f.env(file)...)
 	if said, err = cmd.CombinedOutput(); err != nil {
 		err = fmt.Errorf("a program with what it made ends with %w", err)
 	}

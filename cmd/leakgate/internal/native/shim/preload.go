@@ -98,7 +98,7 @@ const None = "none: "
 // Reasons why a test binary cannot have the library. What is not known to be one is tried.
 const (
 	NoC        = "the test has no C code"
-	static     = "the test is linked statically, and nothing can be preloaded into it; leave out -static"
+	static     = "the test is linked statically, and not by -extldflags of -ldflags, so that nothing that records calls is in it; have -static there, or leave it out"
 	Sanitizing = "the test has an allocator of a sanitizer (-asan, -msan), which nothing may come before; run it without that, or let LeakSanitizer tell the calls"
 )
 
@@ -119,6 +119,9 @@ func whyNot(binary string) string {
 	symbols, _ := x.Symbols()
 	hasC := false
 	for _, s := range symbols {
+		if s.Name == "leakgate_native" {
+			return "" // linked into it
+		}
 		hasC = hasC || s.Name == "x_cgo_init"
 		if s.Name == "__asan_init" || s.Name == "__msan_init" {
 			return Sanitizing

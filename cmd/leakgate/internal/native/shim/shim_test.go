@@ -66,7 +66,7 @@ func TestMusl(t *testing.T) {
 	}
 	file, err := Compile(context.Background(), "musl-gcc", t.TempDir())
 	require.NoError(t, err)
-	said, err := try(context.Background(), []string{"musl-gcc"}, file)
+	said, err := library.try(context.Background(), []string{"musl-gcc"}, file)
 	require.NoError(t, err, "%s", said)
 }
 
@@ -109,6 +109,62 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 }
+
+// TestObject links programs with the object, which are as without. It is not preloaded into them.
+func TestObject(t *testing.T) {
+	needsCompiler(t)
+	for _, flags := range []string{"", " -DLEAKGATE_NO_UNWINDER"} {
+		dir := t.TempDir()
+		file, err := CompileObject(context.Background(), "cc"+flags, dir)
+		require.NoError(t, err)
+		source := filepath.Join(dir, "x.c")
+		require.NoError(t, os.WriteFile(source, []byte(allocator), 0o666))
+		for _, static := range []string{"-static", "-static-pie"} {
+			program := filepath.Join(dir, "x"+static)
+			said, err := exec.Command("cc", append([]string{"-O2", "-fPIE", static, "-w", "-o", program, source}, Linked(file)...)...).CombinedOutput()
+			require.NoError(t, err, "%s", said)
+			out, err := exec.Command(program).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Equal(t, "as it should be\n", string(out))
+			require.Empty(t, whyNot(program))
+		}
+	}
+}
+
+// allocator calls all that the object stands in front of, in threads.
+const allocator = `#define _GNU_SOURCE
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+int x_cgo_init;
+static void *work(void *arg) {
+	for (int i = 0; i < 2000; i++) {
+		size_t n = 1 + i % 700;
+		char *all[] = {malloc(n), calloc(1, n), realloc(malloc(7), n), reallocarray(NULL, n, 2), memalign(64, n), aligned_alloc(64, 64 * n), valloc(n), pvalloc(n), strdup("text"), NULL};
+		if (posix_memalign((void **)&all[9], 64, n)) return arg;
+		for (int k = 0; k < 10; k++) {
+			if (!all[k]) return arg;
+			if (k != 8) memset(all[k], k, n);
+		}
+		if (strcmp(all[8], "text")) return arg;
+		for (int k = 0; k < 10; k++) free(all[k]);
+	}
+	char *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED || (p[0] = 1, p = mremap(p, 8192, 16384, MREMAP_MAYMOVE)) == MAP_FAILED || p[0] != 1 || munmap(p, 16384)) return arg;
+	return NULL;
+}
+int main(void) {
+	pthread_t t[4];
+	void *failed = NULL, *one;
+	for (int i = 0; i < 4; i++) pthread_create(&t[i], NULL, work, "failed");
+	for (int i = 0; i < 4; i++) { pthread_join(t[i], &one); if (one) failed = one; }
+	puts(failed ? "failed" : "as it should be");
+	return 0;
+}
+`
 
 func TestFlag(t *testing.T) {
 	p := Preload{Self: "/a b/leakgate", Library: "/lib/x.so", Report: "/tmp/report", Exec: `env 'A=b c' nice`}

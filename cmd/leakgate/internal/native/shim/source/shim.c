@@ -1,5 +1,6 @@
 // A library that records which calls of malloc and its kin are behind the blocks that C code has. It is
-// preloaded into a test binary by "leakgate run -native". It records nothing until leakcheck, in the same
+// preloaded into a test binary by "leakgate run -native", or, compiled with LEAKGATE_LINKED, linked into one
+// that has the C library in it, with the linker's option --wrap for each function. It records nothing until leakcheck, in the same
 // process, switches it on by the variable below, which leakcheck finds by its symbol; and it takes no locks,
 // so that a copy of the process at any moment has tables that can be read.
 #define _GNU_SOURCE
@@ -68,6 +69,44 @@ static __thread int busy __attribute__((tls_model("initial-exec")));
 static __thread long thread __attribute__((tls_model("initial-exec")));
 static __thread uint64_t machine __attribute__((tls_model("initial-exec"))); // its m, once found
 
+#ifdef LEAKGATE_LINKED
+// The linker leads calls of malloc to __wrap_malloc, and those of __real_malloc to malloc. What the C library calls
+// by names of its own stays as it is, and so does reallocarray, which calls realloc.
+void *__real_malloc(size_t);
+void *__real_calloc(size_t, size_t);
+void *__real_realloc(void *, size_t);
+void __real_free(void *);
+void *__real_memalign(size_t, size_t);
+void *__real_aligned_alloc(size_t, size_t);
+int __real_posix_memalign(void **, size_t, size_t);
+void *__real_valloc(size_t);
+void *__real_pvalloc(size_t);
+#define realMalloc __real_malloc
+#define realCalloc __real_calloc
+#define realRealloc __real_realloc
+#define realFree __real_free
+#define realMemalign __real_memalign
+#define realAlignedAlloc __real_aligned_alloc
+#define realPosixMemalign __real_posix_memalign
+#define realValloc __real_valloc
+#define realPvalloc __real_pvalloc
+#undef mmap64
+#define malloc __wrap_malloc
+#define calloc __wrap_calloc
+#define realloc __wrap_realloc
+#define free __wrap_free
+#define memalign __wrap_memalign
+#define aligned_alloc __wrap_aligned_alloc
+#define posix_memalign __wrap_posix_memalign
+#define valloc __wrap_valloc
+#define pvalloc __wrap_pvalloc
+#define mmap __wrap_mmap
+#define mmap64 __wrap_mmap64
+#define munmap __wrap_munmap
+#define mremap __wrap_mremap
+#define sameAsMmap __attribute__((alias("__wrap_mmap")))
+#else
+#define sameAsMmap __attribute__((alias("mmap")))
 static void *(*realMalloc)(size_t);
 static void *(*realCalloc)(size_t, size_t);
 static void *(*realRealloc)(void *, size_t);
@@ -77,6 +116,7 @@ static void *(*realAlignedAlloc)(size_t, size_t);
 static int (*realPosixMemalign)(void **, size_t, size_t);
 static void *(*realValloc)(size_t);
 static void *(*realPvalloc)(size_t);
+#endif
 
 // The dynamic linker itself may allocate while the next malloc is looked for. That memory is never freed.
 static char early[1 << 16] __attribute__((aligned(16)));
@@ -96,6 +136,9 @@ static void *takeEarly(size_t n) {
 	return early + at;
 }
 
+#ifdef LEAKGATE_LINKED
+static int ready(void) { return 1; }
+#else
 // ready reports whether the next functions are known, and looks for them.
 static int ready(void) {
 	if (__builtin_expect(realFree != NULL, 1)) return 1;
@@ -113,6 +156,7 @@ static int ready(void) {
 	resolving = 0;
 	return realFree != NULL;
 }
+#endif
 
 // hide takes this library out of LD_PRELOAD, so that what the program starts does not get it. The environment
 // keeps its length: what follows it in memory is looked for behind its end.
@@ -367,6 +411,7 @@ static inline __attribute__((always_inline)) void *resized(void *o, size_t n, vo
 
 exported void *realloc(void *o, size_t n) { return resized(o, n, caller); }
 
+#ifndef LEAKGATE_LINKED
 exported void *reallocarray(void *o, size_t a, size_t b) {
 	if (b && a > SIZE_MAX / b) {
 		errno = ENOMEM;
@@ -374,6 +419,7 @@ exported void *reallocarray(void *o, size_t a, size_t b) {
 	}
 	return resized(o, a * b, caller);
 }
+#endif
 
 #define aligned(real, call, size) do { \
 	void *p; \
@@ -469,8 +515,10 @@ exported void *mmap(void *a, size_t n, int prot, int flags, int fd, off_t off) {
 	return p;
 }
 
+#ifndef LEAKGATE_LINKED
 #undef mmap64
-exported void *mmap64(void *a, size_t n, int prot, int flags, int fd, off_t off) __attribute__((alias("mmap")));
+#endif
+exported void *mmap64(void *a, size_t n, int prot, int flags, int fd, off_t off) sameAsMmap;
 
 exported int munmap(void *a, size_t n) {
 	block was = unmapped(a, n);
