@@ -184,7 +184,6 @@ func (f *finder) result(is func(nativeheap.Block) bool) *Result {
 			sumAsked.add(b)
 		}
 	}
-	at := make(map[Holder]int) // by all but the sum
 	paths := make(attribute.Paths)
 	for i, sum := range asked {
 		b := &f.places[i]
@@ -198,14 +197,9 @@ func (f *finder) result(is func(nativeheap.Block) bool) *Result {
 		if sum.Blocks == 0 {
 			continue
 		}
-		h := Holder{Kind: b.Kind, Name: b.Name, File: b.File}
-		k, ok := at[h]
-		if !ok {
-			k = len(r.Holders)
-			at[h], r.Holders = k, append(r.Holders, h)
-		}
-		r.Holders[k].Blocks += sum.Blocks
-		r.Holders[k].Bytes += sum.Bytes
+		h := r.holder(b)
+		h.Blocks += sum.Blocks
+		h.Bytes += sum.Bytes
 	}
 	sort.SliceStable(r.Holders, func(i, j int) bool {
 		a, b := &r.Holders[i], &r.Holders[j]
@@ -218,6 +212,17 @@ func (f *finder) result(is func(nativeheap.Block) bool) *Result {
 		r.Unread = fmt.Sprintf("%d bytes of memory were not read", f.unread)
 	}
 	return r
+}
+
+// holder returns the holder at a place, which others may have, too.
+func (r *Result) holder(b *Blocks) *Holder {
+	for i := range r.Holders {
+		if h := &r.Holders[i]; h.Name == b.Name && h.Kind == b.Kind && h.File == b.File {
+			return h
+		}
+	}
+	r.Holders = append(r.Holders, Holder{Kind: b.Kind, Name: b.Name, File: b.File})
+	return &r.Holders[len(r.Holders)-1]
 }
 
 // place returns the number of a place, from 1 on. It is not inlined for the sake of the size of test

@@ -36,6 +36,8 @@ type Seen struct {
 	Forest     tree.Forest // of now, what goes beyond the baseline
 	Ignored    []tree.Ignored
 	Census     goroutine.Census // of the goroutines; nil without stacks
+
+	doubt error // why who holds native memory is not known in full, where it was asked for
 }
 
 // A Finding is what one snapshot says about one bound, one line of a golden file, or one thing that
@@ -91,11 +93,11 @@ func Evaluate(obs *observe.Observation, r *request.Request, s tree.Scope, checks
 
 // narrow applies scope, ignores and baseline to an observation.
 func narrow(obs *observe.Observation, r *request.Request, s tree.Scope) *Seen {
-	report := obs.Report
-	if r.Native {
-		report = obs.WithNative()
+	report, doubt := obs.Report, error(nil)
+	if r.Native && obs.Native != nil {
+		report, doubt = obs.WithNative(), obs.Native.Err
 	}
-	e := &Seen{Observation: obs, Everything: tree.GrowForest(report)}
+	e := &Seen{Observation: obs, Everything: tree.GrowForest(report), doubt: doubt}
 	e.Now, e.Ignored = tree.ApplyIgnores(e.Everything.Keep(s), r.Ignores)
 	e.Forest = e.Now
 	if r.Baseline != nil {
@@ -175,6 +177,9 @@ func (e *Evaluation) Unknown() error {
 func (e *Evaluation) Doubt() error {
 	if !e.Ok() {
 		return nil
+	}
+	if e.doubt != nil { // another snapshot may tell
+		return e.doubt
 	}
 	for i := range e.Findings {
 		if err := e.Findings[i].Doubt; err != nil {

@@ -36,7 +36,7 @@ type Experiment struct {
 	words  *wording.Wording
 
 	alsoHeldBy []observe.Place // what the next snapshot says who else holds
-	native     bool            // it says who holds native memory
+	native     bool            // it says who holds native memory, if artifacts are kept
 
 	open   int   // descriptors, before the first call
 	mapped int64 // bytes, by calls in batches; see countMapped

@@ -84,7 +84,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 	x.Pause(assertion.RetryWaits[1], assertion.MoreTimers(x.past.Last().Eval.Report, x.past.First().Eval.Report), x.slowestLook+x.slowestLook/2)
 	x.alsoHeldBy = wording.Places(x.finder.Growth())
 	x.past.Moments = x.past.Moments[:len(x.past.Moments)-1]
-	x.native = x.Env.KeepsFiles() && x.Time.Allows(4*x.slowestLook)
+	x.native = x.Time.Allows(4 * x.slowestLook)
 	if err := x.look(); err != nil {
 		return x.inconclusive(err)
 	}

@@ -19,7 +19,8 @@ import (
 // look takes a snapshot, again if it does not agree with the collector.
 func (x *Experiment) look() error {
 	scopes := check.ScopeCheck{Req: x.Req}
-	all := scopes.Needs().And(observe.Needs{Heap: true, Names: true, Profile: x.Env.KeepsFiles(), AlsoHeldBy: x.alsoHeldBy, Native: x.native})
+	keeps := x.Env.KeepsFiles()
+	all := scopes.Needs().And(observe.Needs{Heap: true, Names: true, Profile: keeps, AlsoHeldBy: x.alsoHeldBy, Native: keeps && x.native})
 	for try := 0; ; try++ {
 		start := x.Now()
 		obs, err := x.ObserveInTime(all)

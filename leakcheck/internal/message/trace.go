@@ -11,6 +11,7 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -231,6 +232,12 @@ func HeldBy(b *tree.Branch, env *environ.Environment) []string {
 		return []string{"held by a cleanup (runtime.AddCleanup): " + root.Name + where}
 	case refscan.RootFrame:
 		return heldByFrame(root, where, env)
+	case refscan.RootNative:
+		by := "held by memory of C code: " + root.Name
+		if root.Name == observe.LostRoot {
+			by = "no reference is left: lost"
+		}
+		return []string{by}
 	}
 	if root.IsMissed() {
 		return []string{"held by nothing that a snapshot shows: the collector keeps them, but no path leads there, as to what a finalizer makes reachable again and again"}

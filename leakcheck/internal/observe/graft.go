@@ -116,7 +116,7 @@ const anyType = "*"
 // changed.
 func (g *grafter) find(list *[]*refscan.Node, name, typ string, root *root.Root) *refscan.Node {
 	for i, n := range *list {
-		if n.Name != name || n.Type != typ && typ != anyType || root != nil && (n.Root.Goroutine != root.Goroutine || n.Root.CreatedAt != root.CreatedAt || n.Root.Line != root.Line) {
+		if n.Name != name || n.Type != typ && typ != anyType || root != nil && (n.Root.Goroutine != root.Goroutine || n.Root.CreatedAt != root.CreatedAt) {
 			continue
 		}
 		if !g.copied[n] {

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/attribute"
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
@@ -89,7 +90,7 @@ func (o *Observation) readNative(s Frozen, cannot error) {
 	default:
 		return
 	}
-	u := &refscan.UnavailableError{Cause: "who holds native memory cannot be told: " + cannot.Error(), Remedy: "leave out NativeMemory"}
+	u := &refscan.UnavailableError{Cause: "who holds native memory cannot be told: " + strings.TrimPrefix(cannot.Error(), "refscan: "), Remedy: "leave out NativeMemory"}
 	if known, ok := cannot.(*nativeheap.UnknownError); ok && known.Remedy != "" {
 		u.Remedy = known.Remedy
 	}

@@ -124,9 +124,6 @@ func (c *Check) Needs() observe.Needs {
 
 func (c *Check) Evaluate(s *check.Seen) []check.Finding {
 	var all []check.Finding
-	if c.Req.Native && s.Native != nil && s.Native.Err != nil {
-		all = append(all, check.Finding{Doubt: s.Native.Err}) // another snapshot may tell
-	}
 	for i := range c.Req.Recorded {
 		sel := &c.Req.Recorded[i]
 		if problem := check.NothingMeant(sel.Shown, sel, c.Scope, s); problem != "" {
