@@ -117,3 +117,29 @@ func TestLargeTree(t *testing.T) {
 	p.picture("large")
 	p.clean()
 }
+
+// TestNativeBlocks shows memory of C code below what holds it, and not that cutting it would free
+// nothing, which is not known.
+func TestNativeBlocks(t *testing.T) {
+	url := made(t, "TestNative", "example.com/app.statements", &refscan.Report{Retained: true, Roots: []*refscan.Node{
+		{
+			Name: "example.com/app.statements", Type: "[]*app.statement", Objects: 1, Bytes: 64, RetainedObjects: 1, RetainedBytes: 64,
+			Root:     &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "example.com/app"},
+			Children: []*refscan.Node{{Name: "c", Type: "native block", Objects: 4, Bytes: 1184}},
+		},
+		{Name: "lost", Type: "native block", Objects: 9, Bytes: 7056, Root: &refscan.RootInfo{Kind: refscan.RootNative, Package: "C"}},
+	}})
+	p := openPage(t, url, 1200, 900, "light")
+	detail := func(path string) string {
+		p.do("leakgate.goTo('" + path + "')")
+		return eval[string](p, "document.querySelector('.detail').textContent")
+	}
+	require.Contains(t, detail("example.com/app.statements"), "cutting it frees64 B, 1 object")
+	require.Contains(t, detail("example.com/app.statements.c"), "native block")
+	require.NotContains(t, detail("example.com/app.statements.c"), "cutting it frees")
+	lost := detail("lost")
+	require.Contains(t, lost, "memory of C code")
+	require.NotContains(t, lost, "cutting it frees")
+	p.picture("native-blocks")
+	p.clean()
+}

@@ -66,7 +66,7 @@ function describe(state, i) {
 	if (tree.elems[i]) row('entries', countText(tree.elems[i]));
 	if (tree.before) row('before', tree.units.slice().reverse().map(m => both(m)(tree.before[m][i])).join(', '));
 	if (tree.before && mode === 'difference') row('change', tree.units.slice().reverse().map(m => signed(both(m)(tree.change(i, m)), tree.change(i, m))).join(', '));
-	if (tree.hasFreed && i > 0 && !tree.folded.has(i)) row('cutting it frees', (tree.merged.has(i) ? 'at least ' : '') + bytesText(tree.freed[i]) + ', ' + plural(tree.freedObjects[i], 'object'));
+	if (tree.hasFreed && i > 0 && !tree.folded.has(i) && !tree.native(i)) row('cutting it frees', (tree.merged.has(i) ? 'at least ' : '') + bytesText(tree.freed[i]) + ', ' + plural(tree.freedObjects[i], 'object'));
 	if (root && i > 0) {
 		row('root', {global: 'package variable', frame: 'variable of a function', timer: 'pending timer', finalizer: 'finalizer', cleanup: 'cleanup', other: 'of the runtime', native: 'memory of C code'}[root.kind] || visible(root.kind),
 			root.file ? ' (' + visible(root.file) + ':' + root.line + ')' : '', root.test ? ', of the test itself' : '');

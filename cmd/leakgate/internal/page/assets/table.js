@@ -28,7 +28,7 @@ class Table {
 		if (bytes) out.push({id: 'bytes', title: 'bytes', text: i => bytesText(column('bytes')[i])});
 		if (bytes && mode !== 'before') out.push({id: '', title: 'own', text: i => tree.ownBytes[i] ? bytesText(tree.ownBytes[i]) : '–', extra: true});
 		if (objects) out.push({id: 'objects', title: 'objects', text: i => countText(column('objects')[i]), extra: bytes});
-		if (tree.hasFreed && mode !== 'before') out.push({id: 'freed', title: 'frees', text: i => i === 0 || tree.folded.has(i) ? '–' : (tree.merged.has(i) ? '≥ ' : '') + bytesText(tree.freed[i])});
+		if (tree.hasFreed && mode !== 'before') out.push({id: 'freed', title: 'frees', text: i => i === 0 || tree.folded.has(i) || tree.native(i) ? '–' : (tree.merged.has(i) ? '≥ ' : '') + bytesText(tree.freed[i])});
 		const whole = tree.size(0, measure, mode);
 		out.push({id: '', title: '%', text: i => whole > 0 ? (tree.size(i, measure, mode) / whole * 100).toFixed(1) : '–', extra: true});
 		return out;

@@ -93,6 +93,11 @@ class Tree {
 		return n < 0 ? '' : this.texts[n];
 	}
 
+	// native reports whether a node is memory of C code, of which it is not told what cutting frees.
+	native(i) {
+		return this.detailOf(i) === 'native block';
+	}
+
 	// depth is how many nodes are above i.
 	depth(i) {
 		let d = 0;
