@@ -23,8 +23,10 @@ func TestMappedBesideAFall(t *testing.T) {
 		stay int64 // of what op has mapped, as a percentage
 		want bool
 	}{
-		"beside a fall": {fall: 1 << 20, stay: 100, want: true},
-		"unmapped":      {stay: 0},
+		"beside a fall":          {fall: 1 << 20, stay: 100, want: true},
+		"beside a large fall":    {fall: 64 << 20, stay: 100, want: true},
+		"gone, and a large fall": {fall: 64 << 20, stay: 0},
+		"unmapped":               {stay: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var made int64

@@ -32,8 +32,9 @@ func eachMapping(f func(name string, size int64)) error {
 	hasC := bytes.Contains(text, []byte("[heap]\n")) // Go does not use brk
 	loaded := make(map[string]bool)                  // files that some part of is executable
 	files := make(map[string]int64)
+	arenas := arenaReader{memory: -1}
+	defer arenas.close()
 	var before procmaps.Area
-	var arena int64 // bytes of the area before, if it begins where one of glibc's arenas may
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte{'\n'})
 		text = rest
@@ -41,10 +42,6 @@ func eachMapping(f func(name string, size int64)) error {
 		if !ok {
 			continue
 		}
-		if arena != 0 && !isArena(&before, &m) {
-			other += arena
-		}
-		arena = 0
 		switch {
 		case len(m.Name) > 0 && m.Name[0] == '/':
 			if m.Mode[2] == 'x' {
@@ -58,12 +55,16 @@ func eachMapping(f func(name string, size int64)) error {
 			// What was mapped right above a thread's stack is one area with it.
 			other += max(0, m.Size()-stack)
 		case isLoaded(loaded, &before, &m):
-		case hasC && m.Start%arenaSize == 0 && m.Size() <= arenaSize:
-			arena = m.Size()
 		default:
 			other += m.Size()
+			if hasC {
+				other -= arenas.within(&m)
+			}
 		}
 		before = m
+	}
+	if arenas.err != nil {
+		return arenas.err
 	}
 	f(Anonymous, other)
 	for name, size := range files {
@@ -109,23 +110,15 @@ func threadStack() int64 {
 }
 
 // isGuardOf reports whether the area is what keeps a thread's stack from growing into other memory:
-// glibc and musl map both at once and forbid access to the lowest pages.
+// glibc and musl map both at once and forbid access to the lowest pages, one or two as a rule. The
+// Go runtime forbids access to more than that at a time, and uses some memory in between (go1.26
+// runtime/mpagealloc.go, sysInit).
 func isGuardOf(a, stack *procmaps.Area) bool {
-	const most = 1 << 20
+	const most = 64 << 10
 	return a.End == stack.Start && len(a.Name) == 0 && len(a.Mode) > 0 && string(a.Mode) == "---p" && a.Size() <= most
 }
 
 // isLoaded reports whether an area without a name is the zeroed data behind that of a library.
 func isLoaded(loaded map[string]bool, a, bss *procmaps.Area) bool {
 	return a.End == bss.Start && len(bss.Name) == 0 && loaded[string(a.Name)]
-}
-
-// arenaSize is how much address space glibc takes for an arena, at a multiple of it
-// (malloc/arena.c, HEAP_MAX_SIZE).
-const arenaSize = 64 << 20
-
-// isArena reports whether an area that begins at such a multiple is the used part of an arena: all
-// of it, or what is behind it up to the arena's end cannot be accessed yet.
-func isArena(used, next *procmaps.Area) bool {
-	return used.Size() == arenaSize || next.Start == used.End && next.Mode[0] == '-' && next.End == used.Start+arenaSize
 }
