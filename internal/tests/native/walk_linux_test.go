@@ -147,3 +147,21 @@ func TestBuilds(t *testing.T) {
 		})
 	}
 }
+
+// BenchmarkTake walks a heap of 10,000 blocks, as an assertion that passes does.
+func BenchmarkTake(b *testing.B) {
+	blocks := make([]unsafe.Pointer, 10_000)
+	for i := range blocks {
+		blocks[i] = workload.Leak(16 + i%200)
+	}
+	defer func() {
+		for _, p := range blocks {
+			workload.Free(p)
+		}
+	}()
+	for b.Loop() {
+		h, err := nativeheap.Take()
+		require.NoError(b, err)
+		require.GreaterOrEqual(b, h.Blocks, int64(len(blocks)))
+	}
+}
