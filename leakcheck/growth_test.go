@@ -77,7 +77,7 @@ func TestGrowthSeries(t *testing.T) {
 	tests := []struct {
 		name      string
 		make      func(int64) *refscan.Node
-		figures   []int64 // after 10, 20, 40, 80, 160, once more 160, and then 200, 280 and 360 calls
+		figures   []int64 // after 10, 20, 40, 80, 160, once more 160, and then 200, 280, 360 and up to 760 calls
 		snapshots int
 		leaks     bool
 	}{
@@ -91,12 +91,12 @@ func TestGrowthSeries(t *testing.T) {
 		{"in a goroutine", local, []int64{10, 20, 40, 80, 160}, 6, true},
 		{"a type of ours at a library's root", library("*example.com/app.Session"), []int64{10, 20, 40, 80, 160}, 6, true},
 		{"what a library does not add to by itself", logger, []int64{10, 20, 40, 80, 160}, 6, true},
-		{"steps of bytes", journal, []int64{128, 256, 512, 1024, 2048, 2048, 2048, 4096}, 8, true},
-		{"uneven steps of bytes", journal, []int64{1024, 1536, 3072, 5120, 10240, 10240, 12800}, 7, true},
+		{"steps of bytes", journal, []int64{128, 256, 512, 1024, 2048, 2048, 2048, 4096, 4096, 4096, 8192}, 11, true},
+		{"uneven steps of bytes", journal, []int64{1024, 1536, 3072, 5120, 10240, 10240, 12800, 17920, 23040}, 9, true},
 		{"the i-th call leaves i", sessions, []int64{55, 210, 820, 3240, 12880, 12880, 20100}, 7, true},
 		{"the i-th call leaves i, beside what was there", sessions, []int64{10055, 10210, 10820, 13240, 22880, 22880, 30100}, 7, true},
-		{"the i-th call leaves i bytes", journal, []int64{1024, 4096, 16384, 65536, 262144, 262144, 409600}, 7, true},
-		{"the i-th call adds to a doubling slice", journal, []int64{512, 4096, 8192, 32768, 131072, 131072, 262144}, 7, true},
+		{"the i-th call leaves i bytes", journal, []int64{1024, 4096, 16384, 65536, 262144, 262144, 409600, 802816, 1327104}, 9, true},
+		{"the i-th call adds to a doubling slice", journal, []int64{512, 4096, 8192, 32768, 131072, 131072, 262144, 524288, 1048576}, 9, true},
 		{"slow at first", sessions, []int64{10, 13, 20, 60, 140, 140, 180}, 7, true},
 		{"one a call, and as many as in a batch", sessions, []int64{20, 30, 60, 120, 240, 240, 240, 360}, 8, true},
 		{"few, of which further batches tell nothing", sessions, []int64{1, 2, 3, 5, 9, 9, 9, 9, 9}, 9, true},
@@ -114,7 +114,9 @@ func TestGrowthSeries(t *testing.T) {
 		{"ever less", sessions, []int64{100, 90, 80, 70, 60}, 4, false},
 		{"gone after a wait", sessions, []int64{10, 20, 40, 80, 160, 20}, 6, false},
 		{"as many as in the largest batch", sessions, []int64{9, 10, 20, 40, 80, 80, 40, 79, 81}, 9, false},
-		{"as many bytes as in the largest batch", journal, []int64{72, 80, 160, 320, 640, 640, 640, 640, 640}, 9, false},
+		{"as many bytes as in the largest batch", journal, []int64{72, 80, 160, 320, 640, 640, 640, 640, 640}, 14, false},
+		{"as many, doubled by chance", journal, []int64{72, 80, 160, 320, 640, 640, 640, 1280}, 14, false},
+		{"as many, doubled by chance at once", journal, []int64{72, 80, 160, 320, 640, 640, 1280}, 14, false},
 		{"a pool that was never as full before", sessions, []int64{9, 10, 20, 40, 80, 80, 80, 80, 80}, 9, false},
 		{"doubling once", journal, []int64{128, 256, 256}, 3, false},
 		{"a logarithm of bytes", journal, []int64{1024, 2048, 3072, 4096}, 4, false},
@@ -156,7 +158,7 @@ func callsOf(figures []int64, snapshots int) int {
 			batch = 10
 		}
 	}
-	further := []int{40, 80, 80} // behind a last look at the same calls
+	further := []int{40, 80, 80, 80, 80, 80, 80, 80} // behind a last look at the same calls
 	for _, n := range further[:max(0, snapshots-i-1)] {
 		calls += n
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -40,7 +41,8 @@ func (h *History) LastFall() *Fall {
 
 func (h *History) fallTo(to int) (deepest *Fall) {
 	before, at := h.Moments[to-1], h.Moments[to]
-	least := max(1, int64(series.MinGrownPerCall*float64(at.Calls-before.Calls)))
+	calls := float64(at.Calls - before.Calls)
+	least := max(1, int64(series.MinGrownPerCall*calls))
 	consider := func(where, what string, was, is int64) {
 		if was-is >= least && (deepest == nil || was-is > deepest.was-deepest.is || was-is == deepest.was-deepest.is && where < deepest.where) {
 			deepest = &Fall{to, where, what, was, is}
@@ -58,8 +60,38 @@ func (h *History) fallTo(to int) (deepest *Fall) {
 	for origin, g := range before.Goroutines {
 		consider("in "+textfmt.Abridge(symbol.Unescape(origin.Entry), message.MaxNameShown), "goroutines", g.Count, at.Goroutines[origin].Count)
 	}
+	if deepest != nil || before.Ledger == nil || at.Ledger == nil {
+		return deepest
+	}
+	for _, f := range hiding {
+		least = max(1, int64(f.least*calls))
+		is := at.Ledger.Sizes(f.kind, f.level, nil)
+		for name, was := range before.Ledger.Sizes(f.kind, f.level, nil) {
+			consider(name, f.kind.Counted(), was, is[name])
+		}
+	}
 	return deepest
 }
+
+// hiding are resources of which one that goes hides another that comes, with what may go for each
+// call and hides nothing: open descriptors and processes of one name, and what C code has of any size.
+// What is mapped is measured while op is called, too, and what the runtime has for stacks comes and goes.
+var hiding = []struct {
+	kind  ledger.Kind
+	level int
+	least float64
+}{
+	{ledger.Process, 0, series.MinGrownPerCall},
+	{ledger.Descriptor, 0, series.MinGrownPerCall},
+	{ledger.Native, ledger.Levels - 1, minBlocks},
+	{ledger.NativeBytes, ledger.Levels - 1, minNativeBytes},
+}
+
+// What a leak of native memory leaves for each call at least.
+const (
+	minBlocks      = 0.05
+	minNativeBytes = 16
+)
 
 // Note says what a pass does not tell.
 func (f Fall) Note() string {
