@@ -7,7 +7,6 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 )
 
@@ -50,11 +49,11 @@ func (x *Experiment) isDoubtful() bool {
 	return slices.ContainsFunc(x.finder.Growth().Leaks, func(l *finding.Leak) bool {
 		switch {
 		case l.IsResource():
-			return !l.Resources[0].Own.IsClear(l.Resources[0].Kind.InBytes())
+			return !l.Resources[0].Own.IsClear()
 		case l.Goroutines != nil:
-			return !l.Piled.IsClear(false)
+			return !l.Piled.IsClear()
 		}
 		own := x.finder.SeriesOf(l)
-		return !own.IsClear(l.Measure == history.InBytes)
+		return !own.IsClear()
 	})
 }
