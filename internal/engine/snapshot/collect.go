@@ -73,18 +73,27 @@ const (
 // crowded is when a collection took one processor too long. Captures take turns.
 var crowded time.Time
 
-// heapRead is read in place; captures take turns.
-var heapRead = [...]metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+// beforeRead is read in place; captures take turns.
+var beforeRead = [...]metrics.Sample{
+	{Name: "/gc/heap/live:bytes"},
+	{Name: "/gc/cleanups/queued:cleanups"},
+	{Name: "/gc/cleanups/executed:cleanups"},
+}
 
 // worthOneProcessor reports whether one processor collects garbage as fast as several, by what the
-// last collection found alive.
+// last collection found alive. Processors gather cleanups that are due in blocks of their own, which
+// the end of a collection has run, but for those of a processor that is not there (go1.26 and go1.27
+// runtime/mcleanup.go, flush; proc.go, destroy): while some have not run, all processors stay.
 func worthOneProcessor() bool {
 	if runtime.NumGoroutine() > fewGoroutines || time.Since(crowded) < crowdedFor {
 		return false
 	}
-	metrics.Read(heapRead[:])
-	v := heapRead[0].Value
-	return v.Kind() == metrics.KindUint64 && v.Uint64() <= smallHeap
+	metrics.Read(beforeRead[:])
+	live, queued, executed := beforeRead[0].Value, beforeRead[1].Value, beforeRead[2].Value
+	if queued.Kind() == metrics.KindUint64 && queued.Uint64() != executed.Uint64() {
+		return false
+	}
+	return live.Kind() == metrics.KindUint64 && live.Uint64() <= smallHeap
 }
 
 // beginCollection has a garbage collection begin; awaitCollection must be called for each.

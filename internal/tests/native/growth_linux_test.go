@@ -56,7 +56,11 @@ func TestLeaks(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &recorder{TB: t}
-			require.False(t, leakcheck.AssertNoGrowth(r, tt.op), r.text.String())
+			var few []leakcheck.GrowthOption
+			if tt.name == "mapped" { // what stays takes memory, which the tests behind this one have to read
+				few = append(few, leakcheck.Iterations(30))
+			}
+			require.False(t, leakcheck.AssertNoGrowth(r, tt.op, few...), r.text.String())
 			for _, want := range tt.want {
 				require.Contains(t, r.text.String(), want)
 			}
