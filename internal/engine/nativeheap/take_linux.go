@@ -15,6 +15,9 @@ import (
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
+// Supported reports whether C's heap can be read on this system.
+const Supported = true
+
 // How often a heap is looked at until one look agrees with itself: as the program runs, which costs
 // least, and frozen.
 const (

@@ -8,6 +8,9 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
+// Supported reports whether C's heap can be read on this system.
+const Supported = false
+
 // Take is not supported on this system.
 func Take() (*Heap, error) { return nil, unsupported() }
 

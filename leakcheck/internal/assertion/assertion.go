@@ -236,7 +236,7 @@ func (a *Assertion) Judge() *Outcome {
 		// what does not hold is looked at again, so a failure has one
 		all.Collect = o.Snapshots > 0
 		all.Profile = a.Env.KeepsFiles() && (a.Env.Every || o.Snapshots > 0)
-		all.Native = a.Req.Native || all.Profile && (a.Env.Every || artifacts)
+		all.Native = a.Req.Native || nativeheap.Supported && all.Profile && (a.Env.Every || artifacts)
 		e, err := a.look(all, checks)
 		o.Snapshots++
 		last := o.Snapshots > len(RetryWaits)

@@ -1,6 +1,7 @@
 package growth
 
 import (
+	"github.com/leakgate/leakgate/internal/engine/nativeheap"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
@@ -84,7 +85,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 	x.Pause(assertion.RetryWaits[1], assertion.MoreTimers(x.past.Last().Eval.Report, x.past.First().Eval.Report), x.slowestLook+x.slowestLook/2)
 	x.alsoHeldBy = wording.Places(x.finder.Growth())
 	x.past.Moments = x.past.Moments[:len(x.past.Moments)-1]
-	x.native = x.Time.Allows(4 * x.slowestLook)
+	x.native = nativeheap.Supported && x.Time.Allows(4*x.slowestLook)
 	if err := x.look(); err != nil {
 		return x.inconclusive(err)
 	}

@@ -47,6 +47,9 @@ func NodeKey(path, typ, goroutine, createdAt string) string {
 // ctx bounds the wait for debug information. What cannot be done is an error, as it is without a C
 // library.
 func NativeFreed(ctx context.Context, nodes map[string]bool, asObjects bool) (sum nativeholders.Sum, err error) {
+	if !nativeheap.Supported {
+		return sum, nativeheap.ErrNone // nobody has asked for it
+	}
 	if _, err = nativeheap.Take(); err != nil {
 		return sum, err
 	}
