@@ -6,7 +6,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
@@ -92,7 +91,7 @@ func (x *Experiment) prove(calls int) bool {
 	x.call(calls)
 	end()
 	x.passed = nil
-	if x.failed || x.late || x.mapped-mapped >= int64(finding.MinMappedPerCall*calls) {
+	if x.failed || x.late || x.mapped-mapped >= int64(series.MinMappedPerCall*calls) {
 		return false
 	}
 	if !x.settlesQuiet(ctx, w, calls) {

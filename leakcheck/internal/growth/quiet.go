@@ -60,7 +60,7 @@ func fewResources(grown ledger.Amounts, calls int) bool {
 		case ledger.Thread:
 			allowed = maxNew(finding.MinThreadsPerCall, calls)
 		case ledger.Mapping:
-			allowed = int64(finding.MinMappedPerCall*calls) - 1
+			allowed = int64(series.MinMappedPerCall*calls) - 1
 		case ledger.Stack:
 			allowed = finding.MinStack - 1
 		case ledger.Native, ledger.NativeBytes:
@@ -102,7 +102,7 @@ func (x *Experiment) provesNative(before *nativeheap.Heap, calls int) bool {
 		for size, n := range now.Sizes {
 			grown += max(0, n-before.Sizes[size])
 		}
-		if grown <= maxNew(finding.MinBlocksPerCall, calls) && now.Bytes-before.Bytes < int64(finding.MinMappedPerCall*calls) {
+		if grown <= maxNew(series.MinBlocksPerCall, calls) && now.Bytes-before.Bytes < int64(series.MinMappedPerCall*calls) {
 			return true
 		}
 	}

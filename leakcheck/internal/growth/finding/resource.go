@@ -27,7 +27,6 @@ const (
 	minThreads        = 8
 	MinThreadsPerCall = 0.25
 	minMapped         = 64 << 10 // bytes of mappings, over all batches
-	MinMappedPerCall  = 16       // bytes
 	MinStack          = 64 << 10 // bytes of stacks, in any number of batches: the runtime takes 32 KiB at a time
 )
 
@@ -39,11 +38,11 @@ func (r *Resource) keepsPace() bool {
 	}
 	switch r.Kind {
 	case ledger.Stack:
-		return grown >= MinStack && rate >= MinMappedPerCall && own.BytesKeepPace()
+		return grown >= MinStack && rate >= series.MinMappedPerCall && own.BytesKeepPace()
 	case ledger.Native:
-		return (!all || grown >= minBlocks || own.IsExact()) && rate >= MinBlocksPerCall && own.CountsKeepPace()
+		return (!all || grown >= minBlocks || own.IsExact()) && rate >= series.MinBlocksPerCall && own.CountsKeepPace()
 	case ledger.Mapping, ledger.NativeBytes:
-		return (!all || grown >= minMapped) && rate >= MinMappedPerCall && own.BytesKeepPace()
+		return (!all || grown >= minMapped) && rate >= series.MinMappedPerCall && own.BytesKeepPace()
 	case ledger.Thread:
 		return grown > 1 && (!all || grown >= minThreads) && rate >= MinThreadsPerCall && own.CountsKeepPace()
 	case ledger.File:
@@ -76,10 +75,9 @@ func (r *Resource) Amount() int64 {
 // What C code has must grow by at least this much, to be taken for a leak: libraries keep things
 // for each thread that calls them first, and fill caches.
 const (
-	minBlocks        = 8 // over all batches, unless each call leaves exactly as many
-	MinBlocksPerCall = 0.05
-	blocksOfThread   = 8 // what a library may keep for a thread
-	bytesOfThread    = 64 << 10
+	minBlocks      = 8 // over all batches, unless each call leaves exactly as many
+	blocksOfThread = 8 // what a library may keep for a thread
+	bytesOfThread  = 64 << 10
 )
 
 // A NativeGrowth is how the blocks of C code grew, by size.

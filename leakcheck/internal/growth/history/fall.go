@@ -83,15 +83,9 @@ var hiding = []struct {
 }{
 	{ledger.Process, 0, series.MinGrownPerCall},
 	{ledger.Descriptor, 0, series.MinGrownPerCall},
-	{ledger.Native, ledger.Levels - 1, minBlocks},
-	{ledger.NativeBytes, ledger.Levels - 1, minNativeBytes},
+	{ledger.Native, ledger.Levels - 1, series.MinBlocksPerCall},
+	{ledger.NativeBytes, ledger.Levels - 1, series.MinMappedPerCall},
 }
-
-// What a leak of native memory leaves for each call at least.
-const (
-	minBlocks      = 0.05
-	minNativeBytes = 16
-)
 
 // Note says what a pass does not tell.
 func (f Fall) Note() string {

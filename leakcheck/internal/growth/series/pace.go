@@ -11,6 +11,9 @@ const (
 	MinGrownPerCall = 0.01 // objects or goroutines
 	minGrownBytes   = 64
 	MinBytesPerCall = 0.5
+	// Of what the operating system has, and of blocks of C code: what comes and goes by chance is more.
+	MinMappedPerCall = 16 // bytes
+	MinBlocksPerCall = 0.05
 	// Of what grew by less than this share of what was there, more bytes a call are asked for:
 	// pieces that are allocated and freed by turns make small differences by chance.
 	minByteShare        = 0.25
