@@ -208,11 +208,14 @@ func (k *maker) notInHeap(id debuginfo.TypeID, depth int) bool {
 	if d.Kind != reflect.Struct || !symbol.IsRuntime(symbol.Package(d.Name)) {
 		return false
 	}
-	is, known := k.offHeap[id]
-	if !known {
-		for _, f := range k.names.Type(id).Fields {
-			is = is || f.Offset == 0 && k.notInHeap(f.Type, depth+1)
-		}
+	if is, known := k.offHeap[id]; known && depth == 0 {
+		return is
+	}
+	is := false
+	for _, f := range k.names.Type(id).Fields {
+		is = is || f.Offset == 0 && k.notInHeap(f.Type, depth+1)
+	}
+	if depth == 0 { // deeper ones look less far
 		k.offHeap[id] = is
 	}
 	return is
