@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"runtime/metrics"
+	"sync"
 	"syscall"
 
 	"github.com/leakgate/leakgate/internal/procmaps"
@@ -42,6 +43,9 @@ func eachMapping(f func(name string, size int64)) error {
 		if !ok {
 			continue
 		}
+		if loaded[string(before.Name)] {
+			other += behindLoaded.beyond(&before, &m)
+		}
 		switch {
 		case len(m.Name) > 0 && m.Name[0] == '/':
 			if m.Mode[2] == 'x' {
@@ -54,7 +58,8 @@ func eachMapping(f func(name string, size int64)) error {
 		case isGuardOf(&before, &m):
 			// What was mapped right above a thread's stack is one area with it.
 			other += max(0, m.Size()-stack)
-		case isLoaded(loaded, &before, &m):
+		case loaded[string(before.Name)] && isBehind(&before, &m):
+			// The zeroed data of a library.
 		default:
 			other += m.Size()
 			if hasC {
@@ -118,7 +123,41 @@ func isGuardOf(a, stack *procmaps.Area) bool {
 	return a.End == stack.Start && len(a.Name) == 0 && len(a.Mode) > 0 && string(a.Mode) == "---p" && a.Size() <= most
 }
 
-// isLoaded reports whether an area without a name is the zeroed data behind that of a library.
-func isLoaded(loaded map[string]bool, a, bss *procmaps.Area) bool {
-	return a.End == bss.Start && len(bss.Name) == 0 && loaded[string(a.Name)]
+// isBehind reports whether an area without a name begins where another ends.
+func isBehind(before, m *procmaps.Area) bool { return before.End == m.Start && len(m.Name) == 0 }
+
+// behindLoaded is how much memory lay behind each part of each loaded file when it was first seen.
+var behindLoaded = loadedSizes{first: make(map[loadedEnd]int64)}
+
+// loadedSizes tells the zeroed data of a library, which lies behind its other data and has no name,
+// from what was mapped right behind that later: the system makes one area of both.
+type loadedSizes struct {
+	mu    sync.Mutex
+	first map[loadedEnd]int64
+}
+
+// A loadedEnd is where a part of a loaded file ends in memory.
+type loadedEnd struct {
+	file string
+	end  uint64
+}
+
+// beyond returns by how much the area behind a part of a loaded file is larger than it was when that
+// part was first seen.
+func (l *loadedSizes) beyond(part, behind *procmaps.Area) int64 {
+	now := int64(0)
+	if isBehind(part, behind) {
+		if behind.Mode[0] != 'r' || behind.Mode[1] != 'w' {
+			return 0
+		}
+		now = behind.Size()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first, seen := l.first[loadedEnd{string(part.Name), part.End}]
+	if !seen {
+		l.first[loadedEnd{string(part.Name), part.End}] = now
+		return 0
+	}
+	return now - first
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"net"
 	"os"
 	"os/exec"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
 func take(t testing.TB) *Ledger {
@@ -178,6 +181,56 @@ func TestMappings(t *testing.T) {
 	if n := size(take(t), path); n != 0 {
 		t.Errorf("%d bytes of the file", n)
 	}
+}
+
+// Memory that is mapped right behind the zeroed data of a loaded file is one area with it.
+func TestMappedBehindZeroedData(t *testing.T) {
+	before, err := AnonymousBytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := endOfZeroedData(t)
+	const size = 16 << 20  // more than what the runtime maps meanwhile
+	const fixed = 0x100000 // MAP_FIXED_NOREPLACE, linux 4.17
+	got, _, errno := syscall.Syscall6(syscall.SYS_MMAP, end, size, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANON|fixed, ^uintptr(0), 0)
+	if errno != 0 || got != end {
+		t.Fatalf("mmap at %#x: %#x, %v", end, got, errno)
+	}
+	after, err := AnonymousBytes()
+	if n := after - before; err != nil || !Sanitized && (n < size || n > size+size/8) {
+		t.Errorf("%d bytes more, want %d, %v", n, size, err)
+	}
+	if _, _, errno := syscall.Syscall(syscall.SYS_MUNMAP, end, size, 0); errno != 0 {
+		t.Fatal(errno)
+	}
+	after, err = AnonymousBytes()
+	if n := after - before; err != nil || !Sanitized && (n > size/8 || n < -size/8) {
+		t.Errorf("%d bytes more, want none, %v", n, err)
+	}
+}
+
+// endOfZeroedData is where that of the test's own program ends.
+func endOfZeroedData(t *testing.T) uintptr {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := procmaps.Read("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before procmaps.Area
+	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
+		m, ok := procmaps.Parse(line)
+		if ok && string(before.Name) == self && isBehind(&before, &m) && string(m.Mode) == "rw-p" {
+			return uintptr(m.End)
+		}
+		before = m
+	}
+	t.Fatalf("no zeroed data behind %s", self)
+	return 0
 }
 
 // What the runtime maps for itself is none of the program's.
