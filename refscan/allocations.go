@@ -2,28 +2,11 @@ package refscan
 
 import (
 	"runtime"
-	"sort"
-	"strconv"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/attribute"
 	"github.com/leakgate/leakgate/internal/engine/special"
 )
-
-// An Allocation is a place where objects were allocated.
-type Allocation struct {
-	Objects int64 `json:"objects"` // exact, not scaled up
-	Bytes   int64 `json:"bytes"`
-	// the innermost first, without the allocator's own functions
-	Stack []SourceFrame `json:"stack"`
-}
-
-// A SourceFrame is a function on a stack, inlined ones included, and where in its source it was.
-type SourceFrame struct {
-	Func string `json:"func"`
-	File string `json:"file,omitempty"`
-	Line int    `json:"line,omitempty"`
-}
 
 // WithAllocationSites makes Scan fill in Node.Allocations from the records of the runtime's memory
 // profiler. It records one allocation in 512 KiB, at random, unless runtime.MemProfileRate says
@@ -43,15 +26,15 @@ type allocationSites struct {
 	stacks   map[uint64][]SourceFrame
 }
 
-// readAllocations reads the profiler's records. What cannot be read is left out: it only adds to a
-// report.
-func readAllocations(s *Snapshot) *allocationSites {
+// readAllocations reads the profiler's records, and returns what gathers them and what completes a
+// node. What cannot be read is left out: it only adds to a report.
+func readAllocations(s *Snapshot) (attribute.Charged, func(*attribute.Node, *Node)) {
 	a := &allocationSites{
 		snapshot: s, bucket: make(map[uint32]uint64),
 		nodes: make(map[*attribute.Node]map[uint64]*Allocation), stacks: make(map[uint64][]SourceFrame),
 	}
 	_ = special.AllocationRecords(s.in().Model(), func(obj uint32, bucket uint64) { a.bucket[obj] = bucket })
-	return a
+	return a.charge, a.finish
 }
 
 func (a *allocationSites) charge(n *attribute.Node, obj uint32, bytes int64) {
@@ -121,46 +104,4 @@ func sourceFrames(pcs []uint64) []SourceFrame {
 		}
 	}
 	return out
-}
-
-// mergeAllocations adds up what was allocated at equal stacks, the largest first.
-func mergeAllocations(a, b []Allocation) []Allocation {
-	if len(b) == 0 {
-		return a
-	}
-	at := make(map[string]int)
-	var out []Allocation
-	for _, list := range [][]Allocation{a, b} {
-		for _, x := range list {
-			key := stackKey(x.Stack)
-			i, known := at[key]
-			if !known {
-				i = len(out)
-				at[key] = i
-				out = append(out, Allocation{Stack: x.Stack})
-			}
-			out[i].Objects += x.Objects
-			out[i].Bytes += x.Bytes
-		}
-	}
-	sort.Slice(out, func(i, j int) bool {
-		if out[i].Bytes != out[j].Bytes {
-			return out[i].Bytes > out[j].Bytes
-		}
-		return stackKey(out[i].Stack) < stackKey(out[j].Stack)
-	})
-	return out
-}
-
-func stackKey(stack []SourceFrame) string {
-	var b strings.Builder
-	for _, f := range stack {
-		b.WriteString(f.Func)
-		b.WriteByte('\t')
-		b.WriteString(f.File)
-		b.WriteByte(':')
-		b.WriteString(strconv.Itoa(f.Line))
-		b.WriteByte('\n')
-	}
-	return b.String()
 }

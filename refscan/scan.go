@@ -13,7 +13,9 @@ import (
 type ScanOption interface{ applyScan(*scanConfig) }
 
 type scanConfig struct {
-	allocations func(*Snapshot) *allocationSites
+	// allocations returns what is told of each object that a node is charged with, and what
+	// completes the node then; nil: nothing is to be known of allocations.
+	allocations func(*Snapshot) (attribute.Charged, func(*attribute.Node, *Node))
 	// attribute takes the place of attribute.Run. The functions that it returns complete the
 	// report, and give back memory. It is a function so that only programs that ask for more link
 	// more.
@@ -43,8 +45,7 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 	build := treeBuilder{}
 	var charged attribute.Charged
 	if config.allocations != nil && !s.in().Stopped() {
-		sites := config.allocations(s)
-		charged, build.finish = sites.charge, sites.finish
+		charged, build.finish = config.allocations(s)
 	}
 	var res *attribute.Result
 	complete := func(*Report) {}

@@ -1,0 +1,173 @@
+package refscan
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/engine/retain"
+	"github.com/leakgate/leakgate/internal/nodename"
+)
+
+// Fold returns a copy of the tree in which elements are not told apart: "[0]" to "[10+]" and
+// "$mapval" become "[*]", "$mapkey" becomes "[$key]", and nodes with equal name and type are
+// merged. Goldens and messages use this form. What merged nodes retain is no sum, but what Together
+// says: it is lost, and Retained is false, where the nodes are no longer those of the scan.
+func (r *Report) Fold() *Report {
+	f := *r
+	f.Roots = foldNodes(r.Roots, func(folded *Node, members []*Node) {
+		if r.Retained && !r.hold(folded, members) {
+			f.Retained = false
+		}
+	})
+	f.Together = nil
+	return &f
+}
+
+// hold gives a folded node what its members hold. It reports whether that is known of just these.
+func (r *Report) hold(folded *Node, members []*Node) bool {
+	first := members[0]
+	if first.Together <= 0 || first.Together > len(r.Together) {
+		folded.hold(retain.Held{
+			Objects: first.RetainedObjects, Bytes: first.RetainedBytes, SharedObjects: first.SharedObjects, SharedBytes: first.SharedBytes,
+			RootObjects: first.RootObjects, RootBytes: first.RootBytes,
+		})
+		return len(members) == 1
+	}
+	t := r.Together[first.Together-1]
+	folded.hold(retain.Held{
+		Objects: t.RetainedObjects, Bytes: t.RetainedBytes, SharedObjects: t.SharedObjects, SharedBytes: t.SharedBytes,
+		RootObjects: t.RootObjects, RootBytes: t.RootBytes,
+	})
+	same := len(members) == t.Nodes
+	for _, n := range members {
+		same = same && n.Together == first.Together
+	}
+	return same
+}
+
+func (n *Node) hold(h retain.Held) {
+	n.RetainedObjects, n.RetainedBytes = h.Objects, h.Bytes
+	n.SharedObjects, n.SharedBytes = h.SharedObjects, h.SharedBytes
+	n.RootObjects, n.RootBytes = h.RootObjects, h.RootBytes
+}
+
+// foldNodes folds nodes and all below them; merged is called with each folded node and those that
+// it was made of.
+func foldNodes(nodes []*Node, merged func(folded *Node, members []*Node)) []*Node {
+	type key struct {
+		name, typ string
+		root      RootInfo
+	}
+	var out []*Node
+	members := make(map[*Node][]*Node)
+	at := make(map[key]*Node)
+	for _, n := range nodes {
+		k := key{name: nodename.Fold(n.Name), typ: n.Type}
+		if n.Root != nil {
+			k.root = n.Root.kind()
+		}
+		m := at[k]
+		if m == nil {
+			m = &Node{Name: k.name, Type: n.Type}
+			if n.Root != nil {
+				root := n.Root.kind()
+				m.Root = &root
+			}
+			at[k] = m
+			out = append(out, m)
+		}
+		m.Objects += n.Objects
+		m.Bytes += n.Bytes
+		m.UntypedObjects += n.UntypedObjects
+		m.UntypedBytes += n.UntypedBytes
+		m.Elems += n.Elems
+		m.Len += n.Len
+		m.Cap += n.Cap
+		m.Beyond += n.Beyond
+		m.UnreachedBytes += n.UnreachedBytes
+		if n.Ended > 0 {
+			m.Ended, m.EndedState = m.Ended+n.Ended, n.EndedState
+		}
+		m.Allocations = mergeAllocations(m.Allocations, n.Allocations)
+		if m.Recursion == "" {
+			m.Recursion = nodename.Fold(n.Recursion)
+		}
+		if n.Root != nil {
+			m.Root.add(n.Root)
+		}
+		members[m] = append(members[m], n)
+	}
+	for _, m := range out {
+		merged(m, members[m])
+		var children []*Node
+		for _, n := range members[m] {
+			children = append(children, n.Children...)
+		}
+		m.Children = foldNodes(children, merged)
+	}
+	return out
+}
+
+// kind returns what tells roots apart: all but the figures of what is folded into them.
+func (r RootInfo) kind() RootInfo {
+	r.Goroutines, r.Timers, r.DueFirst, r.DueLast, r.Period = 0, 0, 0, 0, 0
+	return r
+}
+
+// add adds the figures of another root of the same kind.
+func (r *RootInfo) add(other *RootInfo) {
+	r.Goroutines += other.Goroutines
+	switch due := other.DueFirst != 0 || other.DueLast != 0; {
+	case due && (r.DueFirst != 0 || r.DueLast != 0):
+		r.DueFirst, r.DueLast = min(r.DueFirst, other.DueFirst), max(r.DueLast, other.DueLast)
+	case due:
+		r.DueFirst, r.DueLast = other.DueFirst, other.DueLast
+	}
+	r.Timers += other.Timers
+	if r.Period == 0 || other.Period != 0 && other.Period < r.Period {
+		r.Period = other.Period
+	}
+}
+
+// mergeAllocations adds up what was allocated at equal stacks, the largest first.
+func mergeAllocations(a, b []Allocation) []Allocation {
+	if len(b) == 0 {
+		return a
+	}
+	at := make(map[string]int)
+	var out []Allocation
+	for _, list := range [][]Allocation{a, b} {
+		for _, x := range list {
+			key := stackKey(x.Stack)
+			i, known := at[key]
+			if !known {
+				i = len(out)
+				at[key] = i
+				out = append(out, Allocation{Stack: x.Stack})
+			}
+			out[i].Objects += x.Objects
+			out[i].Bytes += x.Bytes
+		}
+	}
+	sort.Slice(out, func(i, j int) bool {
+		if out[i].Bytes != out[j].Bytes {
+			return out[i].Bytes > out[j].Bytes
+		}
+		return stackKey(out[i].Stack) < stackKey(out[j].Stack)
+	})
+	return out
+}
+
+func stackKey(stack []SourceFrame) string {
+	var b strings.Builder
+	for _, f := range stack {
+		b.WriteString(f.Func)
+		b.WriteByte('\t')
+		b.WriteString(f.File)
+		b.WriteByte(':')
+		b.WriteString(strconv.Itoa(f.Line))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -1,0 +1,164 @@
+package refscan
+
+import "time"
+
+// RootKind says what sort of GC root a root node is.
+type RootKind string
+
+// The kinds of root, in the order in which they win ties.
+const (
+	RootGlobal RootKind = "global" // a package-level variable
+	RootFrame  RootKind = "frame"  // a live variable in a goroutine's frame
+	// what a pending timer keeps: the timer, its function or channel, and what they refer to
+	RootTimer RootKind = "timer"
+	// what runtime.SetFinalizer keeps: the closure, what the object refers to, and the object if
+	// nothing else reaches it
+	RootFinalizer RootKind = "finalizer"
+	// what runtime.AddCleanup keeps: the closure and its argument
+	RootCleanup RootKind = "cleanup"
+	RootOther   RootKind = "other" // the runtime's own roots, and what no named root reaches
+	// what nothing of Go's heap leads to of the memory of C code: a C variable, threads, or nothing
+	// at all. Scan makes no such roots; they are in the reports that leakcheck leaves.
+	RootNative RootKind = "native"
+)
+
+// RootInfo is what a report knows of a root beyond its name.
+type RootInfo struct {
+	Kind RootKind `json:"kind"`
+	// import path of the package that declares the variable or the frame's function
+	Package string `json:"package,omitempty"`
+	// of the declaration, as the compiler recorded it, for timers that of the function; "" if
+	// unknown
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+
+	// For frames only. Goroutines that agree in all of these are folded into one root.
+	Func       string `json:"func,omitempty"`       // the frame's function
+	Goroutine  string `json:"goroutine,omitempty"`  // the goroutine's entry function
+	CreatedBy  string `json:"created_by,omitempty"` // the function with the go statement
+	CreatedAt  string `json:"created_at,omitempty"` // its file:line
+	Goroutines int64  `json:"goroutines,omitempty"` // how many goroutines are folded here
+	// a goroutine that runs a test function (under testing.tRunner), or the main goroutine of a
+	// test binary
+	Test   bool `json:"test,omitempty"`
+	Caller bool `json:"caller,omitempty"` // the goroutine that called Capture
+
+	// For timers only. Timers that would run the same are folded into one root. Its name says what
+	// they would run: "timer(context.WithTimeout)", "timer(example.com/app.(*Session).expire)".
+	Timers int64 `json:"timers,omitempty"` // how many pending timers are folded here
+	// When the first and the last of them are due, counted from the snapshot; negative if overdue.
+	// Both are 0 if that is not known: timers in a bubble of testing/synctest have a clock of their
+	// own.
+	DueFirst time.Duration `json:"due_first_ns,omitempty"`
+	DueLast  time.Duration `json:"due_last_ns,omitempty"`
+	// The shortest period of those that repeat, 0 if none does.
+	Period time.Duration `json:"period_ns,omitempty"`
+}
+
+// A Node is a root, or the objects that one kind of reference of its parent's objects leads to.
+//
+// Name is, for a root, "import/path.Var" or "import/path.Func.var"; for other nodes the reference:
+// a field path ("conns", "state.buf"), an element ("[0]" to "[9]", then "[10+]"), "$mapkey" or
+// "$mapval", either followed by further fields ("[3].buf", "$mapval.last"). A captured variable of
+// a closure has the variable's name, a method value's receiver "$recv".
+//
+// Type is the type of the reference, with full import paths: "*example.com/app.Session",
+// "map[string]int", "[]uint8", "string". For an interface it is the dynamic type. It is "native block"
+// for blocks of C's malloc, which are in the reports that leakcheck leaves of assertions: a node
+// below the objects that lead to them, with the number of blocks and the bytes of their chunks. They
+// are in none of the Totals.
+//
+// Objects and Bytes are flat: the objects at this node alone. A map counts as one object with the
+// bytes of all its tables; entries whose key and value both lie inside the tables count as objects
+// of 0 bytes at the "$mapval" child. Recursive types fold: a list is one node.
+//
+// Len, Cap and Beyond tell of slices that are shorter than what their arrays keep alive. Where a
+// reference of another kind leads to such an array too, or one found later reaches further, they
+// are 0.
+type Node struct {
+	Name    string `json:"name"`
+	Type    string `json:"type,omitempty"`
+	Objects int64  `json:"objects"`
+	Bytes   int64  `json:"bytes"`
+	// of Objects, those without a known type, counted at their nearest typed holder
+	UntypedObjects int64 `json:"untyped_objects,omitempty"`
+	UntypedBytes   int64 `json:"untyped_bytes,omitempty"`
+	Elems          int64 `json:"elems,omitempty"` // for maps: entries, over all Objects
+	// of slices with objects behind elements outside their length: the elements within it, over all
+	// these slices' arrays
+	Len int64 `json:"len,omitempty"`
+	// the elements of these arrays from their start to the slices' capacity
+	Cap int64 `json:"cap,omitempty"`
+	// of Objects, those behind elements that lie before the start or beyond the length of their
+	// slices; 0 where that is not sure
+	Beyond int64 `json:"beyond,omitempty"`
+	// of Bytes, those that no slice and no string reaches, in blocks without pointers of 256 bytes
+	// and more that slices and strings reach a quarter of, or less; 0 where there are more than
+	// 131,072 such blocks
+	UnreachedBytes int64 `json:"unreached_bytes,omitempty"`
+	// of Objects, those whose use is over: closed channels, files and connections, done contexts,
+	// stopped timers
+	Ended      int64  `json:"ended,omitempty"`
+	EndedState string `json:"ended_state,omitempty"`
+	// the path from one of Objects to the next, where a recursive type folds here: "next"
+	Recursion string `json:"recursion,omitempty"`
+
+	// What cutting this node alone would free, if Report.Retained; see WithRetained.
+	RetainedObjects int64 `json:"retained_objects,omitempty"`
+	RetainedBytes   int64 `json:"retained_bytes,omitempty"`
+	// Of the node's Total, what something else keeps alive, too: cutting this node alone would not
+	// free it.
+	SharedObjects int64 `json:"shared_objects,omitempty"`
+	SharedBytes   int64 `json:"shared_bytes,omitempty"`
+	// Of Objects and Bytes, what nothing but the root on the node's path keeps alive: clearing that
+	// root would free it.
+	RootObjects int64 `json:"root_objects,omitempty"`
+	RootBytes   int64 `json:"root_bytes,omitempty"`
+	// One more than the index in Report.Together of what this node and those that Fold merges it
+	// with hold together; 0 if it is merged with none.
+	Together int `json:"together,omitempty"`
+
+	Root     *RootInfo `json:"root,omitempty"` // set on roots only
+	Children []*Node   `json:"children,omitempty"`
+
+	// Allocations say where objects of this node were allocated, as far as the memory profiler has
+	// recorded it: largest first. Only WithAllocationSites fills them in.
+	Allocations []Allocation `json:"allocations,omitempty"`
+}
+
+// Total returns the objects and bytes of the node and everything below it.
+func (n *Node) Total() (objects, bytes int64) {
+	objects, bytes = n.Objects, n.Bytes
+	for _, c := range n.Children {
+		o, b := c.Total()
+		objects += o
+		bytes += b
+	}
+	return objects, bytes
+}
+
+// Together is what some nodes hold together. The figures mean what those of a Node do.
+type Together struct {
+	Nodes           int   `json:"nodes"` // how many they are
+	RetainedObjects int64 `json:"retained_objects"`
+	RetainedBytes   int64 `json:"retained_bytes"`
+	SharedObjects   int64 `json:"shared_objects,omitempty"`
+	SharedBytes     int64 `json:"shared_bytes,omitempty"`
+	RootObjects     int64 `json:"root_objects,omitempty"`
+	RootBytes       int64 `json:"root_bytes,omitempty"`
+}
+
+// An Allocation is a place where objects were allocated.
+type Allocation struct {
+	Objects int64 `json:"objects"` // exact, not scaled up
+	Bytes   int64 `json:"bytes"`
+	// the innermost first, without the allocator's own functions
+	Stack []SourceFrame `json:"stack"`
+}
+
+// A SourceFrame is a function on a stack, inlined ones included, and where in its source it was.
+type SourceFrame struct {
+	Func string `json:"func"`
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+}
