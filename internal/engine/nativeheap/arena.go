@@ -90,12 +90,15 @@ func (w *walk) mainPart(a *arena) error {
 func (w *walk) partsOf(a *arena) error {
 	first := a.addr &^ (heapMax - 1)
 	info := a.addr - first // the size of heap_info, which differs between versions
-	if info != 0x20 && info != 0x30 && info != 0x40 {
+	if !isHeapInfoSize(info) {
 		return flux("an arena is not at the start of its memory")
 	}
 	for h, top := a.top&^(heapMax-1), a.top; ; top = 0 {
-		size := w.word(h + heapSize)
-		if area := w.areaOf(h); area == nil || !area.Writable || size > heapMax || h+size > area.End || size < info+minChunk || w.word(h) != a.addr {
+		var b [HeapInfoSize]byte
+		copy(b[:], w.mem.Bytes(h, HeapInfoSize))
+		head := parseHeapInfo(&b)
+		size := head.size
+		if area := w.areaOf(h); area == nil || !area.Writable || size > heapMax || h+size > area.End || size < info+minChunk || head.arena != a.addr {
 			return flux("a part of an arena is not one")
 		}
 		p := &part{of: a, start: h, first: h + info, last: top, end: h + size}
@@ -106,14 +109,13 @@ func (w *walk) partsOf(a *arena) error {
 		if a.parts = append(a.parts, p); len(a.parts) > maxArenas {
 			return flux("an arena has too many parts")
 		}
-		prev := w.word(h + heapPrev)
 		switch {
-		case h == first && prev == 0:
+		case h == first && head.before == 0:
 			return nil
-		case h == first || prev == 0 || prev%heapMax != 0:
+		case h == first || head.before == 0 || head.before%heapMax != 0:
 			return flux("the parts of an arena do not lead to its first")
 		}
-		h = prev
+		h = head.before
 	}
 }
 

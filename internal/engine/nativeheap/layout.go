@@ -21,10 +21,8 @@ const (
 	chunkHeader     = 16 // user memory begins behind it
 	minChunk        = 32
 	chunkAlign      = 16
-	fence           = 16       // size of the chunk that ends a part of an arena that others follow
-	heapMax         = 64 << 20 // HEAP_MAX_SIZE: what parts of arenas but the first one are aligned to
-	heapPrev        = 8        // heap_info: ar_ptr, prev, size, ...
-	heapSize        = 16
+	fence           = 16 // size of the chunk that ends a part of an arena that others follow
+	heapMax         = HeapMultiple
 	prevInUse       = 1 // flags in a chunk's size
 	isMapped        = 2
 	isNotMain       = 4
