@@ -731,7 +731,8 @@
 //	-test text
 //		Show the assertions whose package and test have text in their names, and write their trees before serving.
 //	-text
-//		Write findings and trees to standard output, and serve nothing.
+//		Write findings and trees to standard output, and serve nothing. Where there is a baseline, or -base, trees say what
+//		came since, most of it first.
 //
 // # Watch
 //

@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/verdict"
-	"github.com/leakgate/leakgate/refscan"
 )
 
 // maxPageNodes is how many nodes all trees of a page have together, about: what comes after it, of
@@ -151,36 +149,19 @@ func (b *Builder) views(out *Assertion, a *outcome.Assertion) {
 		}
 		return data
 	}
-	report := func(dir string, of *outcome.Assertion, kind string) *refscan.Report {
-		r, err := readReport(dir, of, kind)
-		if err != nil {
-			errs = append(errs, err.Error())
-		}
-		return r
-	}
-	if r := report(b.Dir, a, ownReport); r != nil {
-		// What the user asks to compare with, else what the assertion itself did.
-		same, title := b.sameInBase(a), "base"
-		before := report(b.BaseDir, same, ownReport)
-		if before == nil {
-			same, title = a, "baseline"
-			before = report(b.Dir, a, "report.base")
-		}
-		var native *refscan.Report
-		if before != nil && !hasNative(before.Roots) && hasNative(r.Roots) {
-			// what it was before is not known: it has not all come since
-			r, native = splitNative(r)
-		}
+	f := b.Find(a)
+	errs = append(errs, f.Problems...)
+	if r := f.Report; r != nil {
 		retained := View{Kind: "retained", Title: "What is retained", Tree: b.add(ofReport(r, modulesOf(a)))}
 		types := View{Kind: "types", Title: "Types", Tree: b.add(ofTypes(r))}
-		if before != nil {
-			x, y := b.add(ofReport(before, modulesOf(same))), b.add(ofTypes(before))
+		if f.Before != nil {
+			x, y := b.add(ofReport(f.Before, modulesOf(f.before))), b.add(ofTypes(f.Before))
 			retained.Before, types.Before = &x, &y
-			retained.BeforeTitle, types.BeforeTitle = title, title
+			retained.BeforeTitle, types.BeforeTitle = f.Title, f.Title
 		}
 		out.Views = append(out.Views, retained, types)
-		if native != nil {
-			out.Views = append(out.Views, View{Kind: "native", Title: "Native blocks", Tree: b.add(ofReport(native, modulesOf(a)))})
+		if f.Native != nil {
+			out.Views = append(out.Views, View{Kind: "native", Title: "Native blocks", Tree: b.add(ofReport(f.Native, modulesOf(a)))})
 		}
 	}
 	for _, k := range []struct{ kind, before, title, beforeTitle string }{
@@ -256,47 +237,5 @@ func (b *Builder) add(top *node, units ...string) int {
 	return len(b.data.Trees) - 1
 }
 
-// sameInBase finds the assertion in the run to compare with.
-func (b *Builder) sameInBase(a *outcome.Assertion) *outcome.Assertion {
-	if b.Base == nil {
-		return nil
-	}
-	for _, p := range b.Base.Packages {
-		for _, o := range p.Assertions {
-			if p.ImportPath == a.Package && o.Test == a.Test && o.Seq == a.Seq {
-				return o
-			}
-		}
-	}
-	return nil
-}
-
 // modulesOf returns the modules of the program that made an assertion.
 func modulesOf(a *outcome.Assertion) *symbol.Modules { return symbol.NamedModules(a.Modules) }
-
-// ReadReport reads what the scan of an assertion found, from the artifacts of its run in dir. It is
-// nil, without an error, if there is no assertion, or no scan was kept.
-func ReadReport(dir string, a *outcome.Assertion) (*refscan.Report, error) {
-	return readReport(dir, a, ownReport)
-}
-
-// ownReport is the kind of artifact that has what an assertion's last scan found.
-const ownReport = "report"
-
-// readReport reads a report by its kind among the artifacts: ownReport, or "report.base", which has
-// what there was at the baseline, or at the first snapshot of AssertNoGrowth.
-func readReport(dir string, a *outcome.Assertion, kind string) (*refscan.Report, error) {
-	if a == nil || a.Artifacts[kind] == "" {
-		return nil, nil
-	}
-	name := a.Artifacts[kind]
-	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-	if err != nil {
-		return nil, err
-	}
-	r := new(refscan.Report)
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return r, nil
-}

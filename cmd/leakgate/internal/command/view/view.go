@@ -203,11 +203,18 @@ func (v *viewed) page(c *cli.Context, o *Options) (*page.Data, error) {
 	}
 	repository := page.OpenRepository(".", func(name string) string { return cli.Lookup(c.Env, name) })
 	defer repository.Close()
-	b := page.Builder{Run: v.Run, Dir: v.Dir, Repository: repository}
+	b := v.pages()
+	b.Repository = repository
+	return b.Build(), nil
+}
+
+// pages reads what the assertions of the run found.
+func (v *viewed) pages() *page.Builder {
+	b := &page.Builder{Run: v.Run, Dir: v.Dir}
 	if v.base != nil {
 		b.Base, b.BaseDir = v.base.Run, v.base.Dir
 	}
-	return b.Build(), nil
+	return b
 }
 
 // draw writes the flame graph.

@@ -21,6 +21,7 @@ func (v *viewed) text(w io.Writer, trees bool) error {
 		}
 		return nil
 	}
+	pages := v.pages()
 	var b strings.Builder
 	for _, p := range v.Run.Packages {
 		for _, a := range p.Assertions {
@@ -31,15 +32,7 @@ func (v *viewed) text(w io.Writer, trees bool) error {
 			if !trees {
 				continue
 			}
-			r, err := page.ReadReport(v.Dir, a)
-			switch {
-			case err != nil:
-				fmt.Fprintf(&b, "  %v\n", err)
-			case r == nil:
-				fmt.Fprintln(&b, "  no tree was kept: leakgate run keeps those of assertions that fail, with -artifacts all of all")
-			default:
-				textTree(&b, r.Fold())
-			}
+			textFound(&b, pages.Find(a))
 			b.WriteString("\n")
 		}
 	}
@@ -55,70 +48,181 @@ const (
 	textColumn = 100 // the longest line
 )
 
-// textTree writes the largest roots with the largest of what is below them, and says how much is
-// left out.
-func textTree(b *strings.Builder, r *refscan.Report) {
-	fmt.Fprintf(b, "  %9s  %10s\n", "objects", "bytes")
-	textNodes(b, r.Roots, textRoots, "", "", 0)
+// textFound writes what an assertion found, compared with what there is to compare it with.
+func textFound(b *strings.Builder, f *page.Found) {
+	for _, problem := range f.Problems {
+		fmt.Fprintf(b, "  %s\n", problem)
+	}
+	if f.Report == nil {
+		if len(f.Problems) == 0 {
+			fmt.Fprintln(b, "  no tree was kept: leakgate run keeps those of assertions that fail, with -artifacts all of all")
+		}
+		return
+	}
+	t := textTree{Builder: b}
+	var before []*refscan.Node
+	if f.Before != nil {
+		t.compares = true
+		before = f.Before.Fold().Roots
+		fmt.Fprintf(b, "  compared with the %s:\n", f.Title)
+	}
+	t.write(f.Report.Fold().Roots, before)
+	if f.Native != nil {
+		b.WriteString("  native blocks:\n")
+		t.compares = false
+		t.write(f.Native.Fold().Roots, nil)
+	}
 }
 
-// A sized is a node with its total.
-type sized struct {
-	*refscan.Node
-	objects, bytes int64
+// A textTree writes the largest roots, or those that grew most, with the largest of what is below
+// them, and says how much is left out.
+type textTree struct {
+	*strings.Builder
+	compares bool // each line has what came since, too, and most of that is first
 }
 
-func textNodes(b *strings.Builder, nodes []*refscan.Node, most int, branch, indent string, depth int) {
-	var all []sized
+func (t *textTree) write(nodes, before []*refscan.Node) {
+	fmt.Fprintf(t, "  %9s  %10s", "objects", "bytes")
+	if t.compares {
+		fmt.Fprintf(t, "  %10s  %11s", "objects", "bytes")
+	}
+	t.WriteString("\n")
+	t.nodes(measureAll(nodes, before), textRoots, "", "", 0)
+}
+
+// A figure is objects and bytes.
+type figure struct{ objects, bytes int64 }
+
+func (f figure) plus(g figure) figure { return figure{f.objects + g.objects, f.bytes + g.bytes} }
+
+// A measured is nodes of one name and type, with their totals and how much of that came since.
+type measured struct {
+	name, typ   string
+	total, more figure
+	now, before []*refscan.Node // what is below them
+}
+
+// isSame is 1 if nothing has come and nothing gone, 0 otherwise.
+func (m *measured) isSame() int {
+	if m.more == (figure{}) {
+		return 1
+	}
+	return 0
+}
+
+// measureAll pairs nodes with those of before. Nodes that are no more are in it, too.
+func measureAll(nodes, before []*refscan.Node) []*measured {
+	type key struct {
+		name, typ string
+		kind      refscan.RootKind
+	}
+	at := make(map[key]*measured)
+	var all []*measured
+	of := func(n *refscan.Node) *measured {
+		k := key{name: n.Name, typ: n.Type}
+		if n.Root != nil {
+			k.kind = n.Root.Kind
+		}
+		if at[k] == nil {
+			at[k] = &measured{name: n.Name, typ: n.Type}
+			all = append(all, at[k])
+		}
+		return at[k]
+	}
 	for _, n := range nodes {
+		m := of(n)
 		objects, bytes := n.Total()
-		if objects|bytes != 0 {
-			all = append(all, sized{n, objects, bytes})
+		m.total, m.more = m.total.plus(figure{objects, bytes}), m.more.plus(figure{objects, bytes})
+		m.now = append(m.now, n.Children...)
+	}
+	for _, n := range before {
+		m := of(n)
+		objects, bytes := n.Total()
+		m.more = m.more.plus(figure{-objects, -bytes})
+		m.before = append(m.before, n.Children...)
+	}
+	return all
+}
+
+func (t *textTree) nodes(all []*measured, most int, branch, indent string, depth int) {
+	all = slices.DeleteFunc(all, func(m *measured) bool { return m.total == figure{} && (!t.compares || m.more == figure{}) })
+	slices.SortStableFunc(all, func(x, y *measured) int {
+		if t.compares {
+			if c := cmp.Or(x.isSame()-y.isSame(), cmp.Compare(y.more.bytes, x.more.bytes), cmp.Compare(y.more.objects, x.more.objects)); c != 0 {
+				return c
+			}
+		}
+		return cmp.Or(cmp.Compare(y.total.bytes, x.total.bytes), cmp.Compare(y.total.objects, x.total.objects))
+	})
+	if t.compares {
+		// What is as it was is of interest only if all is.
+		changed := len(all)
+		for _, m := range all {
+			changed -= m.isSame()
+		}
+		if changed == 0 && depth > 0 {
+			return
+		}
+		if changed > 0 {
+			most = min(most, changed)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y sized) int {
-		return cmp.Or(cmp.Compare(y.bytes, x.bytes), cmp.Compare(y.objects, x.objects))
-	})
 	shown := all[:min(most, len(all))]
-	var objects, bytes int64
-	for _, n := range all[len(shown):] {
-		objects, bytes = objects+n.objects, bytes+n.bytes
+	var left measured
+	for _, m := range all[len(shown):] {
+		left.total, left.more = left.total.plus(m.total), left.more.plus(m.more)
 	}
-	for i, n := range shown {
+	for i, m := range shown {
 		at, below := branch, indent
 		if depth > 0 {
 			at, below = indent+"├─ ", indent+"│  "
-			if i == len(shown)-1 && objects|bytes == 0 {
+			if i == len(shown)-1 && len(shown) == len(all) {
 				at, below = indent+"└─ ", indent+"   "
 			}
 		}
-		textLine(b, n.objects, n.bytes, at+present.Printable(n.Name+"  "+shortType(n.Type)))
+		t.line(m, at+present.Printable(m.name+"  "+shortType(m.typ)))
 		switch {
 		case depth+1 < textDepth:
-			textNodes(b, n.Children, textBelow, "", below, depth+1)
-		case len(n.Children) > 0:
-			textLine(b, 0, 0, below+"└─ ...")
+			t.nodes(measureAll(m.now, m.before), textBelow, "", below, depth+1)
+		case len(m.now) > 0:
+			t.line(nil, below+"└─ ...")
 		}
 	}
-	if objects|bytes != 0 {
+	if len(shown) < len(all) {
 		at := ""
 		if depth > 0 {
 			at = indent + "└─ "
 		}
-		textLine(b, objects, bytes, fmt.Sprintf("%sand %d more", at, len(all)-len(shown)))
+		t.line(&left, fmt.Sprintf("%sand %d more", at, len(all)-len(shown)))
 	}
 }
 
-func textLine(b *strings.Builder, objects, bytes int64, text string) {
+// line writes a line, with figures if there are any.
+func (t *textTree) line(m *measured, text string) {
 	figures := fmt.Sprintf("  %9s  %10s  ", "", "")
-	if objects|bytes != 0 {
-		figures = fmt.Sprintf("  %9d  %10s  ", objects, present.Bytes(bytes))
+	if m != nil {
+		figures = fmt.Sprintf("  %9d  %10s  ", m.total.objects, present.Bytes(m.total.bytes))
+	}
+	switch {
+	case !t.compares:
+	case m == nil || m.more == figure{}:
+		figures += fmt.Sprintf("%10s  %11s  ", "", "")
+	default:
+		figures += fmt.Sprintf("%+10d  %11s  ", m.more.objects, signed(m.more.bytes))
 	}
 	runes := []rune(strings.TrimRight(text, " "))
 	if room := textColumn - len(figures); len(runes) > room {
 		runes = append(runes[:room-1], '…')
 	}
-	b.WriteString(figures + string(runes) + "\n")
+	t.WriteString(figures + string(runes) + "\n")
+}
+
+// signed writes how much bytes have become more or fewer.
+func signed(bytes int64) string {
+	if bytes < 0 {
+		return "-" + present.Bytes(-bytes)
+	}
+	return "+" + present.Bytes(bytes)
 }
 
 // shortType leaves out the folders of import paths.
