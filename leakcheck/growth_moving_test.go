@@ -11,6 +11,10 @@ type wanderer struct{ _ *wanderer }
 
 var wanderingPlaces struct{ here, there []*wanderer }
 
+type stroller struct{ _ *stroller }
+
+var strollers []*stroller
+
 // Objects that are at another place at each snapshot grow at none of them. They are found all the
 // same; what is full at some time is no leak wherever it is.
 func TestGrowthOfWhatMoves(t *testing.T) {
@@ -49,27 +53,32 @@ func TestGrowthOfWhatMoves(t *testing.T) {
 }
 
 // What was there before and ends while op is called hides growth at the same place: the experiment
-// begins anew.
+// begins anew, also where something else grew until then.
 func TestGrowthBehindAFall(t *testing.T) {
 	fillCut(t)
 	places := &wanderingPlaces
-	t.Cleanup(func() { places.here = nil })
-	places.here = make([]*wanderer, 100, 1000)
-	for i := range places.here {
-		places.here[i] = &wanderer{}
-	}
-	calls := 0
-	ft := &impatientT{recordingT{name: t.Name()}}
-	if leakcheck.AssertNoGrowth(ft, func() {
-		if calls++; calls == 11 { // the first after a snapshot
-			clear(places.here[:100])
+	t.Cleanup(func() { places.here, strollers = nil, nil })
+	for name, until := range map[string]int{"alone": 0, "beside what fills up": 40, "beside what fills up late": 80} {
+		places.here, strollers = make([]*wanderer, 100, 1000), nil
+		for i := range places.here {
+			places.here[i] = &wanderer{}
 		}
-		places.here = append(places.here, &wanderer{})
-	}, leakcheck.Iterations(10), leakcheck.Warmup(10)) {
-		t.Error("passed", ft.logs)
+		calls := 0
+		ft := &impatientT{recordingT{name: t.Name()}}
+		if leakcheck.AssertNoGrowth(ft, func() {
+			if calls++; calls == 11 { // the first after a snapshot
+				clear(places.here[:100])
+			}
+			if calls <= until { // and not in the last of the batches, 10, 20, 40, and 80 calls
+				strollers = append(strollers, &stroller{})
+			}
+			places.here = append(places.here, &wanderer{})
+		}, leakcheck.Iterations(10), leakcheck.Warmup(10)) {
+			t.Error(name, "passed", ft.logs)
+		}
+		wantParts(t, strings.Join(ft.errors, "\n"), "+1.00 *leakcheck_test.wanderer/op", "leakcheck_test.wanderingPlaces.here",
+			"objects: 20 → ")
 	}
-	wantParts(t, strings.Join(ft.errors, "\n"), "+1.00 *leakcheck_test.wanderer/op", "leakcheck_test.wanderingPlaces.here",
-		"objects: 20 → ")
 }
 
 // What falls again and again is named.

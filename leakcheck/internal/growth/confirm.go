@@ -17,7 +17,6 @@ func (x *Experiment) confirm(o *assertion.Outcome) *assertion.Outcome {
 	if o.Verdict != verdict.Fail || o.Misuse {
 		return o
 	}
-	x.alsoHeldBy, x.native = nil, false // artifacts are of the snapshots before
 	for _, n := range series.FurtherBatches(x.words.Batches[len(x.words.Batches)-1]) {
 		if !x.isDoubtful() || !x.Time.Allows(2*x.slowestLook+time.Duration(n+1)*x.slowestCall) {
 			break

@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
 
-// maxRestarts bounds how often an experiment begins anew since something sank.
+// maxRestarts bounds how often an experiment begins anew since something fell.
 const maxRestarts = 2
 
 // Judge runs batches until nothing is left that grows with each, or there have been enough of them.
@@ -46,26 +46,20 @@ func (x *Experiment) Judge() *assertion.Outcome {
 	}
 	batch = x.sparing(x.affordable(batch))
 	for restarts := 0; ; {
-		i := len(x.past.Moments) - 1
-		n := batch<<i + x.odd(i, batch)
-		if i == series.Intervals {
-			x.Sleep(assertion.RetryWaits[0])
-			x.noteBlocks()
-			x.recordBatch(n)
-		} else {
-			x.runBatch(n)
-		}
-		if x.failed {
-			return nil
-		}
-		if x.late {
-			return x.outOfTime()
-		}
-		if err := x.look(); err != nil {
+		if stop, err := x.nextBatch(batch); err != nil {
 			return x.inconclusive(err)
+		} else if stop {
+			return x.stopped()
 		}
 		o, grows := x.conclude()
-		for ; !grows && restarts < maxRestarts && o.Verdict == verdict.Pass && x.words.Recorded == nil && x.past.ForgetFall(); restarts++ {
+		if grows && len(x.past.Moments) > series.Intervals+1 {
+			if o = x.settle(); o == nil || o.Verdict != verdict.Pass {
+				return o
+			}
+			grows = false
+		}
+		// What fell may have hidden growth until now, whatever else there was to tell.
+		for ; !grows && o.Verdict == verdict.Pass && restarts < maxRestarts && x.past.ForgetFall(); restarts++ {
 			if grows = len(x.past.Moments) == 1; !grows { // with one there is nothing to tell by yet
 				o, grows = x.conclude()
 			}
@@ -77,18 +71,48 @@ func (x *Experiment) Judge() *assertion.Outcome {
 		case !grows:
 			return o
 		}
-		if len(x.past.Moments) > series.Intervals+1 {
-			break
-		}
 	}
-	// What was about to end has had its last chance now.
+}
+
+// nextBatch runs the next of the batches that double, with a snapshot after it. It reports whether
+// the experiment cannot go on: op has failed the test, or there is no time.
+func (x *Experiment) nextBatch(batch int) (stop bool, err error) {
+	i := len(x.past.Moments) - 1
+	n := batch<<i + x.odd(i, batch)
+	if i == series.Intervals {
+		x.Sleep(assertion.RetryWaits[0])
+		x.noteBlocks()
+		x.recordBatch(n)
+	} else {
+		x.runBatch(n)
+	}
+	if x.failed || x.late {
+		return true, nil
+	}
+	return false, x.look()
+}
+
+// stopped is the outcome where nextBatch has stopped; nil if op failed the test.
+func (x *Experiment) stopped() *assertion.Outcome {
+	if x.failed {
+		return nil
+	}
+	return x.outOfTime()
+}
+
+// settle gives what has grown with each batch the time to end, looks again in place of the last
+// snapshot, and returns the outcome; nil if op failed the test.
+func (x *Experiment) settle() *assertion.Outcome {
 	x.Pause(assertion.RetryWaits[1], assertion.MoreTimers(x.past.Last().Eval.Report, x.past.First().Eval.Report), x.slowestLook+x.slowestLook/2)
 	x.alsoHeldBy = wording.Places(x.finder.Growth())
 	x.past.Moments = x.past.Moments[:len(x.past.Moments)-1]
 	x.native = nativeheap.Supported && x.Time.Allows(4*x.slowestLook)
-	if err := x.look(); err != nil {
+	err := x.look()
+	x.alsoHeldBy, x.native = nil, false // those of later snapshots are in no artifact
+	if err != nil {
 		return x.inconclusive(err)
 	}
+	x.past.Last().Settled = true
 	x.findHolders()
 	o, _ := x.conclude()
 	if o = x.confirm(o); o != nil {

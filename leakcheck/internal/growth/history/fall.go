@@ -23,7 +23,7 @@ type Fall struct {
 func (h *History) ForgetFall() bool {
 	f := h.LastFall()
 	if f != nil {
-		h.Moments = h.Moments[f.to:]
+		h.Moments, h.Further = h.Moments[f.to:], nil
 	}
 	return f != nil
 }
@@ -32,7 +32,7 @@ func (h *History) ForgetFall() bool {
 // did in the last batch in which anything did, nil if nothing did.
 func (h *History) LastFall() *Fall {
 	for to := len(h.Moments) - 1; to > 0; to-- {
-		if f := h.fallTo(to); f != nil {
+		if f := h.fallTo(to); f != nil && !h.Moments[to].Settled {
 			return f
 		}
 	}

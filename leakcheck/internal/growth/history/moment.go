@@ -18,6 +18,9 @@ type Moment struct {
 	Native     *nativeheap.Heap // what C code had, which the ledger has, too; nil: that cannot be told
 	Mapped     int64            // bytes, see countMapped
 	Doubt      error            // why the snapshot is not good enough for a pass, if it is not
+	// Settled: it was taken once more after a wait, for what had yet to end. What fell until then has
+	// ended in the wait and hides nothing.
+	Settled bool
 
 	counted map[tree.GrowthKey]figures // what figures has returned before
 	types   map[string]int64           // objects of the program's types; nil until they are counted
