@@ -60,6 +60,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 		}
 		// What fell may have hidden growth until now, whatever else there was to tell.
 		for ; !grows && o.Verdict == verdict.Pass && restarts < maxRestarts && x.past.ForgetFall(); restarts++ {
+			x.finder.Holders = nil                        // of blocks that came with a batch which may count no more
 			if grows = len(x.past.Moments) == 1; !grows { // with one there is nothing to tell by yet
 				o, grows = x.conclude()
 			}
