@@ -26,25 +26,27 @@ type alarmed struct{ p *cargo }
 
 func (a *alarmed) ring() { use(a.p) }
 
+// Timers of functions are made to fire in the end: one that is stopped may stay in the runtime's
+// heap, with what it refers to, until that is cleaned (go1.26 runtime/time.go, timers.cleanHead).
 func TestTimers(t *testing.T) {
 	t.Run("AfterFunc", func(t *testing.T) {
 		p := newCargo()
 		gTimerFunc = time.AfterFunc(time.Hour, func() { use(p) })
-		defer func() { gTimerFunc.Stop(); gTimerFunc = nil }()
+		defer func() { gTimerFunc.Reset(0); gTimerFunc = nil }()
 		r := holds(t, map[string]int64{"gTimerFunc.timer.arg.p": 1})
 		require.Zero(t, untypedBelow(at(t, r, "gTimerFunc")))
 	})
 	t.Run("AfterFunc that nobody holds", func(t *testing.T) {
 		p := newCargo()
-		stop := make(chan func() bool, 1)
-		func() { stop <- time.AfterFunc(time.Hour, func() { use(p) }).Stop }()
-		f := <-stop
+		reset := make(chan func(time.Duration) bool, 1)
+		func() { reset <- time.AfterFunc(time.Hour, func() { use(p) }).Reset }()
+		f := <-reset
 		holds(t, map[string]int64{"TestTimers.func2.f.$recv.timer.arg.p": 1})
-		f()
+		f(0)
 	})
 	t.Run("AfterFunc of a method value", func(t *testing.T) {
 		gTimerMethod = time.AfterFunc(time.Hour, (&alarmed{newCargo()}).ring)
-		defer func() { gTimerMethod.Stop(); gTimerMethod = nil }()
+		defer func() { gTimerMethod.Reset(0); gTimerMethod = nil }()
 		holds(t, map[string]int64{"gTimerMethod.timer.arg.$recv.p": 1})
 	})
 	t.Run("After", func(t *testing.T) {
