@@ -54,7 +54,7 @@ var layers = []struct {
 	{"internal/procmaps", nil},
 	{"internal/engine/freeze", []string{"internal/engine/image", "internal/engine/headroom", "internal/engine/peek", "internal/engine/remedy", "internal/procmaps"}},
 	// the heap of glibc's malloc
-	{"internal/engine/nativeheap", []string{"internal/engine/freeze", "internal/engine/image", "internal/engine/objfile", "internal/engine/objfile/native", "internal/procmaps"}},
+	{"internal/engine/nativeheap", []string{"internal/engine/freeze", "internal/engine/headroom", "internal/engine/image", "internal/engine/objfile", "internal/engine/objfile/native", "internal/procmaps"}},
 	{"internal/engine/peek", nil}, // memory of this process, in place
 	{"internal/engine/addrmap", nil},
 	{"internal/engine/rtlayout", []string{"internal/engine/debuginfo", "internal/goversion"}}, // what is known of the runtime's structures

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/leakgate/leakgate/internal/engine/freeze"
+	"github.com/leakgate/leakgate/internal/engine/headroom"
 	"github.com/leakgate/leakgate/internal/engine/image"
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
@@ -42,8 +43,8 @@ func knownPlaces() Places {
 
 // Take reads the heap of this process. It copies what malloc has, at some GB/s, while the program
 // runs, and believes it if nothing of malloc's books has changed meanwhile; else it freezes the
-// process, some times over. Errors are ErrNone and *UnknownError. With 10,000 blocks it takes about a
-// millisecond; a program without a C library costs the reading of /proc/self/maps.
+// process, some times over. Errors are ErrNone and *UnknownError. With 10,000 blocks it takes about
+// half a millisecond; a program without a C library costs the reading of /proc/self/maps.
 //
 // Calls take turns.
 func Take() (*Heap, error) {
@@ -94,6 +95,9 @@ func take(lists bool) (w *walk, err error) {
 	}
 	if errors.Is(err, ErrFlux) {
 		return nil, &UnknownError{err.Error(), "stop the threads that allocate before the assertion; if there are none, report this with the version of glibc"}
+	}
+	if short := (*headroom.Shortage)(nil); errors.As(err, &short) {
+		return nil, &UnknownError{"for a copy of what malloc has " + short.Error(), short.Way()}
 	}
 	return nil, &UnknownError{err.Error(), "allow the test process what a snapshot takes"}
 }

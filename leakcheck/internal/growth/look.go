@@ -3,6 +3,7 @@ package growth
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -122,9 +123,12 @@ func (x *Experiment) takeNative(l *ledger.Ledger) *nativeheap.Heap {
 	return h
 }
 
+// noteNative has the log say once that native memory is not judged: the cause may have other figures
+// each time.
 func (x *Experiment) noteNative(err error) {
-	note := "native memory was not looked at: " + err.Error()
-	if !errors.Is(err, nativeheap.ErrNone) && !slices.Contains(x.Logs, note) {
-		x.Logs = append(x.Logs, note)
+	const note = "native memory was not looked at: "
+	if errors.Is(err, nativeheap.ErrNone) || slices.ContainsFunc(x.Logs, func(l string) bool { return strings.HasPrefix(l, note) }) {
+		return
 	}
+	x.Logs = append(x.Logs, note+err.Error())
 }
