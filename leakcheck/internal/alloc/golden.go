@@ -124,7 +124,7 @@ func (x *experiment) judgeGolden(first *recording) (*assertion.Outcome, error) {
 	}
 	c.Compare(second.lines(up))
 	switch {
-	case len(c.Failures()) == 0:
+	case len(c.Failures) == 0:
 		return x.withinGolden(c, second), nil
 	case RaceDetector:
 		return nil, atRandom("what op allocates differs from " + c.Shown)
@@ -200,7 +200,7 @@ func (r *recording) lessThanOnce() string {
 
 // beyondGolden is a failure, with where the objects were allocated if there is time to find out.
 func (x *experiment) beyondGolden(c *goldenfile.Comparison, r *recording) *assertion.Outcome {
-	failures := c.Failures()
+	failures := c.Failures
 	measure := "the golden file allows"
 	if x.Env.Goldens != "" {
 		measure = "the base does"

@@ -138,7 +138,7 @@ func goldenFailure(e *check.Evaluation, c *goldenfile.Comparison, env *environ.E
 	}
 	lines := []string{
 		fmt.Sprintf("leakcheck: more is retained than %s (%s): %s",
-			measure, textfmt.CountNoun(int64(len(c.Failures())), "path"), c.Shown), "",
+			measure, textfmt.CountNoun(int64(len(c.Failures)), "path"), c.Shown), "",
 	}
 	diff := strings.Split(strings.TrimRight(c.Diff, "\n"), "\n")
 	lines = append(lines, textfmt.Indent(diff[:min(len(diff), maxDiffLines)])...)

@@ -33,11 +33,12 @@ type Comparison struct {
 	MeasureOnly bool
 	Status      string // as in verdict.Golden
 
-	measured    []golden.Measurement
-	differences []golden.Difference
-	Diff        string          // between the file's text and what an update makes of it
-	changes     []golden.Change // what an update does
-	Updated     *golden.File
+	measured     []golden.Measurement
+	Failures     []golden.Difference // regressions
+	improvements int                 // lines that allow more than is retained
+	Diff         string              // between the file's text and what an update makes of it
+	changes      []golden.Change     // what an update does
+	Updated      *golden.File
 }
 
 // Values of verdict.Golden's Status.
@@ -144,7 +145,7 @@ func (c *Check) Evaluate(s *check.Seen) []check.Finding {
 	if compared.Ok() {
 		return all
 	}
-	for _, d := range compared.Failures() {
+	for _, d := range compared.Failures {
 		f := lineFinding(&d, s.Forest)
 		f.Freed = len(c.Req.Recorded) > 0
 		all = append(all, f)
@@ -185,10 +186,13 @@ func (c *Comparison) Compare(measured []golden.Measurement) {
 		c.Updated = golden.New(c.measured)
 		return
 	}
-	c.differences = c.File.Compare(c.measured)
-	c.Status = statusMatch
-	if len(c.Failures()) > 0 {
-		c.Status = statusMismatch
+	c.Failures, c.improvements, c.Status = nil, 0, statusMatch
+	for _, d := range c.File.Compare(c.measured) {
+		if d.Failure() {
+			c.Failures, c.Status = append(c.Failures, d), statusMismatch
+		} else {
+			c.improvements++
+		}
 	}
 	c.Updated, c.changes = c.File.Update(c.measured)
 	c.Diff = golden.Diff(string(c.File.Bytes()), string(c.Updated.Bytes()))
@@ -218,19 +222,9 @@ func (c *Comparison) listed(root string) bool {
 	return false
 }
 
-// Failures returns the differences that are regressions.
-func (c *Comparison) Failures() []golden.Difference {
-	var f []golden.Difference
-	for _, d := range c.differences {
-		if d.Failure() {
-			f = append(f, d)
-		}
-	}
-	return f
-}
-
+// Ok reports whether the process is within the file, or is not to be held against it.
 func (c *Comparison) Ok() bool {
-	return c.Write || c.MeasureOnly || c.File != nil && len(c.Failures()) == 0
+	return c.Write || c.MeasureOnly || c.File != nil && len(c.Failures) == 0
 }
 
 // Changed reports whether writing would change anything.
@@ -269,14 +263,8 @@ func (c *Comparison) Tighter() string {
 
 // Improvements says what the golden file allows and the process no longer needs, "" if nothing.
 func (c *Comparison) Improvements() string {
-	n := 0
-	for _, d := range c.differences {
-		if !d.Failure() {
-			n++
-		}
-	}
-	if n == 0 || len(c.Failures()) > 0 {
+	if c.improvements == 0 || len(c.Failures) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: less is retained than %s allows; an update would tighten it", c.Shown, textfmt.CountNoun(int64(n), "line"))
+	return fmt.Sprintf("%s: less is retained than %s allows; an update would tighten it", c.Shown, textfmt.CountNoun(int64(c.improvements), "line"))
 }
