@@ -1,9 +1,11 @@
 package leakcheck_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
@@ -78,6 +80,58 @@ func TestGrowthBehindAFall(t *testing.T) {
 		}
 		wantParts(t, strings.Join(ft.errors, "\n"), "+1.00 *leakcheck_test.wanderer/op", "leakcheck_test.wanderingPlaces.here",
 			"objects: 20 → ")
+	}
+}
+
+// steps are allocated in steps, each twice the one before.
+var steps []int
+
+// Where an experiment begins anew, batches are as large as is needed for each to see such a step.
+func TestStepsBehindAFall(t *testing.T) {
+	fillCut(t)
+	places := &wanderingPlaces
+	places.here, steps = nil, nil
+	t.Cleanup(func() { places.here, steps = nil, nil })
+	for range 100 {
+		places.here = append(places.here, &wanderer{})
+	}
+	calls := 0
+	ft := &impatientT{recordingT{name: t.Name()}}
+	if leakcheck.AssertNoGrowth(ft, func() {
+		if calls++; calls == 100 { // in the last of the batches, 10, 20, 40 and 80 calls
+			places.here, steps = nil, nil
+		}
+		steps = append(steps, calls)
+	}, leakcheck.Iterations(10), leakcheck.Warmup(10)) {
+		t.Error("passed", ft.logs)
+	}
+	wantParts(t, strings.Join(ft.errors, "\n"), "B/op in []int via ", "leakcheck_test.steps")
+}
+
+// Where files seem to grow at first, a batch has calls beside those that double; what is allocated in
+// steps still grows in each.
+func TestStepsBesideFiles(t *testing.T) {
+	fillCut(t)
+	t.Cleanup(func() { steps = nil })
+	for range 4 { // how odd a batch is, is chance
+		steps = nil
+		calls := 0
+		ft := &impatientT{recordingT{name: t.Name()}}
+		if leakcheck.AssertNoGrowth(ft, func() {
+			if calls++; 15 < calls && calls <= 30 {
+				f, err := os.CreateTemp("", "leakgate-steps-*")
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, os.Remove(f.Name())) })
+				require.NoError(t, f.Close())
+			}
+			steps = append(steps, calls)
+		}, leakcheck.Iterations(15), leakcheck.Warmup(15)) {
+			t.Error("passed", ft.logs)
+		}
+		wantParts(t, strings.Join(ft.errors, "\n"), "B/op in []int via ", "leakcheck_test.steps")
+		if strings.Contains(strings.Join(ft.errors, "\n"), "15, 30, 60, 120 and 240 calls") {
+			t.Error("no batch was odd")
+		}
 	}
 }
 

@@ -24,6 +24,36 @@ func nativeLeak(t *testing.T) *world {
 	return w
 }
 
+// TestNativeGrowthBesideThreads has an array of C code grow beside threads that begin: after few
+// calls it is no larger than what libraries may keep for these, in the end it is.
+func TestNativeGrowthBesideThreads(t *testing.T) {
+	for name, tt := range map[string]struct {
+		perCall int64
+		passes  bool
+	}{
+		"a leak": {4096, false}, "what threads may have": {400, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, growing(sessions, 5)...)
+			calls := []int64{10, 20, 40, 80, 160}
+			w.Native = func() (*nativeheap.Heap, error) {
+				n := tt.perCall * calls[min(w.snapshots-1, len(calls)-1)]
+				return &nativeheap.Heap{Blocks: 1, Bytes: n, Sizes: map[int64]int64{n: 1}, Threads: min(5+w.snapshots, 7)}, nil
+			}
+			w.resources(func(int64) []ledger.Item { return nil }, 0)
+			ft, ok, _ := w.growth(nil, tenAndTen...)
+			if ok != tt.passes {
+				t.Fatalf("passed: %v\n%s", ok, ft.errorText())
+			}
+			if !ok {
+				wantInOrder(t, ft.errorText(), "\n+4.0 KiB/op: native memory, in about as many blocks\n")
+			} else if !ft.logged("is no leak: native memory: bytes of native blocks: ") {
+				t.Error(ft.logs)
+			}
+		})
+	}
+}
+
 // TestNativeCalls says which calls allocate what grows, how that is to be had, or why it is not known.
 func TestNativeCalls(t *testing.T) {
 	answer := &nativestack.Answer{

@@ -63,7 +63,7 @@ func TestResourceSeries(t *testing.T) {
 	}{
 		{"each call", postgres, []int64{3, 13, 33, 73, 153}, "+1.00 fd/op: socket to 127.0.0.1:5432 (ESTABLISHED)"},
 		{"every other call", postgres, []int64{3, 8, 18, 38, 78, 78, 98, 138, 178}, "+0.50 fd/op: socket to 127.0.0.1:5432 (ESTABLISHED)"},
-		{"each call, behind what goes", postgres, []int64{60, 20, 30, 50, 90, 170}, "+1.00 fd/op: socket to 127.0.0.1:5432 (ESTABLISHED)"},
+		{"each call, behind what goes", postgres, []int64{60, 20, 40, 80, 160, 320}, "+1.00 fd/op: socket to 127.0.0.1:5432 (ESTABLISHED)"},
 		{"a pool that fills", postgres, []int64{3, 8, 10, 10, 10}, ""},
 		{"as many as were open at once", postgres, []int64{12, 13, 23, 43, 83, 83, 83, 83, 83}, ""},
 		{"slower and slower", postgres, []int64{3, 13, 23, 33, 43}, ""},

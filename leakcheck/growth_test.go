@@ -77,7 +77,7 @@ func TestGrowthSeries(t *testing.T) {
 	tests := []struct {
 		name      string
 		make      func(int64) *refscan.Node
-		figures   []int64 // after 10, 20, 40, 80, 160, once more 160, and then 200, 280, 360 and up to 760 calls
+		figures   []int64 // after 10, 20, 40, 80, 160, once more 160, and then 200, 280, 360 and up to 760 calls; 320 and so on after a fall
 		snapshots int
 		leaks     bool
 	}{
@@ -108,9 +108,9 @@ func TestGrowthSeries(t *testing.T) {
 		{"a logarithm", sessions, []int64{10, 20, 30, 40}, 4, false},
 		{"few, by chance", sessions, []int64{10, 11, 12, 13, 14}, 5, false},
 		{"a ring that starts anew", sessions, []int64{10, 20, 8, 48}, 5, false},
-		{"one a call, behind what goes", sessions, []int64{60, 20, 30, 50, 90, 170}, 7, true},
-		{"behind what goes twice", sessions, []int64{100, 60, 20, 30, 50, 90, 170}, 8, true},
-		{"behind what goes later", sessions, []int64{100, 110, 30, 40, 60, 100, 180}, 8, true},
+		{"one a call, behind what goes", sessions, []int64{60, 20, 40, 80, 160, 320}, 7, true},
+		{"behind what goes twice", sessions, []int64{100, 60, 20, 60, 140, 300, 620}, 8, true},
+		{"behind what goes later", sessions, []int64{100, 110, 30, 70, 150, 310, 630}, 8, true},
 		{"ever less", sessions, []int64{100, 90, 80, 70, 60}, 4, false},
 		{"gone after a wait", sessions, []int64{10, 20, 40, 80, 160, 20}, 6, false},
 		{"as many as in the largest batch", sessions, []int64{9, 10, 20, 40, 80, 80, 40, 79, 81}, 9, false},
@@ -148,15 +148,15 @@ func TestGrowthSeries(t *testing.T) {
 	}
 }
 
-// callsOf is how often an operation is called with tenAndTen, until so many snapshots were taken: each
-// batch doubles, and is the first again after a fall. The last snapshot follows on a wait.
+// callsOf is how often an operation is called with tenAndTen, until so many snapshots were taken: with
+// each of four batches, which begin anew after a fall, twice as often as before. The last snapshot
+// follows on a wait.
 func callsOf(figures []int64, snapshots int) int {
-	calls, batch := 10, 10
-	i := 1
-	for ; i < snapshots && batch <= 80; i++ {
-		calls += batch
-		if batch *= 2; i < len(figures) && figures[i] < figures[i-1] {
-			batch = 10
+	calls, i := 10, 1
+	for batches := 0; i < snapshots && batches < 4; i++ {
+		calls *= 2
+		if batches++; i < len(figures) && figures[i] < figures[i-1] {
+			batches = 0
 		}
 	}
 	further := []int{40, 80, 80, 80, 80, 80, 80, 80} // behind a last look at the same calls

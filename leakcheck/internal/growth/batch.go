@@ -85,6 +85,24 @@ func (x *Experiment) sparing(batch int) int {
 	return max(1, min(batch, int(left/(calls*perCall))))
 }
 
+// restartTime is how long the first batch may take that is longer since an experiment began anew.
+const restartTime = 250 * time.Millisecond
+
+// nextSize is how many calls the next batch has: as many as all calls before, beyond a longer warm-up,
+// so that what is allocated in steps, each twice the one before, grows in each batch. These are the
+// batches that double, given the size of the first, unless one of them was odd, or the experiment
+// has begun anew. Then the batches are as large as there is time and room for.
+func (x *Experiment) nextSize(first int) int {
+	i := len(x.past.Moments) - 1
+	doubled := first << i
+	n := max(doubled, int(x.calls)-x.longer)
+	if n > 2*doubled {
+		n = min(n>>i, int(restartTime/max(x.slowestCall, 1)))
+		n = max(doubled, x.sparing(x.affordable(n))<<i)
+	}
+	return n + x.odd(i, first)
+}
+
 // odd is how many calls the i-th batch, from 0 on, has beside those that double: none, unless
 // temporary files grow. Tests of several packages run side by side and share a folder for these.
 // Where another process finds its own leak of files by batches that double, at the same moments,

@@ -29,6 +29,7 @@ type Experiment struct {
 	Count    goroutineCounter
 	Watch    watcher         // nil: nothing is proved without snapshots
 	calls    int64           // of op, up to now
+	longer   int             // by how many calls the warm-up was longer than the first batch
 	suspects []*finding.Leak // what had grown with each batch at some snapshot before the last
 
 	past   *history.History

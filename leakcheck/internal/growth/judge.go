@@ -45,6 +45,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 		return x.inconclusive(err)
 	}
 	batch = x.sparing(x.affordable(batch))
+	x.longer = max(0, int(x.calls)-batch)
 	for restarts := 0; ; {
 		if stop, err := x.nextBatch(batch); err != nil {
 			return x.inconclusive(err)
@@ -79,7 +80,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 // the experiment cannot go on: op has failed the test, or there is no time.
 func (x *Experiment) nextBatch(batch int) (stop bool, err error) {
 	i := len(x.past.Moments) - 1
-	n := batch<<i + x.odd(i, batch)
+	n := x.nextSize(batch)
 	if i == series.Intervals {
 		x.Sleep(assertion.RetryWaits[0])
 		x.noteBlocks()

@@ -50,9 +50,12 @@ func (f *Finder) Resources() []*Resource {
 	return f.foldNative(found)
 }
 
-// isOfThreads reports whether what grows may be what libraries keep for threads that there were not
-// before.
+// isOfThreads reports whether what grew in all batches may be what libraries keep for threads that
+// there were not at first. After fewer batches a leak, too, may have come to no more than that.
 func (f *Finder) isOfThreads(r *Resource) bool {
+	if len(f.Moments) <= series.Intervals {
+		return false
+	}
 	more := int64(max(0, f.Last().Native.Threads-f.First().Native.Threads))
 	if r.Kind == ledger.NativeBytes {
 		return r.Own.Grown() < more*bytesOfThread

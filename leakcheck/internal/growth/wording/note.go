@@ -25,7 +25,7 @@ func (w *Wording) Forgiven(suspects []*finding.Leak) []string {
 	seen := make(map[string]bool) // a suspect of several snapshots counts once
 	for _, l := range suspects {
 		if l.IsResource() {
-			if l.Resources[0].Kind.InBytes() {
+			if k := l.Resources[0].Kind; k.InBytes() && k != ledger.NativeBytes {
 				continue // spans, and what the runtime maps, come and go
 			}
 			notes = appendForgiven(notes, seen, l.Resources[0].Name, l.Resources[0].Kind.Counted(), w.ResourceSeries(l.Resources[0]))
