@@ -2,6 +2,7 @@ package leakcheck_test
 
 import (
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -129,7 +130,7 @@ func TestStepsBesideFiles(t *testing.T) {
 			t.Error("passed", ft.logs)
 		}
 		wantParts(t, strings.Join(ft.errors, "\n"), "B/op in []int via ", "leakcheck_test.steps")
-		if strings.Contains(strings.Join(ft.errors, "\n"), "15, 30, 60, 120 and 240 calls") {
+		if runtime.GOOS == "linux" && strings.Contains(strings.Join(ft.errors, "\n"), "15, 30, 60, 120 and 240 calls") {
 			t.Error("no batch was odd")
 		}
 	}
@@ -141,7 +142,7 @@ func TestPassBehindAFall(t *testing.T) {
 	places := &wanderingPlaces
 	t.Cleanup(func() { places.here = nil })
 	places.here = nil
-	for range 100 {
+	for range 1000 {
 		places.here = append(places.here, &wanderer{})
 	}
 	ft := &impatientT{recordingT{name: t.Name()}}
