@@ -32,7 +32,7 @@ func (c *Count) KindIn(pkg string, classes []int64) (k Kind, of string) {
 	case isBox && strings.HasPrefix(c.Name, "runtime."):
 		// go1.26, go1.27 runtime/iface.go: convT16 to convTslice are not told the type.
 		return Boxed, strings.TrimPrefix(boxed, "runtime.")
-	case pkg == "runtime":
+	case pkg == "runtime", strings.HasPrefix(pkg, "internal/runtime/"):
 		return Records, ""
 	case isGroup:
 		return MapEntries, group

@@ -37,7 +37,7 @@ func boxed(kind string) string { return "(values of kind " + kind + " in interfa
 // rowsOf sums counts by what they are for, the most objects first.
 func rowsOf(counts []*alloctrace.Count, types *alloccode.Types, classes []int64) []*TypeRow {
 	of := make(map[[2]string]*TypeRow)
-	for _, n := range counts {
+	for _, n := range withThreadsApart(counts, classes) {
 		r := kindOf(n, types, classes)
 		key := [2]string{r.Name, r.Package}
 		if of[key] == nil {
