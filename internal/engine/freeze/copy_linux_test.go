@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/engine/image"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
@@ -39,11 +40,7 @@ func TestCopyOfUnreadableMemory(t *testing.T) {
 	base, page := holed(t)
 	size := uint64(page)
 	p := takeForTest(t)
-	tests := []struct {
-		name string
-		Range
-		want []byte
-	}{
+	wantCopies(t, p, []wantedCopy{
 		{"whole pages", Range{Addr: base, Len: 2 * size}, append(fill(1, page), fill(2, page)...)},
 		{"up to the hole", Range{Addr: base + 2*size - 10, Len: 100}, fill(2, 10)},
 		{"whole pages up to the hole", Range{Addr: base + size, Len: 3 * size}, fill(2, page)},
@@ -57,17 +54,30 @@ func TestCopyOfUnreadableMemory(t *testing.T) {
 		{"no address", Range{Addr: 0x1234_5678_9abc_def0, Len: 64}, nil},
 		{"wraps around", Range{Addr: math.MaxUint64 - 7, Len: 64}, nil},
 		{"odd", Range{Addr: base + 3, Len: 5}, fill(1, 5)},
-	}
+	})
+}
+
+// A wantedCopy is what a range has, as far as it can be read.
+type wantedCopy struct {
+	name string
+	Range
+	want []byte
+}
+
+// wantCopies copies all ranges at once, and returns the copies.
+func wantCopies(t *testing.T, source image.Source, tests []wantedCopy) [][]byte {
+	t.Helper()
 	ranges := make([]Range, len(tests))
 	for i, tt := range tests {
 		ranges[i] = tt.Range
 	}
-	got, err := p.Copy(ranges)
+	got, err := source.Copy(ranges)
 	require.NoError(t, err)
 	require.Len(t, got, len(tests))
 	for i, tt := range tests {
 		assert.True(t, bytes.Equal(tt.want, got[i]), "%s: %d bytes, want %d", tt.name, len(got[i]), len(tt.want))
 	}
+	return got
 }
 
 func fill(b byte, n int) []byte { return bytes.Repeat([]byte{b}, n) }
