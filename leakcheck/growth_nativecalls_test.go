@@ -24,6 +24,62 @@ func nativeLeak(t *testing.T) *world {
 	return w
 }
 
+// TestNativeGrowthInLargerBlocks has malloc give a block more than was asked for now and then, and
+// something else grow by blocks of that size or another.
+func TestNativeGrowthInLargerBlocks(t *testing.T) {
+	after := []int64{10, 20, 40, 80, 160, 160, 200, 280, 360, 440} // calls; the fifth batch is looked at twice
+	for name, tt := range map[string]struct {
+		sizes func(calls, larger int64) map[int64]int64
+		want  string
+	}{
+		"malloc's": {
+			func(calls, larger int64) map[int64]int64 {
+				return map[int64]int64{112: calls - larger, 128: 7 + larger}
+			},
+			"\n+1.00 native block/op (+112 B/op): 1 x 112\n",
+		},
+		"of another size": {
+			func(calls, larger int64) map[int64]int64 {
+				return map[int64]int64{112: calls - larger, 144: 7 + larger}
+			},
+			"\n+0.99 native blocks/op (+111 B/op): 1 x 112\n",
+		},
+		"beside all that were due": {
+			func(calls, larger int64) map[int64]int64 {
+				return map[int64]int64{112: calls, 128: larger}
+			},
+			"\n+1.00 native block/op (+112 B/op): 1 x 112\n",
+		},
+		"growth of its own": {
+			func(calls, _ int64) map[int64]int64 { return map[int64]int64{112: calls, 128: calls} },
+			"\n+2.00 native blocks/op (+240 B/op): 1 x 128, 1 x 112\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, growing(sessions, 5)...)
+			w.Native = func() (*nativeheap.Heap, error) {
+				calls := after[min(w.snapshots, len(after))-1]
+				larger := int64(1)
+				if calls < 40 {
+					larger = 0
+				}
+				h := &nativeheap.Heap{Sizes: tt.sizes(calls, larger)}
+				for size, n := range h.Sizes {
+					h.Blocks += n
+					h.Bytes += size * n
+				}
+				return h, nil
+			}
+			w.resources(func(int64) []ledger.Item { return nil }, 0)
+			ft, ok, _ := w.growth(nil, tenAndTen...)
+			if ok {
+				t.Fatalf("passed\n%s", ft.logs)
+			}
+			wantInOrder(t, ft.errorText(), tt.want)
+		})
+	}
+}
+
 // TestNativeGrowthBesideThreads has an array of C code grow beside threads that begin: after few
 // calls it is no larger than what libraries may keep for these, in the end it is.
 func TestNativeGrowthBesideThreads(t *testing.T) {

@@ -52,6 +52,30 @@ func (n *NativeGrowth) add(r *Resource, first, last *nativeheap.Heap, named map[
 	named[r.Name] = true
 }
 
+// addLarger counts blocks that are a step larger with those of their size, where that brings the
+// number for each call nearer to a whole one: malloc gives away what would be left of a free block
+// if no block fits there (glibc 2.36 malloc/malloc.c, _int_malloc: remainder_size < MINSIZE).
+func (f *Finder) addLarger(n *NativeGrowth, named map[string]bool) {
+	const (
+		step  = 16 // malloc.c, MALLOC_ALIGNMENT
+		least = 8  // blocks as they were asked for, for each that is larger
+	)
+	first, last := f.First(), f.Last()
+	calls := last.Calls - first.Calls
+	off := func(blocks int64) int64 { return min(blocks%calls, calls-blocks%calls) }
+	for i := range n.Sizes {
+		s := &n.Sizes[i]
+		larger := s.Size + step
+		more := last.Native.Sizes[larger] - first.Native.Sizes[larger]
+		if name := ledger.SizeName(larger); more > 0 && !named[name] && least*more <= s.Added && off(s.Added+more) < off(s.Added) {
+			named[name] = true
+			n.counts = append(n.counts, func(m *history.Moment) int64 { return m.Native.Sizes[larger] })
+			n.Bytes += larger * more
+			s.Added += more
+		}
+	}
+}
+
 // foldNative makes one of what grows of C code's by size. Bytes alone are said only where blocks do
 // not grow, and mappings that large blocks are by themselves not at all.
 func (f *Finder) foldNative(all []*Resource) []*Resource {
@@ -61,8 +85,7 @@ func (f *Finder) foldNative(all []*Resource) []*Resource {
 	var folded *Resource
 	n := &NativeGrowth{}
 	first, last := f.First().Native, f.Last().Native
-	named := make(map[string]bool)
-	var rest []*Resource
+	var rest, blocks []*Resource
 	for _, r := range all {
 		switch {
 		case r.Kind == ledger.NativeBytes && folded == nil:
@@ -74,10 +97,16 @@ func (f *Finder) foldNative(all []*Resource) []*Resource {
 			if folded == nil {
 				folded = &Resource{Kind: r.Kind, Level: ledger.Levels - 1, Name: ledger.NativeBlocks}
 			}
-			n.add(r, first, last, named)
+			blocks = append(blocks, r)
 		default:
 			rest = append(rest, r)
-			continue
+		}
+	}
+	named := make(map[string]bool)
+	for i, r := range blocks { // by exact size first, then what they have in common
+		n.add(r, first, last, named)
+		if next := i + 1; r.Level == 0 && (next == len(blocks) || blocks[next].Level > 0) {
+			f.addLarger(n, named)
 		}
 	}
 	folded.Native = n
