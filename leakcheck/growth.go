@@ -36,6 +36,11 @@ import (
 // start. And they do not see objects that only change places, from a list that was full of them
 // before the first call to one that keeps them, as long as there are some left: Full does.
 //
+// A slice that has room for what each call appends takes no more memory until it is full. Where there is
+// one, the first batch has as many calls as fill it, if that takes no longer than 250 ms and no more than
+// 1 MiB; otherwise a pass logs its name, and with how many calls it could be told. The slices of package
+// variables are looked at, and those of a heap with up to 32 MiB of objects with pointers.
+//
 // The number of calls follows from how long op takes: if all is well, 500 of a fast op, and 4 of
 // one that takes a second; before a failure 8,000 and 32, of which the batches are 500, 1,000, 2,000
 // and 4,000 where counters did not prove it. Iterations and Warmup override that. A cache that is
@@ -61,7 +66,7 @@ import (
 func AssertNoGrowth(t TestingT, op func(), opts ...GrowthOption) bool {
 	environ.NeedT(t, "AssertNoGrowth")
 	t.Helper()
-	return growth.AssertNoGrowth(assertion.ThisProcess(), t, environ.CallSite(1), op, newGrowthRequest(op, opts), pile.CountAll, growth.WatchThisProcess)
+	return growth.AssertNoGrowth(assertion.ThisProcess(), t, environ.CallSite(1), op, newGrowthRequest(op, opts), pile.CountAll, growth.OfThisProcess())
 }
 
 // A CallOption says how often an operation is called: Iterations and Warmup.

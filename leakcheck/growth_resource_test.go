@@ -113,7 +113,7 @@ func TestFilesOfOp(t *testing.T) {
 		none := func(func(string) bool) map[pile.Origin]pile.Goroutines {
 			return map[pile.Origin]pile.Goroutines{}
 		}
-		if growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, tenAndTen), none, nil) {
+		if growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, tenAndTen), none, growth.Watchers{}) {
 			t.Fatal("passed")
 		}
 		ft.end()

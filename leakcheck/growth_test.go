@@ -28,7 +28,7 @@ func (w *world) growth(goroutinesAt []map[pile.Origin]pile.Goroutines, opts ...G
 		return goroutinesAt[min(w.snapshots-1, len(goroutinesAt)-1)]
 	}
 	op := func() { calls++ }
-	ok = growth.AssertNoGrowth(w.Checker, t, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, opts), count, nil)
+	ok = growth.AssertNoGrowth(w.Checker, t, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, opts), count, growth.Watchers{})
 	t.end()
 	return t, ok, calls
 }
@@ -288,7 +288,7 @@ func TestGrowthOptions(t *testing.T) {
 	}
 	w := newWorld(t, leak...)
 	ft := &fakeT{name: "TestLogout"}
-	if growth.AssertNoGrowth(w.Checker, ft, environ.Site{}, nil, newGrowthRequest(nil, nil), pile.CountAll, nil) || !strings.Contains(ft.errorText(), "op is nil") {
+	if growth.AssertNoGrowth(w.Checker, ft, environ.Site{}, nil, newGrowthRequest(nil, nil), pile.CountAll, growth.Watchers{}) || !strings.Contains(ft.errorText(), "op is nil") {
 		t.Errorf("a nil op: %s", ft.errorText())
 	}
 }
@@ -380,7 +380,7 @@ func TestGrowthOpFails(t *testing.T) {
 		}
 	}()
 	op := func() { panic(wanted) }
-	growth.AssertNoGrowth(w.Checker, &fakeT{name: "TestLogout"}, environ.Site{}, op, newGrowthRequest(op, nil), pile.CountAll, nil)
+	growth.AssertNoGrowth(w.Checker, &fakeT{name: "TestLogout"}, environ.Site{}, op, newGrowthRequest(op, nil), pile.CountAll, growth.Watchers{})
 }
 
 // What the collector keeps though no path leads there is growth, whether or not it is within what

@@ -56,7 +56,7 @@ func TestMappedBesideAFall(t *testing.T) {
 				return map[pile.Origin]pile.Goroutines{}
 			}
 			ft := &fakeT{name: "TestMapper"}
-			passed := growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, tenAndTen), none, nil)
+			passed := growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, tenAndTen), none, growth.Watchers{})
 			ft.end()
 			assert.Equal(t, !tt.want, passed, ft.errorText())
 			if tt.want {

@@ -17,4 +17,9 @@
 // Spans' records are never unmapped, and neither is the memory of bits. Lists that grow are, whose
 // reading may fault: the caller turns that into an error. Where a collection ended while bits were
 // read they are read once more. Their sum has to be what the collector says that it marked.
+//
+// # What is new without being an object
+//
+// Elements that are appended to a slice within its capacity. Slices tells of those, by the lengths in
+// what looks like a slice's header.
 package newborn

@@ -5,13 +5,14 @@ import "github.com/leakgate/leakgate/internal/engine/rtlayout"
 // A Layout says where the runtime has what is read: addresses of its variables, and offsets of
 // fields.
 type Layout struct {
-	heap, allgs, allp uintptr
+	heap, allgs, allp, module uintptr
 
 	heapSpans, heapSweepgen                                                  uintptr // runtime.mheap
 	spanStart, spanElems, spanSize, spanClass, spanState, spanBits, spanSwep uintptr // runtime.mspan
 	gID, gStatus, pTimers, pSudogs, pDefers, timerState                      uintptr // runtime.g and p
 	mapSize, mapUsed, mapDirLen, mapDepth, mapShift                          uintptr // internal/runtime/maps
 	tableSize, tableUsed, tableCapacity                                      uintptr
+	moduleData, moduleDataEnd, moduleBSS, moduleBSSEnd, moduleNext           uintptr // runtime.moduledata
 }
 
 // NewLayout looks up the layout of a program that was loaded bias bytes above where it was linked.
@@ -23,9 +24,11 @@ func NewLayout(names rtlayout.Names, bias uint64) (*Layout, error) {
 		header = "internal/runtime/maps.Map"
 		table  = "internal/runtime/maps.table"
 		span   = "runtime.mspan"
+		module = "runtime.moduledata"
 	)
 	l := &Layout{
 		heap: at("runtime.mheap_"), allgs: at("runtime.allgs"), allp: at("runtime.allp"),
+		module:    at("runtime.firstmoduledata"),
 		heapSpans: offset("runtime.mheap", "allspans"), heapSweepgen: offset("runtime.mheap", "sweepgen"),
 		spanStart: offset(span, "startAddr"), spanElems: offset(span, "nelems"), spanSize: offset(span, "elemsize"),
 		spanClass: offset(span, "spanclass"), spanState: offset(span, "state"), spanBits: offset(span, "allocBits"),
@@ -36,6 +39,8 @@ func NewLayout(names rtlayout.Names, bias uint64) (*Layout, error) {
 		mapSize:    uintptr(in.Size(header)), mapUsed: offset(header, "used"), mapDirLen: offset(header, "dirLen"),
 		mapDepth: offset(header, "globalDepth"), mapShift: offset(header, "globalShift"),
 		tableSize: uintptr(in.Size(table)), tableUsed: offset(table, "used"), tableCapacity: offset(table, "capacity"),
+		moduleData: offset(module, "data"), moduleDataEnd: offset(module, "edata"),
+		moduleBSS: offset(module, "bss"), moduleBSSEnd: offset(module, "ebss"), moduleNext: offset(module, "next"),
 	}
 	return l, in.Err()
 }

@@ -31,7 +31,16 @@ func (s *span) word(i int) uint64 {
 	return w
 }
 
-const classes = 256
+// end is where the last object ends.
+func (s *span) end() uintptr { return s.base + uintptr(s.elems)*s.size }
+
+// mayHaveSlices reports whether slices' headers may be among what the objects have.
+func (s *span) mayHaveSlices() bool { return s.class&1 == 0 && s.size >= minHeader }
+
+const (
+	classes    = 256
+	largeClass = 1 // up to it, objects of any size have spans of their own (go1.26 runtime/sizeclasses.go)
+)
 
 // cycle is the number of the last collection that ended, twice.
 func (l *Layout) cycle() uint32 { return peek.Half(l.heap + l.heapSweepgen) }

@@ -327,7 +327,9 @@ func (w *Watch) count() (c Count, err error) {
 	for class, n := range born {
 		c.Objects += n
 		c.Gone += gone[class]
-		c.Replaced += min(n, gone[class])
+		if class > largeClass {
+			c.Replaced += min(n, gone[class])
+		}
 	}
 	c.Tiny = born[rtlayout.TinySpanClass]
 	// A map may have its header on a stack, and few entries need no table.

@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
 
-func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *request.Request, goroutines goroutineCounter, watch watcher) bool {
+func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *request.Request, goroutines goroutineCounter, watchers Watchers) bool {
 	t.Helper()
 	a := c.Begin(t, at, req)
 	var o *assertion.Outcome
@@ -18,7 +18,7 @@ func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, o
 		o = assertion.Misuse("%s", strings.Join(a.Req.Problems, "\n    "))
 	} else {
 		held := heldop.Hold(op)
-		x := &Experiment{Assertion: a, Op: op, Count: goroutines, Watch: watch}
+		x := &Experiment{Assertion: a, Op: op, Count: goroutines, Watchers: watchers}
 		o = x.Judge()
 		held.Release()
 		if o == nil {

@@ -154,7 +154,8 @@ func (x *Experiment) call(n int) {
 		}
 		start := x.Now()
 		x.Op()
-		x.slowestCall = max(x.slowestCall, x.Now().Sub(start))
+		took := x.Now().Sub(start)
+		x.slowestCall, x.spent = max(x.slowestCall, took), x.spent+took
 		x.calls++
 		if x.passed != nil {
 			x.passed()

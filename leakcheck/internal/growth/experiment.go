@@ -27,7 +27,7 @@ type Experiment struct {
 	*assertion.Assertion
 	Op       func()
 	Count    goroutineCounter
-	Watch    watcher         // nil: nothing is proved without snapshots
+	Watchers Watchers
 	calls    int64           // of op, up to now
 	longer   int             // by how many calls the warm-up was longer than the first batch
 	suspects []*finding.Leak // what had grown with each batch at some snapshot before the last
@@ -42,6 +42,9 @@ type Experiment struct {
 	open   int   // descriptors, before the first call
 	mapped int64 // bytes, by calls in batches; see countMapped
 
+	slices *proof.Slices // nil: they are not watched
+	sliced int64         // calls when that began
+
 	passed func() // called after each call of op, if it is not nil
 
 	fails  func() bool // whether op has failed the test by now
@@ -49,6 +52,7 @@ type Experiment struct {
 	late   bool        // there is no time for another call and a snapshot after it
 
 	slowestCall, slowestLook time.Duration
+	spent                    time.Duration // in all calls
 }
 
 func (x *Experiment) inconclusive(err error) *assertion.Outcome {
@@ -63,5 +67,13 @@ func (x *Experiment) inconclusive(err error) *assertion.Outcome {
 // packages are.
 type goroutineCounter func(isProgram func(pkg string) bool) map[pile.Origin]pile.Goroutines
 
-// A watcher begins to watch which objects, goroutines and timers there are.
-type watcher func(ctx context.Context, logf func(string, ...any)) (*proof.Watch, error)
+// Watchers begin to watch this process without a snapshot.
+type Watchers struct {
+	// which objects, goroutines and timers there are; nil: nothing is proved without snapshots
+	Objects func(ctx context.Context, logf func(string, ...any)) (*proof.Watch, error)
+	// how long slices are; nil: nothing is said of that
+	Slices func(ctx context.Context, logf func(string, ...any)) (*proof.Slices, error)
+}
+
+// OfThisProcess are the watchers of assertions.
+func OfThisProcess() Watchers { return Watchers{proof.StartWatch, proof.WatchSlices} }

@@ -14,9 +14,18 @@ import (
 // maxRestarts bounds how often an experiment begins anew since something fell.
 const maxRestarts = 2
 
-// Judge runs batches until nothing is left that grows with each, or there have been enough of them.
-// It returns nil if op failed the test.
+// Judge finds out whether anything grows with the number of calls, and returns nil if op failed the
+// test.
 func (x *Experiment) Judge() *assertion.Outcome {
+	o := x.judge()
+	if o != nil && o.Verdict == verdict.Pass {
+		o.Notes = append(o.Notes, x.unjudgedSlices()...)
+	}
+	return o
+}
+
+// judge runs batches until nothing is left that grows with each, or there have been enough of them.
+func (x *Experiment) judge() *assertion.Outcome {
 	x.fails = x.FailsFromNow()
 	x.past = &history.History{Env: x.Env}
 	x.finder = &finding.Finder{History: x.past, Req: x.Req}
@@ -28,15 +37,21 @@ func (x *Experiment) Judge() *assertion.Outcome {
 	if x.failed {
 		return nil
 	}
+	x.watchSlices()
+	fill := 0
 	if !x.late && x.provable(batch) {
 		calls := max(batch, minProofCalls)
-		if x.prove(calls) {
-			return x.proved()
-		}
+		proved := x.prove(calls)
 		if x.failed {
 			return nil
 		}
-		batch = max(batch, min(int(x.calls), 2*calls))
+		fill = x.fill()
+		if proved && fill == 0 {
+			return x.proved()
+		}
+		if !proved {
+			batch = max(batch, min(int(x.calls), 2*calls))
+		}
 	}
 	if x.late {
 		return x.outOfTime()
@@ -44,7 +59,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 	if err := x.look(); err != nil {
 		return x.inconclusive(err)
 	}
-	batch = x.sparing(x.affordable(batch))
+	batch = x.sparing(max(x.affordable(batch), fill))
 	x.longer = max(0, int(x.calls)-batch)
 	for restarts := 0; ; {
 		if stop, err := x.nextBatch(batch); err != nil {

@@ -37,6 +37,8 @@ import (
 // is less than in the full experiment: with k new objects in n calls, what leaves one behind every
 // few calls leaves less than k + 1, and (k + 1) / n has to be below the rate of the smallest leak.
 //
+// Elements that are added to a slice which has room for them are nothing new: see slices.go.
+//
 // What this does not see are objects that only change places: taken from a free list that was full
 // before, and never given back. Nothing grows while it lasts. Full asks for the snapshots that see
 // one list shrink and another one grow.
@@ -52,15 +54,10 @@ const (
 	valuesInBlock = 16  // of one byte
 )
 
-// WatchThisProcess is the watcher of assertions.
-func WatchThisProcess(ctx context.Context, logf func(string, ...any)) (*proof.Watch, error) {
-	return proof.StartWatch(ctx, logf)
-}
-
 // provable reports whether a proof is possible and wanted. It knows neither where objects hang nor
 // goroutines' functions, and so none that an option leaves out.
 func (x *Experiment) provable(batch int) bool {
-	return x.Watch != nil && batch >= minProofBatch && !x.WantsFull() &&
+	return x.Watchers.Objects != nil && batch >= minProofBatch && !x.WantsFull() &&
 		x.Req.Iterations == 0 && len(x.Req.Scope) == 0 && len(x.Req.Ignores) == 0
 }
 
@@ -77,7 +74,7 @@ func (x *Experiment) prove(calls int) bool {
 	}
 	native, knows := x.nativeBefore()
 	var log observe.Logger
-	w, err := x.Watch(ctx, log.Log)
+	w, err := x.Watchers.Objects(ctx, log.Log)
 	x.Logs = append(x.Logs, log.Lines()...)
 	if err != nil {
 		return false // a snapshot has the same trouble, or does without

@@ -61,6 +61,13 @@ func Unjudged(r *finding.Resource) string {
 		resourceRate(r), r.Own.Show(r.Kind.Counted()))
 }
 
+// UnjudgedSlice says that each call makes a slice longer of which it cannot be told whether it is
+// emptied when it is full.
+func UnjudgedSlice(path string, perCall, length, room int) string {
+	return fmt.Sprintf("could not tell, and did not judge: +%s/op to the slice %s, which had room for them (len %s, cap %s); a first batch that fills it would tell: Iterations(%d)",
+		textfmt.CountNoun(int64(perCall), "element"), textfmt.Abridge(path, message.MaxNameShown), textfmt.Count(int64(length)), textfmt.Count(int64(room)), room/perCall)
+}
+
 // WithoutUseful leaves out of notes that an Ignore matched nothing on the heap, where it names
 // something that the operating system holds.
 func (w *Wording) WithoutUseful(notes []string) []string {

@@ -1,0 +1,107 @@
+package newborn
+
+import "github.com/leakgate/leakgate/internal/engine/peek"
+
+// Slices remembers what may be the headers of slices, in package variables and, where the heap is
+// small, in its objects, so that it can be told which slices got longer: within their arrays nothing
+// of the process is new then. It reads in place what the program may write to meanwhile, and knows
+// no types: what looks like a pointer to an array on the heap, its length and its capacity is taken
+// for a slice. It is for one goroutine.
+type Slices struct {
+	layout  *Layout
+	headers []header
+}
+
+// A header is where the length of a slice lies, and what it was.
+type header struct {
+	at  uintptr
+	len int
+}
+
+// An area is memory in which headers may lie: package variables, or objects of one size.
+type area struct{ at, size, object uintptr }
+
+const (
+	maxHeap   = 32 << 20 // bytes of objects with pointers; in a larger heap headers are not looked for
+	minHeader = 24       // bytes of a slice's header
+	minRoom   = 4        // elements: a slice that has less moves to another array soon
+	maxLonger = 16       // slices that are told of
+	moreSpans = 64       // that there may be by the time that there is room for them
+)
+
+// NewSlices remembers what there is now.
+func NewSlices(l *Layout) *Slices {
+	n, size, first, end := 0, uintptr(0), ^uintptr(0), uintptr(0)
+	whole := l.spans(false, func(_ int, s *span) {
+		first, end = min(first, s.base), max(end, s.end())
+		if s.mayHaveSlices() {
+			n, size = n+1, size+s.end()-s.base
+		}
+	}) == nil && size <= maxHeap
+	if !whole {
+		n = 0
+	}
+	areas := make([]area, 0, n+moreSpans)
+	for m := l.module; m != 0 && len(areas) < moreSpans/2; m = peek.Word(m + l.moduleNext) {
+		for _, ends := range [...][2]uintptr{{l.moduleData, l.moduleDataEnd}, {l.moduleBSS, l.moduleBSSEnd}} {
+			at := peek.Word(m + ends[0])
+			size := peek.Word(m+ends[1]) - at
+			areas = append(areas, area{at, size, size})
+		}
+	}
+	if whole {
+		_ = l.spans(false, func(_ int, s *span) { // nothing may be allocated in here: the list of spans could move
+			if s.mayHaveSlices() && len(areas) < cap(areas) {
+				areas = append(areas, area{s.base, s.end() - s.base, s.size})
+			}
+		})
+	}
+	s := &Slices{layout: l}
+	for _, a := range areas {
+		for object := a.at; object < a.at+a.size; object += a.object {
+			array, length := uintptr(0), uintptr(0)
+			for at := object; at+8 <= object+a.object; at += 8 {
+				room := peek.Word(at)
+				if room-1 < end-first && room >= length+minRoom && array-first < end-first {
+					s.headers = append(s.headers, header{at - 8, int(length)})
+				}
+				array, length = length, room
+			}
+		}
+	}
+	return s
+}
+
+// A Longer is a slice that got longer.
+type Longer struct {
+	Array    uintptr // its address
+	Len, Cap int     // in elements
+	PerCall  int
+	Bytes    int // of the array, about
+}
+
+// Longer returns the slices to which each of so many calls since NewSlices seems to have added the
+// same number of elements: the first 16.
+func (s *Slices) Longer(calls int) (found []Longer) {
+	for _, h := range s.headers {
+		now := int(peek.Word(h.at))
+		if now <= h.len || (now-h.len)%calls != 0 {
+			continue // as nearly all
+		}
+		array, room := peek.Word(h.at-8), int(peek.Word(h.at+8))
+		if bytes := int(s.layout.roomAt(array)); now <= room && room <= bytes && len(found) < maxLonger {
+			found = append(found, Longer{array, now, room, (now - h.len) / calls, bytes})
+		}
+	}
+	return found
+}
+
+// roomAt is how many bytes of a heap object lie behind an address; 0 where there is none.
+func (l *Layout) roomAt(p uintptr) (n uintptr) {
+	_ = l.spans(false, func(_ int, s *span) {
+		if p >= s.base && p < s.end() {
+			n = s.size - (p-s.base)%s.size
+		}
+	})
+	return n
+}

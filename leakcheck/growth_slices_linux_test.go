@@ -1,0 +1,160 @@
+//go:build amd64 || arm64
+
+package leakcheck_test
+
+import (
+	"bytes"
+	"flag"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/leakcheck"
+)
+
+// sliceState is what the operations below add to.
+type sliceState struct {
+	ints   []int
+	events *sliceEvents
+	buffer bytes.Buffer
+	cursor *sliceCursor
+}
+
+type sliceEvents struct {
+	about string
+	names []string
+}
+
+// A sliceCursor has the words of a slice, and is none.
+type sliceCursor struct {
+	block  *[1 << 12]byte
+	at, to int
+}
+
+var sliced sliceState
+
+const (
+	sliceNoted = "could not tell, and did not judge: "
+	manyInts   = 10_000_000 // more than can be filled
+)
+
+// Slices with room for more, to which an operation adds.
+var sliceOps = []struct {
+	name  string
+	state func() sliceState
+	op    func()
+	opts  []leakcheck.GrowthOption
+	found string // the message about the leak
+	noted string // or the note that goes with a pass
+}{
+	{
+		name:  "numbers",
+		state: func() sliceState { return sliceState{ints: make([]int, 0, 3000)} },
+		op:    func() { sliced.ints = append(sliced.ints, 1) },
+		found: "in []int via github.com/leakgate/leakgate/leakcheck_test.sliced.ints\n",
+	},
+	{
+		name:  "three a call",
+		state: func() sliceState { return sliceState{ints: make([]int, 0, 3000)} },
+		op:    func() { sliced.ints = append(sliced.ints, 1, 2, 3) },
+		found: "in []int via github.com/leakgate/leakgate/leakcheck_test.sliced.ints\n",
+	},
+	{
+		name: "constants, in an object",
+		state: func() sliceState {
+			return sliceState{events: &sliceEvents{about: "what happened", names: make([]string, 100, 3000)}}
+		},
+		op:    func() { sliced.events.names = append(sliced.events.names, "started") },
+		found: "in []string via github.com/leakgate/leakgate/leakcheck_test.sliced.events.names\n",
+	},
+	{
+		name: "a buffer",
+		state: func() (s sliceState) {
+			s.buffer.Grow(20_000)
+			return s
+		},
+		op:    func() { sliced.buffer.WriteString("a line\n") },
+		found: "in []uint8 via github.com/leakgate/leakgate/leakcheck_test.sliced.buffer.buf\n",
+	},
+	{
+		name:  "a large array that is full, and moves once",
+		state: func() sliceState { return sliceState{ints: make([]int, 10_000)} },
+		op:    func() { sliced.ints = append(sliced.ints, 1) },
+		found: "in []int via github.com/leakgate/leakgate/leakcheck_test.sliced.ints\n",
+	},
+	{
+		name:  "more room than can be filled",
+		state: func() sliceState { return sliceState{ints: make([]int, 7, manyInts)} },
+		op:    func() { sliced.ints = append(sliced.ints, 1) },
+		noted: "+1 element/op to the slice github.com/leakgate/leakgate/leakcheck_test.sliced.ints, which had room for them (len ",
+	},
+	{
+		name:  "in full",
+		state: func() sliceState { return sliceState{ints: make([]int, 0, 3000)} },
+		op:    func() { sliced.ints = append(sliced.ints, 1, 2) },
+		opts:  []leakcheck.GrowthOption{leakcheck.Iterations(20)},
+		noted: "+2 elements/op to the slice github.com/leakgate/leakgate/leakcheck_test.sliced.ints, which had room for them (len ",
+	},
+	{
+		name:  "left out",
+		state: func() sliceState { return sliceState{ints: make([]int, 0, manyInts)} },
+		op:    func() { sliced.ints = append(sliced.ints, 1) },
+		opts:  []leakcheck.GrowthOption{leakcheck.Ignore("github.com/leakgate/leakgate/leakcheck_test.sliced.ints", "for this test")},
+	},
+	{
+		name:  "emptied when it is full",
+		state: func() sliceState { return sliceState{ints: make([]int, 0, 1000)} },
+		op: func() {
+			if sliced.ints = append(sliced.ints, 1); len(sliced.ints) == cap(sliced.ints) {
+				sliced.ints = sliced.ints[:0]
+			}
+		},
+	},
+	{
+		name:  "full, and no more is added",
+		state: func() sliceState { return sliceState{ints: make([]int, 0, 1000)} },
+		op: func() {
+			if len(sliced.ints) < cap(sliced.ints) {
+				sliced.ints = append(sliced.ints, 1)
+			}
+		},
+	},
+	{
+		name: "no slice",
+		state: func() sliceState {
+			return sliceState{cursor: &sliceCursor{block: new([1 << 12]byte), to: 1 << 12}}
+		},
+		op: func() {
+			if c := sliced.cursor; c.at < c.to {
+				c.block[c.at] = 1
+				c.at++
+			}
+		},
+		opts: []leakcheck.GrowthOption{leakcheck.Iterations(100)},
+	},
+}
+
+// What fills room that was there before is found where the room can be filled, and else named.
+func TestSlicesWithRoom(t *testing.T) {
+	verbose := flag.Lookup("test.v").Value
+	before := verbose.String()
+	require.NoError(t, verbose.Set("true")) // passes log what was not judged
+	defer func() { require.NoError(t, verbose.Set(before)) }()
+	for _, tt := range sliceOps {
+		t.Run(tt.name, func(t *testing.T) {
+			sliced = tt.state()
+			defer func() { sliced = sliceState{} }()
+			ft := &recordingT{name: t.Name()}
+			passed := leakcheck.AssertNoGrowth(ft, tt.op, tt.opts...)
+			said, logged := strings.Join(ft.errors, "\n"), strings.Join(ft.logs, "\n")
+			require.Equal(t, tt.found == "", passed, said+logged)
+			require.Contains(t, said, tt.found)
+			if tt.noted == "" {
+				require.NotContains(t, logged, sliceNoted)
+			} else {
+				require.Contains(t, logged, sliceNoted+tt.noted)
+			}
+		})
+	}
+}
