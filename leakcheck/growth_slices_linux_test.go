@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
@@ -45,6 +44,7 @@ var sliceOps = []struct {
 	state func() sliceState
 	op    func()
 	opts  []leakcheck.GrowthOption
+	slow  bool
 	found string // the message about the leak
 	noted string // or the note that goes with a pass
 }{
@@ -56,6 +56,7 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "three a call",
+		slow:  true,
 		state: func() sliceState { return sliceState{ints: make([]int, 0, 3000)} },
 		op:    func() { sliced.ints = append(sliced.ints, 1, 2, 3) },
 		found: "in []int via github.com/leakgate/leakgate/leakcheck_test.sliced.ints\n",
@@ -70,6 +71,7 @@ var sliceOps = []struct {
 	},
 	{
 		name: "a buffer",
+		slow: true,
 		state: func() (s sliceState) {
 			s.buffer.Grow(20_000)
 			return s
@@ -79,6 +81,7 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "a large array that is full, and moves once",
+		slow:  true,
 		state: func() sliceState { return sliceState{ints: make([]int, 10_000)} },
 		op:    func() { sliced.ints = append(sliced.ints, 1) },
 		found: "in []int via github.com/leakgate/leakgate/leakcheck_test.sliced.ints\n",
@@ -143,6 +146,9 @@ func TestSlicesWithRoom(t *testing.T) {
 	defer func() { require.NoError(t, verbose.Set(before)) }()
 	for _, tt := range sliceOps {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.slow {
+				require.Slow(t)
+			}
 			sliced = tt.state()
 			defer func() { sliced = sliceState{} }()
 			ft := &recordingT{name: t.Name()}
