@@ -298,7 +298,7 @@ func (tr trial) sameRetained(t *testing.T, rng *rand.Rand, count bool) {
 		groups = append(groups, below[:k])
 		below = below[k:]
 	}
-	together, ok := tr.retention.Nodes(groups)
+	together, _, ok := tr.retention.Find(groups, nil)
 	require.True(t, ok)
 	require.Zero(t, tr.retention.Unexplained(), "objects that the report's roots do not reach")
 
@@ -337,7 +337,7 @@ func (tr trial) sameRetainedByObjects(t *testing.T, rng *rand.Rand, count bool) 
 		}
 		sets = append(sets, set)
 	}
-	held, ok := tr.retention.Sets(sets)
+	_, held, ok := tr.retention.Find(nil, sets)
 	require.True(t, ok)
 	require.Len(t, held, len(sets))
 	for i, set := range sets {

@@ -73,7 +73,7 @@ func TestJudgeOnCorpus(t *testing.T) {
 	judged(t, func(tr trial) {
 		tr.sameReach(t)
 		t.Logf("%d objects, %d roots", len(tr.judge.Objects), len(tr.judge.Roots))
-		_, ok := tr.retention.Nodes(nil)
+		_, _, ok := tr.retention.Find(nil, nil)
 		require.True(t, ok)
 		require.Zero(t, tr.retention.Unexplained(), "objects that the report's roots do not reach")
 		compared := 0

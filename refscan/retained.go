@@ -29,7 +29,7 @@ import (
 // If what is kept by what gets too complex for the memory that this may take, some 150 MB,
 // Report.Retained stays false and a warning says so.
 //
-// It takes about as long as a scan, and some 15 bytes an object and 4 a reference meanwhile,
+// It takes about as long as a scan, and some 20 bytes an object and 4 a reference meanwhile,
 // outside of the heap.
 func WithRetained() ScanOption { return WithRetainedSets(nil) }
 
@@ -73,10 +73,10 @@ func attributeRetained(g *typedheap.Heap, program root.Program, charged attribut
 			}
 			together = append(together, of)
 		})
-		held, ok := retention.Nodes(together)
-		ok = ok && retainSets(r, retention, graphNode, choose)
+		sets, ofSets := setsOf(r, graphNode, choose)
+		held, bySet, ok := retention.Find(together, ofSets)
 		if !ok {
-			r.Together = nil
+			r.Together, r.Types = nil, nil
 			for n := range graphNode {
 				n.Together = 0
 			}
@@ -88,6 +88,7 @@ func attributeRetained(g *typedheap.Heap, program root.Program, charged attribut
 			t.RetainedObjects, t.RetainedBytes, t.SharedObjects, t.SharedBytes = h.Objects, h.Bytes, h.SharedObjects, h.SharedBytes
 			t.RootObjects, t.RootBytes = h.RootObjects, h.RootBytes
 		}
+		fillSets(r, sets, bySet)
 		for n, of := range graphNode {
 			n.hold(retention.Held(of))
 		}
@@ -95,10 +96,10 @@ func attributeRetained(g *typedheap.Heap, program root.Program, charged attribut
 	}, retention.Release
 }
 
-// retainSets finds out what types retain, and the sets that choose names, unless it is nil.
-func retainSets(r *Report, retention *retain.Result, graphNode map[*Node]*attribute.Node, choose func(*Report) []*NodeSet) bool {
+// setsOf lists the sets of nodes of which it is to be found out what they retain: one for each type,
+// which it adds to the report, and those that choose names, unless it is nil.
+func setsOf(r *Report, graphNode map[*Node]*attribute.Node, choose func(*Report) []*NodeSet) (sets []*NodeSet, of [][]*attribute.Node) {
 	setOf := make(map[string]int) // 1 + index in r.Types, and of its set
-	var sets []*NodeSet
 	var add func(nodes []*Node)
 	add = func(nodes []*Node) {
 		for _, n := range nodes {
@@ -119,17 +120,17 @@ func retainSets(r *Report, retention *retain.Result, graphNode map[*Node]*attrib
 	if choose != nil {
 		sets = append(sets, choose(r)...)
 	}
-	of := make([][]*attribute.Node, len(sets))
+	of = make([][]*attribute.Node, len(sets))
 	for i, s := range sets {
 		for _, n := range s.Nodes {
 			of[i] = append(of[i], graphNode[n])
 		}
 	}
-	held, ok := retention.Sets(of)
-	if !ok {
-		r.Types = nil
-		return false
-	}
+	return sets, of
+}
+
+// fillSets fills in what sets retain, and with them types, of which the report has the largest first.
+func fillSets(r *Report, sets []*NodeSet, held []retain.Held) {
 	for i, s := range sets {
 		h := held[i]
 		s.RetainedObjects, s.RetainedBytes, s.SharedObjects, s.SharedBytes = h.Objects, h.Bytes, h.SharedObjects, h.SharedBytes
@@ -145,7 +146,6 @@ func retainSets(r *Report, retention *retain.Result, graphNode map[*Node]*attrib
 		}
 		return a.Type < b.Type
 	})
-	return true
 }
 
 // pairNodes fills in which node of the graph's result each node of the report was made of.

@@ -21,7 +21,7 @@ func (r *Result) Freed(is func(*attribute.Node) bool, asObjects bool) (freed fun
 	if asObjects {
 		label = (*graph).labelObjects
 	}
-	d := b.dominance(label(b, l))
+	d, _ := b.dominance(label(b, l))
 	if d.Full() {
 		d.Release()
 		return nil, nil

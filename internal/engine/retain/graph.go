@@ -45,6 +45,11 @@ func (r *Result) layOut() *graph {
 	if r.graph != nil {
 		return r.graph
 	}
+	for _, e := range r.entries {
+		if child := e.node.MapEntries(); child != nil {
+			r.numberOf(child) // entries count there
+		}
+	}
 	b := &graph{
 		Result: r, tool: r.toolNodes(), variable: make(map[*attribute.Node]bool), on: make(map[uint32][]uint32),
 		small0: uint32(len(r.charged)), specials: make([]specialVertex, len(r.heap.Live.Specials)),
@@ -101,9 +106,10 @@ func (r *Result) layOut() *graph {
 	return b
 }
 
-// dominance computes which labels each vertex is retained by.
-func (b *graph) dominance(l dominance.Labelling) *dominance.Analysis {
-	d := dominance.New(b.edges, l)
+// dominance computes which labels each vertex is retained by, and returns how many objects no root
+// reaches.
+func (b *graph) dominance(l dominance.Labelling) (d *dominance.Analysis, rest int64) {
+	d = dominance.New(b.edges, l)
 	done := false
 	defer func() {
 		if !done { // memory was refused
@@ -114,9 +120,9 @@ func (b *graph) dominance(l dominance.Labelling) *dominance.Analysis {
 		d.AddRoot(b.root0 + uint32(i))
 	}
 	d.Run()
-	b.leftOver(d)
+	rest = b.leftOver(d)
 	done = true
-	return d
+	return d, rest
 }
 
 // edge adds a reference to an address, if what is there counts.
@@ -479,9 +485,8 @@ func (b *graph) labelObjects(l *labels) dominance.Labelling {
 }
 
 // leftOver treats what no variable leads to. Finalizers and cleanups of objects that nothing else
-// keeps are roots: their time has come. What they do not reach either is its own root.
-func (b *graph) leftOver(d *dominance.Analysis) {
-	b.rest = 0
+// keeps are roots: their time has come. What they do not reach either is its own root, and counted.
+func (b *graph) leftOver(d *dominance.Analysis) (rest int64) {
 	var due []uint32
 	for i, s := range b.specials {
 		if v := b.special0 + uint32(i); s.node != nil && !d.Reached(v) {
@@ -494,11 +499,12 @@ func (b *graph) leftOver(d *dominance.Analysis) {
 	d.Run()
 	for v := uint32(0); v < b.special0 && !d.Full(); v++ {
 		if !d.Reached(v) && b.isCharged(v) {
-			b.rest++
+			rest++
 			d.AddRoot(v)
 			d.Run()
 		}
 	}
+	return rest
 }
 
 // isCharged reports whether a node of the report is charged with an object, anonymous static data

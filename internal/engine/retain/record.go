@@ -19,7 +19,7 @@ type Held struct {
 	RootObjects, RootBytes int64
 }
 
-// Held is what RetainedBy found for a node.
+// Held is what Find found for a node.
 func (r *Result) Held(n *attribute.Node) Held { return r.heldBy[n] }
 
 // Result is a record of which node each object was charged to.
@@ -38,7 +38,7 @@ type Result struct {
 	tiny    *attribute.TinyTable
 	entries []mapEntries
 	roots   []attribute.RootNode
-	heldBy  map[*attribute.Node]Held // by RetainedBy
+	heldBy  map[*attribute.Node]Held // by Find
 	graph   *graph                   // nil until it is needed
 	rest    int64                    // objects that no root of the report reaches
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/dominance"
 	"github.com/leakgate/leakgate/internal/engine/objset"
 	"github.com/leakgate/leakgate/internal/engine/offheap"
+	"github.com/leakgate/leakgate/internal/engine/parallel"
 	"github.com/leakgate/leakgate/internal/engine/root"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
@@ -37,10 +38,12 @@ func Run(h *typedheap.Heap, program root.Program, onCharge attribute.Charged) (*
 	return r.result, r
 }
 
-// Nodes finds out what each node of the result holds (see Node.Held), and what each of the groups
-// of nodes holds together. A node may be in one group. It takes time in proportion to the
-// references times the number of nodes on a path, and about 8 bytes an object and 4 a reference,
-// outside of the heap until Release.
+// Find finds out what each node of the result holds (see Held), what each of the groups of nodes holds
+// together, and what the objects of each set of nodes hold together: those charged to one of the nodes
+// that are of its type. For a set, unlike for a group, a root stands for such objects, too, and not for
+// its variable. A node may be in one group and in several sets. It takes time in proportion to the
+// references times the number of nodes on a path, and about 12 bytes an object and 4 a reference, outside
+// of the heap until Release. Two goroutines share the work on a large heap.
 //
 // What holds is seen as in the attribution:
 //   - The tool's own roots and objects hold nothing, and are held by nothing.
@@ -52,46 +55,49 @@ func Run(h *typedheap.Heap, program root.Program, onCharge attribute.Charged) (*
 //
 // It gives up, and returns false, if the sets of nodes that objects are retained by are too many
 // and too different.
-func (r *Result) Nodes(groups [][]*attribute.Node) ([]Held, bool) {
-	l := r.label(groups)
-	held, ok := r.held(l, (*graph).labelNodes)
-	if !ok {
-		return nil, false
-	}
-	out := make([]Held, len(groups))
-	for i, label := range l.groups {
-		out[i] = held[label]
-	}
-	r.heldBy = make(map[*attribute.Node]Held, len(l.nodes))
-	for _, n := range l.nodes {
-		r.heldBy[n] = held[l.own[n]]
-	}
-	return out, true
-}
-
-// Sets finds out what the objects of each set of nodes hold together: those charged to
-// one of the nodes that are of its type. Unlike with RetainedBy, a root stands for such objects,
-// too, and not for its variable. A node may be in several sets. It takes what RetainedBy does.
-func (r *Result) Sets(sets [][]*attribute.Node) ([]Held, bool) {
-	held, ok := r.held(r.labelSets(sets), (*graph).labelObjects)
-	if !ok {
-		return nil, false
-	}
-	return held[1:], true
-}
-
-// held returns what each label holds, if the vertices have the labels that label gives them.
-func (r *Result) held(l *labels, label func(*graph, *labels) dominance.Labelling) ([]Held, bool) {
+func (r *Result) Find(groups, sets [][]*attribute.Node) (byGroup, bySet []Held, ok bool) {
 	b := r.layOut()
 	if b.edges == nil {
-		return nil, false
+		return nil, nil, false
 	}
-	d := b.dominance(label(b, l))
+	ofNodes, ofSets := r.label(groups), r.labelSets(sets)
+	var byNode, held []Held
+	find := func(i int) {
+		if i == 0 {
+			byNode, r.rest = b.held(ofNodes, b.labelNodes(ofNodes))
+		} else {
+			held, _ = b.held(ofSets, b.labelObjects(ofSets))
+		}
+	}
+	if parallel.Workers(r.heap.Model.NumObjects) == 1 {
+		find(0)
+		find(1)
+	} else {
+		parallel.Do(2, find)
+	}
+	if byNode == nil || held == nil {
+		return nil, nil, false
+	}
+	byGroup = make([]Held, len(groups))
+	for i, label := range ofNodes.groups {
+		byGroup[i] = byNode[label]
+	}
+	r.heldBy = make(map[*attribute.Node]Held, len(ofNodes.nodes))
+	for _, n := range ofNodes.nodes {
+		r.heldBy[n] = byNode[ofNodes.own[n]]
+	}
+	return byGroup, held[1:], true
+}
+
+// held returns what each label holds, and how many objects no root of the report reaches; nil if there
+// are too many sets of labels. It changes nothing but the labels.
+func (b *graph) held(l *labels, given dominance.Labelling) (held []Held, rest int64) {
+	d, rest := b.dominance(given)
 	defer d.Release()
 	if d.Full() {
-		return nil, false
+		return nil, 0
 	}
-	return r.sum(l, d), true
+	return b.sum(l, d), rest
 }
 
 // Release gives the record's memory back.
@@ -157,7 +163,7 @@ func (r *Result) charges(l *labels, d *dominance.Analysis) map[chargeKey]charge 
 		for _, label := range l.lists[child] {
 			set = d.With(set, label)
 		}
-		add(set, r.numberOf(child), e.n, 0)
+		add(set, r.number[child], e.n, 0)
 	}
 	return sums
 }
