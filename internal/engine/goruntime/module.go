@@ -1,6 +1,7 @@
 package goruntime
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -36,14 +37,7 @@ func (m *Model) loadModules(first uint64) error {
 	l := m.fields
 	const md = "runtime.moduledata"
 	var (
-		oText, oEtext    = l.Offset(md, "text"), l.Offset(md, "etext")
-		oMinpc, oMaxpc   = l.Offset(md, "minpc"), l.Offset(md, "maxpc")
-		oData, oEdata    = l.Offset(md, "data"), l.Offset(md, "edata")
-		oBss, oEbss      = l.Offset(md, "bss"), l.Offset(md, "ebss")
-		oNbss, oEnbss    = l.Offset(md, "noptrbss"), l.Offset(md, "enoptrbss")
-		oTypes, oEtypes  = l.Offset(md, "types"), l.Offset(md, "etypes")
-		oRodata          = l.Offset(md, "rodata")
-		oGofunc, oEpcln  = l.Offset(md, "gofunc"), l.Offset(md, "epclntab")
+		oMinpc           = l.Offset(md, "minpc")
 		oNames, oCutab   = l.Offset(md, "funcnametab"), l.Offset(md, "cutab")
 		oFiles, oPctab   = l.Offset(md, "filetab"), l.Offset(md, "pctab")
 		oPcln, oFtab     = l.Offset(md, "pclntable"), l.Offset(md, "ftab")
@@ -60,17 +54,30 @@ func (m *Model) loadModules(first uint64) error {
 		if len(m.Modules) == maxModules || m.moduleOfPC(mem.U64(addr+oMinpc)) != nil {
 			return errors.New("the list of modules does not end")
 		}
-		mod := &Module{
-			text: mem.U64(addr + oText), etext: mem.U64(addr + oEtext),
-			minpc: mem.U64(addr + oMinpc), maxpc: mem.U64(addr + oMaxpc),
-			Data: mem.U64(addr + oData), EData: mem.U64(addr + oEdata),
-			BSS: mem.U64(addr + oBss), EBSS: mem.U64(addr + oEbss),
-			NoPtrBSS: mem.U64(addr + oNbss), ENoPtr: mem.U64(addr + oEnbss),
-			types: mem.U64(addr + oTypes), etypes: mem.U64(addr + oEtypes),
-			rodata: mem.U64(addr + oRodata),
-			gofunc: mem.U64(addr + oGofunc), epclntab: mem.U64(addr + oEpcln),
+		mod := &Module{}
+		for _, f := range [...]struct {
+			field string
+			to    *uint64
+		}{
+			{"text", &mod.text},
+			{"etext", &mod.etext},
+			{"minpc", &mod.minpc},
+			{"maxpc", &mod.maxpc},
+			{"data", &mod.Data},
+			{"edata", &mod.EData},
+			{"bss", &mod.BSS},
+			{"ebss", &mod.EBSS},
+			{"noptrbss", &mod.NoPtrBSS},
+			{"enoptrbss", &mod.ENoPtr},
+			{"types", &mod.types},
+			{"etypes", &mod.etypes},
+			{"rodata", &mod.rodata},
+			{"gofunc", &mod.gofunc},
+			{"epclntab", &mod.epclntab},
+		} {
+			*f.to = mem.U64(addr + l.Offset(md, f.field))
 		}
-		if err := mem.Err(); err != nil {
+		if err := cmp.Or(l.Err(), mem.Err()); err != nil {
 			return err
 		}
 		if mod.etext <= mod.text || mod.maxpc <= mod.minpc || mod.EData < mod.Data || mod.EBSS < mod.BSS || mod.etypes < mod.types {
