@@ -29,7 +29,9 @@ const (
 	moreSpans = 64       // that there may be by the time that there is room for them
 )
 
-// NewSlices remembers what there is now.
+// NewSlices remembers what there is now. What it reads of free objects is not initialized.
+//
+//go:norace
 func NewSlices(l *Layout) *Slices {
 	n, size, first, end := 0, uintptr(0), ^uintptr(0), uintptr(0)
 	whole := l.spans(false, func(_ int, s *span) {
@@ -82,6 +84,8 @@ type Longer struct {
 
 // Longer returns the slices to which each of so many calls since NewSlices seems to have added the
 // same number of elements: the first 16.
+//
+//go:norace
 func (s *Slices) Longer(calls int) (found []Longer) {
 	for _, h := range s.headers {
 		now := int(peek.Word(h.at))
