@@ -94,6 +94,7 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "in full",
+		slow:  true,
 		state: func() sliceState { return sliceState{ints: make([]int, 0, 3000)} },
 		op:    func() { sliced.ints = append(sliced.ints, 1, 2) },
 		opts:  []leakcheck.GrowthOption{leakcheck.Iterations(20)},
@@ -101,6 +102,7 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "left out",
+		slow:  true,
 		state: func() sliceState { return sliceState{ints: make([]int, 0, manyInts)} },
 		op:    func() { sliced.ints = append(sliced.ints, 1) },
 		opts:  []leakcheck.GrowthOption{leakcheck.Ignore("github.com/leakgate/leakgate/leakcheck_test.sliced.ints", "for this test")},
@@ -116,6 +118,7 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "full, and no more is added",
+		slow:  true,
 		state: func() sliceState { return sliceState{ints: make([]int, 0, 1000)} },
 		op: func() {
 			if len(sliced.ints) < cap(sliced.ints) {
@@ -125,6 +128,7 @@ var sliceOps = []struct {
 	},
 	{
 		name: "no slice",
+		slow: true,
 		state: func() sliceState {
 			return sliceState{cursor: &sliceCursor{block: new([1 << 12]byte), to: 1 << 12}}
 		},
