@@ -14,6 +14,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -256,6 +257,6 @@ func survivorRecord(a *assertion.Assertion, s *survivor) verdict.Bound {
 		}
 	}
 	b.Path = symbol.Unescape(path)
-	a.Locate(&b, rootBranch(s.Paths[0]))
+	a.Locate(&b, tree.RootOfPath(s.Paths[0]))
 	return b
 }

@@ -87,14 +87,14 @@ func explainSurvivor(a *assertion.Assertion, s *survivor, when due) []string {
 		lines = append(lines, fmt.Sprintf("it keeps %s alive, %s", textfmt.CountNoun(s.RetainedObjects, "object"), textfmt.ByteCount(s.RetainedBytes)))
 	}
 	lines = append(lines, pathHeldBy(a, s.Paths[0])...)
-	lines = append(lines, message.UsualCause(traceOf(s.Paths[0]), a.Env)...)
+	lines = append(lines, message.UsualCause(tree.TraceOfPath(s.Paths[0]), a.Env)...)
 	lines = append(lines, "")
 	lines = append(lines, pathLines(s.Paths[0])...)
 	if len(s.AllocatedAt) > 0 && a.Env.AllAllocations {
 		lines = append(append(lines, "", "allocated at:"), message.StackLines(s.AllocatedAt, a.Env)...)
 	}
 	for i, p := range s.Paths[1:] {
-		if isNamesake(p, s.Paths[:i+1]) || message.OneCall(traceOf(s.Paths[0]).Branches, traceOf(p).Branches) {
+		if isNamesake(p, s.Paths[:i+1]) || message.OneCall(tree.TraceOfPath(s.Paths[0]).Branches, tree.TraceOfPath(p).Branches) {
 			continue
 		}
 		lines = append(lines, "", "cutting that is not enough, it is also "+pathHeldBy(a, p)[0])
@@ -115,7 +115,7 @@ func pathHeldBy(a *assertion.Assertion, p refscan.RetainingPath) []string {
 		}
 		holder = step.Type
 	}
-	return message.HeldBy(rootBranch(p), a.Env)
+	return message.HeldBy(tree.RootOfPath(p), a.Env)
 }
 
 // isNamesake reports whether a path is one of the others under another name: a variable that was
@@ -128,29 +128,6 @@ func isNamesake(p refscan.RetainingPath, others []refscan.RetainingPath) bool {
 		}
 	}
 	return false
-}
-
-// rootBranch is the root of a path as the messages' helpers know roots.
-func rootBranch(p refscan.RetainingPath) *tree.Branch {
-	root := p.Root
-	return &tree.Branch{Name: symbol.Unescape(p.Name), Path: symbol.Unescape(p.Name), Typ: naming.CleanType(p.Type), Root: &root}
-}
-
-// traceOf is a path as a trace.
-func traceOf(p refscan.RetainingPath) *tree.Trace {
-	b := rootBranch(p)
-	t := &tree.Trace{Branches: []*tree.Branch{b}}
-	for _, step := range p.Steps {
-		if step.Name == "" { // the variable itself
-			continue
-		}
-		next := &tree.Branch{Name: symbol.Unescape(nodename.Fold(step.Name)), Typ: naming.CleanType(step.Type), Root: b.Root, Parent: b}
-		next.Path = nodename.Join(b.Path, next.Name)
-		b.Children = []*tree.Branch{next}
-		b = next
-		t.Branches = append(t.Branches, b)
-	}
-	return t
 }
 
 // A link is a reference of a path that was folded: the same one several times in a row is one link.
@@ -167,7 +144,7 @@ const expectedMark = "  ← expected to be garbage"
 // pathLines draws a path, one line an edge. If something on it should be gone already, the
 // references up to that are marked as suspect.
 func pathLines(p refscan.RetainingPath) []string {
-	root := rootBranch(p)
+	root := tree.RootOfPath(p)
 	links := foldSteps(p.Steps)
 	first := root.Name + message.Describe(root)
 	if len(links) > 0 && links[0].name == "" { // the variable refers to the object itself

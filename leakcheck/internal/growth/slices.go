@@ -82,12 +82,16 @@ func (x *Experiment) unjudgedSlices() (notes []string) {
 	}
 	ctx, cancel := x.Time.Context()
 	defer cancel()
-	places, err := observe.PathsTo(ctx, addresses, tree.IsTestingRecord)
+	paths, err := observe.PathsTo(ctx, addresses, tree.IsTestingRecord)
 	if err != nil {
 		return []string{"could not tell whose slices each call seems to make longer: " + err.Error()}
 	}
-	for i, at := range places {
-		if s := found[i]; x.judgesSlice(at) {
+	for i, p := range paths {
+		if p == nil {
+			continue
+		}
+		line := tree.TraceOfPath(*p).Branches
+		if s, at := found[i], line[len(line)-1]; x.judgesSlice(at) {
 			note := wording.UnjudgedSlice(at.Path, s.PerCall, s.Len, s.Cap)
 			if !slices.Contains(notes, note) {
 				notes = append(notes, note)
@@ -97,12 +101,12 @@ func (x *Experiment) unjudgedSlices() (notes []string) {
 	return notes
 }
 
-// judgesSlice reports whether what is at a place may be a slice, and is none that is left out of the
+// judgesSlice reports whether what is at a branch may be a slice, and is none that is left out of the
 // judgement.
-func (x *Experiment) judgesSlice(at observe.Place) bool {
+func (x *Experiment) judgesSlice(at *tree.Branch) bool {
 	s := tree.Scope{Packages: x.Req.Scope}
 	switch {
-	case at.Path == "" || strings.HasPrefix(at.Typ, "*") || strings.HasPrefix(at.Typ, "map[") || tree.GrowsOnPurpose(at.Path):
+	case strings.HasPrefix(at.Typ, "*") || strings.HasPrefix(at.Typ, "map[") || tree.GrowsOnPurpose(at.Path):
 		return false
 	case len(s.Packages) > 0 && !s.IncludesPackage(symbol.Package(at.Path)):
 		return false

@@ -1,0 +1,31 @@
+package tree
+
+import (
+	"github.com/leakgate/leakgate/internal/nodename"
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// RootOfPath is the root of a path to an object as the messages' helpers know roots.
+func RootOfPath(p refscan.RetainingPath) *Branch {
+	root := p.Root
+	return &Branch{Name: symbol.Unescape(p.Name), Path: symbol.Unescape(p.Name), Typ: naming.CleanType(p.Type), Root: &root}
+}
+
+// TraceOfPath is a path to an object as a trace.
+func TraceOfPath(p refscan.RetainingPath) *Trace {
+	b := RootOfPath(p)
+	t := &Trace{Branches: []*Branch{b}}
+	for _, step := range p.Steps {
+		if step.Name == "" { // the variable itself
+			continue
+		}
+		next := &Branch{Name: symbol.Unescape(nodename.Fold(step.Name)), Typ: naming.CleanType(step.Type), Root: b.Root, Parent: b}
+		next.Path = nodename.Join(b.Path, next.Name)
+		b.Children = []*Branch{next}
+		b = next
+		t.Branches = append(t.Branches, b)
+	}
+	return t
+}
