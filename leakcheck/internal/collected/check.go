@@ -127,37 +127,32 @@ func collectAll(a *assertion.Assertion, es []*expectation) ([]*expectation, erro
 }
 
 // findHolders freezes the process and looks for what keeps the objects alive.
-func findHolders(a *assertion.Assertion, es []*expectation, when due) (_ []*survivor, err error) {
-	observe.Observing.Lock()
-	defer observe.Observing.Unlock()
+func findHolders(a *assertion.Assertion, es []*expectation, when due) ([]*survivor, error) {
 	ctx, cancel := a.Time.Context()
 	defer cancel()
-	snapshot, err := refscan.Capture(refscan.WithContext(ctx), refscan.WithLog(func(format string, args ...any) {
+	var found []*survivor
+	err := observe.InSnapshot(ctx, func(format string, args ...any) {
 		a.Logs = append(a.Logs, fmt.Sprintf(format, args...))
-	}))
+	}, func(snapshot *refscan.Snapshot) error {
+		a.Env.Declared = snapshot.Declaration
+		// What is alive now was so when the process was frozen, and where it is now: objects do not
+		// move.
+		var addresses []uintptr
+		for _, e := range es {
+			if addr := e.address(); addr != 0 {
+				found = append(found, &survivor{expectation: e, holder: -1})
+				addresses = append(addresses, addr)
+			}
+		}
+		for i, s := range found {
+			if err := s.trace(snapshot, i, addresses, when); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	defer func() {
-		if closeErr := snapshot.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	a.Env.Declared = snapshot.Declaration
-	// What is alive now was so when the process was frozen, and where it is now: objects do not
-	// move.
-	var found []*survivor
-	var addresses []uintptr
-	for _, e := range es {
-		if addr := e.address(); addr != 0 {
-			found = append(found, &survivor{expectation: e, holder: -1})
-			addresses = append(addresses, addr)
-		}
-	}
-	for i, s := range found {
-		if err := s.trace(snapshot, i, addresses, when); err != nil {
-			return nil, err
-		}
 	}
 	return found, nil
 }
