@@ -16,7 +16,7 @@ import (
 
 // sizeBudget is by how many bytes a test binary may grow that uses the whole API, when it is linked
 // as plain "go test" does: without symbols and debug information.
-const sizeBudget = 368 << 20 / 100
+const sizeBudget = 370 << 20 / 100
 
 // sizeVerbs are the bodies of tests that use one verb each, with the packages that they import.
 // TestBinarySize reports what each adds to a test binary; only all together are bounded, since none
@@ -115,7 +115,7 @@ func linkedSizes(t *testing.T, sources map[string]string) map[string]int64 {
 		t.Fatal(err)
 	}
 	overlay := make(map[string]string)
-	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", scratch + string(filepath.Separator), "-overlay", filepath.Join(scratch, "overlay.json")}
+	args := []string{"test", "-c", "-vet=off", "-trimpath", "-ldflags=-s -w", "-o", scratch + string(filepath.Separator), "-overlay", filepath.Join(scratch, "overlay.json")}
 	for name, source := range sources {
 		name = strings.ToLower(name)
 		file := filepath.Join(scratch, name+"_test.go")
