@@ -1,6 +1,7 @@
 package growth
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -42,19 +43,19 @@ func (x *Experiment) watchSlices() {
 }
 
 // longerSlices returns the slices that each call since watchSlices seems to have made longer.
-func (x *Experiment) longerSlices() []proof.Longer {
+func (x *Experiment) longerSlices() ([]proof.Longer, error) {
 	if x.slices == nil || x.calls == x.sliced {
-		return nil
+		return nil, nil
 	}
-	found, _ := x.slices.Longer(int(x.calls - x.sliced))
-	return found
+	return x.slices.Longer(int(x.calls - x.sliced))
 }
 
 // fill returns how many calls in the first batch fill the slices that calls make longer; 0 where there
 // are none, or that would take too much.
 func (x *Experiment) fill() (calls int) {
 	bytes := 0
-	for _, s := range x.longerSlices() {
+	found, _ := x.longerSlices() // unjudgedSlices reads again, and says why that fails
+	for _, s := range found {
 		calls, bytes = max(calls, s.Cap/s.PerCall), max(bytes, s.Bytes)
 	}
 	// The slowest call may have been held up, or have moved an array. In a bubble of testing/synctest
@@ -72,9 +73,15 @@ func (x *Experiment) fill() (calls int) {
 
 // unjudgedSlices are notes of slices that each call has made longer, though nothing is a leak.
 func (x *Experiment) unjudgedSlices() (notes []string) {
-	found := x.longerSlices()
-	if len(found) == 0 || !x.Time.Allows(2*x.slowestLook) {
+	found, err := x.longerSlices()
+	if err != nil {
+		return []string{wording.UntoldSlices(err)}
+	}
+	if len(found) == 0 {
 		return nil
+	}
+	if !x.Time.Allows(2 * x.slowestLook) {
+		return []string{wording.UntoldSlices(context.DeadlineExceeded)}
 	}
 	addresses := make([]uintptr, len(found))
 	for i, s := range found {
@@ -84,7 +91,7 @@ func (x *Experiment) unjudgedSlices() (notes []string) {
 	defer cancel()
 	paths, err := observe.PathsTo(ctx, addresses, tree.IsTestingRecord)
 	if err != nil {
-		return []string{"could not tell whose slices each call seems to make longer: " + err.Error()}
+		return []string{wording.UntoldSlices(err)}
 	}
 	for i, p := range paths {
 		if p == nil {

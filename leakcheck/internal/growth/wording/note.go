@@ -68,6 +68,11 @@ func UnjudgedSlice(path string, perCall, length, room int) string {
 		textfmt.CountNoun(int64(perCall), "element"), textfmt.Abridge(path, message.MaxNameShown), textfmt.Count(int64(length)), textfmt.Count(int64(room)), room/perCall)
 }
 
+// UntoldSlices says why it could not be found out which slices calls make longer.
+func UntoldSlices(cause error) string {
+	return "could not tell whose slices each call seems to make longer, and did not judge them: " + cause.Error()
+}
+
 // WithoutUseful leaves out of notes that an Ignore matched nothing on the heap, where it names
 // something that the operating system holds.
 func (w *Wording) WithoutUseful(notes []string) []string {
