@@ -2,30 +2,38 @@ package main
 
 import (
 	"fmt"
+	goversion "go/version"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// The document, in the checkout, has the tables between these lines; the rest is written by hand.
+// The document, in the checkout, has the tables of each Go release between two lines; the rest is
+// written by hand.
 const (
 	documentName = "doc/performance.md"
-	sectionStart = "<!-- performance: the output of the command -->\n"
 	sectionEnd   = "<!-- end -->\n"
 )
 
-// replaceSection puts the tables into a document.
-func replaceSection(document, tables string) (string, error) {
-	before, rest, found := strings.Cut(document, sectionStart)
+// sectionStart is the line behind which the tables of a Go version go.
+func sectionStart(version string) string {
+	return "<!-- performance: " + goversion.Lang(version) + " -->\n"
+}
+
+// replaceSection puts the tables of a Go version into a document.
+func replaceSection(document, version, tables string) (string, error) {
+	start := sectionStart(version)
+	before, rest, found := strings.Cut(document, start)
 	if !found {
-		return "", fmt.Errorf("%s has no line %q, behind which the tables go", documentName, strings.TrimSpace(sectionStart))
+		return "", fmt.Errorf("%s has no line %q, behind which the tables go", documentName, strings.TrimSpace(start))
 	}
 	_, after, found := strings.Cut(rest, sectionEnd)
 	if !found {
 		return "", fmt.Errorf("%s has no line %q behind the tables", documentName, strings.TrimSpace(sectionEnd))
 	}
-	return before + sectionStart + tables + sectionEnd + after, nil
+	return before + start + tables + sectionEnd + after, nil
 }
 
 func writeTables(tables string) error {
@@ -33,7 +41,7 @@ func writeTables(tables string) error {
 	if err != nil {
 		return err
 	}
-	document, err := replaceSection(string(data), tables)
+	document, err := replaceSection(string(data), runtime.Version(), tables)
 	if err != nil {
 		return err
 	}

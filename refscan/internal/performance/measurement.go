@@ -31,6 +31,7 @@ type measurement struct {
 	common, yardstick     map[string]result
 	single                map[string]result // the mixture with one processor
 	freeze, assert, index map[string]result
+	suite                 map[string]result
 
 	link, twin time.Duration // go test -c, and a twin with its index
 	init       time.Duration // of this module's packages
@@ -47,7 +48,8 @@ func (m *measurement) measure(s sizes) {
 	m.yardstick = m.bench("./refscan", "^BenchmarkHeap(Retained)?$/^mix$", objects(s.yardstick), rounds)
 	m.single = m.bench("./refscan", "^BenchmarkHeap$/^mix$", append(objects(s.common), "GOMAXPROCS=1"), rounds)
 	m.freeze = m.bench("./internal/engine/freeze", "^BenchmarkTake$", nil, "-benchtime=20x")
-	m.assert = m.bench("./leakcheck", "^BenchmarkAssert(Retained|Small|Collected)$", nil, "-benchtime=10x")
+	m.assert = m.bench("./leakcheck", "^BenchmarkAssert(Retained|Small|Collected|(Root|Type|NoGrowth)(Small)?)$", nil, "-benchtime=20x")
+	m.suite = m.bench("./leakcheck", "^BenchmarkSuite$/^All$", nil, "-benchtime="+s.rounds)
 	m.index = m.bench("./internal/engine/debuginfo", "^Benchmark(Build|OpenWarm)$", nil, "-benchtime=5x")
 	m.startup()
 	output := m.run([]string{"LEAKGATE_SLOW=1"}, "go", "test", "./internal/policy", "-run", "^TestBinarySize$", "-v")

@@ -24,13 +24,13 @@ ok  	example.com/refscan	113.232s
 }
 
 func TestReplaceSection(t *testing.T) {
-	document := "above\n" + sectionStart + "old\n" + sectionEnd + "below\n"
-	got, err := replaceSection(document, "new\n")
+	older, newer := sectionStart("go1.26.8")+"old\n"+sectionEnd, sectionStart("go1.27.3")+"old\n"+sectionEnd
+	got, err := replaceSection("above\n"+older+newer+"below\n", "go1.27.1", "new\n")
 	require.NoError(t, err)
-	assert.Equal(t, "above\n"+sectionStart+"new\n"+sectionEnd+"below\n", got)
-	_, err = replaceSection("above\n"+sectionEnd, "new\n")
+	assert.Equal(t, "above\n"+older+"<!-- performance: go1.27 -->\nnew\n"+sectionEnd+"below\n", got)
+	_, err = replaceSection("above\n"+older, "go1.27.1", "new\n")
 	require.ErrorContains(t, err, "has no line")
-	_, err = replaceSection("above\n"+sectionStart, "new\n")
+	_, err = replaceSection("above\n"+sectionStart("go1.26.8"), "go1.26.8", "new\n")
 	require.ErrorContains(t, err, "behind the tables")
 }
 
