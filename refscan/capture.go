@@ -8,11 +8,11 @@ import (
 )
 
 // A CaptureOption changes how Capture works.
-type CaptureOption interface{ applyCapture(*snapshot.Config) }
+type CaptureOption interface{ Configure(*snapshot.Config) }
 
 type captureOption func(*snapshot.Config)
 
-func (f captureOption) applyCapture(c *snapshot.Config) { f(c) }
+func (f captureOption) Configure(c *snapshot.Config) { f(c) }
 
 // WithContext bounds the preparations of a capture: the search for debug information, which may
 // have to build a twin of the test binary, and the wait for the program to settle.
@@ -35,7 +35,7 @@ func WithLog(logf func(format string, args ...any)) CaptureOption {
 func configured(opts []CaptureOption) snapshot.Config {
 	c := snapshot.Default()
 	for _, o := range opts {
-		o.applyCapture(&c)
+		o.Configure(&c)
 	}
 	return c
 }
@@ -46,8 +46,9 @@ type Snapshot snapshot.Snapshot
 
 func (s *Snapshot) in() *snapshot.Snapshot { return (*snapshot.Snapshot)(s) }
 
-// Capture waits for the program to settle, collects garbage and freezes the process by forking it.
-// The program stands still for the fork only, some milliseconds; Pause tells. The first
+// Capture waits for the program to settle, collects garbage and freezes the process, by forking it
+// or, where little has to be copied, by copying it in place. The program stands still for that only,
+// some milliseconds; Pause tells. The first
 // capture of a binary also reads (or builds) its debug information, which takes up to some seconds.
 //
 // Whatever cannot be done is an *UnavailableError. Capture may be called from several goroutines at

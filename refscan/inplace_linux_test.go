@@ -6,10 +6,12 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -39,6 +41,54 @@ func TestInPlace(t *testing.T) {
 	}
 	require.Greater(t, compared, 5)
 	require.Equal(t, at(t, forked, "unnamed").Objects, at(t, copied, "unnamed").Objects)
+}
+
+// wayVariable makes TestWays run in a process of its own, which has a small heap and is at rest.
+const wayVariable = "LEAKGATE_TEST_WAYS"
+
+var waysHeap [][]*byte
+
+// A small image is copied in place where nothing is asked for, and a larger one, or one that is to
+// have the memory of C, is had by a fork.
+func TestSmallInPlace(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestWays$", "-test.v")
+	cmd.Env = append(os.Environ(), "LEAKGATE_FREEZE=", wayVariable+"=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS: TestWays ")
+}
+
+// TestWays is what TestSmallInPlace runs.
+func TestWays(t *testing.T) {
+	if os.Getenv(wayVariable) == "" {
+		return
+	}
+	const small = "the image is small"
+	notForked := func(opts ...refscan.CaptureOption) string {
+		s, err := refscan.Capture(opts...)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, s.Close()) }()
+		r, err := s.Scan()
+		require.NoError(t, err)
+		sound(t, r)
+		return r.NotForked
+	}
+	require.Equal(t, small, notForked())
+	require.Empty(t, notForked(snapshot.Foreign{}))
+	for range 20 {
+		waysHeap = append(waysHeap, make([]*byte, 1<<17)) // a megabyte
+	}
+	require.Empty(t, notForked())
+	waysHeap = nil
+	require.Equal(t, small, notForked())
+	texts := make([]string, 0, 60_000)
+	for i := range cap(texts) { // 29 MB without pointers, in objects small enough to be copied
+		texts = append(texts, strings.Repeat("-", 450+i%30))
+	}
+	require.Empty(t, notForked())
+	runtime.KeepAlive(texts)
 }
 
 // Constructs of all kinds are found in place, too: in a process of its own, since others leave

@@ -22,8 +22,7 @@ type Report struct {
 	Totals Totals `json:"totals"`
 	// how long the world was stopped for the snapshot
 	Pause time.Duration `json:"pause_ns"`
-	// why this process was copied in place, which takes a longer pause than a fork; "" if it was
-	// forked
+	// why this process was copied in place and not forked; "" if it was forked
 	NotForked string `json:"not_forked,omitempty"`
 	// what could not be resolved, one sentence each
 	Warnings []string `json:"warnings,omitempty"`

@@ -1,6 +1,6 @@
 // Package inplace takes a consistent image of the running Go process without a second process: it
-// copies the memory while nothing of Go runs. It is for systems that refuse what package freeze
-// needs, a fork above all.
+// copies the memory while nothing of Go runs. It is for small heaps, where that takes less
+// than a fork, and for systems that refuse what package freeze needs, a fork above all.
 //
 // # Why nothing changes meanwhile
 //

@@ -2,6 +2,7 @@ package inplace
 
 import (
 	"errors"
+	"math"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
@@ -9,6 +10,12 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/peek"
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
+
+// AnySize is the limit of a copy that may take as much as there is memory for.
+const AnySize = math.MaxInt64
+
+// ErrSize is the error of a copy that would take more than its limit.
+var ErrSize = errors.New("there is more memory to copy than the limit allows")
 
 // Names are the program's variables and types.
 type Names interface {
@@ -135,9 +142,19 @@ func appendRange(list []image.Range, lo, hi uint64) []image.Range {
 // types (cmd/compile/internal/reflectdata, dgcptrmaskOnDemand).
 const largeVariable = 64 << 10
 
-// largeVariables lists large variables that are not the runtime's, by address.
+// unknownData is the size from which on memory between variables is left out, too: of what has no
+// debug information only the race detector's library has so much, 16 MB.
+const unknownData = 1 << 20
+
+// largeVariables lists large variables that are not the runtime's, and large pieces of what is not
+// known, by address.
 func largeVariables(names Names, bias uint64) (large []image.Range) {
+	known := uint64(0) // up to where; 0: from nowhere yet
 	for _, v := range names.Globals() {
+		if known > 0 && v.Addr >= known+unknownData {
+			large = append(large, image.Range{Addr: known + bias, Len: v.Addr - known})
+		}
+		known = max(known, v.Addr+uint64(names.Type(v.Type).Size))
 		if strings.HasPrefix(v.Name, "runtime.") || strings.HasPrefix(v.Name, "internal/") {
 			continue
 		}

@@ -5,11 +5,28 @@ package inplace
 import (
 	"syscall"
 
+	"github.com/leakgate/leakgate/internal/engine/peek"
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
+	"github.com/leakgate/leakgate/internal/engine/sysmem"
 )
 
-// prepare has nothing to do: populate does it.
-func (i *Image) prepare(*control) (done bool, err error) { return true, nil }
+// prepare has the kernel put pages where a walk finds that a small copy needs them, so that there is
+// less to do for who is pinned. Meanwhile the program may go on: a large heap could grow by more than
+// was prepared.
+func (i *Image) prepare(c *control, small bool) (done bool, err error) {
+	if !small {
+		return true, nil // populate does it
+	}
+	if !i.pinned(c, mark) {
+		return false, nil
+	}
+	if c.populate(); c.status == refused {
+		return false, refusedError(sysmem.Refused("memory for a copy of the process", syscall.Errno(c.errno)))
+	}
+	c.touch()
+	clear(peek.Bytes(c.bits, c.pages()/8+1))
+	return true, nil
+}
 
 // populate has the kernel put pages where a walk has found that they are needed, many at a time:
 // one by one, as they are written to, takes several times as long. A kernel before Linux 5.14 does

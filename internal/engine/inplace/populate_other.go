@@ -18,7 +18,7 @@ const ahead = 16 << 20
 // around them. Here every system call is one that the scheduler knows of, so that none can be made
 // by who is pinned. It also writes to the pages that will be: to have them made one by one takes
 // longer than to copy.
-func (i *Image) prepare(c *control) (done bool, err error) {
+func (i *Image) prepare(c *control, _ bool) (done bool, err error) {
 	if !i.pinned(c, mark) {
 		return false, nil
 	}
@@ -46,19 +46,9 @@ func (i *Image) prepare(c *control) (done bool, err error) {
 			}
 		}
 	}
-	for from, to := c.run(0); from < to; from, to = c.run(to) {
-		touch(peek.Bytes(c.mirror+from*rtlayout.PageSize, (to-from)*rtlayout.PageSize))
-	}
-	touch(peek.Bytes(c.others, c.othersSize))
+	c.touch()
 	clear(bits)
 	return true, nil
-}
-
-// touch writes to each page, whatever its size.
-func touch(b []byte) {
-	for at := 0; at < len(b); at += 4096 {
-		b[at] = 0
-	}
 }
 
 // populate looks whether the pages that a walk has found to be needed are memory. Where the heap has

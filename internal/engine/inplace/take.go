@@ -41,8 +41,11 @@ type Image struct {
 // ErrRestless is the error of a heap that grew faster than it could be copied.
 var ErrRestless = errors.New("the heap kept growing, or being collected, while it was to be copied")
 
-// maxTries bounds how often a copy is tried that finds less room than it needs, or a collection.
-const maxTries = 20
+// How often a copy is tried that finds less room than it needs, or a collection, at most.
+const (
+	maxTries      = 20
+	maxSmallTries = 2 // of a copy with a limit: whoever sets one has another way
+)
 
 // What a copy may need beyond what was measured, since the program runs in between: a part, and so
 // many bytes of the mirror's address space and of other memory, and regions.
@@ -53,16 +56,19 @@ const (
 	regionsGrowth = 256
 )
 
-// Take copies the process as it is at a moment when ready returns true, as freeze.TakeWhen does.
-// The caller must call Close. The pause is about 0.2 ms for each MB that is copied, ten times that where memory is new to a
-// virtual machine.
-func (p *Plan) Take(ready func() bool) (*Image, error) { return p.take(ready, false) }
+// Take copies the process as it is at a moment when ready returns true, as freeze.TakeWhen does,
+// where that takes no more bytes than limit: ErrSize is in the chain of the error otherwise.
+// The caller must call Close. The pause is about 0.2 ms for each MB that is copied, and without a
+// limit ten times that where memory is new to a virtual machine.
+func (p *Plan) Take(ready func() bool, limit int64) (*Image, error) {
+	return p.take(ready, limit, false)
+}
 
 // TakeMarks is Take for a reader that wants to know only what the last collection found alive
 // (package goruntime, LoadMarks): the image has no objects and no stacks.
-func (p *Plan) TakeMarks(ready func() bool) (*Image, error) { return p.take(ready, true) }
+func (p *Plan) TakeMarks(ready func() bool) (*Image, error) { return p.take(ready, AnySize, true) }
 
-func (p *Plan) take(ready func() bool, marks bool) (_ *Image, err error) {
+func (p *Plan) take(ready func() bool, limit int64, marks bool) (_ *Image, err error) {
 	i := &Image{}
 	defer func() {
 		if err != nil {
@@ -80,9 +86,13 @@ func (p *Plan) take(ready func() bool, marks bool) (_ *Image, err error) {
 	copy(list, variables)
 	c.variables, c.nvariables = address(unsafe.Pointer(unsafe.SliceData(list))), uintptr(len(list))
 
-	for range maxTries {
+	tries := maxTries
+	if limit < AnySize {
+		tries = maxSmallTries
+	}
+	for range tries {
 		done := false
-		alone, refused := freeze.WhenReady(ready, func() { done, err = i.try(c, ready) })
+		alone, refused := freeze.WhenReady(ready, func() { done, err = i.try(c, ready, limit) })
 		if refused != nil {
 			return nil, &freeze.Error{Op: "waiting for the process to be ready", Err: refused}
 		}
@@ -111,10 +121,13 @@ func (p *Plan) regions() []region {
 
 // try measures, gets memory and copies, on one processor. In between, other goroutines may have
 // their turns.
-func (i *Image) try(c *control, ready func() bool) (done bool, err error) {
+func (i *Image) try(c *control, ready func() bool, limit int64) (done bool, err error) {
 	c.lo, c.hi, c.mirror, c.bits, c.provided, c.others, c.othersSize, c.regions, c.maxRegions = 0, 0, 0, 0, 0, 0, 0, 0, 0
 	if !i.pinned(c, measure) {
 		return false, nil
+	}
+	if int64(c.heapBytes+c.otherBytes) > limit {
+		return false, &freeze.Error{Op: operation, Err: ErrSize}
 	}
 	c.lo, c.hi = c.min&^(provision-1), (c.max+mirrorGrowth)&^(provision-1)
 	c.othersSize = c.otherBytes + c.otherBytes/growthShare + othersGrowth
@@ -127,7 +140,7 @@ func (i *Image) try(c *control, ready func() bool) (done bool, err error) {
 	if err := i.room(c); err != nil {
 		return false, err
 	}
-	if done, err := i.prepare(c); !done || err != nil {
+	if done, err := i.prepare(c, limit < AnySize); !done || err != nil {
 		return false, err
 	}
 	if !freeze.TakeTurns(ready) {
@@ -266,6 +279,20 @@ func (c *control) run(from uintptr) (first, end uintptr) {
 		end++
 	}
 	return from, end
+}
+
+// touch writes to each page that a walk has found to be needed, whatever its size: hypervisors that
+// keep page tables of their own learn of pages one by one, which takes longer than to copy.
+func (c *control) touch() {
+	write := func(at, size uintptr) {
+		for b := peek.Bytes(at, size); len(b) > 0; b = b[min(4096, len(b)):] {
+			b[0] = 0
+		}
+	}
+	for from, to := c.run(0); from < to; from, to = c.run(to) {
+		write(c.mirror+from*rtlayout.PageSize, (to-from)*rtlayout.PageSize)
+	}
+	write(c.others, min(c.otherBytes, c.othersSize))
 }
 
 // growStack makes room on the stack for what pinned calls: to move it then would take memory.

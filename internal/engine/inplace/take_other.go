@@ -16,7 +16,7 @@ const Supported = false
 type Image struct{}
 
 // Take returns errors.ErrUnsupported.
-func (p *Plan) Take(func() bool) (*Image, error) { return nil, errors.ErrUnsupported }
+func (p *Plan) Take(func() bool, int64) (*Image, error) { return nil, errors.ErrUnsupported }
 
 // TakeMarks returns errors.ErrUnsupported.
 func (p *Plan) TakeMarks(func() bool) (*Image, error) { return nil, errors.ErrUnsupported }

@@ -28,9 +28,16 @@ type Config struct {
 	Logf    func(string, ...any)
 	Open    func(context.Context, func(string, ...any)) (*debuginfo.Index, error)
 	Again   func(ready func() bool) (Frozen, error) // takes the second of two snapshots; nil for as the first
+	Foreign bool                                    // the snapshot has all memory, that of C's code too
 	// Nameless makes do without debug information; nil if that is not allowed.
 	Nameless func(Frozen, goruntime.Caller) (heaptype.Names, error)
 }
+
+// Foreign is the option of captures whose snapshot has all memory, not only what Go's code may use.
+type Foreign struct{}
+
+// Configure sets the option.
+func (Foreign) Configure(c *Config) { c.Foreign = true }
 
 // Default settles, and says nothing.
 func Default() Config {
@@ -42,6 +49,7 @@ func Default() Config {
 type Snapshot struct {
 	process Frozen
 	noFork  *freeze.Error // why the system does not let the process be forked, or read; nil if it does
+	small   bool          // the image is copied in place if it is as small as it seems
 	inPlace bool          // process is a copy made in place,
 	copied  int64         // of so many bytes
 	bias    uint64
@@ -143,9 +151,11 @@ func Capture(config Config) (_ *Snapshot, err error) {
 
 // freeze freezes the process and reads the runtime's structures; where it is not at rest, twice.
 func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
-	if err := s.placeImage(memoryNeeded(rests)); err != nil {
+	f := memoryNeeded(rests)
+	if err := s.placeImage(f); err != nil {
 		return err
 	}
+	s.small = rests && f.image <= smallImage && s.onDisk == 0 && s.index != nil && !config.Foreign
 	var second Frozen
 	if rests {
 		s.process, err = s.take(func() bool { return !Marking() })
@@ -415,6 +425,8 @@ func (s *Snapshot) NotForked() string {
 		return s.noFork.Err.Error()
 	case !freeze.Supported:
 		return "processes cannot be forked on " + runtime.GOOS
+	case s.small:
+		return "the image is small"
 	}
 	return envvar.Freeze.Name() + " says so"
 }

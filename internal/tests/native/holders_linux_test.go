@@ -22,7 +22,9 @@ func holdersOf(t *testing.T, complements map[uint64]bool) *nativeholders.Result 
 	t.Helper()
 	_, err := nativeheap.Take() // finds the places that Find goes by
 	require.NoError(t, err)
-	s, err := snapshot.Capture(snapshot.Default())
+	config := snapshot.Default()
+	config.Foreign = true
+	s, err := snapshot.Capture(config)
 	require.NoError(t, err)
 	defer s.Close()
 	r, err := nativeholders.Find(s, func(b nativeheap.Block) bool { return complements[^b.Addr] })

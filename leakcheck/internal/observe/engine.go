@@ -12,6 +12,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/nativeholders"
 	"github.com/leakgate/leakgate/internal/engine/proof"
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
@@ -144,8 +145,9 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	var cannot error
 	if n.Native {
 		_, cannot = nativeheap.Take()
+		opts = append(opts, snapshot.Foreign{})
 	}
-	snapshot, err := e.Capture(opts...)
+	taken, err := e.Capture(opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -154,12 +156,12 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 		// own allocations may cause another.
 		o.Heap = HeapProfile()
 	}
-	o.Settle = snapshot.Settled()
-	err = o.read(snapshot, n)
+	o.Settle = taken.Settled()
+	err = o.read(taken, n)
 	if err == nil && n.Native {
-		o.readNative(snapshot, cannot)
+		o.readNative(taken, cannot)
 	}
-	if closeErr := snapshot.Close(); err == nil {
+	if closeErr := taken.Close(); err == nil {
 		err = closeErr
 	}
 	if err != nil {

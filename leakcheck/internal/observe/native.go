@@ -28,7 +28,7 @@ func NativeHolders(ctx context.Context, is func(nativeheap.Block) bool) (r *nati
 func inSnapshot(ctx context.Context, find func(Process) error) error {
 	Observing.Lock()
 	defer Observing.Unlock()
-	s, err := Capture(refscan.WithContext(ctx), refscan.WithoutSettling())
+	s, err := Capture(refscan.WithContext(ctx), refscan.WithoutSettling(), snapshot.Foreign{})
 	if err == nil {
 		err = find(s)
 		_ = s.Close()
