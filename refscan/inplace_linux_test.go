@@ -75,14 +75,23 @@ func TestWays(t *testing.T) {
 		sound(t, r)
 		return r.NotForked
 	}
-	require.Equal(t, small, notForked())
+	requireSmall := func() {
+		got := ""
+		for range 50 { // on a busy machine it may not be at rest
+			if got = notForked(); got != "" {
+				break
+			}
+		}
+		require.Equal(t, small, got)
+	}
+	requireSmall()
 	require.Empty(t, notForked(snapshot.Foreign{}))
 	for range 20 {
 		waysHeap = append(waysHeap, make([]*byte, 1<<17)) // a megabyte
 	}
 	require.Empty(t, notForked())
 	waysHeap = nil
-	require.Equal(t, small, notForked())
+	requireSmall()
 	texts := make([]string, 0, 60_000)
 	for i := range cap(texts) { // 29 MB without pointers, in objects small enough to be copied
 		texts = append(texts, strings.Repeat("-", 450+i%30))

@@ -322,6 +322,23 @@ func (s *Span) Marks() []byte { return s.marks }
 // one allocated since.
 func (s *Span) Allocated(i uint32) bool { return i < s.freeIndex || s.Marked(i) }
 
+// NewObjects counts what was allocated since the last collection. A block of the tiny allocator counts
+// once. In a span that is not swept nothing was allocated since.
+func (m *Model) NewObjects() (n int) {
+	for i := range m.Spans {
+		s := &m.Spans[i]
+		if !s.swept {
+			continue
+		}
+		for i := range s.freeIndex {
+			if !s.Marked(i) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // Published reports whether p may be followed: not if it leads to an object that was not complete
 // when the process was stopped. What is allocated just then has a pointer to it in a register, or
 // in a frame of the allocator, but its memory may still hold what was there before

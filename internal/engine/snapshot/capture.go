@@ -15,6 +15,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/inplace"
 	"github.com/leakgate/leakgate/internal/engine/root"
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
@@ -50,6 +51,8 @@ type Snapshot struct {
 	process Frozen
 	noFork  *freeze.Error // why the system does not let the process be forked, or read; nil if it does
 	small   bool          // the image is copied in place if it is as small as it seems
+	unread  bool          // a small copy could not be read
+	cycles  uint32        // collections until now
 	inPlace bool          // process is a copy made in place,
 	copied  int64         // of so many bytes
 	bias    uint64
@@ -114,6 +117,9 @@ func Capture(config Config) (_ *Snapshot, err error) {
 			return nil, err
 		}
 	}
+	if s.index != nil && inplace.Supported {
+		_ = s.makePlan() // now, since it allocates; takeInPlace has the error
+	}
 	start := time.Now()
 	rests := false
 	if config.Settle {
@@ -126,6 +132,7 @@ func Capture(config Config) (_ *Snapshot, err error) {
 			return nil, err
 		}
 	}
+	s.cycles = uint32(collections())
 	s.settled = time.Since(start)
 	for try := 1; ; try++ {
 		err := s.freeze(&config, rests)
@@ -136,26 +143,43 @@ func Capture(config Config) (_ *Snapshot, err error) {
 			_ = s.process.Close()
 			continue
 		}
+		if errors.Is(err, errAwake) { // happens once
+			rests = false
+			_ = s.process.Close()
+			continue
+		}
 		if s.avoidFork(err) { // happens once
 			continue
 		}
-		if !errors.Is(err, goruntime.ErrCollecting) || try == maxFreezes {
+		collecting := errors.Is(err, goruntime.ErrCollecting)
+		if (!collecting && !s.small) || try == maxFreezes {
 			return nil, err
 		}
+		s.unread = s.small && !collecting // happens once: a fork has all memory
 		_ = s.process.Close()
 		if err := CollectNow(config.Context); err != nil {
 			return nil, err
 		}
+		s.cycles = uint32(collections())
 	}
 }
+
+// ownObjects bounds what is allocated from the last collection to the moment at which the process is
+// frozen, by the reading of limits above all.
+const ownObjects = 512
+
+// errAwake says that a program that was at rest has collected garbage, or allocated, before it was
+// frozen: the process has to be frozen twice.
+var errAwake = errors.New("the program has not stayed at rest")
 
 // freeze freezes the process and reads the runtime's structures; where it is not at rest, twice.
 func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
 	f := memoryNeeded(rests)
+	s.small = false
 	if err := s.placeImage(f); err != nil {
 		return err
 	}
-	s.small = rests && f.image <= smallImage && s.onDisk == 0 && s.index != nil && !config.Foreign
+	s.small = !s.unread && rests && f.image <= smallImage && s.onDisk == 0 && s.index != nil && !config.Foreign
 	var second Frozen
 	if rests {
 		s.process, err = s.take(func() bool { return !Marking() })
@@ -178,6 +202,9 @@ func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
 	}
 	if s.model, err = goruntime.LoadSpans(image.NewSpace(s.process), s.names, s.bias, runtime.GOARCH); err != nil {
 		return ModelError(err)
+	}
+	if rests && (s.model.Cycles != s.cycles || s.model.NewObjects() > ownObjects) {
+		return errAwake
 	}
 	if err := s.placeForked(); err != nil {
 		return err

@@ -65,6 +65,7 @@ func (s *Snapshot) take(ready func() bool) (Frozen, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.inPlace, s.copied = false, 0
 	if way == inPlace || way == "" && !freeze.Supported {
 		return asFrozen(s.takeInPlace(ready, inplace.AnySize))
 	}
@@ -154,6 +155,18 @@ var plan struct {
 	made *inplace.Plan
 }
 
+// makePlan makes the plan of a copy in place.
+func (s *Snapshot) makePlan() error {
+	if plan.made == nil || plan.of != s.index || plan.bias != s.bias {
+		made, err := inplace.NewPlan(s.index, s.bias)
+		if err != nil {
+			return err
+		}
+		plan.of, plan.bias, plan.made = s.index, s.bias, made
+	}
+	return nil
+}
+
 // takeInPlace copies the process in place, unless there are more bytes to copy than a limit. It takes
 // debug information.
 func (s *Snapshot) takeInPlace(ready func() bool, limit int64) (*inplace.Image, error) {
@@ -163,12 +176,8 @@ func (s *Snapshot) takeInPlace(ready func() bool, limit int64) (*inplace.Image, 
 			Remedy: "run the test with leakgate run, or build it with go test -c",
 		}
 	}
-	if plan.made == nil || plan.of != s.index || plan.bias != s.bias {
-		made, err := inplace.NewPlan(s.index, s.bias)
-		if err != nil {
-			return nil, ModelError(err)
-		}
-		plan.of, plan.bias, plan.made = s.index, s.bias, made
+	if err := s.makePlan(); err != nil {
+		return nil, ModelError(err)
 	}
 	i, err := plan.made.Take(ready, limit)
 	if err != nil {
