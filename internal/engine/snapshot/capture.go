@@ -136,28 +136,22 @@ func Capture(config Config) (_ *Snapshot, err error) {
 	s.settled = time.Since(start)
 	for try := 1; ; try++ {
 		err := s.freeze(&config, rests)
-		if err == nil {
+		switch { // each but the collections happens once
+		case err == nil:
 			return s, nil
-		}
-		if errors.Is(err, errOnDisk) { // happens once
-			_ = s.process.Close()
-			continue
-		}
-		if errors.Is(err, errAwake) { // happens once
+		case errors.Is(err, errOnDisk), s.avoidFork(err):
+		case errors.Is(err, errAwake):
 			rests = false
-			_ = s.process.Close()
-			continue
-		}
-		if s.avoidFork(err) { // happens once
-			continue
-		}
-		collecting := errors.Is(err, goruntime.ErrCollecting)
-		if (!collecting && !s.small) || try == maxFreezes {
+		case errors.Is(err, goruntime.ErrCollecting) && try < maxFreezes:
+		case s.small:
+			s.unread = true // a fork has all memory
+		default:
 			return nil, err
 		}
-		s.unread = s.small && !collecting // happens once: a fork has all memory
-		_ = s.process.Close()
-		if err := CollectNow(config.Context); err != nil {
+		if s.process != nil {
+			_ = s.process.Close()
+		}
+		if err := CollectNow(config.Context); err != nil { // what the attempt allocated is garbage
 			return nil, err
 		}
 		s.cycles = uint32(collections())
