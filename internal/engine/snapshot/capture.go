@@ -159,8 +159,8 @@ func Capture(config Config) (_ *Snapshot, err error) {
 }
 
 // ownObjects bounds what is allocated from the last collection to the moment at which the process is
-// frozen, by the reading of limits above all.
-const ownObjects = 512
+// frozen: 450 each time that the limits of memory are read, up to four times.
+const ownObjects = 2048
 
 // errAwake says that a program that was at rest has collected garbage, or allocated, before it was
 // frozen: the process has to be frozen twice.
