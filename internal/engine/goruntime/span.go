@@ -330,8 +330,8 @@ func (m *Model) NewObjects() (n int) {
 		if !s.swept {
 			continue
 		}
-		for i := range s.freeIndex {
-			if !s.Marked(i) {
+		for slot := range s.freeIndex {
+			if !s.Marked(slot) {
 				n++
 			}
 		}

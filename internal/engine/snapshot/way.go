@@ -66,6 +66,7 @@ func (s *Snapshot) take(ready func() bool) (Frozen, error) {
 		return nil, err
 	}
 	s.inPlace, s.copied = false, 0
+	s.small = s.small && way == "" && freeze.Supported && s.noFork == nil // there is a choice
 	if way == inPlace || way == "" && !freeze.Supported {
 		return asFrozen(s.takeInPlace(ready, inplace.AnySize))
 	}
@@ -75,7 +76,7 @@ func (s *Snapshot) take(ready func() bool) (Frozen, error) {
 	if s.onDisk > 0 {
 		return asFrozen(freeze.TakeOnDisk(s.onDisk, ready))
 	}
-	if s.small = s.small && way == ""; s.small {
+	if s.small {
 		if i, err := s.takeInPlace(ready, smallImage); err == nil {
 			return i, nil
 		}
