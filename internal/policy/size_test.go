@@ -102,8 +102,8 @@ func sizeTest(name string, imports []string, body string) string {
 	return b.String()
 }
 
-// linkedSizes links test binaries for linux/amd64, one for each source, and returns their sizes.
-// The sources lie in an overlay: to the go command they are packages below this one.
+// linkedSizes links test binaries for linux/amd64, one for each source, and returns their sizes, which
+// do not depend on where this checkout lies: the paths of sources are in the binaries. The sources lie in an overlay: to the go command they are packages below this one.
 func linkedSizes(t *testing.T, sources map[string]string) map[string]int64 {
 	t.Helper()
 	scratch, err := filepath.EvalSymlinks(t.TempDir())

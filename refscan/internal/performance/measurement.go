@@ -48,7 +48,7 @@ func (m *measurement) measure(s sizes) {
 	m.yardstick = m.bench("./refscan", "^BenchmarkHeap(Retained)?$/^mix$", objects(s.yardstick), rounds)
 	m.single = m.bench("./refscan", "^BenchmarkHeap$/^mix$", append(objects(s.common), "GOMAXPROCS=1"), rounds)
 	m.freeze = m.bench("./internal/engine/freeze", "^BenchmarkTake$", nil, "-benchtime=20x")
-	m.assert = m.bench("./leakcheck", "^BenchmarkAssert(Retained|Small|Collected|(Root|Type|NoGrowth)(Small)?)$", nil, "-benchtime=20x")
+	m.assert = m.bench("./leakcheck", "^BenchmarkAssert(Collected|(Root|Type|NoGrowth)(Small)?)$", nil, "-benchtime=20x")
 	m.suite = m.bench("./leakcheck", "^BenchmarkSuite$/^All$", nil, "-benchtime="+s.rounds)
 	m.index = m.bench("./internal/engine/debuginfo", "^Benchmark(Build|OpenWarm)$", nil, "-benchtime=5x")
 	m.startup()
