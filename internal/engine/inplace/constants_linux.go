@@ -22,8 +22,8 @@ func readOnlyMemory(tables []image.Range) []image.Range {
 }
 
 // readOnly lists the mappings that may be read but not written to of files that hold a table; those
-// that touch are one. The mappings of a program file follow each other, which tells them from others
-// of the same file.
+// that touch are one. The mappings of a program file follow each other, up to its variables without
+// a file, which tells them from others of the same file.
 func readOnly(list []byte, tables []image.Range) []image.Range {
 	var found, ofFile []image.Range
 	var file []byte
@@ -36,7 +36,7 @@ func readOnly(list []byte, tables []image.Range) []image.Range {
 	}
 	for line := range bytes.Lines(list) {
 		a, ok := procmaps.Parse(bytes.TrimSpace(line))
-		if !ok || !bytes.HasPrefix(a.Name, []byte("/")) {
+		if !ok {
 			continue
 		}
 		if !bytes.Equal(a.Name, file) {
@@ -47,7 +47,7 @@ func readOnly(list []byte, tables []image.Range) []image.Range {
 		for _, t := range tables {
 			holds = holds || r.Addr < t.End() && t.Addr < r.End()
 		}
-		if a.Constant() {
+		if a.Constant() && bytes.HasPrefix(file, []byte("/")) {
 			ofFile = append(ofFile, r)
 		}
 	}
