@@ -2,10 +2,12 @@ package require
 
 import "os"
 
-// IsSlow reports whether tests that take long are wanted: with LEAKGATE_SLOW=1, as .ci/run sets it.
-// Its step "slow" runs the test functions that call one of the three functions of this file, so
-// only those may call them.
-func IsSlow() bool { return os.Getenv("LEAKGATE_SLOW") == "1" }
+// IsSlow reports whether tests that take long are wanted: with LEAKGATE_SLOW=1, or "once", as .ci/run
+// sets it. Its step "slow" runs the test functions that call one of the three functions of this
+// file, so only those may call them.
+func IsSlow() bool { return isMany() || os.Getenv("LEAKGATE_SLOW") == "once" }
+
+func isMany() bool { return os.Getenv("LEAKGATE_SLOW") == "1" }
 
 // Slow skips a test that takes long, as those do that build programs or repeat what others do once,
 // unless IsSlow.
@@ -20,9 +22,9 @@ func Slow(t interface {
 	}
 }
 
-// Rounds is how often a test does what it does: few times, or many times if IsSlow.
+// Rounds is how often a test does what it does: few times, or many times with LEAKGATE_SLOW=1.
 func Rounds(few, many int) int {
-	if IsSlow() {
+	if isMany() {
 		return many
 	}
 	return few
