@@ -15,11 +15,11 @@ import (
 
 // What is appended to a slice that has room for it is nothing new in the process: elements without
 // pointers, or with pointers to what was there. So it is watched which slices each call makes longer.
-// Where a proof has found nothing else, the experiment follows with as many calls in the first batch as
-// fill these slices, if that takes little: a leak goes on to grow then, in memory, and what the
-// program empties when it is full does not. Of what seems to be a slice without types a scan says
-// whether it is one. Where so many calls take too long, or batches are not as large for other
-// reasons, the log names what was not judged.
+// After the calls of a proof, whether or not something else has grown, the first batch of the
+// experiment has as many calls as fill these slices, if that takes little: a leak goes on to grow
+// then, in memory, and what the program empties when it is full does not. Of what seems to be a slice
+// without types a scan says whether it is one. Where so many calls take too long, or batches are not
+// as large for other reasons, the log names what was not judged.
 
 const (
 	// A first batch that fills slices takes so long at most, and these have arrays of so many bytes. By
