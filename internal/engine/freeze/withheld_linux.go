@@ -32,19 +32,10 @@ func Withheld(ranges []Range) (advice string) {
 		}
 		for _, flag := range strings.Fields(flags) {
 			advice := map[string]string{"dc": "MADV_DONTFORK", "wf": "MADV_WIPEONFORK"}[flag]
-			if advice != "" && overlaps(ranges, mapping) {
+			if advice != "" && mapping.Overlaps(ranges) {
 				return advice
 			}
 		}
 	}
 	return ""
-}
-
-func overlaps(ranges []Range, mapping Range) bool {
-	for _, r := range ranges {
-		if r.Addr < mapping.End() && mapping.Addr < r.End() {
-			return true
-		}
-	}
-	return false
 }

@@ -19,6 +19,16 @@ type Range struct{ Addr, Len uint64 }
 // End returns the first address behind the range.
 func (r Range) End() uint64 { return r.Addr + r.Len }
 
+// Overlaps reports whether the range has memory in common with one of others.
+func (r Range) Overlaps(others []Range) bool {
+	for _, o := range others {
+		if r.Addr < o.End() && o.Addr < r.End() {
+			return true
+		}
+	}
+	return false
+}
+
 // A Source hands out the memory of a frozen process. The slices that Copy returns stand for the
 // ranges in order; one that is shorter than its range ends where memory could not be read. They
 // stay valid until the source is closed.

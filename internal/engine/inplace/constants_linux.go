@@ -44,9 +44,7 @@ func readOnly(list []byte, tables []image.Range) []image.Range {
 			file = a.Name
 		}
 		r := image.Range{Addr: a.Start, Len: a.End - a.Start}
-		for _, t := range tables {
-			holds = holds || r.Addr < t.End() && t.Addr < r.End()
-		}
+		holds = holds || r.Overlaps(tables)
 		if a.Constant() && bytes.HasPrefix(file, []byte("/")) {
 			ofFile = append(ofFile, r)
 		}
