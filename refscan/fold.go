@@ -86,6 +86,7 @@ func foldNodes(nodes []*Node, merged func(folded *Node, members []*Node)) []*Nod
 		m.Cap += n.Cap
 		m.Beyond += n.Beyond
 		m.UnreachedBytes += n.UnreachedBytes
+		m.RoomBytes += n.RoomBytes
 		if n.Ended > 0 {
 			m.Ended, m.EndedState = m.Ended+n.Ended, n.EndedState
 		}

@@ -96,6 +96,9 @@ type Node struct {
 	// and more that slices and strings reach a quarter of, or less; 0 where there are more than
 	// 131,072 such blocks
 	UnreachedBytes int64 `json:"unreached_bytes,omitempty"`
+	// of Bytes, those of arrays that lie between the length and the capacity of the slice that leads
+	// there first
+	RoomBytes int64 `json:"room_bytes,omitempty"`
 	// of Objects, those whose use is over: closed channels, files and connections, done contexts,
 	// stopped timers
 	Ended      int64  `json:"ended,omitempty"`

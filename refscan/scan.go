@@ -108,7 +108,7 @@ func (b treeBuilder) node(n *attribute.Node) *Node {
 	out := &Node{
 		Name: n.Name, Type: n.Type, Objects: n.Objects, Bytes: n.Bytes,
 		UntypedObjects: n.UntypedObjects, UntypedBytes: n.UntypedBytes, Elems: n.Elems,
-		Len: n.Len, Cap: n.Cap, Beyond: n.Beyond, UnreachedBytes: n.Unreached,
+		Len: n.Len, Cap: n.Cap, Beyond: n.Beyond, UnreachedBytes: n.Unreached, RoomBytes: n.Room,
 		Ended: n.Ended, EndedState: n.EndedState, Recursion: n.Recursion,
 	}
 	if r := n.Root; r != nil {

@@ -80,6 +80,12 @@ func TestUnreachedBytes(t *testing.T) {
 // theSnippets.
 func unreached(t *testing.T) map[string]int64 {
 	t.Helper()
+	return partsOf(t, "theSnippets", func(n *refscan.Node) int64 { return n.UnreachedBytes })
+}
+
+// partsOf scans the process, and returns a part of the bytes of what a variable holds, by path.
+func partsOf(t *testing.T, variable string, of func(*refscan.Node) int64) map[string]int64 {
+	t.Helper()
 	s, err := refscan.Capture(refscan.WithLog(t.Logf))
 	require.NoError(t, err)
 	defer s.Close()
@@ -89,16 +95,16 @@ func unreached(t *testing.T) map[string]int64 {
 	got := map[string]int64{}
 	var walk func(path string, n *refscan.Node)
 	walk = func(path string, n *refscan.Node) {
-		if n.UnreachedBytes != 0 {
-			got[path] = n.UnreachedBytes
-			assert.True(t, n.UnreachedBytes < n.Bytes, "%s: %d of %d", path, n.UnreachedBytes, n.Bytes)
+		if part := of(n); part != 0 {
+			got[path] = part
+			assert.True(t, part < n.Bytes, "%s: %d of %d", path, part, n.Bytes)
 		}
 		for _, c := range n.Children {
 			walk(nodename.Join(path, c.Name), c)
 		}
 	}
 	for _, n := range r.Fold().Roots {
-		if n.Name == pkg+"theSnippets" {
+		if n.Name == pkg+variable {
 			walk("", n)
 		}
 	}

@@ -153,7 +153,7 @@ func (a *attributor) postponed() {
 	w := a.gather.begin(node)
 	for _, obj := range objs {
 		if obj < a.heap.AnonymousBase() {
-			w.object(0, a.heap.Model.SpanOf(obj), obj, false)
+			w.object(0, a.heap.Model.SpanOf(obj), obj, 0, 0)
 		} else {
 			w.data(0, obj)
 		}

@@ -14,6 +14,7 @@ type group struct {
 	ty           typing.Typing
 	child        *Node // nil if it is not known yet
 	count, bytes int64
+	room         int64
 	ended        int64
 	state        string
 	partial      []uint32   // arrays that are held in part
@@ -120,20 +121,24 @@ func (a *attributor) group(b *bundle) *group {
 //go:norace
 func (a *attributor) takeObjects(b *bundle) {
 	if c := a.classes.Of(b.typ); c > a.phase {
-		for _, obj := range b.words {
-			if a.open.Has(obj) {
+		for i := 0; i < len(b.words); i += b.step() {
+			if obj := b.words[i]; a.open.Has(obj) {
 				a.later[c] = append(a.later[c], obj)
 			}
 		}
 		return
 	}
 	// The bundle's own list becomes that of the claimed.
-	n := 0
-	for _, obj := range b.words {
+	n, room := 0, int64(0)
+	if b.held&withRoom != 0 {
+		room = a.takeRooms(b)
+		n = len(b.words)
+	}
+	for _, obj := range b.words[n:] {
 		if a.open.Remove(obj) {
 			b.words[n] = obj
 			n++
-		} else if !b.partial && a.partials.has(obj) {
+		} else if b.held&inPart == 0 && a.partials.has(obj) {
 			a.partials.doubt(obj)
 		}
 	}
@@ -148,10 +153,11 @@ func (a *attributor) takeObjects(b *bundle) {
 	}
 	to.count += int64(n) * each.Objects
 	to.bytes += int64(n) * each.Bytes
+	to.room += room
 	if b.scan {
 		to.runs = append(to.runs, b.words)
 	}
-	if b.partial {
+	if b.held&inPart != 0 {
 		to.partial = append(to.partial, b.words...)
 	}
 	if a.watch != nil {
@@ -171,6 +177,24 @@ func (a *attributor) takeObjects(b *bundle) {
 			a.tool.Add(obj)
 		}
 	}
+}
+
+// takeRooms claims the arrays of slices with room, as takeObjects does others, and returns the room in
+// those that nobody claimed before.
+func (a *attributor) takeRooms(b *bundle) (bytes int64) {
+	n := 0
+	for i := 0; i < len(b.words); i += 2 {
+		obj := b.words[i]
+		if a.open.Remove(obj) {
+			bytes += int64(b.words[i+1])
+			b.words[n] = obj
+			n++
+		} else if b.held&inPart == 0 && a.partials.has(obj) {
+			a.partials.doubt(obj)
+		}
+	}
+	b.words = b.words[:n]
+	return bytes
 }
 
 // unseen returns those of small values where nothing was seen to begin.
@@ -254,6 +278,7 @@ func (a *attributor) charge(n *Node, ref uint32, outside bool, labels []string) 
 		}
 		to.Objects += g.count
 		to.Bytes += g.bytes
+		to.Room += g.room
 		if g.ended > 0 {
 			to.Ended, to.EndedState = to.Ended+g.ended, g.state
 		}

@@ -1,6 +1,8 @@
 package attribute
 
 import (
+	"math"
+
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/offheap"
@@ -24,7 +26,8 @@ type part struct {
 type bundle struct {
 	bundleKey
 	n int // length of words
-	// numbers of objects and of anonymous static data; for tiny ones object and extent
+	// numbers of objects and of anonymous static data; for tiny ones object and extent, for those of slices
+	// with room object and room
 	words []uint32
 }
 
@@ -36,11 +39,18 @@ type bundleKey struct {
 	layout heaptype.Layout
 	kind   Kind
 	scan   bool // the targets hold pointers
-	// The targets are arrays that the references, which are slices or strings, hold in part.
-	partial bool
+	held   holding
 	// the references are elements outside the length of the slices that hold their array
 	outside bool
 }
+
+// holding is how references hold their targets, in the order in which these are claimed.
+type holding uint8
+
+const (
+	withRoom holding = 1 << iota // slices, which have room behind their length
+	inPart                       // slices or strings, which leave out a part of the array or block
+)
 
 // Kind is a sort of claim.
 type Kind uint8
@@ -111,7 +121,7 @@ func (w *gatherer) takeAside(list []setAside) []setAside {
 type ref struct {
 	bundle int32
 	to     uint32
-	extent uint32 // of tiny values: offset, and size << 8
+	extent uint32 // of tiny values: offset, and size << 8; of slices: bytes of room
 }
 
 // A part ends when it has so many references, so that its bundles fit into blocks of numbers, or so
@@ -233,24 +243,41 @@ func (w *gatherer) take(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 		w.small(e, s, obj)
 	default:
 		if w.a.open.Has(obj) {
-			partial := false
+			held, room := holding(0), uint32(0)
+			if e.Slack != 0 {
+				if room = w.room(e, s); room > 0 {
+					held = withRoom
+				}
+			}
 			switch {
 			case s.NoScan:
-				partial = s.ElemSize >= minPlain && w.reachesLittle(e, s, obj)
+				if s.ElemSize >= minPlain && w.reachesLittle(e, s, obj) {
+					held |= inPart
+				}
 			case e.Layout == heaptype.LayoutArray && (e.Slack != 0 || e.To != s.Addr(obj)):
-				partial = w.leavesOut(e, s, obj)
+				if w.leavesOut(e, s, obj) {
+					held |= inPart
+				}
 			}
-			w.object(e.Ref, s, obj, partial)
+			w.object(e.Ref, s, obj, held, room)
 		} else if w.a.partials.has(obj) {
 			w.again(e, s, obj)
 		}
 	}
 }
 
-// object takes a reference to an object; partial if it is a slice that leaves out a part of it.
+// room is how many bytes of an array lie between the length and the capacity of a slice.
+func (w *gatherer) room(e *heaptype.Edge, s *goruntime.Span) uint32 {
+	if e.Type == nil || w.guest {
+		return 0
+	}
+	return uint32(min(uint64(e.Slack)*e.Type.Size, s.ElemSize, math.MaxUint32))
+}
+
+// object takes a reference to an object, of a slice with so much room.
 //
 //go:norace
-func (w *gatherer) object(ref uint32, s *goruntime.Span, obj uint32, partial bool) {
+func (w *gatherer) object(ref uint32, s *goruntime.Span, obj uint32, held holding, room uint32) {
 	if !w.a.open.Has(obj) {
 		return
 	}
@@ -258,7 +285,7 @@ func (w *gatherer) object(ref uint32, s *goruntime.Span, obj uint32, partial boo
 	if ty.Layout == heaptype.LayoutInternal && w.a.phase < root.ClassRest {
 		return // its map or channel will claim it
 	}
-	w.add(bundleKey{ref: ref, typ: ty.Type, layout: ty.Layout, kind: KindObject, size: s.ElemSize, scan: !s.NoScan, partial: partial}, obj, 0)
+	w.add(bundleKey{ref: ref, typ: ty.Type, layout: ty.Layout, kind: KindObject, size: s.ElemSize, scan: !s.NoScan, held: held}, obj, room)
 }
 
 // small takes a reference to a value in a block of the tiny allocator.
@@ -308,7 +335,7 @@ func (w *gatherer) add(key bundleKey, to, extent uint32) {
 		*last = b
 	}
 	w.bundles[b].n++
-	if key.kind == KindTiny {
+	if key.kind == KindTiny || key.held&withRoom != 0 {
 		w.bundles[b].n++
 	}
 	w.refs = append(w.refs, ref{b, to, extent})
@@ -345,7 +372,7 @@ func (w *gatherer) seal() {
 	for _, r := range w.refs {
 		b := &bundles[r.bundle]
 		b.words = append(b.words, r.to)
-		if b.kind == KindTiny {
+		if b.step() == 2 {
 			b.words = append(b.words, r.extent)
 		}
 	}
@@ -367,15 +394,21 @@ func (b *bundle) before(other *bundle) bool {
 	return b.order() < other.order()
 }
 
-// order is that in which bundles are claimed: what elements outside the length of their slices lead
-// to after all else, and of one reference what it holds as a whole before what it holds in part.
-func (b *bundle) order() uint64 {
-	o := uint64(b.ref) << 1
-	if b.outside {
-		o |= 1 << 33
+// step is how many words each reference takes.
+func (k *bundleKey) step() int {
+	if k.kind == KindTiny || k.held&withRoom != 0 {
+		return 2
 	}
-	if b.partial {
-		o |= 1
+	return 1
+}
+
+// order is that in which bundles are claimed: what elements outside the length of their slices lead
+// to after all else, and of one reference what it holds as a whole before what it holds in part, and
+// what it has no room in before what it has.
+func (b *bundle) order() uint64 {
+	o := uint64(b.ref)<<2 | uint64(b.held)
+	if b.outside {
+		o |= 1 << 34
 	}
 	return o
 }

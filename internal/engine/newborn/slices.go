@@ -25,7 +25,6 @@ const (
 	maxHeap   = 32 << 20 // bytes of objects with pointers; in a larger heap headers are not looked for
 	minHeader = 24       // bytes of a slice's header
 	minRoom   = 4        // elements: a slice that has less moves to another array soon
-	maxLonger = 16       // slices that are told of
 	moreSpans = 64       // that there may be by the time that there is room for them
 )
 
@@ -74,30 +73,21 @@ func NewSlices(l *Layout) *Slices {
 	return s
 }
 
-// A Longer is a slice that got longer.
-type Longer struct {
-	Array    uintptr // its address
-	Len, Cap int     // in elements
-	PerCall  int
-	Bytes    int // of the array, about
-}
-
-// Longer returns the slices to which each of so many calls since NewSlices seems to have added the
-// same number of elements: the first 16.
+// GotLonger reports whether there are slices to which each of so many calls since NewSlices seems to
+// have added the same number of elements.
 //
 //go:norace
-func (s *Slices) Longer(calls int) (found []Longer) {
+func (s *Slices) GotLonger(calls int) bool {
 	for _, h := range s.headers {
 		now := int(peek.Word(h.at))
 		if now <= h.len || (now-h.len)%calls != 0 {
 			continue // as nearly all
 		}
-		array, room := peek.Word(h.at-8), int(peek.Word(h.at+8))
-		if bytes := int(s.layout.roomAt(array)); now <= room && room <= bytes && len(found) < maxLonger {
-			found = append(found, Longer{array, now, room, (now - h.len) / calls, bytes})
+		if room := int(peek.Word(h.at + 8)); now <= room && room <= int(s.layout.roomAt(peek.Word(h.at-8))) {
+			return true
 		}
 	}
-	return found
+	return false
 }
 
 // roomAt is how many bytes of a heap object lie behind an address; 0 where there is none.

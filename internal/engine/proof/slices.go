@@ -12,9 +12,6 @@ import (
 // is for one goroutine.
 type Slices struct{ of *newborn.Slices }
 
-// Longer is a slice that got longer, as it seems without types.
-type Longer = newborn.Longer
-
 // WatchSlices remembers the slices that there are now. It takes some 4 ms for 15 MB. What
 // cannot be done is an *snapshot.Unavailable.
 func WatchSlices(ctx context.Context, logf func(string, ...any)) (_ *Slices, err error) {
@@ -27,10 +24,10 @@ func WatchSlices(ctx context.Context, logf func(string, ...any)) (_ *Slices, err
 	return &Slices{newborn.NewSlices(layout)}, nil
 }
 
-// Longer returns slices to which each of so many calls since WatchSlices has added the same number
-// of elements, within their array or with a new one.
-func (s *Slices) Longer(calls int) (found []Longer, err error) {
+// GotLonger reports whether there are slices to which each of so many calls since WatchSlices seems to
+// have added the same number of elements.
+func (s *Slices) GotLonger(calls int) (_ bool, err error) {
 	defer snapshot.Turn()()
 	defer snapshot.Guard(&err)()
-	return s.of.Longer(calls), nil
+	return s.of.GotLonger(calls), nil
 }

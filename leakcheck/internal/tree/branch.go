@@ -21,6 +21,7 @@ type Branch struct {
 	Length, Capacity int64 // of slices that keep objects beyond their length; see refscan.Node
 	outside          int64 // of objects, those beyond the length of the slice that holds them
 	Unreached        int64 // of bytes, those that no slice or string reaches
+	Room             int64 // of bytes, those between the length and the capacity of slices
 	Ended            int64 // of objects, those whose use is over
 	EndedState       string
 	// the path from one of the objects to the next, where a recursive type folds; "" if it does not
@@ -65,7 +66,7 @@ func NewBranch(n *refscan.Node, parent *Branch, root *refscan.RootInfo) *Branch 
 		Name: symbol.Unescape(n.Name), Typ: naming.CleanType(n.Type), Root: root, Parent: parent,
 		Objects: n.Objects, Bytes: n.Bytes,
 		UntypedObjects: n.UntypedObjects, UntypedBytes: n.UntypedBytes, Elems: n.Elems,
-		Length: n.Len, Capacity: n.Cap, outside: n.Beyond, Unreached: n.UnreachedBytes,
+		Length: n.Len, Capacity: n.Cap, outside: n.Beyond, Unreached: n.UnreachedBytes, Room: n.RoomBytes,
 		Ended: n.Ended, EndedState: n.EndedState, Recursion: symbol.Unescape(n.Recursion), Allocations: n.Allocations,
 		Retained: Tally{n.RetainedObjects, n.RetainedBytes}, Shared: Tally{n.SharedObjects, n.SharedBytes},
 	}

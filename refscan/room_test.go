@@ -1,0 +1,34 @@
+package refscan_test
+
+import (
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// roomy has slices with room in their arrays.
+type roomy struct {
+	numbers, full []int
+	names         []string
+	many          [][]int
+	windows       [2][]int // of one array; the first counts
+	cut           []*string
+	boxed         any
+}
+
+var theRooms *roomy
+
+// Bytes between the length and the capacity of slices are counted at their arrays.
+func TestRoomBytes(t *testing.T) {
+	whole := make([]int, 10, 100)
+	theRooms = &roomy{
+		numbers: make([]int, 3, 100), full: make([]int, 100), names: make([]string, 1, 50),
+		many: [][]int{make([]int, 10, 30), make([]int, 20, 30), make([]int, 30)}, windows: [2][]int{whole, whole[:100]},
+		cut: []*string{new(string), new(string), new(string), new(string)}[:1], boxed: make([]int, 5, 64),
+	}
+	defer func() { theRooms = nil }()
+	assert.Equal(t, map[string]int64{
+		"numbers": 97 * 8, "names": 49 * 16, "many[*]": 20*8 + 10*8, "cut": 3 * 8, "boxed.$val": 59 * 8, "windows[*]": 90 * 8,
+	}, partsOf(t, "theRooms", func(n *refscan.Node) int64 { return n.RoomBytes }))
+}
