@@ -36,10 +36,12 @@ import (
 // start. And they do not see objects that only change places, from a list that was full of them
 // before the first call to one that keeps them, as long as there are some left: Full does.
 //
-// A slice that has room for what each call appends takes no more memory until it is full. Where there is
-// one, the first batch has as many calls as fill it, if that takes no longer than 250 ms and no more than
-// 1 MiB; otherwise a pass logs its name, and with how many calls it could be told. The slices of package
-// variables are looked at, and those of a heap with up to 32 MiB of objects with pointers.
+// A slice that has room for what calls append takes no more memory until it is full. Where there is one,
+// the next batch has as many calls as fill it, if that takes no longer than 250 ms and no more than 1 MiB
+// in the first batch, twice as much in the next; otherwise a pass logs its name, and with how many calls
+// it could be told. Snapshots see all slices of which more is in use after each batch; where counters
+// prove that nothing else grows, those to which each call adds as many elements are seen, of package
+// variables and of a heap with up to 32 MiB of objects with pointers.
 //
 // The number of calls follows from how long op takes: if all is well, 500 of a fast op, and 4 of
 // one that takes a second; before a failure 8,000 and 32, of which the batches are 500, 1,000, 2,000
@@ -78,7 +80,8 @@ type CallOption interface {
 
 // Iterations sets how often AssertNoGrowth calls its op in the first batch. The second batch has
 // twice as many calls, the third twice as many again; the fourth, which runs only before a failure,
-// too. For AssertAllocs it is the number of calls that are counted, and for AssertPeak of those that
+// too. Where slices have room for what calls append, a batch has as many calls as fill them, up to those
+// of the fourth. For AssertAllocs it is the number of calls that are counted, and for AssertPeak of those that
 // are watched.
 func Iterations(n int) CallOption {
 	return callSetting{

@@ -15,6 +15,8 @@ import (
 // sliceState is what the operations below add to.
 type sliceState struct {
 	ints   []int
+	marks  []*int
+	calls  int
 	events *sliceEvents
 	buffer bytes.Buffer
 	cursor *sliceCursor
@@ -31,7 +33,10 @@ type sliceCursor struct {
 	at, to int
 }
 
-var sliced sliceState
+var (
+	sliced sliceState
+	aMark  int
+)
 
 const (
 	sliceNoted = "could not tell, and did not judge: "
@@ -90,7 +95,7 @@ var sliceOps = []struct {
 		name:  "more room than can be filled",
 		state: func() sliceState { return sliceState{ints: make([]int, 7, manyInts)} },
 		op:    func() { sliced.ints = append(sliced.ints, 1) },
-		noted: "+1 element/op to the slice github.com/leakgate/leakgate/leakcheck_test.sliced.ints, which had room for them (len ",
+		noted: "+8.0 B/op via github.com/leakgate/leakgate/leakcheck_test.sliced.ints, in arrays that had room for them (",
 	},
 	{
 		name:  "in full",
@@ -98,7 +103,37 @@ var sliceOps = []struct {
 		state: func() sliceState { return sliceState{ints: make([]int, 0, 3000)} },
 		op:    func() { sliced.ints = append(sliced.ints, 1, 2) },
 		opts:  []leakcheck.GrowthOption{leakcheck.Iterations(20)},
-		noted: "+2 elements/op to the slice github.com/leakgate/leakgate/leakcheck_test.sliced.ints, which had room for them (len ",
+		noted: "+16 B/op via github.com/leakgate/leakgate/leakcheck_test.sliced.ints, in arrays that had room for them (",
+	},
+	{ // 64 pointers take 512 bytes, and 128 with a header 1,152, which have room for 143
+		name:  "more than twice the room",
+		op:    func() { sliced.marks = append(sliced.marks, &aMark) },
+		opts:  []leakcheck.GrowthOption{leakcheck.Iterations(17), leakcheck.Warmup(17)},
+		found: "in []*int via github.com/leakgate/leakgate/leakcheck_test.sliced.marks\n",
+	},
+	{
+		name:  "more room than calls in the first batch",
+		slow:  true,
+		op:    func() { sliced.marks = append(sliced.marks, &aMark) },
+		opts:  []leakcheck.GrowthOption{leakcheck.Iterations(66), leakcheck.Warmup(66)},
+		found: "in []*int via github.com/leakgate/leakgate/leakcheck_test.sliced.marks\n",
+	},
+	{ // 1,152, 4,864, 8,192, 12,288 bytes: a quarter as many a call in the end as at first
+		name:  "ever smaller steps",
+		op:    func() { sliced.marks = append(sliced.marks, &aMark) },
+		opts:  []leakcheck.GrowthOption{leakcheck.Iterations(149), leakcheck.Warmup(141)},
+		found: "in []*int via github.com/leakgate/leakgate/leakcheck_test.sliced.marks\n",
+	},
+	{
+		name:  "some calls add to it",
+		state: func() sliceState { return sliceState{ints: make([]int, 0, 100)} },
+		op: func() {
+			if sliced.calls++; sliced.calls%3 == 0 {
+				sliced.ints = append(sliced.ints, 1)
+			}
+		},
+		opts:  []leakcheck.GrowthOption{leakcheck.Iterations(50), leakcheck.Warmup(50)},
+		found: "in []int via github.com/leakgate/leakgate/leakcheck_test.sliced.ints\n",
 	},
 	{
 		name:  "left out",
@@ -153,7 +188,9 @@ func TestSlicesWithRoom(t *testing.T) {
 			if tt.slow {
 				require.Slow(t)
 			}
-			sliced = tt.state()
+			if tt.state != nil {
+				sliced = tt.state()
+			}
 			defer func() { sliced = sliceState{} }()
 			ft := &recordingT{name: t.Name()}
 			passed := leakcheck.AssertNoGrowth(ft, tt.op, tt.opts...)

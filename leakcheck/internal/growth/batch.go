@@ -91,16 +91,27 @@ const restartTime = 250 * time.Millisecond
 // nextSize is how many calls the next batch has: as many as all calls before, beyond a longer warm-up,
 // so that what is allocated in steps, each twice the one before, grows in each batch. These are the
 // batches that double, given the size of the first, unless one of them was odd, or the experiment
-// has begun anew. Then the batches are as large as there is time and room for.
+// has begun anew. Then the batches are as large as there is time and room for. An array may have more
+// than twice the room of the one before, as far as its size class has (go1.26 runtime/slice.go,
+// growslice): where calls make a slice longer, the batch fills it.
 func (x *Experiment) nextSize(first int) int {
 	i := len(x.past.Moments) - 1
+	n := x.evenSize(i, first) + x.odd(i, first)
+	if fill := x.fill(i, n); fill > n {
+		n = max(n, x.sparing(x.affordable(fill>>i+1))<<i)
+	}
+	return n
+}
+
+// evenSize is the size of the i-th batch, from 0 on, with no calls beside those that double.
+func (x *Experiment) evenSize(i, first int) int {
 	doubled := first << i
 	n := max(doubled, int(x.calls)-x.longer)
 	if n > 2*doubled {
 		n = min(n>>i, int(restartTime/max(x.slowestCall, 1)))
 		n = max(doubled, x.sparing(x.affordable(n))<<i)
 	}
-	return n + x.odd(i, first)
+	return n
 }
 
 // odd is how many calls the i-th batch, from 0 on, has beside those that double: none, unless

@@ -42,9 +42,6 @@ type Experiment struct {
 	open   int   // descriptors, before the first call
 	mapped int64 // bytes, by calls in batches; see countMapped
 
-	slices *proof.Slices // nil: they are not watched
-	sliced int64         // calls when that began
-
 	passed func() // called after each call of op, if it is not nil
 
 	fails  func() bool // whether op has failed the test by now

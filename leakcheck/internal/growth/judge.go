@@ -37,16 +37,14 @@ func (x *Experiment) judge() *assertion.Outcome {
 	if x.failed {
 		return nil
 	}
-	x.watchSlices()
-	fill := 0
 	if !x.late && x.provable(batch) {
+		lengths := x.watchSlices()
 		calls := max(batch, minProofCalls)
 		proved := x.prove(calls)
 		if x.failed {
 			return nil
 		}
-		fill = x.fill()
-		if proved && fill == 0 {
+		if proved && !lengths.gotLonger() {
 			return x.proved()
 		}
 		if !proved {
@@ -59,7 +57,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 	if err := x.look(); err != nil {
 		return x.inconclusive(err)
 	}
-	batch = x.sparing(max(x.affordable(batch), fill))
+	batch = x.sparing(x.affordable(batch))
 	x.longer = max(0, int(x.calls)-batch)
 	for restarts := 0; ; {
 		if stop, err := x.nextBatch(batch); err != nil {
@@ -79,6 +77,16 @@ func (x *Experiment) judge() *assertion.Outcome {
 			x.finder.Holders = nil                        // of blocks that came with a batch which may count no more
 			if grows = len(x.past.Moments) == 1; !grows { // with one there is nothing to tell by yet
 				o, grows = x.conclude()
+			}
+		}
+		if !grows && o.Verdict == verdict.Pass && restarts < maxRestarts {
+			if n := x.beginsFull(batch); n > 0 {
+				batch = max(batch, n)
+				restarts++
+				continue
+			}
+			if _, others := x.slicesInUse(); others {
+				continue
 			}
 		}
 		switch f := x.past.LastFall(); {

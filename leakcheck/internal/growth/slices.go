@@ -1,122 +1,115 @@
 package growth
 
 import (
-	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/proof"
-	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
-	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
 // What is appended to a slice that has room for it is nothing new in the process: elements without
-// pointers, or with pointers to what was there. So it is watched which slices each call makes longer.
-// After the calls of a proof, whether or not something else has grown, the first batch of the
-// experiment has as many calls as fill these slices, if that takes little: a leak goes on to grow
-// then, in memory, and what the program empties when it is full does not. Of what seems to be a slice
-// without types a scan says whether it is one. Where so many calls take too long, or batches are not
-// as large for other reasons, the log names what was not judged.
+// pointers, or with pointers to what was there. Snapshots tell how much of an array is in use. A proof
+// does without them, so it is watched meanwhile whether calls make slices longer, and if they seem to,
+// snapshots follow. The next batch of the experiment then has as many calls as fill these slices, if that
+// takes little: a leak goes on to grow, in memory, and what the program empties when it is full does not.
+// Where so many calls take too long, the log names what was not judged.
 
 const (
-	// A first batch that fills slices takes so long at most, and these have arrays of so many bytes. By
-	// the last batch a leak has taken so many times as much.
+	// A first batch that fills slices takes so long at most, and these have arrays of so many bytes; each
+	// batch after it twice as much. By the last batch a leak has taken so many times as much.
 	fillTime  = 250 * time.Millisecond
 	fillBytes = 1 << 20
 	fillAgain = 64
+	// With Iterations the batch that fills slices has no more calls than the fourth would have, which
+	// has so many times those of the first, or twice the calls that it would have.
+	fillMore = 1 << series.Intervals
 )
 
+// lengths are those of the slices at some time.
+type lengths struct {
+	x     *Experiment
+	of    *proof.Slices // nil: they are not known
+	calls int64         // by then
+}
+
 // watchSlices remembers how long slices are.
-func (x *Experiment) watchSlices() {
-	if x.Watchers.Slices == nil || x.late {
-		return
+func (x *Experiment) watchSlices() lengths {
+	if x.Watchers.Slices == nil {
+		return lengths{x: x}
 	}
 	ctx, cancel := x.Time.Context()
 	defer cancel()
 	var log observe.Logger
-	x.slices, _ = x.Watchers.Slices(ctx, log.Log) // a snapshot has the same trouble
+	of, _ := x.Watchers.Slices(ctx, log.Log) // a snapshot has the same trouble, and says so
 	x.Logs = append(x.Logs, log.Lines()...)
-	x.sliced = x.calls
+	return lengths{x, of, x.calls}
 }
 
-// longerSlices returns the slices that each call since watchSlices seems to have made longer.
-func (x *Experiment) longerSlices() ([]proof.Longer, error) {
-	if x.slices == nil || x.calls == x.sliced {
-		return nil, nil
+// gotLonger reports whether each call since then seems to have made some slice longer, or that is not
+// known.
+func (l lengths) gotLonger() bool {
+	if l.of == nil {
+		return true
 	}
-	return x.slices.Longer(int(x.calls - x.sliced))
+	longer, err := l.of.GotLonger(int(l.x.calls - l.calls))
+	return longer || err != nil
 }
 
-// fill returns how many calls in the first batch fill the slices that calls make longer; 0 where there
-// are none, or that would take too much.
-func (x *Experiment) fill() (calls int) {
-	bytes := 0
-	found, _ := x.longerSlices() // unjudgedSlices reads again, and says why that fails
+// slicesInUse returns the slices that calls have made longer: after one batch each call by as much, since
+// more may be in use of a slice at one snapshot than at another by chance. It also reports whether one
+// more batch may tell of others.
+func (x *Experiment) slicesInUse() (certain []*finding.Longer, others bool) {
+	for _, l := range x.finder.Longer() {
+		if l.Exact || len(x.past.Moments) > 2 {
+			certain = append(certain, l)
+		} else {
+			others = true
+		}
+	}
+	return certain, others
+}
+
+// fill returns how many calls in the i-th batch, from 0 on, fill the slices that calls have made longer
+// by the last snapshot; 0 where there are none, or that would take too much for a batch of so many.
+func (x *Experiment) fill(i, batch int) (calls int) {
+	bytes := int64(0)
+	found, _ := x.slicesInUse()
 	for _, s := range found {
-		calls, bytes = max(calls, s.Cap/s.PerCall), max(bytes, s.Bytes)
+		calls, bytes = max(calls, s.Fill()), max(bytes, s.Bytes)
 	}
 	// The slowest call may have been held up, or have moved an array. In a bubble of testing/synctest
 	// no time passes.
 	took := x.spent - x.slowestCall
-	if took <= 0 || bytes > fillBytes {
+	if took <= 0 || bytes > fillBytes<<i || x.Req.Iterations > 0 && calls > max(2, fillMore>>i)*batch {
 		return 0
 	}
 	took = time.Duration(float64(took) * float64(calls) / float64(x.calls))
-	if took > fillTime || !x.Time.Allows(fillAgain*took) {
+	if took > fillTime<<i || !x.Time.Allows(fillAgain>>i*took) {
 		return 0
 	}
 	return calls
 }
 
-// unjudgedSlices are notes of slices that each call has made longer, though nothing is a leak.
-func (x *Experiment) unjudgedSlices() (notes []string) {
-	found, err := x.longerSlices()
-	if err != nil {
-		return []string{wording.UntoldSlices(err)}
+// beginsFull has the experiment begin anew where nothing has grown in memory, but the next batch can
+// fill slices that calls have made longer. It returns that batch's size, 0 if there is no such slice.
+func (x *Experiment) beginsFull(batch int) int {
+	n := x.fill(0, batch)
+	if n > 0 {
+		last := len(x.past.Moments) - 1
+		x.past.Moments, x.past.Further = x.past.Moments[last:], nil
+		x.finder.Holders = nil
 	}
-	if len(found) == 0 {
-		return nil
-	}
-	if !x.Time.Allows(2 * x.slowestLook) {
-		return []string{wording.UntoldSlices(context.DeadlineExceeded)}
-	}
-	addresses := make([]uintptr, len(found))
-	for i, s := range found {
-		addresses[i] = s.Array
-	}
-	ctx, cancel := x.Time.Context()
-	defer cancel()
-	paths, err := observe.PathsTo(ctx, addresses, tree.IsTestingRecord)
-	if err != nil {
-		return []string{wording.UntoldSlices(err)}
-	}
-	for i, p := range paths {
-		if p == nil {
-			continue
-		}
-		line := tree.TraceOfPath(*p).Branches
-		if s, at := found[i], line[len(line)-1]; x.judgesSlice(at) {
-			note := wording.UnjudgedSlice(at.Path, s.PerCall, s.Len, s.Cap)
-			if !slices.Contains(notes, note) {
-				notes = append(notes, note)
-			}
-		}
-	}
-	return notes
+	return n
 }
 
-// judgesSlice reports whether what is at a branch may be a slice, and is none that is left out of the
-// judgement.
-func (x *Experiment) judgesSlice(at *tree.Branch) bool {
-	s := tree.Scope{Packages: x.Req.Scope}
-	switch {
-	case strings.HasPrefix(at.Typ, "*") || strings.HasPrefix(at.Typ, "map[") || tree.GrowsOnPurpose(at.Path):
-		return false
-	case len(s.Packages) > 0 && !s.IncludesPackage(symbol.Package(at.Path)):
-		return false
+// unjudgedSlices are notes of slices that calls have made longer, though nothing is a leak.
+func (x *Experiment) unjudgedSlices() (notes []string) {
+	found, _ := x.slicesInUse()
+	for _, s := range found {
+		notes = append(notes, wording.UnjudgedSlice(s))
 	}
-	return !slices.ContainsFunc(x.Req.Ignores, func(i tree.Ignoring) bool { return i.Pattern.MatchPrefix(at.Path) })
+	return notes
 }

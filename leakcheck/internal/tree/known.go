@@ -195,18 +195,6 @@ func TestingRecordOf(e *environ.Environment, b *Branch) *Retainer {
 	return nil
 }
 
-// IsTestingRecord reports whether a reference is one of testing's own, by the type of its holder and
-// the field's name.
-func IsTestingRecord(holder, name string) bool {
-	return symbol.Package(strings.TrimLeft(holder, "*")) == "testing" && testingRecord(strings.TrimPrefix(name, "common.")) != nil
-}
-
-// GrowsOnPurpose reports whether what is at a path, or below it, belongs to a retainer that grows with
-// use.
-func GrowsOnPurpose(path string) bool {
-	return slices.ContainsFunc(Retainers, func(r Retainer) bool { return r.Grows && beginsWith(path, r.Path) })
-}
-
 // testingRecord returns the record that the path of a field leads to, or through.
 func testingRecord(field string) *Retainer {
 	for i := range testingRecords {

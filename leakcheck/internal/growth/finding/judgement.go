@@ -33,7 +33,7 @@ func (j judgement) seriesOf(b *tree.Branch) (series.Series, history.Measure) {
 // functions refer to: within is the record that the branch grows with.
 func (j judgement) heads(b *tree.Branch, piled bool, within *tree.Retainer) []*tree.Branch {
 	s, m := j.seriesOf(b)
-	grows := keepsUp(s, m) && !b.BelongsToGoroutine()
+	grows := j.keepsUp(b, s, m) && !b.BelongsToGoroutine()
 	if b.IsMissed() {
 		grows = m == history.InObjects && s.MissedGrow()
 	}
@@ -70,10 +70,16 @@ func (j judgement) heads(b *tree.Branch, piled bool, within *tree.Retainer) []*t
 	return below
 }
 
-// keepsUp reports whether the figure grew in every batch, in proportion to its calls or faster.
-func keepsUp(s series.Series, m history.Measure) bool {
-	if m == history.InBytes {
-		return s.BytesKeepPace()
+// keepsUp reports whether the figure of a branch grew in every batch, in proportion to its calls or
+// faster. Arrays grow in steps, ever smaller ones for their size: where what is in use of them
+// keeps pace, they need not.
+func (j judgement) keepsUp(b *tree.Branch, s series.Series, m history.Measure) bool {
+	if m != history.InBytes {
+		return s.CountsKeepPace()
 	}
-	return s.CountsKeepPace()
+	if s.BytesKeepPace() {
+		return true
+	}
+	used := j.Measured(b, history.InUse)
+	return s.BytesStepUp() && used.CountsKeepPace()
 }

@@ -33,10 +33,13 @@ const (
 	InObjects Measure = iota
 	InEntries         // of maps
 	InBytes
+	InUse    // bytes without those between the length and the capacity of slices
 	measures // how many there are
 )
 
-func (m Measure) String() string { return [measures]string{"objects", "entries", "bytes"}[m] }
+func (m Measure) String() string {
+	return [measures]string{"objects", "entries", "bytes", "bytes in use"}[m]
+}
 
 // figures are a branch's own, by measure.
 type figures [measures]int64
@@ -52,11 +55,18 @@ func (m *Moment) Figures() map[tree.GrowthKey]figures {
 		f[InObjects] += b.Objects
 		f[InEntries] += b.Elems
 		f[InBytes] += b.Bytes
+		f[InUse] += b.Bytes - b.Room
 		found[b.GrowthKey()] = f
 		return true
 	})
 	m.counted = found
 	return found
+}
+
+// HasRoom reports whether arrays of a path and type are not in use in full.
+func (m *Moment) HasRoom(k tree.GrowthKey) bool {
+	f := m.Figures()[k]
+	return f[InUse] < f[InBytes]
 }
 
 // IsAsGoodAs reports whether a snapshot tells all that another one does.

@@ -53,18 +53,31 @@ func (s *Series) CountsKeepPace() bool {
 	return !s.endsInBurst() || s.before().CountsKeepPace()
 }
 
-// BytesKeepPace is CountsKeepPace for the bytes of memory that grows in steps.
-func (s *Series) BytesKeepPace() bool {
+// BytesStepUp reports whether bytes were added in every batch, and enough of them.
+func (s *Series) BytesStepUp() bool {
 	if len(s.Values) > Intervals && s.Grown() < minGrownBytes || s.PerCall() < MinBytesPerCall || s.BytesLevelOff() {
 		return false
 	}
 	if len(s.Values) > Intervals && float64(s.Grown()) < minByteShare*float64(s.Values[0]) && s.PerCall() < clearlyBytesPerCall {
 		return false
 	}
+	for i := 1; i < len(s.Values); i++ {
+		if s.Values[i] <= s.Values[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// BytesKeepPace is CountsKeepPace for the bytes of memory that grows in steps.
+func (s *Series) BytesKeepPace() bool {
+	if !s.BytesStepUp() {
+		return false
+	}
 	var rates []float64
 	for i := 1; i < len(s.Values); i++ {
 		rate := float64(s.Values[i]-s.Values[i-1]) / float64(s.Calls[i]-s.Calls[i-1])
-		if rate <= 0 || i > 1 && rate < minByteRatio*slices.Max(rates) {
+		if i > 1 && rate < minByteRatio*slices.Max(rates) {
 			return false
 		}
 		rates = append(rates, rate)

@@ -61,16 +61,11 @@ func Unjudged(r *finding.Resource) string {
 		resourceRate(r), r.Own.Show(r.Kind.Counted()))
 }
 
-// UnjudgedSlice says that each call makes a slice longer of which it cannot be told whether it is
-// emptied when it is full.
-func UnjudgedSlice(path string, perCall, length, room int) string {
-	return fmt.Sprintf("could not tell, and did not judge: +%s/op to the slice %s, which had room for them (len %s, cap %s); a first batch that fills it would tell: Iterations(%d)",
-		textfmt.CountNoun(int64(perCall), "element"), textfmt.Abridge(path, message.MaxNameShown), textfmt.Count(int64(length)), textfmt.Count(int64(room)), room/perCall)
-}
-
-// UntoldSlices says why it could not be found out which slices calls make longer.
-func UntoldSlices(cause error) string {
-	return "could not tell whose slices each call seems to make longer, and did not judge them: " + cause.Error()
+// UnjudgedSlice says that calls make slices longer of which it cannot be told whether they are emptied
+// when they are full.
+func UnjudgedSlice(l *finding.Longer) string {
+	return fmt.Sprintf("could not tell, and did not judge: +%s/op via %s, in arrays that had room for them (%s of %s in use); a first batch that fills them would tell: Iterations(%d)",
+		series.BytesPerCall(l.Used.PerCall()), textfmt.Abridge(l.Path, message.MaxNameShown), textfmt.ByteCount(l.InUse()), textfmt.ByteCount(l.Bytes), l.FillAll())
 }
 
 // WithoutUseful leaves out of notes that an Ignore matched nothing on the heap, where it names

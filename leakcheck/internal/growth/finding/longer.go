@@ -1,0 +1,61 @@
+package finding
+
+import (
+	"slices"
+
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+)
+
+// A Longer is a path whose slices got longer with each batch, and have, or had, room for that.
+type Longer struct {
+	Path  string
+	Used  series.Series // bytes within the slices' lengths
+	Bytes int64         // of the arrays
+	Exact bool          // each call has added as much
+}
+
+// Fill is how many calls fill the room that is left, and add one element more.
+func (l *Longer) Fill() int {
+	calls := float64(l.Bytes-l.InUse()) / l.Used.PerCall()
+	if !l.Exact {
+		calls *= 1.25 // they may add less than the calls before
+	}
+	return int(calls) + 1
+}
+
+// FillAll is how many calls would fill the arrays from their start.
+func (l *Longer) FillAll() int { return int(float64(l.Bytes)/l.Used.PerCall()) + 1 }
+
+// InUse is how many bytes lie within the slices' lengths.
+func (l *Longer) InUse() int64 { return l.Used.Values[len(l.Used.Values)-1] }
+
+// Longer returns the paths whose slices got longer in every batch, in proportion to its calls or
+// faster. What is kept on purpose is left out, and what holds objects that grow with it.
+func (f *Finder) Longer() (found []*Longer) {
+	if len(f.Moments) < 2 {
+		return nil
+	}
+	seen := make(map[tree.GrowthKey]bool)
+	f.Last().Forest.All(func(b *tree.Branch) bool {
+		key := b.GrowthKey()
+		if seen[key] || !slices.ContainsFunc(f.Moments, func(m *history.Moment) bool { return m.HasRoom(key) }) {
+			return true
+		}
+		seen[key] = true
+		l := &Longer{Path: b.Path, Used: f.Measured(b, history.InUse), Bytes: f.Last().Figures()[key][history.InBytes]}
+		if l.Used.CountsKeepPace() && tree.RetainerOf(f.Env, b) == nil && tree.TestingRecordOf(f.Env, b) == nil && !f.objectsGrow(b) {
+			l.Exact = l.Used.IsExact()
+			found = append(found, l)
+		}
+		return true
+	})
+	return found
+}
+
+// objectsGrow reports whether the objects of a branch, or of one below it, grow in every batch.
+func (f *Finder) objectsGrow(b *tree.Branch) bool {
+	own := f.Measured(b, history.InObjects)
+	return own.CountsKeepPace() || slices.ContainsFunc(b.Children, f.objectsGrow)
+}
