@@ -73,6 +73,18 @@ func TestBudgetOfGrowth(t *testing.T) {
 	}
 }
 
+// What fills the room of slices has another batch only if there is time for one.
+func TestBudgetOfSlices(t *testing.T) {
+	for timeout, snapshots := range map[time.Duration]int{time.Hour: 3, 2 * time.Minute: 2} {
+		w := newWorld(t, growing(roomyJournal, 100, 131, 131)...)
+		w.looks = 3 * time.Second
+		_, o, calls := w.slowGrowth(20*time.Second, timeout, Warmup(1), Iterations(2))
+		if o.Verdict != verdict.Pass || w.snapshots != snapshots {
+			t.Errorf("with %s: %s after %d calls and %d snapshots\n%s", timeout, o.Verdict, calls, w.snapshots, o.Message)
+		}
+	}
+}
+
 // What does not hold is looked at again, or is not known.
 func TestBudgetOfRetries(t *testing.T) {
 	assert := func(timeout time.Duration) *assertion.Outcome {

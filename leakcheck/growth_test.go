@@ -38,6 +38,13 @@ func journal(bytes int64) *refscan.Node {
 	return global(node("example.com/app.journal", "[]int", 1, bytes), "/src/app/journal.go", 5)
 }
 
+// roomyJournal has an array of which so many bytes are in use.
+func roomyJournal(bytes int64) *refscan.Node {
+	n := journal(4096)
+	n.RoomBytes = n.Bytes - bytes
+	return n
+}
+
 func growing(make func(int64) *refscan.Node, figures ...int64) []*refscan.Report {
 	var reports []*refscan.Report
 	for _, n := range figures {

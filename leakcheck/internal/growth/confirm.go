@@ -18,7 +18,7 @@ func (x *Experiment) confirm(o *assertion.Outcome) *assertion.Outcome {
 		return o
 	}
 	for _, n := range series.FurtherBatches(x.words.Batches[len(x.words.Batches)-1]) {
-		if !x.isDoubtful() || !x.Time.Allows(2*x.slowestLook+time.Duration(n+1)*x.slowestCall) {
+		if !x.isDoubtful() || !x.hasTimeFor(n) {
 			break
 		}
 		x.runBatch(n)
@@ -40,6 +40,11 @@ func (x *Experiment) confirm(o *assertion.Outcome) *assertion.Outcome {
 		o, _ = x.conclude()
 	}
 	return o
+}
+
+// hasTimeFor reports whether there is time for so many calls, and a snapshot after them.
+func (x *Experiment) hasTimeFor(calls int) bool {
+	return x.Time.Allows(2*x.slowestLook + time.Duration(calls+1)*x.slowestCall)
 }
 
 // isDoubtful reports whether there is something that grows of which the further batches so far do

@@ -85,7 +85,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 				restarts++
 				continue
 			}
-			if _, others := x.slicesInUse(); others {
+			if _, others := x.slicesInUse(); others && x.hasTimeFor(x.nextSize(batch)) {
 				continue
 			}
 		}

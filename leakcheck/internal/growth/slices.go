@@ -94,14 +94,16 @@ func (x *Experiment) fill(i, batch int) (calls int) {
 }
 
 // beginsFull has the experiment begin anew where nothing has grown in memory, but the next batch can
-// fill slices that calls have made longer. It returns that batch's size, 0 if there is no such slice.
+// fill slices that calls have made longer. It returns that batch's size, 0 if there is no such slice, or
+// no time.
 func (x *Experiment) beginsFull(batch int) int {
 	n := x.fill(0, batch)
-	if n > 0 {
-		last := len(x.past.Moments) - 1
-		x.past.Moments, x.past.Further = x.past.Moments[last:], nil
-		x.finder.Holders = nil
+	if n == 0 || !x.hasTimeFor(max(n, int(x.calls))) {
+		return 0
 	}
+	last := len(x.past.Moments) - 1
+	x.past.Moments, x.past.Further = x.past.Moments[last:], nil
+	x.finder.Holders = nil
 	return n
 }
 
