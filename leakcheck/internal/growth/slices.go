@@ -101,8 +101,7 @@ func (x *Experiment) beginsFull(batch int) int {
 	if n == 0 || !x.hasTimeFor(max(n, int(x.calls))) {
 		return 0
 	}
-	last := len(x.past.Moments) - 1
-	x.past.Moments, x.past.Further = x.past.Moments[last:], nil
+	x.past.BeginAt(len(x.past.Moments) - 1)
 	x.finder.Holders = nil
 	return n
 }

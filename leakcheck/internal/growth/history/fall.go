@@ -23,7 +23,7 @@ type Fall struct {
 func (h *History) ForgetFall() bool {
 	f := h.LastFall()
 	if f != nil {
-		h.Moments, h.Further = h.Moments[f.to:], nil
+		h.BeginAt(f.to)
 	}
 	return f != nil
 }

@@ -22,6 +22,9 @@ func (h *History) First() *Moment { return h.Moments[0] }
 
 func (h *History) Last() *Moment { return h.Moments[len(h.Moments)-1] }
 
+// BeginAt drops the snapshots before one, by its number, and those after further batches.
+func (h *History) BeginAt(moment int) { h.Moments, h.Further = h.Moments[moment:], nil }
+
 // Doubt returns why a snapshot is not good enough to judge by, nil if all are.
 func (h *History) Doubt() error {
 	for _, m := range h.Moments {
