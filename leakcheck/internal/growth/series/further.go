@@ -34,8 +34,9 @@ const (
 	// What adds less than this share of what is due in all batches has levelled off: what doubled has
 	// added about a quarter, and what each call adds to a third at least.
 	minShareDue = 0.3
-	// What adds less, or more, than these shares in some batches needs no further ones. What doubled has
-	// added two thirds, and what each call adds to has grown at least once.
+	// What adds less, or more, than these shares in some batches needs no further ones, less only where
+	// that tells anything. What doubled has added two thirds, and what each call adds to has grown at
+	// least once.
 	flatShareDue, clearShareDue = 0.1, 0.9
 )
 
@@ -47,7 +48,7 @@ func (s *Series) IsClear() bool {
 		return true
 	}
 	added, due := s.further()
-	return len(s.More) >= someBatches && (added >= clearShareDue*due || added < flatShareDue*due)
+	return len(s.More) >= someBatches && (added >= clearShareDue*due || added < flatShareDue*due && due >= minDue)
 }
 
 // further returns what the further batches have added, and what they would have at the rate of

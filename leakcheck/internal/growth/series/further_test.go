@@ -1,0 +1,90 @@
+package series_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+)
+
+// isLeak measures a figure after batches of calls, and further ones as long as there is doubt, as
+// AssertNoGrowth does. figure is told how often it has been called.
+func isLeak(before int64, batches []int, figure func(calls int64) int64) (leak bool, s *series.Series) {
+	calls := before
+	s = &series.Series{Calls: []int64{calls}, Values: []int64{figure(calls)}}
+	for _, n := range batches {
+		calls += int64(n)
+		s.Calls, s.Values = append(s.Calls, calls), append(s.Values, figure(calls))
+		if len(s.Values) > series.Intervals && !s.CountsKeepPace() {
+			return false, s
+		}
+	}
+	for _, n := range series.FurtherBatches(batches[len(batches)-1]) {
+		if s.IsClear() || !s.CountsKeepPace() {
+			break
+		}
+		calls += int64(n)
+		s.MoreCalls, s.More = append(s.MoreCalls, calls), append(s.More, figure(calls))
+	}
+	return s.CountsKeepPace(), s
+}
+
+// batches are those that double, but for the last.
+func batches(first, last int) []int { return []int{first, 2 * first, 4 * first, last} }
+
+// TestBuffers is about buffers that are flushed when they are full: batches may leave more and more
+// in them by chance. There is not always time for a last one that is twice as large.
+func TestBuffers(t *testing.T) {
+	doubtful := 0
+	for size := int64(2); size <= 24; size++ {
+		for first := 5; first <= 250; first++ {
+			for less := range size {
+				for before := range size {
+					all := batches(first, 8*first-int(less)*first/8)
+					leak, s := isLeak(before, all, func(calls int64) int64 { return calls % size })
+					if leak {
+						t.Fatalf("%d entries, %v calls: %v, further %v", size, all, s.Values, s.More)
+					}
+					if s.More != nil {
+						doubtful++
+					}
+				}
+			}
+		}
+	}
+	if doubtful < 1000 {
+		t.Errorf("%d of the buffers seemed to grow at first", doubtful)
+	}
+}
+
+// TestSlowLeaks is about what only some calls leave: one of so many, or by chance, which may also
+// look like what slows down.
+func TestSlowLeaks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, each := range []int64{1, 2, 3, 7, 20, 50} {
+		found, byChance := 0, 0
+		const runs = 500
+		for range runs {
+			all := batches(100+rng.IntN(150), 800)
+			if leak, _ := isLeak(rng.Int64N(each), all, func(calls int64) int64 { return calls / each }); leak {
+				found++
+			}
+			var calls, left int64
+			leak, _ := isLeak(0, all, func(now int64) int64 {
+				for ; calls < now; calls++ {
+					if rng.Int64N(each) == 0 {
+						left++
+					}
+				}
+				return left
+			})
+			if leak {
+				byChance++
+			}
+		}
+		t.Logf("one of %d calls: found %d of %d, by chance %d", each, found, runs, byChance)
+		if found < runs || byChance < runs*3/4 {
+			t.Errorf("a leak of one of %d calls is found %d and %d times of %d", each, found, byChance, runs)
+		}
+	}
+}
