@@ -24,9 +24,10 @@ import (
 // timers that pile up. What is filled once, grows slower and slower, or comes and goes is no leak.
 // Where op leaves nothing behind, one batch and two snapshots are enough; before a failure there is
 // a fourth batch, and what is still ending is waited for: half a second, and timers that fire
-// within two. Where not each call added as many, three to eight further batches, none of them larger,
+// within two. Where not each call added as many, three to nine further batches, none of them larger,
 // tell a leak from what is as large as the largest batch, or twice that by chance: the array of a
-// queue that was as long, or a pool with a worker for each call that was under way at once.
+// queue that was as long, or a pool with a worker for each call that was under way at once; and from
+// a buffer that is flushed every so many calls.
 //
 // Where a batch has 50 calls or more, counters may prove that there is nothing to look for, without
 // a snapshot: after garbage collections before and after one batch, no more is there that was not

@@ -1,5 +1,7 @@
 package series
 
+import "math"
+
 // What has grown with each batch may be as large as the largest batch was, and not grow with the
 // number of calls: batches double. A queue's array is as long as the queue ever was, a pool has as
 // many workers as calls were under way at once. So what could be that has to grow in further
@@ -9,19 +11,27 @@ package series
 // what lies in the room that nobody uses any more. So one that is as long as the largest batch may
 // double by chance. One to which each call adds has at least half as much for each call in the end
 // as it had before.
+//
+// What comes and goes every so many calls, as a buffer does that is flushed when it is full, may also
+// have more after each batch by chance: all numbers of calls are about multiples of the first, so that
+// a first one that is a little more than the buffer's size, or than a multiple of it, makes each batch
+// leave twice as many as the one before. So further batches are no multiples, and what falls in one
+// of them is such a buffer.
+var furtherShares = [...]float64{0.5, 0.89, 0.97, 0.91, 0.99, 0.93, 0.96, 0.9, 0.98}
+
 const (
-	// someBatches have half as many calls, and twice as many as the last batch had: there are more
-	// than twice as many calls as before.
+	// someBatches have more than twice as many calls as the last batch had: there are more than twice
+	// as many calls as before.
 	someBatches = 3
-	// allBatches have more than four times as many.
-	allBatches = 8
+	// allBatches have 8 times as many: there are five times as many.
+	allBatches = len(furtherShares)
 )
 
 // FurtherBatches are the calls of further batches, given those of the last one.
 func FurtherBatches(last int) []int {
-	all := []int{(last + 1) / 2}
-	for len(all) < allBatches {
-		all = append(all, last)
+	var all []int
+	for _, share := range furtherShares {
+		all = append(all, int(math.Ceil(share*float64(last))))
 	}
 	return all
 }
@@ -38,6 +48,9 @@ const (
 	// that tells anything. What doubled has added two thirds, and what each call adds to has grown at
 	// least once.
 	flatShareDue, clearShareDue = 0.1, 0.9
+	// A buffer that leaves twice as many after each batch holds more than 16 times what the first has
+	// left, and the first has more calls than it holds.
+	manyCalls = 1 << (Intervals + 1)
 )
 
 // IsClear reports whether no further batch is needed to tell whether the series is one of a leak:
@@ -48,7 +61,7 @@ func (s *Series) IsClear() bool {
 		return true
 	}
 	added, due := s.further()
-	return len(s.More) >= someBatches && (added >= clearShareDue*due || added < flatShareDue*due && due >= minDue)
+	return len(s.More) >= someBatches && (added < flatShareDue*due && due >= minDue || added >= clearShareDue*due && s.Calls[1]-s.Calls[0] < manyCalls)
 }
 
 // further returns what the further batches have added, and what they would have at the rate of
@@ -61,10 +74,23 @@ func (s *Series) further() (added, due float64) {
 	return float64(s.More[end] - s.Values[last]), s.PerCall() * float64(s.MoreCalls[end]-s.Calls[last])
 }
 
+// fell reports whether there was less after one of the further batches than after the one before, by
+// more than happens by chance: what calls add to does not fall. The first has half as many calls as
+// the others, and so half of what is as large as a batch.
+func (s *Series) fell() bool {
+	for i := 1; i < len(s.More); i++ {
+		due := s.PerCall() * float64(s.MoreCalls[i]-s.MoreCalls[0])
+		if float64(s.More[i-1]-s.More[i]) > math.Sqrt(due) {
+			return true
+		}
+	}
+	return false
+}
+
 // LevelsOff reports whether the number of objects did not go on to grow in the further batches.
 func (s *Series) LevelsOff() bool {
 	_, due := s.further()
-	return due >= minDue && s.BytesLevelOff()
+	return s.fell() || due >= minDue && s.BytesLevelOff()
 }
 
 // BytesLevelOff is LevelsOff for the bytes of memory that grows in steps: each would have been due.

@@ -33,27 +33,35 @@ func isLeak(before int64, batches []int, figure func(calls int64) int64) (leak b
 func batches(first, last int) []int { return []int{first, 2 * first, 4 * first, last} }
 
 // TestBuffers is about buffers that are flushed when they are full: batches may leave more and more
-// in them by chance. There is not always time for a last one that is twice as large.
+// in them by chance. There is not always time for a last one that is twice as large. What has grown by
+// as much with each call is as good as a leak.
 func TestBuffers(t *testing.T) {
 	doubtful := 0
-	for size := int64(2); size <= 24; size++ {
-		for first := 5; first <= 250; first++ {
+	look := func(size, before int64, all []int) {
+		leak, s := isLeak(before, all, func(calls int64) int64 { return calls % size })
+		if leak && !s.IsExact() {
+			t.Errorf("%d entries, %d, then %v calls: %v, further %v", size, before, all, s.Values, s.More)
+		}
+		if s.More != nil {
+			doubtful++
+		}
+	}
+	for first := 5; first <= 250; first++ {
+		for size := int64(2); size <= 24; size++ {
 			for less := range size {
 				for before := range size {
-					all := batches(first, 8*first-int(less)*first/8)
-					leak, s := isLeak(before, all, func(calls int64) int64 { return calls % size })
-					if leak {
-						t.Fatalf("%d entries, %v calls: %v, further %v", size, all, s.Values, s.More)
-					}
-					if s.More != nil {
-						doubtful++
-					}
+					look(size, before, batches(first, 8*first-int(less)*first/8))
 				}
 			}
 		}
+		for size := int64(25); size <= 600; size++ {
+			look(size, int64(first), batches(first, 8*first))
+			look(size, int64(3*first), batches(first, 8*first))
+		}
 	}
+	t.Logf("%d of the buffers seemed to grow", doubtful)
 	if doubtful < 1000 {
-		t.Errorf("%d of the buffers seemed to grow at first", doubtful)
+		t.Error("these are few")
 	}
 }
 
