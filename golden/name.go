@@ -110,7 +110,7 @@ func escapeElement(element string, folder bool) string {
 			return i == 0 && isReserved(element)
 		case c == '.':
 			return i == 0 || i == len(element)-1 ||
-				folder && strings.EqualFold(element[i:], Extension)
+				folder && strings.ToLower(element[i:]) == Extension
 		}
 		return strings.IndexByte(plain, c) < 0
 	}
@@ -150,15 +150,14 @@ func unescapeElement(text string) (string, bool) {
 
 // isReserved reports whether Windows takes a name for a device, whatever follows its first dot.
 func isReserved(element string) bool {
-	stem, _, _ := strings.Cut(element, ".")
-	for _, device := range [...]string{"con", "prn", "aux", "nul", "conin$", "conout$"} {
-		if strings.EqualFold(stem, device) {
-			return true
-		}
+	stem, _, _ := strings.Cut(strings.ToLower(element), ".")
+	switch stem {
+	case "con", "prn", "aux", "nul", "conin$", "conout$":
+		return true
 	}
 	const port = len("com1")
 	return len(stem) == port && stem[port-1] >= '0' && stem[port-1] <= '9' &&
-		(strings.EqualFold(stem[:port-1], "com") || strings.EqualFold(stem[:port-1], "lpt"))
+		(stem[:port-1] == "com" || stem[:port-1] == "lpt")
 }
 
 // hashLen is the length of what hashOf returns.

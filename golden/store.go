@@ -130,9 +130,10 @@ func checkCase(path string) error {
 		}
 		var exact bool
 		var other string
+		lower := strings.ToLower(name)
 		for _, e := range entries {
 			exact = exact || e.Name() == name
-			if e.Name() != name && strings.EqualFold(e.Name(), name) {
+			if e.Name() != name && strings.ToLower(e.Name()) == lower {
 				other = e.Name()
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime/metrics"
 	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 )
@@ -182,18 +183,18 @@ func readFile(name string, buf []byte) ([]byte, error) {
 	}
 }
 
-// statField returns a field of /proc/.../stat, counted from the state, which is 0, and the
-// command's name, in which there may be spaces and parentheses (proc_pid_stat(5)).
-func statField(stat []byte, field int) (name, value []byte) {
+// parseStat returns the command's name in /proc/.../stat, in which there may be spaces and
+// parentheses, and the fields from the state on (proc_pid_stat(5)); none if it does not have all that
+// are read.
+func parseStat(stat []byte) (name string, fields []string) {
 	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if open < 0 || end < open {
-		return nil, nil
+		return "", nil
 	}
-	fields := bytes.Fields(stat[end+1:])
-	if field >= len(fields) {
-		return nil, nil
+	if fields = strings.Fields(string(stat[end+1:])); len(fields) <= signalField {
+		return "", nil
 	}
-	return stat[open+1 : end], fields[field]
+	return string(stat[open+1 : end]), fields
 }
 
 const (
@@ -208,8 +209,11 @@ func countThreads() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, n := statField(stat, threadsField)
-	return strconv.ParseInt(string(n), 10, 64)
+	_, fields := parseStat(stat)
+	if fields == nil {
+		return 0, errors.New("/proc/self/stat has too few fields")
+	}
+	return strconv.ParseInt(fields[threadsField], 10, 64)
 }
 
 // eachChild calls f for each child process that the program can wait for, with the name of its
@@ -224,21 +228,19 @@ func eachChild(f func(pid int, name string, state byte)) error {
 	if errno == syscall.ECHILD {
 		return nil
 	}
-	self := os.Getpid()
-	see := func(pid []byte, check bool) {
-		stat, err := readFile("/proc/"+string(pid)+"/stat", make([]byte, 512))
+	self := strconv.Itoa(os.Getpid())
+	see := func(pid string, check bool) {
+		stat, err := readFile("/proc/"+pid+"/stat", make([]byte, 512))
 		if err != nil {
 			return // it is gone
 		}
-		name, state := statField(stat, stateField)
-		_, parent := statField(stat, parentField)
-		_, signal := statField(stat, signalField)
+		name, fields := parseStat(stat)
 		// a snapshot's frozen process sends no signal at its end, and is no child to wait for
-		if len(state) != 1 || string(signal) != "17" || check && string(parent) != strconv.Itoa(self) {
+		if fields == nil || fields[signalField] != "17" || check && fields[parentField] != self {
 			return
 		}
-		if n, err := strconv.Atoi(string(pid)); err == nil {
-			f(n, string(name), state[0])
+		if n, err := strconv.Atoi(pid); err == nil {
+			f(n, name, fields[stateField][0])
 		}
 	}
 	err := eachEntry("/proc/self/task", func(thread []byte, _ int) error {
@@ -251,7 +253,7 @@ func eachChild(f func(pid int, name string, state byte)) error {
 		if err != nil {
 			return err
 		}
-		for _, pid := range bytes.Fields(list) {
+		for _, pid := range strings.Fields(string(list)) {
 			see(pid, false)
 		}
 		return nil
@@ -262,7 +264,7 @@ func eachChild(f func(pid int, name string, state byte)) error {
 	// a kernel without CONFIG_PROC_CHILDREN
 	return eachEntry("/proc", func(pid []byte, _ int) error {
 		if pid[0] >= '0' && pid[0] <= '9' {
-			see(pid, true)
+			see(string(pid), true)
 		}
 		return nil
 	})

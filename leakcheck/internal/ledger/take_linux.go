@@ -219,12 +219,12 @@ func markPoller(items []Item) {
 			continue
 		}
 		for line := range bytes.Lines(info) {
-			f := bytes.Fields(line) // tfd: 5 events: 19 data: 6bc1a0 pos:0 ...
-			if len(f) < 6 || string(f[0]) != "tfd:" || string(f[4]) != "data:" || len(f[5]) < 5 {
+			f := strings.Fields(string(line)) // tfd: 5 events: 19 data: 6bc1a0 pos:0 ...
+			if len(f) < 6 || f[0] != "tfd:" || f[4] != "data:" || len(f[5]) < 5 {
 				continue
 			}
 			for j := range items {
-				if items[j].Names[0] == "eventfd" && strconv.Itoa(items[j].Number) == string(f[1]) {
+				if items[j].Names[0] == "eventfd" && strconv.Itoa(items[j].Number) == f[1] {
 					items[i].own, items[j].own = true, true
 				}
 			}

@@ -323,15 +323,15 @@ func TestNewSince(t *testing.T) {
 	syscall.Close(fd)
 }
 
-func TestStatField(t *testing.T) {
-	name, state := statField([]byte("12 (a) (b c) Z 7 8"), stateField)
-	_, parent := statField([]byte("12 (a) (b c) Z 7 8"), parentField)
-	if string(name) != "a) (b c" || string(state) != "Z" || string(parent) != "7" {
-		t.Errorf("%s %s %s", name, state, parent)
+func TestParseStat(t *testing.T) {
+	rest := strings.Repeat(" 0", signalField-parentField-1) + " 17 0\n"
+	name, fields := parseStat([]byte("12 (a) (b c) Z 7" + rest))
+	if name != "a) (b c" || len(fields) != signalField+2 || fields[stateField] != "Z" || fields[parentField] != "7" || fields[signalField] != "17" {
+		t.Errorf("%s %q", name, fields)
 	}
-	for _, text := range []string{"", "1", "1 (", ")(", "1 (a)"} {
-		if _, v := statField([]byte(text), stateField); v != nil {
-			t.Errorf("%q has %q", text, v)
+	for _, text := range []string{"", "1", "1 (", ")(", "1 (a)", "1 (a) Z 7", "1 (a) Z" + rest[:len(rest)-6]} {
+		if _, fields := parseStat([]byte(text)); fields != nil {
+			t.Errorf("%q has %q", text, fields)
 		}
 	}
 }
