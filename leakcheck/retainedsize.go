@@ -21,7 +21,8 @@ func (s Selector) MaxRetainedObjects(n int64) Bound {
 // wherever they are: an object that only two of them keep alive counts, and one that lies below
 // another counts once.
 //
-// Memory of C code does not count; a message says how much of it would go with what is cut.
+// Memory of C code does not count, but with WithNative; a message says how much of it would go with
+// what is cut.
 //
 // Ignore and Since do not go with it: what cutting frees is one figure, and a baseline does not
 // have it. Such an assertion takes about twice as long, and some 30 bytes an object and 4 a
@@ -39,6 +40,26 @@ func (b Bound) MaxRetainedObjects(n int64) Bound {
 // MaxRetainedBytes also allows at most n bytes of heap to be retained. The last call counts.
 func (b Bound) MaxRetainedBytes(n int64) Bound {
 	b.of.Cut.Bytes = &n
+	return b
+}
+
+// WithNative has MaxRetainedObjects and MaxRetainedBytes count the blocks that C code has from malloc,
+// too, of those that NativeMemory means, where nothing leads to them but what is cut: a statement of
+// a database in C goes with the Go object that has its address. MaxObjects and MaxBytes beside it are
+// about Go objects.
+//
+//	leakcheck.AssertRetained(t, leakcheck.Root("app.statements").MaxRetainedBytes(1<<20).WithNative())
+//
+// A root may be a variable that is the address of a block, and a path may end at blocks. C's memory is
+// read conservatively, so that a word that is left over somewhere may hold a few blocks, and one among
+// what is cut may add a few. What cannot be told is unknown, as for NativeMemory, also without debug
+// information, or where the process cannot be forked.
+//
+// It takes about three scans more for each root or path that matches and leads to native memory, of
+// which there may be 32, or for all objects of a type, and two for all of them, and reads all memory
+// that C code may write to.
+func (b Bound) WithNative() Bound {
+	b.of.Cut.Native = true
 	return b
 }
 

@@ -179,7 +179,7 @@ var layers = []struct {
 		"leakcheck/internal/observe", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/check/bounds", []string{
-		"internal/verdict", "leakcheck/internal/check", "leakcheck/internal/environ", "leakcheck/internal/observe",
+		"internal/engine/nativeholders", "internal/nodename", "internal/verdict", "leakcheck/internal/check", "leakcheck/internal/environ", "leakcheck/internal/observe",
 		"leakcheck/internal/request", "internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/check/goroutines", []string{

@@ -93,7 +93,8 @@ type Bound struct {
 	Resources []Resource `json:"resources,omitempty"`
 	// of AssertNoGrowth: what holds that growth
 	Holder *Holder `json:"holder,omitempty"`
-	// What cutting one match would free, where that is bounded: the most of all matches.
+	// What cutting one match would free, where that is bounded: the most of all matches, with native
+	// memory if the bound counts that.
 	MaxRetainedObjects *int64 `json:"max_retained_objects,omitempty"`
 	MaxRetainedBytes   *int64 `json:"max_retained_bytes,omitempty"`
 	RetainedObjects    int64  `json:"retained_objects,omitempty"`

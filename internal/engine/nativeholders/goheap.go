@@ -24,9 +24,6 @@ type part struct {
 
 // objects looks into all objects of Go that are alive, but for the tool's own.
 func (f *finder) objects() error {
-	if f.cut != nil && f.cut.after {
-		return f.cut.objects(f)
-	}
 	g := &goHeap{finder: f, plain: make(map[uint64][]byte)}
 	var ranges []image.Range
 	for i := range f.heap.Model.Spans {
@@ -40,8 +37,8 @@ func (f *finder) objects() error {
 		return err
 	}
 	charge := g.charged
-	if f.cut != nil {
-		charge = f.cut.charge(g)
+	if f.cut != nil && !f.cut.after {
+		charge = f.cut.charge(charge)
 	}
 	attribute.Run(f.heap, f.program, attribute.Options{Watch: &attribute.Watcher{Charge: charge}})
 	g.walkParts()

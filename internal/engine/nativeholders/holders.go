@@ -187,13 +187,7 @@ func (f *finder) result(is func(nativeheap.Block) bool) *Result {
 	paths := make(attribute.Paths)
 	for i, sum := range asked {
 		b := &f.places[i]
-		b.Name = b.Variable
-		if b.Node != nil {
-			b.Name = paths.Of(b.Node)
-		}
-		if b.Kind == Go || b.Kind == Frame {
-			b.Name = symbol.Unescape(join(b.Name, b.Label))
-		}
+		b.Name = b.name(paths)
 		if sum.Blocks == 0 {
 			continue
 		}
@@ -214,6 +208,18 @@ func (f *finder) result(is func(nativeheap.Block) bool) *Result {
 	return r
 }
 
+// name is the path of a place in a folded report, or the name of what has it.
+func (p *Place) name(paths attribute.Paths) string {
+	name := p.Variable
+	if p.Node != nil {
+		name = paths.Of(p.Node)
+	}
+	if p.Kind == Go || p.Kind == Frame {
+		name = symbol.Unescape(join(name, p.Label))
+	}
+	return name
+}
+
 // holder returns the holder at a place, which others may have, too.
 func (r *Result) holder(b *Blocks) *Holder {
 	for i := range r.Holders {
@@ -225,11 +231,14 @@ func (r *Result) holder(b *Blocks) *Holder {
 	return &r.Holders[len(r.Holders)-1]
 }
 
-// place returns the number of a place, from 1 on. It is not inlined for the sake of the size of test
-// binaries.
+// place returns the number of a place, from 1 on; 0 if it is cut. It is not inlined for the sake of the
+// size of test binaries.
 //
 //go:noinline
 func (f *finder) place(p Place) int32 {
+	if f.cut.takes(&p) {
+		return 0
+	}
 	n := f.known[p]
 	if n == 0 {
 		f.places = append(f.places, Blocks{Place: p})

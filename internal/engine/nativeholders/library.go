@@ -65,9 +65,6 @@ func (l *library) named(at uint64) string {
 func (f *finder) variable(file string, at uint64, atStart bool, kind Kind) int32 {
 	g := f.global(at)
 	isGo := f.isGo(at) || g != nil && g.Type != 0
-	if f.cut != nil && isGo && !f.cut.counts(g) {
-		return 0
-	}
 	if isGo != (kind == Go) || isGo && g != nil && f.isTool(g.Package) {
 		return 0
 	}

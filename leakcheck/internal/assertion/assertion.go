@@ -41,7 +41,7 @@ type Checker struct {
 	// who holds blocks of it, and which there are; nil: nobody asks
 	NativeHolders func(context.Context, func(nativeheap.Block) bool) (*nativeholders.Result, error)
 	NativeBlocks  func() ([]nativeheap.Block, error)
-	NativeFreed   func(ctx context.Context, nodes map[string]bool, asObjects bool) (nativeholders.Sum, error) // what goes with what is cut; nil: nobody asks
+	NativeFreed   func(ctx context.Context, keys []string, asObjects bool) (nativeholders.Sum, error) // what goes with what is cut; nil: nobody asks
 	// the calls behind it while a batch of calls of op runs twice; nil: nobody asks
 	RecordNative func(ctx context.Context, command string, calls, due int, batch func() bool) (*nativestack.Answer, error)
 	Environment  func() *environ.Environment
@@ -230,13 +230,14 @@ func (a *Assertion) Judge() *Outcome {
 	if less != nil {
 		all.Types = given(less.types)
 	}
+	native := all.Native
 	artifacts := false // of the next snapshot, there is time for all
 	for {
 		start := a.Now()
 		// what does not hold is looked at again, so a failure has one
 		all.Collect = o.Snapshots > 0
 		all.Profile = a.Env.KeepsFiles() && (a.Env.Every || o.Snapshots > 0)
-		all.Native = a.Req.Native || nativeheap.Supported && all.Profile && (a.Env.Every || artifacts)
+		all.Native = native || nativeheap.Supported && all.Profile && (a.Env.Every || artifacts)
 		e, err := a.look(all, checks)
 		o.Snapshots++
 		last := o.Snapshots > len(RetryWaits)

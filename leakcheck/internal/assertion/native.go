@@ -14,6 +14,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -82,7 +83,7 @@ func (a *Assertion) sayNative(e *check.Evaluation) {
 		case !f.Broken:
 		case f.Blocks != nil && a.NativeHolders != nil:
 			a.sayNativeHolders(ctx, f)
-		case f.Freed && f.Line == nil && len(f.Culprits) > 0 && a.NativeFreed != nil:
+		case f.Freed && f.Line == nil && !f.Native && len(f.Culprits) > 0 && a.NativeFreed != nil:
 			a.sayNativeFreed(ctx, f)
 		}
 		cancel()
@@ -109,11 +110,7 @@ func (a *Assertion) sayNativeFreed(ctx context.Context, f *check.Finding) {
 	if f.Below {
 		culprits = culprits[:1] // each is held to the bound by itself
 	}
-	nodes := make(map[string]bool)
-	for _, b := range culprits {
-		nodes[observe.NodeKey(b.Path, b.Typ, b.Root.Goroutine, b.Root.CreatedAt)] = true
-	}
-	sum, err := a.NativeFreed(ctx, nodes, !f.Below)
+	sum, err := a.NativeFreed(ctx, tree.NodeKeys(culprits), !f.Below)
 	switch {
 	case err != nil && err != nativeheap.ErrNone:
 		f.Amount += "; native blocks that would go with it are not known: " + err.Error()

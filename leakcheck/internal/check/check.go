@@ -61,6 +61,7 @@ type Finding struct {
 	Below    bool                   // with all below, not by themselves
 	Weight   func(tree.Tally) int64 // what it is about: objects, or bytes
 	Freed    bool                   // what cutting would free is part of it
+	Native   bool                   // with what would go of C's malloc
 
 	// Of goroutines:
 	Crews goroutine.Census // what counts towards it, the largest first
@@ -224,7 +225,9 @@ const SinceBesideRetained = "Since beside a bound or line on what is retained: a
 // Trace leads to where most of the largest culprit sits.
 func (f *Finding) Trace() *tree.Trace {
 	t := tree.TraceTo(f.Culprits[0], f.Below, f.Weight)
-	t.Freed = f.Freed
+	if t.Freed = f.Freed && (f.Below || !f.Native); f.Native {
+		t.Cut = f.Culprits[0]
+	}
 	return t
 }
 

@@ -131,9 +131,7 @@ func findHolders(a *assertion.Assertion, es []*expectation, when due) ([]*surviv
 	ctx, cancel := a.Time.Context()
 	defer cancel()
 	var found []*survivor
-	err := observe.InSnapshot(ctx, func(format string, args ...any) {
-		a.Logs = append(a.Logs, fmt.Sprintf(format, args...))
-	}, func(snapshot *refscan.Snapshot) error {
+	err := observe.InSnapshot(func(snapshot observe.Process) error {
 		a.Env.Declared = snapshot.Declaration
 		// What is alive now was so when the process was frozen, and where it is now: objects do not
 		// move.
@@ -145,12 +143,14 @@ func findHolders(a *assertion.Assertion, es []*expectation, when due) ([]*surviv
 			}
 		}
 		for i, s := range found {
-			if err := s.trace(snapshot, i, addresses, when); err != nil {
+			if err := s.trace(snapshot.Snapshot, i, addresses, when); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}, refscan.WithContext(ctx), refscan.WithLog(func(format string, args ...any) {
+		a.Logs = append(a.Logs, fmt.Sprintf(format, args...))
+	}))
 	if err != nil {
 		return nil, err
 	}

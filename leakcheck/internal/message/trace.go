@@ -92,7 +92,7 @@ func Lines(t *tree.Trace) []string {
 			add(noFigures, "… "+textfmt.CountNoun(int64(left), "edge")+" more")
 		case left == 0 || i < maxTraceLines/2 || i >= maxTraceLines/2+left:
 			mark := ""
-			if t.Freed {
+			if t.Freed && (t.Cut == nil || t.Cut == b) {
 				mark = freedNote(b)
 			}
 			if first <= i && i <= last {

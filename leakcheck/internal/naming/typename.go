@@ -286,3 +286,15 @@ func (m TypeMatch) Matches(reference string) bool {
 	object := strings.TrimPrefix(reference, "*")
 	return object != "" && (m.Pattern.MatchWhole(object) || m.Pattern.MatchWhole(ShortName(object)) || m.Pattern.MatchWhole(WithPackageNames(object)))
 }
+
+// NodeKey is what tells a node of a folded report from others: its path and type, and of its root the
+// goroutine and where that was made.
+func NodeKey(path, typ, goroutine, createdAt string) string {
+	return path + "\n" + typ + "\n" + goroutine + "\n" + createdAt
+}
+
+// PathOfKey is the path of a node that has a NodeKey.
+func PathOfKey(key string) string {
+	path, _, _ := strings.Cut(key, "\n")
+	return path
+}

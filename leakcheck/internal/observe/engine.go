@@ -27,7 +27,6 @@ type Observation struct {
 	Functions func() iter.Seq[string] // names of all functions of the program; nil without stacks
 	Leaked    []*refscan.LeakedGoroutine
 	Resources *ledger.Ledger // nil if they were not asked for
-	Together  map[*NodeSet]*refscan.NodeSet
 	// without an entry: by nobody else, or that could not be told
 	AlsoHeld map[Place]*refscan.Elsewhere
 	Native   *Native       // nil if it was not asked for, or the program has no C library
@@ -62,6 +61,7 @@ type Frozen interface {
 	CountTypes(all []*proof.TypeCount) (r *refscan.Report, within bool, err error)
 	Elsewhere(is func(path, typ string) bool) (*refscan.Elsewhere, error)
 	NativeHolders(is func(nativeheap.Block) bool) (*nativeholders.Result, error)
+	NativeFreed(keys []string, asObjects bool) (nativeholders.Sum, error)
 	Settled() time.Duration
 	Close() error
 }
@@ -160,6 +160,11 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	err = o.read(taken, n)
 	if err == nil && n.Native {
 		o.readNative(taken, cannot)
+		for _, c := range n.Cuts {
+			if c.Keys != nil {
+				c.readNative(taken, o)
+			}
+		}
 	}
 	if closeErr := taken.Close(); err == nil {
 		err = closeErr
@@ -240,12 +245,13 @@ func (o *Observation) read(s Frozen, n Needs) error {
 func (o *Observation) scanHeap(s Frozen, n Needs) (err error) {
 	opts := []refscan.ScanOption{refscan.WithAllocationSites()}
 	if n.Retained {
-		o.Together = make(map[*NodeSet]*refscan.NodeSet)
 		opts = append(opts, refscan.WithRetainedSets(func(r *refscan.Report) []*refscan.NodeSet {
 			var sets []*refscan.NodeSet
-			for _, set := range n.Together {
-				o.Together[set] = &refscan.NodeSet{Nodes: set.Choose(r)}
-				sets = append(sets, o.Together[set])
+			for _, c := range n.Cuts {
+				if c.Nodes != nil {
+					c.Set = &refscan.NodeSet{Nodes: c.Nodes(r)}
+					sets = append(sets, c.Set)
+				}
 			}
 			return sets
 		}))

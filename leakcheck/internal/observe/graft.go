@@ -110,7 +110,10 @@ func (g *grafter) nodeOf(n *attribute.Node) *refscan.Node {
 	return g.find(&at.Children, n.Name, n.Type, nil)
 }
 
-const anyType = "*"
+const (
+	anyType = "*"
+	whole   = "*" // the name of native blocks that whole objects are the addresses of
+)
 
 // find returns the node of a list with a name, a type, and a root unless that is nil, for it to be
 // changed.
@@ -137,7 +140,7 @@ func (g *grafter) leaf(list *[]*refscan.Node, name string, s nativeholders.Sum) 
 		return nil
 	}
 	if name == "" {
-		name = "*"
+		name = whole
 	}
 	n := g.find(list, name, nodename.NativeBlock, nil)
 	if n == nil {

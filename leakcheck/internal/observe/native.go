@@ -3,12 +3,15 @@ package observe
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/attribute"
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/nativeholders"
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/refscan"
@@ -17,50 +20,57 @@ import (
 // NativeHolders takes a snapshot of this process, and finds who holds the blocks of C's malloc that
 // is returns true for. ctx bounds the wait for debug information. What cannot be done is an error.
 func NativeHolders(ctx context.Context, is func(nativeheap.Block) bool) (r *nativeholders.Result, err error) {
-	err = inSnapshot(ctx, func(s Process) error {
+	err = InSnapshot(func(s Process) error {
 		r, err = s.NativeHolders(is)
 		return err
-	})
+	}, refscan.WithContext(ctx), refscan.WithoutSettling(), snapshot.Foreign{})
 	return r, err
-}
-
-// inSnapshot calls find with a snapshot of this process as it is.
-func inSnapshot(ctx context.Context, find func(Process) error) error {
-	Observing.Lock()
-	defer Observing.Unlock()
-	s, err := Capture(refscan.WithContext(ctx), refscan.WithoutSettling(), snapshot.Foreign{})
-	if err == nil {
-		err = find(s)
-		_ = s.Close()
-	}
-	return err
-}
-
-// NodeKey is what tells a node of a folded report from others: its path and type, and of its root the
-// goroutine and where that was made.
-func NodeKey(path, typ, goroutine, createdAt string) string {
-	return path + "\n" + typ + "\n" + goroutine + "\n" + createdAt
 }
 
 // NativeFreed takes a snapshot of this process, and finds the blocks of C's malloc that cutting nodes
 // would leave without a reference, as nativeholders.FindFreed does; nodes are given by their keys.
 // ctx bounds the wait for debug information. What cannot be done is an error, as it is without a C
 // library.
-func NativeFreed(ctx context.Context, nodes map[string]bool, asObjects bool) (sum nativeholders.Sum, err error) {
+func NativeFreed(ctx context.Context, keys []string, asObjects bool) (sum nativeholders.Sum, err error) {
 	if !nativeheap.Supported {
 		return sum, nativeheap.ErrNone // nobody has asked for it
 	}
 	if _, err = nativeheap.Take(); err != nil {
 		return sum, err
 	}
-	err = inSnapshot(ctx, func(s Process) error {
-		sum, err = nativeholders.FindFreed((*snapshot.Snapshot)(s.Snapshot), func(n *attribute.Node, path string) bool {
-			r := n.Top().Root
-			return nodes[NodeKey(symbol.Unescape(path), naming.CleanType(n.Type), r.Goroutine, r.CreatedAt)]
-		}, asObjects)
-		return public(err)
-	})
+	err = InSnapshot(func(s Process) error {
+		sum, err = s.NativeFreed(keys, asObjects)
+		return err
+	}, refscan.WithContext(ctx), refscan.WithoutSettling(), snapshot.Foreign{})
 	return sum, err
+}
+
+// NativeFreed is nativeholders.FindFreed; nodes of a report with native blocks are given by their keys.
+// The roots of those that have no other node are variables.
+func (s Process) NativeFreed(keys []string, asObjects bool) (nativeholders.Sum, error) {
+	is := func(n *attribute.Node, path, typ string) bool {
+		r := n.Top().Root
+		return slices.Contains(keys, naming.NodeKey(symbol.Unescape(path), naming.CleanType(typ), r.Goroutine, r.CreatedAt))
+	}
+	sum, err := nativeholders.FindFreed((*snapshot.Snapshot)(s.Snapshot), &nativeholders.Cut{
+		Node: func(n *attribute.Node, path string) bool { return is(n, path, n.Type) },
+		Place: func(p *nativeholders.Place, path string) bool {
+			switch {
+			case asObjects:
+				return false
+			case p.Node != nil && p.Label == "":
+				return is(p.Node, nodename.Join(path, whole), nodename.NativeBlock)
+			case p.Node != nil:
+				return is(p.Node, path, nodename.NativeBlock)
+			}
+			return slices.ContainsFunc(keys, func(key string) bool {
+				path, below := strings.CutPrefix(path, naming.PathOfKey(key))
+				return below && naming.AtBoundary(path, 0)
+			})
+		},
+		AsObjects: asObjects,
+	})
+	return sum, public(err)
 }
 
 // NativeHolders is nativeholders.Find.
@@ -93,7 +103,7 @@ func (o *Observation) readNative(s Frozen, cannot error) {
 	default:
 		return
 	}
-	u := &refscan.UnavailableError{Cause: "who holds native memory cannot be told: " + strings.TrimPrefix(cannot.Error(), "refscan: "), Remedy: "leave out NativeMemory"}
+	u := &refscan.UnavailableError{Cause: "who holds native memory cannot be told: " + strings.TrimPrefix(cannot.Error(), "refscan: "), Remedy: "leave out NativeMemory, or WithNative"}
 	if known, ok := cannot.(*nativeheap.UnknownError); ok && known.Remedy != "" {
 		u.Remedy = known.Remedy
 	}
@@ -101,3 +111,33 @@ func (o *Observation) readNative(s Frozen, cannot error) {
 }
 
 var errPart = errors.New("not all memory could be read, or told from large blocks")
+
+// mostCuts is how many nodes are cut by themselves at most: each takes about two scans.
+const mostCuts = 32
+
+// readNative finds out how much native memory goes with what is cut, in a snapshot that was observed.
+func (c *Cut) readNative(s Frozen, o *Observation) {
+	c.Native, c.Err = nil, nil
+	if o.Native != nil && o.Native.Err != nil {
+		c.Err = o.Native.Err
+		return
+	}
+	keys, cuts := c.Keys(o.WithNative()), 0
+	for atOnce := 1; len(keys) > 0 && c.Err == nil; keys = keys[atOnce:] {
+		if c.Nodes != nil {
+			atOnce = len(keys)
+		}
+		var sum nativeholders.Sum
+		if keys[0] != "" {
+			if cuts++; cuts > mostCuts {
+				c.Err = &refscan.UnavailableError{
+					Cause:  fmt.Sprintf("what native memory goes with each of more than %d paths takes too long to find", mostCuts),
+					Remedy: "name fewer, or leave out WithNative",
+				}
+				return
+			}
+			sum, c.Err = s.NativeFreed(keys[:atOnce], c.Nodes != nil)
+		}
+		c.Native = append(c.Native, sum)
+	}
+}

@@ -18,6 +18,22 @@ func Capture(opts ...refscan.CaptureOption) (Process, error) {
 	return Process{s}, err
 }
 
+// InSnapshot takes a snapshot of this process and has it used. What cannot be done is a
+// *refscan.UnavailableError.
+func InSnapshot(use func(Process) error, opts ...refscan.CaptureOption) error {
+	Observing.Lock()
+	defer Observing.Unlock()
+	s, err := Capture(opts...)
+	if err != nil {
+		return err
+	}
+	err = use(s)
+	if closeErr := s.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
 // CountTypes is proof.CountTypes, with a report without roots: its Totals are for the audit, and
 // those of attribution are 0.
 func (s Process) CountTypes(all []*proof.TypeCount) (*refscan.Report, bool, error) {

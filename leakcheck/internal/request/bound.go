@@ -55,7 +55,10 @@ type Bound struct {
 }
 
 // CutLimits are bounds on what cutting something would free.
-type CutLimits struct{ Objects, Bytes *int64 }
+type CutLimits struct {
+	Objects, Bytes *int64
+	Native         bool // what would go of C's malloc counts, too
+}
 
 // Given reports whether there is such a bound.
 func (l *CutLimits) Given() bool { return l.Objects != nil || l.Bytes != nil }
@@ -76,6 +79,9 @@ func (b *Bound) String() string {
 	limit("MaxBytes", b.MaxBytes)
 	limit("MaxRetainedObjects", b.Cut.Objects)
 	limit("MaxRetainedBytes", b.Cut.Bytes)
+	if b.Cut.Native {
+		s += ".WithNative()"
+	}
 	return s
 }
 
@@ -91,6 +97,8 @@ func (r *Request) Limit(b Bound) {
 	case !r.means(b.Selector):
 	case negative(b.MaxObjects), negative(b.MaxBytes), negative(b.Cut.Objects), negative(b.Cut.Bytes):
 		r.Problem("%s: a bound cannot be negative", &b)
+	case b.Cut.Native && !b.Cut.Given():
+		r.Problem("%s: WithNative is for MaxRetainedObjects and MaxRetainedBytes", &b)
 	case b.MaxObjects == nil && b.MaxBytes == nil && !b.Cut.Given():
 		r.Problem("%s: has neither MaxObjects nor MaxBytes", b.Selector.Shown)
 	default:

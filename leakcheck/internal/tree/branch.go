@@ -219,6 +219,15 @@ type GrowthKey struct{ path, typ, createdAt string }
 
 func (b *Branch) GrowthKey() GrowthKey { return GrowthKey{b.Path, b.Typ, b.Root.CreatedAt} }
 
+// NodeKeys are those of the nodes that branches were made of.
+func NodeKeys(branches []*Branch) []string {
+	keys := make([]string, len(branches))
+	for i, b := range branches {
+		keys[i] = naming.NodeKey(b.Path, b.Typ, b.Root.Goroutine, b.Root.CreatedAt)
+	}
+	return keys
+}
+
 // BelongsToGoroutine reports whether a branch is the runtime's record of a goroutine, or of its
 // wait for a channel: goroutines are counted by themselves.
 func (b *Branch) BelongsToGoroutine() bool {

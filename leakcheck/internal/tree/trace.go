@@ -18,6 +18,7 @@ type Trace struct {
 	Branches []*Branch
 	Weight   func(Tally) int64
 	Freed    bool    // it says what cutting each branch would free
+	Cut      *Branch // but only of this one, unless that is nil
 	Grows    *Branch // the first that grows, below those that do not; nil: nothing is known of that
 }
 

@@ -20,15 +20,23 @@ type boundsCheck struct {
 	req   *request.Request
 	scope tree.Scope
 	env   *environ.Environment
-	// of bounds on what cutting all objects of a type would free
-	together map[*request.Bound]*observe.NodeSet
+	cuts  []cut // by bound
+}
+
+// A cut asks what cutting what a bound is about would free.
+type cut struct {
+	observe.Cut
+	holders []*tree.Branch // that Native is of, with native blocks
 }
 
 func NewBoundsCheck(r *request.Request, s tree.Scope, env *environ.Environment) *boundsCheck {
-	c := &boundsCheck{req: r, scope: s, env: env, together: make(map[*request.Bound]*observe.NodeSet)}
-	for _, b := range r.Bounds {
+	c := &boundsCheck{req: r, scope: s, env: env, cuts: make([]cut, len(r.Bounds))}
+	for i, b := range r.Bounds {
 		if b.Cut.Given() && b.Selector.ByType() {
-			c.together[b] = &observe.NodeSet{Choose: func(r *refscan.Report) []*refscan.Node { return c.nodes(r, &b.Selector) }}
+			c.cuts[i].Nodes = func(r *refscan.Report) []*refscan.Node { return c.nodes(r, &b.Selector) }
+		}
+		if b.Cut.Native {
+			c.cuts[i].Keys = func(r *refscan.Report) []string { return c.keys(r, i) }
 		}
 	}
 	return c
@@ -51,13 +59,12 @@ func (c *boundsCheck) Problems(r *request.Request) []string {
 
 func (c *boundsCheck) Needs() observe.Needs {
 	n := observe.Needs{Heap: true}
-	for _, b := range c.req.Bounds {
+	for i, b := range c.req.Bounds {
 		// Sizes and pointers tell types without names, as far as that goes.
 		n.Names = n.Names || b.Cut.Given() || !b.Selector.ByType()
 		n.Retained = n.Retained || b.Cut.Given()
-		if set := c.together[b]; set != nil {
-			n.Together = append(n.Together, set)
-		}
+		n.Native = n.Native || b.Cut.Native
+		n.Cuts = append(n.Cuts, &c.cuts[i].Cut)
 	}
 	return n
 }
@@ -65,12 +72,12 @@ func (c *boundsCheck) Needs() observe.Needs {
 func (c *boundsCheck) Evaluate(s *check.Seen) []check.Finding {
 	var all []check.Finding
 	unnamed := s.Report.NoDebugInfo
-	for _, b := range c.req.Bounds {
+	for i, b := range c.req.Bounds {
 		if problem := check.NothingMeant(b.String(), &b.Selector, c.scope, s); problem != "" && unnamed == nil {
 			all = append(all, check.Finding{Problem: problem})
 			continue
 		}
-		f := c.judge(b, s)
+		f := c.judge(b, &c.cuts[i], s)
 		if unnamed != nil && !f.Broken {
 			f.Doubt = doubtOf(b, f.Record, s.Report)
 		}
@@ -83,8 +90,13 @@ func (c *boundsCheck) Evaluate(s *check.Seen) []check.Finding {
 }
 
 // judge holds one bound against what was seen.
-func (c *boundsCheck) judge(b *request.Bound, s *check.Seen) check.Finding {
+func (c *boundsCheck) judge(b *request.Bound, cut *cut, s *check.Seen) check.Finding {
 	selected, found, notes := c.meant(b, s)
+	if len(cut.Native) > 0 {
+		selected = cut.holders
+	} else if b.Selector.Kind == request.SelectPath && len(b.Selector.Selects(s.Everything)) == 0 {
+		notes = append(notes, fmt.Sprintf("%s: its root exists, but nothing is retained at that path now", b))
+	}
 	f := check.Finding{
 		Shown: b.String(), Broken: b.Broken(found.Objects, found.Bytes), Amount: amount(b, found), Notes: notes,
 		Below: !b.Selector.ByType(), Weight: tree.BytesOf,
@@ -95,7 +107,7 @@ func (c *boundsCheck) judge(b *request.Bound, s *check.Seen) check.Finding {
 	}
 	f.Culprits = rank(&b.Selector, selected, f.Weight)
 	if b.Cut.Given() {
-		judgeCut(&f, b, selected, s.Together[c.together[b]])
+		cut.judge(&f, b, selected)
 	}
 	return f
 }
@@ -108,9 +120,6 @@ func (c *boundsCheck) meant(b *request.Bound, s *check.Seen) (selected []*tree.B
 		before, _ := c.notOnPurpose(b, b.Selector.Selects(s.Base))
 		found = found.Beyond(b.Selector.Sum(before))
 		selected = b.Selector.Selects(s.Forest)
-	}
-	if b.Selector.Kind == request.SelectPath && len(b.Selector.Selects(s.Everything)) == 0 {
-		notes = append(notes, fmt.Sprintf("%s: its root exists, but nothing is retained at that path now", b))
 	}
 	return selected, found, notes
 }

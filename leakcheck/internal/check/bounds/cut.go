@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/leakgate/leakgate/internal/engine/nativeholders"
+	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
@@ -40,9 +42,44 @@ func pair(f tree.Forest, nodeOf map[*tree.Branch]*refscan.Node, nodes []*refscan
 	}
 }
 
-// judgeCut adds to a finding what cutting what was selected would free.
-func judgeCut(f *check.Finding, b *request.Bound, selected []*tree.Branch, together *refscan.NodeSet) {
-	most, shared, amount := freedBy(selected, together)
+// keys chooses what the bound with a number, which counts native memory, is about, in a report with
+// native blocks.
+func (c *boundsCheck) keys(r *refscan.Report, i int) []string {
+	b := c.req.Bounds[i]
+	holders, _ := c.notOnPurpose(b, b.Selector.Selects(tree.GrowForest(r).Keep(c.scope)))
+	keys := tree.NodeKeys(holders)
+	for k, h := range holders {
+		if !b.Selector.ByType() && (h.Root.Kind == refscan.RootNative || !leadsToNative(h)) {
+			keys[k] = ""
+		}
+	}
+	c.cuts[i].holders = holders
+	return keys
+}
+
+func leadsToNative(b *tree.Branch) bool {
+	return b.Typ == nodename.NativeBlock || slices.ContainsFunc(b.Children, leadsToNative)
+}
+
+// judge adds to a finding what cutting what was selected would free. It is asked once for a snapshot.
+func (c *cut) judge(f *check.Finding, b *request.Bound, selected []*tree.Branch) {
+	var native nativeholders.Sum // the most
+	for i, n := range c.Native {
+		if n.Bytes > native.Bytes {
+			native = n
+		}
+		if c.Set != nil {
+			c.Set.RetainedObjects += n.Blocks
+			c.Set.RetainedBytes += n.Bytes
+		} else {
+			h := c.holders[i]
+			h.Retained = h.Retained.Plus(tree.Tally{Objects: n.Blocks, Bytes: n.Bytes})
+		}
+	}
+	most, shared, amount := freedBy(selected, c.Set)
+	if native.Blocks > 0 {
+		amount += fmt.Sprintf(", of it %s, %s", textfmt.CountNoun(native.Blocks, "native block"), textfmt.ByteCount(native.Bytes))
+	}
 	weight := tree.BytesOf
 	if b.Cut.Objects != nil && most.Objects > *b.Cut.Objects {
 		weight = tree.ObjectsOf
@@ -55,7 +92,7 @@ func judgeCut(f *check.Finding, b *request.Bound, selected []*tree.Branch, toget
 		amount += ": " + over
 	}
 	f.Amount += "; " + amount
-	f.Freed = true
+	f.Freed, f.Native = true, b.Cut.Native
 	f.Record.MaxRetainedObjects, f.Record.MaxRetainedBytes = b.Cut.Objects, b.Cut.Bytes
 	f.Record.RetainedObjects, f.Record.RetainedBytes = most.Objects, most.Bytes
 	if over != "" && !f.Broken {
@@ -64,6 +101,9 @@ func judgeCut(f *check.Finding, b *request.Bound, selected []*tree.Branch, toget
 		sort.SliceStable(f.Culprits, func(i, j int) bool {
 			return tree.CompareTallies(weight, f.Culprits[j].Retained, f.Culprits[i].Retained) < 0
 		})
+	}
+	if !f.Broken {
+		f.Doubt = c.Err
 	}
 }
 
