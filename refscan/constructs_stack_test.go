@@ -230,7 +230,7 @@ func spinHolding(stop *atomic.Bool, ready *atomic.Int32, p, q *cargo) int {
 	n := 0
 	for !stop.Load() {
 		n += p.id
-		if n > 1<<40 {
+		if n > 1<<30 {
 			n = q.id
 		}
 	}

@@ -1,4 +1,4 @@
-//go:build go1.26
+//go:build go1.26 && (amd64 || arm64)
 
 package refscan_test
 
