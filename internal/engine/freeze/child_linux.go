@@ -5,7 +5,6 @@ package freeze
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -243,7 +242,13 @@ var abandoned struct {
 func reapAbandoned() {
 	abandoned.Lock()
 	defer abandoned.Unlock()
-	abandoned.children = slices.DeleteFunc(abandoned.children, func(c *child) bool { return c.reap(syscall.WNOHANG) })
+	var left []*child
+	for _, c := range abandoned.children {
+		if !c.reap(syscall.WNOHANG) {
+			left = append(left, c)
+		}
+	}
+	abandoned.children = left
 }
 
 // reap looks after the child, as the options say, and tells whether it has ended. The

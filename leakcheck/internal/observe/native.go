@@ -3,7 +3,6 @@ package observe
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -113,7 +112,7 @@ func (o *Observation) readNative(s Frozen, cannot error) {
 var errPart = errors.New("not all memory could be read, or told from large blocks")
 
 // mostCuts is how many nodes are cut by themselves at most: each takes about two scans.
-const mostCuts = 32
+const mostCuts = 32 // as the message says
 
 // readNative finds out how much native memory goes with what is cut, in a snapshot that was observed.
 func (c *Cut) readNative(s Frozen, o *Observation) {
@@ -131,7 +130,7 @@ func (c *Cut) readNative(s Frozen, o *Observation) {
 		if keys[0] != "" {
 			if cuts++; cuts > mostCuts {
 				c.Err = &refscan.UnavailableError{
-					Cause:  fmt.Sprintf("what native memory goes with each of more than %d paths takes too long to find", mostCuts),
+					Cause:  "what native memory goes with each of more than 32 paths takes too long to find",
 					Remedy: "name fewer, or leave out WithNative",
 				}
 				return

@@ -58,7 +58,12 @@ func (c *boundsCheck) keys(r *refscan.Report, i int) []string {
 }
 
 func leadsToNative(b *tree.Branch) bool {
-	return b.Typ == nodename.NativeBlock || slices.ContainsFunc(b.Children, leadsToNative)
+	for _, c := range b.Children {
+		if leadsToNative(c) {
+			return true
+		}
+	}
+	return b.Typ == nodename.NativeBlock
 }
 
 // judge adds to a finding what cutting what was selected would free. It is asked once for a snapshot.

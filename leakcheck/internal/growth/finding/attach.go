@@ -60,13 +60,15 @@ func foldMapper(leaks []*Leak) []*Leak {
 	if owner == nil {
 		return leaks
 	}
-	return slices.DeleteFunc(leaks, func(l *Leak) bool {
-		is := len(l.Heads) > 0 && l.Goroutines == nil && l.Heads[0].Line()[0].Name == record
-		if is {
+	var others []*Leak
+	for _, l := range leaks {
+		if len(l.Heads) > 0 && l.Goroutines == nil && l.Heads[0].Line()[0].Name == record {
 			owner.With = append(owner.With, l)
+		} else {
+			others = append(others, l)
 		}
-		return is
-	})
+	}
+	return others
 }
 
 // handles returns the branches that grow and whose objects stand for descriptors or processes, and
