@@ -13,8 +13,7 @@ import (
 // A goHeap looks into the objects of Go as they are charged to nodes.
 type goHeap struct {
 	*finder
-	plain map[uint64][]byte // memory of spans without pointers, by address
-	parts []part            // of maps and channels: their owner names what it knows of them first
+	parts []part // of maps and channels: their owner names what it knows of them first
 }
 
 type part struct {
@@ -24,18 +23,10 @@ type part struct {
 
 // objects looks into all objects of Go that are alive, but for the tool's own.
 func (f *finder) objects() error {
-	g := &goHeap{finder: f, plain: make(map[uint64][]byte)}
-	var ranges []image.Range
-	for i := range f.heap.Model.Spans {
-		if s := &f.heap.Model.Spans[i]; s.NoScan {
-			ranges = append(ranges, image.Range{Addr: s.Base, Len: s.Size})
-		}
-	}
-	// numbers may be addresses, too
-	err := f.read(ranges, func(i int, mem []byte) { g.plain[ranges[i].Addr] = mem })
-	if err != nil {
+	if err := f.readPlain(); err != nil {
 		return err
 	}
+	g := &goHeap{finder: f}
 	charge := g.charged
 	if f.cut != nil && !f.cut.after {
 		charge = f.cut.charge(charge)
@@ -43,6 +34,21 @@ func (f *finder) objects() error {
 	attribute.Run(f.heap, f.program, attribute.Options{Watch: &attribute.Watcher{Charge: charge}})
 	g.walkParts()
 	return nil
+}
+
+// readPlain reads the memory of spans without pointers, once: numbers may be addresses, too.
+func (f *finder) readPlain() error {
+	if f.plain != nil {
+		return nil
+	}
+	f.plain = make(map[uint64][]byte)
+	var ranges []image.Range
+	for i := range f.heap.Model.Spans {
+		if s := &f.heap.Model.Spans[i]; s.NoScan {
+			ranges = append(ranges, image.Range{Addr: s.Base, Len: s.Size})
+		}
+	}
+	return f.read(ranges, func(i int, mem []byte) { f.plain[ranges[i].Addr] = mem })
 }
 
 // walkParts looks at the parts of maps and channels.

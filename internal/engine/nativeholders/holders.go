@@ -86,9 +86,10 @@ type finder struct {
 	mem     *image.Space
 	pid     int // of the frozen process
 	native  *nativeheap.Contents
-	owner   []int32   // of each block, 1 + its holder's index; 0: none by now
-	queue   []uint32  // blocks that have got an owner, and are not looked into
-	memory  []stretch // outside of the heaps
+	owner   []int32           // of each block, 1 + its holder's index; 0: none by now
+	queue   []uint32          // blocks that have got an owner, and are not looked into
+	memory  []stretch         // outside of the heaps
+	plain   map[uint64][]byte // of spans of Go's without pointers, by address; nil: not read yet
 	places  []Blocks
 	known   map[Place]int32    // 1 + index in places
 	globals []debuginfo.Global // of the program, by address

@@ -47,9 +47,13 @@ func NativeFreed(ctx context.Context, keys []string, asObjects bool) (sum native
 // NativeFreed is nativeholders.FindFreed; nodes of a report with native blocks are given by their keys.
 // The roots of those that have no other node are variables.
 func (s Process) NativeFreed(keys []string, asObjects bool) (nativeholders.Sum, error) {
+	wanted := make(map[string]bool)
+	for _, k := range keys {
+		wanted[k] = true
+	}
 	is := func(n *attribute.Node, path, typ string) bool {
 		r := n.Top().Root
-		return slices.Contains(keys, naming.NodeKey(symbol.Unescape(path), naming.CleanType(typ), r.Goroutine, r.CreatedAt))
+		return wanted[naming.NodeKey(symbol.Unescape(path), naming.CleanType(typ), r.Goroutine, r.CreatedAt)]
 	}
 	sum, err := nativeholders.FindFreed((*snapshot.Snapshot)(s.Snapshot), &nativeholders.Cut{
 		Node: func(n *attribute.Node, path string) bool { return is(n, path, n.Type) },
@@ -111,7 +115,7 @@ func (o *Observation) readNative(s Frozen, cannot error) {
 
 var errPart = errors.New("not all memory could be read, or told from large blocks")
 
-// mostCuts is how many nodes are cut by themselves at most: each takes about two scans.
+// mostCuts is how many nodes are cut by themselves at most: each takes about three scans.
 const mostCuts = 32 // as the message says
 
 // readNative finds out how much native memory goes with what is cut, in a snapshot that was observed.
