@@ -10,7 +10,7 @@ import (
 )
 
 // errShort says that a trace ends where more was to come.
-var errShort = errors.New("the trace ends in the midst of an event")
+var errShort = errors.New("the trace is not whole: it ends where more was to come")
 
 // A reader takes numbers off the front of bytes. After an error all that it returns is zero.
 type reader struct {
@@ -100,20 +100,24 @@ func checkHeader(header []byte) error {
 	return nil
 }
 
-// eachPart calls f for the parts of a trace, behind its header, that say something of allocations.
+// eachPart calls f for the parts of a trace, behind its header, that say something of allocations. A
+// whole trace has the end of a generation behind the last part (go1.26, go1.27: runtime/trace.go,
+// readTrace0).
 func eachPart(r partReader, f func(p part) error) {
-	for r.more() {
+	for ended := true; r.more() || !ended; {
 		kind, experiment := r.byte(), byte(0)
 		switch kind {
 		case evEventBatch:
 		case evExperimentalBatch:
 			experiment = r.byte()
 		case evEndOfGeneration:
+			ended = true
 			continue
 		default:
 			r.fail(fmt.Errorf("the trace has a part of an unknown kind, %d", kind))
 			return
 		}
+		ended = false
 		b := &batch{generation: r.number(), thread: r.number(), time: r.number()}
 		b.events = r.bytes(r.number())
 		if len(b.events) == 0 {

@@ -17,8 +17,8 @@ type Totals struct {
 }
 
 // ReadTotals counts all allocations of a trace while it is being written: it holds two generations of
-// it, about two seconds, in memory. classes are as for Read. Where the trace ends in the midst of an
-// event, as that of a program that was killed does, there is an error.
+// it, about two seconds, in memory. classes are as for Read. Where the trace ends before a
+// generation does, as that of a program that was killed, there is an error.
 func ReadTotals(trace io.Reader, classes []int64) (*Totals, error) {
 	t := &totaler{in: &stream{in: bufio.NewReaderSize(trace, 1<<20)}, classes: classes, pages: make(map[uint64][]timedSpan), of: make(map[countKey]*Count)}
 	if err := t.read(); err != nil {

@@ -127,3 +127,16 @@ func TestTotalsDamaged(t *testing.T) {
 		t.Errorf("a trace without events: %v", err)
 	}
 }
+
+// A trace may be cut behind a part, and is not whole then, either.
+func TestTotalsCutBetweenParts(t *testing.T) {
+	data := traced(t, func() { totalSink.node = new(totalNode) })
+	if _, err := ReadTotals(bytes.NewReader(data), classes()); err != nil {
+		t.Fatal(err)
+	}
+	for end := headerSize + 1; end < min(len(data), 10_000); end++ {
+		if _, _, err := split(data[:end]); err == nil && data[end-1] != evEndOfGeneration {
+			t.Errorf("the first %d bytes of %d are taken for a trace", end, len(data))
+		}
+	}
+}
