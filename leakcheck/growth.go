@@ -42,7 +42,7 @@ import (
 // in the first batch, twice as much in the next; otherwise a pass logs its name, and with how many calls
 // it could be told. Snapshots see all slices of which more is in use after each batch; where counters
 // prove that nothing else grows, those to which each call adds as many elements are seen, of package
-// variables and of a heap with up to 32 MiB of objects with pointers.
+// variables and of a heap with up to 32 MiB of objects with pointers. Of a larger one a pass logs that.
 //
 // The number of calls follows from how long op takes: if all is well, 500 of a fast op, and 4 of
 // one that takes a second; before a failure 8,000 and 32, of which the batches are 500, 1,000, 2,000

@@ -5,6 +5,7 @@ package leakcheck_test
 import (
 	"bytes"
 	"flag"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -41,6 +42,7 @@ var (
 const (
 	sliceNoted = "could not tell, and did not judge: "
 	manyInts   = 10_000_000 // more than can be filled
+	largeHeap  = 5 << 20    // pointers, which take more than what is looked into
 )
 
 // Slices with room for more, to which an operation adds.
@@ -141,6 +143,23 @@ var sliceOps = []struct {
 		state: func() sliceState { return sliceState{ints: make([]int, 0, manyInts)} },
 		op:    func() { sliced.ints = append(sliced.ints, 1) },
 		opts:  []leakcheck.GrowthOption{leakcheck.Ignore("github.com/leakgate/leakgate/leakcheck_test.sliced.ints", "for this test")},
+	},
+	{
+		name: "in an object, beside much garbage",
+		state: func() sliceState {
+			runtime.KeepAlive(make([]*int, largeHeap))
+			return sliceState{events: &sliceEvents{names: make([]string, 100, 3000)}}
+		},
+		op:    func() { sliced.events.names = append(sliced.events.names, "started") },
+		found: "in []string via github.com/leakgate/leakgate/leakcheck_test.sliced.events.names\n",
+	},
+	{
+		name: "in an object of a large heap",
+		state: func() sliceState {
+			return sliceState{marks: make([]*int, largeHeap), events: &sliceEvents{names: make([]string, 100, 3000)}}
+		},
+		op:    func() { sliced.events.names = append(sliced.events.names, "started") },
+		noted: "what is appended to slices in heap objects, in arrays that had room for it; objects with pointers have ",
 	},
 	{
 		name:  "emptied when it is full",

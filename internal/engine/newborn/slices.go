@@ -8,6 +8,10 @@ import "github.com/leakgate/leakgate/internal/engine/peek"
 // no types: what looks like a pointer to an array on the heap, its length and its capacity is taken
 // for a slice. It is for one goroutine.
 type Slices struct {
+	// Unwatched is how many bytes objects with pointers have, if that is too much to look into them: then
+	// only package variables are watched.
+	Unwatched int64
+
 	layout  *Layout
 	headers []header
 }
@@ -28,21 +32,17 @@ const (
 	moreSpans = 64       // that there may be by the time that there is room for them
 )
 
-// NewSlices remembers what there is now. What it reads of free objects is not initialized.
-//
+// NewSlices remembers what there is now. What it reads of free objects is not initialized. It returns
+// an error if spans were made, or a collection ended, each time that it looked.
+func NewSlices(l *Layout) (*Slices, error) {
+	s := &Slices{layout: l}
+	return s, tryAgain(s.begin)
+}
+
 //go:norace
-func NewSlices(l *Layout) *Slices {
-	n, size, first, end := 0, uintptr(0), ^uintptr(0), uintptr(0)
-	whole := l.spans(false, func(_ int, s *span) {
-		first, end = min(first, s.base), max(end, s.end())
-		if s.mayHaveSlices() {
-			n, size = n+1, size+s.end()-s.base
-		}
-	}) == nil && size <= maxHeap
-	if !whole {
-		n = 0
-	}
-	areas := make([]area, 0, n+moreSpans)
+func (s *Slices) begin() error {
+	l := s.layout
+	areas := make([]area, 0, int(peek.Word(l.heap+l.heapSpans+8))+moreSpans)
 	for m := l.module; m != 0 && len(areas) < moreSpans/2; m = peek.Word(m + l.moduleNext) {
 		for _, ends := range [...][2]uintptr{{l.moduleData, l.moduleDataEnd}, {l.moduleBSS, l.moduleBSSEnd}} {
 			at := peek.Word(m + ends[0])
@@ -50,14 +50,32 @@ func NewSlices(l *Layout) *Slices {
 			areas = append(areas, area{at, size, size})
 		}
 	}
-	if whole {
-		_ = l.spans(false, func(_ int, s *span) { // nothing may be allocated in here: the list of spans could move
-			if s.mayHaveSlices() && len(areas) < cap(areas) {
-				areas = append(areas, area{s.base, s.end() - s.base, s.size})
-			}
-		})
+	variables, full := len(areas), false
+	heap, first, end := uintptr(0), ^uintptr(0), uintptr(0)
+	err := l.spans(false, func(_ int, s *span) { // nothing may be allocated in here: the list of spans could move
+		first, end = min(first, s.base), max(end, s.end())
+		if full = full || len(areas) == cap(areas); !full && s.mayHaveSlices() {
+			areas = append(areas, area{s.base, s.end() - s.base, s.size})
+			heap += s.end() - s.base
+		}
+	})
+	if err == nil && full {
+		err = errFull
 	}
-	s := &Slices{layout: l}
+	if err != nil {
+		return err
+	}
+	if s.Unwatched = 0; heap > maxHeap {
+		s.Unwatched, areas = int64(heap), areas[:variables]
+	}
+	s.note(areas, first, end)
+	return nil
+}
+
+// note remembers what may be headers of slices in areas, whose arrays are between first and end.
+//
+//go:norace
+func (s *Slices) note(areas []area, first, end uintptr) {
 	for _, a := range areas {
 		for object := a.at; object < a.at+a.size; object += a.object {
 			array, length := uintptr(0), uintptr(0)
@@ -70,11 +88,10 @@ func NewSlices(l *Layout) *Slices {
 			}
 		}
 	}
-	return s
 }
 
 // GotLonger reports whether there are slices to which each of so many calls since NewSlices seems to
-// have added the same number of elements.
+// have added the same number of elements, or that cannot be told.
 //
 //go:norace
 func (s *Slices) GotLonger(calls int) bool {
@@ -83,19 +100,16 @@ func (s *Slices) GotLonger(calls int) bool {
 		if now <= h.len || (now-h.len)%calls != 0 {
 			continue // as nearly all
 		}
-		if room := int(peek.Word(h.at + 8)); now <= room && room <= int(s.layout.roomAt(peek.Word(h.at-8))) {
+		array, room := peek.Word(h.at-8), uintptr(peek.Word(h.at+8))
+		behind := uintptr(0) // bytes of the object
+		err := s.layout.spans(false, func(_ int, s *span) {
+			if array >= s.base && array < s.end() {
+				behind = s.size - (array-s.base)%s.size
+			}
+		})
+		if err != nil || uintptr(now) <= room && room <= behind {
 			return true
 		}
 	}
 	return false
-}
-
-// roomAt is how many bytes of a heap object lie behind an address; 0 where there is none.
-func (l *Layout) roomAt(p uintptr) (n uintptr) {
-	_ = l.spans(false, func(_ int, s *span) {
-		if p >= s.base && p < s.end() {
-			n = s.size - (p-s.base)%s.size
-		}
-	})
-	return n
 }

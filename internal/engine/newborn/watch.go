@@ -71,10 +71,13 @@ func New(l *Layout) *Watch {
 var errFull = errors.New("the heap grows while it is looked at")
 
 // Begin notes what there is, right after a collection.
-func (w *Watch) Begin() (err error) {
+func (w *Watch) Begin() error { return tryAgain(w.begin) }
+
+// tryAgain calls f until it returns no error, a few times.
+func tryAgain(f func() error) (err error) {
 	for range maxTries {
-		if err = w.begin(); err == nil {
-			return nil
+		if err = f(); err == nil {
+			break
 		}
 		runtime.Gosched()
 	}

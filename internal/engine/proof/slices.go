@@ -21,13 +21,21 @@ func WatchSlices(ctx context.Context, logf func(string, ...any)) (_ *Slices, err
 	if err != nil {
 		return nil, err
 	}
-	return &Slices{newborn.NewSlices(layout)}, nil
+	of, err := newborn.NewSlices(layout)
+	if err != nil {
+		return nil, watchError(err)
+	}
+	return &Slices{of}, nil
 }
 
 // GotLonger reports whether there are slices to which each of so many calls since WatchSlices seems to
-// have added the same number of elements.
+// have added the same number of elements, or that cannot be told.
 func (s *Slices) GotLonger(calls int) (_ bool, err error) {
 	defer snapshot.Turn()()
 	defer snapshot.Guard(&err)()
 	return s.of.GotLonger(calls), nil
 }
+
+// Unwatched returns how many bytes the heap's objects with pointers have, if that is too much to look
+// for slices in them; else 0.
+func (s *Slices) Unwatched() int64 { return s.of.Unwatched }

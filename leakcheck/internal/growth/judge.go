@@ -38,16 +38,15 @@ func (x *Experiment) judge() *assertion.Outcome {
 		return nil
 	}
 	if !x.late && x.provable(batch) {
-		lengths := x.watchSlices()
 		calls := max(batch, minProofCalls)
-		proved := x.prove(calls)
+		p := x.prove(calls)
 		if x.failed {
 			return nil
 		}
-		if proved && !lengths.gotLonger() {
-			return x.proved()
+		if p.nothingNew && !p.longer {
+			return x.proved(p)
 		}
-		if !proved {
+		if !p.nothingNew {
 			batch = max(batch, min(int(x.calls), 2*calls))
 		}
 	}

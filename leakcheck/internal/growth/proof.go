@@ -7,6 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
@@ -61,15 +62,22 @@ func (x *Experiment) provable(batch int) bool {
 		x.Req.Iterations == 0 && len(x.Req.Scope) == 0 && len(x.Req.Ignores) == 0
 }
 
-// prove calls op and reports whether nothing can have grown meanwhile.
-func (x *Experiment) prove(calls int) bool {
+// counted is what there is to say after calls without snapshots.
+type counted struct {
+	nothingNew bool  // nothing that is new can have grown
+	longer     bool  // slices seem to have, or it is not known
+	unwatched  int64 // bytes of objects in which no slices were looked for
+}
+
+// prove calls op and finds out whether anything can have grown meanwhile.
+func (x *Experiment) prove(calls int) (p counted) {
 	ctx, cancel := x.Time.Context()
 	defer cancel()
 	var resources *ledger.Glance
 	if x.Resources != nil {
 		var err error
 		if resources, err = ledger.TakeGlance(); err != nil {
-			return false
+			return p
 		}
 	}
 	native, knows := x.nativeBefore()
@@ -77,25 +85,29 @@ func (x *Experiment) prove(calls int) bool {
 	w, err := x.Watchers.Objects(ctx, log.Log)
 	x.Logs = append(x.Logs, log.Lines()...)
 	if err != nil {
-		return false // a snapshot has the same trouble, or does without
+		return p // a snapshot has the same trouble, or does without
 	}
 	defer w.Close()
 	if resources != nil && resources.Renew() != nil { // to link the test anew had made files
-		return false
+		return p
 	}
+	lengths := x.watchSlices()
+	w.Passed() // a collection that this has taken
 	x.passed = w.Passed
 	mapped, end := x.mapped, x.countMapped()
 	x.call(calls)
 	end()
 	x.passed = nil
 	if x.failed || x.late || x.mapped-mapped >= int64(series.MinMappedPerCall*calls) {
-		return false
+		return p
 	}
+	p.longer, p.unwatched = lengths.gotLonger(x.calls)
 	if !x.settlesQuiet(ctx, w, calls) {
-		return false
+		return p
 	}
 	w.Close() // what it maps would count
-	return (resources == nil || x.provesResources(resources, calls)) && (!knows || x.provesNative(native, calls))
+	p.nothingNew = (resources == nil || x.provesResources(resources, calls)) && (!knows || x.provesNative(native, calls))
+	return p
 }
 
 // settlesQuiet counts after one collection after another, until few enough things are new or their
@@ -130,6 +142,10 @@ func isQuiet(n proof.Newcomers, calls int) bool {
 }
 
 // proved is the outcome where nothing can have grown.
-func (x *Experiment) proved() *assertion.Outcome {
-	return &assertion.Outcome{Verdict: verdict.Pass, Method: verdict.ByCounters, Notes: x.Logs}
+func (x *Experiment) proved(p counted) *assertion.Outcome {
+	o := &assertion.Outcome{Verdict: verdict.Pass, Method: verdict.ByCounters, Notes: x.Logs}
+	if p.unwatched > 0 {
+		o.Notes = append(o.Notes, wording.UnwatchedSlices(p.unwatched))
+	}
+	return o
 }

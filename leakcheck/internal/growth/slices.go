@@ -30,32 +30,33 @@ const (
 
 // lengths are those of the slices at some time.
 type lengths struct {
-	x     *Experiment
 	of    *proof.Slices // nil: they are not known
 	calls int64         // by then
 }
 
 // watchSlices remembers how long slices are.
-func (x *Experiment) watchSlices() lengths {
+func (x *Experiment) watchSlices() *lengths {
 	if x.Watchers.Slices == nil {
-		return lengths{x: x}
+		return &lengths{}
 	}
 	ctx, cancel := x.Time.Context()
 	defer cancel()
 	var log observe.Logger
 	of, _ := x.Watchers.Slices(ctx, log.Log) // a snapshot has the same trouble, and says so
 	x.Logs = append(x.Logs, log.Lines()...)
-	return lengths{x, of, x.calls}
+	return &lengths{of, x.calls}
 }
 
-// gotLonger reports whether each call since then seems to have made some slice longer, or that is not
-// known.
-func (l lengths) gotLonger() bool {
-	if l.of == nil {
-		return true
+// gotLonger reports whether each call by now seems to have made some slice longer, or that is not
+// known; and how many bytes the objects have, if that is too much to look for slices in them. It
+// forgets the lengths, which are garbage then, and nothing new in the process.
+func (l *lengths) gotLonger(calls int64) (longer bool, unwatched int64) {
+	of := l.of
+	if l.of = nil; of == nil || calls == l.calls {
+		return true, 0
 	}
-	longer, err := l.of.GotLonger(int(l.x.calls - l.calls))
-	return longer || err != nil
+	longer, err := of.GotLonger(int(calls - l.calls))
+	return longer || err != nil, of.Unwatched()
 }
 
 // slicesInUse returns the slices that calls have made longer: after one batch each call by as much, since

@@ -99,6 +99,16 @@ type Ledger struct {
 	Missing []string
 }
 
+// HasName reports whether an item has a name of which f is true.
+func (l *Ledger) HasName(f func(name string) bool) bool {
+	for i := range l.Items {
+		if slices.ContainsFunc(l.Items[i].Names[:], f) {
+			return true
+		}
+	}
+	return false
+}
+
 // Count returns how much there is of a kind that is the program's: what the runtime opened for
 // itself, what was open when the process started and what the go command's flags asked for is not.
 func (l *Ledger) Count(k Kind) int64 {

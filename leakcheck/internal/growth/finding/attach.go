@@ -44,7 +44,12 @@ func (f *Finder) addResources(leaks []*Leak) []*Leak {
 
 // ignoresResource reports whether an Ignore names the resource: "socket to 127.0.0.1:*".
 func (f *Finder) ignoresResource(r *Resource) bool {
-	return slices.ContainsFunc(f.Req.Ignores, func(i tree.Ignoring) bool { return i.Pattern.MatchWhole(r.Name) })
+	for _, i := range f.Req.Ignores {
+		if i.Pattern.MatchWhole(r.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 // foldMapper puts the record that package syscall has of all mappings behind the leak that they

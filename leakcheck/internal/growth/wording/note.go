@@ -11,7 +11,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
-	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
 // maxForgiven is how much of what is no leak the log names.
@@ -68,15 +67,22 @@ func UnjudgedSlice(l *finding.Longer) string {
 		series.BytesPerCall(l.Used.PerCall()), textfmt.Abridge(l.Path, message.MaxNameShown), textfmt.ByteCount(l.InUse()), textfmt.ByteCount(l.Bytes), l.FillAll())
 }
 
+// UnwatchedSlices says that no slices were looked for in objects, which have so many bytes, though what
+// calls append to them is nothing new while they have room for it.
+func UnwatchedSlices(bytes int64) string {
+	return "could not tell, and did not judge: what is appended to slices in heap objects, in arrays that had room for it; objects with pointers have " +
+		textfmt.ByteCount(bytes) + ", too much to look for slices in them by counters; Full() would tell"
+}
+
 // WithoutUseful leaves out of notes that an Ignore matched nothing on the heap, where it names
 // something that the operating system holds.
 func (w *Wording) WithoutUseful(notes []string) []string {
-	return slices.DeleteFunc(notes, func(note string) bool {
-		return slices.ContainsFunc(w.Req.Ignores, func(i tree.Ignoring) bool {
-			return strings.HasPrefix(note, fmt.Sprintf("Ignore(%q) matched nothing", i.Pattern.Text)) &&
-				w.Last().Ledger != nil && slices.ContainsFunc(w.Last().Ledger.Items, func(it ledger.Item) bool {
-				return slices.ContainsFunc(it.Names[:], i.Pattern.MatchWhole)
-			})
-		})
-	})
+	held := w.Last().Ledger
+	for _, i := range w.Req.Ignores {
+		if held != nil && held.HasName(i.Pattern.MatchWhole) {
+			beginning := fmt.Sprintf("Ignore(%q) matched nothing", i.Pattern.Text)
+			notes = slices.DeleteFunc(notes, func(note string) bool { return strings.HasPrefix(note, beginning) })
+		}
+	}
+	return notes
 }
