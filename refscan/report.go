@@ -46,7 +46,7 @@ type Report struct {
 	Missed []*Node `json:"missed,omitempty"`
 
 	// NoDebugInfo is why the program's debug information could not be had, nil if the report has
-	// names. See WithoutNames.
+	// names. See AllowMissingDWARF.
 	NoDebugInfo *UnavailableError `json:"no_debug_info,omitempty"`
 	// Together says what nodes that Fold merges hold together, which is no sum of what each of them
 	// holds; if Retained. See Node.Together.

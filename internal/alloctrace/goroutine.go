@@ -2,22 +2,22 @@ package alloctrace
 
 import "cmp"
 
-// A moment is a place in what one goroutine did. Times do not order what it did on several threads:
+// A position is a place in what one goroutine did. Times do not order what it did on several threads:
 // a thread that writes events quickly gives each a later one, and so gets ahead of others. But each
 // time that it goes on it says how often it has.
-type moment struct {
+type position struct {
 	generation, sequence uint64 // of the event that it went on with
 	event                int    // counted since
 }
 
-func (m moment) compare(n moment) int {
-	return cmp.Or(cmp.Compare(m.generation, n.generation), cmp.Compare(m.sequence, n.sequence), cmp.Compare(m.event, n.event))
+func (p position) compare(q position) int {
+	return cmp.Or(cmp.Compare(p.generation, q.generation), cmp.Compare(p.sequence, q.sequence), cmp.Compare(p.event, q.event))
 }
 
 // A run is what a thread does: which goroutine it runs, and where in what that does it is.
 type run struct {
 	goroutine uint64 // 0: none
-	at        moment
+	at        position
 }
 
 // runs has what each thread does, while events are gone through in the order of batches: what one
@@ -51,7 +51,7 @@ func statusOf(b *batch, e *event) (thread uint64, status run) {
 	if e.kind != evGoStatus && e.kind != evGoStatusStack || e.arguments[3] != goRunning && e.arguments[3] != goSyscall {
 		return 0, run{}
 	}
-	return e.arguments[2], run{e.arguments[1], moment{generation: b.generation}}
+	return e.arguments[2], run{e.arguments[1], position{generation: b.generation}}
 }
 
 // each calls f for the events of a batch, with what its thread does at each.
@@ -72,9 +72,9 @@ func (r *run) step(b *batch, e *event, known bool) bool {
 	r.at.event++
 	switch e.kind {
 	case evGoStart, evGoSwitch, evGoSwitchDestroy:
-		*r = run{e.arguments[1], moment{generation: b.generation, sequence: e.arguments[2]}}
+		*r = run{e.arguments[1], position{generation: b.generation, sequence: e.arguments[2]}}
 	case evGoCreateSyscall:
-		*r = run{e.arguments[1], moment{generation: b.generation}}
+		*r = run{e.arguments[1], position{generation: b.generation}}
 	case evGoStatus, evGoStatusStack:
 		if thread, status := statusOf(b, e); status.goroutine != 0 && thread == b.thread {
 			*r = status

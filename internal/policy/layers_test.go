@@ -97,10 +97,10 @@ var layers = []struct {
 	{"internal/engine/pathfind", []string{"internal/engine/heaptype", "internal/engine/typing", "internal/engine/ended", "internal/engine/objset", "internal/engine/offheap", "internal/engine/timer", "internal/engine/typedheap", "internal/engine/root"}},
 	// of all that: only tests import it
 	{"internal/engine/judge", []string{"internal/engine/goruntime", "internal/engine/debuginfo", "internal/engine/special"}},
-	{"internal/engine/nameless", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/rtlayout"}},
+	{"internal/engine/withoutdwarf", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/rtlayout"}},
 	// for tests and go generate only
-	{"internal/engine/nameless/layouts", []string{"internal/engine/debuginfo", "internal/engine/objfile/elffile"}},
-	{"internal/engine/nameless/gen", []string{"internal/engine/nameless/layouts", "internal/wholefile"}},
+	{"internal/engine/withoutdwarf/layouts", []string{"internal/engine/debuginfo", "internal/engine/objfile/elffile"}},
+	{"internal/engine/withoutdwarf/gen", []string{"internal/engine/withoutdwarf/layouts", "internal/wholefile"}},
 	{"internal/pprofwire", nil}, // encoders: they know nothing of what they write
 	{"internal/plainjson", nil},
 	{"internal/filelock", nil},
@@ -115,7 +115,7 @@ var layers = []struct {
 	// snapshots of this process, and what takes less than a scan of one
 	{"internal/engine/snapshot", []string{
 		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/gcwatch", "internal/engine/goruntime", "internal/engine/headroom", "internal/engine/heaptype",
-		"internal/engine/image", "internal/engine/inplace", "internal/envvar", "internal/engine/nameless", "internal/engine/peek", "internal/engine/remedy", "internal/engine/root", "internal/engine/rtlayout",
+		"internal/engine/image", "internal/engine/inplace", "internal/envvar", "internal/engine/withoutdwarf", "internal/engine/peek", "internal/engine/remedy", "internal/engine/root", "internal/engine/rtlayout",
 		"internal/engine/typedheap", "internal/symbol",
 	}},
 	{"internal/engine/nativecalls", []string{"internal/engine/objfile", "internal/engine/objfile/elffile", "internal/engine/rtlayout", "internal/procmaps"}},

@@ -26,7 +26,7 @@ type Options struct {
 	// NoFork has memory read while the process is stopped.
 	NoFork bool
 	// Check is called while all threads are stopped, to read what it needs of the process's memory.
-	// If it returns goruntime.ErrBadMoment, the process goes on, and is stopped again some
+	// If it returns goruntime.ErrUnsafePoint, the process goes on, and is stopped again some
 	// milliseconds later. nil: any moment will do.
 	Check func(threads []goruntime.Thread) error
 	// SignalStack returns the bounds of the signal stack of a stopped thread by its stack pointer, 0

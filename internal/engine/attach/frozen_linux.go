@@ -100,7 +100,7 @@ func Take(pid int, options Options) (*Frozen, error) {
 		}
 		f.tracer.end()
 		f.tracer = nil
-		if !errors.Is(err, goruntime.ErrBadMoment) && !errors.Is(err, errStill) {
+		if !errors.Is(err, goruntime.ErrUnsafePoint) && !errors.Is(err, errStill) {
 			return nil, err
 		}
 		if f.Attempts == maxAttempts {

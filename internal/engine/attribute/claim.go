@@ -34,7 +34,7 @@ func (a *attributor) claim(n *Node, parts []part, labels []string) {
 			a.takeObjects(&p.bundles[p.at])
 			for k := range a.groups {
 				n.Bytes += a.groups[k].bytes
-				a.tell(n, &a.groups[k])
+				a.notify(n, &a.groups[k])
 			}
 		}
 	}
@@ -80,10 +80,10 @@ type seen struct {
 	words []uint32
 }
 
-// tell tells the watcher what a node is charged with.
+// notify calls the watcher for each object that a node is charged with.
 //
 //go:norace
-func (a *attributor) tell(n *Node, g *group) {
+func (a *attributor) notify(n *Node, g *group) {
 	for _, s := range g.seen {
 		c := s.each
 		c.Untyped = g.child == nil
@@ -292,7 +292,7 @@ func (a *attributor) charge(n *Node, ref uint32, outside bool, labels []string) 
 		}
 		guest := g.child == nil && g.ty.Type != 0 && (g.ty.Type != n.typing.Type || g.ty.Layout != n.typing.Layout)
 		a.next.add(to, g.runs, guest, a.sorter)
-		a.tell(to, g)
+		a.notify(to, g)
 	}
 }
 

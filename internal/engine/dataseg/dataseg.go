@@ -114,7 +114,7 @@ func (d *Segments) unnamed(seg *segment, from, to uint64) {
 		return
 	}
 	s.Global = &debuginfo.Global{Size: int64(to - from)}
-	if s.Name, s.Package = UnnamedData, "runtime"; d.types.Nameless() {
+	if s.Name, s.Package = UnnamedData, "runtime"; d.types.WithoutDWARF() {
 		s.Name, s.Package = unnamedVariables, ""
 	}
 	d.Statics = append(d.Statics, s)

@@ -13,9 +13,9 @@ type Gate struct {
 	m *Model
 }
 
-// ErrBadMoment says that a goroutine's stack is being moved, or that it is not known where it
+// ErrUnsafePoint says that a goroutine's stack is being moved, or that it is not known where it
 // stands, which is over in microseconds; or that the collector is at work, of Resting.
-var ErrBadMoment = errors.New("a thread was where its goroutine's registers are not known, or was moving its stack, or the garbage collector was at work")
+var ErrUnsafePoint = errors.New("a thread was where its goroutine's registers are not known, or was moving its stack, or the garbage collector was at work")
 
 // NewGate reads what does not change while a process runs.
 func NewGate(mem *image.Space, names Names, bias uint64, goarch string) (*Gate, error) {
@@ -28,7 +28,7 @@ func NewGate(mem *image.Space, names Names, bias uint64, goarch string) (*Gate, 
 	return &Gate{m}, nil
 }
 
-// Check returns ErrBadMoment if it is none, and other errors if that cannot be told. It reads some
+// Check returns ErrUnsafePoint if it is none, and other errors if that cannot be told. It reads some
 // words for each thread, of memory that nobody may have read before in mem: it was stopped since.
 func (g *Gate) Check(mem *image.Space, threads []Thread) error {
 	g.m.Mem = mem
@@ -42,7 +42,7 @@ func (g *Gate) Check(mem *image.Space, threads []Thread) error {
 	}
 	for gp, p := range placed {
 		if s := mem.U32(gp + status); p.whole || s == rtlayout.Copystack || s&rtlayout.Scanning != 0 {
-			return ErrBadMoment
+			return ErrUnsafePoint
 		}
 	}
 	return mem.Err()
@@ -67,7 +67,7 @@ func (g *Gate) SignalStack(mem *image.Space, sp uint64) (lo, hi uint64) {
 	return lo, hi
 }
 
-// Resting returns ErrBadMoment while the collector marks, or the world stands still for it: then the
+// Resting returns ErrUnsafePoint while the collector marks, or the world stands still for it: then the
 // next collection that ends has begun before this moment. It may be called after Check, for the same
 // stop.
 func (g *Gate) Resting() error {
@@ -77,7 +77,7 @@ func (g *Gate) Resting() error {
 		return err
 	}
 	if m.Mem.U32(phase) != 0 || m.Mem.U8(waiting) != 0 {
-		return ErrBadMoment
+		return ErrUnsafePoint
 	}
 	return m.Mem.Err()
 }

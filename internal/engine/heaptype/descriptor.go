@@ -13,8 +13,8 @@ type descriptorNames interface {
 	TypeAt(addr uint64) debuginfo.TypeID
 }
 
-// Nameless reports whether variables have no names.
-func (tt *Table) Nameless() bool {
+// WithoutDWARF reports whether variables have no names.
+func (tt *Table) WithoutDWARF() bool {
 	_, ok := tt.Names.(descriptorNames)
 	return ok
 }

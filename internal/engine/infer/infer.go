@@ -113,7 +113,7 @@ func Run(types *heaptype.Table, data *dataseg.Segments, live *live.Live, timers 
 	}
 	in.dense = o.DenseRound
 	switch {
-	case types.Nameless():
+	case types.WithoutDWARF():
 		in.dense = math.MaxInt // see Workers
 	case in.dense == 0:
 		in.dense = max(smallRound, int(m.NumObjects)/denseShare)
@@ -152,7 +152,7 @@ func Run(types *heaptype.Table, data *dataseg.Segments, live *live.Live, timers 
 		})
 	}
 	in.drain()
-	if types.Nameless() {
+	if types.WithoutDWARF() {
 		in.openEnds()
 	}
 	in.deduce()
@@ -327,7 +327,7 @@ func (o *offerer) allocated(s *goruntime.Span) {
 		if !ok {
 			continue
 		}
-		if o.types.At(ty.Type).IsGroup && s.ElemSize >= manySlots && !o.types.Nameless() {
+		if o.types.At(ty.Type).IsGroup && s.ElemSize >= manySlots && !o.types.WithoutDWARF() {
 			// A walk of the map will walk it, unless it has none.
 			o.deductions = addOffer(o.deductions, obj, ty)
 			continue

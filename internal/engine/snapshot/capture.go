@@ -30,8 +30,8 @@ type Config struct {
 	Open    func(context.Context, func(string, ...any)) (*debuginfo.Index, error)
 	Again   func(ready func() bool) (Frozen, error) // takes the second of two snapshots; nil for as the first
 	Foreign bool                                    // the snapshot has all memory, that of C's code too
-	// Nameless makes do without debug information; nil if that is not allowed.
-	Nameless func(Frozen, goruntime.Caller) (heaptype.Names, error)
+	// WithoutDWARF makes do without debug information; nil if that is not allowed.
+	WithoutDWARF func(Frozen, goruntime.Caller) (heaptype.Names, error)
 }
 
 // Foreign is the option of captures whose snapshot has all memory, not only what Go's code may use.
@@ -60,7 +60,7 @@ type Snapshot struct {
 	index   *debuginfo.Index // nil without debug information
 	names   heaptype.Names   // index, or what stands in for it
 	without *Unavailable     // why there is no debug information
-	later   laterMarks       // nil where the program is at rest
+	later   secondGCMarks    // nil where the program is at rest
 	// collections is how many the program made by itself while it was looked at twice.
 	collections int
 	// undecided says that the process is not at rest, and later could not be had.
@@ -190,7 +190,7 @@ func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
 	pc, sp := s.process.Caller()
 	caller := goruntime.Caller{G: uint64(s.process.CallerG()), PC: uint64(pc), SP: uint64(sp)}
 	if s.index == nil {
-		if s.names, err = config.Nameless(s.process, caller); err != nil {
+		if s.names, err = config.WithoutDWARF(s.process, caller); err != nil {
 			return &Unavailable{Cause: s.without.Cause, Remedy: s.without.Remedy, Err: errors.Join(s.without.Err, err)}
 		}
 	}
@@ -298,7 +298,7 @@ var index struct {
 // on without. That is kept for later captures that are: to find it out may take minutes. Captures
 // take turns.
 func (s *Snapshot) open(config *Config) error {
-	if config.Nameless != nil && index.without != nil {
+	if config.WithoutDWARF != nil && index.without != nil {
 		s.without = index.without
 		return nil
 	}
@@ -308,7 +308,7 @@ func (s *Snapshot) open(config *Config) error {
 		return nil
 	}
 	var without *Unavailable
-	if !errors.As(err, &without) || config.Nameless == nil || config.Context.Err() != nil || CheckPlatform() != nil {
+	if !errors.As(err, &without) || config.WithoutDWARF == nil || config.Context.Err() != nil || CheckPlatform() != nil {
 		return err
 	}
 	s.without, index.without = without, without

@@ -55,8 +55,8 @@ func (u *Unreached) AliveIn(marks *goruntime.Model) (objects, bytes int64) {
 func (s *Snapshot) Cycles() uint32 { return s.model.Cycles }
 
 // marksOf leaves out the spans whose marks are not known.
-func marksOf(m *goruntime.Model) laterMarks {
-	later := make(laterMarks, len(m.Spans))
+func marksOf(m *goruntime.Model) secondGCMarks {
+	later := make(secondGCMarks, len(m.Spans))
 	for i := range m.Spans {
 		span := &m.Spans[i]
 		if span.Sweeping() {

@@ -62,7 +62,7 @@ func (h *Heap) Totals(without objset.Set) Totals {
 // called by the type of the reference; for entries of maps that have no objects of their own, which are
 // called by the type of the map; and for the bytes of maps, channels and the like, which have tables.
 func (h *Heap) Count(is func(typ string) bool) (objects, bytes int64, ok bool) {
-	if h.Types.Nameless() || h.Confused {
+	if h.Types.WithoutDWARF() || h.Confused {
 		return 0, 0, false
 	}
 	for i := range h.Types.Len() {

@@ -50,7 +50,7 @@ func Build(m *goruntime.Model, names heaptype.Names, options Options) (*Heap, er
 	}
 	workers := options.Workers
 	switch {
-	case types.Nameless():
+	case types.WithoutDWARF():
 		workers = 1
 	case workers == 0:
 		workers = parallel.Workers(m.NumObjects)

@@ -238,7 +238,7 @@ func (a *Assertion) Judge() *Outcome {
 		all.Collect = o.Snapshots > 0
 		all.Profile = a.Env.KeepsFiles() && (a.Env.Every || o.Snapshots > 0)
 		all.Native = native || nativeheap.Supported && all.Profile && (a.Env.Every || artifacts)
-		e, err := a.look(all, checks)
+		e, err := a.observe(all, checks)
 		o.Snapshots++
 		last := o.Snapshots > len(RetryWaits)
 		switch {
@@ -267,11 +267,11 @@ func (a *Assertion) Judge() *Outcome {
 			all.AlsoHeldBy = nil
 		}
 		artifacts = o.Snapshots == len(RetryWaits) && a.Time.Allows(wait+4*took)
-		var due DueTimers
+		var pending PendingTimers
 		if err == nil && o.Snapshots == len(RetryWaits) {
-			due = timersDue(e)
+			pending = pendingTimers(e)
 		}
-		a.Pause(wait, due, took+took/2)
+		a.Pause(wait, pending, took+took/2)
 	}
 }
 
@@ -294,7 +294,7 @@ func (a *Assertion) hurried(o *Outcome, e *check.Evaluation, first string, err e
 // look takes one snapshot and evaluates it. Beside an audit's error there is an evaluation, for the
 // record. There is neither if the snapshot was not scanned, since the types that were asked for are
 // within their bounds.
-func (a *Assertion) look(n observe.Needs, checks []check.Check) (*check.Evaluation, error) {
+func (a *Assertion) observe(n observe.Needs, checks []check.Check) (*check.Evaluation, error) {
 	obs, err := a.ObserveInTime(n)
 	if err != nil {
 		return nil, err

@@ -18,65 +18,65 @@ const (
 	timerSlack   = 100 * time.Millisecond
 )
 
-// DueTimers are the pending timers that fire within maxTimerWait.
-type DueTimers struct {
+// PendingTimers are the pending timers that fire within maxTimerWait.
+type PendingTimers struct {
 	wait  time.Duration // until the last of them has fired, 0 if there are none
 	names []string
 }
 
 // Add adds what is pending at a root, if that is a timer and some of it fires soon. What repeats is
 // not waited for, and neither is a timer with a clock of its own.
-func (d *DueTimers) Add(name string, r *refscan.RootInfo) {
+func (p *PendingTimers) Add(name string, r *refscan.RootInfo) {
 	if r.Kind != refscan.RootTimer || r.Period != 0 || r.DueFirst == 0 && r.DueLast == 0 || r.DueFirst > MaxTimerWait {
 		return
 	}
-	d.wait = max(d.wait, min(max(r.DueLast, 0), MaxTimerWait)+timerSlack)
-	if name = symbol.Unescape(name); !slices.Contains(d.names, name) {
-		d.names = append(d.names, name)
+	p.wait = max(p.wait, min(max(r.DueLast, 0), MaxTimerWait)+timerSlack)
+	if name = symbol.Unescape(name); !slices.Contains(p.names, name) {
+		p.names = append(p.names, name)
 	}
 }
 
 // MoreTimers returns those of a report that fire soon and of which there were fewer before.
-func MoreTimers(now, before *refscan.Report) DueTimers {
+func MoreTimers(now, before *refscan.Report) PendingTimers {
 	had := make(map[string]int64)
 	for _, n := range before.Roots {
 		if n.Root != nil && n.Root.Kind == refscan.RootTimer {
 			had[n.Name] += n.Root.Timers
 		}
 	}
-	var due DueTimers
+	var pending PendingTimers
 	for _, n := range now.Roots {
 		if n.Root != nil && n.Root.Timers > had[n.Name] {
-			due.Add(n.Name, n.Root)
+			pending.Add(n.Name, n.Root)
 		}
 	}
-	return due
+	return pending
 }
 
-// timersDue returns those that hold what breaks a bound or a golden file.
-func timersDue(e *check.Evaluation) DueTimers {
-	var due DueTimers
+// pendingTimers returns those that hold what breaks a bound or a golden file.
+func pendingTimers(e *check.Evaluation) PendingTimers {
+	var pending PendingTimers
 	for i := range e.Findings {
 		if f := &e.Findings[i]; f.Broken {
 			for _, b := range f.Culprits {
-				due.Add(b.Line()[0].Name, b.Root)
+				pending.Add(b.Line()[0].Name, b.Root)
 			}
 		}
 	}
-	return due
+	return pending
 }
 
 // Pause waits before an assertion looks again: so long, or longer for timers that are about to
 // fire, if there is the time.
-func (a *Assertion) Pause(wait time.Duration, due DueTimers, look time.Duration) {
-	if due.wait > wait && a.Time.Allows(due.wait+look) {
-		wait = due.wait
-		a.Logs = append(a.Logs, due.String())
+func (a *Assertion) Pause(wait time.Duration, pending PendingTimers, snapshot time.Duration) {
+	if pending.wait > wait && a.Time.Allows(pending.wait+snapshot) {
+		wait = pending.wait
+		a.Logs = append(a.Logs, pending.String())
 	}
 	a.Sleep(wait)
 }
 
 // String says what was waited for.
-func (d DueTimers) String() string {
-	return fmt.Sprintf("waited %s for timers that were about to fire: %s", d.wait.Round(10*time.Millisecond), strings.Join(d.names, ", "))
+func (p PendingTimers) String() string {
+	return fmt.Sprintf("waited %s for timers that were about to fire: %s", p.wait.Round(10*time.Millisecond), strings.Join(p.names, ", "))
 }

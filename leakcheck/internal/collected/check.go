@@ -69,7 +69,7 @@ func judgeCollected(a *assertion.Assertion, alive []*expectation, err error, whe
 		if !o.Failed || last {
 			return o
 		}
-		var due assertion.DueTimers
+		var due assertion.PendingTimers
 		for _, s := range survivors {
 			if s.Retention != nil && len(s.Paths) > 0 {
 				due.Add(s.Paths[0].Name, &s.Paths[0].Root)
@@ -84,7 +84,7 @@ func judgeCollected(a *assertion.Assertion, alive []*expectation, err error, whe
 
 // awaitCollection gives the objects the time that ending goroutines, or timers that are about to
 // fire, may need, and returns those that are still alive.
-func awaitCollection(a *assertion.Assertion, es []*expectation, soon assertion.DueTimers) (alive []*expectation, err error) {
+func awaitCollection(a *assertion.Assertion, es []*expectation, soon assertion.PendingTimers) (alive []*expectation, err error) {
 	alive = es
 	for i, wait := range assertion.RetryWaits {
 		if i == len(assertion.RetryWaits)-1 {

@@ -61,7 +61,7 @@ func (x *Experiment) affordable(batch int) int {
 	if x.Time.End.IsZero() || x.Req.Iterations > 0 || x.slowestCall <= 0 {
 		return batch
 	}
-	left := x.Time.Left() - (series.Intervals+2)*x.slowestLook
+	left := x.Time.Left() - (series.Intervals+2)*x.slowestSnapshot
 	for _, wait := range assertion.RetryWaits {
 		left -= wait
 	}
@@ -95,7 +95,7 @@ const restartTime = 250 * time.Millisecond
 // than twice the room of the one before, as far as its size class has (go1.26 runtime/slice.go,
 // growslice): where calls make a slice longer, the batch fills it.
 func (x *Experiment) nextSize(first int) int {
-	i := len(x.past.Moments) - 1
+	i := len(x.past.Snapshots) - 1
 	n := x.evenSize(i, first) + x.odd(i, first)
 	if fill := x.fill(i, n); fill > n {
 		n = max(n, x.sparing(x.affordable(fill>>i+1))<<i)
@@ -159,7 +159,7 @@ func (x *Experiment) call(n int) {
 		if x.failed || x.late {
 			return
 		}
-		if !x.Time.Allows(x.slowestCall + x.slowestLook + x.slowestLook/2) {
+		if !x.Time.Allows(x.slowestCall + x.slowestSnapshot + x.slowestSnapshot/2) {
 			x.late = true
 			return
 		}

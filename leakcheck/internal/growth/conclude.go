@@ -62,8 +62,8 @@ func uncountedGoroutines() error {
 // outOfTime is the outcome where the test would time out before the next snapshot.
 func (x *Experiment) outOfTime() *assertion.Outcome {
 	seen := fmt.Sprintf("op was called %s, the slowest call took %s, and %s",
-		textfmt.CountNoun(x.calls, "time"), x.slowestCall.Round(time.Millisecond), textfmt.CountNoun(int64(len(x.past.Moments)), "snapshot")+" could be taken")
-	if len(x.past.Moments) < 2 {
+		textfmt.CountNoun(x.calls, "time"), x.slowestCall.Round(time.Millisecond), textfmt.CountNoun(int64(len(x.past.Snapshots)), "snapshot")+" could be taken")
+	if len(x.past.Snapshots) < 2 {
 		return x.inconclusive(x.Time.Spent(seen+", where two with calls of op between them are the least", nil))
 	}
 	o, _ := x.conclude()

@@ -25,12 +25,12 @@ func (x *Experiment) confirm(o *assertion.Outcome) *assertion.Outcome {
 		if x.failed {
 			return nil
 		}
-		if x.late || x.look() != nil {
+		if x.late || x.snapshot() != nil {
 			x.late = false
 			break
 		}
 		m := x.past.Last()
-		x.past.Moments = x.past.Moments[:len(x.past.Moments)-1]
+		x.past.Snapshots = x.past.Snapshots[:len(x.past.Snapshots)-1]
 		if !m.IsAsGoodAs(x.past.First()) {
 			break
 		}
@@ -44,7 +44,7 @@ func (x *Experiment) confirm(o *assertion.Outcome) *assertion.Outcome {
 
 // hasTimeFor reports whether there is time for so many calls, and a snapshot after them.
 func (x *Experiment) hasTimeFor(calls int) bool {
-	return x.Time.Allows(2*x.slowestLook + time.Duration(calls+1)*x.slowestCall)
+	return x.Time.Allows(2*x.slowestSnapshot + time.Duration(calls+1)*x.slowestCall)
 }
 
 // isDoubtful reports whether there is something that grows of which the further batches so far do

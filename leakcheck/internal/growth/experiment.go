@@ -48,13 +48,13 @@ type Experiment struct {
 	failed bool        // it had after its last call, and is not called again
 	late   bool        // there is no time for another call and a snapshot after it
 
-	slowestCall, slowestLook time.Duration
-	spent                    time.Duration // in all calls
+	slowestCall, slowestSnapshot time.Duration
+	spent                        time.Duration // in all calls
 }
 
 func (x *Experiment) inconclusive(err error) *assertion.Outcome {
 	o := x.Unknown(err)
-	if len(x.past.Moments) > 0 {
+	if len(x.past.Snapshots) > 0 {
 		o.Eval = x.past.Last().Eval
 	}
 	return o

@@ -53,7 +53,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 	if x.late {
 		return x.outOfTime()
 	}
-	if err := x.look(); err != nil {
+	if err := x.snapshot(); err != nil {
 		return x.inconclusive(err)
 	}
 	batch = x.sparing(x.affordable(batch))
@@ -65,7 +65,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 			return x.stopped()
 		}
 		o, grows := x.conclude()
-		if grows && len(x.past.Moments) > series.Intervals+1 {
+		if grows && len(x.past.Snapshots) > series.Intervals+1 {
 			if o = x.settle(); o == nil || o.Verdict != verdict.Pass {
 				return o
 			}
@@ -73,8 +73,8 @@ func (x *Experiment) judge() *assertion.Outcome {
 		}
 		// What fell may have hidden growth until now, whatever else there was to tell.
 		for ; !grows && o.Verdict == verdict.Pass && restarts < maxRestarts && x.past.ForgetFall(); restarts++ {
-			x.finder.Holders = nil                        // of blocks that came with a batch which may count no more
-			if grows = len(x.past.Moments) == 1; !grows { // with one there is nothing to tell by yet
+			x.finder.Holders = nil                          // of blocks that came with a batch which may count no more
+			if grows = len(x.past.Snapshots) == 1; !grows { // with one there is nothing to tell by yet
 				o, grows = x.conclude()
 			}
 		}
@@ -101,7 +101,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 // nextBatch runs the next of the batches that double, with a snapshot after it. It reports whether
 // the experiment cannot go on: op has failed the test, or there is no time.
 func (x *Experiment) nextBatch(batch int) (stop bool, err error) {
-	i := len(x.past.Moments) - 1
+	i := len(x.past.Snapshots) - 1
 	n := x.nextSize(batch)
 	if i == series.Intervals {
 		x.Sleep(assertion.RetryWaits[0])
@@ -113,7 +113,7 @@ func (x *Experiment) nextBatch(batch int) (stop bool, err error) {
 	if x.failed || x.late {
 		return true, nil
 	}
-	return false, x.look()
+	return false, x.snapshot()
 }
 
 // stopped is the outcome where nextBatch has stopped; nil if op failed the test.
@@ -127,11 +127,11 @@ func (x *Experiment) stopped() *assertion.Outcome {
 // settle gives what has grown with each batch the time to end, looks again in place of the last
 // snapshot, and returns the outcome; nil if op failed the test.
 func (x *Experiment) settle() *assertion.Outcome {
-	x.Pause(assertion.RetryWaits[1], assertion.MoreTimers(x.past.Last().Eval.Report, x.past.First().Eval.Report), x.slowestLook+x.slowestLook/2)
+	x.Pause(assertion.RetryWaits[1], assertion.MoreTimers(x.past.Last().Eval.Report, x.past.First().Eval.Report), x.slowestSnapshot+x.slowestSnapshot/2)
 	x.alsoHeldBy = wording.Places(x.finder.Growth())
-	x.past.Moments = x.past.Moments[:len(x.past.Moments)-1]
-	x.native = nativeheap.Supported && x.Time.Allows(4*x.slowestLook)
-	err := x.look()
+	x.past.Snapshots = x.past.Snapshots[:len(x.past.Snapshots)-1]
+	x.native = nativeheap.Supported && x.Time.Allows(4*x.slowestSnapshot)
+	err := x.snapshot()
 	x.alsoHeldBy, x.native = nil, false // those of later snapshots are in no artifact
 	if err != nil {
 		return x.inconclusive(err)

@@ -51,7 +51,7 @@ func (x *Experiment) recordCalls(o *assertion.Outcome) {
 		x.words.Native.Unknown = x.Env.Native[len(none):]
 		return
 	}
-	if !x.Time.Allows(2*x.slowestLook + 2*time.Duration(n+1)*x.slowestCall) {
+	if !x.Time.Allows(2*x.slowestSnapshot + 2*time.Duration(n+1)*x.slowestCall) {
 		x.words.Native.Unknown = "there was no time for two more batches of calls"
 		return
 	}

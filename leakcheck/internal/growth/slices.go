@@ -64,7 +64,7 @@ func (l *lengths) gotLonger(calls int64) (longer bool, unwatched int64) {
 // more batch may tell of others.
 func (x *Experiment) slicesInUse() (certain []*finding.Longer, others bool) {
 	for _, l := range x.finder.Longer() {
-		if l.Exact || len(x.past.Moments) > 2 {
+		if l.Exact || len(x.past.Snapshots) > 2 {
 			certain = append(certain, l)
 		} else {
 			others = true
@@ -102,7 +102,7 @@ func (x *Experiment) beginsFull(batch int) int {
 	if n == 0 || !x.hasTimeFor(max(n, int(x.calls))) {
 		return 0
 	}
-	x.past.BeginAt(len(x.past.Moments) - 1)
+	x.past.BeginAt(len(x.past.Snapshots) - 1)
 	x.finder.Holders = nil
 	return n
 }

@@ -135,7 +135,7 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 		return o, nil
 	}
 	if !n.Names {
-		opts = append(opts, refscan.WithoutNames())
+		opts = append(opts, refscan.AllowMissingDWARF())
 	}
 	if n.AsIs {
 		opts = append(opts, refscan.WithoutSettling())

@@ -84,7 +84,7 @@ func (c *boundsCheck) Evaluate(s *check.Seen) []check.Finding {
 		all = append(all, f)
 	}
 	if unnamed != nil {
-		all = append(all, check.Finding{Notes: []string{noteUnnamed(unnamed)}})
+		all = append(all, check.Finding{Notes: []string{noteMissingDWARF(unnamed)}})
 	}
 	return all
 }

@@ -34,13 +34,13 @@ func (l *Longer) InUse() int64 { return l.Used.Values[len(l.Used.Values)-1] }
 // Longer returns the paths whose slices got longer in every batch, in proportion to its calls or
 // faster. What is kept on purpose is left out, and what holds objects that grow with it.
 func (f *Finder) Longer() (found []*Longer) {
-	if len(f.Moments) < 2 {
+	if len(f.Snapshots) < 2 {
 		return nil
 	}
 	seen := make(map[tree.GrowthKey]bool)
 	f.Last().Forest.All(func(b *tree.Branch) bool {
 		key := b.GrowthKey()
-		if seen[key] || !slices.ContainsFunc(f.Moments, func(m *history.Moment) bool { return m.HasRoom(key) }) {
+		if seen[key] || !slices.ContainsFunc(f.Snapshots, func(m *history.Snapshot) bool { return m.HasRoom(key) }) {
 			return true
 		}
 		seen[key] = true

@@ -84,14 +84,14 @@ const (
 type NativeGrowth struct {
 	Sizes  []BlockSize // the largest first; empty if only bytes grow
 	Bytes  int64
-	counts []func(m *history.Moment) int64 // what the series is the sum of
+	counts []func(m *history.Snapshot) int64 // what the series is the sum of
 }
 
 // A BlockSize is how many blocks of a size were added; of mapped ones the size is a mean.
 type BlockSize struct{ Size, Added int64 }
 
 // count is how many blocks there were of what grows.
-func (n *NativeGrowth) count(m *history.Moment) (sum int64) {
+func (n *NativeGrowth) count(m *history.Snapshot) (sum int64) {
 	if m.Native == nil {
 		return 0
 	}

@@ -14,7 +14,7 @@ import (
 // the rest, what has a name in common may grow though none does by itself, such as connections to
 // servers that each had another port.
 func (f *Finder) Resources() []*Resource {
-	if slices.ContainsFunc(f.Moments, func(m *history.Moment) bool { return m.Ledger == nil }) {
+	if slices.ContainsFunc(f.Snapshots, func(m *history.Snapshot) bool { return m.Ledger == nil }) {
 		return nil
 	}
 	var found []*Resource
@@ -24,14 +24,14 @@ func (f *Finder) Resources() []*Resource {
 		}
 		explained := make(map[string]bool) // exact names
 		for level := range ledger.Levels {
-			sizes := make(map[*history.Moment]map[string]int64)
-			for _, m := range slices.Concat(f.Moments, f.Further) {
+			sizes := make(map[*history.Snapshot]map[string]int64)
+			for _, m := range slices.Concat(f.Snapshots, f.Further) {
 				sizes[m] = m.Ledger.Sizes(kind, level, explained)
 			}
 			var grown []*Resource
 			for name := range sizes[f.Last()] {
 				r := &Resource{Kind: kind, Level: level, Name: name}
-				r.Own = f.Series(func(m *history.Moment) int64 { return sizes[m][name] })
+				r.Own = f.Series(func(m *history.Snapshot) int64 { return sizes[m][name] })
 				f.mappedInCalls(r)
 				if r.keepsPace() && !(kind.OfMalloc() && f.isOfThreads(r)) {
 					grown = append(grown, r)
@@ -53,7 +53,7 @@ func (f *Finder) Resources() []*Resource {
 // isOfThreads reports whether what grew in all batches may be what libraries keep for threads that
 // there were not at first. After fewer batches a leak, too, may have come to no more than that.
 func (f *Finder) isOfThreads(r *Resource) bool {
-	if len(f.Moments) <= series.Intervals {
+	if len(f.Snapshots) <= series.Intervals {
 		return false
 	}
 	more := int64(max(0, f.Last().Native.Threads-f.First().Native.Threads))
@@ -66,7 +66,7 @@ func (f *Finder) isOfThreads(r *Resource) bool {
 // Mapping is memory that grew with the calls of each batch so far; nil if none did. It may be gone
 // by the next snapshot, or be a sanitizer's.
 func (f *Finder) Mapping() *Resource {
-	r := &Resource{Kind: ledger.Mapping, Name: ledger.Anonymous, Own: f.Series(func(m *history.Moment) int64 { return m.Mapped })}
+	r := &Resource{Kind: ledger.Mapping, Name: ledger.Anonymous, Own: f.Series(func(m *history.Snapshot) int64 { return m.Mapped })}
 	if !r.keepsPace() {
 		return nil
 	}
@@ -105,7 +105,7 @@ func stays(all, mapped *series.Series) bool {
 
 // ResourceSeries is the series of a resource with the snapshots that there are by now.
 func (f *Finder) ResourceSeries(r *Resource) series.Series {
-	return f.Series(func(m *history.Moment) int64 {
+	return f.Series(func(m *history.Snapshot) int64 {
 		if m.Ledger == nil {
 			return 0
 		}
@@ -118,5 +118,5 @@ func (f *Finder) ResourceSeries(r *Resource) series.Series {
 
 // knowsNative reports whether what C code has is known of all snapshots.
 func (f *Finder) knowsNative() bool {
-	return !slices.ContainsFunc(f.Moments, func(m *history.Moment) bool { return m.Native == nil })
+	return !slices.ContainsFunc(f.Snapshots, func(m *history.Snapshot) bool { return m.Native == nil })
 }

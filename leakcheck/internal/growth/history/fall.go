@@ -31,8 +31,8 @@ func (h *History) ForgetFall() bool {
 // LastFall returns what of the program's fell by so much that it could hide a leak: the most that
 // did in the last batch in which anything did, nil if nothing did.
 func (h *History) LastFall() *Fall {
-	for to := len(h.Moments) - 1; to > 0; to-- {
-		if f := h.fallTo(to); f != nil && !h.Moments[to].Settled {
+	for to := len(h.Snapshots) - 1; to > 0; to-- {
+		if f := h.fallTo(to); f != nil && !h.Snapshots[to].Settled {
 			return f
 		}
 	}
@@ -40,7 +40,7 @@ func (h *History) LastFall() *Fall {
 }
 
 func (h *History) fallTo(to int) (deepest *Fall) {
-	before, at := h.Moments[to-1], h.Moments[to]
+	before, at := h.Snapshots[to-1], h.Snapshots[to]
 	calls := float64(at.Calls - before.Calls)
 	least := max(1, int64(series.MinGrownPerCall*calls))
 	consider := func(where, what string, was, is int64) {

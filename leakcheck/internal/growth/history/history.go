@@ -13,21 +13,21 @@ import (
 
 // A History is the snapshots of an experiment, in their order.
 type History struct {
-	Env     *environ.Environment
-	Moments []*Moment
-	Further []*Moment // after further batches, see series.FurtherBatches
+	Env       *environ.Environment
+	Snapshots []*Snapshot
+	Further   []*Snapshot // after further batches, see series.FurtherBatches
 }
 
-func (h *History) First() *Moment { return h.Moments[0] }
+func (h *History) First() *Snapshot { return h.Snapshots[0] }
 
-func (h *History) Last() *Moment { return h.Moments[len(h.Moments)-1] }
+func (h *History) Last() *Snapshot { return h.Snapshots[len(h.Snapshots)-1] }
 
 // BeginAt drops the snapshots before one, by its number, and those after further batches.
-func (h *History) BeginAt(moment int) { h.Moments, h.Further = h.Moments[moment:], nil }
+func (h *History) BeginAt(first int) { h.Snapshots, h.Further = h.Snapshots[first:], nil }
 
 // Doubt returns why a snapshot is not good enough to judge by, nil if all are.
 func (h *History) Doubt() error {
-	for _, m := range h.Moments {
+	for _, m := range h.Snapshots {
 		if m.Doubt != nil {
 			return m.Doubt
 		}
@@ -37,13 +37,13 @@ func (h *History) Doubt() error {
 
 // Uncounted reports whether there is a snapshot at which goroutines could not be counted.
 func (h *History) Uncounted() bool {
-	return slices.ContainsFunc(h.Moments, func(m *Moment) bool { return m.Goroutines == nil })
+	return slices.ContainsFunc(h.Snapshots, func(m *Snapshot) bool { return m.Goroutines == nil })
 }
 
 // Series is a figure at each snapshot.
-func (h *History) Series(value func(m *Moment) int64) series.Series {
-	s := series.Series{Calls: make([]int64, len(h.Moments)), Values: make([]int64, len(h.Moments))}
-	for i, m := range h.Moments {
+func (h *History) Series(value func(m *Snapshot) int64) series.Series {
+	s := series.Series{Calls: make([]int64, len(h.Snapshots)), Values: make([]int64, len(h.Snapshots))}
+	for i, m := range h.Snapshots {
 		s.Calls[i], s.Values[i] = m.Calls, value(m)
 	}
 	for _, m := range h.Further {
@@ -55,17 +55,17 @@ func (h *History) Series(value func(m *Moment) int64) series.Series {
 // Measured returns one figure of a branch at each snapshot.
 func (h *History) Measured(b *tree.Branch, by Measure) series.Series {
 	key := b.GrowthKey()
-	return h.Series(func(m *Moment) int64 { return m.Figures()[key][by] })
+	return h.Series(func(m *Snapshot) int64 { return m.Figures()[key][by] })
 }
 
 // GoroutinesOf returns how many goroutines of an origin there were at each snapshot.
 func (h *History) GoroutinesOf(origin pile.Origin) series.Series {
-	return h.Series(func(m *Moment) int64 { return m.Goroutines[origin].Count })
+	return h.Series(func(m *Snapshot) int64 { return m.Goroutines[origin].Count })
 }
 
 // TimersOf returns how many timers of a root were pending at each snapshot.
 func (h *History) TimersOf(root *tree.Branch) series.Series {
-	return h.Series(func(m *Moment) (timers int64) {
+	return h.Series(func(m *Snapshot) (timers int64) {
 		for _, b := range m.Forest {
 			if b.Root.Kind == refscan.RootTimer && b.Name == root.Name {
 				timers += b.Root.Timers
@@ -84,7 +84,7 @@ func (h *History) CountsByType(b *tree.Branch) bool {
 
 // OfType returns how many objects of a type there were at each snapshot.
 func (h *History) OfType(typ string) series.Series {
-	return h.Series(func(m *Moment) int64 {
+	return h.Series(func(m *Snapshot) int64 {
 		if m.types == nil {
 			m.types = make(map[string]int64)
 			m.Forest.All(func(b *tree.Branch) bool {

@@ -40,14 +40,14 @@ const (
 	// Objects that the further batches would add, at the rate of the batches before, for their
 	// absence to tell anything: by chance there are as few as a quarter of them once in a thousand
 	// runs.
-	minDue = 12
-	// What adds less than this share of what is due in all batches has levelled off: what doubled has
+	minExpected = 12
+	// What adds less than this share of what is expected in all batches has levelled off: what doubled has
 	// added about a quarter, and what each call adds to a third at least.
-	minShareDue = 0.3
+	minShare = 0.3
 	// What adds less, or more, than these shares in some batches needs no further ones, less only where
 	// that tells anything. What doubled has added two thirds, and what each call adds to has grown at
 	// least once.
-	flatShareDue, clearShareDue = 0.1, 0.9
+	flatShare, clearShare = 0.1, 0.9
 	// A buffer that leaves twice as many after each batch holds more than 16 times what the first has
 	// left, and the first has more calls than it holds.
 	manyCalls = 1 << (Intervals + 1)
@@ -60,13 +60,13 @@ func (s *Series) IsClear() bool {
 	if s.IsExact() || len(s.More) >= allBatches {
 		return true
 	}
-	added, due := s.further()
-	return len(s.More) >= someBatches && (added < flatShareDue*due && due >= minDue || added >= clearShareDue*due && s.Calls[1]-s.Calls[0] < manyCalls)
+	added, expected := s.further()
+	return len(s.More) >= someBatches && (added < flatShare*expected && expected >= minExpected || added >= clearShare*expected && s.Calls[1]-s.Calls[0] < manyCalls)
 }
 
 // further returns what the further batches have added, and what they would have at the rate of
 // those before.
-func (s *Series) further() (added, due float64) {
+func (s *Series) further() (added, expected float64) {
 	if len(s.More) == 0 {
 		return 0, 0
 	}
@@ -79,8 +79,8 @@ func (s *Series) further() (added, due float64) {
 // the others, and so half of what is as large as a batch.
 func (s *Series) fell() bool {
 	for i := 1; i < len(s.More); i++ {
-		due := s.PerCall() * float64(s.MoreCalls[i]-s.MoreCalls[0])
-		if float64(s.More[i-1]-s.More[i]) > math.Sqrt(due) {
+		expected := s.PerCall() * float64(s.MoreCalls[i]-s.MoreCalls[0])
+		if float64(s.More[i-1]-s.More[i]) > math.Sqrt(expected) {
 			return true
 		}
 	}
@@ -89,12 +89,12 @@ func (s *Series) fell() bool {
 
 // LevelsOff reports whether the number of objects did not go on to grow in the further batches.
 func (s *Series) LevelsOff() bool {
-	_, due := s.further()
-	return s.fell() || due >= minDue && s.BytesLevelOff()
+	_, expected := s.further()
+	return s.fell() || expected >= minExpected && s.BytesLevelOff()
 }
 
-// BytesLevelOff is LevelsOff for the bytes of memory that grows in steps: each would have been due.
+// BytesLevelOff is LevelsOff for the bytes of memory that grows in steps: a step was expected from each of these batches.
 func (s *Series) BytesLevelOff() bool {
-	added, due := s.further()
-	return len(s.More) >= someBatches && added < flatShareDue*due || len(s.More) >= allBatches && added < minShareDue*due
+	added, expected := s.further()
+	return len(s.More) >= someBatches && added < flatShare*expected || len(s.More) >= allBatches && added < minShare*expected
 }

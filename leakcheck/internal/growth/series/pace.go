@@ -25,7 +25,7 @@ const (
 	tolerance = 0.3
 	// Bytes per call of a batch may fall to this share of those in a batch before. Backing arrays
 	// grow by steps of 25 to 100 % (go1.26 runtime/slice.go, nextslicecap), so that a batch may get
-	// half of what it is due; a logarithm makes 1/4 over three batches.
+	// half of what is expected; a logarithm makes 1/4 over three batches.
 	minByteRatio = 0.35
 	// Where the last batch adds more per call than this many times all batches before, those must
 	// be a leak by themselves: one late step is none.
@@ -98,11 +98,13 @@ func (s *Series) endsInBurst() bool {
 	return rate > burst*s.before().PerCall()
 }
 
-// exceeds reports whether more were added than are due, beyond what happens by chance.
-func exceeds(added, due float64) bool { return added > (1+tolerance)*due+math.Sqrt(due) }
+// exceeds reports whether more were added than are expected, beyond what happens by chance.
+func exceeds(added, expected float64) bool { return added > (1+tolerance)*expected+math.Sqrt(expected) }
 
-// fallsShortOf reports whether fewer were added than are due, beyond what happens by chance.
-func fallsShortOf(added, due float64) bool { return added < (1-tolerance)*due-math.Sqrt(due) }
+// fallsShortOf reports whether fewer were added than are expected, beyond what happens by chance.
+func fallsShortOf(added, expected float64) bool {
+	return added < (1-tolerance)*expected-math.Sqrt(expected)
+}
 
 // isFalling reports whether each rate is lower than the one before, and the last at most half the
 // first: steps do not make that, a square root does.

@@ -10,8 +10,8 @@ import (
 // A Wording says what a Finder has found.
 type Wording struct {
 	*finding.Finder
-	Batches  []int           // calls of op in each, without the warm-up
-	Recorded *history.Moment // before the batch of which each allocation was recorded; nil: there was none
+	Batches  []int             // calls of op in each, without the warm-up
+	Recorded *history.Snapshot // before the batch of which each allocation was recorded; nil: there was none
 
 	RecordsNative bool         // calls that allocate native memory can be recorded
 	Native        *NativeCalls // nil: nothing was to be found out about them

@@ -9,7 +9,7 @@ import (
 
 // Between the two freezes a span may be freed, and its memory become one of other objects.
 func TestSecondLookAtReusedSpan(t *testing.T) {
-	later := laterMarks{0x10000: {elemSize: 24, objects: 20, bits: []byte{0xff, 0x01, 0x08}}}
+	later := secondGCMarks{0x10000: {elemSize: 24, objects: 20, bits: []byte{0xff, 0x01, 0x08}}}
 	span := func(elemSize uint64, objects uint32) *goruntime.Span {
 		return &goruntime.Span{Base: 0x10000, ElemSize: elemSize, NElems: objects}
 	}

@@ -33,7 +33,7 @@ func doubtOf(b *request.Bound, found verdict.Bound, report *refscan.Report) erro
 	}
 }
 
-// noteUnnamed tells why there are no names.
-func noteUnnamed(u *refscan.UnavailableError) string {
+// noteMissingDWARF tells why there are no names.
+func noteMissingDWARF(u *refscan.UnavailableError) string {
 	return fmt.Sprintf("paths have no names of variables: %s; %s", u.Cause, u.Remedy)
 }

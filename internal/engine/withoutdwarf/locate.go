@@ -1,4 +1,4 @@
-package nameless
+package withoutdwarf
 
 import (
 	"encoding/binary"

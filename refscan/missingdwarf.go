@@ -8,14 +8,14 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
 )
 
-// WithoutNames lets Capture go on where debug information cannot be had: on a machine without the
+// AllowMissingDWARF lets Capture go on where debug information cannot be had: on a machine without the
 // Go toolchain or the sources, for example. In the report package variables are one root, "(unnamed
 // global)", slots of frames are "$tmp", and objects up to 512 bytes have a type only if a larger
 // object, an interface, a channel that a goroutine waits for, or another object with a type leads
 // to them. The audit is as exact as ever. Report.NoDebugInfo tells whether a report is of that
 // kind.
-func WithoutNames() CaptureOption {
-	return captureOption(func(c *snapshot.Config) { c.Nameless = snapshot.Nameless })
+func AllowMissingDWARF() CaptureOption {
+	return captureOption(func(c *snapshot.Config) { c.WithoutDWARF = snapshot.WithoutDWARF })
 }
 
 // CouldBe returns how many objects, beside those that the report lists as of type t, may be of that

@@ -92,34 +92,34 @@ func countTypes(nodes []*refscan.Node, into map[string]int64) {
 	}
 }
 
-// TestWithoutNames scans the same heap with debug information and without.
-func TestWithoutNames(t *testing.T) {
+// TestAllowMissingDWARF scans the same heap with debug information and without.
+func TestAllowMissingDWARF(t *testing.T) {
 	fillUnnamed()
 	defer func() { unnamed.holder = nil }()
 	named := scanWith(t)
 	require.Nil(t, named.NoDebugInfo)
-	nameless := scanWith(t, refscan.WithoutDebugInformation(), refscan.WithoutNames())
-	require.NotNil(t, nameless.NoDebugInfo)
-	data, err := json.Marshal(nameless)
+	missing := scanWith(t, refscan.WithoutDebugInformation(), refscan.AllowMissingDWARF())
+	require.NotNil(t, missing.NoDebugInfo)
+	data, err := json.Marshal(missing)
 	require.NoError(t, err)
 	var read refscan.Report
 	require.NoError(t, json.Unmarshal(data, &read))
-	require.Equal(t, nameless.NoDebugInfo.Cause, read.NoDebugInfo.Cause)
-	require.Equal(t, nameless.NoDebugInfo.Remedy, read.NoDebugInfo.Remedy)
+	require.Equal(t, missing.NoDebugInfo.Cause, read.NoDebugInfo.Cause)
+	require.Equal(t, missing.NoDebugInfo.Remedy, read.NoDebugInfo.Remedy)
 	_, _, ok := read.CouldBe(reflect.TypeFor[unnamedSmall]())
 	require.False(t, ok, "shapes of types are those of one process")
 
 	// What the tool holds itself is told apart by the names of its variables only.
 	const own, late = 64 << 10, 8 << 10
-	require.InDelta(t, named.Totals.LiveBytes, nameless.Totals.LiveBytes, own)
-	require.InDelta(t, named.Totals.AttributedBytes, nameless.Totals.AttributedBytes, own)
-	require.Zero(t, nameless.Totals.ExtraBytes)
-	require.LessOrEqual(t, nameless.Totals.MissedBytes, int64(late))
-	require.Greater(t, 2*nameless.Totals.TypedBytes, nameless.Totals.AttributedBytes)
+	require.InDelta(t, named.Totals.LiveBytes, missing.Totals.LiveBytes, own)
+	require.InDelta(t, named.Totals.AttributedBytes, missing.Totals.AttributedBytes, own)
+	require.Zero(t, missing.Totals.ExtraBytes)
+	require.LessOrEqual(t, missing.Totals.MissedBytes, int64(late))
+	require.Greater(t, 2*missing.Totals.TypedBytes, missing.Totals.AttributedBytes)
 
 	with, without := make(map[string]int64), make(map[string]int64)
 	countTypes(named.Roots, with)
-	countTypes(nameless.Roots, without)
+	countTypes(missing.Roots, without)
 	for _, c := range []struct {
 		typ   reflect.Type
 		known bool // all objects have a type
@@ -133,7 +133,7 @@ func TestWithoutNames(t *testing.T) {
 		{reflect.TypeFor[list.Element](), false},
 	} {
 		name := c.typ.PkgPath() + "." + c.typ.Name()
-		more, bytes, ok := nameless.CouldBe(c.typ)
+		more, bytes, ok := missing.CouldBe(c.typ)
 		t.Logf("%s: %d, without names %d and perhaps %d more", c.typ, with[name], without[name], more)
 		require.True(t, ok)
 		require.LessOrEqual(t, without[name], with[name], name)
@@ -152,7 +152,7 @@ func TestWithoutNames(t *testing.T) {
 		reflect.TypeFor[map[string]int](), reflect.TypeFor[[]int](), reflect.TypeFor[string](), reflect.TypeFor[chan int](),
 		reflect.TypeFor[func()](), reflect.TypeFor[int](), reflect.TypeFor[struct{}](),
 	} {
-		_, _, ok := nameless.CouldBe(typ)
+		_, _, ok := missing.CouldBe(typ)
 		require.False(t, ok, typ)
 	}
 	objects, _, ok := named.CouldBe(reflect.TypeFor[unnamedSmall]())
@@ -160,11 +160,11 @@ func TestWithoutNames(t *testing.T) {
 	require.Zero(t, objects)
 }
 
-// TestWithoutNamesRefused: whoever does not ask for it gets an error, as before.
-func TestWithoutNamesRefused(t *testing.T) {
+// TestAllowMissingDWARFRefused: whoever does not ask for it gets an error, as before.
+func TestAllowMissingDWARFRefused(t *testing.T) {
 	_, err := refscan.Capture(refscan.WithoutDebugInformation())
 	require.ErrorContains(t, err, "the test has no debug information (do without)")
-	s, err := refscan.Capture(refscan.WithoutDebugInformation(), refscan.WithoutNames())
+	s, err := refscan.Capture(refscan.WithoutDebugInformation(), refscan.AllowMissingDWARF())
 	require.NoError(t, err)
 	defer s.Close()
 	_, err = s.Stacks()

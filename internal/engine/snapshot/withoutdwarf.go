@@ -6,8 +6,8 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
-	"github.com/leakgate/leakgate/internal/engine/nameless"
 	"github.com/leakgate/leakgate/internal/engine/peek"
+	"github.com/leakgate/leakgate/internal/engine/withoutdwarf"
 )
 
 // The linker lets packages refer to these two of the runtime's variables (go1.26 and 1.27
@@ -23,9 +23,9 @@ var writeBarrier struct {
 	alignme uint64
 }
 
-// Nameless makes do without debug information.
-func Nameless(p Frozen, caller goruntime.Caller) (heaptype.Names, error) {
-	return nameless.New(p, nameless.Process{
+// WithoutDWARF makes do without debug information.
+func WithoutDWARF(p Frozen, caller goruntime.Caller) (heaptype.Names, error) {
+	return withoutdwarf.New(p, withoutdwarf.Process{
 		GoVersion:    runtime.Version(),
 		Module:       uint64(uintptr(lastmoduledatap)),
 		WriteBarrier: uint64(uintptr(unsafe.Pointer(&writeBarrier))),
@@ -36,8 +36,8 @@ func Nameless(p Frozen, caller goruntime.Caller) (heaptype.Names, error) {
 
 // Constants is where this program has its code, types and constants. It is an error where the layouts of
 // its runtime are not known.
-func Constants() (*nameless.Constants, error) {
-	return nameless.ConstantsOf(runtime.Version(), uint64(uintptr(lastmoduledatap)), func(address uint64) uint64 {
+func Constants() (*withoutdwarf.Constants, error) {
+	return withoutdwarf.ConstantsOf(runtime.Version(), uint64(uintptr(lastmoduledatap)), func(address uint64) uint64 {
 		return uint64(peek.Word(uintptr(address)))
 	})
 }

@@ -1,5 +1,5 @@
 // Package layouts takes the layouts of the runtime's structures out of debug information, for the
-// table of package nameless and for the test of that table. No user's test links it.
+// table of package withoutdwarf and for the test of that table. No user's test links it.
 package layouts
 
 import (

@@ -8,8 +8,8 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// A Moment has the figures of one snapshot, after so many calls of op.
-type Moment struct {
+// A Snapshot has the figures of one snapshot, after so many calls of op.
+type Snapshot struct {
 	Calls      int64
 	Eval       *check.Evaluation
 	Forest     tree.Forest
@@ -45,7 +45,7 @@ func (m Measure) String() string {
 type figures [measures]int64
 
 // Figures returns those of each path and type. They are added up once, since the forest stays.
-func (m *Moment) Figures() map[tree.GrowthKey]figures {
+func (m *Snapshot) Figures() map[tree.GrowthKey]figures {
 	if m.counted != nil {
 		return m.counted
 	}
@@ -64,12 +64,12 @@ func (m *Moment) Figures() map[tree.GrowthKey]figures {
 }
 
 // HasRoom reports whether arrays of a path and type are not in use in full.
-func (m *Moment) HasRoom(k tree.GrowthKey) bool {
+func (m *Snapshot) HasRoom(k tree.GrowthKey) bool {
 	f := m.Figures()[k]
 	return f[InUse] < f[InBytes]
 }
 
 // IsAsGoodAs reports whether a snapshot tells all that another one does.
-func (m *Moment) IsAsGoodAs(o *Moment) bool {
+func (m *Snapshot) IsAsGoodAs(o *Snapshot) bool {
 	return m.Doubt == nil && (m.Goroutines != nil || o.Goroutines == nil) && (m.Ledger != nil || o.Ledger == nil) && (m.Native != nil || o.Native == nil)
 }

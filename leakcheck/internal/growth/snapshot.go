@@ -17,8 +17,8 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// look takes a snapshot, again if it does not agree with the collector.
-func (x *Experiment) look() error {
+// snapshot takes a snapshot, again if it does not agree with the collector.
+func (x *Experiment) snapshot() error {
 	scopes := check.ScopeCheck{Req: x.Req}
 	keeps := x.Env.KeepsFiles()
 	all := scopes.Needs().And(observe.Needs{Heap: true, Names: true, Profile: keeps, AlsoHeldBy: x.alsoHeldBy, Native: keeps && x.native})
@@ -26,9 +26,9 @@ func (x *Experiment) look() error {
 		start := x.Now()
 		obs, err := x.ObserveInTime(all)
 		if err == nil {
-			err = x.see(obs, scopes, try == len(assertion.RetryWaits))
+			err = x.evaluate(obs, scopes, try == len(assertion.RetryWaits))
 		}
-		x.slowestLook = max(x.slowestLook, x.Now().Sub(start))
+		x.slowestSnapshot = max(x.slowestSnapshot, x.Now().Sub(start))
 		if err == nil || !assertion.IsAudit(err) || try == len(assertion.RetryWaits) {
 			return err
 		}
@@ -38,7 +38,7 @@ func (x *Experiment) look() error {
 
 // see evaluates an observation. What the last one misses may be what leaks: then it counts, but for
 // a pass.
-func (x *Experiment) see(obs *observe.Observation, scopes check.Check, last bool) error {
+func (x *Experiment) evaluate(obs *observe.Observation, scopes check.Check, last bool) error {
 	doubt := observe.Audit(obs.Report)
 	if doubt != nil && (!last || !observe.OnlyMisses(obs.Report)) {
 		return &assertion.AuditError{Err: doubt}
@@ -51,14 +51,14 @@ func (x *Experiment) see(obs *observe.Observation, scopes check.Check, last bool
 	obs.Logs = x.Logs
 	s := tree.Scope{Packages: x.Req.Scope}
 	e := check.Evaluate(obs, x.Req, s, []check.Check{scopes})
-	m := &history.Moment{Calls: x.calls, Mapped: x.mapped, Eval: e, Forest: heldop.Named(e.Forest.WithFired()), Doubt: doubt}
+	m := &history.Snapshot{Calls: x.calls, Mapped: x.mapped, Eval: e, Forest: heldop.Named(e.Forest.WithFired()), Doubt: doubt}
 	if b := tree.Missed(obs.Report.Totals); b != nil && len(s.Packages) == 0 {
 		m.Forest = append(m.Forest, b)
 	}
 	m.Goroutines = x.goroutinesIn(s)
 	m.Ledger = x.takeLedger()
 	m.Native = x.takeNative(m.Ledger)
-	x.past.Moments = append(x.past.Moments, m)
+	x.past.Snapshots = append(x.past.Snapshots, m)
 	return nil
 }
 

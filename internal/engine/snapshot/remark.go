@@ -15,11 +15,11 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
-// laterMarks are what the collection after a snapshot found alive: the mark bits of each span, by
+// secondGCMarks are what the collection after a snapshot found alive: the mark bits of each span, by
 // its address. The mark bits of the snapshot itself are those of the collection before it. Where a
 // program goes on working, some of what that found alive is garbage when the process is frozen, and
 // freezing drops what processors cache; the next collection finds such objects dead.
-type laterMarks map[uint64]spanMarks
+type secondGCMarks map[uint64]spanMarks
 
 type spanMarks struct {
 	elemSize uint64
@@ -200,7 +200,7 @@ func (s *Snapshot) SecondMarks() bool { return s.later != nil }
 // alive reports whether the collection after the snapshot found an object alive. If other objects
 // lie there by now, in a span of another layout, it did not. Objects of one size are more to a span
 // if they have no pointers, whose bits take room in it.
-func (l laterMarks) alive(span *goruntime.Span, index uint32) bool {
+func (l secondGCMarks) alive(span *goruntime.Span, index uint32) bool {
 	m, ok := l[span.Base]
 	return ok && m.elemSize == span.ElemSize && m.objects == span.NElems && m.bits[index>>3]>>(index&7)&1 != 0
 }

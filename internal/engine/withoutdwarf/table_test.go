@@ -1,4 +1,4 @@
-package nameless
+package withoutdwarf
 
 import (
 	"runtime"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/engine/nameless/layouts"
+	"github.com/leakgate/leakgate/internal/engine/withoutdwarf/layouts"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
