@@ -139,10 +139,10 @@ var layers = []struct {
 	// a command: it runs benchmarks
 	{"refscan/internal/performance", []string{"internal/devcommand", "internal/wholefile"}},
 	{"stackprof/stackhttp", []string{"stackprof", "refscan"}},
-	{"internal/scanreport", []string{"internal/nodename", "internal/symbol", "refscan", "internal/textfmt", "internal/wholefile"}},
-	{"refscan/refscanhttp", []string{"refscan", "internal/scanreport"}},
+	{"refscan/scanreport", []string{"internal/nodename", "internal/symbol", "refscan", "internal/textfmt", "internal/wholefile"}},
+	{"refscan/refscanhttp", []string{"refscan", "refscan/scanreport"}},
 	{"internal/jump", []string{"internal/textfmt"}}, // numbers alone: it knows nothing of heaps
-	{"refscan/spike", []string{"refscan", "internal/engine/gccount", "internal/engine/gcwatch", "internal/engine/rtlayout", "internal/engine/snapshot", "internal/jump", "internal/scanreport"}},
+	{"refscan/spike", []string{"refscan", "internal/engine/gccount", "internal/engine/gcwatch", "internal/engine/rtlayout", "internal/engine/snapshot", "internal/jump", "refscan/scanreport"}},
 
 	{"golden", []string{"internal/wholefile"}}, // a file format: it knows nothing of heaps
 	{"internal/verdict", nil},
@@ -334,12 +334,12 @@ var layers = []struct {
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/goldens",
 		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "golden",
 	}},
-	{"cmd/leakgate/internal/process", []string{"internal/scanreport", "refscan", "refscan/foreign"}},
+	{"cmd/leakgate/internal/process", []string{"refscan/scanreport", "refscan", "refscan/foreign"}},
 	{"cmd/leakgate/internal/command/scan", []string{
-		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/process", "internal/scanreport", "internal/wholefile", "refscan", "refscan/foreign",
+		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/process", "refscan/scanreport", "internal/wholefile", "refscan", "refscan/foreign",
 	}},
 	{"cmd/leakgate/internal/command/watch", []string{
-		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/process", "internal/jump", "internal/scanreport", "internal/textfmt", "refscan/foreign",
+		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/process", "internal/jump", "refscan/scanreport", "internal/textfmt", "refscan/foreign",
 	}},
 	{"cmd/leakgate/internal/command/stack", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/stackfile", "internal/wholefile", "stackprof"}},
 	{"cmd/leakgate/internal/native/gnunote", nil},

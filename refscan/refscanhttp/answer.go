@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/scanreport"
+	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
 // write answers a query. The answer is whole before any of it is sent.

@@ -31,8 +31,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/scanreport"
 	"github.com/leakgate/leakgate/refscan"
+	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
 // A Handler answers requests with what is retained. The zero value is ready for use. It may be used

@@ -13,8 +13,8 @@ import (
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/require"
-	"github.com/leakgate/leakgate/internal/scanreport"
 	"github.com/leakgate/leakgate/refscan"
+	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
 func get(t *testing.T, server *httptest.Server, query string) (*http.Response, string) {

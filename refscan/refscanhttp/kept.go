@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/leakgate/leakgate/internal/scanreport"
+	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
 // mostKept is how many scans are kept to compare later ones with.

@@ -43,8 +43,8 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/jump"
-	"github.com/leakgate/leakgate/internal/scanreport"
 	"github.com/leakgate/leakgate/refscan"
+	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
 // Config says what is a spike, and what is done about it.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/require"
-	"github.com/leakgate/leakgate/internal/scanreport"
+	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
 // run builds the subject, and returns what it prints and the folders that it makes.

@@ -17,8 +17,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/jump"
-	"github.com/leakgate/leakgate/internal/scanreport"
 	"github.com/leakgate/leakgate/refscan"
+	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
 const (

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/scanreport"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/refscan/foreign"
+	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
 // A Process is one that runs, as the command line names it.

@@ -15,10 +15,10 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/process"
-	"github.com/leakgate/leakgate/internal/scanreport"
 	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/refscan/foreign"
+	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
 // Options is the command line of leakgate scan.

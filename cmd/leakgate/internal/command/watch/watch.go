@@ -11,9 +11,9 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/internal/jump"
-	"github.com/leakgate/leakgate/internal/scanreport"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/refscan/foreign"
+	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
 // Run is the command "leakgate watch".

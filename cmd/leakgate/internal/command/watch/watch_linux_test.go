@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/internal/scanreport"
+	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
 // A subject is a program that runs.

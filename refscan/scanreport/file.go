@@ -1,5 +1,6 @@
 // Package scanreport shows what a scan finds that was not made by a test: a tree of roots, a file,
-// and the growth between two scans.
+// and the growth between two scans. Packages refscanhttp and spike, and the command, write what it
+// returns; its API may change with them.
 package scanreport
 
 import (
