@@ -1,12 +1,12 @@
-// Package attach stops another process for the moment that it takes to copy it, or for as long as
-// it is read.
+// Package attach stops another process for as long as it takes to copy it, or for as long as its
+// memory is read.
 //
 // All threads are stopped by ptrace (PTRACE_SEIZE and PTRACE_INTERRUPT, so no signal is sent), one
-// of them is made to call clone(2), and all go on: the copy shares memory until someone writes. The
-// copy never runs. It has no exit signal, so that the process sees no SIGCHLD; it shares the table
-// of descriptors, so that sockets that the process closes are closed; and it dies with this
-// process, whatever kills that (PTRACE_O_EXITKILL). Where no thread may call clone, memory is read
-// while all are stopped.
+// of them is made to call clone(2), and all go on: the copy shares memory until a process writes to
+// it. The copy never runs. It has no exit signal, so that the process sees no SIGCHLD. It shares
+// the table of descriptors, so that sockets that the process closes are closed. It dies with this
+// process, whatever kills this process (PTRACE_O_EXITKILL). If no thread can be made to call clone,
+// memory is read while all threads are stopped.
 package attach
 
 import (
@@ -23,27 +23,28 @@ import (
 
 // Options say how a process is stopped.
 type Options struct {
-	// NoFork has memory read while the process is stopped.
+	// NoFork has the memory read while the process is stopped, instead of a copy.
 	NoFork bool
-	// Check is called while all threads are stopped, to read what it needs of the process's memory.
-	// If it returns goruntime.ErrUnsafePoint, the process goes on, and is stopped again some
-	// milliseconds later. nil: any moment will do.
+	// Check is called while all threads are stopped, to read the memory that it needs. If it
+	// returns goruntime.ErrUnsafePoint, the process goes on, and is stopped again some milliseconds
+	// later. nil: any moment will do.
 	Check func(threads []goruntime.Thread) error
-	// SignalStack returns the bounds of the signal stack of a stopped thread by its stack pointer, 0
-	// and 0 if that is not known, or the thread is on it. It is asked before the thread is made to do a
-	// system call, also by Close, when others run. nil: none is known.
+	// SignalStack returns the bounds of the signal stack of a stopped thread by its stack pointer,
+	// 0 and 0 if the bounds are not known, or the thread is on that stack. It is called before the
+	// thread is made to do a system call; Close calls it, too, while other threads run. nil: no
+	// signal stack is known.
 	SignalStack func(sp uint64) (lo, hi uint64)
 }
 
-// Result is what is known of a stop.
+// Result describes a stop of a process.
 type Result struct {
 	Threads   []goruntime.Thread
 	Attempts  int           // how often the process was stopped
-	Pause     time.Duration // how long, the last time; of a process that is stopped yet, 0
+	Pause     time.Duration // of the last stop; 0 while the process is stopped
 	NotForked string        // why memory is read while the process is stopped; "" if it is not
 }
 
-// An Error says why a process cannot be looked into.
+// An Error says why a process cannot be read.
 type Error struct {
 	Cause, Remedy string
 	Err           error
@@ -63,8 +64,8 @@ func (e *Error) Unwrap() error { return e.Err }
 const (
 	// maxAttempts bounds how often a process is stopped to find a good moment.
 	maxAttempts = 50
-	// stopTime bounds how long all threads may take to stop. One that waits for a disk does not,
-	// until that answers.
+	// stopTime bounds how long all threads may take to stop. A thread that waits for a disk stops
+	// only when the disk answers.
 	stopTime = 200 * time.Millisecond
 )
 

@@ -11,18 +11,18 @@ import (
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
-// instructions are addresses in the code of a process.
+// instructions are addresses of instructions in the code of a process.
 type instructions struct {
-	// A system call with a return behind it: whoever came back from it without a stack would get no
-	// further.
+	// A system call that a return follows: a copy that came back from the call without a stack
+	// would get no further.
 	call uint64
-	// The system call rt_sigreturn, 0 if there is none. Every Go program on Linux has one for its signal
-	// handlers (go1.26 runtime/sys_linux_amd64.s and sys_linux_arm64.s, sigreturn__sigaction), and so have glibc and the
-	// kernel's vDSO.
+	// The system call rt_sigreturn, 0 if there is none. Every Go program on Linux has it for its
+	// signal handlers (go1.26 runtime/sys_linux_amd64.s and sys_linux_arm64.s,
+	// sigreturn__sigaction), and so have glibc and the kernel's vDSO.
 	sigreturn uint64
 }
 
-// find finds both in the code of a process that runs.
+// find finds both in the code of a running process.
 func find(pid int) (code instructions, err error) {
 	maps, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/maps")
 	if err != nil {
@@ -54,7 +54,7 @@ func find(pid int) (code instructions, err error) {
 	return code, nil
 }
 
-// note takes what there is in memory that lies at an address.
+// note records the instructions found in mem, which lies at an address.
 func (c *instructions) note(at uint64, mem []byte) {
 	if i := indexOf(mem, callReturn[:]); i >= 0 && c.call == 0 {
 		c.call = at + uint64(i)
@@ -66,7 +66,8 @@ func (c *instructions) note(at uint64, mem []byte) {
 	}
 }
 
-// indexOf is the first place at which code is, as its instructions are aligned; -1 if there is none.
+// indexOf returns the first index of code in mem that is aligned as instructions are; -1 if there
+// is none.
 func indexOf(mem, code []byte) int {
 	for from := 0; ; {
 		i := bytes.Index(mem[from:], code)

@@ -19,18 +19,18 @@ type Frozen struct {
 	Result
 	pid    int
 	copied int   // pid of the copy, 0 if there is none
-	inside int64 // the same, as the process itself knows it
+	inside int64 // the copy's pid as the process itself numbers it
 	memory *os.File
 	tracer *tracer
 	on     *stopped // the stopped process, if there is no copy
 	since  time.Time
-	mapped [][]byte // what Copy has handed out
+	mapped [][]byte // memory that Copy has handed out
 
 	signalStack func(sp uint64) (lo, hi uint64) // see Options
 }
 
-// A tracer is an operating system thread: ptrace knows no other tracers. When it ends, the kernel
-// lets go what it traced.
+// A tracer is an operating system thread: to ptrace only a thread can be a tracer. When it ends,
+// the kernel releases all threads that it traced.
 type tracer struct {
 	calls chan func()
 	tid   chan int // of the thread, once
@@ -42,8 +42,8 @@ func newTracer() *tracer {
 	return t
 }
 
-// run calls what it is given, on one thread, after began. That is not the main thread, which the
-// runtime does not end (go1.26 runtime/proc.go, mexit).
+// run runs the calls that it receives on one thread, after began. It does not use the main thread,
+// which the runtime does not end (go1.26 runtime/proc.go, mexit).
 func (t *tracer) run(began func()) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
 	if syscall.Gettid() == os.Getpid() {
@@ -66,7 +66,7 @@ func (t *tracer) do(call func() error) error {
 	return <-done
 }
 
-// end ends the thread, and waits until it is gone: what it traced can be traced again then.
+// end ends the thread, and waits until it is gone: only then can its tracees be traced again.
 func (t *tracer) end() {
 	task := fmt.Sprintf("/proc/self/task/%d", <-t.tid)
 	close(t.calls)
@@ -77,8 +77,8 @@ func (t *tracer) end() {
 	}
 }
 
-// Take stops a process and copies it, or keeps it stopped where that is not possible. It may be
-// called again after Close. Errors are of type *Error, or those of Options.Check.
+// Take stops a process and copies it. If no copy is possible, it keeps the process stopped. It may
+// be called again after Close. Errors are of type *Error, or those of Options.Check.
 func Take(pid int, options Options) (*Frozen, error) {
 	if pid == os.Getpid() {
 		return nil, &Error{Cause: "this is the process itself", Remedy: "give the pid of another one"}
@@ -166,10 +166,10 @@ func (f *Frozen) attempt(options Options) error {
 
 func openMemory(pid int) (*os.File, error) { return os.Open(fmt.Sprintf("/proc/%d/mem", pid)) }
 
-// maxCopy bounds what one call of Copy may make room for beyond belief.
+// maxCopy bounds what one call of Copy may ask for.
 const maxCopy = 1 << 40
 
-// Copy implements image.Source. What is large lies outside of the Go heap, until Close.
+// Copy implements image.Source. Large results lie outside of the Go heap, until Close.
 func (f *Frozen) Copy(ranges []image.Range) ([][]byte, error) {
 	out := make([][]byte, len(ranges))
 	total := uint64(0)
@@ -200,8 +200,8 @@ func (f *Frozen) Copy(ranges []image.Range) ([][]byte, error) {
 	return out, nil
 }
 
-// Close ends the copy, without a trace in the process, or lets the process go on, and takes the
-// memory away that Copy returned. It may be called more than once.
+// Close ends the copy without a trace in the process, or lets the process go on. It releases the
+// memory that Copy returned. It may be called more than once.
 func (f *Frozen) Close() error {
 	err := f.resume()
 	for _, b := range f.mapped {

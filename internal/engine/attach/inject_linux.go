@@ -13,28 +13,29 @@ import (
 )
 
 const (
-	// copyFlags share the table of descriptors and the current folder with the process, and have no
-	// exit signal.
+	// copyFlags share the table of descriptors and the current folder with the process. They name
+	// no exit signal.
 	copyFlags = syscall.CLONE_FILES | syscall.CLONE_FS
 
 	// noStack is the stack pointer of the copy. If this process is killed before it has arranged
-	// for the copy to die with it, the copy is let go, and dies of its first instruction.
+	// for the copy to die with it, the kernel lets the copy run, and the copy dies at its first
+	// instruction.
 	noStack = 8
 
-	// What a system call leaves in its result register when a signal, or a stop, came first
-	// (linux/errno.h): the kernel begins it again, or makes it EINTR.
+	// The values that a system call leaves in its result register if a signal, or a stop, came
+	// first (linux/errno.h): the kernel restarts the call, or turns the value into EINTR.
 	restartFirst, restartLast = -516, -512
 
-	// maxRestarts bounds how often an injected system call is begun again.
+	// maxRestarts bounds how often an injected system call is restarted.
 	maxRestarts = 20
 )
 
-// inject has a stopped thread do a system call. Then its registers and signal mask are as they
-// were, and it is in a stop from which the kernel goes on with the system call that it was in, if
-// it was in one. made is the process or thread that the call made, 0 if none.
+// inject makes a stopped thread do a system call. Afterwards its registers and signal mask are as
+// before, and it is in a stop from which the kernel goes on with the system call that the thread
+// was interrupted in, if any. made is the process or thread that the call created, 0 if none.
 //
-// If this process is killed within, some hundred microseconds, the thread finds back by itself; see
-// wayBack. Where it has no such way, it would go on with wrong registers.
+// If this process is killed meanwhile, within some hundred microseconds, the thread restores
+// itself; see wayBack. A thread without a way back would go on with wrong registers.
 func (s *stopped) inject(t *thread, number uint64, args ...uint64) (result int64, made int, err error) {
 	saved := t.regs
 	var mask, all uint64 = 0, ^uint64(0)
@@ -47,8 +48,8 @@ func (s *stopped) inject(t *thread, number uint64, args ...uint64) (result int64
 		back = 0
 	}
 	call.callOf(s.code, back, number, args)
-	// The way back must be there before anything else is changed. A pending signal would keep clone
-	// from beginning.
+	// The way back must be in place before anything else is changed. The signal mask is set because
+	// a pending signal would keep clone from beginning.
 	if err := errors.Join(setRegisters(t.tid, &call), ptrace(ptraceSetSigmask, t.tid, unsafe.Sizeof(all), uintptr(unsafe.Pointer(&all)))); err != nil {
 		return 0, 0, errors.Join(fmt.Errorf("its registers and signal mask: %w", err), s.restore(t, &saved, mask))
 	}
@@ -64,7 +65,7 @@ func (s *stopped) inject(t *thread, number uint64, args ...uint64) (result int64
 	return result, made, err
 }
 
-// call does a system call with these registers.
+// call runs a system call with these registers.
 func (s *stopped) call(t *thread, regs *general) (result int64, made int, err error) {
 	if err := setRegisters(t.tid, regs); err != nil {
 		return 0, 0, err
@@ -90,7 +91,8 @@ func (s *stopped) call(t *thread, regs *general) (result int64, made int, err er
 			now, err := registersOf(t.tid)
 			return now.result(), made, err
 		default:
-			// All signals that can be are blocked: this one is our own doing.
+			// All signals that can be blocked are blocked: the injected call itself has caused this
+			// one.
 			return 0, made, fmt.Errorf("signal %v instead of a system call", status.StopSignal())
 		}
 	}
@@ -117,9 +119,9 @@ func (s *stopped) next(t *thread, request int) (syscall.WaitStatus, error) {
 	}
 }
 
-// restore brings a thread into the stop in which it was: one before the kernel looks whether a
-// system call is to be begun again. Its registers are the last to be restored: with those of before
-// it would find its way back.
+// restore brings a thread back into its earlier stop, before the kernel checks whether a system
+// call is to be restarted. The thread's registers are restored last: with those of the injected
+// call it would find its way back by itself.
 func (s *stopped) restore(t *thread, saved *general, mask uint64) error {
 	err := ptrace(ptraceInterrupt, t.tid, 0, 0)
 	for err == nil {
@@ -132,17 +134,17 @@ func (s *stopped) restore(t *thread, saved *general, mask uint64) error {
 		setRegisters(t.tid, saved))
 }
 
-// A callState says what a thread was interrupted in.
+// A callState says what a stop has interrupted in a thread.
 type callState uint8
 
 const (
 	callNone     callState = iota // its own code
-	callRestored                  // a system call that goes on with the registers of before
-	callLost                      // one that would not go on as if nothing had been
+	callRestored                  // a system call that goes on once the registers are restored
+	callLost                      // a system call that would not go on as before
 )
 
-// best is the thread to have a system call done: one that was interrupted in its own code, if there
-// is any.
+// best returns the thread to inject a system call into: one that was interrupted in its own code,
+// if there is any.
 func (s *stopped) best() *thread {
 	var best *thread
 	for _, t := range s.threads {
@@ -159,7 +161,8 @@ func (s *stopped) best() *thread {
 	return best
 }
 
-// fork makes a copy of the process, and returns its pid here and as the process knows it.
+// fork makes a copy of the process, and returns the copy's pid here and in the process's own
+// numbering.
 func (s *stopped) fork() (pid int, inside int64, err error) {
 	t := s.best()
 	if t == nil {
@@ -167,7 +170,7 @@ func (s *stopped) fork() (pid int, inside int64, err error) {
 	}
 	result, made, err := s.inject(t, syscall.SYS_CLONE, copyFlags, noStack)
 	switch {
-	case made != 0: // it is there, whatever was wrong then
+	case made != 0: // the copy exists, whatever went wrong later
 		return made, result, nil
 	case err != nil:
 		return 0, 0, fmt.Errorf("the process cannot be made to fork: %w", err)
@@ -177,21 +180,22 @@ func (s *stopped) fork() (pid int, inside int64, err error) {
 	return 0, 0, fmt.Errorf("the process has forked, and the system does not say what it made (%d)", result)
 }
 
-// adopt waits for a copy to stop, before its first instruction, and has it die with this thread.
+// adopt waits for a copy to stop, before its first instruction, and makes it die with this thread.
 func adopt(pid int) error {
 	var status syscall.WaitStatus
 	if _, err := syscall.Wait4(pid, &status, wall, nil); err != nil {
 		return err
 	}
-	// Where memory is short, the copy is what should go.
+	// If memory is short, the kernel should kill the copy.
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
 	return ptrace(syscall.PTRACE_SETOPTIONS, pid, 0, optionExitKill)
 }
 
-// reapTime bounds how long a thread may take to stop for reap, and how long one is looked for.
+// reapTime bounds how long a thread may take to stop for reap, and how long reap looks for a
+// thread.
 const reapTime = time.Second
 
-// reap ends the copy, and has the process forget it.
+// reap ends the copy, and makes the process reap it.
 func (f *Frozen) reap() error {
 	_ = syscall.Kill(f.copied, syscall.SIGKILL)
 	for {
@@ -203,7 +207,7 @@ func (f *Frozen) reap() error {
 	}
 	code, err := find(f.pid)
 	if err != nil {
-		return nil // the process has ended, and with it all that it had to forget
+		return nil // the process has ended, and its zombie with it
 	}
 	for deadline := time.Now().Add(reapTime); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		list, err := tids(f.pid)
@@ -225,8 +229,8 @@ func (f *Frozen) reap() error {
 	return fmt.Errorf("process %d keeps a zombie, of number %d: no thread of it could be stopped", f.pid, f.inside)
 }
 
-// forget has one thread wait for a process that has ended; done is false if another thread must be
-// tried.
+// forget makes one thread wait for a child process that has ended; done is false if another thread
+// must be tried.
 func (s *stopped) forget(t *thread, pid int64) (done bool, err error) {
 	defer s.detach()
 	_ = ptrace(ptraceInterrupt, t.tid, 0, 0)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// alignment of instructions, in bytes.
+// alignment is that of instructions, in bytes.
 const alignment = 4
 
 var (
@@ -23,10 +23,11 @@ func (g *general) stackPointer() uint64 { return g.Sp }
 // result is what a system call has returned.
 func (g *general) result() int64 { return int64(g.Regs[0]) }
 
-// callOf makes of a thread's registers those at a system call. back is the stack pointer of its way back, 0 if it has
-// none.
+// callOf turns a thread's registers into those for a system call. back is the stack pointer of the
+// thread's way back, 0 if there is none.
 func (g *general) callOf(code instructions, back, number uint64, args []uint64) {
-	// The return behind the call leads to rt_sigreturn. Without a way back it leads nowhere: what comes there ends.
+	// The return after the call leads to rt_sigreturn. Without a way back it leads to address 0: a
+	// copy ends there.
 	g.Regs[30] = 0
 	if back != 0 {
 		g.Sp, g.Regs[30] = back, code.sigreturn
@@ -39,8 +40,8 @@ func (g *general) callOf(code instructions, back, number uint64, args []uint64) 
 	}
 }
 
-// System calls that the kernel goes on with from where they were, by what it noted down: not by their arguments,
-// with which they would wait for as long as at first (include/uapi/asm-generic/unistd.h).
+// System calls that the kernel resumes by a record of its own, not by their arguments, with which
+// they would wait for the whole time again (include/uapi/asm-generic/unistd.h).
 const (
 	futex          = 98
 	nanosleep      = 101
@@ -50,10 +51,10 @@ const (
 	futexWait      = 455
 )
 
-// calling says what a thread was interrupted in. When it stops the kernel has brought it back before the instruction
-// already that calls the system, with the arguments of before, unless the call is not to be begun again
-// (arch/arm64/kernel/signal.c, do_signal); and has forgotten, as soon as it has run anything else, that
-// it was to go on with a call of which it had noted down how long it is to wait still.
+// calling says what a stop has interrupted in a thread. At a stop the kernel has already set the
+// thread back to the instruction of the system call, with the original arguments, unless the call
+// is not to be restarted (arch/arm64/kernel/signal.c, do_signal). For some calls the kernel records
+// how long they still have to wait; it drops this record as soon as the thread runs anything else.
 func (s *stopped) calling(t *thread) callState {
 	memory, err := openMemory(s.pid)
 	if err != nil {
@@ -68,18 +69,20 @@ func (s *stopped) calling(t *thread) callState {
 	case nanosleep, clockNanosleep, restartSyscall, futexWaitV, futexWait:
 		return callLost
 	case futex:
-		if r[3] != 0 { // how long it waits at most
+		if r[3] != 0 { // the limit of its wait
 			return callLost
 		}
 	}
 	return callRestored
 }
 
-// beginAgain has a thread that was interrupted in a system call begin it again, as it does by its registers.
+// beginAgain makes a thread that was interrupted in a system call restart it; its registers do that
+// already.
 func beginAgain(regs general) general { return regs }
 
-// What follows is of arch/arm64/kernel/signal.c, struct rt_sigframe; uapi/asm/sigcontext.h, struct sigcontext and struct
-// fpsimd_context; uapi/asm/ptrace.h, struct user_fpsimd_state and struct user_sve_header.
+// The following is from arch/arm64/kernel/signal.c, struct rt_sigframe; uapi/asm/sigcontext.h,
+// struct sigcontext and struct fpsimd_context; uapi/asm/ptrace.h, struct user_fpsimd_state and
+// struct user_sve_header.
 const (
 	noteFPSIMD = 2     // NT_PRFPREG
 	noteSVE    = 0x405 // NT_ARM_SVE
@@ -92,11 +95,11 @@ const (
 	fpsimdMagic = 0x46508001
 )
 
-// extendedState is the state of the floating point and vector unit of a stopped thread, as
+// extendedState returns the state of the floating point and vector unit of a stopped thread, as
 // user_fpsimd_state: vector registers, fpsr, fpcr.
 func extendedState(tid int) ([]byte, error) {
-	// Registers beyond those 128 bits are lost at any system call, but not where a thread is interrupted in
-	// code that uses them.
+	// Any system call loses the registers beyond those 128 bits, but code that uses them and was
+	// interrupted needs them.
 	if b, err := regset(tid, noteSVE, make([]byte, 64<<10)); err == nil && len(b) > 16 && b[12]&1 != 0 {
 		return nil, errors.New("it uses registers of SVE")
 	}
@@ -107,10 +110,10 @@ func extendedState(tid int) ([]byte, error) {
 	return b, err
 }
 
-// signalFrame is the frame of a handler that returns to these registers.
+// signalFrame returns the frame of a signal handler that returns to these registers.
 func signalFrame(_ instructions, r general, mask uint64, state []byte, _ uint64) []byte {
 	le := binary.LittleEndian
-	// No flags, and no link. A signal stack of no size cannot be set: the thread keeps its own.
+	// No flags, and no link. A signal stack of size 0 cannot be set: the thread keeps its own.
 	b := make([]byte, siginfoLen+8+8+24, siginfoLen+contextLen+generalLen+vectorsLen+32)
 	b = le.AppendUint64(b, mask)
 	b = append(b, make([]byte, siginfoLen+contextLen-len(b))...)

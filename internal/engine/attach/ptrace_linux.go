@@ -47,8 +47,8 @@ func ptrace(request, tid int, addr, data uintptr) error {
 	return nil
 }
 
-// stopped is a process whose threads are stopped, or are to be. Its methods must be called on the
-// thread that made it.
+// stopped is a process whose threads are stopped, or are to be stopped. Its methods must be called
+// on the thread that made it.
 type stopped struct {
 	pid     int
 	threads map[int]*thread
@@ -57,12 +57,12 @@ type stopped struct {
 	signalStack func(sp uint64) (lo, hi uint64)
 }
 
-// thread is one of them.
+// thread is a thread of such a process.
 type thread struct {
 	tid     int
 	stopped bool
-	plain   bool           // it stopped because it was interrupted, and for nothing else
-	signal  syscall.Signal // that was about to be delivered: to be passed on
+	plain   bool           // an interrupt, and nothing else, has stopped it
+	signal  syscall.Signal // a signal that was about to be delivered, to be passed on
 	regs    general
 }
 
@@ -82,7 +82,7 @@ func tids(pid int) ([]int, error) {
 	return out, nil
 }
 
-// seize begins to trace all threads; none stops. Those that they make from now on are traced, too.
+// seize begins to trace all threads, and threads that these make from then on. It stops none.
 func (s *stopped) seize() error {
 	for {
 		list, err := tids(s.pid)
@@ -111,7 +111,7 @@ func (s *stopped) seize() error {
 	}
 }
 
-// stop stops all threads, also those that are made meanwhile.
+// stop stops all threads, including threads that are made meanwhile.
 func (s *stopped) stop(deadline time.Time) error {
 	for _, t := range s.threads {
 		_ = ptrace(ptraceInterrupt, t.tid, 0, 0)
@@ -150,12 +150,13 @@ func (s *stopped) stop(deadline time.Time) error {
 	}
 }
 
-// poll notes that a thread has stopped, or is gone; it reports whether that is so.
+// poll checks for a change of a thread's state, and reports whether the thread has stopped or
+// ended.
 func (s *stopped) poll(t *thread) bool {
 	var status syscall.WaitStatus
 	got, err := syscall.Wait4(t.tid, &status, wall|syscall.WNOHANG, nil)
 	switch {
-	case err == syscall.ECHILD: // it ended, or was made just before its maker was traced
+	case err == syscall.ECHILD: // it has ended, or was made just before its maker was traced
 		if ptrace(ptraceSeize, t.tid, 0, optionSysGood|optionTraceClone) != nil {
 			delete(s.threads, t.tid)
 			return true
@@ -168,7 +169,7 @@ func (s *stopped) poll(t *thread) bool {
 	return s.note(t, status)
 }
 
-// note takes a wait status of a thread; it reports whether that is stopped, or gone.
+// note records a wait status of a thread, and reports whether the thread has stopped or ended.
 func (s *stopped) note(t *thread, status syscall.WaitStatus) bool {
 	if !status.Stopped() {
 		delete(s.threads, t.tid)
@@ -182,7 +183,7 @@ func (s *stopped) note(t *thread, status syscall.WaitStatus) bool {
 	return true
 }
 
-// registers reads those of all threads.
+// registers reads the registers of all threads.
 func (s *stopped) registers() ([]goruntime.Thread, error) {
 	layout := registers.Layouts[runtime.GOARCH]
 	var out []goruntime.Thread
@@ -226,15 +227,15 @@ func registersOf(tid int) (g general, err error) {
 	return g, err
 }
 
-// setRegisters gives a stopped thread other general registers.
+// setRegisters sets the general registers of a stopped thread.
 func setRegisters(tid int, g *general) error {
 	b := g.bytes()
 	v := syscall.Iovec{Base: &b[0], Len: uint64(len(b))}
 	return ptrace(ptraceSetRegset, tid, noteStatus, uintptr(unsafe.Pointer(&v)))
 }
 
-// detach lets all threads that are stopped go on, with the signals that were about to be delivered.
-// The others go on when the tracer's thread ends.
+// detach lets all stopped threads go on, with the signals that were about to be delivered. The
+// other threads go on when the tracer's thread ends.
 func (s *stopped) detach() {
 	for _, t := range s.threads {
 		if t.stopped {

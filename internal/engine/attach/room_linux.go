@@ -4,7 +4,7 @@ package attach
 
 import "syscall"
 
-// largeRoom is from where on memory is taken outside of the Go heap.
+// largeRoom is the size in bytes from which on memory is allocated outside of the Go heap.
 const largeRoom = 1 << 20
 
 func (f *Frozen) makeRoom(n uint64) ([]byte, error) {

@@ -8,19 +8,19 @@ import (
 	"os"
 )
 
-// A thread that is made to do a system call has other registers meanwhile. Should this process be
-// killed then, the kernel lets the thread go on with these: behind the system call there is a return,
-// which leads to the system call rt_sigreturn, which gives the thread the
-// registers and the signal mask back that it had, as at the end of a signal handler. The frame that this needs lies at
-// the far end of the thread's signal stack, where nothing is but in the depth of a handler. It is that of the kernel for
-// handlers, without the siginfo, which rt_sigreturn does not read.
+// A thread that is made to do a system call has other registers meanwhile. If this process is
+// killed then, the kernel lets the thread go on with these registers. A return follows the system
+// call and leads to the system call rt_sigreturn, which restores the thread's registers and signal
+// mask, as at the end of a signal handler. The signal frame that rt_sigreturn needs lies at the far
+// end of the thread's signal stack, which only deeply nested handlers use. It is the kernel's frame
+// for handlers, without the siginfo, which rt_sigreturn does not read.
 
-// below is what a signal handler may need, should one begin on that stack all the same; above is
-// what one that has begun may have in use.
+// below is the room in bytes for a signal handler that begins on that stack all the same; above is
+// the room for one that has begun.
 const below, above = 12 << 10, 8 << 10
 
 // wayBack writes such a frame for a stopped thread that is to go on with these registers and this
-// signal mask, and returns the stack pointer that leads to it.
+// signal mask, and returns the stack pointer at which rt_sigreturn finds it.
 func (s *stopped) wayBack(t *thread, regs general, mask uint64) (sp uint64, err error) {
 	if s.code.sigreturn == 0 || s.signalStack == nil {
 		return 0, errors.New("its code has no return from signal handlers")

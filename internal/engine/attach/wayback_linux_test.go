@@ -18,8 +18,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// A thread whose tracer ends while it does a system call for it goes on as if nothing had been,
-// wherever in the call it is.
+// If the tracer of a thread ends while the thread does an injected system call, the thread goes on
+// as before, wherever in the call it is.
 func TestWayBack(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "subject")
 	out, err := exec.Command("go", "build", "-o", exe, "./testdata/subject").CombinedOutput()
@@ -57,14 +57,14 @@ func TestWayBack(t *testing.T) {
 	}
 }
 
-// blocksSignals reports whether a thread has a signal mask.
+// blocksSignals reports whether a thread blocks any signals.
 func blocksSignals(pid, tid int) bool {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", pid, tid))
 	return !strings.Contains(string(b), "\nSigBlk:\t0000000000000000\n")
 }
 
-// abandon has a thread of a process begin a system call, lets it come so many stops far, and then
-// ends the tracer.
+// abandon makes a thread of a process begin a system call, runs it for steps stops, and then ends
+// the tracer.
 func abandon(t *testing.T, pid, tid int, lo, hi uint64, steps int, call []uint64) error {
 	t.Helper()
 	tracer := newTracer()
@@ -97,7 +97,7 @@ func abandon(t *testing.T, pid, tid int, lo, hi uint64, steps int, call []uint64
 		}
 		back, err := s.wayBack(thread, regs, mask)
 		if err != nil {
-			s.detach() // it is in a signal handler
+			s.detach() // the thread is in a signal handler
 			return nil
 		}
 		regs.callOf(code, back, call[0], call[1:])

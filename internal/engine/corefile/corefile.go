@@ -16,8 +16,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/registers"
 )
 
-// Notes of a core file (elf(5), uapi/linux/elf.h) that are read here. Those of registers follow
-// that of their thread.
+// Notes of a core file (elf(5), uapi/linux/elf.h) that readNotes reads. The notes of further
+// registers follow their thread's status note.
 const (
 	noteStatus = 1 // NT_PRSTATUS
 	noteFloat  = 2 // NT_PRFPREG
@@ -25,7 +25,7 @@ const (
 	noteXState = 0x202
 )
 
-// Where a prstatus has the number of the thread and its general registers, in bytes.
+// Offsets in a prstatus of the thread ID and of the general registers, in bytes.
 const (
 	statusTID       = 32
 	statusRegisters = 112
@@ -34,7 +34,7 @@ const (
 var machines = map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64"}
 
 // A Core is an opened core file, an image.Source and image.Lender. It is safe for concurrent use.
-// What it hands out is valid until Close.
+// Memory that it hands out is valid until Close.
 type Core struct {
 	Threads []goruntime.Thread
 	exe     *execfile.File
@@ -42,7 +42,7 @@ type Core struct {
 	loads   []elf.ProgHeader // by address
 }
 
-// TruncatedError says that a core file ends before what it says it has.
+// TruncatedError says that a core file is shorter than its headers say.
 type TruncatedError struct{ Want, Have uint64 }
 
 // Error implements error.
@@ -50,8 +50,8 @@ func (e *TruncatedError) Error() string {
 	return fmt.Sprintf("the core file is truncated: it says that it has %d bytes, and has %d", e.Want, e.Have)
 }
 
-// Open opens a core file of the program in exe, which Close of the result does not close. It is an
-// error if the file is truncated, of another program or architecture, or lacks registers.
+// Open opens a core file of the program exe. Close of the result does not close exe. Open returns
+// an error if the file is truncated, is of another program or architecture, or lacks registers.
 func Open(path string, exe *execfile.File) (_ *Core, err error) {
 	c := &Core{exe: exe}
 	if c.data, err = execfile.Map(path); err != nil {
@@ -113,7 +113,7 @@ func Open(path string, exe *execfile.File) (_ *Core, err error) {
 	return c, exe.Relocate(auxv, c.inOneSegment)
 }
 
-// headersEnd returns where the program headers of an ELF file end, 0 if it is none.
+// headersEnd returns the end of the program headers of an ELF file, 0 if b is no ELF file.
 func headersEnd(b []byte) uint64 {
 	if len(b) < 64 || string(b[:4]) != elf.ELFMAG {
 		return 0
@@ -121,7 +121,7 @@ func headersEnd(b []byte) uint64 {
 	return binary.LittleEndian.Uint64(b[32:]) + uint64(binary.LittleEndian.Uint16(b[54:]))*uint64(binary.LittleEndian.Uint16(b[56:]))
 }
 
-// readNotes reads the threads, and returns the auxiliary vector if it is there.
+// readNotes reads the threads' registers, and returns the auxiliary vector, nil if it is not there.
 func (c *Core) readNotes(b []byte, r registers.Layout) (auxv []byte) {
 	for len(b) >= 12 {
 		nameLen, descLen := uint64(binary.LittleEndian.Uint32(b)), uint64(binary.LittleEndian.Uint32(b[4:]))
@@ -149,7 +149,7 @@ func (c *Core) readNotes(b []byte, r registers.Layout) (auxv []byte) {
 	return auxv
 }
 
-// Close takes the mapping away. What was handed out must not be used any more.
+// Close removes the mapping. Memory that was handed out must not be used afterwards.
 func (c *Core) Close() error {
 	b := c.data
 	if c.data = nil; b == nil {
@@ -158,8 +158,8 @@ func (c *Core) Close() error {
 	return execfile.Unmap(b)
 }
 
-// Lend implements image.Lender: what lies in the file in one piece, or in that of the program, is
-// not copied.
+// Lend implements image.Lender: memory that lies in the core file or in the program's file in one
+// piece is not copied.
 func (c *Core) Lend(r image.Range) []byte {
 	if b := c.inOneSegment(r.Addr, r.Len); b != nil {
 		return b
@@ -185,7 +185,7 @@ func (c *Core) inOneSegment(addr, n uint64) []byte {
 	return nil
 }
 
-// Copy implements image.Source. It copies only what lies in several segments.
+// Copy implements image.Source. It copies only ranges that lie in several segments.
 func (c *Core) Copy(ranges []image.Range) ([][]byte, error) {
 	out := make([][]byte, len(ranges))
 	for i, r := range ranges {
@@ -205,11 +205,12 @@ func (c *Core) Copy(ranges []image.Range) ([][]byte, error) {
 	return out, nil
 }
 
-// maxZeros bounds a piece of zeros.
+// maxZeros bounds the zeros that upTo returns at once.
 const maxZeros = 1 << 20
 
-// upTo returns at most n bytes from addr on: of a segment; of the program's file, where the core
-// leaves out what is the same there; or zeros, for the rest of a segment that is longer in memory.
+// upTo returns at most n bytes from addr on: of a segment; of the program's file, for memory that
+// the core leaves out since the file has it; or zeros, for the rest of a segment that is longer in
+// memory.
 func (c *Core) upTo(addr, n uint64) []byte {
 	i, ok := c.segment(addr)
 	if !ok {

@@ -58,7 +58,7 @@ func words(of ...uint64) (b []byte) {
 	return b
 }
 
-// status is a prstatus whose register i has the value i+base.
+// status returns a prstatus in which register i has the value i+base.
 func status(tid int, base uint64) []byte {
 	b := make([]byte, 112)
 	binary.LittleEndian.PutUint32(b[32:], uint32(tid))
@@ -139,7 +139,7 @@ func TestCore(t *testing.T) {
 	}
 }
 
-// Whatever notes say, reading them ends, within their bounds.
+// Whatever the notes contain, reading them ends, and stays within their bounds.
 func FuzzOpen(f *testing.F) {
 	f.Add(append(note(1, status(7, 100)), note(6, words(9, 0x1010))...))
 	f.Add(note(1, nil))

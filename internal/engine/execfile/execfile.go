@@ -1,6 +1,6 @@
-// Package execfile is the program file of a process that this one did not start: what the process
-// has loaded of it without the right to write, where it lies in memory, and how to tell that it is
-// the right file. Such processes, and core files, are of Linux, so it is an ELF file.
+// Package execfile reads the program file of a process that this one did not start: the contents
+// that the process has loaded without the right to write, their addresses in memory, and whether it
+// is the right file. Such processes, and core files, are of Linux, so it is an ELF file.
 package execfile
 
 import (
@@ -16,7 +16,7 @@ import (
 
 // A File is a program file, mapped. It is safe for concurrent use once Relocate was called.
 type File struct {
-	BuildID string // Go's, or a hash of the file where it has none
+	BuildID string // Go's, or a hash of the file if it has none
 	GOARCH  string
 	bias    uint64
 	entry   uint64
@@ -25,8 +25,8 @@ type File struct {
 	loads   []objfile.Segment
 }
 
-// Open maps a program file. It is an error if it is no 64-bit little-endian ELF executable of amd64
-// or arm64.
+// Open maps a program file. It returns an error if the file is no 64-bit little-endian ELF
+// executable of amd64 or arm64.
 func Open(path string) (*File, error) {
 	x, err := elffile.Open(path)
 	if err != nil {
@@ -49,7 +49,7 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
-// Close takes the mapping away: nothing that was lent is valid any more.
+// Close removes the mapping: slices that Lend or From returned are invalid from then on.
 func (f *File) Close() error {
 	b := f.data
 	if f.data = nil; b == nil {
@@ -58,22 +58,22 @@ func (f *File) Close() error {
 	return Unmap(b)
 }
 
-// Bias is how far the program was moved, see Relocate.
+// Bias is the difference between the program's addresses in memory and in the file, see Relocate.
 func (f *File) Bias() uint64 { return f.bias }
 
-// Text is where the program's code lies in memory.
+// Text is the address range of the program's code in memory.
 func (f *File) Text() image.Range { return image.Range{Addr: f.text.Addr + f.bias, Len: f.text.Len} }
 
-// The kinds of words in the auxiliary vector that are read here (uapi/linux/auxvec.h).
+// The kinds of words of the auxiliary vector that Relocate reads (uapi/linux/auxvec.h).
 const (
 	auxPhdr  = 3
 	auxPhnum = 5
 	auxEntry = 9
 )
 
-// Relocate finds out from a process's auxiliary vector how far the program was moved, and checks as
-// far as the process's memory tells that this is its file: that it has the build ID that the loaded
-// program has. read returns memory of the process, nil for what cannot be read.
+// Relocate finds the bias by a process's auxiliary vector. As far as the process's memory allows,
+// it checks that this is the process's file: that it has the build ID of the loaded program. read
+// returns memory of the process, nil if it cannot be read.
 func (f *File) Relocate(auxv []byte, read func(addr, n uint64) []byte) error {
 	words := make(map[uint64]uint64)
 	for i := 0; i+16 <= len(auxv); i += 16 {
@@ -93,9 +93,9 @@ func (f *File) Relocate(auxv []byte, read func(addr, n uint64) []byte) error {
 	return nil
 }
 
-// OtherProgramError says that a file is not what the process runs.
+// OtherProgramError says that a file is not the program that the process runs.
 type OtherProgramError struct {
-	File, Process string // build IDs; "" if something else tells them apart
+	File, Process string // build IDs; "" if something else shows the difference
 }
 
 // Error implements error.
@@ -106,8 +106,8 @@ func (e *OtherProgramError) Error() string {
 	return fmt.Sprintf("the file is not the program of the process: its build ID is %q, and that of the process %q", e.File, e.Process)
 }
 
-// loadedBuildID reads Go's build ID out of a process's memory, "" where that is not there: by the
-// program headers that the kernel told the program of.
+// loadedBuildID finds Go's build ID in a process's memory, by the program headers whose address the
+// kernel gave to the program. It returns "" if the build ID is not there.
 func loadedBuildID(at, count, bias uint64, read func(addr, n uint64) []byte) string {
 	const size, maxHeaders, maxNote = 56, 64, 1 << 12
 	if at == 0 || count == 0 || count > maxHeaders {
@@ -140,8 +140,8 @@ func (f *File) Lend(r image.Range) []byte {
 	return nil
 }
 
-// From returns at most n bytes of the program as the file has them, nil if no byte at addr comes
-// from the file. They may have been written to since.
+// From returns at most n bytes of the program from the file, nil if no byte at addr comes from the
+// file. The process may have written to this memory since.
 func (f *File) From(addr, n uint64) []byte {
 	for _, p := range f.loads {
 		lo := p.Addr + f.bias

@@ -16,5 +16,5 @@ func Map(path string) ([]byte, error) {
 	return b, err
 }
 
-// Unmap has nothing to do here.
+// Unmap does nothing on this system.
 func Unmap([]byte) error { return nil }

@@ -10,7 +10,7 @@ import (
 
 // Map maps a file to read it. The mapping stays until Unmap.
 func Map(path string) ([]byte, error) {
-	// a pipe that nobody writes to would wait
+	// opening a pipe without a writer would block otherwise
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -30,5 +30,5 @@ func Map(path string) ([]byte, error) {
 	return b, nil
 }
 
-// Unmap takes a mapping away.
+// Unmap removes a mapping.
 func Unmap(b []byte) error { return syscall.Munmap(b) }

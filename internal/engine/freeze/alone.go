@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// taking keeps snapshots apart: two that change GOMAXPROCS at once would put back each other's
+// taking serializes snapshots: two that change GOMAXPROCS at once would restore each other's
 // setting.
 var taking sync.Mutex
 
-// ErrNotReady is in the chain of the error of TakeWhen and WhenReady where the process was never ready.
+// TakeWhen and WhenReady return an error that wraps ErrNotReady if ready never returned true.
 var ErrNotReady = errors.New("the process was never ready to be frozen")
 
-// OnOneProcessor calls f while the calling goroutine has the right to run Go code to itself, and
-// reports whether GOMAXPROCS stayed as it has to for that. It waits for the end of a collection that
-// is under way, and stops the world twice, for some ten microseconds.
+// OnOneProcessor calls f while no other goroutine has the right to run Go code. It reports whether
+// GOMAXPROCS stayed 1 meanwhile. It waits for the end of a collection that is under way, and stops
+// the world twice, for some ten microseconds.
 //
-// f is not told if the caller is preempted in it: where that matters, f has to find out by itself.
+// OnOneProcessor does not tell f that the caller is preempted in it: if that matters, f has to find
+// out by itself.
 func OnOneProcessor(f func()) (alone bool) {
 	taking.Lock()
 	defer taking.Unlock()
@@ -26,8 +27,8 @@ func OnOneProcessor(f func()) (alone bool) {
 	return alone
 }
 
-// WhenReady is OnOneProcessor at a moment at which ready returns true, as TakeWhen is Take. Where
-// there is none for some seconds, it returns ErrNotReady and has not called f.
+// WhenReady is OnOneProcessor at a moment at which ready returns true. If there is no such moment
+// for some seconds, it returns ErrNotReady and does not call f.
 func WhenReady(ready func() bool, f func()) (alone bool, err error) {
 	taking.Lock()
 	defer taking.Unlock()
@@ -38,7 +39,7 @@ func WhenReady(ready func() bool, f func()) (alone bool, err error) {
 	return alone, nil
 }
 
-// whenReady calls f once, where no other goroutine runs, at a moment when the process is ready. It
+// whenReady calls f once, while no other goroutine runs, at a moment when the process is ready. It
 // tries for maxReadyWait and at least minReadyTries times. One try may take long: useOneProcessor
 // waits for the end of a collection. The caller holds taking.
 func whenReady(ready func() bool, f func()) (called, alone bool) {
@@ -66,15 +67,16 @@ const (
 	maxTurns = 50 * time.Millisecond
 )
 
-// TakeTurns lets other goroutines run, on the one processor that there is, until the process is
-// ready. It gives up after maxTurns.
+// TakeTurns lets other goroutines run, on the only processor, until the process is ready. It gives
+// up after maxTurns.
 //
-// The caller was alone when useOneProcessor returned. It need not be any more: where the world took
-// longer to stop than a goroutine may run (10 ms, which is common where the machine is busy with
-// other programs), the request to give way that came meanwhile takes effect as soon as the world
-// starts again (go1.26 runtime/proc.go, sysmon, retake; stack.go, newstack), and whoever waited for
-// the world to start has it: a goroutine that begins the next collection, above all. After Gosched
-// the caller has a new time slice, and nothing to wait for between ready and the fork.
+// The caller was alone when useOneProcessor returned, but that may have changed. If the world took
+// longer to stop than a goroutine may run (10 ms, which is common if other programs keep the
+// machine busy), the runtime has requested that the caller be preempted, and the request takes
+// effect as soon as the world starts again (go1.26 runtime/proc.go, sysmon, retake; stack.go,
+// newstack). Goroutines that waited for the world to start then run: above all one that begins the
+// next collection. After Gosched the caller has a new time slice, and no request is pending between
+// ready and the fork.
 func TakeTurns(ready func() bool) bool {
 	for deadline := Clock() + maxTurns; !ready(); runtime.Gosched() {
 		if Clock() >= deadline {

@@ -14,14 +14,14 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/remedy"
 )
 
-// arena is a file that is kept in memory, and the mappings through which this process sees it. It
-// grows by mappings, never moves, and gives everything back at once.
+// arena is a file that is kept in memory, and the mappings through which this process reads it. It
+// grows by further mappings, never moves, and releases all memory at once.
 type arena struct {
 	file     int   // -1 once closed
 	disk     bool  // the file is on a disk
 	size     int64 // of the file
 	mappings [][]byte
-	free     window // what is left of the newest mapping
+	free     window // the unused rest of the newest mapping
 }
 
 // window is a piece of the file and its mapping, both page-aligned.
@@ -38,7 +38,7 @@ const (
 	madvDontFork = 10 // madvise(2), the same on all architectures
 )
 
-// imageFolders are tried first where there is no memfd; a variable, so that tests can do without.
+// imageFolders are tried first if there is no memfd; a variable, so that tests can leave them out.
 var imageFolders = []string{"/dev/shm"}
 
 // openMemory returns a file without a name, with a descriptor of at least 3: a memfd, or where a
@@ -83,7 +83,7 @@ func openUnnamed(dir string) (int, error) {
 	return fd, nil
 }
 
-// aboveStandard moves a descriptor out of the range that the child uses (0 and 1), where it is if
+// aboveStandard moves a descriptor out of the range that the child uses (0 and 1). It lies there if
 // this process runs without standard input or output.
 func aboveStandard(fd int) (int, error) {
 	if fd > 2 {
@@ -94,7 +94,7 @@ func aboveStandard(fd int) (int, error) {
 	return moved, err
 }
 
-// duplicate returns a close-on-exec duplicate of at least 3.
+// duplicate returns a close-on-exec duplicate that is at least 3.
 func duplicate(fd int) (int, error) {
 	moved, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, 3)
 	if errno != 0 {
@@ -103,7 +103,7 @@ func duplicate(fd int) (int, error) {
 	return int(moved), nil
 }
 
-// reserve returns n bytes of the file. They are zero, and take memory once written.
+// reserve returns n zero bytes of the file. They take memory only when they are written.
 func (a *arena) reserve(n int64) (window, error) {
 	n = alignUp(n, pageSize)
 	if int64(len(a.free.data)) < n {
@@ -129,7 +129,7 @@ func (a *arena) grow(n int64) error {
 	if err != nil {
 		return &remedy.Error{Call: "mmap", For: fmt.Sprintf("%d bytes of the image file", n), Err: err}
 	}
-	// A later snapshot's child need not inherit it, and would keep its memory after close.
+	// A later snapshot's child does not need the mapping, and would keep its memory after close.
 	if err := syscall.Madvise(data, madvDontFork); err != nil {
 		return errors.Join(&remedy.Error{Call: "madvise", For: "MADV_DONTFORK", Err: err}, syscall.Munmap(data))
 	}
@@ -139,7 +139,7 @@ func (a *arena) grow(n int64) error {
 	return nil
 }
 
-// close gives the memory back. Slices handed out are invalid from here on.
+// close releases the memory. Slices handed out are invalid from here on.
 func (a *arena) close() error {
 	var errs []error
 	for _, m := range a.mappings {

@@ -14,7 +14,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/remedy"
 )
 
-// child is the frozen process as its parent sees it: a process ID and a socket.
+// child is the parent's view of the frozen process: a process ID and a socket.
 type child struct {
 	pid     int // 0 once it is reaped
 	socket  int // this process's end; -1 once closed
@@ -22,28 +22,28 @@ type child struct {
 
 	status  syscall.WaitStatus // how it ended, once it is reaped by this process
 	reaped  bool               // whether status is known
-	stopped bool               // by a signal or a tracer, when last looked at
+	stopped bool               // by a signal or a tracer, at the last check
 	failure error              // why no request can be served any more
 }
 
 var (
-	// errChildGone is the child's end for a reason other than release: killed by a user or the
-	// kernel.
+	// errChildGone says that the child has ended for a reason other than release: a user or the
+	// kernel killed it.
 	errChildGone = errors.New("the frozen process is gone")
-	// errNoAnswer is a child that lives and does nothing.
+	// errNoAnswer says that the child lives but does not answer.
 	errNoAnswer = errors.New("the frozen process does not answer")
 )
 
-// How often the parent looks after a child that does not answer, once in parentCheck seconds,
-// before it gives up. Variables, so that tests need not wait.
+// How often the parent checks a child that does not answer, once in parentCheck seconds, before it
+// gives up. Variables, so that tests need not wait.
 var (
-	looksStopped = 4 // one that is stopped does nothing until somebody continues it
-	// one that runs copies maxWrite bytes in this time even where memory is swapped
+	looksStopped = 4 // for a stopped child, which does nothing until somebody continues it
+	// for a running child, which copies maxWrite bytes in this time even if memory is swapped
 	looksWithout = 20
 )
 
-// socketPair returns the two ends of a message socket, with descriptors of at least 3. The ends
-// wake up from time to time to see whether the other side still lives: its death closes the
+// socketPair returns the two ends of a message socket, with descriptors of at least 3. Reads at
+// each end time out regularly, to check whether the other process still lives: its death closes the
 // connection, unless a third process (a fork by C code) has inherited that end.
 //
 // It is a socket rather than a pair of pipes because shutdown works even then, and because writing
@@ -74,7 +74,7 @@ func socketPair() (ours, theirs int, err error) {
 }
 
 // request makes the child carry out the first n requests of the control area, and waits until it
-// has. After an error, no further request is served.
+// has done so. After an error, further calls return the same error.
 func (c *child) request(n int) error {
 	if c.failure != nil {
 		return c.failure
@@ -102,8 +102,8 @@ func (c *child) send(n int) error {
 	}
 }
 
-// receive waits for the child's next message, which answers n requests, or for its end. A child
-// that gets no further is given up.
+// receive waits for the child's next message, which answers n requests, or for the child's end. It
+// gives up on a child that makes no progress.
 func (c *child) receive(n int) error {
 	var buf [messageSize]byte
 	looks, before := 0, c.progress(n)
@@ -133,7 +133,7 @@ func (c *child) receive(n int) error {
 	}
 }
 
-// progress is a number that changes while the child carries out n requests.
+// progress returns a number that changes while the child carries out n requests.
 func (c *child) progress(n int) (done uintptr) {
 	for i := range n {
 		r := &c.control.requests[i]
@@ -153,7 +153,7 @@ func (c *child) noAnswer(seconds int) error {
 	return e
 }
 
-// gone says how the child ended.
+// gone returns an error that says how the child ended.
 func (c *child) gone() error {
 	c.awaitEnd()
 	if c.control.call != 0 && c.control.result < 0 {
@@ -188,12 +188,12 @@ func callName(number uintptr) string {
 	return "system call " + strconv.Itoa(int(number))
 }
 
-// release ends the child and reaps it. The shutdown alone ends a healthy one; the kill is for one
-// that is stopped. The ID cannot have passed to another process as long as the child is unreaped,
-// which is checked first, because this process may wait for all children, clones included.
+// release ends the child and reaps it. The shutdown alone ends a healthy child; the kill is for a
+// stopped one. The process ID cannot pass to another process while the child is unreaped. release
+// first checks that it is, because this process may wait for all children, clones included.
 func (c *child) release() error {
 	if c.socket >= 0 {
-		// fails if the child closed its end already
+		// fails if the child has closed its end
 		_ = syscall.Shutdown(c.socket, syscall.SHUT_RDWR)
 		closeDescriptor(c.socket)
 		c.socket = -1
@@ -212,12 +212,12 @@ func (c *child) release() error {
 	return nil
 }
 
-// maxEnding bounds the wait for a child that is ending: one that hangs in the kernel (a dead NFS
-// server) cannot be killed.
+// maxEnding bounds the wait for a child that is ending: a child that hangs in the kernel (a dead
+// NFS server) cannot be killed.
 const maxEnding = 10 * time.Second
 
-// awaitEnd waits for a child that is ending, and tells whether it has ended. It does not sleep by
-// package time, which would set up the network poller, and does not wait in a bubble of
+// awaitEnd waits for a child that is ending, and reports whether it has ended. It does not sleep by
+// package time: that would set up the network poller, and would not wait in a bubble of
 // testing/synctest.
 func (c *child) awaitEnd() bool {
 	wait, waited := 20*time.Microsecond, time.Duration(0)
@@ -233,7 +233,7 @@ func (c *child) awaitEnd() bool {
 	return true
 }
 
-// abandoned are children that did not end in time. The next snapshot reaps those that have.
+// abandoned are children that did not end in time. The next snapshot reaps those that have ended.
 var abandoned struct {
 	sync.Mutex
 	children []*child
@@ -251,8 +251,8 @@ func reapAbandoned() {
 	abandoned.children = left
 }
 
-// reap looks after the child, as the options say, and tells whether it has ended. The
-// child has no exit signal, hence __WALL.
+// reap checks the child's state by wait4 with options, and reports whether it has ended. The child
+// has no exit signal, hence __WALL.
 func (c *child) reap(options int) bool {
 	for c.pid != 0 {
 		var status syscall.WaitStatus
@@ -272,9 +272,9 @@ func (c *child) reap(options int) bool {
 	return true
 }
 
-// volunteer makes the child the first to be killed when memory runs out: it is worth less than the
-// program under test. A system that does not allow it loses nothing else. (Package os would set up
-// the network poller, which shows in the program's descriptors.)
+// volunteer makes the child the first process to be killed when memory runs out: it is worth less
+// than the program under test. On a system that does not allow it, nothing else is lost. (Package
+// os would set up the network poller, which shows in the program's descriptors.)
 func (c *child) volunteer() {
 	fd, err := syscall.Open("/proc/"+strconv.Itoa(c.pid)+"/oom_score_adj", syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
 	if err == nil {

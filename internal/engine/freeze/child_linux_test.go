@@ -142,7 +142,7 @@ func TestChildKilled(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
-// A filter that kills instead of refusing ends the child with SIGSYS.
+// A filter that kills rather than refuses ends the child with SIGSYS.
 func TestChildEndedBySignal(t *testing.T) {
 	if emulated(t) {
 		t.Skip("an emulator has signal handlers of its own")
@@ -160,7 +160,7 @@ func TestChildEndedBySignal(t *testing.T) {
 	}
 }
 
-// A child that does not answer is given up, killed and reaped.
+// The parent gives up a child that does not answer, kills it and reaps it.
 func TestStoppedChildIsGivenUp(t *testing.T) {
 	nothingLeft(t)
 	p := takeForTest(t)
@@ -174,7 +174,7 @@ func TestStoppedChildIsGivenUp(t *testing.T) {
 	require.False(t, runs(pid))
 }
 
-// A process that runs but does not answer is given up, too.
+// The parent also gives up a child that runs but does not answer.
 func TestSilentChildIsGivenUp(t *testing.T) {
 	defer func(n int) { looksWithout = n }(looksWithout)
 	looksWithout = 2
@@ -221,12 +221,12 @@ func TestChildStoppedAndContinued(t *testing.T) {
 	require.NoError(t, syscall.Kill(p.child.pid, syscall.SIGSTOP))
 	pid := p.child.pid
 	go func() {
-		// the parent looks once whether the child lives
+		// the parent checks once whether the child lives
 		time.Sleep(parentCheck * 1500 * time.Millisecond)
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 	}()
 	require.NoError(t, p.Read(addressOf(&answer), make([]byte, 8)))
-	time.Sleep((parentCheck + 1) * time.Second) // the child looks once whether the parent lives
+	time.Sleep((parentCheck + 1) * time.Second) // the child checks once whether the parent lives
 	require.NoError(t, p.Read(addressOf(&answer), make([]byte, 8)))
 }
 
@@ -270,7 +270,7 @@ func TestChildDiesWithParent(t *testing.T) {
 			for _, pid := range pids {
 				eventually(t, "the child outlives its parent", func() bool { return !runs(pid) })
 			}
-			require.NoError(t, stdin.Close()) // ends the process that inherited
+			require.NoError(t, stdin.Close()) // ends the process that inherited the socket
 			require.Error(t, parent.Wait())
 		})
 	}

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// Clock is the clock that Process.Frozen goes by, CLOCK_MONOTONIC. time.Now stands still in a bubble
-// of testing/synctest while anything runs.
+// Clock is the time of CLOCK_MONOTONIC, the clock of Process.Frozen. In a bubble of
+// testing/synctest time.Now stands still while any goroutine runs.
 func Clock() time.Duration {
 	const monotonic = 1
 	var now syscall.Timespec

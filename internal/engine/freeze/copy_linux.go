@@ -13,8 +13,8 @@ import (
 
 var errReleased = errors.New("the frozen process has been released")
 
-// A large copy is made only where there is memory for it, with some to spare: the child is the
-// first that the kernel kills, but not the only one.
+// From largeCopy bytes on, a copy is made only if there is memory for it and copySlack bytes to
+// spare: the child is the first process that the kernel kills, but not the only one.
 const (
 	largeCopy = 1 << 20
 	copySlack = 4 << 20
@@ -61,7 +61,7 @@ func (p *Process) Copy(ranges []Range) ([][]byte, error) {
 	return out, nil
 }
 
-// residentPart is how much of a copy has to be in memory.
+// residentPart is how many bytes of a copy have to be in memory.
 func (p *Process) residentPart(size int64) int64 {
 	if p.image.disk {
 		return size / DiskShare
@@ -69,8 +69,8 @@ func (p *Process) residentPart(size int64) int64 {
 	return size
 }
 
-// layOut gives each range its place in the copy. Pages go on pages, so that the kernel fills whole
-// ones.
+// layOut gives each range its offset in the copy. Ranges of a page or more keep their alignment to
+// pages, so that the kernel fills whole pages.
 func layOut(ranges []Range) (offsets []int64, size int64, err error) {
 	offsets = make([]int64, len(ranges))
 	for i, r := range ranges {
@@ -113,8 +113,9 @@ func (p *Process) transfer(ranges []Range, offsets []int64, place window, out []
 	return nil
 }
 
-// Read fills buf with the memory at addr. An address that cannot be read gives a *FaultError. Each
-// call asks the frozen process, at about 20 microseconds: Copy serves many ranges better.
+// Read fills buf with the memory at addr. It returns a *FaultError for an address that cannot be
+// read. Each call asks the frozen process, which takes about 20 microseconds: for many ranges, Copy
+// is faster.
 func (p *Process) Read(addr uint64, buf []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

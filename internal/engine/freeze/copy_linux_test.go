@@ -18,7 +18,7 @@ import (
 
 func addressOf[T any](p *T) uint64 { return uint64(uintptr(unsafe.Pointer(p))) }
 
-// holed maps four pages, filled with 1 to 4, and takes the rights to the third away.
+// holed maps four pages, filled with the numbers 1 to 4, and removes the right to read the third.
 func holed(t *testing.T) (base uint64, page int) {
 	t.Helper()
 	page = os.Getpagesize()
@@ -57,7 +57,7 @@ func TestCopyOfUnreadableMemory(t *testing.T) {
 	})
 }
 
-// A wantedCopy is what a range has, as far as it can be read.
+// A wantedCopy is a range and the contents wanted for it, as far as they can be read.
 type wantedCopy struct {
 	name string
 	Range
@@ -125,7 +125,7 @@ func TestManyRangesInSeveralCalls(t *testing.T) {
 	p := takeForTest(t)
 	var all [][]byte
 	var ranges []Range
-	for _, step := range []int{3, 77, 4099} { // more than a batch, some of more than a page
+	for _, step := range []int{3, 77, 4099} { // more ranges than a batch, some of them larger than a page
 		ranges = ranges[:0]
 		for i := 0; i+step <= len(data) && i/step < 5*batch/2; i += step {
 			ranges = append(ranges, Range{Addr: addressOf(&data[i]), Len: uint64(4 * step)})

@@ -15,24 +15,24 @@ import (
 // ErrNoDisk says that there is no folder on a disk with enough room for an image.
 var ErrNoDisk = errors.New("no folder for temporary files is on a disk with enough room")
 
-// diskFolders are tried for an image on a disk, before the folder for temporary files: that is
-// often kept in memory, and /var/tmp is not (file-hierarchy(7)). A variable for tests.
+// diskFolders are tried for an image on a disk before the folder for temporary files, which is
+// often kept in memory; /var/tmp is not (file-hierarchy(7)). A variable for tests.
 var diskFolders = []string{"/var/tmp"}
 
-// DiskShare: of an image on a disk one part in so many has to fit into memory. With less the scan
-// would wait for the disk all the time: it goes through the image several times, each in an order
-// of its own.
+// DiskShare is the reciprocal of the part of an image on a disk that has to fit into memory: a
+// third. With less memory the scan would wait for the disk all the time: it reads the image several
+// times, each time in another order.
 const DiskShare = 3
 
-// diskPiece is how many bytes of an image on a disk may be in memory that the kernel cannot take
-// back, since they are not on the disk yet.
+// diskPiece bounds the bytes of an image on a disk that are in memory and that the kernel cannot
+// reclaim, since they are not on the disk yet.
 const diskPiece = 8 << 20
 
-// TakeOnDisk is TakeWhen with an image of about size bytes that lies in a file on a disk, so that
-// the kernel can take its pages back when memory is short, and read them again. It has no name, and
-// nobody else may open it. Without such a place the error is ErrNoDisk.
+// TakeOnDisk is TakeWhen with an image of about size bytes in a file on a disk, so that the kernel
+// can reclaim its pages when memory is short, and read them again. The file has no name, and no
+// other process may open it. If no folder has room, the error is ErrNoDisk.
 //
-// Copies take as long as the disk needs to write them; reading them may have to wait for the disk,
+// Copies take as long as the disk needs to write them. Reading them may have to wait for the disk,
 // too.
 func TakeOnDisk(size int64, ready func() bool) (*Process, error) {
 	return takeAlone(ready, func() (arena, error) {
@@ -63,8 +63,8 @@ func openDisk(size int64) (int, error) {
 	return -1, ErrNoDisk
 }
 
-// givesPagesBack reports whether the kernel can take back memory that holds pages of a file. It
-// does so with one page, since the kind of file system does not tell: an overlay may lie in memory.
+// givesPagesBack reports whether the kernel can reclaim memory that holds pages of a file. It tries
+// that with one page, since the kind of file system does not tell: an overlay may lie in memory.
 func givesPagesBack(fd int) bool {
 	page := make([]byte, os.Getpagesize())
 	if _, err := syscall.Pwrite(fd, page, 0); err != nil {
@@ -86,8 +86,8 @@ func givesPagesBack(fd int) bool {
 	return errors.Join(syscall.Munmap(mapped), syscall.Ftruncate(fd, 0)) == nil && errno == 0 && resident&1 == 0
 }
 
-// copyToDisk is transfer for any number of ranges of any length. What has been written goes to the
-// disk before there is more of it than diskPiece.
+// copyToDisk is transfer for any number of ranges of any length. It writes data to the disk before
+// more than diskPiece bytes of it are pending.
 func (p *Process) copyToDisk(ranges []Range, offsets []int64, place window, out [][]byte) error {
 	var (
 		pieces  []Range
@@ -106,7 +106,7 @@ func (p *Process) copyToDisk(ranges []Range, offsets []int64, place window, out 
 		}
 		for k, i := range of {
 			if have := int64(len(out[i])); offsets[i]+have == at[k] {
-				// what is before it could be read
+				// the range could be read up to this piece
 				end := at[k] + int64(len(got[k]))
 				out[i] = place.data[offsets[i]:end:end]
 			}

@@ -21,7 +21,7 @@ func takeOnDisk(t *testing.T, size int64) (*Process, error) {
 	return p, err
 }
 
-// diskForTest skips the test where there is no disk.
+// diskForTest skips the test if there is no disk.
 func diskForTest(t *testing.T) *Process {
 	t.Helper()
 	p, err := takeOnDisk(t, 1<<20)
@@ -32,8 +32,8 @@ func diskForTest(t *testing.T) *Process {
 	return p
 }
 
-// What goes to a disk is what goes to memory, whatever is read at once and wherever it cannot be
-// read.
+// An image on a disk has the same contents as one in memory, for any set of ranges and any
+// unreadable memory.
 func TestCopyToDisk(t *testing.T) {
 	nothingLeft(t)
 	base, page := holed(t)
@@ -78,8 +78,8 @@ func TestCopyToDisk(t *testing.T) {
 	assert.Equal(t, byte(42), word[0])
 }
 
-// The kernel can take the pages of an image on a disk back: they are on the disk, and none is left
-// that is not.
+// The kernel can reclaim the pages of an image on a disk: all of them have been written to the
+// disk.
 func TestImageOnDiskIsWritten(t *testing.T) {
 	p := diskForTest(t)
 	_, err := p.Copy([]Range{{Addr: addressOf(&answer), Len: 8}})
@@ -90,7 +90,7 @@ func TestImageOnDiskIsWritten(t *testing.T) {
 	assert.True(t, givesPagesBack(p.image.file))
 }
 
-// Memory is no disk, and neither is a disk without room.
+// A folder in memory is no disk, and a disk without room does not count.
 func TestNoDisk(t *testing.T) {
 	defer func(old []string) { diskFolders = old }(diskFolders)
 	_, err := takeOnDisk(t, 1<<62)

@@ -12,7 +12,7 @@ type Range = image.Range
 
 var _ image.Source = (*Process)(nil)
 
-// An Error says what could not be done to freeze the process or to read the frozen one.
+// An Error is a failure to freeze the process or to read the frozen process.
 type Error struct {
 	Op     string // what was tried, such as "fork"
 	Remedy string // what the user can do about it; "" if nothing is known
@@ -31,8 +31,8 @@ func (e *Error) Error() string {
 // Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// failed makes an error an *Error, unless it is one. The remedy is that of the call that was
-// refused.
+// failed makes an error an *Error, unless it is one. The remedy is the remedy for the system call
+// that was refused.
 func failed(op string, err error) *Error {
 	if e, ok := err.(*Error); ok {
 		return e

@@ -22,13 +22,13 @@ type control struct {
 
 	// Read by the child after the clone.
 	socket     uintptr // the child's end, a descriptor >= 3
-	file       uintptr // where it writes its memory, a descriptor >= 3
-	closeRange uintptr // number of close_range(2); tests set one that no kernel has
-	// descriptors below this one are closed one by one if there is no close_range
+	file       uintptr // the file that the child writes its memory to, a descriptor >= 3
+	closeRange uintptr // number of close_range(2); tests set a number that no kernel has
+	// without close_range the child closes descriptors below this one, one by one
 	closeLimit uintptr
 
-	// Written by the child before it ends by itself: the call that ended it, and what that
-	// returned.
+	// Written by the child before it ends by itself: the system call that made it end, and the
+	// call's result.
 	call   uintptr
 	result int
 
@@ -53,18 +53,18 @@ type request struct {
 
 const (
 	sysCloseRange = 436 // on amd64 and arm64; Linux 5.9
-	messageSize   = 8   // a number of requests one way, the same number back when they are done
-	// seconds after which a child that hears nothing looks whether its parent lives
+	messageSize   = 8   // bytes: the parent sends a number of requests; the child answers with the same number
+	// after so many seconds without a message, the child checks whether its parent lives
 	parentCheck   = 1
 	maxDescriptor = 1 << 20
-	maxWrite      = 64 << 20 // bytes that the child copies before the parent sees that it gets on
+	maxWrite      = 64 << 20 // bytes that the child copies between two updates of its progress
 )
 
 // fork clones the process and returns the child's process ID, or a negative error number. The child
 // does not return: it serves requests until its socket is closed.
 //
-// It is assembly so that nothing of Go runs in the child: no stack check, no write barrier, no race
-// detector call. The caller is not preempted in it, because assembly has no safe points, and
+// fork is assembly so that no Go code runs in the child: no stack check, no write barrier, no race
+// detector call. The caller is not preempted in fork, because assembly has no safe points, and
 // signals are blocked around the clone.
 //
 //go:noescape

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Supported says whether processes can be frozen here.
+// Supported says whether processes can be frozen on this system.
 const Supported = false
 
 // Process is a frozen copy of this process. There is none on this system.
@@ -24,10 +24,10 @@ func TakeWhen(func() bool) (*Process, error) { return nil, unsupported() }
 // TakeOnDisk is TakeWhen.
 func TakeOnDisk(int64, func() bool) (*Process, error) { return nil, unsupported() }
 
-// DiskShare is of no use here.
+// DiskShare is unused on this system.
 const DiskShare = 3
 
-// ErrNoDisk is of no use here.
+// ErrNoDisk is unused on this system.
 var ErrNoDisk = errors.New("no snapshots on this system")
 
 // Caller returns zeros.

@@ -76,9 +76,9 @@ func takeForTest(t testing.TB) *Process {
 	return p
 }
 
-// emulated tells whether a user-mode emulator runs the test. Then the child sends SIGCHLD; seccomp
-// and the execution of programs for the emulated system are missing; and a partly readable range
-// counts as unreadable.
+// emulated reports whether a user-mode emulator runs the test. The emulator's differences: the
+// child sends SIGCHLD; seccomp filters and programs for the emulated system do not work; and a
+// partly readable range counts as unreadable.
 func emulated(t testing.TB) bool {
 	t.Helper()
 	is, err := isEmulated()
@@ -95,16 +95,16 @@ var isEmulated = sync.OnceValues(func() (bool, error) {
 	return is, p.Close()
 })
 
-// answer is a variable to look at: one that does not move, as those on a stack do.
+// answer is a variable for tests to read. Unlike a variable on a stack it does not move.
 var answer uint64 = 42
 
-// withoutCloseRange makes snapshots do as on a kernel before 5.9.
+// withoutCloseRange makes snapshots behave as on a kernel before 5.9.
 func withoutCloseRange(t testing.TB) {
 	closeRangeNumber = 100_000
 	t.Cleanup(func() { closeRangeNumber = sysCloseRange })
 }
 
-// descriptors returns what is open in a process, by number.
+// descriptors returns the open files of a process, by descriptor.
 func descriptors(t testing.TB, pid string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/" + pid + "/fd")
@@ -150,8 +150,8 @@ func readStat(name string) (pid, parent int, state string) {
 	return pid, parent, fields[0]
 }
 
-// runs tells whether a process exists and is not a zombie, which is all that is left of a child
-// whose new parent does not reap.
+// runs reports whether a process exists and is not a zombie. A child whose new parent does not reap
+// it stays a zombie.
 func runs(pid int) bool {
 	_, _, state := readStat("/proc/" + strconv.Itoa(pid) + "/stat")
 	return state != "" && state != "Z" && state != "X"
@@ -170,8 +170,8 @@ func nothingLeft(t testing.TB) {
 	})
 }
 
-// openPoller has the runtime open its network poller, which stays, so that a test that reads files
-// does not seem to leave it behind.
+// openPoller makes the runtime open its network poller, which stays open. Otherwise a test that
+// reads files would seem to leave it behind.
 func openPoller(t testing.TB) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -188,7 +188,7 @@ func imageMappings(t testing.TB) int {
 
 func address(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
 
-// eventually is for what other processes do; the limit only ends a test that fails.
+// eventually waits for an effect of another process; the limit only ends a test that fails.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	require.Eventually(t, condition, time.Minute, 5*time.Millisecond, what)

@@ -11,10 +11,10 @@ import (
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
-// Lend returns memory of this process that the frozen one must have as well, since nobody may write
-// to it: the constants and tables of a program, which may be most of what would have to be copied.
-// Memory that does not lie in mappings without the right to write gives nil. The slice stays valid
-// as long as the process lives.
+// Lend returns memory of this process that the frozen process must have as well, since nobody may
+// write to it: the constants and tables of a program, which may be most of the memory to copy. It
+// returns nil if the range does not lie in mappings without the right to write. The slice stays
+// valid as long as the process lives.
 func (p *Process) Lend(r Range) []byte {
 	if !constants.hold(r) {
 		return nil
@@ -22,8 +22,8 @@ func (p *Process) Lend(r Range) []byte {
 	return peek.Bytes(uintptr(r.Addr), uintptr(r.Len))
 }
 
-// constants are mappings that nobody may write to, as far as they were asked for. A program keeps
-// its own for good.
+// constants are the mappings found so far that nobody may write to. A program keeps its own
+// mappings for good.
 var constants mappings
 
 type mappings struct {
@@ -31,7 +31,7 @@ type mappings struct {
 	known []Range
 }
 
-// maxKnown bounds the list. A program has two such mappings or three, and a plugin as many again.
+// maxKnown bounds the list. A program has two or three such mappings, and each plugin as many.
 const maxKnown = 64
 
 func (m *mappings) hold(r Range) bool {
@@ -49,8 +49,8 @@ func (m *mappings) hold(r Range) bool {
 	return ok
 }
 
-// findConstant looks for mappings that may be read but not written, side by side, that hold a range
-// (proc(5), maps; they are listed by address).
+// findConstant looks for adjacent mappings that may be read but not written, and that hold a range
+// (proc(5), maps; the file lists mappings by address).
 func findConstant(r Range) (found Range, ok bool) {
 	list, err := os.ReadFile("/proc/self/maps")
 	if err != nil {

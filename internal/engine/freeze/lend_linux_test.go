@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// written is in the data segment, which is no constant.
+// written is in the data segment, so it is not constant.
 var written = [4]uint64{1, 2, 3, 4}
 
 func TestLend(t *testing.T) {
@@ -31,7 +31,7 @@ func TestLend(t *testing.T) {
 	assert.Nil(t, p.Lend(Range{Addr: r.Addr, Len: 1 << 40}), "beyond the mapping")
 	assert.Nil(t, p.Lend(Range{Addr: 0xffff_8000_0000_0000, Len: 64}), "the kernel")
 
-	// As when a plugin was loaded since the last snapshot.
+	// As if a plugin had been loaded since the last snapshot.
 	m, err := syscall.Mmap(-1, 0, syscall.Getpagesize(), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, syscall.Munmap(m)) }()
@@ -42,10 +42,10 @@ func TestLend(t *testing.T) {
 	if lent := p.Lend(later); assert.NotNil(t, lent, "what was refused once is not refused for good") {
 		assert.EqualValues(t, 7, lent[5])
 	}
-	constants.known = nil // it goes
+	constants.known = nil // the mapping is removed
 }
 
-// Mappings that touch count as one, and what can be written to ends them.
+// Adjacent mappings count as one, and a writable mapping ends them.
 func TestFindConstant(t *testing.T) {
 	page := syscall.Getpagesize()
 	size := uint64(page)

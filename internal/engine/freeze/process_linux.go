@@ -12,7 +12,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/remedy"
 )
 
-// Supported says whether processes can be frozen here.
+// Supported says whether processes can be frozen on this system.
 const Supported = true
 
 // Process is a frozen copy of this process. Its methods may be called concurrently; they take
@@ -27,15 +27,15 @@ type Process struct {
 	image   arena
 	control *control
 	shared  []byte // the mapping that control lies in
-	scratch window // what Read reads through
+	scratch window // Read's buffer
 }
 
 // attempts bounds how often Take starts over because another goroutine changed GOMAXPROCS
 // meanwhile.
 const attempts = 5
 
-// closeRangeNumber is the number of close_range(2), a variable so that tests can do without the
-// call.
+// closeRangeNumber is the number of close_range(2), a variable so that tests can make the call
+// fail.
 var closeRangeNumber uintptr = sysCloseRange
 
 // Take freezes the process as it is now and lets it go on. Errors are of type *Error. The caller
@@ -46,10 +46,10 @@ var closeRangeNumber uintptr = sysCloseRange
 // Release soon. Concurrent calls wait for each other.
 func Take() (*Process, error) { return TakeWhen(func() bool { return true }) }
 
-// TakeWhen is Take at a moment at which ready returns true. ready is called where no other
-// goroutine runs; none does between its last call and the fork either, unless the caller is
-// preempted within these few instructions. As long as ready returns false the others go on, for
-// some seconds: then the error wraps ErrNotReady.
+// TakeWhen is Take at a moment at which ready returns true. ready is called while no other
+// goroutine runs. None runs between its last call and the fork either, unless the caller is
+// preempted within these few instructions. As long as ready returns false, the other goroutines go
+// on, for some seconds at most: then the error wraps ErrNotReady.
 func TakeWhen(ready func() bool) (*Process, error) {
 	return takeAlone(ready, func() (arena, error) {
 		fd, err := openMemory()
@@ -57,7 +57,7 @@ func TakeWhen(ready func() bool) (*Process, error) {
 	})
 }
 
-// takeAlone takes a snapshot with an image that open opens.
+// takeAlone takes a snapshot. open opens the file for the image.
 func takeAlone(ready func() bool, open func() (arena, error)) (*Process, error) {
 	taking.Lock()
 	defer taking.Unlock()
@@ -80,7 +80,7 @@ func takeAlone(ready func() bool, open func() (arena, error)) (*Process, error) 
 	}
 }
 
-// take makes one snapshot. It is not consistent unless alone.
+// take takes one snapshot. The snapshot is consistent only if alone is true.
 func take(ready func() bool, open func() (arena, error)) (_ *Process, alone bool, err error) {
 	reapAbandoned()
 	p := &Process{child: child{socket: -1}, image: arena{file: -1}}
@@ -110,7 +110,8 @@ func take(ready func() bool, open func() (arena, error)) (_ *Process, alone bool
 	return p, alone, nil
 }
 
-// prepare opens and maps all that the child needs. The descriptor is the child's end of the socket.
+// prepare opens and maps all that the child needs. theirs is the descriptor of the child's end of
+// the socket.
 func (p *Process) prepare(open func() (arena, error)) (theirs int, err error) {
 	p.shared, err = syscall.Mmap(-1, 0, int(unsafe.Sizeof(control{})),
 		syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_ANON)
@@ -133,8 +134,7 @@ func (p *Process) prepare(open func() (arena, error)) (theirs int, err error) {
 	return theirs, nil
 }
 
-// descriptorLimit returns a number that no open descriptor reaches, unless the limit was higher
-// once.
+// descriptorLimit returns a number above all open descriptors, unless the limit was higher earlier.
 func descriptorLimit() uintptr {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -143,20 +143,20 @@ func descriptorLimit() uintptr {
 	return uintptr(min(limit.Cur, maxDescriptor))
 }
 
-// forkReady forks at a moment when the process is ready and no other goroutine runs. The result is
-// the child's process ID, a negative error number, or 0 if the process never was; alone is false if
-// another goroutine may have run at the time after all.
+// forkReady forks at a moment when the process is ready and no other goroutine runs. pid is the
+// child's process ID, a negative error number, or 0 if the process was never ready. alone is false
+// if another goroutine may have run at the time of the fork.
 func (p *Process) forkReady(ready func() bool) (pid int, alone bool) {
 	_, alone = whenReady(ready, func() { pid = p.fork() })
 	return pid, alone
 }
 
-// fork forks, and notes when and for how long.
+// fork forks, and records the time and the duration of the fork.
 //
 //go:noinline
 func (p *Process) fork() (pid int) {
-	// No flags: the child's end sends no signal, so that neither a SIGCHLD handler nor wait4(-1)
-	// notices it.
+	// Without flags the end of the child sends no signal, so that neither a SIGCHLD handler nor
+	// wait4(-1) notices it.
 	pid = fork(p.control)
 	if pid == -int(syscall.EINVAL) {
 		// Emulators (qemu-user 7.2, linux-user/syscall.c, do_fork) know only the usual signal.
@@ -176,21 +176,22 @@ func (p *Process) Caller() (pc, sp uintptr) { return p.pc, p.sp }
 // CallerG returns the address of the runtime.g of Take's goroutine.
 func (p *Process) CallerG() uintptr { return p.g }
 
-// PID returns the process ID of the frozen copy, for who looks at it from outside (/proc). It is of
-// no use after Release.
+// PID returns the process ID of the frozen copy, for programs that inspect it through /proc. It is
+// invalid after Release.
 func (p *Process) PID() int { return p.child.pid }
 
-// Pause returns how long the fork took, during which nothing of Go ran. Not counted are the two
-// stops of the world around it, in which GOMAXPROCS changes: together some ten microseconds, more
-// with many busy goroutines. In between, goroutines take turns on one P, which is for long only if
-// a collection begins just then.
+// Pause returns how long the fork took, during which no Go code ran. It does not include the two
+// stops of the world around the fork, in which GOMAXPROCS changes: together some ten microseconds,
+// more with many busy goroutines. In between, goroutines take turns on one P. That takes long only
+// if a collection begins just then.
 func (p *Process) Pause() time.Duration { return p.pause }
 
-// Frozen returns when the process was frozen, by the clock that the runtime's timers go by:
+// Frozen returns when the process was frozen, by the clock that the runtime's timers use:
 // CLOCK_MONOTONIC (go1.26 and go1.27 runtime/sys_linux_amd64.s and sys_linux_arm64.s, nanotime1).
 func (p *Process) Frozen() time.Duration { return p.frozen }
 
-// Release ends the frozen process. What Copy returned stays valid. Copy and Read fail from here on.
+// Release ends the frozen process. Slices that Copy returned stay valid. Further calls of Copy and
+// Read fail.
 func (p *Process) Release() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,8 +211,8 @@ func (p *Process) release() error {
 	return nil
 }
 
-// Close ends the frozen process and gives back all memory; what Copy returned must not be touched
-// any more. Further calls do nothing.
+// Close ends the frozen process and releases all memory. Slices that Copy returned must not be used
+// afterwards. Further calls do nothing.
 func (p *Process) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

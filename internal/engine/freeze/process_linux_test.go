@@ -38,8 +38,8 @@ func TestImageShowsTheMomentOfTheFork(t *testing.T) {
 	runtime.KeepAlive(objects)
 }
 
-// Writers stamp their words one after the other, on pages far apart. In a frozen image the stamps
-// are those of one moment: never rising along a writer's order, never more than one apart.
+// Writers stamp their words one after the other, on pages far apart. The stamps in a frozen image
+// are of one moment: they never rise along a writer's order, and never differ by more than one.
 func TestImageIsOfOneMoment(t *testing.T) {
 	nothingLeft(t)
 	const writers, words, stride = 4, 64, 1024

@@ -28,7 +28,7 @@ func TestProcessorsAreRestored(t *testing.T) {
 	}
 }
 
-// A program that changes GOMAXPROCS all the time gets a snapshot or is told why not.
+// A program that changes GOMAXPROCS all the time gets a snapshot, or an error that says so.
 func TestProcessorsChangedMeanwhile(t *testing.T) {
 	nothingLeft(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
@@ -53,10 +53,10 @@ func TestProcessorsChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// counted is counted up by another goroutine.
+// Another goroutine increments counted.
 var counted atomic.Int64
 
-// The process is frozen when it is ready; until then, others run.
+// The process is frozen when it is ready; until then, other goroutines run.
 func TestTakeWhenReady(t *testing.T) {
 	nothingLeft(t)
 	for _, procs := range []int{1, 4} {
@@ -97,7 +97,7 @@ func TestNeverReady(t *testing.T) {
 	require.Equal(t, procs, runtime.GOMAXPROCS(0))
 }
 
-// Package testing turns automatic updating off, so this takes a program outside of tests.
+// Package testing turns automatic updating off, so this test needs a program outside of tests.
 func TestAutomaticUpdatingIsRestored(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go command to build the program with")

@@ -19,8 +19,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// refusals are what a seccomp filter, a limit or an old kernel may refuse. A seccomp filter plays
-// them, in a process of its own: it cannot be taken off again.
+// refusals are system calls that a seccomp filter, a limit or an old kernel may refuse. The test
+// refuses them by a seccomp filter in a process of its own, since a filter cannot be removed.
 var refusals = map[string]struct {
 	seccomptest.Refusal
 	want []string // parts of the error; none if the snapshot works all the same
@@ -75,7 +75,7 @@ func TestRefusedSystemCalls(t *testing.T) {
 	}
 }
 
-// Without memfd_create and a folder that takes files there is no image.
+// Without memfd_create and without a folder that accepts files there is no image.
 func TestNoPlaceForTheImage(t *testing.T) {
 	cmd := helper(t, "refuse no-memfd")
 	cmd.Env = append(cmd.Env, "TMPDIR=/proc/self/none", noSharedMemory+"=1")
@@ -86,10 +86,10 @@ func TestNoPlaceForTheImage(t *testing.T) {
 	assert.Contains(t, string(out), "TMPDIR) writable")
 }
 
-// noSharedMemory is a variable of a helper's environment: it does without /dev/shm.
+// noSharedMemory is an environment variable of a helper: with it the helper does not use /dev/shm.
 const noSharedMemory = "LEAKGATE_FREEZE_NO_SHM"
 
-// takeUnderFilter forbids a system call and prints what a snapshot then says. It fails if the
+// takeUnderFilter forbids a system call and prints the result of a snapshot. It fails if the
 // attempt leaves anything behind.
 func takeUnderFilter(args []string) error {
 	if os.Getenv(noSharedMemory) != "" {
@@ -131,7 +131,7 @@ func takeUnderFilter(args []string) error {
 	return nil
 }
 
-// The child's descriptors are 0 and 1, which the parent's may be as well.
+// The child uses descriptors 0 and 1; the parent's descriptors may have these numbers, too.
 func TestStandardFilesClosed(t *testing.T) {
 	out, err := helper(t, "bare").Output()
 	require.NoError(t, err, "%s", out)

@@ -12,12 +12,13 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/remedy"
 )
 
-// A Running hands out the memory of this process as it runs: what the program writes meanwhile is
-// in it or not. An address that cannot be read is no fault. It is not safe for concurrent use.
+// A Running hands out the memory of this process while the process runs: a copy may or may not
+// contain what the program writes meanwhile. An address that cannot be read is no fault. A Running
+// is not safe for concurrent use.
 type Running struct {
 	memory int      // descriptor of /proc/self/mem, -1 once closed
 	copies [][]byte // the mappings that copies lie in
-	free   []byte   // what is left of the newest
+	free   []byte   // the unused rest of the newest mapping
 }
 
 // OpenRunning returns this process. The caller must call Close. A process that may not be traced
@@ -30,7 +31,7 @@ func OpenRunning() (*Running, error) {
 	return &Running{memory: fd}, nil
 }
 
-// Copy is Process.Copy, without a frozen process. It copies some GB/s; a range costs about a
+// Copy is Process.Copy for the running process. It copies some GB/s; a range costs about a
 // microsecond.
 func (p *Running) Copy(ranges []Range) ([][]byte, error) {
 	offsets, size, err := layOut(ranges)
@@ -56,9 +57,9 @@ func (p *Running) Copy(ranges []Range) ([][]byte, error) {
 	return out, nil
 }
 
-// read fills a buffer with memory, and returns what could be read of it.
+// read fills a buffer with memory, and returns the part that could be read.
 func (p *Running) read(buf []byte, addr uint64) ([]byte, error) {
-	if addr > math.MaxInt64 { // the kernel's, and no offset in a file
+	if addr > math.MaxInt64 { // the kernel's addresses are no offsets in a file
 		return nil, nil
 	}
 	for done := 0; done < len(buf); {
@@ -77,13 +78,13 @@ func (p *Running) read(buf []byte, addr uint64) ([]byte, error) {
 }
 
 const (
-	// 2 MiB that the kernel gives at once take a fifth of the time that their 512 pages do.
+	// The kernel provides 2 MiB at once in a fifth of the time that 512 pages take.
 	hugePage     = 2 << 20
 	madvHugePage = 14 // madvise(2), the same on all architectures
 )
 
-// reserve returns n bytes of memory outside of the Go heap. They are zero, and take memory once
-// written.
+// reserve returns n zero bytes of memory outside of the Go heap. They take memory only when they
+// are written.
 func (p *Running) reserve(n int64) ([]byte, error) {
 	n = alignUp(n, pageSize)
 	if int64(len(p.free)) < n {
@@ -99,14 +100,14 @@ func (p *Running) reserve(n int64) ([]byte, error) {
 		}
 		start := -uintptr(unsafe.Pointer(&all[0])) & (hugePage - 1)
 		p.free = all[start:][:size:size]
-		_ = syscall.Madvise(p.free, madvHugePage) // a kernel without gives small ones
+		_ = syscall.Madvise(p.free, madvHugePage) // a kernel without large pages provides small ones
 	}
 	b := p.free[:n:n]
 	p.free = p.free[n:]
 	return b, nil
 }
 
-// Close gives back the memory of all copies.
+// Close releases the memory of all copies.
 func (p *Running) Close() error {
 	var errs []error
 	for _, c := range p.copies {

@@ -17,7 +17,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// mapped maps memory of a size, which is zero.
+// mapped maps zeroed memory of a size.
 func mapped(t *testing.T, size int) []byte {
 	t.Helper()
 	m, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
@@ -45,7 +45,7 @@ func TestCopyOfTheRunningProcess(t *testing.T) {
 		m[i] = byte(1 + uint64(i)/size)
 	}
 	base := address(m)
-	// What lies behind the end of a file cannot be read even by those who need no rights.
+	// Memory beyond the end of a mapped file cannot be read even with the right to read it.
 	empty, err := os.Create(filepath.Join(t.TempDir(), "empty"))
 	require.NoError(t, err)
 	_, _, errno := syscall.Syscall6(syscall.SYS_MMAP, uintptr(base+2*size), uintptr(size), syscall.PROT_READ, syscall.MAP_SHARED|syscall.MAP_FIXED, empty.Fd(), 0)
@@ -68,7 +68,7 @@ func TestCopyOfTheRunningProcess(t *testing.T) {
 		{"odd", Range{Addr: base + 3, Len: 5}, fill(1, 5)},
 		{"more than a large page", Range{Addr: addressOf(&large[0]), Len: uint64(len(large))}, large},
 	}
-	for range 2 { // the second lies behind the first
+	for range 2 { // the second copy follows the first in the same mapping
 		got := wantCopies(t, p, tests)
 		for i, tt := range tests {
 			assert.Equal(t, len(got[i]), cap(got[i]), tt.name)

@@ -10,9 +10,9 @@ import (
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
-// Withheld returns by which advice some of the ranges are kept from forked processes:
-// MADV_DONTFORK, which leaves them out, or MADV_WIPEONFORK, which makes them zeros. It returns ""
-// if there is none, or the system does not tell.
+// Withheld returns the madvise advice by which the program keeps some of the ranges from forked
+// processes: MADV_DONTFORK, which leaves them out, or MADV_WIPEONFORK, which makes them zeros. It
+// returns "" if there is no such advice, or the system does not tell.
 func Withheld(ranges []Range) (advice string) {
 	list, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {

@@ -1,17 +1,17 @@
-// Package gccount reads what the garbage collector of a running program has counted, where the
-// runtime keeps it: of this process, or of another one. Nothing is stopped.
+// Package gccount reads the garbage collector's counters of a running program in place: of this
+// process, or of another one. It stops nothing.
 package gccount
 
 import "github.com/leakgate/leakgate/internal/engine/rtlayout"
 
-// Counters are where the runtime of a process has its counters. All are addresses (go1.26 and go1.27
+// Counters are the addresses of the counters of the collector in a process (go1.26 and go1.27
 // runtime/mgc.go, mgcpacer.go, mstats.go).
 type Counters struct {
-	number        uint64 // memstats.numgc: collections that have ended
-	marked        uint64 // gcController.heapMarked: how many bytes the last one found alive
-	sweep         uint64 // mheap_.sweepgen: 2 more with each
-	begun         uint64 // work.cycles: collections that have begun
-	starting      uint64 // work.startSema: 0 while one is about to begin
+	number        uint64 // memstats.numgc: number of collections that have ended
+	marked        uint64 // gcController.heapMarked: bytes that the last collection found alive
+	sweep         uint64 // mheap_.sweepgen: 2 more with each collection
+	begun         uint64 // work.cycles: number of collections that have begun
+	starting      uint64 // work.startSema: 0 while a collection is about to begin
 	before, after uint64 // work.heap0, heap1: the heap when marking began, and when it ended
 }
 
@@ -38,18 +38,20 @@ type Memory interface {
 
 // A Cycle is a garbage collection.
 type Cycle struct {
-	Number uint32 // of those that have ended in the process, from 1; it begins anew after 2^32
-	// Marked is how many bytes its mark phase found alive, by size class, with what was allocated
-	// while it marked, garbage or not. Before the first one it is what the runtime begins with.
+	Number uint32 // number of collections that have ended in the process, from 1; it restarts after 2^32
+	// Marked is how many bytes the mark phase found alive, by size class, including all objects
+	// that were allocated while it marked, garbage or not. Before the first collection it is the
+	// runtime's initial value.
 	Marked int64
-	// Allocated is how many bytes were allocated while it marked, up to what processors had taken
-	// from the heap and not used. It is -1 where that is not known any more: the next one has begun.
+	// Allocated is how many bytes were allocated while it marked, apart from memory that processors
+	// had taken from the heap and not used yet. It is -1 if it is unknown, because the next
+	// collection has begun.
 	Allocated int64
 }
 
-// Last is the collection that ended last, in some eight reads. It allocates nothing. Where the world
-// stands still at this moment for the end of a collection, that may have its size beside the number
-// of the one before. Errors are those of the memory.
+// Last returns the collection that ended last, in some eight reads. It allocates nothing. If the
+// world is stopped at this moment for the end of a collection, Last may return that collection's
+// size with the number of the one before. Errors are those of the memory.
 func (c *Counters) Last(m Memory) (Cycle, error) {
 	r := reader{m: m}
 	for {
@@ -64,8 +66,8 @@ func (c *Counters) Last(m Memory) (Cycle, error) {
 	}
 }
 
-// Least is how much was alive without what was allocated while the collection marked, and Marked
-// where that is not known.
+// Least is how many bytes were alive without the objects that were allocated while the collection
+// marked; it is Marked if that is unknown.
 func (c Cycle) Least() (bytes int64, known bool) {
 	if c.Allocated < 0 {
 		return c.Marked, false
@@ -79,7 +81,7 @@ func (c *Counters) Swept(m Memory) (uint32, error) {
 	return uint32(generation) / 2, err
 }
 
-// A reader keeps the first error.
+// A reader reads words and keeps the first error.
 type reader struct {
 	m   Memory
 	err error

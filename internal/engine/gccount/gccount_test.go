@@ -13,8 +13,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// self finds the counters of this process; where there is no debug information of it the test is
-// skipped.
+// self returns the counters of this process; without debug information the test is skipped.
 func self(t *testing.T) *gccount.Counters {
 	t.Helper()
 	if !snapshot.Supported {
@@ -29,7 +28,7 @@ func self(t *testing.T) *gccount.Counters {
 	return c
 }
 
-// The counters say what the runtime's metrics do.
+// The counters agree with the runtime's metrics.
 func TestCountersAreThoseOfMetrics(t *testing.T) {
 	c, metrics := self(t), gcwatch.NewReader()
 	for range 5 {
@@ -59,7 +58,7 @@ func grow(depth int) *node {
 	return &node{grow(depth - 1), grow(depth - 1)}
 }
 
-// What is allocated while a collection marks is no part of what was alive for certain.
+// Memory that is allocated while a collection marks is not part of Least.
 func TestLeastHasNothingNew(t *testing.T) {
 	c := self(t)
 	tree = grow(18) // marking takes a while
@@ -83,7 +82,7 @@ func TestLeastHasNothingNew(t *testing.T) {
 		}
 	}()
 	defer func() { close(stop); <-stopped }()
-	const slack = 2 << 20 // what processors had taken from the heap before
+	const slack = 2 << 20 // bytes that processors had taken from the heap before
 	most := int64(0)
 	for range 30 {
 		runtime.GC()

@@ -1,4 +1,5 @@
-// Package gcwatch tells of the garbage collections of this process, and how much each found alive.
+// Package gcwatch reports the garbage collections of this process, and how many bytes each found
+// alive.
 package gcwatch
 
 import (
@@ -7,32 +8,33 @@ import (
 	"sync/atomic"
 )
 
-// A Watch says when mark phases have ended. It is told by a finalizer that sets itself again: the
-// sweep that follows each mark phase finds its object, which nothing refers to, and queues it. That
-// costs nothing between collections. After a mark phase it takes some 0.1 ms, and some
-// milliseconds where all processors are busy; cleanups (runtime.AddCleanup) take 100 ms then, since
+// A Watch reports when mark phases have ended. A finalizer that sets itself again tells it: nothing
+// refers to the finalizer's object, so the sweep after each mark phase queues the finalizer. That
+// costs nothing between collections. After a mark phase the report takes some 0.1 ms, and some
+// milliseconds if all processors are busy; cleanups (runtime.AddCleanup) take 100 ms then, since
 // the runtime passes them on in blocks (Go 1.26.8 with 200 MB in small objects, two processors).
 //
-// The runtime has one goroutine for all finalizers. Where one of the program's own takes long,
-// those told of are fewer; Cycle.Number tells how many were left out. One that never returns keeps
-// all others from running, so that who must know asks Last from time to time, too.
+// The runtime has one goroutine for all finalizers. If a finalizer of the program takes long, some
+// collections are not reported; Cycle.Number shows how many. A finalizer that never returns keeps
+// all others from running. A caller that must not miss a collection calls Last from time to time,
+// too.
 type Watch struct {
 	ended   chan struct{}
 	stopped atomic.Bool
 }
 
-// A sentinel is never referred to, but by its finalizer while that runs. It has a pointer, so that
-// it lies in a block of its own.
+// A sentinel is the object of that finalizer. Nothing but the running finalizer refers to it. It
+// has a pointer, so that it lies in a block of its own.
 type sentinel struct{ watch *Watch }
 
 // notified counts the finalizers of this package that have run.
 var notified atomic.Uint64
 
-// Notified is how many finalizers of watches have run: a program that is watched is at rest all the
-// same.
+// Notified is how many finalizers of watches have run. Settling subtracts them: a program that is
+// watched may still be at rest.
 func Notified() uint64 { return notified.Load() }
 
-// Start begins to watch. The first mark phase that is told of begins after that.
+// Start begins to watch. The first mark phase that the watch reports begins after the call.
 func Start() *Watch {
 	w := &Watch{ended: make(chan struct{}, 1)}
 	runtime.SetFinalizer(&sentinel{w}, (*sentinel).swept)
@@ -47,7 +49,7 @@ func (s *sentinel) swept() {
 	runtime.SetFinalizer(s, (*sentinel).swept)
 	select {
 	case s.watch.ended <- struct{}{}:
-	default: // who watches has yet to read the one before
+	default: // the receiver has yet to read the value before
 	}
 }
 
@@ -59,15 +61,15 @@ func (w *Watch) Stop() { w.stopped.Store(true) }
 
 // A Cycle is a garbage collection.
 type Cycle struct {
-	Number uint64 // of those that have ended in this process, from 1
-	// Live is the size in bytes of all objects that the mark phase found alive, by size class. What
-	// was allocated while it marked counts as alive, garbage or not (go1.26 runtime/malloc.go,
-	// gcmarknewobject).
+	Number uint64 // number of collections that have ended in this process, from 1
+	// Live is the size in bytes of all objects that the mark phase found alive, by size class.
+	// Objects that were allocated while it marked count as alive, garbage or not (go1.26
+	// runtime/malloc.go, gcmarknewobject).
 	Live uint64
 }
 
-// A Reader reads the runtime's counters. It is for one goroutine at a time; a reading allocates
-// nothing but the first, and takes 2 microseconds.
+// A Reader reads the runtime's counters. It is for one goroutine at a time. A reading takes 2
+// microseconds, and only the first one allocates.
 type Reader struct{ samples []metrics.Sample }
 
 // NewReader makes a Reader.
@@ -77,10 +79,10 @@ func NewReader() *Reader {
 	}}
 }
 
-// Last is the collection that ended last, and allocated how many bytes the program has allocated
-// since it began, without what its processors have taken out of the heap's spans since they last
-// changed these. A collection that ends in this very moment may have its size beside the number of
-// the one before.
+// Last returns the collection that ended last, and how many bytes the program has allocated since
+// its start. allocated leaves out the memory that each processor has used of its current spans
+// since it took them. If a collection ends at this very moment, Last may return its size with the
+// number of the one before.
 func (r *Reader) Last() (last Cycle, allocated uint64) {
 	metrics.Read(r.samples)
 	return Cycle{r.value(0), r.value(1)}, r.value(2)
@@ -90,5 +92,5 @@ func (r *Reader) value(i int) uint64 {
 	if v := r.samples[i].Value; v.Kind() == metrics.KindUint64 {
 		return v.Uint64()
 	}
-	return 0 // of a newer Go that has no such metric
+	return 0 // a newer Go may have no such metric
 }

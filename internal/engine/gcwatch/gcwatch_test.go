@@ -8,7 +8,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// Each collection is told of before the next one is asked for, and with its number.
+// The watch reports each collection before the next one is requested, and with its number.
 func TestEachCollectionIsToldOf(t *testing.T) {
 	r := NewReader()
 	w := Start()
@@ -17,12 +17,12 @@ func TestEachCollectionIsToldOf(t *testing.T) {
 		before, _ := r.Last()
 		runtime.GC()
 		for now := before; now.Number == before.Number; now, _ = r.Last() {
-			<-w.Ended() // there may be one of a collection before
+			<-w.Ended() // the value may be of an earlier collection
 		}
 	}
 }
 
-// What is alive at the end of a mark phase counts, what is not does not.
+// Objects that are alive at the end of a mark phase count, others do not.
 func TestLive(t *testing.T) {
 	const size = 32 << 20
 	r := NewReader()
@@ -43,7 +43,7 @@ func TestLive(t *testing.T) {
 	assert.True(t, after.Number > during.Number && during.Number > before.Number)
 }
 
-// A watch that was stopped leaves nothing behind: its sentinel is not kept by a finalizer any more.
+// A stopped watch leaves nothing behind: no finalizer keeps its sentinel.
 func TestStop(t *testing.T) {
 	w := Start()
 	runtime.GC()
@@ -52,7 +52,7 @@ func TestStop(t *testing.T) {
 	gone := make(chan struct{})
 	runtime.SetFinalizer(w, func(*Watch) { close(gone) })
 	w = nil
-	for { // what one finalizer lets go of, the next collection finds
+	for { // the next collection finds the objects that a finalizer releases
 		runtime.GC()
 		select {
 		case <-gone:
@@ -63,7 +63,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// While nobody reads, collections go on being watched, and one value stands for all of them.
+// While nobody reads the channel, collections are watched all the same, and one value stands for
+// all of them.
 func TestNobodyReads(t *testing.T) {
 	w := Start()
 	defer w.Stop()

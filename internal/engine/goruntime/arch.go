@@ -1,17 +1,18 @@
 package goruntime
 
-// arch is what frames look like on an architecture (internal/goarch, runtime/internal/sys).
+// arch describes the frames and signal frames of an architecture (internal/goarch,
+// runtime/internal/sys).
 type arch struct {
-	usesLR       bool   // return addresses live in a link register first
-	minFrameSize uint64 // words at the bottom of each frame for a callee
+	usesLR       bool   // calls leave the return address in a link register
+	minFrameSize uint64 // words at the bottom of each frame that belong to the callee
 	stackAlign   uint64
 	pcQuantum    uint64
 	// frames up to this size have no locals map (runtime/stkframe.go:getStackMap)
 	minLocals uint64
 
-	// What the kernel saves for a signal handler: where the general registers lie, seen from the
-	// address of the signal stack in it, how many words that takes at least, and which of the
-	// registers is which.
+	// Layout of what the kernel saves for a signal handler: the offset of the general registers
+	// from the word that holds the signal stack's address, the least number of words from that word
+	// on, and the indexes of three registers.
 	sigRegisters, sigWords uint64
 	sigPC, sigSP, sigLR    uint64
 }

@@ -8,7 +8,7 @@ import (
 // A Frame is a physical frame of a goroutine (runtime/stkframe.go, stkframe).
 type Frame struct {
 	Func   *Func
-	PC     uint64 // where execution will go on; a return address in all but the innermost
+	PC     uint64 // where execution will go on; a return address in all frames but the innermost
 	ContPC uint64 // the pc to look up liveness with, 0 if the frame is dead
 	SP, FP uint64 // FP is the canonical frame address: the stack pointer at the caller
 	varp   uint64 // top of the locals
@@ -19,7 +19,7 @@ type Frame struct {
 	Interrupted *Frame
 }
 
-// pcInfo is what the function tables say of one pc; goroutines in the same place share it.
+// pcInfo is the function tables' information on one pc; goroutines at the same pc share it.
 type pcInfo struct {
 	spDelta int32
 	hasSP   bool

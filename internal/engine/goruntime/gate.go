@@ -7,17 +7,18 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
-// A Gate tells whether it is a good moment to copy a process that something else has stopped. It is
-// not safe for concurrent use.
+// A Gate tells whether this is a good moment to copy a process that something else has stopped. It
+// is not safe for concurrent use.
 type Gate struct {
 	m *Model
 }
 
-// ErrUnsafePoint says that a goroutine's stack is being moved, or that it is not known where it
-// stands, which is over in microseconds; or that the collector is at work, of Resting.
+// ErrUnsafePoint says that a goroutine's stack is being moved, or that the goroutine's position is
+// not known, which is over in microseconds. As an error of Resting it says that the collector is at
+// work.
 var ErrUnsafePoint = errors.New("a thread was where its goroutine's registers are not known, or was moving its stack, or the garbage collector was at work")
 
-// NewGate reads what does not change while a process runs.
+// NewGate reads the data that does not change while a process runs.
 func NewGate(mem *image.Space, names Names, bias uint64, goarch string) (*Gate, error) {
 	m, err := newModel(mem, names, bias, goarch)
 	if err != nil {
@@ -28,8 +29,9 @@ func NewGate(mem *image.Space, names Names, bias uint64, goarch string) (*Gate, 
 	return &Gate{m}, nil
 }
 
-// Check returns ErrUnsafePoint if it is none, and other errors if that cannot be told. It reads some
-// words for each thread, of memory that nobody may have read before in mem: it was stopped since.
+// Check returns ErrUnsafePoint if this is no good moment, and other errors if it cannot tell. It
+// reads some words for each thread. Nothing may have been read from mem before the process was
+// stopped: mem keeps what it has read.
 func (g *Gate) Check(mem *image.Space, threads []Thread) error {
 	g.m.Mem = mem
 	placed, err := g.m.place(threads)
@@ -48,8 +50,9 @@ func (g *Gate) Check(mem *image.Space, threads []Thread) error {
 	return mem.Err()
 }
 
-// SignalStack returns the bounds of the signal stack of the thread on one of whose other stacks sp
-// is; 0 and 0 if there is none, or that cannot be told. That thread must be stopped.
+// SignalStack returns the bounds of the signal stack of a stopped thread: the one that has sp on
+// its goroutine's stack or on its g0 stack. It returns 0 and 0 if there is none, or if it cannot
+// tell.
 func (g *Gate) SignalStack(mem *image.Space, sp uint64) (lo, hi uint64) {
 	m := g.m
 	m.Mem = mem
@@ -67,9 +70,9 @@ func (g *Gate) SignalStack(mem *image.Space, sp uint64) (lo, hi uint64) {
 	return lo, hi
 }
 
-// Resting returns ErrUnsafePoint while the collector marks, or the world stands still for it: then the
-// next collection that ends has begun before this moment. It may be called after Check, for the same
-// stop.
+// Resting returns ErrUnsafePoint while the collector marks, or the world is stopped for it: in
+// these cases the next collection that ends has begun before this moment. It may be called after
+// Check, for the same stop.
 func (g *Gate) Resting() error {
 	m := g.m
 	phase, waiting := m.fields.Variable("runtime.gcphase").Addr, m.fields.Variable("runtime.sched").Addr+m.fields.Offset("runtime.schedt", "gcwaiting")

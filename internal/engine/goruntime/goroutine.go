@@ -12,11 +12,11 @@ import (
 // maxGoroutines bounds the list of goroutines.
 const maxGoroutines = 1 << 28
 
-// A Goroutine is one that is alive, with its stack (runtime/runtime2.go, g).
+// A Goroutine is a goroutine that has not ended, with its stack (runtime/runtime2.go, g).
 type Goroutine struct {
 	Addr      uint64 // of the g
 	Lo, Hi    uint64 // of its stack
-	PC, SP    uint64 // where it stands
+	PC, SP    uint64 // of its innermost frame
 	lr        uint64
 	ctxt      uint64 // closure register of a goroutine that is not running
 	ctxtAddr  uint64
@@ -27,7 +27,7 @@ type Goroutine struct {
 	StartPC   uint64   // its entry function
 	async     bool     // stopped asynchronously, at any instruction
 	syscall   bool     // PC and SP were saved on entry to a system call
-	lost      bool     // running without a usable record: scanned conservatively as a whole
+	lost      bool     // running without a usable record: its whole stack is scanned conservatively
 	registers []uint64 // conservative roots, of a goroutine whose thread something else stopped
 	// interrupted: stopped by something else, at any instruction
 	interrupted bool
@@ -37,8 +37,8 @@ type Goroutine struct {
 	stackFrom   uint64
 }
 
-// loadGoroutines lists the goroutines that live, with their stacks. Of those that were running, the
-// caller and placed ones have the place that is given for them; others are lost.
+// loadGoroutines lists the goroutines that have not ended, with their stacks. For goroutines that
+// were running, caller and placed give the position; the other running ones are lost.
 func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error {
 	l := m.fields
 	const g = "runtime.g"
@@ -66,7 +66,7 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 	var stacks []image.Range
 	for _, addr := range all {
 		status := mem.U32(addr + oStatus)
-		// Its stack may just be copied to another one, and pointers into it be of both.
+		// The runtime may just be copying the stack: pointers may lead into the old or the new one.
 		moving := m.stopped && (status&rtlayout.Scanning != 0 || status == rtlayout.Copystack)
 		status &^= rtlayout.Scanning
 		if rtlayout.HasEnded(status) {
@@ -90,8 +90,8 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 			gr.IsCaller = true
 			gr.PC, gr.SP, gr.ctxt, gr.async = caller.PC, caller.SP, 0, false
 		case sysSP != 0:
-			// On its way out of a system call a goroutine is "running" without a P from go1.26 on
-			// (runtime/proc.go, exitsyscall); where it entered is still what counts.
+			// From go1.26 on, a goroutine that returns from a system call is "running" without a P
+			// (runtime/proc.go, exitsyscall); its position at the entry is still valid.
 			gr.PC, gr.SP, gr.syscall = mem.U64(addr+oSysPC), sysSP, true
 		case onThread:
 			gr.registers, gr.interrupted, gr.lost = p.registers, p.interrupted, p.whole || moving
@@ -135,7 +135,7 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 			m.Warn("a goroutine was running while the process was frozen; its stack is scanned conservatively")
 		}
 	}
-	// So all stacks together cost no more than the memory that they take.
+	// This bounds the cost of all stacks together by the memory that they take.
 	sort.Slice(stacks, func(i, j int) bool { return stacks[i].Addr < stacks[j].Addr })
 	for i := 1; i < len(stacks); i++ {
 		if stacks[i].Addr < stacks[i-1].End() {
@@ -145,8 +145,8 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 	return mem.Err()
 }
 
-// Lost reports whether it was running without a usable record: its frames and stack pointer are
-// unknown.
+// Lost reports whether the goroutine was running without a usable record: its frames and its stack
+// pointer are unknown.
 func (g *Goroutine) Lost() bool { return g.lost }
 
 // word reads a word of the stack; ok is false outside of its used part.
@@ -158,7 +158,7 @@ func (g *Goroutine) word(addr uint64) (uint64, bool) {
 	return u64(g.stack, off), true
 }
 
-// Stack returns the bytes of the used part of the stack from an address on, nil outside of it.
+// Stack returns the used part of the stack from an address on, nil if the address is outside of it.
 func (g *Goroutine) Stack(addr uint64) []byte {
 	off := addr - g.stackFrom
 	if off >= uint64(len(g.stack)) {

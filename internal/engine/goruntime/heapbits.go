@@ -20,10 +20,10 @@ func (m *Model) PointerWords(s *Span, obj uint32, visit func(word uint64)) error
 	})
 }
 
-// PointerMasks calls visit with the words of an object that may hold pointers, in order: a bit a
-// word, up to 64 from the first on (runtime/mbitmap.go, typePointers). Small objects have such bits
-// at the end of their span, larger ones a type in their first word or in their span, whose mask
-// repeats over the object.
+// PointerMasks calls visit with the words of an object that may hold pointers, in order: mask has a
+// bit for each word, for up to 64 words from the word first on (runtime/mbitmap.go, typePointers).
+// The bits of small objects are at the end of their span. Larger objects have a type, in their
+// first word or in their span; its mask repeats over the object.
 //
 //go:norace
 func (m *Model) PointerMasks(s *Span, obj uint32, visit func(first, mask uint64)) error {
@@ -63,12 +63,12 @@ func (m *Model) PointerMasks(s *Span, obj uint32, visit func(first, mask uint64)
 	return nil
 }
 
-// FetchAhead is how many objects should be fetched at a time.
+// FetchAhead is how many objects Fetch should get at a time.
 const FetchAhead = 16
 
-// Fetch reads a byte of each object with pointers, and of its mask, one right after the other, so
-// that the processor waits for all of them at once and not for each in turn when they are read. The
-// sum is of no use.
+// Fetch reads a byte of each object with pointers, and of its mask. The processor then waits for
+// all cache lines at once, and not for each in turn when the objects are read. The sum has no
+// meaning.
 //
 //go:norace
 func (m *Model) Fetch(objs []uint32) (sum byte) {
@@ -82,7 +82,7 @@ func (m *Model) Fetch(objs []uint32) (sum byte) {
 	return sum
 }
 
-// FetchMask reads a byte of the mask of a small object, see Fetch; there is none for others.
+// FetchMask reads a byte of the mask of a small object, see Fetch; it returns 0 for other objects.
 func (s *Span) FetchMask(obj uint32) byte {
 	if s.bits == nil {
 		return 0
@@ -103,7 +103,7 @@ func maskWord(mask []byte, bit uint64) uint64 {
 	return w
 }
 
-// SmallMask returns the pointer bits of a small object, a bit a word.
+// SmallMask returns the pointer bits of a small object, one bit for each word.
 func (s *Span) SmallMask(obj uint32) uint64 {
 	n := s.ElemSize / 8
 	first := uint64(obj-s.FirstObj) * n
@@ -124,8 +124,8 @@ func (s *Span) SmallMask(obj uint32) uint64 {
 // HasSmallMask reports whether the pointer bits of the span's objects are in the span.
 func (s *Span) HasSmallMask() bool { return s.bits != nil }
 
-// AllocatedType returns the type that an object was allocated with (of an element, where it is an
-// array) and the offset at which its memory begins; nil if the allocator kept none.
+// AllocatedType returns the type that an object was allocated with (the element type, if it is an
+// array) and the offset at which the value begins; nil if the allocator recorded no type.
 func (m *Model) AllocatedType(s *Span, obj uint32) (t *RType, start uint64) {
 	switch {
 	case s.NoScan || s.bits != nil:

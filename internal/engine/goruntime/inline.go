@@ -21,11 +21,11 @@ const maxInlined = 1 << 9
 // maxCallNames bounds the names of one frame's calls, of functions and files together.
 const maxCallNames = 1 << 16
 
-// A Call is a logical frame: a function's own code, or that of one inlined into it.
+// A Call is a logical frame: the function's own code, or the code of a function inlined into it.
 type Call struct {
 	Name      string
 	File      string
-	Line      int // where it stands: at the pc, or at the call of the next inner one
+	Line      int // position at the pc, or at the call of the next inner function
 	StartLine int
 }
 
@@ -60,13 +60,13 @@ func (m *Model) Calls(f *Func, pc uint64) []Call {
 	return append(calls, Call{f.Name, file, line, int(f.StartLine)})
 }
 
-// Wrapper reports whether the compiler made the function, to call another one: for go statements
-// with arguments, for deferred calls, for methods of embedded fields. Tracebacks leave such
-// functions out.
+// Wrapper reports whether the compiler made the function only to call another function: for go
+// statements with arguments, for deferred calls, for methods of embedded fields. Tracebacks leave
+// such functions out.
 func (f *Func) Wrapper() bool { return f.id == funcIDWrapper }
 
-// CallPC returns the pc to look up a frame's source position with. Where a signal or the scheduler
-// faked the call (runtime/traceback.go, unwindTrap), that is the frame's pc itself, else that of
+// CallPC returns the pc to look up a frame's source position with. If a signal or the scheduler
+// faked the call (runtime/traceback.go, unwindTrap), that is the frame's own pc, else a pc within
 // the call before the return address. callee is the next inner frame's function, nil for the
 // innermost frame.
 func (fr *Frame) CallPC(callee *Func) uint64 {

@@ -12,11 +12,11 @@ import (
 // A Slot is a word of a goroutine's stack (or of its saved registers) that the collector would
 // follow.
 type Slot struct {
-	// the frame it lies in; nil for registers and records of the goroutine itself
+	// the frame that holds it; nil for registers and records of the goroutine itself
 	Frame        *Frame
 	Addr         uint64
 	Value        uint64
-	End          uint64 // where the stack object ends that it lies in, 0 if it lies in none
+	End          uint64 // end of the stack object that holds it, 0 if none does
 	Conservative bool   // may be no pointer at all
 	OnStack      bool   // the value points into the same stack
 	Deferred     bool   // the value is the closure of a deferred call of Frame
@@ -44,9 +44,9 @@ type liveObject struct {
 
 var errStackObjects = errors.New("its stack objects do not fit on it")
 
-// LiveSlots calls visit for every word of a goroutine's stack that keeps something alive, exactly
-// as the collector finds them: by stack maps, by stack objects that are pointed to, and
-// conservatively where a goroutine was stopped between safe points (runtime/mgcmark.go, scanstack).
+// LiveSlots calls visit for every word of a goroutine's stack that keeps something alive. It finds
+// them as the collector does: by stack maps, by stack objects that are pointed to, and
+// conservatively if a goroutine was stopped between safe points (runtime/mgcmark.go, scanstack).
 func (m *Model) LiveSlots(g *Goroutine, visit func(Slot)) error {
 	s := &stackScan{m: m, g: g, visit: visit}
 	if g.lost {
@@ -121,8 +121,8 @@ func (s *stackScan) word(f *Frame, addr, value uint64, conservative bool) {
 	s.visit(Slot{Frame: f, Addr: addr, Value: value, End: s.end, Conservative: conservative, OnStack: onStack})
 }
 
-// registers reports what the registers of the goroutine's thread held. They have no address; theirs
-// are below all memory.
+// registers reports the registers of the goroutine's thread. They have no address; each gets a
+// number below all memory for one.
 func (s *stackScan) registers(f *Frame) {
 	for i, v := range s.g.registers {
 		s.word(f, uint64(i+1)*8, v, true)
@@ -155,7 +155,7 @@ func (s *stackScan) masked(f *Frame, base uint64, n uint64, mask []byte, conserv
 	if base > s.g.Hi {
 		return
 	}
-	// what is behind the stack is no slot, and the length may be nonsense
+	// memory beyond the stack has no slots, and n may be nonsense
 	n = min(n, (s.g.Hi-base)/8)
 	for i := uint64(0); i < n; i++ {
 		if MaskBit(mask, i) {
@@ -197,8 +197,8 @@ func (s *stackScan) frame(f *Frame) error {
 		if o.off >= 0 {
 			base = f.argp
 		}
-		// Below the stack pointer, the frame that is to hold it has not been made (runtime/stack.go
-		// and mgcmark.go, scanframeworker).
+		// An object below the stack pointer belongs to a frame that has not been made yet
+		// (runtime/stack.go and mgcmark.go, scanframeworker).
 		if addr := base + uint64(int64(o.off)); addr >= f.SP {
 			if addr > s.g.Hi || uint64(o.size) > s.g.Hi-addr {
 				return fmt.Errorf("%s claims a stack object of %d bytes", f.Func.Name, o.size)
@@ -212,9 +212,9 @@ func (s *stackScan) frame(f *Frame) error {
 	return nil
 }
 
-// reflectArgs finds the arguments of the stubs that reflect.MakeFunc and method values run through:
-// their maps come from the reflect.methodValue that the stub keeps at the bottom of its frame
-// (runtime/stkframe.go, argMapInternal).
+// reflectArgs finds the arguments of the stubs that reflect.MakeFunc and method values run through.
+// The map of these arguments comes from the reflect.methodValue that the stub keeps at the bottom
+// of its frame (runtime/stkframe.go, argMapInternal).
 func (s *stackScan) reflectArgs(f *Frame) (ptrMap, error) {
 	if f.Func.Name != "reflect.makeFuncStub" && f.Func.Name != "reflect.methodValueCall" {
 		return ptrMap{}, nil
@@ -255,7 +255,7 @@ func (s *stackScan) reflectArgs(f *Frame) (ptrMap, error) {
 }
 
 // regArgs describes internal/abi.RegArgs: integer registers, float registers, and the pointers
-// among the integers, which alone the collector follows.
+// among the integer registers. The collector follows only these pointers.
 func (s *stackScan) regArgs() (size uint64, ptrs ptrMap, ok bool) {
 	t := s.m.fields.Struct("internal/abi.RegArgs")
 	if t == nil {

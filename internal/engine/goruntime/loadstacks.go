@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
-// LoadStacks is Load for a reader that wants goroutines and their stacks only: it neither copies
+// LoadStacks is Load for a reader that needs only goroutines and their stacks: it neither copies
 // the heap nor needs mark bits, so a collection may be under way. The model has no spans and no
 // objects.
 func LoadStacks(mem *image.Space, names Names, bias uint64, goarch string, caller Caller) (*Model, error) {
@@ -25,8 +25,8 @@ func LoadStacks(mem *image.Space, names Names, bias uint64, goarch string, calle
 	return m, mem.Err()
 }
 
-// prefetchGoroutines copies all g in bulk: a load of the whole heap would have brought them along,
-// and one by one they would exceed what small reads may fetch.
+// prefetchGoroutines copies all g in bulk. With the heap in the image they would be there already;
+// read one by one, they would exceed the limit of small reads.
 func (m *Model) prefetchGoroutines() error {
 	gs, err := m.AllGs()
 	if err != nil {
@@ -39,7 +39,7 @@ func (m *Model) prefetchGoroutines() error {
 	return m.loadAround(gs, size)
 }
 
-// AllGs returns the addresses of all g, also of those that ended and wait to be used again.
+// AllGs returns the addresses of all g, including those that have ended and wait to be reused.
 func (m *Model) AllGs() ([]uint64, error) {
 	v, ok := m.names.GlobalByName("runtime.allgs")
 	if !ok {
@@ -47,8 +47,8 @@ func (m *Model) AllGs() ([]uint64, error) {
 	}
 	list, n := m.Mem.U64(v.Addr+m.bias), m.Mem.U64(v.Addr+m.bias+8)
 	if m.stopped {
-		// The list may just be growing; these two are written in an order that readers rely on
-		// (runtime/proc.go, allgadd).
+		// The list may just be growing. The runtime writes these two variables in an order that
+		// readers can rely on (runtime/proc.go, allgadd).
 		first, ok1 := m.names.GlobalByName("runtime.allgptr")
 		length, ok2 := m.names.GlobalByName("runtime.allglen")
 		if ok1 && ok2 {

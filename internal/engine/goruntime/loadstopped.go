@@ -6,7 +6,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
-// A Stop says in what state a process was that something else stopped.
+// A Stop describes the state of a process at the moment when something else stopped it.
 type Stop struct {
 	// of the garbage collector: 0 off, 1 marking, 2 mark termination (runtime/mgc.go, _GCoff)
 	Phase   uint32
@@ -17,11 +17,11 @@ type Stop struct {
 }
 
 // LoadStopped is Load for a process that something else stopped, at any instruction of any thread:
-// while it collects garbage, grows a stack or handles a signal. What cannot be told exactly then is
-// read so that nothing alive is missed: it may take garbage for alive. The mark bits are those of
-// the last collection that ended.
+// while it collects garbage, grows a stack or handles a signal. Where the state is ambiguous,
+// LoadStopped takes garbage for alive rather than miss an object that is alive. The mark bits are
+// those of the last collection that ended.
 //
-// An error may be gone when the process is stopped at another moment.
+// A call that fails may succeed if the process is stopped at another moment.
 func LoadStopped(mem *image.Space, names Names, bias uint64, goarch string, threads []Thread) (*Model, error) {
 	m, err := newModel(mem, names, bias, goarch)
 	if err != nil {
@@ -52,9 +52,9 @@ func LoadStopped(mem *image.Space, names Names, bias uint64, goarch string, thre
 	return m, m.checkStacks()
 }
 
-// WasStopped reports whether something else stopped the process, at any instruction: LoadStopped
-// made the model.
+// WasStopped reports whether something else stopped the process, at any instruction. LoadStopped
+// makes such models.
 func (m *Model) WasStopped() bool { return m.stopped }
 
-// noCaller is no address of a g: nothing in the process took part in stopping it.
+// noCaller is not the address of any g: no goroutine of the process took part in stopping it.
 const noCaller = 1

@@ -1,7 +1,7 @@
 package goruntime
 
-// Marks64 returns what Marked says of 64 objects, from 64*i on, and what Allocated says of them: a
-// bit each.
+// Marks64 returns the results of Marked and Allocated for the 64 objects from number 64*i of the
+// span on, one bit for each object.
 func (s *Span) Marks64(i uint32) (marked, allocated uint64) {
 	for k := uint32(0); k < 8 && 8*i+k < uint32(len(s.marks)); k++ {
 		marked |= uint64(s.marks[8*i+k]) << (8 * k)

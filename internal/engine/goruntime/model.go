@@ -11,23 +11,23 @@ import (
 )
 
 // ErrCollecting says that a garbage collection was under way when the process was frozen, so that
-// no mark bits can be relied on. Freezing again helps.
+// the mark bits are not reliable. Freezing again helps.
 var ErrCollecting = errors.New("a garbage collection was under way")
 
-// Model is the runtime of a frozen Go process. What it says of objects, types and functions may be
-// asked from several goroutines at once.
+// Model is the state of the runtime of a frozen Go process. Its methods for objects, types and
+// functions are safe for concurrent use.
 type Model struct {
 	Mem        *image.Space
 	Modules    []*Module
 	Spans      []Span // in use, by address
-	NumObjects uint32 // slots in all spans; numbers of objects lie below
+	NumObjects uint32 // slots in all spans; object numbers are below it
 	Cycles     uint32 // garbage collections so far, modulo 2^31
 	Unswept    int    // spans whose garbage was not yet freed
 	Goroutines []*Goroutine
 	Warnings   []string
 	Stopped    Stop // see LoadStopped
-	// nanotime when the process was frozen; 0 if that is not known, else set by whoever made the
-	// model
+	// nanotime when the process was frozen; 0 if it is not known, else set by the code that made
+	// the model
 	Now int64
 	// of the program's Go version
 	Semantics rtlayout.Semantics
@@ -41,15 +41,15 @@ type Model struct {
 	spanAt   []uint32 // index of the span of every 64th object
 	pcs      map[uint64]*pcInfo
 	warned   map[string]bool
-	stopped  bool // by something else, at any instruction
-	// raceDetector: the program was built with it.
+	stopped  bool // by something else than this process, at any instruction
+	// raceDetector says that the program was built with the race detector.
 	raceDetector bool
 	waits        waitFields
 	defers       deferFields
 	funcs        addrmap.Map // *Func by entry
 	rtypes       addrmap.Map // *RType, nil where there is no type
 
-	mu sync.Mutex // to add functions, types and their masks
+	mu sync.Mutex // held while functions, types and masks are added
 }
 
 // Names is the part of the debug information that the runtime model needs.
@@ -59,14 +59,14 @@ type Names interface {
 }
 
 // partialNames is implemented by Names that know neither the queues of finalizers and cleanups nor
-// runtime.inProgress. What is queued counts as missed then.
+// runtime.inProgress. Queued objects then count as missed.
 type partialNames interface{ WithoutQueues() }
 
 // Caller is the goroutine that froze the process: it was running, so the runtime's record of it is
-// stale. PC is a return address, SP the stack pointer behind it.
+// stale. PC is a return address; SP is the stack pointer after the return.
 type Caller struct{ G, PC, SP uint64 }
 
-// newModel returns a model that has its modules, which everything else is read with.
+// newModel returns a model with the program's modules, which all other structures are read with.
 func newModel(mem *image.Space, names Names, bias uint64, goarch string) (*Model, error) {
 	semantics, err := rtlayout.SemanticsOf(names.GoVersion())
 	if err != nil {
@@ -103,8 +103,8 @@ func Load(mem *image.Space, names Names, bias uint64, goarch string, caller Call
 	return m, m.LoadObjects(caller)
 }
 
-// LoadSpans is the first part of Load: the model knows how large the heap is, and has no memory of
-// it.
+// LoadSpans is the first part of Load: the model knows how large the heap is, but has no memory of
+// the heap.
 func LoadSpans(mem *image.Space, names Names, bias uint64, goarch string) (*Model, error) {
 	m, err := newModel(mem, names, bias, goarch)
 	if err != nil {
@@ -124,7 +124,7 @@ func (m *Model) LoadObjects(caller Caller) error {
 	return m.Mem.Err()
 }
 
-// PointerBytes is how large the spans are whose objects hold pointers.
+// PointerBytes is the size in bytes of the spans whose objects hold pointers.
 func (m *Model) PointerBytes() (n uint64) {
 	for i := range m.Spans {
 		if s := &m.Spans[i]; !s.NoScan {
@@ -134,8 +134,8 @@ func (m *Model) PointerBytes() (n uint64) {
 	return n
 }
 
-// LoadMarks is Load for a reader that wants to know only what the last collection found alive. The
-// model has no memory of objects and no goroutines.
+// LoadMarks is Load for a reader that needs only the marks of the last collection. The model has no
+// memory of objects and no goroutines.
 func LoadMarks(mem *image.Space, names Names, bias uint64, goarch string) (*Model, error) {
 	m, err := LoadSpans(mem, names, bias, goarch)
 	if err != nil {
@@ -144,8 +144,8 @@ func LoadMarks(mem *image.Space, names Names, bias uint64, goarch string) (*Mode
 	return m.onlyMarks()
 }
 
-// LoadStoppedMarks is LoadMarks for a process that something else stopped, while the collector marks,
-// too: all spans are swept then, and hold on to what the collection before found alive until they are
+// LoadStoppedMarks is LoadMarks for a process that something else stopped. The collector may be
+// marking: then all spans are swept, and keep the marks of the collection before until they are
 // swept again (runtime/mgcsweep.go, sweep).
 func LoadStoppedMarks(mem *image.Space, names Names, bias uint64, goarch string) (*Model, error) {
 	m, err := newModel(mem, names, bias, goarch)
@@ -175,13 +175,13 @@ func (m *Model) loadSpans() error {
 	return nil
 }
 
-// GoVersion is that of the program.
+// GoVersion is the Go version of the program.
 func (m *Model) GoVersion() string { return m.names.GoVersion() }
 
 // Bias is the difference between addresses in the process and in the debug information.
 func (m *Model) Bias() uint64 { return m.bias }
 
-// HasQueues reports whether the names know the queues of finalizers and cleanups.
+// HasQueues reports whether the names include the queues of finalizers and cleanups.
 func (m *Model) HasQueues() bool {
 	_, partial := m.names.(partialNames)
 	return !partial

@@ -22,7 +22,7 @@ type Module struct {
 	types, etypes     uint64
 	rodata            uint64
 	gofunc, epclntab  uint64
-	DataMask, BSSMask []byte // a bit a word: may hold a pointer
+	DataMask, BSSMask []byte // a bit for each word: may hold a pointer
 	funcnames, cutab  []byte
 	filetab, pctab    []byte
 	pclntable, ftab   []byte
@@ -30,7 +30,7 @@ type Module struct {
 	nftab             int
 }
 
-// Code is where the module's functions lie.
+// Code is the range of the module's functions.
 func (mod *Module) Code() image.Range { return image.Range{Addr: mod.text, Len: mod.etext - mod.text} }
 
 func (m *Model) loadModules(first uint64) error {
@@ -50,7 +50,8 @@ func (m *Model) loadModules(first uint64) error {
 	}
 	mem := m.Mem
 	for addr := first; addr != 0; addr = mem.U64(addr + oNext) {
-		// Each module costs memory of its size, so a circle is found before it is read again.
+		// Each module costs memory of its size, so a circular list is detected before a module is
+		// read twice.
 		if len(m.Modules) == maxModules || m.moduleOfPC(mem.U64(addr+oMinpc)) != nil {
 			return errors.New("the list of modules does not end")
 		}
@@ -83,7 +84,8 @@ func (m *Model) loadModules(first uint64) error {
 		if mod.etext <= mod.text || mod.maxpc <= mod.minpc || mod.EData < mod.Data || mod.EBSS < mod.BSS || mod.etypes < mod.types {
 			return fmt.Errorf("the module at number %d has impossible bounds", len(m.Modules))
 		}
-		// The bulk of what is looked up again and again: data, bss, types and the function tables.
+		// The bulk of the memory that is read over and over: data, bss, types and the function
+		// tables.
 		slice := func(off uint64, elem uint64) image.Range {
 			return image.Range{Addr: mem.U64(addr + off), Len: mem.U64(addr+off+8) * elem}
 		}
@@ -118,7 +120,7 @@ func (m *Model) loadModules(first uint64) error {
 	return mem.Err()
 }
 
-// loadWhole loads ranges of a module, which must be there in their whole length.
+// loadWhole loads ranges of a module; each must be readable in its whole length.
 func loadWhole(load func([]image.Range) ([][]byte, error), ranges []image.Range) ([][]byte, error) {
 	for _, r := range ranges {
 		if r.Len > maxTable {
@@ -137,7 +139,7 @@ func loadWhole(load func([]image.Range) ([][]byte, error), ranges []image.Range)
 	return loaded, nil
 }
 
-// maxTable bounds a table of a module: more than any binary that a 64-bit linker makes today.
+// maxTable bounds a table of a module: no binary that a 64-bit linker makes today has a larger one.
 const maxTable = 8 << 30
 
 func (m *Model) mask(addr, oN, oBytes uint64) []byte {
@@ -148,12 +150,12 @@ func (m *Model) mask(addr, oN, oBytes uint64) []byte {
 	return m.Mem.Bytes(m.Mem.U64(addr+oBytes), (bits+7)/8)
 }
 
-// MaskBit reports whether word i of a bit mask is set; words behind its end are not.
+// MaskBit reports whether word i of a bit mask is set; words beyond its end are not.
 func MaskBit(mask []byte, i uint64) bool {
 	return i>>3 < uint64(len(mask)) && mask[i>>3]>>(i&7)&1 != 0
 }
 
-// moduleOfPC finds the module of an address of code.
+// moduleOfPC returns the module that holds a code address, nil if there is none.
 func (m *Model) moduleOfPC(pc uint64) *Module {
 	for _, mod := range m.Modules {
 		if mod.minpc <= pc && pc < mod.maxpc {

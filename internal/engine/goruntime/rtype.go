@@ -13,7 +13,7 @@ import (
 type RType struct {
 	Addr     uint64
 	Size     uint64
-	PtrBytes uint64 // of its prefix that can hold pointers
+	PtrBytes uint64 // length of the prefix that can hold pointers
 	Hash     uint32
 	Kind     reflect.Kind
 	Direct   bool // an interface holds the value itself, not a pointer to it
@@ -24,7 +24,7 @@ type RType struct {
 	mask     atomic.Pointer[pointerMask] // nil until it is needed
 }
 
-// pointerMask is the mask of a type, or why it cannot be had.
+// pointerMask is the mask of a type, or the error of reading it.
 type pointerMask struct {
 	bits []byte
 	err  error
@@ -38,7 +38,7 @@ const (
 	maxPlausibleObjSize = 1 << 46
 )
 
-// maxNoTypes bounds how many addresses are kept at which there is no type.
+// maxNoTypes bounds the number of cached addresses that hold no type.
 const maxNoTypes = 1 << 16
 
 // Type reads the type descriptor at an address, nil if there is none.
@@ -51,7 +51,7 @@ func (m *Model) Type(addr uint64) *RType {
 	return m.typeAt(addr)
 }
 
-// typeAt is Type for those who hold the lock.
+// typeAt is Type for callers that hold the lock.
 func (m *Model) typeAt(addr uint64) *RType {
 	if t, ok := m.rtypes.Get(addr); ok || addr == 0 {
 		return (*RType)(t)
@@ -83,7 +83,7 @@ func (m *Model) readType(addr uint64) *RType {
 	return t
 }
 
-// Mask returns the type's pointer mask, a bit a word of its first PtrBytes bytes.
+// Mask returns the type's pointer mask: one bit for each word of its first PtrBytes bytes.
 func (m *Model) Mask(t *RType) ([]byte, error) {
 	if t.PtrBytes == 0 {
 		return nil, nil
@@ -96,7 +96,7 @@ func (m *Model) Mask(t *RType) ([]byte, error) {
 	return m.maskOf(t)
 }
 
-// maskOf is Mask for those who hold the lock.
+// maskOf is Mask for callers that hold the lock.
 func (m *Model) maskOf(t *RType) ([]byte, error) {
 	known := t.mask.Load()
 	if known == nil {
@@ -130,14 +130,15 @@ func (m *Model) readMask(t *RType) ([]byte, error) {
 	return mask, nil
 }
 
-// maskSteps is what making a mask may take in any case, besides a step for each byte.
+// maskSteps is the number of steps that making a mask may always take, besides a step for each
+// byte.
 const maskSteps = 1000
 
 // maxMaskDepth bounds the nesting of types within a type.
 const maxMaskDepth = 100
 
-// isVariable reports whether an address is that of a variable of the program without pointers, as
-// runtime.inProgress is; masks are elsewhere.
+// isVariable reports whether an address lies among the program's variables without pointers, as
+// that of runtime.inProgress does; no mask lies there.
 func (m *Model) isVariable(addr uint64) bool {
 	for _, mod := range m.Modules {
 		if mod.NoPtrBSS <= addr && addr < mod.ENoPtr {

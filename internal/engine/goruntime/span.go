@@ -18,18 +18,18 @@ const maxSpans = 1 << 31 / 8
 
 // A Span is a run of pages that holds objects of one size (runtime/mheap.go, mspan).
 type Span struct {
-	// What Object needs comes first, in a line of the processor's cache.
+	// The fields that Object needs come first, in one line of the processor's cache.
 	Base, Limit uint64 // Limit is the end of the last object
 	divMul      uint32
 	NElems      uint32
 	FirstObj    uint32 // number of its first object
 	freeIndex   uint32
 	scanIndex   uint32 // see Published
-	marks       []byte // what the last collection found alive
+	marks       []byte // objects that the last collection found alive
 	NoScan      bool   // its objects hold no pointers; their memory is not in the image
 	Tiny        bool   // its 16-byte objects may be blocks of the tiny allocator
 	swept       bool
-	sweeping    bool // just then: see Sweeping
+	sweeping    bool // just being swept: see Sweeping
 
 	ElemSize  uint64
 	Mem       []byte // its memory, nil if NoScan
@@ -120,7 +120,8 @@ func (m *Model) loadSpanTable() error {
 		spans = append(spans, s)
 		at = append(at, bitsAt{u64(b, oAlloc), u64(b, oMarks)})
 	}
-	// The bits of live spans are carved from 64 KiB arenas: pages of them hold many.
+	// The bits of spans in use are carved from 64 KiB arenas: each page holds the bits of many
+	// spans.
 	var bitAddrs []uint64
 	for _, b := range at {
 		bitAddrs = append(bitAddrs, b.alloc)
@@ -137,8 +138,8 @@ func (m *Model) loadSpanTable() error {
 			m.Unswept++
 			s.marks = mem.Bytes(at[i].marks, n)
 			if alloc := mem.Bytes(at[i].alloc, n); s.sweeping && len(alloc) == len(s.marks) {
-				// Stopped between safe points: which of the two hold the marks by now is not known
-				// (runtime/mgcsweep.go, sweep).
+				// The process was stopped between safe points: which of the two bitmaps holds the
+				// marks is not known (runtime/mgcsweep.go, sweep).
 				s.marks = slices.Clone(s.marks)
 				for k := range alloc {
 					s.marks[k] |= alloc[k]
@@ -154,7 +155,7 @@ func (m *Model) loadSpanTable() error {
 	return m.numberObjects()
 }
 
-// numberObjects gives each slot of the spans a number, and makes addresses lead to spans.
+// numberObjects numbers the slots of all spans, and makes the table from addresses to spans.
 func (m *Model) numberObjects() error {
 	total := uint64(0)
 	for i := range m.Spans {
@@ -165,7 +166,7 @@ func (m *Model) numberObjects() error {
 		s.FirstObj = uint32(total)
 		total += uint64(s.NElems)
 		if s.NoScan && s.Size > rtlayout.ArenaSize && !m.Mem.Try(s.Base+s.Size-8, 8) {
-			// the page table takes memory for it
+			// the page table takes memory in proportion to the span
 			return fmt.Errorf("a heap span of %d bytes cannot be read", s.Size)
 		}
 	}
@@ -179,9 +180,9 @@ func (m *Model) numberObjects() error {
 }
 
 // plausible reports whether the fields of a span agree (runtime/mheap.go, initSpan and
-// allocNeedsZero; go1.26 and go1.27): objects fill most of it, and the number to divide by is the
-// one that belongs to their size. Memory without pointers is not read, so nothing else would show
-// that a span is not as large as it says.
+// allocNeedsZero; go1.26 and go1.27): objects fill most of the span, and divMul matches their size.
+// Memory without pointers is not read, so no other check would show that a span is smaller than its
+// size field says.
 func (s *Span) plausible() bool {
 	div := uint32(0)
 	if s.divMul != 0 && s.ElemSize != 0 {
@@ -240,8 +241,9 @@ func (m *Model) hasInlineMarks(s *Span) bool {
 	return m.greenTea && 16 <= s.ElemSize && s.ElemSize <= rtlayout.MaxHeapBits
 }
 
-// loadInlineMarks merges the inline marks of spans that are not swept: of all, or of those whose
-// memory is not loaded otherwise. For many of their objects these are the only marks.
+// loadInlineMarks merges the inline marks of spans that are not swept: of all such spans, or, if
+// noScan is set, only of those whose memory is not loaded otherwise. For many objects these are the
+// only marks.
 func (m *Model) loadInlineMarks(noScan bool) error {
 	var ranges []image.Range
 	var which []int
@@ -267,7 +269,7 @@ func (m *Model) loadInlineMarks(noScan bool) error {
 // merge adds the marks of a spanInlineMarkBits, as sweeping will (runtime/mgcmark_greenteagc.go,
 // moveInlineMarks).
 func (s *Span) merge(inline []byte) {
-	// behind the bits of scanned objects; the last byte is the span's class
+	// the first 64 bytes are the bits of scanned objects; the last byte is the span's class
 	inline = inline[64 : 64+63]
 	s.marks = slices.Clone(s.marks)
 	for i := range min(len(s.marks), len(inline)) {
@@ -298,7 +300,7 @@ func (m *Model) loadAround(addrs []uint64, n uint64) error {
 	return err
 }
 
-// Index returns which object of the span holds p.
+// Index returns the number of the span's slot that holds p.
 func (s *Span) Index(p uint64) uint32 {
 	if s.divMul == 0 { // a large object
 		return 0
@@ -311,8 +313,8 @@ func (s *Span) Marked(i uint32) bool {
 	return s.marks[i>>3]>>(i&7)&1 != 0
 }
 
-// Sweeping reports whether the process was stopped while it swept the span: then what Marked says of
-// dead objects is not known.
+// Sweeping reports whether the process was stopped while it swept the span. Marked is unreliable
+// for dead objects of such a span.
 func (s *Span) Sweeping() bool { return s.sweeping }
 
 // Marks are the mark bits of the last collection.
@@ -322,8 +324,8 @@ func (s *Span) Marks() []byte { return s.marks }
 // one allocated since.
 func (s *Span) Allocated(i uint32) bool { return i < s.freeIndex || s.Marked(i) }
 
-// NewObjects counts what was allocated since the last collection. A block of the tiny allocator counts
-// once. In a span that is not swept nothing was allocated since.
+// NewObjects counts the objects that were allocated since the last collection. A block of the tiny
+// allocator counts once. A span that is not swept has no new objects.
 func (m *Model) NewObjects() (n int) {
 	for i := range m.Spans {
 		s := &m.Spans[i]
@@ -339,18 +341,18 @@ func (m *Model) NewObjects() (n int) {
 	return n
 }
 
-// Published reports whether p may be followed: not if it leads to an object that was not complete
-// when the process was stopped. What is allocated just then has a pointer to it in a register, or
-// in a frame of the allocator, but its memory may still hold what was there before
-// (runtime/malloc.go, mallocgcSmallScanNoHeader; mbitmap.go, isFree). While a collection marks, new
-// objects are not told apart from such.
+// Published reports whether a scan may follow p. It returns false if p leads to an object that was
+// not complete when the process was stopped. A register, or a frame of the allocator, holds a
+// pointer to an object that is just being allocated, but the object's memory may still have its
+// earlier contents (runtime/malloc.go, mallocgcSmallScanNoHeader; mbitmap.go, isFree). While a
+// collection marks, complete new objects cannot be told from such objects.
 func (m *Model) Published(p uint64) bool {
 	s, i, ok := m.Slot(p)
 	return !ok || i < s.scanIndex || s.Marked(i)
 }
 
-// Slot returns the span of an address and which slot of it that is, whether or not there is an
-// object.
+// Slot returns the span of an address and the number of the slot that holds it, whether or not the
+// slot holds an object.
 func (m *Model) Slot(p uint64) (s *Span, i uint32, ok bool) {
 	k := m.pages.span(p)
 	if k == 0 {
@@ -361,18 +363,18 @@ func (m *Model) Slot(p uint64) (s *Span, i uint32, ok bool) {
 	return s, i, p < s.Limit && i < s.NElems
 }
 
-// pageTable finds the span of an address, as mheap.arenas does: by number of the page, the index of
-// its span plus 1.
+// pageTable finds the span of an address, as mheap.arenas does: it maps the number of a page to the
+// index of its span plus 1.
 type pageTable struct {
 	lo     uint64            // number of the first page
-	dense  []int32           // of all pages from there on,
-	sparse map[uint64]*arena // or by number of the arena, where they lie far apart
+	dense  []int32           // entries of all pages from lo on
+	sparse map[uint64]*arena // or entries by number of the arena, if the arenas lie far apart
 }
 
 type arena [rtlayout.ArenaSize / rtlayout.PageSize]int32
 
-// maxDense is how many pages the table covers without gaps: 1 TB, but for gaps its memory is in
-// proportion to the heap.
+// maxDense is how many pages the dense table covers at most, gaps included: 1 TB. Except for gaps,
+// the table's size is in proportion to the heap.
 const maxDense = 1 << 40 / rtlayout.PageSize
 
 func newPageTable(spans []Span) *pageTable {
@@ -453,7 +455,7 @@ func (m *Model) Object(p uint64) (*Span, uint32) {
 // spanStep is how many objects share an entry of Model.spanAt.
 const spanStep = 64
 
-// indexSpans makes SpanOf quick.
+// indexSpans makes spanAt, which speeds up SpanOf.
 func (m *Model) indexSpans() {
 	m.spanAt = make([]uint32, m.NumObjects/spanStep+1)
 	next := uint32(0) // entry to fill in
@@ -485,7 +487,7 @@ func (s *Span) Bytes(obj uint32) []byte {
 	return s.Mem[off : off+s.ElemSize : off+s.ElemSize]
 }
 
-// HasHeader reports whether the span's objects begin with a word that names their type.
+// HasHeader reports whether the span's objects begin with a word that points to their type.
 func (s *Span) HasHeader() bool {
 	return !s.NoScan && s.ElemSize > rtlayout.MaxHeapBits && s.divMul != 0
 }

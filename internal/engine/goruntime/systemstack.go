@@ -1,15 +1,17 @@
 package goruntime
 
-// A SystemStack is the stack that a thread of the Go runtime has from the system. C code runs on it.
+// A SystemStack is the stack that the operating system gave to a thread of the Go runtime. C code
+// runs on it.
 type SystemStack struct {
-	// Behind SP the stack is in use, by what started the thread or called Go code. What is before is
-	// that of the runtime, or of nobody, unless InC.
+	// From SP up, the stack is used by the code that started the thread or called Go code. Below SP
+	// the memory is the runtime's, or unused, unless InC.
 	SP  uint64
-	InC bool // the thread runs C code, which has more of the stack
+	InC bool // the thread runs C code, which uses more of the stack
 }
 
 // SystemStacks lists the stacks of all threads that the runtime knows (runtime/runtime2.go, m). Of
-// a thread that C code started it knows no more than where that last called Go code.
+// a thread that C code started, the runtime knows only the stack pointer of its last call of Go
+// code.
 func (m *Model) SystemStacks() (all []SystemStack, err error) {
 	inC, knows := m.fields.Maybe("runtime.m", "incgo")
 	extra, hasExtra := m.fields.Maybe("runtime.m", "isExtraInC")

@@ -5,28 +5,28 @@ import (
 	"fmt"
 )
 
-// A Thread is what the kernel, or a core file, says of a thread that something else stopped, at any
-// instruction.
+// A Thread is what the kernel or a core file records of a thread that something else stopped, at
+// any instruction.
 type Thread struct {
-	TID       int // as the process itself knows it: the number in its own pid namespace
+	TID       int // as in the process's own pid namespace
 	PC, SP    uint64
 	LR        uint64   // the link register, where the architecture has one
-	Registers []uint64 // whatever registers may hold pointers, vector registers included
+	Registers []uint64 // all registers that may hold pointers, vector registers included
 }
 
-// A placement is where a goroutine stood whose thread was stopped. The runtime's own record of it
-// is stale.
+// A placement is the position of a goroutine whose thread was stopped. The runtime's own record of
+// the position is stale.
 type placement struct {
 	pc, sp, lr uint64
 	registers  []uint64 // conservative roots
-	// interrupted: at any instruction, so that only callers have stack maps.
+	// interrupted: stopped at any instruction, so that only its callers have stack maps.
 	interrupted bool
-	// whole: where it stood cannot be told, and all of its stack may be in use; sp is 0, or where
-	// that begins.
+	// whole: its position is unknown, and all of its stack may be in use; sp is 0, or the beginning
+	// of the used part.
 	whole bool
 }
 
-// threadFields are the fields of runtime.m and runtime.g that tell where threads are.
+// threadFields are the fields of runtime.m and runtime.g that show the positions of threads.
 type threadFields struct {
 	next, procid, g0, gsignal, curg uint64 // of m
 	vdsoSP, vdsoPC                  uint64
@@ -36,8 +36,8 @@ type threadFields struct {
 // maxThreads bounds the list of threads: the kernel's limit of thread numbers (pid_max).
 const maxThreads = 1 << 22
 
-// eachThread visits the runtime's list of threads, with what each is running, until visit returns
-// false.
+// eachThread visits the runtime's list of threads, each with the goroutine that it runs, until
+// visit returns false.
 func (m *Model) eachThread(visit func(f *threadFields, mp, gp uint64) bool) error {
 	l := m.fields
 	const mm, g = "runtime.m", "runtime.g"
@@ -70,8 +70,9 @@ func (m *Model) eachThread(visit func(f *threadFields, mp, gp uint64) bool) erro
 	return mem.Err()
 }
 
-// place finds out where the goroutines stood that had a thread when something else stopped the
-// process: by g. Those in system calls have a record that holds, and are left out.
+// place finds the positions of the goroutines that had a thread when something else stopped the
+// process, by the address of g. It leaves out goroutines in system calls, whose record in the
+// runtime is valid.
 func (m *Model) place(threads []Thread) (map[uint64]placement, error) {
 	byTID := make(map[int]*Thread, len(threads))
 	for i := range threads {
@@ -85,7 +86,7 @@ func (m *Model) place(threads []Thread) (map[uint64]placement, error) {
 		}
 		t := byTID[int(mem.U64(mp+f.procid))]
 		if t == nil || !m.onAny(t.SP, f, mp, gp) {
-			t = m.threadOn(threads, f, mp, gp) // numbers of another namespace
+			t = m.threadOn(threads, f, mp, gp) // thread IDs of another pid namespace
 		}
 		if t != nil { // otherwise the goroutine is lost
 			at[gp] = m.placeOne(t, f, mp, gp)
@@ -122,7 +123,7 @@ func (m *Model) threadOn(threads []Thread, f *threadFields, mp, gp uint64) *Thre
 	return nil
 }
 
-// placeOne says where the goroutine of a thread stands.
+// placeOne finds the position of a thread's goroutine.
 func (m *Model) placeOne(t *Thread, f *threadFields, mp, gp uint64) placement {
 	here := *t
 	if sig := m.Mem.U64(mp + f.gsignal); f.on(m, t.SP, sig) {
@@ -133,32 +134,32 @@ func (m *Model) placeOne(t *Thread, f *threadFields, mp, gp uint64) placement {
 		}
 	}
 	if sp := m.Mem.U64(mp + f.vdsoSP); sp != 0 && f.on(m, sp, gp) {
-		// It reads the clock: the call was on the goroutine's stack, what it runs now is not
-		// (runtime/sys_linux_amd64.s, nanotime1).
+		// The goroutine reads the clock: it made the call on its own stack, but the code that runs
+		// is on another stack (runtime/sys_linux_amd64.s, nanotime1).
 		return placement{pc: m.Mem.U64(mp + f.vdsoPC), sp: sp, registers: here.Registers}
 	}
 	switch fn := m.FuncAt(here.PC); {
 	case f.on(m, here.SP, gp):
 		p := placement{pc: here.PC, sp: here.SP, lr: here.LR, registers: here.Registers, interrupted: true}
 		if fn == nil || fn.Name == "runtime.gogo" {
-			// gogo has taken the stack pointer of where it will jump to, and nothing else
+			// gogo has loaded the stack pointer of its target, but nothing else yet
 			// (runtime/asm_amd64.s).
 			p.whole = true
 		}
 		return p
 	case m.raceDetector || m.Mem.U64(gp+f.schedSP) == 0:
-		// The race detector is called on the thread's stack without a record (runtime/race_amd64.s,
-		// racecall); gogo erases the record when it has jumped.
+		// The race detector runs on the thread's stack without a record (runtime/race_amd64.s,
+		// racecall), and gogo erases the record when it has jumped.
 		return placement{registers: here.Registers, whole: true}
 	}
-	// What switches to the thread's stack leaves a record first (mcall, systemstack, morestack,
-	// asmcgocall).
+	// Code that switches to the thread's stack leaves a record first (mcall, systemstack,
+	// morestack, asmcgocall).
 	return placement{registers: here.Registers}
 }
 
-// interruptedBy finds the registers that the kernel saved when it called a signal handler, whose
-// frame lies somewhere between sp and the top of the signal stack. The frame has the bounds of that
-// stack in it, as the thread gave them to sigaltstack (uapi/asm-generic/ucontext.h and
+// interruptedBy finds the registers that the kernel saved when it called a signal handler. The
+// handler's frame lies between sp and the top of the signal stack. It contains the bounds of that
+// stack, as the thread passed them to sigaltstack (uapi/asm-generic/ucontext.h and
 // asm/sigcontext.h; runtime/signal_unix.go, signalstack).
 func (m *Model) interruptedBy(sp, lo, hi uint64) (Thread, bool) {
 	b := m.Mem.Bytes(sp&^7, hi-sp&^7)
@@ -169,7 +170,7 @@ func (m *Model) interruptedBy(sp, lo, hi uint64) (Thread, bool) {
 		saved := b[i+m.arch.sigRegisters:]
 		return Thread{
 			PC: u64(saved, 8*m.arch.sigPC), SP: u64(saved, 8*m.arch.sigSP), LR: m.arch.linkRegister(saved),
-			Registers: nonzero(b[i+m.arch.sigRegisters:]), // the vector registers lie there, too
+			Registers: nonzero(b[i+m.arch.sigRegisters:]), // including the vector registers
 		}, true
 	}
 	return Thread{}, false
@@ -182,7 +183,7 @@ func (a *arch) linkRegister(saved []byte) uint64 {
 	return u64(saved, 8*a.sigLR)
 }
 
-// wordsOf returns the words of a stack from sp up.
+// wordsOf returns the nonzero words of a stack from sp up.
 func (m *Model) wordsOf(sp, hi uint64) []uint64 {
 	if sp >= hi || hi-sp > 1<<20 {
 		return nil
@@ -201,8 +202,8 @@ func nonzero(b []byte) []uint64 {
 }
 
 // hasNoMap reports whether calls of a function are not safe points, so that the caller has no stack
-// map there: the compiler calls these in place of a few instructions (cmd/compile/internal/ssa:
-// OpAMD64LoweredWB, DUFFZERO, DUFFCOPY).
+// map at the call: the compiler calls these functions in place of a few instructions
+// (cmd/compile/internal/ssa: OpAMD64LoweredWB, DUFFZERO, DUFFCOPY).
 func hasNoMap(f *Func) bool {
 	switch f.Name {
 	case "runtime.duffzero", "runtime.duffcopy":
@@ -217,8 +218,9 @@ func hasNoMap(f *Func) bool {
 	return false
 }
 
-// checkStacks walks all stacks once. Where a process was stopped at any instruction, some cannot be
-// walked: those goroutines are lost, and their stacks are scanned conservatively as a whole.
+// checkStacks walks all stacks once. If a process was stopped at any instruction, some stacks
+// cannot be walked: their goroutines are lost, and the stacks are scanned conservatively as a
+// whole.
 func (m *Model) checkStacks() error {
 	for _, g := range m.Goroutines {
 		if g.lost {

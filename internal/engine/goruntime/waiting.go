@@ -5,7 +5,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
-// A Wait is a place that a goroutine waits to send a value from, or to receive one into.
+// A Wait is the memory that a goroutine waits to send a value from, or to receive one into.
 type Wait struct {
 	Addr uint64 // of the value, often on the goroutine's own stack
 	Type uint64 // address of the channel's element type
@@ -16,8 +16,8 @@ type Wait struct {
 const MaxWaits = 1 << 16
 
 // Waits lists the values of the channel operations that a goroutine is blocked in
-// (runtime/runtime2.go, g.waiting and sudog; go1.26 and go1.27). A goroutine that waits for none,
-// or whose record is damaged, has none.
+// (runtime/runtime2.go, g.waiting and sudog; go1.26 and go1.27). It returns none if the goroutine
+// waits for no channel, or if its record is damaged.
 func (m *Model) Waits(g *Goroutine) []Wait {
 	f := &m.waits
 	if f.err != nil || !m.Mem.Try(g.Addr+f.waiting, 8) {

@@ -7,22 +7,22 @@ import (
 
 // A Block is what a blocked goroutine waits for.
 type Block struct {
-	// Wakers are the addresses of the channels of which any may wake it, or of the semaphore of a
-	// mutex or wait group, or of a condition's list. Without any, nothing can: it sends to a nil
-	// channel, or is in an empty select.
+	// Wakers are the addresses of the channels that may wake the goroutine, or of the semaphore of
+	// a mutex or wait group, or of a condition's list. If there are none, nothing can wake it: it
+	// waits on a nil channel, or in an empty select.
 	Wakers []uint64
-	// Records are the runtime's own of the wait: those that refer to the wakers, and the
-	// goroutine's, which refers to its deferred calls.
+	// Records are the runtime's records of the wait: those that refer to the wakers, and the
+	// goroutine's own, which refers to its deferred calls.
 	Records []WaitRecord
 }
 
-// A WaitRecord is an object of the runtime's with words that matter only to a goroutine that is
-// woken: what could wake it, where the value is that it sends, and what it deferred. While it is
-// blocked, what they refer to is no nearer to being used for them; once it may run, its stack
-// refers to the same.
+// A WaitRecord is an object of the runtime's with words that matter only once the goroutine is
+// woken: its possible wakers, the value that it sends, and its deferred calls. While the goroutine
+// is blocked, these words bring the objects that they refer to no nearer to use. Once it may run,
+// its stack refers to the same objects.
 type WaitRecord struct {
 	Addr  uint64
-	Words []uint64 // their addresses
+	Words []uint64 // addresses of these words
 }
 
 // blockKind says what ends a wait.
@@ -35,9 +35,9 @@ const (
 )
 
 // blockKinds are the waits that only the program itself can end, by the names of their reasons
-// (runtime/runtime2.go, waitReasonStrings; go1.26 and go1.27). A durable wait is one inside of a
-// bubble of testing/synctest. Who waits for anything else, such as a timer, the network or a
-// coroutine, may run again.
+// (runtime/runtime2.go, waitReasonStrings; go1.26 and go1.27). A durable wait is a wait inside of a
+// bubble of testing/synctest. A goroutine that waits for anything else, such as a timer, the
+// network or a coroutine, may run again.
 var blockKinds = map[string]blockKind{
 	"chan receive (nil chan)": blockNever, "chan send (nil chan)": blockNever, "select (no cases)": blockNever,
 	"chan receive": blockChannel, "chan send": blockChannel, "select": blockChannel,
@@ -54,9 +54,9 @@ type Blocks struct {
 	elem, channel                 wakerField
 }
 
-// wakerField is a conditionally traceable pointer of a record: the pointer itself, which the
-// runtime clears while it looks for leaks, and the copy that it keeps (runtime/runtime2.go,
-// maybeTraceablePtr).
+// wakerField has the offsets of a conditionally traceable pointer in a record: of the pointer
+// itself, which the runtime clears while it looks for leaks, and of the copy that the runtime keeps
+// (runtime/runtime2.go, maybeTraceablePtr).
 type wakerField struct{ pointer, value uint64 }
 
 func findWaker(l *rtlayout.Lookup, path string) wakerField {
@@ -64,7 +64,7 @@ func findWaker(l *rtlayout.Lookup, path string) wakerField {
 	return wakerField{l.Offset(sudog, path+".vp"), l.Offset(sudog, path+".vu")}
 }
 
-// NewBlocks looks up what reading blocks needs.
+// NewBlocks looks up the fields that reading blocks needs.
 func NewBlocks(m *goruntime.Model) (*Blocks, error) {
 	const sudog = "runtime.sudog"
 	l := m.Fields()
@@ -80,11 +80,11 @@ func NewBlocks(m *goruntime.Model) (*Blocks, error) {
 	return b, err
 }
 
-// Of returns what a goroutine waits for. It is false for one that may run without anything that the
-// program does.
+// Of returns what a goroutine waits for. ok is false for a goroutine that may run without an action
+// of the program.
 func (b *Blocks) Of(g *goruntime.Goroutine) (Block, bool) {
 	state := b.states.Of(g)
-	kind := blockKinds[state.WaitReason] // there is none unless it waits
+	kind := blockKinds[state.WaitReason] // 0 unless the goroutine waits
 	mem := b.m.Mem
 	if kind == 0 || g.IsCaller || g.Lost() || !mem.Try(g.Addr+b.waiting, 8) {
 		return Block{}, false
@@ -103,14 +103,14 @@ func (b *Blocks) Of(g *goruntime.Goroutine) (Block, bool) {
 		}
 		addr := mem.U64(record + waker.value)
 		if addr == 0 {
-			return Block{}, false // it is just being woken
+			return Block{}, false // the goroutine is just being woken
 		}
 		block.Records = append(block.Records, WaitRecord{record, []uint64{record + b.channel.pointer, record + b.elem.pointer}})
 		block.Wakers = append(block.Wakers, addr)
 		if kind == blockSync {
-			break // the link leads to others that wait for the same
+			break // the link leads to other goroutines that wait for the same semaphore
 		}
 	}
-	// A select of nil channels only has no records; whoever waits for a semaphore has one.
+	// A select of nil channels only has no records; a goroutine that waits for a semaphore has one.
 	return block, kind == blockChannel || len(block.Wakers) > 0
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
-// Limits of what is taken for profiler labels, which anybody may set through a linkname.
+// Limits for profiler labels: any code may set the label pointer through a linkname.
 const (
 	maxLabels      = 1 << 12
 	maxLabelString = 1 << 16
@@ -17,7 +17,8 @@ const (
 // A Label is a key and a value of runtime/pprof.Do.
 type Label struct{ Key, Value string }
 
-// LabelSets reads the labels at the addresses, in bulk. Sets that are none are left out.
+// LabelSets reads the labels at the addresses, in bulk. It leaves out addresses that hold no label
+// set.
 func LabelSets(m *goruntime.Model, addrs []uint64) map[uint64][]Label {
 	// runtime/pprof/label.go, labelMap: one field, a slice of {Key, Value string}. Without
 	// the type nothing in the program sets labels of that form.
@@ -72,7 +73,7 @@ func LabelSets(m *goruntime.Model, addrs []uint64) map[uint64][]Label {
 	return sets
 }
 
-// labelSet reads the labels at an address, as long as some bytes are left for them.
+// labelSet reads the labels at an address, unless they take more than the bytes left.
 func labelSet(m *goruntime.Model, base, n uint64, left *int) ([]Label, bool) {
 	if *left -= int(n) * 32; *left < 0 {
 		return nil, false
@@ -95,7 +96,8 @@ func labelSet(m *goruntime.Model, base, n uint64, left *int) ([]Label, bool) {
 	return set, true
 }
 
-// onlySlice finds the offset of the slice that a struct of single-field structs ends in.
+// onlySlice returns the offset of the slice in a struct that nests structs of a single field, down
+// to the slice.
 func onlySlice(l *rtlayout.Lookup, t debuginfo.Type) (uint64, bool) {
 	offset := uint64(0)
 	for range 8 {
@@ -136,7 +138,7 @@ func spread(addrs []uint64, n uint64) []image.Range {
 	return ranges
 }
 
-// prefetch copies the pages of many scattered small ranges in bulk, where no load of the heap did.
+// prefetch copies the pages of many scattered small ranges in bulk, if the heap was not loaded.
 func prefetch(m *goruntime.Model, ranges []image.Range) {
 	if m.Spans != nil {
 		return // small reads fetch what the heap's load left out
@@ -149,6 +151,6 @@ func prefetch(m *goruntime.Model, ranges []image.Range) {
 			pages = append(pages, image.Range{Addr: lo, Len: hi - lo})
 		}
 	}
-	// What cannot be read is found out by whoever reads it.
+	// A later read of memory that cannot be read returns the error.
 	_, _ = m.Mem.Load(pages)
 }

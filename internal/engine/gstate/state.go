@@ -1,5 +1,5 @@
-// Package gstate is what the runtime knows of goroutines besides their stacks: their state, what they
-// wait for, and their profiler labels.
+// Package gstate reads the runtime's data on goroutines besides their stacks: their state, the
+// reason of their wait, and their profiler labels.
 package gstate
 
 import (
@@ -9,21 +9,21 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
-// statusNames are the states of goroutines as tracebacks call them (runtime/traceback.go,
+// statusNames are the states of goroutines as tracebacks name them (runtime/traceback.go,
 // gStatusStrings; go1.26 and go1.27).
 var statusNames = map[uint32]string{
 	rtlayout.Idle: "idle", 1: "runnable", rtlayout.Running: "running", 3: "syscall", rtlayout.Waiting: "waiting", rtlayout.Dead: "dead",
 	rtlayout.Copystack: "copystack", 9: "preempted", rtlayout.Leaked: "leaked", rtlayout.DeadExtra: "waiting for cgo callback",
 }
 
-// State is what the runtime knows of a goroutine besides its stack.
+// State is the runtime's data on a goroutine besides its stack.
 type State struct {
 	ID, Parent uint64
 	Status     string
 	WaitReason string // "" if it does not wait
 	Labels     uint64 // address of the profiler labels, 0 if it has none
 	Locked     bool   // to its thread
-	// it was running without a usable record: its frames and stack pointer are unknown
+	// the goroutine was running without a usable record: its frames and stack pointer are unknown
 	Unwalkable bool
 }
 
@@ -34,7 +34,7 @@ type States struct {
 	reasons                                 []string
 }
 
-// NewStates looks up what reading states needs.
+// NewStates looks up the fields that reading states needs.
 func NewStates(m *goruntime.Model) (*States, error) {
 	l := m.Fields()
 	const g = "runtime.g"
@@ -51,7 +51,8 @@ func NewStates(m *goruntime.Model) (*States, error) {
 	return s, err
 }
 
-// waitReasons reads runtime.waitReasonStrings, so that a reason new in some version has its name.
+// waitReasons reads runtime.waitReasonStrings, so that reasons that a Go version adds have their
+// names.
 func waitReasons(m *goruntime.Model, l *rtlayout.Lookup) ([]string, error) {
 	v := l.Variable("runtime.waitReasonStrings")
 	if l.Err() != nil {

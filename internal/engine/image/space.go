@@ -1,6 +1,6 @@
 // Package image is the memory of a frozen process, as far as it has been copied out: a sparse
-// address space that loads what is asked for in bulk and small things page by page. It knows
-// nothing of Go.
+// address space. Callers load large ranges in bulk; the space fetches small reads in chunks of a
+// few pages. The package knows nothing of Go.
 package image
 
 import (
@@ -29,8 +29,8 @@ func (r Range) Overlaps(others []Range) bool {
 	return false
 }
 
-// A Source hands out the memory of a frozen process. The slices that Copy returns stand for the
-// ranges in order; one that is shorter than its range ends where memory could not be read. They
+// A Source hands out the memory of a frozen process. Copy returns one slice for each range, in
+// order; a slice that is shorter than its range ends where memory could not be read. The slices
 // stay valid until the source is closed.
 type Source interface {
 	Copy(ranges []Range) ([][]byte, error)
@@ -42,19 +42,20 @@ type Piece struct {
 	Data []byte
 }
 
-// A Holder is a source that has all of the memory at hand: what is not in its pieces, which are
-// sorted by address and do not overlap, cannot be read. They stay valid until the source is closed.
+// A Holder is a source that has all of the memory at hand: memory outside of its pieces cannot be
+// read. The pieces are sorted by address, do not overlap, and stay valid until the source is
+// closed.
 type Holder interface {
 	Held() []Piece
 }
 
-// A Lender is a source that has some of the memory at hand: what the frozen process can never have
-// written to. Lend returns nil for what is not such memory.
+// A Lender is a source that has some of the memory at hand: memory that the frozen process can
+// never have written to. Lend returns nil for other memory.
 type Lender interface {
 	Lend(r Range) []byte
 }
 
-// chunk is how much is fetched around an address that no bulk load covers: the runtime's own
+// chunk is how many bytes are fetched around an address that no bulk load covers: the runtime's own
 // allocators (persistentalloc, fixalloc) hand out neighbouring records from pieces of 16 KiB or
 // more.
 const chunk = 16 << 10
@@ -63,23 +64,24 @@ const chunk = 16 << 10
 // everywhere cannot make the reader copy everything.
 const maxFaulted = 256 << 20
 
-// Space is the memory copied so far. It is safe for concurrent use: reads of what bulk loads
-// brought take no lock, others take turns. Slices that it hands out may be read by anyone.
+// Space is the memory copied so far. It is safe for concurrent use: reads of memory that bulk loads
+// brought take no lock, other reads take turns. Any goroutine may read the slices that it hands
+// out.
 //
-// Reads have a sticky error: what cannot be read yields zeros, and Err tells the first failure.
-// That lets readers of linked structures run without a check at each step, provided that they bound
-// their loops.
+// Reads have a sticky error: a read of unreadable memory yields zeros, and Err returns the first
+// failure. Readers of linked structures need no check at each step, provided that they bound their
+// loops.
 type Space struct {
 	regions atomic.Pointer[[]Piece] // sorted by address, not overlapping; replaced as a whole
 	recent  uint32                  // relaxed: index of the region that was read last
 	failure atomic.Pointer[ReadError]
-	broken  atomic.Pointer[error] // of the source: nothing more can be had of it
+	broken  atomic.Pointer[error] // the source's first error
 
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // guards the fields below
 	source  Source
 	faults  map[uint64][]byte
 	faulted int
-	held    bool // all that there is was there from the start
+	held    bool // source is a Holder: regions has all memory from the start
 }
 
 func (r *Piece) contains(addr uint64) bool { return addr-r.Addr < uint64(len(r.Data)) }
@@ -92,7 +94,8 @@ func (e *ReadError) Error() string {
 	return fmt.Sprintf("%d bytes at %#x are not readable in the frozen process", e.Len, e.Addr)
 }
 
-// NewSpace returns a space over a source. It has what a Holder holds, and nothing of others yet.
+// NewSpace returns a space over a source. It has the memory that a Holder holds; over another
+// source it is empty at first.
 func NewSpace(source Source) *Space {
 	s := &Space{source: source, faults: make(map[uint64][]byte)}
 	regions := []Piece{}
@@ -103,8 +106,8 @@ func NewSpace(source Source) *Space {
 	return s
 }
 
-// Broken returns why the source has failed, if it has: what was read since then may lack memory
-// that is there.
+// Broken returns why the source has failed, if it has: reads after the failure may lack memory that
+// exists.
 func (s *Space) Broken() error {
 	if err := s.broken.Load(); err != nil {
 		return *err
@@ -129,7 +132,7 @@ func (s *Space) fail(addr, n uint64) { s.failure.CompareAndSwap(nil, &ReadError{
 // once each; ranges that touch each other are copied as one, so that sorted neighbours cost little.
 func (s *Space) Load(ranges []Range) ([][]byte, error) { return s.load(ranges, nil) }
 
-// Copy is Load for what nobody will ask for again: the space has no more memory afterwards.
+// Copy is Load for memory that is not read again: the space does not keep it.
 func (s *Space) Copy(ranges []Range) ([][]byte, error) {
 	if s.held {
 		return s.heldRanges(ranges), nil
@@ -190,7 +193,7 @@ func (s *Space) load(ranges []Range, lender Lender) ([][]byte, error) {
 	return out, nil
 }
 
-// heldRanges returns as much of each range as there is in one piece, or else in several that touch.
+// heldRanges returns as much of each range as one piece has, or several that touch.
 func (s *Space) heldRanges(ranges []Range) [][]byte {
 	regions := *s.regions.Load()
 	out := make([][]byte, len(ranges))
@@ -212,8 +215,8 @@ func byAddress(regions []Piece) {
 	sort.SliceStable(regions, func(i, j int) bool { return regions[i].Addr < regions[j].Addr })
 }
 
-// Union returns the same memory as sorted, disjoint, non-touching ranges. One that goes beyond the
-// last address cannot be read and is left out.
+// Union returns the same memory as sorted, disjoint, non-touching ranges. It leaves out a range
+// that goes beyond the last address: it cannot be read.
 func Union(ranges []Range) []Range {
 	sorted := append([]Range(nil), ranges...)
 	sort.Slice(sorted, func(i, j int) bool { return sorted[i].Addr < sorted[j].Addr })
@@ -294,8 +297,8 @@ func (s *Space) read(addr, n uint64) []byte {
 			return c[off : off+n : off+n]
 		}
 	}
-	// Small reads go through chunks; what crosses chunks is put together.
-	// It grows with what is found, since the length may be nonsense.
+	// Small reads go through chunks; a read across chunks is put together. The buffer grows with
+	// the bytes that are found, since the length may be nonsense.
 	out := make([]byte, 0, min(n, chunk))
 	for uint64(len(out)) < n {
 		at := addr + uint64(len(out))
@@ -311,7 +314,7 @@ func (s *Space) read(addr, n uint64) []byte {
 	return out
 }
 
-// peek returns memory that bulk loads brought in one piece.
+// peek returns n bytes at addr if one bulk load brought all of them, else nil.
 func (s *Space) peek(addr, n uint64) []byte {
 	regions := *s.regions.Load()
 	i := int(relaxed.Load32(&s.recent))
@@ -356,8 +359,9 @@ func (s *Space) fault(addr uint64) []byte {
 	return nil
 }
 
-// fetch copies one chunk. Where its first page cannot be read, the pages are fetched one by one and
-// unreadable ones before the last readable one read as zeros, since chunks are larger than pages.
+// fetch copies one chunk. If the chunk cannot be read as a whole, fetch copies its pages one by
+// one; unreadable pages before the last readable one read as zeros, since chunks are larger than
+// pages.
 func (s *Space) fetch(base uint64) []byte {
 	const page = 4 << 10
 	whole, err := s.source.Copy([]Range{{base, chunk}})

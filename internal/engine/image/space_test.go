@@ -69,7 +69,7 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, s.Err())
 }
 
-// lending is a source that lends what lies in a range.
+// lending is a source that lends the memory in a range.
 type lending struct {
 	memory
 	lends image.Range
@@ -82,7 +82,7 @@ func (l *lending) Lend(r image.Range) []byte {
 	return expect(r.Addr, r.Len)
 }
 
-// What can be lent is not copied, and only constants are lent.
+// Memory that can be lent is not copied, and only constants are lent.
 func TestLoadConstants(t *testing.T) {
 	m := &lending{memory: memory{readable: []image.Range{{Addr: 0x1000, Len: 0x8000}}}, lends: image.Range{Addr: 0x4000, Len: 0x1000}}
 	s := image.NewSpace(m)
@@ -125,7 +125,8 @@ func TestHoles(t *testing.T) {
 	require.NoError(t, s.Err(), "trying leaves no error")
 }
 
-// Reads beyond what there is give zeros and an error that stays; absurd lengths allocate nothing.
+// Reads of memory that does not exist give zeros and an error that stays; absurd lengths allocate
+// nothing.
 func TestStickyError(t *testing.T) {
 	s := image.NewSpace(&memory{})
 	require.Zero(t, s.U64(0x1234))

@@ -7,13 +7,14 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/peek"
 )
 
-// constants are the memory of this process that nobody may write to, and the tables of the modules,
-// which nobody does write to.
+// constants returns the memory of this process that nobody may write to, and the tables of the
+// modules, to which nobody does write.
 func (p *Plan) constants() []image.Piece {
 	tables := image.Union(p.tables)
 	found := readOnlyMemory(tables)
-	// Where the system does not tell, and where the linker puts tables among what is written to once
-	// (-buildmode=pie), the modules' own bounds say enough for most of what is asked for.
+	// If the system lists no read-only memory, or the linker puts tables into memory that is
+	// written to once (-buildmode=pie), the modules' own bounds cover most of the memory that is
+	// read.
 	for _, table := range tables {
 		if !within(found, table) {
 			found = append(found, table)

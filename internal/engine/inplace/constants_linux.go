@@ -10,9 +10,9 @@ import (
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
-// readOnlyMemory lists the memory that nobody may write to of the program files that the tables lie
-// in, nothing where there is no /proc. What else is mapped without the right to write is the
-// program's own: it may be longer than its file, or gone when it is read.
+// readOnlyMemory lists the memory that nobody may write to in the program files that hold the
+// tables; it returns nil without /proc. Other mappings without the right to write are the program's
+// own: they may be longer than their file, or be gone when they are read.
 func readOnlyMemory(tables []image.Range) []image.Range {
 	list, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
@@ -21,13 +21,13 @@ func readOnlyMemory(tables []image.Range) []image.Range {
 	return readOnly(list, tables)
 }
 
-// readOnly lists the mappings that may be read but not written to of files that hold a table; those
-// that touch are one. The mappings of a program file follow each other, up to its variables without
-// a file, which tells them from others of the same file.
+// readOnly lists the mappings that may be read but not written to, of the files that hold a table.
+// It joins mappings that touch. The mappings of a program file follow each other, up to the
+// program's variables, which have no file. That tells them from other mappings of the same file.
 func readOnly(list []byte, tables []image.Range) []image.Range {
 	var found, ofFile []image.Range
 	var file []byte
-	holds := false // whether a table lies in the mappings of this file
+	holds := false // whether the mappings of this file hold a table
 	end := func() {
 		if holds {
 			found = append(found, ofFile...)

@@ -36,8 +36,8 @@ c000000000-c000400000 rw-p 00000000 00:00 0
 	require.Empty(t, readOnly([]byte("nonsense\n-\n"), tables))
 }
 
-// TestMappedFile maps a file of a few bytes as so many pages, as databases do: to read those behind
-// the file's end is a fault, so that the memory must not pass for a part of the image.
+// TestMappedFile maps several pages of a file of a few bytes, as databases do. Reading the pages
+// beyond the file's end faults, so the image must not include this memory.
 func TestMappedFile(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "short"))
 	require.NoError(t, err)

@@ -4,5 +4,5 @@ package inplace
 
 import "github.com/leakgate/leakgate/internal/engine/image"
 
-// readOnlyMemory knows nothing beside the tables here.
+// readOnlyMemory returns nil: on this system only the tables are known to be read-only.
 func readOnlyMemory([]image.Range) []image.Range { return nil }

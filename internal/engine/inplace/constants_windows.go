@@ -20,8 +20,8 @@ type memoryInformation struct {
 	state, protect, of uint32
 }
 
-// readOnlyMemory lists the parts that nobody may write to of the program files that the tables lie
-// in: the system maps each file as one allocation, with pages of each section's own protection.
+// readOnlyMemory lists the parts that nobody may write to of the program files that hold the
+// tables: the system maps each file as one allocation, with a page protection for each section.
 func readOnlyMemory(tables []image.Range) []image.Range {
 	var found []image.Range
 	for _, t := range tables {
@@ -48,8 +48,8 @@ func query(at uintptr) (m memoryInformation, ok bool) {
 	return m, n >= unsafe.Sizeof(m)
 }
 
-// readOnly reports whether pages may be read and not written to. Those with a guard or that are not
-// to be cached have further bits.
+// readOnly reports whether pages may be read but not written to. Guard pages and pages that are not
+// to be cached have further bits in protect, so they do not count.
 func (m *memoryInformation) readOnly() bool {
 	const commit, pageReadOnly, pageExecuteRead = 0x1000, 0x02, 0x20
 	return m.state == commit && (m.protect == pageReadOnly || m.protect == pageExecuteRead)

@@ -11,10 +11,10 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
-// AnySize is the limit of a copy that may take as much as there is memory for.
+// AnySize is the limit of a copy that may take as much memory as there is.
 const AnySize = math.MaxInt64
 
-// ErrSize is the error of a copy that would take more than its limit.
+// ErrSize is the error if a copy would take more bytes than its limit.
 var ErrSize = errors.New("there is more memory to copy than the limit allows")
 
 // Names are the program's variables and types.
@@ -23,12 +23,12 @@ type Names interface {
 	Globals() []debuginfo.Global
 }
 
-// A Plan says where the runtime of this process keeps what has to be copied. It may be used for
-// many images.
+// A Plan says where the runtime of this process keeps the memory that has to be copied. It may be
+// used for many images.
 type Plan struct {
 	places    places
-	variables []image.Range // which the program writes to
-	tables    []image.Range // which nobody writes to, whatever the system says of their pages
+	variables []image.Range // to which the program writes
+	tables    []image.Range // to which nobody writes, whatever the system says of their pages
 }
 
 // places are addresses of the runtime's variables, and offsets of fields.
@@ -42,8 +42,8 @@ type places struct {
 	bitsArenaNext, bitsArenaSize                  uintptr
 }
 
-// NewPlan finds the places in this process. bias is how far above its place in the debug
-// information the program was loaded.
+// NewPlan finds these places in this process. bias is the difference between the program's
+// addresses in memory and in the debug information.
 func NewPlan(names Names, bias uint64) (*Plan, error) {
 	l := rtlayout.In(names, bias)
 	variable := func(name string) uintptr { return uintptr(l.Variable(name).Addr) }
@@ -83,8 +83,8 @@ func NewPlan(names Names, bias uint64) (*Plan, error) {
 	return p, nil
 }
 
-// addModules adds the variables of each module, but for large ones of the program without pointers,
-// and its tables (runtime/symtab.go, moduledata).
+// addModules adds the variables of each module and its tables (runtime/symtab.go, moduledata). It
+// leaves out the program's large variables without pointers.
 func (p *Plan) addModules(l *rtlayout.Lookup, first uint64, large []image.Range) error {
 	const module = "runtime.moduledata"
 	at := make(map[string]uint64)
@@ -118,9 +118,9 @@ func (p *Plan) addModules(l *rtlayout.Lookup, first uint64, large []image.Range)
 			}
 			p.variables = appendRange(p.variables, lo, hi)
 		}
-		// The linker puts constants, the tables of functions among them, between these; in
-		// position-independent programs types, and what else has addresses in it, lie apart, before
-		// the variables (cmd/link/internal/ld/data.go, dodata).
+		// Between rodata and epclntab the linker puts constants, the tables of functions among
+		// them. In position-independent programs types, and other data with addresses in it, lie
+		// apart, before the variables (cmd/link/internal/ld/data.go, dodata).
 		p.tables = appendRange(p.tables, word(m+at["text"]), word(m+at["etext"]))
 		p.tables = appendRange(p.tables, word(m+at["rodata"]), word(m+at["epclntab"]))
 		if types := word(m + at["types"]); types > word(m+at["epclntab"]) {
@@ -137,19 +137,19 @@ func appendRange(list []image.Range, lo, hi uint64) []image.Range {
 	return append(list, image.Range{Addr: lo, Len: hi - lo})
 }
 
-// largeVariable is the size from which on a variable of the program is left out if it holds no
-// pointers. Small ones lie between those of the runtime, and what the compiler keeps there about
-// types (cmd/compile/internal/reflectdata, dgcptrmaskOnDemand).
+// largeVariable is the size in bytes from which on a variable of the program is left out if it
+// holds no pointers. Smaller ones lie between the runtime's variables, and between data that the
+// compiler keeps there about types (cmd/compile/internal/reflectdata, dgcptrmaskOnDemand).
 const largeVariable = 64 << 10
 
-// unknownData is the size from which on memory between variables is left out, too: of what has no
-// debug information only the race detector's library has so much, 16 MB.
+// unknownData is the size in bytes from which on memory between variables is left out, too. Of the
+// data that has no debug information, only the race detector's library has so much, 16 MB.
 const unknownData = 1 << 20
 
-// largeVariables lists large variables that are not the runtime's, and large pieces of what is not
-// known, by address.
+// largeVariables lists, by address, large variables that are not the runtime's, and large gaps
+// between known variables.
 func largeVariables(names Names, bias uint64) (large []image.Range) {
-	known := uint64(0) // up to where; 0: from nowhere yet
+	known := uint64(0) // end of the variables so far; 0: none yet
 	for _, v := range names.Globals() {
 		if known > 0 && v.Addr >= known+unknownData {
 			large = append(large, image.Range{Addr: known + bias, Len: v.Addr - known})

@@ -10,12 +10,12 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/sysmem"
 )
 
-// prepare has the kernel put pages where a walk finds that a small copy needs them, so that there is
-// less to do for who is pinned. Meanwhile the program may go on: a large heap could grow by more than
-// was prepared.
+// prepare has the kernel provide the pages that a walk finds a small copy to need, so that less is
+// left to do while the caller is pinned. The program may go on meanwhile: a large heap could grow
+// by more than was prepared.
 func (i *Image) prepare(c *control, small bool) (done bool, err error) {
 	if !small {
-		return true, nil // populate does it
+		return true, nil // populate provides the pages
 	}
 	if !i.pinned(c, mark) {
 		return false, nil
@@ -28,9 +28,9 @@ func (i *Image) prepare(c *control, small bool) (done bool, err error) {
 	return true, nil
 }
 
-// populate has the kernel put pages where a walk has found that they are needed, many at a time:
-// one by one, as they are written to, takes several times as long. A kernel before Linux 5.14 does
-// not know the request.
+// populate has the kernel provide the pages that a walk has found to be needed, many at a time: if
+// each is provided when it is first written to, that takes several times as long. A kernel before
+// Linux 5.14 does not know the request.
 //
 //go:norace
 //go:nocheckptr

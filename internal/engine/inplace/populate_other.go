@@ -10,14 +10,14 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/sysmem"
 )
 
-// ahead is how much of the mirror behind the last page that is needed is provided, too: the heap may
-// grow before it is copied.
+// ahead is how many bytes of the mirror are provided, too, behind the last page that is needed: the
+// heap may grow before it is copied.
 const ahead = 16 << 20
 
 // prepare provides memory for the pages of the mirror that a walk finds to be needed, and for those
-// around them. Here every system call is one that the scheduler knows of, so that none can be made
-// by who is pinned. It also writes to the pages that will be: to have them made one by one takes
-// longer than to copy.
+// around them. On these systems the scheduler knows of every system call, so that a pinned caller
+// cannot make one. prepare also writes to the pages that the copy will fill: if they are made one
+// by one during the copy, that takes longer than the copy itself.
 func (i *Image) prepare(c *control, _ bool) (done bool, err error) {
 	if !i.pinned(c, mark) {
 		return false, nil
@@ -51,8 +51,8 @@ func (i *Image) prepare(c *control, _ bool) (done bool, err error) {
 	return true, nil
 }
 
-// populate looks whether the pages that a walk has found to be needed are memory. Where the heap has
-// grown out of what was provided for it, there is no room.
+// populate checks that the pages that a walk has found to be needed are provided. If the heap has
+// grown beyond the provided pages, the status is noRoom.
 //
 //go:norace
 //go:nocheckptr

@@ -26,7 +26,7 @@ func procPin() int
 //go:linkname procUnpin runtime.procUnpin
 func procUnpin()
 
-// Supported says whether processes can be copied here.
+// Supported says whether processes can be copied on this system.
 const Supported = true
 
 // Image is a copy of this process. Its methods may be called concurrently.
@@ -35,20 +35,21 @@ type Image struct {
 	pause, frozen time.Duration
 	size          int64
 	held          []image.Piece
-	areas         [][]byte // of the system's memory
+	areas         [][]byte // memory from the system, to be released
 }
 
 // ErrRestless is the error of a heap that grew faster than it could be copied.
 var ErrRestless = errors.New("the heap kept growing, or being collected, while it was to be copied")
 
-// How often a copy is tried that finds less room than it needs, or a collection, at most.
+// How often a copy is tried at most if it finds less room than it needs, or a collection under way.
 const (
 	maxTries      = 20
-	maxSmallTries = 2 // of a copy with a limit: whoever sets one has another way
+	maxSmallTries = 2 // for a copy with a limit: a caller that sets one has another way
 )
 
-// What a copy may need beyond what was measured, since the program runs in between: a part, and so
-// many bytes of the mirror's address space and of other memory, and regions.
+// What a copy may need beyond what was measured, since the program runs in between: a quarter of it
+// more, a number of bytes of the mirror's address space and of other memory, and a number of
+// regions.
 const (
 	growthShare   = 4
 	mirrorGrowth  = 64 << 20
@@ -56,16 +57,16 @@ const (
 	regionsGrowth = 256
 )
 
-// Take copies the process as it is at a moment when ready returns true, as freeze.TakeWhen does,
-// where that takes no more bytes than limit: ErrSize is in the chain of the error otherwise.
-// The caller must call Close. The pause is about 0.2 ms for each MB that is copied, and without a
-// limit ten times that where memory is new to a virtual machine.
+// Take copies the process at a moment when ready returns true, as freeze.TakeWhen freezes it. If
+// the copy would take more bytes than limit, the error wraps ErrSize. The caller must call Close.
+// The pause is about 0.2 ms for each MB that is copied; without a limit it is ten times that if
+// memory is new to a virtual machine.
 func (p *Plan) Take(ready func() bool, limit int64) (*Image, error) {
 	return p.take(ready, limit, false)
 }
 
-// TakeMarks is Take for a reader that wants to know only what the last collection found alive
-// (package goruntime, LoadMarks): the image has no objects and no stacks.
+// TakeMarks is Take for a reader that needs only the marks of the last collection (package
+// goruntime, LoadMarks): the image has no objects and no stacks.
 func (p *Plan) TakeMarks(ready func() bool) (*Image, error) { return p.take(ready, AnySize, true) }
 
 func (p *Plan) take(ready func() bool, limit int64, marks bool) (_ *Image, err error) {
@@ -119,8 +120,7 @@ func (p *Plan) regions() []region {
 	return list
 }
 
-// try measures, gets memory and copies, on one processor. In between, other goroutines may have
-// their turns.
+// try measures, gets memory and copies, on one processor. In between, other goroutines may run.
 func (i *Image) try(c *control, ready func() bool, limit int64) (done bool, err error) {
 	c.lo, c.hi, c.mirror, c.bits, c.provided, c.others, c.othersSize, c.regions, c.maxRegions = 0, 0, 0, 0, 0, 0, 0, 0, 0
 	if !i.pinned(c, measure) {
@@ -153,7 +153,7 @@ func (i *Image) try(c *control, ready func() bool, limit int64) (done bool, err 
 	return done, nil
 }
 
-// room reserves what the walk measured.
+// room reserves memory as large as the walk measured.
 func (i *Image) room(c *control) error {
 	mirror, err := i.reserve(c.hi - c.lo)
 	if err != nil {
@@ -178,7 +178,7 @@ func (i *Image) room(c *control) error {
 	return nil
 }
 
-// reserve takes address space, which takes memory as it is written to or provided.
+// reserve reserves address space, which takes memory only when it is written to or provided.
 func (i *Image) reserve(size uintptr) ([]byte, error) {
 	b, err := sysmem.Reserve(int(size))
 	if err != nil {
@@ -188,7 +188,7 @@ func (i *Image) reserve(size uintptr) ([]byte, error) {
 	return b, nil
 }
 
-// memory is reserve for memory that is wanted as a whole.
+// memory is reserve for memory that is needed as a whole.
 func (i *Image) memory(size uintptr) ([]byte, error) {
 	b, err := i.reserve(size)
 	if err == nil {
@@ -199,7 +199,7 @@ func (i *Image) memory(size uintptr) ([]byte, error) {
 	return b, err
 }
 
-// drop gives back all areas but the first so many.
+// drop releases all areas but the first keep.
 func (i *Image) drop(keep int) error {
 	var errs []error
 	for _, b := range i.areas[min(keep, len(i.areas)):] {
@@ -214,8 +214,8 @@ func (i *Image) drop(keep int) error {
 	return nil
 }
 
-// provision is how much of the mirror is provided at once where that is done ahead: as much as the
-// runtime on Windows reserves for its heap at once.
+// provision is the unit, in bytes, in which the mirror is provided ahead of a copy: the amount that
+// the runtime on Windows reserves for its heap at once.
 const provision = 4 << 20
 
 const operation = "copying the process in place"
@@ -227,14 +227,15 @@ func refusedError(call error) error {
 func address(p unsafe.Pointer) uintptr { return uintptr(p) }
 
 // pinned walks through the process, unless another goroutine may run. It reports whether the walk
-// came to its end.
+// completed.
 //
 //go:noinline
 //go:norace
 func (i *Image) pinned(c *control, mode uintptr) (walked bool) {
 	growStack()
 	procPin()
-	// Pinned: to change it would take a stop of the world, which would wait for us.
+	// Pinned: a change of GOMAXPROCS would take a stop of the world, which would wait for this
+	// goroutine.
 	if runtime.GOMAXPROCS(0) == 1 {
 		i.frozen = freeze.Clock()
 		if mode == copying {
@@ -255,14 +256,14 @@ func (i *Image) pinned(c *control, mode uintptr) (walked bool) {
 	return walked
 }
 
-// pages is how many the mirror has.
+// pages is the number of pages of the mirror.
 //
 //go:norace
 //go:nocheckptr
 func (c *control) pages() uintptr { return (c.hi - c.lo) / rtlayout.PageSize }
 
-// run returns the next run of pages of the mirror that a copy needs, from a page on; an empty one at
-// the end.
+// run returns the first run of needed pages of the mirror that begins at from or after it; at the
+// end, the run is empty.
 //
 //go:norace
 //go:nocheckptr
@@ -295,7 +296,8 @@ func (c *control) touch() {
 	write(c.others, min(c.otherBytes, c.othersSize))
 }
 
-// growStack makes room on the stack for what pinned calls: to move it then would take memory.
+// growStack makes room on the stack for the functions that pinned calls: to move the stack while
+// pinned would take memory.
 //
 //go:noinline
 func growStack() byte {
@@ -307,7 +309,7 @@ func growStack() byte {
 //go:noinline
 func fill(room *[16 << 10]byte) { room[0] = 1 }
 
-// hold lists the memory that there is, by address.
+// hold lists the copied memory and the constants, by address.
 func (i *Image) hold(c *control, constants []image.Piece) {
 	i.held = constants
 	for from, to := c.run(0); from < to; from, to = c.run(to) {
@@ -322,10 +324,10 @@ func (i *Image) hold(c *control, constants []image.Piece) {
 	sort.Slice(i.held, func(a, b int) bool { return i.held[a].Addr < i.held[b].Addr })
 }
 
-// Held is all of the memory that there is.
+// Held returns all memory of the image.
 func (i *Image) Held() []image.Piece { return i.held }
 
-// Copy returns nothing: all that there is is held.
+// Copy returns only nil slices: Held has all memory.
 func (i *Image) Copy(ranges []image.Range) ([][]byte, error) { return make([][]byte, len(ranges)), nil }
 
 // Size is how much memory the copy takes, in bytes.
@@ -343,8 +345,8 @@ func (i *Image) Pause() time.Duration { return i.pause }
 // Frozen returns when the process was copied, as freeze.Process.Frozen does.
 func (i *Image) Frozen() time.Duration { return i.frozen }
 
-// Close gives back all memory; what Held returned must not be touched any more. Further calls do
-// nothing.
+// Close releases all memory; slices that Held returned must not be used afterwards. Further calls
+// do nothing.
 func (i *Image) Close() error {
 	i.held = nil
 	return i.drop(0)

@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
-// Supported says whether processes can be copied here.
+// Supported says whether processes can be copied on this system.
 const Supported = false
 
 // Image is a copy of this process. There is none on this system.

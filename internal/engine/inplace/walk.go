@@ -9,9 +9,9 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
-// What a walk does with the memory that it comes to.
+// What a walk does with the memory that it finds.
 const (
-	measure = iota // adds up how much there is
+	measure = iota // adds up the sizes
 	mark           // notes the pages of the mirror that a copy will need
 	copying
 )
@@ -20,47 +20,48 @@ const (
 const (
 	whole      = iota
 	collecting // a collection was under way
-	noRoom     // there was more than in the walk before
-	refused    // the system gave no memory, see errno
+	noRoom     // there was more memory than in the walk before
+	refused    // the system refused memory, see errno
 )
 
-// Spans of stacks up to this size hold several, and those that are free are linked through their
-// first words (runtime/stack.go, stackpoolalloc and _StackCacheSize). Larger ones hold one.
+// Spans up to this size may hold several stacks, and the free ones among these are linked through
+// their first words (runtime/stack.go, stackpoolalloc and _StackCacheSize). Larger spans hold one
+// stack.
 const poolSpan = 32 << 10
 
-// chunkSize is how much the runtime takes for its own records at a time (runtime/malloc.go,
-// persistentChunkSize). Each chunk begins with the address of the one before.
+// chunkSize is how many bytes the runtime takes for its own records at a time (runtime/malloc.go,
+// persistentChunkSize). Each chunk begins with the address of the chunk before it.
 const chunkSize = 256 << 10
 
-// control is all that a walk needs. It lies outside of the Go heap. The assembly takes the field
-// offsets from go_asm.h.
+// control is all data that a walk uses. It lies outside of the Go heap. The assembly takes the
+// field offsets from go_asm.h.
 type control struct {
-	pc, sp, g uintptr // where the caller of callWalk is; written by it
+	pc, sp, g uintptr // state of callWalk's caller; callWalk writes it
 
 	mode, status, errno uintptr
-	marks               bool // of objects, only the marks that lie beside them
+	marks               bool // of objects, copy only the marks that lie beside them
 	places              places
 
 	variables, nvariables uintptr // of region
 
-	// The mirror of the heap's address space from lo to hi, of which pages are filled in as they
-	// are needed; a bit for each page.
+	// The mirror of the heap's address space from lo to hi, whose pages are filled in as they are
+	// needed, and the address of a bitmap with a bit for each page.
 	lo, hi, mirror, bits uintptr
-	provided             uintptr // a byte for each stretch of the mirror that is memory already
+	provided             uintptr // address of an array with a byte for each stretch of the mirror: 1 if it is memory already
 
-	// Other memory is copied one behind the other.
+	// Other memory is copied, one piece behind the other, to others.
 	others, othersSize  uintptr
 	regions, maxRegions uintptr // of region
 
-	// What the walk came to.
+	// The results of the walk.
 	min, max                        uintptr // of all spans
 	heapBytes, otherBytes, nregions uintptr
 }
 
-// region is memory and where its copy lies.
+// region is a piece of memory and the address of its copy.
 type region struct{ addr, size, at uintptr }
 
-// callWalk notes where its caller stands, and calls walk.
+// callWalk records the state of its caller, and calls walk.
 func callWalk(c uintptr)
 
 //go:linkname memmove runtime.memmove
@@ -70,7 +71,7 @@ func memmove(to, from unsafe.Pointer, n uintptr)
 // Only the assembly calls it.
 var _ = walk
 
-// pointer is an address that is not in the Go heap, or whose object is reached otherwise.
+// pointer converts an address that is not in the Go heap, or whose object is kept alive otherwise.
 //
 //go:nosplit
 //go:norace
@@ -112,9 +113,10 @@ func walk(at uintptr) {
 	c.walkBits(peek.Word(c.places.bitsPrevious))
 }
 
-// walkSpans takes spans with pointers. Of objects without, small ones are read, too: functions'
-// values, and what the green tea collector keeps at the end of a span; and of spans that fill an
-// arena or more, the end (package goruntime, numberObjects).
+// walkSpans takes spans of objects with pointers. Of spans of objects without pointers it takes
+// those of small objects, since functions' values, and the marks that the green tea collector keeps
+// at the end of a span, are read, too. Of spans that fill an arena or more it takes the end
+// (package goruntime, numberObjects).
 //
 //go:nosplit
 //go:norace
@@ -190,7 +192,7 @@ func (c *control) walkStacks() {
 		case c.mode == measure || c.lo <= lo && hi <= c.hi:
 			c.heap(sp, hi-sp)
 		default:
-			c.other(sp, hi-sp) // of a thread of C
+			c.other(sp, hi-sp) // a stack of a thread of C
 		}
 	}
 }
@@ -204,7 +206,7 @@ func (c *control) walkBits(a uintptr) {
 	}
 }
 
-// heap takes memory of the heap's address space.
+// heap takes memory in the heap's address space.
 //
 //go:nosplit
 //go:norace
@@ -225,7 +227,7 @@ func (c *control) heap(base, size uintptr) {
 	}
 }
 
-// other takes other memory.
+// other takes memory outside of the heap's address space.
 //
 //go:nosplit
 //go:norace

@@ -11,15 +11,17 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// While the caller is pinned, nothing may block, allocate, grow the stack or be looked at by the
-// race detector: functions of the walk are marked so, and call nothing but each other and memmove.
+// While the caller is pinned, nothing may block, allocate, grow the stack or call the race
+// detector. The functions of the walk have the directives for that, and call nothing but each other
+// and memmove.
 func TestWalkIsBare(t *testing.T) {
 	r := bareWalk(t, nil)
 	require.Empty(t, r.faults)
 	require.Greater(t, len(r.read), 5)
 }
 
-// So it is with what the pinned caller does besides, but that there is room on the stack.
+// The same holds for the other functions that the pinned caller calls, except that the stack has
+// room.
 func TestPinnedIsBare(t *testing.T) {
 	for _, system := range []string{"populate_linux.go", "populate_other.go"} {
 		r := barePinned(t, system, nil)
@@ -30,7 +32,7 @@ func TestPinnedIsBare(t *testing.T) {
 	}
 }
 
-// What may not be there is found.
+// The reader finds calls that are not allowed.
 func TestBareFinds(t *testing.T) {
 	const marks = "//go:nosplit\n//go:norace\n//go:nocheckptr\n"
 	for body, fault := range map[string]string{
@@ -62,16 +64,16 @@ func TestBareFinds(t *testing.T) {
 	require.Equal(t, []string{`run calls "Println"`}, r.faults)
 }
 
-// A reader reads functions that run while the caller is pinned, and those that they call.
+// A reader checks functions that run while the caller is pinned, and the functions that they call.
 type reader struct {
-	marks     []string // that they need
+	marks     []string // directives that the functions need
 	functions map[string]*ast.FuncDecl
-	known     map[string]bool // what they may call beside, and convert to
+	known     map[string]bool // other functions that they may call, and types that they may convert to
 	read      []string
 	faults    []string
 }
 
-// bareWalk reads the walk. Functions of another source stand for those with the same names.
+// bareWalk checks the walk. Functions of another source replace those with the same names.
 func bareWalk(t *testing.T, other any) *reader {
 	r := &reader{marks: []string{"//go:nosplit", "//go:norace", "//go:nocheckptr"}}
 	r.know("memmove", "uint8", "uintptr", "Sizeof", "Pointer")
@@ -82,9 +84,10 @@ func bareWalk(t *testing.T, other any) *reader {
 	return r
 }
 
-// barePinned reads what calls the walk. It has a system call that the scheduler does not know of,
-// the clock, which is one or the runtime's own, and GOMAXPROCS, which changes nothing there and takes
-// a lock of the runtime for a moment.
+// barePinned checks the functions that call the walk. They may make a system call that the
+// scheduler does not know of, read the clock, which is such a system call or the runtime's own
+// clock, and call GOMAXPROCS, which changes nothing there and takes a lock of the runtime for a
+// moment.
 func barePinned(t *testing.T, system string, other any) *reader {
 	r := &reader{marks: []string{"//go:norace"}}
 	r.know("growStack", "procPin", "procUnpin", "callWalk", "GOMAXPROCS", "Clock", "RawSyscall", "address", "uintptr", "Pointer", "Byte")
@@ -122,7 +125,7 @@ func (r *reader) fault(format string, args ...any) {
 	r.faults = append(r.faults, fmt.Sprintf(format, args...))
 }
 
-// function reads a function and, once, those that it calls.
+// function checks a function and, once each, the functions that it calls.
 func (r *reader) function(name string) {
 	f := r.functions[name]
 	r.known[name] = true

@@ -1,6 +1,6 @@
-// Package nativecalls records by which calls C code gets memory. A library that the leakgate command
-// preloads into a test (cmd/leakgate/internal/native/shim) notes them down, in tables that this package reads out
-// of the process's memory; it is switched on and off from here.
+// Package nativecalls reports the calls by which C code gets memory. A library that the leakgate
+// command preloads into a test (cmd/leakgate/internal/native/shim) records them in tables. This
+// package reads the tables out of the process's memory, and switches the recording on and off.
 package nativecalls
 
 import (
@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// The struct control of the library (source/shim.c), in words.
+// Byte offsets of the fields of the library's struct control (source/shim.c), one word each.
 const (
 	ofMagic = 8 * iota
 	ofVersion
@@ -44,31 +44,31 @@ const (
 	version = 1
 )
 
-// Entries of the tables.
+// Layout of the entries of the tables.
 const (
 	blockSize = 24 // address, size, stack and kind
-	usedAddr  = 2  // larger addresses are of blocks
+	usedAddr  = 2  // larger addresses stand for blocks
 
 	stackReady, stackC, stackGo, stackPCs = 8, 12, 14, 16
 )
 
-// kinds are the functions that were called, by the library's numbers.
+// kinds are the functions that C code called, by the library's numbers.
 var kinds = [...]string{1: "malloc", "calloc", "realloc", "memalign", "mmap", "mremap"}
 
-// Memory is that of the process (/proc/PID/mem).
+// Memory is the memory of the process (/proc/PID/mem).
 type Memory interface {
 	io.ReaderAt
 	io.WriterAt
 }
 
-// A Recorder is the library in a process. Methods of it must not be called by several goroutines at a time.
+// A Recorder is the library in a process. It is not safe for concurrent use.
 type Recorder struct {
 	mem     Memory
 	control uint64
 	err     error // of reading or writing, the first one
 }
 
-// Err is why memory could not be read or written, nil if it could.
+// Err returns the first error of reading or writing memory, nil if there was none.
 func (r *Recorder) Err() error { return r.err }
 
 func (r *Recorder) bytes(at, n uint64) []byte {
@@ -93,16 +93,16 @@ func (r *Recorder) set(of, value uint64) {
 	r.write(r.control+of, binary.NativeEndian.AppendUint64(nil, value))
 }
 
-// A Stack is the calls that led to blocks or mappings.
+// A Stack is a call stack that led to blocks or mappings.
 type Stack struct {
 	ID       int      // the same number at each moment of a recording
-	Function string   // what C code called: "malloc", "mmap"
+	Function string   // the function that C code called: "malloc", "mmap"
 	C, Go    []uint64 // return addresses, innermost first
 	Blocks   int64    // not freed
-	Bytes    int64    // of these, as they were asked for
+	Bytes    int64    // of these, as C code asked for them
 }
 
-// An UnknownError is why nothing is recorded.
+// An UnknownError says why nothing is recorded.
 type UnknownError struct{ Cause, Remedy string }
 
 // Error is the cause, with the remedy.

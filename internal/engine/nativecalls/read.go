@@ -5,14 +5,14 @@ import (
 	"sort"
 )
 
-// Lost is how many calls could not be recorded since Start, since there was no room for more.
+// Lost is how many calls since Start could not be recorded for lack of room.
 func (r *Recorder) Lost() int64 { return int64(r.word(ofLost)) }
 
 // Calls is how many calls were recorded since Start.
 func (r *Recorder) Calls() int64 { return int64(r.word(ofCalls)) }
 
-// Stacks returns the calls since Start whose blocks have not been freed, in no order that means anything. It reads
-// all of the tables, 32 MiB, which takes about 20 ms.
+// Stacks returns the call stacks since Start whose blocks have not been freed, sorted by ID, which
+// has no meaning. It reads all of the tables, 32 MiB, which takes about 20 ms.
 func (r *Recorder) Stacks() []Stack {
 	type key struct{ stack, kind uint32 }
 	found := make(map[key]*Stack)
@@ -33,7 +33,7 @@ func (r *Recorder) Stacks() []Stack {
 				}
 				at := r.bytes(stacks+uint64(k.stack)*size, size)
 				if binary.NativeEndian.Uint32(at[stackReady:]) == 0 {
-					continue // it is being entered right now
+					continue // the library is just entering it
 				}
 				s = &Stack{ID: int(k.stack)*len(kinds) + int(k.kind), Function: kinds[k.kind]}
 				c, g := int(binary.NativeEndian.Uint16(at[stackC:])), int(binary.NativeEndian.Uint16(at[stackGo:]))

@@ -10,13 +10,14 @@ import (
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
-// LibraryPrefix is how the names of the library's files begin.
+// LibraryPrefix begins the names of the library's files.
 const LibraryPrefix = "libleakgate-native-"
 
 const variable = "leakgate_native"
 
-// Find finds the library in a process: by its file among the mappings (/proc/PID/maps), and its variable among the
-// symbols of that; or linked into the program, which is the first file. Errors are *UnknownError.
+// Find finds the library in a process: by its file among the mappings (/proc/PID/maps), and by its
+// variable among the symbols of that file. If the library is not among the mappings, Find looks for
+// the variable in the program, which is the first mapped file. Errors are *UnknownError.
 func Find(maps []byte, mem Memory) (*Recorder, error) {
 	for line := range bytes.Lines(maps) {
 		m, ok := procmaps.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
@@ -38,7 +39,7 @@ func Find(maps []byte, mem Memory) (*Recorder, error) {
 	}
 }
 
-// open finds the variable of the library, which is mapped from an address on.
+// open finds the variable of the library, which is mapped from start on.
 func open(file string, start uint64, mem Memory) (*Recorder, error) {
 	x, err := objfile.Open(file, elffile.New)
 	if err != nil {
@@ -54,7 +55,7 @@ func open(file string, start uint64, mem Memory) (*Recorder, error) {
 	return nil, &UnknownError{"the library that records them is of another version of leakgate", "use the command and the package leakcheck of one version"}
 }
 
-// linked finds the variable in a program, nil if it is not there.
+// linked finds the variable in a program, nil if the program does not have it.
 func linked(file string, start uint64, mem Memory) (*Recorder, error) {
 	x, err := objfile.Open(file, elffile.New)
 	if err != nil {
@@ -68,7 +69,7 @@ func linked(file string, start uint64, mem Memory) (*Recorder, error) {
 	return in(symbols, Bias(x, start), mem)
 }
 
-// in finds the variable among symbols, nil if it is not there.
+// in finds the variable among symbols, nil if it is not among them.
 func in(symbols []objfile.Symbol, bias uint64, mem Memory) (*Recorder, error) {
 	for _, s := range symbols {
 		if s.Name != variable || s.Size != controlSize {
@@ -89,13 +90,15 @@ func in(symbols []objfile.Symbol, bias uint64, mem Memory) (*Recorder, error) {
 	return nil, nil
 }
 
-// Bias is between addresses of a file that has segments and those in a process that has it mapped from start on.
+// Bias returns the difference between the addresses in a process that has the file mapped from
+// start on and the addresses in the file, which must have segments.
 func Bias(x *objfile.File, start uint64) uint64 {
 	return start - (x.Segments[0].Addr - x.Segments[0].Offset)
 }
 
-// Start forgets what was recorded and begins to record, with the stacks of Go code if names are given, the debug
-// information of the program, which lies bias bytes above where that has it. withoutGo is why there are no such stacks.
+// Start drops the records and begins to record. It records the stacks of Go code, too, if names is
+// given: the debug information of the program, whose addresses in memory are bias higher. withoutGo
+// says why there are no such stacks.
 func (r *Recorder) Start(names rtlayout.Names, bias uint64) (withoutGo, err error) {
 	r.Stop()
 	used := r.word(ofCalls) > 0
@@ -114,7 +117,7 @@ func (r *Recorder) Start(names rtlayout.Names, bias uint64) (withoutGo, err erro
 	return withoutGo, r.err
 }
 
-// clear writes zeros where there are none.
+// clear zeroes a table. It writes only to pages that are not zero yet.
 func (r *Recorder) clear(table, size uint64) {
 	const part = 4096
 	zeros := make([]byte, part)
@@ -127,7 +130,8 @@ func (r *Recorder) clear(table, size uint64) {
 	}
 }
 
-// findGo tells the library where the runtime has what leads to the stack of a goroutine.
+// findGo gives the library the runtime's addresses and offsets that lead to the stack of a
+// goroutine.
 func (r *Recorder) findGo(l *rtlayout.Lookup) error {
 	const m, g, module = "runtime.m", "runtime.g", "runtime.moduledata"
 	words := map[uint64]uint64{
@@ -149,5 +153,5 @@ func (r *Recorder) findGo(l *rtlayout.Lookup) error {
 	return nil
 }
 
-// Stop records no more. What was recorded stays, and what is freed is taken out of it.
+// Stop ends the recording. The records stay, except those of blocks that are freed later.
 func (r *Recorder) Stop() { r.set(ofEnabled, 0) }

@@ -1,25 +1,27 @@
-// Package newborn tells, without a snapshot, what of the running process is new: which heap objects,
-// map entries, goroutines and pending timers there are after a garbage collection that were not
-// there after an earlier one. It reads the runtime's own records in place, while the program runs.
+// Package newborn counts, without a snapshot, what is new in the running process: the heap objects,
+// map entries, goroutines and pending timers that exist after a garbage collection and did not
+// exist after an earlier one. It reads the runtime's own records in place, while the program runs.
 //
 // # Why that is exact
 //
-// A collection marks what is alive, and sweeping a span makes these marks its allocBits, which
-// allocating does not change (go1.26 and go1.27 runtime/mbitmap.go, mspan.isFree; mgcsweep.go). So
-// between two collections the bits of all swept spans say what the first of them found alive. The
-// bits of the first count are kept, as old. An object does not move, so what is in its slot at a
-// later count is the same object unless it was freed in between, which takes a collection that did
-// not mark it. Passed is to be called after everything that may allocate: where it sees that a
-// collection has ended, it takes from old what that did not mark. Where two ended at once, some of
-// what seems old may be new, and the watch says that it missed one. Else an object that is marked
-// now and not old is new, and there are no others.
+// A collection marks the objects that are alive, and sweeping a span makes these marks its
+// allocBits, which allocation does not change (go1.26 and go1.27 runtime/mbitmap.go, mspan.isFree;
+// mgcsweep.go). So between two collections, the allocBits of all swept spans show the objects that
+// the first of them found alive. A watch keeps the bits that it reads at its beginning, as old. An
+// object does not move, so the object in a slot at a later count is the same object, unless it was
+// freed in between. That takes a collection that did not mark it. The caller calls Passed after
+// everything that may allocate. If a collection has ended since the last call, Passed removes from
+// old the objects that the collection did not mark. If two have ended, some old bits may stand for
+// new objects, and the watch reports that it missed a collection. Otherwise an object is new if it
+// is marked and not old, and no other object is.
 //
-// Spans' records are never unmapped, and neither is the memory of bits. Lists that grow are, whose
-// reading may fault: the caller turns that into an error. Where a collection ended while bits were
-// read they are read once more. Their sum has to be what the collector says that it marked.
+// The records of spans are never unmapped, nor is the memory of the bits. Lists that grow are
+// unmapped, and reading them may fault: the caller turns that into an error. If a collection ends
+// while bits are read, they are read again. The bytes of all marked objects have to match the
+// collector's own figure.
 //
 // # What is new without being an object
 //
-// Elements that are appended to a slice within its capacity. Slices tells of those, by the lengths in
-// what looks like a slice's header.
+// Elements that are appended to a slice within its capacity are new without being an object. Slices
+// detects them, by the lengths in memory that looks like a slice's header.
 package newborn

@@ -7,8 +7,8 @@ import (
 
 func (l *Layout) numGoroutines() int { return int(peek.Word(l.allgs + 8)) }
 
-// eachGoroutine calls visit with the number of each goroutine and its record's place in the
-// runtime's list, which the record has for good. Records are used again for others.
+// eachGoroutine calls visit with the ID of each goroutine and the index of its record in the
+// runtime's list. A record keeps its index, but the runtime reuses it for other goroutines.
 func (l *Layout) eachGoroutine(visit func(k int, id uint64)) {
 	list := peek.Word(l.allgs)
 	for k := range l.numGoroutines() {
@@ -19,7 +19,8 @@ func (l *Layout) eachGoroutine(visit func(k int, id uint64)) {
 	}
 }
 
-// timerWhenSize is the size of runtime.timerWhen: a timer, and when it is due.
+// timerWhenSize is the size of runtime.timerWhen: a pointer to a timer, and the time when it is
+// due.
 const timerWhenSize = 16
 
 func (l *Layout) numTimers() (n int) {
@@ -27,8 +28,9 @@ func (l *Layout) numTimers() (n int) {
 	return n
 }
 
-// eachTimer calls visit with the address of each timer that is set. The processors' lists are not
-// locked: a timer may be missed that is being moved by another processor, or come twice.
+// eachTimer calls visit with the address of each timer that is set. It does not lock the
+// processors' lists: if another processor moves a timer meanwhile, eachTimer may miss it or visit
+// it twice.
 func (l *Layout) eachTimer(visit func(timer uint64)) {
 	l.eachProcessor(func(p uintptr) {
 		heap, n := peek.Word(p+l.pTimers), uint64(peek.Word(p+l.pTimers+8))
@@ -49,15 +51,15 @@ func (l *Layout) eachProcessor(visit func(p uintptr)) {
 	}
 }
 
-// processorHas is how many records a processor has at hand at most, in each of two lists (go1.26 and
+// processorHas bounds the spare records that a processor keeps in each of two lists (go1.26 and
 // go1.27 runtime/runtime2.go, p.sudogbuf and p.deferpoolbuf).
 const processorHas = 128
 
 func (l *Layout) numProcessors() int { return int(peek.Word(l.allp + 8)) }
 
-// eachSpare calls visit with the addresses of the runtime's own objects that come and go by chance:
-// the records of goroutines, which are counted by themselves, and what processors have at hand for
-// goroutines that wait and for deferred calls.
+// eachSpare calls visit with the addresses of the runtime's own objects, whose number varies by
+// chance: the records of goroutines, which are counted separately, and the spare records that
+// processors keep for goroutines that wait and for deferred calls.
 func (l *Layout) eachSpare(visit func(p uint64)) {
 	list := peek.Word(l.allgs)
 	for k := range l.numGoroutines() {

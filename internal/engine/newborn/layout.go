@@ -2,7 +2,7 @@ package newborn
 
 import "github.com/leakgate/leakgate/internal/engine/rtlayout"
 
-// A Layout says where the runtime has what is read: addresses of its variables, and offsets of
+// A Layout has the addresses of the runtime's variables that a watch reads, and the offsets of
 // fields.
 type Layout struct {
 	heap, allgs, allp, module uintptr

@@ -2,21 +2,21 @@ package newborn
 
 import "github.com/leakgate/leakgate/internal/engine/peek"
 
-// Slices remembers what may be the headers of slices, in package variables and, where the heap is
-// small, in its objects, so that it can be told which slices got longer: within their arrays nothing
-// of the process is new then. It reads in place what the program may write to meanwhile, and knows
-// no types: what looks like a pointer to an array on the heap, its length and its capacity is taken
-// for a slice. It is for one goroutine.
+// Slices records memory that may hold slice headers, in package variables and, if the heap is
+// small, in its objects, to find the slices that got longer: elements within a slice's array are no
+// new objects. It reads memory in place that the program may write to meanwhile. It knows no types:
+// three words that look like a pointer to an array on the heap, a length and a capacity count as a
+// header. It is for one goroutine at a time.
 type Slices struct {
-	// Unwatched is how many bytes objects with pointers have, if that is too much to look into them: then
-	// only package variables are watched.
+	// Unwatched is the size in bytes of the spans with pointers, if they are too large to look for
+	// headers in them: then only package variables are watched.
 	Unwatched int64
 
 	layout  *Layout
 	headers []header
 }
 
-// A header is where the length of a slice lies, and what it was.
+// A header records the address of a slice's length word and the length read there.
 type header struct {
 	at  uintptr
 	len int
@@ -26,14 +26,14 @@ type header struct {
 type area struct{ at, size, object uintptr }
 
 const (
-	maxHeap   = 32 << 20 // bytes of objects with pointers; in a larger heap headers are not looked for
+	maxHeap   = 32 << 20 // bytes of spans with pointers; in a larger heap headers are not looked for
 	minHeader = 24       // bytes of a slice's header
-	minRoom   = 4        // elements: a slice that has less moves to another array soon
-	moreSpans = 64       // that there may be by the time that there is room for them
+	minRoom   = 4        // elements: a slice with a smaller capacity moves to another array soon
+	moreSpans = 64       // spans that may be added while the list for them is allocated
 )
 
-// NewSlices remembers what there is now. What it reads of free objects is not initialized. It returns
-// an error if spans were made, or a collection ended, each time that it looked.
+// NewSlices records the headers that exist now. Headers in free objects may be uninitialized
+// memory. It returns an error if, at each of several tries, spans were added or a collection ended.
 func NewSlices(l *Layout) (*Slices, error) {
 	s := &Slices{layout: l}
 	return s, tryAgain(s.begin)
@@ -52,7 +52,7 @@ func (s *Slices) begin() error {
 	}
 	variables, full := len(areas), false
 	heap, first, end := uintptr(0), ^uintptr(0), uintptr(0)
-	err := l.spans(false, func(_ int, s *span) { // nothing may be allocated in here: the list of spans could move
+	err := l.spans(false, func(_ int, s *span) { // nothing may be allocated in the function: the list of spans could move
 		first, end = min(first, s.base), max(end, s.end())
 		if full = full || len(areas) == cap(areas); !full && s.mayHaveSlices() {
 			areas = append(areas, area{s.base, s.end() - s.base, s.size})
@@ -72,7 +72,7 @@ func (s *Slices) begin() error {
 	return nil
 }
 
-// note remembers what may be headers of slices in areas, whose arrays are between first and end.
+// note records memory in areas that may be a slice header whose array lies between first and end.
 //
 //go:norace
 func (s *Slices) note(areas []area, first, end uintptr) {
@@ -90,18 +90,18 @@ func (s *Slices) note(areas []area, first, end uintptr) {
 	}
 }
 
-// GotLonger reports whether there are slices to which each of so many calls since NewSlices seems to
-// have added the same number of elements, or that cannot be told.
+// GotLonger reports whether some slice appears to have grown by the same number of elements with
+// each of so many calls since NewSlices. It returns true if it cannot tell.
 //
 //go:norace
 func (s *Slices) GotLonger(calls int) bool {
 	for _, h := range s.headers {
 		now := int(peek.Word(h.at))
 		if now <= h.len || (now-h.len)%calls != 0 {
-			continue // as nearly all
+			continue // the usual case
 		}
 		array, room := peek.Word(h.at-8), uintptr(peek.Word(h.at+8))
-		behind := uintptr(0) // bytes of the object
+		behind := uintptr(0) // bytes from the array to the end of its object
 		err := s.layout.spans(false, func(_ int, s *span) {
 			if array >= s.base && array < s.end() {
 				behind = s.size - (array-s.base)%s.size

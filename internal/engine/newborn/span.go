@@ -7,10 +7,10 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
-// errMoved says that a collection ended, or went on, while spans were read.
+// errMoved says that a collection ended, or was under way, while spans were read.
 var errMoved = errors.New("a garbage collection was under way")
 
-// A span is what is read of one of the runtime's spans.
+// A span is the part of a runtime span's record that a watch reads.
 type span struct {
 	base  uintptr
 	size  uintptr // of an object
@@ -19,10 +19,10 @@ type span struct {
 	class uint8 // runtime.spanClass: the size class twice, plus one without pointers
 }
 
-// words is how many words of bits a span has.
+// words is the number of 64-bit words of the span's bits.
 func (s *span) words() int { return int(s.elems+63) / 64 }
 
-// word returns 64 bits, without those behind the last object.
+// word returns 64 bits, without the bits beyond the last object.
 func (s *span) word(i int) uint64 {
 	w := uint64(peek.Word(s.bits + uintptr(8*i)))
 	if rest := s.elems - uint32(64*i); rest < 64 {
@@ -31,23 +31,24 @@ func (s *span) word(i int) uint64 {
 	return w
 }
 
-// end is where the last object ends.
+// end is the address where the last object ends.
 func (s *span) end() uintptr { return s.base + uintptr(s.elems)*s.size }
 
-// mayHaveSlices reports whether slices' headers may be among what the objects have.
+// mayHaveSlices reports whether the span's objects may hold slice headers.
 func (s *span) mayHaveSlices() bool { return s.class&1 == 0 && s.size >= minHeader }
 
 const (
 	classes    = 256
-	largeClass = 1 // up to it, objects of any size have spans of their own (go1.26 runtime/sizeclasses.go)
+	largeClass = 1 // in classes up to it, each object has a span of its own, of any size (go1.26 runtime/sizeclasses.go)
 )
 
-// cycle is the number of the last collection that ended, twice.
+// cycle is twice the number of collections that have ended.
 func (l *Layout) cycle() uint32 { return peek.Half(l.heap + l.heapSweepgen) }
 
-// spans calls visit for each span in use, with its place in the runtime's list, which it has for
-// good. If their bits are wanted, all have to be swept (go1.26 and go1.27 runtime/mheap.go,
-// mspan.sweepgen: as the heap's, or 3 more for one that a processor has at hand).
+// spans calls visit for each span in use, with its index in the runtime's list, which does not
+// change. If swept is true, all spans have to be swept, as reading their bits requires (go1.26 and
+// go1.27 runtime/mheap.go, mspan.sweepgen: equal to the heap's, or 3 more for a span that a
+// processor has at hand).
 func (l *Layout) spans(swept bool, visit func(k int, s *span)) error {
 	generation := l.cycle()
 	list, n := peek.Word(l.heap+l.heapSpans), int(peek.Word(l.heap+l.heapSpans+8))
@@ -64,7 +65,7 @@ func (l *Layout) spans(swept bool, visit func(k int, s *span)) error {
 			elems: uint32(peek.Quarter(p + l.spanElems)), class: peek.Byte(p + l.spanClass),
 		}
 		if s.bits == 0 || s.size == 0 || s.elems == 0 {
-			return errMoved // one that is just being made
+			return errMoved // a span that is just being made
 		}
 		visit(k, &s)
 	}
@@ -74,8 +75,9 @@ func (l *Layout) spans(swept bool, visit func(k int, s *span)) error {
 	return nil
 }
 
-// mapEntries reads an object as a map's header or table, and returns how many entries that says. It
-// is false for what is certainly neither; an object that looks alike counts as a map.
+// mapEntries reads an object as a map's header or table, and returns the number of entries recorded
+// in it. ok is false for an object that is certainly neither; an object that looks like one counts
+// as a map.
 func (l *Layout) mapEntries(p, size uintptr) (uint32, bool) {
 	if size == l.tableSize {
 		used, capacity := peek.Quarter(p+l.tableUsed), peek.Quarter(p+l.tableCapacity)
@@ -92,8 +94,8 @@ func (l *Layout) mapEntries(p, size uintptr) (uint32, bool) {
 	return uint32(used), directory == 1<<depth && shift == 64-depth
 }
 
-// hasMaps reports whether maps' headers or tables are among the objects of a span. Both are as large
-// as a size class.
+// hasMaps reports whether maps' headers or tables may be among the objects of a span. Both are as
+// large as a size class.
 func (l *Layout) hasMaps(s *span) bool {
 	return s.class&1 == 0 && (s.size == l.mapSize || s.size == l.tableSize)
 }

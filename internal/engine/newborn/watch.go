@@ -11,17 +11,18 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
-// A record is what a watch keeps of a span: its old objects, and the entries of those that are maps.
+// A record is the data that a watch keeps of a span: its old objects, and the numbers of entries of
+// those that are maps.
 type record struct {
-	base           uintptr // 0: there was none
+	base           uintptr // 0: there was no span
 	size           uintptr
 	elems          uint32
 	class          uint8
-	bits, counters int // places in the lists of bits and counters; counters is -1 for no maps
+	bits, counters int // first index in the lists of bits and counters; counters is -1 if there are no maps
 }
 
-// A Watch knows what there was when it was made. It is for one goroutine, and lies outside of the
-// heap.
+// A Watch records what existed when it began. It is for one goroutine at a time, and its memory
+// lies outside of the heap.
 type Watch struct {
 	layout     *Layout
 	records    []record
@@ -30,8 +31,8 @@ type Watch struct {
 	goroutines []uint64       // by place in the runtime's list; 0 for none
 	timers     []uint64       // addresses, sorted
 	spare      []uint64       // addresses of the runtime's own objects, sorted; of the last count
-	died       [classes]int64 // how many were there and are no more, by class of spans
-	cycle      uint32         // of the last collection that old is of
+	died       [classes]int64 // old objects that have died, by class of spans
+	cycle      uint32         // of the last collection that old reflects
 	missed     bool
 	lists      [][]uint32
 }
@@ -47,8 +48,8 @@ func room[T any](w *Watch, n int) []T {
 // maxTries bounds how often spans are read again because a collection ended meanwhile.
 const maxTries = 3
 
-// New makes a watch with room for what there is now and some more. Begin starts it: nothing that
-// stays is allocated from then on. It panics where memory is refused.
+// New makes a watch with room for the data of what exists now and some more. Begin starts it, and
+// makes no allocation that stays. New panics if memory is refused.
 func New(l *Layout) *Watch {
 	w := &Watch{layout: l, lists: make([][]uint32, 0, 6)}
 	spans, words, counters := 0, 0, 0
@@ -67,10 +68,10 @@ func New(l *Layout) *Watch {
 	return w
 }
 
-// errFull says that there is more than a watch has room for.
+// errFull says that there is more data than a watch has room for.
 var errFull = errors.New("the heap grows while it is looked at")
 
-// Begin notes what there is, right after a collection.
+// Begin records what exists, right after a collection.
 func (w *Watch) Begin() error { return tryAgain(w.begin) }
 
 // tryAgain calls f until it returns no error, a few times.
@@ -124,7 +125,7 @@ func (w *Watch) begin() error {
 	})
 	w.timers = w.timers[:0]
 	l.eachTimer(func(timer uint64) {
-		if full = full || len(w.timers) == cap(w.timers); !full { // it is memory that must not move
+		if full = full || len(w.timers) == cap(w.timers); !full { // the list must not move
 			w.timers = append(w.timers, timer)
 		}
 	})
@@ -138,7 +139,7 @@ func (w *Watch) begin() error {
 	return nil
 }
 
-// Close gives back the watch's memory.
+// Close releases the watch's memory.
 func (w *Watch) Close() {
 	for _, list := range w.lists {
 		offheap.Free(list)
@@ -148,7 +149,7 @@ func (w *Watch) Close() {
 
 func (w *Watch) isOld(r *record, i int) bool { return w.old[r.bits+i/64]>>(i%64)&1 != 0 }
 
-// recordOf returns what is kept of a span, nil if it is new.
+// recordOf returns the record of a span, nil if the span is new.
 func (w *Watch) recordOf(k int, s *span) *record {
 	if k >= len(w.records) {
 		return nil
@@ -160,13 +161,13 @@ func (w *Watch) recordOf(k int, s *span) *record {
 	return r
 }
 
-// maxSweepWait bounds, in rounds of the scheduler, the wait for what sweeps in the background.
+// maxSweepWait bounds, in rounds of the scheduler, the wait for the background sweeper.
 const maxSweepWait = 10_000
 
-// Collected reports whether there is something for Passed to note.
+// Collected reports whether a collection has ended that Passed has yet to take into account.
 func (w *Watch) Collected() bool { return w.layout.cycle() != w.cycle }
 
-// Passed notes a collection that has ended since the last call.
+// Passed takes a collection into account that has ended since the last call.
 func (w *Watch) Passed() {
 	now := w.layout.cycle()
 	if now == w.cycle || w.missed {
@@ -188,10 +189,10 @@ func (w *Watch) Passed() {
 	}
 }
 
-// forget takes from old what the last collection did not mark.
+// forget removes from old the objects that the last collection did not mark.
 func (w *Watch) forget() error {
 	if err := w.layout.spans(true, func(int, *span) {}); err != nil {
-		return err // not all are swept
+		return err // some spans are not swept
 	}
 	last := -1
 	err := w.layout.spans(true, func(k int, s *span) {
@@ -221,7 +222,7 @@ func (w *Watch) forget() error {
 	return nil
 }
 
-// drop forgets all objects of a span that is no more.
+// drop forgets all objects of a span that no longer exists.
 func (w *Watch) drop(r *record) {
 	if r.base == 0 {
 		return
@@ -234,13 +235,14 @@ func (w *Watch) drop(r *record) {
 	r.base = 0
 }
 
-// A Count is what is new. It takes in what a program may hold for no longer than the next collection.
+// A Count counts what is new, including objects that the program may drop before the next
+// collection.
 type Count struct {
 	Objects, Bytes int64
-	Tiny           int64 // blocks of values under 16 bytes, which Objects has as one each
-	Gone           int64 // objects that were there and are no more
-	Replaced       int64 // those of Objects that have one of Gone of the same kind and size each
-	Entries        int64 // of maps that were there, and now have more
+	Tiny           int64 // blocks of values under 16 bytes; each counts as one in Objects
+	Gone           int64 // old objects that have died
+	Replaced       int64 // objects of Objects that replace one of Gone of the same kind and size each
+	Entries        int64 // by which old maps grew
 	Goroutines     int64
 	Timers         int64 // pending ones
 	Marked         int64 // bytes of all that is alive
@@ -249,7 +251,7 @@ type Count struct {
 // errMissed says that two collections ended between two calls of Passed.
 var errMissed = errors.New("the program collects garbage more often than can be followed")
 
-// Count counts what is new, right after a collection that Passed has not been told of.
+// Count counts what is new, right after a collection that Passed has not taken into account.
 func (w *Watch) Count() (c Count, err error) {
 	if w.missed || w.layout.cycle() != w.cycle+2 {
 		return c, errMissed
@@ -266,7 +268,7 @@ func (w *Watch) Count() (c Count, err error) {
 	return c, err
 }
 
-// spares counts the runtime's own among the objects of a word of bits.
+// spares counts the runtime's own objects among the objects of a word of bits.
 func (w *Watch) spares(s *span, i int, objects uint64) (n int64) {
 	for ; objects != 0; objects &= objects - 1 {
 		o := s.base + uintptr(64*i+bits.TrailingZeros64(objects))*s.size
@@ -290,7 +292,7 @@ func (w *Watch) count() (c Count, err error) {
 	}
 	w.spare = w.spare[:0]
 	l.eachSpare(func(p uint64) {
-		if len(w.spare) < cap(w.spare) { // of more, some count as new
+		if len(w.spare) < cap(w.spare) { // beyond that, some spare records count as new
 			w.spare = append(w.spare, p)
 		}
 	})
@@ -335,7 +337,7 @@ func (w *Watch) count() (c Count, err error) {
 		}
 	}
 	c.Tiny = born[rtlayout.TinySpanClass]
-	// A map may have its header on a stack, and few entries need no table.
+	// A map may have its header on a stack, and a map of few entries needs no table.
 	c.Entries = max(headers, tables)
 	l.eachGoroutine(func(k int, id uint64) {
 		if k >= len(w.goroutines) || w.goroutines[k] != id {
@@ -350,8 +352,8 @@ func (w *Watch) count() (c Count, err error) {
 	return c, nil
 }
 
-// sortAddresses sorts in place, without an allocation, which would be a new object: a shell sort.
-// Package slices would have code for this alone.
+// sortAddresses sorts in place by a shell sort. It makes no allocation, which would be a new
+// object. Package slices would add code to the program for this use alone.
 func sortAddresses(all []uint64) {
 	for gap := len(all) / 2; gap > 0; gap /= 2 {
 		for i := gap; i < len(all); i++ {

@@ -1,13 +1,13 @@
-// Package peek reads memory of this process in place, wherever it lies: the runtime's own records,
-// and objects whose types are not known. The caller knows that there is memory, and what it means
-// that others write to it. The race detector and checkptr know nothing of such memory.
+// Package peek reads memory of this process in place, at any address: the runtime's own records,
+// and objects of unknown types. The caller makes sure that the memory is mapped, and that
+// concurrent writes to it do no harm. The race detector and checkptr do not see these reads.
 package peek
 
 import "unsafe"
 
-// No call lies between the making of a pointer and its use, so that no stack map ever shows it: it
-// may lead to where no pointer of Go may, such as a span's own tables. They are nosplit for package
-// inplace, which calls them where the stack may not grow.
+// No call lies between the making of a pointer and its use, so that no stack map ever shows the
+// pointer: it may lead to memory that no Go pointer may lead to, such as a span's own tables. The
+// functions are nosplit for package inplace, which calls them where the stack may not grow.
 
 // Word reads 8 bytes.
 //
@@ -37,5 +37,5 @@ func Quarter(at uintptr) uint16 { return **(**uint16)(unsafe.Pointer(&at)) }
 //go:nocheckptr
 func Byte(at uintptr) byte { return **(**byte)(unsafe.Pointer(&at)) }
 
-// Bytes are n bytes that are not in the Go heap, in place.
+// Bytes returns n bytes in place, which must not be in the Go heap.
 func Bytes(at, n uintptr) []byte { return unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), n) }

@@ -1,5 +1,6 @@
-// Package proof answers questions about this process with less than a scan: what answers yes holds, and what answers
-// no leaves it to a scan. Errors are of type *snapshot.Unavailable.
+// Package proof answers questions about this process with less effort than a scan. A positive
+// answer is certain; after a negative one, a scan has to decide. Errors are of type
+// *snapshot.Unavailable.
 package proof
 
 import (
@@ -14,32 +15,32 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// A Reach is how much a package variable of this process leads to: never less than a scan of the
-// same moment would charge to it, and often more.
+// A Reach is the number of objects and bytes that a package variable of this process leads to:
+// never less than a scan of the same moment would charge to the variable, and often more.
 type Reach struct {
-	Ident string                 // the variable's name, without that of its package
-	Is    func(name string) bool // reports whether a variable of that full name, or below the package's name, is meant
-	// MaxObjects and MaxBytes are where the count may stop; negative: nowhere.
+	Ident string                 // the variable's name, without its package's name
+	Is    func(name string) bool // reports whether a variable is meant, by its name below the import path or below the package's name
+	// MaxObjects and MaxBytes are the bounds at which the count may stop; negative: none.
 	MaxObjects, MaxBytes int64
 
 	Objects, Bytes int64 // found
 }
 
-// ReachWithin reports whether all variables lead to no more than their bounds say, and fills in how
-// much that is. It looks at this very process, without a collection and without waiting for it to
-// settle: the world is stopped for some ten microseconds, and for a millisecond at most. What was
-// found holds for that moment. Like refscan.Capture it reads (or builds) the debug information first; that this
-// cannot be had is an error.
+// ReachWithin reports whether all variables lead to no more than their bounds allow, and fills in
+// the numbers found. It reads this very process, without a collection and without waiting for it to
+// settle: the world is stopped for some ten microseconds, and for a millisecond at most. The result
+// holds for that moment. Like refscan.Capture it reads (or builds) the debug information first, and
+// returns an error if it cannot.
 //
-// If it returns false, there is more, or it could not be told: because a variable leads to more than
-// can be followed in that time, or to a goroutine's stack; because its name stands for no variable, for
-// several, or for what a function's frames hold, too; or because goroutines ran meanwhile. A scan will
-// know.
+// If it returns false, a variable exceeds its bounds, or ReachWithin cannot tell: because a
+// variable leads to more than can be followed in that time, or to a goroutine's stack; because its
+// name stands for no variable, for several, or also for variables in a function's frames; or
+// because other goroutines ran meanwhile. A scan can tell.
 func ReachWithin(ctx context.Context, logf func(string, ...any), all []*Reach) (within bool, err error) {
 	defer snapshot.Turn()()
 	defer snapshot.Guard(&err)()
 	if snapshot.Padded || snapshot.CheckPlatform() != nil || snapshot.CheckSettings() != nil {
-		return false, nil // Capture says why
+		return false, nil // Capture gives the reason
 	}
 	x, err := snapshot.OpenIndex(ctx, logf)
 	if err != nil {
@@ -74,16 +75,16 @@ func orAny(most int64) int64 {
 	return most
 }
 
-// plain is what is known of this program's variables. It is made of one index.
+// plain is the data on this program's variables. It is made from one index.
 var plain variables
 
 type variables struct {
 	sync.Mutex
 	x        *debuginfo.Index
 	layout   *reach.Layout
-	err      error           // why there is no layout
-	packages map[string]bool // that have a variable or a function
-	// those whose import path ends otherwise, by path
+	err      error           // why layout is nil
+	packages map[string]bool // packages with a variable or a function
+	// names of packages that are not the last element of their import path, by that path
 	names map[string]string
 }
 
@@ -112,10 +113,10 @@ func (v *variables) prepare(x *debuginfo.Index) error {
 	return nil
 }
 
-// find returns the one variable that is meant, if nothing else can be: no variable of another
+// find returns the one variable that r means, if it can mean nothing else: no variable of another
 // package, no goroutine that a function of that name began, and no variable of such a function's
-// frames. Of one package a variable and a function cannot have the same name, so it is enough that
-// only one package is meant.
+// frames. Within a package a variable and a function cannot have the same name, so it is enough to
+// check that r means only one package.
 func (v *variables) find(r *Reach) (g debuginfo.Global, ok bool) {
 	if r.Ident == globalClosures {
 		return g, false

@@ -7,13 +7,13 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
 )
 
-// Slices remembers which slices of this process are how long. It reads memory in place while the
-// program runs: all package variables, and the heap where objects with pointers are 32 MB at most. It
-// is for one goroutine.
+// Slices records the lengths of this process's slices. It reads memory in place while the program
+// runs: all package variables, and the heap if its objects with pointers are 32 MB at most. It is
+// for one goroutine at a time.
 type Slices struct{ of *newborn.Slices }
 
-// WatchSlices remembers the slices that there are now. It takes some 4 ms for 15 MB. What
-// cannot be done is an *snapshot.Unavailable.
+// WatchSlices records the slices that exist now. It takes some 4 ms for 15 MB. Errors are of type
+// *snapshot.Unavailable.
 func WatchSlices(ctx context.Context, logf func(string, ...any)) (_ *Slices, err error) {
 	defer snapshot.Turn()()
 	defer snapshot.Guard(&err)()
@@ -28,14 +28,14 @@ func WatchSlices(ctx context.Context, logf func(string, ...any)) (_ *Slices, err
 	return &Slices{of}, nil
 }
 
-// GotLonger reports whether there are slices to which each of so many calls since WatchSlices seems to
-// have added the same number of elements, or that cannot be told.
+// GotLonger reports whether some slice appears to have grown by the same number of elements with
+// each of so many calls since WatchSlices. It returns true if it cannot tell.
 func (s *Slices) GotLonger(calls int) (_ bool, err error) {
 	defer snapshot.Turn()()
 	defer snapshot.Guard(&err)()
 	return s.of.GotLonger(calls), nil
 }
 
-// Unwatched returns how many bytes the heap's objects with pointers have, if that is too much to look
-// for slices in them; else 0.
+// Unwatched returns the size in bytes of the heap's spans with pointers, if they are too large to
+// look for slices in them; else 0.
 func (s *Slices) Unwatched() int64 { return s.of.Unwatched }

@@ -8,14 +8,14 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
-// A TypeCount is how many objects there are of a type, or of several: never fewer than a scan
-// charges to nodes of these types, beside what it charges to nodes as untyped, and often more.
+// A TypeCount is the number of objects of one or several types: never fewer than a scan charges to
+// nodes of these types, apart from objects that it charges to nodes as untyped, and often more.
 type TypeCount struct {
-	// reports whether objects are meant that references of that type lead to; see refscan.Node.Type
+	// Is reports whether objects count that references of that type lead to; see refscan.Node.Type.
 	Is func(reference string) bool
-	// Name is what Is goes by; all with one Name mean the same.
+	// Name identifies Is: all TypeCounts with the same Name have an equivalent Is.
 	Name string
-	// Known is set where the program is known to have such a type.
+	// Known says that the program is known to have such a type.
 	Known bool
 	// MaxObjects and MaxBytes are bounds; negative: none.
 	MaxObjects, MaxBytes int64
@@ -23,7 +23,8 @@ type TypeCount struct {
 	Objects, Bytes int64 // found
 }
 
-// Counted is the audit of a count: what refscan.Totals and refscan.Report have of these names.
+// Counted is the audit of a count: the fields of refscan.Totals and refscan.Report of the same
+// names.
 type Counted struct {
 	LiveObjects, LiveBytes                 int64
 	MissedObjects, MissedBytes, ExtraBytes int64
@@ -32,11 +33,11 @@ type Counted struct {
 	Warnings                               []string
 }
 
-// CountTypes reports whether there are no more objects of each type than its bound says, and fills
-// in how many there are. It types the objects of the snapshot, as Scan does, which goes on from there
-// if it is called afterwards, but charges them to nobody.
+// CountTypes reports whether each type has no more objects than its bound allows, and fills in the
+// numbers found. Like Scan it types the objects of the snapshot, but charges them to no root; a
+// later Scan reuses the types.
 //
-// If it returns false, there are more, or typings cannot tell: Scan will know.
+// If it returns false, a type exceeds its bound, or the types cannot tell: Scan can.
 func CountTypes(s *snapshot.Snapshot, all []*TypeCount) (found *Counted, within bool, err error) {
 	if err := s.Opened(); err != nil {
 		return nil, false, err
@@ -74,7 +75,7 @@ func CountTypes(s *snapshot.Snapshot, all []*TypeCount) (found *Counted, within 
 	}, true, nil
 }
 
-// namedTypes is what is known of the types that patterns mean.
+// namedTypes caches the results of typeNames.of.
 var namedTypes typeNames
 
 type typeNames struct {
@@ -90,8 +91,8 @@ type typeName struct {
 
 type typeAnswer struct{ known, small bool }
 
-// of reports whether the program has a type that is meant, and whether values of one that is meant
-// may share blocks: those have no typing.
+// of reports whether the program has a type that c means, and whether values of such a type may
+// share blocks: values in shared blocks have no type.
 func (n *typeNames) of(x *debuginfo.Index, heap *typedheap.Heap, c *TypeCount) (known, small bool) {
 	n.Lock()
 	defer n.Unlock()

@@ -11,29 +11,29 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
 )
 
-// A Watch remembers which heap objects, map entries, goroutines and timers there were when it began,
-// so that it can be told which there are besides later on, without a snapshot. It reads the
-// runtime's records in place while the program runs. It is for one goroutine, and holds memory
-// outside of the Go heap until Close: about a bit for each object.
+// A Watch records which heap objects, map entries, goroutines and timers existed when it began.
+// Later it counts the new ones, without a snapshot. It reads the runtime's records in place while
+// the program runs. It is for one goroutine at a time, and holds memory outside of the Go heap
+// until Close: about a bit for each object.
 type Watch struct {
 	of     *newborn.Watch
-	failed error // of a note
+	failed error // first error of note
 }
 
-// Newcomers are what there is that was not there when a watch began. Nothing makes up for what is
-// new: neither what is gone, nor what takes the place of something else.
+// Newcomers counts what exists now and did not exist when a watch began. Nothing offsets the new
+// objects: neither the old ones that have died, nor the replacement of an old object by a new one.
 type Newcomers struct {
 	// heap objects, and their bytes by size class. A block of values under 16 bytes is one object
 	Objects, Bytes int64
-	TinyBlocks     int64 // those of Objects that are such blocks
-	Gone           int64 // objects that were there and are no more
+	TinyBlocks     int64 // objects of Objects that are such blocks
+	Gone           int64 // old objects that have died
 	Replaced       int64 // those of Objects that can be paired with one of Gone of the same size class
-	MapEntries     int64 // by which maps grew that were there
+	MapEntries     int64 // by which old maps grew
 	Goroutines     int64
 	Timers         int64 // pending ones
 }
 
-// StartWatch collects garbage once and begins to watch. What cannot be done is an *snapshot.Unavailable.
+// StartWatch collects garbage once and begins to watch. Errors are of type *snapshot.Unavailable.
 func StartWatch(ctx context.Context, logf func(string, ...any)) (_ *Watch, err error) {
 	defer snapshot.Turn()()
 	defer snapshot.Guard(&err)()
@@ -53,7 +53,7 @@ func StartWatch(ctx context.Context, logf func(string, ...any)) (_ *Watch, err e
 	return w, nil
 }
 
-// newbornLayout says where the runtime of this program has what is read in place.
+// newbornLayout returns the layout of the runtime's records in this program.
 func newbornLayout(ctx context.Context, logf func(string, ...any)) (*newborn.Layout, error) {
 	if snapshot.Padded {
 		return nil, snapshot.ErrPadded()
@@ -80,16 +80,16 @@ func newbornLayout(ctx context.Context, logf func(string, ...any)) (*newborn.Lay
 	return layout, nil
 }
 
-// known is the layout that was looked up last: that takes half a millisecond.
+// known caches the layout that was looked up last: a lookup takes half a millisecond.
 var known struct {
 	index  *debuginfo.Index
 	layout *newborn.Layout
 }
 
-// Passed notes a garbage collection that the program made by itself. It is to be called after
-// everything that may allocate much: where two collections have ended since the last call, nothing
-// can be told any more. It takes nanoseconds, and after a collection as long as to read a bit for
-// each object.
+// Passed takes a garbage collection into account that the program made by itself. Call it after
+// everything that may allocate much: if two collections have ended since the last call, the watch
+// cannot tell anything any more. Passed takes nanoseconds; after a collection it takes as long as
+// it takes to read a bit for each object.
 func (w *Watch) Passed() {
 	if w.of.Collected() {
 		w.failed = cmp.Or(w.failed, w.note())
@@ -102,22 +102,22 @@ func (w *Watch) note() (err error) {
 	return nil
 }
 
-// Newcomers collects garbage once and returns what is new. What a sync.Pool keeps, what has a
-// finalizer and what a goroutine that is about to end holds are new until another collection or
-// two: another call counts anew. What cannot be done is an *snapshot.Unavailable.
+// Newcomers collects garbage once and returns what is new. Objects in a sync.Pool, objects with a
+// finalizer, and objects of a goroutine that is about to end stay new for another collection or
+// two: another call counts anew. Errors are of type *snapshot.Unavailable.
 func (w *Watch) Newcomers(ctx context.Context) (Newcomers, error) {
 	defer snapshot.Turn()()
 	for range maxYields {
 		if !snapshot.Marking() {
 			break
 		}
-		runtime.Gosched() // a collection that is under way would end unseen
+		runtime.Gosched() // a collection that is under way would end unnoticed
 	}
 	w.Passed()
 	if w.failed != nil {
 		return Newcomers{}, w.failed
 	}
-	// Nothing may be allocated for what follows that the collection would find alive.
+	// From here on, nothing may be allocated that the collection would find alive.
 	if err := snapshot.CollectNow(ctx); err != nil {
 		return Newcomers{}, err
 	}
@@ -130,9 +130,9 @@ func (w *Watch) count() (_ Newcomers, err error) {
 	if err != nil {
 		return Newcomers{}, watchError(err)
 	}
-	// The collector's own account of the same collection, which has objects with finalizers twice
-	// (go1.26 and go1.27 runtime/mgcmark.go, markrootSpans and scanObject). It tells whether what was
-	// read are spans.
+	// The collector's own figure for the same collection, which counts objects with finalizers
+	// twice (go1.26 and go1.27 runtime/mgcmark.go, markrootSpans and scanObject). It verifies that
+	// the records read are spans.
 	metrics.Read(marked[:])
 	v := marked[0].Value
 	if v.Kind() != metrics.KindUint64 || int64(v.Uint64()) < c.Marked || int64(v.Uint64())/8*7 > c.Marked {
@@ -144,14 +144,14 @@ func (w *Watch) count() (_ Newcomers, err error) {
 	}, nil
 }
 
-// Close gives back what the watch holds. It may be called more than once.
+// Close releases the watch's memory. It may be called more than once.
 func (w *Watch) Close() { w.of.Close() }
 
-// marked is read in place, so that the reading allocates nothing. Captures take turns.
+// metrics.Read writes to marked in place, so that it allocates nothing. Captures take turns.
 var marked = [...]metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 
-// maxYields bounds the wait for a collection that is under way. It is no time, which stands still in
-// a bubble of testing/synctest.
+// maxYields bounds the wait for a collection that is under way. The bound is no time, since the
+// clock stands still in a bubble of testing/synctest.
 const maxYields = 100_000
 
 func watchError(err error) error {

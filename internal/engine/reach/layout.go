@@ -1,5 +1,6 @@
-// Package reach counts what package variables of this very process lead to, in place and up to a
-// limit, by the masks that the garbage collector goes by.
+// Package reach counts the objects that package variables of this very process lead to. It reads
+// the memory in place and up to a limit, and finds pointers by the masks that the garbage collector
+// uses.
 package reach
 
 import (
@@ -18,7 +19,7 @@ const (
 	addressBit = 48 // runtime/malloc.go, heapAddrBits
 )
 
-// The fields that a walk looks at.
+// The struct fields that a walk reads.
 const (
 	heapArenas = iota
 	arenaSpans
@@ -43,7 +44,7 @@ const (
 	numFields
 )
 
-// fields are their types and names, in that order.
+// fields lists the type and the name of each of these fields, in the order of the constants.
 const fields = `
 	runtime.mheap      arenas
 	runtime.heapArena  spans
@@ -67,27 +68,27 @@ const fields = `
 	runtime.bitvector  bytedata
 `
 
-// mapType is the header of a map. A program without maps has none.
+// mapType is the header of a map. A program without maps has no such type.
 const mapType = "internal/runtime/maps.Map"
 
-// Layout is where the runtime of this process has what a walk looks at.
+// Layout records where the runtime of this process keeps the data that a walk reads.
 type Layout struct {
 	segments []segment
 	globals  []debuginfo.Global // by address
 	bias     uint64
-	arenas   uintptr // address of the pointers to the lists of arenas: one, but on Windows
-	allp     uintptr // address of the list of processors
+	arenas   uintptr // address of the runtime's table of arena lists; only on Windows it has several lists
+	allp     uintptr // address of the header of runtime.allp, the slice of processors
 	greenTea bool
-	mapSize  uintptr // 0: there are no maps
+	mapSize  uintptr // 0: the program has no maps
 	at       [numFields]uintptr
 }
 
-// A segment is memory of variables that hold pointers.
+// A segment is the data or the BSS segment of a module: memory of variables that may hold pointers.
 type segment struct{ lo, hi, mask uintptr }
 
-// Load finds out where things are. bias is what addresses of the debug information are to be moved
-// by. Programs of several modules, such as those with plugins, are refused: only the first module's
-// variables have names.
+// Load finds the addresses and offsets. bias is added to addresses of the debug information.
+// Programs of several modules, such as those with plugins, are refused: the debug information names
+// only the first module's variables.
 func Load(x *debuginfo.Index, bias uint64) (*Layout, error) {
 	l := &Layout{globals: x.Globals(), bias: bias}
 	_, l.greenTea = x.TypeByName(rtlayout.GreenTea)
@@ -119,8 +120,8 @@ func Load(x *debuginfo.Index, bias uint64) (*Layout, error) {
 	return l, nil
 }
 
-// arenaBase is what the runtime subtracts from an address before it looks for its arena
-// (runtime/malloc.go, arenaBaseOffset): 0xffff800000000000 on amd64.
+// arenaBase is the offset that the runtime subtracts from an address before it looks up the arena
+// of that address (runtime/malloc.go, arenaBaseOffset): 0xffff800000000000 on amd64.
 func arenaBase() uintptr {
 	if runtime.GOARCH == "amd64" {
 		return ^uintptr(1<<(addressBit-1)) + 1

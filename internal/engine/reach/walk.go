@@ -7,50 +7,53 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
-// A Limit is where a count stops: at more objects, or more bytes.
+// A Limit is the number of objects, or of bytes, above which a count stops.
 type Limit struct{ Objects, Bytes int64 }
 
 const (
-	// maxSeen bounds how many objects and variables a walk comes across, and maxWords how many words
-	// it reads: the process stands still for it, for a millisecond at most.
+	// maxSeen bounds how many objects and variables a walk comes across, and maxWords how many
+	// words it reads: the process stands still during the walk, for a millisecond at most.
 	maxSeen  = 1 << 14
 	maxWords = 1 << 18
-	// minSeen are those that count for nothing: variables on the way.
+	// minSeen is the room for variables on the way, which do not count as objects.
 	minSeen = 256
 )
 
-// A Walk counts what one variable leads to. Run follows each word in which the collector would look
-// for a pointer, and counts more than the attribution of a scan can charge to the variable, never
-// less:
+// A Walk counts the objects that one variable leads to. Run follows each word in which the
+// collector would look for a pointer. It counts more than the attribution of a scan can charge to
+// the variable, never less:
 //
-//   - What is charged to a variable hangs on it by references of its type, of the types of the objects
-//     below, or of the tables of maps. Each of these is in a word that the masks show, since an object
-//     that only other words lead to would be freed. The walk follows all words of the masks, whatever
-//     their type, and whoever else leads to the same objects, which a scan may charge to another root.
-//   - References lead through data that the compiler made and gave no symbol; a scan has its extent by
-//     the type of the reference. The walk takes all that lies between two symbols for one, and goes
-//     through variables, too, where a scan ends.
-//   - Objects count once. So do small values that share a block, by address, each with the bytes of the
-//     block, which is more than they have. Entries of maps that have no objects of their own count as
-//     objects in a scan; the walk adds the number of entries of whatever looks like the header of a map:
-//     an object of that size with a pointer where a header has its only one.
-//   - In objects of more than 512 bytes every word is followed that could be a pointer.
-//   - Where a pointer leads onto a stack, or into memory of the arenas experiment, nothing is proved.
+//   - A scan charges objects to a variable along references, which it knows by the variable's type,
+//     by the types of the objects below, or by the tables of maps. Each of these references is in a
+//     word that the masks show: an object that only other words lead to would be freed. The walk
+//     follows all words of the masks, whatever their type. It also counts objects that other roots
+//     lead to, which a scan may charge to one of those.
+//   - References lead through data that the compiler made and gave no symbol; a scan knows its
+//     extent by the type of the reference. The walk takes all memory between two symbols for one
+//     such variable. It also follows references through variables, where a scan ends.
+//   - Objects count once. Small values that share a block count once for each address, each with
+//     the bytes of the whole block, which is more than they have. Map entries that have no objects
+//     of their own count as objects in a scan. The walk adds the number of entries of each object
+//     that looks like the header of a map: an object of that size whose only pointer is where a
+//     header has its only pointer.
+//   - In objects of more than 512 bytes the walk follows every word that could be a pointer.
+//   - If a pointer leads onto a stack, or into memory of the arenas experiment, the walk proves
+//     nothing.
 type Walk struct {
 	*Layout
 	most Limit
 
 	Objects, Bytes int64
-	// over says that there is more than the limit, or more than can be told.
+	// over says that the count exceeds the limit, or that it cannot be told.
 	over  bool
 	words int
 	todo  []uintptr // objects with pointers and variables, all of them in seen
-	seen  []uintptr // addresses, hashed; 0 is none
-	n     int       // of seen
+	seen  []uintptr // hash table of addresses; 0 marks a free slot
+	n     int       // number of addresses in seen
 }
 
-// Variable returns a walk from the variable with the given address in the debug information. All
-// memory for it is allocated here.
+// Variable returns a walk from the variable with the given address in the debug information. It
+// allocates all memory that the walk takes.
 func (l *Layout) Variable(addr uint64, limit Limit) *Walk {
 	room := maxSeen
 	if limit.Objects < maxSeen-minSeen {
@@ -65,13 +68,14 @@ func (l *Layout) Variable(addr uint64, limit Limit) *Walk {
 	return w
 }
 
-// Within reports whether all that the variable leads to was counted, and is within the limit.
+// Within reports whether the walk counted all that the variable leads to, within the limit.
 func (w *Walk) Within() bool { return !w.over }
 
 // RunAll runs walks, and reports whether no other goroutine ran meanwhile. The caller must have the
-// only processor; it allocates nothing. A goroutine that is put aside is given a new number of the
-// processor's time slices when it goes on (go1.26 and go1.27 runtime/proc.go, execute): it does not
-// inherit one, since it comes from the queue of all processors.
+// only processor. RunAll allocates nothing. If the caller's goroutine is preempted, the processor's
+// time slice number changes when the goroutine goes on (go1.26 and go1.27 runtime/proc.go,
+// execute): the goroutine does not inherit a time slice, since it comes from the queue of all
+// processors.
 //
 //go:norace
 func (l *Layout) RunAll(walks []*Walk) (alone bool) {
@@ -82,7 +86,7 @@ func (l *Layout) RunAll(walks []*Walk) (alone bool) {
 	return l.slices() == before
 }
 
-// slices is how many time slices the first processor has given out.
+// slices returns how many time slices the first processor has given out.
 //
 //go:norace
 func (l *Layout) slices() uint32 { return uint32(peek.Word(peek.Word(l.allp) + l.at[processorSlices])) }
@@ -110,7 +114,7 @@ func (w *Walk) segment(p uintptr) *segment {
 	return nil
 }
 
-// variable follows the words of what lies at an address of a segment.
+// variable follows the words of the variable at an address of a segment.
 //
 //go:norace
 func (w *Walk) variable(seg *segment, at uintptr) {
@@ -124,11 +128,12 @@ func (w *Walk) variable(seg *segment, at uintptr) {
 	}
 }
 
-// extent returns what symbol an address of a segment lies in, or between which two.
+// extent returns the bounds of the symbol that an address of a segment lies in, or of the gap
+// between two symbols.
 //
 //go:norace
 func (w *Walk) extent(seg *segment, at uintptr) (lo, hi uintptr) {
-	i, j := 0, len(w.globals) // the last that begins at or before
+	i, j := 0, len(w.globals) // i ends up behind the last symbol that begins at or before the address
 	for i < j {
 		mid := int(uint(i+j) >> 1)
 		if uintptr(w.globals[mid].Addr+w.bias) <= at {
@@ -160,7 +165,7 @@ func (w *Walk) extent(seg *segment, at uintptr) (lo, hi uintptr) {
 //go:norace
 func (w *Walk) object(at uintptr) {
 	s := w.span(at)
-	if s == 0 { // it was freed: other goroutines ran meanwhile
+	if s == 0 { // the object was freed: other goroutines ran meanwhile
 		w.over = true
 		return
 	}
@@ -186,7 +191,7 @@ func (w *Walk) object(at uintptr) {
 	}
 }
 
-// mask returns the pointer bits of a small object, a bit a word (runtime/mbitmap.go,
+// mask returns the pointer bits of a small object, one bit for each word (runtime/mbitmap.go,
 // spanHeapBitsRange).
 //
 //go:norace
@@ -208,7 +213,7 @@ func (w *Walk) mask(s, at, elem uintptr) uint64 {
 	return b
 }
 
-// follow takes a word that may be a pointer.
+// follow adds what a word points to, if the word is a pointer.
 //
 //go:norace
 func (w *Walk) follow(p uintptr) {
@@ -227,7 +232,7 @@ func (w *Walk) follow(p uintptr) {
 		return
 	}
 	elem := peek.Word(s + w.at[spanElem])
-	if elem == 0 { // it is just being made: other goroutines ran meanwhile
+	if elem == 0 { // the span is just being made: other goroutines ran meanwhile
 		w.over = true
 		return
 	}
@@ -246,8 +251,8 @@ func (w *Walk) follow(p uintptr) {
 	}
 }
 
-// span returns the runtime's record of the span that holds an object at an address, 0 if there is
-// none. Such records are never given back, and neither is the heap's memory.
+// span returns the address of the runtime's record of the span that holds the object at an address,
+// or 0 if there is none. The runtime never gives back such records, nor the heap's memory.
 //
 //go:norace
 func (w *Walk) span(p uintptr) uintptr {
@@ -282,7 +287,7 @@ func (w *Walk) span(p uintptr) uintptr {
 	return s
 }
 
-// add reports whether an address is new.
+// add adds an address to seen, and reports whether it is new.
 //
 //go:norace
 func (w *Walk) add(at uintptr) bool {
@@ -299,7 +304,7 @@ func (w *Walk) add(at uintptr) bool {
 	return true
 }
 
-// slot returns where an address is among those that were seen, or has its place.
+// slot returns the index of an address in seen, or of the free slot where it belongs.
 //
 //go:norace
 func (w *Walk) slot(at uintptr) int {
@@ -314,7 +319,7 @@ func (w *Walk) slot(at uintptr) int {
 }
 
 //go:norace
-func (w *Walk) push(at uintptr) { w.todo = append(w.todo, at) } // there is room for all of seen
+func (w *Walk) push(at uintptr) { w.todo = append(w.todo, at) } // todo has room for all of seen
 
 //go:norace
 func (w *Walk) count(objects, bytes int64) {

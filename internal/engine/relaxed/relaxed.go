@@ -1,10 +1,10 @@
-// Package relaxed reads and writes words that other goroutines may replace, and that tell all by
-// themselves: no memory that somebody else wrote to is read because of what such a word says.
+// Package relaxed reads and writes words that other goroutines may replace. Each word is complete
+// by itself: no reader goes on from its value to memory that another goroutine has written.
 //
 // With -race each atomic operation of sync/atomic goes through the race detector, which keeps a
-// record of every address that was ever written to atomically; for a word for each object of a heap
-// that took a fifth of a scan. These are plain loads and stores there, on amd64, where loads are not
-// done before those that stand before them.
+// record of every address that was ever written to atomically; with a word for each object of a
+// heap, that took a fifth of a scan. With -race on amd64, the operations here are plain loads and
+// stores; the processor does not reorder loads there.
 //
-// The build tag instrumented has the race detector see them again, for tests of this module.
+// With the build tag instrumented the race detector sees them again, for tests of this module.
 package relaxed

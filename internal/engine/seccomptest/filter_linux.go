@@ -1,7 +1,6 @@
 //go:build amd64 || arm64
 
-// Package seccomptest has tests refuse system calls to a process that they start, as a sandbox
-// does.
+// Package seccomptest makes system calls fail in processes that tests start, as a sandbox does.
 package seccomptest
 
 import (
@@ -11,13 +10,14 @@ import (
 	"unsafe"
 )
 
-// A Refusal is a system call that fails from now on, in all threads of this process and its
+// A Refusal is a system call that fails, after Install, in all threads of this process and its
 // children.
 type Refusal struct {
 	Number uintptr
 	Errno  syscall.Errno
-	// Argument and Mask narrow it down to calls that have one of the mask's bits in this argument
-	// (the first is 0). A Mask of 0 is all calls. Negated, it is the calls that have none of them.
+	// Argument and Mask restrict the refusal to calls that have one of the mask's bits in this
+	// argument (the first is 0). With a Mask of 0, all calls fail. If Negated is set, calls that
+	// have none of the bits fail.
 	Argument int
 	Mask     uint32
 	Negated  bool
@@ -37,17 +37,17 @@ const (
 	ProcessMadvise  = 440
 )
 
-// Processes is the clone of processes; threads are not refused.
+// Processes refuses the clone of processes, but not of threads.
 func Processes(errno syscall.Errno) Refusal {
 	return Refusal{Number: syscall.SYS_CLONE, Errno: errno, Mask: syscall.CLONE_THREAD, Negated: true}
 }
 
-// SharedMappings is the mmap of what the runtime itself never asks for.
+// SharedMappings refuses shared mappings, for which the runtime itself never asks.
 func SharedMappings(errno syscall.Errno) Refusal {
 	return Refusal{Number: syscall.SYS_MMAP, Errno: errno, Argument: 3, Mask: syscall.MAP_SHARED}
 }
 
-// Install adds a filter, which cannot be taken off again.
+// Install adds the filter, which cannot be removed.
 func (r Refusal) Install() error {
 	const (
 		loadWord  = syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS

@@ -1,5 +1,6 @@
-// Package snapshot takes a frozen, consistent image of this process: it waits for the program to settle, sees
-// that there is memory, freezes, and reads the runtime's structures.
+// Package snapshot takes a frozen, consistent image of this process: it waits for the program to
+// settle, checks that there is enough memory, freezes the process, and reads the runtime's
+// structures.
 package snapshot
 
 import (
@@ -28,19 +29,19 @@ type Config struct {
 	Settle  bool
 	Logf    func(string, ...any)
 	Open    func(context.Context, func(string, ...any)) (*debuginfo.Index, error)
-	Again   func(ready func() bool) (Frozen, error) // takes the second of two snapshots; nil for as the first
-	Foreign bool                                    // the snapshot has all memory, that of C's code too
-	// WithoutDWARF makes do without debug information; nil if that is not allowed.
+	Again   func(ready func() bool) (Frozen, error) // takes the second of two snapshots; nil: as the first
+	Foreign bool                                    // the snapshot has all memory, C code's memory included
+	// WithoutDWARF stands in for debug information that is missing; nil if that is not allowed.
 	WithoutDWARF func(Frozen, goruntime.Caller) (heaptype.Names, error)
 }
 
-// Foreign is the option of captures whose snapshot has all memory, not only what Go's code may use.
+// Foreign is the option of captures whose snapshot has all memory, not only the memory of Go code.
 type Foreign struct{}
 
 // Configure sets the option.
 func (Foreign) Configure(c *Config) { c.Foreign = true }
 
-// Default settles, and says nothing.
+// Default returns a configuration that settles and logs nothing.
 func Default() Config {
 	return Config{Context: context.Background(), Settle: true, Open: OpenIndex, Logf: func(string, ...any) {}}
 }
@@ -49,44 +50,44 @@ func Default() Config {
 // outside of the Go heap and a few descriptors until Close. It is not safe for concurrent use.
 type Snapshot struct {
 	process Frozen
-	noFork  *freeze.Error // why the system does not let the process be forked, or read; nil if it does
-	small   bool          // the image is copied in place if it is as small as it seems
-	unread  bool          // a small copy could not be read
-	cycles  uint32        // collections until now
+	noFork  *freeze.Error // why the system refuses a fork, or to read it; nil if it does not
+	small   bool          // the image is to be copied in place, since the forecast says that it is small
+	unread  bool          // a small copy lacked memory; a fork has all of it
+	cycles  uint32        // collections that have ended before the freeze
 	inPlace bool          // process is a copy made in place,
-	copied  int64         // of so many bytes
+	copied  int64         // bytes that the copy in place takes
 	bias    uint64
 	model   *goruntime.Model
 	index   *debuginfo.Index // nil without debug information
-	names   heaptype.Names   // index, or what stands in for it
+	names   heaptype.Names   // index, or its replacement without debug information
 	without *Unavailable     // why there is no debug information
-	later   secondGCMarks    // nil where the program is at rest
-	// collections is how many the program made by itself while it was looked at twice.
+	later   secondGCMarks    // nil if the program is at rest, or if they are not known
+	// collections is how many collections the program made by itself between two freezes.
 	collections int
-	// undecided says that the process is not at rest, and later could not be had.
+	// undecided says that the process is not at rest, and that later is nil all the same.
 	undecided bool
-	// onDisk is the size of an image that goes onto a disk, since memory is too short for it: short
-	// says how much. 0 for one in memory.
+	// onDisk is the size in bytes of an image that goes onto a disk, since memory is too short for
+	// it; 0 if the image is in memory. short is the error that says how much memory is short.
 	onDisk  int64
 	short   error
 	graph   *typedheap.Heap // nil until it is needed
 	settled time.Duration
 	pause   time.Duration
-	stopped *root.Program // of a process that something else stopped, else nil
-	release func() error  // what Close calls then
+	stopped *root.Program // of a process that another program stopped, else nil
+	release func() error  // Close calls it for such a process
 }
 
-// captures makes captures take turns: each freezes the whole process.
+// captures serializes captures: each freezes the whole process.
 var captures sync.Mutex
 
-// anchor is a variable whose address tells how far a position-independent program was moved.
+// anchor is a variable whose address tells how far a position-independent program was relocated.
 var anchor byte
 
-// maxFreezes bounds how often Capture tries again when a garbage collection was under way all the
-// same.
+// maxFreezes bounds how often Capture tries again when it finds that a garbage collection was under
+// way.
 const maxFreezes = 5
 
-// Capture takes a snapshot; see refscan.Capture. Whatever cannot be done is an *Unavailable.
+// Capture takes a snapshot; see refscan.Capture. If it cannot, the error is an *Unavailable.
 func Capture(config Config) (_ *Snapshot, err error) {
 	captures.Lock()
 	defer captures.Unlock()
@@ -98,8 +99,8 @@ func Capture(config Config) (_ *Snapshot, err error) {
 	}()
 	defer Guard(&err)()
 
-	// With its red zone a small object fills a slot that has room for two of its kind, and would be
-	// taken for an array of them, which bounds on the type leave out.
+	// With its red zone a small object fills a slot that has room for two of its kind. The scan
+	// would take it for an array of two, which bounds on the type leave out.
 	if Padded {
 		return nil, ErrPadded()
 	}
@@ -118,7 +119,7 @@ func Capture(config Config) (_ *Snapshot, err error) {
 		}
 	}
 	if s.index != nil && inplace.Supported {
-		_ = s.makePlan() // now, since it allocates; takeInPlace has the error
+		_ = s.makePlan() // before the freeze, since it allocates; takeInPlace returns the error
 	}
 	start := time.Now()
 	rests := false
@@ -136,7 +137,7 @@ func Capture(config Config) (_ *Snapshot, err error) {
 	s.settled = time.Since(start)
 	for try := 1; ; try++ {
 		err := s.freeze(&config, rests)
-		switch { // each but the collections happens once
+		switch { // each case occurs once, but for collections
 		case err == nil:
 			return s, nil
 		case errors.Is(err, errOnDisk), s.avoidFork(err):
@@ -158,15 +159,16 @@ func Capture(config Config) (_ *Snapshot, err error) {
 	}
 }
 
-// ownObjects bounds what is allocated from the last collection to the moment at which the process is
-// frozen: 450 each time that the limits of memory are read, up to four times.
+// ownObjects bounds how many objects Capture itself allocates from the last collection to the
+// freeze: 450 each time that it reads the limits of memory, up to four times.
 const ownObjects = 2048
 
 // errAwake says that a program that was at rest has collected garbage, or allocated, before it was
-// frozen: the process has to be frozen twice.
+// frozen. Capture then has to freeze the process twice.
 var errAwake = errors.New("the program has not stayed at rest")
 
-// freeze freezes the process and reads the runtime's structures; where it is not at rest, twice.
+// freeze freezes the process and reads the runtime's structures. If the process is not at rest, it
+// freezes the process twice.
 func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
 	f := memoryNeeded(rests)
 	s.small = false
@@ -222,12 +224,12 @@ func ErrPadded() error {
 	}
 }
 
-// errOnDisk says that the image does not fit into memory, but onto a disk: the process has to be
-// frozen again.
+// errOnDisk says that the image does not fit into memory, but onto a disk: Capture has to freeze
+// the process again.
 var errOnDisk = errors.New("the image has to go onto a disk")
 
-// placeImage returns an error if memory is too short for a snapshot and a scan. Where it does for
-// part of the image (freeze.DiskShare), that goes onto a disk.
+// placeImage returns an error if memory is too short for a snapshot and a scan. If memory suffices
+// for part of the image (freeze.DiskShare), placeImage has the image go onto a disk instead.
 func (s *Snapshot) placeImage(f forecast) error {
 	if s.onDisk > 0 {
 		return checkMemory(f.withDisk().need())
@@ -240,7 +242,8 @@ func (s *Snapshot) placeImage(f forecast) error {
 	return err
 }
 
-// placeForked is placeImage for a process that is frozen. A copy in place is there already.
+// placeForked is placeImage for a process that is frozen. A copy in place is complete already: only
+// the scan still needs memory.
 func (s *Snapshot) placeForked() error {
 	f, was := heapNeeds(s.model), s.onDisk
 	if s.inPlace {
@@ -255,7 +258,7 @@ func (s *Snapshot) placeForked() error {
 	return nil
 }
 
-// freezeError is the error of take.
+// freezeError turns an error of take into an *Unavailable.
 func (s *Snapshot) freezeError(err error) error {
 	if u := (*Unavailable)(nil); errors.Is(err, freeze.ErrNoDisk) && errors.As(s.short, &u) {
 		u.Remedy += ", or set TMPDIR to a folder on a disk with room for the image of the heap"
@@ -270,7 +273,7 @@ func (s *Snapshot) Pause() time.Duration { return s.pause }
 // Settled is how long Capture waited for the program to settle.
 func (s *Snapshot) Settled() time.Duration { return s.settled }
 
-// Close gives back what the snapshot holds. It may be called more than once.
+// Close releases what the snapshot holds. It may be called more than once.
 func (s *Snapshot) Close() error {
 	if s.graph != nil {
 		s.graph.Close()
@@ -291,12 +294,12 @@ func (s *Snapshot) Close() error {
 var index struct {
 	sync.Mutex
 	x       *debuginfo.Index
-	without *Unavailable // why captures without names do without
+	without *Unavailable // kept for later captures that may do without names
 }
 
-// open gets the debug information, or the reason why there is none if the capture is allowed to go
-// on without. That is kept for later captures that are: to find it out may take minutes. Captures
-// take turns.
+// open opens the debug information. If there is none, and the capture may do without, open records
+// the reason. It keeps the reason for later captures that may do without, too: to find it out may
+// take minutes. The caller's turn (captures) protects index.without.
 func (s *Snapshot) open(config *Config) error {
 	if config.WithoutDWARF != nil && index.without != nil {
 		s.without = index.without
@@ -315,7 +318,7 @@ func (s *Snapshot) open(config *Config) error {
 	return nil
 }
 
-// OpenIndex opens the program's debug information once. Failures are not kept: a later call may
+// OpenIndex opens the program's debug information once. It does not keep failures: a later call may
 // find a toolchain or a cache that was missing.
 func OpenIndex(ctx context.Context, logf func(string, ...any)) (*debuginfo.Index, error) {
 	index.Lock()
@@ -326,7 +329,7 @@ func OpenIndex(ctx context.Context, logf func(string, ...any)) (*debuginfo.Index
 	if err := CheckPlatform(); err != nil {
 		return nil, err
 	}
-	// The first to ask: debug information of a newer Go may have changes of its own.
+	// Check the version first: debug information of a newer Go may have changes of its own.
 	if err := rtlayout.CheckVersion(runtime.Version()); err != nil {
 		return nil, ModelError(err)
 	}
@@ -351,7 +354,8 @@ func forgetIndex() {
 	index.x = nil
 }
 
-// LoadBias returns how far above its place in the debug information this program was loaded.
+// LoadBias returns the difference between the address of this program's code and data in memory and
+// their address in the debug information.
 func LoadBias(x *debuginfo.Index) (uint64, error) {
 	const name = "github.com/leakgate/leakgate/internal/engine/snapshot.anchor"
 	g, ok := x.GlobalByName(name)
@@ -371,7 +375,7 @@ func freezeError(err error) error {
 	return &Unavailable{Cause: "the process cannot be frozen", Remedy: RemedyReport, Err: err}
 }
 
-// ModelError is the error of runtime structures that cannot be read.
+// ModelError turns an error of reading the runtime's structures into an *Unavailable.
 func ModelError(err error) error {
 	if ve := (*rtlayout.VersionError)(nil); errors.As(err, &ve) {
 		return &Unavailable{
@@ -400,8 +404,8 @@ func collectingError(err error) error {
 	}
 }
 
-// Turn waits until nobody freezes or watches the process, and lets the next one do so when its result is
-// called.
+// Turn waits until no goroutine freezes or watches the process, and takes the turn. The caller ends
+// its turn by calling the result.
 func Turn() func() {
 	captures.Lock()
 	return captures.Unlock
@@ -415,23 +419,23 @@ func (s *Snapshot) Opened() error {
 	return nil
 }
 
-// Model is the runtime as the snapshot has it, nil once it is closed.
+// Model is the runtime's state in the snapshot, nil once the snapshot is closed.
 func (s *Snapshot) Model() *goruntime.Model { return s.model }
 
-// Names are the program's debug information, or what stands in for it.
+// Names are the program's debug information, or its replacement without it.
 func (s *Snapshot) Names() heaptype.Names { return s.names }
 
-// Index is the program's debug information, nil without.
+// Index is the program's debug information, nil if there is none.
 func (s *Snapshot) Index() *debuginfo.Index { return s.index }
 
-// Without is why there is no debug information, nil if there is.
+// Without is the reason why there is no debug information, nil if there is.
 func (s *Snapshot) Without() *Unavailable { return s.without }
 
-// Collections is how many garbage collections the program made by itself while it was looked at twice.
+// Collections is how many garbage collections the program made by itself between two freezes.
 func (s *Snapshot) Collections() int { return s.collections }
 
-// Undecided says that the process is not at rest, and that there are no marks of a collection after the
-// snapshot.
+// Undecided says that the process is not at rest, and that the marks of a collection after the
+// snapshot are not known.
 func (s *Snapshot) Undecided() bool { return s.undecided }
 
 // Process is the frozen process, nil for a snapshot of another one.

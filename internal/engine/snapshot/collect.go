@@ -12,15 +12,15 @@ import (
 )
 
 // maxCollect bounds one collection: runtime.GC yields to runnable goroutines while it sweeps, and
-// takes minutes when more of them spin than there are processors.
+// takes minutes if more goroutines spin than there are processors.
 const maxCollect = 20 * time.Second
 
-// collecting is what collect waits with. It is kept, so that the wait leaves no garbage that the
-// collection would find alive and the scan dead. It is made before any test runs: what is made in a
-// bubble of testing/synctest must not be used outside of it, on pain of a fatal error. Captures
-// take turns, so that nobody shares it.
+// collecting is the channel and the timer with which a collection is waited for. They are reused:
+// if the wait made new ones, the collection would find them alive and the scan dead. They are made
+// before any test runs: what is made in a bubble of testing/synctest must not be used outside of
+// it, on pain of a fatal error. Captures take turns, so that no two goroutines share them.
 var collecting = struct {
-	done  chan int64 // numbers of rounds
+	done  chan int64 // numbers of rounds that have ended
 	round atomic.Int64
 	timer *time.Timer
 }{done: make(chan int64, 4), timer: time.NewTimer(time.Hour)}
@@ -37,10 +37,11 @@ func Collect(ctx context.Context) error {
 	return CollectNow(ctx)
 }
 
-// CollectNow is Collect for those whose turn it is. While a small heap is collected, the program has
-// one processor: runtime.GC yields after each span that it sweeps, for which the runtime wakes another
-// processor each time, in vain (go1.26 and go1.27 runtime/mgc.go, GC; proc.go, goschedImpl). With half
-// a megabyte of heap that takes 1.4 ms of two processors, and 0.12 ms of one.
+// CollectNow is Collect for callers whose turn it is. While it collects a small heap, the program
+// has one processor: runtime.GC yields after each span that it sweeps, and the runtime wakes
+// another processor each time, in vain (go1.26 and go1.27 runtime/mgc.go, GC; proc.go,
+// goschedImpl). With half a megabyte of heap a collection takes 1.4 ms of two processors, and 0.12
+// ms of one.
 func CollectNow(ctx context.Context) error {
 	if !worthOneProcessor() {
 		beginCollection()
@@ -60,30 +61,32 @@ func CollectNow(ctx context.Context) error {
 }
 
 const (
-	// maxAlone is how long a program is left one processor to collect garbage.
+	// maxAlone is how long a program has only one processor to collect garbage.
 	maxAlone = 50 * time.Millisecond
-	// crowdedFor is how long it is not tried again where a collection took longer.
+	// crowdedFor is how long CollectNow leaves all processors after a collection that took longer.
 	crowdedFor = time.Second
-	// smallHeap is what one processor marks as fast as several.
+	// smallHeap is the size up to which one processor marks a heap as fast as several.
 	smallHeap = 4 << 20
-	// fewGoroutines have stacks that it scans as fast.
+	// fewGoroutines is the number up to which one processor scans the stacks as fast as several.
 	fewGoroutines = 1000
 )
 
-// crowded is when a collection took one processor too long. Captures take turns.
+// crowded is the time when a collection took longer than maxAlone on one processor. Captures take
+// turns.
 var crowded time.Time
 
-// beforeRead is read in place; captures take turns.
+// metrics.Read writes to beforeRead in place; captures take turns.
 var beforeRead = [...]metrics.Sample{
 	{Name: "/gc/heap/live:bytes"},
 	{Name: "/gc/cleanups/queued:cleanups"},
 	{Name: "/gc/cleanups/executed:cleanups"},
 }
 
-// worthOneProcessor reports whether one processor collects garbage as fast as several, by what the
-// last collection found alive. Processors gather cleanups that are due in blocks of their own, which
-// the end of a collection has run, but for those of a processor that is not there (go1.26 and go1.27
-// runtime/mcleanup.go, flush; proc.go, destroy): while some have not run, all processors stay.
+// worthOneProcessor reports whether one processor collects garbage as fast as several, by the size
+// of the heap that the last collection found alive. Each processor gathers cleanups that are due in
+// a block of its own. The end of a collection has these blocks run, but not the block of a
+// processor that was taken away (go1.26 and go1.27 runtime/mcleanup.go, flush; proc.go, destroy).
+// So all processors stay while some cleanups have not run.
 func worthOneProcessor() bool {
 	if runtime.NumGoroutine() > fewGoroutines || time.Since(crowded) < crowdedFor {
 		return false
@@ -96,7 +99,7 @@ func worthOneProcessor() bool {
 	return live.Kind() == metrics.KindUint64 && live.Uint64() <= smallHeap
 }
 
-// beginCollection has a garbage collection begin; awaitCollection must be called for each.
+// beginCollection starts a garbage collection; the caller must call awaitCollection for each.
 func beginCollection() {
 	collecting.round.Add(1)
 	go collectNow()
@@ -114,7 +117,7 @@ func awaitCollection(ctx context.Context) error {
 	}
 }
 
-// awaitEnd reports whether the collection that was begun last has ended before so much time is over.
+// awaitEnd reports whether the collection that was begun last ends within limit.
 func awaitEnd(ctx context.Context, limit time.Duration) (ended bool, err error) {
 	c := &collecting
 	c.timer.Reset(limit)
@@ -124,7 +127,7 @@ func awaitEnd(ctx context.Context, limit time.Duration) (ended bool, err error) 
 		case round := <-c.done:
 			if round == c.round.Load() {
 				return true, nil
-			} // else it is one that took too long
+			} // else an earlier collection that took too long has ended
 		case <-ctx.Done():
 			return false, &Unavailable{Cause: "the wait for a garbage collection was cut short", Err: ctx.Err()}
 		case <-c.timer.C:
@@ -133,8 +136,9 @@ func awaitEnd(ctx context.Context, limit time.Duration) (ended bool, err error) 
 	}
 }
 
-// collectNow takes no arguments, since these would be an object that each collection finds alive. If
-// it begins late, it stands for a later round, which it is a collection for all the same.
+// collectNow takes no arguments, since they would be an object that each collection finds alive. If
+// its goroutine starts late, it reads the number of a later round, and its collection serves that
+// round.
 func collectNow() {
 	round := collecting.round.Load()
 	runtime.GC()

@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// A small heap is collected on one processor, and the program has all of them again after that.
+// A small heap is collected on one processor, and the program gets all processors back afterwards.
 func TestCollectOnOneProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	crowded = time.Time{}
@@ -23,8 +23,9 @@ func TestCollectOnOneProcessor(t *testing.T) {
 	assert.Equal(t, 3, runtime.GOMAXPROCS(0))
 }
 
-// A goroutine that spins has the one processor for 10 ms after each span that is swept. The program
-// gets all processors back long before the collection would end so, and keeps them for the next.
+// A goroutine that spins takes the only processor for 10 ms after each span that is swept. The
+// program gets all processors back long before such a collection would end, and keeps them for the
+// next one.
 func TestCollectInACrowd(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	crowded = time.Time{}

@@ -10,7 +10,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/remedy"
 )
 
-// Unavailable is a refscan.UnavailableError, which has the same fields: package refscan converts it.
+// Unavailable is a refscan.UnavailableError, which has the same fields: package refscan converts
+// it.
 type Unavailable = remedy.Unavailable
 
 // panicError is a panic of this package, kept from reaching the test.
@@ -21,7 +22,7 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("%v\n%s", e.value, e.stack) }
 
-// RemedyReport is for what is a fault of this tool.
+// RemedyReport is the remedy of faults of this tool.
 const RemedyReport = "please report this, with the Go version and the error"
 
 func internalError(e any) error {
@@ -31,8 +32,8 @@ func internalError(e any) error {
 	}
 }
 
-// imageError is the error of a system that does not let us freeze the process or read the frozen
-// one, nil for other errors.
+// imageError turns the error of a system that refuses to freeze the process or to read the frozen
+// one into an *Unavailable; it returns nil for other errors.
 func imageError(err error, cause string) error {
 	if u := (*Unavailable)(nil); errors.As(err, &u) {
 		return u
@@ -49,7 +50,7 @@ func imageError(err error, cause string) error {
 	return nil
 }
 
-// withheldError is the error of heap memory that forking leaves out, nil if advice is "".
+// withheldError is the error for heap memory that the fork leaves out, nil if advice is "".
 func withheldError(advice string) error {
 	if advice == "" {
 		return nil
@@ -61,7 +62,7 @@ func withheldError(advice string) error {
 	}
 }
 
-// HeapError is the error of a heap that cannot be read.
+// HeapError turns an error of reading the heap into an *Unavailable.
 func HeapError(err error) error {
 	if u := imageError(err, "the frozen process cannot be read: "); u != nil {
 		return u

@@ -15,7 +15,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// While a process is frozen twice its garbage is not collected, but for where it would take more
+// While a process is frozen twice its garbage is not collected, unless the program would take more
 // memory than there is.
 func TestGarbageBetweenTwoSnapshots(t *testing.T) {
 	const left = 64 << 20
@@ -29,7 +29,7 @@ func TestGarbageBetweenTwoSnapshots(t *testing.T) {
 
 	limit, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(150)
 	defer func() { debug.SetGCPercent(percent) }()
-	var more int64 // what may be allocated between the snapshots
+	var more int64 // bytes that may be allocated between the snapshots
 	again := func(func() bool) (Frozen, error) {
 		more = debug.SetMemoryLimit(-1) - mappedBytes()
 		require.Equal(t, -1, debug.SetGCPercent(-1))
@@ -44,8 +44,8 @@ func TestGarbageBetweenTwoSnapshots(t *testing.T) {
 	require.Equal(t, limit, debug.SetMemoryLimit(-1))
 	require.Equal(t, 150, debug.SetGCPercent(150))
 
-	// What the program sets meanwhile stays, and where there is much memory there is a bound all
-	// the same.
+	// Settings that the program changes meanwhile stay, and even if there is much memory there is a
+	// bound.
 	SetSystem(t.TempDir())
 	require.EqualValues(t, mostGarbage, new(Snapshot).garbageAllowed())
 	undo := withoutCollections(leastGarbage)

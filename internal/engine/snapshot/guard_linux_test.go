@@ -30,7 +30,7 @@ func TestGuard(t *testing.T) {
 		assert.Equal(t, "internal error", unavailable.Cause)
 		assert.ErrorContains(t, unavailable.Err, "TestGuard", "the stack says where")
 	}
-	// What a panic may have interrupted is dropped, and nothing stays locked.
+	// Data that a panic may have left half-made is dropped, and nothing stays locked.
 	x := new(debuginfo.Index)
 	func() {
 		index.Lock()
@@ -51,7 +51,7 @@ func TestGuard(t *testing.T) {
 	assert.NoError(t, guarded(func() error { return nil }))
 
 	for _, before := range []bool{true, false} {
-		// whoever called this package finds his setting as it was
+		// the caller of this package finds the earlier setting
 		was := debug.SetPanicOnFault(before)
 		_ = guarded(func() error { panic("oops") })
 		assert.Equal(t, before, debug.SetPanicOnFault(was))

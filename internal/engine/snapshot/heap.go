@@ -5,7 +5,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
-// Withheld returns an error if heap memory is kept from the frozen process.
+// Withheld returns an error if the kernel keeps heap memory from the frozen process.
 func (s *Snapshot) Withheld() error {
 	if s.inPlace {
 		return nil
@@ -19,7 +19,7 @@ func (s *Snapshot) Withheld() error {
 	return withheldError(freeze.Withheld(spans))
 }
 
-// Heap types the objects of the snapshot.
+// Heap types the objects of the snapshot, once.
 func (s *Snapshot) Heap() (*typedheap.Heap, error) {
 	if s.graph != nil {
 		return s.graph, nil

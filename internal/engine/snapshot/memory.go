@@ -11,29 +11,29 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/remedy"
 )
 
-// What a snapshot and a scan take beside the image, measured with heaps of several shapes
-// (TestForecastCoversPeak, doc/reliability.md): the runtime's tables and the indexes of spans,
-// which come to a share of the heap; what the scan notes down for each slot of an object; for each
+// The memory that a snapshot and a scan take beside the image, measured with heaps of several
+// shapes (TestForecastCoversPeak, doc/reliability.md): the runtime's tables and the indexes of
+// spans, which come to a share of the heap; the scan's notes for each slot of an object; for each
 // block of the tiny allocator, 8 bytes for each reference to a value in it, of which there are
-// rarely more than eight; and what does not depend on the heap. A scan that needs more than that
-// notices (package offheap).
+// rarely more than eight; and a part that does not depend on the heap. A scan that needs more
+// notices it (package offheap).
 const (
 	spanShare       = 0.05 // of the heap in use
 	bytesPerSlot    = 14
 	bytesPerTiny    = 64
 	fixedBytes      = 16 << 20
-	imagePerPointer = 1.15 // the image has whole spans, what is free in them included
+	imagePerPointer = 1.15 // the image has whole spans, their free slots included
 
-	// Pages that the program writes to while the frozen process lives are copied. One that is at
-	// rest writes to little; the collector's marks of another write to half of the pages of small
-	// objects (go1.26 runtime/mgcmark_greenteagc.go, inline mark bits).
+	// The kernel copies pages that the program writes to while the frozen process lives. A program
+	// at rest writes to few pages. In a program at work, the collector's mark bits alone write to
+	// half of the pages of small objects (go1.26 runtime/mgcmark_greenteagc.go, inline mark bits).
 	writtenAtRest = 0.05 // of the heap in use
 	writtenAtWork = 0.5
 
-	// What limits of address space and data count beside that: the runtime's arenas (64 MiB of
-	// address space, made writable by 4 MiB), and for each thread that has yet to start, in
-	// programs with cgo, a stack and an arena of malloc. There is no way back from a refusal of
-	// these: the runtime ends the process.
+	// Limits of address space and data count more than the memory above: the runtime's arenas (64
+	// MiB of address space, made writable by 4 MiB), and, in programs with cgo, a stack and an
+	// arena of malloc for each thread that has yet to start. The runtime cannot recover if the
+	// system refuses these: it ends the process.
 	arenaSize    = 64 << 20
 	growth       = 16 << 20
 	threadStack  = 8 << 20
@@ -42,7 +42,7 @@ const (
 	indexReading = 16 << 20
 )
 
-// memoryRead is read in place; captures take turns.
+// metrics.Read writes to memoryRead in place; captures take turns.
 var memoryRead = [...]metrics.Sample{
 	{Name: "/gc/scan/heap:bytes"},
 	{Name: "/gc/scan/globals:bytes"},
@@ -54,19 +54,20 @@ var memoryRead = [...]metrics.Sample{
 
 // A forecast is how many bytes a snapshot and a scan are going to take.
 type forecast struct {
-	image  int64 // memory with pointers, copied
-	tables int64 // what the scan notes down
-	// pages that are copied since the program writes to them while the frozen process lives
+	image  int64 // memory with pointers, which is copied
+	tables int64 // the scan's notes
+	// written is the pages that are copied because the program writes to them while the frozen
+	// process lives.
 	written int64
 }
 
-// withDisk is the forecast for an image on a disk.
+// withDisk is the forecast if the image goes onto a disk.
 func (f forecast) withDisk() forecast {
 	f.image /= freeze.DiskShare
 	return f
 }
 
-// withShadow adds the race detector's memory.
+// withShadow adds the race detector's shadow memory.
 func (f forecast) withShadow() forecast {
 	f.tables += shadowShare * (f.image + f.tables)
 	return f
@@ -74,7 +75,7 @@ func (f forecast) withShadow() forecast {
 
 func (f forecast) need() headroom.Need { return need(f.image, f.tables, f.written) }
 
-// heapNeeds is the forecast for a process that is frozen.
+// heapNeeds makes the forecast for a process that is frozen.
 func heapNeeds(m *goruntime.Model) forecast {
 	heap := uint64(0)
 	for i := range m.Spans {
@@ -87,7 +88,7 @@ func heapNeeds(m *goruntime.Model) forecast {
 	}.withShadow()
 }
 
-// memoryNeeded is the forecast from the runtime's own figures of the last collection.
+// memoryNeeded makes the forecast from the runtime's own figures of the last collection.
 func memoryNeeded(rests bool) forecast {
 	metrics.Read(memoryRead[:])
 	value := func(i int) float64 {
@@ -107,7 +108,7 @@ func memoryNeeded(rests bool) forecast {
 	return forecast{int64(image), tables, int64(written * inUse)}.withShadow()
 }
 
-// need is what an image, tables and copies of pages that are written to come to.
+// need returns the memory that an image, tables and copies of written pages take together.
 func need(image, tables, written int64) headroom.Need {
 	threads := int64(runtime.GOMAXPROCS(0) + moreThreads)
 	return headroom.Need{
@@ -117,7 +118,7 @@ func need(image, tables, written int64) headroom.Need {
 	}
 }
 
-// scanNeeds is what a scan of a process notes down.
+// scanNeeds is how many bytes of notes a scan of a process takes.
 func scanNeeds(m *goruntime.Model) int64 {
 	tiny := int64(0)
 	for i := range m.Spans {
@@ -128,10 +129,10 @@ func scanNeeds(m *goruntime.Model) int64 {
 	return tablesNeeded(int64(m.NumObjects)) + bytesPerTiny*tiny
 }
 
-// tablesNeeded is what a scan notes down for so many slots of objects.
+// tablesNeeded is how many bytes of notes a scan takes for a number of object slots.
 func tablesNeeded(slots int64) int64 { return bytesPerSlot * slots }
 
-// system is where limits are read.
+// system reads the limits of memory.
 var system headroom.Recent
 
 func checkMemory(n headroom.Need) error {
@@ -141,7 +142,8 @@ func checkMemory(n headroom.Need) error {
 	return nil
 }
 
-// memoryShortage is the error of memory that is short, nil for other errors.
+// memoryShortage turns an error that memory is short into an *Unavailable; it returns nil for other
+// errors.
 func memoryShortage(err error) error {
 	if short := (*headroom.Shortage)(nil); errors.As(err, &short) {
 		return &Unavailable{Cause: "there is not enough memory to look at the heap", Remedy: short.Way(), Err: short}
@@ -149,7 +151,8 @@ func memoryShortage(err error) error {
 	return nil
 }
 
-// memoryError is the error of memory that is short or was refused, nil for other errors.
+// memoryError turns an error that memory is short or was refused into an *Unavailable; it returns
+// nil for other errors.
 func memoryError(err error) error {
 	if u := memoryShortage(err); u != nil {
 		return u
@@ -160,8 +163,8 @@ func memoryError(err error) error {
 	return nil
 }
 
-// Forecast is how many bytes the image was expected to take, and the scan, but for pages that are copied on
-// write.
+// Forecast is how many bytes the image and the scan were expected to take, without the pages that
+// are copied on write.
 func (s *Snapshot) Forecast() (image, scan int64) {
 	f := heapNeeds(s.model)
 	if s.inPlace {

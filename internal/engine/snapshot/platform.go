@@ -9,14 +9,15 @@ import (
 	"github.com/leakgate/leakgate/internal/envvar"
 )
 
-// Supported says whether snapshots can be taken here.
+// Supported says whether snapshots can be taken on this system.
 const Supported = freeze.Supported || inplace.Supported
 
-// tried are the systems that this package has been run on. Where it has only been built, snapshots
-// are taken only if the environment asks for them.
+// tried are the systems that this package has been run on. On systems where it has only been built,
+// snapshots are taken only if the environment asks for them.
 var tried = map[string]bool{"linux/amd64": true, "linux/arm64": true, "windows/amd64": true}
 
-// CheckPlatform returns an *Unavailable where no snapshot can be taken, or is not to be.
+// CheckPlatform returns an *Unavailable if no snapshot can be taken on this system, or none is to
+// be taken.
 func CheckPlatform() error {
 	return checkPlatform(runtime.GOOS+"/"+runtime.GOARCH, envvar.Freeze.Value())
 }

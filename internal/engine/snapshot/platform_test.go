@@ -8,7 +8,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// Where nothing was ever run, nothing is done unless somebody asks for it: the test is skipped.
+// On a system that this package was never run on, snapshots are refused unless the environment asks
+// for them: the test is skipped.
 func TestUntriedPlatforms(t *testing.T) {
 	if !Supported {
 		t.Skip("no snapshots on this system")

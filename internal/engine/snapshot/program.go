@@ -8,7 +8,8 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// ThisProgram says whose the packages and goroutines of this program are.
+// ThisProgram says which packages and goroutines of this program belong to it, to its tests, and to
+// this tool.
 func ThisProgram() root.Program {
 	return root.Program{Modules: symbol.OwnModules(), IsTool: symbol.IsTool, RunsTests: runsTests}
 }

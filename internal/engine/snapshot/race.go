@@ -2,6 +2,6 @@
 
 package snapshot
 
-// shadowShare is what the race detector's shadow memory adds to what a snapshot and a scan take, at
-// most: 0.7 of it was measured over the shapes of TestForecastCoversPeak.
+// shadowShare is the most that the race detector's shadow memory adds to the memory of a snapshot
+// and a scan, as a share of it: 0.7 was measured over the shapes of TestForecastCoversPeak.
 const shadowShare = 1

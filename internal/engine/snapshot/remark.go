@@ -15,10 +15,11 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
-// secondGCMarks are what the collection after a snapshot found alive: the mark bits of each span, by
-// its address. The mark bits of the snapshot itself are those of the collection before it. Where a
-// program goes on working, some of what that found alive is garbage when the process is frozen, and
-// freezing drops what processors cache; the next collection finds such objects dead.
+// secondGCMarks are the objects that the collection after a snapshot found alive: the mark bits of
+// each span, by the span's address. The mark bits in the snapshot itself are those of the
+// collection before it. If the program goes on working, some of the objects that the earlier
+// collection found alive are garbage when the process is frozen. Freezing also drops objects that
+// processors cache. The next collection finds all of these dead.
 type secondGCMarks map[uint64]spanMarks
 
 type spanMarks struct {
@@ -27,15 +28,15 @@ type spanMarks struct {
 	bits     []byte
 }
 
-// maxPairs bounds how often a program that collects garbage by itself is frozen twice in the hope
-// that it does not do so in between.
+// maxPairs bounds how often a program that collects garbage by itself is frozen twice, in the hope
+// that it does not collect between the two freezes.
 const maxPairs = 12
 
-// freezeTwice freezes the process, lets it collect garbage and freezes it again. In between, the
-// runtime collects nothing by itself: memory that the second collection frees may be used again,
-// and a third would take what is there then for what was there before. If it does so all the same,
-// or the program calls runtime.GC, the pair is taken again. The second process is nil if that
-// cannot be had.
+// freezeTwice freezes the process, has it collect garbage and freezes it again. In between, the
+// runtime is kept from collecting by itself: the program may reuse memory that the second
+// collection frees, and a third collection would mark new objects where old ones were. If the
+// runtime collects all the same, or the program calls runtime.GC, freezeTwice takes the pair again.
+// second is nil if the process cannot be frozen a second time.
 func (s *Snapshot) freezeTwice(config *Config) (first, second Frozen, err error) {
 	defer withoutCollections(s.garbageAllowed())()
 	for try := 1; ; try++ {
@@ -75,17 +76,18 @@ func (s *Snapshot) freezeTwice(config *Config) (first, second Frozen, err error)
 	}
 }
 
-// Marking reports whether a garbage collection is under way, so that mark bits are not those of the
-// last one that ended (go1.26 and go1.27 runtime/mgc.go, setGCPhase).
+// Marking reports whether a garbage collection is under way, in which case the mark bits are not
+// those of the last collection that ended (go1.26 and go1.27 runtime/mgc.go, setGCPhase).
 func Marking() bool { return atomic.LoadUint32((*uint32)(unsafe.Pointer(&writeBarrier))) != 0 }
 
-// awaitMarking waits until a collection marks, or has ended: so many had ended before. To freeze
-// the process, all processors but one are taken away, which waits for the end of a collection
-// (go1.26 runtime/debug.go, GOMAXPROCS; proc.go, stopTheWorldGC), in turn with those that wait to
-// begin the next one. Who asks for it while one marks is the first of them.
+// awaitMarking waits until a collection marks, or until one has ended after the first before
+// collections. A freeze takes all processors but one away, which waits for the end of a collection
+// (go1.26 runtime/debug.go, GOMAXPROCS; proc.go, stopTheWorldGC) in one queue with goroutines that
+// wait to begin the next collection. A freeze that asks while a collection marks is the first in
+// that queue.
 //
-// The collection has been begun, so the wait ends soon, unless the machine is busy; in a bubble of
-// testing/synctest, whose clock stands still, with the collection alone.
+// The collection has been begun, so the wait ends soon unless the machine is busy. In a bubble of
+// testing/synctest, whose clock stands still, only the collection ends the wait.
 func awaitMarking(ctx context.Context, before uint64) {
 	for deadline := time.Now().Add(maxCollect); !Marking() && collections() == before; runtime.Gosched() {
 		if ctx.Err() != nil || time.Now().After(deadline) {
@@ -94,15 +96,15 @@ func awaitMarking(ctx context.Context, before uint64) {
 	}
 }
 
-// What a program may allocate before garbage is collected all the same, while it is frozen twice:
-// the processors may be busy, so that this takes seconds.
+// Bounds of how many bytes a program may allocate, while it is frozen twice, before the runtime
+// collects garbage all the same: if the processors are busy, the two freezes take seconds.
 const (
 	leastGarbage = 4 << 20
 	mostGarbage  = 1 << 30
 )
 
-// garbageAllowed is half of what the limits of the system leave beside the snapshot and the scan,
-// within bounds.
+// garbageAllowed is half of the bytes that the limits of the system leave beside the snapshot and
+// the scan, within bounds.
 func (s *Snapshot) garbageAllowed() int64 {
 	f := memoryNeeded(false)
 	if s.onDisk > 0 {
@@ -111,10 +113,10 @@ func (s *Snapshot) garbageAllowed() int64 {
 	return min(max(system.Left(f.need())/2, leastGarbage), mostGarbage)
 }
 
-// withoutCollections keeps the runtime from collecting garbage by itself until it is undone, or the
-// program has taken so many bytes more than it has now. A memory limit of the program's own does
-// not count, since below the heap's size that makes the runtime collect all the time. What the
-// program itself sets meanwhile stays.
+// withoutCollections keeps the runtime from collecting garbage by itself until undo is called, or
+// until the program has taken so many bytes more than it has at the call. A memory limit of the
+// program's own is replaced meanwhile: below the heap's size it makes the runtime collect all the
+// time. If the program changes a setting itself meanwhile, undo keeps the program's value.
 func withoutCollections(bytes int64) (undo func()) {
 	const off = -1
 	percent := debug.SetGCPercent(off)
@@ -130,20 +132,21 @@ func withoutCollections(bytes int64) (undo func()) {
 	}
 }
 
-// mappedRead is read in place; captures take turns.
+// metrics.Read writes to mappedRead in place; captures take turns.
 var mappedRead = [...]metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 
-// mappedBytes is what a memory limit bounds (go1.26 runtime/debug/garbage.go, SetMemoryLimit).
+// mappedBytes is the memory that a memory limit bounds (go1.26 runtime/debug/garbage.go,
+// SetMemoryLimit).
 func mappedBytes() int64 {
 	metrics.Read(mappedRead[:])
 	total, released := mappedRead[0].Value, mappedRead[1].Value
 	if total.Kind() != metrics.KindUint64 || released.Kind() != metrics.KindUint64 {
-		return math.MaxInt64 / 2 // none would do
+		return math.MaxInt64 / 2 // a limit that is never reached
 	}
 	return int64(total.Uint64() - released.Uint64())
 }
 
-// collectionsRead is read in place; captures take turns.
+// metrics.Read writes to collectionsRead in place; captures take turns.
 var collectionsRead = [...]metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
 
 // collections is how many garbage collections have ended.
@@ -155,12 +158,13 @@ func collections() uint64 {
 	return 0
 }
 
-// maxLater is how many collections the second process may be behind the first. Each but the first
-// takes some of what is new for what was there before, and excuses less.
+// maxLater bounds how many collections the second process may be ahead of the first. Each
+// collection but the first takes some new objects for the ones that lay there before, and excuses
+// less.
 const maxLater = 4
 
-// readLater reads the mark bits of the second process. Without an error, it leaves it at that if
-// there were many other collections.
+// readLater reads the mark bits of the second process. It leaves s.later nil if they cannot be
+// read, or if there were too many other collections.
 func (s *Snapshot) readLater(second Frozen) {
 	now, err := goruntime.LoadMarks(image.NewSpace(second), s.names, s.model.Bias(), runtime.GOARCH)
 	if err != nil {
@@ -174,7 +178,7 @@ func (s *Snapshot) readLater(second Frozen) {
 	s.later = marksOf(now)
 }
 
-// Excused counts what was missed and found dead by the collection after the snapshot.
+// Excused counts the objects that the scan missed and the collection after the snapshot found dead.
 func (s *Snapshot) Excused() (objects, bytes int64) {
 	if s.later == nil {
 		return 0, 0
@@ -188,18 +192,19 @@ func (s *Snapshot) Excused() (objects, bytes int64) {
 	return objects, bytes
 }
 
-// FoundDead reports whether the collection after the snapshot found an object dead. It is false where there
-// was none.
+// FoundDead reports whether the collection after the snapshot found an object dead. It returns
+// false if there was no such collection.
 func (s *Snapshot) FoundDead(span *goruntime.Span, index uint32) bool {
 	return s.later != nil && !s.later.alive(span, index)
 }
 
-// SecondMarks reports whether there are the marks of the collection after the snapshot.
+// SecondMarks reports whether the marks of the collection after the snapshot are known.
 func (s *Snapshot) SecondMarks() bool { return s.later != nil }
 
-// alive reports whether the collection after the snapshot found an object alive. If other objects
-// lie there by now, in a span of another layout, it did not. Objects of one size are more to a span
-// if they have no pointers, whose bits take room in it.
+// alive reports whether the collection after the snapshot found an object alive. If a span of
+// another layout lies at its address by then, the object is dead. The number of objects tells two
+// spans of one object size apart: a span of objects without pointers holds more, since it has no
+// pointer bits.
 func (l secondGCMarks) alive(span *goruntime.Span, index uint32) bool {
 	m, ok := l[span.Base]
 	return ok && m.elemSize == span.ElemSize && m.objects == span.NElems && m.bits[index>>3]>>(index&7)&1 != 0

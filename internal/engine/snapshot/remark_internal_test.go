@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 )
 
-// Between the two freezes a span may be freed, and its memory become one of other objects.
+// Between the two freezes a span may be freed, and other objects may take its memory.
 func TestSecondLookAtReusedSpan(t *testing.T) {
 	later := secondGCMarks{0x10000: {elemSize: 24, objects: 20, bits: []byte{0xff, 0x01, 0x08}}}
 	span := func(elemSize uint64, objects uint32) *goruntime.Span {

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// CheckSettings returns an error if the program runs with a setting of GODEBUG that leaves no heap
-// to look at. With sbrk=1 nothing is ever freed, and the first garbage collection ends the process
-// (go1.26 and go1.27 runtime/malloc.go, mallocgc; lfstack.go, lfstackPack: memory for objects that
-// the collector needs is not aligned then). With efence=1 memory that was freed may not be read
-// (runtime/mgcsweep.go, sweepLocked.sweep). The runtime reads both once, when the program starts.
+// CheckSettings returns an error if the program runs with a GODEBUG setting under which the heap
+// cannot be read. With sbrk=1 nothing is ever freed, and the first garbage collection ends the
+// process (go1.26 and go1.27 runtime/malloc.go, mallocgc; lfstack.go, lfstackPack: memory for
+// objects that the collector needs is not aligned then). With efence=1 memory that was freed may
+// not be read (runtime/mgcsweep.go, sweepLocked.sweep). The runtime reads both settings once, when
+// the program starts.
 func CheckSettings() error {
 	for _, setting := range [...]string{"sbrk", "efence"} {
 		if debugSetting(os.Getenv("GODEBUG"), setting) {
@@ -23,8 +24,8 @@ func CheckSettings() error {
 	return nil
 }
 
-// debugSetting reports whether a setting of a number is on; the last of several counts (go1.26 and
-// go1.27 runtime/runtime1.go, parsegodebug).
+// debugSetting reports whether a numeric setting is not 0; if it is given several times, the last
+// value counts (go1.26 and go1.27 runtime/runtime1.go, parsegodebug).
 func debugSetting(settings, name string) (on bool) {
 	for settings != "" {
 		var one string

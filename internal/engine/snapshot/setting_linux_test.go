@@ -18,8 +18,8 @@ import (
 
 const settingVariable = "LEAKGATE_TEST_SETTING"
 
-// A setting that replaces the allocator makes the result unknown; with some the first garbage
-// collection would end the process.
+// A setting that replaces the allocator makes a snapshot unavailable; with some such settings the
+// first garbage collection would end the process.
 func TestSettings(t *testing.T) {
 	for _, setting := range []string{"sbrk=1", "efence=1"} {
 		out, err := underSetting(t, setting)
@@ -44,7 +44,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// started is what TestUnderSetting prints first.
+// started is the first line that TestUnderSetting prints.
 const started = "the test has begun"
 
 // underSetting runs TestUnderSetting in a process of its own, for 20 seconds at most.
@@ -56,7 +56,7 @@ func underSetting(t *testing.T, setting string) ([]byte, error) {
 	return cmd.CombinedOutput()
 }
 
-// TestUnderSetting is what TestSettings runs.
+// TestUnderSetting is the test that TestSettings runs in another process.
 func TestUnderSetting(t *testing.T) {
 	setting := os.Getenv(settingVariable)
 	if setting == "" {

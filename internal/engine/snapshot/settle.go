@@ -10,29 +10,29 @@ import (
 )
 
 const (
-	// minCycles is how many garbage collections one settling takes at least: two empty the
-	// sync.Pools (go1.26 sync/pool.go, poolCleanup).
+	// minCycles is how many garbage collections settle runs at least: two empty the sync.Pools
+	// (go1.26 sync/pool.go, poolCleanup).
 	minCycles = 2
-	// maxCycles bounds them. An object with a finalizer needs two, and what such an object held
-	// alone one more.
+	// maxCycles bounds the collections. An object with a finalizer needs two, and objects that only
+	// such an object held need one more.
 	maxCycles = 10
-	// longEnough is how long a program that does nothing but allocate gets to come to rest. Ten
-	// collections of a small heap take less.
+	// longEnough is the time that a program that does nothing but allocate gets to come to rest.
+	// Ten collections of a small heap take less.
 	longEnough = time.Second
 	// maxQueueWait bounds the wait for finalizers and cleanups after each collection.
 	maxQueueWait = 100 * time.Millisecond
 )
 
 // settle brings the heap to rest: it collects garbage until nothing happens from one collection to
-// the next, and lets finalizers, cleanups and ending goroutines run in between. Nothing happens
-// where no finalizer or cleanup fell due, no goroutine began or ended and nothing was allocated,
-// but for the few objects that collecting itself takes. What the second collection finds dead does
-// not count: that is how a sync.Pool gives up what it held, and all at once. It is bounded; a
-// program that never rests is taken as it is, and sooner where collections take long and it does
-// nothing but allocate.
+// the next, and lets finalizers, cleanups and ending goroutines run in between. Nothing happens if
+// no finalizer or cleanup fell due, no goroutine began or ended, and nothing was allocated but the
+// few objects that collecting itself takes. Objects that the second collection finds dead do not
+// count: a sync.Pool gives up its contents that way, all at once. The number of collections is
+// bounded. settle gives up on a program that never rests, and sooner if collections take long and
+// the program does nothing but allocate.
 //
-// Nothing is allocated between the collection after which the program rests and the return, so no
-// other is needed.
+// Nothing is allocated between the collection after which the program rests and the return of
+// settle, so no further collection is needed.
 func settle(ctx context.Context) (rests bool, err error) {
 	begun := time.Now()
 	before := observeActivity() // the first use of package metrics allocates
@@ -52,10 +52,10 @@ func settle(ctx context.Context) (rests bool, err error) {
 	return rests, nil
 }
 
-// giveWay gives a goroutine that has just been told to end its moment. After the first collection,
-// which is the only time that it is called in programs at rest, it does not sleep, since that takes a
-// millisecond at least where nothing else runs: one processor yields for a tenth of that, and the
-// others go on. With one processor alone nobody would look after the network poller.
+// giveWay gives goroutines that have just been told to end a moment to do so. Programs at rest call
+// it only after the first collection. It does not sleep then, since a sleep takes at least a
+// millisecond if nothing else runs: one processor yields for a tenth of that, and the others go on.
+// With one processor it sleeps, since no other processor would look after the network poller.
 func giveWay(cycle int) {
 	moment := time.Duration(cycle) * 100 * time.Microsecond
 	if cycle > 1 || runtime.GOMAXPROCS(0) == 1 {
@@ -69,16 +69,16 @@ func giveWay(cycle int) {
 	}
 }
 
-// activity is what a program at rest does not do.
+// activity sums up what changes while a program is not at rest.
 type activity struct {
 	allocated  uint64 // objects, so far
-	fallenDue  uint64 // finalizers and cleanups, so far, but those that watch collections
-	waiting    bool   // some of those have not run
+	fallenDue  uint64 // finalizers and cleanups, so far, except those that watch collections
+	waiting    bool   // some of them have not run
 	goroutines int
 }
 
-// ownAllocations bounds what collect allocates: a goroutine and what starts it, what it is waited
-// for with, and a timer.
+// ownAllocations bounds the objects that CollectNow allocates: a goroutine and what starts it, what
+// it is waited for with, and a timer.
 const ownAllocations = 16
 
 func (a activity) quietSince(before activity) bool {
@@ -86,10 +86,10 @@ func (a activity) quietSince(before activity) bool {
 		a.goroutines == before.goroutines
 }
 
-// settled reports whether a program rests after so many collections, which took so long, and
-// whether these were enough. After those that everything gets, further ones bring rest where
-// something fell due, or a goroutine began or ended. Where a program does nothing but allocate they
-// give it time to end, of which long collections give enough.
+// settled reports whether a program rests after a number of collections that took a time together,
+// and whether further collections are of no use. After the first minCycles, further ones bring rest
+// if something fell due, or a goroutine began or ended. If a program does nothing but allocate,
+// they only give it time to end, and long collections give enough.
 func (a activity) settled(before activity, cycle int, took time.Duration) (rests, enough bool) {
 	rests = cycle >= minCycles && a.quietSince(before)
 	allocations := before
@@ -98,7 +98,7 @@ func (a activity) settled(before activity, cycle int, took time.Duration) (rests
 	return rests, rests || cycle >= maxCycles || cycle > minCycles && took > longEnough && onlyAllocates
 }
 
-// metricsRead is read in place, so that the reading allocates nothing. Captures take turns.
+// metrics.Read writes to metricsRead in place, so that it allocates nothing. Captures take turns.
 var metricsRead = [...]metrics.Sample{
 	{Name: "/gc/heap/allocs:objects"},
 	{Name: "/gc/finalizers/queued:finalizers"},

@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// Rest is waited for as long as something other than allocations may come to an end.
+// settle waits for rest as long as anything other than allocations may come to an end.
 func TestSettled(t *testing.T) {
 	before := activity{allocated: 1000, fallenDue: 5, goroutines: 3}
 	quiet, busy := before, before
@@ -45,7 +45,8 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// What watches collections has a finalizer run for each, and is no reason to wait for another.
+// A watch of collections runs a finalizer for each, which is no reason to wait for another
+// collection.
 func TestWatchedProgramRests(t *testing.T) {
 	w := gcwatch.Start()
 	defer w.Stop()

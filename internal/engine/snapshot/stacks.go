@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
-// Stacks freezes this process as it is and calls read with its goroutines and the used part of their stacks,
-// with which the model ends. See refscan.CaptureStacks.
+// Stacks freezes this process as it is and calls read with a model of its goroutines and the used
+// part of their stacks. The model is invalid after read returns. See refscan.CaptureStacks.
 func Stacks(config Config, read func(*goruntime.Model, *debuginfo.Index, time.Duration) error) (err error) {
 	captures.Lock()
 	defer captures.Unlock()

@@ -9,16 +9,17 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// OfStopped makes a snapshot of the model of a process that something else stopped. The snapshot's Close calls release.
+// OfStopped makes a snapshot of the model of a process that another program stopped. The snapshot's
+// Close calls release.
 func OfStopped(model *goruntime.Model, index *debuginfo.Index, modules *symbol.Modules, pause time.Duration, release func() error) *Snapshot {
 	return &Snapshot{
 		model: model, index: index, names: index, pause: pause, release: release,
-		// Memory of this tool, if the process uses it, is memory like any other.
+		// If the process uses this tool, the tool's memory counts like any other.
 		stopped: &root.Program{Modules: modules},
 	}
 }
 
-// Program says whose the packages and goroutines of the frozen process are.
+// Program says which packages and goroutines of the frozen process belong to the program.
 func (s *Snapshot) Program() root.Program {
 	if s.stopped != nil {
 		return *s.stopped
@@ -26,5 +27,5 @@ func (s *Snapshot) Program() root.Program {
 	return ThisProgram()
 }
 
-// Stopped reports whether something else stopped the process.
+// Stopped reports whether another program stopped the process.
 func (s *Snapshot) Stopped() bool { return s.stopped != nil }

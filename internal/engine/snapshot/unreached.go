@@ -6,19 +6,19 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 )
 
-// Unreached are the objects of a process that something else stopped which its last collection
-// found alive, and nothing leads to. The next collection finds them dead, if nothing was missed. It
-// does not need the snapshot any more.
+// Unreached are the objects of a process that another program stopped which its last collection
+// found alive, and nothing leads to. If the scan missed no reference, the next collection finds
+// them dead. An Unreached remains valid after its snapshot is closed.
 type Unreached struct {
 	objects []unreachedObject
 }
 
 type unreachedObject struct {
-	span  *goruntime.Span // where it lies and its layout alone
+	span  *goruntime.Span // a copy that has only the span's address and layout
 	index uint32
 }
 
-// Unreached reads the heap, if that was not done before.
+// Unreached returns these objects. It reads the heap, if that was not done before.
 func (s *Snapshot) Unreached() (*Unreached, error) {
 	graph, err := s.Heap()
 	if err != nil {
@@ -38,11 +38,12 @@ func (s *Snapshot) Unreached() (*Unreached, error) {
 	return u, nil
 }
 
-// AliveIn counts those that a later collection found alive, whose marks a model has (goruntime.LoadStoppedMarks). If
-// it is not the next one, others may lie there by now.
+// AliveIn counts the objects that a later collection found alive. marks is a model with the marks
+// of that collection (goruntime.LoadStoppedMarks). If it is not the next collection, other objects
+// may lie at the same addresses.
 func (u *Unreached) AliveIn(marks *goruntime.Model) (objects, bytes int64) {
 	later := marksOf(marks)
-	for _, o := range u.objects { // what is being swept is not told apart
+	for _, o := range u.objects { // objects in spans that are being swept count as dead
 		if later.alive(o.span, o.index) {
 			objects++
 			bytes += int64(o.span.ElemSize)
@@ -51,10 +52,10 @@ func (u *Unreached) AliveIn(marks *goruntime.Model) (objects, bytes int64) {
 	return objects, bytes
 }
 
-// Cycles is how many collections the process had until the snapshot, modulo 2^31.
+// Cycles is how many collections the process had made by the snapshot, modulo 2^31.
 func (s *Snapshot) Cycles() uint32 { return s.model.Cycles }
 
-// marksOf leaves out the spans whose marks are not known.
+// marksOf copies the mark bits of each span, except spans whose marks are not known.
 func marksOf(m *goruntime.Model) secondGCMarks {
 	later := make(secondGCMarks, len(m.Spans))
 	for i := range m.Spans {

@@ -13,19 +13,19 @@ import (
 	"github.com/leakgate/leakgate/internal/envvar"
 )
 
-// Frozen is this process as it was: a forked one that stands still (package freeze), or a copy
-// (package inplace).
+// Frozen is the frozen state of this process: a forked process that stands still (package freeze),
+// or a copy (package inplace).
 type Frozen interface {
 	image.Source
-	// Caller and CallerG say where the goroutine was that froze the process.
+	// Caller and CallerG return the state of the goroutine that froze the process.
 	Caller() (pc, sp uintptr)
 	CallerG() uintptr
-	Pause() time.Duration  // for how long nothing of Go ran
-	Frozen() time.Duration // when, by freeze.Clock
+	Pause() time.Duration  // for how long no Go code ran
+	Frozen() time.Duration // the time of the freeze, by freeze.Clock
 	Close() error
 }
 
-// ways are the values of LEAKGATE_FREEZE.
+// The values of LEAKGATE_FREEZE.
 const (
 	byFork  = "fork"
 	inPlace = "inplace"
@@ -52,21 +52,21 @@ func wanted() (string, error) {
 	}
 }
 
-// smallImage is up to how many bytes are copied in place where the system lets us fork, too, and the
-// program is at rest. It costs half as much to copy these and to scan them: after a fork each page
-// that the program, or the scan, writes to is copied and flushed from the processors' tables. The
-// program stands still for longer, by about 0.2 ms for each MB.
+// smallImage is the size in bytes up to which the image of a program at rest is copied in place,
+// even if the system allows a fork. To copy and to scan it costs half as much as with a fork: after
+// a fork, each page that the program or the scan writes to is copied and flushed from the
+// processors' page tables. The program stands still for longer, by about 0.2 ms for each MB.
 const smallImage = 16 << 20
 
-// take freezes the process when it is ready. It forks, with an image where placeImage wants it; a
-// small one it copies in place, as it does if the system refuses a fork.
+// take freezes the process when ready returns true. It forks, with the image where placeImage puts
+// it. It copies a small image in place, and any image if the system refuses a fork.
 func (s *Snapshot) take(ready func() bool) (Frozen, error) {
 	way, err := wanted()
 	if err != nil {
 		return nil, err
 	}
 	s.inPlace, s.copied = false, 0
-	s.small = s.small && way == "" && freeze.Supported && s.noFork == nil // there is a choice
+	s.small = s.small && way == "" && freeze.Supported && s.noFork == nil // else there is no choice
 	if way == inPlace || way == "" && !freeze.Supported {
 		return asFrozen(s.takeInPlace(ready, inplace.AnySize))
 	}
@@ -80,7 +80,7 @@ func (s *Snapshot) take(ready func() bool) (Frozen, error) {
 		if i, err := s.takeInPlace(ready, smallImage); err == nil {
 			return i, nil
 		}
-		s.small = false // whatever is in the way, a fork may do without
+		s.small = false // whatever prevents the copy may not prevent a fork
 	}
 	p, err := freeze.TakeWhen(ready)
 	if way == "" {
@@ -120,7 +120,7 @@ func (s *Snapshot) avoidFork(err error) bool {
 	return true
 }
 
-// takeAgain freezes the process a second time, by the way that was taken first, for its marks.
+// takeAgain freezes the process a second time, in the same way as the first, for its marks.
 func (s *Snapshot) takeAgain(ready func() bool) (Frozen, error) {
 	if s.inPlace {
 		return asFrozen(plan.made.TakeMarks(ready))
@@ -136,8 +136,8 @@ func asFrozen[P Frozen](p P, err error) (Frozen, error) {
 	return p, nil
 }
 
-// refusal returns what an error says of a system call that package freeze needs, which another way
-// may do without; nil for other errors.
+// refusal returns the error if it is the refusal of a system call that package freeze needs: a copy
+// in place may do without that call. It returns nil for other errors.
 func refusal(err error) *freeze.Error {
 	var call *remedy.Error
 	if !errors.As(err, &call) {
@@ -149,7 +149,7 @@ func refusal(err error) *freeze.Error {
 	return &freeze.Error{Op: "freezing", Err: err}
 }
 
-// plans are made once for each index; captures take turns.
+// plan is made once for each index; captures take turns.
 var plan struct {
 	of   inplace.Names
 	bias uint64
@@ -168,7 +168,7 @@ func (s *Snapshot) makePlan() error {
 	return nil
 }
 
-// takeInPlace copies the process in place, unless there are more bytes to copy than a limit. It takes
+// takeInPlace copies the process in place, unless it has to copy more bytes than limit. It requires
 // debug information.
 func (s *Snapshot) takeInPlace(ready func() bool, limit int64) (*inplace.Image, error) {
 	if s.index == nil {

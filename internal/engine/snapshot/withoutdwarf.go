@@ -23,7 +23,7 @@ var writeBarrier struct {
 	alignme uint64
 }
 
-// WithoutDWARF makes do without debug information.
+// WithoutDWARF finds the runtime's layouts, types and variables without debug information.
 func WithoutDWARF(p Frozen, caller goruntime.Caller) (heaptype.Names, error) {
 	return withoutdwarf.New(p, withoutdwarf.Process{
 		GoVersion:    runtime.Version(),
@@ -34,8 +34,8 @@ func WithoutDWARF(p Frozen, caller goruntime.Caller) (heaptype.Names, error) {
 	})
 }
 
-// Constants is where this program has its code, types and constants. It is an error where the layouts of
-// its runtime are not known.
+// Constants returns the place of this program's code, types and constants. It returns an error if
+// the layouts of its runtime are not known.
 func Constants() (*withoutdwarf.Constants, error) {
 	return withoutdwarf.ConstantsOf(runtime.Version(), uint64(uintptr(lastmoduledatap)), func(address uint64) uint64 {
 		return uint64(peek.Word(uintptr(address)))

@@ -11,8 +11,8 @@ import (
 // maxProfStackDepth).
 const maxProfileDepth = 1024
 
-// AllocationRecords calls visit for each object that the memory profiler has recorded the
-// allocation of (runtime/mprof.go), with the bucket that holds its stack.
+// AllocationRecords calls visit for each object whose allocation the memory profiler has recorded
+// (runtime/mprof.go), with the bucket that holds the allocation's stack.
 func AllocationRecords(m *goruntime.Model, visit func(obj uint32, bucket uint64)) error {
 	l := m.Fields()
 	oNext, oOffset, oKind := l.Offset("runtime.special", "next"), l.Offset("runtime.special", "offset"), l.Offset("runtime.special", "kind")
@@ -39,8 +39,8 @@ func AllocationRecords(m *goruntime.Model, visit func(obj uint32, bucket uint64)
 	return mem.Err()
 }
 
-// AllocationStack returns the return addresses of a bucket's stack, the innermost first. They lie
-// behind the bucket itself.
+// AllocationStack returns the return addresses of a bucket's stack, the innermost first. They
+// follow the bucket in memory.
 func AllocationStack(m *goruntime.Model, bucket uint64) ([]uint64, error) {
 	l := m.Fields()
 	oDepth, size := l.Offset("runtime.bucket", "nstk"), l.Size("runtime.bucket")

@@ -1,5 +1,5 @@
-// Package special lists what hangs on objects: finalizers, cleanups, weak handles, and the memory
-// profiler's records.
+// Package special lists the runtime's special records of objects: finalizers, cleanups, weak
+// handles, and the memory profiler's records.
 package special
 
 import (
@@ -10,17 +10,17 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
-// Kind is a kind of record that hangs on an object and is a root of the collector.
+// Kind is a kind of special record that is a root of the collector.
 type Kind uint8
 
 // The kinds.
 const (
-	Finalizer  Kind = iota // keeps Fn and what the object refers to, not the object
-	Cleanup                // keeps Fn, Call and Arg
-	WeakHandle             // keeps the handle, not the object
+	Finalizer  Kind = iota // keeps Fn and the object's referents alive, not the object
+	Cleanup                // keeps Fn, Call and Arg alive
+	WeakHandle             // keeps the handle alive, not the object
 )
 
-// A Special is a root that hangs on an object, or (with Obj goruntime.NoObject) waits in a queue.
+// A Special is a root that belongs to an object, or (with Obj goruntime.NoObject) waits in a queue.
 type Special struct {
 	Kind       Kind
 	Obj        uint32 // goruntime.NoObject for queued finalizers and cleanups
@@ -31,8 +31,8 @@ type Special struct {
 	Handle     uint64 // weak handles
 }
 
-// Each calls visit for each finalizer, cleanup and weak handle, on objects in address order,
-// then those queued to run (runtime/mgcmark.go, markroot and markrootSpans).
+// Each calls visit for each finalizer, cleanup and weak handle: first those of objects, in address
+// order, then the queued ones (runtime/mgcmark.go, markroot and markrootSpans).
 func Each(m *goruntime.Model, visit func(Special)) error {
 	l := m.Fields()
 	var (
@@ -116,7 +116,8 @@ func queuedFinalizers(m *goruntime.Model, visit func(Special)) error {
 	})
 }
 
-// A queue is a list of blocks of records: offsets in a block, and the size of a record.
+// A queue is a linked list of blocks of records: offsets in a block, the size of a record, and the
+// largest number of records in a block.
 type queue struct {
 	name                             string
 	link, count, records, size, most uint64

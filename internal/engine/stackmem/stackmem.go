@@ -1,4 +1,4 @@
-// Package stackmem tells where the memory of stacks is that no living goroutine has.
+// Package stackmem measures the stack memory that belongs to no living goroutine.
 package stackmem
 
 import (
@@ -13,15 +13,15 @@ import (
 // maxOrders bounds lists by the size of stacks, which a damaged image could make endless.
 const maxOrders = 64
 
-// fixedStack is the size of the smallest stacks (go1.26 runtime/stack.go: stackMin, on Linux
-// without an addition for the system).
+// fixedStack is the size in bytes of the smallest stacks (go1.26 runtime/stack.go: stackMin, on
+// Linux without an addition for the system).
 const fixedStack = 2 << 10
 
-// freeMRef is m.freeWait of a thread that ended without a stack to free (go1.26
+// freeMRef is the value of m.freeWait for a thread that ended without a stack to free (go1.26
 // runtime/runtime2.go).
 const freeMRef = 1
 
-// Sum is a number of stacks and their bytes.
+// Sum is a number of stacks and their total size in bytes.
 type Sum struct{ Count, Bytes int64 }
 
 func (s *Sum) add(bytes uint64) {
@@ -29,29 +29,29 @@ func (s *Sum) add(bytes uint64) {
 	s.Bytes += int64(bytes)
 }
 
-// Memory is the stack memory that no living goroutine has, and the runtime's own account of
-// all.
+// Memory is the stack memory that belongs to no living goroutine, and the runtime's own account of
+// all stack memory.
 type Memory struct {
-	Ended   Sum // goroutines that ended, with the stack that the next one will get
+	Ended   Sum // kept by goroutines that ended, for the next goroutine
 	G0      Sum // scheduler stacks of threads
 	GSignal Sum // signal stacks of threads
-	Crash   Sum // what a thread that runs out of its scheduler stack crashes on
-	// free, in the caches of processors (mcache.stackcache); the count is of stacks
+	Crash   Sum // the stack for the crash of a thread that runs out of its scheduler stack
+	// free, in the caches of processors (mcache.stackcache)
 	Cache Sum
 	Pool  Sum // free, in the pool of small stacks (runtime.stackpool)
 	Large Sum // free large stacks, kept while a collection is under way (runtime.stackLarge)
-	// scheduler stacks that the operating system or C allocated: in none of the accounts
+	// scheduler stacks that the operating system or C allocated: in neither of the accounts below
 	Threads Sum
 
 	HeapBytes int64 // runtime/metrics /memory/classes/heap/stacks:bytes
 	OSBytes   int64 // runtime/metrics /memory/classes/os-stacks:bytes
 }
 
-// Read finds out where stacks are besides with goroutines (go1.26 and go1.27, runtime/stack.go).
+// Read measures the stacks beside those of goroutines (go1.26 and go1.27, runtime/stack.go).
 //
-// Every small stack is a part of a 32 KiB span: allocated, or on the free list of its span, or
-// (counted as allocated by its span) in a processor's cache. So the free ones need not be walked:
-// spans count theirs, and caches know their bytes.
+// Every small stack is a part of a 32 KiB span: it is allocated, or on the free list of its span,
+// or in a processor's cache (which its span counts as allocated). So the free stacks need not be
+// walked: spans count theirs, and caches know their bytes.
 func Read(m *goruntime.Model) (*Memory, error) {
 	return (&reader{m.Mem, m.Fields(), m.AllGs, nil}).read()
 }
@@ -83,14 +83,14 @@ var errSpanList = errors.New("the list of spans does not end")
 type reader struct {
 	mem *image.Space
 	l   *rtlayout.Lookup
-	// goroutines lists all g, also of those that ended
+	// goroutines lists all g, including those that have ended
 	goroutines func() ([]uint64, error)
 	err        error
 }
 
 func (r *reader) broken() bool { return r.err != nil || r.l.Err() != nil || r.mem.Err() != nil }
 
-// stackSize reads the stack of the g at addr, 0 if it has none.
+// stackSize returns the size in bytes of the stack of the g at addr, 0 if it has none.
 func (r *reader) stackSize(g, oLo, oHi uint64) uint64 {
 	lo, hi := r.mem.U64(g+oLo), r.mem.U64(g+oHi)
 	switch {
@@ -103,8 +103,8 @@ func (r *reader) stackSize(g, oLo, oHi uint64) uint64 {
 	return hi - lo
 }
 
-// ended counts goroutines that ended but keep a stack of the standard size (runtime/proc.go,
-// gfput), and those made for callbacks from C (oneNewExtraM).
+// ended counts the stacks of goroutines that ended but keep a stack of the standard size
+// (runtime/proc.go, gfput), and of those made for callbacks from C (oneNewExtraM).
 func (r *reader) ended(s *Memory) {
 	oLo, oHi := r.l.Offset("runtime.g", "stack.lo"), r.l.Offset("runtime.g", "stack.hi")
 	oStatus := r.l.Offset("runtime.g", "atomicstatus")
@@ -122,9 +122,9 @@ func (r *reader) ended(s *Memory) {
 	}
 }
 
-// threads counts the stacks of threads, also of those that ended and wait for their stack to be
-// freed. With cgo, on Windows and macOS, and for the main thread always, g0 stands on a stack that Go
-// did not allocate (go1.26 runtime/proc.go, allocm and mStackIsSystemAllocated).
+// threads counts the stacks of threads, including threads that have ended and wait for their stack
+// to be freed. With cgo, on Windows and macOS, and for the main thread always, g0 uses a stack that
+// Go did not allocate (go1.26 runtime/proc.go, allocm and mStackIsSystemAllocated).
 func (r *reader) threads(s *Memory) {
 	oG0, oSignal := r.l.Offset("runtime.m", "g0"), r.l.Offset("runtime.m", "gsignal")
 	oAll, oFree := r.l.Offset("runtime.m", "alllink"), r.l.Offset("runtime.m", "freelink")
@@ -168,8 +168,8 @@ func (r *reader) threads(s *Memory) {
 	list(mem.U64(sched+oFreem), oFree, true)
 }
 
-// ofSystem reports whether threads get their stacks from the system of the program: what the runtime
-// notes of a thread there tells Windows and macOS from others (runtime/os_windows.go and
+// ofSystem reports whether the operating system of the program provides the threads' stacks. The
+// fields of runtime.mOS tell Windows and macOS from other systems (runtime/os_windows.go and
 // os_darwin.go, mOS).
 func (r *reader) ofSystem() bool {
 	for _, field := range [...]string{"threadLock", "initialized"} {
@@ -180,8 +180,7 @@ func (r *reader) ofSystem() bool {
 	return false
 }
 
-// crash counts the one stack of runtime.gcrash, a g that is in no list (runtime/proc.go,
-// schedinit).
+// crash counts the stack of runtime.gcrash, a g that is in no list (runtime/proc.go, schedinit).
 func (r *reader) crash(s *Memory) {
 	oLo, oHi := r.l.Offset("runtime.g", "stack.lo"), r.l.Offset("runtime.g", "stack.hi")
 	g := r.l.Variable("runtime.gcrash").Addr
@@ -252,7 +251,7 @@ func (r *reader) pool(s *Memory) {
 	}
 }
 
-// spans calls visit for each span of a list.
+// spans calls visit for each span of a linked list.
 func (r *reader) spans(first, oNext uint64, visit func(span uint64)) {
 	var seen image.Chain
 	for span := first; span != 0 && !r.broken(); span = r.mem.U64(span + oNext) {
@@ -289,8 +288,8 @@ func (r *reader) large(s *Memory) {
 	}
 }
 
-// account reads what the runtime's metrics would say. The statistics are kept in three generations
-// of differences, whose sum counts while the world stands still (runtime/mstats.go, unsafeRead).
+// account reads the figures of the runtime's metrics. The runtime keeps these statistics as three
+// differences, whose sum is valid while the world is stopped (runtime/mstats.go, unsafeRead).
 func (r *reader) account(s *Memory) {
 	stats := r.l.Variable("runtime.memstats").Addr
 	oSys, oHeap := r.l.Offset("runtime.mstats", "stacks_sys"), r.l.Offset("runtime.mstats", "heapStats.stats")

@@ -12,8 +12,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// fakeProcess is a process with just the structures that stack memory is in. Everything lies in one
-// piece of memory at fakeBase.
+// fakeProcess is a process with only the structures that stack memory is read from. All of them lie
+// in one piece of memory at fakeBase.
 type fakeProcess struct {
 	memory  []byte
 	types   []debuginfo.Type // by TypeID - 1
@@ -81,7 +81,7 @@ func (p *fakeProcess) arrayOf(elem debuginfo.TypeID, n int64) debuginfo.TypeID {
 	return p.add(debuginfo.Type{Kind: reflect.Array, Elem: elem, Len: n, Size: n * p.Type(elem).Size})
 }
 
-// rename makes a type one that nobody looks for.
+// rename gives a type a name that the reader does not look up.
 func (p *fakeProcess) rename(name string) {
 	id, _ := p.TypeByName(name)
 	p.types[id-1].Name = "other"
@@ -106,12 +106,12 @@ func (p *fakeProcess) put(addr uint64, words ...uint64) {
 	}
 }
 
-// addresses of what tests damage.
+// fakeParts are the addresses of structures that tests damage.
 type fakeParts struct{ thread, span, spanElem, stats, processors uint64 }
 
-// newFakeProcess has one thread with stacks of 16 and 32 KiB, a goroutine that ended with 4 KiB, a
-// cache with one stack of 8 KiB, a pool span with 3 of 16 stacks of 2 KiB in use, and one free
-// large stack.
+// newFakeProcess has one thread with stacks of 16 and 32 KiB, a goroutine that ended with a stack
+// of 4 KiB, a cache with one stack of 8 KiB, a pool span with 3 of 16 stacks of 2 KiB in use, and
+// one free large stack.
 func newFakeProcess() (*fakeProcess, fakeParts) {
 	p := &fakeProcess{globals: make(map[string]debuginfo.Global)}
 	word := p.add(debuginfo.Type{Name: "uintptr", Size: 8})
