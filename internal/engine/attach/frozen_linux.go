@@ -19,7 +19,7 @@ type Frozen struct {
 	Result
 	pid    int
 	copied int   // pid of the copy, 0 if there is none
-	inside int64 // the copy's pid as the process itself numbers it
+	copyPIDInside int64 // the copy's pid as the process itself numbers it
 	memory *os.File
 	tracer *tracer
 	on     *stopped // the stopped process, if there is no copy
@@ -138,7 +138,7 @@ func (f *Frozen) attempt(options Options) error {
 		return err
 	}
 	if f.NotForked == "" {
-		if f.copied, f.inside, err = s.fork(); err != nil {
+		if f.copied, f.copyPIDInside, err = s.fork(); err != nil {
 			f.NotForked = err.Error()
 		}
 	}

@@ -221,17 +221,17 @@ func (f *Frozen) reap() error {
 			}
 			t := &thread{tid: tid}
 			s.threads[tid] = t
-			if done, err := s.forget(t, f.inside); done {
+			if done, err := s.reapFrom(t, f.copyPIDInside); done {
 				return err
 			}
 		}
 	}
-	return fmt.Errorf("process %d keeps a zombie, of number %d: no thread of it could be stopped", f.pid, f.inside)
+	return fmt.Errorf("process %d keeps a zombie, of number %d: no thread of it could be stopped", f.pid, f.copyPIDInside)
 }
 
-// forget makes one thread wait for a child process that has ended; done is false if another thread
+// reapFrom makes one thread wait for a child process that has ended; done is false if another thread
 // must be tried.
-func (s *stopped) forget(t *thread, pid int64) (done bool, err error) {
+func (s *stopped) reapFrom(t *thread, pid int64) (done bool, err error) {
 	defer s.detach()
 	_ = ptrace(ptraceInterrupt, t.tid, 0, 0)
 	for deadline := time.Now().Add(reapTime); !s.poll(t); time.Sleep(50 * time.Microsecond) {

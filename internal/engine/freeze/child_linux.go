@@ -37,9 +37,9 @@ var (
 // How often the parent checks a child that does not answer, once in parentCheck seconds, before it
 // gives up. Variables, so that tests need not wait.
 var (
-	looksStopped = 4 // for a stopped child, which does nothing until somebody continues it
+	maxChecksStopped = 4 // for a stopped child, which does nothing until somebody continues it
 	// for a running child, which copies maxWrite bytes in this time even if memory is swapped
-	looksWithout = 20
+	maxChecksSilent = 20
 )
 
 // socketPair returns the two ends of a message socket, with descriptors of at least 3. Reads at
@@ -122,7 +122,7 @@ func (c *child) receive(n int) error {
 			if now := c.progress(n); now != before {
 				looks, before = 0, now
 			}
-			if looks++; c.stopped && looks >= looksStopped || looks >= looksWithout {
+			if looks++; c.stopped && looks >= maxChecksStopped || looks >= maxChecksSilent {
 				return c.noAnswer(looks * parentCheck)
 			}
 		case err == syscall.ECONNRESET:

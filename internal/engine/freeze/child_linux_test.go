@@ -176,8 +176,8 @@ func TestStoppedChildIsGivenUp(t *testing.T) {
 
 // The parent also gives up a child that runs but does not answer.
 func TestSilentChildIsGivenUp(t *testing.T) {
-	defer func(n int) { looksWithout = n }(looksWithout)
-	looksWithout = 2
+	defer func(n int) { maxChecksSilent = n }(maxChecksSilent)
+	maxChecksSilent = 2
 	nothingLeft(t)
 	silent := helper(t, "hold")
 	ours, theirs, err := socketPair()

@@ -43,7 +43,7 @@ func (g *Gate) Check(mem *image.Space, threads []Thread) error {
 		return err
 	}
 	for gp, p := range placed {
-		if s := mem.U32(gp + status); p.whole || s == rtlayout.Copystack || s&rtlayout.Scanning != 0 {
+		if s := mem.U32(gp + status); p.positionUnknown || s == rtlayout.Copystack || s&rtlayout.Scanning != 0 {
 			return ErrUnsafePoint
 		}
 	}

@@ -94,11 +94,11 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 			// (runtime/proc.go, exitsyscall); its position at the entry is still valid.
 			gr.PC, gr.SP, gr.syscall = mem.U64(addr+oSysPC), sysSP, true
 		case onThread:
-			gr.registers, gr.interrupted, gr.lost = p.registers, p.interrupted, p.whole || moving
+			gr.registers, gr.interrupted, gr.lost = p.registers, p.interrupted, p.positionUnknown || moving
 			switch {
 			case p.sp != 0:
 				gr.PC, gr.SP, gr.lr, gr.ctxt, gr.async, gr.xregs = p.pc, p.sp, p.lr, 0, false, 0
-			case p.whole:
+			case p.positionUnknown:
 				gr.SP = gr.Lo
 			default:
 				gr.PC, gr.SP, gr.lr = mem.U64(addr+oPC), mem.U64(addr+oSP), mem.U64(addr+oLR)

@@ -21,9 +21,9 @@ type placement struct {
 	registers  []uint64 // conservative roots
 	// interrupted: stopped at any instruction, so that only its callers have stack maps.
 	interrupted bool
-	// whole: its position is unknown, and all of its stack may be in use; sp is 0, or the beginning
+	// positionUnknown: its position is unknown, and all of its stack may be in use; sp is 0, or the beginning
 	// of the used part.
-	whole bool
+	positionUnknown bool
 }
 
 // threadFields are the fields of runtime.m and runtime.g that show the positions of threads.
@@ -130,7 +130,7 @@ func (m *Model) placeOne(t *Thread, f *threadFields, mp, gp uint64) placement {
 		lo, hi := f.stack(m, sig)
 		var ok bool
 		if here, ok = m.interruptedBy(t.SP, lo, hi); !ok {
-			return placement{registers: m.wordsOf(t.SP, hi), whole: true}
+			return placement{registers: m.wordsOf(t.SP, hi), positionUnknown: true}
 		}
 	}
 	if sp := m.Mem.U64(mp + f.vdsoSP); sp != 0 && f.on(m, sp, gp) {
@@ -144,13 +144,13 @@ func (m *Model) placeOne(t *Thread, f *threadFields, mp, gp uint64) placement {
 		if fn == nil || fn.Name == "runtime.gogo" {
 			// gogo has loaded the stack pointer of its target, but nothing else yet
 			// (runtime/asm_amd64.s).
-			p.whole = true
+			p.positionUnknown = true
 		}
 		return p
 	case m.raceDetector || m.Mem.U64(gp+f.schedSP) == 0:
 		// The race detector runs on the thread's stack without a record (runtime/race_amd64.s,
 		// racecall), and gogo erases the record when it has jumped.
-		return placement{registers: here.Registers, whole: true}
+		return placement{registers: here.Registers, positionUnknown: true}
 	}
 	// Code that switches to the thread's stack leaves a record first (mcall, systemstack,
 	// morestack, asmcgocall).

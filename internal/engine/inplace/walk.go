@@ -101,12 +101,12 @@ func walk(at uintptr) {
 	}
 	for i := uintptr(0); i < c.nvariables; i++ {
 		v := (*region)(pointer(c.variables + i*unsafe.Sizeof(region{})))
-		c.other(v.addr, v.size)
+		c.takeOutsideHeap(v.addr, v.size)
 	}
 	all := c.places.heap + c.places.allspans
-	c.other(peek.Word(all), peek.Word(all+8)*8)
+	c.takeOutsideHeap(peek.Word(all), peek.Word(all+8)*8)
 	for a := peek.Word(c.places.chunks); a != 0; a = peek.Word(a) {
-		c.other(a, chunkSize)
+		c.takeOutsideHeap(a, chunkSize)
 	}
 	c.walkBits(peek.Word(c.places.bitsNext))
 	c.walkBits(peek.Word(c.places.bitsCurrent))
@@ -145,7 +145,7 @@ func (c *control) walkSpans() {
 		switch {
 		case c.marks:
 			if state == rtlayout.SpanInUse && peek.Word(s+p.spanElem) <= rtlayout.MaxHeapBits {
-				c.other(base+size-rtlayout.InlineMarkBits, rtlayout.InlineMarkBits)
+				c.takeOutsideHeap(base+size-rtlayout.InlineMarkBits, rtlayout.InlineMarkBits)
 			}
 			continue
 		case state == rtlayout.SpanManual:
@@ -192,7 +192,7 @@ func (c *control) walkStacks() {
 		case c.mode == measure || c.lo <= lo && hi <= c.hi:
 			c.heap(sp, hi-sp)
 		default:
-			c.other(sp, hi-sp) // a stack of a thread of C
+			c.takeOutsideHeap(sp, hi-sp) // a stack of a thread of C
 		}
 	}
 }
@@ -202,7 +202,7 @@ func (c *control) walkStacks() {
 //go:nocheckptr
 func (c *control) walkBits(a uintptr) {
 	for ; a != 0; a = peek.Word(a + c.places.bitsArenaNext) {
-		c.other(a, c.places.bitsArenaSize)
+		c.takeOutsideHeap(a, c.places.bitsArenaSize)
 	}
 }
 
@@ -227,12 +227,12 @@ func (c *control) heap(base, size uintptr) {
 	}
 }
 
-// other takes memory outside of the heap's address space.
+// takeOutsideHeap takes memory outside of the heap's address space.
 //
 //go:nosplit
 //go:norace
 //go:nocheckptr
-func (c *control) other(addr, size uintptr) {
+func (c *control) takeOutsideHeap(addr, size uintptr) {
 	if size == 0 {
 		return
 	}

@@ -46,21 +46,21 @@ func ReachWithin(ctx context.Context, logf func(string, ...any), all []*Reach) (
 	if err != nil {
 		return false, err
 	}
-	plain.Lock()
-	defer plain.Unlock()
-	if err := plain.prepare(x); err != nil {
+	programVariables.Lock()
+	defer programVariables.Unlock()
+	if err := programVariables.prepare(x); err != nil {
 		return false, nil // a scan has other ways
 	}
 	walks := make([]*reach.Walk, len(all))
 	for i, r := range all {
-		v, ok := plain.find(r)
+		v, ok := programVariables.find(r)
 		if !ok {
 			return false, nil
 		}
-		walks[i] = plain.layout.Variable(v.Addr, reach.Limit{Objects: orAny(r.MaxObjects), Bytes: orAny(r.MaxBytes)})
+		walks[i] = programVariables.layout.Variable(v.Addr, reach.Limit{Objects: orAny(r.MaxObjects), Bytes: orAny(r.MaxBytes)})
 	}
 	alone := false
-	freeze.OnOneProcessor(func() { alone = plain.layout.RunAll(walks) })
+	freeze.OnOneProcessor(func() { alone = programVariables.layout.RunAll(walks) })
 	for i, w := range walks {
 		all[i].Objects, all[i].Bytes = w.Objects, w.Bytes
 		alone = alone && w.Within()
@@ -75,8 +75,8 @@ func orAny(most int64) int64 {
 	return most
 }
 
-// plain is the data on this program's variables. It is made from one index.
-var plain variables
+// programVariables is the data on this program's variables. It is made from one index.
+var programVariables variables
 
 type variables struct {
 	sync.Mutex

@@ -44,8 +44,8 @@ type Walk struct {
 	most Limit
 
 	Objects, Bytes int64
-	// over says that the count exceeds the limit, or that it cannot be told.
-	over  bool
+	// inconclusive says that the count exceeds the limit, or that it cannot be told.
+	inconclusive  bool
 	words int
 	todo  []uintptr // objects with pointers and variables, all of them in seen
 	seen  []uintptr // hash table of addresses; 0 marks a free slot
@@ -69,7 +69,7 @@ func (l *Layout) Variable(addr uint64, limit Limit) *Walk {
 }
 
 // Within reports whether the walk counted all that the variable leads to, within the limit.
-func (w *Walk) Within() bool { return !w.over }
+func (w *Walk) Within() bool { return !w.inconclusive }
 
 // RunAll runs walks, and reports whether no other goroutine ran meanwhile. The caller must have the
 // only processor. RunAll allocates nothing. If the caller's goroutine is preempted, the processor's
@@ -93,7 +93,7 @@ func (l *Layout) slices() uint32 { return uint32(peek.Word(peek.Word(l.allp) + l
 
 //go:norace
 func (w *Walk) run() {
-	for len(w.todo) > 0 && !w.over {
+	for len(w.todo) > 0 && !w.inconclusive {
 		at := w.todo[len(w.todo)-1]
 		w.todo = w.todo[:len(w.todo)-1]
 		if seg := w.segment(at); seg != nil {
@@ -119,7 +119,7 @@ func (w *Walk) segment(p uintptr) *segment {
 //go:norace
 func (w *Walk) variable(seg *segment, at uintptr) {
 	lo, hi := w.extent(seg, at)
-	for p := lo &^ 7; p+8 <= hi && !w.over; p += 8 {
+	for p := lo &^ 7; p+8 <= hi && !w.inconclusive; p += 8 {
 		i := (p - seg.lo) / 8
 		if peek.Byte(seg.mask+i/8)>>(i%8)&1 != 0 {
 			w.follow(peek.Word(p))
@@ -166,7 +166,7 @@ func (w *Walk) extent(seg *segment, at uintptr) (lo, hi uintptr) {
 func (w *Walk) object(at uintptr) {
 	s := w.span(at)
 	if s == 0 { // the object was freed: other goroutines ran meanwhile
-		w.over = true
+		w.inconclusive = true
 		return
 	}
 	elem := peek.Word(s + w.at[spanElem])
@@ -175,7 +175,7 @@ func (w *Walk) object(at uintptr) {
 		if peek.Byte(s+w.at[spanClass])>>1 != 0 {
 			from += rtlayout.HeaderSize
 		}
-		for p := from; p+8 <= at+elem && !w.over; p += 8 {
+		for p := from; p+8 <= at+elem && !w.inconclusive; p += 8 {
 			w.follow(peek.Word(p))
 			w.read()
 		}
@@ -185,7 +185,7 @@ func (w *Walk) object(at uintptr) {
 	if elem == w.mapSize && mask == 1<<(w.at[mapDir]/8) {
 		w.count(int64(min(peek.Word(at+w.at[mapUsed]), 1<<40)), 0)
 	}
-	for ; mask != 0 && !w.over; mask &= mask - 1 {
+	for ; mask != 0 && !w.inconclusive; mask &= mask - 1 {
 		w.follow(peek.Word(at + uintptr(bits.TrailingZeros64(mask))*8))
 		w.read()
 	}
@@ -228,12 +228,12 @@ func (w *Walk) follow(p uintptr) {
 		return
 	}
 	s := w.span(p)
-	if s == 0 || w.over {
+	if s == 0 || w.inconclusive {
 		return
 	}
 	elem := peek.Word(s + w.at[spanElem])
 	if elem == 0 { // the span is just being made: other goroutines ran meanwhile
-		w.over = true
+		w.inconclusive = true
 		return
 	}
 	at := peek.Word(s + w.at[spanStart])
@@ -278,7 +278,7 @@ func (w *Walk) span(p uintptr) uintptr {
 		return 0
 	}
 	if state == rtlayout.SpanManual || peek.Byte(s+w.at[spanUserArena]) != 0 {
-		w.over = true
+		w.inconclusive = true
 		return 0
 	}
 	if p >= peek.Word(s+w.at[spanLimit]) {
@@ -292,7 +292,7 @@ func (w *Walk) span(p uintptr) uintptr {
 //go:norace
 func (w *Walk) add(at uintptr) bool {
 	if w.n == cap(w.todo) {
-		w.over = true
+		w.inconclusive = true
 		return false
 	}
 	i := w.slot(at)
@@ -325,12 +325,12 @@ func (w *Walk) push(at uintptr) { w.todo = append(w.todo, at) } // todo has room
 func (w *Walk) count(objects, bytes int64) {
 	w.Objects += objects
 	w.Bytes += bytes
-	w.over = w.over || w.Objects > w.most.Objects || w.Bytes > w.most.Bytes
+	w.inconclusive = w.inconclusive || w.Objects > w.most.Objects || w.Bytes > w.most.Bytes
 }
 
 //go:norace
 func (w *Walk) read() {
 	if w.words++; w.words > maxWords {
-		w.over = true
+		w.inconclusive = true
 	}
 }

@@ -52,7 +52,7 @@ type Snapshot struct {
 	process Frozen
 	noFork  *freeze.Error // why the system refuses a fork, or to read it; nil if it does not
 	small   bool          // the image is to be copied in place, since the forecast says that it is small
-	unread  bool          // a small copy lacked memory; a fork has all of it
+	smallCopyFailed  bool          // a small copy lacked memory; a fork has all of it
 	cycles  uint32        // collections that have ended before the freeze
 	inPlace bool          // process is a copy made in place,
 	copied  int64         // bytes that the copy in place takes
@@ -60,8 +60,8 @@ type Snapshot struct {
 	model   *goruntime.Model
 	index   *debuginfo.Index // nil without debug information
 	names   heaptype.Names   // index, or its replacement without debug information
-	without *Unavailable     // why there is no debug information
-	later   secondGCMarks    // nil if the program is at rest, or if they are not known
+	noDebugInfo *Unavailable     // why there is no debug information
+	secondMarks   secondGCMarks    // nil if the program is at rest, or if they are not known
 	// collections is how many collections the program made by itself between two freezes.
 	collections int
 	// undecided says that the process is not at rest, and that later is nil all the same.
@@ -145,7 +145,7 @@ func Capture(config Config) (_ *Snapshot, err error) {
 			rests = false
 		case errors.Is(err, goruntime.ErrCollecting) && try < maxFreezes:
 		case s.small:
-			s.unread = true // a fork has all memory
+			s.smallCopyFailed = true // a fork has all memory
 		default:
 			return nil, err
 		}
@@ -175,7 +175,7 @@ func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
 	if err := s.placeImage(f); err != nil {
 		return err
 	}
-	s.small = !s.unread && rests && f.image <= smallImage && s.onDisk == 0 && s.index != nil && !config.Foreign
+	s.small = !s.smallCopyFailed && rests && f.image <= smallImage && s.onDisk == 0 && s.index != nil && !config.Foreign
 	var second Frozen
 	if rests {
 		s.process, err = s.take(func() bool { return !Marking() })
@@ -193,7 +193,7 @@ func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
 	caller := goruntime.Caller{G: uint64(s.process.CallerG()), PC: uint64(pc), SP: uint64(sp)}
 	if s.index == nil {
 		if s.names, err = config.WithoutDWARF(s.process, caller); err != nil {
-			return &Unavailable{Cause: s.without.Cause, Remedy: s.without.Remedy, Err: errors.Join(s.without.Err, err)}
+			return &Unavailable{Cause: s.noDebugInfo.Cause, Remedy: s.noDebugInfo.Remedy, Err: errors.Join(s.noDebugInfo.Err, err)}
 		}
 	}
 	if s.model, err = goruntime.LoadSpans(image.NewSpace(s.process), s.names, s.bias, runtime.GOARCH); err != nil {
@@ -212,7 +212,7 @@ func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
 	if second != nil {
 		s.readLater(second)
 	}
-	s.undecided = !rests && s.later == nil
+	s.undecided = !rests && s.secondMarks == nil
 	return nil
 }
 
@@ -302,7 +302,7 @@ var index struct {
 // take minutes. The caller's turn (captures) protects index.without.
 func (s *Snapshot) open(config *Config) error {
 	if config.WithoutDWARF != nil && index.without != nil {
-		s.without = index.without
+		s.noDebugInfo = index.without
 		return nil
 	}
 	x, err := config.Open(config.Context, config.Logf)
@@ -314,7 +314,7 @@ func (s *Snapshot) open(config *Config) error {
 	if !errors.As(err, &without) || config.WithoutDWARF == nil || config.Context.Err() != nil || CheckPlatform() != nil {
 		return err
 	}
-	s.without, index.without = without, without
+	s.noDebugInfo, index.without = without, without
 	return nil
 }
 
@@ -429,7 +429,7 @@ func (s *Snapshot) Names() heaptype.Names { return s.names }
 func (s *Snapshot) Index() *debuginfo.Index { return s.index }
 
 // Without is the reason why there is no debug information, nil if there is.
-func (s *Snapshot) Without() *Unavailable { return s.without }
+func (s *Snapshot) Without() *Unavailable { return s.noDebugInfo }
 
 // Collections is how many garbage collections the program made by itself between two freezes.
 func (s *Snapshot) Collections() int { return s.collections }

@@ -56,7 +56,7 @@ func CollectNow(ctx context.Context) error {
 	if ended || err != nil {
 		return err
 	}
-	crowded = time.Now() // goroutines of the program's own spin, or the machine is busy
+	slowOnOneProcessor = time.Now() // goroutines of the program's own spin, or the machine is busy
 	return awaitCollection(ctx)
 }
 
@@ -71,9 +71,9 @@ const (
 	fewGoroutines = 1000
 )
 
-// crowded is the time when a collection took longer than maxAlone on one processor. Captures take
+// slowOnOneProcessor is the time when a collection took longer than maxAlone on one processor. Captures take
 // turns.
-var crowded time.Time
+var slowOnOneProcessor time.Time
 
 // metrics.Read writes to beforeRead in place; captures take turns.
 var beforeRead = [...]metrics.Sample{
@@ -88,7 +88,7 @@ var beforeRead = [...]metrics.Sample{
 // processor that was taken away (go1.26 and go1.27 runtime/mcleanup.go, flush; proc.go, destroy).
 // So all processors stay while some cleanups have not run.
 func worthOneProcessor() bool {
-	if runtime.NumGoroutine() > fewGoroutines || time.Since(crowded) < crowdedFor {
+	if runtime.NumGoroutine() > fewGoroutines || time.Since(slowOnOneProcessor) < crowdedFor {
 		return false
 	}
 	metrics.Read(beforeRead[:])

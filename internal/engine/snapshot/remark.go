@@ -175,16 +175,16 @@ func (s *Snapshot) readLater(second Frozen) {
 	if cycles == 0 || cycles > maxLater {
 		return
 	}
-	s.later = marksOf(now)
+	s.secondMarks = marksOf(now)
 }
 
 // Excused counts the objects that the scan missed and the collection after the snapshot found dead.
 func (s *Snapshot) Excused() (objects, bytes int64) {
-	if s.later == nil {
+	if s.secondMarks == nil {
 		return 0, 0
 	}
 	s.graph.Missed(func(span *goruntime.Span, index uint32) {
-		if !s.later.alive(span, index) {
+		if !s.secondMarks.alive(span, index) {
 			objects++
 			bytes += int64(span.ElemSize)
 		}
@@ -195,11 +195,11 @@ func (s *Snapshot) Excused() (objects, bytes int64) {
 // FoundDead reports whether the collection after the snapshot found an object dead. It returns
 // false if there was no such collection.
 func (s *Snapshot) FoundDead(span *goruntime.Span, index uint32) bool {
-	return s.later != nil && !s.later.alive(span, index)
+	return s.secondMarks != nil && !s.secondMarks.alive(span, index)
 }
 
 // SecondMarks reports whether the marks of the collection after the snapshot are known.
-func (s *Snapshot) SecondMarks() bool { return s.later != nil }
+func (s *Snapshot) SecondMarks() bool { return s.secondMarks != nil }
 
 // alive reports whether the collection after the snapshot found an object alive. If a span of
 // another layout lies at its address by then, the object is dead. The number of objects tells two

@@ -31,8 +31,8 @@ const (
 	inPlace = "inplace"
 )
 
-// wanted is the way that the environment asks for, "" for the best one.
-func wanted() (string, error) {
+// requestedMethod is the way that the environment asks for, "" for the best one.
+func requestedMethod() (string, error) {
 	value, name := envvar.Freeze.Lookup()
 	switch value {
 	case byFork:
@@ -61,7 +61,7 @@ const smallImage = 16 << 20
 // take freezes the process when ready returns true. It forks, with the image where placeImage puts
 // it. It copies a small image in place, and any image if the system refuses a fork.
 func (s *Snapshot) take(ready func() bool) (Frozen, error) {
-	way, err := wanted()
+	way, err := requestedMethod()
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (s *Snapshot) takeInstead(ready func() bool) (Frozen, error) {
 // avoidFork reports whether to try again in place after an error: the system has refused to read
 // the forked process.
 func (s *Snapshot) avoidFork(err error) bool {
-	if way, _ := wanted(); way != "" || s.inPlace || s.noFork != nil || s.onDisk > 0 {
+	if way, _ := requestedMethod(); way != "" || s.inPlace || s.noFork != nil || s.onDisk > 0 {
 		return false
 	}
 	if s.noFork = refusal(err); s.noFork == nil {
