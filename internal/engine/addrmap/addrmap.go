@@ -1,4 +1,4 @@
-// Package addrmap is a map from addresses that is read without a lock.
+// Package addrmap is a map with addresses as keys, whose readers take no lock.
 package addrmap
 
 import (
@@ -7,22 +7,22 @@ import (
 	"unsafe"
 )
 
-// A Map holds what is known of addresses, the knowledge that there is nothing (nil) included.
-// Readers take no lock and may run at any time; those who add take turns. Address 0 is no key. All
-// values of a map are pointers to one type; type parameters would say so, at 10 KB of every test
-// binary for each.
+// A Map maps addresses to pointers; nil is a valid value, for an address with nothing to know. Get
+// takes no lock and may run at any time; calls of Add and Len must not overlap. Address 0 is no
+// key. All values of a map are pointers to one type; type parameters would express that, but each
+// instantiation adds 10 KB to every test binary.
 type Map struct {
 	slots atomic.Pointer[[]slot] // a power of two of them, at most half in use
 	used  int
 }
 
-// slot is free while its address is 0. The value is stored first.
+// slot is free while its address is 0. Its value is stored before its address.
 type slot struct {
 	addr  uint64
 	value unsafe.Pointer
 }
 
-// Get returns what is known of an address; ok is false if nothing was added for it.
+// Get returns the value of an address; ok is false if the address was not added.
 func (m *Map) Get(addr uint64) (value unsafe.Pointer, ok bool) {
 	if slots := m.slots.Load(); slots != nil && addr != 0 {
 		if s := findSlot(*slots, addr); atomic.LoadUint64(&s.addr) == addr {
@@ -32,10 +32,10 @@ func (m *Map) Get(addr uint64) (value unsafe.Pointer, ok bool) {
 	return nil, false
 }
 
-// Len is how many addresses there are. Only who may add may ask.
+// Len returns the number of addresses. It must not run concurrently with Add.
 func (m *Map) Len() int { return m.used }
 
-// Add sets what is known of an address, which must not be 0 and not be in the map.
+// Add sets the value of an address, which must not be 0 and not be in the map.
 func (m *Map) Add(addr uint64, value unsafe.Pointer) {
 	slots := m.slots.Load()
 	if slots == nil || 2*m.used >= len(*slots) {
@@ -57,7 +57,7 @@ func (m *Map) Add(addr uint64, value unsafe.Pointer) {
 	m.used++
 }
 
-// findSlot returns the slot of an address, or the free one where it would be.
+// findSlot returns the slot of an address, or the free slot where the address would be.
 //
 //go:norace
 func findSlot(slots []slot, addr uint64) *slot {

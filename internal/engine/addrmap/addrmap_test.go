@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// Readers find what was added before they began to look, while the map grows.
+// TestAddrMap: readers find all addresses that were added before their lookup, while the map grows.
 func TestAddrMap(t *testing.T) {
 	const n = 10_000
 	var m addrmap.Map

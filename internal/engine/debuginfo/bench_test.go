@@ -19,7 +19,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// goCommand builds the go command with debug information: about 20 MB of code that everybody has.
+// goCommand builds the go command with debug information: about 20 MB of code that every machine
+// with Go has.
 func goCommand(tb testing.TB) string {
 	tb.Helper()
 	if path := os.Getenv("LEAKGATE_BENCH_BINARY"); path != "" {
@@ -44,7 +45,7 @@ func BenchmarkBuild(b *testing.B) {
 		require.NoError(b, f.Close())
 	}
 	size, dwarf, entries := measureIndex(b, path)
-	// of the debug information as it is when unpacked
+	// percentage of the uncompressed debug information
 	b.ReportMetric(100*float64(size)/float64(dwarf), "index-%")
 	b.ReportMetric(float64(size)/float64(entries), "index-B/DIE")
 }
@@ -74,7 +75,8 @@ func measureIndex(tb testing.TB, path string) (size, dwarf, entries int) {
 	}
 }
 
-// An index takes less than half of the debug information, and a few bytes for each of its entries.
+// An index takes less than half of the bytes of the debug information, and a few bytes for each
+// entry.
 func TestIndexSize(t *testing.T) {
 	size, dwarf, entries := measureIndex(t, progtest.Build(t))
 	t.Logf("%d bytes of %d, %d entries", size, dwarf, entries)

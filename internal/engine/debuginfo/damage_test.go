@@ -17,7 +17,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// reread is what comes out of an index file: what was written has to be readable.
+// reread writes an index file and returns the index read back: a written index has to be readable.
 func reread(tb testing.TB, p *program.Program) *Index {
 	tb.Helper()
 	var b bytes.Buffer
@@ -32,7 +32,7 @@ func fileOf(b []byte) (*objfile.File, error) { return anyfile.New(bytes.NewReade
 // TestDamagedProgram is a fixed part of FuzzBuild.
 func TestDamagedProgram(t *testing.T) { checkDamaged(t) }
 
-// TestDamagedProgramElsewhere does so for programs in other formats.
+// TestDamagedProgramElsewhere is TestDamagedProgram for programs in other formats.
 func TestDamagedProgramElsewhere(t *testing.T) {
 	require.Slow(t)
 	for _, env := range otherSystems() {

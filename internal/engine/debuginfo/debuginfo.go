@@ -2,10 +2,11 @@
 // types, functions, their local variables and what closures capture. It reads DWARF once, keeps a
 // compact index in the user's cache, and serves later processes from that.
 //
-// It is the door to the packages below it: dwarfread reads the debug information of an executable
-// (package objfile) into a program.Program, symindex makes that an index and answers from it,
-// indexcache keeps indexes between runs, twin links a program without debug information again,
-// sameprogram checks what that gave, and gosource looks into the source.
+// It is the entry point to the packages below it: dwarfread reads the debug information of an
+// executable (package objfile) into a program.Program; symindex encodes it as an index and answers
+// queries; indexcache keeps indexes between runs; twin links a program without debug information a
+// second time; sameprogram checks that the twin is the same program; gosource finds declarations in
+// source files.
 package debuginfo
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/objfile"
 )
 
-// What an index answers with.
+// Types of the index and of its results.
 type (
 	Index    = symindex.Index
 	TypeID   = program.TypeID
@@ -34,13 +35,13 @@ type (
 	Capture  = program.Capture
 )
 
-// Unavailable is the error when a program's debug information cannot be had: the cause in a
-// sentence, and what the user can do.
+// Unavailable is the error for debug information that can neither be read nor built. It states the
+// cause in one sentence, and what the user can do.
 type Unavailable = twin.Unavailable
 
-// Build indexes an executable that has DWARF, without looking at or writing a cache. It uses all
-// processors: about 15 ms for each MB of a binary's size on two cores. It keeps nothing of the
-// file.
+// Build indexes an executable that has DWARF. It neither reads nor writes the cache. It uses all
+// processors and takes about 15 ms for each MB of a binary's size on two cores. The index keeps no
+// reference to f.
 func Build(f *objfile.File) (*Index, error) {
 	p, err := dwarfread.Read(f)
 	if err != nil {
@@ -49,19 +50,20 @@ func Build(f *objfile.File) (*Index, error) {
 	return symindex.New(p), nil
 }
 
-// Declaration finds the file and line that declare a package variable, "" and 0 if they cannot be
-// found. The linker writes no position of variables (go1.26 and 1.27 cmd/internal/dwarf/dwarf.go,
-// DW_ABRV_VARIABLE), so this looks into the package's source, where the compiler's file names say
-// it is. It parses the package's files, some milliseconds for ten: for failure messages, not for
-// every root.
+// Declaration returns the file and line that declare a package variable, or "" and 0 if they cannot
+// be found. The linker writes no source position for variables (go1.26 and 1.27
+// cmd/internal/dwarf/dwarf.go, DW_ABRV_VARIABLE), so Declaration scans the package's source files,
+// which the compiler's file names lead to. That takes some milliseconds for ten files: call it for
+// failure messages, not for every root.
 //
-// With -trimpath the names are not those of files; then only packages of the module under test are
-// found, and only in a test that was started in its package's folder, as go test does.
+// With -trimpath the compiler's file names are not paths. Then Declaration finds only packages of
+// the module under test, and only in a test that was started in its package's folder, as go test
+// does.
 func Declaration(x *Index, g Global) (file string, line int) {
 	return declaration(x, g, twin.SourceFile)
 }
 
-// declaration does so with a function that finds a file by the compiler's name for it.
+// declaration is Declaration with find, which maps the compiler's name of a file to its path.
 func declaration(x *Index, g Global, find func(string) string) (file string, line int) {
 	name, ok := strings.CutPrefix(g.Name, g.Package+".")
 	if !ok || g.Package == "" || name == "" || strings.Contains(name, ".") {

@@ -21,8 +21,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/remedy"
 )
 
-// Options says what Open reads and where it keeps what it learned. The zero value is right for a
-// test of its own process.
+// Options says what Open reads and where it caches the index. The zero value is right for a test of
+// its own process.
 type Options struct {
 	// File is the program's file, which Open does not close; nil means the running program's. A
 	// twin can only be built for the running program.
@@ -33,7 +33,7 @@ type Options struct {
 	CacheDir string
 
 	NoTwin bool // do not build a twin if the program has no debug information
-	// told what takes long, and what was wrong with the cache; nil: nobody
+	// receives messages about slow steps and about problems with the cache; nil: none
 	Logf func(string, ...any)
 }
 
@@ -42,7 +42,7 @@ type Options struct {
 // package twin). It may be called by many processes at once.
 //
 // A warm cache costs reading the index, about a millisecond for 4 MB; reading DWARF 15 ms for each
-// MB of binary; a twin one link, seconds for big programs. If there is no way to the debug
+// MB of binary; a twin one link, seconds for big programs. If none of these has the debug
 // information, the error is an *Unavailable.
 func Open(ctx context.Context, opts Options) (*Index, error) {
 	if opts.Logf == nil {
@@ -85,7 +85,7 @@ func openProgram(path string) (f *objfile.File, err error) {
 	return f, nil
 }
 
-// opening is one call of Open.
+// opening is the state of one call of Open.
 type opening struct {
 	file     *objfile.File
 	opts     Options
@@ -123,8 +123,8 @@ func (o *opening) open(ctx context.Context) (*Index, error) {
 	return o.fromTwin(ctx)
 }
 
-// cached returns the stored index, nil if there is none that is sound. It is an error if there is
-// no memory for it: to build it takes more.
+// cached returns the stored index, or nil if the cache has none that can be used. Lack of memory
+// for it is an error, since building the index takes more memory than loading it.
 func (o *opening) cached() (*Index, error) {
 	if o.cache == nil {
 		return nil, nil
@@ -148,8 +148,8 @@ func (o *opening) cached() (*Index, error) {
 }
 
 // fromTwin builds a twin and indexes it. Processes take turns, because a link uses all processors
-// and much memory; whoever waited looks into the cache again, for it may have waited for its own
-// program's twin.
+// and much memory. A process that waited looks into the cache again, since another process may have
+// built the twin of the same program meanwhile.
 func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 	if o.cache != nil {
 		unlock, err := o.cache.Lock(ctx, turnTimeout)
@@ -171,7 +171,7 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 	}
 	start := time.Now()
 	p, err := o.readTwin(ctx, twin.Relink)
-	if err != nil && (ctx.Err() == nil || errors.Is(err, twin.ErrNoInputs)) { // when time is up, that is why it fails
+	if err != nil && (ctx.Err() == nil || errors.Is(err, twin.ErrNoInputs)) { // a link that ctx cut short is not tried again
 		o.opts.Logf("the go command builds a twin with debug information: %v", err)
 		p, err = o.readTwin(ctx, twin.Build)
 	}
@@ -183,13 +183,14 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 	return o.finish(p, "twin")
 }
 
-// readTwin links a twin and reads its debug information, if it is the same program.
+// readTwin links a twin, checks that it is the same program, and reads its debug information.
 func (o *opening) readTwin(ctx context.Context, link func(context.Context, twin.Request) (*twin.Twin, error)) (*program.Program, error) {
 	t, err := link(ctx, twin.Request{TempDir: o.tempDir(), BuildID: o.file.BuildID})
 	if err != nil {
 		return nil, err
 	}
-	// before the index is stored: once that is there, nobody looks for what a killed process left
+	// The twin is removed before the index is stored: once the index is in the cache, no process
+	// looks for what a killed process left.
 	defer t.Remove()
 	f, err := native.Open(t.Path)
 	if err != nil {
@@ -215,16 +216,16 @@ func (o *opening) readTwin(ctx context.Context, link func(context.Context, twin.
 	return p, nil
 }
 
-// What the go command and its linker take at most: 93 MB for a test binary of 3 MB without debug
-// information, 218 for one of 7.5 MB, 240 for one of 11 MB and 306 for one of 17 MB (go1.26.8, the
-// packages compiled).
-// Packages that are not in the build cache take more.
+// linkFixed and linkPerByte bound the memory that the go command and its linker take: at most 93 MB
+// for a test binary of 3 MB without debug information, 218 for one of 7.5 MB, 240 for one of 11 MB
+// and 306 for one of 17 MB (go1.26.8, the packages compiled). Packages that are not in the build
+// cache take more.
 const (
 	linkFixed   = 80 << 20
 	linkPerByte = 20 // of the program
 )
 
-// system is where limits are read.
+// system provides the memory limits.
 var system headroom.System
 
 // memoryForLink returns an *Unavailable if a limit leaves too little for linking a twin: the kernel
@@ -245,7 +246,7 @@ func (o *opening) memoryForLink() error {
 	}
 }
 
-// turnTimeout bounds how long a process waits for others' twins.
+// turnTimeout bounds how long a process waits until other processes have built their twins.
 const turnTimeout = 5 * time.Minute
 
 // tempDir is where a twin is linked: next to the indexes, where large files are expected.
@@ -256,8 +257,9 @@ func (o *opening) tempDir() string {
 	return os.TempDir()
 }
 
-// finish makes an index, stores it, and returns it as read from the cache, off the Go heap. What
-// cannot be stored still works.
+// finish encodes p as an index, stores it in the cache, and returns the copy read back from the
+// cache, which is outside the Go heap. If it cannot be stored, finish returns the index in the Go
+// heap.
 func (o *opening) finish(p *program.Program, source string) (*Index, error) {
 	x := symindex.New(p)
 	if o.cache != nil {

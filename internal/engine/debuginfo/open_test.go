@@ -54,7 +54,7 @@ func TestOpenUsesCache(t *testing.T) {
 	assert.Empty(t, log)
 	own, err := os.ReadFile(indexFile(t, cache))
 	require.NoError(t, err)
-	for range 2 { // read, and known already
+	for range 2 { // read from the file, then from memory
 		x, log = openProg(t, cache)
 		assert.Equal(t, "cache", x.Source())
 		assert.Empty(t, x.Warnings())

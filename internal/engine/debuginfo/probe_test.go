@@ -14,7 +14,8 @@ import (
 )
 
 // probe is a scratch module with tests that open their own debug information and compare it with
-// what they see (testdata/probe). Its path lies under refscan, which lets it import this package.
+// what they know of themselves (testdata/probe). Its path lies under refscan, which lets it import
+// this package.
 type probe struct {
 	dir, cache string
 	env        []string
@@ -80,9 +81,9 @@ func (p *probe) runIn(t *testing.T, dir string, env []string, name string, args 
 type twinCase struct {
 	name string
 	env  []string
-	args []string // of go test, packages included; "." if none is named
+	args []string // arguments of go test; the package is "." if they name none
 	want string
-	goes bool // the go command has to build it: the linker's flags are not known
+	goes bool // the go command has to build the twin: Relink does not know the linker's flags
 	long bool // left to CI: compiles the standard library anew, or resembles another case
 }
 
@@ -115,7 +116,7 @@ var twinCases = []twinCase{
 	{name: "experiment", env: []string{"GOEXPERIMENT=nodwarf5"}, long: true},
 }
 
-// byGoCommand is logged where the linker was not called directly.
+// byGoCommand is logged if Build, and not Relink, makes the twin.
 const byGoCommand = "PROBE log the go command builds a twin"
 
 func TestTwin(t *testing.T) {
@@ -172,7 +173,8 @@ func TestTwinInWorkspace(t *testing.T) {
 	require.Contains(t, out, "PROBE checked twin")
 }
 
-// TestTwinOfWhatWasCompiled runs a test beside what go test linked it from.
+// TestTwinOfWhatWasCompiled runs a test binary in the folder in which go test linked it, with the
+// right list of inputs and with wrong ones.
 func TestTwinOfWhatWasCompiled(t *testing.T) {
 	require.Slow(t)
 	p := newProbe(t)
@@ -210,7 +212,7 @@ func TestTwinOfWhatWasCompiled(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(list, sound, 0o600))
 	p.write(t, "more.go", "package probe\n\nvar More = []*int{new(int)}\n")
-	out = run() // the source counts no more
+	out = run() // Relink does not read the source
 	require.Contains(t, out, "PROBE checked twin")
 	require.NotContains(t, out, byGoCommand)
 }
@@ -259,7 +261,7 @@ func TestTwinIsRefused(t *testing.T) {
 		require.Contains(t, out, context.DeadlineExceeded.Error())
 	})
 	t.Run("another toolchain", func(t *testing.T) {
-		// A go command of another version, which is all there is.
+		// The only go command is one of another version.
 		root := t.TempDir()
 		require.NoError(t, os.Mkdir(filepath.Join(root, "bin"), 0o777))
 		require.NoError(t, os.WriteFile(filepath.Join(root, "bin", "go"), []byte("#!/bin/sh\necho go1.2.3\n"), 0o777))

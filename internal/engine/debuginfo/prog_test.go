@@ -47,8 +47,8 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// otherSystems is the environment that builds for systems with other formats: with the Go version of
-// the test, which CI runs with each, or with each here.
+// otherSystems returns the environments that build for systems with other formats. They use the Go
+// version of the test, which CI runs with each version, or all versions in a long test.
 func otherSystems() (modes [][]string) {
 	toolchains := []string{""}
 	if progtest.Long() {
@@ -219,7 +219,8 @@ func checkProgClosures(t *testing.T, x *Index) {
 	assert.Nil(t, x.Captures(funcNamed(t, x, "main.main").Entry))
 }
 
-// Of most packages the last element of the import path is the name.
+// checkProgPackages checks the names of packages: for most, the last element of the import path is
+// the name.
 func checkProgPackages(t *testing.T, x *Index) {
 	t.Helper()
 	names := x.PackageNames()

@@ -18,8 +18,9 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// TestOtherSystems builds a test for systems with other formats: as go test runs it, and its twin. The twin is checked; what its index says is compared with the source, and
-// with what others read of the file: the symbol table, the function table, the type descriptors.
+// TestOtherSystems builds a test for systems with other formats: as go test runs it, and its twin.
+// It checks the twin. It compares the twin's index with the source, and with the file as the
+// standard library reads it: the symbol table, the function table, the type descriptors.
 func TestOtherSystems(t *testing.T) {
 	require.Slow(t)
 	for _, env := range otherSystems() {
@@ -56,7 +57,7 @@ func TestOtherSystems(t *testing.T) {
 	}
 }
 
-// rawFile is what the standard library reads of an executable.
+// rawFile is an executable as the standard library reads it.
 type rawFile struct {
 	symbols  map[string]uint64
 	sections map[uint64][]byte // by address
@@ -108,7 +109,7 @@ func readRaw(t *testing.T, path string) *rawFile {
 	return r
 }
 
-// checkAddresses compares where variables are with the symbol table.
+// checkAddresses compares the addresses of variables with the symbol table.
 func checkAddresses(t *testing.T, x *Index, raw *rawFile) {
 	typed := 0
 	for _, g := range x.Globals() {
@@ -121,7 +122,7 @@ func checkAddresses(t *testing.T, x *Index, raw *rawFile) {
 		assert.Equal(t, addr, g.Addr, g.Name)
 	}
 	assert.Greater(t, typed, 300)
-	end := uint64(0) // of the variable before
+	end := uint64(0) // end of the previous variable
 	for _, g := range x.Globals() {
 		if g.Type != 0 || g.Size > 0 && strings.Contains(g.Name, "..typeAssert.") {
 			assert.LessOrEqual(t, end, g.Addr, "%s is beside the one before", g.Name)
@@ -155,8 +156,8 @@ func checkFunctions(t *testing.T, x *Index, raw *rawFile) {
 	assert.Greater(t, files, len(table.Funcs)*8/10, "functions with the file that the function table has")
 }
 
-// checkDescriptors compares types with the descriptors at their addresses (internal/abi/type.go): by
-// size, kind, hash and name.
+// checkDescriptors compares types with the descriptors at their addresses (internal/abi/type.go):
+// by size, kind, hash and name.
 func checkDescriptors(t *testing.T, x *Index, raw *rawFile) {
 	const hash, flags, kind, str, extraStar = 16, 20, 23, 40, 1 << 1
 	structs := 0
@@ -180,7 +181,8 @@ func checkDescriptors(t *testing.T, x *Index, raw *rawFile) {
 		if b[flags]&extraStar != 0 {
 			got = got[1:]
 		}
-		// the last element of the path need not be the package's name, and types in functions have a number
+		// the last element of the path need not be the package's name, and types in functions have
+		// a number
 		_, got, _ = strings.Cut(got, ".")
 		want, _, _ := strings.Cut(typ.Name[strings.LastIndexByte(typ.Name, '.')+1:], "·")
 		assert.Equal(t, want, got, typ.Name)

@@ -24,7 +24,7 @@ import (
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// TestIndexThatOthersCanWrite has an index, sound as it is, that another user may have made.
+// TestIndexThatOthersCanWrite: an intact index that another user may have made is not used.
 func TestIndexThatOthersCanWrite(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(t *testing.T, file string)
@@ -64,7 +64,7 @@ func TestIndexThatOthersCanWrite(t *testing.T) {
 	}
 }
 
-// TestFolderThatOthersCanWrite is the same for the cache's folder: then there is none.
+// TestFolderThatOthersCanWrite: a cache folder that other users may write to is not used.
 func TestFolderThatOthersCanWrite(t *testing.T) {
 	cache := filepath.Join(t.TempDir(), "cache")
 	openProg(t, cache)
@@ -92,8 +92,8 @@ func TestFolderThatOthersCanWrite(t *testing.T) {
 	}
 }
 
-// TestOtherThingsInTheIndexPlace has what is no file where the index should be. None of it may keep
-// anybody waiting.
+// TestOtherThingsInTheIndexPlace puts something other than a regular file in the place of the
+// index. None of these may block Open.
 func TestOtherThingsInTheIndexPlace(t *testing.T) {
 	for name, place := range map[string]func(path string) error{
 		"named pipe":    func(path string) error { return syscall.Mkfifo(path, 0o600) },
@@ -116,7 +116,7 @@ func TestOtherThingsInTheIndexPlace(t *testing.T) {
 			require.NotEmpty(t, x.Warnings())
 			assert.Contains(t, x.Warnings()[0], "is not a regular file")
 			checkProgTypes(t, x)
-			if len(x.Warnings()) == 1 { // it could be replaced
+			if len(x.Warnings()) == 1 { // the new index replaced it
 				indexcache.Forget()
 				x, _ = openProg(t, cache)
 				assert.Equal(t, "cache", x.Source())
@@ -138,8 +138,8 @@ func TestOtherThingsInTheIndexPlace(t *testing.T) {
 }
 
 // TestIndexTakenAway truncates, overwrites and replaces the file of an index in use, as rsync
-// --inplace or a stale NFS handle would: whoever uses it sees what was there, and whoever opens it
-// next gets one that is right.
+// --inplace or a stale NFS handle would. The open index keeps its contents, and the next Open
+// returns a correct index.
 func TestIndexTakenAway(t *testing.T) {
 	for name, take := range map[string]func(t *testing.T, file string){
 		"truncated": func(t *testing.T, file string) { require.NoError(t, os.Truncate(file, 4096)) },
@@ -184,7 +184,8 @@ func TestIndexTakenAway(t *testing.T) {
 	}
 }
 
-// child runs this test binary with only the test that calls it, which sees what in the environment.
+// child returns a command that runs only the calling test of this binary, with what in the
+// environment.
 func child(t *testing.T, what string, env ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -194,8 +195,8 @@ func child(t *testing.T, what string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestKilledWhileWriting kills processes that write an index over and over. Whoever reads sees a
-// whole one, and what they left goes with the next that is written.
+// TestKilledWhileWriting kills processes that write an index over and over. Readers see a complete
+// index, and the next write removes the temporary files of the killed processes.
 func TestKilledWhileWriting(t *testing.T) {
 	path := os.Getenv("LEAKGATE_TEST_PROGRAM")
 	if os.Getenv("LEAKGATE_TEST_CHILD") != "" {
@@ -248,8 +249,8 @@ func TestKilledWhileWriting(t *testing.T) {
 	assert.Empty(t, append(temporary, hidden...))
 }
 
-// TestNoRoomForTheIndex lets files have a few bytes only: then the index works from memory, and the
-// warning says what to do.
+// TestNoRoomForTheIndex limits files to a few bytes: then the index works from memory, and the
+// warning has a remedy.
 func TestNoRoomForTheIndex(t *testing.T) {
 	if os.Getenv("LEAKGATE_TEST_CHILD") != "" {
 		const few = 4096
@@ -271,8 +272,8 @@ func TestNoRoomForTheIndex(t *testing.T) {
 	assert.Empty(t, entries)
 }
 
-// TestNoMemoryForTheIndex refuses the memory for a stored index: that is an error which names the
-// limit, and not a reason to build it again, which takes more.
+// TestNoMemoryForTheIndex refuses the memory for a stored index. The result is an error that names
+// the limit; the index is not built again, which takes more memory.
 func TestNoMemoryForTheIndex(t *testing.T) {
 	cache := os.Getenv("LEAKGATE_TEST_CACHE")
 	if os.Getenv("LEAKGATE_TEST_CHILD") != "" {
@@ -298,9 +299,9 @@ func TestNoMemoryForTheIndex(t *testing.T) {
 	assert.Contains(t, string(out), "ulimit -v")
 }
 
-// heapForThirtyMore sees to it that the next 30 MB of the heap need no memory of the system. The
-// runtime ends the process where that is refused. Free memory stays mapped (go1.26 and go1.27
-// runtime/mheap.go, grow), and nothing is collected any more.
+// heapForThirtyMore makes room for the next 30 MB of the heap, so that they need no memory of the
+// system: the runtime ends the process if the system refuses memory. Free memory stays mapped
+// (go1.26 and go1.27 runtime/mheap.go, grow), and there is no further garbage collection.
 func heapForThirtyMore() {
 	kept := make([][]byte, 0, 32)
 	for range cap(kept) {
@@ -311,8 +312,8 @@ func heapForThirtyMore() {
 	debug.SetGCPercent(-1)
 }
 
-// addressSpace is what RLIMIT_AS bounds, in bytes: the first figure of /proc/self/statm, which is
-// in pages.
+// addressSpace returns the size of the address space in bytes, which RLIMIT_AS bounds: the first
+// figure of /proc/self/statm, which is in pages.
 func addressSpace(t *testing.T) uint64 {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/statm")

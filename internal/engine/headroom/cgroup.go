@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// A hierarchy is where control groups with a memory controller are mounted.
+// A hierarchy is a mount of control groups with a memory controller.
 type hierarchy struct {
-	// the group that is mounted, such as "/docker/12ab" in a container without a namespace of its
-	// own
+	// the group that is mounted, such as "/docker/12ab" in a container without its own cgroup
+	// namespace
 	root   string
 	folder string
 	v1     bool
@@ -16,7 +16,7 @@ type hierarchy struct {
 
 const raiseGroup = "raise the container's memory limit to %d MiB or more (docker run --memory, resources.limits.memory, MemoryMax)"
 
-// groups returns the limits of the process's control groups and of all above.
+// groups returns the limits of the process's control groups and of all their ancestors.
 func (s System) groups(swap int64) []Limit {
 	var limits []Limit
 	for _, h := range s.hierarchies() {
@@ -34,7 +34,7 @@ func (s System) groups(swap int64) []Limit {
 	return limits
 }
 
-// hierarchies finds the mounts (proc(5), /proc/pid/mountinfo).
+// hierarchies finds the mounts of control groups (proc(5), /proc/pid/mountinfo).
 func (s System) hierarchies() []hierarchy {
 	text, err := readFile(s.path("/proc/self/mountinfo"))
 	if err != nil {
@@ -56,8 +56,8 @@ func (s System) hierarchies() []hierarchy {
 	return found
 }
 
-// groupIn returns the process's group, as its path below the mount: "/" where the mount does not
-// show it.
+// groupIn returns the path of the process's group below the mount: "/" if the mount does not show
+// it.
 func (s System) groupIn(h hierarchy) string {
 	text, err := readFile(s.path("/proc/self/cgroup"))
 	if err != nil {
@@ -103,12 +103,12 @@ func (s System) groupV1(h hierarchy, group string, swap int64) []Limit {
 	}}
 }
 
-// activeKept is how many bytes of the pages of files that were used more than once are taken to be
-// needed: of programs that run.
+// activeKept is how many bytes of active file pages, those used more than once, are assumed to be
+// in use by running programs.
 const activeKept = 32 << 20
 
-// reclaimable is how much of the pages of files the kernel can take back before it kills. It takes
-// those first that were used once.
+// reclaimable returns how many bytes of file pages the kernel can reclaim before it kills a
+// process. It reclaims inactive pages, those used once, first.
 func reclaimable(inactive, active int64) int64 { return inactive + max(0, active-activeKept) }
 
 // groupV2 reads one group of version 2 (Linux Documentation/admin-guide/cgroup-v2.rst). Beyond

@@ -1,10 +1,10 @@
-// Package headroom tells how much memory this process may still take before a limit of the system
-// refuses it, or the kernel kills for it: control groups of both versions, with all that are above,
-// resource limits, and what the machine has.
+// Package headroom tells how much memory this process may still take before a limit refuses it, or
+// the kernel kills the process for it. The limits are control groups of both versions with all
+// their ancestors, resource limits, and the machine's memory.
 //
-// On Linux it reads files of /proc and /sys/fs/cgroup only; Windows and macOS are asked for what the
-// machine has. What cannot be read is no limit. Other processes
-// take memory too, so that it is a measurement and no promise.
+// On Linux it reads only files in /proc and /sys/fs/cgroup; on Windows and macOS it asks the system
+// for the machine's memory. What cannot be read is no limit. Other processes take memory too, so
+// the result is a measurement and no guarantee.
 package headroom
 
 import (
@@ -17,8 +17,8 @@ import (
 
 // A Need is memory that is about to be taken, in bytes.
 type Need struct {
-	Resident int64 // that holds data, of whatever kind
-	Private  int64 // of which this process alone may write to, such as its heap
+	Resident int64 // memory of any kind that holds data
+	Private  int64 // memory that only this process may write to, such as its heap
 	Address  int64 // address space
 }
 
@@ -34,7 +34,7 @@ type Limit struct {
 // A Shortage is a limit that leaves less than is needed. It is an error.
 type Shortage struct {
 	Limit
-	Needed int64 // bytes more than are taken now
+	Needed int64 // bytes needed in addition to what is taken
 }
 
 // Error implements error: the limit, and both figures.
@@ -42,7 +42,7 @@ func (s *Shortage) Error() string {
 	return fmt.Sprintf("%d MiB more memory are needed, and %s leaves %d MiB", mib(s.Needed), s.Name, max(0, s.Room>>20))
 }
 
-// Way says what limit would do.
+// Way returns the remedy, with the value that the limit would need.
 func (s *Shortage) Way() string {
 	way := s.Remedy
 	if strings.Contains(way, "%d") {
@@ -51,10 +51,10 @@ func (s *Shortage) Way() string {
 	return way + ", or let the test keep less"
 }
 
-// mib rounds up.
+// mib converts bytes to MiB and rounds up.
 func mib(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
 
-// A System is where the figures are.
+// A System is the source of the limits.
 type System struct {
 	Root string // in place of "/", for tests
 }
@@ -76,8 +76,8 @@ func shortage(limits []Limit, n Need) error {
 	return worst
 }
 
-// Left returns the least that a limit leaves when n is taken, for memory that the Go heap grows by:
-// 0 where nothing is left, and math.MaxInt64 where there is no limit.
+// Left returns how many bytes the Go heap may still grow by when n is taken: the least that a limit
+// leaves. It is 0 if nothing is left, and math.MaxInt64 if there is no limit.
 func (s System) Left(n Need) int64 {
 	left := int64(math.MaxInt64)
 	for _, l := range s.Limits() {
@@ -99,7 +99,7 @@ func (s System) Limits() []Limit {
 
 func resident(n Need) int64 { return n.Resident }
 
-// machine returns what the machine has available, and the swap space of that.
+// machine returns the machine's available memory as a limit, and its free swap space in bytes.
 func (s System) machine() (limits []Limit, swap int64) {
 	info := s.table("/proc/meminfo", ":")
 	total, ok := info["MemTotal"]
@@ -114,7 +114,7 @@ func (s System) machine() (limits []Limit, swap int64) {
 	}}, swap
 }
 
-// resourceLimits returns those of getrlimit(2) that bound memory.
+// resourceLimits returns the limits of getrlimit(2) that bound memory.
 func (s System) resourceLimits() []Limit {
 	text, err := readFile(s.path("/proc/self/limits"))
 	if err != nil {
@@ -180,8 +180,7 @@ func (s System) table(name, separator string) map[string]int64 {
 	return found
 }
 
-// number reads a file with one number; "max" and what is close to the largest number there is are
-// no limit.
+// number reads a file with one number. "max", and numbers close to the largest int64, are no limit.
 func (s System) number(name string) (n int64, ok bool) {
 	text, err := readFile(s.path(name))
 	if err != nil {

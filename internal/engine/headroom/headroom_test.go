@@ -15,7 +15,8 @@ import (
 
 const mb = 1 << 20
 
-// system makes the files of a system. Their names begin with /.
+// system writes the files of a system, whose names begin with /, and returns the System that reads
+// them.
 func system(t *testing.T, files map[string]string) System {
 	t.Helper()
 	root := t.TempDir()
@@ -55,7 +56,7 @@ func TestGroupsV1(t *testing.T) {
 	assert.Contains(t, short.Way(), "to 1001 MiB or more")
 	require.ErrorContains(t, s.Check(Need{Resident: 900 * mb}), "cgroup /docker leaves")
 
-	// A container without a namespace for control groups: the mount is its own group.
+	// A container without its own cgroup namespace: its group is the root of the mount.
 	files["/proc/self/mountinfo"] = "32 24 0:28 /docker/12ab /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
 	files["/sys/fs/cgroup/memory/memory.limit_in_bytes"] = "104857600\n"
 	files["/sys/fs/cgroup/memory/memory.usage_in_bytes"] = "94371840\n"
@@ -108,14 +109,15 @@ func TestGroupsV2(t *testing.T) {
 	files["/sys/fs/cgroup/kubepods/pod1/memory.current"] = "1048576000\n"
 	require.ErrorContains(t, system(t, files).Check(Need{Resident: mb}), "memory.max of the cgroup /kubepods/pod1 leaves 0 MiB")
 
-	// In a namespace of its own a process sees its group as the root.
+	// A process in its own cgroup namespace sees its group as the root.
 	files["/proc/self/cgroup"] = "0::/../other\n"
 	files["/sys/fs/cgroup/memory.max"] = "104857600\n"
 	files["/sys/fs/cgroup/memory.current"] = "94371840\n"
 	require.ErrorContains(t, system(t, files).Check(Need{Resident: 11 * mb}), "memory.max of the cgroup / leaves 10 MiB")
 }
 
-// What is left is what the tightest limit leaves beside what is needed of it.
+// TestLeft: Left is the room of the tightest limit, less the part of the need that this limit
+// counts.
 func TestLeft(t *testing.T) {
 	files := map[string]string{
 		"/proc/meminfo":        "MemTotal: 8000000 kB\nMemAvailable: 1024000 kB\nSwapFree: 0 kB\n",
@@ -179,7 +181,7 @@ func TestMachine(t *testing.T) {
 	require.ErrorContains(t, s.Check(Need{Resident: 151 * mb}), "the machine's memory leaves 150 MiB")
 }
 
-// What cannot be read, or makes no sense, is no limit.
+// TestUnreadable: what cannot be read, or makes no sense, is no limit.
 func TestUnreadable(t *testing.T) {
 	require.NoError(t, System{Root: t.TempDir()}.Check(Need{Resident: 1 << 60}))
 	for _, text := range []string{"", "x", ":::", "0::/\n", "- - -", " - cgroup2 x rw", strings.Repeat("1 ", 20) + "- cgroup2 a b"} {
@@ -190,7 +192,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// This system's own figures make sense.
+// TestHere: the figures of the running system make sense.
 func TestHere(t *testing.T) {
 	for _, l := range (System{}).Limits() {
 		t.Logf("%s: %d MiB, of which %d are left", l.Name, l.Max>>20, l.Room>>20)

@@ -5,8 +5,9 @@ import (
 	"syscall"
 )
 
-// ofSystem returns what the machine has, less what this process had at most. What other processes
-// take is not known here without C; the system compresses and swaps before it ends any.
+// ofSystem returns the machine's memory, less the largest resident size of this process so far. The
+// memory of other processes cannot be read without C; the system compresses and swaps memory before
+// it kills a process.
 func ofSystem() []Limit {
 	text, err := syscall.Sysctl("hw.memsize")
 	if err != nil {

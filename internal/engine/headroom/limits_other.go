@@ -2,7 +2,7 @@
 
 package headroom
 
-// ofSystem knows no limits but those in files of the kernel's.
+// ofSystem returns no limits: on this system all limits are in files of the kernel.
 func ofSystem() []Limit { return nil }
 
 // procFiles says whether the system may have files of limits below /proc.

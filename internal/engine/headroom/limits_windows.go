@@ -15,8 +15,8 @@ type memoryStatus struct {
 	virtual, availableVirtual, unknown uint64
 }
 
-// ofSystem returns what the system can still promise to this process, which is what it refuses
-// beyond: memory and page files, or the limit of the job that the process is in.
+// ofSystem returns how much memory the system can still commit to this process; it refuses more.
+// The limit is that of memory and page files, or of the job that the process is in.
 func ofSystem() []Limit {
 	var s memoryStatus
 	s.length = uint32(unsafe.Sizeof(s))

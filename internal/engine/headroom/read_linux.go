@@ -2,8 +2,8 @@ package headroom
 
 import "syscall"
 
-// readFile reads a file of the kernel's. It does not go through package os, which notes each file
-// down in the log of package testing, and sets up the network poller.
+// readFile reads a file of the kernel. It does not use package os, which records each file in the
+// log of package testing and sets up the network poller.
 func readFile(name string) (text []byte, err error) {
 	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -25,7 +25,7 @@ func readFile(name string) (text []byte, err error) {
 	}
 }
 
-// limitsOfOwn are those limits that a process may set itself.
+// limitsOfOwn are the limits that a process may set for itself.
 type limitsOfOwn [2]syscall.Rlimit
 
 func ownLimits() (limits limitsOfOwn) {

@@ -6,7 +6,7 @@ import "os"
 
 func readFile(name string) ([]byte, error) { return os.ReadFile(name) }
 
-// limitsOfOwn are of no use here.
+// limitsOfOwn is empty: on this system these limits are not read.
 type limitsOfOwn [0]int
 
 func ownLimits() (limits limitsOfOwn) { return limits }

@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// Ample memory is not measured anew for a while: reading the files takes a millisecond, and three
-// checks belong to a snapshot. It is ample if what is needed leaves several times as much, and a
-// margin for what others may take meanwhile. Limits that the process may set itself are asked for
-// each time.
+// While memory is ample, it is not measured again for ampleFor: reading the files takes a
+// millisecond, and a snapshot makes three checks. Memory is ample if every limit leaves ampleShare
+// times what is needed, and ampleMargin bytes for other processes. Limits that the process may set
+// for itself are read each time.
 const (
 	ampleFor    = 100 * time.Millisecond
 	ampleShare  = 4
 	ampleMargin = 256 << 20
 )
 
-// Recent is what was measured last. The zero value is of the system itself, and nothing was.
+// Recent is a System that remembers its last measurement. The zero value measures the system
+// itself, at the first Check.
 type Recent struct {
 	System
 	mu       sync.Mutex
@@ -25,7 +26,7 @@ type Recent struct {
 	limits   []Limit
 }
 
-// Check is System.Check, but goes by what was measured before where that was ample.
+// Check is System.Check, but reuses the last measurement if that showed ample memory.
 func (r *Recent) Check(n Need) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

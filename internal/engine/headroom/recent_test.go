@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// What was ample is not measured anew for a while, but anything else is.
+// TestRecent: ample memory is not measured again for a while; all other memory is.
 func TestRecent(t *testing.T) {
 	machine := func(available string) map[string]string {
 		return map[string]string{"/proc/meminfo": "MemTotal: 8388608 kB\nMemAvailable: " + available + " kB\nSwapFree: 0 kB\n"}

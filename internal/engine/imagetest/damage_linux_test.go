@@ -13,14 +13,14 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// bench is a subject on which damage is done, with what its undamaged image says.
+// bench is a subject to damage, with the model of its undamaged image.
 type bench struct {
 	*subject
 	t *testing.T
 	m *goruntime.Model
 }
 
-// off is the offset of a field.
+// off returns the offset of a field.
 func (b *bench) off(typ, field string) uint64 {
 	b.t.Helper()
 	off, err := b.m.FieldOffset(typ, field)
@@ -28,7 +28,7 @@ func (b *bench) off(typ, field string) uint64 {
 	return off
 }
 
-// addr is the address of a variable.
+// addr returns the address of a variable.
 func (b *bench) addr(variable string) uint64 {
 	b.t.Helper()
 	g, ok := b.Index.GlobalByName(variable)
@@ -36,18 +36,18 @@ func (b *bench) addr(variable string) uint64 {
 	return g.Addr
 }
 
-// module is the address of a field of the module data.
+// module returns the address of a field of the module data.
 func (b *bench) module(field string) uint64 {
 	return b.addr("runtime.firstmoduledata") + b.off("runtime.moduledata", field)
 }
 
-// fill overwrites all of a table of the module data with a byte.
+// fill overwrites every byte of a table of the module data with one value.
 func (b *bench) fill(field string, with byte) {
 	at := b.module(field)
 	b.Put(b.U64(at), bytes.Repeat([]byte{with}, int(b.U64(at+8))))
 }
 
-// goroutine finds one by a function on its stack.
+// goroutine returns a goroutine that has a function on its stack.
 func (b *bench) goroutine(function string) *goruntime.Goroutine {
 	b.t.Helper()
 	for _, g := range b.m.Goroutines {
@@ -64,7 +64,7 @@ func (b *bench) goroutine(function string) *goruntime.Goroutine {
 	return nil
 }
 
-// spans lists the addresses of the records of spans in use that a condition holds for.
+// spans returns the addresses of the records of the spans in use that satisfy a condition.
 func (b *bench) spans(is func(span uint64) bool) []uint64 {
 	b.t.Helper()
 	list := b.addr("runtime.mheap_") + b.off("runtime.mheap", "allspans")
@@ -94,7 +94,7 @@ func (b *bench) rtype(name string) uint64 {
 	return addr
 }
 
-// object returns the span record's place of the object at an address.
+// object returns the span and the number of the object at an address.
 func (b *bench) object(addr uint64) (*goruntime.Span, uint32) {
 	b.t.Helper()
 	s, obj := b.m.Object(addr)
@@ -102,7 +102,7 @@ func (b *bench) object(addr uint64) (*goruntime.Span, uint32) {
 	return s, obj
 }
 
-// function is the address of a function.
+// function returns the address of a function.
 func (b *bench) function(name string) uint64 {
 	b.t.Helper()
 	for _, f := range b.Index.Funcs() {
@@ -114,18 +114,18 @@ func (b *bench) function(name string) uint64 {
 	return 0
 }
 
-// What a damaged image may end in.
+// A verdict checks the outcome of a scan of a damaged image.
 type verdict func(t *testing.T, sound *attribute.Result, o outcome, stacks error)
 
-// fails wants an error with a text.
+// fails expects an error of the scan that contains a text.
 func fails(text string) verdict {
 	return func(t *testing.T, _ *attribute.Result, o outcome, _ error) {
 		require.ErrorContains(t, o.err, text)
 	}
 }
 
-// stacksFail wants an error with a text from the account of stacks; the scan does not look at what
-// is damaged.
+// stacksFail expects an error from the account of stacks that contains a text; the scan does not
+// read the damaged part.
 func stacksFail(text string) verdict {
 	return func(t *testing.T, sound *attribute.Result, o outcome, stacks error) {
 		harmless(t, sound, o, stacks)
@@ -133,26 +133,26 @@ func stacksFail(text string) verdict {
 	}
 }
 
-// missed wants a report whose audit says that more is alive than was reached.
+// missed expects a report whose audit says that more objects are alive than were reached.
 func missed(t *testing.T, sound *attribute.Result, o outcome, _ error) {
 	require.NoError(t, o.err)
 	require.Greater(t, o.res.Totals.MissedObjects, sound.Totals.MissedObjects)
 }
 
-// untyped wants a report that is complete but knows less.
+// untyped expects a complete report with fewer typed bytes.
 func untyped(t *testing.T, sound *attribute.Result, o outcome, stacks error) {
 	harmless(t, sound, o, stacks)
 	require.Less(t, o.res.Totals.TypedBytes, sound.Totals.TypedBytes)
 }
 
-// harmless wants a complete report: what is alive is decided without the damaged part.
+// harmless expects a complete report: the damaged part does not decide which objects are alive.
 func harmless(t *testing.T, sound *attribute.Result, o outcome, _ error) {
 	require.NoError(t, o.err)
 	require.Equal(t, sound.Totals.AttributedObjects, o.res.Totals.AttributedObjects)
 	require.Equal(t, sound.Totals.MissedObjects, o.res.Totals.MissedObjects)
 }
 
-// warns wants a report with a warning.
+// warns expects a report with a warning that contains a text.
 func warns(text string) verdict {
 	return func(t *testing.T, _ *attribute.Result, o outcome, _ error) {
 		require.NoError(t, o.err)
@@ -419,7 +419,7 @@ var damages = []struct {
 	// Types.
 	{"a mask on demand that contains itself", func(b *bench) {
 		b.maskOnDemand()
-		// The only field of interest is an array; its element is the whole again.
+		// The last field is an array; its element type becomes main.masked itself.
 		array := b.lastFieldType(b.rtype("main.masked"))
 		b.PutU64(array+48, b.rtype("main.masked"))
 	}, fails("does not end")},

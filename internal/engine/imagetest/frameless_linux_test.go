@@ -6,9 +6,9 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// TestGoroutinesWithoutFrame looks at goroutines that are to run a function whose objects on the
-// stack are larger than the stack is so far: one that never ran, and one that was stopped before
-// the function had made its frame.
+// TestGoroutinesWithoutFrame scans goroutines that are about to run a function whose stack objects
+// are larger than the stack in use: one that never ran, and one that was stopped before the
+// function had set up its frame.
 func TestGoroutinesWithoutFrame(t *testing.T) {
 	for name, offset := range map[string]uint64{"never ran": 0, "stopped in the prologue": 4} {
 		t.Run(name, func(t *testing.T) {
@@ -17,7 +17,7 @@ func TestGoroutinesWithoutFrame(t *testing.T) {
 			require.NoError(t, err)
 			b := &bench{s, t, m}
 			g := b.goroutine("main.start.func2")
-			// As the runtime leaves them: a return address to runtime.goexit on top
+			// The stack as the runtime leaves it: a return address to runtime.goexit on top
 			// (runtime/proc.go, newproc1).
 			top := b.U64(g.Addr+b.off("runtime.g", "stktopsp")) - 8
 			b.PutU64(g.Addr+b.off("runtime.g", "sched.pc"), b.function("main.wideFrame")+offset)

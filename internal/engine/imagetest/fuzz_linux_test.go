@@ -11,8 +11,9 @@ import (
 )
 
 // The fuzz targets damage the memory of the subject, which every process of the fuzzer records
-// anew: addresses differ, so inputs name places by number, and a crasher may need some tries to
-// happen again. Panics count as failures, though refscan would turn them into errors.
+// anew. Addresses differ between recordings, so inputs name places by number, and a crasher may
+// need some tries to happen again. Panics count as failures, though refscan would turn them into
+// errors.
 
 // seed adds inputs that do each kind of damage to each kind of place.
 func seed(f *testing.F, places int) {
@@ -151,7 +152,7 @@ func FuzzTables(f *testing.F) {
 				}
 				m.TypeString(rt)
 				if rt.PtrBytes <= 1<<20 {
-					// what calls it knows the object, which is as large as the type
+					// callers of Mask know the object, which is as large as the type
 					_, _ = m.Mask(rt)
 				}
 			}

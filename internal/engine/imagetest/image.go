@@ -1,8 +1,8 @@
-// Package imagetest has a real image of a small frozen Go process for tests to damage: the program
-// in testdata/subject, which holds one of each thing that the runtime model reads.
+// Package imagetest records an image of a small frozen Go process for tests to damage. The process
+// runs testdata/subject, which holds one of each structure that the runtime model reads.
 //
-// An Image is memory only. Its readers are package image's; what lies where is for the tests to
-// find out.
+// An Image is memory only, which the readers of package image read. The tests find the addresses of
+// structures by themselves.
 package imagetest
 
 import (
@@ -15,10 +15,10 @@ import (
 // Image is the memory of a frozen process, as an image.Source that can be damaged and mended again.
 // It is not safe for concurrent use.
 type Image struct {
-	// G, PC and SP are of the goroutine that froze the process.
+	// G, PC and SP are those of the goroutine that froze the process.
 	G, PC, SP uint64
 
-	// Copies and Bytes count what readers asked for and got since the last Mend.
+	// Copies and Bytes count the calls of Copy and the bytes that it returned since the last Mend.
 	Copies int
 	Bytes  uint64
 
@@ -32,7 +32,7 @@ type region struct {
 	data []byte
 }
 
-// change is what was at an address before it was damaged.
+// change is the memory at an address before it was damaged.
 type change struct {
 	addr uint64
 	old  []byte
@@ -40,7 +40,7 @@ type change struct {
 
 const page = 4 << 10
 
-// parse reads what testdata/subject writes.
+// parse reads the output of testdata/subject.
 func parse(b []byte) (*Image, error) {
 	next := func() uint64 {
 		if len(b) < 8 {
@@ -142,7 +142,7 @@ func (im *Image) PutU32(addr uint64, v uint32) {
 // Unmap makes memory unreadable until Mend.
 func (im *Image) Unmap(r image.Range) { im.holes = append(im.holes, r) }
 
-// Mend takes all damage back and sets the counts to zero.
+// Mend undoes all damage and sets the counts to zero.
 func (im *Image) Mend() {
 	for i := len(im.journal) - 1; i >= 0; i-- {
 		c := im.journal[i]

@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// places are the words worth damaging, by what they belong to, so that the bytes of a fuzz input
-// lead to structures and not to the empty middle of a mapping.
+// places returns the memory worth damaging, grouped by the structures that it belongs to, so that
+// the bytes of a fuzz input lead to structures and not to the empty middle of a mapping.
 func (s *subject) places(tb testing.TB) [][]image.Range {
 	tb.Helper()
 	m, err := s.load()
@@ -72,8 +72,8 @@ func at(ranges []image.Range, n uint32) uint64 {
 	return ranges[i].Addr + 8*(w-(ends[i]-ranges[i].Len/8))
 }
 
-// damageSize is the length of one piece of damage in a fuzz input: which place (1), how (1), where
-// (4), and a value (8).
+// damageSize is the length in bytes of one piece of damage in a fuzz input: index of the place (1),
+// kind of damage (1), word in the place (4), and a value (8).
 const damageSize = 14
 
 // damage applies a fuzz input: up to 8 pieces of damage.
@@ -93,9 +93,9 @@ func (s *subject) damage(places [][]image.Range, input []byte) {
 		case 3:
 			s.PutU64(addr, addr) // refers to itself
 		case 4:
-			s.PutU64(addr, s.U64(at(place, uint32(value)))) // what another one of its kind has
+			s.PutU64(addr, s.U64(at(place, uint32(value)))) // the contents of another word in the same place
 		case 5:
-			// refers to something else
+			// refers to a word in some other place
 			s.PutU64(addr, at(places[int(value>>32)%len(places)], uint32(value)))
 		case 6:
 			s.PutU64(addr, old^1<<(value%64))

@@ -21,22 +21,21 @@ const subjectPath = "github.com/leakgate/leakgate/internal/engine/imagetest/test
 // subjectTimeout is far more than linking and running the subject take.
 const subjectTimeout = 5 * time.Minute
 
-// A Program is the recorded one: its image and its debug information.
+// A Program is the recorded program: its image and its debug information.
 type Program struct {
 	*Image
 	Index *debuginfo.Index
 }
 
-// Load loads the model of the program's runtime from the image, or from a source that stands before
-// it.
+// Load loads the model of the program's runtime from the image, or from a source that wraps it.
 func (p *Program) Load(source image.Source) (*goruntime.Model, error) {
 	return goruntime.Load(image.NewSpace(source), p.Index, 0, runtime.GOARCH, p.Caller())
 }
 
-// Caller is the goroutine that had the image taken.
+// Caller returns the goroutine that took the image.
 func (p *Program) Caller() goruntime.Caller { return goruntime.Caller{G: p.G, PC: p.PC, SP: p.SP} }
 
-// recording is made once in a process.
+// recording is made once per process.
 var recording struct {
 	sync.Once
 	program Program

@@ -29,17 +29,17 @@ func record(tb testing.TB) *subject { return &subject{imagetest.Record(tb)} }
 
 func (s *subject) load() (*goruntime.Model, error) { return s.Load(s) }
 
-// program is the recorded one: none of its packages is this tool's.
+// program is the recorded program: none of its packages belongs to this tool.
 var program = root.Program{}
 
-// outcome is what came of a scan.
+// outcome is the result of a scan.
 type outcome struct {
 	model *goruntime.Model
 	res   *attribute.Result
 	err   error
 }
 
-// scan does what refscan does: load the model, build the graph, attribute, look for paths to an
+// scan does the same as refscan: load the model, build the graph, attribute, look for paths to an
 // object.
 func (s *subject) scan() (o outcome) {
 	if o.model, o.err = s.load(); o.err != nil {
@@ -62,7 +62,7 @@ func (s *subject) scan() (o outcome) {
 	return o
 }
 
-// stacks does what refscan's account of stacks does.
+// stacks does the same as refscan's account of stacks.
 func (s *subject) stacks() (err error) {
 	m, err := goruntime.LoadStacks(image.NewSpace(s), s.Index, 0, runtime.GOARCH, s.Caller())
 	if err != nil {
@@ -91,16 +91,16 @@ func (s *subject) stacks() (err error) {
 	return errors.Join(append(errs, err)...)
 }
 
-// Limits of a scan of the subject, whatever its image says. An undamaged one allocates a few MB and
-// copies some thousand times; see TestSound.
+// Limits of a scan of the subject, whatever its image holds. A scan of an undamaged image allocates
+// a few MB and copies some thousand times; see TestSound.
 const (
 	maxAllocated = 256 << 20
 	maxCopies    = 50_000
-	watchdog     = 2 * time.Minute // only so that a hang says where, in place of stopping CI
+	watchdog     = 2 * time.Minute // makes a hang print stacks instead of stopping CI
 )
 
-// bounded runs a scan and returns an error if it took too much memory or too many reads of the
-// image.
+// bounded runs a scan and returns an error if it allocated too much memory or read the image too
+// often.
 func (s *subject) bounded(run func()) error {
 	alarm := time.AfterFunc(watchdog, func() {
 		debug.SetTraceback("all")
@@ -122,7 +122,7 @@ func (s *subject) bounded(run func()) error {
 	return nil
 }
 
-// TestSound checks the record itself: without damage the audit is clean.
+// TestSound checks the recording itself: without damage the audit is clean.
 func TestSound(t *testing.T) {
 	s := record(t)
 	var o outcome

@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// TestInlineMarks turns spans without pointers back to before they were swept: what is alive in
-// them has marks at the end of the span only, where the green tea collector puts them.
+// TestInlineMarks resets spans without pointers to their state before they were swept. Their live
+// objects then have mark bits only at the end of the span, where the green tea collector puts them.
 func TestInlineMarks(t *testing.T) {
 	s := record(t)
 	_, ok := s.Index.TypeByName("runtime.spanInlineMarkBits")

@@ -2,7 +2,7 @@ package judge
 
 import "fmt"
 
-// descriptor is a type as the process describes it to itself (go1.26 internal/abi/type.go, Type).
+// descriptor is a type descriptor of the process (go1.26 internal/abi/type.go, Type).
 type descriptor struct {
 	addr, size, pointers uint64 // pointers is the length of the prefix that holds pointers
 	flags, kind          byte
@@ -37,7 +37,7 @@ func (h *Heap) readType(addr uint64) (descriptor, error) {
 	return d, nil
 }
 
-// offsets returns where a type has pointers, at an offset of another.
+// offsets returns the offsets of the pointers in a type, each increased by base.
 func (h *Heap) offsets(d descriptor, base uint64) ([]uint64, error) {
 	mask := d.mask
 	if d.flags&flagMaskOnDemand != 0 {
@@ -63,7 +63,7 @@ func (h *Heap) offsets(d descriptor, base uint64) ([]uint64, error) {
 	return out, nil
 }
 
-// parts puts the offsets of a type together from those of its elements or fields.
+// parts collects the offsets of the pointers in a type from its elements or fields.
 func (h *Heap) parts(d descriptor, base uint64) ([]uint64, error) {
 	var out []uint64
 	part := func(addr, off uint64) error {

@@ -11,14 +11,14 @@ import (
 type RootWord struct {
 	Addr      uint64 // of the word; 0 for specials
 	Goroutine uint64 // address of the goroutine for words of stacks
-	On        int    // the object that the special hangs on, while a root leads to it; else None
+	On        int    // object of a special, if other roots lead to the object; else None
 	To        int    // the object it leads to
 }
 
 // None stands for no object.
 const None = -1
 
-// A Graph holds the objects that the collector would find alive, and who refers to whom.
+// A Graph holds the objects that the collector would find alive, and the references between them.
 type Graph struct {
 	Objects []Object
 	Succ    [][]int
@@ -28,7 +28,7 @@ type Graph struct {
 	heap   *Heap
 }
 
-// Reachable goes through the heap from the collector's roots.
+// Reachable returns the graph of the objects that are reachable from the collector's roots.
 func (h *Heap) Reachable() (*Graph, error) {
 	g := &Graph{byAddr: make(map[uint64]int), heap: h}
 	for _, m := range h.model.Modules {
@@ -116,7 +116,7 @@ func (g *Graph) number(o Object) int {
 	return i
 }
 
-// follow lists the references of the objects found so far, and of those that they lead to.
+// follow fills in Succ for the objects found so far, and for all objects reachable from them.
 func (g *Graph) follow() error {
 	for i := len(g.Succ); i < len(g.Objects); i++ {
 		refs, err := g.heap.Pointers(g.Objects[i])

@@ -21,8 +21,8 @@ type Heap struct {
 }
 
 // NewHeap returns the heap of a process. greenTea says whether the process has the green tea
-// collector; inMaking is the address of runtime.inProgress, which stands for a mask that is being
-// made.
+// collector; inMaking is the address of runtime.inProgress, which stands for a pointer mask that is
+// being made.
 func NewHeap(mem Memory, model *goruntime.Model, greenTea bool, inMaking uint64) *Heap {
 	return &Heap{mem: mem, model: model, greenTea: greenTea, inMaking: inMaking}
 }
@@ -72,10 +72,10 @@ func (h *Heap) bit(addr, i uint64) (bool, error) {
 	return b[0]&(1<<(i%8)) != 0, nil
 }
 
-// Pointers returns what the words of an object hold that may be pointers (go1.26
-// runtime/mbitmap.go): objects of up to 512 bytes have a bit a word at the end of their span,
-// larger ones the address of their type in their first word, those with a span of their own have it
-// in the span.
+// Pointers returns the contents of the words of an object that may be pointers (go1.26
+// runtime/mbitmap.go). Objects of up to 512 bytes have a bit for each word at the end of their
+// span. Larger objects have the address of their type in their first word; objects with a span of
+// their own have it in the span.
 func (h *Heap) Pointers(o Object) ([]uint64, error) {
 	switch {
 	case o.span.NoScan:
@@ -123,7 +123,7 @@ func (h *Heap) smallPointers(o Object) ([]uint64, error) {
 	return out, nil
 }
 
-// typedPointers reads values of a type, one behind the other.
+// typedPointers returns the pointers in consecutive values of a type, from one address to another.
 func (h *Heap) typedPointers(typ, from, to uint64) ([]uint64, error) {
 	t, err := h.readType(typ)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 )
 
-// Types says, for objects, what references to their first byte say they are: "*T", "[]T", "string",
-// the name of a map, channel or boxed type.
+// Types holds, by object number, the types that references to the object's first byte give it:
+// "*T", "[]T", "string", the name of a map, channel or boxed type.
 type Types map[int]map[string]bool
 
 // A view is memory seen as a value of a type.
@@ -16,13 +16,13 @@ type view struct {
 	typ  debuginfo.TypeID
 }
 
-// maxViews bounds the brute force.
+// maxViews bounds how many views Types follows.
 const maxViews = 20_000_000
 
-// Types follows every reference that a package variable or an object, seen as what some reference
-// says it is, holds: every object is walked as everything that it may be, and nothing is preferred.
-// It stops at what the debug information does not spell out: the tables of maps, channels' buffers,
-// closures. Types are those of the debug information, which delve judges.
+// Types follows every reference that a package variable or an object holds. It walks each object
+// once for every type that some reference gives it, and prefers none of these types. It stops where
+// the debug information does not describe memory: the tables of maps, channels' buffers, closures.
+// Types are those of the debug information, which is checked against delve.
 func (g *Graph) Types(x *debuginfo.Index, bias uint64) Types {
 	w := &typeWalk{g: g, x: x, found: make(Types), seen: make(map[view]bool)}
 	for _, v := range x.Globals() {
@@ -46,7 +46,7 @@ type typeWalk struct {
 	todo  []view
 }
 
-// says records what a reference says of the object that it leads to.
+// says records the type that a reference gives to the object it leads to.
 func (w *typeWalk) says(to uint64, name string) {
 	if i := w.g.Find(to); i != None && w.g.Objects[i].start() == to {
 		if w.found[i] == nil {
@@ -56,7 +56,8 @@ func (w *typeWalk) says(to uint64, name string) {
 	}
 }
 
-// start is where an object begins behind the word that may name its type.
+// start returns the address of an object's first byte behind the word that may hold the address of
+// its type.
 func (o Object) start() uint64 {
 	if o.span.HasHeader() {
 		return o.Addr + 8
@@ -107,7 +108,7 @@ func (w *typeWalk) value(addr uint64, id debuginfo.TypeID) {
 	}
 }
 
-// dynamic follows an interface.
+// dynamic follows the value in an interface.
 func (w *typeWalk) dynamic(addr, tab uint64, methods bool) {
 	h := w.g.heap
 	data, err := h.word(addr + 8)

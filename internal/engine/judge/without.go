@@ -1,7 +1,8 @@
 package judge
 
-// Without returns what stays reachable, by number, if the roots and objects that cut names were
-// gone: the rest is what they retain. A special counts while its object is reachable.
+// Without reports, by object number, which objects stay reachable without the roots that cutRoot
+// selects and the objects that cut selects. The selected roots and objects retain the others. A
+// special is a root only while its object is reachable.
 func (g *Graph) Without(cutRoot func(RootWord) bool, cut func(object int) bool) []bool {
 	on := make(map[int][]int)
 	var start []int
@@ -23,8 +24,8 @@ func (g *Graph) Without(cutRoot func(RootWord) bool, cut func(object int) bool) 
 	return Reach(len(g.Objects), start, succ, cut)
 }
 
-// Reach returns which of n vertices can be reached from those of start, going through no vertex
-// that is cut.
+// Reach reports which of n vertices can be reached from the vertices in start, on paths through no
+// vertex that cut selects.
 func Reach(n int, start []int, succ func(int) []int, cut func(int) bool) []bool {
 	reached := make([]bool, n)
 	todo := append([]int(nil), start...)
@@ -40,8 +41,8 @@ func Reach(n int, start []int, succ func(int) []int, cut func(int) bool) []bool 
 	return reached
 }
 
-// Distances returns how many references lead from the roots that count to each object at least, the
-// root's own included; 0 if none do.
+// Distances returns for each object the smallest number of references on a path from a root that
+// counts selects, the root's own reference included; 0 if there is no path.
 func (g *Graph) Distances(counts func(RootWord) bool) []int {
 	distance := make([]int, len(g.Objects))
 	var level []int

@@ -9,26 +9,27 @@ import (
 	"sync/atomic"
 )
 
-// A File is an opened executable. Its reader fills in what is exported here, and nothing changes it
+// A File is an open executable. Its reader sets the exported fields, which do not change
 // afterwards. It is safe for concurrent use.
 type File struct {
 	Path     string // "": not opened by a path
 	Format   string // "ELF", "PE" or "Mach-O"
-	Machine  uint32 // the format's number for it
+	Machine  uint32 // the format's number of the processor
 	GOARCH   string // "amd64" or "arm64"; "" for other machines
 	Type     uint32 // the format's number for the kind of executable
 	Entry    uint64 // link-time address at which an ELF file starts
 	Sections []*Section
-	Segments []Segment // what is loaded of an ELF file
+	Segments []Segment // loaded parts of an ELF file
 	BuildID  string    // Go's, or a hash of the file where it has none
 
-	// ReadSymbols reads the symbol table, ErrNoSymbols if there is none. Symbols calls it once.
+	// ReadSymbols reads the symbol table; the error is ErrNoSymbols if there is none. Symbols calls
+	// it once.
 	ReadSymbols func() ([]Symbol, error)
-	// Exports returns the symbols that other files may refer to, which stripped ones keep; nil for
+	// Exports returns the symbols that other files may refer to, which stripped files keep; nil for
 	// formats other than ELF.
 	Exports func() []Symbol
-	// Relocated returns what the loader puts at an address that the file has zeros for, before it
-	// adds the bias; nil where files hold such values themselves.
+	// Relocated returns the value that the loader writes to an address where the file has zeros,
+	// before it adds the bias; nil for formats whose files hold these values.
 	Relocated func(addr uint64) uint64
 
 	r    io.ReaderAt
@@ -42,7 +43,7 @@ type File struct {
 	}
 	mu       sync.Mutex
 	contents map[*Section]contents
-	// where From found something: the next question is mostly about the same section
+	// the section that From used last: the next call is mostly about the same section
 	last atomic.Pointer[located]
 }
 
@@ -50,23 +51,23 @@ type File struct {
 type Segment struct {
 	Offset, FileSize uint64 // in the file
 	Addr             uint64 // at link time
-	Size             uint64 // in memory: what is beyond FileSize is zero at first
+	Size             uint64 // in memory: bytes beyond FileSize are zero at first
 	Writable         bool
 }
 
-// located is what lies at an address.
+// located holds the bytes of a section from an address on.
 type located struct {
 	addr  uint64
 	bytes []byte
 }
 
-// contents are what was read of a section.
+// contents are the bytes of a section, or the error of reading them.
 type contents struct {
 	bytes []byte
 	err   error
 }
 
-// A Reader reads an executable of so many bytes.
+// A Reader reads an executable of size bytes.
 type Reader func(r io.ReaderAt, size int64) (*File, error)
 
 // New returns a File without contents, for a Reader to fill in.
@@ -74,7 +75,7 @@ func New(r io.ReaderAt, size int64) *File {
 	return &File{r: r, size: size, contents: make(map[*Section]contents)}
 }
 
-// Open opens an executable. It waits for nothing, whatever is at the path.
+// Open opens an executable. It does not block, whatever kind of file is at the path.
 func Open(path string, read Reader) (*File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
 	if err != nil {
@@ -98,7 +99,7 @@ func Open(path string, read Reader) (*File, error) {
 	return x, nil
 }
 
-// Close closes the file. What was read of it stays valid.
+// Close closes the file. Contents that were read stay valid.
 func (f *File) Close() error {
 	if f.file == nil {
 		return nil
@@ -116,8 +117,8 @@ func (f *File) Section(name string) *Section {
 	return nil
 }
 
-// Contents returns the bytes of a section, decompressed. A section that is absent has none. They
-// are read once and shared: do not change them.
+// Contents returns the bytes of a section, decompressed; none for an absent section. They are read
+// once and shared: do not change them.
 func (f *File) Contents(name string) ([]byte, error) {
 	s := f.Section(name)
 	if s == nil {

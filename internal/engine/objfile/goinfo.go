@@ -9,10 +9,10 @@ import (
 	"io"
 )
 
-// Hash is what identifies a file without a build ID.
+// Hash returns the SHA-256 of the file, which identifies a file without a build ID.
 func (f *File) Hash() string {
 	sum := sha256.New()
-	// what can be read tells it from others
+	// after a read error, the part that was read still distinguishes the file
 	_, _ = io.Copy(sum, io.NewSectionReader(f.r, 0, f.size))
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
@@ -38,8 +38,8 @@ func TextBuildID(text []byte) (low, high int) {
 	return low, low + n
 }
 
-// ReadTextBuildID is TextBuildID for files that have it nowhere else; a hash of the file where the
-// beginning of its code has none.
+// ReadTextBuildID returns the build ID before the code, for files that have it nowhere else, or a
+// hash of the file if the beginning of its code has none.
 func (f *File) ReadTextBuildID() string {
 	const head = 64 << 10 // cmd/internal/buildid reads half of that
 	if text := f.Section(".text"); text != nil {
@@ -86,8 +86,8 @@ func (f *File) BuildInfoRange() (low, high uint64) {
 }
 
 // The build information (go1.26 and 1.27 debug/buildinfo/buildinfo.go): magic, pointer size, flags;
-// flag 2 means that varint-prefixed strings follow the header, the version and the modules. It has a
-// section of its own, or lies in .data, at a multiple of 16.
+// flag 2 means that varint-prefixed strings follow the header, the version and the modules. It has
+// a section of its own, or lies in .data, at a multiple of 16.
 const (
 	buildInfoMagic  = "\xff Go buildinf:"
 	buildInfoHeader = 32
@@ -114,7 +114,7 @@ func (f *File) buildInfo() ([]byte, uint64, error) {
 	return nil, 0, ErrNoBuildInfo
 }
 
-// prefixed returns the string behind a varint, and the length of both.
+// prefixed returns the string after a uvarint with its length, and the length of both.
 func prefixed(b []byte) (s []byte, length int, ok bool) {
 	n, used := binary.Uvarint(b)
 	if used <= 0 || n > uint64(len(b)-used) {

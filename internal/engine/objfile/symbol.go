@@ -18,7 +18,7 @@ type Symbol struct {
 	Kind       Kind
 }
 
-// Kind is what a symbol stands for.
+// Kind is the kind of thing that a symbol names.
 type Kind uint8
 
 // Kinds of symbols.
@@ -46,9 +46,9 @@ func (f *File) SymbolNamed(name string) (Symbol, bool) {
 	return Symbol{}, false
 }
 
-// SizeSymbols gives symbols of formats without sizes those: up to the next one, or to the end of
-// their section, but no more than is known of their kind, since data without symbols may follow.
-// The linker's marks get none.
+// SizeSymbols sets the sizes of symbols, for formats that have none, and sorts the list by address.
+// A symbol extends up to the next one or the end of its section, but not beyond the known size of
+// its kind, since data without symbols may follow. The linker's marks keep size 0.
 func (f *File) SizeSymbols(list []Symbol) {
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Addr < list[j].Addr })
 	next := uint64(0) // the lowest address above that of the symbol
@@ -67,8 +67,8 @@ func (f *File) SizeSymbols(list []Symbol) {
 	}
 }
 
-// knownSize is the size of a symbol that the compiler made, where its kind or the file tells it. For
-// other symbols it is the largest number there is. Variables have debug information.
+// knownSize returns the size of a symbol that the compiler made, if its kind or the file tells it,
+// else the largest uint64. Variables are not covered, since debug information has their sizes.
 func (f *File) knownSize(s *Symbol) uint64 {
 	const word = 8
 	count := uint64(0)

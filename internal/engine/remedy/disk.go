@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// disk has the limits on files that are kept, and the way out of each.
+// disk lists the errors of limits on stored files, and the remedy for each.
 var disk = []struct {
 	errno  syscall.Errno
-	signal string // that ends a command which goes beyond, as the go command prints it
+	signal string // of a command that exceeds the limit, as the go command prints it
 	remedy string
 }{
 	{syscall.ENOSPC, "", "free space on the disk, or set LEAKGATE_CACHE (and GOTMPDIR) to a folder with room"},
@@ -17,8 +17,8 @@ var disk = []struct {
 	{syscall.EFBIG, "file size limit exceeded", "raise the limit on the size of files (ulimit -f)"},
 }
 
-// ForDisk returns what the user can do about an error, or about what a command printed, if the
-// cause is that there is no room for a file in the cache or for a build; "" if it is not.
+// ForDisk returns the remedy if an error, or the output of a command, says that there is no room
+// for a file in the cache or for a build; "" if not.
 func ForDisk(err error, output string) string {
 	for _, d := range disk {
 		if errors.Is(err, d.errno) || strings.Contains(output, d.errno.Error()) || d.signal != "" && strings.Contains(output, d.signal) {

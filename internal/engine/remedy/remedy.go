@@ -97,7 +97,7 @@ var table = []struct {
 	{"", syscall.ENOBUFS, memory},
 }
 
-// forkMemory says what helps when the kernel refuses a fork for lack of memory. With strict
+// forkMemory returns the remedy if the kernel refuses a fork for lack of memory. With strict
 // accounting the copy counts in full, though it shares all its pages (Linux
 // Documentation/mm/overcommit-accounting.rst).
 func forkMemory(setting string) string {

@@ -47,7 +47,7 @@ func TestOf(t *testing.T) {
 	assert.Empty(t, Of(errors.New("something else")))
 }
 
-// The setting that a remedy names is not the one that is in force.
+// TestForkMemory: a remedy does not advise the setting that is in force.
 func TestForkMemory(t *testing.T) {
 	setting := filepath.Join(t.TempDir(), "overcommit_memory")
 	for value, want := range map[string]string{

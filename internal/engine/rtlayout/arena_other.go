@@ -2,8 +2,8 @@
 
 package rtlayout
 
-// What the runtime reserves for the heap at once, and of its two tables of that how large the second
-// kind is, as logarithms (runtime/malloc.go, logHeapArenaBytes and arenaL2Bits).
+// ArenaShift is the logarithm of the size of a heap arena. ArenaL2Bits is the logarithm of the
+// length of a second-level table of arenas (runtime/malloc.go, logHeapArenaBytes and arenaL2Bits).
 const (
 	ArenaShift  = 26
 	ArenaL2Bits = 22

@@ -1,27 +1,28 @@
 package rtlayout
 
-// Facts of the runtime that no debug information has; the same in go1.26 and go1.27.
+// Constants of the runtime that debug information does not have; the same in go1.26 and go1.27.
 const (
 	PageShift = 13 // runtime/internal/sys: pages of the heap
 	PageSize  = 1 << PageShift
 	ArenaSize = 1 << ArenaShift
 
 	SpanInUse  = 1 // runtime/mheap.go, mSpanState
-	SpanManual = 2 // of stacks, and the runtime's own
+	SpanManual = 2 // spans of stacks, and of the runtime itself
 
-	// MaxHeapBits: objects up to this size keep their pointer bits at the end of their span, larger ones
-	// a type in front (internal/runtime/gc, MinSizeForMallocHeader), which takes HeaderSize, but for
-	// those that have a span to themselves.
+	// MaxHeapBits: objects of up to so many bytes have their pointer bits at the end of their span.
+	// Larger objects have the address of their type in a header of HeaderSize bytes, unless they
+	// have a span to themselves (internal/runtime/gc, MinSizeForMallocHeader).
 	MaxHeapBits = 512
 	HeaderSize  = 8
-	// InlineMarkBits is the size of what the green tea collector has behind the pointer bits of spans of
-	// objects from 16 bytes on, where GreenTea is the name of a type that the program has
-	// (runtime/mgcmark_greenteagc.go, spanInlineMarkBits).
+	// InlineMarkBits is the size in bytes of the mark bits that the green tea collector keeps
+	// behind the pointer bits, in spans of objects of 16 bytes and more
+	// (runtime/mgcmark_greenteagc.go, spanInlineMarkBits). A program with this collector has the
+	// type named GreenTea.
 	InlineMarkBits = 128
 	GreenTea       = "runtime.spanInlineMarkBits"
 
-	// TinySpanClass is that of blocks of the tiny allocator (runtime/mcache.go): size class 2 (16
-	// bytes), no pointers.
+	// TinySpanClass is the span class of blocks of the tiny allocator (runtime/mcache.go): size
+	// class 2 (16 bytes), no pointers.
 	TinySpanClass = 5
 	TinyBlock     = 16
 )
@@ -41,9 +42,10 @@ const (
 	Scanning  = 0x1000
 )
 
-// HasEnded reports whether the record of a goroutine in a state, without Scanning, is nobody's now.
+// HasEnded reports whether a goroutine record in a state, without Scanning, belongs to no
+// goroutine.
 func HasEnded(state uint32) bool { return state == Idle || state == Dead || state == DeadExtra }
 
 // TimerZombie is set in the state of a timer that is still in a heap but is to be removed: it was
-// stopped, or is that of a channel that no goroutine waits for (runtime/time.go).
+// stopped, or it is the timer of a channel that no goroutine waits for (runtime/time.go).
 const TimerZombie = 1 << 2

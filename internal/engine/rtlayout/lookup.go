@@ -1,5 +1,6 @@
-// Package rtlayout is what is known of the Go runtime's structures: where they have their fields, which
-// debug information tells by name, and what it does not tell, by the version of Go.
+// Package rtlayout describes the Go runtime's structures: the offsets of their fields, which it
+// finds by name in debug information, and facts that debug information does not have, by Go
+// version.
 package rtlayout
 
 import (
@@ -9,37 +10,37 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 )
 
-// Names is the part of the debug information that knows of types and variables.
+// Names is the part of the debug information that has types and variables.
 type Names interface {
 	TypeByName(name string) (debuginfo.TypeID, bool)
 	Type(id debuginfo.TypeID) debuginfo.Type
 	GlobalByName(name string) (debuginfo.Global, bool)
 }
 
-// A Lookup answers by name; the first name that is missing is kept as its error, so that many may be
-// asked for before it is looked at. It is not safe for concurrent use.
+// A Lookup finds types, fields and variables by name. It keeps the first missing name as its error,
+// so a caller may look up many names before it checks Err. It is not safe for concurrent use.
 type Lookup struct {
 	names Names
 	bias  uint64
 	err   error
-	last  debuginfo.Type // that was looked up: most questions are about the same one as before
+	last  debuginfo.Type // looked up last: most lookups use the same type again
 }
 
 // In returns a lookup in a program that was loaded bias bytes above where it was linked.
 func In(names Names, bias uint64) *Lookup { return &Lookup{names: names, bias: bias} }
 
-// Err is what was missing first, nil if nothing was.
+// Err returns the first error, nil if there was none.
 func (l *Lookup) Err() error { return l.err }
 
-// Fail keeps an error, unless there is one already.
+// Fail sets the error, unless there is an earlier error.
 func (l *Lookup) Fail(format string, args ...any) {
 	if l.err == nil {
 		l.err = fmt.Errorf(format, args...)
 	}
 }
 
-// Struct returns a type of the program, nil if there is none of that name, which is no error. It is
-// valid until the next call.
+// Struct returns the type of the program with a name, or nil, without an error, if there is none.
+// It is valid until the next call.
 func (l *Lookup) Struct(name string) *debuginfo.Type {
 	if l.last.Name != name || name == "" {
 		id, ok := l.names.TypeByName(name)
@@ -108,7 +109,7 @@ func (l *Lookup) Field(in *debuginfo.Type, path string) (off uint64, typ debugin
 	}
 }
 
-// Size returns the size of a type; 1 where that is not known.
+// Size returns the size of a type. If the size is not known, it keeps an error and returns 1.
 func (l *Lookup) Size(typ string) uint64 {
 	t := l.known(typ)
 	if t == nil || t.Size <= 0 {

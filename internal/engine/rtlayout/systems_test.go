@@ -17,15 +17,15 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// bySystem are the names that not all systems have, or with other fields.
+// bySystem are the names that some systems do not have, or have with other fields.
 var bySystem = map[string]bool{
 	"runtime.argslice": true, // what is hidden is only where it is
 	"runtime.mOS":      true, // asked for by fields that may be absent
 }
 
-// TestOtherSystemsHaveTheNames takes all names of the runtime's variables and types that the engine's
-// source has, as far as a program for Linux has them. The debug information of the same program for
-// Windows and macOS has to have them, too, and the types with the same fields.
+// TestOtherSystemsHaveTheNames takes all names of runtime variables and types in the engine's
+// source that a program for Linux has. The debug information of the same program for Windows and
+// macOS must have these names too, and the types with the same fields.
 func TestOtherSystemsHaveTheNames(t *testing.T) {
 	require.Slow(t)
 	linux := indexFor(t, "linux/amd64")
@@ -64,8 +64,8 @@ func TestOtherSystemsHaveTheNames(t *testing.T) {
 	}
 }
 
-// namesInSource are the strings in the source of the engine and of what is above it that may name a
-// variable or a type of the runtime.
+// namesInSource returns the strings in the source of the engine and of the packages above it that
+// may name a variable or a type of the runtime.
 func namesInSource(t *testing.T) map[string]bool {
 	t.Helper()
 	names := make(map[string]bool)

@@ -6,7 +6,7 @@ import (
 	"github.com/leakgate/leakgate/internal/goversion"
 )
 
-// Semantics is what differs between Go versions in meaning, not in layout.
+// Semantics holds the differences between Go versions in meaning, not in layout.
 type Semantics struct {
 	// Kinds of mspan.specials (runtime/mheap.go, _KindSpecial*).
 	Finalizer, WeakHandle, Profile, Cleanup uint8
@@ -23,9 +23,9 @@ var supported = map[int]Semantics{
 // SupportedVersions is how messages name the versions whose runtime structures are known.
 const SupportedVersions = "Go 1.26 and 1.27"
 
-// experiments are the GOEXPERIMENT settings, on or off, that leave the runtime's structures as they
-// are read: all that Go 1.26 and 1.27 have (internal/goexperiment/flags.go) but arenas,
-// whose chunks are spans of a kind of their own.
+// experiments are the GOEXPERIMENT settings, on or off, that do not change how the runtime's
+// structures are read: all settings of Go 1.26 and 1.27 (internal/goexperiment/flags.go) except
+// arenas, whose chunks are spans of their own kind.
 const experiments = " boringcrypto cgocheck2 dwarf5 fieldtrack goroutineleakprofile greenteagc heapminimum512kib jsonv2 loopvar mapsplitgroup" +
 	" newinliner preemptibleloops randomizedheapbase64 regabiargs regabiwrappers runtimefreegc runtimesecret simd sizespecializedmalloc staticlockranking "
 
@@ -51,8 +51,8 @@ func CheckVersion(version string) error {
 	return err
 }
 
-// SemanticsOf returns those of a Go version, given as runtime.Version has it, or a *VersionError if
-// programs of that version cannot be read.
+// SemanticsOf returns the Semantics of a Go version, given as runtime.Version has it, or a
+// *VersionError if programs of that version cannot be read.
 func SemanticsOf(version string) (Semantics, error) {
 	minor, ok := goversion.Minor(version)
 	if !ok {

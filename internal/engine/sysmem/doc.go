@@ -1,22 +1,24 @@
-// Package sysmem takes memory from the operating system, outside of the Go heap: the collector
-// neither counts it nor looks into it, and it goes back to the system when it is given back.
+// Package sysmem takes memory from the operating system, outside of the Go heap. The garbage
+// collector neither counts nor scans this memory, and Release returns it to the system.
 package sysmem
 
 import "github.com/leakgate/leakgate/internal/engine/remedy"
 
-// Take takes so many bytes, all 0.
+// Take returns zeroed memory of the given number of bytes.
 func Take(bytes int) ([]byte, error) { return take(bytes) }
 
-// Reserve takes address space of which nothing may be touched before Provide.
+// Reserve returns address space of the given number of bytes, which must not be touched before
+// Provide.
 func Reserve(bytes int) ([]byte, error) { return reserve(bytes) }
 
-// Provide makes part of what Reserve returned memory, all 0 where it was none before.
+// Provide backs part of what Reserve returned with memory, which is zeroed where there was none
+// before.
 func Provide(part []byte) error { return provide(part) }
 
-// Release gives back what Take or Reserve returned, as a whole.
+// Release returns to the system all that one call of Take or Reserve returned.
 func Release(all []byte) error { return release(all) }
 
-// Refused is the error of one of these calls, for a purpose.
+// Refused returns the error of a failed call of this package, with the purpose of the memory.
 func Refused(purpose string, err error) error {
 	return &remedy.Error{Call: call, For: purpose, Err: err}
 }

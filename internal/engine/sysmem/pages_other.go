@@ -2,8 +2,8 @@
 
 package sysmem
 
-// mapNoReserve is no flag here: nothing is accounted for before it is written to.
+// mapNoReserve is 0: this system does not account for memory before it is written to.
 const mapNoReserve = 0
 
-// adviseSmallPages has nothing to do: nobody makes huge pages of small ones here.
+// adviseSmallPages does nothing: this system does not make huge pages of small ones.
 func adviseSmallPages([]byte) {}

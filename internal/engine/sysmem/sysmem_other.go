@@ -2,7 +2,7 @@
 
 package sysmem
 
-// There is no memory but that of the Go heap here.
+// On this system all memory is from the Go heap.
 
 const call = "make"
 

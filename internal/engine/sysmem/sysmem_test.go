@@ -20,8 +20,8 @@ func TestTake(t *testing.T) {
 	require.NoError(t, Release(b))
 }
 
-// Address space costs nothing: what is reserved is more than this machine has. Parts become memory
-// one after the other, and what is memory already keeps what it has.
+// TestReserve reserves more address space than this machine has memory, since address space costs
+// nothing. Parts become memory one after the other; providing a part again keeps its contents.
 func TestReserve(t *testing.T) {
 	const size, first, second = 1 << 40, 5 << 20, 7 << 30
 	b, err := Reserve(size)

@@ -8,8 +8,8 @@ const call = "mmap"
 
 func take(bytes int) ([]byte, error) { return private(bytes, 0) }
 
-// reserve returns address space that takes memory as it is written to. Huge pages would take
-// memory between the pages that are.
+// reserve returns address space that takes memory as it is written to. With huge pages it would
+// also take memory between the pages that are written.
 func reserve(bytes int) ([]byte, error) {
 	b, err := private(bytes, mapNoReserve)
 	if err == nil {

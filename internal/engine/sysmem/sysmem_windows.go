@@ -25,8 +25,7 @@ func take(bytes int) ([]byte, error) { return allocate(0, bytes, memReserve|memC
 
 func reserve(bytes int) ([]byte, error) { return allocate(0, bytes, memReserve) }
 
-// provide has the system promise memory for all pages of the part. They take some as they are
-// touched.
+// provide commits memory for all pages of the part. A page takes memory when it is first touched.
 func provide(part []byte) error {
 	if len(part) == 0 {
 		return nil

@@ -1,8 +1,7 @@
-// Package withoutdwarf stands in for a program's debug information where that cannot be had: it knows
-// the types that the frozen process describes to itself (internal/abi type descriptors), the
-// layouts of the runtime's structures from a table, and the runtime's variables that the two passes
-// of the model need, which it finds by what they hold. Variables, captures and types that the
-// linker kept no descriptor of have no names here.
+// Package withoutdwarf replaces a program's debug information where there is none. It reads types
+// from the type descriptors in the frozen process (internal/abi), has the layouts of the runtime's
+// structures in a table, and finds the runtime's variables that the two passes of the model need by
+// their contents. Variables, captures, and types without a descriptor have no names here.
 //
-// What cannot be told beyond doubt is an error.
+// An ambiguous result is an error.
 package withoutdwarf

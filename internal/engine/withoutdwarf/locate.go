@@ -9,22 +9,24 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
-// What spans and goroutines look like (go1.26 and 1.27 runtime/mheap.go and runtime2.go).
+// The largest valid values in spans and goroutines (go1.26 and 1.27 runtime/mheap.go and
+// runtime2.go).
 const (
 	lastState  = 2      // of a span
 	lastStatus = 0x100b // of a goroutine: _Gscan and _Gdeadextra
 	maxList    = 1 << 28
 )
 
-// locator finds runtime.mheap_ and runtime.allgs among the variables of the program, by what they
-// hold: a list of spans that agree with the heap's sweep generation and one of which holds the
-// caller's goroutine, and a list of goroutines of which the caller's is one. It reads past its
-// Space, whose small reads must stay small: most of what looks like a slice is none.
+// locator finds runtime.mheap_ and runtime.allgs among the variables of the program by their
+// contents. The heap has a list of spans that agree with its sweep generation, and one of them
+// holds the caller's goroutine; allgs is a list of goroutines that includes the caller's. It reads
+// from source and not through the Space of Names, whose small reads must stay small: most variables
+// that look like a slice are none.
 type locator struct {
 	source image.Source
 	n      *Names
 	p      Process
-	layout *rtlayout.Lookup // with an error where a field is not in the table
+	layout *rtlayout.Lookup // its error is set if the table lacks a field
 	err    error
 }
 
@@ -67,12 +69,13 @@ func (l *locator) locate() (map[string]uint64, error) {
 		"runtime.firstmoduledata": l.p.Module,
 		"runtime.mheap_":          heaps[0],
 		"runtime.allgs":           gs[0],
-		// It is set in just the phases in which gcphase is not 0 (runtime/mgc.go, setGCPhase).
+		// runtime.writeBarrier is set in just the phases in which gcphase is not 0 (runtime/mgc.go,
+		// setGCPhase).
 		"runtime.gcphase": l.p.WriteBarrier,
 	}, nil
 }
 
-// copy reads n bytes at each address; what cannot be read whole is nil.
+// copy reads n bytes at each address; an element of the result is nil if fewer bytes can be read.
 func (l *locator) copy(addrs []uint64, n uint64) [][]byte {
 	ranges := make([]image.Range, len(addrs))
 	for i, a := range addrs {
@@ -91,7 +94,7 @@ func (l *locator) copy(addrs []uint64, n uint64) [][]byte {
 	return out
 }
 
-// slices lists what looks like a slice of pointers in the segment of variables.
+// slices returns the variables in the segment from bss to ebss that look like slices of pointers.
 func (l *locator) slices(bss, ebss uint64) []list {
 	data := l.copy([]uint64{bss}, ebss-bss)[0]
 	var lists []list
@@ -112,8 +115,8 @@ func (l *locator) slices(bss, ebss uint64) []list {
 	return kept
 }
 
-// each reads what the elements of a list point to and reports whether there is nothing that ok
-// refuses. The first element is looked at before the others are read.
+// each reads size bytes at each pointer in a list and reports whether ok accepts all of them. It
+// checks the first element before it reads the others.
 func (l *locator) each(s list, size uint64, ok func(addr uint64, b []byte) bool) bool {
 	for _, n := range []uint64{1, s.n} {
 		pointers := l.copy([]uint64{s.at}, n*8)[0]
@@ -176,8 +179,8 @@ func (l *locator) heaps(lists []list) []uint64 {
 			}
 			start, pages, limit := u64(b[oStart:]), u64(b[oPages:]), u64(b[oLimit:])
 			self = self || start <= l.p.G && l.p.G < limit
-			// Swept or not, cached or not: at most two behind the heap's generation and three ahead
-			// (runtime/mheap.go, mspan.sweepgen).
+			// A span may be swept or not, cached or not: its generation is at most two behind the
+			// heap's and three ahead (runtime/mheap.go, mspan.sweepgen).
 			age := le.Uint32(b[oGen:]) - le.Uint32(gen)
 			return start != 0 && pages > 0 && pages <= maxList && u64(b[oElem:]) > 0 &&
 				limit > start && limit <= start+pages*rtlayout.PageSize && age+2 <= 5

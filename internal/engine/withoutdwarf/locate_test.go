@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// memory is a process's, in one piece.
+// memory is the memory of a process, in one piece.
 type memory struct {
 	base  uint64
 	bytes []byte
@@ -33,7 +33,7 @@ func (m *memory) put(addr uint64, words ...uint64) {
 	}
 }
 
-// Places in the memory that program makes.
+// Addresses in the memory that program makes.
 const (
 	base      = 0x10000
 	module    = base + 0x100
@@ -53,7 +53,7 @@ const (
 	size      = 0x40000
 )
 
-// program is a process with two spans and two goroutines, by the layouts of Go 1.26.
+// program returns a process with two spans and two goroutines, with the layouts of Go 1.26.
 func program(t *testing.T) (*memory, Process) {
 	t.Helper()
 	m := &memory{base: base, bytes: make([]byte, size)}
@@ -138,12 +138,13 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestDamagedMemory: whatever the memory holds, there is an answer or an error.
+// TestDamagedMemory: whatever the memory holds, Names returns a result or an error and does not
+// panic.
 func TestDamagedMemory(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 300 {
 		m, p := program(t)
-		m.put(module+296, base, base+size) // all of it may be types
+		m.put(module+296, base, base+size) // all memory may hold type descriptors
 		for range 2000 {
 			m.put(base+8*r.Uint64N(size/8), base+r.Uint64N(size))
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
 
-// Process is what the running process says of itself and of its frozen copy. Addresses are those in
-// the process, and so are all that Names gives out.
+// Process describes the running process, for reading its frozen copy. Its addresses, and those that
+// Names returns, are addresses in the process.
 type Process struct {
 	GoVersion    string // runtime.Version()
 	Module       uint64 // address of the only moduledata
@@ -20,7 +20,7 @@ type Process struct {
 	G, PC        uint64 // of the goroutine that froze the process
 }
 
-// Names answers what a debuginfo.Index answers, as far as that is possible. It is not safe for
+// Names answers the queries of a debuginfo.Index as far as that is possible. It is not safe for
 // concurrent use.
 type Names struct {
 	mem       *image.Space
@@ -33,8 +33,8 @@ type Names struct {
 	mapTail   uint64 // see tail
 }
 
-// New finds the runtime's variables in a frozen process. It reads the data segment once, and all
-// spans' headers.
+// New finds the runtime's variables in a frozen process. It reads the data segment once, and the
+// headers of all spans.
 func New(source image.Source, p Process) (*Names, error) {
 	minor, err := supportedMinor(p.GoVersion)
 	if err != nil {
@@ -47,8 +47,8 @@ func New(source image.Source, p Process) (*Names, error) {
 	for _, t := range parseLayouts(tables[minor]) {
 		n.register(typeEntry{t: t, known: true})
 	}
-	// Only its presence counts: the collector is green tea, the default of the versions in the
-	// table.
+	// Only the presence of the type counts: the collector is green tea, the default of the versions
+	// in the table.
 	n.register(typeEntry{t: debuginfo.Type{Name: "runtime.spanInlineMarkBits"}, known: true})
 	n.mapTail = 64
 	if minor >= 27 {
@@ -81,13 +81,13 @@ func supportedMinor(version string) (int, error) {
 // GoVersion is that of the process.
 func (n *Names) GoVersion() string { return n.goVersion }
 
-// GlobalByName knows a few of the runtime's variables.
+// GlobalByName finds only the runtime's variables that New found.
 func (n *Names) GlobalByName(name string) (debuginfo.Global, bool) {
 	addr, ok := n.variables[name]
 	return debuginfo.Global{Name: name, Package: "runtime", Addr: addr}, ok
 }
 
-// WithoutQueues says that the queues of finalizers and cleanups are not known.
+// WithoutQueues marks a source of names that does not know the queues of finalizers and cleanups.
 func (n *Names) WithoutQueues() {}
 
 // Globals returns nothing.
@@ -96,13 +96,13 @@ func (n *Names) Globals() []debuginfo.Global { return nil }
 // Warnings returns nothing.
 func (n *Names) Warnings() []string { return nil }
 
-// FuncByPC knows no function: the function table of the process does.
+// FuncByPC finds nothing: the function table of the process has the functions.
 func (n *Names) FuncByPC(uint64) (debuginfo.Func, bool) { return debuginfo.Func{}, false }
 
 // Locals returns nothing.
 func (n *Names) Locals(uint64) []debuginfo.Local { return nil }
 
-// Signature knows no parameters.
+// Signature returns nothing.
 func (n *Names) Signature(uint64) (debuginfo.TypeID, []debuginfo.DictType) { return 0, nil }
 
 // Captures returns nothing.

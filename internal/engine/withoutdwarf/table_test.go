@@ -11,8 +11,7 @@ import (
 )
 
 // TestTable compares the table with the debug information of programs that this toolchain builds.
-// CI runs it with every supported one, and in the builds for which the standard library is compiled
-// anew.
+// CI runs it with every supported toolchain, and for builds that compile the standard library anew.
 func TestTable(t *testing.T) {
 	modes := [][]string{{runtime.GOARCH}}
 	if require.IsSlow() {

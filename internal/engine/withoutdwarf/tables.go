@@ -6,14 +6,14 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
-// Constants is where a running program has what it never changes.
+// Constants are the address ranges of a running program that never change.
 type Constants struct {
 	Code, Types image.Range   // instructions; type descriptors
 	Data        []image.Range // constants, static dictionaries among them
 }
 
-// ConstantsOf reads where a program of a Go version has them from its only moduledata. word reads its
-// memory.
+// ConstantsOf reads the ranges of a program of a Go version from its moduledata, which must be the
+// only one. module is the moduledata's address; word reads a word of the program's memory.
 func ConstantsOf(goVersion string, module uint64, word func(address uint64) uint64) (*Constants, error) {
 	minor, err := supportedMinor(goVersion)
 	if err != nil {
@@ -32,8 +32,8 @@ func ConstantsOf(goVersion string, module uint64, word func(address uint64) uint
 	}
 	c := &Constants{Code: between("text", "etext"), Types: between("types", "etypes"), Data: []image.Range{between("rodata", "epclntab")}}
 	if c.Types.Addr >= c.Data[0].End() {
-		// In position-independent programs what has addresses in it lies apart, before the variables
-		// (cmd/link/internal/ld/data.go, dodata).
+		// In position-independent programs constants with addresses in them are apart, before the
+		// variables (cmd/link/internal/ld/data.go, dodata).
 		c.Data = append(c.Data, between("types", "data"))
 	}
 	return c, nil

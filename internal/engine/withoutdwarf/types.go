@@ -25,7 +25,8 @@ const (
 	maxNesting = 32 // of unnamed types in a name
 )
 
-// typeEntry is a type that has a number. Descriptors are read when they are first asked for.
+// typeEntry is a type that has a TypeID. Its descriptor is read when the type is first asked for;
+// known says that it has been read.
 type typeEntry struct {
 	t     debuginfo.Type
 	addr  uint64 // of the descriptor, 0 for the runtime's own structures
@@ -42,10 +43,10 @@ func (n *Names) register(e typeEntry) debuginfo.TypeID {
 	return id
 }
 
-// NumTypes is the number of types that were met so far.
+// NumTypes is the number of types found so far.
 func (n *Names) NumTypes() int { return len(n.types) - 1 }
 
-// TypesByHash returns nothing: TypeAt knows better.
+// TypesByHash returns nothing: TypeAt finds types by their descriptors' addresses.
 func (n *Names) TypesByHash(uint32) []debuginfo.TypeID { return nil }
 
 // TypeAt returns the type with a descriptor at an address of the process, 0 if there can be none.
@@ -61,7 +62,7 @@ func (n *Names) TypeAt(addr uint64) debuginfo.TypeID {
 	return id
 }
 
-// TypeByName finds a type among those met so far.
+// TypeByName finds a type among those found so far.
 func (n *Names) TypeByName(name string) (debuginfo.TypeID, bool) {
 	id, ok := n.byName[name]
 	return id, ok
@@ -84,7 +85,7 @@ func (n *Names) Type(id debuginfo.TypeID) debuginfo.Type {
 	return n.types[id].t
 }
 
-// TypeHead is Type, which knows the fields anyway.
+// TypeHead is Type, which reads each descriptor once, with its fields.
 func (n *Names) TypeHead(id debuginfo.TypeID) debuginfo.Type { return n.Type(id) }
 
 func (n *Names) read(addr uint64) debuginfo.Type {
@@ -111,7 +112,7 @@ func (n *Names) read(addr uint64) debuginfo.Type {
 	}
 	t.Name = n.name(addr, 0)
 	if t.Kind == reflect.Map {
-		// The type of a map's groups, under the name that debug information has for it.
+		// byName has the type of a map's groups under the name that debug information gives it.
 		if group := n.TypeAt(word(2)); group != 0 {
 			n.byName["noalg.map.group["+n.Type(t.Key).Name+"]"+n.Type(t.Elem).Name] = group
 		}
@@ -147,9 +148,9 @@ func (n *Names) text(addr uint64) (text string, flags byte) {
 	return string(n.mem.Bytes(addr+1+uint64(used), length)), b[0]
 }
 
-// name returns a type's name with full import paths, as debug information has it. Types with names
-// have theirs in the descriptor, after the package's name; those of functions and unnamed structs
-// and interfaces are as in package reflect.
+// name returns a type's name with full import paths, as debug information has it. The descriptor of
+// a named type has its name after the package's name. The names of functions, and of unnamed
+// structs and interfaces, are as in package reflect.
 func (n *Names) name(addr uint64, depth int) string {
 	if depth > maxNesting || addr < n.lo || addr >= n.hi || !n.mem.Try(addr, typeSize+24) {
 		return "?"
@@ -192,7 +193,8 @@ func (n *Names) name(addr uint64, depth int) string {
 	return name
 }
 
-// tail is how long the part of a descriptor is that its kind adds; an UncommonType follows.
+// tail returns the size of the part of a descriptor that depends on its kind; an UncommonType
+// follows it.
 func (n *Names) tail(kind reflect.Kind) uint64 {
 	switch kind {
 	case reflect.Struct, reflect.Interface:

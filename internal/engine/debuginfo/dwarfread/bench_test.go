@@ -10,8 +10,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// BenchmarkEntries reads all entries of a program, of sections that are unpacked already, with this
-// package's reader and with debug/dwarf: why there is a reader here.
+// BenchmarkEntries reads all entries of a program from uncompressed sections, with this package's
+// reader and with debug/dwarf. It shows why this package has its own reader.
 func BenchmarkEntries(b *testing.B) {
 	path := os.Getenv("LEAKGATE_BENCH_BINARY")
 	if path == "" {

@@ -1,6 +1,7 @@
 package dwarfread
 
-// What is read of DWARF (versions 4 and 5; sections 7.5.4 to 7.5.6 of DWARF 5).
+// The constants of DWARF that this package reads (versions 4 and 5; sections 7.5.4 to 7.5.6 of
+// DWARF 5).
 
 type dwarfTag uint64
 

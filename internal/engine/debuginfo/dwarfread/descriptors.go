@@ -21,8 +21,9 @@ const (
 // readDescriptors turns DW_AT_go_runtime_type into addresses and reads the types' hashes from the
 // descriptors. The linker writes the attribute as an offset into the section that holds the types
 // (cmd/internal/dwarf/dwarf.go, DW_CLS_GO_TYPEREF): .rodata, .data.rel.ro with PIE, .go.type from
-// go1.27, a part of .rodata in PE files; after external linking as an address. So each reading is
-// tried, and the one for which descriptors agree with DWARF in size and kind is right.
+// go1.27, a part of .rodata in PE files. After external linking it is an address. So each possible
+// base is tried; the right one is that for which most descriptors agree with DWARF in size and
+// kind.
 func (p *resolver) readDescriptors(syms []objfile.Symbol) {
 	bases := []uint64{0}
 	for _, s := range syms {

@@ -9,7 +9,7 @@ import (
 // view makes a string of bytes without copying them. They must not change.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// dieOffset is the place of an entry in .debug_info.
+// dieOffset is the offset of an entry in .debug_info.
 type dieOffset uint32
 
 // entry is a debugging information entry.
@@ -28,7 +28,7 @@ type attribute struct {
 	data  []byte
 }
 
-// class is what a form stands for.
+// class is the kind of value that a form encodes.
 type class uint8
 
 const (
@@ -100,8 +100,8 @@ type entryReader struct {
 	last    entry
 }
 
-// next returns the next entry; nil at the end of the siblings. It holds until next is called again.
-// An error comes back with every later call.
+// next returns the next entry; nil at the end of a list of siblings. The entry is valid until the
+// next call. After an error every later call returns an error.
 func (r *entryReader) next() (*entry, error) {
 	e := &r.last
 	e.off = dieOffset(r.unit.end - len(r.b))
@@ -137,8 +137,8 @@ func (r *entryReader) next() (*entry, error) {
 	return e, nil
 }
 
-// skipChildren passes over what lies below the entry that next returned last. What is damaged there
-// next reports.
+// skipChildren skips the descendants of the entry that next returned last. If they are damaged, the
+// following call of next returns the error.
 func (r *entryReader) skipChildren() {
 	depth := 0
 	if r.last.children {

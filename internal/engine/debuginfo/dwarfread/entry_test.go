@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// TestEntries reads a program's entries and line tables beside debug/dwarf.
+// TestEntries compares a program's entries and line tables with those that debug/dwarf reads.
 func TestEntries(t *testing.T) {
 	modes := [][]string{nil}
 	if require.IsSlow() {
@@ -105,8 +105,8 @@ func sameEntry(t *testing.T, u *unitReader, want *dwarf.Entry, got *entry) {
 	}
 }
 
-// sameLines compares the source file of every row of a unit's line table; it returns how many rows
-// there are.
+// sameLines compares the source file of every row of a unit's line table. It returns the number of
+// rows.
 func sameLines(t *testing.T, d *debugSections, data *dwarf.Data, cu *dwarf.Entry) int {
 	t.Helper()
 	r, err := data.LineReader(cu)

@@ -2,10 +2,10 @@ package dwarfread
 
 import "sort"
 
-// lineTable is the line table of one unit, as far as it tells source files (DWARF 5, section 6.2;
-// DWARF 4 has another list of files). The zero value is an empty one.
+// lineTable is the part of a unit's line table that names source files (DWARF 5, section 6.2; DWARF
+// 4 has another format for the list of files). The zero value is an empty table.
 type lineTable struct {
-	files     []sourceFile // by the numbers that entries use
+	files     []sourceFile // by file number
 	version   uint16
 	program   []byte
 	lengths   []byte // number of operands of the standard opcodes, from opcode 1 on
@@ -21,8 +21,8 @@ type fileChange struct {
 	file string
 }
 
-// Operations of line programs, and what describes entries in lists of files (DWARF 5, sections 7.22
-// and 6.2.4.1).
+// Opcodes of line programs, and content types of the entries in lists of files (DWARF 5, sections
+// 7.22 and 6.2.4.1).
 const (
 	lnsCopy         = 1
 	lnsAdvancePC    = 2
@@ -37,8 +37,8 @@ const (
 	lnctDirectoryIndex = 2
 )
 
-// readLineTable reads the header at an offset of .debug_line. What is damaged gives an empty table:
-// files are told to people, nothing is computed from them.
+// readLineTable reads the header at an offset of .debug_line. A damaged header gives an empty
+// table: file names only appear in messages, and nothing is computed from them.
 func readLineTable(section []byte, off uint64, compDir string, strings stringSections) (t lineTable) {
 	if off > uint64(len(section)) {
 		return lineTable{}
@@ -144,8 +144,8 @@ func (r *entryReader) oldFileList(compDir string) []sourceFile {
 	return files
 }
 
-// sourceFile is a file, or a folder, in a folder. Most of them are never asked for, so they are not
-// joined before.
+// sourceFile is the path of a file or folder, split into the folder that holds it and its name.
+// path joins them on demand, since most paths are never asked for.
 type sourceFile struct{ dir, name string }
 
 func (f sourceFile) path() string {
@@ -155,7 +155,8 @@ func (f sourceFile) path() string {
 	return f.dir + "/" + f.name
 }
 
-// file returns a file by its number, "" if there is none of a name.
+// file returns the path of the file with a number, "" if the number is unknown or stands for no
+// file.
 func (t *lineTable) file(index uint64) string {
 	if index >= uint64(len(t.files)) {
 		return ""
@@ -177,7 +178,7 @@ func (t *lineTable) fileAt(pc uint64) string {
 	return l[i-1].file
 }
 
-// run runs the line program and notes where files change.
+// run executes the line program and records where the source file changes.
 func (t *lineTable) run() {
 	const none = ^uint64(0)
 	var (

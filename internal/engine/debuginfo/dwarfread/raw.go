@@ -4,7 +4,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/program"
 )
 
-// What one compilation unit says, before references between units are resolved. Offsets are those
+// The data of one compilation unit, before references between units are resolved. Offsets are those
 // of entries in .debug_info and identify types, functions and variables across units.
 
 type rawUnit struct {
@@ -15,14 +15,14 @@ type rawUnit struct {
 	globals   []rawGlobal
 	funcs     []rawFunc
 	abstracts []abstract // sorted by offset
-	// declaring file of abstract functions, as far as calls in this unit show it
+	// by abstract function: the file that declares it, as far as calls in this unit reveal it
 	files map[dieOffset]string
 	err   error
 }
 
 type rawType struct {
 	off        dieOffset
-	alias      dieOffset // not 0: only another name for that type
+	alias      dieOffset // not 0: this entry is only another name for the type there
 	name       string
 	kind       uint8
 	size       int64
@@ -47,7 +47,7 @@ type rawGlobal struct {
 }
 
 // abstract is an abstract function (Inline attribute), or a variable of one. Concrete and inlined
-// instances refer to them for what does not differ between instances.
+// instances refer to it for attributes that are the same in all instances.
 type abstract struct {
 	off  dieOffset
 	name string

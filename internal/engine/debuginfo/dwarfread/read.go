@@ -18,8 +18,8 @@ var errDamaged = errors.New("damaged debug information")
 var ErrNoDWARF = errors.New("no debug information in the file")
 
 // Read reads the debug information of an executable, on all processors: about 15 ms for each MB of
-// a binary's size on two cores. The result refers to nothing of the file but to the contents of its
-// sections.
+// a binary's size on two cores. The result refers to the contents of the file's sections, and to
+// nothing else of the file.
 func Read(f *objfile.File) (p *program.Program, err error) {
 	defer func() {
 		if e := recover(); e != nil {
@@ -114,7 +114,7 @@ func readUnits(f *objfile.File) ([]*rawUnit, error) {
 // unitHeader is the start of a compilation unit. Offsets are in .debug_info, but abbrevs is in
 // .debug_abbrev.
 type unitHeader struct {
-	start, first, end int // of the header, of the first entry, and behind the last
+	start, first, end int // offsets of the header, of the first entry, and of the end
 	abbrevs           int
 	offsetSize        int // 4, or 8 in 64-bit DWARF
 	version           uint16
@@ -139,7 +139,7 @@ func unitHeaders(info []byte) []unitHeader {
 		kind := byte(compileUnit)
 		if h.version >= 5 {
 			kind = c.u8()
-			c.u8() // size of addresses, 8 in what is supported
+			c.u8() // size of addresses, 8 on supported architectures
 			h.abbrevs = int(c.uint(h.offsetSize))
 		} else {
 			h.abbrevs = int(c.uint(h.offsetSize))
@@ -157,10 +157,10 @@ func unitHeaders(info []byte) []unitHeader {
 	return out
 }
 
-// maxWorkers is how many goroutines share the reading.
+// maxWorkers is the largest number of goroutines that read sections or units at the same time.
 const maxWorkers = 8
 
-// share calls do for 0 to n-1 on all processors, in that order.
+// share calls do(i) for each i < n on up to maxWorkers goroutines; the calls start in order of i.
 func share(n int, do func(i int)) {
 	var next atomic.Int64
 	parallel.Do(max(1, min(n, runtime.GOMAXPROCS(0), maxWorkers)), func(int) {

@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// resolver joins what all units and the symbol table say.
+// resolver combines the data of all units and of the symbol table into a program.Program.
 type resolver struct {
 	file     *objfile.File
 	units    []*rawUnit
@@ -50,7 +50,7 @@ func resolve(f *objfile.File, units []*rawUnit) *program.Program {
 	if damaged > 1 {
 		p.warnings = append(p.warnings, fmt.Sprintf("debug information is incomplete: %d more units could not be read", damaged-1))
 	}
-	// Units are in the file's order and so are the entries in each, as long as the file is sane.
+	// Units are in the file's order, and so are the entries in each, unless the file is damaged.
 	byOffset := func(i, j int) bool { return p.origins[i].off < p.origins[j].off }
 	if !sort.SliceIsSorted(p.origins, byOffset) {
 		sort.SliceStable(p.origins, byOffset)
@@ -147,7 +147,7 @@ func (p *resolver) resolveTypes() {
 
 func (p *resolver) typeID(off dieOffset) program.TypeID { return p.places.find(off) }
 
-// findPointers tells for each type whether its values may hold pointers.
+// findPointers records for each type whether its values may hold pointers.
 func (p *resolver) findPointers() {
 	const (
 		unknown = iota
@@ -197,8 +197,8 @@ func (p *resolver) findPointers() {
 	}
 }
 
-// maxNesting is how deep values may contain others before a type is taken to hold pointers. It
-// keeps damaged data from exhausting the stack.
+// maxNesting bounds the nesting of structs and arrays: a type nested deeper is taken to hold
+// pointers. It keeps damaged data from exhausting the stack.
 const maxNesting = 1000
 
 // collectGlobals joins DWARF's variables with the symbols of the data segments that DWARF does not
@@ -248,7 +248,7 @@ func (p *resolver) collectFuncs(syms []objfile.Symbol) {
 	for _, u := range p.units {
 		all += len(u.funcs)
 	}
-	const fromAssembly = 1 << 8 // at a guess
+	const fromAssembly = 1 << 8 // estimated number of functions that only the symbol table has
 	p.funcs = make([]program.Function, 0, all+fromAssembly)
 	for _, u := range p.units {
 		for i := range u.funcs {
@@ -275,9 +275,9 @@ func (p *resolver) collectFuncs(syms []objfile.Symbol) {
 	p.shareDictionaries()
 }
 
-// shareDictionaries gives each function what is known of its dictionary: function literals use that
-// of the declared function that they stand in (go1.26 cmd/compile/internal/noder/reader.go,
-// funcLit).
+// shareDictionaries gives each function of shaped code the types of its dictionary: function
+// literals use the dictionary of the declared function that they stand in (go1.26
+// cmd/compile/internal/noder/reader.go, funcLit).
 func (p *resolver) shareDictionaries() {
 	all := make(map[string][]program.DictType)
 	for i := range p.funcs {
@@ -292,8 +292,9 @@ func (p *resolver) shareDictionaries() {
 	}
 }
 
-// declaredName cuts off what the compiler appends to the name of a generic function for the
-// functions in it: ".func1.2", "-range1".
+// declaredName returns the name of the declared function: it cuts off the suffix that the compiler
+// appends to the name of a generic function for the function literals and range bodies in it, such
+// as ".func1.2" and "-range1".
 func declaredName(name string) string {
 	i := strings.LastIndexByte(name, ']') + 1
 	if j := strings.Index(name[i:], ".func"); j >= 0 {
@@ -305,7 +306,7 @@ func declaredName(name string) string {
 	return name
 }
 
-// firstOfEach drops functions that have the entry of the one before.
+// firstOfEach drops functions that have the same entry as the function before them.
 func firstOfEach(sorted []program.Function) []program.Function {
 	kept := sorted[:0]
 	for i := range sorted {
@@ -351,7 +352,7 @@ func (p *resolver) function(raw *rawFunc) program.Function {
 	return f
 }
 
-// local resolves a variable; false if it cannot hold pointers or is not known by name.
+// local resolves a variable; false if it cannot hold pointers or its abstract variable is missing.
 func (p *resolver) local(raw *rawLocal, file string) (program.Local, bool) {
 	name, typ, line := raw.name, raw.typ, raw.line
 	if raw.origin != 0 {

@@ -4,28 +4,29 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/program"
 )
 
-// typePlaces finds types by where their entries are in .debug_info. Entries are millions in a large
-// program, and each is asked for several times: so the places are a sorted list, with the position
-// of the first one of every page.
+// typePlaces finds types by the offsets of their entries in .debug_info. A large program has
+// millions of entries of types, and each is looked up several times. So places is a list sorted by
+// offset, and pages has the index of each page's first entry.
 type typePlaces struct {
 	places []typePlace
-	pages  []uint32       // index in places of the first one in the page or behind it
-	types  program.TypeID // how many have been added
+	pages  []uint32       // by page: index in places of its first entry, or of the next one
+	types  program.TypeID // the number of types added
 }
 
 type typePlace struct {
 	off   dieOffset
 	alias dieOffset      // not 0: another name for the type there
-	id    program.TypeID // if it is none
+	id    program.TypeID // of the type, if alias is 0
 }
 
-// pageBits makes pages of 256 bytes, in which two or three types are.
+// pageBits makes pages of 256 bytes, which hold two or three types.
 const pageBits = 8
 
-// reserve says how many entries will be added.
+// reserve makes room for n entries.
 func (t *typePlaces) reserve(n int) { t.places = make([]typePlace, 0, n) }
 
-// add numbers a type, in the order of the file.
+// add records the entry of a type, and numbers the type unless the entry is an alias. Entries are
+// added in the order of the file.
 func (t *typePlaces) add(off, alias dieOffset) {
 	p := typePlace{off: off, alias: alias}
 	if alias == 0 {
@@ -35,7 +36,7 @@ func (t *typePlaces) add(off, alias dieOffset) {
 	t.places = append(t.places, p)
 }
 
-// complete prepares for find.
+// complete makes the index of pages that find needs.
 func (t *typePlaces) complete() {
 	if len(t.places) == 0 {
 		return
@@ -50,8 +51,8 @@ func (t *typePlaces) complete() {
 	t.pages = append(t.pages, uint32(len(t.places)))
 }
 
-// find returns the type at an offset, 0 if there is none. It follows aliases; the bound stops at a
-// cycle in damaged data.
+// find returns the type at an offset, 0 if there is none. It follows aliases, at most 16, since
+// damaged data may have a cycle.
 func (t *typePlaces) find(off dieOffset) program.TypeID {
 	for range 16 {
 		p := t.at(off)

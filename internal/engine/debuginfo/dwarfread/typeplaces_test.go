@@ -24,7 +24,7 @@ func TestTypePlaces(t *testing.T) {
 	for range n {
 		off += 1 + dieOffset(r.IntN(30))
 		if r.IntN(50) == 0 {
-			off += 5 << pageBits // pages that nothing is in
+			off += 5 << pageBits // skip some pages
 		}
 		alias := dieOffset(0)
 		switch {

@@ -15,8 +15,8 @@ type unitReader struct {
 func readUnit(d *debugSections, h unitHeader) (out *rawUnit) {
 	out = &rawUnit{files: make(map[dieOffset]string)}
 	defer func() {
-		// The readers are careful, but what they were not careful about must cost a unit and not
-		// the program.
+		// The readers check what they read. Where a check is missing, damage must cost one unit and
+		// not the whole program.
 		if p := recover(); p != nil {
 			out.err = fmt.Errorf("unit at %#x: damaged debug information: %v", h.first, p)
 		}

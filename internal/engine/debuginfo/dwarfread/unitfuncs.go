@@ -166,8 +166,8 @@ func (u *unitReader) variable(f *rawFunc, e *entry, s *scope, framed bool) {
 	})
 }
 
-// declared returns where to find the type of a parameter: its own, or the abstract parameter that
-// it is an instance of.
+// declared returns the offset of the entry that gives a parameter's type: the type itself, or the
+// abstract parameter that this parameter is an instance of.
 func declared(e *entry) dieOffset {
 	if typ := e.ref(attrType); typ != 0 {
 		return typ
@@ -228,7 +228,8 @@ func (u *unitReader) spans(e *entry) []span {
 	return nil
 }
 
-// pcRange returns an entry's code. The end is an address or, as a constant, the length.
+// pcRange returns the program counters of an entry's code. The end is an address or, if it is a
+// constant, the length of the code.
 func (u *unitReader) pcRange(e *entry) (low, high uint64) {
 	low = u.address(e, attrLowPC)
 	if a := e.find(attrHighPC); a != nil && a.class == classConstant {

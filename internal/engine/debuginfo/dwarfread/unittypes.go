@@ -105,8 +105,8 @@ func (u *unitReader) typeChildren(e *entry, t *rawType) error {
 	return nil
 }
 
-// addType records a type. Almost all types of a program are in one unit: when there is no room for
-// more, there is made as much as the unit needs if it goes on as it began.
+// addType records a type. Almost all types of a program are in one unit, so the slices grow to the
+// capacity that the whole unit needs if types and fields go on at the same density.
 func (u *unitReader) addType(t *rawType) {
 	if out := u.out; len(out.types) == cap(out.types) {
 		read := uint64(t.off) - uint64(u.unit.start) + 1
@@ -118,8 +118,7 @@ func (u *unitReader) addType(t *rawType) {
 	u.out.types = append(u.out.types, *t)
 }
 
-// expected says for how many there should be room if there are n in the first so many bytes of the
-// unit.
+// expected extrapolates a capacity to the whole unit from n elements in its first read bytes.
 func (u *unitReader) expected(n int, read uint64) int {
 	const least, most = 32, 16
 	all := uint64(n) * uint64(u.unit.size()) / read

@@ -12,16 +12,16 @@ import (
 )
 
 // Declaration returns the file and line that declare a package variable, "" and 0 if none does.
-// Files are those that functions of the package come from, as the compiler calls them, and find
-// returns the path of one whose name is not absolute. It reads files of the package, up to all of
-// them.
+// files are the compiler's names of the files that functions of the package come from; find returns
+// the path of a file whose name is not absolute. Declaration reads the package's files until one
+// declares the variable, at worst all of them.
 func Declaration(variable string, files []string, find func(string) string) (file string, line int) {
 	// Files with functions in the program were compiled for certain; others may be for another
 	// system.
 	var candidates, others []string
 	folders := make(map[string]bool)
 	for _, f := range files {
-		if !filepath.IsAbs(f) && !strings.HasPrefix(f, "/") { // on Windows, of a program built elsewhere
+		if !filepath.IsAbs(f) && !strings.HasPrefix(f, "/") { // "/": also on Windows, if built elsewhere
 			f = find(f)
 		}
 		if f == "" || slices.Contains(candidates, f) {
@@ -55,7 +55,7 @@ func Declaration(variable string, files []string, find func(string) string) (fil
 	return "", 0
 }
 
-// filesIn lists a folder in any order; what cannot be listed is empty.
+// filesIn returns the names in a folder, unsorted; none if the folder cannot be read.
 func filesIn(dir string) []string {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -67,8 +67,8 @@ func filesIn(dir string) []string {
 }
 
 // variableLine returns the line of Go source that declares a package variable, 0 if none does. It
-// follows brackets alone: each "var" outside of them declares package variables. go/parser would do
-// the same, and adds 190 kB to a test binary.
+// only tracks the nesting of brackets: each "var" outside of brackets declares package variables.
+// go/parser would do the same, but adds 190 kB to a test binary.
 func variableLine(src []byte, name string) int {
 	if name == "_" {
 		return 0
@@ -76,9 +76,9 @@ func variableLine(src []byte, name string) int {
 	files := token.NewFileSet()
 	var s scanner.Scanner
 	s.Init(files.AddFile("", -1, len(src)), src, nil, 0)
-	depth, group := 0, false // of brackets; whether those of "var (" are the outermost
-	// where names of a declaration stand: from "var" or a new line of a group up to what is neither
-	// name nor comma
+	depth, group := 0, false // depth of brackets; whether the outermost is that of "var ("
+	// whether the token is among the names of a declaration: from "var" or a new line of a group up
+	// to the first token that is neither name nor comma
 	inNames := false
 	for last := token.SEMICOLON; ; {
 		pos, tok, text := s.Scan()

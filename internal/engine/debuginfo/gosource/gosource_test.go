@@ -69,7 +69,7 @@ func FuzzVariableLine(f *testing.F) {
 	})
 }
 
-// TestVariablesOfTheStandardLibrary compares with what go/parser finds.
+// TestVariablesOfTheStandardLibrary compares variableLine with go/parser.
 func TestVariablesOfTheStandardLibrary(t *testing.T) {
 	variables := 0
 	for _, dir := range []string{"runtime", "go/types", "os"} {

@@ -25,28 +25,28 @@ import (
 )
 
 const (
-	// what all indexes together may take; the least recently used go first
+	// largest total size of the indexes; the least recently used are removed first
 	cacheBytes     = 1536 << 20
-	touchInterval  = time.Hour // how exactly the cache knows what was used when
+	touchInterval  = time.Hour // resolution of the time of last use
 	indexSuffix    = ".index"
 	lockName       = "twin.lock"
 	cacheSubfolder = "debuginfo"
 )
 
 // Cache is a folder of index files, named by build ID and format version. Files appear by renaming
-// and are read into memory as a whole, so readers need no lock. Files and a folder that another
-// user owns or may write to are not trusted.
+// and are read into memory as a whole, so readers need no lock. A file or folder that another user
+// owns or may write to is not trusted.
 type Cache struct {
 	dir   string
 	limit int64
 }
 
-// Dir is the folder.
+// Dir returns the folder of the cache.
 func (c *Cache) Dir() string { return c.dir }
 
 // Open returns the cache in a folder: "" means the environment variable LEAKGATE_CACHE, or
-// "leakgate" in os.UserCacheDir; "off" none. Where there is none, or it cannot be used, it returns
-// nil, and a warning in the second case.
+// "leakgate" in os.UserCacheDir; "off" means no cache. It returns nil for "off", and nil with a
+// warning if the folder cannot be used.
 func Open(dir string) (*Cache, string) {
 	dir, err := folder(dir)
 	if err == nil && dir == "" {
@@ -85,8 +85,8 @@ func (c *Cache) file(buildID string) string {
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:16])+indexSuffix)
 }
 
-// loaded are the indexes that this process has read, by their files. Their memory is never given
-// back, because strings from it live on in reports; a process has one or two.
+// loaded holds the indexes that this process has read, by path. Their memory is never released,
+// because reports keep strings that point into it; a process reads one or two.
 var loaded = struct {
 	sync.Mutex
 	indexes map[string]*symindex.Index
@@ -99,7 +99,8 @@ func Forget() {
 	clear(loaded.indexes)
 }
 
-// Load reads and checks the index of a program, unless this process did so before.
+// Load returns the index of a program. It reads and checks the file unless this process did so
+// before.
 func (c *Cache) Load(buildID string) (*symindex.Index, error) {
 	path := c.file(buildID)
 	loaded.Lock()
@@ -122,13 +123,13 @@ func (c *Cache) Load(buildID string) (*symindex.Index, error) {
 	loaded.indexes[path] = x
 	if time.Since(info.ModTime()) > touchInterval {
 		now := time.Now()
-		_ = os.Chtimes(path, now, now) // a read-only cache keeps its order
+		_ = os.Chtimes(path, now, now) // fails in a read-only cache, whose order then stays
 	}
 	return x, nil
 }
 
-// openPrivate opens a file that nobody else can have written. It waits for nothing, whatever is at
-// the path.
+// openPrivate opens a regular file that no other user can have written. It does not block, whatever
+// kind of file is at the path.
 func openPrivate(path string) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|privateFlags, 0)
 	if err != nil {
@@ -153,7 +154,7 @@ func openPrivate(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// Store writes an index file and then makes room.
+// Store writes an index file and then removes old files to make room.
 func (c *Cache) Store(buildID string, x *symindex.Index) error {
 	path := c.file(buildID)
 	if err := wholefile.Write(path, 0o600, x.WriteFile); err != nil {
@@ -169,8 +170,8 @@ func (c *Cache) Store(buildID string, x *symindex.Index) error {
 // Clean removes what killed processes left: temporary files and twins.
 func (c *Cache) Clean() { filelock.RemoveUnclaimed(c.dir, wholefile.TemporaryMark) }
 
-// trim removes the indexes that were not used for longest until the rest fits, and what killed
-// processes left. It cannot fail: what is not removed now is removed another time.
+// trim removes what killed processes left, and then the least recently used indexes, except the
+// file keep, until the rest fits. It ignores errors: a later call removes what this one could not.
 func (c *Cache) trim(keep string) {
 	c.Clean()
 	dir, err := os.Open(c.dir)
@@ -178,7 +179,7 @@ func (c *Cache) trim(keep string) {
 		return
 	}
 	defer dir.Close()
-	entries, err := dir.ReadDir(-1) // in any order: what was used when decides
+	entries, err := dir.ReadDir(-1) // unsorted: the files are sorted by time of use below
 	if err != nil {
 		return
 	}
@@ -206,9 +207,9 @@ func (c *Cache) trim(keep string) {
 	}
 }
 
-// Lock waits until no other process builds a twin, for no longer than limit. Where the system or
-// the folder has no locks it does not wait: then several may build the same, which is slow but not
-// wrong.
+// Lock waits until no other process builds a twin, for no longer than limit. If the system or the
+// folder has no file locks, it does not wait: several processes may then build the same twin, which
+// is slow but not wrong.
 func (c *Cache) Lock(ctx context.Context, limit time.Duration) (unlock func(), err error) {
 	const pause = 20 * time.Millisecond
 	f, err := os.OpenFile(filepath.Join(c.dir, lockName), os.O_RDWR|os.O_CREATE|privateFlags, 0o600)
@@ -234,7 +235,7 @@ func (c *Cache) Lock(ctx context.Context, limit time.Duration) (unlock func(), e
 	}
 }
 
-// folder is where indexes are kept; "" for nowhere.
+// folder returns the folder where indexes are kept; "" if they are not kept.
 func folder(dir string) (string, error) {
 	if dir == "" {
 		dir = envvar.Cache.Value()

@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// TestNamedPipeAsTheLock must not keep anybody waiting.
+// TestNamedPipeAsTheLock: a named pipe in the place of the lock file must not make Lock wait.
 func TestNamedPipeAsTheLock(t *testing.T) {
 	c, warning := Open(t.TempDir())
 	require.Empty(t, warning)

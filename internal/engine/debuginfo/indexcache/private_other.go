@@ -6,5 +6,5 @@ import "io/fs"
 
 const privateFlags = 0
 
-// writableByOthers finds nobody where permissions are not those of a file's mode.
+// writableByOthers returns "": on this system a file's mode does not tell its permissions.
 func writableByOthers(fs.FileInfo) string { return "" }

@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// privateFlags keep the opening of a named pipe from waiting for a writer, and a symbolic link from
-// being followed.
+// privateFlags make open(2) not wait for a writer of a named pipe, and not follow a symbolic link.
 const privateFlags = syscall.O_NONBLOCK | syscall.O_NOFOLLOW
 
-// writableByOthers says who but this user and the superuser may write to a file or folder, or owns
-// it; "" for nobody. In a folder with the sticky bit others can make files, but not replace any.
+// writableByOthers describes which user, other than this one and the superuser, owns a file or
+// folder or may write to it; "" if none. A folder with the sticky bit is accepted: others can make
+// files in it, but not replace any.
 func writableByOthers(info fs.FileInfo) string {
 	const groupAndOthers = 0o022
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {

@@ -1,6 +1,6 @@
-// Package program has what a compiler knows about a Go program: its package variables, types,
-// functions, their local variables and what closures capture. It is data alone, which the reader of
-// debug information makes and an index keeps.
+// Package program holds what a compiler knows about a Go program: its package variables, types,
+// functions, their local variables and what closures capture. It is plain data, which package
+// dwarfread produces and package symindex encodes.
 package program
 
 import "reflect"
@@ -8,7 +8,7 @@ import "reflect"
 // TypeID names a type of a program: the first is 1. The zero TypeID means "no type".
 type TypeID uint32
 
-// Type is one type, as the compiler laid it out.
+// Type is a type, as the compiler laid it out.
 //
 // Kind follows package reflect. Named types keep the kind of their underlying type, as in reflect.
 // For strings, slices, interfaces, maps, channels and funcs the layout is the language's, not
@@ -85,14 +85,14 @@ type Place struct {
 	Size      int64  // of the piece in bytes
 }
 
-// DictType says which word of a shaped function's dictionary leads to the run-time type that a
-// shape stands for there.
+// DictType says which word of a shaped function's dictionary leads to the run-time type that the
+// shape type Shape stands for in that instantiation.
 type DictType struct {
 	Index uint32
 	Shape TypeID
 }
 
-// Capture is a variable that a closure carries.
+// Capture is a variable that a closure object holds.
 type Capture struct {
 	Name   string
 	Type   TypeID // of the variable itself, so with ByRef the slot holds a pointer to a Type
@@ -100,7 +100,7 @@ type Capture struct {
 	ByRef  bool   // the slot holds a pointer to the variable
 }
 
-// Function is a function with what is known of its variables.
+// Function is a function with its first parameter, local variables, captures and dictionary.
 type Function struct {
 	Func
 	Param    TypeID // of the first parameter, 0 if it has none
@@ -121,11 +121,11 @@ type Section struct {
 	Addr, Size uint64
 }
 
-// Program is all that is known of a program.
+// Program is all data about one program.
 type Program struct {
 	GoVersion string // of the toolchain that built it, such as "go1.26.8"
 	BuildID   string
-	FromTwin  bool // the debug information is another file's, which was linked of the same code
+	FromTwin  bool // the debug information is that of a twin, another file linked from the same code
 
 	Types     []Type     // by TypeID - 1
 	Globals   []Global   // sorted by address

@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/symindex"
 )
 
-// Damage overwrites some bytes at random places in a part of b.
+// Damage returns a copy of b with some bytes overwritten, at random places between low and high.
 func Damage(r *rand.Rand, b []byte, low, high int) []byte {
 	out := bytes.Clone(b)
 	for range 1 + r.IntN(20) {
@@ -21,8 +21,8 @@ func Damage(r *rand.Rand, b []byte, low, high int) []byte {
 	return out
 }
 
-// AskEverything calls every accessor, with ids and addresses that the index itself names and with
-// others.
+// AskEverything calls every accessor of an index, with ids and addresses of the index and with
+// invalid ones.
 func AskEverything(x *symindex.Index) {
 	x.GoVersion()
 	x.BuildID()

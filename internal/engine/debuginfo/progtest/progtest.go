@@ -1,4 +1,4 @@
-// Package progtest builds the program that the tests of debug information are about.
+// Package progtest builds the program that the tests of debug information read.
 package progtest
 
 import (
@@ -21,7 +21,7 @@ var builds struct {
 	path map[string]string
 }
 
-// Main runs a package's tests and removes the programs that they had built.
+// Main runs a package's tests and removes the programs that they built.
 func Main(m *testing.M) {
 	code := m.Run()
 	if builds.dir != "" {
@@ -30,7 +30,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Build builds testdata/prog once for each set of flags. Flags with '=' before a dash are
+// Build builds testdata/prog once for each set of flags. Flags that do not begin with a dash are
 // environment variables.
 func Build(tb testing.TB, flags ...string) string {
 	tb.Helper()
@@ -51,7 +51,7 @@ func Build(tb testing.TB, flags ...string) string {
 	return path
 }
 
-// run runs a go command in testdata/prog, with flags and environment variables as Build has them.
+// run runs a go command in testdata/prog, with flags and environment variables as for Build.
 func run(tb testing.TB, args, flags []string) {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), "go", args...)
@@ -72,7 +72,7 @@ func run(tb testing.TB, args, flags []string) {
 }
 
 // BuildTest builds the test of testdata/prog for any system: as go test runs it, without debug
-// information, and its twin, as go test -c builds it. The environment is as Build has it.
+// information, and its twin, as go test -c builds it. env holds environment variables.
 func BuildTest(tb testing.TB, env ...string) (original, twin string) {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -93,5 +93,5 @@ func Open(tb testing.TB, path string) *objfile.File {
 	return f
 }
 
-// Long reports whether the tests that CI runs are wanted, minutes of compiling among them.
+// Long reports whether to run the long tests too, as CI does; they compile for minutes.
 func Long() bool { return os.Getenv("LEAKGATE_LONG") != "" }

@@ -59,10 +59,10 @@ type codeComparison struct {
 	text       uint64
 }
 
-// amd64 looks for the 32-bit displacement that covers the different byte at i. Where instructions
-// start is not known, so each of the four windows is tried, and each length of an immediate that
-// may follow: the right one leads to read-only data in both programs. A displacement read at a
-// wrong window leads megabytes away.
+// amd64 looks for the 32-bit displacement that covers the different byte at i. The start of the
+// instruction is not known, so each of the four positions of the displacement is tried, with each
+// length of an immediate that may follow. The right position leads to read-only data in both
+// programs; a displacement read at a wrong one leads megabytes away.
 func (x *codeComparison) amd64(a, b []byte, i int) (int, bool) {
 	for w := i; w > i-4 && w >= 0; w-- {
 		if w+4 > len(a) || !bytes.Equal(a[w:i], b[w:i]) {
@@ -83,9 +83,9 @@ func (x *codeComparison) amd64(a, b []byte, i int) (int, bool) {
 	return 0, false
 }
 
-// arm64 takes the instruction that covers the different byte: an ADRP that leads to a page of
-// read-only data in both programs, or an ADD, load or store with an offset in such a page, as a
-// preceding ADRP to its base register says.
+// arm64 checks the instruction that covers the different byte at i. It has to be an ADRP that leads
+// to a page of read-only data in both programs, or an ADD, load or store with an offset into such a
+// page, to which a preceding ADRP sets its base register.
 func (x *codeComparison) arm64(a, b []byte, i int) (int, bool) {
 	w := i &^ 3
 	if w+4 > len(a) {

@@ -20,8 +20,8 @@ const (
 	funcFixed     = 44 // size of _func; pcdata and funcdata offsets follow
 )
 
-// sameFunctions compares the function tables: entries, names, files, lines, frame sizes. Where a
-// function's funcdata lies may differ; frames are read with the running program's own.
+// sameFunctions compares the function tables: entries, names, files, lines, frame sizes. The
+// offsets of funcdata may differ, since frames are read with the running program's own funcdata.
 func (m *modules) sameFunctions() error {
 	a, b := m.functionTables()
 	le := binary.LittleEndian
@@ -32,7 +32,8 @@ func (m *modules) sameFunctions() error {
 	if table > uint64(len(a)) || count > uint64(len(a))/8 || (count+1)*8 > uint64(len(a))-table {
 		return fmt.Errorf("%w: the function table is damaged", ErrDiffers)
 	}
-	// Everything up to the first _func has to be equal, and between them everything but funcdata.
+	// Everything up to the first _func has to be equal. In and between the _funcs everything has to
+	// be equal except the offsets of funcdata.
 	done := table + (count+1)*8
 	if !bytes.Equal(a[:done], b[:done]) {
 		return fmt.Errorf("%w: the function tables differ", ErrDiffers)

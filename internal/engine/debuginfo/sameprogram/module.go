@@ -8,15 +8,15 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/objfile"
 )
 
-// modules are the two programs' module data, runtime.firstmoduledata, which says where the variables
-// and the functions are. ELF and Mach-O files have it in a section of its own, PE files somewhere in
-// .data; so it is where the twin's symbol says, in both.
+// modules are the two programs' module data, runtime.firstmoduledata, which holds the addresses of
+// the variables and functions. ELF and Mach-O files have it in a section of its own, PE files
+// somewhere in .data. So its address is that of the twin's symbol, in both programs.
 type modules struct {
 	orig, twin *objfile.File
 	addr       uint64
 }
 
-// Offsets in runtime.moduledata (go1.26 and 1.27 runtime/symtab.go): equal up to here in both.
+// Offsets in runtime.moduledata (go1.26 and 1.27 runtime/symtab.go), the same in both versions.
 const (
 	moduleHeader    = 0   // pcHeader
 	moduleTable     = 104 // pclntable, a slice
@@ -55,8 +55,8 @@ func (m *modules) sameBounds() error {
 	return nil
 }
 
-// sameVariables compares what variables start with. Pointers into read-only data may differ, where
-// the collector looks for pointers.
+// sameVariables compares the initial values of variables. In the segments with pointers, pointers
+// into read-only data may differ.
 func (m *modules) sameVariables() error {
 	a, b, low, err := m.bothContents(moduleNoPtrData)
 	if err != nil {
@@ -81,8 +81,8 @@ func (m *modules) sameVariables() error {
 	return nil
 }
 
-// bothContents returns what the files have between two addresses that follow each other in the
-// module data.
+// bothContents returns what both files have between two addresses: the word of the module data at
+// offset, and the word after it.
 func (m *modules) bothContents(offset uint64) (a, b []byte, low uint64, err error) {
 	low, _ = m.words(offset)
 	high, _ := m.words(offset + 8)
@@ -131,14 +131,15 @@ func isReadOnlyData(f *objfile.File, addr uint64) bool {
 	return false
 }
 
-// gcProgram returns a GC program up to its end (go1.26 runtime/mbitmap.go, runGCProg: 0 ends it;
-// below 0x80, so many bits follow; else repeat the last n bits, n in the opcode or following as
-// uvarint, uvarint times). It is nil if it does not end.
+// gcProgram returns a GC program up to its end, nil if it does not end. An opcode of 0 ends it.
+// After an opcode n below 0x80 n bits follow. Other opcodes repeat the last n bits a number of
+// times that follows as uvarint; n is in the opcode, or a uvarint before the number if the opcode
+// is 0x80 (go1.26 runtime/mbitmap.go, runGCProg).
 func gcProgram(b []byte) []byte {
 	for rest := b; len(rest) > 0; {
 		op := rest[0]
 		rest = rest[1:]
-		numbers := 1 // that follow
+		numbers := 1 // of uvarints that follow the opcode
 		switch {
 		case op == 0:
 			return b[:len(b)-len(rest)]

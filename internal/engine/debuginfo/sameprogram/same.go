@@ -1,5 +1,5 @@
-// Package sameprogram compares two executables: whether what the debug information of one says
-// about addresses holds for the other.
+// Package sameprogram compares two executables: it checks that the addresses in the debug
+// information of one are right for the other.
 package sameprogram
 
 import (
@@ -12,7 +12,7 @@ import (
 // ErrDiffers is the reason why a twin's debug information cannot be used for a program.
 var ErrDiffers = errors.New("it is not the same program")
 
-// Check checks that what the twin's DWARF says about addresses holds for the original: the same
+// Check checks that the addresses in the twin's DWARF are right for the original: the same
 // functions at the same places, with the same code, and the same variables at the same places.
 //
 // The two are not identical. The linker orders some type descriptors and function tables' data by
@@ -75,8 +75,8 @@ func sameLayout(orig, twin *objfile.File) error {
 	return nil
 }
 
-// counterpart returns the section of the twin that one of the original corresponds to: that of its
-// name, and of its address where several have that name. It is nil if there is none.
+// counterpart returns the section of the twin that corresponds to s: the section of the same name,
+// and of the same address where several have that name. It is nil if there is none.
 func counterpart(twin *objfile.File, s *objfile.Section) *objfile.Section {
 	var named *objfile.Section
 	for _, t := range twin.Sections {

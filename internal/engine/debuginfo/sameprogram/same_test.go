@@ -17,10 +17,10 @@ import (
 
 func TestMain(m *testing.M) { progtest.Main(m) }
 
-// TestSameProgram is the check that a twin has to pass, on programs that are twins, and on others.
+// TestSameProgram runs the check that a twin has to pass, on twins and on different programs.
 func TestSameProgram(t *testing.T) { checkSystem(t) }
 
-// TestSameProgramElsewhere does so for systems with other formats.
+// TestSameProgramElsewhere is TestSameProgram for systems with other formats.
 func TestSameProgramElsewhere(t *testing.T) {
 	require.Slow(t)
 	systems := []string{"GOOS=windows GOARCH=amd64", "GOOS=darwin GOARCH=arm64"}
@@ -36,7 +36,7 @@ func TestSameProgramElsewhere(t *testing.T) {
 	}
 }
 
-// checkSystem builds for a system, as the environment says.
+// checkSystem builds for the system that the environment variables say, and compares programs.
 func checkSystem(t *testing.T, env ...string) {
 	build := func(flags ...string) *objfile.File {
 		return progtest.Open(t, progtest.Build(t, append(flags, env...)...))
@@ -46,14 +46,14 @@ func checkSystem(t *testing.T, env ...string) {
 	require.NoError(t, Check(build("-ldflags=-s -w"), build("-ldflags=-f -f")))
 	require.ErrorIs(t, Check(plain, build("-gcflags=-N -l")), ErrDiffers)
 	require.ErrorIs(t, Check(plain, build("-ldflags=-X main.nothing=longer")), ErrDiffers)
-	if env == nil || progtest.Long() { // which compiles the standard library again
+	if env == nil || progtest.Long() { // -trimpath compiles the standard library again
 		require.ErrorIs(t, Check(build("-trimpath"), plain), ErrDiffers)
 	}
 	differentInOnePlace(t, plain)
 }
 
-// differentInOnePlace checks a program beside such with the same layout that differ in one place
-// each.
+// differentInOnePlace compares a program with copies of the same layout that each differ from it in
+// one place.
 func differentInOnePlace(t *testing.T, f *objfile.File) {
 	b, err := os.ReadFile(f.Path)
 	require.NoError(t, err)

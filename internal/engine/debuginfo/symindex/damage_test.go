@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { progtest.Main(m) }
 
-// headerSize is the size of the header of an index file, which the directory of the tables follows.
+// headerSize is the size of the header of an index file; the directory of the tables follows it.
 const headerSize = 32
 
 // built is the index of the test program.
@@ -66,14 +66,14 @@ func readBytes(file []byte) (*symindex.Index, error) {
 	return symindex.ReadFile(bytes.NewReader(file), int64(len(file)))
 }
 
-// mended makes the checksum of an index file fit.
+// mended corrects the checksum of an index file.
 func mended(file []byte) []byte {
 	binary.LittleEndian.PutUint32(file[24:], crc32.Checksum(file[headerSize:], crc32.MakeTable(crc32.Castagnoli)))
 	return file
 }
 
-// FuzzOpenIndex damages an index file, and makes the checksum fit again, so that what lies behind
-// it is reached.
+// FuzzOpenIndex damages an index file and corrects the checksum, so that the code after the check
+// of the checksum runs.
 func FuzzOpenIndex(f *testing.F) {
 	file := fileOf(f, built(f))
 	tables := int(binary.LittleEndian.Uint32(file[12:]))

@@ -14,7 +14,7 @@ type encoder struct {
 	scratch []byte
 }
 
-// str returns the place of a string in the string table.
+// str returns the offset of a string in the string table, and adds the string if it is new.
 func (e *encoder) str(s string) uint32 { return e.strings.place(s, hash(s)) }
 
 func (e *encoder) put(table int, words ...uint32) {
@@ -29,10 +29,11 @@ func (e *encoder) put64(table int, words ...uint64) {
 	}
 }
 
-// reserve makes room for so many bytes in an empty table.
+// reserve gives an empty table a capacity of n bytes.
 func (e *encoder) reserve(table, n int) { e.tables[table] = make([]byte, 0, n) }
 
-// order puts down records' numbers by their keys, equal ones in the order in which they come.
+// order writes the ids of records to a table, sorted by key; records with equal keys keep their
+// order.
 func (e *encoder) order(table int, records []ordered) {
 	records = sortedByKey(records)
 	e.reserve(table, idRecord*len(records))
@@ -41,7 +42,7 @@ func (e *encoder) order(table int, records []ordered) {
 	}
 }
 
-// New makes an index in memory.
+// New encodes p as an index in the Go heap.
 func New(p *program.Program) *Index {
 	fields, text := 0, 0
 	for i := range p.Types {
@@ -75,7 +76,7 @@ func New(p *program.Program) *Index {
 	return &Index{contents: &contents{tables: e.tables}}
 }
 
-// types puts down types as records of
+// types writes types as records of
 //
 //	 0  kind (1 byte, with typeHasMethods) and size (7 bytes)
 //	 8  name

@@ -10,16 +10,18 @@ import (
 
 // An index file, little-endian:
 //
-//	header     magic, format version, number of tables, length of what follows the header, its CRC-32C, 4 bytes of zero
-//	directory  offset and length of each table behind the header, in the order of the constants below
+//	header     magic, format version, number of tables, length of the rest of the file, CRC-32C of
+//	           the rest, 4 bytes of zero
+//	directory  offset (from the end of the header) and length of each table, in the order of the
+//	           constants below
 //	...        the tables, each aligned to 8 bytes
 //
 // Tables of fixed-size records are read in place. A string is the offset in the string table of its
 // length (uvarint) and bytes; equal strings are stored once. Variables of functions are packed (see
 // variables.go).
 //
-// Version is that of the format. Nothing in a file is trusted beyond its checksum: an offset or
-// count that does not fit reads as the zero value.
+// Version is the version of the format. A right checksum is no proof that the contents are sound:
+// an offset or count that does not fit reads as the zero value.
 const (
 	imageMagic = "leakgate"
 	Version    = 7 // raise it with every change of what is stored or how
@@ -75,23 +77,24 @@ var recordSize = [tableCount]int{
 	tablePackages:    packageRecord,
 }
 
-// checksum is the CRC-32C. Its table is made, once, by the first call: at the start of a test
-// binary it would take longer than all else of this module.
+// checksum returns the CRC-32C. The first call makes its table: at the start of a test binary this
+// would take longer than all other initialization of this module.
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli()) }
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// ErrNotIndex is the error for a file that is no index, or a damaged one, or one of another
+// ErrNotIndex is the error for a file that is not an index, is damaged, or has another format
 // version.
 var ErrNotIndex = errors.New("not an index of debug information")
 
 // contents are the tables of an index.
 type contents struct {
 	tables [tableCount][]byte
-	free   func() // gives back their memory, which is not the Go heap's; nil if it is
+	free   func() // releases the memory that takeMemory returned; nil for an index made by New
 }
 
-// directory says where the tables lie behind one another, and how long it all is.
+// directory lays out the tables one after the other. It returns the directory, and the size of
+// directory and tables together in bytes.
 func (c *contents) directory() (directory []byte, size int) {
 	directory = make([]byte, directorySize)
 	size = directorySize
@@ -106,7 +109,8 @@ func (c *contents) directory() (directory []byte, size int) {
 
 func aligned(n int) int { return (n + tableAlign - 1) &^ (tableAlign - 1) }
 
-// each calls do with what follows the header of a file, part by part.
+// each calls do with the parts of a file that follow its header: the directory, and then padding
+// and contents of each table.
 func (c *contents) each(directory []byte, do func([]byte) error) error {
 	if err := do(directory); err != nil {
 		return err
@@ -147,8 +151,8 @@ func (c *contents) WriteFile(w io.Writer) error {
 	})
 }
 
-// ReadFile reads an index file of so many bytes into memory of this process, so that whatever
-// becomes of the file later is of no consequence, and checks it.
+// ReadFile reads an index file of fileSize bytes and checks it. It copies the file into memory of
+// this process, so that later changes of the file do no harm.
 func ReadFile(r io.ReaderAt, fileSize int64) (*Index, error) {
 	var header [headerSize]byte
 	if _, err := r.ReadAt(header[:], 0); err != nil || string(header[:8]) != imageMagic {
@@ -184,7 +188,7 @@ func readContents(r io.ReaderAt, memory []byte, sum uint32) (*Index, error) {
 	return openMemory(memory)
 }
 
-// openMemory makes an Index of what follows the header of a file, without copying.
+// openMemory makes an Index from the part of a file that follows the header, without copying it.
 func openMemory(image []byte) (*Index, error) {
 	if len(image) < directorySize {
 		return nil, fmt.Errorf("%w: truncated", ErrNotIndex)
@@ -212,8 +216,8 @@ func (x *contents) record(table, i int) []byte {
 // str returns the string at an offset of the string table. It shares the index's memory.
 func (x *contents) str(off uint32) string { return view(x.sized(tableStrings, off)) }
 
-// sized returns the bytes at an offset of a table, before which their number is given; none if
-// there is no such offset.
+// sized returns the bytes at an offset of a table, where a uvarint before them gives their number;
+// nil if the offset or the number is out of range.
 //
 //go:norace
 func (x *contents) sized(table int, off uint32) []byte {

@@ -19,14 +19,14 @@ type Index struct {
 	globals atomic.Pointer[[]program.Global]
 }
 
-// Opened returns the same index, as what an opening of it gave: from which source (see Source) and
-// with which warnings. It shares its memory.
+// Opened returns an index that shares the contents of x and reports the given source (see Source)
+// and the given warnings in addition to the stored ones.
 func (x *Index) Opened(source string, warnings []string) *Index {
 	return &Index{contents: x.contents, source: source, extra: warnings}
 }
 
-// Free gives back the memory of an index that was read from a file. Nobody may use the index, or
-// strings of its results, after that.
+// Free releases the memory of an index that was read from a file. The index and the strings in its
+// results must not be used after that.
 func (x *Index) Free() {
 	if x.free != nil {
 		x.free()
@@ -43,7 +43,8 @@ func (x *Index) BuildID() string { return x.meta(4) }
 // built for it, "cache" for an index stored earlier.
 func (x *Index) Source() string { return x.source }
 
-// FromTwin reports whether the debug information is that of a twin, whoever indexed it.
+// FromTwin reports whether the debug information is that of a twin, also if the index comes from
+// the cache.
 func (x *Index) FromTwin() bool {
 	return x.count(tableMeta) > 0 && u32(x.record(tableMeta, 0), 8)&1 != 0
 }
@@ -64,8 +65,8 @@ func (x *Index) meta(off int) string {
 	return x.str(u32(x.record(tableMeta, 0), off))
 }
 
-// PackageNames returns the names of the packages whose import path ends otherwise, by that path:
-// "cache" for "github.com/patrickmn/go-cache".
+// PackageNames maps import paths to package names, for the packages whose name is not the last
+// element of their path: "github.com/patrickmn/go-cache" to "cache".
 func (x *Index) PackageNames() map[string]string {
 	names := make(map[string]string, x.count(tablePackages))
 	for i := range x.count(tablePackages) {
@@ -78,17 +79,17 @@ func (x *Index) PackageNames() map[string]string {
 // NumTypes is the number of types; TypeIDs are 1 to NumTypes.
 func (x *Index) NumTypes() int { return x.count(tableTypes) }
 
-// Parts of records of types, fields and variables.
+// Bits and offsets in the records of types, fields and variables.
 const (
 	typeKind       = 1<<5 - 1
 	typeHasMethods = 1 << 7
-	typeName       = 8 // where it is
+	typeName       = 8 // offset of the name
 	globalName     = 0
 	fieldEmbedded  = 1 << 31
 )
 
-// Type returns a type, the zero Type for an id that there is not. It allocates the fields' slice of
-// structs only.
+// Type returns the type with an id, or the zero Type if there is none. It allocates only the slice
+// of fields, for structs.
 //
 //go:norace
 func (x *Index) Type(id program.TypeID) program.Type {
@@ -157,8 +158,8 @@ func (x *Index) TypeByName(name string) (program.TypeID, bool) {
 	return program.TypeID(i + 1), ok
 }
 
-// named finds the first record with a name. order has the table's records in the order of their
-// names' hashes, and at is where a record has its name.
+// named returns the index of the first record of table with a name. The table order lists the
+// records sorted by the hash of their names; at is the offset of the name in a record.
 func (x *Index) named(order, table, at int, name string) (int, bool) {
 	nameOf := func(i int) (string, int) {
 		record := int(u32(x.record(order, i), 0))

@@ -2,7 +2,7 @@
 
 package symindex
 
-// takeMemory returns zeroed memory, and what gives it back.
+// takeMemory returns zeroed memory of the Go heap, and a function that does nothing.
 func takeMemory(size int) (memory []byte, free func(), err error) {
 	return make([]byte, size), func() {}, nil
 }

@@ -1,10 +1,11 @@
 package symindex
 
-// ordered is a record's number, and the key by which an index finds it.
+// ordered pairs the number of a record with its sort key.
 type ordered struct{ key, id uint32 }
 
-// sortedByKey sorts by key and keeps the order of equal ones: a radix sort, which is to
-// sort.SliceStable as 1 to 15 for two million records. It uses the argument as scratch memory.
+// sortedByKey sorts records by key and keeps the order of equal keys. It is a radix sort, which
+// takes a fifteenth of the time of sort.SliceStable for two million records. It uses the argument
+// as scratch memory.
 func sortedByKey(records []ordered) []ordered {
 	const bits = 16
 	other := make([]ordered, len(records))

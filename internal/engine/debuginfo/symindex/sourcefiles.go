@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// SourceFiles lists the files that a package's functions come from, sorted. Functions that a
-// linkname names after the package, such as syscall.runtime_envs of runtime/runtime.go, and
-// closures that were inlined from elsewhere, come from another package's folder: the functions of a
-// folder's own package are the most there.
+// SourceFiles returns the files that a package's functions come from, sorted. Some functions come
+// from another package's folder: those that a linkname names after the package, such as
+// syscall.runtime_envs of runtime/runtime.go, and closures inlined from elsewhere. So SourceFiles
+// drops the files in folders where another package has more functions.
 func (x *Index) SourceFiles(pkg string) []string {
 	var files []string
 	seen := make(map[uint32]bool)
@@ -21,7 +21,7 @@ func (x *Index) SourceFiles(pkg string) []string {
 			files = append(files, x.str(f))
 		}
 	}
-	folders := make(map[string]map[string]int) // by folder and package: its functions
+	folders := make(map[string]map[string]int) // number of functions by folder and package
 	for _, f := range files {
 		folders[filepath.Dir(f)] = make(map[string]int)
 	}

@@ -5,20 +5,20 @@ import (
 	"unsafe"
 )
 
-// stringTable collects strings, each once. A large program has millions of names of types; this
-// takes half the time of a map and a third of its memory.
+// stringTable stores each distinct string once. A large program has millions of type names; this
+// table takes half the time of a map and a third of its memory.
 type stringTable struct {
-	bytes []byte       // of each string its length (uvarint) and its text; at 0 is the empty one
+	bytes []byte       // length (uvarint) and text of each string; the empty string is at 0
 	slots []stringSlot // a hash table with linear probing, a power of two and at most half full
 	count int
 }
 
 type stringSlot struct{ hash, place uint32 } // place 0: free
 
-// newStringTable makes a table with room for so many strings with so many bytes of text. It grows
+// newStringTable makes a table with room for count strings that have text bytes in total. It grows
 // when there are more.
 func newStringTable(count, text int) stringTable {
-	const perString, least = 2, 1 << 10 // bytes of its length
+	const perString, least = 2, 1 << 10 // bytes of a string's length; fewest slots and spare bytes
 	size := least
 	for size < 2*count {
 		size *= 2
@@ -27,7 +27,7 @@ func newStringTable(count, text int) stringTable {
 	return stringTable{bytes: b, slots: make([]stringSlot, size)}
 }
 
-// rehash gives the table so many slots.
+// rehash moves the strings to a hash table with size slots.
 func (t *stringTable) rehash(size int) {
 	old := t.slots
 	t.slots = make([]stringSlot, size)
@@ -43,8 +43,8 @@ func (t *stringTable) rehash(size int) {
 	}
 }
 
-// place returns where a string is, which has that hash; it is added if it is not there. A string
-// that has no room in the 2 GB of a table becomes the empty one.
+// place returns the offset of s, which has that hash, and adds s if it is new. If s does not fit
+// into the 2 GB of a table, it returns the offset of the empty string.
 func (t *stringTable) place(s string, hash uint32) uint32 {
 	if s == "" {
 		return 0
@@ -72,9 +72,10 @@ func (t *stringTable) place(s string, hash uint32) uint32 {
 	return place
 }
 
-// view makes a string of bytes without copying them. They must not change, and not be unmapped
-// before the string is done with.
+// view returns b as a string without copying it. The bytes must not change, and must not be
+// unmapped while the string is in use.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// hash is for tables in memory and in index files. Most processors have an instruction for it.
+// hash is the hash function of tables in memory and in index files: CRC-32C, for which most
+// processors have an instruction.
 func hash(s string) uint32 { return checksum(unsafe.Slice(unsafe.StringData(s), len(s))) }

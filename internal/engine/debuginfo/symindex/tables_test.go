@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// The tables that building an index needs do what those of the standard library do.
+// The tables used to build an index behave like the maps and sorts of the standard library.
 
 func TestStringTableIsAMap(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
@@ -22,7 +22,7 @@ func TestStringTableIsAMap(t *testing.T) {
 		if i%100 == 0 {
 			s = ""
 		}
-		place := table.place(s, hash(s)&0xff) // one with many collisions
+		place := table.place(s, hash(s)&0xff) // a hash with many collisions
 		want, known := places[s]
 		if !known {
 			want = place

@@ -10,10 +10,10 @@ import (
 // The variables of a function are packed as uvarints, signed ones zigzag:
 //
 //	number of bytes that follow
-//	number of locals, then each: name, type<<1|deref, inline, file+1 (0: the function's), line relative to
-//	the function's, number of places, then each:
-//	    low+1 relative to the low before, or else to the entry (0: everywhere in the function, and no high), high-low,
-//	    CFA offset, variable offset, size
+//	number of locals, then each: name, type<<1|deref, inline, file+1 (0: the function's), line
+//	relative to the function's, number of places, then each:
+//	    low+1 relative to the previous low, or else to the entry (0: everywhere in the function,
+//	    and no high), high-low, CFA offset, variable offset, size
 //	number of captures, then each: name, type<<1|byRef, offset
 //	type of the first parameter
 //	number of types in the dictionary, then each: index, type
@@ -31,12 +31,12 @@ func (x *Index) Locals(entry uint64) []program.Local {
 	return x.locals(c, entry)
 }
 
-// Captures returns what the closures of a function carry, by offset: the variables that the
+// Captures returns the variables that the closures of a function hold, by offset: those that the
 // function literal at that entry captures, or the receiver (program.ReceiverName) of a method
 // value's wrapper ("-fm").
 //
-// Arrays, and structs that the function keeps in no register, are listed with their address ("&x")
-// or not at all. ByRef may then be wrong.
+// DWARF lists arrays, and structs that the function does not keep in registers, with their address
+// ("&x") or not at all. ByRef may then be wrong.
 func (x *Index) Captures(entry uint64) []program.Capture {
 	if captures := x.methodValue(entry); captures != nil {
 		return captures
@@ -49,9 +49,9 @@ func (x *Index) Captures(entry uint64) []program.Capture {
 	return x.captures(c)
 }
 
-// Signature returns the type of the first parameter of the function at that entry, 0 if it has
-// none, also where the parameter has no place in the frame; and, for shaped code, which types its
-// dictionary holds.
+// Signature returns the type of the first parameter of the function at that entry, also if the
+// parameter has no place in the frame, or 0 if there is no parameter. For shaped code it also
+// returns the types in the function's dictionary.
 func (x *Index) Signature(entry uint64) (param program.TypeID, dict []program.DictType) {
 	c, ok := x.varsOf(entry)
 	if !ok {
@@ -78,8 +78,9 @@ func (x *Index) typeRef(c *numbers) program.TypeID {
 }
 
 // methodValue derives the receiver's type from the wrapper's name, "pkg.(*T).M-fm" or "pkg.T.M-fm":
-// DWARF lists it by its address or not at all, and not every *T. The receiver follows the code
-// pointer (go1.26 cmd/compile/internal/typecheck/func.go, MethodValueType).
+// DWARF lists the receiver by its address or not at all, and it does not list every type *T. The
+// receiver follows the code pointer (go1.26 cmd/compile/internal/typecheck/func.go,
+// MethodValueType).
 func (x *Index) methodValue(entry uint64) []program.Capture {
 	i, ok := x.funcAt(entry)
 	if !ok {
@@ -184,7 +185,7 @@ func (x *Index) flagged(c *numbers) (program.TypeID, bool) {
 
 func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
-// packVariables appends a function's variables, nothing if it has none.
+// packVariables appends a function's variables, first parameter and dictionary in packed form.
 func (e *encoder) packVariables(b []byte, f *program.Function) []byte {
 	b = packNumbers(b, uint64(len(f.Locals)))
 	for i := range f.Locals {

@@ -2,5 +2,5 @@
 
 package twin
 
-// extension is at the end of programs' names.
+// extension is the suffix of the file names of programs.
 const extension = ""

@@ -1,4 +1,4 @@
 package twin
 
-// extension is at the end of programs' names.
+// extension is the suffix of the file names of programs.
 const extension = ".exe"

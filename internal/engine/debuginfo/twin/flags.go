@@ -24,10 +24,10 @@ const (
 
 func isOneOf(names, name string) bool { return slices.Contains(strings.Fields(names), name) }
 
-// goTest is what matters of a go test command line.
+// goTest holds the parts of a go test command line that matter for the build.
 type goTest struct {
 	flags []string // build flags, as -name=value or -name
-	files []string // source files, if packages were given so
+	files []string // source files, if they were named instead of packages
 }
 
 // parseGoTest reads the arguments of go, from the command's name on.
@@ -63,7 +63,7 @@ func parseGoTest(args []string) goTest {
 		}
 		switch {
 		case name == "coverprofile":
-			cmd.flags = append(cmd.flags, "-cover") // which it implies
+			cmd.flags = append(cmd.flags, "-cover") // -coverprofile implies -cover
 		case builds && hasValue:
 			cmd.flags = append(cmd.flags, "-"+name+"="+value)
 		case builds:
@@ -80,10 +80,10 @@ func flagName(arg string) (string, bool) {
 	return strings.TrimPrefix(arg[1:], "-"), true
 }
 
-// keepDebug changes the linker's flags so that debug information stays. Without flags of the user's
-// there is nothing to do: go test -c keeps it. Flags of the user's are recorded in the program, so
-// a longer or shorter text would move its data; -s and -w are replaced by a flag of the same length
-// instead that means nothing here: -f, "ignore version mismatch" (go1.26 and 1.27
+// keepDebug changes the linker's flags so that debug information stays. If the user gave none,
+// nothing changes: go test -c keeps debug information. The program records the user's flags, so a
+// longer or shorter text would move its data. So -s and -w are replaced by a flag of the same
+// length that has no effect here: -f, "ignore version mismatch" (go1.26 and 1.27
 // cmd/link/internal/ld/main.go).
 func keepDebug(flags []string, goflags string) []string {
 	out := make([]string, 0, len(flags)+1)
@@ -108,7 +108,7 @@ func keepDebug(flags []string, goflags string) []string {
 	return out
 }
 
-// replaceStrip replaces -s and -w by -f where they are flags of their own and not turned off.
+// replaceStrip replaces -s and -w by -f where they are separate flags and not turned off.
 func replaceStrip(ldflags string) string {
 	b := []byte(ldflags)
 	for i := 0; i+1 < len(b); i++ {

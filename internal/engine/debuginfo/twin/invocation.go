@@ -16,9 +16,9 @@ type invocation struct {
 	packages []string // an import path, or source files
 }
 
-// newInvocation works out how the running test was built: from the go test process that runs it, as
-// long as there is one, which knows all flags; else from the build information, which lacks -cover,
-// -covermode, -coverpkg, -mod and others.
+// newInvocation works out how the running test was built. The go test process that runs the test
+// knows all flags, as long as it is there. Otherwise the build information has to do, which lacks
+// -cover, -covermode, -coverpkg, -mod and others.
 func newInvocation(info *debug.BuildInfo) (*invocation, error) {
 	inv := &invocation{dir: startDir, env: initialEnviron()}
 	path, _ := testedPackage(info)
@@ -51,7 +51,7 @@ func newInvocation(info *debug.BuildInfo) (*invocation, error) {
 	return inv, nil
 }
 
-// commandLineArguments is what the go command calls a package that is given as a list of files.
+// commandLineArguments is the go command's name for a package that is given as a list of files.
 const commandLineArguments = "command-line-arguments"
 
 func hasFiles(packages []string) bool {
@@ -66,7 +66,7 @@ func settingsFlags(info *debug.BuildInfo) []string {
 		switch {
 		case !strings.HasPrefix(s.Key, "-") || s.Value == "":
 		case s.Key == "-compiler" && s.Value == "gc", s.Key == "-buildmode" && s.Value == "exe":
-			// The defaults. They are left out because naming them can conflict with others.
+			// The defaults. They are left out because naming them can conflict with other flags.
 		default:
 			flags = append(flags, s.Key+"="+s.Value)
 		}
@@ -74,8 +74,8 @@ func settingsFlags(info *debug.BuildInfo) []string {
 	return flags
 }
 
-// settingsEnv are the environment variables in the build information. What is empty was not set:
-// setting it to nothing would mean something else (CGO_CFLAGS has a default).
+// settingsEnv are the environment variables in the build information. An empty value means that the
+// variable was not set: setting it to "" would mean something else (CGO_CFLAGS has a default).
 func settingsEnv(info *debug.BuildInfo) []string {
 	var env []string
 	for _, s := range info.Settings {
@@ -100,7 +100,7 @@ func isUpper(key string) bool {
 	return true
 }
 
-// lookup finds a variable in an environment; the last one counts.
+// lookup returns the value of a variable in an environment; its last definition counts.
 func lookup(env []string, name string) string {
 	for i := len(env) - 1; i >= 0; i-- {
 		if v, ok := strings.CutPrefix(env[i], name+"="); ok {

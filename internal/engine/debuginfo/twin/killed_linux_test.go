@@ -27,10 +27,10 @@ func TestKilledProcess(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), variable+"="+fifo)
 	require.NoError(t, cmd.Start())
-	begun, err := os.OpenFile(fifo, os.O_RDWR, 0) // or it waits for one who writes
+	begun, err := os.OpenFile(fifo, os.O_RDWR, 0) // opening it for reading alone waits for a writer
 	require.NoError(t, err)
 	defer begun.Close()
-	// Guards against hanging, not measurements.
+	// The deadlines guard against hanging; they are no measurements.
 	require.NoError(t, begun.SetReadDeadline(time.Now().Add(2*time.Minute)))
 	line := make([]byte, len("begun\n"))
 	_, err = io.ReadFull(begun, line)
@@ -41,7 +41,7 @@ func TestKilledProcess(t *testing.T) {
 	require.NoError(t, begun.Close())
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
-	// Whoever has the pipe open lives.
+	// The read ends when no process has the pipe open for writing.
 	require.NoError(t, held.SetReadDeadline(time.Now().Add(time.Minute)))
 	_, err = held.Read(line)
 	require.ErrorIs(t, err, io.EOF, "the command lives on")

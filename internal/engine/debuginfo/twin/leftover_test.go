@@ -17,8 +17,8 @@ func TestNoRoom(t *testing.T) {
 	assert.Contains(t, u.Remedy, "LEAKGATE_CACHE")
 }
 
-// TestTwinsOfKilledProcesses: what nobody claims goes when the next twin is built, and what
-// somebody uses stays.
+// TestTwinsOfKilledProcesses: building a twin removes the folders that no process claims, and keeps
+// those in use.
 func TestTwinsOfKilledProcesses(t *testing.T) {
 	parent := t.TempDir()
 	left := filepath.Join(parent, tempName+"1234")

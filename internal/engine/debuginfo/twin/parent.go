@@ -2,12 +2,13 @@ package twin
 
 import "os"
 
-// startEnviron is the environment when this package began. A test may change it later.
+// startEnviron is the environment when this package was initialized. A test may change the
+// environment later.
 var startEnviron = os.Environ()
 
 // process is a running go test.
 type process struct {
 	exe  string
 	args []string
-	dir  string // where it runs: after -C
+	dir  string // its working folder, after -C
 }

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// maxAncestors is how far up a go test is looked for: its -exec wrapper may be in between.
+// maxAncestors is how many ancestors are searched for go test: its -exec wrapper may be in between.
 const maxAncestors = 5
 
-// findGoTest finds the go test that runs this process among its ancestors. It counts only if the
-// process that it started is this one, or one that was told to run this one's executable: a test
-// may run other tests' binaries.
+// findGoTest finds the go test that runs this process among its ancestors. It accepts a go test
+// only if its child is this process, or a process that was told to run this executable: a test may
+// run the binaries of other tests.
 func findGoTest() (process, bool) {
 	self, err := os.Readlink("/proc/self/exe")
 	if err != nil {

@@ -2,7 +2,7 @@
 
 package twin
 
-// findGoTest finds nothing where there is no /proc; the build information has to do.
+// findGoTest finds nothing, since this system has no /proc; the build information has to do.
 func findGoTest() (process, bool) { return process{}, false }
 
 func initialEnviron() []string { return startEnviron }

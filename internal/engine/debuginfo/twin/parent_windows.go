@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// maxAncestors is how far up a go test is looked for: its -exec wrapper may be in between.
+// maxAncestors is how many ancestors are searched for go test: its -exec wrapper may be in between.
 const maxAncestors = 5
 
 var (
@@ -25,9 +25,9 @@ const (
 	processReadMemory = 0x0010
 )
 
-// findGoTest finds the go test that runs this process among its ancestors. It counts only if the
-// process that it started is this one, or one that was told to run this one's executable: a test
-// may run other tests' binaries.
+// findGoTest finds the go test that runs this process among its ancestors. It accepts a go test
+// only if its child is this process, or a process that was told to run this executable: a test may
+// run the binaries of other tests.
 func findGoTest() (process, bool) {
 	self, err := os.Executable()
 	if err != nil {
@@ -52,7 +52,7 @@ func findGoTest() (process, bool) {
 	return process{}, false
 }
 
-// parentsOf lists the processes that there are: the parent's id by that of each.
+// parentsOf maps the id of each process to the id of its parent.
 func parentsOf() map[uint32]uint32 {
 	list, err := syscall.CreateToolhelp32Snapshot(syscall.TH32CS_SNAPPROCESS, 0)
 	if err != nil {
@@ -67,11 +67,11 @@ func parentsOf() map[uint32]uint32 {
 	return found
 }
 
-// An ancestor is an opened process.
+// An ancestor is the handle of a process.
 type ancestor syscall.Handle
 
-// openAncestor opens the process with an id, if it is older than the one that says that it is its
-// parent: else the parent has ended, and another has its id.
+// openAncestor opens the process pid if it is older than child, which has it as its parent. If it
+// is younger, the parent has ended and another process has its id.
 func openAncestor(pid, child uint32) (ancestor, error) {
 	h, err := syscall.OpenProcess(processQuery|processReadMemory, false, pid)
 	if err != nil {
@@ -96,7 +96,7 @@ func openAncestor(pid, child uint32) (ancestor, error) {
 	return ancestor(h), nil
 }
 
-// begin is when a process was made.
+// begin returns the time at which a process was created, in nanoseconds.
 func begin(h syscall.Handle) (int64, error) {
 	var created, exited, kernel, user syscall.Filetime
 	err := syscall.GetProcessTimes(h, &created, &exited, &kernel, &user)
@@ -105,8 +105,8 @@ func begin(h syscall.Handle) (int64, error) {
 
 func (a ancestor) close() { _ = syscall.CloseHandle(syscall.Handle(a)) }
 
-// Where the process environment block of a 64-bit process has what is asked for (winternl.h, PEB and
-// RTL_USER_PROCESS_PARAMETERS; the same since Windows XP).
+// Offsets in the process environment block of a 64-bit process (winternl.h, PEB and
+// RTL_USER_PROCESS_PARAMETERS; the same since Windows XP), and arguments of the calls that find it.
 const (
 	pebParameters      = 0x20
 	parametersFolder   = 0x38

@@ -10,8 +10,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// What this binary does for TestFindGoTest: it stands for the go command, which runs the test's
-// binary, or for the test's binary, which prints what it finds.
+// The roles of this binary in TestFindGoTest: it stands for the go command, which runs the test's
+// binary, or for the test's binary, which prints the result of findGoTest.
 const (
 	role    = "TWIN_ROLE"
 	goRole  = "go"
@@ -63,7 +63,7 @@ func TestFindGoTest(t *testing.T) {
 	require.Equal(t, tool, f.Exe)
 	require.Equal(t, dir, f.Dir)
 
-	// Without a go command among its ancestors it finds none.
+	// Without a go command among its ancestors findGoTest finds none.
 	cmd = exec.Command(self)
 	cmd.Env = append(os.Environ(), role+"="+binRole)
 	out, err = cmd.Output()

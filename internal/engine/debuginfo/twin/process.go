@@ -16,8 +16,8 @@ const waitDelay = 5 * time.Second
 // outputLimit is how much of the beginning of an output is kept.
 const outputLimit = 64 << 10
 
-// run runs a program in a folder and returns what it printed. It and its children are killed when
-// ctx ends, and when this process does.
+// run runs a program in a folder and returns its output. The program and its children are killed
+// when ctx ends, and when this process ends.
 func run(ctx context.Context, dir string, env []string, program string, args ...string) (string, error) {
 	var out firstBytes
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -56,7 +56,7 @@ func executable(file string) error {
 	return nil
 }
 
-// lookPath finds the go command in a PATH that need not be the process's own by now.
+// lookPath finds the go command in path, a PATH that may differ from the process's current one.
 func lookPath(path string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		if file := filepath.Join(dir, goName); filepath.IsAbs(dir) && executable(file) == nil {

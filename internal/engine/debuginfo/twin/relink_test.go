@@ -57,7 +57,7 @@ func TestMainPackage(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoInputs)
 }
 
-// TestFindLinker: a linker counts if its toolchain is of the version that built this test.
+// TestFindLinker: a linker is accepted if its toolchain has the version that built this test.
 func TestFindLinker(t *testing.T) {
 	root := t.TempDir()
 	want := filepath.Join(root, "pkg", "tool", runtime.GOOS+"_"+runtime.GOARCH, "link"+extension)

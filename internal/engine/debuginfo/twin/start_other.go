@@ -4,7 +4,7 @@ package twin
 
 import "os/exec"
 
-// A group is a command alone here: one that is killed leaves its children alive.
+// On this system a group is only a command: the children of a killed command live on.
 type group struct{ cmd *exec.Cmd }
 
 func newGroup(cmd *exec.Cmd) *group { return &group{cmd} }

@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// A group is a process group for a command and what it starts: the go command's compilers and
-// linkers would live on otherwise when the command is killed.
+// A group is a process group for a command and its children. Without it the go command's compilers
+// and linkers would live on when the command is killed.
 //
-// Its leader is a shell that waits for the end of a pipe, whose other end this process alone has.
-// It ends the group when this process is gone, however it ended: a parent-death signal (prctl,
-// PR_SET_PDEATHSIG) would reach the command alone, not its compilers and linkers, and comes also
-// when merely the thread has ended that started it.
+// The leader is a shell that reads from a pipe. Only this process has the other end, so the shell
+// kills the group when this process ends, however it ends. A parent-death signal (prctl,
+// PR_SET_PDEATHSIG) would reach the command alone, not its compilers and linkers. The kernel also
+// sends it when only the thread that started the command has ended.
 type group struct {
 	cmd    *exec.Cmd
 	leader *exec.Cmd // nil if there is no shell: then the command leads
@@ -45,7 +45,7 @@ func newGroup(cmd *exec.Cmd) *group {
 // run starts the command and waits for its end.
 func (g *group) run() error { return g.cmd.Run() }
 
-// end ends what is left of the group.
+// end kills the rest of the group.
 func (g *group) end() {
 	if g.leader == nil {
 		return
@@ -55,5 +55,5 @@ func (g *group) end() {
 	_ = g.pipe.Close()
 }
 
-// kill kills the process group of a command that leads one.
+// kill kills the process group whose leader is the given command.
 func kill(leader *exec.Cmd) error { return syscall.Kill(-leader.Process.Pid, syscall.SIGKILL) }

@@ -6,7 +6,8 @@ import (
 	"github.com/leakgate/leakgate/internal/winjob"
 )
 
-// A group is a command and what it starts: they end with this process, however that ends.
+// A group is a job object with a command and its children. They end with this process, however it
+// ends.
 type group struct {
 	cmd *exec.Cmd
 	job *winjob.Job
@@ -26,5 +27,5 @@ func (g *group) run() error {
 	return g.cmd.Wait()
 }
 
-// end ends what is left of the group.
+// end kills the rest of the group.
 func (g *group) end() { g.job.Close() }

@@ -10,8 +10,7 @@ import (
 // noWait keeps the opening of a named pipe from waiting for a writer.
 const noWait = syscall.O_NONBLOCK
 
-// asTrusted reports whether only those can have written a file who can have written another one,
-// which is trusted.
+// asTrusted reports whether only users who can have written trusted can have written file.
 func asTrusted(file, trusted fs.FileInfo) bool {
 	const groupAndOthers = 0o022
 	a, okA := file.Sys().(*syscall.Stat_t)

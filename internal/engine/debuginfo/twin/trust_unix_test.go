@@ -11,7 +11,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// TestInputsThatOthersCanWrite: who could not write the executable may not say what it is made of.
+// TestInputsThatOthersCanWrite: the list of inputs is refused if a user can have written it who
+// could not write the executable.
 func TestInputsThatOthersCanWrite(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "x.test")
 	require.NoError(t, os.WriteFile(exe, nil, 0o700))

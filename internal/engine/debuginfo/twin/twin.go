@@ -4,9 +4,10 @@
 // cmd/go/internal/load/test.go: OmitDebug). The same compiled packages linked without those flags
 // have the same code, data layout and function table, and DWARF. Relink calls the linker as go test
 // did; Build has go test -c do it, which loads packages first and takes more processor time, but
-// works wherever the source is.
+// needs only the source.
 //
-// Nothing here trusts the result: the caller compares the two programs before it uses the twin.
+// This package does not check the result: the caller compares the two programs before it uses the
+// twin.
 package twin
 
 import (
@@ -29,8 +30,8 @@ const DefaultTimeout = 2 * time.Minute
 
 // Request says what to build.
 type Request struct {
-	// TempDir is where the twin goes, as big as the test binary and more. If it cannot be written,
-	// os.TempDir is used.
+	// TempDir is the folder for the twin, which is larger than the test binary. If it cannot be
+	// written, os.TempDir is used.
 	TempDir string
 	BuildID string // of the running test
 }
@@ -40,17 +41,18 @@ type Twin struct {
 	Path string // of the executable
 
 	dir   string
-	claim *os.File // says that this process lives and uses dir
+	claim *os.File // shows other processes that this one is alive and uses dir
 }
 
-// Remove deletes the twin. What is open of it can still be read. It may be called more than once.
+// Remove deletes the twin. Files of it that are open can still be read. It may be called more than
+// once.
 func (t *Twin) Remove() {
 	_ = t.claim.Close() // Windows removes no folder that is open
 	_ = os.RemoveAll(t.dir)
 }
 
-// startDir is the folder in which the process began: under go test that of the package. Tests may
-// change it later.
+// startDir is the folder in which the process was started: under go test the package's folder.
+// Tests may change the current folder later.
 var startDir, errStartDir = os.Getwd()
 
 // Build links the running test again. It starts the go command with the environment that the
@@ -106,8 +108,8 @@ func newTwin(ctx context.Context, req Request, link func(ctx context.Context, ou
 	return t, nil
 }
 
-// tempName is what folders of twins are called: those of processes that were killed are known by
-// it.
+// tempName is the prefix of the names of twins' folders. By it the folders of killed processes are
+// recognized.
 const tempName = "leakgate-twin.tmp-"
 
 // tempDir makes a folder for a twin, in the folder wanted or else in os.TempDir, and claims it.
@@ -123,10 +125,11 @@ func tempDir(want string) (string, *os.File, error) {
 	return dir, claim, nil
 }
 
-// claimedDir also removes the folders of twins that killed processes left there.
+// claimedDir makes a folder in parent and claims it. It first removes the folders of twins that
+// killed processes left in parent.
 func claimedDir(parent string) (string, *os.File, error) {
 	filelock.RemoveUnclaimed(parent, tempName)
-	const tries = 10 // others may take a folder that is not claimed yet for a killed process's
+	const tries = 10 // another process may remove a folder before it is claimed
 	for range tries {
 		dir, err := os.MkdirTemp(parent, tempName+"*")
 		if err != nil {
@@ -172,7 +175,7 @@ func givenUp(ctx context.Context, start time.Time) error {
 	}
 }
 
-// explain finds the cause of a failed build in what the go command said.
+// explain finds the cause of a failed build in the output of the go command.
 func (inv *invocation) explain(args []string, out string, err error) error {
 	u := &Unavailable{
 		Cause:  fmt.Sprintf("the test has no debug information and could not be linked again (%s %s, in %s)", inv.goTool, strings.Join(args, " "), inv.dir),

@@ -1,4 +1,4 @@
-// Package anyfile reads executables in all formats that can be read.
+// Package anyfile reads executables in all supported formats.
 package anyfile
 
 import (

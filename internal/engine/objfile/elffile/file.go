@@ -104,7 +104,8 @@ func kindOf(info byte) objfile.Kind {
 	return objfile.OtherSymbol
 }
 
-// exports reads the table of symbols for the loader (debug/elf would read their versions, too).
+// exports reads the dynamic symbol table, .dynsym (debug/elf would also read the versions of its
+// symbols).
 func exports(f *objfile.File) (out []objfile.Symbol) {
 	table, err := f.Contents(".dynsym")
 	if err != nil {
@@ -130,8 +131,8 @@ func exports(f *objfile.File) (out []objfile.Symbol) {
 // relaSize is the size of a relocation with an addend (System V ABI).
 const relaSize = 24
 
-// addend returns the addend of the relocation at an address, 0 if there is none: programs that the
-// system's linker made position-independent have their pointers there.
+// addend returns the addend of the relocation at an address, 0 if there is none.
+// Position-independent programs that the system's linker made have their pointers in addends.
 func addend(f *objfile.File, sections []*elf.Section, addr uint64) uint64 {
 	for i, s := range sections {
 		if s.Type != elf.SHT_RELA || s.Flags&elf.SHF_ALLOC == 0 {

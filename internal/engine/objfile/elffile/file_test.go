@@ -25,7 +25,7 @@ const (
 	compressionSize = 24
 )
 
-// Sections of tinyELF, and the offset of a field of one's header.
+// Sections of tinyELF. tinyHeader returns the offset in the file of a field of a section's header.
 const (
 	tinyData = 1 + iota
 	tinyCompressed
@@ -39,8 +39,7 @@ func tinyHeader(section, field int) int {
 	return headerSize + segmentSize + section*sectionSize + field
 }
 
-// tinyELF is a small executable with one of each: plain and compressed contents, symbols, a
-// segment.
+// tinyELF is a small executable with plain contents, compressed contents, symbols and a segment.
 func tinyELF(tb testing.TB) []byte {
 	tb.Helper()
 	le := binary.LittleEndian
@@ -115,7 +114,7 @@ func TestTinyELF(t *testing.T) {
 	data, err = f.Contents(".missing")
 	require.NoError(t, err)
 	assert.Nil(t, data)
-	for range 2 { // read, and known
+	for range 2 { // read from the file, then from memory
 		assert.Equal(t, []byte("content"), f.At(0x1000, 7))
 		assert.Equal(t, []byte("tents"), f.From(0x1003))
 		assert.Nil(t, f.At(0x1000, 9))
@@ -174,8 +173,8 @@ func TestDamagedELF(t *testing.T) {
 	})
 }
 
-// TestTruncatedWhileOpen takes the file away under the reader: that is an error, and what was read
-// before stays as it was.
+// TestTruncatedWhileOpen truncates an open file: reading on is an error, and contents read before
+// stay as they are.
 func TestTruncatedWhileOpen(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -214,8 +213,8 @@ func TestRunning(t *testing.T) {
 	require.False(t, objfile.IsRunning("/"))
 }
 
-// FuzzELF reads arbitrary files: errors, but no panic, and no more memory than a file can have
-// contents.
+// FuzzELF reads arbitrary files. There may be errors, but no panic, and no more memory than the
+// contents of a file of that size can need.
 func FuzzELF(f *testing.F) {
 	b := tinyELF(f)
 	f.Add(b)

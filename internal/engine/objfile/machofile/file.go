@@ -95,7 +95,7 @@ func elfName(s *macho.Section) string {
 	return "." + name
 }
 
-// symbols reads the symbol table, but for what debuggers are told there.
+// symbols reads the symbol table without the entries for debuggers (stabs).
 func symbols(f *objfile.File, table *macho.Symtab) ([]objfile.Symbol, error) {
 	const (
 		debugger  = 0xe0 // N_STAB
@@ -125,7 +125,7 @@ func symbols(f *objfile.File, table *macho.Symtab) ([]objfile.Symbol, error) {
 	return out, nil
 }
 
-// goName takes away the underscore that C's symbols begin with. Go's have a dot in their names, and
+// goName removes the underscore that C symbols begin with. Go symbols have a dot in their names and
 // no underscore before them (go1.26 and 1.27 cmd/link/internal/ld/macho.go, machosymtab).
 func goName(name string) string {
 	if strings.Contains(name, ".") {

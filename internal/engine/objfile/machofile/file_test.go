@@ -26,7 +26,7 @@ type tinySection struct {
 	segment, name string
 	flags         uint32
 	contents      []byte
-	size          uint64 // if it is not that of the contents
+	size          uint64 // 0: the length of the contents
 }
 
 func tinySections(tb testing.TB) []tinySection {
@@ -156,8 +156,8 @@ func TestDamagedMachO(t *testing.T) {
 	}
 }
 
-// FuzzMachO reads arbitrary files: errors, but no panic, and no more memory than a file can have
-// contents.
+// FuzzMachO reads arbitrary files. There may be errors, but no panic, and no more memory than the
+// contents of a file of that size can need.
 func FuzzMachO(f *testing.F) {
 	b := tinyMachO(f)
 	f.Add(b)

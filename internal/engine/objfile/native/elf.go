@@ -4,7 +4,7 @@ package native
 
 import "github.com/leakgate/leakgate/internal/engine/objfile/elffile"
 
-// Format is what executables of this system are called.
+// Format is the name of this system's executable format.
 const Format = "64-bit ELF"
 
 var read = elffile.New

@@ -45,14 +45,14 @@ func New(r io.ReaderAt, size int64) (f *objfile.File, err error) {
 	return f, nil
 }
 
-// unimportant are characteristics of a file that say only what it has been stripped of.
+// unimportant are characteristics that only say what a file has been stripped of.
 const unimportant = pe.IMAGE_FILE_LINE_NUMS_STRIPPED | pe.IMAGE_FILE_LOCAL_SYMS_STRIPPED | pe.IMAGE_FILE_DEBUG_STRIPPED
 
 // elfNames are the names that ELF files have for sections.
 var elfNames = map[string]string{".rdata": ".rodata"}
 
-// forLoader are the sections that come after those of debug information, and move with their size
-// (go1.26 and 1.27 cmd/link/internal/ld/pe.go, asmbPe).
+// forLoader are the sections that follow the debug information, so that their addresses depend on
+// its size (go1.26 and 1.27 cmd/link/internal/ld/pe.go, asmbPe).
 var forLoader = map[string]bool{".idata": true, ".edata": true, ".reloc": true, ".rsrc": true}
 
 func section(f *objfile.File, s *pe.Section, base uint64) *objfile.Section {
@@ -66,7 +66,7 @@ func section(f *objfile.File, s *pe.Section, base uint64) *objfile.Section {
 	if out.Size == 0 {
 		out.Size = out.FileSize
 	}
-	// the file has whole blocks, and of variables only those that are not zero
+	// the file pads sections to whole blocks, and leaves out variables that are zero
 	out.FileSize = min(out.FileSize, out.Size)
 	rest, compressed := strings.CutPrefix(s.Name, ".zdebug_")
 	switch {

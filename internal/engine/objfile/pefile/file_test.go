@@ -162,8 +162,8 @@ func TestDamagedPE(t *testing.T) {
 	}
 }
 
-// FuzzPE reads arbitrary files: errors, but no panic, and no more memory than a file can have
-// contents.
+// FuzzPE reads arbitrary files. There may be errors, but no panic, and no more memory than the
+// contents of a file of that size can need.
 func FuzzPE(f *testing.F) {
 	b := tinyPE(f)
 	f.Add(b)

@@ -1,7 +1,7 @@
-// Command gen writes table.go: where the fields of the runtime's structures lie that are read
+// Command gen writes table.go: the offsets of the fields of the runtime's structures that are read
 // without debug information. It takes them from the debug information of a program linked by each
-// supported Go version, for each supported architecture. It runs in internal/engine/withoutdwarf, as
-// go generate does.
+// supported Go version, for each supported architecture. It runs in internal/engine/withoutdwarf,
+// as go generate does.
 package main
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// toolchains are the patch releases that the table is made from; the layouts are those of all
-// releases of the minor version.
+// toolchains are the patch releases that the table is made from; the layouts are the same in all
+// releases of a minor version.
 var toolchains = []string{"go1.26.8", "go1.27.3"}
 
 func main() {

@@ -17,11 +17,11 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/objfile/elffile"
 )
 
-// Architectures are those that snapshots are taken on.
+// Architectures are the values of GOARCH for which snapshots are supported.
 var Architectures = []string{"amd64", "arm64"}
 
-// fields lists what is read of the runtime's structures, by type. The table of offsets holds just
-// these.
+// fields lists, by type, the fields of the runtime's structures that are read. The table of offsets
+// holds just these.
 var fields = map[string]string{
 	"runtime.moduledata": "text etext minpc maxpc data edata bss ebss noptrbss enoptrbss types etypes rodata gofunc epclntab " +
 		"funcnametab cutab filetab pctab pclntable ftab gcdatamask gcbssmask next",
@@ -130,7 +130,7 @@ func offset(x *debuginfo.Index, t debuginfo.Type, path string) (int64, error) {
 	return off, nil
 }
 
-// Split takes out of tables the lines that all of them have.
+// Split separates the lines that all tables have from the lines that are not in all of them.
 func Split(tables map[int]string) (common string, own map[int]string) {
 	own = make(map[int]string)
 	count := make(map[string]int)
