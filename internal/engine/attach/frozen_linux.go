@@ -17,14 +17,14 @@ import (
 // Frozen is a copy of a process, or the process itself while it is stopped. It is an image.Source.
 type Frozen struct {
 	Result
-	pid    int
-	copied int   // pid of the copy, 0 if there is none
+	pid           int
+	copied        int   // pid of the copy, 0 if there is none
 	copyPIDInside int64 // the copy's pid as the process itself numbers it
-	memory *os.File
-	tracer *tracer
-	on     *stopped // the stopped process, if there is no copy
-	since  time.Time
-	mapped [][]byte // memory that Copy has handed out
+	memory        *os.File
+	tracer        *tracer
+	on            *stopped // the stopped process, if there is no copy
+	since         time.Time
+	mapped        [][]byte // memory that Copy has handed out
 
 	signalStack func(sp uint64) (lo, hi uint64) // see Options
 }

@@ -25,10 +25,10 @@ func readFile(name string) (text []byte, err error) {
 	}
 }
 
-// limitsOfOwn are the limits that a process may set for itself.
-type limitsOfOwn [2]syscall.Rlimit
+// rlimits are the limits that a process may set for itself.
+type rlimits [2]syscall.Rlimit
 
-func ownLimits() (limits limitsOfOwn) {
+func ownLimits() (limits rlimits) {
 	_ = syscall.Getrlimit(syscall.RLIMIT_AS, &limits[0])
 	_ = syscall.Getrlimit(syscall.RLIMIT_DATA, &limits[1])
 	return limits

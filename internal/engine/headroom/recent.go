@@ -22,7 +22,7 @@ type Recent struct {
 	mu       sync.Mutex
 	measured time.Time
 	of       System
-	own      limitsOfOwn
+	own      rlimits
 	limits   []Limit
 }
 

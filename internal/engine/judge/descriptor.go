@@ -45,7 +45,7 @@ func (h *Heap) offsets(d descriptor, base uint64) ([]uint64, error) {
 		if err != nil {
 			return nil, err
 		}
-		if made == 0 || made == h.inMaking {
+		if made == 0 || made == h.maskInProgress {
 			return h.parts(d, base)
 		}
 		mask = made

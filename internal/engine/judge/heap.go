@@ -14,17 +14,17 @@ type Memory interface {
 
 // A Heap finds objects and the pointers in them.
 type Heap struct {
-	mem      Memory
-	model    *goruntime.Model
-	greenTea bool // spans of small objects end with mark bits of the collector
-	inMaking uint64
+	mem            Memory
+	model          *goruntime.Model
+	greenTea       bool // spans of small objects end with mark bits of the collector
+	maskInProgress uint64
 }
 
 // NewHeap returns the heap of a process. greenTea says whether the process has the green tea
 // collector; inMaking is the address of runtime.inProgress, which stands for a pointer mask that is
 // being made.
 func NewHeap(mem Memory, model *goruntime.Model, greenTea bool, inMaking uint64) *Heap {
-	return &Heap{mem: mem, model: model, greenTea: greenTea, inMaking: inMaking}
+	return &Heap{mem: mem, model: model, greenTea: greenTea, maskInProgress: inMaking}
 }
 
 // An Object is a slot of a span that is in use.

@@ -46,8 +46,8 @@ type typeWalk struct {
 	todo  []view
 }
 
-// says records the type that a reference gives to the object it leads to.
-func (w *typeWalk) says(to uint64, name string) {
+// recordType records the type that a reference gives to the object it leads to.
+func (w *typeWalk) recordType(to uint64, name string) {
 	if i := w.g.Find(to); i != None && w.g.Objects[i].start() == to {
 		if w.found[i] == nil {
 			w.found[i] = make(map[string]bool)
@@ -65,7 +65,7 @@ func (o Object) start() uint64 {
 	return o.Addr
 }
 
-func (w *typeWalk) later(addr uint64, typ debuginfo.TypeID) {
+func (w *typeWalk) enqueue(addr uint64, typ debuginfo.TypeID) {
 	v := view{addr, typ}
 	if typ != 0 && w.g.Find(addr) != None && !w.seen[v] {
 		w.seen[v] = true
@@ -82,18 +82,18 @@ func (w *typeWalk) value(addr uint64, id debuginfo.TypeID) {
 	}
 	switch t.Kind {
 	case reflect.Pointer:
-		w.says(to, "*"+w.x.Type(t.Elem).Name)
-		w.later(to, t.Elem)
+		w.recordType(to, "*"+w.x.Type(t.Elem).Name)
+		w.enqueue(to, t.Elem)
 	case reflect.String:
-		w.says(to, "string")
+		w.recordType(to, "string")
 	case reflect.Map, reflect.Chan:
-		w.says(to, t.Name)
+		w.recordType(to, t.Name)
 	case reflect.Slice:
 		elem := w.x.Type(t.Elem)
-		w.says(to, "[]"+elem.Name)
+		w.recordType(to, "[]"+elem.Name)
 		n, err := w.g.heap.word(addr + 16)
 		for i := uint64(0); err == nil && i < n && n < 1<<24 && elem.Size > 0; i++ {
-			w.later(to+i*uint64(elem.Size), t.Elem)
+			w.enqueue(to+i*uint64(elem.Size), t.Elem)
 		}
 	case reflect.Array:
 		for i := range t.Len {
@@ -133,11 +133,11 @@ func (w *typeWalk) dynamic(addr, tab uint64, methods bool) {
 		switch {
 		case t.Kind != reflect.Kind(d.kind) || uint64(t.Size) != d.size:
 		case t.Kind == reflect.Pointer:
-			w.says(data, "*"+w.x.Type(t.Elem).Name)
-			w.later(data, t.Elem)
+			w.recordType(data, "*"+w.x.Type(t.Elem).Name)
+			w.enqueue(data, t.Elem)
 		case d.flags&flagDirect == 0:
-			w.says(data, t.Name)
-			w.later(data, id)
+			w.recordType(data, t.Name)
+			w.enqueue(data, id)
 		}
 	}
 }

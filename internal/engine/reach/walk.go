@@ -45,11 +45,11 @@ type Walk struct {
 
 	Objects, Bytes int64
 	// inconclusive says that the count exceeds the limit, or that it cannot be told.
-	inconclusive  bool
-	words int
-	todo  []uintptr // objects with pointers and variables, all of them in seen
-	seen  []uintptr // hash table of addresses; 0 marks a free slot
-	n     int       // number of addresses in seen
+	inconclusive bool
+	words        int
+	todo         []uintptr // objects with pointers and variables, all of them in seen
+	seen         []uintptr // hash table of addresses; 0 marks a free slot
+	n            int       // number of addresses in seen
 }
 
 // Variable returns a walk from the variable with the given address in the debug information. It

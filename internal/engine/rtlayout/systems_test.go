@@ -17,8 +17,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// bySystem are the names that some systems do not have, or have with other fields.
-var bySystem = map[string]bool{
+// systemDependent are the names that some systems do not have, or have with other fields.
+var systemDependent = map[string]bool{
 	"runtime.argslice": true, // what is hidden is only where it is
 	"runtime.mOS":      true, // asked for by fields that may be absent
 }
@@ -31,7 +31,7 @@ func TestOtherSystemsHaveTheNames(t *testing.T) {
 	linux := indexFor(t, "linux/amd64")
 	var variables, types []string
 	for name := range namesInSource(t) {
-		if bySystem[name] {
+		if systemDependent[name] {
 			continue
 		}
 		if _, ok := linux.GlobalByName(name); ok {

@@ -49,19 +49,19 @@ func Default() Config {
 // A Snapshot is a frozen, consistent image of this process. It holds a child process, memory
 // outside of the Go heap and a few descriptors until Close. It is not safe for concurrent use.
 type Snapshot struct {
-	process Frozen
-	noFork  *freeze.Error // why the system refuses a fork, or to read it; nil if it does not
-	small   bool          // the image is to be copied in place, since the forecast says that it is small
-	smallCopyFailed  bool          // a small copy lacked memory; a fork has all of it
-	cycles  uint32        // collections that have ended before the freeze
-	inPlace bool          // process is a copy made in place,
-	copied  int64         // bytes that the copy in place takes
-	bias    uint64
-	model   *goruntime.Model
-	index   *debuginfo.Index // nil without debug information
-	names   heaptype.Names   // index, or its replacement without debug information
-	noDebugInfo *Unavailable     // why there is no debug information
-	secondMarks   secondGCMarks    // nil if the program is at rest, or if they are not known
+	process         Frozen
+	noFork          *freeze.Error // why the system refuses a fork, or to read it; nil if it does not
+	small           bool          // the image is to be copied in place, since the forecast says that it is small
+	smallCopyFailed bool          // a small copy lacked memory; a fork has all of it
+	cycles          uint32        // collections that have ended before the freeze
+	inPlace         bool          // process is a copy made in place,
+	copied          int64         // bytes that the copy in place takes
+	bias            uint64
+	model           *goruntime.Model
+	index           *debuginfo.Index // nil without debug information
+	names           heaptype.Names   // index, or its replacement without debug information
+	noDebugInfo     *Unavailable     // why there is no debug information
+	secondMarks     secondGCMarks    // nil if the program is at rest, or if they are not known
 	// collections is how many collections the program made by itself between two freezes.
 	collections int
 	// undecided says that the process is not at rest, and that later is nil all the same.

@@ -115,9 +115,9 @@ func (l *locator) slices(bss, ebss uint64) []list {
 	return kept
 }
 
-// each reads size bytes at each pointer in a list and reports whether ok accepts all of them. It
+// allElements reads size bytes at allElements pointer in a list and reports whether ok accepts all of them. It
 // checks the first element before it reads the others.
-func (l *locator) each(s list, size uint64, ok func(addr uint64, b []byte) bool) bool {
+func (l *locator) allElements(s list, size uint64, ok func(addr uint64, b []byte) bool) bool {
 	for _, n := range []uint64{1, s.n} {
 		pointers := l.copy([]uint64{s.at}, n*8)[0]
 		if pointers == nil {
@@ -143,7 +143,7 @@ func (l *locator) allGs(lists []list) []uint64 {
 	var found []uint64
 	for _, s := range lists {
 		self := false
-		if l.each(s, status+8, func(g uint64, b []byte) bool {
+		if l.allElements(s, status+8, func(g uint64, b []byte) bool {
 			self = self || g == l.p.G
 			return u64(b[lo:]) <= u64(b[hi:]) && binary.LittleEndian.Uint32(b[status:]) <= lastStatus
 		}) && self {
@@ -170,7 +170,7 @@ func (l *locator) heaps(lists []list) []uint64 {
 			continue
 		}
 		self := false
-		if l.each(s, size, func(_ uint64, b []byte) bool {
+		if l.allElements(s, size, func(_ uint64, b []byte) bool {
 			if b[oState] > lastState || u64(b[oStart:])%rtlayout.PageSize != 0 {
 				return false
 			}

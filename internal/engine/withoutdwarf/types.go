@@ -183,7 +183,7 @@ func (n *Names) name(addr uint64, depth int) string {
 		name = strings.TrimPrefix(name, "*")
 	}
 	if flags&tflagNamed != 0 && flags&tflagUncommon != 0 {
-		if at := addr + typeSize + n.tail(kind); n.mem.Try(at, 4) {
+		if at := addr + typeSize + n.kindPartSize(kind); n.mem.Try(at, 4) {
 			path, _ := n.text(n.lo + uint64(n.mem.U32(at)))
 			if _, rest, ok := strings.Cut(name, "."); ok && path != "" {
 				name = path + "." + rest
@@ -193,9 +193,9 @@ func (n *Names) name(addr uint64, depth int) string {
 	return name
 }
 
-// tail returns the size of the part of a descriptor that depends on its kind; an UncommonType
+// kindPartSize returns the size of the part of a descriptor that depends on its kind; an UncommonType
 // follows it.
-func (n *Names) tail(kind reflect.Kind) uint64 {
+func (n *Names) kindPartSize(kind reflect.Kind) uint64 {
 	switch kind {
 	case reflect.Struct, reflect.Interface:
 		return 32

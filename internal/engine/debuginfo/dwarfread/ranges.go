@@ -48,7 +48,7 @@ func (l *lists) addrx(i uint64) uint64 {
 	return c.u64()
 }
 
-func at(b []byte, off int64) cursor {
+func cursorAt(b []byte, off int64) cursor {
 	if off < 0 || off > int64(len(b)) {
 		return cursor{bad: true}
 	}
@@ -57,7 +57,7 @@ func at(b []byte, off int64) cursor {
 
 // locations calls visit for each entry of the location list at an offset.
 func (l *lists) locations(off int64, visit func(low, high uint64, expr []byte)) {
-	c := at(l.loc, off)
+	c := cursorAt(l.loc, off)
 	if !l.dwarf5 {
 		l.pairs(&c, func(low, high uint64) {
 			n := int(c.u16())
@@ -110,7 +110,7 @@ func (l *lists) ranges(off int64) []span {
 			out = append(out, span{low, high})
 		}
 	}
-	c := at(l.rng, off)
+	c := cursorAt(l.rng, off)
 	if !l.dwarf5 {
 		l.pairs(&c, add)
 		return out

@@ -65,7 +65,7 @@ func readSections(f *objfile.File) (*debugSections, []unitHeader, error) {
 		{"abbrev", &abbrevs},
 	}
 	errs := make([]error, len(wanted))
-	share(len(wanted), func(i int) {
+	forEachParallel(len(wanted), func(i int) {
 		defer func() {
 			if p := recover(); p != nil {
 				errs[i] = fmt.Errorf("section .debug_%s: %w: %v", wanted[i].name, errDamaged, p)
@@ -105,7 +105,7 @@ func readUnits(f *objfile.File) ([]*rawUnit, error) {
 	}
 	sort.SliceStable(order, func(i, j int) bool { return headers[order[i]].size() > headers[order[j]].size() })
 	units := make([]*rawUnit, len(headers))
-	share(len(order), func(i int) {
+	forEachParallel(len(order), func(i int) {
 		units[order[i]] = readUnit(d, headers[order[i]])
 	})
 	return units, nil
@@ -160,8 +160,8 @@ func unitHeaders(info []byte) []unitHeader {
 // maxWorkers is the largest number of goroutines that read sections or units at the same time.
 const maxWorkers = 8
 
-// share calls do(i) for each i < n on up to maxWorkers goroutines; the calls start in order of i.
-func share(n int, do func(i int)) {
+// forEachParallel calls do(i) for each i < n on up to maxWorkers goroutines; the calls start in order of i.
+func forEachParallel(n int, do func(i int)) {
 	var next atomic.Int64
 	parallel.Do(max(1, min(n, runtime.GOMAXPROCS(0), maxWorkers)), func(int) {
 		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {

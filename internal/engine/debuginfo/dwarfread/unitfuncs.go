@@ -94,7 +94,7 @@ func (u *unitReader) function(e *entry) error {
 		switch c.tag {
 		case tagVariable, tagFormalParameter:
 			if c.tag == tagFormalParameter && len(scopes) == 1 && f.param == 0 {
-				f.param = declared(c)
+				f.param = paramTypeEntry(c)
 			}
 			u.variable(&f, c, top, framed)
 			u.skipChildren()
@@ -166,9 +166,9 @@ func (u *unitReader) variable(f *rawFunc, e *entry, s *scope, framed bool) {
 	})
 }
 
-// declared returns the offset of the entry that gives a parameter's type: the type itself, or the
+// paramTypeEntry returns the offset of the entry that gives a parameter's type: the type itself, or the
 // abstract parameter that this parameter is an instance of.
-func declared(e *entry) dieOffset {
+func paramTypeEntry(e *entry) dieOffset {
 	if typ := e.ref(attrType); typ != 0 {
 		return typ
 	}

@@ -109,9 +109,9 @@ func (c *contents) directory() (directory []byte, size int) {
 
 func aligned(n int) int { return (n + tableAlign - 1) &^ (tableAlign - 1) }
 
-// each calls do with the parts of a file that follow its header: the directory, and then padding
-// and contents of each table.
-func (c *contents) each(directory []byte, do func([]byte) error) error {
+// eachPart calls do with the parts of a file that follow its header: the directory, and then padding
+// and contents of eachPart table.
+func (c *contents) eachPart(directory []byte, do func([]byte) error) error {
 	if err := do(directory); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (c *contents) each(directory []byte, do func([]byte) error) error {
 func (c *contents) WriteFile(w io.Writer) error {
 	directory, size := c.directory()
 	sum := uint32(0)
-	_ = c.each(directory, func(b []byte) error {
+	_ = c.eachPart(directory, func(b []byte) error {
 		sum = crc32.Update(sum, castagnoli(), b)
 		return nil
 	})
@@ -145,7 +145,7 @@ func (c *contents) WriteFile(w io.Writer) error {
 	if _, err := w.Write(header); err != nil {
 		return err
 	}
-	return c.each(directory, func(b []byte) error {
+	return c.eachPart(directory, func(b []byte) error {
 		_, err := w.Write(b)
 		return err
 	})

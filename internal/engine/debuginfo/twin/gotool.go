@@ -17,7 +17,7 @@ func (inv *invocation) findGo(ctx context.Context, version string) error {
 	if root := lookup(inv.env, "GOROOT"); root != "" {
 		inv.tools = append(inv.tools, goIn(root))
 	}
-	//lint:ignore SA1019 the default GOROOT is what is asked for, as one of several places to look at
+	//lint:ignore SA1019 the default GOROOT is one of several places to look at
 	if root := runtime.GOROOT(); root != "" {
 		inv.tools = append(inv.tools, goIn(root))
 	}
@@ -72,8 +72,8 @@ func (inv *invocation) findGo(ctx context.Context, version string) error {
 	}
 }
 
-// goName is the go command's file name, and hasExtension says whether that is what makes a file a
-// program on this system: elsewhere it is its mode.
+// goName is the go command's file name. hasExtension says whether a file's extension makes it a
+// program on this system: elsewhere its mode does.
 var goName, hasExtension = "go" + extension, extension != ""
 
 func goIn(root string) string { return filepath.Join(root, "bin", goName) }
@@ -85,8 +85,8 @@ func (inv *invocation) version(ctx context.Context, tool, toolchain string) (str
 	}
 	probe := *inv
 	probe.goTool = tool
-	// GOPROXY=off: a toolchain that is not here is not fetched. Without a module GOFLAGS may be
-	// invalid, so it is not set.
+	// With GOPROXY=off no toolchain is downloaded. GOFLAGS is empty, since flags may be invalid
+	// outside of a module.
 	probe.env = append(without(inv.env, func(name string) bool { return name == "GOFLAGS" || name == "GOPROXY" }),
 		"GOTOOLCHAIN="+toolchain, "GOPROXY=off", "GOFLAGS=")
 	probe.dir = filepath.Dir(tool)

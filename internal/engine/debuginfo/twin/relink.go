@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// ErrNoInputs is the error if what the running test was linked from is not at hand, or if it takes
-// more to link it than is known here.
+// ErrNoInputs is the error if the linker's inputs of the running test are not at hand, or if Relink
+// does not know how to link them.
 var ErrNoInputs = errors.New("what the test was linked from is not at hand")
 
-// Relink links the running test again from what go test linked it from. That lies beside the
-// executable as long as go test runs: the list of compiled packages, with the build information. So
-// nothing is loaded or looked up, and a change of the source since then does no harm. Debug
-// information is not compressed, since it is read once. If anything is unusual, the error is
-// ErrNoInputs or the linker's: Build knows more ways to build a test.
+// Relink links the running test again from the inputs that go test linked it from. As long as go
+// test runs, the list of these inputs lies beside the executable: the compiled packages and the
+// build information. So no package is loaded or looked up, and a change of the source since then
+// does no harm. Debug information is not compressed, since it is read once. If anything is unusual,
+// the error is ErrNoInputs or the linker's: Build knows more ways to build a test.
 func Relink(ctx context.Context, req Request) (*Twin, error) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -46,7 +46,7 @@ func Relink(ctx context.Context, req Request) (*Twin, error) {
 		return nil, ErrNoInputs
 	}
 	if isTrimmed(info) {
-		goroot = "" // the linker notes it in the program
+		goroot = "" // the linker records GOROOT in the program
 	}
 	env = append(append(env, settingsEnv(info)...), "GOROOT="+goroot)
 	return newTwin(ctx, req, func(ctx context.Context, output string) error {
@@ -63,12 +63,13 @@ func Relink(ctx context.Context, req Request) (*Twin, error) {
 	})
 }
 
-// inputsOf is the list of what an executable was linked from (go1.26 and 1.27
-// cmd/go/internal/work/exec.go, Builder.link).
+// inputsOf returns the path of the list of packages that an executable was linked from (go1.26 and
+// 1.27 cmd/go/internal/work/exec.go, Builder.link).
 func inputsOf(exe string) string { return filepath.Join(filepath.Dir(exe), "importcfg.link") }
 
 // mainPackage returns the file of the compiled main package, which comes first in the list of
-// packages. The list is as good as the executable if the same user wrote it and nobody else can.
+// packages. The list is trusted like the executable if the same user wrote it and no other user can
+// write to it.
 func mainPackage(exe string) (string, error) {
 	f, err := os.OpenFile(inputsOf(exe), os.O_RDONLY|noWait, 0)
 	if err != nil {
@@ -98,7 +99,7 @@ func mainPackage(exe string) (string, error) {
 	return file, nil
 }
 
-// linkFlags are the flags that the go command gave the linker, but for those that leave out debug
+// linkFlags are the flags that the go command gave the linker, except those that omit debug
 // information (go1.26 and 1.27 cmd/go/internal/work/gc.go, gcToolchain.ld).
 func linkFlags(info *debug.BuildInfo, compiler string) ([]string, error) {
 	flags := []string{"-X", "testing.testBinary=1"}
@@ -129,10 +130,10 @@ func isTrimmed(info *debug.BuildInfo) bool {
 	return false
 }
 
-// findLinker returns the linker of the Go version that built the test, and the root that it belongs
-// to; "" if none is found. A linker refuses packages that another version compiled.
+// findLinker returns the linker of the Go version that built the test, and its GOROOT; "" if none
+// is found. A linker refuses packages that another version compiled.
 func findLinker(env []string) (linker, root string) {
-	//lint:ignore SA1019 the default GOROOT is what is asked for, as one of several places to look at
+	//lint:ignore SA1019 the default GOROOT is one of several places to look at
 	roots := []string{lookup(env, "GOROOT"), runtime.GOROOT()}
 	if tool, err := lookPath(lookup(env, "PATH")); err == nil {
 		roots = append(roots, filepath.Dir(filepath.Dir(tool)))

@@ -36,7 +36,7 @@ func New(r io.ReaderAt, size int64) (f *objfile.File, err error) {
 	}
 	f = objfile.New(r, size)
 	f.Format, f.Machine, f.GOARCH = "PE", uint32(p.Machine), architectures[p.Machine]
-	f.Type = uint32(p.Characteristics &^ unimportant)
+	f.Type = uint32(p.Characteristics &^ strippedFlags)
 	for _, s := range p.Sections {
 		f.Sections = append(f.Sections, section(f, s, header.ImageBase))
 	}
@@ -45,8 +45,8 @@ func New(r io.ReaderAt, size int64) (f *objfile.File, err error) {
 	return f, nil
 }
 
-// unimportant are characteristics that only say what a file has been stripped of.
-const unimportant = pe.IMAGE_FILE_LINE_NUMS_STRIPPED | pe.IMAGE_FILE_LOCAL_SYMS_STRIPPED | pe.IMAGE_FILE_DEBUG_STRIPPED
+// strippedFlags are characteristics that only say what a file has been stripped of.
+const strippedFlags = pe.IMAGE_FILE_LINE_NUMS_STRIPPED | pe.IMAGE_FILE_LOCAL_SYMS_STRIPPED | pe.IMAGE_FILE_DEBUG_STRIPPED
 
 // elfNames are the names that ELF files have for sections.
 var elfNames = map[string]string{".rdata": ".rodata"}
