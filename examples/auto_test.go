@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// seenByAuto is, for each example, what leakgate run -auto says of its leak, and its exit code: 1
-// where the module itself holds it, 0 with a note where a dependency does.
+// seenByAuto has, for each example, a pattern of what leakgate run -auto says about its leak, and
+// the exit code: 1 if the module itself holds the leak, 0 with a note if a dependency does.
 var seenByAuto = map[string]struct {
 	says string
 	code int
@@ -25,8 +25,9 @@ var seenByAuto = map[string]struct {
 	"wazero":           {`(?m)^note: in a dependency, github\.com/tetratelabs/wazero v1\.3\.1: .*\*wasm\.Module/op .* via finalizer\(`, 0},
 }
 
-// TestAuto gives each leaky twin a test that knows nothing of leakgate, in a module that does not
-// require it, and expects leakgate run -auto to name the root; and to be quiet about the fixed one.
+// TestAuto gives each leaky twin a plain test, in a module that does not require leakgate. It
+// expects leakgate run -auto to name the root of the leak, and to report nothing about the fixed
+// twin.
 func TestAuto(t *testing.T) {
 	if os.Getenv("LEAKGATE_SLOW") == "" {
 		t.Skip("it builds programs; set LEAKGATE_SLOW=1")
@@ -53,7 +54,7 @@ func TestAuto(t *testing.T) {
 			if side == "fixed" {
 				code = 0
 				if e.upstream != "" && e.leaky == e.fixed {
-					continue // its twin is another program, and may hold caches as it likes
+					continue // the fixed twin is another program, which may hold caches
 				}
 			}
 			if found != (side == "leaky") || cmd.ProcessState.ExitCode() != code {
@@ -63,7 +64,7 @@ func TestAuto(t *testing.T) {
 	})
 }
 
-// plain makes a copy of one side without leakgate: its tests' helper is called by a plain test.
+// plain makes a copy of one side without leakgate, in which a plain test calls the tests' helper.
 func plain(t *testing.T, e example, side string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -86,8 +87,8 @@ func plain(t *testing.T, e example, side string) string {
 	return dir
 }
 
-// plainTest is the text of a test file without the tests that assert, and without the imports that
-// only those use, and with a test that calls the helper of theirs, whose parameters are t and n.
+// plainTest returns the text of a test file without the tests that assert and the imports that only
+// these use. It adds a test that calls their helper, the function with the parameters t and n.
 func plainTest(t *testing.T, name string, text []byte) []byte {
 	t.Helper()
 	set := token.NewFileSet()

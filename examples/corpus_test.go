@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// corpusLeaks are the tests of the corpus that must fail, and how the first finding of each is
-// announced: what grows, at which rate, and at which root.
+// corpusLeaks has the tests of the corpus that must fail, and the title of the first finding of
+// each: what grows, at which rate, and at which root.
 var corpusLeaks = map[string]string{
 	"Map":             "+1.00 *corpus.Session/op … via example.com/corpus.sessions[*]",
 	"Subslice":        "+1.00 []uint8/op (+12.0 KiB/op) via example.com/corpus.headers[*]",
@@ -44,18 +44,18 @@ var corpusLeaks = map[string]string{
 	"Twice":           "+1.00 *corpus.Session/op … via example.com/corpus.byName[*]",
 }
 
-// corpusBesides is what a message must say besides; ADDED is the number of calls that added what
-// grew.
+// corpusBesides has what else a message must say. ADDED stands for the number of calls that added
+// the objects.
 var corpusBesides = map[string]string{
 	"Body":  "the Body of a response is not closed",
 	"Twice": "all ADDED objects are also held by the package variable example.com/corpus.recent (leaks_test.go:",
 }
 
-// TestCorpusTests runs the leaks that are tests of their own, and expects the root of each first in
-// the message, and the fingerprint by which leakgate knows it, the same in every build and Go
-// version (with -all-modes or -repeat n, also with -race); and the healthy programs, which must
-// never fail: once plainly, and with -repeat n, n times plainly, with -race, and while two other
-// processes keep the processors busy.
+// TestCorpusTests runs the tests of package corpus itself. For each TestLeak it expects the root in
+// the first finding of the message, and the leak's fingerprint, which is the same in every build
+// and Go version (with -all-modes or -repeat n, also with -race). No TestHealthy may ever fail:
+// they run once plainly, and with -repeat n, n times plainly, n times with -race, and n times while
+// other processes keep the processors busy.
 func TestCorpusTests(t *testing.T) {
 	plain := corpusBinary(t)
 	leaks := func(t *testing.T, binary string) {
@@ -106,7 +106,7 @@ func TestCorpusTests(t *testing.T) {
 
 var addedBy = regexp.MustCompile(`(?m)^ *added by ([\d,]+) calls:$`)
 
-// besides is what corpusBesides says of a leak, with the number of calls that the message gives.
+// besides returns the text of corpusBesides for a leak, with the number of calls from the message.
 func besides(name, output string) string {
 	added := ""
 	if m := addedBy.FindStringSubmatch(output); m != nil {
@@ -115,7 +115,7 @@ func besides(name, output string) string {
 	return strings.ReplaceAll(corpusBesides[name], "ADDED", added)
 }
 
-// corpusBinary builds the test binary of the tests of their own.
+// corpusBinary builds the test binary of package corpus itself.
 func corpusBinary(t *testing.T, flags ...string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "corpus.test")
@@ -151,8 +151,8 @@ func runCorpus(t *testing.T, binary, tests string, count int, env ...string) (ou
 	return string(out), err == nil
 }
 
-// runLeaks runs the leaks that are tests of their own, divided among processes, since what each
-// leaves is looked through in every snapshot after it. It returns the output of each test.
+// runLeaks runs the tests TestLeak of package corpus, divided among processes, since every snapshot
+// also scans what earlier leaks left. It returns the output of each test.
 func runLeaks(t *testing.T, binary string, env ...string) map[string]string {
 	t.Helper()
 	list, err := exec.CommandContext(t.Context(), binary, "-test.list=^TestLeak").Output()

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// A leakIdentity is what the fingerprint of a growth is made of, as package outcome of leakgate
-// does it: the path and the type without what compilers number.
+// A leakIdentity has the parts of a growth from which package outcome of leakgate makes the
+// fingerprint: the path and the type, without the numbers that compilers give to functions.
 type leakIdentity struct{ path, typ string }
 
 var numbering = regexp.MustCompile(`\.(func|gowrap|deferwrap)\d+(\.\d+)*`)
@@ -28,8 +28,8 @@ func (l leakIdentity) fingerprint() string {
 // fingerprints are those of the corpus, by the leak's name.
 type fingerprints map[string]leakIdentity
 
-// fingerprintFile is checked by a test of package outcome, too: that these are the fingerprints
-// that leakgate makes.
+// fingerprintFile has the expected fingerprints. A test of package outcome checks that leakgate
+// makes the same ones.
 var fingerprintFile = filepath.Join("corpus", "testdata", "fingerprints.txt")
 
 const fingerprintHeader = `# The fingerprint of each leak of the corpus: of its first finding, with the path and the type that it is made of.

@@ -30,8 +30,8 @@ type mode struct {
 	except map[string]string
 }
 
-// modes have all 1.26 and 1.27 goldens in common: what a program retains may differ between them,
-// but what these programs retain does not.
+// modes share one set of goldens, also between Go 1.26 and 1.27: what a program retains may differ
+// between the two, but what these programs retain does not.
 var modes = []mode{
 	{name: "plain"},
 	{name: "race", args: []string{"-race"}, need: needRace},
@@ -46,15 +46,15 @@ var modes = []mode{
 	{name: "go1.26.8", env: []string{"GOTOOLCHAIN=go1.26.8"}, long: true},
 	{name: "go1.27.0", env: []string{"GOTOOLCHAIN=go1.27.0"}, long: true},
 	{name: "go1.27.3", env: []string{"GOTOOLCHAIN=go1.27.3"}, long: true},
-	// Another machine: the emulator runs the test binary, which go test then takes for its own.
+	// Another machine: go test runs the test binary by the emulator.
 	{
 		name: "arm64", env: []string{"GOARCH=arm64", "CGO_ENABLED=0"}, args: []string{"-exec=qemu-aarch64", "-ldflags=-s=0 -w=0"}, long: true, need: needEmulator,
 		except: map[string]string{"wazero": "its assembler has tables of its own for each architecture, in package variables"},
 	},
 }
 
-// TestGoldens makes the golden files of the fixed twins anew, in a copy of the module, and expects
-// the bytes that are checked in, whatever the mode.
+// TestGoldens makes the golden files of the fixed twins again, in a copy of the module, and expects
+// the bytes that are checked in, in every mode.
 func TestGoldens(t *testing.T) {
 	each(t, func(t *testing.T, e example) {
 		if *update {

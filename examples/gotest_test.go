@@ -20,9 +20,9 @@ type run struct {
 	passed bool
 }
 
-// goTest runs "go test" in dir. It is strict, so that a test which could not tell does not pass,
-// and takes no setting of leakcheck from the environment. A run that neither passes nor fails ends
-// the test.
+// goTest runs "go test" in dir. It sets LEAKGATE_STRICT, so that a test that could not tell does
+// not pass, and removes the settings of leakcheck from the environment, except for the cache. A run
+// that fails without a failed test, such as one that does not build, ends the test.
 func goTest(t *testing.T, dir string, env []string, args ...string) run {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*repeat)*5*time.Minute)

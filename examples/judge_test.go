@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// Of -repeat n rounds in which AssertNoGrowth decides how often it calls an operation, so many are
-// done in the other modes.
+// With -repeat n, there are n rounds in the plain mode, and so many in the other modes.
 const (
 	raceShare = 2 // n/2 with -race
 	busyShare = 4 // n/4 while other processes keep the processors busy
@@ -25,18 +24,18 @@ const (
 
 var share = flag.String("share", "1/1", "judge share `i/n` of the corpus's cases only, unless they are repeated")
 
-// A round takes 180 s of processor time with few calls of each operation, and five times that where
-// AssertNoGrowth decides how often it calls them, as it does for users.
+// A round takes 180 s of processor time with few calls of each operation, and five times that if
+// AssertNoGrowth decides the number of calls, as it does for users.
 var few = flag.Bool("few", false, "with -repeat: few calls of each operation")
 
 var execWith = flag.String("exec", "", "run the corpus's test binaries by `program`, as go test -exec does")
 
 var without = flag.String("without", "", "leave out these `subjects` of the corpus, with commas between them")
 
-// TestCorpus has all cases of the corpus judged: once, with few calls of each operation; and with
-// -repeat n, n times as users would run them, n/2 times with -race, and n/4 times beside two busy
-// processes. It prints a line about each program that is not judged rightly or is marked as
-// pending, and the totals.
+// TestCorpus judges all cases of the corpus: once, with few calls of each operation; and with
+// -repeat n, n times as users would run them, n/2 times with -race, and n/4 times while other
+// processes keep the processors busy. It prints a line about each program that is judged wrongly or
+// is marked as pending, and the totals.
 func TestCorpus(t *testing.T) {
 	plain := corpusJudges(t)
 	if *repeat == 1 {
@@ -61,8 +60,8 @@ func TestCorpus(t *testing.T) {
 // A judge is the test binary of one subject of the corpus.
 type judge struct{ binary, dir string }
 
-// corpusJudges builds a test binary for each subject: what other subjects link would be looked
-// through in every snapshot.
+// corpusJudges builds a test binary for each subject: in one binary for all, every snapshot would
+// also scan what the other subjects link.
 func corpusJudges(t *testing.T, flags ...string) []judge {
 	t.Helper()
 	found, err := filepath.Glob("corpus/*/corpus_test.go")
@@ -96,16 +95,15 @@ func exists(path string) bool {
 }
 
 const (
-	// partsOfSubject is how many processes the cases of a subject are divided among: what a leak
-	// leaves, such as a goroutine that nothing can end, is looked through in every snapshot after
-	// it.
+	// partsOfSubject is the number of processes that share the cases of a subject: every snapshot
+	// also scans what earlier leaks left, such as a goroutine that nothing can end.
 	partsOfSubject = 4
-	// perProcessor is how many processes there are at a time for each processor. Before a leak is
-	// reported it is waited for it to end.
+	// perProcessor is the number of processes at a time for each processor. They mostly wait:
+	// AssertNoGrowth waits for a leak to end before it reports it.
 	perProcessor = 2
 )
 
-// judgeCorpus runs the judges, with those parts of the cases that share i/n has.
+// judgeCorpus runs the judges on the parts of the cases that belong to share i/n.
 func judgeCorpus(t *testing.T, judges []judge, share string, flags ...string) {
 	t.Helper()
 	var mine, shares int
@@ -172,7 +170,7 @@ func (j judge) run(ctx context.Context, flags []string) (output string, err erro
 	return string(out), err
 }
 
-// complaints are the lines of the judge's output that do not tell of a program judged rightly.
+// complaints returns the judge's output without the lines about programs that are judged rightly.
 func complaints(output string) string {
 	var b strings.Builder
 	for line := range strings.Lines(output) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestNativeCalls runs the example of a library in C by leakgate run -native, and expects each of the six blocks that a
-// statement of SQLite has, from C down to the line of Go that prepared it.
+// TestNativeCalls runs the example of SQLite by leakgate run -native. It expects the call stacks of
+// all six blocks of a statement, from the C functions down to the line of Go that prepared it.
 func TestNativeCalls(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("there is no gcc")

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestTwins checks that the tests and goldens of both sides are the same, that what TestLeaky
-// expects to fail is all of them, and that the sides differ in the version of the upstream module
-// or in the program, not in both.
+// TestTwins checks that the tests and goldens of both sides are the same, that TestLeaky expects
+// all of these tests to fail, and that the sides differ in the version of the upstream module or in
+// the program, not in both.
 func TestTwins(t *testing.T) {
 	each(t, func(t *testing.T, e example) {
 		leaky, fixed := filesOf(t, e, "leaky"), filesOf(t, e, "fixed")
@@ -55,8 +55,8 @@ func TestTwins(t *testing.T) {
 	})
 }
 
-// filesOf reads the files of one side, by their slash-separated path, but for what leakgate run
-// left there.
+// filesOf reads the files of one side, by their slash-separated path, except for the artifacts that
+// leakgate run left there.
 func filesOf(t *testing.T, e example, side string) map[string][]byte {
 	t.Helper()
 	files := make(map[string][]byte)

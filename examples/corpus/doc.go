@@ -1,5 +1,5 @@
-// Package corpus is what AssertNoGrowth is held to: programs that leak, one for each way to do it,
-// and healthy ones that look a little like a leak. The tests of this package are the oldest of
-// them, some with other modules; the packages below have the others, in tables that package all
-// judges. The driver in the folder above runs both.
+// Package corpus has the programs that AssertNoGrowth is tested with: programs that leak, one for
+// each way to leak, and healthy programs that look a little like a leak. The tests of this package
+// are the oldest programs, some with other modules. The packages below have the others, in tables
+// of cases that package judge runs. The tests in the folder above run both.
 package corpus

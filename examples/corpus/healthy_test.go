@@ -190,7 +190,7 @@ func TestHealthySingleflight(t *testing.T) {
 	})
 }
 
-// The last ones, in a ring.
+// The last 64 sessions, in a ring.
 func TestHealthyRing(t *testing.T) {
 	var ring [64]*Session
 	n := 0
@@ -215,7 +215,7 @@ func TestHealthyTemplate(t *testing.T) {
 	})
 }
 
-// Types that are made once, and looked up again.
+// Types that package reflect makes once, and then looks up.
 func TestHealthyReflect(t *testing.T) {
 	leakcheck.AssertNoGrowth(t, func() {
 		m := reflect.MakeMap(reflect.MapOf(reflect.TypeFor[string](), reflect.TypeFor[*Session]()))
@@ -247,7 +247,7 @@ func TestHealthyGRPC(t *testing.T) {
 	})
 }
 
-// A connection for each operation, closed again.
+// A connection for each operation, which is closed again.
 func TestHealthyGRPCConnections(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -285,7 +285,7 @@ func TestHealthyPrometheus(t *testing.T) {
 	})
 }
 
-// A table that is filled to its end while it is watched.
+// A table that fills up while it is measured.
 func TestHealthyTable(t *testing.T) {
 	seen := map[int]*Session{}
 	n := 0

@@ -93,7 +93,7 @@ func TestLeakObserver(t *testing.T) {
 	})
 }
 
-// A child of a context that lives on, which is never cancelled.
+// A child context that is never cancelled, while its parent lives on.
 var running, stopRunning = context.WithCancel(context.Background())
 
 func TestLeakContext(t *testing.T) {
@@ -176,7 +176,7 @@ func TestLeakFinalizerCycle(t *testing.T) {
 
 func (h *half) close() { h.other = nil }
 
-// A handler that captures what it was made for.
+// A handler that captures the session that it was made for.
 var handlers []http.HandlerFunc
 
 func TestLeakClosure(t *testing.T) {
@@ -193,7 +193,8 @@ func TestLeakSyncMap(t *testing.T) {
 	leakcheck.AssertNoGrowth(t, func() { byTime.Store(time.Now().UnixNano(), newSession()) })
 }
 
-// A pool of one's own, whose buffers grow with what they were used for and are never given back.
+// A pool without sync.Pool. Its buffers keep the size of their largest use, and nobody takes them
+// again.
 type bufferPool struct {
 	mu   sync.Mutex
 	free []*bytes.Buffer
@@ -289,7 +290,7 @@ func TestLeakList(t *testing.T) {
 	leakcheck.AssertNoGrowth(t, func() { tail = &entry{next: tail} })
 }
 
-// An object that is queued in several places.
+// An object that several places hold.
 var (
 	byName = map[string]*Session{}
 	recent []*Session

@@ -1,6 +1,6 @@
-// A server that watches its own live heap. It has a cache of 10 MB for as long as it runs; requests
-// for /rand are done with at once, and one for /spike holds 10 MB until the client has read all of
-// it:
+// A server that watches its own live heap. It has a cache of 10 MB for as long as it runs; a
+// request for /rand ends at once, and a request for /spike holds 10 MB until the client has read
+// all of it:
 //
 //	go run .
 //	curl localhost:8080/rand
@@ -23,7 +23,7 @@ const (
 	row = 100 << 10
 )
 
-// cache is what the server needs all the time.
+// cache is memory that the server needs all the time.
 var cache = make([]byte, 10*mb)
 
 func handler() http.Handler {
@@ -33,7 +33,7 @@ func handler() http.Handler {
 	return mux
 }
 
-// steady answers with some bytes that are garbage when it is done.
+// steady answers with some bytes, which are garbage when it returns.
 func steady(w http.ResponseWriter, _ *http.Request) {
 	b := make([]byte, row)
 	for i := range b {
@@ -59,7 +59,7 @@ func export(w http.ResponseWriter, _ *http.Request) {
 
 func makeRow() []byte { return make([]byte, row) }
 
-// watch has spikes told, which are half more than usual.
+// watch calls tell when the live heap is larger than usual by half: that is a spike.
 func watch(tell func(*spike.Spike)) (*spike.Watcher, error) {
 	return spike.Start(spike.Config{Share: 0.5, OnSpike: tell})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/refscan/spike"
 )
 
-// get asks for a path; what comes has yet to be read.
+// get requests a path. The caller has to read the answer.
 func get(t *testing.T, server *httptest.Server, path string) *http.Response {
 	t.Helper()
 	r, err := server.Client().Get(server.URL + path)
@@ -30,8 +30,8 @@ func read(t *testing.T, r *http.Response) {
 	_ = r.Body.Close()
 }
 
-// serveUntil has the server do what it does as a rule, with a garbage collection after each request,
-// until c has something.
+// serveUntil sends the server's usual requests, with a garbage collection after each, until c has a
+// value.
 func serveUntil[T any](t *testing.T, server *httptest.Server, c <-chan T) (v T) {
 	t.Helper()
 	for {
@@ -45,7 +45,7 @@ func serveUntil[T any](t *testing.T, server *httptest.Server, c <-chan T) (v T) 
 	}
 }
 
-// The report names the handler that holds memory, and none for what is there all the time.
+// The report names the handler that holds memory, and not the cache, which is always there.
 func TestSpike(t *testing.T) {
 	server := httptest.NewServer(handler())
 	defer server.Close()

@@ -1,5 +1,5 @@
-// Package store prepares statements of SQLite, which is C, and does not close all of them. Its test fails for that:
-// leakgate run -native says which calls of C code are behind it.
+// Package store prepares statements of SQLite, a C library, and does not close all of them. So its
+// test fails; leakgate run -native says which calls of C code allocated what is left.
 package store
 
 import (
@@ -19,7 +19,7 @@ func (s *Store) Leaky(id int) (n int, err error) {
 	return n, stmt.QueryRow(id).Scan(&n)
 }
 
-// Fixed closes it.
+// Fixed closes its statement.
 func (s *Store) Fixed(id int) (n int, err error) {
 	stmt, err := s.db.PrepareContext(context.Background(), "select ?+1")
 	if err != nil {

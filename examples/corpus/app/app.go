@@ -1,4 +1,4 @@
-// Package app is what the programs of the corpus have in common.
+// Package app has what the programs of the corpus have in common: a session.
 package app
 
 import (
@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// A Session is what most of them keep.
+// A Session is the object that most programs of the corpus keep.
 type Session struct {
 	ID   string
 	Name [4]string
@@ -18,7 +18,7 @@ var made atomic.Int64
 // Next returns a number that is not used twice.
 func Next() int { return int(made.Add(1)) }
 
-// NewSession returns one with an ID of its own.
+// NewSession returns a session with a unique ID.
 func NewSession() *Session {
 	return &Session{ID: fmt.Sprint("session-", Next()), data: make([]byte, 500)}
 }

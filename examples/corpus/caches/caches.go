@@ -28,8 +28,8 @@ var Group = judge.Group{Name: "caches", Cases: []judge.Case{
 	{Name: "Singleton", Leak: singletons(false), Fixed: singletons(true), Grows: judge.Objects, Culprit: `caches\.(instance|registry)`},
 	{Name: "CoolingDown", Leak: coolingDown(false), Fixed: coolingDown(true), Grows: judge.Entries(func() int { return len(masked.journal) }), Culprit: `caches\.masked\.journal`},
 	{Name: "Numbered", Leak: numbered(false), Fixed: numbered(true), Grows: judge.Entries(func() int { return len(masked.byNumber) }), Culprit: `caches\.masked\.byNumber`},
-	// Nothing is new while there are idle ones, so that counters do not see it: with a number of
-	// calls that is given, they are not asked.
+	// While there are idle pages, no object is new, so that the allocator's counters do not show
+	// this leak. With Calls, AssertNoGrowth does not use the counters.
 	{Name: "Borrowed", Leak: borrowed(false), Fixed: borrowed(true), Grows: judge.Entries(func() int { return masked.nBusy }), Culprit: `caches\.masked\.busy`, Calls: 20},
 
 	{Name: "SyncPool", Healthy: syncPool, Grows: judge.Bytes(10_000)},
@@ -40,7 +40,7 @@ var Group = judge.Group{Name: "caches", Cases: []judge.Case{
 	{Name: "Outbox", Healthy: outbox, Grows: judge.Objects},
 }}
 
-// free are buffers to be used again, by nobody.
+// free has buffers for reuse, which the leak never takes out again.
 var free struct {
 	mu   sync.Mutex
 	list []*bytes.Buffer
@@ -146,7 +146,7 @@ func copyOnWrite(fixed bool) judge.Setup {
 	}
 }
 
-// A settings knows those that it replaced.
+// A settings refers to the settings that it replaced.
 type settings struct {
 	text     string
 	replaced *settings
@@ -174,7 +174,7 @@ type cachedPage struct {
 
 var pages = map[string]*cachedPage{}
 
-// expiring looks at the time of entries that are asked for again, which these are not.
+// expiring has entries that expire. The leak never deletes them, since nobody asks for them again.
 func expiring(fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		t.Cleanup(func() { clear(pages) })
@@ -225,7 +225,7 @@ func onceValues(fixed bool) judge.Setup {
 	}
 }
 
-// A limiter counts what an address has asked for.
+// A limiter counts the requests that an address has left.
 type limiter struct {
 	mu   sync.Mutex
 	left int
@@ -248,7 +248,7 @@ func limiters(fixed bool) judge.Setup {
 	}
 }
 
-// spare buffers keep their largest size.
+// spare has the buffer of each worker. A buffer keeps its largest size.
 var spare = map[int]*bytes.Buffer{}
 
 func buffers(fixed bool) judge.Setup {
@@ -317,7 +317,7 @@ func syncPool(*testing.T) func() {
 	}
 }
 
-// A pool that is dropped with its content goes after two collections.
+// A pool that is dropped is freed, with its content, after two garbage collections.
 func manyPools() {
 	pool := &sync.Pool{New: func() any { return app.NewSession() }}
 	pool.Put(pool.Get())
@@ -333,8 +333,8 @@ func filling(*testing.T) func() {
 	}
 }
 
-// What is to be sent gathers until there has been nothing new for a while, and then goes all at once. The
-// slice is used again, and keeps as many as were ever under way together.
+// outbox collects sessions until none has come for 10 ms, and then drops them all at once. The
+// slice is reused, and keeps as many sessions as ever waited together.
 func outbox(t *testing.T) func() {
 	var (
 		mu      sync.Mutex

@@ -6,7 +6,8 @@ import (
 	"example.com/corpus/internal/judge"
 )
 
-// prepared is how much there is from the start: more than an experiment calls its operation.
+// prepared is the number of objects, or of entries with room, at the start: more than the operation
+// is ever called.
 const prepared = 1 << 14
 
 // A page and an entry of the journal are of one size class.
@@ -15,8 +16,8 @@ type (
 	entry struct{ of, by [3]*entry }
 )
 
-// masked are what grows while something else shrinks, or has room that was made before: what there
-// is in all stays the same.
+// masked has what grows while something else shrinks, or into room that was made before. The totals
+// of the heap stay the same.
 var masked struct {
 	warm     []*page
 	journal  []*entry
@@ -31,7 +32,7 @@ func resetMasked() {
 	masked.warm, masked.journal, masked.byNumber, masked.idle, masked.busy, masked.nBusy = nil, nil, nil, nil, nil, 0
 }
 
-// coolingDown writes a journal while it lets go of pages that it had prepared, one each.
+// coolingDown adds an entry to a journal, and drops one of the prepared pages, with each call.
 func coolingDown(fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		masked.journal = make([]*entry, 0, prepared)
@@ -53,7 +54,7 @@ func coolingDown(fixed bool) judge.Setup {
 	}
 }
 
-// numbered has a map with room for all that comes.
+// numbered adds keys to a map that has room for all of them from the start.
 func numbered(fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		masked.byNumber = make(map[int]int, prepared)
@@ -68,7 +69,7 @@ func numbered(fixed bool) judge.Setup {
 	}
 }
 
-// borrowed takes pages from a list of idle ones and forgets to put them back.
+// borrowed takes pages from a list of idle pages and forgets to put them back.
 func borrowed(fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		for range prepared {

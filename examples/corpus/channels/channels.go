@@ -87,7 +87,7 @@ func mailboxes(fixed bool) judge.Setup {
 	}
 }
 
-// deadLetters collects what nobody takes.
+// deadLetters collects letters that nobody takes.
 func deadLetters(fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		in, done := make(chan *app.Session), make(chan bool)
@@ -134,7 +134,7 @@ func dropped() {
 	}
 }
 
-// What does not fit is thrown away.
+// overflowing drops a session if the channel is full.
 func overflowing(*testing.T) func() {
 	c := make(chan *app.Session, 16)
 	return func() {

@@ -206,7 +206,7 @@ func captured(fixed bool) judge.Setup {
 	}
 }
 
-// ofOp leaks into what the operation itself has captured.
+// ofOp leaks into a variable that the operation itself has captured.
 func ofOp(fixed bool) judge.Setup {
 	return func(*testing.T) func() {
 		var mine []*app.Session
@@ -333,8 +333,8 @@ func (d *desk) logout(s *app.Session) { delete(d.sessions, s.ID) }
 
 func (d *desk) close() { clear(d.sessions) }
 
-// closedByTest has a desk that nobody refers to but a function registered with t.Cleanup, and the
-// operation.
+// closedByTest has a desk that only a function registered with t.Cleanup and the operation refer
+// to.
 func closedByTest(fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		d := &desk{sessions: make(map[string]*app.Session)}

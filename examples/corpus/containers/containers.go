@@ -109,7 +109,7 @@ func linked(fixed bool) judge.Setup {
 	}
 }
 
-// A version knows the one before.
+// A version refers to the version before it.
 type version struct {
 	previous *version
 	text     [100]byte
@@ -190,7 +190,7 @@ func tries(fixed bool) judge.Setup {
 	}
 }
 
-// An element knows its parent, and the parent all that it ever had.
+// An element refers to its parent, and the parent to all children that it ever had.
 type element struct {
 	parent   *element
 	children []*element
@@ -292,7 +292,7 @@ func genericBus(fixed bool) judge.Setup {
 	}
 }
 
-// A cache of what a function makes.
+// A cache of the values that a function makes.
 type cache[K comparable, V any] struct {
 	values map[K]*V
 	make   func(K) *V
@@ -324,7 +324,7 @@ func genericCache(fixed bool) judge.Setup {
 	}
 }
 
-// An own cache of the least recently used.
+// An LRU cache of container/list and a map.
 func lru(*testing.T) func() {
 	order, byID := list.New(), map[string]*list.Element{}
 	return func() {

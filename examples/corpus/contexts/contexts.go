@@ -42,8 +42,8 @@ var Group = judge.Group{Name: "contexts", Cases: []judge.Case{
 	{Name: "StoppedAfterFunc", Healthy: judge.Op(stoppedAfterFunc, restart), Grows: judge.Objects},
 }}
 
-// childrenOfCleanup is code that is given a context which a function registered with t.Cleanup
-// cancels.
+// childrenOfCleanup registers functions with a context that is cancelled only when the test ends,
+// by t.Cleanup.
 func childrenOfCleanup(fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -218,7 +218,7 @@ func tagForever() { scope = context.WithValue(scope, key(3), app.NewSession()) }
 
 func tag() { scope = context.WithValue(context.Background(), key(3), app.NewSession()) }
 
-// jobs are what is left to do: with the whole context of the request, or with its ID alone.
+// jobs are waiting jobs: the leak keeps the whole context of each request, its twin only an ID.
 var jobs []any
 
 func clearJobs() { jobs = nil }
@@ -351,8 +351,8 @@ func childOfFinishedParent() {
 	stop()
 }
 
-// A context that can be cancelled, has no parent that can, and no deadline, is garbage without its
-// cancel called.
+// A context that can be cancelled, but has no deadline and no parent that can be cancelled, is
+// garbage even if its cancel is never called.
 func unreferencedCancel() {
 	ctx, cancel := context.WithCancel(context.Background())
 	_ = cancel

@@ -50,8 +50,8 @@ func openHalf() {
 	runtime.SetFinalizer(b, (*half).close)
 }
 
-// One that refers to itself without another in between is: the garbage collector leaves out such
-// references (go1.26 runtime/mgcmark.go, scanObject).
+// An object with a finalizer that refers directly to itself is freed: the garbage collector leaves
+// out such references (go1.26 runtime/mgcmark.go, scanObject).
 type node struct {
 	self *node
 	data [100]byte
@@ -131,7 +131,7 @@ type phoenix struct {
 
 var armed = new(atomic.Bool)
 
-// disarm lets those go that there are.
+// disarm lets all objects be freed that set their finalizers again.
 func disarm() {
 	armed.Store(false)
 	armed = new(atomic.Bool)
@@ -157,7 +157,8 @@ func rearmNot() {
 	runtime.SetFinalizer(p, (*phoenix).rise)
 }
 
-// A closer refers to the object that it is to close, so that it keeps it.
+// A closer refers to the handle that it closes. As the argument of the handle's own cleanup, it
+// keeps the handle alive.
 type closer struct{ handle *handle }
 
 func (c *closer) close() { c.handle.session.Expire() }
@@ -185,7 +186,7 @@ func cleanupsOfOne(fixed bool) judge.Setup {
 	}
 }
 
-// Each of two has a cleanup that refers to the other.
+// Two objects, each with a cleanup that refers to the other.
 func cleanupCycle() {
 	a, b := &buffer{}, &buffer{}
 	runtime.AddCleanup(a, (*buffer).drop, b)
@@ -198,7 +199,7 @@ func cleanupLine() {
 	runtime.AddCleanup(b, func(int) {}, 0)
 }
 
-// Each of a chain is freed a collection after the one that refers to it.
+// Each object of a chain is freed one garbage collection after the object that refers to it.
 func openChain() {
 	a, b := &half{}, &half{}
 	a.other = b

@@ -1,4 +1,4 @@
-// Package goroutines leaks goroutines, in each way that one can block.
+// Package goroutines leaks goroutines, in each way in which a goroutine can block.
 package goroutines
 
 import (
@@ -71,7 +71,7 @@ func awaitClosed() {
 	close(done)
 }
 
-// fetchTimedOut gives up, and nobody receives what comes.
+// fetchTimedOut gives up, and nobody receives the result.
 func fetchTimedOut() {
 	results := make(chan *app.Session)
 	s := app.NewSession()
@@ -97,7 +97,7 @@ func giveUp(results chan *app.Session) error {
 	}
 }
 
-// never is a channel that nothing comes from: as if results took too long.
+// never returns a channel that delivers nothing, as if results took too long.
 func never(chan *app.Session) chan *app.Session { return nil }
 
 type job struct {
@@ -397,7 +397,7 @@ func tail(r *os.File) {
 	_, _ = io.Copy(io.Discard, r)
 }
 
-// tails are the ends of pipes that are still to be written to.
+// tails are the write ends of pipes that are still open.
 var tails []*os.File
 
 func closeTails() {
@@ -588,7 +588,7 @@ func semaphores(fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		slots := make(chan struct{}, 2)
 		t.Cleanup(func() {
-			go func() { // lets those go that wait
+			go func() { // releases the goroutines that wait
 				for {
 					select {
 					case <-slots:
@@ -711,7 +711,7 @@ func pipeline() {
 	}
 }
 
-// A pool that is as large as it was at the beginning.
+// A pool of workers that keeps its size.
 func fixedPool(t *testing.T) func() {
 	jobs := make(chan *app.Session)
 	for range 8 {
@@ -737,7 +737,7 @@ func nestedGroups() {
 	outer.Wait()
 }
 
-// A pool has a worker for each task that was ever under way together with others.
+// A pool with as many workers as there ever were tasks at the same time.
 func workersAtOnce(t *testing.T) func() {
 	var (
 		mu   sync.Mutex

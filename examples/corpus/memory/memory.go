@@ -92,7 +92,7 @@ func matches(fixed bool) judge.Setup {
 	}
 }
 
-// batches are made for 1,000 and hold one.
+// batches have room for 1,024 numbers and hold one.
 var batches [][]int
 
 func capacities(fixed bool) judge.Setup {
@@ -263,7 +263,7 @@ func matrices(fixed bool) judge.Setup {
 	}
 }
 
-// counts have words as keys, and the words are part of texts.
+// counts has words as keys, which are substrings of long texts.
 var counts = map[string]int{}
 
 func keysOfText(fixed bool) judge.Setup {
@@ -315,7 +315,7 @@ func queueInUse(*testing.T) func() {
 	}
 }
 
-// What is cut off a slice's end stays until it is overwritten, and there is never more of it.
+// What is cut off a slice's end stays until it is overwritten, and does not become more.
 func deletedTail(*testing.T) func() {
 	var all []*app.Session
 	return func() {

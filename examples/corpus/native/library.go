@@ -123,7 +123,7 @@ import (
 	"example.com/corpus/internal/judge"
 )
 
-// addresses is how much address space the process has, of its threads' stacks too.
+// addresses returns the size of the process's address space in bytes, with the stacks of threads.
 func addresses() int {
 	text, _ := os.ReadFile("/proc/self/statm")
 	pages, _, _ := strings.Cut(string(text), " ")
@@ -136,7 +136,7 @@ func osThreads() int {
 	return len(all)
 }
 
-// inUse is what malloc itself says that it has given out.
+// inUse returns the bytes that malloc itself counts as in use.
 func inUse() int { return int(C.inUse()) }
 
 var made, ring []unsafe.Pointer
@@ -214,7 +214,7 @@ func inHandles(p unsafe.Pointer) { pools.handles[len(pools.handles)] = uintptr(p
 func inNumbers(p unsafe.Pointer) { pools.numbers = append(pools.numbers, uintptr(p)) }
 func inViews(p unsafe.Pointer)   { pools.views = append(pools.views, unsafe.Slice((*byte)(p), 100)) }
 
-// remembered has thread-local variables of C keep blocks.
+// remembered keeps blocks in a thread-local variable of C.
 func remembered(forgets bool) judge.Setup {
 	return func(t *testing.T) func() {
 		runtime.LockOSThread()
@@ -231,7 +231,7 @@ func remembered(forgets bool) judge.Setup {
 	}
 }
 
-// asked has a thread of C keep blocks.
+// asked keeps blocks on the stack of a C thread.
 func asked(t *testing.T) func() {
 	C.startKeeper()
 	t.Cleanup(func() { C.stopKeeper() })
@@ -282,7 +282,7 @@ func prepared(closes bool) judge.Setup {
 	}
 }
 
-// dropped statements are lost with what C has of them.
+// dropped loses statements of Go, and with them the blocks that C has for them.
 func dropped(*testing.T) func() { return func() { prepare() } }
 
 func registered(unregisters bool) judge.Setup {
@@ -344,7 +344,7 @@ func cache(t *testing.T) func() {
 
 const mapSize = 32 << 10
 
-// mapped has C map memory.
+// mapped maps memory by C code.
 func mapped(unmaps bool) judge.Setup {
 	return func(*testing.T) func() {
 		return func() {
@@ -370,7 +370,7 @@ func waiters(limit C.int, end bool) judge.Setup {
 	}
 }
 
-// lazily has a library initialise itself in the midst of the calls.
+// lazily allocates ten blocks in one of many calls, as a library does that initialises itself late.
 func lazily(t *testing.T) func() {
 	reset(t)
 	calls := 0
@@ -384,7 +384,7 @@ func lazily(t *testing.T) func() {
 	}
 }
 
-// collected statements are finalized when nobody has them any more.
+// collected statements are finalized by a cleanup when they are garbage.
 func collected(*testing.T) func() {
 	return func() {
 		s := prepare()

@@ -87,7 +87,7 @@ func outputs(fixed bool) judge.Setup {
 
 var prepared []*exec.Cmd
 
-// neverStarted has pipes of a command that is not run after all.
+// neverStarted makes a pipe for a command that is never started.
 func neverStarted(fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		t.Cleanup(func() {
@@ -208,7 +208,7 @@ func walks(fixed bool) judge.Setup {
 	}
 }
 
-// exporting has an environment without the slots that others have left in it.
+// exporting sets the environment anew, without the slots that other cases have left in it.
 func exporting(op func()) judge.Setup {
 	return func(t *testing.T) func() {
 		before := os.Environ()
@@ -227,7 +227,7 @@ func exporting(op func()) judge.Setup {
 
 func exportEach() { os.Setenv(fmt.Sprint("CORPUS_", app.Next()), "value") }
 
-// Few values: with cgo, or -race, glibc's setenv keeps each that it has not seen before.
+// Few values: with cgo, or -race, glibc's setenv keeps each value that it has not seen before.
 func exportSame() { os.Setenv("CORPUS", fmt.Sprint("value ", app.Next()%4)) }
 
 var scratch []string

@@ -57,7 +57,7 @@ func tagged(fixed bool) judge.Setup {
 	}
 }
 
-// byPointer forgets nobody, though its keys are weak.
+// byPointer keeps all of its entries, though its keys are weak.
 var (
 	mu        sync.Mutex
 	byPointer = map[weak.Pointer[app.Session]]string{}

@@ -150,7 +150,7 @@ func sameProfile() {
 	}
 }
 
-// connections is a profile of what is open.
+// connections is a profile of open connections.
 var connections = pprof.NewProfile("example.com/corpus/connections")
 
 func openRecorded() { connections.Add(app.NewSession(), 1) }

@@ -49,7 +49,7 @@ func poolReplaces(t *testing.T) func() {
 	}
 }
 
-// byTurns has more and fewer descriptors open.
+// byTurns opens descriptors one by one, and closes all of them when there are ten.
 func byTurns(t *testing.T) func() {
 	var open []*os.File
 	t.Cleanup(func() {
@@ -68,7 +68,7 @@ func byTurns(t *testing.T) func() {
 	}
 }
 
-// openedLazily opens something of its own at one call in the midst.
+// openedLazily opens one file, in one of many calls.
 func openedLazily(t *testing.T) func() {
 	calls := 0
 	var f *os.File
@@ -105,7 +105,7 @@ func randomness(t *testing.T) func() {
 	return func() { _, _ = rand.Read(make([]byte, 16)) }
 }
 
-// waitedLater has one process that ends while the next one runs.
+// waitedLater waits for each process after it has started the next one.
 func waitedLater(t *testing.T) func() {
 	var last *exec.Cmd
 	t.Cleanup(func() { _ = last.Wait() })
@@ -133,7 +133,7 @@ func mappedInTurns(t *testing.T) func() {
 	}
 }
 
-// mappedCache maps for the first sixteen keys.
+// mappedCache maps memory once for each of eight keys.
 func mappedCache(t *testing.T) func() {
 	cache := make(map[int]uintptr)
 	t.Cleanup(func() {
@@ -148,7 +148,7 @@ func mappedCache(t *testing.T) func() {
 	}
 }
 
-// blockedThreads has ten goroutines in system calls that block.
+// blockedThreads runs ten goroutines that block in system calls.
 func blockedThreads(t *testing.T) func() {
 	return func() {
 		var all sync.WaitGroup
@@ -229,8 +229,8 @@ func logsRotate(t *testing.T) func() {
 	}
 }
 
-// environmentSet sets a variable to one of few values: of ever new ones glibc keeps each, in a program
-// with cgo (stdlib/setenv.c).
+// environmentSet sets a variable to one of four values: in a program with cgo, glibc would keep
+// each new value (stdlib/setenv.c).
 func environmentSet(t *testing.T) func() {
 	t.Setenv("CORPUS_REQUEST", "")
 	return func() { os.Setenv("CORPUS_REQUEST", fmt.Sprint(app.Next()%4)) }

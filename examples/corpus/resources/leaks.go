@@ -18,7 +18,8 @@ import (
 	"example.com/corpus/internal/judge"
 )
 
-// release closes at the end what an operation has lost: all descriptors that were not there before.
+// release closes, when the test ends, the descriptors that an operation has lost: all that were not
+// open before.
 func release(t *testing.T) {
 	before := make(map[int]bool)
 	each := func(f func(fd int)) {
@@ -148,7 +149,8 @@ func connect(ln net.Listener) int {
 	return fd
 }
 
-// connecting connects to a server that accepts and, when the client has closed, closes.
+// connecting connects to a listener that never accepts: the connections stay in the listener's
+// queue.
 func connecting(what func(func() []int) judge.Setup) judge.Setup {
 	return func(t *testing.T) func() {
 		cmd := exec.Command("sleep", "1000") // keeps the listener's queue in another process
@@ -201,7 +203,7 @@ func serve(ln net.Listener) {
 	}
 }
 
-// echoes connects and waits until the server has it.
+// dialing connects and waits until the server has accepted the connection.
 func dialing(fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		ln := localListener(t)
@@ -372,7 +374,7 @@ func started(name string, fixed bool) judge.Setup {
 			_, _ = syscall.Wait4(pid, nil, 0, nil)
 		}
 		var mu sync.Mutex
-		record := filepath.Join(t.TempDir(), "pids") // outside of memory, which would grow
+		record := filepath.Join(t.TempDir(), "pids") // a file, since a list in memory would grow
 		t.Cleanup(func() {
 			text, _ := os.ReadFile(record)
 			for len(text) >= 8 {
@@ -453,8 +455,8 @@ var views [][]byte
 
 func mappedFile(fixed bool) judge.Setup { return viewed(4096, 4096, fixed) }
 
-// viewed keeps the first bytes of a mapping: a slice outside of the Go heap, as long as they are, with the
-// capacity of all of it.
+// viewed keeps a slice of the first length bytes of a mapping, outside of the Go heap. The capacity
+// of the slice is the whole mapping.
 func viewed(size, length int, fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		f := must(os.Open(text(t)))
@@ -476,7 +478,8 @@ func viewed(size, length int, fixed bool) judge.Setup {
 	}
 }
 
-// threads are those of goroutines that never let go of theirs.
+// threads has goroutines that are locked to their threads. In the leak, they stay locked until the
+// test ends.
 func threads(fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		end := make(chan struct{})
@@ -500,7 +503,8 @@ func threads(fixed bool) judge.Setup {
 	}
 }
 
-// visit calls itself for each name that it is given, so that its stack is as deep as there were names.
+// visit calls itself for each name that it receives, so that its stack is as deep as the number of
+// names.
 func visit(names chan string, done chan<- int, depth int, fixed bool) {
 	var room [4096]byte
 	for name := range names {

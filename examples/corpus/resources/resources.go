@@ -22,8 +22,8 @@ var Group = judge.Group{Name: "resources", Cases: []judge.Case{
 	{Name: "OpenedOthers", Leak: lost(openOthers), Fixed: closed(openOthers), Grows: descriptors, Culprit: `\+1\.00 fd/op: files in /`},
 	{Name: "Folder", Leak: lost(openFolder), Fixed: closed(openFolder), Grows: descriptors, Culprit: `\+1\.00 fd/op: /etc\b`},
 	{Name: "Deleted", Leak: lost(openDeleted), Fixed: closed(openDeleted), Grows: descriptors, Culprit: `\+1\.00 fd/op: .*\(deleted\)`},
-	// A system has 4,096 terminals (/proc/sys/kernel/pty/max), and a listener as many connections that nobody accepts
-	// (net.core.somaxconn).
+	// A system has at most 4,096 terminals (/proc/sys/kernel/pty/max), and a listener has at most
+	// as many connections that nobody accepts (net.core.somaxconn).
 	{Name: "Terminal", Leak: lost(openTerminal), Fixed: closed(openTerminal), Grows: descriptors, Calls: 15, Culprit: `\+1\.00 fd/op: /dev/.*ptmx`},
 	{Name: "Duplicate", Leak: lost(duplicate), Fixed: closed(duplicate), Grows: descriptors, Culprit: `\+1\.00 fd/op: `},
 	{Name: "Pipe", Leak: lost(pipe), Fixed: closed(pipe), Grows: descriptors.PerCall(2), Culprit: `\+2\.00 fd/op: pipe`},

@@ -195,8 +195,8 @@ func parked(fixed bool) judge.Setup {
 	}
 }
 
-// Of a table with a slot for each power of two, a new one is filled each time that the calls have
-// doubled.
+// The table has a slot for each power of two. A new slot is filled each time that the number of
+// calls has doubled.
 func logarithm(*testing.T) func() {
 	table := map[int]*app.Session{}
 	n := uint(0)

@@ -87,7 +87,7 @@ func samples(fixed bool) judge.Setup {
 
 var deadlines = map[time.Time]*app.Session{}
 
-// byTime asks for the same time in another zone, which is another key.
+// byTime deletes by the same time in another zone, which is another key.
 func byTime(fixed bool) judge.Setup {
 	return func(t *testing.T) func() {
 		t.Cleanup(func() { clear(deadlines) })
@@ -234,7 +234,7 @@ func secondIndex(fixed bool) judge.Setup {
 	}
 }
 
-// blocks are larger than what maps have in their tables.
+// The values of blocks are too large for maps to have them in their tables.
 var blocks = map[int][64]uint64{}
 
 func largeValues(fixed bool) judge.Setup {
@@ -265,7 +265,7 @@ func byPair(fixed bool) judge.Setup {
 	}
 }
 
-// state is that of the whole program.
+// state is the state of the whole program.
 var state struct {
 	users struct{ online map[string]*app.Session }
 }

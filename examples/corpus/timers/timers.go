@@ -186,7 +186,7 @@ func ttlCache(fixed bool) judge.Setup {
 	}
 }
 
-// A debouncer calls what it was given last when nothing has come for an hour.
+// A debouncer calls the last function that it was given, when no other has come for an hour.
 type debouncer struct{ timer *time.Timer }
 
 func (d *debouncer) call(f func(), fixed bool) {

@@ -362,7 +362,7 @@ func proxyPerHost() { proxyTo(fmt.Sprintf("tenant%d.example.com", app.Next())) }
 
 func proxyOfHost() { proxyTo("tenant.example.com") }
 
-// chain is what each request goes through.
+// chain is the handler that each request goes through.
 var chain http.Handler = http.NotFoundHandler()
 
 func clearChain() { chain = http.NotFoundHandler() }

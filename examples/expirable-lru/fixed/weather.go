@@ -1,5 +1,5 @@
-// Package weather serves forecasts to tenants. Each tenant has a cache of its own, which goes when
-// the tenant goes.
+// Package weather serves forecasts to tenants. Each tenant has a cache of its own, which is dropped
+// with the tenant.
 package weather
 
 import (
@@ -20,8 +20,8 @@ type Tenant struct {
 	cache *expirable.LRU[string, fetched]
 }
 
-// fetched is a forecast and when it was fetched. The cache's own expiry needs a goroutine, which
-// nothing can stop.
+// fetched is a forecast and the time when it was fetched. The cache's own expiry is not used: it
+// starts a goroutine that nothing can stop.
 type fetched struct {
 	forecast *Forecast
 	at       time.Time

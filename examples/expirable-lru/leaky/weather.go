@@ -1,5 +1,5 @@
-// Package weather serves forecasts to tenants. Each tenant has a cache of its own, which goes when
-// the tenant goes.
+// Package weather serves forecasts to tenants. Each tenant has a cache of its own, which is dropped
+// with the tenant.
 package weather
 
 import (

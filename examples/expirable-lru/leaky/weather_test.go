@@ -16,7 +16,8 @@ func TestCloseDropsTheCache(t *testing.T) {
 	)
 }
 
-// TestRetained compares what we and the cache retain with testdata/leakcheck/TestRetained.golden.
+// TestRetained compares what this package and the cache retain with
+// testdata/leakcheck/TestRetained.golden.
 func TestRetained(t *testing.T) {
 	serve(t, 50)
 

@@ -19,7 +19,7 @@ func TestRequestsAreDropped(t *testing.T) {
 	)
 }
 
-// TestRetained compares what we and gorilla's packages retain with
+// TestRetained compares what this package and gorilla's packages retain with
 // testdata/leakcheck/TestRetained.golden.
 func TestRetained(t *testing.T) {
 	visit(t, 100)

@@ -56,7 +56,7 @@ func addToCart(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "%d in your cart", len(s.Cart))
 }
 
-// logout takes the cookie away and drops the session.
+// logout deletes the cookie and drops the session.
 func logout(w http.ResponseWriter, r *http.Request) {
 	if cookie, err := r.Cookie("session"); err == nil {
 		mu.Lock()

@@ -54,7 +54,7 @@ func addToCart(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "%d in your cart", len(s.Cart))
 }
 
-// logout takes the cookie away. The session stays in the map: that is the leak.
+// logout deletes the cookie. The session stays in the map: that is the leak.
 func logout(w http.ResponseWriter, _ *http.Request) {
 	http.SetCookie(w, &http.Cookie{Name: "session", MaxAge: -1})
 }

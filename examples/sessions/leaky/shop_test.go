@@ -40,7 +40,7 @@ func TestRetained(t *testing.T) {
 		post(t, browser(t), server.URL+"/login", "user", fmt.Sprintf("user-%d", i))
 	}
 
-	lifetime = 24 * time.Hour // and one is still here
+	lifetime = 24 * time.Hour // and one visitor is still logged in
 	ada := browser(t)
 	post(t, ada, server.URL+"/login", "user", "Ada")
 	defer post(t, ada, server.URL+"/logout", "", "")

@@ -19,11 +19,11 @@ type Host struct {
 // Plugin is a loaded plugin.
 type Plugin struct {
 	log   *Log
-	env   api.Module // what we give it: the function log
+	env   api.Module // what the plugin imports: the function log
 	guest api.Module
 }
 
-// Log is what a plugin has logged.
+// Log has the numbers that a plugin has logged.
 type Log struct {
 	Numbers []uint32
 }

@@ -14,7 +14,7 @@ func TestReloadDropsTheOldLog(t *testing.T) {
 	reload(t, 20)
 
 	leakcheck.AssertRetained(t,
-		leakcheck.Type[*Log]().MaxObjects(1), // of the plugin that is loaded
+		leakcheck.Type[*Log]().MaxObjects(1), // the log of the plugin that is loaded
 	)
 }
 

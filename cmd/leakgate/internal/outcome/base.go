@@ -6,7 +6,7 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// A Base is the revision that a run was held against.
+// A Base is the revision that a run was compared with.
 type Base struct {
 	Name   string `json:"name"` // as it was given: "origin/main"
 	Commit string `json:"commit"`
@@ -15,8 +15,9 @@ type Base struct {
 // GoldenNew is the status of a golden file that the base does not have.
 const GoldenNew = "new"
 
-// Excuse sets the outcome anew after assertions that fail were found to be known: a run whose only
-// trouble is known passes. All else weighs as before.
+// Excuse recomputes the outcome after failing assertions were marked as known: a run whose failures
+// are all known passes, unless something else in it could not be told. Outcomes other than
+// Regression and Pass stay.
 func (r *Run) Excuse() {
 	r.Totals.Known = 0
 	unexcused := false
@@ -44,8 +45,8 @@ func (r *Run) Excuse() {
 	r.ExitCode = ExitCode(r.Outcome)
 }
 
-// AddProblem adds a problem of the run itself, with which it could not tell unless something is
-// worse.
+// AddProblem adds a problem of the run itself. It turns the outcome Pass into Unknown; all other
+// outcomes stay.
 func (r *Run) AddProblem(text string) {
 	if !slices.Contains(r.Problems, text) {
 		r.Problems = append(r.Problems, text)

@@ -7,8 +7,8 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 )
 
-// A Collector builds packages from the events of one go test. The zero value is ready. It is for
-// one goroutine.
+// A Collector builds packages from the events of one go test. The zero value is ready. It is not
+// safe for concurrent use.
 type Collector struct {
 	packages map[string]*collected
 }
@@ -18,8 +18,8 @@ type collected struct {
 	Package
 	order  []string // tests, as they first ran
 	tests  map[string]*test
-	output outputTail // of no test
-	// the test binary said PASS or FAIL, which is the last thing that testing.M.Run does
+	output outputTail // printed outside of tests
+	// the test binary printed PASS or FAIL, which is the last thing that testing.M.Run does
 	finished bool
 }
 
@@ -30,8 +30,8 @@ type test struct {
 	output  outputTail
 }
 
-// Observe takes the next event. A failure that comes while interrupted is the signal's doing, and
-// counts as no failure.
+// Observe takes the next event. A failure while interrupted is set is caused by the signal, and
+// does not count as a failure.
 func (c *Collector) Observe(ev *gotest.Event, interrupted bool) {
 	if ev.Package == "" {
 		return
@@ -57,7 +57,7 @@ func (c *Collector) Observe(ev *gotest.Event, interrupted bool) {
 			status = StatusInterrupted
 		}
 		t.elapsed += ev.Elapsed
-		// With -count a test ends several times: its worst end stands.
+		// With -count a test ends several times: the worst status counts.
 		if t.status != StatusFail {
 			t.status = status
 		}
@@ -90,7 +90,7 @@ func (p *collected) observe(ev *gotest.Event, interrupted bool) {
 		} else {
 			p.output.add(ev.Output)
 		}
-		// With GODEBUG=gotestjsonbuildtext=1 this line is the only word of a failed build.
+		// With GODEBUG=gotestjsonbuildtext=1 this line is the only sign of a failed build.
 		if strings.HasPrefix(ev.Output, "FAIL\t") && (strings.HasSuffix(ev.Output, "[build failed]\n") || strings.HasSuffix(ev.Output, "[setup failed]\n")) {
 			p.Status = StatusBuildFailed
 		}
@@ -107,7 +107,7 @@ func (p *collected) observe(ev *gotest.Event, interrupted bool) {
 	}
 }
 
-// test returns a test of p, which has begun now if it had not before.
+// test returns a test of p, and adds it if it is new.
 func (p *collected) test(name string) *test {
 	t := p.tests[name]
 	if t == nil {

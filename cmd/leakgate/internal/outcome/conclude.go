@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// Ending is what a run is concluded from, beside the events.
+// Ending is the input of Conclude, beside the events.
 type Ending struct {
 	Records     []artifacts.Record
 	Problems    []string // each makes the run at best unknown
@@ -18,13 +18,13 @@ type Ending struct {
 	Sources     Sources
 }
 
-// Conclude fills in what came of the run: Outcome, ExitCode, Interrupted, Totals, Problems,
-// Packages.
+// Conclude sets the results of the run: Outcome, ExitCode, Interrupted, Totals, Problems, Packages.
 //
 // A failed test is explained by a record of its own that says fail or unknown, and by failed
-// subtests; a failed package by failed tests, or by a record of TestMain. A test that fails for
-// what it retains and for something else besides is therefore a regression: the event stream cannot
-// tell. A test binary that did not reach its end is a failure of its own, whatever its records say.
+// subtests; a failed package by failed tests, or by a record of TestMain. A test that fails both
+// for what it retains and for another reason is therefore a regression: the event stream cannot
+// tell the two apart. A test binary that did not reach its end is a failure of its own, whatever
+// its records say.
 func (c *Collector) Conclude(run *Run, end Ending) {
 	run.Interrupted = end.Interrupted
 	run.Problems = end.Problems
@@ -49,9 +49,9 @@ func (c *Collector) Conclude(run *Run, end Ending) {
 	run.ExitCode = ExitCode(run.Outcome)
 }
 
-// decide orders the outcomes when several meet. A build error is first: with it the picture is not
-// whole; so it is with an assertion that is wrong and checks nothing. A failure for other reasons
-// is before a regression: what a broken test retains says little.
+// decide chooses the outcome where several apply. A build error comes first, then an assertion that
+// is wrong itself: with either, something was not checked. A failure for other reasons comes before
+// a regression: what a broken test retains says little.
 func (r *Run) decide(goFailed bool) Outcome {
 	t := r.Totals
 	switch {
@@ -68,7 +68,7 @@ func (r *Run) decide(goFailed bool) Outcome {
 		return Regression
 	case t.Unknown > 0 || len(r.Problems) > 0 || r.Interrupted:
 		return Unknown
-	case t.Assertions == 0 && r.Shard == nil: // of shards, another may have assertions: Merge looks
+	case t.Assertions == 0 && r.Shard == nil: // another shard may have assertions: Merge decides
 		return Nothing
 	}
 	return Pass
@@ -78,8 +78,8 @@ func (r *Run) anyFailed() bool {
 	return slices.ContainsFunc(r.Packages, func(p *Package) bool { return p.Status == StatusFail })
 }
 
-// attach gives each record to its package. A test binary may know its package by the name of an
-// external test package.
+// attach adds each record to its package. A record may have the name of an external test package,
+// with the suffix "_test".
 func (c *Collector) attach(records []artifacts.Record) {
 	for _, rec := range records {
 		path := rec.Result.Package
@@ -126,8 +126,8 @@ func (p *collected) conclude() {
 	}
 }
 
-// lastWords is what the test binary printed outside of tests, and, if it did not reach its end,
-// what the tests did that had not ended.
+// lastWords returns what the test binary printed outside of tests. If the binary did not reach its
+// end, the output of tests that failed or did not end precedes that.
 func (p *collected) lastWords() string {
 	text := ""
 	if p.Crashed {
@@ -140,10 +140,11 @@ func (p *collected) lastWords() string {
 	return text + p.output.String()
 }
 
-// testMain is the test that records of leakcheck.VerifyTestMain name.
+// testMain is the name of the test in records of leakcheck.VerifyTestMain.
 const testMain = "TestMain"
 
-// position of a test among those that began; what never began, TestMain say, comes last.
+// position returns the place of a test in the order in which tests began. A test that never began,
+// such as TestMain, comes last.
 func position(began map[string]int, test string) int {
 	if i, ok := began[test]; ok {
 		return i

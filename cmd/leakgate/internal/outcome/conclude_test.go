@@ -11,9 +11,9 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// observe gives c the events of package p, one a word: "run:T", "fail:T"; without a test it is the
-// package's. "PASS" and "FAIL" are the test binary's last line, "build" a failed build, and "^C"
-// the signal.
+// observe gives c events of package p, one for each word: "run:T", "fail:T"; a word without a test
+// is an event of the package. "PASS" and "FAIL" are the test binary's last line, "build" a failed
+// build, and "^C" the signal.
 func observe(c *Collector, words string) {
 	interrupted := false
 	for word := range strings.FieldsSeq(words) {

@@ -18,8 +18,8 @@ type Finding struct {
 	Fingerprint string `json:"fingerprint"`
 	Text        string `json:"text"` // one line
 	Selector    string `json:"selector,omitempty"`
-	Path        string `json:"path,omitempty"` // from the root to where most of it is
-	Type        string `json:"type,omitempty"` // of what lies there
+	Path        string `json:"path,omitempty"` // from the root to where most of the memory is
+	Type        string `json:"type,omitempty"` // of the objects at Path
 	Objects     int64  `json:"objects,omitempty"`
 	Bytes       int64  `json:"bytes,omitempty"`
 	// what is allowed; nil: not bounded, or not broken
@@ -38,7 +38,7 @@ type Rule string
 const (
 	RuleBound     Rule = "bound"     // a bound is broken
 	RuleGrowth    Rule = "growth"    // memory grows with each call
-	RuleResource  Rule = "resource"  // descriptors, threads, processes or the like do, or are too many
+	RuleResource  Rule = "resource"  // descriptors, threads, processes etc. grow, or are too many
 	RuleCollected Rule = "collected" // an object that should be garbage is not
 	RuleAllocs    Rule = "allocs"    // an operation allocates too much
 	// more than a line of the golden file allows, or a path without a line
@@ -55,7 +55,7 @@ func (f *Finding) IsLeak() bool {
 	return f.Rule == RuleBound || f.Rule == RuleGrowth || f.Rule == RuleResource || f.Rule == RuleAllocs || f.Rule == RuleCollected || f.Rule == RuleGolden
 }
 
-// Noun is what lists of findings call one for which IsLeak is true.
+// Noun is the word for a finding in a list, if IsLeak is true.
 func (f *Finding) Noun() string {
 	if f.Rule == RuleAllocs {
 		return "allocations"
@@ -66,10 +66,10 @@ func (f *Finding) Noun() string {
 // ShortFingerprint is the beginning of the fingerprint, for people.
 func (f *Finding) ShortFingerprint() string { return f.Fingerprint[:min(len(f.Fingerprint), 12)] }
 
-// AllocationsOf is what the selector of a bound of leakgate alloc begins with.
+// AllocationsOf is the prefix of the selectors in the bounds of leakgate alloc.
 const AllocationsOf = "allocations of "
 
-// findings returns what a found wrong.
+// findings returns the findings of the assertion a.
 func (s Sources) findings(p *Package, a *Assertion) []Finding {
 	var found []Finding
 	add := func(rule Rule, b verdict.Bound) {
@@ -80,10 +80,10 @@ func (s Sources) findings(p *Package, a *Assertion) []Finding {
 		f.Text = bound(b)
 		kind := rule
 		if rule == RuleCollected {
-			kind = RuleBound // fingerprints are older than the rule
+			kind = RuleBound // the rule is newer than fingerprints, which must not change
 		}
 		f.Fingerprint = fingerprint(string(kind), cmp.Or(b.Path, b.Selector), b.Type)
-		if rule == RuleResource { // ports and names of temporary files are other ones each time
+		if rule == RuleResource { // ports and names of temporary files differ from run to run
 			f.Fingerprint = fingerprint(string(kind), digits.ReplaceAllString(cmp.Or(b.Path, b.Selector), "*"), b.Type)
 		}
 		if rule == RuleAllocs { // it has no path that tells it from others
@@ -139,13 +139,13 @@ func isCollected(b verdict.Bound) bool { return strings.HasPrefix(b.Selector, "E
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// isResource reports whether a bound is about what the operating system holds, and no memory of
-// Go's with it.
+// isResource reports whether a bound is about resources of the operating system alone, without Go
+// memory.
 func isResource(b verdict.Bound) bool {
 	return len(b.Resources) > 0 && b.Type == b.Resources[0].Kind
 }
 
-// bound says in one line what is wrong with a bound.
+// bound says in one line how a bound is broken.
 func bound(b verdict.Bound) string {
 	noun := "object"
 	switch {
@@ -180,12 +180,12 @@ func bound(b verdict.Bound) string {
 	return text
 }
 
-// numbering is what compilers number: closures and wrappers. The numbers change when other code of
-// the function does, and between Go versions.
+// numbering matches the numbers that the compiler gives to closures and wrappers. They change when
+// other code of the function changes, and between Go versions.
 var numbering = regexp.MustCompile(`\.(func|gowrap|deferwrap)\d+(\.\d+)*`)
 
-// withoutShapes writes "[...]" for type arguments that a generic function shares its code for:
-// which do differs between Go versions.
+// withoutShapes replaces the shape types of generic functions ("[go.shape.") by "[...]": which type
+// arguments share code differs between Go versions.
 func withoutShapes(name string) string {
 	const shape = "[go.shape."
 	for {
@@ -208,8 +208,8 @@ func withoutShapes(name string) string {
 	}
 }
 
-// fingerprint names a leak. It is made of what stays the same when the program is built anew, by
-// another version of Go or with lines moved about.
+// fingerprint returns the fingerprint of a leak: a hash of parts that stay the same when the
+// program is rebuilt, by another version of Go or with lines moved.
 func fingerprint(parts ...string) string {
 	hash := sha256.New()
 	for _, part := range parts {

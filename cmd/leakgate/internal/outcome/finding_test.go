@@ -83,7 +83,7 @@ func TestFindings(t *testing.T) {
 	require.Empty(t, findingsOf(verdict.Result{Verdict: verdict.Pass, Bounds: []verdict.Bound{sessions}}))
 }
 
-// A fingerprint is kept by who closes an alert: this one must never change.
+// Users who close an alert rely on its fingerprint, so this one must never change.
 func TestFingerprintIsStable(t *testing.T) {
 	f := func(path string) string { return fingerprint("bound", path, "*app.Session") }
 	require.Equal(t, "9701a1cc62c3ec89c7410260bd38a582", f("example.com/app.sessions[*]"))
@@ -108,8 +108,8 @@ func TestOutputTailKeepsBothEnds(t *testing.T) {
 	require.Regexp(t, `\n\.\.\. \d+ bytes left out \.\.\.\na line of`, text)
 }
 
-// The driver of the examples finds the leaks of the corpus with the paths and types of this list,
-// in all builds.
+// The tests of examples find the leaks of the corpus with the paths and types in this file, in all
+// builds.
 func TestFingerprintsOfCorpus(t *testing.T) {
 	content, err := os.ReadFile(filepath.FromSlash("../../../../examples/corpus/testdata/fingerprints.txt"))
 	require.NoError(t, err)

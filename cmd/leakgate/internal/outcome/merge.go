@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Merge makes one run of the shards of a run, in any order: the same that one run of all packages
-// would have been, but for its time, which is the longest of the shards'. What does not belong
-// together is an error. A shard that is missing is a problem of the merged run, which then could
-// not tell.
+// Merge makes one run of the shards of a run, given in any order. The result equals a run of all
+// packages on one machine, except for its time, which is the longest of the shards' times. Shards
+// that are not of one run are an error. A missing shard is a problem of the merged run, whose
+// outcome is at best Unknown.
 func Merge(shards []*Run) (*Run, error) {
 	if len(shards) == 0 {
 		return nil, errors.New("there is no run to merge")
@@ -55,7 +55,7 @@ func Merge(shards []*Run) (*Run, error) {
 	return merged, nil
 }
 
-// fit checks that the shards are different ones of one run.
+// fit checks that the shards are different shards of one run.
 func fit(shards []*Run) error {
 	first := shards[0]
 	seen := make(map[int]bool)
@@ -78,7 +78,7 @@ func fit(shards []*Run) error {
 	return nil
 }
 
-// missing says which shards are not there.
+// missing returns a problem for each missing shard.
 func missing(shards []*Run) []string {
 	count := shards[0].Shard.Count
 	var out []string
@@ -90,7 +90,7 @@ func missing(shards []*Run) []string {
 	return out
 }
 
-// precedence is the place of an outcome among all: the first beats the others.
+// precedence ranks an outcome: the one with the lowest rank beats the others.
 func precedence(o Outcome) int {
 	return slices.Index([]Outcome{BuildError, Misuse, TestFailure, Regression, Nothing, Unknown, Pass}, o)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 )
 
-// Read reads the file leakgate.json of a run, or of the artifacts directory that path is.
+// Read reads the report of a run: path is a file leakgate.json, or an artifacts directory with one.
 func Read(path string) (*Run, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, artifacts.ReportName)

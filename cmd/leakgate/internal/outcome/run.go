@@ -1,12 +1,12 @@
-// Package outcome says what came of a run: of its packages, tests and assertions, and of the whole.
-// It reads the event stream of go test and the records of leakcheck, and knows nothing of how they
-// are shown.
+// Package outcome determines the results of a run: of its packages, tests and assertions, and of
+// the whole run. It reads the event stream of go test and the records of leakcheck. How results are
+// shown is left to package present.
 package outcome
 
 import "github.com/leakgate/leakgate/internal/verdict"
 
-// Schema is the version of the form of a Run in JSON, which is the file leakgate.json. A field may
-// be added within a version; one that changes its meaning or goes makes a new version.
+// Schema is the version of the JSON form of a Run, the file leakgate.json. A new field does not
+// change the version; a field that changes its meaning or is removed does.
 const Schema = 1
 
 // A Run is one run of leakgate. Paths in it have slashes. Those of artifacts are relative to the
@@ -18,10 +18,10 @@ type Run struct {
 	GoVersion string   `json:"go_version"`
 	Command   []string `json:"command"`         // leakgate's arguments, from "leakgate" on
 	Shard     *Shard   `json:"shard,omitempty"` // the part of a run that this is
-	Base      *Base    `json:"base,omitempty"`  // the revision that it was held against
+	Base      *Base    `json:"base,omitempty"`  // the revision that it was compared with
 	Outcome   Outcome  `json:"outcome"`
 	ExitCode  int      `json:"exit_code"`
-	// by a signal: what did not run is missing here
+	// by a signal: tests that did not run are missing
 	Interrupted    bool    `json:"interrupted,omitempty"`
 	ElapsedSeconds float64 `json:"elapsed_seconds"`
 	Totals         Totals  `json:"totals"`
@@ -49,7 +49,8 @@ const (
 
 var exitCodes = map[Outcome]int{Pass: 0, Regression: 1, BuildError: 2, Misuse: 2, Nothing: 2, Unknown: 3, TestFailure: 4}
 
-// ExitCode is the command's exit code for o. These are a contract with users' CI.
+// ExitCode is the command's exit code for o. The codes must not change, since users' CI depends on
+// them.
 func ExitCode(o Outcome) int { return exitCodes[o] }
 
 // Totals counts what a run holds.
@@ -68,7 +69,7 @@ type Totals struct {
 	Known         int `json:"known,omitempty"` // of those that fail: they fail in the base too
 }
 
-// Status is how the go command says that a package or test ended.
+// Status says how a package or test ended, as the go command reports it.
 type Status string
 
 // The statuses.
@@ -88,12 +89,12 @@ type Package struct {
 	Status         Status  `json:"status"`
 	ElapsedSeconds float64 `json:"elapsed_seconds"`
 	Tests          int     `json:"tests"` // that ran
-	// those, in the order in which they began
+	// the tests that ran, in the order in which they began
 	Cases []Case `json:"cases,omitempty"`
 	// the test binary did not reach its end: a panic, a time-out, os.Exit, a signal
 	Crashed  bool      `json:"crashed,omitempty"`
 	Failures []Failure `json:"failures,omitempty"`
-	// tests in the order in which they began, then by number
+	// in the order in which their tests began, then by Seq
 	Assertions []*Assertion `json:"assertions,omitempty"`
 }
 

@@ -27,8 +27,9 @@ func ParseShard(text string) (*Shard, error) {
 // String returns "i/n".
 func (s *Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
 
-// Part returns what is the shard's of all, in their order, and notes how many there are. Each is in
-// one shard; none may be left for a shard where there are more shards than packages.
+// Part returns the elements of all that belong to the shard, in their order, and sets s.Packages to
+// the number of all. Each element is in one shard. With more shards than elements, some shards have
+// none.
 func Part[T any](s *Shard, all []T) []T {
 	s.Packages = len(all)
 	var part []T

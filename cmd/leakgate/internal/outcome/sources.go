@@ -47,8 +47,8 @@ func FindSources(dir string, folders map[string]string) Sources {
 	}}
 }
 
-// place sets where f is: where the root of b is declared, if that is in the repository, else where
-// a is.
+// place sets the file and line of f: where the root of b is declared, if that is in the repository,
+// else those of the assertion a.
 func (s Sources) place(f *Finding, p *Package, a *Assertion, b verdict.Bound) {
 	if file := s.file(p, b.File); file != "" {
 		f.File, f.Line, f.Declared = file, b.Line, true

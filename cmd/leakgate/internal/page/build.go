@@ -15,14 +15,14 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// maxPageNodes is how many nodes all trees of a page have together, about: what comes after it, of
-// the assertions that matter least, is left out, and the page says so.
+// maxPageNodes bounds, roughly, the nodes of all trees of a page together. Once it is exceeded, the
+// trees of the remaining, least important assertions are left out, and the page says so.
 const maxPageNodes = 1_000_000
 
 // A Builder makes the data of a page.
 type Builder struct {
 	Run     *outcome.Run
-	Dir     string       // which its artifacts are relative to
+	Dir     string       // the folder that its artifacts are relative to
 	Base    *outcome.Run // what to compare with; nil: nothing
 	BaseDir string
 
@@ -89,7 +89,7 @@ func (b *Builder) finish() *Data {
 	return &b.data
 }
 
-// rank orders assertions by how bad they are.
+// rank orders assertions by how bad they are: 0 is the worst.
 func rank(a *outcome.Assertion) int {
 	switch {
 	case a.Verdict == verdict.Fail && !a.Known && !a.Misuse:
@@ -104,7 +104,7 @@ func rank(a *outcome.Assertion) int {
 	return 4
 }
 
-// excess is how much the findings of an assertion are about, in bytes.
+// excess returns the bytes of the largest finding of an assertion, or else all that it retains.
 func excess(a *outcome.Assertion) (bytes int64) {
 	for _, f := range a.Findings {
 		bytes = max(bytes, f.Bytes)
@@ -215,8 +215,8 @@ func (b *Builder) profileView(out *Assertion, p, before *profile.Profile, kind, 
 	return true
 }
 
-// ValueIndex finds the value type with a unit, "bytes" or "count": of several the one in use, or
-// the total; -1 if there is none.
+// ValueIndex returns the index of the sample type with a unit, "bytes" or "count"; of several, that
+// of memory in use or the profile's default; -1 if there is none.
 func ValueIndex(p *profile.Profile, unit string) int {
 	found := -1
 	for i, t := range p.SampleType {

@@ -35,7 +35,7 @@ type Failure struct {
 	Output string `json:"output"`
 }
 
-// An Assertion is one of a run, or a profile.
+// An Assertion is an assertion of a run, or a profile.
 type Assertion struct {
 	Package string `json:"package"`
 	Test    string `json:"test"`
@@ -60,7 +60,7 @@ type Assertion struct {
 	Missing    string          `json:"missing,omitempty"` // why there is no tree
 }
 
-// A Finding is what is wrong, with where it is.
+// A Finding is a finding of an assertion, with its place in the source.
 type Finding struct {
 	outcome.Finding
 	Place *Place `json:"place,omitempty"`

@@ -14,18 +14,18 @@ import (
 // nil was not kept.
 type Found struct {
 	Report *refscan.Report
-	// Native has the native blocks alone, where Before knows of none: what there was of them before
-	// is not known, so that not all has come since. They are in Report otherwise.
+	// Native has the native blocks alone, if Before has no native blocks: how many there were
+	// before is unknown, so they must not all count as new. Otherwise they are in Report.
 	Native *refscan.Report
 
-	// Before is what the user asks to compare with, else what the assertion itself did, and Title is
-	// which of the two: "base" or "baseline".
+	// Before is the report to compare with: that of the run which the user names (Title is "base"),
+	// else the assertion's own baseline (Title is "baseline").
 	Before *refscan.Report
 	Title  string
 
 	Problems []string // why reports could not be read
 
-	before *outcome.Assertion // that Before is of
+	before *outcome.Assertion // the assertion that Before belongs to
 }
 
 // Find reads what an assertion of the run found.
@@ -54,7 +54,8 @@ func (b *Builder) Find(a *outcome.Assertion) *Found {
 
 // readReport reads a report by its kind among the artifacts: "report", which has what the last scan
 // found, or "report.base", which has what there was at the baseline, or at the first snapshot of
-// AssertNoGrowth. It is nil, without an error, if there is no assertion, or no such report was kept.
+// AssertNoGrowth. It returns nil without an error if there is no assertion, or no such report was
+// kept.
 func readReport(dir string, a *outcome.Assertion, kind string) (*refscan.Report, error) {
 	if a == nil || a.Artifacts[kind] == "" {
 		return nil, nil
@@ -71,7 +72,7 @@ func readReport(dir string, a *outcome.Assertion, kind string) (*refscan.Report,
 	return r, nil
 }
 
-// sameInBase finds the assertion in the run to compare with.
+// sameInBase returns the same assertion in the run to compare with, nil if there is none.
 func (b *Builder) sameInBase(a *outcome.Assertion) *outcome.Assertion {
 	if b.Base == nil {
 		return nil

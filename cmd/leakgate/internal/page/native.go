@@ -12,7 +12,8 @@ func hasNative(nodes []*refscan.Node) bool {
 	return slices.ContainsFunc(nodes, func(n *refscan.Node) bool { return n.Type == nodename.NativeBlock || hasNative(n.Children) })
 }
 
-// splitNative makes two reports of one: without native blocks, and with the paths to them alone.
+// splitNative splits a report in two: one without native blocks, and one with only the paths to
+// native blocks.
 func splitNative(r *refscan.Report) (rest, native *refscan.Report) {
 	with, without := *r, *r
 	with.Roots, with.Types = pick(r.Roots, true), nil
@@ -20,8 +21,8 @@ func splitNative(r *refscan.Report) (rest, native *refscan.Report) {
 	return &without, &with
 }
 
-// pick copies the nodes that are native blocks, with those above them, which have no figures of their
-// own in the copy; or all other nodes.
+// pick copies the nodes of native blocks and the nodes above them, without the figures of the
+// latter; or, if native is false, all other nodes.
 func pick(nodes []*refscan.Node, native bool) (picked []*refscan.Node) {
 	for _, n := range nodes {
 		is := n.Type == nodename.NativeBlock

@@ -13,8 +13,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// TestNativeBesideBaseline shows native blocks by themselves where the baseline knows none, and among all
-// else where there is nothing to compare with, or that has them too.
+// TestNativeBesideBaseline expects a view of native blocks alone if the baseline has none. They are
+// in the other views if there is no baseline, or the baseline has them too.
 func TestNativeBesideBaseline(t *testing.T) {
 	plain := &refscan.Report{Roots: []*refscan.Node{{
 		Name: "app.x", Objects: 1, Bytes: 10, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "app"},

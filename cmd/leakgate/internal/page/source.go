@@ -30,9 +30,9 @@ const (
 	maxColumn = 200 // bytes of a line
 )
 
-// OpenRepository opens the repository whose root lies at dir or above it; without one, dir. env is
-// the environment, in which GitHub Actions says what repository and revision this is. It is nil if
-// dir cannot be read.
+// OpenRepository opens the repository whose root lies at dir or above it; without one, dir. env
+// reads the environment, in which GitHub Actions names the repository and the revision.
+// OpenRepository returns nil if dir cannot be read.
 func OpenRepository(dir string, env func(string) string) *Repository {
 	top, err := filepath.Abs(dir)
 	if err != nil {
@@ -63,14 +63,14 @@ func OpenRepository(dir string, env func(string) string) *Repository {
 	return r
 }
 
-// Close closes it.
+// Close closes the repository, which may be nil.
 func (r *Repository) Close() {
 	if r != nil {
 		_ = r.root.Close()
 	}
 }
 
-// repositoryOf takes the URL of a remote apart, if it is GitHub's: "git@github.com:owner/name.git".
+// repositoryOf splits the URL of a remote, if it is GitHub's: "git@github.com:owner/name.git".
 func repositoryOf(remote string) (server, name string) {
 	const host = "github.com"
 	for _, prefix := range []string{"https://" + host + "/", "git@" + host + ":", "ssh://git@" + host + "/"} {
@@ -93,8 +93,8 @@ func git(dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// place returns the line of a file that a record names, relative to a package's folder, with what
-// stands there, if it is in the repository. nil if nothing is named.
+// place returns a line of a file that a record names relative to a package's folder. It adds the
+// source around the line if the file is in the repository. It returns nil if file is "".
 func (r *Repository) place(dir, file string, line int) *Place {
 	if file == "" {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// maxNodes is how many nodes of a tree a page has at most. The smallest beyond it are left out and
-// counted; a page stays fluid, and a few megabytes large.
+// maxNodes bounds the nodes of one tree of a page. Beyond it, the smallest nodes are left out and
+// counted. This keeps the page fluid, and its size at a few megabytes.
 const maxNodes = 200_000
 
 // A node is one line of a tree while it is built.
@@ -36,7 +36,7 @@ type node struct {
 	left                     int64 // nodes left out below
 }
 
-// A Root is what is known of a root of references. Its node is the nth of the tree.
+// A Root describes a root of references. Node is the index of its node in the tree.
 type Root struct {
 	Node    int    `json:"node"`
 	Kind    string `json:"kind"`
@@ -53,24 +53,24 @@ type Root struct {
 	Standard   bool   `json:"standard,omitempty"` // of the runtime or the standard library
 }
 
-// A Tree is a forest in columns, each node before those below it. Texts are numbers in the page's
-// list of texts.
+// A Tree is a forest in columns, each node before those below it. Names and details are indices of
+// Data.Texts.
 type Tree struct {
 	Units    []string `json:"units"` // of the columns that count: "objects", "bytes"
 	Names    []int    `json:"names"`
 	Details  []int    `json:"details"`
-	Children []int    `json:"children"` // how many a node has
+	Children []int    `json:"children"` // the number of children of each node
 	Objects  []int64  `json:"objects"`
 	Bytes    []int64  `json:"bytes"`
 	Elems    []int64  `json:"elems,omitempty"`
-	// bytes that cutting a node would free; of all nodes or of none
+	// bytes that cutting each node would free; nil if unknown for all nodes
 	Freed     []int64 `json:"freed,omitempty"`
 	FreedObj  []int64 `json:"freed_objects,omitempty"` // objects
 	Merged    []int   `json:"merged,omitempty"`        // nodes whose Freed is a lower bound
 	Notes     []note  `json:"notes,omitempty"`
 	Roots     []Root  `json:"roots,omitempty"`
-	LeftOut   int64   `json:"left_out,omitempty"`   // nodes that are too small and too many
-	LeftBytes int64   `json:"left_bytes,omitempty"` // what they have
+	LeftOut   int64   `json:"left_out,omitempty"`   // nodes that are left out, see maxNodes
+	LeftBytes int64   `json:"left_bytes,omitempty"` // the bytes of these nodes
 }
 
 // A note is a remark on a node.
@@ -152,7 +152,7 @@ func (n *node) addAll(nodes []*refscan.Node, modules *symbol.Modules) {
 		var c *node
 		if from.Root == nil {
 			c = n.child(name, from.Type)
-		} else { // roots that differ in their goroutines alone are no one root
+		} else { // roots that differ only in their goroutines stay separate
 			c = &node{name: name, detail: from.Type}
 			n.children = append(n.children, c)
 		}
@@ -183,8 +183,8 @@ func baseName(file string) string {
 	return path.Base(strings.ReplaceAll(file, `\`, "/"))
 }
 
-// ofProfile makes the tree of stacks of a profile, the outermost frames first, by the values with
-// these indexes; one below 0 is a value that the profile does not have.
+// ofProfile makes the tree of stacks of a profile, the outermost frames first, with the values at
+// the indices objects and bytes; an index below 0 means that the profile has no such value.
 func ofProfile(p *profile.Profile, objects, bytes int) *node {
 	top := new(node)
 	for _, s := range p.Sample {
@@ -225,8 +225,8 @@ func (n *node) sum() (nodes int) {
 	return nodes + 1
 }
 
-// prune leaves out the nodes with the smallest totals until there are at most as many as allowed.
-// What is left out stays in the figures of the node above, whose own they become.
+// prune removes the nodes with the smallest totals until there are at most as many as allowed. The
+// figures of a removed node are added to those of the node above.
 func (n *node) prune(most int) (left, bytes int64) {
 	var sizes []int64
 	var each func(n *node, visit func(*node))
@@ -241,7 +241,7 @@ func (n *node) prune(most int) (left, bytes int64) {
 		return 0, 0
 	}
 	slices.SortFunc(sizes, func(a, b int64) int { return cmp.Compare(b, a) })
-	limit := sizes[most] // what is this small goes, however many that are
+	limit := sizes[most] // all nodes this small go, however many they are
 	var cut func(n *node)
 	cut = func(n *node) {
 		n.children = slices.DeleteFunc(n.children, func(c *node) bool {

@@ -10,8 +10,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A module may be called "shop": the record says so, and the page folds its roots into those of no
-// library.
+// A module may be called "shop", without a dot. The record names such modules, so that the page
+// does not count their roots as those of the standard library.
 func TestStandardByTheRecord(t *testing.T) {
 	root := func(pkg string) *refscan.Node {
 		return &refscan.Node{Name: pkg + ".x", Objects: 1, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: pkg}}

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// The page's styles. The dark one comes second, and has the medium that the system or the reader
-// chooses.
+// The page's styles. The dark style comes second. Its media attribute says when it applies: the
+// system or the reader chooses.
 var (
 	//go:embed assets/page.css
 	style string
@@ -43,9 +43,9 @@ func script() string {
 	return "\n(() => {\n'use strict';\n" + strings.Join([]string{scriptText, scriptTree, scriptIcicle, scriptTable, scriptDetails, scriptApp}, "\n") + "})();\n"
 }
 
-// Write writes a page. Its data is compressed, and in an alphabet that no markup is made of; the
-// policy names the hashes of the one script and the two styles that may be used, and permits
-// nothing else: no request, no frame, no form.
+// Write writes a page. Its data is compressed and in base64, which cannot contain markup. The
+// content security policy names the hashes of the one script and the two styles that may be used,
+// and permits nothing else: no request, no frame, no form.
 func (d *Data) Write(w io.Writer) error {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)

@@ -18,8 +18,8 @@ const (
 	maxTestName = 32
 )
 
-// table writes one row for each assertion, under its package. What a leak's own line says in full
-// is cut here, unless the summary is verbose.
+// table writes one row for each assertion, under its package. Long cells are cut, since each leak
+// has a line with the full text, unless the summary is verbose.
 func (s Summary) table(b *strings.Builder, run *outcome.Run) {
 	if run.Totals.Assertions == 0 {
 		return
@@ -56,13 +56,13 @@ func (s Summary) table(b *strings.Builder, run *outcome.Run) {
 	})
 }
 
-// A row is one assertion in a table. What is not known is "-".
+// A row is one assertion in a table. Unknown values are "-".
 type row struct {
 	test, verdict, before, live, retained, objects, typed, pause, passed, worst string
 }
 
-// short is the last cell of the table that fits into a terminal: the worst bound, of a pass after
-// the way that it was found in.
+// short returns the last cell of a table that fits into a terminal: the worst bound, and for a
+// pass, in front of it, the method by which the assertion passed.
 func (r row) short() string {
 	switch {
 	case r.passed == "-":
@@ -97,7 +97,8 @@ func rowsOf(p *outcome.Package) []row {
 	return rows
 }
 
-// verdictText is the verdict; a failure that the base has too is known, and fails no gate.
+// verdictText returns the verdict, or "known" for a failure that the base has too, which fails no
+// gate.
 func verdictText(a *outcome.Assertion) string {
 	if a.Known {
 		return "known"

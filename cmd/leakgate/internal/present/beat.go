@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Beat says every so often what a command is at, where nobody sees a display: CI systems end what
-// says nothing for long. It is for what has no Progress of its own.
+// A Beat logs at intervals what a command is doing, where there is no terminal: CI systems end jobs
+// that print nothing for long. It is for commands without a Progress.
 type Beat struct {
 	mu      sync.Mutex
 	at      string
@@ -26,7 +26,7 @@ func StartBeat(screen *Screen, log io.Writer, interval time.Duration, at string)
 	return b
 }
 
-// At changes what is said.
+// At changes the text about what the command is doing.
 func (b *Beat) At(at string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -39,5 +39,5 @@ func (b *Beat) say(log io.Writer) {
 	_, _ = fmt.Fprintf(log, "leakgate: %s, %.0fs\n", b.at, time.Since(b.started).Seconds())
 }
 
-// Stop ends it. Nothing is written after it has returned.
+// Stop ends the logging. Nothing is written after it has returned.
 func (b *Beat) Stop() { b.end() }

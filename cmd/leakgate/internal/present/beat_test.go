@@ -30,8 +30,8 @@ func (l *lockedText) String() string {
 	return l.b.String()
 }
 
-// Where there is no terminal a run says every interval how far it is, however little happens. The
-// clock is the test's.
+// Without a terminal, a line at every interval says how far the run is, even if nothing happens.
+// synctest provides the clock.
 func TestProgressSpeaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedText

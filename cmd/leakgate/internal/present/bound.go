@@ -9,7 +9,8 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// worstBound says which bound of a is the furthest broken or, where none is, the nearest to it.
+// worstBound returns the bound of a that is broken by most or, if none is broken, the one that is
+// closest to its limit.
 func worstBound(a *outcome.Assertion) string {
 	worst, worstRatio := "", -1.0
 	for _, bound := range a.Bounds {
@@ -32,7 +33,7 @@ func worstBound(a *outcome.Assertion) string {
 	return worst
 }
 
-// A limit is one figure of a bound: objects or bytes, what is charged or what is retained.
+// A limit is one figure of a bound: objects or bytes, charged or retained.
 type limit struct {
 	found, most int64
 	unit        func(int64) string
@@ -55,8 +56,8 @@ func limits(b verdict.Bound) []limit {
 	return ls
 }
 
-// ratio orders limits: found over most, and what is broken after all that is not. With most 0, more
-// found is worse, and any is worse than a ratio.
+// ratio orders limits by found/most; limits of a broken bound that are exceeded come after all
+// others. With most 0, any found is worse than every ratio, and more found is worse.
 func (l limit) ratio(failed bool) float64 {
 	var r float64
 	switch {

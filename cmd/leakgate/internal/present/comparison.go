@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
 )
 
-// Comparison writes the rows of a comparison as a table, at most most of them unless that is 0, and
-// a last line that counts them.
+// Comparison writes a table of the first most rows of a comparison (0: of all rows), and a last
+// line that counts the rows by how they changed.
 func Comparison(w io.Writer, rows []compare.Row, most int, noun string) error {
 	var b strings.Builder
 	t := table{header: []string{strings.ToUpper(noun), "OBJECTS", "", "BYTES", "", ""}}
@@ -80,7 +80,8 @@ func comparisonCells(r compare.Row) []string {
 	return append(cells, verdicts)
 }
 
-// changeCells are a figure before, after, and their difference: "~" where they overlap.
+// changeCells returns a cell with the old and the new figure, and a cell with their difference: "~"
+// where the two series overlap.
 func changeCells(c compare.Change, text func(int64) string) []string {
 	value := func(s compare.Series) string {
 		switch {

@@ -9,14 +9,14 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 )
 
-// A Display is where people look.
+// A Display is the output that people watch while a command runs.
 type Display struct {
 	Screen *Screen
 	Color  bool
 }
 
-// OpenDisplay returns the display on w: with an area that shows how far a run is, and colours, if w
-// is a terminal and the environment does not object.
+// OpenDisplay returns the display on w. If w is a terminal, the display has an area that shows the
+// progress of a run, and colours, unless TERM=dumb (neither) or NO_COLOR (no colours) is set.
 func OpenDisplay(w io.Writer, env []string) *Display {
 	if !isTerminal(w) || cli.Lookup(env, "TERM") == "dumb" {
 		return &Display{Screen: NewScreen(w, nil)}

@@ -5,11 +5,11 @@ import (
 	"unicode"
 )
 
-// What tests and programs print, and what they are called, goes into Markdown by these functions
-// alone: names, text and blocks that cannot end what they are part of.
+// Names and output of tests and programs go into Markdown through these functions alone. They make
+// names, text and blocks that cannot end the element that they are part of.
 
-// markdownText keeps text from being taken for markup: what CommonMark and GitHub give a meaning to
-// is escaped, as are tags, and a name after @ notifies nobody.
+// markdownText escapes the markup of CommonMark and of GitHub in text, and tags. A name after @
+// notifies nobody.
 func markdownText(text string) string {
 	var b strings.Builder
 	for _, c := range oneLine(text) {
@@ -55,7 +55,7 @@ func markdownCode(text string) string {
 	return fence + "text\n" + text + "\n" + fence
 }
 
-// fenceAround returns at least so many backquotes, more than stand in a row in the text.
+// fenceAround returns a row of backquotes, at least so many, that is longer than any in the text.
 func fenceAround(text string, least int) string {
 	fence := strings.Repeat("`", least)
 	for strings.Contains(text, fence) {
@@ -64,7 +64,7 @@ func fenceAround(text string, least int) string {
 	return fence
 }
 
-// oneLine makes text printable, and a space of what ends a line or is not seen.
+// oneLine makes text printable on one line: line ends and control characters become spaces.
 func oneLine(text string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {

@@ -46,6 +46,6 @@ func Plural[N int | int64](n N, noun string) string {
 // Bytes writes a number of bytes with three digits or so: "512 B", "1.5 KiB".
 func Bytes(n int64) string { return bytesText(n) }
 
-// Printable makes a name of a program fit for a line on a terminal: what would control it is a
-// space.
+// Printable makes a name of a program fit for a line on a terminal: line ends and control
+// characters are replaced.
 func Printable(name string) string { return oneLine(name) }

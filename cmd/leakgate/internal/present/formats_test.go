@@ -26,7 +26,7 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// everything is a run with each kind of trouble.
+// everything returns a run with each kind of failure and problem.
 func everything() *outcome.Run {
 	bound := func(path, file string, declared bool) outcome.Finding {
 		return outcome.Finding{
@@ -96,8 +96,8 @@ func present(t *testing.T, p Presenter, run *outcome.Run) string {
 	return b.String()
 }
 
-// TestJUnit reads the XML back with a parser of others. Against the schema of Jenkins' xunit plugin
-// (junit-10.xsd) the same text was checked by hand; JUNIT_OUT=file writes it.
+// TestJUnit reads the XML back with the parser of another project. Against the schema of Jenkins'
+// xunit plugin (junit-10.xsd) the same text was checked by hand; JUNIT_OUT=file writes it.
 func TestJUnit(t *testing.T) {
 	text := present(t, JUnit{}, everything())
 	if file := os.Getenv("JUNIT_OUT"); file != "" {
@@ -133,7 +133,7 @@ func TestJUnit(t *testing.T) {
 	}, got)
 	require.Contains(t, text, "leakcheck: &lt;too much&gt;&#xA;?[31m└─ ]]&gt; &amp; ?&#xA;", "what XML cannot hold is replaced, the rest kept")
 
-	// The counts are those of the cases.
+	// The counts match the cases.
 	var all junitSuites
 	require.NoError(t, xml.Unmarshal([]byte(text), &all))
 	require.Equal(t, [3]int{14, 6, 6}, [3]int{all.Tests, all.Failures, all.Errors})
@@ -300,7 +300,7 @@ func TestSummaryOfEverything(t *testing.T) {
 	require.Contains(t, text, "\nproblem: record x: torn\nnote: a note\n")
 }
 
-// What a test is called, and what it says, stays text.
+// Names and messages of tests stay text, even if they contain markup.
 func TestMarkdownOfHostileNames(t *testing.T) {
 	const hostile = "Test/a`b``c</details><script>alert(1)</script>\n# x|y [z](http://example.com) \\` @all"
 	run := everything()
@@ -350,7 +350,7 @@ func TestMarkdownOfHostileNames(t *testing.T) {
 	require.Equal(t, "\\\\\\`", markdownText("\\`"))
 }
 
-// No line of a program is taken for a command of GitHub Actions.
+// GitHub Actions takes no line of a program for a command.
 func TestStopCommands(t *testing.T) {
 	var b strings.Builder
 	resume := StopCommands(&b)

@@ -77,9 +77,9 @@ func annotate(b *strings.Builder, kind string, all []annotation) {
 	}
 }
 
-// StopCommands has GitHub Actions take no line that is written to w for a command until resume is
-// called: what tests and programs print might be one. The token that ends that is not to be
-// guessed. resume may be called again.
+// StopCommands makes GitHub Actions ignore workflow commands that are written to w until resume is
+// called: output of tests and programs might look like a command. The token that resume writes is
+// random, so that such output cannot resume. resume may be called again.
 func StopCommands(w io.Writer) (resume func()) {
 	token := rand.Text()
 	var once sync.Once

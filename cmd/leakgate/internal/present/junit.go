@@ -88,7 +88,7 @@ func (JUnit) Present(w io.Writer, run *outcome.Run) error {
 	return err
 }
 
-// add counts a case as an error, else as a failure, else as skipped: once.
+// add adds a case and counts it once: as an error, else as a failure, else as skipped.
 func (s *junitSuite) add(c junitCase) {
 	s.Tests++
 	switch {
@@ -123,7 +123,7 @@ func junitPackage(p *outcome.Package) junitSuite {
 		}
 		s.add(c)
 	}
-	// Assertions of TestMain, and what befell the package as a whole.
+	// Assertions of TestMain, and failures of the package as a whole.
 	main := junitCase{Name: "TestMain", Classname: p.ImportPath, Time: junitTime(0)}
 	whole, failed := failures[""]
 	if !seen["TestMain"] {

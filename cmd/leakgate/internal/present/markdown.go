@@ -20,9 +20,9 @@ const (
 	SmallestPage = 1_000
 )
 
-// Markdown writes the run for a pull request's comment or a job's summary: the outcome, what is
-// wrong with its message, the table. What does not fit into Size is left out from the end, and said
-// to be.
+// Markdown writes the run for a pull request's comment or a job's summary: the outcome, the
+// findings with their messages, the table. What does not fit into Size is left out at the end, and
+// a last line says so.
 type Markdown struct {
 	Size int // bytes, at most; at least SmallestPage
 }

@@ -1,5 +1,4 @@
-// Package present shows a run: while it goes on, and when it has ended, in as many forms as there
-// are presenters.
+// Package present shows a run: its progress, and its results, in one form for each Presenter.
 package present
 
 import (

@@ -11,8 +11,8 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 )
 
-// Progress shows a go test while it runs: a line for each package as it ends, with the output of
-// tests that failed before it, compilers' output once, and on a terminal how far it is.
+// Progress shows a go test while it runs: for each package, when it ends, the output of its failed
+// tests and a line; the output of compilers, once; and, on a terminal, how far the run is.
 type Progress struct {
 	screen  *Screen
 	verbose bool // also the output of tests that passed
@@ -20,15 +20,15 @@ type Progress struct {
 
 	assertions func() int
 
-	mu       sync.Mutex // what follows is read by the status line
-	packages int        // to come in all
+	mu       sync.Mutex // guards the fields below, which the status line reads
+	packages int        // of the whole run
 	ended    int
 	tests    int
 	failed   int
 	running  map[string]time.Time // tests, by package and name, and when they began
 	begun    map[string]time.Time // packages that have not ended
-	slowest  string               // that has ended
-	took     float64              // by it, in seconds
+	slowest  string               // the slowest test that has ended
+	took     float64              // the time of the slowest test, in seconds
 
 	outputs map[string]*packageOutput // of packages that have not ended
 	order   []string                  // their import paths, as they began
@@ -37,8 +37,8 @@ type Progress struct {
 	shown   map[string]bool // compilers' output without its headings
 }
 
-// packageOutput is what a package printed and has not been shown. Its own output is that of test
-// "".
+// packageOutput is output of a package that has not been shown yet. The package's own output is
+// that of the test "".
 type packageOutput struct {
 	tests map[string]*testOutput
 	order []string // as they began to print
@@ -46,13 +46,13 @@ type packageOutput struct {
 
 // testOutput is a test's output until it ends.
 type testOutput struct {
-	// the last word on it: "--- FAIL: TestX (0.00s)", or the go command's line for a package
+	// the result: "--- FAIL: TestX (0.00s)", or the go command's line for a package
 	frame strings.Builder
 	text  strings.Builder
 }
 
-// NewProgress returns a progress display of a go test over the given number of packages.
-// assertions counts those that were made so far, for the display on a terminal.
+// NewProgress returns a progress display of a go test over the given number of packages. assertions
+// counts the assertions that were made so far, for the status.
 func NewProgress(screen *Screen, packages int, verbose bool, assertions func() int) *Progress {
 	return &Progress{
 		screen: screen, verbose: verbose, assertions: assertions, started: time.Now(), packages: packages,
@@ -72,7 +72,7 @@ func (p *Progress) Animate(log io.Writer, interval time.Duration) (stop func()) 
 			_, _ = fmt.Fprintf(log, "leakgate: %s\n", strings.Join(append([]string{p.status(int64(p.assertions()))}, p.details()...), "; "))
 		})
 	}
-	// Counting takes too long for something that is drawn.
+	// Counting assertions takes too long to do it whenever the area is drawn.
 	var made atomic.Int64
 	made.Store(int64(p.assertions()))
 	enough := repeat(500*time.Millisecond, func() { made.Store(int64(p.assertions())) })
@@ -83,7 +83,7 @@ func (p *Progress) Animate(log io.Writer, interval time.Duration) (stop func()) 
 	}
 }
 
-// repeat calls work every interval until stop is called, which returns when no call is under way.
+// repeat calls work every interval until stop is called. stop waits for a call that is under way.
 func repeat(interval time.Duration, work func()) (stop func()) {
 	done, gone := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -112,8 +112,8 @@ func (p *Progress) status(snapshots int64) string {
 		p.ended, p.packages, p.tests, snapshots, p.failed, time.Since(p.started).Seconds())
 }
 
-// details are the slowest test so far and the one that has been running the longest, or the package
-// if no test is known to run.
+// details returns the slowest test so far, and the test that has been running the longest, or the
+// package if no test is known to run.
 func (p *Progress) details() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +129,7 @@ func (p *Progress) details() []string {
 	return lines
 }
 
-// longest is what began first, and how long ago that was; "" if nothing did.
+// longest returns the name that began first, and how long ago it began; "" if there is none.
 func longest(began map[string]time.Time) (name string, took time.Duration) {
 	since := time.Now()
 	for n, at := range began {
@@ -224,7 +224,7 @@ func isNoise(ev *gotest.Event) bool {
 	return false
 }
 
-// isFrame reports whether the output is the last word on its test or package.
+// isFrame reports whether the output is the result line of its test or package.
 func isFrame(ev *gotest.Event) bool {
 	if ev.Test != "" {
 		return strings.HasPrefix(strings.TrimLeft(ev.Output, " "), "--- ")
@@ -291,7 +291,7 @@ func (p *Progress) endPackage(path string, failed bool) {
 	}
 }
 
-// print ignores errors: who closed the terminal does not want to see more, and the run goes on.
+// print ignores errors: if the user has closed the terminal, the run goes on.
 func (p *Progress) print(text string) {
 	if text != "" {
 		_, _ = io.WriteString(p.screen, text)

@@ -31,7 +31,8 @@ func end(action, pkg, test string) gotest.Event {
 	return gotest.Event{Action: action, Package: pkg, Test: test}
 }
 
-// mixed is the streams of two packages, one of which fails, as go1.26 mixes them.
+// mixed has the events of two packages, one of which fails, in the order in which go1.26 mixes
+// them.
 var mixed = []gotest.Event{
 	out("p", "TestA", "=== RUN   TestA\n"), out("q", "TestQ", "=== RUN   TestQ\n"),
 	out("p", "TestA", "    a_test.go:1: about a\n"), out("q", "TestQ", "quiet\n"),
@@ -152,7 +153,7 @@ func TestProgressDetails(t *testing.T) {
 	require.Equal(t, "packages 1/2  tests 3  assertions 7  failed 1  0s", p.status(7))
 }
 
-// Without a terminal a line says now and then how far the run is, and that it goes on.
+// Without a terminal, a line at every interval says how far the run is.
 func TestProgressWithoutATerminal(t *testing.T) {
 	p := NewProgress(NewScreen(io.Discard, nil), 2, false, func() int { return 3 })
 	p.Event(&gotest.Event{Action: "run", Package: "p", Test: "TestA"})

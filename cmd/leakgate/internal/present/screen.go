@@ -15,14 +15,14 @@ import (
 // refreshRate is how often the area at the bottom of a terminal is drawn.
 const refreshRate = 120 * time.Millisecond
 
-// fineness is how many parts of the bar a step is.
+// fineness is the number of parts of the bar for one step.
 const fineness = 1000
 
 // A Screen is a writer of text that, on a terminal, can keep an area below it current: a bar and
 // some lines. It is safe for concurrent use.
 type Screen struct {
 	w io.Writer
-	// of the terminal, 0 if it does not tell; nil if w is none: there is no area then
+	// of the terminal in columns, 0 if unknown; nil if w is no terminal: then there is no area
 	width func() int
 
 	mu   sync.Mutex
@@ -38,7 +38,7 @@ func NewScreen(w io.Writer, width func() int) *Screen { return &Screen{w: w, wid
 // Live reports whether an area can be shown.
 func (s *Screen) Live() bool { return s.width != nil }
 
-// Write writes p, above the area if there is one. There, a line is shown when it has ended.
+// Write writes p, above the area if there is one. Above an area, a line is shown when it has ended.
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 }
 
 // Show shows an area until hide is called: a bar of steps, with text beside it, and the lines
-// below. Both are asked for whenever the area is drawn.
+// below. text and lines are called whenever the area is drawn.
 func (s *Screen) Show(steps int, text func() string, lines func() []string) (hide func()) {
 	if !s.Live() {
 		return func() {}
@@ -68,7 +68,8 @@ func (s *Screen) Show(steps int, text func() string, lines func() []string) (hid
 	defer s.mu.Unlock()
 	out, width := s.w, s.width()
 	if width <= 0 {
-		out, width = struct{ io.Writer }{s.w}, 80 // mpb would take the terminal's word for it
+		// The wrapper keeps mpb from asking the terminal for its width.
+		out, width = struct{ io.Writer }{s.w}, 80
 	}
 	s.area = mpb.New(mpb.WithOutput(out), mpb.WithWidth(width), mpb.WithRefreshRate(refreshRate), mpb.WithAutoRefresh())
 	below := func(w io.Writer, stat decor.Statistics) error {
@@ -79,7 +80,7 @@ func (s *Screen) Show(steps int, text func() string, lines func() []string) (hid
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-	// It never gets quite full: then it would no longer be drawn.
+	// The bar never gets quite full: mpb stops drawing a full bar.
 	s.bar = s.area.New(int64(steps)*fineness+1, mpb.BarStyle().Lbound("[").Filler("=").Tip(">").Padding(" ").Rbound("]"),
 		mpb.BarWidth(24), mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return text() })),
 		mpb.BarExtender(mpb.BarFillerFunc(below), false))

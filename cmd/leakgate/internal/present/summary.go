@@ -45,7 +45,7 @@ func (s Summary) Present(w io.Writer, run *outcome.Run) error {
 const maxLeaks = 20
 
 // leaks lists each leak that the base does not have once, with the beginning of its fingerprint, by
-// which it is found again in leakgate.json, in SARIF and in a tracker.
+// which users find the leak again in leakgate.json, in SARIF and in a tracker.
 func (s Summary) leaks(b *strings.Builder, run *outcome.Run) {
 	seen := make(map[string]bool)
 	each(run, func(_ *outcome.Package, a *outcome.Assertion) {
@@ -185,7 +185,7 @@ func (s Summary) totals(run *outcome.Run) string {
 	return text + fmt.Sprintf("; %s, %d failed", Plural(t.Tests, "test"), t.FailedTests)
 }
 
-// outcomeText says the outcome, and how things stand where that is more than the word.
+// outcomeText describes the outcome in words, and says if the run was interrupted.
 func outcomeText(run *outcome.Run) string {
 	text := map[outcome.Outcome]string{
 		outcome.Pass:        "pass",
@@ -205,7 +205,7 @@ func outcomeText(run *outcome.Run) string {
 	return text
 }
 
-// onlyAllocations reports whether all that is wrong is that too much is allocated.
+// onlyAllocations reports whether there are findings, and all are of RuleAllocs.
 func onlyAllocations(run *outcome.Run) bool {
 	only, any := true, false
 	each(run, func(_ *outcome.Package, a *outcome.Assertion) {

@@ -96,8 +96,7 @@ func TestTableFitsIntoATerminal(t *testing.T) {
 	require.NotContains(t, b.String(), "…")
 }
 
-// What grows is given as a rate in the table, too: how many objects there are follows from how
-// often op was called.
+// The table gives growth as a rate, too: the number of objects depends on how often op was called.
 func TestWorstBoundOfGrowth(t *testing.T) {
 	none := int64(0)
 	a := &outcome.Assertion{Result: verdict.Result{Verdict: verdict.Fail, Bounds: []verdict.Bound{
@@ -109,7 +108,7 @@ func TestWorstBoundOfGrowth(t *testing.T) {
 	require.Equal(t, `Root("app.s") 1 object, none allowed`, worstBound(a))
 }
 
-// Each leak is listed once, and not without end; what is no leak is not.
+// Each leak is listed once, up to maxLeaks of them. Other findings are not listed.
 func TestSummaryListsLeaks(t *testing.T) {
 	r := run()
 	a, b := r.Packages[0].Assertions[0], r.Packages[0].Assertions[1]

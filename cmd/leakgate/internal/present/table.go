@@ -6,7 +6,7 @@ import (
 )
 
 // A table has one set of columns through all its sections, which text/tabwriter cannot do. The last
-// column is cut where a line would be wider than width, in columns; 0: it never is.
+// column is cut where a line would be wider than width, in columns; 0: it is never cut.
 type table struct {
 	header []string
 	width  int
@@ -56,10 +56,10 @@ func (t *table) write(b *strings.Builder, paint func(column int, cell string) st
 	}
 }
 
-// minLastColumn is what the last column of a table has, even if the line becomes too wide.
+// minLastColumn is the least width of a table's last column, even if the line becomes too wide.
 const minLastColumn = 16
 
-// shorten cuts text to width characters, of which the last then is an ellipsis.
+// shorten cuts text that is longer than width characters; the last character is then an ellipsis.
 func shorten(text string, width int) string {
 	if utf8.RuneCountInString(text) <= width {
 		return text

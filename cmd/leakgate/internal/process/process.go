@@ -1,4 +1,4 @@
-// Package process scans another process that runs.
+// Package process scans another process while it runs.
 package process
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
-// A Process is one that runs, as the command line names it.
+// A Process is a running process, as the command line names it.
 type Process struct {
 	PID    int
-	Exe    string // the unstripped file of the same build; "" for that which it runs
-	NoFork bool   // it stands still until it has been read
-	Audit  bool   // Scan waits for its next collection and compares
+	Exe    string // the unstripped file of the same build; "" for the file that the process runs
+	NoFork bool   // the process is not forked, but stopped until it has been read
+	Audit  bool   // Scan waits for the process's next garbage collection and compares
 }
 
 // ParsePID reads the value of -pid.
@@ -31,16 +31,16 @@ func ParsePID(s string) (int, error) {
 	return pid, nil
 }
 
-// Name is what reports call it.
+// Name returns the name of the process in reports.
 func (p *Process) Name() string { return fmt.Sprintf("process %d", p.PID) }
 
-// Program is the file that it runs, as far as that is known.
+// Program returns the file that the process runs, "" if unknown.
 func (p *Process) Program() string {
 	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.PID))
 	return exe
 }
 
-// Options are those of package foreign.
+// Options returns the options for package foreign.
 func (p *Process) Options() (opts []foreign.ProcessOption) {
 	if p.Exe != "" {
 		opts = append(opts, foreign.WithExecutable(p.Exe))
@@ -76,6 +76,6 @@ func (p *Process) open(ctx context.Context, scan *scanreport.Scan) (opened *fore
 		return nil, err
 	}
 	scan.Report, err = opened.Scan(refscan.WithRetained())
-	// The process must not go on standing still, or have a copy, if something goes wrong here.
+	// Close even if the scan fails: the process must not stay stopped, and its copy must not stay.
 	return opened, errors.Join(err, opened.Close())
 }

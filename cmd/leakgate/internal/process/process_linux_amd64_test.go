@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A scan that is audited says so, and what the audit found.
+// The text of an audited scan has the result of the audit.
 func TestScan(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "subject")
 	out, err := exec.Command("go", "build", "-o", exe, "../command/watch/testdata/subject").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	// An audit is between two collections, so that there have to be some, but not faster than a
-	// process can be stopped.
+	// An audit compares two garbage collections of the process, so there have to be some. They must
+	// not follow each other faster than the process can be stopped.
 	subject := exec.Command(exe, "20ms")
-	_, err = subject.StdinPipe() // it ends when that does
+	_, err = subject.StdinPipe() // the process ends when this pipe is closed
 	require.NoError(t, err)
 	stdout, err := subject.StdoutPipe()
 	require.NoError(t, err)

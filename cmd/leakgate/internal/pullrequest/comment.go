@@ -24,7 +24,8 @@ const (
 )
 
 // Put edits the comment that begins with marker, or creates it, with body below the marker. Where
-// there is none and quiet is set, nothing is written: nobody waits to hear that all is as it was.
+// there is no such comment and quiet is set, nothing is written: without news, no comment is
+// needed.
 func Put(ctx context.Context, thread Thread, marker, body string, quiet bool) (outcome string, err error) {
 	body = marker + "\n" + body
 	id, err := thread.Own(ctx, marker)

@@ -40,7 +40,7 @@ func openGitHub(lookup func(string) string) (Thread, error) {
 	return g, nil
 }
 
-// pullRequestNumber reads it from the event that started the workflow.
+// pullRequestNumber reads the number from the event that started the workflow.
 func pullRequestNumber(file string) (int, error) {
 	var event struct {
 		PullRequest struct {
@@ -60,8 +60,8 @@ func pullRequestNumber(file string) (int, error) {
 	return event.PullRequest.Number, nil
 }
 
-// Own asks by GraphQL, since only there GitHub tells which comments are the token's own: with the
-// same marker anybody could begin one.
+// Own uses GraphQL, since only there GitHub tells which comments the token's owner wrote. Anybody
+// could write a comment that begins with the same marker.
 func (g *gitHub) Own(ctx context.Context, prefix string) (string, error) {
 	const query = `query($owner: String!, $name: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $name) {

@@ -38,8 +38,8 @@ const (
 	maxAnswer      = 32 << 20 // bytes; a hundred comments of the largest size are 6.4 MB
 )
 
-// call sends a request, and decodes the answer into out unless that is nil. The error of an answer
-// that is none has the service's message, and never the token.
+// call sends a request, and decodes the answer into out unless that is nil. The error for a status
+// other than 2xx has the service's message, and never the token.
 func (a *api) call(ctx context.Context, method, address string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

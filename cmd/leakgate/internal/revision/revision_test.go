@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A repository is one with two commits: app/a.txt has "old" in the first, which has the tag v1 and
-// the branch early, and "new" in the second.
+// A repository has two commits: app/a.txt is "old" in the first, which has the tag v1 and the
+// branch early, and "new" in the second.
 type repository struct {
 	t        *testing.T
 	dir      string
@@ -26,7 +26,7 @@ func newRepository(t *testing.T) *repository {
 	} {
 		t.Setenv(name, value)
 	}
-	dir, err := filepath.EvalSymlinks(t.TempDir()) // as git says it
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // as git prints it
 	require.NoError(t, err)
 	r := &repository{t: t, dir: dir}
 	r.git("init", "--quiet", "--initial-branch=main")
@@ -76,7 +76,7 @@ func TestFind(t *testing.T) {
 	assert.Equal(t, r.old[:12], r.find(r.old[:8]).String(), "a hash is not said twice")
 }
 
-// TestFindInHook has the variables that git sets for a hook of another repository.
+// TestFindInHook sets the variables that git sets for a hook of another repository.
 func TestFindInHook(t *testing.T) {
 	r := newRepository(t)
 	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"} {
@@ -118,14 +118,14 @@ func (r *repository) requireClean(status string) {
 
 func TestCheckout(t *testing.T) {
 	r := newRepository(t)
-	r.write("app/a.txt", "edited") // what the user is about to do
+	r.write("app/a.txt", "edited") // a change that the user has not committed
 	r.write("staged.txt", "x")
 	r.git("add", "staged.txt")
 	status := r.git("status", "--porcelain")
 	place := filepath.Join(t.TempDir(), "cache", "tree")
 	read := func(w *Worktree) string {
 		t.Helper()
-		data, err := os.ReadFile(filepath.Join(w.Dir, "a.txt")) // Dir stands for app
+		data, err := os.ReadFile(filepath.Join(w.Dir, "a.txt")) // Dir corresponds to app
 		require.NoError(t, err)
 		return string(data)
 	}
@@ -138,7 +138,8 @@ func TestCheckout(t *testing.T) {
 	require.NoDirExists(t, place)
 	r.requireClean(status)
 
-	// What a killed run left is in the way, with git's knowledge of it and without.
+	// A killed run has left a worktree at the path, first one that git knows, then one that git
+	// does not know.
 	_, err = r.find("v1").Checkout(place)
 	require.NoError(t, err)
 	w, err = r.find("main").Checkout(place)

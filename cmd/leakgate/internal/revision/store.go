@@ -13,9 +13,10 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// A Store keeps what was measured at revisions of one repository, in the user's cache directory,
-// and the worktree that it is measured in. That has always the same place, so that the go command's
-// cache, which knows files by their place, has what did not change from one revision to the next.
+// A Store keeps the measurements of revisions of one repository, in the user's cache directory, and
+// the worktree in which revisions are measured. The worktree is always in the same folder: the go
+// command's cache knows files by their path, and so has the packages that did not change between
+// two revisions.
 type Store struct {
 	dir    string
 	unlock func()
@@ -41,20 +42,20 @@ func OpenStore(r *Revision) (*Store, error) {
 // Close lets the next process have the store.
 func (s *Store) Close() { s.unlock() }
 
-// Tree is where a worktree may be checked out.
+// Tree returns the folder in which a worktree may be checked out.
 func (s *Store) Tree() string { return filepath.Join(s.dir, "tree") }
 
 // An Entry is the place of one measurement.
 type Entry struct {
 	Dir   string
-	Found bool // it was measured before
+	Found bool // Dir has a complete measurement
 }
 
-// completeName is the file that says that a measurement came to its end.
+// completeName is the file that marks a measurement as complete.
 const completeName = "complete"
 
-// Entry returns the entry for a measurement that depends on keys, an empty one if there is none
-// yet.
+// Entry returns the entry for a measurement that depends on keys, an empty entry if there is no
+// complete one.
 func (s *Store) Entry(keys ...string) (*Entry, error) {
 	e := &Entry{Dir: filepath.Join(s.dir, "measured", hash(keys...))}
 	if _, err := os.Stat(filepath.Join(e.Dir, completeName)); err == nil {

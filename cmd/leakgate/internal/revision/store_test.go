@@ -38,7 +38,7 @@ func TestStoreEntry(t *testing.T) {
 	half := filepath.Join(e.Dir, "half")
 	require.NoError(t, os.WriteFile(half, nil, 0o666))
 
-	// It did not come to its end: it begins anew.
+	// The first measurement was not completed, so its entry is emptied.
 	e, err = s.Entry("commit", "flags")
 	require.NoError(t, err)
 	require.False(t, e.Found)
@@ -53,7 +53,7 @@ func TestStoreEntry(t *testing.T) {
 	require.Equal(t, &Entry{Dir: e.Dir, Found: true}, again)
 	require.FileExists(t, whole)
 
-	// Keys are told apart as a list, not as one text.
+	// Keys are compared as a list, not as one text.
 	for _, keys := range [][]string{{"commitflags"}, {"commit", "flags", ""}, {"comm", "itflags"}, {"flags", "commit"}} {
 		other, err := s.Entry(keys...)
 		require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestStoreEntry(t *testing.T) {
 func TestStoreOfARepository(t *testing.T) {
 	ownCache(t)
 	a := open(t, "/a")
-	b := open(t, "/b") // which does not wait for a
+	b := open(t, "/b") // does not wait for a, the store of another repository
 	assert.NotEqual(t, a.Tree(), b.Tree())
 	b.Close()
 	place := a.Tree()

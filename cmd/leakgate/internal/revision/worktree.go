@@ -19,7 +19,7 @@ type Revision struct {
 	Name   string // as the user gave it: "origin/main"
 	Commit string // its hash
 	top    string // the repository's working tree
-	prefix string // from there to the folder that was asked about
+	prefix string // path from top to the folder given to Find
 }
 
 // String returns the name and the short hash.
@@ -50,7 +50,7 @@ func Find(dir, name string) (*Revision, error) {
 	return &Revision{Name: name, Commit: commit, top: filepath.FromSlash(top), prefix: filepath.FromSlash(prefix)}, nil
 }
 
-// branchAdvice helps with a name that is no branch of a remote.
+// branchAdvice is the advice for a name that is no branch of a remote.
 const branchAdvice = "; git branch -a lists the branches that are"
 
 // fetchAdvice says how to get a revision that is not there: CI systems fetch one commit only.
@@ -68,13 +68,13 @@ func fetchAdvice(dir, name string) string {
 
 // A Worktree is a checkout of a revision in a folder of its own.
 type Worktree struct {
-	Dir      string // the folder in it that stands for the one that was asked about
+	Dir      string // the folder in the worktree that corresponds to the one given to Find
 	top      string
 	revision *Revision
 }
 
-// Checkout makes a worktree at path, which must be ours: what is there is removed. The user's
-// working tree and index are not touched. Close removes it.
+// Checkout makes a worktree at path, which must belong to leakgate: what is there is removed. The
+// user's working tree and index are not touched. Close removes it.
 func (r *Revision) Checkout(path string) (*Worktree, error) {
 	if err := r.remove(path); err != nil {
 		return nil, err
@@ -108,8 +108,8 @@ func (r *Revision) remove(path string) error {
 // gitTime bounds a git command; a checkout of a large repository is the longest.
 const gitTime = 10 * time.Minute
 
-// git runs git in dir, in the user's environment but for what ties git to another repository (a
-// hook that runs leakgate has that), and returns what it prints.
+// git runs git in dir and returns its output. It drops the variables of the user's environment that
+// tie git to another repository, which are set if a git hook runs leakgate.
 func git(dir string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), gitTime)
 	defer cancel()

@@ -24,10 +24,10 @@ import (
 // *_test.go of two folders: those that are the same in both, and those that are in one alone or
 // differ.
 //
-// A test is the same if its own source is, that of all declarations in test files that it mentions
-// by name, directly or through others, of TestMain, of functions init and variables _, and, where
-// any of these mentions testdata, the files in the folder of that name. Comments and formatting do
-// not count. What else tests read, and packages of helpers, is not compared.
+// A test is the same if all of these are: its source; the declarations in test files that it
+// mentions by name, directly or through other declarations; TestMain, functions init and variables
+// _; and, if any of these mentions testdata, the files in the folder testdata. Comments and
+// formatting do not count. Other files that tests read, and packages of helpers, are not compared.
 func Compare(a, b string) (same, different []string, err error) {
 	first, err := digests(a)
 	if err != nil {
@@ -56,13 +56,14 @@ func Compare(a, b string) (same, different []string, err error) {
 
 type digest [sha256.Size]byte
 
-// A declared is what test files declare by one name: methods of all types by theirs.
+// A declared has all declarations of one name in the test files. A method counts by its own name,
+// whatever its type is.
 type declared struct {
 	texts    []string
 	mentions map[string]bool
 }
 
-// digests returns, by test, a digest of all that it consists of.
+// digests returns, by test, a digest of all that Compare compares of it.
 func digests(folder string) (map[string]digest, error) {
 	names, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 	if err != nil {
@@ -108,7 +109,7 @@ func isTest(name string) bool {
 	return false
 }
 
-// declare notes a declaration by each of its names.
+// declare adds a declaration to all, under each of its names.
 func declare(all map[string]*declared, files *token.FileSet, d ast.Decl) error {
 	var names []string
 	switch d := d.(type) {
@@ -155,7 +156,7 @@ func declare(all map[string]*declared, files *token.FileSet, d ast.Decl) error {
 	return nil
 }
 
-// digestOf sums a test and all that it mentions.
+// digestOf hashes a test and all that it mentions, directly or through other declarations.
 func digestOf(all map[string]*declared, test string, testdata []byte) digest {
 	reached := make(map[string]bool)
 	next := []string{test, "TestMain", "init", "_"}
@@ -190,7 +191,7 @@ func digestOf(all map[string]*declared, test string, testdata []byte) digest {
 	return digest(hash.Sum(nil))
 }
 
-// testdata sums the files in a folder, by name and content; nil if there is none.
+// testdata hashes the names and contents of the files in a folder; nil if there is no folder.
 func testdata(folder string) ([]byte, error) {
 	hash := sha256.New()
 	err := fs.WalkDir(os.DirFS(folder), ".", func(name string, e fs.DirEntry, err error) error {

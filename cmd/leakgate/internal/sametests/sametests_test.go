@@ -76,7 +76,7 @@ func without(list []string, name string) (rest []string) {
 	return rest
 }
 
-// What a test mentions is part of it, through functions, methods and variables.
+// What a test mentions, directly or through functions, methods and variables, is part of the test.
 func TestChangedDeclarations(t *testing.T) {
 	for text, c := range map[string]struct{ to, test string }{
 		"func deeper()             {}": {"func deeper() { println() }", "TestHelped"},

@@ -41,11 +41,11 @@ replace github.com/leakgate/leakgate => %q
 	resultName = "result.json"
 )
 
-// isRelease is the name of a toolchain that the go command can select.
+// isRelease matches the names of toolchains that the go command can select.
 var isRelease = regexp.MustCompile(`^go1\.\d+(\.\d+|rc\d+)?$`)
 
-// newLaboratory writes the module. What it builds is built by a toolchain, if the go command can
-// select that, and without flags of the user's, which are for other modules.
+// newLaboratory writes the module. Builds in it use the toolchain, if the go command can select it,
+// and ignore the user's flags, which are for other modules.
 func newLaboratory(toolchain string, env []string) (*laboratory, error) {
 	library, err := workspace.Library()
 	if err != nil {

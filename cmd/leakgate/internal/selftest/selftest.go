@@ -17,7 +17,7 @@ type Way string
 const (
 	Plain   Way = "go test"              // linked as go test does, with the system's best way of snapshots
 	Forked  Way = "go test -c, forked"   // with debug information of its own, as in leakgate run
-	InPlace Way = "go test -c, in place" // the same
+	InPlace Way = "go test -c, in place" // also with debug information of its own
 )
 
 // freeze is the way's value of LEAKGATE_FREEZE.
@@ -37,7 +37,7 @@ type Trial struct {
 	Problem string          `json:"problem,omitempty"` // why there is no result
 }
 
-// A State is what came of a trial.
+// A State is the result of a trial.
 type State string
 
 // The states.

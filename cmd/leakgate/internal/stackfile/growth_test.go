@@ -30,7 +30,8 @@ func growsStack(depth int, done chan<- struct{}) {
 }
 
 func TestGrowth(t *testing.T) {
-	// A CPU profile samples a hundred times a second, so this goes on until it has seen enough.
+	// A CPU profile has a hundred samples a second, so the loop repeats until one of them shows
+	// growsStack.
 	for deadline := time.Now().Add(time.Minute); ; {
 		var cpu bytes.Buffer
 		require.NoError(t, pprof.StartCPUProfile(&cpu))

@@ -1,4 +1,4 @@
-// Package judge holds AssertNoGrowth to programs of which it is known whether they leak.
+// Package judge tests AssertNoGrowth with programs of which it is known whether they leak.
 package judge
 
 import "testing"
@@ -11,22 +11,23 @@ type Case struct {
 	Healthy     Setup // of a healthy program, alone
 
 	// Grows is a figure of the runtime, or of the program itself, that grows with each call of the
-	// leak and does not with calls of the others. It is how the judge knows that the case is what
-	// it claims to be.
+	// leak, and not with calls of its fixed twin or of a healthy program. With it the judge checks
+	// that the case is what it claims to be.
 	Grows Measure
 
 	// Culprit is a regular expression. The first lines of the message about the leak match it: the
 	// title of the first finding, and what follows up to the first blank line.
 	Culprit string
 
-	// Also is what the message says besides, anywhere.
+	// Also is a text that must be anywhere in the message.
 	Also string
 
-	// SaysWithRace is what the log says with -race, where that keeps the leak from being judged.
+	// SaysWithRace is a text in the log with -race, if AssertNoGrowth cannot judge the leak with
+	// -race.
 	SaysWithRace string
 
-	// Calls is how often the operation is called in the first batch, if that is not what its kind
-	// of growth takes.
+	// Calls is the number of calls of the operation in the first batch; 0: as many as the measure
+	// Grows takes, at most 15.
 	Calls int
 
 	// Pending says why the leak is not found yet, or is named wrongly, and PendingTwin why its
@@ -39,8 +40,8 @@ type Case struct {
 // registers with t.Cleanup releases what the operation has left, as far as that can be done.
 type Setup func(t *testing.T) (op func())
 
-// Op is the Setup of an operation that needs none. What it leaves in package variables, reset
-// releases.
+// Op is the Setup of an operation that needs none. The functions reset release what it leaves in
+// package variables.
 func Op(op func(), reset ...func()) Setup {
 	return func(t *testing.T) func() {
 		for _, f := range reset {
@@ -50,7 +51,7 @@ func Op(op func(), reset ...func()) Setup {
 	}
 }
 
-// A Group is the cases of one subject.
+// A Group has the cases of one subject.
 type Group struct {
 	Name  string
 	Cases []Case

@@ -96,11 +96,11 @@ func number(b bool) int {
 type result struct {
 	recorder
 	took   time.Duration
-	proved bool // without a snapshot
+	proved bool // passed by counters, without a snapshot
 }
 
-// run verifies one program by its own measure, and asserts that it does not grow. Both have it set
-// up anew.
+// run verifies one program by its own measure, and asserts that it does not grow. Each of the two
+// sets the program up anew.
 func run(t *testing.T, kind, name string, c Case, setup Setup) *result {
 	r := &result{recorder: recorder{name: t.Name() + "/" + kind}}
 	t.Run(kind, func(t *testing.T) {
@@ -121,7 +121,7 @@ func run(t *testing.T, kind, name string, c Case, setup Setup) *result {
 	return r
 }
 
-// options are how often the operation is called: less often than AssertNoGrowth would by itself, so
+// options set how often the operation is called: less often than AssertNoGrowth would by itself, so
 // that the whole corpus takes little time.
 func (c Case) options() []leakcheck.GrowthOption {
 	calls := c.Calls

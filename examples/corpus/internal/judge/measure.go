@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Measure is a figure that is not leakcheck's.
+// A Measure is a figure of the runtime or of the program, which does not depend on leakcheck.
 type Measure struct {
 	name  string
 	read  func() int64
@@ -15,28 +15,28 @@ type Measure struct {
 }
 
 var (
-	// Objects are those on the heap.
+	// Objects is the number of objects on the heap.
 	Objects = Measure{"objects", heapObjects, 1, 400}
 
-	// Goroutines are those of the whole process.
+	// Goroutines is the number of goroutines of the whole process.
 	Goroutines = Measure{"goroutines", func() int64 { return int64(runtime.NumGoroutine()) }, 1, 4}
 )
 
-// Bytes are those on the heap, of which a call leaves so many.
+// Bytes is the number of bytes on the heap. Each call of a leak leaves perCall bytes.
 func Bytes(perCall int) Measure { return Measure{"bytes", heapBytes, float64(perCall), 400} }
 
-// Entries are counted by the program: how many keys a map has, or what a registry lists.
+// Entries is a number that the program counts: how many keys a map has, or what a registry lists.
 func Entries(count func() int) Measure {
 	return Measure{"entries", func() int64 { return int64(count()) }, 1, 20}
 }
 
-// PerCall is the measure for a leak that leaves more or less than one at each call.
+// PerCall returns the measure for a leak that leaves more or less than one unit with each call.
 func (m Measure) PerCall(rate float64) Measure {
 	m.rate = rate
 	return m
 }
 
-// After is the measure read after so many calls: fewer where a call takes long.
+// After returns the measure with so many calls between two readings: fewer if a call takes long.
 func (m Measure) After(calls int) Measure {
 	m.calls = calls
 	return m
@@ -47,7 +47,7 @@ func heapObjects() int64 { return int64(collect().HeapObjects) }
 func heapBytes() int64 { return int64(collect().HeapAlloc) }
 
 // collect reads the runtime's statistics after two collections: sync.Pool, finalizers and cleanups
-// let go in the second one only.
+// release objects only in the second one.
 func collect() (stats runtime.MemStats) {
 	for range 2 {
 		runtime.GC()
@@ -77,8 +77,8 @@ func (m Measure) verify(t *testing.T, op func(), leaks bool) {
 		}
 		return float64(grown) <= 0.2*due
 	}
-	// What cases before this one have left may still be freed, and what the calls have started may
-	// still end, so what does not hold is measured again.
+	// What earlier cases have left may still be freed, and what the calls have started may still
+	// end. So the measurement is repeated if it does not show what is expected.
 	var grown int64
 	for try := range tries {
 		time.Sleep(time.Duration(try*try) * settleStep)

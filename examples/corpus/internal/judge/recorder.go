@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A recorder is the test that AssertNoGrowth fails.
+// A recorder stands for the test that AssertNoGrowth runs in, and records its messages.
 type recorder struct {
 	name    string
 	failed  bool
@@ -28,7 +28,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 	r.message += fmt.Sprintf(format, args...) + "\n"
 }
 
-// found reports whether the message is about growth. The other way to fail is that it could not
+// found reports whether the message is about growth. AssertNoGrowth also fails if it could not
 // tell.
 func (r *recorder) found() bool {
 	return r.failed && strings.Contains(r.message, " with every call of op")

@@ -1,6 +1,6 @@
 // Package callrecord records the calls of C code in a test, names them, and makes profiles of them.
-// It is a process that the test starts, since names are in files that are gone when the test has
-// ended: the test binary, generated code in its memory.
+// The test starts it as a process of its own while the test runs: the test binary and the generated
+// code in its memory, which have the names, are gone afterwards.
 package callrecord
 
 import (
@@ -28,13 +28,13 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
-// Asked reports whether a test has started this process, with args after its name.
+// Asked reports whether a test started this process; args are the arguments after its name.
 func Asked(args []string) bool { return len(args) == 4 && args[0] == nativestack.Flag }
 
-// debugDirs have separate debug files.
+// debugDirs are the folders with separate debug files.
 var debugDirs = []string{"/usr/lib/debug"}
 
-// Main is the whole process. It returns the exit code.
+// Main runs the recording process and returns its exit code.
 func Main(args []string) int {
 	pid, err1 := strconv.Atoi(args[1])
 	calls, err2 := strconv.Atoi(args[2])
@@ -54,14 +54,15 @@ func Main(args []string) int {
 // A session is one recording.
 type session struct {
 	pid     int
-	calls   int64 // of op, between the moments
-	due     int   // blocks in a hundred calls, 0 if that is not known
+	calls   int64 // of op, between the two moments
+	due     int   // blocks that a hundred calls of op leave, 0 if unknown
 	memory  nativecalls.Memory
-	moments io.Reader // a byte at each moment
-	ready   io.Writer // gets one before each
+	moments io.Reader // the test sends a byte at each of the two moments
+	ready   io.Writer // gets a byte when the session is ready for the next moment
 }
 
-// run records, and writes the answer. It gives up quietly where the test does.
+// run records calls up to the second moment and writes the answer to out. It returns nil if the
+// test closes its pipes before that.
 func (s *session) run(out io.Writer) error {
 	maps, err := s.maps()
 	if err != nil {
@@ -119,7 +120,8 @@ func (s *session) run(out io.Writer) error {
 
 func (s *session) maps() ([]byte, error) { return os.ReadFile(fmt.Sprintf("/proc/%d/maps", s.pid)) }
 
-// program opens the debug information of a process, and says how far above it lies.
+// program opens the debug information of a process's executable. It also returns the bias between
+// addresses in the process and addresses in that file.
 func program(pid int, maps []byte) (*debuginfo.Index, uint64, error) {
 	file, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	if err != nil {
@@ -142,8 +144,8 @@ func program(pid int, maps []byte) (*debuginfo.Index, uint64, error) {
 	return index, nativecalls.Bias(x, all[i].Start), err
 }
 
-// answer names the calls of a record, and makes profiles of them. memory is that of the process;
-// without it code that was generated has no names.
+// answer names the calls of a record, and makes profiles of them. memory is the process's memory;
+// where it cannot be read, generated code has no names.
 func answer(r *record, memory io.ReaderAt) (*nativestack.Answer, error) {
 	maps, err := memorymap.Parse([]byte(r.Maps))
 	if err != nil {
@@ -176,7 +178,7 @@ func readAt(memory io.ReaderAt, addr, n uint64) ([]byte, error) {
 	return b, err
 }
 
-// names is a profile with a sample for each stack of a record, in their order.
+// names is a profile with one sample for each stack of a record, in the order of the stacks.
 type names struct {
 	*profile.Profile
 	returns map[uint64]*profile.Location // by return address
@@ -213,7 +215,7 @@ func profileOf(r *record) *names {
 	return p
 }
 
-// frames are the functions that addresses return to.
+// frames returns the functions that the return addresses pcs lie in, inlined functions included.
 func (p *names) frames(pcs []uint64) (all []frame) {
 	for _, pc := range pcs {
 		for _, line := range p.returns[pc].Line {
@@ -223,7 +225,7 @@ func (p *names) frames(pcs []uint64) (all []frame) {
 	return all
 }
 
-// at is the profile with what there was at one moment, gzipped.
+// at returns a gzipped profile of the blocks and bytes at one moment, which of selects.
 func (p *names) at(r *record, of func(*stack) amount) (string, error) {
 	q := p.Copy()
 	samples := q.Sample

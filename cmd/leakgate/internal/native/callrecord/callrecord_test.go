@@ -28,7 +28,7 @@ __attribute__((noinline)) int open(int n) {
 extern "C" int start(int n) { return shop::open(n) + shop::open(n + 1); }
 `
 
-// library compiles one, and returns it with the address of its functions.
+// library compiles a library, and returns its path and the symbols of its functions.
 func library(t *testing.T) (file string, functions map[string]elf.Symbol) {
 	t.Helper()
 	if _, err := exec.LookPath("g++"); err != nil {
@@ -52,8 +52,8 @@ func library(t *testing.T) (file string, functions map[string]elf.Symbol) {
 	return file, functions
 }
 
-// mapsOf maps a file at an address, as the kernel lists it, with code of nobody's right below and
-// behind it.
+// mapsOf returns a memory map as the kernel lists it, of a file at an address, with anonymous code
+// right below it.
 func mapsOf(t *testing.T, file string, base uint64) string {
 	t.Helper()
 	x, err := elf.Open(file)
@@ -85,7 +85,8 @@ func answerTo(t *testing.T, r *record) *nativestack.Answer {
 	return a
 }
 
-// TestAnswer names calls of a C++ library, inlined ones too, and no code of a neighbour's.
+// TestAnswer names calls of a C++ library, inlined calls included. Neighbouring code gets no names
+// of the library.
 func TestAnswer(t *testing.T) {
 	file, functions := library(t)
 	const base = 0x7f0000010000
@@ -120,7 +121,7 @@ func TestAnswer(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("[anonymous:%x]+0x7ff", uint64(base-0x1000)), anonymous.Line[0].Function.Name)
 }
 
-// TestAnswerBroken is an error, and no panic.
+// TestAnswerBroken expects an error for a broken memory map, and no panic.
 func TestAnswerBroken(t *testing.T) {
 	for _, maps := range []string{"", "no map"} {
 		_, err := answer(&record{Maps: maps}, noMemory{})
@@ -140,9 +141,9 @@ func TestGrown(t *testing.T) {
 	}
 }
 
-// TestGeneratedCode is named by an entry of a map for perf.
+// TestGeneratedCode names generated code by an entry of a map for perf.
 func TestGeneratedCode(t *testing.T) {
-	const pid = 1<<22 + 77 // of no process
+	const pid = 1<<22 + 77 // larger than the ID of any process
 	file := fmt.Sprintf("/tmp/perf-%d.map", pid)
 	require.NoError(t, os.WriteFile(file, []byte("500000 100 JS:*leak\n"), 0o666))
 	defer os.Remove(file)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pieces is memory with something at a few addresses.
+// pieces is memory that has contents at a few addresses only.
 type pieces map[uint64][]byte
 
 func (m pieces) ReadAt(b []byte, off int64) (int, error) {
@@ -33,8 +33,9 @@ func words(values ...uint64) (b []byte) {
 	return b
 }
 
-// TestRegisteredInMemory names code that a library generated and registered as gdb has it, out of
-// the memory of the process, and does not take it for that of the library above.
+// TestRegisteredInMemory names code that a library generated and registered by gdb's interface,
+// from the memory of the process. The code must not be attributed to the library at the addresses
+// above it.
 func TestRegisteredInMemory(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("gcc is not installed")
@@ -56,7 +57,7 @@ func TestRegisteredInMemory(t *testing.T) {
 	require.NoError(t, err)
 	headers := binary.NativeEndian.Uint64(object[0x28:]) // e_shoff
 	for i, s := range x.Sections {
-		if s.Name == ".text.script_open" { // which a loader puts where it likes
+		if s.Name == ".text.script_open" { // a loader may put the section anywhere
 			binary.NativeEndian.PutUint64(object[headers+uint64(i)*64+16:], code)
 		}
 	}

@@ -2,38 +2,39 @@ package callrecord
 
 import "github.com/leakgate/leakgate/internal/engine/nativecalls"
 
-// A record is the calls behind native memory, at two moments of a test.
+// A record has the calls that allocated native memory, with what was not yet freed at two moments
+// of a test.
 type record struct {
 	PID       int
 	Maps      string // as in /proc/PID/maps
 	Stacks    []stack
 	Calls     int64 // of op, between the two moments
-	Due       int   // blocks that a hundred of them leave, 0 if that is not known
+	Due       int   // blocks that a hundred calls of op leave, 0 if unknown
 	TimeNanos int64
 }
 
-// A stack is what was called in one way.
+// A stack is one call stack of an allocating function, with its memory at the two moments.
 type stack struct {
 	Function   string   // "malloc", "mmap"
 	C          []uint64 // return addresses, innermost first
-	Go         []uint64 // those of the Go code that called C
-	Base, Last amount   // not freed at the two moments, of what was recorded
+	Go         []uint64 // return addresses in the Go code that called C
+	Base, Last amount   // recorded and not yet freed, at the first and at the second moment
 }
 
-// An amount is how much there is. Bytes are those that were asked for.
+// An amount counts blocks and bytes. Bytes are the requested sizes.
 type amount struct{ Blocks, Bytes int64 }
 
-// IsMapping reports whether memory is mapped, not allocated.
+// IsMapping reports whether the stack maps memory (mmap, mremap) instead of allocating it.
 func (s *stack) IsMapping() bool { return s.Function == "mmap" || s.Function == "mremap" }
 
-// What comes with a call of op counts from this on, as in AssertNoGrowth: blocks, or bytes.
+// Growth per call of op counts from these amounts on, as in AssertNoGrowth: of blocks, or of bytes.
 const (
 	minBlocks = 0.05
 	minBytes  = 16
 )
 
-// Grown is how many blocks and bytes come with each of so many calls; 0 where that is too little to
-// count.
+// Grown returns the growth per call in blocks and bytes, over so many calls of op. Both are 0 if
+// both are below minBlocks and minBytes.
 func (s *stack) Grown(calls int64) (blocks, bytes float64) {
 	if calls <= 0 {
 		return 0, 0
@@ -45,7 +46,7 @@ func (s *stack) Grown(calls int64) (blocks, bytes float64) {
 	return blocks, bytes
 }
 
-// joinMoments puts the stacks of two moments side by side.
+// joinMoments joins the stacks of the two moments by their IDs.
 func joinMoments(base, last []nativecalls.Stack) (all []stack) {
 	at := make(map[int]int)
 	of := func(s *nativecalls.Stack) *stack {

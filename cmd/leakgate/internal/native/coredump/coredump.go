@@ -37,7 +37,7 @@ func Is(path string) bool {
 	return err == nil && x.Type == elf.ET_CORE
 }
 
-// Open opens a core file. Its memory is read when it is asked for.
+// Open opens a core file. It does not read the memory in it yet: Read does.
 func Open(path string) (_ *Core, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -74,7 +74,8 @@ func Open(path string) (_ *Core, err error) {
 // Close closes the file.
 func (c *Core) Close() error { return c.file.Close() }
 
-// Maps returns what was mapped, sorted. Build IDs are those that the core has.
+// Maps returns the mappings, sorted by address, with the build IDs of the files whose first pages
+// the core has.
 func (c *Core) Maps() []*memorymap.Mapping { return c.maps }
 
 // maxRead bounds a piece of memory that is read at once.
@@ -138,8 +139,8 @@ func (c *Core) readMaps(x *elf.File) error {
 	return nil
 }
 
-// nameFiles reads the note: the count and the size of a page; begin, end and offset of each
-// mapping; then their names.
+// nameFiles reads the note NT_FILE: the count of mappings and the page size; begin, end and offset
+// of each mapping; then their names.
 func (c *Core) nameFiles(b []byte) {
 	if len(b) < 16 {
 		return
@@ -163,7 +164,7 @@ func (c *Core) nameFiles(b []byte) {
 		place := places[i*24:]
 		start, end, offset := c.Order.Uint64(place), c.Order.Uint64(place[8:]), c.Order.Uint64(place[16:])*page
 		m := byStart[start]
-		if m == nil && start < end { // a debugger leaves out what can be read from the file
+		if m == nil && start < end { // a debugger leaves out memory that is in the file
 			m = &memorymap.Mapping{Start: start, End: end}
 			c.maps = append(c.maps, m)
 		}
@@ -176,7 +177,7 @@ func (c *Core) nameFiles(b []byte) {
 }
 
 // readBuildIDs finds the build ID of a file in its first page, which the kernel puts into a core
-// file for that.
+// file for this purpose.
 func (c *Core) readBuildIDs() {
 	ids := make(map[string]string)
 	for _, m := range c.maps {

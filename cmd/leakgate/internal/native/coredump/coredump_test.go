@@ -32,7 +32,7 @@ func note(name string, kind uint32, data []byte) []byte {
 	return append(b, make([]byte, -len(b)&3)...)
 }
 
-// header is that of an ELF file of a type, whose program headers follow it.
+// header returns the header of an ELF file of a type, whose program headers follow directly.
 func header(kind elf.Type, segments int) []byte {
 	b := make([]byte, 64)
 	copy(b, "\x7fELF\x02\x01\x01")
@@ -52,8 +52,8 @@ func segment(kind elf.ProgType, flags elf.ProgFlag, offset, addr, inFile, inMemo
 	return append(b, words(offset, addr, 0, inFile, inMemory, 1)...)
 }
 
-// core is a core file with the first page of a library, its code that was left out, and anonymous
-// memory in two segments.
+// core returns a core file with the first page of a library, a segment of its code without
+// contents, and anonymous memory in two segments.
 func core() []byte {
 	const page, notesAt = 0x1000, 64 + 5*56
 	id := note("GNU", 3, []byte{0xab, 0xcd, 1, 2})

@@ -1,6 +1,5 @@
-// Package elfsym names the functions of programs and shared libraries: by their symbols, each as
-// long as it says, and by DWARF where there is some, in the file itself or in its separate debug
-// file.
+// Package elfsym names the functions of programs and shared libraries: by the symbols, whose sizes
+// bound the functions, and by DWARF if the file or its separate debug file has it.
 package elfsym
 
 import (
@@ -63,7 +62,8 @@ func Open(path, wantBuildID string, debugDirs []string) (*File, error) {
 	return f, nil
 }
 
-// Object reads an object that is in memory: its symbols and lines have to be addresses already.
+// Object reads an ELF image in memory. Its symbols and lines must have addresses already, not
+// offsets in sections.
 func Object(image []byte) (*File, error) {
 	x, err := elf.NewFile(bytes.NewReader(image))
 	if err != nil {
@@ -74,7 +74,7 @@ func Object(image []byte) (*File, error) {
 	return f, nil
 }
 
-// load makes the tables.
+// load makes the tables of symbols and lines.
 func (f *File) load() {
 	f.symbols = symbolTable(f.elf, f.debug)
 	for _, x := range []*elf.File{f.debug, f.elf} {
@@ -96,7 +96,7 @@ func (f *File) Close() {
 	}
 }
 
-// Sources says where names come from, for people.
+// Sources describes where the names of the file come from, in words for a message.
 func (f *File) Sources() string {
 	var have []string
 	add := func(x *elf.File, where string) {
@@ -120,7 +120,7 @@ func (f *File) Sources() string {
 	return strings.Join(have, ", ")
 }
 
-// isCode reports whether a section with code has an address.
+// isCode reports whether an address lies in a section with code.
 func (f *File) isCode(addr uint64) bool {
 	for _, s := range f.elf.Sections {
 		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Addr <= addr && addr-s.Addr < s.Size {
@@ -130,7 +130,7 @@ func (f *File) isCode(addr uint64) bool {
 	return false
 }
 
-// Ranges returns where the code is, as begins and ends of sections.
+// Ranges returns the begin and end addresses of the sections with code.
 func (f *File) Ranges() (ranges [][2]uint64) {
 	for _, s := range f.elf.Sections {
 		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Flags&elf.SHF_ALLOC != 0 && s.Addr != 0 && s.Size > 0 && s.Addr+s.Size > s.Addr {
@@ -140,13 +140,13 @@ func (f *File) Ranges() (ranges [][2]uint64) {
 	return ranges
 }
 
-// pageSize is the largest that systems have. Segments are aligned by their own p_align, which is at
-// least the page size.
+// pageSize is the largest page size that systems have. Segments are aligned by their own p_align,
+// which is at least the page size.
 const pageSize = 64 << 10
 
-// Bias returns what has to be subtracted from an address in a mapping of the file to get the
-// address that the file itself has for it. It is an error if the mapping cannot be one of this
-// file's code: then the file is not the one that was mapped.
+// Bias returns the load bias of a mapping: an address in the mapping, minus the bias, is the
+// address in the file. It is an error if no segment of the file fits the mapping: then the file is
+// not the one that was mapped.
 func (f *File) Bias(m *memorymap.Mapping) (uint64, error) {
 	for _, p := range f.elf.Progs {
 		if p.Type != elf.PT_LOAD || p.Filesz == 0 || (p.Flags&elf.PF_X != 0) != m.Executable {
@@ -161,8 +161,8 @@ func (f *File) Bias(m *memorymap.Mapping) (uint64, error) {
 	return 0, fmt.Errorf("it is not the file that was mapped: it has no code at the offsets %#x to %#x", m.Offset, m.Offset+(m.End-m.Start))
 }
 
-// Frames returns the functions at an address of the file's, the innermost first; none if it is in
-// no function that has a name.
+// Frames returns the functions at an address of the file, the innermost first; none if no function
+// with a name contains the address.
 func (f *File) Frames(addr uint64) []Frame {
 	symbol, named := f.symbols.At(addr)
 	var frames []Frame
@@ -184,7 +184,7 @@ func (f *File) Frames(addr uint64) []Frame {
 	return frames
 }
 
-// SymbolAddress returns the address of a symbol with data, 0 if there is none.
+// SymbolAddress returns the address of a symbol that the file defines, 0 if there is none.
 func (f *File) SymbolAddress(name string) uint64 {
 	for _, x := range []*elf.File{f.elf, f.debug} {
 		if x == nil {

@@ -27,7 +27,7 @@ func TestDemangled(t *testing.T) {
 	}
 }
 
-// object is an ELF file with one section of code at 0x1000, 0x1000 long, and symbols.
+// object returns an ELF file with symbols and one section of code, 0x1000 bytes at 0x1000.
 func object(symbols ...elf.Symbol) []byte {
 	le := binary.LittleEndian
 	names := []byte{0}
@@ -74,7 +74,7 @@ func symbol(name string, value, size uint64, bind elf.SymBind, kind elf.SymType)
 	return elf.Symbol{Name: name, Value: value, Size: size, Info: elf.ST_INFO(bind, kind)}
 }
 
-// TestSymbols honours sizes, and chooses among several names.
+// TestSymbols checks that symbols end with their sizes, and which of several names is chosen.
 func TestSymbols(t *testing.T) {
 	f, err := Object(object(
 		symbol("first", 0x1000, 0x10, elf.STB_LOCAL, elf.STT_FUNC),
@@ -103,7 +103,7 @@ func TestSymbols(t *testing.T) {
 	require.Equal(t, [][2]uint64{{0x1000, 0x2000}}, f.Ranges())
 }
 
-// TestBias computes with the test's own program, whose code has to be where the map says.
+// TestBias computes the bias of the test binary itself, whose code is where /proc/self/maps says.
 func TestBias(t *testing.T) {
 	exe, err := os.Executable()
 	require.NoError(t, err)

@@ -7,15 +7,15 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/rangetable"
 )
 
-// Lines finds functions, inlined ones among them, and source lines by DWARF. A unit is read when an
-// address of it is asked for. It is not safe for concurrent use.
+// lines finds functions, inlined functions included, and source lines by DWARF. It reads a compile
+// unit at the first query for one of its addresses. It is not safe for concurrent use.
 type lines struct {
 	data  *dwarf.Data
 	isIn  func(addr uint64) bool
 	units *rangetable.Table[*unit]
 }
 
-// A unit is one compiled file.
+// A unit is a compile unit of DWARF.
 type unit struct {
 	entry     *dwarf.Entry
 	read      bool
@@ -24,12 +24,12 @@ type unit struct {
 	files     []*dwarf.LineFile
 }
 
-// A block is a function, or the code of one that is inlined into it.
+// A block is the code of a function, or of a function that is inlined into another one.
 type block struct {
 	at       dwarf.Offset
 	ranges   [][2]uint64
 	inlined  []*block
-	callFile int64 // what calls it, of an inlined one
+	callFile int64 // file and line of the call of an inlined function; the file is -1 if unknown
 	callLine int64
 }
 
@@ -39,15 +39,15 @@ type row struct {
 	line int
 }
 
-// newLines reads which unit covers which addresses. Addresses of which isIn is false are no code: a
-// linker that leaves functions out lets their debug information begin at 0.
+// newLines reads which addresses each unit covers. It skips ranges whose begin isIn rejects, since
+// they are no code: a linker that drops a function lets its debug information begin at 0.
 func newLines(data *dwarf.Data, isIn func(addr uint64) bool) *lines {
 	l := &lines{data: data, isIn: isIn}
 	var entries []rangetable.Entry[*unit]
 	last := dwarf.Offset(0)
 	for r := data.Reader(); ; r.SkipChildren() {
 		e, err := r.Next()
-		if err != nil || e == nil || e.Offset < last { // a damaged sibling leads back
+		if err != nil || e == nil || e.Offset < last { // a damaged sibling reference leads back
 			break
 		}
 		last = e.Offset + 1
@@ -89,7 +89,7 @@ func (l *lines) frames(addr uint64) []Frame {
 	var frames []Frame
 	for b := outer; b != nil; b = b.innerAt(addr) {
 		f := l.named(b.at)
-		if len(frames) > 0 { // where the last one calls this one
+		if len(frames) > 0 { // the line of the outer function is that of the call
 			frames[len(frames)-1].File, frames[len(frames)-1].Line = u.file(b.callFile), int(b.callLine)
 		}
 		frames = append(frames, f)
@@ -173,7 +173,7 @@ func (l *lines) block(e *dwarf.Entry) *block {
 	return b
 }
 
-// rowsOf reads a line table: each row is about the addresses up to the next one.
+// rowsOf reads a line table: each row covers the addresses up to the next row.
 func rowsOf(r *dwarf.LineReader) *rangetable.Table[row] {
 	var entries []rangetable.Entry[row]
 	var last, next dwarf.LineEntry
@@ -186,10 +186,11 @@ func rowsOf(r *dwarf.LineReader) *rangetable.Table[row] {
 	return rangetable.New(entries)
 }
 
-// maxOrigins bounds how far a name is looked for.
+// maxOrigins bounds how many references from entry to entry named follows.
 const maxOrigins = 8
 
-// named makes a frame of the function that is described at an offset, or that it refers to.
+// named makes a frame of the function whose entry is at an offset. What the entry lacks, such as
+// the name, comes from the entries that it refers to (abstract origin, specification).
 func (l *lines) named(at dwarf.Offset) Frame {
 	var f Frame
 	r := l.data.Reader()

@@ -51,7 +51,7 @@ func separate(path string, f *File, debugDirs []string) (name string, x *elf.Fil
 	return "", nil
 }
 
-// openBuild opens a file if it has a build ID.
+// openBuild opens a file; nil if it does not have the build ID want.
 func openBuild(name, want string) *elf.File {
 	x, err := elf.Open(name)
 	if err != nil {

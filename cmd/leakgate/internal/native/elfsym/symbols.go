@@ -11,17 +11,18 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/rangetable"
 )
 
-// Demangled is the name of a function as its C++ or Rust source has it: with the arguments of
-// templates, without parameters. Of Go's assembly it is without the mark of its calling convention
-// (go1.26 cmd/link/internal/ld/symtab.go, mangleABIName). Any other name stays as it is.
+// Demangled returns the name of a function as its C++ or Rust source has it: with template
+// arguments, without parameters. The name of a Go assembly function loses the suffix for its
+// calling convention (go1.26 cmd/link/internal/ld/symtab.go, mangleABIName). Other names stay as
+// they are.
 func Demangled(name string) string {
 	name = strings.TrimSuffix(name, ".abi0")
 	return demangle.Filter(name, demangle.NoParams, demangle.NoEnclosingParams, demangle.NoClones)
 }
 
-// symbolTable makes the table of the functions in the symbol tables of files of one program, each
-// as long as its symbol says. What lies between two functions belongs to none: padding, the linkage
-// table, code whose symbols are stripped.
+// symbolTable makes a table of the functions in the symbol tables of one program's files. A
+// function is as long as its symbol says. Addresses between functions belong to none of them:
+// padding, the linkage table, code whose symbols are stripped.
 func symbolTable(files ...*elf.File) *rangetable.Table[string] {
 	var functions []function
 	for _, f := range files {
@@ -44,7 +45,7 @@ func symbolTable(files ...*elf.File) *rangetable.Table[string] {
 	return rangetable.New(entries)
 }
 
-// isFunction reports whether a symbol names code. Assembly may have no type.
+// isFunction reports whether a symbol names code. Symbols of assembly code may have no type.
 func isFunction(f *elf.File, s *elf.Symbol) bool {
 	const indirect = elf.SymType(10) // STT_GNU_IFUNC
 	if s.Size == 0 || s.Name == "" || s.Section == elf.SHN_UNDEF || s.Section == elf.SHN_ABS {
@@ -65,8 +66,9 @@ type function struct {
 	binding    elf.SymBind
 }
 
-// compare puts the better name of an address behind the worse: the narrower one, then that which
-// other files see, then that without underscores, which mark what is internal.
+// compare sorts the better of two names for an address behind the other, since later entries of the
+// table win: that of the smaller function, then the global symbol, then the name without leading
+// underscores, which mark internal names.
 func (s function) compare(o function) int {
 	return cmp.Or(
 		-cmp.Compare(s.size, o.size),
@@ -86,7 +88,7 @@ func bindingRank(b elf.SymBind) int {
 	return 0
 }
 
-// underscores counts those in front of a name, but for that of a mangled one.
+// underscores counts the leading underscores of a name, but not that of a mangled name.
 func underscores(name string) int {
 	if strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") {
 		return 0

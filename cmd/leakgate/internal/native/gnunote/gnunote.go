@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// A Note is one of a list.
+// A Note is one ELF note.
 type Note struct {
 	Name string // without the zero at its end
 	Type uint32
 	Data []byte
 }
 
-// All yields the notes of a list, as far as it is whole.
+// All yields the notes of the list in b, up to the first one that is cut off.
 func All(b []byte, order binary.ByteOrder) iter.Seq[Note] {
 	return func(yield func(Note) bool) {
 		for len(b) >= 12 {
@@ -38,7 +38,7 @@ func All(b []byte, order binary.ByteOrder) iter.Seq[Note] {
 // typeBuildID is NT_GNU_BUILD_ID.
 const typeBuildID = 3
 
-// BuildID finds the build ID in a list, in hexadecimal; "" if it is not there.
+// BuildID returns the build ID in a list of notes, in hexadecimal; "" if there is none.
 func BuildID(notes []byte, order binary.ByteOrder) string {
 	for n := range All(notes, order) {
 		if n.Type == typeBuildID && n.Name == "GNU" {

@@ -15,36 +15,36 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
 )
 
-// The formats. That of tcmalloc is gperftools'.
+// The formats. tcmalloc writes gperftools' format.
 const (
 	Gperftools = "gperftools"
 	Jemalloc   = "jemalloc"
 	Pprof      = "pprof"
 )
 
-// A File is what was read.
+// A File is a profile that was read.
 type File struct {
 	Format string
-	// Profile has the samples. Addresses are in the call, not behind it, as in all profiles of
-	// pprof's. Locations of a text have no mapping.
+	// Profile has the samples. An address lies in the call instruction, not behind it, as in all
+	// pprof profiles. Locations of a text have no mapping.
 	Profile *profile.Profile
-	// Maps are the mappings of a text's end, sorted; of pprof's format those of the profile, with
-	// equal indices, not sorted. nil if there are none.
+	// Maps are the mappings at the end of a text, sorted by address, or those of a profile in
+	// pprof's format, with the indices of Profile.Mapping, not sorted. nil if there are none.
 	Maps []*memorymap.Mapping
-	// Notes say what is odd about it.
+	// Notes are remarks on what is odd about the profile.
 	Notes []string
 }
 
-// maxSize bounds what a compressed profile unpacks to.
+// maxSize bounds the unpacked size of a compressed profile, in bytes.
 const maxSize = 1 << 30
 
-// The beginnings of texts. jemalloc's before version 4 is gperftools'.
+// The beginnings of texts. jemalloc before version 4 writes gperftools' format.
 const (
 	heapHeader     = "heap profile:"
 	jemallocHeader = "heap_v2/"
 )
 
-// Parse reads a profile, whose format it finds out. The error says what was expected.
+// Parse reads a profile and detects its format. The error says what was expected.
 func Parse(data []byte) (*File, error) {
 	data, err := unpack(data)
 	if err != nil {
@@ -96,10 +96,10 @@ func unpack(data []byte) ([]byte, error) {
 	return out, nil
 }
 
-// mapTitles begin the part of a text with the memory map.
+// mapTitles are the headings of the memory map at the end of a text.
 var mapTitles = []string{"\nMAPPED_LIBRARIES:", "\n--- Memory map: ---"}
 
-// parseText reads the two parts of a text.
+// parseText reads the two parts of a text: the samples, with parse, and the memory map.
 func parseText(data []byte, format string, parse func(samples []byte) (*profile.Profile, []string, error)) (*File, error) {
 	samples, maps := data, []byte(nil)
 	for _, title := range mapTitles {
@@ -123,8 +123,8 @@ func parseText(data []byte, format string, parse func(samples []byte) (*profile.
 	return f, nil
 }
 
-// parseGperftools has google/pprof read the samples, but not the map, of which it makes too few
-// mappings (see memorymap.Parse).
+// parseGperftools reads the samples with google/pprof, but not the memory map, in which
+// google/pprof merges neighbouring mappings (see memorymap.Parse).
 func parseGperftools(samples []byte) (*profile.Profile, []string, error) {
 	p, err := profile.ParseData(samples)
 	if err != nil {
@@ -137,8 +137,9 @@ func parseGperftools(samples []byte) (*profile.Profile, []string, error) {
 	return p, missing(samples, p), nil
 }
 
-// missing compares what the header of gperftools' text says that there is with what there is. The
-// sums of sampled profiles are scaled, and not compared.
+// missing compares the number of blocks in the header of gperftools' text with the sum over its
+// samples, and returns a note if they differ. It does not compare sampled profiles, whose sums are
+// scaled.
 func missing(samples []byte, p *profile.Profile) []string {
 	var want, bytes, got int64
 	if n, _ := fmt.Sscanf(strings.TrimSpace(string(samples[:min(len(samples), 256)])), heapHeader+"%d:%d", &want, &bytes); n != 2 || p.Period > 1 {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// belowLibrary has generated code right below a library, of which google/pprof makes one mapping.
+// belowLibrary has generated code right below a library. google/pprof merges these mappings.
 const belowLibrary = `heap profile:      3:  3000 [     3:  3000] @ heapprofile
      1:     1000 [     1:     1000] @ 0x7ff4d5650001
      2:     2000 [     2:     2000] @ 0x7ff4d5740001 0x7ff4d5650001
@@ -80,8 +80,8 @@ func TestJemalloc(t *testing.T) {
 	require.Equal(t, []int64{2, 500}, f.Profile.Sample[1].Value)
 }
 
-// TestSampled compares with the formula of jeprof's AdjustSamples for heap_v2: 3 blocks of 100
-// bytes at one sample in 1000 bytes stand for 3 / (1 - exp(-0.1)).
+// TestSampled compares the estimate with jeprof's formula, AdjustSamples for heap_v2: 3 blocks of
+// 100 bytes at one sample in 1000 bytes stand for 3 / (1 - exp(-0.1)).
 func TestSampled(t *testing.T) {
 	objects, space := unsampled(3, 300, 1000)
 	require.EqualValues(t, 32, objects)

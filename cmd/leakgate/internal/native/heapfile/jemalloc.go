@@ -13,21 +13,21 @@ import (
 )
 
 // A jemallocParser reads the text of jemalloc 4 and later (src/prof_data.c, prof_dump_impl): after
-// the header, lines with sums of all threads ("t*:") and of each; then for each stack a line with
-// its addresses, and the same lines for it.
+// the header, lines with the sums of all threads ("t*:") and of each thread; then, for each stack,
+// a line with its addresses and the same lines for this stack.
 type jemallocParser struct {
 	profile   *profile.Profile
 	locations map[uint64]*profile.Location
-	stack     []*profile.Location // of the lines that follow; nil in the header
+	stack     []*profile.Location // the stack that the next counts are about; nil in the header
 	line      int
-	want, got [4]int64 // of all threads: by the header, and added up
-	accum     bool     // the profile has sums of what was ever allocated (prof_accum)
+	want, got [4]int64 // counts of all threads: in the header, and summed over the stacks
+	accum     bool     // the profile also counts all that was ever allocated (prof_accum)
 }
 
 var (
 	jemallocCount = regexp.MustCompile(`^t(\*|[0-9]+): ([0-9]+): ([0-9]+) \[([0-9]+): ([0-9]*)\]`)
-	// jemallocFrames are jemalloc's own functions, of which Debian's library has no names, and
-	// those that only call them: viewers leave them out.
+	// jemallocFrames matches the frames that viewers leave out: jemalloc's own functions, which
+	// have no names in Debian's library, and functions that only call them.
 	jemallocFrames = `(je_|_rjem_).*|(_rjem_)?(malloc|calloc|realloc|reallocarray|aligned_alloc|posix_memalign|memalign|valloc|pvalloc|mallocx|rallocx|xallocx)|` +
 		`prof_(backtrace|alloc_prep|tctx_create).*|(imalloc|ialloc|iralloc|do_rallocx|malloc_default|fallback_impl|fallbackNewImpl|newImpl).*|operator new(\[\])?|libjemalloc\.so.*`
 )
@@ -74,7 +74,7 @@ func (j *jemallocParser) read(line string) error {
 		return fmt.Errorf("%.60q is neither a stack (\"@ 0x...\") nor a count (\"t*: blocks: bytes [blocks: bytes]\")", line)
 	}
 	if part[1] != "*" {
-		return nil // of one thread: the line before has them all
+		return nil // the counts of one thread, which are part of those of "t*"
 	}
 	return j.count(part[2:])
 }
@@ -98,7 +98,7 @@ func (j *jemallocParser) addresses(fields []string) error {
 		if addr == 0 {
 			continue
 		}
-		addr-- // from behind the call into it
+		addr-- // from the return address into the call
 		l := j.locations[addr]
 		if l == nil {
 			l = &profile.Location{ID: uint64(len(j.locations) + 1), Address: addr}
@@ -110,7 +110,7 @@ func (j *jemallocParser) addresses(fields []string) error {
 	return nil
 }
 
-// count reads blocks and bytes that are in use, and blocks and bytes that ever were.
+// count reads the blocks and bytes in use, and the blocks and bytes that were ever allocated.
 func (j *jemallocParser) count(fields []string) error {
 	var v [4]int64
 	for i := range v {
@@ -143,8 +143,8 @@ func (j *jemallocParser) count(fields []string) error {
 	return nil
 }
 
-// finish gives the values their types: those of what was ever allocated only where jemalloc was
-// told to count it.
+// finish sets the types of the values. It keeps the values of all that was ever allocated only if
+// jemalloc was told to count them.
 func (j *jemallocParser) finish() *profile.Profile {
 	types := []*profile.ValueType{
 		{Type: "alloc_objects", Unit: "count"},
@@ -163,7 +163,7 @@ func (j *jemallocParser) finish() *profile.Profile {
 	return p
 }
 
-// unsampled estimates from what was sampled how much there is, as jeprof does: a block of size s is
+// unsampled estimates the true numbers from the sampled ones, as jeprof does: a block of size s is
 // sampled with the probability 1 - exp(-s/rate).
 func unsampled(objects, space, rate int64) (int64, int64) {
 	if objects == 0 || space == 0 || rate <= 1 {

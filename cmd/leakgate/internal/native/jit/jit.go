@@ -1,5 +1,5 @@
-// Package jit finds names of code that a program generated: in the objects that it registered for
-// debuggers.
+// Package jit finds the names of code that a program generated, in the ELF objects that the program
+// registered for debuggers.
 package jit
 
 import (
@@ -15,14 +15,15 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/rangetable"
 )
 
-// Code is what is known of generated code. It is not safe for concurrent use.
+// Code has the names of generated code. It is not safe for concurrent use.
 type Code struct {
-	Objects int      // that were read
-	Notes   []string // what could not be
+	Objects int      // objects that were read
+	Notes   []string // which objects could not be read, and why
 	table   *rangetable.Table[*elfsym.File]
 }
 
-// Frames returns the functions at an address, the innermost first; none if no object has it.
+// Frames returns the functions at an address, the innermost first; none if no object covers the
+// address.
 func (c *Code) Frames(addr uint64) []elfsym.Frame {
 	if o, ok := c.table.At(addr); ok {
 		return o.Frames(addr)
@@ -31,7 +32,8 @@ func (c *Code) Frames(addr uint64) []elfsym.Frame {
 }
 
 // New reads objects: ELF files whose sections have the addresses that the program gave them. Where
-// several have an address, the last one is right. names says where each comes from.
+// several objects cover an address, the last one counts. names are the names of the objects in
+// notes.
 func New(objects [][]byte, names []string) *Code {
 	c := new(Code)
 	var entries []rangetable.Entry[*elfsym.File]
@@ -50,9 +52,9 @@ func New(objects [][]byte, names []string) *Code {
 	return c
 }
 
-// object reads one object. In a relocatable one symbols are relative to their sections, unless the
-// program has changed them: they are made addresses, with which debug/elf relocates the debug
-// information.
+// object reads one object. In a relocatable object, the values of symbols are offsets in their
+// sections, unless the program has relocated them. object turns them into addresses, with which
+// debug/elf relocates the debug information.
 func object(image []byte) (*elfsym.File, error) {
 	x, err := elf.NewFile(bytes.NewReader(image))
 	if err != nil {
@@ -80,8 +82,8 @@ func object(image []byte) (*elfsym.File, error) {
 	return o, nil
 }
 
-// relocate adds the sections' addresses to the values in a symbol table of 64 bits (elf(5),
-// Elf64_Sym).
+// relocate adds the address of its section to each value in a 64-bit symbol table (elf(5),
+// Elf64_Sym), unless the value is an address in the section already.
 func relocate(table []byte, x *elf.File) {
 	const entry, shndx, value = 24, 6, 8
 	for ; len(table) >= entry; table = table[entry:] {
@@ -95,7 +97,8 @@ func relocate(table []byte, x *elf.File) {
 	}
 }
 
-// ReadDir reads the objects in a folder, in the order of their names. Other files are noted.
+// ReadDir reads the objects in a folder, in the order of their names. Files that are no objects
+// give notes.
 func ReadDir(dir string) (*Code, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -127,8 +130,8 @@ func firstOf(notes []string, otherwise string) error {
 	return errors.New(otherwise)
 }
 
-// DescriptorName is the variable that programs which generate code have, each library its own
-// (gdb's manual, "JIT Compilation Interface").
+// DescriptorName is the symbol of the list of generated code. Each library that generates code has
+// its own list (gdb's manual, "JIT Compilation Interface").
 const DescriptorName = "__jit_debug_descriptor"
 
 // Bounds of a list that is not damaged.
@@ -137,9 +140,9 @@ const (
 	maxBytes   = 4 << 30
 )
 
-// Registered reads the objects that a descriptor of a 64-bit program lists: the version, what was
-// done last, to which entry, and the first entry; an entry is the next and the previous one, and
-// the begin and the size of an object.
+// Registered reads the objects that a descriptor of a 64-bit program lists. The descriptor has the
+// version, the last action, the entry that it was about, and the first entry. An entry has the next
+// and the previous entry, and the address and size of an object.
 func Registered(read func(addr, n uint64) ([]byte, error), order binary.ByteOrder, descriptor uint64) ([][]byte, error) {
 	const first, next, begin, size = 16, 0, 16, 24
 	head, err := read(descriptor, 24)
@@ -147,7 +150,7 @@ func Registered(read func(addr, n uint64) ([]byte, error), order binary.ByteOrde
 		return nil, fmt.Errorf("the list of generated code: %w", err)
 	}
 	if version := order.Uint32(head); version != 1 {
-		if version == 0 { // in a library that has not begun
+		if version == 0 { // in a library that has not initialized it
 			return nil, nil
 		}
 		return nil, fmt.Errorf("the list of generated code has version %d; 1 is known", version)

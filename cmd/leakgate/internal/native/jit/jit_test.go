@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// memory is a process's, from an address on.
+// memory is the memory of a process, from an address on.
 type memory struct {
 	at uint64
 	b  []byte

@@ -29,7 +29,8 @@ type Mapping struct {
 	BuildID string // in hexadecimal, "" if it is not known
 }
 
-// IsFile reports whether a file with a path is mapped, which may be anything.
+// IsFile reports whether the mapping is of a file with a path, whatever is in the file. Devices,
+// memfds, huge pages and System V shared memory are no such files.
 func (m *Mapping) IsFile() bool {
 	return strings.HasPrefix(m.File, "/") && !strings.HasPrefix(m.File, "//") && !strings.HasPrefix(m.File, "/memfd:") &&
 		!strings.HasPrefix(m.File, "/dev/") && !strings.HasPrefix(m.File, "/anon_hugepage") && !strings.HasPrefix(m.File, "/SYSV")
@@ -45,11 +46,11 @@ var procLine = regexp.MustCompile(`^([0-9a-f]+)-([0-9a-f]+) ([r-][w-][x-][ps]) (
 const maxLine = 1 << 20
 
 // Parse reads a map, sorted by address. Lines in other forms than the kernel's are read if
-// google/pprof knows them; what is no mapping is ignored, since logs may be mixed in. It is an
-// error if there is no mapping at all.
+// google/pprof knows them; lines that are no mapping are ignored, since logs may be mixed in. It is
+// an error if there is no mapping at all.
 //
-// google/pprof's own reader makes one mapping of neighbours, so that code in anonymous memory
-// becomes that of the library above. Here each line is a mapping.
+// google/pprof's own reader merges neighbouring mappings, and so attributes code in anonymous
+// memory to the library at the addresses above it. Here each line is a mapping.
 func Parse(text []byte) ([]*Mapping, error) {
 	var maps []*Mapping
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -102,7 +103,7 @@ func parseOther(line string) (*Mapping, bool) {
 	return m, m.IsFile()
 }
 
-// OfProfile is a mapping of a profile.
+// OfProfile converts a mapping of a profile, which counts as executable.
 func OfProfile(m *profile.Mapping) *Mapping {
 	file, deleted := strings.CutSuffix(m.File, deletedMark)
 	return &Mapping{Start: m.Start, End: m.Limit, Offset: m.Offset, Executable: true, File: file, Deleted: deleted, BuildID: strings.ToLower(m.BuildID)}
@@ -113,7 +114,7 @@ func Sort(maps []*Mapping) {
 	slices.SortStableFunc(maps, func(a, b *Mapping) int { return cmp.Compare(a.Start, b.Start) })
 }
 
-// Find returns the mapping with an address, of a sorted map; nil if there is none.
+// Find returns the mapping of a sorted map that contains an address; nil if there is none.
 func Find(maps []*Mapping, addr uint64) *Mapping {
 	i := sort.Search(len(maps), func(i int) bool { return maps[i].Start > addr })
 	if i == 0 || addr >= maps[i-1].End {

@@ -15,9 +15,9 @@ import (
 // maxLine bounds a line. Names of functions with their types can be long.
 const maxLine = 1 << 20
 
-// Parse reads a map. Memory of generated code is used again, and programs append to the file: the
-// last line about an address is the one that counts. broken counts lines that are none of a map, as
-// the last one is when the program was killed. It is an error if all are.
+// Parse reads a map. Programs reuse the memory of generated code and append to the file, so the
+// last line about an address counts. broken is the number of malformed lines, such as the last line
+// of a program that was killed. It is an error if all lines are malformed.
 func Parse(text []byte) (names *rangetable.Table[string], broken int, err error) {
 	var entries []rangetable.Entry[string]
 	lines := bufio.NewScanner(bytes.NewReader(text))

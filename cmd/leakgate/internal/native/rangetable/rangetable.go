@@ -20,14 +20,14 @@ type Table[T any] struct {
 	pieces  []piece // by address; they do not overlap
 }
 
-// A piece is a part of an entry that no later one covers.
+// A piece is a part of an entry that no later entry covers.
 type piece struct {
 	lo, hi uint64
 	entry  int
 }
 
-// New makes a table, in n log n steps. Where entries overlap, the one that is later in the list
-// covers. Entries without addresses are left out. The list is the table's from then on.
+// New makes a table, in n log n steps. Where entries overlap, the later one in the list covers the
+// addresses. Empty entries are left out. The table keeps the list: the caller must not change it.
 func New[T any](entries []Entry[T]) *Table[T] {
 	t := &Table[T]{entries: entries}
 	var order []int // entries by their begin

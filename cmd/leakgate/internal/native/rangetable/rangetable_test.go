@@ -21,7 +21,7 @@ func TestTable(t *testing.T) {
 	require.Equal(t, 1, last)
 }
 
-// TestRandomTables compares with a search from the end of the list.
+// TestRandomTables compares At with a linear search from the end of the list.
 func TestRandomTables(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 500 {

@@ -24,22 +24,24 @@ import (
 //go:embed source/shim.c
 var source []byte
 
-// name is how its files begin: nativecalls.LibraryPrefix, and hide in the source know it.
+// name is the prefix of the compiled files' names. nativecalls.LibraryPrefix and the function hide
+// in shim.c rely on it.
 const name = "libleakgate-native-"
 
 // compileTime is how long a compiler may take. It takes about 0.2 s.
 const compileTime = time.Minute
 
-// A form is what the source is compiled to.
+// A form is a kind of file that the source is compiled to.
 type form struct {
 	flags []string
 	ext   string
-	probe string // a program that says whether it has what was compiled
+	probe string // a C program that exits with 0 if the compiled file is in it
 	args  func(file string) []string
 	env   func(file string) []string // with which the program runs
 }
 
-// library is for programs that load one, and object for those that have the C library in them.
+// library is for dynamically linked programs, which preload it. object is linked into statically
+// linked programs, which contain the C library.
 var (
 	library = &form{
 		flags: []string{"-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-builtin", "-w", "-ldl", "-Wl,-z,defs"}, ext: ".so",
@@ -65,7 +67,8 @@ int main(void) {
 	}
 )
 
-// Linked are the linker's flags that have a program with the C library in it record calls by an object.
+// Linked returns the linker flags with which a statically linked program records calls by an
+// object.
 func Linked(object string) []string {
 	wraps := "-Wl"
 	for _, f := range []string{"malloc", "calloc", "realloc", "free", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc", "mmap", "mmap64", "munmap", "mremap"} {
@@ -74,12 +77,13 @@ func Linked(object string) []string {
 	return []string{object, wraps}
 }
 
-// ways are what is added to flags: first nothing, and then, where the compiler has no unwinder, that
-// the direct callers of malloc alone are told.
+// ways are additions to the flags, in the order in which compile tries them: first none, then, for
+// a compiler without an unwinder, a flag that records only the direct callers of malloc.
 var ways = [][]string{nil, {"-DLEAKGATE_NO_UNWINDER"}}
 
-// Compile returns the library, which it compiles unless a folder has it already, compiled by the
-// same compiler. cc is a command with its flags, as "go env CC" has it. Errors have a remedy.
+// Compile returns the path of the library in folder. It compiles the library unless the folder has
+// one from the same compiler already. cc is a command with its flags, as "go env CC" has it. Errors
+// name a remedy.
 func Compile(ctx context.Context, cc, folder string) (file string, err error) {
 	return library.file(ctx, cc, folder)
 }
@@ -101,7 +105,7 @@ func (f *form) file(ctx context.Context, cc, folder string) (file string, err er
 	if folder, err = filepath.Abs(folder); err != nil {
 		return "", err
 	}
-	if strings.ContainsAny(folder, " :\t\n") { // which LD_PRELOAD takes for ends of names
+	if strings.ContainsAny(folder, " :\t\n") { // these separate names in LD_PRELOAD
 		return "", fmt.Errorf("the folder %q cannot be named in LD_PRELOAD, since it has a space or a colon: set LEAKGATE_CACHE to another one", folder)
 	}
 	info, err := os.Stat(compiler)
@@ -154,8 +158,8 @@ func (f *form) compile(ctx context.Context, cc []string, file string) error {
 	return fmt.Errorf("%w; with CC=gcc or CC=clang another one is taken", first)
 }
 
-// try runs a program of the same compiler with what was compiled, before a test does: where it cannot be
-// loaded, such as in a C library that it was not made for, the test would not start.
+// try runs a program of the same compiler with the compiled file, before a test does. A test would
+// not start if the file cannot be loaded, such as with a C library that it was not made for.
 func (f *form) try(ctx context.Context, cc []string, file string) (said []byte, err error) {
 	in, out := file+".c", file+".probe"
 	if err := os.WriteFile(in, []byte(f.probe), 0o666); err != nil {
@@ -172,7 +176,7 @@ func (f *form) try(ctx context.Context, cc []string, file string) (said []byte, 
 	return said, err
 }
 
-// firstLine is the first line with an error, else the first.
+// firstLine returns the first line with an error, else the first line.
 func firstLine(said []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
 	for _, line := range lines {

@@ -15,28 +15,29 @@ import (
 	"github.com/leakgate/leakgate/internal/envvar"
 )
 
-// flag is the first argument of a process that go test has called. It is no command of anybody's.
+// flag is the first argument of this program if go test started it. It is no command for users.
 const flag = "-preload-native"
 
-// A Preload has go test start test binaries with the library, by its flag -exec: this program,
-// self, looks at each binary, and becomes what runs it.
+// A Preload makes go test start test binaries with the library, by go test's flag -exec: this
+// program, Self, inspects each binary and then replaces itself with the program that runs it.
 type Preload struct {
 	Self    string
 	Library string
 	Report  string // a file, for a line about each binary that cannot have the library
-	Exec    string // what runs test binaries by the user's -exec, "" for nothing
+	Exec    string // the user's own -exec, "" if there is none
 }
 
-// Flag is the value of -exec.
+// Flag returns the value for -exec.
 func (p *Preload) Flag() (string, error) {
 	users := gotest.SplitQuoted(p.Exec)
 	return gotest.JoinQuoted(append([]string{p.Self, flag, p.Report, p.Library, p.Self, strconv.Itoa(len(users))}, users...))
 }
 
-// Asked reports whether go test has called this process, with args after its name.
+// Asked reports whether go test started this process; args are the arguments after its name.
 func Asked(args []string) bool { return len(args) > 5 && args[0] == flag }
 
-// Main becomes what go test has called it for. It returns an exit code if that cannot be.
+// Main replaces this process with the test binary that go test wants to run. It returns, with an
+// exit code, only if that fails.
 func Main(args []string) int {
 	err := start(args)
 	fmt.Fprintf(os.Stderr, "leakgate: %s: %v\n", flag, err)
@@ -55,7 +56,7 @@ func start(args []string) error {
 	}
 	if why := whyNot(args[n]); why != "" {
 		if preload, set = "", envvar.Native.Set(None+why); why == NoC {
-			set = envvar.Native.Set("") // nothing is missing
+			set = envvar.Native.Set("") // a test without C code misses nothing
 		}
 		note(report, why+"\t"+filepath.Base(args[n]))
 	}
@@ -77,7 +78,8 @@ func start(args []string) error {
 	return syscall.Exec(program, argv, env)
 }
 
-// replaced is an environment with the variable of ours, and LD_PRELOAD if that is not "".
+// replaced returns the environment with leakgate's variable set, and with LD_PRELOAD set unless
+// preload is "".
 func replaced(environ []string, set, preload string) []string {
 	out := append(envvar.Without(environ, envvar.Native), set)
 	if preload == "" {
@@ -92,10 +94,10 @@ func replaced(environ []string, set, preload string) []string {
 	return append(out, "LD_PRELOAD="+preload)
 }
 
-// None precedes, in the variable envvar.Native, why a test has no library.
+// None is the prefix of a value of the variable envvar.Native that says why a test has no library.
 const None = "none: "
 
-// Reasons why a test binary cannot have the library. What is not known to be one is tried.
+// Reasons why a test binary cannot have the library. Without such a reason, the library is tried.
 const (
 	NoC        = "the test has no C code"
 	static     = "the test is linked statically, and not by -extldflags of -ldflags, so that nothing that records calls is in it; have -static there, or leave it out"
@@ -138,7 +140,7 @@ func whyNot(binary string) string {
 	return NoC
 }
 
-// note adds a line to a file. That it cannot is no reason for tests not to run.
+// note adds a line to a file. It ignores errors, since the tests can run without the line.
 func note(file, line string) {
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err == nil {

@@ -19,7 +19,7 @@ func needsCompiler(t *testing.T) {
 	}
 }
 
-// TestCompile compiles once for each compiler, and leaves one file.
+// TestCompile checks that each compiler compiles the library once, and leaves one file.
 func TestCompile(t *testing.T) {
 	needsCompiler(t)
 	folder := filepath.Join(t.TempDir(), "native")
@@ -41,7 +41,7 @@ func TestCompile(t *testing.T) {
 	require.Len(t, entries, 2)
 }
 
-// TestCompileFails has a remedy for each trouble.
+// TestCompileFails checks that each error names a remedy.
 func TestCompileFails(t *testing.T) {
 	folder := t.TempDir()
 	_, err := Compile(context.Background(), "", folder)
@@ -58,8 +58,8 @@ func TestCompileFails(t *testing.T) {
 	require.Empty(t, entries)
 }
 
-// TestMusl compiles for another C library, whose linker does not know all that the compiler's
-// unwinder asks for.
+// TestMusl compiles for another C library, which does not have all symbols that the compiler's
+// unwinder needs.
 func TestMusl(t *testing.T) {
 	if _, err := exec.LookPath("musl-gcc"); err != nil {
 		t.Skip("musl-gcc is not installed")
@@ -70,7 +70,7 @@ func TestMusl(t *testing.T) {
 	require.NoError(t, err, "%s", said)
 }
 
-// TestNotLoaded has no library of a compiler whose programs cannot have one.
+// TestNotLoaded expects an error for a compiler whose programs cannot load a library.
 func TestNotLoaded(t *testing.T) {
 	needsCompiler(t)
 	cc := filepath.Join(t.TempDir(), "cc-static")
@@ -79,7 +79,7 @@ func TestNotLoaded(t *testing.T) {
 	require.ErrorContains(t, err, "a program with what it made ends with exit status 9")
 }
 
-// TestWithoutUnwinder falls back to what needs no unwinder.
+// TestWithoutUnwinder expects the fallback that needs no unwinder.
 func TestWithoutUnwinder(t *testing.T) {
 	needsCompiler(t)
 	cc := filepath.Join(t.TempDir(), "cc-without-unwinder")
@@ -92,8 +92,8 @@ func TestWithoutUnwinder(t *testing.T) {
 	}
 }
 
-// TestPrograms runs programs that allocate much, in threads and children, with the library: they
-// are as without.
+// TestPrograms runs programs that allocate much, in threads and child processes, with the library.
+// Their output must be the same as without it.
 func TestPrograms(t *testing.T) {
 	needsCompiler(t)
 	for _, flags := range []string{"", " -DLEAKGATE_NO_UNWINDER"} {
@@ -110,7 +110,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestObject links programs with the object, which are as without. It is not preloaded into them.
+// TestObject links programs with the object, and checks that they work and need no preloading.
 func TestObject(t *testing.T) {
 	needsCompiler(t)
 	for _, flags := range []string{"", " -DLEAKGATE_NO_UNWINDER"} {
@@ -131,7 +131,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// allocator calls all that the object stands in front of, in threads.
+// allocator calls, in threads, all functions that the object wraps.
 const allocator = `#define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>
@@ -185,7 +185,7 @@ func TestReplaced(t *testing.T) {
 	require.Equal(t, []string{"A=1", "n", "LD_PRELOAD=y.so"}, replaced([]string{"A=1"}, "n", "y.so"))
 }
 
-// TestWhyNot tells binaries that cannot have the library.
+// TestWhyNot checks which binaries cannot have the library, and the reasons.
 func TestWhyNot(t *testing.T) {
 	needsCompiler(t)
 	dir := t.TempDir()

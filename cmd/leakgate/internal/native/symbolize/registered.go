@@ -13,9 +13,9 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
 )
 
-// ReadCore reads out of a core file of the process the code that it generated, as each library that
-// does so registered it; and the build IDs of files, for the memory map: s.Maps, or the profile's,
-// or that of the core itself. It is an error if the core is one of another process.
+// ReadCore reads, from a core file of the process, the generated code that libraries registered,
+// into s.Generated, and the build IDs of files, into the memory map. This is s.Maps, or else the
+// profile's, or else that of the core itself. It is an error if the core is of another process.
 func ReadCore(path string, s *Sources, ofProfile []*memorymap.Mapping) (notes []string, err error) {
 	core, err := coredump.Open(path)
 	if err != nil {
@@ -35,8 +35,8 @@ func ReadCore(path string, s *Sources, ofProfile []*memorymap.Mapping) (notes []
 	return append(notes, readRegistered(core.Read, core.Order, maps, s)...), nil
 }
 
-// ReadMemory reads out of the memory of a process the code that it generated, as each library that
-// does so registered it, for the memory map s.Maps.
+// ReadMemory reads, from the memory of a process, the generated code that libraries registered,
+// into s.Generated. s.Maps is the memory map.
 func ReadMemory(read func(addr, n uint64) ([]byte, error), order binary.ByteOrder, s *Sources) {
 	readRegistered(read, order, s.Maps, s)
 }
@@ -70,8 +70,8 @@ func readRegistered(read func(addr, n uint64) ([]byte, error), order binary.Byte
 	return notes
 }
 
-// sameProcess compares where files lie, which differs from process to process, and takes over build
-// IDs.
+// sameProcess compares the addresses of the mapped files, which differ from process to process, and
+// copies the build IDs of the core into maps.
 func sameProcess(maps, ofCore []*memorymap.Mapping) error {
 	same := 0
 	for _, m := range maps {
@@ -91,7 +91,7 @@ func sameProcess(maps, ofCore []*memorymap.Mapping) error {
 	return nil
 }
 
-// firstOfFiles returns a mapping of each file, the executable one if there is any.
+// firstOfFiles returns the first executable mapping of each file that has one.
 func firstOfFiles(maps []*memorymap.Mapping) []*memorymap.Mapping {
 	var out []*memorymap.Mapping
 	for _, m := range maps {
@@ -108,7 +108,8 @@ func firstOfFiles(maps []*memorymap.Mapping) []*memorymap.Mapping {
 	return slices.DeleteFunc(out, func(m *memorymap.Mapping) bool { return !m.Executable })
 }
 
-// descriptorIn finds the list of generated code in a file, 0 if it has none.
+// descriptorIn returns the address, in the process, of a file's list of generated code; 0 if the
+// file has none.
 func descriptorIn(m *memorymap.Mapping, s *Sources) (uint64, error) {
 	if m.Deleted && m.BuildID == "" {
 		return 0, errRemoved

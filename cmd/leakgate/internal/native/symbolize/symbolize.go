@@ -18,35 +18,35 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/rangetable"
 )
 
-// Sources are where names come from, beside the mapped files.
+// Sources are the sources of names, beside the mapped files.
 type Sources struct {
 	// Maps is the process's memory map, sorted; nil for that of the profile.
 	Maps      []*memorymap.Mapping
 	Generated []*jit.Code               // nil or empty: none was given
 	PerfMap   *rangetable.Table[string] // nil: none was given
-	Root      string                    // folder that files are below, "" for /
+	Root      string                    // folder below which the mapped files lie, "" for /
 	DebugDirs []string                  // with separate debug files
 }
 
-// A Module is a part of the result: what is known of the addresses in a file, in other memory, or
-// in none.
+// A Module is a part of the result: about the addresses in one file, in one other mapping, or in no
+// mapping.
 type Module struct {
 	Name             string
 	Addresses, Named int
 	// Names says where names come from, or why there are none.
 	Names string
-	// Unusable says that the file could not be used, so that another machine may know more.
+	// Unusable says that the file could not be used here. Another machine may have it.
 	Unusable bool
 }
 
 // A Result says what was found.
 type Result struct {
-	Addresses, Named int // before, also those that had a name already
+	Addresses, Named int // all of the profile, those that had a name before included
 	Modules          []*Module
 }
 
-// Apply names the addresses of a profile that have no name yet, in place. One without a symbol gets
-// its place in its mapping for a name. No two mappings become one.
+// Apply names the addresses of a profile that have no name yet, in place. An address without a
+// symbol is named by its place in its mapping. No mappings are merged.
 func Apply(f *heapfile.File, s *Sources) (*Result, error) {
 	a := &applier{
 		sources: s, profile: f.Profile, maps: f.Maps, files: make(map[string]*file), modules: make(map[string]*Module),
@@ -80,7 +80,7 @@ type applier struct {
 	result    Result
 }
 
-// A file is one that is mapped, opened once.
+// A file is a mapped file, opened once, or the error of opening it.
 type file struct {
 	*elfsym.File
 	err error
@@ -94,8 +94,8 @@ func (a *applier) close() {
 	}
 }
 
-// own decides which map holds: the one that was given, or the profile's, whose locations know their
-// mapping.
+// own chooses the memory map: that of the sources, or else the profile's, whose locations refer to
+// their mappings.
 func (a *applier) own(f *heapfile.File) {
 	if a.sources.Maps != nil {
 		a.maps = a.sources.Maps
@@ -105,7 +105,7 @@ func (a *applier) own(f *heapfile.File) {
 	a.maps = slices.Clone(f.Maps)
 	for i, m := range f.Profile.Mapping {
 		a.of[m] = f.Maps[i]
-		if m.File == "" && m.Start == 0 { // stands for all memory where a profile has no map
+		if m.File == "" && m.Start == 0 { // stands for all memory in a profile without a map
 			a.maps = slices.DeleteFunc(a.maps, func(o *memorymap.Mapping) bool { return o == f.Maps[i] })
 			a.of[m] = nil
 		}
@@ -113,7 +113,7 @@ func (a *applier) own(f *heapfile.File) {
 	memorymap.Sort(a.maps)
 }
 
-// mapping finds what is mapped at a location, nil if that is not known.
+// mapping returns the mapping that a location lies in, nil if it is unknown.
 func (a *applier) mapping(l *profile.Location) *memorymap.Mapping {
 	if m := a.of[l.Mapping]; m != nil {
 		return m
@@ -128,7 +128,7 @@ func (a *applier) location(l *profile.Location) {
 	l.Mapping = a.profileMapping(m)
 	module.Addresses++
 	a.result.Addresses++
-	if len(l.Line) > 0 { // it has names
+	if len(l.Line) > 0 { // the location has names already
 		module.Named++
 		a.result.Named++
 		return
@@ -172,13 +172,13 @@ func (a *applier) lookUp(module *Module, m *memorymap.Mapping, addr uint64) []el
 	return nil
 }
 
-// errRemoved is the reason of a file that was replaced while the program ran.
+// errRemoved is the error for a file that was removed or replaced while the program ran.
 var errRemoved = errors.New("the file was removed or replaced while the program ran, so what is there now is not what was mapped")
 
-// fileKey tells files apart that had one path.
+// fileKey distinguishes different files that had the same path.
 func fileKey(m *memorymap.Mapping) string { return m.File + "\x00" + m.BuildID }
 
-// open opens the file of a mapping, and returns what to subtract from addresses in it.
+// open opens the file of a mapping, and returns the bias to subtract from addresses in the mapping.
 func (a *applier) open(m *memorymap.Mapping) (*elfsym.File, uint64, error) {
 	if m.Deleted && m.BuildID == "" {
 		return nil, 0, errRemoved
@@ -196,7 +196,7 @@ func (a *applier) open(m *memorymap.Mapping) (*elfsym.File, uint64, error) {
 	return f.File, bias, err
 }
 
-// module returns the module of a mapping: of a file all its mappings are one.
+// module returns the module of a mapping. All mappings of a file have one module.
 func (a *applier) module(m *memorymap.Mapping) *Module {
 	name := moduleName(m)
 	module := a.modules[name]
@@ -208,10 +208,10 @@ func (a *applier) module(m *memorymap.Mapping) *Module {
 	return module
 }
 
-// explain says of a module where names come from, when they are first looked for.
+// explain sets where the names of a module come from, at the first lookup in the module.
 func (a *applier) explain(module *Module, m *memorymap.Mapping, f *elfsym.File, err error) {
 	switch {
-	case err != nil: // of this mapping, whatever the file's others are
+	case err != nil: // an error of this mapping counts, even if the file's other mappings have none
 		module.Names, module.Unusable = err.Error(), true
 	case module.Names != "":
 	case f != nil:
@@ -233,11 +233,11 @@ func (a *applier) explain(module *Module, m *memorymap.Mapping, f *elfsym.File, 
 	}
 }
 
-// noMapping is the name of the module of what lies in no mapping.
+// noMapping is the name of the module of addresses in no mapping.
 const noMapping = "[no mapping]"
 
-// moduleName is the name of a mapping in the profile. That of anonymous memory has its address:
-// viewers take mappings of one size, offset and name for one.
+// moduleName returns the name of a mapping in the profile. The name of anonymous memory includes
+// its address: viewers merge mappings of equal size, offset and name.
 func moduleName(m *memorymap.Mapping) string {
 	switch {
 	case m == nil:
@@ -250,8 +250,8 @@ func moduleName(m *memorymap.Mapping) string {
 	return fmt.Sprintf("%s:%x", m.File, m.Start)
 }
 
-// place is what stands for a name where there is none: the file and the address in it, as nm has
-// them, or the offset if the file cannot be read.
+// place returns a stand-in for a missing name: the file and the address in it, as nm prints it, or
+// the offset in the file if the file cannot be read.
 func (a *applier) place(m *memorymap.Mapping, addr uint64) string {
 	if m == nil {
 		return fmt.Sprintf("%#x", addr)
@@ -265,7 +265,8 @@ func (a *applier) place(m *memorymap.Mapping, addr uint64) string {
 	return fmt.Sprintf("%s+%#x", filepath.Base(m.File), addr-m.Start+m.Offset)
 }
 
-// profileMapping returns the profile's mapping of one, nil for none.
+// profileMapping returns the profile's mapping that stands for m, a new one at the first call; nil
+// for nil.
 func (a *applier) profileMapping(m *memorymap.Mapping) *profile.Mapping {
 	if m == nil {
 		return nil
@@ -283,7 +284,7 @@ func withoutID(f profile.Function) profile.Function {
 	return f
 }
 
-// function returns the profile's function of a frame.
+// function returns the profile's function of a frame, a new one if the profile has none.
 func (a *applier) function(f elfsym.Frame) *profile.Function {
 	key := profile.Function{Name: f.Name, SystemName: cmp.Or(f.SystemName, f.Name), Filename: f.File, StartLine: int64(f.StartLine)}
 	fn := a.functions[key]
@@ -296,12 +297,12 @@ func (a *applier) function(f elfsym.Frame) *profile.Function {
 	return fn
 }
 
-// finish lists the mappings that are used, that of the program first, as viewers expect it.
+// finish lists the used mappings in the profile, that of the program first, as viewers expect.
 func (a *applier) finish() {
 	var all []*profile.Mapping
 	for m, p := range a.mappings {
-		// No viewer should look for names again, and find those of neighbours; but of a file that
-		// could not be used here, another machine may have it.
+		// Viewers should not look up names again, and find those of neighbouring functions. Only
+		// for a file that could not be used here they may: another machine may have it.
 		known := !a.modules[p.File].Unusable
 		p.HasFunctions, p.HasFilenames, p.HasLineNumbers, p.HasInlineFrames = known, known, known, known
 		if f := a.files[fileKey(m)]; f != nil && f.err == nil && known {

@@ -12,8 +12,8 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/perfmap"
 )
 
-// belowLibrary has generated code right below a library that is not here, of which google/pprof
-// makes one mapping; a place that nothing is mapped at; and one in memory that has no code.
+// belowLibrary has generated code right below a library whose file is missing (google/pprof merges
+// the two mappings), an address in no mapping, and an address in memory that is not executable.
 const belowLibrary = `heap profile:      5:  5000 [     5:  5000] @ heapprofile
      1:     1000 [     1:     1000] @ 0x7ff4d5650001
      1:     1000 [     1:     1000] @ 0x7ff4d5670001
@@ -28,8 +28,8 @@ MAPPED_LIBRARIES:
 7ff4d5800000-7ff4d5801000 rw-p 00000000 00:00 0 [heap]
 `
 
-// apply names a text, and returns the names of its samples' first locations and their mappings, as
-// a viewer sees them: written, read and made compact.
+// apply names the addresses of a text. It returns the names and mappings of the samples' first
+// locations as a viewer sees them: after the profile is written, read and made compact.
 func apply(t *testing.T, text string, s *Sources) (names, mappings []string, r *Result) {
 	t.Helper()
 	f, err := heapfile.Parse([]byte(text))
@@ -84,7 +84,7 @@ func TestPerfMap(t *testing.T) {
 	require.Equal(t, "generated code, by the map of perf's", r.Modules[0].Names)
 }
 
-// TestOtherMap takes a memory map in place of the profile's.
+// TestOtherMap uses a memory map in place of the profile's own.
 func TestOtherMap(t *testing.T) {
 	maps, err := memorymap.Parse([]byte("1000-2000 r-xp 00000000 00:00 0 [vdso]\n"))
 	require.NoError(t, err)
@@ -94,8 +94,8 @@ func TestOtherMap(t *testing.T) {
 	require.Equal(t, "0x7ff4d5650000", names[0])
 }
 
-// TestNamesStay keeps the names and mappings that a profile has, and the one that stands for all
-// memory is none.
+// TestNamesStay checks that the names and mappings of a profile stay, and that a mapping that
+// stands for all memory does not count as one.
 func TestNamesStay(t *testing.T) {
 	all := &profile.Mapping{ID: 1, Limit: ^uint64(0)}
 	own := &profile.Mapping{ID: 2, Start: 0x1000, Limit: 0x2000, File: "/no/such/app"}

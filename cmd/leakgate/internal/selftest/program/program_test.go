@@ -14,10 +14,10 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// resultFile is where the command reads what leakgate did.
+// resultFile is the file in which the command reads the result.
 var resultFile = flag.String("result", "", "write what was found to this file, as JSON")
 
-// payloads is how many objects are kept.
+// payloads is the number of objects that kept holds.
 const payloads = 1000
 
 // payload is an object of 64 bytes with a pointer.
@@ -28,14 +28,14 @@ type payload struct {
 
 var (
 	kept  []*payload // what a scan has to find
-	grown []*payload // one more with each call of leak
+	grown []*payload // has one more with each call of leak
 )
 
 // leak leaves a payload behind, use does not.
 func leak() { grown = append(grown, &payload{data: [7]uint64{1}}) }
 func use()  { grown = append(grown[:0], &payload{data: [7]uint64{2}}) }
 
-// self is the result while it is made.
+// self collects the result.
 type self struct{ Result }
 
 func (s *self) wrong(format string, args ...any) {
@@ -44,7 +44,7 @@ func (s *self) wrong(format string, args ...any) {
 
 func (s *self) unknown(err error) { s.Unknown = append(s.Unknown, err.Error()) }
 
-// TestSelf is one test, since its steps follow on each other.
+// TestSelf is one test, since each step depends on the steps before it.
 func TestSelf(t *testing.T) {
 	s := new(self)
 	kept = nil
@@ -73,7 +73,7 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// scan takes two snapshots, and counts the payloads of the first at their variable.
+// scan takes two snapshots, and counts the payloads below their variable in the first.
 func (s *self) scan() {
 	start := time.Now()
 	first, err := refscan.Capture(refscan.WithLog(func(format string, args ...any) {
@@ -109,7 +109,7 @@ func (s *self) scan() {
 	}
 }
 
-// below counts the payloads below the root of a name that ends so.
+// below counts the payloads below the root whose name ends in suffix.
 func below(report *refscan.Report, suffix string) int64 {
 	var count func(n *refscan.Node) int64
 	count = func(n *refscan.Node) int64 {
@@ -130,7 +130,7 @@ func below(report *refscan.Report, suffix string) int64 {
 	return 0
 }
 
-// find looks for payloads by type: they are there, at their variable, or none is.
+// find looks for payloads by type, and expects them at their variable, or expects none.
 func (s *self) find(there bool) {
 	err := leakcheck.Find(leakcheck.Type[*payload]().None())
 	var unknown *leakcheck.UnknownError
@@ -160,7 +160,7 @@ func (s *self) growth(t *testing.T, op func(), leaks bool) {
 	}
 }
 
-// recorder takes what an assertion says in place of the test.
+// recorder takes the messages of an assertion in place of the test.
 type recorder struct {
 	t    *testing.T
 	text string

@@ -1,4 +1,4 @@
-// Package program is a test that knows what it retains, and says what leakgate found of it. The
+// Package program is a test with known leaks, which reports what leakgate found of them. The
 // command builds it in a module of its own.
 package program
 
@@ -12,7 +12,7 @@ import (
 //go:embed *.go
 var Sources embed.FS
 
-// Result is what leakgate did.
+// Result has what leakgate found, and how long it took.
 type Result struct {
 	// Wrong are verdicts that are not what they have to be, Unknown those that could not be told.
 	Wrong   []string `json:"wrong,omitempty"`
