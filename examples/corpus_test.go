@@ -44,9 +44,9 @@ var corpusLeaks = map[string]string{
 	"Twice":           "+1.00 *corpus.Session/op … via example.com/corpus.byName[*]",
 }
 
-// corpusBesides has what else a message must say. ADDED stands for the number of calls that added
+// corpusFurtherText has what else a message must say. ADDED stands for the number of calls that added
 // the objects.
-var corpusBesides = map[string]string{
+var corpusFurtherText = map[string]string{
 	"Body":  "the Body of a response is not closed",
 	"Twice": "all ADDED objects are also held by the package variable example.com/corpus.recent (leaks_test.go:",
 }
@@ -112,7 +112,7 @@ func besides(name, output string) string {
 	if m := addedBy.FindStringSubmatch(output); m != nil {
 		added = m[1]
 	}
-	return strings.ReplaceAll(corpusBesides[name], "ADDED", added)
+	return strings.ReplaceAll(corpusFurtherText[name], "ADDED", added)
 }
 
 // corpusBinary builds the test binary of package corpus itself.

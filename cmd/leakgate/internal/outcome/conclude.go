@@ -122,13 +122,13 @@ func (p *collected) conclude() {
 		if !p.Crashed {
 			kind = p.explain(testMain)
 		}
-		p.Failures = append(p.Failures, Failure{Kind: kind, Output: p.lastWords()})
+		p.Failures = append(p.Failures, Failure{Kind: kind, Output: p.packageOutput()})
 	}
 }
 
-// lastWords returns what the test binary printed outside of tests. If the binary did not reach its
+// packageOutput returns what the test binary printed outside of tests. If the binary did not reach its
 // end, the output of tests that failed or did not end precedes that.
-func (p *collected) lastWords() string {
+func (p *collected) packageOutput() string {
 	text := ""
 	if p.Crashed {
 		for _, name := range p.order {

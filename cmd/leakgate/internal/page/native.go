@@ -16,18 +16,18 @@ func hasNative(nodes []*refscan.Node) bool {
 // native blocks.
 func splitNative(r *refscan.Report) (rest, native *refscan.Report) {
 	with, without := *r, *r
-	with.Roots, with.Types = pick(r.Roots, true), nil
-	without.Roots = pick(r.Roots, false)
+	with.Roots, with.Types = filterNative(r.Roots, true), nil
+	without.Roots = filterNative(r.Roots, false)
 	return &without, &with
 }
 
-// pick copies the nodes of native blocks and the nodes above them, without the figures of the
+// filterNative copies the nodes of native blocks and the nodes above them, without the figures of the
 // latter; or, if native is false, all other nodes.
-func pick(nodes []*refscan.Node, native bool) (picked []*refscan.Node) {
+func filterNative(nodes []*refscan.Node, native bool) (picked []*refscan.Node) {
 	for _, n := range nodes {
 		is := n.Type == nodename.NativeBlock
 		c := *n
-		c.Children = pick(n.Children, native)
+		c.Children = filterNative(n.Children, native)
 		switch {
 		case native && !is && len(c.Children) > 0:
 			picked = append(picked, &refscan.Node{Name: n.Name, Type: n.Type, Root: n.Root, Children: c.Children})

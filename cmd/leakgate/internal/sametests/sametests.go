@@ -56,9 +56,9 @@ func Compare(a, b string) (same, different []string, err error) {
 
 type digest [sha256.Size]byte
 
-// A declared has all declarations of one name in the test files. A method counts by its own name,
+// A declarations has all declarations of one name in the test files. A method counts by its own name,
 // whatever its type is.
-type declared struct {
+type declarations struct {
 	texts    []string
 	mentions map[string]bool
 }
@@ -69,7 +69,7 @@ func digests(folder string) (map[string]digest, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[string]*declared)
+	all := make(map[string]*declarations)
 	var tests []string
 	for _, name := range names {
 		files := token.NewFileSet()
@@ -110,7 +110,7 @@ func isTest(name string) bool {
 }
 
 // declare adds a declaration to all, under each of its names.
-func declare(all map[string]*declared, files *token.FileSet, d ast.Decl) error {
+func declare(all map[string]*declarations, files *token.FileSet, d ast.Decl) error {
 	var names []string
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -144,7 +144,7 @@ func declare(all map[string]*declared, files *token.FileSet, d ast.Decl) error {
 	for _, name := range names {
 		known := all[name]
 		if known == nil {
-			known = &declared{mentions: make(map[string]bool)}
+			known = &declarations{mentions: make(map[string]bool)}
 			all[name] = known
 		}
 		// Blank lines are formatting.
@@ -157,7 +157,7 @@ func declare(all map[string]*declared, files *token.FileSet, d ast.Decl) error {
 }
 
 // digestOf hashes a test and all that it mentions, directly or through other declarations.
-func digestOf(all map[string]*declared, test string, testdata []byte) digest {
+func digestOf(all map[string]*declarations, test string, testdata []byte) digest {
 	reached := make(map[string]bool)
 	next := []string{test, "TestMain", "init", "_"}
 	for len(next) > 0 {

@@ -95,8 +95,8 @@ func number(b bool) int {
 // A result is what AssertNoGrowth said about a program.
 type result struct {
 	recorder
-	took   time.Duration
-	proved bool // passed by counters, without a snapshot
+	took       time.Duration
+	byCounters bool // passed by counters, without a snapshot
 }
 
 // run verifies one program by its own measure, and asserts that it does not grow. Each of the two
@@ -114,7 +114,7 @@ func run(t *testing.T, kind, name string, c Case, setup Setup) *result {
 			start := time.Now()
 			leakcheck.AssertNoGrowth(r, op, c.options()...)
 			r.took = time.Since(start)
-			r.proved = strings.Contains(r.logs, "passed by counters")
+			r.byCounters = strings.Contains(r.logs, "passed by counters")
 		})
 	})
 	r.name = name
@@ -152,7 +152,7 @@ func (r *result) say(t *testing.T, kind, said string, right bool, reason, want s
 		mark, pending = "; pending: "+reason, 1
 	}
 	way := ""
-	if r.proved {
+	if r.byCounters {
 		way = ", by counters"
 	}
 	fmt.Printf("corpus: %s %s: %s (%.2fs%s)%s\n", kind, r.name, said, r.took.Seconds(), way, mark)

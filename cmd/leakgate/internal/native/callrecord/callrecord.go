@@ -161,10 +161,10 @@ func answer(r *record, memory io.ReaderAt) (*nativestack.Answer, error) {
 		return nil, err
 	}
 	a := &nativestack.Answer{Lines: textOf(p.calls(r), r.Due)}
-	if a.Base, err = p.at(r, func(s *stack) amount { return s.Base }); err != nil {
+	if a.Base, err = p.encodeMoment(r, func(s *stack) amount { return s.Base }); err != nil {
 		return nil, err
 	}
-	a.Last, err = p.at(r, func(s *stack) amount { return s.Last })
+	a.Last, err = p.encodeMoment(r, func(s *stack) amount { return s.Last })
 	return a, err
 }
 
@@ -178,14 +178,14 @@ func readAt(memory io.ReaderAt, addr, n uint64) ([]byte, error) {
 	return b, err
 }
 
-// names is a profile with one sample for each stack of a record, in the order of the stacks.
-type names struct {
+// stackProfile is a profile with one sample for each stack of a record, in the order of the stacks.
+type stackProfile struct {
 	*profile.Profile
 	returns map[uint64]*profile.Location // by return address
 }
 
-func profileOf(r *record) *names {
-	p := &names{&profile.Profile{
+func profileOf(r *record) *stackProfile {
+	p := &stackProfile{&profile.Profile{
 		SampleType:        []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}},
 		DefaultSampleType: "inuse_space", TimeNanos: r.TimeNanos,
 	}, make(map[uint64]*profile.Location)}
@@ -216,7 +216,7 @@ func profileOf(r *record) *names {
 }
 
 // frames returns the functions that the return addresses pcs lie in, inlined functions included.
-func (p *names) frames(pcs []uint64) (all []frame) {
+func (p *stackProfile) frames(pcs []uint64) (all []frame) {
 	for _, pc := range pcs {
 		for _, line := range p.returns[pc].Line {
 			all = append(all, frame{line.Function.Name, line.Function.Filename, int(line.Line)})
@@ -225,8 +225,8 @@ func (p *names) frames(pcs []uint64) (all []frame) {
 	return all
 }
 
-// at returns a gzipped profile of the blocks and bytes at one moment, which of selects.
-func (p *names) at(r *record, of func(*stack) amount) (string, error) {
+// encodeMoment returns a gzipped profile of the blocks and bytes encodeMoment one moment, which of selects.
+func (p *stackProfile) encodeMoment(r *record, of func(*stack) amount) (string, error) {
 	q := p.Copy()
 	samples := q.Sample
 	q.Sample = nil

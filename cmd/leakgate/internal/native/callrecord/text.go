@@ -49,7 +49,7 @@ const (
 )
 
 // calls returns the calls of a record whose memory grows.
-func (p *names) calls(r *record) (all []call) {
+func (p *stackProfile) calls(r *record) (all []call) {
 	for i := range r.Stacks {
 		s := &r.Stacks[i]
 		c := call{function: s.Function, mapping: s.IsMapping(), inC: withoutGlue(p.frames(s.C)), inGo: withoutGlue(p.frames(s.Go))}

@@ -134,13 +134,13 @@ func parseGperftools(samples []byte) (*profile.Profile, []string, error) {
 	for _, l := range p.Location {
 		l.Mapping = nil
 	}
-	return p, missing(samples, p), nil
+	return p, checkBlockCount(samples, p), nil
 }
 
-// missing compares the number of blocks in the header of gperftools' text with the sum over its
+// checkBlockCount compares the number of blocks in the header of gperftools' text with the sum over its
 // samples, and returns a note if they differ. It does not compare sampled profiles, whose sums are
 // scaled.
-func missing(samples []byte, p *profile.Profile) []string {
+func checkBlockCount(samples []byte, p *profile.Profile) []string {
 	var want, bytes, got int64
 	if n, _ := fmt.Sscanf(strings.TrimSpace(string(samples[:min(len(samples), 256)])), heapHeader+"%d:%d", &want, &bytes); n != 2 || p.Period > 1 {
 		return nil

@@ -77,9 +77,9 @@ func Linked(object string) []string {
 	return []string{object, wraps}
 }
 
-// ways are additions to the flags, in the order in which compile tries them: first none, then, for
+// fallbackFlags are additions to the flags, in the order in which compile tries them: first none, then, for
 // a compiler without an unwinder, a flag that records only the direct callers of malloc.
-var ways = [][]string{nil, {"-DLEAKGATE_NO_UNWINDER"}}
+var fallbackFlags = [][]string{nil, {"-DLEAKGATE_NO_UNWINDER"}}
 
 // Compile returns the path of the library in folder. It compiles the library unless the folder has
 // one from the same compiler already. cc is a command with its flags, as "go env CC" has it. Errors
@@ -113,7 +113,7 @@ func (f *form) file(ctx context.Context, cc, folder string) (file string, err er
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s\x00%q\x00%q\x00%s", cc, compiler, info.Size(), info.ModTime(), f.flags, ways, f.probe)
+	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s\x00%q\x00%q\x00%s", cc, compiler, info.Size(), info.ModTime(), f.flags, fallbackFlags, f.probe)
 	h.Write(source)
 	file = filepath.Join(folder, name+hex.EncodeToString(h.Sum(nil))[:16]+f.ext)
 	if _, err := os.Stat(file); err == nil {
@@ -138,7 +138,7 @@ func (f *form) compile(ctx context.Context, cc []string, file string) error {
 		return err
 	}
 	var first error
-	for _, more := range ways {
+	for _, more := range fallbackFlags {
 		args := slices.Concat(cc[1:], []string{"-o", out, in}, f.flags, more)
 		said, err := exec.CommandContext(ctx, cc[0], args...).CombinedOutput()
 		if err == nil {

@@ -53,7 +53,7 @@ func Apply(f *heapfile.File, s *Sources) (*Result, error) {
 		mappings: make(map[*memorymap.Mapping]*profile.Mapping), functions: make(map[profile.Function]*profile.Function),
 	}
 	defer a.close()
-	a.own(f)
+	a.chooseMaps(f)
 	for _, fn := range f.Profile.Function {
 		a.functions[withoutID(*fn)] = fn
 	}
@@ -72,7 +72,7 @@ type applier struct {
 	sources   *Sources
 	profile   *profile.Profile
 	maps      []*memorymap.Mapping // sorted
-	of        map[*profile.Mapping]*memorymap.Mapping
+	mappingOf map[*profile.Mapping]*memorymap.Mapping
 	files     map[string]*file
 	modules   map[string]*Module
 	mappings  map[*memorymap.Mapping]*profile.Mapping
@@ -94,20 +94,20 @@ func (a *applier) close() {
 	}
 }
 
-// own chooses the memory map: that of the sources, or else the profile's, whose locations refer to
+// chooseMaps chooses the memory map: that of the sources, or else the profile's, whose locations refer to
 // their mappings.
-func (a *applier) own(f *heapfile.File) {
+func (a *applier) chooseMaps(f *heapfile.File) {
 	if a.sources.Maps != nil {
 		a.maps = a.sources.Maps
 		return
 	}
-	a.of = make(map[*profile.Mapping]*memorymap.Mapping)
+	a.mappingOf = make(map[*profile.Mapping]*memorymap.Mapping)
 	a.maps = slices.Clone(f.Maps)
 	for i, m := range f.Profile.Mapping {
-		a.of[m] = f.Maps[i]
+		a.mappingOf[m] = f.Maps[i]
 		if m.File == "" && m.Start == 0 { // stands for all memory in a profile without a map
 			a.maps = slices.DeleteFunc(a.maps, func(o *memorymap.Mapping) bool { return o == f.Maps[i] })
-			a.of[m] = nil
+			a.mappingOf[m] = nil
 		}
 	}
 	memorymap.Sort(a.maps)
@@ -115,7 +115,7 @@ func (a *applier) own(f *heapfile.File) {
 
 // mapping returns the mapping that a location lies in, nil if it is unknown.
 func (a *applier) mapping(l *profile.Location) *memorymap.Mapping {
-	if m := a.of[l.Mapping]; m != nil {
+	if m := a.mappingOf[l.Mapping]; m != nil {
 		return m
 	}
 	return memorymap.Find(a.maps, l.Address)
