@@ -45,7 +45,7 @@ func commands() []command {
 	return all
 }
 
-// commandList is a line for each command: its name and what it does.
+// commandList returns a line for each command: its name and its summary.
 func commandList() string {
 	var b strings.Builder
 	for _, cmd := range commands() {

@@ -13,7 +13,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/manual"
 )
 
-// shells write the completion for a shell.
+// shells are the functions that write the completion for a shell.
 var shells = map[string]func(w io.Writer, words []completedCommand){
 	"bash": bashCompletion,
 	"fish": fishCompletion,
@@ -24,7 +24,7 @@ var shells = map[string]func(w io.Writer, words []completedCommand){
 type completedCommand struct {
 	name, summary string
 	flags         []string // with the dash
-	words         []string // that may be its first argument; otherwise it is a file
+	words         []string // possible first arguments; nil: the first argument is a file
 }
 
 // printCompletion is the command "leakgate completion".
@@ -43,10 +43,10 @@ func printCompletion(c *cli.Context, args []string, all []command) int {
 	return cli.Pass
 }
 
-// manualFlag is a flag where a topic of the manual explains it.
+// manualFlag matches the line of a flag that a topic of the manual explains.
 var manualFlag = regexp.MustCompile(`(?m)^\t(-[\w-]+)(?: \S+)?$`)
 
-// completed returns the commands with their flags, which are those that the manual has.
+// completed returns the commands with the flags that the manual explains.
 func completed(all []command) ([]completedCommand, error) {
 	m, err := manual.Parse(manualSource)
 	if err != nil {

@@ -18,7 +18,7 @@ func completionOf(t *testing.T, shell string) string {
 	return stdout.String()
 }
 
-// Bash offers what leakgate has.
+// The completion in bash offers leakgate's commands, flags and words.
 func TestCompletionInBash(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	require.NoError(t, err)
@@ -27,7 +27,7 @@ func TestCompletionInBash(t *testing.T) {
 		{"leakgate ru", "run"},
 		{"leakgate v", "vet view version"},
 		{"leakgate run -ba", "-base"},
-		{"leakgate run ./", ""}, // files are bash's business
+		{"leakgate run ./", ""}, // bash itself completes files
 		{"leakgate golden t", "tighten"},
 		{"leakgate golden check t", ""},
 		{"leakgate golden prune -", "-C -y"},
@@ -47,8 +47,8 @@ echo "${COMPREPLY[*]-}"`, "test", c.line)
 	}
 }
 
-// The other shells read theirs without complaint, where they are installed, and theirs has every
-// command and flag.
+// The other shells, where they are installed, read their completions without complaint. The
+// completions have every command and flag.
 func TestCompletionInOtherShells(t *testing.T) {
 	words, err := completed(commands())
 	require.NoError(t, err)

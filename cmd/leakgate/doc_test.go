@@ -33,7 +33,7 @@ func parseManual(t *testing.T) *manual.Manual {
 	return m
 }
 
-// The manual's flags are those that leakgate run has, with the right defaults.
+// The manual lists exactly the flags of the commands, with the right defaults.
 func TestManualListsTheFlags(t *testing.T) {
 	for topic, flags := range map[string]*flag.FlagSet{
 		"run":       new(runtests.Options).FlagSet(),
@@ -70,7 +70,7 @@ func requireFlags(t *testing.T, topic string, flags *flag.FlagSet) {
 	require.Equal(t, defined, documented, "%s: both sorted", topic)
 }
 
-// Every command line in the manual is one that leakgate accepts.
+// leakgate accepts every command line in the manual.
 func TestManualExamplesParse(t *testing.T) {
 	ran := 0
 	for _, line := range parseManual(t).Code() {
@@ -154,7 +154,7 @@ func TestManualOverviewIsWhole(t *testing.T) {
 	require.Contains(t, unwrapped, "Topics of help: "+strings.Join(m.Topics(), ", ")+".")
 }
 
-// The exit codes in the manual are all that there are, and the order of precedence has them all.
+// The manual lists exactly these exit codes, and its order of precedence has all of them.
 func TestManualExitCodes(t *testing.T) {
 	text, ok := parseManual(t).Topic("exit-codes")
 	require.True(t, ok)

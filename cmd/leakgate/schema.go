@@ -7,8 +7,8 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 )
 
-// schemaSource is the JSON schema of leakgate.json. A test holds it against the Go types, and real
-// runs against it.
+// schemaSource is the JSON schema of leakgate.json. A test compares it with the Go types, and
+// checks real runs against it.
 //
 //go:embed schema/leakgate.schema.json
 var schemaSource string

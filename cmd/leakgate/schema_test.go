@@ -16,7 +16,7 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// compileSchema returns the schema as a library understands it.
+// compileSchema returns the schema, compiled by a library.
 func compileSchema(t testing.TB) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schemaSource))
@@ -28,7 +28,7 @@ func compileSchema(t testing.TB) *jsonschema.Schema {
 	return schema
 }
 
-// validate holds a leakgate.json against the schema.
+// validate checks a leakgate.json against the schema.
 func validate(schema *jsonschema.Schema, data []byte) error {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err != nil {
@@ -37,7 +37,7 @@ func validate(schema *jsonschema.Schema, data []byte) error {
 	return schema.Validate(doc)
 }
 
-// schemaObject is what of an object's schema is compared with Go types.
+// schemaObject is the part of an object's schema that is compared with Go types.
 type schemaObject struct {
 	Required   []string
 	Properties map[string]struct {
@@ -50,8 +50,7 @@ type schemaObject struct {
 	Defs map[string]schemaObject `json:"$defs"`
 }
 
-// The schema has the fields of the Go types, all of them and no others, and says which are always
-// there.
+// The schema has exactly the fields of the Go types, and says which fields are always there.
 func TestSchemaHasTheFields(t *testing.T) {
 	var root schemaObject
 	require.NoError(t, json.Unmarshal([]byte(schemaSource), &root))

@@ -27,11 +27,12 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"leakgate": main})
 }
 
-// TestScript runs the scripts in testdata/script. Each has a module of its own, which finds a
-// stand-in for this one in ./_leakgate: records with any verdict, in no time.
+// TestScript runs the scripts in testdata/script. The module of each uses, in place of the library,
+// a stand-in in ./_leakgate: it writes records with any verdict at once.
 func TestScript(t *testing.T) { runScripts(t, "testdata/script") }
 
-// TestEndToEnd runs the scripts in testdata/endtoend, whose modules use this one, in $LEAKGATE.
+// TestEndToEnd runs the scripts in testdata/endtoend, whose modules use this repository, in
+// $LEAKGATE.
 func TestEndToEnd(t *testing.T) { runScripts(t, "testdata/endtoend") }
 
 func runScripts(t *testing.T, dir string) {
@@ -52,16 +53,16 @@ func runScripts(t *testing.T, dir string) {
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("LEAKGATE", repo)
-			// The folder's name is part of what the go command caches by.
+			// The go command's cache key includes the name of the folder.
 			if cache, err := os.UserCacheDir(); err == nil {
 				env.Setenv("AUTO_CACHE", filepath.Join(cache, "leakgate"))
 			}
-			env.Setenv("LEAKGATE_BIN", filepath.Dir(leakgate)) // nothing else is there
+			env.Setenv("LEAKGATE_BIN", filepath.Dir(leakgate)) // the folder has nothing else
 			env.Setenv("GOCACHE", goEnv["GOCACHE"])
 			env.Setenv("GOMODCACHE", goEnv["GOMODCACHE"])
 			env.Setenv("GOENV", "off")
 			env.Setenv("GOFLAGS", "")
-			env.Setenv("GOPROXY", "off") // all that scripts need is here
+			env.Setenv("GOPROXY", "off") // scripts need nothing from a proxy
 			env.Setenv("GOSUMDB", "off")
 			env.Setenv("GOTOOLCHAIN", "local")
 			for _, name := range []string{"CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "TEST_UNDECLARED_OUTPUTS_DIR"} {
@@ -137,18 +138,18 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdManual runs "manual command...": all examples that the manual has of these commands, as a
-// shell does. Each must end with exit code 0.
+// cmdManual runs "manual command...": all examples of these commands in the manual, as a shell runs
+// them. Each must end with exit code 0.
 func cmdManual(m *manual.Manual) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		ran := 0
 		for _, line := range m.Code() {
 			words := strings.Fields(line)
 			if len(words) < 2 || words[0] != "leakgate" || !slices.Contains(args, words[1]) || strings.Contains(line, "[") {
-				continue // not such an example, or a synopsis
+				continue // no example of these commands, or a synopsis
 			}
 			if strings.Contains(line, " -auto") {
-				continue // it has no use for the stand-in of leakcheck: see the end-to-end scripts
+				continue // -auto cannot use the stand-in of leakcheck: see the end-to-end scripts
 			}
 			ran++
 			ts.Logf("$ %s", line)
@@ -160,7 +161,7 @@ func cmdManual(m *manual.Manual) func(ts *testscript.TestScript, neg bool, args 
 	}
 }
 
-// cmdValid runs "valid file...": each must be a leakgate.json as the schema says.
+// cmdValid runs "valid file...": each must be a leakgate.json that the schema allows.
 func cmdValid(schema *jsonschema.Schema) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) == 0 {
@@ -187,11 +188,11 @@ func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// testTime is how long a test took, in what it printed.
+// testTime matches how long a test took, in its output.
 var testTime = regexp.MustCompile(`\(\d+\.\d\ds\)`)
 
-// cmdSame runs "same ONE OTHER": two reports of runs must say the same, but for how they were made
-// and the time that it took.
+// cmdSame runs "same ONE OTHER": two reports of runs must be equal, except for their commands and
+// times.
 func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: same report report")

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// checkCollected finds objects that are to be garbage at a moment at which the test still uses
-// them.
+// checkCollected finds objects that are asserted to be garbage while the test still uses them.
 func checkCollected(pass *analysis.Pass, f *function) {
 	f.calls(func(call *ast.CallExpr) {
 		if len(call.Args) < 2 {
@@ -27,8 +26,8 @@ func checkCollected(pass *analysis.Pass, f *function) {
 	})
 }
 
-// checkSubtest looks at an expectation for the end of a subtest: what the test uses after the
-// subtest is alive then.
+// checkSubtest checks an expectation for the end of a subtest: an object that the test uses after
+// the subtest is alive at that point.
 func (f *function) checkSubtest(pass *analysis.Pass, call *ast.CallExpr) {
 	object := variable(pass.TypesInfo, call.Args[1])
 	if object == nil || f.outer == nil || f.contains(object.Pos()) {
@@ -60,8 +59,8 @@ func variable(info *types.Info, e ast.Expr) *types.Var {
 	return v
 }
 
-// weakOf returns the variable that a weak pointer was made of: in the expression, or in the one
-// place where the variable that it is gets its value.
+// weakOf returns the variable that a weak pointer was made of: by the expression itself, or by the
+// only assignment to the variable that the expression is.
 func (f *function) weakOf(info *types.Info, e ast.Expr) *types.Var {
 	if call, ok := ast.Unparen(e).(*ast.CallExpr); ok {
 		return madeOf(info, call)
@@ -113,8 +112,8 @@ func madeOf(info *types.Info, call *ast.CallExpr) *types.Var {
 	return variable(info, call.Args[0])
 }
 
-// useAfter returns a use of a variable in f that runs after pos: one that stands there, unless the
-// variable gets another value first, or one in a deferred call.
+// useAfter returns a use of a variable in f that runs after pos: one at a later position, unless
+// the variable gets another value first, or one in a deferred call.
 func (f *function) useAfter(info *types.Info, v *types.Var, pos token.Pos) ast.Node {
 	if v == nil {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/leakgate/leakgate/golden"
 )
 
-// checkGolden finds comparisons with a golden file that is not there. It looks at the first one
-// that stands in a test function itself: the names of subtests are made when they run.
+// checkGolden finds comparisons with a golden file that does not exist. It checks the first one in
+// a test function itself: names of subtests are made when they run.
 func checkGolden(pass *analysis.Pass, f *function) {
 	if f.outer != nil || !strings.HasPrefix(f.name, "Test") || !isTestFile(pass, fileOf(pass, f)) {
 		return
@@ -81,8 +81,8 @@ func fileOf(pass *analysis.Pass, f *function) *ast.File {
 	return nil
 }
 
-// checkOrphans finds golden files that belong to no test. It says so at the package clause of the
-// first test file of the folder, so that only one of the package's variants does.
+// checkOrphans finds golden files that belong to no test. It reports them at the package clause of
+// the first test file of the folder, so that only one of the package's variants does.
 func checkOrphans(pass *analysis.Pass) error {
 	files := make(map[string]*ast.File)
 	dir := ""

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// checkImports finds leakcheck in code that is no test. A package that imports testing is a helper
-// of tests.
+// checkImports finds imports of leakcheck in code that is no test. A package that imports testing
+// is a helper of tests.
 func checkImports(pass *analysis.Pass) {
 	if pass.Pkg.Path() == leakcheck {
 		return

@@ -56,7 +56,7 @@ func fileName(pass *analysis.Pass, file *ast.File) string {
 
 func folder(pass *analysis.Pass, file *ast.File) string { return filepath.Dir(fileName(pass, file)) }
 
-// A function is a function declaration or literal with what it calls itself: not the literals in it
+// A function is a function declaration or literal with its own calls, without those in literals
 // that are tests of their own (t.Run).
 type function struct {
 	name  string // of a declaration
@@ -67,7 +67,7 @@ type function struct {
 }
 
 // functions returns the declared functions of a file, and the literals in them that take a
-// parameter, as those given to t.Run do. Other literals are part of what they stand in.
+// parameter, as those given to t.Run do. Other literals are part of the function around them.
 func functions(file *ast.File) []*function {
 	var all []*function
 	var add func(f *function)
@@ -135,7 +135,7 @@ type option struct {
 	call *ast.CallExpr
 }
 
-// options returns the options of an assertion whose options begin at an argument.
+// options returns the options of an assertion: its arguments from index from on.
 func options(info *types.Info, call *ast.CallExpr, from int) []option {
 	var out []option
 	for _, arg := range call.Args[min(from, len(call.Args)):] {
@@ -164,6 +164,6 @@ func optionOf(info *types.Info, arg ast.Expr) option {
 	}
 }
 
-// selectors are the functions of leakcheck that begin a bound, and whether the bound is on what
-// certain roots hold, so that other tests' memory does not count.
+// selectors are the functions of leakcheck that begin a bound. The value says whether the bound is
+// on what certain roots hold: then other tests' memory does not count.
 var selectors = map[string]bool{"Root": true, "Path": true, "Type": false, "TypeNamed": false, "Stack": true, "Goroutines": true}

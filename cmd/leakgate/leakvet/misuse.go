@@ -14,7 +14,7 @@ import (
 var patterns = map[string]bool{"Root": true, "Path": true, "TypeNamed": true, "Goroutines": true, "Stack": true, "Ignore": true, "Scope": true}
 
 // checkMisuse finds calls that panic, or fail the test whatever it retains: without a test, with an
-// empty pattern, with a bound that nothing can keep to.
+// empty pattern, with a bound that nothing can satisfy.
 func checkMisuse(pass *analysis.Pass, file *ast.File) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -57,7 +57,7 @@ func checkArguments(pass *analysis.Pass, call *ast.CallExpr, name string) {
 	}
 }
 
-// checkLeast finds a constant number that is less than it may be.
+// checkLeast finds a constant number below the least allowed.
 func checkLeast(pass *analysis.Pass, call *ast.CallExpr, least int64, problem string) {
 	if len(call.Args) != 1 {
 		return
@@ -76,7 +76,7 @@ func checkLeast(pass *analysis.Pass, call *ast.CallExpr, least int64, problem st
 	}
 }
 
-// isMaximum reports whether a method of leakcheck is called that sets the most that there may be.
+// isMaximum reports whether a call is of a method of leakcheck that sets an upper limit.
 func isMaximum(info *types.Info, call *ast.CallExpr) bool {
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	if !ok {
@@ -86,8 +86,8 @@ func isMaximum(info *types.Info, call *ast.CallExpr) bool {
 	return ok && f.Pkg() != nil && f.Pkg().Path() == leakcheck && f.Signature().Recv() != nil && strings.HasPrefix(f.Name(), "Max")
 }
 
-// takesTest reports whether the first parameter of a function of leakcheck is a test, or what runs
-// all tests.
+// takesTest reports whether the first parameter of a function of leakcheck is one of its Testing
+// interfaces: for a test, or for the runner of all tests.
 func takesTest(info *types.Info, call *ast.CallExpr) bool {
 	sig, ok := info.TypeOf(call.Fun).(*types.Signature)
 	if !ok || sig.Params().Len() == 0 {
@@ -106,7 +106,7 @@ func isNil(info *types.Info, e ast.Expr) bool {
 	return info.Types[e].IsNil()
 }
 
-// textOf returns the string that an expression always is.
+// textOf returns the value of a constant string expression.
 func textOf(info *types.Info, e ast.Expr) (text string, ok bool) {
 	value := info.Types[e].Value
 	if value == nil || value.Kind() != constant.String {

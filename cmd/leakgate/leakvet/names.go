@@ -16,8 +16,8 @@ import (
 	"github.com/leakgate/leakgate/internal/editdistance"
 )
 
-// symbols is the fact of a package: what its debug information will name. Variables that are not
-// exported are in no export data, so each package says it of itself.
+// symbols is the fact of a package: the names that its debug information will have. Export data
+// lacks unexported variables, so each package exports the fact about itself.
 type symbols struct {
 	Package string   // its name
 	Values  []string // package variables and functions
@@ -32,8 +32,8 @@ func (s *symbols) String() string {
 	return fmt.Sprintf("%d values, %d types", len(s.Values), len(s.Types))
 }
 
-// exportSymbols leaves out the main packages that the go command writes for tests: nobody names
-// what is in them.
+// exportSymbols exports the symbols of a package, except for the main packages that the go command
+// writes for tests: nobody names what is in them.
 func exportSymbols(pass *analysis.Pass) {
 	if !strings.HasSuffix(pass.Pkg.Path(), ".test") {
 		pass.ExportPackageFact(symbolsOf(pass.Pkg))
@@ -53,7 +53,7 @@ func symbolsOf(pkg *types.Package) *symbols {
 	return s
 }
 
-// checkNames finds bounds whose package is there and whose variable, function or type is not.
+// checkNames finds bounds whose package exists and whose variable, function or type does not.
 func checkNames(pass *analysis.Pass, file *ast.File) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -71,8 +71,8 @@ func checkNames(pass *analysis.Pass, file *ast.File) {
 	})
 }
 
-// checkName looks a pattern up in the packages that it may mean: its import path may be shortened
-// to its last elements, or be the package's name.
+// checkName looks a pattern up in the packages that it may mean: the pattern may have only the last
+// elements of the import path, or the package's name.
 func checkName(pass *analysis.Pass, at ast.Expr, selector, pattern string) {
 	text := pattern
 	if selector == "TypeNamed" {
@@ -134,14 +134,14 @@ func isPattern(text string) bool {
 		strings.ContainsAny(untilBracket(text), " ({$")
 }
 
-// untilBracket is the text before the first index: slashes after it are not of the import path.
+// untilBracket returns the text before the first index: later slashes are not of the import path.
 func untilBracket(text string) string {
 	before, _, _ := strings.Cut(text, "[")
 	return before
 }
 
-// firstName is the name that follows the package. It is not definite where the compiler makes up
-// names.
+// firstName returns the name that follows the package. It is not definite if the compiler may have
+// made it up.
 func firstName(rest string) (name string, definite bool) {
 	end := strings.IndexAny(rest, ".[")
 	if end < 0 {
@@ -164,7 +164,7 @@ func (s *symbols) names(selector string) []string {
 	return s.Values
 }
 
-// knownSymbols returns those of the package and all that it imports, by import path.
+// knownSymbols returns the symbols of the package and of all that it imports, by import path.
 func knownSymbols(pass *analysis.Pass) map[string]*symbols {
 	known := make(map[string]*symbols)
 	for _, f := range pass.AllPackageFacts() {
@@ -185,8 +185,8 @@ func fixName(at ast.Expr, pattern, head, near string) []analysis.SuggestedFix {
 	return fixLiteral(at, head, near, pattern[:i+1]+near+pattern[i+1+len(head):])
 }
 
-// fixLiteral replaces the text of a string literal, in which wrong becomes right. A constant is
-// left alone: others may use it.
+// fixLiteral replaces the text of a string literal, in which wrong becomes right. It leaves a
+// constant alone: other code may use it.
 func fixLiteral(at ast.Expr, wrong, right, text string) []analysis.SuggestedFix {
 	lit, ok := at.(*ast.BasicLit)
 	if !ok || lit.Kind != token.STRING {

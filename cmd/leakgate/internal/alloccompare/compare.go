@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
-// What grows by no more than this is no regression, whatever its share: what is set up once, such
-// as a cache, differs by a few objects.
+// Growth of at most this much is no regression, whatever its share: what is set up once, such as a
+// cache, differs by a few objects.
 const (
 	leastObjects = 10
 	leastBytes   = 1 << 10
@@ -19,22 +19,22 @@ const (
 // All is the name of the row that sums a package.
 const All = "all types"
 
-// A Row is what tests allocate of one type, or in all, at both revisions.
+// A Row is what tests allocate of one type, or of all types, at both revisions.
 type Row struct {
 	Name    string // as allocrun has it, or All
-	Package string // of a type of that name
+	Package string // import path, if the type has a name
 	Objects compare.Change
 	Bytes   compare.Change
-	// The most that is no regression.
+	// The largest values that are no regression.
 	MaxObjects, MaxBytes int64
 	Broken               bool   // it grew by more than is allowed
 	Text                 string // of a broken row: what grew, by how much, and how sure that is
 }
 
-// Types compares the runs of two revisions, as many of each: the row All, then one for each type,
-// what grew most first. Runs are by allocrun.Binary.Types. A row is broken if its objects or its
-// bytes grew by more than so many percent. No type is where all allocations together did not grow,
-// in objects or in bytes: one type instead of another is no regression.
+// Types compares the runs of two revisions, as many of each. It returns the row All, then one row
+// for each type, the largest growth first. Runs are by allocrun.Binary.Types. A row is broken if
+// its objects or its bytes grew by more than percent. No type is broken if all allocations together
+// grew neither in objects nor in bytes: one type instead of another is no regression.
 func Types(olds, news []*allocrun.Result, percent float64) []*Row {
 	g := &gathering{of: make(map[[2]string]*Row)}
 	for i, r := range olds {
@@ -61,7 +61,7 @@ func Types(olds, news []*allocrun.Result, percent float64) []*Row {
 type gathering struct {
 	of      map[[2]string]*Row
 	rows    []*Row
-	unsized int64 // objects whose size is not sure, in the run that has most of them
+	unsized int64 // objects of uncertain size, in the run that has most of them
 }
 
 func (g *gathering) row(name, pkg string) *Row {
@@ -73,7 +73,7 @@ func (g *gathering) row(name, pkg string) *Row {
 	return g.of[key]
 }
 
-// add adds the nth of so many runs.
+// add adds the nth of a number of runs of one revision.
 func (g *gathering) add(r *allocrun.Result, nth, runs int, side func(*compare.Change) *compare.Series) {
 	g.unsized = max(g.unsized, r.UnsizedObjects)
 	add := func(row *Row, objects, bytes int64) {
@@ -98,7 +98,7 @@ func (g *gathering) add(r *allocrun.Result, nth, runs int, side func(*compare.Ch
 	}
 }
 
-// padded has zeros for a side where no run had the type.
+// padded gives a side zeros if none of its runs had the type.
 func padded(c compare.Change, olds, news int) compare.Change {
 	if c.Old == nil {
 		c.Old = make(compare.Series, olds)
@@ -109,8 +109,8 @@ func padded(c compare.Change, olds, news int) compare.Change {
 	return c
 }
 
-// figures returns the objects and bytes of a row. Objects whose size is not sure may be of a
-// neighbouring row, a T in that of []T, and are in that of all.
+// figures returns the objects and bytes of a row. An object of uncertain size may belong to a
+// neighbouring row, a T to that of []T; the row of all types has it in any case.
 func (g *gathering) figures(row *Row) (objects, bytes figure) {
 	size := row.Bytes.New.Median() / max(row.Objects.New.Median(), 1)
 	objects, bytes = figure{Change: row.Objects}, figure{row.Bytes, g.unsized * size}
@@ -120,7 +120,7 @@ func (g *gathering) figures(row *Row) (objects, bytes figure) {
 	return objects, bytes
 }
 
-// varying is how many figures differ from run to run.
+// varying returns how many figures differ from run to run.
 func (g *gathering) varying() (n int) {
 	for _, row := range g.rows {
 		objects, bytes := g.figures(row)
@@ -144,7 +144,7 @@ func (g *gathering) more(varying int) bool {
 	return objects > 0 || bytes > 0
 }
 
-// judge sets what row may be, and whether it is more. relevant is false where it does not matter.
+// judge sets the limits of row, and whether it is broken: never if relevant is false.
 func (g *gathering) judge(row *Row, percent float64, varying int, relevant bool) {
 	objects, bytes := g.figures(row)
 	row.MaxObjects, row.MaxBytes = objects.limit(percent, leastObjects), bytes.limit(percent, leastBytes)
@@ -159,8 +159,8 @@ func (g *gathering) judge(row *Row, percent float64, varying int, relevant bool)
 	}
 }
 
-// Note is how sure it is that a row changed: p of benchstat's test and the number of runs, where
-// these vary.
+// Note says how sure it is that a row changed: p of benchstat's test and the number of runs; "" if
+// the runs do not vary.
 func (r *Row) Note() string {
 	f := figure{Change: r.Objects}
 	if !f.varies() {

@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocrun"
 )
 
-// runs are runs that allocate so many objects of 16 bytes of each type.
+// runs makes runs that allocate the given numbers of objects of 16 bytes, by type.
 func runs(of map[string][]int64) (list []*allocrun.Result) {
 	for name, counts := range of {
 		for i, n := range counts {
@@ -26,7 +26,7 @@ func runs(of map[string][]int64) (list []*allocrun.Result) {
 
 func same(n int64) []int64 { return []int64{n, n, n, n, n, n} }
 
-// broken are the rows that are, by name.
+// broken returns the texts of the broken rows, by name.
 func broken(rows []*Row) map[string]string {
 	found := make(map[string]string)
 	for _, r := range rows {
@@ -61,7 +61,7 @@ func TestTypes(t *testing.T) {
 		"gone":                {types{"T": same(1000), "U": same(9000)}, types{"U": same(9000)}, nil},
 		"noise":               {types{"T": noisy}, types{"T": {1060, 980, 1070, 1000, 1020, 1100}}, nil},
 		"more than the noise": {types{"T": noisy, "U": same(90_000)}, types{"T": {1110, 1130, 1120, 1140, 1100, 1120}, "U": same(90_000)}, map[string]string{"T": "1,000 → 1,120 objects (+12.0 %, p=0.002 n=6), at most 1,071 allowed"}},
-		// where another type makes the sum vary more than this one grows
+		// the sum varies with another type by more than this type grows
 		"beside noise": {
 			types{"T": same(100), "U": {5000, 9000, 6000, 7000, 6500, 8000}},
 			types{"T": same(200), "U": {6000, 8000, 5000, 9000, 6500, 7000}},
@@ -77,7 +77,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// An object whose size is not sure may be one T or an array of them.
+// An object of uncertain size may be one T or an array of them.
 func TestUnsizedObjectsAreNoGrowth(t *testing.T) {
 	olds, news := runs(map[string][]int64{"T": same(1000), "[]T": same(1000)}), runs(map[string][]int64{"T": same(800), "[]T": same(1200)})
 	assert.NotEmpty(t, broken(Types(olds, runs(map[string][]int64{"T": same(1000), "[]T": same(1200)}), 5)))
@@ -85,7 +85,7 @@ func TestUnsizedObjectsAreNoGrowth(t *testing.T) {
 	assert.Empty(t, broken(Types(olds, news, 5)))
 }
 
-// Two revisions that allocate alike, though no two runs do, are not told apart.
+// Two revisions that allocate alike are not told apart, although no two runs are equal.
 func TestNoiseIsNoGrowth(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	draw := func() map[string][]int64 {

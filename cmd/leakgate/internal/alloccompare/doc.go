@@ -1,3 +1,3 @@
-// Package alloccompare holds what tests allocate at one revision against what they allocate at
-// another, by type and by function, and judges what grew.
+// Package alloccompare compares what tests allocate at two revisions, by type and by function, and
+// judges what grew.
 package alloccompare

@@ -9,14 +9,14 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
 )
 
-// MinRuns is how many runs of each revision it takes for a figure that varies to be told from one
-// that grew: with fewer, no two samples differ at benchstat's level of 5 %.
+// MinRuns is the number of runs of each revision that are needed to tell growth from variation:
+// with fewer, no two samples differ at benchstat's level of 5 %.
 const MinRuns = 4
 
 // A figure is a number of objects or bytes, as each run counted it.
 type figure struct {
 	compare.Change
-	noise int64 // how much of it may be another row's
+	noise int64 // how much of it may belong to another row
 }
 
 // varies reports whether two runs of one revision differ.
@@ -24,7 +24,7 @@ func (f figure) varies() bool { return width(f.Old) > 0 || width(f.New) > 0 }
 
 func width(s compare.Series) int64 { return slices.Max(s) - slices.Min(s) }
 
-// test is benchstat's: the Mann-Whitney U test.
+// test runs benchstat's test, the Mann-Whitney U test.
 func (f figure) test() benchmath.Comparison {
 	sample := func(s compare.Series) *benchmath.Sample {
 		values := make([]float64, len(s))
@@ -36,10 +36,10 @@ func (f figure) test() benchmath.Comparison {
 	return benchmath.AssumeNothing.Compare(sample(f.Old), sample(f.New))
 }
 
-// change is by how much a figure differs at the new revision, or 0 if it cannot be told from what
-// it varies by. One that is the same in all runs of a revision is exact. Of one that varies the
-// difference has to be significant where as many figures as vary are tested at once, or the
-// revisions have to be further apart than their runs are.
+// change returns by how much a figure differs at the new revision, or 0 if the difference cannot be
+// told from variation. A figure that is the same in all runs of a revision is exact. Otherwise the
+// difference has to be significant where as many figures as vary are tested at once; or it is
+// significant on its own, and the revisions are further apart than their runs.
 func (f figure) change(varying int) int64 {
 	delta := f.Delta()
 	switch {
@@ -56,14 +56,14 @@ func (f figure) change(varying int) int64 {
 	return 0
 }
 
-// limit is how much may be allocated: some percent more than was in any run, and at least so much
-// more.
+// limit returns how much may be allocated: the most of any old run, plus percent of that or least,
+// whichever is more.
 func (f figure) limit(percent float64, least int64) int64 {
 	most := slices.Max(f.Old)
 	return most + max(int64(float64(most)*percent/100), least)
 }
 
-// certainty is what tells that a figure grew: "n=6", with p where runs vary.
+// certainty says how sure growth is: "n=6", with p where runs vary.
 func (f figure) certainty() string {
 	if !f.varies() {
 		return fmt.Sprintf("n=%d", len(f.New))

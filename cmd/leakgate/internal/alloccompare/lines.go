@@ -9,18 +9,18 @@ import (
 )
 
 // A Function is what a function of the module under test allocates at both revisions, in one run of
-// each, with all that others allocate for it.
+// each, including what functions of other modules allocate for it.
 type Function struct {
 	Name    string
 	Objects compare.Change
 	Bytes   compare.Change
-	// The line of it that allocates most at the new revision; "" and 0 if it is not there.
+	// The line of the function that allocates most at the new revision; "" and 0 if there is none.
 	File string
 	Line int64
 }
 
-// Functions compares one run of each revision by function, what grew most first: lines move from
-// one revision to the next. Runs are by allocrun.Binary.Run.
+// Functions compares one run of each revision by function, the largest growth first; lines move
+// from one revision to the next. Runs are by allocrun.Binary.Run.
 func Functions(before, after *allocrun.Result) []*Function {
 	of := make(map[string]*Function)
 	var all []*Function

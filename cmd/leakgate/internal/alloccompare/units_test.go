@@ -29,7 +29,7 @@ var kept struct {
 	odd     *struct{ A, B *int }
 }
 
-// benchmarkUnits reports objects of types whose names have all that names can have.
+// benchmarkUnits reports objects of types whose names have everything that names can have.
 func benchmarkUnits(b *testing.B) {
 	op := func() {
 		kept.session = new(session)
@@ -49,8 +49,8 @@ func benchmarkUnits(b *testing.B) {
 	}
 }
 
-// benchstat's own parser reads what ReportAllocs and ReportRetained add to a benchmark's results,
-// each as a figure of its own with a unit that has the type in it.
+// benchstat's own parser reads what ReportAllocs and ReportRetained add to a benchmark's results:
+// each is a figure of its own, and its unit has the type in it.
 func TestBenchstatReadsTheUnits(t *testing.T) {
 	result := testing.Benchmark(benchmarkUnits)
 	require.NotEmpty(t, result.Extra)

@@ -20,11 +20,11 @@ type testBinary struct {
 	classes []int64 // sizes of the heap's size classes, in order; the first stands for large objects
 }
 
-// stackEvents are the runtime's functions that write an event when a goroutine's stack moves (go1.26,
-// go1.27: runtime/traceallocfree.go). Where a stack has to grow just when its thread's trace buffer
-// is full, that event hands the buffer on a second time: it is freed twice when the trace stops, and
-// the process crashes or writes the trace for ever (runtime/tracebuf.go, refill). What leakgate
-// traces does without these events.
+// stackEvents are the runtime's functions that write an event when a goroutine's stack moves
+// (go1.26, go1.27: runtime/traceallocfree.go). If a stack grows just when its thread's trace buffer
+// is full, that event passes the buffer on a second time: it is freed twice when the trace stops,
+// and the process crashes or writes the trace for ever (runtime/tracebuf.go, refill). leakgate
+// needs none of these events.
 var stackEvents = []string{"runtime.traceLocker.GoroutineStackAlloc", "runtime.traceLocker.GoroutineStackFree"}
 
 // returns is the instruction that returns from a function, by machine.
@@ -33,8 +33,8 @@ var returns = map[elf.Machine][]byte{
 	elf.EM_AARCH64: {0xc0, 0x03, 0x5f, 0xd6},
 }
 
-// prepare reads what has to be known of a test binary for a trace, and has its stackEvents return
-// at once.
+// prepare reads from a test binary what a trace needs. It also patches the binary: its stackEvents
+// return at once, and its tiny objects are separate.
 func (b *testBinary) prepare() error {
 	if runtime.GOOS != "linux" {
 		return errors.New("types are known on linux only")

@@ -9,12 +9,12 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocsite"
 )
 
-// unknownType is the label of samples whose type the code does not tell.
+// unknownType is the label of samples whose type cannot be told from the code.
 const unknownType = "(not known)"
 
-// labelTypes gives each sample of an allocation profile the label "type": what the code at its call
-// allocates. It returns sums of those that the runtime is not told the type of, by the names of their
-// rows.
+// labelTypes gives each sample of an allocation profile the label "type": the type that the code at
+// its call allocates. It returns sums of the samples whose type the runtime is not told, by the
+// names of their rows.
 func labelTypes(p *profile.Profile, program *allocsite.Program, classes []int64) (untold map[string]*sums) {
 	untold = make(map[string]*sums)
 	for _, s := range p.Sample {
@@ -49,7 +49,7 @@ func add(to map[string]*sums, row, name string, s *profile.Sample) {
 	to[row].add(name, s)
 }
 
-// typeOf is a sample's label.
+// typeOf returns the type label of a sample.
 func typeOf(s *profile.Sample) string {
 	if names := s.Label["type"]; len(names) > 0 {
 		return names[0]
@@ -73,7 +73,7 @@ func (t *sums) add(name string, s *profile.Sample) {
 	n.Bytes += s.Value[1]
 }
 
-// list has the most objects first.
+// list returns the sums, the most objects first.
 func (t *sums) list() (list []*SiteType) {
 	for _, n := range t.of {
 		list = append(list, n)

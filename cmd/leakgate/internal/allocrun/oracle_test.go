@@ -29,12 +29,12 @@ var toolchains = []string{"go1.26.8", "go1.27.3"}
 type counted struct {
 	types  map[string]int64            // objects by type, as rows of a table have it
 	places map[string]map[string]int64 // by function and line: types
-	told   map[string]int64            // of rows that the runtime is not told the type of: those of which the code tells it
+	told   map[string]int64            // objects whose type the code tells, by rows whose type the runtime is not told
 }
 
-// A runtime that notes the type of each allocation itself, and leakgate, count the same of each type, and
-// the same at each line; no line has a type in the profile that the runtime did not see there; and the code
-// tells the type of all that the runtime does not, but for what reflect allocates.
+// leakgate, and a runtime that records the type of each allocation itself, count the same objects
+// of each type and at each line. The profile has no type at a line that the runtime did not record
+// there. The code tells all types that the runtime is not told, except what reflect allocates.
 func TestAgainstARuntimeThatRecordsTypes(t *testing.T) {
 	slow.Slow(t)
 	for _, toolchain := range toolchains {
@@ -47,7 +47,7 @@ func TestAgainstARuntimeThatRecordsTypes(t *testing.T) {
 			assert.Equal(t, recorded.types, ours.types)
 			assert.Equal(t, int64(1), ours.types["oracle.Large"])
 			assert.Greater(t, len(ours.types), 20)
-			chosen := int64(0) // at run time
+			chosen := int64(0) // type chosen at run time
 			for at, types := range ours.places {
 				if strings.HasPrefix(at, "reflect.growslice:") {
 					chosen += types[unknownType]
@@ -60,8 +60,8 @@ func TestAgainstARuntimeThatRecordsTypes(t *testing.T) {
 	}
 }
 
-// perOp is what one of so many operations allocates, which c has more than few: what is not done by each,
-// such as what the tracer allocates now and then, is not in it.
+// perOp returns what one operation allocates, if c has ops operations more than few. It leaves out
+// what not every operation does, such as what the tracer allocates now and then.
 func (c counted) perOp(few counted, ops int64) counted {
 	each := func(many, few map[string]int64) map[string]int64 {
 		of := make(map[string]int64)
@@ -98,8 +98,8 @@ func (o *oracle) env() []string {
 	return append(os.Environ(), "GOTOOLCHAIN="+o.toolchain, "GOWORK=off", "GOFLAGS=", "GOGC=off", "GOMAXPROCS=1", envvar.Update.Set(""))
 }
 
-// build builds the program with the overlay. Files in the module cache, where toolchains lie, have
-// no overlay by their own names.
+// build builds the program with the overlay. An overlay does not apply to files under their own
+// names in the module cache, where toolchains are.
 func (o *oracle) build(t *testing.T) {
 	t.Helper()
 	cmd := exec.Command("go", "env", "GOROOT")
@@ -128,7 +128,7 @@ func (o *oracle) build(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// recorded runs so many operations with the runtime that records types.
+// recorded runs ops operations with the runtime that records types.
 func (o *oracle) recorded(t *testing.T, ops int64) counted {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "recorded")
@@ -153,11 +153,11 @@ func (o *oracle) recorded(t *testing.T, ops int64) counted {
 	return c
 }
 
-// row names what an object of so many bytes is, as a table does.
+// row names an object of a type and a size, as a table does.
 func (o *oracle) row(address uint64, size int64) *TypeRow {
 	n := &alloctrace.Count{Type: uintptr(address), Name: o.types.Name(address), TypeSize: o.types.Size(address), Size: size}
 	if n.TypeSize < 16 && size <= 16 && !o.types.HasPointers(address) {
-		n.Size = n.TypeSize // one of those that share a block
+		n.Size = n.TypeSize // one of the objects that share a block
 	}
 	return kindOf(n, o.types, o.classes)
 }
@@ -169,7 +169,7 @@ func (c *counted) add(r *TypeRow, at string, objects int64) {
 	c.place(at, r.Name, objects)
 }
 
-// place notes a type at a line. A generic function has no type arguments there.
+// place records a type at a line. It drops the type arguments of a generic function.
 func (c *counted) place(at, name string, objects int64) {
 	if open, end := strings.IndexByte(at, '['), strings.LastIndexByte(at, ']'); open >= 0 && end > open {
 		at = at[:open] + at[end+1:]
@@ -180,7 +180,7 @@ func (c *counted) place(at, name string, objects int64) {
 	c.places[at][name] += objects
 }
 
-// ours runs so many operations as leakgate alloc does.
+// ours runs ops operations as leakgate alloc does.
 func (o *oracle) ours(t *testing.T, ops int64) counted {
 	t.Helper()
 	b, err := Build(t.Context(), &Config{
@@ -218,7 +218,7 @@ func (o *oracle) checkPlaces(t *testing.T, recorded, ours map[string]map[string]
 	var exact, known, all int64
 	for at, labels := range ours {
 		if recorded[at] == nil {
-			continue // what the tracer allocates, and lines of the overlay
+			continue // allocations of the tracer, and lines of the overlay
 		}
 		assert.Equal(t, sum(recorded[at]), sum(labels), at)
 		for label, objects := range labels {
@@ -247,10 +247,10 @@ func sum(of map[string]int64) (all int64) {
 	return all
 }
 
-// consistent reports whether a label may be one of what the runtime recorded at a line: it is not
-// told the types of strings and of arrays without pointers, and of values in interfaces the kind
-// alone; a slice of one element is one element; maps consist of several types; and generic functions
-// have shapes for type arguments.
+// consistent reports whether a label can stand for a type that the runtime recorded at a line. The
+// runtime is not told the types of strings and of arrays without pointers; of values in interfaces
+// it is told only the kind. A slice of one element is one element, maps consist of several types,
+// and generic functions have shapes for type arguments.
 func consistent(label string, recorded map[string]int64) bool {
 	for name := range recorded {
 		generic, _, isGeneric := strings.Cut(name, "[go.shape.")

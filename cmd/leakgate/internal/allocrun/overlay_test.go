@@ -13,8 +13,9 @@ import (
 
 // writeOverlay writes an overlay of the runtime and of runtime/pprof, for go build -overlay, and
 // returns its name. A program built with it, whose memory profiler records every allocation, writes
-// with its heap profile a file, by the variable ORACLE, of a line for each stack and type: objects,
-// bytes of one, address of the type's descriptor or 0, function and line.
+// another file with its heap profile, named by the variable ORACLE. The file has a line for each
+// stack and type: objects, bytes of one, bytes requested, address of the type's descriptor or 0,
+// function and line.
 func writeOverlay(t *testing.T, goroot string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -58,7 +59,7 @@ func profileTyped(mp *m, x unsafe.Pointer, size uintptr, typ *_type, requested u
 	return path
 }
 
-// substituted replaces what a pattern matches, which is there.
+// substituted replaces what a pattern matches. It fails if nothing does.
 func substituted(t *testing.T, text, pattern, with string) string {
 	t.Helper()
 	p := regexp.MustCompile(pattern)
@@ -67,7 +68,7 @@ func substituted(t *testing.T, text, pattern, with string) string {
 }
 
 // recordingTypes adds two versions of the function mProf_Malloc, whose stacks begin with the type
-// and the size that was asked for: one for objects, one for small ones that share a block.
+// and the requested size: one for objects, one for small objects that share a block.
 func recordingTypes(t *testing.T, text string) string {
 	t.Helper()
 	original := regexp.MustCompile(`(?s)func mProf_Malloc\(.*?\n}\n`).FindString(text)
@@ -83,7 +84,7 @@ func recordingTypes(t *testing.T, text string) string {
 	return text + typed + tiny
 }
 
-// writingTypes has the heap profile's writer write the oracle's file.
+// writingTypes makes the writer of heap profiles write the oracle's file, too.
 func writingTypes(t *testing.T, text string) string {
 	t.Helper()
 	size := "r.AllocBytes/r.AllocObjects"

@@ -24,7 +24,7 @@ import (
 
 // A Config says what to run.
 type Config struct {
-	Folder  string   // where the binary, its trace and its profile go: it is the caller's
+	Folder  string   // for the binary, its trace and its profile; it belongs to the caller
 	Dir     string   // where the go command runs
 	Env     []string // of the go command and of the tests
 	Package string   // import path
@@ -41,7 +41,7 @@ type Result struct {
 	// Types are nil if Untraced says why they are not known.
 	Types          []*TypeRow `json:"types,omitempty"`
 	Untraced       string     `json:"untraced,omitempty"`
-	Objects        int64      `json:"objects"` // that the tracer saw
+	Objects        int64      `json:"objects"` // objects that the tracer saw
 	UnsizedObjects int64      `json:"unsized_objects,omitempty"`
 	Sites          []*Site    `json:"sites"`
 	SiteObjects    int64      `json:"site_objects"`
@@ -51,7 +51,7 @@ type Result struct {
 	Output  string           `json:"-"` // of the tests
 }
 
-// A BuildError is what the go command says of a package whose tests do not build.
+// A BuildError is the output of the go command for a package whose tests do not build.
 type BuildError struct{ Output string }
 
 func (e *BuildError) Error() string { return e.Output }
@@ -90,12 +90,12 @@ func Build(ctx context.Context, c *Config) (*Binary, error) {
 }
 
 // Run runs the tests once, with types and lines, and once more without types if the tracer fails.
-// Errors say that they ended without a profile, such as by os.Exit, a crash or a timeout.
+// Errors say that the tests ended without a profile, for example by os.Exit, a crash or a timeout.
 func (b *Binary) Run(ctx context.Context) (*Result, error) { return b.run(ctx, everyAllocation) }
 
 // Types runs the tests once, for types alone: at 1.0 to 1.7 times the CPU time of the tests. The
-// result has no lines and no profile. Errors are those of Run, and where the types cannot be told
-// the result says so.
+// result has no lines and no profile. Errors are those of Run; if the types cannot be told, the
+// result says so.
 func (b *Binary) Types(ctx context.Context) (*Result, error) { return b.run(ctx, noAllocation) }
 
 func (b *Binary) run(ctx context.Context, rate profileRate) (*Result, error) {
@@ -120,13 +120,13 @@ func (b *Binary) withoutTrace(ctx context.Context, rate profileRate, cause error
 	return r, err
 }
 
-// A profileRate is one of the memory profiler's: how many bytes are allocated between two samples.
+// A profileRate is a rate of the memory profiler: the bytes that are allocated between two samples.
 type profileRate int
 
 const (
 	everyAllocation profileRate = 1
-	// The profile is then but the sign that the tests came to their end: package testing writes it
-	// there.
+	// The profile is then only the sign that the tests came to their end: package testing writes it
+	// at that point.
 	noAllocation profileRate = 1 << 40
 )
 
@@ -193,7 +193,7 @@ func (r *Result) addProfile(data []byte, b *testBinary, own func(pkg string) boo
 	return nil
 }
 
-// keepAllocations leaves the objects and bytes that were ever allocated in a heap profile.
+// keepAllocations reduces a heap profile to the objects and bytes that were ever allocated.
 func keepAllocations(p *profile.Profile) error {
 	if len(p.SampleType) < 2 || p.SampleType[0].Type != "alloc_objects" || p.SampleType[1].Type != "alloc_space" {
 		return errors.New("the profile of its tests has no allocations")
@@ -209,17 +209,17 @@ func keepAllocations(p *profile.Profile) error {
 // A process is a test binary that has ended.
 type process struct {
 	output   string
-	ended    string // how
+	ended    string // exit status, or how it was killed
 	failed   bool
 	totals   *alloctrace.Totals
 	traceErr error
 }
 
-// outputLimit is how much of the tests' output is kept, from its end.
+// outputLimit is how many bytes of the tests' output are kept, from its end.
 const outputLimit = 1 << 20
 
-// grace is how much longer than its own time limit a test binary may take, which cannot tell its
-// end where the tracer hangs.
+// grace is how long a test binary may exceed its own time limit, since it cannot end itself if the
+// tracer hangs.
 const grace = time.Minute
 
 func (b *Binary) process(ctx context.Context, profilePath string, rate profileRate, traced bool) (*process, error) {
@@ -231,7 +231,7 @@ func (b *Binary) process(ctx context.Context, profilePath string, rate profileRa
 	var output tail
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Source, &output, &output
 	cmd.Env = append(c.Env[:len(c.Env):len(c.Env)], "PWD="+c.Source)
-	cmd.WaitDelay = 10 * time.Second // a child of a test that outlives it and holds its output
+	cmd.WaitDelay = 10 * time.Second // a child of a test may outlive it and hold its output
 	group := gotest.NewGroup(cmd)
 	defer group.Close()
 	cmd.Cancel = group.Kill
@@ -243,7 +243,7 @@ func (b *Binary) process(ctx context.Context, profilePath string, rate profileRa
 			return nil, err
 		}
 		defer func() { _ = in.Close() }()
-		// A pipe: a trace takes 10 bytes an allocation, and need not be kept.
+		// A pipe, not a file: a trace takes 10 bytes an allocation, and need not be kept.
 		cmd.ExtraFiles = []*os.File{out}
 		cmd.Args = append(cmd.Args[:1:1], append([]string{"-test.trace=/proc/self/fd/3"}, cmd.Args[1:]...)...)
 		cmd.Env = append(cmd.Env, "GODEBUG="+alloctrace.Setting(cli.Lookup(c.Env, "GODEBUG")))
@@ -252,12 +252,12 @@ func (b *Binary) process(ctx context.Context, profilePath string, rate profileRa
 			defer close(done)
 			p.totals, p.traceErr = alloctrace.ReadTotals(in, b.classes)
 			if p.traceErr != nil {
-				_, _ = io.Copy(io.Discard, in) // the tests go on
+				_, _ = io.Copy(io.Discard, in) // let the tests go on
 			}
 		}()
 		wait = func() {
 			_ = out.Close()
-			// A child of a test may hold the other end.
+			// A child of a test may hold the write end.
 			_ = in.SetReadDeadline(time.Now().Add(10 * time.Second))
 			<-done
 		}
@@ -278,12 +278,12 @@ func (b *Binary) process(ctx context.Context, profilePath string, rate profileRa
 	return p, nil
 }
 
-// crashedInTracer reports whether the runtime says that its tracer failed.
+// crashedInTracer reports whether the runtime's tracer failed, or the process had to be killed.
 func (p *process) crashedInTracer() bool {
 	return strings.Contains(p.output, "runtime.trace") || strings.Contains(p.output, "runtime.(*trace") || strings.HasPrefix(p.ended, "killed ")
 }
 
-// traceTrouble says why the trace is of no use.
+// traceTrouble returns why the trace cannot be used.
 func (p *process) traceTrouble() error {
 	switch {
 	case p.crashedInTracer():

@@ -19,11 +19,12 @@ type Site struct {
 	Bytes   int64  `json:"bytes"`
 	// By are functions of other modules that allocated for that line, the most objects first.
 	By []*Callee `json:"by,omitempty"`
-	// Types are what that line allocates, as far as the code tells, the most objects first.
+	// Types are the types that the line allocates, as far as the code tells, the most objects
+	// first.
 	Types []*SiteType `json:"types,omitempty"`
 }
 
-// A SiteType is what is allocated of one type, as far as the code tells.
+// A SiteType sums what is allocated of one type, as far as the code tells.
 type SiteType struct {
 	Name    string `json:"name"`
 	Objects int64  `json:"objects"`
@@ -37,7 +38,7 @@ type Callee struct {
 	Bytes   int64  `json:"bytes"`
 }
 
-// Stacks without a line of the module under test are of one of these.
+// Stacks without a line of the module under test count for one of these.
 const (
 	initialization = "(initialisation of packages, before the tests)"
 	elsewhere      = "(no function of the module on the stack: package testing, goroutines of other modules)"
@@ -92,8 +93,8 @@ func sitesOf(p *profile.Profile, own func(pkg string) bool) []*Site {
 	return sites
 }
 
-// siteOf returns the line that a stack counts for, and the function that allocated for it, "" if it
-// was that line's own.
+// siteOf returns the line that a stack counts for, and the function of another module that
+// allocated for that line; "" if the line allocated itself.
 func siteOf(s *profile.Sample, own func(pkg string) bool) (at place, by string) {
 	for _, location := range s.Location {
 		for _, line := range location.Line {
@@ -114,8 +115,8 @@ func siteOf(s *profile.Sample, own func(pkg string) bool) (at place, by string) 
 	return place{function: elsewhere}, by
 }
 
-// ownPackages says which packages are the user's: those of the main module, and the package under
-// test.
+// ownPackages returns a function that reports whether a package is the user's: in the main module,
+// or the package under test.
 func ownPackages(module, tested string) func(pkg string) bool {
 	return func(pkg string) bool {
 		pkg = strings.TrimSuffix(pkg, "_test")

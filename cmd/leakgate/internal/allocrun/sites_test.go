@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/internal/alloctrace"
 )
 
-// stack is a sample with these functions, innermost first.
+// stack returns a sample with these functions, innermost first.
 func stack(objects int64, functions ...string) *profile.Sample {
 	s := &profile.Sample{Value: []int64{objects, 16 * objects}}
 	for i, name := range functions {

@@ -2,9 +2,9 @@ package allocrun
 
 import "github.com/leakgate/leakgate/internal/alloctrace"
 
-// What the runtime allocates for a new thread beside its record, an mPadded: two slices of uintptr
-// for stacks in profiles (go1.26, go1.27 runtime/proc.go, allocm and mProfStackInit), of a length
-// that GODEBUG=profstackdepth could change.
+// For a new thread the runtime allocates its record, an mPadded, and two slices of uintptr for
+// stacks in profiles (go1.26, go1.27 runtime/proc.go, allocm and mProfStackInit).
+// GODEBUG=profstackdepth could change the length of these slices.
 const (
 	threadRecord    = "runtime.mPadded"
 	stacksOfThread  = 2
@@ -12,8 +12,9 @@ const (
 	elementsOfStack = "uintptr"
 )
 
-// withThreadsApart makes the stacks of new threads records of the runtime, as those threads themselves
-// are. When a thread is started is the runtime's business, and depends on how busy the machine is.
+// withThreadsApart counts the profile stacks of new threads as records of the runtime, like the
+// threads themselves. The runtime decides when to start a thread, depending on how busy the machine
+// is.
 func withThreadsApart(counts []*alloctrace.Count, classes []int64) []*alloctrace.Count {
 	var record *alloctrace.Count
 	var stacks int64

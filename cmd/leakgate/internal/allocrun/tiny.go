@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// The runtime puts objects below 16 bytes without pointers into blocks of 16 bytes, several to one, of
-// which the memory profiler counts the first alone (go1.26, go1.27: runtime/malloc.go, mallocgcTiny). In a
-// test binary that leakgate built each has a block of its own, as with -race: the functions of the
-// runtime that put them together go on in those that allocate objects of 16 bytes, which have the same
-// parameters. So the profile has each object, as the trace has.
+// The runtime puts objects below 16 bytes without pointers together into blocks of 16 bytes, of
+// which the memory profiler counts only the first object (go1.26, go1.27: runtime/malloc.go,
+// mallocgcTiny). In a test binary that leakgate built, each such object has a block of its own, as
+// with -race: the runtime's functions for tiny objects jump to those that allocate objects of 16
+// bytes, which have the same parameters. So the profile has each object, as the trace has.
 
 // separateTiny changes these functions in the executable file.
 func (b *testBinary) separateTiny(f *elf.File, symbols map[string]elf.Symbol) error {
@@ -19,7 +19,7 @@ func (b *testBinary) separateTiny(f *elf.File, symbols map[string]elf.Symbol) er
 	for name, s := range symbols {
 		instead, zeroed := "runtime.mallocgcSmallNoScanSC2", false
 		switch {
-		case name == general: // it zeroes memory always, and has no parameter that asks for it
+		case name == general: // it always zeroes memory, and has no parameter that asks for it
 			instead, zeroed = "runtime.mallocgcSmallNoscan", true
 		case name == one || strings.HasPrefix(name, ofSize): // go1.27; go1.26
 		default:
@@ -40,7 +40,8 @@ func (b *testBinary) separateTiny(f *elf.File, symbols map[string]elf.Symbol) er
 	return nil
 }
 
-// jump is code, for an address, that goes on at a function; with zeroed its third argument is true.
+// jump returns code, for an address, that jumps to a function. With zeroed it sets the function's
+// third argument to true.
 func jump(machine elf.Machine, at, target uint64, zeroed bool) (code []byte) {
 	if machine == elf.EM_AARCH64 {
 		if zeroed {

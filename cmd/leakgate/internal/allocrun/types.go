@@ -19,22 +19,22 @@ type TypeRow struct {
 	Untyped bool `json:"untyped,omitempty"`
 	// Records says that these objects are the runtime's own, which it reuses at its discretion.
 	Records bool `json:"records,omitempty"`
-	// Of are the types of these objects as the code at their calls tells them, the most objects first, of
-	// rows whose type the runtime is not told.
+	// Of are the types of an untyped row's objects, as the code at their calls tells them, the most
+	// objects first.
 	Of []*SiteType `json:"of,omitempty"`
 }
 
-// What the runtime knows no type of, and what is of no type of the program's.
+// Rows for objects without a type that the runtime knows, or of no type of the program's.
 const (
 	untyped    = "(strings, bytes, and other memory that the runtime knows no type of)"
 	mapHeaders = "(headers of maps)"
 	runtimes   = "(records of the runtime)"
 )
 
-// boxed is the name of the row of values of a kind in interfaces.
+// boxed returns the name of the row for values of a kind in interfaces.
 func boxed(kind string) string { return "(values of kind " + kind + " in interfaces)" }
 
-// rowsOf sums counts by what they are for, the most objects first.
+// rowsOf sums counts by row, the most objects first.
 func rowsOf(counts []*alloctrace.Count, types *alloccode.Types, classes []int64) []*TypeRow {
 	of := make(map[[2]string]*TypeRow)
 	for _, n := range withThreadsApart(counts, classes) {

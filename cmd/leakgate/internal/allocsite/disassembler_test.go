@@ -16,8 +16,8 @@ import (
 	"github.com/leakgate/leakgate/internal/alloccode"
 )
 
-// Code is read as the disassemblers of golang.org/x/arch read it, in all functions that they know
-// of a large program, for both architectures.
+// The code reader agrees with the disassemblers of golang.org/x/arch, in all functions of a large
+// program that they know, for both architectures.
 func TestAgainstDisassemblers(t *testing.T) {
 	for _, arch := range []string{"amd64", "arm64"} {
 		path := filepath.Join(t.TempDir(), "http.test")

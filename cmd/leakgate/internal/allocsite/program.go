@@ -28,7 +28,7 @@ type symbol struct {
 	name          string
 }
 
-// dictionary is in the names of dictionaries of generic functions.
+// dictionary is part of the names of generic functions' dictionaries.
 const dictionary = "..dict."
 
 // A Program is a Go executable file. It is not safe for concurrent use.
@@ -37,8 +37,8 @@ type Program struct {
 	file *executable
 }
 
-// At returns what a stack allocates, with the type arguments of generic types in its name; false if it
-// cannot be told. The parameters are those of alloccode's At.
+// At returns what a stack allocates, with the type arguments of generic types in its name; false if
+// it cannot be told. The parameters are those of alloccode's At.
 func (p *Program) At(stack []uint64, size int64, classes []int64) (a alloccode.Allocated, ok bool) {
 	a, ok = p.code.At(stack, size, classes)
 	if ok {
@@ -47,7 +47,8 @@ func (p *Program) At(stack []uint64, size int64, classes []int64) (a alloccode.A
 	return a, ok
 }
 
-// Open reads an executable that is loaded where its file says: one that is not position-independent.
+// Open reads an executable that is loaded at the addresses in its file, so not a
+// position-independent one.
 func Open(path string) (*Program, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -95,7 +96,7 @@ func Open(path string) (*Program, error) {
 	return &Program{alloccode.New(machine, e, types), e}, nil
 }
 
-// memory returns what the file has for so many bytes at an address, or nil.
+// memory returns the file's content for an address range, or nil.
 func (e *executable) memory(address, size uint64) []byte {
 	for _, s := range e.segments {
 		if address >= s.address && size <= uint64(len(s.data)) && address-s.address <= uint64(len(s.data))-size {
@@ -105,7 +106,7 @@ func (e *executable) memory(address, size uint64) []byte {
 	return nil
 }
 
-// Word reads 8 bytes as the program starts with them.
+// Word reads the 8 bytes that the program has at an address when it starts.
 func (e *executable) Word(address uint64) (uint64, bool) {
 	b := e.memory(address, 8)
 	if b == nil {
@@ -114,7 +115,7 @@ func (e *executable) Word(address uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b), true
 }
 
-// symbolAt returns the symbol whose function or dictionary an address lies in.
+// symbolAt returns the symbol of the function or dictionary that an address lies in.
 func (e *executable) symbolAt(address uint64) symbol {
 	i, found := slices.BinarySearchFunc(e.symbols, address, func(s symbol, a uint64) int { return cmp.Compare(s.address, a) })
 	if !found {

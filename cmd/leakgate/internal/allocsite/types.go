@@ -20,7 +20,7 @@ func ReadTypes(f *elf.File, symbols map[string]elf.Symbol) (*alloccode.Types, er
 	return alloccode.NewTypes(start, data), nil
 }
 
-// ReadMemory reads what the file has for addresses of the program, or nil.
+// ReadMemory returns the file's content for an address range of the program, or nil.
 func ReadMemory(f *elf.File, address, size uint64) []byte {
 	for _, s := range f.Sections {
 		if s.Type == elf.SHT_PROGBITS && s.Flags&elf.SHF_ALLOC != 0 && address >= s.Addr && address+size <= s.Addr+s.Size {

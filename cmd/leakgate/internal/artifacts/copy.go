@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Adopt copies the folder of an assertion, a slash path such as Record has it, from another
-// artifacts directory. It reports false if that does not have the folder.
+// Adopt copies the folder of an assertion, a slash path as in Record, from another artifacts
+// directory. It reports false if that directory does not have the folder.
 func (d *Dir) Adopt(from, folder string) (bool, error) {
 	if !filepath.IsLocal(filepath.FromSlash(folder)) {
 		return false, fmt.Errorf("%s names the artifacts folder %q, which is outside of it", from, folder)

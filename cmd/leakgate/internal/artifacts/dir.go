@@ -1,5 +1,5 @@
-// Package artifacts keeps the directory that a run of leakgate writes: it makes and clears it, and
-// gathers the records that test binaries leave there.
+// Package artifacts manages the directory that a run of leakgate writes: it creates and clears it,
+// and gathers the records that test binaries leave there.
 package artifacts
 
 import (
@@ -16,7 +16,7 @@ import (
 const (
 	// DefaultName is the directory's name where none is given.
 	DefaultName = "leakgate-artifacts"
-	// ReportName is the file in it that tells the whole run.
+	// ReportName is the file in it that describes the whole run.
 	ReportName = "leakgate.json"
 	// PageName is the page in it that shows the run.
 	PageName = "leak.html"
@@ -30,7 +30,7 @@ and the files "leakgate.json" and "leak.html" that lie here. It touches nothing 
 `
 )
 
-// A Dir is an artifacts directory that is ours to write to, until it is closed or the process ends.
+// A Dir is an artifacts directory that this process owns, until it is closed or the process ends.
 type Dir struct {
 	Path string // absolute
 
@@ -38,8 +38,8 @@ type Dir struct {
 }
 
 // Open makes path an empty artifacts directory: it creates it, or clears what an earlier run left.
-// A directory that has files but not our marker is somebody else's, and an error; so is one that
-// another process has open. git ignores all that lies in it.
+// A directory with files but without leakgate's marker belongs to somebody else, which is an error;
+// so is a directory that another process has open. git ignores everything in it.
 func Open(path string) (*Dir, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -70,7 +70,7 @@ func (d *Dir) open() error {
 	return os.Mkdir(d.Records(), 0o777)
 }
 
-// Close lets another run have the directory. What lies in it stays.
+// Close releases the directory for another run. Its files stay.
 func (d *Dir) Close() {
 	if d.marker != nil {
 		_ = d.marker.Close()
@@ -91,16 +91,16 @@ func (d *Dir) Reset() error {
 // Records is the directory that test binaries get as LEAKGATE_ARTIFACTS.
 func (d *Dir) Records() string { return filepath.Join(d.Path, recordsName) }
 
-// Base is the directory for the golden files that the base of a run has: it is not there at first.
+// Base is the directory for the golden files of a run's base. Open does not create it.
 func (d *Dir) Base() string { return filepath.Join(d.Path, baseName) }
 
-// Report is the path of the file that tells the whole run.
+// Report is the path of the file that describes the whole run.
 func (d *Dir) Report() string { return filepath.Join(d.Path, ReportName) }
 
 // Page is the path of the page that shows the run.
 func (d *Dir) Page() string { return filepath.Join(d.Path, PageName) }
 
-// claim makes the directory ours, or fails if it is not.
+// claim takes the directory for leakgate, or fails if it belongs to somebody else.
 func (d *Dir) claim() error {
 	if info, err := os.Stat(d.Path); err == nil && !info.IsDir() {
 		return errors.New("it is a file: give a directory with -o")
@@ -123,8 +123,8 @@ func (d *Dir) claim() error {
 	if len(entries) > 0 {
 		return fmt.Errorf("it has files (%s, ...) and was not made by leakgate: give another with -o, or empty it", entries[0].Name())
 	}
-	// The marker comes first: a run that dies between the two leaves a directory that the next can
-	// use.
+	// The marker comes first: a run that dies before the second file is written leaves a directory
+	// that the next run can use.
 	if err := os.WriteFile(marker, []byte(markerText), 0o666); err != nil {
 		return err
 	}

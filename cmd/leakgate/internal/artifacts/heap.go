@@ -13,9 +13,9 @@ import (
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// CorrectHeaps takes what the tool itself allocated out of the records' heap profiles, so that a
-// difference of two is the program's alone, and undoes the scaling of samples that stand for
-// themselves. A profile that cannot be read is a problem, and is left as it is.
+// CorrectHeaps removes what leakgate itself allocated from the records' heap profiles, so that the
+// difference of two profiles is the program's alone. It also undoes the scaling of samples that
+// stand for themselves. A profile that cannot be read is a problem, and is left as it is.
 func (d *Dir) CorrectHeaps(records []Record) (problems []string) {
 	for _, r := range records {
 		for _, kind := range []string{"heap", "heap.base"} {
@@ -58,8 +58,8 @@ func correctHeap(file string, modules *symbol.Modules) error {
 	return wholefile.WriteData(file, 0o666, b.Bytes())
 }
 
-// unscaleRecorded undoes what a heap profile does to samples that were each recorded, and not one
-// in rate bytes: runtime/pprof scales all alike, by the mean size and the rate when it writes
+// unscaleRecorded undoes the scaling of samples that were each recorded, instead of one in rate
+// bytes: when it writes, runtime/pprof scales all samples alike, by their mean size and the rate
 // (go1.26 runtime/pprof/protomem.go, scaleHeapSample). It reports whether there were any.
 func unscaleRecorded(samples []*profile.Sample, rate int64) (any bool) {
 	if rate <= 1 {
@@ -94,9 +94,9 @@ func isBelow(s *profile.Sample, function string) bool {
 	return false
 }
 
-// allocatedByTool reports whether the innermost function of a sample that is not the standard
-// library's is one of the tool's. A test that the tool calls, through AssertNoGrowth say, is
-// further in.
+// allocatedByTool reports whether the innermost function of a sample outside the standard library
+// is one of the tool's. A test that the tool calls, for example through AssertNoGrowth, is further
+// in.
 func allocatedByTool(s *profile.Sample, modules *symbol.Modules) bool {
 	for _, l := range s.Location {
 		for _, line := range l.Line {

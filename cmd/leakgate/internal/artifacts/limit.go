@@ -9,15 +9,15 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// Limits bound what a run leaves, records aside.
+// Limits bound the files that a run leaves besides its records.
 type Limits struct {
-	Assertions int   // that keep their files
-	Bytes      int64 // of all these files
+	Assertions int   // assertions that keep their files
+	Bytes      int64 // total size of these files
 }
 
 // Limit removes files of records beyond the limits, and returns a sentence that says so, "" if all
-// stay. Failures have the first claim, then what is unknown, then what passed; within these the
-// order of records decides. A record that keeps its files keeps all of them.
+// stay. Failed assertions come first, then unknown ones, then those that passed; among equals the
+// order of records decides. A record keeps all its files or none.
 func (d *Dir) Limit(records []Record, l Limits) (note string, err error) {
 	order := make([]int, len(records))
 	for i := range order {
@@ -55,7 +55,7 @@ func (d *Dir) Limit(records []Record, l Limits) (note string, err error) {
 		dropped, dropped+kept, l.Assertions, l.Bytes), nil
 }
 
-// size is how much a record's files take.
+// size returns the total size of a record's files, in bytes.
 func (d *Dir) size(files map[string]string) int64 {
 	var n int64
 	for _, file := range files {

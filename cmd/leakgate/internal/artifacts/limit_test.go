@@ -113,8 +113,7 @@ func TestHeapsKeepWhatTestsAllocate(t *testing.T) {
 	require.Equal(t, []int64{2, 3, 5, 7, 6}, values)
 }
 
-// What the runtime's profiler recorded one by one is shown as it is, and what it sampled is left as
-// it was scaled.
+// Samples that the runtime's profiler recorded one by one lose their scaling, and others keep it.
 func TestHeapsCountRecordedObjectsOnce(t *testing.T) {
 	const rate, size, recorded = 512 << 10, 48, 200
 	scale := 1 / (1 - math.Exp(-size/float64(rate)))

@@ -6,8 +6,8 @@ import (
 	"github.com/leakgate/leakgate/internal/filelock"
 )
 
-// lock holds f for this process until it is closed. It reports false if another one has it. File
-// systems that know no locks let everybody in.
+// lock holds f for this process until f is closed. It reports false if another process holds it. On
+// a file system without locks, every process gets it.
 func lock(f *os.File) bool {
 	locked, err := filelock.Try(f)
 	return locked || err != nil

@@ -20,9 +20,9 @@ type Record struct {
 }
 
 // Gather reads every record that test binaries left, sorted by package, test and number. Artifacts
-// of a record become slash paths below the artifacts directory, which messages call shown; leakgate
-// is the version that problems name. A record that cannot be used, or an artifact that is named and
-// missing, is a problem: one sentence that names the file. Problems do not stop the rest.
+// of a record become slash paths below the artifacts directory, which messages call shown. leakgate
+// is the version that problems name. A problem is one sentence that names a file: a record that
+// cannot be used, or an artifact that is named and missing. The other records are still read.
 func (d *Dir) Gather(shown, leakgate string) (records []Record, problems []string) {
 	err := filepath.WalkDir(d.Records(), func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -59,9 +59,9 @@ func (d *Dir) Gather(shown, leakgate string) (records []Record, problems []strin
 	return records, problems
 }
 
-// Shorten replaces the absolute path of the artifacts directory in text, which test binaries print
-// since they run elsewhere, by shown, which is what the user calls it: so it is of use on another
-// machine, too.
+// Shorten replaces the absolute path of the artifacts directory in text by shown, the user's own
+// name for it. Test binaries print the absolute path, since they run elsewhere; the shorter one is
+// of use on another machine, too.
 func (d *Dir) Shorten(text, shown string) string {
 	sep := string(filepath.Separator)
 	return strings.ReplaceAll(text, d.Path+sep, strings.TrimSuffix(shown, sep)+sep)
@@ -110,7 +110,7 @@ func readResult(file, leakgate string) (*verdict.Result, error) {
 	return &r, nil
 }
 
-// resolve rewrites the artifacts of the record in dir, and drops those that are not there.
+// resolve makes slash paths of the artifacts of the record in dir, and drops missing files.
 func (d *Dir) resolve(dir string, artifacts map[string]string) (problems []string) {
 	for kind, name := range artifacts {
 		local := path.Join(dir, filepath.ToSlash(name))

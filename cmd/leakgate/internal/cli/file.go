@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Shown is a file's path as the user knows it.
+// Shown returns a file's path as the user knows it: relative to the current directory if below it.
 func Shown(path string) string {
 	if wd, err := os.Getwd(); err == nil && filepath.IsAbs(path) {
 		if rel, err := filepath.Rel(wd, path); err == nil && filepath.IsLocal(rel) {
@@ -20,7 +20,7 @@ func Shown(path string) string {
 // maxFile bounds the size of a file, or of what a server sends, which could be endless.
 const maxFile = 1 << 30
 
-// ReadFile reads a file of bounded size.
+// ReadFile reads a file of at most 1 GiB.
 func ReadFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -30,7 +30,7 @@ func ReadFile(path string) ([]byte, error) {
 	return ReadAll(f, path)
 }
 
-// ReadAll reads what source has, of bounded size.
+// ReadAll reads r to its end, at most 1 GiB. source names it in errors.
 func ReadAll(r io.Reader, source string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // NewFlagSet makes the flag set of a command.
 func NewFlagSet(command string) *flag.FlagSet {
 	f := flag.NewFlagSet(command, flag.ContinueOnError)
-	f.SetOutput(io.Discard) // errors are told by the caller, usage by the manual
+	f.SetOutput(io.Discard) // the caller prints errors, the manual has the usage
 	return f
 }
 

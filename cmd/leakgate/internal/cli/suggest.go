@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/editdistance"
 )
 
-// nearest returns the name that a mistyped one is most likely meant to be, "" if none is near.
+// nearest returns the name that a mistyped one most likely stands for; "" if none is near.
 func nearest(typed string, names []string) string {
 	best, least := "", max(2, len(typed)/3)+1
 	for _, name := range names {
@@ -19,7 +19,7 @@ func nearest(typed string, names []string) string {
 	return best
 }
 
-// DidYouMean asks for the name that is nearest, "" if none is near.
+// DidYouMean returns a question for the nearest name, to end a message; "" if none is near.
 func DidYouMean(typed string, names []string) string {
 	if name := nearest(typed, names); name != "" {
 		return fmt.Sprintf("; did you mean %s?", name)

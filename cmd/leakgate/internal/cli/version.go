@@ -25,8 +25,8 @@ func Release() string {
 	return releaseOf(info)
 }
 
-// releaseOf finds this module among the dependencies where "go tool" has built it: there the user's
-// module is the main one.
+// releaseOf returns this module's version. In a build by "go tool" this module is among the
+// dependencies, and the user's module is the main one.
 func releaseOf(info *debug.BuildInfo) string {
 	for _, dep := range info.Deps {
 		if dep.Path == modulePath && dep.Replace == nil {

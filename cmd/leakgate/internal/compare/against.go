@@ -8,12 +8,12 @@ import (
 )
 
 // Against marks the assertions of run that fail in base too, with as much or more: they are known,
-// and not what run's revision brought. It returns how many assertions base does not have.
+// and not caused by run's revision. It returns how many assertions base does not have.
 //
 // An assertion on bounds is known if base breaks the same bounds, each with no fewer objects and
-// bytes, found or retained. One without figures (no growth, collected objects) is known if it fails
-// in base. A comparison with the golden files that base made is never known: what fails there is
-// new.
+// bytes, found or retained. An assertion without figures (no growth, collected objects) is known if
+// it fails in base. A comparison with the golden files that base made is never known: what fails
+// there is new.
 func Against(run, base *outcome.Run) (unmatched int) {
 	_, before := Sites(base)
 	order, now := Sites(run)
@@ -31,9 +31,9 @@ func Against(run, base *outcome.Run) (unmatched int) {
 	return unmatched
 }
 
-// AgainstRoots marks the assertions of a run of -auto that fail for what grows in base too: by the
-// selector, which has the path or the goroutine, whichever tests feed it and at whatever rate. Of
-// an assertion that fails for something new as well, the findings that base has go.
+// AgainstRoots marks the assertions of a run of -auto whose bounds all fail in base too. It
+// compares selectors, which have the path or the goroutine, whichever tests feed it and at whatever
+// rate. If an assertion also fails for something new, it loses only the findings that base has.
 func AgainstRoots(run, base *outcome.Run) {
 	before := make(map[string]bool)
 	for _, p := range base.Packages {
@@ -65,7 +65,7 @@ func known(a *outcome.Assertion, before []*outcome.Assertion) bool {
 	return false
 }
 
-// covers reports whether the bounds that break now break before, with as much.
+// covers reports whether each bound that fails now failed before, with as much.
 func covers(before, now []verdict.Bound) bool {
 	used := make(map[int]bool)
 	for _, n := range now {

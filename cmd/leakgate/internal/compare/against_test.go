@@ -14,7 +14,7 @@ func runOf(assertions ...*outcome.Assertion) *outcome.Run {
 	return &outcome.Run{Packages: []*outcome.Package{{ImportPath: "example.com/app", Assertions: assertions}}}
 }
 
-// asserted makes an assertion that could be told and that has a finding if it fails.
+// asserted makes an assertion that scanned memory, and that has a finding if it fails.
 func asserted(test string, line int, v verdict.Verdict, bounds ...verdict.Bound) *outcome.Assertion {
 	a := &outcome.Assertion{Result: verdict.Result{Test: test, File: "app_test.go", Line: line, Verdict: v, Bounds: bounds}}
 	a.Totals.LiveBytes = 1 << 20
@@ -98,7 +98,7 @@ func TestAgainstLeavesOthers(t *testing.T) {
 	assert.NotEmpty(t, added.Findings)
 }
 
-// What grows in the base too is known, whichever test feeds it; what is new beside it is not.
+// A bound that also fails in the base is known, whichever test feeds it; a new one is not.
 func TestAgainstRoots(t *testing.T) {
 	grows := func(test string, selectors ...string) *outcome.Assertion {
 		a := &outcome.Assertion{Result: verdict.Result{Test: test, Verdict: verdict.Fail}}

@@ -1,4 +1,4 @@
-// Package compare holds two runs of leakgate, or two profiles, against each other.
+// Package compare compares two runs of leakgate, or two profiles.
 package compare
 
 import "slices"
@@ -11,13 +11,13 @@ type Row struct {
 	Objects Change
 	Bytes   Change
 	Verdict [2]string // before and after; "" where there is none
-	Note    string    // what else is to be said
+	Note    string    // a remark
 }
 
-// Grew reports whether the objects or the bytes did, beyond what they vary by.
+// Grew reports whether the objects or the bytes grew, beyond their variation.
 func (r Row) Grew() bool { return r.Objects.Trend() > 0 || r.Bytes.Trend() > 0 }
 
-// Shrank reports whether the objects or the bytes did, and the other did not grow.
+// Shrank reports whether the objects or the bytes shrank, and neither grew.
 func (r Row) Shrank() bool {
 	return !r.Grew() && (r.Objects.Trend() < 0 || r.Bytes.Trend() < 0)
 }
@@ -27,9 +27,9 @@ type Change struct {
 	Old, New Series
 }
 
-// Trend is 1 if the figure grew, -1 if it shrank, and 0 if the two overlap or one is missing.
-// Figures of leakgate are counts, not samples, so that every value outside the range seen before is
-// a change.
+// Trend is 1 if the figure grew, -1 if it shrank, and 0 if the two ranges overlap or one is
+// missing. Figures of leakgate are counts, not samples: every value outside the earlier range is a
+// change.
 func (c Change) Trend() int {
 	switch {
 	case len(c.Old) == 0 || len(c.New) == 0:
@@ -48,7 +48,7 @@ func (c Change) Delta() int64 { return c.New.Median() - c.Old.Median() }
 // A Series is a figure as it was measured, in any order.
 type Series []int64
 
-// Median returns the middle value, the lower of two; 0 of nothing.
+// Median returns the middle value, or the lower of the two in the middle; 0 for no values.
 func (s Series) Median() int64 {
 	if len(s) == 0 {
 		return 0
@@ -57,7 +57,7 @@ func (s Series) Median() int64 {
 	return sorted[(len(sorted)-1)/2]
 }
 
-// Spread returns how far the values are from the median at most.
+// Spread returns the largest distance of a value from the median.
 func (s Series) Spread() int64 {
 	if len(s) == 0 {
 		return 0

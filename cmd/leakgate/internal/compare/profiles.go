@@ -53,7 +53,7 @@ func Profiles(before, after *profile.Profile) ([]Row, error) {
 
 func magnitude(n int64) int64 { return max(n, -n) }
 
-// A figure is what a profile says of one name.
+// A figure is the objects and bytes of one name in a profile.
 type figure struct{ objects, bytes int64 }
 
 func figures(p *profile.Profile) (map[string]figure, error) {
@@ -77,8 +77,8 @@ func figures(p *profile.Profile) (map[string]figure, error) {
 	return out, nil
 }
 
-// valueIndex finds the value type with a unit: of several the one in use, which "go tool pprof"
-// shows.
+// valueIndex returns the index of the value type with a unit, or -1. Of several it takes the one in
+// use, which "go tool pprof" shows.
 func valueIndex(p *profile.Profile, unit string) int {
 	found := -1
 	for i, t := range p.SampleType {
@@ -97,7 +97,7 @@ func valueTypes(p *profile.Profile) string {
 	return strings.Join(types, ", ")
 }
 
-// isReferences reports whether a profile's frames are references: they are in no binary.
+// isReferences reports whether a profile's frames are references: they have no mapping.
 func isReferences(p *profile.Profile) bool {
 	return len(p.Location) > 0 && !slices.ContainsFunc(p.Location, func(l *profile.Location) bool { return l.Mapping != nil })
 }
@@ -109,7 +109,7 @@ func leafFunction(s *profile.Sample) string {
 	return frameName(s.Location[0], 0)
 }
 
-// frameName is the name of a location's nth line, the innermost first.
+// frameName returns the name of a location's nth line, the innermost first; its address if unnamed.
 func frameName(l *profile.Location, n int) string {
 	if n >= len(l.Line) || l.Line[n].Function == nil {
 		return fmt.Sprintf("%#x", l.Address)
@@ -119,15 +119,15 @@ func frameName(l *profile.Location, n int) string {
 
 // referencePath writes a stack of references as leakcheck's messages and golden files do.
 //
-// In the profiles of leakgate each frame is named by its whole path, so the leaf's name is all
-// there is to it. Older ones, and goref's, have a frame for each reference, such as "field. (T)".
+// In the profiles of leakgate the name of each frame is its whole path, so the leaf's name is
+// enough. Older profiles, and goref's, have a frame for each reference, such as "field. (T)".
 func referencePath(s *profile.Sample) string {
 	if len(s.Location) == 0 {
 		return "(none)"
 	}
 	leaf, root := frameName(s.Location[0], 0), frameName(s.Location[len(s.Location)-1], 0)
 	if !strings.Contains(root, ". (") && strings.HasPrefix(leaf, root) {
-		// Inside of parentheses dots are written so that pprof does not cut there.
+		// Within parentheses dots are written as "·", so that pprof does not cut there.
 		return strings.ReplaceAll(leaf, "·", ".")
 	}
 	var b strings.Builder

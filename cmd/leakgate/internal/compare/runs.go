@@ -8,8 +8,8 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// A Site is an assertion's place in the tests, which stays when lines move: the nth place of a test
-// that asserts. With -count it has several assertions.
+// A Site is an assertion's place in its test, which does not depend on line numbers: the nth place
+// in the test that asserts. With -count it has several assertions.
 type Site struct {
 	Package string
 	Test    string
@@ -76,7 +76,7 @@ func Runs(before, after *outcome.Run) []Row {
 func objects(a *outcome.Assertion) int64 { return a.RetainedObjects }
 func bytes(a *outcome.Assertion) int64   { return a.RetainedBytes }
 
-// retained gathers a figure of assertions that could be told.
+// retained collects a figure of the assertions that measured memory.
 func retained(as []*outcome.Assertion, figure func(*outcome.Assertion) int64) Series {
 	var s Series
 	for _, a := range as {
@@ -99,8 +99,8 @@ func worst(as []*outcome.Assertion) string {
 	return string(w)
 }
 
-// bounds compares the bounds of one place: those with the same words, of several the nth with the
-// nth. One on retained sizes has a second row for these.
+// bounds compares the bounds of one place. Bounds with the same selector are paired in order, the
+// nth with the nth. A bound on retained sizes has a second row for them.
 func bounds(s Site, olds, news []*outcome.Assertion) []Row {
 	var rows []Row
 	at := make(map[string]int)

@@ -51,7 +51,7 @@ func TestRuns(t *testing.T) {
 	const app = "example.com/app"
 	assert.Equal(t, []Row{
 		{Group: app, Name: "TestNew", Objects: Change{nil, Series{1}}, Bytes: Change{nil, Series{10}}, Verdict: [2]string{"", "pass"}},
-		// What could not be told has no figures, but it has a verdict.
+		// The unknown assertion adds no figures, but a verdict.
 		{Group: app, Name: "TestA", Objects: Change{Series{10, 12}, Series{15, 14}}, Bytes: Change{Series{100, 120}, Series{150, 140}}, Verdict: [2]string{"unknown", "fail"}},
 		{Group: app, Name: "x", Depth: 1, Objects: Change{Series{1, 3}, Series{1}}, Bytes: Change{Series{8, 24}, Series{8}}},
 		{Group: app, Name: "x #2", Depth: 1, Objects: Change{Series{2}, Series{5}}, Bytes: Change{Series{16}, Series{40}}},

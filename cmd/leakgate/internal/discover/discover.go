@@ -10,7 +10,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Leakcheck is the import path of the package whose use in a test makes its package one of ours.
+// Leakcheck is the import path of leakcheck; leakgate runs the packages whose tests use it.
 const Leakcheck = "github.com/leakgate/leakgate/leakcheck"
 
 // A Package is a package with tests.
@@ -29,14 +29,14 @@ func Folders(found []Package) map[string]string {
 	return dirs
 }
 
-// Config says where and how to look.
+// Config is the folder, the environment and the build flags for "go list".
 type Config struct {
 	Dir        string
 	Env        []string
 	BuildFlags []string // as for go list: -tags and the like
 }
 
-// A LoadError is what the go command has against the packages that the patterns name.
+// A LoadError is what the go command objects to in the packages that the patterns name.
 type LoadError struct {
 	Problems []string // each as the go command words it, "file:line:col: text" where it has a place
 }
@@ -47,10 +47,10 @@ func (e *LoadError) Error() string { return strings.Join(e.Problems, "\n") }
 // Packages returns the packages with tests that match patterns, sorted by import path, and how many
 // packages matched, with tests or without.
 //
-// A package uses leakcheck if its test binary links it: through a _test.go file, in the package or
-// beside it, or through a helper package that these import. The cost is that of one "go list -deps
-// -test": nothing is parsed beyond imports, and nothing type-checked. The error is a *LoadError if
-// the go command ran.
+// A package uses leakcheck if its test binary links it: through a _test.go file of the package or
+// of its external test package, or through a helper package that these import. The cost is that of
+// one "go list -deps -test": nothing is parsed beyond imports, and nothing type-checked. The error
+// is a *LoadError if the go command ran.
 func Packages(cfg Config, patterns []string) (found []Package, matched int, err error) {
 	roots, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
@@ -106,8 +106,8 @@ func linksLeakcheck(p *packages.Package, seen map[*packages.Package]bool) bool {
 	return false
 }
 
-// problems returns what is wrong with the packages, each once: a package and its test variants
-// repeat one another.
+// problems returns the errors of the packages, each once: a package and its test variants repeat
+// one another.
 func problems(roots []*packages.Package) []string {
 	var out []string
 	seen := make(map[string]bool)
@@ -126,11 +126,11 @@ func problems(roots []*packages.Package) []string {
 	return out
 }
 
-// wrapping is what packages.Load puts before the go command's own words (golang.org/x/tools v0.52.0
-// go/packages/golist.go).
+// wrapping matches the text that packages.Load puts before the go command's own words
+// (golang.org/x/tools v0.52.0 go/packages/golist.go).
 var wrapping = regexp.MustCompile(`(?s)^.*?exit status \d+: (?:stderr: )?`)
 
-// listError takes the go command's own words out of an error of packages.Load.
+// listError extracts the go command's own words from an error of packages.Load.
 func listError(err error) error {
 	text := strings.TrimSpace(wrapping.ReplaceAllLiteralString(err.Error(), ""))
 	if text == "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// module writes a module with leakcheck's import path, so that it needs no other.
+// module writes a module with leakcheck's import path, so that it needs no other module.
 func module(t *testing.T, files map[string]string) Config {
 	t.Helper()
 	dir := t.TempDir()

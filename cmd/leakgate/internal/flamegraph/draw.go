@@ -30,8 +30,8 @@ type Graph struct {
 	rows  int
 }
 
-// New prepares a drawing of the values with a unit ("bytes" or "count") of p; of several those in
-// use. The roots of references are at the top.
+// New prepares a drawing of the values with a unit ("bytes" or "count") of p. If there are several,
+// it takes those in use. The roots of references are at the top.
 func New(p *profile.Profile, unit, title string) (*Graph, error) {
 	index := -1
 	for i, t := range p.SampleType {
@@ -50,7 +50,7 @@ func New(p *profile.Profile, unit, title string) (*Graph, error) {
 	return g, nil
 }
 
-// walk visits the frames that are wide enough, each before what is in it.
+// walk visits the frames that are wide enough, each before its children.
 func (g *Graph) walk(visit func(f *frame, depth int, x, w float64)) {
 	var each func(f *frame, depth int, x float64)
 	each = func(f *frame, depth int, x float64) {
@@ -84,12 +84,12 @@ func (g *Graph) SVG(w io.Writer) error {
 	return b.Flush()
 }
 
-// describe is the tooltip of a frame.
+// describe returns the tooltip of a frame.
 func (g *Graph) describe(f *frame) string {
 	return fmt.Sprintf("%s: %d %s, %.1f %%", f.name, f.value, g.unit, float64(f.value)/float64(g.root.value)*100)
 }
 
-// clip shortens a name to what fits.
+// clip shortens a name to fit into a width.
 func clip(name string, w float64) string {
 	room := int((w - 6) / charWidth)
 	switch {
@@ -101,7 +101,7 @@ func clip(name string, w float64) string {
 	return string([]rune(name)[:room-1]) + "…"
 }
 
-// color is the same for the same name.
+// color returns the color of a frame: equal names have equal colors.
 func color(name string) string {
 	h := fnv.New32a()
 	h.Write([]byte(name))

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// profileOf makes a profile of values in count and bytes. The lines of a stack are its frames, the
-// outermost first; those after a "+" are inlined into the one before.
+// profileOf makes a profile of values in count and bytes. The names in a stack are its frames, the
+// outermost first; those with a "+" are inlined into the frame before.
 func profileOf(stacks map[string]int64) *profile.Profile {
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}}
 	for text, bytes := range stacks {
@@ -38,7 +38,7 @@ func profileOf(stacks map[string]int64) *profile.Profile {
 	return p
 }
 
-// text draws a tree, a frame a line.
+// text writes a tree, one frame per line.
 func (f *frame) text(depth int) string {
 	out := fmt.Sprintf("%s%s %d\n", strings.Repeat(" ", depth), f.name, f.value)
 	for _, c := range f.children {
@@ -94,7 +94,7 @@ type box struct {
 	text  string
 }
 
-// boxes reads a picture, which has to be sound XML.
+// boxes reads the frames of a picture, which has to be well-formed XML.
 func boxes(t *testing.T, picture []byte) []box {
 	t.Helper()
 	type attributes []xml.Attr
@@ -186,7 +186,7 @@ func TestSVGLarge(t *testing.T) {
 	}
 }
 
-// A disk has room for some bytes.
+// A disk has room for a number of bytes.
 type disk struct{ room int }
 
 var errFull = errors.New("full")

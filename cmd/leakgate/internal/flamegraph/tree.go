@@ -1,5 +1,5 @@
-// Package flamegraph draws a profile as a picture that needs nothing else: no Graphviz, no network,
-// no script of somebody else's.
+// Package flamegraph draws a profile as a picture, without Graphviz, network access or third-party
+// scripts.
 package flamegraph
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// A frame is one place in the tree of stacks, the outermost first.
+// A frame is a node in the tree of stacks; the outermost frame is the root.
 type frame struct {
 	name     string
 	value    int64 // of the frame and all in it
@@ -31,8 +31,8 @@ func (f *frame) child(name string) *frame {
 	return c
 }
 
-// treeOf adds up the values with an index, by stack. What is negative, as in a difference, is left
-// out: it has no width.
+// treeOf sums the values with an index, by stack. It leaves out negative values, as in a
+// difference: they have no width.
 func treeOf(p *profile.Profile, index int) *frame {
 	root := &frame{name: "all"}
 	for _, s := range p.Sample {

@@ -37,7 +37,7 @@ func (o *Options) Register(f *flag.FlagSet) {
 	f.StringVar(&o.sarif, "sarif", "", "")
 }
 
-// Check says what is wrong with the values of the flags.
+// Check returns an error if the value of -github is not known.
 func (o *Options) Check() error {
 	switch o.github {
 	case githubAuto, githubOn, githubOff:
@@ -52,7 +52,7 @@ func (o *Options) OnGitHub(env []string) bool {
 }
 
 // Write writes run to the files, which are relative to dir, and, in GitHub Actions, annotations to
-// w and the step's summary. It writes what it can.
+// w and the step's summary. If one fails, it still writes the others.
 func (o *Options) Write(run *outcome.Run, dir string, env []string, w io.Writer) error {
 	var errs []error
 	for _, form := range []struct {
@@ -76,7 +76,7 @@ func (o *Options) Write(run *outcome.Run, dir string, env []string, w io.Writer)
 	return errors.Join(errs...)
 }
 
-// under is where a file lies that is named relative to dir.
+// under returns the path of a file that is named relative to dir.
 func under(dir, file string) string {
 	if filepath.IsAbs(file) {
 		return file

@@ -13,7 +13,7 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// GitHub drops a summary that is too large as a whole, with what other commands of the step wrote.
+// GitHub drops a summary that is too large, including what other commands of the step wrote.
 func TestStepSummaryKeepsToItsRoom(t *testing.T) {
 	run := &outcome.Run{Outcome: outcome.Regression, Packages: []*outcome.Package{{ImportPath: "p"}}}
 	for range 500 {

@@ -16,9 +16,9 @@ type ComparedPackage struct {
 // A ComparedFile is a golden file and what the assertions that compared with it found.
 type ComparedFile struct {
 	Name string // slash path below the package's folder
-	// for each assertion the text that the file could have, "" where it fits as it is
+	// for each assertion the text that the file could have, "" if the file fits as it is
 	Tighter []string
-	Kept    string // why the run says nothing of the file, "" if it does
+	Kept    string // why the run cannot tighten the file, "" if it can
 }
 
 // Compared gathers the golden files that a run compared with.

@@ -31,13 +31,13 @@ const (
 	Unclear  State = "unclear"  // it may belong to a test: the tests' text does not tell
 )
 
-// Find returns the golden files of the package in folder, sorted by path; none, if it has none.
-// links tells whether the package's test binary links leakcheck; it is asked only where no test
-// file imports leakcheck itself, and says true where there is no telling.
+// Find returns the golden files of the package in folder, sorted by path; none if it has none.
+// links reports whether the package's test binary links leakcheck. It is called only if no test
+// file imports leakcheck itself, and returns true if that cannot be told.
 //
-// A file belongs to the test function that its name begins with, whatever subtest follows, since
-// the names of subtests are made at run time; or to a string literal in a test file that is its
-// name, as in leakcheck.Golden("idle").
+// A file belongs to the test function that its name begins with, whatever subtest follows: names of
+// subtests are made at run time. Or it belongs to a string literal in a test file that is its name,
+// as in leakcheck.Golden("idle").
 func Find(folder string, links func() bool) ([]File, error) {
 	names, err := list(filepath.Join(folder, Below))
 	if err != nil || len(names) == 0 {
@@ -60,7 +60,7 @@ func Find(folder string, links func() bool) ([]File, error) {
 	return files, nil
 }
 
-// list returns the golden files below a folder as slash paths, sorted. No folder is no file.
+// list returns the golden files below a folder as slash paths, sorted; none if there is no folder.
 func list(folder string) ([]string, error) {
 	var names []string
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
@@ -80,7 +80,7 @@ func list(folder string) ([]string, error) {
 	return names, err
 }
 
-// Remove removes a golden file, and the folders of golden files that are empty then.
+// Remove removes a golden file, and the folders of golden files that are empty afterwards.
 func (f File) Remove() error {
 	if err := os.Remove(f.Path); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package goldens finds the golden files of packages, and the tests that they belong to. It looks
-// at folders and at the text of tests only: it works where nothing builds.
+// Package goldens finds the golden files of packages, and the tests that they belong to. It reads
+// folders and the text of tests only, so it works if nothing builds.
 package goldens
 
 import (
@@ -23,9 +23,9 @@ type Config struct {
 }
 
 // Packages returns the folders of packages that patterns name, sorted, as paths that begin with
-// cfg.Dir. Patterns are those of the go command. A local one ("./...", "../x") is answered by the
-// file system, so that a folder counts though its package is broken or gone; for any other one the
-// go command is asked.
+// cfg.Dir. Patterns are those of the go command. A local pattern ("./...", "../x") is looked up in
+// the file system: a folder counts even if its package is broken or gone. The go command looks up
+// any other pattern.
 func Packages(cfg Config, patterns []string) ([]string, error) {
 	found := make(map[string]bool)
 	var remote []string

@@ -27,7 +27,7 @@ func write(t *testing.T, test string, names ...string) string {
 
 func links() bool { return true }
 
-// Every name that FileName gives is traced back to the test, also one that had to be cut.
+// Every name that FileName gives is traced back to its test, also a name that had to be cut.
 func TestOwnersOfOddNames(t *testing.T) {
 	long := "TestLong" + strings.Repeat("Name", 40)
 	source := "package a\nimport \"testing\"\nfunc TestÄ(t *testing.T) {}\nfunc " + long + "(t *testing.T) {}\n" +

@@ -14,14 +14,14 @@ import (
 	"github.com/leakgate/leakgate/golden"
 )
 
-// tests is what the test files of one folder say, whatever their build constraints.
+// tests is what the test files of one folder contain, whatever their build constraints.
 type tests struct {
-	// the first element of the golden files of each test, to the test's name
+	// names of tests, by the first element of their golden files
 	funcs     map[string]string
-	literals  map[string]string // the golden file that a string literal names, to the literal
+	literals  map[string]string // string literals, by the golden file that each names
 	leakcheck bool              // one of them imports leakcheck
-	computed  string            // where a golden name is computed: "file:line"
-	bad       string            // what is wrong with a file that cannot be read
+	computed  string            // position of a computed golden name: "file:line"
+	bad       string            // what is wrong with a file that does not parse
 }
 
 func (ts *tests) broken() bool { return ts.bad != "" }
@@ -71,7 +71,7 @@ func (ts *tests) read(fset *token.FileSet, file *ast.File) {
 	})
 }
 
-// literal notes the golden file that a string literal may name.
+// literal records the golden file that a string literal may name.
 func (ts *tests) literal(lit *ast.BasicLit) {
 	if lit.Kind != token.STRING {
 		return
@@ -110,7 +110,7 @@ func isTestName(name string) bool {
 	return false
 }
 
-// firstElement is the first element of the golden files of a test and its subtests, without
+// firstElement returns the first element of the golden files of a test and its subtests, without
 // extension.
 func firstElement(test string) string {
 	name, err := golden.FileName(test)
@@ -120,10 +120,10 @@ func firstElement(test string) string {
 	return strings.TrimSuffix(name, golden.Extension)
 }
 
-// owner says to whom a golden file belongs.
+// owner returns the test or golden name that a golden file belongs to.
 func (ts *tests) owner(file string) (state State, owner, why string) {
-	// What op allocates with Go 1.26 has "~go1.26" before the extension, and the nth comparison of
-	// a test "~n". A hash has 16 digits there, and stays.
+	// A file for what op allocates with Go 1.26 has "~go1.26" before the extension, and one for the
+	// nth comparison of a test "~n". A hash has 16 digits there, and stays.
 	base := strings.TrimSuffix(file, golden.Extension)
 	for {
 		i := strings.LastIndexByte(base, '~')

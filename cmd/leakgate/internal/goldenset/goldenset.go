@@ -1,5 +1,5 @@
-// Package goldenset knows the golden files of the packages of a run: what they were before it, what
-// a run changed, and, where they are calibrated, what several runs measured.
+// Package goldenset has the golden files of a run's packages: their content before the run, the
+// changes by the run, and, for calibration, what several runs measured.
 package goldenset
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/leakgate/leakgate/golden"
 )
 
-// Folder is where golden files lie, in the folder of a package.
+// Folder is the folder of golden files, in the folder of a package.
 const Folder = "testdata/leakcheck"
 
-// A Set is golden files by their paths. A file that cannot be parsed is not in it: the tests say
-// what is wrong with it.
+// A Set is golden files by their paths, without files that cannot be parsed: the tests say what is
+// wrong with those.
 type Set map[string]*golden.File
 
 // Read reads all golden files of packages, given their folders.
@@ -43,7 +43,7 @@ func Read(dirs []string) (Set, error) {
 	return s, nil
 }
 
-// Changes returns how a file differs now from what it was when s was read.
+// Changes returns how a file differs from what it was when s was read.
 func (s Set) Changes(file string) ([]golden.Change, error) {
 	now, err := golden.Read(file)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s Set) Changes(file string) ([]golden.Change, error) {
 	return golden.Changes(before, now), nil
 }
 
-// Measured is what runs measured for golden files, by their paths.
+// Measured has what runs measured for golden files, by their paths.
 type Measured map[string][]*golden.File
 
 // Add takes one measurement, which leakcheck wrote to the file text, of the golden file named file.
@@ -69,7 +69,7 @@ func (m Measured) Add(file, text string) error {
 	return nil
 }
 
-// A Calibration is what became of one golden file.
+// A Calibration is the result for one golden file.
 type Calibration struct {
 	File    string
 	Runs    int // measurements that it holds for
@@ -78,7 +78,7 @@ type Calibration struct {
 }
 
 // Calibrate writes golden files with the tightest bounds that hold for what was measured, and
-// returns what became of each, by path. Files that are right already are not written. A file that
+// returns the result for each, by path. Files that are right already are not written. A file that
 // exists and cannot be parsed is an error, and stays.
 func (m Measured) Calibrate() ([]Calibration, error) {
 	var done []Calibration

@@ -2,12 +2,12 @@ package gotest
 
 import "slices"
 
-// binaryFlags are the flags of go test that a test binary takes as they are, with a prefix. Those
-// with a value need it after "=".
+// binaryFlags are the flags of go test that a test binary takes with the prefix "test.". Those with
+// a value need it after "=".
 var binaryFlags = []string{"short", "cpu", "parallel", "fullpath", "skip"}
 
 // CompileArgs returns the flags of the invocation for "go test -c", which keep the debug
-// information, and those that its binary is to be run with.
+// information, and the flags to run its binary with.
 func (inv *Invocation) CompileArgs() (build, binary []string) {
 	all := *inv
 	all.Debug = nil
@@ -35,7 +35,7 @@ func (inv *Invocation) CompileArgs() (build, binary []string) {
 	return build, binary
 }
 
-// trimDashes is a flag without its dashes.
+// trimDashes returns a flag without its dashes.
 func trimDashes(arg string) string {
 	for len(arg) > 0 && arg[0] == '-' {
 		arg = arg[1:]

@@ -16,7 +16,7 @@ func NewGroup(cmd *exec.Cmd) *Group { return &Group{cmd} }
 // Start starts the command.
 func (g *Group) Start() error { return g.cmd.Start() }
 
-// Kill ends the command, which has been started. There is no error: it may be gone.
+// Kill ends the command, which has been started. It returns no error: the command may be gone.
 func (g *Group) Kill() error {
 	_ = g.cmd.Process.Kill()
 	return nil

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// A Group is a command and what it starts, together: a Ctrl-C at the terminal reaches leakgate
-// only, which passes it on once, and a kill reaches the test binaries too.
+// A Group is a command and the processes that it starts. A Ctrl-C at the terminal reaches only
+// leakgate, which passes it on once; a kill reaches the test binaries, too.
 type Group struct{ cmd *exec.Cmd }
 
 // NewGroup returns the group of a command that is to be started by Start.
@@ -21,18 +21,18 @@ func NewGroup(cmd *exec.Cmd) *Group {
 // Start starts the command.
 func (g *Group) Start() error { return g.cmd.Start() }
 
-// Kill ends all of the group, which has been started. There is no error: it may be gone.
+// Kill ends all of the group, which has been started. It returns no error: the group may be gone.
 func (g *Group) Kill() error {
 	_ = syscall.Kill(-g.cmd.Process.Pid, syscall.SIGKILL)
 	return nil
 }
 
-// signal sends sig to the group. An error means that the group is gone.
+// signal sends sig to the group. It ignores an error, which means that the group is gone.
 func (g *Group) signal(sig os.Signal) {
 	if s, ok := sig.(syscall.Signal); ok {
 		_ = syscall.Kill(-g.cmd.Process.Pid, s)
 	}
 }
 
-// Close gives back what the group holds.
+// Close does nothing here: the group holds no resources.
 func (*Group) Close() {}

@@ -21,7 +21,7 @@ type Invocation struct {
 	Dir      string   // where the go command runs; "" is here
 	Env      []string // of the go command
 	Packages []string
-	Debug    []string // those that are linked with debug information; nil: all
+	Debug    []string // those linked with debug information; nil: all
 
 	Run        string // -run
 	Tags       string // -tags
@@ -30,19 +30,18 @@ type Invocation struct {
 	Verbose    bool
 	AllocSites bool   // the memory profiler records every allocation
 	Exec       string // -exec: what runs test binaries; "": nothing
-	// -count; 0 is 1, so that no result comes from the test cache, where its records are lost
+	// -count; 0 stands for 1: no result may come from the test cache, where its records are lost
 	Count int
 
-	// what is added to the user's -extldflags where these have the linker make programs with the C library
-	// in them
+	// what is added to the user's -extldflags if those link programs statically with the C library
 	Static []string
 
 	Passthrough Passthrough
 	GOFLAGS     string // as the go command sees it: its -ldflags and -tags would be lost otherwise
 }
 
-// Args returns the go command's arguments. User's flags come after the packages, where the go
-// command takes flags that it does not know for the test binary's.
+// Args returns the go command's arguments. The user's flags come after the packages: there the go
+// command passes flags that it does not know to the test binary.
 func (inv *Invocation) Args() []string {
 	args := []string{"test", "-json", "-count=" + strconv.Itoa(max(inv.Count, 1))}
 	args = append(args, inv.ldflags()...)
@@ -71,13 +70,12 @@ func (inv *Invocation) Args() []string {
 	return append(args, inv.Passthrough.Args...)
 }
 
-// ldflags returns the -ldflags arguments. The last one whose package pattern matches is the one
-// that the go command uses, so ours is first, for packages that no pattern of the user's matches,
-// and every one of the user's is given again with keepDWARF added: GOFLAGS first, since the command
-// line beats it.
+// ldflags returns the -ldflags arguments. The go command uses the last one whose package pattern
+// matches. So leakgate's is first, for packages that no pattern of the user's matches, and each of
+// the user's is repeated with keepDWARF added: GOFLAGS first, since the command line overrides it.
 //
-// Only where there are none of the user's can packages be left without debug information, which
-// takes time to link.
+// Packages can be left without debug information, which takes time to link, only if the user gives
+// no -ldflags.
 func (inv *Invocation) ldflags() []string {
 	users := inv.usersLDFlags()
 	if len(users) == 0 && inv.Debug != nil {
@@ -101,8 +99,8 @@ func (inv *Invocation) usersLDFlags() []string {
 	return append(inGOFLAGS(inv.GOFLAGS, "ldflags"), inv.Passthrough.LDFlags...)
 }
 
-// tags returns the user's build tags. The go command takes the last that it is given, and the
-// command line over GOFLAGS.
+// tags returns the user's build tags. The go command takes the last -tags, and the command line
+// overrides GOFLAGS.
 func (inv *Invocation) tags() string {
 	all := inGOFLAGS(inv.GOFLAGS, "tags")
 	if inv.Tags != "" {
@@ -127,7 +125,7 @@ func (inv *Invocation) BuildFlags() []string {
 	return append(flags, inv.Passthrough.Build...)
 }
 
-// GoEnv is what the go command says of itself.
+// GoEnv has variables that "go env" prints.
 type GoEnv struct {
 	GOVERSION string // of the toolchain that dir's module selects
 	GOFLAGS   string
@@ -138,7 +136,7 @@ type GoEnv struct {
 	CGOEnabled string `json:"CGO_ENABLED"` // "1" or "0"
 }
 
-// orHere is the directory that "" stands for, too.
+// orHere returns dir, or "." for "".
 func orHere(dir string) string {
 	if dir == "" {
 		return "."

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Passthrough is what the user gave after "--", sorted by who needs to know.
+// Passthrough is the user's arguments after "--", sorted by their use.
 type Passthrough struct {
 	LDFlags []string // values of -ldflags, in order; taken out of Args
 	Tags    []string // the same of -tags
@@ -25,7 +25,7 @@ var (
 // and is left alone. It refuses -json and -C, which the leakgate command has flags of its own for.
 func ParsePassthrough(args []string) (Passthrough, error) {
 	var p Passthrough
-	// the command has values of its own to add
+	// flags to which the command adds values of its own
 	ours := map[string]*[]string{"ldflags": &p.LDFlags, "tags": &p.Tags, "exec": &p.Exec}
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -58,8 +58,8 @@ func ParsePassthrough(args []string) (Passthrough, error) {
 	return p, nil
 }
 
-// Flag returns the value of a flag that the user gave after "--" or in GOFLAGS, "" for one without
-// a value, and whether there is one. What follows -args is no flag of go test's.
+// Flag returns the value of a flag that the user gave after "--" or in GOFLAGS, "" for a flag
+// without a value, and whether the flag was given. Arguments after -args are no flags of go test's.
 func (inv *Invocation) Flag(name string) (value string, ok bool) {
 	if name == "exec" {
 		value = inv.UsersExec()
@@ -81,7 +81,7 @@ func (inv *Invocation) Flag(name string) (value string, ok bool) {
 	return value, ok
 }
 
-// UsersExec is what runs test binaries by the user's -exec, "" for nothing.
+// UsersExec returns the user's -exec, the program that runs test binaries; "" if there is none.
 func (inv *Invocation) UsersExec() string {
 	all := append(inGOFLAGS(inv.GOFLAGS, "exec"), inv.Passthrough.Exec...)
 	if len(all) == 0 {

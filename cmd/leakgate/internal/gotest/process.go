@@ -19,12 +19,11 @@ type Exit struct {
 const killAfter = 10 * time.Second
 
 // Start runs the invocation's go command and calls handle for each line of its output, as Read
-// does, until it ends; what it and the go command's children print to standard error goes to
-// stderr.
+// does, until it ends. Standard error of the go command and its children goes to stderr.
 //
-// The go command has a process group of its own where the system has such. The first of signals is
-// passed on to that group; the second, or killAfter, kills it. onSignal is called, on another
-// goroutine than handle, before the first is passed on.
+// The go command has a process group of its own if the system has such groups. The first of signals
+// is passed on to that group; the second, or killAfter, kills it. onSignal is called before the
+// first signal is passed on, on another goroutine than handle.
 //
 // Without packages it does nothing.
 //
@@ -37,7 +36,7 @@ func (inv *Invocation) Start(
 	}
 	cmd := exec.Command("go", inv.Args()...)
 	cmd.Dir, cmd.Env, cmd.Stderr = inv.Dir, inv.Env, stderr
-	cmd.WaitDelay = killAfter // a grandchild that outlives the go command and holds stderr
+	cmd.WaitDelay = killAfter // a grandchild may outlive the go command and hold stderr
 	group := NewGroup(cmd)
 	defer group.Close()
 	stdout, err := cmd.StdoutPipe()

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// LinksStatically reports whether flags of the user's have the linker of C make programs that have the C
-// library in them.
+// LinksStatically reports whether the user's flags have the C linker link programs statically with
+// the C library.
 func (inv *Invocation) LinksStatically() bool {
 	return slices.ContainsFunc(inv.usersLDFlags(), func(v string) bool {
 		_, static := addToStatic(v, nil)
@@ -14,9 +14,9 @@ func (inv *Invocation) LinksStatically() bool {
 	})
 }
 
-// addToStatic adds words to the -extldflags of a value of -ldflags, "-extldflags '-static -lm'", if
-// those link statically; it reports whether they do. The last -extldflags counts, as for the linker
-// of Go. A value that cannot be quoted again stays as it is.
+// addToStatic adds words to the -extldflags in a value of -ldflags, "-extldflags '-static -lm'", if
+// those link statically; it reports whether they do. The last -extldflags counts, as for the Go
+// linker. A value that cannot be quoted again stays as it is.
 func addToStatic(value string, words []string) (added string, static bool) {
 	pattern, flags := "", value
 	if !strings.HasPrefix(value, "-") {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStatic adds to what the linker of C is given, however that is quoted, where it links statically.
+// TestStatic adds words to the C linker's flags, however they are quoted, if these link statically.
 func TestStatic(t *testing.T) {
 	for _, tt := range []struct {
 		value, want string

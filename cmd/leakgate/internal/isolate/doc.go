@@ -16,17 +16,17 @@ import (
 	"github.com/leakgate/leakgate/internal/filelock"
 )
 
-// name is the first argument of a process that go test has called. It is no command of anybody's.
+// name is the first argument when go test calls this program. No user's command has this name.
 const name = "-isolate-tests"
 
-// A Folder is what the processes of a run share: slots, each a file that whoever runs a process has
-// locked, and the count of processes.
+// A Folder is what the processes of a run share: slots, each a file that is locked by whoever runs
+// a test process, and the count of processes.
 type Folder struct {
 	Dir   string
 	claim *os.File
 }
 
-// tempMark is in the names of these folders.
+// tempMark begins the names of these folders.
 const tempMark = "leakgate-isolate-"
 
 // NewFolder makes a folder for one run of go test. Close removes it.
@@ -51,8 +51,8 @@ func (f *Folder) Close() {
 	}
 }
 
-// Flag is the value of go test's -exec, by which it calls this program, self, with at most so many
-// processes of tests at a time over all packages.
+// Flag returns the value of go test's -exec with which it calls this program, self, with at most
+// this many test processes at a time over all packages.
 func (f *Folder) Flag(self string, most int) (string, error) {
 	words := []string{self, name, f.Dir, strconv.Itoa(most)}
 	flag, err := gotest.JoinQuoted(words)
@@ -65,7 +65,7 @@ func (f *Folder) Flag(self string, most int) (string, error) {
 // countName is the file that has a byte for each process that ran.
 const countName = "processes"
 
-// Processes is how many processes ran tests.
+// Processes returns how many processes ran tests.
 func (f *Folder) Processes() int {
 	info, err := os.Stat(filepath.Join(f.Dir, countName))
 	if err != nil {
@@ -77,7 +77,7 @@ func (f *Folder) Processes() int {
 // Asked reports whether go test has called this process, with args after its name.
 func Asked(args []string) bool { return len(args) > 3 && args[0] == name }
 
-// Main is the whole process that go test has called. It returns the exit code.
+// Main does all the work of a process that go test has called. It returns the exit code.
 func Main(args []string) int {
 	most, err := strconv.Atoi(args[2])
 	if err == nil && most < 1 {

@@ -19,7 +19,7 @@ func parseFlags(args []string) flags {
 	f := flags{count: 1}
 	for i, arg := range args {
 		if !strings.HasPrefix(arg, "-") {
-			f.rest = append(f.rest, args[i:]...) // of the tests themselves
+			f.rest = append(f.rest, args[i:]...) // arguments for the tests themselves
 			break
 		}
 		name, value, _ := strings.Cut(arg, "=")
@@ -44,14 +44,14 @@ func parseFlags(args []string) flags {
 	return f
 }
 
-// of are the arguments of a process for what a pattern selects, with some time left; 0 is all that
-// it wants.
+// of returns the arguments of a process for what a pattern selects, with the time that is left; 0
+// is no time limit.
 func (f *flags) of(pattern string, left time.Duration) []string {
 	args := []string{"-test.run=" + pattern, "-test.count=1", "-test.timeout=" + left.String()}
 	return append(args, f.rest...)
 }
 
-// listing are the arguments of a process that lists all tests.
+// listing returns the arguments of a process that lists all tests.
 func (f *flags) listing() []string {
 	args := []string{"-test.list=."}
 	for _, arg := range f.rest {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A test is run by a pattern of its own, with what -run says of its subtests.
+// A test is run by its own pattern, with the subtests that -run selects.
 func TestPatternFor(t *testing.T) {
 	for _, c := range []struct{ run, test, want string }{
 		{"", "TestA", "^TestA$"},
@@ -30,7 +30,7 @@ func TestPatternFor(t *testing.T) {
 	}
 }
 
-// The arguments of a process are those of the binary, but for what is about all tests.
+// A process gets the arguments of the binary, except those that are about all tests.
 func TestFlags(t *testing.T) {
 	f := parseFlags([]string{"-test.paniconexit0", "-test.timeout=10m0s", "-test.count=3", "-test.run=A", "-test.v=test2json", "-test.failfast=true", "-mine=1", "x", "-test.count=5"})
 	require.Equal(t, flags{
@@ -41,7 +41,7 @@ func TestFlags(t *testing.T) {
 	require.NotContains(t, f.listing(), "-test.v=test2json")
 }
 
-// What a process prints is whole but for its last word, and ends its last line.
+// A process' output is complete except for its final result, and its last line has an end.
 func TestFilter(t *testing.T) {
 	long := strings.Repeat("x", 3*maxLine)
 	for _, c := range []struct {
@@ -61,7 +61,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// The go command takes the flag apart again.
+// The go command splits the flag into words again.
 func TestFolder(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	f, err := NewFolder()
@@ -76,7 +76,7 @@ func TestFolder(t *testing.T) {
 
 	r := newRun(f.Dir, 1, "x.test", nil)
 	release := r.slot()
-	r.stopped = true // the second has no slot, and does not wait for ever
+	r.stopped = true // the second process has no slot, and does not wait for ever
 	r.slot()()
 	release()
 	r.count()

@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// maxLine is the most of a line that is looked at as one: a longer one comes in pieces.
+// maxLine is the most bytes of a line that are read at once; a longer line comes in pieces.
 const maxLine = 1 << 20
 
-// lines reads lines, each with its end.
+// lines reads lines, each with its line end.
 type lines struct{ r *bufio.Reader }
 
 func newLines(r io.Reader) *lines { return &lines{bufio.NewReaderSize(r, maxLine)} }

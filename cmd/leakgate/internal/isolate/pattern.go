@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// patternFor is what -run says of one test: a pattern that runs it alone, with those of its
-// subtests that -run selects; "" if it does not select the test. A pattern that does not compile is
-// left as it is, for package testing to object.
+// patternFor returns the -run pattern of one test: it runs the test alone, with those of its
+// subtests that run selects; "" if run does not select the test. A pattern that does not compile is
+// left as it is, for package testing to report.
 func patternFor(run, test string) string {
 	only := "^" + regexp.QuoteMeta(test) + "$"
 	if run == "" {
@@ -26,12 +26,12 @@ func patternFor(run, test string) string {
 		}
 	}
 	if slices.Contains(parts, only) {
-		return only // other parts say less
+		return only // the other parts select less
 	}
 	return strings.Join(parts, "|")
 }
 
-// underscored is a pattern with white space as names have it.
+// underscored replaces spaces in a pattern by underscores, as names of tests have them.
 func underscored(pattern string) string { return strings.ReplaceAll(pattern, " ", "_") }
 
 // split splits a pattern as package testing does (go1.26 testing/match.go, splitRegexp): at a

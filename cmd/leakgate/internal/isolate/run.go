@@ -21,7 +21,7 @@ import (
 	"github.com/leakgate/leakgate/internal/filelock"
 )
 
-// A run is one test binary's.
+// A run is the run of one test binary.
 type run struct {
 	folder string
 	most   int
@@ -91,7 +91,7 @@ func (r *run) all() int {
 	return 0
 }
 
-// whole runs the binary as go test would have: nothing is known to be isolated in it.
+// whole runs the binary as go test would have: no test in it is known that could be isolated.
 func (r *run) whole() int {
 	cmd := exec.Command(r.binary, r.args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -105,13 +105,13 @@ func (r *run) whole() int {
 	return 0
 }
 
-// isTest is a line of a listing. TestMain may print others.
+// isTest matches a line of a listing of tests. TestMain may print other lines.
 var isTest = regexp.MustCompile(`^(Test|Example|Fuzz)[^\s]*$`)
 
-// list asks the binary for its tests, in their order. There are none where it does not tell.
+// list asks the binary for its tests, in their order. It returns none if the binary fails.
 func (r *run) list() []string {
 	cmd := exec.Command(r.binary, r.flags.listing()...)
-	// What a TestMain asserts of no tests is nothing to keep.
+	// What a TestMain asserts without tests is not kept.
 	cmd.Env = envvar.Without(os.Environ(), envvar.Artifacts, envvar.Update)
 	out, err := cmd.Output()
 	if err != nil {
@@ -149,7 +149,7 @@ func (r *run) one(test, pattern string) {
 		}
 	}
 	cmd := exec.Command(r.binary, r.flags.of(pattern, left)...)
-	// A file: what the test starts and leaves behind does not keep a pipe open.
+	// A file, not a pipe: a process that the test leaves behind would keep a pipe open.
 	cmd.Stdout, cmd.Stderr = output, output
 	started := time.Now()
 	if err := cmd.Start(); err != nil {
@@ -163,7 +163,7 @@ func (r *run) one(test, pattern string) {
 	r.show(test, output, cmd.ProcessState, err != nil, time.Since(started))
 }
 
-// show copies what a process printed, and says how its test ended if it did not say so itself.
+// show copies a process' output, and says how its test ended if the output does not.
 func (r *run) show(test string, output *os.File, state *os.ProcessState, failed bool, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,7 +191,7 @@ func (r *run) show(test string, output *os.File, state *os.ProcessState, failed 
 	}
 }
 
-// fails is for a test that could not be run.
+// fails reports a test that could not be run.
 func (r *run) fails(test, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -199,7 +199,7 @@ func (r *run) fails(test, why string) {
 	fmt.Fprintf(r.out, "%s=== RUN   %s\n    %s\n%[1]s--- FAIL: %[2]s (0.00s)\n", marker, test, why)
 }
 
-// A filter copies what a process printed, but for the last word on all of its tests.
+// A filter copies a process' output, except the final result of all of its tests.
 type filter struct {
 	out        io.Writer
 	test       string
@@ -254,8 +254,8 @@ func (r *run) remove(p *os.Process) {
 	delete(r.children, p.Pid)
 }
 
-// passOn starts no more processes once a signal came. Those that run have it too, as of one group,
-// but for that by which go test ends what takes too long.
+// passOn starts no more processes once a signal came. Running processes get the signal too, as
+// members of the group, except SIGQUIT, by which go test ends what takes too long: passOn sends it.
 func (r *run) passOn(done <-chan struct{}) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
@@ -277,11 +277,11 @@ func (r *run) passOn(done <-chan struct{}) {
 	}
 }
 
-// slotWait is how long it takes at most to see that a slot is free.
+// slotWait is how long it takes at most to notice a free slot.
 const slotWait = 5 * time.Millisecond
 
-// slot waits until fewer processes run than may, over all packages. Where the system has no locks,
-// each package counts its own.
+// slot waits until fewer processes run than allowed, over all packages. Where the system has no
+// locks, each package counts its own.
 func (r *run) slot() (release func()) {
 	for {
 		for i := range r.most {
@@ -302,7 +302,7 @@ func (r *run) slot() (release func()) {
 	}
 }
 
-// count adds a process to the count of all. That it cannot be told is no reason to fail.
+// count adds a process to the count of all. It ignores errors.
 func (r *run) count() {
 	f, err := os.OpenFile(filepath.Join(r.folder, countName), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err == nil {
@@ -311,5 +311,5 @@ func (r *run) count() {
 	}
 }
 
-// Most is how many processes run at a time unless somebody says otherwise.
+// Most is the default number of processes at a time.
 func Most() int { return runtime.GOMAXPROCS(0) }

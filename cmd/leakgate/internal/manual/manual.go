@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// A Manual is a package comment, cut at its headings. What is before the first is the overview;
-// each heading begins a topic, which "leakgate help" knows by the heading in lower case with
-// hyphens.
+// A Manual is a package comment, cut at its headings. The text before the first heading is the
+// overview. Each heading begins a topic, whose name for "leakgate help" is the heading in lower
+// case with hyphens.
 type Manual struct {
 	overview *comment.Doc
 	topics   []topic

@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/leakvet"
 )
 
-// golangci-lint finds the plugin by its name and asks it for analyzers that need types.
+// golangci-lint finds the plugin by its name, and asks it for analyzers that need types.
 func TestPlugin(t *testing.T) {
 	make, err := register.GetPlugin("leakvet")
 	require.NoError(t, err)

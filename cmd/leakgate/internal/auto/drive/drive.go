@@ -1,6 +1,7 @@
-// Package drive runs a test binary that repeats its functions, in as many processes as it takes: it
-// tries the functions out, has those that can be repeated explored together, and splits them where
-// something grows. A function that ends its process, or does not come back, costs only itself.
+// Package drive runs a test binary that repeats its own functions, in as many processes as needed.
+// It tries each function out, explores all repeatable functions together, and splits the group
+// while something grows in it. A function that ends its process or does not return costs only
+// itself.
 package drive
 
 import (
@@ -21,23 +22,23 @@ import (
 // A Binary is a test binary, and how it is run.
 type Binary struct {
 	File     string
-	Test     string // that repeats
+	Test     string // name of the test that calls repeat.Run
 	Dir      string // the package's folder
 	Env      []string
-	Args     []string // of the user, for the test binary
+	Args     []string // user's arguments for the test binary
 	Folder   string   // for orders, journals and records
 	Budget   time.Duration
-	Subtests string // pattern for what to run of tests, as -test.run has it; "": all of them
-	// Matters says what of a record's growth is worth to be split for, by names of roots.
+	Subtests string // pattern of tests and subtests to run, in the syntax of -test.run; "": all
+	// Matters returns the roots in a record whose growth is worth splitting a group for.
 	Matters func(*verdict.Result) []string
 }
 
-// A Tried is a function, and what came of trying it out.
+// A Tried is a function, and the result of trying it out.
 type Tried struct {
 	Name   string
 	Status repeat.Status
-	Took   time.Duration // by a call
-	Reason string        // what it printed, where it cannot be repeated
+	Took   time.Duration // of one call
+	Reason string        // exit status or output, where it cannot be repeated
 }
 
 // An Exploration is a group of functions that were repeated together.
@@ -48,58 +49,59 @@ type Exploration struct {
 	Reason    string          // why there is none
 }
 
-// A Report is what came of a package.
+// A Report is the result for one package.
 type Report struct {
 	Functions []Tried
-	// Groups has the largest group first, then those that it was split into, each after what it is
-	// part of.
+	// Groups has the largest group first, then the groups split off from it. Each group comes after
+	// the one that it is part of.
 	Groups []Exploration
-	// Held are loops of benchmarks; each has the benchmark as its only function.
+	// Held are the explored loops of benchmarks; each has the benchmark as its only function.
 	Held []Exploration
-	// Benchmarks are those, and what came of trying to hold them.
+	// Benchmarks are the benchmarks, and the result of trying to hold their loops.
 	Benchmarks []Tried
-	// Broken is why nothing is known: the binary did not come as far as to its tests.
+	// Broken is why nothing is known of the package: for example, the binary ended before its
+	// tests.
 	Broken string
-	Remedy string // of that; "": go test says more
+	Remedy string // what to do about Broken; "": go test says more
 	// Cut says that a process was ended before its tests could clean up.
 	Cut bool
-	// Spent says that there was no time to split all that grows.
+	// Spent says that time ran out before each growing group was split.
 	Spent bool
 }
 
 // How the time of a package is shared out.
 const (
 	tryShare  = 0.5  // of the budget, for trying functions out
-	wholePart = 0.75 // of the budget, until the first exploration must be done
-	// of the budget, which must be left for looking for more tests that feed a root
+	wholePart = 0.75 // of the budget; the first exploration must end by then
+	// of the budget; more tests that feed a known root are looked for only while this much is left
 	othersPart = 0.6
-	minLeft    = 2 * time.Second // less is not worth a process
+	minLeft    = 2 * time.Second // less time is not worth a process
 	maxRuns    = 400             // processes for a package
 	maxHang    = 20 * time.Second
-	// Calls that are tried out have little time at first, so that those that sleep do not keep back
-	// all that come after them: to start a process anew takes less.
+	// The first calls of a function have little time, so that a function that sleeps does not delay
+	// those after it. Starting another process costs less.
 	quick     = 400 * time.Millisecond
 	minHang   = 2 * time.Second
-	hangShare = 0.05 // of the budget, for a call that does not come back
+	hangShare = 0.05 // of the budget, for a call that does not return
 )
 
-// state is a package on its way.
+// state is one package while it is explored.
 type state struct {
 	*Binary
 	ctx     context.Context
 	end     time.Time
 	tried   map[string]*Tried
-	patient map[string]bool // functions that have all the time that a call may take
+	patient map[string]bool // functions whose calls may take the longest time, hangs()
 	runs    int
 
-	lastGroup []string // that the last process explored
+	lastGroup []string // functions that the last process explored
 	report    *Report
-	located   map[string]bool     // roots that a group of one function feeds
-	subtests  map[string][]string // of tests that were explored alone, and grew
+	located   map[string]bool     // roots that a group of one function is known to feed
+	subtests  map[string][]string // subtests of each test that was explored alone, and grew
 }
 
-// Run repeats functions of a binary. It takes the budget at most, and what a process needs to be
-// killed. The error is that of the system, or of ctx.
+// Run repeats functions of a binary, then holds the loops of benchmarks. It takes at most the
+// budget, and the time to kill a process. The error comes from the system or from ctx.
 func (b *Binary) Run(ctx context.Context, functions, benchmarks []string) (*Report, error) {
 	s := &state{
 		Binary: b, ctx: ctx, end: time.Now().Add(b.Budget), report: &Report{},
@@ -125,16 +127,16 @@ func (b *Binary) Run(ctx context.Context, functions, benchmarks []string) (*Repo
 	return s.report, err
 }
 
-// ranLate reports whether there was no time to tell anything of a group.
+// ranLate reports whether several functions have no verdict because their time ran out.
 func (s *state) ranLate(group *Exploration) bool {
 	r := group.Record
 	return len(group.Functions) > 1 && r != nil && r.Verdict == verdict.Unknown && strings.HasPrefix(r.Cause, LateCause)
 }
 
-// LateCause begins the cause of an assertion that is unknown since its time was over.
+// LateCause is the prefix of the cause of an assertion that is unknown because its time ran out.
 const LateCause = "the test times out in "
 
-// fewer explores the quicker half of a group in place of it, in the time that is left.
+// fewer explores the quicker half of a group instead of the group, in the time that is left.
 func (s *state) fewer(group *Exploration) (*Exploration, error) {
 	functions := slices.Clone(group.Functions) // the quickest are first
 	half := (len(functions) + 1) / 2
@@ -154,7 +156,8 @@ func (s *state) fewer(group *Exploration) (*Exploration, error) {
 	return e, nil
 }
 
-// split explores halves of a group as long as something grows in it whose function is not known.
+// split explores halves of a group while a root grows in it that no single function is known to
+// feed.
 func (s *state) split(group *Exploration) error {
 	roots := s.roots(group)
 	if len(group.Functions) == 1 {
@@ -172,7 +175,7 @@ func (s *state) split(group *Exploration) error {
 	}
 	half := len(group.Functions) / 2
 	for _, part := range [][]string{group.Functions[:half], group.Functions[half:]} {
-		// Which other tests feed what has been located is told as far as time allows.
+		// More functions that feed located roots are looked for only while there is time.
 		left, located := time.Until(s.end), !slices.ContainsFunc(roots, func(root string) bool { return !s.located[root] })
 		if located && left < time.Duration(othersPart*float64(s.Budget)) {
 			return nil
@@ -194,8 +197,8 @@ func (s *state) split(group *Exploration) error {
 	return nil
 }
 
-// splitTest explores the subtests of the only function of a group as if they were functions, each
-// by a call of the test that leaves out the others.
+// splitTest explores the subtests of a group's only function as if they were functions. Each call
+// of the test runs one subtest and leaves out the others.
 func (s *state) splitTest(group *Exploration, roots []string) error {
 	test := group.Functions[0]
 	subtests := s.subtests[test]
@@ -225,8 +228,8 @@ func (s *state) roots(e *Exploration) []string {
 	return s.Matters(e.Record)
 }
 
-// explore has a group of functions explored, without those that turn out to end their process, or
-// to fail. It returns nil where none is left.
+// explore explores a group of functions, without those that end their process or fail. It returns
+// nil if no function or no time is left.
 func (s *state) explore(functions []string, end time.Time, first bool) (*Exploration, error) {
 	for failures := 0; ; {
 		left := s.repeatable(functions)
@@ -242,11 +245,11 @@ func (s *state) explore(functions []string, end time.Time, first bool) (*Explora
 			return nil, nil
 		}
 		if first && time.Until(end) < time.Duration((1-wholePart)*float64(s.Budget)) {
-			end = s.end // splitting would be of no use without a first look
+			end = s.end // splitting is of no use without a first exploration
 		}
 		e, again, err := s.process(left, end)
 		if again && len(s.lastGroup) > 1 {
-			// Tests that fail now and then come in numbers: those that depend on time.
+			// Tests that fail now and then, because they depend on time, rarely come alone.
 			if failures++; failures > maxFailures {
 				s.leaveSlower(s.lastGroup)
 				failures = 0
@@ -264,10 +267,10 @@ func (s *state) explore(functions []string, end time.Time, first bool) (*Explora
 	}
 }
 
-// maxFailures is how often a group may fail before the slower half of it is left out.
+// maxFailures is how often a group may fail before its slower half is left out.
 const maxFailures = 3
 
-// leaveSlower leaves out the slower half of a group, whose order is by time.
+// leaveSlower leaves out the slower half of a group, which is sorted by time.
 func (s *state) leaveSlower(group []string) {
 	for _, name := range group[(len(group)+1)/2:] {
 		if t := s.tried[name]; t.Status == repeat.OK {
@@ -276,7 +279,8 @@ func (s *state) leaveSlower(group []string) {
 	}
 }
 
-// repeatable returns those functions of which nothing is known that is against it.
+// repeatable returns the functions that may still be repeated; those with the longer limit come
+// last.
 func (s *state) repeatable(functions []string) []repeat.Function {
 	var left []repeat.Function
 	for _, patient := range []bool{false, true} {
@@ -301,8 +305,8 @@ func names(functions []repeat.Function) []string {
 	return out
 }
 
-// process runs one process. again says that it ended before its time, for what is known now of one
-// of its functions.
+// process runs one process. again says that the process ended early because of one of its
+// functions, whose status is recorded: the other functions can be tried again.
 func (s *state) process(functions []repeat.Function, end time.Time) (e *Exploration, again bool, err error) {
 	s.runs++
 	folder := filepath.Join(s.Folder, fmt.Sprintf("run-%d", s.runs))
@@ -316,7 +320,7 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 		ProbeEnd: s.end.Add(-time.Duration((1 - tryShare) * float64(s.Budget))),
 	}
 	if strings.Contains(functions[0].Name, "/") {
-		o.ProbeEnd = end.Add(-minLeft) // subtests have not been tried out when the tests were
+		o.ProbeEnd = end.Add(-minLeft) // subtests were not tried out when the tests were
 	}
 	p, err := s.start(&o, folder)
 	if err != nil {
@@ -381,17 +385,17 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 	return e, false, nil
 }
 
-// noRoom says that nothing is known, since it could not be written.
+// noRoom records that nothing is known of the package, since results could not be written.
 func (s *state) noRoom(why string) {
 	s.report.Broken, s.report.Remedy = why, "make room where TMPDIR is"
 }
 
 func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n')+1:] }
 
-// hangs is how long a call that is tried out may take.
+// hangs returns how long a call may take before it counts as hanging.
 func (s *state) hangs() time.Duration {
 	return max(minHang, min(maxHang, time.Duration(hangShare*float64(s.Budget))))
 }
 
-// errNoRecord is for an exploration that left none.
+// errNoRecord says that an exploration left no record.
 var errNoRecord = errors.New("leakcheck left no record of what it saw")

@@ -14,8 +14,8 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// stub is a package whose test binary is a shell script. $orders is its file of orders, and
-// $journal its journal.
+// stub returns a package whose test binary is a shell script. In it, $orders is the file of orders,
+// and $journal the journal.
 func stub(t *testing.T, script string) *Binary {
 	t.Helper()
 	dir := t.TempDir()
@@ -28,8 +28,8 @@ func stub(t *testing.T, script string) *Binary {
 	}
 }
 
-// A process that can write no more makes the package one of which nothing is known, and says what
-// to do; no function is blamed.
+// If a process can write no more, nothing is known of the package, and the report says what to do.
+// No function is blamed.
 func TestNoRoom(t *testing.T) {
 	b := stub(t, `echo 'write journal: no space left on device' >&2; exit 99`)
 	r, err := b.Run(context.Background(), []string{"TestA"}, []string{"BenchmarkA"})
@@ -51,7 +51,7 @@ EOF`)
 	require.Empty(t, r.Groups)
 }
 
-// A binary that does not come to its tests, and one whose journal ends in the middle of a line.
+// A binary that ends before its tests, and one whose journal ends in the middle of a line.
 func TestDamagedProcess(t *testing.T) {
 	b := stub(t, `echo hello; exit 3`)
 	r, err := b.Run(context.Background(), []string{"TestA"}, nil)

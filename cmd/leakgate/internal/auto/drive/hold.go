@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
 )
 
-// hold explores the loops of benchmarks in the time that is left, in one process if none of them
-// ends it.
+// hold explores the loops of benchmarks in the time that is left. It uses one process, and another
+// after each that a benchmark ends.
 func (s *state) hold(benchmarks []string) error {
 	tried := make(map[string]*Tried)
 	for {
@@ -49,7 +49,7 @@ func (s *state) hold(benchmarks []string) error {
 			tried[culprit] = &Tried{Name: culprit, Status: repeat.Ended, Reason: p.exit + "\n" + p.lastOutput()}
 		}
 		if len(p.tried) == 0 && p.hung == "" && culprit == "" {
-			break // it comes to no benchmark
+			break // the process reaches no benchmark
 		}
 	}
 	for _, name := range benchmarks {
@@ -62,7 +62,7 @@ func (s *state) hold(benchmarks []string) error {
 	return nil
 }
 
-// holdIn runs one process.
+// holdIn runs one process that explores the loops of benchmarks.
 func (s *state) holdIn(benchmarks []string) (*process, *repeat.Orders, error) {
 	s.runs++
 	folder := filepath.Join(s.Folder, fmt.Sprintf("run-%d", s.runs))

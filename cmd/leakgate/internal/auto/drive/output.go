@@ -9,15 +9,15 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
 )
 
-// maxOutput is how much of a call's output is kept: from its start, and as much from its end. The
-// rest is read and forgotten, however much it is.
+// maxOutput is how many bytes of a call's output are kept from its start, and as many from its end.
+// The rest is read and discarded.
 const maxOutput = 2 << 10
 
-// keptCalls is how many calls' output is kept, beside that of the last: those that try functions
-// out are the first.
+// keptCalls is the number of calls whose output is kept, besides the last call. The first calls are
+// those that try functions out.
 const keptCalls = 4096
 
-// An output takes what a process prints, and keeps some of what each call printed.
+// An output receives what a process prints, and keeps the start and the end of each call's output.
 type output struct {
 	mu       sync.Mutex
 	function string // of the last mark
@@ -58,7 +58,7 @@ func (c *clip) String() string {
 	return strings.TrimSpace(strings.ToValidUTF8(text+string(c.tail), "?"))
 }
 
-// Write takes the next piece. It never fails: a process is not to wait for who reads it.
+// Write takes the next piece of output. It never fails: the process must not wait for its reader.
 func (o *output) Write(piece []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -88,7 +88,7 @@ func (o *output) Write(piece []byte) (int, error) {
 		}
 		rest = rest[i+end+1:]
 	}
-	// A mark begins with a zero byte, which may be the last that came.
+	// A mark begins with a zero byte, which may be among the last bytes received.
 	if i := bytes.LastIndexByte(rest, repeat.Mark[0]); i >= 0 && len(rest)-i < len(repeat.Mark) {
 		o.line = bytes.Clone(rest[i:])
 		rest = rest[:i]
@@ -97,7 +97,7 @@ func (o *output) Write(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// clip is that of the current call.
+// clip returns the clip of the current call.
 func (o *output) clip() *clip {
 	if o.calls == nil {
 		o.calls = make(map[int]*clip)
@@ -117,7 +117,7 @@ func (o *output) of(call int) string {
 	return o.calls[call].String()
 }
 
-// last returns what the last call printed, and all after it.
+// last returns what was printed since the last mark.
 func (o *output) last() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -14,7 +14,7 @@ func mark(call int, function string) string {
 	return fmt.Sprintf("\n%s%d %s\n", repeat.Mark, call, function)
 }
 
-// Pieces may end anywhere, in a mark too.
+// Pieces of output may end anywhere, even within a mark.
 func TestOutputInPieces(t *testing.T) {
 	text := "before" + mark(1, "TestA") + "a\x00b\n" + mark(2, "TestB") + "from b"
 	for size := 1; size <= len(text); size++ {
@@ -32,7 +32,7 @@ func TestOutputInPieces(t *testing.T) {
 	}
 }
 
-// Of a flood the start and the end are kept, and of many calls the first and the last.
+// Of much output the start and the end are kept, and of many calls the first ones and the last.
 func TestOutputIsBounded(t *testing.T) {
 	var o output
 	write := func(text string) {
@@ -56,7 +56,7 @@ func TestOutputIsBounded(t *testing.T) {
 	require.Equal(t, "one", o.last())
 }
 
-// What begins like a mark and never ends is text.
+// Text that begins like a mark and never ends is output.
 func TestOutputNoMark(t *testing.T) {
 	var o output
 	_, err := o.Write([]byte(repeat.Mark + strings.Repeat("y", 2*maxOutput)))

@@ -20,19 +20,19 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// grace is how long a process has beyond its time, for its last snapshot and what it writes.
+// grace is how long a process may exceed its end time, for its last snapshot and its records.
 const grace = 15 * time.Second
 
-// A process is what one process told.
+// A process is what one test process reported.
 type process struct {
 	began, ended bool
 	killed       bool
 	exit         string
-	full         bool // nothing could be written any more
+	full         bool // the journal could not be written
 	tried        []Tried
 	group        []string
 	subtests     []string // of the only function of the group, if it grew
-	failed       string   // a function of the group
+	failed       string   // function of the group that failed
 	failedOutput string
 	held         []repeat.Event // loops that were explored to their end
 	hung         string
@@ -51,7 +51,7 @@ func (s *state) start(o *repeat.Orders, folder string) (*process, error) {
 	if err := os.WriteFile(orders, data, 0o666); err != nil {
 		return nil, err
 	}
-	temp := filepath.Join(s.Folder, "tmp") // goes with the run, whatever ends the tests
+	temp := filepath.Join(s.Folder, "tmp") // removed with the run, however the tests end
 	if err := os.MkdirAll(temp, 0o777); err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (s *state) start(o *repeat.Orders, folder string) (*process, error) {
 	cmd.Env = append(s.Env[:len(s.Env):len(s.Env)], "PWD="+s.Dir, envvar.Repeat.Set(orders), "TMPDIR="+temp)
 	p := &process{output: &output{}}
 	cmd.Stdout, cmd.Stderr = p.output, p.output
-	// What tests started and left behind goes with them.
+	// Processes that tests started and left behind are killed with the test process.
 	group := gotest.NewGroup(cmd)
 	defer group.Close()
 	cmd.Cancel = group.Kill
@@ -130,7 +130,7 @@ func (p *process) read(file string) error {
 
 func (p *process) lastOutput() string { return p.output.last() }
 
-// whyNotBegun says why a process did not come to its tests.
+// whyNotBegun returns why a process ended before its tests.
 func (p *process) whyNotBegun() string {
 	text := fmt.Sprintf("its test binary ended (%s) before a test began", p.exit)
 	if p.killed {
@@ -142,7 +142,7 @@ func (p *process) whyNotBegun() string {
 	return text + ": a TestMain that does not call m.Run, or an init function that ends it"
 }
 
-// readRecord finds the record of a label, and its folder.
+// readRecord returns the record with a label below dir, and its folder.
 func readRecord(dir, label string) (*verdict.Result, string, error) {
 	var found *verdict.Result
 	folder := ""

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Pattern is what -run says to run some functions, or some subtests of one test.
+// Pattern returns the -run pattern that selects some functions, or some subtests of one test.
 func Pattern(functions []string) string {
 	var tests, subtests []string
 	for _, f := range functions {
@@ -25,7 +25,7 @@ func Pattern(functions []string) string {
 	return pattern
 }
 
-// exactly is a pattern for one of several names.
+// exactly returns a pattern that matches several names and nothing else.
 func exactly(names []string) string {
 	if len(names) == 1 {
 		return "^" + names[0] + "$"

@@ -16,14 +16,14 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// LeaveFindings leaves the records of all that failed, after the last Add: only then is it known
-// which tests feed a root.
+// LeaveFindings writes the records of all failed assertions. It is called after the last Add: only
+// then are all tests that feed a root known.
 func (s *Sorter) LeaveFindings() error {
 	var errs []error
 	for _, f := range s.found {
 		r := *f.group.Record
 		r.Package, r.Test, r.Seq, r.Message = f.pkg, f.test(), 1, s.message(f)
-		r.File, r.Line = "", 0 // of the tool
+		r.File, r.Line = "", 0 // they point into leakgate itself
 		r.Bounds = nil
 		for _, c := range f.causes {
 			r.Bounds = append(r.Bounds, c.growth.Bound)
@@ -33,7 +33,7 @@ func (s *Sorter) LeaveFindings() error {
 	return errors.Join(errs...)
 }
 
-// leavePass leaves the record of a package where nothing of its modules grows.
+// leavePass writes the record of a package in which nothing of the user's modules grows.
 func (s *Sorter) leavePass(pkg string, whole *drive.Exploration) error {
 	r := *whole.Record
 	r.Package, r.Test, r.Seq, r.Verdict, r.Message, r.Bounds = pkg, Whole, 1, verdict.Pass, "", nil
@@ -41,7 +41,7 @@ func (s *Sorter) leavePass(pkg string, whole *drive.Exploration) error {
 	return s.leave(&r, "")
 }
 
-// leaveUnknown leaves a record that says why there is no verdict.
+// leaveUnknown writes a record that says why there is no verdict.
 func (s *Sorter) leaveUnknown(pkg string, whole *drive.Exploration, why, remedy string) error {
 	r := verdict.Result{Schema: verdict.Schema}
 	if whole != nil && whole.Record != nil {
@@ -53,11 +53,10 @@ func (s *Sorter) leaveUnknown(pkg string, whole *drive.Exploration, why, remedy 
 	return s.leave(&r, "")
 }
 
-// Unknown leaves the record of a package that nothing could be told of, such as one that does not
-// build.
+// Unknown writes the record of a package without a verdict, such as one that does not build.
 func (s *Sorter) Unknown(pkg, why, remedy string) error { return s.leaveUnknown(pkg, nil, why, remedy) }
 
-// leave writes a record where leakgate run gathers it, with the artifacts that lie in a folder.
+// leave writes a record, with its artifacts from a folder, to where leakgate run gathers records.
 func (s *Sorter) leave(r *verdict.Result, artifacts string) error {
 	dir := s.folder(r.Package, r.Test)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -79,7 +78,7 @@ func (s *Sorter) leave(r *verdict.Result, artifacts string) error {
 	return os.WriteFile(filepath.Join(dir, verdict.FileName), data, 0o666)
 }
 
-// folder is where the record of an assertion lies.
+// folder returns the folder of an assertion's record.
 func (s *Sorter) folder(pkg, test string) string {
 	name := "unnamed"
 	if file, err := golden.FileName(strings.ReplaceAll(test, " ", "_")); err == nil {
@@ -88,7 +87,8 @@ func (s *Sorter) folder(pkg, test string) string {
 	return filepath.Join(s.records, filepath.FromSlash(localPath(pkg)), filepath.FromSlash(name), "1")
 }
 
-// localPath is an import path, which is fit for folders' names unless it would lead out.
+// localPath returns an import path as a relative folder; "unnamed" if it would lead out of its
+// parent.
 func localPath(pkg string) string {
 	if !filepath.IsLocal(filepath.FromSlash(pkg)) {
 		return "unnamed"
@@ -96,7 +96,8 @@ func localPath(pkg string) string {
 	return pkg
 }
 
-// Notes say what grows and is no finding, for people: dependencies' first. With all, each is named.
+// Notes describes growth that is no finding, for people: dependencies' first. With all, it names
+// each root; otherwise it only counts some classes.
 func (s *Sorter) Notes(all bool) []string {
 	var notes []string
 	for _, c := range sorted(s.deps) {

@@ -1,5 +1,5 @@
-// Package finding makes of what grew in explorations one finding for each cause, over all tests and
-// packages of a run, and leaves it as the record of an assertion.
+// Package finding turns what grew in explorations into one finding per cause, over all tests and
+// packages of a run, and writes each as the record of an assertion.
 package finding
 
 import (
@@ -17,22 +17,22 @@ import (
 // Whole is the name of the assertion about all functions of a package together.
 const Whole = "all tests"
 
-// A Sorter takes what came of packages, one after the other. It is for one goroutine.
+// A Sorter takes the results of packages, one after the other. It is for one goroutine.
 type Sorter struct {
 	records string // folder
 	again   func(pkg string, functions []string) string
-	causes  map[string]*cause // by root, of the user's modules
-	deps    map[string]*cause // of dependencies
+	causes  map[string]*cause // by root, in the user's modules
+	deps    map[string]*cause // by root, in dependencies
 	aside   map[judge.Class]map[string]string
-	loose   map[string]*cause // grew in a group, and in none of its parts
+	loose   map[string]*cause // by root: grew in a group, and in none of its parts
 	found   []*found
 }
 
-// A cause is one root, and who feeds it.
+// A cause is one root, and the functions that feed it.
 type cause struct {
 	growth judge.Growth
 	fed    []feeder
-	// not all functions that feed it have been told apart
+	// some functions that may feed the root have not been told apart
 	more bool
 }
 
@@ -41,15 +41,15 @@ type feeder struct {
 	functions []string // one, or a group that was not told apart
 }
 
-// found is a failed assertion: what one group of functions feeds and nobody before it did.
+// found is a failed assertion: the new roots that one group of functions feeds.
 type found struct {
 	pkg    string
 	group  *drive.Exploration
 	causes []*cause
 }
 
-// NewSorter returns a sorter that leaves records in a folder. again is the command that repeats
-// some functions of a package.
+// NewSorter returns a sorter that writes records below a folder. again returns the command that
+// repeats some functions of a package.
 func NewSorter(records string, again func(pkg string, functions []string) string) *Sorter {
 	return &Sorter{
 		records: records, again: again,
@@ -58,7 +58,7 @@ func NewSorter(records string, again func(pkg string, functions []string) string
 	}
 }
 
-// Roots are those of findings, among what grows: of what is worth looking for the test.
+// Roots returns the roots whose feeding test is worth looking for: those of leaks and dependencies.
 func Roots(all []judge.Growth) []string {
 	var roots []string
 	for _, g := range all {
@@ -69,19 +69,20 @@ func Roots(all []judge.Growth) []string {
 	return roots
 }
 
-// A Package is what came of one package.
+// A Package is the result for one package.
 type Package struct {
 	Failures []Failure
-	Repeated int           // functions
-	Held     int           // benchmarks
-	Left     []drive.Tried // those that were not, with the reason
+	Repeated int           // number of functions
+	Held     int           // number of benchmarks
+	Left     []drive.Tried // functions that were not repeated or held, with the reason
 	Unknown  string        // why there is no verdict; "" if there is
 }
 
 // A Failure is a failed assertion, for the event stream.
 type Failure struct{ Test, Message string }
 
-// Add takes what came of a package, and leaves its records.
+// Add takes the result of a package. It writes the record of a pass or of an unknown verdict at
+// once; LeaveFindings writes those of failures.
 func (s *Sorter) Add(pkg string, modules *judge.Modules, r *drive.Report) (*Package, error) {
 	p := &Package{}
 	whole := wholeOf(r)
@@ -111,7 +112,7 @@ func (s *Sorter) Add(pkg string, modules *judge.Modules, r *drive.Report) (*Pack
 	return p, nil
 }
 
-// wholeOf is the exploration of the most functions; nil if there is none.
+// wholeOf returns the exploration of the most functions; nil if there is none.
 func wholeOf(r *drive.Report) *drive.Exploration {
 	all := explorations(r)
 	if len(all) == 0 || len(r.Groups) == 0 && len(r.Functions) > 0 {
@@ -120,7 +121,7 @@ func wholeOf(r *drive.Report) *drive.Exploration {
 	return all[0]
 }
 
-// noVerdict says why nothing is known of a package, and what to do about it.
+// noVerdict returns why a package has no verdict, and what to do about it; "" if it has one.
 func noVerdict(r *drive.Report, whole *drive.Exploration) (why, remedy string) {
 	switch {
 	case whole != nil && whole.Record != nil && whole.Record.Verdict == verdict.Unknown:
@@ -152,7 +153,7 @@ func timeRemedy(r *drive.Report) string {
 	return ""
 }
 
-// sort judges what grew in all groups, and returns what is new.
+// sort judges what grew in all groups, and returns the new findings.
 func (s *Sorter) sort(pkg string, modules *judge.Modules, r *drive.Report) []*found {
 	seen := make(map[string][]occurrence) // by root
 	var order []string
@@ -170,7 +171,7 @@ func (s *Sorter) sort(pkg string, modules *judge.Modules, r *drive.Report) []*fo
 	var fresh []*found
 	for _, root := range order {
 		seen[root] = slices.DeleteFunc(seen[root], func(o occurrence) bool {
-			// It is the test's then, and none of its subtests' alone.
+			// The test feeds this root, then, and none of its subtests does alone.
 			return strings.Contains(o.group.Functions[0], "/") && isLoose(r, o.group)
 		})
 		least := smallest(seen[root])
@@ -209,7 +210,7 @@ func (s *Sorter) sort(pkg string, modules *judge.Modules, r *drive.Report) []*fo
 	return fresh
 }
 
-// explorations are all of a report.
+// explorations returns all explorations of a report: groups, then loops of benchmarks.
 func explorations(r *drive.Report) []*drive.Exploration {
 	var all []*drive.Exploration
 	for i := range r.Groups {
@@ -232,26 +233,26 @@ func merge(known map[string]*cause, root string, c *cause) bool {
 	return true
 }
 
-// An occurrence is a root in one group.
+// An occurrence is the growth of a root in one group.
 type occurrence struct {
 	group  *drive.Exploration
 	growth judge.Growth
 }
 
-// smallest is the occurrence in the fewest functions, the first of several, and in a subtest if
-// that of a test has been told apart.
+// smallest returns the occurrence in the group with the fewest functions, the first of several. A
+// group of subtests takes the place of its test.
 func smallest(all []occurrence) occurrence {
 	return slices.MinFunc(parts(all), func(a, b occurrence) int { return len(a.group.Functions) - len(b.group.Functions) })
 }
 
-// parts are the occurrences that no other is a part of.
+// parts returns the occurrences whose group has no part among the other occurrences.
 func parts(all []occurrence) []occurrence {
 	return slices.DeleteFunc(slices.Clone(all), func(o occurrence) bool {
 		return slices.ContainsFunc(all, func(p occurrence) bool { return isPart(p.group, o.group) })
 	})
 }
 
-// feeders are the groups that feed a root, without those that others are part of.
+// feeders returns the smallest groups that feed a root: those of which no part feeds it.
 func feeders(pkg string, all []occurrence) []feeder {
 	var fed []feeder
 	for _, o := range parts(all) {
@@ -260,8 +261,8 @@ func feeders(pkg string, all []occurrence) []feeder {
 	return fed
 }
 
-// toldApart reports whether it is known of each function that was explored whether it feeds a root:
-// alone, or in a group that does not feed it.
+// toldApart reports whether it is known for each explored function whether it feeds a root: the
+// function was explored alone, or in a group that does not feed the root.
 func toldApart(r *drive.Report, all []occurrence) bool {
 	known := make(map[string]bool)
 	for i := range r.Groups {
@@ -291,17 +292,19 @@ func isPart(part, of *drive.Exploration) bool {
 		})
 }
 
-// weight orders groups that may be parts of each other: a group of subtests is less than its test.
+// weight orders groups that may be parts of each other: a group of subtests weighs less than its
+// test.
 func weight(e *drive.Exploration) int {
-	const test = 1000 // more than it has subtests that are told apart
+	const test = 1000 // more than the number of subtests that are told apart
 	if strings.Contains(e.Functions[0], "/") {
 		return len(e.Functions)
 	}
 	return test * len(e.Functions)
 }
 
-// isLoose reports whether all parts of a group were explored too. What grew in the group and in
-// none of them is no finding: a buffer of the runtime's, say, or a cache that had not been full.
+// isLoose reports whether all functions of a group were explored in its parts, too. Growth in the
+// group and in none of its parts is no finding: a buffer of the runtime, or a cache that was not
+// full.
 func isLoose(r *drive.Report, group *drive.Exploration) bool {
 	if len(group.Functions) == 1 {
 		return false

@@ -24,7 +24,7 @@ var modules = &judge.Modules{
 	Ignored:     func(...string) (string, bool) { return "", false },
 }
 
-// grows is a group in which these variables grow; with none it passes.
+// grows returns a group in which these variables grow; without variables it passes.
 func grows(functions string, variables ...string) drive.Exploration {
 	r := &verdict.Result{Schema: verdict.Schema, Verdict: verdict.Pass}
 	for _, v := range variables {
@@ -60,7 +60,7 @@ func (s *Sorter) record(t *testing.T, pkg, test string) *verdict.Result {
 	return &r
 }
 
-// A root is one finding, of the test that feeds it first; others are named in its message.
+// A root is one finding, of the first test that feeds it; its message names the others.
 func TestOneFindingForARoot(t *testing.T) {
 	s := newSorter(t)
 	p, err := s.Add("example.com/app", modules, report(
@@ -90,8 +90,8 @@ func TestOneFindingForARoot(t *testing.T) {
 	require.Equal(t, []string{"in a dependency, example.com/dep v1.2.0: +1.00 *int/op via example.com/dep.y; fed by TestB in example.com/app"}, s.Notes(false))
 }
 
-// What grows in a group and in none of its parts is no finding; where a part was not explored it is
-// one of the whole group.
+// A root that grows in a group and in none of its parts is no finding. If a part was not explored,
+// it is a finding of the whole group.
 func TestGroups(t *testing.T) {
 	s := newSorter(t)
 	p, err := s.Add("example.com/app", modules, report(grows("TestA TestB", "example.com/app.x"), grows("TestA"), grows("TestB")))
@@ -108,8 +108,8 @@ func TestGroups(t *testing.T) {
 	require.Contains(t, p.Failures[0].Message, "maybe others too")
 }
 
-// What a subtest feeds is its finding, what only all subtests feed together, or the test without
-// them, is their test's, and another subtest's root is another finding.
+// A root that a subtest feeds is the subtest's finding. A root that only all subtests together, or
+// the test without them, feed is the test's. Another subtest's root is another finding.
 func TestSubtests(t *testing.T) {
 	s := newSorter(t)
 	p, err := s.Add("example.com/app", modules, report(
@@ -138,7 +138,7 @@ func TestPattern(t *testing.T) {
 	require.Equal(t, "^TestA$/^(x|y)$", Pattern([]string{"TestA/x", "TestA/y"}))
 }
 
-// A package of which nothing is known has a record that says why.
+// A package without a verdict has a record that says why.
 func TestNoVerdict(t *testing.T) {
 	s := newSorter(t)
 	p, err := s.Add("example.com/app", modules, &drive.Report{Functions: []drive.Tried{{Name: "TestA", Status: repeat.Slow}, {Name: "TestB", Status: repeat.Slow}}})

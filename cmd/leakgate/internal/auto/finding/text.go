@@ -14,7 +14,7 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
-// words say what a status means.
+// words describes each status.
 var words = map[repeat.Status]string{
 	repeat.Fails:      "fails without being repeated, too",
 	repeat.Skips:      "skips itself",
@@ -42,7 +42,7 @@ func Reason(t drive.Tried) string {
 	return text
 }
 
-// firstLine is the first line of a text that says something.
+// firstLine returns the first line of test output that is neither empty nor a heading of go test.
 func firstLine(text string) string {
 	const most = 160
 	for line := range strings.Lines(text) {
@@ -58,7 +58,7 @@ func firstLine(text string) string {
 	return ""
 }
 
-// reasons counts functions by why they are not repeated.
+// reasons counts functions by the reason why they are not repeated.
 func reasons(functions []drive.Tried) string {
 	count := make(map[string]int)
 	for _, f := range functions {
@@ -99,7 +99,7 @@ func shortList(names []string) string {
 // test is the name of the assertion.
 func (f *found) test() string { return label(f.group.Functions) }
 
-// text is what grows, in a line.
+// text describes a growth in one line.
 func text(g judge.Growth) string {
 	if g.Bound.Type == "goroutine" {
 		line := g.Bound.Growth + " in " + g.Bound.Path
@@ -111,8 +111,8 @@ func text(g judge.Growth) string {
 	return g.Bound.Growth + " via " + g.Bound.Path
 }
 
-// message explains a failed assertion: what grows, as leakcheck says it, who feeds it, how to see
-// it again, and the test that would have found it.
+// message explains a failed assertion: the growth in leakcheck's words, the functions that feed it,
+// the command that shows it again, and a test that finds it.
 func (s *Sorter) message(f *found) string {
 	var b strings.Builder
 	op := label(f.group.Functions)
@@ -138,11 +138,11 @@ func (s *Sorter) message(f *found) string {
 	if dropped := len(f.group.Record.Bounds) - len(f.causes); dropped > 0 {
 		fmt.Fprintf(&b, "\n%d more of what follows is no finding of this test: it is the tests' own, another module's, or was found before\n", dropped)
 	}
-	// The artifacts move to where those of all assertions are.
+	// The artifacts move to the folder of the assertion's record.
 	full := strings.ReplaceAll(strings.TrimSpace(f.group.Record.Message), f.group.Folder, s.folder(f.pkg, f.test()))
 	fmt.Fprintf(&b, "\nin full, where op is %s:\n    %s\n", op, strings.ReplaceAll(full, "\n", "\n    "))
 	again := s.again(f.pkg, f.group.Functions)
-	const most = 3 // functions in a test to paste
+	const most = 3 // functions at most in a test to paste
 	if len(f.group.Functions) > most {
 		fmt.Fprintf(&b, "\nthere was no time to tell these functions apart; with more of it, this finds the one, with a test to paste:\n    %s\n", again)
 		return b.String()
@@ -158,10 +158,10 @@ func (s *Sorter) message(f *found) string {
 	return b.String()
 }
 
-// pasted is a test that asserts what was explored here.
+// pasted returns the source of a test that asserts what was explored.
 func pasted(functions []string) string {
 	var b strings.Builder
-	var tests []string // of subtests, their test
+	var tests []string // for a subtest, the test that has it
 	for _, f := range functions {
 		if f, _, _ = strings.Cut(f, "/"); !slices.Contains(tests, f) {
 			tests = append(tests, f)

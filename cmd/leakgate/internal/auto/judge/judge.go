@@ -1,5 +1,6 @@
-// Package judge sorts what grows when tests are repeated: by whose it is. Tests leave things behind
-// on purpose, and so does the standard library; a gate that calls those leaks is switched off.
+// Package judge classifies growth in repeated tests by the code that keeps it. Tests leave things
+// behind on purpose, and so does the standard library; users switch off a gate that calls those
+// leaks.
 package judge
 
 import (
@@ -11,66 +12,67 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// A Class says whose growth is.
+// A Class says whose code keeps what grows.
 type Class string
 
 // The classes.
 const (
-	// Leak is what a module of the user's keeps.
+	// Leak is growth that one of the user's modules keeps.
 	Leak Class = "leak"
-	// Dependency is what another module keeps.
+	// Dependency is growth that another module keeps.
 	Dependency Class = "dependency"
-	// Test is the tests' own: its root or go statement stands in a _test.go file, or in code that
-	// only tests use.
+	// Test is growth that tests keep: the root or go statement is in a _test.go file, or in code
+	// that only tests use.
 	Test Class = "test"
-	// Held is what an object of a module's keeps, which a test or benchmark keeps itself: a client
-	// that is never closed, or one that is meant to live as long.
+	// Held is growth in an object of a module that a test or benchmark itself keeps: a client that
+	// is never closed, or one that is meant to live as long.
 	Held Class = "held"
-	// Unclosed is a goroutine that has an object of a module's with a method such as Close or Stop:
-	// as a rule the test does not call it.
+	// Unclosed is a goroutine with an object of a module whose type has a method such as Close or
+	// Stop: as a rule the test does not call that method.
 	Unclosed Class = "unclosed"
-	// Passing is what goroutines hold that come and go: each has one, and they do not grow in
-	// number with each call.
+	// Passing is growth in goroutines that come and go: each holds at most one object, and their
+	// number does not grow with each call.
 	Passing Class = "passing"
-	// Library is what the standard library keeps, and no type of a module lies on the way to it.
+	// Library is growth that the standard library keeps, with no type of a module on the path to
+	// it.
 	Library Class = "library"
-	// Unnamed is what no path leads to.
+	// Unnamed is growth without a known path.
 	Unnamed Class = "unnamed"
-	// Suppressed is what somebody said is no leak.
+	// Suppressed is growth that Modules.Ignored declares no leak.
 	Suppressed Class = "suppressed"
 )
 
-// Modules are those of a program.
+// Modules describes the modules of a program and what is known of their code.
 type Modules struct {
-	Own  []string          // paths of the user's
-	Deps map[string]string // paths and versions of others
+	Own  []string          // paths of the user's modules
+	Deps map[string]string // versions of other modules, by path
 	Std  *symbol.Modules   // tells the standard library's packages from others
 	// Closer returns the method that ends the use of a type, "" if there is none.
 	Closer func(typ string) string
-	// OnlyTests returns the function, or the type of a method, that no code but tests uses, by the
-	// name of a function; "" if there is none.
+	// OnlyTests takes the name of a function and returns the function, or the type of a method,
+	// that only tests use; "" if other code uses it.
 	OnlyTests func(function string) string
 	// TestsAssign reports whether tests assign a value to a package variable.
 	TestsAssign func(variable string) bool
-	// Ignored returns why something with one of these names is no leak, and whether it is none.
+	// Ignored reports whether growth with one of these names is declared no leak, and why.
 	Ignored func(names ...string) (reason string, ok bool)
 }
 
-// A Growth is one thing that grows, judged.
+// A Growth is one failed bound, with its class.
 type Growth struct {
 	Bound verdict.Bound
 	Class Class
 	// Root is equal for the same cause in all packages and tests.
 	Root string
-	// Module is the dependency that keeps it, with its version; "" for other classes.
+	// Module is the dependency that keeps the growth, with its version; "" for other classes.
 	Module string
-	Reason string // of what is suppressed, or not closed
-	// Registry says that it lies in a package variable that is a map or a slice itself, which may
-	// be meant to grow.
+	Reason string // why it is suppressed, unclosed or the tests' own
+	// Registry says that the root of a leak is a package variable that is a map or a slice itself,
+	// which may be meant to grow.
 	Registry bool
 }
 
-// Sort judges all that grows in a record.
+// Sort judges each failed bound of a record that has a holder.
 func (m *Modules) Sort(r *verdict.Result) []Growth {
 	var all []Growth
 	for _, b := range r.Bounds {
@@ -85,9 +87,10 @@ func (m *Modules) Sort(r *verdict.Result) []Growth {
 	return all
 }
 
-// passes reports whether what grows lies in a variable of many goroutines, at most one in each, and
-// those are not among all that grows: leakcheck has judged that their number does not keep pace
-// with the calls. They end by themselves, some time after what they work for.
+// passes reports whether the growth is in a variable of many goroutines, with at most one object in
+// each, and these goroutines are not themselves among all that grows: leakcheck has judged that
+// their number does not keep pace with the calls. They end by themselves, some time after the call
+// that they work for.
 func passes(b verdict.Bound, all []verdict.Bound) bool {
 	h := b.Holder
 	return h.Kind == "frame" && h.Goroutines > 1 && b.Objects <= h.Goroutines && !slices.ContainsFunc(all, func(o verdict.Bound) bool {
@@ -115,15 +118,15 @@ func (m *Modules) judge(b verdict.Bound) Growth {
 	return g
 }
 
-// goroutine tells a goroutine of the user's modules that is a leak from what tests do with it.
+// goroutine tells goroutines that the user's modules leak from those that tests leave behind.
 func (m *Modules) goroutine(h *verdict.Holder) (Class, string) {
 	for _, function := range []string{h.CreatedBy, h.Root} {
 		if name := m.OnlyTests(function); name != "" {
 			return Test, "only tests use " + name
 		}
 	}
-	// What several goroutines have is charged to one of them, so that the object whose method a
-	// goroutine runs need not be among what it holds.
+	// An object that several goroutines refer to is charged to one of them. The object whose method
+	// a goroutine runs is therefore not always in h.Holds.
 	for _, typ := range slices.Concat(h.Holds, receiver(h.Root)) {
 		if method := m.Closer(typ); method != "" {
 			return Unclosed, "its " + typ + " has " + method
@@ -132,22 +135,22 @@ func (m *Modules) goroutine(h *verdict.Holder) (Class, string) {
 	return Leak, ""
 }
 
-// receiver returns the type of the pointer that a function is a method of, if it is one.
+// receiver returns the pointer type of a method's receiver; nil for other functions.
 func receiver(function string) []string {
 	pkg, method, ok := strings.Cut(function, ".(*")
 	typ, name, ok2 := strings.Cut(method, ").")
-	if !ok || !ok2 || strings.Contains(name, ".") { // a function literal in a method need not have its receiver
+	if !ok || !ok2 || strings.Contains(name, ".") { // a function literal need not capture the receiver
 		return nil
 	}
 	return []string{"*" + symbol.Unescape(pkg) + "." + typ}
 }
 
-// ofLibrary reports whether packages are the standard library's: what types on a path belong to.
+// ofLibrary reports whether the packages of the types on a path are all in the standard library.
 func (m *Modules) ofLibrary(packages []string) bool {
 	return len(packages) > 0 && !slices.ContainsFunc(packages, func(pkg string) bool { return !m.Std.IsStandard(pkg) })
 }
 
-// root names the cause: a variable, or a go statement, whichever function it starts.
+// root names the cause of growth: a variable, or a go statement, whichever function it starts.
 func root(h *verdict.Holder) string {
 	if h.Kind == "goroutine" {
 		return "go " + cmp.Or(h.CreatedBy, h.Root) + " " + file(h.CreatedAt)
@@ -181,7 +184,8 @@ func (m *Modules) class(b verdict.Bound) (Class, string) {
 	case h.Kind == "other":
 		return Unnamed, ""
 	}
-	// A goroutine, too, belongs to who started it, if its function is the standard library's.
+	// A goroutine that runs a function of the standard library belongs to the package that started
+	// it.
 	packages := []string{h.Package, symbol.Package(h.CreatedBy)}
 	if h.Kind != "goroutine" {
 		packages = append([]string{h.Package}, h.Packages...)
@@ -213,7 +217,7 @@ func (m *Modules) paths() []string {
 	return paths
 }
 
-// dependency is the module of a package, as a user knows it.
+// dependency returns the module of a package, with the version if there is one.
 func (m *Modules) dependency(pkg string) string {
 	path := longest(m.paths(), pkg)
 	if path == "" {

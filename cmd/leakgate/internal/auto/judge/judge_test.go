@@ -32,7 +32,7 @@ var modules = &Modules{
 	Std: symbol.NamedModules([]string{"shop"}),
 }
 
-// Each rule of precision has a case that it decides, and one beside it that it leaves alone.
+// Each rule of classification has a case that it decides, and a similar one that it leaves alone.
 func TestClass(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bound  verdict.Bound
@@ -99,7 +99,7 @@ func TestClass(t *testing.T) {
 	}
 }
 
-// The same go statement is one root, whatever its line and whichever function it is given to run.
+// A go statement is one root, whatever its line and whichever function it starts.
 func TestRoot(t *testing.T) {
 	one := root(&verdict.Holder{Kind: "goroutine", Root: "a.f", CreatedBy: "a.New", CreatedAt: "a.go:7"})
 	require.Equal(t, one, root(&verdict.Holder{Kind: "goroutine", Root: "a.g", CreatedBy: "a.New", CreatedAt: "a.go:9"}))
@@ -116,7 +116,7 @@ func TestRegistry(t *testing.T) {
 	require.False(t, of("*example.com/app.cache"))
 }
 
-// A goroutine of an object that can be closed is one that a test did not close, as a rule.
+// A goroutine of an object that can be closed counts as one that the test did not close.
 func TestUnclosed(t *testing.T) {
 	h := &verdict.Holder{Kind: "goroutine", Package: "example.com/app", CreatedBy: "example.com/app.New", Holds: []string{"chan int", "*example.com/app.Server"}}
 	g := modules.judge(verdict.Bound{Holder: h})
@@ -125,7 +125,7 @@ func TestUnclosed(t *testing.T) {
 	h.Holds = []string{"chan int"}
 	require.Equal(t, Leak, modules.judge(verdict.Bound{Holder: h}).Class)
 	for function, want := range map[string]Class{
-		"example.com/app.(*Server).tick":       Unclosed, // another goroutine of the server's holds it
+		"example.com/app.(*Server).tick":       Unclosed, // another goroutine has the server in its Holds
 		"example.com/app.(*Server).tick.func1": Leak,
 		"example.com/app.(*Session).tick":      Leak,
 		"example.com/app.Server.tick":          Leak,
@@ -136,8 +136,8 @@ func TestUnclosed(t *testing.T) {
 	}
 }
 
-// A goroutine is the tests' own where only they use what starts it, or runs in it, wherever that
-// stands.
+// A goroutine is the tests' own if only tests use the function that starts it or runs in it, in
+// whichever file that is.
 func TestOnlyTests(t *testing.T) {
 	h := &verdict.Holder{Kind: "goroutine", Package: "example.com/app", CreatedBy: "example.com/app.(*fake).start", CreatedAt: "/x/app.go:2"}
 	g := modules.judge(verdict.Bound{Holder: h})
@@ -149,8 +149,9 @@ func TestOnlyTests(t *testing.T) {
 	require.Equal(t, Leak, modules.judge(verdict.Bound{Holder: h}).Class)
 }
 
-// What tests assign to a variable is theirs, if it is of the standard library: a buffer for what is
-// printed, say. What is of the module, or what a map of the module's holds, may be a leak.
+// A value that tests assign to a variable is the tests' own if its types are the standard
+// library's, for example a buffer for output. Types of the module, and what a map of the module
+// holds, may leak.
 func TestTestsAssign(t *testing.T) {
 	of := func(root, typ string, packages ...string) Class {
 		return modules.judge(verdict.Bound{Holder: &verdict.Holder{Kind: "global", Root: root, Package: "example.com/app", Type: typ, Packages: packages}}).Class
@@ -168,8 +169,8 @@ func TestSuppressed(t *testing.T) {
 	require.Equal(t, "on purpose", g.Reason)
 }
 
-// What a variable of many goroutines holds, one object in each, is a leak with these goroutines,
-// and none without them; what few goroutines gather is one.
+// Objects in a variable of many goroutines, one in each, are a leak if these goroutines are one.
+// What few goroutines gather is a leak.
 func TestPassing(t *testing.T) {
 	held := verdict.Bound{Verdict: verdict.Fail, Objects: 100, Holder: &verdict.Holder{
 		Kind: "frame", Root: "example.com/app.work.stop", Package: "example.com/app", CreatedAt: "/x/app.go:2", Goroutines: 120,

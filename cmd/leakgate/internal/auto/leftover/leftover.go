@@ -1,5 +1,5 @@
-// Package leftover finds what tests left in the folder of their package since they were ended
-// before they could remove it.
+// Package leftover finds files that tests left in the folder of their package because they were
+// ended before they could remove them.
 package leftover
 
 import (
@@ -9,25 +9,25 @@ import (
 	"strings"
 )
 
-// maxEntries is how many files a folder may have for what is new in it to be told.
+// maxEntries is the most entries in a folder for which the new ones are found.
 const maxEntries = 20000
 
-// A Folder is what lay in a package's folder before its tests ran.
+// A Folder records the contents of a package's folder before its tests ran.
 type Folder struct {
 	dir    string
 	except []string
-	before map[string]bool // nil: too many
+	before map[string]bool // nil: too many entries
 }
 
-// Look lists a folder, with all below but other packages. It leaves out folders that others write
-// to, given in full.
+// Look lists a folder with everything below it, but for other packages. It leaves out the folders
+// in except, full paths, to which others write.
 func Look(dir string, except ...string) *Folder {
 	f := &Folder{dir: dir, except: except}
 	f.before = f.list(nil)
 	return f
 }
 
-// list returns the entries by path. Below what known does not have it does not look.
+// list returns the entries by path. It does not descend into folders that known, if not nil, lacks.
 func (f *Folder) list(known map[string]bool) map[string]bool {
 	found := make(map[string]bool)
 	err := filepath.WalkDir(f.dir, func(name string, entry fs.DirEntry, err error) error {
@@ -60,7 +60,7 @@ func (f *Folder) list(known map[string]bool) map[string]bool {
 	return found
 }
 
-// isPackage reports whether a folder has Go files, whose tests may be running, too.
+// isPackage reports whether a folder outside testdata has Go files: its tests may be running, too.
 func isPackage(dir string) bool {
 	if strings.Contains(filepath.ToSlash(dir), "/testdata") {
 		return false
@@ -69,8 +69,8 @@ func isPackage(dir string) bool {
 	return len(files) > 0
 }
 
-// Move moves what is new to another folder, and returns the paths below the package's folder. What
-// cannot be moved stays, and is not among them.
+// Move moves new entries to another folder, and returns their paths relative to the package's
+// folder. An entry that cannot be moved stays, and is not returned.
 func (f *Folder) Move(to string) []string {
 	if f.before == nil {
 		return nil

@@ -23,24 +23,24 @@ import (
 type Package struct {
 	ImportPath string
 	Dir        string
-	Module     *Module // nil outside of any
-	// names of files in Dir that the build constraints select: those of the package, and those of
-	// the package beside it, whose name ends in _test
+	Module     *Module // nil outside any module
+	// Names of the files in Dir that the build constraints select: those of the package, and those
+	// of the external test package, whose name ends in _test.
 	TestGoFiles, XTestGoFiles []string
 
-	In, Beside Functions `json:"-"` // of these files
+	In, Beside Functions `json:"-"` // declared in TestGoFiles and in XTestGoFiles
 }
 
-// A Module is a module of the user's.
+// A Module is one of the user's modules.
 type Module struct {
 	Path, Dir, GoMod, GoVersion string
 }
 
-// Functions are what one package of tests declares.
+// Functions are the functions that one package of tests declares.
 type Functions struct {
 	Name            string // of the package
 	Tests, Examples []string
-	Fuzz            []string // tests of seeds
+	Fuzz            []string // fuzz tests, called with their seeds
 	Benchmarks      []string
 }
 
@@ -60,7 +60,7 @@ func (p *Package) Names() []string {
 	return names
 }
 
-// Config says where and how to look.
+// Config is the folder, the environment and the build flags for "go list".
 type Config struct {
 	Dir        string
 	Env        []string
@@ -102,7 +102,7 @@ func (p *Package) Benchmarks() []string {
 	return slices.Concat(p.In.Benchmarks, p.Beside.Benchmarks)
 }
 
-// read finds the functions.
+// read finds the functions that the test files declare.
 func (p *Package) read() (err error) {
 	if p.In, err = functions(p.Dir, p.TestGoFiles); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (p *Package) read() (err error) {
 	return err
 }
 
-// functions returns what files of one package declare.
+// functions returns the functions that files of one package declare.
 func functions(dir string, names []string) (Functions, error) {
 	var found Functions
 	var files []*ast.File
@@ -137,15 +137,16 @@ func functions(dir string, names []string) (Functions, error) {
 		files = append(files, file)
 	}
 	for _, e := range doc.Examples(files...) {
-		if e.Output != "" || e.EmptyOutput { // others are compiled and not run
+		if e.Output != "" || e.EmptyOutput { // examples without output are compiled and not run
 			found.Examples = append(found.Examples, "Example"+e.Name)
 		}
 	}
 	return found, nil
 }
 
-// isTest reports whether f is a function as the go command looks for them by a prefix (go1.26
-// cmd/go/internal/load/test.go), with a parameter of a type of package testing.
+// isTest reports whether f is a test as the go command recognizes them (go1.26
+// cmd/go/internal/load/test.go): by a prefix of its name, and by a parameter of a type of package
+// testing.
 func isTest(f *ast.FuncDecl, prefix, typ string) bool {
 	rest, ok := strings.CutPrefix(f.Name.Name, prefix)
 	if !ok || f.Recv != nil || f.Type.TypeParams != nil || f.Type.Results != nil || f.Type.Params.NumFields() != 1 {

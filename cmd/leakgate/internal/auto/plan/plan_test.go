@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The functions are those that go test would run.
+// The functions found are those that go test would run.
 func TestFunctions(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a_test.go"), []byte(`package a

@@ -19,25 +19,25 @@ var benchmarks []testing.InternalBenchmark
 // Benchmarks registers benchmarks, as Tests does.
 func Benchmarks(bs ...testing.InternalBenchmark) { benchmarks = append(benchmarks, bs...) }
 
-// A loop is the loop of a benchmark that is held at the head of its body.
+// A loop is the loop of a benchmark, held at the head of its body.
 type loop struct {
-	pb     *testing.PB   // of the goroutine that is held; nil in a benchmark's own loop
-	ticked chan struct{} // it has come to its head again
-	resume chan bool     // to do one more iteration; false: to end
+	pb     *testing.PB   // of the held goroutine of RunParallel; nil in a benchmark's own loop
+	ticked chan struct{} // the loop is at its head again
+	resume chan bool     // true: do one more iteration; false: end
 }
 
 func newLoop(pb *testing.PB) *loop { return &loop{pb, make(chan struct{}), make(chan bool)} }
 
-// held are the loops of the benchmark that runs. Outside of an exploration arrived is nil, and
-// loops run freely.
+// held has the loops of the running benchmark. Outside an exploration arrived is nil, and loops run
+// freely.
 var held struct {
 	sync.Mutex
 	arrived chan *loop
-	loops   map[any]*loop // by *testing.B, or by what tells calls of RunParallel apart
+	loops   map[any]*loop // by *testing.B, or by the call of RunParallel, see parallel
 }
 
-// Tick is called at the head of each loop of a benchmark, which it holds there. once says that the
-// loop has one iteration, by which package testing tries a benchmark out.
+// Tick is called at the head of each loop of a benchmark, and holds the loop there. once says that
+// the loop has one iteration: package testing tries a benchmark out that way.
 func Tick(b *testing.B, once bool) {
 	held.Lock()
 	arrived := held.arrived
@@ -62,8 +62,8 @@ func Tick(b *testing.B, once bool) {
 	}
 }
 
-// TickParallel is Tick for the loops of a benchmark's RunParallel. One goroutine's loop is held;
-// the others end when they come to theirs.
+// TickParallel is Tick for loops in RunParallel. It holds the loop of one goroutine; the other
+// goroutines end when they reach their loops.
 func TickParallel(pb *testing.PB) {
 	of, n := parallel(pb)
 	held.Lock()
@@ -75,7 +75,7 @@ func TickParallel(pb *testing.PB) {
 	l := held.loops[of]
 	switch {
 	case l == nil:
-		l = newLoop(pb) // which keeps pb, so that its address names no other
+		l = newLoop(pb) // keeps pb alive, so that no other PB has its address
 		held.loops[of] = l
 		held.Unlock()
 		arrived <- l
@@ -91,9 +91,9 @@ func TickParallel(pb *testing.PB) {
 	}
 }
 
-// parallel tells the call of RunParallel that a PB is for, and its number of iterations, by fields
-// that package testing has for them (go1.26 testing/benchmark.go, PB). The number is 0 where it has
-// others.
+// parallel returns an identifier of the RunParallel call that pb belongs to, and its number of
+// iterations. It reads unexported fields of PB (go1.26 testing/benchmark.go, PB). If PB has other
+// fields, the number is 0.
 func parallel(pb *testing.PB) (of uintptr, n uint64) {
 	v := reflect.ValueOf(pb).Elem()
 	shared, all := v.FieldByName("globalN"), v.FieldByName("bN")
@@ -103,23 +103,23 @@ func parallel(pb *testing.PB) (of uintptr, n uint64) {
 	return shared.Pointer(), all.Uint()
 }
 
-// Of a benchmark, so many loops are explored, for so many iterations at most.
+// Limits for a benchmark: loops that are explored, iterations, and iterations in a batch.
 const (
 	maxLoops      = 3
 	maxIterations = 5000
 	maxBatch      = 100
 )
 
-// explorations is one benchmark on its way.
+// explorations is one benchmark while its loops are explored.
 type explorations struct {
 	*runner
 	orders   *Orders
 	name     string
 	arrived  chan *loop
 	finished chan struct{}
-	next     *loop // that arrived while another was explored
+	next     *loop // loop that arrived while another was explored
 	watch    *time.Timer
-	cut      bool // the loop of a RunParallel was ended, for which package testing fails it
+	cut      bool // a loop of RunParallel was ended, for which package testing fails the benchmark
 }
 
 // holdAll explores the loops of benchmarks.
@@ -201,8 +201,8 @@ func (x *explorations) wait() *loop {
 	}
 }
 
-// explore has a loop do one iteration after the other, under AssertNoGrowth, and reports whether it
-// did not end before.
+// explore runs a loop one iteration at a time, under AssertNoGrowth. It reports whether the
+// exploration ended before the loop did.
 func (x *explorations) explore(l *loop, label string) (whole bool) {
 	ended, iterations := false, 0
 	step := func() {

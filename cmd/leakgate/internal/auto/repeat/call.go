@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// A runner calls functions, one at a time, each in the surroundings that the process had at first.
+// A runner calls functions, one at a time. Each finds the folder, environment and standard files
+// that the process had at first.
 type runner struct {
 	journal *journal
 	dir     string
@@ -19,13 +20,13 @@ type runner struct {
 	stdin   *os.File
 	stdout  *os.File
 	stderr  *os.File
-	calls   int // numbers the marks
+	calls   int // number of calls; the last one's number in the marks
 
-	parent  int         // the command's process
-	calling atomic.Bool // a function runs
-	alone   atomic.Bool // the command is gone
+	parent  int         // process ID of the command
+	calling atomic.Bool // a function is running
+	alone   atomic.Bool // the command has ended
 
-	subtests string // pattern, of the orders
+	subtests string // Orders.Subtests
 	matcher  matcher
 }
 
@@ -37,8 +38,8 @@ func newRunner(j *journal) (*runner, error) {
 	return &runner{journal: j, dir: dir, env: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}, nil
 }
 
-// restore undoes what a function did to its surroundings. An error means that the next function
-// could not work: the folder is gone.
+// restore undoes what a function did to the folder, the environment and the standard files. An
+// error means that the folder is gone, and that no other function can run.
 func (r *runner) restore() error {
 	os.Stdin, os.Stdout, os.Stderr = r.stdin, r.stdout, r.stderr
 	if env := os.Environ(); !slices.Equal(env, r.env) {
@@ -55,16 +56,16 @@ func (r *runner) restore() error {
 	return nil
 }
 
-// mark tells whoever reads the output that another call begins. It returns the call's number.
+// mark tells the reader of the output that another call begins. It returns the call's number.
 func (r *runner) mark(name string) int {
 	r.calls++
 	_, _ = fmt.Fprintf(r.stdout, "\n%s%d %s\n", Mark, r.calls, name)
 	return r.calls
 }
 
-// call calls a function once, and reports whether it failed. The function runs as if it were the
-// only one of the test binary: package testing waits for its parallel subtests, and forgets its
-// records with it.
+// call calls a function once, and reports whether it passed. The function runs as if it were the
+// only one of the test binary: package testing waits for its parallel subtests, and drops its
+// records of the test afterwards.
 func (r *runner) call(f *registered) (ok bool) {
 	r.mark(f.label())
 	r.calling.Store(true)
@@ -81,7 +82,7 @@ func (r *runner) call(f *registered) (ok bool) {
 	return r.restore() == nil && ok
 }
 
-// run calls a test, without the subtests that are not asked for.
+// run calls a test, without the subtests that the pattern leaves out.
 func (r *runner) run(f *registered) bool {
 	match := matchAll
 	if pattern := f.pattern(r.subtests); pattern != "" {
@@ -99,8 +100,8 @@ func setRun(pattern string) {
 	}
 }
 
-// callOnce is call that also says whether the test skipped itself. For that, the test is called by
-// another function than package testing's, which is one frame more on its stack.
+// callOnce is call, and also reports whether the test skipped itself. For that it wraps the test in
+// a function, which adds one frame to the test's stack.
 func (r *runner) callOnce(f *registered) (ok, skipped bool) {
 	if f.call != nil {
 		wrapped := *f
@@ -113,21 +114,21 @@ func (r *runner) callOnce(f *registered) (ok, skipped bool) {
 		f.test.F(t)
 	}
 	if ok = r.call(&wrapped); !ok {
-		ok = r.call(f) // it may have looked at its stack
+		ok = r.call(f) // the test may depend on its stack
 	}
 	return ok, skipped
 }
 
-// matchAll is what RunTests asks about -test.run, which is empty.
+// matchAll is the match function for RunTests where -test.run is empty.
 func matchAll(string, string) (bool, error) { return true, nil }
 
-// watch ends the process if what it is for takes too long.
+// watch returns a timer that ends the process after limit, with name() recorded as hanging.
 func (r *runner) watch(name func() string, limit time.Duration) *time.Timer {
 	return time.AfterFunc(limit, func() {
 		if r.isAlone() {
 			return // stayWith ends the process
 		}
 		r.journal.write(Event{Event: "hangs", Function: name(), Took: limit})
-		os.Exit(exitHang) // without stacks: to take them waits for a goroutine that cannot be stopped
+		os.Exit(exitHang) // without stacks: taking them waits for a goroutine that cannot be stopped
 	})
 }

@@ -1,67 +1,67 @@
 // Package repeat calls the tests and examples of a package again and again, in a process of its
-// own, and has leakcheck look at what grows with each call. It is linked into test binaries that
-// leakgate run -auto builds: a generated file registers the functions, and declares the test that
-// calls Run. What to do comes from a file of orders; what came of it goes to a journal, line by
-// line, so that nothing is lost when a test ends the process.
+// own, and has leakcheck find what grows with each call. It is linked into test binaries that
+// leakgate run -auto builds. A generated file registers the functions, and declares the test that
+// calls Run. A file of orders says what to do. Results go to a journal, line by line, so that
+// nothing is lost when a test ends the process.
 //
 // It imports the standard library and leakcheck alone, and its memory does not grow with calls.
 package repeat
 
 import "time"
 
-// Orders is what one process is to do.
+// Orders says what one process is to do.
 type Orders struct {
 	Journal string // file that events are appended to
-	// Functions are repeated in this order. One that took no time yet is tried out first.
+	// Functions are repeated in this order. A function whose Took is 0 is tried out first.
 	Functions []Function
-	// Benchmarks whose loops are explored, one after the other, in place of functions.
+	// Benchmarks are those whose loops are explored, one after the other, instead of functions.
 	Benchmarks []string
-	Subtests   string    // pattern for what to run of tests, as -test.run has it; "": all of them
-	Label      string    // of the exploration, by which its record is found
+	Subtests   string    // pattern of tests and subtests to run, as -test.run takes it; "": all
+	Label      string    // name of the exploration, by which its record is found
 	Artifacts  string    // folder for the record
 	End        time.Time // when all must be done
 
-	Parent int // the process that it works for
+	Parent int // process ID of the command
 
-	// how long a call may take before the process is ended, beside ten times what it took before
+	// time limit of a call, besides ten times what it took before; beyond it, the process is ended
 	Hangs time.Duration
 
-	ProbeEnd time.Time // when what has not been tried out yet is left out
+	ProbeEnd time.Time // after this, functions not yet tried out are left out
 }
 
-// A Function is a test, an example or a fuzz test with its seeds, or what is left of a test when
-// all its subtests but one are left out.
+// A Function is a test, an example, a fuzz test with its seeds, or one subtest: a test without its
+// other subtests.
 type Function struct {
-	Name  string        // with a slash: of a test, and of its subtest
+	Name  string        // with a slash: a test and its subtest
 	Took  time.Duration // by one call; 0: not tried out yet
-	Limit time.Duration // for a call that tries it out, which ends the process
+	Limit time.Duration // of a call that tries it out; beyond it, the process is ended
 }
 
 // Limits of what is repeated.
 const (
-	// MaxCall is how long the second call of a function may take.
+	// MaxCall is how long a repeated call of a function may take.
 	MaxCall = time.Second
-	// MaxGroup is how long all functions that are repeated together may take for one call each, and
-	// groupCalls how many such calls there must be time for: those of AssertNoGrowth before it
-	// fails, with its snapshots.
+	// MaxGroup limits the time for one call of each function in a group. groupCalls is the number
+	// of such rounds that must fit into the time left: the calls that AssertNoGrowth makes before
+	// it fails, with its snapshots.
 	MaxGroup   = 4 * time.Second
 	groupCalls = 50
 )
 
-// Status is what came of trying a function out.
+// Status is the result of trying a function out.
 type Status string
 
 // The statuses.
 const (
 	OK         Status = "ok"
 	Fails      Status = "fails"      // at its first call, so without leakgate too
-	Skips      Status = "skips"      // itself
+	Skips      Status = "skips"      // skips itself
 	Short      Status = "short"      // a benchmark's loop ends before it has been repeated
 	Once       Status = "once"       // fails when it is called again
 	Slow       Status = "slow"       // takes more than MaxCall
 	Left       Status = "left"       // the group would take more than MaxGroup
 	OutOfTime  Status = "outoftime"  // the package's time was over before it was tried out
-	Hangs      Status = "hangs"      // did not come back
+	Hangs      Status = "hangs"      // a call did not return
 	Ended      Status = "ended"      // ended the process
 	Unrunnable Status = "unrunnable" // there is no such function
 	NoLoop     Status = "noloop"     // a benchmark has no loop that can be held
@@ -84,6 +84,6 @@ type Event struct {
 	Log       []string `json:",omitempty"` // "explored": what leakcheck said beside its record
 }
 
-// Mark begins a line of the output: after it come the number of a call and of its function. What
-// follows is the output of that call, up to the next mark.
+// Mark begins a line of the output, before the number and the name of a call's function. The output
+// up to the next mark is that of the call.
 const Mark = "\x00leakgate "

@@ -7,16 +7,16 @@ import (
 	"sync"
 )
 
-// Exit codes of a process that ended itself: since a function did not come back, since the command
-// is gone, or since nothing can be written any more.
+// Exit codes of a process that ended itself: a function did not return, the command is gone, or
+// nothing can be written any more.
 const (
 	exitHang    = 97
 	exitAlone   = 98
 	ExitJournal = 99
 )
 
-// A journal is a file that events are appended to, one a line. Each is there when write returns,
-// whatever ends the process then.
+// A journal is a file to which events are appended, one per line. An event is in the file when
+// write returns, however the process ends afterwards.
 type journal struct {
 	mu   sync.Mutex
 	file *os.File
@@ -30,8 +30,8 @@ func openJournal(name string) (*journal, error) {
 	return &journal{file: file}, nil
 }
 
-// write appends an event. Where that fails nothing that follows can be told, so it ends the process
-// with ExitJournal.
+// write appends an event. If that fails, no later event can be reported either, and it ends the
+// process with ExitJournal.
 func (j *journal) write(e Event) {
 	line, err := json.Marshal(e)
 	if err == nil {

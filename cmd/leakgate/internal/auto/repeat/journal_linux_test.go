@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A journal on a full disk ends the process with a code of its own: nothing that follows could be
-// told.
+// A journal on a full disk ends the process with an exit code of its own: nothing later could be
+// reported.
 func TestJournalOnFullDisk(t *testing.T) {
 	if os.Getenv("FULL") != "" {
 		j, err := openJournal("/dev/full")

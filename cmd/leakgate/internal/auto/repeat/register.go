@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// A registered function is a test, or one of another kind, which has the function to call.
+// A registered function is a test, or a function of another kind, which call runs.
 type registered struct {
 	name string
 	test testing.InternalTest
-	only string                        // the subtest that is wanted of a test; "": all
+	only string                        // the wanted subtest of a test; "": all
 	call func(skipped *bool) (ok bool) // nil for tests
 }
 
@@ -30,13 +30,13 @@ func Examples(examples ...testing.InternalExample) {
 	}
 }
 
-// Func registers a function of another kind than tests: call reports whether it did not fail, and
-// sets skipped.
+// Func registers a function of another kind than tests. call reports whether it passed, and sets
+// skipped if it skipped itself.
 func Func(name string, call func(skipped *bool) (ok bool)) {
 	functions = append(functions, registered{name: name, call: call})
 }
 
-// find returns the function of a name, nil if there is none. What follows a slash is a subtest's.
+// find returns the function with a name; nil if there is none. The part after a slash is a subtest.
 func find(name string) *registered {
 	name, only, _ := strings.Cut(name, "/")
 	for _, f := range functions {

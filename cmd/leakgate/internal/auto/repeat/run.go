@@ -15,8 +15,8 @@ import (
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
-// Run is the body of the test that generated code declares. It does what the orders say, and skips
-// where there are none: somebody runs the binary by hand.
+// Run is the body of the test that generated code declares. It carries out the orders. Without
+// orders it skips the test: somebody runs the binary by hand.
 func Run(t *testing.T) {
 	file := envvar.Repeat.Value()
 	if file == "" {
@@ -34,11 +34,11 @@ func Run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Else package testing would look for the functions that this flag names.
+	// Otherwise package testing would select the functions that this flag names.
 	if err := flag.Set("test.run", ""); err != nil {
 		t.Fatal(err)
 	}
-	// Tests do not see what is not for them; and assertions of their own leave no records.
+	// Tests must not see leakgate's variables, and their own assertions must leave no records.
 	for _, v := range []envvar.Variable{envvar.Repeat, envvar.Artifacts} {
 		if err := os.Unsetenv(v.Name()); err != nil {
 			t.Fatal(err)
@@ -58,8 +58,8 @@ func Run(t *testing.T) {
 	j.write(Event{Event: "end"})
 }
 
-// stayWith ends the process soon after the command has ended without ending it: a killed one. A
-// function that runs then may clean up what it did, if that does not take long.
+// stayWith ends the process soon after the command is gone without having ended it, because it was
+// killed. A running function may clean up first, if that does not take long.
 func (r *runner) stayWith(parent int) {
 	r.parent = parent
 	const (
@@ -77,7 +77,7 @@ func (r *runner) stayWith(parent int) {
 			timer.Reset(long)
 		}
 	}
-	timer = time.AfterFunc(time.Hour, look) // look refers to it
+	timer = time.AfterFunc(time.Hour, look) // look refers to timer
 	timer.Reset(often)
 }
 
@@ -91,7 +91,7 @@ type timed struct {
 }
 
 // tryOut calls the functions that have not been tried out yet, and returns those to repeat: the
-// quickest first, as many as a group may have.
+// quickest first, as many as fit into a group.
 func (r *runner) tryOut(o *Orders) []timed {
 	var group []timed
 	for _, f := range o.Functions {
@@ -127,7 +127,7 @@ func (r *runner) tryOut(o *Orders) []timed {
 	return group
 }
 
-// try calls a function three times, or less often where that says enough, and returns how long the
+// try calls a function three times, or fewer times where that is enough, and returns how long the
 // last call took.
 func (r *runner) try(f *registered, limit time.Duration) (Status, time.Duration) {
 	watch := r.watch(func() string { return f.label() }, limit)
@@ -180,11 +180,11 @@ func (r *runner) explore(o *Orders, group []timed) {
 				break
 			}
 		}
-		// A snapshot follows the last call of a batch, and a large heap's takes its time.
+		// A snapshot follows the last call of a batch; a snapshot of a large heap takes time.
 		watch.Reset(time.Until(o.End) + o.Hangs)
 	}
 	watch.Reset(time.Until(o.End) + o.Hangs)
-	// How long the group takes now, on a machine that may be busier than before.
+	// Measure how long the group takes at present: the machine may be busier than before.
 	for range 2 {
 		start := time.Now()
 		if op(); s.failed {
@@ -226,8 +226,8 @@ func sum(group []timed) time.Duration {
 	return max(all, 1)
 }
 
-// fitting is how many of a group's functions, whose calls took one together, are called in the time
-// that there is for a call of the group: one at least.
+// fitting returns how many functions of a group can be called within most, if a call of all of them
+// takes one; at least 1.
 func fitting(group []timed, one, most time.Duration) int {
 	if one <= most {
 		return len(group)
@@ -242,12 +242,13 @@ func fitting(group []timed, one, most time.Duration) int {
 	return len(group)
 }
 
-// allCalls is how many calls there must be time for with a first batch of one: 15 in four batches,
-// and twice as much again for warming up, snapshots and a busier machine.
+// allCalls is how many calls must fit into the time left, with a first batch of one: 15 in four
+// batches, and twice as many again for warming up, snapshots and a busier machine.
 const allCalls = 45
 
-// batches returns how often a group is called in the first batch, and before it, by how long a call
-// takes: more often than AssertNoGrowth would, since tests fill caches that an operation does not.
+// batches returns how often a group is called in the first batch, and before it, given how long a
+// call takes. That is more often than AssertNoGrowth would: tests fill caches that an operation
+// does not.
 func batches(took time.Duration) (batch, warmup int) {
 	if took > 500*time.Millisecond {
 		return 2, 2
@@ -256,7 +257,7 @@ func batches(took time.Duration) (batch, warmup int) {
 	return batch, max(2, batch/2)
 }
 
-// A subject is the test that AssertNoGrowth fails, instead of the one that runs.
+// A subject is the test that AssertNoGrowth fails, in place of the test that runs.
 type subject struct {
 	name   string
 	end    time.Time

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Of a group that takes longer than it did, so many are repeated as there is time for.
+// If a group takes longer than before, only as many functions are repeated as there is time for.
 func TestFitting(t *testing.T) {
 	group := []timed{{took: 1}, {took: 2}, {took: 3}, {took: 4}}
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// label names a registered function, and the only subtest that is wanted of it.
+// label names a registered function, with the subtest if only one is wanted.
 func (f *registered) label() string {
 	if f.only == "" {
 		return f.name
@@ -15,7 +15,7 @@ func (f *registered) label() string {
 	return f.name + "/" + f.only
 }
 
-// pattern is what -test.run says to run of a test, where users is what the user said of all.
+// pattern returns the value of -test.run for a call of a test. users is the user's own pattern.
 func (f *registered) pattern(users string) string {
 	if f.only == "" {
 		return users
@@ -23,7 +23,7 @@ func (f *registered) pattern(users string) string {
 	return "^" + regexp.QuoteMeta(f.name) + "$/^" + regexp.QuoteMeta(f.only) + "$"
 }
 
-// A matcher matches names with patterns, each of which it compiles once.
+// A matcher matches names against patterns. It compiles each pattern once.
 type matcher struct{ compiled map[string]*regexp.Regexp }
 
 func (m *matcher) match(pattern, name string) (bool, error) {
@@ -41,13 +41,13 @@ func (m *matcher) match(pattern, name string) (bool, error) {
 	return re.MatchString(name), nil
 }
 
-// maxSubtests is how many subtests of a test are told apart.
+// maxSubtests is the most subtests of a test that are told apart.
 const maxSubtests = 100
 
-// findSubtests calls a test once more, and returns the names of its own subtests, as package
-// testing made them unique; nil if it has more than are told apart.
+// findSubtests calls a test once more, and returns the names of its direct subtests, as package
+// testing made them unique; nil if there are more than maxSubtests.
 func (r *runner) findSubtests(f *registered) []string {
-	const of = "leakgate" // what package testing asks about subtests
+	const of = "leakgate" // the pattern with which package testing asks about subtests
 	var names []string
 	match := func(pattern, name string) (bool, error) {
 		if pattern == of && !slices.Contains(names, name) {
@@ -60,7 +60,7 @@ func (r *runner) findSubtests(f *registered) []string {
 	testing.RunTests(match, []testing.InternalTest{f.test})
 	setRun("")
 	_ = r.restore() // there is no call after this one
-	// It first asks whether the pattern is one, with a name of no subtest.
+	// Package testing first tries the pattern on a name that is no subtest's.
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "non-empty" || strings.Contains(name, "/") })
 	if len(names) > maxSubtests {
 		return nil

@@ -8,18 +8,18 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// TestsAssign reports whether tests of a package, or of the variable's own, assign a value to a
-// package variable, given by its full name. It goes by names alone: tests of another package are
-// asked for the last two elements of the name.
+// TestsAssign reports whether tests of pkg, or of the variable's own package, assign a value to a
+// package variable, given by its full name. It compares names only: in tests of another package it
+// looks for the last two elements of the name.
 func (f *Finder) TestsAssign(variable, pkg string) bool {
 	own := symbol.Package(variable)
 	name := strings.TrimPrefix(variable, own+".")
 	return f.testsAssign(own)[name] || f.testsAssign(pkg)[own[strings.LastIndexByte(own, '/')+1:]+"."+name]
 }
 
-// testsAssign returns the names that tests of a package assign to, those of other packages with the
-// names by which they are imported, and without them, since tests beside the package import it. The
-// first question about a package parses its tests.
+// testsAssign returns the names that tests of a package assign to. A variable of another package is
+// listed with the name of the import, and also without it, since external tests import the package
+// that they test. The first call for a package parses its tests.
 func (f *Finder) testsAssign(pkg string) map[string]bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,7 +44,7 @@ func (f *Finder) testsAssign(pkg string) map[string]bool {
 	return names
 }
 
-// note notes what is assigned to: a variable, or one of another package.
+// note records the target of an assignment: a variable of this package or of another.
 func note(names map[string]bool, left ast.Expr) {
 	switch left := left.(type) {
 	case *ast.Ident:

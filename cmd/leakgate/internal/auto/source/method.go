@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// names of methods that end the use of their receiver, in lower case: there are Shutdown and
-// ShutDown, and tests of a package call stop as well as Stop.
+// names are methods that end the use of their receiver, in lower case: both Shutdown and ShutDown
+// occur, and tests within a package call stop as well as Stop.
 var names = []string{
 	"close", "stop", "shutdown", "shutdownwithdrain", "cancel", "stopandwait", "terminate", "gracefulstop", "quit", "halt", "dispose",
 	"destroy", "disconnect", "drain", "release",
 }
 
-// Method returns the method that ends the use of a type, given by its full name with "*" before it
-// and type arguments after it or not; "" if there is none, or if the type is of no module here.
+// Method returns the method that ends the use of a type; "" if there is none, or if the type is of
+// no module here. typ is a full name, which may begin with "*" and end in type arguments.
 func (f *Finder) Method(typ string) string {
 	typ = strings.TrimLeft(typ, "*")
 	typ, _, _ = strings.Cut(typ, "[")
@@ -29,7 +29,7 @@ func (f *Finder) Method(typ string) string {
 	return known.methods[typ[dot+1:]]
 }
 
-// methods returns the first of those names that each type has.
+// methods returns, for each type, the first of its methods that is in names.
 func methods(files []*ast.File) map[string]string {
 	found := make(map[string]string)
 	for _, file := range files {

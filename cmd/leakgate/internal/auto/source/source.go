@@ -1,5 +1,5 @@
-// Package source asks the source code of modules what a test binary does not say: which method ends
-// the use of a type, what only tests use, and what tests assign to.
+// Package source looks up in the source code of modules what a test binary does not say: which
+// method ends the use of a type, what only tests use, and what tests assign to.
 package source
 
 import (
@@ -14,20 +14,20 @@ import (
 
 // A Finder looks into the sources of modules. It may be used by several goroutines.
 type Finder struct {
-	Dirs map[string]string // of modules, by path
+	Dirs map[string]string // folders of modules, by module path
 
 	mu       sync.Mutex
 	found    map[string]*facts          // by package
 	assigned map[string]map[string]bool // variables that a package's tests assign to, by package
 }
 
-// facts are those of one package, but for its tests.
+// facts are about one package, without its test files.
 type facts struct {
-	methods map[string]string // that end the use of a type, by type
+	methods map[string]string // methods that end the use of a type, by type
 	used    map[string]bool   // names of functions that are mentioned, and of types that values are made of
 }
 
-// of returns the facts of a package. The first question about a package parses its files.
+// of returns the facts of a package; nil without files. The first call for a package parses them.
 func (f *Finder) of(pkg string) *facts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,8 +44,8 @@ func (f *Finder) of(pkg string) *facts {
 	return known
 }
 
-// files parses the files of a package, for all systems: those of its tests, or the others. It
-// returns none if one of them cannot be read, or if the package is of no module here.
+// files parses the files of a package, for all systems: its test files, or the other files. It
+// returns none if one of them cannot be read, or if the package is in no module of Dirs.
 func (f *Finder) files(pkg string, tests bool) []*ast.File {
 	module := ""
 	for path := range f.Dirs {

@@ -8,10 +8,10 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// OnlyTests returns the function or type that only tests use, by the name of a function as stack
-// traces have it: an unexported function of a module here that no file but those of tests mentions,
-// or, for a method, an unexported type of which no other file makes a value; "" if there is none.
-// It goes by names alone, so that a name that stands for something else too counts as used.
+// OnlyTests takes the name of a function, as in stack traces, and returns the function or type that
+// only tests use; "" if there is none. That is an unexported function of a module here that no file
+// but those of tests mentions, or, for a method, an unexported type of which no other file makes a
+// value. It compares names only: a name that also stands for something else counts as used.
 func (f *Finder) OnlyTests(function string) string {
 	pkg := symbol.Package(function)
 	name := declared(strings.TrimPrefix(function, pkg+"."))
@@ -25,9 +25,9 @@ func (f *Finder) OnlyTests(function string) string {
 	return pkg[strings.LastIndexByte(pkg, '/')+1:] + "." + name
 }
 
-// declared is the name of the declaration that a function's name within its package begins with:
-// "source" of "(*source[...]).init.func1" and "source.get", "start" of "start.func1"; "" if it is
-// something that the compiler made.
+// declared returns the name of the declaration that a function's name within its package begins
+// with: "source" of "(*source[...]).init.func1" and "source.get", "start" of "start.func1"; "" if
+// the compiler made the function.
 func declared(name string) string {
 	name = strings.TrimPrefix(name, "(*")
 	if i := strings.IndexAny(name, ".[)"); i >= 0 {
@@ -39,10 +39,10 @@ func declared(name string) string {
 	return name
 }
 
-// used returns the names that files use. A type's name counts where a value may be made of it: not
-// behind "*", not where an interface's content is asked for, not as a receiver, nor within the
-// type's own methods, which are called when there is a value. A function's own name counts within
-// others. What "//go:linkname" names counts.
+// used returns the names that files use. The name of a type counts where a value of it may be made:
+// not after "*", not in a type assertion or type switch, not as a receiver, and not within the
+// type's own methods, which need a value to be called. The name of a function counts within other
+// declarations. Names in "//go:linkname" count.
 func used(files []*ast.File) map[string]bool {
 	found := make(map[string]bool)
 	for _, file := range files {
@@ -67,7 +67,7 @@ func used(files []*ast.File) map[string]bool {
 	return found
 }
 
-// uses is a visitor that notes the names that a declaration uses, but for its own.
+// uses is a visitor that records the names that a declaration uses, except its own.
 type uses struct {
 	own   string
 	found map[string]bool
@@ -93,7 +93,7 @@ func (u *uses) Visit(n ast.Node) ast.Visitor {
 		ast.Walk(in, n.Type)
 		return nil
 	case *ast.StructType:
-		u.all(n) // a decoder makes what a field points to
+		u.all(n) // a decoder may make the value that a field points to
 		return nil
 	case *ast.CallExpr:
 		if len(n.Args) == 1 && !isNil(n.Args[0]) {
@@ -121,7 +121,7 @@ func (u *uses) Visit(n ast.Node) ast.Visitor {
 	return u
 }
 
-// all notes all names within n.
+// all records all names within n.
 func (u *uses) all(n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && id.Name != u.own {

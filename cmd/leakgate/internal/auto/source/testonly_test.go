@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Of two of a kind, which differ in how they are used, only tests use the former.
+// Of each pair of similar declarations, only tests use the first.
 func TestOnlyTests(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.go"), []byte(`package a
@@ -97,7 +97,7 @@ func startHandler() {}
 	}
 }
 
-// Of a package that cannot be parsed nothing is known.
+// Nothing is known of a package that cannot be parsed.
 func TestDamagedSource(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.go"), []byte("package a\n\nfunc start() {}\n"), 0o666))
@@ -105,7 +105,7 @@ func TestDamagedSource(t *testing.T) {
 	require.Empty(t, (&Finder{Dirs: map[string]string{"example.com/a": dir}}).OnlyTests("example.com/a.start"))
 }
 
-// A variable is the tests' to set where one of them assigns to it, by its name or by its package's.
+// TestsAssign finds assignments in tests by the variable's name, or by its package's and its name.
 func TestAssigned(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -1,7 +1,7 @@
 // Package suppress reads the file that says what leakgate run -auto is not to report, and why.
 //
-// Each line has a pattern, white space, and a reason. Empty lines and those that begin with "#" say
-// nothing. A pattern is written as for leakcheck.Ignore: a path from a root, or a goroutine's
+// Each line has a pattern, white space, and a reason. Empty lines and those that begin with "#" are
+// skipped. A pattern is written as for leakcheck.Ignore: a path from a root, or a goroutine's
 // function, with all below; "*" is any run of characters without "/", "**" and "..." any run, "[*]"
 // stands for itself; the first elements of an import path may be left out.
 package suppress
@@ -20,7 +20,7 @@ import (
 // FileName is the file's name, in the folder where leakgate runs.
 const FileName = "leakgate.ignore"
 
-// A List is what a file says. It may be used by several goroutines.
+// A List is the content of the file. It may be used by several goroutines.
 type List struct {
 	mu    sync.Mutex
 	lines []line
@@ -34,7 +34,7 @@ type line struct {
 	used    bool
 }
 
-// Load reads the file in a folder. Where there is none the list is empty. An error says the line.
+// Load reads the file in a folder. Without a file the list is empty. A syntax error names the line.
 func Load(dir string) (*List, error) {
 	data, err := os.ReadFile(filepath.Join(dir, FileName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,8 +102,8 @@ func compile(pattern string) (*regexp.Regexp, error) {
 	return match, nil
 }
 
-// Match returns the reason of the first line whose pattern matches one of some names, and whether
-// there is one.
+// Match returns the reason of the first line whose pattern matches one of names, and whether there
+// is such a line.
 func (l *List) Match(names ...string) (reason string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +118,7 @@ func (l *List) Match(names ...string) (reason string, ok bool) {
 	return "", false
 }
 
-// Stale returns the lines that have matched nothing, as texts with the place.
+// Stale returns the patterns that have matched nothing, each with its file and line.
 func (l *List) Stale() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

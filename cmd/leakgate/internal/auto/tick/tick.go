@@ -1,6 +1,6 @@
-// Package tick instruments benchmarks: a call at the head of each loop that does the measured work.
-// With it a benchmark can be held there, one iteration after the other, and what a client or server
-// keeps that lives as long as the benchmark can be seen.
+// Package tick instruments benchmarks: it adds a call at the head of each loop that does the
+// measured work. The benchmark can then be held there, one iteration at a time. That shows what a
+// client or server keeps that lives as long as the benchmark.
 package tick
 
 import (
@@ -12,9 +12,9 @@ import (
 )
 
 // Loops returns the source of a test file with a call of pkg.Tick(b, once) at the head of each loop
-// over b.N, range b.N or b.Loop(), where b is a *testing.B, and of pkg.TickParallel(pb) in those
-// over pb.Next(), where pb is a *testing.PB; nil if there is none. Calls and the import stand on
-// lines that are there already, so that no line moves.
+// over b.N, range b.N or b.Loop(), where b is a *testing.B, and of pkg.TickParallel(pb) in loops
+// over pb.Next(), where pb is a *testing.PB; nil if there is no such loop. Calls and the import are
+// added to existing lines, so that no line moves.
 func Loops(name string, source []byte, pkg string) ([]byte, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, source, parser.SkipObjectResolution)
@@ -36,7 +36,7 @@ func Loops(name string, source []byte, pkg string) ([]byte, error) {
 		if !ok || f.Body == nil {
 			continue
 		}
-		bs, pbs := make(map[string]bool), make(map[string]bool) // names of benchmarks in the function
+		bs, pbs := make(map[string]bool), make(map[string]bool) // names of *testing.B and *testing.PB
 		note := func(t *ast.FuncType) {
 			for _, field := range t.Params.List {
 				for _, n := range field.Names {
@@ -76,7 +76,7 @@ func Loops(name string, source []byte, pkg string) ([]byte, error) {
 				return true
 			}
 			all = append(all, insertion{set.Position(body.Lbrace).Offset + 1, fmt.Sprintf(" %s.Tick(%s, %s);", alias, b, once)})
-			return false // a loop in a loop is part of its iteration
+			return false // an inner loop is part of the iteration
 		})
 	}
 	if len(all) == 0 {
@@ -93,7 +93,7 @@ func Loops(name string, source []byte, pkg string) ([]byte, error) {
 	return append(out, source[at:]...), nil
 }
 
-// importName is the name by which a file knows package testing; "" if by none.
+// importName returns the name under which a file imports package testing; "" if it does not.
 func importName(file *ast.File) string {
 	for _, i := range file.Imports {
 		if i.Path.Value != `"testing"` {

@@ -15,10 +15,10 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/tick"
 )
 
-// TestName is the test that does the repeating, in every binary.
+// TestName is the test that repeats the others, in every binary.
 const TestName = "TestZZLeakgateAuto"
 
-// Names of the generated files. They are in no folder: an overlay shows them to the go command.
+// Names of the generated files. No folder has them: an overlay shows them to the go command.
 const (
 	inFile     = "zz_leakgate_auto_test.go"
 	besideFile = "zz_leakgate_auto_x_test.go"
@@ -29,8 +29,8 @@ type BuildError struct{ Output string }
 
 func (e *BuildError) Error() string { return e.Output }
 
-// Build makes a test binary of a package, in dir, and returns its file. args are the build flags of
-// the user, for "go test". The error is a *BuildError where the compiler or the go command objects.
+// Build makes a test binary of a package, in dir, and returns its file. args are the user's build
+// flags, for "go test". The error is a *BuildError if the compiler or the go command objects.
 func (w *Workspace) Build(ctx context.Context, p *plan.Package, dir string, args []string) (string, error) {
 	overlay := make(map[string]string)
 	add := func(name, text string) error {
@@ -94,8 +94,8 @@ func (w *Workspace) Build(ctx context.Context, p *plan.Package, dir string, args
 	return binary, nil
 }
 
-// generate returns the file that registers functions of one package. Its names are not those of
-// anybody's tests.
+// generate returns the file that registers functions of one package. Its names do not clash with
+// those of tests.
 func generate(f plan.Functions, declaresTest bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\nimport (\n\tleakgatetesting \"testing\"\n\n\tleakgaterepeat %q\n", f.Name, repeatPath)

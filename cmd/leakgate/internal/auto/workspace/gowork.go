@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// A source is what a workspace file is made of.
+// A source is the content of a workspace file.
 type source struct {
 	goVersion string // at least that of each module used
 	toolchain string
@@ -46,7 +46,7 @@ type goWork struct {
 // errNoModule is for packages outside of any module.
 var errNoModule = errors.New("-auto needs a module: make one with \"go mod init\"")
 
-// readModules makes the workspace of a module that is in none: of that module.
+// readModules makes a workspace of the packages' modules, for a user who has no workspace.
 func (s *source) readModules(cfg Config) error {
 	for _, p := range cfg.Packages {
 		if p.Module == nil || p.Module.Dir == "" {
@@ -65,8 +65,7 @@ func (s *source) readModules(cfg Config) error {
 		s.use = append(s.use, p.Module.Dir)
 		s.atLeast(mod.Go)
 		s.godebug = mod.Godebug
-		// What the runtime does by default depends on the main module's go line, or the
-		// workspace's.
+		// The runtime's defaults depend on the go line of the main module, or of the workspace.
 		s.defaultOf(cmp.Or(mod.Go, "1.20")) // go1.26 internal/godebugs: nothing is older
 		if info, err := os.Stat(filepath.Join(p.Module.Dir, "vendor", "modules.txt")); err == nil && info.Mode().IsRegular() {
 			s.vendor = filepath.Join(p.Module.Dir, "vendor")
@@ -75,7 +74,7 @@ func (s *source) readModules(cfg Config) error {
 	return nil
 }
 
-// readWork makes a copy of the user's workspace file.
+// readWork copies the user's workspace file.
 func (s *source) readWork(file string, cfg Config) error {
 	var work goWork
 	if err := goJSON(cfg.Dir, cfg.Env, &work, "work", "edit", "-json", file); err != nil {
@@ -117,14 +116,14 @@ func absolute(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// atLeast raises the go line to that of a module.
+// atLeast raises a go line below goVersion to goVersion.
 func (s *source) atLeast(goVersion string) {
 	if goVersion != "" && version.Compare("go"+goVersion, "go"+s.goVersion) > 0 {
 		s.goVersion = goVersion
 	}
 }
 
-// defaultOf keeps the meaning of a go line, unless the file says itself what is the default.
+// defaultOf keeps the runtime's defaults of a go line, unless the file sets a default itself.
 func (s *source) defaultOf(goVersion string) {
 	if slices.ContainsFunc(s.godebug, func(g setting) bool { return g.Key == "default" }) {
 		return
@@ -132,7 +131,7 @@ func (s *source) defaultOf(goVersion string) {
 	s.godebug = append([]setting{{"default", version.Lang("go" + goVersion)}}, s.godebug...)
 }
 
-// text is the file.
+// text returns the content of the workspace file.
 func (s *source) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "go %s\n", s.goVersion)

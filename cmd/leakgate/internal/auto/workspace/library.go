@@ -19,14 +19,14 @@ import (
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// modulePath is that of leakgate, and so of the library.
+// modulePath is the module path of leakgate, which the library has, too.
 const modulePath = "github.com/leakgate/leakgate"
 
 // repeatPath is the import path that package repeat has in the library: below leakcheck, so that
 // its memory counts as the tool's own.
 const repeatPath = modulePath + "/leakcheck/repeat"
 
-// seedsPath is that of package seeds.
+// seedsPath is the import path of package seeds in the library.
 const seedsPath = repeatPath + "/seeds"
 
 // A file of the library.
@@ -54,11 +54,11 @@ func sources() ([]file, error) {
 	return files, err
 }
 
-// completeName is the file that says that all others are there.
+// completeName is the file that says that all other files are there.
 const completeName = ".complete"
 
 // Library writes the module of leakcheck and package repeat to the user's cache, unless it is
-// there, and returns its folder. That has always the same name for the same sources, so that the go
+// there, and returns its folder. The same sources always have the same folder name, so that the go
 // command compiles them once.
 func Library() (string, error) {
 	files, err := sources()
@@ -78,7 +78,7 @@ func Library() (string, error) {
 	if _, err := os.Stat(filepath.Join(dir, completeName)); err == nil {
 		return dir, nil
 	}
-	// Two processes may be at it. Files appear as a whole, and are the same whoever writes them.
+	// Two processes may do this at once. Files appear as a whole, with the same content from both.
 	for _, f := range append(files, file{completeName, nil}) {
 		name := filepath.Join(dir, filepath.FromSlash(f.name))
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
@@ -92,7 +92,7 @@ func Library() (string, error) {
 	return dir, nil
 }
 
-// cacheFolder is where libraries of different sources lie.
+// cacheFolder returns the folder with the libraries of all sources, and creates it.
 func cacheFolder() (string, error) {
 	dir := envvar.Cache.Value()
 	if dir == "off" {
@@ -112,10 +112,11 @@ func cacheFolder() (string, error) {
 	return dir, os.MkdirAll(dir, 0o777)
 }
 
-// keep is how many libraries stay, of other versions of leakgate.
+// keep is the number of libraries of other versions of leakgate that stay.
 const keep = 4
 
-// removeOthers removes the oldest libraries. What cannot be removed stays.
+// removeOthers removes all libraries but current and the newest others. What cannot be removed
+// stays.
 func removeOthers(parent, current string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {

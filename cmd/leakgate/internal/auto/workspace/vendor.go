@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// vendor makes a vendor folder for the workspace in work, of the user's: links to what is in it,
-// and a list that says that it is a workspace's.
+// vendor makes a vendor folder for the workspace in work from that of the user: links to its
+// entries, and a list that says that it belongs to a workspace.
 //
-// In both, a replacement by a folder is relative to where the folder of that list lies, and the go
-// command compares the list with the modules (go1.26 cmd/go/internal/modload/vendor.go,
+// In both lists, a folder that replaces a module is relative to the parent of the vendor folder,
+// and the go command compares the list with the modules (go1.26 cmd/go/internal/modload/vendor.go,
 // checkVendorConsistency). absolute has the modules that the workspace file itself replaces.
 func vendor(work, users string, absolute map[string]bool) error {
 	dir := filepath.Join(work, "vendor")
@@ -40,7 +40,7 @@ func vendor(work, users string, absolute map[string]bool) error {
 
 const listName = "modules.txt"
 
-// movedList is a modules.txt that was made in one folder, for a workspace in another.
+// movedList converts a modules.txt that was made in folder from for a workspace in folder to.
 func movedList(list, from, to string, absolute map[string]bool) string {
 	var b strings.Builder
 	const head = "## workspace\n"

@@ -1,6 +1,6 @@
-// Package workspace builds test binaries of a user's packages with leakcheck linked into them, and
-// changes no file of the user's: the library comes into the build by a workspace file, and the code
-// that registers the tests by an overlay, both in a temporary folder.
+// Package workspace builds test binaries of a user's packages with leakcheck linked into them. It
+// changes no file of the user's: a workspace file adds the library to the build, and an overlay
+// adds the code that registers the tests. Both are in a temporary folder.
 package workspace
 
 import (
@@ -21,9 +21,9 @@ import (
 // A Workspace is the temporary folder of a run.
 type Workspace struct {
 	Dir     string
-	Modules map[string]string // folders of the user's, by path
-	env     []string          // of the go command
-	claim   *os.File          // says to other processes that the folder is in use
+	Modules map[string]string // folders of the user's modules, by path
+	env     []string          // environment of the go command
+	claim   *os.File          // tells other processes that the folder is in use
 }
 
 // Config says what a workspace is for.
@@ -40,7 +40,8 @@ func Open(cfg Config) (*Workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing the library: %w", err)
 	}
-	// Not below the user's folders, and resolved: the go command compares folders by name.
+	// The folder is not below the user's, and without links: the go command compares folders by
+	// name.
 	filelock.RemoveUnclaimed(os.TempDir(), tempMark) // of killed processes
 	dir, err := os.MkdirTemp("", tempMark)
 	if err != nil {
@@ -60,7 +61,7 @@ func Open(cfg Config) (*Workspace, error) {
 	return w, nil
 }
 
-// tempMark is in the names of these folders.
+// tempMark begins the names of these folders.
 const tempMark = "leakgate-auto-"
 
 // Close removes the folder.
@@ -124,10 +125,10 @@ func (w *Workspace) write(cfg Config, library string) error {
 	return nil
 }
 
-// isRelease is the name of a toolchain that the go command can select.
+// isRelease matches the name of a toolchain that the go command can select.
 var isRelease = regexp.MustCompile(`^go1\.\d+(\.\d+|rc\d+)?$`)
 
-// goEnv is what the go command says of itself.
+// goEnv has variables that "go env" prints.
 type goEnv struct{ GOWORK, GOFLAGS string }
 
 func (e *goEnv) read(dir string, env []string) error {

@@ -36,7 +36,7 @@ func TestSourcesAreWhole(t *testing.T) {
 	}
 }
 
-// The workspace file keeps what the go line means.
+// The workspace file keeps the defaults of the go line.
 func TestText(t *testing.T) {
 	s := source{goVersion: "1.24.0", toolchain: "go1.26.8", use: []string{"/x y/app"}, replace: []replacement{
 		{moduleVersion{"example.com/a", ""}, moduleVersion{"/a", ""}}, {moduleVersion{"example.com/b", "v1.0.0"}, moduleVersion{"example.com/c", "v1.2.0"}},
@@ -62,14 +62,14 @@ func TestWithoutMod(t *testing.T) {
 	require.Equal(t, "'-ldflags=-X a=b'", withoutMod("--mod=vendor '-ldflags=-X a=b'"))
 }
 
-// What is generated uses all that it imports, whatever there is to register.
+// Generated code uses all its imports, whatever there is to register.
 func TestGenerate(t *testing.T) {
 	require.Contains(t, generate(plan.Functions{Name: "a", Tests: []string{"TestX"}}, true), `{Name: "TestX", F: TestX}`)
 	require.NotContains(t, generate(plan.Functions{Name: "a_test"}, false), "func Test")
 	require.Contains(t, generate(plan.Functions{Name: "a_test"}, false), "var _ leakgatetesting.T\n")
 }
 
-// Folders are relative to the workspace, unless its file names them in full.
+// Folders are relative to the workspace, unless the workspace file has absolute ones.
 func TestMovedList(t *testing.T) {
 	require.Equal(t, `## workspace
 # example.com/a v1.0.0

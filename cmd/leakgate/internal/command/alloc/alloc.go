@@ -27,7 +27,7 @@ import (
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// testsFailed is the exit code where figures are there, but tests failed.
+// testsFailed is the exit code if there are results, but tests failed.
 const testsFailed = 4
 
 // Options is the command line of leakgate alloc.
@@ -117,7 +117,7 @@ func Parse(args []string) (*Options, error) {
 // withBase are the flags that make sense with -base only.
 var withBase = []string{"allow", "count", "github", "junit", "markdown", "sarif"}
 
-// checkPatterns refuses packages that another revision has not.
+// checkPatterns refuses patterns that cannot name packages of another revision.
 func (o *Options) checkPatterns() error {
 	for _, p := range o.patterns {
 		if filepath.IsAbs(p) || strings.HasSuffix(p, ".go") {
@@ -175,7 +175,7 @@ func Run(c *cli.Context, args []string) int {
 	return found.exitCode(c)
 }
 
-// exitCode tells what is wrong on standard error, and returns the exit code for the worst.
+// exitCode prints what is wrong to standard error, and returns the exit code of the worst problem.
 func (r *report) exitCode(c *cli.Context) int {
 	code := cli.Pass
 	for _, p := range r.Packages {
@@ -199,7 +199,7 @@ func (r *report) exitCode(c *cli.Context) int {
 	return code
 }
 
-// tellFailed says that tests of a package failed.
+// tellFailed prints that tests of a package failed.
 func tellFailed(c *cli.Context, r *allocrun.Result) {
 	text := "what they allocated counts. They run slower here than with go test, up to 40 times"
 	if r.Profile == nil {
@@ -208,7 +208,7 @@ func tellFailed(c *cli.Context, r *allocrun.Result) {
 	fmt.Fprintf(c.Stderr, "leakgate: tests of %s failed%s; %s\n", r.Package, failedTests(r.Output), text)
 }
 
-// failedTests names the first tests that failed, by what they printed.
+// failedTests names the first tests that failed, according to their output.
 func failedTests(output string) string {
 	var names []string
 	for line := range strings.Lines(output) {
@@ -226,7 +226,7 @@ func failedTests(output string) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// A plan is which packages are to be run, and how.
+// A plan says which packages to run, and how.
 type plan struct {
 	invocation *gotest.Invocation
 	goVersion  string
@@ -235,7 +235,7 @@ type plan struct {
 	binary     []string // flags of the test binaries
 }
 
-// plan finds the packages.
+// plan finds the packages to run.
 func (o *Options) plan(c *cli.Context) (*plan, error) {
 	goEnv, err := gotest.ReadGoEnv(o.dir, c.Env)
 	if err != nil {
@@ -260,7 +260,7 @@ func (o *Options) plan(c *cli.Context) (*plan, error) {
 	return p, nil
 }
 
-// config is how a package is run whose files go to folder.
+// config returns how to run a package whose files go to folder.
 func (o *Options) config(c *cli.Context, p *plan, folder string, pkg discover.Package) *allocrun.Config {
 	return &allocrun.Config{
 		Folder: folder, Dir: o.dir, Env: c.Env, Package: pkg.ImportPath, Source: pkg.Dir,

@@ -22,9 +22,9 @@ import (
 type comparison struct {
 	pkg       discover.Package
 	elapsed   time.Duration
-	left      []string // names of tests that are not the same at both revisions, and were not run
+	left      []string // tests that differ between the revisions, and were not run
 	nothing   string   // why there is nothing to compare; "" otherwise
-	build     string   // what the go command says if the tests here do not build
+	build     string   // output of the go command if the tests here do not build
 	failed    *allocrun.Result
 	unknown   *unknown
 	rows      []*alloccompare.Row
@@ -49,10 +49,11 @@ type baseRun struct {
 	c        *cli.Context
 	here     *plan
 	revision *revision.Revision
-	// packages with tests at the base, by import path, and its folder that stands for the one here
+	// there: packages with tests at the base, by import path; dir: the base's copy of the folder
+	// here
 	there map[string]discover.Package
 	dir   string
-	// for test binaries and what they write
+	// folders for test binaries and what they write: of the base, and of this revision
 	folders [2]string
 }
 
@@ -125,7 +126,7 @@ func (b *baseRun) findThere() error {
 	return nil
 }
 
-// compare compares a package. The error is that of ctx, or of this machine.
+// compare compares a package. The error comes from ctx, or from this machine.
 func (b *baseRun) compare(ctx context.Context, found *comparison) error {
 	p := found.pkg
 	before, ok := b.there[p.ImportPath]
@@ -168,8 +169,8 @@ func (b *baseRun) compare(ctx context.Context, found *comparison) error {
 	return b.measure(ctx, found, binaries)
 }
 
-// measure runs both binaries in turn, so that what changes on the machine meanwhile is no
-// difference of the revisions.
+// measure runs both binaries in turn, so that a change on the machine meanwhile does not look like
+// a difference of the revisions.
 func (b *baseRun) measure(ctx context.Context, found *comparison, binaries [2]*allocrun.Binary) error {
 	var runs [2][]*allocrun.Result
 	for n := range b.o.runs {

@@ -52,7 +52,7 @@ func (o *Options) gate(ctx context.Context, c *cli.Context, args []string) int {
 	return run.ExitCode
 }
 
-// presentGate writes what was found in all forms that were asked for.
+// presentGate writes the findings in all requested forms.
 func (o *Options) presentGate(c *cli.Context, found []*comparison, run *outcome.Run) error {
 	for _, f := range found {
 		switch {
@@ -85,7 +85,7 @@ func (o *Options) presentGate(c *cli.Context, found []*comparison, run *outcome.
 	return o.formats.Write(run, o.dir, c.Env, c.Stdout)
 }
 
-// printComparison writes the table of a package: the rows that differ, and why it has none.
+// printComparison writes the table of a package: the row All, and the types that differ.
 func (o *Options) printComparison(w io.Writer, found *comparison) error {
 	if found.rows == nil {
 		return nil
@@ -99,10 +99,10 @@ func (o *Options) printComparison(w io.Writer, found *comparison) error {
 	return present.Comparison(w, rows, o.count, "type")
 }
 
-// testName is what stands for a package's assertion where tests have names.
+// testName takes the place of a test's name in a package's assertion.
 const testName = "allocations"
 
-// outcome is what was found as a run, whose assertions are one for each package.
+// outcome returns what was found as a run with one assertion for each package.
 func (b *baseRun) outcome(found []*comparison) *outcome.Run {
 	run := &outcome.Run{
 		Schema: outcome.Schema, Leakgate: cli.Version(), GoVersion: b.here.goVersion,
@@ -148,8 +148,8 @@ func anyBroken(found []*comparison) bool {
 	return false
 }
 
-// events tells the collector how the package's tests ended, as go test would: one test stands for
-// all, since they ran many times.
+// events reports to the collector how the package's tests ended, as go test would. One test stands
+// for all, since they ran many times.
 func (b *baseRun) events(c *outcome.Collector, f *comparison) {
 	observe := func(action, test, output string) {
 		ev := &gotest.Event{Action: action, Package: f.pkg.ImportPath, Test: test, Output: output}
@@ -185,7 +185,7 @@ func (b *baseRun) events(c *outcome.Collector, f *comparison) {
 	}
 }
 
-// result is the record of a package's assertion: a bound for each type.
+// result returns the record of a package's assertion: a bound for each type.
 func (b *baseRun) result(f *comparison) verdict.Result {
 	r := verdict.Result{Schema: verdict.Schema, Package: f.pkg.ImportPath, Test: testName, Seq: 1, Verdict: verdict.Pass}
 	if f.unknown != nil {
@@ -216,14 +216,14 @@ func (b *baseRun) result(f *comparison) verdict.Result {
 	return r
 }
 
-// packageOf is the package's name in that of a type: "shop" of "*shop.Session".
+// packageOf returns the package's name in that of a type: "shop" of "*shop.Session".
 func packageOf(name string) string {
 	name, _, _ = strings.Cut(strings.TrimLeft(name, "[]*"), ".")
 	return name
 }
 
-// grownMost is the function of the module that allocates more than at the base, most of all; nil if
-// none does.
+// grownMost returns the function of the module whose allocations grew most since the base; nil if
+// none grew.
 func (c *comparison) grownMost() *alloccompare.Function {
 	for _, f := range c.functions {
 		if f.File != "" && f.Objects.Delta() > 0 {
@@ -233,7 +233,7 @@ func (c *comparison) grownMost() *alloccompare.Function {
 	return nil
 }
 
-// inPackage is a file as seen from the package's folder, which is how records name files.
+// inPackage returns a file relative to the package's folder, as records name files.
 func (c *comparison) inPackage(file string) string {
 	rel, err := filepath.Rel(c.pkg.Dir, file)
 	if err != nil {

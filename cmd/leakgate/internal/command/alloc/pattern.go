@@ -10,10 +10,10 @@ import (
 // -test.run, -test.bench and -test.skip. An empty bench runs no benchmark, an empty run all tests.
 type selection struct{ run, bench, skip string }
 
-// only leaves those tests of the selection that are among names, and none else. It names them in
-// -test.run and -test.bench. With -test.skip package testing would compile both patterns anew for
-// each test of a binary (go1.26 testing/internal/testdeps/deps.go, MatchString), and so allocate
-// more where a binary has more tests; that is left to patterns that select parts of tests as well.
+// only restricts the selection to tests among names. It names them in -test.run and -test.bench.
+// With -test.skip package testing would compile both patterns anew for each test of a binary
+// (go1.26 testing/internal/testdeps/deps.go, MatchString), and so allocate more in a binary with
+// more tests; that is left to patterns that select parts of tests as well.
 func (s selection) only(names, others []string) selection {
 	if len(others) == 0 {
 		return s
@@ -45,7 +45,7 @@ func (s selection) only(names, others []string) selection {
 	return only
 }
 
-// exactly matches these names: none where there are none.
+// exactly returns a pattern that matches these names; without names, it matches no test.
 func exactly(names []string) string {
 	if len(names) == 0 {
 		return "^$"
@@ -54,7 +54,8 @@ func exactly(names []string) string {
 }
 
 // parts splits a pattern of go test into what matches names of tests and what matches their parts,
-// from "/" on. It is not ok where it has alternatives of which some have parts, or cannot be read.
+// from "/" on. It is not ok if the pattern has a "/" besides alternatives, groups or classes, or
+// cannot be compiled.
 func parts(pattern string) (name *regexp.Regexp, rest string, ok bool) {
 	name0, rest0, found := strings.Cut(pattern, "/")
 	if found {
@@ -67,7 +68,7 @@ func parts(pattern string) (name *regexp.Regexp, rest string, ok bool) {
 	return name, rest, err == nil
 }
 
-// apply sets the flags among those of a test binary.
+// apply sets the selection's flags among those of a test binary.
 func (s selection) apply(args []string) []string {
 	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
 		return strings.HasPrefix(arg, "-test.run=") || strings.HasPrefix(arg, "-test.bench=") || strings.HasPrefix(arg, "-test.skip=")

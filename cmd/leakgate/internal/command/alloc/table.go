@@ -47,7 +47,7 @@ func (o *Options) printTypes(b *strings.Builder, r *allocrun.Result) {
 	if r.UnsizedObjects > 0 {
 		about = "~"
 	}
-	twice := make(map[string]int) // types of packages of the same name
+	twice := make(map[string]int) // types of each name: packages may share theirs
 	for _, t := range r.Types {
 		twice[t.Name]++
 	}
@@ -73,7 +73,7 @@ func (o *Options) printTypes(b *strings.Builder, r *allocrun.Result) {
 	}
 }
 
-// printSites writes the lines with the most objects, and what is not among any.
+// printSites writes the lines with the most objects, and the objects that belong to no line.
 func (o *Options) printSites(b *strings.Builder, r *allocrun.Result) {
 	fmt.Fprintf(b, "\n%12s %12s  %5s  %s\n", "objects", "bytes", "share", "allocated at")
 	total := max(r.Objects, r.SiteObjects)
@@ -100,7 +100,7 @@ func (o *Options) printSites(b *strings.Builder, r *allocrun.Result) {
 	}
 }
 
-// shownCallees is how many functions are shown that allocate for a line.
+// shownCallees is how many functions that allocate for a line are shown.
 const shownCallees = 3
 
 // printCallees writes which functions of other modules allocated for a line.
@@ -114,10 +114,10 @@ func printCallees(b *strings.Builder, s *allocrun.Site) {
 	}
 }
 
-// shownTypes is how many types are shown of a line.
+// shownTypes is how many types of a line are shown.
 const shownTypes = 3
 
-// printOf writes the types of objects of a line, as far as the code tells them.
+// printOf writes the types of a line's objects, as far as the code tells them.
 func printOf(b *strings.Builder, types []*allocrun.SiteType) {
 	if len(types) == 0 {
 		return
@@ -136,8 +136,8 @@ func printOf(b *strings.Builder, types []*allocrun.SiteType) {
 // maxTypeShown is how much of a type's name is shown beside others.
 const maxTypeShown = 60
 
-// shortName is a function's name as its own module calls it: without the path of the package, and
-// without the types that a generic function stands for.
+// shortName returns a function's name without the path of its package, and without the type
+// arguments of a generic function.
 func shortName(name string) string {
 	if strings.HasPrefix(name, "(") {
 		return name // the text for stacks without a line

@@ -22,6 +22,7 @@ type Options struct {
 	report string
 }
 
+// FlagSet binds the flags to o.
 func (o *Options) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("comment")
 	f.StringVar(&o.key, "key", "", "")
@@ -29,6 +30,7 @@ func (o *Options) FlagSet() *flag.FlagSet {
 	return f
 }
 
+// Parse reads the command line.
 func Parse(args []string) (*Options, error) {
 	o := new(Options)
 	rest, err := cli.ParseMixed(o.FlagSet(), args)
@@ -82,7 +84,7 @@ func Run(c *cli.Context, args []string) int {
 	return cli.Pass
 }
 
-// marker is the first line of the comment, by which it is found again.
+// marker returns the first line of the comment, by which a later run finds it.
 func (o *Options) marker() string {
 	if o.key == "" {
 		return present.Marker
@@ -90,7 +92,7 @@ func (o *Options) marker() string {
 	return strings.Replace(present.Marker, " -->", " "+o.key+" -->", 1)
 }
 
-// body is the run as Markdown, and a link to the page and the profiles.
+// body returns the run as Markdown, with a link to the page and the profiles.
 func (o *Options) body(run *outcome.Run, env func(string) string) (string, error) {
 	end := ""
 	if link := o.artifactsLink(env); link != "" {
@@ -103,7 +105,7 @@ func (o *Options) body(run *outcome.Run, env func(string) string) (string, error
 	return strings.TrimPrefix(b.String(), present.Marker+"\n") + end, nil
 }
 
-// artifactsLink is where CI keeps what the run has left.
+// artifactsLink returns the address where CI keeps the run's artifacts; "" if it is not known.
 func (o *Options) artifactsLink(env func(string) string) string {
 	switch {
 	case o.link != "":

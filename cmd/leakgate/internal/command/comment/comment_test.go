@@ -161,7 +161,7 @@ func runComment(env []string, args ...string) (code int, text string) {
 	return code, b.String()
 }
 
-// There is one comment, which each run edits, among those of others that look the same.
+// Each run edits the same comment, among comments of others that look the same.
 func TestComment(t *testing.T) {
 	red, green := reportOf(t, outcome.Regression), reportOf(t, outcome.Pass)
 	for name, first := range map[string]int{"github": 1, "gitlab": 150} {
@@ -204,7 +204,7 @@ func TestComment(t *testing.T) {
 	}
 }
 
-// What cannot be said is an error that says why, and never has the token in it.
+// A comment that cannot be made is an error that says why, and never contains the token.
 func TestCommentRefused(t *testing.T) {
 	red := reportOf(t, outcome.Regression)
 	reviews, gitHub, gitLab := inCI(t)

@@ -28,6 +28,7 @@ type Options struct {
 	before, after string
 }
 
+// FlagSet binds the flags to o.
 func (o *Options) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("diff")
 	f.BoolVar(&o.fail, "fail", false, "")
@@ -36,6 +37,7 @@ func (o *Options) FlagSet() *flag.FlagSet {
 	return f
 }
 
+// Parse reads the command line.
 func Parse(args []string) (*Options, error) {
 	o := new(Options)
 	rest, err := cli.ParseMixed(o.FlagSet(), args)
@@ -132,7 +134,7 @@ func pairedProfiles(before, after *comparand.Comparand) (olds, news []*profile.P
 	return olds, news, nil
 }
 
-// retainedArtifact returns the profile of the first of several assertions at one place, "" if it
+// retainedArtifact returns the profile of the first of several assertions at one place; "" if it
 // has none.
 func retainedArtifact(as []*outcome.Assertion) string {
 	if len(as) == 0 {

@@ -38,7 +38,7 @@ func TestDiffOfProfiles(t *testing.T) {
 `, stdout.String())
 	require.Equal(t, cli.Findings, Run(&cli.Context{Stdout: &stdout, Stderr: &stderr}, []string{"-fail", before, after}))
 
-	// What -o wrote is what go tool pprof shows.
+	// go tool pprof shows the profile that -o wrote.
 	top, err := exec.Command("go", "tool", "pprof", "-sample_index=inuse_space", "-unit=B", "-top", out).Output()
 	require.NoError(t, err)
 	require.Regexp(t, `2048B +\S+ +\S+ +2048B +\S+ +User\. \(string\)`, string(top))

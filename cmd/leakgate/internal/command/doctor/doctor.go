@@ -1,4 +1,4 @@
-// Package doctor is the command that says whether leakgate works where it is.
+// Package doctor is the command that says whether leakgate works on a machine.
 package doctor
 
 import (
@@ -90,9 +90,9 @@ func Run(c *cli.Context, args []string) int {
 	return code
 }
 
-// judge returns the exit code: leakgate works if tests that are run with go test get right
-// verdicts. That another way of snapshots is not to be had is no matter, but a wrong verdict always
-// is.
+// judge returns the exit code. leakgate works if tests that are run with go test get the right
+// verdicts. The other ways of taking snapshots need not be available, but a wrong verdict always
+// counts.
 func (r *report) judge() int {
 	code := cli.Pass
 	for _, t := range r.Trials {

@@ -26,7 +26,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What go test's verdicts are decides, but a wrong one is never overlooked.
+// The verdicts of go test decide, but a wrong verdict anywhere always counts.
 func TestJudge(t *testing.T) {
 	for states, want := range map[string]int{
 		"right right right":     cli.Pass,

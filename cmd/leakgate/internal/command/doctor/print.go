@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
-// printSurroundings prints where leakgate is tried.
+// printSurroundings prints the machine and the toolchain that leakgate is tried on.
 func (s *surroundings) printSurroundings(w io.Writer) {
 	system := s.System
 	if s.Kernel != "" {
@@ -32,12 +32,12 @@ func (s *surroundings) printSurroundings(w io.Writer) {
 	}
 }
 
-// printHeader prints what the figures of printTrial are.
+// printHeader prints the headings of printTrial's columns.
 func printHeader(w io.Writer) {
 	fmt.Fprintf(w, "\n%-24s %-9s %8s %8s %8s %8s %8s\n", "a test with known leaks", "verdicts", "pause", "capture", "scan", "alive", "in all")
 }
 
-// printTrial prints a line of the table, and below it what is to be said of it.
+// printTrial prints a line of the table, and the notes on it below.
 func printTrial(w io.Writer, t *selftest.Trial) {
 	r := t.Result
 	if r == nil {
@@ -64,14 +64,14 @@ func printTrial(w io.Writer, t *selftest.Trial) {
 	}
 }
 
-// note prints lines below one of the table.
+// note prints text, indented, below a line of the table.
 func note(w io.Writer, text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
 		fmt.Fprintf(w, "    %s\n", strings.TrimRight(line, "\n"))
 	}
 }
 
-// round leaves three digits of a time.
+// round rounds a duration to three digits.
 func round(d time.Duration) string {
 	for unit := time.Duration(1); unit < time.Hour; unit *= 10 {
 		if d < 1000*unit {
@@ -81,7 +81,7 @@ func round(d time.Duration) string {
 	return d.String()
 }
 
-// printConclusion says what it all means.
+// printConclusion prints whether leakgate works here.
 func (r *report) printConclusion(w io.Writer) {
 	fmt.Fprintln(w)
 	switch r.judge() {

@@ -13,7 +13,7 @@ import (
 	"github.com/leakgate/leakgate/internal/envvar"
 )
 
-// surroundings are where leakgate is tried.
+// surroundings are the machine and the toolchain that leakgate is tried on.
 type surroundings struct {
 	Leakgate   string `json:"leakgate"`
 	System     string `json:"system"` // as in "linux/amd64"
@@ -27,7 +27,7 @@ type surroundings struct {
 	Cache       string `json:"cache"`
 }
 
-// look finds out what the surroundings are. The error is the go command's.
+// look reads the surroundings. The error comes from the go command.
 func look(dir string, env []string) (surroundings, error) {
 	s := surroundings{Leakgate: cli.Version(), Processors: runtime.NumCPU(), Cache: cacheFolder(), Memory: math.MaxInt64}
 	goEnv, err := gotest.ReadGoEnv(dir, env)
@@ -49,7 +49,7 @@ func look(dir string, env []string) (surroundings, error) {
 	return s, nil
 }
 
-// cacheFolder is where indexes of debug information are kept.
+// cacheFolder returns the folder for indexes of debug information, or why there is none.
 func cacheFolder() string {
 	if dir := envvar.Cache.Value(); dir != "" {
 		return dir

@@ -1,4 +1,4 @@
-// Package goldenfile is the command that looks after golden files.
+// Package goldenfile is the command that lists, checks, prunes, formats and tightens golden files.
 package goldenfile
 
 import (
@@ -28,8 +28,8 @@ type Options struct {
 	patterns []string
 }
 
-// A verb is one thing that leakgate golden does. Each gets the files, of which there is at
-// least one, and returns the exit code.
+// A verb is one operation of leakgate golden. It gets the files, of which there is at least one,
+// and returns the exit code.
 type verb struct {
 	name string
 	run  func(g *command, files []goldens.File) (int, error)
@@ -45,7 +45,7 @@ func verbs() []verb {
 	}
 }
 
-// VerbNames are what may follow "leakgate golden".
+// VerbNames returns the words that may follow "leakgate golden".
 func VerbNames() []string {
 	var names []string
 	for _, v := range verbs() {
@@ -54,6 +54,7 @@ func VerbNames() []string {
 	return names
 }
 
+// FlagSet binds the flags to o.
 func (o *Options) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("golden " + o.Verb)
 	f.StringVar(&o.dir, "C", "", "")
@@ -119,7 +120,7 @@ func Run(c *cli.Context, args []string) int {
 		}
 		return code
 	}
-	return cli.Usage // not reached: parseGolden knows the verbs
+	return cli.Usage // not reached: Parse knows the verbs
 }
 
 // find returns the golden files of the packages that the patterns name.
@@ -139,8 +140,8 @@ func (g *command) find() ([]goldens.File, error) {
 	return all, nil
 }
 
-// linksLeakcheck reports whether the test binary of the package in a folder links leakcheck. Where
-// the package does not load, it may.
+// linksLeakcheck reports whether the test binary of the package in a folder links leakcheck. It
+// returns true if the package does not load.
 func linksLeakcheck(folder string, env []string) bool {
 	found, matched, err := discover.Packages(discover.Config{Dir: folder, Env: env}, []string{"."})
 	if err != nil || matched == 0 {
@@ -238,7 +239,7 @@ func readGolden(f goldens.File) (file *golden.File, canonical bool, err error) {
 	return file, strings.ReplaceAll(string(text), "\r\n", "\n") == string(file.Bytes()), nil
 }
 
-// shortenGoldenError names the file as the user knows it.
+// shortenGoldenError replaces the file in an error by its name as the user knows it.
 func shortenGoldenError(err error, f goldens.File) error {
 	if syntax, ok := errors.AsType[*golden.SyntaxError](err); ok {
 		short := *syntax
@@ -276,7 +277,7 @@ func (g *command) format(files []goldens.File) (int, error) {
 	return code, nil
 }
 
-// prune removes the files that belong to no test, after it said so.
+// prune removes the files that belong to no test, after it has listed them.
 func (g *command) prune(files []goldens.File) (int, error) {
 	var orphans []goldens.File
 	for _, f := range files {
@@ -314,7 +315,7 @@ func (g *command) prune(files []goldens.File) (int, error) {
 	return cli.Pass, nil
 }
 
-// confirmed asks on the terminal.
+// confirmed asks a question on the terminal, and reports whether the answer is yes.
 func (g *command) confirmed(question string) bool {
 	fmt.Fprintf(g.Stdout, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')

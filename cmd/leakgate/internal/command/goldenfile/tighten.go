@@ -23,12 +23,14 @@ type tightenOptions struct {
 	report string // of a run: a file, or the folder that it lies in
 }
 
+// FlagSet binds the flags to o.
 func (o *tightenOptions) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("golden tighten")
 	f.StringVar(&o.dir, "C", "", "")
 	return f
 }
 
+// ParseTighten reads the command line.
 func ParseTighten(args []string) (*tightenOptions, error) {
 	o := new(tightenOptions)
 	rest, err := cli.ParseMixed(o.FlagSet(), args)
@@ -59,7 +61,7 @@ func tightenGoldens(c *cli.Context, args []string) int {
 	return code
 }
 
-// tighten lowers the golden files that the run has used.
+// tighten lowers the bounds in the golden files that the run compared with.
 func (o *tightenOptions) tighten(c *cli.Context) (int, error) {
 	run, err := outcome.Read(o.report)
 	if err != nil {

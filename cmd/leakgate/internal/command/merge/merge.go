@@ -1,4 +1,4 @@
-// Package merge is the command that makes one run of the shards of a run.
+// Package merge is the command that merges the shards of a run into one run.
 package merge
 
 import (
@@ -122,8 +122,8 @@ func reportFolder(path string) string {
 	return filepath.Dir(path)
 }
 
-// adopt copies the artifacts of a run. Those that were not kept with the report are taken out of
-// it.
+// adopt copies the artifacts of a run. It removes those from run that were not kept with the
+// report.
 func adopt(dir *artifacts.Dir, from string, run *outcome.Run) error {
 	for _, p := range run.Packages {
 		for _, a := range p.Assertions {

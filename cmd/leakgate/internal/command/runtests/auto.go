@@ -25,8 +25,8 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// repeatTests is what -auto does instead of "go test": it repeats the tests of all packages, leaves
-// records, and calls handle with the events that go test would have sent. Calls do not overlap.
+// repeatTests replaces "go test" for -auto: it repeats the tests of all packages, leaves records,
+// and calls handle with the events that go test would have sent. Calls of handle do not overlap.
 func (s *session) repeatTests(signals <-chan os.Signal, onSignal func(), handle func(line []byte, ev *gotest.Event) error) (gotest.Exit, error) {
 	ctx, cancel := gocontext.WithCancel(gocontext.Background())
 	defer cancel()
@@ -92,7 +92,7 @@ func (a *autoRun) run(ctx gocontext.Context) error {
 	return cmp.Or(a.conclude(), ctx.Err())
 }
 
-// buildAndRepeat builds one package after the other, and runs those that are built side by side.
+// buildAndRepeat builds one package after the other, and repeats the tests of several at a time.
 func (a *autoRun) buildAndRepeat(ctx gocontext.Context, packages []*plan.Package) {
 	type built struct {
 		p      *plan.Package
@@ -178,8 +178,9 @@ func (a *autoRun) repeat(ctx gocontext.Context, p *plan.Package, file, folder st
 	return a.ended(p, outcome, time.Since(started))
 }
 
-// again is the command that repeats some functions of a package; where they are more than a line
-// can name, the whole package, with three times as long to tell them apart.
+// again returns a function for the command that repeats some functions of a package. With more
+// functions than a line can name, it is the whole package, with three times as long to tell them
+// apart.
 func (o *Options) again() func(pkg string, functions []string) string {
 	flags := ""
 	if o.tags != "" {
@@ -201,10 +202,10 @@ func (o *Options) again() func(pkg string, functions []string) string {
 	}
 }
 
-// quoted is a word for a shell.
+// quoted quotes a word for a shell.
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// conclude leaves what is known when all packages have ended.
+// conclude writes findings and notes when all packages have ended.
 func (a *autoRun) conclude() error {
 	notes := a.sorter.Notes(a.options.verbose)
 	for _, line := range a.ignored.Stale() {

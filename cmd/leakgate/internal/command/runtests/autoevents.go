@@ -24,7 +24,7 @@ func (a *autoRun) begin(p *plan.Package) {
 	a.send(gotest.Event{Action: "start", Package: p.ImportPath})
 }
 
-// skip is for a package without tests and examples.
+// skip sends the events of a package without functions to repeat.
 func (a *autoRun) skip(p *plan.Package) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -33,7 +33,7 @@ func (a *autoRun) skip(p *plan.Package) {
 	a.send(gotest.Event{Action: "skip", Package: p.ImportPath})
 }
 
-// ended sends what go test would have said of a package.
+// ended sends the events that go test would have sent about a package.
 func (a *autoRun) ended(p *plan.Package, found *finding.Package, took time.Duration) error {
 	pkg := p.ImportPath
 	failed := make(map[string]string)
@@ -77,8 +77,8 @@ func (a *autoRun) ended(p *plan.Package, found *finding.Package, took time.Durat
 	return a.err
 }
 
-// unbuilt is for a package whose test binary does not build: the user's fault if go test cannot
-// build it either.
+// unbuilt sends the events of a package whose test binary does not build. It is the user's fault if
+// go test cannot build it either.
 func (a *autoRun) unbuilt(ctx gocontext.Context, p *plan.Package, failure error) {
 	if ctx.Err() != nil {
 		return
@@ -119,7 +119,7 @@ func (a *autoRun) unbuilt(ctx gocontext.Context, p *plan.Package, failure error)
 	a.send(gotest.Event{Action: "skip", Package: pkg})
 }
 
-// noRoom is the line of a failed build that says that a disk is full; "" if there is none.
+// noRoom returns the line of a failed build that says that a disk is full; "" if there is none.
 func noRoom(failure error) string {
 	for line := range strings.Lines(failure.Error()) {
 		if strings.Contains(line, syscall.ENOSPC.Error()) || strings.Contains(line, "disk quota exceeded") {

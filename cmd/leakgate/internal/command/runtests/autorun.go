@@ -18,7 +18,7 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// An autoRun is leakgate run -auto on its way.
+// An autoRun is a run of leakgate run -auto.
 type autoRun struct {
 	*session
 	workspace *workspace.Workspace
@@ -26,7 +26,7 @@ type autoRun struct {
 	binary    []string
 	env       []string // of tests
 
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // guards the fields below
 	emit    func(ev *gotest.Event) error
 	failed  bool
 	err     error
@@ -34,24 +34,24 @@ type autoRun struct {
 	ignored *suppress.List
 	sources *source.Finder
 
-	dependencies func() map[string]string // modules of all packages' tests, beside the user's
-	moved        []string                 // what tests that were ended left in their folders
+	dependencies func() map[string]string // versions of all tests' modules, except the user's
+	moved        []string                 // files that tests left when they were ended
 	left         []string                 // functions that were not repeated, and why
 }
 
-// functions are those of a package that -run selects.
+// functions returns the functions of a package that -run selects.
 func (a *autoRun) functions(p *plan.Package) []string { return a.selected(p.Names()) }
 
-// selected are those of some names that -run matches.
+// selected returns the names that -run matches.
 func (a *autoRun) selected(names []string) []string {
 	if a.options.run == "" {
 		return names
 	}
-	// As in go test, what follows a slash is about subtests, which are chosen when their test runs.
+	// As in go test, the part after a slash selects subtests when their test runs.
 	first, _, _ := strings.Cut(a.options.run, "/")
 	pattern, err := regexp.Compile(first)
 	if err != nil {
-		return nil // of a pattern with a slash in parentheses: nothing is repeated, which is said
+		return nil // a pattern with a slash in parentheses: nothing is repeated, which is reported
 	}
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !pattern.MatchString(name) })
 }
@@ -70,7 +70,7 @@ func (a *autoRun) stop(err error) {
 	}
 }
 
-// modules are the modules of a test binary: those that packages of the user's come from, and the
+// modules describes the modules of a test binary: those that the user's packages come from, and the
 // others.
 func (a *autoRun) modules(file string, p *plan.Package) (*judge.Modules, error) {
 	info, err := buildinfo.ReadFile(file)
@@ -98,7 +98,7 @@ func (a *autoRun) modules(file string, p *plan.Package) (*judge.Modules, error) 
 	return m, nil
 }
 
-// send passes an event on. Once that failed, nothing more is sent.
+// send passes an event on. After a failure it sends nothing more.
 func (a *autoRun) send(ev gotest.Event) {
 	if a.err == nil {
 		a.err = a.emit(&ev)

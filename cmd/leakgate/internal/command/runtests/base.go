@@ -33,19 +33,19 @@ type baseRun struct {
 	run      *outcome.Run // without packages if nothing there uses leakcheck
 }
 
-// A rerun is this command, for the tests of the other revision.
+// A rerun runs this command, for the tests of the other revision.
 type rerun func(c *cli.Context, args []string) int
 
-// errBase is why a revision that is there could not be measured: nothing can be told then.
+// errBase is why a revision that exists could not be measured: then there is no verdict.
 type errBase struct{ err error }
 
 func (e *errBase) Error() string { return e.err.Error() }
 
 func (e *errBase) Unwrap() error { return e.err }
 
-// measureBase runs the tests of packages at the revision that o names, or finds what they retained
-// when this was done before, and writes the golden files that they would have to the directory
-// goldens. say tells the user what goes on.
+// measureBase runs the tests of packages at the revision that o names, or finds the results of an
+// earlier measurement. It writes the golden files that they would have at that revision to the
+// directory goldens. say tells the user what goes on.
 func measureBase(c *cli.Context, o *Options, found []discover.Package, goEnv gotest.GoEnv, goldens string, say func(string), run rerun) (*baseRun, error) {
 	r, err := revision.Find(o.dir, o.base)
 	if err != nil {
@@ -91,13 +91,12 @@ func measureAt(c *cli.Context, o *Options, r *revision.Revision, found []discove
 	if b.run, err = outcome.Read(filepath.Join(entry.Dir, "artifacts")); err != nil {
 		return nil, err
 	}
-	// The run writes golden files for assertions that the base does not have: into a copy.
+	// The run writes golden files for assertions that the base does not have, so it gets a copy.
 	return b, os.CopyFS(goldens, os.DirFS(filepath.Join(entry.Dir, "base")))
 }
 
-// measureInto checks the revision out at tree and runs its tests. What they retain goes to dir: the
-// golden files to dir/base, whose name messages show, and the artifacts of the run to
-// dir/artifacts.
+// measureInto checks the revision out at tree and runs its tests. The results go to dir: the golden
+// files to dir/base, a name that messages show, and the artifacts of the run to dir/artifacts.
 func measureInto(c *cli.Context, o *Options, r *revision.Revision, found []discover.Package, s seeds, tree, dir string, run rerun) error {
 	goldens, reports := filepath.Join(dir, "base"), filepath.Join(dir, "artifacts")
 	if err := s.write(goldens); err != nil {
@@ -118,7 +117,7 @@ func measureInto(c *cli.Context, o *Options, r *revision.Revision, found []disco
 	return runAt(c, o, w.Dir, reports, goldens, packages, run)
 }
 
-// nothingAt leaves the report of a revision without tests that use leakcheck.
+// nothingAt writes the report of a revision without tests that use leakcheck.
 func nothingAt(reports string) error {
 	dir, err := artifacts.Open(reports)
 	if err != nil {
@@ -129,11 +128,11 @@ func nothingAt(reports string) error {
 	return dir.WriteReport(func(w io.Writer) error { return present.JSON{}.Present(w, empty) })
 }
 
-// baseKeys are what a measurement depends on, besides packages and golden files.
+// baseKeys returns what a measurement depends on, besides packages and golden files.
 func (o *Options) baseKeys(r *revision.Revision, goEnv gotest.GoEnv, env []string) []string {
 	self := cli.Version()
 	if path, err := os.Executable(); err == nil {
-		if info, err := os.Stat(path); err == nil { // versions of a checkout may be equal
+		if info, err := os.Stat(path); err == nil { // builds of a checkout may share a version
 			self += fmt.Sprintf(" %d %d", info.Size(), info.ModTime().UnixNano())
 		}
 	}
@@ -143,7 +142,7 @@ func (o *Options) baseKeys(r *revision.Revision, goEnv gotest.GoEnv, env []strin
 	}, o.baseArgs()...)
 }
 
-// baseArgs are the flags of this run that its base is run with, and what follows --.
+// baseArgs returns the flags of this run that its base is run with, and the arguments after --.
 func (o *Options) baseArgs() []string {
 	args := []string{"-update", "-count", strconv.Itoa(o.count)}
 	if o.auto.on {
@@ -173,8 +172,7 @@ func (o *Options) baseArgs() []string {
 	return append(args, o.passthrough.Args...)
 }
 
-// packagesAt returns those of the packages found here that have tests with leakcheck in dir as
-// well.
+// packagesAt returns the packages among found that also have tests with leakcheck in dir.
 func (o *Options) packagesAt(dir string, found []discover.Package, env []string) ([]string, error) {
 	var patterns []string
 	for _, p := range o.patterns {
@@ -207,7 +205,7 @@ func (o *Options) packagesAt(dir string, found []discover.Package, env []string)
 	return paths, nil
 }
 
-// runAt runs leakgate in dir, which leaves its report in reports and golden files in goldens.
+// runAt runs leakgate in dir. It leaves its report in reports, and golden files in goldens.
 func runAt(c *cli.Context, o *Options, dir, reports, goldens string, packages []string, run rerun) error {
 	args := append([]string{"-C", dir, "-o", reports, "-github", "off", "-artifacts", "none"}, packages...)
 	args = append(args, o.baseArgs()...)
@@ -226,7 +224,7 @@ func runAt(c *cli.Context, o *Options, dir, reports, goldens string, packages []
 	return nil
 }
 
-// judge holds a run against the base: one of -auto by what grows, whichever test feeds it.
+// judge compares a run with the base. With auto it compares what grows, whichever test feeds it.
 func (b *baseRun) judge(run *outcome.Run, auto bool) {
 	run.Base = &outcome.Base{Name: b.revision.Name, Commit: b.revision.Commit}
 	var unmatched int
@@ -261,8 +259,8 @@ func (b *baseRun) judge(run *outcome.Run, auto bool) {
 	}
 }
 
-// Seeds are the golden files of this working tree, from which those of the base are made: a bound
-// that somebody wrote as a limit (<=N, *) is one for the comparison, too.
+// Seeds are the golden files of this working tree, from which those of the base are made: a limit
+// that somebody wrote (<=N, *) is a limit for the comparison, too.
 type seeds map[string][]byte // by slash path below the directory of golden files
 
 func goldenSeeds(found []discover.Package) (seeds, error) {

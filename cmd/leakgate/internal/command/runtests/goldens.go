@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/golden"
 )
 
-// goldenPath is where the golden file of an assertion lies, "" if that is not known.
+// goldenPath returns the path of an assertion's golden file; "" if it is not known.
 func (s *session) goldenPath(p *outcome.Package, a *outcome.Assertion) string {
 	if a.Golden == nil {
 		return ""
@@ -35,8 +35,8 @@ func (s *session) eachGolden(f func(file string, a *outcome.Assertion) error) er
 	return nil
 }
 
-// noteChanges adds to the report what the run changed in golden files, given what they were before.
-// What several assertions did to one file is told with the last of them.
+// noteChanges adds to the report what the run changed in golden files, given their earlier content.
+// Changes by several assertions to one file are reported with the last assertion.
 func (s *session) noteChanges(before goldenset.Set) {
 	last := make(map[string]*outcome.Assertion)
 	_ = s.eachGolden(func(file string, a *outcome.Assertion) error {
@@ -63,7 +63,7 @@ func goldenChanges(changes []golden.Change) []outcome.GoldenChange {
 	return out
 }
 
-// measure takes what a run measured for golden files.
+// measure collects what a run measured for golden files.
 func (s *session) measure(measured goldenset.Measured) error {
 	return s.eachGolden(func(file string, a *outcome.Assertion) error {
 		text, ok := a.Artifacts["golden"]
@@ -74,8 +74,8 @@ func (s *session) measure(measured goldenset.Measured) error {
 	})
 }
 
-// calibrate writes the golden files that all runs together measured, and adds to the report what
-// became of them.
+// calibrate writes the golden files that all runs together measured, and adds the changes to the
+// report.
 func (s *session) calibrate(measured goldenset.Measured) error {
 	done, err := measured.Calibrate()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/isolate"
 )
 
-// notIsolated are flags of go test whose files or numbers are those of one process, or that run the
-// binary in a way of their own.
+// notIsolated are flags of go test that are about the files or numbers of one process, or that run
+// the binary in their own way.
 var notIsolated = []string{
 	"exec", "bench", "fuzz", "list", "c", "cover", "covermode", "coverpkg", "coverprofile",
 	"cpuprofile", "memprofile", "blockprofile", "mutexprofile", "trace",
@@ -46,7 +46,7 @@ func isolateTests(inv *gotest.Invocation) (*isolate.Folder, error) {
 	return folder, nil
 }
 
-// isolationNote says what isolation cost.
+// isolationNote returns a note on the cost of isolation.
 func isolationNote(folder *isolate.Folder, took time.Duration) string {
 	n := folder.Processes()
 	return fmt.Sprintf("-isolate: %d processes in %s with their builds, each of which starts the test binary and its TestMain anew", n, took.Round(100*time.Millisecond))

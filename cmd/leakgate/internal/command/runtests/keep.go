@@ -46,8 +46,8 @@ func (k *keepOptions) check() error {
 	return nil
 }
 
-// environment returns what tells test binaries which artifacts to keep. Each of them keeps to the
-// limit, and so does the run as a whole, in the end.
+// environment returns the variables that tell test binaries which artifacts to keep. The limit
+// applies to each test binary, and in the end to the run as a whole.
 func (k *keepOptions) environment() []string {
 	every, most := "", k.most
 	switch k.which {

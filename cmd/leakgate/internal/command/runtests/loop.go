@@ -71,7 +71,7 @@ func (s *session) run() error {
 	return s.present(resume)
 }
 
-// test runs go test once, and concludes what came of it.
+// test runs go test once, and draws the conclusions from its results.
 func (s *session) test(signals <-chan os.Signal) error {
 	var collector outcome.Collector
 	var interrupted atomic.Bool
@@ -136,11 +136,11 @@ func (s *session) test(signals <-chan os.Signal) error {
 	return nil
 }
 
-// nothingRan helps where tests ran and none asserted.
+// nothingRan is the note if tests ran and none called leakcheck.
 const nothingRan = "no test that ran calls leakcheck: look at -run, at tests that were skipped, and at a TestMain that does not call m.Run"
 
-// present writes the report in all its forms. One that cannot be written does not keep the others
-// back. resume is called before what GitHub Actions is to read.
+// present writes the report in all its forms. If one cannot be written, the others still are.
+// resume is called before the output that GitHub Actions reads.
 func (s *session) present(resume func()) error {
 	beat := s.beat("writing the report")
 	defer beat.Stop()

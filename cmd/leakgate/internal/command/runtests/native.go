@@ -16,15 +16,15 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
-// nativeRun is what -native needs for a run: a folder, for the library if that cannot be kept, and
-// for what there is to say of test binaries.
+// nativeRun is what -native needs for a run: a folder, for the library if the cache cannot keep it,
+// and for reports about test binaries.
 type nativeRun struct {
 	folder string
 	cause  error // why no calls are recorded; nil if they are
 }
 
-// recordNative has an invocation start its tests with the library that records calls of C code.
-// Where that cannot be, tests run without it, and each finding that would need it says why.
+// recordNative has an invocation start its tests with the library that records calls of C code. If
+// that is impossible, tests run without it, and each finding that would need it says why.
 func recordNative(inv *gotest.Invocation, e gotest.GoEnv, env []string) (*nativeRun, error) {
 	dir, err := os.MkdirTemp("", "leakgate-native-")
 	if err != nil {
@@ -54,7 +54,8 @@ func recordNative(inv *gotest.Invocation, e gotest.GoEnv, env []string) (*native
 	return n, nil
 }
 
-// compileShim compiles what records calls, to be kept in the user's cache folder, if that can be had.
+// compileShim compiles what records calls. The file is kept in the user's cache folder, if
+// possible.
 func compileShim(inv *gotest.Invocation, e gotest.GoEnv, env []string, temporary string, compile func(_ gocontext.Context, cc, folder string) (string, error)) (file string, err error) {
 	if e.GOOS != "linux" || e.GOARCH != "amd64" && e.GOARCH != "arm64" {
 		return "", fmt.Errorf("calls of C code are not recorded on %s/%s; run the tests on linux/amd64 or linux/arm64", e.GOOS, e.GOARCH)
@@ -84,8 +85,8 @@ func (n *nativeRun) report() string { return filepath.Join(n.folder, "report") }
 
 func (n *nativeRun) close() { _ = os.RemoveAll(n.folder) }
 
-// notes say which tests ran without the library. It is no news of a test that has no C code, unless
-// none has any.
+// notes say which tests ran without the library. Tests without C code are mentioned only if no test
+// has any.
 func (n *nativeRun) notes(packages int) (notes []string) {
 	if n.cause != nil {
 		return []string{"-native: calls of C code were not recorded: " + n.cause.Error()}

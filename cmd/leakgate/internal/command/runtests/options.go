@@ -70,7 +70,7 @@ func (o *Options) FlagSet() *flag.FlagSet {
 	return f
 }
 
-// inEnvironment sets what the environment decides: Bazel gathers what lies in
+// inEnvironment sets options by the environment: Bazel collects the files in
 // TEST_UNDECLARED_OUTPUTS_DIR.
 func (o *Options) inEnvironment(env []string) {
 	if outputs := cli.Lookup(env, "TEST_UNDECLARED_OUTPUTS_DIR"); outputs != "" && o.artifacts == artifacts.DefaultName {

@@ -66,7 +66,7 @@ func newSession(c *cli.Context, o *Options) (*session, error) {
 	if o.shard.Shard != nil {
 		found = outcome.Part(o.shard.Shard, found)
 	}
-	inv.Debug = []string{} // none, unlike nil
+	inv.Debug = []string{} // none; nil means all
 	for _, p := range found {
 		inv.Packages = append(inv.Packages, p.ImportPath)
 		if p.Leakcheck {
@@ -74,7 +74,7 @@ func newSession(c *cli.Context, o *Options) (*session, error) {
 		}
 	}
 	if len(inv.Debug) == len(inv.Packages) {
-		inv.Debug = nil // one flag says it
+		inv.Debug = nil // all: one flag is enough
 	}
 	if o.namesFiles() {
 		inv.Packages, inv.Debug = o.patterns, nil
@@ -148,7 +148,7 @@ func (o *Options) findPackages(inv *gotest.Invocation) ([]discover.Package, erro
 	}
 }
 
-// firstTest helps who has no test yet.
+// firstTest is the help for a user who has no test yet.
 const firstTest = `Add one, for example:
 
 	import "` + discover.Leakcheck + `"

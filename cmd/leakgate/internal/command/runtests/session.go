@@ -28,7 +28,7 @@ type session struct {
 	native     *nativeRun      // nil without -native
 }
 
-// close gives back what the session has in the file system, but for the artifacts.
+// close releases what the session has in the file system, except the artifacts.
 func (s *session) close() {
 	if s.isolated != nil {
 		s.isolated.Close()
@@ -39,15 +39,15 @@ func (s *session) close() {
 	s.dir.Close()
 }
 
-// beat says what the session is at, where there is no terminal, until it is stopped.
+// beat prints what the session does, if there is no terminal, until it is stopped.
 func (s *session) beat(at string) *present.Beat {
 	return present.StartBeat(s.display.Screen, s.context.Stderr, progressInterval, at)
 }
 
-// progressInterval is how often a run says how far it is where there is no terminal.
+// progressInterval is how often a run prints its progress if there is no terminal.
 const progressInterval = 10 * time.Second
 
-// folders are those of the packages.
+// folders returns the folders of the packages.
 func (s *session) folders() []string {
 	var dirs []string
 	for _, p := range s.found {

@@ -1,4 +1,4 @@
-// Package scan is the command that looks into other processes.
+// Package scan is the command that says what keeps memory alive in another process.
 package scan
 
 import (
@@ -31,10 +31,11 @@ type Options struct {
 	number string // -pid
 	top    int
 	exe    string // of a core file
-	// with -pid, -audit, -exe and -nofork
+	// for -pid, -audit, -exe and -nofork
 	process process.Process
 }
 
+// FlagSet binds the flags to o.
 func (o *Options) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("scan")
 	f.BoolVar(&o.process.Audit, "audit", false, "")
@@ -50,6 +51,7 @@ func (o *Options) FlagSet() *flag.FlagSet {
 	return f
 }
 
+// Parse reads the command line.
 func Parse(args []string) (*Options, error) {
 	o := new(Options)
 	rest, err := cli.ParseMixed(o.FlagSet(), args)
@@ -91,7 +93,7 @@ func Run(c *cli.Context, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second time they end this process at once
+	context.AfterFunc(ctx, stop) // a second signal ends this process at once
 	scan, err := o.scan(ctx)
 	if err == nil {
 		err = ctx.Err()
@@ -103,7 +105,7 @@ func Run(c *cli.Context, args []string) int {
 	return o.show(c, scan, earlier)
 }
 
-// scan looks into the process, and writes the profile.
+// scan scans the process or the core file, and writes the profile.
 func (o *Options) scan(ctx context.Context) (scan *scanreport.Scan, err error) {
 	if o.core == "" {
 		scan, err = o.process.Scan(ctx)
@@ -139,7 +141,7 @@ func (o *Options) openCore(ctx context.Context, scan *scanreport.Scan) (*refscan
 	return foreign.OpenCore(ctx, o.core, o.exe)
 }
 
-// show prints what was found, and writes -json.
+// show prints the report, and writes -json.
 func (o *Options) show(c *cli.Context, scan, earlier *scanreport.Scan) int {
 	if o.json != "" {
 		if err := scan.Write(o.json); err != nil {

@@ -1,4 +1,4 @@
-// Package stack is the command that says where stack memory goes.
+// Package stack is the command that says which functions use goroutine stack memory.
 package stack
 
 import (
@@ -34,6 +34,7 @@ type Options struct {
 	source string
 }
 
+// Parse reads the command line.
 func Parse(args []string) (*Options, error) {
 	var o Options
 	f := cli.NewFlagSet("stack")

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// crash runs a program that dumps a profile of gperftools' and then aborts, and returns the profile
+// crash runs a program that writes a profile of gperftools and then aborts. It returns the profile
 // and the core file that the kernel writes.
 func crash(t *testing.T, dir string, args ...string) (heap, core string) {
 	t.Helper()
@@ -38,8 +38,8 @@ func crash(t *testing.T, dir string, args ...string) (heap, core string) {
 	return heaps[0], found[0]
 }
 
-// TestRegisteredCode names code that a program loads by itself and registers as gdb has it, from a
-// core file and from a folder with the object.
+// TestRegisteredCode names code that a program loads by itself and registers for gdb, from a core
+// file and from a folder with the object.
 func TestRegisteredCode(t *testing.T) {
 	needs(t, "cc")
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
@@ -75,7 +75,7 @@ func TestRegisteredCode(t *testing.T) {
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "neither a folder with objects nor a core file")
 
-	// Files lie elsewhere in another process.
+	// Another process has its files at other addresses.
 	again := t.TempDir()
 	command(t, again, nil, "cp", filepath.Join(dir, "host"), filepath.Join(dir, "generated.o"), ".")
 	_, other := crash(t, again, "./host", "generated.o")
@@ -84,8 +84,8 @@ func TestRegisteredCode(t *testing.T) {
 	require.Contains(t, errs, "core file of another process")
 }
 
-// requireFolder takes names from a folder with the object as it was registered, whose sections have
-// addresses, and none from the object as the compiler wrote it.
+// requireFolder names functions from a folder with the object as it was registered, whose sections
+// have addresses, and none from the object as the compiler wrote it.
 func requireFolder(t *testing.T, dir, heap, core string) {
 	t.Helper()
 	objects := filepath.Join(dir, "objects")
@@ -99,8 +99,8 @@ func requireFolder(t *testing.T, dir, heap, core string) {
 
 	memory, err := os.ReadFile(core)
 	require.NoError(t, err)
-	// The loader changes nothing of the object but addresses in the table of sections, which is
-	// behind what comes first.
+	// The loader changes only addresses in the object's table of sections, which is not in its
+	// first quarter.
 	begin := bytes.Index(memory, written[:len(written)/4])
 	require.Positive(t, begin)
 	require.NoError(t, os.WriteFile(filepath.Join(objects, "registered.o"), memory[begin:][:len(written)], 0o666))
@@ -109,7 +109,7 @@ func requireFolder(t *testing.T, dir, heap, core string) {
 	require.Contains(t, errs, "written.o: its code has no address")
 }
 
-// TestLLVM names code that LLVM generates, which registers it for debuggers.
+// TestLLVM names code that LLVM generates and registers for debuggers.
 func TestLLVM(t *testing.T) {
 	needs(t, "cc", "llvm-config")
 	include, err := exec.Command("llvm-config", "--includedir").Output()
@@ -132,7 +132,7 @@ func TestLLVM(t *testing.T) {
 	require.EqualValues(t, 11, line)
 }
 
-// TestNode names code that node generated, by the map that it leaves for perf, in a profile with
+// TestNode names code that node generated, by the map that node writes for perf, in a profile with
 // addresses of that map. Functions of node's own program keep their symbols.
 func TestNode(t *testing.T) {
 	needs(t, "node")

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAgainstRuntime takes the names out of a profile that Go's runtime wrote, and compares what it
-// gets for them, by the symbols and the DWARF of the program, with what the runtime knew:
-// functions, those that are inlined, and lines.
+// TestAgainstRuntime removes the names from a profile that Go's runtime wrote. It compares the
+// names that symbols and DWARF of the program give with those of the runtime: functions, inlined
+// functions, and lines.
 func TestAgainstRuntime(t *testing.T) {
 	needs(t, "go")
 	text, err := os.ReadFile("testdata/goprogram.txt")

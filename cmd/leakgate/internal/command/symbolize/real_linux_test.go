@@ -14,8 +14,8 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 )
 
-// requireApp checks the names in a profile of app.c, whose 300 blocks of 1,000 and of 2,000 bytes
-// are known, with their size in the allocator.
+// requireApp checks the names in a profile of app.c. The program keeps 300 blocks each of 1,000 and
+// of 2,000 bytes; small and large are their sizes in the allocator.
 func requireApp(t *testing.T, p *profile.Profile, small, large int64) {
 	t.Helper()
 	for name, want := range map[string]int64{
@@ -42,7 +42,7 @@ func requireApp(t *testing.T, p *profile.Profile, small, large int64) {
 	}
 }
 
-// TestTcmalloc names a real profile of gperftools', of a position-independent program and of
+// TestTcmalloc names a real profile of gperftools, of a position-independent program and of
 // another.
 func TestTcmalloc(t *testing.T) {
 	for name, flag := range map[string]string{"pie": "-pie", "exe": "-no-pie"} {
@@ -59,7 +59,7 @@ func TestTcmalloc(t *testing.T) {
 	}
 }
 
-// TestPprofReads has Go's own viewer read what the command wrote, without looking for names itself.
+// TestPprofReads has go tool pprof read the command's output when the program's files are gone.
 func TestPprofReads(t *testing.T) {
 	dir := buildApp(t)
 	file, page := filepath.Join(dir, "named.pb.gz"), filepath.Join(dir, "heap.html")
@@ -77,7 +77,7 @@ func TestPprofReads(t *testing.T) {
 	}
 }
 
-// TestJemalloc names a real profile of jemalloc's. It counts blocks with the size of their class.
+// TestJemalloc names a real profile of jemalloc, which counts blocks with the size of their class.
 func TestJemalloc(t *testing.T) {
 	dir := buildApp(t)
 	needsLibrary(t, jemallocLibrary)
@@ -95,8 +95,8 @@ func TestJemalloc(t *testing.T) {
 	require.Contains(t, out, "jemalloc profile: ")
 }
 
-// TestStripped finds what a stripped library lacks in its separate debug file, by build ID and by
-// name and checksum; and takes no other build's.
+// TestStripped finds the names of a stripped library in its separate debug file, by build ID and by
+// name and checksum. It takes no debug file of another build.
 func TestStripped(t *testing.T) {
 	needs(t, "objcopy", "strip")
 	const hidden = "leaf::Keeper<leaf::Node, 3>::keep"
@@ -138,7 +138,7 @@ func TestStripped(t *testing.T) {
 	require.Zero(t, cum(p, hidden), "the debug file is of another build")
 }
 
-// TestAnotherBuild takes no names of a file that is not the one that was mapped.
+// TestAnotherBuild takes no names from a file other than the one that was mapped.
 func TestAnotherBuild(t *testing.T) {
 	dir := buildApp(t)
 	heap := heapOf(t, dir)
@@ -164,7 +164,7 @@ func TestAnotherBuild(t *testing.T) {
 	require.Contains(t, out, "it is another build: the file there has the build ID "+id)
 	require.False(t, other.Mapping[0].HasFunctions, "another machine may have the file")
 
-	// Without build IDs, a file that has no code there is another.
+	// Without build IDs, a file without code at the mapped place is another file.
 	library := filepath.Join(dir, "libleaf.so")
 	text, err := os.ReadFile(heap)
 	require.NoError(t, err)

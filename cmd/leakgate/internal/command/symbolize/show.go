@@ -30,8 +30,8 @@ func show(w io.Writer, f *heapfile.File, r *symbolize.Result, most int) error {
 	return err
 }
 
-// writeTop prints functions by what they, and what they call, allocated. The allocator's own are
-// left out, as viewers do.
+// writeTop prints functions with the memory that they and their callees allocated. Functions of the
+// allocator are left out, as viewers do.
 func writeTop(b *bytes.Buffer, p *profile.Profile, most int) {
 	space, objects := page.ValueIndex(p, "bytes"), page.ValueIndex(p, "count")
 	if space < 0 {
@@ -60,7 +60,7 @@ func writeTop(b *bytes.Buffer, p *profile.Profile, most int) {
 			fmt.Fprintf(b, "and %d more functions\n", len(top)-i)
 			break
 		}
-		// What the table calls goroutines is whatever was counted: blocks here.
+		// The table's number of goroutines is the number of blocks here.
 		fmt.Fprintf(b, "%14d %14d %11d  %s\n", f.Flat, f.Cum, f.Goroutines, f.Name)
 	}
 }

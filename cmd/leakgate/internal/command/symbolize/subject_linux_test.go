@@ -20,8 +20,8 @@ const (
 	jemallocLibrary = "libjemalloc.so.2"
 )
 
-// needs skips a test where a program that it starts is not there, or takes too long: -short is for
-// the race detector, which sees nothing of other programs.
+// needs skips a test if a program that it starts is not installed, or with -short: that is for the
+// race detector, which does not see other programs.
 func needs(t *testing.T, programs ...string) {
 	t.Helper()
 	if testing.Short() {
@@ -34,7 +34,7 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// needsLibrary skips a test where a library is not installed.
+// needsLibrary skips a test if a library is not installed.
 func needsLibrary(t *testing.T, name string) {
 	t.Helper()
 	cmd := exec.Command("true")
@@ -85,14 +85,14 @@ func heapOf(t *testing.T, dir string) string {
 	return only(t, filepath.Join(dir, "out.*.heap"))
 }
 
-// symbolizeCommand runs the command.
+// symbolizeCommand runs leakgate symbolize.
 func symbolizeCommand(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	code = Run(&cli.Context{Stdout: &out, Stderr: &errs}, args)
 	return code, out.String(), errs.String()
 }
 
-// named runs the command, and returns the profile that it wrote, and what it said.
+// named runs leakgate symbolize, and returns the profile that it wrote, and its output.
 func named(t *testing.T, args ...string) (p *profile.Profile, stdout, stderr string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "named.pb.gz")
@@ -105,7 +105,7 @@ func named(t *testing.T, args ...string) (p *profile.Profile, stdout, stderr str
 	return p, stdout, stderr
 }
 
-// cum sums up what functions with a name, and what they call, hold: the last value, which is bytes.
+// cum sums the last value, in bytes, of the samples with a function on their stack.
 func cum(p *profile.Profile, name string) (bytes int64) {
 	for _, s := range p.Sample {
 		for _, f := range stack(s) {
@@ -128,7 +128,7 @@ func stack(s *profile.Sample) (names []string) {
 	return names
 }
 
-// line returns a line of a function in a profile, "file:line"s.
+// lineOf returns the file and line of a function in a profile.
 func lineOf(p *profile.Profile, name string) (place string, line int64) {
 	for _, l := range p.Location {
 		for _, at := range l.Line {

@@ -90,7 +90,7 @@ func Run(c *cli.Context, args []string) int {
 	return cli.Pass
 }
 
-// symbolize reads all files and names what it can. What is odd is noted on standard error.
+// symbolize reads all files and names what it can. It prints oddities to standard error, as notes.
 func (o *Options) symbolize(c *cli.Context) (*heapfile.File, *symbolize.Result, error) {
 	data, err := cli.ReadFile(o.source)
 	if err != nil {
@@ -114,13 +114,13 @@ func (o *Options) symbolize(c *cli.Context) (*heapfile.File, *symbolize.Result, 
 	return f, result, nil
 }
 
-// sources reads what the flags name.
+// sources reads the files that the flags name.
 func (o *Options) sources(f *heapfile.File) (*symbolize.Sources, []string, error) {
 	s := &symbolize.Sources{Root: o.root}
 	if o.debug != "" {
 		s.DebugDirs = filepath.SplitList(o.debug)
 	}
-	// The locations of pprof's format know their mappings.
+	// In pprof's format each location has its mapping.
 	if f.Format != heapfile.Pprof {
 		s.Maps = f.Maps
 	}
@@ -157,7 +157,7 @@ func (o *Options) sources(f *heapfile.File) (*symbolize.Sources, []string, error
 	return s, notes, nil
 }
 
-// generated reads -jit: a folder or a core file.
+// generated reads the symbols of generated code from -jit: a folder or a core file.
 func (o *Options) generated(s *symbolize.Sources, ofProfile []*memorymap.Mapping) (notes []string, err error) {
 	info, err := os.Stat(o.jit)
 	switch {

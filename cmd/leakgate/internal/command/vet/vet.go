@@ -32,6 +32,7 @@ type Options struct {
 	patterns []string
 }
 
+// FlagSet binds the flags to o.
 func (o *Options) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("vet")
 	f.StringVar(&o.dir, "C", "", "")
@@ -40,6 +41,7 @@ func (o *Options) FlagSet() *flag.FlagSet {
 	return f
 }
 
+// Parse reads the command line.
 func Parse(args []string) (*Options, error) {
 	o := new(Options)
 	var err error
@@ -52,8 +54,8 @@ func Parse(args []string) (*Options, error) {
 	return o, nil
 }
 
-// IsTool reports whether the go command calls us as its vet tool: "go vet -vettool" asks for the
-// version and the flags, then names a file for each package (go1.26 cmd/go/internal/vet).
+// IsTool reports whether the go command calls this program as its vet tool: "go vet -vettool" asks
+// for the version and the flags, then names a file for each package (go1.26 cmd/go/internal/vet).
 func IsTool(args []string) bool {
 	if len(args) == 0 {
 		return false
@@ -61,7 +63,7 @@ func IsTool(args []string) bool {
 	return args[0] == "-V=full" || args[0] == "-flags" || strings.HasSuffix(args[len(args)-1], ".cfg")
 }
 
-// Tool is the command as a vet tool. It does not return.
+// Tool runs the program as a vet tool. It does not return.
 func Tool() { unitchecker.Main(leakvet.Analyzer) }
 
 // Run is the command "leakgate vet".
@@ -92,7 +94,7 @@ func Run(c *cli.Context, args []string) int {
 	return cli.Pass
 }
 
-// goVet runs "go vet" with this program as its tool, and returns what it says.
+// goVet runs "go vet" with this program as its tool, and returns its output.
 func (o *Options) goVet(c *cli.Context, mode string) ([]byte, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -121,8 +123,8 @@ func (o *Options) goVet(c *cli.Context, mode string) ([]byte, error) {
 	return append(stdout.Bytes(), stderr.Bytes()...), nil
 }
 
-// goldenState is a word for the golden files of the packages: the go command remembers what it
-// found, and does not know that it depends on these.
+// goldenState returns a hash of the paths of the packages' golden files: the go command caches
+// findings, and does not know that they depend on these files.
 func (o *Options) goldenState(c *cli.Context) (string, error) {
 	folders, err := goldens.Packages(goldens.Config{Dir: o.dir, Env: c.Env}, o.patterns)
 	if err != nil {
@@ -147,9 +149,9 @@ type vetFinding struct {
 	Message string `json:"message"`
 }
 
-// readFindings reads the output of "go vet -json": for each package a line "# path", and an object
-// with one object a package and in it one entry an analyzer, which is a list or an error. A file is
-// in several variants of a package, and is reported once.
+// readFindings reads the output of "go vet -json": for each package a line "# path", and an object.
+// The object has one object for each package, with one entry for each analyzer: a list or an error.
+// A file may be in several variants of a package; its findings are reported once.
 func readFindings(out []byte) ([]vetFinding, error) {
 	var text bytes.Buffer
 	for line := range bytes.Lines(out) {

@@ -41,6 +41,7 @@ type Options struct {
 	source  string
 }
 
+// FlagSet binds the flags to o.
 func (o *Options) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("view")
 	f.StringVar(&o.address, "http", "localhost:0", "")
@@ -52,6 +53,7 @@ func (o *Options) FlagSet() *flag.FlagSet {
 	return f
 }
 
+// Parse reads the command line.
 func Parse(args []string) (*Options, error) {
 	o := new(Options)
 	rest, err := cli.ParseMixed(o.FlagSet(), args)
@@ -98,7 +100,7 @@ func Run(c *cli.Context, args []string) int {
 	return cli.Pass
 }
 
-// view shows what there is: as text, as a file, or served as a page.
+// view shows a run or a profile: as text, as a file, or served as a page.
 func (o *Options) view(c *cli.Context) error {
 	shown, err := o.read()
 	if err != nil {
@@ -130,13 +132,13 @@ func (o *Options) view(c *cli.Context) error {
 type viewed struct {
 	*comparand.Comparand
 	base *comparand.Comparand // of -base
-	// of the run's, the one to show first that has profiles; nil if none has
+	// the assertion of the run to show first, which has a profile; nil if none has
 	first *outcome.Assertion
-	path  string // of first's profile, or the profile's own
+	path  string // of first's profile, or of the profile alone
 	title string
 }
 
-// read reads what is to be shown, of a run those assertions that -test chooses.
+// read reads what is to be shown; of a run, the assertions that -test selects.
 func (o *Options) read() (*viewed, error) {
 	c, err := comparand.Read(o.source)
 	if err != nil {
@@ -208,7 +210,7 @@ func (v *viewed) page(c *cli.Context, o *Options) (*page.Data, error) {
 	return b.Build(), nil
 }
 
-// pages reads what the assertions of the run found.
+// pages returns the builder of what the run's assertions found, compared with the base's.
 func (v *viewed) pages() *page.Builder {
 	b := &page.Builder{Run: v.Run, Dir: v.Dir}
 	if v.base != nil {
@@ -260,8 +262,8 @@ func (o *Options) serve(ctx context.Context, c *cli.Context, v *viewed, data *pa
 	})
 }
 
-// serveHandlers serves the page, and pprof's pages below /ui, where they expect to be. It says
-// where on w.
+// serveHandlers serves the page, and below /ui pprof's pages, where their links lead. It prints the
+// address to w.
 func serveHandlers(ctx context.Context, listener net.Listener, w io.Writer, data *page.Data, handlers map[string]http.Handler) error {
 	var text bytes.Buffer
 	if err := data.Write(&text); err != nil {
@@ -280,7 +282,7 @@ func serveHandlers(ctx context.Context, listener net.Listener, w io.Writer, data
 	})
 	host := listener.Addr().String()
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A page of somebody else's must not read ours through a name that it makes point here.
+		// A foreign page must not read this one through a host name that it makes point here.
 		if name, _, err := net.SplitHostPort(r.Host); r.Host != host && (err != nil || name != "localhost") {
 			http.Error(w, "ask for "+host, http.StatusForbidden)
 			return
@@ -297,7 +299,7 @@ func serveHandlers(ctx context.Context, listener net.Listener, w io.Writer, data
 	return nil
 }
 
-// fixedProfile gives pprof the profile that is there already.
+// fixedProfile gives pprof a profile that has been read already.
 type fixedProfile struct{ profile *profile.Profile }
 
 // Fetch implements driver.Fetcher.
@@ -311,7 +313,7 @@ type noSymbols struct{}
 // Symbolize implements driver.Symbolizer.
 func (noSymbols) Symbolize(string, driver.MappingSources, *profile.Profile) error { return nil }
 
-// quietUI takes what pprof has to say.
+// quietUI takes pprof's messages, and prints the errors.
 type quietUI struct{ w io.Writer }
 
 // ReadLine implements driver.UI.

@@ -32,7 +32,7 @@ func sessionsProfile(t *testing.T) string {
 }
 
 // The pictures are well-formed, have every frame that is wide enough to see, and refer to nothing
-// outside.
+// outside themselves.
 func TestViewDraws(t *testing.T) {
 	source := sessionsProfile(t)
 	for _, name := range []string{"graph.svg"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// text shows a run on a terminal: what is wrong, and, if trees are asked for, what each assertion
-// found to be retained.
+// text shows a run on a terminal: the findings, and, with trees, what each assertion found to be
+// retained.
 func (v *viewed) text(w io.Writer, trees bool) error {
 	if v.Run == nil {
 		if trees {
@@ -40,7 +40,7 @@ func (v *viewed) text(w io.Writer, trees bool) error {
 	return err
 }
 
-// What a tree on a terminal has: who wants all of it has the page.
+// Limits of a tree on a terminal; the page has all of it.
 const (
 	textRoots  = 12
 	textBelow  = 4
@@ -48,7 +48,7 @@ const (
 	textColumn = 100 // the longest line
 )
 
-// textFound writes what an assertion found, compared with what there is to compare it with.
+// textFound writes what an assertion found, compared with f.Before if there is one.
 func textFound(b *strings.Builder, f *page.Found) {
 	for _, problem := range f.Problems {
 		fmt.Fprintf(b, "  %s\n", problem)
@@ -74,11 +74,11 @@ func textFound(b *strings.Builder, f *page.Found) {
 	}
 }
 
-// A textTree writes the largest roots, or those that grew most, with the largest of what is below
-// them, and says how much is left out.
+// A textTree writes the largest roots, or those that grew most, with the largest nodes below them,
+// and says how much it leaves out.
 type textTree struct {
 	*strings.Builder
-	compares bool // each line has what came since, too, and most of that is first
+	compares bool // lines have the growth, too, and the largest growth is first
 }
 
 func (t *textTree) write(nodes, before []*refscan.Node) {
@@ -95,14 +95,14 @@ type figure struct{ objects, bytes int64 }
 
 func (f figure) plus(g figure) figure { return figure{f.objects + g.objects, f.bytes + g.bytes} }
 
-// A measured is nodes of one name and type, with their totals and how much of that came since.
+// A measured sums nodes of one name and type: their totals, and how much those grew.
 type measured struct {
 	name, typ   string
 	total, more figure
-	now, before []*refscan.Node // what is below them
+	now, before []*refscan.Node // their children
 }
 
-// isSame is 1 if nothing has come and nothing gone, 0 otherwise.
+// isSame is 1 if objects and bytes have not changed, 0 otherwise.
 func (m *measured) isSame() int {
 	if m.more == (figure{}) {
 		return 1
@@ -110,7 +110,7 @@ func (m *measured) isSame() int {
 	return 0
 }
 
-// measureAll pairs nodes with those of before. Nodes that are no more are in it, too.
+// measureAll pairs nodes with those of before. It includes nodes that only before has.
 func measureAll(nodes, before []*refscan.Node) []*measured {
 	type key struct {
 		name, typ string
@@ -155,7 +155,7 @@ func (t *textTree) nodes(all []*measured, most int, branch, indent string, depth
 		return cmp.Or(cmp.Compare(y.total.bytes, x.total.bytes), cmp.Compare(y.total.objects, x.total.objects))
 	})
 	if t.compares {
-		// What is as it was is of interest only if all is.
+		// Unchanged nodes are shown only among roots, if all roots are unchanged.
 		changed := len(all)
 		for _, m := range all {
 			changed -= m.isSame()
@@ -217,7 +217,7 @@ func (t *textTree) line(m *measured, text string) {
 	t.WriteString(figures + string(runes) + "\n")
 }
 
-// signed writes how much bytes have become more or fewer.
+// signed writes a difference in bytes with its sign.
 func signed(bytes int64) string {
 	if bytes < 0 {
 		return "-" + present.Bytes(-bytes)
@@ -225,7 +225,7 @@ func signed(bytes int64) string {
 	return "+" + present.Bytes(bytes)
 }
 
-// shortType leaves out the folders of import paths.
+// shortType removes the folders of import paths from a type's name.
 func shortType(name string) string {
 	var b strings.Builder
 	start := 0

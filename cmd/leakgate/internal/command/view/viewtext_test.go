@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// TestTextComparesWithBefore shows on each line what came since, most of it first, and what is
+// TestTextComparesWithBefore shows the growth on each line, the largest first, and nodes that are
 // gone.
 func TestTextComparesWithBefore(t *testing.T) {
 	root := func(name string, bytes int64, below ...*refscan.Node) *refscan.Node {

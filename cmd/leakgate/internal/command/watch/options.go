@@ -27,6 +27,7 @@ type Options struct {
 	process   process.Process // with -pid, -exe and -nofork
 }
 
+// FlagSet binds the flags to o.
 func (o *Options) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("watch")
 	f.DurationVar(&o.every, "every", time.Minute, "")
@@ -44,6 +45,7 @@ func (o *Options) FlagSet() *flag.FlagSet {
 
 const leastPoll = 100 * time.Microsecond
 
+// Parse reads the command line.
 func Parse(args []string) (*Options, error) {
 	o := new(Options)
 	rest, err := cli.ParseMixed(o.FlagSet(), args)
@@ -72,7 +74,7 @@ func Parse(args []string) (*Options, error) {
 	return o, o.checkOutput()
 }
 
-// checkOutput sees to it that -o is a folder before there is something to write to it.
+// checkOutput checks that -o is a folder before there is something to write to it.
 func (o *Options) checkOutput() error {
 	if o.output == "" {
 		return nil

@@ -24,21 +24,21 @@ func Run(c *cli.Context, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second time they end this process at once
+	context.AfterFunc(ctx, stop) // a second signal ends this process at once
 	return o.watch(ctx, c)
 }
 
-// baseAge is how old the snapshot is that spikes are compared with when it is renewed.
+// baseAge is the age at which the snapshot that spikes are compared with is renewed.
 const baseAge = time.Hour
 
-// A watch is the work of the command.
+// A watch is the state of the command.
 type watch struct {
 	*Options
 	*cli.Context
 	counters *foreign.Counters
 	judge    *jump.Judge
 	last     uint32 // number of the collection that was read last
-	cycles   int    // that were read
+	cycles   int    // number of collections that were read
 	spikes   int
 	ready    bool
 	base     *scanreport.Scan
@@ -46,7 +46,7 @@ type watch struct {
 	based    time.Time
 }
 
-// watch watches until the process ends, ctx is done, or there were as many spikes as may be.
+// watch watches until the process ends, ctx is done, or there were -max spikes.
 func (o *Options) watch(ctx context.Context, c *cli.Context) int {
 	counters, err := foreign.OpenCounters(ctx, o.process.PID, o.process.Options()...)
 	var first foreign.Cycle
@@ -87,7 +87,7 @@ func (o *Options) watch(ctx context.Context, c *cli.Context) int {
 	}
 }
 
-// ended looks at a collection that has ended.
+// ended judges a collection that has ended.
 func (w *watch) ended(ctx context.Context, cycle foreign.Cycle) {
 	w.cycles++
 	now := time.Now()
@@ -109,7 +109,7 @@ func (w *watch) ended(ctx context.Context, cycle foreign.Cycle) {
 	}
 }
 
-// takeBase takes the snapshot to compare with. If it fails, the one before stays.
+// takeBase takes the snapshot to compare with. If it fails, the previous one stays.
 func (w *watch) takeBase(ctx context.Context) {
 	scan, err := w.process.Scan(ctx)
 	switch {
@@ -122,7 +122,7 @@ func (w *watch) takeBase(ctx context.Context) {
 	}
 }
 
-// look finds out who holds a spike, and says so.
+// look finds out what holds a spike, and prints it.
 func (w *watch) look(ctx context.Context, s *scanreport.Spike) {
 	s.Scan, s.Err = w.process.Scan(ctx)
 	if s.IsNone() {
@@ -146,7 +146,7 @@ func (w *watch) look(ctx context.Context, s *scanreport.Spike) {
 	fmt.Fprintf(w.Stdout, "kept in %s\n", cli.Shown(folder))
 }
 
-// end says how it ended, and is the exit code.
+// end prints how the watch ended, and returns the exit code.
 func (w *watch) end(why string, err error) int {
 	if err != nil {
 		w.Failure("could not tell: %v", err)

@@ -22,7 +22,7 @@ import (
 	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
-// A subject is a program that runs.
+// A subject is a running program.
 type subject struct {
 	t        *testing.T
 	exe, pid string
@@ -87,7 +87,7 @@ func begin(ctx context.Context, t *testing.T, args ...string) *watching {
 	return running
 }
 
-// until reads what is printed up to a line with a text.
+// until reads output up to a line that contains text.
 func (w *watching) until(text string) {
 	w.t.Helper()
 	for w.lines.Scan() {
@@ -100,8 +100,8 @@ func (w *watching) until(text string) {
 	require.Failf(w.t, "it ended", "exit code %d without %q:\n%s%s", code, text, out, stderr)
 }
 
-// end reads the rest, and returns all that was printed and the exit code. Where a container forbids
-// to look into the process, the test is skipped.
+// end reads the rest, and returns all output and the exit code. If a container forbids access to
+// the process, it skips the test.
 func (w *watching) end() (out, stderr string, code int) {
 	for w.lines.Scan() {
 		w.seen.WriteString(w.lines.Text() + "\n")
@@ -113,7 +113,8 @@ func (w *watching) end() (out, stderr string, code int) {
 	return w.seen.String(), w.stderr.String(), code
 }
 
-// A spike is told of with who holds it, and kept; the process goes on, and its end is told.
+// watch reports a spike with its holder, and keeps it. The process goes on, and its end is
+// reported.
 func TestWatch(t *testing.T) {
 	s, dir := start(t), t.TempDir()
 	w := begin(context.Background(), t, "-pid", s.pid, "-spike", "20%,+8MiB", "-o", dir, "-every", "24h")
@@ -143,12 +144,12 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// A stripped process is watched by the file of the same build that was not stripped.
+// A stripped process is watched with the unstripped file of the same build.
 func TestWatchStripped(t *testing.T) {
 	if _, err := exec.LookPath("strip"); err != nil {
 		t.Skip("the command strip is not installed; it comes with binutils")
 	}
-	t.Setenv("LEAKGATE_CACHE", t.TempDir()) // nothing is known of the build
+	t.Setenv("LEAKGATE_CACHE", t.TempDir()) // the cache does not know the build
 	s := start(t)
 	whole := s.exe
 	stripped := filepath.Join(t.TempDir(), "stripped")
@@ -191,7 +192,7 @@ func TestWatchWithoutSpike(t *testing.T) {
 	assert.Regexp(t, `\nprocess \d+ has ended: \d+ garbage collections?, 0 spikes\n$`, out)
 }
 
-// What was not watched for long enough is not known.
+// A process that was not watched for long enough has no verdict.
 func TestWatchKnowsNothing(t *testing.T) {
 	s := start(t)
 	ctx, interrupt := context.WithCancel(context.Background())

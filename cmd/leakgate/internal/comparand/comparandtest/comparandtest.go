@@ -11,7 +11,7 @@ import (
 )
 
 // WriteProfile writes a profile whose samples are stacks of names, the leaf first, with objects and
-// bytes. In one of references the locations are in no binary.
+// bytes. In a profile of references the locations have no mapping.
 func WriteProfile(t *testing.T, path string, references bool, samples map[string][2]int64, stacks map[string][]string) {
 	t.Helper()
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}}

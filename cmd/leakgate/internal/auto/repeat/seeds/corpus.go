@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// entry is what package testing knows of a seed (go1.26 testing/fuzz.go, corpusEntry).
+// entry is package testing's type of a seed (go1.26 testing/fuzz.go, corpusEntry).
 type entry = struct {
 	Parent     string
 	Path       string
@@ -22,8 +22,8 @@ type entry = struct {
 	IsSeed     bool
 }
 
-// readCorpus reads the files of a folder below testdata/fuzz, which may not be there, as go test
-// does (go1.26 internal/fuzz/fuzz.go, ReadCorpus).
+// readCorpus reads the seeds in a folder below testdata/fuzz, as go test does (go1.26
+// internal/fuzz/fuzz.go, ReadCorpus). The folder need not exist.
 func readCorpus(dir string, types []reflect.Type) ([]entry, error) {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +54,7 @@ func readCorpus(dir string, types []reflect.Type) ([]entry, error) {
 	return corpus, nil
 }
 
-// check reports values that are not of the types of a fuzz target's parameters.
+// check returns an error if values do not have the types of a fuzz target's parameters.
 func check(values []any, types []reflect.Type) error {
 	if len(values) != len(types) {
 		return fmt.Errorf("a seed has %d values, and the fuzz target takes %d", len(values), len(types))
@@ -70,7 +70,7 @@ func check(values []any, types []reflect.Type) error {
 // heading is the first line of a seed's file.
 const heading = "go test fuzz v1"
 
-// decode returns the values that a seed's file has, a line each, as in
+// decode returns the values in a seed's file, one per line, as in
 //
 //	go test fuzz v1
 //	[]byte("text")
@@ -100,7 +100,7 @@ var bits = map[string]int{
 	"uint": 64, "uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64, "byte": 8,
 }
 
-// value is that of a conversion such as "int64(-5)".
+// value returns the value of a conversion such as "int64(-5)".
 func value(line string) (any, error) {
 	typ, arg, ok := strings.Cut(strings.TrimSuffix(line, ")"), "(")
 	if !ok || !strings.HasSuffix(line, ")") {
@@ -137,7 +137,7 @@ func value(line string) (any, error) {
 	return integer(typ, arg)
 }
 
-// integer is that of a type, written as a number or as a character.
+// integer returns a value of an integer type, written as a number or as a character.
 func integer(typ, arg string) (any, error) {
 	if quoted, ok := strings.CutPrefix(arg, "'"); ok {
 		r, _, rest, err := strconv.UnquoteChar(quoted, '\'')

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Values are those that the go command would read.
+// decode returns the values that the go command would read.
 func TestDecode(t *testing.T) {
 	got, err := decode("go test fuzz v1\r\n[]byte(\"a\\x00)\")\nstring(`b(`)\nint(-5)\nint8(-8)\nint16(16)\nint32(0x20)\nint64(64)\nuint(1)\nuint8(8)\n" +
 		"uint16(16)\nuint32(32)\nuint64(18446744073709551615)\nbyte('\\xff')\nrune('ä')\nrune('\\'')\nrune(65)\nbool(true)\nfloat32(1.5)\nfloat64(-Inf)\nmath.Float64frombits(0x7ff8000000000002)\n\n")
@@ -29,7 +29,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// A folder need not be there; a seed of other types is an error.
+// The folder need not exist; a seed of other types is an error.
 func TestReadCorpus(t *testing.T) {
 	dir := t.TempDir()
 	types := []reflect.Type{reflect.TypeFor[string](), reflect.TypeFor[int]()}
@@ -48,10 +48,10 @@ func TestReadCorpus(t *testing.T) {
 	require.ErrorContains(t, err, "a seed has 2 values")
 }
 
-// A fuzz test is called with what it adds and what lies below testdata, and may skip or fail, each
-// time anew.
+// A fuzz test is called with the seeds that it adds and those below testdata. It may skip or fail,
+// at each call anew.
 func TestCall(t *testing.T) {
-	if os.Getenv("SEEDS") == "" { // the go command's flags name files that Run would write
+	if os.Getenv("SEEDS") == "" { // Run would write to the files that the go command's flags name
 		cmd := exec.Command(os.Args[0], "-test.run=^TestCall$")
 		cmd.Env = append(os.Environ(), "SEEDS=1")
 		out, err := cmd.CombinedOutput()

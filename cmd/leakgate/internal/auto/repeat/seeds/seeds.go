@@ -1,6 +1,6 @@
-// Package seeds calls fuzz tests with their seeds, as "go test" does without -fuzz, as often as one
-// likes: those that the test adds, and those below testdata/fuzz. It is linked into test binaries
-// of leakgate run -auto whose package has fuzz tests.
+// Package seeds calls fuzz tests with their seeds, as "go test" does without -fuzz, any number of
+// times. The seeds are those that the test adds, and those below testdata/fuzz. The package is
+// linked into test binaries of leakgate run -auto whose package has fuzz tests.
 package seeds
 
 import (
@@ -11,14 +11,15 @@ import (
 	"time"
 )
 
-// Caller returns the function that calls a fuzz test with all its seeds, and reports whether none
-// failed; it sets skipped where the test skipped itself. Generated code registers it.
+// Caller returns a function that calls a fuzz test with all its seeds, and reports whether none
+// failed. It sets skipped if the test skipped itself. Generated code registers the function.
 func Caller(t testing.InternalFuzzTarget) func(skipped *bool) (ok bool) {
 	return func(skipped *bool) bool { return call(t, skipped) }
 }
 
-// call panics where package testing is another than those of Go 1.26 and 1.27: MainStart is for the
-// go command alone, and changes with it. So nothing here relies on its type at compile time.
+// call panics if package testing differs from those of Go 1.26 and 1.27: MainStart is for the go
+// command alone, and its type changes with it. It calls MainStart by reflection, so that other
+// types do not break the build.
 func call(t testing.InternalFuzzTarget, skipped *bool) bool {
 	f := t.Fn
 	t.Fn = func(tf *testing.F) {
@@ -42,7 +43,7 @@ func call(t testing.InternalFuzzTarget, skipped *bool) bool {
 	return m.Run() == 0
 }
 
-// deps is what package testing asks of the go command's test main (go1.26
+// deps is what package testing requires from the go command's test main (go1.26
 // testing/internal/testdeps/deps.go), as far as running seeds needs it.
 type deps struct{}
 
@@ -70,5 +71,5 @@ func (deps) InitRuntimeCoverage() (mode string, tearDown func(string, string) (s
 	return "", nil, nil
 }
 
-// errNot is for what seeds do without.
+// errNot is the error of functions that running seeds does not need.
 var errNot = errors.New("leakgate runs seeds only")
