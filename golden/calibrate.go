@@ -5,14 +5,15 @@ import (
 	"regexp"
 )
 
-// Calibrate returns the file whose bounds are the tightest that hold for all of runs, each of which
-// is a file that New made of what one run retained, and how it differs from f. f may be nil: there
-// is no file yet.
+// Calibrate returns the file with the tightest bounds that hold for all runs, and how it differs
+// from f. Each of runs is a file that New made from the measurements of one run. f may be nil:
+// there is no file yet.
 //
 // A figure that was the same in all runs becomes exact, or keeps the tolerance that its kind of
-// memory needs; one that was not becomes <= the largest, and its line says what was seen, unless it
-// has a comment already. What was retained in some runs only may be missing. Patterns and comments
-// of f stay, and so does the bound *, by which a human says that the figure means nothing.
+// memory needs. A figure that varied becomes <= the largest, and its line gets a comment with the
+// range, unless it has a comment already. Objects that only some runs retained may be missing.
+// Patterns and comments of f stay, and so does the bound *, by which a human says that the figure
+// means nothing.
 func Calibrate(f *File, runs []*File) (*File, []Change) {
 	if f == nil {
 		f = New(nil)
@@ -31,7 +32,7 @@ func Calibrate(f *File, runs []*File) (*File, []Change) {
 			ranges[j].add(covered[j], i == 0)
 		}
 	}
-	own := regexp.MustCompile(seen) // here, since tests link this package and need none
+	own := regexp.MustCompile(seen) // compiled here: tests link this package and do not need it
 	for j := range g.entries {
 		ranges[j].fit(&g.entries[j], len(runs), own)
 	}
@@ -83,7 +84,7 @@ func (b Bound) allowsMoreThan(other Bound) bool {
 	return otherLimited && (!limited || most > otherMost)
 }
 
-// measurements are those that New made f of.
+// measurements returns the measurements from which New made f.
 func (f *File) measurements() []Measurement {
 	ms := make([]Measurement, len(f.entries))
 	for i, e := range f.entries {
@@ -92,7 +93,7 @@ func (f *File) measurements() []Measurement {
 	return ms
 }
 
-// largest returns one measurement for each path and type: the largest figures of all runs.
+// largest returns one measurement for each path and type, with the largest figures of all runs.
 func largest(ms []Measurement) []Measurement {
 	return byPlace(ms, func(a, b int64) int64 { return max(a, b) })
 }
@@ -117,11 +118,11 @@ func (s *span) add(covered []Measurement, first bool) {
 	}
 }
 
-// seen is how a calibration's own comment looks.
+// seen matches a comment that Calibrate has written.
 const seen = `^seen \d+\.\.\d+ objects, \d+\.\.\d+ bytes in \d+ runs$`
 
-// fit gives e the tightest bounds that hold for s. It replaces a comment that is a calibration's
-// own.
+// fit gives e the tightest bounds that hold for s. It replaces a comment that Calibrate has
+// written.
 func (s *span) fit(e *Entry, runs int, own *regexp.Regexp) {
 	if e.Objects.form != anything {
 		e.Objects = Exactly(s.objects[1])

@@ -53,7 +53,7 @@ func TestCalibrateWritesTheTightestBoundsThatHold(t *testing.T) {
 	require.Empty(t, changes)
 	require.Equal(t, string(g.Bytes()), string(again.Bytes()))
 
-	// With runs that agree, what an earlier calibration said goes.
+	// If the runs agree, the comment of an earlier calibration goes.
 	calm, _ := Calibrate(g, []*File{runs[0], runs[0]})
 	require.NotContains(t, string(calm.Bytes()), "seen")
 	fresh, changes := Calibrate(nil, runs[:1])

@@ -10,24 +10,24 @@ import (
 // DifferenceKind says how a measurement differs from a golden file.
 type DifferenceKind string
 
-// The kinds of difference. Only the first two are failures: less than the golden file says is no
-// leak.
+// The kinds of difference. Only the first two are failures: fewer objects or bytes than the golden
+// file says are no leak.
 const (
 	Over     DifferenceKind = "over"     // more than the entry allows
 	Unlisted DifferenceKind = "unlisted" // retained, but no entry covers it
 	// less than the entry's figure: the golden file can be tightened
 	Under DifferenceKind = "under"
-	// an entry that matches nothing and that an update would remove
+	// an entry that matches nothing, and that an update would remove
 	Gone DifferenceKind = "gone"
 )
 
-// A Difference is one entry, or one path without entry, that does not fit the measurements.
+// A Difference is an entry, or a path without an entry, that does not fit the measurements.
 type Difference struct {
 	Kind    DifferenceKind
 	Entry   Entry         // the entry; for Unlisted the one that an update would add
 	Objects int64         // measured, summed over Covered
 	Bytes   int64         // the same
-	Covered []Measurement // what counts towards the entry, sorted by path and type
+	Covered []Measurement // measurements that count towards the entry, sorted by path and type
 
 	ObjectsOver int64 // by how much Objects is more than allowed; for Unlisted all
 	BytesOver   int64 // the same for Bytes
@@ -72,7 +72,7 @@ func count(n int64, unit string) string {
 // Compare returns how the measurements differ from the file, failures first, then sorted by path
 // and type; nil if they fit it exactly.
 //
-// Only growth fails. Fewer objects or bytes than an exact bound or a tolerance says is reported as
+// Only growth fails. Fewer objects or bytes than an exact bound or a tolerance says are reported as
 // Under, so that the file can be tightened, and an entry that matches nothing as Gone, unless its
 // bound on objects (<=N or *) allows that. Each difference is one that an update would remove.
 func (f *File) Compare(ms []Measurement) []Difference {

@@ -70,9 +70,9 @@ func unified(before, after []string) []string {
 	return out
 }
 
-// editScript finds the edits by patience: lines that stand once in both texts and in the same order
-// in both are kept, and what lies between is compared at its ends. Nearly every line of a golden
-// file is unique, since no two entries are equal.
+// editScript finds the edits by a patience diff: lines that are unique in both texts and in the
+// same order in both are kept, and the lines between them are compared at their ends. Nearly every
+// line of a golden file is unique, since no two entries are equal.
 func editScript(before, after []string) []edit {
 	var edits []edit
 	add := func(op byte, lines []string) {

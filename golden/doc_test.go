@@ -48,7 +48,7 @@ func docBlock(t *testing.T, prefix string) string {
 	return ""
 }
 
-// The file in the documentation is one, and in canonical form.
+// The file in the documentation is a golden file in canonical form.
 func TestDocumentedFile(t *testing.T) {
 	text := docBlock(t, "leakgate golden")
 	f := mustParse(t, text)
@@ -64,7 +64,7 @@ func TestDocumentedFile(t *testing.T) {
 	}
 }
 
-// The bounds in the documentation are what it says they are.
+// The bounds in the documentation mean what it says.
 func TestDocumentedBounds(t *testing.T) {
 	want := []Bound{Exactly(12), AtMost(100), Within(4096, 10), Any()}
 	lines := splitLines(docBlock(t, "12  "))

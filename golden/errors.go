@@ -39,13 +39,13 @@ type CaseError struct {
 	Existing string // the file or folder in its way
 }
 
-// Error names both and says what to do.
+// Error names both paths and says what to do.
 func (e *CaseError) Error() string {
 	return fmt.Sprintf("golden: %s differs only in case from %s, which is the same file on some systems: "+
 		"rename one of the two tests, or give this one a golden name of its own", e.Path, e.Existing)
 }
 
-// clip shortens what an error quotes.
+// clip shortens text that an error quotes.
 func clip(s string) string {
 	const limit = 60
 	if len(s) <= limit {

@@ -39,8 +39,8 @@ func New(ms []Measurement) *File {
 	return f
 }
 
-// nothingRetained is the comment line of a file without entries, so that a reader does not take it
-// for one that was not finished. It goes with the first entry.
+// nothingRetained is the comment line of a file without entries, so that a reader does not take the
+// file for an unfinished one. The first entry replaces it.
 const nothingRetained = "# nothing is retained"
 
 func (f *File) noteIfEmpty() {
@@ -92,7 +92,7 @@ func (f *File) arrange() {
 		f.tail = nil
 		return
 	}
-	// What is above the first entry and followed by a blank line is the file's own.
+	// Comments above the first entry that a blank line follows are the file's own.
 	shared, own := splitAbove(splitLines(f.entries[0].Above))
 	f.entries[0].Above = joinLines(withoutNote(own))
 	f.head = collapseBlanks(withoutNote(append(f.head, shared...)))
@@ -139,7 +139,7 @@ func joinLines(lines []string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// collapseBlanks returns the lines with every run of blank lines made one.
+// collapseBlanks returns the lines with every run of blank lines reduced to one.
 func collapseBlanks(lines []string) []string {
 	var out []string
 	for i, l := range lines {

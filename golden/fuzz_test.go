@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// seed adds the files of testdata and what the error tables know to be wrong.
+// seed adds the files of testdata and the wrong texts of the error tables.
 func seed(f *testing.F, add func(text string)) {
 	for _, folder := range []string{"canonical", "loose"} {
 		for _, text := range testFiles(f, folder) {

@@ -60,7 +60,7 @@ func (s *lineScanner) entry() (Entry, error) {
 	return e, err
 }
 
-// checkConflict finds what git leaves behind when a merge fails.
+// checkConflict finds the conflict markers that git leaves behind when a merge fails.
 func (s *lineScanner) checkConflict() error {
 	for _, marker := range []string{"<<<<<<<", "|||||||", "=======", ">>>>>>>"} {
 		if strings.HasPrefix(s.rest(), marker) {
@@ -140,7 +140,7 @@ func (s *lineScanner) typeAndComment() (typ, comment string, err error) {
 	return strings.Join(strings.Fields(text), " "), comment, nil
 }
 
-// checkPrintable refuses characters that look like others or like nothing, unless they are quoted.
+// checkPrintable refuses characters that look like others or are invisible, unless they are quoted.
 func (s *lineScanner) checkPrintable(text string, start int, column string) error {
 	if i := strings.IndexFunc(text, isNotPrintable); i >= 0 {
 		r := []rune(text[i:])[0]
@@ -183,7 +183,7 @@ func (s *lineScanner) untilComment() (text, comment string) {
 	return strings.Trim(s.text[from:], " \t"), ""
 }
 
-// found names what stands where a column was expected.
+// found names what stands in place of an expected column.
 func (s *lineScanner) found() string {
 	if s.atEnd() {
 		return "the end of the line"

@@ -12,9 +12,9 @@ const wildcard = "**"
 const below = "." + wildcard
 
 // assign gives every measurement to the entry that it counts towards: covered[i] belongs to
-// entries[i], and unlisted is what no entry covers. Both keep the order of ms. It takes time
-// proportional to the measurements times the entries with a pattern, and depends on the entries'
-// paths and types alone.
+// entries[i], and unlisted is what no entry covers. Both keep the order of ms. The result depends
+// on the entries' paths and types alone. The time is proportional to the measurements times the
+// entries with a pattern.
 func assign(entries []Entry, ms []Measurement) (covered [][]Measurement, unlisted []Measurement) {
 	literal := make(map[place]int, len(entries))
 	var patterns []int
@@ -92,8 +92,8 @@ func matchPath(pattern, path string) bool {
 // isStep reports whether c begins the next step of a path.
 func isStep(c byte) bool { return c == '.' || c == '[' }
 
-// matchText matches a whole text, in time proportional to the product of the lengths at worst: the
-// leftmost place is good for every piece, since what may follow only grows.
+// matchText matches a whole text, in time proportional to the product of the lengths at worst. The
+// leftmost match of each piece suffices, since it leaves the most text for the pieces after it.
 func matchText(pattern, text string) bool {
 	first, rest, more := strings.Cut(pattern, wildcard)
 	if !more {

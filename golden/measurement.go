@@ -3,8 +3,8 @@ package golden
 import "sort"
 
 // A Measurement has the figures of one path and type. Path and Type are written as in a golden
-// file, without quotes. A path that ends in ".**", with the type "*", stands for what was summed up
-// below it.
+// file, without quotes. A path that ends in ".**", with the type "*", stands for the sum of what
+// lies below it.
 type Measurement struct {
 	Path    string
 	Type    string // "" if unknown
@@ -28,8 +28,8 @@ func (m *Measurement) entry() Entry {
 }
 
 // normalize returns the measurements sorted by path and type, those with equal path and type added
-// up. Negative numbers count as 0, and what has neither objects nor bytes was not retained: it is
-// left out.
+// up. Negative numbers count as 0. It leaves out measurements with neither objects nor bytes:
+// nothing was retained there.
 func normalize(ms []Measurement) []Measurement {
 	retained := make([]Measurement, 0, len(ms))
 	for _, m := range ms {
@@ -43,8 +43,8 @@ func normalize(ms []Measurement) []Measurement {
 	return out
 }
 
-// byPlace returns one measurement for each path and type, in the order in which they come. join
-// makes one figure of two.
+// byPlace returns one measurement for each path and type, in the order of their first occurrence.
+// join combines two figures into one.
 func byPlace(ms []Measurement, join func(a, b int64) int64) []Measurement {
 	at := make(map[place]int, len(ms))
 	out := make([]Measurement, 0, len(ms))

@@ -30,12 +30,12 @@ const (
 //
 // White space becomes an underscore, as in t.Name. Letters and digits of ASCII and
 // !#$&()+,-.=@[]^_{} stay, and every other byte is written as % and two hexadecimal digits: the
-// names are good on every file system and in a module's zip file. So are a dot at the start or end
-// of an element, the dot of an element that ends in ".golden" and is a folder, and the first letter
-// of the names that Windows reserves, such as "con". An empty element is a lone %. What is longer
-// than file systems allow is cut and ends in ~ and 16 digits, a hash of the whole; ~ is not used
-// otherwise, so that callers may append "~2" before the extension to tell several files of one test
-// apart.
+// names are good on every file system and in a module's zip file. Also escaped are a dot at the
+// start or end of an element, the dot of an element that ends in ".golden" and is a folder, and the
+// first letter of the names that Windows reserves, such as "con". An empty element is a lone %. A
+// name that is longer than file systems allow is cut and ends in ~ and 16 digits, a hash of the
+// whole; ~ is not used otherwise, so that callers may append "~2" before the extension to tell
+// several files of one test apart.
 //
 // Distinct names give distinct files, but for white space, 64-bit hashes and case: names that
 // differ in case alone give files that do, which Read and Write refuse. The only error is an empty
@@ -59,7 +59,7 @@ func FileName(testName string) (string, error) {
 	return elements[0] + "/" + cut(elements[last], room-hashLen) + hashOf(testName) + Extension, nil
 }
 
-// underscoreSpace does to white space what t.Run does to it in the names of subtests (Go 1.26,
+// underscoreSpace replaces white space as t.Run does in the names of subtests (Go 1.26,
 // testing/match.go, rewrite).
 func underscoreSpace(name string) string {
 	var b strings.Builder
@@ -75,8 +75,8 @@ func underscoreSpace(name string) string {
 	return b.String()
 }
 
-// TestName returns the name of the test that FileName gave the file name to, and false if the name
-// is not one that FileName returns or had to be cut.
+// TestName returns the name of the test for which FileName returns the file name. It returns false
+// if FileName does not return such a name, or had to cut it.
 func TestName(fileName string) (string, bool) {
 	base, ok := strings.CutSuffix(fileName, Extension)
 	if !ok {
@@ -93,8 +93,9 @@ func TestName(fileName string) (string, bool) {
 	return name, err == nil && again == path.Clean(fileName)
 }
 
-// plain lists what stays as it is beside letters and digits: what golang.org/x/mod/module allows in
-// files' names, without what shells, URLs and this encoding treat specially.
+// plain lists the characters that stay as they are beside letters and digits: those that
+// golang.org/x/mod/module allows in file names, without those that shells, URLs and this encoding
+// treat specially.
 const plain = "!#$&()+,-.=@[]^_{}"
 
 func escapeElement(element string, folder bool) string {
@@ -160,7 +161,7 @@ func isReserved(element string) bool {
 		(stem[:port-1] == "com" || stem[:port-1] == "lpt")
 }
 
-// hashLen is the length of what hashOf returns.
+// hashLen is the length of hashOf's result.
 const hashLen = 1 + 16
 
 // hashOf returns a 64-bit FNV-1a hash: short, and without the size of a cryptographic one.
@@ -178,7 +179,7 @@ func shorten(escaped, original string, limit int) string {
 	return cut(escaped, limit-hashLen) + hashOf(original)
 }
 
-// cut returns at most limit bytes of an escaped element, none of its escapes in part.
+// cut returns at most limit bytes of an escaped element. It does not cut an escape in two.
 func cut(escaped string, limit int) string {
 	if len(escaped) <= limit {
 		return escaped

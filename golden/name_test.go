@@ -61,8 +61,8 @@ func TestFileName(t *testing.T) {
 	}
 }
 
-// checkFileName checks what holds for every test's name; internal/tests checks that a module's zip
-// file may have it.
+// checkFileName checks the file name of any test; internal/tests checks that a module's zip file
+// may have it.
 func checkFileName(test string) error {
 	name, err := FileName(test)
 	if err != nil {

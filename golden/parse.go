@@ -71,8 +71,8 @@ func Parse(name string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// addParsed appends an entry. What is above the first entry of the text and followed by a blank
-// line is the file's own, wherever that entry is sorted to.
+// addParsed appends an entry. Comments above the first entry of the text that a blank line follows
+// are the file's own, wherever that entry is sorted to.
 func (f *File) addParsed(e Entry) {
 	if len(f.entries) == 0 {
 		shared, own := splitAbove(splitLines(e.Above))

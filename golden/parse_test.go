@@ -170,7 +170,7 @@ func TestParseErrors(t *testing.T) {
 
 func TestParseVersion(t *testing.T) {
 	for _, version := range []string{"0", "2", "10", "99999999999999999999"} {
-		// What follows belongs to a format that nobody here knows, so it must not matter.
+		// The lines after the header are of an unknown format, so they must not matter.
 		_, err := Parse("app.golden", []byte("leakgate golden v"+version+"\n{}\n"))
 		var unknown *VersionError
 		if !errors.As(err, &unknown) || unknown.Version != version {
@@ -185,7 +185,7 @@ func TestParseVersion(t *testing.T) {
 	}
 }
 
-// No two lines of a diff change when one figure does.
+// A change of one entry's figures changes one line.
 func TestOneChangeOneLine(t *testing.T) {
 	before := mustParse(t, testFiles(t, "canonical")[filepath.Join("testdata", "canonical", "sessions.golden")])
 	ms := measurementsOf(before)

@@ -82,13 +82,14 @@ func Write(path string, f *File) error {
 	return nil
 }
 
-// linked follows symbolic links at path, not those of the folders above it: opening follows these.
+// linked follows symbolic links at path, but not links among the folders above it: opening the file
+// follows these.
 func linked(path string) string {
 	const most = 40 // as Linux does
 	for range most {
 		target, err := os.Readlink(path)
 		if err != nil {
-			break // no link, the usual case; or what is wrong, writing says
+			break // no link, the usual case; writing reports errors
 		}
 		if !filepath.IsAbs(target) {
 			dir, _ := filepath.Split(path)
@@ -105,8 +106,8 @@ func sameText(a, b []byte) bool {
 	return strings.ReplaceAll(string(a), crlf, lf) == strings.ReplaceAll(string(b), crlf, lf)
 }
 
-// checkCase looks for a file or folder that is in path's way on systems that do not tell case
-// apart: its last element, and every element below a folder "testdata".
+// checkCase looks for a file or folder that path would collide with on systems that do not tell
+// case apart. It checks the last element of path, and every element below a folder "testdata".
 func checkCase(path string) error {
 	path = filepath.Clean(path)
 	elements := []string{filepath.Base(path)}
@@ -126,7 +127,7 @@ func checkCase(path string) error {
 	for _, name := range elements {
 		entries, err := readDir(parent)
 		if err != nil {
-			return nil // reading or writing the file itself says what is wrong
+			return nil // reading or writing the file itself reports the error
 		}
 		var exact bool
 		var other string

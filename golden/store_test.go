@@ -193,7 +193,8 @@ func TestCase(t *testing.T) {
 	}
 }
 
-// Two files that differ in case and are both there are told apart, where that is possible.
+// Two files whose names differ only in case are told apart if both are there, on systems where both
+// can be.
 func TestCaseOfBoth(t *testing.T) {
 	dir := t.TempDir()
 	upper, lower := filepath.Join(dir, "A.golden"), filepath.Join(dir, "a.golden")

@@ -2,13 +2,12 @@ package golden
 
 import "slices"
 
-// Tighten returns the file with its bounds lowered to the highest that the files seen have for the
-// same path and type, and what changed. It is a ratchet: no bound rises, and no entry is added. An
-// entry that is in none of the files seen is removed, unless its bound on objects (<=N or *) allows
-// nothing to be there. Without files seen, nothing changes.
+// Tighten returns the file with its bounds lowered, and the changes. The new bounds are the highest
+// that the files seen have for the same path and type. It is a ratchet: no bound rises, and no
+// entry is added. An entry that is in none of the files seen is removed, unless its bound on
+// objects (<=N or *) allows that nothing is there. Without files seen, nothing changes.
 //
-// The files seen are what updates of f would have made of it, one for each run. Comments stay, as
-// with Update.
+// The files seen are results of Update on f, one for each run. Comments stay, as with Update.
 func (f *File) Tighten(seen ...*File) (*File, []Change) {
 	g := &File{
 		name: f.name, headerComment: f.headerComment,

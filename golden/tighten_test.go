@@ -66,8 +66,8 @@ func TestTightenIsARatchet(t *testing.T) {
 	require.Equal(t, string(f.Bytes()), string(same.Bytes()))
 }
 
-// What Tighten makes of an update never allows more than the file did, and holds for what was
-// measured.
+// A file that Tighten makes of an update never allows more than the original, and fits the
+// measurements.
 func TestTightenOfAnUpdate(t *testing.T) {
 	f := parseText(t, "leakgate golden v1\n10 100 app.a T\n3~50% 30 app.b T\n<=9 <=1KiB app.c T\n1 1 app.d T\n")
 	ms := []Measurement{

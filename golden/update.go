@@ -10,13 +10,13 @@ import (
 // ChangeKind says what an update did to an entry.
 type ChangeKind string
 
-// The kinds of change. An entry of which one bound grew and the other shrank counts as widened.
+// The kinds of change. An entry counts as widened if one bound grew and the other shrank.
 const (
 	Added     ChangeKind = "added"
 	Removed   ChangeKind = "removed"   // it matches nothing any more
 	Widened   ChangeKind = "widened"   // a bound no longer held
 	Tightened ChangeKind = "tightened" // less is retained
-	Unused    ChangeKind = "unused"    // it matches nothing, but allows that, and was kept as it is
+	Unused    ChangeKind = "unused"    // it matches nothing, but its bound allows that; it was kept as it is
 )
 
 // A Change is one entry before and after an update.
@@ -61,8 +61,8 @@ func (f *File) Update(ms []Measurement) (*File, []Change) {
 	}
 
 	// A path that is new may itself be a pattern and take over what another entry covered, so the
-	// measurements are assigned anew once it has its entry. Removals change no assignment: what is
-	// removed had none.
+	// measurements are assigned anew once it has its entry. Removals change no assignment: removed
+	// entries cover nothing.
 	_, unlisted := assign(f.entries, ms)
 	all := slices.Clone(f.entries)
 	added := make(map[int]bool, len(unlisted))
@@ -131,7 +131,8 @@ func (f *File) search(p place) int {
 	return sort.Search(len(f.entries), func(i int) bool { return f.entries[i].place().compare(p) >= 0 })
 }
 
-// numbered sorts the changes and gives the entries in After the place and comments they have now.
+// numbered sorts the changes. It gives the entries in After the line and the comments that they
+// have in the file.
 func (f *File) numbered(changes []Change) []Change {
 	for i := range changes {
 		c := &changes[i]

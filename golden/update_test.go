@@ -32,7 +32,7 @@ func sections(text string) map[string]string {
 	return parts
 }
 
-// TestUpdate updates each file of testdata/update by what was measured. The texts in them are
+// TestUpdate updates each file of testdata/update with its measurements. The texts in them are
 // written loosely, so that they can be read.
 func TestUpdate(t *testing.T) {
 	files, err := filepath.Glob("testdata/update/*.txtar")
@@ -115,11 +115,11 @@ func TestNothingRetained(t *testing.T) {
 	if got := string(emptied.Bytes()); got != empty {
 		t.Errorf("emptied again, it is\n%s", got)
 	}
-	// Somebody has written an entry below.
+	// An entry was written by hand below the note.
 	if f, err := Parse("", []byte(empty+"1 8 app.a int\n")); err != nil || string(f.Bytes()) != string(New(one).Bytes()) {
 		t.Errorf("with an entry by hand, it is\n%s%v", f.Bytes(), err)
 	}
-	// A file of before stays as it is while it holds.
+	// An older file without the note stays as it is while it holds.
 	const old = "leakgate golden v1\n# objects         bytes  path                                              type\n"
 	f, err := Parse("", []byte(old))
 	if err != nil {

@@ -2,7 +2,7 @@ package stackprof
 
 import "github.com/leakgate/leakgate/refscan"
 
-// group is goroutines that stand in the same place with the same labels.
+// group is the goroutines with the same stack trace and the same labels.
 type group struct {
 	trace  *refscan.StackTrace
 	entry  string

@@ -16,8 +16,9 @@ type places struct {
 	frames    map[*refscan.StackLocation]framePlaces
 }
 
-// framePlaces are the two places of a physical frame: the function alone, which its size is charged
-// to, and with what is inlined, which callees are below. They are the same where nothing is.
+// framePlaces are the two places of a physical frame. own is the function alone, to which the
+// frame's size is charged. full also has the inlined calls, and callees are below it. They are the
+// same if nothing is inlined.
 type framePlaces struct{ own, full *place }
 
 func newPlaces() *places {
@@ -36,7 +37,7 @@ func (p *places) frame(l *refscan.StackLocation) framePlaces {
 	calls := append(l.Inlined[:len(l.Inlined):len(l.Inlined)],
 		refscan.InlinedCall{Func: l.Func, File: l.File, Line: l.Line, StartLine: l.StartLine})
 	if l.Wrapper && len(l.Inlined) > 0 {
-		calls = l.Inlined // nobody wrote the wrapper: the frame is that of what is inlined into it
+		calls = l.Inlined // the wrapper is not in the source: the frame is that of what is inlined into it
 	}
 	f := framePlaces{own: p.place(calls[len(calls)-1:]), full: p.place(calls)}
 	p.frames[l] = f

@@ -26,8 +26,8 @@ const (
 	Unattributed     = "runtime._Unattributed"
 )
 
-// A Profile is where stack memory was at one moment. It is safe for concurrent use as long as
-// nobody changes Stacks.
+// A Profile says where stack memory was at one moment. It is safe for concurrent use as long as
+// Stacks does not change.
 type Profile struct {
 	// Stacks is what the profile is made of: every goroutine with its frames, and all other stack
 	// memory.

@@ -6,8 +6,8 @@ import "github.com/leakgate/leakgate/refscan"
 // n samples of up to n locations each.
 const maxExact = 256
 
-// tree is all stacks, from their roots: a node for each path of locations, with what is charged to
-// it.
+// tree has all stacks, from their roots: a node for each path of locations, with the bytes that are
+// charged to it.
 type tree struct {
 	places *places
 	roots  []*node // one for each set of labels, in the order of their first use
@@ -60,7 +60,7 @@ func (n *node) child(loc *place) *node {
 	return c
 }
 
-// charge adds bytes of n goroutines' stacks.
+// charge adds bytes of stacks to a node.
 func (n *node) charge(inUse, total int64) {
 	n.inUse += inUse
 	n.total += total
@@ -118,9 +118,9 @@ func (t *tree) addFrames(at *node, frames []refscan.StackFrame, count int64) {
 	innermost.goroutines += count
 }
 
-// writtenFrames leaves out the outermost frames that nobody wrote, and returns their size and that
-// of what is above: what every goroutine returns to at its end, and the wrapper that a go statement
-// with arguments makes.
+// writtenFrames leaves out the outermost frames that are not in the source: runtime.goexit, to
+// which every goroutine returns at its end, and the wrapper that a go statement with arguments
+// makes. base is their size, with that of the words above them.
 func writtenFrames(t *refscan.StackTrace) (frames []refscan.StackFrame, base int64) {
 	frames, base = t.Frames, t.Base
 	for n := len(frames); n > 0; n-- {
@@ -135,7 +135,7 @@ func writtenFrames(t *refscan.StackTrace) (frames []refscan.StackFrame, base int
 	return frames, base
 }
 
-// otherRoots says where stacks are shown that no goroutine has.
+// otherRoots says where the profile shows stacks that belong to no goroutine.
 var otherRoots = map[refscan.StackKind]struct {
 	root, name string
 	used       bool
@@ -163,7 +163,7 @@ func (t *tree) addOthers(s *refscan.Stacks) {
 			n.inUse += o.Bytes
 		}
 	}
-	// Less than nothing would mean that memory was counted twice; it is shown just the same.
+	// A negative number would mean that memory was counted twice; it is shown just the same.
 	if s.Unattributed != 0 {
 		root.child(t.places.named(Unattributed)).charge(0, s.Unattributed)
 	}

@@ -1,4 +1,4 @@
-// Package artifact leaves files that help to find the cause.
+// Package artifact writes files that help to find the cause of a failure.
 package artifact
 
 import (
@@ -25,19 +25,19 @@ import (
 	"github.com/leakgate/leakgate/stackprof"
 )
 
-// Files that lie beside result.json and are named elsewhere too. The kind of a file, in the record,
-// is its name up to ".pb.gz" or its last dot.
+// Files that lie beside result.json, and whose names other packages use. The kind of a file, in the
+// record, is its name up to ".pb.gz" or its last dot.
 const (
 	RetainedFile   = "retained.pb.gz"
-	GoldenArtifact = "golden.txt" // what the golden file would be
+	GoldenArtifact = "golden.txt" // the golden file as an update would make it
 	NativeFile     = "native.pb.gz"
-	NativeBaseFile = "native.base.pb.gz" // what to subtract from it
+	NativeBaseFile = "native.base.pb.gz" // the profile to subtract from NativeFile
 )
 
 // MaxArtifact is the size in bytes of the largest file that an assertion leaves.
 const MaxArtifact = 64 << 20
 
-// An Folder is where one assertion leaves its files. The zero value keeps nothing.
+// A Folder is where one assertion leaves its files. The zero value keeps nothing.
 type Folder struct {
 	Dir   string
 	Full  bool // profiles and the report too, not only the record
@@ -56,8 +56,9 @@ func mostFolders() int64 {
 	return verdict.DefaultMax
 }
 
-// NewFolder makes a folder of its own for an assertion: below LEAKGATE_ARTIFACTS, or, where an
-// assertion failed, in the test's own if it was run with -artifacts, or where Bazel gathers files.
+// NewFolder makes a folder of its own for an assertion: below LEAKGATE_ARTIFACTS, or, if the
+// assertion failed, in the test's artifact folder if go test has -artifacts, or in the folder where
+// Bazel gathers files.
 func NewFolder(env *environ.Environment, t environ.TestingT, test string, failed bool) (*Folder, error) {
 	a := &Folder{Files: make(map[string]string)}
 	var base string
@@ -78,8 +79,8 @@ func NewFolder(env *environ.Environment, t environ.TestingT, test string, failed
 	if err := os.MkdirAll(base, 0o777); err != nil {
 		return a, fmt.Errorf("cannot keep artifacts: %w", err)
 	}
-	// Other processes (fuzz workers, -count in parallel) may be at it too: the folder that we make
-	// is ours.
+	// Other processes (fuzz workers, -count in parallel) may make folders at the same time. Mkdir
+	// succeeds in one of them only.
 	for n := 1; ; n++ {
 		dir := filepath.Join(base, strconv.Itoa(n))
 		err := os.Mkdir(dir, 0o777)
@@ -95,7 +96,7 @@ func NewFolder(env *environ.Environment, t environ.TestingT, test string, failed
 	}
 }
 
-// SafePath makes the name of a test a relative path that stays where it is put.
+// SafePath returns a relative path for the name of a test, which does not lead out of a folder.
 func SafePath(test string) string {
 	file, err := golden.FileName(test)
 	if err != nil {
@@ -116,17 +117,18 @@ func (a *Folder) FullDir() string {
 type Contents struct {
 	Trace string               // the message at full length
 	Obs   *observe.Observation // of the last snapshot; nil: there was none
-	Base  observe.Artifacts    // what to compare with; zero without a baseline
+	Base  observe.Artifacts    // the baseline's files, to compare with; zero without a baseline
 
 	Native Native
 }
 
-// Native are profiles (profile.proto, gzipped) of the calls behind native memory, after one batch
-// of calls and after another one.
+// Native has profiles (profile.proto, gzipped) of the calls behind native memory, after one batch
+// of calls and after a second one.
 type Native struct{ Base, Last string }
 
-// SaveFiles writes what helps to find the cause: the report, as JSON and as a profile, the heap
-// profiles that bracket what was left, the goroutines, and the message at full length.
+// SaveFiles writes files that help to find the cause: the report, as JSON and as a profile, the
+// heap profiles of now and of the baseline, the goroutines and their stacks, and the message at
+// full length.
 func (a *Folder) SaveFiles(c Contents) error {
 	type file struct {
 		name  string
@@ -172,7 +174,7 @@ func writeStacks(w io.Writer) error {
 	return err
 }
 
-// recordsAllocations reports whether it is known of any object where it was allocated.
+// recordsAllocations reports whether any node has allocation sites.
 func recordsAllocations(nodes []*refscan.Node) bool {
 	return slices.ContainsFunc(nodes, func(n *refscan.Node) bool { return len(n.Allocations) > 0 || recordsAllocations(n.Children) })
 }
@@ -188,7 +190,8 @@ func (a *Folder) SaveText(name, text string) error {
 	})
 }
 
-// SaveResult writes the record for the leakgate command, last, so that what it names is there.
+// SaveResult writes the record for the leakgate command. It must be called last, so that the files
+// that the record names exist.
 func (a *Folder) SaveResult(r *verdict.Result) error {
 	if a.Dir == "" {
 		return nil

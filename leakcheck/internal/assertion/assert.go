@@ -25,9 +25,9 @@ func (c *Checker) AssertRetained(t environ.TestingT, at environ.Site, req *reque
 	return o.Report(t)
 }
 
-// GoldenFile returns the name of the golden file: the given one, or the test's with a variant: that
-// of what op allocates with Go 1.26 has <Test>~go1.26.golden. The second comparison of a test has
-// <Test>~2.golden, and so on in order of calls, for each variant.
+// GoldenFile returns the name of the golden file: the given name, or the test's name with a
+// variant, such as <Test>~go1.26.golden for what op allocates with Go 1.26. The second comparison
+// of a test has <Test>~2.golden, and so on in order of calls, for each variant.
 func GoldenFile(t environ.TestingT, test, given, variant string) (string, error) {
 	if given != "" {
 		return golden.FileName(given)
@@ -52,8 +52,9 @@ var comparisons struct {
 	of map[string]int
 }
 
-// nthComparison counts from 1. Without Cleanup there is no telling a test's second comparison from
-// the first one of its next run (-count), so every one is the first.
+// nthComparison returns the number of a test's comparison, from 1. Without Cleanup it always
+// returns 1, since it cannot tell a test's second comparison from the first one of its next run
+// (-count).
 func nthComparison(t environ.TestingT, test string) int {
 	c, ok := t.(environ.Cleaner)
 	if !ok {

@@ -32,17 +32,20 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A Checker is the world around assertions: thisProcess, but for the tests of this package.
+// A Checker has the operations that assertions call: those of ThisProcess, or substitutes in the
+// tests of this package.
 type Checker struct {
 	Observe   func(context.Context, observe.Needs) (*observe.Observation, error)
-	Reach     func(context.Context, []*proof.Reach) (within bool, logs []string, err error) // nil: can never tell
-	Resources func(test string) (*ledger.Ledger, error)                                     // nil: none are looked at
-	Native    func() (*nativeheap.Heap, error)                                              // nil: C's heap is not looked at
-	// who holds blocks of it, and which there are; nil: nobody asks
+	Reach     func(context.Context, []*proof.Reach) (within bool, logs []string, err error) // nil: every assertion takes a snapshot
+	Resources func(test string) (*ledger.Ledger, error)                                     // nil: resources are not listed
+	Native    func() (*nativeheap.Heap, error)                                              // nil: native memory is not counted
+	// NativeHolders finds the holders of blocks of C's heap, NativeBlocks lists the blocks; nil:
+	// not called
 	NativeHolders func(context.Context, func(nativeheap.Block) bool) (*nativeholders.Result, error)
 	NativeBlocks  func() ([]nativeheap.Block, error)
-	NativeFreed   func(ctx context.Context, keys []string, asObjects bool) (nativeholders.Sum, error) // what goes with what is cut; nil: nobody asks
-	// the calls behind it while a batch of calls of op runs twice; nil: nobody asks
+	NativeFreed   func(ctx context.Context, keys []string, asObjects bool) (nativeholders.Sum, error) // the native blocks that cutting nodes would free; nil: not called
+	// RecordNative records the C calls behind native memory while a batch of calls of op runs
+	// twice; nil: not called
 	RecordNative func(ctx context.Context, command string, calls, due int, batch func() bool) (*nativestack.Answer, error)
 	Environment  func() *environ.Environment
 	Sleep        func(time.Duration)
@@ -51,7 +54,8 @@ type Checker struct {
 	Stderr       io.Writer
 }
 
-// ThisProcess is a function so that a test binary that calls no assertion does not link the engine.
+// ThisProcess returns the Checker of this process. It is a function, so that a test binary that
+// calls no assertion does not link the engine.
 func ThisProcess() *Checker {
 	return &Checker{
 		Observe:       observe.NewEngine().Observe,
@@ -70,8 +74,9 @@ func ThisProcess() *Checker {
 	}
 }
 
-// The waits between the snapshots of an assertion that does not hold: what is just on its way out,
-// such as a goroutine that is about to return, must not fail a test.
+// RetryWaits are the waits between the snapshots of an assertion that does not hold. Objects that
+// are about to be released, such as those of a goroutine that is about to return, must not fail a
+// test.
 var RetryWaits = []time.Duration{100 * time.Millisecond, 400 * time.Millisecond}
 
 // An Assertion is one call of AssertRetained, or the check of VerifyTestMain.
@@ -82,15 +87,16 @@ type Assertion struct {
 	Req  *request.Request
 	Test string
 	At   environ.Site
-	file string // golden file, "" where bounds are given
+	file string // name of the golden file, "" if the request has bounds
 	Time environ.Budget
 
-	// the golden file, with the last snapshot that could be judged; nil: there are bounds
+	// the comparison of the golden file with the last snapshot that could be judged; nil: the
+	// request has bounds
 	compared *goldenfile.Comparison
 
 	readsOnly bool // the golden file is not written
 
-	Logs []string // what took long, over all snapshots
+	Logs []string // notes on slow steps, over all snapshots
 }
 
 // An Outcome is the verdict of an assertion, with its message and the record it leaves.
@@ -98,31 +104,32 @@ type Outcome struct {
 	Verdict verdict.Verdict
 	Failed  bool           // the test fails
 	skip    bool           // the test is to be skipped: snapshots do not work on this system
-	Method  verdict.Method // how a pass was found; "": in full, if there is an evaluation
-	Message string         // of a failure, or of what could not be told
-	trace   string         // the same at full length
+	Method  verdict.Method // what proved a pass; "": a scan, if Eval is set
+	Message string         // of a failure, or of an unknown verdict
+	trace   string         // Message at full length
 	Notes   []string       // for the log
 
 	Eval      *check.Evaluation
-	Body      func() []string // of the message, where neither bounds nor a golden file are it
+	Body      func() []string // renders the message, instead of the bounds or the golden file
 	Golden    *goldenfile.Comparison
-	Bounds    []verdict.Bound // what broke, where there is no evaluation
+	Bounds    []verdict.Bound // bounds for the record, beside those of Eval
 	Err       error           // why the verdict is unknown
 	Snapshots int
 	Before    int64                // live bytes of the baseline
 	Misuse    bool                 // the assertion itself is wrong
-	Base      observe.Artifacts    // what to compare with; zero without a baseline
-	unscanned bool                 // nothing was scanned to judge by, though a scan would show what is wrong
-	Scanned   *observe.Observation // for the artifacts, where nothing was scanned to judge by; nil: none
-	Native    artifact.Native      // of the calls behind native memory; zero if none were recorded
+	Base      observe.Artifacts    // the baseline, to compare with; zero without one
+	unscanned bool                 // no heap scan was needed to judge, though a scan would show what is wrong
+	Scanned   *observe.Observation // a scan for the artifacts alone, if unscanned; nil: none
+	Native    artifact.Native      // profiles of the C calls behind native memory; zero if none were recorded
 }
 
 func Misuse(format string, args ...any) *Outcome {
 	return &Outcome{Verdict: verdict.Fail, Failed: true, Misuse: true, Message: "leakcheck: " + fmt.Sprintf(format, args...)}
 }
 
-// WantsFull reports whether scans are asked for, whatever less would prove: by the option, for all
-// assertions, or because what they leave is to be kept of assertions that pass, too.
+// WantsFull reports whether every snapshot has to be scanned, even if a cheaper proof would do.
+// That is so if the option or LEAKGATE_FULL asks for it, or if the artifacts of assertions that
+// pass are to be kept, too.
 func (a *Assertion) WantsFull() bool {
 	return a.Req.Full || a.Env.Full || a.Env.Every && a.Env.KeepsFiles()
 }
@@ -132,8 +139,8 @@ func (c *Checker) Begin(t environ.TestingT, at environ.Site, req *request.Reques
 	return &Assertion{Checker: c, T: t, Env: c.Environment(), Req: req, Test: environ.TestName(t), At: at, Time: c.Budget(t)}
 }
 
-// FailsFromNow returns what reports whether the test has failed since, as far as it tells. Of a
-// test that has failed already it cannot tell.
+// FailsFromNow returns a function that reports whether the test has failed since this call. The
+// function always returns false if the test has failed already, or cannot tell whether it has.
 func (a *Assertion) FailsFromNow() (failed func() bool) {
 	t, ok := a.T.(environ.Ended)
 	if !ok || t.Failed() {
@@ -142,7 +149,7 @@ func (a *Assertion) FailsFromNow() (failed func() bool) {
 	return t.Failed
 }
 
-// checks returns what judges the request.
+// checks returns the checks of the request. c is the golden file, if the request has no bounds.
 func (a *Assertion) checks(c *goldenfile.Comparison) []check.Check {
 	s := request.ScopeOf(a.Req, a.Env)
 	var checks []check.Check
@@ -164,7 +171,7 @@ func (a *Assertion) checks(c *goldenfile.Comparison) []check.Check {
 	return checks
 }
 
-// problems says why the request makes no sense, before anything is looked at.
+// problems returns what makes no sense in the request, before any snapshot is taken.
 func (a *Assertion) problems(checks []check.Check) []string {
 	problems := a.Req.Problems
 	for _, c := range checks {
@@ -176,7 +183,8 @@ func (a *Assertion) problems(checks []check.Check) []string {
 	return problems
 }
 
-// Judge takes snapshots until one holds, or there have been enough of them.
+// Judge takes snapshots until the assertion holds in one, at most one more than RetryWaits has
+// waits. If the bounds can be proved without a scan, it takes none, or does not scan it.
 func (a *Assertion) Judge() *Outcome {
 	if problems := a.problems(a.checks(nil)); len(problems) > 0 {
 		return Misuse("%s", strings.Join(problems, "\n    "))
@@ -193,7 +201,7 @@ func (a *Assertion) Judge() *Outcome {
 		if a.readsOnly {
 			c.Write = false
 		} else if a.T == nil && a.Env.Partial {
-			// some tests were left out, so that less is retained than the file is for
+			// some tests did not run, so that less is retained than the file allows
 			c.Write = false
 			if c.File == nil {
 				return &Outcome{Verdict: verdict.Pass, Golden: c, Notes: []string{"there is no " + c.Shown + " yet; run all tests to make it"}}
@@ -231,10 +239,11 @@ func (a *Assertion) Judge() *Outcome {
 		all.Types = given(less.types)
 	}
 	native := all.Native
-	artifacts := false // of the next snapshot, there is time for all
+	artifacts := false // there is time for the next snapshot to have all artifacts
 	for {
 		start := a.Now()
-		// what does not hold is looked at again, so a failure has one
+		// a failure takes more than one snapshot, so the later ones collect garbage and take the
+		// profile
 		all.Collect = o.Snapshots > 0
 		all.Profile = a.Env.KeepsFiles() && (a.Env.Every || o.Snapshots > 0)
 		all.Native = native || nativeheap.Supported && all.Profile && (a.Env.Every || artifacts)
@@ -275,8 +284,7 @@ func (a *Assertion) Judge() *Outcome {
 	}
 }
 
-// hurried is the outcome where there is no time to look again at what does not hold, or cannot be
-// told.
+// hurried is the outcome where another snapshot is needed, but there is no time for it.
 func (a *Assertion) hurried(o *Outcome, e *check.Evaluation, first string, err error) *Outcome {
 	seen := "the assertion holds, but what is to be written to the golden file was seen once only"
 	if err != nil {
@@ -291,9 +299,9 @@ func (a *Assertion) hurried(o *Outcome, e *check.Evaluation, first string, err e
 	return unknown
 }
 
-// look takes one snapshot and evaluates it. Beside an audit's error there is an evaluation, for the
-// record. There is neither if the snapshot was not scanned, since the types that were asked for are
-// within their bounds.
+// observe takes one snapshot and evaluates it. If the audit fails, it returns the evaluation, for
+// the record, beside the error. It returns nil and no error if the snapshot was not scanned,
+// because the types that were asked for are within their bounds.
 func (a *Assertion) observe(n observe.Needs, checks []check.Check) (*check.Evaluation, error) {
 	obs, err := a.ObserveInTime(n)
 	if err != nil {
@@ -342,7 +350,8 @@ func (a *Assertion) ObserveInTime(n observe.Needs) (*observe.Observation, error)
 	return obs, err
 }
 
-// An AuditError is worth another snapshot, unlike other reasons for knowing nothing.
+// An AuditError says that a snapshot is not good enough to judge by. Another snapshot may be; after
+// other errors another one does not help.
 type AuditError struct{ Err error }
 
 func (e *AuditError) Error() string { return e.Err.Error() }
@@ -386,7 +395,7 @@ func (a *Assertion) conclude(o *Outcome, first string) *Outcome {
 	return o
 }
 
-// WriteGolden writes a golden file, and notes what that changes.
+// WriteGolden writes a golden file, and notes the changes.
 func (a *Assertion) WriteGolden(o *Outcome, c *goldenfile.Comparison) {
 	lines, err := c.Save()
 	if err != nil {
@@ -411,9 +420,9 @@ func (a *Assertion) MissingGolden(c *goldenfile.Comparison) *Outcome {
 	return o
 }
 
-// Unknown decides what to do where nothing could be told. On a system without snapshots, the test
-// is skipped; else the test fails where green would be taken for an answer (in CI, or with
-// LEAKGATE_STRICT), and goes on elsewhere.
+// Unknown is the outcome of an assertion that err keeps from a verdict. On a system without
+// snapshots the test is skipped. Otherwise the test fails where green would be taken for a pass (in
+// CI, or with LEAKGATE_STRICT), and goes on elsewhere.
 func (a *Assertion) Unknown(err error) *Outcome {
 	o := &Outcome{Verdict: verdict.Unknown, Err: err}
 	if errors.Is(err, errors.ErrUnsupported) && !a.Env.Strict {
@@ -425,7 +434,8 @@ func (a *Assertion) Unknown(err error) *Outcome {
 	return o
 }
 
-// UnknownMessage says that something could not be told, and why.
+// UnknownMessage returns the message that something could not be told, and why. what is the
+// subject.
 func UnknownMessage(err error, failed bool, what string) string {
 	cause, remedy := causeAndRemedy(err)
 	lines := []string{"leakcheck: UNKNOWN: could not tell " + what, "    cause:  " + cause}

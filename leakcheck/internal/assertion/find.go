@@ -15,12 +15,12 @@ type Found struct {
 	Verdict verdict.Verdict
 	Misuse  bool
 	Message string          // "" for a pass
-	Bounds  []verdict.Bound // what does not hold
-	Err     error           // why nothing can be told
+	Bounds  []verdict.Bound // the bounds that do not hold
+	Err     error           // why the verdict is unknown
 }
 
-// Find judges a request for no test in particular. It leaves no record and no files, and writes no
-// golden file.
+// Find judges a request outside of a test. It leaves no record and no files, and writes no golden
+// file.
 func (c *Checker) Find(at environ.Site, req *request.Request) *Found {
 	a := &Assertion{Checker: c, Env: c.Environment(), Req: req, At: at, Time: c.Budget(nil), readsOnly: true}
 	switch {

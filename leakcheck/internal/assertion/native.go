@@ -18,8 +18,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// TakeNative returns what C code has from malloc, which is nothing in a program without a C
-// library. Errors are *refscan.UnavailableError.
+// TakeNative returns the blocks that C code has from malloc: none in a program without a C library.
+// Errors are *refscan.UnavailableError.
 func (c *Checker) TakeNative() (*nativeheap.Heap, error) {
 	unknown := func(cause, remedy string) error {
 		return &refscan.UnavailableError{Cause: "native memory cannot be counted: " + cause, Remedy: remedy}
@@ -40,7 +40,8 @@ func (c *Checker) TakeNative() (*nativeheap.Heap, error) {
 	return h, nil
 }
 
-// addNative adds what C code has to a ledger, and to that of the baseline, if it was asked for.
+// addNative adds the blocks of C's malloc to a ledger, if a bound is on them. It returns an error
+// if they cannot be counted, or were not counted for the baseline.
 func (a *Assertion) addNative(l *ledger.Ledger) error {
 	if !slices.ContainsFunc(a.Req.Resources, func(o request.ResourceOption) bool { return o.Kind.OfMalloc() }) {
 		return nil
@@ -61,7 +62,7 @@ func (a *Assertion) addNative(l *ledger.Ledger) error {
 	return nil
 }
 
-// scanNative takes a snapshot for the artifacts alone, nil if there is none to be had.
+// scanNative takes a snapshot for the artifacts alone. It returns nil if the snapshot fails.
 func (a *Assertion) scanNative() *observe.Observation {
 	ctx, cancel := a.Time.Context()
 	defer cancel()
@@ -72,9 +73,9 @@ func (a *Assertion) scanNative() *observe.Observation {
 	return obs
 }
 
-// sayNative says in the findings about native memory that are broken who holds it, and in those about
-// what cutting would free how much of it goes with it, which does not count for their bounds. It
-// takes a snapshot for each.
+// sayNative adds to broken findings about native memory who holds it. To broken findings about
+// retained memory it adds how much native memory cutting would free, which does not count for their
+// bounds. It takes a snapshot for each finding.
 func (a *Assertion) sayNative(e *check.Evaluation) {
 	for i := range e.Findings {
 		f := &e.Findings[i]
@@ -108,7 +109,7 @@ func (a *Assertion) sayNativeHolders(ctx context.Context, f *check.Finding) {
 func (a *Assertion) sayNativeFreed(ctx context.Context, f *check.Finding) {
 	culprits := f.Culprits
 	if f.Below {
-		culprits = culprits[:1] // each is held to the bound by itself
+		culprits = culprits[:1] // the bound is on each culprit by itself
 	}
 	sum, err := a.NativeFreed(ctx, tree.NodeKeys(culprits), !f.Below)
 	switch {

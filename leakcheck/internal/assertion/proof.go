@@ -7,15 +7,15 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// Evidence is what an assertion asks for before it looks at everything: something that takes less,
-// and that is never less than what a scan would find. It passes if that is within all bounds.
+// evidence has figures that cost less than a scan, and that are never less than those of a scan. If
+// they are within all bounds, the assertion passes without a scan.
 type evidence struct {
-	variables []*proof.Reach     // by bound; nil: it is on a type
-	types     []*proof.TypeCount // by bound; nil: it is on a variable
+	variables []*proof.Reach     // by bound; nil: the bound is on a type
+	types     []*proof.TypeCount // by bound; nil: the bound is on a variable
 }
 
-// proof returns what proves that the bounds hold, nil if only a scan can: with Scope and Ignore
-// there are names of all roots to be checked, and of goroutines a scan knows.
+// proof returns queries that can prove that the bounds hold, nil if only a scan can: Scope and
+// Ignore name roots, which only a scan can check, and only a scan knows the goroutines.
 func (a *Assertion) proof() *evidence {
 	r := a.Req
 	if a.Reach == nil || a.WantsFull() || a.Env.Measure || len(r.Bounds) == 0 || len(r.Goroutines)+len(r.Resources)+len(r.Scope)+len(r.Ignores) > 0 {
@@ -31,7 +31,7 @@ func (a *Assertion) proof() *evidence {
 	return p
 }
 
-// given returns those that are asked for.
+// given returns the elements that are not nil.
 func given[T any](all []*T) (some []*T) {
 	for _, x := range all {
 		if x != nil {
@@ -41,10 +41,11 @@ func given[T any](all []*T) (some []*T) {
 	return some
 }
 
-// byReach reports whether all that the variables lead to is within their bounds: what a scan
-// charges to a variable is a part of that. There is no collection before, since what a variable
-// leads to does not depend on the collector, but for what a sync.Pool gives up; what finalizers,
-// and goroutines that are about to run, put there, a later assertion will see.
+// byReach reports whether all that the bounded variables reach is within their bounds: the objects
+// that a scan charges to a variable are a part of that. It does not collect garbage first, since
+// what a variable reaches does not depend on the collector, except for what a sync.Pool gives up. A
+// later assertion sees the objects that finalizers, and goroutines that are about to run, store
+// there.
 func (a *Assertion) byReach(p *evidence) (within bool, err error) {
 	all := given(p.variables)
 	if len(all) == 0 {
@@ -60,7 +61,7 @@ func (a *Assertion) byReach(p *evidence) (within bool, err error) {
 	return within, err
 }
 
-// proved makes a pass of an outcome, with what was found instead of a scan.
+// proved makes o a pass and records the figures of p, which proved it without a scan.
 func (a *Assertion) proved(o *Outcome, p *evidence, by verdict.Method, first string) *Outcome {
 	o.Verdict, o.Method = verdict.Pass, by
 	o.Notes = append(o.Notes, a.Logs...)
@@ -78,7 +79,8 @@ func (a *Assertion) proved(o *Outcome, p *evidence, by verdict.Method, first str
 	return o
 }
 
-// note says that an assertion did not hold at first, if it did not.
+// note logs that an assertion held, but not in its first snapshot. first is what broke there, "" if
+// nothing did.
 func (o *Outcome) note(first string) {
 	if first != "" {
 		o.Notes = append(o.Notes, fmt.Sprintf("holds in snapshot %d; not so at first: %s", o.Snapshots, first))

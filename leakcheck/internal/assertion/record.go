@@ -16,7 +16,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// Keep leaves the artifacts of an outcome and completes its message with where they are.
+// Keep writes the artifacts of an outcome, and completes its message with their place.
 func (a *Assertion) Keep(o *Outcome) {
 	folder, err := artifact.NewFolder(a.Env, a.T, a.Test, o.Failed)
 	o.trace = o.Message
@@ -31,7 +31,8 @@ func (a *Assertion) Keep(o *Outcome) {
 		err = a.fill(folder, o)
 	}
 	if err != nil {
-		// Artifacts that LEAKGATE_ARTIFACTS asks for are the leakgate command's only way to know.
+		// The leakgate command learns of an assertion only from the artifacts below
+		// LEAKGATE_ARTIFACTS.
 		o.Notes = append(o.Notes, err.Error())
 		if a.Env.Artifacts != "" && !o.Failed {
 			o.Failed, o.Message = true, "leakcheck: "+err.Error()
@@ -39,7 +40,8 @@ func (a *Assertion) Keep(o *Outcome) {
 	}
 }
 
-// render says what a failed assertion found. The artifacts' folder may be "".
+// render returns the message of a failed assertion, in lines. dir is the folder of the artifacts,
+// or "".
 func (a *Assertion) render(o *Outcome, dir string) []string {
 	in := message.Input{Eval: o.Eval, Golden: o.Golden, Snapshots: o.Snapshots, Update: a.UpdateCommand(), CanHave: a.T != nil && a.Env.Artifacts == "", Scanned: o.Scanned != nil || o.unscanned && dir == ""}
 	if o.Body != nil {
@@ -109,7 +111,8 @@ func (a *Assertion) result(o *Outcome) *verdict.Result {
 	return r
 }
 
-// method returns which way an assertion passed, "" if it did not pass or no scan was called for.
+// method returns what proved a pass, "" if the assertion did not pass, or needed neither a scan nor
+// a proof.
 func (o *Outcome) method() verdict.Method {
 	switch {
 	case o.Verdict != verdict.Pass:
@@ -120,7 +123,7 @@ func (o *Outcome) method() verdict.Method {
 	return o.Method
 }
 
-// BoundRecord completes the record of a finding.
+// BoundRecord completes the record of a finding with its verdict and its place.
 func (a *Assertion) BoundRecord(f *check.Finding, v verdict.Verdict) verdict.Bound {
 	b := f.Record
 	b.Verdict = boundVerdict(f.Broken, v)

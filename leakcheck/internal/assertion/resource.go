@@ -13,7 +13,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// addResources lists what the operating system holds, for an observation that is to have it.
+// addResources adds to an observation what the operating system holds for the process, and what C
+// code has from malloc if a bound is on that.
 func (a *Assertion) addResources(obs *observe.Observation) (err error) {
 	unknown := func(err error) error {
 		return &refscan.UnavailableError{
@@ -44,9 +45,9 @@ func (a *Assertion) addResources(obs *observe.Observation) (err error) {
 	return nil
 }
 
-// leftovers says what the tests of a package have left with the operating system: child processes,
-// and more descriptors than there are Go objects that stand for one. It is for the log: a package
-// may well keep both until the process ends.
+// leftovers returns notes on what the tests of a package have left with the operating system: child
+// processes, and more descriptors than there are Go objects that stand for one. They are for the
+// log: a package may well keep both until the process ends.
 func (a *Assertion) leftovers(before *ledger.Ledger, e *check.Evaluation) []string {
 	if before == nil {
 		return nil

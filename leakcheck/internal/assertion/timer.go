@@ -11,21 +11,22 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// MaxTimerWait is how long an assertion waits at most for timers that are about to fire: what those
-// keep is no leak. timerSlack is for what they run, and for the goroutines that this wakes up.
+// MaxTimerWait is how long an assertion waits at most for timers that are about to fire: the
+// objects that those timers hold are no leak. timerSlack is the time for the functions that the
+// timers run, and for the goroutines that these functions wake up.
 const (
 	MaxTimerWait = 2 * time.Second
 	timerSlack   = 100 * time.Millisecond
 )
 
-// PendingTimers are the pending timers that fire within maxTimerWait.
+// PendingTimers are the pending timers that fire within MaxTimerWait.
 type PendingTimers struct {
 	wait  time.Duration // until the last of them has fired, 0 if there are none
 	names []string
 }
 
-// Add adds what is pending at a root, if that is a timer and some of it fires soon. What repeats is
-// not waited for, and neither is a timer with a clock of its own.
+// Add adds the timers of a root, if the first of them fires within MaxTimerWait. It leaves out
+// tickers, and timers with a clock of their own, which have no due time.
 func (p *PendingTimers) Add(name string, r *refscan.RootInfo) {
 	if r.Kind != refscan.RootTimer || r.Period != 0 || r.DueFirst == 0 && r.DueLast == 0 || r.DueFirst > MaxTimerWait {
 		return
@@ -36,7 +37,7 @@ func (p *PendingTimers) Add(name string, r *refscan.RootInfo) {
 	}
 }
 
-// MoreTimers returns those of a report that fire soon and of which there were fewer before.
+// MoreTimers returns the timers that fire soon and of which a report has more than the one before.
 func MoreTimers(now, before *refscan.Report) PendingTimers {
 	had := make(map[string]int64)
 	for _, n := range before.Roots {
@@ -53,7 +54,7 @@ func MoreTimers(now, before *refscan.Report) PendingTimers {
 	return pending
 }
 
-// pendingTimers returns those that hold what breaks a bound or a golden file.
+// pendingTimers returns the timers that fire soon and hold what breaks a bound or a golden file.
 func pendingTimers(e *check.Evaluation) PendingTimers {
 	var pending PendingTimers
 	for i := range e.Findings {
@@ -66,8 +67,8 @@ func pendingTimers(e *check.Evaluation) PendingTimers {
 	return pending
 }
 
-// Pause waits before an assertion looks again: so long, or longer for timers that are about to
-// fire, if there is the time.
+// Pause waits before the next snapshot. It waits longer than wait for timers that are about to
+// fire, if there is time for that and for a snapshot.
 func (a *Assertion) Pause(wait time.Duration, pending PendingTimers, snapshot time.Duration) {
 	if pending.wait > wait && a.Time.Allows(pending.wait+snapshot) {
 		wait = pending.wait

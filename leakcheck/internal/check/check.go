@@ -1,4 +1,4 @@
-// Package check says what a check is, and what it finds.
+// Package check defines checks and the findings that they return.
 package check
 
 import (
@@ -17,73 +17,74 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A Check judges one part of what an assertion was asked for.
+// A Check judges a part of the options of an assertion.
 type Check interface {
-	// Problems says what makes no sense in the request, before anything is looked at.
+	// Problems returns what makes no sense in the request, before any snapshot is taken.
 	Problems(*request.Request) []string
-	// Needs says what the check looks at. It is asked once, before the first snapshot.
+	// Needs returns what the check reads from a snapshot. It is called once, before the first
+	// snapshot.
 	Needs() observe.Needs
-	// Evaluate judges what was seen in one snapshot.
+	// Evaluate judges one snapshot.
 	Evaluate(*Seen) []Finding
 }
 
-// Seen is one observation, narrowed to what counts for a request.
+// Seen is one observation with the parts of the heap that count for a request.
 type Seen struct {
 	*observe.Observation
-	Everything tree.Forest // all but the tool's own
+	Everything tree.Forest // all branches but the tool's own
 	Now        tree.Forest // in scope, not ignored
 	Base       tree.Forest // the same of the baseline
-	Forest     tree.Forest // of now, what goes beyond the baseline
+	Forest     tree.Forest // Now with the figures of Base subtracted
 	Ignored    []tree.Ignored
 	Census     goroutine.Census // of the goroutines; nil without stacks
 
-	doubt error // why who holds native memory is not known in full, where it was asked for
+	doubt error // why the holders of native memory are not known in full, if the request asks for them
 }
 
-// A Finding is what one snapshot says about one bound, one line of a golden file, or one thing that
-// grows.
+// A Finding is the result of one snapshot for one bound, one line of a golden file, or one thing
+// that grows.
 type Finding struct {
-	Shown  string // what it is about, as written in the test
-	Amount string // what was found, and how much of it is too much
+	Shown  string // the subject, as written in the test
+	Amount string // the amount found, and by how much it exceeds the bound
 	Broken bool
-	Record verdict.Bound // without a verdict, and without a place where culprits say it
+	Record verdict.Bound // without a verdict, and without a place if Culprits has one
 
-	Problem string // why the assertion is wrong: what it is about does not exist
-	Unknown error  // why it cannot be told
-	// why it may be broken though it does not seem so; nobody asks if something else is broken
+	Problem string // why the assertion is wrong: what it names does not exist
+	Unknown error  // why the finding cannot be judged
+	// why the bound may be broken though Broken is false; ignored if another finding is broken
 	Doubt error
 	Notes []string // for the log
 
-	Line *golden.Difference // of a golden file; nil: it is about something else
+	Line *golden.Difference // of a golden file; nil: the finding is about something else
 
 	// On the heap:
-	Culprits []*tree.Branch         // what counts towards it, the largest first
-	Below    bool                   // with all below, not by themselves
-	Weight   func(tree.Tally) int64 // what it is about: objects, or bytes
-	Freed    bool                   // what cutting would free is part of it
-	Native   bool                   // with what would go of C's malloc
+	Culprits []*tree.Branch         // branches that count towards Amount, the largest first
+	Below    bool                   // Culprits count with all below them, not by themselves
+	Weight   func(tree.Tally) int64 // the figure that the finding is about: objects, or bytes
+	Freed    bool                   // the finding includes what cutting would free
+	Native   bool                   // Freed includes blocks of C's malloc
 
 	// Of goroutines:
-	Crews goroutine.Census // what counts towards it, the largest first
-	// it is about the frames that this means; nil: about goroutines
+	Crews goroutine.Census // goroutines that count towards Amount, the largest first
+	// the finding is about the frames that match Frames; nil: about goroutines
 	Frames *naming.Pattern
-	Leaked []*refscan.LeakedGoroutine // it is about these
+	Leaked []*refscan.LeakedGoroutine // the finding is about these goroutines
 
-	// blocks of C's malloc that count towards it, with others of the same sizes; nil: it is about
-	// something else
+	// Blocks selects the blocks of C's malloc that count towards the finding, and others of the
+	// same sizes; nil: the finding is about something else
 	Blocks func(nativeheap.Block) bool
 
-	Detail []string // lines of the message, of what is neither on the heap nor a goroutine
+	Detail []string // lines of the message on what is neither on the heap nor a goroutine
 }
 
-// An Evaluation is a request judged by one snapshot.
+// An Evaluation is the judgement of a request by one snapshot.
 type Evaluation struct {
 	*Seen
 	Findings []Finding
 }
 
-// Evaluate asks checks what they find. Where those have nothing to say about the heap, it is not
-// narrowed.
+// Evaluate selects the parts of an observation that count for a request, and runs the checks on
+// them.
 func Evaluate(obs *observe.Observation, r *request.Request, s tree.Scope, checks []Check) *Evaluation {
 	e := &Evaluation{Seen: narrow(obs, r, s)}
 	for _, c := range checks {
@@ -111,7 +112,8 @@ func narrow(obs *observe.Observation, r *request.Request, s tree.Scope) *Seen {
 	return e
 }
 
-// Broken counts the bounds that do not hold, of all, and says what the first is broken by.
+// Broken returns how many bounds and golden-file lines do not hold, how many there are, and the
+// headline of the first that does not hold.
 func (e *Evaluation) Broken() (broken, all int, first string) {
 	for i := range e.Findings {
 		f := &e.Findings[i]
@@ -127,7 +129,7 @@ func (e *Evaluation) Broken() (broken, all int, first string) {
 	return broken, all, first
 }
 
-// headline says in one line what was found.
+// headline returns the subject and the amount in one line.
 func (f *Finding) headline() string {
 	if f.Line != nil {
 		return f.Line.String()
@@ -144,7 +146,7 @@ func (e *Evaluation) Ok() bool {
 	return len(e.Problems()) == 0 && !slices.ContainsFunc(e.Findings, func(f Finding) bool { return f.Broken })
 }
 
-// Problems says why the assertion is wrong: what it names does not exist.
+// Problems returns why the assertion is wrong: what it names does not exist.
 func (e *Evaluation) Problems() []string {
 	var problems []string
 	for i := range e.Findings {
@@ -155,7 +157,7 @@ func (e *Evaluation) Problems() []string {
 	return problems
 }
 
-// Notes is for the log.
+// Notes returns the notes for the log.
 func (e *Evaluation) Notes() []string {
 	notes := slices.Clone(e.Logs)
 	for i := range e.Findings {
@@ -164,7 +166,7 @@ func (e *Evaluation) Notes() []string {
 	return notes
 }
 
-// Unknown returns why something cannot be told.
+// Unknown returns why a finding cannot be judged, nil if all can.
 func (e *Evaluation) Unknown() error {
 	for i := range e.Findings {
 		if err := e.Findings[i].Unknown; err != nil {
@@ -174,12 +176,12 @@ func (e *Evaluation) Unknown() error {
 	return nil
 }
 
-// Doubt returns why something may be broken, if nothing clearly is.
+// Doubt returns why a bound may be broken, nil if none may be or if one is broken for certain.
 func (e *Evaluation) Doubt() error {
 	if !e.Ok() {
 		return nil
 	}
-	if e.doubt != nil { // another snapshot may tell
+	if e.doubt != nil { // another snapshot may show the holders
 		return e.doubt
 	}
 	for i := range e.Findings {
@@ -190,7 +192,7 @@ func (e *Evaluation) Doubt() error {
 	return nil
 }
 
-// A ScopeCheck finds Scope and Ignore options that mean nothing.
+// A ScopeCheck finds Scope and Ignore options that match nothing.
 type ScopeCheck struct{ Req *request.Request }
 
 func (c ScopeCheck) Problems(*request.Request) []string { return nil }
@@ -216,13 +218,13 @@ func (c ScopeCheck) Evaluate(s *Seen) []Finding {
 	return all
 }
 
-// SinceBesideNative is why Since does not go with who holds native memory.
+// SinceBesideNative says why Since does not go with lines on who holds native memory.
 const SinceBesideNative = "Since beside NativeMemory().Recorded(): a baseline does not say who holds native memory; use two assertions"
 
-// SinceBesideRetained is why Since does not go with what cutting would free.
+// SinceBesideRetained says why Since does not go with bounds or lines on what cutting would free.
 const SinceBesideRetained = "Since beside a bound or line on what is retained: a baseline does not say what cutting would free; use two assertions"
 
-// Trace leads to where most of the largest culprit sits.
+// Trace returns the path to the branch that has most of the first culprit.
 func (f *Finding) Trace() *tree.Trace {
 	t := tree.TraceTo(f.Culprits[0], f.Below, f.Weight)
 	if t.Freed = f.Freed && (f.Below || !f.Native); f.Native {
@@ -231,8 +233,8 @@ func (f *Finding) Trace() *tree.Trace {
 	return t
 }
 
-// WorstLine returns the line of a golden file that what was found is farthest beyond, nil if all
-// hold.
+// WorstLine returns the finding of the golden-file line that is exceeded by most objects, or by
+// most bytes among lines with the same excess of objects. It returns nil if all lines hold.
 func (e *Evaluation) WorstLine() *Finding {
 	var worst *Finding
 	for i := range e.Findings {

@@ -9,7 +9,8 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// NothingMeant returns what is wrong with an option whose selector means nothing at all, or "".
+// NothingMeant returns what is wrong with an option whose selector matches nothing in the program
+// or in the scope, "" if nothing is wrong.
 func NothingMeant(option string, sel *request.Selector, s tree.Scope, at *Seen) string {
 	if meant := sel.Selects(at.Everything); len(meant) > 0 {
 		if sel.ByType() || s.IncludesAny(meant) {

@@ -1,4 +1,4 @@
-// Package collected finds out whether objects are garbage, and what keeps those that are not.
+// Package collected finds out whether objects are garbage, and what keeps the others alive.
 package collected
 
 import (
@@ -33,16 +33,16 @@ const maxPaths = 4
 type survivor struct {
 	*expectation
 	*refscan.Retention
-	variable string // not on the heap: the package variable that it is, or part of
+	variable string // of an object that is not on the heap: the package variable that it is, or part of
 	offHeap  bool
-	excused  bool // only what is no leak holds it
+	excused  bool // only references that are no leak hold it, or it died after the last collection
 	// index of another survivor on its path, the nearest to the root; -1 if there is none
 	holder int
 }
 
-// checkCollected waits until all objects are garbage, and fails the test with what holds those that
-// do not become so. The first snapshot tells what only functions registered with t.Cleanup hold,
-// which need not be waited for; what something else holds gets its time before the second.
+// checkCollected waits until all objects are garbage. If some do not become so, it fails the test
+// with what holds them. The first snapshot shows which objects only functions registered with
+// t.Cleanup hold, for which it does not wait. The others get time before the second snapshot.
 func checkCollected(c *assertion.Checker, t environ.TestingT, es []*expectation, when due) bool {
 	t.Helper()
 	a := c.Begin(t, es[0].at, &request.Request{})
@@ -82,8 +82,8 @@ func judgeCollected(a *assertion.Assertion, alive []*expectation, err error, whe
 	}
 }
 
-// awaitCollection gives the objects the time that ending goroutines, or timers that are about to
-// fire, may need, and returns those that are still alive.
+// awaitCollection waits for the goroutines that are ending, and the timers that are about to fire,
+// and returns the objects that are still alive.
 func awaitCollection(a *assertion.Assertion, es []*expectation, soon assertion.PendingTimers) (alive []*expectation, err error) {
 	alive = es
 	for i, wait := range assertion.RetryWaits {
@@ -99,7 +99,8 @@ func awaitCollection(a *assertion.Assertion, es []*expectation, soon assertion.P
 	return alive, err
 }
 
-// collections is how many collections what is in a sync.Pool or has a finalizer may need.
+// collections is how many garbage collections an object that is in a sync.Pool, or has a finalizer,
+// may need.
 const collections = 3
 
 // collectAll collects garbage and returns the objects that are still alive.
@@ -126,15 +127,15 @@ func collectAll(a *assertion.Assertion, es []*expectation) ([]*expectation, erro
 	return es, nil
 }
 
-// findHolders freezes the process and looks for what keeps the objects alive.
+// findHolders freezes the process and finds what keeps the objects alive.
 func findHolders(a *assertion.Assertion, es []*expectation, when due) ([]*survivor, error) {
 	ctx, cancel := a.Time.Context()
 	defer cancel()
 	var found []*survivor
 	err := observe.InSnapshot(func(snapshot observe.Process) error {
 		a.Env.Declared = snapshot.Declaration
-		// What is alive now was so when the process was frozen, and where it is now: objects do not
-		// move.
+		// An object that is alive now was alive, and at the same address, when the process was
+		// frozen: objects do not move.
 		var addresses []uintptr
 		for _, e := range es {
 			if addr := e.address(); addr != 0 {
@@ -157,7 +158,7 @@ func findHolders(a *assertion.Assertion, es []*expectation, when due) ([]*surviv
 	return found, nil
 }
 
-// trace looks for the paths to the survivor with number i.
+// trace finds the paths to the survivor with index i.
 func (s *survivor) trace(snapshot *refscan.Snapshot, i int, addresses []uintptr, when due) error {
 	hidden := false
 	query := refscan.PathQuery{Limit: maxPaths, Watch: addresses}
@@ -201,8 +202,8 @@ func (s *survivor) trace(snapshot *refscan.Snapshot, i int, addresses []uintptr,
 	return nil
 }
 
-// isTestCleanup reports whether a reference is one of the testing package to a function that was
-// registered with t.Cleanup. It keeps those that have run, too, until the test is over
+// isTestCleanup reports whether a reference is the testing package's to a function that was
+// registered with t.Cleanup. The package keeps functions that have run, too, until the test is over
 // (testing.common.cleanups, go1.26 testing/testing.go).
 func isTestCleanup(holder, name string) bool {
 	holder = strings.TrimPrefix(holder, "*")
@@ -231,7 +232,7 @@ func judgeSurvivors(a *assertion.Assertion, all []*survivor, when due) *assertio
 	return o
 }
 
-// survivorRecord is the record of an object that should be garbage, as a bound of none.
+// survivorRecord returns the record of an object that should be garbage, as a bound of 0 objects.
 func survivorRecord(a *assertion.Assertion, s *survivor) verdict.Bound {
 	none := int64(0)
 	b := verdict.Bound{
@@ -247,7 +248,7 @@ func survivorRecord(a *assertion.Assertion, s *survivor) verdict.Bound {
 	}
 	path := s.Paths[0].Name
 	for _, step := range s.Paths[0].Steps {
-		if step.Name != "" { // the root variable itself has none
+		if step.Name != "" { // the step to the root variable itself has none
 			path = nodename.Join(path, nodename.Fold(step.Name))
 		}
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 )
 
-// An expectation is an object that is to be garbage.
+// An expectation is an object that is expected to be garbage.
 type expectation struct {
 	typ     string // of the pointer, with package names: "*app.Session"
 	reason  string
 	at      environ.Site
-	null    bool // it was nil from the start
+	null    bool // the pointer was nil from the start
 	size    uintptr
 	address func() uintptr // 0 once it is garbage
 }
@@ -29,7 +29,7 @@ func NewExpectation[T any](p weak.Pointer[T], null bool, at environ.Site, reason
 	}
 }
 
-// problem says why nothing can be told of such an object, "" if something can.
+// problem says why it cannot be told whether the object is garbage, "" if it can.
 func (e *expectation) problem() string {
 	switch {
 	case e.null:
@@ -48,8 +48,8 @@ var expectations struct {
 	of map[string][]*expectation
 }
 
-// ExpectLater registers an expectation for the end of the test. All of a test are checked at once,
-// by a function that is registered with the first.
+// ExpectLater registers an expectation for the end of the test. The first expectation of a test
+// registers a function with Cleanup that checks all of them at once.
 func ExpectLater(t environ.TestingT, e *expectation) {
 	t.Helper()
 	if problem := e.problem(); problem != "" {
@@ -93,7 +93,7 @@ func ExpectLater(t environ.TestingT, e *expectation) {
 	})
 }
 
-// takeExpectations returns what a test expects, once.
+// takeExpectations returns the expectations of a test, and removes them.
 func takeExpectations(test string) []*expectation {
 	x := &expectations
 	x.Lock()

@@ -19,8 +19,8 @@ const (
 	maxPathLines       = 16
 )
 
-// survivorMessage says which objects are still alive and who holds them. Objects that are held by
-// another one that should be garbage too are no problem of their own, and come last.
+// survivorMessage says which objects are still alive and who holds them. An object that is held by
+// another one that should be garbage, too, is no problem of its own, and comes last.
 func survivorMessage(a *assertion.Assertion, guilty, all []*survivor, when due) string {
 	var first, consequent []*survivor
 	for _, s := range guilty {
@@ -118,8 +118,8 @@ func pathHeldBy(a *assertion.Assertion, p refscan.RetainingPath) []string {
 	return message.HeldBy(tree.RootOfPath(p), a.Env)
 }
 
-// isNamesake reports whether a path is one of the others under another name: a variable that was
-// passed to functions which were inlined goes by their parameters' names, too.
+// isNamesake reports whether a path is one of the others under another name: a variable that is
+// passed to inlined functions has the names of their parameters, too.
 func isNamesake(p refscan.RetainingPath, others []refscan.RetainingPath) bool {
 	for _, o := range others {
 		if p.Root.Kind == refscan.RootFrame && o.Root.Kind == refscan.RootFrame && p.Root.Func == o.Root.Func &&
@@ -130,19 +130,19 @@ func isNamesake(p refscan.RetainingPath, others []refscan.RetainingPath) bool {
 	return false
 }
 
-// A link is a reference of a path that was folded: the same one several times in a row is one link.
+// A link is a reference in a folded path. The same reference several times in a row is one link.
 type link struct {
 	name, typ string
-	state     string // of what it leads to
+	state     string // of the object that it leads to
 	times     int
 	watched   bool
-	suspect   bool // one of the references of which one should have been dropped
+	suspect   bool // the reference is marked as suspect: one of those should have been dropped
 }
 
 const expectedMark = "  ← expected to be garbage"
 
-// pathLines draws a path, one line an edge. If something on it should be gone already, the
-// references up to that are marked as suspect.
+// pathLines draws a path, one line an edge. If an object on it should be gone already, the
+// references up to that object are marked as suspect.
 func pathLines(p refscan.RetainingPath) []string {
 	root := tree.RootOfPath(p)
 	links := foldSteps(p.Steps)
@@ -197,8 +197,8 @@ func (l link) String() string {
 	return s
 }
 
-// foldSteps folds a path, and marks what leads to the first object that is over, unless that is the
-// last one: then all of them are suspect.
+// foldSteps folds a path, and marks the references up to the first object whose use is over or that
+// should be garbage. If that is the last object, it marks none: all would be suspect.
 func foldSteps(steps []refscan.PathStep) []link {
 	wrong := len(steps)
 	for i, st := range steps[:len(steps)-1] {

@@ -13,8 +13,8 @@ func KeepsArtifacts() bool {
 	return flagText("test.artifacts") == "true"
 }
 
-// LocalPath returns an import path, which is fit for file names as it is, unless it would lead out
-// of the folder.
+// LocalPath returns an import path, which serves as a relative file path as it is, or "unnamed" if
+// it would lead out of the folder.
 func LocalPath(importPath string) string {
 	if !filepath.IsLocal(filepath.FromSlash(importPath)) {
 		return "unnamed"

@@ -8,12 +8,12 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A Budget is how long an assertion may take, so that it says what it saw before the test's own
-// timeout ends the test binary. The zero value has no end.
+// A Budget is how long an assertion may take. It ends before the test's own timeout ends the test
+// binary, so that the assertion can report what it saw. The zero value has no end.
 type Budget struct {
 	Now      func() time.Time
 	Deadline time.Time // of the test
-	End      time.Time // some time before, to write down what there is to say
+	End      time.Time // before Deadline, to leave time for the message and the artifacts
 }
 
 // Deadliner is a test that knows when it times out, such as *testing.T.
@@ -21,7 +21,7 @@ type Deadliner interface {
 	Deadline() (deadline time.Time, ok bool)
 }
 
-// What is left for the message and the artifacts, and for what other tests still have to do: this
+// The reserve is left for the message and the artifacts, and for the tests that follow. It is this
 // share of the time that is left at the start, within bounds.
 const (
 	BudgetReserve = 0.05
@@ -29,7 +29,7 @@ const (
 	MaxReserve    = 10 * time.Second
 )
 
-// Left is how much time there is.
+// Left returns how much time is left.
 func (b Budget) Left() time.Duration {
 	if b.End.IsZero() {
 		return 1<<63 - 1
@@ -37,12 +37,12 @@ func (b Budget) Left() time.Duration {
 	return b.End.Sub(b.Now())
 }
 
-// Allows reports whether there is time for something that takes so long.
+// Allows reports whether more time than d is left.
 func (b Budget) Allows(d time.Duration) bool { return b.Left() > d }
 
-// Context ends what waits when the time is up. Its timer calls a function of this package: one of
-// context.WithTimeout, which stays among the runtime's timers for a while after it is stopped,
-// cannot be told from the program's.
+// Context returns a context that ends when the time is up. Its timer calls a function of this
+// package, so that snapshots can tell it from the program's timers. A timer of context.WithTimeout
+// cannot be told from them, and stays among the runtime's timers for a while after it is stopped.
 func (b Budget) Context() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	if b.End.IsZero() {
@@ -66,7 +66,7 @@ func (t timed) Err() error {
 	return context.Cause(t.Context)
 }
 
-// Spent is why an assertion knows nothing whose time is up. seen says how far it came.
+// Spent returns the error of an assertion whose time is up. seen says what it saw until then.
 func (b Budget) Spent(seen string, err error) error {
 	return &refscan.UnavailableError{
 		Cause:  fmt.Sprintf("the test times out in %s, which is too soon to go on: %s", b.Deadline.Sub(b.Now()).Round(100*time.Millisecond), seen),

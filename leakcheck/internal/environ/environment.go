@@ -1,4 +1,4 @@
-// Package environ is what an assertion knows of the process and the test that it runs in.
+// Package environ describes the process and the test that an assertion runs in.
 package environ
 
 import (
@@ -31,12 +31,12 @@ type Environment struct {
 	ModulePath  string // of its module, "" outside of one
 	Modules     *symbol.Modules
 	Ci          bool   // CI is set: nothing is written unless asked for
-	Strict      bool   // LEAKGATE_STRICT: what could not be told fails the test
-	Full        bool   // LEAKGATE_FULL: nothing is judged by less than scans
-	Verbose     bool   // -test.v: the log says which way an assertion passed
+	Strict      bool   // LEAKGATE_STRICT: an unknown verdict fails the test
+	Full        bool   // LEAKGATE_FULL: every snapshot is scanned
+	Verbose     bool   // -test.v: the log says what proved a pass
 	Artifacts   string // LEAKGATE_ARTIFACTS
 	Undeclared  string // TEST_UNDECLARED_OUTPUTS_DIR, which Bazel sets
-	Every       bool   // artifacts of assertions that pass, too
+	Every       bool   // artifacts are kept of assertions that pass, too
 	// LEAKGATE_GOLDENS: where golden files are, instead of in the package's folder
 	Goldens string
 	// LEAKGATE_MEASURE: golden files are to be measured, not compared or written
@@ -51,14 +51,14 @@ type Environment struct {
 	AllAllocations bool // the memory profiler records each allocation, as with -memprofilerate=1
 	MemProfile     bool // go test is to write a profile of the memory profiler's records
 
-	// where a package variable is declared; nil: nobody knows
+	// where a package variable is declared; nil: unknown
 	Declared func(variable string) (file string, line int)
 }
 
-// The folder must be read before any test changes it.
+// startDir is read before any test changes the folder.
 var startDir, startDirErr = os.Getwd()
 
-// CurrentEnvironment reads variables and flags anew: tests set them.
+// CurrentEnvironment reads environment variables and flags at each call: tests set them.
 func CurrentEnvironment() *Environment {
 	e := &Environment{
 		Dir: startDir, DirErr: startDirErr,
@@ -92,7 +92,7 @@ func flagText(name string) string {
 	return ""
 }
 
-// isSet takes any value but "", "0" and "false" for true, as CI systems do.
+// isSet returns true for any value but "", "0" and "false", as CI systems do.
 func isSet(value string) bool {
 	on, err := strconv.ParseBool(value)
 	return value != "" && (on || err != nil)
@@ -115,8 +115,8 @@ func (e *Environment) ModuleUnderTest() []naming.Packages {
 	return []naming.Packages{ps}
 }
 
-// GoldenPath returns the place of a golden file, relative to the package's folder and in full.
-// Where another directory stands for that, shown begins with its name.
+// GoldenPath returns the path of a golden file, relative to the package's folder and in full. With
+// LEAKGATE_GOLDENS, shown begins with the name of that folder instead.
 func (e *Environment) GoldenPath(file string) (shown, full string) {
 	if e.Goldens != "" {
 		full = filepath.Join(e.Goldens, filepath.FromSlash(LocalPath(e.PackagePath)), filepath.FromSlash(file))
@@ -126,11 +126,11 @@ func (e *Environment) GoldenPath(file string) (shown, full string) {
 	return shown, filepath.Join(e.Dir, filepath.FromSlash(shown))
 }
 
-// PackageFolder returns the folder of the sources of the package under test, and whether the
-// process was started there, as go test does: a binary that go test -c made can be run anywhere.
-// The assertion is called by a function of the package, and where the process was started, there is
-// the file that this function is in. Where no such function is on the stack, there is no telling. A
-// binary that was built with -trimpath does not know the folder.
+// PackageFolder returns the source folder of the package under test, and whether the process was
+// started there, as go test does: a binary that go test -c made can run anywhere. It looks on the
+// stack for a function of the package's _test.go files, which calls the assertion. isHere is true
+// if that function's file exists where the process was started, or if no such function is on the
+// stack. A binary that was built with -trimpath does not know the folder.
 func (e *Environment) PackageFolder() (folder string, isHere bool) {
 	if e.PackagePath == "" {
 		return "", true
@@ -152,9 +152,9 @@ func (e *Environment) PackageFolder() (folder string, isHere bool) {
 	}
 }
 
-// ShortFile shortens a source file's name as the compiler recorded it: relative to the package's
-// folder where it is near, from the module cache or the standard library without what precedes
-// those.
+// ShortFile shortens a source file's name as the compiler recorded it. A file near the package's
+// folder becomes relative to it. A file of the module cache or the standard library becomes
+// relative to that.
 func (e *Environment) ShortFile(file string) string {
 	slashed := filepath.ToSlash(file)
 	if i := strings.LastIndex(slashed, "/pkg/mod/"); i >= 0 {
@@ -166,7 +166,7 @@ func (e *Environment) ShortFile(file string) string {
 	}
 	const library = "/go/src/"
 	if i := strings.LastIndex(slashed, library); i >= 0 && !strings.Contains(filepath.ToSlash(e.Dir), library) {
-		return slashed[i+len(library):] // near or not: a checkout in a container may be at the root
+		return slashed[i+len(library):] // even if it is near: a checkout in a container may be at the root
 	}
 	if !filepath.IsAbs(file) && !strings.HasPrefix(slashed, "/") { // built elsewhere for Windows
 		if inside, ok := strings.CutPrefix(slashed, e.PackagePath+"/"); ok && !strings.Contains(inside, "/") {
@@ -193,9 +193,9 @@ func (e *Environment) ShortFile(file string) string {
 // maxUp is how many folders above the package's a file counts as near.
 const maxUp = 3
 
-// relative returns the way from a folder to a file that is near, all slashed: the compiler's names
-// are so on Windows, too. filepath.Rel knows all ways, and adds 3 kB to a stripped program
-// (go1.26.8).
+// relative returns the relative path from a folder to a file at most maxUp folders up. All paths
+// have slashes: the compiler's names do on Windows, too. filepath.Rel handles every path, and adds
+// 3 kB to a stripped program (go1.26.8).
 func relative(dir, file string) (string, bool) {
 	up := ""
 	for range maxUp + 1 {
@@ -218,8 +218,8 @@ func (e *Environment) Place(file string, line int) string {
 	return fmt.Sprintf("%s:%d", e.ShortFile(file), line)
 }
 
-// updateFlag is registered under a name of its own: a library that registers -update breaks each
-// package that declares one.
+// updateFlag has a name of its own: a library that registers -update breaks each package that
+// declares one.
 var updateFlag = flag.Bool("leakcheck.update", false, "rewrite the golden files of leakcheck assertions that differ")
 
 // UpdateAsked reports whether golden files are to be rewritten: LEAKGATE_UPDATE, -leakcheck.update,
@@ -264,7 +264,8 @@ func (e *Environment) PlaceOf(fileLine string) string {
 	return e.ShortFile(fileLine[:i]) + fileLine[i:]
 }
 
-// MentionsProgram reports whether a type is, or is made of, one that is not the standard library's.
+// MentionsProgram reports whether a type is, or is made of, a type that is not the standard
+// library's.
 func (e *Environment) MentionsProgram(typ string) bool {
 	for pkg := range naming.NamedTypes(typ) {
 		if !e.Modules.IsStandard(pkg) {

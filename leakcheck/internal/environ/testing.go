@@ -25,8 +25,8 @@ type (
 	}
 )
 
-// NeedT panics where a verb has no test to fail: what it found would be lost, and the test would
-// pass. So would the first call of a method of a nil *testing.T, with a worse text.
+// NeedT panics if t is nil: the assertion could not fail the test, and the test would pass. The
+// first call of a method of a nil *testing.T would panic, too, with a worse text.
 func NeedT(t TestingT, verb string) {
 	if v := reflect.ValueOf(t); t == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		panic("leakcheck: " + verb + ": t is nil; pass the *testing.T of the test that is running")

@@ -1,4 +1,4 @@
-// Package goldenline has what all lines of golden files have in common.
+// Package goldenline merges and subtracts measurements for golden files, and has their tolerances.
 package goldenline
 
 import (
@@ -32,7 +32,8 @@ func MergeLines(lines []golden.Measurement) []golden.Measurement {
 	return out
 }
 
-// LinesBeyond returns what of the lines goes beyond what was there before.
+// LinesBeyond returns the lines with the figures of before subtracted, without those that have
+// nothing left.
 func LinesBeyond(now, before []golden.Measurement) []golden.Measurement {
 	var out []golden.Measurement
 	for _, m := range now {
@@ -48,7 +49,7 @@ func LinesBeyond(now, before []golden.Measurement) []golden.Measurement {
 	return out
 }
 
-// Tolerances in percent, by what a kind of memory does.
+// Tolerances in percent, by how a kind of memory grows.
 const (
 	Exact   = 0
 	OneStep = 100 // tables and backing arrays grow by doubling: one step more or less

@@ -10,7 +10,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// IsInner reports whether a package's functions are how a goroutine waits, not where.
+// IsInner reports whether a package's functions only implement a goroutine's wait, and do not say
+// where it waits.
 func IsInner(pkg string) bool {
 	return pkg == "runtime" || pkg == "sync" || strings.HasPrefix(pkg, "internal/")
 }
@@ -26,11 +27,11 @@ func Largest(frames []refscan.StackFrame) refscan.StackFrame {
 	return most
 }
 
-// A Crew is goroutines of one origin that stand in one place.
+// A Crew is the goroutines of one origin with the same stack trace.
 type Crew struct {
-	Entry     string // the function that they started in, as a person would say
-	started   string // the same as the runtime says: perhaps a wrapper
-	spawned   bool   // by a function that starts any function that it is given
+	Entry     string // the function that they started in, as the source has it: see StartOf
+	started   string // the same as the runtime has it: perhaps a wrapper
+	spawned   bool   // one of spawners started them
 	CreatedBy string // the function with the go statement, "" for the main goroutine
 	File      string // of the go statement
 	Line      int
@@ -78,9 +79,9 @@ var spawners = []string{
 	"sync.(*WaitGroup).Go", "golang.org/x/sync/errgroup.(*Group).Go", "golang.org/x/sync/errgroup.(*Group).TryGo",
 }
 
-// StartOf returns the function that goroutines run, as a person would say: that of the go
-// statement, which the runtime knows a wrapper of if it has arguments, or the one that a spawner
-// was given.
+// StartOf returns the function that a goroutine runs, as the source has it: the function of the go
+// statement, in place of which the runtime knows a wrapper if it has arguments, or the function
+// that a spawner was given.
 func StartOf(g *refscan.GoroutineStack) (function string, spawned bool) {
 	frames := WrittenFrames(g.Trace.Frames)
 	for i := len(frames) - 1; i >= 0; i-- {
@@ -94,15 +95,15 @@ func StartOf(g *refscan.GoroutineStack) (function string, spawned bool) {
 			continue
 		}
 		if spawned && IsInner(symbol.Package(name)) {
-			break // it is on its way out
+			break // the goroutine is about to end
 		}
 		return name, spawned
 	}
 	return symbol.Unescape(g.Entry), false
 }
 
-// WrittenFrames leaves out the outermost frames that nobody wrote: what every goroutine returns to
-// at its end, and the wrapper of a go statement.
+// WrittenFrames leaves out the outermost frames that are not in the source: runtime.goexit, to
+// which every goroutine returns at its end, and the wrapper of a go statement.
 func WrittenFrames(frames []refscan.StackFrame) []refscan.StackFrame {
 	for n := len(frames); n > 0; n-- {
 		if f := frames[n-1]; f.Func != "runtime.goexit" && (!f.Wrapper || len(f.Inlined) > 0) {
@@ -112,8 +113,8 @@ func WrittenFrames(frames []refscan.StackFrame) []refscan.StackFrame {
 	return nil
 }
 
-// FrameFunction returns the function that a frame belongs to: of a wrapper, which nobody wrote,
-// what was inlined into it.
+// FrameFunction returns the function that a frame belongs to: for a wrapper, which is not in the
+// source, the function that was inlined into it.
 func FrameFunction(f refscan.StackFrame) string {
 	if n := len(f.Inlined); f.Wrapper && n > 0 {
 		return f.Inlined[n-1].Func
@@ -121,8 +122,8 @@ func FrameFunction(f refscan.StackFrame) string {
 	return f.Func
 }
 
-// Frames returns the frames, innermost first. The goroutine that took the snapshot was in this
-// package, which is not the program's doing.
+// Frames returns the frames, innermost first. For the goroutine that took the snapshot it leaves
+// out the frames of this tool and of what this called.
 func (c *Crew) Frames() []refscan.StackFrame {
 	frames := c.Trace.Frames
 	if !c.self {
@@ -136,12 +137,13 @@ func (c *Crew) Frames() []refscan.StackFrame {
 	return frames
 }
 
-// IsAt reports whether a pattern means the goroutines, by where they come from.
+// IsAt reports whether a pattern matches the goroutines' origin: the function that they started in,
+// or the one that created them.
 func (c *Crew) IsAt(p naming.Pattern) bool {
 	return p.MatchPrefix(c.Entry) || p.MatchPrefix(c.started) || c.CreatedBy != "" && p.MatchPrefix(c.CreatedBy)
 }
 
-// matchesFrame reports whether a pattern means the function of a frame, or one inlined into it.
+// matchesFrame reports whether a pattern matches the function of a frame, or one inlined into it.
 func matchesFrame(p naming.Pattern, f refscan.StackFrame) bool {
 	for _, in := range f.Inlined {
 		if p.MatchPrefix(symbol.Unescape(in.Func)) {
@@ -151,8 +153,8 @@ func matchesFrame(p naming.Pattern, f refscan.StackFrame) bool {
 	return p.MatchPrefix(symbol.Unescape(f.Func))
 }
 
-// Below returns the outermost frame that a pattern means with all that it called, innermost first;
-// nil if there is none.
+// Below returns the outermost frame that a pattern matches with all that it called, innermost
+// first; nil if there is none.
 func (c *Crew) Below(p naming.Pattern) []refscan.StackFrame {
 	frames := c.Frames()
 	for i := len(frames) - 1; i >= 0; i-- {
@@ -171,7 +173,7 @@ func SizeOf(frames []refscan.StackFrame) int64 {
 	return n
 }
 
-// GoroutinesAt counts the goroutines that a pattern means.
+// GoroutinesAt counts the goroutines whose origin a pattern matches.
 func (all Census) GoroutinesAt(p naming.Pattern) int64 {
 	n := int64(0)
 	for _, c := range all {
@@ -182,7 +184,8 @@ func (all Census) GoroutinesAt(p naming.Pattern) int64 {
 	return n
 }
 
-// StackAt sums up the stack memory that a pattern means.
+// StackAt sums up the stack memory of the frames that a pattern matches, with all that they called,
+// and the goroutines that have them.
 func (all Census) StackAt(p naming.Pattern) (goroutines, bytes int64) {
 	for _, c := range all {
 		if frames := c.Below(p); frames != nil {

@@ -16,11 +16,11 @@ const (
 	StackLine     = "stack:"
 )
 
-// name returns what a golden file calls the goroutines.
+// name returns the name of the goroutines in a golden file.
 func (c *Crew) name() string {
 	name, closure := SourceName(c.Entry)
 	if closure && c.CreatedBy != "" && !c.spawned {
-		// a closure that a function returned has the name of whom that was inlined into
+		// a closure that an inlined function returned is named after that function's caller
 		name, _ = SourceName(c.CreatedBy)
 	}
 	if closure {
@@ -46,8 +46,8 @@ func anyOf(ps []naming.Pattern, match func(naming.Pattern) bool) bool {
 	return false
 }
 
-// Lines measures the goroutines that a pattern of counted means, and the functions that one of
-// framed means.
+// Lines measures the goroutines that a pattern of counted matches, and the functions that a pattern
+// of framed matches.
 func (all Census) Lines(counted, framed []naming.Pattern) []golden.Measurement {
 	var lines []golden.Measurement
 	for _, c := range all {
@@ -79,8 +79,8 @@ func frameLine(function string) string {
 }
 
 // SizeStep returns the power of two from 8 KiB on that stands for a size, 0 for sizes up to 6 KiB.
-// Steps change at three times a power of two: a frame is an array or so, with a bit more that
-// differs between builds.
+// Steps change at three times a power of two: a large frame is mostly an array, with a bit more
+// that differs between builds.
 func SizeStep(size int64) int64 {
 	const least = 8 << 10
 	if size <= least*3/4 {

@@ -1,5 +1,6 @@
-// Package heldop makes what an operation of a test refers to a root of its own in reports: the
-// variables of this module's functions are the tool's own and do not count.
+// Package heldop gives the objects that an operation (op) of a test refers to a root of their own
+// in reports. Without it they would hang on a variable of this module's functions, which are the
+// tool's own and do not count.
 package heldop
 
 import (
@@ -11,11 +12,12 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A holder has a finalizer. Its object is traced after all variables, so that what the program
-// holds in any other way is shown there. The field's name is what Named goes by.
+// A holder refers to op and has a finalizer. A scan traces finalizers' objects after all variables,
+// so that it shows what the program holds in any other way there. Named recognizes the root by the
+// field's name.
 type holder = struct{ AssertNoGrowth func() }
 
-// A Held is an operation that is held.
+// A Held is an operation for which Hold has made a root.
 type Held struct{ holder *holder }
 
 // Hold makes what op refers to a root until Release.
@@ -31,13 +33,13 @@ func (h Held) Release() { runtime.SetFinalizer(h.holder, nil) }
 // opName is the root that stands for op in messages.
 const opName = "op"
 
-// IsRoot reports whether a root is what an operation refers to, as Named has it.
+// IsRoot reports whether a root is one that Named has named "op".
 func IsRoot(root *tree.Branch) bool {
 	return root.Name == opName && root.Root.Kind == refscan.RootFinalizer
 }
 
-// Named gives the root of an operation that is held the name "op", and what op captures paths like
-// "op.srv".
+// Named renames the root of an operation that Hold holds to "op", and what op captures to paths
+// like "op.srv".
 func Named(f tree.Forest) tree.Forest {
 	var named tree.Forest
 	for _, root := range f {
@@ -54,7 +56,7 @@ func Named(f tree.Forest) tree.Forest {
 	return named
 }
 
-// repath names the branches below one that has a new path.
+// repath sets the paths of the branches below a parent whose path has changed.
 func repath(f tree.Forest, parent *tree.Branch) {
 	for _, b := range f {
 		b.Path = nodename.Join(parent.Path, b.Name)

@@ -7,17 +7,17 @@ import (
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
-// An arenaReader tells glibc's arenas from what else may begin at such a multiple, the Go heap above
-// all, by the head of each (malloc/arena.c, heap_info). It reads the memory of this process by the
-// system, since what is mapped may be gone by now. The zero value is not ready: memory is -1 until it
-// is opened.
+// An arenaReader tells glibc's arenas by their header (malloc/arena.c, heap_info) from other memory
+// that begins at a multiple of HeapMultiple, the Go heap above all. It reads through
+// /proc/self/mem, since the mapping may be gone by now. The zero value is not ready: memory, the
+// file's descriptor, must be -1 until the file is opened.
 type arenaReader struct {
 	memory int
 	err    error // of the first failure
 }
 
-// within returns how many bytes of an area that can be written to are of arenas. An area may have
-// several, and other memory that lies beside one.
+// within returns how many bytes of a writable area belong to arenas. An area may have several
+// arenas, and other memory beside them.
 func (r *arenaReader) within(m *procmaps.Area) (bytes int64) {
 	const multiple = nativeheap.HeapMultiple
 	for at := (m.Start + multiple - 1) &^ (multiple - 1); at < m.End && r.err == nil; at += multiple {
@@ -30,7 +30,7 @@ func (r *arenaReader) within(m *procmaps.Area) (bytes int64) {
 	return bytes
 }
 
-// read reads memory at an address. It returns false if there is none any more.
+// read reads memory at an address. It returns false if the memory is not mapped any more.
 func (r *arenaReader) read(b []byte, at uint64) bool {
 	if r.memory < 0 {
 		if r.memory, r.err = syscall.Open("/proc/self/mem", syscall.O_RDONLY|syscall.O_CLOEXEC, 0); r.err != nil {

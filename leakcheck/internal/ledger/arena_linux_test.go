@@ -10,8 +10,8 @@ import (
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
-// The Go heap may begin at a multiple of what an arena takes, with memory behind it that cannot be
-// accessed yet, as an arena does. It is none.
+// The Go heap may look like an arena: it may begin at a multiple of an arena's size, with memory
+// behind it that cannot be accessed yet. It does not count as one.
 func TestGoHeapIsNoArena(t *testing.T) {
 	text, err := readFile("/proc/self/maps", make([]byte, 16<<10))
 	if err != nil {
@@ -34,7 +34,7 @@ func TestGoHeapIsNoArena(t *testing.T) {
 	t.Error("the Go heap was not found")
 }
 
-// Memory beside an arena, with which it is one area, is not the arena's.
+// Memory that is in one area with an arena, beside it, does not count as the arena's.
 func TestArenaBesideOtherMemory(t *testing.T) {
 	memory := make([]byte, 3*nativeheap.HeapMultiple) // two whole multiples at least; touched nowhere else
 	start := uint64(uintptr(unsafe.Pointer(&memory[0])))

@@ -16,7 +16,7 @@ import (
 // microseconds for each descriptor and mapping.
 type Glance struct {
 	descriptors map[descriptor]bool // with dev and inode, since numbers are used again
-	threads     int64               // and a constant
+	threads     int64               // number of threads, plus a constant
 	children    map[int]bool
 	mapped      int64 // bytes of mappings that are neither Go's nor a library's
 	stacks      int64 // bytes
@@ -24,13 +24,13 @@ type Glance struct {
 	variables   int64
 }
 
-// A descriptor is told apart from others by its number and by what it is open on.
+// A descriptor is identified by its number and by the file that it is open on.
 type descriptor struct {
 	number   int
 	dev, ino uint64
 }
 
-// TakeGlance reads what there is. What cannot be read is an error.
+// TakeGlance reads the resources. What cannot be read is an error.
 func TakeGlance() (*Glance, error) {
 	g := &Glance{descriptors: make(map[descriptor]bool), children: make(map[int]bool)}
 	if err := eachMapping(func(name string, size int64) {
@@ -43,7 +43,7 @@ func TakeGlance() (*Glance, error) {
 	return g, g.Renew()
 }
 
-// Renew reads all but mappings again, into the memory that the glance has.
+// Renew reads all but mappings again. It reuses the glance's memory.
 func (g *Glance) Renew() error {
 	clear(g.descriptors)
 	clear(g.children)
@@ -76,9 +76,9 @@ func (g *Glance) Renew() error {
 	return nil
 }
 
-// NewSince returns how much of a kind is here that was not there: nothing makes up for what is new
-// but for threads, mappings and stacks. Of temporary files it is known only whether any came or
-// went, and then it is very many.
+// NewSince returns how much of each kind is new. Every new descriptor and child process counts,
+// even if others are gone; of threads, mappings, stacks and variables the difference counts. Of
+// temporary files it is known only whether any came or went, which counts as very many.
 func (g *Glance) NewSince(before *Glance) (found Amounts) {
 	for d := range g.descriptors {
 		if !before.descriptors[d] {
@@ -110,7 +110,7 @@ func OpenDescriptors() (open int, limit uint64, err error) {
 	return open, l.Cur, err
 }
 
-// eachDescriptor calls f for each open descriptor but the one that it reads them by.
+// eachDescriptor calls f for each open descriptor but its own.
 func eachDescriptor(f func(fd int) error) error {
 	return eachEntry("/proc/self/fd", func(name []byte, own int) error {
 		fd, err := strconv.Atoi(string(name))
@@ -158,7 +158,7 @@ func eachEntry(folder string, f func(name []byte, own int) error) error {
 	}
 }
 
-// readFile reads a file of /proc into memory that is used again.
+// readFile reads a file of /proc into buf, which it grows if need be.
 func readFile(name string, buf []byte) ([]byte, error) {
 	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -184,8 +184,8 @@ func readFile(name string, buf []byte) ([]byte, error) {
 }
 
 // parseStat returns the command's name in /proc/.../stat, in which there may be spaces and
-// parentheses, and the fields from the state on (proc_pid_stat(5)); none if it does not have all that
-// are read.
+// parentheses, and the fields from the state on (proc_pid_stat(5)). It returns no fields if one
+// that is read is missing.
 func parseStat(stat []byte) (name string, fields []string) {
 	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if open < 0 || end < open {
@@ -201,7 +201,7 @@ const (
 	stateField   = 0
 	parentField  = 1
 	threadsField = 17
-	signalField  = 35 // which the parent gets at its end
+	signalField  = 35 // signal that the parent gets when the process ends
 )
 
 func countThreads() (int64, error) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// inherited are the descriptors that the process was started with, and what they were open on.
-// Later nothing tells them from those that the program opened without O_CLOEXEC.
+// inherited has the descriptors that the process was started with, and what they were open on.
+// Later they cannot be told from descriptors that the program opened without O_CLOEXEC.
 var inherited = func() map[int]string {
 	found := make(map[int]string)
 	_ = eachDescriptor(func(fd int) error {
@@ -17,7 +17,7 @@ var inherited = func() map[int]string {
 	return found
 }()
 
-// isInherited reports whether a descriptor is none of the program's: it was there at the start, or
+// isInherited reports whether a descriptor is not the program's: it was there at the start, or
 // package testing opened it because a flag says so.
 func isInherited(fd int, target string) bool {
 	if was, ok := inherited[fd]; fd <= 2 || ok && was == target {

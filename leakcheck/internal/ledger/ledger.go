@@ -10,9 +10,9 @@ import (
 // A Kind is a sort of resource.
 type Kind int
 
-// The kinds, those first that as a rule bring others with them.
+// The kinds. Kinds whose resources usually bring others with them come first.
 const (
-	Process     Kind = iota // child processes, ended ones that nobody waited for included
+	Process     Kind = iota // child processes, including those that have ended and have not been waited for
 	Descriptor              // open file descriptors
 	Thread                  // of the operating system
 	Native                  // blocks that C code has from malloc
@@ -24,7 +24,7 @@ const (
 	kinds                   // how many there are
 )
 
-// Kinds are all of them.
+// Kinds returns all kinds.
 func Kinds() []Kind {
 	all := make([]Kind, kinds)
 	for i := range all {
@@ -33,7 +33,8 @@ func Kinds() []Kind {
 	return all
 }
 
-// names of kinds in records, in a rate of one, in a rate of more, and of what a series counts.
+// names has the names of a kind: in records, in a rate of one, in a rate of more, and as the unit
+// of a series.
 var names = [kinds][4]string{
 	{"process", "child process", "child processes", "child processes"},
 	{"descriptor", "fd", "fd", "descriptors"},
@@ -46,10 +47,10 @@ var names = [kinds][4]string{
 	{"variable", "environment variable", "environment variables", "variables"},
 }
 
-// String is the name of the kind in records.
+// String returns the name of the kind in records.
 func (k Kind) String() string { return names[k][0] }
 
-// Noun is the noun behind a rate: "fd", "threads".
+// Noun returns the noun behind a rate: "fd", "threads".
 func (k Kind) Noun(one bool) string {
 	if one {
 		return names[k][1]
@@ -57,49 +58,50 @@ func (k Kind) Noun(one bool) string {
 	return names[k][2]
 }
 
-// Counted is the unit of a series of the kind.
+// Counted returns the unit of a series of the kind.
 func (k Kind) Counted() string { return names[k][3] }
 
 // InBytes reports whether the kind is measured in bytes.
 func (k Kind) InBytes() bool { return k == Mapping || k == Stack || k == NativeBytes }
 
-// OfMalloc reports whether the kind is what C code has, which no list of the operating system is about.
+// OfMalloc reports whether the kind counts blocks of C's malloc, which the operating system does
+// not list.
 func (k Kind) OfMalloc() bool { return k == Native || k == NativeBytes }
 
 // levels is how many names an item has.
 const levels = 3
 
-// Levels counts how an item is named, from exactly to roughly.
+// Levels is levels, for other packages. Names go from exact to rough.
 const Levels = levels
 
-// Anonymous is the name of memory that a program mapped for itself, without a file.
+// Anonymous is the name of memory that the program mapped without a file.
 const Anonymous = "anonymous memory"
 
-// Amounts are how much there is of each kind.
+// Amounts has the amount of each kind.
 type Amounts [kinds]int64
 
 // An Item is one resource, or the bytes of one kind.
 type Item struct {
 	Kind Kind
-	// what it is, from exactly to roughly: "socket to 127.0.0.1:40001", "sockets to 127.0.0.1",
-	// "sockets". Items with the same name are told apart by nothing that matters.
+	// Names says what it is, from exactly to roughly: "socket to 127.0.0.1:40001", "sockets to
+	// 127.0.0.1", "sockets". Nothing that matters tells items with the same exact name apart.
 	Names  [levels]string
-	State  string // that it is in now, "" if there is none: "ESTABLISHED", "zombie"
+	State  string // current state, "" if there is none: "ESTABLISHED", "zombie"
 	Number int    // of a descriptor, or the process id
 	Size   int64  // 1, or bytes
 
 	own bool // the runtime's or the go command's, not the program's
 }
 
-// A Ledger lists the resources that the process holds at one moment. It is read while the program runs: what comes
-// and goes meanwhile may be in it or not.
+// A Ledger lists the resources that the process holds at one moment. It is read while the program
+// runs: it may have or lack what comes and goes meanwhile.
 type Ledger struct {
 	Items []Item
 	// what could not be read, and is in no ledger of this process
 	Missing []string
 }
 
-// HasName reports whether an item has a name of which f is true.
+// HasName reports whether f returns true for a name of an item.
 func (l *Ledger) HasName(f func(name string) bool) bool {
 	for i := range l.Items {
 		if slices.ContainsFunc(l.Items[i].Names[:], f) {
@@ -109,8 +111,8 @@ func (l *Ledger) HasName(f func(name string) bool) bool {
 	return false
 }
 
-// Count returns how much there is of a kind that is the program's: what the runtime opened for
-// itself, what was open when the process started and what the go command's flags asked for is not.
+// Count returns how much of a kind is the program's. It leaves out what the runtime opened for
+// itself, what was open when the process started, and what the go command's flags asked for.
 func (l *Ledger) Count(k Kind) int64 {
 	var n int64
 	for i := range l.Items {
@@ -133,7 +135,7 @@ func (l *Ledger) Program(k Kind) []Item {
 }
 
 // Sizes adds up the items of a kind by their name at a level, without those whose exact names are
-// explained.
+// in explained.
 func (l *Ledger) Sizes(k Kind, level int, explained map[string]bool) map[string]int64 {
 	sums := make(map[string]int64)
 	for i := range l.Items {
@@ -144,8 +146,9 @@ func (l *Ledger) Sizes(k Kind, level int, explained map[string]bool) map[string]
 	return sums
 }
 
-// Explain adds the exact names of the items that a name at a level means, and returns the state
-// that three of four of them are in, if there is one.
+// Explain adds to explained the exact names of the items that have a name at a level. It returns
+// the state that at least three of four of them are in, "" if there is none; items that were
+// explained before do not count for the state.
 func (l *Ledger) Explain(k Kind, level int, name string, explained map[string]bool) (state string) {
 	states := make(map[string]int)
 	for i := range l.Items {
@@ -170,13 +173,13 @@ func (l *Ledger) Explain(k Kind, level int, name string, explained map[string]bo
 	return state
 }
 
-// A Group is items of one name.
+// A Group has the items of one name.
 type Group struct {
 	Name, State string // the state that all are in, else ""
 	Size        int64
 }
 
-// Groups puts items of the same name together, the most first.
+// Groups puts items of the same exact name together, the largest group first.
 func Groups(items []Item) []Group {
 	var found []*Group
 	for i := range items {
@@ -199,7 +202,8 @@ func Groups(items []Item) []Group {
 	return all
 }
 
-// Beyond returns by how much groups are larger than those of the same name before.
+// Beyond returns the groups that are larger now than the groups of the same names before, and by
+// how much.
 func Beyond(now, before []Group) []Group {
 	var found []Group
 	for _, g := range now {
@@ -213,7 +217,7 @@ func Beyond(now, before []Group) []Group {
 	return found
 }
 
-// String is the group's name, with its state.
+// String returns the group's name, with its state.
 func (g *Group) String() string {
 	if g.State == "" {
 		return g.Name

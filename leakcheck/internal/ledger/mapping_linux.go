@@ -9,13 +9,14 @@ import (
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
-// eachMapping calls f for each file that is mapped for data, with its bytes, and once for memory of
-// no file that can be written to and is not Go's. Executable files are left out, with all that
-// loaders map of them; so are thread stacks and, in programs with cgo, what malloc has.
+// eachMapping calls f for each file that is mapped for data, with its bytes, and once, with the
+// name Anonymous, for writable memory without a file that is not Go's. It leaves out executable
+// files, with all parts that loaders map of them, thread stacks and, in programs with cgo, malloc's
+// memory.
 //
-// Of memory without a file what the Go runtime has mapped is subtracted: it counts that itself, as
-// soon as it can be written to (go1.26 runtime/mem.go). The difference is a constant as long as
-// nobody else maps anything.
+// It subtracts what the Go runtime has mapped from the memory without a file. The runtime counts
+// that itself, as soon as the memory is writable (go1.26 runtime/mem.go). The difference is
+// constant as long as no other code maps memory.
 func eachMapping(f func(name string, size int64)) error {
 	goes := mappedByGo()
 	text, err := readFile("/proc/self/maps", make([]byte, 16<<10))
@@ -56,7 +57,7 @@ func eachMapping(f func(name string, size int64)) error {
 			// [heap], [stack], [vdso]
 		case m.Mode[0] != 'r' || m.Mode[1] != 'w':
 		case isGuardOf(&before, &m):
-			// What was mapped right above a thread's stack is one area with it.
+			// Memory that was mapped right above a thread's stack is one area with it.
 			other += max(0, m.Size()-stack)
 		case loaded[string(before.Name)] && isBehind(&before, &m):
 			// The zeroed data of a library.
@@ -80,11 +81,12 @@ func eachMapping(f func(name string, size int64)) error {
 	return nil
 }
 
-// isJudged reports whether what eachMapping says is the program's for certain.
+// isJudged reports whether a mapping of that name is the program's for certain: anonymous memory is
+// not if there is a sanitizer.
 func isJudged(name string) bool { return !Sanitized || name != Anonymous }
 
-// AnonymousBytes is how much memory of no file there is that can be written to and is not Go's.
-// With a sanitizer some of it is that one's.
+// AnonymousBytes returns how many bytes of writable memory without a file are not Go's. With a
+// sanitizer, some of them are the sanitizer's.
 func AnonymousBytes() (bytes int64, err error) {
 	err = eachMapping(func(name string, size int64) {
 		if name == Anonymous {
@@ -94,7 +96,7 @@ func AnonymousBytes() (bytes int64, err error) {
 	return bytes, err
 }
 
-// mappedByGo returns how many bytes the runtime has mapped that can be written to.
+// mappedByGo returns how many bytes of writable memory the runtime has mapped.
 func mappedByGo() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(sample)
@@ -104,8 +106,8 @@ func mappedByGo() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// threadStack is how large a thread's stack may be: the limit of the process, which glibc goes by
-// (nptl/pthread_create.c), or 2 MiB where there is none. musl takes less.
+// threadStack returns how large a thread's stack may be: the limit of the process, which glibc uses
+// (nptl/pthread_create.c), or 2 MiB if there is none. musl takes less.
 func threadStack() int64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_STACK, &limit); err != nil || limit.Cur > 1<<40 {
@@ -114,10 +116,10 @@ func threadStack() int64 {
 	return int64(limit.Cur)
 }
 
-// isGuardOf reports whether the area is what keeps a thread's stack from growing into other memory:
-// glibc and musl map both at once and forbid access to the lowest pages, one or two as a rule. The
-// Go runtime forbids access to more than that at a time, and uses some memory in between (go1.26
-// runtime/mpagealloc.go, sysInit).
+// isGuardOf reports whether area a is the guard that keeps a thread's stack from growing into other
+// memory. glibc and musl map stack and guard at once and forbid access to the lowest pages, one or
+// two as a rule. The Go runtime forbids access to larger areas, and uses some memory in between
+// (go1.26 runtime/mpagealloc.go, sysInit).
 func isGuardOf(a, stack *procmaps.Area) bool {
 	const most = 64 << 10
 	return a.End == stack.Start && len(a.Name) == 0 && len(a.Mode) > 0 && string(a.Mode) == "---p" && a.Size() <= most
@@ -130,7 +132,7 @@ func isBehind(before, m *procmaps.Area) bool { return before.End == m.Start && l
 var behindLoaded = loadedSizes{first: make(map[loadedEnd]int64)}
 
 // loadedSizes tells the zeroed data of a library, which lies behind its other data and has no name,
-// from what was mapped right behind that later: the system makes one area of both.
+// from memory that was mapped right behind it later: the system makes one area of both.
 type loadedSizes struct {
 	mu    sync.Mutex
 	first map[loadedEnd]int64
@@ -142,8 +144,8 @@ type loadedEnd struct {
 	end  uint64
 }
 
-// beyond returns by how much the area behind a part of a loaded file is larger than it was when that
-// part was first seen.
+// beyond returns how many bytes the area behind a part of a loaded file has grown since the part
+// was first seen.
 func (l *loadedSizes) beyond(part, behind *procmaps.Area) int64 {
 	now := int64(0)
 	if isBehind(part, behind) {

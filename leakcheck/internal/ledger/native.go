@@ -5,15 +5,15 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
-// NativeBlocks is what all blocks of malloc have in common, and AllNative what their bytes are
-// called.
+// NativeBlocks is the group of all blocks of malloc, AllNative the name of their bytes, and
+// MappedBlocks the name of blocks that have a mapping of their own.
 const (
 	NativeBlocks = "native blocks"
 	AllNative    = "native memory"
 	MappedBlocks = "blocks with a mapping each"
 )
 
-// AddNative adds what C code has from malloc.
+// AddNative adds the blocks that C code has from malloc.
 func (l *Ledger) AddNative(h *nativeheap.Heap) {
 	item := func(k Kind, size int64, name, group string) {
 		l.Items = append(l.Items, Item{Kind: k, Names: [levels]string{name, group, group}, Size: size})

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// A socket is the kernel's record of one.
+// A socket has the kernel's data on a socket.
 type socket struct {
-	item        int // its index
+	item        int // index of its item
 	kind        string
 	local, peer endpoint
 	path, name  string // of a unix socket, and of its peer
@@ -23,7 +23,8 @@ var tcpStates = [...]string{
 	"", "ESTABLISHED", "SYN_SENT", "SYN_RECV", "FIN_WAIT1", "FIN_WAIT2", "TIME_WAIT", "CLOSE", "CLOSE_WAIT", "LAST_ACK", "LISTEN", "CLOSING",
 }
 
-// readSocket asks for addresses and state; nil if fd is none any more.
+// readSocket asks the kernel for addresses and state. It returns nil if fd is not a socket any
+// more.
 func readSocket(fd int) *socket {
 	typ, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TYPE)
 	if err != nil {
@@ -88,8 +89,8 @@ func address(sa syscall.Sockaddr) endpoint {
 
 func dotted(b []byte) string { return fmt.Sprintf("%d.%d.%d.%d", b[0], b[1], b[2], b[3]) }
 
-// host6 writes an address of IPv6 without zeros at its beginning, in the brackets that a port
-// needs; one that stands for one of IPv4 is written as that.
+// host6 writes an IPv6 address without zeros at its beginning, in the brackets that a port needs.
+// An IPv4-mapped address is written as an IPv4 address.
 func host6(b [16]byte) string {
 	const mapped = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff"
 	if string(b[:12]) == mapped {
@@ -111,8 +112,8 @@ func host6(b [16]byte) string {
 	return "[:" + s + "]"
 }
 
-// nameSockets names sockets by the end of the connection that stays the same from one to the next:
-// the port that this process listens at, or else the peer's.
+// nameSockets names sockets by the end that stays the same from one connection to the next: the
+// port that this process listens at, or else the peer's address.
 func nameSockets(items []Item, sockets []*socket) {
 	ports := make(map[int]bool)
 	for _, s := range sockets {

@@ -10,8 +10,9 @@ import (
 	"syscall"
 )
 
-// Take lists what there is. test is the name of the running test, whose own temporary folders are
-// looked into; it may be "". Beside /proc, what cannot be read is said in Missing.
+// Take lists the resources. test is the name of the running test, whose own temporary folders are
+// read; it may be "". It returns an error if descriptors or threads cannot be read. Other failures
+// are in Missing.
 func Take(test string) (*Ledger, error) {
 	l := &Ledger{}
 	var fds []int
@@ -54,8 +55,8 @@ func (l *Ledger) add(k Kind, size int64, state string, names ...string) {
 	l.Items = append(l.Items, it)
 }
 
-// maxFiles bounds how many temporary files are looked at: in a folder with more, others than this
-// process make and remove them.
+// maxFiles bounds how many temporary files are read: in a folder with more, other processes make
+// and remove files.
 const maxFiles = 20_000
 
 // addFiles lists the folder for temporary files, and in it those that package testing made for the
@@ -75,8 +76,8 @@ func (l *Ledger) addFiles(folder, test string) {
 				mine = append(mine, filepath.Join(dir, text))
 				return nil
 			}
-			// the folders that each call of t.TempDir makes go with the test: what counts there is
-			// more and more in one of them
+			// the folders that t.TempDir makes are removed with the test: only growth within one of
+			// them counts
 			group, all := "files in "+dir, "temporary files"
 			if dir != folder {
 				all = group
@@ -115,7 +116,8 @@ func testPrefix(test string) string {
 	return test
 }
 
-// pattern is a name with "*" for each run of digits: what os.CreateTemp makes of "upload-*" is one.
+// pattern replaces each run of digits in a name by "*", so that all files that os.CreateTemp makes
+// of "upload-*" have one pattern.
 func pattern(name string) string {
 	var b strings.Builder
 	digits := false
@@ -131,7 +133,7 @@ func pattern(name string) string {
 	return b.String()
 }
 
-// addDescriptors names what descriptors are open on.
+// addDescriptors adds the descriptors, named by what they are open on.
 func (l *Ledger) addDescriptors(fds []int) {
 	first := len(l.Items)
 	var sockets []*socket
@@ -206,9 +208,9 @@ func pipeEnd(fd int) string {
 	return ""
 }
 
-// markPoller marks what the runtime's poller has: an epoll and an eventfd in it, which it watches
-// by an address instead of a number (go1.26 runtime/netpoll_epoll.go, netpollinit). It opens both
-// when the first file or connection needs it.
+// markPoller marks the descriptors of the runtime's poller: an epoll and an eventfd in it, which
+// the poller watches by an address instead of a number (go1.26 runtime/netpoll_epoll.go,
+// netpollinit). The runtime opens both when the first file or connection needs them.
 func markPoller(items []Item) {
 	for i := range items {
 		if items[i].Names[0] != "eventpoll" {

@@ -74,7 +74,7 @@ func TestDescriptors(t *testing.T) {
 		{"pipe", "read end"},
 		{"pipe", "write end"},
 		{path, ""},
-		{"eventpoll", ""}, // and not the poller's, which the sockets have needed
+		{"eventpoll", ""}, // the test's own: the poller's, which the sockets have needed, does not count
 		{"unix socket listening at " + unix.Addr().String(), ""},
 	} {
 		if n := l.named(Descriptor, want[0], want[1]) - before.named(Descriptor, want[0], want[1]); n != 1 {
@@ -210,7 +210,7 @@ func TestMappedBehindZeroedData(t *testing.T) {
 	}
 }
 
-// endOfZeroedData is where that of the test's own program ends.
+// endOfZeroedData returns where the zeroed data of the test binary ends.
 func endOfZeroedData(t *testing.T) uintptr {
 	t.Helper()
 	self, err := os.Executable()
@@ -233,7 +233,7 @@ func endOfZeroedData(t *testing.T) uintptr {
 	return 0
 }
 
-// What the runtime maps for itself is none of the program's.
+// Memory that the runtime maps for itself does not count as the program's.
 func TestMappingsOfTheRuntime(t *testing.T) {
 	if Sanitized {
 		t.Skip("a sanitizer maps memory of its own")
@@ -305,7 +305,7 @@ func TestNewSince(t *testing.T) {
 	if n := now.NewSince(before)[Descriptor]; n != 1 {
 		t.Errorf("%d new descriptors", n)
 	}
-	// one that takes the number of another is new
+	// a descriptor that takes the number of a closed one is new
 	other, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	if err != nil {
 		t.Fatal(err)

@@ -8,9 +8,9 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Records are those of all stacks, as of the collection that runtime.GC completed last, unless the
-// runtime began another one of its own before that had swept (go1.26 runtime/mgc.go, GC; mprof.go,
-// mProf_PostSweep).
+// Records returns the memory profiler's records of all stacks, as of the last collection that
+// runtime.GC completed. The exception is that the runtime began another collection before that one
+// had swept (go1.26 runtime/mgc.go, GC; mprof.go, mProf_PostSweep).
 func Records() []runtime.MemProfileRecord {
 	records := make([]runtime.MemProfileRecord, 1000)
 	for {

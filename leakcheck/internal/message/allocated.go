@@ -15,9 +15,9 @@ import (
 // maxStackShown is how many functions of an allocation's stack a message shows.
 const maxStackShown = 6
 
-// AllocatedAt says where most of what the last branch of a trace holds was allocated, if the memory
-// profiler records all allocations. What it happens to record of them otherwise differs from run to
-// run, so that nothing is said of it.
+// AllocatedAt says where most objects of a trace's last branch were allocated, if the memory
+// profiler records all allocations. Otherwise its records differ from run to run, and AllocatedAt
+// returns nil.
 func AllocatedAt(t *tree.Trace, env *environ.Environment) []string {
 	if !env.AllAllocations {
 		return nil
@@ -26,11 +26,11 @@ func AllocatedAt(t *tree.Trace, env *environ.Environment) []string {
 	return WhereAllocated(b.Allocations, b.Objects, env)
 }
 
-// WhereAllocated says where most of so many objects were allocated. Those that were allocated
-// before the profiler recorded everything are in no record. A record with a negative count takes
-// back what others count.
+// WhereAllocated says where most of all objects were allocated. Objects that were allocated before
+// the profiler recorded everything have no record. A record with a negative count is subtracted
+// from the others.
 func WhereAllocated(records []refscan.Allocation, all int64, env *environ.Environment) []string {
-	// Stacks that differ only in what called the code under test are one.
+	// Stacks that differ only in what called the code under test are added up.
 	objects := make(map[string]int64)
 	recorded := int64(0)
 	for _, a := range records {
@@ -53,13 +53,13 @@ func WhereAllocated(records []refscan.Allocation, all int64, env *environ.Enviro
 	return append([]string{"", title + ":"}, strings.Split(top, "\n")...)
 }
 
-// StackLines shows a stack, innermost first. Of a long one it leaves out functions of the standard
-// library before the first one of the program, and what called that.
+// StackLines renders a stack, innermost first. Of a long stack it leaves out the functions of the
+// standard library before the first function of the program, and the callers of that function.
 func StackLines(stack []refscan.SourceFrame, env *environ.Environment) []string {
 	stack = ownFrames(stack)
 	over := max(0, len(stack)-maxStackShown)
 	if over == 1 {
-		over = 0 // a line that says so is no shorter
+		over = 0 // the line that says so would be no shorter
 	}
 	program := slices.IndexFunc(stack, func(f refscan.SourceFrame) bool { return env.IsProgram(symbol.Package(f.Func)) })
 	from := maxStackShown
@@ -87,8 +87,8 @@ func StackLines(stack []refscan.SourceFrame, env *environ.Environment) []string 
 	return lines
 }
 
-// ownFrames leaves out what called the code under test: this tool (AssertNoGrowth), and what called
-// it.
+// ownFrames leaves out the callers of the code under test: this tool (AssertNoGrowth), and what
+// called it.
 func ownFrames(stack []refscan.SourceFrame) []refscan.SourceFrame {
 	for i, f := range stack {
 		if symbol.IsTool(symbol.Package(f.Func)) {

@@ -11,12 +11,12 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A registry is a variable of the standard library that programs add to, and how it comes that what
-// they added stays.
+// A registry is a variable of the standard library that programs add to, and the usual cause for
+// entries that stay.
 type registry struct{ root, cause string }
 
-// registries are those that a call can take out of again, and those that nothing can (go1.26 and
-// go1.27 os/signal/signal.go, runtime/cgo/handle.go, net/http/server.go, expvar/expvar.go,
+// registries lists registries with a call that removes entries, and registries with none (go1.26
+// and go1.27 os/signal/signal.go, runtime/cgo/handle.go, net/http/server.go, expvar/expvar.go,
 // reflect/type.go, runtime/pprof/pprof.go, database/sql/sql.go, log/slog/logger.go,
 // syscall/env_unix.go, encoding/gob/type.go).
 var registries = []registry{
@@ -41,8 +41,8 @@ const newGobTypes = "package gob is given a new type each time, and keeps what i
 
 const newVariables = "os.Setenv is called with a new name each time, and os.Unsetenv is not"
 
-// HeapCause returns the usual cause of more and more of what a line of branches, from the root on,
-// ends with; "" if none is known.
+// HeapCause returns the usual cause for growth at the last branch of a line, which begins at a
+// root; "" if none is known.
 func HeapCause(line []*tree.Branch, isProgram func(pkg string) bool) string {
 	if cause := holderCause(line, isProgram); cause != "" {
 		return cause
@@ -67,9 +67,9 @@ func HeapCause(line []*tree.Branch, isProgram func(pkg string) bool) string {
 	return ""
 }
 
-// holderCause returns why what a line of branches ends with is held at all, if that is one call
-// that was forgotten, or "". What finalizers and cleanups keep is looked at as a whole: the way
-// back to their object may be beside the line.
+// holderCause returns the forgotten call because of which the last branch of a line is held, or "".
+// For a finalizer or cleanup it searches all branches below the root: the path back to the object
+// may be beside the line.
 func holderCause(line []*tree.Branch, isProgram func(pkg string) bool) string {
 	root := line[0]
 	switch root.Root.Kind {
@@ -96,8 +96,8 @@ func holderCause(line []*tree.Branch, isProgram func(pkg string) bool) string {
 	return ContextChild(line)
 }
 
-// isSetAgain reports whether the objects that a finalizer is for are at its root alone: nothing
-// that they or the finalizer's function refer to leads back to them.
+// isSetAgain reports whether the objects of a finalizer are at its root alone: no reference leads
+// back to them from the objects or from the finalizer's function.
 func isSetAgain(root *tree.Branch, typ string) bool {
 	return root.Typ == typ && root.Objects > 0 && root.Recursion == "" &&
 		!slices.ContainsFunc(root.Children, func(b *tree.Branch) bool { return holdsType(b, typ) })
@@ -127,8 +127,8 @@ const (
 
 const deferredCall = ".$defer"
 
-// ContextChild returns why a context has more and more children, "" if that is not what a line ends
-// with.
+// ContextChild returns why a context has more and more children, "" if the line does not end with a
+// context's child.
 func ContextChild(line []*tree.Branch) string {
 	last := line[len(line)-1]
 	typ := strings.TrimPrefix(last.Typ, "*")
@@ -178,8 +178,8 @@ func IsGoroutineRecord(root *tree.Branch) bool {
 	return root.Root.Kind != refscan.RootGlobal && strings.HasPrefix(root.Name, tree.GoroutineRecord)
 }
 
-// Families are the packages whose goroutines and objects belong together: what is forgotten once
-// leaves some of each.
+// Families maps packages to the family of their goroutines and objects: one forgotten call leaves
+// some of each package of a family.
 var Families = map[string]string{
 	"net/http": "connection", "net/http/httptest": "connection", "net/http/internal/http2": "connection",
 	"net": "connection", "internal/poll": "connection", "crypto/tls": "connection",
@@ -217,8 +217,8 @@ func FamilyOf(line []*tree.Branch) string {
 
 const CausePrefix = "the usual cause: "
 
-// UsualCause says in a line why a trace's objects are held, if that is one call that was forgotten;
-// else nothing.
+// UsualCause returns a line with the forgotten call because of which a trace's objects are held,
+// nil if none is known.
 func UsualCause(t *tree.Trace, env *environ.Environment) []string {
 	for i := range t.Branches {
 		if cause := holderCause(t.Branches[:i+1], env.IsProgram); cause != "" {
@@ -228,8 +228,8 @@ func UsualCause(t *tree.Trace, env *environ.Environment) []string {
 	return nil
 }
 
-// IsSpecial reports whether a root is what finalizers or cleanups keep. Who set them shows in what
-// they keep only.
+// IsSpecial reports whether a root is a finalizer's or a cleanup's. Only the objects that it keeps
+// tell which code has set it.
 func IsSpecial(info *refscan.RootInfo) bool {
 	return info.Kind == refscan.RootFinalizer || info.Kind == refscan.RootCleanup
 }

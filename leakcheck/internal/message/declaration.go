@@ -6,8 +6,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Declaration returns where a root is declared, an empty site where there is no telling. The
-// compiler records that for the variables of functions, not for package variables.
+// Declaration returns where a root is declared, an empty site if that is unknown. The compiler
+// records the place for the variables of functions, not for package variables.
 func Declaration(e *environ.Environment, root *tree.Branch) environ.Site {
 	info := root.Root
 	if info.File != "" || info.Kind != refscan.RootGlobal || e.Declared == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Places returns where a message about an evaluation would ask who else holds what it traces.
+// Places returns the places whose other holders the message about an evaluation shows.
 func Places(e *check.Evaluation) []observe.Place {
 	var traces []*tree.Trace
 	for i := range e.Findings {
@@ -25,7 +25,7 @@ func Places(e *check.Evaluation) []observe.Place {
 	return PlacesOf(traces)
 }
 
-// PlacesOf returns where traces spread from.
+// PlacesOf returns the places at which traces spread: see tree.Trace.Spread.
 func PlacesOf(traces []*tree.Trace) []observe.Place {
 	var places []observe.Place
 	for _, t := range traces {
@@ -38,7 +38,8 @@ func PlacesOf(traces []*tree.Trace) []observe.Place {
 
 func placeOf(b *tree.Branch) observe.Place { return observe.Place{Path: b.Path, Typ: b.Typ} }
 
-// AlsoHeldBy says who else holds a large part of what a trace is about: a quarter of the objects.
+// AlsoHeldBy says who else holds a large part of the objects at which a trace spreads: at least a
+// quarter.
 func AlsoHeldBy(t *tree.Trace, obs *observe.Observation, env *environ.Environment) []string {
 	b := t.Spread()
 	if b == nil {
@@ -53,7 +54,7 @@ func AlsoHeldBy(t *tree.Trace, obs *observe.Observation, env *environ.Environmen
 		return nil
 	}
 	if holder.Root.Kind == refscan.RootOther && holder.Root.Package == "runtime" {
-		return nil // what the runtime keeps a record of is held by somebody else
+		return nil // other code holds the objects that the runtime has a record of
 	}
 	what := fmt.Sprintf("%s of the %s are", textfmt.Count(held.Objects), textfmt.CountNoun(b.Objects, "object"))
 	switch {
@@ -69,7 +70,7 @@ func AlsoHeldBy(t *tree.Trace, obs *observe.Observation, env *environ.Environmen
 	return lines
 }
 
-// Deepest returns the end of a single path.
+// Deepest returns the end of a path without forks.
 func Deepest(b *tree.Branch) *tree.Branch {
 	for len(b.Children) > 0 {
 		b = b.Children[0]
@@ -77,8 +78,8 @@ func Deepest(b *tree.Branch) *tree.Branch {
 	return b
 }
 
-// OneCall reports whether one call lets go of what two lines of branches hold, such as the cancel
-// function of a context of its parent and of its timer.
+// OneCall reports whether one call releases what two lines of branches hold. For example, a
+// context's cancel function releases it from its parent and from its timer.
 func OneCall(a, b []*tree.Branch) bool {
 	family := FamilyOf(a)
 	return family != "" && family == FamilyOf(b)

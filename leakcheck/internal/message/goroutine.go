@@ -32,8 +32,8 @@ func origin(c *goroutine.Crew, env *environ.Environment) string {
 	return s
 }
 
-// stands says what goroutines do, and in which of the program's functions: "chan receive in
-// app.worker (pool.go:40)".
+// stands says what goroutines wait for or do, and in which function of the program: "chan receive
+// in app.worker (pool.go:40)".
 func stands(c *goroutine.Crew, env *environ.Environment) string {
 	for _, f := range c.Frames() {
 		calls := append(f.Inlined[:len(f.Inlined):len(f.Inlined)], refscan.InlinedCall{Func: f.Func, File: f.File, Line: f.Line})
@@ -46,7 +46,7 @@ func stands(c *goroutine.Crew, env *environ.Environment) string {
 	return c.State
 }
 
-// origins lists where goroutines come from and where they stand, the most first.
+// origins lists where goroutines come from and where they stand, in their order.
 func origins(all goroutine.Census, env *environ.Environment) []string {
 	var lines []string
 	shown := int64(0)
@@ -66,8 +66,8 @@ func origins(all goroutine.Census, env *environ.Environment) []string {
 	return lines
 }
 
-// frameTrace shows the frames of the first goroutines, which have the most, and which of them is
-// the largest.
+// frameTrace shows the frames of the first goroutines, which have the most stack, and the largest
+// of these frames. It lists the other goroutines below.
 func frameTrace(all goroutine.Census, p naming.Pattern, env *environ.Environment) []string {
 	if len(all) == 0 {
 		return nil
@@ -99,8 +99,7 @@ type drawnFrame struct {
 	bytes int64
 }
 
-// drawFrames draws frames from the outermost in, with the size of each, and of it in all
-// goroutines.
+// drawFrames draws frames from the outermost in, with the size of each in one goroutine and in all.
 func drawFrames(frames []refscan.StackFrame, goroutines int64, env *environ.Environment) []string {
 	var drawn []drawnFrame
 	for i := len(frames) - 1; i >= 0; i-- {
@@ -147,8 +146,8 @@ func (d drawnFrame) text(env *environ.Environment) string {
 	return textfmt.Abridge(s, MaxNameShown)
 }
 
-// inlinedNames lists what of the program's functions is inlined where a frame stands, whose
-// variables its size includes.
+// inlinedNames lists the program's functions that are inlined where a frame stands. The frame's
+// size includes their variables.
 func inlinedNames(f refscan.StackFrame) string {
 	var names []string
 	for i := len(f.Inlined) - 1; i >= 0; i-- {
@@ -160,8 +159,8 @@ func inlinedNames(f refscan.StackFrame) string {
 	return strings.Join(names, ", ")
 }
 
-// explainLeaked lists leaked goroutines by where they come from and wait, those that keep the most
-// first.
+// explainLeaked lists leaked goroutines by their origin and by where they wait, those that keep the
+// most bytes first.
 func explainLeaked(leaked []*refscan.LeakedGoroutine, env *environ.Environment) []string {
 	type gang struct {
 		*goroutine.Crew
@@ -216,8 +215,8 @@ func whyLeaked(state string) string {
 	return "no variable of the program and no goroutine that can still run reaches " + what
 }
 
-// explainLines says who makes lines of a golden file, where they are about goroutines; else
-// nothing.
+// explainLines shows the goroutines from which golden-file lines were measured, nil if the lines
+// are not about goroutines.
 func explainLines(all goroutine.Census, lines []golden.Measurement, env *environ.Environment) []string {
 	var found goroutine.Census
 	frame := ""

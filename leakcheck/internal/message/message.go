@@ -1,4 +1,4 @@
-// Package message says what was found, and who holds it.
+// Package message renders what was found, and who holds it, as text.
 package message
 
 import (
@@ -25,15 +25,16 @@ const (
 type Input struct {
 	Eval      *check.Evaluation
 	Golden    *goldenfile.Comparison // nil: there are bounds
-	Body      []string               // instead of what is said of these two
+	Body      []string               // replaces the text on Eval and Golden
 	Snapshots int
 	Update    string // the command that rewrites the golden file
 	Profile   string // the file with all that is retained, "" if there is none
-	CanHave   bool   // there could be one
-	Scanned   bool   // there is, or would be, a scan for it alone
+	CanHave   bool   // with other settings, Profile would be set
+	Scanned   bool   // there is, or would be, a scan for Profile alone
 }
 
-// Render says what is retained that should not be, by whom, and what can be done, in lines.
+// Render returns the lines of a message: what is retained that should not be, who holds it, and
+// what can be done.
 func Render(in Input, env *environ.Environment) []string {
 	lines := in.Body
 	switch {
@@ -60,7 +61,7 @@ func Render(in Input, env *environ.Environment) []string {
 		lines = append(lines, "to accept it: "+in.Update)
 	}
 	switch {
-	case in.Eval.Names == nil && !in.Scanned: // of a scan there would be a profile
+	case in.Eval.Names == nil && !in.Scanned: // without a scan there is no profile
 	case in.Profile != "":
 		lines = append(lines, "profile: go tool pprof -http=: "+in.Profile)
 	case in.CanHave:
@@ -69,7 +70,8 @@ func Render(in Input, env *environ.Environment) []string {
 	return lines
 }
 
-// LimitLines keeps a message short from its middle: the head says what broke, the end what to do.
+// LimitLines cuts lines out of the middle of a long message: the head says what broke, the end what
+// to do.
 func LimitLines(lines []string) []string {
 	over := len(lines) - MaxMessageLines
 	if over <= 0 {
@@ -88,7 +90,7 @@ func boundsFailure(e *check.Evaluation, env *environ.Environment) []string {
 		lines[0] += fmt.Sprintf(" (%d of %d bounds)", broken, all)
 	}
 	traced := 0
-	var drawn []*tree.Branch // what traces end at
+	var drawn []*tree.Branch // last branches of the traces so far
 	for i := range e.Findings {
 		f := &e.Findings[i]
 		if !f.Broken {
@@ -120,7 +122,7 @@ func boundsFailure(e *check.Evaluation, env *environ.Environment) []string {
 	return lines
 }
 
-// explain shows who holds the largest part.
+// explain shows who holds the most of a finding.
 func explain(f *check.Finding, obs *observe.Observation, env *environ.Environment) []string {
 	t := f.Trace()
 	holder := f.Culprits[0]

@@ -7,15 +7,15 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
-// Of the holders of native blocks those are said that have at least this share, and no more than so
-// many.
+// A message shows at most maxHolders holders of native blocks, each of which holds at least one in
+// minHolderShare blocks.
 const (
-	minHolderShare = 20 // one in so many
+	minHolderShare = 20 // denominator of the share
 	maxHolders     = 4
 )
 
-// HeldNative says who holds native blocks, the one that holds most first. amount is how much that
-// is: "6.00 native blocks/op".
+// HeldNative returns lines on who holds native blocks, the largest holder first. amount renders how
+// much that is: "6.00 native blocks/op".
 func HeldNative(r *nativeholders.Result, amount func(nativeholders.Sum) string) []string {
 	var lines []string
 	lost, said := lostNative(r, amount), false
@@ -35,7 +35,7 @@ func HeldNative(r *nativeholders.Result, amount func(nativeholders.Sum) string) 
 	return lines
 }
 
-// lostNative says that nothing refers to some blocks, "" if they are few.
+// lostNative returns the line that nothing refers to some blocks, "" if they are few.
 func lostNative(r *nativeholders.Result, amount func(nativeholders.Sum) string) string {
 	if r.Lost.Blocks == 0 || r.Lost.Blocks*minHolderShare < r.All.Blocks {
 		return ""

@@ -44,16 +44,16 @@ const (
 
 const traceHeader = "   objects       bytes"
 
-// suspects returns the first and the last branch that suspect references lead to: from what is
-// rightly alive to the first that should not be, since it grows or its use is over. Where no
-// reference is suspect, last is 0.
+// suspects returns the indexes of the first and the last branch that a suspect reference leads to.
+// These are the references from the objects that are rightly alive to the first that should not be,
+// since it grows or its use is over. If no reference is suspect, last is 0.
 func suspects(t *tree.Trace) (first, last int) {
 	for i, b := range t.Branches {
 		switch {
 		case b == t.Grows && i > 0:
 			return i, i
 		case b == t.Grows && b.Recursion != "":
-			return 1, 0 // the reference of one of its objects to the next is
+			return 1, 0 // the reference from one of its objects to the next is suspect
 		case b == t.Grows || b.IsOver():
 			return 1, i
 		}
@@ -66,13 +66,13 @@ const (
 	SuspectLegend = "one of the references marked ~ should have been dropped"
 )
 
-// Under draws what hangs at the line above it.
+// Under draws a line that hangs on the line above it.
 func Under(depth int, text string) string { return fmt.Sprintf("%*s└─ %s", 3*depth, "", text) }
 
-// beside is under, for what has another line below it that hangs there, too.
+// beside is Under for a line that another line follows at the same depth.
 func beside(depth int, text string) string { return fmt.Sprintf("%*s├─ %s", 3*depth, "", text) }
 
-// Lines draws the trace, one line an edge, with what each branch has by itself.
+// Lines draws the trace, one line an edge, with the figures that each branch has by itself.
 func Lines(t *tree.Trace) []string {
 	lines := []string{traceHeader}
 	depth := 0
@@ -85,7 +85,7 @@ func Lines(t *tree.Trace) []string {
 		lines = append(lines, figures+text)
 		depth++
 	}
-	left := max(0, len(t.Branches)-maxTraceLines) // out
+	left := max(0, len(t.Branches)-maxTraceLines) // how many are left out
 	for i, b := range t.Branches {
 		switch {
 		case left > 0 && i == maxTraceLines/2:
@@ -131,7 +131,7 @@ func figures(b *tree.Branch) string {
 	return fmt.Sprintf("%10s  %10s  ", textfmt.Count(b.Objects), textfmt.ByteCount(b.Bytes))
 }
 
-// Describe returns a branch's type, and what else is to be said of it.
+// Describe returns a branch's type, and remarks on its figures.
 func Describe(b *tree.Branch) string {
 	s := ""
 	if b.Typ != "" {
@@ -165,7 +165,7 @@ func Describe(b *tree.Branch) string {
 	return s
 }
 
-// sliceOrString is how a branch's objects are referred to, which are arrays without pointers.
+// sliceOrString returns what refers to a branch's objects, which are arrays without pointers.
 func sliceOrString(b *tree.Branch) string {
 	if strings.HasPrefix(b.Typ, "[]") {
 		return "slices"
@@ -250,8 +250,9 @@ func HeldBy(b *tree.Branch, env *environ.Environment) []string {
 
 const untilTestEnds = "its children stay until then, unless their cancel functions are called"
 
-// IsContextVariable reports whether a root is a variable that refers to a context as t.Context() is
-// one. The variable is a shorter path to it than package testing's own.
+// IsContextVariable reports whether a root is a variable that refers to a *context.cancelCtx, which
+// t.Context() returns, too. Such a variable is a shorter path to the context than package testing's
+// own.
 func IsContextVariable(root *tree.Branch) bool {
 	return strings.TrimPrefix(root.Typ, "*") == "context.cancelCtx"
 }
@@ -262,14 +263,14 @@ func isTestContext(b *tree.Branch) bool {
 	return b.Parent != nil && strings.TrimPrefix(b.Parent.Typ, "*") == "testing.T" && strings.HasSuffix(b.Name, "common.ctx")
 }
 
-// isTestCleanup reports whether a branch is one of the functions that the testing package has for
+// isTestCleanup reports whether a branch is one of the functions that the testing package runs at
 // the end of a test (testing.common.cleanups, go1.26 and go1.27 testing/testing.go).
 func isTestCleanup(b *tree.Branch) bool {
 	return strings.HasSuffix(b.Path, "common.cleanups[*]") && symbol.Package(strings.TrimPrefix(b.Typ, "func ")) == "testing"
 }
 
-// cleanupText names the function that was registered with t.Cleanup: testing has it in one of its
-// own.
+// cleanupText names the function that was registered with t.Cleanup, which testing wraps in a
+// function of its own.
 func cleanupText(below []*tree.Branch) string {
 	if len(below) > 0 {
 		if function, ok := strings.CutPrefix(below[0].Typ, "func "); ok && below[0].Name == "f" {
@@ -360,8 +361,8 @@ func heldByFrame(root *tree.Branch, where string, env *environ.Environment) []st
 	return append(lines, from)
 }
 
-// nameInFrame says which variable of which function a frame root is. The variables of a function
-// that was inlined carry its name, not that of the function whose frame they are in.
+// nameInFrame says which variable of which function a frame root is. A variable of an inlined
+// function carries the name of that function, not of the function in whose frame it is.
 func nameInFrame(root, function string) string {
 	if function == "" {
 		return "the variable " + root
@@ -381,7 +382,8 @@ func nameInFrame(root, function string) string {
 	return variable + ", inlined in " + function
 }
 
-// stackName says what part of a frame has a name in reports; some has none in the source.
+// stackName says which part of a frame has a given name in reports; some parts have no name in the
+// source.
 func stackName(variable string) string {
 	switch variable {
 	case "$tmp":

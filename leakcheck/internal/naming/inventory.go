@@ -15,8 +15,8 @@ type Inventory interface {
 	Declaration(variable string) (file string, line int)
 }
 
-// KnownSpecial reports whether the program has the function that a timer is named by, or the type
-// of a finalizer or cleanup.
+// KnownSpecial reports whether the program has the function that a pattern for a timer root names,
+// or the type that a pattern for a finalizer or cleanup root names.
 func (p *Pattern) KnownSpecial(names Inventory) bool {
 	if p.Special == "timer(" {
 		return names.KnownRoot(func(name string) bool {

@@ -11,7 +11,7 @@ import (
 )
 
 // BuildPaths returns the import path of the package under test, and that of its module; both are ""
-// where the binary does not say.
+// if the binary has no build information.
 var BuildPaths = sync.OnceValues(func() (pkg, module string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -23,7 +23,8 @@ var BuildPaths = sync.OnceValues(func() (pkg, module string) {
 // Packages is a compiled pattern of Scope.
 type Packages []Pattern
 
-// Include takes an external test package ("example.com/app_test") for the package that it tests.
+// Include reports whether a pattern matches a package. It takes an external test package
+// ("example.com/app_test") for the package that it tests.
 func (ps Packages) Include(pkg string) bool {
 	pkg = strings.TrimSuffix(symbol.Unescape(pkg), "_test")
 	for _, p := range ps {

@@ -5,22 +5,22 @@ import (
 	"sync/atomic"
 )
 
-// packageNames has the names of this program's packages whose import path ends otherwise, by that
-// path: "cache" for "github.com/patrickmn/go-cache". Debug information knows them, so they are not
-// known before the first snapshot.
+// packageNames maps import paths that do not end in the package's name to that name:
+// "github.com/patrickmn/go-cache" to "cache". The names come from debug information, so they are
+// unknown before the first snapshot.
 var packageNames atomic.Pointer[map[string]string]
 
-// LearnPackageNames makes patterns accept the names of this program's packages whose import path
-// ends otherwise. All snapshots of a process give the same names, or none without debug
-// information.
+// LearnPackageNames makes patterns accept the names of this program's packages whose import paths
+// do not end in the package's name. All snapshots of a process give the same names, or none without
+// debug information.
 func LearnPackageNames(names map[string]string) {
 	if len(names) > 0 {
 		packageNames.Store(&names)
 	}
 }
 
-// byPackageName yields a name with its package's name in place of the import path, where the path
-// ends otherwise: "cache.sessions" for "github.com/patrickmn/go-cache.sessions". Dots are part of
+// byPackageName yields a name with the package's name in place of the import path, if the path does
+// not end in it: "cache.sessions" for "github.com/patrickmn/go-cache.sessions". Dots are part of
 // the last element of some paths ("gopkg.in/yaml.v3.sessions"), so that each dot may be the path's
 // end.
 func byPackageName(name string) func(yield func(string) bool) {

@@ -17,11 +17,11 @@ type Pattern struct {
 	tokens   []token
 	plain    bool // no wildcards: text is the literal
 	Anchored bool // the import path is given in full
-	// how the names begin of roots that are no variables: "timer("; "" for all others
+	// prefix of the names of roots that are not variables: "timer("; "" for all others
 	Special string
 }
 
-// specials begin the names of roots that are named by a function or type:
+// specials are the prefixes of the names of roots that are named by a function or type:
 // "timer(app.(*Session).expire)".
 var specials = []string{"timer(", "finalizer(", "cleanup("}
 
@@ -97,24 +97,24 @@ func (p *Pattern) wild(w wildcard) {
 	p.tokens = append(p.tokens, token{wild: w})
 }
 
-// inner is the pattern of what stands in the parentheses of a special root's name, and of what
-// follows.
+// inner is the pattern without Special: for what stands in the parentheses of the root's name, and
+// what follows them.
 func (p *Pattern) inner() Pattern {
 	q := *p
 	q.Special, q.tokens, q.Text = "", p.tokens[len(p.Special):], p.Text[len(p.Special):]
 	return q
 }
 
-// MatchWhole reports whether the pattern is all of name, but for its import path, which may be
-// shortened.
+// MatchWhole reports whether the pattern matches all of name, whose import path the pattern may
+// shorten.
 func (p *Pattern) MatchWhole(name string) bool { return p.match(name, whole) }
 
-// MatchPrefix reports whether the pattern is all of path, or all up to a field or an element of it:
-// "app.srv" has "app.srv.conns[*]" below it, but not "app.srvs".
+// MatchPrefix reports whether the pattern matches path, or matches it up to a field or an element:
+// "app.srv" matches "app.srv.conns[*]", but not "app.srvs".
 func (p *Pattern) MatchPrefix(path string) bool { return p.match(path, upToBoundary) }
 
-// MatchBelow reports whether name is the pattern, or something that the pattern goes on from with a
-// field or an element: "app.srv" has the pattern "app.srv.conns" below it.
+// MatchBelow reports whether the pattern matches name, or can match name with more fields or
+// elements: the pattern "app.srv.conns" does so for "app.srv".
 func (p *Pattern) MatchBelow(name string) bool { return p.match(name, goingOn) }
 
 type extent int
@@ -163,7 +163,8 @@ func (p *Pattern) matchFrom(s string, e extent) bool {
 			return strings.HasPrefix(p.Text, s) && AtBoundary(p.Text, len(s))
 		}
 	}
-	// A set of positions in the pattern that the text read so far leads to: linear in both lengths.
+	// at is the set of positions in the pattern that the text read so far leads to. This makes the
+	// time linear in both lengths.
 	end := len(p.tokens)
 	at, next := make([]bool, end+1), make([]bool, end+1)
 	p.reach(at, 0)
@@ -196,7 +197,7 @@ func (p *Pattern) matchFrom(s string, e extent) bool {
 	return false
 }
 
-// reach marks pos and what follows it without reading a character.
+// reach marks pos and the positions that wildcards from there lead to without reading a character.
 func (p *Pattern) reach(set []bool, pos int) {
 	set[pos] = true
 	for pos < len(p.tokens) && p.tokens[pos].wild != literal {

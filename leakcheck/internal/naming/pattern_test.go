@@ -57,7 +57,8 @@ func TestPatternMatch(t *testing.T) {
 	}
 }
 
-// Packages of which the last element of the import path is not the name go by either.
+// If the last element of a package's import path is not the package's name, patterns may use
+// either.
 func TestPatternByPackageName(t *testing.T) {
 	defer packageNames.Store(packageNames.Load())
 	LearnPackageNames(map[string]string{

@@ -14,8 +14,7 @@ const (
 	maxNameLength = 200
 )
 
-// DidYouMean proposes what may have been meant instead of a name that the program does not have, or
-// returns "".
+// DidYouMean proposes names in place of a name that the program does not have, or returns "".
 func DidYouMean(written string, names []string, clean func(string) string) string {
 	cleaned := make([]string, len(names))
 	for i, n := range names {
@@ -31,9 +30,9 @@ func DidYouMean(written string, names []string, clean func(string) string) strin
 // ObjectType returns the name of the type that a pointer type points to in the end.
 func ObjectType(name string) string { return strings.TrimLeft(CleanType(name), "*") }
 
-// Suggest returns the names nearest to what the user wrote, the nearest first. Names count in full,
-// with a short import path, and with the package's name, whichever is nearest; those that have
-// little in common with it are left out.
+// Suggest returns the names nearest to what the user wrote, the nearest first. Each name is
+// compared in full, with a short import path, and with the package's name; the nearest form counts.
+// Names that have little in common with it are left out.
 func Suggest(written string, names []string) []string {
 	written = lower(nodename.Fold(symbol.Unescape(written)))
 	limit := max(2, len(written)/3)

@@ -19,7 +19,7 @@ func TypeName(t reflect.Type) string {
 	return CleanType(rawTypeName(t))
 }
 
-// CleanType brings a type's name, from reflect or a report, to the one form that is compared and
+// CleanType converts a type's name, from reflect or a report, to the form that is compared and
 // printed.
 func CleanType(name string) string {
 	name = symbol.Unescape(name)
@@ -168,8 +168,8 @@ func ShortName(name string) string {
 	return RewriteWords(name, func(word string) string { return word[strings.LastIndexByte(word, '/')+1:] })
 }
 
-// words yields the words of a type's name, each with what separates it from the next: brackets,
-// stars, commas and spaces, and the tags of struct fields, which are quoted.
+// words yields the words of a type's name, each with the separator that follows it: a bracket, a
+// star, a comma or a space, or the tag of a struct field, which is quoted.
 func words(name string) iter.Seq2[string, string] {
 	const separators = " []{}()*,;<>\"`"
 	return func(yield func(word, separator string) bool) {
@@ -203,7 +203,7 @@ func RewriteWords(name string, rewrite func(word string) string) string {
 }
 
 // NamedTypes yields the named types that a type is, or is made of: the import path of each and its
-// name. Predeclared types are none.
+// name. It skips predeclared types.
 func NamedTypes(typ string) iter.Seq2[string, string] {
 	return func(yield func(pkg, name string) bool) {
 		for word := range words(typ) {
@@ -215,10 +215,11 @@ func NamedTypes(typ string) iter.Seq2[string, string] {
 	}
 }
 
-// A TypeMatch tells the nodes of a report that hold objects of some type by the node's type, which
-// is that of the reference: "*T" for an object T behind a pointer, "T" for one in an interface.
+// A TypeMatch finds the nodes of a report that hold objects of a type. It compares the node's type,
+// which is that of the reference: "*T" for an object T behind a pointer, "T" for one in an
+// interface.
 type TypeMatch struct {
-	names   []string // exact names of the reference
+	names   []string // exact names of the reference's type
 	Pattern *Pattern // or a pattern for the name of the object's type
 }
 
@@ -240,8 +241,8 @@ func MatchType(t reflect.Type) (TypeMatch, error) {
 	case reflect.Pointer:
 		return TypeMatch{names: []string{"*" + name}}, nil
 	case reflect.Map, reflect.Slice, reflect.String, reflect.Chan, reflect.Func:
-		// The reference's own type stands for what it refers to; a pointer to one is for the cell
-		// that holds it.
+		// The type of such a reference stands for the object behind it. A pointer to the type
+		// stands for the cell that holds the reference.
 		if pointed {
 			return TypeMatch{names: []string{"*" + name}}, nil
 		}
@@ -251,7 +252,7 @@ func MatchType(t reflect.Type) (TypeMatch, error) {
 }
 
 func MatchTypeNamed(text string) (TypeMatch, error) {
-	// A star before a name is a pointer's, one before anything else a wildcard.
+	// A star before a name is that of a pointer type. A star before anything else is a wildcard.
 	if len(text) > 1 && text[0] == '*' && !strings.ContainsRune("*./", rune(text[1])) {
 		text = text[1:]
 	}
@@ -270,10 +271,10 @@ func MatchTypeNamed(text string) (TypeMatch, error) {
 	return TypeMatch{Pattern: &p}, err
 }
 
-// Exact returns the names of the references that are meant, "" if there is a pattern for them.
+// Exact returns the exact names of the reference's type, "" if a pattern is used instead.
 func (m TypeMatch) Exact() string { return strings.Join(m.names, " ") }
 
-// Matches reports whether a reference of the type leads to objects that are meant.
+// Matches reports whether a reference of the given type leads to objects of the type that m is for.
 func (m TypeMatch) Matches(reference string) bool {
 	if m.Pattern == nil {
 		for _, n := range m.names {
@@ -287,13 +288,13 @@ func (m TypeMatch) Matches(reference string) bool {
 	return object != "" && (m.Pattern.MatchWhole(object) || m.Pattern.MatchWhole(ShortName(object)) || m.Pattern.MatchWhole(WithPackageNames(object)))
 }
 
-// NodeKey is what tells a node of a folded report from others: its path and type, and of its root the
-// goroutine and where that was made.
+// NodeKey identifies a node of a folded report: by its path and type, and by the goroutine of its
+// root and where that goroutine was created.
 func NodeKey(path, typ, goroutine, createdAt string) string {
 	return path + "\n" + typ + "\n" + goroutine + "\n" + createdAt
 }
 
-// PathOfKey is the path of a node that has a NodeKey.
+// PathOfKey returns the path in a NodeKey.
 func PathOfKey(key string) string {
 	path, _, _ := strings.Cut(key, "\n")
 	return path

@@ -1,5 +1,5 @@
-// Package nativerecord has the leakgate command record the calls of C code, and name them: that
-// takes code which test binaries need not have.
+// Package nativerecord runs the leakgate command to record the calls of C code and name them. Test
+// binaries then need not link the code for that.
 package nativerecord
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/leakgate/leakgate/internal/nativestack"
 )
 
-// ErrBatch says that a batch did not come to its end.
+// ErrBatch says that a batch did not complete.
 var ErrBatch = errors.New("op failed the test, or the time was up, in one of two more batches of calls")
 
-// Record calls batch twice, which is to call op so many times, while the command records. It
-// returns what came with the second batch; due is how many blocks are expected of a hundred calls,
-// 0 if that is not known. What the command says when it fails is the error; another one is
-// ErrBatch.
+// Record calls batch twice while the command records; each batch is to call op the given number of
+// times. It returns what the second batch added. due is how many blocks are expected of a hundred
+// calls, 0 if that is not known. The error is the command's message if it fails, and ErrBatch if a
+// batch does not complete.
 func Record(ctx context.Context, command string, calls, due int, batch func() bool) (*nativestack.Answer, error) {
 	memory, err := os.OpenFile("/proc/self/mem", os.O_RDWR, 0)
 	if err != nil {
@@ -47,12 +47,12 @@ func Record(ctx context.Context, command string, calls, due int, batch func() bo
 	for range 2 {
 		var one [1]byte
 		if _, failed := ready.Read(one[:]); failed != nil {
-			break // it says why
+			break // Wait says why
 		}
 		if whole = batch(); !whole {
 			break
 		}
-		_, _ = in.Write(one[:]) // a command that is gone has an exit code
+		_, _ = in.Write(one[:]) // if the command is gone, Wait says why
 	}
 	_ = in.Close()
 	err = cmd.Wait()

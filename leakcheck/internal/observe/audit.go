@@ -8,18 +8,18 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A scan may differ from the collector's own account by this share of the live bytes; beyond it,
-// the figures are not good enough to judge by.
+// auditLimit is the share of the live bytes by which a scan may differ from the collector's own
+// account. Beyond it, the figures are not good enough to judge by.
 const auditLimit = 0.005
 
-// AuditFloor is what may be missed for each processor however small the heap is: memory that the
-// collection before the snapshot found alive and that was dropped before the snapshot. Above all,
-// freezing the process takes all processors but one away, and with them what they cache (go1.26
-// runtime/proc.go, p.destroy: up to 128 sudogs of 112 bytes, 32 deferred calls, write barrier
-// buffers).
+// AuditFloor is how many bytes a scan may miss for each processor, however small the heap is:
+// memory that the collection before the snapshot found alive and that was dropped before the
+// snapshot. Above all, freezing the process takes all processors but one away, and with them what
+// they cache (go1.26 runtime/proc.go, p.destroy: up to 128 sudogs of 112 bytes, 32 deferred calls,
+// write barrier buffers).
 const AuditFloor = 32 << 10
 
-// Audit returns why a report is not to be trusted, or nil.
+// Audit returns why a report cannot be trusted, or nil.
 func Audit(r *refscan.Report) error {
 	t := r.Totals
 	if t.LiveBytes <= 0 {
@@ -53,7 +53,7 @@ func Audit(r *refscan.Report) error {
 	}
 }
 
-// OnlyMisses reports whether all that is wrong with a report is that the scan missed something.
+// OnlyMisses reports whether the only error of a report is that the scan missed something.
 func OnlyMisses(r *refscan.Report) bool {
 	return r.Totals.LiveBytes > 0 && r.Totals.ExtraBytes <= auditedBytes(r.Totals)
 }

@@ -1,4 +1,4 @@
-// Package observe takes snapshots of this process, and reads from each what is needed, once.
+// Package observe takes snapshots of this process, and reads what is needed from each, once.
 package observe
 
 import (
@@ -27,17 +27,19 @@ type Observation struct {
 	Functions func() iter.Seq[string] // names of all functions of the program; nil without stacks
 	Leaked    []*refscan.LeakedGoroutine
 	Resources *ledger.Ledger // nil if they were not asked for
-	// without an entry: by nobody else, or that could not be told
+	// other holders of the objects at a place; a place without an entry has none, or they could not
+	// be found
 	AlsoHeld map[Place]*refscan.Elsewhere
 	Native   *Native       // nil if it was not asked for, or the program has no C library
-	Settle   time.Duration // how long the process was waited for
+	Settle   time.Duration // how long the process took to settle
 	Scan     time.Duration
-	Logs     []string // what took long
-	Counted  bool     // the types that were asked for are within their bounds, and the audit holds: nothing was scanned
+	Logs     []string // notes on slow steps
+	Counted  bool     // the requested types are within their bounds, and the audit holds: nothing was scanned
 	Heap     string   // the heap profile of the same moment, "" if it was not asked for
 }
 
-// Artifacts are what files an observation may leave for a later one to be compared with.
+// Artifacts are the parts of an observation from which files are written, to compare a later
+// observation with.
 type Artifacts struct {
 	Heap   string // the heap profile
 	Report *refscan.Report
@@ -51,8 +53,8 @@ func (o *Observation) Artifacts() Artifacts {
 	return Artifacts{o.Heap, o.Report}
 }
 
-// A Frozen is the source that an engine reads: a *refscan.Snapshot, but for tests that count what
-// is read.
+// A Frozen is the snapshot that an engine reads: a Process, except in tests that count what is
+// read.
 type Frozen interface {
 	Scan(opts ...refscan.ScanOption) (*refscan.Report, error)
 	Stacks() (*refscan.Stacks, error)
@@ -75,31 +77,31 @@ func NewEngine() *Engine {
 	return &Engine{Capture: func(opts ...refscan.CaptureOption) (Frozen, error) { return Capture(opts...) }}
 }
 
-// A Logger gathers what took long.
+// A Logger collects notes on slow steps.
 type Logger struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-// Option has a capture tell the logger, from any goroutine.
+// Option makes a capture log to l, from any goroutine.
 func (l *Logger) Option() refscan.CaptureOption { return refscan.WithLog(l.Log) }
 
-// Log tells the logger, from any goroutine.
+// Log adds a note. Any goroutine may call it.
 func (l *Logger) Log(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lines = append(l.lines, fmt.Sprintf(format, args...))
 }
 
-// Lines are the lines logged until now.
+// Lines returns the notes logged so far.
 func (l *Logger) Lines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.lines
 }
 
-// Reach reports whether package variables lead to no more than what is asked says, and what took
-// long. Errors are those of Observe.
+// Reach reports whether package variables reach no more than each query allows, and returns notes
+// on slow steps. Errors are those of Observe.
 func Reach(ctx context.Context, all []*proof.Reach) (within bool, logs []string, err error) {
 	Observing.Lock()
 	defer Observing.Unlock()
@@ -108,12 +110,12 @@ func Reach(ctx context.Context, all []*proof.Reach) (within bool, logs []string,
 	return within, log.Lines(), public(err)
 }
 
-// One observation at a time: settling takes longer while another scan is under way.
+// Observing is held during an observation: settling takes longer while another scan is under way.
 var Observing sync.Mutex
 
-// Observe takes a snapshot of this process and reads what is needed from it, each thing once. Where
-// stacks are all that is needed it neither settles the process nor looks at the heap. What cannot
-// be done is a *refscan.UnavailableError. ctx bounds the wait for the process to settle.
+// Observe takes a snapshot of this process and reads what is needed from it, each thing once. If
+// only stacks are needed, it neither settles the process nor reads the heap. What cannot be done is
+// a *refscan.UnavailableError. ctx bounds the wait for the process to settle.
 func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	o := &Observation{}
 	var log Logger
@@ -175,8 +177,8 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	return o, nil
 }
 
-// collect has what nobody refers to any more finalized: the second collection frees what the
-// finalizers of the first have let go of.
+// collect runs the finalizers of objects that nothing refers to any more. The second collection
+// frees what these finalizers have released.
 func collect() {
 	const yields = 1000
 	for range 2 {
@@ -187,7 +189,7 @@ func collect() {
 	}
 }
 
-// setStacks keeps stacks. Their report stands for that on the heap, until there is one.
+// setStacks stores stacks. Until the heap is scanned, the report has only their data.
 func (o *Observation) setStacks(s *refscan.Stacks) {
 	o.Stacks, o.Functions = s, s.FuncNames
 	naming.LearnPackageNames(s.PackageNames())

@@ -14,9 +14,9 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Roots of native blocks, and what stands for the package of those that the program's C code has. What
-// the C library has for itself is of no package, as are threads and mappings: how much that is depends
-// on the machine.
+// Names of the roots of native blocks, and the package of roots that belong to the program's C
+// code. Roots for the C library's own blocks, for threads and for mappings have no package: how
+// many blocks they have depends on the machine.
 const (
 	LostRoot    = "lost"
 	threadsRoot = "threads"
@@ -25,8 +25,8 @@ const (
 )
 
 // WithNative returns the report with native blocks as nodes of their own, each below the node whose
-// objects lead to the blocks, or below a root that is no Go variable. Where they are not known, a
-// warning says why. Without Native it is the report itself; the report does not change.
+// objects lead to the blocks, or below a root that is no Go variable. If their holders are not
+// known, a warning says why. It returns o.Report itself if o.Native is nil, and never changes it.
 func (o *Observation) WithNative() *refscan.Report {
 	if o.Native == nil {
 		return o.Report
@@ -77,7 +77,7 @@ func (g *grafter) add(b *nativeholders.Blocks) {
 	g.native(name, pkg, b.Sum)
 }
 
-// variable adds the blocks that a package variable leads to itself.
+// variable adds the blocks that a package variable refers to directly.
 func (g *grafter) variable(b *nativeholders.Blocks) {
 	if b.Blocks == 0 {
 		return
@@ -98,7 +98,7 @@ func (g *grafter) variable(b *nativeholders.Blocks) {
 	g.leaf(&root.Children, b.Label, b.Sum)
 }
 
-// nodeOf returns the node of the report that one of the attribution became, nil if it is not there.
+// nodeOf returns the node of the report for a node of the attribution, nil if the report has none.
 func (g *grafter) nodeOf(n *attribute.Node) *refscan.Node {
 	if n.Parent() == nil {
 		return g.find(&g.report.Roots, n.Name, n.Type, n.Root)
@@ -112,11 +112,11 @@ func (g *grafter) nodeOf(n *attribute.Node) *refscan.Node {
 
 const (
 	anyType = "*"
-	whole   = "*" // the name of native blocks that whole objects are the addresses of
+	whole   = "*" // the name of native blocks below a node whose objects, as a whole, are the blocks' addresses
 )
 
-// find returns the node of a list with a name, a type, and a root unless that is nil, for it to be
-// changed.
+// find returns the node of a list with a name, a type and, unless that is nil, a root. It puts a
+// copy into the list first, so that the caller may change the node.
 func (g *grafter) find(list *[]*refscan.Node, name, typ string, root *root.Root) *refscan.Node {
 	for i, n := range *list {
 		if n.Name != name || n.Type != typ && typ != anyType || root != nil && (n.Root.Goroutine != root.Goroutine || n.Root.CreatedAt != root.CreatedAt) {
@@ -133,8 +133,8 @@ func (g *grafter) find(list *[]*refscan.Node, name, typ string, root *root.Root)
 	return nil
 }
 
-// leaf adds blocks to the node of a list that has a name, "*" for none, and returns it; nil if there
-// are no blocks.
+// leaf adds blocks to the node of a list with a name, "*" if the name is empty, and returns the
+// node. It returns nil if there are no blocks.
 func (g *grafter) leaf(list *[]*refscan.Node, name string, s nativeholders.Sum) *refscan.Node {
 	if s.Blocks == 0 {
 		return nil

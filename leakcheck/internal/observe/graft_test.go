@@ -14,7 +14,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Native blocks come below the root with the same name, type and goroutine, and change nothing else.
+// Native blocks come below the root with the same name, type and goroutine. Nothing else changes.
 func TestWithNative(t *testing.T) {
 	frame := func(createdAt string) *refscan.Node {
 		return &refscan.Node{Name: "app.Run.buf", Type: "*app.Buf", Objects: 1, Bytes: 16, Root: &refscan.RootInfo{Kind: refscan.RootFrame, Package: "app", CreatedAt: createdAt}}
@@ -85,7 +85,8 @@ func TestWithNative(t *testing.T) {
 	}
 }
 
-// What cannot be told is a warning in the report that is left, and not in the one that is judged.
+// If the holders are not known, the report of WithNative has a warning, and the original report has
+// none.
 func TestWithNativeUnknown(t *testing.T) {
 	r := &refscan.Report{}
 	o := &Observation{Report: r}

@@ -16,8 +16,9 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// NativeHolders takes a snapshot of this process, and finds who holds the blocks of C's malloc that
-// is returns true for. ctx bounds the wait for debug information. What cannot be done is an error.
+// NativeHolders takes a snapshot of this process, and finds the holders of those blocks of C's
+// malloc for which is returns true. ctx bounds the wait for debug information. What cannot be done
+// is an error.
 func NativeHolders(ctx context.Context, is func(nativeheap.Block) bool) (r *nativeholders.Result, err error) {
 	err = InSnapshot(func(s Process) error {
 		r, err = s.NativeHolders(is)
@@ -26,13 +27,13 @@ func NativeHolders(ctx context.Context, is func(nativeheap.Block) bool) (r *nati
 	return r, err
 }
 
-// NativeFreed takes a snapshot of this process, and finds the blocks of C's malloc that cutting nodes
-// would leave without a reference, as nativeholders.FindFreed does; nodes are given by their keys.
-// ctx bounds the wait for debug information. What cannot be done is an error, as it is without a C
-// library.
+// NativeFreed takes a snapshot of this process, and finds the blocks of C's malloc that cutting
+// nodes would leave without a reference, as nativeholders.FindFreed does. keys are the
+// naming.NodeKeys of the nodes. ctx bounds the wait for debug information. What cannot be done is
+// an error, as is a program without a C library.
 func NativeFreed(ctx context.Context, keys []string, asObjects bool) (sum nativeholders.Sum, err error) {
 	if !nativeheap.Supported {
-		return sum, nativeheap.ErrNone // nobody has asked for it
+		return sum, nativeheap.ErrNone // an addition to messages that no option asks for: the caller ignores ErrNone
 	}
 	if _, err = nativeheap.Take(); err != nil {
 		return sum, err
@@ -44,8 +45,9 @@ func NativeFreed(ctx context.Context, keys []string, asObjects bool) (sum native
 	return sum, err
 }
 
-// NativeFreed is nativeholders.FindFreed; nodes of a report with native blocks are given by their keys.
-// The roots of those that have no other node are variables.
+// NativeFreed calls nativeholders.FindFreed. keys are the naming.NodeKeys of nodes in a report with
+// native blocks. A place without a node is cut if it lies below the path of a key, which is a
+// variable then.
 func (s Process) NativeFreed(keys []string, asObjects bool) (nativeholders.Sum, error) {
 	wanted := make(map[string]bool)
 	for _, k := range keys {
@@ -76,21 +78,21 @@ func (s Process) NativeFreed(keys []string, asObjects bool) (nativeholders.Sum, 
 	return sum, public(err)
 }
 
-// NativeHolders is nativeholders.Find.
+// NativeHolders calls nativeholders.Find.
 func (s Process) NativeHolders(is func(nativeheap.Block) bool) (*nativeholders.Result, error) {
 	r, err := nativeholders.Find((*snapshot.Snapshot)(s.Snapshot), is)
 	return r, public(err)
 }
 
-// A Native says who holds the blocks of C's malloc.
+// A Native has the holders of the blocks of C's malloc.
 type Native struct {
 	Found *nativeholders.Result
-	// why Found is nil, or not all of it; what is there, is there
+	// why Found is nil or incomplete; what Found has is right
 	Err error
 }
 
-// readNative finds out who holds native memory. cannot is why it could not be counted before, whose
-// causes a frozen image does not show, or nil.
+// readNative finds the holders of native memory. cannot is why native memory could not be counted
+// before the snapshot, or nil: a frozen image does not show its causes.
 func (o *Observation) readNative(s Frozen, cannot error) {
 	if cannot == nativeheap.ErrNone {
 		return
@@ -115,10 +117,10 @@ func (o *Observation) readNative(s Frozen, cannot error) {
 
 var errPart = errors.New("not all memory could be read, or told from large blocks")
 
-// mostCuts is how many nodes are cut by themselves at most: each takes about three scans.
-const mostCuts = 32 // as the message says
+// mostCuts is how many nodes are cut one by one at most: each cut takes about three scans.
+const mostCuts = 32 // the message of the error has the number, too
 
-// readNative finds out how much native memory goes with what is cut, in a snapshot that was observed.
+// readNative finds how much native memory each cut would free, in the snapshot of o.
 func (c *Cut) readNative(s Frozen, o *Observation) {
 	c.Native, c.Err = nil, nil
 	if o.Native != nil && o.Native.Err != nil {

@@ -6,37 +6,40 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Needs says what a check looks at in a snapshot. It is known before the first one, so that one
-// scan does for all checks.
+// Needs are the parts of a snapshot that checks read. They are known before the first snapshot, so
+// that one scan does for all checks.
 type Needs struct {
 	Heap bool // a report on the heap; without, stacks alone are read
-	// names of variables and functions: where there are none, there is nothing to look at
+	// names of variables and functions; without debug information there is no snapshot, then
 	Names      bool
 	Stacks     bool    // goroutines, with their frames
 	Resources  bool    // what the operating system holds for the process
-	AsIs       bool    // the program is frozen as it is after one collection, not waited for to come to rest
+	AsIs       bool    // the program is frozen after one collection, without a wait for it to come to rest
 	Collect    bool    // garbage is collected before, also where no heap is scanned
 	Leaked     bool    // goroutines that can never run again
 	Retained   bool    // what cutting each node of the report would free; needs heap
-	Cuts       []*Cut  // and what else is asked of it
+	Cuts       []*Cut  // further queries about cutting nodes
 	Profile    bool    // the heap profile of the same moment
-	AlsoHeldBy []Place // who else holds the objects there
-	Native     bool    // who holds the blocks of C's malloc; needs heap
-	// if there are no more objects of types than these say, the heap is not scanned
+	AlsoHeldBy []Place // places whose other holders are to be found
+	Native     bool    // the holders of the blocks of C's malloc; needs heap
+	// the heap is not scanned if there are no more objects of these types than the counts allow
 	Types []*proof.TypeCount
 }
 
-// A Cut asks what cutting nodes of a report would free, beyond what each has by itself.
+// A Cut is a query for what cutting nodes of a report would free, beyond the Retained figures of
+// each.
 type Cut struct {
-	// Nodes chooses those whose objects are cut all at once, which frees more than the sum of what
-	// cutting each would; nil: each is cut by itself.
+	// Nodes selects the nodes whose objects are cut all at once, which frees more than the sum of
+	// what cutting each would free; nil: each node is cut by itself.
 	Nodes func(*refscan.Report) []*refscan.Node
-	// Keys chooses the naming.NodeKeys of those with which native blocks go, of a folded report with
-	// native blocks, and "" for nodes that lead to none; nil: these do not count.
+	// Keys selects the nodes of a folded report with native blocks that lead to native blocks, by
+	// their naming.NodeKeys; "" stands for a node that leads to none. nil: native blocks do not
+	// count.
 	Keys func(*refscan.Report) []string
 
-	// Of the last snapshot: what Nodes are, how much native memory goes with each of Keys, or with all
-	// at once, and why that cannot be told.
+	// Results of the last snapshot: Set is what cutting Nodes would free, Native is how much native
+	// memory cutting each of Keys would free, or all at once if Nodes is set, and Err is why that
+	// is not known.
 	Set    *refscan.NodeSet
 	Native []nativeholders.Sum
 	Err    error
@@ -45,7 +48,7 @@ type Cut struct {
 // A Place is a path in a folded report, with the type of the objects there.
 type Place struct{ Path, Typ string }
 
-// And returns what either of two needs asks for.
+// And returns the needs of both.
 func (n Needs) And(m Needs) Needs {
 	return Needs{
 		Heap: n.Heap || m.Heap, Names: n.Names || m.Names, Stacks: n.Stacks || m.Stacks, Leaked: n.Leaked || m.Leaked,

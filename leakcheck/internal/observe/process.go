@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A Process is a snapshot of this process, and what only assertions ask of it.
+// A Process is a snapshot of this process, with queries that only assertions make.
 type Process struct{ *refscan.Snapshot }
 
 // Capture takes a snapshot, as refscan.Capture does.
@@ -18,7 +18,7 @@ func Capture(opts ...refscan.CaptureOption) (Process, error) {
 	return Process{s}, err
 }
 
-// InSnapshot takes a snapshot of this process and has it used. What cannot be done is a
+// InSnapshot takes a snapshot of this process and calls use with it. What cannot be done is a
 // *refscan.UnavailableError.
 func InSnapshot(use func(Process) error, opts ...refscan.CaptureOption) error {
 	Observing.Lock()
@@ -34,8 +34,8 @@ func InSnapshot(use func(Process) error, opts ...refscan.CaptureOption) error {
 	return err
 }
 
-// CountTypes is proof.CountTypes, with a report without roots: its Totals are for the audit, and
-// those of attribution are 0.
+// CountTypes calls proof.CountTypes and returns a report without roots. Its Totals are for the
+// audit; the totals of attribution are 0.
 func (s Process) CountTypes(all []*proof.TypeCount) (*refscan.Report, bool, error) {
 	c, within, err := proof.CountTypes((*snapshot.Snapshot)(s.Snapshot), all)
 	if err != nil || !within {
@@ -50,10 +50,10 @@ func (s Process) CountTypes(all []*proof.TypeCount) (*refscan.Report, bool, erro
 	}, true, nil
 }
 
-// Collect is snapshot.Collect: a garbage collection, for a bounded time.
+// Collect calls snapshot.Collect: a garbage collection, for a bounded time.
 func Collect(ctx context.Context) error { return public(snapshot.Collect(ctx)) }
 
-// public makes what package snapshot cannot do a *refscan.UnavailableError.
+// public turns a *snapshot.Unavailable into a *refscan.UnavailableError.
 func public(err error) error {
 	if u, ok := err.(*snapshot.Unavailable); ok {
 		return (*refscan.UnavailableError)(u)

@@ -19,8 +19,8 @@ type stackKey = [32]uintptr
 // A profiled is the memory profiler's record of one stack.
 type profiled struct{ objects, bytes int64 }
 
-// A recording is what the memory profiler has recorded of each stack: what it has ever seen
-// allocated, and what of that is in use.
+// A recording has the memory profiler's records by stack: all allocations that it has sampled, and
+// those still in use.
 type recording struct{ allocated, inUse map[stackKey]profiled }
 
 func record() recording {
@@ -38,24 +38,24 @@ func (p profiled) plus(objects, bytes int64) profiled {
 	return profiled{p.objects + objects, p.bytes + bytes}
 }
 
-// A place is a stack that allocated, and about how many bytes samples stand for.
+// A place is a stack that allocated, with the bytes that its samples stand for, about.
 type place struct {
 	lines []string
 	bytes int64
 }
 
-// standsFor is how many bytes recorded objects stand for. One in rate bytes is recorded, and all
-// that are as large.
+// standsFor estimates how many bytes recorded objects stand for. The profiler records one in rate
+// bytes, and every object of at least that size.
 func standsFor(objects, bytes int64, rate int) int64 {
 	return max(bytes, objects*int64(rate))
 }
 
-// maxPlaces is how many stacks a message shows, of those that allocated a share of at least
-// 1/leastShare of what the first did.
+// maxPlaces is how many stacks a message shows. Each has allocated at least 1/leastShare of what
+// the first did.
 const maxPlaces, leastShare = 3, 4
 
-// allocatedAt says where what a trace ends at was allocated that was not there before, as far as
-// the memory profiler's samples tell.
+// allocatedAt says where the objects at the end of a trace were allocated, without those of before
+// op, as far as the memory profiler's samples tell.
 func (p *peak) allocatedAt(t *tree.Trace, env *environ.Environment) []string {
 	key := t.Last().GrowthKey()
 	of := make(map[string]int64)
@@ -74,9 +74,9 @@ func (p *peak) allocatedAt(t *tree.Trace, env *environ.Environment) []string {
 	return shownPlaces("allocated at", of)
 }
 
-// allocatedSince says where what was in use at the peak and not before was allocated, of a peak
-// that was gone when the snapshot was taken; or, where the profiler had yet to tell, where most of
-// all that op allocates is.
+// allocatedSince says where a peak was allocated that was gone when the snapshot was taken: the
+// objects that were in use at the peak and not before. If the profiler had not yet published those,
+// it says where most of all that op allocates was allocated.
 func (x *experiment) allocatedSince(p *peak) []string {
 	if lines := shownPlaces("allocated at", x.more(p, p.inUse, x.recorded.inUse)); lines != nil {
 		return lines
@@ -84,7 +84,7 @@ func (x *experiment) allocatedSince(p *peak) []string {
 	return shownPlaces("most of what op allocates is, garbage included, at", x.more(p, p.allocated, x.recorded.allocated))
 }
 
-// more is how many bytes more are recorded than before, by the text of the stack.
+// more returns how many bytes more are recorded now than before, by the text of the stack.
 func (x *experiment) more(p *peak, now, before map[stackKey]profiled) map[string]int64 {
 	of := make(map[string]int64)
 	for key, n := range now {

@@ -18,8 +18,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// How often op is called: until so many mark phases have ended while it ran, or so much time has
-// passed in which enough have, or far more time.
+// op is called until manyLooks mark phases have ended while it ran, or enoughLooks have ended and
+// enoughTime has passed, or mostTime has passed.
 const (
 	manyLooks, enoughLooks = 64, 8
 	enoughTime, mostTime   = 500 * time.Millisecond, 2 * time.Second
@@ -41,32 +41,32 @@ func AssertPeak(c *assertion.Checker, t environ.TestingT, at environ.Site, op fu
 	return o.Report(t)
 }
 
-// An experiment calls op and has the live heap watched meanwhile. The watcher has it to itself
-// while op runs.
+// An experiment calls op while a watcher reads the size of the live heap. Only the watcher uses the
+// experiment while op runs.
 type experiment struct {
 	*assertion.Assertion
 	op       func()
 	req      *Request
 	counters *gcwatch.Reader
 
-	base     *refscan.Report // of before the first call
+	base     *refscan.Report // of the heap before the first call
 	baseTook time.Duration
-	// what the memory profiler had recorded by then
+	// the memory profiler's records before the first call
 	recorded recording
 	before   int64 // live heap before the call, and before the first one
 	first    int64
 
 	calls     int
-	took      time.Duration // by the last call
+	took      time.Duration // of the last call
 	looks     int           // mark phases that ended while op ran
-	unread    int           // those of them that another one followed before they were read
-	most      int64         // that was alive beyond what was before, for certain or within the bound
+	unread    int           // further mark phases, which another one followed before they were read
+	most      int64         // most bytes alive beyond before, as far as certain or within the bound
 	snapshots int
 	cleared   int   // mark phases that found more than the bound, and a snapshot no more than it
-	allocated int64 // in one call, at most, by all that the process does
-	trouble   error // why a snapshot that should have told could not
+	allocated int64 // most bytes that the whole process allocated in one call
+	trouble   error // why the snapshot of a possible peak failed
 	found     *peak
-	gone      *peak // found before, by when a snapshot was too late
+	gone      *peak // a peak whose snapshot came too late
 
 	failed func() bool // whether op has failed the test
 }
@@ -116,17 +116,17 @@ func (x *experiment) judge() *assertion.Outcome {
 	}
 }
 
-// patience is how often op is called again to find out who holds what is too much.
+// patience is how often op is called again to find out who holds a peak.
 const patience = 8
 
-// mayShowAgain reports whether op is to be called again, since what is too much was gone before a
-// snapshot could tell who held it.
+// mayShowAgain reports whether op is to be called again, since the peak was gone before a snapshot
+// could show who held it.
 func (x *experiment) mayShowAgain() bool {
 	return !x.found.held && x.found.eval != nil && (x.gone == nil || x.found.call < x.gone.call+patience) &&
 		x.req.Iterations == 0 && x.took < enoughTime && x.Time.Allows(2*(x.took+4*x.baseTook))
 }
 
-// takeBase takes a snapshot of before op.
+// takeBase takes the snapshot before the first call of op.
 func (x *experiment) takeBase() error {
 	var obs *observe.Observation
 	for try := 0; ; try++ {
@@ -151,11 +151,11 @@ func (x *experiment) takeBase() error {
 	return nil
 }
 
-// call calls op once and has the live heap watched meanwhile.
+// call calls op once while a watcher reads the size of the live heap.
 func (x *experiment) call() error {
 	ctx, cancel := x.Time.Context()
 	defer cancel()
-	for range 2 { // the second takes what the first left in pools
+	for range 2 { // the second frees what the first left in pools
 		if err := observe.Collect(ctx); err != nil {
 			return x.inTime(ctx, err)
 		}
@@ -172,12 +172,12 @@ func (x *experiment) call() error {
 	w.opEnded.Store(true)
 	took := x.Now().Sub(start)
 	w.end()
-	x.took = took // the watcher goes by that of the call before
+	x.took = took // the watcher uses the time of the call before
 	if x.failed() || x.found != nil || w.err != nil {
 		return x.inTime(ctx, w.err)
 	}
-	// What op leaves was alive while it ran, too. And a collection is what has processors hand in
-	// what they counted.
+	// What op leaves was alive while it ran, too. Besides, processors add what they have counted to
+	// the totals only in a collection.
 	if err := w.collect(); err != nil {
 		return x.inTime(ctx, err)
 	}
@@ -186,7 +186,7 @@ func (x *experiment) call() error {
 	return nil
 }
 
-// inTime says that the time is up, if that is what an error comes from.
+// inTime returns the error that the time is up if err comes from that, else err.
 func (x *experiment) inTime(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
@@ -212,7 +212,7 @@ const manyCalls = 500
 // conclude is the outcome where op was called often enough, and no peak found.
 func (x *experiment) conclude() *assertion.Outcome {
 	calls := textfmt.CountNoun(int64(x.calls), "call")
-	proved := x.allocated <= x.req.Most // in each call, beyond what was alive before it
+	proved := x.allocated <= x.req.Most // the process allocated no more than the bound in any call
 	switch {
 	case proved:
 		x.most = x.allocated

@@ -9,26 +9,28 @@ import (
 )
 
 const (
-	// leastPercent bounds what collections cost that come sooner than the program's setting says.
+	// leastPercent is the lowest GC percentage that is set. It bounds the cost of the collections
+	// that come sooner than with the program's setting.
 	leastPercent = 10
-	// samples is how many the memory profiler is to take, on average, of as much as the bound
-	// allows.
+	// samples is how many samples the memory profiler is to take, on average, of as many bytes as
+	// the bound allows.
 	samples = 64
-	// leastRate bounds what they cost: one is taken of so many bytes at most.
+	// leastRate is the lowest rate of the profiler that is set, in bytes for each sample. It bounds
+	// the cost of samples.
 	leastRate = 4 << 10
 )
 
-// closely is the state that assertions which run at the same time share. It is changed in
-// turn with captures, which change the same settings for a moment.
+// closely is the state that assertions which run at the same time share. snapshot.Turn guards it,
+// since captures change the same settings for a moment.
 var closely struct {
 	users int
 	undo  []func()
 }
 
-// watchClosely has the runtime collect garbage whenever the heap grows by half of the bound, so
-// that more than that does not come and go unseen, and the memory profiler take more samples, until
-// it is undone. What the program itself sets meanwhile stays. A program that turned collections off
-// keeps them off. Where go test is to write a profile in the end, the profiler is left alone.
+// watchClosely makes the runtime collect garbage whenever the heap grows by half of the bound, so
+// that a larger peak does not go unseen. It also makes the memory profiler take more samples,
+// unless go test is to write a profile in the end. undo restores both settings, unless the program
+// has changed them meanwhile. A program that turned collections off keeps them off.
 func watchClosely(most, live int64, profileWritten bool) (undo func()) {
 	defer snapshot.Turn()()
 	if closely.users++; closely.users == 1 {

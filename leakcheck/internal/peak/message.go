@@ -21,7 +21,7 @@ func (x *experiment) failure() *assertion.Outcome {
 	o := &assertion.Outcome{Verdict: verdict.Fail, Failed: true, Eval: p.eval, Snapshots: 1, Notes: x.Logs, Bounds: x.record(p.bytes(), verdict.Fail)}
 	o.Before = x.base.Totals.LiveBytes
 	o.Base.Heap, o.Base.Report = x.Req.Baseline.Heap, x.Req.Baseline.Report
-	if p.eval == nil { // nothing to render but this
+	if p.eval == nil { // without a snapshot, body is all there is to say
 		o.Message = strings.Join(x.body(), "\n")
 		return o
 	}
@@ -34,7 +34,7 @@ func (x *experiment) failure() *assertion.Outcome {
 	return o
 }
 
-// bytes is how much more was alive than before op, for certain.
+// bytes returns how many bytes more than before op were alive, for certain.
 func (p *peak) bytes() int64 {
 	if p.held {
 		return p.observed
@@ -42,8 +42,8 @@ func (p *peak) bytes() int64 {
 	return p.least
 }
 
-// culprits are the roots that hold more than before op, the most first. Those that hold little of
-// it are left out: while a program runs, there is always something.
+// culprits returns the roots that hold more than before op, the largest first. It leaves out roots
+// that hold little of the peak: while a program runs, there are always some.
 func (p *peak) culprits() []*tree.Branch {
 	const smallPart = 50
 	var all []*tree.Branch
@@ -56,7 +56,7 @@ func (p *peak) culprits() []*tree.Branch {
 	return all
 }
 
-// trace leads to where most of that is; nil if nothing is.
+// trace returns the path to the branch with most of the first culprit; nil if there is none.
 func (p *peak) trace() *tree.Trace {
 	all := p.culprits()
 	if len(all) == 0 {
@@ -65,7 +65,7 @@ func (p *peak) trace() *tree.Trace {
 	return tree.TraceTo(all[0], true, tree.BytesOf)
 }
 
-// body says what was found, who held it and where it was allocated.
+// body returns the message: what was found, who held it and where it was allocated.
 func (x *experiment) body() []string {
 	p := x.found
 	lines := []string{
@@ -109,7 +109,7 @@ func (x *experiment) when() string {
 	return "while op ran (call " + call + ")"
 }
 
-// heldBy says what the root of a branch is. Variables of the goroutine that calls op are op's,
+// heldBy says what the root of a branch is. Variables of the goroutine that calls op belong to op,
 // unless tests run at the same time.
 func heldBy(b *tree.Branch, env *environ.Environment) []string {
 	if heldop.IsRoot(b) {

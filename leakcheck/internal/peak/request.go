@@ -11,12 +11,12 @@ type Request struct {
 	Problems           []string
 }
 
-// Problem notes what makes no sense.
+// Problem notes an option that makes no sense.
 func (r *Request) Problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// Limit sets the bound; nil stands for a bound that nobody made.
+// Limit sets the bound; nil stands for a zero PeakBound.
 func (r *Request) Limit(most *int64) {
 	switch {
 	case most == nil:

@@ -16,13 +16,13 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A watcher looks at the live heap at the end of each mark phase while op runs once, and sees to it
-// that there are some. It runs in a goroutine of its own.
+// A watcher reads the size of the live heap at the end of each mark phase while op runs once. It
+// also starts collections, so that there are such ends. It runs in a goroutine of its own.
 type watcher struct {
 	x       *experiment
 	ctx     context.Context
 	told    *gcwatch.Watch
-	last    uint64 // number of the collection that was looked at last
+	last    uint64 // number of the last collection that was judged
 	opEnded atomic.Bool
 	stop    chan struct{}
 	stopped chan struct{}
@@ -31,30 +31,32 @@ type watcher struct {
 	err     error
 }
 
-// A peak is more alive than the bound allows.
+// A peak is a live heap that is larger than the bound allows.
 type peak struct {
-	added int64 // beyond what was before, at the end of the mark phase
+	added int64 // bytes beyond those alive before the call, at the end of the mark phase
 	// least is added without what was allocated from before the mark phase until after its end
 	least    int64
-	certain  bool // by that alone it is too much
+	certain  bool // least alone is more than the bound
 	observed int64
 	held     bool              // the snapshot shows more than the bound, too
 	eval     *check.Evaluation // of the snapshot; nil: there is none
 	err      error             // why there is none
 	call     int               // of op
 	returned bool              // op had returned
-	// what the memory profiler had recorded then, and after the snapshot
+	// the memory profiler's records at the peak, and after the snapshot
 	inUse, allocated map[stackKey]profiled
 	rate             int // of the memory profiler, then
 }
 
 const (
-	// Of what the collector counts, this may be the tool's own.
+	// Of what the collector counts, ownBytes may be the tool's own.
 	ownBytes = 64 << 10
-	// maxSnapshots bounds those that are taken while op runs.
+	// maxSnapshots bounds the snapshots that are taken while op runs.
 	maxSnapshots = 3
-	// Between collections of its own the watcher waits for so many times as long as one takes; op
-	// that is done soon is to be interrupted in other places each time.
+	// Between its own collections the watcher waits pauses times as long as one takes, or
+	// shortPauses times if op takes less than shortOp. The first wait of a call depends on the
+	// call's number, in steps of 1/phases of op's time, so that a short op is interrupted in other
+	// places each time.
 	pauses, shortPauses = 3, 1
 	shortOp             = 20 * time.Millisecond
 	leastPause          = 100 * time.Microsecond
@@ -108,7 +110,7 @@ func (w *watcher) run() {
 	}
 }
 
-// collect collects garbage and looks at what is alive.
+// collect collects garbage and judges what is alive.
 func (w *watcher) collect() error {
 	_, before := w.x.counters.Last()
 	if err := observe.Collect(w.ctx); err != nil {
@@ -119,8 +121,8 @@ func (w *watcher) collect() error {
 	return nil
 }
 
-// lookAt judges what a mark phase found alive. allocated is how much was allocated from before it
-// until after it, and negative if that is not known.
+// lookAt judges the live heap that a mark phase found. allocated is how many bytes were allocated
+// from before it until after it, and negative if that is not known.
 func (w *watcher) lookAt(now gcwatch.Cycle, allocated int64) {
 	x := w.x
 	if now.Number == w.last {
@@ -145,7 +147,7 @@ func (w *watcher) lookAt(now gcwatch.Cycle, allocated int64) {
 	w.examine(p)
 }
 
-// examine takes a snapshot of a peak, which is certain then if it was not.
+// examine takes a snapshot of a possible peak. The peak is certain if the snapshot shows it, too.
 func (w *watcher) examine(p *peak) {
 	x := w.x
 	switch {
@@ -153,7 +155,7 @@ func (w *watcher) examine(p *peak) {
 		p.err = x.Time.Spent("a mark phase found more alive than the bound allows, of which there is no snapshot", nil)
 	case x.snapshots >= maxSnapshots && !p.certain:
 		x.cleared++
-		w.again = true // a collection tells, if it is still there
+		w.again = true // the next collection tells whether it is still there
 		return
 	default:
 		if p.certain {
@@ -176,13 +178,13 @@ func (w *watcher) examine(p *peak) {
 	default:
 		x.cleared++
 	}
-	// what the scan has left is no look at op
+	// collections during the scan are no look at op
 	last, _ := x.counters.Last()
 	w.last = last.Number
 }
 
-// isBeingAllocated reports whether most of it is in the hands of the runtime's allocator: who asked
-// for it does not have it yet.
+// isBeingAllocated reports whether the runtime's allocator holds most of the peak: the code that
+// allocates it does not have it yet.
 func (p *peak) isBeingAllocated() bool {
 	t := p.trace()
 	if t == nil {
@@ -192,7 +194,7 @@ func (p *peak) isBeingAllocated() bool {
 	return root.Kind == refscan.RootFrame && symbol.Package(root.Func) == "runtime"
 }
 
-// observe takes the snapshot, and compares it with that of before op.
+// observe takes the snapshot, and compares it with the snapshot before op.
 func (w *watcher) observe(p *peak) error {
 	x := w.x
 	x.snapshots++
@@ -203,7 +205,7 @@ func (w *watcher) observe(p *peak) error {
 	if err := observe.Audit(obs.Report); err != nil && !observe.OnlyMisses(obs.Report) {
 		return err
 	}
-	// what earlier calls of op left is no part of this one
+	// what earlier calls of op have left does not count for this call
 	p.observed = obs.Report.Totals.AttributedBytes - x.base.Totals.AttributedBytes - (x.before - x.first)
 	p.held = p.observed > x.req.Most
 	x.most = max(x.most, p.observed)

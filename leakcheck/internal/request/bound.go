@@ -54,10 +54,10 @@ type Bound struct {
 	Cut                  CutLimits
 }
 
-// CutLimits are bounds on what cutting something would free.
+// CutLimits are bounds on what cutting the selected branches would free.
 type CutLimits struct {
 	Objects, Bytes *int64
-	Native         bool // what would go of C's malloc counts, too
+	Native         bool // blocks of C's malloc that cutting would free count, too
 }
 
 // Given reports whether there is such a bound.
@@ -85,7 +85,7 @@ func (b *Bound) String() string {
 	return s
 }
 
-// Broken reports whether so many objects and bytes are more than the bound allows.
+// Broken reports whether the figures exceed the bound.
 func (b *Bound) Broken(objects, bytes int64) bool {
 	return b.MaxObjects != nil && objects > *b.MaxObjects || b.MaxBytes != nil && bytes > *b.MaxBytes
 }
@@ -106,14 +106,15 @@ func (r *Request) Limit(b Bound) {
 	}
 }
 
-// Record adds to a request that what a selector retains is in the golden file.
+// Record adds lines to the golden file on what cutting the branches that a selector selects would
+// free.
 func (r *Request) Record(s Selector) {
 	if r.means(s) {
 		r.Recorded = append(r.Recorded, s)
 	}
 }
 
-// means reports whether a selector is one at all.
+// means reports whether a selector is usable. If it is not, it notes the problem.
 func (r *Request) means(s Selector) bool {
 	switch {
 	case s.Kind == 0:

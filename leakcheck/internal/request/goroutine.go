@@ -6,7 +6,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 )
 
-// A GoroutineSelector says which goroutines, or which of their stacks, an option is for.
+// A GoroutineSelector selects the goroutines, or the stack frames, that an option is for.
 type GoroutineSelector struct {
 	Shown   string // as written in the test
 	Pattern naming.Pattern
@@ -52,5 +52,5 @@ func (r *Request) LimitGoroutines(o GoroutineOption) {
 	r.Goroutines = append(r.Goroutines, o)
 }
 
-// Recorded reports whether the option is about the golden file.
+// Recorded reports whether the option adds lines to the golden file.
 func (o GoroutineOption) Recorded() bool { return o.Check == RecordCount || o.Check == RecordBytes }

@@ -8,8 +8,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Selects returns the topmost branches that the selector means, each with all below it; for types,
-// the branches whose own objects are meant.
+// Selects returns the topmost branches that the selector matches, each of which stands for all
+// below it. A selector of types returns the branches whose own objects match.
 func (s *Selector) Selects(f tree.Forest) []*tree.Branch {
 	var found []*tree.Branch
 	f.All(func(b *tree.Branch) bool {
@@ -34,11 +34,12 @@ func (s *Selector) Selects(f tree.Forest) []*tree.Branch {
 	return found
 }
 
-// ByType reports whether the selector means single objects, not all that lies below.
+// ByType reports whether the selector selects single objects by their type, not branches with all
+// below them.
 func (s *Selector) ByType() bool { return s.Kind == selectType || s.Kind == selectTypeNamed }
 
-// Figures returns what counts of one branch that the selector means. Untyped objects are counted at
-// their nearest typed holder, whose type is not theirs.
+// Figures returns the figures of a selected branch that count. Untyped objects are counted at their
+// nearest typed holder, whose type is not theirs, so they do not count for a selector of types.
 func (s *Selector) Figures(b *tree.Branch) tree.Tally {
 	if s.ByType() {
 		return tree.Tally{Objects: b.Objects - b.UntypedObjects, Bytes: b.Bytes - b.UntypedBytes}
@@ -54,14 +55,15 @@ func (s *Selector) Sum(branches []*tree.Branch) tree.Tally {
 	return t
 }
 
-// Known reports whether the program has what the selector names: a bound on nothing must not pass.
+// Known reports whether the program has what the selector names: a bound on a name that does not
+// exist must not pass.
 func (s *Selector) Known(names naming.Inventory) bool {
 	if s.Path.Special != "" {
 		return s.Path.KnownSpecial(names)
 	}
 	switch s.Kind {
 	case selectType:
-		return true // the compiler has seen to it
+		return true // the compiler checks that the type exists
 	case selectTypeNamed:
 		for _, n := range names.TypeNames() {
 			if s.Types.Matches(naming.CleanType(n)) {

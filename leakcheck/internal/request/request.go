@@ -1,4 +1,4 @@
-// Package request is what an assertion was asked for, as data.
+// Package request has the options of an assertion, as data.
 package request
 
 import (
@@ -14,18 +14,18 @@ import (
 )
 
 // A Request has the options of one assertion. Options that make no sense leave a sentence in
-// problems, which the assertion reports; nothing panics.
+// Problems, which the assertion reports; nothing panics.
 type Request struct {
 	Bounds     []*Bound
 	Goroutines []GoroutineOption
 	Resources  []ResourceOption
-	Recorded   []Selector        // what cutting these would free is in the golden file
-	Native     bool              // who holds native memory is in the golden file
+	Recorded   []Selector        // the golden file has lines on what cutting these would free
+	Native     bool              // the golden file has lines on who holds native memory
 	Scope      []naming.Packages // empty: the default
 	Ignores    []tree.Ignoring
 	Golden     string    // name given with Golden, "" for the test's own
 	Baseline   *Baseline // nil: none
-	Full       bool      // nothing is judged by less than scans
+	Full       bool      // every snapshot is scanned
 	Problems   []string
 
 	Iterations, Warmup int // of AssertNoGrowth, 0 if not given
@@ -52,7 +52,7 @@ func (r *Request) Problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// Bounded reports whether the request has bounds; without, it is about a golden file.
+// Bounded reports whether the request has bounds. Without them it compares with a golden file.
 func (r *Request) Bounded() bool {
 	return len(r.Bounds)+len(r.Resources) > 0 || slices.ContainsFunc(r.Goroutines, func(o GoroutineOption) bool { return !o.Recorded() })
 }
@@ -65,12 +65,12 @@ func (r *Request) NeedsHeap() bool { return len(r.Bounds) > 0 || !r.Bounded() }
 type Baseline struct {
 	Forest     tree.Forest
 	Heap       string          // the heap profile of that moment, "" if no artifacts are kept
-	Report     *refscan.Report // the same as a report, nil if no artifacts are kept
+	Report     *refscan.Report // the heap at that moment as a report, nil if no artifacts are kept
 	Live       int64           // bytes
-	Unknown    error           // why nothing is known
+	Unknown    error           // why the baseline could not be taken
 	Goroutines goroutine.Census
 	Resources  *ledger.Ledger
-	Native     *nativeheap.Heap // what C code had; nil: NativeErr says why it is not known
+	Native     *nativeheap.Heap // blocks that C code had from malloc; nil: NativeErr says why they are not known
 	NativeErr  error
 }
 
@@ -89,7 +89,7 @@ func (r *Request) Narrow(patterns []string) {
 	}
 }
 
-// Ignore leaves out what lies at the paths that a pattern means.
+// Ignore leaves out the objects at paths that a pattern matches.
 func (r *Request) Ignore(pattern, reason string) {
 	p, err := naming.CompilePathPattern(pattern)
 	switch {
@@ -102,7 +102,7 @@ func (r *Request) Ignore(pattern, reason string) {
 	}
 }
 
-// CompareWith names the golden file.
+// CompareWith sets the name of the golden file.
 func (r *Request) CompareWith(name string) {
 	switch {
 	case name == "":

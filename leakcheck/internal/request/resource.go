@@ -2,7 +2,8 @@ package request
 
 import "github.com/leakgate/leakgate/leakcheck/internal/ledger"
 
-// A ResourceOption bounds how much of a kind the operating system may hold for the process, or C.
+// A ResourceOption bounds how much of a kind of resource the operating system, or C's malloc, may
+// hold for the process.
 type ResourceOption struct {
 	Shown, Written string // the selector, and all of it, as written in the test
 	Kind           ledger.Kind

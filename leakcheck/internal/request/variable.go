@@ -8,8 +8,8 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 )
 
-// TypeCount asks how many objects there are of the types that the bound is on; nil where it is on
-// something else, or on what cutting them would free.
+// TypeCount returns a query for the number of objects of the bound's types. It returns nil if the
+// bound is not on types, or is on what cutting their objects would free.
 func (b *Bound) TypeCount() *proof.TypeCount {
 	s := &b.Selector
 	if !s.ByType() || s.Path.Special != "" || b.Cut.Given() {
@@ -19,13 +19,13 @@ func (b *Bound) TypeCount() *proof.TypeCount {
 		Is:         func(reference string) bool { return s.Types.Matches(naming.CleanType(reference)) },
 		MaxObjects: orNone(b.MaxObjects), MaxBytes: orNone(b.MaxBytes),
 	}
-	if c.Name = s.Shown; s.Object != nil { // the compiler has seen to it; packages may share a short name
+	if c.Name = s.Shown; s.Object != nil { // the compiler checks that the type exists; packages may share a short name
 		c.Name, c.Known = s.Types.Exact(), true
 	}
 	return c
 }
 
-// orNone is the bound, or a negative number.
+// orNone returns the bound, or -1 if there is none.
 func orNone(most *int64) int64 {
 	if most == nil {
 		return -1
@@ -33,9 +33,9 @@ func orNone(most *int64) int64 {
 	return *most
 }
 
-// Reach asks how much the package variable leads to that a bound is on. It returns nil where the
-// bound is on something else, may be, or is not on the objects and bytes that are charged to the
-// variable alone.
+// Reach returns a query for the objects that the bound's package variable reaches. It returns nil
+// if the bound is on something else, may be, or is not on the objects and bytes that are charged to
+// the variable alone.
 func (b *Bound) Reach() *proof.Reach {
 	p := &b.Selector.Path
 	if b.Selector.Kind != selectRoot || !p.Plain() || p.Special != "" || b.Cut.Given() {

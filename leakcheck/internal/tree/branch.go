@@ -1,4 +1,5 @@
-// Package tree has the folded tree of a report, with paths and totals, and what of it counts.
+// Package tree has the folded tree of a report, with paths and totals, and selects the branches
+// that count.
 package tree
 
 import (
@@ -10,8 +11,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A Branch is a node of a folded report in its place: with its path, its root, and the totals of
-// what lies below it. Branches are copies; the report stays as it was.
+// A Branch is a node of a folded report with its path, its root, and the totals of all below it.
+// Branches are copies; the report stays as it was.
 type Branch struct {
 	Name, Path, Typ  string
 	Objects, Bytes   int64 // of this node alone
@@ -19,28 +20,29 @@ type Branch struct {
 	UntypedBytes     int64
 	Elems            int64
 	Length, Capacity int64 // of slices that keep objects beyond their length; see refscan.Node
-	outside          int64 // of objects, those beyond the length of the slice that holds them
-	Unreached        int64 // of bytes, those that no slice or string reaches
-	Room             int64 // of bytes, those between the length and the capacity of slices
-	Ended            int64 // of objects, those whose use is over
+	outside          int64 // objects beyond the length of the slice that holds them
+	Unreached        int64 // bytes that no slice or string reaches
+	Room             int64 // bytes between the length and the capacity of slices
+	Ended            int64 // objects whose use is over
 	EndedState       string
 	// the path from one of the objects to the next, where a recursive type folds; "" if it does not
 	Recursion string
 	Total     Tally // of this node and all below
-	// what cutting it would free, and what of total would stay; see refscan.WithRetained
+	// Retained is what cutting the node would free, Shared the part of Total that would stay; see
+	// refscan.WithRetained
 	Retained    Tally
 	Shared      Tally
 	Root        *refscan.RootInfo
 	Parent      *Branch
 	Children    []*Branch
-	Allocations []refscan.Allocation // of its own objects
+	Allocations []refscan.Allocation // allocation sites of the node's own objects
 }
 
 // A Forest is the branches of one report.
 type Forest []*Branch
 
-// GrowForest copies a report's folded tree. What the tool itself keeps (options, baselines) is not
-// part of it.
+// GrowForest copies a report's folded tree. It leaves out what the tool itself keeps (options,
+// baselines).
 func GrowForest(r *refscan.Report) Forest { return GrowTrees(r.Fold().Roots) }
 
 func GrowTrees(roots []*refscan.Node) Forest {
@@ -127,8 +129,8 @@ func (f Forest) All(visit func(*Branch) bool) {
 	}
 }
 
-// without returns a copy that lacks the branches for which cut says so, together with all below
-// them, and the branches that were cut.
+// without returns a copy that lacks the branches for which cut returns true, together with all
+// below them. It also returns these branches.
 func (f Forest) without(cut func(*Branch) bool) (rest, removed Forest) {
 	rest, removed = prune(f, nil, cut)
 	rest.sum()
@@ -151,8 +153,8 @@ func prune(f Forest, parent *Branch, cut func(*Branch) bool) (rest, removed Fore
 	return rest, removed
 }
 
-// Growth returns a copy in which every path and type of an origin has only what goes beyond its
-// figures in base.
+// Growth returns a copy of f from which the figures of base are subtracted. Branches are compared
+// by their GrowthKey.
 func (f Forest) Growth(base Forest) Forest {
 	type figures struct{ objects, bytes, untypedObjects, untypedBytes, elems, length, capacity, outside, unreached, ended int64 }
 	before := make(map[GrowthKey]*figures)
@@ -196,8 +198,8 @@ func (f Forest) Growth(base Forest) Forest {
 	return grown
 }
 
-// deduct takes from now what was there before, and that once: several branches may share a path and
-// type.
+// deduct subtracts before from now, down to 0. What was subtracted is taken out of before, too, so
+// that it counts once: several branches may share a path and type.
 func deduct(now, before *int64) {
 	n := min(*now, *before)
 	*now -= n
@@ -212,14 +214,14 @@ func (b *Branch) Line() []*Branch {
 	return append(b.Parent.Line(), b)
 }
 
-// A GrowthKey identifies branches across snapshots: those with equal keys are added up.
-// Goroutines that were started in other places have other variables, though these have the same
-// name.
+// A GrowthKey identifies branches across snapshots; the figures of branches with equal keys are
+// added up. Goroutines that were started in different places have different variables, even if
+// these have the same name.
 type GrowthKey struct{ path, typ, createdAt string }
 
 func (b *Branch) GrowthKey() GrowthKey { return GrowthKey{b.Path, b.Typ, b.Root.CreatedAt} }
 
-// NodeKeys are those of the nodes that branches were made of.
+// NodeKeys returns the naming.NodeKey of each branch's node.
 func NodeKeys(branches []*Branch) []string {
 	keys := make([]string, len(branches))
 	for i, b := range branches {
@@ -235,14 +237,14 @@ func (b *Branch) BelongsToGoroutine() bool {
 	return typ == "runtime.g" || typ == "runtime.sudog"
 }
 
-// IsEntries reports whether a branch is entries of a map that lie inside of its tables, and no
-// objects of their own.
+// IsEntries reports whether a branch stands for entries of a map that lie inside of its tables, and
+// are no objects of their own.
 func (b *Branch) IsEntries() bool {
 	return b.Objects > 0 && b.Bytes == 0 && b.Parent != nil && strings.HasPrefix(b.Parent.Typ, "map[") && strings.HasPrefix(b.Name, "[*]")
 }
 
-// OutsideBelow returns how many objects the elements of the slices of a branch keep alive, and how
-// many of them those do that lie outside of the slices' length.
+// OutsideBelow returns how many objects the elements of a branch's slices keep alive (all), and how
+// many of those are kept alive by elements beyond the length (outside).
 func (b *Branch) OutsideBelow() (outside, all int64) {
 	if b.Capacity == 0 {
 		return 0, 0
@@ -256,8 +258,8 @@ func (b *Branch) OutsideBelow() (outside, all int64) {
 	return outside, all
 }
 
-// IsBeyondLength reports whether most of a branch, or of what its elements hold, lies outside of
-// the length of slices.
+// IsBeyondLength reports whether most objects of a branch, or most objects that its elements hold,
+// lie beyond the length of slices.
 func (b *Branch) IsBeyondLength() bool {
 	outside, all := b.OutsideBelow()
 	return 2*b.outside > b.Objects || 2*outside > all
@@ -266,7 +268,7 @@ func (b *Branch) IsBeyondLength() bool {
 // IsOver reports whether the use of all objects of a branch is over.
 func (b *Branch) IsOver() bool { return b.Ended > 0 && b.Ended >= b.Objects }
 
-// isAt reports whether a pattern of paths, roots or functions means this branch.
+// isAt reports whether a pattern of paths, roots or functions matches this branch.
 func (b *Branch) isAt(p naming.Pattern) bool {
 	return p.MatchPrefix(b.Path) || b.Parent == nil && b.StartedIn(p)
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// goFunc is the function that starts a goroutine for what a timer of time.AfterFunc runs (go1.26
-// and go1.27 time/sleep.go).
+// goFunc is the function with which a time.AfterFunc timer starts a goroutine for the function that
+// it runs (go1.26 and go1.27 time/sleep.go).
 const goFunc = "time.goFunc"
 
-// WithFired returns a forest in which functions that timers have just started goroutines for, and
-// that have not begun to run, hang on those timers. A function that sets its timer again is at
-// every moment either pending or about to run; only both together are a number that a snapshot does
-// not find by chance.
+// WithFired returns a forest in which the functions of fired time.AfterFunc timers hang on those
+// timers, if the goroutine of the function has not begun to run. A function that sets its timer
+// again is at every moment either pending or about to run. Only the sum of both does not depend on
+// the moment of the snapshot.
 func (f Forest) WithFired() Forest {
 	var rest, fired Forest
 	for _, b := range f {
@@ -26,7 +26,7 @@ func (f Forest) WithFired() Forest {
 		}
 	}
 	for _, b := range fired {
-		// of a method value
+		// a method value's name ends in -fm
 		function := strings.TrimSuffix(strings.TrimPrefix(b.Name, GoroutineRecord), "-fm")
 		rest = rest.hang(b, "timer("+function+")", symbol.Package(function))
 	}
@@ -34,12 +34,12 @@ func (f Forest) WithFired() Forest {
 	return rest
 }
 
-// GoroutineRecord begins the names of roots that are what a goroutine was started with, and has no
-// frame for yet.
+// GoroutineRecord is the prefix of the names of roots for what a goroutine was started with, and
+// has no frame for yet.
 const GoroutineRecord = "goroutine "
 
-// hang makes the function of a goroutine one more that the timers of a name run. Timers that are
-// all about to run have no root yet.
+// hang puts the function of a goroutine below the root of the timers with a name, and counts it as
+// one more timer. If no timer of that name is pending, it makes the root.
 func (f Forest) hang(function *Branch, name, pkg string) Forest {
 	var t *Branch
 	for _, b := range f {
@@ -59,7 +59,7 @@ func (f Forest) hang(function *Branch, name, pkg string) Forest {
 	return f
 }
 
-// rename gives a branch its path and root, and those below it theirs.
+// rename sets the path and root of a branch and of all below it.
 func (b *Branch) rename(path string, info *refscan.RootInfo) {
 	b.Path, b.Root = path, info
 	for _, c := range b.Children {

@@ -7,13 +7,13 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 )
 
-// RetainedLine begins the lines of a golden file on what cutting would free.
+// RetainedLine is the prefix of the golden-file lines on what cutting would free.
 const RetainedLine = "retained:"
 
 // Entries is the name of a map's values, whose line bounds how many entries the map has.
 const Entries = "[*]"
 
-// Covered returns the branches that made the lines of a golden file.
+// Covered returns the branches from which the given lines of a golden file were measured.
 func (f Forest) Covered(ms []golden.Measurement) []*Branch {
 	var found []*Branch
 	f.All(func(b *Branch) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 )
 
-// An Ignoring is one Ignore option.
+// An Ignoring is an Ignore option.
 type Ignoring struct {
 	Pattern naming.Pattern
 	Reason  string
@@ -29,7 +29,8 @@ func (i Ignored) String() string {
 	return fmt.Sprintf("%s, %s at %s: %s", textfmt.CountNoun(i.Objects, "object"), textfmt.ByteCount(i.Bytes), where, i.Reason)
 }
 
-// ApplyIgnores cuts what the ignores match. Where several match one branch, the first has it.
+// ApplyIgnores removes the branches that the ignores match. If several ignores match a branch, the
+// first one counts it.
 func ApplyIgnores(f Forest, ignores []Ignoring) (Forest, []Ignored) {
 	if len(ignores) == 0 {
 		return f, nil

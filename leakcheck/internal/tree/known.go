@@ -14,22 +14,23 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A Retainer is a variable or field of the standard library that keeps something on purpose. What
-// hangs on it is no finding of a bound on a type, and no growth if it grows with use, as long as it
-// consists of the library's own types. It is logged instead: see kept.
+// A Retainer is a variable or field of the standard library that keeps objects on purpose. Objects
+// of the library's own types that hang on it do not count for a bound on a type, and are no growth
+// if Grows is set. They are logged instead: see Kept.
 type Retainer struct {
-	// Path is that of a package variable, or of a field below one, with elements folded.
+	// Path is the path of a package variable, or of a field below one, with elements folded.
 	Path string
-	// self is set where only the memory at the path itself counts, not what lies below.
+	// self is set if only the object at the path itself counts, not what lies below.
 	self bool
-	// RuntimeTypes is set where only the runtime's own types may hang there, and predeclared ones:
-	// what is of another type was put there by somebody else.
+	// RuntimeTypes is set if only the runtime's own types, and predeclared ones, may hang there:
+	// other code put an object of any other type there.
 	RuntimeTypes bool
 	Reason       string
-	Since, Until int // minor Go versions in which it was seen to be so
+	Since, Until int // first and last minor Go version in which the entry was seen to hold
 
-	// grows: with use, so that growth is no finding either. What is made once does not: a chain of
-	// writers that gets longer with each call is a leak, though the default logger holds it.
+	// Grows is set if the objects become more with use, so that growth is no finding either. It is
+	// not set for objects that are made once: a chain of writers that gets longer with each call is
+	// a leak, though the default logger holds it.
 	Grows bool
 }
 
@@ -41,9 +42,9 @@ const (
 	madeAtStart        = "made when the program starts"
 )
 
-// What is held or grows though the program did nothing wrong, as seen in the programs of
-// examples/corpus, one entry for each variable or field; TestRetainersExist sees them all. Sources:
-// go1.26 and go1.27, runtime/runtime2.go, net/http/transport.go, syscall/env_unix.go,
+// Retainers has an entry for each variable or field that holds objects or grows though the program
+// did nothing wrong, as seen in the programs of examples/corpus; TestRetainersExist sees them all.
+// Sources: go1.26 and go1.27, runtime/runtime2.go, net/http/transport.go, syscall/env_unix.go,
 // unique/handle.go.
 var Retainers = []Retainer{
 	{Path: "net/http.DefaultTransport.idleConn", Reason: keptForNextRequest, Since: 26, Until: 27, Grows: true},
@@ -80,18 +81,18 @@ var Retainers = []Retainer{
 }
 
 const (
-	// CompilerCache stands for the roots of isCompilerCache.
+	// CompilerCache stands for the roots for which IsCompilerCache returns true.
 	CompilerCache = "..typeAssert"
-	// TinyGaps is the root of bytes that no object has.
+	// TinyGaps is the root of the bytes between tiny objects, which belong to no object.
 	TinyGaps = "runtime.(gaps of the tiny allocator)"
 )
 
-// RetainerOf returns the retainer that a branch hangs on. There is none if a type of the program or
-// of a module is on the way, since then the program has put it there, or if the Go version is
-// another one.
+// RetainerOf returns the retainer that a branch hangs on. It returns nil if a type of the program
+// or of a module is on the path, since the program has put the object there. It also returns nil if
+// the entry is not for this Go version.
 func RetainerOf(e *environ.Environment, b *Branch) *Retainer {
-	// Whoever started the goroutine, asked for the timer or set the finalizer is to blame for what
-	// those hold.
+	// A goroutine, timer or finalizer is no retainer: the code that made it is responsible for what
+	// it holds.
 	if kind := b.Root.Kind; kind != refscan.RootGlobal && kind != refscan.RootOther {
 		return nil
 	}
@@ -104,8 +105,8 @@ func RetainerOf(e *environ.Environment, b *Branch) *Retainer {
 	return nil
 }
 
-// hasTypes reports whether all types on the way to a branch are the standard library's, or even the
-// runtime's.
+// hasTypes reports whether all types on the path to a branch are the standard library's or, if
+// runtimeTypes is set, the runtime's.
 func hasTypes(e *environ.Environment, b *Branch, runtimeTypes bool) bool {
 	for _, above := range b.Line() {
 		// a root without a type, such as runtime.(timers)
@@ -117,7 +118,7 @@ func hasTypes(e *environ.Environment, b *Branch, runtimeTypes bool) bool {
 	return true
 }
 
-// has reports whether a branch lies where the retainer is.
+// has reports whether a branch is at the path of the retainer or, unless self is set, below it.
 func (r *Retainer) has(b *Branch) bool {
 	switch {
 	case r.Path == CompilerCache:
@@ -128,8 +129,8 @@ func (r *Retainer) has(b *Branch) bool {
 	return beginsWith(b.Path, r.Path)
 }
 
-// isRuntimeType reports whether a type is known, and is one of the runtime's, a predeclared one, or
-// made of those.
+// isRuntimeType reports whether a type is known, and is a type of the runtime's, a predeclared
+// type, or made of these.
 func isRuntimeType(typ string) bool {
 	for pkg := range naming.NamedTypes(typ) {
 		if !symbol.IsRuntime(pkg) {
@@ -147,10 +148,10 @@ func InVersions(e *environ.Environment, since, until int) bool {
 // testCleanups is the field for functions registered with Cleanup.
 const testCleanups = "cleanups"
 
-// testingRecords are fields of what package testing has for a test: *testing.T, B and F with what
-// is embedded there, and the state that they share. They go when the test is over (go1.26 and
-// go1.27 testing/testing.go, testing/match.go). What hangs on the test's context is none of
-// testing's: whoever made it is to end it.
+// testingRecords are fields of what package testing has for a test: *testing.T, B and F, the
+// structs embedded there, and the state that tests share. They go when the test is over (go1.26 and
+// go1.27 testing/testing.go, testing/match.go). Objects that hang on the test's context are not
+// testing's: the code that made them has to end them.
 var testingRecords = []Retainer{
 	{Path: "output", Reason: "what the test logged"},
 	{Path: "o", Reason: "what the test logged"},
@@ -164,10 +165,10 @@ var testingRecords = []Retainer{
 	{Path: "tstate", Reason: "names of subtests"},
 }
 
-// TestingRecordOf returns the record of package testing that a branch is, or hangs on. There is
-// none if a type of the program is on the way to what testing has for the test: that is kept by the
-// program, then. Nor is what hangs on a function registered with Cleanup a record: what grows there
-// is an object of the program's, which the function refers to because it is to close it.
+// TestingRecordOf returns the record of package testing that a branch is, or hangs on. It returns
+// nil if a type of the program is on the path to testing's own struct: the program keeps that
+// struct, then. It also returns nil for what hangs on a function registered with Cleanup: what
+// grows there is an object of the program, which the function refers to because it is to close it.
 func TestingRecordOf(e *environ.Environment, b *Branch) *Retainer {
 	path := b.Path
 	for ; b.Parent != nil; b = b.Parent {
@@ -195,7 +196,7 @@ func TestingRecordOf(e *environ.Environment, b *Branch) *Retainer {
 	return nil
 }
 
-// testingRecord returns the record that the path of a field leads to, or through.
+// testingRecord returns the record that a field's path is, or begins with.
 func testingRecord(field string) *Retainer {
 	for i := range testingRecords {
 		if r := &testingRecords[i]; beginsWith(field, r.Path) {
@@ -220,15 +221,15 @@ func (k Kept) String() string {
 	return fmt.Sprintf("kept on purpose, not counted: %s, %s at %s (%s)", textfmt.CountNoun(k.Objects, "object"), textfmt.ByteCount(k.Bytes), k.Path, k.Reason)
 }
 
-// isRuntime reports whether it is the runtime that keeps this for itself, whatever the program
-// does.
+// isRuntime reports whether the runtime keeps these objects for itself, whatever the program does.
 func (r *Retainer) isRuntime() bool {
 	return r.RuntimeTypes || r.Path == CompilerCache || r.Path == TinyGaps
 }
 
-// NotesOf says what was hidden. What the runtime keeps for itself grows a little all the time, so
-// it has one line, and none where no objects are more: its arrays and the gaps between small values
-// are as large as what they are for, which counts by itself.
+// NotesOf returns notes for the log on what was hidden. The objects that the runtime keeps for
+// itself grow a little all the time, so they share one note. A retainer of the runtime's without
+// objects is left out: the runtime's arrays, and the gaps between small values, are as large as the
+// objects that they are for, which count by themselves.
 func NotesOf(hidden []Kept) []string {
 	var notes, places []string
 	var runtimes Tally
@@ -252,12 +253,12 @@ func NotesOf(hidden []Kept) []string {
 	return notes
 }
 
-// KeptOnPurpose takes out of branches what retainers hold.
+// KeptOnPurpose removes the branches that hang on a retainer, and sums them up.
 func KeptOnPurpose(e *environ.Environment, branches []*Branch) (rest []*Branch, hidden []Kept) {
 	return Hide(branches, func(b *Branch) *Retainer { return RetainerOf(e, b) })
 }
 
-// Hide takes branches out that hang on a retainer, and sums up what each of those has.
+// Hide removes the branches that hang on a retainer, and sums them up for each retainer.
 func Hide(branches []*Branch, retainerOf func(*Branch) *Retainer) (rest []*Branch, hidden []Kept) {
 	for _, b := range branches {
 		r := retainerOf(b)

@@ -2,11 +2,11 @@ package tree
 
 import "github.com/leakgate/leakgate/refscan"
 
-// missedName stands in reports on growth for the objects that the collector found alive and that no
-// path leads to: the root of a single branch.
+// missedName is the name, in reports on growth, of a root with a single branch: the objects that
+// the collector found alive and that no path leads to.
 const missedName = "(alive on no path)"
 
-// Missed returns the root of what a scan missed, nil where that is nothing.
+// Missed returns the root for the objects that a scan missed, nil if there are none.
 func Missed(t refscan.Totals) *Branch {
 	if t.MissedObjects <= 0 {
 		return nil

@@ -7,13 +7,14 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// RootOfPath is the root of a path to an object as the messages' helpers know roots.
+// RootOfPath returns the root of a path to an object as a Branch, for the functions that render
+// messages.
 func RootOfPath(p refscan.RetainingPath) *Branch {
 	root := p.Root
 	return &Branch{Name: symbol.Unescape(p.Name), Path: symbol.Unescape(p.Name), Typ: naming.CleanType(p.Type), Root: &root}
 }
 
-// TraceOfPath is a path to an object as a trace.
+// TraceOfPath returns a path to an object as a Trace.
 func TraceOfPath(p refscan.RetainingPath) *Trace {
 	b := RootOfPath(p)
 	t := &Trace{Branches: []*Branch{b}}

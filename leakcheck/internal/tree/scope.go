@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A Scope says which roots count.
+// A Scope selects the roots that count.
 type Scope struct {
 	Packages  []naming.Packages // empty: every root
 	SkipTests bool              // leave out the variables of running test functions
@@ -31,7 +31,7 @@ func (f Forest) Keep(s Scope) Forest {
 		}
 	}
 	if pruned {
-		// with parents and totals of their own
+		// copies, with parents and totals of their own
 		kept, _ = kept.without(func(*Branch) bool { return false })
 	}
 	return kept
@@ -74,8 +74,8 @@ func IsTestFrame(info *refscan.RootInfo) bool {
 	return info.Kind == refscan.RootFrame && (info.Test || info.Caller)
 }
 
-// isRuntimeFrame reports whether the root is a variable of the scheduler's or of the library's
-// inner workings: what they hold is another way to what the goroutine waits for, and differs
+// isRuntimeFrame reports whether the root is a variable of a function of package runtime or of an
+// internal package. Such a variable is a second path to what the goroutine waits for, and differs
 // between Go releases.
 func isRuntimeFrame(info *refscan.RootInfo) bool {
 	if info.Kind != refscan.RootFrame {
@@ -85,10 +85,10 @@ func isRuntimeFrame(info *refscan.RootInfo) bool {
 	return pkg == "runtime" || strings.HasPrefix(pkg, "runtime/") || strings.HasPrefix(pkg, "internal/")
 }
 
-// inScopeBelow returns what of a timer of the standard library belongs to a scope: the branches
-// that have a type of its packages on the way. A timer is named by what it runs, which for a
-// context's timeout is the library's; it is a matter of the packages whose values hang on it. What
-// lies above those values counts for nothing there, since other timers share it.
+// inScopeBelow returns the part of a standard library timer that belongs to a scope: the branches
+// at or below a type of the scope's packages. A timer's name is the function that it runs, which
+// for a context's timeout is the library's, so that the packages of the values below it decide. The
+// branches above those values have no figures of their own, since other timers share them.
 func (s *Scope) inScopeBelow(b *Branch) *Branch {
 	if s.includesType(b.Typ) {
 		return b
@@ -107,7 +107,7 @@ func (s *Scope) inScopeBelow(b *Branch) *Branch {
 	return &c
 }
 
-// includesType reports whether a type is, or is made of, one of the scope's packages.
+// includesType reports whether a type is, or is made of, a type of the scope's packages.
 func (s *Scope) includesType(typ string) bool {
 	for pkg := range naming.NamedTypes(typ) {
 		if s.IncludesPackage(pkg) {

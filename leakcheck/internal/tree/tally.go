@@ -14,7 +14,7 @@ type Tally struct {
 
 func (t Tally) Plus(u Tally) Tally { return Tally{t.Objects + u.Objects, t.Bytes + u.Bytes} }
 
-// Beyond returns what of t goes beyond u, never less than nothing.
+// Beyond returns t minus u; negative figures become 0.
 func (t Tally) Beyond(u Tally) Tally {
 	return Tally{max(0, t.Objects-u.Objects), max(0, t.Bytes-u.Bytes)}
 }
@@ -23,8 +23,8 @@ func (t Tally) Text() string {
 	return textfmt.CountNoun(t.Objects, "object") + ", " + textfmt.ByteCount(t.Bytes)
 }
 
-// Over says by how much t goes beyond limits on objects and bytes, of which a nil one is none, ""
-// if by nothing.
+// Over says by how much t exceeds limits on objects and bytes, "" if it does not. A nil limit is
+// none.
 func (t Tally) Over(objects, bytes *int64) string {
 	var over []string
 	if objects != nil && t.Objects > *objects {
@@ -43,7 +43,8 @@ func ObjectsOf(t Tally) int64 { return t.Objects }
 
 func BytesOf(t Tally) int64 { return t.Bytes }
 
-// largestOf returns the first of the largest branches, each by itself or with all below it.
+// largestOf returns the first of the largest branches. It compares their totals if below is true,
+// else their own figures.
 func largestOf(branches []*Branch, weight func(Tally) int64, below bool) *Branch {
 	var top *Branch
 	var most Tally

@@ -1,8 +1,8 @@
 package tree
 
-// Spread is the first branch below the root that has as many objects as where the trace ends, or
-// nearly so: these are what was put somewhere, and the branch above is what they were put into.
-// Where there is none, it returns nil.
+// Spread returns the first branch below the root that has at least a quarter of the objects of the
+// trace's last branch. These are the objects that the program stored somewhere, and the branch
+// above is the container. It returns nil if there is none.
 func (t *Trace) Spread() *Branch {
 	most := t.Last().Objects
 	for _, b := range t.Branches[1:] {
@@ -17,13 +17,13 @@ func (t *Trace) Spread() *Branch {
 type Trace struct {
 	Branches []*Branch
 	Weight   func(Tally) int64
-	Freed    bool    // it says what cutting each branch would free
-	Cut      *Branch // but only of this one, unless that is nil
-	Grows    *Branch // the first that grows, below those that do not; nil: nothing is known of that
+	Freed    bool    // the trace says what cutting each branch would free
+	Cut      *Branch // the only branch that Freed applies to; nil: all
+	Grows    *Branch // the first branch that grows, below those that do not; nil: unknown
 }
 
-// TraceTo follows the path to b, and where everything below b counts, on to where most of it sits:
-// to the first branch that has at least half of what it and all below it hold.
+// TraceTo follows the path to b. If below is true, it goes on to the largest child, until it comes
+// to a branch that has at least half of its total by itself.
 func TraceTo(b *Branch, below bool, weight func(Tally) int64) *Trace {
 	t := &Trace{Branches: b.Line(), Weight: weight}
 	for below && len(b.Children) > 0 && 2*weight(b.Own()) < weight(b.Total) {

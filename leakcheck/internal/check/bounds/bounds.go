@@ -23,10 +23,10 @@ type boundsCheck struct {
 	cuts  []cut // by bound
 }
 
-// A cut asks what cutting what a bound is about would free.
+// A cut is a query for what cutting the branches that a bound selects would free.
 type cut struct {
 	observe.Cut
-	holders []*tree.Branch // that Native is of, with native blocks
+	holders []*tree.Branch // the branches that Native has the figures of, from the report with native blocks
 }
 
 func NewBoundsCheck(r *request.Request, s tree.Scope, env *environ.Environment) *boundsCheck {
@@ -60,7 +60,7 @@ func (c *boundsCheck) Problems(r *request.Request) []string {
 func (c *boundsCheck) Needs() observe.Needs {
 	n := observe.Needs{Heap: true}
 	for i, b := range c.req.Bounds {
-		// Sizes and pointers tell types without names, as far as that goes.
+		// Without names, types can be told by the size and pointers of objects, up to a point.
 		n.Names = n.Names || b.Cut.Given() || !b.Selector.ByType()
 		n.Retained = n.Retained || b.Cut.Given()
 		n.Native = n.Native || b.Cut.Native
@@ -89,7 +89,7 @@ func (c *boundsCheck) Evaluate(s *check.Seen) []check.Finding {
 	return all
 }
 
-// judge holds one bound against what was seen.
+// judge compares one bound with a snapshot.
 func (c *boundsCheck) judge(b *request.Bound, cut *cut, s *check.Seen) check.Finding {
 	selected, found, notes := c.meant(b, s)
 	if len(cut.Native) > 0 {
@@ -112,7 +112,7 @@ func (c *boundsCheck) judge(b *request.Bound, cut *cut, s *check.Seen) check.Fin
 	return f
 }
 
-// meant returns what a bound is about, and how much of it there is beyond the baseline.
+// meant returns the branches that a bound selects, and their figures beyond the baseline.
 func (c *boundsCheck) meant(b *request.Bound, s *check.Seen) (selected []*tree.Branch, found tree.Tally, notes []string) {
 	selected, notes = c.notOnPurpose(b, b.Selector.Selects(s.Now))
 	found = b.Selector.Sum(selected)
@@ -124,8 +124,8 @@ func (c *boundsCheck) meant(b *request.Bound, s *check.Seen) (selected []*tree.B
 	return selected, found, notes
 }
 
-// notOnPurpose leaves out of what a bound on a type selects what the standard library keeps, unless
-// there is a scope.
+// notOnPurpose removes the branches that the standard library keeps on purpose from the selection
+// of a bound on a type, unless there is a scope.
 func (c *boundsCheck) notOnPurpose(b *request.Bound, selected []*tree.Branch) (rest []*tree.Branch, notes []string) {
 	if !b.Selector.ByType() || len(c.req.Scope) > 0 {
 		return selected, nil
@@ -137,7 +137,7 @@ func (c *boundsCheck) notOnPurpose(b *request.Bound, selected []*tree.Branch) (r
 	return rest, notes
 }
 
-// amount says how much was found, and how much of it is too much.
+// amount says how much was found, and by how much it exceeds the bound.
 func amount(b *request.Bound, found tree.Tally) string {
 	s := "found " + found.Text()
 	if over := found.Over(b.MaxObjects, b.MaxBytes); over != "" && !b.None {
@@ -146,7 +146,7 @@ func amount(b *request.Bound, found tree.Tally) string {
 	return s
 }
 
-// rank returns the branches that hold something that the selector means, the largest first.
+// rank returns the branches with figures that count for the selector, the largest first.
 func rank(s *request.Selector, branches []*tree.Branch, weight func(tree.Tally) int64) []*tree.Branch {
 	var some []*tree.Branch
 	for _, b := range branches {

@@ -14,7 +14,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// nodes returns the nodes of a report whose objects a selector of types means.
+// nodes returns the nodes of a report whose objects a selector of types selects.
 func (c *boundsCheck) nodes(r *refscan.Report, sel *request.Selector) []*refscan.Node {
 	f := tree.GrowTrees(r.Roots)
 	nodeOf := make(map[*tree.Branch]*refscan.Node)
@@ -30,7 +30,7 @@ func (c *boundsCheck) nodes(r *refscan.Report, sel *request.Selector) []*refscan
 	return nodes
 }
 
-// pair finds the nodes that branches were made of.
+// pair maps each branch to the node from which it was made.
 func pair(f tree.Forest, nodeOf map[*tree.Branch]*refscan.Node, nodes []*refscan.Node) {
 	for _, n := range nodes {
 		if tree.IsOwn(n) {
@@ -42,7 +42,8 @@ func pair(f tree.Forest, nodeOf map[*tree.Branch]*refscan.Node, nodes []*refscan
 	}
 }
 
-// keys chooses what the bound with a number, which counts native memory, is about, in a report with
+// keys returns the node keys of the branches that bound i, which counts native memory, selects in a
+// report with native blocks. The key is "" for a path that is a native root, or that leads to no
 // native blocks.
 func (c *boundsCheck) keys(r *refscan.Report, i int) []string {
 	b := c.req.Bounds[i]
@@ -66,9 +67,10 @@ func leadsToNative(b *tree.Branch) bool {
 	return b.Typ == nodename.NativeBlock
 }
 
-// judge adds to a finding what cutting what was selected would free. It is asked once for a snapshot.
+// judge adds to a finding what cutting the selected branches would free. It changes c, so it may be
+// called only once for a snapshot.
 func (c *cut) judge(f *check.Finding, b *request.Bound, selected []*tree.Branch) {
-	var native nativeholders.Sum // the most
+	var native nativeholders.Sum // of the cut with the most bytes
 	for i, n := range c.Native {
 		if n.Bytes > native.Bytes {
 			native = n
@@ -112,8 +114,9 @@ func (c *cut) judge(f *check.Finding, b *request.Bound, selected []*tree.Branch)
 	}
 }
 
-// freedBy returns the most that cutting one of the branches would free, or, if together is not nil,
-// what cutting all of them at once would, and what of them would stay.
+// freedBy returns the most that cutting one of the branches would free, and what of a single branch
+// would stay. If together is not nil, it returns what cutting all of them at once would free, and
+// what of them would stay.
 func freedBy(selected []*tree.Branch, together *refscan.NodeSet) (most, shared tree.Tally, amount string) {
 	for _, b := range selected {
 		most.Objects = max(most.Objects, b.Retained.Objects)

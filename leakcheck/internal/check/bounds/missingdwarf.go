@@ -9,9 +9,9 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Where debug information cannot be had, a report has no names of variables, and some objects have
-// no type. Only bounds on types are judged then: what is counted is certain, and what may have to
-// be added is known, so that a bound is broken, kept, or unknown.
+// Without debug information, a report has no names of variables, and some objects have no type.
+// Only bounds on types are judged then. The counted objects are certain, and the objects that may
+// have to be added are known, so that a bound is broken, kept, or unknown.
 
 // doubtOf returns an error if a bound that holds may be broken by objects whose type is not known.
 func doubtOf(b *request.Bound, found verdict.Bound, report *refscan.Report) error {
@@ -33,7 +33,7 @@ func doubtOf(b *request.Bound, found verdict.Bound, report *refscan.Report) erro
 	}
 }
 
-// noteMissingDWARF tells why there are no names.
+// noteMissingDWARF says why there are no names.
 func noteMissingDWARF(u *refscan.UnavailableError) string {
 	return fmt.Sprintf("paths have no names of variables: %s; %s", u.Cause, u.Remedy)
 }

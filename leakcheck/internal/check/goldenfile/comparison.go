@@ -26,18 +26,18 @@ import (
 type Comparison struct {
 	Shown, full string       // the file's place, relative to the package's folder and in full
 	File        *golden.File // nil: there is none yet
-	Write       bool         // differences are to be written, not to fail
-	// what to say if there is no file, and none is to be made where the process runs
+	Write       bool         // differences are written to the file, and do not fail
+	// why no file is made where the process runs, if there is none yet
 	Elsewhere string
-	// there is nothing to compare with: only what a new file would be is asked for
+	// the file is not compared; Updated is what a new file would be
 	MeasureOnly bool
 	Status      string // as in verdict.Golden
 
 	measured     []golden.Measurement
 	Failures     []golden.Difference // regressions
 	improvements int                 // lines that allow more than is retained
-	Diff         string              // between the file's text and what an update makes of it
-	changes      []golden.Change     // what an update does
+	Diff         string              // from the file's text to the text that an update makes
+	changes      []golden.Change     // changes of an update
 	Updated      *golden.File
 }
 
@@ -51,8 +51,8 @@ const (
 	statusMeasured = "measured"
 )
 
-// OpenGolden reads the golden file. Without a file, one is to be made if an update was asked for,
-// or outside of CI.
+// OpenGolden reads the golden file. If there is none, the result is to be written if an update was
+// asked for, or outside of CI.
 func OpenGolden(env *environ.Environment, file string) (*Comparison, error) {
 	if env.DirErr != nil {
 		return nil, fmt.Errorf("cannot tell where the golden files are: %w", env.DirErr)
@@ -103,9 +103,9 @@ type Check struct {
 	Req   *request.Request
 	Scope tree.Scope
 	Env   *environ.Environment
-	File  *Comparison // without anything measured yet
+	File  *Comparison // the file, before anything is measured
 
-	Compared *Comparison // with the last snapshot
+	Compared *Comparison // File compared with the last snapshot
 }
 
 func (c *Check) Problems(r *request.Request) []string {
@@ -153,7 +153,8 @@ func (c *Check) Evaluate(s *check.Seen) []check.Finding {
 	return all
 }
 
-// lineFinding is a line of a golden file that does not hold, or a path without a line.
+// lineFinding returns the finding for a golden-file line that does not hold, or for a path without
+// a line.
 func lineFinding(d *golden.Difference, f tree.Forest) check.Finding {
 	record := verdict.Bound{
 		Selector: "golden " + d.Entry.Path, Objects: d.Objects, Bytes: d.Bytes,
@@ -176,7 +177,7 @@ func lineFinding(d *golden.Difference, f tree.Forest) check.Finding {
 	return found
 }
 
-// Compare holds what was found against the file.
+// Compare compares measurements with the file.
 func (c *Comparison) Compare(measured []golden.Measurement) {
 	c.measured = measured
 	if c.MeasureOnly {
@@ -198,18 +199,18 @@ func (c *Comparison) Compare(measured []golden.Measurement) {
 	c.Diff = golden.Diff(string(c.File.Bytes()), string(c.Updated.Bytes()))
 }
 
-// Writing reports whether the file is about to be written: what is written must have been seen
-// twice.
+// Writing reports whether the file is about to be written: two snapshots must show the same before
+// it is written.
 func (c *Comparison) Writing() bool { return c != nil && c.Write && c.Changed() }
 
-// Same reports whether two comparisons would write the same file, if they are of golden files at
-// all.
+// Same reports whether two comparisons would write the same file. It returns false if one of them
+// is nil.
 func (c *Comparison) Same(other *Comparison) bool {
 	return c != nil && other != nil && string(golden.New(c.measured).Bytes()) == string(golden.New(other.measured).Bytes())
 }
 
-// listed reports whether the file has an entry at or below a root, so that it is the file's
-// business how far the root is spelled out.
+// listed reports whether the file has an entry at or below a root. If so, the file's own patterns
+// decide how far the root is spelled out.
 func (c *Comparison) listed(root string) bool {
 	if c.File == nil {
 		return false
@@ -222,7 +223,8 @@ func (c *Comparison) listed(root string) bool {
 	return false
 }
 
-// Ok reports whether the process is within the file, or is not to be held against it.
+// Ok reports whether the process is within the file, or is not compared with it because the file is
+// to be written or only measured.
 func (c *Comparison) Ok() bool {
 	return c.Write || c.MeasureOnly || c.File != nil && len(c.Failures) == 0
 }
@@ -252,8 +254,8 @@ func (c *Comparison) Save() ([]string, error) {
 	return lines, nil
 }
 
-// Tighter returns the text that the file would have after an update that can only lower it, "" if
-// there is nothing to lower.
+// Tighter returns the text of the file after an update that can only lower its bounds, "" if there
+// is nothing to lower.
 func (c *Comparison) Tighter() string {
 	if c.Improvements() == "" {
 		return ""
@@ -261,7 +263,7 @@ func (c *Comparison) Tighter() string {
 	return string(c.Updated.Bytes())
 }
 
-// Improvements says what the golden file allows and the process no longer needs, "" if nothing.
+// Improvements returns a note that the golden file allows more than is retained, "" if it does not.
 func (c *Comparison) Improvements() string {
 	if c.improvements == 0 || len(c.Failures) > 0 {
 		return ""

@@ -17,7 +17,8 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// cutLines returns the lines of a golden file on what the branches retain that the selectors mean.
+// cutLines returns the golden-file lines on what cutting each branch that the selectors select
+// would free.
 func cutLines(selectors []request.Selector, f tree.Forest) []golden.Measurement {
 	var lines []golden.Measurement
 	done := make(map[*tree.Branch]bool)
@@ -40,8 +41,8 @@ func cutLines(selectors []request.Selector, f tree.Forest) []golden.Measurement 
 	return goldenline.MergeLines(lines)
 }
 
-// How much of a root a golden file spells out when the root is new to it. What lies deeper, or
-// makes more lines, is summed up in lines "path.**".
+// Limits on what a golden file spells out of a root that is new to it. Branches that lie deeper, or
+// make more lines, are summed up in lines "path.**".
 const (
 	maxGoldenDepth = 8  // edges below the root
 	maxGoldenLines = 40 // a root
@@ -50,7 +51,7 @@ const (
 // A Ruler makes the lines of a golden file.
 type Ruler struct {
 	Modules *symbol.Modules        // of the program
-	Listed  func(root string) bool // whether the file has lines for a root already
+	Listed  func(root string) bool // reports whether the file has lines for a root already
 }
 
 // Measure returns the lines that a forest makes. The roots that the file already has are spelled
@@ -73,8 +74,8 @@ func (r *Ruler) Measure(f tree.Forest) []golden.Measurement {
 	return all
 }
 
-// linesTo returns the lines of b and of what lies at most depth edges below it, with the rest
-// summed up.
+// linesTo returns the lines of b and of the branches at most depth edges below it, with deeper
+// branches summed up.
 func (r *Ruler) linesTo(b *tree.Branch, depth int) []golden.Measurement {
 	var lines []golden.Measurement
 	if m := r.line(b); m.Objects > 0 || m.Bytes > 0 {
@@ -121,15 +122,15 @@ func hasEntries(b *tree.Branch, lines []golden.Measurement) bool {
 }
 
 // maxTableEntries is how many entries fit into one table of a map: 1,024 slots, 7/8 full
-// (internal/runtime/maps table.go, go1.26). Beyond it, tables are split where the hash seed of the
-// run happens to put the entries.
+// (internal/runtime/maps table.go, go1.26). Larger maps have several tables, which are split
+// depending on the hash seed of the run.
 const maxTableEntries = 1024 * 7 / 8
 
 // smallMapEntries is how many entries a map has without a table: one group, always the same size.
 const smallMapEntries = 8
 
-// line returns the line of b itself. A figure that varies between runs that keep the same is left
-// at 0, which compares equal every time; where both are, there is no line.
+// line returns the line of b itself. A figure that varies between runs that retain the same objects
+// is 0, which compares equal every time. If both figures are 0, there is no line.
 func (r *Ruler) line(b *tree.Branch) golden.Measurement {
 	m := golden.Measurement{Path: b.Path, Type: b.Typ, Objects: b.Objects, Bytes: b.Bytes}
 	isMap := strings.HasPrefix(b.Typ, "map[")
@@ -142,8 +143,8 @@ func (r *Ruler) line(b *tree.Branch) golden.Measurement {
 	case tree.IsHashShaped(b.Typ) || tree.IsPoolShaped(b.Typ):
 		m.Objects, m.Bytes = 0, 0
 	case isPlain(b.Typ) && b.Bytes < 16*b.Objects:
-		// Values under 16 bytes share blocks, unless the race detector is on; they count one by
-		// one, but what they cost depends.
+		// Values under 16 bytes share blocks, unless the race detector is on. Their number is
+		// exact, but the bytes that they take vary.
 		m.Bytes = 0
 	case b.Typ == "string":
 		m.BytesTolerance = goldenline.OneStep
@@ -163,8 +164,8 @@ func (r *Ruler) line(b *tree.Branch) golden.Measurement {
 	return m
 }
 
-// hasLibraryType reports whether a type is one of the standard library's, or made of one, whose
-// name is meant (nil: any): its size is the Go release's business.
+// hasLibraryType reports whether a type is, or is made of, a type of the standard library whose
+// name meant accepts (nil: any). The size of such a type depends on the Go release.
 func (r *Ruler) hasLibraryType(typ string, meant func(name string) bool) bool {
 	for pkg, name := range naming.NamedTypes(typ) {
 		if r.Modules.IsStandard(pkg) && (meant == nil || meant(name)) {
@@ -174,7 +175,8 @@ func (r *Ruler) hasLibraryType(typ string, meant func(name string) bool) bool {
 	return false
 }
 
-// isUnexported is for the library's own workings, such as the queues of an http.Transport.
+// isUnexported selects the standard library's internal types, such as the queues of an
+// http.Transport.
 func isUnexported(name string) bool {
 	first, _ := utf8.DecodeRuneInString(name)
 	return !unicode.IsUpper(first)

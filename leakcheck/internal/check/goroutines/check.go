@@ -96,8 +96,8 @@ func MeasureGoroutines(options []request.GoroutineOption, now, base goroutine.Ce
 	return lines
 }
 
-// known reports whether the program has a function that the option means: a bound on nothing must
-// not pass.
+// known reports whether the program has a function that the option's pattern matches: a bound on a
+// name that does not exist must not pass.
 func known(o request.GoroutineOption, s *check.Seen) bool {
 	if s.Census.GoroutinesAt(o.Pattern) > 0 {
 		return true
@@ -134,7 +134,7 @@ func count(o request.GoroutineOption, now, base goroutine.Census) check.Finding 
 	return f
 }
 
-// sinceNote says what a figure is that a baseline was taken from.
+// sinceNote returns what follows a figure from which a baseline was subtracted.
 func sinceNote(base goroutine.Census) string {
 	if base == nil {
 		return ""
@@ -142,8 +142,8 @@ func sinceNote(base goroutine.Census) string {
 	return " beyond the baseline"
 }
 
-// unwalkable returns an error if the stack of a goroutine cannot be walked, so that there is no
-// telling what is on it.
+// unwalkable returns an error if the stack of a goroutine cannot be walked, so that its frames are
+// unknown.
 func unwalkable(all goroutine.Census) error {
 	for _, c := range all {
 		if c.Trace.Problem != "" {

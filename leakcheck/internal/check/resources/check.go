@@ -16,7 +16,7 @@ import (
 
 type resourceCheck struct{ req *request.Request }
 
-// NewCheck returns what judges the options about resources.
+// NewCheck returns the check of the options about resources.
 func NewCheck(r *request.Request) check.Check { return resourceCheck{r} }
 
 func (c resourceCheck) Problems(r *request.Request) []string {
@@ -42,7 +42,7 @@ func (c resourceCheck) Evaluate(s *check.Seen) []check.Finding {
 	return all
 }
 
-// nouns are the nouns for one of a kind.
+// nouns has the noun for one resource of a kind.
 var nouns = map[ledger.Kind]string{ledger.Descriptor: "descriptor", ledger.Thread: "thread", ledger.Process: "child process"}
 
 func noun(k ledger.Kind, n int64) string {
@@ -61,7 +61,7 @@ func (c resourceCheck) judge(o request.ResourceOption, now *ledger.Ledger) check
 	n, beyond := now.Count(o.Kind), ""
 	listed := o.Kind
 	if listed == ledger.NativeBytes {
-		listed = ledger.Native // by size
+		listed = ledger.Native // native blocks are grouped by size
 	}
 	groups := ledger.Groups(now.Program(listed))
 	if b := c.req.Baseline; b != nil {
@@ -104,7 +104,7 @@ func (c resourceCheck) judge(o request.ResourceOption, now *ledger.Ledger) check
 // maxLines is how many names a message shows.
 const maxLines = 10
 
-// lines lists what there is, the most first.
+// lines lists the groups in their order, at most maxLines of them.
 func lines(groups []ledger.Group) []string {
 	var all []string
 	for i := range groups {
