@@ -75,8 +75,8 @@ func (b Bound) Loose(n int64) bool {
 	}
 }
 
-// allowsNothing reports whether the bound's form (<=N or *) allows 0 without a need to tighten it.
-func (b Bound) allowsNothing() bool { return b.form == atMost || b.form == anything }
+// allowsAbsence reports whether the bound's form (<=N or *) allows 0 without a need to tighten it.
+func (b Bound) allowsAbsence() bool { return b.form == atMost || b.form == anything }
 
 // refit returns the bound if n fits it, else a bound of the same form that n fits.
 func (b Bound) refit(n int64) Bound {

@@ -83,7 +83,7 @@ func (f *File) Compare(ms []Measurement) []Difference {
 		d.Objects, d.Bytes = sum(covered[i])
 		d.ObjectsOver, d.BytesOver = e.Objects.excess(d.Objects), e.Bytes.excess(d.Bytes)
 		switch {
-		case len(d.Covered) == 0 && e.Objects.allowsNothing():
+		case len(d.Covered) == 0 && e.Objects.allowsAbsence():
 			continue
 		case len(d.Covered) == 0:
 			d.Kind = Gone

@@ -32,7 +32,7 @@ func (f *File) Tighten(seen ...*File) (*File, []Change) {
 	for _, before := range f.entries {
 		h, found := highest[before.place()]
 		if !found {
-			if before.Objects.allowsNothing() {
+			if before.Objects.allowsAbsence() {
 				g.entries = append(g.entries, before)
 				continue
 			}

@@ -82,7 +82,7 @@ func (f *File) Update(ms []Measurement) (*File, []Change) {
 		switch {
 		case added[i]:
 			c.Kind, c.Before = Added, Entry{}
-		case len(covered[i]) == 0 && before.Objects.allowsNothing():
+		case len(covered[i]) == 0 && before.Objects.allowsAbsence():
 			c.Kind, c.After = Unused, before
 		case len(covered[i]) == 0:
 			c.Kind, c.After = Removed, Entry{}

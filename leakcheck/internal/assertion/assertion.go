@@ -220,7 +220,7 @@ func (a *Assertion) Judge() *Outcome {
 	less := a.proof()
 	if less != nil {
 		within, err := a.byReach(less)
-		types := given(less.types)
+		types := nonNil(less.types)
 		switch {
 		case err != nil:
 			return a.Unknown(err)
@@ -236,7 +236,7 @@ func (a *Assertion) Judge() *Outcome {
 		all = all.And(c.Needs())
 	}
 	if less != nil {
-		all.Types = given(less.types)
+		all.Types = nonNil(less.types)
 	}
 	native := all.Native
 	artifacts := false // there is time for the next snapshot to have all artifacts
@@ -270,7 +270,7 @@ func (a *Assertion) Judge() *Outcome {
 		wait := RetryWaits[o.Snapshots-1]
 		took := a.Now().Sub(start)
 		if !a.Time.Allows(wait + took + took/2) {
-			return a.hurried(o, e, first, err)
+			return a.outOfTime(o, e, first, err)
 		}
 		if !a.Time.Allows(wait + (2+2*time.Duration(len(all.AlsoHeldBy)))*took) {
 			all.AlsoHeldBy = nil
@@ -284,8 +284,8 @@ func (a *Assertion) Judge() *Outcome {
 	}
 }
 
-// hurried is the outcome where another snapshot is needed, but there is no time for it.
-func (a *Assertion) hurried(o *Outcome, e *check.Evaluation, first string, err error) *Outcome {
+// outOfTime is the outcome where another snapshot is needed, but there is no time for it.
+func (a *Assertion) outOfTime(o *Outcome, e *check.Evaluation, first string, err error) *Outcome {
 	seen := "the assertion holds, but what is to be written to the golden file was seen once only"
 	if err != nil {
 		seen = "the last snapshot is not good enough to judge by"
@@ -377,7 +377,7 @@ func (a *Assertion) conclude(o *Outcome, first string) *Outcome {
 	}
 	if !e.Ok() {
 		o.Verdict, o.Failed = verdict.Fail, true
-		a.sayNative(e)
+		a.addNativeDetails(e)
 		if o.unscanned = e.Names == nil && e.BreaksNative(); o.unscanned && a.Env.KeepsFiles() {
 			o.Scanned = a.scanNative()
 		}

@@ -31,8 +31,8 @@ func (a *Assertion) proof() *evidence {
 	return p
 }
 
-// given returns the elements that are not nil.
-func given[T any](all []*T) (some []*T) {
+// nonNil returns the elements that are not nil.
+func nonNil[T any](all []*T) (some []*T) {
 	for _, x := range all {
 		if x != nil {
 			some = append(some, x)
@@ -47,7 +47,7 @@ func given[T any](all []*T) (some []*T) {
 // later assertion sees the objects that finalizers, and goroutines that are about to run, store
 // there.
 func (a *Assertion) byReach(p *evidence) (within bool, err error) {
-	all := given(p.variables)
+	all := nonNil(p.variables)
 	if len(all) == 0 {
 		return true, nil
 	}

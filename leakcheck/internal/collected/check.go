@@ -18,12 +18,12 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// due says when objects are expected to be garbage.
-type due bool
+// checkTime says when objects are expected to be garbage.
+type checkTime bool
 
 const (
-	now   due = false
-	atEnd due = true // of the test
+	now   checkTime = false
+	atEnd checkTime = true // of the test
 )
 
 // maxPaths is how many paths to an object are looked for.
@@ -43,7 +43,7 @@ type survivor struct {
 // checkCollected waits until all objects are garbage. If some do not become so, it fails the test
 // with what holds them. The first snapshot shows which objects only functions registered with
 // t.Cleanup hold, for which it does not wait. The others get time before the second snapshot.
-func checkCollected(c *assertion.Checker, t environ.TestingT, es []*expectation, when due) bool {
+func checkCollected(c *assertion.Checker, t environ.TestingT, es []*expectation, when checkTime) bool {
 	t.Helper()
 	a := c.Begin(t, es[0].at, &request.Request{})
 	alive, err := collectAll(a, es)
@@ -56,7 +56,7 @@ func checkCollected(c *assertion.Checker, t environ.TestingT, es []*expectation,
 	return o.Report(t)
 }
 
-func judgeCollected(a *assertion.Assertion, alive []*expectation, err error, when due) *assertion.Outcome {
+func judgeCollected(a *assertion.Assertion, alive []*expectation, err error, when checkTime) *assertion.Outcome {
 	for last := false; ; last = true {
 		if err != nil {
 			return a.Unknown(err)
@@ -128,7 +128,7 @@ func collectAll(a *assertion.Assertion, es []*expectation) ([]*expectation, erro
 }
 
 // findHolders freezes the process and finds what keeps the objects alive.
-func findHolders(a *assertion.Assertion, es []*expectation, when due) ([]*survivor, error) {
+func findHolders(a *assertion.Assertion, es []*expectation, when checkTime) ([]*survivor, error) {
 	ctx, cancel := a.Time.Context()
 	defer cancel()
 	var found []*survivor
@@ -159,7 +159,7 @@ func findHolders(a *assertion.Assertion, es []*expectation, when due) ([]*surviv
 }
 
 // trace finds the paths to the survivor with index i.
-func (s *survivor) trace(snapshot *refscan.Snapshot, i int, addresses []uintptr, when due) error {
+func (s *survivor) trace(snapshot *refscan.Snapshot, i int, addresses []uintptr, when checkTime) error {
 	hidden := false
 	query := refscan.PathQuery{Limit: maxPaths, Watch: addresses}
 	if when == atEnd {
@@ -210,7 +210,7 @@ func isTestCleanup(holder, name string) bool {
 	return strings.HasPrefix(holder, "testing.") && (name == "cleanups" || strings.HasSuffix(name, ".cleanups") || strings.Contains(name, "cleanups["))
 }
 
-func judgeSurvivors(a *assertion.Assertion, all []*survivor, when due) *assertion.Outcome {
+func judgeSurvivors(a *assertion.Assertion, all []*survivor, when checkTime) *assertion.Outcome {
 	o := &assertion.Outcome{Verdict: verdict.Pass}
 	var guilty []*survivor
 	for _, s := range all {

@@ -21,7 +21,7 @@ const (
 
 // survivorMessage says which objects are still alive and who holds them. An object that is held by
 // another one that should be garbage, too, is no problem of its own, and comes last.
-func survivorMessage(a *assertion.Assertion, guilty, all []*survivor, when due) string {
+func survivorMessage(a *assertion.Assertion, guilty, all []*survivor, when checkTime) string {
 	var first, consequent []*survivor
 	for _, s := range guilty {
 		if s.holder >= 0 && !all[s.holder].excused {
@@ -65,7 +65,7 @@ func (s *survivor) title() string {
 	return title
 }
 
-func explainSurvivor(a *assertion.Assertion, s *survivor, when due) []string {
+func explainSurvivor(a *assertion.Assertion, s *survivor, when checkTime) []string {
 	expected := "expected to be garbage"
 	if when == atEnd {
 		expected += " when the test ends"

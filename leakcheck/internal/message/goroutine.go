@@ -32,9 +32,9 @@ func origin(c *goroutine.Crew, env *environ.Environment) string {
 	return s
 }
 
-// stands says what goroutines wait for or do, and in which function of the program: "chan receive
+// stateText says what goroutines wait for or do, and in which function of the program: "chan receive
 // in app.worker (pool.go:40)".
-func stands(c *goroutine.Crew, env *environ.Environment) string {
+func stateText(c *goroutine.Crew, env *environ.Environment) string {
 	for _, f := range c.Frames() {
 		calls := append(f.Inlined[:len(f.Inlined):len(f.Inlined)], refscan.InlinedCall{Func: f.Func, File: f.File, Line: f.Line})
 		for _, call := range calls {
@@ -57,7 +57,7 @@ func origins(all goroutine.Census, env *environ.Environment) []string {
 			shown += c.Count
 			lines = append(lines,
 				fmt.Sprintf("%s %s", textfmt.CountNoun(c.Count, "goroutine"), origin(c, env)),
-				fmt.Sprintf("   %s; stack %s", stands(c, env), textfmt.ByteCount(c.Stack)))
+				fmt.Sprintf("   %s; stack %s", stateText(c, env), textfmt.ByteCount(c.Stack)))
 		}
 	}
 	if total > shown {
@@ -74,7 +74,7 @@ func frameTrace(all goroutine.Census, p naming.Pattern, env *environ.Environment
 	}
 	c := all[0]
 	frames := c.Below(p)
-	lines := append(largestLine(goroutine.Largest(frames), c.Count, env), textfmt.CountNoun(c.Count, "goroutine")+" "+origin(c, env), "   "+stands(c, env), "")
+	lines := append(largestLine(goroutine.Largest(frames), c.Count, env), textfmt.CountNoun(c.Count, "goroutine")+" "+origin(c, env), "   "+stateText(c, env), "")
 	lines = append(lines, drawFrames(frames, c.Count, env)...)
 	if len(all) > 1 {
 		lines = append(lines, "", "besides:")
@@ -170,7 +170,7 @@ func explainLeaked(leaked []*refscan.LeakedGoroutine, env *environ.Environment) 
 	var gangs []*gang
 	for _, l := range leaked {
 		c := goroutine.TakeCensus([]*refscan.GoroutineStack{l.GoroutineStack})[0]
-		key := origin(c, env) + "\x00" + stands(c, env)
+		key := origin(c, env) + "\x00" + stateText(c, env)
 		g := index[key]
 		if g == nil {
 			g = &gang{Crew: c}
@@ -190,7 +190,7 @@ func explainLeaked(leaked []*refscan.LeakedGoroutine, env *environ.Environment) 
 			lines = append(lines, fmt.Sprintf("and more at %s", textfmt.CountNoun(int64(len(gangs)-i), "other place")))
 			break
 		}
-		lines = append(lines, textfmt.CountNoun(g.Count, "goroutine")+" "+origin(g.Crew, env), "   "+stands(g.Crew, env)+": "+whyLeaked(g.State),
+		lines = append(lines, textfmt.CountNoun(g.Count, "goroutine")+" "+origin(g.Crew, env), "   "+stateText(g.Crew, env)+": "+whyLeaked(g.State),
 			fmt.Sprintf("   kept alive: %s of stack and %s, %s of heap", textfmt.ByteCount(g.Stack), textfmt.CountNoun(g.objects, "object"), textfmt.ByteCount(g.bytes)))
 	}
 	return lines

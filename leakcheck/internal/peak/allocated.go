@@ -78,14 +78,14 @@ func (p *peak) allocatedAt(t *tree.Trace, env *environ.Environment) []string {
 // objects that were in use at the peak and not before. If the profiler had not yet published those,
 // it says where most of all that op allocates was allocated.
 func (x *experiment) allocatedSince(p *peak) []string {
-	if lines := shownPlaces("allocated at", x.more(p, p.inUse, x.recorded.inUse)); lines != nil {
+	if lines := shownPlaces("allocated at", x.bytesGrownByStack(p, p.inUse, x.recorded.inUse)); lines != nil {
 		return lines
 	}
-	return shownPlaces("most of what op allocates is, garbage included, at", x.more(p, p.allocated, x.recorded.allocated))
+	return shownPlaces("most of what op allocates is, garbage included, at", x.bytesGrownByStack(p, p.allocated, x.recorded.allocated))
 }
 
-// more returns how many bytes more are recorded now than before, by the text of the stack.
-func (x *experiment) more(p *peak, now, before map[stackKey]profiled) map[string]int64 {
+// bytesGrownByStack returns how many bytes bytesGrownByStack are recorded now than before, by the text of the stack.
+func (x *experiment) bytesGrownByStack(p *peak, now, before map[stackKey]profiled) map[string]int64 {
 	of := make(map[string]int64)
 	for key, n := range now {
 		was := before[key]

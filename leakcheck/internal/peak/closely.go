@@ -20,9 +20,9 @@ const (
 	leastRate = 4 << 10
 )
 
-// closely is the state that assertions which run at the same time share. snapshot.Turn guards it,
+// sharedSettings is the state that assertions which run at the same time share. snapshot.Turn guards it,
 // since captures change the same settings for a moment.
-var closely struct {
+var sharedSettings struct {
 	users int
 	undo  []func()
 }
@@ -33,20 +33,20 @@ var closely struct {
 // has changed them meanwhile. A program that turned collections off keeps them off.
 func watchClosely(most, live int64, profileWritten bool) (undo func()) {
 	defer snapshot.Turn()()
-	if closely.users++; closely.users == 1 {
-		closely.undo = append(closely.undo, lowerPercent(int(min(max(50*most/max(live, 1), leastPercent), 100))))
+	if sharedSettings.users++; sharedSettings.users == 1 {
+		sharedSettings.undo = append(sharedSettings.undo, lowerPercent(int(min(max(50*most/max(live, 1), leastPercent), 100))))
 		rate := int(min(max(most/samples, leastRate), 1<<30))
 		if !profileWritten && runtime.MemProfileRate > rate {
-			closely.undo = append(closely.undo, memprofile.SetRate(rate))
+			sharedSettings.undo = append(sharedSettings.undo, memprofile.SetRate(rate))
 		}
 	}
 	return func() {
 		defer snapshot.Turn()()
-		if closely.users--; closely.users == 0 {
-			for _, undo := range closely.undo {
+		if sharedSettings.users--; sharedSettings.users == 0 {
+			for _, undo := range sharedSettings.undo {
 				undo()
 			}
-			closely.undo = nil
+			sharedSettings.undo = nil
 		}
 	}
 }

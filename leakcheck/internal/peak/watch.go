@@ -19,16 +19,16 @@ import (
 // A watcher reads the size of the live heap at the end of each mark phase while op runs once. It
 // also starts collections, so that there are such ends. It runs in a goroutine of its own.
 type watcher struct {
-	x       *experiment
-	ctx     context.Context
-	told    *gcwatch.Watch
-	last    uint64 // number of the last collection that was judged
-	opEnded atomic.Bool
-	stop    chan struct{}
-	stopped chan struct{}
-	once    sync.Once
-	again   bool // a collection is to follow at once
-	err     error
+	x          *experiment
+	ctx        context.Context
+	markPhases *gcwatch.Watch
+	last       uint64 // number of the last collection that was judged
+	opEnded    atomic.Bool
+	stop       chan struct{}
+	stopped    chan struct{}
+	once       sync.Once
+	again      bool // a collection is to follow at once
+	err        error
 }
 
 // A peak is a live heap that is larger than the bound allows.
@@ -64,7 +64,7 @@ const (
 )
 
 func (x *experiment) watch(ctx context.Context) *watcher {
-	w := &watcher{x: x, ctx: ctx, told: gcwatch.Start(), stop: make(chan struct{}), stopped: make(chan struct{})}
+	w := &watcher{x: x, ctx: ctx, markPhases: gcwatch.Start(), stop: make(chan struct{}), stopped: make(chan struct{})}
 	last, _ := x.counters.Last()
 	w.last = last.Number
 	go w.run()
@@ -75,7 +75,7 @@ func (x *experiment) watch(ctx context.Context) *watcher {
 func (w *watcher) end() {
 	w.once.Do(func() {
 		close(w.stop)
-		w.told.Stop()
+		w.markPhases.Stop()
 	})
 	<-w.stopped
 }
@@ -92,7 +92,7 @@ func (w *watcher) run() {
 		select {
 		case <-w.stop:
 			return
-		case <-w.told.Ended():
+		case <-w.markPhases.Ended():
 			now, _ := x.counters.Last()
 			w.lookAt(now, -1)
 		case <-next.C:

@@ -94,7 +94,7 @@ func (b *Bound) Broken(objects, bytes int64) bool {
 func (r *Request) Limit(b Bound) {
 	negative := func(n *int64) bool { return n != nil && *n < 0 }
 	switch {
-	case !r.means(b.Selector):
+	case !r.isUsable(b.Selector):
 	case negative(b.MaxObjects), negative(b.MaxBytes), negative(b.Cut.Objects), negative(b.Cut.Bytes):
 		r.Problem("%s: a bound cannot be negative", &b)
 	case b.Cut.Native && !b.Cut.Given():
@@ -109,13 +109,13 @@ func (r *Request) Limit(b Bound) {
 // Record adds lines to the golden file on what cutting the branches that a selector selects would
 // free.
 func (r *Request) Record(s Selector) {
-	if r.means(s) {
+	if r.isUsable(s) {
 		r.Recorded = append(r.Recorded, s)
 	}
 }
 
-// means reports whether a selector is usable. If it is not, it notes the problem.
-func (r *Request) means(s Selector) bool {
+// isUsable reports whether a selector is usable. If it is not, it notes the problem.
+func (r *Request) isUsable(s Selector) bool {
 	switch {
 	case s.Kind == 0:
 		r.Problem("a zero Bound: start with Root, Path, Type or TypeNamed")

@@ -15,8 +15,8 @@ const unknownType = "(not known)"
 // labelTypes gives each sample of an allocation profile the label "type": the type that the code at
 // its call allocates. It returns sums of the samples whose type the runtime is not told, by the
 // names of their rows.
-func labelTypes(p *profile.Profile, program *allocsite.Program, classes []int64) (untold map[string]*sums) {
-	untold = make(map[string]*sums)
+func labelTypes(p *profile.Profile, program *allocsite.Program, classes []int64) (untypedSums map[string]*sums) {
+	untypedSums = make(map[string]*sums)
 	for _, s := range p.Sample {
 		name := unknownType
 		if program != nil && s.Value[0] > 0 {
@@ -28,9 +28,9 @@ func labelTypes(p *profile.Profile, program *allocsite.Program, classes []int64)
 				name = a.Name
 				switch {
 				case a.Boxed != "":
-					add(untold, boxed(a.Boxed), name, s)
+					add(untypedSums, boxed(a.Boxed), name, s)
 				case a.Untold:
-					add(untold, untyped, name, s)
+					add(untypedSums, untyped, name, s)
 				}
 			}
 		}
@@ -39,7 +39,7 @@ func labelTypes(p *profile.Profile, program *allocsite.Program, classes []int64)
 		}
 		s.Label["type"] = []string{name}
 	}
-	return untold
+	return untypedSums
 }
 
 func add(to map[string]*sums, row, name string, s *profile.Sample) {

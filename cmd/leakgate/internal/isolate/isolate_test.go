@@ -37,7 +37,7 @@ func TestFlags(t *testing.T) {
 		run: "A", count: 3, timeout: 10 * time.Minute, failfast: true,
 		rest: []string{"-test.paniconexit0", "-test.v=test2json", "-test.failfast=true", "-mine=1", "x", "-test.count=5"},
 	}, f)
-	require.Equal(t, []string{"-test.run=^TestA$", "-test.count=1", "-test.timeout=1.5s", "-test.paniconexit0", "-test.v=test2json", "-test.failfast=true", "-mine=1", "x", "-test.count=5"}, f.of("^TestA$", 1500*time.Millisecond))
+	require.Equal(t, []string{"-test.run=^TestA$", "-test.count=1", "-test.timeout=1.5s", "-test.paniconexit0", "-test.v=test2json", "-test.failfast=true", "-mine=1", "x", "-test.count=5"}, f.argsFor("^TestA$", 1500*time.Millisecond))
 	require.NotContains(t, f.listing(), "-test.v=test2json")
 }
 

@@ -148,7 +148,7 @@ func (r *run) one(test, pattern string) {
 			return
 		}
 	}
-	cmd := exec.Command(r.binary, r.flags.of(pattern, left)...)
+	cmd := exec.Command(r.binary, r.flags.argsFor(pattern, left)...)
 	// A file, not a pipe: a process that the test leaves behind would keep a pipe open.
 	cmd.Stdout, cmd.Stderr = output, output
 	started := time.Now()

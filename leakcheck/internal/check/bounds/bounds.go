@@ -91,7 +91,7 @@ func (c *boundsCheck) Evaluate(s *check.Seen) []check.Finding {
 
 // judge compares one bound with a snapshot.
 func (c *boundsCheck) judge(b *request.Bound, cut *cut, s *check.Seen) check.Finding {
-	selected, found, notes := c.meant(b, s)
+	selected, found, notes := c.selectBeyondBaseline(b, s)
 	if len(cut.Native) > 0 {
 		selected = cut.holders
 	} else if b.Selector.Kind == request.SelectPath && len(b.Selector.Selects(s.Everything)) == 0 {
@@ -112,21 +112,21 @@ func (c *boundsCheck) judge(b *request.Bound, cut *cut, s *check.Seen) check.Fin
 	return f
 }
 
-// meant returns the branches that a bound selects, and their figures beyond the baseline.
-func (c *boundsCheck) meant(b *request.Bound, s *check.Seen) (selected []*tree.Branch, found tree.Tally, notes []string) {
-	selected, notes = c.notOnPurpose(b, b.Selector.Selects(s.Now))
+// selectBeyondBaseline returns the branches that a bound selects, and their figures beyond the baseline.
+func (c *boundsCheck) selectBeyondBaseline(b *request.Bound, s *check.Seen) (selected []*tree.Branch, found tree.Tally, notes []string) {
+	selected, notes = c.withoutRetainers(b, b.Selector.Selects(s.Now))
 	found = b.Selector.Sum(selected)
 	if c.req.Baseline != nil {
-		before, _ := c.notOnPurpose(b, b.Selector.Selects(s.Base))
+		before, _ := c.withoutRetainers(b, b.Selector.Selects(s.Base))
 		found = found.Beyond(b.Selector.Sum(before))
 		selected = b.Selector.Selects(s.Forest)
 	}
 	return selected, found, notes
 }
 
-// notOnPurpose removes the branches that the standard library keeps on purpose from the selection
+// withoutRetainers removes the branches that the standard library keeps on purpose from the selection
 // of a bound on a type, unless there is a scope.
-func (c *boundsCheck) notOnPurpose(b *request.Bound, selected []*tree.Branch) (rest []*tree.Branch, notes []string) {
+func (c *boundsCheck) withoutRetainers(b *request.Bound, selected []*tree.Branch) (rest []*tree.Branch, notes []string) {
 	if !b.Selector.ByType() || len(c.req.Scope) > 0 {
 		return selected, nil
 	}

@@ -47,7 +47,7 @@ func pair(f tree.Forest, nodeOf map[*tree.Branch]*refscan.Node, nodes []*refscan
 // native blocks.
 func (c *boundsCheck) keys(r *refscan.Report, i int) []string {
 	b := c.req.Bounds[i]
-	holders, _ := c.notOnPurpose(b, b.Selector.Selects(tree.GrowForest(r).Keep(c.scope)))
+	holders, _ := c.withoutRetainers(b, b.Selector.Selects(tree.GrowForest(r).Keep(c.scope)))
 	keys := tree.NodeKeys(holders)
 	for k, h := range holders {
 		if !b.Selector.ByType() && (h.Root.Kind == refscan.RootNative || !leadsToNative(h)) {

@@ -88,11 +88,11 @@ const (
 // state is one package while it is explored.
 type state struct {
 	*Binary
-	ctx     context.Context
-	end     time.Time
-	tried   map[string]*Tried
-	patient map[string]bool // functions whose calls may take the longest time, hangs()
-	runs    int
+	ctx       context.Context
+	end       time.Time
+	tried     map[string]*Tried
+	longLimit map[string]bool // functions whose calls may take the longest time, hangs()
+	runs      int
 
 	lastGroup []string // functions that the last process explored
 	report    *Report
@@ -105,7 +105,7 @@ type state struct {
 func (b *Binary) Run(ctx context.Context, functions, benchmarks []string) (*Report, error) {
 	s := &state{
 		Binary: b, ctx: ctx, end: time.Now().Add(b.Budget), report: &Report{},
-		tried: make(map[string]*Tried), patient: make(map[string]bool), located: make(map[string]bool),
+		tried: make(map[string]*Tried), longLimit: make(map[string]bool), located: make(map[string]bool),
 		subtests: make(map[string][]string),
 	}
 	for _, name := range functions {
@@ -285,7 +285,7 @@ func (s *state) repeatable(functions []string) []repeat.Function {
 	var left []repeat.Function
 	for _, patient := range []bool{false, true} {
 		for _, name := range functions {
-			if t := s.tried[name]; s.patient[name] == patient && (t.Status == "" || t.Status == repeat.OK) {
+			if t := s.tried[name]; s.longLimit[name] == patient && (t.Status == "" || t.Status == repeat.OK) {
 				f := repeat.Function{Name: name, Took: t.Took, Limit: quick}
 				if patient {
 					f.Limit = s.hangs()
@@ -339,15 +339,15 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 		s.subtests[p.group[0]] = p.subtests
 	}
 	switch {
-	case p.full:
+	case p.journalFailed:
 		s.noRoom("what its test process does cannot be written: " + lastLine(p.lastOutput()))
 		return nil, false, nil
 	case !p.began:
 		s.report.Broken = p.whyNotBegun()
 		return nil, false, nil
-	case p.hung != "" && len(p.group) == 0 && !s.patient[p.hung]:
+	case p.hung != "" && len(p.group) == 0 && !s.longLimit[p.hung]:
 		culprit = p.hung
-		s.patient[culprit] = true
+		s.longLimit[culprit] = true
 	case p.hung != "":
 		culprit = p.hung
 		s.tried[culprit] = &Tried{Name: culprit, Status: repeat.Hangs, Took: p.hungFor}

@@ -25,20 +25,20 @@ const grace = 15 * time.Second
 
 // A process is what one test process reported.
 type process struct {
-	began, ended bool
-	killed       bool
-	exit         string
-	full         bool // the journal could not be written
-	tried        []Tried
-	group        []string
-	subtests     []string // of the only function of the group, if it grew
-	failed       string   // function of the group that failed
-	failedOutput string
-	held         []repeat.Event // loops that were explored to their end
-	hung         string
-	hungFor      time.Duration
-	log          string
-	output       *output
+	began, ended  bool
+	killed        bool
+	exit          string
+	journalFailed bool // the journal could not be written
+	tried         []Tried
+	group         []string
+	subtests      []string // of the only function of the group, if it grew
+	failed        string   // function of the group that failed
+	failedOutput  string
+	held          []repeat.Event // loops that were explored to their end
+	hung          string
+	hungFor       time.Duration
+	log           string
+	output        *output
 }
 
 // start runs one process to its end, and reads its journal.
@@ -74,7 +74,7 @@ func (s *state) start(o *repeat.Orders, folder string) (*process, error) {
 	}
 	p.killed = ctx.Err() != nil
 	p.exit = cmd.ProcessState.String()
-	p.full = cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == repeat.ExitJournal
+	p.journalFailed = cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == repeat.ExitJournal
 	if err != nil && cmd.ProcessState == nil {
 		return nil, fmt.Errorf("running the tests: %w", err)
 	}

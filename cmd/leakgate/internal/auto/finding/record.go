@@ -103,13 +103,13 @@ func (s *Sorter) Notes(all bool) []string {
 	for _, c := range sorted(s.deps) {
 		notes = append(notes, "in a dependency, "+c.growth.Module+": "+text(c.growth)+"; fed by "+c.fed[0].String())
 	}
-	for _, line := range values(s.aside[judge.Held]) {
+	for _, line := range values(s.nonFindings[judge.Held]) {
 		notes = append(notes, "in what a test or benchmark keeps, which is a leak if it is to live long: "+line)
 	}
-	for _, line := range values(s.aside[judge.Unclosed]) {
+	for _, line := range values(s.nonFindings[judge.Unclosed]) {
 		notes = append(notes, "goroutines that tests do not end, as a rule since they do not close what they open: "+line)
 	}
-	for _, c := range sorted(s.loose) {
+	for _, c := range sorted(s.onlyInGroup) {
 		notes = append(notes, "grew once, and in no part of the tests when those were repeated: "+text(c.growth)+"; fed by "+c.fed[0].String())
 	}
 	for _, class := range []struct {
@@ -122,7 +122,7 @@ func (s *Sorter) Notes(all bool) []string {
 		{judge.Library, "the standard library's, with no type of a module on the way"},
 		{judge.Unnamed, "of no known path"},
 	} {
-		of := s.aside[class.of]
+		of := s.nonFindings[class.of]
 		if len(of) == 0 {
 			continue
 		}

@@ -19,13 +19,13 @@ const Whole = "all tests"
 
 // A Sorter takes the results of packages, one after the other. It is for one goroutine.
 type Sorter struct {
-	records string // folder
-	again   func(pkg string, functions []string) string
-	causes  map[string]*cause // by root, in the user's modules
-	deps    map[string]*cause // by root, in dependencies
-	aside   map[judge.Class]map[string]string
-	loose   map[string]*cause // by root: grew in a group, and in none of its parts
-	found   []*found
+	records     string // folder
+	again       func(pkg string, functions []string) string
+	causes      map[string]*cause // by root, in the user's modules
+	deps        map[string]*cause // by root, in dependencies
+	nonFindings map[judge.Class]map[string]string
+	onlyInGroup map[string]*cause // by root: grew in a group, and in none of its parts
+	found       []*found
 }
 
 // A cause is one root, and the functions that feed it.
@@ -33,7 +33,7 @@ type cause struct {
 	growth judge.Growth
 	fed    []feeder
 	// some functions that may feed the root have not been told apart
-	more bool
+	feedersIncomplete bool
 }
 
 type feeder struct {
@@ -53,8 +53,8 @@ type found struct {
 func NewSorter(records string, again func(pkg string, functions []string) string) *Sorter {
 	return &Sorter{
 		records: records, again: again,
-		causes: make(map[string]*cause), deps: make(map[string]*cause), loose: make(map[string]*cause),
-		aside: make(map[judge.Class]map[string]string),
+		causes: make(map[string]*cause), deps: make(map[string]*cause), onlyInGroup: make(map[string]*cause),
+		nonFindings: make(map[judge.Class]map[string]string),
 	}
 }
 
@@ -172,15 +172,15 @@ func (s *Sorter) sort(pkg string, modules *judge.Modules, r *drive.Report) []*fo
 	for _, root := range order {
 		seen[root] = slices.DeleteFunc(seen[root], func(o occurrence) bool {
 			// The test feeds this root, then, and none of its subtests does alone.
-			return strings.Contains(o.group.Functions[0], "/") && isLoose(r, o.group)
+			return strings.Contains(o.group.Functions[0], "/") && allPartsExplored(r, o.group)
 		})
 		least := smallest(seen[root])
 		c := &cause{growth: least.growth, fed: feeders(pkg, seen[root])}
-		c.more = !toldApart(r, seen[root])
+		c.feedersIncomplete = !toldApart(r, seen[root])
 		switch least.growth.Class {
 		case judge.Leak:
-			if isLoose(r, least.group) {
-				merge(s.loose, root, c)
+			if allPartsExplored(r, least.group) {
+				merge(s.onlyInGroup, root, c)
 				continue
 			}
 			if !merge(s.causes, root, c) {
@@ -193,16 +193,16 @@ func (s *Sorter) sort(pkg string, modules *judge.Modules, r *drive.Report) []*fo
 			}
 			fresh[i].causes = append(fresh[i].causes, c)
 		case judge.Dependency:
-			if isLoose(r, least.group) {
-				merge(s.loose, root, c)
+			if allPartsExplored(r, least.group) {
+				merge(s.onlyInGroup, root, c)
 			} else {
 				merge(s.deps, root, c)
 			}
 		default:
-			of := s.aside[least.growth.Class]
+			of := s.nonFindings[least.growth.Class]
 			if of == nil {
 				of = make(map[string]string)
-				s.aside[least.growth.Class] = of
+				s.nonFindings[least.growth.Class] = of
 			}
 			of[root] = fmt.Sprintf("%s (%s)", text(least.growth), strings.TrimPrefix(least.growth.Reason+"; fed by "+c.fed[0].String(), "; fed by "))
 		}
@@ -226,7 +226,7 @@ func explorations(r *drive.Report) []*drive.Exploration {
 func merge(known map[string]*cause, root string, c *cause) bool {
 	if k := known[root]; k != nil {
 		k.fed = append(k.fed, c.fed...)
-		k.more = k.more || c.more
+		k.feedersIncomplete = k.feedersIncomplete || c.feedersIncomplete
 		return false
 	}
 	known[root] = c
@@ -302,10 +302,10 @@ func weight(e *drive.Exploration) int {
 	return test * len(e.Functions)
 }
 
-// isLoose reports whether all functions of a group were explored in its parts, too. Growth in the
+// allPartsExplored reports whether all functions of a group were explored in its parts, too. Growth in the
 // group and in none of its parts is no finding: a buffer of the runtime, or a cache that was not
 // full.
-func isLoose(r *drive.Report, group *drive.Exploration) bool {
+func allPartsExplored(r *drive.Report, group *drive.Exploration) bool {
 	if len(group.Functions) == 1 {
 		return false
 	}

@@ -127,7 +127,7 @@ func (s *Sorter) message(f *found) string {
 		if n := len(lines); n > most {
 			lines = append(lines[:most], fmt.Sprintf("and %d more", n-most))
 		}
-		if c.more {
+		if c.feedersIncomplete {
 			lines = append(lines, "maybe others too, which were not told apart")
 		}
 		fmt.Fprintf(&b, "    fed by %s\n", strings.Join(lines, "\n           "))

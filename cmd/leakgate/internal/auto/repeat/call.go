@@ -22,9 +22,9 @@ type runner struct {
 	stderr  *os.File
 	calls   int // number of calls; the last one's number in the marks
 
-	parent  int         // process ID of the command
-	calling atomic.Bool // a function is running
-	alone   atomic.Bool // the command has ended
+	parent     int         // process ID of the command
+	calling    atomic.Bool // a function is running
+	parentGone atomic.Bool // the command has ended
 
 	subtests string // Orders.Subtests
 	matcher  matcher
@@ -76,7 +76,7 @@ func (r *runner) call(f *registered) (ok bool) {
 		ok = r.run(f)
 	}
 	r.calling.Store(false)
-	if r.alone.Load() {
+	if r.parentGone.Load() {
 		os.Exit(exitAlone)
 	}
 	return r.restore() == nil && ok

@@ -71,7 +71,7 @@ func (r *runner) stayWith(parent int) {
 		switch {
 		case !r.isAlone():
 			timer.Reset(often)
-		case r.alone.Swap(true) || !r.calling.Load():
+		case r.parentGone.Swap(true) || !r.calling.Load():
 			os.Exit(exitAlone)
 		default:
 			timer.Reset(long)

@@ -34,14 +34,14 @@ func vendor(work, users string, absolute map[string]bool) error {
 	if err != nil {
 		return err
 	}
-	text := movedList(string(list), filepath.Dir(users), work, absolute)
+	text := relocateModulesTxt(string(list), filepath.Dir(users), work, absolute)
 	return os.WriteFile(filepath.Join(dir, listName), []byte(text), 0o666)
 }
 
 const listName = "modules.txt"
 
-// movedList converts a modules.txt that was made in folder from for a workspace in folder to.
-func movedList(list, from, to string, absolute map[string]bool) string {
+// relocateModulesTxt converts a modules.txt that was made in folder from for a workspace in folder to.
+func relocateModulesTxt(list, from, to string, absolute map[string]bool) string {
 	var b strings.Builder
 	const head = "## workspace\n"
 	b.WriteString(head)

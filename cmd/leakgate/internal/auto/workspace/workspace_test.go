@@ -78,7 +78,7 @@ func TestMovedList(t *testing.T) {
 # example.com/c => /home/app/in
 # example.com/d v1.0.0 => example.com/e v1.2.0
 # example.com/f v1.0.0 => /f
-`, movedList(`# example.com/a v1.0.0
+`, relocateModulesTxt(`# example.com/a v1.0.0
 ## explicit; go 1.20
 # example.com/b v0.0.0 => ../dep
 # example.com/c => ./in

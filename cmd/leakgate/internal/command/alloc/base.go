@@ -147,7 +147,7 @@ func (b *baseRun) compare(ctx context.Context, found *comparison) error {
 	config := [2]*allocrun.Config{b.o.config(b.c, b.here, b.folders[0], before), b.o.config(b.c, b.here, b.folders[1], p)}
 	config[0].Dir = b.dir
 	skip, _ := b.here.invocation.Flag("skip")
-	wanted := selection{b.o.run, b.o.bench, skip}.only(same, different)
+	wanted := selection{b.o.run, b.o.bench, skip}.restrictTo(same, different)
 	var binaries [2]*allocrun.Binary
 	for i, c := range config {
 		c.Args = wanted.apply(c.Args)

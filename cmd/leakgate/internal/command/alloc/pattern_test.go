@@ -17,8 +17,8 @@ func TestSelectionOfTheSameTests(t *testing.T) {
 		"alternatives":   {selection{run: "TestA/x|TestB"}, selection{run: "TestA/x|TestB", skip: "^(TestOld)$"}},
 		"a skipped part": {selection{skip: "TestA/x"}, selection{skip: "TestA/x|^(TestOld)$"}},
 	} {
-		assert.Equal(t, c.to, c.from.only(names, []string{"TestOld"}), name)
-		assert.Equal(t, c.from, c.from.only(names, nil), name)
+		assert.Equal(t, c.to, c.from.restrictTo(names, []string{"TestOld"}), name)
+		assert.Equal(t, c.from, c.from.restrictTo(names, nil), name)
 	}
 	assert.Equal(t, []string{"-test.run=a", "-test.bench=b", "-test.v"}, selection{run: "a", bench: "b"}.apply([]string{"-test.run=c", "-test.skip=d", "-test.v"}))
 }

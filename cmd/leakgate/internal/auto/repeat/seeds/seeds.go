@@ -51,12 +51,12 @@ func (deps) ImportPath() string                          { return "" }
 func (deps) ModulePath() string                          { return "" }
 func (deps) MatchString(string, string) (bool, error)    { return true, nil }
 func (deps) SetPanicOnExit0(bool)                        {}
-func (deps) StartCPUProfile(io.Writer) error             { return errNot }
+func (deps) StartCPUProfile(io.Writer) error             { return errUnsupported }
 func (deps) StopCPUProfile()                             {}
 func (deps) StartTestLog(io.Writer)                      {}
 func (deps) StopTestLog() error                          { return nil }
-func (deps) WriteProfileTo(string, io.Writer, int) error { return errNot }
-func (deps) RunFuzzWorker(func(entry) error) error       { return errNot }
+func (deps) WriteProfileTo(string, io.Writer, int) error { return errUnsupported }
+func (deps) RunFuzzWorker(func(entry) error) error       { return errUnsupported }
 func (deps) ReadCorpus(dir string, types []reflect.Type) ([]entry, error) {
 	return readCorpus(dir, types)
 }
@@ -64,12 +64,12 @@ func (deps) CheckCorpus(values []any, types []reflect.Type) error { return check
 func (deps) ResetCoverage()                                       {}
 func (deps) SnapshotCoverage()                                    {}
 func (deps) CoordinateFuzzing(time.Duration, int64, time.Duration, int64, int, []entry, []reflect.Type, string, string) error {
-	return errNot
+	return errUnsupported
 }
 
 func (deps) InitRuntimeCoverage() (mode string, tearDown func(string, string) (string, error), snapshot func() float64) {
 	return "", nil, nil
 }
 
-// errNot is the error of functions that running seeds does not need.
-var errNot = errors.New("leakgate runs seeds only")
+// errUnsupported is the error of functions that running seeds does not need.
+var errUnsupported = errors.New("leakgate runs seeds only")
