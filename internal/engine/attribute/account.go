@@ -5,10 +5,10 @@ import (
 	"sort"
 )
 
-// rest charges what no reference that is understood leads to: nothing alive may be missing from the
-// sums.
+// rest charges the live objects that no understood reference leads to: the sums must include every
+// live object.
 func (a *attributor) rest() {
-	node := a.runtimeRoot("runtime.(unattributed)") // the report leaves it out if there is nothing
+	node := a.runtimeRoot("runtime.(unattributed)") // the report omits an empty node
 	for w, left := range a.open {
 		for ; left != 0; left &= left - 1 {
 			obj := uint32(64*w + bits.TrailingZeros64(left))
@@ -25,7 +25,7 @@ func (a *attributor) rest() {
 			}
 		}
 	}
-	// Blocks of the tiny allocator hold gaps, and what the tool has of them.
+	// Blocks of the tiny allocator contain gaps; values of the tool count as gaps, too.
 	gaps := a.runtimeRoot("runtime.(gaps of the tiny allocator)")
 	for i := range a.heap.Model.Spans {
 		s := &a.heap.Model.Spans[i]
@@ -49,7 +49,7 @@ func (a *attributor) totals() Totals {
 	return t
 }
 
-// report drops the tool's own roots and everything that holds nothing.
+// report returns the root nodes in order, without the tool's own roots and without empty nodes.
 func (a *attributor) report() []*Node {
 	var out []*Node
 	for _, n := range a.nodes {

@@ -15,14 +15,15 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/typing"
 )
 
-// Options say who is told what is charged, and how the work is divided. The zero value will do.
+// Options say who receives the claims, and how the work is divided. The zero value will do.
 type Options struct {
 	Charged Charged
 	Watch   *Watcher // in place of Charged
 
-	// Tests set the others. What comes out does not depend on Workers, TaskSize and Portions.
+	// Only tests set the other fields. The result does not depend on Workers, TaskSize and
+	// Portions.
 	Workers  int // goroutines; 0: GOMAXPROCS
-	TaskSize int // how many objects one gathers from at a time
+	TaskSize int // objects per task; 0: the default
 	Portions heaptype.PortionSizes
 	MaxTree  int // see maxTree; -1: 0
 }
@@ -68,8 +69,8 @@ func Run(h *typedheap.Heap, program root.Program, options Options) *Result {
 			}
 		}
 		a.run()
-		// after what has a name in this phase: how earlier phases led to these objects differs from
-		// run to run
+		// after the objects behind named roots of this phase: how earlier phases led to the
+		// postponed objects differs from run to run
 		a.postponed()
 		a.run()
 	}
@@ -91,14 +92,14 @@ func Run(h *typedheap.Heap, program root.Program, options Options) *Result {
 	return res
 }
 
-// release gives back the memory for what is under way.
+// release frees the working memory outside of the Go heap.
 func (a *attributor) release() {
 	a.level.words.Release()
 	a.next.words.Release()
 	a.gather.release()
 }
 
-// root claims what a root holds directly, and queues it.
+// root claims the objects that a root refers to itself, and queues them.
 //
 //go:norace
 func (a *attributor) root(r *root.Entry) {
@@ -133,17 +134,17 @@ func (a *attributor) root(r *root.Entry) {
 	a.direct(node, labels)
 }
 
-// direct claims what a root holds, which was gathered by label.
+// direct claims the targets that were gathered for a root; their references are numbered by label.
 func (a *attributor) direct(node *Node, labels []string) {
 	w := a.gather.workers[0]
 	w.batch.Flush()
 	w.seal()
 	a.partials.see(a.gather.workers)
 	a.claim(node, w.parts, labels)
-	node.links = nil // they are by label, not by the order of references of objects
+	node.links = nil // their numbers are those of labels, not of references of objects
 }
 
-// postponed gives this phase the objects that the earlier phases had to leave alone.
+// postponed claims the objects that earlier phases postponed to this phase.
 func (a *attributor) postponed() {
 	objs := a.later[a.phase]
 	if len(objs) == 0 {
@@ -187,8 +188,8 @@ func (a *attributor) run() {
 	a.next.reset()
 }
 
-// maxStretch is how many objects of several nodes are gathered from before their nodes claim. What
-// one holds that another claims is kept for nothing.
+// maxStretch bounds how many objects of several nodes are gathered from before these nodes claim. A
+// reference is kept in vain if another node of the stretch claims its target.
 const maxStretch = 1 << 14
 
 // stretch gathers and claims for the first nodes of a level, and returns the runs of the others.
@@ -219,8 +220,8 @@ func (a *attributor) stretch(runs []run) []run {
 	return runs[end:]
 }
 
-// expand claims what a node's objects lead to. They have one type, so that their references have a
-// common order; those of untyped objects come last.
+// expand claims the targets of a node's objects. The objects have one type, so that their
+// references have a common order; references of untyped objects come last.
 //
 //go:norace
 func (a *attributor) expand(n *Node, parts []part) {

@@ -12,14 +12,14 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// graphs returns a function that explains the heap of one small program anew each time.
+// graphs returns a function that builds the heap of one small program anew each time.
 func graphs(t *testing.T) func() *typedheap.Heap {
 	p := imagetest.Record(t)
 	return func() *typedheap.Heap { return heaptest.Build(t, p, typedheap.Options{}) }
 }
 
-// Who gathers references, and how many objects at a time, does not show in the report: neither in
-// what is charged, nor in the order in which a watcher hears of it.
+// The report does not depend on which worker gathers references, nor on how many objects it takes
+// at a time: neither do the charges, nor the order in which a watcher receives them.
 func TestAttributionByManyIsTheSame(t *testing.T) {
 	graph := graphs(t)
 	type charge struct {

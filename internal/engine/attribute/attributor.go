@@ -8,8 +8,7 @@ import (
 )
 
 // attributor charges objects to nodes, breadth first: level by level, and in a level node by node.
-// The references of a stretch of nodes are gathered first, and then each node claims what its own
-// lead to.
+// It first gathers the references of a stretch of nodes; then each node claims its own targets.
 type attributor struct {
 	heap     *typedheap.Heap
 	options  Options
@@ -21,14 +20,14 @@ type attributor struct {
 	seq      int
 	nodes    []*Node // root nodes in order
 	classes  *root.Classes
-	later    map[root.Class][]uint32 // objects whose turn comes later
+	later    map[root.Class][]uint32 // objects that a later class claims
 	size     int                     // of the tree, see maxTree
-	level    frontier                // whose references are followed
-	next     frontier                // what they led to
+	level    frontier                // objects whose references are followed
+	next     frontier                // their targets
 	sorter   objset.Set              // see frontier.add
 	gather   gathering
 	groups   []group
 	partials partials
-	labels   []string // of the references of the root that has its turn
-	watch    *Watcher // nil unless somebody wants to know what is charged to whom
+	labels   []string // of the references of the current root
+	watch    *Watcher // nil unless the caller wants every claim
 }

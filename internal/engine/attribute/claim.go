@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/typing"
 )
 
-// A group is what targets of one type have in common that one reference of a node leads to.
+// A group sums up the targets of one type that one reference of a node leads to.
 type group struct {
 	ty           typing.Typing
 	child        *Node // nil if it is not known yet
@@ -18,12 +18,12 @@ type group struct {
 	ended        int64
 	state        string
 	partial      []uint32   // arrays that are held in part
-	runs         [][]uint32 // those with pointers
-	seen         []seen     // all, if watched
+	runs         [][]uint32 // targets with pointers
+	seen         []seen     // all targets, if there is a watcher
 }
 
-// claim charges what parts of one node lead to, and is not claimed yet, reference by reference.
-// Labels are those of the references, unless nil: then they are those of the node's objects.
+// claim charges the unclaimed targets of the parts of one node, reference by reference. labels
+// names the references of a root; nil: the type of the node's objects names them.
 //
 //go:norace
 func (a *attributor) claim(n *Node, parts []part, labels []string) {
@@ -73,8 +73,8 @@ func (a *attributor) claim(n *Node, parts []part, labels []string) {
 	}
 }
 
-// seen is what a watcher is to be told of: claims that are alike but for the object, and of small
-// values for their extent.
+// seen is a list of claims to report to a watcher. They differ only in the object, and for small
+// values in the extent.
 type seen struct {
 	each  Claim
 	words []uint32
@@ -106,7 +106,7 @@ func (a *attributor) group(b *bundle) *group {
 		}
 	}
 	if len(a.groups) < cap(a.groups) {
-		a.groups = a.groups[:len(a.groups)+1] // with its lists
+		a.groups = a.groups[:len(a.groups)+1] // reuse its lists
 	} else {
 		a.groups = append(a.groups, group{})
 	}
@@ -115,8 +115,8 @@ func (a *attributor) group(b *bundle) *group {
 	return g
 }
 
-// takeObjects claims the targets of a bundle, if they have their turn and nobody claimed them
-// before.
+// takeObjects claims the targets of a bundle that are not claimed yet. It postpones targets whose
+// class comes later.
 //
 //go:norace
 func (a *attributor) takeObjects(b *bundle) {
@@ -128,7 +128,7 @@ func (a *attributor) takeObjects(b *bundle) {
 		}
 		return
 	}
-	// The bundle's own list becomes that of the claimed.
+	// The bundle's own list becomes the list of the claimed targets.
 	n, room := 0, int64(0)
 	if b.held&withRoom != 0 {
 		room = a.takeRooms(b)
@@ -179,8 +179,8 @@ func (a *attributor) takeObjects(b *bundle) {
 	}
 }
 
-// takeRooms claims the arrays of slices with room, as takeObjects does others, and returns the room in
-// those that nobody claimed before.
+// takeRooms claims the arrays of slices with room, as takeObjects does other targets. It returns
+// the room in the arrays that were not claimed before.
 func (a *attributor) takeRooms(b *bundle) (bytes int64) {
 	n := 0
 	for i := 0; i < len(b.words); i += 2 {
@@ -197,7 +197,7 @@ func (a *attributor) takeRooms(b *bundle) (bytes int64) {
 	return bytes
 }
 
-// unseen returns those of small values where nothing was seen to begin.
+// unseen returns those of the small values at whose offset no value was seen to begin.
 func (a *attributor) unseen(words []uint32) []uint32 {
 	n := 0
 	for i := 0; i < len(words); i += 2 {
@@ -209,9 +209,9 @@ func (a *attributor) unseen(words []uint32) []uint32 {
 	return words[:n]
 }
 
-// takeSmall claims values that share blocks one by one, if they are unseen. Of several that begin
-// at one address the longest counts. A block is the tool's if all that is claimed of it is; what the
-// tool claims of another is one of its gaps.
+// takeSmall claims values that share blocks, one by one; unseen has filtered them. Of several
+// values at one address the longest counts. A block is the tool's if the tool claims all its
+// values; in other blocks, the tool's values count as gaps.
 func (a *attributor) takeSmall(b *bundle) {
 	if len(b.words) == 0 {
 		return
@@ -241,8 +241,8 @@ func (a *attributor) takeSmall(b *bundle) {
 	}
 }
 
-// charge charges the groups that one reference of a node leads to. Outside says that they are
-// behind elements outside the length of slices.
+// charge charges the groups that one reference of a node leads to. outside: the reference lies in
+// elements outside the length of slices.
 //
 //go:norace
 func (a *attributor) charge(n *Node, ref uint32, outside bool, labels []string) {
@@ -296,8 +296,8 @@ func (a *attributor) charge(n *Node, ref uint32, outside bool, labels []string) 
 	}
 }
 
-// sortGroups puts the groups in the order of their types' names, untyped ones last, whatever
-// numbers the types have.
+// sortGroups sorts the groups by the names of their types, untyped ones last. The order does not
+// depend on the indexes of types.
 func (a *attributor) sortGroups() {
 	if len(a.groups) < 2 {
 		return
@@ -324,17 +324,17 @@ func (a *attributor) sortGroups() {
 	})
 }
 
-// maxTree bounds the report: the sum of its nodes' depths, and of nodeSize for each node. Whatever
-// is in the heap, a report so has at most half a million nodes and 4,096 levels, which takes some
-// 300 MB, and less than the 10,000 levels that encoding/json reads.
+// maxTree bounds the report: the sum over its nodes of depth and nodeSize. Whatever the heap holds,
+// a report so has at most half a million nodes and 4,096 levels. That takes some 300 MB, and is
+// less than the 10,000 levels that encoding/json reads.
 const (
 	maxTree  = 1 << 23
 	nodeSize = 16
 )
 
 // child returns the node for objects of a type behind a reference. A type that is already on the
-// path folds into the node where it stands. The reference "" is the root variable itself. If the
-// tree is as large as it may be, there is no new node: nil.
+// path folds into the node where it stands. The reference "" is the root variable itself. The
+// result is nil if a new node would be needed, and the tree has reached its bound.
 //
 //go:norace
 func (a *attributor) child(n *Node, label string, ty typing.Typing, typeName string) *Node {
@@ -387,7 +387,7 @@ func (a *attributor) child(n *Node, label string, ty typing.Typing, typeName str
 }
 
 // isNamed reports whether a type has a name of its own. Types without one recur by chance: a
-// map[string]any inside of another only folds where it hangs on the same kind of reference.
+// map[string]any inside of another folds only if the same kind of reference leads to both.
 //
 //go:norace
 func isNamed(typeName string) bool {

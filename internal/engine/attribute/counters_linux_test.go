@@ -12,7 +12,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// recorder is a source that remembers what was asked for.
+// recorder is a source that records which ranges were copied.
 type recorder struct {
 	image.Source
 	copied []image.Range
@@ -23,7 +23,7 @@ func (r *recorder) Copy(ranges []image.Range) ([][]byte, error) {
 	return r.Source.Copy(ranges)
 }
 
-// within is how many bytes of a stretch were asked for.
+// within is how many bytes between two addresses were copied.
 func (r *recorder) within(lo, hi uint64) (bytes uint64) {
 	for _, c := range r.copied {
 		if from, to := max(c.Addr, lo), min(c.End(), hi); from < to {
@@ -33,8 +33,8 @@ func (r *recorder) within(lo, hi uint64) (bytes uint64) {
 	return bytes
 }
 
-// A scan reads the memory of each object with pointers once, in a few large requests, and that of
-// objects without pointers not at all, but for a few func values that capture no pointers.
+// A scan reads the memory of each object with pointers once, in a few large requests. It does not
+// read objects without pointers, except a few func values that capture no pointers.
 func TestBytesRead(t *testing.T) {
 	p := imagetest.Record(t)
 	source := &recorder{Source: p}

@@ -7,22 +7,22 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/offheap"
 )
 
-// A frontier is a list of objects with pointers, claimed and not looked into yet.
+// A frontier is a list of claimed objects with pointers whose references are not followed yet.
 type frontier struct {
 	runs  []run
 	words offheap.Numbers
 }
 
-// A run is some objects that one node was charged with.
+// A run is some objects that are charged to one node.
 type run struct {
 	node *Node
 	objs []uint32
-	// they are of another type than the node's others: the tree had no room for a node of their own
+	// their type is not the node's: the tree had no room for a node of their own
 	guest bool
 }
 
-// add queues objects. Many are put in the order of memory, which the processor reads sooner than
-// what lies anywhere; sorter is an empty set of all objects, and is so again.
+// add queues objects. It sorts long lists by address, since the processor reads memory sooner in
+// this order. sorter is a set of objects, which is empty before and after the call.
 //
 //go:norace
 func (f *frontier) add(n *Node, lists [][]uint32, guest bool, sorter objset.Set) {

@@ -10,24 +10,24 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/typing"
 )
 
-// A part is what some objects of one node refer to. References are kept in bundles of those that
-// are alike, four bytes each. What leads to nothing that is left to claim is not kept.
+// A part holds the references of some objects of one node, in bundles of like references, four
+// bytes each. References whose targets are claimed already are not kept.
 type part struct {
 	node *Node
 	// parts of maps and channels first, then in the order of the holder's references
 	bundles      []bundle
-	used, inline int64 // entries of maps, and those of them that lie in the tables whole
+	used, inline int64 // entries of maps, and those of them that the tables hold whole
 	entries      []mapCount
 	at           int // the first bundle that is not claimed
-	portion      int // from 1 on; 0 for what is of no portion
+	portion      int // number of the portion, from 1 on; 0: the part is of no portion
 }
 
-// A bundle is references that are the same one of their holders, to targets of one sort.
+// A bundle is a list of references with the same number in their holders, to targets of one sort.
 type bundle struct {
 	bundleKey
 	n int // length of words
-	// numbers of objects and of anonymous static data; for tiny ones object and extent, for those of slices
-	// with room object and room
+	// numbers of objects and of anonymous static data; pairs of object and extent for tiny values,
+	// pairs of object and room for slices with room
 	words []uint32
 }
 
@@ -40,16 +40,16 @@ type bundleKey struct {
 	kind   Kind
 	scan   bool // the targets hold pointers
 	held   holding
-	// the references are elements outside the length of the slices that hold their array
+	// the references lie in elements outside the length of the slices that hold the array
 	outside bool
 }
 
-// holding is how references hold their targets, in the order in which these are claimed.
+// holding is how references hold their targets; targets of lower values are claimed first.
 type holding uint8
 
 const (
-	withRoom holding = 1 << iota // slices, which have room behind their length
-	inPart                       // slices or strings, which leave out a part of the array or block
+	withRoom holding = 1 << iota // slices with room between length and capacity
+	inPart                       // slices or strings that leave out a part of the array or block
 )
 
 // Kind is a sort of claim.
@@ -61,26 +61,26 @@ const (
 	KindTiny                  // a value in a block of the tiny allocator
 	KindAnonymous             // compiler-made data
 
-	KindEntries // no reference: entries that lie in a map's tables whole
-	KindNone    // an object that nothing led to
+	KindEntries // no reference: entries that a map's tables hold whole
+	KindNone    // an object that no reference led to
 )
 
-// mapCount is how many entries of a map lie in its tables whole.
+// mapCount is how many entries the tables of one map hold whole.
 type mapCount struct {
 	obj uint32
 	n   int64
 }
 
-// A gatherer follows the references of objects of one node after the other.
+// A gatherer collects the references of objects, node by node.
 type gatherer struct {
 	a       *attributor
 	w       heaptype.Walker
 	owner                  // of the part being gathered
-	aside   heaptype.Aside // of large objects
+	aside   heaptype.Aside // portions of large objects
 	outside bool           // see bundleKey
-	extents []extent       // of slices, and of what else leads to arrays that are held in part
-	tooMany bool           // slices and strings that reach little of plain blocks
-	owners  []owner        // of each of them
+	extents []extent       // of slices, and of other references to arrays that are held in part
+	tooMany bool           // extents has no room for all plain blocks
+	owners  []owner        // of each portion in aside.List
 	batch   typing.Batch
 	parts   []part
 	words   offheap.Numbers
@@ -89,26 +89,26 @@ type gatherer struct {
 	// Of the part under way:
 	refs    []ref
 	bundles []bundle
-	last    [16]int32 // by reference: the bundle that one went to
+	last    [16]int32 // by number of the reference, modulo its length: the bundle last used
 	entries []mapCount
 	fetched byte // see fetch
 }
 
-// An owner is a node, or those objects of it that are of another type, and the task that gathers
-// from them.
+// An owner is a node, or the guests among its objects (see run), and the task that gathers from
+// them.
 type owner struct {
 	node  *Node
 	guest bool
 	task  int
 }
 
-// setAside is a portion of a large object, and whose it is.
+// setAside is a portion of a large object, with its owner.
 type setAside struct {
 	heaptype.Portion
 	owner owner
 }
 
-// takeAside moves what was set aside to the end of a list.
+// takeAside moves the gatherer's portions to the end of a list.
 func (w *gatherer) takeAside(list []setAside) []setAside {
 	for i, o := range w.owners {
 		list = append(list, setAside{w.aside.List[i], o})
@@ -124,8 +124,8 @@ type ref struct {
 	extent uint32 // of tiny values: offset, and size << 8; of slices: bytes of room
 }
 
-// A part ends when it has so many references, so that its bundles fit into blocks of numbers, or so
-// many bundles, since they are searched one by one.
+// A part ends at maxRefs references, so that its bundles fit into blocks of numbers, or at
+// maxBundles bundles, since bundle searches them one by one.
 const (
 	maxRefs    = offheap.BlockLen / 4
 	maxBundles = 64
@@ -222,7 +222,8 @@ func (w *gatherer) fetch(objs []uint32) {
 	}
 }
 
-// take takes a reference.
+// take adds a reference to the part under way; s and obj are the heap object it leads to, s nil if
+// none.
 //
 //go:norace
 func (w *gatherer) take(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
@@ -274,7 +275,7 @@ func (w *gatherer) room(e *heaptype.Edge, s *goruntime.Span) uint32 {
 	return uint32(min(uint64(e.Slack)*e.Type.Size, s.ElemSize, math.MaxUint32))
 }
 
-// object takes a reference to an object, of a slice with so much room.
+// object adds a reference to a heap object; room is that of the slice, in bytes.
 //
 //go:norace
 func (w *gatherer) object(ref uint32, s *goruntime.Span, obj uint32, held holding, room uint32) {
@@ -288,7 +289,7 @@ func (w *gatherer) object(ref uint32, s *goruntime.Span, obj uint32, held holdin
 	w.add(bundleKey{ref: ref, typ: ty.Type, layout: ty.Layout, kind: KindObject, size: s.ElemSize, scan: !s.NoScan, held: held}, obj, room)
 }
 
-// small takes a reference to a value in a block of the tiny allocator.
+// small adds a reference to a value in a block of the tiny allocator.
 //
 //go:norace
 func (w *gatherer) small(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
@@ -307,7 +308,7 @@ func (w *gatherer) small(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 	w.add(key, obj, off|size<<8)
 }
 
-// anonymous takes a reference to anonymous static data. Variables are roots of their own.
+// anonymous adds a reference to anonymous static data. Variables are roots of their own.
 //
 //go:norace
 func (w *gatherer) anonymous(e heaptype.Edge) {
@@ -317,7 +318,7 @@ func (w *gatherer) anonymous(e heaptype.Edge) {
 	}
 }
 
-// data takes a reference to anonymous static data by its number.
+// data adds a reference to anonymous static data by its number.
 func (w *gatherer) data(ref, obj uint32) {
 	if h := w.a.heap; w.a.open.Has(obj) {
 		ty := h.Anonymous.List[obj-h.AnonymousBase()].Typing
@@ -358,7 +359,7 @@ func (w *gatherer) bundle(key *bundleKey) int32 {
 	return int32(len(w.bundles) - 1)
 }
 
-// seal finishes the part under way; another one of the node may follow.
+// seal finishes the part under way; another part of the node may follow.
 func (w *gatherer) seal() {
 	if len(w.refs) == 0 && w.w.Entries == 0 {
 		return
@@ -376,7 +377,7 @@ func (w *gatherer) seal() {
 			b.words = append(b.words, r.extent)
 		}
 	}
-	// They are few, and most often in order already.
+	// Bundles are few, and most often in order already.
 	for i := range bundles {
 		for k := i; k > 0 && bundles[k].before(&bundles[k-1]); k-- {
 			bundles[k], bundles[k-1] = bundles[k-1], bundles[k]
@@ -402,9 +403,9 @@ func (k *bundleKey) step() int {
 	return 1
 }
 
-// order is that in which bundles are claimed: what elements outside the length of their slices lead
-// to after all else, and of one reference what it holds as a whole before what it holds in part, and
-// what it has no room in before what it has.
+// order is the sort key of bundles for claims. References in elements outside the length of their
+// slices come last. Among those with one number, targets held as a whole precede targets held in
+// part, and slices without room precede slices with room.
 func (b *bundle) order() uint64 {
 	o := uint64(b.ref)<<2 | uint64(b.held)
 	if b.outside {

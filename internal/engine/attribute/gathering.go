@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/typing"
 )
 
-// gathering has several goroutines gather from many objects.
+// gathering divides the work of gathering from many objects among several goroutines.
 type gathering struct {
 	a       *attributor
 	procs   int
@@ -22,13 +22,13 @@ type gathering struct {
 
 // A task is a piece of work: objects of one node or of several.
 type task struct {
-	runs        []run // the first from skip on, and of all together n objects
+	runs        []run // n objects, from index skip of the first run on
 	skip, n     int
 	worker      *gatherer
-	first, last int // its parts among the worker's
+	first, last int // indexes of its parts in worker.parts
 }
 
-// taskSize is how many objects a task has, and manyTasks how many are worth more than one
+// taskSize is how many objects a task has, and manyTasks how many tasks are worth more than one
 // goroutine.
 const (
 	taskSize  = 512
@@ -71,16 +71,16 @@ func (t *gathering) release() {
 	}
 }
 
-// begin begins the parts of one node, whose references are handed to the gatherer. They are in its
-// list once it has sealed the last.
+// begin starts the parts of one node, and returns the gatherer that takes the node's references.
+// The parts are in its list once it has sealed the last of them.
 func (t *gathering) begin(n *Node) *gatherer {
 	t.resetWorkers(1)
 	t.workers[0].begin(n)
 	return t.workers[0]
 }
 
-// all returns the parts of what the n objects of some runs refer to, in the order of the runs. They
-// are valid until others are begun.
+// all gathers from the n objects of some runs, and returns the parts in the order of the runs. They
+// are valid until the next call of all or begin.
 func (t *gathering) all(runs []run, n int) []part {
 	if t.procs == 1 || n < manyTasks*t.a.options.TaskSize {
 		t.resetWorkers(1)
@@ -114,8 +114,8 @@ func (t *gathering) all(runs []run, n int) []part {
 	return t.parts
 }
 
-// portions gathers from what was set aside, and puts the parts behind the others of their nodes, in
-// the order of tasks, whoever had which.
+// portions gathers from the portions that were set aside, and puts their parts behind the other
+// parts of their nodes. Portions are in the order of tasks, whichever worker ran a task.
 func (t *gathering) portions(runs []run) {
 	t.aside = t.aside[:0]
 	for _, w := range t.workers {
@@ -150,7 +150,7 @@ func (t *gathering) portions(runs []run) {
 	}
 }
 
-// divide makes tasks of n objects.
+// divide divides n objects of some runs into tasks.
 func (t *gathering) divide(runs []run, n int) {
 	t.tasks = t.tasks[:0]
 	skip := 0

@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// TestTreeIsBounded gives reports of one heap less and less room. What has no room of its own is
-// charged where the tree ends: nothing is lost, only less is typed.
+// TestTreeIsBounded reports one heap with lower and lower bounds. Objects that have no room for a
+// node of their own are charged where the tree ends: nothing is lost, only less is typed.
 func TestTreeIsBounded(t *testing.T) {
 	graph := graphs(t)
 	report := func(limit int) *attribute.Result {

@@ -15,7 +15,7 @@ type Node struct {
 	Objects, Bytes               int64
 	UntypedObjects, UntypedBytes int64
 	Elems                        int64
-	// of slices that leave out elements with objects: sums over their arrays
+	// sums over arrays with objects in elements outside the length of the slices that hold them
 	Len, Cap int64
 	// of Objects, those behind elements outside the length of the slices
 	Beyond int64
@@ -23,7 +23,7 @@ type Node struct {
 	Unreached  int64
 	Room       int64  // of Bytes, those of arrays between the length and the capacity of slices
 	Ended      int64  // of Objects, those whose use is over
-	EndedState string // what they are: "closed"
+	EndedState string // their state: "closed"
 	// the path from one of its objects to the next, where recursive types fold; "" if none do
 	Recursion  string
 	Root       *root.Root // of root nodes
@@ -32,9 +32,9 @@ type Node struct {
 	Children   []*Node
 
 	parent   *Node
-	typing   typing.Typing // of its objects; typ 0 for roots without objects of their own
+	typing   typing.Typing // of its objects; Type 0 for roots without objects of their own
 	kids     map[childKey]*Node
-	links    []link // some of kids, by what is known before the label is
+	links    []link // some of kids, by number of the reference, so that no label is needed
 	seq      int
 	at       int // while parts are sorted, see gathering.portions
 	depth    int32
@@ -70,8 +70,8 @@ func (n *Node) Top() *Node {
 	return n
 }
 
-// MapEntries returns the node of the entries that lie whole in the tables of the maps of n, nil if
-// there is none.
+// MapEntries returns the node of the entries that the tables of n's maps hold whole, nil if there
+// is none.
 func (n *Node) MapEntries() *Node { return n.kids[childKey{label: "$mapval"}] }
 
 // linked returns the child for targets of a type behind a reference, if it is among the links.

@@ -9,10 +9,10 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/root"
 )
 
-// An extent is the elements of an array that a slice holds within its length, as offsets in bytes
-// from the array's first element. The slice's capacity ends at capEnd. Of a plain block, which holds
-// no pointers, it is the bytes that a slice or string reaches, from the block's start, and capEnd is
-// the block's size.
+// An extent is the range of an array's elements within the length of a slice, from lo to hi, as
+// offsets in bytes from the array's first element. The slice's capacity ends at capEnd. In a plain
+// block, which holds no pointers, it is the range of bytes that a slice or string reaches, from the
+// block's start, and capEnd is the block's size.
 type extent struct {
 	obj            uint32
 	plain          bool
@@ -20,38 +20,39 @@ type extent struct {
 }
 
 const (
-	// Plain blocks are looked at if they have so many bytes, and a slice or string reaches only one
-	// byte in so many: what append leaves free is not worth a word.
+	// Plain blocks count if they have at least minPlain bytes, and a slice or string reaches at
+	// most one byte in plainShare: room that append leaves is not worth reporting.
 	minPlain   = 256
 	plainShare = 4
-	// maxPlain bounds the plain blocks that are noted, and so the memory for that. If there are
-	// more, nothing is said of any, and what is said does not depend on the order.
+	// maxPlain bounds the number of plain blocks in partials, and so its memory. If there are more,
+	// no node reports unreached bytes, so that the report does not depend on the order.
 	maxPlain        = 1 << 17
 	maxPlainExtents = 8 * maxPlain
 )
 
-// everything is the extent of a reference that is no slice, or says too little.
+// everything is the extent of a reference that is no slice, or whose range is unknown.
 func everything(obj uint32) extent { return extent{obj: obj, hi: math.MaxUint64} }
 
 // within reports whether all elements of x are in y.
 func (x *extent) within(y *extent) bool { return y.lo <= x.lo && x.hi <= y.hi }
 
 // A partialArray is an array that is held by slices which do not reach all its elements. The extent
-// encloses those of all slices that were seen by the time that the array was charged to the node.
+// encloses those of all slices that were gathered before the array was charged to the node.
 type partialArray struct {
 	extent
 	node *Node // nil until it is charged
 }
 
-// partials are the arrays with elements outside the length of the slices that hold them. Objects
-// that these elements lead to are claimed after those that the other elements lead to, and counted
-// (Node.Beyond), and the bytes of plain blocks that nothing reaches are added up (Node.Unreached).
-// Where a reference found later reaches further, the array's node says nothing.
+// partials are the arrays with elements outside the length of the slices that hold them. The
+// targets of these elements are claimed after those of the other elements, and counted
+// (Node.Beyond). The bytes of plain blocks that no slice or string reaches are added up
+// (Node.Unreached). If a reference found later reaches further, the array's node reports no such
+// numbers, and the plain block does not count.
 type partials struct {
 	arrays  map[uint32]*partialArray
-	charged objset.Set // those that have a node; nil if there are none
+	charged objset.Set // arrays that have a node; nil if there are none
 	plain   int        // plain blocks in arrays
-	tooMany bool       // of them
+	tooMany bool       // there are more than maxPlain plain blocks
 }
 
 // unreached is how many bytes of a plain block lie outside of the extent.
@@ -60,8 +61,8 @@ func (x *extent) unreached() int64 { return int64(x.capEnd - (x.hi - x.lo)) }
 // has reports whether an object is an array that was charged to a node as a partial one.
 func (p *partials) has(obj uint32) bool { return p.charged != nil && p.charged.Has(obj) }
 
-// see takes what the gatherers saw of slices and arrays, before anything is claimed for it. The
-// order does not matter.
+// see merges the extents that the gatherers noted, before anything is claimed for them. The order
+// does not matter.
 func (p *partials) see(workers []*gatherer) {
 	for _, w := range workers {
 		for _, x := range w.extents {
@@ -102,7 +103,7 @@ func (p *partials) doubt(obj uint32) {
 func (p *partials) charge(n *Node, obj, objects uint32, size uint64) {
 	a := p.arrays[obj]
 	if a == nil {
-		return // there are too many
+		return // beyond maxPlain
 	}
 	if p.charged == nil {
 		p.charged = objset.New(objects)
@@ -117,8 +118,9 @@ func (p *partials) charge(n *Node, obj, objects uint32, size uint64) {
 	n.Cap += int64(a.capEnd / size)
 }
 
-// repeats reports whether a reference of a root is a word of a package variable that has its turn
-// again, when everything else is charged, and led to an array as a slice the first time.
+// repeats reports whether a root reference repeats an earlier one: it is a word of a package
+// variable, whose words are roots again after everything else is charged, and the first time the
+// variable led to the array as a slice.
 func (a *attributor) repeats(r *root.Entry, re *root.Edge) bool {
 	if re.From != root.FromWord || r.Type == "" || a.partials.charged == nil {
 		return false
@@ -131,7 +133,7 @@ func (a *attributor) repeats(r *root.Entry, re *root.Edge) bool {
 	return n.Top().Name == r.Name && (n.parent == nil || n.parent.parent == nil)
 }
 
-// settle drops what is said of nodes where it is not sure for all arrays.
+// settle clears the numbers of nodes that are not certain for all their arrays.
 func (p *partials) settle() {
 	for _, a := range p.arrays {
 		switch {
@@ -172,9 +174,9 @@ func (w *gatherer) extent(e *heaptype.Edge, s *goruntime.Span, obj uint32) (x ex
 	return x, mem, x.lo <= x.hi && x.capEnd <= uint64(len(mem))
 }
 
-// leavesOut reports whether a slice's array has something in an element that is not within its
-// length: in the one right before or behind it, since most have nothing there, and need no look at
-// the rest.
+// leavesOut reports whether a slice leaves out elements of its array that hold references. It reads
+// only the first reference of the elements right before and right behind the slice's length: both
+// are nil in most arrays.
 func (w *gatherer) leavesOut(e *heaptype.Edge, s *goruntime.Span, obj uint32) bool {
 	x, mem, ok := w.extent(e, s, obj)
 	if !ok || s.NoScan || !e.Type.HasPointers() {
@@ -188,8 +190,8 @@ func (w *gatherer) leavesOut(e *heaptype.Edge, s *goruntime.Span, obj uint32) bo
 	return true
 }
 
-// reached returns which bytes of a block without pointers a slice or string reaches; false for other
-// references.
+// reached returns which bytes of a block without pointers a slice or string reaches; false for
+// other references.
 func (w *gatherer) reached(e *heaptype.Edge, s *goruntime.Span, obj uint32) (x extent, ok bool) {
 	n := e.Size
 	switch {

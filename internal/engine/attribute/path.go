@@ -2,7 +2,7 @@ package attribute
 
 import "github.com/leakgate/leakgate/internal/nodename"
 
-// Paths are those of nodes in a folded report, as far as somebody has asked.
+// Paths caches the paths of nodes in a folded report.
 type Paths map[*Node]string
 
 // Of returns the path of a node: "example.com/app.srv.conns[*]".

@@ -11,7 +11,7 @@ type Totals struct {
 	TypedBytes int64
 }
 
-// Result is a finished account.
+// Result is the outcome of Run.
 type Result struct {
 	Roots    []*Node
 	Totals   Totals
@@ -21,13 +21,13 @@ type Result struct {
 	Uncertain map[Shape]int64
 }
 
-// A Watcher is told of every charge, and lists the node made for each root.
+// A Watcher receives every claim, and the node made for each root.
 type Watcher struct {
 	Roots  []RootNode
 	Charge func(*Node, Claim)
 	Skip   func(*root.Root) bool // leaves out roots; nil: none
 	Cut    []uint32              // objects that are left out
-	Tiny   *TinyTable            // in the end
+	Tiny   *TinyTable            // set when Run returns
 }
 
 // A RootNode is the node that was made for a root.
@@ -36,22 +36,22 @@ type RootNode struct {
 	Node  *Node
 }
 
-// A Claim is what a node is charged with at once.
+// A Claim is one charge to a node: an object, a small value, or entries of a map.
 type Claim struct {
 	Kind           Kind
 	Obj            uint32
 	Off            uint8 // of a small value in its block
 	Objects, Bytes int64
-	Untyped        bool // it is not of its node's type, but held by an object that is
+	Untyped        bool // the object is not of its node's type, but an object of that type holds it
 }
 
-// Charged is told which object is charged to which node. Of small values that share a block it is told
-// the first, with the block's number: the allocation of a block is that of its first value, and what
-// is allocated in the rest of it later is no allocation to the memory profiler (go1.26
-// runtime/malloc.go, mallocgcTiny).
+// Charged is called with each object and the node that it is charged to. Of small values that share
+// a block it receives only the first, with the block's number: the allocation of a block is that of
+// its first value, and the memory profiler does not see later allocations in the rest of the block
+// (go1.26 runtime/malloc.go, mallocgcTiny).
 type Charged func(n *Node, obj uint32, bytes int64)
 
-// Claim tells of objects that a reference led to.
+// Claim calls c if a claim is of an object, or of the first value in a block of the tiny allocator.
 func (c Charged) Claim(n *Node, what Claim) {
 	if what.Kind == KindObject || what.Kind == KindTiny && what.Off == 0 {
 		c(n, what.Obj, what.Bytes)
@@ -61,12 +61,12 @@ func (c Charged) Claim(n *Node, what Claim) {
 // A Shape is what is known of an object whose type is not certain.
 type Shape struct {
 	Size uint64 // of its size class
-	Mask uint64 // a bit a word: a pointer
+	Mask uint64 // pointer mask, one bit a word
 	// address of the descriptor of the type of a reference to it, 0 if there is none that accounts
 	// for its pointers
 	Type uint64
 }
 
-// LargestMask is the size up to which objects have pointer masks in shapes. Larger ones with
-// pointers carry their type.
+// LargestMask is the size in bytes up to which objects have pointer masks in shapes. Larger objects
+// with pointers carry their type.
 const LargestMask = 64 * 8

@@ -2,16 +2,16 @@ package attribute
 
 import "github.com/leakgate/leakgate/internal/engine/typedheap"
 
-// TinyTable says what was claimed of the blocks of the tiny allocator. Objects are numbered span by
-// span, so that it has room for whole pages of them where there are such spans.
+// TinyTable records the claims in the blocks of the tiny allocator. Objects are numbered span by
+// span, so that it has entries for whole pages of numbers, where there are tiny spans.
 type TinyTable struct {
-	// by object / tinyPage: 1 + where its blocks begin in blocks, 0 if there are none
+	// by object / tinyPage: 1 + the index of the page's first block in Blocks, 0 if there is none
 	page   []uint32
 	Blocks []tinyBlock
 }
 
-// tinyBlock is what was claimed of a 16-byte block: which bytes for others than the tool, and at
-// which of them a value was seen to begin, whoever's.
+// tinyBlock is the claims in a 16-byte block, one bit a byte: the bytes claimed, except for the
+// tool, and the bytes where a claimed value begins, the tool's included.
 type tinyBlock struct{ bytes, Starts uint16 }
 
 const tinyPage = 64
@@ -34,8 +34,8 @@ func (t *TinyTable) prepare(h *typedheap.Heap) {
 	t.Blocks = make([]tinyBlock, n*tinyPage)
 }
 
-// At returns what was claimed of an object of a tiny span.
+// At returns the claims in an object of a tiny span.
 func (t *TinyTable) At(obj uint32) *tinyBlock { return &t.Blocks[t.Index(obj)] }
 
-// Index returns where the block of an object is in blocks.
+// Index returns the index of an object's block in Blocks.
 func (t *TinyTable) Index(obj uint32) uint32 { return t.page[obj/tinyPage] - 1 + obj%tinyPage }

@@ -8,8 +8,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// A block of the tiny allocator that values of the tool share with others counts as any of the
-// program's: what is reported adds up to the totals, whatever package is the tool.
+// A block of the tiny allocator that values of the tool share with values of the program counts as
+// the program's: the report adds up to the totals, whichever package is the tool.
 func TestSharedWithTheTool(t *testing.T) {
 	graph := graphs(t)
 	for _, tool := range []string{"main", "os"} {

@@ -4,10 +4,10 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 )
 
-// uncertain counts the objects whose type is not certain, by shape: those that were reached, and
-// those that the collector found alive and the scan missed. Without debug information the small
-// ones that only variables and closures lead to have no certain type: the allocator records that of
-// larger ones only.
+// uncertain counts the objects whose type is not certain, by shape: objects that the scan reached,
+// and objects that the collector marked and the scan missed. Without debug information, small
+// objects that only variables and closures lead to have no certain type: the allocator records the
+// types of larger objects only.
 func (a *attributor) uncertain() map[Shape]int64 {
 	h := a.heap
 	shapes := make(map[Shape]int64)

@@ -1,5 +1,5 @@
-// Package dataseg has the data segments of a program: its package variables, and the data that the
-// compiler made, with what the collector's masks and the types of variables say of them.
+// Package dataseg models the data segments of a program: its package variables, and the data that
+// the compiler made, with the collector's masks and the types of variables.
 package dataseg
 
 import (
@@ -36,7 +36,7 @@ func Load(types *heaptype.Table) *Segments {
 	all := segments(types.Model)
 	for k := range all {
 		seg := &all[k]
-		at := seg.start // behind the symbols until now
+		at := seg.start // end of the symbols so far
 		first := sort.Search(len(globals), func(i int) bool { return globals[i].Addr+bias >= seg.start })
 		for i := first; i < len(globals) && globals[i].Addr+bias < seg.end; i++ {
 			addr, size := globals[i].Addr+bias, globals[i].Size
@@ -60,7 +60,7 @@ func Load(types *heaptype.Table) *Segments {
 	return d
 }
 
-// A segment is one of those that the collector has a mask of.
+// A segment is a data segment that the collector has a mask of.
 type segment struct {
 	start, end uint64
 	mask       []byte
@@ -103,8 +103,8 @@ const UnnamedData = "runtime.(unnamed data)"
 // unnamedVariables names all variables of packages where there is no debug information.
 const unnamedVariables = "(unnamed global)"
 
-// unnamed adds the stretch between two symbols if it leads on: the linker keeps no symbol for some of
-// the compiler's own data.
+// unnamed adds the stretch between two symbols if it leads on: the linker keeps no symbol for some
+// of the compiler's own data.
 func (d *Segments) unnamed(seg *segment, from, to uint64) {
 	if from >= to {
 		return
@@ -167,7 +167,7 @@ func (d *Segments) LeadsOn(addr uint64) bool {
 	return false
 }
 
-// At returns the index in Statics of the one that an address lies in, -1 if there is none.
+// At returns the index in Statics of the one that contains an address, -1 if there is none.
 func (d *Segments) At(addr uint64) int {
 	lo, hi := 0, len(d.Statics)
 	for lo < hi {

@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// Variables that are not listed lead to no object and to no data segment, by their types neither:
-// half of the variables in a small program, most in a test. All others are listed.
+// Variables that are not listed lead to no object and to no data segment, also by their types. They
+// are half of the variables in a small program, most in a test. All others are listed.
 func TestIdleVariables(t *testing.T) {
 	p := imagetest.Record(t)
 	m, err := p.Load(p)

@@ -4,9 +4,10 @@
 // them. A node of a report stands for many objects, so that dominators of single objects do not
 // tell what cutting the node would free: two elements of a list that share a payload retain it
 // together, and neither does alone. So each vertex carries the labels of the sets it belongs to,
-// and what is computed for every vertex is
+// and the analysis computes for every vertex
 //
-//	in(x) = the labels that each path to x meets before x = intersection over p -> x of in(p) + own(p)
+//	in(x) = the labels that each path to x meets before x
+//	      = intersection over p -> x of in(p) + own(p)
 //
 // where own(p) are p's labels. With one label for each vertex this is the textbook's equation for
 // dominators (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm). Sets of labels do not
@@ -62,15 +63,14 @@ func newLimited(g *Graph, labels Labelling, cells int) *Analysis {
 	}
 }
 
-// Release gives the memory outside of the heap back. Nothing may be asked of the analysis after
-// that.
+// Release gives the memory outside of the heap back. The analysis must not be used after that.
 func (a *Analysis) Release() {
 	offheap.Free(a.in)
 	a.in = nil
 	a.queue.release()
 }
 
-// AddRoot makes a vertex one that no other vertex is needed to reach. Run must follow.
+// AddRoot makes a vertex a root: paths to it need no other vertex. Run must follow.
 func (a *Analysis) AddRoot(v uint32) {
 	if a.in[v] != 1 {
 		a.in[v] = 1
@@ -110,7 +110,7 @@ func (a *Analysis) Run() {
 	}
 }
 
-// Full reports whether the sets of labels were more than there is room for. Results are wrong then.
+// Full reports whether there was no room for all sets of labels. Results are wrong then.
 func (a *Analysis) Full() bool { return a.sets.full }
 
 // Reached reports whether a path from a root leads to v.
@@ -121,7 +121,7 @@ func (a *Analysis) Reached(v uint32) bool { return a.in[v] != unreached }
 func (a *Analysis) Through(v uint32) (set uint32) {
 	now := union{a.in[v] - 1, a.labels.Own(v), 0}
 	if now.in == a.last.in && now.own == a.last.own {
-		return a.last.set // neighbours have much in common
+		return a.last.set // neighbours mostly have equal sets
 	}
 	now.set = now.in
 	for _, label := range a.labels.Lists[now.own] {

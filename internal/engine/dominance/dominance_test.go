@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// A testGraph is an object graph with labels; roots are vertices that nothing is needed to reach.
+// A testGraph is an object graph with labels; roots are reached without any other vertex.
 type testGraph struct {
 	succ   [][]int
 	labels [][]uint32
@@ -19,7 +19,7 @@ type testGraph struct {
 // analyse runs the computation over the graph.
 func (g testGraph) analyse() *Analysis { return g.limited(maxCells) }
 
-// limited runs it with room for so many cells of sets.
+// limited is analyse with a bound on the cells of sets.
 func (g testGraph) limited(cells int) *Analysis {
 	edges := 0
 	for _, succ := range g.succ {
@@ -54,7 +54,7 @@ func (a *Analysis) labelsOf(v int) []uint32 {
 	return list
 }
 
-// The judge takes a label's vertices out and looks what is not reached any more.
+// The judge removes a label's vertices, and finds the vertices that are not reached any more.
 func TestDominanceOfRandomGraphs(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -94,7 +94,7 @@ func TestDominanceOfRandomGraphs(t *testing.T) {
 	}
 }
 
-// Whatever the graph, its sets take limited memory, and the end is known.
+// For any graph, the sets take limited memory, and Full reports that they reached the limit.
 func TestDominanceIsBounded(t *testing.T) {
 	g := tangle(10_000)
 	need := len(g.analyse().sets.cells)
@@ -104,8 +104,8 @@ func TestDominanceIsBounded(t *testing.T) {
 	require.False(t, g.limited(need).Full())
 }
 
-// list returns a list of n elements with a payload each, doubly linked or not, that hangs on both
-// ends.
+// list returns a list of n elements with a payload each, doubly linked or not. The root refers to
+// both ends.
 func list(n int, double bool) testGraph {
 	g := testGraph{succ: make([][]int, 2*n+1), labels: make([][]uint32, 2*n+1), roots: []int{2 * n}}
 	g.succ[2*n], g.labels[2*n] = []int{0, n - 1}, []uint32{1}
@@ -122,7 +122,7 @@ func list(n int, double bool) testGraph {
 	return g
 }
 
-// tree returns a binary tree with a label for each of its first levels, as fields have.
+// tree returns a binary tree with a label for each of its first vertices, as fields have.
 func tree(n int) testGraph {
 	g := testGraph{succ: make([][]int, n), labels: make([][]uint32, n), roots: []int{0}}
 	for i := range n {
@@ -136,8 +136,8 @@ func tree(n int) testGraph {
 	return g
 }
 
-// mesh returns layers of which everyone refers to several of the next: nothing retains what lies
-// below.
+// mesh returns layers of vertices, which refer to several vertices of the next layer each: nothing
+// retains the vertices below.
 func mesh(n int) testGraph {
 	const layer = 10
 	g := testGraph{succ: make([][]int, n), labels: make([][]uint32, n)}
@@ -155,7 +155,7 @@ func mesh(n int) testGraph {
 	return g
 }
 
-// tangle returns a random graph in which references prefer what is near.
+// tangle returns a random graph in which references prefer near vertices.
 func tangle(n int) testGraph {
 	rng := rand.New(rand.NewPCG(7, 7))
 	g := testGraph{succ: make([][]int, n), labels: make([][]uint32, n), roots: []int{0, n / 2}}

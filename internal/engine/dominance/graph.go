@@ -13,8 +13,8 @@ type Graph struct {
 // lastEdge marks the end of a list. Vertices have lower numbers.
 const lastEdge = 1 << 31
 
-// NewGraph returns a graph with room for so many edges, of which it takes memory only for those
-// that are written. It returns false if vertices or edges are too many to be numbered.
+// NewGraph returns a graph with room for a number of edges. It takes memory only for edges that are
+// written. It returns false if vertices or edges are too many to be numbered.
 func NewGraph(vertices, edges uint64) (*Graph, bool) {
 	if vertices >= lastEdge || edges >= 1<<32-1 {
 		return nil, false
@@ -50,7 +50,7 @@ func (g *Graph) successors(v uint32) []uint32 {
 // A Writer writes the lists of some vertices of a graph, one after the other.
 type Writer struct {
 	Graph  *Graph
-	At     uint32 // where the next edge goes among all edges
+	At     uint32 // index of the next edge among all edges
 	vertex uint32 // whose list is being written
 	start  uint32 // of that list
 }

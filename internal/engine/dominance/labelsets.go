@@ -15,7 +15,7 @@ type labelSets struct {
 
 type labelCell struct{ label, rest uint32 }
 
-// An intersection is one that was computed before.
+// An intersection is a result of meet that was computed before.
 type intersection struct{ a, b, result uint32 }
 
 const memoBits = 14
@@ -70,7 +70,7 @@ func (s *labelSets) rebuild(set uint32) uint32 {
 }
 
 // meet returns the intersection of two sets. It looks only at the greatest labels, down to the cell
-// that both sets have in common, and remembers results of late.
+// that both sets have in common, and remembers recent results.
 func (s *labelSets) meet(a, b uint32) uint32 {
 	if a == b || a == 0 || b == 0 {
 		return min(a, b)

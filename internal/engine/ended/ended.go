@@ -10,12 +10,11 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/typing"
 )
 
-// An ending tells from an object's memory that its use is over: what is still reachable then is
-// suspect.
+// An ending is a test of an object's memory that tells whether its use is over.
 type ending struct {
 	off   uint64
 	how   endingTest
-	state string // how messages say it
+	state string // the state, as in messages
 }
 
 type endingTest uint8
@@ -54,7 +53,7 @@ var endingFields = []struct {
 	{"database/sql.driverConn", "", "closed", byteSet, "closed"},
 }
 
-// endingOf says how objects of the type with a name end.
+// endingOf returns the ending of the type with a name; the zero ending if none is known.
 func endingOf(m *goruntime.Model, name string) ending {
 	for _, e := range endingFields {
 		if e.name != name {
@@ -90,7 +89,7 @@ func New(types *heaptype.Table) *Detector {
 // Ends reports whether the memory of objects of a typing tells if they are in use.
 func (e *Detector) Ends(ty typing.Typing) bool { return e.ending(ty).how != neverEnds }
 
-// ending returns what tells that an object of a typing is no longer in use.
+// ending returns the test that tells whether the use of an object of a typing is over.
 func (e *Detector) ending(ty typing.Typing) ending {
 	if ty.Layout == heaptype.LayoutChan {
 		return e.channel
@@ -107,8 +106,8 @@ func (e *Detector) ending(ty typing.Typing) ending {
 	return e.byType[ty.Type]
 }
 
-// ended reports whether the use of an object is over. Objects without pointers are not in the
-// image, and count as in use unless fetch is set.
+// Of reports whether the use of an object is over, and its state then. Objects without pointers are
+// not in the image, and count as in use unless fetch is set.
 //
 //go:norace
 func (e *Detector) Of(obj uint32, ty typing.Typing, fetch bool) (state string, over bool) {

@@ -3,13 +3,13 @@ package heaptype
 // A Portion is a part of a large array or map, so that several goroutines can walk one object.
 type Portion struct {
 	typ    *Type      // of an array's elements
-	layout *mapLayout // of the map whose directory it is, else nil
+	layout *mapLayout // the map's layout, if mem is part of its directory; nil for an array
 	mem    []byte     // elements, or entries of the directory
-	first  uint64     // index of the first of them
+	first  uint64     // index of the first element or entry
 }
 
-// An Aside collects what a walker sets aside: the large arrays and maps of the objects that it
-// walks, in portions. A nil Aside collects nothing; its walker walks large objects at once.
+// An Aside collects portions of the large arrays and maps that a walker meets, to be walked later.
+// With a nil Aside the walker walks large objects at once.
 type Aside struct {
 	List  []Portion
 	Sizes PortionSizes
@@ -26,7 +26,7 @@ const (
 	directoryPortion = 8
 )
 
-// maxPortions bounds the list: in a damaged heap many maps could have one directory.
+// maxPortions bounds Aside.List: in a damaged heap many maps could share one directory.
 const maxPortions = 1 << 16
 
 func (a *Aside) arrayPortion() uint64 {
@@ -43,27 +43,27 @@ func (a *Aside) directoryPortion() uint64 {
 	return directoryPortion
 }
 
-// dividesArray reports whether an array of so many bytes is worth several portions.
+// dividesArray reports whether an array of n bytes is large enough for several portions.
 func (a *Aside) dividesArray(n int, elem *Type) bool {
 	return a != nil && uint64(n) >= 2*a.arrayPortion() && elem.Size <= a.arrayPortion() && len(a.List) < maxPortions
 }
 
-// dividesDirectory reports whether a directory of so many bytes is worth several portions.
+// dividesDirectory reports whether a directory of n bytes is large enough for several portions.
 func (a *Aside) dividesDirectory(n int) bool {
 	return a != nil && uint64(n) >= 2*8*a.directoryPortion() && len(a.List) < maxPortions
 }
 
-// array sets an array aside.
+// array adds an array to the list, in portions.
 func (a *Aside) array(elem *Type, mem []byte) {
 	a.add(Portion{typ: elem, mem: mem}, a.arrayPortion()/elem.Size, elem.Size)
 }
 
-// directory sets the tables of a map aside.
+// directory adds the tables of a map to the list, in portions.
 func (a *Aside) directory(l *mapLayout, tables []byte) {
 	a.add(Portion{layout: l, mem: tables}, a.directoryPortion(), 8)
 }
 
-// add makes portions of n values of a size each.
+// add divides p into portions of n values each; size is that of one value, in bytes.
 func (a *Aside) add(p Portion, n, size uint64) {
 	for mem := p.mem; len(mem) > 0; p.first += n {
 		k := min(n*size, uint64(len(mem)))

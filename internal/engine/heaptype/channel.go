@@ -38,7 +38,8 @@ func chanLabel(t *Type, ref uint32) string {
 	return t.chanHead.Label(ref - chanRefs(elem))
 }
 
-// hchan makes the channel header without the fields that the walk treats itself.
+// hchan makes the type of the channel header without buf and elemtype: Walker.channel walks the
+// buffer.
 func (k *maker) hchan() *Type {
 	if k.chanType != nil {
 		return k.chanType

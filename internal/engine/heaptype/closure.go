@@ -8,8 +8,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 )
 
-// closure returns the type of closures of a function. It is a new one each time that it is asked
-// for.
+// closure makes the type of a function's closures, a new Type with each call.
 func (k *maker) closure(f *goruntime.Func) *Type {
 	switch f.Name {
 	case "reflect.makeFuncStub":
@@ -25,7 +24,7 @@ func (k *maker) closureOf(name string, entry uint64, v variant, captures []debug
 	t := k.add(&Type{Name: name, Kind: reflect.Func, Size: 8, entry: entry, made: v, Shaped: IsShaped(name)})
 	for _, c := range captures {
 		if strings.HasPrefix(c.Name, ".autotmp_") {
-			// the compiler's, with a number that varies between builds
+			// a temporary of the compiler; its number varies between builds
 			c.Name = captured
 		}
 		d := k.names.Type(c.Type)
@@ -57,7 +56,7 @@ func (k *maker) closureLike(f *goruntime.Func, name string) *Type {
 	return t
 }
 
-// variant makes a variant of a closure type; it is the type itself if there is nothing special.
+// variant makes the variant v of a closure type. It returns t itself if v adds nothing to t.
 func (k *maker) variant(t *Type, v variant) *Type {
 	switch {
 	case v.dict != 0:
@@ -68,17 +67,17 @@ func (k *maker) variant(t *Type, v variant) *Type {
 	return k.completed(t, v)
 }
 
-// captured names what a closure captures but no variable of its function describes.
+// captured is the label of a captured value that no variable of the function describes.
 const captured = "$captured"
 
-// completed corrects the captured variables and adds the captured variables that debug information
-// leaves out, arrays and structs that the function reads right out of its closure. The closure's
-// own layout is in the debug information too, though not whose it is (go1.26
-// cmd/compile/internal/typecheck/func.go, ClosureType): it is the one that agrees with the
-// variables and the pointer words.
+// completed corrects the captured variables of a closure type, and adds the captured arrays and
+// structs that the function reads directly from its closure: debug information lists no variables
+// for them. It does contain the struct type that the closure is allocated as, though not which
+// function the struct type belongs to (go1.26 cmd/compile/internal/typecheck/func.go, ClosureType).
+// completed takes the struct type that agrees with the variables and the pointer words.
 //
-// The toolchain of go1.27 leaves these layouts out. Then the room that a closure has tells what
-// lies in it, and what nothing lists stays untyped.
+// The toolchain of go1.27 omits these struct types. Then the size of the closure tells which
+// variables lie in it (see byRoom), and what nothing lists stays untyped.
 //
 //go:norace
 func (k *maker) completed(t *Type, v variant) *Type {
@@ -92,7 +91,7 @@ func (k *maker) completed(t *Type, v variant) *Type {
 			continue
 		}
 		if found != nil {
-			return t // it could be either
+			return t // two struct types fit
 		}
 		found = c
 	}
@@ -105,8 +104,8 @@ func (k *maker) completed(t *Type, v variant) *Type {
 	return t
 }
 
-// byRoom tells arrays and structs that lie in a closure from references to them by the distance to
-// the next variable, or to the end of the object.
+// byRoom decides which arrays and structs a closure holds itself, and of which it holds a
+// reference. The distance to the next variable, or to the end of the object, tells.
 func (k *maker) byRoom(captures []debuginfo.Capture, size uint64) []debuginfo.Capture {
 	decided := make([]debuginfo.Capture, len(captures))
 	copy(decided, captures)
@@ -124,8 +123,8 @@ func (k *maker) byRoom(captures []debuginfo.Capture, size uint64) []debuginfo.Ca
 	return decided
 }
 
-// fillGaps returns the captures with those that only the layout of a closure has, nil if the two
-// disagree.
+// fillGaps returns the known captures and those that only the struct type of the closure lists; nil
+// if the variables and the struct type disagree.
 func (k *maker) fillGaps(layout debuginfo.Type, known []debuginfo.Capture) []debuginfo.Capture {
 	var all []debuginfo.Capture
 	if len(layout.Fields) < 2 {
@@ -137,14 +136,14 @@ func (k *maker) fillGaps(layout debuginfo.Type, known []debuginfo.Capture) []deb
 		switch {
 		case len(known) > 0 && known[0].Offset == f.Offset:
 			if known[0].Type == f.Type {
-				// by value, even if its address is what the function keeps of it
+				// captured by value, even if the function keeps only the variable's address
 				c.Name = known[0].Name
 			} else if c = known[0]; !c.ByRef || field.Elem != c.Type {
 				return nil
 			}
 			known = known[1:]
 		case field.Kind != reflect.Struct && field.Kind != reflect.Array && !isDictionary(field.Name) && k.byID(f.Type).HasPointers():
-			return nil // there would be a variable
+			return nil // a variable would describe this field
 		}
 		all = append(all, c)
 	}

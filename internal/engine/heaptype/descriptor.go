@@ -8,12 +8,13 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 )
 
-// descriptorNames is implemented by Names that know no types but those with a descriptor.
+// descriptorNames is implemented by Names that know only the types with a run-time descriptor.
 type descriptorNames interface {
 	TypeAt(addr uint64) debuginfo.TypeID
 }
 
-// WithoutDWARF reports whether variables have no names.
+// WithoutDWARF reports whether the types come from run-time descriptors alone, so that variables
+// have no names.
 func (tt *Table) WithoutDWARF() bool {
 	_, ok := tt.Names.(descriptorNames)
 	return ok
@@ -45,9 +46,9 @@ func (k *maker) findRuntimeType(addr uint64) *Type {
 		if uint64(d.Size) != rt.Size || d.Kind != rt.Kind {
 			continue
 		}
-		// Among equal hashes the descriptor's own address decides where the binary and its debug
-		// information are one file; the name decides in a twin, whose descriptors may lie
-		// elsewhere.
+		// Several types may have one hash. If the debug information is the binary's own, the
+		// descriptor's address decides. The name decides if it comes from a twin (see package
+		// twin), whose descriptors may have other addresses.
 		if d.RuntimeAddr+k.m.Bias() == addr {
 			return k.byID(id)
 		}
@@ -61,8 +62,8 @@ func (k *maker) findRuntimeType(addr uint64) *Type {
 	return k.madeAtRunTime(rt)
 }
 
-// madeAtRunTime lays out the types that package reflect makes and that need nothing else: funcs,
-// and pointers to what is known.
+// madeAtRunTime lays out a type that package reflect made at run time. It does so for funcs and for
+// pointers to known types only, and returns nil for all others.
 func (k *maker) madeAtRunTime(rt *goruntime.RType) *Type {
 	t := &Type{Name: k.m.TypeString(rt), Kind: rt.Kind, Size: rt.Size, made: variant{dict: rt.Addr}}
 	switch rt.Kind {

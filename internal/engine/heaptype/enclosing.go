@@ -6,15 +6,16 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 )
 
-// An EnclosingQuery is a question of enclosing.
+// EnclosingQuery is the memo key of enclosing: a part of a struct and its offset, and the pointer
+// mask and size of the object that holds the struct.
 type EnclosingQuery struct {
 	Part       debuginfo.TypeID
 	Offset     uint64
 	Mask, Size uint64
 }
 
-// enclosing returns the only struct type of the program that has a part of a given type at an
-// offset, these pointer words, and objects of this size; nil if there are none or several.
+// enclosing returns the only struct type of the program that has the part e.Part at e.Offset, the
+// pointer mask e.Mask, and objects of size e.Size; nil if there are none or several.
 func (k *maker) enclosing(e EnclosingQuery) *Type {
 	if e.Part == 0 {
 		return nil
@@ -39,7 +40,7 @@ func (k *maker) enclosing(e EnclosingQuery) *Type {
 	return whole
 }
 
-// A structType is a struct type and the size of small objects that hold one.
+// A structType is a struct type and its size class, in bytes.
 type structType struct {
 	id    debuginfo.TypeID
 	class uint32

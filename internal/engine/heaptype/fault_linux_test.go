@@ -9,15 +9,15 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// faultyNames panics when it is asked for a type.
+// faultyNames panics when a type is requested.
 type faultyNames struct{ *debuginfo.Index }
 
 const fault = "the memory is gone"
 
 func (faultyNames) Type(debuginfo.TypeID) debuginfo.Type { panic(fault) }
 
-// A panic, while types are made or when they are published, comes back to who asked, keeps no other
-// goroutine waiting, and leaves nothing locked.
+// A panic, while types are made or when they are published, reaches the goroutine that requested
+// the type, keeps no other goroutine waiting, and leaves nothing locked.
 func TestFaultKeepsNobodyWaiting(t *testing.T) {
 	p := imagetest.Record(t)
 	m, err := p.Load(p)
@@ -35,7 +35,7 @@ func TestFaultKeepsNobodyWaiting(t *testing.T) {
 
 	tt, err = NewTable(m, p.Index)
 	require.NoError(t, err)
-	tt.make.types = append(tt.make.types, nil) // which publishing follows
+	tt.make.types = append(tt.make.types, nil) // publish panics at it
 	require.Panics(t, ask(tt))
 	require.True(t, tt.mu.TryLock(), "locked after publishing")
 }

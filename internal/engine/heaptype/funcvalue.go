@@ -14,7 +14,7 @@ func (tt *Table) ClosureEntry(fn uint64) uint64 {
 		if b := s.Bytes(obj); b != nil {
 			return Word(b, fn-s.Addr(obj))
 		}
-		// It captures nothing that holds pointers, so that it must be fetched.
+		// The model has no memory of objects without pointers: fetch the word.
 	}
 	if !tt.Model.Mem.Try(fn, 8) {
 		return 0
@@ -43,7 +43,7 @@ func Payload(s *goruntime.Span, obj uint32) ([]byte, uint64) {
 	return b, addr
 }
 
-// dictionary returns the last word that a closure holds: function literals capture the dictionary
+// dictionary returns the last pointer word of a closure: function literals capture the dictionary
 // of shaped code last (go1.26 cmd/compile/internal/noder/reader.go, funcLit).
 func (tt *Table) dictionary(closure uint64) uint64 {
 	s, obj := tt.Model.Object(closure)
@@ -53,9 +53,9 @@ func (tt *Table) dictionary(closure uint64) uint64 {
 	return Word(s.Bytes(obj), uint64(bits.Len64(s.SmallMask(obj))-1)*8)
 }
 
-// ClosureObject returns the type of a closure on the heap, which tells more than its function does:
-// the words that hold pointers, and the dictionary of shaped code. fn is the static type of the
-// reference, 0 if it has none.
+// ClosureObject returns the type of a closure on the heap. It refines t, the type of the function's
+// closures, by the object's pointer mask and by the dictionary of shaped code. fn is the static
+// type of the reference, 0 if it has none.
 func (tt *Table) ClosureObject(t *Type, s *goruntime.Span, obj uint32, fn debuginfo.TypeID) *Type {
 	if s.NoScan || !s.HasSmallMask() || t.entry == 0 {
 		return t
@@ -67,7 +67,7 @@ func (tt *Table) ClosureObject(t *Type, s *goruntime.Span, obj uint32, fn debugi
 	if !t.Shaped {
 		return t
 	}
-	// Dictionaries are constants.
+	// Dictionaries are constants, not heap objects.
 	if dict := tt.dictionary(s.Addr(obj)); dict != 0 {
 		if on, _ := tt.Model.Object(dict); on == nil {
 			if bound := tt.variant(t, variant{dict: dict}); bound != t {
@@ -81,9 +81,9 @@ func (tt *Table) ClosureObject(t *Type, s *goruntime.Span, obj uint32, fn debugi
 	return t
 }
 
-// Argument is the reference to the argument of a queued finalizer or of a cleanup, which keeps a
-// copy of it on the heap. Its type is that of the function's parameter (go1.26 and go1.27
-// runtime/mcleanup.go, AddCleanup).
+// Argument returns the reference to the argument of a queued finalizer or of a cleanup. A cleanup
+// keeps a copy of its argument on the heap; the copy has the type of the function's parameter
+// (go1.26 and go1.27 runtime/mcleanup.go, AddCleanup).
 func (tt *Table) Argument(s special.Special) Edge {
 	e := Edge{To: s.Arg}
 	if s.Kind != special.Cleanup {
@@ -99,7 +99,7 @@ func (tt *Table) Argument(s special.Special) Edge {
 	return e
 }
 
-// FuncEdge is the reference to a func value.
+// FuncEdge returns the reference that a func value is.
 func (tt *Table) FuncEdge(fn uint64) Edge {
 	e := Edge{To: fn}
 	if fn == 0 {

@@ -7,10 +7,10 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 )
 
-// Code of generic functions is shared between instantiations of one shape, and its debug
-// information knows the shapes only: "pkg.LRU[go.shape.string,go.shape.*uint8]" (go1.26
-// cmd/compile/internal/noder/reader.go, shapify). Shapes say how memory is laid out, not what it
-// is.
+// All instantiations of one shape share the code of a generic function, and its debug information
+// contains only the shapes: "pkg.LRU[go.shape.string,go.shape.*uint8]" (go1.26
+// cmd/compile/internal/noder/reader.go, shapify). A shape tells the memory layout of a type
+// argument, not the type.
 const shapePrefix = "go.shape."
 
 // IsShaped reports whether a type or function is known by the shape of its type arguments only.
@@ -36,8 +36,8 @@ func (k *maker) instance(id debuginfo.TypeID, d debuginfo.Type) debuginfo.TypeID
 	return found
 }
 
-// boundByDictionary makes a closure of shaped code with the types that the shapes of its captures
-// stand for, by the dictionary at an address; it returns the closure's own type if that says
+// boundByDictionary makes a variant of a closure type of shaped code. The dictionary at address
+// dict tells which types the shapes of its captures stand for. It returns t if the dictionary tells
 // nothing.
 func (k *maker) boundByDictionary(t *Type, dict uint64) *Type {
 	_, types := k.names.Signature(t.entry - k.m.Bias())
@@ -59,8 +59,8 @@ func (k *maker) boundByDictionary(t *Type, dict uint64) *Type {
 	return b
 }
 
-// standsFor returns the type that a shape stands for in the dictionary at an address, 0 if that
-// cannot be told: there is no dictionary, or two parameters have this shape.
+// standsFor returns the type that a shape stands for in the dictionary at address dict. It returns
+// 0 if that is unknown: there is no dictionary, or two parameters have this shape.
 func (k *maker) standsFor(shape debuginfo.TypeID, types []debuginfo.DictType, dict uint64) debuginfo.TypeID {
 	found := debuginfo.TypeID(0)
 	for _, d := range types {
@@ -84,9 +84,9 @@ func (k *maker) standsFor(shape debuginfo.TypeID, types []debuginfo.DictType, di
 	return found
 }
 
-// boundBySignature makes what sync.OnceValue and OnceValues made with the types of their results,
-// which the static type of the func tells: inlined, they need no dictionary (go1.26 and go1.27
-// sync/oncefunc.go).
+// boundBySignature makes the type of a closure of sync.OnceValue or OnceValues, with the types of
+// the results. The static type of the func tells them; the inlined functions need no dictionary
+// (go1.26 and go1.27 sync/oncefunc.go).
 func (k *maker) boundBySignature(t *Type, fn debuginfo.TypeID) *Type {
 	if len(t.captures) == 0 || !t.captures[0].ByRef {
 		return t
@@ -128,14 +128,14 @@ func (k *maker) boundBySignature(t *Type, fn debuginfo.TypeID) *Type {
 	return b
 }
 
-// isGenericName reports whether what stands before a bracket is the name of a declared type, not
-// the beginning of a map, slice, array or func type.
+// isGenericName reports whether head, the text before a bracket, is the name of a declared type,
+// not the beginning of a map, slice, array or func type.
 func isGenericName(head string) bool {
 	return strings.Contains(head, ".") && !strings.ContainsAny(head, "*(){ ") && !strings.HasSuffix(head, "map")
 }
 
 // sameLayout reports whether an instantiation could have a shape: equal kinds, sizes and fields.
-// What pointers lead to is not compared, since one shape stands for all pointers.
+// Pointees are not compared, since one shape stands for all pointers.
 func (k *maker) sameLayout(shape, d debuginfo.Type, depth int) bool {
 	if shape.Kind != d.Kind || shape.Size != d.Size || shape.Len != d.Len || len(shape.Fields) != len(d.Fields) {
 		return false

@@ -13,11 +13,11 @@ import (
 type maker struct {
 	names    Names
 	m        *goruntime.Model
-	types    []*Type // by Type.index; 0 is unused
+	types    []*Type // by Type.Index; 0 is unused
 	byOrigin map[debuginfo.TypeID]*Type
 	refs     map[debuginfo.TypeID]*typeRef
 	byRType  map[uint64]*Type
-	nested   int // how many types byID is in the course of making
+	nested   int // how many calls of byID are under way, one inside the other
 	chanType *Type
 	surveyed *survey // nil until it is needed
 
@@ -37,8 +37,7 @@ func newMaker(m *goruntime.Model, names Names) maker {
 	}
 }
 
-// add gives a type its number. Beyond maxIndex there are none, and objects of such types count as
-// untyped.
+// add gives a type its index. Types beyond MaxIndex get none, and their objects count as untyped.
 func (k *maker) add(t *Type) *Type {
 	if len(k.types) <= MaxIndex {
 		t.Index = int32(len(k.types))
@@ -60,8 +59,8 @@ func (k *maker) ref(id debuginfo.TypeID) *typeRef {
 	return r
 }
 
-// allocatedAs: types whose objects are always allocated as another, larger type
-// (go1.26 time/sleep.go, newTimer; runtime/time.go, timeTimer).
+// allocatedAs maps types to the larger types that their objects are always allocated as (go1.26
+// time/sleep.go, newTimer; runtime/time.go, timeTimer).
 var allocatedAs = map[string]string{
 	"time.Timer":  "runtime.timeTimer",
 	"time.Ticker": "runtime.timeTimer",
@@ -106,7 +105,7 @@ func (k *maker) byID(id debuginfo.TypeID) *Type {
 	return t
 }
 
-// maxOps bounds the references of one value, arrays counted once: what a type hides beyond is
+// maxOps bounds the references of one value, arrays counted once. References beyond it stay
 // untyped.
 const maxOps = 1 << 20
 
@@ -158,8 +157,8 @@ func (k *maker) compile(t *Type, d debuginfo.Type, off uint64, label string, dep
 	}
 }
 
-// reference tells which sort of reference values of a type are, and the type that a walk needs to
-// know of: what it refers to, or that of a map, channel or func itself.
+// reference tells which kind of reference values of a type are, and the type that the walk needs:
+// that of the pointee or of a slice's elements, or the map, channel or func type itself.
 func (k *maker) reference(d debuginfo.Type) (kind opKind, target debuginfo.TypeID, ok bool) {
 	switch d.Kind {
 	case reflect.Pointer:
@@ -215,14 +214,14 @@ func (k *maker) notInHeap(id debuginfo.TypeID, depth int) bool {
 	for _, f := range k.names.Type(id).Fields {
 		is = is || f.Offset == 0 && k.notInHeap(f.Type, depth+1)
 	}
-	if depth == 0 { // deeper ones look less far
+	if depth == 0 { // results of deeper calls are incomplete, since depth is bounded
 		k.offHeap[id] = is
 	}
 	return is
 }
 
-// fieldLabel is a field's name, but that both directions of a container/list are one: what hangs on
-// a list would else be split where the ways from its ends meet.
+// fieldLabel is a field's name, except that both directions of a container/list have one name.
+// Otherwise the elements of a list would be split where the paths from its two ends meet.
 func fieldLabel(typeName, field string) string {
 	if typeName == "container/list.Element" && field == "prev" {
 		return "next"
@@ -230,7 +229,7 @@ func fieldLabel(typeName, field string) string {
 	return field
 }
 
-// transparent fields carry no name of their own in paths: the types are wrappers of one value.
+// transparent reports whether a field has no name of its own in paths: its type wraps one value.
 func transparent(typeName, field string) bool {
 	switch field {
 	case "m":
@@ -299,9 +298,9 @@ func (k *maker) bytes() *Type {
 	return k.add(&Type{Name: "uint8", Size: 1})
 }
 
-// understood gives fields whose static type hides what they refer to their real type: the pointer
-// of sync/atomic.Pointer[T] (its zero-length first field has type [0]*T), and the per-processor
-// pools of sync.Pool (go1.26 sync/pool.go).
+// understood returns the real type of a field whose static type hides its target: the pointer of
+// sync/atomic.Pointer[T] (its zero-length first field has type [0]*T), and the per-processor pools
+// of sync.Pool (go1.26 sync/pool.go).
 func (k *maker) understood(d debuginfo.Type, field debuginfo.Field) (kind opKind, target debuginfo.TypeID, ok bool) {
 	switch {
 	case strings.HasPrefix(d.Name, "sync/atomic.Pointer[") && field.Name == "v":

@@ -1,6 +1,6 @@
 package heaptype
 
-// maxDirectory bounds a map's directory.
+// maxDirectory bounds the length of a map's directory, in entries.
 const maxDirectory = 1 << 40
 
 // mapHeader walks a map from its header (go1.26 internal/runtime/maps/map.go and table.go).
@@ -20,7 +20,7 @@ func (w *Walker) mapHeader(t *Type, header []byte) {
 	} else {
 		slots = w.tables(l, dir, dirLen)
 	}
-	// The map's own count, if there is room for so many.
+	// Trust the count in the header only up to the number of slots.
 	used := int64(min(Word(header, o.mapUsed), slots))
 	w.Entries += used
 	if l.inline {
@@ -58,8 +58,8 @@ func (w *Walker) tables(l *mapLayout, dir, dirLen uint64) (slots uint64) {
 	return slots
 }
 
-// table returns where the groups of a table are that is entry i of a directory, and how many; none
-// if another entry stands for the table.
+// table returns the address and number of the groups of the table at entry i of a directory. It
+// returns 0 groups if another entry stands for the table.
 func (w *Walker) table(addr, i uint64) (groups, n uint64) {
 	o := &w.Types.Offsets
 	s, obj := w.Types.Model.Object(addr)
@@ -67,15 +67,15 @@ func (w *Walker) table(addr, i uint64) (groups, n uint64) {
 		return 0, 0
 	}
 	b, _ := Payload(s, obj)
-	// A table stands in the directory as often as its depth says; its index names the first.
+	// The depth of a table says how many entries lead to it; its index is that of the first of
+	// them.
 	if Word(b, o.tableIndex) != i {
 		return 0, 0
 	}
 	return Word(b, o.tableGroups), max(Word(b, o.tableMask)+1, 1)
 }
 
-// groups walks n groups of slots, if it is to; only the slots in use are looked at. It returns how
-// many slots there are.
+// groups walks the slots in use of n groups, if walk is true. It returns the number of slots.
 //
 //go:norace
 func (w *Walker) groups(l *mapLayout, addr, n uint64, walk bool) (slots uint64) {
@@ -84,7 +84,7 @@ func (w *Walker) groups(l *mapLayout, addr, n uint64, walk bool) (slots uint64) 
 		return 0
 	}
 	if l.Group == 0 {
-		return s.ElemSize // of unknown layout, but with a control byte for each
+		return s.ElemSize // unknown layout: each slot takes at least its control byte
 	}
 	slots = min(n, s.ElemSize/l.Group) * GroupSlots
 	if !walk || s.NoScan || !l.Key.HasPointers() && !l.Val.HasPointers() {

@@ -3,22 +3,24 @@ package heaptype
 import "reflect"
 
 // mapLayout is the layout of a map's groups: 8 control bytes, then 8 slots of key and element, or 8
-// keys and then 8 elements (GOEXPERIMENT=mapsplitgroup of go1.27). Keys and elements over 128 bytes
-// are pointers in it (internal/runtime/maps/group.go, cmd/compile/internal/reflectdata/map.go).
+// keys and then 8 elements (GOEXPERIMENT=mapsplitgroup of go1.27). A group holds pointers in place
+// of keys and elements over 128 bytes (internal/runtime/maps/group.go,
+// cmd/compile/internal/reflectdata/map.go).
 type mapLayout struct {
-	// as they lie in the group; nil layout if the debug information lacks it
+	// as stored in the group; without references, and Group 0, if the debug information lacks the
+	// group
 	Key, Val             *Type
 	KeyOffset, KeyStride uint64
 	ValOffset, ValStride uint64
 	Group                uint64 // size of a group
-	// neither key nor value is a reference: entries lie in the tables whole
+	// neither key nor value is a reference: the tables hold the entries whole
 	inline bool
 }
 
 // GroupSlots is how many slots a group of a map has.
 const GroupSlots = 8
 
-// groupPrefix begins the names of types of groups.
+// groupPrefix is the prefix of the names of group types.
 const groupPrefix = "noalg.map.group["
 
 // mapLayout finds the group type of a map type.
@@ -68,8 +70,8 @@ func isReference(k reflect.Kind) bool {
 	return false
 }
 
-// HasInlineEntries reports whether entries of a map type lie in its tables whole: they are no
-// objects of their own.
+// HasInlineEntries reports whether the tables of a map type hold its entries whole, so that no
+// entry is an object of its own.
 func (tt *Table) HasInlineEntries(t *Type) bool {
 	return t.Kind == reflect.Map && tt.MapLayout(t).inline
 }

@@ -28,7 +28,7 @@ func (w *Walker) Object(t *Type, f Layout, mem []byte, base uint64) {
 	}
 }
 
-// Elements walks values of an array, from number first on.
+// Elements walks the elements of an array in mem; first is the index of the first of them.
 //
 //go:norace
 func (w *Walker) Elements(t *Type, mem []byte, first uint64) {
@@ -37,7 +37,7 @@ func (w *Walker) Elements(t *Type, mem []byte, first uint64) {
 	}
 }
 
-// Portion walks what was set aside.
+// Portion walks a portion that an Aside collected.
 func (w *Walker) Portion(p *Portion) {
 	if p.layout == nil {
 		w.Elements(p.typ, p.mem, p.first)

@@ -2,7 +2,7 @@ package heaptype
 
 import "github.com/leakgate/leakgate/internal/engine/goruntime"
 
-// offsets are the fields of the runtime's containers.
+// offsets are the offsets of fields in the runtime's maps and channels.
 type offsets struct {
 	mapUsed, MapDirPtr, mapDirLen      uint64
 	tableIndex, tableGroups, tableMask uint64

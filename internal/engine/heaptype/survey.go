@@ -7,15 +7,15 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 )
 
-// A survey lists the types of a program that are looked for by part of their names, or by what
-// they have. It does not change.
+// A survey lists the types of a program that are searched for by a prefix of their names or by
+// their fields. It does not change.
 type survey struct {
 	instances map[string][]debuginfo.TypeID // instantiations of generic types, by generic name
-	layouts   []debuginfo.Type              // what closures are allocated as
+	layouts   []debuginfo.Type              // struct types that closures are allocated as
 	structs   []structType                  // the other struct types of small objects
 }
 
-// survey makes the survey where it is first asked for.
+// survey returns the survey, and makes it in the first call.
 func (k *maker) survey() *survey {
 	if k.surveyed == nil {
 		k.surveyed = newSurvey(k.names)
@@ -23,7 +23,7 @@ func (k *maker) survey() *survey {
 	return k.surveyed
 }
 
-// closureLayout begins the names of the types that closures are allocated as.
+// closureLayout is the prefix of the names of the struct types that closures are allocated as.
 const closureLayout = "noalg.struct { F uintptr; X0 "
 
 // maxSmall bounds the size of objects whose pointer words are a mask of 64 bits.
@@ -31,7 +31,7 @@ const maxSmall = 512
 
 //go:norace
 func newSurvey(names Names) *survey {
-	const some = 4 // one type of so many is a struct
+	const some = 4 // one type in so many is a struct
 	s := &survey{instances: make(map[string][]debuginfo.TypeID), structs: make([]structType, 0, names.NumTypes()/some)}
 	for i := 1; i <= names.NumTypes(); i++ {
 		t := names.TypeHead(debuginfo.TypeID(i))

@@ -11,16 +11,16 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 )
 
-// Table has the types that were met. Several goroutines may ask it at once: what is known is found
-// without a lock, and what is not is made by one of them at a time. Types do not change once others
-// can see them. Their numbers depend on who asked first, so nothing in a report may; Type.before is
-// an order that does not.
+// Table holds the types that were requested. It is safe for concurrent use: known types are found
+// without a lock, and one goroutine at a time makes new ones. A published type does not change. The
+// index of a type depends on the order of requests, so a report must not depend on it; Type.Before
+// is an order that does not.
 type Table struct {
 	Model   *goruntime.Model
 	Names   Names
 	Offsets offsets
 
-	list     atomic.Pointer[[]*Type] // by Type.index; 0 is unused
+	list     atomic.Pointer[[]*Type] // by Type.Index; 0 is unused
 	byRType  addrmap.Map             // *dynamicType
 	byItab   addrmap.Map             // *dynamicType
 	closures addrmap.Map             // *Type by the function's address
@@ -28,11 +28,11 @@ type Table struct {
 	funcs        addrmap.Map
 	elemOfString atomic.Pointer[Type]
 
-	mu   sync.Mutex // of what makes types, and to add to the maps
+	mu   sync.Mutex // guards make, and additions to the maps
 	make maker
 }
 
-// dynamicType is what an interface's type word tells.
+// dynamicType is the type that an interface's type word leads to.
 type dynamicType struct {
 	t      *Type
 	direct bool // the interface holds the value itself, not a pointer to it
@@ -56,13 +56,14 @@ func (tt *Table) At(index int32) *Type { return (*tt.list.Load())[index] }
 // Len is one more than the highest number of a type.
 func (tt *Table) Len() int { return len(*tt.list.Load()) }
 
-// maker returns what makes types, until the caller calls done.
+// maker locks the table and returns its maker, which the caller may use until it calls done.
 func (tt *Table) maker() *maker {
 	tt.mu.Lock()
 	return &tt.make
 }
 
-// publish lets everybody see what was made, which must precede that somebody finds it.
+// publish makes new types visible to all goroutines. A type must be published before the maps lead
+// to it.
 func (tt *Table) publish() {
 	known := len(*tt.list.Load())
 	if known == len(tt.make.types) {
@@ -75,7 +76,8 @@ func (tt *Table) publish() {
 	tt.list.Store(&all)
 }
 
-// done unlocks also if a panic interrupted what was made: others would wait for ever.
+// done publishes the new types and unlocks, even after a panic: otherwise other goroutines would
+// wait for ever.
 func (tt *Table) done() {
 	defer tt.mu.Unlock()
 	tt.publish()
@@ -95,7 +97,7 @@ func (tt *Table) Named(name string) *Type {
 	return k.byID(id)
 }
 
-// target returns what a reference of a type refers to, nil if that is not known.
+// target returns the type that the reference o leads to, nil if it is not known.
 //
 //go:norace
 func (tt *Table) target(o *Op) *Type {
@@ -160,8 +162,8 @@ func (tt *Table) ByDescriptor(addr uint64) *Type {
 	return nil
 }
 
-// ofItab returns the type that an itab tells, nil if it is not known; ok is false if there can be
-// no itab.
+// ofItab returns the type that an itab leads to, nil if it is not known; ok is false if there can
+// be no itab at the address.
 func (tt *Table) ofItab(tab uint64) (d *dynamicType, ok bool) {
 	if d, ok := tt.byItab.Get(tab); ok {
 		return (*dynamicType)(d), true
@@ -175,7 +177,7 @@ func (tt *Table) ofItab(tab uint64) (d *dynamicType, ok bool) {
 	return d, true
 }
 
-// add adds to a map what others may have added meanwhile.
+// add adds an entry to a map, unless another goroutine has added it meanwhile.
 func (tt *Table) add(m *addrmap.Map, addr uint64, value unsafe.Pointer) {
 	tt.mu.Lock()
 	defer tt.mu.Unlock()
@@ -279,7 +281,7 @@ func (tt *Table) StandsFor(shape debuginfo.TypeID, types []debuginfo.DictType, d
 	return k.byID(k.standsFor(shape, types, dict))
 }
 
-// Enclosing returns the only struct type of the program that answers the question, nil if there are
+// Enclosing returns the only struct type of the program that matches the query, nil if there are
 // none or several.
 func (tt *Table) Enclosing(e EnclosingQuery) *Type {
 	defer tt.done()

@@ -12,8 +12,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// Several goroutines ask for all types of a program at once, each in another order, and get the
-// same ones: those that one gets who asks alone, but for their numbers.
+// Several goroutines request all types of a program at once, each in another order. All get the
+// same types, which equal those that a single goroutine gets, except for their indexes.
 func TestTypesForManyGoroutines(t *testing.T) {
 	p := imagetest.Record(t)
 	index := p.Index

@@ -8,8 +8,8 @@ func (w *Walker) trieMap(t *Type, root []byte) {
 	}
 }
 
-// trieNode walks a node. A trie has no more nodes than there are objects; a damaged one whose
-// children are their own parents ends when none are left.
+// trieNode walks a node. left bounds the number of nodes: a trie has no more nodes than the heap
+// has objects. A damaged trie may contain a cycle; its walk ends when left is 0.
 func (w *Walker) trieNode(l *trieLayout, mem []byte, depth int, left *uint32) {
 	if depth > maxTrieDepth {
 		return

@@ -7,12 +7,12 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 )
 
-// trieLayout is the layout of the nodes of an internal/sync.HashTrieMap, which is what sync.Map is
-// made of (go1.26 and go1.27 internal/sync/hashtriemap.go): indirect nodes with 16 children, and
-// entries with a key, a value and a chain of entries with the same hash. The first field of both
-// tells them apart. The tables of package unique are like them, but that an entry has no value and
-// refers to its key weakly (unique/canonmap.go). Nodes come and go with the hash seed, so that they
-// are counted with the map, as bytes.
+// trieLayout is the layout of the nodes of an internal/sync.HashTrieMap, which sync.Map is made of
+// (go1.26 and go1.27 internal/sync/hashtriemap.go): indirect nodes with 16 children, and entries
+// with a key, a value and a chain of entries with the same hash. The first field of a node tells
+// the two sorts apart. The tables of package unique have the same nodes, but their entries have no
+// value and refer to the key weakly (unique/canonmap.go). Which nodes exist depends on the hash
+// seed, so nodes count with the map, as bytes.
 type trieLayout struct {
 	children, childCount uint64 // of an indirect node
 	overflow             uint64 // of an entry
@@ -46,7 +46,7 @@ func (k *maker) trieLayout(t *Type) *trieLayout {
 		l.val, l.keyAt, l.valAt = &Type{}, 16, 24
 		return l
 	}
-	// go1.27 leaves out the entry type itself, so that its layout is put together from its parts:
+	// go1.27 omits the entry type itself. Its layout is computed from its parts:
 	// struct { isEntry bool; overflow pointer; key K; value V }.
 	keyName, valName, ok := cutTypeArgs(strings.TrimSuffix(t.Name[len(TrieMapPrefix):], "]"))
 	if !ok || l.childCount == 0 {

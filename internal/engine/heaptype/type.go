@@ -30,7 +30,7 @@ type opKind uint8
 
 const (
 	opPointer opKind = iota
-	OpUnsafe         // unsafe.Pointer: leads somewhere, says nothing of what is there
+	OpUnsafe         // unsafe.Pointer: the type of the target is unknown
 	opString
 	opSlice
 	OpIface // with methods: itab, data
@@ -42,7 +42,7 @@ const (
 	OpReflect // a reflect.Value: type, pointer or value, flags
 	// a sync.eface: an interface whose words are both unsafe.Pointers (go1.26 sync/poolqueue.go)
 	OpPooled
-	OpArray // n elements of typ in place
+	OpArray // Len elements of type Type, in place
 )
 
 // isWord reports whether references of that sort are one word.
@@ -59,11 +59,12 @@ type Op struct {
 	Offset uint64
 	Kind   opKind
 	label  string // field path, "" for the value itself
-	// what it refers to, unless ref tells: pointee, slice or array element, the map or channel type
+	// type of the pointee, of a slice's or array's elements, or of the map or channel; nil if lazy
+	// gives it
 	Type *Type
-	lazy *typeRef // the same, of a type that is made when it is needed: types refer to themselves
+	lazy *typeRef // the same, made at first use, since types may refer to themselves
 	Len  uint64   // opArray: number of elements
-	Ref  uint32   // of its (first) reference; see Type.ords
+	Ref  uint32   // number of its (first) reference; see Type.Refs
 }
 
 // typeRef is a type of the debug information that may not be made yet.
@@ -72,8 +73,8 @@ type typeRef struct {
 	t  atomic.Pointer[Type]
 }
 
-// Type is a type as the walk needs it: the references in it, flattened, in order of offset. It does
-// not change once it is in the table, but for what is filled in when it is first asked for.
+// Type is a type as the walk needs it: the references in it, flattened, in order of offset. Once it
+// is in the table, only the fields that are filled in at first use change.
 type Type struct {
 	Index int32
 	Name  string // with full import paths
@@ -86,30 +87,30 @@ type Type struct {
 	key    debuginfo.TypeID
 	Origin debuginfo.TypeID
 	Words  []uint32 // indexes of its pointer words, up to maxWords; nil if there are more
-	Mask   uint64   // its first 64 words, a bit a word, if words is not nil
+	Mask   uint64   // pointer mask of its first 64 words, if Words is not nil
 	entry  uint64   // closures: address of the function, in the process
-	// closures, and types that are made at run time: which of those with the same name
+	// closures, and types that are made at run time: which variant of this name
 	made variant
 
 	captures []debuginfo.Capture // closures: what they hold
 	// closures: a variable that seems to be captured by reference may lie in the closure itself
 	doubtful bool
-	// closures: nothing is missing, whatever the pointer words of an object say
+	// closures: the captures are complete, whatever the pointer mask of an object says
 	whole    bool
-	Shaped   bool  // it or a part of it is known by its shape only
+	Shaped   bool  // the name of the type, or of a part of it, is that of a shape
 	chanElem *Type // channels: for naming
 	chanHead *Type
 
-	IsGroup bool // of slots of a map
+	IsGroup bool // the type is a group of slots of a map
 
 	layout   atomic.Pointer[mapLayout]
 	trie     atomic.Pointer[trieLayout]    // of a HashTrieMap
 	variants atomic.Pointer[[]typeVariant] // closures
 }
 
-// A variant is what makes a closure type special: pointer words and size of the closures, the
-// dictionary of shaped code, or the static type of the func. Of a type that is made at run time,
-// dict is the address of the descriptor.
+// A variant distinguishes closure types of one function: by pointer mask and size of the closures,
+// by the dictionary of shaped code, or by the static type of the func. In a type that is made at
+// run time, dict is the address of the descriptor.
 type variant struct {
 	mask, size uint64
 	dict       uint64
@@ -132,7 +133,7 @@ func (t *Type) knownVariant(v variant) *Type {
 	return nil
 }
 
-// Before is an order of types that depends on what they are alone.
+// Before is an order of types that depends on the types alone, not on their indexes.
 func (t *Type) Before(u *Type) bool {
 	switch a, b := &t.made, &u.made; {
 	case t.Name != u.Name:
@@ -152,7 +153,7 @@ func (t *Type) Before(u *Type) bool {
 	}
 }
 
-// typeIndexBits is how many bits the index of a type takes, and maxIndex the largest index.
+// IndexBits is how many bits the index of a type takes, and MaxIndex the largest index.
 const (
 	IndexBits = 24
 	MaxIndex  = 1<<IndexBits - 1

@@ -6,13 +6,14 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 )
 
-// An Edge is a reference found in memory, and what it says of the object it leads to.
+// An Edge is a reference found in memory, and the typing that it implies for the object it leads
+// to.
 type Edge struct {
-	Ref        uint32           // which reference of its holder, in the holder's order; see labelOf
+	Ref        uint32           // number of the reference in its holder; see LabelOf
 	Fn         debuginfo.TypeID // func values: their static type
 	To         uint64
-	Size       uint64 // bytes from there on that it speaks for, 0 if it does not say
-	Type       *Type  // nil: nothing is said
+	Size       uint64 // bytes from To on that the typing covers, 0 if unknown
+	Type       *Type  // nil: unknown
 	Layout     Layout
 	Confidence Confidence
 	Slack      uint32 // slices: elements between length and capacity
@@ -23,7 +24,7 @@ const (
 	RefUnknown = ^uint32(0)
 	// RefInternal marks the parts of maps and channels, which belong to their holder.
 	RefInternal = ^uint32(0) - 1
-	// RefEntry is no reference: it stands for map entries that lie in the tables whole.
+	// RefEntry is no reference: it stands for map entries that the tables hold whole.
 	RefEntry = ^uint32(0) - 2
 )
 
@@ -40,7 +41,8 @@ type Walker struct {
 	Types *Table
 	Emit  func(Edge)
 	Aside *Aside // nil: large objects are walked at once
-	// used counts the entries of the maps walked, inline those that lie in the tables whole.
+	// Entries counts the entries of the maps walked, InlineEntries those that the tables hold
+	// whole.
 	Entries, InlineEntries int64
 	Walked                 int // bytes of objects, each as often as it was walked
 }
@@ -88,8 +90,7 @@ func (w *Walker) Op(o *Op, mem []byte, base uint32) {
 	}
 }
 
-// reference walks a reference whose first word leads to an address; mem is that of the value that
-// holds it.
+// reference walks a reference to the address to; mem is the memory of the value that holds it.
 //
 //go:norace
 func (w *Walker) reference(o *Op, ref uint32, to uint64, mem []byte) {
@@ -161,7 +162,7 @@ func (w *Walker) Interface(kind opKind, ref uint32, tab, data uint64) {
 	}
 }
 
-// direct walks a value of one word that is held in place of a pointer to it.
+// direct walks a value of one word that an interface holds itself, in place of a pointer to it.
 //
 //go:norace
 func (w *Walker) direct(ref uint32, t *Type, data uint64) {

@@ -6,9 +6,9 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/typing"
 )
 
-// deduce types objects that no reference types, or types in part, by what they are made of. It
-// looks at all of them before it changes one, and then at those that this has typed in part, so
-// that the result does not depend on their order.
+// deduce types objects that references do not type, or type in part, by their contents. It examines
+// all of them before it changes any, and then those that this has typed in part, so that the result
+// does not depend on their order.
 func (in *inferrer) deduce() {
 	in.spans(func(o *offerer, s *goruntime.Span) {
 		if s.NoScan || !s.HasSmallMask() {
@@ -39,7 +39,7 @@ func (in *inferrer) deduce() {
 	}
 }
 
-// deduced keeps what an object is made of for later.
+// deduced records the deduction for an object, to be set later.
 //
 //go:norace
 func (o *offerer) deduced(obj uint32) {
@@ -48,8 +48,8 @@ func (o *offerer) deduced(obj uint32) {
 	}
 }
 
-// deduction returns what an object is made of: a closure, if it is untyped, or an array or a struct
-// around what is known of it. The zero typing stands for neither.
+// deduction returns the typing that an object's contents imply: a closure, if the object is
+// untyped, else an array or a struct around its typed part. The zero typing stands for neither.
 //
 //go:norace
 func (o *offerer) deduction(obj uint32) typing.Typing {
@@ -78,8 +78,8 @@ func (o *offerer) deduction(obj uint32) typing.Typing {
 	return typing.Typing{Type: t.Index, Layout: f, Confidence: heaptype.FromInterior, Full: true}
 }
 
-// around returns what an object is that has a part of a type at an offset: an array of it, or a
-// struct with it; nil if it could be both.
+// around returns the type of an object that has a part of a type at an offset: an array of such
+// parts, or a struct that contains it; nil if it could be both.
 func (o *offerer) around(part *heaptype.Type, off uint64, s *goruntime.Span, obj uint32) (*heaptype.Type, heaptype.Layout) {
 	whole := o.types.Enclosing(heaptype.EnclosingQuery{Part: part.Origin, Offset: off, Mask: s.SmallMask(obj), Size: s.ElemSize})
 	if part.Size > 0 && off%part.Size == 0 && part.Size <= s.ElemSize/2 && fits(part, heaptype.LayoutArray, s, obj, 0) == fitsAll {

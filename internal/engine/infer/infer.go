@@ -20,10 +20,10 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/typing"
 )
 
-// inferrer spreads types from references to the objects they lead to, in rounds: each walks the
-// objects whose typing changed in the one before. A typing does not change while a round walks its
-// object, and of all typings that a round offers to an object the best wins, so that what comes out
-// depends neither on the order of walks nor on how many goroutines walk.
+// inferrer spreads types from references to the objects they lead to, in rounds: each round walks
+// the objects whose typing changed in the round before. A typing does not change while a round
+// walks its object, and of all typings that a round offers to an object the best wins. So the
+// result depends neither on the order of walks nor on how many goroutines walk.
 type inferrer struct {
 	m       *goruntime.Model
 	types   *heaptype.Table
@@ -32,18 +32,18 @@ type inferrer struct {
 	out     *Result
 	by      []*offerer
 	round   objset.Set         // objects that this round walks
-	next    objset.Set         // those of the next
+	next    objset.Set         // objects that the next round walks
 	lists   [][]uint32         // objects of round, unless it is dense
-	isDense bool               // they are too many for lists
-	dense   int                // how many that is
-	aside   []heaptype.Portion // of large objects of the round
+	isDense bool               // round has too many objects for lists
+	dense   int                // from how many objects on a round is dense
+	aside   []heaptype.Portion // portions of large objects of the round
 	statics []int32            // anonymous static data to walk
 	limit   int                // how many bytes may be walked
 
 	deducing bool
 }
 
-// An offerer walks objects and offers typings to what they refer to. It is one goroutine's.
+// An offerer walks objects and offers typings to their targets. It belongs to one goroutine.
 type offerer struct {
 	m       *goruntime.Model
 	types   *heaptype.Table
@@ -53,12 +53,12 @@ type offerer struct {
 	batch   typing.Batch
 	found   []uint32 // objects that the next round walks
 	spare   []uint32
-	later   []offer             // typings of objects that this round walks
-	statics []dataseg.Anonymous // anonymous static data that was met
+	later   []offer             // typings of objects that this round walks, to be set after it
+	statics []dataseg.Anonymous // anonymous static data found in this round
 	fetched byte                // see goruntime.Model.Fetch
 	partly  []uint32            // objects that were typed in part since deducing
 
-	deductions []offer // typings to be set when all objects were looked at
+	deductions []offer // typings to be set when all objects were examined
 }
 
 type offer struct {
@@ -70,27 +70,27 @@ func addOffer(list []offer, obj uint32, ty typing.Typing) []offer {
 	return append(list, offer{obj, ty})
 }
 
-// maxWalks is how often the pointerful memory may be walked to find types, on average, and minWalk
-// how many bytes may be in any case. Two or three times are usual; a damaged heap could have as
-// many views of an object as it has references.
+// maxWalks is how often the memory with pointers may be walked to find types, on average, and
+// minWalk is how many bytes may be walked in any case. Two or three walks are usual; in a damaged
+// heap an object could get as many typings as it has references.
 const (
 	maxWalks = 64
 	minWalk  = 1 << 24
 )
 
-// Options say how the work is divided. What comes out does not depend on it.
+// Options say how the work is divided. The result does not depend on them.
 type Options struct {
-	// goroutines, 1 without debug information: then types have the order in which they were met
+	// goroutines; 1 without debug information, since types are then ordered as they were requested
 	Workers    int
-	DenseRound int // see inferrer.dense; 0: as many as are worth it
+	DenseRound int // see inferrer.dense; 0: by the size of the heap
 	Portions   heaptype.PortionSizes
 }
 
-// Result is what was found out of a heap's types. Its typings are to be given back.
+// Result is the types of a heap. The caller has to free its typings.
 type Result struct {
 	Typings   typing.Table
 	Anonymous *dataseg.AnonymousSet
-	Confused  bool // it gave up, since types led to ever more walks
+	Confused  bool // the inference gave up, since types led to ever more walks
 }
 
 // Run types the marked objects. It ends because every change of an object's typing is an
@@ -161,7 +161,7 @@ func Run(types *heaptype.Table, data *dataseg.Segments, live *live.Live, timers 
 	return out
 }
 
-// spans has all spans looked at, each by one of the goroutines.
+// spans calls look with each span; the goroutines share the spans.
 func (in *inferrer) spans(look func(*offerer, *goruntime.Span)) {
 	spans := in.m.Spans
 	const some = 64
@@ -179,7 +179,7 @@ func (in *inferrer) spans(look func(*offerer, *goruntime.Span)) {
 	})
 }
 
-// drain goes round until nothing improves.
+// drain runs rounds until nothing improves, or too much memory was walked.
 func (in *inferrer) drain() {
 	for objects := in.begin(); objects > 0 || len(in.statics) > 0; objects = in.begin() {
 		walked := 0
@@ -207,7 +207,7 @@ func (in *inferrer) drain() {
 	}
 }
 
-// walkPortions walks what the walks of a round have set aside, by all goroutines.
+// walkPortions walks, in all goroutines, the portions that the walks of a round have set aside.
 func (in *inferrer) walkPortions() {
 	in.aside = in.aside[:0]
 	for _, o := range in.by {
@@ -224,8 +224,8 @@ func (in *inferrer) walkPortions() {
 	})
 }
 
-// begin ends a round and begins the next one, and returns how many objects it has, or enough of
-// them to make it dense.
+// begin ends a round and begins the next one. It returns how many objects the new round has, or
+// enough of them to make it dense.
 func (in *inferrer) begin() int {
 	for _, o := range in.by {
 		o.batch.Flush()
@@ -270,12 +270,12 @@ func (in *inferrer) begin() int {
 // takes longer to start more.
 const smallRound = 1 << 11
 
-// denseShare: a round with one of so many of the heap's objects is worth looking for them in the
-// whole set.
+// denseShare: if a round has at least one in so many of the heap's objects, searching the whole set
+// for them is worth it.
 const denseShare = 1 << 12
 
-// walkTogether walks the objects of a round by all goroutines, in the order of memory, which the
-// processor reads sooner than what lies anywhere.
+// walkTogether walks the objects of a round in all goroutines, in the order of addresses, in which
+// the processor reads memory sooner.
 func (in *inferrer) walkTogether() {
 	const some = 64
 	var taken atomic.Int64
@@ -328,7 +328,7 @@ func (o *offerer) allocated(s *goruntime.Span) {
 			continue
 		}
 		if o.types.At(ty.Type).IsGroup && s.ElemSize >= manySlots && !o.types.WithoutDWARF() {
-			// A walk of the map will walk it, unless it has none.
+			// The walk of its map walks the group, unless there is no such map.
 			o.deductions = addOffer(o.deductions, obj, ty)
 			continue
 		}
@@ -336,8 +336,8 @@ func (o *offerer) allocated(s *goruntime.Span) {
 	}
 }
 
-// Allocated is the typing of an object by what the allocator recorded, which it does of objects
-// with pointers that are larger than 512 bytes.
+// Allocated is the typing of an object by the allocator's record. The allocator records the types
+// of objects with pointers that are larger than 512 bytes.
 func Allocated(types *heaptype.Table, s *goruntime.Span, obj uint32) (ty typing.Typing, ok bool) {
 	rt, start := types.Model.AllocatedType(s, obj)
 	if rt == nil {
@@ -354,7 +354,7 @@ func Allocated(types *heaptype.Table, s *goruntime.Span, obj uint32) (ty typing.
 	return typing.Typing{Type: t.Index, Layout: f, Confidence: heaptype.FromAllocator, Full: true}, true
 }
 
-// manySlots is from how many bytes of them on a map's slots are worth waiting for the map.
+// manySlots is from how many bytes on the groups of a map wait for the walk of the map.
 const manySlots = 4096
 
 func (o *offerer) special(s special.Special) {

@@ -4,9 +4,9 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 )
 
-// interfaces offers the types that interfaces in memory of unknown type give to what they hold: a
-// word that is no pointer to the collector and that is the address of a type or of an itab, before
-// one that is a pointer.
+// interfaces looks for interfaces in memory of unknown type, and offers their types to the values
+// that they hold. An interface is a word that is no pointer to the collector but the address of a
+// type or an itab, and a pointer behind it.
 func (o *offerer) interfaces(mem []byte, pointer func(word uint64) bool) {
 	for w := uint64(0); w*8+16 <= uint64(len(mem)); w++ {
 		if pointer(w) || !pointer(w+1) {
@@ -25,8 +25,8 @@ func (o *offerer) interfaces(mem []byte, pointer func(word uint64) bool) {
 	}
 }
 
-// isItab reports whether there is an internal/abi.ITab{Inter, Type *Type; Hash uint32}, whose hash
-// repeats the type's (go1.26 and 1.27 internal/abi/iface.go).
+// isItab reports whether there is an internal/abi.ITab{Inter, Type *Type; Hash uint32} at an
+// address: its hash repeats the type's (go1.26 and 1.27 internal/abi/iface.go).
 func (o *offerer) isItab(addr uint64) bool {
 	m := o.m
 	if !m.Mem.Try(addr, 24) {

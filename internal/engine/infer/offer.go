@@ -39,7 +39,7 @@ func (o *offerer) offer(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 	}
 	t := e.Type
 	if old, _ := o.typings.Load(obj); old.Full && old.Type == t.Index && old.Layout == e.Layout && old.Confidence >= e.Confidence && old.Offset == 0 {
-		return // as most references
+		return // as for most references
 	}
 	if e.Layout == heaptype.LayoutClosure && e.To == start {
 		t = o.types.ClosureObject(t, s, obj, e.Fn)
@@ -97,8 +97,8 @@ func (o *offerer) offer(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 	o.set(obj, ty, s)
 }
 
-// set gives an object a typing that improves on what it has, now, or after the round if that walks
-// the object.
+// set gives an object a typing if it improves on the current one: at once, or after the round if
+// the round walks the object.
 //
 //go:norace
 func (o *offerer) set(obj uint32, ty typing.Typing, s *goruntime.Span) {
@@ -128,8 +128,8 @@ func (o *offerer) set(obj uint32, ty typing.Typing, s *goruntime.Span) {
 	}
 }
 
-// static keeps what a reference tells of compiler-made data, such as the array behind a
-// package-level slice, for the end of the round.
+// static records the typing that a reference gives to compiler-made data, such as the array behind
+// a package-level slice, for the end of the round.
 //
 //go:norace
 func (o *offerer) static(e heaptype.Edge) {

@@ -12,20 +12,23 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/special"
 )
 
-// A LeakedGoroutine is one that is blocked for ever, with the heap that it alone keeps alive.
+// A LeakedGoroutine is a goroutine that is blocked for ever, with the heap that it alone keeps
+// alive.
 type LeakedGoroutine struct {
 	Index int // in the model's list of goroutines
-	// reached from it, and neither from anything that may run nor from a leaked goroutine before it
+	// reached from it, but neither from goroutines that may run nor from a leaked goroutine before
+	// it
 	Objects, Bytes int64
 }
 
-// leakSearch marks from what may run, and wakes goroutines as what they wait for is reached.
+// leakSearch marks from goroutines that may run, and wakes others when it reaches what they wait
+// for.
 type leakSearch struct {
 	marker
 	waiting map[uint32][]int // goroutines by the object that could wake them
-	may     []bool           // run, by index of the goroutine
+	may     []bool           // may run, by index of the goroutine
 	woken   []int            // goroutines whose stacks are not followed yet
-	tally   LeakedGoroutine  // of what is marked
+	tally   LeakedGoroutine  // sum of the objects that are marked
 }
 
 // Leaked finds the goroutines that nothing can wake any more: each waits for a channel, or for a
@@ -101,8 +104,9 @@ type waitRecord struct {
 	words []uint64 // addresses of the words that are not followed
 }
 
-// record marks what a record refers to, but for some words: that a goroutine waits for something
-// does not make it happen. Records refer to each other, so all of them count as marked before this.
+// record marks the objects that a record refers to, except by r.words: that a goroutine waits for
+// an event does not make the event happen. Records refer to each other, so all are marked before
+// this.
 func (k *leakSearch) record(r waitRecord) {
 	if r.span.NoScan {
 		return

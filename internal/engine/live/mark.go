@@ -1,6 +1,6 @@
-// Package live finds out what is alive in a frozen process, by the collector's own rules: its
-// roots, its pointer masks, and for goroutines that nothing can wake, those of the runtime's leak
-// profile.
+// Package live finds the live objects of a frozen process by the collector's own rules, with its
+// roots and its pointer masks. It finds goroutines that nothing can wake by the rules of the
+// runtime's leak profile.
 package live
 
 import (
@@ -28,20 +28,19 @@ type Stack struct {
 type marker struct {
 	m      *goruntime.Model
 	marked objset.Set
-	todo   []uint32        // the last of the objects to look into
-	full   [][]uint32      // those before, in full lists
-	lists  *offheap.Blocks // what they are made of
+	todo   []uint32        // the newest of the objects that are not scanned yet
+	full   [][]uint32      // the older ones, in full lists
+	lists  *offheap.Blocks // supply of these lists
 	// of the object with the smallest number among those that cannot be read
 	err     error
 	failed  uint32 // its number
 	fetched byte   // see goruntime.Model.Fetch
-	shared  bool   // others mark at the same time
+	shared  bool   // other goroutines mark at the same time
 	// called for each object when it is marked, unless nil
 	seen func(s *goruntime.Span, obj uint32)
 
-	// Of a process that something else stopped: references that cannot be mistaken and lead to a
-	// slot without an object. The collector allows none, so they tell of memory that was read
-	// wrong.
+	// In a process that something else stopped, audit counts the exact references to slots without
+	// an object. The collector allows none, so they show that memory was read wrong.
 	audit    bool
 	dangling int64
 }
@@ -57,8 +56,8 @@ type Live struct {
 	Dangling int64
 }
 
-// Mark finds the objects that are alive, from the collector's own roots and by its pointer masks,
-// with so many goroutines.
+// Mark finds the objects that are alive, from the collector's own roots and by its pointer masks.
+// workers is the number of goroutines that share the work.
 func Mark(m *goruntime.Model, data *dataseg.Segments, workers int) (*Live, error) {
 	l := &Live{Marked: objset.New(m.NumObjects)}
 	k := &marker{m: m, marked: l.Marked, lists: new(offheap.Blocks), audit: m.WasStopped()}
@@ -115,7 +114,8 @@ func Mark(m *goruntime.Model, data *dataseg.Segments, workers int) (*Live, error
 }
 
 // finalize adds the objects that nothing reaches but that have a finalizer: the next collection
-// will keep them for it, and it may set itself again. What they refer to is marked already.
+// keeps them for the finalizer, which may set itself again. The objects that they refer
+// to are marked already.
 func (l *Live) finalize() {
 	l.Finalize = make(map[uint32]bool)
 	for _, s := range l.Specials {
@@ -230,8 +230,8 @@ func (k *marker) share(pool *parallel.Pool) {
 	k.todo = k.todo[:copy(k.todo, k.todo[half:])]
 }
 
-// guess is pointer for a word that may be none, or that leads to an object which was just being
-// made.
+// guess is like pointer, for a word that may be no pointer, or may lead to an object whose
+// allocation was under way.
 func (k *marker) guess(p uint64) {
 	if k.m.Stopped.Phase != 0 || k.m.Published(p) {
 		k.pointer(p)
@@ -290,7 +290,7 @@ func (k *marker) drainShared(pool *parallel.Pool) {
 	}
 }
 
-// next marks what the last objects found refer to.
+// next scans the objects that were found last.
 //
 //go:norace
 func (k *marker) next() {

@@ -9,7 +9,7 @@ import (
 
 const (
 	maxArenas = 4096     // an arena for each thread, at most 8 for each processor
-	maxHeap   = 16 << 30 // all that is copied, at most
+	maxHeap   = 16 << 30 // bytes that are copied, at most
 )
 
 // An arena is one malloc_state.
@@ -72,7 +72,8 @@ func (w *walk) loadArenas() error {
 	return w.loadParts()
 }
 
-// mainPart is the memory of the main arena: that of brk(2), without what others took before.
+// mainPart makes the part of the main arena: the memory of brk(2), without what others took before
+// malloc.
 func (w *walk) mainPart(a *arena) error {
 	start := w.word(w.places.params + heapStart)
 	heap := w.areaOf(start)
@@ -85,8 +86,8 @@ func (w *walk) mainPart(a *arena) error {
 	return nil
 }
 
-// partsOf are the heaps of an arena, from that of the top to the first, which begins with the
-// malloc_state.
+// partsOf makes the parts of another arena, from that of the top to the first, which begins with
+// the malloc_state.
 func (w *walk) partsOf(a *arena) error {
 	first := a.addr &^ (heapMax - 1)
 	info := a.addr - first // the size of heap_info, which differs between versions
@@ -119,7 +120,7 @@ func (w *walk) partsOf(a *arena) error {
 	}
 }
 
-// loadParts copies what the arenas have.
+// loadParts copies the memory of all parts.
 func (w *walk) loadParts() error {
 	var ranges []image.Range
 	total := uint64(0)
@@ -129,7 +130,7 @@ func (w *walk) loadParts() error {
 		}
 		end := p.end
 		if p.last != 0 {
-			end = min(end, p.last+minChunk) // of the top, the size is all that counts
+			end = min(end, p.last+minChunk) // of the top, only the size is needed
 		}
 		ranges = append(ranges, image.Range{Addr: p.start, Len: end - p.start})
 		total += end - p.start
@@ -225,7 +226,7 @@ func (w *walk) takeFast(a *arena) error {
 	return nil
 }
 
-// reveal reads a pointer of a list of freed blocks.
+// reveal reads a pointer of a list of freed blocks, and undoes its protection.
 func (w *walk) reveal(at uint64) uint64 {
 	if w.places.plain {
 		return w.word(at)

@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// A chunkState is what is known of the chunk that begins somewhere.
+// A chunkState is the state of the chunk that begins at an address.
 type chunkState uint8
 
 const (
@@ -36,7 +36,7 @@ func (p *part) at(addr uint64) uint64 {
 	return binary.LittleEndian.Uint64(p.data[off:])
 }
 
-// walk notes down the state of each chunk of the part.
+// walk records the state of each chunk of the part.
 func (p *part) walk(isMain bool) error {
 	end := p.start + uint64(len(p.data))
 	p.state = make([]chunkState, (end-p.first)/chunkAlign+1)
@@ -77,8 +77,9 @@ func (p *part) walk(isMain bool) error {
 	return nil
 }
 
-// isFence reports whether an arena's part ends here, since others follow: with a chunk of 16 bytes,
-// or one of what was too small to be freed, and one of none (arena.c and malloc.c, sysmalloc).
+// isFence reports whether a part that others follow ends here: with a chunk of 16 bytes, or a chunk
+// of 32 bytes that was too small to be freed, and a chunk of size 0 (arena.c and malloc.c,
+// sysmalloc).
 func (p *part) isFence(at uint64) bool {
 	size := p.at(at+chunkSize) &^ sizeFlags
 	return (size == fence || size == 2*fence) && at+size+fence == p.end && p.at(at+size+chunkSize)&^sizeFlags == 0

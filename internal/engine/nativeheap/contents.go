@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
-// A Block is one that the program has from malloc.
+// A Block is a block that the program has from malloc.
 type Block struct {
 	Addr uint64 // that malloc returned
 	Size int64  // of the chunk, with its header of 16 bytes
@@ -15,11 +15,11 @@ type Block struct {
 	mapped bool
 }
 
-// Mapped reports whether the block is a mapping.
+// Mapped reports whether the block is a mapping of its own.
 func (b Block) Mapped() bool { return b.mapped }
 
-// End returns the first address behind the block. The first word of the chunk behind it is part of it, unless
-// it is a mapping.
+// End returns the first address behind the block. Unless the block is a mapping, it includes the
+// first word of the chunk behind it.
 func (b Block) End() uint64 {
 	end := b.Addr + uint64(b.Size) - chunkHeader
 	if !b.mapped {
@@ -28,28 +28,28 @@ func (b Block) End() uint64 {
 	return end
 }
 
-// Contents are the blocks of a heap, and what else tells memory of malloc's from other memory.
+// Contents are the blocks of a heap, and what tells malloc's memory from other memory.
 type Contents struct {
 	Areas  []Area
 	Blocks []Block // in use, by address
-	// what malloc and the loader have allocated for each thread; of the loader's some leads to
-	// thread-local variables
+	// blocks that malloc and the loader have allocated for each thread; some of the loader's lead
+	// to thread-local variables
 	Own     []Block
-	Parts   []image.Range // all that arenas have, and the first of them itself
+	Parts   []image.Range // memory of all arenas, and main_arena itself
 	Threads []Thread
-	// blocks that are a mapping each, and could not be told from other memory
+	// number of blocks that are mappings of their own and could not be told from other memory
 	Hidden int64
 
 	parts []*part
 }
 
-// A Thread is one that the C library knows.
+// A Thread is a thread that the C library knows.
 type Thread struct {
-	Addr  uint64 // of what it knows of it (struct pthread), which is at the end of its stack
-	Ended bool   // its stack is kept for another one
+	Addr  uint64 // of its struct pthread, which is at the end of its stack
+	Ended bool   // the thread has ended; its stack is kept for another thread
 }
 
-// Bytes is what an arena has at a block, nil if the block is a mapping.
+// Bytes returns the memory of a block, nil if the block is a mapping.
 func (c *Contents) Bytes(b Block) []byte {
 	w := walk{parts: c.parts}
 	p := w.partOf(b.Addr)
@@ -62,7 +62,8 @@ func (c *Contents) Bytes(b Block) []byte {
 func (w *walk) contents() *Contents {
 	w.list()
 	c := &Contents{Areas: w.areas, Blocks: w.blocks, parts: w.parts, Hidden: w.heap.Mapped}
-	// its bins lead to the headers of chunks, of which the block before may use a word
+	// The bins of main_arena lead to the headers of chunks, of which the block before may use a
+	// word.
 	c.Parts = append(c.Parts, image.Range{Addr: w.places.main, Len: w.places.head + stateEnd})
 	for _, p := range w.parts {
 		c.Parts = append(c.Parts, image.Range{Addr: p.start, Len: p.end - p.start})
@@ -83,7 +84,7 @@ func (w *walk) contents() *Contents {
 	return c
 }
 
-// list lists the blocks in use by address, mapped ones if all of them are found.
+// list lists the blocks in use by address. It includes mapped blocks if all of them are found.
 func (w *walk) list() {
 	w.blocks = make([]Block, 0, w.heap.Blocks)
 	for _, p := range w.parts {
@@ -97,9 +98,9 @@ func (w *walk) list() {
 	sort.Slice(w.blocks, func(i, j int) bool { return w.blocks[i].Addr < w.blocks[j].Addr })
 }
 
-// mapped returns the blocks that are a mapping each, nil unless there are as many, with as many bytes, as
-// malloc says. Such a chunk is whole pages, and begins with how far it is from the start of its
-// mapping, 0 but for aligned blocks, and its size with a flag.
+// mapped returns the blocks that are mappings of their own; nil unless their number and bytes are
+// those that malloc counts. Such a chunk is whole pages. It begins with its distance from the start
+// of the mapping, 0 except for aligned blocks, and its size with a flag.
 func (w *walk) mapped() (found []Block) {
 	if w.heap.Mapped == 0 {
 		return nil

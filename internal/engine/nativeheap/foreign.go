@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/objfile/native"
 )
 
-// allocators are libraries that take malloc's place, by how their files' names begin.
+// allocators are libraries that replace malloc, by the prefixes of their file names.
 var allocators = []struct{ file, name string }{
 	{"libjemalloc", "jemalloc"},
 	{"libtcmalloc", "tcmalloc"},
@@ -23,13 +23,14 @@ var allocators = []struct{ file, name string }{
 
 const remedyAllocator = "count what it has by its own means, or run the test with glibc's malloc"
 
-// recorder is how the name of the library begins that leakgate run -native preloads, whose malloc calls
-// the one that it stands in front of.
+// recorder is the prefix of the name of the library that leakgate run -native preloads. Its malloc
+// calls the malloc that it stands in front of.
 const recorder = "libleakgate-native"
 
-// replaced returns an *UnknownError if the program or a library of it has a malloc of its own: C code
-// calls that one then, and not glibc's, whose heap says nothing of what it has. The linker exports a
-// program's malloc for the sake of libraries. A program that has the C library in it has one of the two.
+// replaced returns an *UnknownError if the program or one of its libraries has a malloc of its own.
+// Then C code calls that malloc, and glibc's heap tells nothing of its blocks. The linker exports a
+// program's malloc for the sake of libraries. A program with the C library linked in has only one
+// of the two mallocs.
 func (w *walk) replaced() error {
 	if w.dataOf(isLibrary) == nil {
 		return nil
@@ -52,7 +53,7 @@ func (w *walk) replaced() error {
 	return nil
 }
 
-// definesMalloc reports whether a file exports a malloc. A file that is gone tells nothing.
+// definesMalloc reports whether a file exports a malloc; false if the file is gone.
 func definesMalloc(file string) bool {
 	x, err := native.Open(file)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package nativeheap reads the heap of glibc's malloc out of the memory of a process: how many
 // blocks C code has allocated and not freed, of which sizes. It needs neither symbols nor debug
-// information, and believes nothing that the heap's own books do not confirm.
+// information, and returns nothing that malloc's own records do not confirm.
 package nativeheap
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
-// A Heap is what malloc had given out at one moment. Sizes are those of malloc's chunks: what was
-// asked for and 8 bytes, rounded up to a multiple of 16, 32 at least.
+// A Heap sums up the blocks that malloc had given out at one moment. Sizes are those of malloc's
+// chunks: the requested size and 8 bytes, rounded up to a multiple of 16, 32 at least.
 type Heap struct {
 	Blocks, Bytes int64 // in use by the program and its libraries, mapped ones included
 
@@ -21,9 +21,10 @@ type Heap struct {
 
 	Sizes map[int64]int64 // how many blocks of each size are in use, without mapped ones
 
-	Arenas, Threads int // threads that have ended, with stacks that are kept for others, included
+	// Threads includes those that have ended and whose stacks are kept for others.
+	Arenas, Threads int
 
-	// Freed blocks that threads keep at hand (tcache) and that arenas do (fast bins).
+	// Freed blocks in the caches of threads (tcache) and of arenas (fast bins).
 	Cached, CachedBytes, Fast, FastBytes int64
 	// What malloc and the loader allocate for each thread itself: its tcache, its table of
 	// thread-local variables (dtv).
@@ -32,7 +33,7 @@ type Heap struct {
 	HeaderBytes int64
 }
 
-// InUse is what mallinfo2(3) has as uordblks: all that arenas have, but for chunks on bins and fast
+// InUse is the field uordblks of mallinfo2(3): all memory of arenas, except chunks on bins and fast
 // bins, and the top.
 func (h *Heap) InUse() int64 {
 	return h.Bytes - h.MappedBytes + h.CachedBytes + h.OwnBytes + h.HeaderBytes
@@ -58,8 +59,8 @@ type Area struct {
 // ErrNone says that the process has no C library, and so no heap but Go's.
 var ErrNone = errors.New("the process has no C library")
 
-// ErrFlux says that the heap's books do not agree with what is in it: it was being changed, or it is
-// not what this package knows.
+// ErrFlux says that malloc's records do not agree with the chunks in its heap: the heap was being
+// changed, or this package does not know its layout.
 var ErrFlux = errors.New("the books of malloc do not agree with its heap")
 
 // An UnknownError is a C library, or malloc, whose heap cannot be read.
@@ -81,16 +82,16 @@ type walk struct {
 	blocks  []Block // in use; nil until they are listed
 }
 
-// Walk reads the heap. The areas are the process's mappings, live how many threads it has at least;
-// places are those that were found in the same process before, and are found here if there are none.
-// Errors are ErrNone, an *UnknownError, or one that wraps ErrFlux.
+// Walk reads the heap. areas are the process's mappings, and live is how many threads it has at
+// least. places are those that an earlier call found in the same process; if they are empty, Walk
+// finds them. Errors are ErrNone, an *UnknownError, or one that wraps ErrFlux.
 //
-// Chunks are walked from the first to the last of each part of an arena. What was counted is returned only if
+// Walk visits all chunks of each part of an arena. It returns the counts only if
 //
 //   - each chunk's size leads to the next, and the last one to the end,
 //   - free chunks are exactly those on the arena's bins, linked in both directions,
-//   - the parts of an arena come to what it says it has from the system,
-//   - tcaches and fast bins have used chunks of the right sizes alone, none twice, and as many as
+//   - the sizes of an arena's parts add up to the bytes that it says it has from the system,
+//   - tcaches and fast bins hold only used chunks of the right sizes, none twice, and as many as
 //     they count,
 //   - each living thread is on the loader's lists of threads,
 //   - no arena was locked.
@@ -102,7 +103,7 @@ func Walk(mem *image.Space, areas []Area, live int, places *Places) (*Heap, erro
 	return &w.heap, nil
 }
 
-// read is Walk, and returns all that was found on the way.
+// read is like Walk, but returns the whole walk.
 func read(mem *image.Space, areas []Area, live int, places *Places) (*walk, error) {
 	w := &walk{mem: mem, areas: areas, places: places}
 	w.heap.Sizes = make(map[int64]int64)
@@ -123,7 +124,7 @@ func (w *walk) word(addr uint64) uint64 { return w.mem.U64(addr) }
 
 const smallSizes = 256
 
-// count sorts the chunks that are in use by size.
+// count sums up the chunks that are not on bins by state. It also counts the chunks in use by size.
 func (w *walk) count() {
 	h := &w.heap
 	var small [smallSizes]int64 // a map takes longer than all the rest

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The heads of arenas, and what lies at the beginning of other memory.
+// The heads of arenas, and the beginnings of other memory.
 func TestWritableOfHeap(t *testing.T) {
 	const at, page = 0x7f6d94000000, 4096
 	for name, tt := range map[string]struct {

@@ -1,15 +1,15 @@
 package nativeheap
 
-// Where glibc has what, from malloc/malloc.c, malloc/arena.c and nptl/descr.h of 2.26 to 2.43, on
-// 64-bit systems. A version that has something elsewhere fails the audit.
+// Layouts of glibc's structs, from malloc/malloc.c, malloc/arena.c and nptl/descr.h of 2.26 to
+// 2.43, on 64-bit systems. A version with another layout fails the audit.
 const (
-	// struct malloc_state, counted from its bins on
-	topBefore   = 16             // how far before them the top is
+	// offsets in struct malloc_state, counted from its bins on
+	topBefore   = 16             // how far before the bins the top is
 	bins        = 127            // pairs of fd and bk; a bin is a chunk whose fd and bk these are
 	stateNext   = 16*bins + 16   // behind binmap
 	stateSystem = stateNext + 24 // system_mem, behind next_free and attached_threads
 	stateEnd    = stateSystem + 16
-	// and from its start on
+	// and offsets counted from its start on
 	stateMutex = 0
 	stateFast  = 16 // fastbinsY
 	fastBins   = 10
@@ -29,7 +29,7 @@ const (
 	sizeFlags       = 7
 	protectionShift = 12 // PROTECT_PTR, from 2.32 on: a pointer xor its own address without the offset in a page
 
-	// struct malloc_par, counted from 40 bytes before sbrk_base
+	// offsets in struct malloc_par, counted from 40 bytes before sbrk_base
 	mapBytes     = 24 // mmapped_mem
 	mapBytesMost = 32 // max_mmapped_mem
 	heapStart    = 40 // sbrk_base
@@ -41,23 +41,23 @@ const (
 	mapMost = 1 << 16 // DEFAULT_MMAP_MAX
 )
 
-// heads are where versions have the bins in struct malloc_state: behind fast bins, and from 2.43 on, which has
-// none, right behind the mutex, flags, top and last_remainder.
+// heads are the offsets of the bins in struct malloc_state: behind the fast bins, and from 2.43 on,
+// which has no fast bins, right behind the mutex, flags, top and last_remainder.
 var heads = [...]uint64{withFast, 24}
 
 const withFast = 112
 
-// mapCounts are where versions have n_mmaps in struct malloc_par: from 2.35 on hp_flags is before it.
+// mapCounts are the offsets of n_mmaps in struct malloc_par: from 2.35 on hp_flags is before it.
 var mapCounts = [...]uint64{4, 8}
 
-// A cacheLayout is how a version lays out what each thread has of freed blocks
-// (tcache_perthread_struct), known by the size of its chunk.
+// A cacheLayout is the layout of a thread's cache of freed blocks (tcache_perthread_struct) in some
+// versions. The size of its chunk identifies it.
 type cacheLayout struct {
 	chunk       int64
 	small       int // bins of one size each: 32, 48, 64, ...
-	bins        int // and those of larger blocks
+	bins        int // those, and the bins of larger blocks
 	countSize   uint64
-	countsSlots bool // what can be added still is counted, instead of what there is
+	countsSlots bool // the counts are of free slots, not of blocks
 }
 
 var cacheLayouts = [...]cacheLayout{
@@ -66,11 +66,11 @@ var cacheLayouts = [...]cacheLayout{
 	{chunk: 0x300, small: 64, bins: 76, countSize: 2, countsSlots: true}, // 2.42 and 2.43
 }
 
-// A threadLayout is how an architecture lays out what is known of a thread (struct pthread).
+// A threadLayout is the layout of struct pthread on an architecture: offsets of its fields.
 type threadLayout struct {
-	list uint64 // the node that it is on a list of threads with
-	id   uint64 // the kernel's number of it, 0 when it has ended
-	self uint64 // a word that points at the start of the struct
+	list uint64 // the node of the thread on a list of threads
+	id   uint64 // the kernel's thread ID, 0 when the thread has ended
+	self uint64 // a word that points to the start of the struct
 	dtv  uint64
 	// thread-local variables are below the struct, else above
 	below, hasSelf, hasDTV bool

@@ -9,14 +9,15 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
-// Places are where the C library of a process has what is read. They stay as long as it lives.
+// Places are the addresses of the C library's variables that are read. They are valid as long as
+// the process lives.
 type Places struct {
 	main   uint64   // main_arena
-	head   uint64   // how far from its start an arena has its bins
-	params uint64   // mp_, from 40 bytes before sbrk_base
-	maps   uint64   // n_mmaps in it
+	head   uint64   // offset of the bins in an arena
+	params uint64   // in mp_: the address 40 bytes before sbrk_base
+	maps   uint64   // address of n_mmaps in mp_
 	lists  []uint64 // heads of the loader's lists of threads
-	// where thread-local variables have the pointer to the tcache, from the thread's struct on
+	// offset, from the thread's struct, of the thread-local variable that points to the tcache
 	cache      int64
 	knowsCache bool
 	plain      bool // lists of freed blocks have plain pointers, as before 2.32
@@ -24,12 +25,12 @@ type Places struct {
 	program string // the process's executable file, which may have the C library in it
 }
 
-// errNotFound says that a malloc is none that is known. Where its variables were copied while they changed, another
-// look may tell more.
+// errNotFound says that no known malloc was found. If its variables changed while they were copied,
+// another attempt may find them.
 var errNotFound = &UnknownError{"malloc is not glibc's, or of a version that is not known", remedyAllocator}
 
-// locate finds main_arena, mp_ and the loader's lists of threads in what the C library and the loader
-// write to.
+// locate finds main_arena, mp_ and the loader's lists of threads in the writable memory of the C
+// library and the loader.
 func (w *walk) locate() error {
 	c, loader, err := w.library()
 	if err != nil || w.places.main != 0 {
@@ -39,7 +40,8 @@ func (w *walk) locate() error {
 	if heap == nil {
 		return &UnknownError{"the process has a C library and no heap of brk(2), which glibc's malloc begins with", remedyAllocator}
 	}
-	all, behind := c, 0 // the loader's begin behind the C library's, if they are not the same
+	// The loader's ranges begin at index behind, after the C library's, unless both are the same.
+	all, behind := c, 0
 	if len(loader) > 0 && loader[0] != c[0] {
 		all, behind = append(c[:len(c):len(c)], loader...), len(c)
 	}
@@ -85,9 +87,9 @@ func (w *walk) heapArea() *Area {
 	return nil
 }
 
-// library returns where the C library has its variables, and where the lists of threads may be: in
-// the loader's (from 2.34 on), or in those of libpthread. A program that was linked with -static has
-// both among its own.
+// library returns the memory of the C library's variables, and the memory that may contain the
+// lists of threads: the loader's variables (from 2.34 on), or those of libpthread. A program that
+// was linked with -static has both among its own variables.
 func (w *walk) library() (c, loader []image.Range, err error) {
 	for i := range w.areas {
 		file := path.Base(w.areas[i].Name)
@@ -115,20 +117,20 @@ func (w *walk) library() (c, loader []image.Range, err error) {
 	return nil, nil, &UnknownError{"the C library is linked into the program (-static), of which no variables are found", "link it dynamically"}
 }
 
-// isLibrary reports whether a file is the C library, of glibc's names for it.
+// isLibrary reports whether a file has one of the names that glibc gives to the C library.
 func isLibrary(file string) bool {
 	name := path.Base(file)
 	return strings.HasPrefix(name, "libc.so") || strings.HasPrefix(name, "libc-2.")
 }
 
-// isLoader reports whether a file may have the lists of threads.
+// isLoader reports whether a file may contain the lists of threads.
 func isLoader(file string) bool {
 	name := path.Base(file)
 	return strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-2.") || strings.HasPrefix(name, "libpthread")
 }
 
-// dataOf returns what files have of writable memory: their variables, and behind them, without
-// a name, those that are zero at first.
+// dataOf returns the writable memory of files: the mappings of their variables and, right behind
+// them, the unnamed mappings of the variables that are zero at first.
 func (w *walk) dataOf(is func(file string) bool) (all []image.Range) {
 	belongs := false
 	for i := range w.areas {
@@ -147,10 +149,11 @@ func (w *walk) dataOf(is func(file string) bool) (all []image.Range) {
 	return all
 }
 
-// findArena returns the address of main_arena in the memory at an address, and where it has its bins, 0 if it is not
-// there: 127 bins side by side, each a list of its own, most of them empty and so leading to themselves.
+// findArena returns the address of main_arena in data, the memory at base, and the offset of its
+// bins; 0 if it is not there. It looks for 127 bins side by side, each a list of its own, most of
+// them empty and so leading to themselves.
 func (w *walk) findArena(base uint64, data []byte) (at, head uint64) {
-	isBin := func(at uint64) bool { // at is that of fd and bk
+	isBin := func(at uint64) bool { // at is the address of fd and bk
 		off := at - base
 		if at < base || off+16 > uint64(len(data)) {
 			return false
@@ -185,7 +188,8 @@ func (w *walk) findArena(base uint64, data []byte) (at, head uint64) {
 	return 0, 0
 }
 
-// headOf returns how far before its bins main_arena begins: the ring of arenas leads back there. 0 is nowhere.
+// headOf returns the offset in main_arena of its bins, which are at first: the ring of arenas leads
+// back to the arena's start. It returns 0 if no offset fits.
 func (w *walk) headOf(first uint64) uint64 {
 	for _, head := range heads {
 		at := w.word(first + stateNext)
@@ -202,16 +206,16 @@ func (w *walk) headOf(first uint64) uint64 {
 	return 0
 }
 
-// isInHeap reports whether an address is that of a chunk of the main arena.
+// isInHeap reports whether an address may be that of a chunk of the main arena.
 func (w *walk) isInHeap(addr uint64) bool {
 	a := w.areaOf(addr)
 	return a != nil && a.Name == "[heap]" && addr%chunkAlign == 0
 }
 
-// findParams returns where mp_ is, and n_mmaps in it, 0 if it is not there: it has where the heap begins, among
-// what only malloc's parameters can be.
+// findParams returns the address of mp_, as in Places, and that of n_mmaps; 0 if mp_ is not there.
+// It looks for the start of the heap (sbrk_base) among words that only malloc's parameters can be.
 func findParams(base uint64, data []byte, heap *Area) (found, count uint64) {
-	const farthest = 1 << 20 // what others may take of brk's memory before malloc
+	const farthest = 1 << 20 // how much of brk's memory others may take before malloc
 	for off := 0; off+paramsSize <= len(data); off += 8 {
 		word := func(field int) uint64 { return binary.LittleEndian.Uint64(data[off+field:]) }
 		half := func(field int) uint32 { return binary.LittleEndian.Uint32(data[off+field:]) }
@@ -227,7 +231,7 @@ func findParams(base uint64, data []byte, heap *Area) (found, count uint64) {
 				continue
 			}
 			if found != 0 {
-				return 0, 0 // two of them
+				return 0, 0 // several candidates
 			}
 			found, count = base+uint64(off), base+uint64(off)+field
 		}

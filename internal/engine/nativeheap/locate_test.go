@@ -6,7 +6,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// TestUnknownLibraries says of what cannot be read why.
+// TestUnknownLibraries checks the causes for which a heap cannot be read.
 func TestUnknownLibraries(t *testing.T) {
 	area := func(name string) Area { return Area{Start: 0x1000, End: 0x2000, Writable: true, Name: name} }
 	for _, c := range []struct {

@@ -114,7 +114,7 @@ func newSynthetic() *synthetic {
 	return s
 }
 
-// variablesOfThread is where the thread has malloc's.
+// variablesOfThread is the address of malloc's variables in the thread.
 func variablesOfThread() uint64 {
 	if layoutOfThreads().below {
 		return threadAt - 0x40
@@ -126,7 +126,7 @@ func (s *synthetic) walk() (*Heap, error) {
 	return s.walkIn("/lib/libc.so.6", "/lib/ld-linux-x86-64.so.2")
 }
 
-// walkIn walks the heap of a C library and a loader in these files.
+// walkIn walks the heap, with these files as the C library and the loader.
 func (s *synthetic) walkIn(library, loader string) (*Heap, error) {
 	areas := []Area{
 		{heapAt, heapAt + 0x21000, true, "[heap]"},
@@ -156,7 +156,7 @@ func TestWalkSynthetic(t *testing.T) {
 	require.Equal(t, int64(144+80+0x290), h.InUse())
 }
 
-// TestWalkWithoutFastBins walks a heap as glibc has it from 2.43 on.
+// TestWalkWithoutFastBins walks a heap with the layout of glibc from 2.43 on.
 func TestWalkWithoutFastBins(t *testing.T) {
 	needLayout(t)
 	s := newSynthetic()
@@ -179,7 +179,7 @@ func TestWalkInProgram(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestDamage breaks one book after the other.
+// TestDamage damages one of malloc's records at a time.
 func TestDamage(t *testing.T) {
 	needLayout(t)
 	for name, damage := range map[string]func(*synthetic){
@@ -201,8 +201,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// FuzzWalk writes words anywhere: whatever the memory says, the walk ends, and what it counts is no
-// more than there is.
+// FuzzWalk writes words anywhere. The walk ends for any memory, and counts no more than there is.
 func FuzzWalk(f *testing.F) {
 	needLayout(f)
 	f.Add(uint64(binsAt-topBefore), uint64(heapAt), uint64(binsAt+stateNext), uint64(heapAt))

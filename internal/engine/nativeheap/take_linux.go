@@ -19,21 +19,21 @@ import (
 // Supported reports whether C's heap can be read on this system.
 const Supported = true
 
-// How often a heap is looked at until one look agrees with itself: as the program runs, which costs
-// least, and frozen.
+// How often a heap is read until a reading is consistent: while the program runs, which costs
+// least, and then frozen.
 const (
 	looksRunning = 2
 	looksFrozen  = 5
 )
 
-// known are the places of this process.
+// known holds the places of this process.
 var known struct {
 	sync.Mutex
 	places  Places
-	foreign bool // malloc is none that is known, in all looks
+	foreign bool // no attempt found a malloc that is known
 }
 
-// knownPlaces returns them, with the program as it is named among the mappings.
+// knownPlaces returns the known places, with the name that the program has among the mappings.
 func knownPlaces() Places {
 	if known.places.program == "" {
 		known.places.program, _ = os.Readlink("/proc/self/exe")
@@ -41,10 +41,11 @@ func knownPlaces() Places {
 	return known.places
 }
 
-// Take reads the heap of this process. It copies what malloc has, at some GB/s, while the program
-// runs, and believes it if nothing of malloc's books has changed meanwhile; else it freezes the
-// process, some times over. Errors are ErrNone and *UnknownError. With 10,000 blocks it takes about
-// half a millisecond; a program without a C library costs the reading of /proc/self/maps.
+// Take reads the heap of this process. It copies malloc's memory, at some GB/s, while the program
+// runs. It accepts the copy if nothing in malloc's records has changed meanwhile; else it freezes
+// the process, several times if necessary. Errors are ErrNone and *UnknownError. With 10,000 blocks
+// it takes about half a millisecond; a program without a C library costs the reading of
+// /proc/self/maps.
 //
 // Calls take turns.
 func Take() (*Heap, error) {
@@ -55,7 +56,8 @@ func Take() (*Heap, error) {
 	return &w.heap, nil
 }
 
-// TakeBlocks is Take, and returns the blocks in use, by address. It takes about 50 ns for each beside that.
+// TakeBlocks is like Take, but returns the blocks in use, by address. It takes about 50 ns more for
+// each block.
 func TakeBlocks() ([]Block, error) {
 	w, err := take(true)
 	if err != nil {
@@ -153,8 +155,8 @@ func takeFrozen(places *Places, lists bool) (w *walk, err error) {
 	return w, err
 }
 
-// OfFrozen reads the heap of a frozen copy of this process: the number of its process, and its memory,
-// which what is returned refers to. Errors are those of Walk.
+// OfFrozen reads the heap of a frozen copy of this process. pid is the copy's process ID, and mem
+// its memory, which the result refers to. Errors are those of Walk.
 func OfFrozen(pid int, mem *image.Space) (*Contents, error) {
 	text, err := procmaps.Read("/proc/" + strconv.Itoa(pid) + "/maps")
 	if err != nil {
@@ -201,7 +203,7 @@ func areasOf(text []byte) (areas []Area) {
 	return areas
 }
 
-// countThreads counts the threads of this process: the entries of a folder, which has two more.
+// countThreads counts the threads of this process: the entries of a folder whose names are numbers.
 func countThreads() (n int, err error) {
 	dir, err := syscall.Open("/proc/self/task", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if err != nil {

@@ -11,12 +11,12 @@ const (
 	maxThreads = 1 << 16
 	// how far from a thread's struct the C library's thread-local variables may be
 	nearTLS, farTLS = 16 << 10, 256 << 10
-	nearArena       = 48 // and how far from the one for its arena that for its tcache
+	nearArena       = 48 // and how far the variable for the tcache may be from that for the arena
 )
 
 func layoutOfThreads() threadLayout { return threadLayouts[runtime.GOARCH] }
 
-// isNode reports whether a node of a list is part of what is known of a thread.
+// isNode reports whether a node of a list may be part of a struct pthread.
 func (w *walk) isNode(node uint64) bool {
 	l := layoutOfThreads()
 	if a := w.areaOf(node); node%8 != 0 || a == nil || !a.Writable {
@@ -29,9 +29,10 @@ func (w *walk) isNode(node uint64) bool {
 	return id >= 0 && id < 1<<22 // PID_MAX_LIMIT
 }
 
-// findLists returns where the heads of lists of threads are. An empty one beside one that is none
-// may get a thread later: the loader has its lists side by side (rtld_global: of stacks in use, of stacks of the
-// program's and that of the first thread, of stacks that are kept).
+// findLists returns the addresses of the heads of lists of threads. It includes empty lists beside
+// others, since they may get a thread later: the loader has its lists side by side (rtld_global:
+// the lists of stacks in use, of stacks of the program's and that of the first thread, and of
+// stacks that are kept).
 func (w *walk) findLists(base uint64, data []byte) (heads []uint64, err error) {
 	word := func(at uint64) uint64 {
 		if off := at - base; at >= base && off+8 <= uint64(len(data)) {
@@ -39,7 +40,8 @@ func (w *walk) findLists(base uint64, data []byte) (heads []uint64, err error) {
 		}
 		return 0
 	}
-	// among what a program has of its own are many addresses, so what is there is copied at once
+	// A program's own variables contain many addresses, so the memory at all of them is copied at
+	// once.
 	var candidates []uint64
 	var nodes []image.Range
 	for off := 0; off+16 <= len(data); off += 8 {
@@ -75,7 +77,7 @@ func (w *walk) findLists(base uint64, data []byte) (heads []uint64, err error) {
 	return heads, nil
 }
 
-// readThreads follows the lists of threads, of which so many live at least.
+// readThreads follows the lists of threads, of which at least live are alive.
 func (w *walk) readThreads(live int) error {
 	l := layoutOfThreads()
 	alive := 0
@@ -102,8 +104,8 @@ func (w *walk) readThreads(live int) error {
 	return nil
 }
 
-// takeOwn marks what is malloc's own: what threads have of freed blocks, and the memory that they
-// keep that in.
+// takeOwn marks malloc's own chunks: the caches of threads, the freed blocks in them, and the
+// tables of thread-local variables.
 func (w *walk) takeOwn() error {
 	if !w.places.knowsCache {
 		if err := w.findCache(); err != nil {
@@ -122,8 +124,8 @@ func (w *walk) takeOwn() error {
 			return flux("a thread's tcache is not in an arena")
 		}
 		w.seen = append(w.seen, image.Range{Addr: at, Len: 8})
-		// the table's first entry is its length, and the pointer is to the second
-		// (elf/dl-tls.c, allocate_dtv). That of the first thread is the loader's.
+		// The pointer is to the second entry of the table; the first is its length (elf/dl-tls.c,
+		// allocate_dtv). The table of the first thread is the loader's.
 		if l := layoutOfThreads(); l.hasDTV {
 			w.mark(w.word(thread+l.dtv)-16-chunkHeader, 0, ofMalloc)
 		}
@@ -145,14 +147,15 @@ func (w *walk) sizeOf(user uint64) int64 {
 	return 0
 }
 
-// layoutOf returns how the chunk of a tcache is laid out, nil if it can be none.
+// layoutOf returns the layout of a tcache at an address, nil if there can be none.
 func (w *walk) layoutOf(user uint64) *cacheLayout {
 	p := w.partOf(user - chunkHeader)
 	if p == nil || p.stateAt(user-chunkHeader) != inUse {
 		return nil
 	}
 	for i := range cacheLayouts {
-		// what is left of a free chunk, if too small to be one, is part of the chunk that is taken from it
+		// a rest of a free chunk that is too small for a chunk belongs to the chunk that is taken
+		// from it
 		if size := p.sizeAt(user - chunkHeader); size == cacheLayouts[i].chunk || size == cacheLayouts[i].chunk+chunkAlign {
 			return &cacheLayouts[i]
 		}
@@ -188,7 +191,7 @@ func (w *walk) takeCache(user uint64) error {
 	return nil
 }
 
-// countIn is how many blocks a tcache says that it has in a bin.
+// countIn is the number of blocks in a bin by the tcache's own count.
 func (w *walk) countIn(l *cacheLayout, user uint64, bin int) int {
 	if l.countSize == 1 {
 		return int(w.mem.U8(user + uint64(bin)))
@@ -200,10 +203,10 @@ func (w *walk) countIn(l *cacheLayout, user uint64, bin int) int {
 	return n
 }
 
-// findCache finds where thread-local variables have the pointer to the tcache. The variables of
-// malloc lie side by side (malloc/arena.c, thread_arena; malloc.c, tcache): one that points to an
-// arena, which nobody else has an address of, and within 24 bytes, 48 from 2.43 on, one that points to a
-// block of a tcache's size. It is at the same place for each thread.
+// findCache finds the thread-local variable that points to the tcache. The variables of malloc lie
+// side by side (malloc/arena.c, thread_arena; malloc.c, tcache): one points to an arena, whose
+// address nothing else has, and within 24 bytes, 48 from 2.43 on, another points to a block of a
+// tcache's size. It has the same offset in each thread.
 func (w *walk) findCache() error {
 	votes := make(map[int64]int)
 	for _, reach := range []uint64{nearTLS, farTLS} {
@@ -235,7 +238,7 @@ func (w *walk) findCache() error {
 	return nil
 }
 
-// voteCache adds a vote for each place where a thread may have the pointer to its tcache.
+// voteCache adds a vote for each offset at which a thread may have the pointer to its tcache.
 func (w *walk) voteCache(thread, reach uint64, votes map[int64]int) {
 	area := w.areaOf(thread)
 	if area == nil {
@@ -271,8 +274,8 @@ func (w *walk) voteCache(thread, reach uint64, votes map[int64]int) {
 	}
 }
 
-// canTake reports whether all threads' tcaches can be read at a place, and leaves the states of
-// chunks as they were.
+// canTake reports whether the tcaches of all threads can be read by the pointers at an offset. It
+// leaves the states of chunks as they were.
 func (w *walk) canTake(offset int64) bool {
 	before := make([][]chunkState, len(w.parts))
 	for i, p := range w.parts {

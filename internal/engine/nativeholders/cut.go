@@ -8,31 +8,32 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
 )
 
-// A cut is what is taken out of a program: first all else there is leads to its blocks, then the cut
-// to the others.
+// A cut is the state of FindFreed: first everything else gets the blocks that it leads to, then the
+// cut gets the others.
 type cut struct {
 	cuts  func(p *Place, path string) bool
 	freed func(attribute.Claim) bool
 	paths attribute.Paths
-	after bool // all else has had its turn
-	sum   Sum  // what the cut leads to
+	after bool // everything else has had its turn
+	sum   Sum  // blocks that only the cut leads to
 }
 
-// A Cut says what is to be cut: all at once.
+// A Cut tells FindFreed what to cut, all of it at once.
 type Cut struct {
-	Node  func(n *attribute.Node, path string) bool // given nodes with their paths in a folded report
-	Place func(p *Place, path string) bool          // given places of Go's words, so that these lead nowhere
-	// nodes stand for their objects, which are dropped, also those of roots, whose variables are
-	// cleared otherwise
+	// whether to cut a node, given its path in a folded report
+	Node func(n *attribute.Node, path string) bool
+	// whether to cut a place of Go's words, so that they lead nowhere
+	Place func(p *Place, path string) bool
+	// cut nodes lose their objects; otherwise the variables of nodes that are roots are cleared
 	AsObjects bool
 }
 
 var errUnread = errors.New("not all memory was read that may lead to them, too")
 
-// FindFreed finds the blocks that a cut would leave without a reference: those that nothing leads to
-// but the places that are cut, and what the cut would free of Go's heap. What only looks like an
-// address may hold a block, so that there are as many at least. It takes about three scans with what
-// they retain, and errors are those of Find.
+// FindFreed finds the blocks that a cut would leave without a reference: only the places that are
+// cut, and what the cut would free of Go's heap, lead to them. A word that only looks like an
+// address may hold a block, so the sum is a lower bound. It takes about three scans with what they
+// retain. Errors are those of Find.
 func FindFreed(s *snapshot.Snapshot, c *Cut) (sum Sum, err error) {
 	defer snapshot.Guard(&err)()
 	f, err := open(s)
@@ -61,12 +62,12 @@ func FindFreed(s *snapshot.Snapshot, c *Cut) (sum Sum, err error) {
 	return f.cut.sum, f.mem.Broken()
 }
 
-// takes reports whether a place leads nowhere, since it is cut.
+// takes reports whether the words at a place lead nowhere, since the place is cut.
 func (c *cut) takes(p *Place) bool {
 	return c != nil && !c.after && p.Kind == Go && c.cuts(p, p.name(c.paths))
 }
 
-// charge leaves out what the cut would free.
+// charge wraps charged, and leaves out claims that the cut would free.
 func (c *cut) charge(charged func(*attribute.Node, attribute.Claim)) func(*attribute.Node, attribute.Claim) {
 	return func(n *attribute.Node, claim attribute.Claim) {
 		if claim.Kind == attribute.KindEntries || !c.freed(claim) {

@@ -10,10 +10,12 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// A goHeap looks into the objects of Go as they are charged to nodes.
+// A goHeap scans the objects of Go as they are charged to nodes.
 type goHeap struct {
 	*finder
-	parts []part // of maps and channels: their owner names what it knows of them first
+	// parts of maps and channels, scanned last: their owner first names the references that it
+	// knows
+	parts []part
 }
 
 type part struct {
@@ -21,7 +23,7 @@ type part struct {
 	obj  uint32
 }
 
-// objects looks into all objects of Go that are alive, but for the tool's own.
+// objects scans all live objects of Go, except the tool's own.
 func (f *finder) objects() error {
 	if err := f.readPlain(); err != nil {
 		return err
@@ -51,7 +53,7 @@ func (f *finder) readPlain() error {
 	return f.read(ranges, func(i int, mem []byte) { f.plain[ranges[i].Addr] = mem })
 }
 
-// walkParts looks at the parts of maps and channels.
+// walkParts scans the parts of maps and channels.
 func (g *goHeap) walkParts() {
 	for _, p := range g.parts {
 		mem, addr := g.memory(p.obj)
@@ -60,7 +62,7 @@ func (g *goHeap) walkParts() {
 	g.parts = nil
 }
 
-// charged looks into what a node is charged with.
+// charged scans what a claim charges to a node.
 func (g *goHeap) charged(n *attribute.Node, c attribute.Claim) {
 	switch {
 	case c.Kind == attribute.KindEntries, n.Top().Root.Class.IsTool():
@@ -84,7 +86,7 @@ func (g *goHeap) charged(n *attribute.Node, c attribute.Claim) {
 	}
 }
 
-// memory is what an object holds, and where.
+// memory returns the memory of an object, and its address.
 func (g *goHeap) memory(obj uint32) ([]byte, uint64) {
 	s := g.heap.Model.SpanOf(obj)
 	if !s.NoScan {
@@ -97,7 +99,8 @@ func (g *goHeap) memory(obj uint32) ([]byte, uint64) {
 	return nil, addr
 }
 
-// named tells that words of a node's objects are references, as far as they are trusted.
+// named returns a function that gives words of a node's objects their owner, 0 if they are not
+// trusted.
 func (g *goHeap) named(n *attribute.Node, label string, as trust) func(uint64, bool) int32 {
 	return func(_ uint64, atStart bool) int32 {
 		if !as.allows(atStart) {
@@ -107,11 +110,11 @@ func (g *goHeap) named(n *attribute.Node, label string, as trust) func(uint64, b
 	}
 }
 
-// object looks into an object, or data that the compiler made: at its references by their names,
-// then at all words. Those of which no type is known are trusted as it is said.
+// object scans an object, or data that the compiler made: first its references by their names, then
+// all its words. untyped is the trust in words of unknown type.
 func (g *goHeap) object(n *attribute.Node, ty typing.Typing, obj uint32, mem []byte, addr uint64, untyped trust) {
 	t := g.heap.Types.At(ty.Type)
-	start := addr + uint64(ty.Offset) // what is before has no type
+	start := addr + uint64(ty.Offset) // the words before have no type
 	name := g.named(n, "", untyped)
 	in := func(label string, off int64, atStart bool) int32 {
 		part, as := labelAt(g.heap.Types.Names, t.Origin, off)
@@ -140,13 +143,13 @@ func (g *goHeap) object(n *attribute.Node, ty typing.Typing, obj uint32, mem []b
 	g.words(mem, addr, name)
 }
 
-// name is the holder at a part of the objects of a node.
+// name returns the owner for a part of the objects of a node.
 func (g *goHeap) name(n *attribute.Node, label string) int32 {
 	return g.place(Place{Kind: Go, Node: n, Label: label})
 }
 
-// frames looks at the stacks of goroutines, from where each stands. What the tool has there does not
-// count.
+// frames scans the stacks of goroutines from their stack pointers on. Words in frames of the tool
+// do not count.
 func (f *finder) frames() {
 	for i := range f.heap.Live.Stacks {
 		g := f.heap.Live.Stacks[i].Goroutine

@@ -1,8 +1,8 @@
-// Package nativeholders finds out who refers to blocks of C's malloc in a frozen process: Go objects
-// and variables, by any of their words, C variables, threads, other memory, and blocks that such a
-// block leads to. It reads words conservatively: what looks like the address of a byte in a block is
-// a reference to it. So what it calls lost is lost, while a word that only looks like an address can
-// hide a loss.
+// Package nativeholders finds the holders of blocks of C's malloc in a frozen process: Go objects
+// and variables, by any of their words, C variables, threads, and other memory. The holder of a
+// block also holds the blocks that this block leads to. It reads words conservatively: a word that
+// looks like the address of a byte in a block is a reference to the block. So a block that it calls
+// lost is lost, while a word that only looks like an address can hide a loss.
 package nativeholders
 
 import (
@@ -19,20 +19,20 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// A Kind is a sort of holder. What several lead to is that of the first kind.
+// A Kind is a sort of holder. A block that several kinds lead to belongs to the first of them.
 type Kind uint8
 
-// Kinds of holders, in the order in which they have their turn: what a program names on purpose
-// before what may be left over on a stack.
+// Kinds of holders, in the order in which they claim blocks: memory that a program names on purpose
+// before words that may be left over on a stack.
 const (
 	Go       Kind = iota // an object, or a package variable
 	Variable             // a C variable
 	Frame                // a Go function that is under way
 	Thread               // a thread: its stack in C code, or its thread-local variables
-	Mapping              // memory of the system that nobody else claims
+	Mapping              // other memory that the process has mapped
 )
 
-// A Holder is what refers to blocks, or to others that lead to them.
+// A Holder refers to blocks, or to other blocks that lead to them.
 type Holder struct {
 	Kind Kind
 	Name string // the path of a word in Go, or a C variable; "" if it has no name
@@ -48,31 +48,33 @@ func (s *Sum) add(b nativeheap.Block) {
 	s.Bytes += b.Size
 }
 
-// A Place is where words lead to blocks: at one part of what is charged to a node, at one part of a
-// package variable, or what else Kind says. Several places may have one name, as nodes have that
-// differ in their types alone.
+// A Place is where words that lead to blocks lie: in one part of the objects of a node, in one part
+// of a package variable, or elsewhere, as Kind says. Several places may have one name, like nodes
+// that differ only in their types.
 type Place struct {
-	Kind     Kind
-	Node     *attribute.Node // that the objects of Go with the words are charged to; nil: there are none
-	Variable string          // that has the words itself, or the function, as the linker writes it; "": none has
-	Label    string          // the part of the objects, or of the variable: "c", "[*].c"; "": they are words themselves
-	File     string          // of a C variable
+	Kind Kind
+	Node *attribute.Node // of the Go objects with the words; nil: the words are not in objects
+	// name, as the linker writes it, of the variable with the words, or of the function; "": none
+	Variable string
+	// the part of the objects or of the variable: "c", "[*].c"; "": they are words themselves
+	Label string
+	File  string // of a C variable
 }
 
-// Blocks are what a place leads to, of all blocks.
+// Blocks sums up all the blocks that a place leads to.
 type Blocks struct {
 	Place
 	Name string // as of a Holder
 	Sum
 }
 
-// A Result says who holds the blocks that were asked for, and all others.
+// A Result says who holds the blocks that Find was asked for, and who holds all blocks.
 type Result struct {
-	Holders []Holder // that lead to some of them, the most first
+	Holders []Holder // that lead to blocks asked for; those that lead to the most come first
 	All     Sum
-	Lost    Sum    // what nothing leads to
-	Unread  string // memory that could not be read and may lead to what is Lost; "": there is none
-	InC     bool   // a thread runs C code; what only its registers lead to is Lost here
+	Lost    Sum    // blocks asked for that nothing leads to
+	Unread  string // memory that was not read and may lead to blocks in Lost; "": none
+	InC     bool   // a thread runs C code: blocks that only its registers lead to are in Lost
 
 	Everything []Blocks // by place, of all blocks, in the order in which places were found
 	AllLost    Sum      // of all blocks
@@ -86,17 +88,17 @@ type finder struct {
 	mem     *image.Space
 	pid     int // of the frozen process
 	native  *nativeheap.Contents
-	owner   []int32           // of each block, 1 + its holder's index; 0: none by now
-	queue   []uint32          // blocks that have got an owner, and are not looked into
+	owner   []int32           // by block: 1 + the index of its place; 0: no owner yet
+	queue   []uint32          // blocks with an owner whose words are not scanned yet
 	memory  []stretch         // outside of the heaps
-	plain   map[uint64][]byte // of spans of Go's without pointers, by address; nil: not read yet
+	plain   map[uint64][]byte // memory of Go spans without pointers, by address; nil: not read
 	places  []Blocks
 	known   map[Place]int32    // 1 + index in places
 	globals []debuginfo.Global // of the program, by address
 	files   map[string]*library
 	unread  uint64 // bytes
 	inC     bool
-	cut     *cut // what is taken out; nil: nothing
+	cut     *cut // what is cut; nil: nothing
 }
 
 // frozen is a forked copy of this process.
@@ -105,11 +107,11 @@ type frozen interface {
 	PID() int
 }
 
-// most is how much memory of each sort is read that is not in the snapshot anyway.
+// most bounds the bytes that one call of read copies, of memory that is not in the snapshot anyway.
 const most = 512 << 20
 
-// Find finds who holds the blocks that is returns true for. It takes about as long as a scan with
-// attribution, and reads all that the program may write to, but for more than 512 MiB of one sort.
+// Find finds the holders of the blocks for which is returns true. It takes about as long as a scan
+// with attribution, and reads all memory that the program may write to, up to 512 MiB of each sort.
 // Errors are *snapshot.Unavailable, those of package nativeheap, and of reading.
 func Find(s *snapshot.Snapshot, is func(nativeheap.Block) bool) (_ *Result, err error) {
 	defer snapshot.Guard(&err)()
@@ -145,7 +147,7 @@ func open(s *snapshot.Snapshot) (f *finder, err error) {
 	return f, err
 }
 
-// follow follows the references of all kinds up to the last one.
+// follow follows the references of all kinds of holders up to last.
 func (f *finder) follow(last Kind) (err error) {
 	rest := f.memory
 	for kind := Go; kind <= last; kind++ {
@@ -209,7 +211,7 @@ func (f *finder) result(is func(nativeheap.Block) bool) *Result {
 	return r
 }
 
-// name is the path of a place in a folded report, or the name of what has it.
+// name is the path of a place in a folded report, or the name of the variable or function.
 func (p *Place) name(paths attribute.Paths) string {
 	name := p.Variable
 	if p.Node != nil {
@@ -221,7 +223,7 @@ func (p *Place) name(paths attribute.Paths) string {
 	return name
 }
 
-// holder returns the holder at a place, which others may have, too.
+// holder returns the holder for a place. Places with one name share a holder.
 func (r *Result) holder(b *Blocks) *Holder {
 	for i := range r.Holders {
 		if h := &r.Holders[i]; h.Name == b.Name && h.Kind == b.Kind && h.File == b.File {
@@ -232,8 +234,8 @@ func (r *Result) holder(b *Blocks) *Holder {
 	return &r.Holders[len(r.Holders)-1]
 }
 
-// place returns the number of a place, from 1 on; 0 if it is cut. It is not inlined for the sake of the
-// size of test binaries.
+// place returns the number of a place, from 1 on; 0 if it is cut. It is not inlined for the sake of
+// the size of test binaries.
 //
 //go:noinline
 func (f *finder) place(p Place) int32 {

@@ -8,10 +8,10 @@ import (
 	"github.com/leakgate/leakgate/internal/nodename"
 )
 
-// maxNesting is how deep values hold others at most, as in package heaptype.
+// maxNesting bounds how deep values are nested, as in package heaptype.
 const maxNesting = 64
 
-// A trust says which addresses a word of Go's is taken for.
+// A trust says for which addresses a word of Go counts as a reference.
 type trust uint8
 
 const (
@@ -20,7 +20,8 @@ const (
 	always                // all: the word is a pointer, or nothing is known of it
 )
 
-// allows reports whether a word may be a reference: at the beginning of a block, or further on in it.
+// allows reports whether a word counts as a reference to a block. atStart: it leads to the block's
+// beginning.
 func (t trust) allows(atStart bool) bool { return t == always || t == asNumber && atStart }
 
 // trustIn is how far words of a kind are trusted.
@@ -34,8 +35,8 @@ func trustIn(kind reflect.Kind) trust {
 	return never
 }
 
-// labelAt names the part of a value at an offset, "pool[*].handle", and says how far its word is to be
-// trusted. Unlike the labels of package heaptype it has names for all words, not only for references.
+// labelAt names the part of a value at an offset, "pool[*].handle", and returns the trust in its
+// word. Unlike the labels of package heaptype it has names for all words, not only for references.
 func labelAt(names heaptype.Names, id debuginfo.TypeID, off int64) (label string, _ trust) {
 	for range maxNesting {
 		switch t := names.Type(id); t.Kind {

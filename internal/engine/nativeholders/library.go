@@ -17,7 +17,7 @@ type library struct {
 	variables []objfile.Symbol
 }
 
-// library reads what there is to know of a file that is mapped: nothing of one that is gone.
+// library reads the variables of a mapped file, and where it lies; a file that is gone has none.
 func (f *finder) library(file string) *library {
 	l := f.files[file]
 	if l != nil {
@@ -60,8 +60,8 @@ func (l *library) named(at uint64) string {
 	return l.variables[i].Name
 }
 
-// variable returns the holder that has a word of a file's variables, 0 if it is of another kind, or the
-// tool's own.
+// variable returns the owner for a word among a file's variables, 0 if the variable is of another
+// kind, or the tool's own.
 func (f *finder) variable(file string, at uint64, atStart bool, kind Kind) int32 {
 	g := f.global(at)
 	isGo := f.isGo(at) || g != nil && g.Type != 0

@@ -14,12 +14,12 @@ import (
 // A stretch is memory that may hold references, outside of malloc's heap and of Go's.
 type stretch struct {
 	image.Range
-	file   string // whose variables they are; "": of none
-	thread bool   // a thread has its stack there, or what is known of it
+	file   string // whose variables are there; "": of no file
+	thread bool   // the stack or the struct pthread of a thread is there
 }
 
-// rest lists the memory that the program may write to, but for the heaps of malloc and of Go, what a
-// race detector notes down, and what is left over on the stacks of threads.
+// rest lists the memory that the program may write to, without the heaps of malloc and of Go, the
+// records of a race detector, and the unused parts of the stacks of threads.
 func (f *finder) rest() ([]stretch, error) {
 	without := []image.Range{{Addr: shadowStart, Len: shadowEnd - shadowStart}}
 	without = append(without, f.native.Parts...)
@@ -33,7 +33,8 @@ func (f *finder) rest() ([]stretch, error) {
 	if err != nil {
 		return nil, err
 	}
-	without = append(image.Union(append(without, idle...)), image.Range{Addr: ^uint64(0)}) // the end of all
+	// between needs a last range behind all others.
+	without = append(image.Union(append(without, idle...)), image.Range{Addr: ^uint64(0)})
 	pages := openPages(f.pid)
 	defer pages.close()
 	var all []stretch
@@ -59,8 +60,8 @@ func (f *finder) rest() ([]stretch, error) {
 	return all, nil
 }
 
-// between returns what of a range lies between others, which are sorted, do not overlap, and of which the last
-// begins behind it.
+// between returns the parts of a range that lie outside of others. These are sorted and do not
+// overlap, and the last of them begins behind the range.
 func between(r image.Range, others []image.Range) (parts []image.Range) {
 	at := r.Addr
 	for _, w := range others {
@@ -74,8 +75,9 @@ func between(r image.Range, others []image.Range) (parts []image.Range) {
 	return parts
 }
 
-// parts returns the stretches that an area is: one, unless other memory, such as the stack of a thread, lies directly
-// behind the variables of a file, which the system shows as one area. threads are addresses in what threads have.
+// parts returns the stretches of an area: one, unless other memory, such as the stack of a thread,
+// lies directly behind the variables of a file, so that the system shows both as one area. threads
+// are addresses in the memory of threads.
 func (f *finder) parts(i int, threads []uint64) []stretch {
 	a := &f.native.Areas[i]
 	whole := stretch{Range: image.Range{Addr: a.Start, Len: a.End - a.Start}, file: f.fileOf(i)}
@@ -87,7 +89,7 @@ func (f *finder) parts(i int, threads []uint64) []stretch {
 	}
 	for k := range parts {
 		s := &parts[k]
-		if isLoader(s.file) { // it has the lists of threads' variables
+		if isLoader(s.file) { // the loader has the lists of threads' variables
 			s.file, s.thread = "", true
 		}
 		for _, at := range threads {
@@ -97,7 +99,8 @@ func (f *finder) parts(i int, threads []uint64) []stretch {
 	return parts
 }
 
-// endOf returns where the variables of a file end, up to the end of the page; 0 if that is not known.
+// endOf returns where the variables of a file end, up to the end of the page; 0 if that is not
+// known.
 func (f *finder) endOf(file string) uint64 {
 	if file == "" {
 		return 0
@@ -120,7 +123,7 @@ func isSharedMemory(name string) bool {
 	return false
 }
 
-// goArenas are the parts of the address space that Go's heap has something in.
+// goArenas returns the arenas of Go's heap that contain spans or stacks.
 func (f *finder) goArenas() (all []image.Range) {
 	last := ^uint64(0)
 	add := func(addr uint64) {
@@ -141,8 +144,8 @@ func (f *finder) goArenas() (all []image.Range) {
 	return all
 }
 
-// fileOf returns the file whose variables an area has, "" if there is none. Behind what a file has of them are
-// those that are zero at first.
+// fileOf returns the file whose variables are in an area, "" if there is none. The unnamed area
+// behind an area of a file has those variables that are zero at first.
 func (f *finder) fileOf(i int) string {
 	a := &f.native.Areas[i]
 	if a.Name == "" && i > 0 && f.native.Areas[i-1].End == a.Start {
@@ -154,13 +157,14 @@ func (f *finder) fileOf(i int) string {
 	return a.Name
 }
 
-// structSize is about what glibc knows of a thread (struct pthread), which is less than a page.
+// structSize is about the size of glibc's struct pthread, which is less than a page.
 const structSize = 0x900
 
-// threads returns what of the stacks of threads nobody uses, and addresses in the areas of all. A thread of Go
-// that does not run C code has left over what C code had there; one that has ended, all. On
-// architectures where thread-local variables are above what is known of a thread, nothing tells where
-// those end, and stacks that have ended count as in use.
+// threads returns the unused parts of the stacks of threads, and addresses in the areas of all
+// threads. If a thread of Go does not run C code, the part below its stack pointer is unused: C
+// code has left words there. If a thread has ended, its whole stack is unused. On
+// architectures where thread-local variables are above the struct pthread, nothing tells where they
+// end, and the stacks of ended threads count as in use.
 func (f *finder) threads() (idle []image.Range, places []uint64, err error) {
 	stacks, err := f.heap.Model.SystemStacks()
 	if err != nil {
@@ -176,7 +180,7 @@ func (f *finder) threads() (idle []image.Range, places []uint64, err error) {
 		}
 	}
 	sort.Slice(ends, func(i, j int) bool { return ends[i] < ends[j] })
-	// begin is where the stack begins that has an address, 0 if there is none
+	// begin returns the start of the stack that contains an address, 0 if there is none
 	begin := func(addr uint64) (from uint64) {
 		if a := f.areaOf(addr); a != nil && a.Writable {
 			from = a.Start
@@ -217,7 +221,7 @@ func (f *finder) areaOf(addr uint64) *nativeheap.Area {
 	return &all[i]
 }
 
-// in calls words with the memory of some stretches.
+// in calls words with the memory of the stretches for which is returns true.
 func (f *finder) in(all []stretch, is func(*stretch) bool, who func(s *stretch, at uint64, atStart bool) int32) error {
 	var ranges []image.Range
 	var which []*stretch
@@ -231,14 +235,14 @@ func (f *finder) in(all []stretch, is func(*stretch) bool, who func(s *stretch, 
 	})
 }
 
-// data looks at variables: at those of Go, or of C.
+// data scans variables: those of Go, or those of C.
 func (f *finder) data(all []stretch, kind Kind) error {
 	return f.in(all, func(s *stretch) bool { return s.file != "" }, func(s *stretch, at uint64, atStart bool) int32 {
 		return f.variable(s.file, at, atStart, kind)
 	})
 }
 
-// other looks at what threads have, or at memory that is nothing else.
+// other scans the memory of threads, or the remaining memory.
 func (f *finder) other(all []stretch, kind Kind) error {
 	if kind == Thread {
 		for _, b := range f.native.Own {

@@ -8,10 +8,10 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
-// pages is the page map of a frozen process (Linux, Documentation/admin-guide/mm/pagemap.rst). A program
-// with a hundred threads has 800 MiB of stacks, of which next to nothing was ever written to: what a
-// page map calls neither present nor swapped out is zero, and need not be read. Where there is no page
-// map, all pages count as used.
+// pages is the page map of a frozen process (Linux, Documentation/admin-guide/mm/pagemap.rst). A
+// program with a hundred threads has 800 MiB of stacks, of which almost nothing was ever written
+// to. A page that the page map calls neither present nor swapped out is zero, and need not be read.
+// If there is no page map, all pages count as used.
 type pages struct{ file *os.File }
 
 // openPages opens the page map of a process.
@@ -48,7 +48,7 @@ func (p pages) used(r image.Range) (parts []image.Range) {
 	var buf [32 << 10]byte
 	for at := first; at < last; {
 		chunk := buf[:min(uint64(len(buf)), (last-at)*8)]
-		if n, _ := p.file.ReadAt(chunk, int64(at*8)); n < len(chunk) { // what it does not tell counts as used
+		if n, _ := p.file.ReadAt(chunk, int64(at*8)); n < len(chunk) { // the rest counts as used
 			return append(parts, image.Range{Addr: max(at*size, r.Addr), Len: r.End() - max(at*size, r.Addr)})
 		}
 		for ; len(chunk) > 0; chunk, at = chunk[8:], at+1 {

@@ -11,7 +11,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// TestPages finds the pages of a mapping that were written to, and takes all for used where there is no page map.
+// TestPages finds the pages of a mapping that were written to. Without a page map all pages count
+// as used.
 func TestPages(t *testing.T) {
 	size := uint64(os.Getpagesize())
 	mem, err := syscall.Mmap(-1, 0, int(4096*size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)

@@ -11,7 +11,7 @@ import (
 func (f *finder) blockAt(addr uint64) int {
 	all := f.native.Blocks
 	if len(all) == 0 || addr < all[0].Addr || addr >= all[len(all)-1].End() {
-		return -1 // as most words
+		return -1 // as for most words
 	}
 	i := sort.Search(len(all), func(i int) bool { return all[i].Addr > addr }) - 1
 	if i < 0 || addr >= all[i].End() {
@@ -20,7 +20,8 @@ func (f *finder) blockAt(addr uint64) int {
 	return i
 }
 
-// refer takes a word for a reference. A block without an owner gets the one that who tells; 0 is none.
+// refer takes a word for a reference. If it leads to a block without an owner, who returns the
+// owner; 0: none.
 func (f *finder) refer(word uint64, who func() int32) {
 	if i := f.blockAt(word); i >= 0 && f.owner[i] == 0 {
 		f.own(i, who())
@@ -37,8 +38,9 @@ func (f *finder) own(block int, owner int32) {
 	}
 }
 
-// words takes all words of memory for references. who tells the owner by the address of a word, and by
-// whether it leads to the beginning of a block; 0 if it is no reference.
+// words takes all words of memory for references. who returns the owner of the block that a word
+// leads to, given the address of the word, and whether it leads to the beginning of the block; 0:
+// the word is no reference.
 func (f *finder) words(mem []byte, addr uint64, who func(at uint64, atStart bool) int32) {
 	for off := -addr & 7; off+8 <= uint64(len(mem)); off += 8 {
 		word := binary.LittleEndian.Uint64(mem[off:])
@@ -48,12 +50,12 @@ func (f *finder) words(mem []byte, addr uint64, who func(at uint64, atStart bool
 	}
 }
 
-// spread gives what blocks lead to that have an owner to the same one.
+// spread gives the owner of each block to the blocks that it leads to.
 func (f *finder) spread() error {
 	for len(f.queue) > 0 {
 		level := f.queue
 		f.queue = nil
-		var mapped []uint32 // is not in memory yet
+		var mapped []uint32 // blocks whose memory is not copied yet
 		for _, i := range level {
 			b := f.native.Blocks[i]
 			mem := f.native.Bytes(b)
@@ -78,7 +80,7 @@ func (f *finder) spread() error {
 	return nil
 }
 
-// read calls visit with the memory of ranges, as far as it is not too much.
+// read calls visit with the memory of ranges, up to most bytes. The rest counts as unread.
 func (f *finder) read(ranges []image.Range, visit func(i int, mem []byte)) error {
 	total, n := uint64(0), 0
 	for ; n < len(ranges) && total+ranges[n].Len <= most; n++ {

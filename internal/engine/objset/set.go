@@ -1,4 +1,4 @@
-// Package objset has sets of objects, by number.
+// Package objset implements sets of objects, by number.
 package objset
 
 import (
@@ -47,7 +47,7 @@ func (s Set) Bits(i, n uint32) uint64 {
 	return w & (1<<n - 1)
 }
 
-// AddShared is Add while other goroutines add numbers, too.
+// AddShared is like Add, but several goroutines may call it at once.
 //
 //go:norace
 func (s Set) AddShared(i uint32) bool {

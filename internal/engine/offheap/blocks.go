@@ -31,7 +31,7 @@ func (b *Blocks) Put(list []uint32) {
 	b.free = append(b.free, list[:0])
 }
 
-// Release gives back the memory of all lists, whoever has them.
+// Release gives back the memory of all lists, those in use included.
 func (b *Blocks) Release() {
 	for _, list := range b.all {
 		Free(list)

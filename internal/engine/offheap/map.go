@@ -9,24 +9,24 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/sysmem"
 )
 
-// A list of so many bytes, or several that are as large together, are made only where there is
-// memory for them: to look takes some hundred microseconds.
+// Make checks that there is memory for a list of large bytes, or for several lists that are as
+// large together: a check takes some hundred microseconds.
 var (
 	large    int64        = 8 << 20 // a variable for tests
-	unlooked atomic.Int64           // bytes of lists since somebody looked
+	unlooked atomic.Int64           // bytes of lists since the last check
 )
 
 // Map takes memory of the system, and Unmap gives it back. They are variables so that tests of
-// those who use lists can count and refuse them; nothing else may set them.
+// packages that use lists can count and refuse them; nothing else may set them.
 var (
 	Map   = sysmem.Take
 	Unmap = sysmem.Release
 )
 
-// Make returns a list of n numbers, all 0, to be given back with Free. It takes memory as it is
-// written to, so that what was made shortly before may still be to come. It panics with a
-// *headroom.Shortage if a limit leaves too little for it, and with a *remedy.Error if the system
-// refuses it: memory of the heap in its place would end the process.
+// Make returns a list of n numbers, all 0, to be given back with Free. The system provides memory
+// only as it is written to, so that lists made shortly before may still need theirs. It panics with
+// a *headroom.Shortage if a limit leaves too little for the list, and with a *remedy.Error if the
+// system refuses it: if lists were on the heap, a refusal would end the process.
 func Make(n int) []uint32 {
 	if n == 0 {
 		return nil

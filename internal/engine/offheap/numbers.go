@@ -28,8 +28,7 @@ func (p *Numbers) Take(n int) []uint32 {
 // Reset takes all lists back, and keeps the memory.
 func (p *Numbers) Reset() { p.used, p.free = 0, nil }
 
-// Release takes all lists back, and gives back the memory. Whoever still reads a list reads memory
-// that is not there.
+// Release takes all lists back, and gives back the memory. The lists must not be read any more.
 func (p *Numbers) Release() {
 	for _, b := range p.blocks {
 		Free(b)

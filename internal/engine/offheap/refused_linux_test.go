@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/remedy"
 )
 
-// What does not fit is refused before it is asked for, and what the system refuses is an error: the
-// heap does not take its place.
+// Make refuses memory that does not fit before it requests it, and a refusal of the system is an
+// error: memory of the heap does not take its place.
 func TestRefusedMemory(t *testing.T) {
 	failure := func(n int) (err error) {
 		defer func() { err, _ = recover().(error) }()
@@ -25,7 +25,7 @@ func TestRefusedMemory(t *testing.T) {
 		t.Errorf("4 PiB: %v", err)
 	}
 	defer func(n int64) { large = n }(large)
-	large = 1 << 60 // nobody looks
+	large = 1 << 60 // no check
 	var refused *remedy.Error
 	if err := failure(1 << 50); !errors.As(err, &refused) || !errors.Is(err, syscall.ENOMEM) {
 		t.Errorf("4 PiB: %v", err)

@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// Do calls work(0) to work(n-1), each in a goroutine of its own, and waits for them; a single one
-// it calls itself. If one panics, as from a damaged image, or faults in the image's memory, Do
-// panics with the same value when all have ended.
+// Do calls work(0) to work(n-1), each in a goroutine of its own, and waits for them; with n == 1 it
+// calls work(0) itself. If a call panics, as from a damaged image, or faults in the image's memory,
+// Do panics with the same value when all have ended.
 func Do(n int, work func(i int)) {
 	if n == 1 {
 		work(0)
@@ -37,7 +37,8 @@ func Do(n int, work func(i int)) {
 // longer to start more.
 const smallHeap = 1 << 15
 
-// Workers returns how many goroutines should share the work on a heap with so many object slots.
+// Workers returns how many goroutines should share the work on a heap, given the number of its
+// object slots.
 func Workers(slots uint32) int {
 	if slots < smallHeap {
 		return 1

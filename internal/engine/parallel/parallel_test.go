@@ -38,7 +38,7 @@ func TestDoPanics(t *testing.T) {
 	}
 }
 
-// Workers that share the numbers of a tree's vertices look at each of them once.
+// Workers that share the numbers of a tree's vertices process each of them once.
 func TestPool(t *testing.T) {
 	const workers, vertices = 4, 1 << 14
 	pool := NewPool(workers)

@@ -2,19 +2,19 @@ package parallel
 
 import "sync/atomic"
 
-// A Pool passes object numbers from workers that have many left to look at to workers that have
-// none. Each worker looks at the objects it has, gives some away now and then meanwhile, calls Rest
-// when it has none left, and then Take for more.
+// A Pool passes object numbers from workers that have many left to workers that have none. Each
+// worker processes its objects and sometimes gives some away. When it has none left, it calls Rest,
+// and then Take for more.
 type Pool struct {
 	batches chan []uint32
-	busy    atomic.Int32 // workers that have objects, and batches on their way to one
+	busy    atomic.Int32 // workers that have objects, and batches on their way to a worker
 	waiting atomic.Int32
 }
 
 // MinBatch is how many objects a worker should give away, and keep, at least.
 const MinBatch = 64
 
-// NewPool returns a pool for so many workers, all of which count as having objects.
+// NewPool returns a pool for a number of workers, all of which count as having objects.
 func NewPool(workers int) *Pool {
 	p := &Pool{batches: make(chan []uint32, workers)}
 	p.busy.Store(int32(workers))
@@ -24,8 +24,8 @@ func NewPool(workers int) *Pool {
 // Wants reports whether a worker waits for objects.
 func (p *Pool) Wants() bool { return p.waiting.Load() != 0 }
 
-// Give gives objects to a worker that waits, by the list itself, and reports whether it did. It is
-// for workers that have some left.
+// Give passes the list itself to a worker that waits, and reports whether it did. Only workers that
+// have objects left may call it.
 func (p *Pool) Give(objects []uint32) bool {
 	p.busy.Add(1)
 	select {

@@ -24,15 +24,15 @@ type Path struct {
 type Step struct {
 	Label   string   // which reference of the holder; "" for the root variable itself
 	Type    string   // of the reference, as in Node; "" if unknown
-	State   string   // "closed", "done" or the like: the use of what it leads to is over
-	Objects []uint32 // that it leads to: those that only their addresses tell apart
+	State   string   // "closed", "done" or the like: the use of the targets is over
+	Objects []uint32 // targets, several if only their addresses tell them apart
 }
 
-// Paths returns up to limit paths that keep the object at an address alive: the shortest first, and
-// each of the others the shortest that avoids, of every path before it, the last reference that not
-// all paths have in common: whoever removes that one reference will find the object still alive.
-// Among paths of equal length the order of roots decides, then labels and types, so that equal
-// heaps give equal paths. References for which ignore returns true do not count.
+// Paths returns up to limit paths that keep the object at an address alive. The first is the
+// shortest. Each further path is the shortest that avoids one reference of every path before it:
+// the last one that not all paths have in common. Removing only that reference leaves the object
+// alive. Among paths of equal length the order of roots decides, then labels and types, so that
+// equal heaps give equal paths. References for which ignore returns true do not count.
 //
 // It takes time in proportion to the size of the heap, twice for each path.
 func Paths(h *typedheap.Heap, program root.Program, addr uint64, limit int, ignore func(holder, label string) bool) ([]Path, error) {
@@ -80,11 +80,11 @@ type pathfinder struct {
 
 	bridges  map[reference]bool // on every path to the target
 	cuts     map[reference]bool // on a path that was found
-	cutNodes objset.Set         // the objects that have such references
+	cutNodes objset.Set         // objects that hold such references
 
-	holder     uint32 // whose references are visited
-	holderType string // once it is needed
-	someCut    bool   // of its references
+	holder     uint32 // object whose references are visited
+	holderType string // its type, once it is needed
+	someCut    bool   // some of its references are cut
 	visit      func(heaptype.Edge)
 }
 
@@ -127,8 +127,8 @@ func (p *pathfinder) cutLast(t tracedPath) bool {
 	return false
 }
 
-// next finds the shortest path without a cut reference. The runtime's own roots include the
-// compiler's data that variables lead through, so that they say nothing new once there is a path.
+// next finds the shortest path without a cut reference. Further paths do not start at the runtime's
+// own roots: these include compiler-made data that variables lead through, and tell nothing new.
 func (p *pathfinder) next(further bool) (tracedPath, bool) {
 	p.seen = objset.New(p.heap.NumNodes())
 	last := root.ClassRuntime
@@ -183,8 +183,7 @@ func (p *pathfinder) search(l *levels) bool {
 	}
 }
 
-// fromRoots visits the references of the roots of this phase, but those that were cut or are to be
-// ignored.
+// fromRoots visits the references of the roots of this phase, except those that are cut or ignored.
 func (p *pathfinder) fromRoots(visit func(*root.Entry, root.Edge)) {
 	for _, r := range p.roots {
 		if r.Class != p.phase {
@@ -202,15 +201,15 @@ func (p *pathfinder) fromRoots(visit func(*root.Entry, root.Edge)) {
 	}
 }
 
-// detour reports whether a timer is on the way from its root to what its function holds, which the
-// root holds itself.
+// detour reports whether a path through a timer is a detour: the timer is not the target, and its
+// root itself refers to what the timer's function holds.
 func (p *pathfinder) detour(timer uint64) bool {
 	_, obj := p.heap.Model.Object(timer)
 	return p.target < p.heap.AnonymousBase() && obj != p.target
 }
 
-// node resolves a reference. Parts of maps and channels belong to their holder, and of a block that
-// values share only the target's own bytes count.
+// node returns the object or data that a reference leads to. Parts of maps and channels belong to
+// their holder. In a block that values share, only references to the target's own address count.
 func (p *pathfinder) node(e heaptype.Edge) (uint32, bool) {
 	h := p.heap
 	if e.Ref == heaptype.RefInternal {
@@ -231,7 +230,7 @@ func (p *pathfinder) node(e heaptype.Edge) (uint32, bool) {
 	return obj, true
 }
 
-// references visits the references of one object, but those that were cut or are to be ignored.
+// references visits the references of one object, except those that are cut or ignored.
 func (p *pathfinder) references(node uint32, visit func(heaptype.Edge)) {
 	p.holder, p.holderType, p.visit = node, "", visit
 	p.someCut = p.cutNodes.Has(node)
@@ -284,12 +283,12 @@ type tracedPath struct {
 // tells them apart.
 func (p *pathfinder) retrace(l *levels) tracedPath {
 	last := len(l.first) - 1
-	// towards has the objects that lead to the target in time. References lead to the next level at
-	// most, so that looking from the last level on, and later dropping level by level, it need not
-	// tell levels apart.
+	// towards contains the objects that lead to the target on a shortest path. References lead at
+	// most to the next level, so that one set does for all levels: it is filled from the last level
+	// on, and later emptied level by level from the first on.
 	towards := objset.New(p.heap.NumNodes())
 	towards.Add(p.target)
-	leading := make([]int, last+1) // by level: how many of its objects do; they come first
+	leading := make([]int, last+1) // by level: how many of its objects are in towards, first
 	leads := false
 	look := func(e heaptype.Edge) {
 		if !leads {
@@ -360,13 +359,13 @@ func (p *pathfinder) take(t *tracedPath, c *choices) {
 	c.reset()
 }
 
-// findBridges finds the references of the first path that every path to the target has. It goes
-// along the path and follows, from the roots and from each object, everything but the path's own
-// references: the furthest object of the path that is reached so tells how far the path can be
-// bypassed.
+// findBridges finds the references of the first path that every path to the target contains. It
+// goes along the path and follows, from the roots and from each of its objects, all references
+// except the path's own. The furthest object of the path that is reached in this way shows how far
+// the path can be bypassed.
 func (p *pathfinder) findBridges(t tracedPath) {
 	p.bridges = make(map[reference]bool)
-	place := make(map[uint32]int) // of the path's objects on the path
+	place := make(map[uint32]int) // by object of the path: the index of its step
 	for k, step := range t.Steps {
 		for _, node := range step.Objects {
 			place[node] = k
@@ -467,8 +466,8 @@ func (c *choices) least() (Step, []reference) {
 	return best, keys
 }
 
-// Retained returns what would be garbage if the object at an address were, itself included: what is
-// reached from the roots, less what is reached without it.
+// Retained returns how many objects, of how many bytes, would be garbage if the object at an
+// address were, itself included: what the roots reach, less what they reach without it.
 func Retained(h *typedheap.Heap, program root.Program, addr uint64, ignore func(holder, label string) bool) (objects, bytes int64, err error) {
 	target, err := h.Target(addr)
 	if err != nil {
@@ -479,7 +478,7 @@ func Retained(h *typedheap.Heap, program root.Program, addr uint64, ignore func(
 	return allObjects - objects, allBytes - bytes, nil
 }
 
-// reach counts what the roots reach, but not through the object without.
+// reach counts what the roots reach on paths that avoid the object without; nil: on all paths.
 func reach(h *typedheap.Heap, program root.Program, without *typedheap.Target, ignore func(holder, label string) bool) (objects, bytes int64) {
 	p := newPathfinder(h, program, ignore)
 	p.seen = objset.New(h.NumNodes())

@@ -9,15 +9,15 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// Elsewhere finds out who else leads to objects that are charged to some nodes. It attributes
-// twice: is tells the nodes whose objects are meant; then the objects that they hang on are left
-// out (their containers: those of the nearest node above that has some, or else the roots), and
-// found is told which other node each of the objects that are meant is charged to. What only
-// unnamed stack slots, finalizers, or data that the compiler made lead to is not told, since it
-// goes when the containers do, nor are values that share a block.
+// Elsewhere finds other holders of the objects that are charged to the nodes for which is returns
+// true. It attributes twice. The second attribution leaves out the containers of these objects: the
+// objects of the nearest node above that has any, or else the roots. found receives the node that
+// each object is then charged to. Objects that only unnamed stack slots, finalizers, or
+// compiler-made data lead to are not reported, since they go when the containers do. Nor are values
+// that share a block.
 //
-// Leaving out the containers and not their roots makes a difference where several roots lead to one
-// container: whoever takes an object out of it need not care about these.
+// Leaving out the containers and not their roots makes a difference if several roots lead to one
+// container: code that takes an object out of the container need not care about these roots.
 func Elsewhere(h *typedheap.Heap, program root.Program, is func(*attribute.Node) bool, found func(n *attribute.Node, bytes int64)) {
 	_, r := Run(h, program, nil)
 	defer r.Release()
@@ -64,8 +64,8 @@ func Elsewhere(h *typedheap.Heap, program root.Program, is func(*attribute.Node)
 	attribute.Run(h, program, attribute.Options{Watch: watch})
 }
 
-// isHolder reports whether clearing something else leaves a root as it is: variables and timers do,
-// and the runtime's own.
+// isHolder reports whether a root stays when others are cleared: variables, timers and the
+// runtime's own roots do.
 func isHolder(a *root.Root) bool {
 	return a.Class == root.ClassNamed || a.Class == root.ClassTimer || a.Class == root.ClassRuntime && a.Kind != root.KindFrame && symbol.IsRuntime(a.Package) && a.Name != dataseg.UnnamedData
 }

@@ -2,10 +2,11 @@ package retain
 
 import "github.com/leakgate/leakgate/internal/engine/attribute"
 
-// Freed finds out what cutting the nodes that is means would free, all of them at once: asObjects says
-// whether as for Sets or as for Nodes. It returns a function that tells of what a node of an attribution of
-// the same heap is charged with whether it would be freed, nil where Nodes would give up. The
-// function is valid until release is called, and Release after it.
+// Freed computes what would be freed if all nodes for which is returns true were cut at once. With
+// asObjects the nodes stand for their objects, as in a set of Find, else they are like a group of
+// Find. freed reports, for a claim of an attribution of the same heap, whether it would be freed;
+// it is nil if the sets of labels are too many, as in Find. It is valid until the call of release,
+// which must precede Release.
 func (r *Result) Freed(is func(*attribute.Node) bool, asObjects bool) (freed func(attribute.Claim) bool, release func()) {
 	b := r.layOut()
 	if b.edges == nil {

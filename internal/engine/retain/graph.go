@@ -16,16 +16,15 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/root"
 )
 
-// graph lays out who refers to whom, for the computation of dominance. Its vertices are, in
-// this order: objects, anonymous static data, small values, specials, and the variables that
-// are roots.
+// graph is the graph of references, for the computation of dominance. Its vertices are, in this
+// order: objects, anonymous static data, small values, specials, and the variables that are roots.
 type graph struct {
 	*Result
 	edges     *dominance.Graph // nil if there are too many references
 	smallBase []uint32         // by block of the tiny allocator: where its values begin in smallAt
 	smallAt   []uint32         // index in small, by block, then by address
 	tool      []bool
-	// roots that are variables, not collections of what is left over
+	// roots that are variables, not collections of leftover objects
 	variable  map[*attribute.Node]bool
 	variables []*rootVariable
 	small0    uint32 // the first small value
@@ -47,7 +46,7 @@ func (r *Result) layOut() *graph {
 	}
 	for _, e := range r.entries {
 		if child := e.node.MapEntries(); child != nil {
-			r.numberOf(child) // entries count there
+			r.numberOf(child) // entries count at the child
 		}
 	}
 	b := &graph{
@@ -60,8 +59,8 @@ func (r *Result) layOut() *graph {
 	b.findSmall()
 	b.variables = b.findVariables()
 	tasks, edges := b.divide()
-	// What follows the objects' own references: those of compiler-made data and roots, and those to
-	// specials once more.
+	// Behind the objects' own references come those of compiler-made data, specials and variables,
+	// and once more those of objects with specials and of the heaps of timers.
 	rest := edges
 	for i := range r.heap.Anonymous.List {
 		edges += uint64(len(r.heap.Anonymous.List[i].Mem)) / 8
@@ -125,14 +124,14 @@ func (b *graph) dominance(l dominance.Labelling) (d *dominance.Analysis, rest in
 	return d, rest
 }
 
-// edge adds a reference to an address, if what is there counts.
+// edge adds a reference to an address, if its vertex is charged to a node of the report.
 func (b *graph) edge(w *dominance.Writer, to uint64) {
 	if v, ok := b.vertex(to); ok {
 		w.Edge(v)
 	}
 }
 
-// vertex returns what an address leads to.
+// vertex returns the vertex at an address; false if it is not charged to a node of the report.
 func (b *graph) vertex(to uint64) (uint32, bool) {
 	s, obj := b.heap.Model.Object(to)
 	if s == nil {
@@ -148,7 +147,7 @@ func (b *graph) vertex(to uint64) (uint32, bool) {
 	return obj, b.isCharged(obj)
 }
 
-// nodeOf returns the node that a vertex is charged to, nil for those that are not charged.
+// nodeOf returns the node that a vertex is charged to, nil for specials and variables.
 func (b *graph) nodeOf(v uint32) *attribute.Node {
 	switch {
 	case v < b.small0:
@@ -159,7 +158,7 @@ func (b *graph) nodeOf(v uint32) *attribute.Node {
 	return nil
 }
 
-// findSmall makes small values be found by their addresses.
+// findSmall indexes small values by their addresses.
 func (b *graph) findSmall() {
 	b.smallBase = make([]uint32, len(b.tiny.Blocks))
 	n := uint32(0)
@@ -180,7 +179,7 @@ func (b *graph) findSmall() {
 	}
 }
 
-// smallIndex returns where in smallAt the last value stands that begins in a block at an offset or
+// smallIndex returns the index in smallAt of the last value that begins in a block at an offset or
 // before.
 func (b *graph) smallIndex(obj uint32, off uint8) uint32 {
 	block := b.tiny.Index(obj)
@@ -195,13 +194,13 @@ func (b *graph) smallValue(obj uint32, off uint8) (uint32, bool) {
 	return b.smallAt[b.smallIndex(obj, off)], true
 }
 
-// A layTask is some spans, whose objects' references are laid out from one place on.
+// A layTask is some spans, whose objects' references lie in the graph from index at on.
 type layTask struct {
 	first, last int
 	at          uint32
 }
 
-// layTaskSize is how many references a task has room for, but for those with larger spans.
+// layTaskSize is how many references a task has room for, unless it is a single larger span.
 const layTaskSize = 1 << 18
 
 // divide makes tasks of all spans, and returns how many references they have room for together.
@@ -253,7 +252,7 @@ func (b *graph) object(w *dominance.Writer, s *goruntime.Span, obj uint32) {
 	})
 }
 
-// hanging adds references to what hangs on objects.
+// hanging writes the lists of objects with specials again, with references to the specials.
 func (b *graph) hanging(w *dominance.Writer) {
 	for obj, on := range b.on {
 		if !b.isCharged(obj) {
@@ -271,8 +270,8 @@ func (b *graph) hanging(w *dominance.Writer) {
 	}
 }
 
-// timerHeaps lays out the arrays that the runtime keeps timers in once more, without those that are
-// roots of their own: it is not the runtime that keeps them.
+// timerHeaps writes the lists of the runtime's arrays of timers again, without timers that are
+// roots of their own: the runtime is not what keeps these.
 func (b *graph) timerHeaps(w *dominance.Writer) {
 	roots := objset.New(b.heap.Model.NumObjects)
 	for i := range b.heap.Timers.Timers {
@@ -286,7 +285,7 @@ func (b *graph) timerHeaps(w *dominance.Writer) {
 			continue
 		}
 		w.Begin(obj)
-		w.Edge(obj) // without an edge, the list that the array has would stay
+		w.Edge(obj) // without an edge, End would leave the array's first list
 		mem := s.Bytes(obj)
 		_ = b.heap.Model.PointerWords(s, obj, func(at uint64) {
 			if on, timer := b.heap.Model.Object(heaptype.Word(mem, at*8)); on != nil && !roots.Has(timer) {
@@ -315,7 +314,7 @@ func (b *graph) anonymous(w *dominance.Writer) {
 	}
 }
 
-// A rootVariable is what one root node of the report stands for.
+// A rootVariable is the vertex of a root node of the report.
 type rootVariable struct {
 	node *attribute.Node
 	to   []uint32
@@ -404,7 +403,7 @@ func (b *graph) anonymousMemory() func(addr uint64) bool {
 		}
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].Addr < list[j].Addr })
-	// One may lie in another: what counts is the farthest end of those that begin before.
+	// Data may lie in other data, so ends holds the farthest end of all that begins before.
 	ends := make([]uint64, len(list))
 	for i, p := range list {
 		ends[i] = p.Addr + uint64(len(p.Mem))
@@ -418,10 +417,10 @@ func (b *graph) anonymousMemory() func(addr uint64) bool {
 	}
 }
 
-// labelNodes gives vertices the labels of the nodes that they are charged to. What a root refers to
-// itself is charged to the root's node, but only the variable has the label, so that other holders
-// of the object show. A root that is no variable stands for the objects charged to it, and next to
-// it.
+// labelNodes gives vertices the labels of the nodes that they are charged to. Objects that a root
+// refers to itself are charged to the root's node, but only the variable has the label, so that
+// other holders of the objects show. A root that is no variable stands for the objects charged to
+// it and to its children.
 func (b *graph) labelNodes(l *labels) dominance.Labelling {
 	lists := make([][]uint32, len(b.nodes)+1)
 	for i, n := range b.nodes {
@@ -484,8 +483,9 @@ func (b *graph) labelObjects(l *labels) dominance.Labelling {
 	}}
 }
 
-// leftOver treats what no variable leads to. Finalizers and cleanups of objects that nothing else
-// keeps are roots: their time has come. What they do not reach either is its own root, and counted.
+// leftOver makes roots of vertices that no variable leads to. First, finalizers and cleanups of
+// objects that nothing else keeps: they are due. Then everything that these do not reach either;
+// leftOver counts it.
 func (b *graph) leftOver(d *dominance.Analysis) (rest int64) {
 	var due []uint32
 	for i, s := range b.specials {

@@ -2,11 +2,11 @@ package retain
 
 import "github.com/leakgate/leakgate/internal/engine/attribute"
 
-// labels numbers sets of nodes.
+// labels gives numbers to sets of nodes.
 type labels struct {
 	nodes  []*attribute.Node            // of the report, from the roots outwards
-	lists  map[*attribute.Node][]uint32 // what each node has, ascending
-	own    map[*attribute.Node]uint32   // of these, that of the node alone, if there are such
+	lists  map[*attribute.Node][]uint32 // the labels of each node, ascending
+	own    map[*attribute.Node]uint32   // the label of the node alone; nil if nodes have none
 	groups []uint32                     // by group: its label
 	max    uint32
 
@@ -73,7 +73,7 @@ func (r *Result) newLabels() *labels {
 	return l
 }
 
-// above calls visit for each label of a node and of those above it, once.
+// above calls visit once for each label of a node and of the nodes above it.
 func (l *labels) above(n *attribute.Node, visit func(label uint32)) {
 	l.walks++
 	for p := n; p != nil; p = p.Parent() {

@@ -12,10 +12,9 @@ type Held struct {
 	// Objects that nothing but the set keeps: each path from the roots leads through an object that
 	// is charged to one of its nodes, or through the variable, for nodes that are roots.
 	Objects, Bytes int64
-	// Of what is charged to the nodes and below them, that which something else keeps, too.
+	// Objects charged to the nodes and below them that something else keeps, too.
 	SharedObjects, SharedBytes int64
-	// Of what is charged to the nodes themselves, that which nothing but the root on their path
-	// keeps.
+	// Objects charged to the nodes themselves that nothing but the root on their path keeps.
 	RootObjects, RootBytes int64
 }
 
@@ -28,7 +27,7 @@ type Result struct {
 	result *attribute.Result
 	nodes  []*attribute.Node
 	number map[*attribute.Node]uint32 // 1 + index in nodes
-	last   uint32                     // number asked for last
+	last   uint32                     // the number that numberOf returned last
 	// by object, then by anonymous static data: the node's number, 0 if it is charged to none
 	charged []uint32
 	parts   objset.Set // objects that cost bytes but do not count
@@ -43,15 +42,15 @@ type Result struct {
 	rest    int64                    // objects that no root of the report reaches
 }
 
-// A smallValue shares a block of the tiny allocator with others.
+// A smallValue is a value in a block of the tiny allocator.
 type smallValue struct {
 	node, obj  uint32
 	off, bytes uint8
 	untyped    bool
-	more       bool // these are further bytes of a value
+	more       bool // further bytes of a value that was claimed before
 }
 
-// smallValues are in blocks, so that they need not be copied when they get more.
+// smallValues is a list in blocks, so that growing does not copy it.
 type smallValues struct {
 	blocks []*[smallBlock]smallValue
 	n      uint32
@@ -69,7 +68,7 @@ func (l *smallValues) add(v smallValue) {
 
 func (l *smallValues) at(i uint32) *smallValue { return &l.blocks[i/smallBlock][i%smallBlock] }
 
-// mapEntries lie in a map's tables whole, and count at a child of the map's node.
+// mapEntries are entries that a map's tables hold whole. They count at a child of the map's node.
 type mapEntries struct {
 	obj  uint32 // the map
 	node *attribute.Node
@@ -128,6 +127,6 @@ func (r *Result) ChargedTo(obj uint32) *attribute.Node {
 	return nil
 }
 
-// Unexplained is how many objects RetainedBy did not reach from the roots as the report has them.
-// They count as retained by their own node alone.
+// Unexplained is how many objects Find did not reach from the roots of the report. They count as
+// retained by their own node alone.
 func (r *Result) Unexplained() int64 { return r.rest }

@@ -12,8 +12,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
-// Run is Attribute with a record for RetainedBy and RetainedByObjects. It takes 4
-// bytes an object, until Release.
+// Run is attribute.Run with a record for Find, Freed and Held. The record takes 4 bytes an object,
+// until Release.
 func Run(h *typedheap.Heap, program root.Program, onCharge attribute.Charged) (*attribute.Result, *Result) {
 	r := &Result{
 		heap: h, number: make(map[*attribute.Node]uint32), charged: offheap.Make(int(h.Model.NumObjects) + len(h.Anonymous.List)),
@@ -38,23 +38,25 @@ func Run(h *typedheap.Heap, program root.Program, onCharge attribute.Charged) (*
 	return r.result, r
 }
 
-// Find finds out what each node of the result holds (see Held), what each of the groups of nodes holds
-// together, and what the objects of each set of nodes hold together: those charged to one of the nodes
-// that are of its type. For a set, unlike for a group, a root stands for such objects, too, and not for
-// its variable. A node may be in one group and in several sets. It takes time in proportion to the
-// references times the number of nodes on a path, and about 12 bytes an object and 4 a reference, outside
-// of the heap until Release. Two goroutines share the work on a large heap.
+// Find computes what each node of the result holds (see Held), what each group of nodes holds
+// together, and what each set holds together. A set means the objects that are charged to one of
+// its nodes and are of the node's type. In a group a root node stands for its variable; in a set it
+// stands for such objects, too. A node may be in one group and in several sets. Find takes time in
+// proportion to the references times the number of nodes on a path, and about 12 bytes an object
+// and 4 a reference, outside of the heap until Release. Two goroutines share the work on a large
+// heap.
 //
-// What holds is seen as in the attribution:
-//   - The tool's own roots and objects hold nothing, and are held by nothing.
-//   - The tables of a map, and compiler-made data behind a variable, belong to the map and the variable.
-//   - Copies of a reference on one stack (temporaries, arguments, inlined parameters) are one, which
-//     belongs to the root that comes first in the report.
-//   - A finalizer or cleanup is held by its object while a root leads to that, so that what it keeps is
+// The rules are those of the attribution:
+//   - The tool's own roots and objects hold nothing, and nothing holds them.
+//   - The tables of a map, and compiler-made data behind a variable, belong to the map and the
+//     variable.
+//   - Copies of a reference on one stack (temporaries, arguments, inlined parameters) count once,
+//     for the root that comes first in the report.
+//   - An object that a root leads to holds its finalizers and cleanups, so that what they keep is
 //     freed with the object, if not at once.
 //
-// It gives up, and returns false, if the sets of nodes that objects are retained by are too many
-// and too different.
+// Find gives up, and returns false, if the sets of nodes that retain objects are too many and too
+// different.
 func (r *Result) Find(groups, sets [][]*attribute.Node) (byGroup, bySet []Held, ok bool) {
 	b := r.layOut()
 	if b.edges == nil {
@@ -89,8 +91,8 @@ func (r *Result) Find(groups, sets [][]*attribute.Node) (byGroup, bySet []Held, 
 	return byGroup, held[1:], true
 }
 
-// held returns what each label holds, and how many objects no root of the report reaches; nil if there
-// are too many sets of labels. It changes nothing but the labels.
+// held returns what each label holds, and how many objects no root of the report reaches; nil if
+// there are too many sets of labels. It changes nothing but the labels.
 func (b *graph) held(l *labels, given dominance.Labelling) (held []Held, rest int64) {
 	d, rest := b.dominance(given)
 	defer d.Release()
@@ -109,12 +111,12 @@ func (r *Result) Release() {
 	}
 }
 
-// A charge is what the vertices with equal sets of labels cost, of those charged to one node.
+// A charge sums up the vertices that are charged to one node and have equal sets of labels.
 type charge struct{ objects, bytes int64 }
 
 type chargeKey struct{ set, node uint32 }
 
-// charges adds up what is charged to the report's nodes, by the labels that it is retained by.
+// charges sums up what is charged to the report's nodes, by the set of labels that retains it.
 func (r *Result) charges(l *labels, d *dominance.Analysis) map[chargeKey]charge {
 	sums := make(map[chargeKey]charge)
 	add := func(set, node uint32, objects, bytes int64) {
@@ -122,7 +124,7 @@ func (r *Result) charges(l *labels, d *dominance.Analysis) map[chargeKey]charge 
 		c := sums[at]
 		sums[at] = charge{c.objects + objects, c.bytes + bytes}
 	}
-	var last chargeKey // neighbours have much in common
+	var last chargeKey // neighbours mostly have equal keys
 	var run charge
 	tool := r.toolNodes()
 	for i := range r.heap.Model.Spans {
@@ -178,7 +180,7 @@ func (r *Result) sum(l *labels, d *dominance.Analysis) []Held {
 			held[label].SharedBytes += n.Bytes
 		})
 	}
-	retains := make([]int, l.max+1) // by label: the last of the charges that it retains
+	retains := make([]int, l.max+1) // by label: the number of the last charge that it retains
 	number := 0
 	for at, c := range r.charges(l, d) {
 		number++

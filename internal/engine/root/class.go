@@ -19,18 +19,17 @@ const (
 	ClassTimer
 	// finalizers and cleanups: an object that they hang on may have holders too
 	ClassSpecial
-	// pending timers of this tool, before the arrays that the runtime has all timers in: not
-	// reported
+	// pending timers of this tool, before ClassRuntime with the arrays of all timers: not reported
 	ClassToolTimer
 	ClassRuntime // the runtime's own variables and frames, compiler-made data
 	ClassTool    // this tool's own: not reported
-	ClassRest    // what no root leads to
+	ClassRest    // objects that no root leads to
 )
 
 // IsTool reports whether roots of a class are this tool's own.
 func (c Class) IsTool() bool { return c == ClassTool || c == ClassToolTimer }
 
-// A Program says whose the packages and functions of a program are.
+// A Program classifies the packages and goroutines of a program.
 type Program struct {
 	// of the program; nil if they are not known
 	Modules *symbol.Modules
@@ -70,7 +69,7 @@ func (p *Program) typeClass(name string) Class {
 type Classes struct {
 	program Program
 	types   *heaptype.Table
-	byType  []Class // by the index of the type; 0 where it was not asked for, else 1 more
+	byType  []Class // by the index of the type: 1 + its class; 0: not known yet
 }
 
 // NewClasses returns the classes of the types of a program.
@@ -78,8 +77,8 @@ func NewClasses(types *heaptype.Table, program Program) *Classes {
 	return &Classes{types: types, program: program}
 }
 
-// Of returns the class of the objects of the type with an index. Those without a type are
-// anybody's.
+// Of returns the class of the objects of the type with an index. Roots of any class may claim
+// objects without a type.
 func (c *Classes) Of(index int32) Class {
 	if index == 0 {
 		return ClassNamed

@@ -31,7 +31,7 @@ const (
 	KindOther
 )
 
-// Root identifies a root. Roots that agree in everything are one.
+// Root identifies a root. Roots with equal fields are one.
 type Root struct {
 	Kind      Kind
 	Name      string
@@ -68,12 +68,12 @@ func (a *Root) Compare(b *Root) int {
 	return a.rest() - b.rest()
 }
 
-// order orders roots before their names do.
+// order is the sort key of roots that precedes their names.
 func (r *Root) order() int {
 	return int(r.Class)<<16 | bit(r.standard)<<15 | int(r.Kind)<<1 | bit(r.inlined)
 }
 
-// rest orders roots that agree in their names and places.
+// rest is the sort key of roots with equal names and places.
 func (r *Root) rest() int { return bit(r.Test)<<1 | bit(r.Caller) }
 
 func bit(b bool) int {
@@ -88,11 +88,10 @@ type Edge struct {
 	Label  string
 	To     uint64
 	ID     uint64 // see Origin
-	typ    int32  // what the reference says of its target, as in heaptype.Edge
+	typ    int32  // typing of the target, as in heaptype.Edge
 	layout heaptype.Layout
 	From   Origin
-	// of package variables alone: what is left of a frame may be a slice's pointer without its
-	// length
+	// of package variables only: a frame may hold the pointer of a slice without the length
 	slack uint32
 	size  uint64
 }
@@ -126,7 +125,7 @@ type Entry struct {
 	last       *goruntime.Goroutine
 }
 
-// add adds a reference. Its id depends on where it comes from.
+// add adds a reference. The meaning of id depends on from.
 func (r *Entry) add(label string, e heaptype.Edge, from Origin, id uint64) {
 	re := Edge{Label: label, To: e.To, ID: id, layout: e.Layout, size: e.Size, From: from}
 	if from == FromVariable {
@@ -138,7 +137,7 @@ func (r *Entry) add(label string, e heaptype.Edge, from Origin, id uint64) {
 	r.Edges = append(r.Edges, re)
 }
 
-// Reference is the reference as it was added, but for its place and confidence.
+// Reference returns the reference as it was added, without its number and confidence.
 func (re *Edge) Reference(types *heaptype.Table) heaptype.Edge {
 	return heaptype.Edge{To: re.To, Size: re.size, Type: types.At(re.typ), Layout: re.layout, Slack: re.slack}
 }
@@ -168,7 +167,7 @@ func List(h *typedheap.Heap, program Program) []*Entry {
 	for _, r := range rs.list {
 		byLabel := func(i, j int) bool { return r.Edges[i].Label < r.Edges[j].Label }
 		if !sort.SliceIsSorted(r.Edges, byLabel) {
-			sort.SliceStable(r.Edges, byLabel) // package slices would have code for edges alone: 16 KB
+			sort.SliceStable(r.Edges, byLabel) // package slices would take 16 KB of code
 		}
 	}
 	return rs.list
@@ -198,7 +197,7 @@ func (rs *set) globalRoots() {
 			}
 		}
 		w.Value(s.HeapType, s.Mem, 0)
-		// What the type hides from the walk has its turn when everything else is charged.
+		// References that the type hides from the walk are claimed after everything else.
 		rest := r
 		rest.Class = max(r.Class, ClassRuntime)
 		var left *Entry
@@ -251,8 +250,8 @@ func (rs *set) frameRoots(st *live.Stack) {
 	})
 }
 
-// specialRoots lists what finalizers and cleanups keep. They are named by the type of the object
-// that they hang on: "finalizer(*os.File)".
+// specialRoots lists finalizers, cleanups and weak handles, with what they keep. They are named by
+// the type of the object that they hang on: "finalizer(*os.File)".
 func (rs *set) specialRoots() {
 	h := rs.heap
 	for i, s := range h.Live.Specials {
@@ -301,7 +300,7 @@ func (rs *set) specialRoots() {
 		if s.Kind != special.Finalizer || s.Obj == goruntime.NoObject || s.Span.NoScan {
 			continue
 		}
-		// What the object refers to is kept, the object itself is not.
+		// A finalizer keeps what its object refers to, but not the object itself.
 		if ty := h.Typings.Of(s.Obj); ty.Type != 0 {
 			t := h.Types.At(ty.Type)
 			w := heaptype.Walker{Types: h.Types}

@@ -30,11 +30,11 @@ func (p *Pending) add(t *timer.Pending, now int64) {
 	}
 }
 
-// runtimeTimers names the arrays that timers are sorted in. Stopped ones stay there until the
-// runtime comes across them.
+// runtimeTimers names the runtime's arrays of timers. Stopped timers stay there until the runtime
+// comes across them.
 const runtimeTimers = "runtime.(timers)"
 
-// timerRoots lists the pending timers by what they will run.
+// timerRoots lists the pending timers. Timers of one Kind share a root.
 //
 //go:norace
 func (rs *set) timerRoots() {
@@ -61,7 +61,7 @@ func (rs *set) timerRoots() {
 	}
 }
 
-// toolObjects returns what the tool's variables refer to.
+// toolObjects returns the objects that the tool's variables refer to.
 func (rs *set) toolObjects() map[uint32]bool {
 	objects := make(map[uint32]bool)
 	if len(rs.heap.Timers.Timers) == 0 {
@@ -77,9 +77,10 @@ func (rs *set) toolObjects() map[uint32]bool {
 	return objects
 }
 
-// isToolTimer reports whether the tool waits for a timer: one of its variables refers to it, to its
-// channel, to its function, or to what that has captured, such as the context that it is to cancel.
-// If the program has the same, its variables come first.
+// isToolTimer reports whether the tool waits for a timer: one of the tool's variables refers to the
+// timer, its channel, its function, or an object that the function captures, such as the context
+// that it is to cancel. If variables of the program refer to the same objects, they claim them
+// first.
 func isToolTimer(m *goruntime.Model, t *timer.Timer, tools map[uint32]bool) bool {
 	is := func(addr uint64) bool {
 		s, obj := m.Object(addr)
@@ -97,7 +98,7 @@ func isToolTimer(m *goruntime.Model, t *timer.Timer, tools map[uint32]bool) bool
 	}
 	found := false
 	mem := s.Bytes(obj)
-	// the marking has read them all
+	// no error: the marking has read them all
 	_ = m.PointerWords(s, obj, func(w uint64) { found = found || is(heaptype.Word(mem, w*8)) })
 	return found
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// Each function of the table is in the standard library of the Go version that runs, as one that a
-// timer is given: by a method value, or in a function literal of its own.
+// The standard library of the Go version that runs gives each function of the table to a timer, as
+// a method value, or has a function literal in it that it gives to a timer.
 func TestTimerFunctions(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
 	if err != nil {

@@ -22,8 +22,8 @@ func temporaryOf(s *goruntime.Slot) Var {
 // makechan).
 const maxChanElem = 1 << 16
 
-// waiting types the values that a blocked goroutine is to send, and those that it is to receive
-// into: their channels know.
+// waiting types the memory of the values that a blocked goroutine is to send or receive: the
+// channels tell their types.
 func (w *stackWalk) waiting() {
 	for _, wait := range w.types.Model.Waits(w.st.Goroutine) {
 		t := w.types.ByDescriptor(wait.Type)

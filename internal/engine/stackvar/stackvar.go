@@ -60,8 +60,8 @@ type stackWalk struct {
 	rest  bool            // only slots that no variable explains yet are looked at
 	used  map[uint64]bool // addresses of slots that a variable explains
 	seen  map[uint64]bool // stack objects walked, by address and layout
-	// typeWord is the first word of the interface variable whose second is being walked, if it is
-	// in the frame, too.
+	// typeWord is the first word of the interface variable whose second word is being walked, if
+	// the frame holds both.
 	typeWord uint64
 	visit    func(Var, heaptype.Edge)
 }
@@ -90,8 +90,8 @@ func (fd *Finder) Walk(st *live.Stack, visit func(Var, heaptype.Edge)) {
 	for _, w.frame = range frames {
 		w.variables(fd.activeVars(w.frame, false))
 	}
-	// A register range of a variable ends behind the call that destroys the register, and only
-	// there begins the range of the copy in the frame, which is what the collector follows during
+	// The range of a variable in a register ends behind the call that destroys the register. Only
+	// there begins the range of the copy in the frame, though the collector follows the copy during
 	// the call.
 	w.rest = true
 	open := w.unexplained()
@@ -129,8 +129,8 @@ func (w *stackWalk) unexplained() map[*goruntime.Frame]bool {
 	return frames
 }
 
-// activeVars lists the variables that have a place at the frame's pc, by name; for frames in a call
-// that is the place during the call, or the one after it.
+// activeVars lists the variables that have a place at the frame's pc, by name. For frames in a call
+// it is the place during the call, or if after is set, the place after it.
 //
 //go:norace
 func (fd *Finder) activeVars(f *goruntime.Frame, after bool) []activeVar {
@@ -222,8 +222,8 @@ func (w *stackWalk) variable(v activeVar) {
 	}
 }
 
-// bound returns what a shape stands for in the frame, whose dictionary is among its live words if
-// it is still needed.
+// bound returns the type that a shape stands for in the frame. The frame's dictionary is among its
+// live words if it is still needed.
 func (w *stackWalk) bound(t *heaptype.Type) *heaptype.Type {
 	_, types := w.types.Names.Signature(w.frame.Func.Entry - w.types.Model.Bias())
 	for i := range w.st.Dictionaries {
@@ -360,8 +360,8 @@ func (w *stackWalk) reference(fv Var, e heaptype.Edge, depth int) {
 	}
 }
 
-// extent is how much of a stack object lies behind the element at an address: what is left of a
-// slice in a frame may be its pointer only.
+// extent is how many bytes of a stack object lie from an address on. A frame may hold the pointer
+// of a slice without its length.
 func (w *stackWalk) extent(addr, elem uint64) uint64 {
 	for off := uint64(0); off < elem; off += 8 {
 		if s := w.live[addr+off]; s != nil && s.End > addr {

@@ -6,9 +6,9 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/live"
 )
 
-// A Variable is a variable of a goroutine's frame, as far as it lies in memory in one piece.
+// A Variable is a variable of a goroutine's frame that lies in memory in one piece.
 type Variable struct {
-	Func string // that declares it, an inlined one perhaps
+	Func string // name of the function that declares it, which may be inlined
 	CFA  uint64 // canonical frame address of the frame that holds it
 	Name string
 	Type string
@@ -17,7 +17,8 @@ type Variable struct {
 	Live bool // a word of it (or the reference to it, if it escaped) keeps something alive
 }
 
-// Variables calls visit for each variable that has a place in a goroutine's frames where it stands.
+// Variables calls visit for each variable that has a place in the frames of a goroutine at their
+// pcs.
 func (fd *Finder) Variables(st *live.Stack, visit func(Variable)) error {
 	var live []uint64
 	for _, s := range st.Slots {

@@ -9,13 +9,13 @@ import (
 )
 
 // A Pending is a timer that is pending: it is in the heap of a processor or of a bubble of
-// testing/synctest, and nobody has stopped it (runtime/time.go, timer and timers; go1.26 and
+// testing/synctest, and it is not stopped (runtime/time.go, timer and timers; go1.26 and
 // go1.27). When it is due, the runtime calls a function with an argument. Timers of the network
 // poller are left out: they, and what they are called with, lie outside of the Go heap
 // (runtime/netpoll.go, pollDesc).
 type Pending struct {
 	Addr uint64 // of the runtime.timer
-	// of the runtime.timer in what time.NewTimer and the like allocate, a runtime.timeTimer
+	// offset of the runtime.timer in the runtime.timeTimer that time.NewTimer and the like allocate
 	Offset  uint64
 	When    int64  // when it is due, by the clock of Model.Now
 	Period  int64  // 0 if it does not repeat
@@ -34,7 +34,7 @@ type pendingTimers struct {
 // maxTimers bounds the timers of one heap.
 const maxTimers = 1 << 28
 
-// allPending lists the pending timers, in any order. Names that do not know runtime.allp have none.
+// allPending lists the pending timers, in any order. It finds none if the names lack runtime.allp.
 func allPending(m *goruntime.Model) (*pendingTimers, error) {
 	t := &pendingTimers{}
 	l := m.Fields()
@@ -86,7 +86,7 @@ type reader struct {
 
 func newReader(m *goruntime.Model, l *rtlayout.Lookup, to *pendingTimers) *reader {
 	const timer = "runtime.timer"
-	// there is none if nothing in the program makes any
+	// the type is missing if nothing in the program makes such timers
 	offset, _ := l.Maybe("runtime.timeTimer", "timer")
 	return &reader{
 		m: m, to: to, when: l.Offset(timer, "when"), period: l.Offset(timer, "period"), f: l.Offset(timer, "f"), arg: l.Offset(timer, "arg"),
@@ -115,7 +115,7 @@ func (r *reader) heap(slice uint64) error {
 	for i := uint64(0); i < n; i++ {
 		addr := binary.LittleEndian.Uint64(b[i*r.entry:])
 		if span, _, _ := r.m.Slot(addr); span == nil {
-			continue // of the network poller
+			continue // a timer of the network poller
 		}
 		t := mem.Bytes(addr, r.size)
 		if t == nil {

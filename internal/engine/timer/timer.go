@@ -13,18 +13,18 @@ type Timer struct {
 	Func uint64 // closure that the program wants to be called, 0 if there is none
 }
 
-// A Kind is what timers have in common that are to run the same.
+// A Kind is what timers that run the same have in common.
 type Kind struct {
 	Call string // name of the function that the runtime calls
 	// address of the function that the program wants to be called, 0 if there is none
 	Entry uint64
-	// what was allocated, time.Timer or time.Ticker; nil if it is something else
+	// type of what was allocated, time.Timer or time.Ticker; nil if it is something else
 	Of *heaptype.Type
 }
 
-// The functions of package time that the runtime calls (go1.26 and go1.27 time/sleep.go): one
-// starts a goroutine for the function that the timer has as its argument, one sends to the channel
-// that it has.
+// The functions of package time that the runtime calls (go1.26 and go1.27 time/sleep.go): goFunc
+// starts a goroutine for the function that is the timer's argument, sendTime sends to the channel
+// that is its argument.
 const (
 	timeGoFunc   = "time.goFunc"
 	timeSendTime = "time.sendTime"
@@ -36,8 +36,8 @@ type List struct {
 	Heaps  []uint64 // addresses of the arrays that the runtime keeps timers in
 }
 
-// Load lists the timers that the program asked for. The runtime's own, such as that of a goroutine
-// that sleeps, belong to the goroutine or variable that has them.
+// Load lists the timers that the program asked for. It omits the runtime's own timers, such as that
+// of a goroutine that sleeps: they belong to the goroutine or variable that has them.
 func Load(types *heaptype.Table) (*List, error) {
 	all, err := allPending(types.Model)
 	if err != nil {
@@ -69,7 +69,7 @@ func Load(types *heaptype.Table) (*List, error) {
 	return list, nil
 }
 
-// A typeOf is a type that is looked up when it is needed first.
+// A typeOf is a type that is looked up at its first use.
 type typeOf struct {
 	name   string
 	looked bool
@@ -94,8 +94,8 @@ func functionOf(types *heaptype.Table, closure uint64) string {
 // Label is the reference of a root to the memory of the timer itself.
 const Label = "$timer"
 
-// Edges visits the references that a timer's root holds: to the timer's own memory, and to what it
-// is called with.
+// Edges visits the references that a timer's root holds: to the timer's own memory, and to the
+// function, channel or argument of its call.
 func (t *Timer) Edges(types *heaptype.Table, visit func(label string, e heaptype.Edge)) {
 	self := heaptype.Edge{To: t.Addr}
 	if t.Of != nil {

@@ -16,8 +16,8 @@ type Totals struct {
 	MissedObjects, ExtraObjects        int64
 }
 
-// Totals compares what the marking reached with the collector's mark bits. Objects of without are
-// in none of the sums but what was missed; nil: there are none.
+// Totals compares the objects that the marking reached with the collector's mark bits. Objects of
+// without count only in the sums of missed objects; nil: there are none.
 func (h *Heap) Totals(without objset.Set) Totals {
 	var t Totals
 	for i := range h.Model.Spans {
@@ -53,14 +53,15 @@ func (h *Heap) Totals(without objset.Set) Totals {
 	return t
 }
 
-// Count counts the objects of a type: those that a reference of a type that is asks for leads to.
-// That is no less than an attribution charges, as objects of such types, to any nodes, since it
-// calls each object by its typing (package attribute, group), whoever it charges it to; what it
-// charges to a holder as untyped, and to the tool, is counted here, too.
+// Count counts the objects whose references have a type for which is returns true. That is no less
+// than an attribution charges to nodes as objects of such types, since it takes the type of each
+// object from its typing, too (package attribute, group). Count includes objects that the
+// attribution charges to a holder as untyped, or to the tool.
 //
-// It returns false if that cannot be told by typings: for small values, which share blocks and are
-// called by the type of the reference; for entries of maps that have no objects of their own, which are
-// called by the type of the map; and for the bytes of maps, channels and the like, which have tables.
+// It returns false if typings cannot tell: for small values, which share blocks and have the type
+// of the reference; and for map entries that are no objects of their own, which have the type of
+// the map. bytes is -1 if there are maps, channels and the like among the objects, since their
+// tables are not included.
 func (h *Heap) Count(is func(typ string) bool) (objects, bytes int64, ok bool) {
 	if h.Types.WithoutDWARF() || h.Confused {
 		return 0, 0, false
@@ -112,14 +113,14 @@ func (h *Heap) Count(is func(typ string) bool) (objects, bytes int64, ok bool) {
 	return objects, bytes, true
 }
 
-// CouldBeSmall reports whether values of a type may lie in spans of the tiny allocator's blocks, alone
-// in a block or with others.
+// CouldBeSmall reports whether values of a type may lie in blocks of the tiny allocator, alone in a
+// block or with others.
 func CouldBeSmall(t *heaptype.Type) bool { return t.Size <= BlockSize && !t.HasPointers() }
 
-// BlockSize is the size of such blocks (runtime/malloc.go, maxTinySize).
+// BlockSize is the size of such blocks, in bytes (runtime/malloc.go, maxTinySize).
 const BlockSize = 16
 
-// AnyForm reports whether is asks for any reference that leads to values of a type.
+// AnyForm reports whether is returns true for the type of any reference to values of a type.
 func AnyForm(is func(typ string) bool, name string) bool {
 	return is("*"+name) || is("[]"+name) || is(name) || is("string")
 }

@@ -31,16 +31,16 @@ type Heap struct {
 	Confused  bool // types led to ever more walks, so that some were not followed
 }
 
-// Options say how the work is divided. The zero value will do; tests set others. What comes out
-// does not depend on it.
+// Options say how the work is divided. The zero value will do; tests set others. The result does
+// not depend on them.
 type Options struct {
 	Workers    int // goroutines; 0: as many as the heap is worth
 	DenseRound int // see infer.Options
 	Portions   heaptype.PortionSizes
 }
 
-// Build marks what is alive in a process, and infers its types. Close gives back what the heap
-// takes.
+// Build marks the live objects of a process, and infers their types. Close gives back the memory
+// that the heap takes.
 //
 //go:norace
 func Build(m *goruntime.Model, names heaptype.Names, options Options) (*Heap, error) {
@@ -73,14 +73,15 @@ func (h *Heap) Close() {
 	h.Typings = typing.Table{}
 }
 
-// AnonymousBase: numbers from here on stand for compiler-made data, which references lead through
-// but which costs no heap.
+// AnonymousBase is the first number of compiler-made data: references lead through such data, but
+// it is not on the heap.
 func (h *Heap) AnonymousBase() uint32 { return h.Model.NumObjects }
 
 // NumNodes counts the heap's objects and its anonymous static data.
 func (h *Heap) NumNodes() uint32 { return h.AnonymousBase() + uint32(len(h.Anonymous.List)) }
 
-// References walks one object: by its type, then by mask what the type leaves out.
+// References walks one object by its type, and by its pointer mask if the type does not account for
+// all pointers.
 func (h *Heap) References(w *heaptype.Walker, obj uint32) {
 	if obj >= h.AnonymousBase() {
 		c := &h.Anonymous.List[obj-h.AnonymousBase()]

@@ -16,7 +16,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// Several goroutines walk all objects at once, and find what one finds who walks alone.
+// Several goroutines walk all objects at once. Each finds the same as a single goroutine.
 func TestWalksByManyGoroutines(t *testing.T) {
 	g := heaptest.Build(t, imagetest.Record(t), typedheap.Options{})
 
@@ -63,7 +63,7 @@ func TestWorkersAgree(t *testing.T) {
 		all := make([]typed, g.Model.NumObjects)
 		for obj := range all {
 			ty := g.Typings.Of(uint32(obj))
-			all[obj].Typing, all[obj].Type = ty, 0 // numbers differ
+			all[obj].Typing, all[obj].Type = ty, 0 // indexes of types differ
 			if ty.Type != 0 {
 				all[obj].name = g.Types.At(ty.Type).Name
 			}
@@ -88,7 +88,7 @@ func TestWorkersAgree(t *testing.T) {
 	}
 }
 
-// outline is what a report says of nodes.
+// outline lists what a report says of its nodes.
 func outline(nodes []*attribute.Node) []any {
 	var out []any
 	for _, n := range nodes {

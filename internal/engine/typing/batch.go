@@ -5,22 +5,22 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 )
 
-// A Batch is references that are looked at together. What each leads to is read first, one right
-// after the other, so that the processor waits for the memory of all of them at once and not for
-// each in turn.
+// A Batch is references that are processed together. It first reads the typings of all targets, one
+// right after the other, so that the processor waits for the memory of all of them at once and not
+// for each in turn.
 type Batch struct {
 	M       *goruntime.Model
 	Typings Table
 	Take    func(e *heaptype.Edge, s *goruntime.Span, obj uint32)
-	Masks   bool // take looks at masks, too
+	Masks   bool // Take reads pointer masks, too
 	n       int
 	all     [batchLen]target
-	read    uint64 // is of no use
+	read    uint64 // sum of the values read; unused
 }
 
 const batchLen = 32
 
-// A target is what a reference leads to.
+// A target is a reference and the object it leads to.
 type target struct {
 	heaptype.Edge
 	s   *goruntime.Span
@@ -28,7 +28,7 @@ type target struct {
 	_   [0]func() // is not compared
 }
 
-// Add adds a reference. It is taken when there are enough of them, or by flush.
+// Add adds a reference. A full batch, or Flush, calls Take for it.
 //
 //go:norace
 func (b *Batch) Add(e heaptype.Edge) {
@@ -38,7 +38,7 @@ func (b *Batch) Add(e heaptype.Edge) {
 	}
 }
 
-// Flush takes the references that there are.
+// Flush calls Take for the references in the batch, and empties it.
 //
 //go:norace
 func (b *Batch) Flush() {

@@ -2,8 +2,8 @@ package typing
 
 import "github.com/leakgate/leakgate/internal/engine/heaptype"
 
-// Improves reports whether a typing should replace another one. Nothing is better than to belong to
-// a map or channel.
+// Improves reports whether a typing should replace another one. The layout of parts of maps and
+// channels is better than any other.
 //
 //go:norace
 func Improves(tt *heaptype.Table, ty, old Typing, objSize uint64) bool {

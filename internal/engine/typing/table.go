@@ -10,16 +10,16 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/relaxed"
 )
 
-// Table are the typings of all objects, by object number: a word of four bytes for each, which is
-// most of what a scan notes down. It holds a typing that begins where its object does. One that
-// does not, of an object seen from inside, is in a list on the side.
+// Table is the typings of all objects, by object number: a word of four bytes for each, which is
+// most of the memory that a scan takes. A word holds a typing that begins where its object does.
+// Typings that do not, of objects seen from inside, are in a list on the side.
 type Table struct {
 	words []uint32
 	aside *aside
 }
 
-// The parts of a word. A layout that no typing has says that the rest is a number in the list on
-// the side.
+// The parts of a word. The layout isAside, which no typing has, says that the rest is an index in
+// the list on the side.
 const (
 	layoutBits     = 4
 	fullBits       = 1
@@ -29,8 +29,8 @@ const (
 	isAside = 1<<layoutBits - 1
 )
 
-// aside are typings that do not fit into a word. They are added and never changed: an object that
-// is typed anew leaves its old one behind.
+// aside is a list of typings that do not fit into a word. Its entries never change: an object that
+// is typed again leaves its old entry behind.
 type aside struct {
 	mu     sync.Mutex
 	n      uint32
@@ -42,11 +42,11 @@ const (
 	maxAside = 1 << 24
 )
 
-// offHeap is how many typings are worth mappings of their own.
+// offHeap is from how many typings on a table has a mapping of its own.
 const offHeap = 1 << 17
 
-// NewTable returns a table without typings, to be given back with Free. That of a large heap lies
-// outside of the heap of this process.
+// NewTable returns a table without typings, to be given back with Free. The table of a large heap
+// lies outside of the heap of this process.
 func NewTable(objects uint32) Table {
 	t := Table{aside: new(aside)}
 	if objects < offHeap {
@@ -57,7 +57,7 @@ func NewTable(objects uint32) Table {
 	return t
 }
 
-// Free gives back the memory of a table. Whoever still reads it reads memory that is not there.
+// Free gives back the memory of a table, which must not be read any more.
 func (t Table) Free() {
 	if len(t.words) >= offHeap {
 		offheap.Free(t.words)
@@ -67,9 +67,9 @@ func (t Table) Free() {
 // Of returns the typing of an object.
 func (t Table) Of(obj uint32) Typing { return t.unpack(t.words[obj]) }
 
-// Touch writes to each page. One that is read first would be given a page of zeros that all of them
-// share, and another one when it is written to: two faults where one does, most of them in
-// compare-and-swap. That took 8 % of a scan of 5 million objects.
+// Touch writes to each page. A page that is read first would take two faults: one for the page of
+// zeros that all such pages share, and another, mostly in compare-and-swap, for a page of its own.
+// That took 8 % of a scan of 5 million objects.
 func (t Table) Touch() {
 	const page = 4096 / 4 // or less than a page
 	for i := 0; i < len(t.words); i += page {
@@ -77,11 +77,11 @@ func (t Table) Touch() {
 	}
 }
 
-// Fetch reads an object's typing for nothing but to have it in the processor's cache. Others may
-// replace it.
+// Fetch reads an object's typing only to bring it into the processor's cache. Other goroutines may
+// replace it meanwhile.
 func (t Table) Fetch(obj uint32) uint32 { return relaxed.Load32(&t.words[obj]) }
 
-// Load is Of while other goroutines may replace typings. The word is for Replace.
+// Load is Of while other goroutines may replace typings. word is for Replace.
 //
 //go:norace
 func (t Table) Load(obj uint32) (ty Typing, word uint32) {
@@ -89,14 +89,15 @@ func (t Table) Load(obj uint32) (ty Typing, word uint32) {
 	return t.unpack(word), word
 }
 
-// Replace reports whether the typing was still the one that Load returned with a word.
+// Replace sets a typing, if it is still the one that Load returned with word; else it returns
+// false.
 //
 //go:norace
 func (t Table) Replace(obj, word uint32, ty Typing) bool {
 	packed, ok := pack(ty)
 	if !ok {
 		if packed, ok = t.aside.add(ty); !ok {
-			return true // there is no room for it: the object keeps what it has
+			return true // the list is full: the object keeps its typing
 		}
 	}
 	return atomic.CompareAndSwapUint32(&t.words[obj], word, packed)
@@ -125,8 +126,8 @@ func (t Table) unpack(w uint32) Typing {
 	}
 }
 
-// add returns the word of a typing that does not fit into one, if there is room for it on the side.
-// The race detector does not see it written: whoever reads it has the word by package relaxed.
+// add appends a typing that does not fit into a word, and returns its word; false if the list is
+// full. The race detector does not see the write: readers get the word by package relaxed.
 //
 //go:norace
 func (a *aside) add(ty Typing) (word uint32, ok bool) {
@@ -146,7 +147,7 @@ func (a *aside) add(ty Typing) (word uint32, ok bool) {
 	return i<<layoutBits | isAside, true
 }
 
-// What goes into a word.
+// A value that does not fit into its part of a word fails to compile here.
 const (
 	_ = uint(isAside - 1 - heaptype.LayoutInternal)
 	_ = uint(1<<confidenceBits - 1 - heaptype.FromOwner)

@@ -1,5 +1,5 @@
-// Package typing says of each object of a heap which type it has, how its memory is to be read, and
-// how well founded that is.
+// Package typing records for each object of a heap which type it has, how its memory is to be read,
+// and how well founded that is.
 package typing
 
 import "github.com/leakgate/leakgate/internal/engine/heaptype"

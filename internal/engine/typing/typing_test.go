@@ -41,7 +41,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Several goroutines replace typings, of which many are on the side.
+// Several goroutines replace typings, of which many are in the list on the side.
 func TestTypingsAside(t *testing.T) {
 	const objects = 5 * chunkLen
 	table := NewTable(objects)
@@ -65,7 +65,7 @@ func TestTypingsAside(t *testing.T) {
 	}
 }
 
-// What has no room is left out.
+// Typings for which the list has no room are left out.
 func TestTypingsBeyondRoom(t *testing.T) {
 	table := NewTable(1)
 	table.aside.n = maxAside
