@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// rest charges the live objects that no understood reference leads to: the sums must include every
+// chargeUnattributed charges the live objects that no understood reference leads to: the sums must include every
 // live object.
-func (a *attributor) rest() {
+func (a *attributor) chargeUnattributed() {
 	node := a.runtimeRoot("runtime.(unattributed)") // the report omits an empty node
 	for w, left := range a.open {
 		for ; left != 0; left &= left - 1 {

@@ -75,7 +75,7 @@ func Run(h *typedheap.Heap, program root.Program, options Options) *Result {
 		a.run()
 	}
 	a.phase = root.ClassRest
-	a.rest()
+	a.chargeUnattributed()
 	a.partials.settle()
 	res := &Result{Warnings: h.Model.Warnings}
 	if h.Confused || a.size > a.options.MaxTree {
@@ -131,11 +131,11 @@ func (a *attributor) root(r *root.Entry) {
 		w.w.Emit(e)
 	}
 	a.labels = labels
-	a.direct(node, labels)
+	a.claimRootTargets(node, labels)
 }
 
-// direct claims the targets that were gathered for a root; their references are numbered by label.
-func (a *attributor) direct(node *Node, labels []string) {
+// claimRootTargets claims the targets that were gathered for a root; their references are numbered by label.
+func (a *attributor) claimRootTargets(node *Node, labels []string) {
 	w := a.gather.workers[0]
 	w.batch.Flush()
 	w.seal()
@@ -159,7 +159,7 @@ func (a *attributor) postponed() {
 			w.data(0, obj)
 		}
 	}
-	a.direct(node, []string{"?"})
+	a.claimRootTargets(node, []string{"?"})
 	a.later[a.phase] = nil
 }
 

@@ -19,7 +19,7 @@ type group struct {
 	state        string
 	partial      []uint32   // arrays that are held in part
 	runs         [][]uint32 // targets with pointers
-	seen         []seen     // all targets, if there is a watcher
+	seen         []watchedClaims     // all targets, if there is a watcher
 }
 
 // claim charges the unclaimed targets of the parts of one node, reference by reference. labels
@@ -73,9 +73,9 @@ func (a *attributor) claim(n *Node, parts []part, labels []string) {
 	}
 }
 
-// seen is a list of claims to report to a watcher. They differ only in the object, and for small
+// watchedClaims is a list of claims to report to a watcher. They differ only in the object, and for small
 // values in the extent.
-type seen struct {
+type watchedClaims struct {
 	each  Claim
 	words []uint32
 }
@@ -161,7 +161,7 @@ func (a *attributor) takeObjects(b *bundle) {
 		to.partial = append(to.partial, b.words...)
 	}
 	if a.watch != nil {
-		to.seen = append(to.seen, seen{each, b.words})
+		to.seen = append(to.seen, watchedClaims{each, b.words})
 	}
 	ends := b.scan && b.kind == KindObject && a.ended.Ends(to.ty)
 	if !ends && !a.phase.IsTool() {
@@ -237,7 +237,7 @@ func (a *attributor) takeSmall(b *bundle) {
 		b.words[i+1] = off | uint32(bytes)<<8 | uint32(objects)<<16
 	}
 	if a.watch != nil {
-		to.seen = append(to.seen, seen{Claim{Kind: KindTiny}, b.words})
+		to.seen = append(to.seen, watchedClaims{Claim{Kind: KindTiny}, b.words})
 	}
 }
 

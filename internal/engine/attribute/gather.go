@@ -262,7 +262,7 @@ func (w *gatherer) take(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 			}
 			w.object(e.Ref, s, obj, held, room)
 		} else if w.a.partials.has(obj) {
-			w.again(e, s, obj)
+			w.noteFurtherReference(e, s, obj)
 		}
 	}
 }

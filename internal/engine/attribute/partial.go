@@ -222,8 +222,8 @@ func (w *gatherer) reachesLittle(e *heaptype.Edge, s *goruntime.Span, obj uint32
 	return true
 }
 
-// again notes a further reference to an array that was charged as a partial one.
-func (w *gatherer) again(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
+// noteFurtherReference notes a further reference to an array that was charged as a partial one.
+func (w *gatherer) noteFurtherReference(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 	var x extent
 	var ok bool
 	if s.NoScan {

@@ -21,7 +21,7 @@ func (k *maker) closure(f *goruntime.Func) *Type {
 
 // closureOf lays out a closure that holds captures, behind the code pointer.
 func (k *maker) closureOf(name string, entry uint64, v variant, captures []debuginfo.Capture) *Type {
-	t := k.add(&Type{Name: name, Kind: reflect.Func, Size: 8, entry: entry, made: v, Shaped: IsShaped(name)})
+	t := k.add(&Type{Name: name, Kind: reflect.Func, Size: 8, entry: entry, variant: v, Shaped: IsShaped(name)})
 	for _, c := range captures {
 		if strings.HasPrefix(c.Name, ".autotmp_") {
 			// a temporary of the compiler; its number varies between builds

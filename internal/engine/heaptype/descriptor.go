@@ -65,7 +65,7 @@ func (k *maker) findRuntimeType(addr uint64) *Type {
 // madeAtRunTime lays out a type that package reflect made at run time. It does so for funcs and for
 // pointers to known types only, and returns nil for all others.
 func (k *maker) madeAtRunTime(rt *goruntime.RType) *Type {
-	t := &Type{Name: k.m.TypeString(rt), Kind: rt.Kind, Size: rt.Size, made: variant{dict: rt.Addr}}
+	t := &Type{Name: k.m.TypeString(rt), Kind: rt.Kind, Size: rt.Size, variant: variant{dict: rt.Addr}}
 	switch rt.Kind {
 	case reflect.Func:
 		t.Ops = []Op{{Kind: opFunc}}

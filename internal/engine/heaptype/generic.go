@@ -52,7 +52,7 @@ func (k *maker) boundByDictionary(t *Type, dict uint64) *Type {
 	if !known {
 		return t
 	}
-	v := t.made
+	v := t.variant
 	v.dict = dict
 	b := k.closureOf(t.Name, t.entry, v, captures)
 	b.Shaped = false
@@ -117,9 +117,9 @@ func (k *maker) boundBySignature(t *Type, fn debuginfo.TypeID) *Type {
 			}
 		}
 		d.Fields = fields
-		v := t.made
+		v := t.variant
 		v.fn = fn
-		state := k.add(&Type{Name: d.Name, Kind: d.Kind, Size: uint64(d.Size), made: v})
+		state := k.add(&Type{Name: d.Name, Kind: d.Kind, Size: uint64(d.Size), variant: v})
 		k.compile(state, d, 0, "", 0)
 		k.number(state)
 		b = k.closureOf(t.Name, t.entry, v, t.captures)

@@ -148,7 +148,7 @@ func (k *maker) compile(t *Type, d debuginfo.Type, off uint64, label string, dep
 			if transparent(d.Name, f.Name) {
 				name = label
 			}
-			if kind, target, ok := k.understood(d, f); ok {
+			if kind, target, ok := k.hiddenReference(d, f); ok {
 				t.Ops = append(t.Ops, Op{Offset: off + uint64(f.Offset), Kind: kind, label: name, lazy: k.ref(target)})
 				continue
 			}
@@ -298,10 +298,10 @@ func (k *maker) bytes() *Type {
 	return k.add(&Type{Name: "uint8", Size: 1})
 }
 
-// understood returns the real type of a field whose static type hides its target: the pointer of
+// hiddenReference returns the real type of a field whose static type hides its target: the pointer of
 // sync/atomic.Pointer[T] (its zero-length first field has type [0]*T), and the per-processor pools
 // of sync.Pool (go1.26 sync/pool.go).
-func (k *maker) understood(d debuginfo.Type, field debuginfo.Field) (kind opKind, target debuginfo.TypeID, ok bool) {
+func (k *maker) hiddenReference(d debuginfo.Type, field debuginfo.Field) (kind opKind, target debuginfo.TypeID, ok bool) {
 	switch {
 	case strings.HasPrefix(d.Name, "sync/atomic.Pointer[") && field.Name == "v":
 		for _, f := range d.Fields {

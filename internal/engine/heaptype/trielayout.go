@@ -71,7 +71,7 @@ func (k *maker) rootNode(trie debuginfo.TypeID) debuginfo.TypeID {
 		}
 		pointer := k.names.Type(f.Type)
 		for _, f := range pointer.Fields {
-			if _, node, ok := k.understood(pointer, f); ok {
+			if _, node, ok := k.hiddenReference(pointer, f); ok {
 				return node
 			}
 		}

@@ -89,8 +89,8 @@ type Type struct {
 	Words  []uint32 // indexes of its pointer words, up to maxWords; nil if there are more
 	Mask   uint64   // pointer mask of its first 64 words, if Words is not nil
 	entry  uint64   // closures: address of the function, in the process
-	// closures, and types that are made at run time: which variant of this name
-	made variant
+	// closures, and types that are variant at run time: which variant of this name
+	variant variant
 
 	captures []debuginfo.Capture // closures: what they hold
 	// closures: a variable that seems to be captured by reference may lie in the closure itself
@@ -135,7 +135,7 @@ func (t *Type) knownVariant(v variant) *Type {
 
 // Before is an order of types that depends on the types alone, not on their indexes.
 func (t *Type) Before(u *Type) bool {
-	switch a, b := &t.made, &u.made; {
+	switch a, b := &t.variant, &u.variant; {
 	case t.Name != u.Name:
 		return t.Name < u.Name
 	case t.Origin != u.Origin:

@@ -19,10 +19,10 @@ func (in *inferrer) deduce() {
 		}
 	})
 	in.deducing = true
-	first := in.by[0]
+	first := in.offerers[0]
 	for found := true; found; {
 		found = false
-		for _, o := range in.by {
+		for _, o := range in.offerers {
 			for _, d := range o.deductions {
 				first.set(d.obj, d.ty, in.m.SpanOf(d.obj))
 			}
@@ -30,7 +30,7 @@ func (in *inferrer) deduce() {
 			o.deductions = o.deductions[:0]
 		}
 		in.drain()
-		for _, o := range in.by {
+		for _, o := range in.offerers {
 			for _, obj := range o.partly {
 				first.deduced(obj)
 			}

@@ -30,7 +30,7 @@ type inferrer struct {
 	data    *dataseg.Segments
 	live    *live.Live
 	out     *Result
-	by      []*offerer
+	offerers      []*offerer
 	round   objset.Set         // objects that this round walks
 	next    objset.Set         // objects that the next round walks
 	lists   [][]uint32         // objects of round, unless it is dense
@@ -128,11 +128,11 @@ func Run(types *heaptype.Table, data *dataseg.Segments, live *live.Live, timers 
 		if o.Workers > 1 {
 			by.w.Aside = &heaptype.Aside{Sizes: o.Portions}
 		}
-		in.by = append(in.by, by)
+		in.offerers = append(in.offerers, by)
 	}
 
 	in.spans((*offerer).allocated)
-	first := in.by[0]
+	first := in.offerers[0]
 	for i := range data.Statics {
 		if s := &data.Statics[i]; s.HeapType != nil {
 			first.w.Value(s.HeapType, s.Mem, 0)
@@ -166,11 +166,11 @@ func (in *inferrer) spans(look func(*offerer, *goruntime.Span)) {
 	spans := in.m.Spans
 	const some = 64
 	var taken atomic.Int64
-	parallel.Do(len(in.by), func(i int) {
+	parallel.Do(len(in.offerers), func(i int) {
 		for {
 			end := int(taken.Add(some))
 			for k := end - some; k < min(end, len(spans)); k++ {
-				look(in.by[i], &spans[k])
+				look(in.offerers[i], &spans[k])
 			}
 			if end >= len(spans) {
 				return
@@ -183,14 +183,14 @@ func (in *inferrer) spans(look func(*offerer, *goruntime.Span)) {
 func (in *inferrer) drain() {
 	for objects := in.begin(); objects > 0 || len(in.statics) > 0; objects = in.begin() {
 		walked := 0
-		for _, o := range in.by {
+		for _, o := range in.offerers {
 			walked += o.w.Walked
 		}
 		if walked > in.limit {
 			in.out.Confused = true
 			return
 		}
-		o := in.by[0]
+		o := in.offerers[0]
 		for _, i := range in.statics {
 			c := in.out.Anonymous.List[i]
 			o.w.Object(in.types.At(c.Typing.Type), c.Typing.Layout, c.Mem, c.Addr)
@@ -210,16 +210,16 @@ func (in *inferrer) drain() {
 // walkPortions walks, in all goroutines, the portions that the walks of a round have set aside.
 func (in *inferrer) walkPortions() {
 	in.aside = in.aside[:0]
-	for _, o := range in.by {
+	for _, o := range in.offerers {
 		in.aside = o.w.Aside.TakeAll(in.aside)
 	}
 	if len(in.aside) == 0 {
 		return
 	}
 	var taken atomic.Int64
-	parallel.Do(len(in.by), func(i int) {
+	parallel.Do(len(in.offerers), func(i int) {
 		for k := taken.Add(1); k <= int64(len(in.aside)); k = taken.Add(1) {
-			in.by[i].w.Portion(&in.aside[k-1])
+			in.offerers[i].w.Portion(&in.aside[k-1])
 		}
 	})
 }
@@ -227,7 +227,7 @@ func (in *inferrer) walkPortions() {
 // begin ends a round and begins the next one. It returns how many objects the new round has, or
 // enough of them to make it dense.
 func (in *inferrer) begin() int {
-	for _, o := range in.by {
+	for _, o := range in.offerers {
 		o.batch.Flush()
 	}
 	if in.isDense {
@@ -238,8 +238,8 @@ func (in *inferrer) begin() int {
 			in.round[obj>>6] = 0
 		}
 	}
-	first := in.by[0]
-	for _, o := range in.by {
+	first := in.offerers[0]
+	for _, o := range in.offerers {
 		later := o.later
 		for _, l := range later {
 			first.set(l.obj, l.ty, in.m.SpanOf(l.obj))
@@ -255,7 +255,7 @@ func (in *inferrer) begin() int {
 	in.round, in.next = in.next, in.round
 	in.lists = in.lists[:0]
 	objects := 0
-	for _, o := range in.by {
+	for _, o := range in.offerers {
 		if len(o.found) > 0 {
 			in.lists = append(in.lists, o.found)
 			objects += len(o.found)
@@ -279,7 +279,7 @@ const denseShare = 1 << 12
 func (in *inferrer) walkTogether() {
 	const some = 64
 	var taken atomic.Int64
-	parallel.Do(len(in.by), func(i int) {
+	parallel.Do(len(in.offerers), func(i int) {
 		list := make([]uint32, 0, 64*some)
 		for {
 			end := int(taken.Add(some))
@@ -288,7 +288,7 @@ func (in *inferrer) walkTogether() {
 					list = append(list, uint32(64*k+bits.TrailingZeros64(left)))
 				}
 			}
-			in.by[i].walk(list)
+			in.offerers[i].walk(list)
 			list = list[:0]
 			if end >= len(in.round) {
 				return

@@ -43,7 +43,7 @@ func (o *offerer) isItab(addr uint64) bool {
 func (in *inferrer) openEnds() {
 	for i := range in.data.Statics {
 		if s := &in.data.Statics[i]; s.HeapType == nil {
-			in.by[0].interfaces(s.Mem, s.IsPointer)
+			in.offerers[0].interfaces(s.Mem, s.IsPointer)
 		}
 	}
 	for i := range in.m.Spans {
@@ -55,7 +55,7 @@ func (in *inferrer) openEnds() {
 			obj := s.FirstObj + k
 			if in.live.Marked.Has(obj) && in.out.Typings.Of(obj).Type == 0 && in.out.Typings.Of(obj).Layout != heaptype.LayoutInternal {
 				mask := s.SmallMask(obj)
-				in.by[0].interfaces(s.Bytes(obj), func(w uint64) bool { return mask>>w&1 != 0 })
+				in.offerers[0].interfaces(s.Bytes(obj), func(w uint64) bool { return mask>>w&1 != 0 })
 			}
 		}
 	}

@@ -26,7 +26,7 @@ type LeakedGoroutine struct {
 type leakSearch struct {
 	marker
 	waiting map[uint32][]int // goroutines by the object that could wake them
-	may     []bool           // may run, by index of the goroutine
+	mayRun     []bool           // may run, by index of the goroutine
 	woken   []int            // goroutines whose stacks are not followed yet
 	tally   LeakedGoroutine  // sum of the objects that are marked
 }
@@ -45,7 +45,7 @@ func Leaked(m *goruntime.Model) ([]LeakedGoroutine, error) {
 	k := &leakSearch{marker: marker{m: m, marked: objset.New(m.NumObjects), lists: new(offheap.Blocks)}}
 	defer k.lists.Release()
 	k.waiting = make(map[uint32][]int)
-	k.may = make([]bool, len(m.Goroutines))
+	k.mayRun = make([]bool, len(m.Goroutines))
 	k.seen = k.reached
 	var records []waitRecord
 	for i, gr := range m.Goroutines {
@@ -84,7 +84,7 @@ func Leaked(m *goruntime.Model) ([]LeakedGoroutine, error) {
 	k.waiting = nil // what leaked goroutines reach wakes nobody
 	var leaked []LeakedGoroutine
 	for i, gr := range m.Goroutines {
-		if k.may[i] || k.err != nil {
+		if k.mayRun[i] || k.err != nil {
 			continue
 		}
 		k.tally = LeakedGoroutine{Index: i}
@@ -123,8 +123,8 @@ func (k *leakSearch) record(r waitRecord) {
 }
 
 func (k *leakSearch) wake(i int) {
-	if !k.may[i] {
-		k.may[i] = true
+	if !k.mayRun[i] {
+		k.mayRun[i] = true
 		k.woken = append(k.woken, i)
 	}
 }

@@ -107,8 +107,8 @@ type frozen interface {
 	PID() int
 }
 
-// most bounds the bytes that one call of read copies, of memory that is not in the snapshot anyway.
-const most = 512 << 20
+// maxRead bounds the bytes that one call of read copies, of memory that is not in the snapshot anyway.
+const maxRead = 512 << 20
 
 // Find finds the holders of the blocks for which is returns true. It takes about as long as a scan
 // with attribution, and reads all memory that the program may write to, up to 512 MiB of each sort.
@@ -143,7 +143,7 @@ func open(s *snapshot.Snapshot) (f *finder, err error) {
 	}
 	f.globals = s.Index().Globals()
 	f.owner = make([]int32, len(f.native.Blocks))
-	f.memory, err = f.rest()
+	f.memory, err = f.writableStretches()
 	return f, err
 }
 

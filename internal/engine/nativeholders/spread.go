@@ -83,7 +83,7 @@ func (f *finder) spread() error {
 // read calls visit with the memory of ranges, up to most bytes. The rest counts as unread.
 func (f *finder) read(ranges []image.Range, visit func(i int, mem []byte)) error {
 	total, n := uint64(0), 0
-	for ; n < len(ranges) && total+ranges[n].Len <= most; n++ {
+	for ; n < len(ranges) && total+ranges[n].Len <= maxRead; n++ {
 		total += ranges[n].Len
 	}
 	for _, r := range ranges[n:] {

@@ -13,7 +13,7 @@ import (
 // large together: a check takes some hundred microseconds.
 var (
 	large    int64        = 8 << 20 // a variable for tests
-	unlooked atomic.Int64           // bytes of lists since the last check
+	bytesSinceCheck atomic.Int64           // bytes of lists since the last check
 )
 
 // Map takes memory of the system, and Unmap gives it back. They are variables so that tests of
@@ -32,8 +32,8 @@ func Make(n int) []uint32 {
 		return nil
 	}
 	size := int64(n) * 4
-	if unlooked.Add(size) >= large {
-		unlooked.Store(0)
+	if bytesSinceCheck.Add(size) >= large {
+		bytesSinceCheck.Store(0)
 		if err := (headroom.System{}).Check(headroom.Need{Resident: size + large, Private: size, Address: size}); err != nil {
 			panic(err)
 		}

@@ -31,7 +31,7 @@ type graph struct {
 	special0  uint32
 	root0     uint32
 	specials  []specialVertex
-	on        map[uint32][]uint32 // by object: the specials that hang on it
+	specialsByObject        map[uint32][]uint32 // by object: the specials that hang on it
 }
 
 type specialVertex struct {
@@ -50,7 +50,7 @@ func (r *Result) layOut() *graph {
 		}
 	}
 	b := &graph{
-		Result: r, tool: r.toolNodes(), variable: make(map[*attribute.Node]bool), on: make(map[uint32][]uint32),
+		Result: r, tool: r.toolNodes(), variable: make(map[*attribute.Node]bool), specialsByObject: make(map[uint32][]uint32),
 		small0: uint32(len(r.charged)), specials: make([]specialVertex, len(r.heap.Live.Specials)),
 	}
 	r.graph = b
@@ -71,7 +71,7 @@ func (r *Result) layOut() *graph {
 	for _, v := range b.variables {
 		edges += uint64(len(v.to))
 	}
-	for obj, on := range b.on {
+	for obj, on := range b.specialsByObject {
 		edges += r.heap.Model.SpanOf(obj).ElemSize/8 + uint64(len(on))
 	}
 	for _, at := range r.heap.Timers.Heaps {
@@ -254,7 +254,7 @@ func (b *graph) object(w *dominance.Writer, s *goruntime.Span, obj uint32) {
 
 // hanging writes the lists of objects with specials again, with references to the specials.
 func (b *graph) hanging(w *dominance.Writer) {
-	for obj, on := range b.on {
+	for obj, on := range b.specialsByObject {
 		if !b.isCharged(obj) {
 			continue
 		}
@@ -371,7 +371,7 @@ func (b *graph) findVariables() []*rootVariable {
 		}
 		b.variable[s.node] = true
 		if obj := b.heap.Live.Specials[i].Obj; obj != goruntime.NoObject {
-			b.on[obj] = append(b.on[obj], b.special0+uint32(i))
+			b.specialsByObject[obj] = append(b.specialsByObject[obj], b.special0+uint32(i))
 		}
 	}
 	return list

@@ -56,7 +56,7 @@ func Compare(a, b string) (same, different []string, err error) {
 
 type digest [sha256.Size]byte
 
-// A declarations has all declarations of one name in the test files. A method counts by its own name,
+// declarations holds all declarations of one name in the test files. A method counts by its own name,
 // whatever its type is.
 type declarations struct {
 	texts    []string

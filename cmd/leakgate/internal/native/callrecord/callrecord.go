@@ -225,7 +225,7 @@ func (p *stackProfile) frames(pcs []uint64) (all []frame) {
 	return all
 }
 
-// encodeMoment returns a gzipped profile of the blocks and bytes encodeMoment one moment, which of selects.
+// encodeMoment returns a gzipped profile of the blocks and bytes at one moment, which of selects.
 func (p *stackProfile) encodeMoment(r *record, of func(*stack) amount) (string, error) {
 	q := p.Copy()
 	samples := q.Sample
