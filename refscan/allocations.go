@@ -9,11 +9,11 @@ import (
 )
 
 // WithAllocationSites makes Scan fill in Node.Allocations from the records of the runtime's memory
-// profiler. It records one allocation in 512 KiB, at random, unless runtime.MemProfileRate says
-// otherwise; with a rate of 1, set at the start of the program (go test -memprofilerate=1), it
-// records all, and equal heaps give equal reports. Of values below 16 bytes without pointers, which
-// share blocks, it records the first of each block: the others have none. In snapshots of other
-// processes it does nothing.
+// profiler. The profiler records one allocation in 512 KiB, at random, unless
+// runtime.MemProfileRate says otherwise. With a rate of 1, set at the start of the program (go test
+// -memprofilerate=1), it records all allocations, and equal heaps give equal reports. Values below
+// 16 bytes without pointers share blocks: only the first value of each block is recorded. In
+// snapshots of other processes the option does nothing.
 func WithAllocationSites() ScanOption {
 	return scanOption(func(c *scanConfig) { c.allocations = readAllocations })
 }
@@ -21,13 +21,14 @@ func WithAllocationSites() ScanOption {
 // allocationSites gathers where the objects of each node were allocated.
 type allocationSites struct {
 	snapshot *Snapshot
-	bucket   map[uint32]uint64 // of recorded objects
+	bucket   map[uint32]uint64 // by recorded object: the bucket of its allocation stack
 	nodes    map[*attribute.Node]map[uint64]*Allocation
 	stacks   map[uint64][]SourceFrame
 }
 
-// readAllocations reads the profiler's records, and returns what gathers them and what completes a
-// node. What cannot be read is left out: it only adds to a report.
+// readAllocations reads the profiler's records. It returns a function that counts each object that
+// a node is charged with, and one that completes a node of the report. Read errors are ignored,
+// since allocation sites only add to a report.
 func readAllocations(s *Snapshot) (attribute.Charged, func(*attribute.Node, *Node)) {
 	a := &allocationSites{
 		snapshot: s, bucket: make(map[uint32]uint64),
@@ -63,7 +64,7 @@ func (a *allocationSites) finish(n *attribute.Node, out *Node) {
 			list = append(list, *site)
 		}
 	}
-	// Buckets are told apart by the size of the objects, too.
+	// The profiler has several buckets for one stack, one for each size of object.
 	out.Allocations = mergeAllocations(nil, list)
 }
 
@@ -79,8 +80,8 @@ func (a *allocationSites) stack(bucket uint64) []SourceFrame {
 	return frames
 }
 
-// sourceFrames names the functions of a stack of this process, down to where a goroutine or a test
-// begins.
+// sourceFrames resolves the return addresses of a stack of this process to functions. It leaves out
+// the allocator's frames, and ends before runtime.goexit or testing.tRunner.
 func sourceFrames(pcs []uint64) []SourceFrame {
 	if len(pcs) == 0 {
 		return nil

@@ -88,7 +88,7 @@ func TestAllocationSites(t *testing.T) {
 		if path := smp.Label["retained"]; len(path) == 1 && strings.Contains(path[0], "rates") {
 			where := strings.TrimPrefix(smp.Location[0].Line[0].Function.Name, pkg)
 			if strings.Contains(path[0], "other") && where == "packCrate" {
-				// the profiler may take one more before it sees the new rate
+				// the profiler may record one more allocation before it sees the new rate
 				where = "(allocation not recorded)"
 			}
 			sum[strings.TrimPrefix(path[0], pkg)+" "+where] += smp.Value[0]
@@ -133,8 +133,9 @@ func dropLabel() *[3]byte { return new([3]byte) }
 //go:noinline
 func keepLabel() *[3]byte { return new([3]byte) }
 
-// Values that share a block of 16 bytes are one allocation to the profiler, at the place of the
-// first: the others' place is not known, and it is not taken for theirs.
+// Values that share a block of 16 bytes are one allocation to the profiler, at the site of the
+// first value. The sites of the other values are not known, and are not reported as that of the
+// first.
 func TestAllocationSitesOfSharedBlocks(t *testing.T) {
 	defer func(rate int) { runtime.MemProfileRate, labels = rate, nil }(runtime.MemProfileRate)
 	runtime.MemProfileRate = 1

@@ -19,7 +19,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// heapVariable has a heapRequest for a test binary that is to be the child of a benchmark.
+// heapVariable passes a heapRequest to a test binary that is the child of a benchmark.
 const heapVariable = "LEAKGATE_BENCH_HEAP"
 
 type heapRequest struct {
@@ -28,12 +28,12 @@ type heapRequest struct {
 	Retained bool
 }
 
-// heapRound is what one capture and scan took.
+// heapRound has the figures of one capture and scan.
 type heapRound struct {
 	Objects           int64 // alive
 	GC, Capture, Scan time.Duration
 	Pause             time.Duration
-	Cores             float64 // processor time of the scan for its time
+	Cores             float64 // processor time of the scan, divided by its wall time
 	Image             int64   // bytes of spans with pointers
 	// of the resident memory at its peak, in bytes; negative if the system does not tell
 	Growth int64
@@ -88,7 +88,7 @@ func scanRound(options []refscan.ScanOption) (r heapRound, err error) {
 			times = append(times, time.Since(start))
 		}
 	}
-	debug.FreeOSMemory() // what the round before gave back does not hide what this one takes
+	debug.FreeOSMemory() // memory freed in the round before must not hide this growth
 	collect()
 	before, known := resident("VmRSS:"), resetPeak()
 	start := time.Now()
@@ -124,7 +124,7 @@ func scanRound(options []refscan.ScanOption) (r heapRound, err error) {
 	return r, nil
 }
 
-// processorTime is what all threads of the process have used.
+// processorTime is the processor time that all threads of the process have used.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -133,7 +133,7 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// resetPeak makes the present memory of the process the peak of it (Linux,
+// resetPeak sets the process's peak of resident memory to the present size (Linux,
 // Documentation/filesystems/proc.rst); false if that is not possible here.
 func resetPeak() bool { return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) == nil }
 

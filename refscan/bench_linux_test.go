@@ -17,8 +17,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// benchObjects is about how many objects the heaps of the benchmarks have: a million, or what
-// LEAKGATE_BENCH_OBJECTS says.
+// benchObjects is the approximate number of objects in the heaps of the benchmarks: a million, or
+// the value of LEAKGATE_BENCH_OBJECTS.
 func benchObjects(b *testing.B) int {
 	if s := os.Getenv("LEAKGATE_BENCH_OBJECTS"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -32,7 +32,8 @@ func benchObjects(b *testing.B) int {
 //
 //	ns/op           Capture and Scan
 //	ns/object       the same for each live object
-//	x-GC            the same in collections (runtime.GC) of the same heap by the same process, before and after
+//	x-GC            the same in collections (runtime.GC) of the same heap by this process,
+//	                before and after it
 //	capture-ms      Capture alone; with settling, so at least two collections
 //	scan-ms         Scan alone
 //	gc-ms           a collection
@@ -41,10 +42,10 @@ func benchObjects(b *testing.B) int {
 //	image-B/object  memory that was copied out of the frozen process: spans with pointers
 //	extra-B/object  what the process's memory grew by meanwhile, on top of that
 //
-// All are medians over the operations, so -benchtime=5x or more makes sense; what is a peak of
-// memory is the highest. LEAKGATE_BENCH_OBJECTS sets the number of objects, GOMAXPROCS the number
-// of processors; -cpu does not, since package testing sets it after the first run of a benchmark,
-// which b.Loop makes the only one.
+// All are medians over the operations, so -benchtime=5x or more makes sense; a peak of memory is
+// the highest of all operations. LEAKGATE_BENCH_OBJECTS sets the number of objects, GOMAXPROCS the
+// number of processors. -cpu does not: package testing sets it after the first run of a benchmark,
+// and with b.Loop there is no other run.
 func BenchmarkHeap(b *testing.B) { benchmarkShapes(b, false) }
 
 // BenchmarkHeapRetained is BenchmarkHeap with retained sizes.

@@ -14,7 +14,7 @@ type heapShape struct {
 	fill func(n int)
 }
 
-// heapShapes are what heaps differ in, each alone, and a mixture of them.
+// heapShapes are heaps that each stress one property, and a mixture of them.
 var heapShapes = []heapShape{
 	{"mix", fillMix},
 	{"tree", fillTree},
@@ -65,7 +65,7 @@ var (
 	benchChain *listNode
 )
 
-// fillLists makes a thousand lists whose nodes lie side by side in turn.
+// fillLists makes a thousand lists, whose nodes are interleaved in memory.
 func fillLists(n int) {
 	benchLists = make([]*listNode, 1000)
 	for i := range n {
@@ -74,7 +74,7 @@ func fillLists(n int) {
 	}
 }
 
-// fillChain makes one list: as deep as there are objects.
+// fillChain makes one list: its depth is the number of objects.
 func fillChain(n int) {
 	for i := range n {
 		benchChain = &listNode{next: benchChain, id: i}
@@ -156,7 +156,7 @@ type shape interface{ area() float64 }
 
 var benchShapes []shape
 
-// fillInterfaces makes values whose types only interface words tell.
+// fillInterfaces makes values whose types only interface words give.
 func fillInterfaces(n int) {
 	for range n / 7 {
 		c := &circle{style: colour(1 << 40)}
@@ -186,8 +186,8 @@ func fillNoScan(n int) {
 
 var benchGate = make(chan *entity)
 
-// fillGoroutines makes a goroutine for ten objects, 100,000 of a million: some are on its stack,
-// some below it.
+// fillGoroutines makes a goroutine for each ten objects, 100,000 for a million: some objects are
+// held by its stack directly, some indirectly.
 func fillGoroutines(n int) {
 	for i := range n / 10 {
 		go goroutineShape(i)

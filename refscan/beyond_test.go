@@ -92,8 +92,8 @@ func fillShelves() {
 	cutAtOnce = stock(10)[:1]
 }
 
-// What elements outside the length of a slice keep alive is counted, unless another reference leads
-// there.
+// Objects that elements outside the length of a slice keep alive are counted, unless another
+// reference leads there.
 func TestBeyondTheLength(t *testing.T) {
 	emptyCorpus()
 	fillShelves()

@@ -26,12 +26,12 @@ func WithoutSettling() CaptureOption {
 	return captureOption(func(c *snapshot.Config) { c.Settle = false })
 }
 
-// WithLog tells logf what takes long, such as building a twin.
+// WithLog calls logf about steps that take long, such as building a twin.
 func WithLog(logf func(format string, args ...any)) CaptureOption {
 	return captureOption(func(c *snapshot.Config) { c.Logf = logf })
 }
 
-// configured is how to capture with options.
+// configured returns the capture configuration that opts describe.
 func configured(opts []CaptureOption) snapshot.Config {
 	c := snapshot.Default()
 	for _, o := range opts {
@@ -47,12 +47,12 @@ type Snapshot snapshot.Snapshot
 func (s *Snapshot) in() *snapshot.Snapshot { return (*snapshot.Snapshot)(s) }
 
 // Capture waits for the program to settle, collects garbage and freezes the process, by forking it
-// or, where little has to be copied, by copying it in place. The program stands still for that only,
-// some milliseconds; Pause tells. The first
-// capture of a binary also reads (or builds) its debug information, which takes up to some seconds.
+// or, where little has to be copied, by copying it in place. The program is stopped only for the
+// freeze, for some milliseconds (see Pause). The first capture of a binary also reads (or builds)
+// its debug information, which takes up to some seconds.
 //
-// Whatever cannot be done is an *UnavailableError. Capture may be called from several goroutines at
-// once; they take turns.
+// Every failure is an *UnavailableError. Several goroutines may call Capture at once; they take
+// turns.
 func Capture(opts ...CaptureOption) (_ *Snapshot, err error) {
 	defer public(&err)
 	s, err := snapshot.Capture(configured(opts))

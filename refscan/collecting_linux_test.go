@@ -18,8 +18,8 @@ type swept struct {
 	_    [6]int
 }
 
-// A program that collects garbage by itself while it allocates is not taken for a scan that misses
-// something.
+// If a program collects garbage by itself while it allocates, the scan is not reported as one that
+// misses objects.
 func TestProgramThatCollects(t *testing.T) {
 	long(t)
 	for name, collect := range map[string]func() func(){

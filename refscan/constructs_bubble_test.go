@@ -32,7 +32,7 @@ func TestTimersInBubble(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		held := time.AfterFunc(time.Hour, (&lease{newCargo()}).expire)
 		forgetCancel(contextOf(newCargo()), time.Minute)
-		ready <- true // channels of the outside: the clock of the bubble stands still
+		ready <- true // channels made outside the bubble: its clock does not advance
 		r = <-scanned
 		held.Stop()
 		time.Sleep(time.Hour)

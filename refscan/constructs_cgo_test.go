@@ -14,8 +14,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Goroutines in C code, and in Go code that C code called, the one that takes the snapshot among
-// them.
+// Goroutines in C code, and in Go code that C code called, among them the one that takes the
+// snapshot.
 func TestCgoCalls(t *testing.T) {
 	require.Slow(t)
 	env, err := exec.Command("go", "env", "CGO_ENABLED", "CC").Output()

@@ -156,7 +156,7 @@ func localTwo() any {
 	return &local{list: []*cargo{newCargo()}}
 }
 
-// source is one of random numbers for both packages.
+// source is a source of random numbers for both packages.
 type source struct{ p *cargo }
 
 func (s *source) Int63() int64   { return int64(s.p.id) }
@@ -190,7 +190,7 @@ func TestSynctestBubble(t *testing.T) {
 	holds(t, map[string]int64{})
 }
 
-// Goroutines come and go, so that the process is frozen while some have not run yet.
+// Goroutines come and go, so that some have not run yet when the process is frozen.
 func TestUnstartedGoroutines(t *testing.T) {
 	stop := make(chan struct{})
 	var ended sync.WaitGroup

@@ -21,8 +21,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// keeps is a test of one construct: make stores what keeps cargoes alive in the variables, in a
-// frame of its own that is gone when the process is frozen.
+// keeps tests one construct: make stores what keeps cargoes alive in the variables. make's frame is
+// gone when the process is frozen.
 func keeps(t *testing.T, construct string, want map[string]int64, make func(), variables ...any) {
 	t.Helper()
 	t.Run(construct, func(t *testing.T) {
@@ -44,7 +44,7 @@ func keeps(t *testing.T, construct string, want map[string]int64, make func(), v
 	})
 }
 
-// variableOf is the root of a path.
+// variableOf returns the root of a path.
 func variableOf(path string) string {
 	for i, c := range path {
 		if c == '.' || c == '[' {
@@ -266,7 +266,8 @@ func TestClosures(t *testing.T) {
 	unusualClosures(t)
 }
 
-// unusualClosures are those for which debug information says less, or the compiler does more.
+// unusualClosures tests closures about which debug information says less, or for which the compiler
+// does more.
 func unusualClosures(t *testing.T) {
 	t.Helper()
 	t.Run("of variables that debug information does not list", func(t *testing.T) {
@@ -637,7 +638,7 @@ type interiorPart struct {
 	p *cargo
 }
 
-// withField holds what nothing else does.
+// withField has fields that nothing else has.
 type withField struct {
 	first onlyPointer
 	_     int
@@ -741,8 +742,8 @@ func TestSynchronisation(t *testing.T) {
 	}, &gOnceAny)
 	t.Run("sync.Pool", func(t *testing.T) {
 		defer func() { gVictims = sync.Pool{} }()
-		// Every collection moves what a pool holds to the victims, and a snapshot begins with one.
-		// So the pool is in use meanwhile.
+		// Every collection moves the contents of a pool to its victims, and a snapshot begins with
+		// a collection. So the pool is in use meanwhile.
 		stop := make(chan struct{})
 		var ended sync.WaitGroup
 		ended.Go(func() {

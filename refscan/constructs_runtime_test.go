@@ -26,8 +26,9 @@ type alarmed struct{ p *cargo }
 
 func (a *alarmed) ring() { use(a.p) }
 
-// Timers of functions are made to fire in the end: one that is stopped may stay in the runtime's
-// heap, with what it refers to, until that is cleaned (go1.26 runtime/time.go, timers.cleanHead).
+// Timers with functions are made to fire at the end. A stopped timer may stay in the runtime's
+// heap, with what it refers to, until that heap is cleaned (go1.26 runtime/time.go,
+// timers.cleanHead).
 func TestTimers(t *testing.T) {
 	t.Run("AfterFunc", func(t *testing.T) {
 		p := newCargo()
@@ -68,7 +69,7 @@ func TestTimers(t *testing.T) {
 	})
 }
 
-// finalized has a finalizer; what it refers to stays alive with it.
+// finalized has a finalizer; the objects that it refers to stay alive with it.
 type finalized struct {
 	p    *cargo
 	self *finalized
@@ -108,7 +109,7 @@ func TestFinalizers(t *testing.T) {
 	})
 }
 
-// A phoenix is dead in each collection, and lives on.
+// A phoenix is found dead by each collection, and its finalizer keeps it alive.
 type phoenix struct{ p *cargo }
 
 var burning atomic.Bool
@@ -174,7 +175,7 @@ type resource struct{ p *cargo }
 func (r *resource) release(p *cargo) { r.p = p }
 func releaseAll(list []*cargo)       { use(list[0]) }
 
-// cached is a generic cleanup, as of a cache that forgets what is gone.
+// cached adds a generic cleanup, as a cache does that forgets freed keys.
 //
 //go:noinline
 func cached[K any](o *owned, key K, forget func(K)) {
@@ -208,7 +209,7 @@ func TestCleanups(t *testing.T) {
 	attached(t, "generic", map[string]int64{"$arg.$val": 1}, func(o *owned) { cached(o, newCargo(), use) })
 }
 
-// attached is a test of what a cleanup keeps.
+// attached tests what a cleanup keeps.
 func attached(t *testing.T, construct string, want map[string]int64, add func(o *owned)) {
 	t.Helper()
 	t.Run(construct, func(t *testing.T) {
@@ -233,7 +234,8 @@ func attached(t *testing.T, construct string, want map[string]int64, add func(o 
 func TestQueuedCleanups(t *testing.T) {
 	stop := make(chan struct{})
 	var blocked, ended sync.WaitGroup
-	// As many as there are goroutines that run cleanups, so that the others stay in the queue.
+	// As many as there are goroutines that run cleanups, so that further cleanups stay in the
+	// queue.
 	n := runtime.GOMAXPROCS(0)*4 + 4
 	var once sync.Once
 	blocked.Add(1)

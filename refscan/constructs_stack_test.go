@@ -16,8 +16,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// background runs f in a goroutine of its own until the test ends. f closes ready when it holds
-// what it is to hold, and returns when stop is closed.
+// background runs f in a goroutine until the test ends. f calls ready when it holds its objects,
+// and returns when stop is closed.
 func background(t *testing.T, f func(ready func(), stop <-chan struct{})) {
 	t.Helper()
 	stop, ended := make(chan struct{}), make(chan struct{})
@@ -91,7 +91,7 @@ func TestManyGoroutines(t *testing.T) {
 //go:noinline
 func use(p *cargo) { p.id++ }
 
-// Goroutines that wait in every way there is, each with a cargo that it needs afterwards.
+// Goroutines that wait in every possible way, each with a cargo that it needs afterwards.
 
 //go:noinline
 func holdSend(c chan *cargo) { c <- newCargo() }
@@ -257,8 +257,8 @@ func TestTightLoops(t *testing.T) {
 	r := scan(t)
 	untyped(t, "", r.Roots)
 	sound(t, r)
-	// What is in registers has a holder but no type; with -race the loop calls functions, and
-	// spills.
+	// Objects that only registers refer to have a holder but no type; with -race the loop calls
+	// functions, and spills.
 	found := int64(0)
 	for _, root := range r.Roots {
 		if strings.HasPrefix(root.Name, pkg+"spinHolding.") {
@@ -397,7 +397,7 @@ func TestReflectCalls(t *testing.T) {
 	})
 }
 
-// register is a struct of maps that stays on its goroutine's stack, as do the headers of the maps.
+// register is a struct of maps. It stays on its goroutine's stack, as do the headers of the maps.
 type register struct {
 	byID map[int]*cargo
 	ids  map[*cargo]int

@@ -12,14 +12,14 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// cargo is what the constructs keep alive. A test of a construct says where every cargo of the
-// process must be found, so that none may be missing, charged twice or charged elsewhere.
+// cargo is the type that the constructs keep alive. A test of a construct lists where every cargo
+// of the process must be found, so that none may be missing, charged twice or charged elsewhere.
 type cargo struct {
 	id   int
 	data []byte
 }
 
-// newCargo makes one on the heap: inlined, it might stay on the stack.
+// newCargo makes a cargo on the heap: inlined, it might stay on the stack.
 //
 //go:noinline
 func newCargo() *cargo { return &cargo{data: make([]byte, 100)} }
@@ -35,12 +35,12 @@ func unoptimised() bool {
 	return false
 }
 
-// maxMissed bounds what a report may miss a processor: freezing drops the caches of the processors,
-// after the last collection has found them alive. The largest is that of 128 sudogs of 112 bytes,
-// full after many goroutines have waited (go1.26 runtime/proc.go, (*p).destroy).
+// maxMissed bounds what a report may miss, in bytes per processor: freezing drops the caches of the
+// processors after the last collection has found them alive. The largest cache has 128 sudogs of
+// 112 bytes; it is full after many goroutines have waited (go1.26 runtime/proc.go, (*p).destroy).
 const maxMissed = 16 << 10
 
-// sound fails the test if the audit of a report is off.
+// sound fails the test if the audit of a report is not within its limits.
 func sound(t testing.TB, r *refscan.Report) {
 	t.Helper()
 	tot, unused := r.Totals, unusedData(r.Roots)
@@ -51,9 +51,9 @@ func sound(t testing.TB, r *refscan.Report) {
 	require.Empty(t, r.Warnings)
 }
 
-// unusedData returns the bytes without a type that no variable of the program leads to: an
-// initialiser made them for one that nothing uses, and the linker dropped the variable and its
-// name, though not what it was to hold (Go 1.27: a map of 5 KB of golang.org/x/net/http2/hpack).
+// unusedData returns the bytes without a type that no variable of the program leads to. An
+// initialiser made them for an unused variable: the linker dropped the variable and its name, but
+// not its contents (Go 1.27: a map of 5 KB of golang.org/x/net/http2/hpack).
 func unusedData(roots []*refscan.Node) (bytes int64) {
 	for _, n := range roots {
 		if n.Name == "runtime.(unnamed data)" {
@@ -63,8 +63,8 @@ func unusedData(roots []*refscan.Node) (bytes int64) {
 	return bytes
 }
 
-// cargoes returns how many cargoes each folded path of a report holds; the test package's own path
-// is cut off. What a cargo refers to must be typed and as many.
+// cargoes returns how many cargoes each folded path of a report holds, without the test package's
+// own path. The data of the cargoes must be typed, and as many.
 func cargoes(t testing.TB, r *refscan.Report) map[string]int64 {
 	t.Helper()
 	found := make(map[string]int64)

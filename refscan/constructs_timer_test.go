@@ -16,8 +16,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// timerRoot returns the root of timers with a name, nil if the report has none. No root may tell of
-// the heaps that the runtime keeps timers in.
+// timerRoot returns the root of timers with a name, nil if the report has none. It fails the test
+// if another root leads to the heaps that the runtime keeps timers in.
 func timerRoot(t *testing.T, r *refscan.Report, name string) *refscan.Node {
 	t.Helper()
 	var found *refscan.Node
@@ -40,7 +40,7 @@ func timerRoot(t *testing.T, r *refscan.Report, name string) *refscan.Node {
 	return found
 }
 
-// path follows children by name.
+// path returns the node below n that is reached by these names.
 func path(t *testing.T, n *refscan.Node, names ...string) *refscan.Node {
 	t.Helper()
 	require.NotNil(t, n)
@@ -57,7 +57,7 @@ func path(t *testing.T, n *refscan.Node, names ...string) *refscan.Node {
 	return n
 }
 
-// dueIn requires that timers which were set for the same time a while ago are due in it.
+// dueIn requires that timers which were set for d a while ago are due at about that time.
 func dueIn(t *testing.T, n *refscan.Node, d time.Duration) {
 	t.Helper()
 	require.LessOrEqual(t, n.Root.DueFirst, n.Root.DueLast)
@@ -65,8 +65,8 @@ func dueIn(t *testing.T, n *refscan.Node, d time.Duration) {
 	require.Greater(t, n.Root.DueFirst, d-10*time.Minute, "when tests take longer they are stopped")
 }
 
-// hidden are the addresses of timers that nobody is to hold but the runtime, so that tests can stop
-// them in the end.
+// hidden are the addresses of timers that only the runtime holds. Tests stop the timers by these at
+// the end.
 var hidden []uintptr
 
 func hide(timer *time.Timer) { hidden = append(hidden, addressOf(timer)) }
@@ -106,7 +106,7 @@ type ownContext struct {
 
 func (c *ownContext) Value(key any) any { return c.Context.Value(key) }
 
-// forgetCancel forgets a context with a time limit, whose timer fires in the end.
+// forgetCancel forgets a context with a time limit, whose timer fires at the end.
 //
 //go:noinline
 func forgetCancel(parent context.Context, d time.Duration) {
@@ -131,7 +131,7 @@ var gContextTree struct {
 	cancel context.CancelFunc
 }
 
-// Timers that nobody has but the runtime are roots of what they run.
+// Timers that only the runtime holds are roots of what they would run.
 func TestTimerRoots(t *testing.T) {
 	const twoHours = 2 * time.Hour
 	t.Run("method value", func(t *testing.T) {
@@ -231,7 +231,8 @@ func TestTimerRoots(t *testing.T) {
 	})
 }
 
-// timersOfConnections: a pipe has its timers on the heap, and connections have theirs beside it.
+// timersOfConnections tests pipes, whose timers are on the heap, and connections, whose timers are
+// outside it.
 func timersOfConnections(t *testing.T) {
 	t.Helper()
 	t.Run("deadline of a pipe", func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// pair is a generic container; its code is shared by all pointers.
+// pair is a generic container; all pointer types share its code.
 type pair[K comparable, V any] struct {
 	m    map[K]V
 	list []V
@@ -35,7 +35,7 @@ func (p *pair[K, V]) add(k K, v V) func() V {
 	return func() V { return v }
 }
 
-// onlyFunc and onlyPointer are held in an interface's data word itself.
+// onlyFunc and onlyPointer are stored in an interface's data word itself.
 type (
 	onlyFunc    struct{ f func() *cargo }
 	onlyPointer struct{ p *cargo }
@@ -151,7 +151,7 @@ func TestTypes(t *testing.T) {
 		"gBuffered[*].p": 2, "gAnyChan[*]": 2, "gCancels.val": 300,
 		"gAfterFunc.timer.arg.timed": 1, "gMapOfFuncs[*].p": 10, "gEmbedded.onlyPointer.p": 1, "gPointers": 1, "gRange.inRange": 1,
 	})
-	// What the language hides has a holder, but no type.
+	// What unsafe types hide has a holder, but no type.
 	require.EqualValues(t, 2, untypedBelow(at(t, r, "gUnsafe")))
 	for _, root := range []string{"gWeak", "gUnique", "gTicker", "gAfter"} {
 		require.Zero(t, untypedBelow(at(t, r, root)), root)
@@ -273,7 +273,7 @@ func TestFrameVariables(t *testing.T) {
 			use(m[1])
 			return
 		}
-		// The compiler lists m nowhere, so that only the frame is known.
+		// The compiler records m nowhere, so that only the frame is known.
 		r := holds(t, map[string]int64{})
 		require.EqualValues(t, 10, untypedBelow(at(t, r, "TestFrameVariables.func4.$tmp")))
 		use(m[1])
@@ -339,7 +339,8 @@ func TestFrameVariables(t *testing.T) {
 
 func TestPoolWithoutSettling(t *testing.T) {
 	defer func() { gPool = sync.Pool{} }()
-	// Two collections empty a pool: none begins by itself here, and one that runs is waited for.
+	// Two collections empty a pool: none begins by itself here, and one that is under way is
+	// awaited.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	runtime.GC()
 	for range 20 {

@@ -14,7 +14,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// payload is what each construct of the corpus keeps alive, and nothing else does.
+// payload is what each construct of the corpus keeps alive, and nothing else keeps alive.
 type payload struct {
 	id   int
 	data []byte
@@ -107,13 +107,13 @@ func (n *named) String() string { return string(*n) }
 
 // A construct keeps payloads alive in a way of its own.
 type construct struct {
-	root    string   // the variable that does
+	root    string   // the variable that keeps them alive
 	path    []string // from it to the payloads, folded
 	objects int64    // how many payloads
 	fill    func()   // fills the variable, which is empty
 }
 
-// corpus has one construct for each variable above that has payloads as objects of their own.
+// corpus has one construct for each variable above whose payloads are objects of their own.
 var corpus = []construct{
 	{"gPointer", nil, 1, func() { gPointer = newPayload() }},
 	{"gStruct", []string{"in.p"}, 1, func() {
@@ -257,8 +257,8 @@ var corpus = []construct{
 	}},
 }
 
-// fillOthers fills the variables of the corpus whose payloads are part of other objects, or that
-// have none.
+// fillOthers fills the variables of the corpus whose payloads are parts of other objects, or that
+// have no payloads.
 func fillOthers() {
 	gMoved = make([]payload, 40)
 	for i := range gMoved {
@@ -279,7 +279,7 @@ func fillOthers() {
 	gString = fmt.Sprintf("%0200d", 7)[10:50]
 }
 
-// clearCorpus empties all its variables.
+// clearCorpus empties all variables of the corpus.
 func clearCorpus() {
 	if gTimer != nil {
 		gTimer.Stop()
@@ -309,7 +309,7 @@ func fillCorpus() {
 }
 
 // long keeps a test out of short runs, which are those with the race detector. It makes scans ten
-// times as slow, and has seen them by several goroutines in other tests.
+// times as slow, and other tests run scans in several goroutines under it.
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -317,10 +317,10 @@ func long(t *testing.T) {
 	}
 }
 
-// addressOf keeps nothing alive.
+// addressOf returns an address that keeps nothing alive.
 func addressOf[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 
-// emptyCorpus drops the corpus, for tests that look at what they made themselves, many times.
+// emptyCorpus drops the corpus, for tests that often scan what they made themselves.
 func emptyCorpus() {
 	gMap14000, gMap20000, gMap500, gMapFlat, gTree, gLarge, gContext, gGeneric = nil, nil, nil, nil, nil, nil, nil, nil
 	runtime.GC()
@@ -391,7 +391,7 @@ func TestCorpus(t *testing.T) {
 	runtime.KeepAlive(gInterior)
 }
 
-// check looks for the construct's payloads in a folded report.
+// check requires the construct's payloads in a folded report.
 func (c *construct) check(t testing.TB, f *refscan.Report) {
 	t.Helper()
 	n := at(t, f, c.root, c.path...)
@@ -416,8 +416,8 @@ func payloads(nodes []*refscan.Node) int64 {
 	return sum
 }
 
-// TestConstructs fills the constructs of the corpus one by one. Each has its payloads where they
-// belong, and they are nowhere else.
+// TestConstructs fills the constructs of the corpus one by one. The payloads of each are at its
+// path, and nowhere else.
 func TestConstructs(t *testing.T) {
 	for i := range corpus {
 		c := &corpus[i]

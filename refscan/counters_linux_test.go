@@ -11,16 +11,16 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// What a scan costs, in figures that do not depend on how fast or busy a machine is.
+// The cost of a scan, in figures that do not depend on how fast or busy a machine is.
 
 var (
 	countedList  *listNode
 	countedBytes []byte
 )
 
-// A program at rest is collected twice, which is what it takes to empty a sync.Pool, and frozen
-// once. Package testing or the runtime may do something just then, so the least of some captures
-// counts.
+// In a program at rest, a capture makes two collections, which is what it takes to empty a
+// sync.Pool, and freezes once. Package testing or the runtime may collect at the same time, so the
+// least of several captures counts.
 func TestCollectionsOfACapture(t *testing.T) {
 	least := uint32(100)
 	for range 10 {
@@ -35,8 +35,8 @@ func TestCollectionsOfACapture(t *testing.T) {
 	assert.EqualValues(t, 2, least)
 }
 
-// What a scan allocates on the heap of the program is a few bytes for each object, in few pieces:
-// what it computes with lies outside of the heap.
+// A scan allocates a few bytes per object on the program's heap, in few pieces: its own data is
+// outside the heap.
 func TestAllocationsPerObject(t *testing.T) {
 	long(t)
 	const objects = 300_000
@@ -63,8 +63,8 @@ func TestAllocationsPerObject(t *testing.T) {
 	assert.Less(t, (moreBytes-bytes)/objects, 40.0)
 }
 
-// What a scan allocates whatever the heap is has its limit, too. (A small heap is collected each
-// time that 4 MB were allocated.)
+// The allocations of a scan that do not depend on the heap are limited, too. (A small heap is
+// collected each time that 4 MB were allocated.)
 func TestAllocationsOfASmallScan(t *testing.T) {
 	least := uint64(1 << 40)
 	for range 5 {
@@ -82,8 +82,8 @@ func TestAllocationsOfASmallScan(t *testing.T) {
 	assert.Less(t, least, uint64(7<<20))
 }
 
-// Memory without pointers is not copied out of the frozen process, and what a page table needs for
-// it is all it costs.
+// Memory without pointers is not copied out of the frozen process. It costs only its part of a page
+// table.
 func TestMemoryWithoutPointersIsNotRead(t *testing.T) {
 	long(t)
 	const size = 128 << 20
@@ -98,7 +98,7 @@ func TestMemoryWithoutPointersIsNotRead(t *testing.T) {
 	}
 	growth() // reads debug information
 	usual := growth()
-	// untouched, so that it takes no memory unless somebody reads it
+	// untouched, so that it takes no memory unless it is read
 	countedBytes = make([]byte, size)
 	defer func() { countedBytes = nil }()
 	grown := growth()

@@ -11,8 +11,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// own returns the report's roots of this package as text. The asserting goroutine's frames are left
-// out, they change from line to line, and so are the caches of type assertions, to which the
+// own returns the report's roots of this package as text. It leaves out the frames of the asserting
+// goroutine, which change from line to line, and the caches of type assertions, to which the
 // runtime adds at random (go1.26 runtime/iface.go, typeAssert).
 func own(t *testing.T, r *refscan.Report) string {
 	t.Helper()
@@ -29,7 +29,7 @@ func own(t *testing.T, r *refscan.Report) string {
 	return string(data)
 }
 
-// Equal heaps give equal reports: however often one looks, and whatever the number of processors.
+// Equal heaps give equal reports: in each scan, and whatever the number of processors.
 func TestReportsAreEqual(t *testing.T) {
 	fillCorpus()
 	want := own(t, scan(t))

@@ -14,7 +14,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Where memory is too short for the image, and would do for a part of it, the image goes onto a
+// Where memory is too short for the image, but suffices for a part of it, the image is written to a
 // disk, and the report is the same.
 func TestImageOnDisk(t *testing.T) {
 	sweepHeaps["nodes"](16 << 20)

@@ -15,7 +15,7 @@ import (
 
 var disturbed *listNode
 
-// heapFigures are what a test may look at to find out about its own memory.
+// heapFigures are figures by which a test may measure its own memory.
 type heapFigures struct {
 	alloc, next int64
 	objects     int64
@@ -26,7 +26,7 @@ type heapFigures struct {
 
 func measureHeap() heapFigures {
 	runtime.GC()
-	runtime.GC() // finishes what the one before found dead
+	runtime.GC() // completes the collection before
 	var ms runtime.MemStats
 	runtime.ReadMemStats(&ms)
 	percent := debug.SetGCPercent(100)
@@ -37,8 +37,8 @@ func measureHeap() heapFigures {
 	}
 }
 
-// What a scan leaves on the program's heap is garbage: the next collection takes it, and the
-// collector's pace is that of before.
+// A scan leaves only garbage on the program's heap: the next collection frees it, and the
+// collector's pace is as before.
 func TestHeapFiguresAreNotDisturbed(t *testing.T) {
 	long(t)
 	require.Slow(t)
@@ -47,7 +47,7 @@ func TestHeapFiguresAreNotDisturbed(t *testing.T) {
 	}
 	defer func() { disturbed = nil }()
 	defer debug.SetGCPercent(debug.SetGCPercent(150))
-	scan(t) // opens what stays open
+	scan(t) // opens descriptors that stay open
 	before := measureHeap()
 	for range 3 {
 		scan(t)
@@ -63,12 +63,12 @@ func TestHeapFiguresAreNotDisturbed(t *testing.T) {
 	assert.Equal(t, before.goroutines, after.goroutines)
 }
 
-// A heap profile after the next collection shows next to nothing of a scan in use.
+// A heap profile after the next collection shows next to nothing of a scan as in use.
 func TestHeapProfileIsNotDisturbed(t *testing.T) {
 	long(t)
-	scan(t) // opens what stays open
+	scan(t) // opens descriptors that stay open
 	inUse := func() (bytes int64) {
-		for range 3 { // a profile is that of the last complete collection
+		for range 3 { // a profile is as of the last complete collection
 			runtime.GC()
 		}
 		var records []runtime.MemProfileRecord

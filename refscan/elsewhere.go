@@ -7,19 +7,19 @@ import (
 	"github.com/leakgate/leakgate/internal/nodename"
 )
 
-// Elsewhere lists the holders of objects besides the path that they are charged to.
+// Elsewhere sums objects that something other than their own path holds, too.
 type Elsewhere struct {
 	Objects, Bytes int64
-	// Holder is the path, from a root, to the node that would be charged with most of that, as in a
-	// folded report. Each node has one child, and the last, which has none, the figures of its
-	// part.
+	// Holder is a path in a folded report: it leads from a root to the node that would be charged
+	// with most of these bytes. Each node has one child. The last node has none, and carries the
+	// Objects and Bytes of its part.
 	Holder *Node
 }
 
-// Elsewhere finds out who else holds the objects that a scan charges to the nodes for which is
-// returns true, which is given their path and type in a folded report: who would hold them still if
-// the objects of the node above (for roots, the variable) let go of them. It takes as long as two
-// scans. If nobody else does, it returns nil.
+// Elsewhere finds what else holds the objects that a scan charges to the nodes for which is returns
+// true. is gets the path and the type of a node in a folded report. Elsewhere counts what would
+// still hold the objects if the objects of the node above (for roots, the variable) released them.
+// It takes as long as two scans. It returns nil if nothing else holds the objects.
 func (s *Snapshot) Elsewhere(is func(path, typ string) bool) (_ *Elsewhere, err error) {
 	defer public(&err)
 	if err := s.in().Opened(); err != nil {

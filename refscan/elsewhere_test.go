@@ -14,7 +14,7 @@ var (
 	eSame  []*payload // what eHere refers to
 	eThere struct{ byID map[int]*payload }
 	eLink  *box[*box[*payload]]
-	eTable = []*payload{nil, nil} // the compiler's own data, in which a program may keep objects
+	eTable = []*payload{nil, nil} // data of the compiler, in which a program may keep objects
 )
 
 func TestElsewhere(t *testing.T) {
@@ -30,9 +30,9 @@ func TestElsewhere(t *testing.T) {
 			eLink = &box[*box[*payload]]{v: &box[*payload]{v: p}}
 		}
 		if i > 27 {
-			time.AfterFunc(time.Hour, func() { p.id++ }) // nobody has the timer
+			time.AfterFunc(time.Hour, func() { p.id++ }) // nothing else holds the timer
 		}
-		// keeps the payload's data, but only as long as the payload
+		// keeps the payload's data alive, but only as long as the payload
 		runtime.SetFinalizer(p, func(*payload) {})
 	}
 	eSame = eHere
@@ -68,7 +68,7 @@ func TestElsewhere(t *testing.T) {
 	}, e.Holder, "most of them are here")
 	require.Equal(t, refscan.RootGlobal, e.Holder.Root.Kind)
 
-	// What has few references.
+	// Objects with few references.
 	eThere.byID = nil
 	require.NoError(t, s.Close())
 	s, err = refscan.Capture(refscan.WithLog(t.Logf))

@@ -16,7 +16,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// desk holds things that can be over: the first of each is, the second is not.
+// desk holds things whose use may be over: that of the first of each is, that of the second is not.
 type desk struct {
 	ctx      [2]context.Context
 	deadline [2]context.Context
@@ -31,7 +31,7 @@ type desk struct {
 
 var theDesk *desk
 
-// What is over says so, in a report and on a path.
+// Objects whose use is over are marked so, in a report and on a path.
 func TestEnded(t *testing.T) {
 	emptyCorpus()
 	d := new(desk)

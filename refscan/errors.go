@@ -2,7 +2,7 @@ package refscan
 
 import "github.com/leakgate/leakgate/internal/engine/snapshot"
 
-// An UnavailableError says why a snapshot or a scan could not be had. It stands for the verdict
+// An UnavailableError says why there is no snapshot or no scan. It stands for the verdict
 // "unknown": nothing is known about what the program retains, neither good nor bad.
 type UnavailableError struct {
 	Cause string `json:"cause"` // what went wrong, one sentence without a full stop
@@ -17,7 +17,7 @@ func (e *UnavailableError) Error() string { return (*snapshot.Unavailable)(e).Er
 // Unwrap returns the underlying error.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// public makes an error of package snapshot one of this package. Use:
+// public converts an error of package snapshot to one of this package. Use:
 //
 //	defer public(&err)
 func public(err *error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
 )
 
-// Model is the runtime as the snapshot has it.
+// Model is the model of the runtime in the snapshot.
 func (s *Snapshot) Model() *goruntime.Model { return s.in().Model() }
 
 // Index is the program's debug information.
@@ -29,21 +29,22 @@ func WithoutDebugInformation() CaptureOption {
 	})
 }
 
-// WithoutSecondLook refuses the second of two snapshots.
+// WithoutSecondLook makes the second of two freezes fail.
 func WithoutSecondLook() CaptureOption {
 	return captureOption(func(c *snapshot.Config) {
 		c.Again = func(func() bool) (snapshot.Frozen, error) { return nil, errors.ErrUnsupported }
 	})
 }
 
-// Attribution returns the object graph's part of Scan, to be called again and again.
+// Attribution returns the attribution of the object graph, a part of Scan, as a function that may
+// be called repeatedly.
 func (s *Snapshot) Attribution() (func(), error) {
 	graph, err := s.in().Heap()
 	return func() { attribute.Run(graph, snapshot.ThisProgram(), attribute.Options{}) }, err
 }
 
-// Pending sums up the pending timers by the names of their roots, though other roots may hold what
-// they would run.
+// Pending sums the pending timers by the names of their roots, even if other roots hold what the
+// timers would run.
 func (s *Snapshot) Pending() (map[string]root.Pending, error) {
 	heap, err := s.in().Heap()
 	if err != nil {
@@ -58,7 +59,8 @@ func (s *Snapshot) Pending() (map[string]root.Pending, error) {
 	return pending, nil
 }
 
-// MissedTypes lists what a scan misses that does not reach some objects.
+// MissedTypes lists the missed objects of a scan that does not reach the objects at these
+// addresses.
 func (s *Snapshot) MissedTypes(addrs ...uint64) ([]*Node, error) {
 	heap, err := s.in().Heap()
 	if err != nil {
@@ -72,16 +74,16 @@ func (s *Snapshot) MissedTypes(addrs ...uint64) ([]*Node, error) {
 	return missedTypes(heap, func(*goruntime.Span, uint32) bool { return false }), nil
 }
 
-// Program says whose the packages and goroutines of this program are.
+// Program tells to whom the packages and goroutines of this program belong.
 func Program() root.Program { return snapshot.ThisProgram() }
 
-// RemarkTaken reports whether the collection after the snapshot said what was garbage in it.
+// RemarkTaken reports whether there are the marks of the collection after the snapshot.
 func (s *Snapshot) RemarkTaken() bool { return s.in().SecondMarks() }
 
 // PID is the process ID of the frozen process.
 func (s *Snapshot) PID() int { return s.in().Process().(*freeze.Process).PID() }
 
-// ReadAnew reads the runtime's structures once more.
+// ReadAnew reads the runtime's structures again.
 func (s *Snapshot) ReadAnew() (err error) {
 	defer public(&err)
 	pc, sp := s.in().Process().Caller()
@@ -93,8 +95,8 @@ func (s *Snapshot) ReadAnew() (err error) {
 	return nil
 }
 
-// Forecast is how many bytes the image was expected to take, and the scan, but for pages that are
-// copied on write.
+// Forecast is how many bytes the image, and the scan without pages that are copied on write, were
+// expected to take.
 func Forecast(s *Snapshot) (image, scan int64) {
 	return s.in().Forecast()
 }
@@ -102,7 +104,7 @@ func Forecast(s *Snapshot) (image, scan int64) {
 // OnDisk reports whether the snapshot's image is on a disk.
 func OnDisk(s *Snapshot) bool { return s.in().OnDisk() }
 
-// SetSystem has limits of memory read below a folder until it is undone.
+// SetSystem makes the limits of memory be read below a folder until it is undone.
 func SetSystem(root string) (undo func()) {
 	return snapshot.SetSystem(root)
 }

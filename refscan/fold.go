@@ -9,10 +9,11 @@ import (
 	"github.com/leakgate/leakgate/internal/nodename"
 )
 
-// Fold returns a copy of the tree in which elements are not told apart: "[0]" to "[10+]" and
+// Fold returns a copy of the report in which elements are not told apart: "[0]" to "[10+]" and
 // "$mapval" become "[*]", "$mapkey" becomes "[$key]", and nodes with equal name and type are
-// merged. Goldens and messages use this form. What merged nodes retain is no sum, but what Together
-// says: it is lost, and Retained is false, where the nodes are no longer those of the scan.
+// merged. Goldens and messages use this form. What merged nodes retain is not the sum over them; it
+// comes from Report.Together. If the nodes of the report are not those that the scan made, these
+// figures are lost and Retained is false.
 func (r *Report) Fold() *Report {
 	f := *r
 	f.Roots = foldNodes(r.Roots, func(folded *Node, members []*Node) {
@@ -24,7 +25,8 @@ func (r *Report) Fold() *Report {
 	return &f
 }
 
-// hold gives a folded node what its members hold. It reports whether that is known of just these.
+// hold sets what a folded node retains. It reports whether the figures belong to exactly its
+// members.
 func (r *Report) hold(folded *Node, members []*Node) bool {
 	first := members[0]
 	if first.Together <= 0 || first.Together > len(r.Together) {
@@ -52,8 +54,8 @@ func (n *Node) hold(h retain.Held) {
 	n.RootObjects, n.RootBytes = h.RootObjects, h.RootBytes
 }
 
-// foldNodes folds nodes and all below them; merged is called with each folded node and those that
-// it was made of.
+// foldNodes folds nodes and all below them. It calls merged with each folded node and its members,
+// the nodes that were merged into it.
 func foldNodes(nodes []*Node, merged func(folded *Node, members []*Node)) []*Node {
 	type key struct {
 		name, typ string
@@ -110,7 +112,7 @@ func foldNodes(nodes []*Node, merged func(folded *Node, members []*Node)) []*Nod
 	return out
 }
 
-// kind returns what tells roots apart: all but the figures of what is folded into them.
+// kind returns the fields that distinguish roots: all but the figures that add combines.
 func (r RootInfo) kind() RootInfo {
 	r.Goroutines, r.Timers, r.DueFirst, r.DueLast, r.Period = 0, 0, 0, 0, 0
 	return r
@@ -131,7 +133,8 @@ func (r *RootInfo) add(other *RootInfo) {
 	}
 }
 
-// mergeAllocations adds up what was allocated at equal stacks, the largest first.
+// mergeAllocations sums allocations that have equal stacks, and sorts them by bytes, the largest
+// first.
 func mergeAllocations(a, b []Allocation) []Allocation {
 	if len(b) == 0 {
 		return a

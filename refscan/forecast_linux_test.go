@@ -19,10 +19,10 @@ import (
 // forecastVariable makes TestForecastOfShape run, with one of sweepHeaps and a size in MB.
 const forecastVariable = "LEAKGATE_TEST_FORECAST"
 
-// A process never takes more than was asked for beforehand, whatever its heap looks like: else a
-// memory limit kills it.
+// A process never takes more memory than was forecast, whatever the shape of its heap: otherwise a
+// memory limit would kill it.
 func TestForecastCoversPeak(t *testing.T) {
-	scan(t) // debug information is there from now on
+	scan(t) // so that debug information is there
 	self, err := os.Executable()
 	require.NoError(t, err)
 	size := " 16"
@@ -54,7 +54,7 @@ func TestForecastCoversPeak(t *testing.T) {
 func TestForecastOfShape(t *testing.T) {
 	fill := heapOf(t, forecastVariable)
 	if fill == nil {
-		return // it is run by others
+		return // TestForecastCoversPeak runs it
 	}
 	fill()
 	runtime.GC()

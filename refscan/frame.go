@@ -6,25 +6,25 @@ import (
 	"github.com/leakgate/leakgate/internal/nodename"
 )
 
-// maxFrameName is how long a frame's name in a profile may get, in bytes, before steps in its
-// middle are left out. A path has at most a few hundred bytes unless thousands of levels are
-// nested, and then every one of them has a frame.
+// maxFrameName is the longest name of a frame in a profile, in bytes; steps in the middle of a
+// longer path are left out. A path has at most a few hundred bytes unless thousands of levels are
+// nested. Each level has a frame, so whole paths would take quadratic space then.
 const maxFrameName = 240
 
-// framePath is where a node is, for the names of frames: the root's name, then a reference for each
+// framePath is the path of a node, for the names of frames: the root's name, then one reference per
 // level.
 type framePath []string
 
-// frameName is the name of the frame for the last node of a path: the whole path, as messages and
-// golden files write it ("example.com/app.sessions[*].Cart").
+// frameName names the frame of the last node of a path by the whole path, as messages and golden
+// files write it ("example.com/app.sessions[*].Cart").
 //
-// A frame has the whole path because pprof shows frames without what is around them in -top and
-// -peek, where a bare "[*]" says nothing. And its web interface drops the import path before the
-// last slash, then all up to a dot, and up to the next, until the name is as narrow as its box
-// (github.com/google/pprof internal/graph ShortenFunctionName and internal/report shortNameList):
-// of a path the field that the frame is about is left. Inside of brackets and parentheses, as in
-// "timer(example.com/app.(*Session).expire)", such a cut would leave "expire)", so dots are written
-// as "·" there, as in Go's assembler; in pprof's patterns a dot finds them.
+// The name has the whole path because pprof's -top and -peek show single frames, where a bare "[*]"
+// says nothing. pprof's web interface shortens names until they fit their boxes: it drops the
+// import path up to the last slash, then the text up to the first dot, then up to the next dot
+// (github.com/google/pprof internal/graph ShortenFunctionName and internal/report shortNameList).
+// What remains of a path is the field that the frame is about. Inside brackets and parentheses, as
+// in "timer(example.com/app.(*Session).expire)", such a cut would leave "expire)". So dots are
+// written as "·" there, as in Go's assembler; in pprof's patterns a dot matches them.
 func (p framePath) frameName() string {
 	room := maxFrameName - len(p[0])
 	first := len(p) // the first step that is shown
@@ -42,8 +42,8 @@ func (p framePath) frameName() string {
 	return uncut(name)
 }
 
-// uncut replaces dots inside of brackets and parentheses by what pprof does not cut at. A receiver,
-// "(*Server)", has none.
+// uncut replaces dots inside brackets and parentheses by "·", at which pprof does not cut names. A
+// receiver, "(*Server)", has no dots.
 func uncut(name string) string {
 	if !strings.ContainsAny(name, "([") {
 		return name

@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// pathReport makes a report of one path.
+// pathReport makes a report with one path.
 func pathReport(names ...string) *refscan.Report {
 	var n *refscan.Node
 	for i := len(names) - 1; i >= 0; i-- {
@@ -58,8 +58,8 @@ func TestFrameNames(t *testing.T) {
 	}
 }
 
-// TestFrameNameLong leaves out the middle: with thousands of levels, whole paths would take
-// megabytes each.
+// TestFrameNameLong checks that the middle of long paths is left out: with thousands of levels,
+// whole paths would take megabytes each.
 func TestFrameNameLong(t *testing.T) {
 	names := append([]string{"app.root"}, strings.Split(strings.Repeat("abcd ", 4000)+"last", " ")...)
 	require.Equal(t, "app.root…"+strings.Repeat(".abcd", 45)+".last", deepestFrame(t, pathReport(names...)))

@@ -16,7 +16,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A process that is copied in place has the same objects at the same roots as one that is forked.
+// A process that is copied in place has the same objects at the same roots as a forked one.
 func TestInPlace(t *testing.T) {
 	fillUnnamed()
 	defer func() { unnamed.holder = nil }()
@@ -48,8 +48,8 @@ const wayVariable = "LEAKGATE_TEST_WAYS"
 
 var waysHeap [][]*byte
 
-// A small image is copied in place where nothing is asked for, and a larger one, or one that is to
-// have the memory of C, is had by a fork.
+// By default a small image is copied in place. A larger image, or one that is to have the memory of
+// C, is made by a fork.
 func TestSmallInPlace(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -100,8 +100,8 @@ func TestWays(t *testing.T) {
 	runtime.KeepAlive(texts)
 }
 
-// Constructs of all kinds are found in place, too: in a process of its own, since others leave
-// payloads behind.
+// Constructs of all kinds are found in place, too. The test has a process of its own, since other
+// tests leave payloads behind.
 func TestConstructsInPlace(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -114,13 +114,13 @@ func TestConstructsInPlace(t *testing.T) {
 	require.Contains(t, string(out), "--- PASS: TestConstructs ")
 }
 
-// Nor does work under load lead to anything else in place: see TestSoak.
+// Work under load gives the same results in place: see TestSoak.
 func TestSoakInPlace(t *testing.T) {
 	t.Setenv("LEAKGATE_FREEZE", "inplace")
 	TestSoak(t)
 }
 
-// A value that is none of the ways is an error that says so.
+// An unknown value of the variable is an error with a remedy.
 func TestUnknownWay(t *testing.T) {
 	t.Setenv("LEAKGATE_FREEZE", "spoon")
 	_, err := refscan.Capture()

@@ -16,8 +16,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// Random object graphs. Objects are at least 16 bytes or hold pointers, so that each has memory of
-// its own.
+// Types of random object graphs. Objects are at least 16 bytes or hold pointers, so that none
+// shares a block.
 type (
 	knot struct {
 		id    int
@@ -56,7 +56,7 @@ var (
 
 var randomRoots = []string{"rPointer", "rSlice", "rStruct", "rAny", "rFunc", "rArray", "rMap"}
 
-// made is what the builder knows of an object: addresses are numbers here, so that they keep
+// made is what the builder knows of an object: the address is a number here, so that it keeps
 // nothing alive.
 type made struct {
 	addr uintptr
@@ -143,7 +143,7 @@ func buildRandom(rng *rand.Rand, n int, containers bool) []made {
 	return all
 }
 
-// sizes says how large random graphs are; small ones show most.
+// sizes are the sizes of random graphs; small graphs find most errors.
 var sizes = []int{3, 10, 40, 150, 600}
 
 func TestJudgeOnRandomGraphs(t *testing.T) {
@@ -164,7 +164,7 @@ func TestJudgeOnRandomGraphs(t *testing.T) {
 				judged(t, func(tr trial) {
 					tr.sameReach(t)
 					tr.sameTypes(t, all)
-					if !containers { // a map's or channel's parts are at no distance from it
+					if !containers { // the parts of a map or channel have distance 0 from it
 						tr.nearestRoots(t)
 					}
 					tr.sameRetained(t, rand.New(rand.NewPCG(seed, uint64(i))), !containers)
@@ -176,7 +176,7 @@ func TestJudgeOnRandomGraphs(t *testing.T) {
 	buildRandom(rand.New(rand.NewPCG(1, 1)), 1, false)
 }
 
-// sameTypes compares the types of objects with those that they were made as.
+// sameTypes compares the types found for objects with the types that they were made with.
 func (tr trial) sameTypes(t *testing.T, all []made) {
 	t.Helper()
 	compared := 0
@@ -193,7 +193,7 @@ func (tr trial) sameTypes(t *testing.T, all []made) {
 	require.Positive(t, compared)
 }
 
-// rootWords returns a function that tells the words of a package variable.
+// rootWords returns a function that reports whether a root word belongs to a package variable.
 func (tr trial) rootWords(t *testing.T, name string) func(judge.RootWord) bool {
 	t.Helper()
 	v, ok := tr.index.GlobalByName(name)
@@ -202,8 +202,9 @@ func (tr trial) rootWords(t *testing.T, name string) func(judge.RootWord) bool {
 	return func(r judge.RootWord) bool { return lo <= r.Addr && r.Addr < lo+uint64(v.Size) }
 }
 
-// nearestRoots checks that each object is charged to a root that no other is nearer than, and the
-// sums of the roots: at least what is nearest to the root alone, at most what no root is nearer to.
+// nearestRoots checks that each object is charged to a root than which no other is nearer. It also
+// checks the sums of the roots: at least the objects that are nearest to this root alone, at most
+// the objects to which no root is nearer.
 func (tr trial) nearestRoots(t *testing.T) {
 	t.Helper()
 	distances := make(map[string][]int)
@@ -280,8 +281,8 @@ func randomNodes(roots []*attribute.Node) []*attribute.Node {
 }
 
 // sameRetained compares what each node below the random roots retains, and what some groups of
-// nodes do, with what is not reached any more without them. count is whether every object counts as
-// one.
+// nodes retain, with the objects that are not reached without them. count says whether every object
+// counts as one.
 func (tr trial) sameRetained(t *testing.T, rng *rand.Rand, count bool) {
 	t.Helper()
 	nodes := randomNodes(tr.result.Roots)
@@ -315,8 +316,8 @@ func (tr trial) sameRetained(t *testing.T, rng *rand.Rand, count bool) {
 	t.Logf("%d nodes, %d groups, %d objects", len(nodes), len(groups), len(tr.judge.Objects))
 }
 
-// sameRetainedByObjects compares what the objects of each type retain together, and those of some
-// sets of nodes, with what is not reached any more without these objects.
+// sameRetainedByObjects compares what the objects of each type, and of some sets of nodes, retain
+// together with the objects that are not reached without them.
 func (tr trial) sameRetainedByObjects(t *testing.T, rng *rand.Rand, count bool) {
 	t.Helper()
 	nodes := randomNodes(tr.result.Roots)
@@ -330,7 +331,7 @@ func (tr trial) sameRetainedByObjects(t *testing.T, rng *rand.Rand, count bool) 
 		sets[number[n.Type]-1] = append(sets[number[n.Type]-1], n)
 	}
 	types := len(sets)
-	for range 10 { // roots are in them, and nodes in several of them
+	for range 10 { // roots are among them, and nodes that are in several sets
 		set := make([]*attribute.Node, 1+rng.IntN(4))
 		for i := range set {
 			set[i] = nodes[rng.IntN(len(nodes))]
@@ -369,7 +370,7 @@ func (tr trial) sameRetainedByObjects(t *testing.T, rng *rand.Rand, count bool) 
 	t.Logf("%d nodes, %d types, %d objects", len(nodes), types, len(tr.judge.Objects))
 }
 
-// check judges what a set of nodes holds.
+// check compares what a set of nodes retains with the judge.
 func (tr trial) check(t *testing.T, set []*attribute.Node, held retain.Held, chargedTo []*attribute.Node, count bool) {
 	t.Helper()
 	in := make(map[*attribute.Node]bool)

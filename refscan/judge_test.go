@@ -16,7 +16,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// trial is one frozen image, with what the engine and the judge say of it.
+// trial is one frozen image, with the results of the engine and of the judge.
 type trial struct {
 	model     *goruntime.Model
 	index     *debuginfo.Index
@@ -26,7 +26,7 @@ type trial struct {
 	judge     *judge.Graph
 }
 
-// judged freezes the process and calls check with what both say.
+// judged freezes the process and calls check with both results.
 func judged(t *testing.T, check func(trial)) {
 	t.Helper()
 	s, err := refscan.Capture(refscan.WithLog(t.Logf))
@@ -88,14 +88,14 @@ func TestJudgeOnCorpus(t *testing.T) {
 	runtime.KeepAlive(gPointer)
 }
 
-// compilerMade are the variables whose data the compiler made: clearing them frees less than the
-// report says, which counts that data as the variable's.
+// compilerMade are variables whose data the compiler made: clearing them frees less than the report
+// says, since the report counts that data as the variable's.
 var compilerMade = map[string]bool{pkg + "gLiteral": true}
 
-// retainedByVariable compares what a root retains with what is not reached any more without the
-// variable's words. Blocks of the tiny allocator are freed whole, values in them are counted one by
-// one: the figure may fall short of the blocks, by what else lies in them, and go beyond them, by
-// values in blocks that something else keeps.
+// retainedByVariable compares what a root retains with the objects that are not reached without the
+// variable's words. Blocks of the tiny allocator are freed whole, but the values in them are
+// counted one by one. So the figure may be less than the blocks, if they have other values, and
+// more, by values in blocks that something else keeps.
 func (tr trial) retainedByVariable(t *testing.T, n *attribute.Node) {
 	t.Helper()
 	if compilerMade[n.Name] {
@@ -123,9 +123,9 @@ func (tr trial) retainedByVariable(t *testing.T, n *attribute.Node) {
 	require.GreaterOrEqual(t, most, held.Bytes, "%s: %d bytes are freed", n.Name, freed)
 }
 
-// Each object has a type that some reference gives it, and where all references agree, that one.
-// The judge does not see into maps, channels and closures; the engine knows more than references
-// say of what a larger object was allocated as.
+// Each object has a type that some reference gives it; if all references agree, it is that type.
+// The judge does not see into maps, channels and closures. The engine also knows the type that a
+// larger object was allocated with.
 func TestJudgeOnTypes(t *testing.T) {
 	long(t)
 	require.Slow(t)

@@ -21,8 +21,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A gate is what goroutines of a case wait at, and what ends their wait. Outside of them there is
-// only a weak pointer to it, unless the case says otherwise.
+// A gate is what goroutines of a case wait at, and what ends their wait. Only the goroutines hold
+// it, unless the case says otherwise; the test has a weak pointer to it.
 type gate struct {
 	c, d    chan int
 	mu      sync.Mutex
@@ -63,11 +63,10 @@ type leakCase struct {
 	missed  bool // by the runtime's own profile
 }
 
-// message is what goroutines of cases send.
+// message is what goroutines of cases send on channels.
 type message struct{ _ [4]*int }
 
-// timedOut is what a fetch looks like whose caller stopped waiting: nobody will receive what the
-// goroutine sends.
+// timedOut is a fetch whose caller stopped waiting: nobody will receive what the goroutine sends.
 //
 //go:noinline
 func timedOut(g *gate) {
@@ -377,8 +376,9 @@ func TestLeakedGoroutines(t *testing.T) {
 	}
 }
 
-// reachable makes a gate reachable again. The runtime throws when a goroutine is woken that its
-// profile found leaked (go1.27 runtime/proc.go, ready), until another profile sees that it is not.
+// reachable makes a gate reachable again. If a goroutine that the runtime's profile found leaked is
+// woken, the runtime throws (go1.27 runtime/proc.go, ready), unless another profile has found
+// before that it is not leaked.
 func reachable(t *testing.T, g weak.Pointer[gate]) *gate {
 	reachedGate = g.Value()
 	profiledLeaks(t, "")
@@ -424,8 +424,9 @@ func foundLeaks(t *testing.T, name string) (n int) {
 	return n
 }
 
-// profiledLeaks counts the goroutines of a case in the runtime's own profile, where it has one:
-// from go1.27 on, and in go1.26 with GOEXPERIMENT=goroutineleakprofile.
+// profiledLeaks counts the goroutines of a case in the runtime's own profile; ok is false if there
+// is no such profile. It exists from go1.27 on, and in go1.26 with
+// GOEXPERIMENT=goroutineleakprofile.
 func profiledLeaks(t *testing.T, name string) (n int, ok bool) {
 	leaks := pprof.Lookup("goroutineleak")
 	if leaks == nil {
@@ -443,7 +444,7 @@ func profiledLeaks(t *testing.T, name string) (n int, ok bool) {
 	return n, true
 }
 
-// TestLeakedNever: what no wake can end. These goroutines stay until the process ends.
+// TestLeakedNever has waits that nothing can end. These goroutines stay until the process ends.
 func TestLeakedNever(t *testing.T) {
 	long(t)
 	emptyCorpus()
@@ -470,7 +471,7 @@ func TestLeakedNever(t *testing.T) {
 	}
 }
 
-// TestLeakedInBubble is one of the two places where the oracles differ: the runtime never reports a
+// TestLeakedInBubble is one of two cases in which the oracles differ: the runtime never reports a
 // goroutine of a bubble.
 func TestLeakedInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -486,8 +487,8 @@ func TestLeakedInBubble(t *testing.T) {
 	})
 }
 
-// TestLeakedWithDeferredCalls is the other: the runtime takes what calls refer to that were
-// deferred in a loop for reachable, since it finds their records through the goroutine's own.
+// TestLeakedWithDeferredCalls is the other case: the runtime treats as reachable what calls refer
+// to that were deferred in a loop, since it finds their records through the goroutine's own.
 func TestLeakedWithDeferredCalls(t *testing.T) {
 	c := leakCase{name: "deferred", start: func(g *gate) {
 		go func() {
@@ -508,8 +509,8 @@ func TestLeakedWithDeferredCalls(t *testing.T) {
 	waitFor(t, func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// TestLeakedMany: thousands in a chain, of which the last one's waker is known, and thousands that
-// are leaked.
+// TestLeakedMany has thousands of goroutines in a chain, of which the last one can be woken, and
+// thousands that are leaked.
 func TestLeakedMany(t *testing.T) {
 	emptyCorpus()
 	const n = 5_000

@@ -23,26 +23,28 @@ import (
 )
 
 // limitVariable makes TestUnderLimit run under one of limits, in a process of its own: limits and
-// filters stay.
+// filters cannot be taken back.
 const limitVariable = "LEAKGATE_TEST_LIMIT"
 
-// A limit is what a system may do to an assertion. The result is unknown, with a way out.
+// A limit is a restriction by the system. An assertion under it has the verdict unknown, with a
+// remedy.
 type limit struct {
-	// set lays the limit on; what it returns goes between the capture and the scan.
+	// set applies the limit; the function that it returns is called between the capture and the
+	// scan.
 	set  func() (between func(*refscan.Snapshot) error, err error)
-	want []string // parts of the error; none if it works all the same
-	// first has the process come under the limit before anything is known of it, such as its debug
+	want []string // parts of the error; none if the capture works all the same
+	// first applies the limit before anything about the process is read, such as its debug
 	// information.
 	first bool
-	// inPlace: where the process is not forked, as it need not be, it works all the same.
+	// inPlace: it works all the same if the process is copied in place, which needs no fork.
 	inPlace bool
-	// forked: it is about a process that is forked.
+	// forked: the limit concerns only a process that is forked.
 	forked bool
-	// hidden is what a process in a mount namespace of its own does not see.
+	// hidden is a folder that is hidden from the process in a mount namespace of its own.
 	hidden string
 }
 
-// by is the limit as it shows where a process is frozen one way, "" for the best one.
+// by is the limit as it applies to one way of freezing the process, "" for the default.
 func (l limit) by(way string) limit {
 	if l.inPlace && way == "" {
 		l.want = nil
@@ -83,10 +85,10 @@ func refused(refusals ...seccomptest.Refusal) func() (func(*refscan.Snapshot) er
 	}
 }
 
-// containerRefusals is what Docker's profile of system calls (github.com/moby/profiles,
-// seccomp/default.json) refuses to a container without more rights, as far as a program that looks
-// at processes and memory might come across it: new namespaces, calls into other processes, mounts,
-// and placement of memory. Old kernels' ptrace is among them.
+// containerRefusals are the system calls that Docker's profile (github.com/moby/profiles,
+// seccomp/default.json) refuses to a container without more rights, as far as a program that
+// inspects processes and memory might need them: new namespaces, calls into other processes,
+// mounts, and placement of memory. ptrace is among them, as on old kernels.
 func containerRefusals() (list []seccomptest.Refusal) {
 	for _, number := range []uintptr{
 		syscall.SYS_UNSHARE, seccomptest.Setns, syscall.SYS_MOUNT, syscall.SYS_UMOUNT2, syscall.SYS_PIVOT_ROOT, syscall.SYS_CHROOT,
@@ -120,9 +122,9 @@ func limited(resource int, n uint64) func() (func(*refscan.Snapshot) error, erro
 	}
 }
 
-// beyond limits a figure of /proc/self/status to so much more than it is now. It leaves room for a
-// few threads, whose stacks of 8 MiB each pthread_create asks for under the race detector: without
-// them the process is ended by its runtime.
+// beyond limits a figure of /proc/self/status to its present value and more. more has to leave room
+// for a few threads, for whose stacks of 8 MiB pthread_create asks under the race detector: without
+// them the runtime of the race detector ends the process.
 func beyond(resource int, figure string, more uint64) func() (func(*refscan.Snapshot) error, error) {
 	return func() (func(*refscan.Snapshot) error, error) {
 		status, err := os.ReadFile("/proc/self/status")
@@ -155,8 +157,8 @@ func advised(advice int) func() (func(*refscan.Snapshot) error, error) {
 	}
 }
 
-// hugePages has the kernel put the whole Go heap into huge pages, as it does with all memory where
-// transparent_hugepage/enabled is "always". Where it cannot, the heap stays as it is.
+// hugePages makes the kernel put the whole Go heap into huge pages, as it does with all memory
+// where transparent_hugepage/enabled is "always". Where the kernel cannot, the heap stays as it is.
 func hugePages() (func(*refscan.Snapshot) error, error) {
 	const (
 		hugePage = 2 << 20
@@ -204,7 +206,7 @@ func signalled(signal syscall.Signal) func() (func(*refscan.Snapshot) error, err
 }
 
 func TestLimits(t *testing.T) {
-	scan(t) // what takes long, such as debug information, is there from now on
+	scan(t) // does the slow work first, such as reading debug information
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for name, limit := range limits {
@@ -275,7 +277,7 @@ func TestUnderLimit(t *testing.T) {
 	reveal()
 	syscall.Write(1, fmt.Appendf(nil, "result: %v\n---\n", err))
 	if len(limit.want) > 0 {
-		// What is waited for is 4 s at most; the rest is the machine's speed, as it is just now.
+		// Waits take at most 4 s; the rest depends on the speed of the machine at this time.
 		require.LessOrEqual(t, took, 5*time.Second+20*unhindered)
 	}
 	var u *refscan.UnavailableError
@@ -297,7 +299,7 @@ func TestUnderLimit(t *testing.T) {
 	require.Zero(t, bytes.Count(maps, []byte("memfd:leakgate")), "mappings")
 }
 
-// mountNamespace has a process see mounts of its own, as its superuser.
+// mountNamespace gives a process a mount namespace of its own, in which it is superuser.
 func mountNamespace() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if os.Geteuid() != 0 {

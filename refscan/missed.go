@@ -8,9 +8,10 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
-// missedTypes lists what the scan missed, by type: most objects first. No reference leads to these
-// objects, so only those have one for which the allocator recorded it (go1.26 and go1.27
-// runtime/malloc.go: objects with pointers that are larger than 512 bytes).
+// missedTypes lists the objects that the scan missed, by type, most objects first. It leaves out
+// those that dead reports. No reference to a missed object is known, so its type is known only
+// where the allocator recorded it (go1.26 and go1.27 runtime/malloc.go: objects with pointers that
+// are larger than 512 bytes).
 //
 //go:norace
 func missedTypes(graph *typedheap.Heap, dead func(*goruntime.Span, uint32) bool) []*Node {

@@ -8,8 +8,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A page is so large that the allocator records its type, and so is an array of sheets; a sheet is
-// not.
+// A page is so large that the allocator records its type, and so is an array of sheets; a single
+// sheet is too small.
 type (
 	page  struct{ sheets [100]*sheet }
 	sheet struct{ p *page }

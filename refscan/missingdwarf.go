@@ -8,21 +8,20 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
 )
 
-// AllowMissingDWARF lets Capture go on where debug information cannot be had: on a machine without the
-// Go toolchain or the sources, for example. In the report package variables are one root, "(unnamed
-// global)", slots of frames are "$tmp", and objects up to 512 bytes have a type only if a larger
-// object, an interface, a channel that a goroutine waits for, or another object with a type leads
-// to them. The audit is as exact as ever. Report.NoDebugInfo tells whether a report is of that
-// kind.
+// AllowMissingDWARF lets Capture continue without debug information: on a machine without the Go
+// toolchain or the sources, for example. In such a report all package variables are one root,
+// "(unnamed global)", and slots of frames are "$tmp". Objects up to 512 bytes have a type only if a
+// larger object, an interface, a channel that a goroutine waits for, or another object with a type
+// leads to them. The audit is as exact as ever. Report.NoDebugInfo is set in such reports.
 func AllowMissingDWARF() CaptureOption {
 	return captureOption(func(c *snapshot.Config) { c.WithoutDWARF = snapshot.WithoutDWARF })
 }
 
-// CouldBe returns how many objects, beside those that the report lists as of type t, may be of that
-// type: their own type is not known, and they have t's size and pointers. It is for reports without
-// names, 0 for others; ok is false if a type such as t cannot be told by its shape at all (or the
-// report was read from JSON), as those of maps, channels, functions, slices, strings and values
-// below 16 bytes without pointers.
+// CouldBe returns how many objects may be of type t besides those that the report lists as t:
+// objects of unknown type that have t's size and pointers. It is for reports without names; for
+// others it returns 0. ok is false if the report was read from JSON, or if a type like t cannot be
+// recognised by its shape: maps, channels, functions, slices, strings, interfaces, and values below
+// 16 bytes without pointers.
 func (r *Report) CouldBe(t reflect.Type) (objects, bytes int64, ok bool) {
 	if r.NoDebugInfo == nil {
 		return 0, 0, true
@@ -50,7 +49,7 @@ func (r *Report) CouldBe(t reflect.Type) (objects, bytes int64, ok bool) {
 		}
 	}
 	for u := t; u != nil; u = firstPart(u) {
-		// A reference to its first part may be what is known of the object.
+		// The only known reference to the object may be one to its first part.
 		if u != t {
 			want.Type = uint64(uintptr(unsafe.Pointer(descriptor(u))))
 		}
@@ -59,8 +58,8 @@ func (r *Report) CouldBe(t reflect.Type) (objects, bytes int64, ok bool) {
 	return objects, objects * int64(want.Size), true
 }
 
-// firstPart is the type of the part that has the address of a value of type t, nil if there is
-// none.
+// firstPart returns the type of the first part of a value of type t, which has the value's address;
+// nil if there is none.
 func firstPart(t reflect.Type) reflect.Type {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -88,7 +87,8 @@ func descriptor(t reflect.Type) *typeDescriptor {
 	return (*[2]*typeDescriptor)(unsafe.Pointer(&t))[1]
 }
 
-// sizeClass is how large an allocation of n bytes without a header becomes.
+// sizeClass returns the size, in bytes, of the object that an allocation of n bytes without a
+// header gets.
 func sizeClass(n uint64) uint64 {
 	return uint64(cap(append([]byte(nil), make([]byte, n)...)))
 }

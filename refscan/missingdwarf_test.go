@@ -84,7 +84,7 @@ func scanWith(t *testing.T, opts ...refscan.CaptureOption) *refscan.Report {
 	return r
 }
 
-// countTypes counts the objects of each type, whatever leads to them.
+// countTypes counts the objects of each type, at whatever path.
 func countTypes(nodes []*refscan.Node, into map[string]int64) {
 	for _, n := range nodes {
 		into[strings.TrimPrefix(n.Type, "*")] += n.Objects - n.UntypedObjects
@@ -109,7 +109,7 @@ func TestAllowMissingDWARF(t *testing.T) {
 	_, _, ok := read.CouldBe(reflect.TypeFor[unnamedSmall]())
 	require.False(t, ok, "shapes of types are those of one process")
 
-	// What the tool holds itself is told apart by the names of its variables only.
+	// What the tool itself holds is recognised only by the names of its variables.
 	const own, late = 64 << 10, 8 << 10
 	require.InDelta(t, named.Totals.LiveBytes, missing.Totals.LiveBytes, own)
 	require.InDelta(t, named.Totals.AttributedBytes, missing.Totals.AttributedBytes, own)
@@ -160,7 +160,7 @@ func TestAllowMissingDWARF(t *testing.T) {
 	require.Zero(t, objects)
 }
 
-// TestAllowMissingDWARFRefused: whoever does not ask for it gets an error, as before.
+// TestAllowMissingDWARFRefused: without the option, missing debug information is an error.
 func TestAllowMissingDWARFRefused(t *testing.T) {
 	_, err := refscan.Capture(refscan.WithoutDebugInformation())
 	require.ErrorContains(t, err, "the test has no debug information (do without)")

@@ -2,8 +2,8 @@ package refscan
 
 import "github.com/leakgate/leakgate/internal/engine/debuginfo"
 
-// RootNames lists what a bound on a root may name: the roots of the report, and every package
-// variable of the program, whether or not it holds anything.
+// RootNames lists the names that a bound on a root may use: the roots of the report, and every
+// package variable of the program, whether or not it holds anything.
 func (r *Report) RootNames() []string {
 	var names []string
 	for _, n := range r.Roots {
@@ -31,7 +31,7 @@ func (r *Report) KnownRoot(match func(name string) bool) bool {
 		return false
 	}
 	for _, f := range r.index.Funcs() {
-		if match(f.Name + ".$tmp") { // what its frames hold beside variables
+		if match(f.Name + ".$tmp") { // frame slots that belong to no variable
 			return true
 		}
 		for _, l := range r.index.Locals(f.Entry) {
@@ -47,9 +47,9 @@ func (r *Report) KnownRoot(match func(name string) bool) bool {
 	return false
 }
 
-// Declaration finds where a package variable is declared, "" and 0 if that is not known. The
-// compiler does not record it, so the package's sources are read, if they are at hand: some
-// milliseconds, meant for messages.
+// Declaration returns where a package variable is declared, "" and 0 if that is not known. The
+// compiler does not record it. So Declaration reads the package's sources, if they are available:
+// it takes some milliseconds, and is meant for messages.
 func (r *Report) Declaration(variable string) (file string, line int) {
 	return declaration(r.index, variable)
 }
@@ -65,11 +65,11 @@ func declaration(x *debuginfo.Index, variable string) (file string, line int) {
 	return debuginfo.Declaration(x, g)
 }
 
-// PackageNames returns the names of the program's packages whose import path ends otherwise, by
-// that path: "cache" for "github.com/patrickmn/go-cache".
+// PackageNames maps import paths to package names, for the program's packages whose import path
+// ends in something other than the name: "github.com/patrickmn/go-cache" to "cache".
 func (r *Report) PackageNames() map[string]string { return packageNames(r.index) }
 
-// PackageNames is Report.PackageNames, before there is a report.
+// PackageNames returns what Report.PackageNames returns, and needs no report.
 func (s *Snapshot) PackageNames() map[string]string { return packageNames(s.in().Index()) }
 
 func packageNames(x *debuginfo.Index) map[string]string {

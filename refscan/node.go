@@ -17,17 +17,17 @@ const (
 	// what runtime.AddCleanup keeps: the closure and its argument
 	RootCleanup RootKind = "cleanup"
 	RootOther   RootKind = "other" // the runtime's own roots, and what no named root reaches
-	// what nothing of Go's heap leads to of the memory of C code: a C variable, threads, or nothing
-	// at all. Scan makes no such roots; they are in the reports that leakcheck leaves.
+	// memory of C code that nothing on Go's heap leads to: a C variable, threads, or nothing at all
+	// holds it. Scan makes no such roots; they are in the reports that leakcheck leaves.
 	RootNative RootKind = "native"
 )
 
-// RootInfo is what a report knows of a root beyond its name.
+// RootInfo describes a root beyond its name.
 type RootInfo struct {
 	Kind RootKind `json:"kind"`
 	// import path of the package that declares the variable or the frame's function
 	Package string `json:"package,omitempty"`
-	// of the declaration, as the compiler recorded it, for timers that of the function; "" if
+	// position of the declaration, as the compiler recorded it; for timers, of the function; "" if
 	// unknown
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
@@ -43,8 +43,8 @@ type RootInfo struct {
 	Test   bool `json:"test,omitempty"`
 	Caller bool `json:"caller,omitempty"` // the goroutine that called Capture
 
-	// For timers only. Timers that would run the same are folded into one root. Its name says what
-	// they would run: "timer(context.WithTimeout)", "timer(example.com/app.(*Session).expire)".
+	// For timers only. Timers with the same effect are folded into one root. Its name says what
+	// they run: "timer(context.WithTimeout)", "timer(example.com/app.(*Session).expire)".
 	Timers int64 `json:"timers,omitempty"` // how many pending timers are folded here
 	// When the first and the last of them are due, counted from the snapshot; negative if overdue.
 	// Both are 0 if that is not known: timers in a bubble of testing/synctest have a clock of their
@@ -55,7 +55,8 @@ type RootInfo struct {
 	Period time.Duration `json:"period_ns,omitempty"`
 }
 
-// A Node is a root, or the objects that one kind of reference of its parent's objects leads to.
+// A Node is a root, or the set of objects that one kind of reference from its parent's objects
+// leads to.
 //
 // Name is, for a root, "import/path.Var" or "import/path.Func.var"; for other nodes the reference:
 // a field path ("conns", "state.buf"), an element ("[0]" to "[9]", then "[10+]"), "$mapkey" or
@@ -63,18 +64,18 @@ type RootInfo struct {
 // a closure has the variable's name, a method value's receiver "$recv".
 //
 // Type is the type of the reference, with full import paths: "*example.com/app.Session",
-// "map[string]int", "[]uint8", "string". For an interface it is the dynamic type. It is "native block"
-// for blocks of C's malloc, which are in the reports that leakcheck leaves of assertions: a node
-// below the objects that lead to them, with the number of blocks and the bytes of their chunks. They
-// are in none of the Totals.
+// "map[string]int", "[]uint8", "string". For an interface it is the dynamic type. It is "native
+// block" for blocks of C's malloc: a node below the objects that lead to them, with the number of
+// blocks and the bytes of their chunks. Only the reports that leakcheck leaves of assertions have
+// such nodes, and none of the Totals includes them.
 //
 // Objects and Bytes are flat: the objects at this node alone. A map counts as one object with the
 // bytes of all its tables; entries whose key and value both lie inside the tables count as objects
 // of 0 bytes at the "$mapval" child. Recursive types fold: a list is one node.
 //
-// Len, Cap and Beyond tell of slices that are shorter than what their arrays keep alive. Where a
-// reference of another kind leads to such an array too, or one found later reaches further, they
-// are 0.
+// Len, Cap and Beyond describe slices that are shorter than the arrays that they keep alive. They
+// are 0 where a reference of another kind leads to such an array too, or where a reference found
+// later reaches further into the array.
 type Node struct {
 	Name    string `json:"name"`
 	Type    string `json:"type,omitempty"`
@@ -84,41 +85,41 @@ type Node struct {
 	UntypedObjects int64 `json:"untyped_objects,omitempty"`
 	UntypedBytes   int64 `json:"untyped_bytes,omitempty"`
 	Elems          int64 `json:"elems,omitempty"` // for maps: entries, over all Objects
-	// of slices with objects behind elements outside their length: the elements within it, over all
-	// these slices' arrays
+	// for slices whose arrays refer to objects from outside the slices' length: the elements within
+	// the length, summed over these arrays
 	Len int64 `json:"len,omitempty"`
 	// the elements of these arrays from their start to the slices' capacity
 	Cap int64 `json:"cap,omitempty"`
-	// of Objects, those behind elements that lie before the start or beyond the length of their
-	// slices; 0 where that is not sure
+	// of Objects, those that are referenced by elements before the start or beyond the length of
+	// their slices; 0 where that is not certain
 	Beyond int64 `json:"beyond,omitempty"`
-	// of Bytes, those that no slice and no string reaches, in blocks without pointers of 256 bytes
-	// and more that slices and strings reach a quarter of, or less; 0 where there are more than
+	// of Bytes, those that no slice and no string reaches, in blocks of 256 bytes or more without
+	// pointers of which slices and strings reach a quarter or less; 0 where there are more than
 	// 131,072 such blocks
 	UnreachedBytes int64 `json:"unreached_bytes,omitempty"`
-	// of Bytes, those of arrays that lie between the length and the capacity of the slice that leads
-	// there first
+	// of Bytes, those of arrays that lie between the length and the capacity of the slice that
+	// leads to the array first
 	RoomBytes int64 `json:"room_bytes,omitempty"`
 	// of Objects, those whose use is over: closed channels, files and connections, done contexts,
 	// stopped timers
 	Ended      int64  `json:"ended,omitempty"`
 	EndedState string `json:"ended_state,omitempty"`
-	// the path from one of Objects to the next, where a recursive type folds here: "next"
+	// where a recursive type folds: the path from one of Objects to the next, such as "next"
 	Recursion string `json:"recursion,omitempty"`
 
 	// What cutting this node alone would free, if Report.Retained; see WithRetained.
 	RetainedObjects int64 `json:"retained_objects,omitempty"`
 	RetainedBytes   int64 `json:"retained_bytes,omitempty"`
-	// Of the node's Total, what something else keeps alive, too: cutting this node alone would not
-	// free it.
+	// The part of the node's Total that something else keeps alive, too: cutting this node alone
+	// would not free it.
 	SharedObjects int64 `json:"shared_objects,omitempty"`
 	SharedBytes   int64 `json:"shared_bytes,omitempty"`
-	// Of Objects and Bytes, what nothing but the root on the node's path keeps alive: clearing that
-	// root would free it.
+	// The part of Objects and Bytes that only the root on the node's path keeps alive: clearing
+	// that root would free it.
 	RootObjects int64 `json:"root_objects,omitempty"`
 	RootBytes   int64 `json:"root_bytes,omitempty"`
-	// One more than the index in Report.Together of what this node and those that Fold merges it
-	// with hold together; 0 if it is merged with none.
+	// 1 + the index in Report.Together of what this node retains together with the nodes that Fold
+	// merges it with; 0 if Fold merges it with none.
 	Together int `json:"together,omitempty"`
 
 	Root     *RootInfo `json:"root,omitempty"` // set on roots only
@@ -140,9 +141,9 @@ func (n *Node) Total() (objects, bytes int64) {
 	return objects, bytes
 }
 
-// Together is what some nodes hold together. The figures mean what those of a Node do.
+// Together is what several nodes retain together. The figures mean what those of a Node do.
 type Together struct {
-	Nodes           int   `json:"nodes"` // how many they are
+	Nodes           int   `json:"nodes"` // how many nodes
 	RetainedObjects int64 `json:"retained_objects"`
 	RetainedBytes   int64 `json:"retained_bytes"`
 	SharedObjects   int64 `json:"shared_objects,omitempty"`
@@ -159,7 +160,7 @@ type Allocation struct {
 	Stack []SourceFrame `json:"stack"`
 }
 
-// A SourceFrame is a function on a stack, inlined ones included, and where in its source it was.
+// A SourceFrame is a function on a stack, inlined ones included, and its position in the source.
 type SourceFrame struct {
 	Func string `json:"func"`
 	File string `json:"file,omitempty"`

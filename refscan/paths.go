@@ -16,18 +16,18 @@ type Retention struct {
 	// the object is a block that small values without pointers share (runtime's tiny allocator)
 	Shared bool
 
-	// Paths lead from a root to the object. The shortest is the first; each of the others is the
-	// shortest that avoids, of every path before it, the last reference that not all paths have in
-	// common: it keeps the object alive when that one is removed. There is none where only this
-	// tool, or what PathQuery.Ignore leaves out, holds the object.
+	// Paths lead from a root to the object, the shortest first. Each further path is the shortest
+	// that avoids, of every path before it, the last reference that not all paths have in common:
+	// it keeps the object alive when that reference is removed. There is no path where only this
+	// tool, or a reference that PathQuery.Ignore leaves out, holds the object.
 	Paths []RetainingPath
 
 	// AllocatedAt is the stack that allocated the object, the innermost function first, if the
 	// runtime's memory profiler has recorded it: see WithAllocationSites.
 	AllocatedAt []SourceFrame
 
-	// RetainedObjects and RetainedBytes are what would be garbage if the object were, itself
-	// included.
+	// RetainedObjects and RetainedBytes are what would become garbage together with the object,
+	// itself included.
 	RetainedObjects, RetainedBytes int64
 }
 
@@ -43,7 +43,8 @@ type RetainingPath struct {
 // variable itself.
 type PathStep struct {
 	Name, Type string
-	// "closed", "done" or "stopped or expired": the use of the object that it leads to is over
+	// "closed", "done" or "stopped or expired" if the use of the object that the step leads to is
+	// over
 	State string
 	// 1 + the index in PathQuery.Watch of an address inside of the object that this step leads to;
 	// 0 if there is none
@@ -53,8 +54,8 @@ type PathStep struct {
 // A PathQuery says which paths to look for.
 type PathQuery struct {
 	Limit int // of the number of paths; 0 means 1
-	// Ignore leaves out references by the type of their holder and their name, such as
-	// ("*testing.T", "common.cleanups"). It may be nil.
+	// Ignore returns true for references to leave out, given the type of their holder and their
+	// name, such as ("*testing.T", "common.cleanups"). It may be nil.
 	Ignore func(holder, name string) bool
 	// Watch lists addresses of objects that are to be recognised on the paths.
 	Watch []uintptr
@@ -66,8 +67,8 @@ var (
 	ErrNotAlive  = errors.New("refscan: the object is not alive")
 )
 
-// Paths finds out what keeps the object alive that has an address in it, which is given as a
-// uintptr so that asking does not keep it alive. Equal heaps give equal paths.
+// Paths finds what keeps the object alive that contains the address addr. The address is a uintptr
+// so that asking does not keep the object alive. Equal heaps give equal paths.
 //
 // It takes time in proportion to the heap, as Scan does, and twice as much for every path.
 func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
@@ -129,12 +130,12 @@ func firstWatched(watched map[uint32]int, objects []uint32) int {
 	return 0
 }
 
-// Declaration finds where a package variable is declared, as Report.Declaration does.
+// Declaration returns where a package variable is declared, as Report.Declaration does.
 func (s *Snapshot) Declaration(variable string) (file string, line int) {
 	return declaration(s.in().Index(), variable)
 }
 
-// VariableAt names the package variable that an address of this process lies in, "" if there is
+// VariableAt names the package variable that contains an address of this process, "" if there is
 // none.
 func (s *Snapshot) VariableAt(addr uintptr) string {
 	if s.in().Model() == nil || s.in().Index() == nil {

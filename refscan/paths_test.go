@@ -12,7 +12,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// vertex is an object of the graphs that paths are looked for in.
+// vertex is an object of the graphs in which paths are searched.
 type vertex struct {
 	out     []*vertex
 	named   map[string]*vertex
@@ -177,14 +177,14 @@ func TestPathsToOtherMemory(t *testing.T) {
 	defer func() { pathsRoot, pathsOther = nil, nil }()
 	t.Run("values that share a block", func(t *testing.T) {
 		var kept, dropped *int32
-		for range 200 { // some two of them are neighbours
+		for range 200 { // some two values are neighbours
 			kept, dropped = new(int32), new(int32)
 			if addressOf(kept)&^15 == addressOf(dropped)&^15 {
 				break
 			}
 		}
 		if addressOf(kept)&^15 != addressOf(dropped)&^15 {
-			return // the race detector gives each value a block of its own
+			return // with the race detector each value has a block of its own
 		}
 		at, gone := addressOf(kept), addressOf(dropped)
 		pathsRoot = &vertex{any: kept}
@@ -211,7 +211,7 @@ func TestPathsToOtherMemory(t *testing.T) {
 	})
 }
 
-// Random graphs, judged by the obvious algorithms on the graph as it was built.
+// Paths in random graphs are compared with the obvious algorithms on the graph as it was built.
 func TestPathsOfRandomGraphs(t *testing.T) {
 	long(t)
 	require.Slow(t)
@@ -254,7 +254,8 @@ func TestPathsOfRandomGraphs(t *testing.T) {
 			r, err := s.Paths(addresses[i], refscan.PathQuery{})
 			require.NoError(t, err)
 			require.Len(t, r.Paths, 1)
-			// An edge is a reference to the slice, and one of the slice's elements.
+			// An edge takes two steps: a reference to the slice, and a reference by one of its
+			// elements.
 			require.Len(t, r.Paths[0].Steps, 1+2*distance[i], "vertex %d", i)
 			_, without := naiveDistances(edges, i)
 			retained := int64(0) // vertices and their slices
@@ -272,8 +273,8 @@ func TestPathsOfRandomGraphs(t *testing.T) {
 	}
 }
 
-// naiveDistances returns the distance of each vertex from the first, and which are reached: their
-// number, or, where one vertex is left out, a bit for each.
+// naiveDistances returns the distance of each vertex from the first one. reached is the number of
+// vertices that are reached or, if a vertex is left out, a bit mask of them.
 func naiveDistances(edges [][]int, without int) (distance []int, reached int) {
 	distance = make([]int, len(edges))
 	seen := make([]bool, len(edges))

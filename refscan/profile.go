@@ -15,8 +15,8 @@ import (
 // the report has allocation sites, those as the label "allocated".
 //
 // If the report is of a scan with WithRetained, there are two more values: of the node's objects
-// and bytes, those that nothing but the path's root keeps alive (retained_objects/count and
-// retained_space/bytes). They add up along a path, as retained sizes of nested nodes do not.
+// and bytes, those that only the path's root keeps alive (retained_objects/count and
+// retained_space/bytes). They add up along a path, unlike the retained sizes of nested nodes.
 func (r *Report) WriteProfile(w io.Writer) error {
 	var more []pprofwire.ValueType
 	if r.Retained {
@@ -30,8 +30,8 @@ func (r *Report) WriteProfile(w io.Writer) error {
 }
 
 // WriteAllocationProfile writes the same figures the other way round: the frames are the stacks
-// that the objects were allocated at, and the path that keeps them alive is the label "retained".
-// What the memory profiler has not recorded is at "(allocation not recorded)". See
+// that allocated the objects, and the path that keeps the objects alive is the label "retained".
+// Objects that the memory profiler has not recorded are at "(allocation not recorded)". See
 // WithAllocationSites.
 func (r *Report) WriteAllocationProfile(w io.Writer) error {
 	p := newProfile(nil)
@@ -98,7 +98,7 @@ func addAllocations(p *pprofwire.Profile, n *Node, path string) {
 	}
 }
 
-// place is the stack in a line: "app.New < app.Login < app.TestLogin".
+// place writes the stack on one line: "app.New < app.Login < app.TestLogin".
 func (a Allocation) place() string {
 	s := ""
 	for i, f := range a.Stack {

@@ -18,7 +18,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// What random variables hold beside a random graph: what counts as more, or less, than an object.
+// Variables that hold random contents besides a random graph: kinds of memory that count as more,
+// or less, than an object.
 var (
 	reachSmall   []*int8             // values that share blocks
 	reachBytes   map[uint8]struct{}  // entries without objects of their own
@@ -101,7 +102,7 @@ func charged(r *refscan.Report) map[string]proof.Reach {
 	return found
 }
 
-// reachOf returns what a variable leads to; false if that could not be told.
+// reachOf returns what a variable leads to; false if that is not known.
 func reachOf(t *testing.T, name string, most int64) (proof.Reach, bool) {
 	i := strings.LastIndexByte(name, '.')
 	r := proof.Reach{Ident: name[i+1:], Is: func(n string) bool { return n == name }, MaxObjects: most, MaxBytes: -1}
@@ -110,8 +111,8 @@ func reachOf(t *testing.T, name string, most int64) (proof.Reach, bool) {
 	return r, within
 }
 
-// No package variable of this program, the standard library's among them, is charged with more by
-// a scan than it leads to.
+// A scan charges no package variable of this program, the standard library's among them, with more
+// than the variable leads to.
 func TestReachIsAnUpperBound(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -128,7 +129,7 @@ func TestReachIsAnUpperBound(t *testing.T) {
 		own, told := 0, 0
 		for name, want := range charged(r) {
 			if strings.HasPrefix(name, "runtime.") || strings.Contains(name, "/refscan.") || strings.Contains(name, "(") {
-				continue // change while they are looked at, or are no variables
+				continue // change during the test, or are no variables
 			}
 			got, within := reachOf(t, name, -1)
 			if strings.HasPrefix(name, pkg) {
@@ -150,7 +151,7 @@ func TestReachIsAnUpperBound(t *testing.T) {
 	runtime.KeepAlive(reachOther)
 }
 
-// What holds nothing, or a few objects, is known to.
+// ReachWithin recognises variables that hold nothing, or a few objects.
 func TestReachOfLittle(t *testing.T) {
 	reachEmpty = nil
 	for _, tt := range []struct {
@@ -180,7 +181,7 @@ func TestReachOfLittle(t *testing.T) {
 	rPointer = nil
 }
 
-// Goroutines that go on all the time are no part of what is seen.
+// Goroutines that keep running do not change the reach of a variable.
 func TestReachBesideOthers(t *testing.T) {
 	var stop sync.WaitGroup
 	done := make(chan struct{})

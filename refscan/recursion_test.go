@@ -10,7 +10,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A link refers to others of its type by way of a map of lists, a chained one directly.
+// A link refers to others of its type through a map of lists; a chained refers to the next
+// directly.
 type (
 	link struct {
 		name string
@@ -30,7 +31,7 @@ var (
 	gAlone    *chained
 )
 
-// A node whose type folds says by which path.
+// A node whose type folds has the path by which it recurs.
 func TestRecursionPaths(t *testing.T) {
 	gLink = &link{name: "first", to: map[string][]*link{}}
 	gLink.to["all"] = []*link{{name: "second"}, {name: "third"}}

@@ -15,8 +15,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A scan whose memory is refused, whichever list it is for, is an error, and gives back what it
-// has.
+// If memory for any list of a scan is refused, the scan returns an error and releases its memory.
 func TestRefusedLists(t *testing.T) {
 	emptyCorpus()
 	held := newCargo()
@@ -59,11 +58,11 @@ func TestRefusedLists(t *testing.T) {
 	}
 }
 
-// A listCounter counts the lists outside of the heap, and refuses one.
+// A listCounter counts the lists outside the heap, and refuses one of them.
 type listCounter struct {
 	sync.Mutex
 	made    int // since refuse
-	refused int // which of them is, counted from 0; negative for none
+	refused int // index of the list to refuse since refuse; negative for none
 	kept    map[*byte]bool
 }
 
@@ -96,7 +95,7 @@ func countLists(t *testing.T) *listCounter {
 	return c
 }
 
-// refuse refuses the nth list from now on, and returns how many were made since it was called last.
+// refuse makes the nth list from here on fail, and returns how many were made since the last call.
 func (c *listCounter) refuse(nth int) (before int) {
 	c.Lock()
 	defer c.Unlock()

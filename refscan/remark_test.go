@@ -14,8 +14,8 @@ import (
 
 var churned [4][][]byte
 
-// In a program that goes on working, memory dies between the collection and the snapshot. That is
-// not missed.
+// In a program that is at work, objects die between the collection and the snapshot. They do not
+// count as missed.
 func TestSecondLook(t *testing.T) {
 	long(t)
 	require.Slow(t)
@@ -46,7 +46,7 @@ func TestSecondLook(t *testing.T) {
 	require.Positive(t, looked, "no snapshot had a second look")
 }
 
-// Where there is no collection after the snapshot, what may just have died is not taken for an
+// Without a collection after the snapshot, objects that may just have died are not reported as an
 // error of the scan.
 func TestWithoutSecondLook(t *testing.T) {
 	long(t)
@@ -57,7 +57,7 @@ func TestWithoutSecondLook(t *testing.T) {
 	assert.Zero(t, r.Totals.ExtraBytes, "%+v", r.Totals)
 }
 
-// churn has goroutines allocate and drop memory until the test ends.
+// churn starts goroutines that allocate and drop memory until the test ends.
 func churn(t *testing.T) {
 	t.Helper()
 	stop := make(chan struct{})

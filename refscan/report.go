@@ -11,10 +11,10 @@ import (
 // path of references that keeps it alive. Equal heaps give equal reports; no figure or name depends
 // on addresses, goroutine numbers, hash seeds or the order of visits.
 //
-// A report can be written with encoding/json and read again. What was read has all figures, and
-// folds and is written as a profile like the first one; but it does not know the program. RootNames
-// and KnownRoot know the roots of the report alone then, TypeNames, PackageNames and Declaration
-// know nothing, and CouldBe cannot tell.
+// A report can be written with encoding/json and read again. A report that was read has all
+// figures, and folds and writes profiles as the original does; but it does not know the program.
+// RootNames and KnownRoot then know only the roots of the report, TypeNames, PackageNames and
+// Declaration know nothing, and CouldBe cannot tell.
 type Report struct {
 	// of the scanned program, such as "go1.26.8"
 	GoVersion string `json:"go_version"`
@@ -27,29 +27,31 @@ type Report struct {
 	// what could not be resolved, one sentence each
 	Warnings []string `json:"warnings,omitempty"`
 	// Collections is how many garbage collections the program made by itself (with runtime.GC, say)
-	// while it was looked at. It is at most of interest where objects were missed: some of them had
-	// just become garbage then.
+	// during the capture. It matters only where objects were missed: some of them had just become
+	// garbage in that case.
 	Collections int `json:"collections,omitempty"`
-	// Undecided says that the program did not come to rest and that there is no collection after
-	// the snapshot to tell what had just become garbage in it. It is of interest where objects were
-	// missed, too.
+	// Undecided says that the program did not come to rest, and that no collection after the
+	// snapshot tells which objects had just become garbage. It, too, matters only where objects
+	// were missed.
 	Undecided bool `json:"undecided,omitempty"`
 	// whether nodes say what they retain; see WithRetained
 	Retained bool     `json:"retained,omitempty"`
 	Stopped  *Stopped `json:"stopped,omitempty"` // nil in reports of this process
 	Roots    []*Node  `json:"roots"`             // in a fixed order: by kind, then by name
-	// all objects of a type as one node, those that retain most first; if Retained
+	// one node for each type, with all objects of the type; those that retain most come first; if
+	// Retained
 	Types []*Node `json:"types,omitempty"`
 
-	// Missed has what is alive but was not reached, by type: Type, Objects and Bytes of each node
-	// count. Type is "" where it is not known, as of most objects up to 512 bytes.
+	// Missed lists the objects that are alive but were not reached, by type. Only Type, Objects and
+	// Bytes of its nodes are set. Type is "" where it is not known, as for most objects up to 512
+	// bytes.
 	Missed []*Node `json:"missed,omitempty"`
 
-	// NoDebugInfo is why the program's debug information could not be had, nil if the report has
+	// NoDebugInfo is why there is no debug information for the program; nil if the report has
 	// names. See AllowMissingDWARF.
 	NoDebugInfo *UnavailableError `json:"no_debug_info,omitempty"`
-	// Together says what nodes that Fold merges hold together, which is no sum of what each of them
-	// holds; if Retained. See Node.Together.
+	// Together lists what the nodes that Fold merges retain together, which is not the sum over
+	// these nodes; if Retained. See Node.Together.
 	Together []Together `json:"together,omitempty"`
 
 	index *debuginfo.Index // of the scanned program; nil in a report made by hand or read from JSON
@@ -61,43 +63,44 @@ type Report struct {
 // as in runtime.MemStats; the tool's own memory is in none of them.
 //
 // Where the program did not come to rest, some of what the collection before the snapshot found
-// alive is garbage in it. What the collection after the snapshot finds dead, and the scan did not
-// reach, counts neither as alive nor as missed.
+// alive is garbage in the snapshot. Objects that the collection after the snapshot finds dead, and
+// that the scan did not reach, count neither as alive nor as missed.
 type Totals struct {
 	LiveObjects       int64 `json:"live_objects"` // what the collector found alive
 	LiveBytes         int64 `json:"live_bytes"`
 	AttributedObjects int64 `json:"attributed_objects"` // reached and charged to a root
 	AttributedBytes   int64 `json:"attributed_bytes"`
-	TypedBytes        int64 `json:"typed_bytes"`    // of those, with a known path and type
+	TypedBytes        int64 `json:"typed_bytes"`    // attributed with a known path and type
 	MissedObjects     int64 `json:"missed_objects"` // alive but not reached
 	MissedBytes       int64 `json:"missed_bytes"`
 	ExtraBytes        int64 `json:"extra_bytes"` // reached but not alive
 }
 
-// excuse takes out what was missed and had become garbage.
+// excuse subtracts missed objects that had become garbage from the missed and the live figures.
 func (t *Totals) excuse(objects, bytes int64) {
 	t.MissedObjects, t.LiveObjects = t.MissedObjects-objects, t.LiveObjects-objects
 	t.MissedBytes, t.LiveBytes = t.MissedBytes-bytes, t.LiveBytes-bytes
 }
 
 // Stopped says how exact a report is of a process that something else stopped, at any instruction
-// of its threads: one with a pid, or a core file. Package refscan/foreign has such snapshots. Equal
-// heaps need not give equal reports then.
+// of its threads: a process with a pid, or a core file. Package refscan/foreign makes such
+// snapshots. Equal heaps need not give equal reports then.
 type Stopped struct {
 	// of the garbage collector: "off", "mark" or "mark termination"
 	Phase      string `json:"gc_phase"`
 	Threads    int    `json:"threads"`
 	Goroutines int    `json:"goroutines"`
-	// Interrupted goroutines ran Go code. What their innermost frame and their registers hold is
-	// taken for references where it might be one, so that it may keep garbage in the report. Of
-	// lost goroutines that is so for the whole stack.
+	// Interrupted counts goroutines that were running Go code. Words of their innermost frame and
+	// their registers are treated as references where they might be references, which may keep
+	// garbage in the report. For Lost goroutines that applies to the whole stack.
 	Interrupted int `json:"interrupted"`
 	Lost        int `json:"lost"`
-	// Dangling references lead to memory without an object, which no reference of a sound heap
-	// does. More than 0 means that the image is damaged, or was read wrong.
+	// Dangling counts references to memory without an object, which a sound heap does not have.
+	// More than 0 means that the image is damaged, or was read wrong.
 	Dangling int64 `json:"dangling"`
-	// What the last collection of the process found alive, and no root leads to: it became garbage
-	// since, or was missed. Only the next collection could tell. It is in no figure of Totals.
+	// Objects that the last collection of the process found alive, and that no root leads to: they
+	// became garbage since, or were missed. Only the next collection could tell. None of the Totals
+	// includes them.
 	UnreachedObjects int64 `json:"unreached_objects"`
 	UnreachedBytes   int64 `json:"unreached_bytes"`
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // The deepest report that a scan makes (see maxTree in package attribute) and a wide one can be
-// folded, summed up, written as a profile, and read back from JSON.
+// folded, summed, written as profiles, and read back from JSON.
 func TestLargestReports(t *testing.T) {
 	const deepest, widest = 4096, 1 << 16
 	leaf := &refscan.Node{Name: "leaf", Objects: 1, Bytes: 8}

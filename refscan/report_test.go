@@ -62,7 +62,7 @@ func TestFoldMergesElements(t *testing.T) {
 	require.Len(t, r.Roots[0].Children[0].Children, 3, "the report itself is not changed")
 }
 
-// TestFoldKeepsTimers merges roots that differ in nothing but the figures of their timers.
+// TestFoldKeepsTimers merges roots that differ only in the figures of their timers.
 func TestFoldKeepsTimers(t *testing.T) {
 	timers := func(n int64, first, last, period time.Duration) *refscan.Node {
 		return &refscan.Node{Name: "timer(app.tick)", Objects: n, Root: &refscan.RootInfo{

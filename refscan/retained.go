@@ -9,32 +9,33 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
-// WithRetained makes Scan find out what each node retains: the objects and bytes that would be
-// freed if the node alone were cut, whatever node they are charged to. It sets Report.Retained.
+// WithRetained makes Scan find what each node retains: the objects and bytes that would be freed if
+// the node alone were cut, whatever node they are charged to. It sets Report.Retained.
 //
 // For a root that is what clearing the variable would free, in all goroutines that the root stands
 // for. For another node it is what dropping all objects charged to it would free: two elements of a
-// list that share a payload retain it together, though neither does alone. So retained figures are
-// no sums, neither over children nor over siblings. What two roots both lead to is retained by
-// neither; it is charged to one of them, and in the shared figures of that one.
+// list that share a payload retain it together, though neither does alone. So retained figures do
+// not add up, neither over children nor over siblings. What two roots both lead to is retained by
+// neither; it is charged to one of them, and is in the shared figures of that root.
 //
 // Counts and bytes are those of the attribution (a map is one object with all its tables), and so
-// are holders: the tool's own memory holds nothing; copies of a reference on one stack, such as
-// arguments and temporaries, are one reference, which belongs to the root that comes first; data
-// that the compiler made for a package variable belongs to that variable; what a finalizer or
-// cleanup keeps is freed with the object that it hangs on.
+// are holders. The tool's own memory holds nothing. Copies of a reference on one stack, such as
+// arguments and temporaries, are one reference, which belongs to the root that comes first. Data
+// that the compiler made for a package variable belongs to that variable. What a finalizer or
+// cleanup keeps is freed with the object that it is attached to.
 //
 // It also fills in Report.Types: what all objects of a type retain together.
 //
-// If what is kept by what gets too complex for the memory that this may take, some 150 MB,
-// Report.Retained stays false and a warning says so.
+// The computation may take some 150 MB. If the heap is too complex for that, Report.Retained stays
+// false and a warning says so.
 //
-// It takes about as long as a scan, and some 20 bytes an object and 4 a reference meanwhile,
-// outside of the heap.
+// It takes about as long as a scan, and meanwhile some 20 bytes per object and 4 per reference,
+// outside the heap.
 func WithRetained() ScanOption { return WithRetainedSets(nil) }
 
-// WithRetainedSets is WithRetained, and fills in what the sets retain that choose names, nodes of
-// the report that it is called with. Where Report.Retained stays false, it fills in nothing.
+// WithRetainedSets is WithRetained, and also fills in what the sets that choose returns retain.
+// choose gets the report, whose nodes the sets consist of. Where Report.Retained stays false, the
+// sets stay as they are.
 func WithRetainedSets(choose func(*Report) []*NodeSet) ScanOption {
 	return scanOption(func(c *scanConfig) {
 		c.attribute = func(g *typedheap.Heap, program root.Program, charged attribute.Charged) (*attribute.Result, func(*Report), func()) {
@@ -43,15 +44,15 @@ func WithRetainedSets(choose func(*Report) []*NodeSet) ScanOption {
 	})
 }
 
-// A NodeSet is a set of nodes, and what is retained by their objects together: those charged to one
-// of the nodes that are of its type. A root stands for the objects charged to it, not for the
-// variable.
+// A NodeSet is a set of nodes, and what their objects retain together. These objects are the ones
+// charged to a node of the set that are of the node's type. A root stands for the objects charged
+// to it, not for the variable.
 type NodeSet struct {
 	Nodes []*Node
 	// What cutting all these objects would free, themselves included, whatever node it is charged
 	// to.
 	RetainedObjects, RetainedBytes int64
-	// Of what is charged to the nodes and below, what something else keeps alive, too.
+	// Of the objects charged to the nodes and below, those that something else keeps alive, too.
 	SharedObjects, SharedBytes int64
 }
 
@@ -96,10 +97,10 @@ func attributeRetained(g *typedheap.Heap, program root.Program, charged attribut
 	}, retention.Release
 }
 
-// setsOf lists the sets of nodes of which it is to be found out what they retain: one for each type,
-// which it adds to the report, and those that choose names, unless it is nil.
+// setsOf lists the sets of nodes whose retained figures are needed: one for each type, which it
+// also adds to r.Types, then the sets that choose returns. choose may be nil.
 func setsOf(r *Report, graphNode map[*Node]*attribute.Node, choose func(*Report) []*NodeSet) (sets []*NodeSet, of [][]*attribute.Node) {
-	setOf := make(map[string]int) // 1 + index in r.Types, and of its set
+	setOf := make(map[string]int) // by type: 1 + the index in r.Types and sets
 	var add func(nodes []*Node)
 	add = func(nodes []*Node) {
 		for _, n := range nodes {
@@ -129,7 +130,7 @@ func setsOf(r *Report, graphNode map[*Node]*attribute.Node, choose func(*Report)
 	return sets, of
 }
 
-// fillSets fills in what sets retain, and with them types, of which the report has the largest first.
+// fillSets fills in what sets and r.Types retain, and sorts r.Types, the largest first.
 func fillSets(r *Report, sets []*NodeSet, held []retain.Held) {
 	for i, s := range sets {
 		h := held[i]
@@ -148,7 +149,7 @@ func fillSets(r *Report, sets []*NodeSet, held []retain.Held) {
 	})
 }
 
-// pairNodes fills in which node of the graph's result each node of the report was made of.
+// pairNodes fills in, for each node of the report, the node of the attribution that it was made of.
 func pairNodes(to map[*Node]*attribute.Node, nodes []*Node, of []*attribute.Node) {
 	for i, n := range nodes {
 		to[n] = of[i]

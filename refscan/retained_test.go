@@ -28,10 +28,10 @@ func scanRetained(t testing.TB) *refscan.Report {
 	return r
 }
 
-// Sizes of what a payload consists of.
+// Sizes of the parts of a payload.
 const (
 	payloadBytes = 32       // the struct
-	dataBytes    = 112      // what it holds
+	dataBytes    = 112      // its data
 	pairBytes    = 32 + 112 // both
 )
 
@@ -134,7 +134,7 @@ func TestRetained(t *testing.T) {
 	})
 }
 
-// root returns the root of this package with a name, nil if the report has none.
+// root returns this package's root with a name, nil if the report has none.
 func root(r *refscan.Report, name string) *refscan.Node {
 	for _, n := range r.Roots {
 		if n.Name == pkg+name {
@@ -157,7 +157,7 @@ func holdInner(inner *payload, ready, done chan bool) int {
 	return inner.id + len(inner.data)
 }
 
-// Arguments that a function hands on are copies of one reference.
+// Arguments that a function passes on are copies of one reference.
 func TestRetainedByStacks(t *testing.T) {
 	ready, done := make(chan bool), make(chan bool)
 	defer close(done)
@@ -170,8 +170,8 @@ func TestRetainedByStacks(t *testing.T) {
 	runtime.KeepAlive(ready)
 }
 
-// What is charged to a node and below is retained by it or shared, for every node of a whole
-// process.
+// What is charged to a node and below is either retained by the node or shared, for every node of a
+// whole process.
 func TestRetainedAndSharedAddUp(t *testing.T) {
 	long(t)
 	fillCorpus()
@@ -190,7 +190,7 @@ func TestRetainedAndSharedAddUp(t *testing.T) {
 	}
 	r := scanRetained(t)
 	for _, n := range append(r.Roots, r.Fold().Roots...) {
-		if n.Name != "runtime.(gaps of the tiny allocator)" { // which no object has
+		if n.Name != "runtime.(gaps of the tiny allocator)" { // no object has these gaps
 			above(n)
 		}
 	}
@@ -217,8 +217,7 @@ func TestRetainedIsOptIn(t *testing.T) {
 	require.Len(t, p.SampleType, 2)
 }
 
-// A report that was read from JSON has the figures, but what folded nodes retain together it does
-// not know.
+// A report that was read from JSON has the figures, but not what folded nodes retain together.
 func TestRetainedInJSON(t *testing.T) {
 	fillRetained()
 	defer emptyRetained()
@@ -251,7 +250,7 @@ func TestRetainedInJSON(t *testing.T) {
 	require.False(t, r.Fold().Retained, "what some of the nodes retain together is not known")
 }
 
-// sameAfterReading compares all that a report says with what another says.
+// sameAfterReading requires that two reports have the same JSON.
 func sameAfterReading(t *testing.T, r, read *refscan.Report) {
 	t.Helper()
 	want, err := json.Marshal(r)
@@ -330,8 +329,8 @@ var (
 
 func newPhoto(id int) *photo { return &photo{id, make([]byte, 100)} }
 
-// All objects of a type retain together what neither of them, nor any of the nodes that they are
-// charged to, does alone.
+// All objects of a type together retain objects that neither one of them, nor one of the nodes that
+// they are charged to, retains alone.
 func TestRetainedByType(t *testing.T) {
 	long(t)
 	common, framed := newPhoto(1), newPhoto(2)
@@ -368,10 +367,10 @@ func TestRetainedByType(t *testing.T) {
 	require.Equal(t, &refscan.Node{
 		Name: "*" + pkg + "album", Type: "*" + pkg + "album",
 		Objects: 3, Bytes: 3 * albumBytes,
-		// The albums, their arrays of photos, the sleeve, the photo that two of them have and that
-		// of the inner one.
+		// The albums, their arrays of photos, the sleeve, the photo that two of the albums have,
+		// and the photo of the inner one.
 		RetainedObjects: 3 + 3 + 1 + 2*2, RetainedBytes: 3*albumBytes + 16 + 8 + 8 + 8 + 2*photoBytes,
-		SharedObjects: 2 + 1, SharedBytes: photoBytes + 112, // the framed photo, what is opaque
+		SharedObjects: 2 + 1, SharedBytes: photoBytes + 112, // framed photo, opaque object
 	}, of("*"+pkg+"album"))
 	require.EqualValues(t, 3, of("*"+pkg+"photo").Objects)
 	require.EqualValues(t, 3*2, of("*"+pkg+"photo").RetainedObjects, "photos are not kept by each other, so all go with what they have")
@@ -385,7 +384,7 @@ func TestRetainedByType(t *testing.T) {
 		}
 	}
 
-	// The array of albums and the second album. The first is tFirst's, too.
+	// The array of albums and the second album. The first one is also held by tFirst.
 	require.EqualValues(t, 1+1+1+1+1+1+2, sets[0].RetainedObjects, "the arrays, both albums below, the sleeve, and a photo")
 	require.Zero(t, sets[1].RetainedObjects)
 	require.Zero(t, sets[1].SharedObjects)

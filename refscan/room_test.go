@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// roomy has slices with room in their arrays.
+// roomy has slices whose arrays have room beyond the length.
 type roomy struct {
 	numbers, full []int
 	names         []string

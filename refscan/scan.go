@@ -13,12 +13,12 @@ import (
 type ScanOption interface{ applyScan(*scanConfig) }
 
 type scanConfig struct {
-	// allocations returns what is told of each object that a node is charged with, and what
-	// completes the node then; nil: nothing is to be known of allocations.
+	// allocations returns two functions: the first gets each object that a node is charged with,
+	// the second completes the node then. nil: the report has no allocation sites.
 	allocations func(*Snapshot) (attribute.Charged, func(*attribute.Node, *Node))
-	// attribute takes the place of attribute.Run. The functions that it returns complete the
-	// report, and give back memory. It is a function so that only programs that ask for more link
-	// more.
+	// attribute replaces attribute.Run. The functions that it returns complete the report, and
+	// release memory. It is a function value so that only programs that use an option link its
+	// code.
 	attribute func(*typedheap.Heap, root.Program, attribute.Charged) (res *attribute.Result, complete func(*Report), release func())
 }
 
@@ -26,7 +26,7 @@ type scanOption func(*scanConfig)
 
 func (f scanOption) applyScan(c *scanConfig) { f(c) }
 
-// Scan finds out what keeps every live object of the snapshot alive. It takes time and memory in
+// Scan finds what keeps every live object of the snapshot alive. It takes time and memory in
 // proportion to the number of objects, and may be called more than once.
 func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 	defer public(&err)
@@ -91,7 +91,8 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 	return r, nil
 }
 
-// maxUnexplained is how much may be missed before the memory's mappings are looked at.
+// maxUnexplained is how many bytes may be missed before Scan checks that no mapping of the heap was
+// kept from the frozen process.
 const maxUnexplained = 32 << 10
 
 var rootKinds = [...]RootKind{

@@ -7,12 +7,12 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// auditLimit is what package leakcheck lets a scan miss.
+// auditLimit is how many bytes package leakcheck lets a scan miss.
 func auditLimit(t refscan.Totals) int64 {
 	return max(t.LiveBytes/200, int64(32<<10*runtime.GOMAXPROCS(0)))
 }
 
-// scanned is the report of a snapshot of its own.
+// scanned returns the report of a new snapshot.
 func scanned(opts ...refscan.CaptureOption) (*refscan.Report, error) {
 	s, err := refscan.Capture(opts...)
 	if err != nil {

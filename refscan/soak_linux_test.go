@@ -19,10 +19,10 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// longSoak is from how many rounds on the share of verdicts is judged.
+// longSoak is the number of rounds from which on the share of verdicts is checked.
 const longSoak = 3000
 
-// soakRounds is what LEAKGATE_SOAK says, longSoak with LEAKGATE_LONG, or the number given.
+// soakRounds is the value of LEAKGATE_SOAK, longSoak with LEAKGATE_LONG, or else rounds.
 func soakRounds(t *testing.T, rounds int) int {
 	if s := os.Getenv("LEAKGATE_SOAK"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -35,8 +35,8 @@ func soakRounds(t *testing.T, rounds int) int {
 	return rounds
 }
 
-// load keeps system calls, timers, the allocator, growing stacks, other programs, garbage collections
-// and HTTP traffic on loopback going until stop is closed.
+// load runs system calls, timers, allocations, growing stacks, other programs, garbage collections
+// and HTTP traffic on loopback until stop is closed.
 func load(t *testing.T, stop <-chan struct{}) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	work := func(f func()) {
@@ -99,7 +99,7 @@ func load(t *testing.T, stop <-chan struct{}) *sync.WaitGroup {
 	return &wg
 }
 
-// deepen has the stack grow by about 200 bytes for each level, so that the runtime moves it.
+// deepen grows the stack by about 200 bytes for each level, so that the runtime moves it.
 func deepen(levels int) byte {
 	var room [128]byte
 	if levels > 0 {
@@ -114,11 +114,11 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// soaked is what a program keeps that is at work.
+// soaked is what the working program keeps.
 var soaked []*cargo
 
-// Snapshots under load neither crash nor hang nor leave anything behind. Each says exactly what the
-// program keeps, and agrees with the collector or knows why it does not.
+// Snapshots under load neither crash nor hang nor leave anything behind. Each reports exactly what
+// the program keeps. It agrees with the collector, or says why it does not.
 func TestSoak(t *testing.T) {
 	const kept = 500
 	for range kept {
@@ -127,7 +127,7 @@ func TestSoak(t *testing.T) {
 	defer func() { soaked = nil }()
 	stop := make(chan struct{})
 	wg := load(t, stop)
-	scan(t) // opens what stays open
+	scan(t) // opens descriptors that stay open
 	procs := runtime.GOMAXPROCS(0)
 	var worst time.Duration
 	unknown, rounds := 0, soakRounds(t, require.Rounds(2, 15))

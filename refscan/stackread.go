@@ -12,9 +12,9 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/stackmem"
 )
 
-// Stacks tells where the snapshot's stack memory is. A snapshot is taken after a garbage
-// collection, which shrinks stacks and frees those of ended goroutines; CaptureStacks shows them as
-// they are. The cost is in proportion to the number of frames.
+// Stacks reports where the snapshot's stack memory is. A snapshot is taken after a garbage
+// collection, which shrinks stacks and frees those of ended goroutines; CaptureStacks shows stacks
+// as they are. The cost is in proportion to the number of frames.
 func (s *Snapshot) Stacks() (_ *Stacks, err error) {
 	defer public(&err)
 	if err := s.in().Opened(); err != nil {
@@ -28,8 +28,8 @@ func (s *Snapshot) Stacks() (_ *Stacks, err error) {
 }
 
 // CaptureStacks freezes this process as it is, without waiting, settling or collecting garbage, and
-// tells where its stack memory is. It copies goroutines and the used part of their stacks, not the
-// heap, so that it suits a large process in production too. Whatever cannot be done is an
+// reports where its stack memory is. It copies goroutines and the used part of their stacks, not
+// the heap, so that it suits a large process in production too. Every failure is an
 // *UnavailableError.
 //
 // CaptureStacks may be called from several goroutines at once; they and Capture take turns.
@@ -102,8 +102,9 @@ func stackSum(kind StackKind, s stackmem.Sum) StackSum {
 	return StackSum{Kind: kind, Count: s.Count, Bytes: s.Bytes}
 }
 
-// isSystem follows runtime/traceback.go, isSystemGoroutine (go1.26), which knows by a flag whether
-// the goroutines of finalizers and cleanups are in the user's code; here their frames tell.
+// isSystem follows runtime/traceback.go, isSystemGoroutine (go1.26). The runtime has a flag that
+// says whether the goroutines of finalizers and cleanups run the user's code; isSystem looks at
+// their frames.
 func isSystem(g *GoroutineStack) bool {
 	switch g.Entry {
 	case "runtime.main", "runtime.corostart", "runtime.handleAsyncEvent":

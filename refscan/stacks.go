@@ -7,27 +7,29 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 )
 
-// Stacks is where a process's stack memory was when it was frozen. Nothing in it refers to the
-// snapshot, so it stays valid after Close. All sizes are in bytes.
+// Stacks describes where a process's stack memory was when the process was frozen. Nothing in it
+// refers to the snapshot, so it stays valid after Close. All sizes are in bytes.
 //
 // The sum over Goroutines and Others is HeapBytes + OSBytes - Unattributed.
 type Stacks struct {
 	GoVersion string
 	Pause     time.Duration // how long the world was stopped
 
-	// Goroutines are those that live, in the runtime's order.
+	// Goroutines are the living goroutines, in the runtime's order.
 	Goroutines []*GoroutineStack
 	// Others are stacks that no living goroutine has, summed up by kind, in the order of the
 	// StackKind constants.
 	Others []StackSum
 	// ForeignThreads are scheduler stacks that the operating system or C allocated: that of the
-	// main thread, and with cgo all. No figure of the runtime includes them, nor does a sum here.
+	// main thread, and with cgo those of all threads. Neither the runtime's figures nor the sums
+	// here include them.
 	ForeignThreads StackSum
 
 	// HeapBytes and OSBytes are the runtime's own figures at that moment: what runtime/metrics
 	// calls /memory/classes/heap/stacks:bytes and /memory/classes/os-stacks:bytes.
 	HeapBytes, OSBytes int64
-	// Unattributed is what of them was not found with any owner. It should be 0.
+	// Unattributed is the part of HeapBytes and OSBytes for which no owner was found. It should be
+	// 0.
 	Unattributed int64
 
 	Warnings []string
@@ -35,7 +37,7 @@ type Stacks struct {
 	index *debuginfo.Index // of the program; nil in one made by hand
 }
 
-// A StackKind says what stack memory is used for that no living goroutine has.
+// A StackKind says what stack memory that no living goroutine has is used for.
 type StackKind string
 
 const (
@@ -77,8 +79,8 @@ type GoroutineStack struct {
 	WaitReason string // as in tracebacks: "chan receive", "select", ...; "" if it does not wait
 
 	// Entry is the goroutine's first function, perhaps a wrapper that the compiler made for the go
-	// statement. CreatedBy is the function with that statement, which stands at
-	// CreatedFile:CreatedLine, and is never inlined; "" for the runtime's first goroutines.
+	// statement. CreatedBy is the function with that statement, never an inlined one; the statement
+	// is at CreatedFile:CreatedLine. CreatedBy is "" for the runtime's first goroutines.
 	Entry       string
 	CreatedBy   string
 	CreatedFile string
@@ -105,13 +107,12 @@ func (g *GoroutineStack) Free() int64 { return int64(g.SP - g.Lo) }
 // A StackLabel is a profiler label.
 type StackLabel struct{ Key, Value string }
 
-// A StackTrace has the frames of a stack. Goroutines that stand in the same place share it: do not
-// change it.
+// A StackTrace has the frames of a stack. Goroutines with equal stacks share it: do not change it.
 type StackTrace struct {
 	// Frames are the physical frames, the innermost first. The last is runtime.goexit's, which
 	// no goroutine returns to but at its end.
 	Frames []StackFrame
-	// Base is what lies above the frames: some words that the runtime leaves at the top of every
+	// Base is the memory above the frames: some words that the runtime leaves at the top of every
 	// stack.
 	Base int64
 	// Unknown is used memory whose frames could not be told apart, for the reason in Problem.
@@ -150,8 +151,9 @@ type InlinedCall struct {
 	StartLine int
 }
 
-// FuncNames lists the program's functions, and then those that were inlined wherever they are called,
-// once for each call; none if there is no debug information. The latter take longer to find.
+// FuncNames yields the program's functions, then the functions that were inlined wherever they are
+// called, once for each call; nothing if there is no debug information. The inlined ones take
+// longer to find.
 func (s *Stacks) FuncNames() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if s.index == nil {
@@ -173,6 +175,6 @@ func (s *Stacks) FuncNames() iter.Seq[string] {
 	}
 }
 
-// PackageNames returns the names of the program's packages whose import path ends otherwise, by
-// that path.
+// PackageNames maps import paths to package names, for the program's packages whose import path
+// ends in something other than the name.
 func (s *Stacks) PackageNames() map[string]string { return packageNames(s.index) }

@@ -23,7 +23,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// parked starts goroutines that run f, which must call its argument to park; they end with the
+// parked starts n goroutines that run f, which must call its argument to park. They end with the
 // test.
 func parked(t *testing.T, n int, f func(park func())) {
 	t.Helper()
@@ -70,8 +70,8 @@ func captureStacks(t *testing.T) *refscan.Stacks {
 			sum += o.Bytes
 		}
 		require.Equal(t, s.HeapBytes+s.OSBytes, sum)
-		// A goroutine that was just then started or ended makes a difference to what the runtime
-		// says afterwards, so there is more than one try.
+		// A goroutine that starts or ends after the snapshot changes the runtime's figures, so
+		// there are several attempts.
 		if heap, os := stackMetrics(); heap == s.HeapBytes && os == s.OSBytes {
 			return s
 		}
@@ -81,7 +81,8 @@ func captureStacks(t *testing.T) *refscan.Stacks {
 	return nil
 }
 
-// checkGoroutine makes no call of testify unless something is wrong, since there may be 200,000.
+// checkGoroutine calls no assertion unless something is wrong, since there may be 200,000
+// goroutines.
 func checkGoroutine(t *testing.T, g *refscan.GoroutineStack) {
 	t.Helper()
 	sum := g.Trace.Base
@@ -101,7 +102,7 @@ func checkGoroutine(t *testing.T, g *refscan.GoroutineStack) {
 	}
 }
 
-// find returns the goroutines with a function on their stack, inlined ones included.
+// find returns the goroutines that have a function on their stack, inlined ones included.
 func find(s *refscan.Stacks, fn string) []*refscan.GoroutineStack {
 	var out []*refscan.GoroutineStack
 	for _, g := range s.Goroutines {
@@ -115,7 +116,8 @@ func find(s *refscan.Stacks, fn string) []*refscan.GoroutineStack {
 	return out
 }
 
-// logical returns the names on a stack, the innermost first.
+// logical returns the names of the functions on a stack, inlined ones included, the innermost
+// first.
 func logical(g *refscan.GoroutineStack) []string {
 	var names []string
 	for _, f := range g.Trace.Frames {
@@ -156,8 +158,8 @@ func TestStacksAccount(t *testing.T) {
 //go:noinline
 func parkDirectly(park func()) { park() }
 
-// TestStacksOfEndedGoroutines: their stacks wait for the next goroutine, or lie in caches and the
-// pool.
+// TestStacksOfEndedGoroutines: such stacks are kept for the next goroutine, or are in caches and
+// the pool.
 func TestStacksOfEndedGoroutines(t *testing.T) {
 	for range 5 {
 		var wg sync.WaitGroup
@@ -177,7 +179,8 @@ func TestStacksOfEndedGoroutines(t *testing.T) {
 	}
 }
 
-// grow recurses and notes where its frames lie. Neighbours of a recursion are a frame apart.
+// grow recurses and records the addresses of its frames. Neighbours of a recursion are a frame
+// apart.
 //
 //go:noinline
 func grow(depth int, atBottom func(), addresses ...uintptr) byte {
@@ -273,7 +276,7 @@ func snapshotStacks(t *testing.T) *refscan.Stacks {
 	return s
 }
 
-// TestStacksUnderSynctest: goroutines of a bubble are walked as any other.
+// TestStacksUnderSynctest: goroutines of a bubble are walked like others.
 func TestStacksUnderSynctest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -329,7 +332,7 @@ func TestStacksUnderLoad(t *testing.T) {
 	wg.Wait()
 }
 
-// spin can be stopped at any instruction only, for want of calls.
+// spin has no calls, so it can only be stopped by asynchronous preemption, at any instruction.
 func spin(on *atomic.Bool) {
 	for on.Load() {
 	}

@@ -83,7 +83,7 @@ type traceback struct {
 	creator   uint64
 }
 
-// tracebacks parses what the runtime itself says of all goroutines.
+// tracebacks parses the runtime's own tracebacks of all goroutines.
 func tracebacks() map[uint64]*traceback {
 	text := make([]byte, 1<<22)
 	text = text[:runtime.Stack(text, true)]
@@ -116,7 +116,7 @@ func tracebacks() map[uint64]*traceback {
 
 // TestTraces compares what is read out of the frozen process with the runtime's own tracebacks.
 func TestTraces(t *testing.T) {
-	before := tracebacks() // what other tests left
+	before := tracebacks() // goroutines of other tests
 	for _, f := range []func(func()){parkDirectly, callsInlined, panics, nilPointer, openCoded, locked} {
 		parked(t, 2, f)
 	}
@@ -137,8 +137,8 @@ func TestTraces(t *testing.T) {
 	compared := 0
 	for _, g := range s.Goroutines {
 		if g.Self || g.System || before[g.ID] != nil || strings.Contains(g.Entry+" "+g.CreatedBy, ".TestLeaked") {
-			// tests of leaked goroutines leave some, which may come and go, and which the runtime
-			// may know for leaked
+			// tests of leaked goroutines leave some, which may come and go, and whose state the
+			// runtime may show as leaked
 			continue
 		}
 		w := want[g.ID]

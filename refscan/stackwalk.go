@@ -8,12 +8,12 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/gstate"
 )
 
-// maxSharedFrames bounds the stacks that are looked up by what stands on them. Deeper ones are
-// hardly ever alike, and their keys would double what they take.
+// maxSharedFrames is the depth up to which stacks with equal frames share a trace. Deeper stacks
+// are hardly ever equal, and their keys would double the memory that they take.
 const maxSharedFrames = 4096
 
-// stackWalker turns stacks into traces. Many goroutines stand in few places, so it keeps what it
-// made of them.
+// stackWalker turns stacks into traces. Many goroutines stand in few places, so it caches
+// locations, traces and origins.
 type stackWalker struct {
 	m         *goruntime.Model
 	locations map[location]*StackLocation
@@ -23,17 +23,17 @@ type stackWalker struct {
 	steps     []step
 }
 
-// location is a pc of a frame and the pc to look up its source with.
+// location is the pc of a frame, and the pc for looking up its position in the source.
 type location struct{ pc, callPC uint64 }
 
-// step is a frame as it was found.
+// step is a frame as the stack walk found it.
 type step struct {
 	location
 	fn   *goruntime.Func
 	size uint64
 }
 
-// origin is where goroutines with one entry and one go statement come from.
+// origin is where goroutines with the same entry and the same go statement come from.
 type origin struct {
 	entry, createdBy, file string
 	line                   int
@@ -50,11 +50,11 @@ func newStackWalker(m *goruntime.Model) *stackWalker {
 func (w *stackWalker) trace(g *goruntime.Goroutine) *StackTrace {
 	w.steps = w.steps[:0]
 	var callee *goruntime.Func
-	top := g.SP // the first address that no frame has
+	top := g.SP // where the next frame begins
 	err := w.m.Frames(g, func(f *goruntime.Frame) error {
-		// The innermost frame begins at the stack pointer: a call of a nil func leaves its return
-		// address below. Where a signal faked a call, the link register is saved between two frames
-		// (arm64).
+		// The innermost frame begins at the goroutine's stack pointer: a call of a nil func leaves
+		// its return address below f.SP. There is a gap between two frames where a signal faked a
+		// call: the link register is saved in it (arm64).
 		if n := len(w.steps); n > 0 && f.SP > top {
 			w.steps[n-1].size += f.SP - top
 			top = f.SP
@@ -114,7 +114,7 @@ func (w *stackWalker) location(s step) *StackLocation {
 	return l
 }
 
-// origin fills in where a goroutine comes from.
+// origin fills in the entry function and the creator of a goroutine.
 func (w *stackWalker) origin(out *GoroutineStack, g *goruntime.Goroutine) {
 	key := [2]uint64{g.StartPC, g.GoPC}
 	o, ok := w.origins[key]
@@ -130,7 +130,7 @@ func (w *stackWalker) origin(out *GoroutineStack, g *goruntime.Goroutine) {
 	out.Entry, out.CreatedBy, out.CreatedFile, out.CreatedLine = o.entry, o.createdBy, o.file, o.line
 }
 
-// setLabels gives goroutines the labels at the addresses.
+// setLabels sets the profiler labels of goroutines, given by the addresses of their label sets.
 func setLabels(m *goruntime.Model, holders map[uint64][]*GoroutineStack) {
 	addrs := make([]uint64, 0, len(holders))
 	for a := range holders {
@@ -142,7 +142,7 @@ func setLabels(m *goruntime.Model, holders map[uint64][]*GoroutineStack) {
 		for i, l := range set {
 			labels[i] = StackLabel(l)
 		}
-		// package slices would have code for labels alone, 16 KB of a test binary
+		// package slices would add code for labels alone, 16 KB of a test binary
 		sort.Slice(labels, func(i, j int) bool { return labels[i].Key < labels[j].Key })
 		for _, g := range holders[addr] {
 			g.Labels = labels

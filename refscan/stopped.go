@@ -8,7 +8,8 @@ import (
 // phases are the values of runtime.gcphase (runtime/mgc.go, _GCoff).
 var phases = [...]string{"off", "mark", "mark termination"}
 
-// describeStop fills in Report.Stopped, and takes out of the totals what nobody can tell.
+// describeStop fills in Report.Stopped, and takes missed objects out of the totals, since nobody
+// can tell whether they are alive.
 func (s *Snapshot) describeStop(r *Report, graph *typedheap.Heap, reached *attribute.Result) {
 	if !s.in().Stopped() {
 		return

@@ -23,7 +23,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A memoryGroup is a cgroup of a test's own, below the one that the test runs in.
+// A memoryGroup is a cgroup for one test, below the cgroup that the test runs in.
 type memoryGroup struct {
 	folder string
 	v1     bool
@@ -88,7 +88,7 @@ func (g *memoryGroup) number(t *testing.T, file, key string) int64 {
 	return 0
 }
 
-// kills is how often the kernel killed in the group because memory ran out.
+// kills is how often the kernel killed a process in the group because memory ran out.
 func (g *memoryGroup) kills(t *testing.T) int64 {
 	if g.v1 {
 		return g.number(t, "memory.oom_control", "oom_kill ")
@@ -103,7 +103,7 @@ func (g *memoryGroup) peak(t *testing.T) int64 {
 	return g.number(t, "memory.peak", "")
 }
 
-// sweepVariable makes TestInMemoryGroup run, with a heap of a kind and of so many MB.
+// sweepVariable makes TestInMemoryGroup run, with a kind of heap and its size in MB.
 const sweepVariable = "LEAKGATE_TEST_GROUP"
 
 // A sweepStep is one run of TestInMemoryGroup.
@@ -112,8 +112,8 @@ type sweepStep struct {
 	result                       string
 }
 
-// runInGroup makes a process with a heap, limits it to so many times its resident size, and has it
-// take a snapshot and scan it.
+// runInGroup starts a process with a heap, limits it to factor times its resident size, and makes
+// it take a snapshot and scan it.
 func runInGroup(t *testing.T, heap string, factor float64) sweepStep {
 	t.Helper()
 	g := newMemoryGroup(t)
@@ -154,7 +154,7 @@ func runInGroup(t *testing.T, heap string, factor float64) sweepStep {
 	if err := cmd.Wait(); err != nil {
 		s.result += fmt.Sprintf(" (%v: %s)", err, rest)
 	}
-	require.NoError(t, os.Remove(g.folder)) // at once: a test that is killed does not clean up
+	require.NoError(t, os.Remove(g.folder)) // at once: a test that is killed runs no cleanups
 	return s
 }
 
@@ -179,7 +179,7 @@ var (
 
 type sweepPointer struct{ p *sweepPointer }
 
-// sweepHeaps fill the heap with about so many bytes.
+// sweepHeaps fill the heap with about that many bytes.
 var sweepHeaps = map[string]func(bytes int){
 	// Most of it has no pointers, as in most programs.
 	"sessions": func(bytes int) {
@@ -222,7 +222,7 @@ var sweepHeaps = map[string]func(bytes int){
 		}
 		sweepKept = all
 	},
-	// Pointers at the start of much that has none.
+	// Pointers at the start of large objects that have no others.
 	"buffers": func(bytes int) {
 		type page struct {
 			next *page
@@ -261,8 +261,8 @@ var sweepHeaps = map[string]func(bytes int){
 	},
 }
 
-// heapOf returns what fills the heap as a variable of the environment says: the name of a heap, and
-// megabytes. It is nil if that is not set.
+// heapOf returns a function that fills the heap as an environment variable says: the name of a
+// heap, and megabytes. It returns nil if the variable is not set.
 func heapOf(t *testing.T, variable string) (fill func()) {
 	t.Helper()
 	heap, size, _ := strings.Cut(os.Getenv(variable), " ")
@@ -278,7 +278,7 @@ func heapOf(t *testing.T, variable string) (fill func()) {
 func TestInMemoryGroup(t *testing.T) {
 	fill := heapOf(t, sweepVariable)
 	if fill == nil {
-		return // it is run by others
+		return // runInGroup runs it
 	}
 	in := bufio.NewReader(os.Stdin)
 	_, err := in.ReadString('\n')
@@ -306,10 +306,10 @@ func TestInMemoryGroup(t *testing.T) {
 	runtime.KeepAlive(sweepKept)
 }
 
-// TestSweepOfMemoryLimits limits a program to 1.2 to 4 times its resident size. Whatever the limit,
-// there is a verdict, or the reason why there is none, and nothing is ever killed. At twice the
-// resident size there is a verdict. For a heap of nothing but small objects with pointers, the
-// worst case, that takes a disk.
+// TestSweepOfMemoryLimits limits a program to 1.2 to 4 times its resident size. Under each limit
+// the program has a verdict, or the reason why there is none, and the kernel never kills it. At
+// twice the resident size there is a verdict. For a heap of nothing but small objects with
+// pointers, the worst case, that takes a disk.
 func TestSweepOfMemoryLimits(t *testing.T) {
 	long(t)
 	require.Slow(t)
@@ -317,7 +317,7 @@ func TestSweepOfMemoryLimits(t *testing.T) {
 	if os.Getenv("LEAKGATE_LONG") != "" {
 		step = 0.05
 	}
-	scan(t) // debug information is there from now on
+	scan(t) // so that debug information is there
 	for heap, enough := range map[string]float64{"sessions 60": 2, "nodes 60": 2, "tangle 60": 2} {
 		least := math.Inf(1)
 		for i := 0; ; i++ {

@@ -21,7 +21,7 @@ const (
 	channel = "timer(time.Timer)"
 )
 
-// timerCases are ways in which a program leaves timers pending, and the names that these have.
+// timerCases are ways in which a program leaves timers pending, and the names of these timers.
 var timerCases = []struct {
 	name  string
 	leave func(t *testing.T)
@@ -48,7 +48,7 @@ var timerCases = []struct {
 	}, map[string]int64{timeout: 4}},
 	{"channels", func(t *testing.T) {
 		done := make(chan struct{})
-		waits := func(c <-chan time.Time) { // a timer of a channel is pending while somebody waits
+		waits := func(c <-chan time.Time) { // a channel's timer is pending while a goroutine waits
 			go func() {
 				select {
 				case <-c:
@@ -137,8 +137,8 @@ var timerCases = []struct {
 	}, map[string]int64{"timer(net.(*pipe).SetDeadline)": 3}},
 }
 
-// Each timer of the standard library is pending under the name of what a program has called or set,
-// and says when it is due.
+// Each timer of the standard library is pending under the name of the function that a program has
+// called or set, with the time when it is due.
 func TestNamesOfPendingTimers(t *testing.T) {
 	known := make(map[string]bool)
 	for _, tt := range timerCases {
@@ -170,7 +170,7 @@ func TestNamesOfPendingTimers(t *testing.T) {
 	}
 }
 
-// pendingTimers are those of a process that are due in an hour, more or less.
+// pendingTimers counts the pending timers of the process that are due in about an hour, by name.
 func pendingTimers(t *testing.T) map[string]int64 {
 	t.Helper()
 	s, err := refscan.Capture(refscan.WithLog(t.Logf))
@@ -196,8 +196,8 @@ func atLeast(have, want map[string]int64) bool {
 	return true
 }
 
-// blockedServer is the URL of a server whose handler, but for "/at-once", does not return before
-// the test ends. It is started as HTTP/1, if start does not do so.
+// blockedServer returns the URL of a server whose handler does not return before the test ends,
+// except for "/at-once". start may start it, else it is started as HTTP/1.
 func blockedServer(t *testing.T, start func(*httptest.Server)) string {
 	t.Helper()
 	ended := make(chan struct{})
@@ -258,7 +258,7 @@ func inBackground(t *testing.T, client *http.Client, url string) {
 	})
 }
 
-// listen accepts connections, and says nothing.
+// listen accepts connections, and sends nothing.
 func listen(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -13,7 +13,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// chargedTypes returns what a report charges to nodes of each type, but for what is untyped.
+// chargedTypes adds what a report charges to nodes of each type, without untyped objects.
 func chargedTypes(all map[string]proof.Reach, nodes []*refscan.Node) {
 	for _, n := range nodes {
 		sum := all[n.Type]
@@ -23,7 +23,7 @@ func chargedTypes(all map[string]proof.Reach, nodes []*refscan.Node) {
 	}
 }
 
-// Of no type is more charged by a scan than there is in a count of the same snapshot.
+// For no type does a scan charge more objects or bytes than a count of the same snapshot finds.
 func TestTypeCountIsAnUpperBound(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -61,7 +61,7 @@ func fillSnippets() {
 	s.nested = []map[int]*string{{1: &part}}
 }
 
-// Bytes that no slice and no string reaches are counted, in large blocks.
+// In large blocks, bytes that no slice and no string reaches are counted.
 func TestUnreachedBytes(t *testing.T) {
 	emptyCorpus()
 	fillSnippets()
@@ -69,21 +69,21 @@ func TestUnreachedBytes(t *testing.T) {
 	assert.Equal(t, map[string]int64{
 		"head": 1016, "middle": 1016, "bytes": 1016, "ints": 1008, "keys[$key]": 1016 + 2039, "boxed.$val": 1016, "many[*]": 10160,
 	}, unreached(t))
-	// Of too many nothing is said.
+	// With too many blocks, nothing is reported.
 	for range 131_073 {
 		theSnippets.many = append(theSnippets.many, text(256)[:8])
 	}
 	assert.Empty(t, unreached(t))
 }
 
-// unreached scans the process, and returns the bytes that nothing reaches by their path from
+// unreached scans the process, and returns the bytes that nothing reaches, by path from
 // theSnippets.
 func unreached(t *testing.T) map[string]int64 {
 	t.Helper()
 	return partsOf(t, "theSnippets", func(n *refscan.Node) int64 { return n.UnreachedBytes })
 }
 
-// partsOf scans the process, and returns a part of the bytes of what a variable holds, by path.
+// partsOf scans the process, and returns a figure of each node below a variable, by path.
 func partsOf(t *testing.T, variable string, of func(*refscan.Node) int64) map[string]int64 {
 	t.Helper()
 	s, err := refscan.Capture(refscan.WithLog(t.Logf))

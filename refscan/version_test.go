@@ -12,8 +12,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// A program says which Go it was built with, and one that is not known is recognised by that before
-// anything else. The linker lets us write a version into a program.
+// A program records the Go version that it was built with. Capture checks it before anything else,
+// and so recognises an unknown version. The linker can write a version into a program.
 func TestUnknownVersions(t *testing.T) {
 	require.Slow(t)
 	capture := func(t *testing.T, ldflags string) string {

@@ -18,7 +18,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// watchedBlob is as large as a size class, and nothing else in this test is.
+// watchedBlob has the size of a size class that nothing else in this test uses.
 type watchedBlob struct {
 	_ *watchedBlob
 	_ [200]byte // 208 bytes in all
@@ -33,8 +33,8 @@ var (
 	watchedArray             []int
 )
 
-// newcomersOf counts what is new after f, which is given what to call after it has allocated. Other
-// goroutines of the test binary may add some.
+// newcomersOf counts the objects that are new after f. f gets a function to call when it has
+// allocated. Other goroutines of the test binary may add objects.
 func newcomersOf(t *testing.T, f func(passed func())) proof.Newcomers {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // else one may begin just before that of the count
@@ -55,7 +55,7 @@ func newcomersOf(t *testing.T, f func(passed func())) proof.Newcomers {
 	return n
 }
 
-// few is what else may be new or gone in the test binary.
+// few is how many other objects of the test binary may be new or gone.
 const few = 12
 
 const anyNumber = -1
@@ -66,7 +66,7 @@ func requireAbout(t *testing.T, want, got int64, what string) {
 	require.LessOrEqual(t, got, want+few, what)
 }
 
-// resurrected is what a finalizer keeps.
+// resurrected has objects that a finalizer keeps.
 var resurrected struct {
 	sync.Mutex
 	blobs []*watchedBlob
@@ -86,7 +86,7 @@ func blobs(n int) (made []*watchedBlob) {
 	return made
 }
 
-// What is new is counted, whatever else is gone.
+// New objects are counted, whatever other objects are gone.
 func TestWatchCounts(t *testing.T) {
 	t.Cleanup(func() {
 		watchedBlobs, otherBlobs, watchedMap, watchedValues, watchedLarge, watchedArray = nil, nil, nil, nil, nil, nil
@@ -198,8 +198,8 @@ func TestWatchCounts(t *testing.T) {
 	}
 }
 
-// Where collections follow each other unseen, old objects cannot be told from those that took their
-// places, and nothing is said.
+// If several collections pass unnoticed, old objects cannot be distinguished from new ones in their
+// places, and the result is an error.
 func TestWatchMissesACollection(t *testing.T) {
 	w, err := proof.StartWatch(context.Background(), func(string, ...any) {})
 	require.NoError(t, err)
@@ -213,8 +213,8 @@ func TestWatchMissesACollection(t *testing.T) {
 	require.Contains(t, err.Error(), "more often than can be followed")
 }
 
-// Random programs keep and drop blobs, and collect garbage at any time; a list of what each has
-// kept says what is new.
+// Random programs keep and drop blobs, and collect garbage at any time. A list of the blobs that
+// each has kept tells which are new.
 func TestWatchAgainstAList(t *testing.T) {
 	t.Cleanup(func() { watchedBlobs = nil })
 	for round := range require.Rounds(20, 300) {

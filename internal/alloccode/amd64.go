@@ -11,14 +11,15 @@ const (
 	amd64SP, amd64SI, amd64DI          place = 4, 6, 7
 )
 
-// amd64Arguments are the registers of integer arguments, in order (src/cmd/compile/abi-internal.md).
+// amd64Arguments are the registers of integer arguments, in order
+// (src/cmd/compile/abi-internal.md).
 var amd64Arguments = []place{amd64AX, amd64BX, amd64CX, amd64DI, amd64SI, 8, 9, 10, 11}
 
-// How instructions go on behind their opcodes, by opcode: '.' nothing, 'm' a ModRM byte, '1', '2' and
-// '4' an immediate of so many bytes (4 is 2 with an operand size of 16 bits), 'b' and 'w' a ModRM byte
-// and an immediate of 1 and 4 bytes, 'v' a register's immediate, of 8 bytes with REX.W, 'f' and 'F'
-// ModRM bytes behind which an immediate stands only for some, 'x' what 64-bit code does not have or
-// the Go compiler and assembler do not emit. 'p' is a prefix.
+// The bytes that follow an opcode, by opcode: '.' none, 'm' a ModRM byte, '1', '2' and '4' an
+// immediate of that many bytes (4 is 2 with an operand size of 16 bits), 'b' and 'w' a ModRM byte
+// and an immediate of 1 and 4 bytes, 'v' the immediate of a register, of 8 bytes with REX.W, 'f'
+// and 'F' a ModRM byte that has an immediate after it only in some groups, 'x' opcodes that 64-bit
+// code does not have or the Go compiler and assembler do not emit. 'p' is a prefix.
 const (
 	amd64Opcodes = "" +
 		"mmmm14xxmmmm14xp" + "mmmm14xxmmmm14xx" + "mmmm14pxmmmm14px" + "mmmm14pxmmmm14px" + // 00 to 3f
@@ -32,17 +33,17 @@ const (
 		"mmbmbbbm........" + "mmmmmmmmmmmmmmmm" + "mmmmmmmmmmmmmmmm" + "mmmmmmmmmmmmmmmx"
 )
 
-// An amd64 is an instruction in its parts.
+// An amd64 is a decoded instruction.
 type amd64 struct {
 	length           int
-	opcodes          byte // 0: one-byte opcodes; 1: those behind 0f; 2: behind 0f 38; 3: behind 0f 3a
+	opcodes          byte // 0: one-byte opcodes; 1: after 0f; 2: after 0f 38; 3: after 0f 3a
 	opcode           byte
 	vector           bool  // VEX or EVEX
 	third            place // register of VEX
 	rexPresent, wide bool  // REX.W
 	short            bool  // operands of 16 bits
 	repeated         bool  // F3
-	addressing       bool  // prefixes that change what memory is meant
+	addressing       bool  // a prefix changes how memory is addressed
 	hasModRM         bool
 	mode, group      byte
 	reg, rm          place // rm is the register if mode is 3, else the base
@@ -55,8 +56,8 @@ type amd64 struct {
 	rexR, rexX, rexB byte
 }
 
-// decodeAMD64 reads the code of a function; nil if it has what is not known here, behind which
-// everything would be read out of step.
+// decodeAMD64 decodes the code of a function. It returns nil if an instruction is not known, since
+// everything after it would be decoded out of step.
 func decodeAMD64(entry uint64, code []byte) (list []instruction) {
 	for at := entry; len(code) > 0; {
 		var i amd64
@@ -72,7 +73,7 @@ func decodeAMD64(entry uint64, code []byte) (list []instruction) {
 	return list
 }
 
-// decode reads the instruction that code begins with; false if it is not known.
+// decode decodes the first instruction of code; false if it is not known.
 func (i *amd64) decode(code []byte) bool {
 	at := i.prefixes(code)
 	if at < 0 || at >= len(code) {
@@ -119,7 +120,7 @@ func (i *amd64) decode(code []byte) bool {
 	return true
 }
 
-// prefixes returns where the opcode is, or -1.
+// prefixes reads prefixes and returns the offset of the opcode, or -1.
 func (i *amd64) prefixes(code []byte) int {
 	for at, b := range code {
 		switch b {
@@ -183,7 +184,7 @@ func (i *amd64) vectorForm() byte {
 	return 'x'
 }
 
-// operands reads ModRM, SIB and displacement, and returns what is behind them, or -1.
+// operands reads ModRM, SIB and displacement, and returns the offset after them, or -1.
 func (i *amd64) operands(code []byte, at int) int {
 	if at >= len(code) {
 		return -1
@@ -222,7 +223,7 @@ func (i *amd64) operands(code []byte, at int) int {
 	return at + size
 }
 
-// immediateOf is how long the immediate of a form is.
+// immediateOf is the length of the immediate of a form, in bytes.
 func (i *amd64) immediateOf(form byte) int {
 	whole := 4
 	if i.short && !i.wide {
@@ -256,7 +257,7 @@ func (i *amd64) immediateOf(form byte) int {
 	return 0
 }
 
-// signedBytes is a number of up to 8 bytes.
+// signedBytes decodes a signed number of 1, 2, 4 or 8 bytes.
 func signedBytes(b []byte) int64 {
 	switch len(b) {
 	case 1:

@@ -1,10 +1,11 @@
 package alloccode
 
-// What instructions write, and where they lead, by opcode: '.' nothing that is followed, 'o' the operand
-// of ModRM, 'r' its register, 'x' both, 'A' the accumulator, 'a' that and DX, 'd' that and the operand, 's'
-// the registers of string operations, 'q' those of CPUID and the like, 'p' the register in the opcode, 'P' that
-// and the accumulator, 'b' a branch, 'j' a jump, 'c' a call, 'e' the end, 'm' a move, 'i' one of an
-// immediate, 'l' LEA, 'z' XOR; 'f', 'g', 'h', 'n' and 'v' what depends on the group or the prefix.
+// What instructions write or do, by opcode: '.' nothing that matters, 'o' the operand of ModRM, 'r'
+// the register of ModRM, 'x' both, 'A' the accumulator, 'a' it and DX, 'd' it and the operand, 's'
+// the registers of string operations, 'q' those of CPUID and the like, 'p' the register in the
+// opcode, 'P' it and the accumulator, 'b' a branch, 'j' a jump, 'c' a call, 'e' the end, 'm' a
+// move, 'i' a move of an immediate, 'l' LEA, 'z' XOR; 'f', 'g', 'h', 'n' and 'v' depend on the
+// group or the prefix.
 const (
 	amd64Effects = "" +
 		"oorrAA..oorrAA.." + "oorrAA..oorrAA.." + "oorrAA..oorrAA.." + "ozrzAA.........." + // 00 to 3f
@@ -18,7 +19,7 @@ const (
 		"xx.o.r.qpppppppp" + "......or........" + ".......o........" + "................"
 )
 
-// setAMD64 says what an instruction does. What is not known in detail writes its operands.
+// setAMD64 sets the effect of an instruction. If its details are not known, it writes its operands.
 func (x *instruction) setAMD64(i *amd64) {
 	switch i.opcodes {
 	case 0:
@@ -46,7 +47,7 @@ func (x *instruction) writesOperand(i *amd64) {
 	case i.onStack:
 		x.slotsFrom, x.slotsTo = i.displacement, i.displacement+8
 		if i.opcodes != 0 {
-			x.slotsTo += 8 // a vector's
+			x.slotsTo += 8 // of a vector
 		}
 		if i.vector {
 			x.slotsTo += 48
@@ -54,8 +55,8 @@ func (x *instruction) writesOperand(i *amd64) {
 	}
 }
 
-// register is the one that a number stands for: of operations on bytes without REX, the second byte of
-// a register is meant by the numbers of 4 on.
+// register is the register that a number refers to: in operations on bytes without REX, the numbers
+// from 4 on refer to the second byte of a register.
 func (i *amd64) register(number place) place {
 	if i.opcodes == 0 && i.opcode&1 == 0 && !i.rexPresent && number >= 4 && number < 8 {
 		return number - 4
@@ -77,7 +78,7 @@ func (x *instruction) setEffect(i *amd64, effect byte) {
 	case 'p':
 		x.writes(inOpcode)
 	case 'P':
-		if inOpcode != amd64AX { // or else it is a NOP
+		if inOpcode != amd64AX { // XCHG of AX with itself is a NOP
 			x.writes(amd64AX, inOpcode)
 		}
 	case 'b':
@@ -112,7 +113,7 @@ func (x *instruction) isConstant(to place, constant uint64) {
 	x.op, x.to, x.constant, x.written = opConst, to, constant, nil
 }
 
-// setOther is for what depends on the group, the operands or the prefix.
+// setOther handles effects that depend on the group, the operands or the prefix.
 func (x *instruction) setOther(i *amd64, effect byte) {
 	switch {
 	case effect == 'z' && i.mode == 3 && i.reg == i.rm: // a register with itself
@@ -120,9 +121,9 @@ func (x *instruction) setOther(i *amd64, effect byte) {
 	case effect == 'z':
 		x.writes(i.reg)
 		x.writesOperand(i)
-	case effect == 'h' && i.group >= 2: // to where a register or memory says, or PUSH
+	case effect == 'h' && i.group >= 2: // an indirect call or jump, or PUSH
 		x.op = [8]operation{2: opCall, 3: opCall, 4: opJump, 5: opJump}[i.group]
-	case effect == 'f' && i.group >= 2: // but TEST
+	case effect == 'f' && i.group >= 2: // all but TEST
 		x.writes(amd64AX, amd64DX)
 		x.writesOperand(i)
 	case effect == 'g' && i.group != 7 /* CMP */, effect == 'n' && i.group != 4 /* BT */, effect == 'v' && !i.repeated, effect == 'h':
@@ -130,7 +131,7 @@ func (x *instruction) setOther(i *amd64, effect byte) {
 	}
 }
 
-// setMove is for MOV between registers and memory.
+// setMove handles MOV between registers and memory.
 func (x *instruction) setMove(i *amd64) {
 	load := i.opcode >= 0x8a
 	to, from := i.rm, i.reg
@@ -163,7 +164,7 @@ func (x *instruction) setMove(i *amd64) {
 	}
 }
 
-// setImmediate is for MOV of a number.
+// setImmediate handles MOV of an immediate.
 func (x *instruction) setImmediate(i *amd64, inOpcode place) {
 	to := i.rm
 	if i.opcode < 0xc0 {

@@ -2,20 +2,20 @@ package alloccode
 
 import "encoding/binary"
 
-// arm64SP is what stands for the stack pointer as a base of addresses, and for zero elsewhere.
+// arm64SP is the register number of the stack pointer in addresses, and of zero elsewhere.
 const arm64SP = 31
 
-// arm64Context is the register that closures find their variables by.
+// arm64Context is the register through which closures find their variables.
 const arm64Context place = 26
 
 // arm64Arguments are the registers of integer arguments, in order.
 var arm64Arguments = []place{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// signed extends so many bits of v.
+// signed sign-extends the lowest bits of v.
 func signed(v uint32, bits uint) int64 { return int64(int32(v<<(32-bits))) >> (32 - bits) }
 
-// decodeARM64 reads the code of a function. An address of static data takes two instructions, ADRP
-// and ADD, of which the second is a constant.
+// decodeARM64 decodes the code of a function. An address of static data takes two instructions,
+// ADRP and ADD; the second becomes a constant.
 func decodeARM64(entry uint64, code []byte) (list []instruction) {
 	for at := entry; len(code) >= 4; at, code = at+4, code[4:] {
 		word := binary.LittleEndian.Uint32(code)
@@ -28,7 +28,8 @@ func decodeARM64(entry uint64, code []byte) (list []instruction) {
 	return list
 }
 
-// setARM64Jump reports whether an instruction is a call, jump, branch or return.
+// setARM64Jump decodes calls, jumps, branches and returns; it reports whether the instruction is
+// one.
 func (x *instruction) setARM64Jump(word uint32) bool {
 	relative := func(v uint32, bits uint) uint64 { return uint64(int64(x.at) + signed(v, bits)*4) }
 	switch {
@@ -52,7 +53,7 @@ func (x *instruction) setARM64Jump(word uint32) bool {
 	return true
 }
 
-// setARM64Move reports whether an instruction is one that values are followed over.
+// setARM64Move decodes instructions over which values are followed; it reports whether this is one.
 func (x *instruction) setARM64Move(word uint32, before []instruction) bool {
 	to, base := place(word&31), place(word>>5&31)
 	switch {
@@ -84,8 +85,8 @@ func (x *instruction) setARM64Move(word uint32, before []instruction) bool {
 	return true
 }
 
-// setARM64Other notes what an instruction writes that is not followed: what its lowest bits say, unless
-// it is known to write nothing there.
+// setARM64Other notes what any other instruction writes: the register in its lowest bits, unless it
+// is known to write no register there.
 func (x *instruction) setARM64Other(word uint32) {
 	to, base, second := place(word&31), place(word>>5&31), place(word>>10&31)
 	isVector, isLoad := word>>26&1 == 1, word>>22&3 != 0

@@ -5,10 +5,10 @@ type place int64
 
 const slotBit = place(1) << 40
 
-// slot is what lies so many bytes above the stack pointer.
+// slot is the stack slot at an offset, in bytes, above the stack pointer.
 func slot(offset int64) place { return slotBit + place(offset) }
 
-// An operation is what an instruction does, as far as values are followed over it.
+// An operation is the effect of an instruction, as far as values are followed over it.
 type operation uint8
 
 const (
@@ -20,10 +20,10 @@ const (
 	opCall
 	opJump
 	opBranch
-	opEnd // returns, or never goes on
+	opEnd // returns, or never continues
 )
 
-// An instruction is one of a function's code.
+// An instruction is a decoded instruction of a function.
 type instruction struct {
 	at, next uint64 // its address, and that of the one after it
 	op       operation
@@ -32,20 +32,20 @@ type instruction struct {
 	constant uint64
 	target   uint64 // of a call or jump; 0: not known
 	written  []place
-	// bytes of the stack that are written, from above the stack pointer
+	// range of the bytes on the stack that it writes, as offsets from the stack pointer
 	slotsFrom, slotsTo int64
 }
 
-// A function is the code of one.
+// A function is the decoded code of a function.
 type function struct {
 	name     string
 	entry    uint64
 	code     []instruction
-	jumpsTo  map[uint64][]int // by target
-	callsAt  map[uint64]int   // by each address within the call
-	contexts place            // register that closures find their variables by
-	// computed says that it has a jump to where a register says: code that nothing leads to may be
-	// behind that.
+	jumpsTo  map[uint64][]int // indices of jumps, by target
+	callsAt  map[uint64]int   // index of the call, by each address within it
+	contexts place            // register through which closures find their variables
+	// computed says that the function has an indirect jump: it may lead to code that nothing else
+	// leads to.
 	computed bool
 }
 

@@ -1,14 +1,14 @@
 package alloccode
 
-// An Effect is an instruction as this package reads it, for comparison with disassemblers.
+// An Effect is an instruction as this package decodes it, for comparison with disassemblers.
 type Effect struct {
 	Length int
-	Target uint64 // of a call, jump or branch that says it; 0 of others
+	Target uint64 // of a direct call, jump or branch; 0 of others
 	Leaves bool   // a call, jump, branch or return
-	Writes []int  // registers of integers, by number, that it may write; not those of calls
+	Writes []int  // integer registers, by number, that it may write; not those of calls
 }
 
-// Effects reads the code of a function for a machine; nil if it has an instruction that is not known.
+// Effects decodes the code of a function for a machine; nil if an instruction is not known.
 func Effects(m *Machine, entry uint64, code []byte) (list []Effect) {
 	for _, x := range m.decode(entry, code) {
 		e := Effect{Length: int(x.next - x.at), Target: x.target}

@@ -2,9 +2,9 @@ package alloccode
 
 import "slices"
 
-// A value is what a place holds: a constant, or what an argument register held when the function was
-// entered; what is meant lies in memory behind it where there are offsets, the first of the
-// outermost.
+// A value is what a place holds: a constant, or what an argument register held when the function
+// was entered. With offsets, it is the word in memory that these lead to: each offset is added to
+// an address, at which the next address is read; the first is added to the constant or argument.
 type value struct {
 	kind     valueKind
 	constant uint64
@@ -15,7 +15,7 @@ type value struct {
 type valueKind uint8
 
 const (
-	noValue valueKind = iota // from a loop, which adds nothing
+	noValue valueKind = iota // the path is a loop, and adds nothing
 	unknownValue
 	constantValue
 	argumentValue
@@ -25,24 +25,24 @@ func (v value) equal(w value) bool {
 	return v.kind == w.kind && v.constant == w.constant && v.argument == w.argument && slices.Equal(v.offsets, w.offsets)
 }
 
-// A visit is where a place was followed.
+// A visit is a place that was followed from an instruction.
 type visit struct {
-	index, behind int // the instruction, and through how many pointers
+	index, behind int // the instruction, and the number of offsets
 	at            place
 }
 
-// A follower finds what a place of a function holds, from one instruction backwards.
+// A follower finds the value of a place in a function, backwards from an instruction.
 type follower struct {
 	program *Program
 	*function
 	visited map[visit]bool
 }
 
-// maxDepth bounds how many joins of paths are followed.
+// maxDepth bounds the depth of joined paths.
 const maxDepth = 60
 
-// before returns what p holds just before instruction i. offsets are those of the memory behind it
-// that is asked for.
+// before returns what p holds just before instruction i. offsets lead from there to the word in
+// memory that is wanted.
 func (f *follower) before(i int, p place, offsets []int64, depth int) value {
 	if depth > maxDepth {
 		return value{kind: unknownValue}
@@ -74,8 +74,8 @@ func (f *follower) before(i int, p place, offsets []int64, depth int) value {
 	return value{kind: argumentValue, argument: p, offsets: offsets}
 }
 
-// nothingBefore is the value where no path is known to lead: none, unless a jump may lead there whose
-// target is computed.
+// nothingBefore is the value where no known path leads: none, unless the function has a computed
+// jump, which may lead there.
 func (f *follower) nothingBefore() value {
 	if f.computed {
 		return value{kind: unknownValue}
@@ -83,7 +83,7 @@ func (f *follower) nothingBefore() value {
 	return value{}
 }
 
-// joined is the value where several paths meet: that of all, if they agree.
+// joined is the value where several paths meet: their common value, or unknown if they differ.
 func (f *follower) joined(i int, p place, offsets []int64, depth int, jumps []int, falls bool) value {
 	var all value
 	add := func(v value) {
@@ -108,8 +108,8 @@ func (f *follower) joined(i int, p place, offsets []int64, depth int, jumps []in
 	return all
 }
 
-// over goes over instruction i backwards: it returns the value of p, or, of no kind, where it comes
-// from.
+// over follows p backwards over instruction i. It returns the value of p, or noValue with the place
+// and the offsets to follow from there.
 func (f *follower) over(i int, p place, offsets []int64) (v value, from place, rest []int64) {
 	x := &f.code[i]
 	switch x.op {

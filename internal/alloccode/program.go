@@ -2,7 +2,8 @@ package alloccode
 
 import "strings"
 
-// A Source has the code and the data of a program. Addresses are those of the program while it runs.
+// A Source has the code and the data of a program. Addresses are those of the program while it
+// runs.
 type Source interface {
 	// FunctionAt returns the function that an address lies in: its name, where its code begins, and
 	// the code, nil if there is none.
@@ -13,7 +14,7 @@ type Source interface {
 	Word(address uint64) (uint64, bool)
 }
 
-// A Program answers what the calls of a program allocate. It is not safe for concurrent use.
+// A Program finds what the calls of a program allocate. It is not safe for concurrent use.
 type Program struct {
 	source    Source
 	machine   *Machine
@@ -21,11 +22,11 @@ type Program struct {
 	functions map[uint64]*function // by entry
 }
 
-// A Machine is what code is for: AMD64 or ARM64.
+// A Machine is the processor architecture of code: AMD64 or ARM64.
 type Machine struct {
 	decode    func(entry uint64, code []byte) []instruction
 	arguments []place // registers of integer arguments, in order
-	context   place   // register that closures find their variables by
+	context   place   // register through which closures find their variables
 }
 
 // AMD64 is for GOARCH=amd64.
@@ -34,7 +35,7 @@ func AMD64() *Machine { return &Machine{decodeAMD64, amd64Arguments, amd64DX} }
 // ARM64 is for GOARCH=arm64.
 func ARM64() *Machine { return &Machine{decodeARM64, arm64Arguments, arm64Context} }
 
-// New reads a program for a machine.
+// New returns a Program that reads a source with code for a machine.
 func New(m *Machine, source Source, types *Types) *Program {
 	return &Program{source, m, types, make(map[uint64]*function)}
 }

@@ -2,17 +2,17 @@ package alloccode
 
 import "strings"
 
-// A rule says what a function of the runtime allocates: memory of the type that one of its arguments
-// is, or always the same.
+// A rule says what a function of the runtime allocates: memory of the type that one of its
+// arguments points to, or always of the same type.
 type rule struct {
 	argument int
 	prefix   string // before the type's name
-	always   string // "": it depends on the argument
-	untold   bool   // the runtime is not told the type, of types without pointers
+	always   string // name of the type; "" if it depends on the argument
+	untold   bool   // of types without pointers, the runtime is not given the type
 }
 
-// ruleOf returns the rule of a function (go1.26, go1.27: runtime/malloc.go, slice.go, chan.go, string.go,
-// iface.go, map.go, rawbyteslice).
+// ruleOf returns the rule of a function (go1.26, go1.27: runtime/malloc.go, slice.go, chan.go,
+// string.go, iface.go, map.go, rawbyteslice).
 func ruleOf(name string) (rule, bool) {
 	short, ok := strings.CutPrefix(name, "runtime.")
 	if !ok {
@@ -53,9 +53,10 @@ func ruleOf(name string) (rule, bool) {
 	return rule{argument: 0}, true
 }
 
-// rules has what functions of the runtime allocate: 'o' an object of the type that is the first argument, 'a'
-// an array, 'c' a copy of one, 'g' an array of the type that is the fifth, 's' a string, 'b' bytes, 'r' runes, 'h' headers of
-// maps, 'p' an array without pointers, of which the type is not told.
+// rules lists what functions of the runtime allocate: 'o' an object of the type in the first
+// argument, 'a' an array of that type, 'c' a copy of an array, 'g' an array of the type in the
+// fifth argument, 's' a string, 'b' bytes, 'r' runes, 'h' headers of maps, 'p' an array without
+// pointers, whose type is not passed.
 const rules = " newobject=o convT=o convTnoptr=o makechan=o makechan64=o makemap=o makemap64=o" +
 	" newarray=a makeslice=a makeslice64=a makeslicecopy=c moveSlice=a moveSliceNoCap=a" +
 	" growslice=g growsliceNoAlias=g growsliceBuf=g growsliceBufNoAlias=g" +
@@ -63,8 +64,9 @@ const rules = " newobject=o convT=o convTnoptr=o makechan=o makechan64=o makemap
 	" stringtoslicebyte=b rawbyteslice=b gobytes=b stringtoslicerune=r rawruneslice=r" +
 	" makemap_small=h moveSliceNoScan=p moveSliceNoCapNoScan=p"
 
-// boxOf returns the kind of the values that a function puts into interfaces, "" if it is none: the named
-// type is not an argument of its, but is put beside the pointer that it returns.
+// boxOf returns the kind of the values that a function puts into interfaces, "" if it does not.
+// Such a function is not given the type; its caller puts the type beside the pointer that it
+// returns.
 func boxOf(name string) string {
 	const boxes = " runtime.convT16=uint16 runtime.convT32=uint32 runtime.convT64=uint64 runtime.convTstring=string runtime.convTslice=slice "
 	if !strings.HasPrefix(name, "runtime.convT") {

@@ -6,31 +6,32 @@ import (
 	"github.com/leakgate/leakgate/internal/alloctrace"
 )
 
-// maxFrames is how many calls a type is followed upwards.
+// maxFrames is the number of calls up the stack through which a type is followed.
 const maxFrames = 24
 
-// Allocated is what a call allocates.
+// Allocated describes the objects that a call allocates.
 type Allocated struct {
-	// Name is the type's, as the trace of allocations has it, with shapes for the type arguments of generic
-	// functions, and with "[]" before it for the array of a
-	// slice. Where but the kind of a value in an interface is told, it says that.
+	// Name is the name of the type, as the trace of allocations has it: with shapes for the type
+	// arguments of generic functions, and with "[]" before it for the array of a slice. Where only
+	// the kind of a value in an interface is known, Name says that.
 	Name string
-	// Descriptor is the address of the type's descriptor, Array that objects are arrays of it; 0 where the
-	// function that allocates says all: strings, bytes, headers of maps.
+	// Descriptor is the address of the type's descriptor; Array says that objects are arrays of
+	// that type. Descriptor is 0 where the allocating function alone determines the type: strings,
+	// bytes, headers of maps.
 	Descriptor uint64
 	Array      bool
-	level      int // of the call on the stack where the type is told
-	// Untold says that the runtime is not told the type: the trace has it as memory of no type.
+	level      int // index on the stack of the call where the descriptor is loaded
+	// Untold says that the runtime is not given the type: in the trace the object has no type.
 	Untold bool
-	// Boxed is the kind of a value that is put into an interface by a function that is not told its
-	// type, such as "uint64".
+	// Boxed is the kind of a value, such as "uint64", that is put into an interface by a function
+	// which is not given the value's type.
 	Boxed string
 }
 
-// At returns what a stack allocates; false if it cannot be told. The stack has an address within each
-// call, innermost first, as profiles have them: without the runtime's functions at its inner end.
-// size is what one object takes in bytes, by which the type is checked; classes are the heap's size
-// classes.
+// At returns what a stack allocates; false if that is not known. The stack has an address within
+// each call, innermost first, as in profiles: without the runtime's functions at its inner end.
+// size is the size of one object in bytes, and the type has to agree with it; classes are the
+// heap's size classes.
 func (p *Program) At(stack []uint64, size int64, classes []int64) (a Allocated, ok bool) {
 	if len(stack) == 0 {
 		return a, false
@@ -66,7 +67,7 @@ func (p *Program) At(stack []uint64, size int64, classes []int64) (a Allocated, 
 		return a, false
 	}
 	if strings.HasPrefix(called, "runtime.mallocgc") && size > alloctrace.SizeOf(t.size+header, classes) {
-		r.prefix = "[]" // reflect and the like make arrays by it
+		r.prefix = "[]" // reflect and others allocate arrays by mallocgc
 	}
 	if !t.fits(r, size, classes) {
 		return a, false
@@ -78,7 +79,7 @@ func (p *Program) At(stack []uint64, size int64, classes []int64) (a Allocated, 
 }
 
 // argument follows a register from the innermost call of a stack to the constant that it comes
-// from, and returns that and the number of the call where it is found.
+// from. It returns the constant, and the index on the stack of the call where it is loaded.
 func (p *Program) argument(stack []uint64, wanted place) (constant uint64, level int, ok bool) {
 	var offsets []int64
 	var callee *function
@@ -91,7 +92,7 @@ func (p *Program) argument(stack []uint64, wanted place) (constant uint64, level
 		if !ok {
 			return 0, 0, false
 		}
-		// The profile may leave out functions; an indirect call may call any.
+		// The profile may leave out functions; an indirect call may call any function.
 		if target := f.code[call].target; callee != nil && target != callee.entry {
 			return 0, 0, false
 		}
@@ -108,7 +109,8 @@ func (p *Program) argument(stack []uint64, wanted place) (constant uint64, level
 	return 0, 0, false
 }
 
-// behind reads what lies behind a constant, in data that does not change.
+// behind reads the word to which the offsets of a constant value lead, in data that does not
+// change.
 func (p *Program) behind(v value) (uint64, bool) {
 	at := v.constant
 	for _, offset := range v.offsets {
@@ -121,8 +123,8 @@ func (p *Program) behind(v value) (uint64, bool) {
 	return at, true
 }
 
-// boxed returns the type of a value of a kind that is put into an interface: the descriptor of an
-// interface's type that is loaded first after the call. It is not known where the code branches before.
+// boxed returns the type of a value of some kind that a call puts into an interface: the first type
+// descriptor that is loaded after the call. The type is not known if the code branches before.
 func (p *Program) boxed(f *function, call int, kind string) Allocated {
 	untold := Allocated{Name: "(values of kind " + kind + " in interfaces)", Boxed: kind}
 	for i := call + 1; i < len(f.code) && i <= call+maxApart; i++ {
@@ -143,15 +145,17 @@ func (p *Program) boxed(f *function, call int, kind string) Allocated {
 	return untold
 }
 
-// maxApart is how many instructions a box's type may be behind the call.
+// maxApart is how many instructions after the call the type of a boxed value is looked for.
 const maxApart = 4
 
-// shape is what the names of types begin with that generic functions share their code for.
+// shape is the prefix of the names of shape types. A generic function has the same code for all
+// type arguments of one shape.
 const shape = "go.shape."
 
-// Instantiated is what a stack allocates with the shapes in the type's name replaced by the type
-// arguments, which the dictionary names that the generic function was given; where it is not known the
-// shapes stay. dictionaryAt returns the name of the dictionary's symbol at an address, "" if there is none.
+// Instantiated returns the name of the type that a stack allocates, with shapes replaced by type
+// arguments. These are in the name of the dictionary that the generic function was given; where
+// that is not known, the shapes stay. dictionaryAt returns the name of the dictionary's symbol at
+// an address, "" if there is none.
 func (p *Program) Instantiated(a Allocated, stack []uint64, dictionaryAt func(uint64) string) string {
 	name, level := a.Name, a.level
 	if !strings.Contains(name, shape) {
@@ -174,7 +178,8 @@ func (p *Program) Instantiated(a Allocated, stack []uint64, dictionaryAt func(ui
 	return name
 }
 
-// typeArguments splits those of a function's or dictionary's name: "[int,go.shape.string]".
+// typeArguments splits the type arguments in a function's or dictionary's name:
+// "[int,go.shape.string]".
 func typeArguments(name string) (list []string) {
 	start := strings.IndexByte(name, '[')
 	if start < 0 {
@@ -200,8 +205,8 @@ func typeArguments(name string) (list []string) {
 	return nil
 }
 
-// substitute puts type arguments in the place of shapes: where one shape stands for two of them, that
-// one stays.
+// substitute replaces shapes by type arguments. A shape that stands for two different type
+// arguments stays.
 func substitute(name string, shapes, arguments []string) string {
 	of := make(map[string]string)
 	for i, s := range shapes {
@@ -218,7 +223,8 @@ func substitute(name string, shapes, arguments []string) string {
 	return name
 }
 
-// replaceWhole replaces a type's name where it stands as a whole, not as the beginning of another's.
+// replaceWhole replaces a type's name where it stands as a whole, not as the prefix of another
+// name.
 func replaceWhole(text, old, with string) string {
 	var b strings.Builder
 	for {

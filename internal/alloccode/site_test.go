@@ -34,7 +34,7 @@ func TestSubstitute(t *testing.T) {
 	}
 }
 
-// A type that paths do not agree on is not known.
+// If paths do not agree on a type, it is not known.
 func TestPathsAgree(t *testing.T) {
 	branch := func(second uint64) *function {
 		return newFunction("f", 0, []instruction{
@@ -51,14 +51,14 @@ func TestPathsAgree(t *testing.T) {
 	same := at(branch(100), 3, 0)
 	assert.Equal(t, constantValue, same.kind)
 	assert.Equal(t, uint64(100), same.constant)
-	// what nothing sets came as an argument
+	// a register that nothing sets came as an argument
 	argument := at(branch(100), 3, 1)
 	assert.Equal(t, argumentValue, argument.kind)
 	assert.Equal(t, place(1), argument.argument)
 }
 
-// A value goes through the stack unless something else is written there, and not through calls in
-// registers.
+// A value is followed through the stack unless something else is written there. It is not followed
+// through calls in registers.
 func TestSpills(t *testing.T) {
 	code := func(between instruction) *function {
 		between.at, between.next = 8, 12

@@ -13,7 +13,7 @@ type Types struct {
 	data  []byte
 }
 
-// NewTypes is of the descriptors that lie from an address on.
+// NewTypes returns the type descriptors in data, which starts at the address start.
 func NewTypes(start uint64, data []byte) *Types { return &Types{start, data} }
 
 // Kinds, flags and offsets of internal/abi.Type; go1.26 and go1.27 have the same.
@@ -24,8 +24,8 @@ const (
 	flagsAt, kindAt, commonSize                           = 20, 23, 48
 )
 
-// uncommonAt is where a descriptor's uncommon type lies, whose first field is the package's path.
-// That of a map differs by version.
+// uncommonAt is the offset of a descriptor's uncommon type, whose first field is the package's
+// path. For maps it differs by version.
 var uncommonAt = map[byte]uint64{
 	kindArray: 72, kindChan: 64, kindFunc: 56, kindInterface: 80, kindPointer: 56, kindSlice: 56, kindStruct: 80,
 }
@@ -72,14 +72,15 @@ func (t *Types) bytes(address, size uint64) []byte {
 	return t.data[address-t.start:][:size]
 }
 
-// A descriptor is what is known of a type.
+// A descriptor is the part of a type descriptor that this package uses.
 type descriptor struct {
 	size    int64
 	kind    byte
 	pointer bool // it has pointers
 }
 
-// Where a descriptor has its size, how much of that has pointers, and its name.
+// Offsets in a descriptor of the bytes with pointers and of the name; the flag of a name with "*"
+// before it.
 const pointersAt, nameOffsetAt, starFlag = 8, 40, 2
 
 // at reads the descriptor at an address; false if there is none.
@@ -95,7 +96,7 @@ func (t *Types) at(address uint64) (d descriptor, ok bool) {
 	return d, d.kind >= 1 && d.kind <= 26 && d.size >= 0
 }
 
-// Name is the name of the type at an address, as reflect has it; "" if there is none.
+// Name returns the name of the type at an address, as reflect has it; "" if there is none.
 func (t *Types) Name(address uint64) string {
 	b := t.bytes(address, commonSize)
 	if b == nil {
@@ -108,7 +109,7 @@ func (t *Types) Name(address uint64) string {
 	return name
 }
 
-// Size is that of the type at an address, in bytes; 0 if there is none.
+// Size returns the size of the type at an address, in bytes; 0 if there is none.
 func (t *Types) Size(address uint64) int64 {
 	d, _ := t.at(address)
 	return d.size
@@ -126,21 +127,20 @@ func (t *Types) sendsPointers(address uint64) bool {
 	return b != nil && t.HasPointers(binary.LittleEndian.Uint64(b))
 }
 
-// basic reports whether values of a type are put into interfaces by functions that are not told the
-// type.
+// basic reports whether functions that are not given the type may put values of it into interfaces.
 func (d descriptor) basic() bool {
 	const kindBool, kindFloat64, kindString = 1, 14, 24
 	return d.kind >= kindBool && d.kind <= kindFloat64 || d.kind == kindString || d.kind == kindSlice || d.kind == kindArray || d.kind == kindStruct
 }
 
-// tiny is the block that small objects without pointers share.
+// tiny is the size of the blocks that small objects without pointers share, in bytes.
 const tiny = 16
 
-// fits reports whether an object of so many bytes can be what a rule allocates of a type.
+// fits reports whether an object of size bytes can be what a rule allocates for a type.
 func (d descriptor) fits(r rule, size int64, classes []int64) bool {
 	switch {
 	case d.kind == kindMap || d.kind == kindChan:
-		return true // what they consist of
+		return true // any part of a map or channel
 	case size == tiny && !d.pointer && d.size < tiny:
 		return d.size > 0
 	case r.prefix != "":
@@ -151,6 +151,6 @@ func (d descriptor) fits(r rule, size int64, classes []int64) bool {
 	return size == alloctrace.SizeOf(d.size+header, classes) || size == alloctrace.SizeOf(d.size, classes)
 }
 
-// Objects with pointers that are larger have their type before them (go1.26, go1.27:
+// Larger objects with pointers have a header before them, with their type (go1.26, go1.27:
 // runtime/mbitmap.go, heapBitsInSpan).
 const mostWithoutHeader, header = 512, 8

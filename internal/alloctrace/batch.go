@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// errShort says that a trace ends where more was to come.
+// errShort says that a trace is truncated.
 var errShort = errors.New("the trace is not whole: it ends where more was to come")
 
-// A reader takes numbers off the front of bytes. After an error all that it returns is zero.
+// A reader reads numbers from bytes. After an error it returns only zeros.
 type reader struct {
 	left []byte
 	err  error
@@ -57,24 +57,23 @@ func (r *reader) fail(err error) {
 
 func (r *reader) more() bool { return len(r.left) > 0 }
 
-// A batch is what one thread wrote in one piece: its events are in order.
+// A batch is a piece of a trace that one thread wrote: its events are in order.
 type batch struct {
 	generation, thread, time uint64
 	events                   []byte
 }
 
-// A typeID tells a type in one generation of a trace.
+// A typeID identifies a type in one generation of a trace.
 type typeID struct{ generation, id uint64 }
 
 // A rawType is a type as the trace has it.
 type rawType struct {
 	address, size uint64
-	pointers      uint64 // its bytes up to the last pointer
+	pointers      uint64 // its bytes up to the end of the last pointer
 	name          string
 }
 
-// A partReader takes what a trace is made of off its front. After an error all that it returns is
-// zero.
+// A partReader reads the parts of a trace, front to back. After an error it returns only zeros.
 type partReader interface {
 	more() bool
 	byte() byte
@@ -83,16 +82,16 @@ type partReader interface {
 	fail(err error)
 }
 
-// A part is what follows the header of a trace, many times: the events of a batch, or types.
+// A part is one of the pieces that follow the header of a trace: the events of a batch, or types.
 type part struct {
-	*batch // its events are types, in a part of types
+	*batch // in a part of types, its events are types
 	types  bool
 }
 
-// headerSize is that of what a trace begins with: "go 1.27 trace\x00\x00\x00".
+// headerSize is the length of the header of a trace: "go 1.27 trace\x00\x00\x00".
 const headerSize = 16
 
-// checkHeader looks at the beginning of a trace.
+// checkHeader checks the beginning of a trace.
 func checkHeader(header []byte) error {
 	if len(header) < headerSize || !strings.HasPrefix(string(header), "go 1.") {
 		return errors.New("this is no execution trace")
@@ -100,8 +99,8 @@ func checkHeader(header []byte) error {
 	return nil
 }
 
-// eachPart calls f for the parts of a trace, behind its header, that say something of allocations. A
-// whole trace has the end of a generation behind the last part (go1.26, go1.27: runtime/trace.go,
+// eachPart calls f for the parts of a trace, after its header, that concern allocations. In a whole
+// trace the end of a generation follows the last part (go1.26, go1.27: runtime/trace.go,
 // readTrace0).
 func eachPart(r partReader, f func(p part) error) {
 	for ended := true; r.more() || !ended; {
@@ -137,7 +136,7 @@ func eachPart(r partReader, f func(p part) error) {
 	}
 }
 
-// split takes a trace apart: the batches of threads, in order of generation and time, and the types
+// split splits a trace into the batches of threads, in order of generation and time, and the types
 // that events refer to.
 func split(trace []byte) (batches []*batch, types map[typeID]rawType, err error) {
 	if err := checkHeader(trace); err != nil {
@@ -152,14 +151,14 @@ func split(trace []byte) (batches []*batch, types map[typeID]rawType, err error)
 		batches = append(batches, p.batch)
 		return nil
 	})
-	sort.SliceStable(batches, func(i, j int) bool { // package slices would have code for pointers alone
+	sort.SliceStable(batches, func(i, j int) bool { // package slices adds code for pointers alone
 		a, b := batches[i], batches[j]
 		return cmp.Or(cmp.Compare(a.generation, b.generation), cmp.Compare(a.time, b.time)) < 0
 	})
 	return batches, types, r.err
 }
 
-// isTable reports whether a batch that begins so has no events of a thread.
+// isTable reports whether a batch with this first byte is a table, without events of a thread.
 func isTable(first byte) bool {
 	switch first {
 	case evStacks, evStrings, evCPUSamples, evFrequency, evSync:
@@ -180,8 +179,8 @@ func readTypes(data []byte, generation uint64, types map[typeID]rawType) error {
 	return r.err
 }
 
-// An event is one of a thread's, with its arguments; the first is the time that passed since the
-// event before.
+// An event is an event of a thread, with its arguments; the first argument is the time since the
+// previous event.
 type event struct {
 	kind      byte
 	arguments [maxArguments]uint64

@@ -8,21 +8,23 @@ import (
 )
 
 // Marks are the addresses of two types. The goroutine whose allocations are counted allocates an
-// object of the first type before, and one of the second after. Nothing else allocates any.
+// object of the first type before them, and one of the second type after. Nothing else allocates
+// any.
 type Marks struct{ Begin, End uintptr }
 
-// A Count is the objects of one type and size.
+// A Count counts the objects of one type and size.
 type Count struct {
-	// Type is the address of the type's descriptor in the program, and Name what reflect calls it;
-	// 0 and "" for memory that the runtime is not told the type of: strings, and what append and
-	// the like allocate for elements without pointers.
+	// Type is the address of the type's descriptor in the program, and Name its name in reflect; 0
+	// and "" for memory whose type the runtime is not given: strings, and what append and the like
+	// allocate for elements without pointers.
 	Type uintptr
 	Name string
-	// TypeSize is the size of the type, Size the bytes that one object takes: its size class, but
-	// for objects below 16 bytes without pointers, which share blocks. These take their own size,
-	// or 16 bytes if that is not known. A Size beyond the class of TypeSize is that of an array.
+	// TypeSize is the size of the type, Size the bytes that one object takes: its size class.
+	// Objects below 16 bytes without pointers share blocks; these take their own size, or 16 bytes
+	// if that is not known. A Size beyond the class of TypeSize is that of an array.
 	TypeSize, Size int64
-	// Unsized says that Size is not known, but is TypeSize at least: an object of the type, or an array.
+	// Unsized says that Size is not known, but is TypeSize at least: an object of the type, or an
+	// array.
 	Unsized bool
 	Objects int64
 }
@@ -32,12 +34,12 @@ func (c *Count) Bytes() int64 { return c.Size * c.Objects }
 
 // Counts are the allocations between two marks.
 type Counts struct {
-	// Own are those of the goroutine with the marks, between these, and all those of goroutines that
-	// it started there, or that these started: by type and size, the most first.
+	// Own are the allocations of the goroutine with the marks, between these, and all those of
+	// goroutines that it started there, or that these started: by type and size, the most first.
 	Own []*Count
-	// OtherObjects are all others of the trace.
+	// OtherObjects counts all other objects of the trace.
 	OtherObjects int64
-	// UnsizedObjects are those of Own of which the size is not known.
+	// UnsizedObjects counts the objects of Own whose size is not known.
 	UnsizedObjects int64
 }
 
@@ -64,11 +66,11 @@ func Read(trace []byte, marks Marks, classes []int64) (*Counts, error) {
 	return c.count(batches, running)
 }
 
-// A survey is what has to be known of the whole trace before allocations are counted.
+// A survey has the data of the whole trace that is needed before allocations are counted.
 type survey struct {
 	types      map[typeID]rawType
 	marks      Marks
-	births     map[uint64]run // of goroutines: what made each, and where in what that did
+	births     map[uint64]run // by goroutine: the run that started it
 	spans      spans
 	begin, end run // where the marks were allocated
 	known      [256]knownType
@@ -119,7 +121,7 @@ func (s *survey) typeOf(b *batch, e *event) *rawType {
 	return &known.rawType
 }
 
-// A knownType is one that was looked up.
+// A knownType is a type in the cache of typeOf.
 type knownType struct {
 	id typeID
 	rawType
@@ -138,7 +140,7 @@ type counter struct {
 	of         map[countKey]*Count
 	current    *Count // the last one, of currentKey
 	currentKey countKey
-	own        map[uint64]bool   // by goroutine, as far as it was asked
+	own        map[uint64]bool   // by goroutine: results of isOwn
 	fresh      map[uint64]placed // by thread: the last span that it made
 	sum        Counts
 }
@@ -168,10 +170,10 @@ func (c *counter) count(batches []*batch, running runs) (*Counts, error) {
 	return &c.sum, nil
 }
 
-// allocation counts an allocation of a thread. A thread that runs no goroutine, or has not run any
-// so far, allocates for the runtime alone, such as a record of another thread that it starts: the
-// first event of a goroutine that runs already says so (go1.26, go1.27: runtime/traceevent.go,
-// eventWriter).
+// allocation counts an allocation of a thread. A thread that runs no goroutine, or has run none so
+// far, allocates for the runtime alone, such as a record of another thread that it starts: the
+// first event of a goroutine that is already running reports the goroutine (go1.26, go1.27:
+// runtime/traceevent.go, eventWriter).
 func (c *counter) allocation(b *batch, e *event, on run) {
 	t := c.typeOf(b, e)
 	address := uintptr(t.address)
@@ -198,8 +200,8 @@ func (c *counter) allocation(b *batch, e *event, on run) {
 	c.current.Objects++
 }
 
-// counts reports whether what a thread does counts: it runs the goroutine with the marks between
-// these, or one that was started there.
+// counts reports whether the events of a run count: its goroutine is the one with the marks,
+// between these, or one that was started there.
 func (c *counter) counts(on run) bool {
 	if on.goroutine == c.begin.goroutine {
 		return c.begin.at.compare(on.at) <= 0 && on.at.compare(c.end.at) <= 0
@@ -207,9 +209,9 @@ func (c *counter) counts(on run) bool {
 	return c.isOwn(on.goroutine)
 }
 
-// isOwn reports whether a goroutine comes from the one with the marks, and was born between them.
+// isOwn reports whether a goroutine descends from one that was started between the marks.
 func (c *counter) isOwn(g uint64) bool {
-	var line []uint64 // from g upwards, all alike
+	var line []uint64 // g and its ancestors; all have the same result
 	own := false
 	for g != 0 {
 		known, asked := c.own[g]
@@ -234,11 +236,11 @@ func (c *counter) isOwn(g uint64) bool {
 	return own
 }
 
-// size returns how much an object takes, and whether that is sure.
+// size returns the size of an object, and whether it is sure.
 func (c *counter) size(b *batch, e *event, t *rawType) (size int64, sure bool) {
 	if last, ok := c.fresh[b.thread]; ok && last.class == 0 && last.first*pageSize == e.arguments[1]*minAlign {
-		// A large object has a span of its own, which its thread has made just before (go1.26, go1.27:
-		// runtime/malloc.go, mallocgcLarge).
+		// A large object has a span of its own, which its thread has made just before (go1.26,
+		// go1.27: runtime/malloc.go, mallocgcLarge).
 		if size := last.sizeOf(0, t, c.classes); size != 0 {
 			return size, true
 		}

@@ -28,8 +28,8 @@ const (
 	evObjectAlloc         = 132
 )
 
-// allocFree is the experiment that the batches of types belong to, and typesBatch the first byte of
-// those that list types.
+// allocFree is the experiment whose batches have types; typesBatch is the first byte of batches
+// that list types.
 const (
 	allocFree  = 1
 	typesBatch = 0
@@ -41,7 +41,7 @@ const (
 	goSyscall = 3
 )
 
-// Setting is a value of GODEBUG with the setting that has traces tell of allocations.
+// Setting returns a value of GODEBUG with the setting that adds allocations to traces.
 func Setting(before string) string {
 	const setting = "traceallocfree=1"
 	if before == "" {
@@ -53,8 +53,8 @@ func Setting(before string) string {
 // maxArguments is how many arguments an event has at most, its time included.
 const maxArguments = 6
 
-// timed and experimental have how many arguments an event in a batch of a thread has, its time
-// included, from firstTimed and firstExperimental on.
+// timed and experimental have the number of arguments of each event in a batch of a thread, the
+// time included. They begin with the events firstTimed and firstExperimental.
 var (
 	timed = [...]int8{
 		3, 3, 1, 4, 3, // ProcsChange, ProcStart, ProcStop, ProcSteal, ProcStatus

@@ -2,30 +2,30 @@ package alloctrace
 
 import "cmp"
 
-// A position is a place in what one goroutine did. Times do not order what it did on several threads:
-// a thread that writes events quickly gives each a later one, and so gets ahead of others. But each
-// time that it goes on it says how often it has.
+// A position is a point in the execution of one goroutine. Times do not order its events on several
+// threads: a thread that writes events quickly gives each event a later time, and so gets ahead of
+// others. But each event with which a goroutine continues has a sequence number.
 type position struct {
-	generation, sequence uint64 // of the event that it went on with
-	event                int    // counted since
+	generation, sequence uint64 // of the event with which it continued
+	event                int    // number of events since then
 }
 
 func (p position) compare(q position) int {
 	return cmp.Or(cmp.Compare(p.generation, q.generation), cmp.Compare(p.sequence, q.sequence), cmp.Compare(p.event, q.event))
 }
 
-// A run is what a thread does: which goroutine it runs, and where in what that does it is.
+// A run is what a thread executes: a goroutine, at a position in its execution.
 type run struct {
 	goroutine uint64 // 0: none
 	at        position
 }
 
-// runs has what each thread does, while events are gone through in the order of batches: what one
-// thread did is in order.
+// runs has the run of each thread, while events are read in the order of batches: the events of one
+// thread are in order.
 type runs map[uint64]run
 
-// runsAtFirst has what threads do that were in a system call when the trace began, which another
-// thread says.
+// runsAtFirst has the runs of threads that were in a system call when the trace began. Events of
+// other threads report them.
 func runsAtFirst(batches []*batch) (runs, error) {
 	r := make(runs)
 	for _, b := range batches {
@@ -45,8 +45,8 @@ func runsAtFirst(batches []*batch) (runs, error) {
 	return r, nil
 }
 
-// statusOf returns what an event says that a thread does; a run without a goroutine if it is no such
-// event.
+// statusOf returns the thread and the run that a status event reports; for other events the run has
+// no goroutine.
 func statusOf(b *batch, e *event) (thread uint64, status run) {
 	if e.kind != evGoStatus && e.kind != evGoStatusStack || e.arguments[3] != goRunning && e.arguments[3] != goSyscall {
 		return 0, run{}
@@ -54,7 +54,7 @@ func statusOf(b *batch, e *event) (thread uint64, status run) {
 	return e.arguments[2], run{e.arguments[1], position{generation: b.generation}}
 }
 
-// each calls f for the events of a batch, with what its thread does at each.
+// each calls f for the events of a batch, with the run of its thread at each event.
 func (r runs) each(b *batch, f func(e *event, on run)) error {
 	now, known := r[b.thread]
 	err := b.each(func(e *event) {
@@ -67,7 +67,7 @@ func (r runs) each(b *batch, f func(e *event, on run)) error {
 	return err
 }
 
-// step takes an event of a thread into account. It reports whether it is known what the thread does.
+// step updates a run by an event of its thread. It reports whether the run is known.
 func (r *run) step(b *batch, e *event, known bool) bool {
 	r.at.event++
 	switch e.kind {
@@ -90,7 +90,7 @@ func (r *run) step(b *batch, e *event, known bool) bool {
 	return true
 }
 
-// born returns the goroutine that an event tells the creation of, or 0.
+// born returns the goroutine whose creation an event reports, or 0.
 func born(e *event) uint64 {
 	if e.kind == evGoCreate || e.kind == evGoCreateBlocked {
 		return e.arguments[1]

@@ -2,24 +2,24 @@ package alloctrace
 
 import "strings"
 
-// A Kind is what objects are for, as far as the type tells that the runtime is given for them.
+// A Kind is the purpose of objects, as far as the type that the runtime is given shows it.
 type Kind int
 
 // The kinds.
 const (
-	Untyped    Kind = iota // the runtime is not told the type
-	MapHeaders             // what maps consist of beside their entries
-	Boxed                  // a value in an interface, of a type that the runtime is not told
-	Records                // the runtime's own
+	Untyped    Kind = iota // the runtime is not given the type
+	MapHeaders             // the parts of maps besides their entries
+	Boxed                  // a value in an interface, of a type that the runtime is not given
+	Records                // records of the runtime
 	MapEntries             // a group of a map's entries
 	Array                  // several objects of the type
 	Single                 // one object of the type
 )
 
-// KindIn returns what a count's objects are for. pkg is the import path of the package that has the
-// type, or the type that an unnamed pointer points to. of is, for Boxed, the kind of the value, such as
-// "uint64", for MapEntries the types of key and element, such as "string]int", as the trace has them,
-// else "".
+// KindIn returns the kind of a count's objects. pkg is the import path of the package that declares
+// the type, or the type that an unnamed pointer points to. For Boxed, of is the kind of the value,
+// such as "uint64". For MapEntries, it has the types of key and element, such as "string]int", as
+// the trace has them. Else it is "".
 func (c *Count) KindIn(pkg string, classes []int64) (k Kind, of string) {
 	boxed, isBox := strings.CutSuffix(c.Name, "InterfacePtr")
 	// go1.26 cmd/compile/internal/reflectdata/map.go
@@ -30,7 +30,7 @@ func (c *Count) KindIn(pkg string, classes []int64) (k Kind, of string) {
 	case pkg == "internal/runtime/maps":
 		return MapHeaders, ""
 	case isBox && strings.HasPrefix(c.Name, "runtime."):
-		// go1.26, go1.27 runtime/iface.go: convT16 to convTslice are not told the type.
+		// go1.26, go1.27 runtime/iface.go: convT16 to convTslice are not given the type.
 		return Boxed, strings.TrimPrefix(boxed, "runtime.")
 	case pkg == "runtime", strings.HasPrefix(pkg, "internal/runtime/"):
 		return Records, ""

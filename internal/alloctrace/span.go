@@ -9,14 +9,15 @@ const (
 	maxPages = 32
 	// minAlign is the unit of objects' addresses in a trace (internal/runtime/gc.MinHeapAlign).
 	minAlign = 8
-	// tinyClass is that of the blocks of 16 bytes that small objects without pointers share.
+	// tinyClass is the size class of the blocks of 16 bytes that small objects without pointers
+	// share.
 	tinyClass = 2
 )
 
-// spans tells the size of an object by the span of the heap that it lies in.
+// spans finds the size of an object from the heap span that it lies in.
 type spans struct {
-	pages map[uint64][]placed // by the number of a page; of large objects the first one only
-	found [64]pageSpans       // of pages that were asked for last, once all are added
+	pages map[uint64][]placed // by page number; spans of large objects by their first page only
+	found [64]pageSpans       // cache of the latest lookups, once all spans are added
 }
 
 // pageSpans are the spans that a page was in.
@@ -34,28 +35,28 @@ func (s *spans) of(page uint64) []placed {
 	return f.spans
 }
 
-// A placed span is one with the number of its first page.
+// A placed is a span with the number of its first page.
 type placed struct {
 	span
 	first uint64
 }
 
-// A span is one that there was at some time of a trace.
+// A span is a heap span that existed at some time of a trace.
 type span struct {
 	pages  uint64
 	class  int // size class; 0: a large object
 	noscan bool
 }
 
-// spanOf is the span of an event, if it is one of objects.
+// spanOf returns the span of an event; ok is false if it holds no objects.
 func spanOf(e *event) (s span, ok bool) {
-	// runtime/traceallocfree.go, traceSpanTypeAndClass: 1 for stacks and the like, or the span class
-	// shifted
+	// runtime/traceallocfree.go, traceSpanTypeAndClass: 1 for stacks and the like, or the span
+	// class shifted
 	spanClass := e.arguments[3]
 	return span{pages: e.arguments[2], class: int(spanClass >> 2), noscan: spanClass>>1&1 == 1}, spanClass&1 == 0
 }
 
-// add notes a span that there is or was. When it is freed does not matter: see at.
+// add adds a span that exists or existed. It does not matter when it was freed: see at.
 func (s *spans) add(e *event) {
 	n, ok := spanOf(e)
 	if !ok {
@@ -72,10 +73,10 @@ func (s *spans) add(e *event) {
 	}
 }
 
-// at returns what an object of a type takes, at an address in units of minAlign, and whether that is
-// sure: it is where all spans that there ever were at that address, and that can hold it, say the same.
-// Times do not tell spans apart: a thread that writes events quickly gives each a later one, and so gets
-// ahead of others.
+// at returns the size of an object of a type, at an address in units of minAlign. It is sure if all
+// spans that were ever at that address, and that can hold the object, give the same size. Times do
+// not tell spans apart: a thread that writes events quickly gives each event a later time, and so
+// gets ahead of others.
 func (s *spans) at(object uint64, typ *rawType, classes []int64) (size int64, sure bool) {
 	for _, n := range s.of(object * minAlign / pageSize) {
 		one := n.sizeOf(object*minAlign-n.first*pageSize, typ, classes)
@@ -90,8 +91,8 @@ func (s *spans) at(object uint64, typ *rawType, classes []int64) (size int64, su
 	return size, size != 0
 }
 
-// sizeOf returns what an object of a type takes so many bytes behind the beginning of a span, or 0 if it
-// cannot lie there.
+// sizeOf returns the size of an object of a type, offset bytes after the beginning of a span, or 0
+// if it cannot lie there.
 func (n *span) sizeOf(offset uint64, typ *rawType, classes []int64) int64 {
 	// go1.26, go1.27 runtime/mbitmap.go: heapBitsInSpan, and the header of larger objects.
 	const mostWithoutHeader, header = 512, 8
@@ -121,7 +122,7 @@ func (n *span) sizeOf(offset uint64, typ *rawType, classes []int64) int64 {
 	return size
 }
 
-// SizeOf is what one object of so many bytes takes on the heap. classes are as for Read.
+// SizeOf returns the bytes that an object of a size takes on the heap. classes are as for Read.
 func SizeOf(size int64, classes []int64) int64 {
 	for _, c := range classes {
 		if c >= size {

@@ -2,8 +2,8 @@ package alloctrace
 
 import "testing"
 
-// What an object takes is sure where all spans that its page was part of say the same of it, and those
-// that cannot hold it do not count.
+// The size of an object is sure if all spans that its page was part of give the same size; spans
+// that cannot hold the object do not count.
 func TestSizesBySpans(t *testing.T) {
 	classes := []int64{0, 8, 16, 24, 32, 48, 1024}
 	const page = 100

@@ -6,13 +6,13 @@ import (
 	"io"
 )
 
-// maxTaken bounds what one generation of a trace may be, about a second of a program, in bytes.
+// maxTaken bounds one generation of a trace, in bytes; a generation is about a second of a program.
 const maxTaken = 1 << 30
 
-// A stream takes numbers off a trace that is being written, as a reader does off bytes.
+// A stream reads numbers from a trace that is being written, as a reader does from bytes.
 type stream struct {
 	in    *bufio.Reader
-	taken uint64 // bytes of batches, of the generation that is being read
+	taken uint64 // bytes of batches in the generation that is being read
 	err   error
 }
 
@@ -38,7 +38,7 @@ func (s *stream) byte() byte {
 	return b
 }
 
-// number reads one of 10 bytes at most.
+// number reads a varint of at most 10 bytes.
 func (s *stream) number() (n uint64) {
 	for shift := 0; shift < 70 && s.err == nil; shift += 7 {
 		b := s.byte()

@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// Totals are all allocations of a trace.
+// Totals counts all allocations of a trace.
 type Totals struct {
 	Counts  []*Count // by type and size, the most objects first
 	Objects int64
-	// UnsizedObjects are those whose pages held objects of several sizes in the course of the trace:
-	// they count with the size that the order of events tells.
+	// UnsizedObjects counts objects whose pages held objects of several sizes during the trace:
+	// their size is the one that the order of events suggests.
 	UnsizedObjects int64
 }
 
-// ReadTotals counts all allocations of a trace while it is being written: it holds two generations of
-// it, about two seconds, in memory. classes are as for Read. Where the trace ends before a
-// generation does, as that of a program that was killed, there is an error.
+// ReadTotals counts all allocations of a trace while it is being written. It holds two generations
+// of the trace, about two seconds, in memory. classes are as for Read. A trace that ends within a
+// generation, such as that of a killed program, is an error.
 func ReadTotals(trace io.Reader, classes []int64) (*Totals, error) {
 	t := &totaler{in: &stream{in: bufio.NewReaderSize(trace, 1<<20)}, classes: classes, pages: make(map[uint64][]timedSpan), of: make(map[countKey]*Count)}
 	if err := t.read(); err != nil {
@@ -36,7 +36,7 @@ func ReadTotals(trace io.Reader, classes []int64) (*Totals, error) {
 	return &t.sum, nil
 }
 
-// A timedSpan is a span of the heap and when it came to be; 0: before the trace.
+// A timedSpan is a span of the heap and the time when it was made; 0: before the trace.
 type timedSpan struct {
 	placed
 	time uint64
@@ -45,18 +45,18 @@ type timedSpan struct {
 type totaler struct {
 	in      *stream
 	classes []int64
-	pages   map[uint64][]timedSpan // by page; of large objects the first page only
+	pages   map[uint64][]timedSpan // by page; spans of large objects by their first page only
 	of      map[countKey]*Count
 	sum     Totals
 
 	reading *generation
-	// The generation before, whose spans are known. Its objects are counted when those of the next
-	// are, too: threads do not pass from one to the next together, and an object may lie in a span
-	// that a thread ahead of its own has made.
+	// The generation before, whose spans are known. Its objects are counted when the spans of the
+	// next generation are known, too: threads do not enter a generation together, and an object may
+	// lie in a span that another thread, which is ahead, has made.
 	pending *generation
 }
 
-// A generation is a part of a trace, with numbers of types of its own.
+// A generation is a part of a trace with its own numbering of types.
 type generation struct {
 	number  uint64
 	batches []*batch
@@ -96,8 +96,8 @@ func (t *totaler) read() error {
 	return t.endGeneration(0)
 }
 
-// endGeneration notes the spans of the generation that has been read, counts the objects of the one
-// before, and begins another.
+// endGeneration notes the spans of the generation that was read, counts the objects of the one
+// before, and begins the next.
 func (t *totaler) endGeneration(next uint64) error {
 	err := t.reading.each(func(e *event, now uint64) {
 		switch e.kind {
@@ -121,7 +121,7 @@ func (t *totaler) endGeneration(next uint64) error {
 	return err
 }
 
-// each calls f for all events, with their time.
+// each calls f for all events, with their times.
 func (g *generation) each(f func(e *event, now uint64)) error {
 	for _, b := range g.batches {
 		now := b.time
@@ -171,13 +171,13 @@ func (t *totaler) allocation(e *event, typ rawType, now uint64) {
 }
 
 // slack is how much later than an object the event of its span may be, in units of the trace's
-// clock, of which one is 10 to 100 ns: a thread that writes events quickly gives each a later time,
-// and so gets ahead of others.
+// clock of 10 to 100 ns each: a thread that writes events quickly gives each event a later time,
+// and so gets ahead of other threads.
 const slack = 1 << 16
 
-// sizeOf returns how much an object takes, by the spans that its page was ever in and that can hold
-// its type: if these are of one size, that is it, otherwise that of the last one before the object,
-// or of one that fits its type exactly and came to be just then.
+// sizeOf returns the size of an object, by the spans that its page was ever in and that can hold
+// its type. If all have one size, sure is true. Otherwise the size is that of the last span before
+// the object, or of a span that fits its type exactly and was made just then.
 func (t *totaler) sizeOf(e *event, typ rawType, now uint64) (size int64, sure bool) {
 	sure = true
 	var found timedSpan

@@ -20,7 +20,7 @@ var totalSink struct {
 	text  []byte
 }
 
-// traced is the trace of what f allocates.
+// traced returns the trace of what f allocates.
 func traced(t *testing.T, f func()) []byte {
 	t.Helper()
 	before, set := os.LookupEnv("GODEBUG")
@@ -38,8 +38,8 @@ func traced(t *testing.T, f func()) []byte {
 	return out.Bytes()
 }
 
-// withRoom calls f on a stack that has no reason to grow or shrink: where one grows while a trace's
-// buffer is full, the runtime crashes (see leakcheck/internal/alloc/stack.go).
+// withRoom calls f on a stack that need not grow or shrink: if a stack grows while a trace's buffer
+// is full, the runtime crashes (see leakcheck/internal/alloc/stack.go).
 //
 //go:noinline
 func withRoom(f func()) {
@@ -59,8 +59,8 @@ func classes() []int64 {
 	return list
 }
 
-// TestTotals counts what a function allocates that collects garbage now and then, so that pages of
-// the heap change their use.
+// TestTotals counts the allocations of a function that collects garbage now and then, so that pages
+// of the heap change their use.
 func TestTotals(t *testing.T) {
 	data := traced(t, func() {
 		for i := range 3000 {
@@ -92,8 +92,8 @@ func TestTotals(t *testing.T) {
 		name string
 		size int64
 	}{{"alloctrace.totalNode", 8}, {"[]alloctrace.totalNode", 32}, {"alloctrace.totalPair", 16}} {
-		// The order of events does not tell the size of all where threads write them by turns: these are
-		// counted.
+		// If threads write events by turns, the order of events does not determine the size of all
+		// objects; such objects are counted.
 		wrong := bytes[want.name] != 3000*want.size && totals.UnsizedObjects == 0
 		if objects[want.name] != 3000 || wrong {
 			t.Errorf("%s: %d objects, %d bytes", want.name, objects[want.name], bytes[want.name])
@@ -107,8 +107,8 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// TestTotalsDamaged reads traces that end too early, and such as have a byte changed: there may be
-// an error, and never a panic.
+// TestTotalsDamaged reads truncated traces, and traces with a changed byte: there may be an error,
+// but never a panic.
 func TestTotalsDamaged(t *testing.T) {
 	data := traced(t, func() { totalSink.node = new(totalNode) })
 	sizes := classes()
@@ -128,7 +128,7 @@ func TestTotalsDamaged(t *testing.T) {
 	}
 }
 
-// A trace may be cut behind a part, and is not whole then, either.
+// A trace that is cut after a part is not whole, either.
 func TestTotalsCutBetweenParts(t *testing.T) {
 	data := traced(t, func() { totalSink.node = new(totalNode) })
 	if _, err := ReadTotals(bytes.NewReader(data), classes()); err != nil {

@@ -3,8 +3,8 @@
 // what the tests of its packages need to the go.sum of each user (8 lines), and "go get" raises an
 // older testify of theirs.
 //
-// An assertion that does not hold fails the test, which goes on, and returns false. More arguments
-// are a message: a format and what goes into it, or one value.
+// An assertion that does not hold fails the test and returns false; the test continues. Further
+// arguments are a message: a format and its arguments, or one value.
 package assert
 
 import (
@@ -72,7 +72,7 @@ func Equal(t T, want, got any, message ...any) bool {
 	return ObjectsAreEqual(want, got) || Fail(t, difference(want, got), message...)
 }
 
-// difference shows two values, of texts of many lines only those that differ.
+// difference shows two values; for texts of several lines it adds the lines that differ.
 func difference(want, got any) string {
 	a, b := shown{want}, shown{got}
 	if x, ok := want.(string); ok {
@@ -95,7 +95,7 @@ func difference(want, got any) string {
 	return fmt.Sprintf("not equal:\nwant %s\n got %s", a, b)
 }
 
-// A shown is a value that is formatted when an assertion fails.
+// A shown is a value that is formatted only when an assertion fails.
 type shown struct{ v any }
 
 func (s shown) String() string {
@@ -149,7 +149,7 @@ func Zero(t T, v any, message ...any) bool {
 	return that(t, isZero(v), message, "should be zero, is %s", shown{v})
 }
 
-// NotZero asserts the opposite.
+// NotZero asserts the opposite of Zero.
 func NotZero(t T, v any, message ...any) bool {
 	t.Helper()
 	return that(t, !isZero(v), message, "should not be zero")
@@ -163,7 +163,7 @@ func Nil(t T, v any, message ...any) bool {
 	return that(t, isNil(v), message, "should be nil, is %s", shown{v})
 }
 
-// NotNil asserts the opposite.
+// NotNil asserts the opposite of Nil.
 func NotNil(t T, v any, message ...any) bool {
 	t.Helper()
 	return that(t, !isNil(v), message, "should not be nil")
@@ -180,13 +180,13 @@ func isNil(v any) bool {
 	return false
 }
 
-// Empty asserts that there is nothing in a value: that it has the length 0, or is zero.
+// Empty asserts that a value is empty: it has the length 0, or is zero.
 func Empty(t T, v any, message ...any) bool {
 	t.Helper()
 	return that(t, isEmpty(v), message, "should be empty, is %s", shown{v})
 }
 
-// NotEmpty asserts the opposite.
+// NotEmpty asserts the opposite of Empty.
 func NotEmpty(t T, v any, message ...any) bool {
 	t.Helper()
 	return that(t, !isEmpty(v), message, "should not be empty")
@@ -219,7 +219,7 @@ func Contains(t T, whole, part any, message ...any) bool {
 	return that(t, contains(whole, part), message, "%s\ndoes not contain %s", shown{whole}, shown{part})
 }
 
-// NotContains asserts the opposite.
+// NotContains asserts the opposite of Contains.
 func NotContains(t T, whole, part any, message ...any) bool {
 	t.Helper()
 	return that(t, !contains(whole, part), message, "%s\nshould not contain %s", shown{whole}, shown{part})

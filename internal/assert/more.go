@@ -152,8 +152,8 @@ func panics(f func()) (yes bool) {
 	return false
 }
 
-// Eventually asserts that a condition holds at last. It asks for it each tick, and gives up after
-// the limit.
+// Eventually asserts that a condition becomes true. It checks the condition each tick, and gives up
+// after the limit.
 func Eventually(t T, condition func() bool, limit, tick time.Duration, message ...any) bool {
 	t.Helper()
 	for deadline := time.Now().Add(limit); ; time.Sleep(tick) {
@@ -166,14 +166,14 @@ func Eventually(t T, condition func() bool, limit, tick time.Duration, message .
 	}
 }
 
-// FileExists asserts that there is a file of this name that is no folder.
+// FileExists asserts that a file with this name exists, and is no folder.
 func FileExists(t T, name string, message ...any) bool {
 	t.Helper()
 	info, err := os.Stat(name)
 	return that(t, err == nil && !info.IsDir(), message, "there is no file %s: %v", name, err)
 }
 
-// NoFileExists asserts the opposite.
+// NoFileExists asserts the opposite of FileExists.
 func NoFileExists(t T, name string, message ...any) bool {
 	t.Helper()
 	info, err := os.Lstat(name)

@@ -1,4 +1,4 @@
-// Package devcommand runs the commands of developers.
+// Package devcommand runs developers' commands.
 package devcommand
 
 import (
@@ -10,7 +10,7 @@ import (
 	"os/signal"
 )
 
-// ErrUsage is a bad command line; what is wrong was said.
+// ErrUsage is a bad command line that was already reported.
 var ErrUsage = errors.New("usage")
 
 // Main runs a command until it is interrupted, and ends the process.

@@ -1,7 +1,7 @@
-// Package envvar has the variables of the environment that leakgate knows. Each has the name
-// LEAKGATE_X; LEAKCHECK_X is another name for the same, which counts where the first is not set.
-// Nothing else in this repository reads a variable of either prefix (internal/policy), but for
-// those that only tests of this repository know.
+// Package envvar has the environment variables that leakgate reads. Each has the name LEAKGATE_X;
+// LEAKCHECK_X is an alias, which counts if the first is not set. Nothing else in this repository
+// reads a variable with either prefix (internal/policy), except for variables that only tests of
+// this repository know.
 package envvar
 
 import (
@@ -28,24 +28,24 @@ const (
 	ArtifactsMax Variable = "ARTIFACTS_MAX"
 	// Cache names the folder of the indexes of debug information; "off" for none.
 	Cache Variable = "CACHE"
-	// Freeze says how a snapshot is taken: "fork", or "inplace" as where forks are refused. For tests
-	// and reports of errors.
+	// Freeze says how a snapshot is taken: "fork", or "inplace" as where forks are refused. For
+	// tests and reports of errors.
 	Freeze Variable = "FREEZE"
-	// Full, if set, asks each assertion for the full way: snapshots and scans, where counters alone
+	// Full, if set, makes each assertion take snapshots and scan them, even where counters alone
 	// would prove that it holds. leakgate run -full sets it.
 	Full Variable = "FULL"
-	// Goldens names a folder that stands for the folders of golden files of all packages: it has
+	// Goldens names a folder that replaces the folders of golden files of all packages: it has
 	// <import path>/<golden file>. A file that is missing there is made, in CI too. leakgate run
 	// sets it.
 	Goldens Variable = "GOLDENS"
 	// Measure, if set, asks for what a golden file would be, were it made anew, and accepts every
 	// difference from it. leakgate run sets it.
 	Measure Variable = "MEASURE"
-	// Native is the leakgate command that names calls of C code, with which a test that it started
-	// records them, or "none: " and why they are not recorded. leakgate run -native sets it.
+	// Native is the leakgate command that records and names calls of C code for a test that it
+	// started, or "none: " and why they are not recorded. leakgate run -native sets it.
 	Native Variable = "NATIVE"
-	// Repeat names the file that says what a test process of leakgate run -auto is to repeat. leakgate
-	// run sets it.
+	// Repeat names the file that tells a test process of leakgate run -auto what to repeat.
+	// leakgate run sets it.
 	Repeat Variable = "REPEAT"
 	// Strict, if set, lets an assertion that could not tell fail its test, as in CI.
 	Strict Variable = "STRICT"
@@ -53,15 +53,15 @@ const (
 	Update Variable = "UPDATE"
 )
 
-// Value is what the environment says now; "" if it says nothing. It may be called by several
-// goroutines at a time.
+// Value is the value in the environment at the time of the call; "" if there is none. Several
+// goroutines may call it at once.
 func (v Variable) Value() string {
 	value, _ := v.Lookup()
 	return value
 }
 
-// Lookup also returns the variable that was found, with its prefix, for messages. It is v.Name() if
-// there is none.
+// Lookup returns the value, and for messages the name under which it was found, with its prefix.
+// The name is v.Name() if there is no value.
 func (v Variable) Lookup() (value, name string) {
 	for _, name := range []string{v.Name(), alias + string(v)} {
 		if value, ok := os.LookupEnv(name); ok {
@@ -74,7 +74,7 @@ func (v Variable) Lookup() (value, name string) {
 // Name is the variable's name in the environment.
 func (v Variable) Name() string { return prefix + string(v) }
 
-// Set is the entry of an environment that gives v a value, whatever its other name says.
+// Set returns the entry of an environment that gives v a value, whatever its alias is set to.
 func (v Variable) Set(value string) string { return v.Name() + "=" + value }
 
 // Without returns an environment without some variables, by either name.

@@ -15,7 +15,7 @@ func TestLookup(t *testing.T) {
 		{map[string]string{"LEAKGATE_X": "1"}, "1", "LEAKGATE_X"},
 		{map[string]string{"LEAKCHECK_X": "2"}, "2", "LEAKCHECK_X"},
 		{map[string]string{"LEAKGATE_X": "1", "LEAKCHECK_X": "2"}, "1", "LEAKGATE_X"},
-		// said, and empty
+		// set, but empty
 		{map[string]string{"LEAKGATE_X": "", "LEAKCHECK_X": "2"}, "", "LEAKGATE_X"},
 		{map[string]string{"LEAKGATE_XY": "1"}, "", "LEAKGATE_X"},
 	} {

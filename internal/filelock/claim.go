@@ -7,8 +7,8 @@ import (
 )
 
 // Claim marks a temporary file or folder, which was just made at path and is open as f, as in use
-// for as long as f is open. It is false if a RemoveUnclaimed of another process was faster: then
-// make another. Where there are no locks it is true, and RemoveUnclaimed removes nothing.
+// while f is open. It returns false if RemoveUnclaimed of another process was faster: then make
+// another file. Where there are no locks it returns true, and RemoveUnclaimed removes nothing.
 func Claim(f *os.File, path string) bool {
 	claimed, err := claim(f)
 	if err != nil {
@@ -25,9 +25,9 @@ func Claim(f *os.File, path string) bool {
 	return err == nil && os.SameFile(now, mine)
 }
 
-// RemoveUnclaimed removes the files and folders in dir with mark in their names that nobody has
-// claimed: those of processes that ended before they could. It cannot fail: what is not removed now
-// is removed another time.
+// RemoveUnclaimed removes the files and folders in dir with mark in their names that no process has
+// claimed: their processes ended before they could remove them. It returns no error: what it cannot
+// remove is removed another time.
 func RemoveUnclaimed(dir, mark string) {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package filelock has locks between processes that end with the process that holds them. So a lock
-// tells whether whoever made a temporary file or folder still lives.
+// Package filelock has locks between processes. A lock ends with the process that holds it, so it
+// tells whether the process that made a temporary file or folder still lives.
 package filelock

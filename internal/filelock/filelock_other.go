@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Try says that there are no locks here.
+// Try returns errors.ErrUnsupported: there are no locks here.
 func Try(*os.File) (bool, error) { return false, errors.ErrUnsupported }
 
 func claim(f *os.File) (bool, error) { return Try(f) }

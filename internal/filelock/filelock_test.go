@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// TestRemoveUnclaimed has one of each thing in a folder: what is claimed stays, and so does what
-// has another name.
+// TestRemoveUnclaimed has one file or folder of each kind: claimed ones stay, and so do those with
+// other names.
 func TestRemoveUnclaimed(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -41,8 +41,8 @@ func TestRemoveUnclaimed(t *testing.T) {
 	filelock.RemoveUnclaimed(at("missing"), ".tmp-")
 }
 
-// TestTry takes a lock once, and again when whoever had it has closed the file. What is locked can be
-// read and written to.
+// TestTry takes a lock once, and again when its holder has closed the file. A locked file can be
+// read and written.
 func TestTry(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	first, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// openFlags keep the opening of a named pipe, a device or a symbolic link from waiting or leading
-// elsewhere.
+// openFlags make the opening of a named pipe or a device return at once, and that of a symbolic
+// link fail.
 const openFlags = syscall.O_NONBLOCK | syscall.O_NOFOLLOW
 
-// Try takes an exclusive lock on an open file or folder if nobody has it (flock). Closing the file,
-// or the end of the process, however it ends, releases the lock. The error says that the system or
-// the file system has no locks.
+// Try takes an exclusive lock on an open file or folder if no other process has it (flock). The
+// lock is released when the file is closed, or when the process ends in whatever way. The error
+// says that the system or the file system has no locks.
 func Try(f *os.File) (bool, error) {
 	for {
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {

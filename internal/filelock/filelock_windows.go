@@ -18,11 +18,12 @@ const (
 	errLocked       = syscall.Errno(33) // ERROR_LOCK_VIOLATION
 )
 
-// Try takes an exclusive lock on an open file if nobody has it (LockFileEx). Closing the file, or
-// the end of the process, however it ends, releases the lock. The error says that the system or the
-// file system has no locks, or that it is a folder.
+// Try takes an exclusive lock on an open file if no other process has it (LockFileEx). The lock is
+// released when the file is closed, or when the process ends in whatever way. The error says that
+// the system or the file system has no locks, or that it is a folder.
 //
-// Others cannot read or write what is locked here, so this is one byte where no file has any.
+// Other processes cannot read or write a locked range, so the lock is on one byte beyond the end of
+// any file.
 func Try(f *os.File) (bool, error) {
 	at := syscall.Overlapped{Offset: ^uint32(0), OffsetHigh: ^uint32(0) >> 1}
 	ok, _, err := lockFile.Call(f.Fd(), exclusive|failImmediately, 0, 1, 0, uintptr(unsafe.Pointer(&at)))
@@ -35,16 +36,16 @@ func Try(f *os.File) (bool, error) {
 	return false, err
 }
 
-// claim has nothing to do: what somebody has opened with package os can be neither renamed nor
+// claim does nothing: a file that a process has opened with package os can be neither renamed nor
 // removed here (syscall.Open shares it for reading and writing alone), and there are no locks of
 // folders.
 func claim(*os.File) (bool, error) { return true, nil }
 
-// removals counts what this process has removed.
+// removals counts the renames that this process has tried.
 var removals atomic.Int64
 
-// removeUnclaimed gives what is at path another name, which the system refuses as long as somebody
-// has it open, and removes it.
+// removeUnclaimed renames path, which the system refuses while a process has it open, and then
+// removes it.
 func removeUnclaimed(path string) {
 	mine := path + "-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(removals.Add(1), 10)
 	if os.Rename(path, mine) == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// makeSpecial makes a pipe, which is removed, and a symbolic link, which stays.
+// makeSpecial makes a pipe, which RemoveUnclaimed removes, and a symbolic link, which it leaves.
 func makeSpecial(t *testing.T, at func(name string) string) bool {
 	t.Helper()
 	require.NoError(t, syscall.Mkfifo(at("f.tmp-pipe"), 0o600))
@@ -20,7 +20,7 @@ func makeSpecial(t *testing.T, at func(name string) string) bool {
 	return true
 }
 
-// TestClaimRefused is a claim for what a cleaner holds, or has removed.
+// TestClaimRefused claims a file that a cleaner holds, or has removed.
 func TestClaimRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.tmp-1")
 	f, err := os.Create(path)

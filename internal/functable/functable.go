@@ -1,4 +1,4 @@
-// Package functable sums the samples of a stack profile up by function.
+// Package functable sums the samples of a stack profile by function.
 package functable
 
 import (
@@ -8,14 +8,14 @@ import (
 // A Function is one line of the table.
 type Function struct {
 	Name string
-	// Flat is the bytes of its own frames, Cum those of its callees too. They are of all stack
-	// memory, used or not.
+	// Flat is the bytes of the function's own frames, Cum also those of its callees. Both are of
+	// all stack memory, used or not.
 	Flat, Cum int64
-	// Goroutines is the number of goroutines that have it on their stack.
+	// Goroutines is the number of goroutines that have the function on their stack.
 	Goroutines int64
 }
 
-// A Table adds samples up. The zero value is ready.
+// A Table sums samples. The zero value is ready.
 type Table struct {
 	index   map[string]*line
 	order   []*line

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Minor returns 26 for what runtime.Version has as "go1.26.8", "go1.26rc1", "go1.26.8
-// X:nogreenteagc" and "devel go1.26-abcdef", and false for a toolchain without a version.
+// Minor returns the minor version in a result of runtime.Version: 26 for "go1.26.8", "go1.26rc1",
+// "go1.26.8 X:nogreenteagc" and "devel go1.26-abcdef", and false for a toolchain without a version.
 func Minor(version string) (minor int, ok bool) {
 	_, rest, ok := strings.Cut(version, "go1.")
 	if !ok {

@@ -3,24 +3,24 @@ package jump
 import "slices"
 
 const (
-	// Window is how many collections tell what is usual: one that jumps is not, and what stays is
-	// after half of them.
+	// Window is how many collections determine what is usual. A single jump does not change the
+	// usual; a jump that stays is usual after half of them.
 	Window = 9
-	// Learned is how many it takes at least.
+	// Learned is how many collections are needed at least to know what is usual.
 	Learned = 3
 )
 
-// A detector is told of the live heap at the end of each collection. It is not safe for concurrent
-// use.
+// A detector finds jumps of the live heap, whose size it is given at the end of each collection. It
+// is not safe for concurrent use.
 type detector struct {
 	threshold Threshold
 	last      []int64 // at most Window, the oldest first
-	seen      int64   // how much was alive when the jump that goes on was dealt with; 0: there is none
+	seen      int64   // live bytes when the current jump was last dealt with; 0: never
 }
 
-// Ended is to be called for each collection, with how much it found alive. usual is the median of
-// those before it, and jumped says that this one exceeds the threshold, and so does what was seen
-// of the same jump, if any was.
+// Ended is to be called for each collection, with the bytes that it found alive. usual is the
+// median of the collections before it. jumped says that this one exceeds the usual by the
+// threshold, and also what was alive when the same jump was dealt with, if it was.
 func (d *detector) Ended(live int64) (usual int64, jumped bool) {
 	usual = d.Usual()
 	over := d.Ready() && live > d.threshold.Limit(usual)
@@ -34,8 +34,8 @@ func (d *detector) Ended(live int64) (usual int64, jumped bool) {
 	return usual, over && (d.seen == 0 || live > d.threshold.Limit(d.seen))
 }
 
-// Seen says that a jump was dealt with, at which so much was alive. It is told of again when it is
-// over and comes again, or exceeds the threshold above that.
+// Seen says that a jump with so many live bytes was dealt with. It is reported again if it ends and
+// comes again, or if the live heap exceeds these bytes by the threshold.
 func (d *detector) Seen(live int64) { d.seen = live }
 
 // Ready reports whether it is known what is usual.

@@ -2,38 +2,38 @@ package jump
 
 import "time"
 
-// A Judge says which collections are to be looked at. It is not safe for concurrent use.
+// A Judge decides which collections are spikes to examine. It is not safe for concurrent use.
 type Judge struct {
 	detector detector
 	limiter  limiter
 	leftOut  int
-	given    int       // how many were left out before the last spike
-	nothing  time.Time // when a look showed that there was none
+	given    int       // LeftOut of the last spike
+	nothing  time.Time // when a snapshot last showed that a spike was none
 }
 
-// patience is how long nothing is looked at that is not certain, after a look that showed nothing.
+// patience is how long uncertain spikes are ignored after a snapshot that showed no spike.
 const patience = 10 * time.Second
 
-// NewJudge makes a judge that has seen no collection. There is at least interval between two spikes
-// that are to be looked at, and there are at most perDay in any 24 hours.
+// NewJudge makes a judge that has seen no collection. Two spikes are at least interval apart, and
+// there are at most perDay in any 24 hours.
 func NewJudge(t Threshold, interval time.Duration, perDay int) *Judge {
 	return &Judge{detector: detector{threshold: t}, limiter: limiter{interval: interval, perDay: perDay}}
 }
 
-// A Judgement is what is known of a collection. Sizes are in bytes.
+// A Judgement is what a Judge finds about a collection. Sizes are in bytes.
 type Judgement struct {
-	Usual int64 // the median of those before
+	Usual int64 // the median of the collections before
 	Limit int64 // the most that is no spike
-	Spike bool  // it is to be looked at
-	// LeftOut is, of a spike, how many collections beyond the threshold were not since the one
-	// before, because of the limits.
+	Spike bool  // the collection is a spike to examine
+	// LeftOut is, for a spike, how many collections beyond the threshold were ignored since the
+	// previous spike, because of the limits.
 	LeftOut int
-	// Calm says that it is known what is usual, and no more is alive.
+	// Calm says that it is known what is usual, and that no more than Limit is alive.
 	Calm bool
 }
 
-// Ended is to be called for each collection, with how much it found alive, and when that is. Where
-// part of that may be garbage it is not certain.
+// Ended is to be called for each collection, with the bytes that it found alive, and its time.
+// certain is false if some of these bytes may be garbage.
 func (j *Judge) Ended(live int64, certain bool, at time.Time) Judgement {
 	usual, jumped := j.detector.Ended(live)
 	g := Judgement{Usual: usual, Limit: j.detector.threshold.Limit(usual)}
@@ -51,7 +51,7 @@ func (j *Judge) Ended(live int64, certain bool, at time.Time) Judgement {
 	return g
 }
 
-// Nothing takes the last spike back, which was not certain: a look showed that there is none.
+// Nothing takes back the last spike, which was not certain: a snapshot showed that there is none.
 func (j *Judge) Nothing(at time.Time) {
 	j.limiter.undo()
 	j.detector.Seen(0)

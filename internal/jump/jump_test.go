@@ -41,7 +41,7 @@ func TestThreshold(t *testing.T) {
 	require.NoError(t, Threshold{Bytes: 1}.Check())
 }
 
-// A jump is told of once, until it is over or is a jump above what was seen.
+// A jump is reported once, until it ends or there is a jump above what was seen.
 func TestDetector(t *testing.T) {
 	d := &detector{threshold: Threshold{Share: 0.2}}
 	observe := func(live int64, want bool) {
@@ -55,7 +55,7 @@ func TestDetector(t *testing.T) {
 	require.True(t, d.Ready())
 	observe(119, false)
 	observe(150, true)
-	observe(150, true) // nobody has dealt with it
+	observe(150, true) // Seen was not called for it
 	d.Seen(150 * mib)
 	observe(160, false)
 	observe(200, true)
@@ -67,7 +67,7 @@ func TestDetector(t *testing.T) {
 	observe(300, true)
 }
 
-// What stays is what is usual before long.
+// A jump that stays is usual before long.
 func TestStays(t *testing.T) {
 	d := &detector{threshold: Threshold{Bytes: 10 * mib}}
 	for range 2 * Window {
@@ -128,7 +128,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What may be garbage is looked at once in a while, and counts as nothing if it was.
+// A jump that may be garbage is examined once in a while, and does not count if it was garbage.
 func TestJudgeUncertain(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	j := NewJudge(Threshold{Bytes: 50 * mib}, time.Hour, 1)

@@ -1,5 +1,5 @@
-// Package jump tells when the live heap of a program jumps above what it usually is, and how often
-// that may be looked at.
+// Package jump finds jumps of a program's live heap above its usual size, and limits how often they
+// are examined.
 package jump
 
 import (
@@ -19,7 +19,7 @@ type Threshold struct {
 	Bytes int64   // 0 for none
 }
 
-// Least is the smallest jump. What the tool itself keeps between two collections is less.
+// Least is the smallest jump, in bytes. The tool itself keeps less between two collections.
 const Least = 1 << 20
 
 // Check returns an error if a threshold makes no sense.
@@ -35,7 +35,7 @@ func (t Threshold) Check() error {
 	return nil
 }
 
-// Limit is the most bytes that are no jump where the live heap usually has so many.
+// Limit is the most live bytes that are no jump, if the live heap usually has usual bytes.
 func (t Threshold) Limit(usual int64) int64 {
 	more := max(t.Bytes, Least)
 	if share := t.Share * float64(usual); share > float64(more) {
@@ -44,7 +44,7 @@ func (t Threshold) Limit(usual int64) int64 {
 	return min(usual, math.MaxInt64/4) + min(more, math.MaxInt64/4)
 }
 
-// String is the form that Parse reads, with sizes rounded for people.
+// String returns the form that Parse reads, with rounded sizes.
 func (t Threshold) String() string {
 	var parts []string
 	if t.Share > 0 {
@@ -96,7 +96,7 @@ var units = []struct {
 	{"B", 1},
 }
 
-// parseSize reads a number of bytes with its unit.
+// parseSize parses a number of bytes with its unit.
 func parseSize(s string) (bytes int64, ok bool) {
 	for _, u := range units {
 		if number, found := strings.CutSuffix(s, u.suffix); found {

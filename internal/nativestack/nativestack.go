@@ -1,5 +1,6 @@
-// Package nativestack is what the leakgate command answers a test about the calls by which C code allocates. The
-// command records them in the memory of the test, and can read debug information of C.
+// Package nativestack has the answer of the leakgate command to a test that asks which calls of C
+// code allocate. The command records these calls in the memory of the test, and can read debug
+// information of C.
 package nativestack
 
 import (
@@ -11,27 +12,30 @@ import (
 	"strings"
 )
 
-// Flag is the first argument of the command where it is to record; what follows are the number of the test's process, how often op is called
-// between the two moments, and how many blocks a hundred calls leave, 0 where that is not known. It is no command of anybody's. On its standard input it gets a byte when each moment
-// has come.
+// Flag is the first argument of the command when it is to record. The arguments after it are the
+// number of the test's process, how often op is called between the two moments, and how many blocks
+// a hundred calls leave, 0 if that is not known. It is not a command for users. The command gets a
+// byte on its standard input at each of the two moments.
 const Flag = "-record-native-calls"
 
-// Descriptors that the command gets: of the test's memory (/proc/self/mem), and where it writes a byte when it records,
-// and when it has seen the first moment. At the second one its answer goes to the standard output.
+// Descriptors that the command gets: the test's memory (/proc/self/mem), and one to which the
+// command writes a byte when it records, and a byte when it has seen the first moment. At the
+// second moment it writes its answer to the standard output.
 const (
 	MemoryFD = 3 + iota
 	ReadyFD
 )
 
-// An Answer has the calls behind what grows, for the message, and profiles (profile.proto, gzipped).
+// An Answer has the calls that account for the growth, for the message, and profiles
+// (profile.proto, gzipped).
 type Answer struct {
 	Lines      []Line
 	Base, Last string
 }
 
-// A Line is one of a message.
+// A Line is a line of the message.
 type Line struct {
-	Mapping  bool   // it is about what is mapped, not about what is allocated
+	Mapping  bool   // it is about mapped memory, not about allocated blocks
 	Text, At string // At is the file:line of the function that the text names, "" if there is none
 }
 

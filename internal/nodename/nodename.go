@@ -1,4 +1,4 @@
-// Package nodename makes paths of the names of a report's nodes.
+// Package nodename builds paths from the names of a report's nodes.
 package nodename
 
 import "strings"
@@ -14,9 +14,9 @@ func Join(parent, name string) string {
 // NativeBlock is the type of nodes that stand for blocks of C's malloc.
 const NativeBlock = "native block"
 
-// Fold rewrites one node name as refscan.Report.Fold does. What stands in brackets or parentheses is a type's
-// or a function's name, which stays as it is: "timer(app.Tick[[4]string])" has the length of an
-// array there, and no index.
+// Fold rewrites a node name as refscan.Report.Fold does. Text in brackets or parentheses is the
+// name of a type or function, and stays as it is: in "timer(app.Tick[[4]string])", [4] is the
+// length of an array, and no index.
 func Fold(name string) string {
 	if !strings.ContainsAny(name, "[$") {
 		return name
@@ -58,7 +58,7 @@ func Fold(name string) string {
 	return b.String()
 }
 
-// isIndex reports whether a name goes on with an index: "[3]", or "[10+]".
+// isIndex reports whether a name begins with an index: "[3]", or "[10+]".
 func isIndex(name string) bool {
 	return len(name) > 1 && name[0] == '[' && name[1] >= '0' && name[1] <= '9'
 }

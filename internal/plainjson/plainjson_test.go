@@ -12,7 +12,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// judged compares with encoding/json, byte for byte.
+// judged compares the output with that of encoding/json, byte for byte.
 func judged(t *testing.T, v any) {
 	t.Helper()
 	var got, want bytes.Buffer

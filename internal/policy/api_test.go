@@ -18,7 +18,7 @@ import (
 )
 
 // TestAPI compares the exported declarations of the public packages with testdata/api, so that a
-// change of the API is seen in review. The listing is that of linux/amd64; other systems export the
+// review shows a change of the API. The listing is that of linux/amd64; other systems export the
 // same, or .ci/run's cross-builds fail.
 func TestAPI(t *testing.T) {
 	for _, folder := range append(slices.Clip(linked), "refscan/spike") {
@@ -116,7 +116,7 @@ func replaceFile(t *testing.T, file, content string) {
 	}
 }
 
-// lineDiff lists lines that only one of the two has.
+// lineDiff lists the lines that only one of the texts has.
 func lineDiff(want, got string) string {
 	var b strings.Builder
 	for _, side := range []struct{ sign, text, other string }{{"-", want, got}, {"+", got, want}} {

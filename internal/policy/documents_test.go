@@ -12,7 +12,7 @@ import (
 // ourPath is a file or folder of this repository in a document's code font.
 var ourPath = regexp.MustCompile("`((?:cmd/leakgate|doc|examples|golden|internal/(?:policy|tests|verdict)|leakcheck|refscan|stackprof|\\.ci)/[^`\\s*<>]*)`")
 
-// TestDocuments checks that what the documents name and link to in this repository is there.
+// TestDocuments checks that the files of this repository that the documents name and link to exist.
 func TestDocuments(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	for _, file := range trackedFiles(t) {
@@ -27,7 +27,7 @@ func TestDocuments(t *testing.T) {
 			}
 		}
 		if file == "CHANGELOG.md" {
-			continue // it names what was
+			continue // it names files of the past
 		}
 		for _, m := range ourPath.FindAllStringSubmatch(content, -1) {
 			if !exists(m[1]) {

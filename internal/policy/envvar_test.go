@@ -6,11 +6,12 @@ import (
 	"testing"
 )
 
-// ownVariable is the name of a variable of the environment with one of the two prefixes.
+// ownVariable is the name of an environment variable with one of the two prefixes.
 var ownVariable = regexp.MustCompile(`"LEAK(?:GATE|CHECK)_[A-Z_]*["=]`)
 
-// readsOwnVariable lists the files outside of tests that may name one: envvar, which reads all that
-// users set, and what only this repository's tests and tools pass to each other.
+// readsOwnVariable lists the files outside tests that may name such a variable: envvar, which reads
+// all variables for users, and files with variables that only this repository's tests and tools
+// use.
 var readsOwnVariable = map[string]bool{
 	"internal/envvar/envvar.go":                      true,
 	"internal/require/slow.go":                       true, // LEAKGATE_SLOW
@@ -22,8 +23,8 @@ var readsOwnVariable = map[string]bool{
 	"refscan/internal/performance/measurement.go": true,
 }
 
-// TestVariables: what users set in the environment is read in one place, under both prefixes, and
-// doc/environment.md has it all.
+// TestVariables checks that the variables for users are read in one place, under both prefixes, and
+// that doc/environment.md lists them all.
 func TestVariables(t *testing.T) {
 	used := make(map[string]bool)
 	for _, file := range trackedFiles(t) {

@@ -12,9 +12,9 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// TestImports checks that what users' test binaries link comes from this module and the standard
-// library: any other module would stand in their go.mod and go.sum. Of the standard library it may
-// be any part: TestBinarySize says what it costs.
+// TestImports checks that the packages in users' test binaries come from this module and the
+// standard library: any other module would be in users' go.mod and go.sum. Any part of the standard
+// library is allowed: TestBinarySize measures what it costs.
 func TestImports(t *testing.T) {
 	for _, p := range platforms {
 		t.Run(p.os+"-"+p.arch, func(t *testing.T) {
@@ -39,8 +39,8 @@ func TestImports(t *testing.T) {
 }
 
 // TestImportDoesNothing checks that importing our packages has no side effects: no garbage
-// collection, no other rate of the memory profiler, no goroutine, no flag but one of our own name.
-// Neither has it where artifacts are wanted.
+// collection, no other rate of the memory profiler, no goroutine, and only flags with our own
+// names. The same holds if artifacts are wanted.
 func TestImportDoesNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "importer")
 	goLines(t, platform{runtime.GOOS, runtime.GOARCH}, "build", "-o", file, "./internal/policy/testdata/importer")
@@ -61,8 +61,8 @@ func TestImportDoesNothing(t *testing.T) {
 	}
 }
 
-// importers returns the packages that import path; each line begins with a package, and goes on
-// with what it imports.
+// importers returns the packages that import path. Each line has a package, followed by its
+// imports.
 func importers(lines []string, path string) (by []string) {
 	for _, line := range lines {
 		if fields := strings.Fields(line); slices.Contains(fields[1:], path) {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// layers says which packages of this repository a package may import, tests aside. Layers point one
-// way: memory image, runtime model, object graph, report, verdict, presentation. A name with /...
-// stands for what is below it.
+// layers lists the packages of this repository that each package may import, apart from tests.
+// Layers point one way: memory image, runtime model, object graph, report, verdict, presentation. A
+// name with /... stands for all packages below it.
 var layers = []struct {
 	folder string
 	may    []string
@@ -57,7 +57,7 @@ var layers = []struct {
 	{"internal/engine/nativeheap", []string{"internal/engine/freeze", "internal/engine/headroom", "internal/engine/image", "internal/engine/objfile", "internal/engine/objfile/native", "internal/procmaps"}},
 	{"internal/engine/peek", nil}, // memory of this process, in place
 	{"internal/engine/addrmap", nil},
-	{"internal/engine/rtlayout", []string{"internal/engine/debuginfo", "internal/goversion"}}, // what is known of the runtime's structures
+	{"internal/engine/rtlayout", []string{"internal/engine/debuginfo", "internal/goversion"}}, // facts about the runtime's structures
 	{"internal/engine/inplace", []string{
 		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/headroom", "internal/engine/image", "internal/engine/peek",
 		"internal/engine/remedy", "internal/engine/rtlayout", "internal/engine/sysmem", "internal/procmaps",
@@ -74,9 +74,9 @@ var layers = []struct {
 	{"internal/engine/sysmem", []string{"internal/engine/remedy"}}, // memory of the operating system
 	{"internal/engine/offheap", []string{"internal/engine/headroom", "internal/engine/sysmem"}},
 	{"internal/engine/gcwatch", nil}, // the collections of this process
-	{"internal/engine/gccount", []string{"internal/engine/peek", "internal/engine/rtlayout"}}, // what the collector counts
+	{"internal/engine/gccount", []string{"internal/engine/peek", "internal/engine/rtlayout"}}, // the collector's counters
 	{"internal/engine/newborn", []string{"internal/engine/offheap", "internal/engine/peek", "internal/engine/rtlayout"}},
-	{"internal/engine/relaxed", nil}, // words that the race detector need not see
+	{"internal/engine/relaxed", nil}, // words that are hidden from the race detector
 	{"internal/engine/objset", []string{"internal/engine/relaxed"}},
 	{"internal/engine/parallel", nil},
 	{"internal/engine/dominance", []string{"internal/engine/objset", "internal/engine/offheap"}},
@@ -95,31 +95,31 @@ var layers = []struct {
 	{"internal/engine/attribute", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/ended", "internal/engine/objset", "internal/engine/offheap", "internal/engine/parallel", "internal/engine/typedheap", "internal/engine/root", "internal/nodename"}},
 	{"internal/engine/retain", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/objset", "internal/engine/offheap", "internal/engine/parallel", "internal/engine/dominance", "internal/engine/dataseg", "internal/engine/typedheap", "internal/engine/root", "internal/engine/attribute", "internal/symbol"}},
 	{"internal/engine/pathfind", []string{"internal/engine/heaptype", "internal/engine/typing", "internal/engine/ended", "internal/engine/objset", "internal/engine/offheap", "internal/engine/timer", "internal/engine/typedheap", "internal/engine/root"}},
-	// of all that: only tests import it
+	// a second implementation of all that, which only tests import
 	{"internal/engine/judge", []string{"internal/engine/goruntime", "internal/engine/debuginfo", "internal/engine/special"}},
 	{"internal/engine/withoutdwarf", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/rtlayout"}},
 	// for tests and go generate only
 	{"internal/engine/withoutdwarf/layouts", []string{"internal/engine/debuginfo", "internal/engine/objfile/elffile"}},
 	{"internal/engine/withoutdwarf/gen", []string{"internal/engine/withoutdwarf/layouts", "internal/wholefile"}},
-	{"internal/pprofwire", nil}, // encoders: they know nothing of what they write
+	{"internal/pprofwire", nil}, // encoders: they do not know the meaning of what they write
 	{"internal/plainjson", nil},
 	{"internal/filelock", nil},
 	{"internal/winjob", nil},
-	{"internal/wholefile", []string{"internal/filelock"}}, // what others would write in each layer
+	{"internal/wholefile", []string{"internal/filelock"}}, // else each layer has such code
 	// numbers and lines for people, in messages and on terminals
 	{"internal/textfmt", nil},
 	{"internal/editdistance", nil},
 	{"internal/goversion", nil},
-	{"internal/symbol", nil}, // what names say: all layers ask
+	{"internal/symbol", nil}, // the meaning of names, for all layers
 	{"internal/nodename", nil},
-	// snapshots of this process, and what takes less than a scan of one
+	// snapshots of this process, and work that takes less than a scan of one
 	{"internal/engine/snapshot", []string{
 		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/gcwatch", "internal/engine/goruntime", "internal/engine/headroom", "internal/engine/heaptype",
 		"internal/engine/image", "internal/engine/inplace", "internal/envvar", "internal/engine/withoutdwarf", "internal/engine/peek", "internal/engine/remedy", "internal/engine/root", "internal/engine/rtlayout",
 		"internal/engine/typedheap", "internal/symbol",
 	}},
 	{"internal/engine/nativecalls", []string{"internal/engine/objfile", "internal/engine/objfile/elffile", "internal/engine/rtlayout", "internal/procmaps"}},
-	// who refers to memory of C
+	// finds what refers to memory of C
 	{"internal/engine/nativeholders", []string{
 		"internal/engine/attribute", "internal/engine/dataseg", "internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/image",
 		"internal/engine/nativeheap", "internal/engine/objfile", "internal/engine/objfile/native", "internal/engine/retain", "internal/engine/root", "internal/engine/rtlayout", "internal/engine/snapshot",
@@ -130,7 +130,7 @@ var layers = []struct {
 		"internal/engine/typedheap", "internal/symbol",
 	}},
 	{"refscan", []string{"internal/engine/...", "internal/nodename", "internal/pprofwire", "internal/symbol"}},
-	// the command alone imports it: see TestForeign
+	// only the command imports it: see TestForeign
 	{"refscan/foreign", []string{"refscan", "internal/engine/...", "internal/symbol"}},
 	{"internal/functable", nil},
 	{"stackprof", []string{"refscan", "internal/functable", "internal/pprofwire"}},
@@ -141,12 +141,12 @@ var layers = []struct {
 	{"stackprof/stackhttp", []string{"stackprof", "refscan"}},
 	{"refscan/scanreport", []string{"internal/nodename", "internal/symbol", "refscan", "internal/textfmt", "internal/wholefile"}},
 	{"refscan/refscanhttp", []string{"refscan", "refscan/scanreport"}},
-	{"internal/jump", []string{"internal/textfmt"}}, // numbers alone: it knows nothing of heaps
+	{"internal/jump", []string{"internal/textfmt"}}, // plain numbers: it knows nothing of heaps
 	{"refscan/spike", []string{"refscan", "internal/engine/gccount", "internal/engine/gcwatch", "internal/engine/rtlayout", "internal/engine/snapshot", "internal/jump", "refscan/scanreport"}},
 
 	{"golden", []string{"internal/wholefile"}}, // a file format: it knows nothing of heaps
 	{"internal/verdict", nil},
-	{"internal/envvar", nil}, // what the environment says: all layers ask
+	{"internal/envvar", nil}, // environment variables, for all layers
 	{"leakcheck/internal/naming", []string{"internal/nodename", "internal/editdistance", "internal/symbol", "refscan"}},
 	{"leakcheck/internal/environ", []string{
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
@@ -303,7 +303,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/page", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "internal/nodename", "refscan", "internal/symbol", "internal/verdict", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/leakvet", []string{"golden", "internal/editdistance", "cmd/leakgate/internal/goldens"}},
 	{"cmd/leakgate/leakvet/golangcilint", []string{"cmd/leakgate/leakvet"}},
-	// what sub-commands have in common, and those that need nothing of a run
+	// what sub-commands have in common, and sub-commands that need nothing of a run
 	{"cmd/leakgate/internal/cli", []string{"internal/editdistance"}},
 	{"cmd/leakgate/internal/comparand", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/comparand/comparandtest", nil}, // for tests only

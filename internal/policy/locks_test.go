@@ -11,16 +11,16 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// heldLocks are the functions that lock and leave it to others to unlock, with what makes sure that
-// a panic leaves nothing locked.
+// heldLocks are the functions that lock and leave the unlocking to their callers, with the reason
+// why a panic leaves nothing locked.
 var heldLocks = map[string]string{
 	"internal/engine/snapshot/capture.go: Turn": "it returns what unlocks, which callers defer",
 	"internal/engine/heaptype/table.go: maker":  "each caller defers done, which unlocks",
 }
 
-// TestLocks checks that each lock is released by a deferred call right behind it. A panic in
-// between, which an assertion turns into an error, would leave it locked: the next assertion would
-// wait for ever.
+// TestLocks checks that each lock is released by a deferred call in the next statement. A panic in
+// between, which an assertion turns into an error, would leave it locked, and the next assertion
+// would wait for ever.
 func TestLocks(t *testing.T) {
 	used := make(map[string]bool)
 	for _, file := range trackedFiles(t) {
@@ -44,8 +44,7 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-// heldIn returns the functions in which something is locked without a deferred unlock as the next
-// statement.
+// heldIn returns the functions that lock something without a deferred unlock as the next statement.
 func heldIn(t *testing.T, name, source string) (held []string) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
@@ -102,7 +101,8 @@ func defers(s ast.Stmt, x, unlock string) bool {
 	return what == x && method == unlock
 }
 
-// called returns what a method without arguments is called of, as text, and its name.
+// called returns, for a call of a method without arguments, its receiver as text and the method's
+// name.
 func called(e ast.Expr) (x, method string) {
 	call, ok := e.(*ast.CallExpr)
 	if !ok || len(call.Args) > 0 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A goMod is what "go mod edit -json" says of a go.mod file.
+// A goMod is a go.mod file as "go mod edit -json" prints it.
 type goMod struct {
 	Module  struct{ Path string }
 	Go      string
@@ -25,9 +25,9 @@ func readGoMod(t *testing.T, file string) (m goMod) {
 	return m
 }
 
-// TestMainModule checks what users' modules get from ours: no requirement, not even one for tests,
-// whose checksums "go mod tidy" adds to each user's go.sum; and a go line below those of the
-// toolchains that we test with, since theirs goes up to it.
+// TestMainModule checks how our go.mod affects users' modules. It may have no requirement, not even
+// one for tests, whose checksums "go mod tidy" adds to each user's go.sum. Its go line must be
+// below the toolchains that we test with, since users' go lines go up to it.
 func TestMainModule(t *testing.T) {
 	m := readGoMod(t, "go.mod")
 	if m.Go != "1.24" {
@@ -41,8 +41,8 @@ func TestMainModule(t *testing.T) {
 	}
 }
 
-// TestCommandModule checks that "go install github.com/leakgate/leakgate/cmd/leakgate@version" is
-// possible: it takes no module with a replace directive, and needs the version of the main module.
+// TestCommandModule checks that "go install github.com/leakgate/leakgate/cmd/leakgate@version"
+// works: it refuses modules with a replace directive, and needs the version of the main module.
 func TestCommandModule(t *testing.T) {
 	m := readGoMod(t, "cmd/leakgate/go.mod")
 	if len(m.Replace) > 0 {

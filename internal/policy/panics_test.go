@@ -11,8 +11,8 @@ import (
 )
 
 // allowedPanics lists calls of panic in packages that users' test binaries link, by "folder/file.go
-// function", with the reason. What a user does wrong, or what a snapshot holds, is an error and
-// never a panic.
+// function", with the reason. A mistake of the user, or the contents of a snapshot, lead to an
+// error and never to a panic.
 var allowedPanics = map[string]string{
 	"leakcheck/internal/environ/testing.go NeedT": "without a test there is nothing to fail, and what was found would be lost; testify panics there, too",
 	"internal/engine/parallel/do.go Do":           "a panic of a worker goes on in the goroutine that waits for it, which recovers from it (refscan.(*Snapshot).Scan)",
@@ -47,8 +47,7 @@ func TestNoPanics(t *testing.T) {
 	}
 }
 
-// declarations parses a file of the repository. It is an error of the test if that cannot be
-// parsed.
+// declarations parses a file of the repository. If that fails, the test fails.
 func declarations(t *testing.T, file string) (*token.FileSet, []ast.Decl) {
 	t.Helper()
 	fset := token.NewFileSet()

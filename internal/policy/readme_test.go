@@ -37,7 +37,7 @@ const (
 	messageTest    = "TestLogoutDropsTheSession"
 )
 
-// TestReadmeMessage compares the failure message in README.md with what the example really prints.
+// TestReadmeMessage compares the failure message in README.md with the output of the example.
 // Durations and sizes are not compared: they vary with the machine and with the Go version.
 func TestReadmeMessage(t *testing.T) {
 	require.Slow(t)
@@ -59,7 +59,7 @@ func TestReadmeMessage(t *testing.T) {
 	}
 }
 
-// exampleMessage runs the example with plain "go test" and returns what its failed test says.
+// exampleMessage runs the example with plain "go test" and returns the message of its failed test.
 func exampleMessage(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command("go", "test", "-count=1", "-run=^"+messageTest+"$", ".")

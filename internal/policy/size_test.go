@@ -14,13 +14,13 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// sizeBudget is by how many bytes a test binary may grow that uses the whole API, when it is linked
-// as plain "go test" does: without symbols and debug information.
+// sizeBudget is the number of bytes by which a test binary that uses the whole API may grow, when
+// it is linked as plain "go test" does: without symbols and debug information.
 const sizeBudget = 370 << 20 / 100
 
 // sizeVerbs are the bodies of tests that use one verb each, with the packages that they import.
-// TestBinarySize reports what each adds to a test binary; only all together are bounded, since none
-// can be larger than that.
+// TestBinarySize reports what each verb adds to a test binary. It bounds only the sum of all, since
+// none can be larger.
 var sizeVerbs = map[string]struct {
 	imports []string
 	body    string
@@ -87,8 +87,8 @@ func TestBinarySize(t *testing.T) {
 	}
 }
 
-// sizeTest returns a test file. The imports are packages of this module, or of the standard library
-// where it has no such.
+// sizeTest returns a test file. The imports are packages of this module if it has them, else of the
+// standard library.
 func sizeTest(name string, imports []string, body string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\nimport (\n\t\"testing\"\n", strings.ToLower(name))
@@ -102,8 +102,9 @@ func sizeTest(name string, imports []string, body string) string {
 	return b.String()
 }
 
-// linkedSizes links test binaries for linux/amd64, one for each source, and returns their sizes, which
-// do not depend on where this checkout lies: the paths of sources are in the binaries. The sources lie in an overlay: to the go command they are packages below this one.
+// linkedSizes links test binaries for linux/amd64, one for each source, and returns their sizes.
+// The sizes do not depend on the path of this checkout, although binaries contain the paths of
+// sources: the sources are in an overlay, as packages below this one.
 func linkedSizes(t *testing.T, sources map[string]string) map[string]int64 {
 	t.Helper()
 	scratch, err := filepath.EvalSymlinks(t.TempDir())

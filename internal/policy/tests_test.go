@@ -9,9 +9,8 @@ import (
 // longestTest is how many lines a test function may have. Cases go into a table, or into files.
 const longestTest = 120
 
-// TestTestFunctions holds test functions to their length. It also checks that those of the main
-// module that take long call require.Slow, IsSlow or Rounds themselves, because .ci/run finds them
-// by that.
+// TestTestFunctions checks the length of test functions. It also checks that slow tests of the main
+// module call require.Slow, IsSlow or Rounds themselves, because .ci/run finds them by these calls.
 func TestTestFunctions(t *testing.T) {
 	for _, file := range trackedFiles(t) {
 		if !strings.HasSuffix(file, ".go") || strings.Contains(file, "/testdata/") || strings.HasPrefix(file, "internal/require/") {

@@ -60,7 +60,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// No file is larger than what somebody would write: a built command that slips in stays in every
+// No file is larger than one that a person writes: a built command that is committed stays in every
 // clone for ever.
 func TestNoLargeFile(t *testing.T) {
 	const most = 1 << 20

@@ -12,8 +12,8 @@ var (
 	oldestGo     = regexp.MustCompile(`\bgo_oldest=go(\S+)`)
 )
 
-// TestWorkflows checks that workflows may only read, run code that cannot be changed under them,
-// and test with the Go version that .ci/run names.
+// TestWorkflows checks that workflows may only read, that the code that they run is pinned, and
+// that they test with the Go version that .ci/run names.
 func TestWorkflows(t *testing.T) {
 	workflows := 0
 	for _, file := range trackedFiles(t) {

@@ -1,6 +1,6 @@
-// Package pproftest reads pprof profiles back in tests. It stands in for
-// github.com/google/pprof/profile, which this module does not require, so that its users do not get
-// it into their module graph either; internal/tests judges it by that package.
+// Package pproftest reads pprof profiles in tests. It stands in for
+// github.com/google/pprof/profile, which this module does not require, so that it does not get into
+// the module graph of users either. internal/tests compares the two packages.
 package pproftest
 
 import (
@@ -45,14 +45,14 @@ type Line struct {
 	Line     int64
 }
 
-// A Function is where lines are.
+// A Function is a function that lines refer to.
 type Function struct {
 	ID             uint64
 	Name, Filename string
 	StartLine      int64
 }
 
-// Parse reads a gzipped profile. It fails for whatever refers to something that is not there.
+// Parse reads a gzipped profile. It fails if a reference leads to an entry that does not exist.
 func Parse(r io.Reader) (*Profile, error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {
@@ -147,8 +147,7 @@ func found[T any](d *decoder, all map[uint64]*T, id uint64) *T {
 	return all[id]
 }
 
-// fields are a message's numbers and nested messages by field. Packed numbers are numbers and a
-// message.
+// fields are a message's numbers and nested messages, by field number. A packed field is in both.
 type fields struct {
 	numbers  map[uint64][]uint64
 	messages map[uint64][][]byte
@@ -192,8 +191,7 @@ func decode(b []byte) (fields, error) {
 	return f, nil
 }
 
-// packed returns the numbers that a field holds if it is packed; what a text or a message gives is
-// of no use.
+// packed decodes the numbers of a packed field. For a text or a message the result has no meaning.
 func packed(b []byte) (numbers []uint64) {
 	for len(b) > 0 {
 		v, n := binary.Uvarint(b)

@@ -1,7 +1,7 @@
 // Package pprofwire writes pprof profiles (profile.proto, gzipped), as runtime/pprof does with an
 // encoder of its own. It links into users' test binaries, where github.com/google/pprof/profile
-// would add 80 KB and compile twenty regular expressions at start-up; that package judges this one
-// in its tests.
+// would add 80 KB and compile twenty regular expressions at start-up. Tests read this package's
+// profiles with that one.
 package pprofwire
 
 import (
@@ -19,12 +19,12 @@ type Profile struct {
 	strings   map[string]int64
 	table     []string
 	locations map[Line]uint64
-	functions map[Line]uint64 // by a Line without its Line
-	places    uint64          // locations so far
+	functions map[Line]uint64 // by a Line whose field Line is 0
+	places    uint64          // number of locations
 	values    int
 }
 
-// A Line is a place in a function: of a location, which has several where calls were inlined.
+// A Line is a position in a function. A location has several where calls were inlined.
 type Line struct {
 	Func, File      string
 	Line, StartLine int64 // StartLine is that of the function
@@ -67,7 +67,8 @@ const (
 	functionStartLine  = 5
 )
 
-// New starts a profile whose samples have one value of each type; the last named is shown first.
+// New starts a profile whose samples have one value of each type; first names the type that pprof
+// shows first.
 func New(timeNanos int64, types []ValueType, first string) *Profile {
 	p := &Profile{strings: map[string]int64{"": 0}, table: []string{""}, locations: make(map[Line]uint64), functions: make(map[Line]uint64), values: len(types)}
 	for _, t := range types {
@@ -81,8 +82,8 @@ func New(timeNanos int64, types []ValueType, first string) *Profile {
 	return p
 }
 
-// Location returns the number of the location for a place without inlined calls; equal places have
-// one.
+// Location returns the number of the location for a position without inlined calls; equal positions
+// share a location.
 func (p *Profile) Location(name, file string, line int64) uint64 {
 	l := Line{name, file, line, line}
 	id, ok := p.locations[l]
@@ -93,7 +94,7 @@ func (p *Profile) Location(name, file string, line int64) uint64 {
 	return id
 }
 
-// Inlined returns the number of a new location, whose lines are the innermost call first.
+// Inlined returns the number of a new location with these lines, the innermost call first.
 func (p *Profile) Inlined(lines ...Line) uint64 {
 	p.places++
 	loc := integer(nil, locationID, int64(p.places))
@@ -139,7 +140,7 @@ func (p *Profile) Labelled(leafFirst []uint64, labels []Label, values ...int64) 
 	p.buf = message(p.buf, profileSample, m)
 }
 
-// Comment adds a remark for whoever reads the profile.
+// Comment adds a remark for readers of the profile.
 func (p *Profile) Comment(text string) { p.buf = integer(p.buf, profileComment, p.text(text)) }
 
 // Write writes the profile, gzipped.
@@ -165,7 +166,7 @@ func (p *Profile) text(s string) int64 {
 	return i
 }
 
-// integer appends a field that is left out where it is 0.
+// integer appends a field with a number, or nothing if the number is 0.
 func integer(b []byte, field int, v int64) []byte {
 	if v == 0 {
 		return b

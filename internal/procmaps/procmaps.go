@@ -13,14 +13,14 @@ type Area struct {
 	Name       []byte // of a file, "[heap]" and the like, or nothing
 }
 
-// Size is how long it is, in bytes.
+// Size is the length of the mapping, in bytes.
 func (a *Area) Size() int64 { return int64(a.End - a.Start) }
 
-// Constant reports whether its memory may be read but not written to.
+// Constant reports whether the memory may be read but not written.
 func (a *Area) Constant() bool { return a.Mode[0] == 'r' && a.Mode[1] == '-' }
 
-// Parse reads a line: "7f00-7f10 rw-p 00000000 00:00 0    name". Other lines, as there are in smaps,
-// are not ok. It allocates nothing.
+// Parse parses a line: "7f00-7f10 rw-p 00000000 00:00 0    name". ok is false for other lines, as
+// smaps has them. It allocates nothing.
 func Parse(line []byte) (a Area, ok bool) {
 	dash := bytes.IndexByte(line, '-')
 	space := bytes.IndexByte(line, ' ')

@@ -1,5 +1,5 @@
-// Package require has the assertions of package assert; those that do not hold end the test. They
-// must be called on the test's own goroutine.
+// Package require has the assertions of package assert; an assertion that does not hold ends the
+// test. They must be called on the test's own goroutine.
 package require
 
 import (

@@ -2,15 +2,15 @@ package require
 
 import "os"
 
-// IsSlow reports whether tests that take long are wanted: with LEAKGATE_SLOW=1, or "once", as .ci/run
-// sets it. Its step "slow" runs the test functions that call one of the three functions of this
-// file, so only those may call them.
+// IsSlow reports whether slow tests are wanted: with LEAKGATE_SLOW=1, or "once", as .ci/run sets
+// it. Its step "slow" runs the test functions that call one of the three functions of this file, so
+// only test functions may call them.
 func IsSlow() bool { return isMany() || os.Getenv("LEAKGATE_SLOW") == "once" }
 
 func isMany() bool { return os.Getenv("LEAKGATE_SLOW") == "1" }
 
-// Slow skips a test that takes long, as those do that build programs or repeat what others do once,
-// unless IsSlow.
+// Slow skips a slow test unless IsSlow. Slow tests build programs, or repeat what other tests do
+// once.
 func Slow(t interface {
 	Helper()
 	Skip(args ...any)
@@ -22,7 +22,7 @@ func Slow(t interface {
 	}
 }
 
-// Rounds is how often a test does what it does: few times, or many times with LEAKGATE_SLOW=1.
+// Rounds returns how often a test repeats its work: few, or many with LEAKGATE_SLOW=1.
 func Rounds(few, many int) int {
 	if isMany() {
 		return many

@@ -1,4 +1,4 @@
-// Package symbol tells what the names of packages, types and functions in a program mean.
+// Package symbol interprets the names of packages, types and functions in a program.
 package symbol
 
 import (
@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// Modules are the modules that a program was built of. What is in none of them is the standard
-// library's: import paths alone do not tell, since a module may be called "shop".
+// Modules are the modules that a program was built of. Packages that are in none of them are the
+// standard library's: import paths alone do not tell, since a module may be called "shop".
 //
-// A nil Modules knows of none. It takes a path with a dot in its first element for a module's, as
+// A nil Modules has no modules. It takes a path with a dot in its first element for a module's, as
 // the go command does for modules that can be downloaded.
 type Modules struct {
 	paths     []string // of the main module and of those that it depends on
 	underTest string   // import path of the package under test, or of the command
 }
 
-// ModulesOf reads the modules of a program from its build information. It returns nil where that
-// names no module, as in programs that another build system than the go command has made.
+// ModulesOf reads the modules of a program from its build information. It returns nil if that names
+// no module, as in programs that a build system other than the go command has made.
 func ModulesOf(info *debug.BuildInfo) *Modules {
 	m := &Modules{underTest: strings.TrimSuffix(info.Path, ".test")}
 	for _, module := range append([]*debug.Module{&info.Main}, info.Deps...) {
@@ -34,13 +34,12 @@ func ModulesOf(info *debug.BuildInfo) *Modules {
 	return m
 }
 
-// NamedModules are the modules with these paths: those that Dotless says of a program, where the
+// NamedModules returns Modules with these paths: the result of Dotless for a program, where the
 // program itself cannot be asked.
 func NamedModules(paths []string) *Modules { return &Modules{paths: paths} }
 
-// Dotless returns the paths that a program without its build information would have taken for the
-// standard library's: those of modules, and of a package under test, without a dot in the first
-// element.
+// Dotless returns the paths that would count as the standard library's without the program's build
+// information: those of modules, and of a package under test, without a dot in the first element.
 func (m *Modules) Dotless() []string {
 	if m == nil {
 		return nil
@@ -68,8 +67,8 @@ var OwnModules = sync.OnceValue(func() *Modules {
 var notStandard = []string{"main", "command-line-arguments"}
 
 // IsStandard reports whether a package belongs to the standard library. A test package
-// ("example.com/app_test") belongs to the package that it tests. Memory without a package is the
-// runtime's or the compiler's, so "" does.
+// ("example.com/app_test") belongs to the package that it tests. "" counts as the standard library:
+// memory without a package is the runtime's or the compiler's.
 func (m *Modules) IsStandard(pkg string) bool {
 	pkg = strings.TrimSuffix(pkg, "_test")
 	for _, path := range notStandard {

@@ -41,7 +41,7 @@ func TestIsStandard(t *testing.T) {
 			t.Errorf("%v.IsStandard(%q) = %v, want %v", tt.modules, tt.pkg, got, tt.want)
 		}
 	}
-	// Whoever is given the paths that have no dot comes to the same conclusions.
+	// Dotless gives a program without build information what it needs for the same results.
 	if got := shop.Dotless(); !slices.Equal(got, []string{"shop", "toolkit"}) {
 		t.Error(got)
 	}

@@ -58,15 +58,16 @@ func unescapeByte(s string) (c byte, ok bool) {
 	return c, c == '.' || c >= 0x7f
 }
 
-// toolModule and toolPackages name the packages of this module that a test binary links. What is
-// below one of them counts, too.
+// toolModule and toolPackages name the packages of this module that a test binary links. Packages
+// below them count, too.
 const toolModule = "github.com/leakgate/leakgate/"
 
 var toolPackages = []string{"leakcheck", "refscan", "golden", "stackprof", "internal"}
 
 // RecordingBatch is the function of the growth assertion during which the memory profiler records
-// each allocation. It is on the stacks of all that it records then, but for those of goroutines that
-// the operation starts: so samples that stand for one object are told from those that stand for many.
+// each allocation. It is on the stacks of all allocations that are recorded then, except those of
+// goroutines that the operation starts. That distinguishes samples that stand for one object from
+// samples that stand for many.
 const RecordingBatch = toolModule + "leakcheck/internal/growth.(*Experiment).recordBatch"
 
 // IsTool reports whether a package is one of this module's that end up in users' test binaries. The

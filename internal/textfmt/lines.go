@@ -15,7 +15,7 @@ func Enumerate(items []string) string {
 	return strings.Join(items[:last], ", ") + " and " + items[last]
 }
 
-// Indent moves lines to the right, but for empty ones.
+// Indent indents lines by four spaces, except empty ones.
 func Indent(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
@@ -26,7 +26,7 @@ func Indent(lines []string) []string {
 	return out
 }
 
-// IndentText is Indent for the lines of a text, which ends with a line break then.
+// IndentText is Indent for the lines of a text. The result ends with a line break.
 func IndentText(text string) string {
 	return strings.Join(Indent(strings.Split(strings.TrimRight(text, "\n"), "\n")), "\n") + "\n"
 }
@@ -40,7 +40,7 @@ func Abridge(s string, limit int) string {
 	return string(r[:limit/2]) + "…" + string(r[len(r)-limit/2+1:])
 }
 
-// LastLines are the last n lines of a text, without the end of the last.
+// LastLines returns the last n lines of a text, without the final line break.
 func LastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")

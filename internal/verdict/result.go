@@ -1,5 +1,5 @@
 // Package verdict is the record that one assertion of a test binary leaves for the leakgate
-// command: what was asserted, what came of it, and which artifacts lie beside it.
+// command: the assertion, its outcome, and the artifacts beside the record.
 //
 // A record is the file result.json in a directory of its own below LEAKGATE_ARTIFACTS:
 //
@@ -27,7 +27,7 @@ const (
 	Unknown Verdict = "unknown" // could not tell
 )
 
-// Method says which way an assertion passed.
+// Method is the way in which an assertion passed.
 type Method string
 
 // The methods.
@@ -86,15 +86,15 @@ type Bound struct {
 	Bytes      int64   `json:"bytes"`
 	Verdict    Verdict `json:"verdict"`
 	// of AssertNoGrowth: "+1.00 *app.Session/op (+424 B/op)"; of AssertAllocs: "2.00 allocs/op (96
-	// B/op), at most 1 allowed", and Objects and Bytes are those of one call; of AssertPeak: "+6.0 MiB
-	// alive while op ran, at most 1.0 MiB allowed"
+	// B/op), at most 1 allowed", and Objects and Bytes are those of one call; of AssertPeak: "+6.0
+	// MiB alive while op ran, at most 1.0 MiB allowed"
 	Growth string `json:"growth,omitempty"`
-	// of AssertNoGrowth: what the process has more and more of beside memory, or with it
+	// of AssertNoGrowth: resources of the operating system that grow, with or without memory
 	Resources []Resource `json:"resources,omitempty"`
 	// of AssertNoGrowth: what holds that growth
 	Holder *Holder `json:"holder,omitempty"`
-	// What cutting one match would free, where that is bounded: the most of all matches, with native
-	// memory if the bound counts that.
+	// What cutting one match would free, where that is bounded: the largest over all matches, with
+	// native memory if the bound counts that.
 	MaxRetainedObjects *int64 `json:"max_retained_objects,omitempty"`
 	MaxRetainedBytes   *int64 `json:"max_retained_bytes,omitempty"`
 	RetainedObjects    int64  `json:"retained_objects,omitempty"`
@@ -106,8 +106,8 @@ type Bound struct {
 	Line int    `json:"line,omitempty"`
 }
 
-// Resource is something that the operating system holds for the process, of which there is more and
-// more.
+// Resource is a kind of thing that the operating system holds for the process, and whose number or
+// bytes grow.
 type Resource struct {
 	// "descriptor", "thread", "process", "mapping", "stack", "file", "variable"
 	Kind string `json:"kind"`
@@ -122,8 +122,8 @@ type Resource struct {
 
 // Holder is what holds something that grows: a root, or goroutines that pile up.
 type Holder struct {
-	// "goroutine", or the kind of root: "global", "frame", "timer", "finalizer", "cleanup", "other";
-	// "resource" where nothing in Go holds it
+	// "goroutine", or the kind of root: "global", "frame", "timer", "finalizer", "cleanup",
+	// "other"; "resource" where nothing in Go holds it
 	Kind string `json:"kind"`
 	Root string `json:"root"` // the root's name, or the goroutines' function
 	// import path of the package that declares the variable or function
@@ -131,8 +131,8 @@ type Holder struct {
 	Type    string `json:"type,omitempty"` // of the variable
 	// a variable of the test's own, or what the repeated operation refers to
 	Test bool `json:"test,omitempty"`
-	// of goroutines, file:line as the compiler recorded it: where their function stands, the
-	// function with the go statement, and that statement
+	// of goroutines: file:line of their function, as the compiler recorded it; the function with
+	// the go statement; file:line of that statement
 	At         string `json:"at,omitempty"`
 	CreatedBy  string `json:"created_by,omitempty"`
 	CreatedAt  string `json:"created_at,omitempty"`
@@ -155,11 +155,11 @@ type Golden struct {
 	Status string `json:"status"`
 	Diff   string `json:"diff,omitempty"`
 
-	// lines that do not hold, and paths without one: at most MaxBroken
+	// lines that do not hold, and paths that have no line: at most MaxBroken
 	Broken []Bound `json:"broken,omitempty"`
 
-	// Tighter is the text that the file could have, where less is retained than it allows and
-	// nothing more.
+	// Tighter is a stricter text for the file, if less is retained than the file allows and nothing
+	// exceeds it.
 	Tighter string `json:"tighter,omitempty"`
 }
 

@@ -8,18 +8,18 @@ import (
 	"strconv"
 )
 
-// A File is one of a folder's. Without data there is none.
+// A File is a file of a folder. Without data it is not written.
 type File struct {
 	Name string
 	Data []byte
 }
 
-// WriteFolder makes a folder in dir, which has to exist, with files. It is written under a temporary
-// name and renamed, so that whoever sees it sees all of it; what fails leaves nothing. Where the name
-// is taken it gets a number at its end. It returns the folder's path.
+// WriteFolder makes a folder with files in dir, which has to exist. The folder is written under a
+// temporary name and renamed, so that a reader sees all of it; a failure leaves nothing. Where the
+// name is taken it gets a number at its end. WriteFolder returns the folder's path.
 func WriteFolder(dir, name string, files []File) (path string, err error) {
 	temporary := filepath.Join(dir, ".leakgate"+TemporaryMark+strconv.Itoa(os.Getpid())+"-"+strconv.FormatInt(temporaries.Add(1), 10))
-	// What a killed process with the same id left is in the way.
+	// A killed process with the same id may have left a folder with this name.
 	if err := errors.Join(os.RemoveAll(temporary), os.Mkdir(temporary, 0o777)); err != nil {
 		return "", err
 	}

@@ -25,7 +25,7 @@ func TestWriteFolder(t *testing.T) {
 	requireOnly(t, dir, "x", "x-2", "x-3")
 }
 
-// A folder that cannot be written as a whole is not there.
+// If a folder cannot be written as a whole, it is not made.
 func TestWriteFolderFails(t *testing.T) {
 	dir := t.TempDir()
 	_, err := wholefile.WriteFolder(dir, "x", []wholefile.File{{Name: "a", Data: []byte("one")}, {Name: "no/such/b", Data: []byte("two")}})

@@ -2,5 +2,5 @@
 
 package wholefile
 
-// patiently calls f, which nobody else keeps from what it does.
+// patiently calls f once: other processes that use the file do not make it fail here.
 func patiently(f func() error) error { return f() }

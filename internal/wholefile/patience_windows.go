@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// maxPatience is how long something is tried.
+// maxPatience is how long patiently repeats a call.
 const maxPatience = 2 * time.Second
 
-// patiently calls f until the system does not refuse what it does for the moment in which somebody
-// else reads the file or replaces it.
+// patiently repeats f as long as the system refuses it because another process is reading or
+// replacing the file, for at most maxPatience.
 func patiently(f func() error) error {
 	const sharing = syscall.Errno(32) // ERROR_SHARING_VIOLATION
 	for began, pause := time.Now(), time.Millisecond; ; pause += time.Millisecond {

@@ -1,5 +1,5 @@
-// Package wholefile writes files as a whole: whoever reads one sees all of it, or what was there
-// before.
+// Package wholefile writes files as a whole: a reader sees all of a file, or the file that was
+// there before.
 package wholefile
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/leakgate/leakgate/internal/filelock"
 )
 
-// TemporaryMark is in the name of every temporary file, for those that look for what a killed
-// process left (see filelock.RemoveUnclaimed).
+// TemporaryMark is in the name of every temporary file. It identifies the files that killed
+// processes left (see filelock.RemoveUnclaimed).
 const TemporaryMark = ".tmp-"
 
-// Write has a file written under a temporary name beside path, and renames it to path when write
-// returned no error. Else it removes it, and path is as it was. The file's permissions are mode
-// less the umask, also where path exists. The folder has to exist. Several goroutines and processes
-// may write the same path: one of them is last.
+// Write calls write with a file that has a temporary name beside path. If write returns no error,
+// it renames the file to path. Else it removes the file, and path is as it was. The file's
+// permissions are mode less the umask, also where path exists. The folder has to exist. Several
+// goroutines and processes may write the same path: one of them is last.
 func Write(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	f, err := create(path, mode)
 	if err != nil {
@@ -47,7 +47,8 @@ func Write(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	return nil
 }
 
-// Open is os.Open for a file that Write may be replacing: Windows refuses it for that moment.
+// Open is os.Open for a file that Write may be replacing: Windows refuses to open it for that
+// moment.
 func Open(path string) (f *os.File, err error) {
 	err = patiently(func() error {
 		f, err = os.Open(path)
@@ -56,7 +57,7 @@ func Open(path string) (f *os.File, err error) {
 	return f, err
 }
 
-// WriteData is Write for what is in memory.
+// WriteData is Write for data in memory.
 func WriteData(path string, mode fs.FileMode, data []byte) error {
 	return Write(path, mode, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -67,12 +68,12 @@ func WriteData(path string, mode fs.FileMode, data []byte) error {
 // temporaries counts the temporary files of this process.
 var temporaries atomic.Int64
 
-// maxLeft is how many temporary files that others left are passed over.
+// maxLeft is how many names that are already taken are passed over.
 const maxLeft = 1000
 
-// create opens a new file beside path. Its name has nothing of the final one, which may be as long
-// as names can be. In containers, process ids come again, so that a killed process's file may be in
-// the way.
+// create opens a new file beside path. Its name contains nothing of the final name, which may be as
+// long as names can be. In containers, process ids come again, so that a file of a killed process
+// may have the name.
 func create(path string, mode fs.FileMode) (f *os.File, err error) {
 	dir, _ := filepath.Split(path) // not cleaned: behind a symbolic link, .. is another folder
 	prefix := dir + ".leakgate" + TemporaryMark + strconv.Itoa(os.Getpid()) + "-"

@@ -19,8 +19,7 @@ import (
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// requireOnly fails if a folder holds anything but the named files: what is temporary must not
-// stay.
+// requireOnly fails if a folder holds anything but the named files: temporary files must not stay.
 func requireOnly(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -49,7 +48,7 @@ func TestWriteReplaces(t *testing.T) {
 	}
 }
 
-// TestWriteKeepsWhatWas ends the writing of a file in every way that is no success.
+// TestWriteKeepsWhatWas writes a file that exists, and fails in each possible way.
 func TestWriteKeepsWhatWas(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
@@ -75,7 +74,7 @@ func TestWriteKeepsWhatWas(t *testing.T) {
 	requireOnly(t, dir, "file", "folder")
 }
 
-// TestWriteUnseen looks at the file while it is written.
+// TestWriteUnseen checks that there is no file at path while it is written.
 func TestWriteUnseen(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
@@ -90,7 +89,7 @@ func TestWriteUnseen(t *testing.T) {
 	requireOnly(t, dir, "file")
 }
 
-// TestWriteAfterAKilledProcess has files of a process with the same id in the way.
+// TestWriteAfterAKilledProcess has files of a process with the same id, whose names are taken.
 func TestWriteAfterAKilledProcess(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")

@@ -42,9 +42,8 @@ type extendedLimits struct {
 	peakProcess, peakJobMemory uintptr
 }
 
-// A Job is a command and the processes that it started, those they started and so on. They end when
-// the job is closed, or when this process is gone, however it ended. Its methods may be called
-// concurrently.
+// A Job is a command and all processes that descend from it. They end when the job is closed, or
+// when this process ends in whatever way. The methods may be called concurrently.
 type Job struct {
 	cmd    *exec.Cmd
 	mu     sync.Mutex
@@ -54,9 +53,9 @@ type Job struct {
 // New returns a job for a command that has not been started. Close must be called.
 func New(cmd *exec.Cmd) *Job { return &Job{cmd: cmd} }
 
-// Start starts the command. It runs nothing before it is in the job. It has a group of its own at
-// the console: a Ctrl-C there reaches this process alone. Where the system refuses a job, the
-// command runs without: then Kill ends it alone.
+// Start starts the command. The command runs nothing before it is in the job. It has a group of its
+// own at the console: a Ctrl-C there reaches this process alone. Where the system refuses a job,
+// the command runs without one: then Kill ends only the command.
 func (j *Job) Start() error {
 	handle, err := newJob()
 	if err != nil {
@@ -72,7 +71,7 @@ func (j *Job) Start() error {
 		_ = syscall.CloseHandle(handle)
 		return err
 	}
-	// The id stays that of the process while package os has a handle of it.
+	// The process keeps its id while package os has a handle of it.
 	process, err := syscall.OpenProcess(processSetQuota|processSuspend|syscall.PROCESS_TERMINATE, false, uint32(j.cmd.Process.Pid))
 	if err == nil {
 		defer func() { _ = syscall.CloseHandle(process) }()
@@ -87,7 +86,7 @@ func (j *Job) Start() error {
 		_ = syscall.CloseHandle(handle)
 	}
 	if err != nil {
-		_ = j.cmd.Process.Kill() // it would stand still for ever
+		_ = j.cmd.Process.Kill() // it would stay suspended for ever
 		_ = j.cmd.Wait()
 	}
 	return err
@@ -123,8 +122,8 @@ func (j *Job) Kill() error {
 	return nil
 }
 
-// Interrupt is a Ctrl-Break at the console for the command and those that it started there, which Go
-// programs take for os.Interrupt. Without a console there is nobody to tell.
+// Interrupt sends a Ctrl-Break at the console to the command and the processes that it started
+// there. Go programs receive it as os.Interrupt. Without a console nobody receives it.
 func (j *Job) Interrupt() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// What this binary is to do for the tests: begin another that waits, and wait; or wait.
+// Roles of this binary in the tests: a parent starts a child and waits; a child waits.
 const (
 	role   = "WINJOB_ROLE"
 	parent = "parent"
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// family starts a process that starts another, and returns a handle of the second.
+// family starts a process that starts another one, and returns a handle of the latter.
 func family(t *testing.T) (*Job, *exec.Cmd, syscall.Handle) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pid")
@@ -76,7 +76,7 @@ func TestKill(t *testing.T) {
 	j.Close()
 }
 
-// What the command left behind ends with the job.
+// Processes that the command left behind end with the job.
 func TestClose(t *testing.T) {
 	j, cmd, h := family(t)
 	require.NoError(t, cmd.Process.Kill())

@@ -14,25 +14,25 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// An Audit compares a scan with what the next collection of the process found alive.
+// An Audit compares a scan with the marks of the next collection of the process.
 type Audit struct {
-	// What the collection before the scan found alive and nothing leads to, and the one after it
-	// found alive all the same: the scan missed it. Two things may look like that: what a weak
-	// pointer has brought back in between, and garbage that the collector took for alive because of
-	// a word on an interrupted goroutine's stack.
+	// Objects that the collection before the scan and the one after it found alive, and that no
+	// root leads to: the scan missed them. Two other kinds of object may look the same: one that a
+	// weak pointer brought back in between, and garbage that the collector kept alive because of a
+	// word on an interrupted goroutine's stack.
 	MissedObjects, MissedBytes int64
 	Waited                     time.Duration // for the collection
 }
 
 const (
-	// maxAudits bounds how often a process is scanned that collects garbage more often than it can
-	// be stopped.
+	// maxAudits bounds the attempts for a process that collects garbage more often than it can be
+	// stopped.
 	maxAudits = 12
 	// A collection comes at least every two minutes (go1.26 runtime/proc.go, forcegcperiod).
 	longestWait = 150 * time.Second
-	// The copy of the process is kept for so long at first to wait for a collection, and four times
-	// as long each time: a program that collects in a shorter time than the scan takes is caught
-	// so.
+	// The copy of the process is kept for firstWait to wait for a collection, and four times as
+	// long in each further attempt: that suits programs that collect in less time than the scan
+	// takes.
 	firstWait   = 20 * time.Millisecond
 	auditPoll   = 50 * time.Microsecond
 	patientPoll = time.Millisecond
@@ -41,10 +41,10 @@ const (
 var errCollected = errors.New("the process has collected garbage more than once")
 
 // ScanAudited takes a snapshot of a process as OpenProcess does, scans it, waits for the next
-// collection of the process, up to two minutes and a half, and compares the two. For that it is
-// stopped a second time. Where it collects garbage too often it is scanned again, up to 12 times.
-// The process that it returns is closed. ctx ends the wait, too. Errors are of type
-// *refscan.UnavailableError: of an audit that could not be made, too.
+// collection of the process, up to two minutes and a half, and compares the scan with it. For that
+// the process is stopped a second time. A process that collects garbage too often is scanned again,
+// up to 12 times. The returned Process is closed. ctx ends the wait, too. Errors are of type
+// *refscan.UnavailableError, also that of an audit that is not possible.
 func ScanAudited(ctx context.Context, pid int, scan []refscan.ScanOption, opts ...ProcessOption) (p *Process, r *refscan.Report, a *Audit, err error) {
 	o := options(pid, opts)
 	prog, memory, err := openLocated(ctx, pid, o)
@@ -84,11 +84,11 @@ func ScanAudited(ctx context.Context, pid int, scan []refscan.ScanOption, opts .
 	}
 }
 
-// resting has a process stopped while its collector does nothing: the next collection that ends has
-// begun after that.
+// resting makes OpenProcess stop the process while its collector is idle, so that the next
+// collection to end begins after the stop.
 func resting(o *processOptions) { o.resting = true }
 
-// An auditing is one attempt.
+// auditing is one attempt at an audit.
 type auditing struct {
 	*Process
 	program  *program // the process closes its own
@@ -97,7 +97,7 @@ type auditing struct {
 	noFork   bool
 }
 
-// audit scans the process and closes it, before or after a collection has ended.
+// audit scans the process, and closes it before or after the next collection has ended.
 func (x *auditing) audit(ctx context.Context, wait time.Duration, scan []refscan.ScanOption) (*refscan.Report, *Audit, error) {
 	start := time.Now()
 	internal := (*snapshot.Snapshot)(x.Snapshot)
@@ -127,7 +127,7 @@ func (x *auditing) audit(ctx context.Context, wait time.Duration, scan []refscan
 	return r, a, nil
 }
 
-// errNone says that no collection has ended in a time.
+// errNone says that no collection has ended in the time that was waited.
 var errNone = errors.New("no collection has ended")
 
 func (x *auditing) waitError(err error) error {
@@ -148,7 +148,7 @@ func (x *auditing) waitError(err error) error {
 	return &refscan.UnavailableError{Cause: "the scan could not be audited", Err: err}
 }
 
-// marksAfter waits until the collection after so many has ended, and reads its marks.
+// marksAfter waits until the collection with number cycles+1 has ended, and reads its marks.
 func (x *auditing) marksAfter(ctx context.Context, cycles uint32, wait, poll time.Duration) (*goruntime.Model, error) {
 	for deadline := time.Now().Add(wait); ; time.Sleep(poll) {
 		now, err := x.counters.cycles()
@@ -167,8 +167,8 @@ func (x *auditing) marksAfter(ctx context.Context, cycles uint32, wait, poll tim
 	}
 }
 
-// marks stops the process again and reads its mark bits, which have to be those of a certain
-// collection.
+// marks stops the process again and reads its mark bits. It fails if they are not those of the
+// collection with number cycles.
 func (x *auditing) marks(cycles uint32) (_ *goruntime.Model, err error) {
 	p := x.program
 	frozen, err := attach.Take(x.pid, attach.Options{NoFork: x.noFork, SignalStack: x.Process.signalStack})

@@ -13,8 +13,8 @@ import (
 	"github.com/leakgate/leakgate/refscan/foreign"
 )
 
-// scanAudited scans a subject that collects garbage all the time; where a container forbids ptrace,
-// the test is skipped.
+// scanAudited scans a subject that collects garbage all the time. Where a container forbids ptrace,
+// it skips the test.
 func scanAudited(t *testing.T, pid int, opts ...foreign.ProcessOption) (*foreign.Process, *refscan.Report, *foreign.Audit) {
 	t.Helper()
 	p, r, a, err := foreign.ScanAudited(context.Background(), pid, nil, opts...)
@@ -25,7 +25,7 @@ func scanAudited(t *testing.T, pid int, opts ...foreign.ProcessOption) (*foreign
 	return p, r, a
 }
 
-// Of what nothing leads to, the next collection finds nothing alive, and the process is as it was.
+// The next collection finds none of the unreached objects alive, and the process is unharmed.
 func TestScanAudited(t *testing.T) {
 	rounds := require.Rounds(3, 30)
 	for name, flags := range map[string][]string{"default": nil, "pie": {"-buildmode=pie"}} {
@@ -43,15 +43,16 @@ func TestScanAudited(t *testing.T) {
 				checkReport(t, r, 5000)
 				unharmed(t, cmd.Process.Pid)
 			}
-			// Once in some hundred scans the collector itself takes garbage for alive, by a word on
-			// the stack of a goroutine that it interrupted.
+			// Once in some hundred scans the collector itself keeps garbage alive, because of a
+			// word on the stack of a goroutine that it interrupted.
 			t.Logf("%d objects were unreached in %d scans, and %d of them alive later", unreached, rounds, missed)
 			require.True(t, missed < int64(rounds), missed)
 		})
 	}
 }
 
-// An audit finds what is alive and was not reached: by its own marks, a snapshot has all that.
+// An audit finds objects that are alive and were not reached: by the snapshot's own marks, that is
+// all unreached objects.
 func TestAuditFinds(t *testing.T) {
 	cmd, _ := start(t, build(t), "5000", "busy")
 	for range 20 {
@@ -61,7 +62,7 @@ func TestAuditFinds(t *testing.T) {
 		objects, bytes, err := p.AuditedByItself()
 		require.NoError(t, err)
 		require.NoError(t, p.Close())
-		// what is just being swept is left out
+		// objects in spans that are just being swept are left out
 		require.True(t, objects <= r.Stopped.UnreachedObjects && bytes <= r.Stopped.UnreachedBytes, "%d of %d", objects, r.Stopped.UnreachedObjects)
 		if objects > 0 {
 			return
@@ -70,8 +71,8 @@ func TestAuditFinds(t *testing.T) {
 	t.Error("in 20 snapshots of a busy program there was never an object that nothing leads to")
 }
 
-// A process that ends before it collects garbage cannot be audited, which is said; one that does
-// nothing is waited for until the context is done.
+// A process that ends before it collects garbage cannot be audited: that is an error. For an idle
+// process the audit waits until the context is done.
 func TestAuditWithoutACollection(t *testing.T) {
 	cmd, _ := start(t, build(t), "1000")
 	ctx, cancel := context.WithCancel(context.Background())

@@ -20,7 +20,7 @@ import (
 	"github.com/leakgate/leakgate/refscan/foreign"
 )
 
-// build makes the subject.
+// build builds the subject.
 func build(t *testing.T, flags ...string) string {
 	t.Helper()
 	exe := filepath.Join(t.TempDir(), "subject")
@@ -35,12 +35,12 @@ func start(t *testing.T, exe string, args ...string) (cmd *exec.Cmd, dir string)
 	return startBy(t, nil, exe, args...)
 }
 
-// startBy does so with a command that runs another one.
+// startBy does the same by a command that runs the subject.
 func startBy(t *testing.T, by []string, exe string, args ...string) (cmd *exec.Cmd, dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	// Core files are written where a limit allows them; only a shell can raise its own before the
-	// program begins.
+	// Core files are written only as far as a limit allows. Only a shell can raise the limit before
+	// the program begins.
 	line := slices.Concat(by, []string{"/bin/sh", "-c", `ulimit -c unlimited 2>/dev/null; exec "$0" "$@"`, exe}, args)
 	cmd = exec.Command(line[0], line[1:]...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOTRACEBACK=crash")
@@ -75,7 +75,7 @@ func kernelCore(t *testing.T, exe string, args ...string) string {
 	return files[0]
 }
 
-// gcore makes gdb write a core file of the subject, which lives on.
+// gcore makes gdb write a core file of the subject, which stays alive.
 func gcore(t *testing.T, exe string, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("gcore"); err != nil {
@@ -94,7 +94,7 @@ func gcore(t *testing.T, exe string, args ...string) string {
 	return prefix + "." + pid
 }
 
-// checkReport checks what is known of a subject with so many sessions.
+// checkReport checks the report of a subject with a number of sessions.
 func checkReport(t *testing.T, r *refscan.Report, sessions int64) {
 	t.Helper()
 	var found *refscan.Node
@@ -151,7 +151,7 @@ func TestKernelCore(t *testing.T) {
 		if out, err := exec.Command("strip", "-o", stripped, exe).CombinedOutput(); err != nil {
 			t.Skipf("strip: %v %s", err, out)
 		}
-		// where the unstripped file was looked at, its index serves both
+		// without a cache: the index of the unstripped file would serve the stripped one, too
 		t.Setenv("LEAKGATE_CACHE", "off")
 		_, err := foreign.OpenCore(context.Background(), core, stripped)
 		require.ErrorContains(t, err, "no debug information")
@@ -161,7 +161,7 @@ func TestKernelCore(t *testing.T) {
 	})
 }
 
-// Whatever a program was at when its core was written.
+// Core files are read whatever the program was doing when they were written.
 func TestCoresOfBusyPrograms(t *testing.T) {
 	require.Slow(t)
 	for name, flags := range map[string][]string{"default": nil, "pie": {"-buildmode=pie"}, "unoptimised": {"-gcflags=all=-N -l"}} {

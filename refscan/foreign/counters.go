@@ -12,8 +12,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Counters are what the garbage collector of a process has counted. They are read where the runtime
-// keeps them, while the process runs: it is neither stopped nor told.
+// Counters are the counters of a process's garbage collector. They are read from the runtime's
+// memory while the process runs: the process is neither stopped nor notified.
 type Counters struct {
 	memory *os.File
 	at     *gccount.Counters
@@ -25,9 +25,9 @@ type Cycle = gccount.Cycle
 // ErrEnded says that a process has ended, or runs another program now.
 var ErrEnded = errors.New("the process has ended")
 
-// OpenCounters finds the counters of a process, with the options of OpenProcess, of which only
-// WithExecutable makes a difference here. It needs the same right, and reads the program's debug
-// information once. Errors are of type *refscan.UnavailableError.
+// OpenCounters finds the counters of a process. Of the options of OpenProcess only WithExecutable
+// makes a difference. OpenCounters needs the same right, and reads the program's debug information
+// once. Errors are of type *refscan.UnavailableError.
 func OpenCounters(ctx context.Context, pid int, opts ...ProcessOption) (*Counters, error) {
 	p, memory, err := openLocated(ctx, pid, options(pid, opts))
 	if err != nil {
@@ -41,7 +41,7 @@ func OpenCounters(ctx context.Context, pid int, opts ...ProcessOption) (*Counter
 	return c, err
 }
 
-// counters takes the memory over if there is no error.
+// counters takes over the memory file if there is no error.
 func (p *program) counters(memory *os.File) (*Counters, error) {
 	at, err := gccount.Find(rtlayout.In(p.index, p.file.Bias()))
 	if err != nil {
@@ -51,10 +51,11 @@ func (p *program) counters(memory *os.File) (*Counters, error) {
 }
 
 // Last is the collection that ended last. It takes eight reads of a word, some microseconds of this
-// process, and nothing of the other. The error is ErrEnded, or that of the read.
+// process, and no time of the other. The error is ErrEnded, or that of the read.
 func (c *Counters) Last() (Cycle, error) { return c.at.Last(c) }
 
-// cycles is how many collections have ended, modulo 2^31, as goruntime.Model.Cycles counts them.
+// cycles is the number of collections that have ended, modulo 2^31, as goruntime.Model.Cycles
+// counts them.
 func (c *Counters) cycles() (uint32, error) { return c.at.Swept(c) }
 
 // Word implements gccount.Memory.
@@ -70,5 +71,5 @@ func (c *Counters) Word(addr uint64, size int) (uint64, error) {
 	return 0, fmt.Errorf("reading %s: %w", c.memory.Name(), err)
 }
 
-// Close gives back what the counters hold. The process sees nothing of it.
+// Close releases what the counters hold. The process does not notice it.
 func (c *Counters) Close() error { return c.memory.Close() }

@@ -12,8 +12,8 @@ import (
 	"github.com/leakgate/leakgate/refscan/foreign"
 )
 
-// openCounters opens the counters of a subject that runs; where a container forbids it, the test is
-// skipped.
+// openCounters opens the counters of a running subject. Where a container forbids it, it skips the
+// test.
 func openCounters(t *testing.T, pid int) *foreign.Counters {
 	t.Helper()
 	c, err := foreign.OpenCounters(context.Background(), pid)
@@ -24,7 +24,7 @@ func openCounters(t *testing.T, pid int) *foreign.Counters {
 	return c
 }
 
-// The counters of a process that runs go on, and say so when it has ended.
+// The counters of a running process advance, and return ErrEnded when it has ended.
 func TestCounters(t *testing.T) {
 	for name, flags := range map[string][]string{"default": nil, "pie": {"-buildmode=pie"}} {
 		t.Run(name, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestCounters(t *testing.T) {
 			first, err := c.Last()
 			require.NoError(t, err)
 			last, whole := first, 0
-			for last.Number < first.Number+3 { // the first may have been while it began
+			for last.Number < first.Number+3 { // the first may date from startup
 				last, err = c.Last()
 				require.NoError(t, err)
 				if _, known := last.Least(); known {
@@ -41,7 +41,7 @@ func TestCounters(t *testing.T) {
 				}
 			}
 			require.Positive(t, whole, "what was allocated while it marked is never known")
-			const each = 24 + 32 + 24 // a name, four numbers, and what refers to both
+			const each = 24 + 32 + 24 // a name, four numbers, and the object that refers to both
 			require.True(t, last.Marked >= 100_000*each && last.Marked < 10*100_000*each, last.Marked)
 			unharmed(t, cmd.Process.Pid)
 			require.NoError(t, cmd.Process.Kill())

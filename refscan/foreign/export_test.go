@@ -2,8 +2,9 @@ package foreign
 
 import "github.com/leakgate/leakgate/internal/engine/snapshot"
 
-// AuditedByItself compares a snapshot with its own marks, those of the collection before, as an
-// audit does with those of the next one: all that nothing leads to is alive there.
+// AuditedByItself compares a snapshot with its own marks, which are those of the collection before,
+// as an audit does with the marks of the next collection. By its own marks, all objects that no
+// root leads to are alive.
 func (p *Process) AuditedByItself() (objects, bytes int64, err error) {
 	internal := (*snapshot.Snapshot)(p.Snapshot)
 	u, err := internal.Unreached()

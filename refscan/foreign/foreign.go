@@ -1,12 +1,12 @@
 // Package foreign takes snapshots of other Go processes, which need not know of this module: of
-// core files, and of processes by their pid. What it returns is a refscan.Snapshot like that of the
-// own process, read by the same code.
+// core files, and of processes by their pid. A snapshot is a refscan.Snapshot like one of this
+// process, and is read by the same code.
 //
-// The process is stopped at any instruction. Where that leaves open what a goroutine's frame holds,
-// the frame is scanned conservatively, so that nothing alive is missed; Report.Stopped says how
-// much of the report rests on that.
+// The process is stopped at any instruction. Where it is therefore unclear what a goroutine's frame
+// holds, the frame is scanned conservatively, so that nothing alive is missed; Report.Stopped says
+// how much of the report depends on that.
 //
-// It is for commands: test binaries do not link it.
+// The package is for commands: test binaries do not link it.
 package foreign
 
 import (
@@ -31,13 +31,13 @@ import (
 const remedyReport = "please report this, with the Go version and the error"
 
 // OpenCore makes a snapshot of a core file, as the kernel writes it for GOTRACEBACK=crash, gcore,
-// or delve's dump. exe is the program's file, with debug information; one without it will not do,
-// but may be replaced by the unstripped file of the same build. The build IDs of core and file must
-// agree, as far as the core has it.
+// or delve's dump. exe is the program's file, with debug information. A file without it does not
+// suffice, but may be replaced by the unstripped file of the same build. The build IDs of core and
+// file must agree, as far as the core has them.
 //
-// The context bounds nothing but the reading of debug information, 15 ms for each MB of a program
-// that was not looked at before. The core is mapped, not copied, and must not change until the
-// snapshot is closed. Errors are of type *refscan.UnavailableError.
+// The context bounds only the reading of debug information, 15 ms for each MB of a program that was
+// not read before. The core is mapped, not copied, and must not change until the snapshot is
+// closed. Errors are of type *refscan.UnavailableError.
 func OpenCore(ctx context.Context, core, exe string) (*refscan.Snapshot, error) {
 	p, err := openProgram(ctx, exe)
 	if err != nil {
@@ -72,11 +72,11 @@ func as[E error](err error) bool {
 	return errors.As(err, &e)
 }
 
-// A program is what is known of a process's program without the process.
+// A program is the data about a process's program that does not need the process.
 type program struct {
 	file    *execfile.File
 	index   *debuginfo.Index
-	modules *symbol.Modules // that it was built of; nil if it does not say
+	modules *symbol.Modules // the modules of the build; nil if the file does not list them
 }
 
 func openProgram(ctx context.Context, exe string) (*program, error) {
@@ -116,8 +116,8 @@ func openIndex(ctx context.Context, exe string) (*debuginfo.Index, error) {
 	return debuginfo.Open(ctx, debuginfo.Options{File: f, NoTwin: true})
 }
 
-// snapshot reads the runtime's structures. lost is how many goroutines could not be placed. If it
-// fails, release is not called.
+// snapshot reads the runtime's structures. lost is the number of goroutines whose position is not
+// known. If it fails, release is not called.
 func (p *program) snapshot(source image.Source, threads []goruntime.Thread, pause time.Duration, release func() error) (s *refscan.Snapshot, lost int, err error) {
 	model, err := goruntime.LoadStopped(image.NewSpace(source), p.index, p.file.Bias(), p.file.GOARCH, threads)
 	if err != nil {
@@ -129,8 +129,8 @@ func (p *program) snapshot(source image.Source, threads []goruntime.Thread, paus
 	return (*refscan.Snapshot)(snapshot.OfStopped(model, p.index, p.modules, pause, release)), model.Stopped.Lost, nil
 }
 
-// checkCode compares where the program's code lies according to the process and to the file. Where
-// build IDs are missing, that is what tells programs apart.
+// checkCode compares the address of the program's code in the process with that in the file. Where
+// build IDs are missing, that distinguishes programs.
 func (p *program) checkCode(model *goruntime.Model) error {
 	text, of := model.Modules[0].Code(), p.file.Text()
 	if of.Len != 0 && (text.Addr < of.Addr || text.End() > of.End()) {

@@ -19,7 +19,7 @@ type ProcessOption func(*processOptions)
 type processOptions struct {
 	exe    string
 	noFork bool
-	// it is stopped while its collector does nothing
+	// the process is stopped only while its collector is idle
 	resting bool
 }
 
@@ -29,8 +29,8 @@ func WithExecutable(path string) ProcessOption {
 	return func(o *processOptions) { o.exe = path }
 }
 
-// WithoutFork has the process stand still until the snapshot is closed, instead of for the moment
-// that it takes to make it fork.
+// WithoutFork keeps the process stopped until the snapshot is closed, instead of only while it
+// forks.
 func WithoutFork() ProcessOption {
 	return func(o *processOptions) { o.noFork = true }
 }
@@ -38,26 +38,26 @@ func WithoutFork() ProcessOption {
 // A Process is a snapshot of a process by its pid.
 type Process struct {
 	*refscan.Snapshot
-	Attempts  int    // how often the process was stopped to find a moment at which it can be read
-	NotForked string // why it stands still until the snapshot is closed; "" if it forked
+	Attempts  int    // how often the process was stopped until its memory could be read
+	NotForked string // why it stays stopped until the snapshot is closed; "" if it forked
 	frozen    *attach.Frozen
 
 	signalStack func(sp uint64) (lo, hi uint64) // see attach.Options
 }
 
-// Paused is how long the process stood still; if it did not fork, that is known after Close.
+// Paused is how long the process was stopped; if it did not fork, that is known after Close.
 func (p *Process) Paused() time.Duration { return p.frozen.Pause }
 
-// maxReads bounds how often a process is read to find one with no goroutine lost.
+// maxReads bounds how often a process is read until no goroutine is lost.
 const maxReads = 4
 
-// OpenProcess makes a snapshot of a process that runs, as the kernel's ptrace lets it: linux/amd64
-// and linux/arm64, for a process of the same user with the right to trace it. The process stands
-// still for the time that fork takes it (Pause of the snapshot, some 15 ms for 300 MB), and sees
-// nothing of that: no signal, no interrupted system call, no child. The copy is a second process,
-// which shares memory until one of the two writes, and ends when the snapshot is closed, or with
-// this process. Where it may not fork, for its seccomp filter or a limit, it stands still until
-// then.
+// OpenProcess makes a snapshot of a running process by means of ptrace: on linux/amd64 and
+// linux/arm64, for a process of the same user with the right to trace it. The process is stopped
+// for the time that its fork takes (Pause of the snapshot, some 15 ms for 300 MB), and notices
+// nothing: no signal, no interrupted system call, no child. The copy is a second process, which
+// shares memory until one of the two writes. It ends when the snapshot is closed, or with this
+// process. Where the process may not fork, for its seccomp filter or a limit, it stays stopped
+// until then.
 //
 // The context bounds how long debug information is looked for, and how often reading is tried
 // again. Errors are of type *refscan.UnavailableError.
@@ -92,7 +92,7 @@ func openRunning(ctx context.Context, pid int, o *processOptions) (auxv []byte, 
 	return auxv, p, err
 }
 
-// relocate opens the memory of a process, and finds out where in it the program lies.
+// relocate opens the memory of a process, and finds the addresses that the program is loaded at.
 func (p *program) relocate(pid int, auxv []byte, o *processOptions) (*memoryOf, error) {
 	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
 	if err != nil {
@@ -160,7 +160,8 @@ func (p *program) attach(ctx context.Context, pid int, auxv []byte, o *processOp
 	}
 }
 
-// signalStacks finds the signal stacks of threads of a process; see attach.Options.
+// signalStacks returns a function that finds the signal stacks of the threads of a process; see
+// attach.Options.
 func signalStacks(pid int, gate *goruntime.Gate) func(sp uint64) (lo, hi uint64) {
 	return func(sp uint64) (lo, hi uint64) {
 		memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
@@ -172,8 +173,8 @@ func signalStacks(pid int, gate *goruntime.Gate) func(sp uint64) (lo, hi uint64)
 	}
 }
 
-// read makes a snapshot of what was frozen, which its Close lets go on. If it fails, frozen is
-// closed.
+// read makes a snapshot of a frozen process. The snapshot's Close lets the process continue. If
+// read fails, it closes frozen.
 func (p *program) read(frozen *attach.Frozen) (s *refscan.Snapshot, lost int, err error) {
 	release := func() error { return errors.Join(frozen.Close(), p.file.Close()) }
 	s, lost, err = p.snapshot(p.withFile(frozen), frozen.Threads, frozen.Pause, release)
@@ -212,7 +213,7 @@ func (r *memoryOf) Copy(ranges []image.Range) ([][]byte, error) {
 	return out, nil
 }
 
-// withFile is a source that has constants from the program's file.
+// withFile returns a source that reads constants from the program's file.
 func (p *program) withFile(s image.Source) image.Source { return lending{s, p} }
 
 type lending struct {

@@ -22,7 +22,7 @@ import (
 	"github.com/leakgate/leakgate/refscan/foreign"
 )
 
-// open opens a subject that runs; where a container forbids ptrace, the test is skipped.
+// open opens a running subject. Where a container forbids ptrace, it skips the test.
 func open(t *testing.T, pid int, opts ...foreign.ProcessOption) *foreign.Process {
 	t.Helper()
 	p, err := foreign.OpenProcess(context.Background(), pid, opts...)
@@ -41,8 +41,8 @@ func scanAndClose(t *testing.T, p *foreign.Process) *refscan.Report {
 	return r
 }
 
-// unharmed checks that a process has nothing left of having been looked into: it lives, untraced,
-// with no child.
+// unharmed checks that a snapshot has left no trace in a process: it lives, untraced, with no
+// child.
 func unharmed(t *testing.T, pid int) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(pid, 0))
@@ -99,7 +99,7 @@ func TestOpenProcessRefuses(t *testing.T) {
 	}()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	isItself := func() bool { // for a moment a child is this program still
+	isItself := func() bool { // for a moment the child still runs this program
 		exe, err := os.Readlink("/proc/" + strconv.Itoa(sleep.Process.Pid) + "/exe")
 		return err == nil && exe != self
 	}
@@ -158,11 +158,10 @@ func needProgram(t *testing.T, name string) {
 	}
 }
 
-// isLong reports whether everything is to be tried as often as it takes to see what is rare.
+// isLong reports whether everything is to be tried often enough to see rare events.
 func isLong() bool { return os.Getenv("LEAKGATE_LONG") != "" }
 
-// Whatever a program does when it is stopped, all that it keeps is found, and it goes on with what
-// it does.
+// Whatever a program does when it is stopped, everything that it keeps is found, and it continues.
 func TestBusyProcess(t *testing.T) {
 	require.Slow(t)
 	rounds := 16
@@ -193,7 +192,7 @@ func TestBusyProcess(t *testing.T) {
 	}
 }
 
-// A system call that blocks goes on where a stop came upon it.
+// A blocking system call continues where a stop interrupted it.
 func TestNoInterruptedSystemCall(t *testing.T) {
 	subject := exec.Command(build(t), "10")
 	var out bytes.Buffer
@@ -212,8 +211,7 @@ func TestNoInterruptedSystemCall(t *testing.T) {
 	require.Equal(t, "ready 26\n", out.String())
 }
 
-// sleeps reports whether a thread of a process is in nanosleep. Which one that is, is the
-// scheduler's choice.
+// sleeps reports whether a thread of a process is in nanosleep. The scheduler chooses the thread.
 func sleeps(pid int) bool {
 	calls, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/syscall")
 	return slices.ContainsFunc(calls, func(file string) bool {
@@ -222,8 +220,8 @@ func sleeps(pid int) bool {
 	})
 }
 
-// looker is the environment variable that makes this test binary look into a process, and stay
-// there.
+// looker is the environment variable that makes this test binary take a snapshot of a process, and
+// keep it open.
 const looker = "LEAKGATE_TEST_LOOK_INTO"
 
 func TestMain(m *testing.M) {
@@ -253,8 +251,8 @@ func stateOf(pid string) string {
 	return state
 }
 
-// Whoever looks into a process and is killed takes the copy along, and leaves the process to
-// itself.
+// If a process with a snapshot of another is killed, the copy ends with it, and the other process
+// continues.
 func TestKilledWhileLooking(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -291,7 +289,7 @@ func TestKilledWhileLooking(t *testing.T) {
 				return s != "t" && s != "Z" && s != ""
 			}
 			require.Eventually(t, goesOn, 10*time.Second, time.Millisecond)
-			// It can be looked into again, and is what it was.
+			// Another snapshot can be taken of it, and its contents are as before.
 			r := scanAndClose(t, open(t, subject.Process.Pid))
 			r.Stopped.Lost = 0
 			checkReport(t, r, 1000)
@@ -299,8 +297,8 @@ func TestKilledWhileLooking(t *testing.T) {
 	}
 }
 
-// Whoever looks into a process may be killed at any moment: the process goes on, nothing of the
-// copy runs on, and it can be looked into again.
+// A process that takes a snapshot may be killed at any moment: the other process continues, no copy
+// of it stays, and another snapshot can be taken.
 func TestKilledAtAnyMoment(t *testing.T) {
 	require.Slow(t)
 	self, err := os.Executable()
@@ -325,8 +323,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	checkReport(t, r, 1000)
 }
 
-// lookUntilKilled starts a process that looks into another one, kills it after a time, or when it
-// has its copy, and returns how long that was.
+// lookUntilKilled starts a process that takes a snapshot of another one. It kills it after a time,
+// or when it has its copy, and returns how long that was.
 func lookUntilKilled(t *testing.T, self, pid string, after time.Duration) time.Duration {
 	t.Helper()
 	look := exec.Command(self)
@@ -351,7 +349,7 @@ func lookUntilKilled(t *testing.T, self, pid string, after time.Duration) time.D
 	return took
 }
 
-// copiesOf are the children of a process, by their pids.
+// copiesOf returns the pids of a process's children.
 func copiesOf(t *testing.T, pid string) (copies []string) {
 	t.Helper()
 	lists, err := filepath.Glob("/proc/" + pid + "/task/*/children")

@@ -31,11 +31,11 @@ func (q *query) write(w http.ResponseWriter, scan, base *scanreport.Scan) error 
 		return err
 	}
 	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(b.Bytes()) // who asked may have gone
+	_, _ = w.Write(b.Bytes()) // the client may be gone
 	return nil
 }
 
-// text writes what has grown, if that was asked for, and the tree.
+// text writes what has grown since base, if there is one, and the tree.
 func (q *query) text(w io.Writer, scan, base *scanreport.Scan) error {
 	if base != nil {
 		growth, err := scan.Since(base)

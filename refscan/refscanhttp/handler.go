@@ -3,17 +3,17 @@
 //
 //	http.Handle("/debug/retained", new(refscanhttp.Handler))
 //
-// A request stands for one snapshot: the program stands still for some milliseconds (a fork), and
-// the scan takes about the CPU time of ten garbage collections, and as much memory as the heap,
-// beside the program. It answers with
+// Each request takes one snapshot: the program is stopped for some milliseconds (a fork), and the
+// scan, which runs beside the program, takes about the CPU time of ten garbage collections, and as
+// much memory as the heap. The answer is
 //
 //	/debug/retained                  a page, or text for clients that ask for no HTML
 //	/debug/retained?format=json      what "leakgate scan -base" reads
 //	/debug/retained?format=profile   a profile for "go tool pprof": go tool pprof 'http://localhost:6060/debug/retained?format=profile'
 //	/debug/retained?base=previous    what has grown since the request before, per second
 //
-// Every answer says its number in the header Leakgate-Scan, which base takes, too; the last four
-// are kept. top says how many roots are shown.
+// Every answer has its number in the header Leakgate-Scan. base also takes such a number; the last
+// four answers are kept. top says how many roots are shown.
 //
 // Names of package variables and fields come from the program's debug information, which go build
 // writes unless it is told not to (-ldflags=-w).
@@ -35,16 +35,16 @@ import (
 	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
-// A Handler answers requests with what is retained. The zero value is ready for use. It may be used
-// by several goroutines at once; one snapshot is taken at a time, and other requests are refused
-// with 503 meanwhile. Where no snapshot can be had the text says why, with 503, or 501 on systems
+// A Handler answers requests with what is retained. The zero value is ready for use. Several
+// goroutines may use it at once; one snapshot is taken at a time, and other requests are refused
+// with 503 meanwhile. Where no snapshot is possible the text says why, with 503, or 501 on systems
 // that are not supported.
 type Handler struct {
-	// AllowRemote has requests served that do not come from this machine. Without it these are
-	// refused, and so are those that a proxy passes on, or that a browser makes for a host name
-	// other than localhost: a page elsewhere on the web could have made them. What is served are
-	// names of the program's types and variables and how much they hold, no contents; but each
-	// request costs a snapshot.
+	// AllowRemote serves requests that do not come from this machine. Without it they are refused,
+	// and so are requests that a proxy passes on, or that a browser makes for a host name other
+	// than localhost: a page elsewhere on the web could have made them. Answers have the names of
+	// the program's types and variables and how much they hold, no contents; but each request costs
+	// a snapshot.
 	AllowRemote bool
 }
 
@@ -58,7 +58,7 @@ const (
 
 const (
 	defaultTop = 30
-	// longest bounds a request, and so how long others are refused.
+	// longest bounds a request, and thus how long others are refused.
 	longest = 2 * time.Minute
 )
 
@@ -116,7 +116,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuses says why a request is not served, "" if it is.
+// refuses returns why a request is not served, "" if it is.
 func (h *Handler) refuses(r *http.Request) string {
 	const remedy = "; set AllowRemote of the refscanhttp.Handler to serve it"
 	if h.AllowRemote {

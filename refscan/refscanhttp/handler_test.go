@@ -72,7 +72,7 @@ func TestAnswers(t *testing.T) {
 	assert.Contains(t, string(page), "<pre>process ")
 }
 
-// Names of the program are no markup.
+// Names of the program are escaped in the page.
 func TestPageEscapes(t *testing.T) {
 	var b strings.Builder
 	scan := &scanreport.Scan{Program: "<b>app", Report: &refscan.Report{}}
@@ -80,7 +80,7 @@ func TestPageEscapes(t *testing.T) {
 	assert.Contains(t, b.String(), "of &lt;b&gt;app")
 }
 
-// What is held more than at an earlier request is told, with who holds it.
+// The answer lists what has grown since an earlier request, and what holds it.
 func TestGrowth(t *testing.T) {
 	server := httptest.NewServer(new(Handler))
 	defer server.Close()
@@ -129,7 +129,7 @@ func TestRefusals(t *testing.T) {
 	assert.Equal(t, "", (&Handler{AllowRemote: true}).refuses(&http.Request{RemoteAddr: "192.0.2.1:5", Host: "x"}))
 }
 
-// While a snapshot is taken, others are refused.
+// While a snapshot is taken, other requests are refused.
 func TestOneAtATime(t *testing.T) {
 	busy.Lock()
 	defer busy.Unlock()
@@ -141,7 +141,7 @@ func TestOneAtATime(t *testing.T) {
 	assert.Contains(t, body, "another snapshot is being taken")
 }
 
-// The last scans are kept, by the numbers that they were answered with.
+// The last scans are kept, by the numbers in their answers.
 func TestKept(t *testing.T) {
 	var s scans
 	for n := 1; n <= 6; n++ {

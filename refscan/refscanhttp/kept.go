@@ -11,14 +11,14 @@ import (
 // mostKept is how many scans are kept to compare later ones with.
 const mostKept = 4
 
-// kept has the last scans. It is a variable of this package, and no field of a Handler, since
-// reports leave out what the tool's own packages hold, and a Handler hangs on the program's mux.
+// kept has the last scans. It is a variable of this package and not a field of a Handler: reports
+// leave out what the tool's own packages hold, but a Handler is held by the program's mux.
 var kept scans
 
 type scans struct {
 	sync.Mutex
-	all   []*scanreport.Scan // the last one has the number made
-	taken int                // how many there ever were
+	all   []*scanreport.Scan // the last one has the number taken
+	taken int                // how many scans there were in all
 }
 
 // add keeps a scan and returns its number.

@@ -8,7 +8,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Unsound says why the figures cannot be relied on, "" if nothing speaks against them.
+// Unsound returns why the figures are not reliable, "" if there is no such reason.
 func (s *Scan) Unsound() string {
 	switch stop := s.Report.Stopped; {
 	case stop != nil && stop.Dangling > 0:
@@ -22,9 +22,9 @@ func (s *Scan) Unsound() string {
 	return ""
 }
 
-// maxMissed is how much a scan may have missed by its audit: the collector itself takes some garbage
-// for alive, by words on the stacks of goroutines that it interrupts, and weak pointers bring back
-// what was garbage.
+// maxMissed is how many bytes a scan may have missed according to its audit. The collector itself
+// keeps some garbage alive, because of words on the stacks of goroutines that it interrupts, and
+// weak pointers bring back some garbage.
 const maxMissed = 32 << 10
 
 func guessed(stop *refscan.Stopped) string {

@@ -1,6 +1,6 @@
-// Package scanreport shows what a scan finds that was not made by a test: a tree of roots, a file,
-// and the growth between two scans. Packages refscanhttp and spike, and the command, write what it
-// returns; its API may change with them.
+// Package scanreport shows scans that no test made: as a tree of roots, as a file, and as the
+// growth between two scans. Packages refscanhttp and spike, and the command, write what it
+// returns. Its API may change with them.
 package scanreport
 
 import (
@@ -16,24 +16,25 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// schema is the version of the form of a Scan as JSON.
+// schema is the version of the JSON form of a Scan.
 const schema = 1
 
-// A Scan is what was found in a process at some moment.
+// A Scan is a scan of a process at some time.
 type Scan struct {
 	Schema  int             `json:"schema"`
 	Source  string          `json:"source"`  // "core file core.1234"
 	Program string          `json:"program"` // its file, as it was given
 	Taken   time.Time       `json:"taken"`   // for core files, when they were written
 	Report  *refscan.Report `json:"report"`
-	// Of a process that runs: how often it was stopped to find a moment at which it can be read,
-	// and why it stood still while it was read, "" if it did not.
+	// Of a running process: how often it was stopped until its memory could be read, and why it
+	// stayed stopped while it was read, "" if it did not.
 	Attempts  int    `json:"attempts,omitempty"`
 	NotForked string `json:"not_forked,omitempty"`
 	Audit     *Audit `json:"audit,omitempty"` // nil if it was not compared with a later collection
 }
 
-// An Audit says what the next collection of the process found alive, though the scan did not.
+// An Audit counts the objects that the next collection of the process found alive, but not the
+// scan.
 type Audit struct {
 	MissedObjects int64         `json:"missed_objects"`
 	MissedBytes   int64         `json:"missed_bytes"`
@@ -64,7 +65,7 @@ func Read(path string) (*Scan, error) {
 	return Decode(b, path)
 }
 
-// Decode reads what Encode wrote. name is what errors call it.
+// Decode reads what Encode wrote. name is its name in errors.
 func Decode(b []byte, name string) (*Scan, error) {
 	s := new(Scan)
 	if err := json.Unmarshal(b, s); err != nil {
@@ -81,7 +82,7 @@ func Decode(b []byte, name string) (*Scan, error) {
 
 var errNode = errors.New("a node of the report is missing")
 
-// check makes sure that there are no holes in the tree.
+// check returns an error if a node of the tree is missing.
 func (s *Scan) check() error {
 	var check func(nodes []*refscan.Node) error
 	check = func(nodes []*refscan.Node) error {

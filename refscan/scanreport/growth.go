@@ -12,23 +12,23 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A Leak is where more is held than at an earlier scan.
+// A Leak is a node that holds more than at an earlier scan.
 type Leak struct {
 	Root, Node    *refscan.Node // of the later scan, folded: where the path begins and ends
 	Path, Type    string
 	Entries       bool  // Before and After count entries of a map
 	Before, After int64 // objects; 0 where only bytes have grown
-	Bytes         int64 // by which all below has grown
+	Bytes         int64 // by which the node has grown, with all below it
 }
 
-// A Growth is what a scan found more than an earlier one of the same program.
+// A Growth has what a scan found in addition to an earlier scan of the same program.
 type Growth struct {
-	Leaks   []Leak // that with the most bytes first
+	Leaks   []Leak // the one with the most bytes first
 	Elapsed time.Duration
 }
 
-// Since compares a scan with an earlier one. It is an error if they are of two programs, or not in
-// that order.
+// Since compares a scan with an earlier one of the same program. It is an error if the other scan
+// was made later.
 func (s *Scan) Since(earlier *Scan) (*Growth, error) {
 	g := &Growth{Elapsed: s.Taken.Sub(earlier.Taken)}
 	if g.Elapsed < 0 {
@@ -45,14 +45,14 @@ func (s *Scan) Since(earlier *Scan) (*Growth, error) {
 	return g, nil
 }
 
-// rootKey tells roots apart, whatever is folded into them.
+// rootKey identifies a root, without the figures of what is folded into it.
 func rootKey(n *refscan.Node) string {
 	r := n.Root
 	return strings.Join([]string{string(r.Kind), n.Name, n.Type, r.Func, r.Goroutine, r.CreatedBy, r.CreatedAt}, "\x00")
 }
 
-// compare adds what has grown at a node and below, and reports whether that is anything. old is nil
-// for what is new. What hangs on objects that are more is theirs, so it is no leak of its own.
+// compare adds the leaks at a node and below it, and reports whether there are any. old is nil for
+// a new node. What additional objects hold belongs to them, and is no leak of its own.
 func (g *Growth) compare(root *refscan.Node, path string, n, old *refscan.Node) bool {
 	var before refscan.Node
 	var bytesBefore int64
@@ -89,7 +89,7 @@ func (g *Growth) compare(root *refscan.Node, path string, n, old *refscan.Node) 
 	return true
 }
 
-// WriteText writes at most so many leaks, in the words of leakcheck.AssertNoGrowth.
+// WriteText writes at most limit leaks, in the words of leakcheck.AssertNoGrowth.
 func (g *Growth) WriteText(w io.Writer, limit int) error {
 	var b strings.Builder
 	if len(g.Leaks) == 0 {
@@ -148,7 +148,7 @@ func typeText(t string) string {
 	return t
 }
 
-// heldBy says in words what a root is.
+// heldBy describes a root in words.
 func heldBy(n *refscan.Node) string {
 	r := n.Root
 	at := ""

@@ -14,7 +14,7 @@ import (
 func Self() string { return fmt.Sprintf("process %d", os.Getpid()) }
 
 // TakeSelf scans a snapshot of this process, as it is after one garbage collection. captured is
-// called when there is a snapshot, or its error; nil if nobody needs that moment. ctx bounds the preparations.
+// called when the snapshot is taken, or has failed; it may be nil. ctx bounds the preparations.
 func TakeSelf(ctx context.Context, captured func(), capture []refscan.CaptureOption, scan ...refscan.ScanOption) (*Scan, error) {
 	exe, _ := os.Executable()
 	s := &Scan{Source: Self(), Program: exe, Taken: time.Now().Round(time.Millisecond)}

@@ -20,37 +20,39 @@ type Spike struct {
 	Source     string // "process 1234"
 	At         time.Time
 	Collection uint64 // its number, from 1
-	// Bytes that it found alive, that are usual, and that are the most that would be no spike. Live is
-	// certain if it has nothing that was allocated while the collection marked, which may be garbage.
+	// The bytes that the collection found alive, the usual bytes, and the most that are no spike.
+	// Live is certain if it includes nothing that was allocated during marking, which may be
+	// garbage.
 	Live, Usual, Limit int64
 	Certain            bool
-	LeftOut            int // collections beyond the threshold that limits kept from being looked at, since the spike before
+	LeftOut            int // collections beyond the threshold ignored since the previous spike
 
-	Scan *Scan // at once; nil: there is none
+	Scan *Scan // taken at once; nil: there is none
 	Err  error // why there is none
-	Base *Scan // earlier, while no more was alive than is usual; nil: there is none
+	Base *Scan // taken before, while no more was alive than usual; nil: there is none
 	// why there is none, or why the two cannot be compared; nil where none was asked for
 	BaseErr error
 
-	HeapBase, Heap []byte // heap profiles; nil where they cannot be had
+	HeapBase, Heap []byte // heap profiles; nil where there are none
 }
 
-// Held reports whether the snapshot shows more than the threshold, too.
+// Held reports whether the snapshot, too, shows more than the threshold.
 func (s *Spike) Held() bool {
 	return s.Scan != nil && s.Scan.Report.Totals.AttributedBytes > s.Limit
 }
 
-// IsNone reports whether the snapshot shows that there was no spike, for all that is known.
+// IsNone reports whether the snapshot shows that there was no spike: Live is not certain, and the
+// snapshot has no more than Limit.
 func (s *Spike) IsNone() bool { return !s.Certain && s.Scan != nil && !s.Held() }
 
-// Headline is one line without a line end.
+// Headline describes the spike in one line, without a line end.
 func (s *Spike) Headline() string {
 	return fmt.Sprintf("%s alive in %s at the end of mark phase %s, %s more than usual (%s)", textfmt.ByteCount(s.Live), s.Source,
 		textfmt.Count(int64(s.Collection)), textfmt.ByteCount(s.Live-s.Usual), textfmt.ByteCount(s.Usual))
 }
 
 // WriteText writes what is known of the spike: the places that hold more than at the snapshot
-// before, and the roots that hold most, at most so many of both.
+// before, and the roots that hold most, at most limit of both.
 func (s *Spike) WriteText(w io.Writer, limit int) error {
 	var b strings.Builder
 	b.WriteString(s.Headline() + "\n")
@@ -102,7 +104,7 @@ func (s *Spike) writeSnapshot(b *strings.Builder, limit int) error {
 	return s.Scan.WriteText(b, limit)
 }
 
-// growth compares the snapshot with that of before; nil where there is none and none was asked for.
+// growth compares the snapshot with the earlier one; nil if there is none and none was asked for.
 func (s *Spike) growth() (*Growth, error) {
 	switch {
 	case s.BaseErr != nil:
@@ -123,12 +125,12 @@ const (
 	heapBaseFile = "heap.base.pb.gz"
 )
 
-// shownInFile is how many places and roots the text in a file has.
+// shownInFile is how many places and roots the text in a file lists.
 const shownInFile = 50
 
 // WriteFolder makes a folder in dir, which has to exist, with the text, the report, the profile of
-// what is retained, and the heap profiles, as far as there are such. It is there as a whole or not
-// at all. It returns its path.
+// what is retained, and the heap profiles, as far as they exist. The folder is made as a whole or
+// not at all. WriteFolder returns its path.
 func (s *Spike) WriteFolder(dir string) (path string, err error) {
 	var text, report, base, retained bytes.Buffer
 	err = s.WriteText(&text, shownInFile)
@@ -152,11 +154,12 @@ func (s *Spike) WriteFolder(dir string) (path string, err error) {
 	})
 }
 
-// minorPart is what part of the most is not shown of places that hold more.
+// minorPart limits the places that are shown: those with less than this part of the largest growth
+// are left out.
 const minorPart = 20
 
-// writeHeld writes where more is held than at the scan before: who holds it, what that is, and where
-// it was allocated.
+// writeHeld writes where more is held than at the scan before: the path, its type and root, and
+// where the objects were allocated.
 func (g *Growth) writeHeld(b *strings.Builder, limit int) {
 	if len(g.Leaks) == 0 {
 		b.WriteString("nothing is more than at the snapshot before\n")
@@ -173,13 +176,14 @@ func (g *Growth) writeHeld(b *strings.Builder, limit int) {
 	}
 }
 
-// How much is said of where a node's objects were allocated.
+// Limits of the stacks that allocated a node's objects.
 const (
 	maxStacks = 3
 	maxFrames = 6
 )
 
-// writeAllocated writes where what is below a node was allocated, as far as that was recorded.
+// writeAllocated writes where the objects of a node and below were allocated, as far as that was
+// recorded.
 func writeAllocated(b *strings.Builder, n *refscan.Node) {
 	of := make(map[string]int64)
 	var sum func(n *refscan.Node)

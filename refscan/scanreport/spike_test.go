@@ -14,7 +14,7 @@ import (
 
 const mib = 1 << 20
 
-// spikeOf is a spike of 40 MiB over 10 MiB, whose snapshot has app.rows beside app.cache.
+// spikeOf returns a spike of 40 MiB over 10 MiB, whose snapshot has app.rows beside app.cache.
 func spikeOf(rows int64) *Spike {
 	base, scan := scanAt(100, global("app.cache", "[]uint8", 1, 10*mib)), scanAt(101, global("app.cache", "[]uint8", 1, 10*mib))
 	n := node("[0]", "[]uint8", 2, rows)

@@ -10,14 +10,15 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// What the tree leaves out: what is less than a twentieth of its root, and what lies deep.
+// The tree leaves out nodes with less than a twentieth of their root's bytes, and nodes below
+// maxDepth.
 const (
 	smallPart = 20
 	maxDepth  = 8
 )
 
-// WriteText writes what was looked at, how exact that is, and the roots that hold most, at most so
-// many.
+// WriteText writes what was scanned, how exact the scan is, and the roots that hold most, at most
+// limit of them.
 func (s *Scan) WriteText(w io.Writer, limit int) error {
 	var b strings.Builder
 	s.writeHeader(&b)

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// SetClock has limits go by another clock until a test ends.
+// SetClock replaces the clock of limits until a test ends.
 func SetClock(t *testing.T, clock func() time.Time) {
 	now = clock
 	t.Cleanup(func() { now = time.Now })
 }
 
-// Readings is how many collections all watchers have looked at.
+// Readings is how many collections all watchers have read.
 func Readings() int64 { return readings.Load() }
 
-// SeesGarbage reports whether what was allocated while a collection marked is told apart from the
-// rest here.
+// SeesGarbage reports whether watchers can subtract what was allocated while a collection marked.
 func SeesGarbage() bool { return findCounters(context.Background()) != nil }

@@ -1,5 +1,5 @@
-// Package spike watches the live heap of a program while it runs, and when it jumps beyond what is
-// usual for one garbage collection, looks at once at who holds it:
+// Package spike watches the live heap of a program while it runs. When a garbage collection finds
+// much more alive than is usual, it takes a snapshot at once, which shows what holds the memory:
 //
 //	watcher, err := spike.Start(spike.Config{Share: 0.5, OnSpike: func(s *spike.Spike) {
 //		if _, err := s.WriteFolder("/var/tmp"); err != nil {
@@ -8,29 +8,30 @@
 //		log.Print(s)
 //	}})
 //
-// Memory that is gone again before anybody looks is what heap profiles at leisure never show.
+// That catches memory that is freed again before anybody takes a heap profile.
 //
 // The live heap is read at the end of each mark phase of the garbage collector, in which the
 // runtime itself has counted it: that costs some microseconds each, and nothing in between but a
-// timer each second. What was allocated while it marked counts as alive to the runtime, garbage or
-// not, and is left out. Where that is not known, as without debug information, a jump is told of
-// only if a snapshot shows it, too. Usual is the median of the last nine mark phases. A jump that
-// stays is usual before long, and told of once.
+// timer each second. Objects that were allocated during marking count as alive to the runtime,
+// garbage or not; they are subtracted. Where their size is not known, as without debug information,
+// a jump is reported only if a snapshot shows it, too. Usual is the median of the last nine mark
+// phases. A jump that stays is usual before long, and is reported once.
 //
-// A snapshot costs what a request to package refscanhttp does: one garbage collection, a fork, for
-// which the program stands still for some milliseconds (10 to 15 for 300 MB, 30 to 40 more for each
-// GB), and a scan beside it, about the CPU time of ten garbage collections, and as much memory as
-// the heap. One is taken at a spike, within the limits of Config, and one once it is known what is
-// usual and then once an hour, to be compared with. Where a limit leaves no memory for it, none is
-// taken: Spike.Err says so. A heap profile is kept of a usual moment, a minute old at most if there
-// are garbage collections; writing it takes some milliseconds.
+// A snapshot costs what a request to package refscanhttp does: one garbage collection; a fork, for
+// which the program is stopped for some milliseconds (10 to 15 for 300 MB, 30 to 40 more for each
+// GB); and a scan beside the program, about the CPU time of ten garbage collections, and as much
+// memory as the heap. One snapshot is taken at each spike, within the limits of Config. For
+// comparison, one is taken when it is known what is usual, and then once an hour. Where a limit
+// leaves no memory for it, no snapshot is taken: Spike.Err says so. A heap profile of a usual
+// moment is kept, at most a minute old if there are garbage collections; writing it takes some
+// milliseconds.
 //
 // Names of package variables and of variables in frames come from the program's debug information,
 // which go build writes unless it is told not to (-ldflags=-w). Without it reports have types and
 // functions, and say what is missing.
 //
-// Where the system lets no snapshot be taken, Spike.Err says so, and the heap profiles are there
-// all the same.
+// Where the system allows no snapshot, Spike.Err says so, and Spike has the heap profiles all the
+// same.
 package spike
 
 import (
@@ -47,26 +48,27 @@ import (
 	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
-// Config says what is a spike, and what is done about it.
+// Config says what counts as a spike, and how spikes are handled.
 type Config struct {
-	// Share and Bytes are how much more than usual has to be alive: 0.2 is 20 % more. One has to be
-	// given; where both are, both have to be exceeded. Less than 1 MiB more is never a spike.
+	// Share and Bytes are how much more than usual has to be alive: 0.2 is 20 % more. At least one
+	// has to be given; if both are, both have to be exceeded. Less than 1 MiB more is never a
+	// spike.
 	Share float64
 	Bytes int64
 
-	// OnSpike is called with each spike, in the watcher's goroutine: until it returns, nothing is
-	// watched, so that there is one at a time. A panic ends the program, as in any goroutine.
+	// OnSpike is called with each spike, in the watcher's goroutine. Until it returns, nothing is
+	// watched, so that there is one call at a time. A panic ends the program, as in any goroutine.
 	OnSpike func(*Spike)
 
-	// Interval is the least time between two spikes that are looked at, one minute if it is 0.
-	// PerDay is how many are at most in any 24 hours, 24 if it is 0. Spike.LeftOut counts the
-	// others.
+	// Interval is the least time between two spikes that are reported, one minute if it is 0.
+	// PerDay is how many are reported at most in any 24 hours, 24 if it is 0. Spike.LeftOut counts
+	// the others.
 	Interval time.Duration
 	PerDay   int
 
-	// Base is how old the snapshot may become that spikes are compared with, one hour if it is 0.
-	// It is renewed while no more is alive than usual. If it is negative none is taken, and reports
-	// say who holds all that is alive, but not what of that is more.
+	// Base is the greatest age of the snapshot that spikes are compared with, one hour if it is 0.
+	// It is renewed while no more is alive than usual. If Base is negative, no such snapshot is
+	// taken: reports say what holds all that is alive, but not which part of it is more than usual.
 	Base time.Duration
 }
 
@@ -74,34 +76,35 @@ type Config struct {
 type Spike struct {
 	At    time.Time
 	Cycle uint64 // the number of the garbage collection in this process, from 1
-	// Live is how many bytes its mark phase found alive, without what was allocated while it
-	// marked, garbage or not. Usual is the median of the nine before.
+	// Live is how many bytes the mark phase found alive, without what was allocated while it
+	// marked, garbage or not. Usual is the median of the nine mark phases before.
 	Live, Usual int64
-	// LeftOut is how many mark phases beyond the threshold were not looked at since the spike
-	// before, because of Interval and PerDay.
+	// LeftOut is how many mark phases beyond the threshold were skipped since the previous spike,
+	// because of Interval and PerDay.
 	LeftOut int
 
-	// Report is what the snapshot shows, which was taken at once: retained sizes are known, and
-	// where objects were allocated as far as the memory profiler recorded it. nil if there is none:
-	// then Err says why, and what can be done, as a rule as a *refscan.UnavailableError.
+	// Report is the scan of the snapshot that was taken at once, with retained sizes, and with
+	// allocation sites as far as the memory profiler recorded them. It is nil if there is no
+	// snapshot: then Err says why, and what can be done, as a rule as a *refscan.UnavailableError.
 	Report *refscan.Report
 	Err    error
-	// Held says that Report shows more than the threshold, too. Otherwise it was gone by then.
+	// Held says that Report, too, shows more than the threshold. Otherwise the memory was freed by
+	// then.
 	Held bool
 
-	// HeapBase is the heap profile of a usual moment before, and Heap that of the collection right
-	// after the spike: "go tool pprof -base" of the two shows where what was alive was allocated.
-	// Both are gzipped protocol buffers, nil where the profile could not be written.
+	// HeapBase is the heap profile of an earlier, usual moment, and Heap that of the collection
+	// right after the spike: "go tool pprof -base" of the two shows where the additional memory was
+	// allocated. Both are gzipped protocol buffers, nil where the profile could not be written.
 	HeapBase, Heap []byte
 
 	all scanreport.Spike
 }
 
-// shown is how many places and roots String has.
+// shown is how many places and roots String lists.
 const shown = 5
 
-// String says what is known of the spike, in some lines: the places that hold more than at the
-// snapshot before, with where that was allocated, and the roots that hold most.
+// String describes the spike in some lines: the places that hold more than at the snapshot before,
+// with where that was allocated, and the roots that hold most.
 func (s *Spike) String() string {
 	var b strings.Builder
 	if err := s.WriteText(&b, shown); err != nil {
@@ -110,28 +113,29 @@ func (s *Spike) String() string {
 	return b.String()
 }
 
-// WriteText writes what String says, with as many places and roots as top says.
+// WriteText writes what String returns, but with up to top places and roots.
 func (s *Spike) WriteText(w io.Writer, top int) error { return s.all.WriteText(w, top) }
 
-// WriteFolder makes a folder in dir, which has to exist, and returns its path. In it are
+// WriteFolder makes a folder in dir, which has to exist, and returns its path. In it are, as far as
+// they exist,
 //
 //	spike.txt        what WriteText writes
 //	report.json      the report, for "leakgate scan -base"
-//	base.json        that of the snapshot that it is compared with
+//	base.json        the report of the snapshot that it is compared with
 //	retained.pb.gz   what is retained, for "go tool pprof" and "leakgate view"
 //	heap.base.pb.gz  HeapBase
 //	heap.pb.gz       Heap
 //
-// as far as there are such. The folder is there as a whole or not at all; it takes some hundred
-// KB, and nobody removes old ones.
+// The folder is made as a whole or not at all. It takes some hundred KB; old folders are not
+// removed.
 func (s *Spike) WriteFolder(dir string) (path string, err error) { return s.all.WriteFolder(dir) }
 
-// A Watcher watches until it is stopped. Its methods may be called by several goroutines at once.
+// A Watcher watches until it is stopped. Several goroutines may call its methods at once.
 type Watcher struct{ number int }
 
-// running has the watchers that were not stopped. It is a variable of this package, and a Watcher
-// only a number, since reports leave out what the tool's own packages hold, and a Watcher is held
-// by the program.
+// running has the watchers that were not stopped. Reports leave out what the tool's own packages
+// hold, but the program holds its Watchers. So a Watcher is only a number, and its data is in this
+// variable.
 var running struct {
 	sync.Mutex
 	watchers map[int]*watch
@@ -170,16 +174,16 @@ func forget(number int) {
 	delete(running.watchers, number)
 }
 
-// watch is nil if the watcher's goroutine has ended, or is about to.
+// watch returns nil if the watcher's goroutine has ended, or is about to.
 func (w *Watcher) watch() *watch {
 	running.Lock()
 	defer running.Unlock()
 	return running.watchers[w.number]
 }
 
-// Ready has a channel that is closed when spikes are told of: three mark phases have ended, which
-// tell what is usual, and the snapshot to compare with was taken, or could not be had. If the
-// watcher was stopped it is closed, too. Programs need not wait for it.
+// Ready returns a channel that is closed when spikes can be reported: three mark phases have ended,
+// which tell what is usual, and the snapshot to compare with was taken, or failed. It is also
+// closed if the watcher is stopped. Programs need not wait for it.
 func (w *Watcher) Ready() <-chan struct{} {
 	if watch := w.watch(); watch != nil {
 		return watch.ready
@@ -189,9 +193,9 @@ func (w *Watcher) Ready() <-chan struct{} {
 	return closed
 }
 
-// Stop ends the watch and waits until its goroutine is about to end: when a snapshot that is being
-// scanned is done, seconds for a large heap, or OnSpike has returned. In OnSpike itself it does not
-// wait. It may be called again.
+// Stop ends the watch and waits until its goroutine is about to end: until a snapshot that is being
+// scanned is done, seconds for a large heap, or OnSpike has returned. Called from OnSpike it does
+// not wait. It may be called again.
 func (w *Watcher) Stop() {
 	watch := w.watch()
 	if watch == nil {
@@ -204,7 +208,7 @@ func (w *Watcher) Stop() {
 	<-watch.stopped
 }
 
-// inCallback reports whether a function that was called from Stop's caller up is OnSpike.
+// inCallback reports whether OnSpike is among the callers.
 func inCallback() bool {
 	pcs := make([]uintptr, 1<<10)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])

@@ -32,11 +32,11 @@ func TestStartRefuses(t *testing.T) {
 
 func nan() float64 { zero := 0.0; return zero / zero }
 
-// held is what a spike is made of. Memory of this test's package is the tool's own, so that no
-// report has it.
+// held is the memory of a spike. This test's package belongs to the tool, so no report includes its
+// memory.
 var held []byte
 
-// collectUntil collects garbage until c has something.
+// collectUntil collects garbage until it receives from c.
 func collectUntil[T any](c <-chan T) (v T) {
 	for {
 		select {
@@ -51,13 +51,13 @@ func collectUntil[T any](c <-chan T) (v T) {
 
 const size = 64 << 20
 
-// start starts a watcher without a snapshot to compare with, and waits until it is ready.
+// start starts a watcher that takes no snapshots for comparison, and waits until it is ready.
 func start(t *testing.T, c spike.Config) (*spike.Watcher, <-chan *spike.Spike) {
 	t.Helper()
 	if !spike.SeesGarbage() {
 		t.Skip("there is no debug information of the test here; the tool's own memory is in no snapshot, so that nothing shows a spike")
 	}
-	// A collection that an allocation begins finds the new memory in a frame of the runtime.
+	// A collection that an allocation starts finds the new memory in a frame of the runtime.
 	percent := debug.SetGCPercent(-1)
 	t.Cleanup(func() { debug.SetGCPercent(percent) })
 	spikes := make(chan *spike.Spike, 10)
@@ -76,7 +76,7 @@ func start(t *testing.T, c spike.Config) (*spike.Watcher, <-chan *spike.Spike) {
 	return w, spikes
 }
 
-// What limits leave out is counted with the next spike.
+// Spikes that limits leave out are counted with the next spike.
 func TestPerDay(t *testing.T) {
 	var later atomic.Int64
 	spike.SetClock(t, func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
@@ -103,7 +103,7 @@ func TestPerDay(t *testing.T) {
 	assert.Contains(t, s.String(), "beyond the threshold left out because of the limits\n")
 }
 
-// fall lets go of what was held, until that is no usual amount.
+// fall releases the held memory, and collects until the usual amount is low again.
 func fall(t *testing.T) {
 	t.Helper()
 	held = nil
@@ -112,7 +112,7 @@ func fall(t *testing.T) {
 	}
 }
 
-// next collects garbage, and returns when watchers have read that.
+// next collects garbage, and returns when watchers have read the collection.
 func next(t *testing.T) {
 	t.Helper()
 	before := spike.Readings()
@@ -151,7 +151,7 @@ func TestStopInCallback(t *testing.T) {
 	<-w.Ready()
 }
 
-// Stop leaves no goroutine, also where the watcher has just begun.
+// Stop leaves no goroutine, even if the watcher has just started.
 func TestStop(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 20 {
@@ -160,7 +160,7 @@ func TestStop(t *testing.T) {
 		w.Stop()
 		<-w.Ready()
 	}
-	for runtime.NumGoroutine() > before { // one that has told that it ends
+	for runtime.NumGoroutine() > before { // one that is about to end
 		runtime.Gosched()
 	}
 }

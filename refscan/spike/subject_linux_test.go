@@ -33,8 +33,8 @@ func run(t *testing.T, buildFlags []string, args ...string) (out string, folders
 	return string(b), folders
 }
 
-// A spike is told of with who held it and where it was allocated; what is there for long is not
-// among that.
+// A spike is reported with what held it and where it was allocated, without the memory that is
+// always there.
 func TestProgram(t *testing.T) {
 	out, folders := run(t, nil)
 	const facts = ", usual 10 MiB, held: true, left out: 0, profiles: true, report: true\n"
@@ -60,14 +60,15 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// Without debug information it says so, and in which function it is held all the same.
+// Without debug information the report says so, and still names the function that holds the memory.
 func TestStripped(t *testing.T) {
 	out, _ := run(t, []string{"-ldflags=-s -w"})
 	assert.Equal(t, 2, strings.Count(out, "names are missing: refscan: the program was linked without debug information"), out)
 	assert.Equal(t, 2, strings.Count(out, "more via main.holdForAWhile.$tmp  [][]uint8\n"), out)
 }
 
-// Where there is no memory for a snapshot, the program goes on, and is told why there is none.
+// Where there is no memory for a snapshot, the program continues, and the spike says why there is
+// none.
 func TestNoMemory(t *testing.T) {
 	out, folders := run(t, nil, "limited")
 	assert.Equal(t, 2, strings.Count(out, "who held it is not known: refscan: "), out)

@@ -28,33 +28,33 @@ const (
 
 	// longest bounds the preparations of a snapshot, and so how long Stop waits for them.
 	longest = 2 * time.Minute
-	// A finalizer of the program's own that never returns keeps others from running, by which mark
-	// phases are told of: so the counters are read once in a while, too.
+	// Mark phases are announced by a finalizer, and a finalizer of the program that never returns
+	// keeps others from running. So the counters are also read at this interval.
 	poll = time.Second
-	// profileAge is how old the heap profile of a usual moment is when it is renewed.
+	// profileAge is the age at which the heap profile of a usual moment is renewed.
 	profileAge = time.Minute
 )
 
-// Tests replace the clock that limits go by.
+// now is the clock of the limits. Tests replace it.
 var now = time.Now
 
-// readings counts the collections that watchers have looked at.
+// readings counts the collections that watchers have read.
 var readings atomic.Int64
 
-// A watch is a watcher that runs. All but ready, cancel and stopped belongs to its goroutine.
+// A watch is a running watcher. All but ready, cancel and stopped belongs to its goroutine.
 type watch struct {
 	config   Config
 	judge    *jump.Judge
 	metrics  *gcwatch.Reader
-	counters *gccount.Counters // where the runtime has them; nil without debug information
+	counters *gccount.Counters // read from the runtime's memory; nil without debug information
 
 	last     uint64 // number of the collection that was read last
-	passed   uint64 // collections up to this number count what was ours, too
-	heapBase []byte // a heap profile, of
+	passed   uint64 // up to this number, collections also count what the watcher itself allocated
+	heapBase []byte // a heap profile
 	profiled time.Time
-	base     []byte // an encoded and compressed scan: decoded it would be many objects of the program's heap
+	base     []byte // an encoded, compressed scan: decoded, it would be many heap objects
 	baseErr  error
-	based    time.Time // when it was taken, or tried to be
+	based    time.Time // when base was taken, or its snapshot failed
 
 	ready   chan struct{}
 	ended   context.Context
@@ -104,7 +104,7 @@ func (w *watch) run(number int) {
 
 func (w *watch) becomeReady() { w.once.Do(func() { close(w.ready) }) }
 
-// read looks at the collection that ended last, if it was not read before.
+// read judges the collection that ended last, if it was not read before.
 func (w *watch) read() {
 	last, certain := w.cycle()
 	if last.Number == w.last {
@@ -126,7 +126,8 @@ func (w *watch) read() {
 	}
 }
 
-// cycle is the collection that ended last, and whether what it counts as alive is certain.
+// cycle returns the collection that ended last, and whether the bytes that it counts as alive are
+// certain.
 func (w *watch) cycle() (last gcwatch.Cycle, certain bool) {
 	if w.counters == nil {
 		last, _ = w.metrics.Last()
@@ -137,8 +138,8 @@ func (w *watch) cycle() (last gcwatch.Cycle, certain bool) {
 	return gcwatch.Cycle{Number: uint64(c.Number), Live: uint64(live)}, certain
 }
 
-// findCounters is nil without debug information: what was allocated while a collection marked
-// cannot be told apart then, but by a snapshot.
+// findCounters returns nil without debug information. Then only a snapshot can tell live objects
+// from those that were allocated while a collection marked.
 func findCounters(ctx context.Context) *gccount.Counters {
 	index, err := snapshot.OpenIndex(ctx, func(string, ...any) {})
 	if err != nil {
@@ -155,7 +156,8 @@ func findCounters(ctx context.Context) *gccount.Counters {
 	return counters
 }
 
-// renew keeps what spikes are compared with, of a moment at which no more is alive than usual.
+// renew renews the heap profile and the snapshot that spikes are compared with, at a moment when no
+// more is alive than usual.
 func (w *watch) renew() {
 	at := time.Now()
 	if w.heapBase == nil || at.Sub(w.profiled) >= profileAge {
@@ -169,7 +171,7 @@ func (w *watch) renew() {
 	w.becomeReady()
 }
 
-// takeBase takes the snapshot to compare with. If it fails, the one before stays.
+// takeBase takes the snapshot that spikes are compared with. If it fails, the previous one stays.
 func (w *watch) takeBase() {
 	scan, _, err := w.snapshot()
 	if err == nil {
@@ -186,7 +188,7 @@ func (w *watch) takeBase() {
 	}
 }
 
-// decodeBase is the snapshot of takeBase, nil if there is none.
+// decodeBase returns the snapshot of takeBase, nil if there is none.
 func (w *watch) decodeBase() (*scanreport.Scan, error) {
 	if w.base == nil {
 		return nil, w.baseErr
@@ -202,7 +204,7 @@ func (w *watch) decodeBase() (*scanreport.Scan, error) {
 	return scanreport.Decode(b, "the snapshot of a usual moment")
 }
 
-// look finds out who holds a spike, and tells it.
+// look takes a snapshot to find what holds a spike, and reports the spike.
 func (w *watch) look(all *scanreport.Spike) {
 	all.HeapBase = w.heapBase
 	all.Scan, all.Heap, all.Err = w.snapshot()
@@ -225,7 +227,7 @@ func (w *watch) look(all *scanreport.Spike) {
 	w.pass()
 }
 
-// call calls OnSpike. inCallback knows it by its name.
+// call calls OnSpike. inCallback recognises call by its name.
 //
 //go:noinline
 func (w *watch) call(s *Spike) { w.config.OnSpike(s) }
@@ -243,8 +245,8 @@ func (w *watch) snapshot() (scan *scanreport.Scan, heap []byte, err error) {
 	return scan, heap, err
 }
 
-// pass leaves out the collections until now, and one that is under way: for these, what a scan or a
-// profile had in memory was alive.
+// pass makes read skip the collections until now, and one that is under way: they found alive what
+// a scan or a profile had in memory.
 func (w *watch) pass() {
 	marking := snapshot.Marking()
 	last, _ := w.cycle()

@@ -16,13 +16,13 @@ import (
 	"github.com/leakgate/leakgate/internal/envvar"
 )
 
-// importPath is that of this package.
+// importPath is the import path of this package.
 const importPath = "github.com/leakgate/leakgate/internal/tests/allocs"
 
-// goldenTests are the tests of the golden files.
+// goldenTests matches the tests with golden files.
 const goldenTests = "^(TestMap|TestSlices|TestText|TestJSON|TestGoroutines|TestGenerics|TestErrors|TestTemplate|TestRegexp|TestSortedKeys)$"
 
-// A way is one that the golden tests are built and run in.
+// A way is a way to build and run the golden tests.
 type way struct {
 	name       string
 	toolchain  string
@@ -48,8 +48,8 @@ func ways() (list []way) {
 }
 
 // The golden files hold, round after round, with both Go versions, with the race detector and
-// without, on one processor and on eight, beside a program that keeps the machine busy; and
-// made anew they are the same. LEAKGATE_ROUNDS=n makes so many rounds in each way.
+// without, on one processor and on eight, and beside a program that keeps the machine busy. Made
+// anew, they are the same. LEAKGATE_ROUNDS=n makes n rounds in each way.
 func TestGoldensAreSteady(t *testing.T) {
 	if os.Getenv("LEAKGATE_LONG") == "" {
 		t.Skip("rounds of minutes; LEAKGATE_LONG=1 runs it")
@@ -83,7 +83,7 @@ func TestGoldensAreSteady(t *testing.T) {
 	}
 }
 
-// copied copies the golden files to where a test may write.
+// copied copies the golden files to a folder that a test may write to.
 func copied(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -118,7 +118,7 @@ func (w way) build(t *testing.T) string {
 	return binary
 }
 
-// run runs the golden tests so often; none may fail.
+// run runs the golden tests for a number of rounds; none may fail.
 func (w way) run(t *testing.T, binary, folder string, rounds int, env ...string) string {
 	t.Helper()
 	cmd := exec.Command(binary, "-test.v", "-test.timeout=2h", "-test.run="+goldenTests, "-test.count="+strconv.Itoa(rounds))
@@ -131,7 +131,7 @@ func (w way) run(t *testing.T, binary, folder string, rounds int, env ...string)
 	return string(out)
 }
 
-// busy keeps a processor busy until the end.
+// busy keeps a processor busy until end is called.
 func busy(t *testing.T) (end func()) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", "while :; do :; done")

@@ -16,7 +16,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// silent is a test that fails in silence.
+// silent is a test that fails without output.
 type silent struct{ text string }
 
 func (*silent) Helper()                             {}

@@ -1,2 +1,2 @@
-// Package assert judges our assertions by those of testify.
+// Package assert compares our assertions with those of testify.
 package assert

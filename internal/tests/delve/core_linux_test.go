@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// contents are what refscan/foreign/testdata/memory says of a core file.
+// contents are the contents of a core file as refscan/foreign/testdata/memory reports them.
 type contents struct {
 	Segments []struct {
 		Addr, Size, Read uint64
@@ -32,9 +32,8 @@ type contents struct {
 	Threads []int
 }
 
-// TestDelveCore compares what leakgate reads of a core file, which delve has made of a busy
-// program, with what delve reads: memory byte for byte, and package variables by name, type,
-// address and value.
+// TestDelveCore compares what leakgate and delve read from a core file that delve has written of a
+// busy program: memory byte for byte, and package variables by name, type, address and value.
 func TestDelveCore(t *testing.T) {
 	dir := t.TempDir()
 	tool := func(name, folder string) string {
@@ -70,7 +69,7 @@ func TestDelveCore(t *testing.T) {
 	require.Contains(t, string(text), "0 dangling references")
 }
 
-// dump runs a busy subject, and has delve write a core file of it.
+// dump runs a busy subject, and makes delve write a core file of it.
 func dump(t *testing.T, exe, file string) string {
 	t.Helper()
 	cmd := exec.Command(exe, "2000", "busy")

@@ -20,14 +20,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A variable is what the subject says of one of its variables.
+// A variable is one of the subject's variables, as the subject reports it.
 type variable struct {
 	Func, Name, Type string
 	Addr, Size, CFA  uint64
 	Live             bool
 }
 
-// subject is a process that has frozen itself and said what it found.
+// subject is a process that has frozen itself and reported its variables.
 type subject struct {
 	pid     int
 	Globals []variable
@@ -71,7 +71,7 @@ func (s *subject) attach(t *testing.T) *proc.Target {
 	return group.Selected
 }
 
-// Variants of builds: in the first variables are in registers and pieces, in the last all of them
+// Variants of builds: in the first, variables are in registers and in pieces; in the last, all are
 // in memory.
 var variants = map[string][]string{
 	"default":         nil,
@@ -79,7 +79,7 @@ var variants = map[string][]string{
 	"no optimisation": {"-gcflags=all=-N -l"},
 }
 
-// TestDelve compares what leakgate knows of a process's variables with what a debugger says.
+// TestDelve compares leakgate's findings about a process's variables with those of a debugger.
 func TestDelve(t *testing.T) {
 	for name, flags := range variants {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestDelve(t *testing.T) {
 	}
 }
 
-// packageVariables are those that delve lists, by the names that leakgate gives them.
+// packageVariables returns the package variables that delve lists, by leakgate's names.
 func packageVariables(t *testing.T, target *proc.Target) map[string]*proc.Variable {
 	t.Helper()
 	scope, err := proc.ThreadScope(target, target.CurrentThread())
@@ -105,7 +105,7 @@ func packageVariables(t *testing.T, target *proc.Target) map[string]*proc.Variab
 	return all
 }
 
-// sameVariable expects a package variable where delve has it, and of the type that delve gives it.
+// sameVariable requires that a package variable has the address and the type that delve gives it.
 func sameVariable(t *testing.T, d *proc.Variable, name, typ string, addr uint64) {
 	t.Helper()
 	require.NotNil(t, d, "delve does not list %s", name)
@@ -113,7 +113,7 @@ func sameVariable(t *testing.T, d *proc.Variable, name, typ string, addr uint64)
 	require.Equal(t, delveType(d), typ, "type of %s", name)
 }
 
-// compareGlobals expects the same package variables, all of them.
+// compareGlobals requires the same package variables as delve, all of them.
 func (s *subject) compareGlobals(t *testing.T, target *proc.Target) {
 	t.Helper()
 	delves := packageVariables(t, target)
@@ -133,13 +133,13 @@ func (s *subject) compareGlobals(t *testing.T, target *proc.Target) {
 	t.Logf("%d package variables compared", len(ours))
 }
 
-// delveType is a variable's type as delve names it, but with the dots in the last element of import
-// paths that symbols escape.
+// delveType is a variable's type as delve names it, without the escapes of dots in the last element
+// of import paths, which symbols have.
 func delveType(v *proc.Variable) string { return unescape(v.TypeString()) }
 
 func unescape(symbol string) string { return strings.ReplaceAll(symbol, "%2e", ".") }
 
-// place names a variable of a frame: addresses tell goroutines apart.
+// place identifies a variable of a frame: addresses distinguish goroutines.
 type place struct {
 	fn, name string
 	addr     uint64
@@ -151,16 +151,18 @@ type call struct {
 	cfa int64
 }
 
-// compareLocals expects every variable that leakgate finds in memory where delve finds it, with the
-// type that delve gives it. There are differences in what is listed:
-//   - Location lists may say where an inlined function's variable is after the end of its code. Delve
-//     lists the variables of inlined calls that are under way.
-//   - Delve lists dead variables, without an address, and those that are in pieces and registers, which it gives
-//     addresses of its own.
-//   - Variables without pointers keep nothing alive, so that leakgate does not have them.
-//   - The goroutine that froze the process has gone on.
-//   - The functions that the compiler makes of go statements have only variables that the compiler made too.
-//   - Delve knows the type arguments of a generic function from its dictionary, where that is in the frame.
+// compareLocals requires that delve finds every variable that leakgate finds in memory, at the same
+// address and with the same type. The lists differ in these points:
+//   - Location lists may give a place for an inlined function's variable after the end of the
+//     function's code. Delve lists only the variables of inlined calls that are under way.
+//   - Delve lists dead variables, without an address, and variables in pieces and registers, to
+//     which it gives addresses of its own.
+//   - Variables without pointers keep nothing alive, so leakgate does not list them.
+//   - The goroutine that froze the process has continued.
+//   - The functions that the compiler makes of go statements have only variables that the compiler
+//     made, too.
+//   - Delve knows the type arguments of a generic function from its dictionary, if that is in the
+//     frame.
 func (s *subject) compareLocals(t *testing.T, target *proc.Target) {
 	t.Helper()
 	delves, calls := delveLocals(t, target)
@@ -200,11 +202,12 @@ func (s *subject) compareLocals(t *testing.T, target *proc.Target) {
 	t.Logf("%d of %d variables compared; delve lists %d", compared, len(ours), len(delves))
 }
 
-// fakeAddresses is where delve puts what is not in memory in one piece (its fakeAddressUnresolv).
+// fakeAddresses is the lowest address that delve gives to variables that are not in memory in one
+// piece (its fakeAddressUnresolv).
 const fakeAddresses = 0xbeed000000000000
 
-// mainGoroutine is the goroutine that froze the subject, and that has gone on since: delve may find
-// it anywhere between there and its wait for the end of its input.
+// mainGoroutine is the goroutine that froze the subject. It has continued since: delve may find it
+// anywhere between there and its wait for the end of its input.
 const mainGoroutine = 1
 
 // delveLocals lists the variables that delve finds in all frames of all other goroutines, and the

@@ -1,2 +1,2 @@
-// Package delve judges what we know of a process's variables by a debugger.
+// Package delve compares what leakgate finds about a process's variables with a debugger.
 package delve

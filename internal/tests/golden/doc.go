@@ -1,2 +1,2 @@
-// Package golden judges the names of golden files by the rules for files of modules.
+// Package golden checks the names of golden files against the rules for files of modules.
 package golden

@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/golden"
 )
 
-// FuzzFileName checks that a module's zip file may have the golden file of each test: not all names
-// are allowed there that file systems allow.
+// FuzzFileName checks that a module's zip file may contain the golden file of each test: zip files
+// do not allow all names that file systems allow.
 func FuzzFileName(f *testing.F) {
 	for _, name := range []string{
 		"TestA", "TestA/b", "TestA/b/c#01", "Test/CON", "Test/aux.txt", "Test/trailing.", "Test/a:b*c?d\"e<f>g|h", "Test/ü/日本",

@@ -22,7 +22,7 @@ import (
 	"github.com/leakgate/leakgate/internal/tests/native/workload"
 )
 
-// preloaded says that this process has the library of leakgate run -native.
+// preloaded is set in processes with the library of leakgate run -native.
 var preloaded = flag.Bool("preloaded", false, "for processes that tests start")
 
 const librarySource = "../../../cmd/leakgate/internal/native/shim/source/shim.c"
@@ -48,7 +48,7 @@ func underLibrary(t *testing.T) bool {
 	return false
 }
 
-// start begins to record.
+// start starts recording.
 func start(t *testing.T) *nativecalls.Recorder {
 	t.Helper()
 	r := find(t)
@@ -75,7 +75,7 @@ func find(t *testing.T) *nativecalls.Recorder {
 	return r
 }
 
-// names are the functions of Go code on a stack, as the runtime has them.
+// names returns the names of the Go functions on a stack, as the runtime has them.
 func names(pcs []uint64) (all []string) {
 	for _, pc := range pcs {
 		f, _ := runtime.CallersFrames([]uintptr{uintptr(pc)}).Next()
@@ -84,7 +84,8 @@ func names(pcs []uint64) (all []string) {
 	return all
 }
 
-// TestCallsOfFamily records what each function of malloc's family leaves, and nothing of what it does not.
+// TestCallsOfFamily checks that the blocks that each function of malloc's family leaves are
+// recorded, and nothing else.
 func TestCallsOfFamily(t *testing.T) {
 	if !underLibrary(t) {
 		return
@@ -117,7 +118,7 @@ func callsOuter(n int) (callers []uintptr) {
 	return callers[:runtime.Callers(1, callers)]
 }
 
-// TestCallsOfGo compares the Go code on a stack with what runtime.Callers says.
+// TestCallsOfGo compares the Go code on a stack with the result of runtime.Callers.
 func TestCallsOfGo(t *testing.T) {
 	if !underLibrary(t) {
 		return
@@ -158,8 +159,8 @@ func TestCallsOfGo(t *testing.T) {
 	require.Equal(t, callers, got[at:])
 }
 
-// TestCallsThroughGo has the inner Go code on the stack of what it calls, and none on that of a thread of C's that is not in Go
-// code.
+// TestCallsThroughGo requires the inner Go code on the stacks of calls that it makes, and no Go
+// code on the stack of a C thread that runs no Go code.
 func TestCallsThroughGo(t *testing.T) {
 	if !underLibrary(t) {
 		return
@@ -186,12 +187,13 @@ func TestCallsThroughGo(t *testing.T) {
 	}
 }
 
-// TestCallsOfRandom compares how many blocks random workloads of several threads leave with those on glibc's heap.
+// TestCallsOfRandom compares the number of blocks that random workloads of several threads leave
+// with the number on glibc's heap.
 func TestCallsOfRandom(t *testing.T) {
 	if !underLibrary(t) {
 		return
 	}
-	workload.Start(99, workload.Threads, 10) // what is allocated once
+	workload.Start(99, workload.Threads, 10) // blocks that are allocated once
 	workload.End(workload.Threads)
 	for i := range 20 {
 		before, err := nativeheap.Take()
@@ -208,12 +210,12 @@ func TestCallsOfRandom(t *testing.T) {
 		}
 		workload.End(threads)
 		require.Zero(t, r.Lost())
-		// The loader's blocks for threads are not of the heap's count.
+		// The heap's count does not include the loader's blocks for threads.
 		require.InDelta(t, after.Blocks-before.Blocks, blocks, float64(2*threads), "workload %d", i)
 	}
 }
 
-// TestCallsLost says what there was no room for.
+// TestCallsLost checks the count of blocks for which there was no room.
 func TestCallsLost(t *testing.T) {
 	if !underLibrary(t) {
 		return
@@ -231,7 +233,8 @@ func TestCallsLost(t *testing.T) {
 	require.EqualValues(t, n, r.Calls())
 }
 
-// TestCallsHidden leaves nothing of the library in what the test starts, and no other entry of the environment out.
+// TestCallsHidden checks that processes started by the test have nothing of the library, and all
+// other entries of the environment.
 func TestCallsHidden(t *testing.T) {
 	if !underLibrary(t) {
 		return
@@ -242,13 +245,13 @@ func TestCallsHidden(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(out), os.Getenv("PATH")+"\n")
 	require.NotContains(t, string(out), "leakgate-native")
-	require.Positive(t, os.Getpagesize()) // which Go has from behind the environment
+	require.Positive(t, os.Getpagesize()) // Go reads it from the words after the environment
 	text, err := os.ReadFile("/proc/self/maps")
 	require.NoError(t, err)
 	require.Contains(t, string(text), "leakgate-native")
 }
 
-// TestCallsNowhere says that there is no library.
+// TestCallsNowhere checks the error if there is no library.
 func TestCallsNowhere(t *testing.T) {
 	maps, err := os.ReadFile("/proc/self/maps")
 	require.NoError(t, err)

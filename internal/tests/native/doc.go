@@ -1,3 +1,3 @@
-// Package native tests what is said of C's heap against mallinfo2(3), in programs that are built in
-// different ways. It has its own folder since it takes cgo.
+// Package native compares leakgate's figures of C's heap with mallinfo2(3), in programs that are
+// built in different ways. It has its own folder since it needs cgo.
 package native

@@ -14,7 +14,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
-// recorder is a test that keeps what it is told.
+// recorder is a test that records its messages.
 type recorder struct {
 	testing.TB
 	failed bool
@@ -35,8 +35,8 @@ func (r *recorder) Skipf(format string, args ...any) {
 
 var kept []unsafe.Pointer
 
-// TestLeaks finds what C code leaves, by size. Go objects that stand for it are in the corpus: those of this
-// module are the tool's own.
+// TestLeaks finds the blocks that C code leaves, by size. The corpus has the cases with Go objects
+// that hold them: Go objects of this module belong to the tool.
 func TestLeaks(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -57,7 +57,7 @@ func TestLeaks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &recorder{TB: t}
 			var few []leakcheck.GrowthOption
-			if tt.name == "mapped" { // what stays takes memory, which the tests behind this one have to read
+			if tt.name == "mapped" { // the mapping stays, and later tests have to read its memory
 				few = append(few, leakcheck.Iterations(30))
 			}
 			require.False(t, leakcheck.AssertNoGrowth(r, tt.op, few...), r.text.String())
@@ -69,7 +69,8 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
-// TestHealthy is quiet about C code that gives back what it takes, or keeps something once.
+// TestHealthy checks that nothing is reported of C code that frees what it allocates, or keeps
+// something once.
 func TestHealthy(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -94,7 +95,7 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
-// TestBounds judges what there is, and what came since a baseline.
+// TestBounds checks bounds on all native memory, and on what was added since a baseline.
 func TestBounds(t *testing.T) {
 	b := leakcheck.TakeBaseline(t)
 	require.True(t, leakcheck.AssertRetained(t, leakcheck.NativeMemory().None(), leakcheck.Since(b)))

@@ -17,10 +17,10 @@ import (
 	"github.com/leakgate/leakgate/internal/tests/native/workload"
 )
 
-// holdersOf finds who holds blocks, given by the complements of their addresses.
+// holdersOf finds what holds blocks, given by the complements of their addresses.
 func holdersOf(t *testing.T, complements map[uint64]bool) *nativeholders.Result {
 	t.Helper()
-	_, err := nativeheap.Take() // finds the places that Find goes by
+	_, err := nativeheap.Take() // finds the addresses that Find uses
 	require.NoError(t, err)
 	config := snapshot.Default()
 	config.Foreign = true
@@ -33,8 +33,9 @@ func holdersOf(t *testing.T, complements map[uint64]bool) *nativeholders.Result 
 	return r
 }
 
-// TestHolders compares random graphs of blocks, some of which a C variable leads to, with what goes through
-// the graph itself. What a stack still has of a block's address may hide a few losses.
+// TestHolders compares the holders in random graphs of blocks, some of which a C variable leads to,
+// with a walk through the graph itself. A block's address that is still on a stack may hide a few
+// losses.
 func TestHolders(t *testing.T) {
 	const nodes, few = 2000, 4
 	for round := range 5 {
@@ -106,7 +107,8 @@ void *hold(size_t n, int where) {
 }
 `
 
-// TestLibrary names the variables of a shared library, those that it exports also where it is stripped.
+// TestLibrary checks that the variables of a shared library are named, exported ones even if it is
+// stripped.
 func TestLibrary(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("there is no gcc")

@@ -16,7 +16,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// nativeNodes sums up the native blocks of a report, by path.
+// nativeNodes sums the native blocks of a report, by path.
 func nativeNodes(nodes []*refscan.Node, above string, sums map[string]int64) {
 	for _, n := range nodes {
 		path := above + n.Name
@@ -27,8 +27,8 @@ func nativeNodes(nodes []*refscan.Node, above string, sums map[string]int64) {
 	}
 }
 
-// TestNodes compares the nodes of an artifact with a walk through the graph of blocks itself: what C
-// variables lead to, and what nothing leads to.
+// TestNodes compares the nodes of an artifact with a walk through the graph of blocks itself:
+// blocks that C variables lead to, and blocks that nothing leads to.
 func TestNodes(t *testing.T) {
 	const nodes, few, heads = 1000, 4, 3
 	rng := rand.New(rand.NewPCG(7, 7))

@@ -15,11 +15,11 @@ import (
 	"github.com/leakgate/leakgate/internal/tests/native/workload"
 )
 
-// agrees takes the heap, and compares it with what mallinfo2 says before and after.
+// agrees walks the heap, and compares it with mallinfo2 before and after.
 func agrees(t *testing.T, what ...any) *nativeheap.Heap {
 	t.Helper()
 	var h *nativeheap.Heap
-	// threads of the Go runtime start and end as they like
+	// threads of the Go runtime start and end at any time
 	for try := 0; ; try++ {
 		before, _, _ := workload.Info()
 		found, err := nativeheap.Take()
@@ -35,13 +35,13 @@ func agrees(t *testing.T, what ...any) *nativeheap.Heap {
 	}
 }
 
-// TestWalk finds what threads have of the heap, beside what mallinfo2 agrees with.
+// TestWalk compares the heap with mallinfo2, and finds the blocks of threads.
 func TestWalk(t *testing.T) {
 	h := agrees(t)
 	require.GreaterOrEqual(t, h.Own, int64(h.Threads)/2)
 }
 
-// TestRandom compares random workloads of several threads with what mallinfo2 says.
+// TestRandom compares random workloads of several threads with mallinfo2.
 func TestRandom(t *testing.T) {
 	n := 30
 	if os.Getenv("LEAKGATE_LONG") != "" {
@@ -56,7 +56,8 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// TestBlocks counts blocks of a known size, those that look like the empty tcache of a thread among them.
+// TestBlocks counts blocks of a known size, among them blocks that look like the empty tcache of a
+// thread.
 func TestBlocks(t *testing.T) {
 	for _, size := range []int{1, 100, 648, 656 - 8, 5000, 1 << 20} {
 		before := settled(t)
@@ -73,8 +74,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// settled looks until the number of blocks stays: a thread that begins has one for a moment
-// (runtime/cgo, _cgo_thread_start).
+// settled walks the heap until the number of blocks stays the same: a thread that begins has a
+// block for a moment (runtime/cgo, _cgo_thread_start).
 func settled(t *testing.T) *nativeheap.Heap {
 	t.Helper()
 	h := agrees(t)
@@ -89,14 +90,14 @@ func settled(t *testing.T) *nativeheap.Heap {
 	return h
 }
 
-// TestBusy reads the heap while threads allocate: what is said is right, or nothing is.
+// TestBusy reads the heap while threads allocate: the result is right, or there is an error.
 func TestBusy(t *testing.T) {
 	const left, looks = 50, 20
 	before := settled(t)
 	workload.StartBusy(2)
 	var blocks []unsafe.Pointer
 	for range left {
-		blocks = append(blocks, workload.Leak(100_000)) // of a size that the threads have none of
+		blocks = append(blocks, workload.Leak(100_000)) // the threads have no block of this size
 	}
 	const size = 100_016
 	told := 0
@@ -119,7 +120,7 @@ func TestBusy(t *testing.T) {
 	t.Logf("%d of %d looks could tell", told, looks)
 }
 
-// TestBuilds runs the first tests in programs that are built in other ways.
+// TestBuilds runs the tests above in programs that are built in other ways.
 func TestBuilds(t *testing.T) {
 	const (
 		inner            = "LEAKGATE_NATIVE_BUILD"
@@ -148,7 +149,7 @@ func TestBuilds(t *testing.T) {
 	}
 }
 
-// BenchmarkTake walks a heap of 10,000 blocks, as an assertion that passes does.
+// BenchmarkTake walks a heap of 10,000 blocks, as a passing assertion does.
 func BenchmarkTake(b *testing.B) {
 	blocks := make([]unsafe.Pointer, 10_000)
 	for i := range blocks {

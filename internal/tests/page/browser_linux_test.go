@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// browser is the one of all tests. Each has a tab of its own.
+// browser is one browser for all tests. Each test has a tab of its own.
 var browser struct {
 	sync.Once
 	ctx  context.Context
@@ -56,7 +56,7 @@ func closeBrowser() {
 	}
 }
 
-// A tab is a page in the browser, and what it complained of.
+// A tab is a page in the browser, with its complaints.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -103,8 +103,7 @@ func open(t *testing.T, url string, width, height int, theme string) *tab {
 	return p
 }
 
-// openPage opens a page of leakgate's as one who has not seen any before: what earlier tests chose
-// is forgotten.
+// openPage opens a page of leakgate as for a new user: it clears the choices of earlier tests.
 func openPage(t *testing.T, url string, width, height int, theme string) *tab {
 	t.Helper()
 	p := open(t, url, width, height, theme)
@@ -118,7 +117,7 @@ func (p *tab) run(actions ...chromedp.Action) {
 	require.NoError(p.t, chromedp.Run(p.ctx, actions...))
 }
 
-// eval returns the value of an expression of JavaScript, whose promise it waits for.
+// eval returns the value of a JavaScript expression; it waits for a promise.
 func eval[T any](p *tab, expression string) (value T) {
 	p.t.Helper()
 	p.run(chromedp.Evaluate(expression, &value, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
@@ -131,7 +130,7 @@ func (p *tab) do(statements string) {
 	eval[bool](p, "(() => {"+statements+"; return true })()")
 }
 
-// clean fails if the page complained, or is wider than the screen.
+// clean fails if the page has complained, or is wider than the screen.
 func (p *tab) clean() {
 	p.t.Helper()
 	p.mu.Lock()
@@ -142,7 +141,7 @@ func (p *tab) clean() {
 	require.Empty(p.t, wide, "parts that lie beyond the screen")
 }
 
-// accessible fails for what axe finds against WCAG 2.1 A and AA.
+// accessible fails if axe finds violations of WCAG 2.1 A and AA.
 func (p *tab) accessible() {
 	p.t.Helper()
 	axe, err := os.ReadFile(filepath.Join("testdata", "axe", "axe.min.js"))
@@ -154,13 +153,13 @@ func (p *tab) accessible() {
 	require.Empty(p.t, found, strings.Join(found, "\n"))
 }
 
-// picture keeps a picture of the whole tab where LEAKGATE_PICTURES says, if it does.
+// picture saves a picture of the whole tab in the folder LEAKGATE_PICTURES, if that is set.
 func (p *tab) picture(name string) {
 	p.t.Helper()
 	p.keep(name, func(png *[]byte) chromedp.Action { return chromedp.FullScreenshot(png, 100) })
 }
 
-// view keeps a picture of what is visible of the tab.
+// view saves a picture of the visible part of the tab.
 func (p *tab) view(name string) {
 	p.t.Helper()
 	p.keep(name, func(png *[]byte) chromedp.Action { return chromedp.CaptureScreenshot(png) })

@@ -1,3 +1,3 @@
-// Package page looks at what leakgate shows, with the programs that people look with: pprof, and a
+// Package page tests leakgate's output with the programs that users view it with: pprof, and a
 // browser.
 package page

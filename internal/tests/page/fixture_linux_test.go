@@ -39,8 +39,8 @@ var command = sync.OnceValues(func() (string, error) {
 	return path, err
 })
 
-// leakgate runs the command, in the folder of the program that leaks, and returns what it writes
-// and its exit code.
+// leakgate runs the command in the folder of the leaking program, and returns its output and its
+// exit code.
 func leakgate(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	return leakgateIn(t, filepath.Join("testdata", "subject"), args...)
@@ -66,8 +66,8 @@ var ran struct {
 	out string
 }
 
-// artifacts are those of a real run. All allocations are recorded: what a sampler happens to see
-// decides otherwise whether an assertion has a view of them.
+// artifacts returns the artifacts of a real run. All allocations are recorded; otherwise it would
+// depend on the sampler whether an assertion has a view of them.
 func artifacts(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(scratch, "artifacts")

@@ -14,7 +14,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// made writes a run with one assertion that failed, and makes its page.
+// made writes a run with one failed assertion, makes its page, and returns the page's address.
 func made(t *testing.T, test, path string, report *refscan.Report) string {
 	t.Helper()
 	slow(t)
@@ -41,8 +41,8 @@ func made(t *testing.T, test, path string, report *refscan.Report) string {
 	return "file://" + page
 }
 
-// TestHostileNames has names that are markup, script, and turn text around: they are shown, and
-// nothing else.
+// TestHostileNames has names with markup, script, and characters that reverse text: they are shown
+// as text, and have no effect.
 func TestHostileNames(t *testing.T) {
 	const name = `</script><script>window.hacked=1</script><img src=x onerror="window.hacked=2">'"` + "\u202egnp.exe\u2066\x1b[31m"
 	url := made(t, "Test"+name, "example.com/app."+name, &refscan.Report{Roots: []*refscan.Node{{
@@ -71,15 +71,15 @@ func TestHostileNames(t *testing.T) {
 		p.accessible()
 		p.clean()
 
-		// The policy forbids what a hole in the above would let in.
+		// The content security policy forbids what an error in the escaping would let in.
 		p.do("const s = document.createElement('script'); s.textContent = 'window.hacked = 3'; document.body.append(s)")
 		p.do("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hacked = 4\">')")
 		require.Equal(t, "undefined", eval[string](p, "typeof window.hacked"))
 	}
 }
 
-// TestLargeTree has 100,000 nodes. What is drawn follows the screen: boxes of a pixel or more, and
-// the rows that are seen.
+// TestLargeTree has 100,000 nodes. Only what is visible is drawn: boxes of a pixel or more, and the
+// visible rows.
 func TestLargeTree(t *testing.T) {
 	report := &refscan.Report{}
 	for r := range 100 {
@@ -118,8 +118,8 @@ func TestLargeTree(t *testing.T) {
 	p.clean()
 }
 
-// TestNativeBlocks shows memory of C code below what holds it, and not that cutting it would free
-// nothing, which is not known.
+// TestNativeBlocks checks that memory of C code is shown below what holds it, and that the page
+// does not say that cutting it would free nothing, since that is not known.
 func TestNativeBlocks(t *testing.T) {
 	url := made(t, "TestNative", "example.com/app.statements", &refscan.Report{Retained: true, Roots: []*refscan.Node{
 		{

@@ -47,8 +47,8 @@ func TestEveryView(t *testing.T) {
 	}
 }
 
-// everyView goes through all views, as icicle and as table, and says how many boxes and rows each
-// has.
+// everyView goes through all views, as icicle and as table, and returns the number of boxes and
+// rows of each.
 const everyView = `(() => {
 	const out = [];
 	for (let a = 0; a < document.querySelectorAll('.entry').length; a++) {
@@ -65,7 +65,7 @@ const everyView = `(() => {
 	return out;
 })()`
 
-// TestFindingLeadsToItsNode clicks on what a finding offers, and copies its fingerprint.
+// TestFindingLeadsToItsNode clicks on the actions of a finding, and copies its fingerprint.
 func TestFindingLeadsToItsNode(t *testing.T) {
 	p := openPage(t, realPage(t), 1200, 1000, "light")
 	p.do("document.querySelectorAll('.entry')[1].click()")
@@ -82,7 +82,7 @@ func TestFindingLeadsToItsNode(t *testing.T) {
 	p.clean()
 }
 
-// TestKeys does all with the keyboard.
+// TestKeys does everything with the keyboard.
 func TestKeys(t *testing.T) {
 	p := openPage(t, realPage(t), 1200, 1000, "light")
 	keys := func(keys string) { p.run(chromedp.KeyEvent(keys)) }
@@ -125,7 +125,7 @@ func TestKeys(t *testing.T) {
 	p.clean()
 }
 
-// TestSearch finds what has a path or a type, and goes from one to the next.
+// TestSearch finds nodes by path or type, and goes from one match to the next.
 func TestSearch(t *testing.T) {
 	p := openPage(t, realPage(t), 1200, 1000, "light")
 	p.do("document.querySelectorAll('.entry')[1].click()")
@@ -211,7 +211,7 @@ func TestDominators(t *testing.T) {
 	p.clean()
 }
 
-// TestGoroutines says what goroutines keep.
+// TestGoroutines checks the view of what goroutines keep.
 func TestGoroutines(t *testing.T) {
 	p := openPage(t, realPage(t), 1200, 1000, "light")
 	p.do("document.querySelectorAll('.entry')[1].click(); [...document.querySelectorAll('.tabs button')].find(b => b.textContent === 'Goroutines').click()")

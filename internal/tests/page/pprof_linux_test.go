@@ -18,14 +18,14 @@ func pprof(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// retained is a profile of what the program that leaks retains.
+// retained returns a profile of what the leaking program retains.
 func retained(t *testing.T) string {
 	t.Helper()
 	return filepath.Join(artifacts(t), "tests", "example.com", "parcel", "TestHandle", "1", "retained.pb.gz")
 }
 
-// TestNamesInPprof reads what pprof makes of a real profile: the root, the field and the element of
-// each frame have to be there, also where it shortens names.
+// TestNamesInPprof reads the output of pprof for a real profile: it must have the root, the field
+// and the element of each frame, even where it shortens names.
 func TestNamesInPprof(t *testing.T) {
 	slow(t)
 	path := retained(t)
@@ -38,8 +38,8 @@ func TestNamesInPprof(t *testing.T) {
 	for _, name := range []string{"\n", "[*]\n", "[*].Body\n"} {
 		require.Contains(t, peek, requests+name)
 	}
-	// The boxes of a graph break lines at dots, and have the last element of the package's path
-	// only.
+	// The boxes of a graph break lines at dots, and have only the last element of the package's
+	// path.
 	graph := pprof(t, "-dot", "-nodefraction=0", "-nodecount=1000", "-focus", "inflight", path)
 	for _, name := range []string{`[*]\n`, `[*]\nBody\n`, `[*]\nRetry\nBody\n`, `[$key]\n`} {
 		require.Contains(t, graph, `label="parcel\ninflight\nRequests`+name)

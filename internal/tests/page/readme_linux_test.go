@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReadmePictures opens the page of the run that the README shows, in both themes, as large as
-// its pictures are.
+// TestReadmePictures opens the page of the run in the README, in both themes, in the size of the
+// README's pictures.
 func TestReadmePictures(t *testing.T) {
 	slow(t)
 	demo, err := filepath.Abs(filepath.Join("..", "..", "..", "examples", "sessions", "leaky"))

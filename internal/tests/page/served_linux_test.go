@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serve starts leakgate view, and returns the address that it says.
+// serve starts leakgate view, and returns the address that it prints.
 func serve(t *testing.T, args ...string) string {
 	t.Helper()
 	program, err := command()
@@ -34,8 +34,8 @@ func serve(t *testing.T, args ...string) string {
 	return ""
 }
 
-// TestServed opens what leakgate view serves, and reads the boxes of pprof's flame graph, which may
-// shorten names but has to leave the root, the field or the element.
+// TestServed opens the pages of leakgate view, and reads the boxes of pprof's flame graph, which
+// may shorten names but has to leave the root, the field or the element.
 func TestServed(t *testing.T) {
 	slow(t)
 	url := serve(t, "-test", "TestHandle", artifacts(t))
@@ -53,7 +53,7 @@ func TestServed(t *testing.T) {
 	boxes.picture("pprof")
 }
 
-// TestText is for a terminal without a browser.
+// TestText checks the output for a terminal without a browser.
 func TestText(t *testing.T) {
 	slow(t)
 	out, code := leakgate(t, "view", "-text", "-test", "TestHandle", artifacts(t))

@@ -1,2 +1,3 @@
-// Package pprof judges the encoder and the decoder of profiles by github.com/google/pprof/profile.
+// Package pprof compares the encoder and the decoder of profiles with
+// github.com/google/pprof/profile.
 package pprof

@@ -14,7 +14,7 @@ import (
 	"github.com/leakgate/leakgate/internal/pprofwire"
 )
 
-// flat is what both readers say of a profile.
+// flat is the result of either reader for a profile.
 type flat struct {
 	types    [][2]string
 	first    string
@@ -72,7 +72,7 @@ func ofOurs(p *pproftest.Profile) (f flat) {
 	return f
 }
 
-// TestRead reads profiles of the runtime and of ours with both readers.
+// TestRead reads profiles of the runtime and of package pprofwire with both readers.
 func TestRead(t *testing.T) {
 	ours := pprofwire.New(1, []pprofwire.ValueType{{Type: "n", Unit: "count"}}, "n")
 	outer := pprofwire.Line{Func: "outer", File: "o.go", Line: 9, StartLine: 7}

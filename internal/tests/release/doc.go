@@ -1,3 +1,3 @@
-// Package release plays a release through: it serves the modules of the checkout from a module
-// proxy in a folder, and checks what they do to the modules of users.
+// Package release rehearses a release: it serves the modules of the checkout from a module proxy in
+// a folder, and checks how they change the modules of users.
 package release

@@ -46,7 +46,7 @@ func newProxy(t *testing.T) *proxy {
 	return p
 }
 
-// serve adds a version of a module, from the folder that has its files.
+// serve adds a version of a module, from a folder with its files.
 func (p *proxy) serve(t *testing.T, path, version, dir string) {
 	t.Helper()
 	escaped, err := module.EscapePath(path)
@@ -68,8 +68,7 @@ func (p *proxy) serve(t *testing.T, path, version, dir string) {
 	write(version+".zip", archive.Bytes())
 }
 
-// serveStandIn adds a version of a module that has no more than one package, with its module's
-// path.
+// serveStandIn adds a version of a module that has a single package, with the module's path.
 func (p *proxy) serveStandIn(t *testing.T, path, version string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -79,9 +78,9 @@ func (p *proxy) serveStandIn(t *testing.T, path, version string) {
 	p.serve(t, path, version, dir)
 }
 
-// run runs the go command as a user has it, but for the proxy. Modules of others come from the
-// module cache of this machine, or else from its proxy; there is no checksum database that knows
-// ours.
+// run runs the go command in a user's environment, except for the proxy. Other modules come from
+// the module cache of this machine, or else from its proxy. No checksum database knows our modules,
+// so none is used.
 func (p *proxy) run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	out, err := p.command(t, dir, args...).CombinedOutput()

@@ -11,18 +11,18 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// lowestGo is the go line of the main module: that of users goes up to it where it is lower.
+// lowestGo is the go line of the main module: a user's lower go line goes up to it.
 const lowestGo = "1.24"
 
-// usersModules are what users already have, in old versions.
+// usersModules are modules that users already require, in old versions.
 var usersModules = map[string]string{
 	"github.com/stretchr/testify": "v1.8.0",
 	"golang.org/x/sys":            "v0.1.0",
 	"golang.org/x/text":           "v0.4.0",
 }
 
-// TestGetLibrary adds leakcheck to modules of users: it moves nothing that they have, and adds a
-// line to go.mod and two to go.sum.
+// TestGetLibrary adds leakcheck to modules of users: it changes no version that they have, and adds
+// a line to go.mod and two to go.sum.
 func TestGetLibrary(t *testing.T) {
 	p := newProxy(t)
 	for path, version := range usersModules {
@@ -98,7 +98,8 @@ func readModule(t *testing.T, dir string) (mod *modfile.File, sums map[string]bo
 	return mod, sums
 }
 
-// TestGetCommand gets the command in each way that the documents name, outside of the repository.
+// TestGetCommand installs and runs the command in each way that the documents name, outside the
+// repository.
 func TestGetCommand(t *testing.T) {
 	p := newProxy(t)
 	want := "leakgate " + p.version + " go"
@@ -123,8 +124,8 @@ func TestGetCommand(t *testing.T) {
 	require.Fail(t, "go get -tool has not brought the library")
 }
 
-// TestRunInModule runs the command by its version in a module that has the library alone: it finds
-// a leak, and leaves go.mod and go.sum as they are.
+// TestRunInModule runs the command by its version in a module that requires only the library: it
+// finds a leak, and leaves go.mod and go.sum as they are.
 func TestRunInModule(t *testing.T) {
 	p := newProxy(t)
 	const test = `package app

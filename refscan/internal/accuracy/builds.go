@@ -17,13 +17,13 @@ type build struct {
 	name  string
 	flags []string // of go test
 	env   []string
-	since int // the first minor version of Go that offers it, 0 for all
-	until int // the last one, 0 for all
-	// arrange changes how the suite is made; nil is a plain go test -c in this checkout.
+	since int // the first minor version of Go that has it, 0 for all
+	until int // the last minor version that has it, 0 for all
+	// arrange makes the suite; nil is a plain go test -c in this checkout.
 	arrange func(ctx context.Context, b *build, checkout, scratch string) (*suite, error)
 }
 
-// builds has every mode that changes what a scan meets: code, linking, debug information, the
+// builds has every mode that changes what a scan reads: code, linking, debug information, the
 // allocator and the collector, and where the module's files are. Experiments that change only the
 // language or other packages are left out, and arenas is not supported.
 var builds = []build{
@@ -57,8 +57,9 @@ var builds = []build{
 	{name: "simd", env: []string{"GOEXPERIMENT=simd"}},
 }
 
-// auditBuilds runs the tests of constructs in builds with these names, or in all, and writes their
-// lines of the table in the document, or checks that they are there.
+// auditBuilds runs the tests of constructs in the builds with these names, or in all builds. It
+// writes their lines of the table into the document or, with check, checks that the lines are
+// there.
 func auditBuilds(ctx context.Context, w io.Writer, checkout string, names []string, check bool) error {
 	version, err := goVersion(ctx, checkout)
 	if err != nil {
@@ -207,7 +208,7 @@ func packageMain(ctx context.Context, _ *build, checkout, scratch string) (*suit
 	return buildOther(ctx, dir, scratch, "-mod=mod")
 }
 
-// vendored is that with all dependencies vendored, leakgate among them.
+// vendored is packageMain with all dependencies vendored, leakgate among them.
 func vendored(ctx context.Context, _ *build, checkout, scratch string) (*suite, error) {
 	dir, err := otherModule(ctx, checkout, scratch)
 	if err != nil {
@@ -244,8 +245,8 @@ var (
 	packagePath   = regexp.MustCompile(`(?m)^const pkg = .*$`)
 )
 
-// otherModule writes a module with a package main whose tests are those of constructs, but for
-// those in cgo, which build a program of this module.
+// otherModule writes a module with a package main that has the tests of constructs, except those in
+// cgo, which build a program of this module.
 func otherModule(ctx context.Context, checkout, scratch string) (string, error) {
 	dir := filepath.Join(scratch, "other")
 	if err := os.Mkdir(dir, 0o777); err != nil {
@@ -296,7 +297,7 @@ func otherModule(ctx context.Context, checkout, scratch string) (string, error) 
 	return dir, nil
 }
 
-// copyInternal copies a package that only this module may import into the other one.
+// copyInternal copies an internal package of this module into the other one.
 func copyInternal(checkout, dir, name string) error {
 	files, err := filepath.Glob(filepath.Join(checkout, "internal", name, "*.go"))
 	if err != nil {
@@ -319,8 +320,8 @@ func copyInternal(checkout, dir, name string) error {
 	return nil
 }
 
-// buildOther builds the other module's tests without debug information, so that they are linked
-// again as go test links them.
+// buildOther builds the other module's tests without debug information, so that a twin has to be
+// linked as go test links it.
 func buildOther(ctx context.Context, dir, scratch, mod string) (*suite, error) {
 	s := &suite{binary: filepath.Join(scratch, "other.test"), dir: dir, scratch: scratch, env: []string{"GOWORK=off", "GOFLAGS="}}
 	_, err := tool{dir: dir, env: s.env}.run(ctx, "go", "test", "-c", "-vet=off", mod, "-ldflags=-s -w", "-o", s.binary, ".")

@@ -15,11 +15,11 @@ import (
 // An entry is a row of the table of constructs.
 type entry struct {
 	row
-	procs int // that the program had
+	procs int // GOMAXPROCS of the test program
 }
 
-// auditConstructs runs each test of a construct alone, and writes the table into the document or
-// compares it.
+// auditConstructs runs each test of a construct in a process of its own. It writes the table into
+// the document or, with check, compares it with the document.
 func auditConstructs(ctx context.Context, w io.Writer, checkout string, check bool) (err error) {
 	version, err := goVersion(ctx, checkout)
 	if err != nil {
@@ -41,8 +41,8 @@ func auditConstructs(ctx context.Context, w io.Writer, checkout string, check bo
 	var entries []entry
 	var problems []string
 	for _, test := range tests {
-		// One processor, so that none is taken away with what it caches. A few tests need a second
-		// one, and skip, or have collections under way whenever they capture.
+		// With one processor, none is taken away by the freeze together with what it caches. A few
+		// tests need a second one, and skip, or have collections under way whenever they capture.
 		procs := 1
 		rows, err := s.audit(ctx, procs, test)
 		if err != nil || len(rows) == 0 {
@@ -98,8 +98,8 @@ func (e *entry) name() string {
 	return strings.TrimSpace(strings.Replace(name, "/", ": ", 1))
 }
 
-// moreProcessors marks rows of programs that had more than one. Which those are may change from run
-// to run.
+// moreProcessors marks rows of programs that had more than one processor. Which rows these are may
+// change from run to run.
 const moreProcessors = " †"
 
 func constructTable(version string, entries []entry) string {
@@ -117,7 +117,7 @@ func constructTable(version string, entries []entry) string {
 	return b.String()
 }
 
-// compareConstructs returns where the document says something else.
+// compareConstructs returns where the entries are worse than the document, or not in it.
 func compareConstructs(entries []entry, documented map[string][]string) (problems []string) {
 	cellsOf := make(map[string][]string)
 	for name, cells := range documented {

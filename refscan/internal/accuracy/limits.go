@@ -2,24 +2,25 @@ package main
 
 import "fmt"
 
-// What an audit may say at worst. Nothing that the collector found dead may be reached.
+// The worst figures that an audit may have. No object that the collector found dead may be reached.
 const (
 	// percent of the attributed bytes, less those of variables that the linker dropped
 	minTyped = 99.0
 	// maxWorse is how many percent points of typed bytes a row may lose against the document: heaps
-	// of 300 KB hold some KB that vary from run to run, such as the runtime's and package
-	// testing's.
+	// of 300 KB hold some KB that vary from run to run, such as objects of the runtime and of
+	// package testing.
 	maxWorse = 0.3
-	// maxMissed is what may be alive to the collector and out of reach in the snapshot a moment
-	// later, in bytes for each processor that the program has: a timer heap that was replaced by a
-	// longer one, for example.
+	// maxMissed is how many bytes per processor of the program may be alive to the collector and
+	// unreachable in the snapshot a moment later: a timer heap that was replaced by a longer one,
+	// for example.
 	maxMissed = 128
-	// maxDropped comes on top for each processor that the freeze takes away: what it caches is
-	// dropped with it, such as up to 128 sudogs of 112 bytes (go1.26 runtime/proc.go, p.destroy).
+	// maxDropped is allowed in addition for each processor that the freeze takes away, since what
+	// the processor caches is dropped: up to 128 sudogs of 112 bytes, for example (go1.26
+	// runtime/proc.go, p.destroy).
 	maxDropped = 16 << 10
 )
 
-// judge returns what is wrong with an audit, or "". The program had this many processors.
+// judge returns what is wrong with an audit, or "". procs is the program's GOMAXPROCS.
 func (r *row) judge(procs int) string {
 	t := r.Totals
 	missed := int64(procs*maxMissed + (procs-1)*maxDropped)

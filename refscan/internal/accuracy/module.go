@@ -18,14 +18,14 @@ import (
 type moduleRun struct {
 	module   string // with its version
 	folder   string // of the package, below the module
-	run      string // which tests, a regular expression; "" is all
+	run      string // regular expression for the tests; "" for all
 	every    time.Duration
 	deadline time.Duration // for the tests
 }
 
 const leakgate = "github.com/leakgate/leakgate"
 
-// auditModule runs the tests of a package of a public module with a probe among them and prints the
+// auditModule adds a probe to the tests of a package of a public module, runs them, and prints the
 // audits.
 func auditModule(ctx context.Context, w io.Writer, checkout string, m moduleRun) (err error) {
 	scratch, err := os.MkdirTemp("", "leakgate-accuracy-")
@@ -77,7 +77,7 @@ func auditModule(ctx context.Context, w io.Writer, checkout string, m moduleRun)
 	return printAudits(w, rows)
 }
 
-// copyModule copies a module from the module cache, which cannot be written to, to a folder.
+// copyModule copies a module from the read-only module cache to a folder.
 func copyModule(ctx context.Context, scratch, dir, module string) error {
 	var downloaded struct{ Dir, Error string }
 	if err := (tool{dir: scratch, env: []string{"GOWORK=off"}}).decode(ctx, &downloaded, "go", "mod", "download", "-json", module); err != nil {
@@ -103,7 +103,8 @@ func copyModule(ctx context.Context, scratch, dir, module string) error {
 	})
 }
 
-// printAudits sums up the audits by when they were made, and names what has no type.
+// printAudits summarises the audits by when they were made, and lists the largest paths without a
+// type.
 func printAudits(w io.Writer, rows []row) error {
 	if !slices.ContainsFunc(rows, func(r row) bool { return r.Test == "at the end" }) {
 		return fmt.Errorf("the probe's test did not run; %d audits were made before", len(rows))

@@ -17,7 +17,7 @@ type row struct {
 	Totals refscan.Totals `json:"totals"`
 	// bytes without a type that belong to a variable which the linker dropped
 	Unused  int64  `json:"unused"`
-	Error   string `json:"error"` // why there is none
+	Error   string `json:"error"` // why there are no totals
 	Untyped []struct {
 		Path  string `json:"path"`
 		Bytes int64  `json:"bytes"`
@@ -29,7 +29,7 @@ func (r *row) typed() float64 {
 	return percent(r.Totals.TypedBytes, r.Totals.AttributedBytes)
 }
 
-// typable is the same share of what variables that the program has lead to.
+// typable is the typed share, in percent, of the bytes below variables that the linker has kept.
 func (r *row) typable() float64 {
 	return percent(r.Totals.TypedBytes, r.Totals.AttributedBytes-r.Unused)
 }
@@ -46,7 +46,7 @@ func percent(part, whole int64) float64 {
 	return 100 * float64(part) / float64(whole)
 }
 
-// readRows reads what tests recorded; no file is no rows.
+// readRows reads the rows that tests recorded; none if there is no file.
 func readRows(name string) ([]row, error) {
 	data, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {

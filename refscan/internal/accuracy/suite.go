@@ -20,8 +20,8 @@ type suite struct {
 	env     []string
 }
 
-// inMotion are tests whose heap changes while they take snapshots: what dies between the collection
-// and the freeze would be missed, and is no fault.
+// inMotion are tests whose heap changes while they take snapshots: objects that die between the
+// collection and the freeze would be missed, which is no fault.
 var inMotion = []string{"TestParallelCaptures", "TestUnstartedGoroutines"}
 
 var testDeclaration = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
@@ -59,8 +59,8 @@ func buildSuite(ctx context.Context, checkout, scratch string, env, flags []stri
 	return s, err
 }
 
-// audit runs tests in one process and returns what they recorded. With procs 0 the program has the
-// processors of the machine.
+// audit runs tests in one process and returns the audits that they recorded. With procs 0 the
+// program has the processors of the machine.
 func (s *suite) audit(ctx context.Context, procs int, tests ...string) ([]row, error) {
 	rowsFile := filepath.Join(s.scratch, "rows")
 	if err := os.Remove(rowsFile); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -75,7 +75,7 @@ func (s *suite) audit(ctx context.Context, procs int, tests ...string) ([]row, e
 	return rows, errors.Join(testErr, err)
 }
 
-// worst merges audits of the same test into one: what it says is the worst of each.
+// worst merges audits of the same test into one, with the worst of each figure.
 func worst(rows []row) []row {
 	var merged []row
 	index := make(map[string]int)
@@ -96,5 +96,5 @@ func worst(rows []row) []row {
 	return merged
 }
 
-// processors is how many a program has that is not told otherwise.
+// processors is the default GOMAXPROCS of a program.
 func processors() int { return runtime.GOMAXPROCS(0) }

@@ -27,7 +27,7 @@ func benchmark(ctx context.Context, folder, pattern string, env []string, args .
 	return results, cpu, nil
 }
 
-// parseBenchmarks reads what go test prints, and the name of the processor in it.
+// parseBenchmarks parses the output of go test: the results, and the name of the processor.
 func parseBenchmarks(output string) (results map[string]result, cpu string) {
 	results = make(map[string]result)
 	for line := range strings.Lines(output) {

@@ -5,5 +5,5 @@
 //
 // It runs the repository's benchmarks with go test, and times what happens once for each test
 // binary: some five minutes. -write puts the tables into the document. -quick takes smaller heaps
-// and fewer rounds, to see whether it works.
+// and fewer rounds, to check that the command works.
 package main

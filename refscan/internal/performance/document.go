@@ -10,19 +10,19 @@ import (
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// The document, in the checkout, has the tables of each Go release between two lines; the rest is
-// written by hand.
+// The document, in the checkout, has the tables of each Go release between two marker lines; the
+// rest is written by hand.
 const (
 	documentName = "doc/performance.md"
 	sectionEnd   = "<!-- end -->\n"
 )
 
-// sectionStart is the line behind which the tables of a Go version go.
+// sectionStart is the line before the tables of a Go version.
 func sectionStart(version string) string {
 	return "<!-- performance: " + goversion.Lang(version) + " -->\n"
 }
 
-// replaceSection puts the tables of a Go version into a document.
+// replaceSection replaces the tables of a Go version in a document.
 func replaceSection(document, version, tables string) (string, error) {
 	start := sectionStart(version)
 	before, rest, found := strings.Cut(document, start)

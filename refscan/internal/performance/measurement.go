@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// sizes are how much is measured.
+// sizes say how much to measure.
 type sizes struct {
-	common, yardstick int    // objects: of each shape, and of the mixture that the goals are about
+	common, yardstick int    // objects of each shape, and of the mixture that the goals are about
 	rounds            string // for -benchtime
 }
 
@@ -33,9 +33,9 @@ type measurement struct {
 	freeze, assert, index map[string]result
 	suite                 map[string]result
 
-	link, twin time.Duration // go test -c, and a twin with its index
+	link, twin time.Duration // the time of go test -c, and of making and indexing a twin
 	init       time.Duration // of this module's packages
-	size       string        // what the policy test says of it
+	size       string        // bytes that leakgate adds to a test binary, by TestBinarySize
 }
 
 // relinked is a test of package refscan that takes a snapshot.
@@ -56,8 +56,8 @@ func (m *measurement) measure(s sizes) {
 	m.size = m.find(output, `everything +(\d+) bytes`)
 }
 
-// bench runs benchmarks and gives results also without the number of processors in their names;
-// without any is what ran on one.
+// bench runs benchmarks. It adds each result under its name without the number of processors,
+// unless a result of a run on one processor has that name.
 func (m *measurement) bench(folder, pattern string, env []string, args ...string) map[string]result {
 	if m.err != nil {
 		return nil
@@ -79,8 +79,8 @@ func (m *measurement) bench(folder, pattern string, env []string, args ...string
 	return results
 }
 
-// startup times what happens once for each test binary: with the build cache warm, linking it with
-// debug information; making and indexing a twin of it; and the initialisation of packages.
+// startup times what happens once for each test binary: linking it with debug information (with the
+// build cache warm), making and indexing a twin of it, and initialising packages.
 func (m *measurement) startup() {
 	if m.err != nil {
 		return
@@ -96,7 +96,7 @@ func (m *measurement) startup() {
 	link := []string{"test", "-c", "-ldflags=-w=0", "-o", binary, "./refscan"}
 	m.run(nil, "go", link...)
 	if err := os.Remove(binary); err != nil && m.err == nil {
-		// go does not link again what is there and up to date
+		// go does not link a binary again that is there and up to date
 		m.err = err
 	}
 	start := time.Now()

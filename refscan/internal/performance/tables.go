@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// machine says where and when this was measured.
+// machine is the line that says where and when the figures were measured.
 func (m *measurement) machine() string {
 	load := ""
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
@@ -21,8 +21,7 @@ func (m *measurement) machine() string {
 		time.Now().UTC().Format(time.DateOnly), runtime.Version(), runtime.GOMAXPROCS(0), m.cpu, load, time.Since(m.start).Seconds())
 }
 
-// A goal is a row of the first table. The measured figure must not be above the limit, or with
-// atLeast not below.
+// A goal is a row of the first table. met says whether the measured figure is within the limit.
 type goal struct {
 	what, limit, measured string
 	met                   bool
@@ -32,7 +31,7 @@ func atMost(what string, limit, measured float64, unit string) goal {
 	return goal{what, "<= " + figure(limit) + " " + unit, figure(measured) + " " + unit, measured <= limit}
 }
 
-// goals is the table of what is aimed at.
+// goals is the table of the goals.
 func (m *measurement) goals() string {
 	heap := m.yardstick["Heap/mix"]
 	small := m.common["Heap/mix"]
@@ -97,7 +96,7 @@ func (m *measurement) shapes() string {
 			kind, shape, _ := strings.Cut(name, "/")
 			switch {
 			case strings.Contains(shape, "-"):
-				// with the number of processors; it is there without, too
+				// a name with the number of processors; bench also has it without
 			case kind == "HeapRetained":
 				row(shape+", retained", table[name])
 			default:
@@ -108,7 +107,7 @@ func (m *measurement) shapes() string {
 	return b.String()
 }
 
-// figure prints three digits.
+// figure formats a number with about three digits.
 func figure(v float64) string {
 	switch {
 	case v >= 100 || v == 0:

@@ -1,6 +1,6 @@
 //go:build cgo && linux && (amd64 || arm64)
 
-// Package ownmalloc has a malloc that is linked into the program, as allocators may be.
+// Package ownmalloc has a malloc that is linked into the program, as other allocators may be.
 package ownmalloc
 
 /*
@@ -47,5 +47,5 @@ import "C"
 
 import "unsafe"
 
-// Malloc calls it.
+// Malloc calls the package's malloc.
 func Malloc(n int) unsafe.Pointer { return C.malloc(C.size_t(n)) }

@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
 )
 
-// TestOwnMalloc shows that what glibc's heap has is not taken for what C code has.
+// TestOwnMalloc checks that glibc's heap does not count as the heap of C code here.
 func TestOwnMalloc(t *testing.T) {
 	require.NotNil(t, Malloc(1000))
 	_, err := nativeheap.Take()
