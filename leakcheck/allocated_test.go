@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A long stack shows where it begins, and the program's part of it.
+// A long stack shows its beginning, and the program's part of it.
 func TestStackLines(t *testing.T) {
 	const library, program = "net/http.f", "example.com/app.f"
 	stack := func(functions ...string) (frames []refscan.SourceFrame) {

@@ -13,31 +13,31 @@ import (
 //		leakcheck.AllAllocs().MaxAllocsPerOp(12).MaxBytesPerOp(2048))
 //
 // The figures are exact: all allocations of the goroutine that calls op count, and those of
-// goroutines that op starts. Other goroutines do not, so that tests may run
-// in parallel; but what op has a goroutine do that was there before does not count either. A type's
-// objects are those of that type alone, a slice's those of its backing array (Type[[]T]()), a map's
-// the groups of its entries; what the runtime knows no type of, such as strings, counts in
-// AllAllocs. A type that an element of a generic function's shape shares, such as
-// Entry[go.shape.int], is matched by that name.
+// goroutines that op starts. Other goroutines do not count, so that tests may run in parallel; but
+// work that op gives to a goroutine from before does not count either. The objects of a type are
+// those of that type alone; those of a slice type (Type[[]T]()) are its backing arrays, and those
+// of a map type the groups of its entries. Memory without a type that the runtime knows, such as
+// strings, counts in AllAllocs. A type that an element of a generic function's shape shares, such
+// as Entry[go.shape.int], is matched by that name.
 //
 // op is called twice to warm up, twice more after a garbage collection, and then 100 times, or as
 // often as half a second allows, at least 4 times; Warmup and Iterations override the first and the
-// last. A bound is broken if the calls allocate more than 5 %
-// of a call beyond it, and do so in a second round, too: what is set up once is no allocation of
-// each call. What remains below is logged. Garbage collections are put off meanwhile, until 256 MiB
-// are allocated.
+// last. A bound is broken if the calls allocate more than 5 % of a call beyond it, and do so in a
+// second round, too: one-time setup is no allocation of each call. A smaller excess is logged.
+// Garbage collections are put off meanwhile, until 256 MiB are allocated.
 //
-// With no bound it compares with the golden file <Test>~go1.26.golden in testdata/leakcheck, one for
-// each Go version, as AssertRetained does with <Test>.golden: whole allocations of one call, by
-// type. What fewer calls allocate is logged.
+// Without a bound it compares whole allocations of one call, by type, with the golden file
+// <Test>~go1.26.golden in testdata/leakcheck, one for each Go version, as AssertRetained does with
+// <Test>.golden. Allocations that only some calls make are logged.
 //
-// It returns false if it failed the test, which goes on; it panics if t is nil. Where the execution tracer is in use (go test -trace, a
-// flight recorder), the verdict is unknown. So it is where a bound is broken with -race, since a
-// sync.Pool loses at random what is put into it then; outside of leakgate run that skips the rest of
-// the test, as testing.AllocsPerRun's users do. It costs a trace of these calls: 1.0 to 1.7 times their
-// CPU time, and 5 ms and more to begin with, in proportion to the live heap (280 ms with a million
-// objects). A failure costs a third round with the memory profiler at its highest rate, 5 to 40
-// times as slow, which says where each type was allocated. Calls of several goroutines take turns.
+// It returns false if it failed the test, which goes on; it panics if t is nil. If the execution
+// tracer is in use (go test -trace, a flight recorder), the verdict is unknown. It is also unknown
+// if a bound is broken with -race, since a sync.Pool then loses at random what is put into it;
+// outside of leakgate run that skips the rest of the test, as testing.AllocsPerRun's users do. The
+// cost is a trace of these calls: 1.0 to 1.7 times their CPU time, and 5 ms and more to begin with,
+// in proportion to the live heap (280 ms with a million objects). A failure costs a third round
+// with the memory profiler at its highest rate, 5 to 40 times as slow, which finds where each type
+// was allocated. Calls of several goroutines take turns.
 func AssertAllocs(t TestingT, op func(), opts ...AllocOption) bool {
 	environ.NeedT(t, "AssertAllocs")
 	t.Helper()
@@ -49,13 +49,14 @@ type AllocOption interface {
 	applyAllocs(*alloc.Request)
 }
 
-// An AllocBound limits what one call of an operation allocates. It is an option of AssertAllocs.
+// An AllocBound limits the allocations of one call of an operation. It is an option of
+// AssertAllocs.
 type AllocBound struct{ of alloc.Bound }
 
 // AllAllocs selects all allocations.
 func AllAllocs() AllocSelector { return AllocSelector{} }
 
-// An AllocSelector says which allocations a bound is for. It becomes an AllocOption with
+// An AllocSelector selects the allocations that a bound applies to. It becomes an AllocOption with
 // MaxAllocsPerOp or MaxBytesPerOp.
 type AllocSelector struct{}
 
@@ -67,13 +68,13 @@ func (AllocSelector) MaxAllocsPerOp(n int64) AllocBound { return AllocBound{}.Ma
 func (AllocSelector) MaxBytesPerOp(n int64) AllocBound { return AllocBound{}.MaxBytesPerOp(n) }
 
 // MaxAllocsPerOp allows at most n allocations of the type in each call, for AssertAllocs. The
-// Selector is one by Type or TypeNamed.
+// Selector must come from Type or TypeNamed.
 func (s Selector) MaxAllocsPerOp(n int64) AllocBound {
 	return AllocBound{alloc.Bound{Selector: &s.of}}.MaxAllocsPerOp(n)
 }
 
-// MaxBytesPerOp allows at most n bytes of the type in each call, for AssertAllocs. The Selector is
-// one by Type or TypeNamed.
+// MaxBytesPerOp allows at most n bytes of the type in each call, for AssertAllocs. The Selector
+// must come from Type or TypeNamed.
 func (s Selector) MaxBytesPerOp(n int64) AllocBound {
 	return AllocBound{alloc.Bound{Selector: &s.of}}.MaxBytesPerOp(n)
 }

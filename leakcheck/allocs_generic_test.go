@@ -30,8 +30,8 @@ func makeLinks() {
 	keptNames = newLink[shelfID, string](1, "x")
 }
 
-// A generic function tells the runtime the shape of a type: bounds are for those that have it, and where a
-// name does not tell the shape it is not known whether the bound holds.
+// A generic function tells the runtime only the shape of a type: a bound counts types with that
+// shape. If the name in a bound does not tell the shape, the verdict is unknown.
 func TestAssertAllocsOfShapes(t *testing.T) {
 	for name, c := range map[string]struct {
 		bound AllocOption
@@ -59,14 +59,14 @@ func TestAssertAllocsOfShapes(t *testing.T) {
 			assert.Contains(t, ft.errorText(), "types of one shape count together")
 		})
 	}
-	t.Setenv("CI", "") // where it is set, a verdict that is unknown fails the test
+	t.Setenv("CI", "") // with CI set, an unknown verdict fails the test
 	ft := &fakeT{}
 	keptAny = new(link[shelfID, string]) // the program has the type
 	AssertAllocs(ft, makeLinks, TypeNamed("leakcheck.link[leakcheck.shelfID,string]").MaxAllocsPerOp(0))
 	assert.True(t, ft.logged("they may be those of TypeNamed"), ft.logs)
 }
 
-// A bound that passes says what may be of its type beside what counts.
+// A bound that passes logs allocations that may be of its type beside those that count.
 func TestAssertAllocsOfBoxes(t *testing.T) {
 	ft := &fakeT{}
 	assert.True(t, AssertAllocs(ft, func() {

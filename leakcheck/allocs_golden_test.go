@@ -49,7 +49,7 @@ func TestAllocsGolden(t *testing.T) {
 	assert.True(t, ft.logged("created testdata/leakcheck/"+allocsGolden+" with 5 lines"), ft.logs)
 	wantText(t, "golden", w.goldenText(t, allocsGolden), basketGolden)
 
-	// It holds, also where fewer are allocated, and a few calls more.
+	// The file holds, also if fewer objects are allocated, or if a few calls allocate more.
 	w.env.Ci = true
 	calls := 0
 	for name, c := range map[string]struct {
@@ -71,7 +71,7 @@ func TestAllocsGolden(t *testing.T) {
 	}
 	wantText(t, "golden", w.goldenText(t, allocsGolden), basketGolden)
 
-	// More of a type, and a new one.
+	// More objects of a type, and a new type, fail.
 	more := func() {
 		fillBasket()
 		keptBasket = new(basket)
@@ -84,7 +84,7 @@ func TestAllocsGolden(t *testing.T) {
 	assert.Contains(t, ft.errorText(), "    [3]leakcheck.line: 1 allocs/op (48 B/op), not in the golden file\n")
 	assert.Contains(t, ft.errorText(), "to accept it: go test example.com/app -run '^TestOrder$/^two_lines$' -leakcheck.update")
 
-	// An update changes what does not hold, and no more.
+	// An update changes only the lines that do not hold.
 	w.writeGolden(t, allocsGolden, strings.Replace(basketGolden, "        1           160  ", "      <=9             *  ", 1))
 	w.env.Update = true
 	ft, ok = w.allocs(more)
@@ -100,7 +100,7 @@ func TestAllocsGolden(t *testing.T) {
 
 var keptLines *[3]line
 
-// Without a file nothing is made in CI; what op allocates is said.
+// Without a file the test fails in CI, and no file is made; the message has the allocations of op.
 func TestAllocsGoldenMissing(t *testing.T) {
 	w := newWorld(t)
 	w.env.Ci = true
@@ -111,13 +111,13 @@ func TestAllocsGoldenMissing(t *testing.T) {
 	_, err := os.Stat(filepath.Join(w.env.Dir, "testdata"))
 	assert.True(t, os.IsNotExist(err), err)
 
-	// A file that says nothing else is no file for this version.
+	// A file for another Go version does not count, whatever it contains.
 	w.writeGolden(t, "TestOrder/two_lines~go1.2.golden", basketGolden)
 	_, ok = w.allocs(fillBasket)
 	assert.False(t, ok)
 }
 
-// With -race there is no telling, but a file that holds passes.
+// With -race the verdict is unknown, but a file that holds passes.
 func TestAllocsGoldenWithRace(t *testing.T) {
 	if !alloc.RaceDetector {
 		t.Skip("it is about -race")

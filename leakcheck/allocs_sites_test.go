@@ -25,7 +25,7 @@ type quietT struct {
 
 func (t *quietT) Errorf(format string, args ...any) { fmt.Fprintf(&t.text, format, args...) }
 
-// A failure says where the objects were allocated, up to the operation.
+// A failure has the stacks that allocated the objects, up to the operation.
 func TestAllocationSites(t *testing.T) {
 	q := &quietT{TB: t}
 	if alloc.RaceDetector {
@@ -42,8 +42,8 @@ var (
 	keptAny    any
 )
 
-// What the code at a call allocates is told from other objects of the same size; what reflection
-// allocates is told by its size, and the message says what else it may be.
+// The code at a call distinguishes its objects from others of the same size. Objects that
+// reflection allocates are matched by size, and the message says which other objects they may be.
 func TestAllocationSitesOfOneSize(t *testing.T) {
 	if alloc.RaceDetector {
 		return // no bound is told to be broken

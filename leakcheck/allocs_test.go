@@ -25,7 +25,7 @@ func fillBasket() {
 	keptShelf.of["a"] = keptBasket
 }
 
-// The bounds hold that are the very figures, and those below are broken.
+// Bounds equal to the figures hold, and lower ones are broken.
 func TestAssertAllocs(t *testing.T) {
 	for name, c := range map[string]struct {
 		holds, breaks AllocOption
@@ -67,7 +67,8 @@ func untoldWithRace(t *testing.T, ft *fakeT) bool {
 	return alloc.RaceDetector
 }
 
-// A bound that is broken in every other call is broken; what a few calls set up is not, and is said.
+// A bound that every other call breaks is broken. Setup in a few calls does not break it, and is
+// logged.
 func TestAssertAllocsOfSomeCalls(t *testing.T) {
 	calls := 0
 	every := func(n int) func() {
@@ -128,7 +129,7 @@ func TestAssertAllocsOfFailingOp(t *testing.T) {
 	assert.Equal(t, "leakcheck: what op allocates was not checked, because op failed the test", strings.Join(ft.logs, "\n"))
 }
 
-// A test that has failed before is judged all the same.
+// A test that has failed before the assertion is still judged.
 func TestAssertAllocsAfterFailure(t *testing.T) {
 	ft := &failedT{failed: true}
 	assert.True(t, AssertAllocs(ft, fillBasket, AllAllocs().MaxAllocsPerOp(5)), ft.errorText())

@@ -8,7 +8,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A program that collects by itself is told from a scan that misses something.
+// The audit distinguishes a program that collects by itself from a scan that misses objects.
 func TestAuditOfProgramThatCollects(t *testing.T) {
 	r := &refscan.Report{Totals: refscan.Totals{LiveBytes: 10 << 20, MissedBytes: 4 << 20}}
 	if err := observe.Audit(r); err == nil || !strings.Contains(err.Error(), "report this") {
@@ -24,8 +24,8 @@ func TestAuditOfProgramThatCollects(t *testing.T) {
 	}
 }
 
-// So is one that goes on allocating, where no collection after the snapshot told what had just
-// died.
+// The audit also recognises a program that goes on allocating, if no collection after the snapshot
+// told which objects had just died.
 func TestAuditOfProgramThatAllocates(t *testing.T) {
 	r := &refscan.Report{Undecided: true, Totals: refscan.Totals{LiveBytes: 100 << 20, MissedBytes: 80 << 20}}
 	if err := observe.Audit(r); err == nil || !strings.Contains(err.Error(), "the program goes on allocating") || !strings.Contains(err.Error(), "80.0 MiB") {

@@ -9,11 +9,11 @@ import (
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
-// benchHeap is what a test may have on its heap.
+// benchHeap holds the objects on the heap of a benchmark, as of a test.
 var benchHeap []*[12]*int
 
-// What benchHeap holds: 20 MB or so; and some thousand objects, as in most tests, which are a
-// megabyte with what the test binary has itself.
+// Sizes of benchHeap: 20 MB or so; and some thousand objects, as in most tests, which are a
+// megabyte with the objects of the test binary itself.
 const (
 	manyObjects = 200_000
 	fewObjects  = 3_000
@@ -27,7 +27,8 @@ func fillBenchHeap(b *testing.B, objects int) {
 	b.Cleanup(func() { benchHeap = nil })
 }
 
-// reportCollections gives the time of an operation in collections of the same heap.
+// reportCollections reports the time of an operation as a multiple of a collection of the same
+// heap.
 func reportCollections(b *testing.B) {
 	perOp := b.Elapsed() / time.Duration(b.N)
 	b.StopTimer()
@@ -41,8 +42,8 @@ func reportCollections(b *testing.B) {
 	b.ReportMetric(float64(one), "ns/GC")
 }
 
-// What a check of an object that is garbage costs: that of ExpectCollected at the end of a test is
-// the same.
+// The cost of a check of an object that is garbage. ExpectCollected costs the same at the end of a
+// test.
 func BenchmarkAssertCollected(b *testing.B) {
 	fillBenchHeap(b, manyObjects)
 	for b.Loop() {
@@ -53,10 +54,10 @@ func BenchmarkAssertCollected(b *testing.B) {
 	reportCollections(b)
 }
 
-// What an op that keeps nothing, and takes no time, costs: counters.
+// The cost of an op that keeps nothing, and takes no time: counters.
 func BenchmarkAssertNoGrowth(b *testing.B) { benchmarkNoGrowth(b, manyObjects) }
 
-// The same where there is little to look at.
+// The same with few objects on the heap.
 func BenchmarkAssertNoGrowthSmall(b *testing.B) { benchmarkNoGrowth(b, fewObjects) }
 
 // The same in full: two snapshots.
@@ -82,17 +83,17 @@ func benchmarkNoGrowth(b *testing.B, objects int, opts ...leakcheck.GrowthOption
 	reportCollections(b)
 }
 
-// What an assertion that holds costs that a scan has to prove: one snapshot.
+// The cost of an assertion that holds and needs a scan: one snapshot.
 func BenchmarkAssertRetained(b *testing.B) {
 	benchmarkAssert(b, manyObjects, leakcheck.Root("leakcheck_test.cutOwn").None(), leakcheck.Full())
 }
 
-// The same where there is little to look at: what does not depend on the heap.
+// The same with few objects: the costs that do not depend on the heap.
 func BenchmarkAssertSmall(b *testing.B) {
 	benchmarkAssert(b, fewObjects, leakcheck.Root("leakcheck_test.cutOwn").None(), leakcheck.Full())
 }
 
-// What it costs where all that the variable leads to is within the bound.
+// The cost if everything that the variable leads to is within the bound.
 func BenchmarkAssertRoot(b *testing.B) {
 	benchmarkAssert(b, manyObjects, leakcheck.Root("leakcheck_test.cutOwn").None())
 }
@@ -102,12 +103,12 @@ func BenchmarkAssertRootSmall(b *testing.B) {
 	benchmarkAssert(b, fewObjects, leakcheck.Root("leakcheck_test.cutOwn").None())
 }
 
-// And where the variable leads to some thousand of them.
+// The same if the variable leads to some thousand of them.
 func BenchmarkAssertRootFilled(b *testing.B) {
 	benchmarkAssert(b, fewObjects, leakcheck.Root("leakcheck_test.benchHeap").MaxObjects(fewObjects+1))
 }
 
-// What a bound on a type costs that holds.
+// The cost of a bound on a type that holds.
 func BenchmarkAssertType(b *testing.B) {
 	benchmarkAssert(b, manyObjects, leakcheck.Type[*cutBlob]().None())
 }
@@ -117,7 +118,7 @@ func BenchmarkAssertTypeSmall(b *testing.B) {
 	benchmarkAssert(b, fewObjects, leakcheck.Type[*cutBlob]().None())
 }
 
-// The same with a bound on what cutting would free.
+// The same with a bound on the memory that cutting would free.
 func BenchmarkAssertRetainedCut(b *testing.B) {
 	benchmarkAssert(b, manyObjects, leakcheck.Root("leakcheck_test.benchHeap").MaxRetainedObjects(manyObjects+1))
 }

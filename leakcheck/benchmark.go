@@ -9,8 +9,8 @@ import (
 )
 
 // ReportRetained adds two metrics to the results of a benchmark, retained-B/op and
-// retained-objects/op: what an iteration leaves on the heap, on average, so that benchstat compares
-// it. Call it right before the loop.
+// retained-objects/op: the memory that an iteration leaves on the heap, on average, for benchstat
+// to compare. Call it right before the loop.
 //
 //	func BenchmarkLogin(b *testing.B) {
 //		srv := app.New()
@@ -20,18 +20,18 @@ import (
 //		}
 //	}
 //
-// It compares the heap after garbage collections before and after the loop, outside of the time that
-// is measured. Everything counts that is on the heap, whoever put it there; what is set up once
-// counts, too, so that the figure falls with the number of iterations, where a leak's does not.
-// AssertNoGrowth tells these apart and says who holds it.
+// It compares the heap after garbage collections before and after the loop, outside of the time
+// that is measured. Everything on the heap counts, whatever put it there. One-time setup counts,
+// too, so that its figure falls with the number of iterations; that of a leak does not.
+// AssertNoGrowth distinguishes the two and says what holds the memory.
 func ReportRetained(b *testing.B) {
 	b.Helper()
 	alloc.ReportRetained(b)
 }
 
-// ReportAllocs adds a metric to the results of a benchmark for each type, so that benchstat compares
-// them: how many objects of it one call of op allocates. The types are given by Type or TypeNamed; with
-// none, they are the five of which most objects are allocated. Call it right before the loop.
+// ReportAllocs adds a metric to the results of a benchmark for each type, for benchstat to compare:
+// how many objects of the type one call of op allocates. The types are given by Type or TypeNamed;
+// without any, they are the five with most objects. Call it right before the loop.
 //
 //	func BenchmarkLogin(b *testing.B) {
 //		srv := app.New()
@@ -42,10 +42,11 @@ func ReportRetained(b *testing.B) {
 //		}
 //	}
 //
-// op is called some hundred times outside of the time that is measured, as by AssertAllocs, and counts
-// are exact for these calls. They are not taken from the loop: the execution tracer of Go 1.26 and 1.27
-// can crash where it records a whole benchmark. What cannot be told is in the benchmark's log, and there is no
-// metric; a pattern that no type of the program matches fails the benchmark.
+// op is called some hundred times outside of the time that is measured, as by AssertAllocs, and
+// counts are exact for these calls. They are not taken from the loop: the execution tracer of Go
+// 1.26 and 1.27 can crash if it records a whole benchmark. If the counts are unknown, the cause is
+// in the benchmark's log, and there is no metric. A pattern that no type of the program matches
+// fails the benchmark.
 func ReportAllocs(b *testing.B, op func(), types ...Selector) {
 	b.Helper()
 	req := &alloc.Request{}

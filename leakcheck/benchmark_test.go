@@ -38,7 +38,7 @@ func TestReportRetained(t *testing.T) {
 			}
 		})
 		benchBaskets = nil
-		// What the benchmark itself leaves is the same for any number of iterations.
+		// The memory that the benchmark itself leaves is the same for any number of iterations.
 		assert.True(t, got["retained-objects/op"] >= c.objects && got["retained-objects/op"] < c.objects+0.1, name, got)
 		assert.True(t, got["retained-B/op"] >= c.bytes && got["retained-B/op"] < c.bytes+10, name, got)
 	}
@@ -78,7 +78,7 @@ func TestReportAllocs(t *testing.T) {
 	assert.Equal(t, map[string]float64{"leakcheck.basket-allocs/op": 3, "[]string-allocs/op": 1}, got)
 }
 
-// A pattern that matches no type, and what selects no allocations, fail the benchmark.
+// A pattern that matches no type, and a selector that is not by type, fail the benchmark.
 func TestReportAllocsMisuse(t *testing.T) {
 	for name, f := range map[string]func(b *testing.B){
 		"no such type": func(b *testing.B) { ReportAllocs(b, func() {}, TypeNamed("leakcheck.nothingOfThatName")) },

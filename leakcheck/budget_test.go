@@ -15,7 +15,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
-// slowGrowth runs AssertNoGrowth of an op that takes so long, in a test that times out.
+// slowGrowth runs AssertNoGrowth with an op of the given duration, in a test that times out.
 func (w *world) slowGrowth(op, timeout time.Duration, opts ...GrowthOption) (t *fakeT, o *assertion.Outcome, calls int) {
 	t = &fakeT{name: "TestLogout", timeout: timeout}
 	c := w.Checker
@@ -73,7 +73,7 @@ func TestBudgetOfGrowth(t *testing.T) {
 	}
 }
 
-// What fills the room of slices has another batch only if there is time for one.
+// Another batch fills slices only if there is time for it.
 func TestBudgetOfSlices(t *testing.T) {
 	for timeout, snapshots := range map[time.Duration]int{time.Hour: 3, 2 * time.Minute: 2} {
 		w := newWorld(t, growing(roomyJournal, 100, 131, 131)...)
@@ -85,7 +85,7 @@ func TestBudgetOfSlices(t *testing.T) {
 	}
 }
 
-// What does not hold is looked at again, or is not known.
+// An assertion that does not hold is checked again, or its verdict is unknown.
 func TestBudgetOfRetries(t *testing.T) {
 	assert := func(timeout time.Duration) *assertion.Outcome {
 		w := newWorld(t, report(sessions(3)))

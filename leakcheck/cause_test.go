@@ -38,7 +38,7 @@ func TestGoroutineCauses(t *testing.T) {
 		"1 of net/http.(*persistConn).readLoop, IO wait: " + pile.IdleConnections,
 		"1 of net/http.(*persistConn).readLoop, select: the Body of a response is not closed, so its connection cannot be used again",
 		"2 of net/http.(*persistConn).writeLoop, select: ",
-		"1 of net/http.Serve, semacquire: ", // it waits for another one that has the same listener
+		"1 of net/http.Serve, semacquire: ", // another goroutine has the same listener
 		"1 of net/http/httptest.(*Server).goServe.func1, IO wait: an httptest.Server is not closed",
 		"1 of os/exec.(*Cmd).Start.func2, IO wait: an exec.Cmd is started and Wait is not called, or its command does not end",
 		"1 of os/exec.(*Cmd).watchCtx, select: an exec.Cmd is started and Wait is not called, or its command does not end",
@@ -52,7 +52,7 @@ func TestGoroutineCauses(t *testing.T) {
 		}
 		var got []string
 		for _, block := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
-			// one by one: two of one origin do not do the same
+			// one by one: two of one origin do different things
 			for o, g := range pile.Parse(block, isProgram) {
 				line := o.Entry
 				if o.Started != "" {
@@ -78,7 +78,7 @@ func TestGoroutineCauses(t *testing.T) {
 		if !slices.Equal(counted, want) {
 			t.Errorf("%s:\n%s\nwant\n%s", version, strings.Join(counted, "\n"), strings.Join(want, "\n"))
 		}
-		// The place is the program's wherever it has one.
+		// The place is the program's if the stack has one.
 		for o, g := range pile.Parse(string(text), isProgram) {
 			at, via := g.Place(isProgram)
 			switch o.Entry {

@@ -15,15 +15,15 @@ import (
 //	leakcheck.ExpectCollected(t, s, "logged out")
 //	s.Logout()
 //
-// It keeps only a weak pointer. The check runs as a t.Cleanup, after those that are registered
-// later, so call it before what the test registers to be cleaned up at its end. Functions
-// registered with t.Cleanup may refer to the object: what only the testing package holds is no
-// leak. A test that failed or was skipped is not checked.
+// It keeps only a weak pointer. The check runs as a t.Cleanup function, after those that are
+// registered later, so call ExpectCollected before the test registers its own cleanups. Functions
+// registered with t.Cleanup may refer to the object: an object that only the testing package holds
+// is no leak. A test that failed or was skipped is not checked.
 //
-// Where all is well it costs a garbage collection; no snapshot is taken. What is still alive then
-// is given two more collections, for what is in sync.Pools and finalizers, and half a second, for
-// goroutines that are about to end. Only then the process is frozen and searched, as for
-// AssertRetained.
+// If the object is garbage, the check costs a garbage collection; no snapshot is taken. An object
+// that is still alive then is given two more collections, for sync.Pools and finalizers, and half a
+// second, for goroutines that are about to end. Only then the process is frozen and searched, as
+// for AssertRetained.
 //
 // p must point to the heap. A pointer to a field or an element stands for the whole object that it
 // is part of. Small values without pointers share blocks of memory; such a block stays while any of
@@ -32,20 +32,20 @@ import (
 func ExpectCollected[T any](t TestingT, p *T, reason string) {
 	environ.NeedT(t, "ExpectCollected")
 	t.Helper()
-	// weak.Make of nil is the zero Pointer, whose object is no more from the start.
+	// weak.Make of nil is the zero Pointer, whose object is gone from the start.
 	collected.ExpectLater(t, collected.NewExpectation(weak.Make(p), p == nil, environ.CallSite(1), reason))
 }
 
-// AssertCollected fails the test unless the object that p was made for is garbage now, with the
-// path of references that keeps it alive: be it a variable of the test itself that is still used
-// later on, or a function registered with t.Cleanup. It returns false if it failed the test, which
-// goes on.
+// AssertCollected fails the test unless the object that p was made for is garbage at the call. The
+// message has the path of references that keeps the object alive, even if it begins at a variable
+// of the test itself that is still used later on, or at a function registered with t.Cleanup.
+// AssertCollected returns false if it failed the test, which goes on.
 //
 //	w := weak.Make(conn)
 //	conn.Close()
 //	leakcheck.AssertCollected(t, w, "closed")
 //
-// What it costs, and what is waited for, is as for ExpectCollected.
+// Its costs and waits are those of ExpectCollected.
 func AssertCollected[T any](t TestingT, p weak.Pointer[T], reason string) bool {
 	environ.NeedT(t, "AssertCollected")
 	t.Helper()

@@ -15,7 +15,7 @@ type cutBlob struct {
 	next *cutBlob
 }
 
-// What cutOwn and cutLent have: cutOwn holds two blobs alone, and one that cutLent, too.
+// cutOwn holds two blobs alone, and one that cutLent holds, too.
 var (
 	cutOwn  []*cutBlob
 	cutLent []*cutBlob
@@ -54,7 +54,7 @@ func TestMaxRetained(t *testing.T) {
 	both := leakcheck.Root("leakcheck_test.cut*")
 	blobs := leakcheck.Type[*cutBlob]()
 
-	// The backing arrays have 16 and 8 bytes, a blob has 4,864: its size class. What is shared is
+	// The backing arrays have 16 and 8 bytes, a blob has 4,864: its size class. The shared blob is
 	// charged to cutLent, which comes first, and is retained by neither.
 	leakcheck.AssertRetained(t,
 		own.MaxRetainedObjects(3).MaxRetainedBytes(2*4864+16),
@@ -83,7 +83,7 @@ func TestMaxRetained(t *testing.T) {
 type (
 	cutFolder struct{ files []*cutFile }
 	cutFile   struct {
-		folder *cutFolder // in which it lies, or one that lies in it
+		folder *cutFolder // the folder of the file, or a folder in the file
 		pages  *[1000]*int
 	}
 	cutDeep struct {
@@ -94,11 +94,11 @@ type (
 
 var (
 	cutFolders []*cutFolder
-	cutOpen    *cutDeep // has what a file has, too, but farther away
+	cutOpen    *cutDeep // also holds the pages of a file, on a longer path
 )
 
-// The objects of a type are cut together: what only several of them hold is freed, and what lies in
-// another one is not counted twice.
+// The objects of a type are cut together: objects that only several of them hold are freed, and
+// objects that lie in another one are not counted twice.
 func TestMaxRetainedByType(t *testing.T) {
 	fillCut(t)
 	common := &cutFile{pages: new([1000]*int)}

@@ -13,8 +13,8 @@ type guest struct {
 	data *[200]*int
 }
 
-// A guest is in hotelRooms, and some are elsewhere. What is as near to both is charged to
-// hotelRooms, which comes first.
+// Each guest is in hotelRooms, and some are in hotelVisitors, too. Objects at the same distance
+// from both are charged to hotelRooms, which comes first.
 var (
 	hotelRooms    []*guest
 	hotelVisitors struct{ byID map[int]*guest }

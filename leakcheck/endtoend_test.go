@@ -62,7 +62,7 @@ func TestEndToEndOfPackageMain(t *testing.T) {
 	}
 }
 
-// A test binary whose objects are padded has no verdict: neither of those that hold, nor of a leak.
+// A test binary whose objects are padded has no verdict: neither on tests that hold, nor on a leak.
 func TestEndToEndAddressSanitizer(t *testing.T) {
 	require.Slow(t)
 	m := newScratchModule(t)

@@ -15,7 +15,7 @@ var sessions = map[string]*session{}
 func login(user string)  { sessions[user] = &session{user} }
 func logout(user string) { delete(sessions, user) }
 
-// One line a root or type: what may stay after the work is done.
+// One line a root or type bounds what stays after the work is done.
 func ExampleAssertRetained() {
 	_ = func(t *testing.T) {
 		for i := range 100 {
@@ -31,7 +31,7 @@ func ExampleAssertRetained() {
 	}
 }
 
-// Without a bound, the golden file of the test says what may stay.
+// Without a bound, the golden file of the test bounds what stays.
 func ExampleAssertRetained_golden() {
 	_ = func(t *testing.T) {
 		login("someone")
@@ -39,7 +39,7 @@ func ExampleAssertRetained_golden() {
 	}
 }
 
-// Only what is new counts.
+// Only memory that is new since the baseline counts.
 func ExampleSince() {
 	_ = func(t *testing.T) {
 		before := leakcheck.TakeBaseline(t)
@@ -66,7 +66,7 @@ func ExampleExpectCollected() {
 	}
 }
 
-// An object that must be gone now.
+// An object that must be gone at the call.
 func ExampleAssertCollected() {
 	_ = func(t *testing.T) {
 		login("someone")

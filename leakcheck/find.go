@@ -8,16 +8,18 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 )
 
-// Find checks what AssertRetained checks, and returns what it found instead of failing a test: for
+// Find makes the checks of AssertRetained, and returns the findings instead of failing a test: for
 // code that polls, for benchmarks, and for test frameworks whose tests are no TestingT.
 //
-//	gomega.Eventually(func() error { return leakcheck.Find(leakcheck.Type[*app.Session]().None()) }).Should(gomega.Succeed())
+//	gomega.Eventually(func() error {
+//		return leakcheck.Find(leakcheck.Type[*app.Session]().None())
+//	}).Should(gomega.Succeed())
 //
-// It returns nil where all holds, a *FoundError where something does not, whose text is the message
-// of AssertRetained, and an *UnknownError where nothing could be told. An option that makes no
-// sense is an error of neither type. At least one bound is needed, or Golden: with that it
-// compares, and never writes the file. It leaves no artifacts and no record for leakgate run, costs
-// what AssertRetained costs, and may be called from several goroutines, which take turns.
+// It returns nil if everything holds, a *FoundError with the message of AssertRetained if something
+// does not, and an *UnknownError if the result is unknown. An invalid option is an error of neither
+// type. Find needs at least one bound, or Golden: with that it compares, and never writes the file.
+// It leaves no artifacts and no record for leakgate run, costs as much as AssertRetained, and may
+// be called from several goroutines, which take turns.
 func Find(opts ...Option) error {
 	return found(assertion.ThisProcess().Find(environ.CallSite(1), newRequest(opts)))
 }
@@ -47,10 +49,10 @@ type FoundError struct {
 // Error returns the message of AssertRetained, which has several lines.
 func (e *FoundError) Error() string { return e.message }
 
-// A Finding is what was found for a bound, or for a line of a golden file, that does not hold.
+// A Finding describes a bound, or a line of a golden file, that does not hold.
 type Finding struct {
 	Selector   string // as written: `Root("app.sessions")`, or "golden " and the path
-	Objects    int64  // that the bound is about: heap objects, or goroutines
+	Objects    int64  // that count for the bound: heap objects, or goroutines
 	Bytes      int64  // of heap or stack
 	Path, Type string // where most of it is, "" if that is not known
 	// where the variable at its root is declared, relative to the package's folder; "" if that is
@@ -66,7 +68,7 @@ type UnknownError struct {
 	message string
 }
 
-// Error returns the cause and the remedy, which are several lines.
+// Error returns the cause and the remedy, in several lines.
 func (e *UnknownError) Error() string { return e.message }
 
 // Unwrap returns the cause.

@@ -36,20 +36,20 @@ func TestGoldenIsMadeAndCompared(t *testing.T) {
 	}
 	wantText(t, "golden", w.goldenText(t, "TestLogout.golden"), sessionsGolden)
 
-	// Equal memory passes at the first look and writes nothing.
+	// Equal memory passes at the first snapshot and writes nothing.
 	w.snapshots = 0
 	ft, ok = w.assert()
 	if !ok || w.snapshots != 1 || len(ft.logs) > 0 {
 		t.Errorf("%v after %d snapshots: %s %q", ok, w.snapshots, ft.errorText(), ft.logs)
 	}
 
-	// Less is no leak, but said.
+	// Less memory passes, and is logged.
 	w.reports = []*refscan.Report{report(sessions(90))}
 	if ft, ok = w.assert(); !ok || !ft.logged("less is retained than 3 lines allow") {
 		t.Errorf("%v %s %q", ok, ft.errorText(), ft.logs)
 	}
 
-	// More is.
+	// More memory fails.
 	more := sessions(101)
 	more.Root.File = "example.com/app/registry.go" // as with -trimpath
 	w.reports = []*refscan.Report{report(more, global(node("example.com/app.cache", "*example.com/app.lru", 1, 64), "example.com/app/cache.go", 9))}
@@ -154,7 +154,7 @@ func TestGoldenTroubles(t *testing.T) {
 		}
 	})
 	t.Run("not settled", func(t *testing.T) {
-		// What is written must have been seen twice.
+		// Everything that is written must have been seen twice.
 		w := newWorld(t, report(sessions(9)), report(sessions(3)), report(sessions(3)))
 		if _, ok := w.assert(); !ok || w.snapshots != 3 || !strings.Contains(w.goldenText(t, "TestLogout.golden"), "        3           288 ") {
 			t.Errorf("%v after %d snapshots:\n%s", ok, w.snapshots, w.goldenText(t, "TestLogout.golden"))

@@ -6,20 +6,21 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
 
-// A GoroutineSelector says which goroutines a bound is for. It becomes an Option with None, Max,
-// NoneLeaked or Recorded.
+// A GoroutineSelector selects the goroutines that a bound applies to. It becomes an Option with
+// None, Max, NoneLeaked or Recorded.
 type GoroutineSelector struct{ of request.GoroutineSelector }
 
-// A StackSelector says which stack memory a bound is for. It becomes an Option with MaxBytes or
-// Recorded.
+// A StackSelector selects the stack memory that a bound applies to. It becomes an Option with
+// MaxBytes or Recorded.
 type StackSelector struct{ of request.GoroutineSelector }
 
 // Goroutines selects goroutines by the function that they started in, or by the function with the
 // go statement that created them: "example.com/app.(*Pool).run", "app.NewPool", "app.**" for all of
-// a package. Closures belong to the function that they are written in, and what sync.WaitGroup.Go
-// and errgroup.Group.Go are given counts as what they start. Import paths may be shortened and
-// wildcards are as for Root; a pattern that no function of the program matches fails the test. The
-// runtime's own goroutines never count, and Scope and Ignore have no effect.
+// a package. Closures belong to the function that they are written in. A function given to
+// sync.WaitGroup.Go or errgroup.Group.Go counts as the one that the goroutine started in. Import
+// paths may be shortened and wildcards are as for Root; a pattern that no function of the program
+// matches fails the test. The runtime's own goroutines never count, and Scope and Ignore have no
+// effect.
 //
 //	leakcheck.AssertRetained(t, leakcheck.Goroutines("app.NewPool").Max(4))
 //
@@ -31,9 +32,9 @@ func Goroutines(pattern string) GoroutineSelector {
 }
 
 // Stack selects stack memory by function: the frames of the functions that the pattern matches,
-// with those of everything that they called, in all goroutines that are in them now. For the
-// function that a goroutine started in that is all of the stack that is in use. A function that was
-// inlined counts with the frame that it was inlined into. Patterns are as for Goroutines.
+// with those of everything that they called, in all goroutines that run them at that moment. For
+// the function that a goroutine started in that is all of the stack that is in use. A function that
+// was inlined counts with the frame that it was inlined into. Patterns are as for Goroutines.
 //
 //	leakcheck.AssertRetained(t, leakcheck.Stack("app.(*Pool).run").MaxBytes(1<<20))
 //
@@ -60,16 +61,16 @@ func (s GoroutineSelector) MaxObjects(n int64) Option {
 
 // NoneLeaked demands that none of the goroutines is blocked for ever: waiting for a channel,
 // select, mutex, wait group or condition that no package variable and no goroutine that may still
-// run reaches. The message says what each keeps alive. It scans the heap for that; see
-// refscan.Snapshot.LeakedGoroutines, also for what it cannot see.
+// run reaches. The message says what each keeps alive. NoneLeaked scans the heap; see
+// refscan.Snapshot.LeakedGoroutines, also for its limits.
 func (s GoroutineSelector) NoneLeaked() Option {
 	return newGoroutineBound(s.of, ".NoneLeaked()", request.GoroutineOption{Check: request.CheckLeaked})
 }
 
-// Recorded adds to the golden file how many of the goroutines there are, a line for each function
-// that they started in and the one that created them:
+// Recorded adds the number of the goroutines to the golden file, a line for each pair of the
+// function that they started in and the function that created them:
 //
-//	4             0  goroutine:example.com/app.(*Pool).run             created by example.com/app.NewPool
+//	4             0  goroutine:example.com/app.(*Pool).run      created by example.com/app.NewPool
 //
 // A goroutine that started in a closure has the name of the function with the go statement, and
 // ".func".
@@ -82,15 +83,15 @@ func (s StackSelector) MaxBytes(n int64) Option {
 	return newGoroutineBound(s.of, fmt.Sprintf(".MaxBytes(%d)", n), request.GoroutineOption{Check: request.CheckBytes, Limit: n})
 }
 
-// Recorded adds to the golden file which functions take much stack, without what they called: a
-// line for each that has more than 6 KiB of a goroutine's stack, with the number of such
-// goroutines:
+// Recorded adds to the golden file the functions that take much stack, without the stack of their
+// callees: a line for each function that has more than 6 KiB of a goroutine's stack, with the
+// number of such goroutines:
 //
 //	4  262144~100%  stack:example.com/app.(*Pool).run                 frame
 //
 // Sizes vary with the Go version, the architecture and the race detector. So each is written as the
-// power of two that is nearest, as a factor, and may double before the test fails; a large array
-// that moves into a frame makes a new line, or more than doubles one.
+// power of two that is nearest by factor, and may double before the test fails. A large array that
+// moves into a frame makes a new line, or more than doubles one.
 func (s StackSelector) Recorded() Option {
 	return newGoroutineBound(s.of, ".Recorded()", request.GoroutineOption{Check: request.RecordBytes})
 }

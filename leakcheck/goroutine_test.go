@@ -74,7 +74,7 @@ func TestGoroutineBounds(t *testing.T) {
 		Stack("app.(*pool).run").MaxBytes(3 * 1132),
 		Stack("app.(*pool).handle").MaxBytes(3 * 1032),
 		Stack("app.(*pool).*").MaxBytes(3 * 1132), // a frame counts once
-		Stack("app.TestX").MaxBytes(200),          // what the assertion itself takes does not count
+		Stack("app.TestX").MaxBytes(200),          // the assertion's own stack does not count
 		Stack("app.idle").MaxBytes(0),
 	}
 	for _, o := range pass {
@@ -252,7 +252,7 @@ func TestGoroutineGolden(t *testing.T) {
 		}
 	}
 
-	// What a human wrote stays.
+	// Lines that a human wrote stay.
 	w.writeGolden(t, "TestLogout.golden", strings.Replace(before, "        3             0  goroutine", "      <=9             0  goroutine", 1))
 	w.env.Ci, w.env.Update = false, true
 	if ft, ok := run(pool(8, 65<<10)); !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// stuck is goroutines of one origin that stand on a stack, innermost first.
+// stuck returns goroutines with this state and stack, innermost function first.
 func stuck(state string, functions ...string) pile.Goroutines {
 	g := pile.Goroutines{State: state}
 	for _, f := range functions {
@@ -19,8 +19,8 @@ func stuck(state string, functions ...string) pile.Goroutines {
 	return g
 }
 
-// Both sides of a connection, and what the library records of them, are one leak; what the program
-// holds is another.
+// Both sides of a connection, and the library's records of them, are one leak; growth of the
+// program's is another.
 func TestGrowthFolds(t *testing.T) {
 	read := []string{"internal/poll.(*FD).Read", "net.(*netFD).Read", "net.(*conn).Read"}
 	piles := map[pile.Origin]pile.Goroutines{
@@ -81,7 +81,7 @@ func TestGrowthFolds(t *testing.T) {
 	)
 }
 
-// A handler that does not return goes before the connections that it keeps.
+// A handler that does not return leads the connections that it keeps.
 func TestGrowthOfHandlers(t *testing.T) {
 	handler := pile.Origin{Entry: "example.com/app.(*hub).ServeHTTP", Started: "net/http.(*conn).serve", CreatedBy: "net/http.(*Server).Serve", CreatedAt: "/go/src/net/http/server.go:3464"}
 	reader := pile.Origin{Entry: "net/http.(*connReader).backgroundRead", Started: "", CreatedBy: "net/http.(*connReader).startBackgroundRead", CreatedAt: "/go/src/net/http/server.go:698"}
@@ -100,8 +100,7 @@ func TestGrowthOfHandlers(t *testing.T) {
 	)
 }
 
-// A variable of goroutines that are there already is not what grows, though it goes by the same
-// name.
+// A variable of a fixed number of goroutines is not the growing one, though it has the same name.
 func TestGrowthOfNamesakes(t *testing.T) {
 	of := func(at string, n int64) *refscan.Node {
 		return frame(node("example.com/app.serve.c", "*example.com/app.conn", n, 96*n), refscan.RootInfo{
@@ -119,7 +118,7 @@ func TestGrowthOfNamesakes(t *testing.T) {
 	}
 }
 
-// What grows on a variable itself hangs on others of its type.
+// Growth on a variable itself hangs on others of its type.
 func TestGrowthOfRecursion(t *testing.T) {
 	list := func(n int64) *refscan.Node {
 		head := node("example.com/app.head", "*example.com/app.node", n, 16*n, node("text", "string", n, 64*n))
@@ -136,7 +135,7 @@ func TestGrowthOfRecursion(t *testing.T) {
 	)
 }
 
-// What lies inside of a map is entries, not objects.
+// Objects inside of a map are entries, not objects.
 func TestGrowthOfEntries(t *testing.T) {
 	seen := func(n int64) *refscan.Node {
 		return global(withElems(node("example.com/app.seen", "map[int]float64", 1, 16*n, node("$mapval", "float64", n, 0)), n), "/src/app/seen.go", 5)
@@ -152,8 +151,8 @@ func TestGrowthOfEntries(t *testing.T) {
 	}
 }
 
-// Timers come with the goroutines that wait for them, and the runtime's record of timers with
-// whatever they belong to.
+// Timers come with the goroutines that wait for them. The runtime's record of timers comes with the
+// leak that the timers belong to.
 func TestGrowthOfTimers(t *testing.T) {
 	waiting := pile.Origin{Entry: "example.com/app.wait", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/wait.go:3"}
 	var reports []*refscan.Report
@@ -175,7 +174,8 @@ func TestGrowthOfTimers(t *testing.T) {
 	)
 }
 
-// Whoever receives from a ticker's channel waits for ever, whether or not the ticker is stopped.
+// A goroutine that receives from a ticker's channel waits for ever, whether or not the ticker is
+// stopped.
 func TestGrowthOfReceiversOfTime(t *testing.T) {
 	origin := pile.Origin{Entry: "example.com/app.poll", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/poll.go:3"}
 	var reports []*refscan.Report
@@ -192,8 +192,8 @@ func TestGrowthOfReceiversOfTime(t *testing.T) {
 	wantInOrder(t, ft.errorText(), " in example.com/app.poll\n    the usual cause: Stop of a time.Ticker or Timer does not close its channel")
 }
 
-// One cancel takes a context from its parent and stops its timer, so that nothing else is to be
-// cut; a map is.
+// One call of cancel takes a context from its parent and stops its timer, so nothing else has to be
+// cut. That is not so for a map.
 func TestOneCallCutsBoth(t *testing.T) {
 	end := func(root *refscan.Node) []*tree.Branch {
 		return message.Deepest(tree.GrowForest(report(root))[0]).Line()
@@ -237,13 +237,13 @@ func TestGrowthOfEnvironment(t *testing.T) {
 	)
 }
 
-// Timers are counted as timers, whatever shows how many they are: the functions that they run, or
+// Timers are counted as timers, whether their number shows in the functions that they run or in
 // themselves.
 func TestTimersAreCountedAsTimers(t *testing.T) {
 	for _, keeps := range [][]*refscan.Node{nil, {node("$fn", "func context.WithDeadlineCause.func2", 1, 96)}} {
 		timers := func(n int64) *refscan.Node {
 			for i, k := range keeps {
-				keeps[i] = node(k.Name, k.Type, 5*n, 120*n) // with what is not known of it
+				keeps[i] = node(k.Name, k.Type, 5*n, 120*n) // including its unknown memory
 			}
 			return pendingTimers("context.WithTimeout", n, far, far, keeps...)
 		}
@@ -252,7 +252,7 @@ func TestTimersAreCountedAsTimers(t *testing.T) {
 	}
 }
 
-// Types that package reflect made are kept by whoever has them made, and by reflect.
+// Types that package reflect made are kept by the package that has them made, and by reflect.
 func TestGrowthOfReflectedTypes(t *testing.T) {
 	var reports []*refscan.Report
 	for _, n := range []int64{10, 20, 40, 80, 160} {

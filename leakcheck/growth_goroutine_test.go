@@ -82,7 +82,7 @@ func TestCountGoroutines(t *testing.T) {
 	close(stop)
 }
 
-// Goroutines that cannot be counted may pile up: that is no pass.
+// Goroutines that cannot be counted may pile up, so there is no pass.
 func TestGoroutinesUncounted(t *testing.T) {
 	counted := map[pile.Origin]pile.Goroutines{}
 	for _, tt := range []struct {

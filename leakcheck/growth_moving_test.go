@@ -18,8 +18,8 @@ type stroller struct{ _ *stroller }
 
 var strollers []*stroller
 
-// Objects that are at another place at each snapshot grow at none of them. They are found all the
-// same; what is full at some time is no leak wherever it is.
+// Objects that are at another place at each snapshot grow at none of them. They are found
+// nevertheless. A collection that fills up is no leak, whatever its place.
 func TestGrowthOfWhatMoves(t *testing.T) {
 	fillCut(t)
 	places := &wanderingPlaces
@@ -55,8 +55,8 @@ func TestGrowthOfWhatMoves(t *testing.T) {
 	}
 }
 
-// What was there before and ends while op is called hides growth at the same place: the experiment
-// begins anew, also where something else grew until then.
+// Older objects that go while op is called hide growth at the same place. The experiment begins
+// anew, also if something else grew until then.
 func TestGrowthBehindAFall(t *testing.T) {
 	fillCut(t)
 	places := &wanderingPlaces
@@ -84,10 +84,10 @@ func TestGrowthBehindAFall(t *testing.T) {
 	}
 }
 
-// steps are allocated in steps, each twice the one before.
+// steps is an array that is allocated in steps, each twice as large as the one before.
 var steps []int
 
-// Where an experiment begins anew, batches are as large as is needed for each to see such a step.
+// If an experiment begins anew, batches are so large that each has such a step.
 func TestStepsBehindAFall(t *testing.T) {
 	fillCut(t)
 	places := &wanderingPlaces
@@ -109,12 +109,12 @@ func TestStepsBehindAFall(t *testing.T) {
 	wantParts(t, strings.Join(ft.errors, "\n"), "B/op in []int via ", "leakcheck_test.steps")
 }
 
-// Where files seem to grow at first, a batch has calls beside those that double; what is allocated in
-// steps still grows in each.
+// If files seem to grow at first, a batch has extra calls beside those that double. Memory that is
+// allocated in steps still grows in each.
 func TestStepsBesideFiles(t *testing.T) {
 	fillCut(t)
 	t.Cleanup(func() { steps = nil })
-	for range 4 { // how odd a batch is, is chance
+	for range 4 { // the number of extra calls is random
 		steps = nil
 		calls := 0
 		ft := &impatientT{recordingT{name: t.Name()}}
@@ -136,7 +136,7 @@ func TestStepsBesideFiles(t *testing.T) {
 	}
 }
 
-// What falls again and again is named.
+// A figure that falls again and again is named.
 func TestPassBehindAFall(t *testing.T) {
 	fillCut(t)
 	places := &wanderingPlaces

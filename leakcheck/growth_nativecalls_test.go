@@ -12,7 +12,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
 
-// nativeLeak has C code leave a block with each of 10 calls, and so on.
+// nativeLeak returns a world in which C code leaves a block with each call.
 func nativeLeak(t *testing.T) *world {
 	w := newWorld(t, growing(sessions, 5)...)
 	figures := []int64{3, 13, 33, 73, 153}
@@ -24,7 +24,7 @@ func nativeLeak(t *testing.T) *world {
 	return w
 }
 
-// TestNativeGrowthInLargerBlocks has malloc give a block more than was asked for now and then, and
+// TestNativeGrowthInLargerBlocks lets malloc give a larger block than requested now and then, and
 // something else grow by blocks of that size or another.
 func TestNativeGrowthInLargerBlocks(t *testing.T) {
 	after := []int64{10, 20, 40, 80, 160, 160, 200, 280, 360, 440} // calls; the fifth batch is looked at twice
@@ -80,8 +80,8 @@ func TestNativeGrowthInLargerBlocks(t *testing.T) {
 	}
 }
 
-// TestNativeGrowthBesideThreads has an array of C code grow beside threads that begin: after few
-// calls it is no larger than what libraries may keep for these, in the end it is.
+// TestNativeGrowthBesideThreads lets an array of C code grow beside new threads. After few calls it
+// is no larger than what libraries may keep for these threads; in the end a leak is.
 func TestNativeGrowthBesideThreads(t *testing.T) {
 	for name, tt := range map[string]struct {
 		perCall int64
@@ -110,7 +110,8 @@ func TestNativeGrowthBesideThreads(t *testing.T) {
 	}
 }
 
-// TestNativeCalls says which calls allocate what grows, how that is to be had, or why it is not known.
+// TestNativeCalls checks that the message names the calls that allocate growing memory, or how to
+// get them, or why they are unknown.
 func TestNativeCalls(t *testing.T) {
 	answer := &nativestack.Answer{
 		Lines: []nativestack.Line{{Text: "   +1.00 block/op: malloc <- inner"}, {Text: "      outer", At: "/src/app/app.c:7"}, {Mapping: true, Text: "of a mapping"}},

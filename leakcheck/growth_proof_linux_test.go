@@ -22,12 +22,12 @@ type proofLink struct {
 	_    [40]byte
 }
 
-type proofTwin struct { // of the same size class
+type proofTwin struct { // of the same size class as proofLink
 	_ [40]byte
 	_ *proofLink
 }
 
-// proofState is what the programs below hold.
+// proofState holds the memory of the programs below.
 type proofState struct {
 	calls        int
 	links        []*proofLink
@@ -69,14 +69,14 @@ func newProofState(t *testing.T) {
 	})
 }
 
-// judgeProof calls op in a new state, and returns whether it passed and whether that was proved by
-// counters.
+// judgeProof asserts that op does not grow, in a new state, and returns whether that passed and
+// whether counters proved it.
 func judgeProof(t *testing.T, op func(), opts ...leakcheck.GrowthOption) (passed, proved bool, said string) {
 	t.Helper()
 	newProofState(t)
 	verbose := flag.Lookup("test.v").Value
 	before := verbose.String()
-	require.NoError(t, verbose.Set("true")) // the log says in which way an assertion passed
+	require.NoError(t, verbose.Set("true")) // the log has the method by which an assertion passed
 	defer func() { require.NoError(t, verbose.Set(before)) }()
 	ft := &recordingT{name: t.Name()}
 	passed = leakcheck.AssertNoGrowth(ft, op, opts...)
@@ -84,7 +84,7 @@ func judgeProof(t *testing.T, op func(), opts ...leakcheck.GrowthOption) (passed
 	return passed, strings.Contains(strings.Join(ft.logs, "\n"), "passed by counters"), said
 }
 
-// resurrected is what finalizers keep.
+// resurrected holds the objects that finalizers keep.
 var resurrected struct {
 	sync.Mutex
 	links []*proofLink
@@ -95,8 +95,8 @@ func proofKeep() { proof.links = append(proof.links, &proofLink{}) }
 var proofOps = []struct {
 	name   string
 	op     func()
-	leaks  bool // as snapshots find
-	unseen bool // though counters do not see it
+	leaks  bool // snapshots find growth
+	unseen bool // counters do not see the growth
 	proved bool // counters are enough for a pass
 }{
 	{name: "nothing stays", op: func() { proof.last = nil; _ = make([]*proofLink, 10) }, proved: true},
@@ -199,7 +199,7 @@ func drop(cache []*proofTwin) []*proofTwin {
 	return cache[:len(cache)-1]
 }
 
-// What leaves nothing is proved to, mostly, and passes in any case.
+// Programs that leave nothing pass, mostly by a proof.
 func TestProofsOfHealthyPrograms(t *testing.T) {
 	for _, tt := range proofOps {
 		if tt.leaks {
@@ -212,13 +212,13 @@ func TestProofsOfHealthyPrograms(t *testing.T) {
 				if proved || !tt.proved {
 					break
 				}
-				require.Less(t, try, 5, "snapshots were needed") // what other goroutines do may be in the way
+				require.Less(t, try, 5, "snapshots were needed") // other goroutines may move the counters
 			}
 		})
 	}
 }
 
-// No leak is proved to be none, but for what Full's documentation says.
+// No leak passes by a proof, except for those in Full's documentation.
 func TestNoProofOfALeak(t *testing.T) {
 	require.Slow(t)
 	for _, tt := range proofOps {
@@ -236,8 +236,8 @@ func TestNoProofOfALeak(t *testing.T) {
 	}
 }
 
-// judgeUnseen judges a leak that counters do not see: it passes by them alone. Where what other
-// goroutines do moves the counters, snapshots are taken, which find it.
+// judgeUnseen judges a leak that counters do not see: it passes by counters alone. If other
+// goroutines move the counters, snapshots are taken, which find the leak.
 func judgeUnseen(t *testing.T, op func()) {
 	t.Helper()
 	for try := 1; ; try++ {
@@ -252,8 +252,8 @@ func judgeUnseen(t *testing.T, op func()) {
 	require.False(t, passed || proved)
 }
 
-// Random programs of several such operations each: where one is proved not to leak, the full
-// experiment says so, too.
+// Random programs consist of several such operations each. If a program passes by a proof, the full
+// experiment passes, too.
 func TestProofsHoldForRandomPrograms(t *testing.T) {
 	require.Slow(t)
 	proofs := 0
@@ -268,7 +268,7 @@ func TestProofsHoldForRandomPrograms(t *testing.T) {
 		for range 1 + random.IntN(4) {
 			p := part{random.IntN(len(proofOps)), 1 + random.IntN(3)*random.IntN(40), 0}
 			if leaks := proofOps[p.of].leaks; leaks && random.IntN(2) == 0 {
-				p.every = 100 + random.IntN(1000) // about as rare as what is no leak
+				p.every = 100 + random.IntN(1000) // at about the rate below which growth is no leak
 			}
 			if !proofOps[p.of].unseen {
 				parts = append(parts, p)
@@ -295,7 +295,7 @@ func TestProofsHoldForRandomPrograms(t *testing.T) {
 	t.Logf("%d were proved", proofs)
 }
 
-// The full way is taken where it is asked for, or where the counters do not know what counts.
+// There is no proof with Full, and with options that the counters do not know.
 func TestProofIsNotTried(t *testing.T) {
 	op := func() { _ = fmt.Sprint(1) }
 	for name, opts := range map[string][]leakcheck.GrowthOption{

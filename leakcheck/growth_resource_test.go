@@ -14,7 +14,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// descriptors makes so many of one name.
+// descriptors makes n descriptors with the same names.
 func descriptors(n int64, names ...string) (items []ledger.Item) {
 	for range n {
 		it := ledger.Item{Kind: ledger.Descriptor, Size: 1, State: "ESTABLISHED"}
@@ -24,7 +24,8 @@ func descriptors(n int64, names ...string) (items []ledger.Item) {
 	return items
 }
 
-// resources has a world's process hold what make makes of a figure at each snapshot.
+// resources gives the process of a world the items that make returns for one figure at each
+// snapshot.
 func (w *world) resources(make func(int64) []ledger.Item, figures ...int64) {
 	w.Resources = func(string) (*ledger.Ledger, error) {
 		return &ledger.Ledger{Items: make(figures[min(w.snapshots-1, len(figures)-1)])}, nil
@@ -95,7 +96,7 @@ func TestResourceSeries(t *testing.T) {
 	}
 }
 
-// Temporary files that op leaves are a leak, in whatever number it is called.
+// Temporary files that op leaves are a leak, whatever the numbers of calls.
 func TestFilesOfOp(t *testing.T) {
 	for name, want := range map[string]string{
 		"upload-*":            "they stay when the test ends: remove them, or make them in a folder of t.TempDir",
@@ -121,8 +122,9 @@ func TestFilesOfOp(t *testing.T) {
 	}
 }
 
-// Goroutines that are in system calls have a thread each, and some come and go besides. They are one
-// finding, not one with whatever else of the program's grows as fast.
+// Goroutines in system calls have a thread each, and some threads come and go besides. The
+// goroutines and threads are one finding. The threads do not come with other growth of the
+// program's at the same rate.
 func TestThreadsOfGoroutines(t *testing.T) {
 	w := newWorld(t, growing(sessions, 10, 20, 40, 80, 160)...)
 	var counts []map[pile.Origin]pile.Goroutines
@@ -164,7 +166,7 @@ func TestDescriptorWithItsObject(t *testing.T) {
 	}
 }
 
-// Where there are more descriptors than objects that stand for one, not each has an object.
+// If there are more descriptors than objects that stand for them, not each has an object.
 func TestDescriptorsWithFewerObjects(t *testing.T) {
 	for times, want := range map[int64]string{1: "each belongs to a ", 2: "one of 2 belongs to a ", 3: "one of 3 belongs to a ", 4: "one of 4 belongs to a "} {
 		w := newWorld(t, growing(conns, 3, 13, 33, 73, 153)...)
@@ -177,7 +179,7 @@ func TestDescriptorsWithFewerObjects(t *testing.T) {
 	}
 }
 
-// What an Ignore names, or what belongs to objects that one leaves out, is no finding.
+// A resource that an Ignore names, or that belongs to ignored objects, is no finding.
 func TestIgnoredResource(t *testing.T) {
 	for _, pattern := range []string{"socket to 127.0.0.1:*", "app.pool"} {
 		w := newWorld(t, growing(conns, 3, 13, 33, 73, 153)...)
@@ -194,7 +196,8 @@ func TestIgnoredResource(t *testing.T) {
 	}
 }
 
-// Where the system does not tell, memory is still judged, and the log says what was not looked at.
+// If the system does not list resources, memory is still judged, and the log says what was not
+// read.
 func TestNoLedger(t *testing.T) {
 	w := newWorld(t, growing(sessions, 5)...)
 	w.Resources = func(string) (*ledger.Ledger, error) {
@@ -206,7 +209,7 @@ func TestNoLedger(t *testing.T) {
 	}
 }
 
-// The record knows the kind.
+// The record has the kind of a resource.
 func TestResourceRecord(t *testing.T) {
 	w := newWorld(t, growing(sessions, 5)...)
 	w.resources(postgres, 3, 13, 33, 73, 153)

@@ -13,7 +13,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
-// sliceState is what the operations below add to.
+// sliceState holds the slices that the operations below append to.
 type sliceState struct {
 	ints   []int
 	marks  []*int
@@ -28,7 +28,7 @@ type sliceEvents struct {
 	names []string
 }
 
-// A sliceCursor has the words of a slice, and is none.
+// A sliceCursor has words like those of a slice, but is none.
 type sliceCursor struct {
 	block  *[1 << 12]byte
 	at, to int
@@ -41,11 +41,11 @@ var (
 
 const (
 	sliceNoted = "could not tell, and did not judge: "
-	manyInts   = 10_000_000 // more than can be filled
-	largeHeap  = 5 << 20    // pointers, which take more than what is looked into
+	manyInts   = 10_000_000 // too many to fill
+	largeHeap  = 5 << 20    // pointers: more bytes than are searched for slices
 )
 
-// Slices with room for more, to which an operation adds.
+// Operations that add to slices with spare capacity.
 var sliceOps = []struct {
 	name  string
 	state func() sliceState
@@ -53,7 +53,7 @@ var sliceOps = []struct {
 	opts  []leakcheck.GrowthOption
 	slow  bool
 	found string // the message about the leak
-	noted string // or the note that goes with a pass
+	noted string // or the note of a pass
 }{
 	{
 		name:  "numbers",
@@ -196,7 +196,7 @@ var sliceOps = []struct {
 	},
 }
 
-// What fills room that was there before is found where the room can be filled, and else named.
+// Growth within spare capacity is found if the capacity can be filled, and is logged otherwise.
 func TestSlicesWithRoom(t *testing.T) {
 	verbose := flag.Lookup("test.v").Value
 	before := verbose.String()

@@ -17,8 +17,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// growth runs AssertNoGrowth in the world; calls is how often it called its op. The goroutines are
-// those of each snapshot.
+// growth runs AssertNoGrowth in the world. calls is how often it called its op. goroutinesAt has
+// the goroutines at each snapshot.
 func (w *world) growth(goroutinesAt []map[pile.Origin]pile.Goroutines, opts ...GrowthOption) (t *fakeT, ok bool, calls int) {
 	t = &fakeT{name: "TestLogout"}
 	count := func(func(string) bool) map[pile.Origin]pile.Goroutines {
@@ -38,7 +38,7 @@ func journal(bytes int64) *refscan.Node {
 	return global(node("example.com/app.journal", "[]int", 1, bytes), "/src/app/journal.go", 5)
 }
 
-// roomyJournal has an array of which so many bytes are in use.
+// roomyJournal has an array with so many bytes in use.
 func roomyJournal(bytes int64) *refscan.Node {
 	n := journal(4096)
 	n.RoomBytes = n.Bytes - bytes
@@ -147,7 +147,7 @@ func TestGrowthSeries(t *testing.T) {
 		if ok == tt.leaks || w.snapshots != tt.snapshots {
 			t.Errorf("%s: passed is %v after %d snapshots\n%s", tt.name, ok, w.snapshots, ft.errorText())
 		}
-		// What had grown, and is forgiven, is named all the same.
+		// Growth that turns out to be no leak is logged.
 		last := tt.figures[min(w.snapshots, len(tt.figures))-1]
 		if grew := w.snapshots > 2 && last > tt.figures[0]; !tt.leaks && grew != ft.logged("is no leak: via ") {
 			t.Errorf("%s: %v", tt.name, ft.logs)
@@ -158,9 +158,9 @@ func TestGrowthSeries(t *testing.T) {
 	}
 }
 
-// callsOf is how often an operation is called with tenAndTen, until so many snapshots were taken: with
-// each of four batches, which begin anew after a fall, twice as often as before. The last snapshot
-// follows on a wait.
+// callsOf is how often an operation is called with tenAndTen, until so many snapshots were taken.
+// Each of four batches has twice as many calls as the one before; after a fall, four more batches
+// follow. The last snapshot follows a wait.
 func callsOf(figures []int64, snapshots int) int {
 	calls, i := 10, 1
 	for batches := 0; i < snapshots && batches < 4; i++ {
@@ -169,14 +169,14 @@ func callsOf(figures []int64, snapshots int) int {
 			batches = 0
 		}
 	}
-	further := []int{40, 72, 78, 73, 80, 75, 77, 72, 79} // behind a last look at the same calls
+	further := []int{40, 72, 78, 73, 80, 75, 77, 72, 79} // after a last snapshot of the same calls
 	for _, n := range further[:max(0, snapshots-i-1)] {
 		calls += n
 	}
 	return calls
 }
 
-// What stops growing while something else still grows is named, too, once that stops.
+// A figure that stops growing while another one still grows is logged, too, once the other stops.
 func TestForgivenOneAfterAnother(t *testing.T) {
 	other := func(n int64) *refscan.Node {
 		return global(node("example.com/app.cache", "[]*example.com/app.Entry", 1, 8*n, node("[*]", "*example.com/app.Entry", n, 64*n)), "/src/app/cache.go", 3)
@@ -315,7 +315,7 @@ func TestGrowthUnknown(t *testing.T) {
 		t.Errorf("strict: passed is %v: %v", ok, ft.errors)
 	}
 
-	// A scan that does not agree with the collector is looked at again.
+	// A scan that does not agree with the collector is repeated.
 	bad := report(sessions(20))
 	bad.Totals.MissedBytes = 1 << 40
 	w = newWorld(t, report(sessions(10)), bad, report(sessions(10)))
@@ -393,8 +393,8 @@ func TestGrowthOpFails(t *testing.T) {
 	growth.AssertNoGrowth(w.Checker, &fakeT{name: "TestLogout"}, environ.Site{}, op, newGrowthRequest(op, nil), pile.CountAll, growth.Watchers{})
 }
 
-// What the collector keeps though no path leads there is growth, whether or not it is within what
-// an audit allows.
+// Objects that the collector keeps though no path leads to them are growth, whether or not the
+// audit allows their number.
 func TestGrowthOfMissed(t *testing.T) {
 	missing := func(size int64, figures ...int64) []*refscan.Report {
 		reports := growing(sessions, make([]int64, len(figures))...)

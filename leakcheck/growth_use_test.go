@@ -12,7 +12,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
-// A failingT knows whether it has failed.
+// A failingT is a test that tells whether it has failed.
 type failingT struct{ recordingT }
 
 func (t *failingT) Failed() bool  { return len(t.errors) > 0 }
@@ -21,7 +21,7 @@ func (t *failingT) Skipped() bool { return false }
 // An op that fails the test need not do so thousands of times.
 func TestGrowthStopsWhereOpFails(t *testing.T) {
 	fillCut(t)
-	for _, call := range []int{1, 2, 10, 350} { // of 600, if all is well
+	for _, call := range []int{1, 2, 10, 350} { // of 600, if nothing fails
 		ft := &failingT{recordingT{name: "TestOp"}}
 		calls := 0
 		if leakcheck.AssertNoGrowth(ft, func() {
@@ -47,7 +47,7 @@ func TestGrowthStopsWhereOpFails(t *testing.T) {
 
 var twiceBounded []*guest
 
-// Two bounds that one path breaks need it once.
+// A path that breaks two bounds is shown once.
 func TestSecondBoundOnOnePath(t *testing.T) {
 	fillCut(t)
 	twiceBounded = []*guest{{}, {}, {}}
@@ -63,10 +63,10 @@ func TestSecondBoundOnOnePath(t *testing.T) {
 	}
 }
 
-// What a stack holds without a name is not called a variable.
+// Memory that a stack holds without a name is not called a variable.
 func TestUnnamedSlotsInMessages(t *testing.T) {
 	fillCut(t)
-	held := map[int]*guest{} // on the stack, as small as it is and since nobody else has it
+	held := map[int]*guest{} // on the stack, since it is small and does not escape
 	held[1] = &guest{}
 	ft := &recordingT{name: "TestSlot"}
 	if leakcheck.AssertRetained(ft, leakcheck.Type[*guest]().None()) {
@@ -99,10 +99,10 @@ func (c stuckContext) Err() error {
 	}
 }
 
-// forgotten is where a cancel function goes that nobody calls.
+// forgotten holds a cancel function that no code calls.
 var forgotten []context.CancelFunc
 
-// Of goroutines that the standard library starts, a message says what the usual cause is.
+// For goroutines of the standard library, a message has the usual cause.
 func TestUsualCause(t *testing.T) {
 	fillCut(t)
 	parent := stuckContext{context.Background(), make(chan struct{})}
@@ -117,7 +117,7 @@ func TestUsualCause(t *testing.T) {
 	wantParts(t, strings.Join(ft.errors, "\n"), "+1.00 goroutine/op", "    the usual cause: the cancel function of a context is not called\n")
 }
 
-// The command finds what was recorded in full by the name of the function.
+// The command finds full recordings by the name of the function.
 func TestRecordsTheLastBatch(t *testing.T) {
 	if runtime.MemProfileRate <= 1 || flag.Lookup("test.memprofile").Value.String() != "" {
 		t.Skip("the profiler is off, records everything, or is somebody else's")

@@ -133,18 +133,18 @@ func (t *fakeT) end() {
 type world struct {
 	*assertion.Checker
 	env       environ.Environment
-	reports   []*refscan.Report // one a snapshot; the last one is used again
+	reports   []*refscan.Report // one a snapshot; the last one repeats
 	err       error
 	snapshots int
-	slept     time.Duration // which is all the time that passes
-	looks     time.Duration // how long a snapshot takes
+	slept     time.Duration // no other time passes
+	looks     time.Duration // duration of a snapshot
 	exitCode  int
 	stderrBuf bytes.Buffer
 	names     names
 
 	stacks refscan.Stacks             // handmade goroutines
-	leaked []*refscan.LeakedGoroutine // of these
-	needed observe.Needs              // by the last snapshot
+	leaked []*refscan.LeakedGoroutine // of stacks
+	needed observe.Needs              // of the last snapshot
 }
 
 var worldBegan = time.Now()

@@ -12,9 +12,9 @@ import (
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
-// Idle connections of http.DefaultTransport are no leak, of HTTP/2 no more than of HTTP/1: one host
-// does not grow, and what the Transport keeps of them breaks no bound on its type, but is named in
-// the log. What their goroutines hold counts, of both.
+// Idle connections of http.DefaultTransport are no leak, neither with HTTP/1 nor with HTTP/2: those
+// to one host do not grow. The Transport's records of them break no bound on their type, but are
+// named in the log. Objects that their goroutines hold count.
 func TestIdleConnections(t *testing.T) {
 	fillCut(t)
 	transport := http.DefaultTransport.(*http.Transport)
@@ -33,7 +33,7 @@ func TestIdleConnections(t *testing.T) {
 			client := transport.Clone()
 			client.TLSClientConfig = &tls.Config{RootCAs: roots}
 			http.DefaultTransport = client
-			defer func() { // which does not hold it itself
+			defer func() { // the deferred function itself does not hold client
 				http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 				http.DefaultTransport = transport
 			}()

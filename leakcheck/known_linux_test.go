@@ -27,17 +27,17 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// unseen are the retainers that nothing is seen at in a snapshot that this test can make: those
-// that show under another name, and those that are filled by chance.
+// unseen lists the retainers at which a snapshot of this test shows nothing: those that have
+// another name, and those that are filled by chance.
 var unseen = []string{"runtime.allgs", "runtime.sched", "runtime.(timers).heap[*].timer", "net/http.DefaultTransport.connsPerHostWait"}
 
-// Each retainer exists in the Go version that runs, and keeps what its reason says after the
-// library was used as it is meant to be.
+// Each retainer exists in the running Go version, and after normal use of the library it keeps what
+// its reason says.
 func TestRetainersExist(t *testing.T) {
 	if testing.Short() {
 		t.Skip("uses the network of this machine")
 	}
-	// In a process of its own: what other tests leave in variables may hold the same objects.
+	// This needs a process of its own: variables of other tests may hold the same objects.
 	if alone := "LEAKCHECK_TEST_RETAINERS"; os.Getenv(alone) == "" {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRetainersExist$")
 		cmd.Env = append(os.Environ(), alone+"=1")

@@ -41,7 +41,7 @@ func TestRetainers(t *testing.T) {
 	}
 }
 
-// Each entry says why, and where; the paths are those of TestRetainersExist.
+// Each entry has a reason and a path; the paths are those of TestRetainersExist.
 func TestRetainerTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range tree.Retainers {
@@ -56,8 +56,8 @@ func TestRetainerTable(t *testing.T) {
 	}
 }
 
-// What is hidden has the library's own types all the way, or the runtime's, and lies at the very
-// field.
+// Hidden memory has only types of the library, or of the runtime, along its path, and lies at the
+// very field.
 func TestRetainerPaths(t *testing.T) {
 	transport := func(children ...*refscan.Node) *refscan.Node {
 		return global(node("net/http.DefaultTransport", "*net/http.Transport", 0, 0, children...), "", 0)
@@ -98,8 +98,8 @@ func TestRetainerPaths(t *testing.T) {
 	}
 }
 
-// What package testing has for a test is its own, but for the context and what the program holds
-// tests in.
+// Records of package testing for a test are its own, except for the context, and for tests that the
+// program holds.
 func TestTestingRecords(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -134,8 +134,8 @@ func TestTestingRecords(t *testing.T) {
 	}
 }
 
-// Arrays of the runtime's that get larger with what they list, and gaps, are not worth a line;
-// objects are.
+// Arrays of the runtime's that grow with the objects that they list, and gaps, get no note; objects
+// do.
 func TestNotesOfTheRuntime(t *testing.T) {
 	gaps, list := &tree.Retainer{Path: tree.TinyGaps, Reason: "gaps"}, &tree.Retainer{Path: "runtime.allp", RuntimeTypes: true, Reason: "at hand"}
 	if notes := tree.NotesOf([]tree.Kept{{Retainer: gaps, Tally: tree.Tally{Objects: 0, Bytes: 12}, Path: tree.TinyGaps}, {Retainer: list, Tally: tree.Tally{Objects: 0, Bytes: 4096}, Path: "runtime.allp"}}); len(notes) > 0 {

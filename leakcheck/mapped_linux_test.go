@@ -11,8 +11,8 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
 
-// What op maps is a leak, though something else is given back between two snapshots; and none if it
-// is gone itself by the next snapshot.
+// Memory that op maps is a leak, even if other memory is returned between two snapshots; it is none
+// if it is gone by the next snapshot.
 func TestMappedBesideAFall(t *testing.T) {
 	if ledger.Sanitized {
 		t.Skip("with a sanitizer it is not judged")

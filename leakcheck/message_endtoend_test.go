@@ -9,7 +9,7 @@ import (
 )
 
 // Each of these programs leaks through the standard library. The first lines of the message must
-// say what was forgotten, and nothing must say that there is more to do.
+// name the usual cause, and nothing in it must demand more than that one fix.
 func TestEndToEndMessages(t *testing.T) {
 	require.Slow(t)
 	m := newScratchModule(t)
@@ -72,8 +72,8 @@ func TestEndToEndMessages(t *testing.T) {
 	}
 }
 
-// In the last batch of calls all allocations are recorded, unless go test writes a profile
-// of them. What a sampler happens to see is not printed.
+// In the last batch of calls all allocations are recorded, unless go test writes a profile of them.
+// The message does not print samples of a profiler.
 func TestSaysWhereAllocated(t *testing.T) {
 	require.Slow(t)
 	m := newScratchModule(t)

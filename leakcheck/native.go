@@ -11,35 +11,36 @@ import (
 type NativeSelector struct{ of request.ResourceOption }
 
 // NativeMemory selects the blocks that C code has allocated with malloc and its kin and has not
-// freed, of libraries as well: what C.malloc, C.CString and C.CBytes return, and what C code keeps
-// for itself. Blocks that malloc keeps to hand out again, and what it and the loader have for
-// threads, do not count. Sizes are those of malloc's chunks: 8 bytes more than asked for, rounded up to a
-// multiple of 16.
+// freed, of libraries as well: those that C.malloc, C.CString and C.CBytes return, and those that C
+// code keeps for itself. Blocks that malloc keeps to hand out again, and memory that malloc and the
+// loader have for threads, do not count. Sizes are those of malloc's chunks: 8 bytes more than
+// asked for, rounded up to a multiple of 16.
 //
 //	leakcheck.AssertRetained(t, leakcheck.NativeMemory().MaxBytes(1<<20), leakcheck.Since(b))
 //
-// The heap of glibc is read, on linux/amd64 and linux/arm64, in about a millisecond for 10,000 blocks,
-// without a preloaded library or a compiler. Other allocators and C libraries, -asan and -msan are
-// unknown. A program without a C library has none. Scope and Ignore have no effect, but for Recorded.
+// NativeMemory reads the heap of glibc, on linux/amd64 and linux/arm64, in about a millisecond for
+// 10,000 blocks, without a preloaded library or a compiler. With other allocators and C libraries,
+// -asan and -msan, the verdict is unknown. A program without a C library has no such memory. Scope
+// and Ignore have no effect, except for Recorded.
 func NativeMemory() NativeSelector {
 	return NativeSelector{request.ResourceOption{Shown: "NativeMemory()", Kind: ledger.Native}}
 }
 
-// Recorded adds to the golden file who holds native memory, a line for each path of Go objects and
-// each C variable that leads to blocks, with the blocks that these lead to:
+// Recorded adds the holders of native memory to the golden file, a line for each path of Go objects
+// and each C variable that leads to blocks, with the number and bytes of these blocks:
 //
 //	4  1184~100%  example.com/app.statements[*].c               native block
 //
-// Where several lead to a block it is counted once, at a path of Go's if there is one. Variables of
-// the program's C code are "C.cache_head", those of a library "libfoo.so:cache_head", and blocks that
-// nothing leads to are at "lost", without their number, since a word that is left over on a stack
-// can hide some. What the C library keeps for itself, and what only stacks, variables of threads or
-// mapped memory lead to, has no line: it depends on the machine and on how many threads there are.
-// Scope is for paths of Go alone. Bytes may double before the test fails.
+// A block that several holders lead to is counted once, at a path of Go's if there is one.
+// Variables of the program's C code are "C.cache_head", those of a library "libfoo.so:cache_head".
+// Blocks that nothing leads to are at "lost", without their number, since a stale word on a stack
+// can hide some. Blocks that the C library keeps for itself, and blocks that only stacks, variables
+// of threads or mapped memory lead to, have no line: they depend on the machine and on how many
+// threads there are. Scope is for paths of Go alone. Bytes may double before the test fails.
 //
-// Such an assertion reads all memory that C code may write to, and takes about as long as two scans. What
-// cannot be told is unknown, as for bounds; Since does not go with it, since a baseline does not
-// know holders.
+// Such an assertion reads all memory that C code may write to, and takes about as long as two
+// scans. If the holders cannot be found, the verdict is unknown, as for bounds. It cannot be
+// combined with Since: a baseline does not know holders.
 func (s NativeSelector) Recorded() Option {
 	return setting(func(r *request.Request) {
 		if s.of.Shown == "" {

@@ -10,7 +10,8 @@ import (
 
 var readTwice []*[100]int
 
-// Whatever is asked for, a snapshot is scanned at most once, and nothing else is read of it twice.
+// Whatever the assertion needs, a snapshot is scanned at most once, and nothing else of it is read
+// twice.
 func TestNothingIsScannedTwice(t *testing.T) {
 	needSnapshots(t)
 	for range 2 {

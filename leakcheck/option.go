@@ -2,9 +2,8 @@ package leakcheck
 
 import "github.com/leakgate/leakgate/leakcheck/internal/request"
 
-// An Option is a Bound, what a GoroutineSelector, StackSelector or
-// ResourceSelector gives, or one of Scope, Ignore,
-// Golden, Since and Full. The set is closed.
+// An Option is a Bound, an option made from a GoroutineSelector, StackSelector, ResourceSelector or
+// NativeSelector, or one of Scope, Ignore, Golden, Since and Full. The set is closed.
 type Option interface {
 	apply(*request.Request)
 }
@@ -14,7 +13,7 @@ type GrowthOption interface {
 	applyGrowth(*request.Request)
 }
 
-// A Filter narrows down what counts: Scope and Ignore. It is an option of all assertions.
+// A Filter restricts what counts: Scope and Ignore. It is an option of all assertions.
 type Filter interface {
 	Option
 	GrowthOption
@@ -55,10 +54,10 @@ func eachOption[O any](opts []O, problem func(string, ...any), apply func(O)) {
 }
 
 // Scope names the packages whose roots count, by import path: "example.com/app",
-// "example.com/app/..." (and all below), "example.com/*/store". The last elements of a path do:
-// "app/store". A root belongs to the package that declares the variable, or, for a goroutine's
-// variable, to that of the function, of the goroutine's entry function and of the one that created
-// it.
+// "example.com/app/..." (and all below), "example.com/*/store". The last elements of a path are
+// enough: "app/store". A root belongs to the package that declares the variable. A goroutine's
+// variable belongs to the package of its function, to that of the goroutine's entry function, and
+// to that of the function that created the goroutine.
 //
 // Without Scope, a comparison with a golden file takes the roots of the module under test and
 // leaves out the test functions' own variables; bounds take all roots.
@@ -66,18 +65,18 @@ func Scope(patterns ...string) Filter {
 	return filter(func(r *request.Request) { r.Narrow(patterns) })
 }
 
-// Ignore leaves out what lies at the paths that match pattern (see Path), with all below, for the
-// given reason. What was left out is listed in failure messages; an Ignore that matched nothing is
-// logged, so that it can be deleted.
+// Ignore leaves out the objects at the paths that match pattern (see Path), with all below, for the
+// given reason. Failure messages list what was left out; an Ignore that matched nothing is logged,
+// so that it can be deleted.
 func Ignore(pattern, reason string) Filter {
 	return filter(func(r *request.Request) { r.Ignore(pattern, reason) })
 }
 
-// Full asks for snapshots that are scanned as a whole, also where less would prove that an assertion
+// Full asks for snapshots that are scanned as a whole, even if less would prove that an assertion
 // holds: for the audit against the garbage collector that belongs to each scan, for the figures and
-// files that a scan leaves, and for what the proof does not see (see AssertNoGrowth and Root). What
-// fails has always been judged in full. LEAKGATE_FULL=1, which leakgate run -full sets, asks for it
-// in all assertions of a process.
+// files that a scan leaves, and for objects that the proof does not see (see AssertNoGrowth and
+// Root). Failures are always judged in full. LEAKGATE_FULL=1, which leakgate run -full sets, asks
+// for it in all assertions of a process.
 func Full() AnyOption {
 	return filter(func(r *request.Request) { r.Full = true })
 }
@@ -88,8 +87,8 @@ func Golden(name string) Option {
 	return setting(func(r *request.Request) { r.CompareWith(name) })
 }
 
-// Since counts only what is retained beyond the baseline. A bound takes the growth of all that its
-// selector matches; a golden file takes the growth of each path.
+// Since counts only memory that is retained beyond the baseline. For a bound that is the growth of
+// all that its selector matches; for a golden file it is the growth of each path.
 func Since(b *Baseline) Option {
 	return setting(func(r *request.Request) {
 		switch {

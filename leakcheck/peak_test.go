@@ -11,8 +11,7 @@ import (
 	"github.com/leakgate/leakgate/internal/require"
 )
 
-// Operations of a user's module that hold more than the bound for a while are told from those that do
-// not.
+// Peaks of a user's operations that exceed the bound for a while fail, and others pass.
 func TestEndToEndPeaks(t *testing.T) {
 	require.Slow(t)
 	m := newScratchModule(t)
@@ -26,16 +25,16 @@ func TestEndToEndPeaks(t *testing.T) {
 
 var peakSink []byte
 
-// churn makes garbage, and holds next to nothing of it.
+// churn makes garbage, and holds next to nothing.
 func churn() {
 	for i := range 3000 {
 		peakSink = make([]byte, 100+i)
 	}
 }
 
-// What op leaves is found in any case: it is still there when a snapshot is taken. Variables and
-// functions of this package are the tool's own, so it is a variable of another, and where it was
-// allocated is not said.
+// A peak that op leaves is always found: it is still there when a snapshot is taken. Variables and
+// functions of this package are the tool's own, so the test uses a variable of another package, and
+// the message has no allocation stacks.
 func TestPeakOfWhatStays(t *testing.T) {
 	was := os.Args
 	defer func() { os.Args = was }()
@@ -54,7 +53,7 @@ type dueT struct{ fakeT }
 
 func (t *dueT) Deadline() (time.Time, bool) { return time.Now(), true }
 
-// What makes no sense is said, and op not called.
+// Invalid options are reported, and op is not called.
 func TestPeakMisuse(t *testing.T) {
 	never := func() { t.Error("op is called") }
 	for text, assertPeak := range map[string]func(TestingT) bool{
@@ -73,7 +72,7 @@ func TestPeakMisuse(t *testing.T) {
 	assert.Panics(t, func() { AssertPeak((*testing.T)(nil), never, MaxBytes(1)) })
 }
 
-// What allocates no more than the bound is called once, and as often as the test says if it does.
+// An op that allocates no more than the bound is called once, or as often as the options say.
 func TestPeakCalls(t *testing.T) {
 	calls := 0
 	op := func() { calls++; peakSink = make([]byte, 1000) }
@@ -88,8 +87,8 @@ func TestPeakCalls(t *testing.T) {
 	}
 }
 
-// The settings that op runs with are as before when it has returned, however it ends, and what op
-// sets stays.
+// AssertPeak restores the settings that it changes for op, however op ends. Settings that op makes
+// stay.
 func TestPeakPutsSettingsBack(t *testing.T) {
 	percent, rate := debug.SetGCPercent(150), runtime.MemProfileRate
 	defer debug.SetGCPercent(percent)
@@ -133,7 +132,7 @@ func (t *failingT) Failed() bool { return len(t.errors) > 0 }
 
 func (t *failingT) Skipped() bool { return false }
 
-// A test that is about to time out is told so.
+// A test that is about to time out has the verdict unknown, with that cause.
 func TestPeakOutOfTime(t *testing.T) {
 	t.Setenv("LEAKGATE_STRICT", "1")
 	ft := &dueT{}

@@ -16,7 +16,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Which bounds are looked at without a snapshot, and what comes of that.
+// TestReachInPlaceOfSnapshots checks which bounds are judged by reach, without a snapshot, and the
+// outcome of that.
 func TestReachInPlaceOfSnapshots(t *testing.T) {
 	own := Root("app.sessions").MaxObjects(200)
 	for _, tt := range []struct {
@@ -86,8 +87,8 @@ func TestReachInPlaceOfSnapshots(t *testing.T) {
 	}
 }
 
-// What is over its bound, or cannot be told, is judged by snapshots; what no snapshot could tell either
-// is unknown.
+// A bound that is exceeded, or not decided by reach, is judged by snapshots. If no snapshot could
+// decide it either, the verdict is unknown.
 func TestReachThatProvesNothing(t *testing.T) {
 	w := newWorld(t, report(sessions(100)))
 	asked := 0

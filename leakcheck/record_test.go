@@ -36,7 +36,7 @@ func readResult(t *testing.T, dir string) *verdict.Result {
 	return r
 }
 
-// A pass says in which way it was found, in the record and under -v; nothing else does.
+// A pass has its method in the record and, under -v, in the log; no other outcome has.
 func TestMethodOfAPass(t *testing.T) {
 	w := newWorld(t, report(sessions(100)))
 	w.env.Artifacts, w.env.Verbose = t.TempDir(), true
@@ -126,8 +126,8 @@ func TestArtifactsForTheCommand(t *testing.T) {
 	}
 }
 
-// The heap profiles bracket what the assertion is about: from its baseline, or, for AssertNoGrowth,
-// from the first snapshot.
+// The heap profiles bracket the assertion: they begin at its baseline, or, for AssertNoGrowth, at
+// the first snapshot.
 func TestHeapProfilesBracket(t *testing.T) {
 	w := newWorld(t, report(sessions(1)), report(sessions(9)))
 	w.env.Artifacts = t.TempDir()

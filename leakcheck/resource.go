@@ -7,19 +7,19 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
 
-// A ResourceSelector says which resources of the operating system a bound is for. It becomes an
-// Option with None or Max.
+// A ResourceSelector selects the resources of the operating system that a bound applies to. It
+// becomes an Option with None or Max.
 type ResourceSelector struct{ of request.ResourceOption }
 
-// Files selects the open descriptors of the process: files, sockets, pipes and the like. What was
-// open when the process started, what the runtime opens for its poller and what the go command's
-// flags ask for, such as the test log, does not count.
+// Files selects the open descriptors of the process: files, sockets, pipes and the like.
+// Descriptors that were open when the process started, that the runtime opens for its poller, and
+// that the go command's flags ask for, such as the test log, do not count.
 //
 //	leakcheck.AssertRetained(t, leakcheck.Files().Max(4))
 //
-// An assertion with such bounds alone reads /proc, which takes some tenths of a millisecond, and
-// collects garbage only where they do not hold: files that nobody refers to are closed then. Scope
-// and Ignore have no effect.
+// An assertion with such bounds alone reads /proc, which takes some tenths of a millisecond. It
+// collects garbage only if they do not hold: that closes files without references. Scope and Ignore
+// have no effect.
 func Files() ResourceSelector { return newResources("Files()", ledger.Descriptor) }
 
 // Threads selects the threads of the process, those of the Go runtime and of C included. How many

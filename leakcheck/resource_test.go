@@ -43,7 +43,7 @@ func TestResourceBounds(t *testing.T) {
 	}
 }
 
-// What is gone by the last look was about to end.
+// A resource that is gone by the last snapshot was about to end.
 func TestResourceAboutToEnd(t *testing.T) {
 	w := newWorld(t, report(sessions(1)))
 	looks := 0
@@ -75,7 +75,7 @@ func TestResourcesSince(t *testing.T) {
 	}
 }
 
-// Where nothing can be listed, a bound is unknown.
+// If resources cannot be listed, the verdict on a bound is unknown.
 func TestResourcesUnknown(t *testing.T) {
 	w := newWorld(t, report(sessions(1)))
 	w.env.Strict = true
@@ -105,12 +105,12 @@ func TestResourceBoundRecord(t *testing.T) {
 	}
 }
 
-// A runM is a test run that leaves something.
+// A runM is a test run that leaves resources behind.
 type runM func() int
 
 func (m runM) Run() int { return m() }
 
-// VerifyTestMain says what the tests have left.
+// VerifyTestMain reports the resources that the tests have left.
 func TestLeftovers(t *testing.T) {
 	w := newWorld(t, report(conns(3), sessions(1)))
 	child := ledger.Item{Kind: ledger.Process, Names: [ledger.Levels]string{"sleep"}, State: "running", Size: 1}

@@ -6,13 +6,13 @@ import (
 )
 
 // AssertRetained checks what the process keeps in memory at this moment. With bounds, each must
-// hold. Without, all that the code under test retains is compared with the golden file
-// testdata/leakcheck/<Test>.golden; see the package comment for how it is made and updated.
+// hold. Without, all memory that the code under test retains is compared with the golden file
+// testdata/leakcheck/<Test>.golden; see the package comment for how the file is made and updated.
 //
 // It returns false if it failed the test, which goes on; it panics if t is nil. The process is
-// settled first (garbage collected, finalizers run, goroutines that are ending waited for), and
-// what does not hold is looked at again, twice, before the test fails. Where nothing could be told,
-// the verdict is unknown: see the package comment.
+// settled first (garbage collected, finalizers run, goroutines that are ending waited for). An
+// assertion that does not hold is checked twice more before the test fails. If the result cannot be
+// determined, the verdict is unknown: see the package comment.
 //
 // It may be called several times in a test, also from tests that run in parallel; then other tests'
 // memory counts too, unless Scope or Since keep it out. A call costs a few garbage collections, a

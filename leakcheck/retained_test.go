@@ -33,7 +33,7 @@ func TestBounds(t *testing.T) {
 	pass := [][]Option{
 		{Root("app.sessions").MaxObjects(251).MaxBytes(8192 + 9600 + 32000 + 800)},
 		{Root("app.sessions").MaxBytes(1 << 20).MaxObjects(251)},
-		{Root("app.cache").None()}, // it exists, and holds nothing
+		{Root("app.cache").None()}, // the root exists, and holds nothing
 		{Root("other.org/lib.data").MaxObjects(1)},
 		{Root("app.srv").MaxObjects(22)},
 		{Root("app.(*pool).run").MaxObjects(2)}, // by the goroutine's entry function
@@ -115,7 +115,7 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// What has no test to fail must not pass.
+// An assertion without a test to fail must not pass.
 func TestNilTestPanics(t *testing.T) {
 	for _, none := range []TestingT{nil, (*testing.T)(nil), (*fakeT)(nil)} {
 		for verb, call := range map[string]func(){
@@ -187,7 +187,7 @@ func TestRetries(t *testing.T) {
 		t.Errorf("logs: %q", ft.logs)
 	}
 
-	// Only what is broken in the last snapshot counts.
+	// Only bounds that the last snapshot breaks count.
 	w = newWorld(t, report(sessions(5)), report(sessions(9)), report(sessions(7)))
 	ft, ok = w.assert(Root("app.sessions").MaxObjects(1))
 	if ok || w.snapshots != 3 || w.slept != assertion.RetryWaits[0]+assertion.RetryWaits[1] || !strings.Contains(ft.errorText(), "found 18 objects") {

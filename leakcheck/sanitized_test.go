@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
-// What is mapped without a file may be the race detector's, so that it is no leak; it is said.
+// Memory mapped without a file may be the race detector's, so it is no leak; the log says so.
 func TestMappedWithRace(t *testing.T) {
 	ft := &recordingT{name: t.Name()}
 	if !leakcheck.AssertNoGrowth(ft, func() {

@@ -6,8 +6,8 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
 
-// A Selector says which part of the retained memory a bound is for. It becomes an Option with None,
-// MaxObjects or MaxBytes.
+// A Selector selects the part of the retained memory that a bound applies to. It becomes an Option
+// with None, MaxObjects or MaxBytes.
 type Selector struct{ of request.Selector }
 
 // Root selects roots by name, each with everything that it keeps alive: a package variable
@@ -15,21 +15,22 @@ type Selector struct{ of request.Selector }
 // or a function ("example.com/app.Serve": all variables of its frames, and all frames of the
 // goroutines that started in it).
 //
-// Pending timers, finalizers and cleanups are named by what they run or hang on:
-// "timer(context.WithTimeout)", "timer(app.(*Session).expire)", "finalizer(*app.conn)",
-// "timer(...)" for all.
+// Pending timers, finalizers and cleanups are named by the function that they run or the object
+// that they hang on: "timer(context.WithTimeout)", "timer(app.(*Session).expire)",
+// "finalizer(*app.conn)", "timer(...)" for all.
 //
 // The import path may be shortened to its last elements ("app.sessions"), or to the package's name:
 // a variable of github.com/patrickmn/go-cache is "go-cache.items" or "cache.items", one of a
 // command's test "main.sessions". "*" stands for any characters but "/", "**" and "..." for any at
-// all. A pattern may mean several variables, and one that no variable or function of the program
+// all. A pattern may match several variables. A pattern that no variable or function of the program
 // matches fails the test.
 //
 // An assertion whose bounds are all on package variables, each named without wildcards, passes
-// without a snapshot if all that the variables lead to is within the bounds, whoever else holds it
-// (unless Scope, Ignore or Full is given). That takes some ten microseconds, with the world stopped
-// for them, and neither a collection nor a wait for the program to settle: what a finalizer or a
-// goroutine is about to put into the variable does not count yet.
+// without a snapshot if everything that the variables lead to is within the bounds, even if
+// something else holds it, too (unless Scope, Ignore or Full is given). That takes some ten
+// microseconds, with the world stopped for them, and neither a collection nor a wait for the
+// program to settle: objects that a finalizer or a goroutine is about to put into the variable do
+// not count yet.
 func Root(pattern string) Selector { return Selector{request.RootSelector(pattern)} }
 
 // Path selects by the path from a root, with everything below: "example.com/app.srv.conns[*].buf".
@@ -43,8 +44,8 @@ func Path(pattern string) Selector { return Selector{request.PathSelector(patter
 // slices, strings, channels and funcs it is what the value refers to. Values that lie inside
 // another object (an element of a []T, a field) are no objects of their own and do not count.
 //
-// A count of all objects of the type, whoever holds them, comes first (unless Scope, Ignore or Full
-// is given): if it is within the bound, what they are charged to is not looked at.
+// A count of all objects of the type, whatever holds them, comes first (unless Scope, Ignore or
+// Full is given): if it is within the bound, the paths of these objects are not determined.
 func Type[T any]() Selector { return Selector{request.TypeSelector(reflect.TypeFor[T]())} }
 
 // TypeNamed selects like Type, by the type's name: "example.com/app.Session", "app.*",
@@ -52,7 +53,7 @@ func Type[T any]() Selector { return Selector{request.TypeSelector(reflect.TypeF
 // type of the program matches fails the test.
 func TypeNamed(pattern string) Selector { return Selector{request.TypeNamedSelector(pattern)} }
 
-// None demands that nothing on the heap is retained there: no objects.
+// None demands that no heap objects are retained there.
 func (s Selector) None() Bound {
 	b := s.MaxObjects(0)
 	b.of.None = true

@@ -19,11 +19,11 @@ import (
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
-// A series test makes many quiet assertions in one process, notes what the process has after each,
-// and judges the trend: a program that is at work has a bit more or less of everything from one
+// A series test makes many assertions that pass in one process, reads the process's figures after
+// each, and judges the trend. A working program has a bit more or less of everything from one
 // moment to the next, so that two readings say nothing.
 
-// A figure is something that the process has more of after every round if an assertion leaks it.
+// A figure is an amount that grows with every round if each assertion leaks some of it.
 type figure struct {
 	name string
 	// unit is the least that a leak adds in a round; more than half of it is a leak.
@@ -73,11 +73,11 @@ func readFigures(t *testing.T) (r reading) {
 	}
 }
 
-// trend is by how much a series grows with each step in its second half. It divides that half into
-// ten parts and takes the median of each: overall is the difference between the first and the last,
-// and steady the median of the differences between a part and the next. Something that happens a
-// few times is in a few of those only; so is a slice that something is appended to each time, which
-// is why steady is for figures with leaps alone.
+// trend returns how much a series grows with each step in its second half. It divides that half
+// into ten parts and takes the median of each: overall is the difference between the first and the
+// last, and steady the median of the differences between a part and the next. An event that happens
+// a few times is in a few of those only. So is a slice that each round appends to, so steady is
+// only for figures with leaps.
 func trend(series []float64) (overall, steady float64) {
 	const parts = 10
 	series = series[len(series)/2:]
@@ -129,8 +129,8 @@ var (
 	seriesKept [][]byte
 )
 
-// seriesLeaks are what an assertion could leak. Each is the leak of one unit of the figure that it
-// must show in.
+// seriesLeaks are the possible leaks of an assertion. Each leaks one unit of the figure that must
+// show it.
 var seriesLeaks = map[string]struct {
 	leak   func() error
 	figure string
@@ -154,8 +154,8 @@ const seriesVariable = "LEAKGATE_TEST_SERIES"
 // shortSeries is how many rounds show the trend of most figures.
 const shortSeries = 60
 
-// series makes rounds in a process of its own, since other tests of this one leave more or less
-// behind, and returns the names of the figures that grew.
+// series makes rounds in a process of its own, since other tests in this process leave more or less
+// behind. It returns the names of the figures that grew.
 func series(t *testing.T, rounds int, leak string) (grown []string) {
 	t.Helper()
 	if testing.Short() {
@@ -182,7 +182,7 @@ func TestSeries(t *testing.T) {
 	require.Empty(t, series(t, rounds, "nothing"))
 }
 
-// If it did not, TestSeries would fail.
+// If an assertion leaked, TestSeries would fail: each of seriesLeaks shows in its figure.
 func TestSeriesOfLeaks(t *testing.T) {
 	require.Slow(t)
 	for name, leak := range seriesLeaks {
@@ -192,9 +192,9 @@ func TestSeriesOfLeaks(t *testing.T) {
 	}
 }
 
-// To the assertion that looks for growth, another one is an operation like any. It sees goroutines,
-// timers and what is left with the program or the standard library; memory of leakcheck's own is in
-// no report, and for TestSeries.
+// AssertNoGrowth judges other assertions as an operation like any other. It sees goroutines,
+// timers, and memory that is left with the program or the standard library. Memory of leakcheck's
+// own is in no report: TestSeries covers it.
 func TestAssertionDoesNotGrow(t *testing.T) {
 	leakcheck.AssertNoGrowth(t, func() {
 		leakcheck.AssertRetained(t, leakcheck.Root("leakcheck_test.seriesMap").MaxObjects(2))
@@ -213,7 +213,7 @@ func TestRounds(t *testing.T) {
 	runtime.MemProfileRate = 0
 	series := make([][]float64, len(figures))
 	for k := range series {
-		series[k] = make([]float64, 0, rounds) // it does not grow
+		series[k] = make([]float64, 0, rounds) // made large enough, so that it does not grow
 	}
 	for i := range rounds {
 		require.True(t, leakcheck.AssertRetained(t, leakcheck.Root("leakcheck_test.seriesMap").MaxObjects(2)))

@@ -19,24 +19,25 @@ type impatientT struct{ recordingT }
 
 func (t *impatientT) Deadline() (time.Time, bool) { return time.Now().Add(time.Hour), true }
 
-// piece is what the programs below leave behind.
+// piece is the object that the programs below leave behind.
 type piece [12]*piece
 
 func (p *piece) drop() {}
 
-// A service keeps them until it is closed.
+// A service keeps pieces until it is closed.
 type service struct{ pieces []*piece }
 
 func (s *service) close() { s.pieces = nil }
 
-// noRoundTrip is a protocol of the standard library's type: nothing of the program is on the path
-// to it.
+// noRoundTrip returns a protocol of a type of the standard library: the path to it has no type of
+// the program's.
 func noRoundTrip() http.RoundTripper { return http.NewFileTransport(http.Dir(".")) }
 
-// silentCalls counts calls of operations in all runs of the test, for what may be done once only.
+// silentCalls counts calls of operations in all runs of the test, for actions that are possible
+// only once.
 var silentCalls int
 
-// Whatever grows is found, or named in the log. None of these programs may pass without a word.
+// All growth is found, or named in the log. None of these programs may pass without a word.
 func TestNothingGrowsSilently(t *testing.T) {
 	fillCut(t)
 	var fired atomic.Int64 // of NearTimer
@@ -157,8 +158,8 @@ func TestNothingGrowsSilently(t *testing.T) {
 	}
 }
 
-// A bound on the type of what only a timer keeps is broken by it, and by no timer of the
-// assertion's own, which it has where the test has a timeout.
+// Objects that only a timer keeps break a bound on their type. Timers of the assertion itself,
+// which it has if the test has a timeout, do not.
 func TestBoundOnTypeOfTimer(t *testing.T) {
 	fillCut(t)
 	base := leakcheck.TakeBaseline(&recordingT{name: t.Name()})
@@ -174,8 +175,8 @@ func TestBoundOnTypeOfTimer(t *testing.T) {
 	wantParts(t, strings.Join(ft.errors, "\n"), "found 1 object,", "timer(context.WithTimeout)")
 }
 
-// The timer is due when all tests have ended: others that fire meanwhile would make up for one that is
-// new since a baseline.
+// The timer is due only after all tests have ended: others that fire meanwhile would make up for
+// one that is new since a baseline.
 //
 //go:noinline
 func forgetTimeout() {
@@ -183,8 +184,8 @@ func forgetTimeout() {
 	_, _ = ctx, cancel
 }
 
-// Options that several assertions share lie in data of the compiler's, which a variable of the test
-// refers to.
+// Options that several assertions share lie in data that the compiler makes, and a variable of the
+// test refers to them.
 var sharedOptions = []leakcheck.GrowthOption{leakcheck.Iterations(10), leakcheck.Warmup(10)}
 
 func TestOptionsInAVariable(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
-// A suiteKind is an assertion that passes, of which a package's tests have several.
+// A suiteKind is a kind of passing assertion, with its number in the suite.
 type suiteKind struct {
 	name   string
 	times  int // in a suite of 200
@@ -33,7 +33,8 @@ func suiteKinds(b *testing.B) []suiteKind {
 	}
 }
 
-// What a suite of 200 assertions costs that pass, with few objects; and an assertion of each kind.
+// The cost of a suite of 200 assertions that pass, with few objects; and of an assertion of each
+// kind.
 func BenchmarkSuite(b *testing.B) {
 	fillBenchHeap(b, fewObjects)
 	kinds := suiteKinds(b)

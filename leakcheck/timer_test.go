@@ -10,15 +10,15 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// pendingTimers are n timers of one function, with what each keeps.
+// pendingTimers returns n timers of one function, with the objects that each keeps.
 func pendingTimers(name string, n int64, dueFirst, dueLast time.Duration, keeps ...*refscan.Node) *refscan.Node {
 	root := node("timer("+name+")", "", 0, 0, append(keeps, node("$timer", "*time.Timer", n, 112*n))...)
 	root.Root = &refscan.RootInfo{Kind: refscan.RootTimer, Package: symbol.Package(name), Timers: n, DueFirst: dueFirst, DueLast: dueLast}
 	return root
 }
 
-// Timers that are about to fire are waited for, as long as they can be told to be, and the log says
-// so. All others are growth.
+// Timers that are about to fire are waited for, if they can be recognised, and the log says so. All
+// others are growth.
 func TestGrowthWaitsForTimers(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -85,8 +85,8 @@ func TestBoundsOfTimers(t *testing.T) {
 
 const far = time.Hour
 
-// A golden file has the timers of the module, and what of the module hangs on others; never when
-// they are due.
+// A golden file has the timers of the module, and objects of the module that hang on other timers.
+// It never has the time at which they are due.
 func TestGoldenOfTimers(t *testing.T) {
 	var first string
 	for _, due := range []time.Duration{time.Hour, time.Minute} {
@@ -111,8 +111,8 @@ func TestGoldenOfTimers(t *testing.T) {
 	}
 }
 
-// Functions that set their timers again grow, however many of them a snapshot finds on their way to
-// run.
+// Functions that set their timers again grow, even if a snapshot finds many of them between timer
+// and run.
 func TestGrowthOfTimersSetAgain(t *testing.T) {
 	closures := func(n int64) *refscan.Node {
 		return node("$recv", "*example.com/app.poller", n, 112*n)

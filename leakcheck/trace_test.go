@@ -64,8 +64,8 @@ func TestGrowthOfWhatIsOver(t *testing.T) {
 	}
 }
 
-// A slice whose array holds more than its elements says so, and that is the usual cause of its
-// growth.
+// A slice whose array holds more than its elements is marked so in the message, and that is the
+// usual cause of its growth.
 func TestBeyondTheLength(t *testing.T) {
 	batch := func(beyond, objects, length int64) *tree.Branch {
 		elem := node("[0]", "*example.com/app.Session", objects, 64*objects)
@@ -107,7 +107,7 @@ func TestBeyondTheLength(t *testing.T) {
 	}
 }
 
-// A stack slot without a name is called by what it holds.
+// A stack slot without a name is described by its contents.
 func TestUnnamedSlots(t *testing.T) {
 	held := func(typ string, children ...*refscan.Node) string {
 		n := frame(node("example.com/app.TestX.$tmp", typ, 1, 8, children...), refscan.RootInfo{Func: "example.com/app.TestX", Test: true, Caller: true})

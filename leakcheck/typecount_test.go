@@ -15,13 +15,14 @@ import (
 
 type counted struct{ _ *counted }
 
-// Which bounds on types are judged by a count, and what comes of that.
+// TestTypesInPlaceOfScans checks which bounds on types are judged by a count, and the outcome of
+// that.
 func TestTypesInPlaceOfScans(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		opts  []Option
 		asked string
-		reach bool // what the variables lead to is within their bounds
+		reach bool // the objects below the variables are within their bounds
 	}{
 		{"type", []Option{Type[*counted]().MaxObjects(3).MaxBytes(70)}, `"*github.com/leakgate/leakgate/leakcheck.counted github.com/leakgate/leakgate/leakcheck.counted" 3 70`, true},
 		{"named", []Option{TypeNamed("leakcheck.counted").None()}, `"TypeNamed(\"leakcheck.counted\")" 0 -1`, true},

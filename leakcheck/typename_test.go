@@ -29,9 +29,9 @@ type (
 	}
 )
 
-// typesInBinary has the compiler put the types below into the debug information of the test binary.
-// It does so for types that become interface values while the program runs; a package variable's
-// initial value does not count.
+// typesInBinary makes the compiler put the types below into the debug information of the test
+// binary. It does so for types that become interface values while the program runs; a package
+// variable's initial value does not count.
 func typesInBinary() []any {
 	var g genericT[int, int]
 	var e embedsT

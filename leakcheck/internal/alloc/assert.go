@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// fastCalls is how often an operation is called for one recording, unless it is slow, and
-	// minCalls how often at least.
+	// fastCalls is the number of calls of an operation for one recording, unless it is slow;
+	// minCalls is the least number.
 	fastCalls, minCalls = 100, 4
-	// callTime is how long these calls are to take at most.
+	// callTime is the maximum duration of these calls, unless minCalls take longer.
 	callTime = 500 * time.Millisecond
 	warmups  = 2
 )
@@ -48,8 +48,8 @@ type experiment struct {
 	op  func()
 	req *Request
 
-	calls int           // of op, for one recording
-	took  time.Duration // by that many calls
+	calls int           // of op for one recording
+	took  time.Duration // duration of that many calls
 
 	failed func() bool // whether op has failed the test
 }
@@ -57,7 +57,7 @@ type experiment struct {
 // errOpFailed says that op failed the test.
 var errOpFailed = errors.New("op failed the test")
 
-// judge returns an error if it cannot be told what op allocates.
+// judge returns an error if the allocations of op cannot be determined.
 func (x *experiment) judge() (*assertion.Outcome, error) {
 	if len(x.req.Problems) > 0 {
 		return assertion.Misuse("%s", strings.Join(x.req.Problems, "\n    ")), nil
@@ -78,7 +78,8 @@ func (x *experiment) judge() (*assertion.Outcome, error) {
 	if !anyBroken(found) && !anyUnsure(found) {
 		return x.pass(found, first), nil
 	}
-	// What is set up once, by the first calls that come across it, is no part of the second look.
+	// Allocations that happen once, in the first calls that need them, are no part of the second
+	// recording.
 	second, err := x.record()
 	if err != nil {
 		return nil, err
@@ -107,7 +108,8 @@ func (x *experiment) pass(found []finding, r *recording) *assertion.Outcome {
 	return &assertion.Outcome{Verdict: verdict.Pass, Bounds: x.records(found, r, verdict.Pass), Notes: passed(r, found)}
 }
 
-// sites returns what allocated, of another round; nil if there is no time for it.
+// sites returns the stacks that allocate in another round of calls; nil if there is no time for
+// one.
 func (x *experiment) sites(r *recording) []*site {
 	if !x.Time.Allows(3 * x.took) {
 		return nil
@@ -115,7 +117,7 @@ func (x *experiment) sites(r *recording) []*site {
 	return sites(x.op, x.calls, r.classes, x.Time.Left())
 }
 
-// sizesUnknown is why a recording does not tell whether a bound holds.
+// sizesUnknown is the error if a recording does not tell whether a bound holds.
 func (r *recording) sizesUnknown() error {
 	return &refscan.UnavailableError{
 		Cause:  fmt.Sprintf("the sizes of %s are not known: the heap used their pages for objects of several sizes in the course of the trace", textfmt.CountNoun(r.unsized, "object")),
@@ -123,8 +125,7 @@ func (r *recording) sizesUnknown() error {
 	}
 }
 
-// warmUp calls op a few times, and decides how often a recording is to call it, and how long that
-// takes.
+// warmUp calls op a few times, and decides how often a recording calls it, and how long that takes.
 func (x *experiment) warmUp() {
 	n := x.req.Warmup
 	if n == 0 {
@@ -153,7 +154,8 @@ func (x *experiment) warmUp() {
 	x.took = last * time.Duration(x.calls)
 }
 
-// record makes a recording if there is time for it. The error is errOpFailed if op has failed the test.
+// record makes a recording if there is time for it. The error is errOpFailed if op has failed the
+// test.
 func (x *experiment) record() (*recording, error) {
 	if x.failed() {
 		return nil, errOpFailed
@@ -168,7 +170,8 @@ func (x *experiment) record() (*recording, error) {
 	return r, err
 }
 
-// An untoldError is one for which a test is skipped, as on a system without snapshots.
+// An untoldError is an unknown verdict for which the test is skipped, as on a system without
+// snapshots.
 type untoldError struct{ of refscan.UnavailableError }
 
 func (e *untoldError) Error() string { return e.of.Error() }
@@ -183,12 +186,12 @@ func (x *experiment) unknown(err error) *assertion.Outcome {
 	return o
 }
 
-// A finding is a bound and what counts for it.
+// A finding is a bound and the sum of the allocations that count for it.
 type finding struct {
 	bound  *Bound
 	sum    row
 	broken bool
-	unsure bool // whether it is broken, because sizes are not known
+	unsure bool // it is unknown whether the bound is broken, because sizes are unknown
 }
 
 func (x *experiment) find(r *recording) (found []finding) {
@@ -198,7 +201,7 @@ func (x *experiment) find(r *recording) (found []finding) {
 	return found
 }
 
-// judge holds what calls allocated to a bound.
+// judge compares the allocations of a recording with a bound.
 func (b *Bound) judge(r *recording) finding {
 	slack := excess(r.calls, r.collected)
 	f := finding{bound: b, sum: b.counts(r.rows)}
@@ -207,7 +210,7 @@ func (b *Bound) judge(r *recording) finding {
 	switch {
 	case counted+others <= slack:
 	case b.Selector == nil:
-		// The number of objects is certain, and that there are as many bytes at least.
+		// The number of objects is certain. The number of bytes is a lower limit.
 		f.unsure = !f.broken && b.MaxBytes != nil
 	default:
 		objects := *b
@@ -229,8 +232,8 @@ func anyUnsure(found []finding) bool {
 	return slices.ContainsFunc(found, func(f finding) bool { return f.unsure })
 }
 
-// unknownNames says which bounds are for types that the program does not have. Where something was
-// allocated of a type, it has.
+// unknownNames returns the problems of bounds for types that the program does not have. A type of
+// which something was allocated exists.
 func (x *experiment) unknownNames(r *recording) (problems string, err error) {
 	for i := range x.req.Bounds {
 		b := &x.req.Bounds[i]
@@ -251,7 +254,7 @@ func (x *experiment) unknownNames(r *recording) (problems string, err error) {
 	return "", nil
 }
 
-// records are the bounds for result.json. Figures are those of one call, rounded up.
+// records returns the bounds for result.json. The figures are those of one call, rounded up.
 func (x *experiment) records(found []finding, r *recording, all verdict.Verdict) (list []verdict.Bound) {
 	n := int64(r.calls)
 	for _, f := range found {

@@ -12,7 +12,7 @@ import (
 )
 
 // ReportRetained adds the metrics retained-B/op and retained-objects/op to a benchmark's results:
-// what its iterations from here on leave on the heap.
+// the growth of the heap over the iterations from here on.
 func ReportRetained(b *testing.B) {
 	b.Helper()
 	b.StopTimer()
@@ -28,11 +28,11 @@ func ReportRetained(b *testing.B) {
 	b.StartTimer()
 }
 
-// perIteration is at least 0: what was left from before may have gone meanwhile.
+// perIteration is at least 0, since older objects may have gone meanwhile.
 func perIteration(n int64, iterations int) float64 { return float64(max(n, 0)) / float64(iterations) }
 
-// onHeap returns what is on the heap after garbage collections: two, since a pool, and an object
-// with a finalizer, outlive one.
+// onHeap returns the objects and bytes on the heap after two garbage collections: a pool, and an
+// object with a finalizer, outlive one.
 func onHeap() (objects, bytes int64) {
 	runtime.GC()
 	runtime.GC()
@@ -41,11 +41,11 @@ func onHeap() (objects, bytes int64) {
 	return int64(sample[0].Value.Uint64()), int64(sample[1].Value.Uint64())
 }
 
-// maxReported is how many types a benchmark reports where none are asked for.
+// maxReported is how many types a benchmark reports if no types are requested.
 const maxReported = 5
 
-// ReportAllocs adds a metric to a benchmark's results for each type that is asked for: how many objects
-// of it one call of op allocates. Without any, it is those of which there are most.
+// ReportAllocs adds a metric to a benchmark's results for each requested type: how many objects of
+// it one call of op allocates. Without requested types it reports those with most objects.
 func ReportAllocs(c *assertion.Checker, b *testing.B, at environ.Site, op func(), req *Request) {
 	b.Helper()
 	b.StopTimer()
@@ -64,7 +64,7 @@ func ReportAllocs(c *assertion.Checker, b *testing.B, at environ.Site, op func()
 	problems := ""
 	switch {
 	case err != nil:
-	case r.unsure(): // whether they are objects of a type or arrays
+	case r.unsure(): // it is unknown whether they are single objects or arrays
 		err = r.sizesUnknown()
 	default:
 		problems, err = x.unknownNames(r)
@@ -87,7 +87,7 @@ func ReportAllocs(c *assertion.Checker, b *testing.B, at environ.Site, op func()
 	})
 }
 
-// perCall returns how many objects one call allocated of each type, by the metric's unit.
+// perCall returns how many objects of each type one call allocated, by the metric's unit.
 func (r *recording) perCall(of []Bound) map[string]float64 {
 	found := make(map[string]float64)
 	add := func(name string, objects int64) {
@@ -113,7 +113,7 @@ func (r *recording) perCall(of []Bound) map[string]float64 {
 	for _, row := range r.rows {
 		name := naming.ShortName(row.name)
 		if shorts[name] > 1 {
-			name = row.name // packages of one name have a type of one name
+			name = row.name // packages with the same name have types with the same name
 		}
 		if row.typed && len(found) < maxReported {
 			add(name, row.objects)
@@ -122,8 +122,8 @@ func (r *recording) perCall(of []Bound) map[string]float64 {
 	return found
 }
 
-// typeName is the type that a bound's selector is written with, as objects of it are called:
-// "app.Session" of Type[*app.Session]().
+// typeName is the type in a bound's selector, as the name of its objects: "app.Session" of
+// Type[*app.Session]().
 func (b *Bound) typeName() string {
 	name := strings.TrimSuffix(strings.TrimPrefix(b.shown(), "Type["), "]()")
 	name = strings.Trim(strings.TrimSuffix(strings.TrimPrefix(name, "TypeNamed("), ")"), "\"`")

@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
 
-// A Bound limits what one call of an operation allocates of a type, or in all.
+// A Bound limits the allocations of one call of an operation, of a type or in all.
 type Bound struct {
 	Selector            *request.Selector // nil: all allocations
 	MaxAllocs, MaxBytes *int64            // of one call
@@ -34,14 +34,14 @@ func (b *Bound) shown() string {
 	return b.Selector.Shown
 }
 
-// A Request is what an assertion on allocations was asked.
+// A Request holds the options of an assertion on allocations.
 type Request struct {
 	Bounds             []Bound
 	Iterations, Warmup int
 	Problems           []string
 }
 
-// Problem notes what is wrong with the request.
+// Problem records an error in the request.
 func (r *Request) Problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
@@ -67,7 +67,7 @@ func (r *Request) Limit(b Bound) {
 	}
 }
 
-// untold says what the objects of a type are called that no allocation is known to be of.
+// untold names the objects of a type for which no allocation tells the type; "" for other types.
 func untold(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
@@ -80,7 +80,8 @@ func untold(t reflect.Type) string {
 	return ""
 }
 
-// untoldOf names rows whose objects may be of a bound's type as well, which the runtime is not told.
+// untoldOf returns notes on rows whose objects may also be of the bound's type, which the runtime
+// is not told.
 func (b *Bound) untoldOf(r *recording) (notes []string) {
 	if b.Selector == nil || b.Selector.Object == nil {
 		return nil
@@ -105,7 +106,7 @@ func (b *Bound) untoldOf(r *recording) (notes []string) {
 	return notes
 }
 
-// hasPointers reports whether values of a type have pointers.
+// hasPointers reports whether values of a type contain pointers.
 func hasPointers(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Array:
@@ -121,7 +122,7 @@ func hasPointers(t reflect.Type) bool {
 	return t.Kind() > reflect.Complex128
 }
 
-// counts sums the rows that a bound is for.
+// counts sums the rows that count for a bound.
 func (b *Bound) counts(rows []*row) (sum row) {
 	for _, r := range rows {
 		if !b.in(r) {
@@ -133,14 +134,14 @@ func (b *Bound) counts(rows []*row) (sum row) {
 	return sum
 }
 
-// in reports whether a bound is for a row.
+// in reports whether a row counts for a bound.
 func (b *Bound) in(r *row) bool {
 	return !r.runtime && (b.Selector == nil || r.typed && (b.Selector.Types.Matches(r.reference()) || b.ofShape(r)))
 }
 
-// doubtful is how many of the objects that count for a bound may not be what they count as, because their
-// sizes are not known, and how many that do not count may. All count as objects of their type, and not as
-// arrays, with its size.
+// doubtful returns how many objects that count for a bound may be something else, because their
+// sizes are unknown, and how many others may be of the bound's type. All of these are counted as
+// objects of their type, with its size, and not as arrays.
 func (b *Bound) doubtful(rows []*row) (counted, others int64) {
 	for _, r := range rows {
 		switch {
@@ -153,8 +154,9 @@ func (b *Bound) doubtful(rows []*row) (counted, others int64) {
 	return counted, others
 }
 
-// excess says how much of an average counts as more than a bound allows, in calls: what is filled
-// once, such as a map that grows or a pool after a collection, is not done by each call.
+// excess returns how many objects, over all calls, may exceed a bound without breaking it.
+// Allocations that happen once, such as by a map that grows or a pool after a collection, are not
+// made by each call.
 func excess(calls int, collected bool) int64 {
 	if collected {
 		return max(1, int64(calls)/2)
@@ -162,7 +164,7 @@ func excess(calls int, collected bool) int64 {
 	return max(1, int64(calls)/20)
 }
 
-// broken reports whether so many calls allocated more than the bound allows.
+// broken reports whether the given number of calls allocated more than the bound allows.
 func (b *Bound) broken(sum row, calls int, slack int64) bool {
 	n := int64(calls)
 	return b.MaxAllocs != nil && sum.objects > *b.MaxAllocs*n+slack ||

@@ -17,14 +17,14 @@ func selectorOf(t *testing.T, typ reflect.Type) *request.Selector {
 	return &request.Selector{Types: match}
 }
 
-// Where sizes of objects are not known, these may be of a type or arrays of it: a bound is broken only if it is
-// whatever they are, and holds only then, too.
+// Objects of unknown size may be of a type or arrays of it. A bound is broken only if it is broken
+// in either case, and holds only if it holds in either case.
 func TestBoundsInDoubt(t *testing.T) {
 	one, much := int64(1), int64(1<<20)
 	objects, array := selectorOf(t, reflect.TypeFor[entry]()), selectorOf(t, reflect.TypeFor[[]entry]())
 	for name, c := range map[string]struct {
 		bound             Bound
-		entries, unsized  int64 // objects of entry in 100 calls, and those of them of which the size is not known
+		entries, unsized  int64 // objects of entry in 100 calls, and those of unknown size
 		arrays            int64
 		broken, undecided bool
 	}{

@@ -9,16 +9,16 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
 )
 
-// A running program is this process, as its machine code is read. It is an alloccode.Source.
+// running gives access to the machine code of this process. It is an alloccode.Source.
 type running struct {
-	low, high uint64 // its code
+	low, high uint64 // address range of the code
 	constants []span
 	functions map[uint64][]byte // code by entry
 }
 
 type span struct{ low, high uint64 }
 
-// ownCode reads this program, or returns nil if it is not known where it has its types.
+// ownCode reads this program, or returns nil if the address of its types is unknown.
 func ownCode() *alloccode.Program {
 	c, err := snapshot.Constants()
 	if err != nil || ownMachine == nil {
@@ -26,7 +26,7 @@ func ownCode() *alloccode.Program {
 	}
 	self := uint64(typeAddress(beginMark{}))
 	if self < c.Types.Addr || self >= c.Types.End() {
-		return nil // another module's
+		return nil // the descriptor belongs to another module
 	}
 	r := &running{low: c.Code.Addr, high: c.Code.End(), functions: make(map[uint64][]byte)}
 	for _, d := range c.Data {
@@ -76,7 +76,7 @@ func (r *running) NameAt(address uint64) string {
 	return ""
 }
 
-// Word reads a word of the constants.
+// Word reads a word from the constants.
 func (r *running) Word(address uint64) (uint64, bool) {
 	for _, c := range r.constants {
 		if address%8 == 0 && address >= c.low && address < c.high && c.high-address >= 8 {
@@ -86,8 +86,9 @@ func (r *running) Word(address uint64) (uint64, bool) {
 	return 0, false
 }
 
-// calls are addresses within the calls of a stack, innermost first; those before outer are the runtime's
-// at its inner end. The stack has an entry for each inlined function, too, which made no call.
+// calls returns addresses within the calls of a stack, innermost first. Those before index outer
+// are the runtime's at its inner end. The stack also has an entry for each inlined function, which
+// made no call.
 func calls(stack []uintptr) (list []uint64, outer int) {
 	frame := func(i int) runtime.Frame {
 		f, _ := runtime.CallersFrames(stack[i : i+1]).Next()

@@ -35,10 +35,11 @@ var costly = map[string]func(){
 	"texts": func() { keptText = strings.Join(strings.Fields(strings.Repeat("one two three ", 20)), ",") },
 }
 
-// BenchmarkVerdict measures the processor time of a recording against that of its calls alone, for 200,000
-// allocations: calls-x-CPU is that of the calls while they are traced, x-CPU that of all, from the trace's start
-// to figures by type, and read-ns/alloc what reading the trace takes. fixed-ms is what a recording of a call
-// that does nothing takes, and is in none of the others.
+// BenchmarkVerdict compares the processor time of a recording with that of its calls alone, for
+// 200,000 allocations. calls-x-CPU is the factor for the calls while they are traced, x-CPU the
+// factor for everything from the trace's start to figures by type, and read-ns/alloc the time to
+// read the trace. fixed-ms is the time of a recording of a call that does nothing, and is in none
+// of the others.
 func BenchmarkVerdict(b *testing.B) {
 	for name, op := range costly {
 		b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {
@@ -62,7 +63,7 @@ func BenchmarkVerdict(b *testing.B) {
 	}
 }
 
-// withoutCollections calls f as record calls its operation.
+// withoutCollections calls f with collections withheld, as record calls its operation.
 func withoutCollections(f func()) {
 	defer withholdCollections()()
 	f()
@@ -89,7 +90,7 @@ func recordingTimes(b *testing.B, op func(), calls int) (traced, read time.Durat
 	return traced, read
 }
 
-// processorTime is what all threads of the process take while f runs.
+// processorTime is the processor time of all threads of the process while f runs.
 func processorTime(f func()) time.Duration {
 	used := func() time.Duration {
 		var u syscall.Rusage

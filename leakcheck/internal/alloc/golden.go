@@ -15,18 +15,20 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Figures of golden files are whole allocations of one call, as testing.AllocsPerRun has them. What
-// is written is rounded up from further below than what is compared, so that a mean near a whole
-// number does not fail now and then: from what was written on, it has to rise by a quarter at least.
+// Figures in golden files are whole allocations of one call, as testing.AllocsPerRun has them.
+// Written figures are rounded up from further below than compared ones, so that a mean near a whole
+// number does not fail now and then: to exceed a written figure, the mean has to rise by a quarter
+// at least.
 const (
 	comparedUp = 0.05
 	writtenUp  = 0.3
 )
 
-// opPath is the path of a golden file's lines on types; other paths say what the objects are.
+// opPath is the path of the lines of a golden file that name types. Other paths name the objects
+// themselves.
 const opPath = "op"
 
-// lines are the recording as a golden file has it.
+// lines returns the recording as lines of a golden file.
 func (r *recording) lines(up float64) []golden.Measurement {
 	var all []golden.Measurement
 	for _, n := range r.rows {
@@ -50,8 +52,8 @@ func (r *row) perCall(calls int, up float64) int64 {
 	return int64(float64(r.objects)/float64(calls) + up)
 }
 
-// steadySize is what each object takes of the so many that a call allocates, 0 if these differ. What
-// fewer calls than all allocate beside them has no say: a stray object of another size would make another
+// steadySize is the size of the objects that each call allocates, 0 if they differ in size. Objects
+// of other sizes that only some calls allocate do not matter: a stray object would make another
 // line of the golden file.
 func (r *row) steadySize(calls int, objects int64, up float64) int64 {
 	for size, n := range r.sizes {
@@ -72,9 +74,10 @@ func (r *row) goldenPlace() (path, typ string) {
 	return r.line, ""
 }
 
-// judgeGolden holds what op allocates against the test's golden file.
+// judgeGolden compares the allocations of op with the test's golden file.
 func (x *experiment) judgeGolden(first *recording) (*assertion.Outcome, error) {
-	// What op allocates is often the standard library's business, and so another with each version.
+	// The standard library decides much of what op allocates, so figures differ between Go
+	// versions.
 	minor, ok := goversion.Minor(runtime.Version())
 	if !ok {
 		return assertion.Misuse("AssertAllocs has no bound, and golden files are by Go version, which %q is none of; give bounds", runtime.Version()), nil
@@ -132,7 +135,7 @@ func (x *experiment) judgeGolden(first *recording) (*assertion.Outcome, error) {
 	return x.beyondGolden(c, second), nil
 }
 
-// atRandom is why nothing that was counted with -race can be held against op.
+// atRandom is the error if allocations that were counted with -race cannot be held against op.
 func atRandom(seen string) error {
 	return &untoldError{refscan.UnavailableError{
 		Cause:  "with -race, a sync.Pool loses at random what is put into it (sync/pool.go), so that op may allocate more than without: " + seen,
@@ -140,7 +143,7 @@ func atRandom(seen string) error {
 	}}
 }
 
-// largest has the larger figures of two recordings.
+// largest returns the larger figures of two recordings.
 func largest(a, b []golden.Measurement) []golden.Measurement {
 	type place struct{ path, typ string }
 	at := make(map[place]int)
@@ -159,10 +162,12 @@ func largest(a, b []golden.Measurement) []golden.Measurement {
 	return a
 }
 
-// unsure reports whether so many sizes are not known that a line on T may have what one on []T should.
+// unsure reports whether the sizes of so many objects are unknown that lines on T and []T may be
+// confused.
 func (r *recording) unsure() bool { return r.unsized > excess(r.calls, r.collected) }
 
-// withinGolden is a pass. What not every call allocates is in no golden file: it is named.
+// withinGolden is the outcome of a pass. It names the allocations that not every call makes, which
+// are in no golden file.
 func (x *experiment) withinGolden(c *goldenfile.Comparison, r *recording) *assertion.Outcome {
 	o := &assertion.Outcome{Verdict: verdict.Pass, Golden: c, Notes: passed(r, nil)}
 	if note := r.lessThanOnce(); note != "" {
@@ -174,7 +179,7 @@ func (x *experiment) withinGolden(c *goldenfile.Comparison, r *recording) *asser
 	return o
 }
 
-// lessThanOnce names what some calls allocate.
+// lessThanOnce names the types that only some calls allocate.
 func (r *recording) lessThanOnce() string {
 	const most = 3
 	var names []string
@@ -198,7 +203,8 @@ func (r *recording) lessThanOnce() string {
 	return note
 }
 
-// beyondGolden is a failure, with where the objects were allocated if there is time to find out.
+// beyondGolden is the outcome of a failure, with the stacks that allocated the objects if there is
+// time to find them.
 func (x *experiment) beyondGolden(c *goldenfile.Comparison, r *recording) *assertion.Outcome {
 	failures := c.Failures
 	measure := "the golden file allows"
@@ -234,7 +240,7 @@ func isCovered(ms []golden.Measurement, path, typ string) bool {
 	return false
 }
 
-// overName is what a line of a golden file is about.
+// overName is the type, or else the path, of a line of a golden file.
 func overName(d *golden.Difference) string {
 	if d.Entry.Type != "" && d.Entry.Type != "*" {
 		return d.Entry.Type
@@ -251,7 +257,7 @@ func overText(d *golden.Difference) string {
 	return text + fmt.Sprintf("golden %s allocs/op, %s B/op", d.Entry.Objects, d.Entry.Bytes)
 }
 
-// overRecord is a line that does not hold, for result.json.
+// overRecord is a broken line of a golden file, for result.json.
 func overRecord(d *golden.Difference) verdict.Bound {
 	b := verdict.Bound{
 		Selector: "AssertAllocs: " + overName(d), Objects: d.Objects, Bytes: d.Bytes, Verdict: verdict.Fail, Growth: overText(d),

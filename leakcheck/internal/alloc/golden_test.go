@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/assert"
 )
 
-// A stray object of another size is no part of a golden file; sizes that each call allocates are.
+// A golden file has the sizes that each call allocates, and not a stray object of another size.
 func TestGoldenBytes(t *testing.T) {
 	for name, c := range map[string]struct {
 		sizes map[int64]int64

@@ -11,19 +11,19 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 )
 
-// A row is what an operation allocates of one kind.
+// A row sums the allocations of an operation of one type or kind.
 type row struct {
-	name    string // the type's, as naming.TypeName has it, or what the objects are
-	typed   bool   // name is a type's
-	line    string // how golden files call what is of no type: "op.untyped"
+	name    string // of the type, from naming.TypeName, or a description of the objects
+	typed   bool   // name is that of a type
+	line    string // path in golden files of objects without a type: "op.untyped"
 	runtime bool   // records of the runtime's own: no bound counts them
-	size    int64  // of one object, in bytes; 0 if they differ
+	size    int64  // of one object, in bytes; 0 if sizes differ
 	objects int64
 	bytes   int64
-	unsized int64           // objects of which the size is not known
-	over    bool            // a bound or a golden file's line that does not hold counts it
-	sizes   map[int64]int64 // objects by what one takes
-	shape   reflect.Type    // of an object, where generic code tells but the shapes of its type arguments
+	unsized int64           // objects whose size is unknown
+	over    bool            // a broken bound, or golden file line, counts it
+	sizes   map[int64]int64 // number of objects by size
+	shape   reflect.Type    // of an object, if generic code tells only the shapes of type arguments
 	array   bool            // the objects are arrays
 }
 
@@ -32,7 +32,7 @@ const (
 	mapHeaders = "headers of maps"
 )
 
-// rowsOf sums allocations by what they are for: the most objects first.
+// rowsOf sums allocations by name; the rows with most objects come first.
 func rowsOf(counts *alloctrace.Counts, classes []int64) []*row {
 	of := make(map[string]*row)
 	for _, n := range counts.Own {
@@ -63,7 +63,7 @@ func rowsOf(counts *alloctrace.Counts, classes []int64) []*row {
 	return rows
 }
 
-// kindOf returns an empty row for a count.
+// kindOf returns a row for a count, without its figures.
 func kindOf(n *alloctrace.Count, classes []int64) *row {
 	r := &row{typed: true, size: n.Size}
 	var t reflect.Type
@@ -98,7 +98,7 @@ func kindOf(n *alloctrace.Count, classes []int64) *row {
 	return r
 }
 
-// interfaceLine is how golden files call values of a kind in interfaces.
+// interfaceLine is the path in golden files of values of a kind in interfaces.
 func interfaceLine(kind string) string { return "op.interface(" + kind + ")" }
 
 // typeAt returns the type whose descriptor is at an address.
@@ -125,12 +125,12 @@ func mapOf(group reflect.Type) string {
 	return "entries of maps"
 }
 
-// twin is what objects of a row are where they are arrays.
+// twin is the row that the objects of r would be in if they were arrays.
 func (r *row) twin() *row {
 	return &row{name: "[]" + r.name, typed: r.typed, shape: r.shape, array: true}
 }
 
-// reference is the type of a reference to objects of a row, by which selectors tell them.
+// reference is the type of a reference to the objects of a row, which selectors match.
 func (r *row) reference() string {
 	if strings.HasPrefix(r.name, "[]") || strings.HasPrefix(r.name, "map[") {
 		return r.name

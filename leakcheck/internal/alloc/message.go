@@ -15,15 +15,16 @@ const (
 	maxSites = 5
 )
 
-// rate is how much of n comes to one call: "2.00".
+// rate is the share of n of one call: "2.00".
 func rate(n int64, calls int) string { return fmt.Sprintf("%.2f", float64(n)/float64(calls)) }
 
-// perOp is what one call allocates: "2.00 allocs/op (192 B/op)".
+// perOp is the allocation of one call: "2.00 allocs/op (192 B/op)".
 func perOp(sum row, calls int) string {
 	return fmt.Sprintf("%s allocs/op (%.0f B/op)", rate(sum.objects, calls), float64(sum.bytes)/float64(calls))
 }
 
-// text is what one call allocates, and what it may: "2.00 allocs/op (192 B/op), at most 1 allowed".
+// text is the allocation of one call, and its limits: "2.00 allocs/op (192 B/op), at most 1
+// allowed".
 func (f *finding) text(r *recording) string {
 	text := perOp(f.sum, r.calls)
 	switch n := f.bound.MaxAllocs; {
@@ -67,7 +68,7 @@ func total(r *recording) (sum row) {
 	return all.counts(r.rows)
 }
 
-// table lists what is allocated, the most objects first.
+// table lists the rows of a recording, those with most objects first.
 func table(r *recording) (lines []string) {
 	lines = append(lines, fmt.Sprintf("%12s %11s  %s", "allocs/op", "B/op", "type"))
 	rest := row{}
@@ -116,7 +117,7 @@ func failure(r *recording, found []finding, where []*site, env *environ.Environm
 	return append(append(lines, ""), r.explained(where, env)...)
 }
 
-// explained shows what op allocates, and where the rows that are over.
+// explained shows a table of the allocations of op, and the stacks of the rows that are over.
 func (r *recording) explained(where []*site, env *environ.Environment) []string {
 	lines := append(table(r), allocatedAt(r, where, env)...)
 	lines = append(lines, "", counted(r))
@@ -126,10 +127,10 @@ func (r *recording) explained(where []*site, env *environ.Environment) []string 
 	return textfmt.Indent(lines)
 }
 
-// allocatedAt shows the stacks that allocated, once or more in a call, objects of the rows that are
-// over. Where the code at the call does not tell the type, a stack is told by the size of what it
-// allocates: the most frequent of other objects of that size is named, and stacks for rows of several
-// sizes come last.
+// allocatedAt shows the stacks that allocated objects of the rows that are over, once or more in a
+// call. If the code at the call does not tell the type, a stack is matched by the size of its
+// objects. For such a stack allocatedAt names the most frequent other objects of that size. Stacks
+// for rows of several sizes come last.
 func allocatedAt(r *recording, where []*site, env *environ.Environment) (lines []string) {
 	shown := 0
 	for _, s := range r.sitesOver(where) {
@@ -149,7 +150,7 @@ func allocatedAt(r *recording, where []*site, env *environ.Environment) (lines [
 	return append(lines, r.unplaced(where)...)
 }
 
-// text is what a stack allocated: "160 B, 1.00 allocs/op of app.Order at:".
+// text describes the allocations of a stack: "160 B, 1.00 allocs/op of app.Order at:".
 func (s *site) text(calls int) string {
 	text := fmt.Sprintf("%s B, %s ", textfmt.Count(s.size), rate(s.objects, calls))
 	switch {
@@ -161,7 +162,7 @@ func (s *site) text(calls int) string {
 	return text + "allocs/op of " + shownName(s.of.name) + " at:"
 }
 
-// fewest is how many objects in so many calls a stack is shown for.
+// fewest is the least number of objects, over the given number of calls, for a stack to be shown.
 func (s *site) fewest(calls int) int64 {
 	if s.sharesBlocks() {
 		return max(1, int64(calls)/tinyBlock)
@@ -169,8 +170,9 @@ func (s *site) fewest(calls int) int64 {
 	return int64(calls)
 }
 
-// sitesOver returns the stacks that allocated objects of the rows that are over, once or more in a call: by
-// type, then by size, and then those that may have because a row has objects of several sizes.
+// sitesOver returns the stacks that allocated objects of the rows that are over, once or more in a
+// call. Those matched by type come first, then those matched by size, and then those that are
+// possible because a row has objects of several sizes.
 func (r *recording) sitesOver(where []*site) []*site {
 	var by [3][]*site
 	for _, s := range where {
@@ -195,8 +197,8 @@ func (r *recording) sitesOver(where []*site) []*site {
 	return append(append(by[0], by[1]...), by[2]...)
 }
 
-// othersOf names the most frequent objects that a stack which is told by size may have allocated beside
-// those of the rows that are over; "" if there are none.
+// othersOf names the most frequent objects, outside of the rows that are over, that a stack matched
+// by size may have allocated; "" if there are none.
 func (r *recording) othersOf(s *site) string {
 	if s.of != nil {
 		return ""
@@ -209,8 +211,8 @@ func (r *recording) othersOf(s *site) string {
 	return ""
 }
 
-// unplaced says of which types of the rows that are over fewer or more objects were seen with a stack than
-// are counted.
+// unplaced names the types of rows that are over for which stacks account for fewer or more objects
+// than are counted, and says why.
 func (r *recording) unplaced(where []*site) (lines []string) {
 	const most = 3
 	for _, row := range r.rows {
@@ -255,7 +257,7 @@ func counted(r *recording) string {
 	return fmt.Sprintf("op was called %s; its own goroutine counts, and those that it starts", textfmt.CountNoun(int64(r.calls), "time"))
 }
 
-// withoutBounds says what op allocates, and how to bound it without a golden file.
+// withoutBounds describes the allocations of op, and how to bound them without a golden file.
 func withoutBounds(r *recording) []string {
 	sum := total(r)
 	up := func(n int64) int64 { return (n + int64(r.calls)/2) / int64(r.calls) }

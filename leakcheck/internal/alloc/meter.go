@@ -7,11 +7,11 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A meter traces allocations, of which those between the marks count. There is one at a time.
+// A meter traces allocations; those between the marks count. Only one meter runs at a time.
 type meter struct {
 	out         *buffer
-	stop        func() // the trace, once
-	collections uint64 // that there were before
+	stop        func() // stops the trace, once
+	collections uint64 // before the trace
 }
 
 func startMeter() (*meter, error) {
@@ -27,7 +27,7 @@ func startMeter() (*meter, error) {
 	return m, nil
 }
 
-// end reads what so many calls allocated between the marks.
+// end stops the trace and reads the allocations of so many calls between the marks.
 func (m *meter) end(calls int) (*recording, error) {
 	collected := collections() != m.collections
 	m.stop()
@@ -39,7 +39,7 @@ func (m *meter) end(calls int) (*recording, error) {
 	}
 	classes := sizeClasses()
 	counts, err := alloctrace.Read(m.out.bytes, marks, classes)
-	m.out.bytes = nil // it may be much, and who counts the heap next does not mean it
+	m.out.bytes = nil // it may be large, and would count in the next figure of the heap
 	switch {
 	case errors.Is(err, alloctrace.ErrNoEvents):
 		return nil, &refscan.UnavailableError{

@@ -2,5 +2,5 @@
 
 package alloc
 
-// RaceDetector says whether the program is built with -race.
+// RaceDetector reports whether the program is built with -race.
 const RaceDetector = true

@@ -16,14 +16,14 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// One object of each of these types is allocated before and after what is counted. That they are in
-// the trace shows that it has allocations at all: beside a flight recorder a trace has none.
+// One object of each of these types is allocated right before and right after the calls that count.
+// If they are in the trace, the trace has allocations at all: beside a flight recorder it has none.
 type (
 	beginMark struct{ _ *int }
 	endMark   struct{ _ *int }
 )
 
-// marksMade has the last marks, which have to be on the heap.
+// marksMade holds the last marks, so that they are on the heap.
 var marksMade struct {
 	begin *beginMark
 	end   *endMark
@@ -34,16 +34,16 @@ var marks = alloctrace.Marks{Begin: typeAddress(beginMark{}), End: typeAddress(e
 // typeAddress returns the address of the descriptor of x's type.
 func typeAddress(x any) uintptr { return *(*uintptr)(unsafe.Pointer(&x)) }
 
-// maxTrace is how long a trace may become, in bytes: some 20 million allocations.
+// maxTrace is the maximum length of a trace in bytes: some 20 million allocations.
 const maxTrace = 256 << 20
 
-// tracing lets one recording be made at a time: there is but one execution trace.
+// tracing allows one recording at a time, since the process has only one execution trace.
 var tracing = make(chan struct{}, 1)
 
-// maxTurn bounds the wait for others' recordings where the test has no deadline.
+// maxTurn bounds the wait for other recordings if the test has no deadline.
 const maxTurn = 10 * time.Minute
 
-// takeTurn waits until no other recording is made, and returns what ends this one's turn.
+// takeTurn waits until no other recording is made. end ends the turn.
 func takeTurn(wait time.Duration) (end func(), err error) {
 	timeout := time.NewTimer(min(wait, maxTurn))
 	defer timeout.Stop()
@@ -58,19 +58,19 @@ func takeTurn(wait time.Duration) (end func(), err error) {
 	}
 }
 
-// A recording is what some calls of an operation allocated.
+// A recording holds the allocations of some calls of an operation.
 type recording struct {
 	calls     int
-	classes   []int64 // sizes of the heap's
+	classes   []int64 // sizes of the heap's size classes
 	rows      []*row
-	unsized   int64 // objects whose size is not sure
-	collected bool  // there was a garbage collection meanwhile
+	unsized   int64 // objects whose size is uncertain
+	collected bool  // a garbage collection ran meanwhile
 }
 
-// record calls op a few times and then so often, and counts what its goroutine, and those that it
-// starts, allocate in the latter. It waits so long for other recordings to end. What the system or
-// the program refuses is an *refscan.UnavailableError. A panic of op passes through, and so does
-// runtime.Goexit; then nothing is returned.
+// record calls op a few times and then calls times. It counts what op's goroutine, and the
+// goroutines that it starts, allocate in the latter calls. wait bounds the time until other
+// recordings end. A refusal by the system or the program is an *refscan.UnavailableError. A panic
+// of op passes through, and so does runtime.Goexit; then nothing is returned.
 func record(op func(), calls int, wait time.Duration) (*recording, error) {
 	end, err := takeTurn(wait)
 	if err != nil {
@@ -78,11 +78,11 @@ func record(op func(), calls int, wait time.Duration) (*recording, error) {
 	}
 	defer end()
 	defer withRoomyStacks()()
-	// Nothing is left to be swept then, so that pages of the heap do not change their use, by which
-	// sizes are told.
+	// After this collection no page of the heap is left to be swept. So pages do not change their
+	// use, which tells the sizes of the objects on them.
 	runtime.GC()
 	defer withholdCollections()()
-	for range warmups { // pools that the collection has emptied
+	for range warmups { // fill the pools that the collection has emptied
 		op()
 	}
 	growStack()
@@ -106,10 +106,10 @@ func between(op func(), calls int) {
 	marksMade.end = new(endMark)
 }
 
-// start begins a trace with allocations. What it returns ends it, once.
+// start begins a trace with allocations. stop ends it, once.
 func start(out *buffer) (stop func(), err error) {
-	// The runtime looks at the variable when a trace starts (go1.26, go1.27: runtime/trace.go,
-	// traceStart), and at os.Setenv at once. Programs that op starts do not see it.
+	// The runtime reads the variable when a trace starts (go1.26, go1.27: runtime/trace.go,
+	// traceStart), and sees os.Setenv at once. Programs that op starts do not see it.
 	before, set := os.LookupEnv("GODEBUG")
 	if err := os.Setenv("GODEBUG", alloctrace.Setting(before)); err != nil {
 		return nil, err
@@ -126,12 +126,12 @@ func start(out *buffer) (stop func(), err error) {
 	return sync.OnceFunc(trace.Stop), nil
 }
 
-// allowance is how much is allocated until there is a collection after all, in bytes.
+// allowance is how many bytes may be allocated before a collection runs after all.
 const allowance = 256 << 20
 
-// withholdCollections lets the program collect no garbage by itself until much is allocated: a
-// collection empties pools, which op fills again, and has the runtime start goroutines, for which
-// op is no reason. What it returns goes back to the settings of before.
+// withholdCollections prevents automatic garbage collections until allowance bytes are allocated. A
+// collection empties pools, which op fills again, and makes the runtime start goroutines that op
+// does not cause. restore restores the settings.
 func withholdCollections() (restore func()) {
 	limit := debug.SetMemoryLimit(-1)
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
@@ -145,15 +145,14 @@ func withholdCollections() (restore func()) {
 	}
 }
 
-// collections is how many garbage collections there were.
+// collections is the number of garbage collections so far.
 func collections() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// A buffer is what a trace is written to: by one goroutine of the runtime's, until the trace is
-// stopped.
+// A buffer receives a trace. One goroutine of the runtime writes to it until the trace is stopped.
 type buffer struct {
 	bytes []byte
 	full  bool

@@ -12,7 +12,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Beside a flight recorder a trace can be had, but has no allocations.
+// Beside a flight recorder a trace can be started, but has no allocations.
 func TestFlightRecorder(t *testing.T) {
 	recorder := trace.NewFlightRecorder(trace.FlightRecorderConfig{})
 	require.NoError(t, recorder.Start())

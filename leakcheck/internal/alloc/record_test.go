@@ -23,7 +23,7 @@ type (
 	pair  struct{ _ int32 }
 )
 
-// What is allocated goes here, or it might be on the stack.
+// These variables hold the allocated objects, which might be on the stack otherwise.
 var (
 	keptNode    *node
 	keptEntry   *entry
@@ -49,7 +49,8 @@ var allocate = []struct {
 	{"values of kind uint64 in interfaces", 1, func() { keptAny = len(keptBytes) + 1000 }},
 }
 
-// All allocations of an operation are counted, and no others, whoever else allocates meanwhile.
+// All allocations of an operation are counted, and no others, even if other goroutines allocate
+// meanwhile.
 func TestCountsAreExact(t *testing.T) {
 	stop := make(chan struct{})
 	var others sync.WaitGroup
@@ -111,7 +112,7 @@ func TestCountsAreExact(t *testing.T) {
 //go:noinline
 func noise(*entry, []byte) {}
 
-// What the runtime's own statistics count is what the trace has: the objects of op and of others.
+// The number of allocations in the trace agrees with the runtime's own statistics.
 func TestCountsAgreeWithTheRuntime(t *testing.T) {
 	op := func() {
 		for _, a := range allocate {
@@ -139,7 +140,7 @@ func TestCountsAgreeWithTheRuntime(t *testing.T) {
 	assert.InDelta(t, float64(after.Mallocs-before.Mallocs), float64(sum), calls/20)
 }
 
-// traceOf returns the trace of so many calls.
+// traceOf returns the trace of so many calls, and the size classes.
 func traceOf(t testing.TB, op func(), calls int) (trace []byte, classes []int64) {
 	t.Helper()
 	out := &buffer{}
@@ -151,7 +152,7 @@ func traceOf(t testing.TB, op func(), calls int) (trace []byte, classes []int64)
 	return out.bytes, sizeClasses()
 }
 
-// An operation that panics or ends its goroutine leaves everything as it was.
+// An operation that panics or ends its goroutine leaves all settings as they were.
 func TestSettingsAfterPanic(t *testing.T) {
 	t.Setenv("GODEBUG", "http2debug=0")
 	limit := debug.SetMemoryLimit(-1)
@@ -177,7 +178,7 @@ func TestSettingsAfterPanic(t *testing.T) {
 	assert.NotEmpty(t, r.rows)
 }
 
-// A trace of somebody else's is an unknown with a way out.
+// If another trace is running, the verdict is unknown, with a remedy.
 func TestTraceInUse(t *testing.T) {
 	require.NoError(t, trace.Start(io.Discard))
 	_, err := record(func() {}, 1, time.Minute)
@@ -197,7 +198,7 @@ func TestNestedRecordings(t *testing.T) {
 	assert.Contains(t, u.Remedy, "in an op of AssertAllocs")
 }
 
-// However a trace is damaged, reading it is an error or figures, and comes to an end.
+// Reading a damaged trace ends, with an error or with figures.
 func FuzzRead(f *testing.F) {
 	whole, classes := traceOf(f, func() { allocate[0].f(); allocate[4].f() }, 3)
 	f.Add(whole)
@@ -217,8 +218,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Goroutines whose stacks come to an end in the midst of an allocation do not crash the process
-// (see stack.go): without the precautions, Go 1.27 does so at some depths.
+// Goroutines whose stacks are full in the middle of an allocation do not crash the process (see
+// stack.go): without the precautions, Go 1.27 crashes at some depths.
 func TestStacksThatGrow(t *testing.T) {
 	const depths, objects, calls = 60, 3000, 4 // more than a buffer's worth of events
 	for depth := range depths {

@@ -8,13 +8,15 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// Generic functions share their code for type arguments of one shape: those of the same underlying type,
-// or any pointers. A composite literal of a generic type in one is given the shape as its type: an
-// Entry[ID,string] may be Entry[go.shape.uint64,go.shape.string] (go1.26, go1.27: cmd/compile/internal/noder).
+// Generic functions share their code for type arguments of one shape: types with the same
+// underlying type, or any pointers. In such code a composite literal of a generic type has the
+// shape as its type: an Entry[ID,string] may be Entry[go.shape.uint64,go.shape.string] (go1.26,
+// go1.27: cmd/compile/internal/noder).
 
 const shapePrefix = "go.shape."
 
-// ofShape reports whether objects of a row that has but the shape of a type count for a bound.
+// ofShape reports whether the objects of a row count for a bound although only the shape of their
+// type is known.
 func (b *Bound) ofShape(r *row) bool {
 	if r.shape == nil {
 		return false
@@ -40,7 +42,7 @@ func baseName(t reflect.Type) string {
 	return name
 }
 
-// alike reports whether a type may have a shape, by its memory.
+// alike reports whether the memory layout of a type allows it to have a shape.
 func alike(t, shape reflect.Type, depth int) bool {
 	const deepest = 8
 	if t.Kind() != shape.Kind() || t.Size() != shape.Size() {
@@ -63,11 +65,11 @@ func alike(t, shape reflect.Type, depth int) bool {
 	return true
 }
 
-// shapeNote explains the names of rows that have but shapes of type arguments.
+// shapeNote explains the names of rows for which only the shapes of type arguments are known.
 const shapeNote = "go.shape: the runtime is told the shape of type arguments alone (underlying types; all pointers are one); types of one shape count together"
 
-// untoldArguments is an error if a bound names type arguments, and objects were allocated of which but
-// their shapes are known. A name does not tell what its shape is.
+// untoldArguments returns an error if a bound names type arguments, and op allocates objects for
+// which only the shapes of type arguments are known. A name does not tell the shape.
 func (b *Bound) untoldArguments(rows []*row) error {
 	if b.Selector == nil || b.Selector.Object != nil || b.counts(rows).objects > 0 {
 		return nil

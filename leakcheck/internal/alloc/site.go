@@ -19,22 +19,23 @@ import (
 // A site is a stack that allocated objects of one size.
 type site struct {
 	stack   []refscan.SourceFrame
-	size    int64 // what one object takes
+	size    int64 // of one object, in bytes
 	objects int64
-	of      *kind // what they are; nil if the code does not tell
+	of      *kind // their type; nil if the code does not tell
 }
 
-// A kind is what the code of a call says that it allocates.
+// A kind is the type of the objects that a call allocates, as its code tells.
 type kind struct {
 	name    string // as rows have it
-	line    string // how golden files call values in interfaces that the runtime is not told the type of
-	array   bool   // name begins with "[]" for it
+	line    string // path in golden files of interface values of untold type, else ""
+	array   bool   // the objects are arrays, so name begins with "[]"
 	pointer bool   // objects have pointers
 	isMap   bool
 }
 
-// sites calls op so often and returns the stacks that allocated while it did, of all goroutines:
-// the most objects first. Small objects without pointers that share a block are missing.
+// sites calls op the given number of times, and returns the stacks of all goroutines that allocated
+// meanwhile, those with most objects first. Small objects without pointers that share a block are
+// missing.
 func sites(op func(), calls int, classes []int64, wait time.Duration) []*site {
 	end, err := takeTurn(wait)
 	if err != nil {
@@ -65,14 +66,16 @@ func sites(op func(), calls int, classes []int64, wait time.Duration) []*site {
 	return found
 }
 
-// told says what the code of a stack allocates, objects of so many bytes; nil if it does not.
+// told returns the kind of the objects, each of size bytes, that the code of a stack allocates; nil
+// if the code does not tell.
 func told(code *alloccode.Program, stack []uintptr, size int64, classes []int64) *kind {
 	if code == nil {
 		return nil
 	}
 	var a alloccode.Allocated
 	ok := false
-	// The call of a function of the runtime's tells most; where that is not for allocations, what it calls.
+	// The call of a runtime function tells most. If that function is not one for allocations, its
+	// own calls tell.
 	list, outer := calls(stack)
 	for i := min(outer, len(list)-1); i >= 0 && !ok; i-- {
 		a, ok = code.At(list[i:], size, classes)
@@ -95,14 +98,15 @@ func told(code *alloccode.Program, stack []uintptr, size int64, classes []int64)
 	return k
 }
 
-// tinyBlock is what small objects without pointers share, in bytes (go1.26, go1.27: runtime/malloc.go,
-// maxTinySize).
+// tinyBlock is the size in bytes of a block that small objects without pointers share (go1.26,
+// go1.27: runtime/malloc.go, maxTinySize).
 const tinyBlock = 16
 
-// sharesBlocks reports whether what the profiler counts may be blocks of several small objects.
+// sharesBlocks reports whether the objects that the profiler counts may be blocks of several small
+// objects.
 func (s *site) sharesBlocks() bool { return s.of != nil && !s.of.pointer && s.size == tinyBlock }
 
-// in reports whether objects of a kind may be among those of a row.
+// in reports whether a row may count objects of this kind.
 func (k *kind) in(r *row) bool {
 	switch {
 	case k.name == r.name, k.array && strings.TrimPrefix(k.name, "[]") == r.name: // an array of one element is an element
@@ -119,7 +123,7 @@ func compareFrames(a, b refscan.SourceFrame) int {
 	return cmp.Or(strings.Compare(a.Func, b.Func), cmp.Compare(a.Line, b.Line))
 }
 
-// A profiled is what the memory profiler knows of one stack and size.
+// A profiled has the memory profiler's figures for one stack and size.
 type profiled struct {
 	objects, bytes int64
 	stack          []uintptr
@@ -130,7 +134,7 @@ type profileKey struct {
 	size  int64
 }
 
-// profile reads the memory profile, which has what was allocated before the last but one
+// profile reads the memory profile, which has the allocations from before the last but one
 // collection.
 func profile() map[profileKey]profiled {
 	runtime.GC()

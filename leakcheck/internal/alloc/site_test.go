@@ -34,7 +34,8 @@ func inlinedInto() *entry { return makeEntry() }
 
 func makeEntry() *entry { return new(entry) }
 
-// told has operations of one allocation, or two, and what the code at the calls says that it is.
+// tellable has operations of one allocation, or two, and the types that the code at the calls
+// tells.
 var tellable = []struct {
 	name string
 	row  string // that counts it
@@ -55,7 +56,8 @@ var tellable = []struct {
 	{"chan *node", "chan *node", func() { keptChan = make(chan *node, 3) }},
 }
 
-// The code at the calls tells what the stacks of an operation allocate, and so which row they are of.
+// The code at the calls tells the types that the stacks of an operation allocate, and so their
+// rows.
 func TestSitesAreTold(t *testing.T) {
 	keptText = strings.Repeat("text", 20)
 	const calls = 10
@@ -66,7 +68,7 @@ func TestSitesAreTold(t *testing.T) {
 		var names []string
 		for _, s := range sites(c.op, calls, sizeClasses(), time.Minute) {
 			if s.objects < s.fewest(calls) {
-				continue // another goroutine's
+				continue // of another goroutine
 			}
 			name := "not told"
 			if s.of != nil {
@@ -79,7 +81,7 @@ func TestSitesAreTold(t *testing.T) {
 			names = append(names, name)
 		}
 		if strings.HasPrefix(c.row, "values of kind ") && RaceDetector {
-			continue // the detector's calls lie between
+			continue // the race detector's calls lie between
 		}
 		assert.Contains(t, names, c.name, c.name)
 		assert.NotContains(t, names, "not told", c.name)
@@ -88,7 +90,7 @@ func TestSitesAreTold(t *testing.T) {
 
 const typePath = "github.com/leakgate/leakgate/leakcheck/internal/alloc."
 
-// What reflection allocates is not told by the code.
+// The code does not tell the types that reflection allocates.
 func TestSitesOfReflection(t *testing.T) {
 	types := []reflect.Type{reflect.TypeFor[entry](), reflect.TypeFor[node]()}
 	for _, s := range sites(func() { keptAny = reflect.New(types[0]).Interface() }, 10, sizeClasses(), time.Minute) {

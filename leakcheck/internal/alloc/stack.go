@@ -5,28 +5,28 @@ import (
 	"sync"
 )
 
-// Stacks that grow at the wrong moment crash Go 1.26 and 1.27. An event of the tracer that finds
-// its buffer full hands the buffer on and takes a new one (go1.27.3 runtime/tracebuf.go, refill). If
-// the goroutine's stack has to grow just then, that is an event, too, which hands the same buffer on
-// once more; it is freed twice when the trace ends (runtime/trace.go, traceAdvance). What keeps
-// clear of it, in all versions:
+// Stacks that grow at the wrong moment crash Go 1.26 and 1.27. A tracer event that finds its buffer
+// full hands the buffer on and takes a new one (go1.27.3 runtime/tracebuf.go, refill). If the
+// goroutine's stack has to grow just then, that is an event, too, which hands the same buffer on
+// once more. The buffer is freed twice when the trace ends (runtime/trace.go, traceAdvance). These
+// measures avoid that, in all versions:
 //
-//   - The goroutine that calls op has a stack with room (growStack), and a thread of its own, whose
+//   - The goroutine that calls op has spare stack (growStack), and a thread of its own, whose
 //     buffer is the one that the trace's start has filled to some degree.
-//   - Goroutines that start meanwhile begin with a stack with room (withRoomyStacks).
-//   - Goroutines that were there before run on other threads. Their buffers begin empty, and do not
-//     fill where no more is allocated than spared (see fewEnough).
+//   - Goroutines that start meanwhile begin with a large stack (withRoomyStacks).
+//   - Goroutines from before run on other threads. Their buffers begin empty, and do not fill if no
+//     more is allocated than spared (see fewEnough).
 
-// roomyStack is how much stack goroutines are to begin with, in bytes. Calls of op, and what these
-// start, rarely need more.
+// roomyStack is how much stack goroutines should begin with, in bytes. Calls of op, and goroutines
+// that these start, rarely need more.
 const roomyStack = 32 << 10
 
-// withRoomyStacks has goroutines start with large stacks from the next garbage collection on, until
-// the first one after the end: each collection makes the mean of what all goroutines use the size of
-// new ones' stacks (go1.26, go1.27: runtime/stack.go, gcComputeStartingStackSize). A goroutine that
-// uses much raises it.
+// withRoomyStacks makes goroutines start with large stacks from the next garbage collection on,
+// until the first one after end. Each collection makes the mean stack use of all goroutines the
+// size of new stacks (go1.26, go1.27: runtime/stack.go, gcComputeStartingStackSize). A goroutine
+// that uses much stack raises that mean.
 func withRoomyStacks() (end func()) {
-	const mostGoroutines = 1000 // beyond, stacks are smaller: 64 MiB are enough
+	const mostGoroutines = 1000 // with more, new stacks are smaller: 64 MiB are enough
 	deep := roomyStack * (1 + min(runtime.NumGoroutine(), mostGoroutines))
 	parked, release := make(chan struct{}), make(chan struct{})
 	go useStack(deep, func() {
@@ -37,11 +37,11 @@ func withRoomyStacks() (end func()) {
 	return sync.OnceFunc(func() { close(release) })
 }
 
-// growStack makes room on the stack of the goroutine that calls it. It lasts until a garbage
-// collection that finds most of it unused.
+// growStack enlarges the stack of the calling goroutine. It lasts until a garbage collection finds
+// most of the stack unused.
 func growStack() { useStack(2*roomyStack, func() {}) }
 
-// useStack calls f with so many bytes of stack in use.
+// useStack calls f with at least the given number of bytes of stack in use.
 //
 //go:noinline
 func useStack(bytes int, f func()) {
@@ -54,12 +54,12 @@ func useStack(bytes int, f func()) {
 	runtime.KeepAlive(&room)
 }
 
-// spared is how many allocations do not fill a thread's buffer of 64 KiB: an event takes 10 bytes or
-// so.
+// spared is a number of allocations that does not fill a thread's buffer of 64 KiB: an event takes
+// about 10 bytes.
 const spared = 4000
 
-// fewEnough is how often op is called in a recording where one call of it allocates so many objects,
-// whichever goroutine does, by mallocs.
+// fewEnough limits the calls of op in a recording, given how many objects one call makes all
+// goroutines allocate, by mallocs.
 func fewEnough(calls int, objects uint64) int {
 	if objects == 0 {
 		return calls
@@ -67,7 +67,7 @@ func fewEnough(calls int, objects uint64) int {
 	return min(calls, max(minCalls, int(spared/objects)))
 }
 
-// mallocs is how many objects the program has ever allocated. To ask stops the world.
+// mallocs is the number of objects that the program has ever allocated. It stops the world.
 func mallocs() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

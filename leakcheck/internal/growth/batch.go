@@ -16,12 +16,13 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/memprofile"
 )
 
-// warmUp calls op at least twice and returns the size of the first batch. As many calls as that
-// have then been made, unless op is slow: what is allocated in steps, each twice the one before,
-// then grows in each batch.
+// warmUp calls op at least twice (once if Warmup is 1) and returns the size of the first batch.
+// Unless op is slow, it makes as many calls as that batch has: memory that is allocated in steps,
+// each twice as large as the one before, then grows in each batch. Warmup overrides the number of
+// calls.
 func (x *Experiment) warmUp() int {
 	best := time.Duration(math.MaxInt64)
-	timed := 2 // the first call may have to build what all others use
+	timed := 2 // the first call may set up what all others use
 	if x.Req.Warmup == 1 {
 		timed = 1
 	}
@@ -43,7 +44,7 @@ func (x *Experiment) warmUp() int {
 	return batch
 }
 
-// BatchSize returns how often an op that takes so long is called in the first batch.
+// BatchSize returns the number of calls in the first batch, given the duration of one call.
 func BatchSize(op time.Duration) int {
 	switch {
 	case op > 500*time.Millisecond:
@@ -54,9 +55,9 @@ func BatchSize(op time.Duration) int {
 	return int(min(MaxBatch, max(MinBatch, batchTime/max(op, 1))))
 }
 
-// affordable is the size of the first batch: smaller than asked for where the test would time out
-// before the last one, which has eight times as many calls, and waits and snapshots between them.
-// Iterations is followed to the letter.
+// affordable returns the size of the first batch: batch, or less if the test would time out before
+// the last one. The last batch has eight times as many calls, and waits and snapshots lie between
+// the batches. With Iterations it always returns batch.
 func (x *Experiment) affordable(batch int) int {
 	if x.Time.End.IsZero() || x.Req.Iterations > 0 || x.slowestCall <= 0 {
 		return batch
@@ -69,8 +70,8 @@ func (x *Experiment) affordable(batch int) int {
 	return max(1, min(batch, int(left/(calls*x.slowestCall))))
 }
 
-// sparing is the size of the first batch: smaller than asked for where op leaves descriptors and
-// would run into the limit of the process, so that all batches have room.
+// sparing returns the size of the first batch: batch, or less if op leaves descriptors open and all
+// batches together would exceed the process's limit of descriptors.
 func (x *Experiment) sparing(batch int) int {
 	if x.Resources == nil || x.Req.Iterations > 0 || x.calls == 0 {
 		return batch
@@ -85,15 +86,17 @@ func (x *Experiment) sparing(batch int) int {
 	return max(1, min(batch, int(left/(calls*perCall))))
 }
 
-// restartTime is how long the first batch may take that is longer since an experiment began anew.
+// restartTime bounds the duration of the first batch after an experiment has begun anew, where the
+// calls made before make that batch larger.
 const restartTime = 250 * time.Millisecond
 
-// nextSize is how many calls the next batch has: as many as all calls before, beyond a longer warm-up,
-// so that what is allocated in steps, each twice the one before, grows in each batch. These are the
-// batches that double, given the size of the first, unless one of them was odd, or the experiment
-// has begun anew. Then the batches are as large as there is time and room for. An array may have more
-// than twice the room of the one before, as far as its size class has (go1.26 runtime/slice.go,
-// growslice): where calls make a slice longer, the batch fills it.
+// nextSize returns the number of calls in the next batch: as many as all calls before it, without
+// those by which the warm-up was longer than the first batch. Memory that is allocated in steps,
+// each twice as large as the one before, then grows in each batch. So the batches double, beginning
+// with first, unless one of them had extra calls (see odd), or the experiment has begun anew. In
+// these cases the batches are as large as time and descriptors permit. An array may have more than
+// twice the capacity of the one before, up to its size class (go1.26 runtime/slice.go, growslice):
+// where calls make a slice longer, the batch has enough calls to fill it.
 func (x *Experiment) nextSize(first int) int {
 	i := len(x.past.Snapshots) - 1
 	n := x.evenSize(i, first) + x.odd(i, first)
@@ -103,7 +106,7 @@ func (x *Experiment) nextSize(first int) int {
 	return n
 }
 
-// evenSize is the size of the i-th batch, from 0 on, with no calls beside those that double.
+// evenSize is the size of the i-th batch, from 0 on, without the extra calls of odd.
 func (x *Experiment) evenSize(i, first int) int {
 	doubled := first << i
 	n := max(doubled, int(x.calls)-x.longer)
@@ -114,11 +117,11 @@ func (x *Experiment) evenSize(i, first int) int {
 	return n
 }
 
-// odd is how many calls the i-th batch, from 0 on, has beside those that double: none, unless
-// temporary files grow. Tests of several packages run side by side and share a folder for these.
-// Where another process finds its own leak of files by batches that double, at the same moments,
-// its files would be taken for this one's; with numbers by chance in both they are in step with its
-// calls alone.
+// odd returns the number of extra calls of the i-th batch, from 0 on: none, unless temporary files
+// grow. Tests of several packages run side by side and share a folder for these files. If another
+// process finds its own leak of files with batches that double, at the same moments, its files
+// would be mistaken for those of this process. With random extra calls in both processes, files
+// grow in step only with the calls of their own process.
 func (x *Experiment) odd(i, batch int) int {
 	if i == 0 || !slices.ContainsFunc(x.finder.Resources(), func(r *finding.Resource) bool { return r.Kind == ledger.File }) {
 		return 0
@@ -128,7 +131,7 @@ func (x *Experiment) odd(i, batch int) int {
 	return 1 + int(h.Sum64()%uint64(max(batch, minOdd)))
 }
 
-// minOdd is of how many numbers odd takes one at least.
+// minOdd is the least number of values that odd chooses from.
 const minOdd = 4
 
 func (x *Experiment) runBatch(n int) {
@@ -138,14 +141,14 @@ func (x *Experiment) runBatch(n int) {
 	x.words.Batches = append(x.words.Batches, n)
 }
 
-// recordBatch runs a batch with the memory profiler recording each allocation, so that it can be
-// said where what grows is allocated. It is for a batch after which a leak is as good as certain:
-// op takes 5 to 40 times as long. Heap profiles of this process show what the batch leaves as many
-// times as large as one sample in MemProfileRate bytes stands for, so that the profile of before
-// the batch is the one to keep.
+// recordBatch runs a batch while the memory profiler records each allocation, so that the message
+// can say where the growing objects are allocated. It is for a batch that runs when a leak is
+// nearly certain: op takes 5 to 40 times as long. Later heap profiles of this process overstate
+// what the batch leaves: they count each record as one sample in MemProfileRate bytes. So the
+// profile from before the batch is the one to keep.
 //
-// It is a batch like others where the profiler is off, or records everything already, and where go
-// test is to write a memory profile in the end, which would be wrong by these.
+// It runs an ordinary batch if the profiler is off or records everything already, and if go test
+// writes a memory profile at the end, which these records would distort.
 func (x *Experiment) recordBatch(n int) {
 	if runtime.MemProfileRate > 1 && !x.Env.MemProfile {
 		x.words.Recorded = x.past.Last()
@@ -175,12 +178,13 @@ func (x *Experiment) call(n int) {
 	}
 }
 
-// Memory that is mapped without a file is known as a difference: all that there is, without the Go
-// runtime's. Between two snapshots other things move it, too: what a scan has mapped is given back
-// late, and a sanitizer (-race, -asan, -msan) maps more as the program runs. One such fall hides
-// the growth of a batch. So it is also measured from the first call of a batch to the last.
+// Anonymous mapped memory is known only as a difference: all of it minus the memory of the Go
+// runtime. Other causes change it between two snapshots: the memory that a scan has mapped is
+// returned late, and a sanitizer (-race, -asan, -msan) maps more as the program runs. One such fall
+// hides the growth of a batch. So anonymous memory is also measured from the first call of a batch
+// to the last.
 
-// countMapped begins to measure what is mapped, and returns what ends it.
+// countMapped begins to measure anonymous mapped memory. end adds the difference to x.mapped.
 func (x *Experiment) countMapped() (end func()) {
 	if x.Resources == nil {
 		return func() {}

@@ -14,8 +14,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// conclude returns what is to be said after the last snapshot, and whether anything grew with each
-// batch.
+// conclude returns the outcome after the last snapshot, and whether anything grew with each batch.
 func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
 	e := x.past.Last().Eval
 	o = &assertion.Outcome{Verdict: verdict.Pass, Eval: e, Notes: e.Notes(), Snapshots: 1, Base: x.past.First().Eval.Artifacts(), Before: x.past.First().Eval.Report.Totals.LiveBytes}
@@ -51,7 +50,8 @@ func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
 	return o, true
 }
 
-// uncountedGoroutines is why nothing is known of growth where nothing else grows.
+// uncountedGoroutines is the cause of an unknown verdict where goroutines could not be counted and
+// nothing else grows.
 func uncountedGoroutines() error {
 	return &refscan.UnavailableError{
 		Cause:  "whether goroutines pile up is not known, since they were not counted: " + pile.TooMany,

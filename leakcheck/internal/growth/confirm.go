@@ -10,9 +10,9 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 )
 
-// confirm runs further batches where something that grew need not be a leak, and returns the
-// outcome with them; nil if op failed the test. Where there is no time for one, or no snapshot
-// after it, what was told before stands.
+// confirm runs further batches if growth need not be a leak, and returns the outcome with them; nil
+// if op failed the test. If there is no time for a further batch, or no snapshot after it, the
+// outcome without that batch stands.
 func (x *Experiment) confirm(o *assertion.Outcome) *assertion.Outcome {
 	if o.Verdict != verdict.Fail || o.Misuse {
 		return o
@@ -42,13 +42,13 @@ func (x *Experiment) confirm(o *assertion.Outcome) *assertion.Outcome {
 	return o
 }
 
-// hasTimeFor reports whether there is time for so many calls, and a snapshot after them.
+// hasTimeFor reports whether there is time for this number of calls and a snapshot after them.
 func (x *Experiment) hasTimeFor(calls int) bool {
 	return x.Time.Allows(2*x.slowestSnapshot + time.Duration(calls+1)*x.slowestCall)
 }
 
-// isDoubtful reports whether there is something that grows of which the further batches so far do
-// not tell that it is a leak.
+// isDoubtful reports whether the further batches so far leave open for some growth whether it is a
+// leak.
 func (x *Experiment) isDoubtful() bool {
 	return slices.ContainsFunc(x.finder.Growth().Leaks, func(l *finding.Leak) bool {
 		switch {

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// MaxBatch is how often op is called at most in the first batch, and batchTime how long that
-	// may take if MinBatch calls do not take longer.
+	// MaxBatch is the maximum number of calls in the first batch. batchTime bounds the duration of
+	// that batch, unless MinBatch calls take longer.
 	MaxBatch  = 250
 	MinBatch  = 5
 	batchTime = 25 * time.Millisecond
@@ -30,22 +30,22 @@ type Experiment struct {
 	Watchers Watchers
 	calls    int64           // of op, up to now
 	longer   int             // by how many calls the warm-up was longer than the first batch
-	suspects []*finding.Leak // what had grown with each batch at some snapshot before the last
+	suspects []*finding.Leak // leaks at any snapshot so far; a pass logs them
 
 	past   *history.History
 	finder *finding.Finder
 	words  *wording.Wording
 
-	alsoHeldBy []observe.Place // what the next snapshot says who else holds
-	native     bool            // it says who holds native memory, if artifacts are kept
+	alsoHeldBy []observe.Place // places whose other holders the next snapshot finds
+	native     bool            // the next snapshot finds native holders, if artifacts are kept
 
-	open   int   // descriptors, before the first call
-	mapped int64 // bytes, by calls in batches; see countMapped
+	open   int   // descriptors open before the first call
+	mapped int64 // bytes that calls in batches have mapped; see countMapped
 
 	passed func() // called after each call of op, if it is not nil
 
 	fails  func() bool // whether op has failed the test by now
-	failed bool        // it had after its last call, and is not called again
+	failed bool        // op failed the test in its last call and is not called again
 	late   bool        // there is no time for another call and a snapshot after it
 
 	slowestCall, slowestSnapshot time.Duration
@@ -60,17 +60,17 @@ func (x *Experiment) inconclusive(err error) *assertion.Outcome {
 	return o
 }
 
-// A goroutineCounter tells how many goroutines there are of each origin, by what the program's
-// packages are.
+// A goroutineCounter counts goroutines by origin. isProgram reports whether a package belongs to
+// the program.
 type goroutineCounter func(isProgram func(pkg string) bool) map[pile.Origin]pile.Goroutines
 
-// Watchers begin to watch this process without a snapshot.
+// Watchers start to watch this process without a snapshot.
 type Watchers struct {
-	// which objects, goroutines and timers there are; nil: nothing is proved without snapshots
+	// Objects watches objects, goroutines and timers; nil: nothing is proved without snapshots
 	Objects func(ctx context.Context, logf func(string, ...any)) (*proof.Watch, error)
-	// how long slices are; nil: nothing is said of that
+	// Slices records the lengths of slices; nil: the lengths are unknown
 	Slices func(ctx context.Context, logf func(string, ...any)) (*proof.Slices, error)
 }
 
-// OfThisProcess are the watchers of assertions.
+// OfThisProcess returns the watchers that assertions use.
 func OfThisProcess() Watchers { return Watchers{proof.StartWatch, proof.WatchSlices} }

@@ -11,7 +11,8 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
 
-// maxRestarts bounds how often an experiment begins anew since something fell.
+// maxRestarts bounds how often an experiment begins anew: after a fall, or with batches that fill
+// slices.
 const maxRestarts = 2
 
 // Judge finds out whether anything grows with the number of calls, and returns nil if op failed the
@@ -24,7 +25,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 	return o
 }
 
-// judge runs batches until nothing is left that grows with each, or there have been enough of them.
+// judge runs batches until nothing grows with each of them, or enough of them have run.
 func (x *Experiment) judge() *assertion.Outcome {
 	x.fails = x.FailsFromNow()
 	x.past = &history.History{Env: x.Env}
@@ -71,10 +72,10 @@ func (x *Experiment) judge() *assertion.Outcome {
 			}
 			grows = false
 		}
-		// What fell may have hidden growth until now, whatever else there was to tell.
+		// A fall may have hidden growth so far, so the snapshots before it do not count.
 		for ; !grows && o.Verdict == verdict.Pass && restarts < maxRestarts && x.past.ForgetFall(); restarts++ {
-			x.finder.Holders = nil                          // of blocks that came with a batch which may count no more
-			if grows = len(x.past.Snapshots) == 1; !grows { // with one there is nothing to tell by yet
+			x.finder.Holders = nil                          // their batch may not count
+			if grows = len(x.past.Snapshots) == 1; !grows { // one snapshot alone shows no growth
 				o, grows = x.conclude()
 			}
 		}
@@ -124,15 +125,15 @@ func (x *Experiment) stopped() *assertion.Outcome {
 	return x.outOfTime()
 }
 
-// settle gives what has grown with each batch the time to end, looks again in place of the last
-// snapshot, and returns the outcome; nil if op failed the test.
+// settle waits, so that growth that is about to end can end, replaces the last snapshot by a new
+// one, and returns the outcome; nil if op failed the test.
 func (x *Experiment) settle() *assertion.Outcome {
 	x.Pause(assertion.RetryWaits[1], assertion.MoreTimers(x.past.Last().Eval.Report, x.past.First().Eval.Report), x.slowestSnapshot+x.slowestSnapshot/2)
 	x.alsoHeldBy = wording.Places(x.finder.Growth())
 	x.past.Snapshots = x.past.Snapshots[:len(x.past.Snapshots)-1]
 	x.native = nativeheap.Supported && x.Time.Allows(4*x.slowestSnapshot)
 	err := x.snapshot()
-	x.alsoHeldBy, x.native = nil, false // those of later snapshots are in no artifact
+	x.alsoHeldBy, x.native = nil, false // artifacts have no holders of later snapshots
 	if err != nil {
 		return x.inconclusive(err)
 	}

@@ -17,17 +17,16 @@ import (
 )
 
 const (
-	minRecorded = 8 // calls of op in a batch, so that what happens once is told from a leak
-	// what a batch leaves at most: the tables have room for a million blocks, and for 4,096
-	// mappings
+	minRecorded = 8 // calls of op in a batch: enough to tell a leak from a single event
+	// maximum growth in a batch: the tables have room for a million blocks, and for 4,096 mappings
 	maxBlocks, maxBytes = 250_000, 4 << 20
 
-	none = "none: " // of envvar.Native
+	none = "none: " // prefix of envvar.Native if calls cannot be recorded; the reason follows
 )
 
-// recordCalls runs two more batches where native memory has been found to grow, with each call
-// recorded by which C code allocates, in a test that leakgate run -native started. What comes with
-// the second one is what grows: caches have what they need after the first.
+// recordCalls runs two more batches if native memory grows in a test that leakgate run -native
+// started. It records each call of C code that allocates. The growth is what the second batch adds:
+// caches have what they need after the first.
 func (x *Experiment) recordCalls(o *assertion.Outcome) {
 	if o.Verdict != verdict.Fail || o.Misuse || x.RecordNative == nil || x.Env.Native == "" {
 		return
@@ -60,7 +59,7 @@ func (x *Experiment) recordCalls(o *assertion.Outcome) {
 	before := x.calls
 	answer, err := x.RecordNative(ctx, x.Env.Native, n, due, func() bool {
 		x.call(n)
-		runtime.GC() // finalizers give back what they do
+		runtime.GC() // finalizers free native memory
 		x.Sleep(assertion.RetryWaits[0])
 		return !x.failed && !x.late
 	})
@@ -77,7 +76,7 @@ func (x *Experiment) nativeGrows() bool {
 	return x.NativeHolders != nil && slices.ContainsFunc(x.finder.Resources(), func(r *finding.Resource) bool { return r.Native != nil })
 }
 
-// noteBlocks notes down which native blocks there are, if they have grown with each batch.
+// noteBlocks records the native blocks that exist, if native blocks have grown with each batch.
 func (x *Experiment) noteBlocks() {
 	if !x.nativeGrows() {
 		return
@@ -89,8 +88,8 @@ func (x *Experiment) noteBlocks() {
 	x.finder.Holders = &finding.NativeHolders{Before: all, Calls: x.calls}
 }
 
-// findHolders finds who holds the native blocks that have come since noteBlocks, if they grow
-// still.
+// findHolders finds the holders of the native blocks that are new since noteBlocks, if native
+// blocks still grow.
 func (x *Experiment) findHolders() {
 	h := x.finder.Holders
 	if h == nil || h.Found != nil || !x.nativeGrows() {

@@ -12,60 +12,62 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
-// A proof that nothing grows needs no snapshot. After the warm-up the program is watched through
-// one batch of calls: which heap objects, map entries, goroutines and timers are there after it
-// that were not there before (proof.Watch)? What the full experiment would find to grow in such a
-// batch is made of these:
+// A proof that nothing grows needs no snapshot. After the warm-up the experiment watches the
+// program through one batch of calls. Which heap objects, map entries, goroutines and timers exist
+// after the batch that did not exist before (proof.Watch)? All growth that the full experiment
+// would find in such a batch consists of these:
 //
-//   - The objects of a path grow by no more than there are new objects. Each that was there at the
-//     second snapshot and not at the first is new, wherever it hangs: nothing else that goes, shrinks
-//     or is freed makes up for it. Values under 16 bytes share blocks: each new block counts as many
-//     as fit.
-//   - The bytes of a path grow by no more than those of new objects, since an object keeps its size.
-//     One new object that takes the place of one of its size class that is gone, where nothing else
-//     came or went, adds none.
-//   - The entries of a map that was there are counted in its header, or in its tables where the header
-//     lies on a stack; those of a new one are at least 8 to an object that is new, or in its table.
-//   - Descriptors and child processes are told apart by their numbers and what they are; of threads,
-//     mappings and stacks there are no more than before, but for so few that no leak can be among them.
-//     Where any file was made or removed in the folder for temporary files, nothing is proved.
-//   - Of what C code has, no more blocks of any size, and no more bytes, are there than the smallest leak
+//   - The objects of a path grow by no more than there are new objects. Each object that exists at
+//     the second snapshot and not at the first is new, wherever it hangs. Nothing that is freed or
+//     shrinks makes up for it. Values under 16 bytes share blocks: each new block counts as many as
+//     fit.
+//   - The bytes of a path grow by no more than those of new objects, since an object keeps its
+//     size. A new object that replaces a freed one of its size class adds no bytes, if nothing else
+//     came or went.
+//   - The entries of an existing map are counted in its header, or in its tables if the header lies
+//     on a stack. Those of a new map are at least 8 to an object that is new, or in its table.
+//   - Descriptors and child processes are identified by their numbers and what they are. Threads,
+//     mappings and stacks may be more than before only by so few that no leak can be among them. If
+//     any file was made or removed in the folder for temporary files, nothing is proved.
+//   - C code has no more new blocks of any size, and no more new bytes, than the smallest leak
 //     would leave.
-//   - Goroutines are told apart by their numbers, timers by their addresses, one that was stopped and
-//     is set again included.
+//   - Goroutines are identified by their numbers, and timers by their addresses. A timer that was
+//     stopped and is set again counts, too.
 //
-// A leak has to grow in each batch, so one in which none can have grown is enough. What is allowed
-// is less than in the full experiment: with k new objects in n calls, what leaves one behind every
-// few calls leaves less than k + 1, and (k + 1) / n has to be below the rate of the smallest leak.
+// A leak has to grow in each batch, so one batch in which none can have grown is enough. The proof
+// allows less than the full experiment: with k new objects in n calls, an op that leaves one behind
+// every few calls leaves less than k + 1, and (k + 1) / n has to be below the rate of the smallest
+// leak.
 //
-// Elements that are added to a slice which has room for them are nothing new: see slices.go.
+// Elements that are added to a slice with spare capacity are no new objects: see slices.go.
 //
-// What this does not see are objects that only change places: taken from a free list that was full
-// before, and never given back. Nothing grows while it lasts. Full asks for the snapshots that see
-// one list shrink and another one grow.
+// The proof does not see objects that only change places: taken from a free list that was full
+// before, and never given back. Nothing grows while the list lasts. Full asks for the snapshots
+// that see one list shrink and another one grow.
 //
-// What a collection leaves is more than what will stay: what a sync.Pool keeps, finalizers, ending
-// goroutines. So any count is an upper bound, and the first that is small enough ends the proof. If
-// none is, the full experiment follows. Its first batch has as many calls as there were until then,
-// for what is allocated in steps each twice the one before to grow in each batch.
+// A collection leaves more than will stay: the contents of a sync.Pool, objects with finalizers,
+// ending goroutines. So any count is an upper bound, and the first count that is small enough ends
+// the proof. If none is, the full experiment follows. Its first batch has as many calls as all
+// calls until then, so that memory allocated in steps, each twice as large as the one before, grows
+// in each batch.
 
 const (
-	minProofBatch = 50  // where a batch has fewer calls, they cost more than the scans
-	minProofCalls = 100 // with fewer, no new object at all could be a leak of the smallest rate
+	minProofBatch = 50  // in smaller batches the calls cost more than the scans
+	minProofCalls = 100 // with fewer, a leak of the smallest rate may leave no new object
 	valuesInBlock = 16  // of one byte
 )
 
-// provable reports whether a proof is possible and wanted. It knows neither where objects hang nor
-// goroutines' functions, and so none that an option leaves out.
+// provable reports whether a proof is possible and wanted. A proof does not know the paths of
+// objects or the functions of goroutines, and so cannot leave out those that an option excludes.
 func (x *Experiment) provable(batch int) bool {
 	return x.Watchers.Objects != nil && batch >= minProofBatch && !x.WantsFull() &&
 		x.Req.Iterations == 0 && len(x.Req.Scope) == 0 && len(x.Req.Ignores) == 0
 }
 
-// counted is what there is to say after calls without snapshots.
+// counted is the result of calls without snapshots.
 type counted struct {
-	nothingNew bool  // nothing that is new can have grown
-	longer     bool  // slices seem to have, or it is not known
+	nothingNew bool  // so little is new that no leak can be among it
+	longer     bool  // slices seem to have grown, or that is unknown
 	unwatched  int64 // bytes of objects in which no slices were looked for
 }
 
@@ -85,14 +87,14 @@ func (x *Experiment) prove(calls int) (p counted) {
 	w, err := x.Watchers.Objects(ctx, log.Log)
 	x.Logs = append(x.Logs, log.Lines()...)
 	if err != nil {
-		return p // a snapshot has the same trouble, or does without
+		return p // a snapshot fails for the same reason, or does without
 	}
 	defer w.Close()
-	if resources != nil && resources.Renew() != nil { // to link the test anew had made files
+	if resources != nil && resources.Renew() != nil { // linking the test again has created files
 		return p
 	}
 	lengths := x.watchSlices()
-	w.Passed() // a collection that this has taken
+	w.Passed() // watchSlices may have run a collection
 	x.passed = w.Passed
 	mapped, end := x.mapped, x.countMapped()
 	x.call(calls)
@@ -105,13 +107,13 @@ func (x *Experiment) prove(calls int) (p counted) {
 	if !x.settlesQuiet(ctx, w, calls) {
 		return p
 	}
-	w.Close() // what it maps would count
+	w.Close() // memory that the watch maps would count
 	p.nothingNew = (resources == nil || x.provesResources(resources, calls)) && (!knows || x.provesNative(native, calls))
 	return p
 }
 
-// settlesQuiet counts after one collection after another, until few enough things are new or their
-// number stays.
+// settlesQuiet counts new things after one collection after another, and reports whether they
+// become few enough. It gives up when their number does not fall.
 func (x *Experiment) settlesQuiet(ctx context.Context, w *proof.Watch, calls int) bool {
 	var before proof.Newcomers
 	for i := range maxCounts {
@@ -130,7 +132,7 @@ func (x *Experiment) settlesQuiet(ctx context.Context, w *proof.Watch, calls int
 	return false
 }
 
-// isQuiet reports whether so few things are new after so many calls that none can be a leak.
+// isQuiet reports whether so few things are new after the calls that none of them can be a leak.
 func isQuiet(n proof.Newcomers, calls int) bool {
 	most := maxNew(series.MinGrownPerCall, calls)
 	objects := n.Objects + (valuesInBlock-1)*n.TinyBlocks

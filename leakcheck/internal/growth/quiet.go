@@ -11,11 +11,11 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
 
-// maxCounts is after how many collections a proof gives up.
+// maxCounts is the number of collections after which a proof gives up.
 const maxCounts = 4
 
-// awaitEnds gives what is about to end its moment: at first without the timer that a goroutine
-// gets, for good, when it sleeps.
+// awaitEnds waits a moment for goroutines and the like that are about to end. With i == 0 it only
+// yields: a goroutine that sleeps gets a timer, and keeps it for good.
 func (x *Experiment) awaitEnds(i int) {
 	if i > 0 {
 		x.Sleep(time.Duration(i) * 100 * time.Microsecond)
@@ -27,14 +27,15 @@ func (x *Experiment) awaitEnds(i int) {
 	}
 }
 
-// maxNew is how many things may be new after so many calls: one more would be less than a leak of
-// the given rate leaves.
+// maxNew returns how many new things a proof allows after so many calls: even one more would be
+// less than a leak of the given rate leaves.
 func maxNew(perCall float64, calls int) int64 {
 	return int64(max(0, math.Ceil(perCall*float64(calls)-1)-1))
 }
 
-// provesResources reports whether no more resources are there than a leak of the smallest rate
-// would leave, given what there was before so many calls. What is about to end has its moment.
+// provesResources reports whether the resources that are new since before are fewer than a leak of
+// the smallest rate would leave in so many calls. It waits a moment for resources that are about to
+// go.
 func (x *Experiment) provesResources(before *ledger.Glance, calls int) bool {
 	for i := range maxCounts {
 		if i > 0 {
@@ -51,7 +52,8 @@ func (x *Experiment) provesResources(before *ledger.Glance, calls int) bool {
 	return false
 }
 
-// fewResources reports whether so little is new after so many calls that none of it can be a leak.
+// fewResources reports whether so few resources are new after the calls that none of them can be a
+// leak.
 func fewResources(grown ledger.Amounts, calls int) bool {
 	most := maxNew(series.MinGrownPerCall, calls)
 	for _, k := range ledger.Kinds() {
@@ -64,7 +66,7 @@ func fewResources(grown ledger.Amounts, calls int) bool {
 		case ledger.Stack:
 			allowed = finding.MinStack - 1
 		case ledger.Native, ledger.NativeBytes:
-			continue // no glance sees them: provesNative
+			continue // no glance includes them: see provesNative
 		}
 		if grown[k] > allowed {
 			return false
@@ -73,7 +75,7 @@ func fewResources(grown ledger.Amounts, calls int) bool {
 	return true
 }
 
-// nativeBefore returns what C code has before a proof; false if nothing is to be proved of that.
+// nativeBefore returns the memory of C code before a proof; false if the proof does not cover it.
 func (x *Experiment) nativeBefore() (h *nativeheap.Heap, knows bool) {
 	if x.Native == nil || x.Resources == nil {
 		return nil, false
@@ -86,9 +88,9 @@ func (x *Experiment) nativeBefore() (h *nativeheap.Heap, knows bool) {
 	return h, true
 }
 
-// provesNative reports whether C code has no more than a leak of the smallest rate would leave,
-// given what it had before so many calls. Sizes are told apart: fewer blocks of one do not make up
-// for more of another.
+// provesNative reports whether C code's memory has grown since before by less than a leak of the
+// smallest rate would leave in so many calls. Each size counts by itself: fewer blocks of one size
+// do not make up for more of another.
 func (x *Experiment) provesNative(before *nativeheap.Heap, calls int) bool {
 	for i := range maxCounts {
 		if i > 0 {

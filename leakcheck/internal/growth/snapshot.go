@@ -17,7 +17,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// snapshot takes a snapshot, again if it does not agree with the collector.
+// snapshot takes a snapshot, and another one if it does not agree with the collector.
 func (x *Experiment) snapshot() error {
 	scopes := check.ScopeCheck{Req: x.Req}
 	keeps := x.Env.KeepsFiles()
@@ -36,8 +36,8 @@ func (x *Experiment) snapshot() error {
 	}
 }
 
-// see evaluates an observation. What the last one misses may be what leaks: then it counts, but for
-// a pass.
+// evaluate evaluates an observation and adds it to the snapshots. The objects that the last attempt
+// misses may be those that leak. Then the snapshot counts, but not for a pass.
 func (x *Experiment) evaluate(obs *observe.Observation, scopes check.Check, last bool) error {
 	doubt := observe.Audit(obs.Report)
 	if doubt != nil && (!last || !observe.OnlyMisses(obs.Report)) {
@@ -86,8 +86,8 @@ func (x *Experiment) ignoresGoroutine(o pile.Origin) bool {
 	return false
 }
 
-// takeLedger lists what the process has of the operating system's. The snapshot is gone by now, and
-// what was garbage has been finalized.
+// takeLedger lists the operating system resources of the process. It runs when the snapshot is gone
+// and garbage has been finalized.
 func (x *Experiment) takeLedger() *ledger.Ledger {
 	if x.Resources == nil {
 		return nil
@@ -108,8 +108,8 @@ func (x *Experiment) takeLedger() *ledger.Ledger {
 	return l
 }
 
-// takeNative adds what C code has to a ledger, and returns it; nil if that cannot be told, which
-// the log says. In a program without a C library there is nothing to say.
+// takeNative adds C code's memory to a ledger, and returns it. It returns nil if that memory is
+// unknown, and logs why; in a program without a C library it logs nothing.
 func (x *Experiment) takeNative(l *ledger.Ledger) *nativeheap.Heap {
 	if x.Native == nil || l == nil {
 		return nil
@@ -123,8 +123,8 @@ func (x *Experiment) takeNative(l *ledger.Ledger) *nativeheap.Heap {
 	return h
 }
 
-// noteNative has the log say once that native memory is not judged: the cause may have other figures
-// each time.
+// noteNative logs once that native memory is not judged. It compares no more than the note's
+// beginning, since the cause may have other figures each time.
 func (x *Experiment) noteNative(err error) {
 	const note = "native memory was not looked at: "
 	if errors.Is(err, nativeheap.ErrNone) || slices.ContainsFunc(x.Logs, func(l string) bool { return strings.HasPrefix(l, note) }) {

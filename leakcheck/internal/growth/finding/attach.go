@@ -12,8 +12,8 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// addResources adds what grows of the operating system's to the leaks that were found. What comes
-// with a leak on the heap, or with goroutines, is part of that leak.
+// addResources adds the growing operating system resources to the leaks. A resource that comes with
+// a leak on the heap, or with goroutines, becomes part of that leak.
 func (f *Finder) addResources(leaks []*Leak) []*Leak {
 	all := f.Resources()
 	if len(all) == 0 {
@@ -32,10 +32,10 @@ func (f *Finder) addResources(leaks []*Leak) []*Leak {
 		}
 		switch {
 		case l != nil && l.Goroutines != nil && r.Kind == ledger.Stack:
-			// a goroutine has a stack, which nobody needs to be told
+			// every goroutine has a stack, so the message omits it
 		case l != nil:
 			l.Resources = append(l.Resources, r)
-		case len(f.Req.Scope) == 0: // nothing says whose it is
+		case len(f.Req.Scope) == 0: // a Scope excludes it: its owner is unknown
 			alone = append(alone, &Leak{Resources: []*Resource{r}})
 		}
 	}
@@ -52,8 +52,8 @@ func (f *Finder) ignoresResource(r *Resource) bool {
 	return false
 }
 
-// foldMapper puts the record that package syscall has of all mappings behind the leak that they
-// belong to (go1.26 syscall/syscall_unix.go, mmapper).
+// foldMapper moves the growth of package syscall's record of all mappings behind the leak that the
+// mappings belong to (go1.26 syscall/syscall_unix.go, mmapper).
 func foldMapper(leaks []*Leak) []*Leak {
 	const record = "syscall.mapper"
 	var owner *Leak
@@ -76,8 +76,8 @@ func foldMapper(leaks []*Leak) []*Leak {
 	return others
 }
 
-// handles returns the branches that grow and whose objects stand for descriptors or processes, and
-// those of them that an Ignore leaves out.
+// handles returns the growing branches whose objects stand for descriptors or processes, and those
+// of them that an Ignore leaves out.
 func (f *Finder) handles() (found, ignored []*tree.Branch) {
 	of := func(f tree.Forest) (found []*tree.Branch) {
 		f.All(func(b *tree.Branch) bool {
@@ -100,7 +100,8 @@ func (f *Finder) handles() (found, ignored []*tree.Branch) {
 	return found, ignored
 }
 
-// handleIn returns the branch whose objects are as many as the resource grew by.
+// handleIn returns a branch that grew in step with the resource, preferably by exactly as many
+// objects; nil if there is none.
 func (r *Resource) handleIn(handles []*tree.Branch) *tree.Branch {
 	var best *tree.Branch
 	for _, b := range handles {
@@ -116,9 +117,10 @@ func (r *Resource) handleIn(handles []*tree.Branch) *tree.Branch {
 	return best
 }
 
-// leakOf returns the leak on the heap or of goroutines that a resource comes with: the one that has
-// the objects that stand for it, goroutines that pile up with it, or else what of the program's
-// grows in step with it and may hold its number. nil if there is none.
+// leakOf returns the leak on the heap or of goroutines that a resource comes with; nil if there is
+// none. That is the leak with the objects that stand for the resource, or the one whose objects
+// hold the native blocks. Otherwise it is goroutines that pile up with the resource, or else heap
+// growth that is in step with it and may hold its number.
 func (f *Finder) leakOf(r *Resource, leaks []*Leak) *Leak {
 	if r.Holder != nil {
 		root := r.Holder.Line()[0]
@@ -152,8 +154,8 @@ func (f *Finder) leakOf(r *Resource, leaks []*Leak) *Leak {
 	return nil
 }
 
-// holdsNative reports whether most of what grows of native memory is held by Go objects that grow
-// with a leak.
+// holdsNative reports whether Go objects that grow with the leak hold most of the growing native
+// blocks.
 func (f *Finder) holdsNative(l *Leak, r *Resource) bool {
 	h := f.Holders
 	if r.Native == nil || h == nil || h.Found == nil || len(h.Found.Holders) == 0 || len(l.Heads) == 0 {
@@ -163,14 +165,15 @@ func (f *Finder) holdsNative(l *Leak, r *Resource) bool {
 	return most.Kind == nativeholders.Go && 2*most.Blocks > h.Found.All.Blocks && strings.HasPrefix(most.Name, l.Heads[0].Path)
 }
 
-// inWords reports whether the bytes of a leak are a number of so many bytes for each of a resource,
-// as far as steps in which slices grow let that be told.
+// inWords reports whether the leak grows by about size bytes for each new resource. A factor of 2
+// is left for the steps in which slices grow.
 func inWords(l *Leak, r *Resource, size float64) bool {
 	ratio := l.Own.PerCall() / (size * r.Own.PerCall())
 	return ratio > 0.5 && ratio < 2
 }
 
-// leakWith returns the leak of resources that another one comes with: what grows as fast.
+// leakWith returns the leak of resources that r comes with, nil if there is none: one that grows as
+// fast. Rates in bytes and in numbers cannot be compared and count as equal.
 func leakWith(r *Resource, leaks []*Leak) *Leak {
 	for _, l := range leaks {
 		if first := l.Resources[0]; r.Kind.InBytes() != first.Kind.InBytes() || series.KeepStep(first.Own.PerCall(), r.Own.PerCall()) {

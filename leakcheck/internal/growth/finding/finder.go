@@ -16,11 +16,11 @@ type Finder struct {
 	Holders *NativeHolders // nil: native memory did not grow before the last batch
 }
 
-// NativeHolders has the holders of the native blocks that came with a batch.
+// NativeHolders records the holders of the native blocks that one batch added.
 type NativeHolders struct {
-	Before []nativeheap.Block // by address, those before the batch
-	Calls  int64              // of op, before it
-	UpTo   int64              // and when the holders were found
+	Before []nativeheap.Block // blocks from before the batch, sorted by address
+	Calls  int64              // of op before the batch
+	UpTo   int64              // of op when the holders were found
 	Found  *nativeholders.Result
-	Err    error // why they are not known
+	Err    error // why the holders are not known
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// fold puts leaks that come with another one behind it: both sides of a connection, the goroutines
-// of one transaction, and what the standard library records of them. They are of one family of
-// packages, grow at the same rate, and nothing of the program's is in those that follow, so that
-// whoever mends the first has mended them too.
+// fold moves each leak that comes with another one into With of that leak: the other side of a
+// connection, the goroutines of one transaction, and the standard library's records of them. Such
+// leaks belong to one family of packages and grow at the same rate, and those that follow contain
+// nothing of the program's. So a fix for the first leak removes them too.
 func (f *Finder) fold(leaks []*Leak) []*Leak {
 	leaders := make(map[string]*Leak) // by family
 	for _, l := range leaks {
@@ -43,7 +43,8 @@ func (f *Finder) fold(leaks []*Leak) []*Leak {
 	return rest
 }
 
-// leaderOf returns the leak that another one comes with, nil if it stands alone.
+// leaderOf returns the leak that l comes with: the first of one of its families, if both grow in
+// step. It returns nil if l stands alone.
 func (f *Finder) leaderOf(l *Leak, leaders map[string]*Leak) *Leak {
 	if f.hasProgram(l) {
 		return nil
@@ -56,9 +57,9 @@ func (f *Finder) leaderOf(l *Leak, leaders map[string]*Leak) *Leak {
 	return nil
 }
 
-// timerOf returns the leak that timers which pile up belong to, nil if there is none: the
-// goroutines that wait for their channel, and for the runtime's record of all timers whatever else
-// grows.
+// timerOf returns the leak that piled-up timers belong to, nil if there is none. Timers of package
+// time belong to goroutines that wait for their channel. The runtime's record of all timers belongs
+// to any other leak.
 func timerOf(l *Leak, leaks []*Leak) *Leak {
 	if l.Goroutines != nil {
 		return nil
@@ -77,8 +78,9 @@ func timerOf(l *Leak, leaks []*Leak) *Leak {
 	return nil
 }
 
-// handleOf returns the leak that records of package unique belong to: what of the program's grows
-// as they do holds the handles, since values that nobody has a handle of go. nil if there is none.
+// handleOf returns the leak that growing records of package unique belong to, nil if there is none.
+// Package unique removes values without handles, so growth of the program's at the same rate holds
+// the handles.
 func (f *Finder) handleOf(l *Leak, leaks []*Leak) *Leak {
 	if !isUniqueRecord(l) {
 		return nil
@@ -131,7 +133,8 @@ func (f *Finder) families(l *Leak) []string {
 	return found
 }
 
-// hasProgram reports whether anything of the program's is in a leak.
+// hasProgram reports whether a leak involves the program: its functions on the goroutines' stacks,
+// or its packages and types on the path.
 func (f *Finder) hasProgram(l *Leak) bool {
 	if l.Goroutines != nil {
 		return l.Goroutines.HasProgram(f.Env.IsProgram)
@@ -143,9 +146,10 @@ func (f *Finder) hasProgram(l *Leak) bool {
 	return f.Env.IsProgram(line[0].Root.Package) || slices.ContainsFunc(line, func(b *tree.Branch) bool { return f.Env.MentionsProgram(b.Typ) })
 }
 
-// order says which of several leaks is the first: goroutines that run the program's functions,
-// those whose usual cause is known, others, and what lies on the heap. The runtime's record of
-// names and types that package reflect made is behind reflect's own.
+// order ranks the leaks of a family; the lowest rank leads. Goroutines that run the program's
+// functions, and heap growth of the program's, come first. Goroutines whose usual cause is known,
+// other goroutines, and other heap growth follow. The runtime's record of names and types that
+// package reflect made comes last, after reflect's own.
 func (f *Finder) order(l *Leak) int {
 	const last = math.MaxInt
 	switch {

@@ -10,16 +10,16 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// A Growth has the leaks: all that grew with each batch.
+// A Growth holds the leaks: everything that grew with each batch.
 type Growth struct {
-	Forest tree.Forest // what was added from the first snapshot to the last
+	Forest tree.Forest // growth from the first snapshot to the last
 	Leaks  []*Leak
-	Kept   []string // what grows and is kept on purpose
+	Kept   []string // notes on growth that is kept on purpose
 }
 
 func (g *Growth) None() bool { return len(g.Leaks) == 0 }
 
-// HasMissed reports whether what the scans missed is among what grew.
+// HasMissed reports whether objects that the scans missed are among the growth.
 func (g *Growth) HasMissed() bool {
 	return slices.ContainsFunc(g.Leaks, func(l *Leak) bool { return len(l.Heads) > 0 && l.Heads[0].IsMissed() })
 }
@@ -94,10 +94,10 @@ func (f *Finder) piles() []*Leak {
 	return found
 }
 
-// pileOf returns the pile of goroutines that a root is a variable of, or nil. Names of generic
-// functions differ between stack traces and reports; the place of the go statement does not. Of
-// several piles that one go statement started, it is the largest with the variable's function on
-// the stack.
+// pileOf returns the pile of goroutines that a root is a variable of, or nil. Stack traces and
+// reports name generic functions differently, but agree on the position of the go statement. If one
+// go statement started several piles, pileOf prefers those with the variable's function on the
+// stack, then the largest.
 func pileOf(leaks []*Leak, root *tree.Branch) *Leak {
 	var found *Leak
 	rank := func(l *Leak) (on bool, grown int64) {
@@ -119,7 +119,7 @@ func pileOf(leaks []*Leak, root *tree.Branch) *Leak {
 	return found
 }
 
-// SeriesOf is the series of a leak with the snapshots that there are by now.
+// SeriesOf is the series of a leak over all snapshots so far.
 func (f *Finder) SeriesOf(l *Leak) series.Series {
 	switch {
 	case l.Goroutines != nil:

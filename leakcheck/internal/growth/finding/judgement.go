@@ -11,13 +11,14 @@ import (
 // A judgement tells which branches grow with each batch.
 type judgement struct {
 	*Finder
-	kept map[*tree.Retainer][]*tree.Branch // what grows but is kept on purpose
+	kept map[*tree.Retainer][]*tree.Branch // growing branches that are kept on purpose
 }
 
-// seriesOf returns the series that a branch grows in: that of its objects if they do, else that of
-// a map's entries, or of other memory's bytes. How many bytes a map has for its entries is chance.
+// seriesOf returns the series that a branch is judged by: that of its objects if they grow or level
+// off, else that of a map's entries, or of the bytes of other memory. The bytes that a map has for
+// its entries vary by chance.
 func (j judgement) seriesOf(b *tree.Branch) (series.Series, history.Measure) {
-	if s := j.Measured(b, history.InObjects); s.CountsKeepPace() || s.LevelsOff() { // with what they take
+	if s := j.Measured(b, history.InObjects); s.CountsKeepPace() || s.LevelsOff() { // and their bytes with them
 		return s, history.InObjects
 	}
 	if strings.HasPrefix(b.Typ, "map[") || tree.IsTrie(b.Typ) {
@@ -26,11 +27,12 @@ func (j judgement) seriesOf(b *tree.Branch) (series.Series, history.Measure) {
 	return j.Measured(b, history.InBytes), history.InBytes
 }
 
-// heads returns the topmost branches whose objects grow, and those whose entries or bytes do where
-// no objects above or below them do. What hangs at goroutines that pile up counts whatever it is.
-// What hangs on records of package testing that grow is theirs as far as it grows with them, so on
-// a function for each call of op that t.Cleanup has; not what grows on an object that many of these
-// functions refer to: within is the record that the branch grows with.
+// heads returns the topmost branches whose objects grow, and those whose entries or bytes grow if
+// no objects above or below them do. With piled, the branch belongs to goroutines that pile up, and
+// growth counts even where a known retainer keeps it on purpose. Growth on a growing record of
+// package testing belongs to that record as far as both grow together, such as on a function for
+// each call of op that t.Cleanup has. Growth on one object that many of these functions refer to
+// counts. within is the record that the branch grows with, nil if there is none.
 func (j judgement) heads(b *tree.Branch, piled bool, within *tree.Retainer) []*tree.Branch {
 	s, m := j.seriesOf(b)
 	grows := j.keepsUp(b, s, m) && !b.BelongsToGoroutine()
@@ -71,8 +73,8 @@ func (j judgement) heads(b *tree.Branch, piled bool, within *tree.Retainer) []*t
 }
 
 // keepsUp reports whether the figure of a branch grew in every batch, in proportion to its calls or
-// faster. Arrays grow in steps, ever smaller ones for their size: where what is in use of them
-// keeps pace, they need not.
+// faster. Arrays grow in steps that get smaller in relation to their size. If the bytes in use of
+// the arrays keep pace, all their bytes only have to grow in each batch.
 func (j judgement) keepsUp(b *tree.Branch, s series.Series, m history.Measure) bool {
 	if m != history.InBytes {
 		return s.CountsKeepPace()

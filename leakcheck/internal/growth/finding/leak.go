@@ -15,9 +15,9 @@ import (
 type Leak struct {
 	Heads   []*tree.Branch  // topmost branches that grow, the largest first
 	Own     series.Series   // of the first head
-	Measure history.Measure // of own
+	Measure history.Measure // of Own
 	Total   tree.Tally      // of the heads and all below them
-	Moves   bool            // own counts all objects of the first head's type, wherever they are
+	Moves   bool            // Own counts all objects of the first head's type, wherever they are
 
 	Origin     pile.Origin
 	Goroutines *pile.Goroutines // nil if no goroutines pile up
@@ -25,13 +25,13 @@ type Leak struct {
 
 	StartedByProgram bool // though no function of the program's is on their stacks
 
-	With []*Leak // those that come with it
+	With []*Leak // leaks that come with this one
 
-	Resources []*Resource // of the operating system, that come with it or are it
+	Resources []*Resource // of the operating system: they come with the leak, or are the leak
 }
 
-// sum adds up the heads with all below them, and the bytes of what they lie in, such as the tables
-// of a map.
+// sum adds up Total: the heads with all below them, and the bytes of the branches above, such as
+// the tables of a map.
 func (l *Leak) sum() {
 	holders := make(map[*tree.Branch]bool)
 	for _, h := range l.Heads {
@@ -64,9 +64,9 @@ func (l *Leak) CountsTimers() bool {
 	return head.Parent != nil && head.Parent.Parent == nil && head.Root.Kind == refscan.RootTimer && (head.Name == "$fn" || head.Name == "$timer")
 }
 
-// rank says how likely a leak is the program's fault: 0 for what the program keeps, 1 for the test,
-// and 2 for the standard library, which as a rule keeps what it was given; 3 for what package
-// reflect keeps of the types that it made for others, who keep them, too.
+// rank orders leaks by how likely they are the program's fault. It is 0 for what the program keeps,
+// 1 for the test, and 2 for the standard library, which as a rule keeps what it was given. It is 3
+// for package reflect's records of the types that it made for callers, who keep the types, too.
 func (l *Leak) rank(env *environ.Environment) int {
 	if l.Goroutines != nil || len(l.Heads) == 0 {
 		return 0 // resources, too
@@ -75,7 +75,7 @@ func (l *Leak) rank(env *environ.Environment) int {
 	switch {
 	case tree.IsTestFrame(root.Root) || heldop.IsRoot(root):
 		if root.Root.Package == "testing" && l.Total.Objects == 0 {
-			return 2 // a list that a function of t.Cleanup goes by, of what it has to release
+			return 2 // a list of the objects that a function of t.Cleanup has to release
 		}
 		return 1
 	case root.Name == message.ReflectNames || root.Root.Package == "reflect":
@@ -86,8 +86,8 @@ func (l *Leak) rank(env *environ.Environment) int {
 	return 0
 }
 
-// weight is about the memory of a leak and of those that come with it. A goroutine has a stack of 2
-// KiB at least.
+// weight estimates the memory of a leak and of those that come with it, in bytes. A goroutine has a
+// stack of 2 KiB at least.
 func (l *Leak) weight() int64 {
 	w := l.Total.Bytes
 	if l.Goroutines != nil {

@@ -8,15 +8,16 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// A Longer is a path whose slices got longer with each batch, and have, or had, room for that.
+// A Longer is a path whose slices got longer with each batch, and have, or had, spare capacity for
+// that.
 type Longer struct {
 	Path  string
 	Used  series.Series // bytes within the slices' lengths
 	Bytes int64         // of the arrays
-	Exact bool          // each call has added as much
+	Exact bool          // each call has added the same number of bytes
 }
 
-// Fill is how many calls fill the room that is left, and add one element more.
+// Fill returns how many calls fill the remaining capacity and add one element more.
 func (l *Longer) Fill() int {
 	calls := float64(l.Bytes-l.InUse()) / l.Used.PerCall()
 	if !l.Exact {
@@ -25,14 +26,15 @@ func (l *Longer) Fill() int {
 	return int(calls) + 1
 }
 
-// FillAll is how many calls would fill the arrays from their start.
+// FillAll returns how many calls would fill the arrays from their start.
 func (l *Longer) FillAll() int { return int(float64(l.Bytes)/l.Used.PerCall()) + 1 }
 
 // InUse is how many bytes lie within the slices' lengths.
 func (l *Longer) InUse() int64 { return l.Used.Values[len(l.Used.Values)-1] }
 
 // Longer returns the paths whose slices got longer in every batch, in proportion to its calls or
-// faster. What is kept on purpose is left out, and what holds objects that grow with it.
+// faster. It leaves out memory that is kept on purpose, and paths whose objects grow, there or
+// below.
 func (f *Finder) Longer() (found []*Longer) {
 	if len(f.Snapshots) < 2 {
 		return nil

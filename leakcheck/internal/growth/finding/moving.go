@@ -9,11 +9,11 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// moving returns what grows with each batch in all places together, though at none of them: objects
-// that change places between snapshots, such as those of a function that sets its timer again,
-// which is pending, about to run or running. It goes by the number of objects of a type, and only
-// by types of the program; what grows at a place is judged there, and kept on purpose if it is no
-// leak. nil if there is none.
+// moving returns objects whose number grows with each batch in all places together, though at no
+// single place; nil if there are none. Such objects change places between snapshots: a function
+// that sets its timer again is pending, about to run or running. moving counts objects by type, and
+// only types of the program. Growth at a single place is judged there; if it is no leak, it is kept
+// on purpose.
 func (f *Finder) moving(grown tree.Forest) *Leak {
 	placed := make(map[string]bool)
 	var candidates []*tree.Branch

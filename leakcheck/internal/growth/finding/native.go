@@ -52,13 +52,13 @@ func (n *NativeGrowth) add(r *Resource, first, last *nativeheap.Heap, named map[
 	named[r.Name] = true
 }
 
-// addLarger counts blocks that are a step larger with those of their size, where that brings the
-// number for each call nearer to a whole one: malloc gives away what would be left of a free block
-// if no block fits there (glibc 2.36 malloc/malloc.c, _int_malloc: remainder_size < MINSIZE).
+// addLarger counts the blocks that are one step larger with those of a size, if that brings the
+// number for each call nearer to a whole one. malloc gives away a whole free block if no block fits
+// into the rest (glibc 2.36 malloc/malloc.c, _int_malloc: remainder_size < MINSIZE).
 func (f *Finder) addLarger(n *NativeGrowth, named map[string]bool) {
 	const (
 		step  = 16 // malloc.c, MALLOC_ALIGNMENT
-		least = 8  // blocks as they were asked for, for each that is larger
+		least = 8  // blocks of the size asked for, for each larger one
 	)
 	first, last := f.First(), f.Last()
 	calls := last.Calls - first.Calls
@@ -76,8 +76,9 @@ func (f *Finder) addLarger(n *NativeGrowth, named map[string]bool) {
 	}
 }
 
-// foldNative makes one of what grows of C code's by size. Bytes alone are said only where blocks do
-// not grow, and mappings that large blocks are by themselves not at all.
+// foldNative combines the growing resources of native memory, by block size, into one. That one is
+// in bytes alone only if blocks do not grow. foldNative drops anonymous mappings that are mostly
+// malloc's large blocks.
 func (f *Finder) foldNative(all []*Resource) []*Resource {
 	if !slices.ContainsFunc(all, func(r *Resource) bool { return r.Kind.OfMalloc() }) {
 		return all
@@ -103,7 +104,7 @@ func (f *Finder) foldNative(all []*Resource) []*Resource {
 		}
 	}
 	named := make(map[string]bool)
-	for i, r := range blocks { // by exact size first, then what they have in common
+	for i, r := range blocks { // exact sizes come first, then names that several sizes share
 		n.add(r, first, last, named)
 		if next := i + 1; r.Level == 0 && (next == len(blocks) || blocks[next].Level > 0) {
 			f.addLarger(n, named)
@@ -111,7 +112,7 @@ func (f *Finder) foldNative(all []*Resource) []*Resource {
 	}
 	folded.Native = n
 	folded.Own = f.Series(n.count)
-	sort.Slice(n.Sizes, func(i, j int) bool { return n.Sizes[i].Size > n.Sizes[j].Size }) // package slices would have code for these alone
+	sort.Slice(n.Sizes, func(i, j int) bool { return n.Sizes[i].Size > n.Sizes[j].Size }) // package slices would add code for this type alone
 	var found []*Resource
 	for _, r := range rest {
 		if folded != nil && r.Kind > folded.Kind {

@@ -11,18 +11,18 @@ import (
 // descriptors of one target, child processes of one command.
 type Resource struct {
 	Kind  ledger.Kind
-	Level int    // of its name, from exactly to roughly
+	Level int    // precision of Name; 0 is exact
 	Name  string // "socket to 127.0.0.1:40001"
-	State string // that all are in, else ""
+	State string // that at least three of four are in, else ""
 	Own   series.Series
 
-	Native *NativeGrowth // of what C code has: by size, else nil
+	Native *NativeGrowth // growth by size of C code's memory, else nil
 
 	Holder *tree.Branch // the Go objects that stand for it, nil if there are none
 }
 
-// What the operating system has of a kind must grow by at least this much per call, and over all
-// batches, to be taken for a leak. Threads and stacks come and go with how busy the program is.
+// Minimum growth of operating system resources, per call and over all batches, to be taken for a
+// leak. Threads and stacks come and go with how busy the program is.
 const (
 	minThreads        = 8
 	MinThreadsPerCall = 0.25
@@ -54,8 +54,8 @@ func (r *Resource) keepsPace() bool {
 // IsOfC reports whether a resource is memory that C code may have allocated.
 func (r *Resource) IsOfC() bool { return r.Native != nil || r.Kind == ledger.Mapping }
 
-// weight is about the memory that the kernel needs for a resource, for those to be first that do
-// most harm.
+// weight estimates the kernel memory that a resource takes, in bytes, so that the resources that do
+// most harm come first.
 func (r *Resource) weight() int64 {
 	each := [...]int64{ledger.Process: 1 << 20, ledger.Descriptor: 2 << 10, ledger.Thread: 16 << 10, ledger.Native: 64, ledger.NativeBytes: 1, ledger.Mapping: 1, ledger.Stack: 1, ledger.File: 1 << 10, ledger.Variable: 64}
 	if r.Native != nil {
@@ -64,7 +64,7 @@ func (r *Resource) weight() int64 {
 	return each[r.Kind] * r.Own.Grown()
 }
 
-// Amount is how much of it was added, 0 of what is measured in bytes.
+// Amount returns how many were added; 0 for resources that are measured in bytes.
 func (r *Resource) Amount() int64 {
 	if r.Kind.InBytes() {
 		return 0
@@ -72,10 +72,10 @@ func (r *Resource) Amount() int64 {
 	return r.Own.Grown()
 }
 
-// What C code has must grow by at least this much, to be taken for a leak: libraries keep things
-// for each thread that calls them first, and fill caches.
+// Minimum growth of C code's memory to be taken for a leak. Libraries keep memory for each thread
+// that first calls them, and fill caches.
 const (
-	minBlocks      = 8 // over all batches, unless each call leaves exactly as many
+	minBlocks      = 8 // over all batches, unless each call leaves the same number
 	blocksOfThread = 8 // what a library may keep for a thread
 	bytesOfThread  = 64 << 10
 )
@@ -84,13 +84,14 @@ const (
 type NativeGrowth struct {
 	Sizes  []BlockSize // the largest first; empty if only bytes grow
 	Bytes  int64
-	counts []func(m *history.Snapshot) int64 // what the series is the sum of
+	counts []func(m *history.Snapshot) int64 // the series is the sum of these
 }
 
-// A BlockSize is how many blocks of a size were added; of mapped ones the size is a mean.
+// A BlockSize is a size, and how many blocks of that size were added. For mapped blocks the size is
+// a mean.
 type BlockSize struct{ Size, Added int64 }
 
-// count is how many blocks there were of what grows.
+// count returns how many blocks there were, at one snapshot, of the growing ones.
 func (n *NativeGrowth) count(m *history.Snapshot) (sum int64) {
 	if m.Native == nil {
 		return 0

@@ -10,9 +10,9 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
 
-// Resources returns what grows, after the snapshots so far. What is named exactly comes first; of
-// the rest, what has a name in common may grow though none does by itself, such as connections to
-// servers that each had another port.
+// Resources returns the growing resources, after the snapshots so far. Those that grow under an
+// exact name come first. Of the rest, resources that share a rougher name may grow together though
+// none does by itself, such as connections to servers that each had another port.
 func (f *Finder) Resources() []*Resource {
 	if slices.ContainsFunc(f.Snapshots, func(m *history.Snapshot) bool { return m.Ledger == nil }) {
 		return nil
@@ -22,7 +22,7 @@ func (f *Finder) Resources() []*Resource {
 		if kind.OfMalloc() && !f.knowsNative() {
 			continue
 		}
-		explained := make(map[string]bool) // exact names
+		explained := make(map[string]bool) // exact names of resources found so far
 		for level := range ledger.Levels {
 			sizes := make(map[*history.Snapshot]map[string]int64)
 			for _, m := range slices.Concat(f.Snapshots, f.Further) {
@@ -50,8 +50,9 @@ func (f *Finder) Resources() []*Resource {
 	return f.foldNative(found)
 }
 
-// isOfThreads reports whether what grew in all batches may be what libraries keep for threads that
-// there were not at first. After fewer batches a leak, too, may have come to no more than that.
+// isOfThreads reports whether growth over all batches may be what libraries keep for threads that
+// did not exist at first. After fewer batches it returns false, since a leak may have come to no
+// more than that, too.
 func (f *Finder) isOfThreads(r *Resource) bool {
 	if len(f.Snapshots) <= series.Intervals {
 		return false
@@ -63,8 +64,8 @@ func (f *Finder) isOfThreads(r *Resource) bool {
 	return r.Own.Grown() < more*blocksOfThread && r.Own.PerCall() < 1
 }
 
-// Mapping is memory that grew with the calls of each batch so far; nil if none did. It may be gone
-// by the next snapshot, or be a sanitizer's.
+// Mapping returns the anonymous memory that grew with the calls of each batch so far; nil if none
+// did. It may be gone by the next snapshot, or belong to a sanitizer.
 func (f *Finder) Mapping() *Resource {
 	r := &Resource{Kind: ledger.Mapping, Name: ledger.Anonymous, Own: f.Series(func(m *history.Snapshot) int64 { return m.Mapped })}
 	if !r.keepsPace() {
@@ -73,8 +74,9 @@ func (f *Finder) Mapping() *Resource {
 	return r
 }
 
-// mappedInCalls takes the figures of the calls alone for memory without a file, where the
-// snapshots' do not keep pace and most of what the calls have mapped is there in the end.
+// mappedInCalls replaces the series of anonymous memory by that of the calls alone, if the
+// snapshots' series does not keep pace and most of what the calls have mapped is still there at the
+// end.
 func (f *Finder) mappedInCalls(r *Resource) {
 	if r.Kind != ledger.Mapping || r.Name != ledger.Anonymous || r.keepsPace() {
 		return
@@ -84,10 +86,10 @@ func (f *Finder) mappedInCalls(r *Resource) {
 	}
 }
 
-// stays reports whether most of what calls have mapped is there in the end, whatever happened from
-// one snapshot to the next one time: other memory that was given back meanwhile hides how much stayed,
-// a thread's stack of 8 MiB the growth of several batches. What op's own memory loses between
-// snapshots it loses each time.
+// stays reports whether most of the memory that calls have mapped is still there at the end. It
+// leaves out the one interval between snapshots that lost most: other memory that was returned
+// meanwhile hides how much stayed, and a thread's stack of 8 MiB hides the growth of several
+// batches. Memory of op's own that goes between snapshots goes in each interval.
 func stays(all, mapped *series.Series) bool {
 	if 2*all.Grown() >= mapped.Grown() {
 		return true
@@ -103,7 +105,7 @@ func stays(all, mapped *series.Series) bool {
 	return 2*(all.Grown()-step(all, worst)) >= mapped.Grown()-step(mapped, worst)
 }
 
-// ResourceSeries is the series of a resource with the snapshots that there are by now.
+// ResourceSeries is the series of a resource over all snapshots so far.
 func (f *Finder) ResourceSeries(r *Resource) series.Series {
 	return f.Series(func(m *history.Snapshot) int64 {
 		if m.Ledger == nil {
@@ -116,7 +118,7 @@ func (f *Finder) ResourceSeries(r *Resource) series.Series {
 	})
 }
 
-// knowsNative reports whether what C code has is known of all snapshots.
+// knowsNative reports whether all snapshots have the figures of native memory.
 func (f *Finder) knowsNative() bool {
 	return !slices.ContainsFunc(f.Snapshots, func(m *history.Snapshot) bool { return m.Native == nil })
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// A Fall is a figure that was lower at a snapshot than at the one before. Where objects go that
-// were there before, such as timers that had yet to fire, they hide as much growth.
+// A Fall is a figure that was lower at a snapshot than at the one before. Where older objects go,
+// such as timers that had yet to fire, they hide the same amount of growth.
 type Fall struct {
-	to          int // the snapshot, by its number
+	to          int // index of the snapshot
 	where, what string
 	was, is     int64
 }
@@ -28,8 +28,8 @@ func (h *History) ForgetFall() bool {
 	return f != nil
 }
 
-// LastFall returns what of the program's fell by so much that it could hide a leak: the most that
-// did in the last batch in which anything did, nil if nothing did.
+// LastFall returns the deepest fall of the program's figures in the last batch in which any fell by
+// so much that it could hide a leak; nil if none did.
 func (h *History) LastFall() *Fall {
 	for to := len(h.Snapshots) - 1; to > 0; to-- {
 		if f := h.fallTo(to); f != nil && !h.Snapshots[to].Settled {
@@ -73,9 +73,10 @@ func (h *History) fallTo(to int) (deepest *Fall) {
 	return deepest
 }
 
-// hiding are resources of which one that goes hides another that comes, with what may go for each
-// call and hides nothing: open descriptors and processes of one name, and what C code has of any size.
-// What is mapped is measured while op is called, too, and what the runtime has for stacks comes and goes.
+// hiding lists the resources of which one that goes hides another that comes, with the decrease for
+// each call that may hide a leak: open descriptors and processes of one name, and C code's memory
+// of any size. Mapped memory is also measured while op is called, and the runtime's memory for
+// stacks comes and goes.
 var hiding = []struct {
 	kind  ledger.Kind
 	level int
@@ -87,7 +88,7 @@ var hiding = []struct {
 	{ledger.NativeBytes, ledger.Levels - 1, series.MinMappedPerCall},
 }
 
-// Note says what a pass does not tell.
+// Note describes the fall for the log of a pass, which does not exclude growth that the fall hides.
 func (f Fall) Note() string {
 	return fmt.Sprintf("fell while op was called, which may hide as much growth: %s: %s: %s → %s", f.where, f.what, textfmt.Count(f.was), textfmt.Count(f.is))
 }

@@ -1,4 +1,4 @@
-// Package history is what the snapshots of an experiment have found so far.
+// Package history holds the snapshots of an experiment, and gives the series of figures over them.
 package history
 
 import (
@@ -22,7 +22,7 @@ func (h *History) First() *Snapshot { return h.Snapshots[0] }
 
 func (h *History) Last() *Snapshot { return h.Snapshots[len(h.Snapshots)-1] }
 
-// BeginAt drops the snapshots before one, by its number, and those after further batches.
+// BeginAt drops the snapshots before index first, and those after further batches.
 func (h *History) BeginAt(first int) { h.Snapshots, h.Further = h.Snapshots[first:], nil }
 
 // Doubt returns why a snapshot is not good enough to judge by, nil if all are.
@@ -40,7 +40,7 @@ func (h *History) Uncounted() bool {
 	return slices.ContainsFunc(h.Snapshots, func(m *Snapshot) bool { return m.Goroutines == nil })
 }
 
-// Series is a figure at each snapshot.
+// Series returns the series of a figure over the snapshots.
 func (h *History) Series(value func(m *Snapshot) int64) series.Series {
 	s := series.Series{Calls: make([]int64, len(h.Snapshots)), Values: make([]int64, len(h.Snapshots))}
 	for i, m := range h.Snapshots {
@@ -75,8 +75,8 @@ func (h *History) TimersOf(root *tree.Branch) series.Series {
 	})
 }
 
-// CountsByType reports whether objects of a branch count with their type: what is kept on purpose
-// does not.
+// CountsByType reports whether the objects of a branch count with their type. Objects that are kept
+// on purpose do not.
 func (h *History) CountsByType(b *tree.Branch) bool {
 	return b.Objects > 0 && b.Bytes > 0 && h.Env.MentionsProgram(b.Typ) && !b.BelongsToGoroutine() && !b.IsMissed() &&
 		tree.RetainerOf(h.Env, b) == nil && tree.TestingRecordOf(h.Env, b) == nil

@@ -8,21 +8,21 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// A Snapshot has the figures of one snapshot, after so many calls of op.
+// A Snapshot holds the figures of one snapshot, after Calls calls of op.
 type Snapshot struct {
 	Calls      int64
 	Eval       *check.Evaluation
 	Forest     tree.Forest
 	Goroutines map[pile.Origin]pile.Goroutines
-	Ledger     *ledger.Ledger   // nil: it cannot be had
-	Native     *nativeheap.Heap // what C code had, which the ledger has, too; nil: that cannot be told
+	Ledger     *ledger.Ledger   // nil: not available
+	Native     *nativeheap.Heap // C code's memory, which Ledger includes; nil: unknown
 	Mapped     int64            // bytes, see countMapped
 	Doubt      error            // why the snapshot is not good enough for a pass, if it is not
-	// Settled: it was taken once more after a wait, for what had yet to end. What fell until then has
-	// ended in the wait and hides nothing.
+	// Settled: the snapshot was taken once more after a wait for things that had yet to end. They
+	// ended in that wait, so a fall to this snapshot hides nothing.
 	Settled bool
 
-	counted map[tree.GrowthKey]figures // what figures has returned before
+	counted map[tree.GrowthKey]figures // cached result of Figures
 	types   map[string]int64           // objects of the program's types; nil until they are counted
 }
 
@@ -41,10 +41,11 @@ func (m Measure) String() string {
 	return [measures]string{"objects", "entries", "bytes", "bytes in use"}[m]
 }
 
-// figures are a branch's own, by measure.
+// figures are the own figures of a branch, by measure.
 type figures [measures]int64
 
-// Figures returns those of each path and type. They are added up once, since the forest stays.
+// Figures returns the figures of each path and type. It adds them up once, since the forest does
+// not change.
 func (m *Snapshot) Figures() map[tree.GrowthKey]figures {
 	if m.counted != nil {
 		return m.counted
@@ -63,13 +64,13 @@ func (m *Snapshot) Figures() map[tree.GrowthKey]figures {
 	return found
 }
 
-// HasRoom reports whether arrays of a path and type are not in use in full.
+// HasRoom reports whether arrays of a path and type have spare capacity.
 func (m *Snapshot) HasRoom(k tree.GrowthKey) bool {
 	f := m.Figures()[k]
 	return f[InUse] < f[InBytes]
 }
 
-// IsAsGoodAs reports whether a snapshot tells all that another one does.
+// IsAsGoodAs reports whether a snapshot has all the information that another one has, and no doubt.
 func (m *Snapshot) IsAsGoodAs(o *Snapshot) bool {
 	return m.Doubt == nil && (m.Goroutines != nil || o.Goroutines == nil) && (m.Ledger != nil || o.Ledger == nil) && (m.Native != nil || o.Native == nil)
 }

@@ -2,21 +2,21 @@ package pile
 
 import "strings"
 
-// A cause is the usual cause of goroutines that pile up in the standard library: whoever
-// forgot something is on no stack any more. It goes by what the goroutines do, and not only by
+// A cause is a usual reason why goroutines of the standard library pile up. The code with the
+// mistake is on no stack any more, so a cause is told by what the goroutines do, and not only by
 // where they start.
 type cause struct {
-	started string // how the name of the function that they started in begins; "": any
-	on      string // and that of one on their stack; "": any
-	state   string // how their state begins; "": any
-	program bool   // a function of the program is on the stack
+	started string // prefix of the function that they started in; "": any
+	on      string // prefix of a function on their stack; "": any
+	state   string // prefix of their state; "": any
+	program bool   // whether a function of the program is on the stack
 	Text    string
 }
 
-// Causes are in the order in which they lead: where several kinds of goroutines belong to
-// one connection, the first of the list is the leak (go1.26 and go1.27 net/http/transport.go,
-// net/http/server.go, net/http/h2_bundle.go, net/http/internal/http2, database/sql/sql.go,
-// context/context.go, os/exec/exec.go, os/signal/signal.go, iter/iter.go, io/pipe.go).
+// Causes are in order of precedence: where several kinds of goroutines belong to one connection,
+// the first of the list is the leak (go1.26 and go1.27 net/http/transport.go, net/http/server.go,
+// net/http/h2_bundle.go, net/http/internal/http2, database/sql/sql.go, context/context.go,
+// os/exec/exec.go, os/signal/signal.go, iter/iter.go, io/pipe.go).
 var Causes = []cause{
 	{"net/http.(*conn).serve", "", "", true, "a handler does not return"},
 	{"net/http.(*http2serverConn).runHandler", "", "", true, "a handler does not return"},
@@ -61,7 +61,7 @@ const (
 	openConnection  = "a net.Conn is closed neither here nor by its peer"
 )
 
-// Cause returns the number of the first cause that fits goroutines, or -1.
+// Cause returns the index in Causes of the first cause that fits the goroutines, or -1.
 func (g *Goroutines) Cause(o *Origin, isProgram func(pkg string) bool) int {
 	program := g.HasProgram(isProgram)
 	for i, c := range Causes {

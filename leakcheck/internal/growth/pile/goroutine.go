@@ -1,4 +1,4 @@
-// Package pile counts goroutines by where they come from, and knows why some pile up.
+// Package pile counts goroutines by origin, and knows the usual causes of piles.
 package pile
 
 import (
@@ -11,12 +11,13 @@ import (
 
 // An Origin identifies the goroutines that one go statement starts.
 type Origin struct {
-	// the program's function that they run: the one started, or the one that it was given to run
+	// the program's function that the goroutines run: the one that the go statement calls, or the
+	// one that this function was given to run
 	Entry string
-	// the function that the go statement calls, if it is another one: net/http.(*conn).serve
+	// the function that the go statement calls, if Entry is another one: net/http.(*conn).serve
 	Started   string
 	CreatedBy string // the function with the go statement, "" for the main goroutine
-	CreatedAt string // its file:line
+	CreatedAt string // file:line of the go statement
 }
 
 // Start returns the function that the go statement calls.
@@ -27,18 +28,18 @@ func (o *Origin) Start() string {
 	return o.Entry
 }
 
-// A Call is a function on a stack, and the file:line where it stands.
+// A Call is a function on a stack, and the file:line that it is at.
 type Call struct{ Function, At string }
 
 // Goroutines are the goroutines of one origin.
 type Goroutines struct {
 	Count int64
 	State string // of most of them, as in a stack trace: "chan receive"
-	Calls []Call // their stack there, innermost first
+	Calls []Call // the stack of those, innermost first
 }
 
-// Place returns the innermost call that says where the goroutines stand: the program's, or where
-// there is none the first one outside of the runtime. via is the function that the program's
+// Place returns the innermost call that tells where the goroutines are: the program's, or, if there
+// is none, the first one outside of the runtime. via is the function that the program's function
 // called, unless that is the runtime's.
 func (g *Goroutines) Place(isProgram func(pkg string) bool) (at Call, via string) {
 	for i, c := range g.Calls {
@@ -61,7 +62,7 @@ func (g *Goroutines) HasProgram(isProgram func(pkg string) bool) bool {
 	return slices.ContainsFunc(g.Calls, func(c Call) bool { return isProgram(symbol.Package(c.Function)) })
 }
 
-// IsOn reports whether a function whose name begins so is on the stack.
+// IsOn reports whether a function with this prefix is on the stack.
 func (g *Goroutines) IsOn(prefix string) bool {
 	return slices.ContainsFunc(g.Calls, func(c Call) bool { return strings.HasPrefix(c.Function, prefix) })
 }

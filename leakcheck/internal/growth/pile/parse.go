@@ -15,9 +15,9 @@ const maxStackText = 64 << 20
 
 const TooMany = "their stack traces are more than 64 MiB of text"
 
-// CountAll reads the stack traces of all goroutines but the runtime's own, for which the
-// world stops. Unlike a scan, it sees those that refer to nothing. It returns nil if there are too
-// many to tell.
+// CountAll counts all goroutines but the runtime's own, by their stack traces, for which the world
+// stops. Unlike a scan, it sees goroutines that refer to nothing. It returns nil if the traces are
+// longer than maxStackText.
 func CountAll(isProgram func(pkg string) bool) map[Origin]Goroutines {
 	for size := 64 << 10; size <= maxStackText; size *= 4 {
 		buf := make([]byte, size)
@@ -28,10 +28,10 @@ func CountAll(isProgram func(pkg string) bool) map[Origin]Goroutines {
 	return nil
 }
 
-// Parse reads what runtime.Stack writes (go1.26 runtime/traceback.go): for each goroutine
-// a header "goroutine 7 [chan receive, 2 minutes]:", two lines a frame, innermost first, and two
-// for the go statement, with an empty line in between. Of goroutines of one origin, the state and
-// stack are those that most of them have, whatever their order.
+// Parse reads the output of runtime.Stack (go1.26 runtime/traceback.go): for each goroutine a
+// header "goroutine 7 [chan receive, 2 minutes]:", two lines a frame, innermost first, and two for
+// the go statement, with an empty line in between. The state and stack of an origin are those of
+// most of its goroutines, whatever their order.
 func Parse(text string, isProgram func(pkg string) bool) map[Origin]Goroutines {
 	type stand struct {
 		origin Origin
@@ -103,9 +103,9 @@ func parseOne(lines []string, isProgram func(pkg string) bool) (origin Origin, g
 	return origin, g, true
 }
 
-// given returns the outermost function of the program, which the function that the goroutine
-// started in was given to run: that of a sync.WaitGroup, an http handler, the sequence of
-// iter.Pull. Where there is none, it returns "".
+// given returns the outermost function of the program on the stack, "" if there is none. The
+// function that the goroutine started in was given it to run: sync.WaitGroup, an http server, and
+// iter.Pull run such functions.
 func (g *Goroutines) given(isProgram func(pkg string) bool) string {
 	for _, c := range slices.Backward(g.Calls) {
 		if pkg := symbol.Package(c.Function); isProgram(pkg) && pkg != errgroup {
@@ -115,5 +115,5 @@ func (g *Goroutines) given(isProgram func(pkg string) bool) string {
 	return ""
 }
 
-// errgroup starts goroutines for functions of others.
+// errgroup is the package that starts goroutines for functions of its callers.
 const errgroup = "golang.org/x/sync/errgroup"

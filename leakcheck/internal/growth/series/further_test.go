@@ -7,8 +7,8 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 )
 
-// isLeak measures a figure after batches of calls, and further ones as long as there is doubt, as
-// AssertNoGrowth does. figure is told how often it has been called.
+// isLeak measures a figure after batches of calls, and after further ones while the series is not
+// clear, as AssertNoGrowth does. The argument of figure is the number of calls so far.
 func isLeak(before int64, batches []int, figure func(calls int64) int64) (leak bool, s *series.Series) {
 	calls := before
 	s = &series.Series{Calls: []int64{calls}, Values: []int64{figure(calls)}}
@@ -29,12 +29,12 @@ func isLeak(before int64, batches []int, figure func(calls int64) int64) (leak b
 	return s.CountsKeepPace(), s
 }
 
-// batches are those that double, but for the last.
+// batches returns batches that double, except for the last.
 func batches(first, last int) []int { return []int{first, 2 * first, 4 * first, last} }
 
-// TestBuffers is about buffers that are flushed when they are full: batches may leave more and more
-// in them by chance. There is not always time for a last one that is twice as large. What has grown by
-// as much with each call is as good as a leak.
+// TestBuffers tests buffers that are flushed when they are full: by chance, batches may leave more
+// and more in them. There is not always time for a last batch that is twice as large. A series that
+// grew by the same number with each call may pass for a leak.
 func TestBuffers(t *testing.T) {
 	doubtful := 0
 	look := func(size, before int64, all []int) {
@@ -65,8 +65,8 @@ func TestBuffers(t *testing.T) {
 	}
 }
 
-// TestSlowLeaks is about what only some calls leave: one of so many, or by chance, which may also
-// look like what slows down.
+// TestSlowLeaks tests leaks of only some calls: one of so many, or by chance, which may also look
+// like growth that slows down.
 func TestSlowLeaks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, each := range []int64{1, 2, 3, 7, 20, 50} {

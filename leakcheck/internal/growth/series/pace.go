@@ -5,35 +5,35 @@ import (
 	"slices"
 )
 
-// What growth must come to, to be taken for a leak.
+// Minimum growth to be taken for a leak.
 const (
 	minGrown        = 3    // objects or goroutines, over all batches
 	MinGrownPerCall = 0.01 // objects or goroutines
 	minGrownBytes   = 64
 	MinBytesPerCall = 0.5
-	// Of what the operating system has, and of blocks of C code: what comes and goes by chance is more.
+	// For operating system resources, and blocks of C code: more of them come and go by chance.
 	MinMappedPerCall = 16 // bytes
 	MinBlocksPerCall = 0.05
-	// Of what grew by less than this share of what was there, more bytes a call are asked for:
-	// pieces that are allocated and freed by turns make small differences by chance.
+	// A figure that grew by less than minByteShare of its first value needs clearlyBytesPerCall:
+	// pieces of memory that are allocated and freed by turns make small differences by chance.
 	minByteShare        = 0.25
 	clearlyBytesPerCall = 4
 
-	// Objects of a batch may be fewer by this share than what is proportional to its calls, and by
-	// the standard deviation of what happens by chance. Batches double: what has grown by the same
-	// amount in each (a logarithm) is off by more.
+	// The objects of a batch may be fewer than is proportional to its calls by this share, and by
+	// the standard deviation of chance. Batches double: a figure that grows by the same amount in
+	// each (a logarithm) is off by more.
 	tolerance = 0.3
 	// Bytes per call of a batch may fall to this share of those in a batch before. Backing arrays
 	// grow by steps of 25 to 100 % (go1.26 runtime/slice.go, nextslicecap), so that a batch may get
 	// half of what is expected; a logarithm makes 1/4 over three batches.
 	minByteRatio = 0.35
-	// Where the last batch adds more per call than this many times all batches before, those must
-	// be a leak by themselves: one late step is none.
+	// If the last batch adds more than burst times as much per call as all batches before, these
+	// must be a leak by themselves: one late step is none.
 	burst = 2
 )
 
-// CountsKeepPace reports whether objects were added in every batch, and no fewer per call as it
-// went on. What grows ever slower (a cache that fills, a logarithm) adds more at first than its
+// CountsKeepPace reports whether every batch added objects, and no fewer per call as it went on. A
+// figure that grows ever slower (a cache that fills, a logarithm) adds more at first than its
 // average, or less in a batch than in those before.
 func (s *Series) CountsKeepPace() bool {
 	rate := s.PerCall()
@@ -53,7 +53,7 @@ func (s *Series) CountsKeepPace() bool {
 	return !s.endsInBurst() || s.before().CountsKeepPace()
 }
 
-// BytesStepUp reports whether bytes were added in every batch, and enough of them.
+// BytesStepUp reports whether every batch added bytes, and all batches together enough of them.
 func (s *Series) BytesStepUp() bool {
 	if len(s.Values) > Intervals && s.Grown() < minGrownBytes || s.PerCall() < MinBytesPerCall || s.BytesLevelOff() {
 		return false
@@ -107,7 +107,7 @@ func fallsShortOf(added, expected float64) bool {
 }
 
 // isFalling reports whether each rate is lower than the one before, and the last at most half the
-// first: steps do not make that, a square root does.
+// first. Growth in steps does not have such rates; a square root does.
 func isFalling(rates []float64) bool {
 	for i := 1; i < len(rates); i++ {
 		if rates[i] >= rates[i-1] {
@@ -117,15 +117,15 @@ func isFalling(rates []float64) bool {
 	return 2*rates[len(rates)-1] <= rates[0]
 }
 
-// What must be missed more and more, to be taken for a leak. Some objects are missed by chance,
-// since freezing the process takes processors away with what they have at hand (see auditFloor),
-// but not one with every fourth call.
+// Minimum growth of the number of missed objects to be taken for a leak. A scan misses some objects
+// by chance, since freezing the process takes processors away with the objects that they have at
+// hand (see auditFloor), but not one with every fourth call.
 const (
 	minMissed        = 24
 	minMissedPerCall = 0.25
 )
 
-// MissedGrow reports whether more and more objects are missed.
+// MissedGrow reports whether the number of missed objects grows.
 func (s *Series) MissedGrow() bool {
 	return (len(s.Values) <= Intervals || s.Grown() >= minMissed) && s.PerCall() >= minMissedPerCall && s.CountsKeepPace()
 }

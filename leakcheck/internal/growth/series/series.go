@@ -3,7 +3,8 @@ package series
 
 import "math"
 
-// Intervals is between how many snapshots every leak must show up; one more confirms it.
+// Intervals is the number of intervals between snapshots in which every leak must show up; one more
+// interval confirms it.
 const Intervals = 3
 
 // A Series is one figure at each of the snapshots, and the calls of op before each.
@@ -11,13 +12,13 @@ type Series struct {
 	Calls  []int64
 	Values []int64
 
-	MoreCalls, More []int64 // those of further batches
+	MoreCalls, More []int64 // after further batches
 }
 
-// Grown is how much all batches added.
+// Grown is how much all batches added to the figure.
 func (s *Series) Grown() int64 { return s.Values[len(s.Values)-1] - s.Values[0] }
 
-// Called is how often op was called in them.
+// Called is how often all batches called op.
 func (s *Series) Called() int64 { return s.Calls[len(s.Calls)-1] - s.Calls[0] }
 
 // PerCall is by how much each call added to the figure, on average.
@@ -29,8 +30,8 @@ func (s *Series) before() *Series {
 	return &Series{Calls: s.Calls[:last], Values: s.Values[:last]}
 }
 
-// IsExact reports whether each batch added the same whole number for each call: what other
-// processes put into a folder that all share does not.
+// IsExact reports whether each batch added the same whole number for each call. Files that other
+// processes put into a shared folder do not grow like that.
 func (s *Series) IsExact() bool {
 	each := int64(math.Round(s.PerCall()))
 	for i := 1; i < len(s.Values); i++ {

@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// allocatedAt says where most of what the last branch of a trace gained was allocated.
+// allocatedAt lists the stacks that allocated most of the growth of a trace's last branch.
 func (w *Wording) allocatedAt(t *tree.Trace) []string {
 	if w.Recorded == nil {
 		return message.AllocatedAt(t, w.Env)
@@ -20,7 +20,7 @@ func (w *Wording) allocatedAt(t *tree.Trace) []string {
 		}
 		return true
 	})
-	// What was recorded before is a sample, taken at random.
+	// Allocations from before that batch were recorded as a random sample, so they do not count.
 	w.Recorded.Forest.All(func(b *tree.Branch) bool {
 		if b.GrowthKey() == key {
 			for _, a := range b.Allocations {

@@ -18,7 +18,7 @@ import (
 // maxLeaks is how many leaks a message mentions beside those that it traces.
 const maxLeaks = 8
 
-// Failure is the body of a message: each leak with its rate, its series and who holds it.
+// Failure is the body of a message: each leak with its rate, its series and its holders.
 func (w *Wording) Failure(g *finding.Growth, calls int64) []string {
 	lines := []string{"leakcheck: " + subject(g) + " with every call of op"}
 	if n := len(g.Leaks); n > 1 {
@@ -103,7 +103,7 @@ func (w *Wording) explainLeak(l *finding.Leak) []string {
 	return append(lines, comesWith(l)...)
 }
 
-// missedTypes says what the types of missed objects are, as far as the allocator recorded them.
+// missedTypes lists the types of missed objects, as far as the allocator recorded them.
 func missedTypes(r *refscan.Report) []string {
 	const shown = 5
 	var types []string
@@ -137,7 +137,7 @@ func comesWith(l *finding.Leak) []string {
 	return lines
 }
 
-// growthHeldBy says who holds a branch. What the test holds may be the test's own fault.
+// growthHeldBy says what holds a branch. If the test holds it, the test itself may be at fault.
 func (w *Wording) growthHeldBy(b *tree.Branch, l *finding.Leak) []string {
 	root := b.Line()[0]
 	switch {
@@ -147,15 +147,15 @@ func (w *Wording) growthHeldBy(b *tree.Branch, l *finding.Leak) []string {
 		lines := message.HeldBy(b, w.Env)
 		return []string{lines[0], "if op is meant to fill it, empty it in op; else it is part of what leaks"}
 	case l.Goroutines != nil:
-		return message.HeldBy(b, w.Env)[:1] // where the goroutines come from has been said
+		return message.HeldBy(b, w.Env)[:1] // the message has the origin of the goroutines already
 	}
 	return message.HeldBy(b, w.Env)
 }
 
-// movesText says of a leak that no single place has it.
+// movesText is the explanation of a leak that grows at no single place.
 const movesText = "counted wherever they are: at no place did they grow with each batch, since they move from one to another"
 
-// protocol says what was run.
+// protocol describes the calls of op: the warm-up, the batches, and the recorded calls of C code.
 func (w *Wording) protocol(calls int64) string {
 	batches := make([]string, len(w.Batches))
 	for i, n := range w.Batches {
@@ -169,7 +169,7 @@ func (w *Wording) protocol(calls int64) string {
 	return s
 }
 
-// trace leads to where most of what grows sits.
+// trace leads to the branch where most of the growth is.
 func trace(l *finding.Leak) *tree.Trace {
 	weight := tree.BytesOf
 	if l.Measure == history.InObjects {
@@ -178,11 +178,11 @@ func trace(l *finding.Leak) *tree.Trace {
 	return tree.TraceTo(l.Heads[0], true, weight)
 }
 
-// Places returns where the message about the growth asks who else holds what it traces.
+// Places returns the branches for which the message about the growth lists other holders.
 func Places(g *finding.Growth) []observe.Place {
 	var traces []*tree.Trace
 	for _, l := range g.Leaks[:min(len(g.Leaks), message.MaxTraced)] {
-		if len(l.Heads) > 0 && l.Goroutines == nil { // what goroutines hold goes with them
+		if len(l.Heads) > 0 && l.Goroutines == nil { // objects that goroutines hold go with them
 			traces = append(traces, trace(l))
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // maxSizes is how many sizes of blocks a message lists.
 const maxSizes = 8
 
-// rate is "+6.00 native blocks/op (+1.6 KiB/op): 1 x 1,024, 1 x 336, 2 x 32".
+// nativeRate is "+6.00 native blocks/op (+1.6 KiB/op): 1 x 1,024, 1 x 336, 2 x 32".
 func nativeRate(n *finding.NativeGrowth, own series.Series) string {
 	calls := float64(own.Called())
 	bytes := "+" + series.BytesPerCall(float64(n.Bytes)/calls) + "/op"
@@ -35,7 +35,7 @@ func nativeRate(n *finding.NativeGrowth, own series.Series) string {
 	return rate + ": " + strings.Join(listed, ", ")
 }
 
-// timesText is "2", or "0.25" of what is no whole number.
+// timesText is "2", or "0.25" for a number that is not whole.
 func timesText(perCall float64) string {
 	const off = 0.02
 	if whole := math.Round(perCall); whole >= 1 && math.Abs(perCall-whole) <= off {
@@ -44,7 +44,7 @@ func timesText(perCall float64) string {
 	return fmt.Sprintf("%.2f", perCall)
 }
 
-// callsBehind says by which calls native memory that grows with a leak was allocated.
+// callsBehind lists the calls that allocated the native memory that grows with a leak.
 func (w *Wording) callsBehind(l *finding.Leak) []string {
 	i := slices.IndexFunc(l.Resources, (*finding.Resource).IsOfC)
 	if i < 0 || !w.RecordsNative {
@@ -61,7 +61,7 @@ func (w *Wording) callsBehind(l *finding.Leak) []string {
 	}
 	var lines []string
 	for _, c := range n.Answer.Lines {
-		// what an allocator that is not known has is in mappings
+		// memory of an unknown allocator is in mappings
 		if c.Mapping == (r.Native == nil) || w.Last().Native == nil {
 			if c.At != "" {
 				c.Text += " (" + w.Env.PlaceOf(c.At) + ")"
@@ -76,7 +76,7 @@ func (w *Wording) callsBehind(l *finding.Leak) []string {
 	return lines
 }
 
-// nativeHeldBy says who holds what grows of native memory, nil if that is not known.
+// nativeHeldBy lists the holders of the growing native memory, nil if they are unknown.
 func (w *Wording) nativeHeldBy(r *finding.Resource) []string {
 	h := w.Holders
 	switch {

@@ -13,12 +13,12 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 )
 
-// maxForgiven is how much of what is no leak the log names.
+// maxForgiven is how many figures that grew without being a leak the log names.
 const maxForgiven = 5
 
-// Forgiven names what had grown with each batch up to some snapshot before the last, and is more
-// than there was at first: a cache that fills, a logarithm, or what came and went by chance. It is
-// no leak, and so is nothing that a message would say.
+// Forgiven names the figures that had grown with each batch up to some snapshot before the last,
+// and are still higher than at first: a cache that fills, a logarithm, or memory that came and went
+// by chance. They are no leaks, so no message mentions them.
 func (w *Wording) Forgiven(suspects []*finding.Leak) []string {
 	var notes []string
 	seen := make(map[string]bool) // a suspect of several snapshots counts once
@@ -54,28 +54,30 @@ func appendForgiven(notes []string, seen map[string]bool, where, what string, s 
 	return append(notes, fmt.Sprintf("grew, but not with every batch, or less and less, and is no leak: %s: %s", where, s.Show(what)))
 }
 
-// Unjudged says that memory grows of which it cannot be told whose it is.
+// Unjudged says that mapped memory grows, and that it is unknown whether op or the sanitizer maps
+// it.
 func Unjudged(r *finding.Resource) string {
 	return fmt.Sprintf("could not tell, and did not judge: %s, which is mapped by op or by the sanitizer (run it without -race, -asan and -msan): %s",
 		resourceRate(r), r.Own.Show(r.Kind.Counted()))
 }
 
-// UnjudgedSlice says that calls make slices longer of which it cannot be told whether they are emptied
-// when they are full.
+// UnjudgedSlice says that calls make slices longer, and that it is unknown whether the program
+// empties them when they are full.
 func UnjudgedSlice(l *finding.Longer) string {
 	return fmt.Sprintf("could not tell, and did not judge: +%s/op via %s, in arrays that had room for them (%s of %s in use); a first batch that fills them would tell: Iterations(%d)",
 		series.BytesPerCall(l.Used.PerCall()), textfmt.Abridge(l.Path, message.MaxNameShown), textfmt.ByteCount(l.InUse()), textfmt.ByteCount(l.Bytes), l.FillAll())
 }
 
-// UnwatchedSlices says that no slices were looked for in objects, which have so many bytes, though what
-// calls append to them is nothing new while they have room for it.
+// UnwatchedSlices says that heap objects were not searched for slices, since the objects with
+// pointers have so many bytes. Elements that calls append within the capacity of a slice are
+// nothing new.
 func UnwatchedSlices(bytes int64) string {
 	return "could not tell, and did not judge: what is appended to slices in heap objects, in arrays that had room for it; objects with pointers have " +
 		textfmt.ByteCount(bytes) + ", too much to look for slices in them by counters; Full() would tell"
 }
 
-// WithoutUseful leaves out of notes that an Ignore matched nothing on the heap, where it names
-// something that the operating system holds.
+// WithoutUseful removes the note that an Ignore matched nothing on the heap, if that Ignore names a
+// resource of the operating system.
 func (w *Wording) WithoutUseful(notes []string) []string {
 	held := w.Last().Ledger
 	for _, i := range w.Req.Ignores {

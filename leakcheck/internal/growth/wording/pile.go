@@ -13,7 +13,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// usualCause is the usual cause of a leak of this shape, in a line; nothing if none is known.
+// usualCause is a line with the usual cause of such a leak; nil if none is known.
 func (w *Wording) usualCause(l *finding.Leak) []string {
 	if l.Goroutines == nil {
 		if cause := message.HeapCause(l.Heads[0].Line(), w.Env.IsProgram); cause != "" {
@@ -30,10 +30,10 @@ func (w *Wording) usualCause(l *finding.Leak) []string {
 	return nil
 }
 
-// receivesTime is the cause where what goroutines receive from is a timer's channel.
+// receivesTime is the usual cause if goroutines receive from a timer's channel.
 const receivesTime = "Stop of a time.Ticker or Timer does not close its channel: whoever receives from it needs another way to end"
 
-// waitsForTime reports whether all that the goroutines of a leak wait for is the channel of a
+// waitsForTime reports whether the goroutines of a leak wait for nothing but the channel of a
 // timer.
 func waitsForTime(l *finding.Leak) bool {
 	return l.Goroutines.State == "chan receive" && slices.ContainsFunc(l.Heads, func(b *tree.Branch) bool { return strings.HasSuffix(b.Typ, "chan time.Time") })

@@ -15,9 +15,10 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// Records is the growth as the record has it. A leak goes by what the message is headed with, the
-// topmost branch that grows or the goroutines' function, and counts those: what most of the memory
-// below is differs between Go versions. Its bytes are all that is below.
+// Records is the growth for the record of the verdict. A leak has the name that heads the message,
+// of the topmost branch that grows or of the goroutines' function, and the number of these objects
+// or goroutines: which branch below has most of the memory differs between Go versions. Its bytes
+// are those of everything below.
 func Records(g *finding.Growth, a *assertion.Assertion) []verdict.Bound {
 	var bs []verdict.Bound
 	for i, f := range findings(g) {
@@ -48,7 +49,7 @@ func Records(g *finding.Growth, a *assertion.Assertion) []verdict.Bound {
 	return bs
 }
 
-// findings is the growth as bounds that it breaks.
+// findings returns the growth as broken bounds.
 func findings(g *finding.Growth) []check.Finding {
 	var fs []check.Finding
 	none := int64(0)
@@ -79,7 +80,7 @@ func findings(g *finding.Growth) []check.Finding {
 	return fs
 }
 
-// record is the resource as the record has it.
+// recordOf is the resource for the record of the verdict.
 func recordOf(r *finding.Resource) verdict.Resource {
 	rec := verdict.Resource{Kind: r.Kind.String(), Name: r.Name, State: r.State, Growth: resourceRate(r), Added: r.Own.Grown()}
 	if r.Holder != nil {
@@ -88,10 +89,10 @@ func recordOf(r *finding.Resource) verdict.Resource {
 	return rec
 }
 
-// maxHolds is how many types of a goroutine's variables a record has.
+// maxHolds bounds how many types of a goroutine's variables a record lists.
 const maxHolds = 8
 
-// holder says what holds the leak, for those who sort leaks by whose they are.
+// holderOf describes the holder of a leak, so that readers can sort leaks by their owners.
 func holderOf(l *finding.Leak) *verdict.Holder {
 	h := &verdict.Holder{}
 	if len(l.Heads) > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 )
 
-// rate is "+1.00 fd/op: socket to 127.0.0.1:40001 (ESTABLISHED)".
+// resourceRate is "+1.00 fd/op: socket to 127.0.0.1:40001 (ESTABLISHED)".
 func resourceRate(r *finding.Resource) string {
 	if r.Native != nil {
 		return nativeRate(r.Native, r.Own)
@@ -29,7 +29,7 @@ func resourceRate(r *finding.Resource) string {
 	return s + ": " + what(r)
 }
 
-// what is the resource's name, with its state.
+// what returns the resource's name, with its state.
 func what(r *finding.Resource) string {
 	s := textfmt.Abridge(r.Name, message.MaxNameShown)
 	if r.State != "" {
@@ -47,7 +47,7 @@ func resourceRates(l *finding.Leak) string {
 	return strings.Join(rates, ", ")
 }
 
-// explainResources says how the resources grew, and who holds them.
+// explainResources says how the resources grew, and what holds them.
 func (w *Wording) explainResources(l *finding.Leak) []string {
 	var lines []string
 	held := false
@@ -69,8 +69,8 @@ func (w *Wording) explainResources(l *finding.Leak) []string {
 	return lines
 }
 
-// howMany says how many of a resource the objects of its holder stand for: as many as there are of
-// these.
+// howMany says for which share of the resources the objects of the holder stand: "each", or "one of
+// 2".
 func howMany(r *finding.Resource) string {
 	times := (r.Own.Grown() + r.Holder.Objects/2) / r.Holder.Objects // to the nearest
 	if times < 2 {
@@ -88,7 +88,7 @@ func resourcesOfPile(l *finding.Leak) []string {
 	return lines
 }
 
-// lost says that nothing of Go's grows with a resource.
+// lost says that no Go object grows with a resource, and what that may mean.
 func lost(r *finding.Resource) []string {
 	switch r.Kind {
 	case ledger.Process:

@@ -12,9 +12,10 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 )
 
-// title is "+1.00 *app.Session/op (+4.2 KiB/op) via example.com/app.sessions[*]", behind the
+// title is "+1.00 *app.Session/op (+4.2 KiB/op) via example.com/app.sessions[*]", after the
 // resources that come with it: "+1.00 fd/op: socket to 127.0.0.1:5432 (ESTABLISHED), with +1.00
-// ...". Where goroutines pile up they are the leak, and what they keep open is said below.
+// ...". If goroutines pile up, they are the leak, and the explanation below lists the resources
+// that they keep open.
 func title(l *finding.Leak) string {
 	switch {
 	case l.IsResource():
@@ -25,7 +26,7 @@ func title(l *finding.Leak) string {
 	return goTitle(l)
 }
 
-// goTitle says what of Go's grows.
+// goTitle is the title without resources of the operating system.
 func goTitle(l *finding.Leak) string {
 	if l.Goroutines != nil {
 		s := leakRate(l) + " in " + textfmt.Abridge(symbol.Unescape(l.Origin.Entry), message.MaxNameShown)
@@ -37,7 +38,7 @@ func goTitle(l *finding.Leak) string {
 	return leakRate(l) + " via " + path(l)
 }
 
-// path is where the first of what grows is.
+// path is the path of the largest head.
 func path(l *finding.Leak) string {
 	head := l.Heads[0]
 	path := head.Path
@@ -45,12 +46,12 @@ func path(l *finding.Leak) string {
 	case head.IsEntries(), l.CountsTimers():
 		path = head.Parent.Path
 	case head.Parent == nil && head.Recursion != "" && l.Measure == history.InObjects:
-		path = nodename.Join(path, head.Recursion) // what grows hangs on others of its type
+		path = nodename.Join(path, head.Recursion) // growing objects hang on others of their type
 	}
 	return textfmt.Abridge(path, message.MaxNameShown)
 }
 
-// rate is how much a leak grows with each call of op: "+1.00 *app.Session/op (+4.2 KiB/op)".
+// leakRate is how much a leak grows with each call of op: "+1.00 *app.Session/op (+4.2 KiB/op)".
 func leakRate(l *finding.Leak) string {
 	if l.IsResource() {
 		return resourceRates(l)
@@ -77,7 +78,7 @@ func leakRate(l *finding.Leak) string {
 	return fmt.Sprintf("%s %s/op (%s)", series.PerCallText(l.Own), message.TypeText(head), bytes)
 }
 
-// bytesPerCall is the growth of all that the leak holds.
+// bytesPerCallOf is by how many bytes each call makes everything grow that the leak holds.
 func bytesPerCallOf(l *finding.Leak) float64 {
 	calls := l.Own.Calls
 	if l.Goroutines != nil {

@@ -1,4 +1,4 @@
-// Package wording puts into words what grows: for a message, the log, and the record of a verdict.
+// Package wording describes growth in words: for a message, the log, and the record of a verdict.
 package wording
 
 import (
@@ -7,19 +7,19 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 )
 
-// A Wording says what a Finder has found.
+// A Wording describes the findings of a Finder.
 type Wording struct {
 	*finding.Finder
-	Batches  []int             // calls of op in each, without the warm-up
-	Recorded *history.Snapshot // before the batch of which each allocation was recorded; nil: there was none
+	Batches  []int             // calls of op in each batch, without the warm-up
+	Recorded *history.Snapshot // before the batch whose allocations were recorded; nil: none was
 
 	RecordsNative bool         // calls that allocate native memory can be recorded
-	Native        *NativeCalls // nil: nothing was to be found out about them
+	Native        *NativeCalls // nil: no calls were to be recorded
 }
 
-// NativeCalls has the calls that allocate the native memory that grows.
+// NativeCalls lists the calls that allocate the growing native memory.
 type NativeCalls struct {
 	Calls   int64 // of op in each of the two batches that were recorded
 	Answer  *nativestack.Answer
-	Unknown string // why there is none, else ""
+	Unknown string // why there is no answer, else ""
 }
