@@ -17,7 +17,7 @@ import (
 func (r *Report) Fold() *Report {
 	f := *r
 	f.Roots = foldNodes(r.Roots, func(folded *Node, members []*Node) {
-		if r.Retained && !r.hold(folded, members) {
+		if r.Retained && !r.setRetained(folded, members) {
 			f.Retained = false
 		}
 	})
@@ -25,9 +25,9 @@ func (r *Report) Fold() *Report {
 	return &f
 }
 
-// hold sets what a folded node retains. It reports whether the figures belong to exactly its
+// setRetained sets what a folded node retains. It reports whether the figures belong to exactly its
 // members.
-func (r *Report) hold(folded *Node, members []*Node) bool {
+func (r *Report) setRetained(folded *Node, members []*Node) bool {
 	first := members[0]
 	if first.Together <= 0 || first.Together > len(r.Together) {
 		folded.hold(retain.Held{

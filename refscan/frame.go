@@ -39,12 +39,12 @@ func (p framePath) frameName() string {
 	for _, step := range p[first:] {
 		name = nodename.Join(name, step)
 	}
-	return uncut(name)
+	return escapeDots(name)
 }
 
-// uncut replaces dots inside brackets and parentheses by "·", at which pprof does not cut names. A
+// escapeDots replaces dots inside brackets and parentheses by "·", at which pprof does not cut names. A
 // receiver, "(*Server)", has no dots.
-func uncut(name string) string {
+func escapeDots(name string) string {
 	if !strings.ContainsAny(name, "([") {
 		return name
 	}

@@ -74,7 +74,7 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 	if x := s.in().Index(); x != nil {
 		r.Warnings = append(r.Warnings, x.Warnings()...)
 	}
-	r.Totals.excuse(s.in().Excused())
+	r.Totals.subtractDead(s.in().Excused())
 	s.describeStop(r, graph, res)
 	if r.Totals.MissedObjects > 0 {
 		r.Missed = missedTypes(graph, s.in().FoundDead)

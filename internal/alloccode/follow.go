@@ -62,7 +62,7 @@ func (f *follower) before(i int, p place, offsets []int64, depth int) value {
 		if !falls {
 			return f.nothingBefore()
 		}
-		v, next, rest := f.over(i-1, p, offsets)
+		v, next, rest := f.stepBack(i-1, p, offsets)
 		if v.kind != noValue {
 			return v
 		}
@@ -99,7 +99,7 @@ func (f *follower) joined(i int, p place, offsets []int64, depth int, jumps []in
 		add(f.before(j, p, offsets, depth+1)) // jumps write nothing
 	}
 	if falls {
-		v, next, rest := f.over(i-1, p, offsets)
+		v, next, rest := f.stepBack(i-1, p, offsets)
 		if v.kind == noValue {
 			v = f.before(i-1, next, rest, depth+1)
 		}
@@ -108,9 +108,9 @@ func (f *follower) joined(i int, p place, offsets []int64, depth int, jumps []in
 	return all
 }
 
-// over follows p backwards over instruction i. It returns the value of p, or noValue with the place
+// stepBack follows p backwards over instruction i. It returns the value of p, or noValue with the place
 // and the offsets to follow from there.
-func (f *follower) over(i int, p place, offsets []int64) (v value, from place, rest []int64) {
+func (f *follower) stepBack(i int, p place, offsets []int64) (v value, from place, rest []int64) {
 	x := &f.code[i]
 	switch x.op {
 	case opConst:

@@ -99,7 +99,7 @@ func (p *Program) argument(stack []uint64, wanted place) (constant uint64, level
 		v := (&follower{p, f, make(map[visit]bool)}).before(call, wanted, offsets, 0)
 		switch {
 		case v.kind == constantValue:
-			constant, ok := p.behind(v)
+			constant, ok := p.loadThroughOffsets(v)
 			return constant, level, ok
 		case v.kind != argumentValue || v.argument == f.contexts:
 			return 0, 0, false
@@ -109,9 +109,9 @@ func (p *Program) argument(stack []uint64, wanted place) (constant uint64, level
 	return 0, 0, false
 }
 
-// behind reads the word to which the offsets of a constant value lead, in data that does not
+// loadThroughOffsets reads the word to which the offsets of a constant value lead, in data that does not
 // change.
-func (p *Program) behind(v value) (uint64, bool) {
+func (p *Program) loadThroughOffsets(v value) (uint64, bool) {
 	at := v.constant
 	for _, offset := range v.offsets {
 		next, ok := p.source.Word(at + uint64(offset))

@@ -54,7 +54,7 @@ func Read(trace []byte, marks Marks, classes []int64) (*Counts, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &survey{types: types, marks: marks, births: make(map[uint64]run), spans: spans{pages: make(map[uint64][]placed)}}
+	s := &survey{types: types, marks: marks, births: make(map[uint64]threadState), spans: spans{pages: make(map[uint64][]placed)}}
 	running, err := runsAtFirst(batches)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func Read(trace []byte, marks Marks, classes []int64) (*Counts, error) {
 	if err := s.make(batches, maps.Clone(running)); err != nil {
 		return nil, err
 	}
-	c := &counter{survey: s, classes: classes, of: make(map[countKey]*Count), own: make(map[uint64]bool), fresh: make(map[uint64]placed)}
+	c := &counter{survey: s, classes: classes, of: make(map[countKey]*Count), own: make(map[uint64]bool), lastSpan: make(map[uint64]placed)}
 	return c.count(batches, running)
 }
 
@@ -70,16 +70,16 @@ func Read(trace []byte, marks Marks, classes []int64) (*Counts, error) {
 type survey struct {
 	types      map[typeID]rawType
 	marks      Marks
-	births     map[uint64]run // by goroutine: the run that started it
+	births     map[uint64]threadState // by goroutine: the run that started it
 	spans      spans
-	begin, end run // where the marks were allocated
+	begin, end threadState // where the marks were allocated
 	known      [256]knownType
 }
 
-func (s *survey) make(batches []*batch, running runs) error {
+func (s *survey) make(batches []*batch, running threadStates) error {
 	begins, ends := 0, 0
 	for _, b := range batches {
-		err := running.each(b, func(e *event, on run) {
+		err := running.each(b, func(e *event, on threadState) {
 			switch e.kind {
 			case evSpan, evSpanAlloc:
 				s.spans.add(e)
@@ -141,17 +141,17 @@ type counter struct {
 	current    *Count // the last one, of currentKey
 	currentKey countKey
 	own        map[uint64]bool   // by goroutine: results of isOwn
-	fresh      map[uint64]placed // by thread: the last span that it made
+	lastSpan   map[uint64]placed // by thread: the last span that it made
 	sum        Counts
 }
 
-func (c *counter) count(batches []*batch, running runs) (*Counts, error) {
+func (c *counter) count(batches []*batch, running threadStates) (*Counts, error) {
 	for _, b := range batches {
-		err := running.each(b, func(e *event, on run) {
+		err := running.each(b, func(e *event, on threadState) {
 			switch e.kind {
 			case evSpanAlloc:
 				if n, ok := spanOf(e); ok {
-					c.fresh[b.thread] = placed{n, e.arguments[1]}
+					c.lastSpan[b.thread] = placed{n, e.arguments[1]}
 				}
 			case evObjectAlloc:
 				c.allocation(b, e, on)
@@ -174,7 +174,7 @@ func (c *counter) count(batches []*batch, running runs) (*Counts, error) {
 // far, allocates for the runtime alone, such as a record of another thread that it starts: the
 // first event of a goroutine that is already running reports the goroutine (go1.26, go1.27:
 // runtime/traceevent.go, eventWriter).
-func (c *counter) allocation(b *batch, e *event, on run) {
+func (c *counter) allocation(b *batch, e *event, on threadState) {
 	t := c.typeOf(b, e)
 	address := uintptr(t.address)
 	switch {
@@ -202,7 +202,7 @@ func (c *counter) allocation(b *batch, e *event, on run) {
 
 // counts reports whether the events of a run count: its goroutine is the one with the marks,
 // between these, or one that was started there.
-func (c *counter) counts(on run) bool {
+func (c *counter) counts(on threadState) bool {
 	if on.goroutine == c.begin.goroutine {
 		return c.begin.at.compare(on.at) <= 0 && on.at.compare(c.end.at) <= 0
 	}
@@ -238,7 +238,7 @@ func (c *counter) isOwn(g uint64) bool {
 
 // size returns the size of an object, and whether it is sure.
 func (c *counter) size(b *batch, e *event, t *rawType) (size int64, sure bool) {
-	if last, ok := c.fresh[b.thread]; ok && last.class == 0 && last.first*pageSize == e.arguments[1]*minAlign {
+	if last, ok := c.lastSpan[b.thread]; ok && last.class == 0 && last.first*pageSize == e.arguments[1]*minAlign {
 		// A large object has a span of its own, which its thread has made just before (go1.26,
 		// go1.27: runtime/malloc.go, mallocgcLarge).
 		if size := last.sizeOf(0, t, c.classes); size != 0 {

@@ -14,20 +14,20 @@ func (p position) compare(q position) int {
 	return cmp.Or(cmp.Compare(p.generation, q.generation), cmp.Compare(p.sequence, q.sequence), cmp.Compare(p.event, q.event))
 }
 
-// A run is what a thread executes: a goroutine, at a position in its execution.
-type run struct {
+// A threadState is what a thread executes: a goroutine, at a position in its execution.
+type threadState struct {
 	goroutine uint64 // 0: none
 	at        position
 }
 
-// runs has the run of each thread, while events are read in the order of batches: the events of one
+// threadStates has the run of each thread, while events are read in the order of batches: the events of one
 // thread are in order.
-type runs map[uint64]run
+type threadStates map[uint64]threadState
 
 // runsAtFirst has the runs of threads that were in a system call when the trace began. Events of
 // other threads report them.
-func runsAtFirst(batches []*batch) (runs, error) {
-	r := make(runs)
+func runsAtFirst(batches []*batch) (threadStates, error) {
+	r := make(threadStates)
 	for _, b := range batches {
 		if b.generation != batches[0].generation {
 			break
@@ -47,15 +47,15 @@ func runsAtFirst(batches []*batch) (runs, error) {
 
 // statusOf returns the thread and the run that a status event reports; for other events the run has
 // no goroutine.
-func statusOf(b *batch, e *event) (thread uint64, status run) {
+func statusOf(b *batch, e *event) (thread uint64, status threadState) {
 	if e.kind != evGoStatus && e.kind != evGoStatusStack || e.arguments[3] != goRunning && e.arguments[3] != goSyscall {
-		return 0, run{}
+		return 0, threadState{}
 	}
-	return e.arguments[2], run{e.arguments[1], position{generation: b.generation}}
+	return e.arguments[2], threadState{e.arguments[1], position{generation: b.generation}}
 }
 
 // each calls f for the events of a batch, with the run of its thread at each event.
-func (r runs) each(b *batch, f func(e *event, on run)) error {
+func (r threadStates) each(b *batch, f func(e *event, on threadState)) error {
 	now, known := r[b.thread]
 	err := b.each(func(e *event) {
 		f(e, now)
@@ -68,13 +68,13 @@ func (r runs) each(b *batch, f func(e *event, on run)) error {
 }
 
 // step updates a run by an event of its thread. It reports whether the run is known.
-func (r *run) step(b *batch, e *event, known bool) bool {
+func (r *threadState) step(b *batch, e *event, known bool) bool {
 	r.at.event++
 	switch e.kind {
 	case evGoStart, evGoSwitch, evGoSwitchDestroy:
-		*r = run{e.arguments[1], position{generation: b.generation, sequence: e.arguments[2]}}
+		*r = threadState{e.arguments[1], position{generation: b.generation, sequence: e.arguments[2]}}
 	case evGoCreateSyscall:
-		*r = run{e.arguments[1], position{generation: b.generation}}
+		*r = threadState{e.arguments[1], position{generation: b.generation}}
 	case evGoStatus, evGoStatusStack:
 		if thread, status := statusOf(b, e); status.goroutine != 0 && thread == b.thread {
 			*r = status
@@ -83,7 +83,7 @@ func (r *run) step(b *batch, e *event, known bool) bool {
 		r.goroutine = 0
 	default:
 		if !known {
-			*r = run{}
+			*r = threadState{}
 		}
 		return known
 	}

@@ -13,9 +13,9 @@ const (
 // A detector finds jumps of the live heap, whose size it is given at the end of each collection. It
 // is not safe for concurrent use.
 type detector struct {
-	threshold Threshold
-	last      []int64 // at most Window, the oldest first
-	seen      int64   // live bytes when the current jump was last dealt with; 0: never
+	threshold   Threshold
+	last        []int64 // at most Window, the oldest first
+	handledLive int64   // live bytes when the current jump was last dealt with; 0: never
 }
 
 // Ended is to be called for each collection, with the bytes that it found alive. usual is the
@@ -25,18 +25,18 @@ func (d *detector) Ended(live int64) (usual int64, jumped bool) {
 	usual = d.Usual()
 	over := d.Ready() && live > d.threshold.Limit(usual)
 	if !over {
-		d.seen = 0
+		d.handledLive = 0
 	}
 	if len(d.last) == Window {
 		d.last = append(d.last[:0], d.last[1:]...)
 	}
 	d.last = append(d.last, live)
-	return usual, over && (d.seen == 0 || live > d.threshold.Limit(d.seen))
+	return usual, over && (d.handledLive == 0 || live > d.threshold.Limit(d.handledLive))
 }
 
 // Seen says that a jump with so many live bytes was dealt with. It is reported again if it ends and
 // comes again, or if the live heap exceeds these bytes by the threshold.
-func (d *detector) Seen(live int64) { d.seen = live }
+func (d *detector) Seen(live int64) { d.handledLive = live }
 
 // Ready reports whether it is known what is usual.
 func (d *detector) Ready() bool { return len(d.last) >= Learned }

@@ -4,11 +4,11 @@ import "time"
 
 // A Judge decides which collections are spikes to examine. It is not safe for concurrent use.
 type Judge struct {
-	detector detector
-	limiter  limiter
-	leftOut  int
-	given    int       // LeftOut of the last spike
-	nothing  time.Time // when a snapshot last showed that a spike was none
+	detector    detector
+	limiter     limiter
+	leftOut     int
+	lastLeftOut int       // LeftOut of the last spike
+	refutedAt   time.Time // when a snapshot last showed that a spike was none
 }
 
 // patience is how long uncertain spikes are ignored after a snapshot that showed no spike.
@@ -38,13 +38,13 @@ func (j *Judge) Ended(live int64, certain bool, at time.Time) Judgement {
 	usual, jumped := j.detector.Ended(live)
 	g := Judgement{Usual: usual, Limit: j.detector.threshold.Limit(usual)}
 	switch {
-	case jumped && !certain && !j.nothing.IsZero() && at.Sub(j.nothing) < patience:
+	case jumped && !certain && !j.refutedAt.IsZero() && at.Sub(j.refutedAt) < patience:
 	case jumped && !j.limiter.allow(at):
 		j.leftOut++
 	case jumped:
 		j.detector.Seen(live)
 		g.Spike = true
-		g.LeftOut, j.given, j.leftOut = j.leftOut, j.leftOut, 0
+		g.LeftOut, j.lastLeftOut, j.leftOut = j.leftOut, j.leftOut, 0
 	default:
 		g.Calm = j.detector.Ready() && live <= g.Limit
 	}
@@ -55,7 +55,7 @@ func (j *Judge) Ended(live int64, certain bool, at time.Time) Judgement {
 func (j *Judge) Nothing(at time.Time) {
 	j.limiter.undo()
 	j.detector.Seen(0)
-	j.leftOut, j.given, j.nothing = j.leftOut+j.given, 0, at
+	j.leftOut, j.lastLeftOut, j.refutedAt = j.leftOut+j.lastLeftOut, 0, at
 }
 
 // LeftOut is how many collections beyond the threshold the limits left out since the last spike.

@@ -214,12 +214,12 @@ func (r *memoryOf) Copy(ranges []image.Range) ([][]byte, error) {
 }
 
 // withFile returns a source that reads constants from the program's file.
-func (p *program) withFile(s image.Source) image.Source { return lending{s, p} }
+func (p *program) withFile(s image.Source) image.Source { return fileBackedSource{s, p} }
 
-type lending struct {
+type fileBackedSource struct {
 	image.Source
 	program *program
 }
 
 // Lend implements image.Lender.
-func (l lending) Lend(r image.Range) []byte { return l.program.file.Lend(r) }
+func (l fileBackedSource) Lend(r image.Range) []byte { return l.program.file.Lend(r) }

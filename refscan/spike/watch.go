@@ -49,7 +49,7 @@ type watch struct {
 	counters *gccount.Counters // read from the runtime's memory; nil without debug information
 
 	last     uint64 // number of the collection that was read last
-	passed   uint64 // up to this number, collections also count what the watcher itself allocated
+	skipUpTo uint64 // up to this number, collections also count what the watcher itself allocated
 	heapBase []byte // a heap profile
 	profiled time.Time
 	base     []byte // an encoded, compressed scan: decoded, it would be many heap objects
@@ -111,14 +111,14 @@ func (w *watch) read() {
 		return
 	}
 	w.last = last.Number
-	if last.Number <= w.passed {
+	if last.Number <= w.skipUpTo {
 		return
 	}
 	defer readings.Add(1)
 	live := int64(last.Live)
 	switch g := w.judge.Ended(live, certain, now()); {
 	case g.Spike:
-		w.look(&scanreport.Spike{
+		w.examineSpike(&scanreport.Spike{
 			Source: scanreport.Self(), At: time.Now(), Collection: last.Number, Live: live, Certain: certain, Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut,
 		})
 	case g.Calm:
@@ -162,7 +162,7 @@ func (w *watch) renew() {
 	at := time.Now()
 	if w.heapBase == nil || at.Sub(w.profiled) >= profileAge {
 		w.heapBase, w.profiled = heapProfile(), at
-		w.pass()
+		w.skipCollections()
 	}
 	if w.config.Base > 0 && (w.based.IsZero() || at.Sub(w.based) >= w.config.Base) {
 		w.takeBase()
@@ -204,8 +204,8 @@ func (w *watch) decodeBase() (*scanreport.Scan, error) {
 	return scanreport.Decode(b, "the snapshot of a usual moment")
 }
 
-// look takes a snapshot to find what holds a spike, and reports the spike.
-func (w *watch) look(all *scanreport.Spike) {
+// examineSpike takes a snapshot to find what holds a spike, and reports the spike.
+func (w *watch) examineSpike(all *scanreport.Spike) {
 	all.HeapBase = w.heapBase
 	all.Scan, all.Heap, all.Err = w.snapshot()
 	if w.ended.Err() != nil {
@@ -224,7 +224,7 @@ func (w *watch) look(all *scanreport.Spike) {
 		s.Report = all.Scan.Report
 	}
 	w.call(s)
-	w.pass()
+	w.skipCollections()
 }
 
 // call calls OnSpike. inCallback recognises call by its name.
@@ -235,7 +235,7 @@ func (w *watch) call(s *Spike) { w.config.OnSpike(s) }
 // snapshot takes a snapshot of this process, and the heap profile of the collection that begins
 // one.
 func (w *watch) snapshot() (scan *scanreport.Scan, heap []byte, err error) {
-	defer w.pass()
+	defer w.skipCollections()
 	ctx, cancel := context.WithTimeout(w.ended, longest)
 	defer cancel()
 	// The capture began with a collection by runtime.GC, which published the profile of that moment
@@ -245,14 +245,14 @@ func (w *watch) snapshot() (scan *scanreport.Scan, heap []byte, err error) {
 	return scan, heap, err
 }
 
-// pass makes read skip the collections until now, and one that is under way: they found alive what
+// skipCollections makes read skip the collections until now, and one that is under way: they found alive what
 // a scan or a profile had in memory.
-func (w *watch) pass() {
+func (w *watch) skipCollections() {
 	marking := snapshot.Marking()
 	last, _ := w.cycle()
-	w.last, w.passed = last.Number, last.Number
+	w.last, w.skipUpTo = last.Number, last.Number
 	if marking {
-		w.passed++
+		w.skipUpTo++
 	}
 }
 

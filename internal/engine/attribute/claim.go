@@ -17,9 +17,9 @@ type group struct {
 	room         int64
 	ended        int64
 	state        string
-	partial      []uint32   // arrays that are held in part
-	runs         [][]uint32 // targets with pointers
-	seen         []watchedClaims     // all targets, if there is a watcher
+	partial      []uint32        // arrays that are held in part
+	runs         [][]uint32      // targets with pointers
+	seen         []watchedClaims // all targets, if there is a watcher
 }
 
 // claim charges the unclaimed targets of the parts of one node, reference by reference. labels

@@ -25,20 +25,20 @@ import (
 // walks its object, and of all typings that a round offers to an object the best wins. So the
 // result depends neither on the order of walks nor on how many goroutines walk.
 type inferrer struct {
-	m       *goruntime.Model
-	types   *heaptype.Table
-	data    *dataseg.Segments
-	live    *live.Live
-	out     *Result
-	offerers      []*offerer
-	round   objset.Set         // objects that this round walks
-	next    objset.Set         // objects that the next round walks
-	lists   [][]uint32         // objects of round, unless it is dense
-	isDense bool               // round has too many objects for lists
-	dense   int                // from how many objects on a round is dense
-	aside   []heaptype.Portion // portions of large objects of the round
-	statics []int32            // anonymous static data to walk
-	limit   int                // how many bytes may be walked
+	m        *goruntime.Model
+	types    *heaptype.Table
+	data     *dataseg.Segments
+	live     *live.Live
+	out      *Result
+	offerers []*offerer
+	round    objset.Set         // objects that this round walks
+	next     objset.Set         // objects that the next round walks
+	lists    [][]uint32         // objects of round, unless it is dense
+	isDense  bool               // round has too many objects for lists
+	dense    int                // from how many objects on a round is dense
+	aside    []heaptype.Portion // portions of large objects of the round
+	statics  []int32            // anonymous static data to walk
+	limit    int                // how many bytes may be walked
 
 	deducing bool
 }

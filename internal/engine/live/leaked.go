@@ -26,7 +26,7 @@ type LeakedGoroutine struct {
 type leakSearch struct {
 	marker
 	waiting map[uint32][]int // goroutines by the object that could wake them
-	mayRun     []bool           // may run, by index of the goroutine
+	mayRun  []bool           // may run, by index of the goroutine
 	woken   []int            // goroutines whose stacks are not followed yet
 	tally   LeakedGoroutine  // sum of the objects that are marked
 }

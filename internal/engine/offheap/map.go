@@ -12,7 +12,7 @@ import (
 // Make checks that there is memory for a list of large bytes, or for several lists that are as
 // large together: a check takes some hundred microseconds.
 var (
-	large    int64        = 8 << 20 // a variable for tests
+	large           int64        = 8 << 20 // a variable for tests
 	bytesSinceCheck atomic.Int64           // bytes of lists since the last check
 )
 

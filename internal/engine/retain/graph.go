@@ -25,13 +25,13 @@ type graph struct {
 	smallAt   []uint32         // index in small, by block, then by address
 	tool      []bool
 	// roots that are variables, not collections of leftover objects
-	variable  map[*attribute.Node]bool
-	variables []*rootVariable
-	small0    uint32 // the first small value
-	special0  uint32
-	root0     uint32
-	specials  []specialVertex
-	specialsByObject        map[uint32][]uint32 // by object: the specials that hang on it
+	variable         map[*attribute.Node]bool
+	variables        []*rootVariable
+	small0           uint32 // the first small value
+	special0         uint32
+	root0            uint32
+	specials         []specialVertex
+	specialsByObject map[uint32][]uint32 // by object: the specials that hang on it
 }
 
 type specialVertex struct {

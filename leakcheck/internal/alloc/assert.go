@@ -206,7 +206,7 @@ func (b *Bound) judge(r *recording) finding {
 	slack := excess(r.calls, r.collected)
 	f := finding{bound: b, sum: b.counts(r.rows)}
 	f.broken = b.broken(f.sum, r.calls, slack)
-	counted, others := b.doubtful(r.rows)
+	counted, others := b.uncertainObjects(r.rows)
 	switch {
 	case counted+others <= slack:
 	case b.Selector == nil:

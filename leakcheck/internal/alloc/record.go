@@ -93,12 +93,12 @@ func record(op func(), calls int, wait time.Duration) (*recording, error) {
 		return nil, err
 	}
 	defer m.stop()
-	between(op, calls)
+	callBetweenMarks(op, calls)
 	return m.end(calls)
 }
 
-// between calls op between the marks.
-func between(op func(), calls int) {
+// callBetweenMarks calls op between the marks.
+func callBetweenMarks(op func(), calls int) {
 	marksMade.begin = new(beginMark)
 	for range calls {
 		op()

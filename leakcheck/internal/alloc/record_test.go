@@ -146,7 +146,7 @@ func traceOf(t testing.TB, op func(), calls int) (trace []byte, classes []int64)
 	out := &buffer{}
 	stop, err := start(out)
 	require.NoError(t, err)
-	between(op, calls)
+	callBetweenMarks(op, calls)
 	stop()
 	require.False(t, out.full)
 	return out.bytes, sizeClasses()

@@ -56,7 +56,7 @@ func sites(op func(), calls int, classes []int64, wait time.Duration) []*site {
 		n.bytes -= before[key].bytes
 		if n.objects > 0 {
 			each := n.bytes / n.objects
-			found = append(found, &site{memprofile.Frames(n.stack), alloctrace.SizeOf(each, classes), n.objects, told(code, n.stack, each, classes)})
+			found = append(found, &site{memprofile.Frames(n.stack), alloctrace.SizeOf(each, classes), n.objects, kindFromCode(code, n.stack, each, classes)})
 		}
 	}
 	sort.Slice(found, func(i, j int) bool {
@@ -66,9 +66,9 @@ func sites(op func(), calls int, classes []int64, wait time.Duration) []*site {
 	return found
 }
 
-// told returns the kind of the objects, each of size bytes, that the code of a stack allocates; nil
+// kindFromCode returns the kind of the objects, each of size bytes, that the code of a stack allocates; nil
 // if the code does not tell.
-func told(code *alloccode.Program, stack []uintptr, size int64, classes []int64) *kind {
+func kindFromCode(code *alloccode.Program, stack []uintptr, size int64, classes []int64) *kind {
 	if code == nil {
 		return nil
 	}

@@ -70,9 +70,9 @@ func (x *Experiment) affordable(batch int) int {
 	return max(1, min(batch, int(left/(calls*x.slowestCall))))
 }
 
-// sparing returns the size of the first batch: batch, or less if op leaves descriptors open and all
+// limitByDescriptors returns the size of the first batch: batch, or less if op leaves descriptors open and all
 // batches together would exceed the process's limit of descriptors.
-func (x *Experiment) sparing(batch int) int {
+func (x *Experiment) limitByDescriptors(batch int) int {
 	if x.Resources == nil || x.Req.Iterations > 0 || x.calls == 0 {
 		return batch
 	}
@@ -99,9 +99,9 @@ const restartTime = 250 * time.Millisecond
 // where calls make a slice longer, the batch has enough calls to fill it.
 func (x *Experiment) nextSize(first int) int {
 	i := len(x.past.Snapshots) - 1
-	n := x.evenSize(i, first) + x.odd(i, first)
+	n := x.evenSize(i, first) + x.extraCalls(i, first)
 	if fill := x.fill(i, n); fill > n {
-		n = max(n, x.sparing(x.affordable(fill>>i+1))<<i)
+		n = max(n, x.limitByDescriptors(x.affordable(fill>>i+1))<<i)
 	}
 	return n
 }
@@ -112,17 +112,17 @@ func (x *Experiment) evenSize(i, first int) int {
 	n := max(doubled, int(x.calls)-x.longer)
 	if n > 2*doubled {
 		n = min(n>>i, int(restartTime/max(x.slowestCall, 1)))
-		n = max(doubled, x.sparing(x.affordable(n))<<i)
+		n = max(doubled, x.limitByDescriptors(x.affordable(n))<<i)
 	}
 	return n
 }
 
-// odd returns the number of extra calls of the i-th batch, from 0 on: none, unless temporary files
+// extraCalls returns the number of extra calls of the i-th batch, from 0 on: none, unless temporary files
 // grow. Tests of several packages run side by side and share a folder for these files. If another
 // process finds its own leak of files with batches that double, at the same moments, its files
 // would be mistaken for those of this process. With random extra calls in both processes, files
 // grow in step only with the calls of their own process.
-func (x *Experiment) odd(i, batch int) int {
+func (x *Experiment) extraCalls(i, batch int) int {
 	if i == 0 || !slices.ContainsFunc(x.finder.Resources(), func(r *finding.Resource) bool { return r.Kind == ledger.File }) {
 		return 0
 	}

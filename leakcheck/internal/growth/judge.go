@@ -57,7 +57,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 	if err := x.snapshot(); err != nil {
 		return x.inconclusive(err)
 	}
-	batch = x.sparing(x.affordable(batch))
+	batch = x.limitByDescriptors(x.affordable(batch))
 	x.longer = max(0, int(x.calls)-batch)
 	for restarts := 0; ; {
 		if stop, err := x.nextBatch(batch); err != nil {

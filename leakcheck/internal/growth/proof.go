@@ -64,15 +64,15 @@ func (x *Experiment) provable(batch int) bool {
 		x.Req.Iterations == 0 && len(x.Req.Scope) == 0 && len(x.Req.Ignores) == 0
 }
 
-// counted is the result of calls without snapshots.
-type counted struct {
+// proofResult is the result of calls without snapshots.
+type proofResult struct {
 	nothingNew bool  // so little is new that no leak can be among it
 	longer     bool  // slices seem to have grown, or that is unknown
 	unwatched  int64 // bytes of objects in which no slices were looked for
 }
 
 // prove calls op and finds out whether anything can have grown meanwhile.
-func (x *Experiment) prove(calls int) (p counted) {
+func (x *Experiment) prove(calls int) (p proofResult) {
 	ctx, cancel := x.Time.Context()
 	defer cancel()
 	var resources *ledger.Glance
@@ -144,7 +144,7 @@ func isQuiet(n proof.Newcomers, calls int) bool {
 }
 
 // proved is the outcome where nothing can have grown.
-func (x *Experiment) proved(p counted) *assertion.Outcome {
+func (x *Experiment) proved(p proofResult) *assertion.Outcome {
 	o := &assertion.Outcome{Verdict: verdict.Pass, Method: verdict.ByCounters, Notes: x.Logs}
 	if p.unwatched > 0 {
 		o.Notes = append(o.Notes, wording.UnwatchedSlices(p.unwatched))

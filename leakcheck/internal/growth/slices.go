@@ -32,8 +32,8 @@ const (
 
 // lengths records the lengths of slices at one moment.
 type lengths struct {
-	of    *proof.Slices // nil: the lengths are unknown
-	calls int64         // calls of op until then
+	slices *proof.Slices // nil: the lengths are unknown
+	calls  int64         // calls of op until then
 }
 
 // watchSlices records the lengths of slices.
@@ -54,8 +54,8 @@ func (x *Experiment) watchSlices() *lengths {
 // bytes of the objects with pointers, if that is too much to look for slices in them, else 0.
 // gotLonger drops the lengths, which are garbage then, and nothing new in the process.
 func (l *lengths) gotLonger(calls int64) (longer bool, unwatched int64) {
-	of := l.of
-	if l.of = nil; of == nil || calls == l.calls {
+	of := l.slices
+	if l.slices = nil; of == nil || calls == l.calls {
 		return true, 0
 	}
 	longer, err := of.GotLonger(int(calls - l.calls))

@@ -81,16 +81,16 @@ func (f *Finder) mappedInCalls(r *Resource) {
 	if r.Kind != ledger.Mapping || r.Name != ledger.Anonymous || r.keepsPace() {
 		return
 	}
-	if m := f.Mapping(); m != nil && stays(&r.Own, &m.Own) {
+	if m := f.Mapping(); m != nil && mostlyRetained(&r.Own, &m.Own) {
 		r.Own = m.Own
 	}
 }
 
-// stays reports whether most of the memory that calls have mapped is still there at the end. It
+// mostlyRetained reports whether most of the memory that calls have mapped is still there at the end. It
 // leaves out the one interval between snapshots that lost most: other memory that was returned
 // meanwhile hides how much stayed, and a thread's stack of 8 MiB hides the growth of several
 // batches. Memory of op's own that goes between snapshots goes in each interval.
-func stays(all, mapped *series.Series) bool {
+func mostlyRetained(all, mapped *series.Series) bool {
 	if 2*all.Grown() >= mapped.Grown() {
 		return true
 	}

@@ -63,7 +63,7 @@ func (h *History) fallTo(to int) (deepest *Fall) {
 	if deepest != nil || before.Ledger == nil || at.Ledger == nil {
 		return deepest
 	}
-	for _, f := range hiding {
+	for _, f := range fallThresholds {
 		least = max(1, int64(f.least*calls))
 		is := at.Ledger.Sizes(f.kind, f.level, nil)
 		for name, was := range before.Ledger.Sizes(f.kind, f.level, nil) {
@@ -73,11 +73,11 @@ func (h *History) fallTo(to int) (deepest *Fall) {
 	return deepest
 }
 
-// hiding lists the resources of which one that goes hides another that comes, with the decrease for
+// fallThresholds lists the resources of which one that goes hides another that comes, with the decrease for
 // each call that may hide a leak: open descriptors and processes of one name, and C code's memory
 // of any size. Mapped memory is also measured while op is called, and the runtime's memory for
 // stacks comes and goes.
-var hiding = []struct {
+var fallThresholds = []struct {
 	kind  ledger.Kind
 	level int
 	least float64

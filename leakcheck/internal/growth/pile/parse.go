@@ -97,16 +97,16 @@ func parseOne(lines []string, isProgram func(pkg string) bool) (origin Origin, g
 	if origin.Entry == "runtime.goexit" { // a coroutine that has not begun yet
 		origin.Entry = cmp.Or(origin.CreatedBy, origin.Entry)
 	}
-	if given := g.given(isProgram); given != "" && given != origin.Entry {
+	if given := g.programEntry(isProgram); given != "" && given != origin.Entry {
 		origin.Entry, origin.Started = given, origin.Entry
 	}
 	return origin, g, true
 }
 
-// given returns the outermost function of the program on the stack, "" if there is none. The
+// programEntry returns the outermost function of the program on the stack, "" if there is none. The
 // function that the goroutine started in was given it to run: sync.WaitGroup, an http server, and
 // iter.Pull run such functions.
-func (g *Goroutines) given(isProgram func(pkg string) bool) string {
+func (g *Goroutines) programEntry(isProgram func(pkg string) bool) string {
 	for _, c := range slices.Backward(g.Calls) {
 		if pkg := symbol.Package(c.Function); isProgram(pkg) && pkg != errgroup {
 			return c.Function

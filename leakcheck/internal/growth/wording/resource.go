@@ -19,18 +19,18 @@ func resourceRate(r *finding.Resource) string {
 		return nativeRate(r.Native, r.Own)
 	}
 	if r.Kind.InBytes() {
-		return "+" + series.BytesPerCall(r.Own.PerCall()) + "/op: " + what(r)
+		return "+" + series.BytesPerCall(r.Own.PerCall()) + "/op: " + resourceName(r)
 	}
 	rate := series.PerCallText(r.Own)
 	s := rate + " " + r.Kind.Noun(rate == "+1.00") + "/op"
 	if r.Kind == ledger.Thread || r.Kind == ledger.Variable {
 		return s
 	}
-	return s + ": " + what(r)
+	return s + ": " + resourceName(r)
 }
 
-// what returns the resource's name, with its state.
-func what(r *finding.Resource) string {
+// resourceName returns the resource's name, with its state.
+func resourceName(r *finding.Resource) string {
 	s := textfmt.Abridge(r.Name, message.MaxNameShown)
 	if r.State != "" {
 		s += " (" + r.State + ")"
@@ -60,7 +60,7 @@ func (w *Wording) explainResources(l *finding.Leak) []string {
 		}
 	}
 	if l.IsResource() && !held {
-		lines = append(lines, lost(l.Resources[0])...)
+		lines = append(lines, explainUnheld(l.Resources[0])...)
 	}
 	calls := w.callsBehind(l)
 	if lines = append(lines, calls...); calls != nil && !l.IsResource() {
@@ -88,8 +88,8 @@ func resourcesOfPile(l *finding.Leak) []string {
 	return lines
 }
 
-// lost says that no Go object grows with a resource, and what that may mean.
-func lost(r *finding.Resource) []string {
+// explainUnheld says that no Go object grows with a resource, and what that may mean.
+func explainUnheld(r *finding.Resource) []string {
 	switch r.Kind {
 	case ledger.Process:
 		return []string{"no Go object grows with them: Wait is not called for what was started"}
