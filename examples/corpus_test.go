@@ -44,8 +44,8 @@ var corpusLeaks = map[string]string{
 	"Twice":           "+1.00 *corpus.Session/op … via example.com/corpus.byName[*]",
 }
 
-// corpusFurtherText has what else a message must say. ADDED stands for the number of calls that added
-// the objects.
+// corpusFurtherText has what else a message must say. ADDED stands for the number of calls that
+// added the objects.
 var corpusFurtherText = map[string]string{
 	"Body":  "the Body of a response is not closed",
 	"Twice": "all ADDED objects are also held by the package variable example.com/corpus.recent (leaks_test.go:",

@@ -42,8 +42,8 @@ func (p framePath) frameName() string {
 	return escapeDots(name)
 }
 
-// escapeDots replaces dots inside brackets and parentheses by "·", at which pprof does not cut names. A
-// receiver, "(*Server)", has no dots.
+// escapeDots replaces dots inside brackets and parentheses by "·", at which pprof does not cut
+// names. A receiver, "(*Server)", has no dots.
 func escapeDots(name string) string {
 	if !strings.ContainsAny(name, "([") {
 		return name

@@ -76,7 +76,8 @@ type Totals struct {
 	ExtraBytes        int64 `json:"extra_bytes"` // reached but not alive
 }
 
-// subtractDead subtracts missed objects that had become garbage from the missed and the live figures.
+// subtractDead subtracts missed objects that had become garbage from the missed and the live
+// figures.
 func (t *Totals) subtractDead(objects, bytes int64) {
 	t.MissedObjects, t.LiveObjects = t.MissedObjects-objects, t.LiveObjects-objects
 	t.MissedBytes, t.LiveBytes = t.MissedBytes-bytes, t.LiveBytes-bytes

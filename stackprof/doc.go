@@ -23,17 +23,19 @@
 //
 // Some names with an underscore are no functions:
 //
-//   - runtime._FreeStack, below the first function of goroutines, is the part of their stacks that is not
-//     in use. It is there, and not below the frame where a goroutine happens to stand now, because it
-//     is not that frame's doing.
-//   - runtime._StackBase, in the same place, are the words that every stack begins with (40 bytes on amd64), and
-//     the frame of the wrapper (main.gowrap1) that the compiler makes for a go statement with arguments.
+//   - runtime._FreeStack, below the first function of goroutines, is the part of their stacks that
+//     is not in use. It is there, and not below the frame where a goroutine happens to stand now,
+//     because it is not that frame's doing.
+//   - runtime._StackBase, in the same place, are the words that every stack begins with (40 bytes
+//     on amd64), and the frame of the wrapper (main.gowrap1) that the compiler makes for a go
+//     statement with arguments.
 //   - runtime._SystemGoroutines, at the root, holds the goroutines of the runtime itself.
-//   - runtime._ThreadStacks, at the root, are the scheduler and signal stacks of threads (g0, gsignal) and the one
-//     that fatal errors are reported on. What of them is used at the moment is not known: all counts as in use.
-//   - runtime._IdleStacks, at the root, are stacks that nobody uses: those of goroutines that ended, in the
-//     caches of processors, and in the pool. The runtime gives them to new goroutines, and returns
-//     most of them to the heap at a garbage collection.
+//   - runtime._ThreadStacks, at the root, are the scheduler and signal stacks of threads (g0,
+//     gsignal) and the one that fatal errors are reported on. What of them is used at the moment is
+//     not known: all counts as in use.
+//   - runtime._IdleStacks, at the root, are stacks that nobody uses: those of goroutines that
+//     ended, in the caches of processors, and in the pool. The runtime gives them to new
+//     goroutines, and returns most of them to the heap at a garbage collection.
 //   - runtime._UnknownFrames is used stack that could not be walked, runtime._Unattributed memory
 //     without a known owner. Neither should occur.
 //

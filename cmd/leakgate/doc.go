@@ -54,8 +54,8 @@
 // instead of being skipped; nothing comes from the test cache; and it leaves profiles and reports,
 // a table and an exit code that says why.
 //
-// Topics of help: run, exit-codes, artifacts, alloc, comment, diff, doctor, golden, merge, formats, scan,
-// schema, stack, symbolize, vet, view, watch, completion, version, help.
+// Topics of help: run, exit-codes, artifacts, alloc, comment, diff, doctor, golden, merge, formats,
+// scan, schema, stack, symbolize, vet, view, watch, completion, version, help.
 //
 // # Run
 //
@@ -81,30 +81,31 @@
 //	-all
 //		Run all packages with tests, also those that do not use leakcheck.
 //	-alloc-sites
-//		Have the memory profiler record every allocation (-memprofilerate=1), so that messages and profiles
-//		say where what is retained was allocated. Tests take longer.
+//		Have the memory profiler record every allocation (-memprofilerate=1), so that messages and
+//		profiles say where what is retained was allocated. Tests take longer.
 //	-artifacts which
 //		Keep the artifacts of failed assertions, of all, or of none (default failed).
 //	-auto
-//		Repeat the tests, examples, fuzz seeds and benchmarks of packages that know nothing of leakcheck, and
-//		report what grows each time; see below.
+//		Repeat the tests, examples, fuzz seeds and benchmarks of packages that know nothing of
+//		leakcheck, and report what grows each time; see below.
 //	-auto-time d
 //		How long -auto may take for a package, after it is built (default 1m0s).
 //	-base revision
-//		Fail only on what the tests retain more of than at another revision, such as origin/main; see below.
+//		Fail only on what the tests retain more of than at another revision, such as origin/main;
+//		see below.
 //	-count n
 //		Run each test n times (default 1).
 //	-full
-//		Judge every assertion in full, by snapshots that are scanned as a whole, also where less would
-//		prove that it holds. Tests take longer.
+//		Judge every assertion in full, by snapshots that are scanned as a whole, also where less
+//		would prove that it holds. Tests take longer.
 //	-github mode
-//		Write annotations and the step's summary for GitHub Actions: on, off, or auto, which is on where
-//		GITHUB_ACTIONS is true (default auto).
+//		Write annotations and the step's summary for GitHub Actions: on, off, or auto, which is on
+//		where GITHUB_ACTIONS is true (default auto).
 //	-isolate
 //		Run each test in a process of its own, several at a time; see below.
 //	-json
-//		Write the event stream of "go test -json" to standard output, unchanged. All else then goes to
-//		standard error.
+//		Write the event stream of "go test -json" to standard output, unchanged. All else then
+//		goes to standard error.
 //	-junit file
 //		Write the results of all tests to file as JUnit XML.
 //	-markdown file
@@ -114,7 +115,8 @@
 //	-max-artifacts-size size
 //		Keep artifacts of at most this size together, such as 512KiB or 2GiB (default 200MiB).
 //	-native
-//		Name the calls that allocate memory of C code, where AssertNoGrowth finds that it grows; see below.
+//		Name the calls that allocate memory of C code, where AssertNoGrowth finds that it grows;
+//		see below.
 //	-o dir
 //		Write artifacts to dir (default leakgate-artifacts).
 //	-race
@@ -126,7 +128,8 @@
 //	-sarif file
 //		Write what assertions found to file as SARIF 2.1.0, for code scanning.
 //	-shard i/n
-//		Run only the ith of n parts of the packages, as one of n machines; see "leakgate help merge".
+//		Run only the ith of n parts of the packages, as one of n machines; see "leakgate help
+//		merge".
 //	-tags list
 //		Build tags, separated by commas.
 //	-timeout d
@@ -150,16 +153,16 @@
 // tests that feed it, the command that shows it again, and a test to paste. What the tests
 // themselves keep is none, nor what only the standard library does; dependencies' are notes. A test
 // that cannot be repeated is named with the reason, and is no failure. A package of which nothing
-// could be told makes the exit code 3. The file leakgate.ignore, in the folder of the run, has lines
-// with a pattern of what is meant to grow and the reason. With -base, what grows at that revision
-// too is known. The rules are in doc/auto.md.
+// could be told makes the exit code 3. The file leakgate.ignore, in the folder of the run, has
+// lines with a pattern of what is meant to grow and the reason. With -base, what grows at that
+// revision too is known. The rules are in doc/auto.md.
 //
 // With -isolate no assertion sees what other tests left behind, or what parallel ones are at. As
 // many processes run at a time as there are processors (with -- -p n: n), over all packages. Each
 // starts the test binary anew, with its init functions and its TestMain, and once more to list the
-// tests, which takes some tens of milliseconds a test, and more where TestMain does; a note says how
-// many processes there were. Subtests run in the process of their test. A test that panics or ends
-// its process fails, and the others run. -timeout is still that of a package. An assertion in
+// tests, which takes some tens of milliseconds a test, and more where TestMain does; a note says
+// how many processes there were. Subtests run in the process of their test. A test that panics or
+// ends its process fails, and the others run. -timeout is still that of a package. An assertion in
 // TestMain judges each process; flags of go test that write one file for a package, such as
 // -coverprofile, are refused. For example:
 //
@@ -169,8 +172,8 @@
 // library notes down what calls malloc: C functions, and the Go code that called them. go env CC
 // compiles it, once; it is preloaded into test binaries, also those that a -exec after -- runs, and
 // into nothing that they start. Profiles are native.base.pb.gz and native.pb.gz. Where calls cannot
-// be recorded, tests run without, and each finding and a note say why: doc/native.md has the limits.
-// For example:
+// be recorded, tests run without, and each finding and a note say why: doc/native.md has the
+// limits. For example:
 //
 //	leakgate run -native ./session
 //
@@ -208,10 +211,10 @@
 // whole test binary; RETAINED, what roots within the assertion's scope keep alive, in as many
 // OBJECTS; WORST BOUND, the bound that is broken the most or, where none is, the nearest to it. Of
 // an assertion that passed it begins with the way in which that was found: "in full", by scans, or
-// by something cheaper that leaves no such figures, as "by counters" (see -full).
-// With -v nothing is cut, and there are BEFORE, what was alive at a baseline; TYPED, how much of
-// RETAINED has a known type; PAUSE, how long the world stood still for the snapshot; and PASSED, the
-// way in which an assertion passed.
+// by something cheaper that leaves no such figures, as "by counters" (see -full). With -v nothing
+// is cut, and there are BEFORE, what was alive at a baseline; TYPED, how much of RETAINED has a
+// known type; PAUSE, how long the world stood still for the snapshot; and PASSED, the way in which
+// an assertion passed.
 //
 // On a terminal the last line shows how far the run is; elsewhere a line on standard error says it
 // every 10 seconds. NO_COLOR set to anything, or TERM=dumb, turns colours off; TERM=dumb also the
@@ -302,10 +305,10 @@
 //
 //	leakgate alloc [flags] [packages] [-- go test flags]
 //
-// It says what the tests and benchmarks of packages allocate: a table by Go type, with exact numbers
-// of objects from the execution tracer, and one by line, from the memory profiler, which records each
-// allocation. Both are of one run of each test binary. The tests need not know of leakgate, and no
-// file is written but -o. For example:
+// It says what the tests and benchmarks of packages allocate: a table by Go type, with exact
+// numbers of objects from the execution tracer, and one by line, from the memory profiler, which
+// records each allocation. Both are of one run of each test binary. The tests need not know of
+// leakgate, and no file is written but -o. For example:
 //
 //	leakgate alloc
 //	leakgate alloc -run TestLogin -n 5 ./session
@@ -315,18 +318,18 @@
 // A line is the innermost one of the module under test on a stack; below it are functions of other
 // modules that allocated for it. Tests run 5 to 40 times slower than with go test.
 //
-// With -base it is a gate: the tests that are the same at another revision run there and here, in turn,
-// and the exit code is 1 if a type, or all together, are allocated more. What is the same in all runs
-// of a revision counts exactly; what varies has to differ by benchstat's test. Findings go the ways
-// that those of "leakgate run" go.
+// With -base it is a gate: the tests that are the same at another revision run there and here, in
+// turn, and the exit code is 1 if a type, or all together, are allocated more. What is the same in
+// all runs of a revision counts exactly; what varies has to differ by benchstat's test. Findings go
+// the ways that those of "leakgate run" go.
 //
 // The flags may stand before the packages and after them:
 //
 //	-C dir
 //		Change to dir first. Packages and files that flags name are relative to it.
 //	-allow percent
-//		With -base: how much more may be allocated, of each type and in all (default 5). 10 objects, or
-//		1 KiB, are always allowed.
+//		With -base: how much more may be allocated, of each type and in all (default 5). 10
+//		objects, or 1 KiB, are always allowed.
 //	-base revision
 //		Compare with what the same tests allocate at a revision of the repository.
 //	-bench regexp
@@ -345,7 +348,8 @@
 //	-n count
 //		Show so many types and lines (default 20); 0 is all.
 //	-o file
-//		Also write what was allocated at each stack to file; for "go tool pprof", with the label "type".
+//		Also write what was allocated at each stack to file; for "go tool pprof", with the label
+//		"type".
 //	-run regexp
 //		Run only tests that match.
 //	-sarif file
@@ -355,9 +359,9 @@
 //	-timeout d
 //		The time limit of each test binary (default 10m0s).
 //
-// The exit code is 0 if the figures are there, 1 if more is allocated than at the base, 2 for a wrong
-// command line or if tests do not build, 3 if a package's figures, or those by type, could not be told,
-// or nothing could be compared, 4 if tests failed.
+// The exit code is 0 if the figures are there, 1 if more is allocated than at the base, 2 for a
+// wrong command line or if tests do not build, 3 if a package's figures, or those by type, could
+// not be told, or nothing could be compared, 4 if tests failed.
 //
 // # Comment
 //
@@ -415,8 +419,8 @@
 //	-n count
 //		Print so many rows (default 40); 0 is all.
 //	-o file
-//		Write the difference as a profile for "go tool pprof"; of runs it is that of all assertions which
-//		have a profile in both.
+//		Write the difference as a profile for "go tool pprof"; of runs it is that of all
+//		assertions which have a profile in both.
 //
 // The exit code is 0, or 2 if something cannot be read.
 //
@@ -565,17 +569,17 @@
 //
 // A process stands still for some milliseconds, in which it is made to fork; its copy, which never
 // runs, is read. The process sees no signal, no interrupted system call and no child of its own.
-// That needs Linux (amd64, arm64) and the right to trace it, as debuggers do. The program of a core file is
-// the file that the process ran, or the unstripped file of the same build.
+// That needs Linux (amd64, arm64) and the right to trace it, as debuggers do. The program of a core
+// file is the file that the process ran, or the unstripped file of the same build.
 //
 // The flags:
 //
 //	-audit
-//		With -pid: wait for the process's next garbage collection, up to two minutes and a half, and see whether it found
-//		alive what the scan did not. The process is stopped twice then.
+//		With -pid: wait for the process's next garbage collection, up to two minutes and a half,
+//		and see whether it found alive what the scan did not. The process is stopped twice then.
 //	-base report
-//		Also say what has grown since an earlier scan of the program, whose -json report this is: how many
-//		objects and bytes in a second, and where.
+//		Also say what has grown since an earlier scan of the program, whose -json report this is:
+//		how many objects and bytes in a second, and where.
 //	-core file
 //		Look into a core file.
 //	-exe file
@@ -585,10 +589,11 @@
 //	-json file
 //		Write the report to file, as JSON, for -base of a later scan.
 //	-nofork
-//		With -pid: make the process stand still until it has been read, instead of making it fork. So it is, too,
-//		where a seccomp filter or a limit forbids the fork.
+//		With -pid: make the process stand still until it has been read, instead of making it fork.
+//		So it is, too, where a seccomp filter or a limit forbids the fork.
 //	-o file
-//		Write a profile to file: what is retained, by path from the root, for "go tool pprof" and "leakgate view".
+//		Write a profile to file: what is retained, by path from the root, for "go tool pprof" and
+//		"leakgate view".
 //	-pid number
 //		Look into a process that runs.
 //	-top count
@@ -625,8 +630,9 @@
 //	-o file
 //		Also write the profile to file; for "go tool pprof".
 //	-growth
-//		The profile is a CPU profile: print the functions whose calls made stacks grow while it was taken. It
-//		has a sample each 10 ms, so it shows what grows again and again. -o writes these samples.
+//		The profile is a CPU profile: print the functions whose calls made stacks grow while it
+//		was taken. It has a sample each 10 ms, so it shows what grows again and again. -o writes
+//		these samples.
 //
 // # Symbolize
 //
@@ -644,33 +650,36 @@
 //
 // Names are those of the symbols in programs, in shared libraries and in their separate debug
 // files, demangled, each as long as its symbol says; lines and inlined functions come from DWARF. A
-// file counts only if it has code where the memory map says so, and the build ID that the profile or
-// the core file has. An address without a symbol is shown by its mapping and its place in it, never
-// as a neighbour; and anonymous memory stays a mapping of its own.
+// file counts only if it has code where the memory map says so, and the build ID that the profile
+// or the core file has. An address without a symbol is shown by its mapping and its place in it,
+// never as a neighbour; and anonymous memory stays a mapping of its own.
 //
 // The flags may stand before the profile and after it:
 //
 //	-debug folders
-//		Look for separate debug files there, by build ID and .gnu_debuglink (default /usr/lib/debug).
+//		Look for separate debug files there, by build ID and .gnu_debuglink (default
+//		/usr/lib/debug).
 //	-html file
 //		Write a page with a flame graph and a table to file, which needs nothing else to be shown.
 //	-jit file
-//		Names of generated code: a core file of the process, as gcore writes it, in which the objects are found that it
-//		registered for debuggers (gdb's JIT interface, as LLVM has it); or a folder with such objects. A core file
-//		also has build IDs, and a memory map for a profile without one.
+//		Names of generated code: a core file of the process, as gcore writes it, in which the
+//		objects are found that it registered for debuggers (gdb's JIT interface, as LLVM has it);
+//		or a folder with such objects. A core file also has build IDs, and a memory map for a
+//		profile without one.
 //	-maps file
 //		The process's /proc/PID/maps, instead of the memory map in the profile.
 //	-o file
 //		Write the profile with names to file, for "go tool pprof" and "leakgate view".
 //	-perf-map file
-//		Names of generated code: the /tmp/perf-PID.map that the program left for perf, as node --perf-basic-prof does.
+//		Names of generated code: the /tmp/perf-PID.map that the program left for perf, as node
+//		--perf-basic-prof does.
 //	-root folder
 //		Look for programs and libraries below this folder, as where a container's files are.
 //	-top count
 //		Print so many functions (default 20), those that hold most.
 //
-// The exit code is 0; 2 for a wrong command line, or a file that cannot be read or written; 3 if not
-// one address could be named, with the causes. doc/symbolize.md has more.
+// The exit code is 0; 2 for a wrong command line, or a file that cannot be read or written; 3 if
+// not one address could be named, with the causes. doc/symbolize.md has more.
 //
 // # Vet
 //
@@ -692,7 +701,8 @@
 //	-C dir
 //		Change to dir first; packages are relative to it.
 //	-fix
-//		Correct what is safe to correct: names of variables, functions and types for which one comes near.
+//		Correct what is safe to correct: names of variables, functions and types for which one
+//		comes near.
 //	-tags list
 //		Build tags, separated by commas.
 //
@@ -722,17 +732,19 @@
 //	-base report
 //		Compare with an older run: its leakgate.json, or the folder with it.
 //	-http address
-//		Serve at this address of this machine; port 0 is any free one (default localhost:0). pprof's web interface for
-//		the first profile is below /ui/.
+//		Serve at this address of this machine; port 0 is any free one (default localhost:0).
+//		pprof's web interface for the first profile is below /ui/.
 //	-o file
-//		Write a file that needs nothing else to be shown instead: file.html, the page, or file.svg, a flame graph.
+//		Write a file that needs nothing else to be shown instead: file.html, the page, or
+//		file.svg, a flame graph.
 //	-objects
 //		Show objects instead of bytes in pprof and in the flame graph.
 //	-test text
-//		Show the assertions whose package and test have text in their names, and write their trees before serving.
+//		Show the assertions whose package and test have text in their names, and write their trees
+//		before serving.
 //	-text
-//		Write findings and trees to standard output, and serve nothing. Where there is a baseline, or -base, trees say what
-//		came since, most of it first.
+//		Write findings and trees to standard output, and serve nothing. Where there is a baseline,
+//		or -base, trees say what came since, most of it first.
 //
 // # Watch
 //
@@ -749,15 +761,16 @@
 //	leakgate watch -pid 1234 -spike 20%,+64MiB
 //
 // The process is not stopped to be watched: the counters are read out of its memory again and
-// again, which costs this command some microseconds each time. It stands still for some milliseconds
-// at a spike, and for a snapshot to compare with, which is taken when it is known what is usual, and
-// then once an hour. Usual is the median of the last nine collections, and is known after three.
-// That needs Linux (amd64, arm64) and the right to trace the process.
+// again, which costs this command some microseconds each time. It stands still for some
+// milliseconds at a spike, and for a snapshot to compare with, which is taken when it is known what
+// is usual, and then once an hour. Usual is the median of the last nine collections, and is known
+// after three. That needs Linux (amd64, arm64) and the right to trace the process.
 //
 // The flags:
 //
 //	-every duration
-//		Leave at least so much time between two spikes that are looked at (default 1m0s). What is left out is counted.
+//		Leave at least so much time between two spikes that are looked at (default 1m0s). What is
+//		left out is counted.
 //	-exe file
 //		The unstripped file of the same build, if the process runs a stripped one.
 //	-max count
@@ -767,21 +780,22 @@
 //	-nofork
 //		Make the process stand still until it has been read, instead of making it fork.
 //	-o folder
-//		Keep each spike in a folder below this one, with the text, the report, that of the snapshot that it is
-//		compared with (for leakgate scan -base), and a profile (for "go tool pprof" and "leakgate view").
+//		Keep each spike in a folder below this one, with the text, the report, that of the
+//		snapshot that it is compared with (for leakgate scan -base), and a profile (for "go tool
+//		pprof" and "leakgate view").
 //	-pid number
 //		Watch this process.
 //	-poll duration
 //		Read the counters so often (default 10ms).
 //	-spike threshold
-//		How much more than usual is a spike (default 20%,+64MiB): a share, a size, or both, that have to be exceeded
-//		then. Less than 1 MiB never is.
+//		How much more than usual is a spike (default 20%,+64MiB): a share, a size, or both, that
+//		have to be exceeded then. Less than 1 MiB never is.
 //	-top count
 //		Print so many places and roots (default 5), those that hold most.
 //
-// It ends when the process does, when it is interrupted, or after -max spikes. The exit code is 0 if there
-// was none, 1 if there was one, 2 for a wrong command line, and 3 where it could not tell: with the
-// cause, or since there were too few collections. doc/process.md has more.
+// It ends when the process does, when it is interrupted, or after -max spikes. The exit code is 0
+// if there was none, 1 if there was one, 2 for a wrong command line, and 3 where it could not tell:
+// with the cause, or since there were too few collections. doc/process.md has more.
 //
 // # Completion
 //

@@ -108,8 +108,8 @@ func (f *follower) joined(i int, p place, offsets []int64, depth int, jumps []in
 	return all
 }
 
-// stepBack follows p backwards over instruction i. It returns the value of p, or noValue with the place
-// and the offsets to follow from there.
+// stepBack follows p backwards over instruction i. It returns the value of p, or noValue with the
+// place and the offsets to follow from there.
 func (f *follower) stepBack(i int, p place, offsets []int64) (v value, from place, rest []int64) {
 	x := &f.code[i]
 	switch x.op {

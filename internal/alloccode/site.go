@@ -109,8 +109,8 @@ func (p *Program) argument(stack []uint64, wanted place) (constant uint64, level
 	return 0, 0, false
 }
 
-// loadThroughOffsets reads the word to which the offsets of a constant value lead, in data that does not
-// change.
+// loadThroughOffsets reads the word to which the offsets of a constant value lead, in data that
+// does not change.
 func (p *Program) loadThroughOffsets(v value) (uint64, bool) {
 	at := v.constant
 	for _, offset := range v.offsets {

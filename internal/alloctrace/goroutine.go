@@ -20,8 +20,8 @@ type threadState struct {
 	at        position
 }
 
-// threadStates has the run of each thread, while events are read in the order of batches: the events of one
-// thread are in order.
+// threadStates has the run of each thread, while events are read in the order of batches: the
+// events of one thread are in order.
 type threadStates map[uint64]threadState
 
 // runsAtFirst has the runs of threads that were in a system call when the trace began. Events of

@@ -245,8 +245,8 @@ func (w *watch) snapshot() (scan *scanreport.Scan, heap []byte, err error) {
 	return scan, heap, err
 }
 
-// skipCollections makes read skip the collections until now, and one that is under way: they found alive what
-// a scan or a profile had in memory.
+// skipCollections makes read skip the collections until now, and one that is under way: they found
+// alive what a scan or a profile had in memory.
 func (w *watch) skipCollections() {
 	marking := snapshot.Marking()
 	last, _ := w.cycle()

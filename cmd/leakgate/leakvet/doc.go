@@ -2,11 +2,14 @@
 // them:
 //
 //   - AssertRetained in a parallel test without anything that keeps other tests' memory out;
-//   - a bound on a package variable, function or type that does not exist, with a fix where a name comes near;
-//   - an assertion without a test (nil), which panics; an empty pattern, a negative bound, which fail the test whatever it retains;
-//   - AssertCollected on an object that the test still uses afterwards, and ExpectCollected in a subtest on
-//     one that the test uses after the subtest;
-//   - a test that compares with a golden file that is not there, and golden files that belong to no test;
+//   - a bound on a package variable, function or type that does not exist, with a fix where a name
+//     comes near;
+//   - an assertion without a test (nil), which panics; an empty pattern, a negative bound, which
+//     fail the test whatever it retains;
+//   - AssertCollected on an object that the test still uses afterwards, and ExpectCollected in a
+//     subtest on one that the test uses after the subtest;
+//   - a test that compares with a golden file that is not there, and golden files that belong to no
+//     test;
 //   - leakcheck imported by code that is no test.
 //
 // The command "leakgate vet" runs it, "go vet -vettool=$(which leakgate)" does too, and Analyzer

@@ -229,8 +229,8 @@ func (f *Frozen) reap() error {
 	return fmt.Errorf("process %d keeps a zombie, of number %d: no thread of it could be stopped", f.pid, f.copyPIDInside)
 }
 
-// reapFrom makes one thread wait for a child process that has ended; done is false if another thread
-// must be tried.
+// reapFrom makes one thread wait for a child process that has ended; done is false if another
+// thread must be tried.
 func (s *stopped) reapFrom(t *thread, pid int64) (done bool, err error) {
 	defer s.detach()
 	_ = ptrace(ptraceInterrupt, t.tid, 0, 0)

@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// chargeUnattributed charges the live objects that no understood reference leads to: the sums must include every
-// live object.
+// chargeUnattributed charges the live objects that no understood reference leads to: the sums must
+// include every live object.
 func (a *attributor) chargeUnattributed() {
 	node := a.runtimeRoot("runtime.(unattributed)") // the report omits an empty node
 	for w, left := range a.open {

@@ -134,7 +134,8 @@ func (a *attributor) root(r *root.Entry) {
 	a.claimRootTargets(node, labels)
 }
 
-// claimRootTargets claims the targets that were gathered for a root; their references are numbered by label.
+// claimRootTargets claims the targets that were gathered for a root; their references are numbered
+// by label.
 func (a *attributor) claimRootTargets(node *Node, labels []string) {
 	w := a.gather.workers[0]
 	w.batch.Flush()

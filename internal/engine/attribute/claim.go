@@ -73,8 +73,8 @@ func (a *attributor) claim(n *Node, parts []part, labels []string) {
 	}
 }
 
-// watchedClaims is a list of claims to report to a watcher. They differ only in the object, and for small
-// values in the extent.
+// watchedClaims is a list of claims to report to a watcher. They differ only in the object, and for
+// small values in the extent.
 type watchedClaims struct {
 	each  Claim
 	words []uint32

@@ -21,8 +21,8 @@ type placement struct {
 	registers  []uint64 // conservative roots
 	// interrupted: stopped at any instruction, so that only its callers have stack maps.
 	interrupted bool
-	// positionUnknown: its position is unknown, and all of its stack may be in use; sp is 0, or the beginning
-	// of the used part.
+	// positionUnknown: its position is unknown, and all of its stack may be in use; sp is 0, or the
+	// beginning of the used part.
 	positionUnknown bool
 }
 

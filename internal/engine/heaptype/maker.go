@@ -298,9 +298,9 @@ func (k *maker) bytes() *Type {
 	return k.add(&Type{Name: "uint8", Size: 1})
 }
 
-// hiddenReference returns the real type of a field whose static type hides its target: the pointer of
-// sync/atomic.Pointer[T] (its zero-length first field has type [0]*T), and the per-processor pools
-// of sync.Pool (go1.26 sync/pool.go).
+// hiddenReference returns the real type of a field whose static type hides its target: the pointer
+// of sync/atomic.Pointer[T] (its zero-length first field has type [0]*T), and the per-processor
+// pools of sync.Pool (go1.26 sync/pool.go).
 func (k *maker) hiddenReference(d debuginfo.Type, field debuginfo.Field) (kind opKind, target debuginfo.TypeID, ok bool) {
 	switch {
 	case strings.HasPrefix(d.Name, "sync/atomic.Pointer[") && field.Name == "v":

@@ -107,7 +107,8 @@ type frozen interface {
 	PID() int
 }
 
-// maxRead bounds the bytes that one call of read copies, of memory that is not in the snapshot anyway.
+// maxRead bounds the bytes that one call of read copies, of memory that is not in the snapshot
+// anyway.
 const maxRead = 512 << 20
 
 // Find finds the holders of the blocks for which is returns true. It takes about as long as a scan

@@ -18,8 +18,8 @@ type stretch struct {
 	thread bool   // the stack or the struct pthread of a thread is there
 }
 
-// writableStretches lists the memory that the program may write to, without the heaps of malloc and of Go, the
-// records of a race detector, and the unused parts of the stacks of threads.
+// writableStretches lists the memory that the program may write to, without the heaps of malloc and
+// of Go, the records of a race detector, and the unused parts of the stacks of threads.
 func (f *finder) writableStretches() ([]stretch, error) {
 	without := []image.Range{{Addr: shadowStart, Len: shadowEnd - shadowStart}}
 	without = append(without, f.native.Parts...)

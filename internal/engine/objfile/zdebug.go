@@ -8,12 +8,13 @@ import (
 	"io"
 )
 
-// maxDeflate is how many bytes one byte of a deflate stream can stand for (RFC 1951, 3.2.5: two bits
-// for 258 bytes).
+// maxDeflate is how many bytes one byte of a deflate stream can stand for (RFC 1951, 3.2.5: two
+// bits for 258 bytes).
 const maxDeflate = 1032
 
 // ReadZdebug returns the contents of a section .zdebug_*, as Go's linker writes them where the
-// format has no compressed sections: "ZLIB", the size as eight bytes, big-endian, and a zlib stream.
+// format has no compressed sections: "ZLIB", the size as eight bytes, big-endian, and a zlib
+// stream.
 func (f *File) ReadZdebug(s *Section) ([]byte, error) {
 	const magic, header = "ZLIB", 12
 	b, err := f.Raw(s, s.FileSize)

@@ -71,8 +71,8 @@ const (
 	fewGoroutines = 1000
 )
 
-// slowOnOneProcessor is the time when a collection took longer than maxAlone on one processor. Captures take
-// turns.
+// slowOnOneProcessor is the time when a collection took longer than maxAlone on one processor.
+// Captures take turns.
 var slowOnOneProcessor time.Time
 
 // metrics.Read writes to beforeRead in place; captures take turns.

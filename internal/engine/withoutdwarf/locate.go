@@ -115,8 +115,8 @@ func (l *locator) slices(bss, ebss uint64) []list {
 	return kept
 }
 
-// allElements reads size bytes at each pointer in a list and reports whether ok accepts all of them. It
-// checks the first element before it reads the others.
+// allElements reads size bytes at each pointer in a list and reports whether ok accepts all of
+// them. It checks the first element before it reads the others.
 func (l *locator) allElements(s list, size uint64, ok func(addr uint64, b []byte) bool) bool {
 	for _, n := range []uint64{1, s.n} {
 		pointers := l.copy([]uint64{s.at}, n*8)[0]

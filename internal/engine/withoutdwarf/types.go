@@ -193,8 +193,8 @@ func (n *Names) name(addr uint64, depth int) string {
 	return name
 }
 
-// kindPartSize returns the size of the part of a descriptor that depends on its kind; an UncommonType
-// follows it.
+// kindPartSize returns the size of the part of a descriptor that depends on its kind; an
+// UncommonType follows it.
 func (n *Names) kindPartSize(kind reflect.Kind) uint64 {
 	switch kind {
 	case reflect.Struct, reflect.Interface:

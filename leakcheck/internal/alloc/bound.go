@@ -139,9 +139,9 @@ func (b *Bound) in(r *row) bool {
 	return !r.runtime && (b.Selector == nil || r.typed && (b.Selector.Types.Matches(r.reference()) || b.ofShape(r)))
 }
 
-// uncertainObjects returns how many objects that count for a bound may be something else, because their
-// sizes are unknown, and how many others may be of the bound's type. All of these are counted as
-// objects of their type, with its size, and not as arrays.
+// uncertainObjects returns how many objects that count for a bound may be something else, because
+// their sizes are unknown, and how many others may be of the bound's type. All of these are counted
+// as objects of their type, with its size, and not as arrays.
 func (b *Bound) uncertainObjects(rows []*row) (counted, others int64) {
 	for _, r := range rows {
 		switch {

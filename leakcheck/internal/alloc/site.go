@@ -66,8 +66,8 @@ func sites(op func(), calls int, classes []int64, wait time.Duration) []*site {
 	return found
 }
 
-// kindFromCode returns the kind of the objects, each of size bytes, that the code of a stack allocates; nil
-// if the code does not tell.
+// kindFromCode returns the kind of the objects, each of size bytes, that the code of a stack
+// allocates; nil if the code does not tell.
 func kindFromCode(code *alloccode.Program, stack []uintptr, size int64, classes []int64) *kind {
 	if code == nil {
 		return nil

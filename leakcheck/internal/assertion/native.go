@@ -73,9 +73,9 @@ func (a *Assertion) scanNative() *observe.Observation {
 	return obs
 }
 
-// addNativeDetails adds to broken findings about native memory who holds it. To broken findings about
-// retained memory it adds how much native memory cutting would free, which does not count for their
-// bounds. It takes a snapshot for each finding.
+// addNativeDetails adds to broken findings about native memory who holds it. To broken findings
+// about retained memory it adds how much native memory cutting would free, which does not count for
+// their bounds. It takes a snapshot for each finding.
 func (a *Assertion) addNativeDetails(e *check.Evaluation) {
 	for i := range e.Findings {
 		f := &e.Findings[i]

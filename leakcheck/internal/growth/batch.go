@@ -70,8 +70,8 @@ func (x *Experiment) affordable(batch int) int {
 	return max(1, min(batch, int(left/(calls*x.slowestCall))))
 }
 
-// limitByDescriptors returns the size of the first batch: batch, or less if op leaves descriptors open and all
-// batches together would exceed the process's limit of descriptors.
+// limitByDescriptors returns the size of the first batch: batch, or less if op leaves descriptors
+// open and all batches together would exceed the process's limit of descriptors.
 func (x *Experiment) limitByDescriptors(batch int) int {
 	if x.Resources == nil || x.Req.Iterations > 0 || x.calls == 0 {
 		return batch
@@ -117,11 +117,11 @@ func (x *Experiment) evenSize(i, first int) int {
 	return n
 }
 
-// extraCalls returns the number of extra calls of the i-th batch, from 0 on: none, unless temporary files
-// grow. Tests of several packages run side by side and share a folder for these files. If another
-// process finds its own leak of files with batches that double, at the same moments, its files
-// would be mistaken for those of this process. With random extra calls in both processes, files
-// grow in step only with the calls of their own process.
+// extraCalls returns the number of extra calls of the i-th batch, from 0 on: none, unless temporary
+// files grow. Tests of several packages run side by side and share a folder for these files. If
+// another process finds its own leak of files with batches that double, at the same moments, its
+// files would be mistaken for those of this process. With random extra calls in both processes,
+// files grow in step only with the calls of their own process.
 func (x *Experiment) extraCalls(i, batch int) int {
 	if i == 0 || !slices.ContainsFunc(x.finder.Resources(), func(r *finding.Resource) bool { return r.Kind == ledger.File }) {
 		return 0

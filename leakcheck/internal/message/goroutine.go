@@ -32,8 +32,8 @@ func origin(c *goroutine.Crew, env *environ.Environment) string {
 	return s
 }
 
-// stateText says what goroutines wait for or do, and in which function of the program: "chan receive
-// in app.worker (pool.go:40)".
+// stateText says what goroutines wait for or do, and in which function of the program: "chan
+// receive in app.worker (pool.go:40)".
 func stateText(c *goroutine.Crew, env *environ.Environment) string {
 	for _, f := range c.Frames() {
 		calls := append(f.Inlined[:len(f.Inlined):len(f.Inlined)], refscan.InlinedCall{Func: f.Func, File: f.File, Line: f.Line})

@@ -84,7 +84,8 @@ func (x *experiment) allocatedSince(p *peak) []string {
 	return shownPlaces("most of what op allocates is, garbage included, at", x.bytesGrownByStack(p, p.allocated, x.recorded.allocated))
 }
 
-// bytesGrownByStack returns how many bytes more are recorded now than before, by the text of the stack.
+// bytesGrownByStack returns how many bytes more are recorded now than before, by the text of the
+// stack.
 func (x *experiment) bytesGrownByStack(p *peak, now, before map[stackKey]profiled) map[string]int64 {
 	of := make(map[string]int64)
 	for key, n := range now {

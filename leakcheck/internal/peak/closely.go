@@ -20,8 +20,8 @@ const (
 	leastRate = 4 << 10
 )
 
-// sharedSettings is the state that assertions which run at the same time share. snapshot.Turn guards it,
-// since captures change the same settings for a moment.
+// sharedSettings is the state that assertions which run at the same time share. snapshot.Turn
+// guards it, since captures change the same settings for a moment.
 var sharedSettings struct {
 	users int
 	undo  []func()

@@ -44,8 +44,8 @@ func parseFlags(args []string) flags {
 	return f
 }
 
-// argsFor returns the arguments of a process for what a pattern selects, with the time that is left; 0
-// is no time limit.
+// argsFor returns the arguments of a process for what a pattern selects, with the time that is
+// left; 0 is no time limit.
 func (f *flags) argsFor(pattern string, left time.Duration) []string {
 	args := []string{"-test.run=" + pattern, "-test.count=1", "-test.timeout=" + left.String()}
 	return append(args, f.rest...)

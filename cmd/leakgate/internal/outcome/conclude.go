@@ -126,8 +126,8 @@ func (p *collected) conclude() {
 	}
 }
 
-// packageOutput returns what the test binary printed outside of tests. If the binary did not reach its
-// end, the output of tests that failed or did not end precedes that.
+// packageOutput returns what the test binary printed outside of tests. If the binary did not reach
+// its end, the output of tests that failed or did not end precedes that.
 func (p *collected) packageOutput() string {
 	text := ""
 	if p.Crashed {

@@ -21,8 +21,8 @@ func splitNative(r *refscan.Report) (rest, native *refscan.Report) {
 	return &without, &with
 }
 
-// filterNative copies the nodes of native blocks and the nodes above them, without the figures of the
-// latter; or, if native is false, all other nodes.
+// filterNative copies the nodes of native blocks and the nodes above them, without the figures of
+// the latter; or, if native is false, all other nodes.
 func filterNative(nodes []*refscan.Node, native bool) (picked []*refscan.Node) {
 	for _, n := range nodes {
 		is := n.Type == nodename.NativeBlock

@@ -56,8 +56,8 @@ func Compare(a, b string) (same, different []string, err error) {
 
 type digest [sha256.Size]byte
 
-// declarations holds all declarations of one name in the test files. A method counts by its own name,
-// whatever its type is.
+// declarations holds all declarations of one name in the test files. A method counts by its own
+// name, whatever its type is.
 type declarations struct {
 	texts    []string
 	mentions map[string]bool

@@ -160,7 +160,8 @@ func unitHeaders(info []byte) []unitHeader {
 // maxWorkers is the largest number of goroutines that read sections or units at the same time.
 const maxWorkers = 8
 
-// forEachParallel calls do(i) for each i < n on up to maxWorkers goroutines; the calls start in order of i.
+// forEachParallel calls do(i) for each i < n on up to maxWorkers goroutines; the calls start in
+// order of i.
 func forEachParallel(n int, do func(i int)) {
 	var next atomic.Int64
 	parallel.Do(max(1, min(n, runtime.GOMAXPROCS(0), maxWorkers)), func(int) {

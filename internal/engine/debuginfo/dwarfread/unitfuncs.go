@@ -166,8 +166,8 @@ func (u *unitReader) variable(f *rawFunc, e *entry, s *scope, framed bool) {
 	})
 }
 
-// paramTypeEntry returns the offset of the entry that gives a parameter's type: the type itself, or the
-// abstract parameter that this parameter is an instance of.
+// paramTypeEntry returns the offset of the entry that gives a parameter's type: the type itself, or
+// the abstract parameter that this parameter is an instance of.
 func paramTypeEntry(e *entry) dieOffset {
 	if typ := e.ref(attrType); typ != 0 {
 		return typ

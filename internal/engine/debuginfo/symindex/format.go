@@ -109,8 +109,8 @@ func (c *contents) directory() (directory []byte, size int) {
 
 func aligned(n int) int { return (n + tableAlign - 1) &^ (tableAlign - 1) }
 
-// eachPart calls do with the parts of a file that follow its header: the directory, and then padding
-// and contents of each table.
+// eachPart calls do with the parts of a file that follow its header: the directory, and then
+// padding and contents of each table.
 func (c *contents) eachPart(directory []byte, do func([]byte) error) error {
 	if err := do(directory); err != nil {
 		return err

@@ -31,7 +31,8 @@ static void *onThread(void *arg) {
 }
 static void thread2(size_t n) { pthread_t t; pthread_create(&t, NULL, onThread, (void *)n); pthread_join(t, NULL); }
 
-// family calls a function of malloc's family, by number, and leaves a block or a mapping of n bytes, or none.
+// family calls a function of malloc's family, by number, and leaves a block or a mapping of n
+// bytes, or none.
 static int family(int which, size_t n) {
 	static volatile size_t most = SIZE_MAX / 2;
 	static void *volatile none;
@@ -73,14 +74,16 @@ import "C"
 // Page is that of Family's mappings.
 const Page = 4096
 
-// Family calls the functions of malloc's family and of mmap's: each of Families ways leaves a block or a mapping of n bytes,
-// a multiple of Page, but for those of which Leaves says otherwise. It reports whether they returned what they should.
+// Family calls the functions of malloc's family and of mmap's: each of Families ways leaves a block
+// or a mapping of n bytes, a multiple of Page, but for those of which Leaves says otherwise. It
+// reports whether they returned what they should.
 func Family(which, n int) bool { return C.family(C.int(which), C.size_t(n)) == 1 }
 
 // Families is how many ways Family has.
 const Families = 22
 
-// Leaves says how many pieces a way of Family leaves, of how many bytes together, and by which function.
+// Leaves says how many pieces a way of Family leaves, of how many bytes together, and by which
+// function.
 func Leaves(which, n int) (pieces, bytes int, by string) {
 	switch which {
 	case 19, 20:

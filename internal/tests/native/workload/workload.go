@@ -130,8 +130,8 @@ static void cache(int n) {
 	if (!entries[at]) entries[at] = malloc(333);
 }
 
-// A graph of blocks: each refers to others by an address somewhere in them, and some are referred to by
-// a variable. Addresses are told as their complements, which are none.
+// A graph of blocks: each refers to others by an address somewhere in them, and some are referred
+// to by a variable. Addresses are told as their complements, which are none.
 enum { ways = 3, blockSize = 700 };
 static void *heads[64];
 static void **nodes; // complemented, in a block that is scrambled, too
@@ -204,7 +204,8 @@ func Load(file string) error {
 	return nil
 }
 
-// Held has the library hold a block of n bytes somewhere, and returns the complement of its address.
+// Held has the library hold a block of n bytes somewhere, and returns the complement of its
+// address.
 func Held(n, where int) uint64 { return uint64(C.held(C.size_t(n), C.int(where))) }
 
 // Threads is how many threads Start can start.

@@ -112,7 +112,8 @@ func (c *boundsCheck) judge(b *request.Bound, cut *cut, s *check.Seen) check.Fin
 	return f
 }
 
-// selectBeyondBaseline returns the branches that a bound selects, and their figures beyond the baseline.
+// selectBeyondBaseline returns the branches that a bound selects, and their figures beyond the
+// baseline.
 func (c *boundsCheck) selectBeyondBaseline(b *request.Bound, s *check.Seen) (selected []*tree.Branch, found tree.Tally, notes []string) {
 	selected, notes = c.withoutRetainers(b, b.Selector.Selects(s.Now))
 	found = b.Selector.Sum(selected)
@@ -124,8 +125,8 @@ func (c *boundsCheck) selectBeyondBaseline(b *request.Bound, s *check.Seen) (sel
 	return selected, found, notes
 }
 
-// withoutRetainers removes the branches that the standard library keeps on purpose from the selection
-// of a bound on a type, unless there is a scope.
+// withoutRetainers removes the branches that the standard library keeps on purpose from the
+// selection of a bound on a type, unless there is a scope.
 func (c *boundsCheck) withoutRetainers(b *request.Bound, selected []*tree.Branch) (rest []*tree.Branch, notes []string) {
 	if !b.Selector.ByType() || len(c.req.Scope) > 0 {
 		return selected, nil

@@ -86,10 +86,10 @@ func (f *Finder) mappedInCalls(r *Resource) {
 	}
 }
 
-// mostlyRetained reports whether most of the memory that calls have mapped is still there at the end. It
-// leaves out the one interval between snapshots that lost most: other memory that was returned
-// meanwhile hides how much stayed, and a thread's stack of 8 MiB hides the growth of several
-// batches. Memory of op's own that goes between snapshots goes in each interval.
+// mostlyRetained reports whether most of the memory that calls have mapped is still there at the
+// end. It leaves out the one interval between snapshots that lost most: other memory that was
+// returned meanwhile hides how much stayed, and a thread's stack of 8 MiB hides the growth of
+// several batches. Memory of op's own that goes between snapshots goes in each interval.
 func mostlyRetained(all, mapped *series.Series) bool {
 	if 2*all.Grown() >= mapped.Grown() {
 		return true

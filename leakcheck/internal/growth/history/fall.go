@@ -73,10 +73,10 @@ func (h *History) fallTo(to int) (deepest *Fall) {
 	return deepest
 }
 
-// fallThresholds lists the resources of which one that goes hides another that comes, with the decrease for
-// each call that may hide a leak: open descriptors and processes of one name, and C code's memory
-// of any size. Mapped memory is also measured while op is called, and the runtime's memory for
-// stacks comes and goes.
+// fallThresholds lists the resources of which one that goes hides another that comes, with the
+// decrease for each call that may hide a leak: open descriptors and processes of one name, and C
+// code's memory of any size. Mapped memory is also measured while op is called, and the runtime's
+// memory for stacks comes and goes.
 var fallThresholds = []struct {
 	kind  ledger.Kind
 	level int

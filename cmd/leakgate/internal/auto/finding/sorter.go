@@ -302,9 +302,9 @@ func weight(e *drive.Exploration) int {
 	return test * len(e.Functions)
 }
 
-// allPartsExplored reports whether all functions of a group were explored in its parts, too. Growth in the
-// group and in none of its parts is no finding: a buffer of the runtime, or a cache that was not
-// full.
+// allPartsExplored reports whether all functions of a group were explored in its parts, too. Growth
+// in the group and in none of its parts is no finding: a buffer of the runtime, or a cache that was
+// not full.
 func allPartsExplored(r *drive.Report, group *drive.Exploration) bool {
 	if len(group.Functions) == 1 {
 		return false

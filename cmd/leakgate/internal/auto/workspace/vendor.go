@@ -40,7 +40,8 @@ func vendor(work, users string, absolute map[string]bool) error {
 
 const listName = "modules.txt"
 
-// relocateModulesTxt converts a modules.txt that was made in folder from for a workspace in folder to.
+// relocateModulesTxt converts a modules.txt that was made in folder from for a workspace in folder
+// to.
 func relocateModulesTxt(list, from, to string, absolute map[string]bool) string {
 	var b strings.Builder
 	const head = "## workspace\n"

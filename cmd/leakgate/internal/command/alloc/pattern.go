@@ -10,10 +10,10 @@ import (
 // -test.run, -test.bench and -test.skip. An empty bench runs no benchmark, an empty run all tests.
 type selection struct{ run, bench, skip string }
 
-// restrictTo restricts the selection to tests among names. It names them in -test.run and -test.bench.
-// With -test.skip package testing would compile both patterns anew for each test of a binary
-// (go1.26 testing/internal/testdeps/deps.go, MatchString), and so allocate more in a binary with
-// more tests; that is left to patterns that select parts of tests as well.
+// restrictTo restricts the selection to tests among names. It names them in -test.run and
+// -test.bench. With -test.skip package testing would compile both patterns anew for each test of a
+// binary (go1.26 testing/internal/testdeps/deps.go, MatchString), and so allocate more in a binary
+// with more tests; that is left to patterns that select parts of tests as well.
 func (s selection) restrictTo(names, others []string) selection {
 	if len(others) == 0 {
 		return s

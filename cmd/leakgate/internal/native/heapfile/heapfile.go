@@ -137,9 +137,9 @@ func parseGperftools(samples []byte) (*profile.Profile, []string, error) {
 	return p, checkBlockCount(samples, p), nil
 }
 
-// checkBlockCount compares the number of blocks in the header of gperftools' text with the sum over its
-// samples, and returns a note if they differ. It does not compare sampled profiles, whose sums are
-// scaled.
+// checkBlockCount compares the number of blocks in the header of gperftools' text with the sum over
+// its samples, and returns a note if they differ. It does not compare sampled profiles, whose sums
+// are scaled.
 func checkBlockCount(samples []byte, p *profile.Profile) []string {
 	var want, bytes, got int64
 	if n, _ := fmt.Sscanf(strings.TrimSpace(string(samples[:min(len(samples), 256)])), heapHeader+"%d:%d", &want, &bytes); n != 2 || p.Period > 1 {

@@ -77,8 +77,8 @@ func Linked(object string) []string {
 	return []string{object, wraps}
 }
 
-// fallbackFlags are additions to the flags, in the order in which compile tries them: first none, then, for
-// a compiler without an unwinder, a flag that records only the direct callers of malloc.
+// fallbackFlags are additions to the flags, in the order in which compile tries them: first none,
+// then, for a compiler without an unwinder, a flag that records only the direct callers of malloc.
 var fallbackFlags = [][]string{nil, {"-DLEAKGATE_NO_UNWINDER"}}
 
 // Compile returns the path of the library in folder. It compiles the library unless the folder has

@@ -94,8 +94,8 @@ func (a *applier) close() {
 	}
 }
 
-// chooseMaps chooses the memory map: that of the sources, or else the profile's, whose locations refer to
-// their mappings.
+// chooseMaps chooses the memory map: that of the sources, or else the profile's, whose locations
+// refer to their mappings.
 func (a *applier) chooseMaps(f *heapfile.File) {
 	if a.sources.Maps != nil {
 		a.maps = a.sources.Maps
