@@ -61,10 +61,11 @@ func requireFlags(t *testing.T, topic string, flags *flag.FlagSet) {
 		documented = append(documented, m[1])
 	}
 	var defined []string
+	unwrapped := strings.Join(strings.Fields(text), " ")
 	flags.VisitAll(func(f *flag.Flag) {
 		defined = append(defined, f.Name)
 		if f.DefValue != "" && f.DefValue != "false" {
-			require.Contains(t, text, "(default "+f.DefValue+")", "-%s", f.Name)
+			require.Contains(t, unwrapped, "(default "+f.DefValue+")", "-%s", f.Name)
 		}
 	})
 	require.Equal(t, defined, documented, "%s: both sorted", topic)

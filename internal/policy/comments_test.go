@@ -16,8 +16,8 @@ const (
 // the indented blocks that go doc shows as they are, but for lists.
 var prose = regexp.MustCompile(`^\s*// (?:\S|  - |    \S)`)
 
-// TestCommentWidth checks that text of comments is wrapped at 100 columns. Expected output of examples
-// is as wide as it is.
+// TestCommentWidth checks that the text of comments is wrapped at 100 columns. The expected output
+// of examples may be wider.
 func TestCommentWidth(t *testing.T) {
 	for _, file := range trackedFiles(t) {
 		if !strings.HasSuffix(file, ".go") || strings.Contains(file, "/testdata/") {
