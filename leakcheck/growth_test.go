@@ -158,6 +158,15 @@ func TestGrowthSeries(t *testing.T) {
 	}
 }
 
+// The log says how a buffer that is flushed differs from a leak.
+func TestFallInAFurtherBatch(t *testing.T) {
+	w := newWorld(t, growing(sessions, 1, 2, 4, 8, 16, 16, 20, 27, 5)...)
+	ft, ok, _ := w.growth(nil, tenAndTen...)
+	if want := "grew, but fell in a further batch, and is no leak: via "; !ok || !ft.logged(want) {
+		t.Errorf("%v, want %q\n%s", ft.logs, want, ft.errorText())
+	}
+}
+
 // callsOf is how often an operation is called with tenAndTen, until so many snapshots were taken.
 // Each of four batches has twice as many calls as the one before; after a fall, four more batches
 // follow. The last snapshot follows a wait.

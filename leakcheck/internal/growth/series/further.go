@@ -76,11 +76,11 @@ func (s *Series) further() (added, expected float64) {
 	return float64(s.More[end] - s.Values[last]), s.PerCall() * float64(s.MoreCalls[end]-s.Calls[last])
 }
 
-// fell reports whether the figure was lower after one of the further batches than after the one
+// Fell reports whether the figure was lower after one of the further batches than after the one
 // before, by more than happens by chance. A figure that calls add to does not fall. The first
 // further batch has half as many calls as the others, and so half of a figure that is as large as a
 // batch.
-func (s *Series) fell() bool {
+func (s *Series) Fell() bool {
 	for i := 1; i < len(s.More); i++ {
 		expected := s.PerCall() * float64(s.MoreCalls[i]-s.MoreCalls[0])
 		if float64(s.More[i-1]-s.More[i]) > math.Sqrt(expected) {
@@ -93,7 +93,7 @@ func (s *Series) fell() bool {
 // LevelsOff reports whether the number of objects stopped growing in the further batches.
 func (s *Series) LevelsOff() bool {
 	_, expected := s.further()
-	return s.fell() || expected >= minExpected && s.BytesLevelOff()
+	return s.Fell() || expected >= minExpected && s.BytesLevelOff()
 }
 
 // BytesLevelOff is LevelsOff for the bytes of memory that grows in steps. Each of these batches is

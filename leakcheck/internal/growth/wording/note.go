@@ -47,11 +47,14 @@ func appendForgiven(notes []string, seen map[string]bool, where, what string, s 
 	if len(notes) == maxForgiven {
 		return append(notes, "… and others like these")
 	}
+	how, further := "not with every batch, or less and less", ""
 	if s.LevelsOff() || s.BytesLevelOff() {
-		return append(notes, fmt.Sprintf("grew with the size of the largest batch of calls, not with their number, and is no leak: %s: %s, and %s",
-			where, s.Show(what), s.ShowFurther()))
+		how, further = "with the size of the largest batch of calls, not with their number", ", and "+s.ShowFurther()
+		if s.Fell() {
+			how = "fell in a further batch"
+		}
 	}
-	return append(notes, fmt.Sprintf("grew, but not with every batch, or less and less, and is no leak: %s: %s", where, s.Show(what)))
+	return append(notes, fmt.Sprintf("grew, but %s, and is no leak: %s: %s%s", how, where, s.Show(what), further))
 }
 
 // Unjudged says that mapped memory grows, and that it is unknown whether op or the sanitizer maps
