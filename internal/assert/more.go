@@ -97,12 +97,6 @@ func Positive(t T, v any, message ...any) bool {
 	return order(t, v, reflect.Zero(reflect.TypeOf(v)).Interface(), message, ">", func(c int) bool { return c > 0 })
 }
 
-// Negative asserts that a number is less than zero.
-func Negative(t T, v any, message ...any) bool {
-	t.Helper()
-	return order(t, v, reflect.Zero(reflect.TypeOf(v)).Interface(), message, "<", func(c int) bool { return c < 0 })
-}
-
 // InDelta asserts that two numbers differ by at most delta.
 func InDelta(t T, want, got any, delta float64, message ...any) bool {
 	t.Helper()

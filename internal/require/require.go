@@ -179,12 +179,6 @@ func Positive(t T, v any, message ...any) {
 	assert.Positive(fatal{t}, v, message...)
 }
 
-// Negative is assert.Negative, and ends the test.
-func Negative(t T, v any, message ...any) {
-	t.Helper()
-	assert.Negative(fatal{t}, v, message...)
-}
-
 // InDelta is assert.InDelta, and ends the test.
 func InDelta(t T, want, got any, delta float64, message ...any) {
 	t.Helper()
@@ -213,12 +207,6 @@ func Panics(t T, f func(), message ...any) {
 func Eventually(t T, condition func() bool, limit, tick time.Duration, message ...any) {
 	t.Helper()
 	assert.Eventually(fatal{t}, condition, limit, tick, message...)
-}
-
-// FileExists is assert.FileExists, and ends the test.
-func FileExists(t T, name string, message ...any) {
-	t.Helper()
-	assert.FileExists(fatal{t}, name, message...)
 }
 
 // NoFileExists is assert.NoFileExists, and ends the test.
