@@ -29,7 +29,7 @@ func TestTypeCountIsAnUpperBound(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	t.Cleanup(func() { fillReach(rand.New(rand.NewPCG(0, 0))); buildRandom(rng, 1, false); reachTimer.Stop() })
-	for range require.Rounds(2, 8) {
+	for range require.Rounds(1, 8) {
 		buildRandom(rng, 1+rng.IntN(400), true)
 		fillReach(rng)
 		s, err := refscan.Capture()
