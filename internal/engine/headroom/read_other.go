@@ -6,7 +6,7 @@ import "os"
 
 func readFile(name string) ([]byte, error) { return os.ReadFile(name) }
 
-// limitsOfOwn is empty: on this system these limits are not read.
-type limitsOfOwn [0]int
+// rlimits is empty: on this system these limits are not read.
+type rlimits [0]int
 
-func ownLimits() (limits limitsOfOwn) { return limits }
+func ownLimits() (limits rlimits) { return limits }
