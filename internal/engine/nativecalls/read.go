@@ -8,6 +8,9 @@ import (
 // Lost is how many calls since Start could not be recorded for lack of room.
 func (r *Recorder) Lost() int64 { return int64(r.word(ofLost)) }
 
+// Calls is how many calls were recorded since Start.
+func (r *Recorder) Calls() int64 { return int64(r.word(ofCalls)) }
+
 // Stacks returns the call stacks since Start whose blocks have not been freed, sorted by ID, which
 // has no meaning. It reads all of the tables, 32 MiB, which takes about 20 ms.
 func (r *Recorder) Stacks() []Stack {
