@@ -14,8 +14,8 @@ cd "${INPUT_WORKING_DIRECTORY:-.}"
 bin=${RUNNER_TEMP:?}/leakgate-bin
 mkdir -p "$bin"
 
-# Records of tests are read by the leakgate of the same version: the module's own where it has one as a tool,
-# then the version asked for, else that of this action.
+# Records of tests are read by the leakgate of the same version: the version asked for, else the module's own if
+# it has one as a tool, else that of this action.
 if [ -n "${INPUT_VERSION:-}" ]; then
 	GOBIN=$bin go install "github.com/leakgate/leakgate/cmd/leakgate@$INPUT_VERSION"
 	leakgate=("$bin/leakgate")
