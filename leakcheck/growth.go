@@ -42,9 +42,10 @@ import (
 // slice, the next batch has as many calls as fill it, if that takes no longer than 250 ms and no
 // more than 1 MiB in the first batch, twice as much in the next. Otherwise a pass logs the name of
 // the slice, and how many calls would fill it. Snapshots see all slices of which more is in use
-// after each batch. If counters prove that nothing else grows, they see the slices to which each
-// call adds the same number of elements, of package variables and of a heap with up to 32 MiB of
-// objects with pointers. With a larger heap a pass logs that such slices were not judged.
+// after each batch. If counters prove that nothing else grows, they see the slices to which calls
+// add elements, in each of up to four batches about as many, of package variables and of a heap
+// with up to 32 MiB of objects with pointers. With a larger heap a pass logs that such slices were
+// not judged.
 //
 // The number of calls follows from how long op takes. If nothing grows, it is 500 for a fast op,
 // and 4 for one that takes a second; before a failure it is 8,000 and 32. Of the 8,000, the batches

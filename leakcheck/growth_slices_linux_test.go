@@ -138,6 +138,38 @@ var sliceOps = []struct {
 		found: "in []int via github.com/leakgate/leakgate/leakcheck_test.sliced.ints\n",
 	},
 	{
+		name:  "some calls add to it, which counters see",
+		state: func() sliceState { return sliceState{ints: make([]int, 0, 3000)} },
+		op: func() {
+			if sliced.calls++; sliced.calls%3 == 0 {
+				sliced.ints = append(sliced.ints, 1)
+			}
+		},
+		found: "in []int via github.com/leakgate/leakgate/leakcheck_test.sliced.ints\n",
+	},
+	{
+		name: "each call adds another number, in an object",
+		slow: true,
+		state: func() sliceState {
+			return sliceState{events: &sliceEvents{names: make([]string, 100, 3000)}}
+		},
+		op: func() {
+			sliced.calls++
+			for range sliced.calls * 7 % 5 {
+				sliced.events.names = append(sliced.events.names, "started")
+			}
+		},
+		found: "in []string via github.com/leakgate/leakgate/leakcheck_test.sliced.events.names\n",
+	},
+	{
+		name:  "a buffer of another length for each call",
+		state: func() sliceState { return sliceState{ints: make([]int, 0, 500)} },
+		op: func() {
+			sliced.calls++
+			sliced.ints = sliced.ints[:sliced.calls*377%499]
+		},
+	},
+	{
 		name:  "left out",
 		slow:  true,
 		state: func() sliceState { return sliceState{ints: make([]int, 0, manyInts)} },

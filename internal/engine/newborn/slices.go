@@ -16,16 +16,20 @@ type Slices struct {
 	headers []header
 }
 
-// A header records the address of a slice's length word and the length read there.
+// A header records the address of a slice's length word, the length read there last, and by how
+// many elements the first calls have made the slice longer.
 type header struct {
-	at  uintptr
-	len int
+	at      uintptr
+	len, by int
 }
 
 // An area is memory in which headers may lie: package variables, or objects of one size.
 type area struct{ at, size, object uintptr }
 
 const (
+	slowCalls = 50  // a leak of one element in more calls is not looked for
+	maxGrown  = 100 // slices: to see that a header is that of a slice takes some 50 us
+
 	maxHeap   = 32 << 20 // bytes of spans with pointers; in a larger heap headers are not looked for
 	minHeader = 24       // bytes of a slice's header
 	minRoom   = 4        // elements: a slice with a smaller capacity moves to another array soon
@@ -68,48 +72,87 @@ func (s *Slices) begin() error {
 	if s.Unwatched = 0; heap > maxHeap {
 		s.Unwatched, areas = int64(heap), areas[:variables]
 	}
-	s.note(areas, first, end)
+	s.headers = headersIn(areas, first, end)
 	return nil
 }
 
-// note records memory in areas that may be a slice header whose array lies between first and end.
+// headersIn records memory in areas that may be a slice header whose array lies between first and
+// end. The list that grows meanwhile is none of them: its own header lies on the stack.
 //
 //go:norace
-func (s *Slices) note(areas []area, first, end uintptr) {
+func headersIn(areas []area, first, end uintptr) (headers []header) {
 	for _, a := range areas {
 		for object := a.at; object < a.at+a.size; object += a.object {
 			array, length := uintptr(0), uintptr(0)
 			for at := object; at+8 <= object+a.object; at += 8 {
 				room := peek.Word(at)
 				if room-1 < end-first && room >= length+minRoom && array-first < end-first {
-					s.headers = append(s.headers, header{at - 8, int(length)})
+					headers = append(headers, header{at: at - 8, len: int(length)})
 				}
 				array, length = length, room
 			}
 		}
 	}
+	return headers
 }
 
-// GotLonger reports whether some slice appears to have grown by the same number of elements with
-// each of so many calls since NewSlices. It returns true if it cannot tell.
+// GotLonger finds the slices that so many calls since NewSlices have made longer, and keeps them
+// for WentOn. each reports whether some slice appears to have grown by the same number of elements
+// with each call, some whether one has grown by at least one element in slowCalls calls. Both are
+// true if more than maxGrown have grown, or if it cannot tell.
 //
 //go:norace
-func (s *Slices) GotLonger(calls int) bool {
-	for _, h := range s.headers {
-		now := int(peek.Word(h.at))
-		if now <= h.len || (now-h.len)%calls != 0 {
-			continue // the usual case
+func (s *Slices) GotLonger(calls int) (each, some bool) {
+	all := s.headers
+	s.headers = all[:0]
+	for _, h := range all {
+		h.by = int(peek.Word(h.at)) - h.len
+		if h.by <= 0 || h.by*slowCalls < calls || !s.isSlice(h.at) { // the usual case
+			continue
 		}
-		array, room := peek.Word(h.at-8), uintptr(peek.Word(h.at+8))
-		behind := uintptr(0) // bytes from the array to the end of its object
-		err := s.layout.spans(false, func(_ int, s *span) {
+		if len(s.headers) == maxGrown {
+			return true, true
+		}
+		each = each || h.by%calls == 0
+		h.len += h.by
+		s.headers = append(s.headers, h)
+	}
+	return each, len(s.headers) > 0
+}
+
+// WentOn reports whether as many calls again have made one of the slices that GotLonger found
+// longer by about as much as the calls before.
+//
+//go:norace
+func (s *Slices) WentOn() bool {
+	all := s.headers
+	s.headers = all[:0]
+	for _, h := range all {
+		by := int(peek.Word(h.at)) - h.len
+		if by >= (h.by+1)/2 && by <= 2*h.by && s.isSlice(h.at) {
+			h.len += by
+			s.headers = append(s.headers, h)
+		}
+	}
+	return len(s.headers) > 0
+}
+
+// isSlice reports whether the header at an address can be that of a slice: its array lies in one
+// object of the heap. It returns true if it cannot tell.
+//
+//go:norace
+func (s *Slices) isSlice(at uintptr) bool {
+	array, length, room := peek.Word(at-8), peek.Word(at), peek.Word(at+8)
+	if length > room {
+		return false
+	}
+	behind := uintptr(0) // bytes from the array to the end of its object
+	err := tryAgain(func() error {
+		return s.layout.spans(false, func(_ int, s *span) {
 			if array >= s.base && array < s.end() {
 				behind = s.size - (array-s.base)%s.size
 			}
 		})
-		if err != nil || uintptr(now) <= room && room <= behind {
-			return true
-		}
-	}
-	return false
+	})
+	return err != nil || room <= behind
 }

@@ -37,13 +37,15 @@ type Watch struct {
 	lists      [][]uint32
 }
 
-// room returns memory outside of the heap, for numbers without pointers.
-func room[T any](w *Watch, n int) []T {
-	size := int(unsafe.Sizeof(*new(T)))
-	list := offheap.Make((n*size + 3) / 4)
+// room returns memory outside of the heap for n values of a size in bytes, without pointers.
+func (w *Watch) room(n int, size uintptr) unsafe.Pointer {
+	list := offheap.Make((n*int(size) + 3) / 4)
 	w.lists = append(w.lists, list)
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(list))), n)
+	return unsafe.Pointer(unsafe.SliceData(list))
 }
+
+// numbers returns memory outside of the heap for n numbers.
+func (w *Watch) numbers(n int) []uint64 { return unsafe.Slice((*uint64)(w.room(n, 8)), n) }
 
 // maxTries bounds how often spans are read again because a collection ended meanwhile.
 const maxTries = 3
@@ -60,11 +62,14 @@ func New(l *Layout) *Watch {
 		}
 	})
 	const more = 1 << 10
-	w.records = room[record](w, spans+spans/8+more)
-	w.old, w.counters = room[uint64](w, words+words/8+more), room[uint32](w, counters+counters/8+8*more)
-	w.goroutines = room[uint64](w, l.numGoroutines()+more)
-	w.timers = room[uint64](w, l.numTimers()+more)[:0]
-	w.spare = room[uint64](w, 2*l.numGoroutines()+8*more+2*processorHas*l.numProcessors())[:0]
+	records := spans + spans/8 + more
+	w.records = unsafe.Slice((*record)(w.room(records, unsafe.Sizeof(record{}))), records)
+	counters += counters/8 + 8*more
+	w.counters = unsafe.Slice((*uint32)(w.room(counters, 4)), counters)
+	w.old = w.numbers(words + words/8 + more)
+	w.goroutines = w.numbers(l.numGoroutines() + more)
+	w.timers = w.numbers(l.numTimers() + more)[:0]
+	w.spare = w.numbers(2*l.numGoroutines() + 8*more + 2*processorHas*l.numProcessors())[:0]
 	return w
 }
 

@@ -28,12 +28,22 @@ func WatchSlices(ctx context.Context, logf func(string, ...any)) (_ *Slices, err
 	return &Slices{of}, nil
 }
 
-// GotLonger reports whether some slice appears to have grown by the same number of elements with
-// each of so many calls since WatchSlices. It returns true if it cannot tell.
-func (s *Slices) GotLonger(calls int) (_ bool, err error) {
+// GotLonger reports whether some slice appears to have grown with each of so many calls since
+// WatchSlices by the same number of elements, and whether some has grown at all by a number that a
+// leak leaves. Both are true if it cannot tell.
+func (s *Slices) GotLonger(calls int) (each, some bool, err error) {
 	defer snapshot.Turn()()
 	defer snapshot.Guard(&err)()
-	return s.of.GotLonger(calls), nil
+	each, some = s.of.GotLonger(calls)
+	return each, some, nil
+}
+
+// WentOn reports whether as many calls again, since GotLonger or since the last WentOn, have made
+// one of these slices longer by about as much as the first calls.
+func (s *Slices) WentOn() (_ bool, err error) {
+	defer snapshot.Turn()()
+	defer snapshot.Guard(&err)()
+	return s.of.WentOn(), nil
 }
 
 // Unwatched returns the size in bytes of the heap's spans with pointers, if they are too large to

@@ -47,9 +47,45 @@ func TestSlicesBesideCollections(t *testing.T) {
 		require.Equal(t, int64(0), s.Unwatched())
 		watched++
 		holder.names = append(holder.names, "started", "started")
-		longer, err := s.GotLonger(2)
-		require.True(t, longer || err != nil)
+		each, some, err := s.GotLonger(2)
+		require.True(t, each && some || err != nil)
 	}
 	t.Logf("watched in %d rounds of %d", watched, rounds)
 	require.True(t, watched > 0)
+}
+
+// Slices that calls make longer by different numbers go on to grow, or do not.
+func TestSlicesGoOn(t *testing.T) {
+	tests := []struct {
+		name   string
+		by     []int // elements, in batches of ten calls
+		each   bool
+		some   bool
+		wentOn []bool
+	}{
+		{"one a call", []int{10, 10, 10}, true, true, []bool{true, true}},
+		{"some calls", []int{7, 6, 8}, false, true, []bool{true, true}},
+		{"up and down", []int{7, -3, 5}, false, true, []bool{false, false}},
+		{"once", []int{7, 6, 0}, false, true, []bool{true, false}},
+		{"much more later", []int{3, 9, 3}, false, true, []bool{false, false}},
+		{"nothing", []int{0, 0, 0}, false, false, []bool{false, false}},
+	}
+	for _, tt := range tests {
+		holder = &sliceHolder{names: make([]string, 100, 1000)}
+		s, err := WatchSlices(t.Context(), t.Logf)
+		require.NoError(t, err)
+		grow := func(by int) { holder.names = holder.names[:len(holder.names)+by] }
+		grow(tt.by[0])
+		each, some, err := s.GotLonger(10)
+		require.NoError(t, err)
+		require.Equal(t, tt.each, each, tt.name)
+		require.Equal(t, tt.some, some, tt.name)
+		for i, want := range tt.wentOn {
+			grow(tt.by[i+1])
+			got, err := s.WentOn()
+			require.NoError(t, err)
+			require.Equal(t, want, got, tt.name)
+		}
+	}
+	holder = nil
 }

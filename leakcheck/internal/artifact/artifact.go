@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/pprof"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -176,7 +175,12 @@ func writeStacks(w io.Writer) error {
 
 // recordsAllocations reports whether any node has allocation sites.
 func recordsAllocations(nodes []*refscan.Node) bool {
-	return slices.ContainsFunc(nodes, func(n *refscan.Node) bool { return len(n.Allocations) > 0 || recordsAllocations(n.Children) })
+	for _, n := range nodes {
+		if len(n.Allocations) > 0 || recordsAllocations(n.Children) {
+			return true
+		}
+	}
+	return false
 }
 
 // SaveText writes a file, unless it would be empty.

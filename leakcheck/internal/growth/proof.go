@@ -94,16 +94,19 @@ func (x *Experiment) prove(calls int) (p proofResult) {
 		return p
 	}
 	lengths := x.watchSlices()
+	if lengths != nil {
+		p.unwatched = lengths.Unwatched()
+	}
 	w.Passed() // watchSlices may have run a collection
 	x.passed = w.Passed
-	mapped, end := x.mapped, x.countMapped()
-	x.call(calls)
+	mapped, end, before := x.mapped, x.countMapped(), x.calls
+	p.longer = x.callWatched(lengths, calls)
+	calls = int(x.calls - before)
 	end()
 	x.passed = nil
 	if x.failed || x.late || x.mapped-mapped >= int64(series.MinMappedPerCall*calls) {
 		return p
 	}
-	p.longer, p.unwatched = lengths.gotLonger(x.calls)
 	if !x.settlesQuiet(ctx, w, calls) {
 		return p
 	}

@@ -30,36 +30,41 @@ const (
 	fillMore = 1 << series.Intervals
 )
 
-// lengths records the lengths of slices at one moment.
-type lengths struct {
-	slices *proof.Slices // nil: the lengths are unknown
-	calls  int64         // calls of op until then
-}
+// moreWatched is how many batches more are called to see whether slices that have grown by numbers
+// of elements that differ from call to call go on. The length of a buffer that is used again by
+// each call goes up and down.
+const moreWatched = 3
 
-// watchSlices records the lengths of slices.
-func (x *Experiment) watchSlices() *lengths {
+// watchSlices records the lengths of slices; nil if that fails.
+func (x *Experiment) watchSlices() *proof.Slices {
 	if x.Watchers.Slices == nil {
-		return &lengths{}
+		return nil
 	}
 	ctx, cancel := x.Time.Context()
 	defer cancel()
 	var log observe.Logger
 	of, _ := x.Watchers.Slices(ctx, log.Log) // a snapshot fails for the same reason, and says so
 	x.Logs = append(x.Logs, log.Lines()...)
-	return &lengths{of, x.calls}
+	return of
 }
 
-// gotLonger reports whether some slice appears to have grown by the same number of elements with
-// each call since watchSlices. It returns true if the lengths are unknown. unwatched is the size in
-// bytes of the objects with pointers, if that is too much to look for slices in them, else 0.
-// gotLonger drops the lengths, which are garbage then, and nothing new in the process.
-func (l *lengths) gotLonger(calls int64) (longer bool, unwatched int64) {
-	of := l.slices
-	if l.slices = nil; of == nil || calls == l.calls {
-		return true, 0
+// callWatched calls op so often, and reports whether the calls seem to make slices longer whose
+// lengths are recorded in of: each call by the same number of elements, or, in moreWatched batches
+// more of as many calls, all calls together by about the same number each time. It returns true if
+// that is unknown. What it knows of slices is garbage when it returns, and nothing new.
+func (x *Experiment) callWatched(of *proof.Slices, calls int) (longer bool) {
+	x.call(calls)
+	if of == nil || x.failed || x.late {
+		return true
 	}
-	longer, err := of.GotLonger(int(calls - l.calls))
-	return longer || err != nil, of.Unwatched()
+	each, some, err := of.GotLonger(calls)
+	for i := 0; i < moreWatched && some && !each && err == nil; i++ {
+		if x.call(calls); x.failed || x.late {
+			return true
+		}
+		some, err = of.WentOn()
+	}
+	return some || err != nil
 }
 
 // slicesInUse returns the slices that calls have made longer. After one batch these are only the
