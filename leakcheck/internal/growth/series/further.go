@@ -57,13 +57,22 @@ const (
 
 // IsClear reports whether the series needs no further batch to tell a leak. That is so if each
 // batch added the same number for each call (a figure as large as a batch adds another number in
-// the first batch), or if the further batches have told.
+// the first batch), and the further batches, if there were any, did not contradict; or if the
+// further batches have told. The array of a queue doubles as batches do, and may so look exact.
 func (s *Series) IsClear() bool {
-	if s.IsExact() || len(s.More) >= allBatches {
-		return true
+	if len(s.More) == 0 {
+		return s.IsExact()
 	}
 	added, expected := s.further()
-	return len(s.More) >= someBatches && (added < flatShare*expected && expected >= minExpected || added >= clearShare*expected && s.Calls[1]-s.Calls[0] < manyCalls)
+	switch {
+	case len(s.More) >= allBatches:
+		return true
+	case added >= clearShare*expected && s.IsExact():
+		return true
+	case len(s.More) < someBatches:
+		return false
+	}
+	return added < flatShare*expected && expected >= minExpected || added >= clearShare*expected && s.Calls[1]-s.Calls[0] < manyCalls
 }
 
 // further returns how much the further batches have added, and how much they would have added at

@@ -96,3 +96,22 @@ func TestSlowLeaks(t *testing.T) {
 		}
 	}
 }
+
+// TestExactButFurther tests series that grew by the same number with each call, and have further
+// batches, since something else grew less evenly. The array of a queue whose consumers are late
+// doubles as batches do.
+func TestExactButFurther(t *testing.T) {
+	calls, further := []int64{8, 16, 32, 64, 128}, []int64{160, 217, 280, 339, 403, 463, 525, 583, 646}
+	queue := &series.Series{Calls: calls, Values: []int64{32, 64, 128, 256, 512}, MoreCalls: further[:3], More: []int64{256, 512, 896}}
+	if !queue.IsExact() || queue.IsClear() {
+		t.Error("three batches that contradict are enough")
+	}
+	queue.MoreCalls, queue.More = further, []int64{256, 512, 896, 896, 512, 896, 896, 512, 896}
+	if !queue.IsClear() || !queue.BytesLevelOff() {
+		t.Error("an array that was once as large is taken for a leak")
+	}
+	leak := &series.Series{Calls: calls, Values: calls, MoreCalls: further[:1], More: further[:1]}
+	if !leak.IsClear() || leak.LevelsOff() {
+		t.Error("one batch that agrees is not enough")
+	}
+}
