@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs leakgate and runs it, for the action in action.yml. The action's inputs are variables INPUT_*; the rest is
-# GitHub's environment. Its exit code is leakgate's.
+# Installs leakgate and runs it, for the action in action.yml. The action's inputs are variables
+# INPUT_*; the rest is GitHub's environment. Its exit code is leakgate's.
 set -euo pipefail
 
 die() {
@@ -14,8 +14,8 @@ cd "${INPUT_WORKING_DIRECTORY:-.}"
 bin=${RUNNER_TEMP:?}/leakgate-bin
 mkdir -p "$bin"
 
-# Records of tests are read by the leakgate of the same version: the version asked for, else the module's own if
-# it has one as a tool, else that of this action.
+# Records of tests are read by the leakgate of the same version: the version asked for, else the
+# module's own if it has one as a tool, else that of this action.
 if [ -n "${INPUT_VERSION:-}" ]; then
 	GOBIN=$bin go install "github.com/leakgate/leakgate/cmd/leakgate@$INPUT_VERSION"
 	leakgate=("$bin/leakgate")
@@ -55,7 +55,8 @@ code=0
 "${leakgate[@]}" run "${flags[@]}" "${packages[@]}" "${more[@]}" || code=$?
 echo "exit-code=$code" >>"$GITHUB_OUTPUT"
 
-# A comment that cannot be written changes no verdict. A usage or build error leaves no report to tell of.
+# A comment that cannot be written changes no verdict. A usage or build error leaves no report to
+# tell of.
 if [ "${INPUT_COMMENT:-}" = true ] && [ -n "${GITHUB_TOKEN:-}" ] && [ -e "$artifacts/leakgate.json" ]; then
 	key=()
 	[ -z "${INPUT_COMMENT_KEY:-}" ] || key=(-key "$INPUT_COMMENT_KEY")
