@@ -171,5 +171,5 @@ func parse(r *http.Request) (*query, error) {
 func look(ctx context.Context) (*scanreport.Scan, error) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	return scanreport.TakeSelf(ctx, nil, []refscan.CaptureOption{refscan.AllowMissingDWARF()}, refscan.WithRetained())
+	return scanreport.TakeSelf(ctx, nil, refscan.WithRetained())
 }

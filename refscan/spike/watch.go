@@ -241,7 +241,7 @@ func (w *watch) snapshot() (scan *scanreport.Scan, heap []byte, err error) {
 	// The capture began with a collection by runtime.GC, which published the profile of that moment
 	// (go1.26 runtime/mprof.go, mProf_PostSweep).
 	captured := func() { heap = heapProfile() }
-	scan, err = scanreport.TakeSelf(ctx, captured, []refscan.CaptureOption{refscan.AllowMissingDWARF()}, refscan.WithRetained(), refscan.WithAllocationSites())
+	scan, err = scanreport.TakeSelf(ctx, captured, refscan.WithRetained(), refscan.WithAllocationSites())
 	return scan, heap, err
 }
 
