@@ -91,34 +91,20 @@ func cargoes(t testing.TB, r *refscan.Report) map[string]int64 {
 	return found
 }
 
-// holds scans the process and requires a sound report with exactly these cargoes. A goroutine of an
-// earlier test may end between the collection and the freeze, if other programs keep the processors
-// busy: what it held was alive to the collector, and nothing leads to it any more. So a scan that
-// misses too much is repeated once. What the scan itself cannot reach, it misses again.
+// holds scans the process and requires a sound report with exactly these cargoes.
 func holds(t testing.TB, want map[string]int64, opts ...refscan.CaptureOption) *refscan.Report {
-	t.Helper()
-	r := scanOf(t, opts)
-	if r.Totals.MissedBytes > maxMissed*int64(runtime.GOMAXPROCS(0)) {
-		t.Logf("alive but not reached at first: %+v", r.Totals)
-		r = scanOf(t, opts)
-	}
-	got := cargoes(t, r)
-	if !assert.ObjectsAreEqual(want, got) {
-		untyped(t, "", r.Fold().Roots)
-	}
-	require.Equal(t, want, got)
-	sound(t, r)
-	return r
-}
-
-// scanOf returns the report of a snapshot with options.
-func scanOf(t testing.TB, opts []refscan.CaptureOption) *refscan.Report {
 	t.Helper()
 	s, err := refscan.Capture(append(opts, refscan.WithLog(t.Logf))...)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	r, err := s.Scan()
 	require.NoError(t, err)
+	got := cargoes(t, r)
+	if !assert.ObjectsAreEqual(want, got) {
+		untyped(t, "", r.Fold().Roots)
+	}
+	require.Equal(t, want, got)
+	sound(t, r)
 	return r
 }
 
