@@ -21,10 +21,10 @@ type Heap struct {
 }
 
 // NewHeap returns the heap of a process. greenTea says whether the process has the green tea
-// collector; inMaking is the address of runtime.inProgress, which stands for a pointer mask that is
-// being made.
-func NewHeap(mem Memory, model *goruntime.Model, greenTea bool, inMaking uint64) *Heap {
-	return &Heap{mem: mem, model: model, greenTea: greenTea, maskInProgress: inMaking}
+// collector; maskInProgress is the address of runtime.inProgress, which stands for a pointer mask
+// that is being made.
+func NewHeap(mem Memory, model *goruntime.Model, greenTea bool, maskInProgress uint64) *Heap {
+	return &Heap{mem: mem, model: model, greenTea: greenTea, maskInProgress: maskInProgress}
 }
 
 // An Object is a slot of a span that is in use.

@@ -63,8 +63,8 @@ func CollectNow(ctx context.Context) error {
 const (
 	// maxAlone is how long a program has only one processor to collect garbage.
 	maxAlone = 50 * time.Millisecond
-	// crowdedFor is how long CollectNow leaves all processors after a collection that took longer.
-	crowdedFor = time.Second
+	// slowFor is how long CollectNow leaves all processors after a collection that took longer.
+	slowFor = time.Second
 	// smallHeap is the size up to which one processor marks a heap as fast as several.
 	smallHeap = 4 << 20
 	// fewGoroutines is the number up to which one processor scans the stacks as fast as several.
@@ -88,7 +88,7 @@ var beforeRead = [...]metrics.Sample{
 // processor that was taken away (go1.26 and go1.27 runtime/mcleanup.go, flush; proc.go, destroy).
 // So all processors stay while some cleanups have not run.
 func worthOneProcessor() bool {
-	if runtime.NumGoroutine() > fewGoroutines || time.Since(slowOnOneProcessor) < crowdedFor {
+	if runtime.NumGoroutine() > fewGoroutines || time.Since(slowOnOneProcessor) < slowFor {
 		return false
 	}
 	metrics.Read(beforeRead[:])

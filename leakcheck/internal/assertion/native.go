@@ -83,15 +83,15 @@ func (a *Assertion) addNativeDetails(e *check.Evaluation) {
 		switch {
 		case !f.Broken:
 		case f.Blocks != nil && a.NativeHolders != nil:
-			a.sayNativeHolders(ctx, f)
+			a.addNativeHolders(ctx, f)
 		case f.Freed && f.Line == nil && !f.Native && len(f.Culprits) > 0 && a.NativeFreed != nil:
-			a.sayNativeFreed(ctx, f)
+			a.addNativeFreed(ctx, f)
 		}
 		cancel()
 	}
 }
 
-func (a *Assertion) sayNativeHolders(ctx context.Context, f *check.Finding) {
+func (a *Assertion) addNativeHolders(ctx context.Context, f *check.Finding) {
 	r, err := a.NativeHolders(ctx, f.Blocks)
 	if err != nil {
 		f.Detail = append(f.Detail, "could not tell who holds them: "+err.Error())
@@ -106,7 +106,7 @@ func (a *Assertion) sayNativeHolders(ctx context.Context, f *check.Finding) {
 	f.Detail = append(by, f.Detail...)
 }
 
-func (a *Assertion) sayNativeFreed(ctx context.Context, f *check.Finding) {
+func (a *Assertion) addNativeFreed(ctx context.Context, f *check.Finding) {
 	culprits := f.Culprits
 	if f.Below {
 		culprits = culprits[:1] // the bound is on each culprit by itself

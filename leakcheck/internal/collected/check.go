@@ -69,13 +69,13 @@ func judgeCollected(a *assertion.Assertion, alive []*expectation, err error, whe
 		if !o.Failed || last {
 			return o
 		}
-		var due assertion.PendingTimers
+		var pending assertion.PendingTimers
 		for _, s := range survivors {
 			if s.Retention != nil && len(s.Paths) > 0 {
-				due.Add(s.Paths[0].Name, &s.Paths[0].Root)
+				pending.Add(s.Paths[0].Name, &s.Paths[0].Root)
 			}
 		}
-		alive, err = awaitCollection(a, alive, due)
+		alive, err = awaitCollection(a, alive, pending)
 		if err == nil && len(alive) == 0 {
 			return &assertion.Outcome{Verdict: verdict.Pass}
 		}
