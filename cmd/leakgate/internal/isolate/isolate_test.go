@@ -2,6 +2,9 @@ package isolate
 
 import (
 	"bytes"
+	"os"
+	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -84,4 +87,27 @@ func TestFolder(t *testing.T) {
 	require.Equal(t, 2, f.Processes())
 	f.Close()
 	require.NoDirExists(t, f.Dir)
+}
+
+// After a process that ended by a signal of the whole group no other is started, although this
+// process may be told of the signal later.
+func TestSignalOfTheGroup(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no such signals")
+	}
+	r := newRun(t.TempDir(), 1, "", nil)
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	defer close(done)
+	go r.passOn(signals, done)
+
+	ended := exec.Command("true")
+	require.NoError(t, ended.Run())
+	r.awaitSignal(ended.ProcessState)
+	require.False(t, r.isStopped())
+
+	ended = exec.Command("sh", "-c", "kill -INT $$")
+	require.Error(t, ended.Run())
+	time.AfterFunc(10*time.Millisecond, func() { signals <- os.Interrupt })
+	r.awaitSignal(ended.ProcessState)
+	require.True(t, r.isStopped())
 }

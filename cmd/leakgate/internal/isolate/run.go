@@ -35,10 +35,12 @@ type run struct {
 	failed   bool
 	stopped  bool // no more is to be started
 	children map[int]*os.Process
+
+	signaled chan struct{} // closed at the first signal
 }
 
 func newRun(folder string, most int, binary string, args []string) *run {
-	r := &run{folder: folder, most: most, binary: binary, args: args, flags: parseFlags(args), out: os.Stdout, children: make(map[int]*os.Process)}
+	r := &run{folder: folder, most: most, binary: binary, args: args, flags: parseFlags(args), out: os.Stdout, children: make(map[int]*os.Process), signaled: make(chan struct{})}
 	if r.flags.timeout > 0 {
 		r.end = time.Now().Add(r.flags.timeout)
 	}
@@ -63,9 +65,11 @@ func (r *run) all() int {
 	if len(jobs) == 0 {
 		return r.whole()
 	}
-	done := make(chan struct{})
+	signals, done := make(chan os.Signal, 4), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
+	defer signal.Stop(signals)
 	defer close(done)
-	go r.passOn(done)
+	go r.passOn(signals, done)
 	queue := make(chan job)
 	var workers sync.WaitGroup
 	for range min(r.most, len(jobs)) {
@@ -160,6 +164,7 @@ func (r *run) one(test, pattern string) {
 	r.add(cmd.Process)
 	err = cmd.Wait()
 	r.remove(cmd.Process)
+	r.awaitSignal(cmd.ProcessState)
 	r.show(test, output, cmd.ProcessState, err != nil, time.Since(started))
 }
 
@@ -256,11 +261,8 @@ func (r *run) remove(p *os.Process) {
 
 // passOn starts no more processes once a signal came. Running processes get the signal too, as
 // members of the group, except SIGQUIT, by which go test ends what takes too long: passOn sends it.
-func (r *run) passOn(done <-chan struct{}) {
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
-	defer signal.Stop(signals)
-	for {
+func (r *run) passOn(signals <-chan os.Signal, done <-chan struct{}) {
+	for first := true; ; first = false {
 		select {
 		case <-done:
 			return
@@ -273,7 +275,27 @@ func (r *run) passOn(done <-chan struct{}) {
 				}
 			}
 			r.mu.Unlock()
+			if first {
+				close(r.signaled)
+			}
 		}
+	}
+}
+
+// signalWait bounds how long a signal of the group may take to this process, after another of the
+// group has ended by it.
+const signalWait = time.Second
+
+// awaitSignal waits, if a process ended by a signal that the whole group may have got, until passOn
+// has it too: otherwise the next process might be started before.
+func (r *run) awaitSignal(ended *os.ProcessState) {
+	status, ok := ended.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() || status.Signal() != syscall.SIGINT && status.Signal() != syscall.SIGTERM {
+		return
+	}
+	select {
+	case <-r.signaled:
+	case <-time.After(signalWait):
 	}
 }
 
