@@ -1,6 +1,7 @@
 package refscan_test
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -46,9 +47,18 @@ func sound(t testing.TB, r *refscan.Report) {
 	tot, unused := r.Totals, unusedData(r.Roots)
 	record(t, tot, unused)
 	require.Zero(t, tot.ExtraBytes, "reached but not alive: %+v", tot)
-	require.LessOrEqual(t, tot.MissedBytes, int64(maxMissed*runtime.GOMAXPROCS(0)), "alive but not reached: %+v", tot)
+	require.LessOrEqual(t, tot.MissedBytes, int64(maxMissed*runtime.GOMAXPROCS(0)), "alive but not reached: %+v of the types %s", tot, missedTypes(r))
 	require.GreaterOrEqual(t, float64(tot.TypedBytes), 0.99*float64(tot.AttributedBytes-unused), "%+v", tot)
 	require.Empty(t, r.Warnings)
+}
+
+// missedTypes lists the types of what a scan missed, as far as the allocator recorded them.
+func missedTypes(r *refscan.Report) string {
+	var types []string
+	for _, n := range r.Missed {
+		types = append(types, fmt.Sprintf("%d %q (%d bytes)", n.Objects, n.Type, n.Bytes))
+	}
+	return strings.Join(types, ", ")
 }
 
 // unusedData returns the bytes without a type that no variable of the program leads to. An
