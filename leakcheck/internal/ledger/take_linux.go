@@ -209,8 +209,9 @@ func pipeEnd(fd int) string {
 }
 
 // markPoller marks the descriptors of the runtime's poller: an epoll and an eventfd in it, which
-// the poller watches by an address instead of a number (go1.26 runtime/netpoll_epoll.go,
-// netpollinit). The runtime opens both when the first file or connection needs them.
+// the poller watches by an address (go1.26) or zero (go1.27 runtime/netpoll_epoll.go, netpollinit)
+// where other programs have the number of the descriptor. The runtime opens both when the first
+// file or connection needs them.
 func markPoller(items []Item) {
 	for i := range items {
 		if items[i].Names[0] != "eventpoll" {
@@ -222,7 +223,7 @@ func markPoller(items []Item) {
 		}
 		for line := range bytes.Lines(info) {
 			f := strings.Fields(string(line)) // tfd: 5 events: 19 data: 6bc1a0 pos:0 ...
-			if len(f) < 6 || f[0] != "tfd:" || f[4] != "data:" || len(f[5]) < 5 {
+			if len(f) < 6 || f[0] != "tfd:" || f[4] != "data:" || len(f[5]) < 5 && f[5] != "0" {
 				continue
 			}
 			for j := range items {

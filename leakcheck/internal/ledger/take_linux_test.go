@@ -91,6 +91,21 @@ func TestDescriptors(t *testing.T) {
 	}
 }
 
+// The descriptors of the runtime's poller do not count, which the first connection has it open.
+func TestPoller(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	l := take(t)
+	for _, name := range []string{"eventpoll", "eventfd"} {
+		if n := l.named(Descriptor, name, ""); n != 0 {
+			t.Errorf("%d of the kind %s", n, name)
+		}
+	}
+}
+
 func TestProcesses(t *testing.T) {
 	path, err := exec.LookPath("sleep")
 	if err != nil {
