@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/leakcheck"
@@ -21,6 +22,7 @@ type sliceState struct {
 	events *sliceEvents
 	buffer bytes.Buffer
 	cursor *sliceCursor
+	text   string
 }
 
 type sliceEvents struct {
@@ -168,6 +170,39 @@ var sliceOps = []struct {
 			sliced.calls++
 			sliced.ints = sliced.ints[:sliced.calls*377%499]
 		},
+	},
+	{ // the next size of such a string has 8,192 bytes more
+		name:  "a string, which has no capacity",
+		state: func() sliceState { return sliceState{text: strings.Repeat("a line\n", 6000)} },
+		op:    func() { sliced.text += "abcd" },
+		found: "in string via github.com/leakgate/leakgate/leakcheck_test.sliced.text\n",
+	},
+	{
+		name:  "copied to an array of its length",
+		slow:  true,
+		state: func() sliceState { return sliceState{marks: make([]*int, 5000)} },
+		op:    func() { sliced.marks = append(make([]*int, 0, len(sliced.marks)+1), append(sliced.marks, &aMark)...) },
+		found: "in []*int via github.com/leakgate/leakgate/leakcheck_test.sliced.marks\n",
+	},
+	{
+		name:  "strings of other lengths by turns",
+		state: func() sliceState { return sliceState{text: strings.Repeat("x", 10_000)} },
+		op: func() {
+			sliced.calls++
+			sliced.text = strings.Repeat("x", 9_600+sliced.calls*377%499)
+		},
+	},
+	{
+		name:  "a call that is slow",
+		slow:  true,
+		state: func() sliceState { return sliceState{ints: make([]int, 0, 1<<15)} },
+		op: func() {
+			if sliced.calls++; sliced.calls == 400 {
+				time.Sleep(time.Second / 10)
+			}
+			sliced.ints = append(sliced.ints, 1)
+		},
+		found: "in []int via github.com/leakgate/leakgate/leakcheck_test.sliced.ints\n",
 	},
 	{
 		name:  "left out",

@@ -387,6 +387,30 @@ func TestGrowthWarmUp(t *testing.T) {
 	}
 }
 
+// Where the leak makes each call slower, the last batch only confirms an exact leak, with fewer
+// calls.
+func TestGrowthOfSlowerCalls(t *testing.T) {
+	for _, tt := range []struct {
+		each time.Duration // by which each call takes longer than the one before
+		last string
+	}{
+		{100 * time.Nanosecond, "1,000 and 2,000"},
+		{time.Millisecond, "100 and 20"},
+	} {
+		w, ft, calls := newWorld(t), &fakeT{name: "TestLogout"}, 0
+		op := func() {
+			calls++
+			w.slept += time.Duration(calls) * tt.each
+			w.reports = []*refscan.Report{report(sessions(int64(calls)))}
+		}
+		ok := growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, nil), pile.CountAll, growth.Watchers{})
+		ft.end()
+		if ok || !strings.Contains(ft.errorText(), "+1.00 *app.Session/op") || !strings.Contains(ft.errorText(), tt.last+", with a snapshot after each batch") {
+			t.Errorf("passed is %v: %s\n%v", ok, ft.errorText(), ft.logs)
+		}
+	}
+}
+
 func TestGrowthOpFails(t *testing.T) {
 	wanted := errors.New("op's own")
 	w := newWorld(t, growing(sessions, 5)...)

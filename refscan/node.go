@@ -97,8 +97,8 @@ type Node struct {
 	// pointers of which slices and strings reach a quarter or less; 0 where there are more than
 	// 131,072 such blocks
 	UnreachedBytes int64 `json:"unreached_bytes,omitempty"`
-	// of Bytes, those of arrays that lie between the length and the capacity of the slice that
-	// leads to the array first
+	// of Bytes, those behind the length of the slice or string that leads to a block first: up to
+	// the slice's capacity and, in blocks of 1 KiB or more, up to the end of the block
 	RoomBytes int64 `json:"room_bytes,omitempty"`
 	// of Objects, those whose use is over: closed channels, files and connections, done contexts,
 	// stopped timers

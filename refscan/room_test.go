@@ -1,6 +1,7 @@
 package refscan_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
@@ -15,20 +16,26 @@ type roomy struct {
 	windows       [2][]int // of one array; the first counts
 	cut           []*string
 	boxed         any
+	text, short   string
+	exact         []*string
 }
 
 var theRooms *roomy
 
-// Bytes between the length and the capacity of slices are counted at their arrays.
+// Bytes between the length and the capacity of slices, and those that the size class of a large
+// block adds, are counted at the blocks.
 func TestRoomBytes(t *testing.T) {
 	whole := make([]int, 10, 100)
 	theRooms = &roomy{
 		numbers: make([]int, 3, 100), full: make([]int, 100), names: make([]string, 1, 50),
 		many: [][]int{make([]int, 10, 30), make([]int, 20, 30), make([]int, 30)}, windows: [2][]int{whole, whole[:100]},
 		cut: []*string{new(string), new(string), new(string), new(string)}[:1], boxed: make([]int, 5, 64),
+		// Blocks have 2,048, 896 and 1,024 bytes, of which pointers leave 8 for a header.
+		text: strings.Repeat("x", 1900), short: strings.Repeat("x", 801), exact: make([]*string, 120),
 	}
 	defer func() { theRooms = nil }()
 	assert.Equal(t, map[string]int64{
 		"numbers": 97 * 8, "names": 49 * 16, "many[*]": 20*8 + 10*8, "cut": 3 * 8, "boxed.$val": 59 * 8, "windows[*]": 90 * 8,
+		"text": 148, "exact": 7 * 8,
 	}, partsOf(t, "theRooms", func(n *refscan.Node) int64 { return n.RoomBytes }))
 }

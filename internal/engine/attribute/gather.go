@@ -27,7 +27,7 @@ type bundle struct {
 	bundleKey
 	n int // length of words
 	// numbers of objects and of anonymous static data; pairs of object and extent for tiny values,
-	// pairs of object and room for slices with room
+	// pairs of object and room for slices and strings with room
 	words []uint32
 }
 
@@ -48,7 +48,7 @@ type bundleKey struct {
 type holding uint8
 
 const (
-	withRoom holding = 1 << iota // slices with room between length and capacity
+	withRoom holding = 1 << iota // slices and strings that leave room behind them, see room
 	inPart                       // slices or strings that leave out a part of the array or block
 )
 
@@ -245,8 +245,8 @@ func (w *gatherer) take(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 	default:
 		if w.a.open.Has(obj) {
 			held, room := holding(0), uint32(0)
-			if e.Slack != 0 {
-				if room = w.room(e, s); room > 0 {
+			if e.Slack != 0 || s.ElemSize >= minRoomed {
+				if room = w.room(e, s, obj); room > 0 {
 					held = withRoom
 				}
 			}
@@ -267,12 +267,29 @@ func (w *gatherer) take(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 	}
 }
 
-// room is how many bytes of an array lie between the length and the capacity of a slice.
-func (w *gatherer) room(e *heaptype.Edge, s *goruntime.Span) uint32 {
-	if e.Type == nil || w.guest {
+// minRoomed is the size in bytes of the blocks from which on the room counts that a size class
+// adds: an operation that makes a string longer with each call can take thousands of calls to the
+// next class (go1.26 and go1.27 internal/runtime/gc/sizeclasses.go: 128 bytes to 8 KiB further).
+const minRoomed = 1 << 10
+
+// room is how many bytes at the end of its block a slice or string leaves for further elements: up
+// to the capacity and, in a block of minRoomed bytes or more, up to the end of the block. A string,
+// or a slice that is copied to an array of its exact length, gets longer there without another size
+// of its block.
+//
+//go:norace
+func (w *gatherer) room(e *heaptype.Edge, s *goruntime.Span, obj uint32) uint32 {
+	if e.Type == nil || w.guest || e.Layout != heaptype.LayoutArray && e.Layout != heaptype.LayoutString {
 		return 0
 	}
-	return uint32(min(uint64(e.Slack)*e.Type.Size, s.ElemSize, math.MaxUint32))
+	slack := uint64(e.Slack) * e.Type.Size
+	if s.ElemSize >= minRoomed {
+		end := e.To - s.Addr(obj) + e.Size - min(e.Size, slack)
+		if left := s.ElemSize - end; end <= s.ElemSize && left >= e.Type.Size {
+			slack = left
+		}
+	}
+	return uint32(min(slack, s.ElemSize, math.MaxUint32))
 }
 
 // object adds a reference to a heap object; room is that of the slice, in bytes.

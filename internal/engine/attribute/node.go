@@ -21,7 +21,7 @@ type Node struct {
 	Beyond int64
 	// of Bytes, those of large blocks without pointers that no slice or string reaches
 	Unreached  int64
-	Room       int64  // of Bytes, those of arrays between the length and the capacity of slices
+	Room       int64  // of Bytes, those behind slices and strings in their blocks, see room
 	Ended      int64  // of Objects, those whose use is over
 	EndedState string // their state: "closed"
 	// the path from one of its objects to the next, where recursive types fold; "" if none do

@@ -67,7 +67,7 @@ func (x *Experiment) affordable(batch int) int {
 		left -= wait
 	}
 	const calls = 1<<(series.Intervals+1) - 1 // of all batches, if the first has one
-	return max(1, min(batch, int(left/(calls*x.slowestCall))))
+	return max(1, min(batch, int((left-2*x.slowestCall)/max(1, calls*2*x.usualCall()))))
 }
 
 // limitByDescriptors returns the size of the first batch: batch, or less if op leaves descriptors
@@ -135,9 +135,10 @@ func (x *Experiment) extraCalls(i, batch int) int {
 const minOdd = 4
 
 func (x *Experiment) runBatch(n int) {
-	end := x.countMapped()
+	end, before := x.countMapped(), x.spent
 	x.call(n)
 	end()
+	x.lastCall = (x.spent - before) / time.Duration(n)
 	x.words.Batches = append(x.words.Batches, n)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 )
 
@@ -44,20 +45,70 @@ func (x *Experiment) confirm(o *assertion.Outcome) *assertion.Outcome {
 
 // hasTimeFor reports whether there is time for this number of calls and a snapshot after them.
 func (x *Experiment) hasTimeFor(calls int) bool {
-	return x.Time.Allows(2*x.slowestSnapshot + time.Duration(calls+1)*x.slowestCall)
+	return x.Time.Allows(2*x.slowestSnapshot + 2*x.slowestCall + time.Duration(calls)*2*x.usualCall())
+}
+
+// usualCall is how long a call takes on average, without the slowest one, which the system may have
+// delayed, or which did what only a first call does. In a bubble of testing/synctest it may be 0.
+func (x *Experiment) usualCall() time.Duration {
+	if x.calls < 2 {
+		return x.slowestCall
+	}
+	return (x.spent - x.slowestCall) / time.Duration(x.calls-1)
 }
 
 // isDoubtful reports whether the further batches so far leave open for some growth whether it is a
 // leak.
 func (x *Experiment) isDoubtful() bool {
 	return slices.ContainsFunc(x.finder.Growth().Leaks, func(l *finding.Leak) bool {
-		switch {
-		case l.IsResource():
-			return !l.Resources[0].Own.IsClear()
-		case l.Goroutines != nil:
-			return !l.Piled.IsClear()
-		}
-		own := x.finder.SeriesOf(l)
-		return !own.IsClear()
+		own := x.seriesOf(l)
+		return !own.IsClear() && !x.isUsedClearly(l)
 	})
+}
+
+// isUsedClearly reports whether the bytes that a leak has in use, which grow in no steps, have told
+// by a further batch what those of its arrays have not.
+func (x *Experiment) isUsedClearly(l *finding.Leak) bool {
+	if l.IsResource() || l.Goroutines != nil || l.Measure != history.InBytes {
+		return false
+	}
+	used := x.finder.Measured(l.Heads[0], history.InUse)
+	return len(used.More) > 0 && used.IsClear()
+}
+
+// seriesOf is the series that a leak was found by.
+func (x *Experiment) seriesOf(l *finding.Leak) series.Series {
+	switch {
+	case l.IsResource():
+		return l.Resources[0].Own
+	case l.Goroutines != nil:
+		return l.Piled
+	}
+	return x.finder.SeriesOf(l)
+}
+
+const (
+	// confirmTime bounds the duration of the last batch, where it only confirms an exact leak: each
+	// call may take longer than the one before, since what leaks makes it slower.
+	confirmTime = 10 * time.Second
+	// While the memory profiler records each allocation, op takes recordFactor times as long and
+	// more.
+	recordFactor = 10
+	minConfirm   = 20 // calls
+)
+
+// confirmSize returns the number of calls in the last batch: n, or less if it would take longer
+// than confirmTime and something grew by the same number with each call so far.
+func (x *Experiment) confirmSize(n int) int {
+	most := int(confirmTime / max(1, recordFactor*x.lastCall))
+	if x.Req.Iterations > 0 || n <= max(minConfirm, most) {
+		return n
+	}
+	if !slices.ContainsFunc(x.finder.Growth().Leaks, func(l *finding.Leak) bool {
+		own := x.seriesOf(l)
+		return own.IsExact()
+	}) {
+		return n
+	}
+	return max(minConfirm, most)
 }

@@ -50,6 +50,7 @@ type Experiment struct {
 
 	slowestCall, slowestSnapshot time.Duration
 	spent                        time.Duration // in all calls
+	lastCall                     time.Duration // of the last batch, on average
 }
 
 func (x *Experiment) inconclusive(err error) *assertion.Outcome {

@@ -107,7 +107,7 @@ func (x *Experiment) nextBatch(batch int) (stop bool, err error) {
 	if i == series.Intervals {
 		x.Sleep(assertion.RetryWaits[0])
 		x.noteBlocks()
-		x.recordBatch(n)
+		x.recordBatch(x.confirmSize(n))
 	} else {
 		x.runBatch(n)
 	}

@@ -135,6 +135,12 @@ func (x *Experiment) settlesQuiet(ctx context.Context, w *proof.Watch, calls int
 	return false
 }
 
+// swappedBytes bounds the size of an object that may replace another of its size. In a larger one a
+// string or slice that each call copies to a new array can get longer by MinBytesPerCall for
+// minProofCalls calls without another size of the object (go1.26 and go1.27
+// internal/runtime/gc/sizeclasses.go: from 1,024 bytes on, sizes are 128 bytes apart and more).
+const swappedBytes = 1 << 10
+
 // isQuiet reports whether so few things are new after the calls that none of them can be a leak.
 func isQuiet(n proof.Newcomers, calls int) bool {
 	most := maxNew(series.MinGrownPerCall, calls)
@@ -142,7 +148,7 @@ func isQuiet(n proof.Newcomers, calls int) bool {
 	if objects > most || n.MapEntries > most || n.Goroutines > most || n.Timers > most {
 		return false
 	}
-	swapped := n.Objects == 1 && n.Gone == 1 && n.Replaced == 1
+	swapped := n.Objects == 1 && n.Gone == 1 && n.Replaced == 1 && n.Bytes < swappedBytes
 	return swapped || float64(n.Bytes) < series.MinBytesPerCall*float64(calls)
 }
 

@@ -91,14 +91,11 @@ func (x *Experiment) fill(i, batch int) (calls int) {
 	for _, s := range found {
 		calls, bytes = max(calls, s.Fill()), max(bytes, s.Bytes)
 	}
-	// The slowest call may have been delayed, or have moved an array. In a bubble of
-	// testing/synctest no time passes.
-	took := x.spent - x.slowestCall
-	if took <= 0 || bytes > fillBytes<<i || x.Req.Iterations > 0 && calls > max(2, fillMore>>i)*batch {
+	took := time.Duration(calls) * x.usualCall()
+	if took <= 0 || took > fillTime<<i || bytes > fillBytes<<i || !x.Time.Allows(fillAgain>>i*took) {
 		return 0
 	}
-	took = time.Duration(float64(took) * float64(calls) / float64(x.calls))
-	if took > fillTime<<i || !x.Time.Allows(fillAgain>>i*took) {
+	if x.Req.Iterations > 0 && calls > max(2, fillMore>>i)*batch {
 		return 0
 	}
 	return calls

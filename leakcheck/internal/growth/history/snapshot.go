@@ -33,7 +33,7 @@ const (
 	InObjects Measure = iota
 	InEntries         // of maps
 	InBytes
-	InUse    // bytes without those between the length and the capacity of slices
+	InUse    // bytes without those behind the lengths of slices and strings
 	measures // how many there are
 )
 
@@ -64,7 +64,7 @@ func (m *Snapshot) Figures() map[tree.GrowthKey]figures {
 	return found
 }
 
-// HasRoom reports whether arrays of a path and type have spare capacity.
+// HasRoom reports whether slices or strings of a path and type have room in their blocks.
 func (m *Snapshot) HasRoom(k tree.GrowthKey) bool {
 	f := m.Figures()[k]
 	return f[InUse] < f[InBytes]
