@@ -13,8 +13,8 @@ const below = "." + wildcard
 
 // assign gives every measurement to the entry that it counts towards: covered[i] belongs to
 // entries[i], and unlisted is what no entry covers. Both keep the order of ms. The result depends
-// on the entries' paths and types alone. The time is proportional to the measurements times the
-// entries with a pattern.
+// on the entries' paths and types, and on figures only where adopt has a choice. The time is
+// proportional to the measurements times the entries with a pattern.
 func assign(entries []Entry, ms []Measurement) (covered [][]Measurement, unlisted []Measurement) {
 	literal := make(map[place]int, len(entries))
 	var patterns []int
@@ -47,7 +47,7 @@ func assign(entries []Entry, ms []Measurement) (covered [][]Measurement, unliste
 		}
 		covered[i] = append(covered[i], m)
 	}
-	return covered, unlisted
+	return covered, adopt(entries, covered, unlisted)
 }
 
 // compareSpecific orders patterns, the most specific first: more literal text in the path, then a
