@@ -350,6 +350,51 @@ func TestVerifyTestMain(t *testing.T) {
 	}
 }
 
+// The go command learns what the check read, and nothing of it hinders a test.
+func TestVerifyTestMainLogsInputs(t *testing.T) {
+	w := newWorld(t, report(sessions(3)))
+	w.env.TestLog = filepath.Join(t.TempDir(), "testlog.txt")
+	const log = "# test log\ngetenv HOME\n"
+	_, file := w.env.GoldenPath("TestMain.golden")
+	for _, tt := range []struct {
+		name, before string
+		opts         []Option
+		added        []string // nil: nothing at all
+		not          string
+	}{
+		{"a log", log, nil, []string{"getenv CI\n", "getenv LEAKGATE_UPDATE\n", "getenv LEAKCHECK_UPDATE\n", "open " + file + "\n"}, "\n\n"},
+		{"bounds", log, []Option{Root("app.sessions").MaxObjects(100)}, []string{"getenv CI\n"}, "\nopen "},
+		{"another form", "# new log\ngetenv HOME\n", nil, nil, ""},
+		{"shorter", "# test", nil, nil, ""},
+		{"no log", "", nil, nil, ""},
+	} {
+		_ = os.Remove(w.env.TestLog)
+		if tt.before != "" {
+			if err := os.WriteFile(w.env.TestLog, []byte(tt.before), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.stderrBuf.Reset()
+		w.VerifyTestMain(fakeM(0), environ.Site{}, newRequest(tt.opts))
+		if w.exitCode != 0 {
+			t.Errorf("%s: %s", tt.name, w.stderrBuf.String())
+		}
+		data, err := os.ReadFile(w.env.TestLog)
+		if (err == nil) != (tt.before != "") {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		added, ok := strings.CutPrefix(string(data), tt.before)
+		if !ok || tt.added == nil && added != "" || tt.not != "" && strings.Contains(added, tt.not) {
+			t.Errorf("%s: %q", tt.name, data)
+		}
+		for _, line := range tt.added {
+			if !strings.Contains("\n"+added, "\n"+line) {
+				t.Errorf("%s: no %q in %q", tt.name, line, added)
+			}
+		}
+	}
+}
+
 func TestUpdateIsAskedFor(t *testing.T) {
 	t.Setenv("LEAKGATE_UPDATE", "")
 	check := func(what string, want bool) {

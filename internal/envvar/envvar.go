@@ -53,6 +53,18 @@ const (
 	Update Variable = "UPDATE"
 )
 
+// all has every variable; internal/policy checks that.
+var all = [...]Variable{Artifacts, ArtifactsAll, ArtifactsMax, Cache, Freeze, Full, Goldens, Measure, Native, Repeat, Strict, Update}
+
+// Names returns the names of all variables in the environment, aliases included.
+func Names() []string {
+	var names []string
+	for _, v := range all {
+		names = append(names, v.Name(), alias+string(v))
+	}
+	return names
+}
+
 // Value is the value in the environment at the time of the call; "" if there is none. Several
 // goroutines may call it at once.
 func (v Variable) Value() string {

@@ -2,8 +2,11 @@ package policy
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/leakgate/leakgate/internal/envvar"
 )
 
 // ownVariable is the name of an environment variable with one of the two prefixes.
@@ -24,7 +27,7 @@ var readsOwnVariable = map[string]bool{
 }
 
 // TestVariables checks that the variables for users are read in one place, under both prefixes, and
-// that doc/environment.md lists them all.
+// that doc/environment.md and envvar.Names list them all.
 func TestVariables(t *testing.T) {
 	used := make(map[string]bool)
 	for _, file := range trackedFiles(t) {
@@ -50,6 +53,9 @@ func TestVariables(t *testing.T) {
 	for _, v := range known {
 		if !strings.Contains(documents, "\n| `LEAKGATE_"+v[1]+"` |") {
 			t.Errorf("doc/environment.md has no row for LEAKGATE_%s", v[1])
+		}
+		if !slices.Contains(envvar.Names(), "LEAKGATE_"+v[1]) {
+			t.Errorf("envvar.Names leaves out LEAKGATE_%s", v[1])
 		}
 	}
 }

@@ -42,6 +42,7 @@ func (c *Checker) VerifyTestMain(m environ.TestingM, at environ.Site, req *reque
 			a.Req.Problem("%v", err)
 		}
 	}
+	env.LogInputs(a.file)
 	o := a.Judge()
 	a.Keep(o)
 	o.Notes = append(o.Notes, a.leftovers(before, o.Eval)...)

@@ -44,7 +44,8 @@ type Environment struct {
 	Native        string // LEAKGATE_NATIVE
 	Update        bool
 	UpdateProblem string
-	Partial       bool // -run or -skip leave tests out
+	Partial       bool   // -run or -skip leave tests out
+	TestLog       string // -test.testlogfile: where the go command reads what the tests looked at
 	// the process runs no tests by itself: it lists them, or works for a fuzzing process
 	NoTests bool
 
@@ -78,6 +79,7 @@ func CurrentEnvironment() *Environment {
 	e.Modules = symbol.OwnModules()
 	e.Update, e.UpdateProblem = UpdateAsked()
 	e.Partial = flagText("test.run") != "" || flagText("test.skip") != ""
+	e.TestLog = flagText("test.testlogfile")
 	e.MemProfile = flagText("test.memprofile") != ""
 	e.Verbose = isSet(flagText("test.v"))
 	e.NoTests = flagText("test.list") != "" || flagText("test.fuzzworker") == "true"
