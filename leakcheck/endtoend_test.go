@@ -197,8 +197,10 @@ func TestEndToEndTestMain(t *testing.T) {
 		want  bool
 		part  string
 	}{
+		{"benchmarks", "3", []string{"-test.bench=.", "-test.benchtime=300x"}, true, "there is no testdata/leakcheck/TestMain.golden yet"},
 		{"made", "3", nil, true, "created testdata/leakcheck/TestMain.golden"},
 		{"equal", "3", nil, true, "PASS\n"},
+		{"equal, then benchmarks", "3", []string{"-test.bench=.", "-test.benchtime=300x"}, false, "UNKNOWN"}, // LEAKGATE_STRICT
 		{"more", "40", nil, false, "--- FAIL: TestMain\n    leakcheck: more is retained than the golden file allows"},
 		{"a test fails", "none", nil, false, "--- FAIL: TestAdd"},
 		{"listed", "40", []string{"-test.list=."}, true, "TestAdd"},

@@ -350,6 +350,61 @@ func TestVerifyTestMain(t *testing.T) {
 	}
 }
 
+// Benchmarks leave more, the longer they run: what a golden file says is what the tests leave.
+func TestVerifyTestMainAfterBenchmarks(t *testing.T) {
+	w := newWorld(t)
+	w.env.Benchmarks = true
+	run := func(left int64, opts ...Option) (int, string) {
+		w.reports = []*refscan.Report{report(sessions(left))}
+		w.stderrBuf.Reset()
+		w.VerifyTestMain(fakeM(0), environ.Site{}, newRequest(opts))
+		return w.exitCode, w.stderrBuf.String()
+	}
+	_, file := w.env.GoldenPath("TestMain.golden")
+	for _, asked := range []bool{false, true} {
+		w.env.Update = asked
+		code, out := run(300)
+		if _, err := os.Stat(file); code != 0 || err == nil || !strings.Contains(out, "run all tests to make it, without benchmarks") {
+			t.Errorf("without a file: %d %v %q", code, err, out)
+		}
+	}
+	w.env.Ci = true
+	if code, out := run(300); code != 1 || !strings.Contains(out, "there is no golden file") {
+		t.Errorf("without a file, in CI: %d %q", code, out)
+	}
+	w.env.Benchmarks, w.env.Update, w.env.Ci = false, false, false
+	if code, out := run(3); code != 0 || !strings.Contains(out, "created testdata/leakcheck/TestMain.golden") {
+		t.Fatalf("%d %q", code, out)
+	}
+	made := w.goldenText(t, "TestMain.golden")
+	w.env.Benchmarks = true
+	for _, asked := range []bool{false, true} {
+		w.env.Update = asked
+		if code, out := run(3); code != 0 || strings.Contains(out, "UNKNOWN") {
+			t.Errorf("no more than the file allows: %d %q", code, out)
+		}
+		code, out := run(300)
+		if code != 0 || !strings.Contains(out, "--- UNKNOWN: TestMain") || !strings.Contains(out, "run the tests without -bench") {
+			t.Errorf("more than the file allows: %d %q", code, out)
+		}
+		if w.goldenText(t, "TestMain.golden") != made {
+			t.Error("benchmarks changed the file")
+		}
+	}
+	w.env.Ci = true
+	if code, out := run(300); code != 1 {
+		t.Errorf("more than the file allows, in CI: %d %q", code, out)
+	}
+	if code, _ := run(300, Root("app.sessions").MaxObjects(10)); code != 1 {
+		t.Error("a bound does not count what benchmarks leave")
+	}
+	// leakgate run -base runs both revisions with the same flags.
+	w.env.Goldens = t.TempDir()
+	if code, out := run(300); code != 0 || !strings.Contains(out, "created ") {
+		t.Errorf("LEAKGATE_GOLDENS: %d %q", code, out)
+	}
+}
+
 // The go command learns what the check read, and nothing of it hinders a test.
 func TestVerifyTestMainLogsInputs(t *testing.T) {
 	w := newWorld(t, report(sessions(3)))

@@ -200,11 +200,11 @@ func (a *Assertion) Judge() *Outcome {
 		}
 		if a.readsOnly {
 			c.Write = false
-		} else if a.T == nil && a.Env.Partial {
-			// some tests did not run, so that less is retained than the file allows
+		} else if a.T == nil && a.Env.Partial || a.afterBenchmarks() {
+			// some tests did not run, so that less is retained than the file allows, or more ran
 			c.Write = false
-			if c.File == nil {
-				return &Outcome{Verdict: verdict.Pass, Golden: c, Notes: []string{"there is no " + c.Shown + " yet; run all tests to make it"}}
+			if c.File == nil && (a.Env.Partial || !a.Env.Ci) {
+				return &Outcome{Verdict: verdict.Pass, Golden: c, Notes: []string{"there is no " + c.Shown + " yet; run all tests to make it, without benchmarks"}}
 			}
 		}
 		if o.Golden = c; !c.Ok() && c.File == nil {
@@ -374,6 +374,15 @@ func (a *Assertion) conclude(o *Outcome, first string) *Outcome {
 		o.Verdict, o.Failed, o.Misuse = verdict.Fail, true, true
 		o.Message = "leakcheck: " + strings.Join(problems, "\n")
 		return o
+	}
+	if !e.Ok() && o.Golden != nil && a.afterBenchmarks() {
+		_, _, broken := e.Broken()
+		unknown := a.Unknown(&refscan.UnavailableError{
+			Cause:  "more is retained than " + o.Golden.Shown + " allows for the tests, and benchmarks may have left it: " + broken,
+			Remedy: "run the tests without -bench",
+		})
+		unknown.Eval, unknown.Golden = e, o.Golden
+		return unknown
 	}
 	if !e.Ok() {
 		o.Verdict, o.Failed = verdict.Fail, true

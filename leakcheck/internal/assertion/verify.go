@@ -63,3 +63,9 @@ func (c *Checker) VerifyTestMain(m environ.TestingM, at environ.Site, req *reque
 	}
 	c.Exit(0)
 }
+
+// afterBenchmarks reports whether benchmarks have run whose leftovers are not those that a golden
+// file for a whole package is about. The files of LEAKGATE_GOLDENS are made by the same command.
+func (a *Assertion) afterBenchmarks() bool {
+	return a.T == nil && a.Env.Benchmarks && a.Env.Goldens == ""
+}

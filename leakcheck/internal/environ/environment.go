@@ -45,6 +45,7 @@ type Environment struct {
 	Update        bool
 	UpdateProblem string
 	Partial       bool   // -run or -skip leave tests out
+	Benchmarks    bool   // -bench: benchmarks run after the tests
 	TestLog       string // -test.testlogfile: where the go command reads what the tests looked at
 	// the process runs no tests by itself: it lists them, or works for a fuzzing process
 	NoTests bool
@@ -79,6 +80,7 @@ func CurrentEnvironment() *Environment {
 	e.Modules = symbol.OwnModules()
 	e.Update, e.UpdateProblem = UpdateAsked()
 	e.Partial = flagText("test.run") != "" || flagText("test.skip") != ""
+	e.Benchmarks = flagText("test.bench") != ""
 	e.TestLog = flagText("test.testlogfile")
 	e.MemProfile = flagText("test.memprofile") != ""
 	e.Verbose = isSet(flagText("test.v"))

@@ -18,3 +18,9 @@ func TestAdd(t *testing.T) {
 	}
 	whole.Add(n)
 }
+
+func BenchmarkAdd(b *testing.B) {
+	for b.Loop() {
+		whole.Add(1)
+	}
+}
