@@ -311,6 +311,18 @@ func TestEndToEndCollected(t *testing.T) {
 			"         └─ val  *collected.Session  ← expected to be garbage\n",
 			"one of the references marked ~ should have been dropped\n",
 		},
+		"LeakPopped": {
+			"held by the package variable example.com/app/collected.stack (paths_test.go:",
+			"the usual cause: elements beyond the length are kept alive: clear them before s = s[:n] (clear, slices.Delete)\n",
+			"example.com/app/collected.stack  []*collected.Session\n",
+			"└─ [*]  *collected.Session, beyond the length  ← expected to be garbage\n",
+		},
+		"LeakSequence": {"└─ m  ", "   └─ [*]  *collected.Session  ← expected to be garbage\n"},
+		"LeakTwice":    {"└─ [*]  *collected.Session  ← expected to be garbage\n"},
+		"LeakOtherName": {
+			"leakcheck: *go-cache.Item is still reachable: used\n",
+			"└─ [*]  *go-cache.Item  ← expected to be garbage\n",
+		},
 		"LeakGlobal": {
 			"it is the package variable example.com/app/collected.srv, or part of it, which lives as long as the program\n",
 		},
@@ -335,6 +347,9 @@ func TestEndToEndCollected(t *testing.T) {
 				break
 			}
 			rest = after
+		}
+		if name != "LeakMaps" && strings.Contains(out, "cutting that is not enough") {
+			t.Errorf("%s: there is one path, got\n%s", name, out)
 		}
 	}
 	out, ok := m.run(t, "collected", nil, "./collected.test", "-test.run=^TestLeakAllocated$", "-test.memprofilerate=1")

@@ -132,3 +132,51 @@ func TestBeyondTheLength(t *testing.T) {
 	}
 	require.Len(t, got, len(want)+1)
 }
+
+// Paths tell where a reference lies in an element that the slices of its holder do not reach.
+func TestPathsBeyondTheLength(t *testing.T) {
+	long(t)
+	emptyCorpus()
+	fillShelves()
+	defer func() { theShelves, cutAtOnce = nil, nil }()
+	s := theShelves
+	for _, tt := range []struct {
+		name   string
+		object func() *cargo
+		path   string
+		beyond bool
+	}{
+		{"of a variable", func() *cargo { return cutAtOnce[:2][1] }, "cutAtOnce[1]", true},
+		{"of a variable, within", func() *cargo { return cutAtOnce[0] }, "cutAtOnce[0]", false},
+		{"right behind", func() *cargo { return s.cut[:2][1] }, "theShelves.cut[1]", true},
+		{"far behind", func() *cargo { return s.cut[:100][99] }, "theShelves.cut[10+]", true},
+		{"within", func() *cargo { return s.cut[0] }, "theShelves.cut[0]", false},
+		{"of an empty slice", func() *cargo { return s.emptied[:1][0] }, "theShelves.emptied[0]", true},
+		{"the last before the length", func() *cargo { return s.advanced[16] }, "theShelves.advanced[10+]", false},
+		{"of a large array", func() *cargo { return s.large[:100_000][77_777] }, "theShelves.large[10+]", true},
+		{"in interfaces", func() *cargo { return s.boxed[:4][3].(*cargo) }, "theShelves.boxed[3]", true},
+		{"in structs", func() *cargo { return s.structs[:4][2].in }, "theShelves.structs[2].in", true},
+		{"within and behind", func() *cargo { return s.removed[2] }, "theShelves.removed[2]", false},
+		{"within another slice", func() *cargo { return s.shared[1][3] }, "theShelves.shared[0][3]", false},
+		{"behind two slices", func() *cargo { return s.shared[1][:6][5] }, "theShelves.shared[0][5]", true},
+		{"beside a pointer into the array", func() *cargo { return s.element[:3][2] }, "theShelves.element[2]", true},
+		{"one of many", func() *cargo { return s.many[2][:4][3] }, "theShelves.many[2][3]", true},
+	} {
+		r, paths := pathsTo(t, addressOf(tt.object()), refscan.PathQuery{})
+		require.Equal(t, []string{tt.path}, paths, tt.name)
+		for i, st := range r.Paths[0].Steps {
+			assert.Equal(t, tt.beyond && i == len(r.Paths[0].Steps)-1, st.Beyond, tt.name+": "+st.Name)
+		}
+	}
+
+	// What lies before the start of a slice is found by an address that was kept elsewhere.
+	first := addressOf(firstOf(&s.advanced))
+	s.advanced = s.advanced[3:]
+	r, _ := pathsTo(t, first, refscan.PathQuery{})
+	require.Len(t, r.Paths, 1)
+	last := r.Paths[0].Steps[len(r.Paths[0].Steps)-1]
+	assert.True(t, last.Beyond)
+}
+
+//go:noinline
+func firstOf(s *[]*cargo) *cargo { return (*s)[0] }

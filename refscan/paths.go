@@ -49,6 +49,9 @@ type PathStep struct {
 	// 1 + the index in PathQuery.Watch of an address inside of the object that this step leads to;
 	// 0 if there is none
 	Watched int
+	// the reference lies in an element behind the length or before the start of the slice that the
+	// step before leads along; false where that is not certain
+	Beyond bool
 }
 
 // A PathQuery says which paths to look for.
@@ -111,7 +114,7 @@ func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
 		info.setPending(p.Pending)
 		rp := RetainingPath{Root: *info, Name: p.Root.Name, Type: p.RootType}
 		for _, st := range p.Steps {
-			rp.Steps = append(rp.Steps, PathStep{Name: st.Label, Type: st.Type, State: st.State, Watched: firstWatched(watched, st.Objects)})
+			rp.Steps = append(rp.Steps, PathStep{Name: st.Label, Type: st.Type, State: st.State, Watched: firstWatched(watched, st.Objects), Beyond: st.Beyond})
 		}
 		r.Paths = append(r.Paths, rp)
 	}

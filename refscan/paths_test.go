@@ -1,6 +1,8 @@
 package refscan_test
 
 import (
+	"iter"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -25,6 +27,7 @@ type vertex struct {
 var (
 	pathsRoot  *vertex
 	pathsOther *vertex
+	pathsSeq   iter.Seq[*vertex]
 )
 
 //go:noinline
@@ -169,6 +172,21 @@ func TestPaths(t *testing.T) {
 		assert.Equal(t, "pathsRoot.self.out[0]", written(r.Paths[0]))
 		assert.Contains(t, watched, 2)
 	})
+}
+
+// The type of a closure of generic code leaves pointers out. Those that it has are followed once.
+func TestPathsByGenericClosure(t *testing.T) {
+	long(t)
+	emptyCorpus()
+	var at uintptr
+	func() {
+		target := newVertex()
+		at = addressOf(target)
+		pathsSeq = maps.Values(map[int]*vertex{1: target})
+	}()
+	defer func() { pathsSeq = nil }()
+	_, got := pathsTo(t, at, refscan.PathQuery{Limit: 3})
+	assert.Equal(t, []string{"pathsSeq.m.$mapval"}, got)
 }
 
 func TestPathsToOtherMemory(t *testing.T) {

@@ -155,23 +155,11 @@ func (p *partials) settle() {
 // extent returns which elements of an array a reference holds; false if it is no slice of the
 // array.
 func (w *gatherer) extent(e *heaptype.Edge, s *goruntime.Span, obj uint32) (x extent, mem []byte, ok bool) {
-	if e.Layout != heaptype.LayoutArray || e.Size == 0 || e.Type == nil || w.guest {
+	if w.guest {
 		return x, nil, false
 	}
-	ty := w.a.heap.Typings.Of(obj)
-	if ty.Layout != heaptype.LayoutArray || ty.Type != e.Type.Index || !ty.Full {
-		return x, nil, false
-	}
-	mem, addr := heaptype.Payload(s, obj)
-	first := addr + uint64(ty.Offset)
-	if mem == nil || e.To < first || (e.To-first)%e.Type.Size != 0 {
-		return x, nil, false
-	}
-	mem = mem[ty.Offset:]
-	x = extent{obj: obj, lo: e.To - first}
-	x.capEnd = x.lo + e.Size
-	x.hi = x.capEnd - uint64(e.Slack)*e.Type.Size
-	return x, mem, x.lo <= x.hi && x.capEnd <= uint64(len(mem))
+	slice, mem, ok := w.a.heap.SliceOf(e, s, obj)
+	return extent{obj: obj, lo: slice.Start, hi: slice.End, capEnd: slice.CapEnd}, mem, ok
 }
 
 // leavesOut reports whether a slice leaves out elements of its array that hold references. It reads

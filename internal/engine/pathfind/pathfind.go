@@ -26,6 +26,7 @@ type Step struct {
 	Type    string   // of the reference, as in Node; "" if unknown
 	State   string   // "closed", "done" or the like: the use of the targets is over
 	Objects []uint32 // targets, several if only their addresses tell them apart
+	Beyond  bool     // an element that no slice of its holder reaches holds the reference
 }
 
 // Paths returns up to limit paths that keep the object at an address alive. The first is the
@@ -86,6 +87,10 @@ type pathfinder struct {
 	holderType string // its type, once it is needed
 	someCut    bool   // some of its references are cut
 	visit      func(heaptype.Edge)
+	// All pointers of a holder whose type leaves some out are visited after its typed references;
+	// typed has the addresses that these lead to.
+	partial bool
+	typed   map[uint64]bool
 }
 
 // A reference of a root, by label, or of an object, by its place in the holder's order.
@@ -234,11 +239,22 @@ func (p *pathfinder) node(e heaptype.Edge) (uint32, bool) {
 func (p *pathfinder) references(node uint32, visit func(heaptype.Edge)) {
 	p.holder, p.holderType, p.visit = node, "", visit
 	p.someCut = p.cutNodes.Has(node)
+	p.partial, p.typed = !p.typing(node).Full, nil
 	p.heap.References(&p.w, node)
 }
 
-// reference visits a reference of the holder.
+// reference visits a reference of the holder, but not the pointer of a typed one once more.
 func (p *pathfinder) reference(e heaptype.Edge) {
+	switch {
+	case !p.partial:
+	case e.Ref != heaptype.RefUnknown:
+		if p.typed == nil {
+			p.typed = make(map[uint64]bool)
+		}
+		p.typed[e.To] = true
+	case p.typed[e.To]:
+		return
+	}
 	if p.someCut && p.cuts[reference{node: p.holder, ref: e.Ref}] {
 		return
 	}
@@ -336,6 +352,9 @@ func (p *pathfinder) retrace(l *levels) tracedPath {
 			p.references(node, choose)
 		}
 		p.take(&path, &c)
+	}
+	for k := 1; k <= last; k++ {
+		path.Steps[k].Beyond = p.isBeyond(&path, k, from)
 	}
 	return path
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 )
 
 // An expectation is an object that is expected to be garbage.
 type expectation struct {
-	typ     string // of the pointer, with package names: "*app.Session"
+	typ     string // of the pointer, as messages show it: "*app.Session"
 	reason  string
 	at      environ.Site
 	null    bool // the pointer was nil from the start
@@ -23,7 +24,7 @@ type expectation struct {
 
 func NewExpectation[T any](p weak.Pointer[T], null bool, at environ.Site, reason string) *expectation {
 	return &expectation{
-		typ: reflect.TypeFor[*T]().String(), reason: reason, at: at, null: null, size: unsafe.Sizeof(*new(T)),
+		typ: naming.ShortName(naming.TypeName(reflect.TypeFor[*T]())), reason: reason, at: at, null: null, size: unsafe.Sizeof(*new(T)),
 		// As a number, the address keeps nothing alive.
 		address: func() uintptr { return uintptr(unsafe.Pointer(p.Value())) },
 	}

@@ -2,6 +2,7 @@ package collected
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/nodename"
@@ -86,24 +87,41 @@ func explainSurvivor(a *assertion.Assertion, s *survivor, when checkTime) []stri
 	if s.RetainedObjects > 1 {
 		lines = append(lines, fmt.Sprintf("it keeps %s alive, %s", textfmt.CountNoun(s.RetainedObjects, "object"), textfmt.ByteCount(s.RetainedBytes)))
 	}
+	others, beyond := furtherPaths(a, s.Paths)
 	lines = append(lines, pathHeldBy(a, s.Paths[0])...)
-	lines = append(lines, message.UsualCause(tree.TraceOfPath(s.Paths[0]), a.Env)...)
-	lines = append(lines, "")
+	cause := message.UsualCause(tree.TraceOfPath(s.Paths[0]), a.Env)
+	if cause == nil && beyond {
+		cause = []string{message.CausePrefix + message.KeptBeyond}
+	}
+	lines = append(append(lines, cause...), "")
 	lines = append(lines, pathLines(s.Paths[0])...)
 	if len(s.AllocatedAt) > 0 && a.Env.AllAllocations {
 		lines = append(append(lines, "", "allocated at:"), message.StackLines(s.AllocatedAt, a.Env)...)
 	}
-	for i, p := range s.Paths[1:] {
-		if isNamesake(p, s.Paths[:i+1]) || message.OneCall(tree.TraceOfPath(s.Paths[0]).Branches, tree.TraceOfPath(p).Branches) {
-			continue
-		}
-		lines = append(lines, "", "cutting that is not enough, it is also "+pathHeldBy(a, p)[0])
-		lines = append(lines, pathLines(p)...)
-	}
+	lines = append(lines, others...)
 	if len(s.Paths) == maxPaths {
 		lines = append(lines, "", "there may be more paths than these")
 	}
 	return lines
+}
+
+// furtherPaths says what else leads to an object. beyond is true if all paths lead by elements
+// beyond the length of a slice.
+func furtherPaths(a *assertion.Assertion, paths []refscan.RetainingPath) (lines []string, beyond bool) {
+	var read []string
+	beyond = true
+	for i, p := range paths {
+		holder, path := pathHeldBy(a, p), pathLines(p)
+		text := strings.Join(append(holder, path[1:]...), "\n") // the holder says which root it is
+		beyond = beyond && strings.Contains(text, beyondLength)
+		// A path by another element of the same slice, for example, reads the same.
+		if i > 0 && !slices.Contains(read, text) && !isNamesake(p, paths[:i]) &&
+			!message.OneCall(tree.TraceOfPath(paths[0]).Branches, tree.TraceOfPath(p).Branches) {
+			lines = append(append(lines, "", "cutting that is not enough, it is also "+holder[0]), path...)
+		}
+		read = append(read, text)
+	}
+	return lines, beyond
 }
 
 // pathHeldBy says in words what a path begins with.
@@ -134,12 +152,16 @@ func isNamesake(p refscan.RetainingPath, others []refscan.RetainingPath) bool {
 type link struct {
 	name, typ string
 	state     string // of the object that it leads to
+	beyond    bool   // the reference lies beyond the length of a slice
 	times     int
 	watched   bool
 	suspect   bool // the reference is marked as suspect: one of those should have been dropped
 }
 
-const expectedMark = "  ← expected to be garbage"
+const (
+	expectedMark = "  ← expected to be garbage"
+	beyondLength = ", beyond the length"
+)
 
 // pathLines draws a path, one line an edge. If an object on it should be gone already, the
 // references up to that object are marked as suspect.
@@ -185,6 +207,9 @@ func (l link) String() string {
 	if l.typ != "" {
 		s += "  " + textfmt.Abridge(naming.ShortName(l.typ), message.MaxNameShown)
 	}
+	if l.beyond {
+		s += beyondLength
+	}
 	if l.state != "" {
 		s += ", " + l.state
 	}
@@ -210,10 +235,10 @@ func foldSteps(steps []refscan.PathStep) []link {
 	var links []link
 	for i, st := range steps {
 		l := link{
-			name: symbol.Unescape(nodename.Fold(st.Name)), typ: naming.CleanType(st.Type), state: st.State, times: 1,
+			name: symbol.Unescape(nodename.Fold(st.Name)), typ: naming.CleanType(st.Type), state: st.State, beyond: st.Beyond, times: 1,
 			watched: st.Watched > 0, suspect: wrong < len(steps) && i <= wrong,
 		}
-		if n := len(links); n > 0 && links[n-1].name == l.name && links[n-1].typ == l.typ && links[n-1].state == l.state &&
+		if n := len(links); n > 0 && links[n-1].name == l.name && links[n-1].typ == l.typ && links[n-1].state == l.state && links[n-1].beyond == l.beyond &&
 			links[n-1].suspect == l.suspect && !links[n-1].watched {
 			links[n-1].times++
 			links[n-1].watched = l.watched

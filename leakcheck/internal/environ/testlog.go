@@ -1,8 +1,8 @@
 package environ
 
 import (
-	"io"
 	"os"
+	"strings"
 
 	"github.com/leakgate/leakgate/internal/envvar"
 )
@@ -17,25 +17,15 @@ const testLogMagic = "# test log\n"
 // reads, but it closes the log before (*testing.M).Run returns. An error is none of the test's: at
 // worst a pass is taken from the cache.
 func (e *Environment) LogInputs(file string) {
-	if e.TestLog == "" {
+	log, err := os.ReadFile(e.TestLog)
+	if err != nil || !strings.HasPrefix(string(log), testLogMagic) {
 		return
 	}
-	log, err := os.OpenFile(e.TestLog, os.O_RDWR|os.O_APPEND, 0)
-	if err != nil {
-		return
-	}
-	defer log.Close()
-	begin := make([]byte, len(testLogMagic))
-	if _, err := io.ReadFull(log, begin); err != nil || string(begin) != testLogMagic {
-		return
-	}
-	text := ""
-	for _, name := range append(envvar.Names(), "CI", "TEST_UNDECLARED_OUTPUTS_DIR") {
-		text += "getenv " + name + "\n"
-	}
+	names := append(envvar.Names(), "CI", "TEST_UNDECLARED_OUTPUTS_DIR")
+	text := "getenv " + strings.Join(names, "\ngetenv ") + "\n"
 	if file != "" {
 		_, path := e.GoldenPath(file)
 		text += "open " + path + "\n"
 	}
-	_, _ = log.WriteString(text)
+	_ = os.WriteFile(e.TestLog, append(log, text...), 0o666)
 }

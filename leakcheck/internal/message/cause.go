@@ -37,6 +37,9 @@ var registries = []registry{
 	{"reflect.lookupCache", "reflect.MapOf, SliceOf, ChanOf or ArrayOf makes types anew, which are kept for ever"},
 }
 
+// KeptBeyond is the usual cause for what elements outside of the length of slices hold.
+const KeptBeyond = "elements beyond the length are kept alive: clear them before s = s[:n] (clear, slices.Delete)"
+
 const newGobTypes = "package gob is given a new type each time, and keeps what it knows of types for ever"
 
 const newVariables = "os.Setenv is called with a new name each time, and os.Unsetenv is not"
@@ -50,7 +53,7 @@ func HeapCause(line []*tree.Branch, isProgram func(pkg string) bool) string {
 	root, last := line[0], line[len(line)-1]
 	switch typ := strings.TrimPrefix(last.Typ, "*"); {
 	case last.IsBeyondLength():
-		return "elements beyond the length are kept alive: clear them before s = s[:n] (clear, slices.Delete)"
+		return KeptBeyond
 	case typ == "string" && 2*last.Unreached > last.Bytes:
 		return "a part of a string keeps all of it alive: copy the part (strings.Clone)"
 	case IsDeferredCall(root) && last == root:

@@ -13,5 +13,8 @@ func Keep(n int) {
 	}
 }
 
+// Last is what was kept last.
+func Last() *Item { return items[len(items)-1] }
+
 // Serve runs until it is told to stop.
 func Serve(stop <-chan struct{}) { <-stop }
