@@ -6,7 +6,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
-	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // maker makes types for a Table, once each. Its methods must not run at the same time.
@@ -22,7 +21,7 @@ type maker struct {
 	surveyed *survey // nil until it is needed
 
 	enclosures map[EnclosingQuery]*Type
-	offHeap    map[debuginfo.TypeID]bool // struct types of the runtime: see notInHeap
+	offHeap    map[debuginfo.TypeID]bool // struct types: see notInHeap
 }
 
 func newMaker(m *goruntime.Model, names Names) maker {
@@ -195,7 +194,9 @@ func (k *maker) reference(d debuginfo.Type) (kind opKind, target debuginfo.TypeI
 }
 
 // notInHeap reports whether a type is marked as living outside of the collected heap; pointers to
-// it are no pointers to the collector (go1.26 internal/runtime/sys/nih.go).
+// it are no pointers to the collector (go1.26 and go1.27 internal/runtime/sys/nih.go). Types of the
+// runtime are, and the C structs that cgo knows by their names alone: they embed
+// runtime/cgo.Incomplete.
 func (k *maker) notInHeap(id debuginfo.TypeID, depth int) bool {
 	if id == 0 || depth > 4 {
 		return false
@@ -204,7 +205,7 @@ func (k *maker) notInHeap(id debuginfo.TypeID, depth int) bool {
 	if d.Name == "internal/runtime/sys.NotInHeap" || d.Name == "internal/runtime/sys.nih" {
 		return true
 	}
-	if d.Kind != reflect.Struct || !symbol.IsRuntime(symbol.Package(d.Name)) {
+	if d.Kind != reflect.Struct {
 		return false
 	}
 	if is, known := k.offHeap[id]; known && depth == 0 {

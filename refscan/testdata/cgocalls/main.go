@@ -77,14 +77,14 @@ func report() {
 		log.Fatal(err)
 	}
 	out := struct {
-		Totals  refscan.Totals
-		Cargoes map[string]int64
+		Totals refscan.Totals
+		Held   map[string]int64
 	}{r.Totals, map[string]int64{}}
 	var walk func(string, *refscan.Node)
 	walk = func(path string, n *refscan.Node) {
 		path = nodename.Join(path, n.Name)
 		if n.Type == "*main.cargo" && n.Objects > 0 {
-			out.Cargoes[path] += n.Objects
+			out.Held[path] += n.Objects
 		}
 		for _, c := range n.Children {
 			walk(path, c)
