@@ -281,11 +281,12 @@ func TestMeasure(t *testing.T) {
 	}
 	r := report(
 		global(node("example.com/app.a", "", 0, 0,
-			withElems(node("small", "map[string]*int", 1, 336, node("$mapval", "*int", 3, 48)), 6),
+			withElems(node("small", "map[string]*int", 1, 336, node("$mapval", "*int", 3, 48)), 6), // as large as blocks that they share
 			withElems(node("middle", "map[int]int", 1, 9000, node("$mapval", "int", 100, 0)), 100),
 			withElems(node("big", "map[int]*example.com/app.T", 1, 90000, node("$mapval", "*example.com/app.T", 5000, 80000)), 5000),
 			node("ids", "[]string", 1, 1600, node("[0]", "string", 70, 1120)),
 			node("text", "string", 2, 60000),
+			node("sum", "*complex128", 3, 48),
 			node("client", "*net/http.Client", 1, 48),
 			node("queue", "[]*net/http.wantConn", 1, 16),
 			node("times", "[]time.Time", 1, 480),
@@ -305,7 +306,7 @@ func TestMeasure(t *testing.T) {
 	}
 	want := []string{
 		"1 336~0 app.a.small map[string]*int",
-		"3 48~0 app.a.small[*] *int",
+		"3 0~0 app.a.small[*] *int",
 		"1 9000~100 app.a.middle map[int]int",
 		"100 0~0 app.a.middle[*] int",
 		"1 0~0 app.a.big map[int]*example.com/app.T",
@@ -313,12 +314,13 @@ func TestMeasure(t *testing.T) {
 		"1 1600~100 app.a.ids []string",
 		"70 1120~100 app.a.ids[*] string",
 		"2 60000~100 app.a.text string",
+		"3 48~0 app.a.sum *complex128",
 		"1 0~0 app.a.client *net/http.Client",
 		"1 0~0 app.a.queue []*net/http.wantConn",
 		"1 480~100 app.a.times []time.Time",
 		"1 48~0 app.a.own *app/sub.T",
 		"1 0~0 app.a.smap sync.Map",
-		"300 4800~0 app.a.smap[*] *int",
+		"300 0~0 app.a.smap[*] *int",
 		"3 300~100 app.a.blob *example.com/app.T",
 	}
 	path := "app.a"
@@ -338,6 +340,22 @@ func TestMeasure(t *testing.T) {
 	}
 	if ft, ok := w.assert(); !ok || len(ft.logs) > 0 {
 		t.Errorf("%v %s %q", ok, ft.errorText(), ft.logs)
+	}
+}
+
+// Numbers behind pointers lie in blocks that they share: that they count with their own bytes in
+// one run and with those of a block in the next is no difference.
+func TestGoldenOfSmallValues(t *testing.T) {
+	numbers := func(bytes int64) *refscan.Report {
+		return report(global(node("example.com/app.counts", "*uint32", 3, bytes), "", 0))
+	}
+	w := newWorld(t, numbers(12))
+	for _, bytes := range []int64{12, 48, 24, 12} {
+		w.reports = []*refscan.Report{numbers(bytes)}
+		ft, ok := w.assert()
+		if !ok {
+			t.Errorf("%d bytes: %s", bytes, ft.errorText())
+		}
 	}
 }
 

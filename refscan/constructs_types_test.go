@@ -196,6 +196,23 @@ func keep(unsafe.Pointer) {}
 //go:noinline
 func fillMap(m map[int]*cargo) { m[1] = newCargo() }
 
+// holdSmall has a variable on the heap, which its frame alone refers to.
+//
+//go:noinline
+func holdSmall(ready func(), stop <-chan struct{}) {
+	n := uint32(1)
+	keepOnHeap(&n)
+	ready()
+	<-stop
+	keepOnHeap(&n)
+}
+
+//go:noinline
+func keepOnHeap(p *uint32) {
+	gAnys = append(gAnys[:0], p)
+	gAnys = nil
+}
+
 //go:noinline
 func holdGeneric[T any](v T, list []T, ready func(), stop <-chan struct{}) (T, []T, any) {
 	ready()
@@ -334,6 +351,17 @@ func TestFrameVariables(t *testing.T) {
 		holds(t, map[string]int64{"TestFrameVariables.func13.b[*]": 40})
 		use(part[1])
 		fillBig(&b)
+	})
+	t.Run("small, moved to the heap", func(t *testing.T) {
+		for range 4 {
+			background(t, holdSmall)
+		}
+		size := int64(4)
+		if builtWith("-race", "true") {
+			size = 8 // of the smallest block: none is shared
+		}
+		n := at(t, holds(t, map[string]int64{}), "holdSmall.n")
+		require.Equal(t, []int64{4, 4 * size}, []int64{n.Objects, n.Bytes})
 	})
 }
 

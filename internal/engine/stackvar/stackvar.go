@@ -196,7 +196,7 @@ func (w *stackWalk) variable(v activeVar) {
 	if v.Deref {
 		// The slot points to the variable, which escaped to the heap.
 		if s := w.take(addr); s != nil {
-			w.reference(fv, heaptype.Edge{To: s.Value, Type: t, Layout: heaptype.LayoutValue, Confidence: heaptype.FromStatic}, 0)
+			w.reference(fv, heaptype.Edge{To: s.Value, Size: t.Size, Type: t, Layout: heaptype.LayoutValue, Confidence: heaptype.FromStatic}, 0)
 		}
 		return
 	}

@@ -142,9 +142,9 @@ func (r *Ruler) line(b *tree.Branch) golden.Measurement {
 		}
 	case tree.IsHashShaped(b.Typ) || tree.IsPoolShaped(b.Typ):
 		m.Objects, m.Bytes = 0, 0
-	case isPlain(b.Typ) && b.Bytes < 16*b.Objects:
-		// Values under 16 bytes share blocks, unless the race detector is on. Their number is
-		// exact, but the bytes that they take vary.
+	case sharesBlocks(b):
+		// Their number is exact. The bytes that they take vary: they share no blocks with the race
+		// detector, and the first reference to one may not tell its size.
 		m.Bytes = 0
 	case b.Typ == "string":
 		m.BytesTolerance = goldenline.OneStep
@@ -182,15 +182,24 @@ func isUnexported(name string) bool {
 	return !unicode.IsUpper(first)
 }
 
-var plainTypes = []string{
-	"bool", "string", "uintptr",
+// sharedBlock is the size of the blocks in which smaller values without pointers lie (go1.26 and
+// go1.27 runtime/malloc.go, mallocgcTiny).
+const sharedBlock = 16
+
+// smallTypes are the predeclared types of less than a shared block and without pointers.
+var smallTypes = []string{
+	"bool", "uintptr",
 	"int", "int8", "int16", "int32", "int64",
 	"uint", "uint8", "uint16", "uint32", "uint64",
-	"float32", "float64", "complex64", "complex128",
+	"float32", "float64", "complex64",
 }
 
-// isPlain reports whether a reference of this type leads to values of a predeclared type without
-// pointers.
-func isPlain(typ string) bool {
-	return slices.Contains(plainTypes, strings.TrimPrefix(strings.TrimPrefix(typ, "*"), "[]"))
+// sharesBlocks reports whether a reference leads to values that share blocks. The type tells it of
+// numbers, of strings and slices what they take on average.
+func sharesBlocks(b *tree.Branch) bool {
+	if elem, ok := strings.CutPrefix(b.Typ, "*"); ok {
+		return slices.Contains(smallTypes, elem)
+	}
+	isPlain := b.Typ == "string" || slices.Contains(smallTypes, strings.TrimPrefix(b.Typ, "[]"))
+	return isPlain && b.Bytes < sharedBlock*b.Objects
 }
