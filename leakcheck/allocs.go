@@ -15,10 +15,11 @@ import (
 // The figures are exact: all allocations of the goroutine that calls op count, and those of
 // goroutines that op starts. Other goroutines do not count, so that tests may run in parallel; but
 // work that op gives to a goroutine from before does not count either. The objects of a type are
-// those of that type alone; those of a slice type (Type[[]T]()) are its backing arrays, and those
-// of a map type the groups of its entries. Memory without a type that the runtime knows, such as
-// strings, counts in AllAllocs. A type that an element of a generic function's shape shares, such
-// as Entry[go.shape.int], is matched by that name.
+// those of that type alone; those of a slice type (Type[[]T]()) are its backing arrays, and all
+// arrays of type [n]T, as which the compiler allocates composite literals and the arguments of
+// variadic calls; those of a map type are the groups of its entries. Memory without a type that the
+// runtime knows, such as strings, counts in AllAllocs. A type that an element of a generic
+// function's shape shares, such as Entry[go.shape.int], is matched by that name.
 //
 // op is called twice to warm up, twice more after a garbage collection, and then 100 times, or as
 // often as half a second allows, at least 4 times; Warmup and Iterations override the first and the

@@ -60,6 +60,63 @@ func TestAssertAllocs(t *testing.T) {
 	}
 }
 
+var (
+	keptRows    []line
+	keptBaskets []basket
+	keptLinks   []link[shelfID, string]
+)
+
+//go:noinline
+func keepLines(all ...line) { keptRows = all }
+
+//go:noinline
+func twoLinks[K comparable, V any](k K, v V) []link[K, V] {
+	return []link[K, V]{{key: k, value: v}, {key: k}}
+}
+
+// The array of a composite literal, and that of a variadic call, are allocated as [n]T. They count
+// for []T, and for [n]T of that length.
+func TestAssertAllocsOfLiterals(t *testing.T) {
+	literal := func() { keptRows = []line{{1, 2}, {3, 4}} }
+	variadic := func() { keepLines(line{1, 2}, line{3, 4}) }
+	generic := func() { keptLinks = twoLinks[shelfID, string](1, "x") }
+	grown := func() { keptBaskets = append([]basket(nil), basket{}) }
+	for name, c := range map[string]struct {
+		op    func()
+		bound AllocOption
+		text  string // of a failure, or of a note
+		holds bool
+	}{
+		"literal":               {literal, Type[[]line]().MaxAllocsPerOp(0), "1.00 allocs/op (32 B/op), none allowed", false},
+		"variadic":              {variadic, Type[[]line]().MaxAllocsPerOp(0), "1.00 allocs/op (32 B/op), none allowed", false},
+		"by name":               {literal, TypeNamed("[]leakcheck.line").MaxAllocsPerOp(0), "1.00 allocs/op (32 B/op), none allowed", false},
+		"array":                 {literal, Type[[2]line]().MaxAllocsPerOp(0), "1.00 allocs/op (32 B/op), none allowed", false},
+		"shape":                 {generic, Type[[]link[shelfID, string]]().MaxAllocsPerOp(0), "1.00 allocs/op (64 B/op), none allowed", false},
+		"allowed":               {literal, Type[[]line]().MaxAllocsPerOp(1), "op allocates 1.00 allocs/op", true},
+		"array of other length": {literal, Type[[3]line]().MaxAllocsPerOp(0), "", true},
+		"elements":              {literal, Type[line]().MaxAllocsPerOp(0), "", true},
+		"elements of a shape":   {generic, Type[link[shelfID, string]]().MaxAllocsPerOp(0), "", true},
+		"other elements":        {literal, Type[[]basket]().MaxAllocsPerOp(0), "", true},
+		"arrays of arrays":      {literal, Type[[][2]line]().MaxAllocsPerOp(0), "Type[[][2]leakcheck.line](): 1.00 allocs/op of [2]leakcheck.line may be of this type, too", true},
+		"room for one":          {grown, Type[[]basket]().MaxAllocsPerOp(0), "Type[[]leakcheck.basket](): 1.00 allocs/op of leakcheck.basket may be of this type, too; AllAllocs counts them", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ft := &fakeT{}
+			ok := AssertAllocs(ft, c.op, c.bound)
+			if c.holds {
+				assert.True(t, ok, ft.errorText())
+				assert.True(t, ft.logged(c.text), ft.logs)
+				return
+			}
+			if untoldWithRace(t, ft) {
+				return
+			}
+			assert.False(t, ok)
+			assert.Contains(t, ft.errorText(), c.text)
+		})
+	}
+}
+
 // untoldWithRace reports whether a broken bound was not judged because of -race.
 func untoldWithRace(t *testing.T, ft *fakeT) bool {
 	t.Helper()

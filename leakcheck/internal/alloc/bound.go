@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
 
@@ -87,10 +88,10 @@ func (b *Bound) untoldOf(r *recording) (notes []string) {
 		return nil
 	}
 	t := b.Selector.Object
-	line := ""
+	line, element := "", ""
 	switch {
 	case t.Kind() == reflect.Slice:
-		line = interfaceLine("slice")
+		line, element = interfaceLine("slice"), naming.TypeName(t.Elem()) // of an array with room for one
 		if !hasPointers(t.Elem()) {
 			line += " op.untyped"
 		}
@@ -99,8 +100,8 @@ func (b *Bound) untoldOf(r *recording) (notes []string) {
 		line = interfaceLine(fmt.Sprintf("uint%d", 8*t.Size()))
 	}
 	for _, n := range r.rows {
-		if n.line != "" && slices.Contains(strings.Fields(line), n.line) && n.objects > excess(r.calls, r.collected) {
-			notes = append(notes, fmt.Sprintf("%s: %s allocs/op of %s may be of this type, too; AllAllocs counts them", b.shown(), rate(n.objects, r.calls), n.name))
+		if (n.line != "" && slices.Contains(strings.Fields(line), n.line) || n.typed && n.name == element) && n.objects > excess(r.calls, r.collected) {
+			notes = append(notes, fmt.Sprintf("%s: %s allocs/op of %s may be of this type, too; AllAllocs counts them", b.shown(), rate(n.objects, r.calls), shownName(n.name)))
 		}
 	}
 	return notes
@@ -134,9 +135,17 @@ func (b *Bound) counts(rows []*row) (sum row) {
 	return sum
 }
 
-// in reports whether a row counts for a bound.
+// in reports whether a row counts for a bound. A bound on []T counts objects of type [n]T, too: the
+// compiler allocates so the array of a composite literal, and that of a variadic call (go1.26,
+// go1.27: cmd/compile/internal/walk/complit.go, slicelit).
 func (b *Bound) in(r *row) bool {
-	return !r.runtime && (b.Selector == nil || r.typed && (b.Selector.Types.Matches(r.reference()) || b.ofShape(r)))
+	switch {
+	case b.Selector == nil || r.runtime || !r.typed:
+		return b.Selector == nil && !r.runtime
+	case b.ofShape(r), r.slice != "" && b.Selector.Types.Matches(r.slice):
+		return true
+	}
+	return b.Selector.Types.Matches(r.reference())
 }
 
 // uncertainObjects returns how many objects that count for a bound may be something else, because

@@ -23,8 +23,11 @@ type row struct {
 	unsized int64           // objects whose size is unknown
 	over    bool            // a broken bound, or golden file line, counts it
 	sizes   map[int64]int64 // number of objects by size
-	shape   reflect.Type    // of an object, if generic code tells only the shapes of type arguments
-	array   bool            // the objects are arrays
+	// of an object, or of its elements if the type is [n]T; nil unless generic code tells only the
+	// shapes of type arguments
+	shape reflect.Type
+	array bool   // the objects are arrays
+	slice string // "[]T" if the type is [n]T
 }
 
 const (
@@ -91,6 +94,10 @@ func kindOf(n *alloctrace.Count, classes []int64) *row {
 		r.name, r.array = "[]"+naming.TypeName(t), true
 	default:
 		r.name = naming.TypeName(t)
+		if t.Kind() == reflect.Array && t.Name() == "" {
+			t = t.Elem()
+			r.slice = "[]" + naming.TypeName(t)
+		}
 	}
 	if r.typed && strings.Contains(t.Name(), shapePrefix) {
 		r.shape = t
@@ -127,7 +134,11 @@ func mapOf(group reflect.Type) string {
 
 // twin is the row that the objects of r would be in if they were arrays.
 func (r *row) twin() *row {
-	return &row{name: "[]" + r.name, typed: r.typed, shape: r.shape, array: true}
+	t := &row{name: "[]" + r.name, typed: r.typed, array: true}
+	if r.slice == "" {
+		t.shape = r.shape
+	}
+	return t
 }
 
 // reference is the type of a reference to the objects of a row, which selectors match.

@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -24,10 +25,10 @@ func (b *Bound) ofShape(r *row) bool {
 	t := b.Selector.Object
 	switch {
 	case t == nil:
-		return b.Selector.Types.Matches(strings.ReplaceAll(r.reference(), shapePrefix, ""))
-	case r.array != (t.Kind() == reflect.Slice && t.Name() == ""):
+		return b.Selector.Types.Matches(strings.ReplaceAll(cmp.Or(r.slice, r.reference()), shapePrefix, ""))
+	case (r.array || r.slice != "") != (t.Kind() == reflect.Slice && t.Name() == ""):
 		return false
-	case r.array:
+	case t.Kind() == reflect.Slice && t.Name() == "":
 		t = t.Elem()
 	}
 	return t.PkgPath() == r.shape.PkgPath() && baseName(t) == baseName(r.shape) && baseName(t) != "" && alike(t, r.shape, 0)
