@@ -55,9 +55,10 @@ func eachOption[O any](opts []O, problem func(string, ...any), apply func(O)) {
 
 // Scope names the packages whose roots count, by import path: "example.com/app",
 // "example.com/app/..." (and all below), "example.com/*/store". The last elements of a path are
-// enough: "app/store". A root belongs to the package that declares the variable. A goroutine's
-// variable belongs to the package of its function, to that of the goroutine's entry function, and
-// to that of the function that created the goroutine.
+// enough: "app/store". So is the package's name, where the path does not end in it: "cache" for
+// github.com/patrickmn/go-cache. A root belongs to the package that declares the variable. A
+// goroutine's variable belongs to the package of its function, to that of the goroutine's entry
+// function, and to that of the function that created the goroutine.
 //
 // Without Scope, a comparison with a golden file takes the roots of the module under test and
 // leaves out the test functions' own variables; bounds take all roots.

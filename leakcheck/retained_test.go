@@ -96,7 +96,7 @@ func TestMisuse(t *testing.T) {
 		{[]Option{nil}, "option 1 is nil"},
 		{[]Option{Type[error]().None()}, "error is an interface, and no object has such a type"},
 		{[]Option{Scope()}, "Scope() names no package"},
-		{[]Option{Scope("example.com/ap"), Root("app.sessions").MaxObjects(1000)}, `Scope("example.com/ap"): the program has no such package`},
+		{[]Option{Scope("example.com/ap"), Root("app.sessions").MaxObjects(1000)}, `Scope("example.com/ap"): the program has no such package; did you mean example.com/app?`},
 		{[]Option{Scope("runtime"), Root("app.sessions").None()}, "example.com/app.sessions lies outside of the Scope"},
 		{[]Option{Ignore("app.debug", "")}, "the reason is empty"},
 		{[]Option{Ignore("", "x")}, "the pattern is empty"},

@@ -212,7 +212,8 @@ func (c ScopeCheck) Evaluate(s *Seen) []Finding {
 	}
 	for _, ps := range c.Req.Scope {
 		if !(&tree.Scope{Packages: []naming.Packages{ps}}).IncludesAny(s.Everything) && !ps.Known(s.Names) {
-			all = append(all, Finding{Problem: fmt.Sprintf("Scope(%q): the program has no such package", ps[0].Text)})
+			all = append(all, Finding{Problem: fmt.Sprintf("Scope(%q): the program has no such package%s", ps[0].Text,
+				naming.DidYouMean(ps[0].Text, s.Names.RootNames(), naming.PackagePath))})
 		}
 	}
 	return all

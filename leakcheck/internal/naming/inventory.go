@@ -1,6 +1,7 @@
 package naming
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -35,13 +36,6 @@ func (p *Pattern) KnownSpecial(names Inventory) bool {
 
 // Known reports whether the program has such a package: one with a variable, a function or a type.
 func (ps Packages) Known(names Inventory) bool {
-	if names.KnownRoot(func(name string) bool { return ps.Include(symbol.Package(name)) }) {
-		return true
-	}
-	for _, n := range names.TypeNames() {
-		if ps.Include(symbol.Package(n)) {
-			return true
-		}
-	}
-	return false
+	is := func(name string) bool { return ps.Include(PackagePath(name)) }
+	return names.KnownRoot(is) || slices.ContainsFunc(names.TypeNames(), is)
 }

@@ -23,12 +23,13 @@ var BuildPaths = sync.OnceValues(func() (pkg, module string) {
 // Packages is a compiled pattern of Scope.
 type Packages []Pattern
 
-// Include reports whether a pattern matches a package. It takes an external test package
-// ("example.com/app_test") for the package that it tests.
+// Include reports whether a pattern matches a package, by its import path or by its name. It takes
+// an external test package ("example.com/app_test") for the package that it tests.
 func (ps Packages) Include(pkg string) bool {
 	pkg = strings.TrimSuffix(symbol.Unescape(pkg), "_test")
+	name := packageName(pkg)
 	for _, p := range ps {
-		if p.MatchWhole(pkg) {
+		if p.MatchWhole(pkg) || name != "" && !p.Anchored && p.MatchWhole(name) {
 			return true
 		}
 	}

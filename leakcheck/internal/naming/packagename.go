@@ -3,6 +3,8 @@ package naming
 import (
 	"strings"
 	"sync/atomic"
+
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // packageNames maps import paths that do not end in the package's name to that name:
@@ -19,30 +21,50 @@ func LearnPackageNames(names map[string]string) {
 	}
 }
 
+// packageName returns a package's name if its import path does not end in it, else "".
+func packageName(path string) string {
+	if names := packageNames.Load(); names != nil {
+		return (*names)[path]
+	}
+	return ""
+}
+
 // byPackageName yields a name with the package's name in place of the import path, if the path does
-// not end in it: "cache.sessions" for "github.com/patrickmn/go-cache.sessions". Dots are part of
-// the last element of some paths ("gopkg.in/yaml.v3.sessions"), so that each dot may be the path's
-// end.
+// not end in it: "cache.sessions" for "github.com/patrickmn/go-cache.sessions".
 func byPackageName(name string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		names := packageNames.Load()
-		if names == nil {
-			return
-		}
-		name = strings.TrimLeft(name, "*")
-		path := name
-		if i := strings.IndexAny(path, "[({ "); i >= 0 {
-			path = path[:i]
-		}
-		for i := strings.LastIndexByte(path, '/') + 1; i < len(path); i++ {
-			if path[i] != '.' {
-				continue
-			}
-			if pkg, ok := (*names)[path[:i]]; ok && !yield(pkg+name[i:]) {
+		name := strings.TrimLeft(name, "*")
+		for i := pathEnd(name, 0); i > 0; i = pathEnd(name, i+1) {
+			if !yield(packageName(name[:i]) + name[i:]) {
 				return
 			}
 		}
 	}
+}
+
+// PackagePath returns the import path in the name of a variable, function or type. The names in
+// debug information have no escapes of dots, from which symbol.Package tells where the path ends.
+func PackagePath(name string) string {
+	name = strings.TrimLeft(name, "*")
+	if clean := symbol.Unescape(name); pathEnd(clean, 0) > 0 {
+		return clean[:pathEnd(clean, 0)]
+	}
+	return symbol.Package(name)
+}
+
+// pathEnd returns where the import path in a name may end, at an offset or behind it, if the path
+// does not end in the package's name, and 0 if it nowhere does. Dots are part of the last element
+// of some paths ("gopkg.in/yaml.v3.sessions"), so that each dot may be the path's end.
+func pathEnd(name string, from int) int {
+	if i := strings.IndexAny(name, "[({ "); i >= 0 {
+		name = name[:i]
+	}
+	for i := max(from, strings.LastIndexByte(name, '/')+1); i < len(name); i++ {
+		if name[i] == '.' && packageName(name[:i]) != "" {
+			return i
+		}
+	}
+	return 0
 }
 
 // WithPackageNames shortens every import path in a name to its package's name:

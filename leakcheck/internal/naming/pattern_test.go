@@ -120,6 +120,31 @@ func TestPatternByPackageName(t *testing.T) {
 			t.Errorf("TypeNamed(%q) means it: %v", text, got)
 		}
 	}
+	for text, want := range map[string]bool{
+		"cache": true, "go-cache": true, "cache/...": true, "cach*": true, "github.com/patrickmn/go-cache": true, "patrickmn/cache": false, "ache": false,
+	} {
+		ps, err := CompileScope(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ps.Include("github.com/patrickmn/go-cache") != want || ps.Include("github.com/patrickmn/go-cache_test") != want {
+			t.Errorf("Scope(%q) includes it: %v", text, !want)
+		}
+		for i := range ps {
+			ps[i].Anchored = true
+		}
+		if text == "cache" && ps.Include("github.com/patrickmn/go-cache") {
+			t.Error("a scope that is given in full goes by the package's name")
+		}
+	}
+	for name, want := range map[string]string{
+		"gopkg.in/yaml.v3.cache": "gopkg.in/yaml.v3", "*gopkg.in/yaml.v3.Node": "gopkg.in/yaml.v3", "gopkg.in/yaml.v3.(*Node).Decode.n": "gopkg.in/yaml.v3",
+		"example.com/app.x": "example.com/app", "**example.com/app.T": "example.com/app", "int": "",
+	} {
+		if got := PackagePath(name); got != want {
+			t.Errorf("the package of %s is %s", name, got)
+		}
+	}
 	if m, err := MatchTypeNamed("map[yaml.Kind]*cache.Item"); err != nil || !m.Matches("map[gopkg.in/yaml.v3.Kind]*github.com/patrickmn/go-cache.Item") {
 		t.Error("packages within a type do not go by their names", err)
 	}

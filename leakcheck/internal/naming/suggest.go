@@ -38,7 +38,7 @@ func Suggest(written string, names []string) []string {
 	limit := max(2, len(written)/3)
 	var near []candidate // the nearest, in order
 	for _, name := range names {
-		if len(name) > maxNameLength {
+		if name == "" || len(name) > maxNameLength {
 			continue
 		}
 		c := candidate{name: symbol.Unescape(name)}

@@ -48,4 +48,11 @@ func TestPackageNames(t *testing.T) {
 		t.Errorf("a name that does not exist: %v", err)
 	}
 	leakcheck.AssertRetained(t, leakcheck.Scope("example.com/app/cmd/..."), leakcheck.TypeNamed("lib.Item").MaxObjects(4))
+	leakcheck.AssertRetained(t, leakcheck.Scope("lib"), leakcheck.TypeNamed("lib.Item").MaxObjects(4), leakcheck.TypeNamed("yaml.Item").None())
+	if err := leakcheck.Find(leakcheck.Scope("lib"), leakcheck.TypeNamed("lib.Item").None()); !errors.As(err, new(*leakcheck.FoundError)) {
+		t.Errorf("a scope by the package's name: %v", err)
+	}
+	if err := leakcheck.Find(leakcheck.Scope("yalm.v3"), leakcheck.TypeNamed("lib.Item").None()); err == nil || !strings.Contains(err.Error(), "no such package; did you mean example.com/app/cmd/yaml.v3?") {
+		t.Errorf("a package that does not exist: %v", err)
+	}
 }
