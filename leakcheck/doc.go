@@ -30,8 +30,11 @@
 // paths, and Since counts only new memory.
 //
 // A bound on a root or a type that the program does not have fails the test, and the message lists
-// similar names. A Path whose root exists may end at a field that holds nothing at that moment;
-// that passes, and is logged.
+// similar names. So does a Path by a field that the struct there does not have, as far as the types
+// of the program tell: a field of an embedded struct is written with the struct's name. Behind
+// interfaces, functions, channels and wildcards, and below types of the standard library, they do
+// not. A Path whose root exists may end at a field that holds nothing at that moment; that passes,
+// and is logged.
 //
 // # Expected death
 //

@@ -81,7 +81,7 @@ func TestEndToEnd(t *testing.T) {
 	out, _ := m.run(t, ".", nil, "go", "test", "-v", "-count=1", ".")
 	for test, want := range map[string]string{
 		"TestClean": "PASS", "TestLeak": "FAIL", "TestOwn": "FAIL", "TestGoroutine": "FAIL",
-		"TestSince": "PASS", "TestTypo": "FAIL", "TestGolden": "PASS",
+		"TestSince": "PASS", "TestTypo": "FAIL", "TestTypoInPath": "FAIL", "TestTypeOfNoObject": "FAIL", "TestGolden": "PASS",
 	} {
 		if !strings.Contains(out, "--- "+want+": "+test+" ") {
 			t.Errorf("%s: want %s", test, want)
@@ -94,6 +94,8 @@ func TestEndToEnd(t *testing.T) {
 		"held by the variable held of example.com/app.(*Pool).run (app.go:42)",
 		"in a goroutine, created by example.com/app.NewPool (app.go:37)",
 		"did you mean example.com/app.sessions?",
+		"app.sessions[*] has no field Bufs; did you mean app.sessions[*].buf?",
+		`TypeNamed("app.handler").None(): only function types and interfaces have such a name`,
 		"created testdata/leakcheck/TestGolden.golden",
 	} {
 		if !strings.Contains(out, part) {

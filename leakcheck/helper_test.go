@@ -72,13 +72,26 @@ func sessions(n int64) *refscan.Node {
 }
 
 // names is a handmade inventory.
-type names struct{ roots, types []string }
+type names struct {
+	roots, types []string
+	hollow       []string                         // types that no object has
+	missing      map[string]*refscan.MissingField // by variable and path
+}
 
 func (n names) KnownRoot(match func(string) bool) bool { return slices.ContainsFunc(n.roots, match) }
 
 func (n names) RootNames() []string { return n.roots }
 
 func (n names) TypeNames() []string { return n.types }
+
+func (n names) KnownType(match func(string) bool) (known, ofObjects bool) {
+	ofObjects = slices.ContainsFunc(n.types, match)
+	return ofObjects || slices.ContainsFunc(n.hollow, match), ofObjects
+}
+
+func (n names) MissingField(variable, path string) *refscan.MissingField {
+	return n.missing[variable+path]
+}
 
 func (n names) Declaration(string) (string, int) { return "", 0 }
 
@@ -87,7 +100,11 @@ var appNames = names{
 		"example.com/app.sessions", "example.com/app.srv", "example.com/app.debug", "example.com/app.cache",
 		"example.com/app.(*pool).run", "runtime.allgs", "other.org/app.sessions2",
 	},
-	types: []string{"example.com/app.Session", "*example.com/app.Session", "map[string]*example.com/app.Session", "[]uint8"},
+	types: []string{
+		"example.com/app.Session", "*example.com/app.Session", "map[string]*example.com/app.Session", "[]uint8",
+		"*example.com/app.Handler", "func example.com/app.(*pool).run.func1",
+	},
+	hollow: []string{"example.com/app.Handler"},
 }
 
 var appFunctions = []string{"example.com/app.New", "example.com/app.idle", "example.com/app.(*pool).run", "gopkg.in/yaml%2ev3.load"}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"weak"
@@ -33,7 +34,9 @@ func TestBounds(t *testing.T) {
 	pass := [][]Option{
 		{Root("app.sessions").MaxObjects(251).MaxBytes(8192 + 9600 + 32000 + 800)},
 		{Root("app.sessions").MaxBytes(1 << 20).MaxObjects(251)},
-		{Root("app.cache").None()}, // the root exists, and holds nothing
+		{Root("app.cache").None()},                                 // the root exists, and holds nothing
+		{TypeNamed("*app.Handler").None(), Type[*func()]().None()}, // variables of such types
+		{TypeNamed("func app.(*pool).run.func1").None()},
 		{Root("other.org/lib.data").MaxObjects(1)},
 		{Root("app.srv").MaxObjects(22)},
 		{Root("app.(*pool).run").MaxObjects(2)}, // by the goroutine's entry function
@@ -95,6 +98,11 @@ func TestMisuse(t *testing.T) {
 		{[]Option{Selector{}.None()}, "a zero Bound"},
 		{[]Option{nil}, "option 1 is nil"},
 		{[]Option{Type[error]().None()}, "error is an interface, and no object has such a type"},
+		{[]Option{Type[func(int) error]().None()}, "func(int) error is a function type, and no object has such a type: a closure has the type of its function; bound what holds it with Root or Path"},
+		{[]Option{TypeNamed("app.Handler").None()}, `TypeNamed("app.Handler").None(): only function types and interfaces have such a name`},
+		{[]Option{TypeNamed("app.*ndler").None()}, "bound what holds it with Root or Path"},
+		{[]Option{TypeNamed("app.(*pool).run").None()}, "the program has no such type"},
+		{[]Option{TypeNamed("func app.run").None()}, "the program has no such type"},
 		{[]Option{Scope()}, "Scope() names no package"},
 		{[]Option{Scope("example.com/ap"), Root("app.sessions").MaxObjects(1000)}, `Scope("example.com/ap"): the program has no such package; did you mean example.com/app?`},
 		{[]Option{Scope("runtime"), Root("app.sessions").None()}, "example.com/app.sessions lies outside of the Scope"},
@@ -112,6 +120,47 @@ func TestMisuse(t *testing.T) {
 		if ok || len(ft.errors) != 1 || !strings.Contains(ft.errorText(), tt.want) || w.slept > 0 {
 			t.Errorf("want %q, got %v\n%s", tt.want, ok, ft.errorText())
 		}
+	}
+}
+
+// A path by a field that no struct there has is a mistake, not a path at which nothing is retained.
+func TestMisspeltFields(t *testing.T) {
+	server := &refscan.MissingField{Name: "cons", Struct: "example.com/app.Server", Fields: []string{"conns", "pool", "pool.idle"}}
+	promoted := &refscan.MissingField{Path: ".state", Name: "idle", Struct: "struct { example.com/app.pool }", Fields: server.Fields}
+	library := &refscan.MissingField{Name: "conns", Struct: "sync/atomic.Pointer[example.com/app.Server]", Fields: []string{"v"}}
+	unlike := &refscan.MissingField{Name: "sessions", Struct: "example.com/app.Server", Fields: []string{"a", "b"}}
+	for _, tt := range []struct {
+		path    string
+		missing map[string]*refscan.MissingField
+		roots   []string
+		want    string // "" if it is no mistake
+	}{
+		{"app.srv.cons[*].buf", map[string]*refscan.MissingField{"example.com/app.srv.cons[*].buf": server}, nil, "app.srv has no field cons; did you mean app.srv.conns?"},
+		{"app.srv.cons[3].buf", map[string]*refscan.MissingField{"example.com/app.srv.cons[*].buf": server}, nil, "app.srv has no field cons; did you mean app.srv.conns?"},
+		{"app.srv.cons[*].*", map[string]*refscan.MissingField{"example.com/app.srv.cons[*]": server}, nil, "app.srv has no field cons; did you mean app.srv.conns?"},
+		{"app.srv.state.idle", map[string]*refscan.MissingField{"example.com/app.srv.state.idle": promoted}, nil, "app.srv.state has no field idle; did you mean app.srv.state.pool.idle?"},
+		{"app.srv.sessions", map[string]*refscan.MissingField{"example.com/app.srv.sessions": unlike}, nil, "app.srv has no field sessions; its fields are: a, b"},
+		{"app.srv.con*", map[string]*refscan.MissingField{"example.com/app.srv.con": server}, nil, ""},
+		{"app.*.cons", map[string]*refscan.MissingField{"example.com/app.srv.cons": server}, nil, ""},
+		{"app.srv.conns", map[string]*refscan.MissingField{"example.com/app.srv.conns": library}, nil, ""},
+		{"app.srv.cons", nil, nil, ""},
+		{"app.srv.cons", map[string]*refscan.MissingField{"example.com/app.srv.cons": server}, []string{"other.org/app.srv"}, ""},
+		{"app.srv.cons", map[string]*refscan.MissingField{"example.com/app.srv.cons": server}, []string{"other.org/app.srv.cons"}, ""},
+		{"app.srv.cons", map[string]*refscan.MissingField{"example.com/app.srv.cons": server, "other.org/app.srv.cons": server}, []string{"other.org/app.srv"}, "app.srv has no field cons"},
+	} {
+		w := newWorld(t, report(sessions(100)))
+		w.names.missing = tt.missing
+		w.names.roots = slices.Concat(w.names.roots, tt.roots)
+		ft, ok := w.assert(Path(tt.path).None())
+		if tt.want == "" && !ok || tt.want != "" && (len(ft.errors) != 1 || !strings.Contains(ft.errorText(), fmt.Sprintf("leakcheck: Path(%q).None(): %s", tt.path, tt.want))) {
+			t.Errorf("%s: want %q, got %v\n%s", tt.path, tt.want, ok, ft.errorText())
+		}
+	}
+	// What is there is no mistake.
+	w := newWorld(t, report(sessions(100)))
+	w.names.missing = map[string]*refscan.MissingField{"example.com/app.sessions[*].buf": server}
+	if ft, ok := w.assert(Path("app.sessions[*].buf").MaxObjects(1000)); !ok {
+		t.Error(ft.errorText())
 	}
 }
 

@@ -36,13 +36,18 @@ func Root(pattern string) Selector { return Selector{request.RootSelector(patter
 // Path selects by the path from a root, with everything below: "example.com/app.srv.conns[*].buf".
 // Elements of slices, arrays and maps are "[*]", map keys "[$key]"; wildcards and short import
 // paths are as for Root. A path that ends inside a struct selects all that the struct's fields
-// hold.
+// hold. Fields of embedded structs are written in full: "app.srv.pool.idle", not "app.srv.idle". A
+// path by a field that the struct there does not have fails the test.
 func Path(pattern string) Selector { return Selector{request.PathSelector(pattern)} }
 
 // Type selects the heap objects of type T, wherever they are held. T and *T are the same: the
 // objects are those that a pointer to T, or an interface with a T in it, refers to. For maps,
-// slices, strings, channels and funcs it is what the value refers to. Values that lie inside
-// another object (an element of a []T, a field) are no objects of their own and do not count.
+// slices, strings and channels it is what the value refers to. Values that lie inside another
+// object (an element of a []T, a field) are no objects of their own and do not count.
+//
+// No object has the type of an interface or of a function, so that such a bound is a mistake, which
+// fails the test: an interface holds an object of another type, and a closure has the type of its
+// function. Bound what holds them with Root or Path.
 //
 // A count of all objects of the type, whatever holds them, comes first (unless Scope, Ignore or
 // Full is given): if it is within the bound, the paths of these objects are not determined.
@@ -50,7 +55,8 @@ func Type[T any]() Selector { return Selector{request.TypeSelector(reflect.TypeF
 
 // TypeNamed selects like Type, by the type's name: "example.com/app.Session", "app.*",
 // "map[string]*app.Session". Wildcards and short import paths are as for Root. A pattern that no
-// type of the program matches fails the test.
+// type of the program matches, or none that objects have, fails the test. Closures of a function
+// are called as in messages: "func app.(*Server).Login.func1".
 func TypeNamed(pattern string) Selector { return Selector{request.TypeNamedSelector(pattern)} }
 
 // None demands that no heap objects are retained there.

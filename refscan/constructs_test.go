@@ -53,6 +53,7 @@ func sound(t testing.TB, r *refscan.Report) {
 	require.LessOrEqual(t, tot.MissedBytes, int64(maxMissed*runtime.GOMAXPROCS(0)), "alive but not reached: %+v of the types %s", tot, missedTypes(r))
 	require.GreaterOrEqual(t, float64(tot.TypedBytes), 0.99*float64(tot.AttributedBytes-unused), "%+v", tot)
 	require.Empty(t, r.Warnings)
+	pathsArePossible(t, r)
 }
 
 // missedTypes lists the types of what a scan missed, as far as the allocator recorded them.

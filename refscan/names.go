@@ -1,6 +1,10 @@
 package refscan
 
-import "github.com/leakgate/leakgate/internal/engine/debuginfo"
+import (
+	"reflect"
+
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+)
 
 // RootNames lists the names that a bound on a root may use: the roots of the report, and every
 // package variable of the program, whether or not it holds anything.
@@ -77,6 +81,30 @@ func packageNames(x *debuginfo.Index) map[string]string {
 		return nil
 	}
 	return x.PackageNames()
+}
+
+// KnownType reports whether match holds for the name of any type of the program (known), and
+// whether it does for one that objects have (ofObjects). No object has the type of an interface or
+// of a function: an interface holds an object of another type, and a closure has the type of its
+// function, "func import/path.Func.func1".
+func (r *Report) KnownType(match func(name string) bool) (known, ofObjects bool) {
+	if r.index == nil {
+		return false, false
+	}
+	for id := 1; id <= r.index.NumTypes(); id++ {
+		t := r.index.TypeHead(debuginfo.TypeID(id))
+		if match(t.Name) {
+			if known = true; t.Kind != reflect.Interface && t.Kind != reflect.Func {
+				return true, true
+			}
+		}
+	}
+	for _, f := range r.index.Funcs() {
+		if match("func " + f.Name) {
+			return true, true
+		}
+	}
+	return known, false
 }
 
 // TypeNames lists the types of the program, with full import paths.

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"reflect"
 	"sync"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
@@ -110,7 +111,9 @@ func (n *typeNames) of(x *debuginfo.Index, heap *typedheap.Heap, c *TypeCount) (
 			continue
 		}
 		means := c.Is(t.Name) || typedheap.AnyForm(c.Is, t.Name)
-		a.known = a.known || means
+		// No object has the type of a function or an interface, and what points to one is rare: a
+		// scan tells whether such a name is a mistake.
+		a.known = a.known || means && t.Kind != reflect.Func && t.Kind != reflect.Interface && t.Kind != reflect.Pointer
 		if means && t.Size <= typedheap.BlockSize && typedheap.CouldBeSmall(heap.Types.ByID(t.ID)) {
 			a.small = true
 			break

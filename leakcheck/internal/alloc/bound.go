@@ -57,20 +57,27 @@ func (r *Request) Limit(b Bound) {
 		r.Problem("%s: has neither MaxAllocsPerOp nor MaxBytesPerOp", b.shown())
 	case s == nil:
 		r.Bounds = append(r.Bounds, b)
+	case untold(s) != "":
+		r.Problem("%s: the runtime does not say which allocations are %s; limit them with AllAllocs", s.Shown, untold(s))
 	case s.Err != nil:
 		r.Problem("%s: %v", s.Shown, s.Err)
 	case !s.ByType():
 		r.Problem("%s selects what is retained; allocations are told by their type: Type, TypeNamed or AllAllocs", s.Shown)
-	case s.Object != nil && untold(s.Object) != "":
-		r.Problem("%s: the runtime does not say which allocations are %s; limit them with AllAllocs", s.Shown, untold(s.Object))
 	default:
 		r.Bounds = append(r.Bounds, b)
 	}
 }
 
-// untold names the objects of a type for which no allocation tells the type; "" for other types.
-func untold(t reflect.Type) string {
-	switch t.Kind() {
+// untold names the objects of the selected type if no allocation tells that type; "" for other
+// types.
+func untold(s *request.Selector) string {
+	if s.Object == nil {
+		if s.Types.Pattern != nil && strings.HasPrefix(s.Types.Pattern.Text, naming.ClosurePrefix) {
+			return "closures of a function"
+		}
+		return ""
+	}
+	switch s.Object.Kind() {
 	case reflect.String:
 		return "strings"
 	case reflect.Chan:

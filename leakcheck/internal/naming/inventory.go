@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/refscan"
 )
 
 // An Inventory lists what exists in the program, whether or not it holds anything now.
@@ -13,6 +14,8 @@ type Inventory interface {
 	KnownRoot(match func(name string) bool) bool
 	RootNames() []string
 	TypeNames() []string
+	KnownType(match func(name string) bool) (known, ofObjects bool)
+	MissingField(variable, path string) *refscan.MissingField
 	Declaration(variable string) (file string, line int)
 }
 

@@ -206,6 +206,37 @@ func (p *Pattern) reach(set []bool, pos int) {
 	}
 }
 
+// Below cuts the pattern behind a root's name: ".conns[*].buf" lies below "app.srv" in
+// "app.srv.conns[*].buf". It leaves out the element that has the first wildcard, and all behind it.
+// It returns "" if nothing is left, or if the pattern does not name the root, or does so with a
+// wildcard.
+func (p *Pattern) Below(root string) (name, path string) {
+	text := p.beforeWildcards()
+	for i := range text {
+		name := Pattern{Text: text[:i], plain: true, Anchored: p.Anchored}
+		if AtBoundary(text, i) && name.MatchWhole(root) {
+			return text[:i], text[i:]
+		}
+	}
+	return "", ""
+}
+
+// beforeWildcards returns the text before the field or element that has the first wildcard.
+func (p *Pattern) beforeWildcards() string {
+	var text []byte
+	end := 0
+	for _, t := range p.tokens {
+		if t.wild != literal {
+			return string(text[:end])
+		}
+		if t.char == '.' || t.char == '[' {
+			end = len(text)
+		}
+		text = append(text, t.char)
+	}
+	return p.Text
+}
+
 // AtBoundary reports whether s ends at i or goes on with a field or an element.
 func AtBoundary(s string, i int) bool {
 	return i == len(s) || s[i] == '.' || s[i] == '['

@@ -177,6 +177,33 @@ func TestPatternBelow(t *testing.T) {
 	}
 }
 
+func TestPatternBelowRoot(t *testing.T) {
+	defer packageNames.Store(packageNames.Load())
+	LearnPackageNames(map[string]string{"example.com/app": "shop"})
+	for _, tt := range []struct{ pattern, name, path string }{
+		{"app.srv.conns[*].buf", "app.srv", ".conns[*].buf"},
+		{"example.com/app.srv.conns", "example.com/app.srv", ".conns"},
+		{"shop.srv.conns[3]", "shop.srv", ".conns[*]"},
+		{"app.srv", "", ""},
+		{"app.srv.conns[*].*", "app.srv", ".conns[*]"},
+		{"app.srv.conns[*].b*", "app.srv", ".conns[*]"},
+		{"app.srv.conns**", "", ""},
+		{"app.srv.*.buf", "", ""},
+		{"app.srv.conns...", "", ""},
+		{"app.s*.conns", "", ""},
+		{"**.srv.conns", "", ""},
+		{"app.server.conns", "", ""},
+	} {
+		p, err := CompilePathPattern(tt.pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name, path := p.Below("example.com/app.srv"); name != tt.name || path != tt.path {
+			t.Errorf("%q: %q, %q", tt.pattern, name, path)
+		}
+	}
+}
+
 func TestScopePackages(t *testing.T) {
 	tests := []struct {
 		pattern, pkg string

@@ -221,6 +221,7 @@ func NamedTypes(typ string) iter.Seq2[string, string] {
 type TypeMatch struct {
 	names   []string // exact names of the reference's type
 	Pattern *Pattern // or a pattern for the name of the object's type
+	Pointer bool     // the pattern was given as that of a pointer: "*app.Session"
 }
 
 // ObjectOf returns the type of the objects that Type[T] means: T and *T are the same.
@@ -231,13 +232,29 @@ func ObjectOf(t reflect.Type) reflect.Type {
 	return t
 }
 
+// ClosurePrefix begins the type of a closure, before the name of its function.
+const ClosurePrefix = "func "
+
+// BoundTheHolder says what to do about a type that no object has.
+const BoundTheHolder = "bound what holds it with Root or Path"
+
 func MatchType(t reflect.Type) (TypeMatch, error) {
 	object := ObjectOf(t)
 	pointed := object != t
 	name := TypeName(object)
+	problem := ""
 	switch object.Kind() {
 	case reflect.Interface:
-		return TypeMatch{}, fmt.Errorf("%s is an interface, and no object has such a type; name the type that it holds", name)
+		problem = "an interface, and no object has such a type; name the type that it holds"
+	case reflect.Func:
+		if !pointed {
+			problem = "a function type, and no object has such a type: a closure has the type of its function; " + BoundTheHolder
+		}
+	}
+	if problem != "" {
+		return TypeMatch{}, fmt.Errorf("%s is %s", name, problem)
+	}
+	switch object.Kind() {
 	case reflect.Pointer:
 		return TypeMatch{names: []string{"*" + name}}, nil
 	case reflect.Map, reflect.Slice, reflect.String, reflect.Chan, reflect.Func:
@@ -253,7 +270,8 @@ func MatchType(t reflect.Type) (TypeMatch, error) {
 
 func MatchTypeNamed(text string) (TypeMatch, error) {
 	// A star before a name is that of a pointer type. A star before anything else is a wildcard.
-	if len(text) > 1 && text[0] == '*' && !strings.ContainsRune("*./", rune(text[1])) {
+	pointer := len(text) > 1 && text[0] == '*' && !strings.ContainsRune("*./", rune(text[1]))
+	if pointer {
 		text = text[1:]
 	}
 	text = RewriteWords(text, func(word string) string {
@@ -268,7 +286,7 @@ func MatchTypeNamed(text string) (TypeMatch, error) {
 		return word
 	})
 	p, err := compilePattern(CleanType(text))
-	return TypeMatch{Pattern: &p}, err
+	return TypeMatch{Pattern: &p, Pointer: pointer}, err
 }
 
 // Exact returns the exact names of the reference's type, "" if a pattern is used instead.

@@ -1,6 +1,8 @@
 package request
 
 import (
+	"strings"
+
 	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
@@ -65,12 +67,8 @@ func (s *Selector) Known(names naming.Inventory) bool {
 	case selectType:
 		return true // the compiler checks that the type exists
 	case selectTypeNamed:
-		for _, n := range names.TypeNames() {
-			if s.Types.Matches(naming.CleanType(n)) {
-				return true
-			}
-		}
-		return false
+		known, ofObjects := s.KnownType(names)
+		return ofObjects || known && s.Types.Pointer
 	case SelectPath:
 		return names.KnownRoot(func(name string) bool {
 			name = nodename.Fold(symbol.Unescape(name))
@@ -81,4 +79,41 @@ func (s *Selector) Known(names naming.Inventory) bool {
 			return s.Path.MatchPrefix(nodename.Fold(symbol.Unescape(name)))
 		})
 	}
+}
+
+// KnownType reports whether the program has a type that a pattern of types is for, and whether it
+// has one that objects have. A type is known by its own name, not by that of pointers to it: a
+// pointer to an interface or to a func value is one to a variable, of which there may be none.
+// Wildcards do not make the name of a function that of a type.
+func (s *Selector) KnownType(names naming.Inventory) (known, ofObjects bool) {
+	closures := strings.HasPrefix(s.Types.Pattern.Text, naming.ClosurePrefix)
+	return names.KnownType(func(name string) bool {
+		return !strings.HasPrefix(name, "*") && (closures || !strings.HasPrefix(name, naming.ClosurePrefix)) && s.Types.Matches(naming.CleanType(name))
+	})
+}
+
+// MissingField returns the first field in the selector's path that certainly no path goes by: the
+// types of all roots that the path may begin at lack it. It returns nil if there is none. root is
+// the part of the selector's path that is a root's name.
+func (s *Selector) MissingField(names naming.Inventory) (root string, missing *refscan.MissingField) {
+	if s.Kind != SelectPath || s.Path.Special != "" {
+		return "", nil
+	}
+	possible := names.KnownRoot(func(name string) bool {
+		clean := nodename.Fold(symbol.Unescape(name))
+		if !s.Path.MatchBelow(clean) {
+			return s.Path.MatchPrefix(clean)
+		}
+		variable, path := s.Path.Below(clean)
+		f := names.MissingField(name, path)
+		if f == nil || !strings.HasPrefix(f.Struct, "struct {") && symbol.OwnModules().IsStandard(symbol.Package(f.Struct)) {
+			return true
+		}
+		root, missing = variable, f
+		return false
+	})
+	if possible {
+		return "", nil
+	}
+	return root, missing
 }

@@ -65,6 +65,20 @@ func TestTypo(t *testing.T) {
 	leakcheck.AssertRetained(t, leakcheck.Root("app.sesions").None())
 }
 
+type handler func()
+
+var handlers []handler
+
+func TestTypoInPath(t *testing.T) {
+	leakcheck.AssertRetained(t, leakcheck.Path("app.sessions[*].Bufs").None())
+}
+
+func TestTypeOfNoObject(t *testing.T) {
+	handlers = append(handlers, func() { login(1) })
+	defer clear(handlers)
+	leakcheck.AssertRetained(t, leakcheck.TypeNamed("app.handler").None())
+}
+
 func TestGolden(t *testing.T) {
 	login(100)
 	defer clear(sessions)

@@ -55,4 +55,7 @@ func TestPackageNames(t *testing.T) {
 	if err := leakcheck.Find(leakcheck.Scope("yalm.v3"), leakcheck.TypeNamed("lib.Item").None()); err == nil || !strings.Contains(err.Error(), "no such package; did you mean example.com/app/cmd/yaml.v3?") {
 		t.Errorf("a package that does not exist: %v", err)
 	}
+	if err := leakcheck.Find(leakcheck.Path("lib.items[*].buff").None()); err == nil || !strings.Contains(err.Error(), "lib.items[*] has no field buff; did you mean lib.items[*].buf?") {
+		t.Errorf("a field that does not exist: %v", err)
+	}
 }

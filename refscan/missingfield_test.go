@@ -1,0 +1,168 @@
+package refscan_test
+
+import (
+	"container/list"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/nodename"
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// pathsArePossible fails the test if a path from a package variable goes by a field that is said to
+// be missing, except below types of the standard library.
+func pathsArePossible(t testing.TB, r *refscan.Report) {
+	t.Helper()
+	var walk func(root, path string, n *refscan.Node)
+	walk = func(root, path string, n *refscan.Node) {
+		if m := r.MissingField(root, path); m != nil && (strings.HasPrefix(m.Struct, "struct {") || !symbol.OwnModules().IsStandard(symbol.Package(m.Struct))) {
+			t.Errorf("%s%s is said to have no field %s at %q: it is a %s", root, path, m.Name, m.Path, m.Struct)
+		}
+		for _, c := range n.Children {
+			name := nodename.Fold(c.Name)
+			if !strings.HasPrefix(name, "[") {
+				name = "." + name
+			}
+			walk(root, path+name, c)
+		}
+	}
+	for _, n := range r.Roots {
+		if n.Root != nil && n.Root.Kind == refscan.RootGlobal {
+			walk(n.Name, "", n)
+		}
+	}
+}
+
+type (
+	depot struct {
+		goods []*cargo
+		*annex
+		lot[int]
+		ByName  map[string]struct{ last *cargo }
+		ByPlace map[place]*depot
+		Two     [2]wing
+		Any     any
+		Act     func()
+		Queue   chan *cargo
+		Current atomic.Pointer[wing]
+		Table   sync.Map
+		Order   list.List
+		_       int
+	}
+	annex             struct{ Spare []*cargo }
+	lot[T comparable] struct{ entries map[T]*cargo }
+	place             struct{ At *cargo }
+	wing              struct{ left *cargo }
+	hall              struct{ part *wing }
+	palace            struct {
+		wing
+		right *cargo
+	}
+)
+
+var (
+	depotHeld = &depot{annex: &annex{}}
+	hallHeld  = hall{part: &new(palace).wing}
+	lotHeld   lot[string]
+	bareHeld  struct{ one, two *cargo }
+)
+
+func TestMissingField(t *testing.T) {
+	depotHeld.goods = append(depotHeld.goods, newCargo())
+	depotHeld.entries = map[int]*cargo{1: newCargo()}
+	hallHeld.part.left = newCargo()
+	lotHeld.entries = map[string]*cargo{"": newCargo()}
+	bareHeld.one = newCargo()
+	keptAlive := &palace{right: newCargo()}
+	defer func() {
+		runtime.KeepAlive(keptAlive)
+		*depotHeld, hallHeld, lotHeld, bareHeld.one = depot{annex: &annex{}}, hall{}, lot[string]{}, nil
+	}()
+	r, err := scanned()
+	require.NoError(t, err)
+	pathsArePossible(t, r)
+	fields := "goods annex annex.Spare lot lot.entries ByName ByPlace Two Any Act Queue Current Table Order"
+	for _, c := range []struct{ variable, path, want string }{
+		{"depotHeld", ".gods[*]", "|gods|" + fields},
+		{"depotHeld", ".Spare[*]", "|Spare|" + fields},
+		{"depotHeld", ".annex.Spares", ".annex|Spares|Spare"},
+		{"depotHeld", ".lot.entry[*].dat", ".lot|entry|entries"},
+		{"depotHeld", ".goods[*].dat", ".goods[*]|dat|id data"},
+		{"depotHeld", ".ByName[*].lasts", ".ByName[*]|lasts|last"},
+		{"depotHeld", ".ByPlace[$key].on", ".ByPlace[$key]|on|At"},
+		{"depotHeld", ".ByPlace[*].goods[*].dat", ".ByPlace[*].goods[*]|dat|id data"},
+		{"depotHeld", ".Two[*].lefts.data", ".Two[*]|lefts|left"},
+		{"bareHeld", ".three", "|three|one two"},
+		{"lotHeld", ".entry", "|entry|entries"},
+		{"hallHeld", ".part.wrong", ".part|wrong|left"},
+
+		// What is there, and what nobody can tell.
+		{"depotHeld", "", ""},
+		{"depotHeld", ".annex.Spare[*].data", ""},
+		{"depotHeld", ".Two[*].left.data", ""},
+		{"depotHeld", ".goods.dat", ""},
+		{"depotHeld", ".Any.x", ""},
+		{"depotHeld", ".Act.x", ""},
+		{"depotHeld", ".Queue[*].x", ""},
+		{"depotHeld", ".ByName[$key].x", ""},
+		{"depotHeld", ".$fn", ""},
+		{"depotHeld", ".?", ""},
+		{"depotHeld", ".goods[*]?", ""},
+		{"depotHeld", "[*].x", ""},
+		{"hallHeld", ".part.right", ""}, // a part may be that of a palace
+		{"hallHeld", ".part.wing.left", ""},
+		{"noSuchVariable", ".x", ""},
+
+		// Types of the standard library have other fields than in their declarations.
+		{"depotHeld", ".Current.left", ".Current|left|"},
+		{"depotHeld", ".Table[*]", ""},
+		{"depotHeld", ".Order.root.next.Value.x", ""},
+	} {
+		got := ""
+		if m := r.MissingField(pkg+c.variable, c.path); m != nil {
+			got = fmt.Sprintf("%s|%s|%s", m.Path, m.Name, strings.Join(m.Fields, " "))
+			if symbol.Package(m.Struct) == "sync/atomic" {
+				got = got[:strings.LastIndexByte(got, '|')+1]
+			}
+		}
+		assert.Equal(t, c.want, got, c.variable+c.path)
+	}
+	require.Nil(t, (&refscan.Report{}).MissingField(pkg+"depotHeld", ".gods"))
+}
+
+type (
+	fnType    func(int) *cargo
+	ifaceType interface{ cargo() *cargo }
+)
+
+var (
+	funcHeld  = []fnType{func(int) *cargo { return nil }}
+	ifaceHeld []ifaceType
+)
+
+func TestKnownType(t *testing.T) {
+	r, err := scanned()
+	require.NoError(t, err)
+	runtime.KeepAlive(funcHeld[0](0))
+	runtime.KeepAlive(ifaceHeld)
+	for name, want := range map[string]string{
+		pkg + "cargo":                    "true true",
+		"*" + pkg + "cargo":              "true true",
+		"[]uint8":                        "true true",
+		pkg + "fnType":                   "true false",
+		pkg + "ifaceType":                "true false",
+		"error":                          "true false",
+		"func " + pkg + "TestKnownType":  "true true",
+		"func " + pkg + "noSuchFunction": "false false",
+		pkg + "TestKnownType":            "false false",
+	} {
+		assert.Equal(t, want, fmt.Sprint(r.KnownType(func(n string) bool { return n == name })), name)
+	}
+}
