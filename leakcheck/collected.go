@@ -25,15 +25,18 @@ import (
 // second, for goroutines that are about to end. Only then the process is frozen and searched, as
 // for AssertRetained.
 //
-// p must point to the heap. A pointer to a field or an element stands for the whole object that it
-// is part of. Small values without pointers share blocks of memory; such a block stays while any of
-// them lives, so only references to the value itself count. ExpectCollected may be called from any
-// goroutine.
+// p must point to Go's heap: nothing else is ever garbage, and the test fails. A pointer to a field
+// or an element stands for the whole object that it is part of. Small values without pointers share
+// blocks of memory; such a block stays while any of them lives, so only references to the value
+// itself count. ExpectCollected may be called from any goroutine.
+//
+// An object with a finalizer (runtime.SetFinalizer) is taken for garbage as soon as the finalizer
+// is queued. If the finalizer makes the object reachable again, as those of some pools do,
+// ExpectCollected does not notice: bound its type with AssertRetained.
 func ExpectCollected[T any](t TestingT, p *T, reason string) {
 	environ.NeedT(t, "ExpectCollected")
 	t.Helper()
-	// weak.Make of nil is the zero Pointer, whose object is gone from the start.
-	collected.ExpectLater(t, collected.NewExpectation(weak.Make(p), p == nil, environ.CallSite(1), reason))
+	collected.ExpectLater(t, collected.ExpectationOf(p, environ.CallSite(1), reason))
 }
 
 // AssertCollected fails the test unless the object that p was made for is garbage at the call. The

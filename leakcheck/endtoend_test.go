@@ -328,6 +328,14 @@ func TestEndToEndCollected(t *testing.T) {
 		"LeakGlobal": {
 			"it is the package variable example.com/app/collected.srv, or part of it, which lives as long as the program\n",
 		},
+		"LeakConstant": {
+			"leakcheck: *uint8 is still reachable: dropped\n",
+			"it is not on Go's heap, but part of the program, or memory of C's: no collection frees it\n",
+		},
+		"LeakMapped": {
+			"leakcheck: *uint8 is still reachable: unmapped\n",
+			"it is not on Go's heap",
+		},
 		"LeakSmall": {
 			"held by the package variable example.com/app/collected.kept (collected_test.go:131)\n",
 		},

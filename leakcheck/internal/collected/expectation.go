@@ -14,20 +14,49 @@ import (
 
 // An expectation is an object that is expected to be garbage.
 type expectation struct {
-	typ     string // of the pointer, as messages show it: "*app.Session"
-	reason  string
-	at      environ.Site
-	null    bool // the pointer was nil from the start
-	size    uintptr
-	address func() uintptr // 0 once it is garbage
+	typ    string // of the pointer, as messages show it: "*app.Session"
+	reason string
+	at     environ.Site
+	null   bool // the pointer was nil from the start
+	size   uintptr
+	onHeap func() uintptr // address, 0 once it is garbage
+	fixed  uintptr        // address of what is not on the heap, and is never garbage
 }
 
 func NewExpectation[T any](p weak.Pointer[T], null bool, at environ.Site, reason string) *expectation {
 	return &expectation{
 		typ: naming.ShortName(naming.TypeName(reflect.TypeFor[*T]())), reason: reason, at: at, null: null, size: unsafe.Sizeof(*new(T)),
 		// As a number, the address keeps nothing alive.
-		address: func() uintptr { return uintptr(unsafe.Pointer(p.Value())) },
+		onHeap: func() uintptr { return uintptr(unsafe.Pointer(p.Value())) },
 	}
+}
+
+// findObject returns the start of the heap object that an address lies in, 0 if it lies in none.
+// Other modules link to it, so the runtime keeps it for them (go1.26 and go1.27
+// runtime/mbitmap.go).
+//
+//go:linkname findObject runtime.findObject
+func findObject(address, _, _ uintptr) (start uintptr, span unsafe.Pointer, index uintptr)
+
+// ExpectationOf makes an expectation of what p points to. It makes a weak pointer only to the heap:
+// weak.Make of memory that is not Go's is a fatal error.
+func ExpectationOf[T any](p *T, at environ.Site, reason string) *expectation {
+	var w weak.Pointer[T]
+	address := uintptr(unsafe.Pointer(p))
+	if start, _, _ := findObject(address, 0, 0); start != 0 {
+		w, address = weak.Make(p), 0
+	}
+	e := NewExpectation(w, p == nil, at, reason)
+	e.fixed = address
+	return e
+}
+
+// address returns where the object is, 0 once it is garbage.
+func (e *expectation) address() uintptr {
+	if e.fixed != 0 {
+		return e.fixed
+	}
+	return e.onHeap()
 }
 
 // problem says why it cannot be told whether the object is garbage, "" if it can.
@@ -63,21 +92,25 @@ func ExpectLater(t environ.TestingT, e *expectation) {
 		return
 	}
 	test := environ.TestName(t)
-	check := func(es []*expectation) {
+	if test != "" && !keepExpectation(test, e) {
+		return
+	}
+	c.Cleanup(func() {
 		t.Helper()
+		es := []*expectation{e}
+		if test != "" {
+			es = takeExpectations(test)
+		}
 		if s, ok := t.(environ.Ended); ok && (s.Failed() || s.Skipped()) {
 			t.Logf("leakcheck: whether %s can be collected was not checked, because the test failed or was skipped", textfmt.CountNoun(int64(len(es)), "object"))
 			return
 		}
 		checkCollected(assertion.ThisProcess(), t, es, atEnd)
-	}
-	if test == "" {
-		c.Cleanup(func() {
-			t.Helper()
-			check([]*expectation{e})
-		})
-		return
-	}
+	})
+}
+
+// keepExpectation adds an expectation to those of a test, and reports whether it is the first.
+func keepExpectation(test string, e *expectation) (first bool) {
 	x := &expectations
 	x.Lock()
 	defer x.Unlock()
@@ -85,13 +118,7 @@ func ExpectLater(t environ.TestingT, e *expectation) {
 		x.of = make(map[string][]*expectation)
 	}
 	x.of[test] = append(x.of[test], e)
-	if len(x.of[test]) > 1 {
-		return
-	}
-	c.Cleanup(func() {
-		t.Helper()
-		check(takeExpectations(test))
-	})
+	return len(x.of[test]) == 1
 }
 
 // takeExpectations returns the expectations of a test, and removes them.

@@ -77,7 +77,7 @@ func explainSurvivor(a *assertion.Assertion, s *survivor, when checkTime) []stri
 	lines := []string{expected}
 	if s.offHeap {
 		if s.variable == "" {
-			return append(lines, "it is not on the heap, but part of the program: it is never freed")
+			return append(lines, "it is not on Go's heap, but part of the program, or memory of C's: no collection frees it")
 		}
 		return append(lines, "it is the package variable "+symbol.Unescape(s.variable)+", or part of it, which lives as long as the program")
 	}
