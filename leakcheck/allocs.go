@@ -32,8 +32,9 @@ import (
 // <Test>.golden. Allocations that only some calls make are logged.
 //
 // It returns false if it failed the test, which goes on; it panics if t is nil. If the execution
-// tracer is in use (go test -trace, a flight recorder), the verdict is unknown. It is also unknown
-// if a bound is broken with -race, since a sync.Pool then loses at random what is put into it;
+// tracer is in use (go test -trace, a flight recorder), the verdict is unknown, and in a bubble of
+// testing/synctest: call AssertAllocs outside, with synctest.Test in op. It is also unknown if a
+// bound is broken with -race, since a sync.Pool then loses at random what is put into it;
 // outside of leakgate run that skips the rest of the test, as testing.AllocsPerRun's users do. The
 // cost is a trace of these calls: 1.0 to 1.7 times their CPU time, and 5 ms and more to begin with,
 // in proportion to the live heap (280 ms with a million objects). A failure costs a third round

@@ -31,7 +31,8 @@ import (
 // ended while it ran, or half a second has passed in which 8 have. A peak that is shorter than a
 // garbage collection, or than a 64th of op, may be missed. If no mark phase ended while op ran, the
 // verdict is unknown: have op do more, in a loop. Iterations sets how often op is called, Warmup
-// how often before.
+// how often before. In a bubble of testing/synctest the verdict is unknown, too: call AssertPeak
+// outside, with synctest.Test in op.
 //
 // The whole process counts, also memory that other goroutines add meanwhile, so call AssertPeak in
 // tests that are not parallel. Memory outside of the Go heap, and stacks, do not count. Bytes are

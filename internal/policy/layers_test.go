@@ -14,6 +14,7 @@ var layers = []struct {
 	folder string
 	may    []string
 }{
+	{"internal/realtime", nil}, // the system's clock, for all layers
 	{"internal/engine/image", []string{"internal/engine/relaxed"}},
 	// for tests only
 	{"internal/engine/imagetest", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/objfile/native"}},
@@ -33,7 +34,7 @@ var layers = []struct {
 	}},
 	{"internal/engine/debuginfo/symindex", []string{"internal/engine/debuginfo/program"}},
 	{"internal/engine/debuginfo/indexcache", []string{
-		"internal/engine/debuginfo/symindex", "internal/engine/remedy", "internal/envvar", "internal/filelock", "internal/wholefile",
+		"internal/engine/debuginfo/symindex", "internal/engine/remedy", "internal/envvar", "internal/filelock", "internal/realtime", "internal/wholefile",
 	}},
 	{"internal/engine/debuginfo/sameprogram", []string{"internal/engine/objfile"}},
 	{"internal/engine/debuginfo/twin", []string{"internal/engine/remedy", "internal/filelock", "internal/winjob"}},
@@ -48,11 +49,11 @@ var layers = []struct {
 	{"internal/engine/debuginfo/progtest", []string{
 		"internal/engine/debuginfo/program", "internal/engine/debuginfo/symindex", "internal/engine/objfile", "internal/engine/objfile/anyfile", "internal/require",
 	}},
-	{"internal/engine/remedy", nil},      // what to do about a refused system call
-	{"internal/engine/seccomptest", nil}, // for tests only
-	{"internal/engine/headroom", nil},    // how much memory there is
+	{"internal/engine/remedy", nil},                             // what to do about a refused system call
+	{"internal/engine/seccomptest", nil},                        // for tests only
+	{"internal/engine/headroom", []string{"internal/realtime"}}, // how much memory there is
 	{"internal/procmaps", nil},
-	{"internal/engine/freeze", []string{"internal/engine/image", "internal/engine/headroom", "internal/engine/peek", "internal/engine/remedy", "internal/procmaps"}},
+	{"internal/engine/freeze", []string{"internal/engine/image", "internal/engine/headroom", "internal/engine/peek", "internal/engine/remedy", "internal/procmaps", "internal/realtime"}},
 	// the heap of glibc's malloc
 	{"internal/engine/nativeheap", []string{"internal/engine/freeze", "internal/engine/headroom", "internal/engine/image", "internal/engine/objfile", "internal/engine/objfile/native", "internal/procmaps"}},
 	{"internal/engine/peek", nil}, // memory of this process, in place
@@ -60,7 +61,7 @@ var layers = []struct {
 	{"internal/engine/rtlayout", []string{"internal/engine/debuginfo", "internal/goversion"}}, // facts about the runtime's structures
 	{"internal/engine/inplace", []string{
 		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/headroom", "internal/engine/image", "internal/engine/peek",
-		"internal/engine/remedy", "internal/engine/rtlayout", "internal/engine/sysmem", "internal/procmaps",
+		"internal/engine/remedy", "internal/engine/rtlayout", "internal/engine/sysmem", "internal/procmaps", "internal/realtime",
 	}},
 	{"internal/engine/goruntime", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/addrmap", "internal/engine/rtlayout"}},
 	{"internal/engine/gstate", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/rtlayout"}},
@@ -116,7 +117,7 @@ var layers = []struct {
 	{"internal/engine/snapshot", []string{
 		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/gcwatch", "internal/engine/goruntime", "internal/engine/headroom", "internal/engine/heaptype",
 		"internal/engine/image", "internal/engine/inplace", "internal/envvar", "internal/engine/withoutdwarf", "internal/engine/peek", "internal/engine/remedy", "internal/engine/root", "internal/engine/rtlayout",
-		"internal/engine/typedheap", "internal/symbol",
+		"internal/engine/typedheap", "internal/realtime", "internal/symbol",
 	}},
 	{"internal/engine/nativecalls", []string{"internal/engine/objfile", "internal/engine/objfile/elffile", "internal/engine/rtlayout", "internal/procmaps"}},
 	// finds what refers to memory of C
@@ -205,7 +206,7 @@ var layers = []struct {
 	}},
 	{"leakcheck/internal/assertion", []string{
 		"internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof",
-		"internal/nativestack", "internal/symbol", "golden", "internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/check",
+		"internal/nativestack", "internal/realtime", "internal/symbol", "golden", "internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/check",
 		"leakcheck/internal/check/bounds", "leakcheck/internal/check/goldenfile", "leakcheck/internal/check/goroutines", "leakcheck/internal/check/resources",
 		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/message",
 		"leakcheck/internal/naming", "leakcheck/internal/nativerecord", "leakcheck/internal/observe", "leakcheck/internal/request",
@@ -249,14 +250,14 @@ var layers = []struct {
 	{"leakcheck/internal/nativerecord", []string{"internal/nativestack"}},
 	{"leakcheck/internal/memprofile", []string{"refscan"}},
 	{"leakcheck/internal/alloc", []string{
-		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/peek", "internal/engine/snapshot", "internal/goversion", "internal/verdict",
+		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/peek", "internal/engine/snapshot", "internal/goversion", "internal/realtime", "internal/verdict",
 		"leakcheck/internal/assertion", "leakcheck/internal/check",
 		"leakcheck/internal/check/goldenfile", "leakcheck/internal/environ", "leakcheck/internal/goldenline",
 		"leakcheck/internal/memprofile", "leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/peak", []string{
-		"internal/engine/gcwatch", "internal/engine/snapshot", "internal/symbol", "internal/textfmt", "internal/verdict", "leakcheck/internal/assertion",
+		"internal/engine/gcwatch", "internal/engine/snapshot", "internal/realtime", "internal/symbol", "internal/textfmt", "internal/verdict", "leakcheck/internal/assertion",
 		"leakcheck/internal/check", "leakcheck/internal/environ", "leakcheck/internal/heldop", "leakcheck/internal/memprofile", "leakcheck/internal/message",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},

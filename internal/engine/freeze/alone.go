@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/leakgate/leakgate/internal/realtime"
 )
 
 // taking serializes snapshots: two that change GOMAXPROCS at once would restore each other's
@@ -43,8 +45,8 @@ func WhenReady(ready func() bool, f func()) (alone bool, err error) {
 // tries for maxReadyWait and at least minReadyTries times. One try may take long: useOneProcessor
 // waits for the end of a collection. The caller holds taking.
 func whenReady(ready func() bool, f func()) (called, alone bool) {
-	deadline := Clock() + maxReadyWait
-	for try := 1; !called && (try <= minReadyTries || Clock() < deadline); try++ {
+	deadline := realtime.Clock() + maxReadyWait
+	for try := 1; !called && (try <= minReadyTries || realtime.Clock() < deadline); try++ {
 		called, alone = onOneProcessor(ready, f)
 	}
 	return called, alone
@@ -78,8 +80,8 @@ const (
 // next collection. After Gosched the caller has a new time slice, and no request is pending between
 // ready and the fork.
 func TakeTurns(ready func() bool) bool {
-	for deadline := Clock() + maxTurns; !ready(); runtime.Gosched() {
-		if Clock() >= deadline {
+	for deadline := realtime.Clock() + maxTurns; !ready(); runtime.Gosched() {
+		if realtime.Clock() >= deadline {
 			return false
 		}
 	}

@@ -3,6 +3,8 @@ package headroom
 import (
 	"sync"
 	"time"
+
+	"github.com/leakgate/leakgate/internal/realtime"
 )
 
 // While memory is ample, it is not measured again for ampleFor: reading the files takes a
@@ -19,11 +21,11 @@ const (
 // itself, at the first Check.
 type Recent struct {
 	System
-	mu       sync.Mutex
-	measured time.Time
-	of       System
-	own      rlimits
-	limits   []Limit
+	mu     sync.Mutex
+	until  time.Duration // the last measurement is good until then, by realtime.Clock
+	of     System
+	own    rlimits
+	limits []Limit
 }
 
 // Check is System.Check, but reuses the last measurement if that showed ample memory.
@@ -31,10 +33,10 @@ func (r *Recent) Check(n Need) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	own := ownLimits()
-	if r.of == r.System && r.own == own && !r.measured.IsZero() && time.Since(r.measured) < ampleFor && ample(r.limits, n) {
+	if r.of == r.System && r.own == own && realtime.Clock() < r.until && ample(r.limits, n) {
 		return nil
 	}
-	r.limits, r.measured, r.of, r.own = r.Limits(), time.Now(), r.System, own
+	r.limits, r.until, r.of, r.own = r.Limits(), realtime.Clock()+ampleFor, r.System, own
 	return shortage(r.limits, n)
 }
 

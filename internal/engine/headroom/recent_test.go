@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
@@ -22,16 +23,16 @@ func TestRecent(t *testing.T) {
 	require.NoError(t, r.Check(little))
 	require.NoError(t, r.Check(much))
 	require.NoError(t, os.WriteFile(meminfo, []byte(machine("1024")["/proc/meminfo"]), 0o644)) // 1 MiB
-	r.measured = time.Now().Add(time.Hour)                                                     // however slow the machine is
+	r.until = realtime.Clock() + time.Hour                                                     // however slow the machine is
 	require.NoError(t, r.Check(little), "was ample")
 	require.Error(t, r.Check(much), "was enough")
 	require.Error(t, r.Check(little), "is known not to be")
 	require.NoError(t, os.WriteFile(meminfo, []byte(machine("4194304")["/proc/meminfo"]), 0o644))
 	require.NoError(t, r.Check(little))
 	require.NoError(t, os.WriteFile(meminfo, []byte(machine("1024")["/proc/meminfo"]), 0o644))
-	r.measured = time.Now().Add(-2 * ampleFor)
+	r.until = realtime.Clock()
 	require.Error(t, r.Check(little), "was long ago")
-	r.limits, r.measured = nil, time.Now().Add(time.Hour)
+	r.limits, r.until = nil, realtime.Clock()+time.Hour
 	r.System = system(t, machine("1024"))
 	require.Error(t, r.Check(little), "of another system")
 }

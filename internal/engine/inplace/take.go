@@ -18,6 +18,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/remedy"
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/sysmem"
+	"github.com/leakgate/leakgate/internal/realtime"
 )
 
 //go:linkname procPin runtime.procPin
@@ -237,7 +238,7 @@ func (i *Image) pinned(c *control, mode uintptr) (walked bool) {
 	// Pinned: a change of GOMAXPROCS would take a stop of the world, which would wait for this
 	// goroutine.
 	if runtime.GOMAXPROCS(0) == 1 {
-		i.frozen = freeze.Clock()
+		i.frozen = realtime.Clock()
 		if mode == copying {
 			c.mode = mark
 			callWalk(address(unsafe.Pointer(c)))
@@ -250,7 +251,7 @@ func (i *Image) pinned(c *control, mode uintptr) (walked bool) {
 			callWalk(address(unsafe.Pointer(c)))
 		}
 		walked = c.status == whole
-		i.pause = freeze.Clock() - i.frozen
+		i.pause = realtime.Clock() - i.frozen
 	}
 	procUnpin()
 	return walked

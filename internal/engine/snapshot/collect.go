@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/freeze"
+	"github.com/leakgate/leakgate/internal/realtime"
 )
 
 // maxCollect bounds one collection: runtime.GC yields to runnable goroutines while it sweeps, and
@@ -56,7 +57,7 @@ func CollectNow(ctx context.Context) error {
 	if ended || err != nil {
 		return err
 	}
-	slowOnOneProcessor = time.Now() // goroutines of the program's own spin, or the machine is busy
+	allProcessorsUntil = realtime.Clock() + slowFor // goroutines of the program's own spin, or the machine is busy
 	return awaitCollection(ctx)
 }
 
@@ -71,9 +72,9 @@ const (
 	fewGoroutines = 1000
 )
 
-// slowOnOneProcessor is the time when a collection took longer than maxAlone on one processor.
-// Captures take turns.
-var slowOnOneProcessor time.Time
+// allProcessorsUntil is the time by realtime.Clock until which CollectNow leaves the program all
+// processors. Captures take turns.
+var allProcessorsUntil time.Duration
 
 // metrics.Read writes to beforeRead in place; captures take turns.
 var beforeRead = [...]metrics.Sample{
@@ -88,7 +89,7 @@ var beforeRead = [...]metrics.Sample{
 // processor that was taken away (go1.26 and go1.27 runtime/mcleanup.go, flush; proc.go, destroy).
 // So all processors stay while some cleanups have not run.
 func worthOneProcessor() bool {
-	if runtime.NumGoroutine() > fewGoroutines || time.Since(slowOnOneProcessor) < slowFor {
+	if runtime.NumGoroutine() > fewGoroutines || realtime.Clock() < allProcessorsUntil {
 		return false
 	}
 	metrics.Read(beforeRead[:])

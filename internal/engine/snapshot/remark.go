@@ -8,11 +8,11 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/realtime"
 )
 
 // secondGCMarks are the objects that the collection after a snapshot found alive: the mark bits of
@@ -86,11 +86,10 @@ func Marking() bool { return atomic.LoadUint32((*uint32)(unsafe.Pointer(&writeBa
 // wait to begin the next collection. A freeze that asks while a collection marks is the first in
 // that queue.
 //
-// The collection has been begun, so the wait ends soon unless the machine is busy. In a bubble of
-// testing/synctest, whose clock stands still, only the collection ends the wait.
+// The collection has been begun, so the wait ends soon unless the machine is busy.
 func awaitMarking(ctx context.Context, before uint64) {
-	for deadline := time.Now().Add(maxCollect); !Marking() && collections() == before; runtime.Gosched() {
-		if ctx.Err() != nil || time.Now().After(deadline) {
+	for deadline := realtime.Clock() + maxCollect; !Marking() && collections() == before; runtime.Gosched() {
+		if ctx.Err() != nil || realtime.Clock() > deadline {
 			return
 		}
 	}

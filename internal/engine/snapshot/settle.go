@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/gcwatch"
+	"github.com/leakgate/leakgate/internal/realtime"
 )
 
 const (
@@ -34,7 +35,7 @@ const (
 // Nothing is allocated between the collection after which the program rests and the return of
 // settle, so no further collection is needed.
 func settle(ctx context.Context) (rests bool, err error) {
-	begun := time.Now()
+	begun := realtime.Clock()
 	before := observeActivity() // the first use of package metrics allocates
 	for cycle := 1; ; cycle++ {
 		if err := CollectNow(ctx); err != nil {
@@ -43,7 +44,7 @@ func settle(ctx context.Context) (rests bool, err error) {
 		drainQueues(ctx)
 		now := observeActivity()
 		var enough bool
-		if rests, enough = now.settled(before, cycle, time.Since(begun)); enough {
+		if rests, enough = now.settled(before, cycle, realtime.Clock()-begun); enough {
 			break
 		}
 		before = now
@@ -59,12 +60,10 @@ func settle(ctx context.Context) (rests bool, err error) {
 func giveWay(cycle int) {
 	moment := time.Duration(cycle) * 100 * time.Microsecond
 	if cycle > 1 || runtime.GOMAXPROCS(0) == 1 {
-		time.Sleep(moment)
+		realtime.Sleep(moment)
 		return
 	}
-	// In a bubble of testing/synctest the clock stands still: hence the bound.
-	const enough = 1000
-	for begun, n := time.Now(), 0; n < enough && time.Since(begun) < moment; n++ {
+	for end := realtime.Clock() + moment; realtime.Clock() < end; {
 		runtime.Gosched()
 	}
 }
@@ -126,8 +125,8 @@ func observeActivity() activity {
 // drainQueues waits until the finalizers and cleanups that are due have run.
 func drainQueues(ctx context.Context) {
 	wait := 20 * time.Microsecond
-	for deadline := time.Now().Add(maxQueueWait); observeActivity().waiting && ctx.Err() == nil && time.Now().Before(deadline); {
-		time.Sleep(wait)
+	for deadline := realtime.Clock() + maxQueueWait; observeActivity().waiting && ctx.Err() == nil && realtime.Clock() < deadline; {
+		realtime.Sleep(wait)
 		wait *= 2
 	}
 }

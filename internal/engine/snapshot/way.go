@@ -21,7 +21,7 @@ type Frozen interface {
 	Caller() (pc, sp uintptr)
 	CallerG() uintptr
 	Pause() time.Duration  // for how long no Go code ran
-	Frozen() time.Duration // the time of the freeze, by freeze.Clock
+	Frozen() time.Duration // the time of the freeze, by realtime.Clock
 	Close() error
 }
 

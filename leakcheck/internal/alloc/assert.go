@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
@@ -159,6 +160,9 @@ func (x *experiment) warmUp() {
 func (x *experiment) record() (*recording, error) {
 	if x.failed() {
 		return nil, errOpFailed
+	}
+	if realtime.InBubble() {
+		return nil, assertion.ErrInBubble
 	}
 	if !x.Time.Allows(2 * x.took) {
 		return nil, x.Time.Spent(fmt.Sprintf("op was to be called %s, which takes %s", textfmt.CountNoun(int64(x.calls), "time"), x.took.Round(time.Millisecond)), nil)

@@ -15,6 +15,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/nativeholders"
 	"github.com/leakgate/leakgate/internal/engine/proof"
 	"github.com/leakgate/leakgate/internal/nativestack"
+	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/artifact"
@@ -67,8 +68,8 @@ func ThisProcess() *Checker {
 		NativeFreed:   observe.NativeFreed,
 		RecordNative:  nativerecord.Record,
 		Environment:   environ.CurrentEnvironment,
-		Sleep:         time.Sleep,
-		Now:           time.Now,
+		Sleep:         realtime.SleepBoth,
+		Now:           realtime.Now,
 		Exit:          os.Exit,
 		Stderr:        os.Stderr,
 	}

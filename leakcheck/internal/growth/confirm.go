@@ -49,7 +49,7 @@ func (x *Experiment) hasTimeFor(calls int) bool {
 }
 
 // usualCall is how long a call takes on average, without the slowest one, which the system may have
-// delayed, or which did what only a first call does. In a bubble of testing/synctest it may be 0.
+// delayed, or which did what only a first call does.
 func (x *Experiment) usualCall() time.Duration {
 	if x.calls < 2 {
 		return x.slowestCall

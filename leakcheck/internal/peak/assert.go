@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/gcwatch"
+	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
@@ -75,6 +76,9 @@ type experiment struct {
 func (x *experiment) judge() *assertion.Outcome {
 	if len(x.req.Problems) > 0 {
 		return assertion.Misuse("%s", strings.Join(x.req.Problems, "\n    "))
+	}
+	if realtime.InBubble() {
+		return x.unknown(assertion.ErrInBubble)
 	}
 	x.failed = x.FailsFromNow()
 	for range x.req.Warmup {

@@ -21,6 +21,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/remedy"
 	"github.com/leakgate/leakgate/internal/envvar"
 	"github.com/leakgate/leakgate/internal/filelock"
+	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
@@ -213,24 +214,21 @@ func (c *Cache) trim(keep string) {
 func (c *Cache) Lock(ctx context.Context, limit time.Duration) (unlock func(), err error) {
 	const pause = 20 * time.Millisecond
 	f, err := os.OpenFile(filepath.Join(c.dir, lockName), os.O_RDWR|os.O_CREATE|privateFlags, 0o600)
+	unlock = func() { _ = f.Close() } // of a nil file it does nothing
 	if err != nil {
-		return func() {}, nil //nolint:nilerr // a folder that cannot be written has no lock; see above
+		return unlock, nil //nolint:nilerr // a folder that cannot be written has no lock; see above
 	}
-	for deadline := time.Now().Add(limit); ; {
-		switch locked, err := filelock.Try(f); {
-		case err != nil:
-			return func() { _ = f.Close() }, nil //nolint:nilerr // no locks here; see above
-		case locked:
-			return func() { _ = f.Close() }, nil
-		case time.Now().After(deadline):
-			_ = f.Close()
-			return nil, context.DeadlineExceeded
+	for deadline := realtime.Clock() + limit; ; realtime.Sleep(pause) {
+		if locked, err := filelock.Try(f); locked || err != nil {
+			return unlock, nil //nolint:nilerr // no locks here; see above
 		}
-		select {
-		case <-ctx.Done():
-			_ = f.Close()
-			return nil, ctx.Err()
-		case <-time.After(pause):
+		err := ctx.Err()
+		if err == nil && realtime.Clock() > deadline {
+			err = context.DeadlineExceeded
+		}
+		if err != nil {
+			unlock()
+			return nil, err
 		}
 	}
 }
