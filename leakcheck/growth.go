@@ -66,10 +66,12 @@ import (
 // and Ignore restrict what counts.
 //
 // It returns false if it failed the test, which goes on. A panic of op is not caught, and op may
-// end the test with t.FailNow. If op fails the test with t.Error, it is not called again, and
-// growth is not checked. Growth of tests that run at the same time counts too: call AssertNoGrowth
-// in tests that are not parallel, or with Scope. Each snapshot costs as much as that of
-// AssertRetained.
+// end the test with t.FailNow. If op fails the test with t.Error, it is not called again. In each
+// of these cases growth is not checked, and the log says how many descriptors and goroutines op
+// left until then: it may have met a limit because of its leak.
+//
+// Growth of tests that run at the same time counts too: call AssertNoGrowth in tests that are not
+// parallel, or with Scope. Each snapshot costs as much as that of AssertRetained.
 func AssertNoGrowth(t TestingT, op func(), opts ...GrowthOption) bool {
 	environ.NeedT(t, "AssertNoGrowth")
 	t.Helper()

@@ -3,7 +3,6 @@ package growth
 import (
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
@@ -19,10 +18,11 @@ func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, o
 	} else {
 		held := heldop.Hold(op)
 		x := &Experiment{Assertion: a, Op: op, Count: goroutines, Watchers: watchers}
+		before := x.takeStock()
+		defer x.logUnfinished(&before)
 		o = x.Judge()
 		held.Release()
 		if o == nil {
-			t.Logf("leakcheck: whether memory grows was not checked, because op failed the test in call %s", textfmt.Count(x.calls))
 			return false
 		}
 	}

@@ -168,7 +168,9 @@ func (x *Experiment) call(n int) {
 			return
 		}
 		start := x.Now()
+		x.inOp = true
 		x.Op()
+		x.inOp = false
 		took := x.Now().Sub(start)
 		x.slowestCall, x.spent = max(x.slowestCall, took), x.spent+took
 		x.calls++

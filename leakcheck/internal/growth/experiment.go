@@ -44,6 +44,7 @@ type Experiment struct {
 
 	passed func() // called after each call of op, if it is not nil
 
+	inOp   bool        // op has been called and has not returned
 	fails  func() bool // whether op has failed the test by now
 	failed bool        // op failed the test in its last call and is not called again
 	late   bool        // there is no time for another call and a snapshot after it

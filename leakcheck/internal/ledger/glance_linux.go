@@ -110,15 +110,24 @@ func OpenDescriptors() (open int, limit uint64, err error) {
 	return open, l.Cur, err
 }
 
-// eachDescriptor calls f for each open descriptor but its own.
+// eachDescriptor calls f for each open descriptor but its own. To list them takes a descriptor; if
+// there is none left, the process uses all that its limit allows.
 func eachDescriptor(f func(fd int) error) error {
-	return eachEntry("/proc/self/fd", func(name []byte, own int) error {
+	err := eachEntry("/proc/self/fd", func(name []byte, own int) error {
 		fd, err := strconv.Atoi(string(name))
 		if err != nil || fd == own {
 			return nil
 		}
 		return f(fd)
 	})
+	var l syscall.Rlimit
+	if errors.Is(err, syscall.EMFILE) && syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) == nil {
+		err = nil
+		for fd := 0; fd < int(l.Cur) && err == nil; fd++ {
+			err = f(fd)
+		}
+	}
+	return err
 }
 
 // eachEntry calls f for each entry of a folder. It does without package os, which asks the poller

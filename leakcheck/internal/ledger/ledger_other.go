@@ -28,5 +28,8 @@ func OpenDescriptors() (open int, limit uint64, err error) { return 0, 0, errUns
 // Take is not supported on this system.
 func Take(string) (*Ledger, error) { return nil, errUnsupported }
 
+// TakeDescriptors is not supported on this system.
+func TakeDescriptors() (*Ledger, error) { return nil, errUnsupported }
+
 // AnonymousBytes is not supported on this system.
 func AnonymousBytes() (int64, error) { return 0, errUnsupported }

@@ -14,12 +14,10 @@ import (
 // read; it may be "". It returns an error if descriptors or threads cannot be read. Other failures
 // are in Missing.
 func Take(test string) (*Ledger, error) {
-	l := &Ledger{}
-	var fds []int
-	if err := eachDescriptor(func(fd int) error { fds = append(fds, fd); return nil }); err != nil {
+	l, err := TakeDescriptors()
+	if err != nil {
 		return nil, err
 	}
-	l.addDescriptors(fds)
 	threads, err := countThreads()
 	if err != nil {
 		return nil, err
@@ -46,6 +44,17 @@ func Take(test string) (*Ledger, error) {
 	l.addFiles(os.TempDir(), test)
 	n := int64(len(os.Environ()))
 	l.add(Variable, n, "", "environment variables", "environment variables", "environment variables")
+	return l, nil
+}
+
+// TakeDescriptors lists descriptors alone.
+func TakeDescriptors() (*Ledger, error) {
+	var fds []int
+	if err := eachDescriptor(func(fd int) error { fds = append(fds, fd); return nil }); err != nil {
+		return nil, err
+	}
+	l := &Ledger{}
+	l.addDescriptors(fds)
 	return l, nil
 }
 

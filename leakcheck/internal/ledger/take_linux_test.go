@@ -410,3 +410,32 @@ func BenchmarkTake(b *testing.B) {
 		take(b)
 	}
 }
+
+// To list descriptors takes one, which a process at its limit has not.
+func TestDescriptorsAtTheLimit(t *testing.T) {
+	const limit = 64
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old)
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: limit, Max: old.Max}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		fd, err := syscall.Dup(0)
+		if err == syscall.EMFILE {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		defer syscall.Close(fd)
+	}
+	l, err := TakeDescriptors()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(l.Items) != limit {
+		t.Errorf("%d descriptors are listed, of %d", len(l.Items), limit)
+	}
+}
