@@ -318,7 +318,7 @@ var layers = []struct {
 		"cmd/leakgate/internal/alloccompare", "cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli",
 		"cmd/leakgate/internal/compare", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/formats", "cmd/leakgate/internal/gotest",
 		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "cmd/leakgate/internal/sametests",
-		"internal/textfmt", "internal/verdict", "internal/wholefile",
+		"internal/symbol", "internal/textfmt", "internal/verdict", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/command/comment", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "cmd/leakgate/internal/pullrequest",
@@ -384,7 +384,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/command/vet", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/goldens", "cmd/leakgate/leakvet"}},
 	{"cmd/leakgate/internal/command/view", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/comparand", "cmd/leakgate/internal/flamegraph",
-		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "internal/verdict", "internal/wholefile", "refscan",
+		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "internal/symbol", "internal/verdict", "internal/wholefile", "refscan",
 	}},
 	{"cmd/leakgate", []string{"..."}},
 

@@ -20,6 +20,26 @@ func Package(name string) string {
 	return Unescape(name[:slash+dot])
 }
 
+// Short removes the folders of the import path from a name: "example.com/app.T" becomes "app.T". If
+// the path ends in a module's version ("example.com/app/v2.T"), which is seldom the package's name,
+// the element before it remains.
+func Short(name string) string {
+	slash := strings.LastIndexByte(name, '/')
+	last := name[slash+1:]
+	element, _, _ := strings.Cut(last, ".")
+	element = strings.TrimSuffix(element, "_test")
+	if slash < 0 || !isVersion(element) {
+		return last
+	}
+	return name[strings.LastIndexByte(name[:slash], '/')+1:slash] + last[len(element):]
+}
+
+// isVersion reports whether an element of an import path is the major version of a module: "v2".
+func isVersion(element string) bool {
+	digits, ok := strings.CutPrefix(element, "v")
+	return ok && digits != "" && digits[0] != '0' && digits != "1" && strings.Trim(digits, "0123456789") == ""
+}
+
 // Unescape undoes the linker's escaping of import paths: "gopkg.in/yaml%2ev3.Node" is
 // "gopkg.in/yaml.v3.Node" (go1.26 cmd/internal/objabi/path.go, PathToPrefix: dots after the last
 // slash, control characters, '%', '"' and what is not ASCII). It undoes only escapes that a path

@@ -26,6 +26,28 @@ func TestPackage(t *testing.T) {
 	}
 }
 
+func TestShort(t *testing.T) {
+	for name, want := range map[string]string{
+		"example.com/app.T":          "app.T",
+		"example.com/app/v2.T":       "app.T",
+		"example.com/app/v12.(*T).M": "app.(*T).M",
+		"example.com/app/v2_test.T":  "app_test.T",
+		"example.com/app/v2.":        "app.",
+		"app/v2.T":                   "app.T",
+		"k8s.io/api/core/v1.Pod":     "v1.Pod",
+		"example.com/app/v2beta1.T":  "v2beta1.T",
+		"example.com/app/v.T":        "v.T",
+		"gopkg.in/yaml.v3.Node":      "yaml.v3.Node",
+		"github.com/x/go-cache.New":  "go-cache.New",
+		"v2.T":                       "v2.T",
+		"main.T":                     "main.T",
+		"int":                        "int",
+		"":                           "",
+	} {
+		require.Equal(t, want, Short(name), name)
+	}
+}
+
 func TestUnescape(t *testing.T) {
 	for name, want := range map[string]string{
 		"gopkg.in/yaml%2ev3.Node":   "gopkg.in/yaml.v3.Node",

@@ -267,7 +267,7 @@ func (x *experiment) records(found []finding, r *recording, all verdict.Verdict)
 			v = all
 		}
 		b := verdict.Bound{
-			Selector: "AssertAllocs: " + f.bound.shown(), MaxObjects: f.bound.MaxAllocs, MaxBytes: f.bound.MaxBytes,
+			Selector: "AssertAllocs: " + f.bound.recorded(), MaxObjects: f.bound.MaxAllocs, MaxBytes: f.bound.MaxBytes,
 			Objects: (f.sum.objects + n - 1) / n, Bytes: (f.sum.bytes + n - 1) / n, Verdict: v,
 			Growth: f.text(r),
 		}

@@ -108,10 +108,10 @@ func (r *recording) perCall(of []Bound) map[string]float64 {
 	}
 	shorts := make(map[string]int)
 	for _, row := range r.rows {
-		shorts[naming.ShortName(row.name)]++
+		shorts[naming.LastElements(row.name)]++
 	}
 	for _, row := range r.rows {
-		name := naming.ShortName(row.name)
+		name := naming.LastElements(row.name)
 		if shorts[name] > 1 {
 			name = row.name // packages with the same name have types with the same name
 		}
@@ -125,7 +125,7 @@ func (r *recording) perCall(of []Bound) map[string]float64 {
 // typeName is the type in a bound's selector, as the name of its objects: "app.Session" of
 // Type[*app.Session]().
 func (b *Bound) typeName() string {
-	name := strings.TrimSuffix(strings.TrimPrefix(b.shown(), "Type["), "]()")
+	name := strings.TrimSuffix(strings.TrimPrefix(b.recorded(), "Type["), "]()")
 	name = strings.Trim(strings.TrimSuffix(strings.TrimPrefix(name, "TypeNamed("), ")"), "\"`")
 	return strings.TrimPrefix(name, "*")
 }

@@ -35,6 +35,14 @@ func (b *Bound) shown() string {
 	return b.Selector.Shown
 }
 
+// recorded is the bound's name in records.
+func (b *Bound) recorded() string {
+	if b.Selector == nil {
+		return b.shown()
+	}
+	return b.Selector.Record
+}
+
 // A Request holds the options of an assertion on allocations.
 type Request struct {
 	Bounds             []Bound

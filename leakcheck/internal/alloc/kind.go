@@ -108,7 +108,8 @@ func kindOf(n *alloctrace.Count, classes []int64) *row {
 // interfaceLine is the path in golden files of values of a kind in interfaces.
 func interfaceLine(kind string) string { return "op.interface(" + kind + ")" }
 
-// typeAt returns the type whose descriptor is at an address.
+// typeAt returns the type whose descriptor is at an address. Messages have the name of its package
+// from now on.
 func typeAt(address uintptr) reflect.Type {
 	// An interface is the address of its type's descriptor and a pointer to its value, which
 	// reflect.TypeOf does not look at (go1.26 reflect/type.go, internal/abi/iface.go).
@@ -116,7 +117,9 @@ func typeAt(address uintptr) reflect.Type {
 		descriptor uintptr
 		data       unsafe.Pointer
 	}{descriptor: address}
-	return reflect.TypeOf(*(*any)(unsafe.Pointer(&value)))
+	t := reflect.TypeOf(*(*any)(unsafe.Pointer(&value)))
+	naming.LearnType(t)
+	return t
 }
 
 // mapOf names the map that a group of entries belongs to. A group is a struct whose second field is

@@ -69,7 +69,7 @@ func (a *Assertion) proved(o *Outcome, p *evidence, by verdict.Method, first str
 	o.Bounds = make([]verdict.Bound, len(a.Req.Bounds))
 	for i, b := range a.Req.Bounds {
 		record := &o.Bounds[i]
-		record.Selector, record.MaxObjects, record.MaxBytes, record.Verdict = b.Selector.Shown, b.MaxObjects, b.MaxBytes, verdict.Pass
+		record.Selector, record.MaxObjects, record.MaxBytes, record.Verdict = b.Selector.Record, b.MaxObjects, b.MaxBytes, verdict.Pass
 		if v := p.variables[i]; v != nil {
 			record.Objects, record.Bytes = v.Objects, v.Bytes
 		} else {

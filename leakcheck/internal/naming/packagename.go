@@ -1,30 +1,61 @@
 package naming
 
 import (
+	"maps"
+	"reflect"
 	"strings"
 	"sync/atomic"
 
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// packageNames maps import paths that do not end in the package's name to that name:
-// "github.com/patrickmn/go-cache" to "cache". The names come from debug information, so they are
-// unknown before the first snapshot.
-var packageNames atomic.Pointer[map[string]string]
+// knownNames has the names of packages that their import paths do not tell.
+type knownNames struct {
+	names map[string]string // "github.com/patrickmn/go-cache" to "cache"
+	all   bool              // the name of every other package is the last element of its path
+}
 
-// LearnPackageNames makes patterns accept the names of this program's packages whose import paths
-// do not end in the package's name. All snapshots of a process give the same names, or none without
-// debug information.
+// packageNames is nil as long as no such name is known.
+var packageNames atomic.Pointer[knownNames]
+
+// LearnPackageNames makes messages have, and patterns accept, the names of this program's packages
+// whose import paths do not end in the package's name. All snapshots of a process give the same
+// names, or none without debug information.
 func LearnPackageNames(names map[string]string) {
 	if len(names) > 0 {
-		packageNames.Store(&names)
+		packageNames.Store(&knownNames{names, true})
+	}
+}
+
+// LearnType learns the names of the packages of a type and its elements from the type, which knows
+// them without debug information. It does not see type arguments.
+func LearnType(t reflect.Type) {
+	if t.Name() == "" {
+		switch t.Kind() {
+		case reflect.Map:
+			LearnType(t.Key())
+			LearnType(t.Elem())
+		case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Chan:
+			LearnType(t.Elem())
+		}
+		return
+	}
+	path := symbol.Unescape(t.PkgPath())
+	name := strings.TrimSuffix(t.String(), "."+t.Name())
+	for learned := path == "" || ShortName(path+".") == name+"."; !learned; {
+		names := map[string]string{path: name}
+		old := packageNames.Load()
+		if old != nil {
+			maps.Copy(names, old.names)
+		}
+		learned = old != nil && old.all || packageNames.CompareAndSwap(old, &knownNames{names: names})
 	}
 }
 
 // packageName returns a package's name if its import path does not end in it, else "".
 func packageName(path string) string {
-	if names := packageNames.Load(); names != nil {
-		return (*names)[path]
+	if known := packageNames.Load(); known != nil {
+		return known.names[path]
 	}
 	return ""
 }
@@ -67,13 +98,28 @@ func pathEnd(name string, from int) int {
 	return 0
 }
 
-// WithPackageNames shortens every import path in a name to its package's name:
-// "map[string]*cache.Item".
-func WithPackageNames(name string) string {
+// ShortName shortens every import path in a name to its package's name:
+// "map[string]*cache.Item". If that is not known, it takes the path's last element that is not a
+// version.
+func ShortName(name string) string {
 	return RewriteWords(name, func(word string) string {
 		for short := range byPackageName(word) {
 			return short
 		}
-		return word[strings.LastIndexByte(word, '/')+1:]
+		if known := packageNames.Load(); known != nil && known.all {
+			return lastElement(word)
+		}
+		return symbol.Short(word)
 	})
 }
+
+// LastElements shortens every import path in a name to its last element: "map[string]*v2.Item".
+// Names in records have this form, which does not depend on what is known.
+func LastElements(name string) string {
+	if !strings.Contains(name, "/") {
+		return name
+	}
+	return RewriteWords(name, lastElement)
+}
+
+func lastElement(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }

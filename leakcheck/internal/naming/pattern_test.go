@@ -252,3 +252,29 @@ func FuzzPattern(f *testing.F) {
 		}
 	})
 }
+
+// Messages have the names of packages: as debug information has them, as types of the program tell
+// them, or what is left of the import path without a version.
+func TestShortName(t *testing.T) {
+	defer packageNames.Store(packageNames.Load())
+	long := "map[github.com/patrickmn/go-cache.K]*example.com/lib/v2.T[example.com/lib/v2_test.U,k8s.io/api/autoscaling/v2.V]"
+	check := func(name, want string) {
+		t.Helper()
+		if got := ShortName(name); got != want {
+			t.Errorf("ShortName(%s) = %s, want %s", name, got, want)
+		}
+	}
+	packageNames.Store(nil)
+	check(long, "map[go-cache.K]*lib.T[lib_test.U,autoscaling.V]")
+	if got := LastElements(long); got != "map[go-cache.K]*v2.T[v2_test.U,v2.V]" {
+		t.Error(got)
+	}
+
+	packageNames.Store(&knownNames{names: map[string]string{"github.com/patrickmn/go-cache": "cache"}}) // as LearnType does
+	check(long, "map[cache.K]*lib.T[lib_test.U,autoscaling.V]")
+
+	LearnPackageNames(map[string]string{"github.com/patrickmn/go-cache": "cache", "example.com/lib/v2": "lib", "example.com/lib/v2_test": "lib_test"})
+	check(long, "map[cache.K]*lib.T[lib_test.U,v2.V]")
+	check("github.com/patrickmn/go-cache.(*Cache).Get", "cache.(*Cache).Get")
+	check("map[string]int", "map[string]int")
+}

@@ -160,14 +160,6 @@ func qualified(pkg, name string) string {
 	return pkg + "." + name
 }
 
-// ShortName shortens every import path in a name to its last element: "map[string]*app.Session".
-func ShortName(name string) string {
-	if !strings.Contains(name, "/") {
-		return name
-	}
-	return RewriteWords(name, func(word string) string { return word[strings.LastIndexByte(word, '/')+1:] })
-}
-
 // words yields the words of a type's name, each with the separator that follows it: a bracket, a
 // star, a comma or a space, or the tag of a struct field, which is quoted.
 func words(name string) iter.Seq2[string, string] {
@@ -303,7 +295,7 @@ func (m TypeMatch) Matches(reference string) bool {
 		return false
 	}
 	object := strings.TrimPrefix(reference, "*")
-	return object != "" && (m.Pattern.MatchWhole(object) || m.Pattern.MatchWhole(ShortName(object)) || m.Pattern.MatchWhole(WithPackageNames(object)))
+	return object != "" && (m.Pattern.MatchWhole(object) || m.Pattern.MatchWhole(LastElements(object)) || m.Pattern.MatchWhole(ShortName(object)))
 }
 
 // NodeKey identifies a node of a folded report: by its path and type, and by the goroutine of its

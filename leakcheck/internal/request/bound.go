@@ -11,6 +11,7 @@ import (
 type Selector struct {
 	Kind   selectorKind
 	Shown  string           // as written in the test
+	Record string           // its name in records, which are compared with older ones
 	Path   naming.Pattern   // Root, Path
 	Types  naming.TypeMatch // Type, TypeNamed
 	Object reflect.Type     // Type: of the objects
@@ -28,22 +29,28 @@ const (
 
 func RootSelector(text string) Selector {
 	p, err := naming.CompilePathPattern(text)
-	return Selector{Kind: selectRoot, Shown: fmt.Sprintf("Root(%q)", text), Path: p, Err: err}
+	shown := fmt.Sprintf("Root(%q)", text)
+	return Selector{Kind: selectRoot, Shown: shown, Record: shown, Path: p, Err: err}
 }
 
 func PathSelector(text string) Selector {
 	p, err := naming.CompilePathPattern(text)
-	return Selector{Kind: SelectPath, Shown: fmt.Sprintf("Path(%q)", text), Path: p, Err: err}
+	shown := fmt.Sprintf("Path(%q)", text)
+	return Selector{Kind: SelectPath, Shown: shown, Record: shown, Path: p, Err: err}
 }
 
 func TypeSelector(t reflect.Type) Selector {
 	m, err := naming.MatchType(t)
-	return Selector{Kind: selectType, Shown: "Type[" + naming.ShortName(naming.TypeName(t)) + "]()", Types: m, Object: naming.ObjectOf(t), Err: err}
+	naming.LearnType(t)
+	name := naming.TypeName(t)
+	shown, record := "Type["+naming.ShortName(name)+"]()", "Type["+naming.LastElements(name)+"]()"
+	return Selector{Kind: selectType, Shown: shown, Record: record, Types: m, Object: naming.ObjectOf(t), Err: err}
 }
 
 func TypeNamedSelector(text string) Selector {
 	m, err := naming.MatchTypeNamed(text)
-	return Selector{Kind: selectTypeNamed, Shown: fmt.Sprintf("TypeNamed(%q)", text), Types: m, Err: err}
+	shown := fmt.Sprintf("TypeNamed(%q)", text)
+	return Selector{Kind: selectTypeNamed, Shown: shown, Record: shown, Types: m, Err: err}
 }
 
 // A Bound limits what a selector selects.

@@ -99,7 +99,7 @@ func (c *boundsCheck) judge(b *request.Bound, cut *cut, s *check.Seen) check.Fin
 	f := check.Finding{
 		Shown: b.String(), Broken: b.Broken(found.Objects, found.Bytes), Amount: amount(b, found), Notes: notes,
 		Below: !b.Selector.ByType(), Weight: tree.BytesOf,
-		Record: verdict.Bound{Selector: b.Selector.Shown, MaxObjects: b.MaxObjects, MaxBytes: b.MaxBytes, Objects: found.Objects, Bytes: found.Bytes},
+		Record: verdict.Bound{Selector: b.Selector.Record, MaxObjects: b.MaxObjects, MaxBytes: b.MaxBytes, Objects: found.Objects, Bytes: found.Bytes},
 	}
 	if b.MaxObjects != nil && found.Objects > *b.MaxObjects {
 		f.Weight = tree.ObjectsOf

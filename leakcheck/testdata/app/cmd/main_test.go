@@ -11,6 +11,19 @@ import (
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
+// Types tell the names of their packages before debug information has been read.
+func TestNamesBeforeSnapshots(t *testing.T) {
+	for want, option := range map[string]leakcheck.Option{
+		"Type[map[string]*cache.Item]().MaxObjects(-1)": leakcheck.Type[map[string]*cache.Item]().MaxObjects(-1),
+		"Type[lib.Item]().MaxObjects(-1)":               leakcheck.Type[lib.Item]().MaxObjects(-1),
+		"Type[*yaml.Item]().MaxObjects(-1)":             leakcheck.Type[*yaml.Item]().MaxObjects(-1),
+	} {
+		if err := leakcheck.Find(option); err == nil || !strings.Contains(err.Error(), want+": a bound cannot be negative") {
+			t.Errorf("no %s in %v", want, err)
+		}
+	}
+}
+
 func TestKeep(t *testing.T) {
 	keep()
 	leakcheck.AssertRetained(t, leakcheck.Root("cmd.kept").MaxObjects(2))
@@ -34,6 +47,7 @@ func TestPackageNames(t *testing.T) {
 		leakcheck.Root("yaml.items").MaxObjects(5),
 		leakcheck.TypeNamed("cache.Item").MaxObjects(2),
 		leakcheck.TypeNamed("yaml.Item").MaxObjects(4),
+		leakcheck.TypeNamed("v2.Item").MaxObjects(3),
 		leakcheck.Goroutines("cache.Serve").None(),
 	} {
 		if err := leakcheck.Find(option); !errors.As(err, new(*leakcheck.FoundError)) {
@@ -44,6 +58,26 @@ func TestPackageNames(t *testing.T) {
 		leakcheck.Root("cache.items").MaxObjects(4), leakcheck.Path("lib.items[*]").MaxObjects(4),
 		leakcheck.TypeNamed("yaml.Item").MaxObjects(5), leakcheck.Goroutines("cache.Serve").Max(1), leakcheck.Ignore("cache.items", "it may"),
 	)
+	for message, option := range map[string]leakcheck.Option{
+		"Type[*cache.Item]().MaxObjects(2)": leakcheck.Type[*cache.Item]().MaxObjects(2),
+		"Type[lib.Item]().MaxObjects(3)":    leakcheck.Type[lib.Item]().MaxObjects(3),
+		"Type[*yaml.Item]().MaxObjects(4)":  leakcheck.Type[*yaml.Item]().MaxObjects(4),
+	} {
+		err := leakcheck.Find(option)
+		found := new(leakcheck.FoundError)
+		if !errors.As(err, &found) {
+			t.Errorf("%s: %v", message, err)
+			continue
+		}
+		typ := strings.TrimLeft(message[len("Type["):strings.IndexByte(message, ']')], "*")
+		if text := err.Error(); !strings.Contains(text, message+"\n") || !strings.Contains(text, "*"+typ+"\n") {
+			t.Errorf("no %s, or no %s, in:\n%s", message, typ, text)
+		}
+		// records are compared with older ones
+		if old := found.Findings[0].Selector; !strings.Contains(old, "go-cache.Item") && !strings.Contains(old, "v2.Item") && !strings.Contains(old, "yaml.v3.Item") {
+			t.Errorf("%s is recorded as %s", message, old)
+		}
+	}
 	if err := leakcheck.Find(leakcheck.Root("cache.itms").None()); err == nil || !strings.Contains(err.Error(), "did you mean example.com/app/cmd/go-cache.items?") {
 		t.Errorf("a name that does not exist: %v", err)
 	}

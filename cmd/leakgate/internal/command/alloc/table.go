@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocrun"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
@@ -146,7 +147,7 @@ func shortName(name string) string {
 	if open, end := strings.IndexByte(name, '['), strings.LastIndexByte(name, ']'); open >= 0 && end > open {
 		name, brackets = name[:open], "[...]"+name[end+1:]
 	}
-	return name[strings.LastIndexByte(name, '/')+1:] + brackets
+	return symbol.Short(name) + brackets
 }
 
 // share is a part of a whole, in percent.

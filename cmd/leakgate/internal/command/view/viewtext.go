@@ -9,6 +9,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -233,8 +234,7 @@ func shortType(name string) string {
 		if i < len(name) && !strings.ContainsRune("*[](), ", rune(name[i])) {
 			continue
 		}
-		part := name[start:i]
-		b.WriteString(part[strings.LastIndexByte(part, '/')+1:])
+		b.WriteString(symbol.Short(name[start:i]))
 		if i < len(name) {
 			b.WriteByte(name[i])
 		}

@@ -17,7 +17,7 @@ func TestTextComparesWithBefore(t *testing.T) {
 		return &refscan.Node{Name: name, Type: "[]*app.T", Objects: 1, Bytes: bytes, Root: &refscan.RootInfo{Kind: refscan.RootGlobal}, Children: below}
 	}
 	all := func(objects, bytes int64) *refscan.Node {
-		return &refscan.Node{Name: "[3]", Type: "*example.com/app.T", Objects: objects, Bytes: bytes}
+		return &refscan.Node{Name: "[3]", Type: "*example.com/app/v2.T", Objects: objects, Bytes: bytes}
 	}
 	before := &refscan.Report{Roots: []*refscan.Node{root("app.config", 4096), root("app.leak", 64, all(2, 128)), root("app.gone", 512)}}
 	now := &refscan.Report{Roots: []*refscan.Node{root("app.config", 4096), root("app.leak", 128, all(12, 768))}}
