@@ -43,7 +43,7 @@ var layers = []struct {
 		"internal/engine/debuginfo/program", "internal/engine/debuginfo/dwarfread",
 		"internal/engine/debuginfo/symindex", "internal/engine/debuginfo/indexcache", "internal/engine/debuginfo/sameprogram",
 		"internal/engine/debuginfo/twin", "internal/engine/debuginfo/gosource", "internal/engine/remedy",
-		"internal/engine/headroom", "internal/engine/objfile", "internal/engine/objfile/native",
+		"internal/engine/headroom", "internal/engine/objfile", "internal/engine/objfile/native", "internal/realtime",
 	}},
 	// for tests only
 	{"internal/engine/debuginfo/progtest", []string{

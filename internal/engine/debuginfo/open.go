@@ -19,6 +19,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/objfile"
 	"github.com/leakgate/leakgate/internal/engine/objfile/native"
 	"github.com/leakgate/leakgate/internal/engine/remedy"
+	"github.com/leakgate/leakgate/internal/realtime"
 )
 
 // Options says what Open reads and where it caches the index. The zero value is right for a test of
@@ -169,7 +170,7 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 	if err := o.memoryForLink(); err != nil {
 		return nil, err
 	}
-	start := time.Now()
+	start := realtime.Clock()
 	p, err := o.readTwin(ctx, twin.Relink)
 	if err != nil && (ctx.Err() == nil || errors.Is(err, twin.ErrNoInputs)) { // a link that ctx cut short is not tried again
 		o.opts.Logf("the go command builds a twin with debug information: %v", err)
@@ -178,7 +179,7 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.opts.Logf("built a twin with debug information in %.1fs (once per binary)", time.Since(start).Seconds())
+	o.opts.Logf("built a twin with debug information in %.1fs (once per binary)", (realtime.Clock() - start).Seconds())
 	p.BuildID, p.FromTwin = o.file.BuildID, true
 	return o.finish(p, "twin")
 }

@@ -25,7 +25,7 @@ func TestCacheLockInBubble(t *testing.T) {
 	}()
 	synctest.Test(t, func(t *testing.T) {
 		close(waits)
-		unlock, err := c.Lock(t.Context(), time.Hour)
+		unlock, err := c.Lock(t.Context(), 10*time.Second)
 		require.NoError(t, err)
 		unlock()
 	})
