@@ -146,6 +146,9 @@ func (a *attributor) takeObjects(b *bundle) {
 		return
 	}
 	b.words = b.words[:n]
+	if b.kind == KindObject && b.layout == heaptype.LayoutChan {
+		room = a.channelRooms(b)
+	}
 	to := a.group(b)
 	each := Claim{Kind: b.kind, Bytes: int64(b.size)}
 	if b.kind == KindObject {
@@ -194,6 +197,15 @@ func (a *attributor) takeRooms(b *bundle) (bytes int64) {
 		}
 	}
 	b.words = b.words[:n]
+	return bytes
+}
+
+// channelRooms returns how much of the buffers of channels holds no element.
+func (a *attributor) channelRooms(b *bundle) (bytes int64) {
+	types := a.heap.Types
+	for _, obj := range b.words {
+		bytes += int64(types.ChannelRoom(types.At(b.typ), a.heap.Model.SpanOf(obj), obj))
+	}
 	return bytes
 }
 

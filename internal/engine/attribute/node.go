@@ -20,8 +20,10 @@ type Node struct {
 	// of Objects, those behind elements outside the length of the slices
 	Beyond int64
 	// of Bytes, those of large blocks without pointers that no slice or string reaches
-	Unreached  int64
-	Room       int64  // of Bytes, those behind slices and strings in their blocks, see room
+	Unreached int64
+	// of Bytes, those behind slices and strings in their blocks, see room, and those of channels'
+	// buffers that hold no element
+	Room       int64
 	Ended      int64  // of Objects, those whose use is over
 	EndedState string // their state: "closed"
 	// the path from one of its objects to the next, where recursive types fold; "" if none do

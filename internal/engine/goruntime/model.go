@@ -26,6 +26,8 @@ type Model struct {
 	Goroutines []*Goroutine
 	Warnings   []string
 	Stopped    Stop // see LoadStopped
+	// Peek reads a word as it is now, in place; nil unless the model is of this very process
+	Peek func(addr uint64) uint64
 	// nanotime when the process was frozen; 0 if it is not known, else set by the code that made
 	// the model
 	Now int64

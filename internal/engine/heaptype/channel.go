@@ -1,5 +1,7 @@
 package heaptype
 
+import "github.com/leakgate/leakgate/internal/engine/goruntime"
+
 // channel walks a channel: its buffered elements, then the runtime's own fields.
 func (w *Walker) channel(t *Type, mem []byte, base uint64) {
 	o := &w.Types.Offsets
@@ -18,6 +20,27 @@ func (w *Walker) channel(t *Type, mem []byte, base uint64) {
 	if h := t.chanHead; h != nil {
 		w.Value(h, mem, chanRefs(elem))
 	}
+}
+
+// ChannelRoom returns how many bytes of a channel's buffer hold no element; t is the channel's
+// type. If elements have no pointers, the image lacks the channel. ChannelRoom reads it as it is
+// now, if it is one of this process, and else returns 0.
+func (tt *Table) ChannelRoom(t *Type, s *goruntime.Span, obj uint32) uint64 {
+	mem, addr := Payload(s, obj)
+	word := func(off uint64) uint64 { return Word(mem, off) }
+	if s.NoScan {
+		if tt.Model.Peek == nil {
+			return 0
+		}
+		word = func(off uint64) uint64 { return tt.Model.Peek(addr + off) }
+	}
+	o := &tt.Offsets
+	used, all, buf := word(o.chanUsed), word(o.chanElems), word(o.chanBuf)
+	holder, _ := tt.Model.Object(buf)
+	if elem := t.chanElem; holder != nil && elem != nil && elem.Size > 0 && used <= all && all <= holder.ElemSize/elem.Size {
+		return (all - used) * elem.Size
+	}
+	return 0
 }
 
 func chanRefs(elem *Type) uint32 {

@@ -91,9 +91,8 @@ type Edge struct {
 	typ    int32  // typing of the target, as in heaptype.Edge
 	layout heaptype.Layout
 	From   Origin
-	// of package variables only: a frame may hold the pointer of a slice without the length
-	slack uint32
-	size  uint64
+	slack  uint32
+	size   uint64
 }
 
 // An Origin tells apart where references of one root lie.
@@ -128,7 +127,7 @@ type Entry struct {
 // add adds a reference. The meaning of id depends on from.
 func (r *Entry) add(label string, e heaptype.Edge, from Origin, id uint64) {
 	re := Edge{Label: label, To: e.To, ID: id, layout: e.Layout, size: e.Size, From: from}
-	if from == FromVariable {
+	if from == FromVariable || from == FromStack {
 		re.slack = e.Slack
 	}
 	if e.Type != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/image"
 	"github.com/leakgate/leakgate/internal/engine/inplace"
+	"github.com/leakgate/leakgate/internal/engine/peek"
 	"github.com/leakgate/leakgate/internal/engine/root"
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
@@ -199,6 +200,7 @@ func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
 	if s.model, err = goruntime.LoadSpans(image.NewSpace(s.process), s.names, s.bias, runtime.GOARCH); err != nil {
 		return ModelError(err)
 	}
+	s.model.Peek = peekWord
 	if rests && (s.model.Cycles != s.cycles || s.model.NewObjects() > ownObjects) {
 		return errAwake
 	}
@@ -458,3 +460,5 @@ func (s *Snapshot) NotForked() string {
 
 // OnDisk reports whether the image is on a disk.
 func (s *Snapshot) OnDisk() bool { return s.onDisk > 0 }
+
+func peekWord(addr uint64) uint64 { return uint64(peek.Word(uintptr(addr))) }

@@ -52,18 +52,16 @@ func New(types *heaptype.Table) *Finder {
 
 // stackWalk names the live words of one stack.
 type stackWalk struct {
-	vars  *Finder
-	types *heaptype.Table
-	st    *live.Stack
-	frame *goruntime.Frame // the one being walked
-	live  map[uint64]*goruntime.Slot
-	rest  bool            // only slots that no variable explains yet are looked at
-	used  map[uint64]bool // addresses of slots that a variable explains
-	seen  map[uint64]bool // stack objects walked, by address and layout
-	// typeWord is the first word of the interface variable whose second word is being walked, if
-	// the frame holds both.
-	typeWord uint64
-	visit    func(Var, heaptype.Edge)
+	vars   *Finder
+	types  *heaptype.Table
+	st     *live.Stack
+	frame  *goruntime.Frame // the one being walked
+	live   map[uint64]*goruntime.Slot
+	rest   bool            // only slots that no variable explains yet are looked at
+	used   map[uint64]bool // addresses of slots that a variable explains
+	seen   map[uint64]bool // stack objects walked, by address and layout
+	pieces []activeVar     // of the variable being walked
+	visit  func(Var, heaptype.Edge)
 }
 
 // Walk calls visit for each reference out of a goroutine's stack, with the variable that holds
@@ -173,13 +171,42 @@ func (fd *Finder) activeVars(f *goruntime.Frame, after bool) []activeVar {
 //
 //go:norace
 func (w *stackWalk) variables(vars []activeVar) {
-	for i := range vars {
-		w.typeWord = 0
-		if i > 0 && vars[i].place.VarOffset == 8 && vars[i-1].place.VarOffset == 0 && vars[i-1].Name == vars[i].Name && vars[i-1].Line == vars[i].Line {
-			w.typeWord = heaptype.Word(w.st.Goroutine.Stack(w.frame.FP+uint64(vars[i-1].place.CFAOffset)), 0)
+	rest := w.rest
+	for len(vars) > 0 {
+		n := 1
+		for n < len(vars) && vars[n].isOf(&vars[0]) {
+			n++
 		}
-		w.variable(vars[i])
+		w.pieces = vars[:n]
+		// Of "s", the compiler may make another variable, "s.ptr" (go1.27): "s" goes first.
+		w.rest = rest || strings.Contains(vars[0].Name, ".")
+		for _, v := range w.pieces {
+			w.variable(v)
+		}
+		vars = vars[n:]
 	}
+	w.rest = rest
+}
+
+// isOf reports whether two places are those of one variable, as far as names tell.
+func (v *activeVar) isOf(other *activeVar) bool {
+	return v.Name == other.Name && v.Line == other.Line && v.Inline == other.Inline && v.typ == other.typ
+}
+
+// part returns the word at an offset in the variable being walked. ok is false if the frame does
+// not hold that word, or has several places for it: a function that is inlined twice has its
+// variables twice.
+func (w *stackWalk) part(off uint64) (word uint64, ok bool) {
+	for i := range w.pieces {
+		p := &w.pieces[i].place
+		if from := off - uint64(p.VarOffset); off >= uint64(p.VarOffset) && from+8 <= uint64(p.Size) {
+			if ok {
+				return 0, false
+			}
+			word, ok = heaptype.Word(w.st.Goroutine.Stack(w.frame.FP+uint64(p.CFAOffset)+from), 0), true
+		}
+	}
+	return word, ok
 }
 
 //go:norace
@@ -239,20 +266,29 @@ func (w *stackWalk) bound(t *heaptype.Type) *heaptype.Type {
 // word reports a slot that holds the pointer word of one reference of a variable.
 func (w *stackWalk) word(fv Var, t *heaptype.Type, o *heaptype.Op, s *goruntime.Slot) {
 	e := heaptype.Edge{To: s.Value}
+	sub := heaptype.Walker{Types: w.types, Emit: func(found heaptype.Edge) { e = found }}
 	switch o.Kind {
 	case heaptype.OpIface, heaptype.OpEface:
-		if w.typeWord != 0 {
-			sub := heaptype.Walker{Types: w.types, Emit: func(found heaptype.Edge) { e = found }}
-			sub.Interface(o.Kind, o.Ref, w.typeWord, s.Value)
+		if typ, _ := w.part(o.Offset); typ != 0 {
+			sub.Interface(o.Kind, o.Ref, typ, s.Value)
 		}
 	case heaptype.OpReflect, heaptype.OpPooled, heaptype.OpUnsafe:
 	default:
-		var one [8]byte
-		binary.LittleEndian.PutUint64(one[:], s.Value)
-		part := *o
-		part.Offset = 0
-		sub := heaptype.Walker{Types: w.types, Emit: func(found heaptype.Edge) { e = found }}
-		sub.Op(&part, one[:], 0)
+		// The length of a slice or string follows, and the capacity of a slice.
+		mem := binary.LittleEndian.AppendUint64(nil, s.Value)
+		for off := o.Offset + 8; off < min(o.Offset+24, t.Size); off += 8 {
+			next, ok := w.part(off)
+			if !ok {
+				break
+			}
+			mem = binary.LittleEndian.AppendUint64(mem, next)
+		}
+		if len(mem) == 16 { // a slice that nothing is appended to any more has no capacity
+			mem = append(mem, mem[8:]...)
+		}
+		alone := *o
+		alone.Offset = 0
+		sub.Op(&alone, mem, 0)
 	}
 	e.Ref = o.Ref
 	fv.Label = t.Label(o.Ref)

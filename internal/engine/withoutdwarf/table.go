@@ -16,7 +16,7 @@ runtime._defer fn 24 link 32 heap 0 sp 8
 runtime.bitvector n 0 bytedata 8
 runtime.cleanupFn call 0 fn 8 arg 16
 runtime.g stack.lo 0 stack.hi 8 sched.sp 56 sched.pc 64 sched.ctxt 80 sched.lr 88 syscallsp 104 syscallpc 112 atomicstatus 144 asyncSafePoint 180 stktopsp 128 _defer 40 _panic 32 gopc 288 startpc 304 xRegs.state 400 waiting 320
-runtime.hchan buf 16 dataqsiz 8 elemtype 40
+runtime.hchan qcount 0 dataqsiz 8 buf 16 elemtype 40
 runtime.mheap allspans 65864 sweepgen 65856
 runtime.mspan sizeof 160 startAddr 24 npages 32 freeindex 48 nelems 50 allocBits 64 gcmarkBits 72 sweepgen 88 spanclass 98 state 99 elemsize 104 limit 112 specials 128 largeType 152 divMul 92 isUserArenaChunk 101
 runtime.special next 0 offset 8 kind 16

@@ -38,7 +38,7 @@ var fields = map[string]string{
 	"runtime.specialCleanup":      "cleanup",
 	"runtime.cleanupFn":           "call fn arg",
 	"runtime.specialWeakHandle":   "handle",
-	"runtime.hchan":               "buf dataqsiz elemtype",
+	"runtime.hchan":               "qcount dataqsiz buf elemtype",
 	"internal/runtime/maps.Map":   "used dirPtr dirLen",
 	"internal/runtime/maps.table": "index groups.data groups.lengthMask",
 }
