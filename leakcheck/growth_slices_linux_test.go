@@ -23,6 +23,9 @@ type sliceState struct {
 	buffer bytes.Buffer
 	cursor *sliceCursor
 	text   string
+	jobs   chan int // to a worker
+	queue  chan int
+	words  chan string
 }
 
 type sliceEvents struct {
@@ -36,6 +39,27 @@ type sliceCursor struct {
 	at, to int
 }
 
+// sliceWorker keeps a slice in its frame. Each job is an element more for it.
+func sliceWorker(jobs, done chan int) {
+	seen := make([]int, 0, 10_000) // too large for the stack
+	for j := range jobs {
+		seen = append(seen, j)
+		done <- len(seen)
+	}
+}
+
+// workingSlices starts a worker.
+func workingSlices() sliceState {
+	s := sliceState{jobs: make(chan int), queue: make(chan int)}
+	go sliceWorker(s.jobs, s.queue)
+	return s
+}
+
+func doJob() {
+	sliced.jobs <- 1
+	<-sliced.queue
+}
+
 var (
 	sliced sliceState
 	aMark  int
@@ -45,6 +69,8 @@ const (
 	sliceNoted = "could not tell, and did not judge: "
 	manyInts   = 10_000_000 // too many to fill
 	largeHeap  = 5 << 20    // pointers: more bytes than are searched for slices
+	manySent   = 1 << 16    // elements: more than are sent
+	someSent   = 4000       // more than are sent where a note ends the experiment
 )
 
 // Operations that add to slices with spare capacity.
@@ -232,6 +258,70 @@ var sliceOps = []struct {
 		noted: "what is appended to slices in heap objects, in arrays that had room for it; objects with pointers have ",
 	},
 	{
+		name:  "in a goroutine's frame",
+		state: workingSlices,
+		op:    doJob,
+		found: "in []int via github.com/leakgate/leakgate/leakcheck_test.sliceWorker.seen\n",
+	},
+	{
+		name:  "in a goroutine's frame, in full",
+		slow:  true,
+		state: workingSlices,
+		op:    doJob,
+		opts:  []leakcheck.GrowthOption{leakcheck.Full()},
+		found: "in []int via github.com/leakgate/leakgate/leakcheck_test.sliceWorker.seen\n",
+	},
+	{
+		name:  "a channel that nobody receives from",
+		state: func() sliceState { return sliceState{queue: make(chan int, manySent)} },
+		op:    func() { sliced.queue <- 1 },
+		found: "in the buffer of a chan int via github.com/leakgate/leakgate/leakcheck_test.sliced.queue\n",
+	},
+	{
+		name:  "a channel of constants, in full",
+		slow:  true,
+		state: func() sliceState { return sliceState{words: make(chan string, manySent)} },
+		op:    func() { sliced.words <- "started" },
+		opts:  []leakcheck.GrowthOption{leakcheck.Full()},
+		found: "in the buffer of a chan string via github.com/leakgate/leakgate/leakcheck_test.sliced.words\n",
+	},
+	{
+		name:  "a channel that more calls might fill",
+		state: func() sliceState { return sliceState{queue: make(chan int, someSent)} },
+		op:    func() { sliced.queue <- 1 },
+		noted: "elements sent to a channel and not received: ",
+	},
+	{
+		name:  "a channel that more calls might fill, in full",
+		slow:  true,
+		state: func() sliceState { return sliceState{words: make(chan string, someSent)} },
+		op:    func() { sliced.words <- "started" },
+		opts:  []leakcheck.GrowthOption{leakcheck.Full()},
+		noted: "elements sent to a channel and not received: +16 B/op via github.com/leakgate/leakgate/leakcheck_test.sliced.words, in arrays that had room for them (",
+	},
+	{
+		name:  "a queue that is emptied when it is full",
+		state: func() sliceState { return sliceState{queue: make(chan int, 20)} },
+		op: func() {
+			for len(sliced.queue) == cap(sliced.queue) {
+				for range cap(sliced.queue) {
+					<-sliced.queue
+				}
+			}
+			sliced.queue <- 1
+		},
+	},
+	{
+		name:  "a semaphore",
+		slow:  true,
+		state: func() sliceState { return sliceState{queue: make(chan int, manySent)} },
+		op: func() {
+			sliced.queue <- 1
+			<-sliced.queue
+		},
+		opts: []leakcheck.GrowthOption{leakcheck.Full()},
+	},
+	{
 		name:  "emptied when it is full",
 		state: func() sliceState { return sliceState{ints: make([]int, 0, 1000)} },
 		op: func() {
@@ -267,6 +357,7 @@ var sliceOps = []struct {
 }
 
 // Growth within spare capacity is found if the capacity can be filled, and is logged otherwise.
+// Growth in a channel's buffer is found if the buffer has room for many more calls.
 func TestSlicesWithRoom(t *testing.T) {
 	verbose := flag.Lookup("test.v").Value
 	before := verbose.String()
@@ -283,7 +374,12 @@ func TestSlicesWithRoom(t *testing.T) {
 			if tt.state != nil {
 				sliced = tt.state()
 			}
-			defer func() { sliced = sliceState{} }()
+			defer func() {
+				if sliced.jobs != nil {
+					close(sliced.jobs)
+				}
+				sliced = sliceState{}
+			}()
 			ft := &recordingT{name: t.Name()}
 			passed := leakcheck.AssertNoGrowth(ft, tt.op, tt.opts...)
 			said, logged := strings.Join(ft.errors, "\n"), strings.Join(ft.logs, "\n")

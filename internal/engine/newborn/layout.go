@@ -9,6 +9,8 @@ type Layout struct {
 
 	heapSpans, heapSweepgen                                                  uintptr // runtime.mheap
 	spanStart, spanElems, spanSize, spanClass, spanState, spanBits, spanSwep uintptr // runtime.mspan
+	gStackHi, gSP                                                            uintptr // runtime.g
+	chanUsed, chanElems, chanElemSize, chanBuf, chanSize                     uintptr // runtime.hchan
 	gID, gStatus, pTimers, pSudogs, pDefers, timerState                      uintptr // runtime.g and p
 	mapSize, mapUsed, mapDirLen, mapDepth, mapShift                          uintptr // internal/runtime/maps
 	tableSize, tableUsed, tableCapacity                                      uintptr
@@ -25,6 +27,7 @@ func NewLayout(names rtlayout.Names, bias uint64) (*Layout, error) {
 		table  = "internal/runtime/maps.table"
 		span   = "runtime.mspan"
 		module = "runtime.moduledata"
+		queue  = "runtime.hchan"
 	)
 	l := &Layout{
 		heap: at("runtime.mheap_"), allgs: at("runtime.allgs"), allp: at("runtime.allp"),
@@ -33,7 +36,9 @@ func NewLayout(names rtlayout.Names, bias uint64) (*Layout, error) {
 		spanStart: offset(span, "startAddr"), spanElems: offset(span, "nelems"), spanSize: offset(span, "elemsize"),
 		spanClass: offset(span, "spanclass"), spanState: offset(span, "state"), spanBits: offset(span, "allocBits"),
 		spanSwep: offset(span, "sweepgen"),
-		gID:      offset("runtime.g", "goid"), gStatus: offset("runtime.g", "atomicstatus"),
+		gStackHi: offset("runtime.g", "stack.hi"), gSP: offset("runtime.g", "sched.sp"),
+		chanUsed: offset(queue, "qcount"), chanElems: offset(queue, "dataqsiz"), chanElemSize: offset(queue, "elemsize"), chanBuf: offset(queue, "buf"), chanSize: uintptr(in.Size(queue)),
+		gID: offset("runtime.g", "goid"), gStatus: offset("runtime.g", "atomicstatus"),
 		pTimers: offset("runtime.p", "timers.heap"), pSudogs: offset("runtime.p", "sudogcache"), pDefers: offset("runtime.p", "deferpool"),
 		timerState: offset("runtime.timer", "state"),
 		mapSize:    uintptr(in.Size(header)), mapUsed: offset(header, "used"), mapDirLen: offset(header, "dirLen"),

@@ -4,7 +4,8 @@ import "github.com/leakgate/leakgate/internal/engine/peek"
 
 // Slices records memory that may hold slice headers, in package variables and, if the heap is
 // small, in its objects, to find the slices that got longer: elements within a slice's array are no
-// new objects. It reads memory in place that the program may write to meanwhile. It knows no types:
+// new objects. Neither are those in the buffers of channels, and those of slices whose lengths lie
+// in frames. It reads memory in place that the program may write to meanwhile. It knows no types:
 // three words that look like a pointer to an array on the heap, a length and a capacity count as a
 // header. It is for one goroutine at a time.
 type Slices struct {
@@ -14,6 +15,8 @@ type Slices struct {
 
 	layout  *Layout
 	headers []header
+	queues  []queue
+	frames  []frameWord
 }
 
 // A header records the address of a slice's length word, the length read there last, and by how
@@ -46,7 +49,8 @@ func NewSlices(l *Layout) (*Slices, error) {
 //go:norace
 func (s *Slices) begin() error {
 	l := s.layout
-	areas := make([]area, 0, int(peek.Word(l.heap+l.heapSpans+8))+moreSpans)
+	room := int(peek.Word(l.heap+l.heapSpans+8)) + moreSpans
+	areas, queues := make([]area, 0, room), make([]area, 0, room)
 	for m := l.module; m != 0 && len(areas) < moreSpans/2; m = peek.Word(m + l.moduleNext) {
 		for _, ends := range [...][2]uintptr{{l.moduleData, l.moduleDataEnd}, {l.moduleBSS, l.moduleBSSEnd}} {
 			at := peek.Word(m + ends[0])
@@ -55,12 +59,20 @@ func (s *Slices) begin() error {
 		}
 	}
 	variables, full := len(areas), false
-	heap, first, end := uintptr(0), ^uintptr(0), uintptr(0)
+	heap, channels, first, end := uintptr(0), 0, ^uintptr(0), uintptr(0)
 	err := l.spans(false, func(_ int, s *span) { // nothing may be allocated in the function: the list of spans could move
 		first, end = min(first, s.base), max(end, s.end())
-		if full = full || len(areas) == cap(areas); !full && s.mayHaveSlices() {
-			areas = append(areas, area{s.base, s.end() - s.base, s.size})
-			heap += s.end() - s.base
+		if full = full || len(areas) == cap(areas) || len(queues) == cap(queues); full {
+			return
+		}
+		objects := area{s.base, s.end() - s.base, s.size}
+		if s.mayHaveSlices() {
+			areas = append(areas, objects)
+			heap += objects.size
+		}
+		if s.mayHaveChannels(l) {
+			queues = append(queues, objects)
+			channels += int(s.elems)
 		}
 	})
 	if err == nil && full {
@@ -72,7 +84,11 @@ func (s *Slices) begin() error {
 	if s.Unwatched = 0; heap > maxHeap {
 		s.Unwatched, areas = int64(heap), areas[:variables]
 	}
+	if s.queues = nil; channels <= maxChannels {
+		s.queues = l.queuesIn(queues)
+	}
 	s.headers = headersIn(areas, first, end)
+	s.frames = l.frameWords()
 	return nil
 }
 
@@ -117,6 +133,9 @@ func (s *Slices) GotLonger(calls int) (each, some bool) {
 		h.len += h.by
 		s.headers = append(s.headers, h)
 	}
+	if !each && s.layout.frameGrew(s.frames, calls) {
+		return true, true
+	}
 	return each, len(s.headers) > 0
 }
 
@@ -146,13 +165,21 @@ func (s *Slices) isSlice(at uintptr) bool {
 	if length > room {
 		return false
 	}
-	behind := uintptr(0) // bytes from the array to the end of its object
+	behind, ok := s.layout.behind(array)
+	return !ok || room <= behind
+}
+
+// behind returns how many bytes lie between an address and the end of its object, 0 if it is not on
+// the heap. ok is false if it cannot tell.
+//
+//go:norace
+func (l *Layout) behind(p uintptr) (size uintptr, ok bool) {
 	err := tryAgain(func() error {
-		return s.layout.spans(false, func(_ int, s *span) {
-			if array >= s.base && array < s.end() {
-				behind = s.size - (array-s.base)%s.size
+		return l.spans(false, func(_ int, s *span) {
+			if p >= s.base && p < s.end() {
+				size = s.size - (p-s.base)%s.size
 			}
 		})
 	})
-	return err != nil || room <= behind
+	return size, err == nil
 }

@@ -37,6 +37,13 @@ func (s *span) end() uintptr { return s.base + uintptr(s.elems)*s.size }
 // mayHaveSlices reports whether the span's objects may hold slice headers.
 func (s *span) mayHaveSlices() bool { return s.class&1 == 0 && s.size >= minHeader }
 
+// mayHaveChannels reports whether the span's objects may be channels with a buffer: an object with
+// the buffer if the elements have no pointers, else an object of its own.
+func (s *span) mayHaveChannels(l *Layout) bool {
+	const step = 16 // between the sizes of such objects
+	return s.size > l.chanSize && s.class&1 != 0 || s.size-l.chanSize < step && s.class&1 == 0
+}
+
 const (
 	classes    = 256
 	largeClass = 1 // in classes up to it, each object has a span of its own, of any size (go1.26 runtime/sizeclasses.go)

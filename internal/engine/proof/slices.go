@@ -38,6 +38,15 @@ func (s *Slices) GotLonger(calls int) (each, some bool, err error) {
 	return each, some, nil
 }
 
+// Queue returns how many elements each of so many calls since WatchSlices has added to some
+// channel, and how many more fit into its buffer; 0 and 0 if there is no such channel.
+func (s *Slices) Queue(calls int) (perCall, room int, err error) {
+	defer snapshot.Turn()()
+	defer snapshot.Guard(&err)()
+	perCall, room = s.of.Queue(calls)
+	return perCall, room, nil
+}
+
 // WentOn reports whether as many calls again, since GotLonger or since the last WentOn, have made
 // one of these slices longer by about as much as the first calls.
 func (s *Slices) WentOn() (_ bool, err error) {

@@ -89,3 +89,74 @@ func TestSlicesGoOn(t *testing.T) {
 		}
 	}
 }
+
+var queues struct {
+	ints  chan int
+	words chan string
+	sem   chan struct{}
+}
+
+// The channels count that have as many elements more for each call.
+func TestQueues(t *testing.T) {
+	const calls, room = 100, 1000
+	tests := []struct {
+		name          string
+		sent          func(i int)
+		perCall, left int
+	}{
+		{"one a call", func(int) { queues.ints <- 1 }, 1, 900},
+		{"the fuller one", func(int) { queues.ints <- 1; queues.words <- "a"; queues.words <- "b" }, 2, 800},
+		{"some calls", func(i int) {
+			if i%3 == 0 {
+				queues.ints <- 1
+			}
+		}, 0, 0},
+		{"received", func(int) { queues.ints <- 1; <-queues.ints }, 0, 0},
+		{"elements without a size", func(int) { queues.sem <- struct{}{} }, 0, 0},
+	}
+	for _, tt := range tests {
+		queues.ints, queues.words, queues.sem = make(chan int, room), make(chan string, room), make(chan struct{}, room)
+		s, err := WatchSlices(t.Context(), t.Logf)
+		require.NoError(t, err)
+		for i := range calls {
+			tt.sent(i)
+		}
+		perCall, left, err := s.Queue(calls)
+		require.NoError(t, err)
+		require.Equal(t, tt.perCall, perCall, tt.name)
+		require.Equal(t, tt.left, left, tt.name)
+	}
+}
+
+// A slice counts whose pointer, length and capacity lie somewhere in the frame of a goroutine that
+// waits.
+func TestSlicesInFrames(t *testing.T) {
+	const calls, room = 1000, 10_000
+	jobs, done := make(chan int), make(chan int)
+	defer close(jobs)
+	go func() {
+		seen := make([]int, 0, room)
+		for j := range jobs {
+			seen = append(seen, j)
+			done <- len(seen)
+		}
+	}()
+	do := func() {
+		jobs <- 1
+		<-done
+		for range 100 { // the goroutine is about to wait
+			runtime.Gosched()
+		}
+	}
+	do()
+	for _, grows := range []bool{true, false} {
+		s, err := WatchSlices(t.Context(), t.Logf)
+		require.NoError(t, err)
+		for i := 0; grows && i < calls; i++ {
+			do()
+		}
+		each, _, err := s.GotLonger(calls)
+		require.NoError(t, err)
+		require.Equal(t, grows, each)
+	}
+}

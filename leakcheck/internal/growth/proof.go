@@ -66,9 +66,10 @@ func (x *Experiment) provable(batch int) bool {
 
 // proofResult is the result of calls without snapshots.
 type proofResult struct {
-	nothingNew bool  // so little is new that no leak can be among it
-	longer     bool  // slices seem to have grown, or that is unknown
-	unwatched  int64 // bytes of objects in which no slices were looked for
+	nothingNew bool   // so little is new that no leak can be among it
+	longer     bool   // slices seem to have grown, or that is unknown
+	unwatched  int64  // bytes of objects in which no slices were looked for
+	full       string // a note on a channel that is about to be full
 }
 
 // prove calls op and finds out whether anything can have grown meanwhile.
@@ -100,7 +101,7 @@ func (x *Experiment) prove(calls int) (p proofResult) {
 	w.Passed() // watchSlices may have run a collection
 	x.passed = w.Passed
 	mapped, end, before := x.mapped, x.countMapped(), x.calls
-	p.longer = x.callWatched(lengths, calls)
+	p.longer, p.full = x.callWatched(lengths, calls)
 	calls = int(x.calls - before)
 	end()
 	x.passed = nil
@@ -157,6 +158,9 @@ func (x *Experiment) proved(p proofResult) *assertion.Outcome {
 	o := &assertion.Outcome{Verdict: verdict.Pass, Method: verdict.ByCounters, Notes: x.Logs}
 	if p.unwatched > 0 {
 		o.Notes = append(o.Notes, wording.UnwatchedSlices(p.unwatched))
+	}
+	if p.full != "" {
+		o.Notes = append(o.Notes, p.full)
 	}
 	return o
 }

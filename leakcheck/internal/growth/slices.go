@@ -51,20 +51,31 @@ func (x *Experiment) watchSlices() *proof.Slices {
 // callWatched calls op so often, and reports whether the calls seem to make slices longer whose
 // lengths are recorded in of: each call by the same number of elements, or, in moreWatched batches
 // more of as many calls, all calls together by about the same number each time. It returns true if
-// that is unknown. What it knows of slices is garbage when it returns, and nothing new.
-func (x *Experiment) callWatched(of *proof.Slices, calls int) (longer bool) {
+// that is unknown. What it knows of slices is garbage when it returns, and nothing new. Channels to
+// which each call sends the same number of elements count like slices. If such a channel has little
+// room, full is a note on that, and longer is false: further calls might fill the channel, and wait
+// for somebody to receive.
+func (x *Experiment) callWatched(of *proof.Slices, calls int) (longer bool, full string) {
 	x.call(calls)
 	if of == nil || x.failed || x.late {
-		return true
+		return true, ""
+	}
+	x.awaitEnds(0) // goroutines that the last call has given work are about to wait for more
+	perCall, room, err := of.Queue(calls)
+	switch {
+	case err != nil || perCall > 0 && room >= fillAgain*perCall*calls:
+		return true, ""
+	case perCall > 0:
+		return false, wording.UnjudgedQueue(perCall, room)
 	}
 	each, some, err := of.GotLonger(calls)
 	for i := 0; i < moreWatched && some && !each && err == nil; i++ {
 		if x.call(calls); x.failed || x.late {
-			return true
+			return true, ""
 		}
 		some, err = of.WentOn()
 	}
-	return some || err != nil
+	return some || err != nil, ""
 }
 
 // slicesInUse returns the slices that calls have made longer. After one batch these are only the
@@ -73,9 +84,10 @@ func (x *Experiment) callWatched(of *proof.Slices, calls int) (longer bool) {
 // slices.
 func (x *Experiment) slicesInUse() (certain []*finding.Longer, others bool) {
 	for _, l := range x.finder.Longer() {
-		if l.Exact || len(x.past.Snapshots) > 2 {
+		switch {
+		case l.Exact || len(x.past.Snapshots) > 2:
 			certain = append(certain, l)
-		} else {
+		case !l.Queue:
 			others = true
 		}
 	}
@@ -89,6 +101,9 @@ func (x *Experiment) fill(i, batch int) (calls int) {
 	bytes := int64(0)
 	found, _ := x.slicesInUse()
 	for _, s := range found {
+		if s.Queue {
+			return 0 // op may wait for ever if a channel is full
+		}
 		calls, bytes = max(calls, s.Fill()), max(bytes, s.Bytes)
 	}
 	took := time.Duration(calls) * x.usualCall()

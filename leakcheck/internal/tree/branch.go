@@ -22,7 +22,7 @@ type Branch struct {
 	Length, Capacity int64 // of slices that keep objects beyond their length; see refscan.Node
 	outside          int64 // objects beyond the length of the slice that holds them
 	Unreached        int64 // bytes that no slice or string reaches
-	Room             int64 // bytes between the length and the capacity of slices
+	Room             int64 // bytes between the length and the capacity of slices, or for more elements of channels
 	Ended            int64 // objects whose use is over
 	EndedState       string
 	// the path from one of the objects to the next, where a recursive type folds; "" if it does not

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -51,6 +52,9 @@ func (f *Finder) Growth() *Growth {
 			l.Own, l.Measure = j.seriesOf(l.Heads[0])
 			if l.CountsTimers() {
 				l.Own = f.TimersOf(l.Heads[0].Parent)
+			}
+			if l.Measure == history.InUse {
+				l.Total.Bytes += l.Own.Grown() // of a buffer that was there before
 			}
 		}
 	}

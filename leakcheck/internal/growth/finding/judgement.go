@@ -15,14 +15,17 @@ type judgement struct {
 }
 
 // seriesOf returns the series that a branch is judged by: that of its objects if they grow or level
-// off, else that of a map's entries, or of the bytes of other memory. The bytes that a map has for
-// its entries vary by chance.
+// off, else that of a map's entries, of the bytes in use of a channel's buffer, or of the bytes of
+// other memory. The bytes that a map has for its entries vary by chance.
 func (j judgement) seriesOf(b *tree.Branch) (series.Series, history.Measure) {
 	if s := j.Measured(b, history.InObjects); s.CountsKeepPace() || s.LevelsOff() { // and their bytes with them
 		return s, history.InObjects
 	}
 	if strings.HasPrefix(b.Typ, "map[") || tree.IsTrie(b.Typ) {
 		return j.Measured(b, history.InEntries), history.InEntries
+	}
+	if b.Room > 0 && isQueue(b) {
+		return j.Measured(b, history.InUse), history.InUse
 	}
 	return j.Measured(b, history.InBytes), history.InBytes
 }
@@ -76,7 +79,11 @@ func (j judgement) heads(b *tree.Branch, piled bool, within *tree.Retainer) []*t
 // faster. Arrays grow in steps that get smaller in relation to their size. If the bytes in use of
 // the arrays keep pace, all their bytes only have to grow in each batch.
 func (j judgement) keepsUp(b *tree.Branch, s series.Series, m history.Measure) bool {
-	if m != history.InBytes {
+	switch m {
+	case history.InBytes:
+	case history.InUse:
+		return j.isJudged(b, s)
+	default:
 		return s.CountsKeepPace()
 	}
 	if s.BytesKeepPace() {

@@ -2,19 +2,21 @@ package finding
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// A Longer is a path whose slices got longer with each batch, and have, or had, spare capacity for
-// that.
+// A Longer is a path whose slices got longer with each batch, or whose channels got more elements,
+// and have, or had, spare capacity for that.
 type Longer struct {
 	Path  string
-	Used  series.Series // bytes within the slices' lengths
-	Bytes int64         // of the arrays
+	Used  series.Series // bytes within the slices' lengths, or of elements in the channels' buffers
+	Bytes int64         // of the arrays, or of the channels
 	Exact bool          // each call has added the same number of bytes
+	Queue bool          // of channels
 }
 
 // Fill returns how many calls fill the remaining capacity and add one element more.
@@ -47,8 +49,11 @@ func (f *Finder) Longer() (found []*Longer) {
 		}
 		seen[key] = true
 		l := &Longer{Path: b.Path, Used: f.Measured(b, history.InUse), Bytes: f.Last().Figures()[key][history.InBytes]}
+		if isQueue(b) && f.isJudged(b, l.Used) {
+			return true // a leak
+		}
 		if l.Used.CountsKeepPace() && tree.RetainerOf(f.Env, b) == nil && tree.TestingRecordOf(f.Env, b) == nil && !f.objectsGrow(b) {
-			l.Exact = l.Used.IsExact()
+			l.Exact, l.Queue = l.Used.IsExact(), isQueue(b)
 			found = append(found, l)
 		}
 		return true
@@ -60,4 +65,21 @@ func (f *Finder) Longer() (found []*Longer) {
 func (f *Finder) objectsGrow(b *tree.Branch) bool {
 	own := f.Measured(b, history.InObjects)
 	return own.CountsKeepPace() || slices.ContainsFunc(b.Children, f.objectsGrow)
+}
+
+// isQueue reports whether a branch stands for channels, if it has room: apart from them, only the
+// arrays of slices, and strings, have some.
+func isQueue(b *tree.Branch) bool {
+	return b.Typ != "string" && !strings.HasPrefix(b.Typ, "[]")
+}
+
+// batchesLeft is how many times as many calls as so far may follow in all batches together.
+const batchesLeft = 5
+
+// isJudged reports whether what is in use of channels' buffers is a leak: op sends the same number
+// of elements with each call, and nobody receives any. A queue that is received from goes up and
+// down. If the buffers have little room, it returns false, also to end the experiment: op would
+// wait for somebody to receive, and never return.
+func (f *Finder) isJudged(b *tree.Branch, used series.Series) bool {
+	return used.IsExact() && used.CountsKeepPace() && float64(b.Room) >= batchesLeft*used.PerCall()*float64(f.Last().Calls)
 }

@@ -83,6 +83,9 @@ func (w *Wording) explainLeak(l *finding.Leak) []string {
 		if l.Moves {
 			lines = append(lines, movesText)
 		}
+		if l.Measure == history.InUse {
+			lines = append(lines, queueText)
+		}
 	}
 	lines = append(lines, w.growthHeldBy(head, l)...)
 	if head.IsMissed() {
@@ -154,6 +157,9 @@ func (w *Wording) growthHeldBy(b *tree.Branch, l *finding.Leak) []string {
 
 // movesText is the explanation of a leak that grows at no single place.
 const movesText = "counted wherever they are: at no place did they grow with each batch, since they move from one to another"
+
+// queueText is the explanation of a leak in the buffer of a channel.
+const queueText = "each call sends to it, and nobody receives: once the buffer is full, op will wait, or drop what it sends"
 
 // protocol describes the calls of op: the warm-up, the batches, and the recorded calls of C code.
 func (w *Wording) protocol(calls int64) string {

@@ -64,11 +64,23 @@ func Unjudged(r *finding.Resource) string {
 		resourceRate(r), r.Own.Show(r.Kind.Counted()))
 }
 
-// UnjudgedSlice says that calls make slices longer, and that it is unknown whether the program
-// empties them when they are full.
+// UnjudgedSlice says that calls make slices longer, or send to channels, and that it is unknown
+// whether the program empties them when they are full.
 func UnjudgedSlice(l *finding.Longer) string {
-	return fmt.Sprintf("could not tell, and did not judge: +%s/op via %s, in arrays that had room for them (%s of %s in use); a first batch that fills them would tell: Iterations(%d)",
-		series.BytesPerCall(l.Used.PerCall()), textfmt.Abridge(l.Path, message.MaxNameShown), textfmt.ByteCount(l.InUse()), textfmt.ByteCount(l.Bytes), l.FillAll())
+	what, how := "", fmt.Sprintf("; a first batch that fills them would tell: Iterations(%d)", l.FillAll())
+	if l.Queue {
+		what, how = sentInVain, ""
+	}
+	return fmt.Sprintf("could not tell, and did not judge: %s+%s/op via %s, in arrays that had room for them (%s of %s in use)%s", what,
+		series.BytesPerCall(l.Used.PerCall()), textfmt.Abridge(l.Path, message.MaxNameShown), textfmt.ByteCount(l.InUse()), textfmt.ByteCount(l.Bytes), how)
+}
+
+const sentInVain = "elements sent to a channel and not received: "
+
+// UnjudgedQueue says that each call adds elements to a channel.
+func UnjudgedQueue(perCall, room int) string {
+	return fmt.Sprintf("could not tell, and did not judge: "+sentInVain+"+%d/op, and its buffer has room for %s more; Full() names the channel",
+		perCall, textfmt.Count(int64(room)))
 }
 
 // UnwatchedSlices says that heap objects were not searched for slices, since the objects with

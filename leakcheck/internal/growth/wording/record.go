@@ -67,7 +67,7 @@ func findings(g *finding.Growth) []check.Finding {
 			Shown: shown, Broken: true, Culprits: l.Heads, Below: true, Weight: tree.BytesOf,
 			Record: verdict.Bound{Selector: shown, Objects: l.Total.Objects, Bytes: l.Total.Bytes},
 		}
-		if l.Measure == history.InBytes {
+		if l.Measure == history.InBytes || l.Measure == history.InUse {
 			f.Record.MaxBytes = &none
 		} else {
 			f.Record.MaxObjects = &none
