@@ -28,16 +28,10 @@ func Short(name string) string {
 	last := name[slash+1:]
 	element, _, _ := strings.Cut(last, ".")
 	element = strings.TrimSuffix(element, "_test")
-	if slash < 0 || !isVersion(element) {
+	if slash < 0 || len(element) < 2 || element[0] != 'v' || element == "v1" || strings.Trim(element[1:], "0123456789") != "" {
 		return last
 	}
 	return name[strings.LastIndexByte(name[:slash], '/')+1:slash] + last[len(element):]
-}
-
-// isVersion reports whether an element of an import path is the major version of a module: "v2".
-func isVersion(element string) bool {
-	digits, ok := strings.CutPrefix(element, "v")
-	return ok && digits != "" && digits[0] != '0' && digits != "1" && strings.Trim(digits, "0123456789") == ""
 }
 
 // Unescape undoes the linker's escaping of import paths: "gopkg.in/yaml%2ev3.Node" is

@@ -144,7 +144,7 @@ func (p *Pattern) match(name string, e extent) bool {
 			return false
 		}
 	}
-	for short := range byPackageName(name) {
+	for _, short := range byPackageName(name) {
 		if p.matchFrom(short, e) {
 			return true
 		}

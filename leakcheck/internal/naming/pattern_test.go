@@ -1,6 +1,9 @@
 package naming
 
-import "testing"
+import (
+	"reflect"
+	"testing"
+)
 
 func TestPatternMatch(t *testing.T) {
 	tests := []struct {
@@ -60,7 +63,7 @@ func TestPatternMatch(t *testing.T) {
 // If the last element of a package's import path is not the package's name, patterns may use
 // either.
 func TestPatternByPackageName(t *testing.T) {
-	defer packageNames.Store(packageNames.Load())
+	defer forgetPackages()
 	LearnPackageNames(map[string]string{
 		"github.com/patrickmn/go-cache": "cache", "example.com/lib/v2": "lib", "gopkg.in/yaml.v3": "yaml", "example.com/cmd/tool": "main",
 	})
@@ -253,10 +256,16 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
+func forgetPackages() {
+	packageNames.Clear()
+	othersEnd.Store(false)
+}
+
 // Messages have the names of packages: as debug information has them, as types of the program tell
 // them, or what is left of the import path without a version.
 func TestShortName(t *testing.T) {
-	defer packageNames.Store(packageNames.Load())
+	forgetPackages()
+	defer forgetPackages()
 	long := "map[github.com/patrickmn/go-cache.K]*example.com/lib/v2.T[example.com/lib/v2_test.U,k8s.io/api/autoscaling/v2.V]"
 	check := func(name, want string) {
 		t.Helper()
@@ -264,17 +273,21 @@ func TestShortName(t *testing.T) {
 			t.Errorf("ShortName(%s) = %s, want %s", name, got, want)
 		}
 	}
-	packageNames.Store(nil)
 	check(long, "map[go-cache.K]*lib.T[lib_test.U,autoscaling.V]")
 	if got := LastElements(long); got != "map[go-cache.K]*v2.T[v2_test.U,v2.V]" {
 		t.Error(got)
 	}
-
-	packageNames.Store(&knownNames{names: map[string]string{"github.com/patrickmn/go-cache": "cache"}}) // as LearnType does
+	packageNames.Store("github.com/patrickmn/go-cache", "cache") // as LearnType does
 	check(long, "map[cache.K]*lib.T[lib_test.U,autoscaling.V]")
 
-	LearnPackageNames(map[string]string{"github.com/patrickmn/go-cache": "cache", "example.com/lib/v2": "lib", "example.com/lib/v2_test": "lib_test"})
+	LearnPackageNames(map[string]string{"example.com/lib/v2": "lib", "example.com/lib/v2_test": "lib_test"})
 	check(long, "map[cache.K]*lib.T[lib_test.U,v2.V]")
 	check("github.com/patrickmn/go-cache.(*Cache).Get", "cache.(*Cache).Get")
 	check("map[string]int", "map[string]int")
+
+	LearnType(reflect.TypeFor[[]*Pattern]())
+	LearnType(reflect.TypeFor[map[string]int]())
+	if name, _ := packageNames.Load("github.com/leakgate/leakgate/leakcheck/internal/naming"); name != "naming" {
+		t.Error(name)
+	}
 }

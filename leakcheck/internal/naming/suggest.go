@@ -44,7 +44,7 @@ func Suggest(written string, names []string) []string {
 		c := candidate{name: symbol.Unescape(name)}
 		name := lower(c.name)
 		c.distance = min(editdistance.Of(written, name, limit), editdistance.Of(written, LastElements(name), limit))
-		for short := range byPackageName(c.name) {
+		for _, short := range byPackageName(c.name) {
 			c.distance = min(c.distance, editdistance.Of(written, lower(short), limit))
 		}
 		if strings.HasSuffix(name, "."+written) {

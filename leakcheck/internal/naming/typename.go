@@ -160,34 +160,27 @@ func qualified(pkg, name string) string {
 	return pkg + "." + name
 }
 
-// words yields the words of a type's name, each with the separator that follows it: a bracket, a
+// cutWord cuts the first word from a type's name, with the separator that follows it: a bracket, a
 // star, a comma or a space, or the tag of a struct field, which is quoted.
-func words(name string) iter.Seq2[string, string] {
-	const separators = " []{}()*,;<>\"`"
-	return func(yield func(word, separator string) bool) {
-		for name != "" {
-			end := strings.IndexAny(name, separators)
-			if end < 0 {
-				yield(name, "")
-				return
-			}
-			separator := name[end : end+1]
-			if quoted, err := strconv.QuotedPrefix(name[end:]); err == nil {
-				separator = quoted
-			}
-			if !yield(name[:end], separator) {
-				return
-			}
-			name = name[end+len(separator):]
-		}
+func cutWord(name string) (word, separator, rest string) {
+	end := strings.IndexAny(name, " []{}()*,;<>\"`")
+	if end < 0 {
+		return name, "", ""
 	}
+	separator = name[end : end+1]
+	if quoted, err := strconv.QuotedPrefix(name[end:]); err == nil {
+		separator = quoted
+	}
+	return name[:end], separator, name[end+len(separator):]
 }
 
 // RewriteWords replaces the words of a type's name: those between brackets, stars, commas and
 // spaces.
 func RewriteWords(name string, rewrite func(word string) string) string {
 	var b strings.Builder
-	for word, separator := range words(name) {
+	for name != "" {
+		var word, separator string
+		word, separator, name = cutWord(name)
 		b.WriteString(rewrite(word))
 		b.WriteString(separator)
 	}
@@ -198,7 +191,9 @@ func RewriteWords(name string, rewrite func(word string) string) string {
 // name. It skips predeclared types.
 func NamedTypes(typ string) iter.Seq2[string, string] {
 	return func(yield func(pkg, name string) bool) {
-		for word := range words(typ) {
+		for rest := typ; rest != ""; {
+			var word string
+			word, _, rest = cutWord(rest)
 			pkg := symbol.Package(word)
 			if name, ok := strings.CutPrefix(word, pkg+"."); ok && !yield(pkg, name) {
 				return

@@ -14,9 +14,9 @@ import (
 // Types tell the names of their packages before debug information has been read.
 func TestNamesBeforeSnapshots(t *testing.T) {
 	for want, option := range map[string]leakcheck.Option{
-		"Type[map[string]*cache.Item]().MaxObjects(-1)": leakcheck.Type[map[string]*cache.Item]().MaxObjects(-1),
-		"Type[lib.Item]().MaxObjects(-1)":               leakcheck.Type[lib.Item]().MaxObjects(-1),
-		"Type[*yaml.Item]().MaxObjects(-1)":             leakcheck.Type[*yaml.Item]().MaxObjects(-1),
+		"Type[[]*cache.Item]().MaxObjects(-1)": leakcheck.Type[[]*cache.Item]().MaxObjects(-1),
+		"Type[lib.Item]().MaxObjects(-1)":      leakcheck.Type[lib.Item]().MaxObjects(-1),
+		"Type[*yaml.Item]().MaxObjects(-1)":    leakcheck.Type[*yaml.Item]().MaxObjects(-1),
 	} {
 		if err := leakcheck.Find(option); err == nil || !strings.Contains(err.Error(), want+": a bound cannot be negative") {
 			t.Errorf("no %s in %v", want, err)
