@@ -47,7 +47,7 @@ func TestWhatOpLeftBeforeItFailed(t *testing.T) {
 		go func() { <-c }()
 		t.Cleanup(func() { close(c) })
 	}
-	const notified, started = "20 descriptors (inotify) were opened and not closed", "20 goroutines were started and have not ended"
+	const notified, started = "20 descriptors were opened and not closed (20 of inotify)", "20 goroutines were started and have not ended"
 	for _, tt := range []struct {
 		name  string
 		leave func(t *testing.T)
@@ -59,7 +59,7 @@ func TestWhatOpLeftBeforeItFailed(t *testing.T) {
 		{"panic", notify, func(*endingT) { panic("op's own") }, "op did not return from call 20; until then " + notified},
 		{"goroutines", start, (*endingT).fatal, "until then " + started},
 		{"both", func(t *testing.T) { notify(t); start(t) }, (*endingT).fatal, "until then " + notified + ", and " + started},
-		{"various", files, (*endingT).fatal, "until then 20 descriptors (files"},
+		{"various", files, (*endingT).fatal, "until then 20 descriptors were opened and not closed (1 of /"},
 		{"nothing", func(*testing.T) {}, (*endingT).fatal, "op failed the test in call 20\n"},
 		{"skip", notify, func(ft *endingT) { ft.skipped = true; runtime.Goexit() }, ""},
 	} {

@@ -35,34 +35,22 @@ const minLeft = 8
 // left says what there is more of than before, "" if nothing.
 func (s *stock) left(before *stock) string {
 	var parts []string
-	if n, name := s.opened(before); n >= minLeft {
-		if name != "" {
-			name = " (" + name + ")"
-		}
-		parts = append(parts, fmt.Sprintf("%s descriptors%s were opened and not closed", textfmt.Count(n), name))
-	}
-	if n := int64(s.goroutines - before.goroutines); n >= minLeft {
-		parts = append(parts, textfmt.Count(n)+" goroutines were started and have not ended")
-	}
-	return strings.Join(parts, ", and ")
-}
-
-// opened returns the number of new descriptors, and the most exact name that three of four of them
-// have, "" if there is none.
-func (s *stock) opened(before *stock) (n int64, name string) {
-	if s.descriptors == nil || before.descriptors == nil {
-		return 0, ""
-	}
-	n = s.descriptors.Count(ledger.Descriptor) - before.descriptors.Count(ledger.Descriptor)
-	for level := range ledger.Levels {
-		old := before.descriptors.Sizes(ledger.Descriptor, level, nil)
-		for name, size := range s.descriptors.Sizes(ledger.Descriptor, level, nil) {
-			if 4*(size-old[name]) >= 3*n {
-				return n, name
+	if s.descriptors != nil && before.descriptors != nil {
+		var n int64
+		var most ledger.Group
+		for _, g := range ledger.Beyond(ledger.Groups(s.descriptors.Items), ledger.Groups(before.descriptors.Items)) {
+			if n += g.Size; g.Size > most.Size {
+				most = g
 			}
 		}
+		if n >= minLeft {
+			parts = append(parts, fmt.Sprintf("%d descriptors were opened and not closed (%d of %s)", n, most.Size, most.Name))
+		}
 	}
-	return n, ""
+	if n := s.goroutines - before.goroutines; n >= minLeft {
+		parts = append(parts, fmt.Sprintf("%d goroutines were started and have not ended", n))
+	}
+	return strings.Join(parts, ", and ")
 }
 
 // logUnfinished logs that op has failed the test, or has not returned, and what it left behind. It
@@ -71,15 +59,15 @@ func (x *Experiment) logUnfinished(before *stock) {
 	if !x.inOp && !x.failed {
 		return
 	}
-	how, call, where := "op failed the test in", x.calls, ""
+	how, call, where := "failed the test in", x.calls, ""
 	if x.inOp {
 		// the log has a line of this module or the runtime: AssertNoGrowth's caller is not known to
 		// package testing while op's goroutine ends
-		call, where = call+1, fmt.Sprintf(" by AssertNoGrowth (%s)", x.Env.Place(x.At.File, x.At.Line))
+		call, where = call+1, " by AssertNoGrowth ("+x.Env.Place(x.At.File, x.At.Line)+")"
 		t, ok := x.T.(environ.Ended)
 		switch {
 		case !ok || !t.Failed() && !t.Skipped():
-			how = "op did not return from"
+			how = "did not return from"
 		case t.Skipped():
 			return
 		}
@@ -91,5 +79,5 @@ func (x *Experiment) logUnfinished(before *stock) {
 	if left != "" {
 		left = "; until then " + left + "; if that met a limit, let op close what it opens and end what it starts"
 	}
-	x.T.Logf("leakcheck: whether memory grows was not checked%s, because %s call %s%s", where, how, textfmt.Count(call), left)
+	x.T.Logf("leakcheck: whether memory grows was not checked%s, because op %s call %s%s", where, how, textfmt.Count(call), left)
 }
