@@ -3,6 +3,7 @@ package leakcheck
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
@@ -171,6 +172,24 @@ func TestGrowthOfTimers(t *testing.T) {
 	wantInOrder(t, ft.errorText(),
 		"leakcheck: memory grows with every call of op\n\n+1.00 goroutine/op in example.com/app.wait\n    goroutines: 10 →",
 		"    with it, as a rule for the same cause:\n       +1.00 chan time.Time/op (+136 B/op) via timer(time.Timer).$chan\n",
+	)
+}
+
+// A goroutine that sleeps for long may end by itself, which no experiment can wait for.
+func TestGrowthOfSleepers(t *testing.T) {
+	origin := pile.Origin{Entry: "example.com/app.clean", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/clean.go:3"}
+	var reports []*refscan.Report
+	var counts []map[pile.Origin]pile.Goroutines
+	for _, n := range []int64{10, 20, 40, 80, 160} {
+		reports = append(reports, report())
+		g := stuck("sleep", "time.Sleep", "example.com/app.clean")
+		g.Count, g.Sleep = n, 10*time.Second
+		counts = append(counts, map[pile.Origin]pile.Goroutines{origin: g})
+	}
+	ft, _, _ := newWorld(t, reports...).growth(counts, tenAndTen...)
+	wantInOrder(t, ft.errorText(),
+		"+1.00 goroutine/op in example.com/app.clean\n",
+		"    in state: sleep, in time.Sleep (for up to 10s), called by example.com/app.clean (",
 	)
 }
 

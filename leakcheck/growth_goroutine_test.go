@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 )
@@ -38,15 +39,38 @@ example.com/app.(*Pool[...]).run(0xc0005, {0xc0006, 0x1})
 created by example.com/app.New in goroutine 1
 	/src/app/pool.go:22 +0x4f
 
+goroutine 11 [sleep]:
+time.Sleep(0x2540be400)
+	/go/src/runtime/time.go:363 +0x165
+example.com/app.clean()
+	/src/app/clean.go:7 +0x1d
+
+goroutine 12 [sleep, 2 minutes]:
+time.Sleep(0x3b9aca00)
+	/go/src/runtime/time.go:363 +0x165
+example.com/app.clean()
+	/src/app/clean.go:7 +0x1d
+
+goroutine 13 [sleep]:
+time.Sleep(0x2540be400?)
+	/go/src/runtime/time.go:363 +0x165
+example.com/app.unknown()
+	/src/app/clean.go:9 +0x1d
+
 goroutine 10 [running]:
 	goroutine running on other thread; stack unavailable
 created by example.com/app.New in goroutine 1
 	/src/app/pool.go:22 +0x4f
 `, func(pkg string) bool { return strings.Contains(pkg, ".") })
+	asleep := func(function, at string) []pile.Call {
+		return []pile.Call{{Function: "time.Sleep", At: "/go/src/runtime/time.go:363"}, {Function: function, At: at}}
+	}
 	run, origin := "example.com/app.(*Pool[...]).run", pile.Origin{Entry: "example.com/app.(*Pool[...]).run", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/pool.go:22"}
 	want := map[pile.Origin]pile.Goroutines{
-		{Entry: "main.main"}: {Count: 1, State: "chan receive", Calls: []pile.Call{{Function: "testing.(*T).Run", At: "/go/src/testing/testing.go:2005"}, {Function: "main.main", At: "_testmain.go:47"}}},
-		origin:               {Count: 3, State: "select", Calls: []pile.Call{{Function: run, At: "/src/app/pool.go:41"}}},
+		{Entry: "main.main"}:               {Count: 1, State: "chan receive", Calls: []pile.Call{{Function: "testing.(*T).Run", At: "/go/src/testing/testing.go:2005"}, {Function: "main.main", At: "_testmain.go:47"}}},
+		{Entry: "example.com/app.clean"}:   {Count: 2, State: "sleep", Calls: asleep("example.com/app.clean", "/src/app/clean.go:7"), Sleep: 10 * time.Second},
+		{Entry: "example.com/app.unknown"}: {Count: 1, State: "sleep", Calls: asleep("example.com/app.unknown", "/src/app/clean.go:9")},
+		origin:                             {Count: 3, State: "select", Calls: []pile.Call{{Function: run, At: "/src/app/pool.go:41"}}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)

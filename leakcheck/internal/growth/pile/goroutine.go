@@ -4,6 +4,7 @@ package pile
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
@@ -36,6 +37,8 @@ type Goroutines struct {
 	Count int64
 	State string // of most of them, as in a stack trace: "chan receive"
 	Calls []Call // the stack of those, innermost first
+	// the longest time for which one of those sleeps in all; 0 if they do not sleep
+	Sleep time.Duration
 }
 
 // Place returns the innermost call that tells where the goroutines are: the program's, or, if there

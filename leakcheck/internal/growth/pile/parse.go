@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/leakgate/leakgate/internal/symbol"
 )
@@ -48,6 +50,7 @@ func Parse(text string, isProgram func(pkg string) bool) map[Origin]Goroutines {
 			stands[key] = &one
 		}
 		stands[key].Count++
+		stands[key].Sleep = max(stands[key].Sleep, one.Sleep)
 	}
 	found := make(map[Origin]Goroutines)
 	most := make(map[Origin]stand)
@@ -55,7 +58,7 @@ func Parse(text string, isProgram func(pkg string) bool) map[Origin]Goroutines {
 		all := found[key.origin]
 		if top, ok := most[key.origin]; !ok || g.Count > stands[top].Count || g.Count == stands[top].Count && key.stack < top.stack {
 			most[key.origin] = key
-			all.State, all.Calls = g.State, g.Calls
+			all.State, all.Calls, all.Sleep = g.State, g.Calls, g.Sleep
 		}
 		all.Count += g.Count
 		found[key.origin] = all
@@ -86,6 +89,9 @@ func parseOne(lines []string, isProgram func(pkg string) bool) (origin Origin, g
 			break
 		}
 		if args := strings.LastIndexByte(function, '('); args > 0 {
+			if function[:args] == sleep {
+				g.Sleep = duration(function[args:])
+			}
 			function = function[:args]
 		}
 		g.Calls = append(g.Calls, Call{function, position})
@@ -101,6 +107,16 @@ func parseOne(lines []string, isProgram func(pkg string) bool) (origin Origin, g
 		origin.Entry, origin.Started = given, origin.Entry
 	}
 	return origin, g, true
+}
+
+// sleep is the function in which a goroutine sleeps.
+const sleep = "time.Sleep"
+
+// duration returns the argument of sleep, as a stack trace has it: "(0x2540be400)" are ten seconds.
+// It returns 0 if the trace does not have the argument for certain: "(0x2540be400?)", "(...)".
+func duration(args string) time.Duration {
+	n, _ := strconv.ParseInt(strings.Trim(args, "()"), 0, 64)
+	return time.Duration(n)
 }
 
 // programEntry returns the outermost function of the program on the stack, "" if there is none. The

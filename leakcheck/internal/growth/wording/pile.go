@@ -44,6 +44,9 @@ func (w *Wording) explainPile(l *finding.Leak) []string {
 	at, via := l.Goroutines.Place(w.Env.IsProgram)
 	switch {
 	case via != "":
+		if l.Goroutines.Sleep > 0 {
+			via += fmt.Sprintf(" (for up to %s)", l.Goroutines.Sleep)
+		}
 		line += fmt.Sprintf(", in %s, called by %s", symbol.Unescape(via), w.callText(at))
 	case at.Function != "":
 		line += ", at " + w.callText(at)
