@@ -181,7 +181,7 @@ func TestPatternBelow(t *testing.T) {
 }
 
 func TestPatternBelowRoot(t *testing.T) {
-	defer packageNames.Store(packageNames.Load())
+	defer forgetPackages()
 	LearnPackageNames(map[string]string{"example.com/app": "shop"})
 	for _, tt := range []struct{ pattern, name, path string }{
 		{"app.srv.conns[*].buf", "app.srv", ".conns[*].buf"},
