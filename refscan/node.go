@@ -98,8 +98,8 @@ type Node struct {
 	// 131,072 such blocks
 	UnreachedBytes int64 `json:"unreached_bytes,omitempty"`
 	// of Bytes, those behind the length of the slice or string that leads to a block first (up to
-	// the slice's capacity and, in blocks of 1 KiB or more, up to the end of the block), and those of
-	// channels' buffers that hold no element (of another process only if elements have pointers)
+	// the slice's capacity and, in blocks of 1 KiB or more, up to the end of the block), and those
+	// of channels' buffers that hold no element (of another process only if elements have pointers)
 	RoomBytes int64 `json:"room_bytes,omitempty"`
 	// of Objects, those whose use is over: closed channels, files and connections, done contexts,
 	// stopped timers
