@@ -56,6 +56,10 @@ func (f *Finder) Growth() *Growth {
 			if l.Measure == history.InUse {
 				l.Total.Bytes += l.Own.Grown() // of a buffer that was there before
 			}
+			if l.Measure == history.InUse && !l.IsQueue() {
+				memory := f.Measured(l.Heads[0], history.InBytes)
+				l.Total.Bytes -= memory.Grown() // which a string takes in steps
+			}
 		}
 	}
 	if len(leaks) == 0 {

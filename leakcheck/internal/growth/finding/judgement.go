@@ -15,8 +15,8 @@ type judgement struct {
 }
 
 // seriesOf returns the series that a branch is judged by: that of its objects if they grow or level
-// off, else that of a map's entries, of the bytes in use of a channel's buffer, or of the bytes of
-// other memory. The bytes that a map has for its entries vary by chance.
+// off, else that of a map's entries, of the bytes in use of a channel's buffer or of a string, or of
+// the bytes of other memory. The bytes that a map has for its entries vary by chance.
 func (j judgement) seriesOf(b *tree.Branch) (series.Series, history.Measure) {
 	if s := j.Measured(b, history.InObjects); s.CountsKeepPace() || s.LevelsOff() { // and their bytes with them
 		return s, history.InObjects
@@ -24,8 +24,10 @@ func (j judgement) seriesOf(b *tree.Branch) (series.Series, history.Measure) {
 	if strings.HasPrefix(b.Typ, "map[") || tree.IsTrie(b.Typ) {
 		return j.Measured(b, history.InEntries), history.InEntries
 	}
-	if b.Room > 0 && isQueue(b) {
-		return j.Measured(b, history.InUse), history.InUse
+	if b.Room > 0 {
+		if s := j.Measured(b, history.InUse); isQueue(b) || isText(b) && s.IsExact() {
+			return s, history.InUse
+		}
 	}
 	return j.Measured(b, history.InBytes), history.InBytes
 }

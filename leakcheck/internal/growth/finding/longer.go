@@ -49,7 +49,7 @@ func (f *Finder) Longer() (found []*Longer) {
 		}
 		seen[key] = true
 		l := &Longer{Path: b.Path, Used: f.Measured(b, history.InUse), Bytes: f.Last().Figures()[key][history.InBytes]}
-		if isQueue(b) && f.isJudged(b, l.Used) {
+		if (isQueue(b) || isText(b)) && f.isJudged(b, l.Used) {
 			return true // a leak
 		}
 		if l.Used.CountsKeepPace() && tree.RetainerOf(f.Env, b) == nil && tree.TestingRecordOf(f.Env, b) == nil && !f.objectsGrow(b) {
@@ -69,17 +69,21 @@ func (f *Finder) objectsGrow(b *tree.Branch) bool {
 
 // isQueue reports whether a branch stands for channels, if it has room: apart from them, only the
 // arrays of slices, and strings, have some.
-func isQueue(b *tree.Branch) bool {
-	return b.Typ != "string" && !strings.HasPrefix(b.Typ, "[]")
-}
+func isQueue(b *tree.Branch) bool { return !isText(b) && !strings.HasPrefix(b.Typ, "[]") }
+
+func isText(b *tree.Branch) bool { return b.Typ == "string" }
+
+// IsQueue reports whether the leak is in the buffer of a channel.
+func (l *Leak) IsQueue() bool { return l.Measure == history.InUse && isQueue(l.Heads[0]) }
 
 // batchesLeft is how many times as many calls as so far may follow in all batches together.
 const batchesLeft = 5
 
-// isJudged reports whether what is in use of channels' buffers is a leak: op sends the same number
-// of elements with each call, and nobody receives any. A queue that is received from goes up and
-// down. If the buffers have little room, it returns false, also to end the experiment: op would
-// wait for somebody to receive, and never return.
+// isJudged reports whether what is in use of channels' buffers, or of strings, is a leak: each call
+// adds the same number of elements, and nobody receives any. A queue that is received from goes up
+// and down; a string has no capacity that may be emptied. If the buffers have little room, it
+// returns false, also to end the experiment: op would wait for somebody to receive, and never
+// return.
 func (f *Finder) isJudged(b *tree.Branch, used series.Series) bool {
-	return used.IsExact() && used.CountsKeepPace() && float64(b.Room) >= batchesLeft*used.PerCall()*float64(f.Last().Calls)
+	return used.IsExact() && used.CountsKeepPace() && (isText(b) || float64(b.Room) >= batchesLeft*used.PerCall()*float64(f.Last().Calls))
 }

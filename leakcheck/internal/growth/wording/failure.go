@@ -83,7 +83,7 @@ func (w *Wording) explainLeak(l *finding.Leak) []string {
 		if l.Moves {
 			lines = append(lines, movesText)
 		}
-		if l.Measure == history.InUse {
+		if l.IsQueue() {
 			lines = append(lines, queueText)
 		}
 	}

@@ -68,10 +68,10 @@ func leakRate(l *finding.Leak) string {
 	switch {
 	case l.CountsTimers() && !l.Moves:
 		return fmt.Sprintf("%s/op (%s)", series.NounPerCall(l.Own, "timer"), bytes)
-	case l.Measure == history.InBytes:
-		return fmt.Sprintf("%s in %s", bytes, message.TypeText(head))
-	case l.Measure == history.InUse:
+	case l.IsQueue():
 		return fmt.Sprintf("%s in the buffer of a %s", bytes, message.TypeText(head))
+	case l.Measure == history.InBytes, l.Measure == history.InUse:
+		return fmt.Sprintf("%s in %s", bytes, message.TypeText(head))
 	case head.IsEntries():
 		return fmt.Sprintf("%s entries/op (%s) in %s", series.PerCallText(l.Own), bytes, message.TypeText(head.Parent))
 	case l.Measure == history.InEntries:
