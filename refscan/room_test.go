@@ -57,7 +57,7 @@ func TestRoomBytes(t *testing.T) {
 
 // roomyWorker has a slice whose pointer, length and capacity have places of their own in the frame.
 func roomyWorker(jobs <-chan int, ack chan<- bool) {
-	seen := make([]int, 0, 1<<13) // too large for the stack
+	seen := make([]int, 0, 1<<14) // too large for the stack
 	for j := range jobs {
 		seen = append(seen, j)
 		ack <- true
@@ -73,6 +73,6 @@ func TestRoomBytesInFrames(t *testing.T) {
 		jobs <- i
 		<-ack
 	}
-	assert.Equal(t, map[string]int64{"": (1<<13 - 3) * 8}, partsOf(t, "roomyWorker.seen", func(n *refscan.Node) int64 { return n.RoomBytes }))
+	assert.Equal(t, map[string]int64{"": (1<<14 - 3) * 8}, partsOf(t, "roomyWorker.seen", func(n *refscan.Node) int64 { return n.RoomBytes }))
 	close(jobs)
 }
