@@ -356,12 +356,8 @@ func TestFrameVariables(t *testing.T) {
 		for range 4 {
 			background(t, holdSmall)
 		}
-		size := int64(4)
-		if builtWith("-race", "true") {
-			size = 8 // of the smallest block: none is shared
-		}
 		n := at(t, holds(t, map[string]int64{}), "holdSmall.n")
-		require.Equal(t, []int64{4, 4 * size}, []int64{n.Objects, n.Bytes})
+		require.Equal(t, []int64{4, 16}, []int64{n.Objects, n.Bytes})
 	})
 }
 

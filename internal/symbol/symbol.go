@@ -34,6 +34,12 @@ func Short(name string) string {
 	return name[strings.LastIndexByte(name[:slash], '/')+1:slash] + last[len(element):]
 }
 
+// IsDictionary reports whether a variable's type is that of a pointer to a dictionary of shaped
+// code.
+func IsDictionary(typeName string) bool {
+	return strings.HasPrefix(typeName, "*[") && strings.HasSuffix(typeName, "]uintptr")
+}
+
 // Unescape undoes the linker's escaping of import paths: "gopkg.in/yaml%2ev3.Node" is
 // "gopkg.in/yaml.v3.Node" (go1.26 cmd/internal/objabi/path.go, PathToPrefix: dots after the last
 // slash, control characters, '%', '"' and what is not ASCII). It undoes only escapes that a path

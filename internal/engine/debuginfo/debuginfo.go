@@ -35,6 +35,9 @@ type (
 	Capture  = program.Capture
 )
 
+// ReceiverName is the name of a captured receiver.
+const ReceiverName = program.ReceiverName
+
 // Unavailable is the error for debug information that can neither be read nor built. It states the
 // cause in one sentence, and what the user can do.
 type Unavailable = twin.Unavailable

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -217,6 +218,21 @@ func checkProgClosures(t *testing.T, x *Index) {
 	assert.Equal(t, "*main.T", x.Type(captures[0].Type).Name)
 	assert.EqualValues(t, 8, captures[0].Offset)
 	assert.Nil(t, x.Captures(funcNamed(t, x, "main.main").Entry))
+
+	wrappers := 0
+	for _, f := range x.Funcs() {
+		if strings.HasPrefix(f.Name, "main.methodValues[go.shape.struct {") && strings.Contains(f.Name, "].func") {
+			wrappers++
+			captures = x.Captures(f.Entry)
+			require.Len(t, captures, 1, f.Name)
+			assert.Equal(t, "$recv", captures[0].Name)
+			assert.True(t, strings.HasPrefix(x.Type(captures[0].Type).Name, "*main.List[go.shape.struct {"), f.Name)
+			assert.EqualValues(t, 8, captures[0].Offset)
+			_, dict := x.Signature(f.Entry)
+			assert.True(t, slices.ContainsFunc(dict, func(d DictType) bool { return d.Shape == captures[0].Type }), "%v", dict)
+		}
+	}
+	assert.Equal(t, 2, wrappers)
 }
 
 // checkProgPackages checks the names of packages: for most, the last element of the import path is

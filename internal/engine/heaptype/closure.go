@@ -6,6 +6,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // closure makes the type of a function's closures, a new Type with each call.
@@ -16,7 +17,24 @@ func (k *maker) closure(f *goruntime.Func) *Type {
 	case "reflect.methodValueCall":
 		return k.closureLike(f, "reflect.methodValue")
 	}
-	return k.closureOf("func "+f.Name, f.Entry, variant{}, k.names.Captures(f.Entry-k.m.Bias()))
+	captures := k.names.Captures(f.Entry - k.m.Bias())
+	if IsShaped(f.Name) && len(captures) == 1 && captures[0].Name == debuginfo.ReceiverName && !captures[0].ByRef {
+		t := k.closureOf("func "+f.Name, f.Entry, variant{}, nil)
+		t.receiver = &captures[0]
+		return t
+	}
+	return k.closureOf("func "+f.Name, f.Entry, variant{}, captures)
+}
+
+// methodValue lays out the closure of a method value in shaped code: the receiver, and behind it
+// the dictionary. It returns t if the object is another: only objects tell wrappers of method
+// values from those of method expressions, whose closures hold the dictionary alone.
+func (k *maker) methodValue(t *Type, v variant) *Type {
+	whole := k.closureOf(t.Name, t.entry, v, []debuginfo.Capture{*t.receiver})
+	if dict := whole.Size / 8; dict < 64 && whole.Mask|1<<dict == v.mask && sizeClass(whole.Size+8) == v.size {
+		return whole
+	}
+	return t
 }
 
 // closureOf lays out a closure that holds captures, behind the code pointer.
@@ -81,6 +99,9 @@ const captured = "$captured"
 //
 //go:norace
 func (k *maker) completed(t *Type, v variant) *Type {
+	if t.receiver != nil {
+		return k.methodValue(t, v)
+	}
 	var found []debuginfo.Capture
 	for _, layout := range k.survey().layouts {
 		if sizeClass(uint64(layout.Size)) != v.size {
@@ -142,7 +163,7 @@ func (k *maker) fillGaps(layout debuginfo.Type, known []debuginfo.Capture) []deb
 				return nil
 			}
 			known = known[1:]
-		case field.Kind != reflect.Struct && field.Kind != reflect.Array && !isDictionary(field.Name) && k.byID(f.Type).HasPointers():
+		case field.Kind != reflect.Struct && field.Kind != reflect.Array && !symbol.IsDictionary(field.Name) && k.byID(f.Type).HasPointers():
 			return nil // a variable would describe this field
 		}
 		all = append(all, c)
@@ -151,9 +172,4 @@ func (k *maker) fillGaps(layout debuginfo.Type, known []debuginfo.Capture) []deb
 		return nil
 	}
 	return all
-}
-
-// isDictionary reports whether a captured variable's type is that of a pointer to a dictionary.
-func isDictionary(typeName string) bool {
-	return strings.HasPrefix(typeName, "*[") && strings.HasSuffix(typeName, "]uintptr")
 }

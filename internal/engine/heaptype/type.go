@@ -93,6 +93,7 @@ type Type struct {
 	variant variant
 
 	captures []debuginfo.Capture // closures: what they hold
+	receiver *debuginfo.Capture  // closures of method values in shaped code, by function: see methodValue
 	// closures: a variable that seems to be captured by reference may lie in the closure itself
 	doubtful bool
 	// closures: the captures are complete, whatever the pointer mask of an object says

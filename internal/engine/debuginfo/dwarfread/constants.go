@@ -43,6 +43,7 @@ const (
 	attrFrameBase      dwarfAttr = 0x40
 	attrType           dwarfAttr = 0x49
 	attrRanges         dwarfAttr = 0x55
+	attrTrampoline     dwarfAttr = 0x56
 	attrCallFile       dwarfAttr = 0x58
 	attrAddrBase       dwarfAttr = 0x73
 

@@ -65,6 +65,8 @@ type rawFunc struct {
 	locals    []rawLocal
 	captures  []rawCapture
 	dict      []rawDict
+	wrapper   bool      // the compiler made it for what it calls
+	inlined   dieOffset // wrappers: the abstract function that was inlined as that call, if any
 }
 
 // rawDict is a type that shaped code finds in its dictionary.

@@ -21,7 +21,8 @@ type resolver struct {
 	types    []program.Type // by TypeID; [0] is no type
 	pointers []bool         // by TypeID: values may hold pointers
 	globals  []program.Global
-	funcs    []program.Function // sorted by entry
+	funcs    []program.Function   // sorted by entry
+	wrappers map[uint64]dieOffset // by entry, in shaped code: what was inlined as their call, or 0
 	packages []program.Package
 	warnings []string
 }
@@ -31,6 +32,8 @@ func resolve(f *objfile.File, units []*rawUnit) *program.Program {
 		file:  f,
 		units: units,
 		files: make(map[dieOffset]string),
+
+		wrappers: make(map[uint64]dieOffset),
 	}
 	damaged := 0
 	for _, u := range units {
@@ -252,7 +255,11 @@ func (p *resolver) collectFuncs(syms []objfile.Symbol) {
 	p.funcs = make([]program.Function, 0, all+fromAssembly)
 	for _, u := range p.units {
 		for i := range u.funcs {
-			p.funcs = append(p.funcs, p.function(&u.funcs[i]))
+			f := p.function(&u.funcs[i])
+			if u.funcs[i].wrapper && isShaped(f.Name) {
+				p.wrappers[f.Entry] = u.funcs[i].inlined
+			}
+			p.funcs = append(p.funcs, f)
 		}
 	}
 	byEntry := func(i, j int) bool { return p.funcs[i].Entry < p.funcs[j].Entry }
@@ -273,6 +280,7 @@ func (p *resolver) collectFuncs(syms []objfile.Symbol) {
 	sort.SliceStable(p.funcs, byEntry)
 	p.funcs = firstOfEach(p.funcs)
 	p.shareDictionaries()
+	p.captureReceivers()
 }
 
 // shareDictionaries gives each function of shaped code the types of its dictionary: function
@@ -286,11 +294,14 @@ func (p *resolver) shareDictionaries() {
 		}
 	}
 	for i := range p.funcs {
-		if f := &p.funcs[i]; strings.Contains(f.Name, "[go.shape.") {
+		if f := &p.funcs[i]; isShaped(f.Name) {
 			f.Dict = all[declaredName(f.Name)]
 		}
 	}
 }
+
+// isShaped reports whether a function is shaped code.
+func isShaped(name string) bool { return strings.Contains(name, "[go.shape.") }
 
 // declaredName returns the name of the declared function: it cuts off the suffix that the compiler
 // appends to the name of a generic function for the function literals and range bodies in it, such

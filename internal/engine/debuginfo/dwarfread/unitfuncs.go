@@ -61,6 +61,8 @@ func (u *unitReader) function(e *entry) error {
 		name:   e.text(attrName),
 		origin: e.ref(attrAbstractOrigin),
 		line:   int(e.number(attrDeclLine)),
+
+		wrapper: e.has(attrTrampoline),
 	}
 	f.low, f.high = u.pcRange(e)
 	if f.high <= f.low {
@@ -110,7 +112,9 @@ func (u *unitReader) function(e *entry) error {
 			}
 			if c.tag == tagInlinedSubroutine {
 				s.inline, s.leaf = c.ref(attrAbstractOrigin), true
-				if top.inline != 0 {
+				if top.inline == 0 {
+					f.inlined = s.inline
+				} else {
 					// The call lies in the function that holds it, so this is that function's file.
 					top.leaf = false
 					u.setFile(top.inline, u.lines.file(uint64(c.number(attrCallFile))))

@@ -36,6 +36,16 @@ type List[E any] struct {
 // Push is a method of a generic type.
 func (l *List[E]) Push(e *E) { l.Head, l.Len = e, l.Len+1 }
 
+// First is not inlined.
+//
+//go:noinline
+func (l *List[E]) First() *E { return l.Head }
+
+// methodValues has wrappers in shaped code: of a method that is inlined, and of one that is called.
+//
+//go:noinline
+func methodValues[E any](l *List[E]) (func(*E), func() *E) { return l.Push, l.First }
+
 var (
 	root    = &T{Name: "root"}
 	numbers [4]int
@@ -97,7 +107,9 @@ func (t *T) Method(u *T) { t.Next = u }
 func main() {
 	hooks = append(hooks, closure(root, len(os.Args)))
 	methods = append(methods, root.Method)
-	list.Push(frame(root, os.Args, numbers[0]))
+	push, first := methodValues(&list)
+	push(frame(root, os.Args, numbers[0]))
+	keep(first())
 	clear(cache.Table)
 	clear(prog.Table)
 	clear(yaml.Table)
