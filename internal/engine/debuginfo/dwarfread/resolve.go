@@ -21,8 +21,7 @@ type resolver struct {
 	types    []program.Type // by TypeID; [0] is no type
 	pointers []bool         // by TypeID: values may hold pointers
 	globals  []program.Global
-	funcs    []program.Function   // sorted by entry
-	wrappers map[uint64]dieOffset // by entry, in shaped code: what was inlined as their call, or 0
+	funcs    []program.Function // sorted by entry
 	packages []program.Package
 	warnings []string
 }
@@ -32,8 +31,6 @@ func resolve(f *objfile.File, units []*rawUnit) *program.Program {
 		file:  f,
 		units: units,
 		files: make(map[dieOffset]string),
-
-		wrappers: make(map[uint64]dieOffset),
 	}
 	damaged := 0
 	for _, u := range units {
@@ -255,11 +252,7 @@ func (p *resolver) collectFuncs(syms []objfile.Symbol) {
 	p.funcs = make([]program.Function, 0, all+fromAssembly)
 	for _, u := range p.units {
 		for i := range u.funcs {
-			f := p.function(&u.funcs[i])
-			if u.funcs[i].wrapper && isShaped(f.Name) {
-				p.wrappers[f.Entry] = u.funcs[i].inlined
-			}
-			p.funcs = append(p.funcs, f)
+			p.funcs = append(p.funcs, p.function(&u.funcs[i]))
 		}
 	}
 	byEntry := func(i, j int) bool { return p.funcs[i].Entry < p.funcs[j].Entry }
@@ -280,7 +273,6 @@ func (p *resolver) collectFuncs(syms []objfile.Symbol) {
 	sort.SliceStable(p.funcs, byEntry)
 	p.funcs = firstOfEach(p.funcs)
 	p.shareDictionaries()
-	p.captureReceivers()
 }
 
 // shareDictionaries gives each function of shaped code the types of its dictionary: function
@@ -290,7 +282,11 @@ func (p *resolver) shareDictionaries() {
 	all := make(map[string][]program.DictType)
 	for i := range p.funcs {
 		if f := &p.funcs[i]; len(f.Dict) > 0 {
-			all[declaredName(f.Name)] = append(all[declaredName(f.Name)], f.Dict...)
+			name := declaredName(f.Name)
+			all[name] = append(all[name], f.Dict...)
+			if _, dict := methodOf(f.Package, name); dict != name {
+				all[dict] = append(all[dict], f.Dict...)
+			}
 		}
 	}
 	for i := range p.funcs {
@@ -298,6 +294,7 @@ func (p *resolver) shareDictionaries() {
 			f.Dict = all[declaredName(f.Name)]
 		}
 	}
+	p.captureReceivers(all)
 }
 
 // isShaped reports whether a function is shaped code.

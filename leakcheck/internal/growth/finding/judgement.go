@@ -15,8 +15,8 @@ type judgement struct {
 }
 
 // seriesOf returns the series that a branch is judged by: that of its objects if they grow or level
-// off, else that of a map's entries, of the bytes in use of a channel's buffer or of a string, or of
-// the bytes of other memory. The bytes that a map has for its entries vary by chance.
+// off, else that of a map's entries, of the bytes in use of a channel's buffer or of a string, or
+// of the bytes of other memory. The bytes that a map has for its entries vary by chance.
 func (j judgement) seriesOf(b *tree.Branch) (series.Series, history.Measure) {
 	if s := j.Measured(b, history.InObjects); s.CountsKeepPace() || s.LevelsOff() { // and their bytes with them
 		return s, history.InObjects
