@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/leakgate/leakgate/leakcheck"
 )
@@ -64,6 +65,12 @@ func TestWhatOpLeftBeforeItFailed(t *testing.T) {
 		{"skip", notify, func(ft *endingT) { ft.skipped = true; runtime.Goexit() }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			before := runtime.NumGoroutine()
+			t.Cleanup(func() { // those of one row would be missing in the next
+				for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
+					time.Sleep(time.Millisecond)
+				}
+			})
 			ft := &endingT{failingT: failingT{recordingT{name: "TestOp"}}}
 			done := make(chan any)
 			go func() {
