@@ -18,8 +18,7 @@ func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, o
 	} else {
 		held := heldop.Hold(op)
 		x := &Experiment{Assertion: a, Op: op, Count: goroutines, Watchers: watchers}
-		before := x.takeStock()
-		defer x.logUnfinished(&before)
+		defer x.logUnfinished()
 		o = x.Judge()
 		held.Release()
 		if o == nil {

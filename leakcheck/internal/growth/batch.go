@@ -77,10 +77,11 @@ func (x *Experiment) limitByDescriptors(batch int) int {
 		return batch
 	}
 	open, limit, err := ledger.OpenDescriptors()
-	if err != nil || open <= x.open {
+	before := len(x.before.descriptors)
+	if err != nil || open <= before {
 		return batch
 	}
-	perCall := float64(open-x.open) / float64(x.calls)
+	perCall := float64(open-before) / float64(x.calls)
 	const calls = 1<<(series.Intervals+1) - 1
 	left := float64(limit)*0.8 - float64(open)
 	return max(1, min(batch, int(left/(calls*perCall))))

@@ -78,11 +78,8 @@ func (x *Experiment) isUsedClearly(l *finding.Leak) bool {
 
 // seriesOf is the series that a leak was found by.
 func (x *Experiment) seriesOf(l *finding.Leak) series.Series {
-	switch {
-	case l.IsResource():
+	if l.IsResource() {
 		return l.Resources[0].Own
-	case l.Goroutines != nil:
-		return l.Piled
 	}
 	return x.finder.SeriesOf(l)
 }

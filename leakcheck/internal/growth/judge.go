@@ -8,7 +8,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
-	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
 
 // maxRestarts bounds how often an experiment begins anew: after a fall, or with batches that fill
@@ -31,9 +30,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 	x.past = &history.History{Env: x.Env}
 	x.finder = &finding.Finder{History: x.past, Req: x.Req}
 	x.words = &wording.Wording{Finder: x.finder, RecordsNative: x.RecordNative != nil}
-	if x.Resources != nil {
-		x.open, _, _ = ledger.OpenDescriptors()
-	}
+	x.before = x.takeStock()
 	batch := x.warmUp()
 	if x.failed {
 		return nil

@@ -16,14 +16,14 @@ import (
 
 // A stock is what the process holds of things that have limits.
 type stock struct {
-	descriptors *ledger.Ledger // nil: unknown
+	descriptors ledger.Descriptors // nil: unknown
 	goroutines  int
 }
 
 func (x *Experiment) takeStock() stock {
 	s := stock{goroutines: runtime.NumGoroutine()}
 	if x.Resources != nil {
-		s.descriptors, _ = ledger.TakeDescriptors() // fails where there is no /proc
+		s.descriptors, _ = ledger.ListDescriptors() // fails where there is no /proc
 	}
 	return s
 }
@@ -32,22 +32,17 @@ func (x *Experiment) takeStock() stock {
 // failed was about to close.
 const minLeft = 8
 
-// left says what there is more of than before, "" if nothing.
-func (s *stock) left(before *stock) string {
+// left says what there is more of now than in the stock, "" if nothing.
+func (s *stock) left() string {
 	var parts []string
-	if s.descriptors != nil && before.descriptors != nil {
-		var n int64
-		var most ledger.Group
-		for _, g := range ledger.Beyond(ledger.Groups(s.descriptors.Items), ledger.Groups(before.descriptors.Items)) {
-			if n += g.Size; g.Size > most.Size {
-				most = g
-			}
-		}
-		if n >= minLeft {
-			parts = append(parts, fmt.Sprintf("%d descriptors were opened and not closed (%d of %s)", n, most.Size, most.Name))
+	if s.descriptors != nil {
+		opened, _ := ledger.OpenedSince(s.descriptors)
+		if len(opened) >= minLeft {
+			most := ledger.Groups(opened)[0]
+			parts = append(parts, fmt.Sprintf("%d descriptors were opened and not closed (%d of %s)", len(opened), most.Size, most.Name))
 		}
 	}
-	if n := s.goroutines - before.goroutines; n >= minLeft {
+	if n := runtime.NumGoroutine() - s.goroutines; n >= minLeft {
 		parts = append(parts, fmt.Sprintf("%d goroutines were started and have not ended", n))
 	}
 	return strings.Join(parts, ", and ")
@@ -55,7 +50,7 @@ func (s *stock) left(before *stock) string {
 
 // logUnfinished logs that op has failed the test, or has not returned, and what it left behind. It
 // logs nothing if op did neither, or skipped the test.
-func (x *Experiment) logUnfinished(before *stock) {
+func (x *Experiment) logUnfinished() {
 	if !x.inOp && !x.failed {
 		return
 	}
@@ -74,8 +69,7 @@ func (x *Experiment) logUnfinished(before *stock) {
 	} else {
 		x.T.Helper()
 	}
-	now := x.takeStock()
-	left := now.left(before)
+	left := x.before.left()
 	if left != "" {
 		left = "; until then " + left + "; if that met a limit, let op close what it opens and end what it starts"
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"runtime/metrics"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,8 +16,8 @@ import (
 // A Glance tells the resources of one moment apart without naming them, which takes some
 // microseconds for each descriptor and mapping.
 type Glance struct {
-	descriptors map[descriptor]bool // with dev and inode, since numbers are used again
-	threads     int64               // number of threads, plus a constant
+	descriptors Descriptors
+	threads     int64 // number of threads, plus a constant
 	children    map[int]bool
 	mapped      int64 // bytes of mappings that are neither Go's nor a library's
 	stacks      int64 // bytes
@@ -24,15 +25,55 @@ type Glance struct {
 	variables   int64
 }
 
-// A descriptor is identified by its number and by the file that it is open on.
+// Descriptors tells open descriptors apart.
+type Descriptors map[descriptor]bool
+
+// A descriptor is identified by its number and by the file that it is open on, since numbers are
+// used again.
 type descriptor struct {
 	number   int
 	dev, ino uint64
 }
 
+// ListDescriptors lists the open descriptors without naming them. It returns an error where /proc
+// is missing.
+func ListDescriptors() (Descriptors, error) {
+	d := make(Descriptors)
+	return d, d.list()
+}
+
+// list adds the open descriptors.
+func (d Descriptors) list() error {
+	return eachDescriptor(func(fd int) error {
+		var st syscall.Stat_t
+		if err := syscall.Fstat(fd, &st); err != nil {
+			return nil // closed meanwhile
+		}
+		d[descriptor{fd, st.Dev, st.Ino}] = true
+		return nil
+	})
+}
+
+// OpenedSince names the descriptors that are open now and were not before.
+func OpenedSince(before Descriptors) ([]Item, error) {
+	now, err := ListDescriptors()
+	if err != nil {
+		return nil, err
+	}
+	opened := make(map[int]bool)
+	for d := range now {
+		opened[d.number] = !before[d]
+	}
+	l, err := takeDescriptors()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(l.Items, func(it Item) bool { return !opened[it.Number] }), nil
+}
+
 // TakeGlance reads the resources. What cannot be read is an error.
 func TakeGlance() (*Glance, error) {
-	g := &Glance{descriptors: make(map[descriptor]bool), children: make(map[int]bool)}
+	g := &Glance{descriptors: make(Descriptors), children: make(map[int]bool)}
 	if err := eachMapping(func(name string, size int64) {
 		if isJudged(name) {
 			g.mapped += size
@@ -47,14 +88,7 @@ func TakeGlance() (*Glance, error) {
 func (g *Glance) Renew() error {
 	clear(g.descriptors)
 	clear(g.children)
-	err := eachDescriptor(func(fd int) error {
-		var st syscall.Stat_t
-		if err := syscall.Fstat(fd, &st); err != nil {
-			return nil // closed meanwhile
-		}
-		g.descriptors[descriptor{fd, st.Dev, st.Ino}] = true
-		return nil
-	})
+	err := g.descriptors.list()
 	if err != nil {
 		return err
 	}

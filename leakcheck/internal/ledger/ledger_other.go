@@ -28,8 +28,14 @@ func OpenDescriptors() (open int, limit uint64, err error) { return 0, 0, errUns
 // Take is not supported on this system.
 func Take(string) (*Ledger, error) { return nil, errUnsupported }
 
-// TakeDescriptors is not supported on this system.
-func TakeDescriptors() (*Ledger, error) { return nil, errUnsupported }
+// Descriptors tells open descriptors apart.
+type Descriptors map[int]bool
+
+// ListDescriptors is not supported on this system.
+func ListDescriptors() (Descriptors, error) { return nil, errUnsupported }
+
+// OpenedSince is not supported on this system.
+func OpenedSince(Descriptors) ([]Item, error) { return nil, errUnsupported }
 
 // AnonymousBytes is not supported on this system.
 func AnonymousBytes() (int64, error) { return 0, errUnsupported }

@@ -14,7 +14,7 @@ import (
 // read; it may be "". It returns an error if descriptors or threads cannot be read. Other failures
 // are in Missing.
 func Take(test string) (*Ledger, error) {
-	l, err := TakeDescriptors()
+	l, err := takeDescriptors()
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +47,8 @@ func Take(test string) (*Ledger, error) {
 	return l, nil
 }
 
-// TakeDescriptors lists descriptors alone.
-func TakeDescriptors() (*Ledger, error) {
+// takeDescriptors lists descriptors alone.
+func takeDescriptors() (*Ledger, error) {
 	var fds []int
 	if err := eachDescriptor(func(fd int) error { fds = append(fds, fd); return nil }); err != nil {
 		return nil, err

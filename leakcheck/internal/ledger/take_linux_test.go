@@ -451,7 +451,7 @@ func TestDescriptorsAtTheLimit(t *testing.T) {
 		}
 		defer syscall.Close(fd)
 	}
-	l, err := TakeDescriptors()
+	l, err := takeDescriptors()
 	if err != nil {
 		t.Fatal(err)
 	}

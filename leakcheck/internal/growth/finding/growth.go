@@ -54,11 +54,9 @@ func (f *Finder) Growth() *Growth {
 				l.Own = f.TimersOf(l.Heads[0].Parent)
 			}
 			if l.Measure == history.InUse {
-				l.Total.Bytes += l.Own.Grown() // of a buffer that was there before
-			}
-			if l.Measure == history.InUse && !l.IsQueue() {
+				// The buffer of a channel was there before; a string takes memory in steps.
 				memory := f.Measured(l.Heads[0], history.InBytes)
-				l.Total.Bytes -= memory.Grown() // which a string takes in steps
+				l.Total.Bytes += l.Own.Grown() - memory.Grown()
 			}
 		}
 	}
