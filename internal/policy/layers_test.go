@@ -86,7 +86,7 @@ var layers = []struct {
 	{"internal/engine/ended", []string{"internal/engine/typing", "internal/engine/heaptype", "internal/engine/goruntime"}},
 	{"internal/engine/timer", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/symbol", "internal/engine/rtlayout"}},
 	{"internal/engine/dataseg", []string{"internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing"}},
-	{"internal/engine/live", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/objset", "internal/engine/offheap", "internal/engine/parallel", "internal/engine/dataseg", "internal/engine/special", "internal/engine/gstate"}},
+	{"internal/engine/live", []string{"internal/engine/goruntime", "internal/symbol", "internal/engine/objset", "internal/engine/offheap", "internal/engine/parallel", "internal/engine/dataseg", "internal/engine/special", "internal/engine/gstate"}},
 	{"internal/engine/stackvar", []string{"internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/live"}},
 	{"internal/engine/infer", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/objset", "internal/engine/parallel", "internal/engine/dataseg", "internal/engine/live", "internal/engine/timer", "internal/engine/stackvar", "internal/engine/special"}},
 	{"internal/engine/typedheap", []string{"internal/engine/objset", "internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/parallel", "internal/engine/dataseg", "internal/engine/live", "internal/engine/timer", "internal/engine/stackvar", "internal/engine/infer"}},

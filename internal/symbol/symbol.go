@@ -34,6 +34,9 @@ func Short(name string) string {
 	return name[strings.LastIndexByte(name[:slash], '/')+1:slash] + last[len(element):]
 }
 
+// IsShaped reports whether a type or function is known by the shape of its type arguments only.
+func IsShaped(name string) bool { return strings.Contains(name, "go.shape.") }
+
 // IsDictionary reports whether a variable's type is that of a pointer to a dictionary of shaped
 // code.
 func IsDictionary(typeName string) bool {

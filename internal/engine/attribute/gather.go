@@ -279,17 +279,14 @@ const minRoomed = 1 << 10
 //
 //go:norace
 func (w *gatherer) room(e *heaptype.Edge, s *goruntime.Span, obj uint32) uint32 {
-	if e.Type == nil || w.guest || e.Layout != heaptype.LayoutArray && e.Layout != heaptype.LayoutString {
+	x, ok := w.reached(e, s, obj)
+	if !ok {
 		return 0
 	}
-	slack := uint64(e.Slack) * e.Type.Size
-	if s.ElemSize >= minRoomed {
-		end := e.To - s.Addr(obj) + e.Size - min(e.Size, slack)
-		if left := s.ElemSize - end; end <= s.ElemSize && left >= e.Type.Size {
-			slack = left
-		}
+	if left := x.capEnd - x.hi; s.ElemSize >= minRoomed && left >= e.Type.Size {
+		return uint32(min(left, math.MaxUint32))
 	}
-	return uint32(min(slack, s.ElemSize, math.MaxUint32))
+	return uint32(min(uint64(e.Slack)*e.Type.Size, math.MaxUint32))
 }
 
 // object adds a reference to a heap object; room is that of the slice, in bytes.

@@ -12,7 +12,7 @@ import (
 // statusNames are the states of goroutines as tracebacks name them (runtime/traceback.go,
 // gStatusStrings; go1.26 and go1.27).
 var statusNames = map[uint32]string{
-	rtlayout.Idle: "idle", 1: "runnable", rtlayout.Running: "running", 3: "syscall", rtlayout.Waiting: "waiting", rtlayout.Dead: "dead",
+	rtlayout.Idle: "idle", rtlayout.Runnable: "runnable", rtlayout.Running: "running", 3: "syscall", rtlayout.Waiting: "waiting", rtlayout.Dead: "dead",
 	rtlayout.Copystack: "copystack", 9: "preempted", rtlayout.Leaked: "leaked", rtlayout.DeadExtra: "waiting for cgo callback",
 }
 

@@ -18,7 +18,7 @@ func (k *maker) closure(f *goruntime.Func) *Type {
 		return k.closureLike(f, "reflect.methodValue")
 	}
 	captures := k.names.Captures(f.Entry - k.m.Bias())
-	if IsShaped(f.Name) && len(captures) == 1 && captures[0].Name == debuginfo.ReceiverName && !captures[0].ByRef {
+	if symbol.IsShaped(f.Name) && len(captures) == 1 && captures[0].Name == debuginfo.ReceiverName && !captures[0].ByRef {
 		t := k.closureOf("func "+f.Name, f.Entry, variant{}, nil)
 		t.receiver = &captures[0]
 		return t
@@ -39,7 +39,7 @@ func (k *maker) methodValue(t *Type, v variant) *Type {
 
 // closureOf lays out a closure that holds captures, behind the code pointer.
 func (k *maker) closureOf(name string, entry uint64, v variant, captures []debuginfo.Capture) *Type {
-	t := k.add(&Type{Name: name, Kind: reflect.Func, Size: 8, entry: entry, variant: v, Shaped: IsShaped(name)})
+	t := k.add(&Type{Name: name, Kind: reflect.Func, Size: 8, entry: entry, variant: v, Shaped: symbol.IsShaped(name)})
 	for _, c := range captures {
 		if strings.HasPrefix(c.Name, ".autotmp_") {
 			// a temporary of the compiler; its number varies between builds

@@ -13,9 +13,6 @@ import (
 // argument, not the type.
 const shapePrefix = "go.shape."
 
-// IsShaped reports whether a type or function is known by the shape of its type arguments only.
-func IsShaped(name string) bool { return strings.Contains(name, shapePrefix) }
-
 // instance returns the only instantiation in the program that has the layout of a shaped type, or
 // the type itself where there are none or several.
 func (k *maker) instance(id debuginfo.TypeID, d debuginfo.Type) debuginfo.TypeID {

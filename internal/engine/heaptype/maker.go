@@ -6,6 +6,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // maker makes types for a Table, once each. Its methods must not run at the same time.
@@ -77,14 +78,14 @@ func (k *maker) byID(id debuginfo.TypeID) *Type {
 		return nil
 	}
 	d := k.names.Type(id)
-	if IsShaped(d.Name) {
+	if symbol.IsShaped(d.Name) {
 		if i := k.instance(id, d); i != id {
 			t := k.byID(i)
 			k.byOrigin[id] = t
 			return t
 		}
 	}
-	t := &Type{Name: d.Name, Shaped: IsShaped(d.Name), Kind: d.Kind, Size: uint64(max(d.Size, 0)), Elem: d.Elem, key: d.Key, Origin: id}
+	t := &Type{Name: d.Name, Shaped: symbol.IsShaped(d.Name), Kind: d.Kind, Size: uint64(max(d.Size, 0)), Elem: d.Elem, key: d.Key, Origin: id}
 	k.byOrigin[id] = t
 	k.add(t)
 	layout := d

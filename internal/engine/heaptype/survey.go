@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // A survey lists the types of a program that are searched for by a prefix of their names or by
@@ -40,10 +41,10 @@ func newSurvey(names Names) *survey {
 		case strings.HasPrefix(t.Name, closureLayout):
 			s.layouts = append(s.layouts, names.Type(t.ID))
 			continue
-		case !IsShaped(t.Name):
+		case !symbol.IsShaped(t.Name):
 			s.structs = append(s.structs, structType{t.ID, uint32(sizeClass(uint64(t.Size)))})
 		}
-		if head, _, ok := strings.Cut(t.Name, "["); ok && isGenericName(head) && !IsShaped(t.Name) {
+		if head, _, ok := strings.Cut(t.Name, "["); ok && isGenericName(head) && !symbol.IsShaped(t.Name) {
 			s.instances[head] = append(s.instances[head], t.ID)
 		}
 	}

@@ -10,11 +10,11 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/dataseg"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/objset"
 	"github.com/leakgate/leakgate/internal/engine/offheap"
 	"github.com/leakgate/leakgate/internal/engine/parallel"
 	"github.com/leakgate/leakgate/internal/engine/special"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // A Stack is a goroutine with the words of its stack that keep something alive.
@@ -70,7 +70,7 @@ func Mark(m *goruntime.Model, data *dataseg.Segments, workers int) (*Live, error
 		err := m.LiveSlots(gr, func(s goruntime.Slot) {
 			if span, _ := m.Object(s.Value); span == nil && !s.OnStack && data.At(s.Value) < 0 {
 				// Into code, read-only data or memory of the runtime.
-				if s.Frame != nil && heaptype.IsShaped(s.Frame.Func.Name) {
+				if s.Frame != nil && symbol.IsShaped(s.Frame.Func.Name) {
 					st.Dictionaries = append(st.Dictionaries, s)
 				}
 				return

@@ -17,7 +17,6 @@ type frameWord struct {
 const (
 	maxStack  = 1 << 20 // bytes in use of all stacks together; if they have more, frames are not watched
 	maxLength = 1 << 32 // elements
-	runnable  = 1       // a state of goroutines, see rtlayout.Waiting
 )
 
 // stack returns the part in use of the stack of the goroutine whose record has index k; ok is false
@@ -26,7 +25,7 @@ func (l *Layout) stack(k int, id uint64) (sp, hi uintptr, ok bool) {
 	g := peek.Word(peek.Word(l.allgs) + uintptr(8*k))
 	sp, hi = peek.Word(g+l.gSP), peek.Word(g+l.gStackHi)
 	state := peek.Half(g+l.gStatus) &^ rtlayout.Scanning
-	ok = uint64(peek.Word(g+l.gID)) == id && (state == rtlayout.Waiting || state == runnable) && sp%8 == 0 && hi-sp < maxStack
+	ok = uint64(peek.Word(g+l.gID)) == id && (state == rtlayout.Waiting || state == rtlayout.Runnable) && sp%8 == 0 && hi-sp < maxStack
 	return sp, hi, ok
 }
 

@@ -33,6 +33,7 @@ const MaxProcessors = 1 << 16
 // States of goroutines (runtime/runtime2.go).
 const (
 	Idle      = 0
+	Runnable  = 1
 	Running   = 2
 	Waiting   = 4
 	Dead      = 6

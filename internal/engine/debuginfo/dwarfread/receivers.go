@@ -18,8 +18,11 @@ func (p *resolver) captureReceivers(dicts map[string][]program.DictType) {
 	for _, u := range p.units {
 		for i := range u.funcs {
 			raw := &u.funcs[i]
+			if !raw.wrapper {
+				continue
+			}
 			f := p.funcAt(raw.low)
-			if !raw.wrapper || f == nil || !isShaped(f.Name) {
+			if f == nil || !symbol.IsShaped(f.Name) {
 				continue
 			}
 			receiver, dict := p.wrapped(f, raw.inlined)
@@ -62,7 +65,7 @@ func (p *resolver) funcAt(entry uint64) *program.Function {
 // Either it was inlined, or the code has a call of it.
 func (p *resolver) wrapped(f *program.Function, inlined dieOffset) (receiver, dict string) {
 	if o := p.origin(inlined); o != nil {
-		if !isShaped(o.name) {
+		if !symbol.IsShaped(o.name) {
 			return "", ""
 		}
 		return methodOf(symbol.Package(o.name), symbol.Unescape(o.name))
@@ -70,8 +73,12 @@ func (p *resolver) wrapped(f *program.Function, inlined dieOffset) (receiver, di
 	var found *program.Function
 	code := p.file.At(f.Entry, f.End-f.Entry)
 	for i := 0; i+5 <= len(code); i++ {
-		called := p.funcAt(f.Entry + uint64(i) + p.callDistance(code[i:], i))
-		if called == nil || called == f || !isShaped(called.Name) {
+		distance := p.callDistance(code[i:], i)
+		if distance == 0 {
+			continue
+		}
+		called := p.funcAt(f.Entry + uint64(i) + distance)
+		if called == nil || called == f || !symbol.IsShaped(called.Name) {
 			continue
 		}
 		if found != nil && found != called {

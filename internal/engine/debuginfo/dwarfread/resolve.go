@@ -290,15 +290,12 @@ func (p *resolver) shareDictionaries() {
 		}
 	}
 	for i := range p.funcs {
-		if f := &p.funcs[i]; isShaped(f.Name) {
+		if f := &p.funcs[i]; symbol.IsShaped(f.Name) {
 			f.Dict = all[declaredName(f.Name)]
 		}
 	}
 	p.captureReceivers(all)
 }
-
-// isShaped reports whether a function is shaped code.
-func isShaped(name string) bool { return strings.Contains(name, "[go.shape.") }
 
 // declaredName returns the name of the declared function: it cuts off the suffix that the compiler
 // appends to the name of a generic function for the function literals and range bodies in it, such
