@@ -155,12 +155,13 @@ func (b *Bound) counts(rows []*row) (sum row) {
 // go1.27: cmd/compile/internal/walk/complit.go, slicelit).
 func (b *Bound) in(r *row) bool {
 	switch {
-	case b.Selector == nil || r.runtime || !r.typed:
-		return b.Selector == nil && !r.runtime
-	case b.ofShape(r), r.slice != "" && b.Selector.Types.Matches(r.slice):
+	case r.runtime:
+		return false
+	case b.Selector == nil:
 		return true
 	}
-	return b.Selector.Types.Matches(r.reference())
+	types := &b.Selector.Types
+	return r.typed && (types.Matches(r.reference()) || r.slice != "" && types.Matches(r.slice) || b.ofShape(r))
 }
 
 // uncertainObjects returns how many objects that count for a bound may be something else, because

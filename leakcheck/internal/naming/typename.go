@@ -229,22 +229,17 @@ func MatchType(t reflect.Type) (TypeMatch, error) {
 	object := ObjectOf(t)
 	pointed := object != t
 	name := TypeName(object)
-	problem := ""
 	switch object.Kind() {
 	case reflect.Interface:
-		problem = "an interface, and no object has such a type; name the type that it holds"
+		return TypeMatch{}, fmt.Errorf("%s is an interface, and no object has such a type; name the type that it holds", name)
 	case reflect.Func:
 		if !pointed {
-			problem = "a function type, and no object has such a type: a closure has the type of its function; " + BoundTheHolder
+			return TypeMatch{}, fmt.Errorf("%s is a function type, and no object has such a type: a closure has the type of its function; "+BoundTheHolder, name)
 		}
-	}
-	if problem != "" {
-		return TypeMatch{}, fmt.Errorf("%s is %s", name, problem)
-	}
-	switch object.Kind() {
+		return TypeMatch{names: []string{"*" + name}}, nil
 	case reflect.Pointer:
 		return TypeMatch{names: []string{"*" + name}}, nil
-	case reflect.Map, reflect.Slice, reflect.String, reflect.Chan, reflect.Func:
+	case reflect.Map, reflect.Slice, reflect.String, reflect.Chan:
 		// The type of such a reference stands for the object behind it. A pointer to the type
 		// stands for the cell that holds the reference.
 		if pointed {
