@@ -6,13 +6,12 @@ package main
 import "C"
 
 import (
-	"encoding/json"
 	"log"
 	"os"
 	"sync"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/refscan"
+	"github.com/leakgate/leakgate/refscan/testdata/held"
 )
 
 type cargo struct {
@@ -65,37 +64,12 @@ func goCallback(which C.int) {
 }
 
 func report() {
-	s, err := refscan.Capture()
-	if err != nil {
-		log.Fatal(err)
-	}
-	r, err := s.Scan()
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		log.Fatal(err)
-	}
-	out := struct {
-		Totals refscan.Totals
-		Held   map[string]int64
-	}{r.Totals, map[string]int64{}}
-	var walk func(string, *refscan.Node)
-	walk = func(path string, n *refscan.Node) {
-		path = nodename.Join(path, n.Name)
-		if n.Type == "*main.cargo" && n.Objects > 0 {
-			out.Held[path] += n.Objects
+	held.Print(func(path string, n *refscan.Node) string {
+		if n.Type != "*main.cargo" {
+			return ""
 		}
-		for _, c := range n.Children {
-			walk(path, c)
-		}
-	}
-	for _, n := range r.Fold().Roots {
-		walk("", n)
-	}
-	if err := json.NewEncoder(os.Stdout).Encode(out); err != nil {
-		log.Fatal(err)
-	}
+		return path
+	})
 }
 
 func main() {

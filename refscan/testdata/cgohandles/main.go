@@ -9,13 +9,10 @@ package main
 import "C"
 
 import (
-	"encoding/json"
-	"log"
-	"os"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/refscan"
+	"github.com/leakgate/leakgate/refscan/testdata/held"
 )
 
 // A pointer to such a struct is none to the collector. So the values lie where those without
@@ -52,35 +49,10 @@ func hold() {
 
 func main() {
 	hold()
-	s, err := refscan.Capture()
-	if err != nil {
-		log.Fatal(err)
-	}
-	r, err := s.Scan()
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		log.Fatal(err)
-	}
-	out := struct {
-		Totals refscan.Totals
-		Held   map[string]int64
-	}{r.Totals, map[string]int64{}}
-	var walk func(string, *refscan.Node)
-	walk = func(path string, n *refscan.Node) {
-		path = nodename.Join(path, n.Name)
-		if strings.HasPrefix(n.Type, "*main.") && n.Objects > 0 {
-			out.Held[path+" "+n.Type] += n.Objects
+	held.Print(func(path string, n *refscan.Node) string {
+		if !strings.HasPrefix(n.Type, "*main.") {
+			return ""
 		}
-		for _, c := range n.Children {
-			walk(path, c)
-		}
-	}
-	for _, n := range r.Fold().Roots {
-		walk("", n)
-	}
-	if err := json.NewEncoder(os.Stdout).Encode(out); err != nil {
-		log.Fatal(err)
-	}
+		return path + " " + n.Type
+	})
 }
