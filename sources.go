@@ -13,5 +13,5 @@ import "embed"
 //go:embed golden/*.go stackprof/*.go
 //go:embed internal/alloccode/*.go internal/alloctrace/*.go internal/editdistance/*.go internal/envvar/*.go internal/filelock/*.go
 //go:embed internal/functable/*.go internal/goversion/*.go internal/nativestack/*.go internal/nodename/*.go internal/plainjson/*.go internal/pprofwire/*.go internal/procmaps/*.go
-//go:embed internal/realtime/*.go internal/symbol/*.go internal/textfmt/*.go internal/verdict/*.go internal/wholefile/*.go internal/winjob/*.go
+//go:embed internal/realtime/*.go internal/stackdump/*.go internal/symbol/*.go internal/textfmt/*.go internal/verdict/*.go internal/wholefile/*.go internal/winjob/*.go
 var Sources embed.FS

@@ -14,7 +14,8 @@ var layers = []struct {
 	folder string
 	may    []string
 }{
-	{"internal/realtime", nil}, // the system's clock, for all layers
+	{"internal/stackdump", nil},
+	{"internal/realtime", []string{"internal/stackdump"}}, // the system's clock, for all layers
 	{"internal/engine/image", []string{"internal/engine/relaxed"}},
 	// for tests only
 	{"internal/engine/imagetest", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/objfile/native"}},
@@ -219,7 +220,7 @@ var layers = []struct {
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/heldop", []string{"internal/nodename", "leakcheck/internal/tree", "refscan"}},
-	{"leakcheck/internal/growth/pile", []string{"internal/symbol", "leakcheck/internal/goroutine"}},
+	{"leakcheck/internal/growth/pile", []string{"internal/stackdump", "internal/symbol", "leakcheck/internal/goroutine"}},
 	{"leakcheck/internal/growth/series", []string{"internal/textfmt"}},
 	{"leakcheck/internal/growth/history", []string{
 		"internal/engine/nativeheap", "internal/symbol", "internal/textfmt", "leakcheck/internal/check", "leakcheck/internal/environ",

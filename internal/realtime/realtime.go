@@ -4,9 +4,10 @@
 package realtime
 
 import (
-	"runtime"
 	"strings"
 	"time"
+
+	"github.com/leakgate/leakgate/internal/stackdump"
 )
 
 // InBubble reports whether the calling goroutine is in a bubble. There time.Now has no monotonic
@@ -37,17 +38,29 @@ func SleepBoth(d time.Duration) {
 	if !InBubble() {
 		return
 	}
-	dump := make([]byte, 4<<20)
-	goroutines := strings.Split(string(dump[:runtime.Stack(dump, true)]), "\n\n")
-	own := goroutines[0]
-	bubble := own[strings.Index(own, ", synctest bubble ") : strings.IndexByte(own, ']')+1]
-	busy := 0
-	for _, g := range goroutines {
-		if strings.Contains(g, bubble) && !strings.Contains(g, " (durable)") {
-			busy++
-		}
-	}
-	if busy == 1 { // the caller
+	if isAlone(stackdump.All()) {
 		time.Sleep(d)
 	}
+}
+
+// isAlone reports whether all goroutines of the bubble of the first one wait durably, but for it.
+func isAlone(stacks string) bool {
+	own, others, _ := strings.Cut(stacks, "\n\n")
+	number := bubble(own)
+	if number == "" {
+		return false
+	}
+	for g := range strings.SplitSeq(others, "\n\n") {
+		if bubble(g) == number && !strings.Contains(g, " (durable)") {
+			return false
+		}
+	}
+	return true
+}
+
+// bubble returns the number of a goroutine's bubble, "" if there is none.
+func bubble(stack string) string {
+	_, after, _ := strings.Cut(stack, ", synctest bubble ")
+	number, _, _ := strings.Cut(after, "]")
+	return number
 }

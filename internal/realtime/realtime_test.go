@@ -3,6 +3,7 @@
 package realtime
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,4 +66,16 @@ func TestSleepBoth(t *testing.T) {
 		})
 	}
 	SleepBoth(moment) // not in a bubble
+}
+
+// The stack traces of many goroutines before those of the bubble do not hide one of the bubble.
+func TestIsAlone(t *testing.T) {
+	const own = "goroutine 9 [running, synctest bubble 3]:\nmain.f()\n"
+	outside := strings.Repeat("\ngoroutine 7 [select]:\nmain.g()\n", 100_000)
+	const durable = "\ngoroutine 8 [select (durable), synctest bubble 3]:\nmain.g()\n"
+	const busy = "\ngoroutine 8 [IO wait, synctest bubble 3]:\nmain.g()\n"
+	const another = "\ngoroutine 8 [IO wait, synctest bubble 33] {\"a\": \"b\"}:\nmain.g()\n"
+	assert.True(t, isAlone(own+outside+durable+another))
+	assert.False(t, isAlone(own+outside+durable+busy))
+	assert.False(t, isAlone("")) // too long
 }

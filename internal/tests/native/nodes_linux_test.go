@@ -77,8 +77,8 @@ func TestNodes(t *testing.T) {
 	require.Empty(t, report.Warnings)
 	sums := make(map[string]int64)
 	nativeNodes(report.Roots, "", sums)
-	// Words that C left in a register or on a stack may be addresses of blocks, which are then found
-	// from there.
+	// Words that C left in a register or on a stack may be addresses of blocks, which are then
+	// found from there.
 	require.LessOrEqual(t, sums["C.heads"], int64(len(reached)), "%v", sums)
 	require.GreaterOrEqual(t, sums["C.heads"], int64(len(reached))-few, "%v", sums)
 	lost := int64(nodes - len(reached))

@@ -3,31 +3,26 @@ package pile
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/stackdump"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
-
-// maxStackText bounds the memory for the stack traces of all goroutines: about 100,000 of them.
-const maxStackText = 64 << 20
 
 const TooMany = "their stack traces are more than 64 MiB of text"
 
 // CountAll counts all goroutines but the runtime's own, by their stack traces, for which the world
 // stops. Unlike a scan, it sees goroutines that refer to nothing. It returns nil if the traces are
-// longer than maxStackText.
+// too long.
 func CountAll(isProgram func(pkg string) bool) map[Origin]Goroutines {
-	for size := 64 << 10; size <= maxStackText; size *= 4 {
-		buf := make([]byte, size)
-		if n := runtime.Stack(buf, true); n < size {
-			return Parse(string(buf[:n]), isProgram)
-		}
+	text := stackdump.All()
+	if text == "" {
+		return nil
 	}
-	return nil
+	return Parse(text, isProgram)
 }
 
 // Parse reads the output of runtime.Stack (go1.26 runtime/traceback.go): for each goroutine a
