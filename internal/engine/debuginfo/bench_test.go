@@ -97,11 +97,11 @@ func BenchmarkOpenWarm(b *testing.B) {
 	require.NoError(b, err)
 	c, warning := indexcache.Open(b.TempDir())
 	require.Empty(b, warning)
-	require.NoError(b, c.Store(p.BuildID, symindex.New(p)))
+	require.NoError(b, c.Store(p.Identity, symindex.New(p)))
 	b.SetBytes(int64(fileSize(b, p)))
 	for b.Loop() {
 		indexcache.Forget() // as in a new process
-		x, err := c.Load(p.BuildID)
+		x, err := c.Load(p.Identity)
 		require.NoError(b, err)
 		x.Free()
 	}

@@ -130,7 +130,7 @@ func (o *opening) cached() (*Index, error) {
 	if o.cache == nil {
 		return nil, nil
 	}
-	x, err := o.cache.Load(o.file.BuildID)
+	x, err := o.cache.Load(o.file.Identity())
 	switch {
 	case err == nil:
 		return x.Opened("cache", o.warnings), nil
@@ -180,7 +180,7 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 		return nil, err
 	}
 	o.opts.Logf("built a twin with debug information in %.1fs (once per binary)", (realtime.Clock() - start).Seconds())
-	p.BuildID, p.FromTwin = o.file.BuildID, true
+	p.Identity, p.FromTwin = o.file.Identity(), true
 	return o.finish(p, "twin")
 }
 
@@ -264,10 +264,10 @@ func (o *opening) tempDir() string {
 func (o *opening) finish(p *program.Program, source string) (*Index, error) {
 	x := symindex.New(p)
 	if o.cache != nil {
-		err := o.cache.Store(o.file.BuildID, x)
+		err := o.cache.Store(o.file.Identity(), x)
 		if err != nil {
 			o.warn(fmt.Sprintf("the index of debug information could not be kept, so every run builds it again: %v", err))
-		} else if stored, err := o.cache.Load(o.file.BuildID); err == nil {
+		} else if stored, err := o.cache.Load(o.file.Identity()); err == nil {
 			x = stored
 		}
 	}

@@ -103,7 +103,7 @@ func TestOpenRepairsCache(t *testing.T) {
 		other, err := dwarfread.Read(f)
 		require.NoError(t, err)
 		require.NoError(t, os.Remove(file))
-		other.BuildID = "other"
+		other.Identity = "other"
 		var b bytes.Buffer
 		require.NoError(t, symindex.New(other).WriteFile(&b))
 		require.NoError(t, os.WriteFile(file, b.Bytes(), 0o600))
@@ -111,6 +111,23 @@ func TestOpenRepairsCache(t *testing.T) {
 		assert.Equal(t, "own", x.Source())
 		assert.Contains(t, log, "rebuilt")
 	})
+}
+
+// TestOneBuildID: programs that were linked with one build ID, as Bazel links all of them, have an
+// index each.
+func TestOneBuildID(t *testing.T) {
+	const id = "-ldflags=-buildid=redacted"
+	cache := t.TempDir()
+	for _, source := range []string{"own", "cache"} {
+		for _, flags := range [][]string{{id}, {id, "-gcflags=-N -l"}} {
+			indexcache.Forget()
+			f := progtest.Open(t, progtest.Build(t, flags...))
+			assert.Equal(t, "redacted", f.BuildID)
+			x, err := Open(t.Context(), Options{File: f, CacheDir: cache, NoTwin: true})
+			require.NoError(t, err)
+			assert.Equal(t, source, x.Source(), "%q", flags)
+		}
+	}
 }
 
 func TestOpenWithoutUsableCache(t *testing.T) {

@@ -38,7 +38,7 @@ func TestBuild(t *testing.T) {
 			assert.True(t, strings.HasPrefix(x.GoVersion(), "go1.2"), x.GoVersion())
 			id, err := exec.CommandContext(t.Context(), "go", "tool", "buildid", path).Output()
 			require.NoError(t, err)
-			assert.Equal(t, strings.TrimSpace(string(id)), x.BuildID())
+			assert.Equal(t, strings.TrimSpace(string(id)), x.Identity())
 			checkProgTypes(t, x)
 			checkProgVariables(t, x)
 			checkProgFrame(t, x)

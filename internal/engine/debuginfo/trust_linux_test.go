@@ -206,7 +206,7 @@ func TestKilledWhileWriting(t *testing.T) {
 		require.NoError(t, err)
 		fmt.Println("READY")
 		for {
-			require.NoError(t, c.Store(x.BuildID(), x))
+			require.NoError(t, c.Store(x.Identity(), x))
 		}
 	}
 	path = progtest.Build(t)

@@ -36,6 +36,10 @@ type File struct {
 	size int64
 	file *os.File // nil: none to close
 
+	identity struct {
+		sync.Once
+		text string
+	}
 	symbols struct {
 		sync.Once
 		list []Symbol

@@ -7,7 +7,31 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 )
+
+// Identity returns what no other program has: the build ID that the go command made, or a hash of
+// the file. Other build systems link with a build ID of their own, which may be the same for all
+// programs (rules_go of Bazel: -buildid=redacted), and so can users.
+func (f *File) Identity() string {
+	f.identity.Do(func() {
+		f.identity.text = f.BuildID
+		if !isOfGoCommand(f.BuildID) {
+			f.identity.text = f.Hash()
+		}
+	})
+	return f.identity.text
+}
+
+// isOfGoCommand reports whether a build ID has the form that the go command gives those of
+// programs: four hashes, of what the program is made from and of what came out of it (go1.26 and
+// 1.27 cmd/go/internal/work/buildid.go).
+func isOfGoCommand(id string) bool {
+	const hash = 20
+	parts := strings.Split(id, "/")
+	return len(parts) == 4 && !slices.ContainsFunc(parts, func(p string) bool { return len(p) != hash })
+}
 
 // Hash returns the SHA-256 of the file, which identifies a file without a build ID.
 func (f *File) Hash() string {

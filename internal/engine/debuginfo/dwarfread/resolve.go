@@ -69,7 +69,7 @@ func resolve(f *objfile.File, units []*rawUnit) *program.Program {
 		p.warnings = append(p.warnings, "the Go version is unknown: "+err.Error())
 	}
 	out := &program.Program{
-		GoVersion: version, BuildID: f.BuildID,
+		GoVersion: version, Identity: f.Identity(),
 		Types: p.types[1:], Globals: p.globals, Functions: p.funcs, Packages: p.packages, Warnings: p.warnings,
 	}
 	for _, s := range f.Sections {

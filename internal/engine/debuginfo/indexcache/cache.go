@@ -34,9 +34,9 @@ const (
 	cacheSubfolder = "debuginfo"
 )
 
-// Cache is a folder of index files, named by build ID and format version. Files appear by renaming
-// and are read into memory as a whole, so readers need no lock. A file or folder that another user
-// owns or may write to is not trusted.
+// Cache is a folder of index files, named by what identifies a program and by the version of their
+// format. Files appear by renaming and are read into memory as a whole, so readers need no lock. A
+// file or folder that another user owns or may write to is not trusted.
 type Cache struct {
 	dir   string
 	limit int64
@@ -81,8 +81,8 @@ func trustedFolder(dir string) error {
 	return nil
 }
 
-func (c *Cache) file(buildID string) string {
-	sum := sha256.Sum256([]byte(strconv.Itoa(symindex.Version) + " " + buildID))
+func (c *Cache) file(identity string) string {
+	sum := sha256.Sum256([]byte(strconv.Itoa(symindex.Version) + " " + identity))
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:16])+indexSuffix)
 }
 
@@ -102,8 +102,8 @@ func Forget() {
 
 // Load returns the index of a program. It reads and checks the file unless this process did so
 // before.
-func (c *Cache) Load(buildID string) (*symindex.Index, error) {
-	path := c.file(buildID)
+func (c *Cache) Load(identity string) (*symindex.Index, error) {
+	path := c.file(identity)
 	loaded.Lock()
 	defer loaded.Unlock()
 	if known := loaded.indexes[path]; known != nil {
@@ -118,7 +118,7 @@ func (c *Cache) Load(buildID string) (*symindex.Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.BuildID() != buildID {
+	if x.Identity() != identity {
 		return nil, fmt.Errorf("%w: made for another program", symindex.ErrNotIndex)
 	}
 	loaded.indexes[path] = x
@@ -156,8 +156,8 @@ func openPrivate(path string) (*os.File, fs.FileInfo, error) {
 }
 
 // Store writes an index file and then removes old files to make room.
-func (c *Cache) Store(buildID string, x *symindex.Index) error {
-	path := c.file(buildID)
+func (c *Cache) Store(identity string, x *symindex.Index) error {
+	path := c.file(identity)
 	if err := wholefile.Write(path, 0o600, x.WriteFile); err != nil {
 		if way := remedy.ForDisk(err, ""); way != "" {
 			err = fmt.Errorf("%w (%s)", err, way)

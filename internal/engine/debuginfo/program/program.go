@@ -124,8 +124,8 @@ type Section struct {
 // Program is all data about one program.
 type Program struct {
 	GoVersion string // of the toolchain that built it, such as "go1.26.8"
-	BuildID   string
-	FromTwin  bool // the debug information is that of a twin, another file linked from the same code
+	Identity  string // that no other program has (package objfile)
+	FromTwin  bool   // the debug information is that of a twin, another file linked from the same code
 
 	Types     []Type     // by TypeID - 1
 	Globals   []Global   // sorted by address

@@ -25,7 +25,7 @@ func Damage(r *rand.Rand, b []byte, low, high int) []byte {
 // invalid ones.
 func AskEverything(x *symindex.Index) {
 	x.GoVersion()
-	x.BuildID()
+	x.Identity()
 	x.Warnings()
 	x.PackageNames()
 	x.FromTwin()

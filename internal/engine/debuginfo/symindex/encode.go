@@ -56,7 +56,7 @@ func New(p *program.Program) *Index {
 	if p.FromTwin {
 		flags |= 1
 	}
-	e.put(tableMeta, e.str(p.GoVersion), e.str(p.BuildID), flags)
+	e.put(tableMeta, e.str(p.GoVersion), e.str(p.Identity), flags)
 	e.types(p.Types)
 	e.globals(p.Globals)
 	for i := range p.Functions {

@@ -36,8 +36,8 @@ func (x *Index) Free() {
 // GoVersion is the version of the toolchain that built the program, such as "go1.26.8".
 func (x *Index) GoVersion() string { return x.meta(0) }
 
-// BuildID is the program's Go build ID, or a hash of its file if it has none.
-func (x *Index) BuildID() string { return x.meta(4) }
+// Identity is what no other program has: the build ID of the go command, or a hash of the file.
+func (x *Index) Identity() string { return x.meta(4) }
 
 // Source says what this opening read: "own" for the program's own DWARF, "twin" for that of a twin
 // built for it, "cache" for an index stored earlier.

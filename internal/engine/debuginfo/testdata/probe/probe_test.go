@@ -38,8 +38,8 @@ func CheckOwnDebugInfo(t *testing.T) {
 		t.Skip("no debug information")
 	}
 	fmt.Println("PROBE source", x.Source(), "warnings", x.Warnings())
-	if x.GoVersion() == "" || x.BuildID() == "" {
-		t.Errorf("Go version %q, build ID %q", x.GoVersion(), x.BuildID())
+	if x.GoVersion() == "" || x.Identity() == "" {
+		t.Errorf("Go version %q, identity %q", x.GoVersion(), x.Identity())
 	}
 
 	// The difference between run-time and link-time addresses is the same for all.
