@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/remedy"
+	"github.com/leakgate/leakgate/internal/realtime"
 )
 
 // child is the parent's view of the frozen process: a process ID and a socket.
@@ -107,6 +108,7 @@ func (c *child) send(n int) error {
 func (c *child) receive(n int) error {
 	var buf [messageSize]byte
 	looks, before := 0, c.progress(n)
+	looked := realtime.Clock()
 	for {
 		got, err := syscall.Read(c.socket, buf[:])
 		switch {
@@ -114,8 +116,11 @@ func (c *child) receive(n int) error {
 			return nil
 		case err == nil:
 			return c.gone()
-		case err == syscall.EINTR:
-		case err == syscall.EAGAIN:
+		case err == syscall.EINTR && realtime.Clock()-looked < parentCheck*time.Second:
+			// A signal ends the call, whatever the flags of its handler, and with it the time limit
+			// of the socket: one that is sent more often would keep the parent waiting for ever.
+		case err == syscall.EAGAIN, err == syscall.EINTR:
+			looked = realtime.Clock()
 			if c.reap(syscall.WNOHANG | syscall.WUNTRACED | syscall.WCONTINUED) {
 				return c.gone()
 			}
@@ -220,15 +225,13 @@ const maxEnding = 10 * time.Second
 // package time: that would set up the network poller, and would not wait in a bubble of
 // testing/synctest.
 func (c *child) awaitEnd() bool {
-	wait, waited := 20*time.Microsecond, time.Duration(0)
-	for !c.reap(syscall.WNOHANG) {
-		if waited >= maxEnding {
+	wait := 20 * time.Microsecond
+	for deadline := realtime.Clock() + maxEnding; !c.reap(syscall.WNOHANG); wait = min(2*wait, 20*time.Millisecond) {
+		if realtime.Clock() >= deadline {
 			return false
 		}
 		pause := syscall.NsecToTimespec(int64(wait))
-		_ = syscall.Nanosleep(&pause, nil) // EINTR makes it shorter
-		waited += wait
-		wait = min(2*wait, 20*time.Millisecond)
+		_ = syscall.Nanosleep(&pause, nil) // a signal makes it shorter
 	}
 	return true
 }

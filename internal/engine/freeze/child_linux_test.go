@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -172,6 +173,36 @@ func TestStoppedChildIsGivenUp(t *testing.T) {
 	require.ErrorIs(t, p.Read(addressOf(&answer), make([]byte, 8)), errNoAnswer, "without another wait")
 	require.NoError(t, p.Close())
 	require.False(t, runs(pid))
+}
+
+// Signals to the waiting thread, each of which ends the read of the socket, do not make the wait
+// longer.
+func TestStoppedChildIsGivenUpAmongSignals(t *testing.T) {
+	nothingLeft(t)
+	defer func(n int) { maxChecksStopped = n }(maxChecksStopped)
+	maxChecksStopped = 1
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	thread := syscall.Gettid()
+	ended, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-ended:
+				return
+			case <-time.After(parentCheck * time.Second / 10):
+				_, _, _ = syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(thread), uintptr(syscall.SIGURG))
+			}
+		}
+	}()
+	p := takeForTest(t)
+	require.NoError(t, syscall.Kill(p.child.pid, syscall.SIGSTOP))
+	_, err := p.Copy([]Range{{Addr: addressOf(&answer), Len: 8}})
+	close(ended)
+	<-stopped
+	require.ErrorIs(t, err, errNoAnswer)
+	require.NoError(t, p.Close())
 }
 
 // The parent also gives up a child that runs but does not answer.
