@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/remedy"
+	"github.com/leakgate/leakgate/internal/realtime"
 )
 
 // Supported says whether processes can be frozen on this system.
@@ -163,7 +164,10 @@ func (p *Process) fork() (pid int) {
 		p.control.flags = uintptr(syscall.SIGCHLD)
 		pid = fork(p.control)
 	}
-	p.frozen = p.control.began.duration()
+	if p.frozen = p.control.began.duration(); p.frozen == 0 {
+		p.frozen = realtime.Clock() // a sandbox refuses the system call
+		return pid
+	}
 	p.pause = p.control.ended.duration() - p.frozen
 	return pid
 }

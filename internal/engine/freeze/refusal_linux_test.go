@@ -50,6 +50,7 @@ var refusals = map[string]struct {
 	"image too large":        {call(syscall.SYS_PWRITE64, syscall.EFBIG), []string{"pwrite64 ", "ulimit -f"}},
 	"no dup3":                {call(syscall.SYS_DUP3, syscall.EPERM), []string{"dup3 (in the frozen process): ", "seccomp"}},
 	"no parent to ask after": {call(syscall.SYS_GETPPID, syscall.EPERM), nil},
+	"no clock":               {call(syscall.SYS_CLOCK_GETTIME, syscall.EPERM), nil},
 }
 
 func call(number uintptr, errno syscall.Errno) seccomptest.Refusal {
@@ -174,6 +175,9 @@ func takeAndCopy() error {
 	got, err := p.Copy([]Range{{Addr: addressOf(&answer), Len: 8}})
 	if err == nil && (len(got[0]) != 8 || got[0][0] != 42) {
 		err = fmt.Errorf("copied %v", got)
+	}
+	if p.Frozen() <= 0 {
+		err = errors.Join(err, fmt.Errorf("frozen at %v", p.Frozen()))
 	}
 	return errors.Join(err, p.Close())
 }
