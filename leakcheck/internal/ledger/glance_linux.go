@@ -47,7 +47,10 @@ func (d Descriptors) list() error {
 	return eachDescriptor(func(fd int) error {
 		var st syscall.Stat_t
 		if err := syscall.Fstat(fd, &st); err != nil {
-			return nil // closed meanwhile
+			if err == syscall.EBADF {
+				return nil // closed meanwhile
+			}
+			return &os.PathError{Op: "fstat", Path: "/proc/self/fd/" + strconv.Itoa(fd), Err: err}
 		}
 		d[descriptor{fd, st.Dev, st.Ino}] = true
 		return nil

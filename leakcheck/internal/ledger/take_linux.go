@@ -148,13 +148,15 @@ func (l *Ledger) addDescriptors(fds []int) {
 	var sockets []*socket
 	for _, fd := range fds {
 		target, err := readlink(fd)
-		if err != nil {
+		if err == syscall.ENOENT {
 			continue // closed meanwhile
 		}
 		it := Item{Kind: Descriptor, Number: fd, Size: 1, own: isInherited(fd, target)}
 		name, group := target, ""
 		kind, rest, _ := strings.Cut(target, ":")
 		switch {
+		case err != nil: // such as a path of more than a page
+			name, group, it.State = "descriptor of unknown name", "descriptors of unknown name", err.Error()
 		case kind == "socket":
 			if s := readSocket(fd); s != nil {
 				s.item = len(l.Items)

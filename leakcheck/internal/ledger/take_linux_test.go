@@ -93,6 +93,30 @@ func TestDescriptors(t *testing.T) {
 }
 
 // The descriptors of the runtime's poller do not count, which the first connection has it open.
+// A descriptor counts even if the system does not tell what it is open on.
+func TestDescriptorWithoutName(t *testing.T) {
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := strings.Repeat("x", 255)
+	fd, err := syscall.Open(t.TempDir(), syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	must(err)
+	for range 4096 / len(name) {
+		must(syscall.Mkdirat(fd, name, 0o700))
+		below, err := syscall.Openat(fd, name, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+		must(err)
+		must(syscall.Close(fd))
+		fd = below
+	}
+	defer syscall.Close(fd)
+	if n := take(t).named(Descriptor, "descriptor of unknown name", syscall.ENAMETOOLONG.Error()); n != 1 {
+		t.Errorf("%d descriptors of unknown name", n)
+	}
+}
+
 func TestPoller(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
