@@ -92,7 +92,6 @@ func TestDescriptors(t *testing.T) {
 	}
 }
 
-// The descriptors of the runtime's poller do not count, which the first connection has it open.
 // A descriptor counts even if the system does not tell what it is open on.
 func TestDescriptorWithoutName(t *testing.T) {
 	must := func(err error) {
@@ -117,6 +116,7 @@ func TestDescriptorWithoutName(t *testing.T) {
 	}
 }
 
+// The descriptors of the runtime's poller do not count, which the first connection has it open.
 func TestPoller(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
