@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/require"
 )
@@ -222,6 +223,54 @@ func TestBlockedGoroutines(t *testing.T) {
 		"holdSend.$tmp": 1, "holdSendStruct.$tmp.p": 1, "holdReceive.p": 1, "holdSelect.p": 1, "holdSelectSend.$tmp": 1,
 		"holdMutex.p": 1, "holdRWMutex.p": 1, "holdCond.p": 1, "holdWaitGroup.p": 1, "holdSleep.p": 1,
 	})
+}
+
+type cargoQueue chan *cargo
+
+//go:noinline
+func sendLast(c chan *cargo) { c <- nil }
+
+//go:noinline
+func selectLast(c chan *cargo, other chan int) {
+	select {
+	case c <- nil:
+	case <-other:
+	}
+}
+
+// TestChannelsOfBlockedGoroutines tests channels whose goroutines need them no more once they have
+// begun to wait, so that only the runtime has them.
+func TestChannelsOfBlockedGoroutines(t *testing.T) {
+	full := func() chan *cargo {
+		c := make(cargoQueue, 2)
+		c <- newCargo()
+		c <- newCargo()
+		return c
+	}
+	for _, c := range []struct {
+		wait string
+		in   func(c chan *cargo)
+		path string
+	}{
+		{"send", sendLast, "runtime.chansend.c[*]"},
+		{"select", func(c chan *cargo) { selectLast(c, nil) }, "runtime.selectgo.cas0.c[*]"},
+	} {
+		t.Run(c.wait, func(t *testing.T) {
+			var ended sync.WaitGroup
+			hidden := func() uintptr {
+				ch := full()
+				ended.Go(func() { c.in(ch) })
+				return uintptr(reflect.ValueOf(ch).UnsafePointer())
+			}()
+			defer func() {
+				ch := *(*chan *cargo)(unsafe.Pointer(&hidden))
+				<-ch
+				ended.Wait()
+			}()
+			time.Sleep(20 * time.Millisecond)
+			holds(t, map[string]int64{c.path: 2})
+		})
+	}
 }
 
 //go:noinline

@@ -17,7 +17,8 @@ type maker struct {
 	byOrigin map[debuginfo.TypeID]*Type
 	refs     map[debuginfo.TypeID]*typeRef
 	byRType  map[uint64]*Type
-	nested   int // how many calls of byID are under way, one inside the other
+	channels map[*Type]*Type // by the type of their elements: see channelOf
+	nested   int             // how many calls of byID are under way, one inside the other
 	chanType *Type
 	surveyed *survey // nil until it is needed
 
@@ -31,6 +32,7 @@ func newMaker(m *goruntime.Model, names Names) maker {
 		byOrigin: make(map[debuginfo.TypeID]*Type),
 		refs:     make(map[debuginfo.TypeID]*typeRef),
 		byRType:  make(map[uint64]*Type),
+		channels: make(map[*Type]*Type),
 
 		enclosures: make(map[EnclosingQuery]*Type),
 		offHeap:    make(map[debuginfo.TypeID]bool),
@@ -164,6 +166,9 @@ func (k *maker) reference(d debuginfo.Type) (kind opKind, target debuginfo.TypeI
 	case reflect.Pointer:
 		if strings.HasPrefix(d.Name, shapePrefix) {
 			return OpUnsafe, 0, true // any pointer
+		}
+		if d.Name == "*runtime.hchan" {
+			return opHchan, d.Elem, true
 		}
 		return opPointer, d.Elem, !k.notInHeap(d.Elem, 0)
 	case reflect.UnsafePointer:

@@ -7,6 +7,7 @@ type offsets struct {
 	mapUsed, MapDirPtr, mapDirLen      uint64
 	tableIndex, tableGroups, tableMask uint64
 	chanBuf, chanElems, chanUsed       uint64
+	chanElemType                       uint64
 }
 
 func loadOffsets(m *goruntime.Model) (o offsets, err error) {
@@ -16,7 +17,7 @@ func loadOffsets(m *goruntime.Model) (o offsets, err error) {
 		mapUsed: l.Offset(header, "used"), MapDirPtr: l.Offset(header, "dirPtr"), mapDirLen: l.Offset(header, "dirLen"),
 		tableIndex: l.Offset(table, "index"), tableGroups: l.Offset(table, "groups.data"), tableMask: l.Offset(table, "groups.lengthMask"),
 		chanBuf: l.Offset("runtime.hchan", "buf"), chanElems: l.Offset("runtime.hchan", "dataqsiz"),
-		chanUsed: l.Offset("runtime.hchan", "qcount"),
+		chanUsed: l.Offset("runtime.hchan", "qcount"), chanElemType: l.Offset("runtime.hchan", "elemtype"),
 	}
 	return o, l.Err()
 }

@@ -37,6 +37,7 @@ const (
 	OpEface // without: type, data
 	opMap
 	opChan
+	opHchan // a channel in the runtime's own code, where its type is in its memory
 	opFunc
 	opTrie    // the root of an internal/sync.HashTrieMap
 	OpReflect // a reflect.Value: type, pointer or value, flags
@@ -48,7 +49,7 @@ const (
 // isWord reports whether references of that sort are one word.
 func (k opKind) isWord() bool {
 	switch k {
-	case opPointer, OpUnsafe, opMap, opChan, opFunc, opTrie:
+	case opPointer, OpUnsafe, opMap, opChan, opHchan, opFunc, opTrie:
 		return true
 	}
 	return false

@@ -120,6 +120,12 @@ func (w *Walker) reference(o *Op, ref uint32, to uint64, mem []byte) {
 		e.Type, e.Layout, e.Confidence = tt.target(o), LayoutMap, FromDynamic
 	case opChan:
 		e.Type, e.Layout, e.Confidence = tt.target(o), LayoutChan, FromDynamic
+	case opHchan:
+		if e.Type = tt.channelAt(to); e.Type != nil {
+			e.Layout, e.Confidence = LayoutChan, FromDynamic
+		} else {
+			e.Type, e.Layout, e.Confidence = tt.target(o), LayoutValue, FromStatic
+		}
 	case opFunc:
 		if t := w.Types.ClosureAt(to); t != nil {
 			e.Type, e.Layout, e.Confidence = t, LayoutClosure, FromDynamic
