@@ -1,9 +1,11 @@
 package leakcheck
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/verdict"
@@ -80,6 +82,12 @@ func TestResourcesUnknown(t *testing.T) {
 	w := newWorld(t, report(sessions(1)))
 	w.env.Strict = true
 	if ft, ok := w.assert(Files().Max(100)); ok || !strings.Contains(ft.errorText(), "UNKNOWN") {
+		t.Errorf("%v\n%s", ok, ft.errorText())
+	}
+	w.Resources = func(string) (*ledger.Ledger, error) {
+		return nil, &os.PathError{Op: "open", Path: "/proc/self/stat", Err: syscall.EMFILE}
+	}
+	if ft, ok := w.assert(Files().Max(100)); ok || !strings.Contains(ft.errorText(), "raise ulimit -n") {
 		t.Errorf("%v\n%s", ok, ft.errorText())
 	}
 	w.Resources = func(string) (*ledger.Ledger, error) {

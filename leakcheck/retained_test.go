@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"weak"
 
@@ -189,6 +190,7 @@ func TestNilTestPanics(t *testing.T) {
 
 func TestUnknown(t *testing.T) {
 	unsupported := &refscan.UnavailableError{Cause: "snapshots need linux", Remedy: "run the tests on linux", Err: errors.ErrUnsupported}
+	refused := &refscan.UnavailableError{Cause: "the process cannot be frozen", Remedy: "allow the call", Err: syscall.ENOSYS}
 	noToolchain := &refscan.UnavailableError{Cause: "the test binary has no debug information", Remedy: "build with -ldflags=-w=0"}
 	badAudit := report(sessions(10))
 	badAudit.Totals.MissedBytes = badAudit.Totals.LiveBytes/200 + observe.AuditFloor*int64(runtime.GOMAXPROCS(0)) + 1
@@ -203,6 +205,8 @@ func TestUnknown(t *testing.T) {
 		{name: "unsupported", err: unsupported, skipped: true, ok: true, part: "run the tests on linux"},
 		{name: "unsupported in CI", err: unsupported, ci: true, skipped: true, ok: true, part: "not a pass"},
 		{name: "unsupported, strict", err: unsupported, strict: true, failed: true, part: "cause:  snapshots need linux: unsupported"},
+		{name: "a call that the system refuses", err: refused, ok: true, part: "It fails in CI"},
+		{name: "a call that the system refuses, in CI", err: refused, ci: true, failed: true, part: "remedy: allow the call"},
 		{name: "no debug information", err: noToolchain, ok: true, part: "UNKNOWN: could not tell what is retained\n    cause:  the test binary has no debug information\n    remedy: build with -ldflags=-w=0"},
 		{name: "in CI", err: noToolchain, ci: true, failed: true, part: "UNKNOWN"},
 		{name: "strict", err: noToolchain, strict: true, failed: true, part: "UNKNOWN"},

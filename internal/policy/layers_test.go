@@ -206,7 +206,7 @@ var layers = []struct {
 		"leakcheck/internal/observe", "internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/assertion", []string{
-		"internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof",
+		"internal/engine/nativeheap", "internal/engine/nativeholders", "internal/engine/proof", "internal/engine/remedy",
 		"internal/nativestack", "internal/realtime", "internal/symbol", "golden", "internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/check",
 		"leakcheck/internal/check/bounds", "leakcheck/internal/check/goldenfile", "leakcheck/internal/check/goroutines", "leakcheck/internal/check/resources",
 		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/message",

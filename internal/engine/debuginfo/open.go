@@ -77,11 +77,11 @@ func openProgram(path string) (f *objfile.File, err error) {
 		return nil, u
 	}
 	if f, err = native.Open(path); err != nil {
-		return nil, &Unavailable{
-			Cause:  "the program's file cannot be read",
-			Remedy: "debug information is read from " + native.Format + " executables on " + runtime.GOOS + ": let the test read its own file",
-			Err:    err,
+		u := &Unavailable{Cause: "the program's file cannot be read", Remedy: remedy.ForFile(err), Err: err}
+		if u.Remedy == "" {
+			u.Remedy = "debug information is read from " + native.Format + " executables on " + runtime.GOOS + ": let the test read its own file"
 		}
+		return nil, u
 	}
 	return f, nil
 }

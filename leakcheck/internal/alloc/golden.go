@@ -88,7 +88,7 @@ func (x *experiment) judgeGolden(first *recording) (*assertion.Outcome, error) {
 	}
 	c, err := goldenfile.OpenGolden(x.Env, file)
 	if err != nil {
-		return assertion.Misuse("%v", err), nil
+		return x.WithoutGolden(err), nil
 	}
 	if !c.Ok() && c.File == nil {
 		o := x.MissingGolden(c)

@@ -9,11 +9,13 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/nativeholders"
 	"github.com/leakgate/leakgate/internal/engine/proof"
+	"github.com/leakgate/leakgate/internal/engine/remedy"
 	"github.com/leakgate/leakgate/internal/nativestack"
 	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/textfmt"
@@ -197,7 +199,7 @@ func (a *Assertion) Judge() *Outcome {
 	if !a.Req.Bounded() {
 		c, err := goldenfile.OpenGolden(a.Env, a.file)
 		if err != nil {
-			return Misuse("%v", err)
+			return a.WithoutGolden(err)
 		}
 		if a.readsOnly {
 			c.Write = false
@@ -430,12 +432,21 @@ func (a *Assertion) MissingGolden(c *goldenfile.Comparison) *Outcome {
 	return o
 }
 
+// WithoutGolden is the outcome where err keeps the golden file from being read: a mistake of the
+// test, unless the system lacks what reading any file takes.
+func (a *Assertion) WithoutGolden(err error) *Outcome {
+	if way := remedy.ForFile(err); way != "" {
+		return a.Unknown(&refscan.UnavailableError{Cause: "the golden file cannot be read", Remedy: way, Err: err})
+	}
+	return Misuse("%v", err)
+}
+
 // Unknown is the outcome of an assertion that err keeps from a verdict. On a system without
 // snapshots the test is skipped. Otherwise the test fails where green would be taken for a pass (in
 // CI, or with LEAKGATE_STRICT), and goes on elsewhere.
 func (a *Assertion) Unknown(err error) *Outcome {
 	o := &Outcome{Verdict: verdict.Unknown, Err: err}
-	if errors.Is(err, errors.ErrUnsupported) && !a.Env.Strict {
+	if isUnsupported(err) && !a.Env.Strict {
 		o.skip = true
 	} else {
 		o.Failed = a.Env.Strict || a.Env.Ci
@@ -444,17 +455,25 @@ func (a *Assertion) Unknown(err error) *Outcome {
 	return o
 }
 
+// isUnsupported reports whether err says that nothing can be told on this system. The number of a
+// system call's error may be errors.ErrUnsupported, too: ENOSYS, by which sandboxes and old kernels
+// refuse calls.
+func isUnsupported(err error) bool {
+	var errno syscall.Errno
+	return errors.Is(err, errors.ErrUnsupported) && !errors.As(err, &errno)
+}
+
 // UnknownMessage returns the message that something could not be told, and why. what is the
 // subject.
 func UnknownMessage(err error, failed bool, what string) string {
-	cause, remedy := causeAndRemedy(err)
+	cause, way := causeAndRemedy(err)
 	lines := []string{"leakcheck: UNKNOWN: could not tell " + what, "    cause:  " + cause}
-	if remedy != "" {
-		lines = append(lines, "    remedy: "+remedy)
+	if way != "" {
+		lines = append(lines, "    remedy: "+way)
 	}
 	if !failed {
 		where := "in CI, and with LEAKGATE_STRICT=1"
-		if errors.Is(err, errors.ErrUnsupported) {
+		if isUnsupported(err) {
 			where = "with LEAKGATE_STRICT=1, as in leakgate run"
 		}
 		lines = append(lines, "    This is not a pass: nothing was checked. It fails "+where+".")
@@ -462,7 +481,7 @@ func UnknownMessage(err error, failed bool, what string) string {
 	return strings.Join(lines, "\n")
 }
 
-func causeAndRemedy(err error) (cause, remedy string) {
+func causeAndRemedy(err error) (cause, way string) {
 	var u *refscan.UnavailableError
 	if !errors.As(err, &u) {
 		return err.Error(), ""

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/engine/remedy"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
@@ -17,11 +18,11 @@ import (
 // code has from malloc if a bound is on that.
 func (a *Assertion) addResources(obs *observe.Observation) (err error) {
 	unknown := func(err error) error {
-		return &refscan.UnavailableError{
-			Cause:  "what the operating system holds for the process cannot be listed",
-			Remedy: "mount /proc, or leave out Files, Threads and Processes",
-			Err:    err,
+		way := remedy.ForFile(err)
+		if way == "" {
+			way = "mount /proc, or leave out Files, Threads and Processes"
 		}
+		return &refscan.UnavailableError{Cause: "what the operating system holds for the process cannot be listed", Remedy: way, Err: err}
 	}
 	if a.Resources == nil {
 		return unknown(errors.ErrUnsupported)
