@@ -22,7 +22,8 @@ type Stacks struct {
 	Others []StackSum
 	// ForeignThreads are scheduler stacks that the operating system or C allocated: that of the
 	// main thread, and with cgo those of all threads. Neither the runtime's figures nor the sums
-	// here include them.
+	// here include them. The main thread's has no bytes where its size is not known (no limit on
+	// stacks, musl).
 	ForeignThreads StackSum
 
 	// HeapBytes and OSBytes are the runtime's own figures at that moment: what runtime/metrics

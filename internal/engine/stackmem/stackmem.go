@@ -13,6 +13,9 @@ import (
 // maxOrders bounds lists by the size of stacks, which a damaged image could make endless.
 const maxOrders = 64
 
+// maxStack is more bytes than any stack has.
+const maxStack = 1 << 40
+
 // fixedStack is the size in bytes of the smallest stacks (go1.26 runtime/stack.go: stackMin, on
 // Linux without an addition for the system).
 const fixedStack = 2 << 10
@@ -40,7 +43,8 @@ type Memory struct {
 	Cache Sum
 	Pool  Sum // free, in the pool of small stacks (runtime.stackpool)
 	Large Sum // free large stacks, kept while a collection is under way (runtime.stackLarge)
-	// scheduler stacks that the operating system or C allocated: in neither of the accounts below
+	// scheduler stacks that the operating system or C allocated: in neither of the accounts below.
+	// Those whose lower end is not known have no bytes.
 	Threads Sum
 
 	HeapBytes int64 // runtime/metrics /memory/classes/heap/stacks:bytes
@@ -96,11 +100,28 @@ func (r *reader) stackSize(g, oLo, oHi uint64) uint64 {
 	switch {
 	case lo == 0:
 		return 0
-	case hi <= lo || hi-lo > 1<<40:
+	case hi <= lo || hi-lo > maxStack:
 		r.err = fmt.Errorf("an impossible stack of %#x bytes", hi-lo)
 		return 0
 	}
 	return hi - lo
+}
+
+// foreign counts the stack of the g at addr, which Go did not allocate. The runtime does not know
+// the lower end of the main thread's stack where it is unlimited (ulimit -s unlimited) or the C
+// library is musl, and takes all addresses below the stack pointer for it (go1.26 and go1.27
+// runtime/proc.go, mstart0; runtime/cgo/gcc_stack_unix.c).
+func (r *reader) foreign(s *Sum, g, oLo, oHi uint64) {
+	lo, hi := r.mem.U64(g+oLo), r.mem.U64(g+oHi)
+	switch {
+	case lo == 0:
+	case hi > lo && hi-lo > maxStack:
+		s.Count++
+	default:
+		if size := r.stackSize(g, oLo, oHi); size > 0 {
+			s.add(size)
+		}
+	}
 }
 
 // ended counts the stacks of goroutines that ended but keep a stack of the standard size
@@ -144,16 +165,15 @@ func (r *reader) threads(s *Memory) {
 				r.err = errors.New("the list of threads does not end")
 				return
 			}
-			if g := mem.U64(m + oG0); g != 0 {
+			switch g := mem.U64(m + oG0); {
+			case g == 0:
+			case foreign || m == m0:
+				if !ended {
+					r.foreign(&s.Threads, g, oLo, oHi)
+				}
+			case !ended || mem.U32(m+oWait) != freeMRef:
 				if size := r.stackSize(g, oLo, oHi); size > 0 {
-					switch {
-					case foreign || m == m0:
-						if !ended {
-							s.Threads.add(size)
-						}
-					case !ended || mem.U32(m+oWait) != freeMRef:
-						s.G0.add(size)
-					}
+					s.G0.add(size)
 				}
 			}
 			if g := mem.U64(m + oSignal); g != 0 {

@@ -214,6 +214,21 @@ func TestStackMemoryOfForeignThreads(t *testing.T) {
 	assert.Equal(t, Sum{1, 32768}, got.GSignal)
 }
 
+// TestStackMemoryOfUnlimitedThread: the stack of the main thread may reach down to the lowest
+// address.
+func TestStackMemoryOfUnlimitedThread(t *testing.T) {
+	p, a := newFakeProcess()
+	p.put(p.globals["runtime.iscgo"].Addr, 1)
+	g0 := binary.LittleEndian.Uint64(p.memory[a.thread-fakeBase:])
+	p.put(g0, 1024, 0x7ffe_f3b0_d690)
+	got, err := p.reader().read()
+	require.NoError(t, err)
+	assert.Equal(t, Sum{1, 0}, got.Threads)
+	p.put(p.globals["runtime.iscgo"].Addr, 0)
+	_, err = p.reader().read()
+	require.ErrorContains(t, err, "an impossible stack")
+}
+
 // TestDamagedStackMemory: a damaged image gives an error, no endless loop and no wrong figure.
 func TestDamagedStackMemory(t *testing.T) {
 	for name, c := range map[string]struct {
