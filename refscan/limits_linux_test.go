@@ -340,6 +340,9 @@ func attempt(between func(*refscan.Snapshot) error) (err error) {
 			return err
 		}
 	}
-	_, err = s.Scan()
+	if _, err = s.Scan(); err != nil {
+		return err
+	}
+	_, err = refscan.CaptureStacks()
 	return err
 }

@@ -28,16 +28,27 @@ func Stacks(config Config, read func(*goruntime.Model, *debuginfo.Index, time.Du
 		return err
 	}
 	s := &Snapshot{index: x, bias: bias}
-	process, err := s.take(func() bool { return true })
-	if err != nil {
-		return freezeError(err)
+	defer func() { _ = s.Close() }()
+	m, err := s.loadStacks()
+	if s.avoidFork(err) {
+		m, err = s.loadStacks()
 	}
-	defer func() { _ = process.Close() }()
-	pc, sp := process.Caller()
-	caller := goruntime.Caller{G: uint64(process.CallerG()), PC: uint64(pc), SP: uint64(sp)}
-	m, err := goruntime.LoadStacks(image.NewSpace(process), x, bias, runtime.GOARCH, caller)
 	if err != nil {
-		return ModelError(err)
+		return err
 	}
-	return read(m, x, process.Pause())
+	return read(m, x, s.process.Pause())
+}
+
+// loadStacks freezes the process and reads its goroutines.
+func (s *Snapshot) loadStacks() (_ *goruntime.Model, err error) {
+	if s.process, err = s.take(func() bool { return true }); err != nil {
+		return nil, freezeError(err)
+	}
+	pc, sp := s.process.Caller()
+	caller := goruntime.Caller{G: uint64(s.process.CallerG()), PC: uint64(pc), SP: uint64(sp)}
+	m, err := goruntime.LoadStacks(image.NewSpace(s.process), s.index, s.bias, runtime.GOARCH, caller)
+	if err != nil {
+		return nil, ModelError(err)
+	}
+	return m, nil
 }
