@@ -130,7 +130,11 @@ func awaitEnd(ctx context.Context, limit time.Duration) (ended bool, err error) 
 				return true, nil
 			} // else an earlier collection that took too long has ended
 		case <-ctx.Done():
-			return false, &Unavailable{Cause: "the wait for a garbage collection was cut short", Err: ctx.Err()}
+			return false, &Unavailable{
+				Cause:  "the wait for a garbage collection was cut short",
+				Remedy: "allow it more time (go test -timeout), or let the test take less",
+				Err:    ctx.Err(),
+			}
 		case <-c.timer.C:
 			return false, nil
 		}

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/require"
@@ -20,6 +21,17 @@ func TestCollectOnOneProcessor(t *testing.T) {
 	require.NoError(t, Collect(context.Background()))
 	assert.Greater(t, collections(), before)
 	assert.Equal(t, 3, runtime.GOMAXPROCS(0))
+}
+
+// A wait that the end of the test's time cuts short has a remedy.
+func TestCollectCutShort(t *testing.T) {
+	require.NoError(t, Collect(context.Background()))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := awaitEnd(ctx, time.Hour)
+	var u *Unavailable
+	require.ErrorAs(t, err, &u)
+	assert.Contains(t, u.Remedy, "go test -timeout")
 }
 
 // A goroutine that spins takes the only processor for 10 ms after each span that is swept. The
