@@ -62,6 +62,9 @@ func (b Bound) Holds(n int64) bool {
 	return !limited || n <= limit
 }
 
+// atMost returns n, or the largest number that the bound allows if that is less.
+func (b Bound) atMost(n int64) int64 { return n - b.excess(n) }
+
 // Loose reports whether n is so much less than the bound's figure that the bound can be tightened.
 // Limits (<=N) and * are a human's decision and never loose.
 func (b Bound) Loose(n int64) bool {
