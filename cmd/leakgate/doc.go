@@ -241,8 +241,9 @@
 // A failed test is a regression, or could not tell, if an assertion of its own says so; a failed
 // parent of failed subtests is explained by them. A test that fails for what it retains and for
 // something else besides counts as a regression, since "go test" does not say which. A test binary
-// that ends before its tests do (panic, time-out, os.Exit, a signal) is code 4, but the assertions
-// that it did make still count. So does an assertion that failed in a test that passed.
+// that ends before its tests do (panic, time-out, os.Exit, a signal) is code 4, also where it ends
+// with status 0 and "go test" says ok, but the assertions that it did make still count. So does an
+// assertion that failed in a test that passed.
 //
 // A failure that the base has too is "known" in the table, and changes no exit code.
 //

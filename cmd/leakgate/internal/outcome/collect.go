@@ -21,6 +21,7 @@ type collected struct {
 	output outputTail // printed outside of tests
 	// the test binary printed PASS or FAIL, which is the last thing that testing.M.Run does
 	finished bool
+	last     string // test of the last event
 }
 
 // test is a test while its events come.
@@ -42,6 +43,7 @@ func (c *Collector) Observe(ev *gotest.Event, interrupted bool) {
 		return
 	}
 	t := p.test(ev.Test)
+	p.last = ev.Test
 	switch ev.Action {
 	case "run":
 		if t.status != StatusFail {

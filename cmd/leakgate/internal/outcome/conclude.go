@@ -37,7 +37,7 @@ func (c *Collector) Conclude(run *Run, end Ending) {
 	run.Packages = nil
 	run.Totals = Totals{}
 	for _, p := range c.packages {
-		p.conclude()
+		p.conclude(end.Interrupted)
 		for _, a := range p.Assertions {
 			a.Findings = end.Sources.findings(&p.Package, a)
 		}
@@ -94,7 +94,8 @@ func (c *Collector) attach(records []artifacts.Record) {
 }
 
 // conclude orders the package's assertions and explains its failures.
-func (p *collected) conclude() {
+func (p *collected) conclude(interrupted bool) {
+	cut := !interrupted && p.cut()
 	p.Tests = len(p.order)
 	began := make(map[string]int, len(p.order))
 	for i, test := range p.order {
@@ -116,14 +117,27 @@ func (p *collected) conclude() {
 			p.Failures = append(p.Failures, Failure{Test: test, Kind: p.explain(test), Output: p.tests[test].output.String()})
 		}
 	}
-	p.Crashed = p.Status == StatusFail && !p.finished
-	if p.Status == StatusFail && (p.Crashed || len(p.Failures) == 0) {
+	p.Crashed = cut || p.Status == StatusFail && !p.finished
+	if p.Crashed || p.Status == StatusFail && len(p.Failures) == 0 {
 		kind := KindOther
 		if !p.Crashed {
 			kind = p.explain(testMain)
 		}
 		p.Failures = append(p.Failures, Failure{Kind: kind, Output: p.packageOutput()})
 	}
+}
+
+// cut reports whether the test binary ended with status 0 while a test ran. go test takes that for
+// a pass, but has no event of the package's end: it puts the running test into that event. cut
+// marks that test as one that did not end.
+func (p *collected) cut() bool {
+	if p.Status != StatusNone || len(p.order) == 0 {
+		return false
+	}
+	if t := p.tests[p.last]; t.status == StatusPass {
+		t.status = StatusNone
+	}
+	return true
 }
 
 // packageOutput returns what the test binary printed outside of tests. If the binary did not reach

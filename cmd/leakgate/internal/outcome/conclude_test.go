@@ -96,6 +96,10 @@ func TestConclude(t *testing.T) {
 			failures: []Failure{{Test: "A", Kind: KindRegression}, {Test: "", Kind: KindOther}},
 		},
 		{
+			name: "a process that ends with status 0 in a test", events: "run:A pass:A run:B pass:B", records: []artifacts.Record{pass},
+			want: TestFailure, failures: []Failure{{Test: "", Kind: KindOther}},
+		},
+		{
 			name: "TestMain", events: "run:A pass:A PASS fail", records: []artifacts.Record{pass, record("p", "TestMain", verdict.Unknown)},
 			want: Unknown, failures: []Failure{{Test: "", Kind: KindUnknown}},
 		},
@@ -139,7 +143,7 @@ func TestConclude(t *testing.T) {
 			last := test.events[strings.LastIndexByte(test.events, ' ')+1:]
 			c.Conclude(&run, Ending{
 				Records: test.records, Problems: test.problems,
-				GoFailed: last != "pass" && last != "skip", Interrupted: strings.Contains(test.events, "^C"),
+				GoFailed: !strings.HasPrefix(last, "pass") && last != "skip", Interrupted: strings.Contains(test.events, "^C"),
 			})
 			require.Equal(t, test.want, run.Outcome)
 			require.Equal(t, ExitCode(test.want), run.ExitCode)

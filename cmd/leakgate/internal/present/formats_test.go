@@ -126,7 +126,7 @@ func TestJUnit(t *testing.T) {
 		"example.com/app TestOther/sub failed other: the test failed",
 		"example.com/app TestSkip skipped",
 		"example.com/app TestCut error did not end: the test did not end",
-		"example.com/app TestMain error package: the test binary ended before its tests did",
+		"example.com/app TestMain error package: the test binary ended before its tests did (TestCut did not end)",
 		"example.com/broken TestMain error build: the package does not build",
 		"example.com/main TestMain failed bound: app.x: 7 objects, none allowed",
 		"leakgate run error problem: record x: torn",

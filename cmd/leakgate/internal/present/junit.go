@@ -132,7 +132,7 @@ func junitPackage(p *outcome.Package) junitSuite {
 	if failed && whole.Kind == outcome.KindOther {
 		text := "its tests passed, but the test binary failed"
 		if p.Crashed {
-			text = "the test binary ended before its tests did"
+			text = crash("the", p)
 		}
 		main.Errors = append(main.Errors, junitText("package", text, whole.Output))
 	}

@@ -155,12 +155,36 @@ func (s Summary) failures(b *strings.Builder, run *outcome.Run) {
 			case f.Test != "":
 				line("failed for other reasons: %s.%s", p.ImportPath, f.Test)
 			case p.Crashed:
-				line("failed for other reasons: %s: its test binary ended before its tests did", p.ImportPath)
+				line("failed for other reasons: %s: %s", p.ImportPath, crash("its", p))
 			default:
 				line("failed for other reasons: %s: its test binary failed though its tests passed", p.ImportPath)
 			}
 		}
 	}
+}
+
+// maxCut is how many tests that did not end are named.
+const maxCut = 3
+
+// crash says how a test binary did not reach its end, and in which tests. article is "its" or "the".
+func crash(article string, p *outcome.Package) string {
+	text := article + " test binary ended before its tests did"
+	if p.Status != outcome.StatusFail { // go test says ok
+		text = article + " test binary ended with status 0 before its tests did, or a test closed its standard output"
+	}
+	var cut []string
+	for _, c := range p.Cases {
+		if c.Status == outcome.StatusNone {
+			cut = append(cut, c.Test)
+		}
+	}
+	switch n := len(cut); {
+	case n > maxCut:
+		text += fmt.Sprintf(" (%s and %d more did not end)", strings.Join(cut[:maxCut], ", "), n-maxCut)
+	case n > 0:
+		text += fmt.Sprintf(" (%s did not end)", strings.Join(cut, ", "))
+	}
+	return text
 }
 
 func (s Summary) problems(b *strings.Builder, run *outcome.Run) {
