@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 )
@@ -36,8 +37,25 @@ func Read(path string) (*Run, error) {
 	if err := json.Unmarshal(data, &run); err != nil {
 		return nil, fmt.Errorf("%s is no report of leakgate run: %w", path, err)
 	}
-	if run.Outcome == "" {
-		return nil, fmt.Errorf("%s is no report of leakgate run: it has no outcome", path)
+	if err := run.complete(); err != nil {
+		return nil, fmt.Errorf("%s is no report of leakgate run: %w", path, err)
 	}
 	return &run, nil
+}
+
+// complete returns an error for a run that lacks what all runs have. An outcome that this version
+// does not know has no exit code: it must not be taken for a pass.
+func (r *Run) complete() error {
+	if r.Outcome == "" {
+		return errors.New("it has no outcome")
+	}
+	if _, ok := exitCodes[r.Outcome]; !ok {
+		return fmt.Errorf("this version knows no outcome %q: read it with the version that wrote it, %s", r.Outcome, r.Leakgate)
+	}
+	for _, p := range r.Packages {
+		if p == nil || slices.Contains(p.Assertions, nil) {
+			return errors.New("it has null for a package or an assertion")
+		}
+	}
+	return nil
 }
