@@ -306,7 +306,7 @@ var layers = []struct {
 	{"cmd/leakgate/leakvet", []string{"golden", "internal/editdistance", "cmd/leakgate/internal/goldens"}},
 	{"cmd/leakgate/leakvet/golangcilint", []string{"cmd/leakgate/leakvet"}},
 	// what sub-commands have in common, and sub-commands that need nothing of a run
-	{"cmd/leakgate/internal/cli", []string{"internal/editdistance"}},
+	{"cmd/leakgate/internal/cli", []string{"internal/editdistance", "internal/wholefile"}},
 	{"cmd/leakgate/internal/comparand", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/comparand/comparandtest", nil}, // for tests only
 	{"cmd/leakgate/internal/allocsite", []string{"internal/alloccode"}},

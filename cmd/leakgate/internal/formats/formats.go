@@ -13,7 +13,6 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
-	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // Options say in which forms a run is written.
@@ -94,7 +93,7 @@ func writePresented(file string, p present.Presenter, run *outcome.Run) (err err
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return err
 	}
-	return wholefile.Write(file, 0o666, func(w io.Writer) error { return p.Present(w, run) })
+	return cli.WriteFile(file, func(w io.Writer) error { return p.Present(w, run) })
 }
 
 // appendSummary adds the run to the step's summary, in the room that is left there.

@@ -166,7 +166,8 @@ func (s Summary) failures(b *strings.Builder, run *outcome.Run) {
 // maxCut is how many tests that did not end are named.
 const maxCut = 3
 
-// crash says how a test binary did not reach its end, and in which tests. article is "its" or "the".
+// crash says how a test binary did not reach its end, and in which tests. article is "its" or
+// "the".
 func crash(article string, p *outcome.Package) string {
 	text := article + " test binary ended before its tests did"
 	if p.Status != outcome.StatusFail { // go test says ok

@@ -24,7 +24,6 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/formats"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
-	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // testsFailed is the exit code if there are results, but tests failed.
@@ -321,5 +320,5 @@ func (o *Options) writeProfile(r *report) error {
 	if err != nil {
 		return fmt.Errorf("the profiles of packages: %w", err)
 	}
-	return wholefile.Write(path, 0o666, func(w io.Writer) error { return merged.Write(w) })
+	return cli.WriteFile(path, func(w io.Writer) error { return merged.Write(w) })
 }

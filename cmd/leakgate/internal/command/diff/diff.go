@@ -17,7 +17,6 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
-	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // Options is the command line of leakgate diff.
@@ -152,5 +151,5 @@ func writeDifference(path string, olds, news []*profile.Profile) error {
 	if err := diff.Write(&b); err != nil {
 		return err
 	}
-	return wholefile.WriteData(path, 0o666, b.Bytes())
+	return cli.WriteData(path, b.Bytes())
 }

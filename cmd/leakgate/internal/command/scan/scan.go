@@ -15,7 +15,6 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/process"
-	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/refscan/foreign"
 	"github.com/leakgate/leakgate/refscan/scanreport"
@@ -119,7 +118,7 @@ func (o *Options) scan(ctx context.Context) (scan *scanreport.Scan, err error) {
 	if err := scan.Report.WriteProfile(&b); err != nil {
 		return nil, err
 	}
-	return scan, wholefile.WriteData(o.output, 0o666, b.Bytes())
+	return scan, cli.WriteData(o.output, b.Bytes())
 }
 
 func (o *Options) scanCore(ctx context.Context) (*scanreport.Scan, error) {
@@ -144,7 +143,7 @@ func (o *Options) openCore(ctx context.Context, scan *scanreport.Scan) (*refscan
 // show prints the report, and writes -json.
 func (o *Options) show(c *cli.Context, scan, earlier *scanreport.Scan) int {
 	if o.json != "" {
-		if err := scan.Write(o.json); err != nil {
+		if err := cli.WriteFile(o.json, scan.Encode); err != nil {
 			return c.Failure("-json: %v", err)
 		}
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/stackfile"
-	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/stackprof"
 )
 
@@ -89,7 +88,7 @@ func (o *Options) show(ctx context.Context, w io.Writer) error {
 		return fmt.Errorf("%s: %w", o.source, err)
 	}
 	if o.output != "" {
-		if err := wholefile.WriteData(o.output, 0o666, data); err != nil {
+		if err := cli.WriteData(o.output, data); err != nil {
 			return err
 		}
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/stackfile"
-	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // showGrowth prints which functions made stacks grow while a CPU profile was taken, and writes
@@ -25,7 +25,7 @@ func (o *Options) showGrowth(w io.Writer, cpu *profile.Profile) error {
 		if err := grown.Write(&b); err != nil {
 			return err
 		}
-		if err := wholefile.WriteData(o.output, 0o666, b.Bytes()); err != nil {
+		if err := cli.WriteData(o.output, b.Bytes()); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/perfmap"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/symbolize"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
-	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // Options is the command line of leakgate symbolize.
@@ -190,7 +189,7 @@ func (o *Options) write(f *heapfile.File) error {
 		if err := f.Profile.Write(&b); err != nil {
 			return err
 		}
-		if err := wholefile.WriteData(o.output, 0o666, b.Bytes()); err != nil {
+		if err := cli.WriteData(o.output, b.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -203,5 +202,5 @@ func (o *Options) write(f *heapfile.File) error {
 	if err != nil {
 		return fmt.Errorf("-html: %w", err)
 	}
-	return wholefile.Write(o.html, 0o666, data.Write)
+	return cli.WriteFile(o.html, data.Write)
 }

@@ -27,7 +27,6 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
 	"github.com/leakgate/leakgate/internal/verdict"
-	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // Options is the command line of leakgate view.
@@ -114,7 +113,7 @@ func (o *Options) view(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return wholefile.Write(o.output, 0o666, data.Write)
+		return cli.WriteFile(o.output, data.Write)
 	}
 	if err := shown.text(c.Stdout, o.test != "" || o.text); err != nil || o.text {
 		return err
@@ -233,7 +232,7 @@ func (o *Options) draw(v *viewed) error {
 	if err != nil {
 		return err
 	}
-	return wholefile.Write(o.output, 0o666, g.SVG)
+	return cli.WriteFile(o.output, g.SVG)
 }
 
 // serve shows the page until ctx ends, and below /ui/ the profile in pprof's web interface.
