@@ -184,7 +184,8 @@
 // working tree is compared as it is, with changes that are not committed. Assertions that the other
 // revision does not have are compared with nothing, and noted. What was measured is kept in the
 // user's cache directory, by commit, flags, packages and Go version, so that each revision is
-// measured once. If the other revision cannot be measured, the exit code is 3.
+// measured once. If the other revision cannot be measured, the exit code is 3. So it is if all
+// passes, but a test binary ended before its tests did there, or an assertion could not tell.
 //
 // Everything after -- goes to "go test" as it is, after the packages; what follows -args there goes
 // to the test binaries. An -ldflags among them, or in GOFLAGS, is kept and gets -s=0 -w=0 added,

@@ -83,16 +83,25 @@ func measureAt(c *cli.Context, o *Options, r *revision.Revision, found []discove
 		if err := measureInto(c, o, r, found, seeds, store.Tree(), entry.Dir, run); err != nil {
 			return nil, err
 		}
-		if err := entry.Keep(); err != nil {
-			return nil, err
-		}
 	}
 	b := &baseRun{revision: r}
 	if b.run, err = outcome.Read(filepath.Join(entry.Dir, "artifacts")); err != nil {
 		return nil, err
 	}
+	if !entry.Found && b.whole() {
+		if err := entry.Keep(); err != nil {
+			return nil, err
+		}
+	}
 	// The run writes golden files for assertions that the base does not have, so it gets a copy.
 	return b, os.CopyFS(goldens, os.DirFS(filepath.Join(entry.Dir, "base")))
+}
+
+// whole reports whether all tests of the base ran to their end and could tell. What is not whole may
+// be so the next time.
+func (b *baseRun) whole() bool {
+	crashed := slices.ContainsFunc(b.run.Packages, func(p *outcome.Package) bool { return p.Crashed })
+	return !crashed && b.run.Totals.Unknown == 0 && len(b.run.Problems) == 0
 }
 
 // measureInto checks the revision out at tree and runs its tests. The results go to dir: the golden
@@ -234,6 +243,9 @@ func (b *baseRun) judge(run *outcome.Run, auto bool) {
 		unmatched = compare.Against(run, b.run)
 	}
 	run.Excuse()
+	cut, unknown := compare.Unmeasured(run, b.run)
+	b.addUnmeasured(run, cut, "a test binary ended before its tests did")
+	b.addUnmeasured(run, unknown, "leakcheck could not tell")
 	for _, side := range []struct {
 		name string
 		run  *outcome.Run
@@ -257,6 +269,24 @@ func (b *baseRun) judge(run *outcome.Run, auto bool) {
 	if unmatched > 0 {
 		run.Notes = append(run.Notes, present.Plural(unmatched, "assertion")+" not in "+b.revision.String()+": nothing to compare with")
 	}
+}
+
+// maxUnmeasured is how many assertions are named that the base did not measure.
+const maxUnmeasured = 5
+
+// addUnmeasured adds a problem for assertions that the base did not measure, and the reason.
+func (b *baseRun) addUnmeasured(run *outcome.Run, sites []compare.Site, why string) {
+	if len(sites) == 0 {
+		return
+	}
+	var names []string
+	for _, s := range sites[:min(len(sites), maxUnmeasured)] {
+		names = append(names, s.Package+"."+s.String())
+	}
+	if more := len(sites) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	run.AddProblem(fmt.Sprintf("nothing to compare %s with: in %s, %s; correct that revision, or give another with -base", textfmt.Enumerate(names), b.revision, why))
 }
 
 // Seeds are the golden files of this working tree, from which those of the base are made: a limit
