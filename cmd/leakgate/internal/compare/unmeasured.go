@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// Unmeasured returns the places of run whose comparison with a golden file of base's passed although
+// Unmeasured returns the places of run whose comparison with a golden file of base passed although
 // base could not make that file: where a test binary of base ended before its tests did, and where
 // the assertion of base could not tell. Either way the pass says nothing.
 func Unmeasured(run, base *outcome.Run) (cut, unknown []Site) {
