@@ -97,8 +97,8 @@ func measureAt(c *cli.Context, o *Options, r *revision.Revision, found []discove
 	return b, os.CopyFS(goldens, os.DirFS(filepath.Join(entry.Dir, "base")))
 }
 
-// whole reports whether all tests of the base ran to their end and could tell. A measurement that is
-// not whole may be so the next time.
+// whole reports whether all tests of the base ran to their end and could tell. A measurement that
+// is not whole may be so the next time.
 func (b *baseRun) whole() bool {
 	crashed := slices.ContainsFunc(b.run.Packages, func(p *outcome.Package) bool { return p.Crashed })
 	return !crashed && b.run.Totals.Unknown == 0 && len(b.run.Problems) == 0
