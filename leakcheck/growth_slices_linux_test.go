@@ -175,6 +175,17 @@ var sliceOps = []struct {
 		},
 		found: "in []int via github.com/leakgate/leakgate/leakcheck_test.sliced.ints\n",
 	},
+	{ // the experiment begins anew to fill an array, and another array, with more room, takes its place
+		name:  "some calls add to it, and one array after another is full",
+		state: func() sliceState { return sliceState{marks: make([]*int, 48, 64)} },
+		op: func() {
+			if sliced.calls++; sliced.calls%5 == 0 {
+				sliced.marks = append(sliced.marks, &aMark)
+			}
+		},
+		opts:  []leakcheck.GrowthOption{leakcheck.Iterations(20), leakcheck.Full()},
+		found: "in []*int via github.com/leakgate/leakgate/leakcheck_test.sliced.marks\n",
+	},
 	{
 		name: "each call adds another number, in an object",
 		slow: true,

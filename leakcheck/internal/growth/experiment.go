@@ -32,6 +32,9 @@ type Experiment struct {
 	longer   int             // by how many calls the warm-up was longer than the first batch
 	suspects []*finding.Leak // leaks at any snapshot so far; a pass logs them
 
+	// paths of slices that calls made longer before the experiment began anew to fill them
+	longerBefore map[string]bool
+
 	past   *history.History
 	finder *finding.Finder
 	words  *wording.Wording

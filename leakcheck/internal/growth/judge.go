@@ -28,6 +28,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 func (x *Experiment) judge() *assertion.Outcome {
 	x.fails = x.FailsFromNow()
 	x.past = &history.History{Env: x.Env}
+	x.longerBefore = make(map[string]bool)
 	x.finder = &finding.Finder{History: x.past, Req: x.Req}
 	x.words = &wording.Wording{Finder: x.finder, RecordsNative: x.RecordNative != nil}
 	x.before = x.takeStock()

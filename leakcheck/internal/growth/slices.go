@@ -80,12 +80,12 @@ func (x *Experiment) callWatched(of *proof.Slices, calls int) (longer bool, full
 
 // slicesInUse returns the slices that calls have made longer. After one batch these are only the
 // slices that each call made longer by the same amount, since by chance more of a slice may be in
-// use at one snapshot than at another. others reports whether one more batch may confirm further
-// slices.
+// use at one snapshot than at another, and those that more batches made longer before the
+// experiment began anew. others reports whether one more batch may confirm further slices.
 func (x *Experiment) slicesInUse() (certain []*finding.Longer, others bool) {
 	for _, l := range x.finder.Longer() {
 		switch {
-		case l.Exact || len(x.past.Snapshots) > 2:
+		case l.Exact || len(x.past.Snapshots) > 2 || x.longerBefore[l.Path]:
 			certain = append(certain, l)
 		case !l.Queue:
 			others = true
@@ -123,6 +123,10 @@ func (x *Experiment) beginsFull(batch int) int {
 	n := x.fill(0, batch)
 	if n == 0 || !x.hasTimeFor(max(n, int(x.calls))) {
 		return 0
+	}
+	found, _ := x.slicesInUse()
+	for _, s := range found {
+		x.longerBefore[s.Path] = true
 	}
 	x.past.BeginAt(len(x.past.Snapshots) - 1)
 	x.finder.Holders = nil
