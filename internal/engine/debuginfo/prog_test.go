@@ -179,6 +179,7 @@ func checkProgFrame(t *testing.T, x *Index) {
 	for _, l := range x.Locals(f.Entry) {
 		locals[l.Inline+"/"+l.Name] = l
 		assert.Equal(t, "main.go", filepath.Base(l.File), "%+v", l)
+		assert.Positive(t, l.Line, "%+v", l)
 		assert.NotEqual(t, "n", l.Name, "no pointers in it")
 		for _, p := range l.Ranges {
 			assert.Positive(t, p.Size)

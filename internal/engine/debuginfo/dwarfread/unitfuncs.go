@@ -1,17 +1,16 @@
 package dwarfread
 
 import (
+	"cmp"
+
 	"github.com/leakgate/leakgate/internal/engine/debuginfo/program"
 )
 
 // abstractFunc records a function that was inlined somewhere, and its variables. Their
-// locations are with the instances.
+// locations are with the instances. Parameters have no line, so they get that of the function.
 func (u *unitReader) abstractFunc(e *entry) error {
-	u.out.abstracts = append(u.out.abstracts, abstract{
-		off:  e.off,
-		name: e.text(attrName),
-		line: int(e.number(attrDeclLine)),
-	})
+	fn := abstract{off: e.off, name: e.text(attrName), line: int(e.number(attrDeclLine))}
+	u.out.abstracts = append(u.out.abstracts, fn)
 	depth := 0
 	if e.children {
 		depth = 1
@@ -30,7 +29,7 @@ func (u *unitReader) abstractFunc(e *entry) error {
 			u.out.abstracts = append(u.out.abstracts, abstract{
 				off:  c.off,
 				name: c.text(attrName),
-				line: int(c.number(attrDeclLine)),
+				line: cmp.Or(int(c.number(attrDeclLine)), fn.line),
 				typ:  c.ref(attrType),
 			})
 		case tagTypedef:
