@@ -57,6 +57,7 @@ var limits = map[string]limit{
 	"no writing":          {inPlace: true, set: refused(seccomptest.Refusal{Number: syscall.SYS_PWRITE64, Errno: syscall.EPERM}), want: []string{"pwrite64 ", "seccomp"}},
 	"no room":             {inPlace: true, set: refused(seccomptest.Refusal{Number: syscall.SYS_PWRITE64, Errno: syscall.ENOSPC}), want: []string{"pwrite64 ", "--shm-size"}},
 	"no clock":            {set: refused(seccomptest.Refusal{Number: syscall.SYS_CLOCK_GETTIME, Errno: syscall.EPERM})},
+	"no madvise":          {inPlace: true, set: refused(seccomptest.Refusal{Number: syscall.SYS_MADVISE, Errno: syscall.EPERM}), want: []string{"madvise ", "seccomp"}},
 	"no memfd":            {set: refused(seccomptest.Refusal{Number: seccomptest.MemfdCreate, Errno: syscall.EPERM})},
 	"file size":           {inPlace: true, set: limited(syscall.RLIMIT_FSIZE, 1<<20), want: []string{"ulimit -f"}},
 	"address space":       {set: beyond(syscall.RLIMIT_AS, "VmSize", 40<<20), want: []string{"(ulimit -v) leaves", "raise ulimit -v to"}},

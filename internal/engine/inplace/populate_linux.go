@@ -30,7 +30,7 @@ func (i *Image) prepare(c *control, small bool) (done bool, err error) {
 
 // populate has the kernel provide the pages that a walk has found to be needed, many at a time: if
 // each is provided when it is first written to, that takes several times as long. A kernel before
-// Linux 5.14 does not know the request.
+// Linux 5.14 does not know the request, and a sandbox may refuse it.
 //
 //go:norace
 //go:nocheckptr
@@ -49,7 +49,9 @@ func (c *control) populate() {
 func (c *control) populateRange(addr, size uintptr) (ok bool) {
 	const populateWrite = 23 // MADV_POPULATE_WRITE
 	_, _, errno := syscall.RawSyscall(syscall.SYS_MADVISE, addr, size, populateWrite)
-	if errno != 0 && errno != syscall.EINVAL && errno != syscall.EINTR {
+	switch errno {
+	case 0, syscall.EINVAL, syscall.EINTR, syscall.EPERM, syscall.ENOSYS:
+	default: // the pages cannot be provided
 		c.status, c.errno = refused, uintptr(errno)
 	}
 	return errno == 0
