@@ -126,6 +126,14 @@ func TestGoldenTroubles(t *testing.T) {
 			t.Error("passed, or wrote")
 		}
 	})
+	t.Run("missing for a benchmark in CI", func(t *testing.T) {
+		w := newWorld(t, report(sessions(1)))
+		w.env.Ci = true
+		ft := &fakeT{name: "BenchmarkLogout/100"}
+		if w.AssertRetained(ft, environ.Site{}, newRequest(nil)) || !strings.Contains(ft.errorText(), "go test example.com/app -run '^$' -bench '^BenchmarkLogout$/^100$' -leakcheck.update") {
+			t.Error(ft.errorText())
+		}
+	})
 	t.Run("asked for in CI", func(t *testing.T) {
 		w := newWorld(t, report(sessions(1)))
 		w.env.Ci, w.env.Update = true, true

@@ -189,5 +189,9 @@ func (a *Assertion) UpdateCommand() string {
 	for i, p := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
 	}
-	return fmt.Sprintf("go test %s -run '%s' -leakcheck.update", pkg, strings.Join(parts, "/"))
+	which := "-run"
+	if strings.HasPrefix(a.Test, "Benchmark") { // as package testing wants their names to begin
+		which = "-run '^$' -bench"
+	}
+	return fmt.Sprintf("go test %s %s '%s' -leakcheck.update", pkg, which, strings.Join(parts, "/"))
 }
