@@ -134,6 +134,18 @@ func TestGoldenTroubles(t *testing.T) {
 			t.Error(ft.errorText())
 		}
 	})
+	t.Run("no build information", func(t *testing.T) {
+		w := newWorld(t, report(sessions(1)))
+		w.env.ModulePath, w.env.NoBuildInfo = "", true
+		if ft, ok := w.assert(); ok || w.snapshots > 0 || !strings.Contains(ft.errorText(), `name them, as in Scope("example.com/app/...")`) {
+			t.Errorf("%v %s", ok, ft.errorText())
+		}
+		for _, opt := range []Option{Scope("example.com/app/..."), Root("app.sessions").MaxObjects(1000)} {
+			if ft, ok := w.assert(opt); !ok {
+				t.Error(ft.errorText())
+			}
+		}
+	})
 	t.Run("asked for in CI", func(t *testing.T) {
 		w := newWorld(t, report(sessions(1)))
 		w.env.Ci, w.env.Update = true, true

@@ -61,7 +61,9 @@ func eachOption[O any](opts []O, problem func(string, ...any), apply func(O)) {
 // function, and to that of the function that created the goroutine.
 //
 // Without Scope, a comparison with a golden file takes the roots of the module under test and
-// leaves out the test functions' own variables; bounds take all roots.
+// leaves out the test functions' own variables; bounds take all roots. In a test binary without
+// build information, as Bazel makes them, that module is not known, and a golden file needs a
+// Scope.
 func Scope(patterns ...string) Filter {
 	return filter(func(r *request.Request) { r.Narrow(patterns) })
 }

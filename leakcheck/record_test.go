@@ -495,6 +495,31 @@ func TestUpdateIsAskedFor(t *testing.T) {
 	check("-update of VerifyTestMain, given", true)
 }
 
+// A run of a part of the tests neither makes nor changes TestMain.golden.
+func TestPartsOfTheTests(t *testing.T) {
+	commandLine := flag.CommandLine
+	defer func() { flag.CommandLine = commandLine }()
+	for _, tt := range []struct {
+		flags, shards string
+		want          bool
+	}{
+		{"", "", false},
+		{"test.run", "", true},
+		{"test.skip", "", true},
+		{"", "1", false},
+		{"", "16", true},
+	} {
+		flag.CommandLine = flag.NewFlagSet("own", flag.ContinueOnError)
+		if tt.flags != "" {
+			flag.String(tt.flags, "TestLogout", "")
+		}
+		t.Setenv("TEST_TOTAL_SHARDS", tt.shards)
+		if got := environ.CurrentEnvironment().Partial; got != tt.want {
+			t.Errorf("-%s, %q shards: %v", tt.flags, tt.shards, got)
+		}
+	}
+}
+
 func TestShortFile(t *testing.T) {
 	e := &environ.Environment{Dir: "/home/me/app/store", PackagePath: "example.com/app/store", ModulePath: "example.com/app"}
 	for file, want := range map[string]string{

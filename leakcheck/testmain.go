@@ -12,10 +12,10 @@ import (
 //
 //	func TestMain(m *testing.M) { leakcheck.VerifyTestMain(m) }
 //
-// The golden file is about what all tests leave. A run with -run or -skip neither makes nor changes
-// it, and neither does one with -bench: benchmarks leave more, the longer they run. If more is left
-// after benchmarks than the file allows, the verdict is unknown. Bounds count what benchmarks
-// leave, too.
+// The golden file is about what all tests leave. A run with -run or -skip, or of one of Bazel's
+// shards, neither makes nor changes it, and neither does one with -bench: benchmarks leave more,
+// the longer they run. If more is left after benchmarks than the file allows, the verdict is
+// unknown. Bounds count what benchmarks leave, too.
 func VerifyTestMain(m TestingM, opts ...Option) {
 	environ.RegisterUpdate()
 	assertion.ThisProcess().VerifyTestMain(m, environ.CallSite(1), newRequest(opts))

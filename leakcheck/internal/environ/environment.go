@@ -29,6 +29,7 @@ type Environment struct {
 	DirErr      error
 	PackagePath string // of the package under test
 	ModulePath  string // of its module, "" outside of one
+	NoBuildInfo bool   // the program does not say of which modules it was built
 	Modules     *symbol.Modules
 	Ci          bool   // CI is set: nothing is written unless asked for
 	Strict      bool   // LEAKGATE_STRICT: an unknown verdict fails the test
@@ -44,7 +45,7 @@ type Environment struct {
 	Native        string // LEAKGATE_NATIVE
 	Update        bool
 	UpdateProblem string
-	Partial       bool   // -run or -skip leave tests out
+	Partial       bool   // -run, -skip or Bazel's shards leave tests out
 	Benchmarks    bool   // -bench: benchmarks run after the tests
 	TestLog       string // -test.testlogfile: where the go command reads what the tests looked at
 	// the process runs no tests by itself: it lists them, or works for a fuzzing process
@@ -76,10 +77,12 @@ func CurrentEnvironment() *Environment {
 
 		AllAllocations: runtime.MemProfileRate == 1,
 	}
-	e.PackagePath, e.ModulePath = naming.BuildPaths()
+	if e.PackagePath, e.ModulePath = naming.BuildPaths(); e.PackagePath == "" {
+		e.PackagePath, e.NoBuildInfo = packageOnStack(), true
+	}
 	e.Modules = symbol.OwnModules()
 	e.Update, e.UpdateProblem = UpdateAsked()
-	e.Partial = flagText("test.run") != "" || flagText("test.skip") != ""
+	e.Partial = flagText("test.run") != "" || flagText("test.skip") != "" || isSharded(os.Getenv("TEST_TOTAL_SHARDS"))
 	e.Benchmarks = flagText("test.bench") != ""
 	e.TestLog = flagText("test.testlogfile")
 	e.MemProfile = flagText("test.memprofile") != ""
@@ -100,6 +103,13 @@ func flagText(name string) string {
 func isSet(value string) bool {
 	on, err := strconv.ParseBool(value)
 	return value != "" && (on || err != nil)
+}
+
+// isSharded returns true if the number of processes that Bazel spreads the tests of a package over
+// is more than one.
+func isSharded(shards string) bool {
+	n, err := strconv.Atoi(shards)
+	return err == nil && n > 1
 }
 
 // ModuleUnderTest returns the packages of the module under test, or only the package under test
@@ -139,19 +149,38 @@ func (e *Environment) PackageFolder() (folder string, isHere bool) {
 	if e.PackagePath == "" {
 		return "", true
 	}
-	pcs := make([]uintptr, 100)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
-	for {
-		f, more := frames.Next()
-		if strings.TrimSuffix(symbol.Package(f.Function), "_test") == e.PackagePath && strings.HasSuffix(f.File, "_test.go") {
-			if filepath.IsAbs(f.File) {
-				folder = filepath.Dir(f.File)
+	for pkg, file := range testsOnStack {
+		if pkg == e.PackagePath {
+			if filepath.IsAbs(file) {
+				folder = filepath.Dir(file)
 			}
-			_, err := os.Stat(filepath.Join(e.Dir, filepath.Base(f.File)))
+			_, err := os.Stat(filepath.Join(e.Dir, filepath.Base(file)))
 			return folder, folder == e.Dir || err == nil
 		}
-		if !more {
-			return "", true
+	}
+	return "", true
+}
+
+// packageOnStack returns the import path of the package under test where the program has no build
+// information, as rules_go and other build systems link it. Functions of _test.go files belong to
+// that package, and one of them calls the assertion. It returns "" if none is on the stack.
+func packageOnStack() string {
+	for pkg := range testsOnStack {
+		return pkg
+	}
+	return ""
+}
+
+// testsOnStack yields the functions of _test.go files on the stack, innermost first: the import
+// path of the package that they test, and the file as the compiler recorded it.
+func testsOnStack(yield func(pkg, file string) bool) {
+	pcs := make([]uintptr, 100)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		if strings.HasSuffix(f.File, "_test.go") && !yield(strings.TrimSuffix(symbol.Package(f.Function), "_test"), f.File) {
+			return
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (e *Environment) LogInputs(file string) {
 	if err != nil || !strings.HasPrefix(string(log), testLogMagic) {
 		return
 	}
-	names := append(envvar.Names(), "CI", "TEST_UNDECLARED_OUTPUTS_DIR")
+	names := append(envvar.Names(), "CI", "TEST_TOTAL_SHARDS", "TEST_UNDECLARED_OUTPUTS_DIR")
 	text := "getenv " + strings.Join(names, "\ngetenv ") + "\n"
 	if file != "" {
 		_, path := e.GoldenPath(file)

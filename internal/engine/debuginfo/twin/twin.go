@@ -63,7 +63,7 @@ func Build(ctx context.Context, req Request) (*Twin, error) {
 	if !ok {
 		return nil, &Unavailable{
 			Cause:  "the program has neither debug information nor Go build information",
-			Remedy: "build it in module mode and without -ldflags='-s -w'",
+			Remedy: "link it with debug information: with Bazel by --strip=never, elsewhere without the flags -s and -w",
 		}
 	}
 	if _, ok := testedPackage(info); !ok {

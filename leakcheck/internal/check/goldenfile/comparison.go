@@ -3,6 +3,7 @@ package goldenfile
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -109,6 +110,10 @@ type Check struct {
 }
 
 func (c *Check) Problems(r *request.Request) []string {
+	if c.Env.NoBuildInfo && len(r.Scope) == 0 {
+		return []string{fmt.Sprintf("the program was linked without build information, so it is not known which packages the golden file is about: "+
+			"name them, as in Scope(%q)", cmp.Or(c.Env.PackagePath, "example.com/app")+"/...")}
+	}
 	switch {
 	case r.Baseline == nil:
 	case len(r.Recorded) > 0:
