@@ -1,8 +1,11 @@
 package workspace
 
 import (
+	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -69,6 +72,24 @@ func TestGenerate(t *testing.T) {
 	require.Contains(t, generate(plan.Functions{Name: "a_test"}, false), "var _ leakgatetesting.T\n")
 }
 
+// The vendor folder has links to all but leakgate, and the modules beside it.
+func TestVendorWithoutLeakgate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need rights there")
+	}
+	users, work := filepath.Join(t.TempDir(), "vendor"), t.TempDir()
+	for _, name := range []string{"modules.txt", "github.com/leakgate/leakgate/leakcheck/a.go", "github.com/leakgate/other/a.go", "example.com/a.go"} {
+		file := filepath.Join(users, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o777))
+		require.NoError(t, os.WriteFile(file, nil, 0o666))
+	}
+	require.NoError(t, vendor(work, users, nil))
+	require.FileExists(t, filepath.Join(work, "vendor", "modules.txt"))
+	require.FileExists(t, filepath.Join(work, "vendor", "example.com", "a.go"))
+	require.FileExists(t, filepath.Join(work, "vendor", "github.com", "leakgate", "other", "a.go"))
+	require.NoDirExists(t, filepath.Join(work, "vendor", "github.com", "leakgate", "leakgate"))
+}
+
 // Folders are relative to the workspace, unless the workspace file has absolute ones.
 func TestMovedList(t *testing.T) {
 	require.Equal(t, `## workspace
@@ -78,11 +99,21 @@ func TestMovedList(t *testing.T) {
 # example.com/c => /home/app/in
 # example.com/d v1.0.0 => example.com/e v1.2.0
 # example.com/f v1.0.0 => /f
+# github.com/leakgate/leakgate v0.9.0
+## explicit; go 1.24
+# github.com/leakgate/leakgate/cmd/leakgate v0.9.0
+github.com/leakgate/leakgate/cmd/leakgate
 `, relocateModulesTxt(`# example.com/a v1.0.0
 ## explicit; go 1.20
 # example.com/b v0.0.0 => ../dep
 # example.com/c => ./in
 # example.com/d v1.0.0 => example.com/e v1.2.0
 # example.com/f v1.0.0 => /f
+# github.com/leakgate/leakgate v0.9.0 => ../leakgate
+## explicit; go 1.24
+github.com/leakgate/leakgate/leakcheck
+# github.com/leakgate/leakgate/cmd/leakgate v0.9.0
+github.com/leakgate/leakgate/cmd/leakgate
+# github.com/leakgate/leakgate => ../leakgate
 `, "/home/app", "/tmp", map[string]bool{"example.com/c": true}))
 }
