@@ -26,7 +26,10 @@ func openGitHub(lookup func(string) string) (Thread, error) {
 		return nil, err
 	}
 	g := &gitHub{
-		api:        &api{base: lookup("GITHUB_API_URL"), header: "Authorization", secret: "Bearer " + lookup("GITHUB_TOKEN")},
+		api: &api{
+			base: lookup("GITHUB_API_URL"), header: "Authorization", secret: "Bearer " + lookup("GITHUB_TOKEN"),
+			needs: "the permission pull-requests: write, which runs for forks never have",
+		},
 		graphQL:    lookup("GITHUB_GRAPHQL_URL"),
 		repository: lookup("GITHUB_REPOSITORY"),
 		number:     number,

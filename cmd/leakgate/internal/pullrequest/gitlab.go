@@ -23,7 +23,10 @@ func openGitLab(lookup func(string) string) (Thread, error) {
 		return nil, ErrNoPullRequest
 	}
 	g := &gitLab{
-		api:  &api{base: lookup("CI_API_V4_URL"), header: "PRIVATE-TOKEN", secret: lookup("GITLAB_TOKEN")},
+		api: &api{
+			base: lookup("CI_API_V4_URL"), header: "PRIVATE-TOKEN", secret: lookup("GITLAB_TOKEN"),
+			needs: "the scope api, and has to be of this project",
+		},
 		path: fmt.Sprintf("/projects/%s/merge_requests/%s/notes", url.PathEscape(lookup("CI_PROJECT_ID")), url.PathEscape(number)),
 	}
 	switch {

@@ -31,7 +31,19 @@ func Open(lookup func(string) string) (Thread, error) {
 type api struct {
 	base           string
 	header, secret string // of each request
+	needs          string // what a token needs to comment
 }
+
+// client follows a redirect only if it asks the same of the same server. Of a POST that moved the
+// net/http package makes a GET, whose answer looks like success, and it sends a header with a token
+// to any server.
+var client = &http.Client{CheckRedirect: func(request *http.Request, via []*http.Request) error {
+	first, most := via[0], 10
+	if len(via) > most || request.Method != first.Method || request.URL.Scheme != first.URL.Scheme || request.URL.Host != first.URL.Host {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}}
 
 const (
 	requestTimeout = 30 * time.Second
@@ -55,7 +67,7 @@ func (a *api) call(ctx context.Context, method, address string, in, out any) err
 	}
 	request.Header.Set(a.header, a.secret)
 	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return err
 	}
@@ -64,20 +76,24 @@ func (a *api) call(ctx context.Context, method, address string, in, out any) err
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, address, err)
 	}
-	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("%s %s: %s%s", method, address, response.Status, explain(response.StatusCode, text))
+	switch response.StatusCode / 100 {
+	case 2:
+	case 3:
+		return fmt.Errorf("%s %s: %s: it leads to %s: set the address of the API to that", method, address, response.Status, response.Header.Get("Location"))
+	default:
+		return fmt.Errorf("%s %s: %s%s", method, address, response.Status, a.explain(response.StatusCode, text))
 	}
 	if out == nil {
 		return nil
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return fmt.Errorf("%s %s: %w", method, address, err)
+		return fmt.Errorf("%s %s: the answer is not that of the API, but maybe of a proxy: %w", method, address, err)
 	}
 	return nil
 }
 
 // explain says what a refusal means, with the service's message.
-func explain(status int, answer []byte) string {
+func (a *api) explain(status int, answer []byte) string {
 	var said struct {
 		Message any `json:"message"`
 	}
@@ -86,7 +102,7 @@ func explain(status int, answer []byte) string {
 		text = fmt.Sprintf(" (%v)", said.Message)
 	}
 	if status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusNotFound {
-		text += ": the token may not comment; on GitHub it needs the permission pull-requests: write, which runs for forks never have"
+		text += ": the token may not comment; it needs " + a.needs
 	}
 	return text
 }

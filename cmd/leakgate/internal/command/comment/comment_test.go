@@ -222,6 +222,7 @@ func TestCommentRefused(t *testing.T) {
 		"no token":                   {append(gitHub, "GITHUB_TOKEN="), []string{red}, 2, "GITHUB_TOKEN is not set"},
 		"no token of GitLab":         {append(gitLab, "GITLAB_TOKEN="), []string{red}, 2, "GITLAB_TOKEN is not set"},
 		"another token":              {append(gitHub, "GITHUB_TOKEN=topsecret"), []string{red}, 2, "403 Forbidden (Resource not accessible by integration): the token may not comment"},
+		"another token of GitLab":    {append(gitLab, "GITLAB_TOKEN=topsecret"), []string{red}, 2, "the token may not comment; it needs the scope api"},
 		"no event":                   {append(gitHub, "GITHUB_EVENT_PATH=/nowhere"), []string{red}, 2, "GITHUB_EVENT_PATH: open /nowhere"},
 		"another repository":         {append(gitHub, "GITHUB_REPOSITORY=you/app"), []string{red}, 2, "Could not resolve to a PullRequest"},
 		"no service":                 {append(gitHub, "GITHUB_GRAPHQL_URL=http://127.0.0.1:1/graphql"), []string{red}, 2, "looking for an earlier comment: "},
@@ -236,5 +237,30 @@ func TestCommentRefused(t *testing.T) {
 			assert.NotContains(t, text, "secret")
 		})
 	}
+	assert.Empty(t, reviews.writes)
+}
+
+// A POST that is redirected would become a GET, and the token of GitLab would go to any server.
+func TestCommentMoved(t *testing.T) {
+	red := reportOf(t, outcome.Regression)
+	reviews, _, gitLab := inCI(t)
+	mux := http.NewServeMux()
+	mux.Handle("/api/", reviews)
+	mux.HandleFunc("/old/", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, strings.Replace(r.URL.RequestURI(), "/old/", "/api/", 1), http.StatusMovedPermanently)
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	elsewhere := httptest.NewServer(http.RedirectHandler(server.URL+"/api/user", http.StatusTemporaryRedirect))
+	defer elsewhere.Close()
+
+	code, text := runComment(append(gitLab, "CI_API_V4_URL="+server.URL+"/old"), red)
+	assert.Equal(t, 2, code, text)
+	assert.Contains(t, text, "writing the comment: POST ")
+	assert.Contains(t, text, "301 Moved Permanently: it leads to /api/projects/5/merge_requests/12/notes")
+
+	code, text = runComment(append(gitLab, "CI_API_V4_URL="+elsewhere.URL), red)
+	assert.Equal(t, 2, code, text)
+	assert.Contains(t, text, "307 Temporary Redirect: it leads to "+server.URL)
 	assert.Empty(t, reviews.writes)
 }
