@@ -17,15 +17,14 @@ type Sources struct {
 }
 
 // FindSources says where the packages lie in their repository, whose root is the nearest folder
-// above dir with a .git, else dir itself.
+// above dir with a .git, else dir itself. Symbolic links are followed: the go command names folders
+// by the path on which a shell came there, and git has files at their own.
 func FindSources(dir string, folders map[string]string) Sources {
 	root, err := filepath.Abs(dir)
 	if err != nil {
 		return Sources{}
 	}
-	if resolved, err := filepath.EvalSymlinks(root); err == nil {
-		root = resolved // as the go command names folders
-	}
+	root = resolved(root)
 	for above := root; ; above = filepath.Dir(above) {
 		if _, err := os.Stat(filepath.Join(above, ".git")); err == nil {
 			root = above
@@ -37,7 +36,7 @@ func FindSources(dir string, folders map[string]string) Sources {
 	}
 	dirs := make(map[string]string)
 	for path, folder := range folders {
-		if rel, err := filepath.Rel(root, folder); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(root, resolved(folder)); err == nil && filepath.IsLocal(rel) {
 			dirs[path] = filepath.ToSlash(rel)
 		}
 	}
@@ -45,6 +44,14 @@ func FindSources(dir string, folders map[string]string) Sources {
 		info, err := os.Stat(filepath.Join(root, filepath.FromSlash(file)))
 		return err == nil && info.Mode().IsRegular()
 	}}
+}
+
+// resolved returns path without symbolic links, or path itself if that fails.
+func resolved(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
+	}
+	return path
 }
 
 // place sets the file and line of f: where the root of b is declared, if that is in the repository,
