@@ -187,7 +187,7 @@ func (r *run) show(test string, output *os.File, state *os.ProcessState, failed 
 		fmt.Fprintf(r.out, "%s--- FAIL: %s (%.2fs)\n    leakgate: what it printed cannot be read: %v\n", marker, test, took.Seconds(), err)
 	case text.ran && !text.ended && !failed:
 		r.failed = true
-		fmt.Fprintf(r.out, "%s--- FAIL: %s (%.2fs)\n    leakgate: what it printed is cut off: is there room where TMPDIR is?\n", marker, test, took.Seconds())
+		fmt.Fprintf(r.out, "%s--- FAIL: %s (%.2fs)\n    its process ended with status 0 before it did, or what it printed is cut off: is there room where TMPDIR is?\n", marker, test, took.Seconds())
 	case text.ran && !text.ended:
 		r.failed = true
 		fmt.Fprintf(r.out, "%s--- FAIL: %s (%.2fs)\n    its process ended before it did: %s\n", marker, test, took.Seconds(), state)
