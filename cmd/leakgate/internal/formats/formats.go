@@ -36,13 +36,25 @@ func (o *Options) Register(f *flag.FlagSet) {
 	f.StringVar(&o.sarif, "sarif", "", "")
 }
 
-// Check returns an error if the value of -github is not known.
+// Check returns an error if the value of -github is not known, or two forms are to be in one file.
 func (o *Options) Check() error {
 	switch o.github {
 	case githubAuto, githubOn, githubOff:
-		return nil
+	default:
+		return fmt.Errorf("-github %s: it is auto, on or off", o.github)
 	}
-	return fmt.Errorf("-github %s: it is auto, on or off", o.github)
+	named := make(map[string]string) // flags by file
+	for _, f := range []struct{ name, file string }{{"-junit", o.junit}, {"-markdown", o.markdown}, {"-sarif", o.sarif}} {
+		if f.file == "" {
+			continue
+		}
+		file := filepath.Clean(f.file)
+		if other := named[file]; other != "" {
+			return fmt.Errorf("%s and %s name the same file, %s: only one of the two would be in it", other, f.name, f.file)
+		}
+		named[file] = f.name
+	}
+	return nil
 }
 
 // OnGitHub reports whether GitHub Actions reads what is printed.

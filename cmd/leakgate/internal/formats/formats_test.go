@@ -34,3 +34,11 @@ func TestStepSummaryKeepsToItsRoom(t *testing.T) {
 	}
 	require.Error(t, appendSummary(t.TempDir(), run), "a folder")
 }
+
+func TestCheck(t *testing.T) {
+	for _, o := range []Options{{github: "auto"}, {github: "off", junit: "a", sarif: "b"}, {github: "on", markdown: "a"}} {
+		require.NoError(t, o.Check())
+	}
+	require.EqualError(t, (&Options{github: "no"}).Check(), "-github no: it is auto, on or off")
+	require.EqualError(t, (&Options{github: "on", junit: "a", sarif: "./a"}).Check(), "-junit and -sarif name the same file, ./a: only one of the two would be in it")
+}

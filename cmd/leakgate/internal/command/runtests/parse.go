@@ -47,6 +47,10 @@ func (o *Options) check() error {
 	if _, err := time.ParseDuration(o.timeout); o.timeout != "" && err != nil {
 		return fmt.Errorf("-timeout %s: it is a duration, such as 90s or 10m", o.timeout)
 	}
+	// go test compiles the parts between slashes. If all are right, so is the whole.
+	if _, err := regexp.Compile(o.run); err != nil {
+		return fmt.Errorf("-run: %w", err)
+	}
 	if o.artifacts == "" {
 		return errors.New("-o names no directory")
 	}
@@ -104,9 +108,6 @@ func (o *Options) checkAuto() error {
 	}
 	if o.auto.time < minAutoTime {
 		return fmt.Errorf("-auto-time %s: a package needs %s at least", o.auto.time, minAutoTime)
-	}
-	if _, err := regexp.Compile(o.run); err != nil {
-		return fmt.Errorf("-run: %w", err)
 	}
 	return nil
 }

@@ -22,3 +22,10 @@ func TestParseTakesFlagsOnBothSides(t *testing.T) {
 	require.Equal(t, 1, o.count)
 	require.True(t, slices.Equal(o.passthrough.Args, nil))
 }
+
+func TestParseRefusesPatternsOfTests(t *testing.T) {
+	_, err := Parse([]string{"-run", "Test[/x"})
+	require.ErrorContains(t, err, "-run: error parsing regexp: missing closing ]")
+	_, err = Parse([]string{"-run", "^TestA$/^b|c$/[/]"})
+	require.NoError(t, err)
+}
