@@ -243,10 +243,12 @@
 // parent of failed subtests is explained by them. A test that fails for what it retains and for
 // something else besides counts as a regression, since "go test" does not say which. A test binary
 // that ends before its tests do (panic, time-out, os.Exit, a signal) is code 4, also where it ends
-// with status 0 and "go test" says ok, but the assertions that it did make still count. So does an
-// assertion that failed in a test that passed.
+// with status 0 and "go test" says ok, but the assertions that it did make still count. A test that
+// closes the standard output, or fails after it put another file into os.Stdout, looks the same. An
+// assertion that failed in a test that passed counts, too.
 //
-// A failure that the base has too is "known" in the table, and changes no exit code.
+// A failure that the base has too is "known" in the table, and changes no exit code but 1: an
+// assertion that is wrong itself makes it 2 as ever.
 //
 // A gate that checks nothing is not green: if no package matches, or none of them uses leakcheck,
 // the code is 2.
