@@ -66,11 +66,28 @@ func TestEndToEndOfPackageMain(t *testing.T) {
 func TestEndToEndAddressSanitizer(t *testing.T) {
 	require.Slow(t)
 	m := newScratchModule(t)
-	out, ok := m.run(t, ".", []string{"CGO_ENABLED=1"}, "go", "test", "-asan", "-v", "-count=1", "-run=^Test(Clean|Leak)$", ".")
+	allocs := `package app
+
+import (
+	"testing"
+
+	"github.com/leakgate/leakgate/leakcheck"
+)
+
+var last *[8]int
+
+func TestAllocs(t *testing.T) {
+	leakcheck.AssertAllocs(t, func() { last = new([8]int) }, leakcheck.Type[*[8]int]().MaxAllocsPerOp(0))
+}
+`
+	if err := os.WriteFile(filepath.Join(m.dir, "allocs_test.go"), []byte(allocs), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, ok := m.run(t, ".", []string{"CGO_ENABLED=1", "LEAKGATE_STRICT=1"}, "go", "test", "-asan", "-v", "-count=1", "-run=^Test(Clean|Leak|Allocs)$", ".")
 	if strings.Contains(out, "[build failed]") {
 		t.Skipf("no address sanitizer: %s", out)
 	}
-	if ok || strings.Count(out, "the program is built with -asan") != 2 || strings.Contains(out, "--- PASS") {
+	if ok || strings.Count(out, "the program is built with -asan") != 3 || strings.Contains(out, "--- PASS") {
 		t.Error("\n" + out)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
@@ -160,6 +161,9 @@ func (x *experiment) warmUp() {
 func (x *experiment) record() (*recording, error) {
 	if x.failed() {
 		return nil, errOpFailed
+	}
+	if snapshot.Padded { // sizes are not those of types, which tell single objects from arrays
+		return nil, snapshot.ErrPadded()
 	}
 	if realtime.InBubble() {
 		return nil, assertion.ErrInBubble
