@@ -136,6 +136,26 @@ func TestGrowthOfRecursion(t *testing.T) {
 	)
 }
 
+// The elements of a doubly linked list count together, whichever end they are nearer to. Those of
+// two lists do not.
+func TestGrowthOfListsWithTwoEnds(t *testing.T) {
+	for _, tt := range []struct{ from, to, title string }{
+		{"next", "prev", "\n+2.00 *app.entry/op (+32 B/op) via example.com/app.cache.head\n"},
+		{"next", "next", "\n+1.00 *app.entry/op (+32 B/op) via example.com/app.cache.head\n"},
+	} {
+		end := func(name, link string, n int64) *refscan.Node {
+			first := node(name, "*example.com/app.entry", n, 16*n)
+			first.Recursion = link
+			return first
+		}
+		cache := func(n int64) *refscan.Node {
+			return global(node("example.com/app.cache", "example.com/app.lru", 0, 0, end("head", tt.from, n), end("tail", tt.to, n)), "/src/app/lru.go", 7)
+		}
+		ft, _, _ := newWorld(t, growing(cache, 10, 20, 40, 80, 160)...).growth(nil, tenAndTen...)
+		wantInOrder(t, ft.errorText(), tt.title)
+	}
+}
+
 // Objects inside of a map are entries, not objects.
 func TestGrowthOfEntries(t *testing.T) {
 	seen := func(n int64) *refscan.Node {

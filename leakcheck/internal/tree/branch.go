@@ -154,12 +154,12 @@ func prune(f Forest, parent *Branch, cut func(*Branch) bool) (rest, removed Fore
 }
 
 // Growth returns a copy of f from which the figures of base are subtracted. Branches are compared
-// by their GrowthKey.
+// by their GrowthKey, the ends of a list one by one.
 func (f Forest) Growth(base Forest) Forest {
 	type figures struct{ objects, bytes, untypedObjects, untypedBytes, elems, length, capacity, outside, unreached, ended int64 }
 	before := make(map[GrowthKey]*figures)
 	base.All(func(b *Branch) bool {
-		k := b.GrowthKey()
+		k := b.ownKey()
 		if before[k] == nil {
 			before[k] = &figures{}
 		}
@@ -178,7 +178,7 @@ func (f Forest) Growth(base Forest) Forest {
 	})
 	grown, _ := prune(f, nil, func(*Branch) bool { return false })
 	grown.All(func(b *Branch) bool {
-		was := before[b.GrowthKey()]
+		was := before[b.ownKey()]
 		if was == nil {
 			return true
 		}
@@ -216,10 +216,27 @@ func (b *Branch) Line() []*Branch {
 
 // A GrowthKey identifies branches across snapshots; the figures of branches with equal keys are
 // added up. Goroutines that were started in different places have different variables, even if
-// these have the same name.
+// these have the same name. The ends of a doubly linked list have one key.
 type GrowthKey struct{ path, typ, createdAt string }
 
-func (b *Branch) GrowthKey() GrowthKey { return GrowthKey{b.Path, b.Typ, b.Root.CreatedAt} }
+func (b *Branch) GrowthKey() GrowthKey { return b.firstEnd().ownKey() }
+
+func (b *Branch) ownKey() GrowthKey { return GrowthKey{b.Path, b.Typ, b.Root.CreatedAt} }
+
+// firstEnd returns the first of the branches that lead to the same list from its ends, one by each
+// element's "next" and one by its "prev"; b itself if it leads to no such list. An element counts
+// at the nearer end, so that each end has half of what is added to the list.
+func (b *Branch) firstEnd() *Branch {
+	if b.Recursion == "" || b.Parent == nil {
+		return b
+	}
+	for _, c := range b.Parent.Children {
+		if c == b || c.Typ == b.Typ && c.Recursion != "" && c.Recursion != b.Recursion {
+			return c
+		}
+	}
+	return b
+}
 
 // NodeKeys returns the naming.NodeKey of each branch's node.
 func NodeKeys(branches []*Branch) []string {
