@@ -273,6 +273,30 @@ func TestChannelsOfBlockedGoroutines(t *testing.T) {
 	}
 }
 
+type lockedCargo struct {
+	name string
+	mu   sync.Mutex
+	p    *cargo
+}
+
+// TestLocksOfBlockedGoroutines tests a mutex that a goroutine has begun to wait for. Only a pointer
+// to the mutex keeps the struct that it is a part of.
+func TestLocksOfBlockedGoroutines(t *testing.T) {
+	var ended sync.WaitGroup
+	hidden := func() uintptr {
+		l := &lockedCargo{p: newCargo()}
+		l.mu.Lock()
+		ended.Go(func() { l.mu.Lock() })
+		return uintptr(unsafe.Pointer(l))
+	}()
+	defer func() {
+		(*(**lockedCargo)(unsafe.Pointer(&hidden))).mu.Unlock()
+		ended.Wait()
+	}()
+	time.Sleep(20 * time.Millisecond)
+	holds(t, map[string]int64{"internal/sync.(*Mutex).lockSlow.m.p": 1})
+}
+
 //go:noinline
 func spinHolding(stop *atomic.Bool, ready *atomic.Int32, p, q *cargo) int {
 	ready.Add(1)

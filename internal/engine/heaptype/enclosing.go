@@ -72,9 +72,9 @@ func (k *maker) hasPart(d debuginfo.Type, off uint64, part debuginfo.TypeID) boo
 			}
 			d, off = elem, off%uint64(elem.Size)
 		case reflect.Struct:
-			inner := debuginfo.Field{Offset: -1}
+			inner := debuginfo.Field{Offset: -1} // the last, since those before it may have no size
 			for _, f := range d.Fields {
-				if at := uint64(f.Offset); f.Offset > inner.Offset && at <= off {
+				if at := uint64(f.Offset); f.Offset >= inner.Offset && at <= off {
 					inner = f
 				}
 			}
