@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// adopt gives measurements that no entry covers to entries of the same path that cover nothing,
-// where the type is the same in the words of another Go version or build (see wording). It returns
+// adopt gives measurements that no entry covers to entries that cover nothing, where path and type
+// are the same in the words of another Go version or build (see kin). It returns
 // those that are left. An entry with the same figures is preferred: a path may have several
 // closures, whose names all change.
 func adopt(entries []Entry, covered [][]Measurement, unlisted []Measurement) (left []Measurement) {
 	free := make(map[place][]int) // entries that cover nothing, by path and wording
 	for i := range entries {
 		if e := &entries[i]; e.Type != anyType && len(covered[i]) == 0 {
-			at := place{e.Path, wording(e.Type)}
+			at := kin(e.Path, e.Type)
 			free[at] = append(free[at], i)
 		}
 	}
 	for _, m := range unlisted {
-		at := place{m.Path, wording(m.Type)}
+		at := kin(m.Path, m.Type)
 		these := free[at]
 		if len(these) == 0 {
 			left = append(left, m)
@@ -48,16 +48,16 @@ func regrouped(entries []Entry, covered [][]Measurement, left []Measurement) map
 		e := &entries[i]
 		objects, bytes := sum(covered[i])
 		if !e.Objects.Holds(objects) || !e.Bytes.Holds(bytes) {
-			over[place{e.Path, wording(e.Type)}] = true
+			over[kin(e.Path, e.Type)] = true
 		}
 	}
 	for i := range entries {
-		if at := (place{entries[i].Path, wording(entries[i].Type)}); over[at] && len(covered[i]) == 0 {
+		if at := kin(entries[i].Path, entries[i].Type); over[at] && len(covered[i]) == 0 {
 			found[at] = true
 		}
 	}
 	for i := range left {
-		if at := (place{left[i].Path, wording(left[i].Type)}); at.typ == closure || strings.HasPrefix(at.typ, array) {
+		if at := kin(left[i].Path, left[i].Type); at.typ == closure || strings.HasPrefix(at.typ, array) {
 			found[at] = true
 		}
 	}
@@ -68,7 +68,7 @@ func regrouped(entries []Entry, covered [][]Measurement, left []Measurement) map
 // these allow as much in all, and returns the measurements that are left then. Otherwise it changes
 // nothing.
 func shareOut(at place, entries []Entry, covered [][]Measurement, left []Measurement) []Measurement {
-	isOne := func(m Measurement) bool { return m.Path == at.path && wording(m.Type) == at.typ }
+	isOne := func(m Measurement) bool { return kin(m.Path, m.Type) == at }
 	var all []Measurement
 	for _, m := range left {
 		if isOne(m) {
@@ -77,7 +77,7 @@ func shareOut(at place, entries []Entry, covered [][]Measurement, left []Measure
 	}
 	var these []int
 	for i := range entries {
-		if e := &entries[i]; e.Path == at.path && wording(e.Type) == at.typ {
+		if e := &entries[i]; kin(e.Path, e.Type) == at {
 			these, all = append(these, i), append(all, covered[i]...)
 		}
 	}
@@ -95,6 +95,13 @@ func shareOut(at place, entries []Entry, covered [][]Measurement, left []Measure
 		covered[i] = normalize(shares[k : k+1])
 	}
 	return slices.DeleteFunc(left, isOne)
+}
+
+// kin is what a place has in common with the same place in the words of other Go versions and
+// builds. With -race, a deferred function is held by the record of the call, without it by a slot
+// of the stack.
+func kin(path, typ string) place {
+	return place{strings.ReplaceAll(path, ".$defer", ".$tmp"), wording(typ)}
 }
 
 // closure is the wording of all closures; those of arrays begin with array.

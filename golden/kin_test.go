@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
@@ -15,6 +16,8 @@ func TestTypesInOtherWords(t *testing.T) {
 1 600 app.cases *[3]app.Case
 1 16 app.last *app.Case
 1 16 app.any.** *
+1 16 app.run.$tmp func app.open.func1
+1 64 app.run.$tmp.f *app.File
 `)
 	closures := func(first, second int64) []Measurement {
 		return []Measurement{
@@ -23,6 +26,9 @@ func TestTypesInOtherWords(t *testing.T) {
 		}
 	}
 	others := []Measurement{{Path: "app.last", Type: "*app.Case", Objects: 1, Bytes: 16}, {Path: "app.any.x", Type: "int", Objects: 1, Bytes: 16}}
+	deferred := func(by string) []Measurement {
+		return []Measurement{{Path: "app.run." + by, Type: "func app.open.func1", Objects: 1, Bytes: 16}, {Path: "app.run." + by + ".f", Type: "*app.File", Objects: 1, Bytes: 64}}
+	}
 	array := Measurement{Path: "app.cases", Type: "[]app.Case", Objects: 1, Bytes: 600}
 	for _, tt := range []struct {
 		name string
@@ -38,11 +44,13 @@ func TestTypesInOtherWords(t *testing.T) {
 		{"another element", append(closures(1, 2), Measurement{Path: "app.cases", Type: "[]app.Test", Objects: 1, Bytes: 600}), []DifferenceKind{Unlisted, Gone}},
 		{"no array", append(closures(1, 2), Measurement{Path: "app.cases", Type: "*[n]app.Case", Objects: 1, Bytes: 600}), []DifferenceKind{Unlisted, Gone}},
 	} {
-		var got []DifferenceKind
-		for _, d := range f.Compare(append(tt.ms, others...)) {
-			got = append(got, d.Kind)
+		for _, by := range []string{"$tmp", "$defer"} {
+			var got []DifferenceKind
+			for _, d := range f.Compare(slices.Concat(tt.ms, others, deferred(by))) {
+				got = append(got, d.Kind)
+			}
+			assert.Equal(t, tt.want, got, tt.name+", "+by)
 		}
-		assert.Equal(t, tt.want, got, tt.name)
 	}
 }
 
