@@ -69,6 +69,19 @@ func (c *Collector) Observe(ev *gotest.Event, interrupted bool) {
 	}
 }
 
+// Idle returns the packages whose test binaries passed without running package testing's part, such
+// as where TestMain ends the process at once. A binary in which -run matches no test is none.
+func (c *Collector) Idle() []string {
+	var idle []string
+	for path, p := range c.packages {
+		if p.Status == StatusPass && !p.finished && len(p.order) == 0 {
+			idle = append(idle, path)
+		}
+	}
+	slices.Sort(idle)
+	return idle
+}
+
 func (c *Collector) pkg(path string) *collected {
 	p := c.packages[path]
 	if p == nil {

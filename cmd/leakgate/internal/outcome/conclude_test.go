@@ -156,6 +156,21 @@ func TestConclude(t *testing.T) {
 	}
 }
 
+func TestIdle(t *testing.T) {
+	for events, want := range map[string][]string{
+		"start pass":                   {"p"}, // TestMain ended the process
+		"start PASS pass":              nil,   // -run matches no test
+		"start skip":                   nil,   // no test files
+		"start fail":                   nil,
+		"run:A pass:A PASS pass":       nil,
+		"run:A pass:A run:B skip:B ok": nil,
+	} {
+		var c Collector
+		observe(&c, events)
+		require.Equal(t, want, c.Idle(), events)
+	}
+}
+
 func TestConcludeOrdersAndCounts(t *testing.T) {
 	var c Collector
 	observe(&c, "run:Z run:A run:A/sub pass:A/sub fail:A pass:Z FAIL fail")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -127,8 +128,12 @@ func (s *session) test(signals <-chan os.Signal) error {
 		s.report.Notes = append(s.report.Notes, note)
 	}
 	collector.Conclude(s.report, end)
-	if s.report.Outcome == outcome.Nothing {
+	idle := collector.Idle()
+	switch {
+	case s.report.Outcome == outcome.Nothing:
 		s.report.Notes = append(s.report.Notes, nothingRan)
+	case len(idle) > 0:
+		s.report.Notes = append(s.report.Notes, "no test ran, since TestMain does not call m.Run: "+strings.Join(idle, ", "))
 	}
 	if s.base != nil {
 		s.base.judge(s.report, s.options.auto.on)
