@@ -65,8 +65,20 @@ func Names() []string {
 	return names
 }
 
-// Value is the value in the environment at the time of the call; "" if there is none. Several
-// goroutines may call it at once.
+// entry is a variable as it was found; without a name it was not.
+type entry struct{ value, name string }
+
+// atStart has the variables as they were when the process started, in the order of all. A test may
+// empty the environment (os.Clearenv): what leakgate told the test binary counts still.
+var atStart = func() (entries [len(all)]entry) {
+	for i, v := range all {
+		entries[i] = v.inEnvironment()
+	}
+	return entries
+}()
+
+// Value is the value in the environment at the time of the call, else the one at the start of the
+// process; "" if there is none. Several goroutines may call it at once.
 func (v Variable) Value() string {
 	value, _ := v.Lookup()
 	return value
@@ -75,12 +87,23 @@ func (v Variable) Value() string {
 // Lookup returns the value, and for messages the name under which it was found, with its prefix.
 // The name is v.Name() if there is no value.
 func (v Variable) Lookup() (value, name string) {
+	found := v.inEnvironment()
+	if i := slices.Index(all[:], v); found.name == "" && i >= 0 {
+		found = atStart[i]
+	}
+	if found.name == "" {
+		return "", v.Name()
+	}
+	return found.value, found.name
+}
+
+func (v Variable) inEnvironment() entry {
 	for _, name := range []string{v.Name(), alias + string(v)} {
 		if value, ok := os.LookupEnv(name); ok {
-			return value, name
+			return entry{value, name}
 		}
 	}
-	return "", v.Name()
+	return entry{}
 }
 
 // Name is the variable's name in the environment.

@@ -1,6 +1,8 @@
 package envvar
 
 import (
+	"os"
+	"slices"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/require"
@@ -36,4 +38,22 @@ func TestWithout(t *testing.T) {
 	environ := []string{"A=1", "LEAKGATE_UPDATE=1", "LEAKCHECK_ARTIFACTS=x", "LEAKGATE_ARTIFACTS_ALL=1", "LEAKGATE_ARTIFACTS=y=z", "UPDATE=2"}
 	require.Equal(t, []string{"A=1", "LEAKGATE_ARTIFACTS_ALL=1", "UPDATE=2"}, Without(environ, Artifacts, Update))
 	require.Equal(t, environ, Without(environ))
+}
+
+// A test that empties the environment does not lose what leakgate set.
+func TestLookupAtStart(t *testing.T) {
+	at := slices.Index(all[:], Strict)
+	before := atStart[at]
+	defer func() { atStart[at] = before }()
+	for _, name := range []string{"LEAKGATE_STRICT", "LEAKCHECK_STRICT"} {
+		t.Setenv(name, "") // to be set again after the test
+		if err := os.Unsetenv(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	atStart[at] = entry{"1", "LEAKCHECK_STRICT"}
+	value, name := Strict.Lookup()
+	require.Equal(t, "1 LEAKCHECK_STRICT", value+" "+name)
+	t.Setenv("LEAKGATE_STRICT", "0")
+	require.Equal(t, "0", Strict.Value())
 }
