@@ -6,9 +6,9 @@ import (
 )
 
 // adopt gives measurements that no entry covers to entries that cover nothing, where path and type
-// are the same in the words of another Go version or build (see kin). It returns
-// those that are left. An entry with the same figures is preferred: a path may have several
-// closures, whose names all change.
+// are the same in the words of another Go version or build (see kin). It returns those that are
+// left. An entry with the same figures is preferred: a path may have several closures, whose names
+// all change.
 func adopt(entries []Entry, covered [][]Measurement, unlisted []Measurement) (left []Measurement) {
 	free := make(map[place][]int) // entries that cover nothing, by path and wording
 	for i := range entries {
