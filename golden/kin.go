@@ -31,61 +31,51 @@ func adopt(entries []Entry, covered [][]Measurement, unlisted []Measurement) (le
 		covered[these[k]] = append(covered[these[k]], m)
 		free[at] = slices.Delete(these, k, k+1)
 	}
-	for at := range regrouped(entries, covered, left) {
-		left = shareOut(at, entries, covered, left)
+	for i := range left {
+		at := kin(left[i].Path, left[i].Type)
+		free[at] = free[at]
+	}
+	for at := range free {
+		if at.typ == closure || strings.HasPrefix(at.typ, array) {
+			left = shareOut(at, entries, covered, left)
+		}
 	}
 	return left
 }
 
-// regrouped returns the paths and wordings of closures and arrays of which there are more or fewer
-// types than entries: a measurement is left, or an entry covers nothing and another one too much. A
-// function literal in a function that is inlined several times is one function in the words of Go
-// 1.27, and one for each call in those of Go 1.26; arrays are of one type in those of Go 1.27, and
-// of one for each length in those of Go 1.26.
-func regrouped(entries []Entry, covered [][]Measurement, left []Measurement) map[place]bool {
-	found, over := make(map[place]bool), make(map[place]bool)
-	for i := range entries {
-		e := &entries[i]
-		objects, bytes := sum(covered[i])
-		if !e.Objects.Holds(objects) || !e.Bytes.Holds(bytes) {
-			over[kin(e.Path, e.Type)] = true
-		}
-	}
-	for i := range entries {
-		if at := kin(entries[i].Path, entries[i].Type); over[at] && len(covered[i]) == 0 {
-			found[at] = true
-		}
-	}
-	for i := range left {
-		if at := kin(left[i].Path, left[i].Type); at.typ == closure || strings.HasPrefix(at.typ, array) {
-			found[at] = true
-		}
-	}
-	return found
-}
-
-// shareOut shares out what all types of one path and wording have among the entries for them, if
-// these allow as much in all, and returns the measurements that are left then. Otherwise it changes
-// nothing.
+// shareOut shares out what all closures, or all arrays of one type, of a path have among the
+// entries for them, where some are left or too many for their entry and the entries allow as much
+// in all. It returns the measurements that are left then. There may be more or fewer types than
+// entries: a function literal in a function that is inlined several times is one function in the
+// words of Go 1.27, and one for each call in those of Go 1.26; arrays are of one type in those of
+// Go 1.27, and of one for each length in those of Go 1.26.
 func shareOut(at place, entries []Entry, covered [][]Measurement, left []Measurement) []Measurement {
-	isOne := func(m Measurement) bool { return kin(m.Path, m.Type) == at }
-	var all []Measurement
-	for _, m := range left {
-		if isOne(m) {
-			all = append(all, m)
+	var objects, bytes int64
+	var others []Measurement
+	var these []int
+	for i := range left {
+		if m := &left[i]; kin(m.Path, m.Type) == at {
+			objects, bytes = addSaturating(objects, m.Objects), addSaturating(bytes, m.Bytes)
+		} else {
+			others = append(others, *m)
 		}
 	}
-	var these []int
+	fits := len(others) == len(left)
 	for i := range entries {
 		if e := &entries[i]; kin(e.Path, e.Type) == at {
-			these, all = append(these, i), append(all, covered[i]...)
+			o, b := sum(covered[i])
+			fits = fits && e.Objects.Holds(o) && e.Bytes.Holds(b)
+			objects, bytes = addSaturating(objects, o), addSaturating(bytes, b)
+			these = append(these, i)
 		}
 	}
-	objects, bytes := sum(all)
+	if fits {
+		return left
+	}
 	shares := make([]Measurement, len(these))
 	for k, i := range these {
 		e, s := &entries[i], &shares[k]
-		*s = Measurement{Path: e.Path, Type: e.Type, Objects: e.Objects.atMost(objects), Bytes: e.Bytes.atMost(bytes)}
+		s.Path, s.Type, s.Objects, s.Bytes = e.Path, e.Type, e.Objects.atMost(objects), e.Bytes.atMost(bytes)
 		objects, bytes = objects-s.Objects, bytes-s.Bytes
 	}
 	if objects > 0 || bytes > 0 {
@@ -94,7 +84,7 @@ func shareOut(at place, entries []Entry, covered [][]Measurement, left []Measure
 	for k, i := range these {
 		covered[i] = normalize(shares[k : k+1])
 	}
-	return slices.DeleteFunc(left, isOne)
+	return others
 }
 
 // kin is what a place has in common with the same place in the words of other Go versions and

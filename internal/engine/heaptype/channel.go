@@ -26,24 +26,18 @@ func (w *Walker) channel(t *Type, mem []byte, base uint64) {
 	}
 }
 
-// fieldsOf returns a function that reads the header of a channel at an offset. If elements have no
-// pointers, the image lacks the channel: the function then reads it as it is now if it is one of
-// this process, and else returns 0.
-func (tt *Table) fieldsOf(s *goruntime.Span, obj uint32) func(off uint64) uint64 {
-	mem, addr := Payload(s, obj)
-	switch {
-	case !s.NoScan:
-		return func(off uint64) uint64 { return Word(mem, off) }
-	case tt.Model.Peek != nil:
-		return func(off uint64) uint64 { return tt.Model.Peek(addr + off) }
-	}
-	return func(uint64) uint64 { return 0 }
-}
-
 // ChannelRoom returns how many bytes of a channel's buffer hold no element; t is the channel's
-// type. It returns 0 if the channel cannot be read.
+// type. If elements have no pointers, the image lacks the channel. ChannelRoom reads it as it is
+// now, if it is one of this process, and else returns 0.
 func (tt *Table) ChannelRoom(t *Type, s *goruntime.Span, obj uint32) uint64 {
-	word := tt.fieldsOf(s, obj)
+	mem, addr := Payload(s, obj)
+	word := func(off uint64) uint64 { return Word(mem, off) }
+	if s.NoScan {
+		if tt.Model.Peek == nil {
+			return 0
+		}
+		word = func(off uint64) uint64 { return tt.Model.Peek(addr + off) }
+	}
 	o := &tt.Offsets
 	used, all, buf := word(o.chanUsed), word(o.chanElems), word(o.chanBuf)
 	holder, _ := tt.Model.Object(buf)
@@ -57,11 +51,11 @@ func (tt *Table) ChannelRoom(t *Type, s *goruntime.Span, obj uint32) uint64 {
 // is not known. A goroutine that waits at a channel may have it in the runtime's frames alone,
 // since its own code needs the channel no more.
 func (tt *Table) channelAt(addr uint64) *Type {
-	s, obj := tt.Model.Object(addr)
-	if s == nil {
+	at := addr + tt.Offsets.chanElemType
+	if !tt.Model.Mem.Try(at, 8) {
 		return nil
 	}
-	elem := tt.ByDescriptor(tt.fieldsOf(s, obj)(tt.Offsets.chanElemType))
+	elem := tt.ByDescriptor(tt.Model.Mem.U64(at))
 	if elem == nil {
 		return nil
 	}
@@ -72,8 +66,8 @@ func (tt *Table) channelAt(addr uint64) *Type {
 // channelOf returns the type of channels of such elements. The debug information may lack it, and
 // have a type with a name of its own, or channels of another type of the same name.
 func (k *maker) channelOf(elem *Type) *Type {
-	if t := k.channels[elem]; t != nil {
-		return t
+	if elem.channel != nil {
+		return elem.channel
 	}
 	name := "chan " + elem.Name
 	id, _ := k.names.TypeByName(name)
@@ -83,7 +77,7 @@ func (k *maker) channelOf(elem *Type) *Type {
 		t.Ops = []Op{{Kind: opChan, Type: t}}
 		k.number(t)
 	}
-	k.channels[elem] = t
+	elem.channel = t
 	return t
 }
 

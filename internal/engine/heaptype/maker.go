@@ -17,8 +17,7 @@ type maker struct {
 	byOrigin map[debuginfo.TypeID]*Type
 	refs     map[debuginfo.TypeID]*typeRef
 	byRType  map[uint64]*Type
-	channels map[*Type]*Type // by the type of their elements: see channelOf
-	nested   int             // how many calls of byID are under way, one inside the other
+	nested   int // how many calls of byID are under way, one inside the other
 	chanType *Type
 	surveyed *survey // nil until it is needed
 
@@ -32,7 +31,6 @@ func newMaker(m *goruntime.Model, names Names) maker {
 		byOrigin: make(map[debuginfo.TypeID]*Type),
 		refs:     make(map[debuginfo.TypeID]*typeRef),
 		byRType:  make(map[uint64]*Type),
-		channels: make(map[*Type]*Type),
 
 		enclosures: make(map[EnclosingQuery]*Type),
 		offHeap:    make(map[debuginfo.TypeID]bool),

@@ -219,6 +219,9 @@ func (b *Branch) Line() []*Branch {
 // these have the same name. The ends of a doubly linked list have one key.
 type GrowthKey struct{ path, typ, createdAt string }
 
+// GrowthKey is not inlined, which would take kilobytes of each test binary.
+//
+//go:noinline
 func (b *Branch) GrowthKey() GrowthKey { return b.firstEnd().ownKey() }
 
 func (b *Branch) ownKey() GrowthKey { return GrowthKey{b.Path, b.Typ, b.Root.CreatedAt} }
