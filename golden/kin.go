@@ -32,8 +32,9 @@ func adopt(entries []Entry, covered [][]Measurement, unlisted []Measurement) (le
 		free[at] = slices.Delete(these, k, k+1)
 	}
 	for i := range left {
-		at := kin(left[i].Path, left[i].Type)
-		free[at] = free[at]
+		if at := kin(left[i].Path, left[i].Type); free[at] == nil {
+			free[at] = nil // a place to look at
+		}
 	}
 	for at := range free {
 		if at.typ == closure || strings.HasPrefix(at.typ, array) {
