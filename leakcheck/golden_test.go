@@ -88,6 +88,28 @@ for a profile of all that is retained: go test -artifacts, or leakgate run`)
 	}
 }
 
+// Where paths have other names, the message says so: an update would drop what was written by hand.
+func TestGoldenAfterRename(t *testing.T) {
+	const note = "nothing is retained now at 4 lines of the file, which had as many objects as are new: "
+	for _, tt := range []struct {
+		name string
+		old  string
+		want bool
+	}{
+		{"renamed", strings.ReplaceAll(sessionsGolden, "app.sessions", "app.users"), true},
+		{"renamed, and one more", strings.Replace(strings.ReplaceAll(sessionsGolden, "app.sessions", "app.users"), "      100 ", "       99 ", 1), false},
+		{"more", strings.Replace(sessionsGolden, "      100 ", "       99 ", 1), false},
+		{"new", "leakgate golden v1\n", false},
+	} {
+		w := newWorld(t, report(sessions(100)))
+		w.writeGolden(t, "TestLogout.golden", tt.old)
+		ft, ok := w.assert()
+		if ok || strings.Contains(ft.errorText(), note) != tt.want {
+			t.Errorf("%s: %s", tt.name, ft.errorText())
+		}
+	}
+}
+
 func TestGoldenUpdate(t *testing.T) {
 	w := newWorld(t, report(sessions(101)))
 	w.writeGolden(t, "TestLogout.golden", strings.ReplaceAll(sessionsGolden, "      100          9600", "# per user\n   <=200      <=32KiB"))

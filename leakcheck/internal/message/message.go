@@ -58,6 +58,10 @@ func Render(in Input, env *environ.Environment) []string {
 		lines = append(lines, fmt.Sprintf("still so in the last of %d snapshots: waiting does not help", in.Snapshots))
 	}
 	if in.Golden != nil && env.Goldens == "" {
+		if n := in.Golden.Renamed(); n > 0 {
+			lines = append(lines, fmt.Sprintf("nothing is retained now at %s of the file, which had as many objects as are new: if a name has changed, "+
+				"change it in the file, too, which keeps widened bounds and comments", textfmt.CountNoun(int64(n), "line")))
+		}
 		lines = append(lines, "to accept it: "+in.Update)
 	}
 	switch {

@@ -228,6 +228,29 @@ func (c *Comparison) listed(root string) bool {
 	return false
 }
 
+// Renamed returns how many lines match nothing, if they allow exactly as many objects as are
+// retained at paths without a line, and no other line is exceeded; else 0. That is what the rename
+// of a module, a package, a variable or a field looks like.
+func (c *Comparison) Renamed() (lines int) {
+	left := int64(0)
+	for _, d := range c.File.Compare(c.measured) {
+		switch d.Kind {
+		case golden.Over:
+			return 0
+		case golden.Unlisted:
+			left -= d.Objects
+		case golden.Gone:
+			allowed, _ := d.Entry.Objects.Max()
+			left += allowed
+			lines++
+		}
+	}
+	if left != 0 {
+		return 0
+	}
+	return lines
+}
+
 // Ok reports whether the process is within the file, or is not compared with it because the file is
 // to be written or only measured.
 func (c *Comparison) Ok() bool {
