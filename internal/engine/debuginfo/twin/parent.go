@@ -11,4 +11,7 @@ type process struct {
 	exe  string
 	args []string
 	dir  string // its working folder, after -C
+
+	// the test binary that it runs, if this process runs a copy of it, as testscript's commands do
+	original string
 }

@@ -14,8 +14,8 @@ import (
 const maxAncestors = 5
 
 // findGoTest finds the go test that runs this process among its ancestors. It accepts a go test
-// only if its child is this process, or a process that was told to run this executable: a test may
-// run the binaries of other tests.
+// only if its child is this process, a process that was told to run this executable, or the
+// executable that this one was copied from: a test may run the binaries of other tests.
 func findGoTest() (process, bool) {
 	self, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -30,7 +30,11 @@ func findGoTest() (process, bool) {
 		exe, err := os.Readlink(filepath.Join(proc, "exe"))
 		if err == nil && isGoCommand(exe) {
 			if p, ok := readGoTest(proc, exe); ok {
-				return p, child == os.Getpid() || runs(child, self)
+				if child == os.Getpid() || runs(child, self) {
+					return p, true
+				}
+				p.original = originalOf(self, child)
+				return p, p.original != ""
 			}
 		}
 		child = pid
@@ -47,6 +51,23 @@ func procDir(pid int) string { return filepath.Join("/proc", strconv.Itoa(pid)) 
 func runs(pid int, exe string) bool {
 	args, err := readList(filepath.Join(procDir(pid), "cmdline"))
 	return err == nil && slices.Contains(args, exe)
+}
+
+// originalOf returns the executable of a process if another executable is a copy of it, else "". It
+// goes by their sizes: what is linked for a wrong program is refused (package sameprogram).
+func originalOf(exe string, pid int) string {
+	path, err := os.Readlink(filepath.Join(procDir(pid), "exe"))
+	if err != nil {
+		return ""
+	}
+	original, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	if info, err := os.Stat(exe); err != nil || info.Size() != original.Size() {
+		return ""
+	}
+	return path
 }
 
 func readGoTest(proc, exe string) (process, bool) {

@@ -32,6 +32,9 @@ func Relink(ctx context.Context, req Request) (*Twin, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p, ok := findGoTest(); ok && p.original != "" {
+		exe = p.original
+	}
 	main, err := mainPackage(exe)
 	if err != nil {
 		return nil, err
