@@ -257,7 +257,7 @@ func judgeUnseen(t *testing.T, op func()) {
 func TestProofsHoldForRandomPrograms(t *testing.T) {
 	require.Slow(t)
 	proofs := 0
-	rounds := 3
+	rounds := 6
 	if os.Getenv("LEAKGATE_LONG") != "" {
 		rounds = 60
 	}
