@@ -22,6 +22,7 @@ func adopt(entries []Entry, covered [][]Measurement, unlisted []Measurement) (le
 		these := free[at]
 		if len(these) == 0 {
 			left = append(left, m)
+			free[at] = nil // none is free, but it is a place to look at below
 			continue
 		}
 		k := max(0, slices.IndexFunc(these, func(i int) bool {
@@ -30,11 +31,6 @@ func adopt(entries []Entry, covered [][]Measurement, unlisted []Measurement) (le
 		}))
 		covered[these[k]] = append(covered[these[k]], m)
 		free[at] = slices.Delete(these, k, k+1)
-	}
-	for i := range left {
-		if at := kin(left[i].Path, left[i].Type); free[at] == nil {
-			free[at] = nil // a place to look at
-		}
 	}
 	for at := range free {
 		if at.typ == closure || strings.HasPrefix(at.typ, array) {

@@ -88,8 +88,10 @@ func (v Variable) Value() string {
 // The name is v.Name() if there is no value.
 func (v Variable) Lookup() (value, name string) {
 	found := v.inEnvironment()
-	if i := slices.Index(all[:], v); found.name == "" && i >= 0 {
-		found = atStart[i]
+	if found.name == "" {
+		if i := slices.Index(all[:], v); i >= 0 {
+			found = atStart[i]
+		}
 	}
 	if found.name == "" {
 		return "", v.Name()

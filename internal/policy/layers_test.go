@@ -300,8 +300,8 @@ var layers = []struct {
 	{"cmd/leakgate/internal/isolate", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/filelock"}},
 	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
 	{"cmd/leakgate/internal/compare", []string{"internal/verdict", "cmd/leakgate/internal/outcome"}},
-	{"cmd/leakgate/internal/present", []string{"internal/verdict", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
-	{"cmd/leakgate/internal/formats", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "internal/verdict", "internal/wholefile"}},
+	{"cmd/leakgate/internal/present", []string{"internal/textfmt", "internal/verdict", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/internal/formats", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "internal/verdict"}},
 	{"cmd/leakgate/internal/page", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "internal/nodename", "refscan", "internal/symbol", "internal/verdict", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/leakvet", []string{"golden", "internal/editdistance", "cmd/leakgate/internal/goldens"}},
 	{"cmd/leakgate/leakvet/golangcilint", []string{"cmd/leakgate/leakvet"}},
@@ -319,14 +319,14 @@ var layers = []struct {
 		"cmd/leakgate/internal/alloccompare", "cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli",
 		"cmd/leakgate/internal/compare", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/formats", "cmd/leakgate/internal/gotest",
 		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "cmd/leakgate/internal/sametests",
-		"internal/symbol", "internal/textfmt", "internal/verdict", "internal/wholefile",
+		"internal/symbol", "internal/textfmt", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/command/comment", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "cmd/leakgate/internal/pullrequest",
 	}},
 	{"cmd/leakgate/internal/command/diff", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/comparand", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/outcome",
-		"cmd/leakgate/internal/present", "internal/wholefile",
+		"cmd/leakgate/internal/present",
 	}},
 	{"cmd/leakgate/internal/command/doctor", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/selftest", "internal/engine/headroom", "internal/envvar",
@@ -338,12 +338,12 @@ var layers = []struct {
 	}},
 	{"cmd/leakgate/internal/process", []string{"refscan/scanreport", "refscan", "refscan/foreign"}},
 	{"cmd/leakgate/internal/command/scan", []string{
-		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/process", "refscan/scanreport", "internal/wholefile", "refscan", "refscan/foreign",
+		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/process", "refscan/scanreport", "refscan", "refscan/foreign",
 	}},
 	{"cmd/leakgate/internal/command/watch", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/process", "internal/jump", "refscan/scanreport", "internal/textfmt", "refscan/foreign",
 	}},
-	{"cmd/leakgate/internal/command/stack", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/stackfile", "internal/wholefile", "stackprof"}},
+	{"cmd/leakgate/internal/command/stack", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/stackfile", "stackprof"}},
 	{"cmd/leakgate/internal/native/gnunote", nil},
 	{"cmd/leakgate/internal/native/rangetable", nil},
 	{"cmd/leakgate/internal/native/memorymap", nil},
@@ -367,7 +367,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/command/symbolize", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/native/coredump", "cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/jit",
 		"cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/perfmap", "cmd/leakgate/internal/native/symbolize",
-		"cmd/leakgate/internal/page", "internal/functable", "internal/wholefile",
+		"cmd/leakgate/internal/page", "internal/functable",
 	}},
 	{"cmd/leakgate/internal/command/merge", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/formats", "cmd/leakgate/internal/outcome",
@@ -385,7 +385,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/command/vet", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/goldens", "cmd/leakgate/leakvet"}},
 	{"cmd/leakgate/internal/command/view", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/comparand", "cmd/leakgate/internal/flamegraph",
-		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "internal/symbol", "internal/verdict", "internal/wholefile", "refscan",
+		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "internal/symbol", "internal/verdict", "refscan",
 	}},
 	{"cmd/leakgate", []string{"..."}},
 

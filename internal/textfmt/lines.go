@@ -2,6 +2,8 @@
 package textfmt
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,6 +15,14 @@ func Enumerate(items []string) string {
 	}
 	last := len(items) - 1
 	return strings.Join(items[:last], ", ") + " and " + items[last]
+}
+
+// EnumerateFirst is Enumerate for many items: the first most of them, and how many more there are.
+func EnumerateFirst(items []string, most int) string {
+	if more := len(items) - most; more > 0 {
+		items = append(slices.Clone(items[:most]), fmt.Sprintf("%d more", more))
+	}
+	return Enumerate(items)
 }
 
 // Indent indents lines by four spaces, except empty ones.

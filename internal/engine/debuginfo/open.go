@@ -1,6 +1,7 @@
 package debuginfo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,11 +78,11 @@ func openProgram(path string) (f *objfile.File, err error) {
 		return nil, u
 	}
 	if f, err = native.Open(path); err != nil {
-		u := &Unavailable{Cause: "the program's file cannot be read", Remedy: remedy.ForFile(err), Err: err}
-		if u.Remedy == "" {
-			u.Remedy = "debug information is read from " + native.Format + " executables on " + runtime.GOOS + ": let the test read its own file"
+		return nil, &Unavailable{
+			Cause:  "the program's file cannot be read",
+			Remedy: cmp.Or(remedy.ForFile(err), "debug information is read from "+native.Format+" executables on "+runtime.GOOS+": let the test read its own file"),
+			Err:    err,
 		}
-		return nil, u
 	}
 	return f, nil
 }

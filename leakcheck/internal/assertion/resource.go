@@ -1,6 +1,7 @@
 package assertion
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,11 +19,11 @@ import (
 // code has from malloc if a bound is on that.
 func (a *Assertion) addResources(obs *observe.Observation) (err error) {
 	unknown := func(err error) error {
-		way := remedy.ForFile(err)
-		if way == "" {
-			way = "mount /proc, or leave out Files, Threads and Processes"
+		return &refscan.UnavailableError{
+			Cause:  "what the operating system holds for the process cannot be listed",
+			Remedy: cmp.Or(remedy.ForFile(err), "mount /proc, or leave out Files, Threads and Processes"),
+			Err:    err,
 		}
-		return &refscan.UnavailableError{Cause: "what the operating system holds for the process cannot be listed", Remedy: way, Err: err}
 	}
 	if a.Resources == nil {
 		return unknown(errors.ErrUnsupported)

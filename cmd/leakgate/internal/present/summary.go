@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
@@ -179,11 +180,8 @@ func crash(article string, p *outcome.Package) string {
 			cut = append(cut, c.Test)
 		}
 	}
-	switch n := len(cut); {
-	case n > maxCut:
-		text += fmt.Sprintf(" (%s and %d more did not end)", strings.Join(cut[:maxCut], ", "), n-maxCut)
-	case n > 0:
-		text += fmt.Sprintf(" (%s did not end)", strings.Join(cut, ", "))
+	if len(cut) > 0 {
+		text += fmt.Sprintf(" (%s did not end)", textfmt.EnumerateFirst(cut, maxCut))
 	}
 	return text
 }

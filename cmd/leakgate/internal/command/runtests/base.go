@@ -280,13 +280,11 @@ func (b *baseRun) addUnmeasured(run *outcome.Run, sites []compare.Site, why stri
 		return
 	}
 	var names []string
-	for _, s := range sites[:min(len(sites), maxUnmeasured)] {
+	for _, s := range sites {
 		names = append(names, s.Package+"."+s.String())
 	}
-	if more := len(sites) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	run.AddProblem(fmt.Sprintf("nothing to compare %s with: in %s, %s; correct that revision, or give another with -base", textfmt.Enumerate(names), b.revision, why))
+	run.AddProblem(fmt.Sprintf("nothing to compare %s with: in %s, %s; correct that revision, or give another with -base",
+		textfmt.EnumerateFirst(names, maxUnmeasured), b.revision, why))
 }
 
 // Seeds are the golden files of this working tree, from which those of the base are made: a limit
