@@ -140,9 +140,10 @@ var layers = []struct {
 	{"refscan/internal/accuracy", []string{"internal/devcommand", "refscan", "internal/wholefile"}}, // a command
 	// a command: it runs benchmarks
 	{"refscan/internal/performance", []string{"internal/devcommand", "internal/wholefile"}},
-	{"stackprof/stackhttp", []string{"stackprof", "refscan"}},
+	{"internal/debughttp", nil}, // what handlers have in common
+	{"stackprof/stackhttp", []string{"internal/debughttp", "stackprof", "refscan"}},
 	{"refscan/scanreport", []string{"internal/nodename", "internal/symbol", "refscan", "internal/textfmt", "internal/wholefile"}},
-	{"refscan/refscanhttp", []string{"refscan", "refscan/scanreport"}},
+	{"refscan/refscanhttp", []string{"internal/debughttp", "refscan", "refscan/scanreport"}},
 	{"internal/jump", []string{"internal/textfmt"}}, // plain numbers: it knows nothing of heaps
 	{"refscan/spike", []string{"refscan", "internal/engine/gccount", "internal/engine/gcwatch", "internal/engine/rtlayout", "internal/engine/snapshot", "internal/jump", "refscan/scanreport"}},
 

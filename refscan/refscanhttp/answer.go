@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/debughttp"
 	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
@@ -31,7 +32,7 @@ func (q *query) write(w http.ResponseWriter, scan, base *scanreport.Scan) error 
 		return err
 	}
 	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(b.Bytes()) // the client may be gone
+	debughttp.Send(w, b.Bytes())
 	return nil
 }
 

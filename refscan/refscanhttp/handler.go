@@ -24,14 +24,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/debughttp"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/refscan/scanreport"
 )
@@ -42,10 +41,15 @@ import (
 // that are not supported.
 type Handler struct {
 	// AllowRemote serves requests that do not come from this machine. Without it they are refused,
-	// and so are requests that a proxy passes on, or that a browser makes for a host name other
-	// than localhost: a page elsewhere on the web could have made them. Answers have the names of
-	// the program's types and variables and how much they hold, no contents; but each request costs
-	// a snapshot.
+	// and so are requests that a proxy says it passes on, and requests for a host name other than
+	// localhost: a page elsewhere on the web could have made them, by a name of its own that leads
+	// to this machine. A proxy on this machine that says nothing looks like a client on it: do not
+	// have it pass this path on. With AllowRemote, guard the path as you guard /debug/pprof. Answers
+	// have the names of the program's types and variables and how much they hold, no contents; but
+	// each request costs a snapshot.
+	//
+	// What a browser says was made by a page of another site (Sec-Fetch-Site, Origin, Referer) is
+	// refused in any case.
 	AllowRemote bool
 }
 
@@ -63,8 +67,11 @@ const (
 	longest = 2 * time.Minute
 )
 
-// busy is held while a snapshot is taken and read.
+// busy is held while a snapshot is taken and read, and not while an answer is written: a client
+// that does not read keeps nobody waiting.
 var busy sync.Mutex
+
+var errBusy = errors.New("another snapshot is being taken")
 
 // A query has the parameters of a request.
 type query struct {
@@ -89,19 +96,18 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	if !busy.TryLock() {
-		w.Header().Set("Retry-After", "1")
-		http.Error(w, "another snapshot is being taken", http.StatusServiceUnavailable)
-		return
-	}
-	defer busy.Unlock()
 	base, err := kept.get(q.base)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return
 	}
-	scan, err := look(r.Context())
-	if err != nil {
+	scan, number, err := look(r.Context())
+	switch {
+	case errors.Is(err, errBusy):
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	case err != nil:
 		status := http.StatusServiceUnavailable
 		if errors.Is(err, errors.ErrUnsupported) {
 			status = http.StatusNotImplemented
@@ -109,7 +115,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "could not tell what is retained: "+err.Error(), status)
 		return
 	}
-	w.Header().Set("Leakgate-Scan", strconv.Itoa(kept.add(scan)))
+	w.Header().Set("Leakgate-Scan", strconv.Itoa(number))
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if err := q.write(w, scan, base); err != nil {
@@ -119,26 +125,22 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refuses returns why a request is not served, "" if it is.
 func (h *Handler) refuses(r *http.Request) string {
-	const remedy = "; set AllowRemote of the refscanhttp.Handler to serve it"
-	if h.AllowRemote {
-		return ""
+	if why := debughttp.CrossSite(r); why != "" || h.AllowRemote {
+		return why
 	}
-	if from, err := netip.ParseAddrPort(r.RemoteAddr); err != nil || !from.Addr().Unmap().IsLoopback() {
-		return "the request does not come from this machine" + remedy
+	why := debughttp.ForeignHost(r)
+	if !debughttp.FromHere(r) {
+		why = "the request does not come from this machine"
 	}
 	for _, passedOn := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"} {
 		if r.Header.Get(passedOn) != "" {
-			return "the request was passed on (" + passedOn + ")" + remedy
+			why = "the request was passed on (" + passedOn + ")"
 		}
 	}
-	host := r.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
+	if why == "" {
+		return ""
 	}
-	if addr, err := netip.ParseAddr(strings.Trim(host, "[]")); host != "localhost" && (err != nil || !addr.IsLoopback()) {
-		return fmt.Sprintf("the request is for %q, which need not be this machine", host) + remedy
-	}
-	return ""
+	return why + "; set AllowRemote of the refscanhttp.Handler to serve it"
 }
 
 func parse(r *http.Request) (*query, error) {
@@ -167,9 +169,16 @@ func parse(r *http.Request) (*query, error) {
 	return q, nil
 }
 
-// look takes a snapshot of this process and scans it.
-func look(ctx context.Context) (*scanreport.Scan, error) {
+// look takes a snapshot of this process, scans it and keeps the scan.
+func look(ctx context.Context) (scan *scanreport.Scan, number int, err error) {
+	if !busy.TryLock() {
+		return nil, 0, errBusy
+	}
+	defer busy.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	return scanreport.TakeSelf(ctx, nil, refscan.WithRetained())
+	if scan, err = scanreport.TakeSelf(ctx, nil, refscan.WithRetained()); err != nil {
+		return nil, 0, err
+	}
+	return scan, kept.add(scan), nil
 }

@@ -108,6 +108,8 @@ func TestRefusals(t *testing.T) {
 		"passed on":          {func(r *http.Request) { r.Header.Set("X-Forwarded-For", "192.0.2.1") }, http.StatusForbidden, "passed on (X-Forwarded-For)"},
 		"another host":       {func(r *http.Request) { r.Host = "example.com:6060" }, http.StatusForbidden, `for "example.com"`},
 		"no address":         {func(r *http.Request) { r.RemoteAddr = "@" }, http.StatusForbidden, "does not come from this machine"},
+		"another site":       {func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, http.StatusForbidden, "a page of another site made the request"},
+		"another origin":     {func(r *http.Request) { r.Header.Set("Origin", "http://localhost:3000") }, http.StatusForbidden, "a page of another site made the request"},
 		"method":             {func(r *http.Request) { r.Method = http.MethodPost }, http.StatusMethodNotAllowed, "only GET"},
 		"format":             {func(r *http.Request) { r.URL.RawQuery = "format=x" }, http.StatusBadRequest, "format=x: there are html, text, json and profile"},
 		"top":                {func(r *http.Request) { r.URL.RawQuery = "top=0" }, http.StatusBadRequest, "top=0"},
@@ -126,7 +128,10 @@ func TestRefusals(t *testing.T) {
 		r := &http.Request{RemoteAddr: "[::1]:5", Host: host}
 		assert.Equal(t, "", new(Handler).refuses(r), host)
 	}
-	assert.Equal(t, "", (&Handler{AllowRemote: true}).refuses(&http.Request{RemoteAddr: "192.0.2.1:5", Host: "x"}))
+	remote := &http.Request{RemoteAddr: "192.0.2.1:5", Host: "x", Header: http.Header{"X-Forwarded-For": {"192.0.2.2"}}}
+	assert.Equal(t, "", (&Handler{AllowRemote: true}).refuses(remote))
+	remote.Header.Set("Sec-Fetch-Site", "cross-site")
+	assert.Contains(t, (&Handler{AllowRemote: true}).refuses(remote), "a page of another site made the request")
 }
 
 // While a snapshot is taken, other requests are refused.
@@ -139,6 +144,38 @@ func TestOneAtATime(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, r.StatusCode)
 	assert.Equal(t, "1", r.Header.Get("Retry-After"))
 	assert.Contains(t, body, "another snapshot is being taken")
+}
+
+// A stuck client does not read its answer until told.
+type stuck struct {
+	*httptest.ResponseRecorder
+	writes, read chan bool
+}
+
+func (s stuck) Write(b []byte) (int, error) {
+	s.writes <- true
+	<-s.read
+	return s.ResponseRecorder.Write(b)
+}
+
+// A client that does not read its answer keeps nobody waiting.
+func TestStuckClient(t *testing.T) {
+	request := httptest.NewRequest(http.MethodGet, "http://localhost/debug/retained", nil)
+	request.RemoteAddr = "127.0.0.1:5"
+	client := stuck{httptest.NewRecorder(), make(chan bool), make(chan bool)}
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		new(Handler).ServeHTTP(client, request)
+	}()
+	<-client.writes
+	server := httptest.NewServer(new(Handler))
+	defer server.Close()
+	r, body := get(t, server, "")
+	assert.Equal(t, http.StatusOK, r.StatusCode, body)
+	close(client.read)
+	<-ended
+	assert.Equal(t, http.StatusOK, client.Code)
 }
 
 // The last scans are kept, by the numbers in their answers.

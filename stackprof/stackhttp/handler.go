@@ -1,11 +1,14 @@
 // Package stackhttp serves the profile of package stackprof over HTTP, in the style of
 // net/http/pprof:
 //
-//	mux.HandleFunc("/debug/pprof/stackmem", stackhttp.Profile)
+//	mux.HandleFunc("GET /debug/pprof/stackmem", stackhttp.Profile)
 //
 // and then
 //
 //	go tool pprof -http=: http://localhost:6060/debug/pprof/stackmem
+//
+// GET has to be there beside net/http/pprof, which registers "GET /debug/pprof/": a path without a
+// method is in conflict with it, and the mux panics.
 //
 // Importing it registers nothing. It is a package of its own so that tests which use stackprof do
 // not link net/http.
@@ -20,6 +23,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/debughttp"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/stackprof"
 )
@@ -31,8 +35,16 @@ const maxWait = 2 * time.Minute
 // text, with n functions (n=50 if it is not given, 0 for all). Where no profile can be had, the
 // status is 501 on systems that are not supported and 503 elsewhere, and the text says why.
 // Requests take turns.
+//
+// As net/http/pprof does, it serves whoever can reach it. It refuses, with 403, what a browser says
+// was made by a page of another site, and a request from this machine that is not for localhost: the
+// name of such a page's host may lead here.
 func Profile(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if why := refuses(r); why != "" {
+		fail(w, http.StatusForbidden, errors.New(why))
+		return
+	}
 	text, n, err := parameters(r)
 	if err != nil {
 		fail(w, http.StatusBadRequest, err)
@@ -63,7 +75,18 @@ func Profile(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusInternalServerError, err)
 		return
 	}
-	_, _ = w.Write(b.Bytes()) // the client is gone if this fails
+	debughttp.Send(w, b.Bytes())
+}
+
+// refuses returns why a request is not served, "" if it is.
+func refuses(r *http.Request) string {
+	why := debughttp.CrossSite(r)
+	if why == "" && debughttp.FromHere(r) {
+		if why = debughttp.ForeignHost(r); why != "" {
+			why += "; a proxy on this machine has to pass requests on for localhost"
+		}
+	}
+	return why
 }
 
 func parameters(r *http.Request) (text bool, n int, err error) {

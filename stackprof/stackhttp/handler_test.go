@@ -3,6 +3,8 @@ package stackhttp_test
 import (
 	"net/http"
 	"net/http/httptest"
+	_ "net/http/pprof"
+	"os"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
@@ -11,11 +13,12 @@ import (
 	"github.com/leakgate/leakgate/stackprof/stackhttp"
 )
 
+// As the package's comment has it, beside net/http/pprof in the same mux.
+func init() { http.HandleFunc("GET /debug/pprof/stackmem", stackhttp.Profile) }
+
 func get(t *testing.T, query string) *http.Response {
 	t.Helper()
-	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/stackmem", stackhttp.Profile)
-	server := httptest.NewServer(mux)
+	server := httptest.NewServer(http.DefaultServeMux)
 	t.Cleanup(server.Close)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/debug/pprof/stackmem"+query, nil)
 	require.NoError(t, err)
@@ -58,5 +61,33 @@ func TestBadParameters(t *testing.T) {
 		response := get(t, query)
 		assert.Equal(t, http.StatusBadRequest, response.StatusCode, query)
 		assert.Contains(t, body(t, response), text)
+	}
+}
+
+// What the package's comment has programs write is what the tests above do.
+func TestDocumented(t *testing.T) {
+	text, err := os.ReadFile("handler.go")
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `mux.HandleFunc("GET /debug/pprof/stackmem", stackhttp.Profile)`)
+}
+
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct{ from, host, site, why string }{
+		{"192.0.2.1:5", "app.example.com", "same-origin", ""},
+		{"192.0.2.1:5", "app.example.com", "cross-site", "a page of another site made the request"},
+		{"127.0.0.1:5", "localhost:6060", "", ""},
+		{"127.0.0.1:5", "rebound.example.com:6060", "", "a proxy on this machine has to pass requests on for localhost"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "http://"+c.host+"/debug/pprof/stackmem?debug=x", nil)
+		r.RemoteAddr = c.from
+		r.Header.Set("Sec-Fetch-Site", c.site)
+		w := httptest.NewRecorder()
+		stackhttp.Profile(w, r)
+		if c.why == "" {
+			assert.Equal(t, http.StatusBadRequest, w.Code, c) // it was served: its parameter is wrong
+			continue
+		}
+		assert.Equal(t, http.StatusForbidden, w.Code, c)
+		assert.Contains(t, w.Body.String(), c.why, c)
 	}
 }
