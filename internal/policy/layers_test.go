@@ -284,7 +284,8 @@ var layers = []struct {
 		"cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/judge", "cmd/leakgate/internal/auto/repeat",
 		"cmd/leakgate/internal/auto/suppress", "golden", "internal/textfmt", "internal/verdict",
 	}},
-	{"cmd/leakgate/internal/artifacts", []string{"internal/filelock", "internal/symbol", "internal/verdict", "internal/wholefile"}},
+	{"cmd/leakgate/internal/pproffile", []string{"internal/wholefile"}},
+	{"cmd/leakgate/internal/artifacts", []string{"cmd/leakgate/internal/pproffile", "internal/filelock", "internal/symbol", "internal/verdict", "internal/wholefile"}},
 	{"cmd/leakgate/internal/discover", nil},
 	{"cmd/leakgate/internal/goldens", []string{"golden", "internal/verdict", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/goldenset", []string{"golden"}},
@@ -303,16 +304,16 @@ var layers = []struct {
 	{"cmd/leakgate/internal/compare", []string{"internal/verdict", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/present", []string{"internal/textfmt", "internal/verdict", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/formats", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "internal/verdict"}},
-	{"cmd/leakgate/internal/page", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "internal/nodename", "refscan", "internal/symbol", "internal/verdict", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/internal/page", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "internal/nodename", "refscan", "internal/symbol", "internal/verdict", "internal/wholefile", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/leakvet", []string{"golden", "internal/editdistance", "cmd/leakgate/internal/goldens"}},
 	{"cmd/leakgate/leakvet/golangcilint", []string{"cmd/leakgate/leakvet"}},
 	// what sub-commands have in common, and sub-commands that need nothing of a run
 	{"cmd/leakgate/internal/cli", []string{"internal/editdistance", "internal/wholefile"}},
-	{"cmd/leakgate/internal/comparand", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/internal/comparand", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/pproffile"}},
 	{"cmd/leakgate/internal/comparand/comparandtest", nil}, // for tests only
 	{"cmd/leakgate/internal/allocsite", []string{"internal/alloccode"}},
 	{"cmd/leakgate/internal/allocrun", []string{
-		"cmd/leakgate/internal/allocsite", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "internal/alloccode", "internal/alloctrace", "internal/symbol", "internal/textfmt",
+		"cmd/leakgate/internal/allocsite", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/pproffile", "internal/alloccode", "internal/alloctrace", "internal/symbol", "internal/textfmt",
 	}},
 	{"cmd/leakgate/internal/sametests", nil},
 	{"cmd/leakgate/internal/alloccompare", []string{"cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/compare", "internal/textfmt"}},
@@ -344,17 +345,17 @@ var layers = []struct {
 	{"cmd/leakgate/internal/command/watch", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/process", "internal/jump", "refscan/scanreport", "internal/textfmt", "refscan/foreign",
 	}},
-	{"cmd/leakgate/internal/command/stack", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/stackfile", "stackprof"}},
+	{"cmd/leakgate/internal/command/stack", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/pproffile", "cmd/leakgate/internal/stackfile", "internal/wholefile", "stackprof"}},
 	{"cmd/leakgate/internal/native/gnunote", nil},
 	{"cmd/leakgate/internal/native/rangetable", nil},
 	{"cmd/leakgate/internal/native/memorymap", nil},
 	{"cmd/leakgate/internal/native/perfmap", []string{"cmd/leakgate/internal/native/rangetable"}},
-	{"cmd/leakgate/internal/native/heapfile", []string{"cmd/leakgate/internal/native/memorymap"}},
+	{"cmd/leakgate/internal/native/heapfile", []string{"cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/pproffile"}},
 	{"cmd/leakgate/internal/native/coredump", []string{"cmd/leakgate/internal/native/gnunote", "cmd/leakgate/internal/native/memorymap"}},
 	{"cmd/leakgate/internal/native/elfsym", []string{
 		"cmd/leakgate/internal/native/gnunote", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/rangetable",
 	}},
-	{"cmd/leakgate/internal/native/jit", []string{"cmd/leakgate/internal/native/elfsym", "cmd/leakgate/internal/native/rangetable"}},
+	{"cmd/leakgate/internal/native/jit", []string{"cmd/leakgate/internal/native/elfsym", "cmd/leakgate/internal/native/rangetable", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/symbolize", []string{
 		"cmd/leakgate/internal/native/coredump", "cmd/leakgate/internal/native/elfsym", "cmd/leakgate/internal/native/heapfile",
 		"cmd/leakgate/internal/native/jit", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/rangetable",
@@ -363,7 +364,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/native/callrecord", []string{
 		"cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/perfmap",
 		"cmd/leakgate/internal/native/symbolize", "internal/engine/debuginfo", "internal/engine/nativecalls", "internal/engine/objfile", "internal/engine/objfile/elffile",
-		"internal/nativestack", "internal/symbol", "internal/textfmt",
+		"internal/nativestack", "internal/symbol", "internal/textfmt", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/command/symbolize", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/native/coredump", "cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/jit",

@@ -1,5 +1,5 @@
 // Package wholefile writes files as a whole: a reader sees all of a file, or the file that was
-// there before.
+// there before. It also reads files as a whole, up to a limit.
 package wholefile
 
 import (

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/wholefile"
@@ -58,7 +57,7 @@ func (s *Scan) Write(path string) error {
 
 // Read reads what Write wrote.
 func Read(path string) (*Scan, error) {
-	b, err := os.ReadFile(path)
+	b, err := wholefile.Read(path, wholefile.Most)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 
 	"github.com/google/pprof/profile"
@@ -23,20 +22,16 @@ func (d *Dir) CorrectHeaps(records []Record) (problems []string) {
 			if !ok {
 				continue
 			}
-			if err := correctHeap(filepath.Join(d.Path, filepath.FromSlash(file)), symbol.NamedModules(r.Result.Modules)); err != nil {
-				problems = append(problems, fmt.Sprintf("%s: %v", file, err))
+			if err := d.correctHeap(file, symbol.NamedModules(r.Result.Modules)); err != nil {
+				problems = append(problems, fmt.Sprintf("correcting the profile %s: %v", file, err))
 			}
 		}
 	}
 	return problems
 }
 
-func correctHeap(file string, modules *symbol.Modules) error {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	p, err := profile.ParseData(data)
+func (d *Dir) correctHeap(file string, modules *symbol.Modules) error {
+	p, err := Folder(d.Path).Profile(file)
 	if err != nil {
 		return err
 	}
@@ -55,7 +50,7 @@ func correctHeap(file string, modules *symbol.Modules) error {
 	if err := p.Compact().Write(&b); err != nil {
 		return err
 	}
-	return wholefile.WriteData(file, 0o666, b.Bytes())
+	return wholefile.WriteData(filepath.Join(d.Path, filepath.FromSlash(file)), 0o666, b.Bytes())
 }
 
 // unscaleRecorded undoes the scaling of samples that were each recorded, instead of one in rate

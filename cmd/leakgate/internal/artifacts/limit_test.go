@@ -100,7 +100,7 @@ func TestHeapsKeepWhatTestsAllocate(t *testing.T) {
 	require.Empty(t, problems)
 	problems = d.CorrectHeaps(records)
 	require.Len(t, problems, 1, "the one that cannot be read")
-	require.Contains(t, problems[0], "heap.base.pb.gz: ")
+	require.Contains(t, problems[0], "heap.base.pb.gz is no profile: ")
 
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)

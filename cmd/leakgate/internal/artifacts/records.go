@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // A Record is one assertion's record and where it lies.
@@ -32,7 +33,7 @@ func (d *Dir) Gather(shown, leakgate string) (records []Record, problems []strin
 		if entry.Name() != verdict.FileName || !entry.Type().IsRegular() {
 			return nil
 		}
-		r, err := readResult(file, leakgate)
+		r, err := d.readResult(d.rel(file), leakgate)
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("record %s: %v", d.rel(file), err))
 			return nil
@@ -79,9 +80,9 @@ func (d *Dir) Count() int {
 	return n
 }
 
-// readResult reads and checks one record, for a leakgate of the given version.
-func readResult(file, leakgate string) (*verdict.Result, error) {
-	data, err := os.ReadFile(file)
+// readResult reads and checks the record in a file below d, for a leakgate of the given version.
+func (d *Dir) readResult(file, leakgate string) (*verdict.Result, error) {
+	data, err := Folder(d.Path).Read(file, wholefile.Most)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -20,30 +19,8 @@ func Shown(path string) string {
 	return filepath.ToSlash(path)
 }
 
-// maxFile bounds the size of a file, or of what a server sends, which could be endless.
-const maxFile = 1 << 30
-
-// ReadFile reads a file of at most 1 GiB.
-func ReadFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	return ReadAll(f, path)
-}
-
-// ReadAll reads r to its end, at most 1 GiB. source names it in errors.
-func ReadAll(r io.Reader, source string) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", source, err)
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("%s is larger than %d bytes", source, maxFile)
-	}
-	return data, nil
-}
+// ReadFile reads a file that the user names.
+func ReadFile(path string) ([]byte, error) { return wholefile.Read(path, wholefile.Most) }
 
 // WriteFile writes a file that a flag names. An ordinary file is written as a whole: a new file
 // takes its place, behind links where path is one. What is no ordinary file, such as a pipe,

@@ -12,17 +12,27 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 )
 
+// maxReport bounds a report. Read, it takes six times as much.
+const maxReport = 128 << 20
+
+// Locate returns the artifacts directory of the report at path, and the report's name in it.
+func Locate(path string) (folder artifacts.Folder, name string) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return artifacts.Folder(path), artifacts.ReportName
+	}
+	return artifacts.Folder(filepath.Dir(path)), filepath.Base(path)
+}
+
 // Read reads the report of a run: path is a file leakgate.json, or an artifacts directory with one.
 func Read(path string) (*Run, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		path = filepath.Join(path, artifacts.ReportName)
-	}
-	data, err := os.ReadFile(path)
+	folder, name := Locate(path)
+	path = filepath.Join(string(folder), name)
+	data, err := folder.Read(name, maxReport)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is not there: leakgate run leaves a report, %s, in its artifacts directory", path, artifacts.ReportName)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("a run's report: %w", err)
+		return nil, fmt.Errorf("a run's report, %s: %w", path, err)
 	}
 	var head struct {
 		Schema int `json:"schema"`

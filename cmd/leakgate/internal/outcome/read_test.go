@@ -21,3 +21,15 @@ func TestReadRefuses(t *testing.T) {
 		require.EqualError(t, err, file+" is no report of leakgate run: "+want)
 	}
 }
+
+// A report with holes takes no room on the disk, and several times its size in memory.
+func TestReadIsBounded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "leakgate.json")
+	require.NoError(t, os.WriteFile(file, nil, 0o666))
+	require.NoError(t, os.Truncate(file, maxReport))
+	_, err := Read(file)
+	require.ErrorContains(t, err, "is no report of leakgate run")
+	require.NoError(t, os.Truncate(file, maxReport+1))
+	_, err = Read(file)
+	require.ErrorContains(t, err, "leakgate.json has 134217729 bytes or more, and leakgate reads no more than 134217728 of such a file")
+}

@@ -3,13 +3,12 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/verdict"
@@ -22,9 +21,9 @@ const maxPageNodes = 1_000_000
 // A Builder makes the data of a page.
 type Builder struct {
 	Run     *outcome.Run
-	Dir     string       // the folder that its artifacts are relative to
-	Base    *outcome.Run // what to compare with; nil: nothing
-	BaseDir string
+	Dir     artifacts.Folder // of its artifacts
+	Base    *outcome.Run     // what to compare with; nil: nothing
+	BaseDir artifacts.Folder
 
 	Repository *Repository // nil: no source is shown
 
@@ -139,15 +138,15 @@ func (b *Builder) assertion(p *outcome.Package, a *outcome.Assertion) *Assertion
 // views adds the trees of an assertion.
 func (b *Builder) views(out *Assertion, a *outcome.Assertion) {
 	var errs []string
-	read := func(kind string) []byte {
+	read := func(kind string) *profile.Profile {
 		if a.Artifacts[kind] == "" {
 			return nil
 		}
-		data, err := os.ReadFile(filepath.Join(b.Dir, filepath.FromSlash(a.Artifacts[kind])))
+		p, err := b.Dir.Profile(a.Artifacts[kind])
 		if err != nil {
 			errs = append(errs, err.Error())
 		}
-		return data
+		return p
 	}
 	f := b.Find(a)
 	errs = append(errs, f.Problems...)
@@ -170,20 +169,9 @@ func (b *Builder) views(out *Assertion, a *outcome.Assertion) {
 		{"goroutine", "", "Goroutines", ""},
 		{"stack", "", "Stack memory", ""},
 	} {
-		data := read(k.kind)
-		if data == nil {
-			continue
+		if p := read(k.kind); p != nil {
+			b.profileView(out, p, read(k.before), k.kind, k.title, k.beforeTitle)
 		}
-		p, err := profile.ParseData(data)
-		if err != nil {
-			errs = append(errs, fmt.Sprintf("%s: %v", a.Artifacts[k.kind], err))
-			continue
-		}
-		var before *profile.Profile
-		if k.before != "" {
-			before, _ = profile.ParseData(read(k.before))
-		}
-		b.profileView(out, p, before, k.kind, k.title, k.beforeTitle)
 	}
 	if len(out.Views) == 0 || len(errs) > 0 {
 		out.Missing = strings.Join(append([]string{"no tree can be shown"}, errs...), "; ")

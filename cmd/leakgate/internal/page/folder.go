@@ -10,6 +10,6 @@ import (
 func WriteInto(dir *artifacts.Dir, run *outcome.Run, folder string, env []string) error {
 	repository := OpenRepository(folder, func(name string) string { return cli.Lookup(env, name) })
 	defer repository.Close()
-	b := Builder{Run: run, Dir: dir.Path, Repository: repository}
+	b := Builder{Run: run, Dir: artifacts.Folder(dir.Path), Repository: repository}
 	return dir.WritePage(b.Build().Write)
 }

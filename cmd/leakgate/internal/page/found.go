@@ -3,10 +3,10 @@ package page
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -31,7 +31,7 @@ type Found struct {
 // Find reads what an assertion of the run found.
 func (b *Builder) Find(a *outcome.Assertion) *Found {
 	f := new(Found)
-	read := func(dir string, of *outcome.Assertion, kind string) *refscan.Report {
+	read := func(dir artifacts.Folder, of *outcome.Assertion, kind string) *refscan.Report {
 		r, err := readReport(dir, of, kind)
 		if err != nil {
 			f.Problems = append(f.Problems, err.Error())
@@ -56,12 +56,12 @@ func (b *Builder) Find(a *outcome.Assertion) *Found {
 // found, or "report.base", which has what there was at the baseline, or at the first snapshot of
 // AssertNoGrowth. It returns nil without an error if there is no assertion, or no such report was
 // kept.
-func readReport(dir string, a *outcome.Assertion, kind string) (*refscan.Report, error) {
+func readReport(dir artifacts.Folder, a *outcome.Assertion, kind string) (*refscan.Report, error) {
 	if a == nil || a.Artifacts[kind] == "" {
 		return nil, nil
 	}
 	name := a.Artifacts[kind]
-	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	data, err := dir.Read(name, wholefile.Most)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/refscan"
@@ -29,17 +30,17 @@ func TestNativeBesideBaseline(t *testing.T) {
 	}}
 	views := func(before *refscan.Report) (kinds []string, sums []int64) {
 		dir := t.TempDir()
-		artifacts := map[string]string{}
+		files := map[string]string{}
 		for kind, r := range map[string]*refscan.Report{"report": native, "report.base": before} {
 			if r != nil {
 				text, err := json.Marshal(r)
 				require.NoError(t, err)
-				artifacts[kind] = kind + ".json"
+				files[kind] = kind + ".json"
 				require.NoError(t, os.WriteFile(filepath.Join(dir, kind+".json"), text, 0o600))
 			}
 		}
-		a := &outcome.Assertion{Result: verdict.Result{Test: "TestX", Verdict: verdict.Fail, Artifacts: artifacts}}
-		b := &Builder{Run: &outcome.Run{Packages: []*outcome.Package{{ImportPath: "app", Assertions: []*outcome.Assertion{a}}}}, Dir: dir}
+		a := &outcome.Assertion{Result: verdict.Result{Test: "TestX", Verdict: verdict.Fail, Artifacts: files}}
+		b := &Builder{Run: &outcome.Run{Packages: []*outcome.Package{{ImportPath: "app", Assertions: []*outcome.Assertion{a}}}}, Dir: artifacts.Folder(dir)}
 		data := b.Build()
 		require.Empty(t, data.Assertions[0].Missing)
 		for _, v := range data.Assertions[0].Views {

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -120,7 +119,7 @@ func pairedProfiles(before, after *comparand.Comparand) (olds, news []*profile.P
 			name string
 			to   *[]*profile.Profile
 		}{{before, o, &olds}, {after, n, &news}} {
-			p, err := comparand.ReadProfile(filepath.Join(side.c.Dir, filepath.FromSlash(side.name)))
+			p, err := side.c.Dir.Profile(side.name)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -232,7 +232,7 @@ func readGolden(f goldens.File) (file *golden.File, canonical bool, err error) {
 	if file, err = golden.Read(f.Path); err != nil {
 		return nil, false, shortenGoldenError(err, f)
 	}
-	text, err := os.ReadFile(f.Path)
+	text, err := cli.ReadFile(f.Path)
 	if err != nil {
 		return nil, false, err
 	}

@@ -81,6 +81,9 @@ func (o *tightenOptions) tighten(c *cli.Context) (int, error) {
 			return 0, err
 		}
 		for _, f := range pkg.Files {
+			if !filepath.IsLocal(filepath.FromSlash(f.Name)) {
+				return 0, fmt.Errorf("%s names the golden file %q, which is outside of its package %s: it is no report of a run here", cli.Shown(o.report), f.Name, pkg.ImportPath)
+			}
 			path := filepath.Join(folder, filepath.FromSlash(f.Name))
 			if f.Kept != "" {
 				fmt.Fprintf(c.Stdout, "%s: kept, since %s\n", cli.Shown(path), f.Kept)

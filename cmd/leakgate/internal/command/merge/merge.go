@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
@@ -84,7 +83,7 @@ func (o *Options) merge(c *cli.Context) (*outcome.Run, error) {
 	}
 	defer dir.Close()
 	for i, run := range shards {
-		if err := adopt(dir, reportFolder(o.reports[i]), run); err != nil {
+		if err := adopt(dir, o.reports[i], run); err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +103,8 @@ func (o *Options) checkOutside(report string) error {
 	if err != nil {
 		return err
 	}
-	in, err := filepath.Abs(reportFolder(report))
+	folder, _ := outcome.Locate(report)
+	in, err := filepath.Abs(string(folder))
 	if err != nil {
 		return err
 	}
@@ -114,17 +114,10 @@ func (o *Options) checkOutside(report string) error {
 	return nil
 }
 
-// reportFolder is the artifacts directory that a report belongs to.
-func reportFolder(path string) string {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return path
-	}
-	return filepath.Dir(path)
-}
-
-// adopt copies the artifacts of a run. It removes those from run that were not kept with the
+// adopt copies the artifacts of a run, given its report. It removes those from run that were not kept with the
 // report.
-func adopt(dir *artifacts.Dir, from string, run *outcome.Run) error {
+func adopt(dir *artifacts.Dir, report string, run *outcome.Run) error {
+	from, _ := outcome.Locate(report)
 	for _, p := range run.Packages {
 		for _, a := range p.Assertions {
 			found, err := dir.Adopt(from, a.Dir)

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/pproffile"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/stackfile"
+	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/stackprof"
 )
 
@@ -76,7 +76,7 @@ func (o *Options) show(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p, err := profile.ParseData(data)
+	p, err := pproffile.Parse(data)
 	if err != nil {
 		return fmt.Errorf("%s is no profile: %w", o.source, err)
 	}
@@ -99,12 +99,7 @@ func readProfile(ctx context.Context, source string) ([]byte, error) {
 	if strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://") {
 		return fetchProfile(ctx, source)
 	}
-	f, err := os.Open(source)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	return cli.ReadAll(f, source)
+	return cli.ReadFile(source)
 }
 
 func fetchProfile(ctx context.Context, url string) ([]byte, error) {
@@ -124,5 +119,5 @@ func fetchProfile(ctx context.Context, url string) ([]byte, error) {
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 2000))
 		return nil, fmt.Errorf("%s: %s: %s", url, response.Status, strings.TrimSpace(string(text)))
 	}
-	return cli.ReadAll(response.Body, url)
+	return wholefile.ReadAll(response.Body, url, wholefile.Most)
 }

@@ -133,7 +133,6 @@ type viewed struct {
 	base *comparand.Comparand // of -base
 	// the assertion of the run to show first, which has a profile; nil if none has
 	first *outcome.Assertion
-	path  string // of first's profile, or of the profile alone
 	title string
 }
 
@@ -143,7 +142,7 @@ func (o *Options) read() (*viewed, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &viewed{Comparand: c, path: o.source, title: filepath.Base(o.source)}
+	v := &viewed{Comparand: c, title: filepath.Base(o.source)}
 	if o.base != "" {
 		if c.Run == nil {
 			return nil, errors.New("-base compares runs, and this is a profile: leakgate diff compares profiles")
@@ -178,9 +177,7 @@ func (o *Options) read() (*viewed, error) {
 	case matched == 0:
 		return nil, fmt.Errorf("%s has no assertion: there is nothing to show", o.source)
 	}
-	v.path = ""
 	if v.first != nil {
-		v.path = filepath.Join(c.Dir, filepath.FromSlash(v.first.Artifacts["retained"]))
 		v.title = fmt.Sprintf("%s.%s", v.first.Package, v.first.Test)
 	}
 	return v, nil
@@ -191,10 +188,10 @@ func (v *viewed) readProfile() (*profile.Profile, error) {
 	if v.Profile != nil {
 		return v.Profile, nil
 	}
-	if v.path == "" {
+	if v.first == nil {
 		return nil, errors.New("there is no profile of an assertion: those that pass have one with leakgate run -artifacts all")
 	}
-	return comparand.ReadProfile(v.path)
+	return v.Dir.Profile(v.first.Artifacts["retained"])
 }
 
 // page makes the page.

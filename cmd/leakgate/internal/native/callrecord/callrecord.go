@@ -26,6 +26,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/objfile/elffile"
 	"github.com/leakgate/leakgate/internal/nativestack"
 	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // Asked reports whether a test started this process; args are the arguments after its name.
@@ -154,7 +155,7 @@ func answer(r *record, memory io.ReaderAt) (*nativestack.Answer, error) {
 	p := profileOf(r)
 	s := &symbolize.Sources{Maps: maps, DebugDirs: debugDirs}
 	symbolize.ReadMemory(func(addr, n uint64) ([]byte, error) { return readAt(memory, addr, n) }, binary.NativeEndian, s)
-	if text, err := os.ReadFile(fmt.Sprintf("/tmp/perf-%d.map", r.PID)); err == nil {
+	if text, err := wholefile.Read(fmt.Sprintf("/tmp/perf-%d.map", r.PID), wholefile.Most); err == nil {
 		s.PerfMap, _, _ = perfmap.Parse(text)
 	}
 	if _, err := symbolize.Apply(&heapfile.File{Profile: p.Profile, Maps: maps}, s); err != nil {

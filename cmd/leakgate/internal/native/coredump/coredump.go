@@ -78,6 +78,9 @@ func (c *Core) Close() error { return c.file.Close() }
 // the core has.
 func (c *Core) Maps() []*memorymap.Mapping { return c.maps }
 
+// maxNotes bounds the notes: some KB for each thread, some 100 bytes for each mapping.
+const maxNotes = 256 << 20
+
 // maxRead bounds a piece of memory that is read at once.
 const maxRead = 1 << 30
 
@@ -121,8 +124,11 @@ func (c *Core) readMaps(x *elf.File) error {
 		if p.Type != elf.PT_NOTE {
 			continue
 		}
-		if p.Off > uint64(c.size) || p.Filesz > min(uint64(c.size)-p.Off, maxRead) {
+		switch {
+		case p.Off > uint64(c.size) || p.Filesz > uint64(c.size)-p.Off:
 			return errors.New("the core file is truncated: its notes are not there")
+		case p.Filesz > maxNotes:
+			return fmt.Errorf("the core file has %d bytes of notes, more than can be right: those of 20,000 threads have %d", p.Filesz, maxNotes)
 		}
 		notes, err := io.ReadAll(p.Open())
 		if err != nil {

@@ -126,6 +126,22 @@ func TestDamagedCore(t *testing.T) {
 	require.False(t, Is(filepath.Join(t.TempDir(), "none")))
 }
 
+// Holes make a core file with many notes that takes no room on the disk.
+func TestManyNotes(t *testing.T) {
+	core := core()
+	for header := core[64:]; ; header = header[56:] {
+		if le.Uint32(header) == uint32(elf.PT_NOTE) {
+			le.PutUint64(header[32:], maxNotes+1)
+			break
+		}
+	}
+	name := filepath.Join(t.TempDir(), "core")
+	require.NoError(t, os.WriteFile(name, core, 0o600))
+	require.NoError(t, os.Truncate(name, 1<<30))
+	_, err := Open(name)
+	require.ErrorContains(t, err, "268435457 bytes of notes, more than can be right")
+}
+
 func FuzzOpen(f *testing.F) {
 	f.Add(core())
 	name := filepath.Join(f.TempDir(), "core")

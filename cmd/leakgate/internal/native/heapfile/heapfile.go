@@ -4,15 +4,14 @@ package heapfile
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/pproffile"
 )
 
 // The formats. tcmalloc writes gperftools' format.
@@ -35,9 +34,6 @@ type File struct {
 	Notes []string
 }
 
-// maxSize bounds the unpacked size of a compressed profile, in bytes.
-const maxSize = 1 << 30
-
 // The beginnings of texts. jemalloc before version 4 writes gperftools' format.
 const (
 	heapHeader     = "heap profile:"
@@ -46,7 +42,7 @@ const (
 
 // Parse reads a profile and detects its format. The error says what was expected.
 func Parse(data []byte) (*File, error) {
-	data, err := unpack(data)
+	data, err := pproffile.Unpack(data)
 	if err != nil {
 		return nil, err
 	}
@@ -76,24 +72,6 @@ func Parse(data []byte) (*File, error) {
 		f.Maps = append(f.Maps, memorymap.OfProfile(m))
 	}
 	return f, nil
-}
-
-func unpack(data []byte) ([]byte, error) {
-	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		return data, nil
-	}
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("it looks compressed by gzip, and is not: %w", err)
-	}
-	out, err := io.ReadAll(io.LimitReader(z, maxSize+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("it is compressed by gzip, and damaged or cut off: %w", err)
-	case len(out) > maxSize:
-		return nil, fmt.Errorf("it unpacks to more than %d bytes", maxSize)
-	}
-	return out, nil
 }
 
 // mapTitles are the headings of the memory map at the end of a text.

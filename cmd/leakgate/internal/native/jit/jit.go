@@ -13,6 +13,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/elfsym"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/rangetable"
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // Code has the names of generated code. It is not safe for concurrent use.
@@ -110,7 +111,7 @@ func ReadDir(dir string) (*Code, error) {
 		if e.IsDir() {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		b, err := wholefile.Read(filepath.Join(dir, e.Name()), wholefile.Most)
 		if err != nil {
 			return nil, err
 		}
