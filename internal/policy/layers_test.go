@@ -270,7 +270,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/auto/repeat/seeds", nil},                                // linked into tests
 	{"cmd/leakgate/internal/auto/plan", nil},
 	{"cmd/leakgate/internal/auto/workspace", []string{
-		"cmd/leakgate/internal/auto/plan", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/repeat/seeds", "cmd/leakgate/internal/auto/tick", "internal/envvar", "internal/filelock", "internal/wholefile",
+		"cmd/leakgate/internal/auto/plan", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/repeat/seeds", "cmd/leakgate/internal/auto/tick", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/filelock", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/auto/drive", []string{
 		"cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/verdict",

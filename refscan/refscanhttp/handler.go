@@ -44,9 +44,9 @@ type Handler struct {
 	// and so are requests that a proxy says it passes on, and requests for a host name other than
 	// localhost: a page elsewhere on the web could have made them, by a name of its own that leads
 	// to this machine. A proxy on this machine that says nothing looks like a client on it: do not
-	// have it pass this path on. With AllowRemote, guard the path as you guard /debug/pprof. Answers
-	// have the names of the program's types and variables and how much they hold, no contents; but
-	// each request costs a snapshot.
+	// have it pass this path on. With AllowRemote, guard the path as you guard /debug/pprof.
+	// Answers have the names of the program's types and variables and how much they hold, no
+	// contents; but each request costs a snapshot.
 	//
 	// What a browser says was made by a page of another site (Sec-Fetch-Site, Origin, Referer) is
 	// refused in any case.

@@ -37,8 +37,8 @@ const maxWait = 2 * time.Minute
 // Requests take turns.
 //
 // As net/http/pprof does, it serves whoever can reach it. It refuses, with 403, what a browser says
-// was made by a page of another site, and a request from this machine that is not for localhost: the
-// name of such a page's host may lead here.
+// was made by a page of another site, and a request from this machine that is not for localhost:
+// the name of such a page's host may lead here.
 func Profile(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if why := refuses(r); why != "" {

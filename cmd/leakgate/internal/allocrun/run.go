@@ -71,9 +71,8 @@ func Build(ctx context.Context, c *Config) (*Binary, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	build := exec.CommandContext(ctx, "go", append(append([]string{"test", "-c", "-o", path}, c.Build...), c.Package)...)
-	build.Dir, build.Env = c.Dir, c.Env
-	if out, err := build.CombinedOutput(); err != nil {
+	args := append(append([]string{"test", "-c", "-o", path}, c.Build...), c.Package)
+	if out, err := gotest.Output(ctx, c.Dir, c.Env, "go", args...); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"flag"
+	"fmt"
 	"io"
+	"slices"
 )
 
 // NewFlagSet makes the flag set of a command.
@@ -12,7 +14,12 @@ func NewFlagSet(command string) *flag.FlagSet {
 	return f
 }
 
-// ParseMixed parses flags that may stand before and after the other arguments, which it returns.
+// naming are the flags that name a file, a folder, a revision or a process.
+var naming = []string{"base", "core", "exe", "html", "jit", "json", "junit", "maps", "markdown", "o", "perf-map", "pid", "sarif"}
+
+// ParseMixed parses flags that may stand before and after the other arguments, which it returns. A
+// flag that names something and is empty is an error: it comes of a variable that is not set, and
+// what was asked for would be left out without a word.
 func ParseMixed(f *flag.FlagSet, args []string) ([]string, error) {
 	var rest []string
 	for {
@@ -20,7 +27,13 @@ func ParseMixed(f *flag.FlagSet, args []string) ([]string, error) {
 			return nil, err
 		}
 		if args = f.Args(); len(args) == 0 {
-			return rest, nil
+			var err error
+			f.Visit(func(given *flag.Flag) {
+				if given.Value.String() == "" && slices.Contains(naming, given.Name) {
+					err = fmt.Errorf("-%s is empty: say what it names, or leave it out", given.Name)
+				}
+			})
+			return rest, err
 		}
 		rest = append(rest, args[0])
 		args = args[1:]

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -122,17 +121,9 @@ func (l *laboratory) run(ctx context.Context, way Way) ([]byte, error) {
 
 // output runs a command in the folder, and ends all of its processes if ctx does.
 func (l *laboratory) output(ctx context.Context, env []string, name string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Env = l.folder, env
-	cmd.WaitDelay = 5 * time.Second
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	group := gotest.NewGroup(cmd)
-	defer group.Close()
-	cmd.Cancel = group.Kill
-	err := group.Run()
+	out, err := gotest.Output(ctx, l.folder, env, name, args...)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", strings.Join(append([]string{filepath.Base(name)}, args...), " "), err)
 	}
-	return out.Bytes(), err
+	return out, err
 }

@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/tick"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 )
 
 // TestName is the test that repeats the others, in every binary.
@@ -78,11 +77,8 @@ func (w *Workspace) Build(ctx context.Context, p *plan.Package, dir string, args
 	binary := filepath.Join(dir, "auto.test")
 	// "-c" keeps the debug information, whatever the package is.
 	all := append([]string{"test", "-c", "-vet=off", "-overlay=" + list, "-o", binary}, args...)
-	cmd := exec.CommandContext(ctx, "go", append(all, p.ImportPath)...)
-	cmd.Dir, cmd.Env = p.Dir, append(w.env, "PWD="+p.Dir)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // compilers end with it
-	cmd.WaitDelay = 10 * time.Second
-	out, err := cmd.CombinedOutput()
+	env := append(w.env[:len(w.env):len(w.env)], "PWD="+p.Dir)
+	out, err := gotest.Output(ctx, p.Dir, env, "go", append(all, p.ImportPath)...)
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()

@@ -38,11 +38,8 @@ func Parse(args []string) (*Options, error) {
 	if o.reports, err = cli.ParseMixed(o.FlagSet(), args); err != nil {
 		return nil, err
 	}
-	switch {
-	case len(o.reports) == 0:
+	if len(o.reports) == 0 {
 		return nil, errors.New("merge needs the reports of all shards")
-	case o.artifacts == "":
-		return nil, errors.New("-o names no directory")
 	}
 	return o, o.formats.Check()
 }
@@ -114,8 +111,8 @@ func (o *Options) checkOutside(report string) error {
 	return nil
 }
 
-// adopt copies the artifacts of a run, given its report. It removes those from run that were not kept with the
-// report.
+// adopt copies the artifacts of a run, given its report. It removes those from run that were not
+// kept with the report.
 func adopt(dir *artifacts.Dir, report string, run *outcome.Run) error {
 	from, _ := outcome.Locate(report)
 	for _, p := range run.Packages {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -86,9 +85,8 @@ func (a *autoRun) unbuilt(ctx gocontext.Context, p *plan.Package, failure error)
 	users := true
 	if _, ok := errors.AsType[*workspace.BuildError](failure); ok {
 		args := append([]string{"test", "-c", "-vet=off", "-o", os.DevNull}, a.build...)
-		cmd := exec.CommandContext(ctx, "go", append(args, p.ImportPath)...)
-		cmd.Dir, cmd.Env = p.Dir, a.invocation.Env
-		users = cmd.Run() != nil
+		_, err := gotest.Output(ctx, p.Dir, a.invocation.Env, "go", append(args, p.ImportPath)...)
+		users = err != nil
 	} else {
 		users = false
 	}

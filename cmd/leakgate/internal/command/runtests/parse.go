@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 )
 
@@ -18,22 +19,13 @@ func Parse(args []string) (*Options, error) {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args, rest = args[:i], args[i+1:]
 	}
-	f := o.FlagSet()
-	for {
-		if err := f.Parse(args); err != nil {
-			if strings.HasPrefix(err.Error(), "flag provided but not defined") {
-				err = fmt.Errorf("%w; flags of go test come after --, as in: leakgate run ./... -- -shuffle=on", err)
-			}
-			return nil, err
-		}
-		args = f.Args()
-		if len(args) == 0 {
-			break
-		}
-		o.patterns = append(o.patterns, args[0])
-		args = args[1:]
-	}
 	var err error
+	if o.patterns, err = cli.ParseMixed(o.FlagSet(), args); err != nil {
+		if strings.HasPrefix(err.Error(), "flag provided but not defined") {
+			err = fmt.Errorf("%w; flags of go test come after --, as in: leakgate run ./... -- -shuffle=on", err)
+		}
+		return nil, err
+	}
 	if o.passthrough, err = gotest.ParsePassthrough(rest); err != nil {
 		return nil, err
 	}
@@ -50,9 +42,6 @@ func (o *Options) check() error {
 	// go test compiles the parts between slashes. If all are right, so is the whole.
 	if _, err := regexp.Compile(o.run); err != nil {
 		return fmt.Errorf("-run: %w", err)
-	}
-	if o.artifacts == "" {
-		return errors.New("-o names no directory")
 	}
 	if o.shard.Shard != nil && o.namesFiles() {
 		return errors.New("-shard spreads packages: it does not go with Go files")

@@ -140,7 +140,7 @@ func (f *form) compile(ctx context.Context, cc []string, file string) error {
 	var first error
 	for _, more := range fallbackFlags {
 		args := slices.Concat(cc[1:], []string{"-o", out, in}, f.flags, more)
-		said, err := exec.CommandContext(ctx, cc[0], args...).CombinedOutput()
+		said, err := gotest.Output(ctx, "", nil, cc[0], args...)
 		if err == nil {
 			said, err = f.try(ctx, cc, out)
 		}
@@ -165,12 +165,10 @@ func (f *form) try(ctx context.Context, cc []string, file string) (said []byte, 
 	if err := os.WriteFile(in, []byte(f.probe), 0o666); err != nil {
 		return nil, err
 	}
-	if said, err = exec.CommandContext(ctx, cc[0], slices.Concat(cc[1:], []string{"-w", "-o", out, in}, f.args(file))...).CombinedOutput(); err != nil {
+	if said, err = gotest.Output(ctx, "", nil, cc[0], slices.Concat(cc[1:], []string{"-w", "-o", out, in}, f.args(file))...); err != nil {
 		return said, err
 	}
-	cmd := exec.CommandContext(ctx, out)
-	cmd.Env = append(os.Environ(), f.env(file)...)
-	if said, err = cmd.CombinedOutput(); err != nil {
+	if said, err = gotest.Output(ctx, "", append(os.Environ(), f.env(file)...), out); err != nil {
 		err = fmt.Errorf("a program with what it made ends with %w", err)
 	}
 	return said, err
