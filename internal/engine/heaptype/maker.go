@@ -329,7 +329,7 @@ func (k *maker) hiddenReference(d debuginfo.Type, field debuginfo.Field) (kind o
 		}
 	case d.Name == "sync.Pool" && (field.Name == "local" || field.Name == "victim"):
 		if id, found := k.names.TypeByName("sync.poolLocal"); found {
-			return opSlice, id, true
+			return opCounted, id, true
 		}
 	}
 	return 0, 0, false

@@ -33,8 +33,9 @@ const (
 	OpUnsafe         // unsafe.Pointer: the type of the target is unknown
 	opString
 	opSlice
-	OpIface // with methods: itab, data
-	OpEface // without: type, data
+	opCounted // a pointer to elements, and how many there are
+	OpIface   // with methods: itab, data
+	OpEface   // without: type, data
 	opMap
 	opChan
 	opHchan // a channel in the runtime's own code, where its type is in its memory

@@ -16,7 +16,9 @@ type Edge struct {
 	Type       *Type  // nil: unknown
 	Layout     Layout
 	Confidence Confidence
-	Slack      uint32 // slices: elements between length and capacity
+	// the reference is a field of a struct that an interface holds in place of a pointer to it
+	Inner bool
+	Slack uint32 // slices: elements between length and capacity
 }
 
 const (
@@ -95,7 +97,7 @@ func (w *Walker) Op(o *Op, mem []byte, base uint32) {
 //go:norace
 func (w *Walker) reference(o *Op, ref uint32, to uint64, mem []byte) {
 	tt := w.Types
-	e := Edge{Ref: ref, To: to}
+	e := Edge{Ref: ref, To: to, Inner: mem == nil && o.label != ""}
 	switch o.Kind {
 	case opPointer:
 		e.Type, e.Layout, e.Confidence = tt.target(o), LayoutValue, FromStatic
@@ -110,6 +112,10 @@ func (w *Walker) reference(o *Op, ref uint32, to uint64, mem []byte) {
 			if length < capacity && capacity-length <= 1<<32-1 {
 				e.Slack = uint32(capacity - length)
 			}
+		}
+	case opCounted:
+		if e.Type, e.Layout, e.Confidence = tt.target(o), LayoutArray, FromStatic; e.Type != nil {
+			e.Size = Word(mem, o.Offset+8) * e.Type.Size
 		}
 	case opString:
 		e.Type, e.Layout, e.Confidence = tt.byteType(), LayoutString, FromStatic
