@@ -100,6 +100,10 @@ type Bound struct {
 	RetainedObjects    int64  `json:"retained_objects,omitempty"`
 	RetainedBytes      int64  `json:"retained_bytes,omitempty"`
 
+	// What the bounded variable or path leads to and does not hold, if it would be more than the
+	// bound: "1,002 objects, 89.2 KiB that example.com/app.srv is nearer to".
+	Beyond string `json:"beyond,omitempty"`
+
 	Path string `json:"path,omitempty"` // of the largest culprit
 	Type string `json:"type,omitempty"` // of what lies there
 	File string `json:"file,omitempty"` // where its root is declared

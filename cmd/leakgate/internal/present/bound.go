@@ -17,6 +17,9 @@ func worstBound(a *outcome.Assertion) string {
 		for _, limit := range limits(bound) {
 			if r := limit.ratio(bound.Verdict == verdict.Fail); r > worstRatio {
 				worst, worstRatio = bound.Selector+" "+cmp.Or(bound.Growth, limit.text()), r
+				if bound.Beyond != "" {
+					worst += "; also leads to " + bound.Beyond
+				}
 			}
 		}
 	}

@@ -157,7 +157,7 @@ class App {
 			a.cause ? h('p', {class: 'cause'}, h('strong', {}, 'Could not tell: '), bdi(a.cause), a.remedy ? h('span', {}, ' – ', bdi(a.remedy)) : null) : null,
 			h('div', {class: 'findings'}, ...(a.findings || []).map(f => findingCard(f, show(f)))),
 			a.golden && a.golden.diff ? h('details', {}, h('summary', {}, 'Golden file ', bdi(a.golden.file), ': ' + a.golden.status), h('pre', {class: 'message', tabIndex: 0, 'aria-label': 'golden file'}, visible(a.golden.diff))) : null,
-			(a.bounds || []).length ? h('details', {}, h('summary', {}, plural(a.bounds.length, 'bound')), h('ul', {class: 'bounds'}, ...a.bounds.map(b => h('li', {}, badge(b.verdict), ' ', h('bdi', {class: 'mono'}, visible(b.selector)), ' ', b.growth ? bdi(b.growth) : plural(b.objects, 'object') + ', ' + bytesText(b.bytes))))) : null,
+			(a.bounds || []).length ? h('details', {}, h('summary', {}, plural(a.bounds.length, 'bound')), h('ul', {class: 'bounds'}, ...a.bounds.map(b => h('li', {}, badge(b.verdict), ' ', h('bdi', {class: 'mono'}, visible(b.selector)), ' ', b.growth ? bdi(b.growth) : plural(b.objects, 'object') + ', ' + bytesText(b.bytes), b.beyond ? bdi('; also leads to ' + b.beyond) : null)))) : null,
 			a.message ? h('details', {open: a.verdict !== 'pass'}, h('summary', {}, 'Message of the test'), h('pre', {class: 'message', tabIndex: 0, 'aria-label': 'message'}, visible(a.message)), sourceOf(a.place)) : null,
 			a.missing && (a.views || []).length ? h('p', {class: 'problem'}, bdi(a.missing)) : null);
 	}
