@@ -34,9 +34,9 @@ func (s countingSnapshot) LeakedGoroutines() ([]*refscan.LeakedGoroutine, error)
 	return s.Frozen.LeakedGoroutines()
 }
 
-func (s countingSnapshot) Elsewhere(is func(path, typ string) bool) (*refscan.Elsewhere, error) {
+func (s countingSnapshot) Elsewhere(of refscan.Query, is func(path, typ string) bool) (*refscan.Elsewhere, error) {
 	s.reads["elsewhere"]++
-	return s.Frozen.Elsewhere(is)
+	return s.Frozen.Elsewhere(of, is)
 }
 
 // AssertRetainedCounting is AssertRetained, and counts what is read of snapshots.

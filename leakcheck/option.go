@@ -58,7 +58,8 @@ func eachOption[O any](opts []O, problem func(string, ...any), apply func(O)) {
 // enough: "app/store". So is the package's name, where the path does not end in it: "cache" for
 // github.com/patrickmn/go-cache. A root belongs to the package that declares the variable. A
 // goroutine's variable belongs to the package of its function, to that of the goroutine's entry
-// function, and to that of the function that created the goroutine.
+// function, and to that of the function that created the goroutine. What a root in scope holds
+// counts, even if a root out of scope holds it, too.
 //
 // Without Scope, a comparison with a golden file takes the roots of the module under test and
 // leaves out the test functions' own variables; bounds take all roots. In a test binary without
@@ -69,8 +70,8 @@ func Scope(patterns ...string) Filter {
 }
 
 // Ignore leaves out the objects at the paths that match pattern (see Path), with all below, for the
-// given reason. Failure messages list what was left out; an Ignore that matched nothing is logged,
-// so that it can be deleted.
+// given reason, but for what something else holds, too. Failure messages list what was left out; an
+// Ignore that matched nothing is logged, so that it can be deleted.
 func Ignore(pattern, reason string) Filter {
 	return filter(func(r *request.Request) { r.Ignore(pattern, reason) })
 }

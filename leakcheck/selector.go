@@ -10,10 +10,15 @@ import (
 // with None, MaxObjects or MaxBytes.
 type Selector struct{ of request.Selector }
 
-// Root selects roots by name, each with everything that it keeps alive: a package variable
-// ("example.com/app.sessions"), a variable of a goroutine's function ("example.com/app.Serve.buf"),
-// or a function ("example.com/app.Serve": all variables of its frames, and all frames of the
-// goroutines that started in it).
+// Root selects roots by name, each with all that it holds, whoever else holds it too: a package
+// variable ("example.com/app.sessions"), a variable of a goroutine's function
+// ("example.com/app.Serve.buf"), or a function ("example.com/app.Serve": all variables of its
+// frames, and all frames of the goroutines that started in it).
+//
+// A root holds what the variable points to, the elements of its containers, and what their fields
+// lead to, up to where something begins that another variable is nearer to: a server that sessions
+// point back at belongs to the variable that has it, be it a variable of the test. If a root leads
+// to more than its bound in that way, the log of the pass says so.
 //
 // Pending timers, finalizers and cleanups are named by the function that they run or the object
 // that they hang on: "timer(context.WithTimeout)", "timer(app.(*Session).expire)",
@@ -26,18 +31,18 @@ type Selector struct{ of request.Selector }
 // matches fails the test.
 //
 // An assertion whose bounds are all on package variables, each named without wildcards, passes
-// without a snapshot if everything that the variables lead to is within the bounds, even if
-// something else holds it, too (unless Scope, Ignore or Full is given). That takes some ten
-// microseconds, with the world stopped for them, and neither a collection nor a wait for the
-// program to settle: objects that a finalizer or a goroutine is about to put into the variable do
-// not count yet.
+// without a snapshot if everything that the variables lead to is within the bounds (unless Scope,
+// Ignore or Full is given). That takes some ten microseconds, with the world stopped for them, and
+// neither a collection nor a wait for the program to settle: objects that a finalizer or a
+// goroutine is about to put into the variable do not count yet.
 func Root(pattern string) Selector { return Selector{request.RootSelector(pattern)} }
 
-// Path selects by the path from a root, with everything below: "example.com/app.srv.conns[*].buf".
-// Elements of slices, arrays and maps are "[*]", map keys "[$key]"; wildcards and short import
-// paths are as for Root. A path that ends inside a struct selects all that the struct's fields
-// hold. Fields of embedded structs are written in full: "app.srv.pool.idle", not "app.srv.idle". A
-// path by a field that the struct there does not have fails the test.
+// Path selects by the path from a root: "example.com/app.srv.conns[*].buf". What lies there counts
+// with all that it holds, as for Root. Elements of slices, arrays and maps are "[*]", map keys
+// "[$key]"; wildcards and short import paths are as for Root. A path that ends inside a struct
+// selects all that the struct's fields hold. Fields of embedded structs are written in full:
+// "app.srv.pool.idle", not "app.srv.idle". A path by a field that the struct there does not have
+// fails the test.
 func Path(pattern string) Selector { return Selector{request.PathSelector(pattern)} }
 
 // Type selects the heap objects of type T, wherever they are held. T and *T are the same: the

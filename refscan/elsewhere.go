@@ -2,6 +2,7 @@ package refscan
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/attribute"
+	"github.com/leakgate/leakgate/internal/engine/holding"
 	"github.com/leakgate/leakgate/internal/engine/retain"
 	"github.com/leakgate/leakgate/internal/engine/snapshot"
 	"github.com/leakgate/leakgate/internal/nodename"
@@ -20,7 +21,10 @@ type Elsewhere struct {
 // true. is gets the path and the type of a node in a folded report. Elsewhere counts what would
 // still hold the objects if the objects of the node above (for roots, the variable) released them.
 // It takes as long as two scans. It returns nil if nothing else holds the objects.
-func (s *Snapshot) Elsewhere(is func(path, typ string) bool) (_ *Elsewhere, err error) {
+//
+// of is the query whose nodes, and the objects that Held charges them with, is is about; nil: they
+// are those of a scan.
+func (s *Snapshot) Elsewhere(of Query, is func(path, typ string) bool) (_ *Elsewhere, err error) {
 	defer public(&err)
 	if err := s.in().Opened(); err != nil {
 		return nil, err
@@ -31,12 +35,18 @@ func (s *Snapshot) Elsewhere(is func(path, typ string) bool) (_ *Elsewhere, err 
 		return nil, err
 	}
 	paths := make(attribute.Paths)
+	var part *attribute.Part
+	if of != nil {
+		h := holding.New(graph, s.in().Program())
+		part = h.Find(of.gate, nil).Part
+		h.Release()
+	}
 	var others Elsewhere
 	var most *attribute.Node
 	type place struct{ path, typ string }
 	parts := make(map[place]*Node)
 	var largest *Node
-	retain.Elsewhere(graph, s.in().Program(), func(n *attribute.Node) bool { return is(paths.Of(n), n.Type) }, func(n *attribute.Node, bytes int64) {
+	retain.Elsewhere(graph, s.in().Program(), part, func(n *attribute.Node) bool { return is(paths.Of(n), n.Type) }, func(n *attribute.Node, bytes int64) {
 		others.Objects++
 		others.Bytes += bytes
 		at := place{paths.Of(n), n.Type}

@@ -44,7 +44,7 @@ func TestElsewhere(t *testing.T) {
 	require.NoError(t, err)
 	elsewhere := func(path, typ string) *refscan.Elsewhere {
 		asked := 0
-		e, err := s.Elsewhere(func(p, ty string) bool {
+		e, err := s.Elsewhere(nil, func(p, ty string) bool {
 			if p == pkg+path && ty == typ {
 				asked++
 				return true
@@ -86,6 +86,6 @@ func TestElsewhere(t *testing.T) {
 	require.Nil(t, e, "the array behind the slice is no holder of its own")
 
 	require.NoError(t, s.Close())
-	_, err = s.Elsewhere(func(string, string) bool { return true })
+	_, err = s.Elsewhere(nil, func(string, string) bool { return true })
 	require.ErrorContains(t, err, "the snapshot is closed")
 }

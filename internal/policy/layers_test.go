@@ -95,6 +95,7 @@ var layers = []struct {
 	{"internal/engine/typedheap/heaptest", []string{"internal/require", "internal/engine/imagetest", "internal/engine/typedheap"}},
 	{"internal/engine/root", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/dataseg", "internal/engine/live", "internal/engine/timer", "internal/engine/stackvar", "internal/engine/typedheap", "internal/symbol", "internal/engine/special"}},
 	{"internal/engine/attribute", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/ended", "internal/engine/objset", "internal/engine/offheap", "internal/engine/parallel", "internal/engine/typedheap", "internal/engine/root", "internal/nodename"}},
+	{"internal/engine/holding", []string{"internal/engine/heaptype", "internal/engine/objset", "internal/engine/offheap", "internal/engine/typing", "internal/engine/typedheap", "internal/engine/root", "internal/engine/attribute", "internal/nodename"}},
 	{"internal/engine/retain", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/objset", "internal/engine/offheap", "internal/engine/parallel", "internal/engine/dominance", "internal/engine/dataseg", "internal/engine/typedheap", "internal/engine/root", "internal/engine/attribute", "internal/symbol"}},
 	{"internal/engine/pathfind", []string{"internal/engine/heaptype", "internal/engine/typing", "internal/engine/ended", "internal/engine/objset", "internal/engine/offheap", "internal/engine/timer", "internal/engine/typedheap", "internal/engine/root"}},
 	// a second implementation of all that, which only tests import
@@ -175,7 +176,7 @@ var layers = []struct {
 	{"leakcheck/internal/request", []string{
 		"internal/engine/nativeheap", "internal/engine/proof", "internal/nodename",
 		"internal/symbol", "leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/naming",
-		"leakcheck/internal/tree", "refscan",
+		"leakcheck/internal/observe", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/check", []string{
 		"internal/engine/nativeheap", "internal/symbol", "golden", "internal/verdict", "leakcheck/internal/goroutine", "leakcheck/internal/naming",
@@ -399,6 +400,7 @@ var layers = []struct {
 	{"internal/tests/assert", nil},
 	{"internal/tests/delve", nil},
 	{"internal/tests/golden", nil},
+	{"internal/tests/holds", nil},
 	{"internal/tests/native", nil},
 	{"internal/tests/native/workload", nil}, // C code that allocates
 	{"internal/tests/page", nil},

@@ -19,6 +19,7 @@ import (
 type Options struct {
 	Charged Charged
 	Watch   *Watcher // in place of Charged
+	Part    *Part    // nil: all roots and nodes
 
 	// Only tests set the other fields. The result does not depend on Workers, TaskSize and
 	// Portions.
@@ -48,6 +49,7 @@ func Run(h *typedheap.Heap, program root.Program, options Options) *Result {
 	a := &attributor{
 		heap: h, options: options, ended: ended.New(h.Types), classes: root.NewClasses(h.Types, program), open: objset.New(h.NumNodes()), tool: objset.New(h.Model.NumObjects), sorter: objset.New(h.NumNodes()),
 		later: make(map[root.Class][]uint32), watch: watch,
+		order: program.Order, gated: options.Part != nil || program.Order.LeftOutPath != nil, paths: make(Paths),
 	}
 	copy(a.open, h.Live.Marked)
 	for i := range h.Anonymous.List {
@@ -64,9 +66,12 @@ func Run(h *typedheap.Heap, program root.Program, options Options) *Result {
 	roots := root.List(h, program)
 	for a.phase = root.ClassNamed; a.phase <= root.ClassTool; a.phase++ {
 		for _, r := range roots {
-			if r.Class == a.phase && (watch == nil || watch.Skip == nil || !watch.Skip(&r.Root)) {
+			if r.Class == a.phase && (watch == nil || watch.Skip == nil || !watch.Skip(&r.Root)) && a.opens(&r.Root) {
 				a.root(r)
 			}
+		}
+		if a.phase == root.ClassLeftOut {
+			a.claimLate()
 		}
 		a.run()
 		// after the objects behind named roots of this phase: how earlier phases led to the
@@ -75,6 +80,10 @@ func Run(h *typedheap.Heap, program root.Program, options Options) *Result {
 		a.run()
 	}
 	a.phase = root.ClassRest
+	if options.Part != nil {
+		a.partials.settle()
+		return &Result{Roots: a.report()}
+	}
 	a.chargeUnattributed()
 	a.partials.settle()
 	res := &Result{Warnings: h.Model.Warnings}

@@ -30,4 +30,8 @@ type attributor struct {
 	partials partials
 	labels   []string // of the references of the current root
 	watch    *Watcher // nil unless the caller wants every claim
+	order    root.Order
+	gated    bool // nodes have gates, or are left out
+	late     []lateClaim
+	paths    Paths
 }

@@ -60,9 +60,11 @@ func (a *attributor) claim(n *Node, parts []part, labels []string) {
 		a.groups = a.groups[:0]
 		for i := range parts {
 			for p := &parts[i]; p.at < len(p.bundles) && p.bundles[p.at].order() == next; p.at++ {
-				if b := &p.bundles[p.at]; b.kind == KindTiny {
+				switch b := &p.bundles[p.at]; {
+				case !a.admits(n, b, labels):
+				case b.kind == KindTiny:
 					a.takeSmall(b)
-				} else {
+				default:
 					a.takeObjects(b)
 				}
 			}
@@ -268,11 +270,7 @@ func (a *attributor) charge(n *Node, ref uint32, outside bool, labels []string) 
 	}
 	name := ""
 	if !known {
-		if labels != nil {
-			name = labels[ref]
-		} else {
-			name = heaptype.LabelOf(a.heap.Types.At(n.typing.Type), n.typing.Layout, ref)
-		}
+		name = a.label(n, ref, labels)
 		a.sortGroups()
 	}
 	for i := range a.groups {
@@ -358,12 +356,15 @@ func (a *attributor) child(n *Node, label string, ty typing.Typing, typeName str
 		return c
 	}
 	var c *Node
-	if ty.Type != 0 && a.heap.Types.At(ty.Type).HasPointers() || ty.Layout == heaptype.LayoutMap || ty.Layout == heaptype.LayoutChan || ty.Layout == heaptype.LayoutTrie {
+	if (ty.Type != 0 && a.heap.Types.At(ty.Type).HasPointers() || ty.Layout == heaptype.LayoutMap || ty.Layout == heaptype.LayoutChan || ty.Layout == heaptype.LayoutTrie) && !a.beginsPart(n, label) {
 		named := isNamed(a.heap.Types.At(ty.Type).Name)
 		for p := n; p != nil; p = p.parent {
 			if p.typing.Type == ty.Type && p.typing.Layout == ty.Layout && (named || p.Name == label) {
 				c = p
 				p.recurs(n, label)
+				break
+			}
+			if p.isTop() {
 				break
 			}
 		}

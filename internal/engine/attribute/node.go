@@ -41,6 +41,8 @@ type Node struct {
 	at       int // while parts are sorted, see gathering.portions
 	depth    int32
 	unsure   bool // some array of Len is held in whole by a reference found later
+	gate     Gate // see setGate
+	leftOut  bool
 	ownTyped bool // Type and typing are those of objects that the root variable refers to
 }
 

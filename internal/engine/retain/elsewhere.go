@@ -18,8 +18,10 @@ import (
 //
 // Leaving out the containers and not their roots makes a difference if several roots lead to one
 // container: code that takes an object out of the container need not care about these roots.
-func Elsewhere(h *typedheap.Heap, program root.Program, is func(*attribute.Node) bool, found func(n *attribute.Node, bytes int64)) {
-	_, r := Run(h, program, nil)
+//
+// part is the part of the tree that the nodes belong to; nil: they are nodes of the whole tree.
+func Elsewhere(h *typedheap.Heap, program root.Program, part *attribute.Part, is func(*attribute.Node) bool, found func(n *attribute.Node, bytes int64)) {
+	_, r := run(h, program, nil, part)
 	defer r.Release()
 	const isMeant, isContainer = 1, 2
 	marks := make([]byte, len(r.nodes)+1) // by a node's number
@@ -67,5 +69,5 @@ func Elsewhere(h *typedheap.Heap, program root.Program, is func(*attribute.Node)
 // isHolder reports whether a root stays when others are cleared: variables, timers and the
 // runtime's own roots do.
 func isHolder(a *root.Root) bool {
-	return a.Class == root.ClassNamed || a.Class == root.ClassTimer || a.Class == root.ClassRuntime && a.Kind != root.KindFrame && symbol.IsRuntime(a.Package) && a.Name != dataseg.UnnamedData
+	return a.Class <= root.ClassLeftOut || a.Class == root.ClassTimer || a.Class == root.ClassRuntime && a.Kind != root.KindFrame && symbol.IsRuntime(a.Package) && a.Name != dataseg.UnnamedData
 }

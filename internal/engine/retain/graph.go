@@ -24,6 +24,7 @@ type graph struct {
 	smallBase []uint32         // by block of the tiny allocator: where its values begin in smallAt
 	smallAt   []uint32         // index in small, by block, then by address
 	tool      []bool
+	test      []bool // by node: it belongs to a test
 	// roots that are variables, not collections of leftover objects
 	variable         map[*attribute.Node]bool
 	variables        []*rootVariable
@@ -50,7 +51,7 @@ func (r *Result) layOut() *graph {
 		}
 	}
 	b := &graph{
-		Result: r, tool: r.toolNodes(), variable: make(map[*attribute.Node]bool), specialsByObject: make(map[uint32][]uint32),
+		Result: r, tool: r.nodesOf(root.Class.IsTool), test: r.nodesOf(root.Class.IsTest), variable: make(map[*attribute.Node]bool), specialsByObject: make(map[uint32][]uint32),
 		small0: uint32(len(r.charged)), specials: make([]specialVertex, len(r.heap.Live.Specials)),
 	}
 	r.graph = b
@@ -129,6 +130,13 @@ func (b *graph) edge(w *dominance.Writer, to uint64) {
 	if v, ok := b.vertex(to); ok {
 		w.Edge(v)
 	}
+}
+
+// testsHold reports whether an object that is charged to a test may be a holder of a vertex: tests
+// hold what nothing else holds.
+func (b *graph) testsHold(v uint32) bool {
+	n := b.nodeOf(v)
+	return n == nil || n.Top().Root.Class == root.ClassTest
 }
 
 // vertex returns the vertex at an address; false if it is not charged to a node of the report.
@@ -245,9 +253,10 @@ func (b *graph) objects(tasks []layTask) {
 func (b *graph) object(w *dominance.Writer, s *goruntime.Span, obj uint32) {
 	w.Begin(obj)
 	mem := s.Bytes(obj)
+	ofTest := b.test[b.charged[obj]]
 	_ = b.heap.Model.PointerWords(s, obj, func(at uint64) { // the marking has read them all
-		if to := heaptype.Word(mem, at*8); to != 0 {
-			b.edge(w, to)
+		if v, ok := b.vertex(heaptype.Word(mem, at*8)); ok && (!ofTest || b.testsHold(v)) {
+			w.Edge(v)
 		}
 	})
 }
@@ -353,7 +362,7 @@ func (b *graph) findVariables() []*rootVariable {
 				onStack[ref] = true
 			}
 			v, ok := b.vertex(e.To)
-			if !ok {
+			if !ok || r.Entry.Class == root.ClassTest && !b.testsHold(v) {
 				continue
 			}
 			node := b.rootOf(r.Node, v)

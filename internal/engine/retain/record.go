@@ -3,6 +3,7 @@ package retain
 import (
 	"github.com/leakgate/leakgate/internal/engine/attribute"
 	"github.com/leakgate/leakgate/internal/engine/objset"
+	"github.com/leakgate/leakgate/internal/engine/root"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 )
 
@@ -106,13 +107,13 @@ func (r *Result) numberOf(n *attribute.Node) uint32 {
 	return i
 }
 
-// toolNodes lists by number which nodes are the tool's.
-func (r *Result) toolNodes() []bool {
-	tool := make([]bool, len(r.nodes)+1)
+// nodesOf lists by number which nodes belong to roots of certain classes.
+func (r *Result) nodesOf(is func(root.Class) bool) []bool {
+	of := make([]bool, len(r.nodes)+1)
 	for i, n := range r.nodes {
-		tool[i+1] = isTool(n)
+		of[i+1] = is(n.Top().Root.Class)
 	}
-	return tool
+	return of
 }
 
 // isTool reports whether a node is one of the tool's own.

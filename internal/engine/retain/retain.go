@@ -15,6 +15,10 @@ import (
 // Run is attribute.Run with a record for Find, Freed and Held. The record takes 4 bytes an object,
 // until Release.
 func Run(h *typedheap.Heap, program root.Program, onCharge attribute.Charged) (*attribute.Result, *Result) {
+	return run(h, program, onCharge, nil)
+}
+
+func run(h *typedheap.Heap, program root.Program, onCharge attribute.Charged, part *attribute.Part) (*attribute.Result, *Result) {
 	r := &Result{
 		heap: h, number: make(map[*attribute.Node]uint32), charged: offheap.Make(int(h.Model.NumObjects) + len(h.Anonymous.List)),
 		parts: objset.New(h.Model.NumObjects), untyped: objset.New(h.Model.NumObjects + uint32(len(h.Anonymous.List))),
@@ -32,7 +36,7 @@ func Run(h *typedheap.Heap, program root.Program, onCharge attribute.Charged) (*
 			onCharge.Claim(n, c)
 		}
 	}
-	r.result = attribute.Run(h, program, attribute.Options{Watch: watch})
+	r.result = attribute.Run(h, program, attribute.Options{Watch: watch, Part: part})
 	r.roots, r.tiny = watch.Roots, watch.Tiny
 	done = true
 	return r.result, r
@@ -50,6 +54,7 @@ func Run(h *typedheap.Heap, program root.Program, onCharge attribute.Charged) (*
 //   - The tool's own roots and objects hold nothing, and nothing holds them.
 //   - The tables of a map, and compiler-made data behind a variable, belong to the map and the
 //     variable.
+//   - Variables of tests hold nothing that something else holds, too.
 //   - Copies of a reference on one stack (temporaries, arguments, inlined parameters) count once,
 //     for the root that comes first in the report.
 //   - An object that a root leads to holds its finalizers and cleanups, so that what they keep is
@@ -126,7 +131,7 @@ func (r *Result) charges(l *labels, d *dominance.Analysis) map[chargeKey]charge 
 	}
 	var last chargeKey // neighbours mostly have equal keys
 	var run charge
-	tool := r.toolNodes()
+	tool := r.nodesOf(root.Class.IsTool)
 	for i := range r.heap.Model.Spans {
 		s := &r.heap.Model.Spans[i]
 		for obj := s.FirstObj; obj < s.FirstObj+s.NElems; obj++ {

@@ -13,8 +13,12 @@ import (
 type Class uint8
 
 const (
-	ClassNamed     Class = iota // variables of packages and frames
-	ClassTemporary              // stack slots without a name
+	ClassNamed      Class = iota // variables of packages and frames
+	ClassGoroutine               // variables of frames, in an order that has those of packages first
+	ClassTest                    // variables of tests, in an order that has them last
+	ClassEarlyTimer              // timers, in an order that leaves something out
+	ClassLeftOut                 // what an Order leaves out
+	ClassTemporary               // stack slots without a name
 	// timers: variables that refer to a timer, or to what it runs, come first
 	ClassTimer
 	// finalizers and cleanups: an object that they hang on may have holders too
@@ -25,6 +29,9 @@ const (
 	ClassTool    // this tool's own: not reported
 	ClassRest    // objects that no root leads to
 )
+
+// IsTest reports whether roots of a class are variables of tests.
+func (c Class) IsTest() bool { return c == ClassTest }
 
 // IsTool reports whether roots of a class are this tool's own.
 func (c Class) IsTool() bool { return c == ClassTool || c == ClassToolTimer }
@@ -37,6 +44,39 @@ type Program struct {
 	IsTool func(pkg string) bool
 	// whether a goroutine runs a test; nil: none does
 	RunsTests func(*goruntime.Model, *goruntime.Goroutine) bool
+	// which roots claim first; the zero value is the order by distance alone
+	Order Order
+}
+
+// An Order says which roots, and which paths, claim objects before others. It depends on names
+// alone.
+type Order struct {
+	// PackagesFirst: variables of goroutines get what no variable of a package holds. Otherwise the
+	// nearest of all variables claims.
+	PackagesFirst bool
+	// TestsLast: variables of tests, and package testing's own, get what no other variable holds.
+	TestsLast bool
+	// LeftOut returns true for roots that get only what no other variable, test or timer holds;
+	// nil: there are none.
+	LeftOut func(*Root) bool
+	// LeftOutPath does so for the nodes of a tree, by their paths in a folded report.
+	LeftOutPath func(path string, of *Root) bool
+}
+
+// class returns the class that a root of a class has in the order.
+func (o *Order) class(r *Root) Class {
+	switch {
+	case r.Class != ClassNamed && r.Class != ClassTimer:
+	case o.LeftOut != nil && o.LeftOut(r):
+		return ClassLeftOut
+	case r.Class == ClassTimer && o.LeftOut != nil:
+		return ClassEarlyTimer
+	case r.OfTest && o.TestsLast:
+		return ClassTest
+	case r.Class == ClassNamed && r.Kind == KindFrame && o.PackagesFirst:
+		return ClassGoroutine
+	}
+	return r.Class
 }
 
 func (p *Program) isTool(pkg string) bool { return p.IsTool != nil && p.IsTool(pkg) }

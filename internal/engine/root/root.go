@@ -45,8 +45,11 @@ type Root struct {
 	Test      bool
 	Caller    bool
 	Class     Class
-	standard  bool // of the standard library: the program's own roots win ties
-	inlined   bool // a variable of an inlined function: those of the frame's own function win ties
+	// OfTest is set for the variables of functions of test files, or on the goroutine of a test,
+	// and for package testing's own: tests use what they are about, and release it when they end.
+	OfTest   bool
+	standard bool // of the standard library: the program's own roots win ties
+	inlined  bool // a variable of an inlined function: those of the frame's own function win ties
 }
 
 // Compare orders roots by class and kind, then by name and place; it returns a number below 0, 0 or
@@ -162,6 +165,9 @@ func List(h *typedheap.Heap, program Program) []*Entry {
 	}
 	rs.timerRoots()
 	rs.specialRoots()
+	for _, r := range rs.list {
+		r.Class = program.Order.class(&r.Root)
+	}
 	sort.SliceStable(rs.list, func(i, j int) bool { return rs.list[i].Compare(&rs.list[j].Root) < 0 })
 	for _, r := range rs.list {
 		byLabel := func(i, j int) bool { return r.Edges[i].Label < r.Edges[j].Label }
@@ -177,7 +183,7 @@ func (rs *set) globalRoots() {
 	h := rs.heap
 	for i := range h.Segments.Statics {
 		s := &h.Segments.Statics[i]
-		r := Root{Kind: KindGlobal, Name: s.Name, Package: s.Package, File: s.File, Line: s.Line, Class: rs.program.classOf(s.Package), standard: rs.program.Modules.IsStandard(s.Package)}
+		r := Root{Kind: KindGlobal, Name: s.Name, Package: s.Package, File: s.File, Line: s.Line, OfTest: s.Package == "testing", Class: rs.program.classOf(s.Package), standard: rs.program.Modules.IsStandard(s.Package)}
 		if s.Type == 0 && r.Class == ClassNamed {
 			r.Class = ClassRuntime
 		}
@@ -235,6 +241,7 @@ func (rs *set) frameRoots(st *live.Stack) {
 			if r.Class == ClassNamed && v.Name == stackvar.Temporary {
 				r.Class = ClassTemporary
 			}
+			r.OfTest = base.Test || r.Package == "testing" || strings.HasSuffix(v.File, "_test.go")
 			if rs.program.classOf(symbol.Package(v.Func.Name)) == ClassTool {
 				r.Class = ClassTool
 			}

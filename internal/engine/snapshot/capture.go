@@ -76,6 +76,7 @@ type Snapshot struct {
 	pause   time.Duration
 	stopped *root.Program // of a process that another program stopped, else nil
 	release func() error  // Close calls it for such a process
+	order   root.Order    // see Arrange
 }
 
 // captures serializes captures: each freezes the whole process.
@@ -291,6 +292,14 @@ func (s *Snapshot) Close() error {
 	p := s.process
 	s.process = nil
 	return p.Close()
+}
+
+// Detach ends the frozen process, after a scan. What the scan has read stays, for further scans.
+func (s *Snapshot) Detach() error {
+	if p, ok := s.process.(interface{ Release() error }); ok {
+		return p.Release()
+	}
+	return nil
 }
 
 var index struct {

@@ -21,11 +21,16 @@ func OfStopped(model *goruntime.Model, index *debuginfo.Index, modules *symbol.M
 
 // Program says which packages and goroutines of the frozen process belong to the program.
 func (s *Snapshot) Program() root.Program {
+	program := ThisProgram()
 	if s.stopped != nil {
-		return *s.stopped
+		program = *s.stopped
 	}
-	return ThisProgram()
+	program.Order = s.order
+	return program
 }
+
+// Arrange sets the order in which the roots of later scans claim objects.
+func (s *Snapshot) Arrange(o root.Order) { s.order = o }
 
 // Stopped reports whether another program stopped the process.
 func (s *Snapshot) Stopped() bool { return s.stopped != nil }

@@ -241,6 +241,9 @@ func (a *Assertion) Judge() *Outcome {
 	if less != nil {
 		all.Types = nonNil(less.types)
 	}
+	if err := a.recall(all); err != nil {
+		return a.Unknown(err)
+	}
 	native := all.Native
 	artifacts := false // there is time for the next snapshot to have all artifacts
 	for {
@@ -267,7 +270,7 @@ func (a *Assertion) Judge() *Outcome {
 			}
 			_, _, broken := e.Broken()
 			first = cmp.Or(first, broken)
-			all.AlsoHeldBy = message.Places(e)
+			all.AlsoHeldBy, all.ByDistance = message.Places(e), o.Golden != nil && a.Req.Baseline == nil
 			before = a.compared
 		}
 		wait := RetryWaits[o.Snapshots-1]
@@ -276,7 +279,7 @@ func (a *Assertion) Judge() *Outcome {
 			return a.outOfTime(o, e, first, err)
 		}
 		if !a.Time.Allows(wait + (2+2*time.Duration(len(all.AlsoHeldBy)))*took) {
-			all.AlsoHeldBy = nil
+			all.AlsoHeldBy, all.ByDistance = nil, false
 		}
 		artifacts = o.Snapshots == len(RetryWaits) && a.Time.Allows(wait+4*took)
 		var pending PendingTimers

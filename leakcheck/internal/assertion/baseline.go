@@ -12,7 +12,7 @@ func (c *Checker) TakeBaseline(t environ.TestingT) *request.Baseline {
 	t.Helper()
 	ctx, cancel := c.Budget(t).Context()
 	defer cancel()
-	obs, err := c.Observe(ctx, observe.Needs{Heap: true, Names: true, Stacks: true, Profile: c.Environment().KeepsFiles()})
+	obs, err := c.Observe(ctx, observe.Needs{Heap: true, Names: true, Stacks: true, Keep: true, Profile: c.Environment().KeepsFiles()})
 	if err == nil {
 		err = observe.Audit(obs.Report)
 	}
@@ -21,7 +21,7 @@ func (c *Checker) TakeBaseline(t environ.TestingT) *request.Baseline {
 		return &request.Baseline{Unknown: err}
 	}
 	kept := obs.Artifacts()
-	b := &request.Baseline{Forest: tree.GrowForest(obs.Report), Heap: kept.Heap, Report: kept.Report, Live: obs.Report.Totals.LiveBytes}
+	b := &request.Baseline{Snapshot: obs.Kept, Forest: tree.GrowForest(obs.Report), Heap: kept.Heap, Report: kept.Report, Live: obs.Report.Totals.LiveBytes}
 	if c.Resources != nil {
 		b.Resources, _ = c.Resources("") // without, bounds on resources are unknown
 	}
@@ -32,4 +32,21 @@ func (c *Checker) TakeBaseline(t environ.TestingT) *request.Baseline {
 		b.Goroutines = goroutine.TakeCensus(obs.Stacks.Goroutines)
 	}
 	return b
+}
+
+// recall makes the baseline's figures ones that can be compared with those of this assertion's
+// snapshots: in the same order of roots, and with what the bounded nodes held then.
+func (a *Assertion) recall(n observe.Needs) error {
+	b := a.Req.Baseline
+	if b == nil || b.Snapshot == nil || !n.Heap {
+		return nil
+	}
+	r, err := observe.Recall(b.Snapshot, n)
+	if err != nil {
+		return err
+	}
+	own := *b
+	own.Forest = tree.GrowForest(r)
+	a.Req.Baseline = &own
+	return nil
 }

@@ -63,6 +63,7 @@ type Finding struct {
 	Weight   func(tree.Tally) int64 // the figure that the finding is about: objects, or bytes
 	Freed    bool                   // the finding includes what cutting would free
 	Native   bool                   // Freed includes blocks of C's malloc
+	Held     *observe.Held          // the query that Culprits are of; nil: they are of the report
 
 	// Of goroutines:
 	Crews goroutine.Census // goroutines that count towards Amount, the largest first
@@ -110,6 +111,13 @@ func narrow(obs *observe.Observation, r *request.Request, s tree.Scope) *Seen {
 		e.Census = goroutine.TakeCensus(obs.Stacks.Goroutines)
 	}
 	return e
+}
+
+// NearestForest returns the branches that count for a request if the nearest variable claims each
+// object.
+func (s *Seen) NearestForest(r *request.Request, scope tree.Scope) tree.Forest {
+	f, _ := tree.ApplyIgnores(tree.GrowForest(s.ByDistance).Keep(scope), r.Ignores)
+	return f
 }
 
 // Broken returns how many bounds and golden-file lines do not hold, how many there are, and the
@@ -228,6 +236,9 @@ const SinceBesideRetained = "Since beside a bound or line on what is retained: a
 // Trace returns the path to the branch that has most of the first culprit.
 func (f *Finding) Trace() *tree.Trace {
 	t := tree.TraceTo(f.Culprits[0], f.Below, f.Weight)
+	if f.Held != nil {
+		t.Of = f.Held.Query
+	}
 	if t.Freed = f.Freed && (f.Below || !f.Native); f.Native {
 		t.Cut = f.Culprits[0]
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
@@ -21,7 +22,9 @@ import (
 func (x *Experiment) snapshot() error {
 	scopes := check.ScopeCheck{Req: x.Req}
 	keeps := x.Env.KeepsFiles()
-	all := scopes.Needs().And(observe.Needs{Heap: true, Names: true, Profile: keeps, AlsoHeldBy: x.alsoHeldBy, Native: keeps && x.native})
+	order := request.OrderOf(x.Req, tree.Scope{Packages: x.Req.Scope})
+	order.PackagesFirst, order.TestsLast = false, false
+	all := scopes.Needs().And(observe.Needs{Order: order, Heap: true, Names: true, Profile: keeps, AlsoHeldBy: x.alsoHeldBy, Native: keeps && x.native})
 	for try := 0; ; try++ {
 		start := x.Now()
 		obs, err := x.ObserveInTime(all)

@@ -30,13 +30,15 @@ func PlacesOf(traces []*tree.Trace) []observe.Place {
 	var places []observe.Place
 	for _, t := range traces {
 		if b := t.Spread(); b != nil {
-			places = append(places, placeOf(b))
+			places = append(places, placeOf(t, b))
 		}
 	}
 	return places
 }
 
-func placeOf(b *tree.Branch) observe.Place { return observe.Place{Path: b.Path, Typ: b.Typ} }
+func placeOf(t *tree.Trace, b *tree.Branch) observe.Place {
+	return observe.Place{Path: b.Path, Typ: b.Typ, Of: t.Of}
+}
 
 // AlsoHeldBy says who else holds a large part of the objects at which a trace spreads: at least a
 // quarter.
@@ -45,7 +47,7 @@ func AlsoHeldBy(t *tree.Trace, obs *observe.Observation, env *environ.Environmen
 	if b == nil {
 		return nil
 	}
-	held := obs.AlsoHeld[placeOf(b)]
+	held := obs.AlsoHeld[placeOf(t, b)]
 	if held == nil || 4*held.Objects < b.Objects {
 		return nil
 	}

@@ -57,6 +57,9 @@ func Render(in Input, env *environ.Environment) []string {
 	if in.Snapshots > 1 {
 		lines = append(lines, fmt.Sprintf("still so in the last of %d snapshots: waiting does not help", in.Snapshots))
 	}
+	if in.Golden != nil && in.Golden.HoldsByDistance {
+		lines = append(lines, "what differs is held by something nearer, too: if the file is older than v0.1.0, which has package variables claim first, one update settles it")
+	}
 	if in.Golden != nil && env.Goldens == "" {
 		if n := in.Golden.Renamed(); n > 0 {
 			lines = append(lines, fmt.Sprintf("nothing is retained now at %s of the file, which had as many objects as are new: if a name has changed, "+
@@ -94,14 +97,14 @@ func boundsFailure(e *check.Evaluation, env *environ.Environment) []string {
 		lines[0] += fmt.Sprintf(" (%d of %d bounds)", broken, all)
 	}
 	traced := 0
-	var drawn []*tree.Branch // last branches of the traces so far
+	var drawn []tree.GrowthKey // last branches of the traces so far
 	for i := range e.Findings {
 		f := &e.Findings[i]
 		if !f.Broken {
 			continue
 		}
 		lines = append(lines, "", f.Shown, "    "+f.Amount)
-		if len(f.Culprits) > 0 && slices.Contains(drawn, f.Trace().Last()) {
+		if len(f.Culprits) > 0 && slices.Contains(drawn, f.Trace().Last().GrowthKey()) {
 			lines = append(lines, "    most of it is at the end of the path above")
 			continue
 		}
@@ -116,7 +119,7 @@ func boundsFailure(e *check.Evaluation, env *environ.Environment) []string {
 			lines = append(lines, textfmt.Indent(explainGoroutines(f, env))...)
 			continue
 		}
-		drawn = append(drawn, f.Trace().Last())
+		drawn = append(drawn, f.Trace().Last().GrowthKey())
 		lines = append(lines, textfmt.Indent(explain(f, e.Observation, env))...)
 		if others := Others(f.Trace(), f.Culprits, f.Below); len(others) > 0 {
 			lines = append(lines, "", "    besides:")

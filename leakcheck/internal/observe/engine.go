@@ -34,8 +34,11 @@ type Observation struct {
 	Settle   time.Duration // how long the process took to settle
 	Scan     time.Duration
 	Logs     []string // notes on slow steps
-	Counted  bool     // the requested types are within their bounds, and the audit holds: nothing was scanned
-	Heap     string   // the heap profile of the same moment, "" if it was not asked for
+	// the heap if the nearest variable claims each object; nil if it was not asked for
+	ByDistance *refscan.Report
+	Kept       Frozen // the snapshot, for further scans; nil unless it was asked for
+	Counted    bool   // the requested types are within their bounds, and the audit holds: nothing was scanned
+	Heap       string // the heap profile of the same moment, "" if it was not asked for
 }
 
 // Artifacts are the parts of an observation from which files are written, to compare a later
@@ -61,10 +64,13 @@ type Frozen interface {
 	LeakedGoroutines() ([]*refscan.LeakedGoroutine, error)
 	PackageNames() map[string]string
 	CountTypes(all []*proof.TypeCount) (r *refscan.Report, within bool, err error)
-	Elsewhere(is func(path, typ string) bool) (*refscan.Elsewhere, error)
+	Arrange(*refscan.Order)
+	Held(queries ...refscan.Query) ([]*refscan.Held, error)
+	Elsewhere(of refscan.Query, is func(path, typ string) bool) (*refscan.Elsewhere, error)
 	NativeHolders(is func(nativeheap.Block) bool) (*nativeholders.Result, error)
 	NativeFreed(keys []string, asObjects bool) (nativeholders.Sum, error)
 	Settled() time.Duration
+	Detach() error
 	Close() error
 }
 
@@ -168,8 +174,12 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 			}
 		}
 	}
-	if closeErr := taken.Close(); err == nil {
-		err = closeErr
+	end := taken.Close
+	if n.Keep && err == nil {
+		o.Kept, end = taken, taken.Detach
+	}
+	if endErr := end(); err == nil {
+		err = endErr
 	}
 	if err != nil {
 		return nil, err
@@ -225,15 +235,30 @@ func (o *Observation) read(s Frozen, n Needs) error {
 			return nil
 		}
 	}
+	if n.ByDistance {
+		s.Arrange(nil)
+		var err error
+		if o.ByDistance, err = s.Scan(); err != nil {
+			return err
+		}
+	}
+	s.Arrange(n.Order)
 	if err := o.scanHeap(s, n); err != nil {
 		return err
 	}
 	if o.Report.NoDebugInfo != nil {
 		return nil
 	}
+	if err := answer(s, n.Held, func(h *Held, result *refscan.Held) { h.Result = result }); err != nil {
+		return err
+	}
 	o.AlsoHeld = make(map[Place]*refscan.Elsewhere)
 	for _, p := range n.AlsoHeldBy {
-		held, err := s.Elsewhere(func(path, typ string) bool {
+		var of refscan.Query
+		if p.Of != nil {
+			of = *p.Of
+		}
+		held, err := s.Elsewhere(of, func(path, typ string) bool {
 			return symbol.Unescape(path) == p.Path && naming.CleanType(typ) == p.Typ
 		})
 		if err == nil && held != nil {
@@ -241,6 +266,35 @@ func (o *Observation) read(s Frozen, n Needs) error {
 		}
 	}
 	return nil
+}
+
+// answer answers queries for what nodes hold.
+func answer(s Frozen, held []*Held, put func(*Held, *refscan.Held)) error {
+	if len(held) == 0 {
+		return nil
+	}
+	queries := make([]refscan.Query, len(held))
+	for i, h := range held {
+		queries[i] = *h.Query
+	}
+	results, err := s.Held(queries...)
+	for i := range results {
+		put(held[i], results[i])
+	}
+	return err
+}
+
+// Recall scans a kept snapshot again, in the order that n asks for, and answers its queries for
+// what nodes held then.
+func Recall(s Frozen, n Needs) (*refscan.Report, error) {
+	Observing.Lock()
+	defer Observing.Unlock()
+	s.Arrange(n.Order)
+	r, err := s.Scan()
+	if err == nil {
+		err = answer(s, n.Held, func(h *Held, result *refscan.Held) { h.Before = result })
+	}
+	return r, err
 }
 
 // scanHeap makes the report on the heap.

@@ -24,6 +24,18 @@ type Needs struct {
 	Native     bool    // the holders of the blocks of C's malloc; needs heap
 	// the heap is not scanned if there are no more objects of these types than the counts allow
 	Types []*proof.TypeCount
+	Held  []*Held // what nodes hold, whoever else holds it; needs heap
+	Keep  bool    // the snapshot is kept, for Recall
+	// a second report, in which the nearest variable claims each object, whatever Order says
+	ByDistance bool
+	Order      *refscan.Order // in which roots claim objects; nil: by distance alone
+}
+
+// Held is a query for what nodes hold.
+type Held struct {
+	Query  *refscan.Query
+	Result *refscan.Held // of the last snapshot
+	Before *refscan.Held // of the baseline; nil: there is none
 }
 
 // A Cut is a query for what cutting nodes of a report would free, beyond the Retained figures of
@@ -45,17 +57,25 @@ type Cut struct {
 	Err    error
 }
 
-// A Place is a path in a folded report, with the type of the objects there.
-type Place struct{ Path, Typ string }
+// A Place is a path in a folded report, with the type of the objects there. Of is the query that
+// the objects there are held by, nil for those of the report.
+type Place struct {
+	Path, Typ string
+	Of        *refscan.Query
+}
 
 // And returns the needs of both.
 func (n Needs) And(m Needs) Needs {
+	order := n.Order
+	if order == nil {
+		order = m.Order
+	}
 	return Needs{
 		Heap: n.Heap || m.Heap, Names: n.Names || m.Names, Stacks: n.Stacks || m.Stacks, Leaked: n.Leaked || m.Leaked,
 		Resources: n.Resources || m.Resources, Collect: n.Collect || m.Collect, AsIs: n.AsIs || m.AsIs,
 		Retained: n.Retained || m.Retained, Cuts: append(n.Cuts[:len(n.Cuts):len(n.Cuts)], m.Cuts...),
 		Profile: n.Profile || m.Profile, AlsoHeldBy: append(n.AlsoHeldBy[:len(n.AlsoHeldBy):len(n.AlsoHeldBy)], m.AlsoHeldBy...),
 		Native: n.Native || m.Native,
-		Types:  append(n.Types[:len(n.Types):len(n.Types)], m.Types...),
+		Types:  append(n.Types[:len(n.Types):len(n.Types)], m.Types...), Held: append(n.Held[:len(n.Held):len(n.Held)], m.Held...), Order: order, Keep: n.Keep || m.Keep, ByDistance: n.ByDistance || m.ByDistance,
 	}
 }

@@ -50,6 +50,9 @@ func (s Process) CountTypes(all []*proof.TypeCount) (*refscan.Report, bool, erro
 	}, true, nil
 }
 
+// Detach calls snapshot.Detach.
+func (s Process) Detach() error { return (*snapshot.Snapshot)(s.Snapshot).Detach() }
+
 // Collect calls snapshot.Collect: a garbage collection, for a bounded time.
 func Collect(ctx context.Context) error { return public(snapshot.Collect(ctx)) }
 

@@ -17,7 +17,7 @@ func (s *Selector) Selects(f tree.Forest) []*tree.Branch {
 	f.All(func(b *tree.Branch) bool {
 		switch s.Kind {
 		case selectRoot:
-			if s.Path.MatchWhole(b.Name) || b.Root.Kind == refscan.RootFrame && s.Path.MatchPrefix(b.Name) || b.StartedIn(s.Path) {
+			if s.isRoot(b.Name, b.Root) {
 				found = append(found, b)
 			}
 			return false

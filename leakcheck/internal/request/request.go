@@ -9,6 +9,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -64,6 +65,7 @@ func (r *Request) NeedsHeap() bool { return len(r.Bounds) > 0 || !r.Bounded() }
 // A Baseline has the retained memory of one moment.
 type Baseline struct {
 	Forest     tree.Forest
+	Snapshot   observe.Frozen  // nil: it was not kept
 	Heap       string          // the heap profile of that moment, "" if no artifacts are kept
 	Report     *refscan.Report // the heap at that moment as a report, nil if no artifacts are kept
 	Live       int64           // bytes

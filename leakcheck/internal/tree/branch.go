@@ -290,13 +290,12 @@ func (b *Branch) IsOver() bool { return b.Ended > 0 && b.Ended >= b.Objects }
 
 // isAt reports whether a pattern of paths, roots or functions matches this branch.
 func (b *Branch) isAt(p naming.Pattern) bool {
-	return p.MatchPrefix(b.Path) || b.Parent == nil && b.StartedIn(p)
+	return p.MatchPrefix(b.Path) || b.Parent == nil && StartedIn(b.Root, p)
 }
 
 // StartedIn reports whether a root is a variable of a goroutine whose function or entry function
 // the pattern names.
-func (b *Branch) StartedIn(p naming.Pattern) bool {
-	info := b.Root
+func StartedIn(info *refscan.RootInfo, p naming.Pattern) bool {
 	if info.Kind != refscan.RootFrame {
 		return false
 	}

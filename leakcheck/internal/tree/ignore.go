@@ -3,8 +3,10 @@ package tree
 import (
 	"fmt"
 
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/refscan"
 )
 
 // An Ignoring is an Ignore option.
@@ -50,4 +52,25 @@ func ApplyIgnores(f Forest, ignores []Ignoring) (Forest, []Ignored) {
 		return false
 	})
 	return rest, left
+}
+
+// IgnoresRoot reports whether an Ignore names a root.
+func IgnoresRoot(ignores []Ignoring, name string, info *refscan.RootInfo) bool {
+	name = symbol.Unescape(name)
+	for _, ig := range ignores {
+		if ig.Pattern.MatchPrefix(name) || StartedIn(info, ig.Pattern) {
+			return true
+		}
+	}
+	return false
+}
+
+// IgnoresPath reports whether an Ignore names a path.
+func IgnoresPath(ignores []Ignoring, path string) bool {
+	for _, ig := range ignores {
+		if ig.Pattern.MatchPrefix(path) {
+			return true
+		}
+	}
+	return false
 }

@@ -105,6 +105,19 @@ func RetainerOf(e *environ.Environment, b *Branch) *Retainer {
 	return nil
 }
 
+// MayBeKept reports whether a path is one at which the standard library keeps objects on purpose.
+func MayBeKept(path string, info *refscan.RootInfo) bool {
+	if info.Kind != refscan.RootGlobal {
+		return false
+	}
+	for i := range Retainers {
+		if r := &Retainers[i]; !r.RuntimeTypes && beginsWith(path, r.Path) {
+			return true
+		}
+	}
+	return false
+}
+
 // hasTypes reports whether all types on the path to a branch are the standard library's or, if
 // runtimeTypes is set, the runtime's.
 func hasTypes(e *environ.Environment, b *Branch, runtimeTypes bool) bool {

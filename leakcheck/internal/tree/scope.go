@@ -20,7 +20,7 @@ func (f Forest) Keep(s Scope) Forest {
 	var kept Forest
 	pruned := false
 	for _, b := range f {
-		if s.includes(b.Root) {
+		if s.Includes(b.Root) {
 			kept = append(kept, b)
 			continue
 		}
@@ -39,10 +39,11 @@ func (f Forest) Keep(s Scope) Forest {
 
 // IncludesAny reports whether a scope includes any of some roots.
 func (s *Scope) IncludesAny(f Forest) bool {
-	return slices.ContainsFunc(f, func(b *Branch) bool { return s.includes(b.Root) })
+	return slices.ContainsFunc(f, func(b *Branch) bool { return s.Includes(b.Root) })
 }
 
-func (s *Scope) includes(info *refscan.RootInfo) bool {
+// Includes reports whether a scope includes a root.
+func (s *Scope) Includes(info *refscan.RootInfo) bool {
 	if s.SkipTests && (IsTestFrame(info) || isRuntimeFrame(info)) {
 		return false
 	}

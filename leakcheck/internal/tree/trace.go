@@ -1,5 +1,7 @@
 package tree
 
+import "github.com/leakgate/leakgate/refscan"
+
 // Spread returns the first branch below the root that has at least a quarter of the objects of the
 // trace's last branch. These are the objects that the program stored somewhere, and the branch
 // above is the container. It returns nil if there is none.
@@ -17,9 +19,10 @@ func (t *Trace) Spread() *Branch {
 type Trace struct {
 	Branches []*Branch
 	Weight   func(Tally) int64
-	Freed    bool    // the trace says what cutting each branch would free
-	Cut      *Branch // the only branch that Freed applies to; nil: all
-	Grows    *Branch // the first branch that grows, below those that do not; nil: unknown
+	Freed    bool           // the trace says what cutting each branch would free
+	Cut      *Branch        // the only branch that Freed applies to; nil: all
+	Of       *refscan.Query // the query that the branches are of; nil: they are of the report
+	Grows    *Branch        // the first branch that grows, below those that do not; nil: unknown
 }
 
 // TraceTo follows the path to b. If below is true, it goes on to the largest child, until it comes

@@ -2,6 +2,7 @@
 package bounds
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -19,7 +20,8 @@ type boundsCheck struct {
 	req   *request.Request
 	scope tree.Scope
 	env   *environ.Environment
-	cuts  []cut // by bound
+	cuts  []cut           // by bound
+	held  []*observe.Held // by bound; nil for bounds on types
 }
 
 // A cut is a query for what cutting the branches that a bound selects would free.
@@ -29,8 +31,11 @@ type cut struct {
 }
 
 func NewBoundsCheck(r *request.Request, s tree.Scope, env *environ.Environment) *boundsCheck {
-	c := &boundsCheck{req: r, scope: s, env: env, cuts: make([]cut, len(r.Bounds))}
+	c := &boundsCheck{req: r, scope: s, env: env, cuts: make([]cut, len(r.Bounds)), held: make([]*observe.Held, len(r.Bounds))}
 	for i, b := range r.Bounds {
+		if q := b.Selector.HeldQuery(); q != nil {
+			c.held[i] = &observe.Held{Query: &q}
+		}
 		if b.Cut.Given() && b.Selector.ByType() {
 			c.cuts[i].Nodes = func(r *refscan.Report) []*refscan.Node { return c.nodes(r, &b.Selector) }
 		}
@@ -57,13 +62,16 @@ func (c *boundsCheck) Problems(r *request.Request) []string {
 }
 
 func (c *boundsCheck) Needs() observe.Needs {
-	n := observe.Needs{Heap: true}
+	n := observe.Needs{Heap: true, Order: request.OrderOf(c.req, c.scope)}
 	for i, b := range c.req.Bounds {
 		// Without names, types can be told by the size and pointers of objects, up to a point.
 		n.Names = n.Names || b.Cut.Given() || !b.Selector.ByType()
 		n.Retained = n.Retained || b.Cut.Given()
 		n.Native = n.Native || b.Cut.Native
 		n.Cuts = append(n.Cuts, &c.cuts[i].Cut)
+		if c.held[i] != nil {
+			n.Held = append(n.Held, c.held[i])
+		}
 	}
 	return n
 }
@@ -76,7 +84,7 @@ func (c *boundsCheck) Evaluate(s *check.Seen) []check.Finding {
 			all = append(all, check.Finding{Problem: problem})
 			continue
 		}
-		f := c.judge(b, &c.cuts[i], s)
+		f := c.judge(b, &c.cuts[i], c.held[i], s)
 		if unnamed != nil && !f.Broken {
 			f.Doubt = doubtOf(b, f.Record, s.Report)
 		}
@@ -89,8 +97,17 @@ func (c *boundsCheck) Evaluate(s *check.Seen) []check.Finding {
 }
 
 // judge compares one bound with a snapshot.
-func (c *boundsCheck) judge(b *request.Bound, cut *cut, s *check.Seen) check.Finding {
+func (c *boundsCheck) judge(b *request.Bound, cut *cut, held *observe.Held, s *check.Seen) check.Finding {
 	selected, found, notes := c.selectBeyondBaseline(b, s)
+	culprits, more := selected, ""
+	if held != nil && held.Result != nil && (c.req.Baseline == nil || held.Before != nil) {
+		culprits, found = c.heldBy(b, held, s)
+		if more = beyond(b, held, found); more != "" {
+			notes = append(notes, fmt.Sprintf("%s: it also leads to %s", b, more))
+		}
+	} else {
+		held = nil
+	}
 	if len(cut.Native) > 0 {
 		selected = cut.holders
 	} else if b.Selector.Kind == request.SelectPath && len(b.Selector.Selects(s.Everything)) == 0 {
@@ -99,16 +116,60 @@ func (c *boundsCheck) judge(b *request.Bound, cut *cut, s *check.Seen) check.Fin
 	f := check.Finding{
 		Shown: b.String(), Broken: b.Broken(found.Objects, found.Bytes), Amount: amount(b, found), Notes: notes,
 		Below: !b.Selector.ByType(), Weight: tree.BytesOf,
-		Record: verdict.Bound{Selector: b.Selector.Record, MaxObjects: b.MaxObjects, MaxBytes: b.MaxBytes, Objects: found.Objects, Bytes: found.Bytes},
+		Record: verdict.Bound{Selector: b.Selector.Record, MaxObjects: b.MaxObjects, MaxBytes: b.MaxBytes, Objects: found.Objects, Bytes: found.Bytes, Beyond: more},
 	}
 	if b.MaxObjects != nil && found.Objects > *b.MaxObjects {
 		f.Weight = tree.ObjectsOf
 	}
-	f.Culprits = rank(&b.Selector, selected, f.Weight)
+	f.Culprits, f.Held = rank(&b.Selector, culprits, f.Weight), held
 	if b.Cut.Given() {
 		cut.judge(&f, b, selected)
 	}
 	return f
+}
+
+// heldBy returns the branches that a bound selects, with what they hold, whoever else holds it too,
+// and their figures beyond the baseline.
+func (c *boundsCheck) heldBy(b *request.Bound, held *observe.Held, s *check.Seen) (selected []*tree.Branch, found tree.Tally) {
+	now := c.heldForest(b, held.Result, s.Now)
+	selected = b.Selector.Selects(now)
+	found = b.Selector.Sum(selected)
+	if held.Before != nil {
+		before := c.heldForest(b, held.Before, s.Base)
+		found = found.Beyond(b.Selector.Sum(b.Selector.Selects(before)))
+		selected = b.Selector.Selects(now.Growth(before))
+	}
+	return selected, found
+}
+
+// heldForest returns the trees of what a bound's branches hold. Roots that are no variables, timers
+// or finalizers are those of the report.
+func (c *boundsCheck) heldForest(b *request.Bound, held *refscan.Held, report tree.Forest) tree.Forest {
+	f, _ := tree.ApplyIgnores(tree.GrowForest(&refscan.Report{Roots: held.Roots}).Keep(c.scope), c.req.Ignores)
+	for _, r := range report {
+		if r.Root.Kind == refscan.RootNative || r.Root.Kind == refscan.RootOther && !slices.ContainsFunc(f, func(s *tree.Branch) bool { return s.Path == r.Path }) {
+			f = append(f, r)
+		}
+	}
+	return f
+}
+
+// beyond says what the selected branches of a bound that holds lead to, and do not hold, if it
+// would be more than the bound; else it returns "".
+func beyond(b *request.Bound, held *observe.Held, found tree.Tally) string {
+	more := beyondOf(held.Result)
+	if held.Before != nil {
+		more = more.Beyond(beyondOf(held.Before))
+	}
+	all := found.Plus(more)
+	if b.Broken(found.Objects, found.Bytes) || !b.Broken(all.Objects, all.Bytes) {
+		return ""
+	}
+	return more.Text() + " that " + cmp.Or(held.Result.Nearer, "something else") + " is nearer to"
+}
+
+func beyondOf(h *refscan.Held) tree.Tally {
+	return tree.Tally{Objects: h.BeyondObjects, Bytes: h.BeyondBytes}
 }
 
 // selectBeyondBaseline returns the branches that a bound selects, and their figures beyond the

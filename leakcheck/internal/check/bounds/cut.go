@@ -104,7 +104,7 @@ func (c *cut) judge(f *check.Finding, b *request.Bound, selected []*tree.Branch)
 	f.Record.RetainedObjects, f.Record.RetainedBytes = most.Objects, most.Bytes
 	if over != "" && !f.Broken {
 		f.Broken = true
-		f.Culprits = slices.Clone(selected)
+		f.Culprits, f.Held = slices.Clone(selected), nil
 		sort.SliceStable(f.Culprits, func(i, j int) bool {
 			return tree.CompareTallies(weight, f.Culprits[j].Retained, f.Culprits[i].Retained) < 0
 		})

@@ -39,7 +39,10 @@ type Comparison struct {
 	improvements int                 // lines that allow more than is retained
 	Diff         string              // from the file's text to the text that an update makes
 	changes      []golden.Change     // changes of an update
-	Updated      *golden.File
+	// HoldsByDistance says that the file holds if each object is charged to the variable that is
+	// nearest to it, as it was before v0.1.0.
+	HoldsByDistance bool
+	Updated         *golden.File
 }
 
 // Values of verdict.Golden's Status.
@@ -125,7 +128,7 @@ func (c *Check) Problems(r *request.Request) []string {
 }
 
 func (c *Check) Needs() observe.Needs {
-	return observe.Needs{Heap: true, Names: true, Retained: len(c.Req.Recorded) > 0, Native: c.Req.Native}
+	return observe.Needs{Order: request.OrderOf(c.Req, c.Scope), Heap: true, Names: true, Retained: len(c.Req.Recorded) > 0, Native: c.Req.Native}
 }
 
 func (c *Check) Evaluate(s *check.Seen) []check.Finding {
@@ -136,19 +139,16 @@ func (c *Check) Evaluate(s *check.Seen) []check.Finding {
 			all = append(all, check.Finding{Problem: problem})
 		}
 	}
-	lines := append((&Ruler{Modules: c.Env.Modules, Listed: c.File.listed}).Measure(s.Forest), cutLines(c.Req.Recorded, s.Forest)...)
-	if len(c.Req.Goroutines) > 0 {
-		var base goroutine.Census
-		if c.Req.Baseline != nil {
-			base = c.Req.Baseline.Goroutines
-		}
-		lines = append(lines, goroutines.MeasureGoroutines(c.Req.Goroutines, s.Census, base)...)
-	}
 	compared := *c.File
-	compared.Compare(lines)
+	compared.Compare(c.measure(s, s.Forest))
 	c.Compared = &compared
 	if compared.Ok() {
 		return all
+	}
+	if s.ByDistance != nil {
+		byDistance := *c.File
+		byDistance.Compare(c.measure(s, s.NearestForest(c.Req, c.Scope)))
+		compared.HoldsByDistance = byDistance.Ok()
 	}
 	for _, d := range compared.Failures {
 		f := lineFinding(&d, s.Forest)
@@ -156,6 +156,19 @@ func (c *Check) Evaluate(s *check.Seen) []check.Finding {
 		all = append(all, f)
 	}
 	return all
+}
+
+// measure returns what is retained in a forest, and what goroutines there are.
+func (c *Check) measure(s *check.Seen, f tree.Forest) []golden.Measurement {
+	lines := append((&Ruler{Modules: c.Env.Modules, Listed: c.File.listed}).Measure(f), cutLines(c.Req.Recorded, s.Forest)...)
+	if len(c.Req.Goroutines) > 0 {
+		var base goroutine.Census
+		if c.Req.Baseline != nil {
+			base = c.Req.Baseline.Goroutines
+		}
+		lines = append(lines, goroutines.MeasureGoroutines(c.Req.Goroutines, s.Census, base)...)
+	}
+	return lines
 }
 
 // lineFinding returns the finding for a golden-file line that does not hold, or for a path without
