@@ -521,8 +521,8 @@
 // Packages are dealt out in turn, in the order of their import paths, so every shard must be given
 // the same patterns and flags at the same revision; a shard for which nothing is left passes. A
 // shard that is missing makes the merged run one that could not tell. Reports that are not of one
-// run are refused. Shards may come from anywhere: nothing is read outside of their folders, wherever
-// links in them lead.
+// run are refused. Shards may come from anywhere: nothing is read outside of their folders,
+// wherever links in them lead.
 //
 // The flags may stand before the reports and after them; -github, -junit, -markdown and -sarif are
 // those of "leakgate run", so that the shards may be run with -github off, and reported once:

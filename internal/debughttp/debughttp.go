@@ -14,8 +14,8 @@ import (
 
 // CrossSite returns why a request may have been made by a web page of another site, "" if it was
 // not. Such a page cannot read the answer as a rule, but each request costs a snapshot. Requests of
-// clients that are no browsers pass. Unlike net/http.CrossOriginProtection it looks at GET, too, and
-// at Referer, since a browser sends no Origin with an image.
+// clients that are no browsers pass. Unlike net/http.CrossOriginProtection it looks at GET, too,
+// and at Referer, since a browser sends no Origin with an image.
 func CrossSite(r *http.Request) string {
 	const remedy = "; enter the address in the browser itself, or ask with curl or go tool pprof"
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {

@@ -53,7 +53,8 @@ func TestFromHere(t *testing.T) {
 	}
 }
 
-// A pipe is a connection without a buffer: a write ends when the other side reads, or at a deadline.
+// A pipe is a connection without a buffer: a write ends when the other side reads, or at a
+// deadline.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {

@@ -10,8 +10,8 @@ import (
 // Most bounds files that come from elsewhere and have no bound of their own.
 const Most = 512 << 20
 
-// Read reads a file of at most limit bytes. A larger one is an error, and is not read first: what it
-// is parsed into takes several times its size.
+// Read reads a file of at most limit bytes. A larger one is an error, and is not read first: what
+// it is parsed into takes several times its size.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -21,8 +21,8 @@ func Read(path string, limit int64) ([]byte, error) {
 	return ReadAll(f, path, limit)
 }
 
-// ReadAll reads r, which may be a file or endless, to its end, at most limit bytes. name is its name
-// in errors.
+// ReadAll reads r, which may be a file or endless, to its end, at most limit bytes. name is its
+// name in errors.
 func ReadAll(r io.Reader, name string, limit int64) ([]byte, error) {
 	var b bytes.Buffer
 	if f, ok := r.(*os.File); ok {

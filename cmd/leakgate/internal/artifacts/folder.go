@@ -11,9 +11,9 @@ import (
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// A Folder is the path of an artifacts directory that is read. Another machine may have made it, and
-// somebody may have changed it: nothing outside of it is read, whatever names it has and wherever
-// its links lead, nothing but ordinary files, and none without a limit.
+// A Folder is the path of an artifacts directory that is read. Another machine may have made it,
+// and somebody may have changed it: nothing outside of it is read, whatever names it has and
+// wherever its links lead, nothing but ordinary files, and none without a limit.
 type Folder string
 
 // Read reads a file, given by its slash path below the folder, of at most limit bytes.
