@@ -167,6 +167,9 @@ func TestWorstBound(t *testing.T) {
 		"a 3 retained objects, at most 3 retained objects": {Bounds: []verdict.Bound{
 			{Selector: "a", MaxRetainedObjects: most(3), RetainedObjects: 3, Verdict: verdict.Pass},
 		}},
+		"a 4 objects, at most 10 objects; also leads to 1,002 objects, 89.2 KiB that app.srv is nearer to": {Bounds: []verdict.Bound{
+			{Selector: "a", MaxObjects: most(10), Objects: 4, Beyond: "1,002 objects, 89.2 KiB that app.srv is nearer to"},
+		}},
 		"b 2 objects, none allowed": {Bounds: []verdict.Bound{
 			{Selector: "a", MaxObjects: most(1), Objects: 1000, Verdict: verdict.Fail},
 			{Selector: "b", MaxObjects: most(0), Objects: 2, Verdict: verdict.Fail},
