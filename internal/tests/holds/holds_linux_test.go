@@ -18,7 +18,7 @@ import (
 // packages below leakgate's internal folder counts as the tool's. Each is a subtest here. To run
 // some of them: go test -C testdata/programs -v -run TestLeaking/map .
 func TestPrograms(t *testing.T) {
-	cmd := exec.Command("go", "test", "-json", "-count=1", ".")
+	cmd := exec.Command("go", "test", "-json", "-count=1", "-timeout=18m", ".")
 	cmd.Dir = "testdata/programs"
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); name != "GOWORK" && !strings.HasPrefix(name, "LEAK") {
