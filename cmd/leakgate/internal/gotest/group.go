@@ -16,8 +16,8 @@ func (g *Group) Run() error {
 }
 
 // Output runs a command in dir and returns what it and its children print. If ctx ends, all of them
-// are interrupted, so that the go command removes its folders when its compilers and linkers have
-// ended. What does not end within killAfter is killed.
+// are interrupted, compilers and linkers too. What does not end within killAfter is killed. A go
+// command that ends so may leave its temporary folder (go-build*).
 func Output(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var out bytes.Buffer

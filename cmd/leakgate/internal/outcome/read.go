@@ -12,7 +12,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 )
 
-// maxReport bounds a report. Read, it takes six times as much.
+// maxReport bounds a report, which takes several times its size once it is read.
 const maxReport = 128 << 20
 
 // Locate returns the artifacts directory of the report at path, and the report's name in it.

@@ -128,7 +128,7 @@ func (c *Core) readMaps(x *elf.File) error {
 		case p.Off > uint64(c.size) || p.Filesz > uint64(c.size)-p.Off:
 			return errors.New("the core file is truncated: its notes are not there")
 		case p.Filesz > maxNotes:
-			return fmt.Errorf("the core file has %d bytes of notes, more than can be right: those of 20,000 threads have %d", p.Filesz, maxNotes)
+			return fmt.Errorf("the core file has %d bytes of notes, more than can be right: the limit is %d", p.Filesz, maxNotes)
 		}
 		notes, err := io.ReadAll(p.Open())
 		if err != nil {
