@@ -49,16 +49,20 @@ func (s *Snapshot) Held(queries ...Query) (_ []*Held, err error) {
 	}
 	h := holding.New(graph, s.in().Program())
 	defer h.Release()
+	var charged attribute.Charged
+	var build treeBuilder
+	if !s.in().Stopped() {
+		charged, build.finish = readAllocations(s)
+	}
 	var all []*Held
 	for _, q := range queries {
-		charged, finish := readAllocations(s)
 		found := h.Find(q.gate, charged)
 		held := &Held{BeyondObjects: found.Beyond.Objects, BeyondBytes: found.Beyond.Bytes}
 		if found.Nearer != nil {
 			held.Nearer = symbol.Unescape(found.Nearer.Name)
 		}
 		for _, n := range found.Roots {
-			held.Roots = append(held.Roots, treeBuilder{finish}.node(n))
+			held.Roots = append(held.Roots, build.node(n))
 		}
 		all = append(all, held)
 	}

@@ -255,7 +255,11 @@ func (b *graph) object(w *dominance.Writer, s *goruntime.Span, obj uint32) {
 	mem := s.Bytes(obj)
 	ofTest := b.test[b.charged[obj]]
 	_ = b.heap.Model.PointerWords(s, obj, func(at uint64) { // the marking has read them all
-		if v, ok := b.vertex(heaptype.Word(mem, at*8)); ok && (!ofTest || b.testsHold(v)) {
+		to := heaptype.Word(mem, at*8)
+		if to == 0 {
+			return
+		}
+		if v, ok := b.vertex(to); ok && (!ofTest || b.testsHold(v)) {
 			w.Edge(v)
 		}
 	})

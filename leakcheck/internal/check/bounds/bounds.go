@@ -21,7 +21,7 @@ type boundsCheck struct {
 	scope tree.Scope
 	env   *environ.Environment
 	cuts  []cut           // by bound
-	held  []*observe.Held // by bound; nil for bounds on types
+	held  []*observe.Held // by bound; nil for bounds on types, and on what cutting frees alone
 }
 
 // A cut is a query for what cutting the branches that a bound selects would free.
@@ -33,7 +33,7 @@ type cut struct {
 func NewBoundsCheck(r *request.Request, s tree.Scope, env *environ.Environment) *boundsCheck {
 	c := &boundsCheck{req: r, scope: s, env: env, cuts: make([]cut, len(r.Bounds)), held: make([]*observe.Held, len(r.Bounds))}
 	for i, b := range r.Bounds {
-		if q := b.Selector.HeldQuery(); q != nil {
+		if q := b.Selector.HeldQuery(); q != nil && (b.MaxObjects != nil || b.MaxBytes != nil) {
 			c.held[i] = &observe.Held{Query: &q}
 		}
 		if b.Cut.Given() && b.Selector.ByType() {
