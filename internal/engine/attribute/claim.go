@@ -60,12 +60,8 @@ func (a *attributor) claim(n *Node, parts []part, labels []string) {
 		a.groups = a.groups[:0]
 		for i := range parts {
 			for p := &parts[i]; p.at < len(p.bundles) && p.bundles[p.at].order() == next; p.at++ {
-				switch b := &p.bundles[p.at]; {
-				case !a.admits(n, b, labels):
-				case b.kind == KindTiny:
-					a.takeSmall(b)
-				default:
-					a.takeObjects(b)
+				if b := &p.bundles[p.at]; a.admits(n, b, labels) {
+					a.take(b)
 				}
 			}
 		}
@@ -115,6 +111,17 @@ func (a *attributor) group(b *bundle) *group {
 	g := &a.groups[len(a.groups)-1]
 	*g = group{ty: typing.Typing{Type: b.typ, Layout: b.layout}, runs: g.runs[:0], seen: g.seen[:0], partial: g.partial[:0]}
 	return g
+}
+
+// take claims the targets of a bundle that are not claimed yet.
+//
+//go:norace
+func (a *attributor) take(b *bundle) {
+	if b.kind == KindTiny {
+		a.takeSmall(b)
+	} else {
+		a.takeObjects(b)
+	}
 }
 
 // takeObjects claims the targets of a bundle that are not claimed yet. It postpones targets whose

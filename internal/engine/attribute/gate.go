@@ -135,11 +135,7 @@ func (a *attributor) claimLate() {
 			l.words = a.unseen(l.words)
 		}
 		a.groups = a.groups[:0]
-		if l.kind == KindTiny {
-			a.takeSmall(&l.bundle)
-		} else {
-			a.takeObjects(&l.bundle)
-		}
+		a.take(&l.bundle)
 		if len(a.groups) > 0 {
 			links := l.node.links
 			l.node.links = nil // those of roots are gone already

@@ -11,9 +11,8 @@ import (
 type key uint32
 
 const (
-	far      key = 127 // no object is farther
-	farther  key = 128 // no variable leads to the object
-	fromGone key = 129 // of an object that is left out
+	far     key = 127 // no object is farther
+	farther key = 128 // no variable leads to the object, or it is left out
 )
 
 // Lengths of ways.
@@ -69,8 +68,7 @@ func (d *distances) root(obj uint32) int { return int(d.words[obj] >> 8) }
 // maxRoots bounds the indexes of roots.
 const maxRoots = 1<<24 - 1
 
-// spread finds distances from some roots and objects, the nearest first. The objects and roots that
-// skip names have none. length is how long a way is behind a reference.
+// spread finds distances from some roots and objects, the nearest first.
 type spread struct {
 	distances
 	walk    *walk
@@ -84,7 +82,7 @@ func (s *spread) reach(obj uint32, k key, of int) {
 	}
 }
 
-// run follows references; after returns the distance behind one, fromGone to leave it out.
+// run follows references; after returns the distance behind one, farther to leave it out.
 func (s *spread) run(after func(k key, holder, to uint32, l heaptype.Link) key) {
 	for k := range key(len(s.buckets)) {
 		for len(s.buckets[k]) > 0 {
@@ -132,19 +130,15 @@ func rootDistance(r *root.Entry) key {
 }
 
 // testDistances finds the distances from the variables of tests, but for those of the roots that a
-// query is about. Tests have nothing that is a part of what the query's nodes hold.
+// query is about. Tests have nothing that is a part of what the query's nodes hold. No way of
+// theirs counts as one through an element.
 func (x *Heap) testDistances(p *part) distances {
 	s := &spread{distances: distances{offheap.Make(int(x.heap.NumNodes()))}, walk: newWalk(x.heap)}
 	reach := func(k key, to uint32, l heaptype.Link, shared bool) key {
-		switch {
-		case p.parts.Has(to):
-			return fromGone
-		case l.Crosses && shared:
-			k += sharedLength << 1
-		case l.Crosses:
-			k += stepLength << 1
+		if p.parts.Has(to) {
+			return farther
 		}
-		return min(k, far-1)
+		return k.after(heaptype.Link{Crosses: l.Crosses}, shared)
 	}
 	for i, r := range x.roots {
 		if r.OfTest && isVariable(r) && !p.isOf(r) {

@@ -7,7 +7,8 @@
 // a step from what is an element of some container costs more, and a step from an element that was
 // reached through its container costs most, since elements refer back to their owner and to what
 // they share. So a root holds what a crossing reference leads to if no other variable is nearer;
-// ties go to the root. The variables of a goroutine begin farther away than those of packages.
+// ties go to the root, but of two equally long ways one that leads through an element loses to one
+// that does not. The variables of a goroutine begin farther away than those of packages.
 // Variables of tests are nearer than elements, but have nothing that is a part of what the root
 // holds.
 package holding
@@ -17,6 +18,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/objset"
 	"github.com/leakgate/leakgate/internal/engine/root"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
+	"github.com/leakgate/leakgate/internal/nodename"
 )
 
 // A Heap answers queries on what roots hold. It is not safe for concurrent use.
@@ -62,19 +64,18 @@ func (x *Heap) Find(q Query, charged attribute.Charged) *Held {
 	if x.elements == nil {
 		x.findElements()
 	}
-	var p *part
+	p := &part{from: from, near: &x.near}
+	defer func() { p.test.release() }()
 	if len(from.objects) > 0 { // of paths: the distance begins at their nodes
 		near := x.distances(from.objects)
 		defer near.release()
-		p = x.hold(&near, from)
-	} else {
-		if x.near.words == nil {
-			x.near = x.distances(nil)
-		}
-		p = x.hold(&x.near, from)
+		p.near = &near
+	} else if x.near.words == nil {
+		x.near = x.distances(nil)
 	}
+	x.hold(p)
 	held.Part.Within = p.held
-	held.Roots = attribute.Run(x.heap, x.program, attribute.Options{Charged: charged, Part: held.Part}).Roots
+	held.Roots = attribute.Run(x.heap, x.program, attribute.Options{Charged: charged, Part: held.Part, Roots: x.roots}).Roots
 	x.beyond(held, p)
 	return held
 }
@@ -91,7 +92,7 @@ func (x *Heap) begin(q Query) start {
 	var from start
 	leadsOn := false
 	for _, r := range x.roots {
-		switch q(foldedName(r), &r.Root) {
+		switch q(nodename.Fold(r.Name), &r.Root) {
 		case attribute.GateWithin:
 			if len(r.Edges) > 0 {
 				from.roots = append(from.roots, r)
@@ -108,6 +109,6 @@ func (x *Heap) begin(q Query) start {
 			from.objects = append(from.objects, c.Obj)
 		}
 	}
-	from.tree = attribute.Run(x.heap, x.program, attribute.Options{Part: &attribute.Part{Gate: q, Tops: true}, Watch: &attribute.Watcher{Charge: charge}}).Roots
+	from.tree = attribute.Run(x.heap, x.program, attribute.Options{Part: &attribute.Part{Gate: q, Tops: true}, Roots: x.roots, Watch: &attribute.Watcher{Charge: charge}}).Roots
 	return from
 }

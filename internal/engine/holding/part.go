@@ -2,6 +2,7 @@ package holding
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/objset"
@@ -21,8 +22,8 @@ type part struct {
 
 // hold finds what the nodes of a query hold. What tests have depends on what the nodes hold, and
 // the other way round: at first the nodes hold no part of what a test has, and then ever more.
-func (x *Heap) hold(near *distances, from start) *part {
-	p := &part{from: from, near: near, parts: objset.New(x.heap.NumNodes()), n: -1}
+func (x *Heap) hold(p *part) {
+	p.parts, p.n = objset.New(x.heap.NumNodes()), -1
 	for range maxRounds {
 		n := p.n
 		p.test.release()
@@ -31,20 +32,12 @@ func (x *Heap) hold(near *distances, from start) *part {
 			break
 		}
 	}
-	return p
 }
 
 // maxRounds bounds how often hold begins again. A round adds objects, or is the last.
 const maxRounds = 8
 
-func (p *part) isOf(r *root.Entry) bool {
-	for _, of := range p.from.roots {
-		if of == r {
-			return true
-		}
-	}
-	return false
-}
+func (p *part) isOf(r *root.Entry) bool { return slices.Contains(p.from.roots, r) }
 
 // follow fills in what the nodes of the query hold, given what tests have.
 func (x *Heap) follow(p *part) {
@@ -92,7 +85,6 @@ func (p *part) isNearest(obj uint32, k key) bool {
 
 // beyond sums up what the nodes of a query lead to and do not hold, and names who is nearer.
 func (x *Heap) beyond(held *Held, p *part) {
-	defer p.test.release()
 	seen := objset.New(x.heap.NumNodes())
 	var queue []uint32
 	nearer := make(map[int]int)
@@ -129,7 +121,7 @@ func (x *Heap) beyond(held *Held, p *part) {
 	most := 0
 	for i, r := range x.roots {
 		if nearer[i] > most {
-			most, held.Nearer = nearer[i], (*root.Root)(&r.Root)
+			most, held.Nearer = nearer[i], &r.Root
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/root"
 	"github.com/leakgate/leakgate/internal/engine/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/typing"
-	"github.com/leakgate/leakgate/internal/nodename"
 )
 
 // A walk finds references with their links. It leaves out values that share a block, and the tables
@@ -132,5 +131,3 @@ func (x *Heap) findElements() {
 		w.object(holder, note)
 	}
 }
-
-func foldedName(r *root.Entry) string { return nodename.Fold(r.Name) }

@@ -14,12 +14,12 @@ func OrderOf(r *Request, s tree.Scope) *refscan.Order {
 		PackagesFirst: !r.Bounded(), TestsLast: true,
 		LeftOutPath: func(path string, info *refscan.RootInfo) bool {
 			path = symbol.Unescape(path)
-			return tree.IgnoresPath(r.Ignores, path) || tree.MayBeKept(path, info)
+			return tree.Ignores(r.Ignores, path, nil) || tree.MayBeKept(path, info)
 		},
 	}
 	if len(s.Packages)+len(r.Ignores) > 0 {
 		o.LeftOut = func(name string, info *refscan.RootInfo) bool {
-			return len(s.Packages) > 0 && info.Kind != refscan.RootTimer && !s.Includes(info) || tree.IgnoresRoot(r.Ignores, name, info)
+			return len(s.Packages) > 0 && info.Kind != refscan.RootTimer && !s.Includes(info) || tree.Ignores(r.Ignores, symbol.Unescape(name), info)
 		}
 	}
 	return o

@@ -288,9 +288,18 @@ func (b *Branch) IsBeyondLength() bool {
 // IsOver reports whether the use of all objects of a branch is over.
 func (b *Branch) IsOver() bool { return b.Ended > 0 && b.Ended >= b.Objects }
 
-// isAt reports whether a pattern of paths, roots or functions matches this branch.
-func (b *Branch) isAt(p naming.Pattern) bool {
-	return p.MatchPrefix(b.Path) || b.Parent == nil && StartedIn(b.Root, p)
+// isAt reports whether a pattern of paths, roots or functions matches a path, or its root; root is
+// nil for a path below a root.
+func isAt(p naming.Pattern, path string, root *refscan.RootInfo) bool {
+	return p.MatchPrefix(path) || root != nil && StartedIn(root, p)
+}
+
+// ownRoot returns the root that a branch is, nil if it lies below one.
+func (b *Branch) ownRoot() *refscan.RootInfo {
+	if b.Parent != nil {
+		return nil
+	}
+	return b.Root
 }
 
 // StartedIn reports whether a root is a variable of a goroutine whose function or entry function

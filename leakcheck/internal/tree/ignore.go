@@ -2,8 +2,8 @@ package tree
 
 import (
 	"fmt"
+	"slices"
 
-	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/refscan"
@@ -43,7 +43,7 @@ func ApplyIgnores(f Forest, ignores []Ignoring) (Forest, []Ignored) {
 	}
 	rest, _ := f.without(func(b *Branch) bool {
 		for i, ig := range ignores {
-			if b.isAt(ig.Pattern) {
+			if isAt(ig.Pattern, b.Path, b.ownRoot()) {
 				left[i].Tally = left[i].Plus(b.Total)
 				left[i].Paths++
 				return true
@@ -54,23 +54,7 @@ func ApplyIgnores(f Forest, ignores []Ignoring) (Forest, []Ignored) {
 	return rest, left
 }
 
-// IgnoresRoot reports whether an Ignore names a root.
-func IgnoresRoot(ignores []Ignoring, name string, info *refscan.RootInfo) bool {
-	name = symbol.Unescape(name)
-	for _, ig := range ignores {
-		if ig.Pattern.MatchPrefix(name) || StartedIn(info, ig.Pattern) {
-			return true
-		}
-	}
-	return false
-}
-
-// IgnoresPath reports whether an Ignore names a path.
-func IgnoresPath(ignores []Ignoring, path string) bool {
-	for _, ig := range ignores {
-		if ig.Pattern.MatchPrefix(path) {
-			return true
-		}
-	}
-	return false
+// Ignores reports whether an Ignore names a path, or its root; root is nil for a path below a root.
+func Ignores(ignores []Ignoring, path string, root *refscan.RootInfo) bool {
+	return slices.ContainsFunc(ignores, func(ig Ignoring) bool { return isAt(ig.Pattern, path, root) })
 }
