@@ -92,7 +92,7 @@ var spiking = []struct {
 			registry.Store(i, make([]byte, 10_000))
 		}
 		hold()
-		registry.Clear()
+		runtime.KeepAlive(&registry)
 	}, "registry"},
 	{"another goroutine", func() {
 		done := make(chan bool)
