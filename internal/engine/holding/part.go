@@ -75,12 +75,10 @@ func (x *Heap) follow(p *part) {
 	}
 }
 
-// isNearest reports whether no variable is nearer to an object than a distance.
+// isNearest reports whether no variable is nearer to an object than a distance. It compares
+// lengths: ties go to the root, whether a way leads through an element or not.
 func (p *part) isNearest(obj uint32, k key) bool {
-	if p.near.of(obj) < k {
-		return false
-	}
-	return p.test.of(obj)>>1 >= k>>1
+	return p.near.of(obj)>>1 >= k>>1 && p.test.of(obj)>>1 >= k>>1
 }
 
 // beyond sums up what the nodes of a query lead to and do not hold, and names who is nearer.

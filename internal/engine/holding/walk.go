@@ -94,7 +94,10 @@ func (w *walk) root(r *root.Entry, visit func(to uint32, l heaptype.Link)) {
 	for i := range r.Edges {
 		e := &r.Edges[i]
 		if to, t, ok := w.target(e.To); ok {
-			visit(to, w.join(heaptype.LinkOfRoot(e.Label, e.Reference(w.h.Types).Layout), t))
+			ref := e.Reference(w.h.Types)
+			l := heaptype.LinkOfRoot(e.Label, ref.Layout)
+			l.Crosses = l.Crosses || ref.Inner
+			visit(to, w.join(l, t))
 		}
 	}
 }

@@ -94,6 +94,7 @@ type Edge struct {
 	typ    int32  // typing of the target, as in heaptype.Edge
 	layout heaptype.Layout
 	From   Origin
+	inner  bool
 	slack  uint32
 	size   uint64
 }
@@ -129,7 +130,7 @@ type Entry struct {
 
 // add adds a reference. The meaning of id depends on from.
 func (r *Entry) add(label string, e heaptype.Edge, from Origin, id uint64) {
-	re := Edge{Label: label, To: e.To, ID: id, layout: e.Layout, size: e.Size, From: from}
+	re := Edge{Label: label, To: e.To, ID: id, layout: e.Layout, size: e.Size, From: from, inner: e.Inner}
 	if from == FromVariable || from == FromStack {
 		re.slack = e.Slack
 	}
@@ -141,7 +142,7 @@ func (r *Entry) add(label string, e heaptype.Edge, from Origin, id uint64) {
 
 // Reference returns the reference as it was added, without its number and confidence.
 func (re *Edge) Reference(types *heaptype.Table) heaptype.Edge {
-	return heaptype.Edge{To: re.To, Size: re.size, Type: types.At(re.typ), Layout: re.layout, Slack: re.slack}
+	return heaptype.Edge{To: re.To, Size: re.size, Type: types.At(re.typ), Layout: re.layout, Slack: re.slack, Inner: re.inner}
 }
 
 func (rs *set) entry(r Root, typ string) *Entry {

@@ -1,0 +1,103 @@
+package refscan_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/engine/attribute"
+	"github.com/leakgate/leakgate/internal/engine/holding"
+	heaproot "github.com/leakgate/leakgate/internal/engine/root"
+	"github.com/leakgate/leakgate/internal/engine/typedheap"
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// What variables and paths hold is what the judge says, object by object, in each of two images of
+// the same graph, whatever GOMAXPROCS is.
+func TestJudgeOnHeld(t *testing.T) {
+	long(t)
+	defer clearVariables()
+	seed := rand.Uint64()
+	if s := os.Getenv("LEAKGATE_SEED"); s != "" {
+		var err error
+		seed, err = strconv.ParseUint(s, 10, 64)
+		require.NoError(t, err)
+	}
+	t.Logf("LEAKGATE_SEED=%d makes these graphs again", seed)
+	emptyCorpus()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	sizes, sum := []int{2, 4, 8, 16, 40, 100}, 0
+	for round := range require.Rounds(20, 200) {
+		g, kept := buildGraph(rand.New(rand.NewPCG(seed, uint64(round))), sizes[round%len(sizes)])
+		j := newHJudge(g)
+		kept.during(func() {
+			for _, procs := range []int{1, 4} {
+				runtime.GOMAXPROCS(procs)
+				sum += j.sameHeld(t, round)
+			}
+		})
+	}
+	t.Logf("%d objects held", sum)
+	require.Positive(t, sum)
+}
+
+// sameHeld compares what variables and paths hold. It returns a sum over all of them.
+func (j *hJudge) sameHeld(t *testing.T, round int) (sum int) {
+	t.Helper()
+	s, err := refscan.Capture()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	heap, err := typedheap.Build(s.Model(), s.Index(), typedheap.Options{})
+	require.NoError(t, err)
+	h := holding.New(heap, refscan.Program())
+	defer h.Release()
+	compare := func(name string, q hQuery) {
+		want, found := j.holds(q), h.Find(gateOf(pkg+name), nil)
+		for addr := range j.alive {
+			_, obj := s.Model().Object(uint64(addr))
+			require.True(t, heap.Reached(obj))
+			has := found.Part.Within != nil && found.Part.Within.Has(obj)
+			if has != want[addr] {
+				t.Errorf("round %d: %s holds the %s at %#x: %v, the judge says %v", round, name, heap.TypeOf(obj), addr, has, want[addr])
+			}
+		}
+		require.EqualValues(t, len(want), objectsWithin(found.Roots), "round %d: objects that %s holds", round, name)
+		sum += len(want)
+	}
+	for _, v := range j.variables {
+		if v.kind == hPackage {
+			compare(v.name, hQuery{variable: v})
+		}
+	}
+	for path, things := range j.paths {
+		compare(path, hQuery{things: things})
+	}
+	return sum
+}
+
+// gateOf selects the node with a path.
+func gateOf(path string) holding.Query {
+	return func(p string, _ *heaproot.Root) attribute.Gate {
+		switch {
+		case p == path:
+			return attribute.GateWithin
+		case strings.HasPrefix(path, p+".") || strings.HasPrefix(path, p+"["):
+			return attribute.GateOpen
+		}
+		return attribute.GateClosed
+	}
+}
+
+func objectsWithin(nodes []*attribute.Node) (objects int64) {
+	for _, n := range nodes {
+		if n.IsWithin() {
+			objects += n.Objects
+		}
+		objects += objectsWithin(n.Children)
+	}
+	return objects
+}
