@@ -38,8 +38,12 @@ func (s *Snapshot) Elsewhere(of Query, is func(path, typ string) bool) (_ *Elsew
 	var part *attribute.Part
 	if of != nil {
 		h := holding.New(graph, s.in().Program())
-		part = h.Find(of.gate, nil).Part
+		held, err := h.Find(of.gate, nil)
 		h.Release()
+		if err != nil {
+			return nil, err
+		}
+		part = held.Part
 	}
 	var others Elsewhere
 	var most *attribute.Node

@@ -56,7 +56,10 @@ func (s *Snapshot) Held(queries ...Query) (_ []*Held, err error) {
 	}
 	var all []*Held
 	for _, q := range queries {
-		found := h.Find(q.gate, charged)
+		found, err := h.Find(q.gate, charged)
+		if err != nil {
+			return nil, err
+		}
 		held := &Held{BeyondObjects: found.Beyond.Objects, BeyondBytes: found.Beyond.Bytes}
 		if found.Nearer != nil {
 			held.Nearer = symbol.Unescape(found.Nearer.Name)

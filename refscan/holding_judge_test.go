@@ -135,12 +135,36 @@ func (j *hJudge) holds(q hQuery) map[uintptr]bool {
 	}
 	j.settle(near, hWay.after)
 	// At first the nodes have no part of what tests have, and then ever more.
-	var held, parts map[uintptr]bool
-	for n := -1; len(held) != n; {
-		n = len(held)
-		held, parts = j.follow(q, near, j.ofTests(parts))
+	var parts map[uintptr]bool
+	for {
+		held, more := j.follow(q, near, j.ofTests(parts))
+		if maps.Equal(more, parts) {
+			return held
+		}
+		parts = more
 	}
-	return held
+}
+
+// beyond returns how many things the nodes of a query lead to, of those that they do not hold.
+func (j *hJudge) beyond(q hQuery, held map[uintptr]bool) int {
+	led := make(map[uintptr]bool)
+	var lead func(ties []hTie)
+	lead = func(ties []hTie) {
+		for _, t := range ties {
+			if !led[t.to] {
+				led[t.to] = true
+				lead(j.things[t.to].ties)
+			}
+		}
+	}
+	if q.variable != nil {
+		lead(q.variable.ties)
+	}
+	for h := range held {
+		lead(j.things[h].ties)
+	}
+	maps.DeleteFunc(led, func(at uintptr, _ bool) bool { return held[at] })
+	return len(led)
 }
 
 // ofTests finds the ways from tests' variables, which have no part of what a query's nodes hold.

@@ -31,7 +31,7 @@ func TestJudgeOnHeld(t *testing.T) {
 	emptyCorpus()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	sizes, sum := []int{2, 4, 8, 16, 40, 100}, 0
-	for round := range require.Rounds(20, 200) {
+	for round := range require.Rounds(40, 200) {
 		g, kept := buildGraph(rand.New(rand.NewPCG(seed, uint64(round))), sizes[round%len(sizes)])
 		j := newHJudge(g)
 		kept.during(func() {
@@ -56,7 +56,9 @@ func (j *hJudge) sameHeld(t *testing.T, round int) (sum int) {
 	h := holding.New(heap, refscan.Program())
 	defer h.Release()
 	compare := func(name string, q hQuery) {
-		want, found := j.holds(q), h.Find(gateOf(pkg+name), nil)
+		want := j.holds(q)
+		found, err := h.Find(gateOf(pkg+name), nil)
+		require.NoError(t, err)
 		for addr := range j.alive {
 			_, obj := s.Model().Object(uint64(addr))
 			require.True(t, heap.Reached(obj))
@@ -66,6 +68,7 @@ func (j *hJudge) sameHeld(t *testing.T, round int) (sum int) {
 			}
 		}
 		require.EqualValues(t, len(want), objectsWithin(found.Roots), "round %d: objects that %s holds", round, name)
+		require.EqualValues(t, j.beyond(q, want), found.Beyond.Objects, "round %d: objects that %s leads to beyond", round, name)
 		sum += len(want)
 	}
 	for _, v := range j.variables {

@@ -23,13 +23,15 @@ const (
 	frameLength   = 3 // from a goroutine to its variables
 )
 
+func (k key) length() key { return k >> 1 }
+
 // after returns the distance of what a reference leads to. shared says whether its holder is an
 // element of some container.
 func (k key) after(l heaptype.Link, shared bool) key {
 	if k >= farther {
 		return k
 	}
-	length, through := k>>1, k&1
+	length, through := k.length(), k&1
 	if l.Element {
 		through = 1
 	}
@@ -99,15 +101,15 @@ func (s *spread) run(after func(k key, holder, to uint32, l heaptype.Link) key) 
 	}
 }
 
-// distances finds the distance of each object from the variables that are no test's, and from
-// objects where it begins anew.
-func (x *Heap) distances(also []uint32) distances {
+// distances finds the distance of each object from the variables that are no test's, from the roots
+// that a query is about, and from objects where it begins anew.
+func (x *Heap) distances(from start) distances {
 	s := &spread{distances: distances{offheap.Make(int(x.heap.NumNodes()))}, walk: newWalk(x.heap)}
-	for _, obj := range also {
+	for _, obj := range from.objects {
 		s.reach(obj, 0, maxRoots)
 	}
 	for i, r := range x.roots {
-		if r.OfTest || !isVariable(r) {
+		if !isVariable(r) || r.OfTest && !from.has(r) {
 			continue
 		}
 		s.walk.root(r, func(to uint32, l heaptype.Link) { s.reach(to, rootDistance(r).after(l, false), i) })
@@ -141,7 +143,7 @@ func (x *Heap) testDistances(p *part) distances {
 		return k.after(heaptype.Link{Crosses: l.Crosses}, shared)
 	}
 	for i, r := range x.roots {
-		if r.OfTest && isVariable(r) && !p.isOf(r) {
+		if r.OfTest && isVariable(r) && !p.from.has(r) {
 			s.walk.root(r, func(to uint32, l heaptype.Link) { s.reach(to, reach(0, to, l, false), i) })
 		}
 	}

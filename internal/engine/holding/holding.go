@@ -6,14 +6,15 @@
 // another thing, which belongs to whoever is nearest: a step from a variable's thing costs little,
 // a step from what is an element of some container costs more, and a step from an element that was
 // reached through its container costs most, since elements refer back to their owner and to what
-// they share. So a root holds what a crossing reference leads to if no other variable is nearer;
-// ties go to the root, but of two equally long ways one that leads through an element loses to one
-// that does not. The variables of a goroutine begin farther away than those of packages.
+// they share. So a root holds what a crossing reference leads to if no other variable is nearer.
+// The variables of a goroutine begin farther away than those of packages.
 // Variables of tests are nearer than elements, but have nothing that is a part of what the root
 // holds.
 package holding
 
 import (
+	"slices"
+
 	"github.com/leakgate/leakgate/internal/engine/attribute"
 	"github.com/leakgate/leakgate/internal/engine/objset"
 	"github.com/leakgate/leakgate/internal/engine/root"
@@ -54,30 +55,34 @@ type Held struct {
 }
 
 // Find answers a query. charged may be nil.
-func (x *Heap) Find(q Query, charged attribute.Charged) *Held {
+//
+// It fails if the nodes and variables of tests hold each other's memory by turns, without an end.
+func (x *Heap) Find(q Query, charged attribute.Charged) (*Held, error) {
 	from := x.begin(q)
 	held := &Held{Part: &attribute.Part{Gate: q}}
 	if len(from.roots)+len(from.objects) == 0 {
 		held.Roots = from.tree
-		return held
+		return held, nil
 	}
 	if x.elements == nil {
 		x.findElements()
 	}
 	p := &part{from: from, near: &x.near}
 	defer func() { p.test.release() }()
-	if len(from.objects) > 0 { // of paths: the distance begins at their nodes
-		near := x.distances(from.objects)
+	if len(from.objects) > 0 || slices.ContainsFunc(from.roots, func(r *root.Entry) bool { return r.OfTest }) {
+		near := x.distances(from)
 		defer near.release()
 		p.near = &near
 	} else if x.near.words == nil {
-		x.near = x.distances(nil)
+		x.near = x.distances(from)
 	}
-	x.hold(p)
+	if err := x.hold(p); err != nil {
+		return nil, err
+	}
 	held.Part.Within = p.held
 	held.Roots = attribute.Run(x.heap, x.program, attribute.Options{Charged: charged, Part: held.Part, Roots: x.roots}).Roots
 	x.beyond(held, p)
-	return held
+	return held, nil
 }
 
 // start is where a query begins: at references of whole roots, or at objects.
@@ -86,6 +91,8 @@ type start struct {
 	objects []uint32
 	tree    []*attribute.Node // down to the selected nodes of paths, which map entries may be
 }
+
+func (s *start) has(r *root.Entry) bool { return slices.Contains(s.roots, r) }
 
 // begin finds where the selected nodes begin.
 func (x *Heap) begin(q Query) start {

@@ -1,12 +1,12 @@
 package holding
 
 import (
+	"fmt"
 	"math/bits"
 	"slices"
 
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/objset"
-	"github.com/leakgate/leakgate/internal/engine/root"
 )
 
 // A part is what the nodes of a query hold.
@@ -15,40 +15,38 @@ type part struct {
 	near *distances
 	test distances // of tests' variables
 	held objset.Set
-	n    int
 	// of these, what a reference that joins leads to
 	parts objset.Set
 }
 
 // hold finds what the nodes of a query hold. What tests have depends on what the nodes hold, and
 // the other way round: at first the nodes hold no part of what a test has, and then ever more.
-func (x *Heap) hold(p *part) {
-	p.parts, p.n = objset.New(x.heap.NumNodes()), -1
+func (x *Heap) hold(p *part) error {
+	p.parts = objset.New(x.heap.NumNodes())
 	for range maxRounds {
-		n := p.n
+		before := p.parts
 		p.test.release()
 		p.test = x.testDistances(p)
-		if x.follow(p); p.n == n {
-			break
+		if x.follow(p); slices.Equal(p.parts, before) {
+			return nil
 		}
 	}
+	return fmt.Errorf("what variables of tests hold, and what the root holds, is not settled after %d rounds", maxRounds)
 }
 
-// maxRounds bounds how often hold begins again. A round adds objects, or is the last.
-const maxRounds = 8
-
-func (p *part) isOf(r *root.Entry) bool { return slices.Contains(p.from.roots, r) }
+// maxRounds bounds how often hold begins again. A round finds more parts, or is the last; graphs
+// made at random need up to 12.
+const maxRounds = 100
 
 // follow fills in what the nodes of the query hold, given what tests have.
 func (x *Heap) follow(p *part) {
-	p.held, p.parts, p.n = objset.New(x.heap.NumNodes()), objset.New(x.heap.NumNodes()), 0
+	p.held, p.parts = objset.New(x.heap.NumNodes()), objset.New(x.heap.NumNodes())
 	var queue []uint32
 	take := func(to uint32, joins bool) {
 		if joins {
 			p.parts.Add(to)
 		}
 		if p.held.Add(to) {
-			p.n++
 			queue = append(queue, to)
 		}
 	}
@@ -75,10 +73,9 @@ func (x *Heap) follow(p *part) {
 	}
 }
 
-// isNearest reports whether no variable is nearer to an object than a distance. It compares
-// lengths: ties go to the root, whether a way leads through an element or not.
+// isNearest reports whether no variable is nearer to an object than a distance.
 func (p *part) isNearest(obj uint32, k key) bool {
-	return p.near.of(obj)>>1 >= k>>1 && p.test.of(obj)>>1 >= k>>1
+	return p.near.of(obj).length() >= k.length() && p.test.of(obj).length() >= k.length()
 }
 
 // beyond sums up what the nodes of a query lead to and do not hold, and names who is nearer.
@@ -108,7 +105,7 @@ func (x *Heap) beyond(held *Held, p *part) {
 			held.Beyond.Bytes += int64(x.heap.Model.SpanOf(obj).ElemSize)
 		}
 		near := p.near
-		if p.test.of(obj)>>1 < near.of(obj)>>1 {
+		if p.test.of(obj).length() < near.of(obj).length() {
 			near = &p.test
 		}
 		if near.of(obj) < farther {
