@@ -194,6 +194,11 @@ func TestIgnoredResource(t *testing.T) {
 	if _, ok, _ := w.growth(nil, append(tenAndTen[:2:2], Ignore("app.debug", "not this"))...); ok {
 		t.Error("passed, though the Ignore names something else")
 	}
+	w = newWorld(t, growing(conns, 3, 13, 33, 73, 153)...)
+	w.resources(postgres, 6, 26, 66, 146, 306)
+	if _, ok, _ := w.growth(nil, append(tenAndTen[:2:2], Ignore("app.pool", "a pool"))...); ok {
+		t.Error("passed, though only one of two descriptors belongs to what is ignored")
+	}
 }
 
 // If the system does not list resources, memory is still judged, and the log says what was not

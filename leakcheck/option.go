@@ -70,8 +70,10 @@ func Scope(patterns ...string) Filter {
 }
 
 // Ignore leaves out the objects at the paths that match pattern (see Path), with all below, for the
-// given reason, but for what something else holds, too. Failure messages list what was left out; an
-// Ignore that matched nothing is logged, so that it can be deleted.
+// given reason, but for what something else holds, too. AssertNoGrowth leaves out the goroutines,
+// too, that run or were started by a function that matches, with their stacks, and resources of the
+// operating system with such a name. Failure messages and the log list what was left out; an Ignore
+// that matched nothing is logged, so that it can be deleted.
 func Ignore(pattern, reason string) Filter {
 	return filter(func(r *request.Request) { r.Ignore(pattern, reason) })
 }

@@ -201,19 +201,28 @@ func (e *Evaluation) Doubt() error {
 }
 
 // A ScopeCheck finds Scope and Ignore options that match nothing.
-type ScopeCheck struct{ Req *request.Request }
+type ScopeCheck struct {
+	Req        *request.Request
+	Goroutines bool // Ignore leaves out goroutines, too
+}
 
 func (c ScopeCheck) Problems(*request.Request) []string { return nil }
 
 func (c ScopeCheck) Needs() observe.Needs {
-	return observe.Needs{Heap: true, Names: len(c.Req.Scope) > 0 || len(c.Req.Ignores) > 0 || c.Req.Baseline != nil}
+	return observe.Needs{
+		Heap: true, Names: len(c.Req.Scope) > 0 || len(c.Req.Ignores) > 0 || c.Req.Baseline != nil,
+		Stacks: c.Goroutines && len(c.Req.Ignores) > 0,
+	}
 }
 
 func (c ScopeCheck) Evaluate(s *Seen) []Finding {
+	if c.Goroutines {
+		s.ignoreGoroutines()
+	}
 	var all []Finding
 	for _, i := range s.Ignored {
 		note := "ignored: " + i.String()
-		if i.Paths == 0 {
+		if i.IsNothing() {
 			note = fmt.Sprintf("Ignore(%q) matched nothing; it can be deleted", i.Pattern.Text)
 		}
 		all = append(all, Finding{Notes: []string{note}})
@@ -225,6 +234,16 @@ func (c ScopeCheck) Evaluate(s *Seen) []Finding {
 		}
 	}
 	return all
+}
+
+// ignoreGoroutines counts the goroutines that each Ignore names, and their stacks.
+func (s *Seen) ignoreGoroutines() {
+	for _, c := range s.Census {
+		if i := slices.IndexFunc(s.Ignored, func(i tree.Ignored) bool { return c.IsAt(i.Pattern) }); i >= 0 {
+			s.Ignored[i].Goroutines += int64(c.Count)
+			s.Ignored[i].Stacks += c.Stack
+		}
+	}
 }
 
 // SinceBesideNative says why Since does not go with lines on who holds native memory.

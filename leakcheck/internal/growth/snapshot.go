@@ -20,7 +20,7 @@ import (
 
 // snapshot takes a snapshot, and another one if it does not agree with the collector.
 func (x *Experiment) snapshot() error {
-	scopes := check.ScopeCheck{Req: x.Req}
+	scopes := check.ScopeCheck{Req: x.Req, Goroutines: true}
 	keeps := x.Env.KeepsFiles()
 	order := request.OrderOf(x.Req, tree.Scope{Packages: x.Req.Scope})
 	order.PackagesFirst, order.TestsLast = false, false
@@ -60,6 +60,9 @@ func (x *Experiment) evaluate(obs *observe.Observation, scopes check.Check, last
 	}
 	m.Goroutines = x.goroutinesIn(s)
 	m.Ledger = x.takeLedger()
+	for _, i := range e.Ignored {
+		m.Ledger.LeaveOut(ledger.Stack, i.Stacks)
+	}
 	m.Native = x.takeNative(m.Ledger)
 	x.past.Snapshots = append(x.past.Snapshots, m)
 	return nil
@@ -82,8 +85,10 @@ func includesGoroutine(s *tree.Scope, o pile.Origin) bool {
 
 func (x *Experiment) ignoresGoroutine(o pile.Origin) bool {
 	for _, i := range x.Req.Ignores {
-		if i.Pattern.MatchPrefix(symbol.Unescape(o.Entry)) || i.Pattern.MatchPrefix(symbol.Unescape(o.Start())) {
-			return true
+		for _, function := range []string{o.Entry, o.Start(), o.CreatedBy} {
+			if i.Pattern.MatchPrefix(symbol.Unescape(function)) {
+				return true
+			}
 		}
 	}
 	return false

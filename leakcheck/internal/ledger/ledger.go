@@ -123,6 +123,16 @@ func (l *Ledger) Count(k Kind) int64 {
 	return n
 }
 
+// LeaveOut takes so many bytes from the first item of a kind. The ledger may be nil.
+func (l *Ledger) LeaveOut(k Kind, bytes int64) {
+	if l == nil {
+		return
+	}
+	if i := slices.IndexFunc(l.Items, func(it Item) bool { return it.Kind == k }); i >= 0 {
+		l.Items[i].Size = max(0, l.Items[i].Size-bytes)
+	}
+}
+
 // Program returns the items of a kind that are the program's.
 func (l *Ledger) Program(k Kind) []Item {
 	var found []Item

@@ -46,7 +46,7 @@ func Render(in Input, env *environ.Environment) []string {
 	}
 	lines = append(lines, "")
 	for _, i := range in.Eval.Ignored {
-		if i.Paths > 0 {
+		if !i.IsNothing() {
 			lines = append(lines, "ignored: "+i.String())
 		}
 	}

@@ -3,6 +3,7 @@ package tree
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
@@ -20,16 +21,29 @@ type Ignored struct {
 	Ignoring
 	Tally
 	Paths int
+
+	Goroutines int64
+	Stacks     int64 // bytes of their stacks
 }
 
-// String says what was left out: "2 objects, 96 B at app.debug (only in tests)".
+// String says what was left out: "2 objects, 96 B at app.debug: only in tests".
 func (i Ignored) String() string {
 	where := i.Pattern.Text
 	if i.Paths > 1 {
 		where = fmt.Sprintf("%s (%d paths)", where, i.Paths)
 	}
-	return fmt.Sprintf("%s, %s at %s: %s", textfmt.CountNoun(i.Objects, "object"), textfmt.ByteCount(i.Bytes), where, i.Reason)
+	var what []string
+	if i.Paths > 0 {
+		what = append(what, textfmt.CountNoun(i.Objects, "object")+", "+textfmt.ByteCount(i.Bytes))
+	}
+	if i.Goroutines > 0 {
+		what = append(what, textfmt.CountNoun(i.Goroutines, "goroutine")+" with "+textfmt.ByteCount(i.Stacks)+" of stacks")
+	}
+	return fmt.Sprintf("%s at %s: %s", strings.Join(what, " and "), where, i.Reason)
 }
+
+// IsNothing reports whether the Ignore left nothing out.
+func (i Ignored) IsNothing() bool { return i.Paths == 0 && i.Goroutines == 0 }
 
 // ApplyIgnores removes the branches that the ignores match. If several ignores match a branch, the
 // first one counts it.

@@ -20,11 +20,10 @@ func (f *Finder) addResources(leaks []*Leak) []*Leak {
 		return leaks
 	}
 	handles, ignored := f.handles()
+	all = slices.DeleteFunc(all, f.ignoresResource)
+	all = slices.DeleteFunc(all, areOf(all, ignored))
 	var alone []*Leak
 	for _, r := range all {
-		if r.handleIn(ignored) != nil || f.ignoresResource(r) {
-			continue
-		}
 		r.Holder = r.handleIn(handles)
 		l := f.leakOf(r, leaks)
 		if l == nil {
@@ -40,6 +39,27 @@ func (f *Finder) addResources(leaks []*Leak) []*Leak {
 		}
 	}
 	return append(foldMapper(leaks), alone...)
+}
+
+// areOf returns a function that reports whether a resource belongs to handles, judged by its growth.
+// If all resources that may belong to them are more than there are handles, it is not known which
+// do, and none is said to.
+func areOf(all []*Resource, handles []*tree.Branch) func(*Resource) bool {
+	left := make(map[ledger.Kind]int64)
+	for _, b := range handles {
+		switch {
+		case !isProcess(b):
+			left[ledger.Descriptor] += b.Objects
+		case strings.HasSuffix(b.Typ, "os.Process"): // which has the process's handle
+			left[ledger.Process] += b.Objects
+		}
+	}
+	for _, r := range all {
+		if r.handleIn(handles) != nil && r.Name != pidfd {
+			left[r.Kind] -= r.Own.Grown()
+		}
+	}
+	return func(r *Resource) bool { return r.handleIn(handles) != nil && left[r.Kind] >= 0 }
 }
 
 // ignoresResource reports whether an Ignore names the resource: "socket to 127.0.0.1:*".
@@ -105,16 +125,23 @@ func (f *Finder) handles() (found, ignored []*tree.Branch) {
 func (r *Resource) handleIn(handles []*tree.Branch) *tree.Branch {
 	var best *tree.Branch
 	for _, b := range handles {
-		isProcess := strings.HasPrefix(strings.TrimLeft(b.Typ, "*"), "os.Process") || strings.HasSuffix(b.Typ, "os.processHandle")
 		switch {
-		case r.Kind != ledger.Process && r.Kind != ledger.Descriptor, r.Kind == ledger.Process && !isProcess:
-		case isProcess && r.Kind == ledger.Descriptor && r.Name != "pidfd":
+		case r.Kind != ledger.Process && r.Kind != ledger.Descriptor, r.Kind == ledger.Process && !isProcess(b):
+		case isProcess(b) && r.Kind == ledger.Descriptor && r.Name != pidfd:
 		case !series.KeepStep(float64(b.Objects), float64(r.Own.Grown())):
 		case best == nil || b.Objects == r.Own.Grown() && best.Objects != r.Own.Grown():
 			best = b
 		}
 	}
 	return best
+}
+
+// pidfd is the name of a descriptor that stands for a process.
+const pidfd = "pidfd"
+
+// isProcess reports whether the objects of a branch stand for child processes.
+func isProcess(b *tree.Branch) bool {
+	return strings.HasPrefix(strings.TrimLeft(b.Typ, "*"), "os.Process") || strings.HasSuffix(b.Typ, "os.processHandle")
 }
 
 // leakOf returns the leak on the heap or of goroutines that a resource comes with; nil if there is
