@@ -40,6 +40,8 @@ type Environment struct {
 	Every       bool   // artifacts are kept of assertions that pass, too
 	// LEAKGATE_GOLDENS: where golden files are, instead of in the package's folder
 	Goldens string
+	// LEAKGATE_SUPPRESSED: patterns of paths that claim last in AssertNoGrowth, and count
+	Suppressed []string
 	// LEAKGATE_MEASURE: golden files are to be measured, not compared or written
 	Measure       bool
 	Native        string // LEAKGATE_NATIVE
@@ -72,6 +74,7 @@ func CurrentEnvironment() *Environment {
 		Undeclared: os.Getenv("TEST_UNDECLARED_OUTPUTS_DIR"),
 		Every:      isSet(envvar.ArtifactsAll.Value()),
 		Goldens:    envvar.Goldens.Value(),
+		Suppressed: strings.Fields(envvar.Suppressed.Value()),
 		Measure:    isSet(envvar.Measure.Value()),
 		Native:     envvar.Native.Value(),
 

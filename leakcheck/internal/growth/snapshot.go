@@ -22,7 +22,11 @@ import (
 func (x *Experiment) snapshot() error {
 	scopes := check.ScopeCheck{Req: x.Req, Goroutines: true}
 	keeps := x.Env.KeepsFiles()
-	order := request.OrderOf(x.Req, tree.Scope{Packages: x.Req.Scope})
+	last := *x.Req
+	for _, pattern := range x.Env.Suppressed {
+		last.Ignore(pattern, "suppressed")
+	}
+	order := request.OrderOf(&last, tree.Scope{Packages: x.Req.Scope})
 	order.PackagesFirst, order.TestsLast = false, false
 	all := scopes.Needs().And(observe.Needs{Order: order, Heap: true, Names: true, Profile: keeps, AlsoHeldBy: x.alsoHeldBy, Native: keeps && x.native})
 	for try := 0; ; try++ {

@@ -136,7 +136,7 @@ func (s *Sorter) message(f *found) string {
 		}
 	}
 	if dropped := len(f.group.Record.Bounds) - len(f.causes); dropped > 0 {
-		fmt.Fprintf(&b, "\n%d more of what follows is no finding of this test: it is the tests' own, another module's, or was found before\n", dropped)
+		fmt.Fprintf(&b, "\n%d more of what follows is no finding of this test: it is the tests' own, another module's, suppressed, or was found before\n", dropped)
 	}
 	// The artifacts move to the folder of the assertion's record.
 	full := strings.ReplaceAll(strings.TrimSpace(f.group.Record.Message), f.group.Folder, s.folder(f.pkg, f.test()))

@@ -19,7 +19,7 @@ type Class string
 const (
 	// Leak is growth that one of the user's modules keeps.
 	Leak Class = "leak"
-	// Dependency is growth that another module keeps.
+	// Dependency is growth that another module keeps, though a test may hold its object.
 	Dependency Class = "dependency"
 	// Test is growth that tests keep: the root or go statement is in a _test.go file, or in code
 	// that only tests use.
@@ -177,8 +177,14 @@ func (m *Modules) class(b verdict.Bound) (Class, string) {
 	h := b.Holder
 	switch {
 	case h.Test, isTestFile(b.File), isTestFile(file(h.At)), isTestFile(file(h.CreatedAt)), isTestPackage(h.Package):
-		if h.Kind != "goroutine" && slices.ContainsFunc(h.Within, func(pkg string) bool { return !isTestPackage(pkg) && m.isOwn(pkg) }) {
+		if h.Kind == "goroutine" {
+			return Test, ""
+		}
+		if slices.ContainsFunc(h.Within, func(pkg string) bool { return !isTestPackage(pkg) && m.isOwn(pkg) }) {
 			return Held, ""
+		}
+		if i := slices.IndexFunc(h.Within, func(pkg string) bool { return m.isOthers(pkg) && !isTestPackage(pkg) && !m.isOwn(pkg) }); i >= 0 {
+			return Dependency, m.dependency(h.Within[i])
 		}
 		return Test, ""
 	case h.Kind == "other":
@@ -190,7 +196,7 @@ func (m *Modules) class(b verdict.Bound) (Class, string) {
 	if h.Kind != "goroutine" {
 		packages = append([]string{h.Package}, h.Packages...)
 	}
-	i := slices.IndexFunc(packages, func(pkg string) bool { return pkg != "" && !m.Std.IsStandard(pkg) && !symbol.IsTool(pkg) })
+	i := slices.IndexFunc(packages, m.isOthers)
 	if i < 0 {
 		return Library, ""
 	}
@@ -202,6 +208,11 @@ func (m *Modules) class(b verdict.Bound) (Class, string) {
 		return Leak, ""
 	}
 	return Dependency, m.dependency(pkg)
+}
+
+// isOthers reports whether a package is neither the standard library's nor the tool's.
+func (m *Modules) isOthers(pkg string) bool {
+	return pkg != "" && !m.Std.IsStandard(pkg) && !symbol.IsTool(pkg)
 }
 
 func (m *Modules) isOwn(pkg string) bool {

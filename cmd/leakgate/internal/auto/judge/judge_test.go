@@ -60,6 +60,9 @@ func TestClass(t *testing.T) {
 		"in an object of the test's": {
 			verdict.Bound{Holder: &verdict.Holder{Kind: "frame", Test: true, Package: "example.com/app", Within: []string{"example.com/app_test"}}}, Test, "",
 		},
+		"in an object of a dependency that a test keeps": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "frame", Test: true, Package: "example.com/app", Within: []string{"bytes", "example.com/app_test", "github.com/dep/x"}}}, Dependency, "github.com/dep v1.0.0",
+		},
 		"goroutine of the module": {
 			verdict.Bound{Holder: &verdict.Holder{
 				Kind: "goroutine", Package: "example.com/app", At: "/x/app.go:3", CreatedBy: "example.com/app.New", CreatedAt: "/x/app.go:2",

@@ -118,6 +118,15 @@ func (l *List) Match(names ...string) (reason string, ok bool) {
 	return "", false
 }
 
+// Patterns returns all patterns.
+func (l *List) Patterns() []string {
+	var all []string
+	for i := range l.lines {
+		all = append(all, l.lines[i].pattern)
+	}
+	return all
+}
+
 // Stale returns the patterns that have matched nothing, each with its file and line.
 func (l *List) Stale() []string {
 	l.mu.Lock()

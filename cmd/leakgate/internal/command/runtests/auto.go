@@ -83,7 +83,7 @@ func (a *autoRun) run(ctx gocontext.Context) error {
 	a.dependencies = sync.OnceValue(func() map[string]string {
 		return a.workspace.Dependencies(inv.Dir, packages, inv.BuildFlags())
 	})
-	a.env = envvar.Without(inv.Env, envvar.Artifacts)
+	a.env = append(envvar.Without(inv.Env, envvar.Artifacts), envvar.Suppressed.Set(strings.Join(a.ignored.Patterns(), "\n")))
 	a.buildAndRepeat(ctx, packages)
 	if a.err != nil {
 		return a.err
