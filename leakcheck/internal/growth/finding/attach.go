@@ -41,9 +41,9 @@ func (f *Finder) addResources(leaks []*Leak) []*Leak {
 	return append(foldMapper(leaks), alone...)
 }
 
-// areOf returns a function that reports whether a resource belongs to handles, by its growth. If all
-// resources that may belong to them are more than there are handles, it is not known which do, and
-// none is said to.
+// areOf returns a function that reports whether a resource belongs to handles, by its growth. If
+// all resources that may belong to them are more than there are handles, it is not known which do,
+// and none is said to.
 func areOf(all []*Resource, handles []*tree.Branch) func(*Resource) bool {
 	left := make(map[ledger.Kind]int64)
 	for _, b := range handles {
