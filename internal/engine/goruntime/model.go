@@ -60,10 +60,6 @@ type Names interface {
 	GoVersion() string
 }
 
-// partialNames is implemented by Names that know neither the queues of finalizers and cleanups nor
-// runtime.inProgress. Queued objects then count as missed.
-type partialNames interface{ WithoutQueues() }
-
 // Caller is the goroutine that froze the process: it was running, so the runtime's record of it is
 // stale. PC is a return address; SP is the stack pointer after the return.
 type Caller struct{ G, PC, SP uint64 }
@@ -182,12 +178,6 @@ func (m *Model) GoVersion() string { return m.names.GoVersion() }
 
 // Bias is the difference between addresses in the process and in the debug information.
 func (m *Model) Bias() uint64 { return m.bias }
-
-// HasQueues reports whether the names include the queues of finalizers and cleanups.
-func (m *Model) HasQueues() bool {
-	_, partial := m.names.(partialNames)
-	return !partial
-}
 
 // Fields returns a lookup of the program's types and variables.
 func (m *Model) Fields() *rtlayout.Lookup { return rtlayout.In(m.names, m.bias) }

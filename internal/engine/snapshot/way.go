@@ -168,15 +168,8 @@ func (s *Snapshot) makePlan() error {
 	return nil
 }
 
-// takeInPlace copies the process in place, unless it has to copy more bytes than limit. It requires
-// debug information.
+// takeInPlace copies the process in place, unless it has to copy more bytes than limit.
 func (s *Snapshot) takeInPlace(ready func() bool, limit int64) (*inplace.Image, error) {
-	if s.index == nil {
-		return nil, &Unavailable{
-			Cause:  "a copy of the process in place takes debug information",
-			Remedy: "run the test with leakgate run, or build it with go test -c",
-		}
-	}
 	if err := s.makePlan(); err != nil {
 		return nil, ModelError(err)
 	}

@@ -49,10 +49,7 @@ func Build(m *goruntime.Model, names heaptype.Names, options Options) (*Heap, er
 		return nil, err
 	}
 	workers := options.Workers
-	switch {
-	case types.WithoutDWARF():
-		workers = 1
-	case workers == 0:
+	if workers == 0 {
 		workers = parallel.Workers(m.NumObjects)
 	}
 	h := &Heap{Model: m, Types: types, Segments: dataseg.Load(types), Vars: stackvar.New(types)}

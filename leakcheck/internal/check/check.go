@@ -206,7 +206,7 @@ type ScopeCheck struct{ Req *request.Request }
 func (c ScopeCheck) Problems(*request.Request) []string { return nil }
 
 func (c ScopeCheck) Needs() observe.Needs {
-	return observe.Needs{Heap: true, Names: len(c.Req.Scope) > 0 || len(c.Req.Ignores) > 0 || c.Req.Baseline != nil}
+	return observe.Needs{Heap: true}
 }
 
 func (c ScopeCheck) Evaluate(s *Seen) []Finding {
