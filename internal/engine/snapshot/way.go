@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/engine/image"
 	"github.com/leakgate/leakgate/internal/engine/inplace"
@@ -151,7 +152,7 @@ func refusal(err error) *freeze.Error {
 
 // plan is made once for each index; captures take turns.
 var plan struct {
-	of   inplace.Names
+	of   *debuginfo.Index
 	bias uint64
 	made *inplace.Plan
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/leakgate/leakgate/internal/engine/dataseg"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/infer"
@@ -43,7 +44,7 @@ type Options struct {
 // that the heap takes.
 //
 //go:norace
-func Build(m *goruntime.Model, names heaptype.Names, options Options) (*Heap, error) {
+func Build(m *goruntime.Model, names *debuginfo.Index, options Options) (*Heap, error) {
 	types, err := heaptype.NewTable(m, names)
 	if err != nil {
 		return nil, err
