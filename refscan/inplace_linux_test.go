@@ -23,8 +23,8 @@ type (
 	copiedLarge  struct{ table [100]*copiedSmall }
 	copiedBoxed  struct{ refs [3]*int }
 	copiedMapped struct{ self *copiedMapped }
-	copiedListed struct{ x [5]int }
-	copiedSent   struct{ x [3]*int }
+	copiedListed struct{ _ [5]int }
+	copiedSent   struct{ _ [3]*int }
 )
 
 var copied struct {

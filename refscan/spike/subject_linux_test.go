@@ -60,7 +60,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// Without debug information the spike says that nobody can tell who held the memory, and what helps.
+// Without debug information the spike says why it is not known who held the memory.
 func TestStripped(t *testing.T) {
 	out, _ := run(t, []string{"-ldflags=-s -w"})
 	assert.Equal(t, 2, strings.Count(out, "who held it is not known: refscan: the program was linked without debug information, "+
