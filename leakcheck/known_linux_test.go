@@ -75,7 +75,7 @@ func TestRetainersExist(t *testing.T) {
 		go func() {}()
 	}
 
-	obs, err := observe.NewEngine().Observe(t.Context(), observe.Needs{Heap: true, Names: true})
+	obs, err := observe.NewEngine().Observe(t.Context(), observe.Needs{Heap: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func (b Bound) MaxRetainedBytes(n int64) Bound {
 // A root may be a variable that is the address of a block, and a path may end at blocks. C's memory
 // is read conservatively: a stale word elsewhere may hold a few blocks, and a stale word in the
 // selection may add a few. If the result cannot be determined, the verdict is unknown, as for
-// NativeMemory; so it is without debug information, or if the process cannot be forked.
+// NativeMemory; so it is if the process cannot be forked.
 //
 // It takes about three scans more for each matching root or path that leads to native memory, of
 // which there may be 32, or for all objects of a type. It takes two for all of them, and reads all

@@ -1,7 +1,6 @@
 package refscan
 
 import (
-	"context"
 	"errors"
 	"runtime"
 
@@ -19,15 +18,6 @@ func (s *Snapshot) Model() *goruntime.Model { return s.in().Model() }
 
 // Index is the program's debug information.
 func (s *Snapshot) Index() *debuginfo.Index { return s.in().Index() }
-
-// WithoutDebugInformation makes Capture find none.
-func WithoutDebugInformation() CaptureOption {
-	return captureOption(func(c *snapshot.Config) {
-		c.Open = func(context.Context, func(string, ...any)) (*debuginfo.Index, error) {
-			return nil, &snapshot.Unavailable{Cause: "the test has no debug information", Remedy: "do without"}
-		}
-	})
-}
 
 // WithoutSecondLook makes the second of two freezes fail.
 func WithoutSecondLook() CaptureOption {
@@ -87,7 +77,7 @@ func (s *Snapshot) PID() int { return s.in().Process().(*freeze.Process).PID() }
 func (s *Snapshot) ReadAnew() (err error) {
 	defer public(&err)
 	pc, sp := s.in().Process().Caller()
-	_, err = goruntime.Load(image.NewSpace(s.in().Process()), s.in().Names(), s.in().Model().Bias(), runtime.GOARCH,
+	_, err = goruntime.Load(image.NewSpace(s.in().Process()), s.in().Index(), s.in().Model().Bias(), runtime.GOARCH,
 		goruntime.Caller{G: uint64(s.in().Process().CallerG()), PC: uint64(pc), SP: uint64(sp)})
 	if err != nil {
 		return snapshot.ModelError(err)

@@ -3,6 +3,7 @@
 package refscan_test
 
 import (
+	"container/list"
 	"context"
 	"os"
 	"os/exec"
@@ -16,31 +17,78 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
+// Types that an interface, a table, a map, a list, a closure and a channel hold.
+type (
+	copiedSmall  struct{ next *copiedSmall }
+	copiedLarge  struct{ table [100]*copiedSmall }
+	copiedBoxed  struct{ refs [3]*int }
+	copiedMapped struct{ self *copiedMapped }
+	copiedListed struct{ _ [5]int }
+	copiedSent   struct{ _ [3]*int }
+)
+
+var copied struct {
+	holder any
+	large  *copiedLarge
+	many   map[int]*copiedMapped
+	list   *list.List
+	fn     func() *copiedBoxed
+	ch     chan *copiedSent
+}
+
+func fillCopied() {
+	copied.holder = &copiedBoxed{}
+	copied.large = new(copiedLarge)
+	for i := range copied.large.table {
+		copied.large.table[i] = &copiedSmall{next: &copiedSmall{}}
+	}
+	copied.many = make(map[int]*copiedMapped)
+	for i := range 1000 {
+		copied.many[i] = &copiedMapped{self: &copiedMapped{}}
+	}
+	copied.list = list.New()
+	for range 10 {
+		copied.list.PushBack(&copiedListed{})
+	}
+	boxed := &copiedBoxed{refs: [3]*int{new(int)}}
+	copied.fn = func() *copiedBoxed { return boxed }
+	copied.ch = make(chan *copiedSent, 3)
+	copied.ch <- &copiedSent{}
+}
+
+// countTypes counts the objects of each type, at whatever path.
+func countTypes(nodes []*refscan.Node, into map[string]int64) {
+	for _, n := range nodes {
+		into[strings.TrimPrefix(n.Type, "*")] += n.Objects - n.UntypedObjects
+		countTypes(n.Children, into)
+	}
+}
+
 // A process that is copied in place has the same objects at the same roots as a forked one.
 func TestInPlace(t *testing.T) {
-	fillUnnamed()
-	defer func() { unnamed.holder = nil }()
+	fillCopied()
+	defer func() { copied.holder = nil }()
 	t.Setenv("LEAKGATE_FREEZE", "fork")
 	forked := scan(t)
 	require.Empty(t, forked.NotForked)
 	t.Setenv("LEAKGATE_FREEZE", "inplace")
-	copied := scan(t)
-	require.Equal(t, "LEAKGATE_FREEZE says so", copied.NotForked)
-	require.Positive(t, copied.Pause)
-	require.Zero(t, copied.Totals.ExtraBytes)
-	require.LessOrEqual(t, copied.Totals.MissedBytes, auditLimit(copied.Totals))
+	inPlace := scan(t)
+	require.Equal(t, "LEAKGATE_FREEZE says so", inPlace.NotForked)
+	require.Positive(t, inPlace.Pause)
+	require.Zero(t, inPlace.Totals.ExtraBytes)
+	require.LessOrEqual(t, inPlace.Totals.MissedBytes, auditLimit(inPlace.Totals))
 	want, got := make(map[string]int64), make(map[string]int64)
 	countTypes(forked.Roots, want)
-	countTypes(copied.Roots, got)
+	countTypes(inPlace.Roots, got)
 	compared := 0
 	for typ := range want {
-		if strings.Contains(typ, ".unnamed") {
+		if strings.Contains(typ, ".copied") {
 			compared++
 			require.Equal(t, want[typ], got[typ], typ)
 		}
 	}
 	require.Greater(t, compared, 5)
-	require.Equal(t, at(t, forked, "unnamed").Objects, at(t, copied, "unnamed").Objects)
+	require.Equal(t, at(t, forked, "copied").Objects, at(t, inPlace, "copied").Objects)
 }
 
 // wayVariable makes TestWays run in a process of its own, which has a small heap and is at rest.

@@ -141,7 +141,7 @@ func (s *Snapshot) Declaration(variable string) (file string, line int) {
 // VariableAt names the package variable that contains an address of this process, "" if there is
 // none.
 func (s *Snapshot) VariableAt(addr uintptr) string {
-	if s.in().Model() == nil || s.in().Index() == nil {
+	if s.in().Model() == nil {
 		return ""
 	}
 	at := uint64(addr) - s.in().Model().Bias()

@@ -3,7 +3,6 @@ package refscan
 import (
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/attribute"
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 )
 
@@ -13,8 +12,8 @@ import (
 //
 // A report can be written with encoding/json and read again. A report that was read has all
 // figures, and folds and writes profiles as the original does; but it does not know the program.
-// RootNames and KnownRoot then know only the roots of the report, TypeNames, PackageNames and
-// Declaration know nothing, and CouldBe cannot tell.
+// RootNames and KnownRoot then know only the roots of the report, and TypeNames, PackageNames and
+// Declaration know nothing.
 type Report struct {
 	// of the scanned program, such as "go1.26.8"
 	GoVersion string `json:"go_version"`
@@ -47,16 +46,11 @@ type Report struct {
 	// bytes.
 	Missed []*Node `json:"missed,omitempty"`
 
-	// NoDebugInfo is why there is no debug information for the program; nil if the report has
-	// names. See AllowMissingDWARF.
-	NoDebugInfo *UnavailableError `json:"no_debug_info,omitempty"`
 	// Together lists what the nodes that Fold merges retain together, which is not the sum over
 	// these nodes; if Retained. See Node.Together.
 	Together []Together `json:"together,omitempty"`
 
 	index *debuginfo.Index // of the scanned program; nil in a report made by hand or read from JSON
-
-	uncertain map[attribute.Shape]int64 // see CouldBe; nil in a report that was read
 }
 
 // Totals is the audit of a scan. Objects are those of the Go heap and bytes are size-class bytes,

@@ -62,17 +62,14 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 	r := &Report{
 		GoVersion: runtime.Version(), Collections: s.in().Collections(), Undecided: s.in().Undecided(),
 		Pause: s.Pause(), NotForked: s.in().NotForked(),
-		Warnings: res.Warnings,
+		Warnings: append(res.Warnings, s.in().Index().Warnings()...),
 		Totals: Totals{
 			LiveObjects: res.Totals.LiveObjects, LiveBytes: res.Totals.LiveBytes,
 			AttributedObjects: res.Totals.AttributedObjects, AttributedBytes: res.Totals.AttributedBytes,
 			TypedBytes: res.Totals.TypedBytes, ExtraBytes: res.Totals.ExtraBytes,
 			MissedObjects: res.Totals.MissedObjects, MissedBytes: res.Totals.MissedBytes,
 		},
-		index: s.in().Index(), NoDebugInfo: (*UnavailableError)(s.in().Without()), uncertain: res.Uncertain,
-	}
-	if x := s.in().Index(); x != nil {
-		r.Warnings = append(r.Warnings, x.Warnings()...)
+		index: s.in().Index(),
 	}
 	r.Totals.subtractDead(s.in().Excused())
 	s.describeStop(r, graph, res)

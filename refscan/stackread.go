@@ -20,9 +20,6 @@ func (s *Snapshot) Stacks() (_ *Stacks, err error) {
 	if err := s.in().Opened(); err != nil {
 		return nil, err
 	}
-	if without := s.in().Without(); without != nil {
-		return nil, (*UnavailableError)(without)
-	}
 	defer snapshot.Guard(&err)()
 	return readStacks(s.in().Model(), s.in().Index(), s.Pause())
 }

@@ -153,8 +153,8 @@ type InlinedCall struct {
 }
 
 // FuncNames yields the program's functions, then the functions that were inlined wherever they are
-// called, once for each call; nothing if there is no debug information. The inlined ones take
-// longer to find.
+// called, once for each call; nothing if the stacks were made by hand. The inlined ones take longer
+// to find.
 func (s *Stacks) FuncNames() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if s.index == nil {

@@ -90,7 +90,7 @@ var layers = []struct {
 	{"internal/engine/live", []string{"internal/engine/goruntime", "internal/symbol", "internal/engine/objset", "internal/engine/offheap", "internal/engine/parallel", "internal/engine/dataseg", "internal/engine/special", "internal/engine/gstate"}},
 	{"internal/engine/stackvar", []string{"internal/engine/debuginfo", "internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/live"}},
 	{"internal/engine/infer", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/objset", "internal/engine/parallel", "internal/engine/dataseg", "internal/engine/live", "internal/engine/timer", "internal/engine/stackvar", "internal/engine/special"}},
-	{"internal/engine/typedheap", []string{"internal/engine/objset", "internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/parallel", "internal/engine/dataseg", "internal/engine/live", "internal/engine/timer", "internal/engine/stackvar", "internal/engine/infer"}},
+	{"internal/engine/typedheap", []string{"internal/engine/debuginfo", "internal/engine/objset", "internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/parallel", "internal/engine/dataseg", "internal/engine/live", "internal/engine/timer", "internal/engine/stackvar", "internal/engine/infer"}},
 	// for tests only
 	{"internal/engine/typedheap/heaptest", []string{"internal/require", "internal/engine/imagetest", "internal/engine/typedheap"}},
 	{"internal/engine/root", []string{"internal/engine/goruntime", "internal/engine/heaptype", "internal/engine/typing", "internal/engine/dataseg", "internal/engine/live", "internal/engine/timer", "internal/engine/stackvar", "internal/engine/typedheap", "internal/symbol", "internal/engine/special"}},
@@ -100,10 +100,6 @@ var layers = []struct {
 	{"internal/engine/pathfind", []string{"internal/engine/heaptype", "internal/engine/typing", "internal/engine/ended", "internal/engine/objset", "internal/engine/offheap", "internal/engine/timer", "internal/engine/typedheap", "internal/engine/root"}},
 	// a second implementation of all that, which only tests import
 	{"internal/engine/judge", []string{"internal/engine/goruntime", "internal/engine/debuginfo", "internal/engine/special"}},
-	{"internal/engine/withoutdwarf", []string{"internal/engine/image", "internal/engine/debuginfo", "internal/engine/rtlayout"}},
-	// for tests and go generate only
-	{"internal/engine/withoutdwarf/layouts", []string{"internal/engine/debuginfo", "internal/engine/objfile/elffile"}},
-	{"internal/engine/withoutdwarf/gen", []string{"internal/engine/withoutdwarf/layouts", "internal/wholefile"}},
 	{"internal/pprofwire", nil}, // encoders: they do not know the meaning of what they write
 	{"internal/plainjson", nil},
 	{"internal/filelock", nil},
@@ -118,7 +114,7 @@ var layers = []struct {
 	// snapshots of this process, and work that takes less than a scan of one
 	{"internal/engine/snapshot", []string{
 		"internal/engine/debuginfo", "internal/engine/freeze", "internal/engine/gcwatch", "internal/engine/goruntime", "internal/engine/headroom", "internal/engine/heaptype",
-		"internal/engine/image", "internal/engine/inplace", "internal/envvar", "internal/engine/withoutdwarf", "internal/engine/peek", "internal/engine/remedy", "internal/engine/root", "internal/engine/rtlayout",
+		"internal/engine/image", "internal/engine/inplace", "internal/envvar", "internal/engine/peek", "internal/engine/remedy", "internal/engine/root", "internal/engine/rtlayout",
 		"internal/engine/typedheap", "internal/realtime", "internal/symbol",
 	}},
 	{"internal/engine/nativecalls", []string{"internal/engine/objfile", "internal/engine/objfile/elffile", "internal/engine/rtlayout", "internal/procmaps"}},

@@ -51,9 +51,6 @@ func (q *query) text(w io.Writer, scan, base *scanreport.Scan) error {
 	if why := scan.Unsound(); why != "" {
 		fmt.Fprintf(w, "the figures are not reliable: %s\n\n", why)
 	}
-	if without := scan.Report.NoDebugInfo; without != nil {
-		fmt.Fprintf(w, "without debug information, names are missing: %v\n\n", without)
-	}
 	return scan.WriteText(w, q.top)
 }
 

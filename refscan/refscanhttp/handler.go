@@ -15,9 +15,8 @@
 // Every answer has its number in the header Leakgate-Scan. base also takes such a number; the last
 // four answers are kept. top says how many roots are shown.
 //
-// Names of package variables and fields come from the program's debug information, which go build
-// writes unless it is told not to (-ldflags=-w). An answer without them says so: it has types, and
-// all package variables as one root.
+// Names and types come from the program's debug information, which go build writes unless it is
+// told not to (-ldflags=-w).
 package refscanhttp
 
 import (

@@ -89,9 +89,6 @@ func (s *Spike) writeSnapshot(b *strings.Builder, limit int) error {
 	if why := s.Scan.Unsound(); why != "" {
 		fmt.Fprintf(b, "the figures are not reliable: %s\n", why)
 	}
-	if r.NoDebugInfo != nil {
-		fmt.Fprintf(b, "names are missing: %v\n", r.NoDebugInfo)
-	}
 	growth, err := s.growth()
 	switch {
 	case err != nil:

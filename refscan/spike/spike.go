@@ -13,9 +13,9 @@
 // The live heap is read at the end of each mark phase of the garbage collector, in which the
 // runtime itself has counted it: that costs some microseconds each, and nothing in between but a
 // timer each second. Objects that were allocated during marking count as alive to the runtime,
-// garbage or not; they are subtracted. Where their size is not known, as without debug information,
-// a jump is reported only if a snapshot shows it, too. Usual is the median of the last nine mark
-// phases. A jump that stays is usual before long, and is reported once.
+// garbage or not; they are subtracted. Where their size is not known, a jump is reported only if a
+// snapshot shows it, too. Usual is the median of the last nine mark phases. A jump that stays is
+// usual before long, and is reported once.
 //
 // A snapshot costs what a request to package refscanhttp does: one garbage collection; a fork, for
 // which the program is stopped for some milliseconds (10 to 15 for 300 MB, 30 to 40 more for each
@@ -26,12 +26,9 @@
 // moment is kept, at most a minute old if there are garbage collections; writing it takes some
 // milliseconds.
 //
-// Names of package variables and of variables in frames come from the program's debug information,
-// which go build writes unless it is told not to (-ldflags=-w). Without it reports have types and
-// functions, and say what is missing.
-//
-// Where the system allows no snapshot, Spike.Err says so, and Spike has the heap profiles all the
-// same.
+// Names and types come from the program's debug information, which go build writes unless it is
+// told not to (-ldflags=-w). Without it, and where the system allows no snapshot, Spike.Err says
+// so, and Spike has the heap profiles all the same.
 package spike
 
 import (

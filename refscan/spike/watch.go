@@ -138,8 +138,8 @@ func (w *watch) cycle() (last gcwatch.Cycle, certain bool) {
 	return gcwatch.Cycle{Number: uint64(c.Number), Live: uint64(live)}, certain
 }
 
-// findCounters returns nil without debug information. Then only a snapshot can tell live objects
-// from those that were allocated while a collection marked.
+// findCounters returns nil without debug information. Then nothing tells live objects from
+// those that were allocated while a collection marked.
 func findCounters(ctx context.Context) *gccount.Counters {
 	index, err := snapshot.OpenIndex(ctx, func(string, ...any) {})
 	if err != nil {

@@ -95,9 +95,6 @@ func Run(h *typedheap.Heap, program root.Program, options Options) *Result {
 		res.Warnings = append(res.Warnings, "the references are too many or too damaged for a full report: what lies deeper than it goes is counted where it ends")
 	}
 	res.Totals = a.totals()
-	if h.Types.WithoutDWARF() {
-		res.Uncertain = a.uncertain()
-	}
 	res.Roots = a.report()
 	if watch != nil {
 		watch.Tiny = &a.tiny

@@ -40,9 +40,6 @@ func (t *gathering) prepare(a *attributor) {
 	if t.procs == 0 {
 		t.procs = runtime.GOMAXPROCS(0)
 	}
-	if a.heap.Types.WithoutDWARF() {
-		t.procs = 1 // as for typing: see workers
-	}
 	t.resetWorkers(1)
 }
 

@@ -16,9 +16,6 @@ type Result struct {
 	Roots    []*Node
 	Totals   Totals
 	Warnings []string
-
-	// objects whose type is not certain; nil if there was debug information
-	Uncertain map[Shape]int64
 }
 
 // A Watcher receives every claim, and the node made for each root.
@@ -57,16 +54,3 @@ func (c Charged) Claim(n *Node, what Claim) {
 		c(n, what.Obj, what.Bytes)
 	}
 }
-
-// A Shape is what is known of an object whose type is not certain.
-type Shape struct {
-	Size uint64 // of its size class
-	Mask uint64 // pointer mask, one bit a word
-	// address of the descriptor of the type of a reference to it, 0 if there is none that accounts
-	// for its pointers
-	Type uint64
-}
-
-// LargestMask is the size in bytes up to which objects have pointer masks in shapes. Larger objects
-// with pointers carry their type.
-const LargestMask = 64 * 8

@@ -100,9 +100,6 @@ var compilerMade = []struct{ symbol, typ string }{
 // UnnamedData names memory of the data segments that no symbol covers.
 const UnnamedData = "runtime.(unnamed data)"
 
-// unnamedVariables names all variables of packages where there is no debug information.
-const unnamedVariables = "(unnamed global)"
-
 // unnamed adds the stretch between two symbols if it leads on: the linker keeps no symbol for some
 // of the compiler's own data.
 func (d *Segments) unnamed(seg *segment, from, to uint64) {
@@ -113,10 +110,7 @@ func (d *Segments) unnamed(seg *segment, from, to uint64) {
 	if s.Mem == nil || !d.anyLeadsOn(&s) {
 		return
 	}
-	s.Global = &debuginfo.Global{Size: int64(to - from)}
-	if s.Name, s.Package = UnnamedData, "runtime"; d.types.WithoutDWARF() {
-		s.Name, s.Package = unnamedVariables, ""
-	}
+	s.Global = &debuginfo.Global{Name: UnnamedData, Package: "runtime", Size: int64(to - from)}
 	d.Statics = append(d.Statics, s)
 }
 

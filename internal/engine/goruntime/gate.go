@@ -3,6 +3,7 @@ package goruntime
 import (
 	"errors"
 
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/image"
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
@@ -19,7 +20,7 @@ type Gate struct {
 var ErrUnsafePoint = errors.New("a thread was where its goroutine's registers are not known, or was moving its stack, or the garbage collector was at work")
 
 // NewGate reads the data that does not change while a process runs.
-func NewGate(mem *image.Space, names Names, bias uint64, goarch string) (*Gate, error) {
+func NewGate(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string) (*Gate, error) {
 	m, err := newModel(mem, names, bias, goarch)
 	if err != nil {
 		return nil, err

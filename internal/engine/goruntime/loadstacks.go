@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
 // LoadStacks is Load for a reader that needs only goroutines and their stacks: it neither copies
 // the heap nor needs mark bits, so a collection may be under way. The model has no spans and no
 // objects.
-func LoadStacks(mem *image.Space, names Names, bias uint64, goarch string, caller Caller) (*Model, error) {
+func LoadStacks(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string, caller Caller) (*Model, error) {
 	m, err := newModel(mem, names, bias, goarch)
 	if err != nil {
 		return nil, err

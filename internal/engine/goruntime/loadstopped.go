@@ -3,6 +3,7 @@ package goruntime
 import (
 	"fmt"
 
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/image"
 )
 
@@ -22,7 +23,7 @@ type Stop struct {
 // those of the last collection that ended.
 //
 // A call that fails may succeed if the process is stopped at another moment.
-func LoadStopped(mem *image.Space, names Names, bias uint64, goarch string, threads []Thread) (*Model, error) {
+func LoadStopped(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string, threads []Thread) (*Model, error) {
 	m, err := newModel(mem, names, bias, goarch)
 	if err != nil {
 		return nil, err

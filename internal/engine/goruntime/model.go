@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/leakgate/leakgate/internal/engine/addrmap"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/image"
 	"github.com/leakgate/leakgate/internal/engine/rtlayout"
 )
@@ -34,7 +35,7 @@ type Model struct {
 	// of the program's Go version
 	Semantics rtlayout.Semantics
 
-	names    Names
+	names    *debuginfo.Index
 	fields   *rtlayout.Lookup
 	bias     uint64
 	arch     arch
@@ -54,22 +55,12 @@ type Model struct {
 	mu sync.Mutex // held while functions, types and masks are added
 }
 
-// Names is the part of the debug information that the runtime model needs.
-type Names interface {
-	rtlayout.Names
-	GoVersion() string
-}
-
-// partialNames is implemented by Names that know neither the queues of finalizers and cleanups nor
-// runtime.inProgress. Queued objects then count as missed.
-type partialNames interface{ WithoutQueues() }
-
 // Caller is the goroutine that froze the process: it was running, so the runtime's record of it is
 // stale. PC is a return address; SP is the stack pointer after the return.
 type Caller struct{ G, PC, SP uint64 }
 
 // newModel returns a model with the program's modules, which all other structures are read with.
-func newModel(mem *image.Space, names Names, bias uint64, goarch string) (*Model, error) {
+func newModel(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string) (*Model, error) {
 	semantics, err := rtlayout.SemanticsOf(names.GoVersion())
 	if err != nil {
 		return nil, err
@@ -97,7 +88,7 @@ func newModel(mem *image.Space, names Names, bias uint64, goarch string) (*Model
 
 // Load reads the runtime's structures. bias is the difference between addresses in the process and
 // those in the debug information (position-independent executables). goarch names the architecture.
-func Load(mem *image.Space, names Names, bias uint64, goarch string, caller Caller) (*Model, error) {
+func Load(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string, caller Caller) (*Model, error) {
 	m, err := LoadSpans(mem, names, bias, goarch)
 	if err != nil {
 		return nil, err
@@ -107,7 +98,7 @@ func Load(mem *image.Space, names Names, bias uint64, goarch string, caller Call
 
 // LoadSpans is the first part of Load: the model knows how large the heap is, but has no memory of
 // the heap.
-func LoadSpans(mem *image.Space, names Names, bias uint64, goarch string) (*Model, error) {
+func LoadSpans(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string) (*Model, error) {
 	m, err := newModel(mem, names, bias, goarch)
 	if err != nil {
 		return nil, err
@@ -138,7 +129,7 @@ func (m *Model) PointerBytes() (n uint64) {
 
 // LoadMarks is Load for a reader that needs only the marks of the last collection. The model has no
 // memory of objects and no goroutines.
-func LoadMarks(mem *image.Space, names Names, bias uint64, goarch string) (*Model, error) {
+func LoadMarks(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string) (*Model, error) {
 	m, err := LoadSpans(mem, names, bias, goarch)
 	if err != nil {
 		return nil, err
@@ -149,7 +140,7 @@ func LoadMarks(mem *image.Space, names Names, bias uint64, goarch string) (*Mode
 // LoadStoppedMarks is LoadMarks for a process that something else stopped. The collector may be
 // marking: then all spans are swept, and keep the marks of the collection before until they are
 // swept again (runtime/mgcsweep.go, sweep).
-func LoadStoppedMarks(mem *image.Space, names Names, bias uint64, goarch string) (*Model, error) {
+func LoadStoppedMarks(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string) (*Model, error) {
 	m, err := newModel(mem, names, bias, goarch)
 	if err != nil {
 		return nil, err
@@ -182,12 +173,6 @@ func (m *Model) GoVersion() string { return m.names.GoVersion() }
 
 // Bias is the difference between addresses in the process and in the debug information.
 func (m *Model) Bias() uint64 { return m.bias }
-
-// HasQueues reports whether the names include the queues of finalizers and cleanups.
-func (m *Model) HasQueues() bool {
-	_, partial := m.names.(partialNames)
-	return !partial
-}
 
 // Fields returns a lookup of the program's types and variables.
 func (m *Model) Fields() *rtlayout.Lookup { return rtlayout.In(m.names, m.bias) }

@@ -8,18 +8,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 )
 
-// descriptorNames is implemented by Names that know only the types with a run-time descriptor.
-type descriptorNames interface {
-	TypeAt(addr uint64) debuginfo.TypeID
-}
-
-// WithoutDWARF reports whether the types come from run-time descriptors alone, so that variables
-// have no names.
-func (tt *Table) WithoutDWARF() bool {
-	_, ok := tt.Names.(descriptorNames)
-	return ok
-}
-
 // byRuntimeType returns the type of a run-time descriptor in the process, nil if it is not known.
 func (k *maker) byRuntimeType(addr uint64) *Type {
 	if t, ok := k.byRType[addr]; ok {
@@ -35,9 +23,6 @@ func (k *maker) findRuntimeType(addr uint64) *Type {
 	rt := k.m.Type(addr)
 	if rt == nil {
 		return nil
-	}
-	if n, ok := k.names.(descriptorNames); ok {
-		return k.byID(n.TypeAt(addr))
 	}
 	ids := k.names.TypesByHash(rt.Hash)
 	var best debuginfo.TypeID

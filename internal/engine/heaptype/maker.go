@@ -11,7 +11,7 @@ import (
 
 // maker makes types for a Table, once each. Its methods must not run at the same time.
 type maker struct {
-	names    Names
+	names    *debuginfo.Index
 	m        *goruntime.Model
 	types    []*Type // by Type.Index; 0 is unused
 	byOrigin map[debuginfo.TypeID]*Type
@@ -25,7 +25,7 @@ type maker struct {
 	offHeap    map[debuginfo.TypeID]bool // struct types: see notInHeap
 }
 
-func newMaker(m *goruntime.Model, names Names) maker {
+func newMaker(m *goruntime.Model, names *debuginfo.Index) maker {
 	return maker{
 		names: names, m: m, types: []*Type{nil},
 		byOrigin: make(map[debuginfo.TypeID]*Type),

@@ -31,7 +31,7 @@ const closureLayout = "noalg.struct { F uintptr; X0 "
 const maxSmall = 512
 
 //go:norace
-func newSurvey(names Names) *survey {
+func newSurvey(names *debuginfo.Index) *survey {
 	const some = 4 // one type in so many is a struct
 	s := &survey{instances: make(map[string][]debuginfo.TypeID), structs: make([]structType, 0, names.NumTypes()/some)}
 	for i := 1; i <= names.NumTypes(); i++ {

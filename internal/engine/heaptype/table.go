@@ -17,7 +17,7 @@ import (
 // is an order that does not.
 type Table struct {
 	Model   *goruntime.Model
-	Names   Names
+	Names   *debuginfo.Index
 	Offsets offsets
 
 	list     atomic.Pointer[[]*Type] // by Type.Index; 0 is unused
@@ -40,7 +40,7 @@ type dynamicType struct {
 
 // NewTable returns a table without types. It fails if the debug information lacks the runtime's
 // containers.
-func NewTable(m *goruntime.Model, names Names) (*Table, error) {
+func NewTable(m *goruntime.Model, names *debuginfo.Index) (*Table, error) {
 	o, err := loadOffsets(m)
 	if err != nil {
 		return nil, err

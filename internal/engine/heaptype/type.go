@@ -8,22 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
-	"github.com/leakgate/leakgate/internal/engine/goruntime"
 )
-
-// Names is the part of the debug information that typing and naming need. Addresses are link-time
-// ones.
-type Names interface {
-	goruntime.Names
-	NumTypes() int
-	TypeHead(id debuginfo.TypeID) debuginfo.Type
-	TypesByHash(hash uint32) []debuginfo.TypeID
-	Globals() []debuginfo.Global
-	FuncByPC(pc uint64) (debuginfo.Func, bool)
-	Locals(entry uint64) []debuginfo.Local
-	Captures(entry uint64) []debuginfo.Capture
-	Signature(entry uint64) (param debuginfo.TypeID, dict []debuginfo.DictType)
-}
 
 // opKind is a sort of reference in memory.
 type opKind uint8

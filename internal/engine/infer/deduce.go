@@ -68,8 +68,7 @@ func (o *offerer) deduction(obj uint32) typing.Typing {
 		if t = o.types.Closure(heaptype.Word(s.Bytes(obj), 0)); t != nil {
 			t = o.types.ClosureObject(t, s, obj, 0)
 		}
-	case ty.Layout == heaptype.LayoutValue && ty.Confidence <= heaptype.FromStatic && !o.types.WithoutDWARF():
-		// all types that have the part must be known
+	case ty.Layout == heaptype.LayoutValue && ty.Confidence <= heaptype.FromStatic:
 		t, f = o.around(o.types.At(ty.Type), uint64(ty.Offset), s, obj)
 	}
 	if t == nil || t.Size > s.ElemSize || (f != heaptype.LayoutArray && fits(t, heaptype.LayoutValue, s, obj, 0) != fitsAll) {

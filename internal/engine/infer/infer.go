@@ -4,7 +4,6 @@
 package infer
 
 import (
-	"math"
 	"math/bits"
 	"sync/atomic"
 
@@ -80,8 +79,7 @@ const (
 
 // Options say how the work is divided. The result does not depend on them.
 type Options struct {
-	// goroutines; 1 without debug information, since types are then ordered as they were requested
-	Workers    int
+	Workers    int // goroutines
 	DenseRound int // see inferrer.dense; 0: by the size of the heap
 	Portions   heaptype.PortionSizes
 }
@@ -111,11 +109,7 @@ func Run(types *heaptype.Table, data *dataseg.Segments, live *live.Live, timers 
 		m: m, types: types, data: data, live: live, out: out,
 		round: objset.New(m.NumObjects), next: objset.New(m.NumObjects), limit: minWalk,
 	}
-	in.dense = o.DenseRound
-	switch {
-	case types.WithoutDWARF():
-		in.dense = math.MaxInt // see Workers
-	case in.dense == 0:
+	if in.dense = o.DenseRound; in.dense == 0 {
 		in.dense = max(smallRound, int(m.NumObjects)/denseShare)
 	}
 	for i := range m.Spans {
@@ -152,9 +146,6 @@ func Run(types *heaptype.Table, data *dataseg.Segments, live *live.Live, timers 
 		})
 	}
 	in.drain()
-	if types.WithoutDWARF() {
-		in.openEnds()
-	}
 	in.deduce()
 	out.Anonymous.Sort()
 	done = true
@@ -327,7 +318,7 @@ func (o *offerer) allocated(s *goruntime.Span) {
 		if !ok {
 			continue
 		}
-		if o.types.At(ty.Type).IsGroup && s.ElemSize >= manySlots && !o.types.WithoutDWARF() {
+		if o.types.At(ty.Type).IsGroup && s.ElemSize >= manySlots {
 			// The walk of its map walks the group, unless there is no such map.
 			o.deductions = addOffer(o.deductions, obj, ty)
 			continue

@@ -17,12 +17,6 @@ const AnySize = math.MaxInt64
 // ErrSize is the error if a copy would take more bytes than its limit.
 var ErrSize = errors.New("there is more memory to copy than the limit allows")
 
-// Names are the program's variables and types.
-type Names interface {
-	rtlayout.Names
-	Globals() []debuginfo.Global
-}
-
 // A Plan says where the runtime of this process keeps the memory that has to be copied. It may be
 // used for many images.
 type Plan struct {
@@ -44,7 +38,7 @@ type places struct {
 
 // NewPlan finds these places in this process. bias is the difference between the program's
 // addresses in memory and in the debug information.
-func NewPlan(names Names, bias uint64) (*Plan, error) {
+func NewPlan(names *debuginfo.Index, bias uint64) (*Plan, error) {
 	l := rtlayout.In(names, bias)
 	variable := func(name string) uintptr { return uintptr(l.Variable(name).Addr) }
 	offset := func(typ, path string) uintptr { return uintptr(l.Offset(typ, path)) }
@@ -148,7 +142,7 @@ const unknownData = 1 << 20
 
 // largeVariables lists, by address, large variables that are not the runtime's, and large gaps
 // between known variables.
-func largeVariables(names Names, bias uint64) (large []image.Range) {
+func largeVariables(names *debuginfo.Index, bias uint64) (large []image.Range) {
 	known := uint64(0) // end of the variables so far; 0: none yet
 	for _, v := range names.Globals() {
 		if known > 0 && v.Addr >= known+unknownData {

@@ -129,11 +129,8 @@ func Find(s *snapshot.Snapshot, is func(nativeheap.Block) bool) (_ *Result, err 
 // open reads the heaps of a snapshot.
 func open(s *snapshot.Snapshot) (f *finder, err error) {
 	p, ok := s.Process().(frozen)
-	switch {
-	case !ok:
+	if !ok {
 		return nil, &snapshot.Unavailable{Cause: "the process is not forked, so that memory of C is not in the snapshot"}
-	case s.Index() == nil:
-		return nil, s.Without()
 	}
 	f = &finder{program: s.Program(), mem: image.NewSpace(p), pid: p.PID(), known: make(map[Place]int32), files: make(map[string]*library)}
 	if f.native, err = nativeheap.OfFrozen(p.PID(), f.mem); err != nil {

@@ -4,7 +4,6 @@ import (
 	"reflect"
 
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
-	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/nodename"
 )
 
@@ -37,7 +36,7 @@ func trustIn(kind reflect.Kind) trust {
 
 // labelAt names the part of a value at an offset, "pool[*].handle", and returns the trust in its
 // word. Unlike the labels of package heaptype it has names for all words, not only for references.
-func labelAt(names heaptype.Names, id debuginfo.TypeID, off int64) (label string, _ trust) {
+func labelAt(names *debuginfo.Index, id debuginfo.TypeID, off int64) (label string, _ trust) {
 	for range maxNesting {
 		switch t := names.Type(id); t.Kind {
 		case reflect.Struct:

@@ -44,7 +44,7 @@ func CountTypes(s *snapshot.Snapshot, all []*TypeCount) (found *Counted, within 
 		return nil, false, err
 	}
 	defer snapshot.Guard(&err)()
-	if s.Index() == nil || s.Stopped() {
+	if s.Stopped() {
 		return nil, false, nil
 	}
 	heap, err := s.Heap()

@@ -87,11 +87,6 @@ func (l *Lookup) Maybe(typ, path string) (off uint64, ok bool) {
 
 // Field returns the offset of a field, given as a dotted path, and its type.
 func (l *Lookup) Field(in *debuginfo.Type, path string) (off uint64, typ debuginfo.TypeID, ok bool) {
-	for _, f := range in.Fields {
-		if f.Name == path { // in types from package withoutdwarf
-			return uint64(f.Offset), f.Type, true
-		}
-	}
 	for fields := in.Fields; ; {
 		name, rest, more := strings.Cut(path, ".")
 		i := 0

@@ -14,7 +14,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/image"
 	"github.com/leakgate/leakgate/internal/engine/inplace"
 	"github.com/leakgate/leakgate/internal/engine/peek"
@@ -29,11 +28,8 @@ type Config struct {
 	Context context.Context
 	Settle  bool
 	Logf    func(string, ...any)
-	Open    func(context.Context, func(string, ...any)) (*debuginfo.Index, error)
 	Again   func(ready func() bool) (Frozen, error) // takes the second of two snapshots; nil: as the first
 	Foreign bool                                    // the snapshot has all memory, C code's memory included
-	// WithoutDWARF stands in for debug information that is missing; nil if that is not allowed.
-	WithoutDWARF func(Frozen, goruntime.Caller) (heaptype.Names, error)
 }
 
 // Foreign is the option of captures whose snapshot has all memory, not only the memory of Go code.
@@ -44,7 +40,7 @@ func (Foreign) Configure(c *Config) { c.Foreign = true }
 
 // Default returns a configuration that settles and logs nothing.
 func Default() Config {
-	return Config{Context: context.Background(), Settle: true, Open: OpenIndex, Logf: func(string, ...any) {}}
+	return Config{Context: context.Background(), Settle: true, Logf: func(string, ...any) {}}
 }
 
 // A Snapshot is a frozen, consistent image of this process. It holds a child process, memory
@@ -59,10 +55,8 @@ type Snapshot struct {
 	copied          int64         // bytes that the copy in place takes
 	bias            uint64
 	model           *goruntime.Model
-	index           *debuginfo.Index // nil without debug information
-	names           heaptype.Names   // index, or its replacement without debug information
-	noDebugInfo     *Unavailable     // why there is no debug information
-	secondMarks     secondGCMarks    // nil if the program is at rest, or if they are not known
+	index           *debuginfo.Index
+	secondMarks     secondGCMarks // nil if the program is at rest, or if they are not known
 	// collections is how many collections the program made by itself between two freezes.
 	collections int
 	// undecided says that the process is not at rest, and that later is nil all the same.
@@ -112,15 +106,13 @@ func Capture(config Config) (_ *Snapshot, err error) {
 	if err := checkMemory(need(0, indexReading, 0)); err != nil {
 		return nil, err
 	}
-	if err := s.open(&config); err != nil {
+	if s.index, err = OpenIndex(config.Context, config.Logf); err != nil {
 		return nil, err
 	}
-	if s.index != nil {
-		if s.bias, err = LoadBias(s.index); err != nil {
-			return nil, err
-		}
+	if s.bias, err = LoadBias(s.index); err != nil {
+		return nil, err
 	}
-	if s.index != nil && inplace.Supported {
+	if inplace.Supported {
 		_ = s.makePlan() // before the freeze, since it allocates; takeInPlace returns the error
 	}
 	start := time.Now()
@@ -177,7 +169,7 @@ func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
 	if err := s.placeImage(f); err != nil {
 		return err
 	}
-	s.small = !s.smallCopyFailed && rests && f.image <= smallImage && s.onDisk == 0 && s.index != nil && !config.Foreign
+	s.small = !s.smallCopyFailed && rests && f.image <= smallImage && s.onDisk == 0 && !config.Foreign
 	var second Frozen
 	if rests {
 		s.process, err = s.take(func() bool { return !Marking() })
@@ -193,12 +185,7 @@ func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
 	s.pause = s.process.Pause()
 	pc, sp := s.process.Caller()
 	caller := goruntime.Caller{G: uint64(s.process.CallerG()), PC: uint64(pc), SP: uint64(sp)}
-	if s.index == nil {
-		if s.names, err = config.WithoutDWARF(s.process, caller); err != nil {
-			return &Unavailable{Cause: s.noDebugInfo.Cause, Remedy: s.noDebugInfo.Remedy, Err: errors.Join(s.noDebugInfo.Err, err)}
-		}
-	}
-	if s.model, err = goruntime.LoadSpans(image.NewSpace(s.process), s.names, s.bias, runtime.GOARCH); err != nil {
+	if s.model, err = goruntime.LoadSpans(image.NewSpace(s.process), s.index, s.bias, runtime.GOARCH); err != nil {
 		return ModelError(err)
 	}
 	s.model.Peek = peekWord
@@ -304,29 +291,7 @@ func (s *Snapshot) Detach() error {
 
 var index struct {
 	sync.Mutex
-	x       *debuginfo.Index
-	without *Unavailable // kept for later captures that may do without names
-}
-
-// open opens the debug information. If there is none, and the capture may do without, open records
-// the reason. It keeps the reason for later captures that may do without, too: to find it out may
-// take minutes. The caller's turn (captures) protects index.without.
-func (s *Snapshot) open(config *Config) error {
-	if config.WithoutDWARF != nil && index.without != nil {
-		s.noDebugInfo = index.without
-		return nil
-	}
-	x, err := config.Open(config.Context, config.Logf)
-	if err == nil {
-		s.index, s.names = x, x
-		return nil
-	}
-	var without *Unavailable
-	if !errors.As(err, &without) || config.WithoutDWARF == nil || config.Context.Err() != nil || CheckPlatform() != nil {
-		return err
-	}
-	s.noDebugInfo, index.without = without, without
-	return nil
+	x *debuginfo.Index
 }
 
 // OpenIndex opens the program's debug information once. It does not keep failures: a later call may
@@ -433,14 +398,8 @@ func (s *Snapshot) Opened() error {
 // Model is the runtime's state in the snapshot, nil once the snapshot is closed.
 func (s *Snapshot) Model() *goruntime.Model { return s.model }
 
-// Names are the program's debug information, or its replacement without it.
-func (s *Snapshot) Names() heaptype.Names { return s.names }
-
-// Index is the program's debug information, nil if there is none.
+// Index is the program's debug information.
 func (s *Snapshot) Index() *debuginfo.Index { return s.index }
-
-// Without is the reason why there is no debug information, nil if there is.
-func (s *Snapshot) Without() *Unavailable { return s.noDebugInfo }
 
 // Collections is how many garbage collections the program made by itself between two freezes.
 func (s *Snapshot) Collections() int { return s.collections }

@@ -76,6 +76,15 @@ func (s *Snapshot) freezeTwice(config *Config) (first, second Frozen, err error)
 	}
 }
 
+// The linker lets packages refer to this variable (go1.26 and 1.27 runtime/mgc.go).
+//
+//go:linkname writeBarrier runtime.writeBarrier
+var writeBarrier struct {
+	enabled bool
+	pad     [3]byte
+	alignme uint64
+}
+
 // Marking reports whether a garbage collection is under way, in which case the mark bits are not
 // those of the last collection that ended (go1.26 and go1.27 runtime/mgc.go, setGCPhase).
 func Marking() bool { return atomic.LoadUint32((*uint32)(unsafe.Pointer(&writeBarrier))) != 0 }
@@ -165,7 +174,7 @@ const maxLater = 4
 // readLater reads the mark bits of the second process. It leaves s.later nil if they cannot be
 // read, or if there were too many other collections.
 func (s *Snapshot) readLater(second Frozen) {
-	now, err := goruntime.LoadMarks(image.NewSpace(second), s.names, s.model.Bias(), runtime.GOARCH)
+	now, err := goruntime.LoadMarks(image.NewSpace(second), s.index, s.model.Bias(), runtime.GOARCH)
 	if err != nil {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 // Close calls release.
 func OfStopped(model *goruntime.Model, index *debuginfo.Index, modules *symbol.Modules, pause time.Duration, release func() error) *Snapshot {
 	return &Snapshot{
-		model: model, index: index, names: index, pause: pause, release: release,
+		model: model, index: index, pause: pause, release: release,
 		// If the process uses this tool, the tool's memory counts like any other.
 		stopped: &root.Program{Modules: modules},
 	}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/freeze"
 	"github.com/leakgate/leakgate/internal/engine/image"
 	"github.com/leakgate/leakgate/internal/engine/inplace"
@@ -151,7 +152,7 @@ func refusal(err error) *freeze.Error {
 
 // plan is made once for each index; captures take turns.
 var plan struct {
-	of   inplace.Names
+	of   *debuginfo.Index
 	bias uint64
 	made *inplace.Plan
 }
@@ -168,15 +169,8 @@ func (s *Snapshot) makePlan() error {
 	return nil
 }
 
-// takeInPlace copies the process in place, unless it has to copy more bytes than limit. It requires
-// debug information.
+// takeInPlace copies the process in place, unless it has to copy more bytes than limit.
 func (s *Snapshot) takeInPlace(ready func() bool, limit int64) (*inplace.Image, error) {
-	if s.index == nil {
-		return nil, &Unavailable{
-			Cause:  "a copy of the process in place takes debug information",
-			Remedy: "run the test with leakgate run, or build it with go test -c",
-		}
-	}
 	if err := s.makePlan(); err != nil {
 		return nil, ModelError(err)
 	}

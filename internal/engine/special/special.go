@@ -88,9 +88,6 @@ func Each(m *goruntime.Model, visit func(Special)) error {
 			return listError(m, "a list of specials")
 		}
 	}
-	if !m.HasQueues() {
-		return nil
-	}
 	if err := queuedFinalizers(m, visit); err != nil {
 		return err
 	}

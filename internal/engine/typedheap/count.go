@@ -63,7 +63,7 @@ func (h *Heap) Totals(without objset.Set) Totals {
 // the map. bytes is -1 if there are maps, channels and the like among the objects, since their
 // tables are not included.
 func (h *Heap) Count(is func(typ string) bool) (objects, bytes int64, ok bool) {
-	if h.Types.WithoutDWARF() || h.Confused {
+	if h.Confused {
 		return 0, 0, false
 	}
 	for i := range h.Types.Len() {

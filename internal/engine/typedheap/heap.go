@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/leakgate/leakgate/internal/engine/dataseg"
+	"github.com/leakgate/leakgate/internal/engine/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/infer"
@@ -43,16 +44,13 @@ type Options struct {
 // that the heap takes.
 //
 //go:norace
-func Build(m *goruntime.Model, names heaptype.Names, options Options) (*Heap, error) {
+func Build(m *goruntime.Model, names *debuginfo.Index, options Options) (*Heap, error) {
 	types, err := heaptype.NewTable(m, names)
 	if err != nil {
 		return nil, err
 	}
 	workers := options.Workers
-	switch {
-	case types.WithoutDWARF():
-		workers = 1
-	case workers == 0:
+	if workers == 0 {
 		workers = parallel.Workers(m.NumObjects)
 	}
 	h := &Heap{Model: m, Types: types, Segments: dataseg.Load(types), Vars: stackvar.New(types)}

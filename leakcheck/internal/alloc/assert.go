@@ -251,7 +251,7 @@ func (x *experiment) unknownNames(r *recording) (problems string, err error) {
 		if b.Selector == nil || b.Selector.Object != nil || b.counts(r.rows).objects > 0 {
 			continue
 		}
-		obs, err := x.ObserveInTime(observe.Needs{Heap: true, Names: true})
+		obs, err := x.ObserveInTime(observe.Needs{Heap: true})
 		if err != nil {
 			return "", err
 		}

@@ -12,7 +12,7 @@ func (c *Checker) TakeBaseline(t environ.TestingT) *request.Baseline {
 	t.Helper()
 	ctx, cancel := c.Budget(t).Context()
 	defer cancel()
-	obs, err := c.Observe(ctx, observe.Needs{Heap: true, Names: true, Stacks: true, Keep: true, Profile: c.Environment().KeepsFiles()})
+	obs, err := c.Observe(ctx, observe.Needs{Heap: true, Stacks: true, Keep: true, Profile: c.Environment().KeepsFiles()})
 	if err == nil {
 		err = observe.Audit(obs.Report)
 	}

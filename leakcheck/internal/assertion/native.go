@@ -66,7 +66,7 @@ func (a *Assertion) addNative(l *ledger.Ledger) error {
 func (a *Assertion) scanNative() *observe.Observation {
 	ctx, cancel := a.Time.Context()
 	defer cancel()
-	obs, err := a.Observe(ctx, observe.Needs{Heap: true, Names: true, AsIs: true, Native: true})
+	obs, err := a.Observe(ctx, observe.Needs{Heap: true, AsIs: true, Native: true})
 	if err != nil {
 		return nil
 	}

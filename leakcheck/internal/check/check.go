@@ -209,10 +209,7 @@ type ScopeCheck struct {
 func (c ScopeCheck) Problems(*request.Request) []string { return nil }
 
 func (c ScopeCheck) Needs() observe.Needs {
-	return observe.Needs{
-		Heap: true, Names: len(c.Req.Scope) > 0 || len(c.Req.Ignores) > 0 || c.Req.Baseline != nil,
-		Stacks: c.Goroutines && len(c.Req.Ignores) > 0,
-	}
+	return observe.Needs{Heap: true, Stacks: c.Goroutines && len(c.Req.Ignores) > 0}
 }
 
 func (c ScopeCheck) Evaluate(s *Seen) []Finding {

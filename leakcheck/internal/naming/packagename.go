@@ -19,7 +19,7 @@ var othersEnd atomic.Bool
 
 // LearnPackageNames makes messages have, and patterns accept, the names of this program's packages
 // whose import paths do not end in the package's name. All snapshots of a process give the same
-// names, or none without debug information.
+// names.
 func LearnPackageNames(names map[string]string) {
 	for path, name := range names {
 		packageNames.Store(path, name)

@@ -67,7 +67,6 @@ func TestPatternByPackageName(t *testing.T) {
 	LearnPackageNames(map[string]string{
 		"github.com/patrickmn/go-cache": "cache", "example.com/lib/v2": "lib", "gopkg.in/yaml.v3": "yaml", "example.com/cmd/tool": "main",
 	})
-	LearnPackageNames(nil) // a snapshot without debug information
 	tests := []struct {
 		pattern, name string
 		whole, prefix bool

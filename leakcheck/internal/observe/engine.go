@@ -142,9 +142,6 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 		o.setStacks(stacks)
 		return o, nil
 	}
-	if !n.Names {
-		opts = append(opts, refscan.AllowMissingDWARF())
-	}
 	if n.AsIs {
 		opts = append(opts, refscan.WithoutSettling())
 	}
@@ -245,9 +242,6 @@ func (o *Observation) read(s Frozen, n Needs) error {
 	s.Arrange(n.Order)
 	if err := o.scanHeap(s, n); err != nil {
 		return err
-	}
-	if o.Report.NoDebugInfo != nil {
-		return nil
 	}
 	if err := answer(s, n.Held, func(h *Held, result *refscan.Held) { h.Result = result }); err != nil {
 		return err

@@ -9,9 +9,7 @@ import (
 // Needs are the parts of a snapshot that checks read. They are known before the first snapshot, so
 // that one scan does for all checks.
 type Needs struct {
-	Heap bool // a report on the heap; without, stacks alone are read
-	// names of variables and functions; without debug information there is no snapshot, then
-	Names      bool
+	Heap       bool    // a report on the heap; without, stacks alone are read
 	Stacks     bool    // goroutines, with their frames
 	Resources  bool    // what the operating system holds for the process
 	AsIs       bool    // the program is frozen after one collection, without a wait for it to come to rest
@@ -71,7 +69,7 @@ func (n Needs) And(m Needs) Needs {
 		order = m.Order
 	}
 	return Needs{
-		Heap: n.Heap || m.Heap, Names: n.Names || m.Names, Stacks: n.Stacks || m.Stacks, Leaked: n.Leaked || m.Leaked,
+		Heap: n.Heap || m.Heap, Stacks: n.Stacks || m.Stacks, Leaked: n.Leaked || m.Leaked,
 		Resources: n.Resources || m.Resources, Collect: n.Collect || m.Collect, AsIs: n.AsIs || m.AsIs,
 		Retained: n.Retained || m.Retained, Cuts: append(n.Cuts[:len(n.Cuts):len(n.Cuts)], m.Cuts...),
 		Profile: n.Profile || m.Profile, AlsoHeldBy: append(n.AlsoHeldBy[:len(n.AlsoHeldBy):len(n.AlsoHeldBy)], m.AlsoHeldBy...),

@@ -135,7 +135,7 @@ func (x *experiment) takeBase() error {
 	var obs *observe.Observation
 	for try := 0; ; try++ {
 		var err error
-		if obs, err = x.ObserveInTime(observe.Needs{Heap: true, Names: true, Profile: x.Env.KeepsFiles()}); err != nil {
+		if obs, err = x.ObserveInTime(observe.Needs{Heap: true, Profile: x.Env.KeepsFiles()}); err != nil {
 			return err
 		}
 		if err = observe.Audit(obs.Report); err == nil {

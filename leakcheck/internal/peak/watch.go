@@ -198,7 +198,7 @@ func (p *peak) isBeingAllocated() bool {
 func (w *watcher) observe(p *peak) error {
 	x := w.x
 	x.snapshots++
-	obs, err := x.ObserveInTime(observe.Needs{Heap: true, Names: true, AsIs: true, Profile: x.Env.KeepsFiles()})
+	obs, err := x.ObserveInTime(observe.Needs{Heap: true, AsIs: true, Profile: x.Env.KeepsFiles()})
 	if err != nil {
 		return err
 	}

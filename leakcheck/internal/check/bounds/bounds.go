@@ -64,8 +64,6 @@ func (c *boundsCheck) Problems(r *request.Request) []string {
 func (c *boundsCheck) Needs() observe.Needs {
 	n := observe.Needs{Heap: true, Order: request.OrderOf(c.req, c.scope)}
 	for i, b := range c.req.Bounds {
-		// Without names, types can be told by the size and pointers of objects, up to a point.
-		n.Names = n.Names || b.Cut.Given() || !b.Selector.ByType()
 		n.Retained = n.Retained || b.Cut.Given()
 		n.Native = n.Native || b.Cut.Native
 		n.Cuts = append(n.Cuts, &c.cuts[i].Cut)
@@ -78,20 +76,12 @@ func (c *boundsCheck) Needs() observe.Needs {
 
 func (c *boundsCheck) Evaluate(s *check.Seen) []check.Finding {
 	var all []check.Finding
-	unnamed := s.Report.NoDebugInfo
 	for i, b := range c.req.Bounds {
-		if problem := check.NothingMeant(b.String(), &b.Selector, c.scope, s); problem != "" && unnamed == nil {
+		if problem := check.NothingMeant(b.String(), &b.Selector, c.scope, s); problem != "" {
 			all = append(all, check.Finding{Problem: problem})
 			continue
 		}
-		f := c.judge(b, &c.cuts[i], c.held[i], s)
-		if unnamed != nil && !f.Broken {
-			f.Doubt = doubtOf(b, f.Record, s.Report)
-		}
-		all = append(all, f)
-	}
-	if unnamed != nil {
-		all = append(all, check.Finding{Notes: []string{noteMissingDWARF(unnamed)}})
+		all = append(all, c.judge(b, &c.cuts[i], c.held[i], s))
 	}
 	return all
 }

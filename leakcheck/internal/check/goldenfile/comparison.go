@@ -128,7 +128,7 @@ func (c *Check) Problems(r *request.Request) []string {
 }
 
 func (c *Check) Needs() observe.Needs {
-	return observe.Needs{Order: request.OrderOf(c.Req, c.Scope), Heap: true, Names: true, Retained: len(c.Req.Recorded) > 0, Native: c.Req.Native}
+	return observe.Needs{Order: request.OrderOf(c.Req, c.Scope), Heap: true, Retained: len(c.Req.Recorded) > 0, Native: c.Req.Native}
 }
 
 func (c *Check) Evaluate(s *check.Seen) []check.Finding {

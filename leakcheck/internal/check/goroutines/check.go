@@ -54,7 +54,7 @@ func (c *goroutineCheck) Problems(r *request.Request) []string {
 
 func (c *goroutineCheck) Needs() observe.Needs {
 	leaked := slices.ContainsFunc(c.req.Goroutines, func(o request.GoroutineOption) bool { return o.Check == request.CheckLeaked })
-	return observe.Needs{Names: true, Stacks: true, Leaked: leaked}
+	return observe.Needs{Stacks: true, Leaked: leaked}
 }
 
 func (c *goroutineCheck) Evaluate(s *check.Seen) []check.Finding {
