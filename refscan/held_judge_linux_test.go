@@ -354,7 +354,7 @@ func TestHeldOfRandomGraphs(t *testing.T) {
 		}
 		return refscan.NoMatch
 	}
-	for seed := range uint64(require.Rounds(20, 200)) {
+	for seed := range uint64(require.Rounds(5, 200)) {
 		judge, mine := buildHeld(rand.New(rand.NewPCG(seed, 1)))
 		s, err := refscan.Capture()
 		require.NoError(t, err)
