@@ -170,7 +170,7 @@ func checkUpdate(f *File, ms []Measurement) error {
 func TestProperties(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(1, 2))}
 	entries := 0
-	files := require.Rounds(600, 3000)
+	files := require.Rounds(200, 3000)
 	for i := range files {
 		text := g.file()
 		f, err := Parse("random", []byte(text))

@@ -79,7 +79,6 @@ var sliceOps = []struct {
 	state func() sliceState
 	op    func()
 	opts  []leakcheck.GrowthOption
-	slow  bool
 	found string // the message about the leak
 	noted string // or the note of a pass; if found is given, too, either
 }{
@@ -91,7 +90,6 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "three a call",
-		slow:  true,
 		state: func() sliceState { return sliceState{ints: make([]int, 0, 3000)} },
 		op:    func() { sliced.ints = append(sliced.ints, 1, 2, 3) },
 		found: "in []int via github.com/leakgate/leakgate/leakcheck_test.sliced.ints\n",
@@ -106,7 +104,6 @@ var sliceOps = []struct {
 	},
 	{
 		name: "a buffer",
-		slow: true,
 		state: func() (s sliceState) {
 			s.buffer.Grow(20_000)
 			return s
@@ -116,7 +113,6 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "a large array that is full, and moves once",
-		slow:  true,
 		state: func() sliceState { return sliceState{ints: make([]int, 10_000)} },
 		op:    func() { sliced.ints = append(sliced.ints, 1) },
 		found: "in []int via github.com/leakgate/leakgate/leakcheck_test.sliced.ints\n",
@@ -129,7 +125,6 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "in full",
-		slow:  true,
 		state: func() sliceState { return sliceState{ints: make([]int, 0, 3000)} },
 		op:    func() { sliced.ints = append(sliced.ints, 1, 2) },
 		opts:  []leakcheck.GrowthOption{leakcheck.Iterations(20)},
@@ -143,7 +138,6 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "more room than calls in the first batch",
-		slow:  true,
 		op:    func() { sliced.marks = append(sliced.marks, &aMark) },
 		opts:  []leakcheck.GrowthOption{leakcheck.Iterations(66), leakcheck.Warmup(66)},
 		found: "in []*int via github.com/leakgate/leakgate/leakcheck_test.sliced.marks\n",
@@ -188,7 +182,6 @@ var sliceOps = []struct {
 	},
 	{
 		name: "each call adds another number, in an object",
-		slow: true,
 		state: func() sliceState {
 			return sliceState{events: &sliceEvents{names: make([]string, 100, 3000)}}
 		},
@@ -216,7 +209,6 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "copied to an array of its length",
-		slow:  true,
 		state: func() sliceState { return sliceState{marks: make([]*int, 5000)} },
 		op:    func() { sliced.marks = append(make([]*int, 0, len(sliced.marks)+1), append(sliced.marks, &aMark)...) },
 		found: "in []*int via github.com/leakgate/leakgate/leakcheck_test.sliced.marks\n",
@@ -231,7 +223,6 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "a call that is slow",
-		slow:  true,
 		state: func() sliceState { return sliceState{ints: make([]int, 0, 1<<15)} },
 		op: func() {
 			if sliced.calls++; sliced.calls == 400 {
@@ -243,7 +234,6 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "left out",
-		slow:  true,
 		state: func() sliceState { return sliceState{ints: make([]int, 0, manyInts)} },
 		op:    func() { sliced.ints = append(sliced.ints, 1) },
 		opts:  []leakcheck.GrowthOption{leakcheck.Ignore("github.com/leakgate/leakgate/leakcheck_test.sliced.ints", "for this test")},
@@ -276,7 +266,6 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "in a goroutine's frame, in full",
-		slow:  true,
 		state: workingSlices,
 		op:    doJob,
 		opts:  []leakcheck.GrowthOption{leakcheck.Full()},
@@ -290,7 +279,6 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "a channel of constants, in full",
-		slow:  true,
 		state: func() sliceState { return sliceState{words: make(chan string, manySent)} },
 		op:    func() { sliced.words <- "started" },
 		opts:  []leakcheck.GrowthOption{leakcheck.Full()},
@@ -304,7 +292,6 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "a channel that more calls might fill, in full",
-		slow:  true,
 		state: func() sliceState { return sliceState{words: make(chan string, someSent)} },
 		op:    func() { sliced.words <- "started" },
 		opts:  []leakcheck.GrowthOption{leakcheck.Full()},
@@ -324,7 +311,6 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "a semaphore",
-		slow:  true,
 		state: func() sliceState { return sliceState{queue: make(chan int, manySent)} },
 		op: func() {
 			sliced.queue <- 1
@@ -343,7 +329,6 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "full, and no more is added",
-		slow:  true,
 		state: func() sliceState { return sliceState{ints: make([]int, 0, 1000)} },
 		op: func() {
 			if len(sliced.ints) < cap(sliced.ints) {
@@ -353,7 +338,6 @@ var sliceOps = []struct {
 	},
 	{
 		name: "no slice",
-		slow: true,
 		state: func() sliceState {
 			return sliceState{cursor: &sliceCursor{block: new([1 << 12]byte), to: 1 << 12}}
 		},
@@ -374,14 +358,9 @@ func TestSlicesWithRoom(t *testing.T) {
 	before := verbose.String()
 	require.NoError(t, verbose.Set("true")) // passes log what was not judged
 	defer func() { require.NoError(t, verbose.Set(before)) }()
-	for i, tt := range sliceOps {
+	for i := 0; i < len(sliceOps); i += require.Rounds(5, 1) { // the code is the same in all rows
+		tt := sliceOps[i]
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.slow {
-				require.Slow(t)
-			}
-			if testing.Short() && i%5 != 0 {
-				t.Skip("the code is the same in all rows, and the race detector takes ten times as long")
-			}
 			if tt.state != nil {
 				sliced = tt.state()
 			}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -64,6 +65,7 @@ func TestTypeNamesAreTheCompilers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("reads the debug information of an ELF file")
 	}
+	require.Slow(t)
 	file := filepath.Join(t.TempDir(), "leakcheck.test")
 	if out, err := exec.Command("go", "test", "-c", "-o", file, ".").CombinedOutput(); err != nil {
 		t.Fatalf("go test -c: %v\n%s", err, out)

@@ -140,6 +140,9 @@ func TestPathsBeyondTheLength(t *testing.T) {
 	fillShelves()
 	defer func() { theShelves, cutAtOnce = nil, nil }()
 	s := theShelves
+	captured, err := refscan.Capture()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, captured.Close()) }()
 	for _, tt := range []struct {
 		name   string
 		object func() *cargo
@@ -162,7 +165,7 @@ func TestPathsBeyondTheLength(t *testing.T) {
 		{"beside a pointer into the array", func() *cargo { return s.element[:3][2] }, "theShelves.element[2]", true},
 		{"one of many", func() *cargo { return s.many[2][:4][3] }, "theShelves.many[2][3]", true},
 	} {
-		r, paths := pathsTo(t, addressOf(tt.object()), refscan.PathQuery{})
+		r, paths := pathsIn(t, captured, addressOf(tt.object()), refscan.PathQuery{})
 		require.Equal(t, []string{tt.path}, paths, tt.name)
 		for i, st := range r.Paths[0].Steps {
 			assert.Equal(t, tt.beyond && i == len(r.Paths[0].Steps)-1, st.Beyond, tt.name+": "+st.Name)

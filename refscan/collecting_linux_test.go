@@ -59,7 +59,7 @@ func TestProgramThatCollects(t *testing.T) {
 				}
 				runtime.KeepAlive(list)
 			})
-			rounds := require.Rounds(3, 10)
+			rounds := require.Rounds(1, 10)
 			if os.Getenv("LEAKGATE_LONG") != "" {
 				rounds = 50
 			}

@@ -31,8 +31,8 @@ func TestForecastCoversPeak(t *testing.T) {
 	}
 	for heap := range sweepHeaps {
 		t.Run(heap, func(t *testing.T) {
-			if testing.Short() && heap != "sessions" && heap != "wide" {
-				t.Skip("two of the shapes will do")
+			if heap != "sessions" && heap != "wide" { // two of the shapes will do
+				require.Slow(t)
 			}
 			cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestForecastOfShape$")
 			cmd.Env = append(os.Environ(), forecastVariable+"="+heap+size)

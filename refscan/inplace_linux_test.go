@@ -164,6 +164,7 @@ func TestConstructsInPlace(t *testing.T) {
 
 // Work under load gives the same results in place: see TestSoak.
 func TestSoakInPlace(t *testing.T) {
+	require.Slow(t)
 	t.Setenv("LEAKGATE_FREEZE", "inplace")
 	TestSoak(t)
 }

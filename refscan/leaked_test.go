@@ -339,8 +339,11 @@ func TestLeakedGoroutines(t *testing.T) {
 	long(t)
 	emptyCorpus()
 	defer func() { heldGate = nil }()
-	for _, c := range leakCases {
+	for i, c := range leakCases {
 		t.Run(c.name, func(t *testing.T) {
+			if i%4 != 0 {
+				require.Slow(t)
+			}
 			before := runtime.NumGoroutine()
 			g := startCase(c)
 			total := c.leaked + c.running

@@ -49,6 +49,12 @@ func pathsTo(t *testing.T, addr uintptr, q refscan.PathQuery) (*refscan.Retentio
 	s, err := refscan.Capture()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
+	return pathsIn(t, s, addr, q)
+}
+
+// pathsIn is pathsTo for a snapshot that is there.
+func pathsIn(t *testing.T, s *refscan.Snapshot, addr uintptr, q refscan.PathQuery) (*refscan.Retention, []string) {
+	t.Helper()
 	r, err := s.Paths(addr, q)
 	require.NoError(t, err)
 	var paths []string

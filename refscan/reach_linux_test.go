@@ -118,7 +118,7 @@ func TestReachIsAnUpperBound(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	t.Cleanup(func() { fillReach(rand.New(rand.NewPCG(0, 0))); buildRandom(rng, 1, false); reachTimer.Stop() })
-	for range require.Rounds(3, 12) {
+	for range require.Rounds(1, 12) {
 		buildRandom(rng, 1+rng.IntN(400), true)
 		fillReach(rng)
 		s, err := refscan.Capture()
@@ -206,14 +206,14 @@ func TestReachBesideOthers(t *testing.T) {
 			}
 		}()
 	}
-	told := 0
-	for range 200 {
+	told, rounds := 0, require.Rounds(20, 200)
+	for range rounds {
 		if r, within := reachOf(t, pkg+"rSlice", -1); within {
 			told++
 			require.LessOrEqual(t, r.Objects, int64(7))
 		}
 	}
-	t.Logf("%d of 200 could be told", told)
+	t.Logf("%d of %d could be told", told, rounds)
 }
 
 var reachKnots sync.Mutex

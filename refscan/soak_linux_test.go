@@ -125,9 +125,9 @@ func TestSoak(t *testing.T) {
 		soaked = append(soaked, newCargo())
 	}
 	defer func() { soaked = nil }()
+	scan(t) // opens descriptors that stay open
 	stop := make(chan struct{})
 	wg := load(t, stop)
-	scan(t) // opens descriptors that stay open
 	procs := runtime.GOMAXPROCS(0)
 	var worst time.Duration
 	unknown, rounds := 0, soakRounds(t, require.Rounds(1, 15))

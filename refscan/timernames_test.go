@@ -146,8 +146,11 @@ func TestNamesOfPendingTimers(t *testing.T) {
 			known[name] = true
 		}
 	}
-	for _, tt := range timerCases {
+	for i, tt := range timerCases {
 		t.Run(tt.name, func(t *testing.T) {
+			if i%4 != 0 {
+				require.Slow(t)
+			}
 			before := pendingTimers(t) // those of other tests
 			tt.leave(t)
 			var pending map[string]int64

@@ -41,7 +41,7 @@ func TestTypeCountIsAnUpperBound(t *testing.T) {
 		delete(want, "")
 		told := 0
 		for name, w := range want {
-			if w.Objects == 0 {
+			if w.Objects == 0 || !require.IsSlow() && !strings.Contains(name, pkg) {
 				continue
 			}
 			count := func(objects, bytes int64) (proof.TypeCount, bool) {

@@ -316,6 +316,7 @@ func TestDeepRecursion(t *testing.T) {
 }
 
 func TestGoToolOpensIt(t *testing.T) {
+	require.Slow(t) // it compiles the tool
 	start(t, oneThousand, twoThousand, threeThousand, threeThousand)
 	p, _ := take(t)
 	var b bytes.Buffer

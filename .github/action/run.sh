@@ -54,13 +54,4 @@ read -r -d '' -a packages < <(printf '%s\0' "${INPUT_PACKAGES:-./...}") || true
 code=0
 "${leakgate[@]}" run "${flags[@]}" "${packages[@]}" "${more[@]}" || code=$?
 echo "exit-code=$code" >>"$GITHUB_OUTPUT"
-
-# A comment that cannot be written changes no verdict. A usage or build error leaves no report to
-# tell of.
-if [ "${INPUT_COMMENT:-}" = true ] && [ -n "${GITHUB_TOKEN:-}" ] && [ -e "$artifacts/leakgate.json" ]; then
-	key=()
-	[ -z "${INPUT_COMMENT_KEY:-}" ] || key=(-key "$INPUT_COMMENT_KEY")
-	"${leakgate[@]}" comment "${key[@]}" "$artifacts" ||
-		echo "::notice title=leakgate::the pull request has no comment, for the reason above; comment: false asks for none"
-fi
 exit "$code"

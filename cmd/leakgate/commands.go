@@ -6,7 +6,6 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/alloc"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/comment"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/diff"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/doctor"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
@@ -26,7 +25,6 @@ func commands() []command {
 	all = []command{
 		{"run", "run tests with leakcheck assertions, as a gate", runtests.Run},
 		{"alloc", "say what tests and benchmarks allocate, by type and by line", alloc.Run},
-		{"comment", "keep one comment with the findings on a pull request", comment.Run},
 		{"diff", "compare two runs, or two profiles", diff.Run},
 		{"doctor", "try whether leakgate works on this machine", doctor.Run},
 		{"golden", "list, check, prune, format or tighten golden files", goldenfile.Run},

@@ -4,7 +4,6 @@
 //
 //	leakgate run [flags] [packages] [-- go test flags]
 //	leakgate alloc [flags] [packages] [-- go test flags]
-//	leakgate comment [flags] [report]
 //	leakgate diff [flags] old new
 //	leakgate doctor [flags]
 //	leakgate golden list|check|prune|fmt [flags] [packages]
@@ -25,7 +24,6 @@
 //
 //	run        run tests with leakcheck assertions, as a gate
 //	alloc      say what tests and benchmarks allocate, by type and by line
-//	comment    keep one comment with the findings on a pull request
 //	diff       compare two runs, or two profiles
 //	doctor     try whether leakgate works on this machine
 //	golden     list, check, prune, format or tighten golden files
@@ -54,7 +52,7 @@
 // instead of being skipped; nothing comes from the test cache; and it leaves profiles and reports,
 // a table and an exit code that says why.
 //
-// Topics of help: run, exit-codes, artifacts, alloc, comment, diff, doctor, golden, merge, formats,
+// Topics of help: run, exit-codes, artifacts, alloc, diff, doctor, golden, merge, formats,
 // scan, schema, stack, symbolize, vet, view, watch, completion, version, help.
 //
 // # Run
@@ -366,33 +364,6 @@
 // The exit code is 0 if the figures are there, 1 if more is allocated than at the base, 2 for a
 // wrong command line or if tests do not build, 3 if a package's figures, or those by type, could
 // not be told, or nothing could be compared, 4 if tests failed.
-//
-// # Comment
-//
-// The command is
-//
-//	leakgate comment [flags] [report]
-//
-// In CI, after a run, it writes the findings of the run as a comment on the pull request: once, and
-// each later run edits it. Where all passed and there is no comment yet it writes none. Without an
-// argument the report is the last run in leakgate-artifacts. For example:
-//
-//	leakgate comment
-//	leakgate comment -key linux shards/merged
-//
-// In GitHub Actions the step needs GITHUB_TOKEN and its job the permission pull-requests: write,
-// which runs for forks never have. In a merge request's pipeline of GitLab it needs GITLAB_TOKEN, a
-// token of the project with the scope api. The rest is in the variables that both set. A run that
-// is for no pull request has no comment.
-//
-// The flags may stand before the argument and after it:
-//
-//	-key name
-//		Which of several comments this is, where several jobs comment.
-//	-link address
-//		Where the artifacts are; by default the run's own page in GitHub or GitLab.
-//
-// The exit code is 0, whatever the run found, or 2 if the comment cannot be written.
 //
 // # Diff
 //

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/alloc"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/comment"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/diff"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/doctor"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
@@ -38,7 +37,6 @@ func TestManualListsTheFlags(t *testing.T) {
 	for topic, flags := range map[string]*flag.FlagSet{
 		"run":       new(runtests.Options).FlagSet(),
 		"alloc":     new(alloc.Options).FlagSet(),
-		"comment":   new(comment.Options).FlagSet(),
 		"view":      new(view.Options).FlagSet(),
 		"vet":       new(vet.Options).FlagSet(),
 		"merge":     new(merge.Options).FlagSet(),
@@ -93,9 +91,6 @@ func TestManualExamplesParse(t *testing.T) {
 			require.NoError(t, err, line)
 		case "alloc":
 			_, err := alloc.Parse(words[1:])
-			require.NoError(t, err, line)
-		case "comment":
-			_, err := comment.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "merge":
 			_, err := merge.Parse(words[1:])

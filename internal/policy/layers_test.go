@@ -289,7 +289,6 @@ var layers = []struct {
 	{"cmd/leakgate/internal/gotest", []string{"internal/winjob"}},
 	{"cmd/leakgate/internal/manual", nil},
 	{"cmd/leakgate/internal/revision", nil},
-	{"cmd/leakgate/internal/pullrequest", nil},
 	{"cmd/leakgate/internal/flamegraph", nil},
 	{"cmd/leakgate/internal/selftest", []string{
 		"cmd/leakgate/internal/auto/workspace", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/selftest/program", "internal/envvar", "internal/textfmt",
@@ -319,9 +318,6 @@ var layers = []struct {
 		"cmd/leakgate/internal/compare", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/formats", "cmd/leakgate/internal/gotest",
 		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "cmd/leakgate/internal/sametests",
 		"internal/symbol", "internal/textfmt", "internal/verdict",
-	}},
-	{"cmd/leakgate/internal/command/comment", []string{
-		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "cmd/leakgate/internal/pullrequest",
 	}},
 	{"cmd/leakgate/internal/command/diff", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/comparand", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/outcome",

@@ -20,12 +20,28 @@ import (
 	"github.com/leakgate/leakgate/refscan/foreign"
 )
 
-// build builds the subject.
+// built are the subjects that were built in this test run, by flags. TestMain removes their folder.
+var built struct {
+	dir  string
+	path map[string]string
+}
+
+// build builds the subject once for each set of flags.
 func build(t *testing.T, flags ...string) string {
 	t.Helper()
-	exe := filepath.Join(t.TempDir(), "subject")
+	key := strings.Join(flags, " ")
+	if exe := built.path[key]; exe != "" {
+		return exe
+	}
+	if built.dir == "" {
+		dir, err := os.MkdirTemp("", "foreign")
+		require.NoError(t, err)
+		built.dir, built.path = dir, make(map[string]string)
+	}
+	exe := filepath.Join(built.dir, strconv.Itoa(len(built.path)), "subject")
 	out, err := exec.Command("go", append(append([]string{"build"}, flags...), "-o", exe, "./testdata/subject")...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	built.path[key] = exe
 	return exe
 }
 

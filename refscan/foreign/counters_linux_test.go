@@ -28,6 +28,9 @@ func openCounters(t *testing.T, pid int) *foreign.Counters {
 func TestCounters(t *testing.T) {
 	for name, flags := range map[string][]string{"default": nil, "pie": {"-buildmode=pie"}} {
 		t.Run(name, func(t *testing.T) {
+			if flags != nil { // it compiles the standard library again
+				require.Slow(t)
+			}
 			cmd, _ := start(t, build(t, flags...), "100000", "busy")
 			c := openCounters(t, cmd.Process.Pid)
 			first, err := c.Last()

@@ -239,7 +239,11 @@ func TestMain(m *testing.M) {
 		time.Sleep(time.Hour)
 		_ = p.Close()
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
 }
 
 // stateOf is the letter of a process's state, "" if it is gone: t while a tracer has stopped it, Z

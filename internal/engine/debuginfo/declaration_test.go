@@ -17,6 +17,9 @@ import (
 func TestDeclarationBesideLinknames(t *testing.T) {
 	for _, flags := range [][]string{nil, {"GOTOOLCHAIN=go1.27.3"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			if flags != nil { // it compiles the standard library
+				require.Slow(t)
+			}
 			x, err := Build(progtest.Open(t, progtest.Build(t, flags...)))
 			require.NoError(t, err)
 			for _, name := range []string{

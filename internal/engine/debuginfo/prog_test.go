@@ -22,7 +22,9 @@ func TestBuild(t *testing.T) {
 		nil,
 		{"-gcflags=-N -l"},
 		{"-ldflags=-compressdwarf=false"},
-		{"-trimpath"},
+	}
+	if require.IsSlow() { // it compiles the standard library again
+		modes = append(modes, []string{"-trimpath"})
 	}
 	if progtest.Long() {
 		modes = append(modes, []string{"-race"}, []string{"-buildmode=pie"}, []string{"-gcflags=all=-N -l"}, []string{"GOEXPERIMENT=nodwarf5"},
@@ -263,18 +265,6 @@ func TestDeclaration(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, strings.Split(string(src), "\n")[line-1], "root    = &T{")
 
-	trimmed, err := Build(progtest.Open(t, progtest.Build(t, "-trimpath")))
-	require.NoError(t, err)
-	root, ok = trimmed.GlobalByName("main.root")
-	require.True(t, ok)
-	file, line = Declaration(trimmed, root)
-	assert.Empty(t, file)
-	assert.Zero(t, line)
-	dir, err := filepath.Abs(filepath.Join("testdata", "prog"))
-	require.NoError(t, err)
-	file, _ = declaration(trimmed, root, func(name string) string { return filepath.Join(dir, filepath.Base(name)) })
-	assert.Equal(t, filepath.Join(dir, "main.go"), file)
-
 	for _, g := range x.Globals() {
 		if g.Type == 0 && strings.Contains(g.Name, "..") {
 			file, _ = Declaration(x, g)
@@ -283,6 +273,21 @@ func TestDeclaration(t *testing.T) {
 		}
 	}
 	assert.Fail(t, "no compiler-made symbol")
+}
+
+func TestDeclarationWithTrimpath(t *testing.T) {
+	require.Slow(t) // it compiles the standard library again
+	x, err := Build(progtest.Open(t, progtest.Build(t, "-trimpath")))
+	require.NoError(t, err)
+	root, ok := x.GlobalByName("main.root")
+	require.True(t, ok)
+	file, line := Declaration(x, root)
+	assert.Empty(t, file)
+	assert.Zero(t, line)
+	dir, err := filepath.Abs(filepath.Join("testdata", "prog"))
+	require.NoError(t, err)
+	file, _ = declaration(x, root, func(name string) string { return filepath.Join(dir, filepath.Base(name)) })
+	assert.Equal(t, filepath.Join(dir, "main.go"), file)
 }
 
 // TestBuildIsDeterministic builds one index with many processors and with one.
