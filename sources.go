@@ -9,7 +9,7 @@ import "embed"
 // that it does not need among them, by their place in the module.
 //
 //go:embed go.mod leakcheck/*.go leakcheck/internal/*/*.go leakcheck/internal/*/*/*.go
-//go:embed refscan/*.go internal/engine/*/*.go internal/engine/*/*/*.go internal/engine/*/*.s
+//go:embed refscan/*.go internal/engine/*/*/*.go internal/engine/*/*/*/*.go internal/engine/*/*/*.s
 //go:embed golden/*.go stackprof/*.go
 //go:embed internal/alloccode/*.go internal/alloctrace/*.go internal/editdistance/*.go internal/envvar/*.go internal/filelock/*.go
 //go:embed internal/functable/*.go internal/goversion/*.go internal/nativestack/*.go internal/nodename/*.go internal/plainjson/*.go internal/pprofwire/*.go internal/procmaps/*.go

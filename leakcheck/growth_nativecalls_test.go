@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/nativestack"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )

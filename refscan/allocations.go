@@ -4,8 +4,8 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/attribute"
-	"github.com/leakgate/leakgate/internal/engine/special"
+	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
+	"github.com/leakgate/leakgate/internal/engine/runtime/special"
 )
 
 // WithAllocationSites makes Scan fill in Node.Allocations from the records of the runtime's memory

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 )
 
 // A CaptureOption changes how Capture works.

@@ -1,10 +1,10 @@
 package refscan
 
 import (
-	"github.com/leakgate/leakgate/internal/engine/attribute"
-	"github.com/leakgate/leakgate/internal/engine/holding"
-	"github.com/leakgate/leakgate/internal/engine/retain"
-	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
+	"github.com/leakgate/leakgate/internal/engine/graph/holding"
+	"github.com/leakgate/leakgate/internal/engine/graph/retain"
 	"github.com/leakgate/leakgate/internal/nodename"
 )
 

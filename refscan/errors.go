@@ -1,6 +1,6 @@
 package refscan
 
-import "github.com/leakgate/leakgate/internal/engine/snapshot"
+import "github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 
 // An UnavailableError says why there is no snapshot or no scan. It stands for the verdict
 // "unknown": nothing is known about what the program retains, neither good nor bad.

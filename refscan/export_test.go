@@ -4,13 +4,13 @@ import (
 	"errors"
 	"runtime"
 
-	"github.com/leakgate/leakgate/internal/engine/attribute"
-	"github.com/leakgate/leakgate/internal/engine/debuginfo"
-	"github.com/leakgate/leakgate/internal/engine/freeze"
-	"github.com/leakgate/leakgate/internal/engine/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/image"
-	"github.com/leakgate/leakgate/internal/engine/root"
-	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
+	"github.com/leakgate/leakgate/internal/engine/graph/root"
+	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/process/freeze"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
 
 // Model is the model of the runtime in the snapshot.

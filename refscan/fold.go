@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/retain"
+	"github.com/leakgate/leakgate/internal/engine/graph/retain"
 	"github.com/leakgate/leakgate/internal/nodename"
 )
 

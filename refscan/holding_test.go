@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/engine/attribute"
-	"github.com/leakgate/leakgate/internal/engine/holding"
-	heaproot "github.com/leakgate/leakgate/internal/engine/root"
-	"github.com/leakgate/leakgate/internal/engine/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
+	"github.com/leakgate/leakgate/internal/engine/graph/holding"
+	heaproot "github.com/leakgate/leakgate/internal/engine/graph/root"
+	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )

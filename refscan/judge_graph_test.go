@@ -9,11 +9,11 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/engine/attribute"
-	"github.com/leakgate/leakgate/internal/engine/judge"
-	"github.com/leakgate/leakgate/internal/engine/retain"
-	heaproot "github.com/leakgate/leakgate/internal/engine/root"
+	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
+	"github.com/leakgate/leakgate/internal/engine/graph/retain"
+	heaproot "github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/judge"
 )
 
 // Types of random object graphs. Objects are at least 16 bytes or hold pointers, so that none

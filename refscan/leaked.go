@@ -1,8 +1,8 @@
 package refscan
 
 import (
-	"github.com/leakgate/leakgate/internal/engine/live"
-	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/heap/live"
 )
 
 // A LeakedGoroutine is a goroutine that is blocked for ever. HeapObjects and HeapBytes are what it

@@ -16,8 +16,8 @@ import (
 	"weak"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/pproftest"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/pproftest"
 	"github.com/leakgate/leakgate/refscan"
 )
 

@@ -17,8 +17,8 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/engine/seccomptest"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/seccomptest"
 	"github.com/leakgate/leakgate/refscan"
 )
 

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"sort"
 
-	"github.com/leakgate/leakgate/internal/engine/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 )
 
 // missedTypes lists the objects that the scan missed, by type, most objects first. It leaves out

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
 
 // A MissingField is a field that a path goes by, and that the struct there does not have.

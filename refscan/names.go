@@ -3,7 +3,7 @@ package refscan
 import (
 	"reflect"
 
-	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
 
 // RootNames lists the names that a bound on a root may use: the roots of the report, and every

@@ -1,6 +1,6 @@
 package refscan
 
-import "github.com/leakgate/leakgate/internal/engine/root"
+import "github.com/leakgate/leakgate/internal/engine/graph/root"
 
 // An Order says which roots claim objects before others. In a scan each object is charged to one
 // root: the nearest variable, unless the order says otherwise.

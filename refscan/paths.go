@@ -3,10 +3,10 @@ package refscan
 import (
 	"errors"
 
-	"github.com/leakgate/leakgate/internal/engine/pathfind"
-	"github.com/leakgate/leakgate/internal/engine/snapshot"
-	"github.com/leakgate/leakgate/internal/engine/special"
-	"github.com/leakgate/leakgate/internal/engine/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/graph/pathfind"
+	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/runtime/special"
 )
 
 // A Retention says what keeps one object alive.

@@ -13,7 +13,7 @@ import (
 	"time"
 	"unique"
 
-	"github.com/leakgate/leakgate/internal/engine/proof"
+	"github.com/leakgate/leakgate/internal/engine/capture/proof"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/engine/offheap"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )

@@ -3,7 +3,7 @@ package refscan
 import (
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
 
 // A Report is the result of one scan: every reachable heap object, charged once to the root and the

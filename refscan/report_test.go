@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/nodename"
-	"github.com/leakgate/leakgate/internal/pproftest"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/pproftest"
 	"github.com/leakgate/leakgate/refscan"
 )
 

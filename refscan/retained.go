@@ -3,10 +3,10 @@ package refscan
 import (
 	"sort"
 
-	"github.com/leakgate/leakgate/internal/engine/attribute"
-	"github.com/leakgate/leakgate/internal/engine/retain"
-	"github.com/leakgate/leakgate/internal/engine/root"
-	"github.com/leakgate/leakgate/internal/engine/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
+	"github.com/leakgate/leakgate/internal/engine/graph/retain"
+	"github.com/leakgate/leakgate/internal/engine/graph/root"
+	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 )
 
 // WithRetained makes Scan find what each node retains: the objects and bytes that would be freed if

@@ -3,10 +3,10 @@ package refscan
 import (
 	"runtime"
 
-	"github.com/leakgate/leakgate/internal/engine/attribute"
-	"github.com/leakgate/leakgate/internal/engine/root"
-	"github.com/leakgate/leakgate/internal/engine/snapshot"
-	"github.com/leakgate/leakgate/internal/engine/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
+	"github.com/leakgate/leakgate/internal/engine/graph/root"
+	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 )
 
 // A ScanOption changes how Scan works.

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/debuginfo"
-	"github.com/leakgate/leakgate/internal/engine/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/gstate"
-	"github.com/leakgate/leakgate/internal/engine/snapshot"
-	"github.com/leakgate/leakgate/internal/engine/stackmem"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/runtime/gstate"
+	"github.com/leakgate/leakgate/internal/engine/runtime/stackmem"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
 
 // Stacks reports where the snapshot's stack memory is. A snapshot is taken after a garbage

@@ -4,7 +4,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
 
 // Stacks describes where a process's stack memory was when the process was frozen. Nothing in it

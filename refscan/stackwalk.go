@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"sort"
 
-	"github.com/leakgate/leakgate/internal/engine/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/gstate"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/runtime/gstate"
 )
 
 // maxSharedFrames is the depth up to which stacks with equal frames share a trace. Deeper stacks

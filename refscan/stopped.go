@@ -1,8 +1,8 @@
 package refscan
 
 import (
-	"github.com/leakgate/leakgate/internal/engine/attribute"
-	"github.com/leakgate/leakgate/internal/engine/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
+	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 )
 
 // phases are the values of runtime.gcphase (runtime/mgc.go, _GCoff).

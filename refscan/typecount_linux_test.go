@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/engine/proof"
-	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/capture/proof"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/refscan"
 )

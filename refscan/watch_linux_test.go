@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/proof"
-	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/capture/proof"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/require"
 )
 

@@ -19,8 +19,8 @@ import (
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/functable"
-	"github.com/leakgate/leakgate/internal/pproftest"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/pproftest"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/stackprof"
 )

@@ -16,12 +16,12 @@ var ownVariable = regexp.MustCompile(`"LEAK(?:GATE|CHECK)_[A-Z_]*["=]`)
 // all variables for users, and files with variables that only this repository's tests and tools
 // use.
 var readsOwnVariable = map[string]bool{
-	"internal/envvar/envvar.go":                      true,
-	"internal/require/slow.go":                       true, // LEAKGATE_SLOW
-	"internal/engine/debuginfo/progtest/progtest.go": true, // LEAKGATE_LONG
-	"refscan/internal/accuracy/gotool.go":            true, // LEAKGATE_SLOW, LEAKGATE_ACCURACY
-	"refscan/internal/accuracy/module.go":            true,
-	"refscan/internal/accuracy/suite.go":             true,
+	"internal/envvar/envvar.go":             true,
+	"internal/require/slow.go":              true, // LEAKGATE_SLOW
+	"internal/testkit/progtest/progtest.go": true, // LEAKGATE_LONG
+	"refscan/internal/accuracy/gotool.go":   true, // LEAKGATE_SLOW, LEAKGATE_ACCURACY
+	"refscan/internal/accuracy/module.go":   true,
+	"refscan/internal/accuracy/suite.go":    true,
 	// LEAKGATE_BENCH_OBJECTS; LEAKGATE_CACHE of the benchmarks it runs
 	"refscan/internal/performance/measurement.go": true,
 }

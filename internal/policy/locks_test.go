@@ -14,8 +14,8 @@ import (
 // heldLocks are the functions that lock and leave the unlocking to their callers, with the reason
 // why a panic leaves nothing locked.
 var heldLocks = map[string]string{
-	"internal/engine/snapshot/capture.go: Turn": "it returns what unlocks, which callers defer",
-	"internal/engine/heaptype/table.go: maker":  "each caller defers done, which unlocks",
+	"internal/engine/capture/snapshot/capture.go: Turn": "it returns what unlocks, which callers defer",
+	"internal/engine/heap/heaptype/table.go: maker":     "each caller defers done, which unlocks",
 }
 
 // TestLocks checks that each lock is released by a deferred call in the next statement. A panic in

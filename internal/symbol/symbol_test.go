@@ -62,7 +62,7 @@ func TestUnescape(t *testing.T) {
 
 func TestIsTool(t *testing.T) {
 	for pkg, want := range map[string]bool{
-		toolModule + "leakcheck": true, toolModule + "internal/engine/image": true,
+		toolModule + "leakcheck": true, toolModule + "internal/engine/memory/image": true,
 		toolModule + "internal/verdict": true, toolModule + "internal/symbol": true, toolModule + "refscan_test": false,
 		toolModule + "examples": false, toolModule + "internal": true, "leakcheck": false,
 	} {

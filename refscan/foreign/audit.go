@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/attach"
-	"github.com/leakgate/leakgate/internal/engine/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/image"
-	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/process/attach"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/refscan"
 )
 

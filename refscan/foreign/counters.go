@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/leakgate/leakgate/internal/engine/gccount"
-	"github.com/leakgate/leakgate/internal/engine/rtlayout"
+	"github.com/leakgate/leakgate/internal/engine/runtime/gccount"
+	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 	"github.com/leakgate/leakgate/refscan"
 )
 

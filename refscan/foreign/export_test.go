@@ -1,6 +1,6 @@
 package foreign
 
-import "github.com/leakgate/leakgate/internal/engine/snapshot"
+import "github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 
 // AuditedByItself compares a snapshot with its own marks, which are those of the collection before,
 // as an audit does with the marks of the next collection. By its own marks, all objects that no

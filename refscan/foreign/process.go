@@ -7,9 +7,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/attach"
-	"github.com/leakgate/leakgate/internal/engine/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/image"
+	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/process/attach"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/refscan"
 )
 

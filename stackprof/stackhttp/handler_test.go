@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/pproftest"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/pproftest"
 	"github.com/leakgate/leakgate/stackprof/stackhttp"
 )
 

@@ -38,7 +38,7 @@ type subject struct {
 func startSubject(t *testing.T, flags ...string) *subject {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "subject")
-	build, err := exec.Command("go", append(append([]string{"build", "-C", "../../.."}, flags...), "-o", program, "./internal/engine/judge/testdata/subject")...).CombinedOutput()
+	build, err := exec.Command("go", append(append([]string{"build", "-C", "../../.."}, flags...), "-o", program, "./internal/testkit/judge/testdata/subject")...).CombinedOutput()
 	require.NoError(t, err, "%s", build)
 	cmd := exec.Command(program)
 	cmd.Stderr = os.Stderr

@@ -16,9 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/internal/engine/nativecalls"
-	"github.com/leakgate/leakgate/internal/engine/nativeheap"
-	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/native/nativecalls"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/tests/native/workload"
 )
 

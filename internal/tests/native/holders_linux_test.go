@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/internal/engine/nativeheap"
-	"github.com/leakgate/leakgate/internal/engine/nativeholders"
-	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/internal/tests/native/workload"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/internal/pproftest"
 	"github.com/leakgate/leakgate/internal/pprofwire"
+	"github.com/leakgate/leakgate/internal/testkit/pproftest"
 )
 
 // flat is the result of either reader for a profile.

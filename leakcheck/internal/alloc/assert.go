@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"

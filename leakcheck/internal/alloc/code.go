@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/alloccode"
-	"github.com/leakgate/leakgate/internal/engine/peek"
+	"github.com/leakgate/leakgate/internal/engine/memory/peek"
 )
 
 // running gives access to the machine code of this process. It is an alloccode.Source.

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/require"
 )
 

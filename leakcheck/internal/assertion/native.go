@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/leakgate/leakgate/internal/engine/nativeheap"
-	"github.com/leakgate/leakgate/internal/engine/nativeholders"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"

@@ -3,7 +3,7 @@ package assertion
 import (
 	"fmt"
 
-	"github.com/leakgate/leakgate/internal/engine/proof"
+	"github.com/leakgate/leakgate/internal/engine/capture/proof"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/remedy"
+	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"

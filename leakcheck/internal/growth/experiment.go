@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/proof"
+	"github.com/leakgate/leakgate/internal/engine/capture/proof"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/artifact"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"

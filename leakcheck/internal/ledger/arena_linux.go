@@ -3,7 +3,7 @@ package ledger
 import (
 	"syscall"
 
-	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 

@@ -1,7 +1,7 @@
 package ledger
 
 import (
-	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 

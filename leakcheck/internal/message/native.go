@@ -3,7 +3,7 @@ package message
 import (
 	"fmt"
 
-	"github.com/leakgate/leakgate/internal/engine/nativeholders"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/attribute"
-	"github.com/leakgate/leakgate/internal/engine/nativeholders"
-	"github.com/leakgate/leakgate/internal/engine/root"
+	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
+	"github.com/leakgate/leakgate/internal/engine/graph/root"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"

@@ -1,8 +1,8 @@
 package observe
 
 import (
-	"github.com/leakgate/leakgate/internal/engine/nativeholders"
-	"github.com/leakgate/leakgate/internal/engine/proof"
+	"github.com/leakgate/leakgate/internal/engine/capture/proof"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/refscan"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"runtime"
 
-	"github.com/leakgate/leakgate/internal/engine/proof"
-	"github.com/leakgate/leakgate/internal/engine/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/capture/proof"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/refscan"
 )
 

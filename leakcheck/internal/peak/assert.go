@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/gcwatch"
+	"github.com/leakgate/leakgate/internal/engine/runtime/gcwatch"
 	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"

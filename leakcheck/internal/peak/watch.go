@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/gcwatch"
+	"github.com/leakgate/leakgate/internal/engine/runtime/gcwatch"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/heldop"

@@ -4,7 +4,7 @@ import (
 	"go/token"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/proof"
+	"github.com/leakgate/leakgate/internal/engine/capture/proof"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 )
 

@@ -83,7 +83,7 @@ func TestHeapsKeepWhatTestsAllocate(t *testing.T) {
 	sample(1, "bytes.growSlice", tool+"refscan.Capture", "example.com/app.TestX", "testing.tRunner")
 	sample(2, "example.com/app.op", tool+"leakcheck.AssertNoGrowth", "example.com/app.TestX")
 	sample(3, "strings.Clone", "example.com/app.keep[github.com/leakgate/leakgate/refscan.Node]", "testing.tRunner")
-	sample(4, tool+"internal/engine/live.(*marker).grow", tool+"leakcheck.AssertRetained")
+	sample(4, tool+"internal/engine/heap/live.(*marker).grow", tool+"leakcheck.AssertRetained")
 	sample(5, "runtime.doInit1", "runtime.main")
 	sample(7, "slices.Grow", "shop.op", tool+"leakcheck.AssertNoGrowth", "shop.TestX")
 	sample(6, tool+"leakcheck_test.TestX", tool+"leakcheck.AssertNoGrowth")

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/internal/engine/nativeheap"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 )
 
 // TestOwnMalloc checks that glibc's heap does not count as the heap of C code here.

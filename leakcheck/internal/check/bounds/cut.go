@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/leakgate/leakgate/internal/engine/nativeholders"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"

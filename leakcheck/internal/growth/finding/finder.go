@@ -3,8 +3,8 @@
 package finding
 
 import (
-	"github.com/leakgate/leakgate/internal/engine/nativeheap"
-	"github.com/leakgate/leakgate/internal/engine/nativeholders"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )

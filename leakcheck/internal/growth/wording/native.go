@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/nativeholders"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"

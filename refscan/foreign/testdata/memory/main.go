@@ -11,11 +11,11 @@ import (
 	"log"
 	"os"
 
-	"github.com/leakgate/leakgate/internal/engine/corefile"
-	"github.com/leakgate/leakgate/internal/engine/debuginfo"
-	"github.com/leakgate/leakgate/internal/engine/execfile"
-	"github.com/leakgate/leakgate/internal/engine/image"
-	"github.com/leakgate/leakgate/internal/engine/objfile/elffile"
+	"github.com/leakgate/leakgate/internal/engine/process/corefile"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/symbols/execfile"
+	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
 )
 
 // A Segment is a part of memory.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
-	"github.com/leakgate/leakgate/internal/engine/headroom"
+	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
 	"github.com/leakgate/leakgate/internal/envvar"
 )
 

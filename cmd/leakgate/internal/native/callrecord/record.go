@@ -1,6 +1,6 @@
 package callrecord
 
-import "github.com/leakgate/leakgate/internal/engine/nativecalls"
+import "github.com/leakgate/leakgate/internal/engine/native/nativecalls"
 
 // A record has the calls that allocated native memory, with what was not yet freed at two moments
 // of a test.

@@ -1,0 +1,88 @@
+package newborn
+
+import (
+	"github.com/leakgate/leakgate/internal/engine/memory/peek"
+	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
+)
+
+// A frameWord records a word of a stack that may be the length of a slice, by its distance from the
+// stack's upper end, since stacks move. In a frame, the compiler puts a slice's pointer, length and
+// capacity where it likes.
+type frameWord struct {
+	goroutine uint64
+	k         int // index of the goroutine's record
+	off, was  uintptr
+}
+
+const (
+	maxStack  = 1 << 20 // bytes in use of all stacks together; if they have more, frames are not watched
+	maxLength = 1 << 32 // elements
+)
+
+// stack returns the part in use of the stack of the goroutine whose record has index k; ok is false
+// if that goroutine runs, or is another one.
+func (l *Layout) stack(k int, id uint64) (sp, hi uintptr, ok bool) {
+	g := peek.Word(peek.Word(l.allgs) + uintptr(8*k))
+	sp, hi = peek.Word(g+l.gSP), peek.Word(g+l.gStackHi)
+	state := peek.Half(g+l.gStatus) &^ rtlayout.Scanning
+	ok = uint64(peek.Word(g+l.gID)) == id && (state == rtlayout.Waiting || state == rtlayout.Runnable) && sp%8 == 0 && hi-sp < maxStack
+	return sp, hi, ok
+}
+
+// frameWords records the words of all stacks that may be lengths, nil if stacks are too large.
+//
+//go:norace
+func (l *Layout) frameWords() (words []frameWord) {
+	size := uintptr(0)
+	l.eachGoroutine(func(k int, id uint64) {
+		sp, hi, ok := l.stack(k, id)
+		if !ok {
+			return
+		}
+		size += hi - sp
+		for at := sp; at < hi && size < maxStack; at += 8 {
+			if v := peek.Word(at); v < maxLength {
+				words = append(words, frameWord{id, k, hi - at, v})
+			}
+		}
+	})
+	if size >= maxStack {
+		return nil
+	}
+	return words
+}
+
+// frameGrew reports whether so many calls have made a word in a frame greater by the same number
+// each, and the word may be the length of a slice: the same stack leads to an object that is as
+// large. A counter looks the same.
+//
+//go:norace
+func (l *Layout) frameGrew(words []frameWord, calls int) bool {
+	for _, w := range words {
+		sp, hi, ok := l.stack(w.k, w.goroutine)
+		if !ok || w.off > hi-sp {
+			continue
+		}
+		now := peek.Word(hi - w.off)
+		if now > w.was && now < maxLength && (now-w.was)%uintptr(calls) == 0 && l.leadsTo(sp, hi, now) {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsTo reports whether a word of memory leads to an object of at least so many bytes. It returns
+// true if it cannot tell.
+//
+//go:norace
+func (l *Layout) leadsTo(from, to, size uintptr) (leads bool) {
+	err := tryAgain(func() error {
+		return l.spans(false, func(_ int, s *span) {
+			for at := from; at < to && s.size >= size && !leads; at += 8 {
+				p := peek.Word(at)
+				leads = p >= s.base && p < s.end()
+			}
+		})
+	})
+	return leads || err != nil
+}

@@ -1,0 +1,54 @@
+package newborn
+
+import "github.com/leakgate/leakgate/internal/engine/memory/peek"
+
+// A queue records the address of a channel, and how many elements its buffer had.
+type queue struct {
+	at  uintptr
+	len int
+}
+
+// maxChannels bounds the objects that may be channels; if there are more, channels are not watched.
+const maxChannels = 1 << 18
+
+// queuesIn records what may be channels among objects.
+//
+//go:norace
+func (l *Layout) queuesIn(areas []area) (found []queue) {
+	for _, a := range areas {
+		for at := a.at; at < a.at+a.size; at += a.object {
+			if used, room := peek.Word(at+l.chanUsed), peek.Word(at+l.chanElems); used <= room && room >= minRoom && peek.Word(at+l.chanBuf) != 0 {
+				found = append(found, queue{at, int(used)})
+			}
+		}
+	}
+	return found
+}
+
+// isQueue reports whether an object can be a channel: its buffer has as many bytes as the elements
+// that it has room for.
+func (l *Layout) isQueue(at uintptr) bool {
+	size, room := uintptr(peek.Quarter(at+l.chanElemSize)), peek.Word(at+l.chanElems)
+	behind, ok := l.behind(peek.Word(at + l.chanBuf))
+	return ok && size > 0 && room <= behind/size && peek.Word(at+l.chanUsed) <= room
+}
+
+// Queue looks for channels that have the same number of elements more for each of so many calls
+// since NewSlices. It returns that number and how many more elements there is room for, of the
+// channel that would be full first; 0 and 0 if there is none. A queue that somebody receives from
+// meanwhile does not grow like that.
+//
+//go:norace
+func (s *Slices) Queue(calls int) (perCall, room int) {
+	l := s.layout
+	for _, q := range s.queues {
+		now := int(peek.Word(q.at + l.chanUsed))
+		if by := now - q.len; by > 0 && by%calls == 0 && l.isQueue(q.at) {
+			by /= calls
+			if left := int(peek.Word(q.at+l.chanElems)) - now; perCall == 0 || left/by < room/perCall {
+				perCall, room = by, left
+			}
+		}
+	}
+	return perCall, room
+}

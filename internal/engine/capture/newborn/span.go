@@ -1,0 +1,108 @@
+package newborn
+
+import (
+	"errors"
+
+	"github.com/leakgate/leakgate/internal/engine/memory/peek"
+	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
+)
+
+// errMoved says that a collection ended, or was under way, while spans were read.
+var errMoved = errors.New("a garbage collection was under way")
+
+// A span is the part of a runtime span's record that a watch reads.
+type span struct {
+	base  uintptr
+	size  uintptr // of an object
+	bits  uintptr // address of its allocBits
+	elems uint32
+	class uint8 // runtime.spanClass: the size class twice, plus one without pointers
+}
+
+// words is the number of 64-bit words of the span's bits.
+func (s *span) words() int { return int(s.elems+63) / 64 }
+
+// word returns 64 bits, without the bits beyond the last object.
+func (s *span) word(i int) uint64 {
+	w := uint64(peek.Word(s.bits + uintptr(8*i)))
+	if rest := s.elems - uint32(64*i); rest < 64 {
+		w &= 1<<rest - 1
+	}
+	return w
+}
+
+// end is the address where the last object ends.
+func (s *span) end() uintptr { return s.base + uintptr(s.elems)*s.size }
+
+// mayHaveSlices reports whether the span's objects may hold slice headers.
+func (s *span) mayHaveSlices() bool { return s.class&1 == 0 && s.size >= minHeader }
+
+// mayHaveChannels reports whether the span's objects may be channels with a buffer: an object with
+// the buffer if the elements have no pointers, else an object of its own.
+func (s *span) mayHaveChannels(l *Layout) bool {
+	const step = 16 // between the sizes of such objects
+	return s.size > l.chanSize && s.class&1 != 0 || s.size-l.chanSize < step && s.class&1 == 0
+}
+
+const (
+	classes    = 256
+	largeClass = 1 // in classes up to it, each object has a span of its own, of any size (go1.26 runtime/sizeclasses.go)
+)
+
+// cycle is twice the number of collections that have ended.
+func (l *Layout) cycle() uint32 { return peek.Half(l.heap + l.heapSweepgen) }
+
+// spans calls visit for each span in use, with its index in the runtime's list, which does not
+// change. If swept is true, all spans have to be swept, as reading their bits requires (go1.26 and
+// go1.27 runtime/mheap.go, mspan.sweepgen: equal to the heap's, or 3 more for a span that a
+// processor has at hand).
+func (l *Layout) spans(swept bool, visit func(k int, s *span)) error {
+	generation := l.cycle()
+	list, n := peek.Word(l.heap+l.heapSpans), int(peek.Word(l.heap+l.heapSpans+8))
+	for k := range n {
+		p := peek.Word(list + uintptr(8*k))
+		if peek.Byte(p+l.spanState) != rtlayout.SpanInUse {
+			continue
+		}
+		if g := peek.Half(p + l.spanSwep); swept && g != generation && g != generation+3 {
+			return errMoved
+		}
+		s := span{
+			base: peek.Word(p + l.spanStart), size: peek.Word(p + l.spanSize), bits: peek.Word(p + l.spanBits),
+			elems: uint32(peek.Quarter(p + l.spanElems)), class: peek.Byte(p + l.spanClass),
+		}
+		if s.bits == 0 || s.size == 0 || s.elems == 0 {
+			return errMoved // a span that is just being made
+		}
+		visit(k, &s)
+	}
+	if l.cycle() != generation {
+		return errMoved
+	}
+	return nil
+}
+
+// mapEntries reads an object as a map's header or table, and returns the number of entries recorded
+// in it. ok is false for an object that is certainly neither; an object that looks like one counts
+// as a map.
+func (l *Layout) mapEntries(p, size uintptr) (uint32, bool) {
+	if size == l.tableSize {
+		used, capacity := peek.Quarter(p+l.tableUsed), peek.Quarter(p+l.tableCapacity)
+		return uint32(used), used <= capacity && capacity&(capacity-1) == 0 && capacity != 0
+	}
+	const most = 1 << 31
+	used, directory, depth, shift := uint64(peek.Word(p+l.mapUsed)), uint64(peek.Word(p+l.mapDirLen)), peek.Byte(p+l.mapDepth), peek.Byte(p+l.mapShift)
+	switch {
+	case used >= most || depth > 32:
+		return 0, false
+	case directory == 0: // up to 8 entries, without a table
+		return uint32(used), depth == 0 && used <= 8
+	}
+	return uint32(used), directory == 1<<depth && shift == 64-depth
+}
+
+// hasMaps reports whether maps' headers or tables may be among the objects of a span. Both are as
+// large as a size class.
+func (l *Layout) hasMaps(s *span) bool {
+	return s.class&1 == 0 && (s.size == l.mapSize || s.size == l.tableSize)
+}

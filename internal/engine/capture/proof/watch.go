@@ -1,0 +1,159 @@
+package proof
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"runtime/metrics"
+
+	"github.com/leakgate/leakgate/internal/engine/capture/newborn"
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+)
+
+// A Watch records which heap objects, map entries, goroutines and timers existed when it began.
+// Later it counts the new ones, without a snapshot. It reads the runtime's records in place while
+// the program runs. It is for one goroutine at a time, and holds memory outside of the Go heap
+// until Close: about a bit for each object.
+type Watch struct {
+	of     *newborn.Watch
+	failed error // first error of note
+}
+
+// Newcomers counts what exists now and did not exist when a watch began. Nothing offsets the new
+// objects: neither the old ones that have died, nor the replacement of an old object by a new one.
+type Newcomers struct {
+	// heap objects, and their bytes by size class. A block of values under 16 bytes is one object
+	Objects, Bytes int64
+	TinyBlocks     int64 // objects of Objects that are such blocks
+	Gone           int64 // old objects that have died
+	Replaced       int64 // those of Objects that can be paired with one of Gone of the same size class
+	MapEntries     int64 // by which old maps grew
+	Goroutines     int64
+	Timers         int64 // pending ones
+}
+
+// StartWatch collects garbage once and begins to watch. Errors are of type *snapshot.Unavailable.
+func StartWatch(ctx context.Context, logf func(string, ...any)) (_ *Watch, err error) {
+	defer snapshot.Turn()()
+	defer snapshot.Guard(&err)()
+	layout, err := newbornLayout(ctx, logf)
+	if err != nil {
+		return nil, err
+	}
+	metrics.Read(marked[:]) // the first use of package metrics allocates
+	w := &Watch{of: newborn.New(layout)}
+	if err = snapshot.CollectNow(ctx); err == nil {
+		err = w.of.Begin()
+	}
+	if err != nil {
+		w.Close()
+		return nil, watchError(err)
+	}
+	return w, nil
+}
+
+// newbornLayout returns the layout of the runtime's records in this program.
+func newbornLayout(ctx context.Context, logf func(string, ...any)) (*newborn.Layout, error) {
+	if snapshot.Padded {
+		return nil, snapshot.ErrPadded()
+	}
+	if err := snapshot.CheckSettings(); err != nil {
+		return nil, err
+	}
+	index, err := snapshot.OpenIndex(ctx, logf)
+	if err != nil {
+		return nil, err
+	}
+	if known.index == index { // captures take turns
+		return known.layout, nil
+	}
+	bias, err := snapshot.LoadBias(index)
+	if err != nil {
+		return nil, err
+	}
+	layout, err := newborn.NewLayout(index, bias)
+	if err != nil {
+		return nil, watchError(err)
+	}
+	known.index, known.layout = index, layout
+	return layout, nil
+}
+
+// known caches the layout that was looked up last: a lookup takes half a millisecond.
+var known struct {
+	index  *debuginfo.Index
+	layout *newborn.Layout
+}
+
+// Passed takes a garbage collection into account that the program made by itself. Call it after
+// everything that may allocate much: if two collections have ended since the last call, the watch
+// cannot tell anything any more. Passed takes nanoseconds; after a collection it takes as long as
+// it takes to read a bit for each object.
+func (w *Watch) Passed() {
+	if w.of.Collected() {
+		w.failed = cmp.Or(w.failed, w.note())
+	}
+}
+
+func (w *Watch) note() (err error) {
+	defer snapshot.Guard(&err)()
+	w.of.Passed()
+	return nil
+}
+
+// Newcomers collects garbage once and returns what is new. Objects in a sync.Pool, objects with a
+// finalizer, and objects of a goroutine that is about to end stay new for another collection or
+// two: another call counts anew. Errors are of type *snapshot.Unavailable.
+func (w *Watch) Newcomers(ctx context.Context) (Newcomers, error) {
+	defer snapshot.Turn()()
+	for range maxYields {
+		if !snapshot.Marking() {
+			break
+		}
+		runtime.Gosched() // a collection that is under way would end unnoticed
+	}
+	w.Passed()
+	if w.failed != nil {
+		return Newcomers{}, w.failed
+	}
+	// From here on, nothing may be allocated that the collection would find alive.
+	if err := snapshot.CollectNow(ctx); err != nil {
+		return Newcomers{}, err
+	}
+	return w.count()
+}
+
+func (w *Watch) count() (_ Newcomers, err error) {
+	defer snapshot.Guard(&err)()
+	c, err := w.of.Count()
+	if err != nil {
+		return Newcomers{}, watchError(err)
+	}
+	// The collector's own figure for the same collection, which counts objects with finalizers
+	// twice (go1.26 and go1.27 runtime/mgcmark.go, markrootSpans and scanObject). It verifies that
+	// the records read are spans.
+	metrics.Read(marked[:])
+	v := marked[0].Value
+	if v.Kind() != metrics.KindUint64 || int64(v.Uint64()) < c.Marked || int64(v.Uint64())/8*7 > c.Marked {
+		return Newcomers{}, &snapshot.Unavailable{Cause: "what was counted is not what the garbage collector marked", Remedy: snapshot.RemedyReport}
+	}
+	return Newcomers{
+		Objects: c.Objects, Bytes: c.Bytes, TinyBlocks: c.Tiny, Gone: c.Gone, Replaced: c.Replaced,
+		MapEntries: c.Entries, Goroutines: c.Goroutines, Timers: c.Timers,
+	}, nil
+}
+
+// Close releases the watch's memory. It may be called more than once.
+func (w *Watch) Close() { w.of.Close() }
+
+// metrics.Read writes to marked in place, so that it allocates nothing. Captures take turns.
+var marked = [...]metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+
+// maxYields bounds the wait for a collection that is under way. The bound is no time, since the
+// clock stands still in a bubble of testing/synctest.
+const maxYields = 100_000
+
+func watchError(err error) error {
+	return &snapshot.Unavailable{Cause: "what is new in the heap cannot be counted", Err: err}
+}

@@ -1,0 +1,36 @@
+package snapshot
+
+import (
+	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/process/freeze"
+)
+
+// Withheld returns an error if the kernel keeps heap memory from the frozen process.
+func (s *Snapshot) Withheld() error {
+	if s.inPlace {
+		return nil
+	}
+	spans := make([]freeze.Range, 0, len(s.model.Spans))
+	for i := range s.model.Spans {
+		if span := &s.model.Spans[i]; !span.NoScan {
+			spans = append(spans, freeze.Range{Addr: span.Base, Len: span.Size})
+		}
+	}
+	return withheldError(freeze.Withheld(spans))
+}
+
+// Heap types the objects of the snapshot, once.
+func (s *Snapshot) Heap() (*typedheap.Heap, error) {
+	if s.graph != nil {
+		return s.graph, nil
+	}
+	if err := checkMemory(need(0, scanNeeds(s.model), 0)); err != nil {
+		return nil, err
+	}
+	graph, err := typedheap.Build(s.model, s.index, typedheap.Options{})
+	if err != nil {
+		return nil, HeapError(err)
+	}
+	s.graph = graph
+	return graph, nil
+}

@@ -1,0 +1,36 @@
+package snapshot
+
+import (
+	"time"
+
+	"github.com/leakgate/leakgate/internal/engine/graph/root"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+	"github.com/leakgate/leakgate/internal/symbol"
+)
+
+// OfStopped makes a snapshot of the model of a process that another program stopped. The snapshot's
+// Close calls release.
+func OfStopped(model *goruntime.Model, index *debuginfo.Index, modules *symbol.Modules, pause time.Duration, release func() error) *Snapshot {
+	return &Snapshot{
+		model: model, index: index, pause: pause, release: release,
+		// If the process uses this tool, the tool's memory counts like any other.
+		stopped: &root.Program{Modules: modules},
+	}
+}
+
+// Program says which packages and goroutines of the frozen process belong to the program.
+func (s *Snapshot) Program() root.Program {
+	program := ThisProgram()
+	if s.stopped != nil {
+		program = *s.stopped
+	}
+	program.Order = s.order
+	return program
+}
+
+// Arrange sets the order in which the roots of later scans claim objects.
+func (s *Snapshot) Arrange(o root.Order) { s.order = o }
+
+// Stopped reports whether another program stopped the process.
+func (s *Snapshot) Stopped() bool { return s.stopped != nil }

@@ -1,0 +1,141 @@
+// Package dominance finds out which sets of vertices each vertex of a graph is retained by.
+//
+// A vertex x is retained by a set of vertices if every path from a root to x leads through one of
+// them. A node of a report stands for many objects, so that dominators of single objects do not
+// tell what cutting the node would free: two elements of a list that share a payload retain it
+// together, and neither does alone. So each vertex carries the labels of the sets it belongs to,
+// and the analysis computes for every vertex
+//
+//	in(x) = the labels that each path to x meets before x
+//	      = intersection over p -> x of in(p) + own(p)
+//
+// where own(p) are p's labels. With one label for each vertex this is the textbook's equation for
+// dominators (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm). Sets of labels do not
+// form a tree as dominators do, since paths may meet two sets in either order, which rules out
+// Lengauer-Tarjan and semi-NCA.
+//
+// Breadth first, in(x) starts as the labels on one shortest path, and shrinks at most that many
+// times: labels are nodes of a report, in which recursion is folded, so a list of any length has a
+// few. Edges are looked at most 1 + (labels on a path) times; there is no recursion.
+package dominance
+
+import (
+	"github.com/leakgate/leakgate/internal/engine/memory/objset"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
+)
+
+// A Labelling says which labels each vertex has.
+type Labelling struct {
+	Lists [][]uint32            // of labels, ascending
+	Own   func(v uint32) uint32 // the index in Lists of the labels of a vertex
+}
+
+// unreached stands for in(x) of a vertex that no path has led to yet. Sets are stored with 1 added
+// to their number.
+const unreached = 0
+
+// An Analysis is the computation over one graph. Some of its memory lies outside of the heap, and
+// has to be released. It is not safe for concurrent use.
+type Analysis struct {
+	graph  *Graph
+	labels Labelling
+	sets   labelSets
+
+	in     []uint32 // by vertex: unreached, or 1 + the number of a set of labels
+	queue  fifo     // holds a vertex once at most
+	queued objset.Set
+	looks  int64 // edges looked at
+	last   union
+}
+
+// A union is the set that in(v) and own(v) make together. The zero value is that of an empty set
+// and an empty list.
+type union struct{ in, own, set uint32 }
+
+// New prepares the analysis of a complete graph.
+func New(g *Graph, labels Labelling) *Analysis { return newLimited(g, labels, maxCells) }
+
+func newLimited(g *Graph, labels Labelling, cells int) *Analysis {
+	n := len(g.first)
+	return &Analysis{
+		graph: g, labels: labels, sets: newLabelSets(cells),
+		in: offheap.Make(n), queued: objset.New(uint32(n)),
+	}
+}
+
+// Release gives the memory outside of the heap back. The analysis must not be used after that.
+func (a *Analysis) Release() {
+	offheap.Free(a.in)
+	a.in = nil
+	a.queue.release()
+}
+
+// AddRoot makes a vertex a root: paths to it need no other vertex. Run must follow.
+func (a *Analysis) AddRoot(v uint32) {
+	if a.in[v] != 1 {
+		a.in[v] = 1
+		a.push(v)
+	}
+}
+
+func (a *Analysis) push(v uint32) {
+	if a.queued.Add(v) {
+		a.queue.push(v)
+	}
+}
+
+// Run follows edges from the new roots until nothing changes, or the analysis is full. More roots
+// may be added then, and Run called again.
+func (a *Analysis) Run() {
+	for !a.queue.empty() && !a.sets.full {
+		v := a.queue.pop()
+		a.queued.Remove(v)
+		through := a.Through(v)
+		for _, w := range a.graph.successors(v) {
+			a.looks++
+			to := w &^ lastEdge
+			old := a.in[to]
+			now := through + 1
+			if old != unreached {
+				now = a.sets.meet(old-1, through) + 1
+			}
+			if now != old {
+				a.in[to] = now
+				a.push(to)
+			}
+			if w != to {
+				break
+			}
+		}
+	}
+}
+
+// Full reports whether there was no room for all sets of labels. Results are wrong then.
+func (a *Analysis) Full() bool { return a.sets.full }
+
+// Reached reports whether a path from a root leads to v.
+func (a *Analysis) Reached(v uint32) bool { return a.in[v] != unreached }
+
+// Through returns the set of labels that every path to v meets, v itself included. A path must lead
+// to v.
+func (a *Analysis) Through(v uint32) (set uint32) {
+	now := union{a.in[v] - 1, a.labels.Own(v), 0}
+	if now.in == a.last.in && now.own == a.last.own {
+		return a.last.set // neighbours mostly have equal sets
+	}
+	now.set = now.in
+	for _, label := range a.labels.Lists[now.own] {
+		now.set = a.sets.with(now.set, label)
+	}
+	a.last = now
+	return now.set
+}
+
+// With returns the union of a set and a label.
+func (a *Analysis) With(set, label uint32) uint32 { return a.sets.with(set, label) }
+
+// Split returns the greatest label of a set and the set of the others. The empty set is 0.
+func (a *Analysis) Split(set uint32) (label, rest uint32) {
+	c := a.sets.cells[set]
+	return c.label, c.rest
+}

@@ -1,0 +1,345 @@
+// Package root lists the roots of a heap: package variables, variables of frames, timers,
+// finalizers, cleanups and the runtime's own records, by name and in a fixed order, with the
+// references that each of them holds.
+package root
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
+	"github.com/leakgate/leakgate/internal/engine/heap/live"
+	"github.com/leakgate/leakgate/internal/engine/heap/stackvar"
+	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/heap/typing"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/runtime/special"
+	"github.com/leakgate/leakgate/internal/symbol"
+)
+
+// Kind is a sort of root.
+type Kind uint8
+
+// The kinds, in the order in which they win ties.
+const (
+	KindGlobal Kind = iota
+	KindFrame
+	KindTimer
+	KindFinalizer
+	KindCleanup
+	KindOther
+)
+
+// Root identifies a root. Roots with equal fields are one.
+type Root struct {
+	Kind      Kind
+	Name      string
+	Package   string
+	File      string
+	Line      int
+	Func      string
+	Goroutine string
+	CreatedBy string
+	CreatedAt string
+	Test      bool
+	Caller    bool
+	Class     Class
+	// OfTest is set for the variables of functions of test files, or on the goroutine of a test,
+	// and for package testing's own: tests use what they are about, and release it when they end.
+	OfTest   bool
+	standard bool // of the standard library: the program's own roots win ties
+	inlined  bool // a variable of an inlined function: those of the frame's own function win ties
+}
+
+// Compare orders roots by class and kind, then by name and place; it returns a number below 0, 0 or
+// one above, as strings.Compare does. Equal heaps have equal orders.
+func (a *Root) Compare(b *Root) int {
+	if c := a.order() - b.order(); c != 0 {
+		return c
+	}
+	for _, c := range [...]struct{ a, b string }{
+		{a.Name, b.Name}, {a.Func, b.Func}, {a.Goroutine, b.Goroutine}, {a.CreatedBy, b.CreatedBy}, {a.CreatedAt, b.CreatedAt}, {a.File, b.File},
+	} {
+		if c.a != c.b {
+			return strings.Compare(c.a, c.b)
+		}
+	}
+	if a.Line != b.Line {
+		return a.Line - b.Line
+	}
+	return a.rest() - b.rest()
+}
+
+// order is the sort key of roots that precedes their names.
+func (r *Root) order() int {
+	return int(r.Class)<<16 | bit(r.standard)<<15 | int(r.Kind)<<1 | bit(r.inlined)
+}
+
+// rest is the sort key of roots with equal names and places.
+func (r *Root) rest() int { return bit(r.Test)<<1 | bit(r.Caller) }
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// An Edge is a reference that a root holds, and which part of the root holds it.
+type Edge struct {
+	Label  string
+	To     uint64
+	ID     uint64 // see Origin
+	typ    int32  // typing of the target, as in heaptype.Edge
+	layout heaptype.Layout
+	From   Origin
+	inner  bool
+	slack  uint32
+	size   uint64
+}
+
+// An Origin tells apart where references of one root lie.
+type Origin uint8
+
+const (
+	FromVariable Origin = iota // typed memory of a package variable
+	FromWord                   // ID is the address of a word that only a mask describes
+	FromStack                  // ID is the address of the goroutine
+	FromSpecial                // ID is an index of the heap's specials
+	FromTimer                  // ID is the address of the timer, or of an array of them
+)
+
+// set collects roots with their references.
+type set struct {
+	heap    *typedheap.Heap
+	program Program
+	byKey   map[Root]*Entry
+	list    []*Entry
+}
+
+// An Entry is a root with the references that it holds.
+type Entry struct {
+	Root
+	Type       string
+	Edges      []Edge
+	Goroutines int64 // that have it
+	Pending    Pending
+	last       *goruntime.Goroutine
+}
+
+// add adds a reference. The meaning of id depends on from.
+func (r *Entry) add(label string, e heaptype.Edge, from Origin, id uint64) {
+	re := Edge{Label: label, To: e.To, ID: id, layout: e.Layout, size: e.Size, From: from, inner: e.Inner}
+	if from == FromVariable || from == FromStack {
+		re.slack = e.Slack
+	}
+	if e.Type != nil {
+		re.typ = e.Type.Index
+	}
+	r.Edges = append(r.Edges, re)
+}
+
+// Reference returns the reference as it was added, without its number and confidence.
+func (re *Edge) Reference(types *heaptype.Table) heaptype.Edge {
+	return heaptype.Edge{To: re.To, Size: re.size, Type: types.At(re.typ), Layout: re.layout, Slack: re.slack, Inner: re.inner}
+}
+
+func (rs *set) entry(r Root, typ string) *Entry {
+	e := rs.byKey[r]
+	if e == nil {
+		e = &Entry{Root: r, Type: typ}
+		rs.byKey[r] = e
+		rs.list = append(rs.list, e)
+	}
+	return e
+}
+
+// List lists everything that the marking started from, by name and type, in a fixed order.
+//
+//go:norace
+func List(h *typedheap.Heap, program Program) []*Entry {
+	rs := &set{heap: h, program: program, byKey: make(map[Root]*Entry)}
+	rs.globalRoots()
+	for i := range h.Live.Stacks {
+		rs.frameRoots(&h.Live.Stacks[i])
+	}
+	rs.timerRoots()
+	rs.specialRoots()
+	for _, r := range rs.list {
+		r.Class = program.Order.class(&r.Root)
+	}
+	sort.SliceStable(rs.list, func(i, j int) bool { return rs.list[i].Compare(&rs.list[j].Root) < 0 })
+	for _, r := range rs.list {
+		byLabel := func(i, j int) bool { return r.Edges[i].Label < r.Edges[j].Label }
+		if !sort.SliceIsSorted(r.Edges, byLabel) {
+			sort.SliceStable(r.Edges, byLabel) // package slices would take 16 KB of code
+		}
+	}
+	return rs.list
+}
+
+//go:norace
+func (rs *set) globalRoots() {
+	h := rs.heap
+	for i := range h.Segments.Statics {
+		s := &h.Segments.Statics[i]
+		r := Root{Kind: KindGlobal, Name: s.Name, Package: s.Package, File: s.File, Line: s.Line, OfTest: s.Package == "testing", Class: rs.program.classOf(s.Package), standard: rs.program.Modules.IsStandard(s.Package)}
+		if s.Type == 0 && r.Class == ClassNamed {
+			r.Class = ClassRuntime
+		}
+		if s.HeapType == nil {
+			entry := rs.entry(r, "")
+			h.Segments.References(s, func(at, to uint64) {
+				entry.add("?", heaptype.Edge{To: to}, FromWord, at)
+			})
+			continue
+		}
+		entry := rs.entry(r, s.HeapType.Name)
+		w := heaptype.Walker{Types: h.Types}
+		w.Emit = func(e heaptype.Edge) {
+			if h.Segments.LeadsOn(e.To) {
+				entry.add(s.HeapType.Label(e.Ref), e, FromVariable, 0)
+			}
+		}
+		w.Value(s.HeapType, s.Mem, 0)
+		// References that the type hides from the walk are claimed after everything else.
+		rest := r
+		rest.Class = max(r.Class, ClassRuntime)
+		var left *Entry
+		h.Segments.References(s, func(at, to uint64) {
+			if left == nil {
+				left = &Entry{Root: rest, Type: s.HeapType.Name}
+				rs.list = append(rs.list, left)
+			}
+			left.add("?", heaptype.Edge{To: to}, FromWord, at)
+		})
+	}
+}
+
+//go:norace
+func (rs *set) frameRoots(st *live.Stack) {
+	h := rs.heap
+	base := Root{Kind: KindFrame, Caller: st.Goroutine.IsCaller}
+	if f := h.Model.Entry(st.Goroutine); f != nil {
+		base.Goroutine = f.Name
+	}
+	if f, file, line := h.Model.Creator(st.Goroutine); f != nil {
+		base.CreatedBy = f.Name
+		base.CreatedAt = fmt.Sprintf("%s:%d", file, line)
+	}
+	base.Test = rs.program.RunsTests != nil && rs.program.RunsTests(h.Model, st.Goroutine)
+	h.Vars.Walk(st, func(v stackvar.Var, e heaptype.Edge) {
+		r := base
+		r.File, r.Line = v.File, v.Line
+		if v.Func == nil {
+			r.Name, r.Kind, r.Class = "goroutine "+base.Goroutine, KindOther, ClassTemporary
+		} else {
+			r.Func = v.Func.Name
+			r.Package = symbol.Package(v.Owner)
+			r.Name = v.Owner + "." + v.Name
+			r.Class = rs.program.classOf(r.Package)
+			if r.Class == ClassNamed && v.Name == stackvar.Temporary {
+				r.Class = ClassTemporary
+			}
+			r.OfTest = base.Test || r.Package == "testing" || strings.HasSuffix(v.File, "_test.go")
+			if rs.program.classOf(symbol.Package(v.Func.Name)) == ClassTool {
+				r.Class = ClassTool
+			}
+		}
+		r.standard, r.inlined = rs.program.Modules.IsStandard(r.Package), v.Func != nil && v.Owner != v.Func.Name
+		entry := rs.entry(r, v.Type)
+		entry.add(v.Label, e, FromStack, st.Goroutine.Addr)
+		if entry.last != st.Goroutine {
+			entry.last = st.Goroutine
+			entry.Goroutines++
+		}
+	})
+}
+
+// specialRoots lists finalizers, cleanups and weak handles, with what they keep. They are named by
+// the type of the object that they hang on: "finalizer(*os.File)".
+func (rs *set) specialRoots() {
+	h := rs.heap
+	for i, s := range h.Live.Specials {
+		r := Root{Kind: KindFinalizer, Class: ClassSpecial}
+		what := "finalizer"
+		switch s.Kind {
+		case special.Cleanup:
+			r.Kind, what = KindCleanup, "cleanup"
+		case special.WeakHandle:
+			r.Kind, what, r.Class = KindOther, "weak", ClassRuntime
+		}
+		of := specialType(h, s)
+		r.Package = symbol.Package(strings.TrimLeft(of, "*[]"))
+		if of == "" {
+			of = "?"
+		}
+		r.Name = what + "(" + of + ")"
+		queued := s.Kind == special.Finalizer && s.Obj == goruntime.NoObject
+		if s.Obj == goruntime.NoObject && (of == "?" || !queued) {
+			r.Name = what + " queue"
+		}
+		if rs.program.isTool(r.Package) {
+			r.Class = ClassTool
+		}
+		r.standard = rs.program.Modules.IsStandard(r.Package)
+		entry := rs.entry(r, "")
+		add := func(label string, e heaptype.Edge) {
+			if e.To != 0 {
+				entry.add(label, e, FromSpecial, uint64(i))
+			}
+		}
+		arg := "$arg"
+		if queued {
+			arg = "" // the object itself
+		}
+		for _, held := range [...]struct {
+			label string
+			e     heaptype.Edge
+		}{{"$fn", h.Types.FuncEdge(s.Fn)}, {"$call", h.Types.FuncEdge(s.Call)}, {arg, h.Types.Argument(s)}, {"$handle", heaptype.Edge{To: s.Handle}}} {
+			add(held.label, held.e)
+		}
+		if h.Live.Finalize[s.Obj] {
+			add("", heaptype.Edge{To: s.Span.Addr(s.Obj)})
+			continue
+		}
+		if s.Kind != special.Finalizer || s.Obj == goruntime.NoObject || s.Span.NoScan {
+			continue
+		}
+		// A finalizer keeps what its object refers to, but not the object itself.
+		if ty := h.Typings.Of(s.Obj); ty.Type != 0 {
+			t := h.Types.At(ty.Type)
+			w := heaptype.Walker{Types: h.Types}
+			w.Emit = func(e heaptype.Edge) {
+				if e.Ref == heaptype.RefInternal {
+					return
+				}
+				add(heaptype.LabelOf(t, ty.Layout, e.Ref), e)
+			}
+			typing.WalkObject(&w, h.Typings, s.Obj)
+		}
+		mem := s.Span.Bytes(s.Obj)
+		// What the type does not account for comes last; most of it is claimed by then.
+		_ = h.Model.PointerWords(s.Span, s.Obj, func(w uint64) {
+			add("~", heaptype.Edge{To: heaptype.Word(mem, w*8)})
+		})
+	}
+}
+
+func specialType(h *typedheap.Heap, s special.Special) string {
+	if s.ObjectType != 0 {
+		if ptr := h.Model.Type(s.ObjectType); ptr != nil {
+			if t := h.Types.ByDescriptor(ptr.Elem); t != nil {
+				return "*" + t.Name
+			}
+		}
+	}
+	if s.Obj == goruntime.NoObject {
+		return ""
+	}
+	if ty := h.Typings.Of(s.Obj); ty.Type != 0 {
+		return typing.RefName(h.Types, ty)
+	}
+	return ""
+}

@@ -1,0 +1,34 @@
+package heaptype
+
+import (
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/engine/memory/parallel"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/imagetest"
+)
+
+// A panic, while types are made or when they are published, reaches the goroutine that requested
+// the type, keeps no other goroutine waiting, and leaves nothing locked.
+func TestFaultKeepsNobodyWaiting(t *testing.T) {
+	p := imagetest.Record(t)
+	m, err := p.Load(p)
+	require.NoError(t, err)
+	ask := func(tt *Table) func() {
+		return func() {
+			parallel.Do(4, func(i int) { tt.ByID(debuginfo.TypeID(i + 1)) })
+		}
+	}
+	tt, err := NewTable(m, p.Index)
+	require.NoError(t, err)
+	tt.make.names = nil // making a type panics
+	require.Panics(t, ask(tt))
+	require.True(t, tt.mu.TryLock(), "locked after a type was asked for")
+
+	tt, err = NewTable(m, p.Index)
+	require.NoError(t, err)
+	tt.make.types = append(tt.make.types, nil) // publish panics at it
+	require.Panics(t, ask(tt))
+	require.True(t, tt.mu.TryLock(), "locked after publishing")
+}

@@ -1,0 +1,336 @@
+package heaptype
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+	"github.com/leakgate/leakgate/internal/symbol"
+)
+
+// maker makes types for a Table, once each. Its methods must not run at the same time.
+type maker struct {
+	names    *debuginfo.Index
+	m        *goruntime.Model
+	types    []*Type // by Type.Index; 0 is unused
+	byOrigin map[debuginfo.TypeID]*Type
+	refs     map[debuginfo.TypeID]*typeRef
+	byRType  map[uint64]*Type
+	nested   int // how many calls of byID are under way, one inside the other
+	chanType *Type
+	surveyed *survey // nil until it is needed
+
+	enclosures map[EnclosingQuery]*Type
+	offHeap    map[debuginfo.TypeID]bool // struct types: see notInHeap
+}
+
+func newMaker(m *goruntime.Model, names *debuginfo.Index) maker {
+	return maker{
+		names: names, m: m, types: []*Type{nil},
+		byOrigin: make(map[debuginfo.TypeID]*Type),
+		refs:     make(map[debuginfo.TypeID]*typeRef),
+		byRType:  make(map[uint64]*Type),
+
+		enclosures: make(map[EnclosingQuery]*Type),
+		offHeap:    make(map[debuginfo.TypeID]bool),
+	}
+}
+
+// add gives a type its index. Types beyond MaxIndex get none, and their objects count as untyped.
+func (k *maker) add(t *Type) *Type {
+	if len(k.types) <= MaxIndex {
+		t.Index = int32(len(k.types))
+		k.types = append(k.types, t)
+	}
+	return t
+}
+
+// ref returns the reference to a type of the debug information, nil for 0.
+func (k *maker) ref(id debuginfo.TypeID) *typeRef {
+	if id == 0 {
+		return nil
+	}
+	r := k.refs[id]
+	if r == nil {
+		r = &typeRef{id: id}
+		k.refs[id] = r
+	}
+	return r
+}
+
+// allocatedAs maps types to the larger types that their objects are always allocated as (go1.26
+// time/sleep.go, newTimer; runtime/time.go, timeTimer).
+var allocatedAs = map[string]string{
+	"time.Timer":  "runtime.timeTimer",
+	"time.Ticker": "runtime.timeTimer",
+}
+
+// byID returns a type of the debug information.
+func (k *maker) byID(id debuginfo.TypeID) *Type {
+	if id == 0 {
+		return nil
+	}
+	if t := k.byOrigin[id]; t != nil {
+		return t
+	}
+	if k.nested > maxDepth {
+		return nil
+	}
+	d := k.names.Type(id)
+	if symbol.IsShaped(d.Name) {
+		if i := k.instance(id, d); i != id {
+			t := k.byID(i)
+			k.byOrigin[id] = t
+			return t
+		}
+	}
+	t := &Type{Name: d.Name, Shaped: symbol.IsShaped(d.Name), Kind: d.Kind, Size: uint64(max(d.Size, 0)), Elem: d.Elem, key: d.Key, Origin: id}
+	k.byOrigin[id] = t
+	k.add(t)
+	layout := d
+	if as, ok := allocatedAs[d.Name]; ok {
+		if real, found := k.names.TypeByName(as); found {
+			layout = k.names.Type(real)
+			t.Size = uint64(layout.Size)
+		}
+	}
+	k.nested++
+	if t.Kind == reflect.Chan {
+		t.chanElem, t.chanHead = k.byID(d.Elem), k.hchan()
+	}
+	k.compile(t, layout, 0, "", 0)
+	k.nested--
+	k.number(t)
+	return t
+}
+
+// maxOps bounds the references of one value, arrays counted once. References beyond it stay
+// untyped.
+const maxOps = 1 << 20
+
+// maxDepth bounds the nesting of structs and arrays in one value, and that of arrays and channels
+// in each other.
+const maxDepth = 64
+
+// compile appends the references of d, which lies at an offset of t under a label.
+//
+//go:norace
+func (k *maker) compile(t *Type, d debuginfo.Type, off uint64, label string, depth int) {
+	if depth > maxDepth || len(t.Ops) > maxOps || d.Size == 0 {
+		return
+	}
+	if kind, target, ok := k.reference(d); ok {
+		t.Ops = append(t.Ops, Op{Offset: off, Kind: kind, label: label, lazy: k.ref(target)})
+		return
+	}
+	switch d.Kind {
+	case reflect.Array:
+		elem := k.byID(d.Elem)
+		if elem == nil || !elem.HasPointers() || elem.Size == 0 || d.Len <= 0 {
+			return
+		}
+		if d.Len == 1 {
+			k.compile(t, k.names.Type(d.Elem), off, label+"[0]", depth+1)
+			return
+		}
+		t.Ops = append(t.Ops, Op{Offset: off, Kind: OpArray, label: label, Type: elem, Len: uint64(d.Len)})
+	case reflect.Struct:
+		if strings.HasPrefix(d.Name, TrieMapPrefix) || strings.HasPrefix(d.Name, canonMapPrefix) {
+			k.compileTrie(t, d, off, label, depth)
+			return
+		}
+		for _, f := range d.Fields {
+			if f.Name == "_" || f.Offset < 0 {
+				continue
+			}
+			name := JoinLabel(label, fieldLabel(d.Name, f.Name))
+			if transparent(d.Name, f.Name) {
+				name = label
+			}
+			if kind, target, ok := k.hiddenReference(d, f); ok {
+				t.Ops = append(t.Ops, Op{Offset: off + uint64(f.Offset), Kind: kind, label: name, lazy: k.ref(target)})
+				continue
+			}
+			k.compile(t, k.names.Type(f.Type), off+uint64(f.Offset), name, depth+1)
+		}
+	}
+}
+
+// reference tells which kind of reference values of a type are, and the type that the walk needs:
+// that of the pointee or of a slice's elements, or the map, channel or func type itself.
+func (k *maker) reference(d debuginfo.Type) (kind opKind, target debuginfo.TypeID, ok bool) {
+	switch d.Kind {
+	case reflect.Pointer:
+		if strings.HasPrefix(d.Name, shapePrefix) {
+			return OpUnsafe, 0, true // any pointer
+		}
+		if d.Name == "*runtime.hchan" {
+			return opHchan, d.Elem, true
+		}
+		return opPointer, d.Elem, !k.notInHeap(d.Elem, 0)
+	case reflect.UnsafePointer:
+		return OpUnsafe, 0, true
+	case reflect.String:
+		return opString, 0, true
+	case reflect.Slice:
+		return opSlice, d.Elem, true
+	case reflect.Interface:
+		if d.HasMethodsIface {
+			return OpIface, 0, true
+		}
+		return OpEface, 0, true
+	case reflect.Map:
+		return opMap, d.ID, true
+	case reflect.Chan:
+		return opChan, d.ID, true
+	case reflect.Func:
+		return opFunc, d.ID, true
+	case reflect.Struct:
+		switch d.Name {
+		case "reflect.Value":
+			return OpReflect, 0, true
+		case "sync.eface":
+			return OpPooled, 0, true
+		}
+	}
+	return 0, 0, false
+}
+
+// notInHeap reports whether a type is marked as living outside of the collected heap; pointers to
+// it are no pointers to the collector (go1.26 and go1.27 internal/runtime/sys/nih.go). Types of the
+// runtime are, and the C structs that cgo knows by their names alone: they embed
+// runtime/cgo.Incomplete.
+func (k *maker) notInHeap(id debuginfo.TypeID, depth int) bool {
+	if id == 0 || depth > 4 {
+		return false
+	}
+	d := k.names.TypeHead(id)
+	if d.Name == "internal/runtime/sys.NotInHeap" || d.Name == "internal/runtime/sys.nih" {
+		return true
+	}
+	if d.Kind != reflect.Struct {
+		return false
+	}
+	if is, known := k.offHeap[id]; known && depth == 0 {
+		return is
+	}
+	is := false
+	for _, f := range k.names.Type(id).Fields {
+		is = is || f.Offset == 0 && k.notInHeap(f.Type, depth+1)
+	}
+	if depth == 0 { // results of deeper calls are incomplete, since depth is bounded
+		k.offHeap[id] = is
+	}
+	return is
+}
+
+// fieldLabel is a field's name, except that both directions of a container/list have one name.
+// Otherwise the elements of a list would be split where the paths from its two ends meet.
+func fieldLabel(typeName, field string) string {
+	if typeName == "container/list.Element" && field == "prev" {
+		return "next"
+	}
+	return field
+}
+
+// transparent reports whether a field has no name of its own in paths: its type wraps one value.
+func transparent(typeName, field string) bool {
+	switch field {
+	case "m":
+		return typeName == "sync.Map"
+	case "v":
+		return typeName == "sync/atomic.Value" || strings.HasPrefix(typeName, "sync/atomic.Pointer[")
+	}
+	return false
+}
+
+// number gives each reference its order number and lists the pointer words.
+func (k *maker) number(t *Type) {
+	ords := uint32(0)
+	for i := range t.Ops {
+		t.Ops[i].Ref = ords
+		if t.Ops[i].Kind == OpArray {
+			ords += t.Ops[i].Type.Refs * uint32(min(t.Ops[i].Len, maxElems+1))
+		} else {
+			ords++
+		}
+	}
+	t.Refs = ords
+	var words []uint32
+	if t.pointerWords(0, &words) {
+		t.Words = words
+		for _, w := range words {
+			if w < 64 {
+				t.Mask |= 1 << w
+			}
+		}
+	}
+}
+
+// pointerWords appends the word indexes of a type's pointers; false if there are too many.
+func (t *Type) pointerWords(base uint64, words *[]uint32) bool {
+	for i := range t.Ops {
+		o := &t.Ops[i]
+		switch o.Kind {
+		case OpArray:
+			for k := uint64(0); k < o.Len; k++ {
+				if !o.Type.pointerWords(base+o.Offset+k*o.Type.Size, words) {
+					return false
+				}
+			}
+		case OpReflect, OpPooled:
+			*words = append(*words, uint32((base+o.Offset)/8), uint32((base+o.Offset)/8+1))
+		case OpIface, OpEface:
+			// The first word leads to type information, which the collector need not follow (go1.26
+			// cmd/compile/internal/typebits/typebits.go).
+			*words = append(*words, uint32((base+o.Offset)/8+1))
+		default:
+			*words = append(*words, uint32((base+o.Offset)/8))
+		}
+		if len(*words) > maxWords {
+			return false
+		}
+	}
+	return true
+}
+
+// bytes makes the element type of strings.
+func (k *maker) bytes() *Type {
+	if id, ok := k.names.TypeByName("uint8"); ok {
+		return k.byID(id)
+	}
+	return k.add(&Type{Name: "uint8", Size: 1})
+}
+
+// hiddenReference returns the real type of a field whose static type hides its target: the pointer
+// of sync/atomic.Pointer[T] (its zero-length first field has type [0]*T), and the per-processor
+// pools of sync.Pool (go1.26 sync/pool.go).
+func (k *maker) hiddenReference(d debuginfo.Type, field debuginfo.Field) (kind opKind, target debuginfo.TypeID, ok bool) {
+	switch {
+	case strings.HasPrefix(d.Name, "sync/atomic.Pointer[") && field.Name == "v":
+		for _, f := range d.Fields {
+			if arr := k.names.TypeHead(f.Type); arr.Kind == reflect.Array && arr.Len == 0 {
+				if p := k.names.TypeHead(arr.Elem); p.Kind == reflect.Pointer {
+					return opPointer, p.Elem, true
+				}
+			}
+		}
+	case strings.HasPrefix(d.Name, "internal/runtime/atomic.Pointer[") && field.Name == "u":
+		name := d.Name[len("internal/runtime/atomic.Pointer[") : len(d.Name)-1]
+		if id, found := k.names.TypeByName(name); found {
+			return opPointer, id, true
+		}
+	case strings.HasPrefix(d.Name, "weak.Pointer[") && field.Name == "u":
+		// The handle holds the address where the collector does not see it (go1.26
+		// runtime/mheap.go, specialWeakHandle).
+		if id, found := k.names.TypeByName("internal/runtime/atomic.Uintptr"); found {
+			return opPointer, id, true
+		}
+	case d.Name == "sync.Pool" && (field.Name == "local" || field.Name == "victim"):
+		if id, found := k.names.TypeByName("sync.poolLocal"); found {
+			return opCounted, id, true
+		}
+	}
+	return 0, 0, false
+}

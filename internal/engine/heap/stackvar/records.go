@@ -1,0 +1,66 @@
+package stackvar
+
+import (
+	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+)
+
+// temporaryOf names a slot that no variable explains. Saved registers belong to the function that
+// was interrupted.
+func temporaryOf(s *goruntime.Slot) Var {
+	v := Var{Name: Temporary}
+	if f := s.Frame; f != nil {
+		if f.Interrupted != nil {
+			f = f.Interrupted
+		}
+		v.Func, v.Owner = f.Func, f.Func.Name
+	}
+	return v
+}
+
+// maxChanElem is the size of the largest elements that channels have (go1.26 runtime/chan.go,
+// makechan).
+const maxChanElem = 1 << 16
+
+// waiting types the memory of the values that a blocked goroutine is to send or receive: the
+// channels tell their types.
+func (w *stackWalk) waiting() {
+	for _, wait := range w.types.Model.Waits(w.st.Goroutine) {
+		t := w.types.ByDescriptor(wait.Type)
+		if t == nil || !t.HasPointers() {
+			continue
+		}
+		for off := uint64(0); off < min(t.Size, maxChanElem); off += 8 {
+			if s := w.live[wait.Addr+off]; s != nil {
+				fv := temporaryOf(s)
+				fv.Type = t.Name
+				w.memory(fv, t, heaptype.LayoutValue, wait.Addr, t.Size, 0)
+				break
+			}
+		}
+	}
+}
+
+// deferred types the closures of deferred calls, on the heap or on the stack.
+func (w *stackWalk) deferred() {
+	for k := range w.st.Slots {
+		s := &w.st.Slots[k]
+		if !s.Deferred || w.used[s.Addr] {
+			continue
+		}
+		entry := uint64(0)
+		if s.OnStack {
+			entry = heaptype.Word(w.st.Goroutine.Stack(s.Value), 0)
+		} else {
+			entry = w.types.ClosureEntry(s.Value)
+		}
+		t := w.types.Closure(entry)
+		if t == nil {
+			continue
+		}
+		w.used[s.Addr] = true
+		fv := temporaryOf(s)
+		fv.Name = "$defer"
+		w.reference(fv, heaptype.Edge{To: s.Value, Size: t.Size, Type: t, Layout: heaptype.LayoutClosure, Confidence: heaptype.FromDynamic}, 0)
+	}
+}

@@ -1,0 +1,14 @@
+// Package typing records for each object of a heap which type it has, how its memory is to be read,
+// and how well founded that is.
+package typing
+
+import "github.com/leakgate/leakgate/internal/engine/heap/heaptype"
+
+// Typing is what is known of one object.
+type Typing struct {
+	Type       int32  // index in the type table, 0 if unknown
+	Offset     uint32 // where in the object the typed part begins
+	Layout     heaptype.Layout
+	Confidence heaptype.Confidence
+	Full       bool // the type accounts for every pointer of the object
+}

@@ -1,0 +1,55 @@
+package offheap
+
+import (
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
+	"github.com/leakgate/leakgate/internal/engine/memory/sysmem"
+)
+
+// Make checks that there is memory for a list of large bytes, or for several lists that are as
+// large together: a check takes some hundred microseconds.
+var (
+	large           int64        = 8 << 20 // a variable for tests
+	bytesSinceCheck atomic.Int64           // bytes of lists since the last check
+)
+
+// Map takes memory of the system, and Unmap gives it back. They are variables so that tests of
+// packages that use lists can count and refuse them; nothing else may set them.
+var (
+	Map   = sysmem.Take
+	Unmap = sysmem.Release
+)
+
+// Make returns a list of n numbers, all 0, to be given back with Free. The system provides memory
+// only as it is written to, so that lists made shortly before may still need theirs. It panics with
+// a *headroom.Shortage if a limit leaves too little for the list, and with a *remedy.Error if the
+// system refuses it: if lists were on the heap, a refusal would end the process.
+func Make(n int) []uint32 {
+	if n == 0 {
+		return nil
+	}
+	size := int64(n) * 4
+	if bytesSinceCheck.Add(size) >= large {
+		bytesSinceCheck.Store(0)
+		if err := (headroom.System{}).Check(headroom.Need{Resident: size + large, Private: size, Address: size}); err != nil {
+			panic(err)
+		}
+	}
+	mem, err := Map(n * 4)
+	if err != nil {
+		panic(sysmem.Refused(fmt.Sprintf("%d bytes of a table", n*4), err))
+	}
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(mem))), n)
+}
+
+// Free gives back a list that Make returned, in its whole length.
+func Free(list []uint32) {
+	if len(list) == 0 {
+		return
+	}
+	mem := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*4)
+	_ = Unmap(mem)
+}

@@ -1,0 +1,157 @@
+package nativecalls
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
+	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
+	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
+	"github.com/leakgate/leakgate/internal/procmaps"
+)
+
+// LibraryPrefix begins the names of the library's files.
+const LibraryPrefix = "libleakgate-native-"
+
+const variable = "leakgate_native"
+
+// Find finds the library in a process: by its file among the mappings (/proc/PID/maps), and by its
+// variable among the symbols of that file. If the library is not among the mappings, Find looks for
+// the variable in the program, which is the first mapped file. Errors are *UnknownError.
+func Find(maps []byte, mem Memory) (*Recorder, error) {
+	for line := range bytes.Lines(maps) {
+		m, ok := procmaps.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
+		if name := string(m.Name); ok && strings.Contains(name, "/"+LibraryPrefix) {
+			return open(name, m.Start, mem)
+		}
+	}
+	for line := range bytes.Lines(maps) {
+		if m, ok := procmaps.Parse(bytes.TrimSuffix(line, []byte{'\n'})); ok && bytes.HasPrefix(m.Name, []byte{'/'}) {
+			if r, err := linked(string(m.Name), m.Start, mem); r != nil || err != nil {
+				return r, err
+			}
+			break
+		}
+	}
+	return nil, &UnknownError{
+		"the library that records them is not in this process",
+		"this is so in a process that the test starts, in one that -exec runs elsewhere, and in programs with capabilities, which the dynamic loader gives no other libraries",
+	}
+}
+
+// open finds the variable of the library, which is mapped from start on.
+func open(file string, start uint64, mem Memory) (*Recorder, error) {
+	x, err := objfile.Open(file, elffile.New)
+	if err != nil {
+		return nil, &UnknownError{"the library that records them is mapped, and cannot be read: " + err.Error(), "leave it where it is while tests run"}
+	}
+	defer x.Close()
+	if len(x.Segments) == 0 || x.Exports == nil {
+		return nil, &UnknownError{Cause: file + " is not the library that records them"}
+	}
+	if r, err := in(x.Exports(), Bias(x, start), mem); r != nil || err != nil {
+		return r, err
+	}
+	return nil, &UnknownError{"the library that records them is of another version of leakgate", "use the command and the package leakcheck of one version"}
+}
+
+// linked finds the variable in a program, nil if the program does not have it.
+func linked(file string, start uint64, mem Memory) (*Recorder, error) {
+	x, err := objfile.Open(file, elffile.New)
+	if err != nil {
+		return nil, nil
+	}
+	defer x.Close()
+	symbols, err := x.Symbols()
+	if err != nil || len(x.Segments) == 0 {
+		return nil, nil
+	}
+	return in(symbols, Bias(x, start), mem)
+}
+
+// in finds the variable among symbols, nil if it is not among them.
+func in(symbols []objfile.Symbol, bias uint64, mem Memory) (*Recorder, error) {
+	for _, s := range symbols {
+		if s.Name != variable || s.Size != controlSize {
+			continue
+		}
+		r := &Recorder{mem: mem, control: s.Addr + bias}
+		v, m := r.word(ofVersion), r.word(ofMagic)
+		switch {
+		case r.err != nil:
+			return nil, r.err
+		case v != version:
+			return nil, &UnknownError{"the library that records them is of another version of leakgate", "use the command and the package leakcheck of one version"}
+		case m != magic:
+			return nil, &UnknownError{"the library that records them got no memory for its tables (35 MiB of addresses)", "raise the limit of the address space (ulimit -v)"}
+		}
+		return r, nil
+	}
+	return nil, nil
+}
+
+// Bias returns the difference between the addresses in a process that has the file mapped from
+// start on and the addresses in the file, which must have segments.
+func Bias(x *objfile.File, start uint64) uint64 {
+	return start - (x.Segments[0].Addr - x.Segments[0].Offset)
+}
+
+// Start drops the records and begins to record. It records the stacks of Go code, too, if names is
+// given: the debug information of the program, whose addresses in memory are bias higher. withoutGo
+// says why there are no such stacks.
+func (r *Recorder) Start(names rtlayout.Names, bias uint64) (withoutGo, err error) {
+	r.Stop()
+	used := r.word(ofCalls) > 0
+	for _, of := range []uint64{ofLive, ofLost, ofMapsUsed, ofCalls, ofAllm, ofTextLo, ofTextHi} {
+		r.set(of, 0)
+	}
+	if used {
+		r.clear(r.word(ofBlocks), blockSize*r.word(ofBlocksLen))
+		r.clear(r.word(ofMaps), blockSize*r.word(ofMapsLen))
+		r.clear(r.word(ofStacks), (stackPCs+8*r.word(ofDepth))*r.word(ofStacksLen))
+	}
+	if names != nil {
+		withoutGo = r.findGo(rtlayout.In(names, bias))
+	}
+	r.set(ofEnabled, 1)
+	return withoutGo, r.err
+}
+
+// clear zeroes a table. It writes only to pages that are not zero yet.
+func (r *Recorder) clear(table, size uint64) {
+	const part = 4096
+	zeros := make([]byte, part)
+	all := r.bytes(table, size)
+	for at := uint64(0); at < size; at += part {
+		n := min(part, size-at)
+		if !bytes.Equal(all[at:at+n], zeros[:n]) {
+			r.write(table+at, zeros[:n])
+		}
+	}
+}
+
+// findGo gives the library the runtime's addresses and offsets that lead to the stack of a
+// goroutine.
+func (r *Recorder) findGo(l *rtlayout.Lookup) error {
+	const m, g, module = "runtime.m", "runtime.g", "runtime.moduledata"
+	words := map[uint64]uint64{
+		ofNext: l.Offset(m, "alllink"), ofProcid: l.Offset(m, "procid"), ofCurg: l.Offset(m, "curg"),
+		ofLo: l.Offset(g, "stack.lo"), ofHi: l.Offset(g, "stack.hi"), ofSP: l.Offset(g, "sched.sp"), ofBP: l.Offset(g, "sched.bp"),
+		ofStatus: l.Offset(g, "atomicstatus"),
+	}
+	words[ofExtra], _ = l.Maybe(m, "isExtraInC")
+	threads, first := l.Variable("runtime.allm"), l.Variable("runtime.firstmoduledata")
+	text, etext := l.Offset(module, "text"), l.Offset(module, "etext")
+	if err := l.Err(); err != nil {
+		return err
+	}
+	words[ofTextLo], words[ofTextHi] = r.at(first.Addr+text), r.at(first.Addr+etext)
+	for of, value := range words {
+		r.set(of, value)
+	}
+	r.set(ofAllm, threads.Addr)
+	return nil
+}
+
+// Stop ends the recording. The records stay, except those of blocks that are freed later.
+func (r *Recorder) Stop() { r.set(ofEnabled, 0) }

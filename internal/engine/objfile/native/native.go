@@ -1,7 +1,0 @@
-// Package native reads executables in the format of the system that it was compiled for.
-package native
-
-import "github.com/leakgate/leakgate/internal/engine/objfile"
-
-// Open opens an executable of this system.
-func Open(path string) (*objfile.File, error) { return objfile.Open(path, read) }

@@ -1,0 +1,231 @@
+//go:build amd64 || arm64
+
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+)
+
+// Frozen is a copy of a process, or the process itself while it is stopped. It is an image.Source.
+type Frozen struct {
+	Result
+	pid           int
+	copied        int   // pid of the copy, 0 if there is none
+	copyPIDInside int64 // the copy's pid as the process itself numbers it
+	memory        *os.File
+	tracer        *tracer
+	on            *stopped // the stopped process, if there is no copy
+	since         time.Time
+	mapped        [][]byte // memory that Copy has handed out
+
+	signalStack func(sp uint64) (lo, hi uint64) // see Options
+}
+
+// A tracer is an operating system thread: to ptrace only a thread can be a tracer. When it ends,
+// the kernel releases all threads that it traced.
+type tracer struct {
+	calls chan func()
+	tid   chan int // of the thread, once
+}
+
+func newTracer() *tracer {
+	t := &tracer{calls: make(chan func()), tid: make(chan int, 1)}
+	go t.run(func() {})
+	return t
+}
+
+// run runs the calls that it receives on one thread, after began. It does not use the main thread,
+// which the runtime does not end (go1.26 runtime/proc.go, mexit).
+func (t *tracer) run(began func()) {
+	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+	if syscall.Gettid() == os.Getpid() {
+		other := make(chan struct{})
+		go t.run(func() { close(other) })
+		<-other // on another thread, since this one is locked
+		runtime.UnlockOSThread()
+		return
+	}
+	began()
+	t.tid <- syscall.Gettid()
+	for call := range t.calls {
+		call()
+	}
+}
+
+func (t *tracer) do(call func() error) error {
+	done := make(chan error)
+	t.calls <- func() { done <- call() }
+	return <-done
+}
+
+// end ends the thread, and waits until it is gone: only then can its tracees be traced again.
+func (t *tracer) end() {
+	task := fmt.Sprintf("/proc/self/task/%d", <-t.tid)
+	close(t.calls)
+	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Microsecond) {
+		if _, err := os.Stat(task); err != nil {
+			return
+		}
+	}
+}
+
+// Take stops a process and copies it. If no copy is possible, it keeps the process stopped. It may
+// be called again after Close. Errors are of type *Error, or those of Options.Check.
+func Take(pid int, options Options) (*Frozen, error) {
+	if pid == os.Getpid() {
+		return nil, &Error{Cause: "this is the process itself", Remedy: "give the pid of another one"}
+	}
+	f := &Frozen{pid: pid, signalStack: options.SignalStack}
+	switch {
+	case options.NoFork:
+		f.NotForked = "that was asked for"
+	case statusOf(pid)["Seccomp"] == "2":
+		f.NotForked = "the process has a seccomp filter, which could kill it for a system call"
+	}
+	wait := time.Millisecond
+	for {
+		f.Attempts++
+		f.tracer = newTracer()
+		err := f.tracer.do(func() error { return f.attempt(options) })
+		if err == nil {
+			return f, nil
+		}
+		f.tracer.end()
+		f.tracer = nil
+		if !errors.Is(err, goruntime.ErrUnsafePoint) && !errors.Is(err, errStill) {
+			return nil, err
+		}
+		if f.Attempts == maxAttempts {
+			return nil, &Error{
+				Cause:  fmt.Sprintf("process %d was stopped %d times, and never at a moment at which it can be read", pid, maxAttempts),
+				Remedy: "try again when it has less to do, or look into a core file (-core)", Err: err,
+			}
+		}
+		time.Sleep(wait)
+		wait = min(wait+wait/2, 20*time.Millisecond)
+	}
+}
+
+// attempt stops the process once. It runs on the tracer's thread.
+func (f *Frozen) attempt(options Options) error {
+	code, err := find(f.pid)
+	if err != nil {
+		return Refused(f.pid, err)
+	}
+	s := &stopped{pid: f.pid, threads: make(map[int]*thread), code: code, signalStack: options.SignalStack}
+	if err := s.seize(); err != nil {
+		s.detach()
+		return Refused(f.pid, err)
+	}
+	start := time.Now()
+	err = s.stop(start.Add(stopTime))
+	if err == nil {
+		f.Threads, err = s.registers()
+	}
+	if err == nil && options.Check != nil {
+		err = options.Check(f.Threads)
+	}
+	if err != nil {
+		s.detach()
+		return err
+	}
+	if f.NotForked == "" {
+		if f.copied, f.copyPIDInside, err = s.fork(); err != nil {
+			f.NotForked = err.Error()
+		}
+	}
+	if f.copied == 0 {
+		f.on, f.since = s, start
+		f.memory, err = openMemory(f.pid)
+		if err != nil {
+			s.detach()
+			return Refused(f.pid, err)
+		}
+		return nil
+	}
+	s.detach()
+	f.Pause = time.Since(start)
+	err = adopt(f.copied)
+	if err == nil {
+		f.memory, err = openMemory(f.copied)
+	}
+	if err != nil {
+		f.reap()
+		return Refused(f.pid, err)
+	}
+	return nil
+}
+
+func openMemory(pid int) (*os.File, error) { return os.Open(fmt.Sprintf("/proc/%d/mem", pid)) }
+
+// maxCopy bounds what one call of Copy may ask for.
+const maxCopy = 1 << 40
+
+// Copy implements image.Source. Large results lie outside of the Go heap, until Close.
+func (f *Frozen) Copy(ranges []image.Range) ([][]byte, error) {
+	out := make([][]byte, len(ranges))
+	total := uint64(0)
+	for _, r := range ranges {
+		if r.Len < maxCopy {
+			total += r.Len
+		}
+	}
+	if total > maxCopy {
+		return nil, fmt.Errorf("%d bytes were asked for", total)
+	}
+	room := make([]byte, 0)
+	if total > 0 {
+		var err error
+		if room, err = f.makeRoom(total); err != nil {
+			return nil, fmt.Errorf("room for %d bytes: %w", total, err)
+		}
+	}
+	for i, r := range ranges {
+		if r.Len >= maxCopy || r.Addr >= 1<<63 {
+			continue
+		}
+		to := room[:r.Len:r.Len]
+		room = room[r.Len:]
+		n, _ := f.memory.ReadAt(to, int64(r.Addr)) // what cannot be read is missing
+		out[i] = to[:n:n]
+	}
+	return out, nil
+}
+
+// Close ends the copy without a trace in the process, or lets the process go on. It releases the
+// memory that Copy returned. It may be called more than once.
+func (f *Frozen) Close() error {
+	err := f.resume()
+	for _, b := range f.mapped {
+		err = errors.Join(err, syscall.Munmap(b))
+	}
+	f.mapped = nil
+	return err
+}
+
+func (f *Frozen) resume() error {
+	if f.tracer == nil {
+		return nil
+	}
+	err := f.memory.Close()
+	t := f.tracer
+	f.tracer = nil
+	err = errors.Join(err, t.do(func() error {
+		if f.on != nil {
+			f.on.detach()
+			f.Pause = time.Since(f.since)
+			return nil
+		}
+		return f.reap()
+	}))
+	t.end()
+	return err
+}

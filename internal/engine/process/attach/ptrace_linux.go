@@ -1,0 +1,246 @@
+//go:build amd64 || arm64
+
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sort"
+	"strconv"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/runtime/registers"
+)
+
+// Requests, options and events of ptrace(2) that package syscall does not name.
+const (
+	ptraceSeize      = 0x4206
+	ptraceInterrupt  = 0x4207
+	ptraceSetSigmask = 0x420b
+	ptraceGetSigmask = 0x420a
+	ptraceGetRegset  = 0x4204
+	ptraceSetRegset  = 0x4205
+
+	optionSysGood    = 1
+	optionTraceClone = 8
+	optionExitKill   = 1 << 20
+
+	eventClone = 3
+	eventStop  = 128
+
+	noteStatus = 1 // NT_PRSTATUS
+	wall       = 0x40000000
+)
+
+// errStill says that a thread did not stop in time.
+var errStill = errors.New("a thread does not stop")
+
+func ptrace(request, tid int, addr, data uintptr) error {
+	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PTRACE, uintptr(request), uintptr(tid), addr, data, 0, 0); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// stopped is a process whose threads are stopped, or are to be stopped. Its methods must be called
+// on the thread that made it.
+type stopped struct {
+	pid     int
+	threads map[int]*thread
+	code    instructions
+	// see Options
+	signalStack func(sp uint64) (lo, hi uint64)
+}
+
+// thread is a thread of such a process.
+type thread struct {
+	tid     int
+	stopped bool
+	plain   bool           // an interrupt, and nothing else, has stopped it
+	signal  syscall.Signal // a signal that was about to be delivered, to be passed on
+	regs    general
+}
+
+// tids lists the threads of a process.
+func tids(pid int) ([]int, error) {
+	entries, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int, 0, len(entries))
+	for _, e := range entries {
+		if tid, err := strconv.Atoi(e.Name()); err == nil {
+			out = append(out, tid)
+		}
+	}
+	sort.Ints(out)
+	return out, nil
+}
+
+// seize begins to trace all threads, and threads that these make from then on. It stops none.
+func (s *stopped) seize() error {
+	for {
+		list, err := tids(s.pid)
+		if err != nil {
+			return err
+		}
+		before := len(s.threads)
+		for _, tid := range list {
+			if s.threads[tid] != nil {
+				continue
+			}
+			err := ptrace(ptraceSeize, tid, 0, optionSysGood|optionTraceClone)
+			// A thread that a traced one has made is traced already.
+			if err == nil || err == syscall.EPERM && len(s.threads) > 0 {
+				s.threads[tid] = &thread{tid: tid}
+			} else if err != syscall.ESRCH {
+				return err
+			}
+		}
+		if len(s.threads) == before {
+			if before == 0 {
+				return syscall.ESRCH
+			}
+			return nil
+		}
+	}
+}
+
+// stop stops all threads, including threads that are made meanwhile.
+func (s *stopped) stop(deadline time.Time) error {
+	for _, t := range s.threads {
+		_ = ptrace(ptraceInterrupt, t.tid, 0, 0)
+	}
+	for spins := 0; ; spins++ {
+		still := 0
+		for _, t := range s.threads {
+			if !t.stopped && !s.poll(t) {
+				still++
+			}
+		}
+		if still == 0 {
+			list, err := tids(s.pid)
+			if err != nil {
+				return err
+			}
+			for _, tid := range list {
+				if s.threads[tid] == nil {
+					s.threads[tid] = &thread{tid: tid}
+					still++
+				}
+			}
+		}
+		switch {
+		case len(s.threads) == 0:
+			return syscall.ESRCH
+		case still == 0:
+			return nil
+		case time.Now().After(deadline):
+			return errStill
+		case spins > 1000:
+			time.Sleep(100 * time.Microsecond)
+		default:
+			runtime.Gosched()
+		}
+	}
+}
+
+// poll checks for a change of a thread's state, and reports whether the thread has stopped or
+// ended.
+func (s *stopped) poll(t *thread) bool {
+	var status syscall.WaitStatus
+	got, err := syscall.Wait4(t.tid, &status, wall|syscall.WNOHANG, nil)
+	switch {
+	case err == syscall.ECHILD: // it has ended, or was made just before its maker was traced
+		if ptrace(ptraceSeize, t.tid, 0, optionSysGood|optionTraceClone) != nil {
+			delete(s.threads, t.tid)
+			return true
+		}
+		_ = ptrace(ptraceInterrupt, t.tid, 0, 0)
+		return false
+	case got != t.tid:
+		return false
+	}
+	return s.note(t, status)
+}
+
+// note records a wait status of a thread, and reports whether the thread has stopped or ended.
+func (s *stopped) note(t *thread, status syscall.WaitStatus) bool {
+	if !status.Stopped() {
+		delete(s.threads, t.tid)
+		return true
+	}
+	event := int(status) >> 16
+	t.stopped, t.plain = true, event == eventStop && status.StopSignal() == syscall.SIGTRAP
+	if event == 0 && status.StopSignal()&^0x80 != syscall.SIGTRAP {
+		t.signal = status.StopSignal()
+	}
+	return true
+}
+
+// registers reads the registers of all threads.
+func (s *stopped) registers() ([]goruntime.Thread, error) {
+	layout := registers.Layouts[runtime.GOARCH]
+	var out []goruntime.Thread
+	var buf [16 << 10]byte
+	for _, t := range s.threads {
+		var err error
+		if t.regs, err = registersOf(t.tid); err != nil {
+			return nil, fmt.Errorf("%w: its registers cannot be read: %w", errStill, err)
+		}
+		b := t.regs.bytes()
+		gr, ok := layout.General(t.tid, b)
+		if !ok {
+			return nil, fmt.Errorf("a thread has registers of %d bytes", len(b))
+		}
+		if b, err := regset(t.tid, int(layout.VectorNote), buf[:]); err == nil {
+			layout.Vectors(&gr, b)
+		}
+		out = append(out, gr)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].TID < out[j].TID })
+	return out, nil
+}
+
+func regset(tid, note int, buf []byte) ([]byte, error) {
+	v := syscall.Iovec{Base: &buf[0], Len: uint64(len(buf))}
+	err := ptrace(ptraceGetRegset, tid, uintptr(note), uintptr(unsafe.Pointer(&v)))
+	return buf[:min(v.Len, uint64(len(buf)))], err
+}
+
+// general are the general registers of a thread.
+type general syscall.PtraceRegs
+
+func (g *general) bytes() []byte { return unsafe.Slice((*byte)(unsafe.Pointer(g)), unsafe.Sizeof(*g)) }
+
+// registersOf reads the general registers of a stopped thread.
+func registersOf(tid int) (g general, err error) {
+	b, err := regset(tid, noteStatus, g.bytes())
+	if err == nil && len(b) < len(g.bytes()) {
+		err = fmt.Errorf("a thread has registers of %d bytes", len(b))
+	}
+	return g, err
+}
+
+// setRegisters sets the general registers of a stopped thread.
+func setRegisters(tid int, g *general) error {
+	b := g.bytes()
+	v := syscall.Iovec{Base: &b[0], Len: uint64(len(b))}
+	return ptrace(ptraceSetRegset, tid, noteStatus, uintptr(unsafe.Pointer(&v)))
+}
+
+// detach lets all stopped threads go on, with the signals that were about to be delivered. The
+// other threads go on when the tracer's thread ends.
+func (s *stopped) detach() {
+	for _, t := range s.threads {
+		if t.stopped {
+			_ = ptrace(syscall.PTRACE_DETACH, t.tid, 0, uintptr(t.signal))
+			t.stopped = false
+		}
+	}
+}

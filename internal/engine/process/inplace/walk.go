@@ -1,0 +1,252 @@
+//go:build (linux || windows || darwin || freebsd) && (amd64 || arm64)
+
+package inplace
+
+import (
+	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/engine/memory/peek"
+	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
+)
+
+// What a walk does with the memory that it finds.
+const (
+	measure = iota // adds up the sizes
+	mark           // notes the pages of the mirror that a copy will need
+	copying
+)
+
+// How a walk ended.
+const (
+	whole      = iota
+	collecting // a collection was under way
+	noRoom     // there was more memory than in the walk before
+	refused    // the system refused memory, see errno
+)
+
+// Spans up to this size may hold several stacks, and the free ones among these are linked through
+// their first words (runtime/stack.go, stackpoolalloc and _StackCacheSize). Larger spans hold one
+// stack.
+const poolSpan = 32 << 10
+
+// chunkSize is how many bytes the runtime takes for its own records at a time (runtime/malloc.go,
+// persistentChunkSize). Each chunk begins with the address of the chunk before it.
+const chunkSize = 256 << 10
+
+// control is all data that a walk uses. It lies outside of the Go heap. The assembly takes the
+// field offsets from go_asm.h.
+type control struct {
+	pc, sp, g uintptr // state of callWalk's caller; callWalk writes it
+
+	mode, status, errno uintptr
+	marks               bool // of objects, copy only the marks that lie beside them
+	places              places
+
+	variables, nvariables uintptr // of region
+
+	// The mirror of the heap's address space from lo to hi, whose pages are filled in as they are
+	// needed, and the address of a bitmap with a bit for each page.
+	lo, hi, mirror, bits uintptr
+	provided             uintptr // address of an array with a byte for each stretch of the mirror: 1 if it is memory already
+
+	// Other memory is copied, one piece behind the other, to others.
+	others, othersSize  uintptr
+	regions, maxRegions uintptr // of region
+
+	// The results of the walk.
+	min, max                        uintptr // of all spans
+	heapBytes, otherBytes, nregions uintptr
+}
+
+// region is a piece of memory and the address of its copy.
+type region struct{ addr, size, at uintptr }
+
+// callWalk records the state of its caller, and calls walk.
+func callWalk(c uintptr)
+
+//go:linkname memmove runtime.memmove
+//go:noescape
+func memmove(to, from unsafe.Pointer, n uintptr)
+
+// Only the assembly calls it.
+var _ = walk
+
+// pointer converts an address that is not in the Go heap, or whose object is kept alive otherwise.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func pointer(a uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a)) }
+
+// walk goes through the process's memory. The caller is pinned: nothing here, and nothing that is
+// called here, blocks, allocates, grows the stack or is known to the scheduler (a policy test reads
+// these functions).
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func walk(at uintptr) {
+	c := (*control)(pointer(at))
+	c.status, c.nregions, c.heapBytes, c.otherBytes, c.min, c.max = whole, 0, 0, 0, ^uintptr(0), 0
+	if c.mode != measure && peek.Half(c.places.gcPhase) != 0 {
+		c.status = collecting
+		return
+	}
+	c.walkSpans()
+	if c.status != whole {
+		return
+	}
+	if !c.marks {
+		c.walkStacks()
+	}
+	for i := uintptr(0); i < c.nvariables; i++ {
+		v := (*region)(pointer(c.variables + i*unsafe.Sizeof(region{})))
+		c.takeOutsideHeap(v.addr, v.size)
+	}
+	all := c.places.heap + c.places.allspans
+	c.takeOutsideHeap(peek.Word(all), peek.Word(all+8)*8)
+	for a := peek.Word(c.places.chunks); a != 0; a = peek.Word(a) {
+		c.takeOutsideHeap(a, chunkSize)
+	}
+	c.walkBits(peek.Word(c.places.bitsNext))
+	c.walkBits(peek.Word(c.places.bitsCurrent))
+	c.walkBits(peek.Word(c.places.bitsPrevious))
+}
+
+// walkSpans takes spans of objects with pointers. Of spans of objects without pointers it takes
+// those of small objects, since functions' values, and the marks that the green tea collector keeps
+// at the end of a span, are read, too. Of spans that fill an arena or more it takes the end
+// (package goruntime, numberObjects).
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func (c *control) walkSpans() {
+	p := &c.places
+	list, n := peek.Word(p.heap+p.allspans), peek.Word(p.heap+p.allspans+8)
+	for i := uintptr(0); i < n; i++ {
+		s := peek.Word(list + 8*i)
+		state := peek.Byte(s + p.spanState)
+		if state != rtlayout.SpanInUse && state != rtlayout.SpanManual {
+			continue
+		}
+		base, size := peek.Word(s+p.spanStart), peek.Word(s+p.spanPages)*rtlayout.PageSize
+		if c.mode == measure {
+			if base < c.min {
+				c.min = base
+			}
+			if base+size > c.max {
+				c.max = base + size
+			}
+		} else if base < c.lo || base+size > c.hi {
+			c.status = noRoom
+			return
+		}
+		switch {
+		case c.marks:
+			if state == rtlayout.SpanInUse && peek.Word(s+p.spanElem) <= rtlayout.MaxHeapBits {
+				c.takeOutsideHeap(base+size-rtlayout.InlineMarkBits, rtlayout.InlineMarkBits)
+			}
+			continue
+		case state == rtlayout.SpanManual:
+			if size > poolSpan {
+				continue // walkStacks takes what is in use
+			}
+		case peek.Byte(s+p.spanClass)&1 != 0 && peek.Word(s+p.spanElem) > rtlayout.MaxHeapBits:
+			if size > rtlayout.ArenaSize {
+				c.heap(base+size-rtlayout.PageSize, rtlayout.PageSize)
+			}
+			continue
+		}
+		c.heap(base, size)
+	}
+}
+
+// walkStacks takes the used part of each stack.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func (c *control) walkStacks() {
+	p := &c.places
+	list, n := peek.Word(p.allgs), peek.Word(p.allgs+8)
+	for i := uintptr(0); i < n; i++ {
+		g := peek.Word(list + 8*i)
+		status := peek.Half(g+p.gStatus) &^ rtlayout.Scanning
+		if status == rtlayout.Idle || status == rtlayout.Dead || status == rtlayout.DeadExtra {
+			continue
+		}
+		lo, hi, sp := peek.Word(g+p.stackLo), peek.Word(g+p.stackHi), peek.Word(g+p.schedSP)
+		if sys := peek.Word(g + p.syscallSP); sys != 0 {
+			sp = sys
+		} else if status == rtlayout.Running {
+			sp = lo
+		}
+		if g == c.g {
+			sp = c.sp
+		}
+		if sp < lo || sp > hi {
+			sp = lo
+		}
+		switch {
+		case c.mode == measure || c.lo <= lo && hi <= c.hi:
+			c.heap(sp, hi-sp)
+		default:
+			c.takeOutsideHeap(sp, hi-sp) // a stack of a thread of C
+		}
+	}
+}
+
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func (c *control) walkBits(a uintptr) {
+	for ; a != 0; a = peek.Word(a + c.places.bitsArenaNext) {
+		c.takeOutsideHeap(a, c.places.bitsArenaSize)
+	}
+}
+
+// heap takes memory in the heap's address space.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func (c *control) heap(base, size uintptr) {
+	if size == 0 {
+		return
+	}
+	c.heapBytes += size
+	if c.mode == measure {
+		return
+	}
+	for page := (base - c.lo) / rtlayout.PageSize; page <= (base+size-1-c.lo)/rtlayout.PageSize; page++ {
+		*(*uint8)(pointer(c.bits + page/8)) |= 1 << (page & 7)
+	}
+	if c.mode == copying {
+		memmove(pointer(c.mirror+(base-c.lo)), pointer(base), size)
+	}
+}
+
+// takeOutsideHeap takes memory outside of the heap's address space.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func (c *control) takeOutsideHeap(addr, size uintptr) {
+	if size == 0 {
+		return
+	}
+	at := c.others + (c.otherBytes+15)&^15
+	c.otherBytes = at + size - c.others
+	n := c.nregions
+	c.nregions++
+	if c.mode != copying {
+		return
+	}
+	if n >= c.maxRegions || c.otherBytes > c.othersSize {
+		c.status = noRoom
+		return
+	}
+	memmove(pointer(at), pointer(addr), size)
+	*(*region)(pointer(c.regions + n*unsafe.Sizeof(region{}))) = region{addr, size, at}
+}

@@ -1,0 +1,87 @@
+package goruntime
+
+import (
+	"errors"
+
+	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+)
+
+// A Gate tells whether this is a good moment to copy a process that something else has stopped. It
+// is not safe for concurrent use.
+type Gate struct {
+	m *Model
+}
+
+// ErrUnsafePoint says that a goroutine's stack is being moved, or that the goroutine's position is
+// not known, which is over in microseconds. As an error of Resting it says that the collector is at
+// work.
+var ErrUnsafePoint = errors.New("a thread was where its goroutine's registers are not known, or was moving its stack, or the garbage collector was at work")
+
+// NewGate reads the data that does not change while a process runs.
+func NewGate(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string) (*Gate, error) {
+	m, err := newModel(mem, names, bias, goarch)
+	if err != nil {
+		return nil, err
+	}
+	m.stopped = true
+	_, m.raceDetector = names.GlobalByName("runtime.racedatastart")
+	return &Gate{m}, nil
+}
+
+// Check returns ErrUnsafePoint if this is no good moment, and other errors if it cannot tell. It
+// reads some words for each thread. Nothing may have been read from mem before the process was
+// stopped: mem keeps what it has read.
+func (g *Gate) Check(mem *image.Space, threads []Thread) error {
+	g.m.Mem = mem
+	placed, err := g.m.place(threads)
+	if err != nil {
+		return err
+	}
+	status := g.m.fields.Offset("runtime.g", "atomicstatus")
+	if err := g.m.fields.Err(); err != nil {
+		return err
+	}
+	for gp, p := range placed {
+		if s := mem.U32(gp + status); p.positionUnknown || s == rtlayout.Copystack || s&rtlayout.Scanning != 0 {
+			return ErrUnsafePoint
+		}
+	}
+	return mem.Err()
+}
+
+// SignalStack returns the bounds of the signal stack of a stopped thread: the one that has sp on
+// its goroutine's stack or on its g0 stack. It returns 0 and 0 if there is none, or if it cannot
+// tell.
+func (g *Gate) SignalStack(mem *image.Space, sp uint64) (lo, hi uint64) {
+	m := g.m
+	m.Mem = mem
+	err := m.eachThread(func(f *threadFields, mp, gp uint64) bool {
+		signal := mem.U64(mp + f.gsignal)
+		if f.on(m, sp, signal) || !f.on(m, sp, gp) && !f.on(m, sp, mem.U64(mp+f.g0)) {
+			return true
+		}
+		lo, hi = f.stack(m, signal)
+		return false
+	})
+	if err != nil {
+		return 0, 0
+	}
+	return lo, hi
+}
+
+// Resting returns ErrUnsafePoint while the collector marks, or the world is stopped for it: in
+// these cases the next collection that ends has begun before this moment. It may be called after
+// Check, for the same stop.
+func (g *Gate) Resting() error {
+	m := g.m
+	phase, waiting := m.fields.Variable("runtime.gcphase").Addr, m.fields.Variable("runtime.sched").Addr+m.fields.Offset("runtime.schedt", "gcwaiting")
+	if err := m.fields.Err(); err != nil {
+		return err
+	}
+	if m.Mem.U32(phase) != 0 || m.Mem.U8(waiting) != 0 {
+		return ErrUnsafePoint
+	}
+	return m.Mem.Err()
+}

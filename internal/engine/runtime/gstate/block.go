@@ -1,0 +1,116 @@
+package gstate
+
+import (
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
+)
+
+// A Block is what a blocked goroutine waits for.
+type Block struct {
+	// Wakers are the addresses of the channels that may wake the goroutine, or of the semaphore of
+	// a mutex or wait group, or of a condition's list. If there are none, nothing can wake it: it
+	// waits on a nil channel, or in an empty select.
+	Wakers []uint64
+	// Records are the runtime's records of the wait: those that refer to the wakers, and the
+	// goroutine's own, which refers to its deferred calls.
+	Records []WaitRecord
+}
+
+// A WaitRecord is an object of the runtime's with words that matter only once the goroutine is
+// woken: its possible wakers, the value that it sends, and its deferred calls. While the goroutine
+// is blocked, these words bring the objects that they refer to no nearer to use. Once it may run,
+// its stack refers to the same objects.
+type WaitRecord struct {
+	Addr  uint64
+	Words []uint64 // addresses of these words
+}
+
+// blockKind says what ends a wait.
+type blockKind uint8
+
+const (
+	blockNever blockKind = iota + 1 // nothing
+	blockChannel
+	blockSync
+)
+
+// blockKinds are the waits that only the program itself can end, by the names of their reasons
+// (runtime/runtime2.go, waitReasonStrings; go1.26 and go1.27). A durable wait is a wait inside of a
+// bubble of testing/synctest. A goroutine that waits for anything else, such as a timer, the
+// network or a coroutine, may run again.
+var blockKinds = map[string]blockKind{
+	"chan receive (nil chan)": blockNever, "chan send (nil chan)": blockNever, "select (no cases)": blockNever,
+	"chan receive": blockChannel, "chan send": blockChannel, "select": blockChannel,
+	"chan receive (durable)": blockChannel, "chan send (durable)": blockChannel, "select (durable)": blockChannel,
+	"sync.Cond.Wait": blockSync, "sync.Mutex.Lock": blockSync, "sync.RWMutex.RLock": blockSync,
+	"sync.RWMutex.Lock": blockSync, "sync.WaitGroup.Wait": blockSync, "sync.WaitGroup.Wait (durable)": blockSync,
+}
+
+// Blocks reads Block records.
+type Blocks struct {
+	m                             *goruntime.Model
+	states                        *States
+	waiting, defers, link, length uint64
+	elem, channel                 wakerField
+}
+
+// wakerField has the offsets of a conditionally traceable pointer in a record: of the pointer
+// itself, which the runtime clears while it looks for leaks, and of the copy that the runtime keeps
+// (runtime/runtime2.go, maybeTraceablePtr).
+type wakerField struct{ pointer, value uint64 }
+
+func findWaker(l *rtlayout.Lookup, path string) wakerField {
+	const sudog = "runtime.sudog"
+	return wakerField{l.Offset(sudog, path+".vp"), l.Offset(sudog, path+".vu")}
+}
+
+// NewBlocks looks up the fields that reading blocks needs.
+func NewBlocks(m *goruntime.Model) (*Blocks, error) {
+	const sudog = "runtime.sudog"
+	l := m.Fields()
+	b := &Blocks{
+		m: m, waiting: l.Offset("runtime.g", "waiting"), defers: l.Offset("runtime.g", "_defer"), link: l.Offset(sudog, "waitlink"),
+		elem: findWaker(l, "elem"), channel: findWaker(l, "c.maybeTraceablePtr"), length: l.Size(sudog),
+	}
+	if l.Err() != nil {
+		return nil, l.Err()
+	}
+	var err error
+	b.states, err = NewStates(m)
+	return b, err
+}
+
+// Of returns what a goroutine waits for. ok is false for a goroutine that may run without an action
+// of the program.
+func (b *Blocks) Of(g *goruntime.Goroutine) (Block, bool) {
+	state := b.states.Of(g)
+	kind := blockKinds[state.WaitReason] // 0 unless the goroutine waits
+	mem := b.m.Mem
+	if kind == 0 || g.IsCaller || g.Lost() || !mem.Try(g.Addr+b.waiting, 8) {
+		return Block{}, false
+	}
+	block := Block{Records: []WaitRecord{{g.Addr, []uint64{g.Addr + b.defers}}}}
+	if kind == blockNever {
+		return block, true
+	}
+	waker := b.channel
+	if kind == blockSync {
+		waker = b.elem
+	}
+	for record := mem.U64(g.Addr + b.waiting); record != 0; record = mem.U64(record + b.link) {
+		if len(block.Wakers) == goruntime.MaxWaits || !mem.Try(record, b.length) {
+			return Block{}, false // damaged
+		}
+		addr := mem.U64(record + waker.value)
+		if addr == 0 {
+			return Block{}, false // the goroutine is just being woken
+		}
+		block.Records = append(block.Records, WaitRecord{record, []uint64{record + b.channel.pointer, record + b.elem.pointer}})
+		block.Wakers = append(block.Wakers, addr)
+		if kind == blockSync {
+			break // the link leads to other goroutines that wait for the same semaphore
+		}
+	}
+	// A select of nil channels only has no records; a goroutine that waits for a semaphore has one.
+	return block, kind == blockChannel || len(block.Wakers) > 0
+}

@@ -1,0 +1,10 @@
+//go:build !windows && !darwin
+
+package native
+
+import "github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
+
+// Format is the name of this system's executable format.
+const Format = "64-bit ELF"
+
+var read = elffile.New

@@ -1,0 +1,10 @@
+//go:build darwin
+
+package native
+
+import "github.com/leakgate/leakgate/internal/engine/symbols/objfile/machofile"
+
+// Format is the name of this system's executable format.
+const Format = "64-bit Mach-O"
+
+var read = machofile.New

@@ -1,0 +1,146 @@
+package imagetest_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
+	"github.com/leakgate/leakgate/internal/engine/graph/pathfind"
+	"github.com/leakgate/leakgate/internal/engine/graph/root"
+	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/runtime/gstate"
+	"github.com/leakgate/leakgate/internal/engine/runtime/special"
+	"github.com/leakgate/leakgate/internal/engine/runtime/stackmem"
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/imagetest"
+)
+
+// subject is the recorded program.
+type subject struct{ *imagetest.Program }
+
+func record(tb testing.TB) *subject { return &subject{imagetest.Record(tb)} }
+
+func (s *subject) load() (*goruntime.Model, error) { return s.Load(s) }
+
+// program is the recorded program: none of its packages belongs to this tool.
+var program = root.Program{}
+
+// outcome is the result of a scan.
+type outcome struct {
+	model *goruntime.Model
+	res   *attribute.Result
+	err   error
+}
+
+// scan does the same as refscan: load the model, build the graph, attribute, look for paths to an
+// object.
+func (s *subject) scan() (o outcome) {
+	if o.model, o.err = s.load(); o.err != nil {
+		return o
+	}
+	g, err := typedheap.Build(o.model, s.Index, typedheap.Options{})
+	if err != nil {
+		o.err = err
+		return o
+	}
+	o.res = attribute.Run(g, program, attribute.Options{Charged: func(*attribute.Node, uint32, int64) {}})
+	if o.err = special.AllocationRecords(o.model, func(_ uint32, bucket uint64) { _, _ = special.AllocationStack(o.model, bucket) }); o.err != nil {
+		return o
+	}
+	if chain, ok := s.Index.GlobalByName("main.chain"); ok {
+		addr := s.U64(chain.Addr)
+		_, _ = pathfind.Paths(g, program, addr, 3, nil)
+		_, _, _ = pathfind.Retained(g, program, addr, nil)
+	}
+	return o
+}
+
+// stacks does the same as refscan's account of stacks.
+func (s *subject) stacks() (err error) {
+	m, err := goruntime.LoadStacks(image.NewSpace(s), s.Index, 0, runtime.GOARCH, s.Caller())
+	if err != nil {
+		return err
+	}
+	var errs []error
+	states, err := gstate.NewStates(m)
+	if err != nil {
+		return err
+	}
+	var labels []uint64
+	for _, g := range m.Goroutines {
+		st := states.Of(g)
+		labels = append(labels, st.Labels)
+		var callee *goruntime.Func
+		errs = append(errs, m.Frames(g, func(f *goruntime.Frame) error {
+			m.Calls(f.Func, f.CallPC(callee))
+			callee = f.Func
+			return nil
+		}))
+		m.Creator(g)
+		m.Entry(g)
+	}
+	gstate.LabelSets(m, labels)
+	_, err = stackmem.Read(m)
+	return errors.Join(append(errs, err)...)
+}
+
+// Limits of a scan of the subject, whatever its image holds. A scan of an undamaged image allocates
+// a few MB and copies some thousand times; see TestSound.
+const (
+	maxAllocated = 256 << 20
+	maxCopies    = 50_000
+	watchdog     = 2 * time.Minute // makes a hang print stacks instead of stopping CI
+)
+
+// bounded runs a scan and returns an error if it allocated too much memory or read the image too
+// often.
+func (s *subject) bounded(run func()) error {
+	alarm := time.AfterFunc(watchdog, func() {
+		debug.SetTraceback("all")
+		buf := make([]byte, 1<<20)
+		fmt.Fprintf(os.Stderr, "a scan of a damaged image does not end:\n%s\n", buf[:runtime.Stack(buf, true)])
+		os.Exit(2)
+	})
+	defer alarm.Stop()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	run()
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > maxAllocated {
+		return fmt.Errorf("a scan of a damaged image allocated %d MB", n>>20)
+	}
+	if s.Copies > maxCopies {
+		return fmt.Errorf("a scan of a damaged image read it %d times", s.Copies)
+	}
+	return nil
+}
+
+// TestSound checks the recording itself: without damage the audit is clean.
+func TestSound(t *testing.T) {
+	s := record(t)
+	var o outcome
+	require.NoError(t, s.bounded(func() { o = s.scan() }))
+	require.NoError(t, o.err)
+	tot := o.res.Totals
+	t.Logf("%+v, %d copies of %d KB, %d regions", tot, s.Copies, s.Bytes>>10, len(s.Regions()))
+	require.Positive(t, tot.LiveObjects)
+	require.Zero(t, tot.ExtraObjects)
+	require.Less(t, tot.MissedBytes, int64(4<<10), "caches of processors that were taken away")
+	require.Less(t, s.Copies, maxCopies/10)
+	require.NoError(t, s.stacks())
+}
+
+func BenchmarkScan(b *testing.B) {
+	s := record(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.scan()
+	}
+}
