@@ -21,8 +21,9 @@ var allowedPanics = map[string]string{
 
 func TestNoPanics(t *testing.T) {
 	used := make(map[string]bool)
+	files := trackedFiles(t)
 	for _, folder := range linkedFolders(t) {
-		for _, file := range trackedFiles(t) {
+		for _, file := range files {
 			if path.Dir(file) != folder || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
 				continue
 			}

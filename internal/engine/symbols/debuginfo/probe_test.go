@@ -232,6 +232,7 @@ func TestTwinOfFiles(t *testing.T) {
 }
 
 func TestOwnDWARF(t *testing.T) {
+	require.Slow(t)
 	p := newProbe(t)
 	out := p.run(t, nil, "go", "test", "-v", "-ldflags=-s=0 -w=0")
 	require.Contains(t, out, "PROBE checked own")

@@ -31,7 +31,7 @@ func built(tb testing.TB) *symindex.Index {
 func TestDamagedIndex(t *testing.T) {
 	sound := fileOf(t, built(t))
 	tables := int(binary.LittleEndian.Uint32(sound[12:]))
-	rounds := 20
+	rounds := require.Rounds(5, 20)
 	if progtest.Long() {
 		rounds = 400
 	}
