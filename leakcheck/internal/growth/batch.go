@@ -94,7 +94,7 @@ const restartTime = 250 * time.Millisecond
 // nextSize returns the number of calls in the next batch: as many as all calls before it, without
 // those by which the warm-up was longer than the first batch. Memory that is allocated in steps,
 // each twice as large as the one before, then grows in each batch. So the batches double, beginning
-// with first, unless one of them had extra calls (see odd), or the experiment has begun anew. In
+// with first, unless one of them had extra calls (see extraCalls), or the experiment has begun anew. In
 // these cases the batches are as large as time and descriptors permit. An array may have more than
 // twice the capacity of the one before, up to its size class (go1.26 runtime/slice.go, growslice):
 // where calls make a slice longer, the batch has enough calls to fill it.
@@ -107,7 +107,7 @@ func (x *Experiment) nextSize(first int) int {
 	return n
 }
 
-// evenSize is the size of the i-th batch, from 0 on, without the extra calls of odd.
+// evenSize is the size of the i-th batch, from 0 on, without extraCalls.
 func (x *Experiment) evenSize(i, first int) int {
 	doubled := first << i
 	n := max(doubled, int(x.calls)-x.longer)
@@ -132,7 +132,7 @@ func (x *Experiment) extraCalls(i, batch int) int {
 	return 1 + int(h.Sum64()%uint64(max(batch, minOdd)))
 }
 
-// minOdd is the least number of values that odd chooses from.
+// minOdd is the least number of values that extraCalls chooses from.
 const minOdd = 4
 
 func (x *Experiment) runBatch(n int) {

@@ -119,7 +119,7 @@ func isFalling(rates []float64) bool {
 
 // Minimum growth of the number of missed objects to be taken for a leak. A scan misses some objects
 // by chance, since freezing the process takes processors away with the objects that they have at
-// hand (see auditFloor), but not one with every fourth call.
+// hand, but not one with every fourth call.
 const (
 	minMissed        = 24
 	minMissedPerCall = 0.25
