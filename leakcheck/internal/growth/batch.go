@@ -94,10 +94,10 @@ const restartTime = 250 * time.Millisecond
 // nextSize returns the number of calls in the next batch: as many as all calls before it, without
 // those by which the warm-up was longer than the first batch. Memory that is allocated in steps,
 // each twice as large as the one before, then grows in each batch. So the batches double, beginning
-// with first, unless one of them had extra calls (see extraCalls), or the experiment has begun anew.
-// In these cases the batches are as large as time and descriptors permit. An array may have more
-// than twice the capacity of the one before, up to its size class (go1.26 runtime/slice.go,
-// growslice): where calls make a slice longer, the batch has enough calls to fill it.
+// with first, unless extraCalls made one of them longer, or the experiment has begun anew. In these
+// cases the batches are as large as time and descriptors permit. An array may have more than twice
+// the capacity of the one before, up to its size class (go1.26 runtime/slice.go, growslice): where
+// calls make a slice longer, the batch has enough calls to fill it.
 func (x *Experiment) nextSize(first int) int {
 	i := len(x.past.Snapshots) - 1
 	n := x.evenSize(i, first) + x.extraCalls(i, first)
