@@ -147,6 +147,13 @@ type Holder struct {
 	Packages []string `json:"packages,omitempty"`
 	// those of the types of objects above what grows, and of no slices or maps of them
 	Within []string `json:"within,omitempty"`
+
+	// Also holds most of the objects that grow, too; it has a path to them, and the file and line
+	// of its root.
+	Also *Holder `json:"also,omitempty"`
+	Path string  `json:"path,omitempty"`
+	File string  `json:"file,omitempty"`
+	Line int     `json:"line,omitempty"`
 }
 
 // MaxBroken is how many lines of a golden file a record has at most.

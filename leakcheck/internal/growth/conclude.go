@@ -45,7 +45,7 @@ func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
 	}
 	o.Verdict, o.Failed = verdict.Fail, true
 	e.Forest = g.Forest
-	o.Bounds = wording.Records(g, x.Assertion)
+	o.Bounds = x.words.Records(g, x.Assertion)
 	o.Body = func() []string { return x.words.Failure(g, x.calls) }
 	return o, true
 }

@@ -43,33 +43,44 @@ func placeOf(t *tree.Trace, b *tree.Branch) observe.Place {
 // AlsoHeldBy says who else holds a large part of the objects at which a trace spreads: at least a
 // quarter.
 func AlsoHeldBy(t *tree.Trace, obs *observe.Observation, env *environ.Environment) []string {
-	b := t.Spread()
-	if b == nil {
+	holder, held, all := SecondHolder(t, obs)
+	if holder == nil {
 		return nil
 	}
-	held := obs.AlsoHeld[placeOf(t, b)]
-	if held == nil || 4*held.Objects < b.Objects {
-		return nil
-	}
-	holder := tree.NewBranch(held.Holder, nil, held.Holder.Root)
-	if holder == nil || OneCall(t.Branches, Deepest(holder).Line()) {
-		return nil
-	}
-	if holder.Root.Kind == refscan.RootOther && holder.Root.Package == "runtime" {
-		return nil // other code holds the objects that the runtime has a record of
-	}
-	what := fmt.Sprintf("%s of the %s are", textfmt.Count(held.Objects), textfmt.CountNoun(b.Objects, "object"))
+	what := fmt.Sprintf("%s of the %s are", textfmt.Count(held), textfmt.CountNoun(all, "object"))
 	switch {
-	case b.Objects == 1:
+	case all == 1:
 		what = "it is"
-	case held.Objects >= b.Objects:
-		what = fmt.Sprintf("all %s are", textfmt.CountNoun(b.Objects, "object"))
+	case held >= all:
+		what = fmt.Sprintf("all %s are", textfmt.CountNoun(all, "object"))
 	}
 	lines := []string{"", "cutting that is not enough, " + what + " also " + HeldBy(holder, env)[0]}
 	if holder = Deepest(holder); holder.Parent != nil {
 		lines = append(lines, "   at "+textfmt.Abridge(holder.Path, MaxNameShown))
 	}
 	return lines
+}
+
+// SecondHolder returns the root that holds most of what else holds the objects at which a trace
+// spreads, how many something else holds, and how many there are; nil if those are less than a
+// quarter.
+func SecondHolder(t *tree.Trace, obs *observe.Observation) (holder *tree.Branch, held, all int64) {
+	b := t.Spread()
+	if b == nil {
+		return nil, 0, 0
+	}
+	others := obs.AlsoHeld[placeOf(t, b)]
+	if others == nil || 4*others.Objects < b.Objects {
+		return nil, 0, 0
+	}
+	holder = tree.NewBranch(others.Holder, nil, others.Holder.Root)
+	if holder == nil || OneCall(t.Branches, Deepest(holder).Line()) {
+		return nil, 0, 0
+	}
+	if holder.Root.Kind == refscan.RootOther && holder.Root.Package == "runtime" {
+		return nil, 0, 0 // other code holds the objects that the runtime has a record of
+	}
+	return holder, others.Objects, b.Objects
 }
 
 // Deepest returns the end of a path without forks.

@@ -71,7 +71,7 @@ func namesInSource(t *testing.T) map[string]bool {
 	names := make(map[string]bool)
 	literal := regexp.MustCompile(`"((?:internal/)?[a-z/]+\.[A-Za-z_]\w*)"`)
 	for _, folder := range []string{"internal/engine", "refscan", "leakcheck"} {
-		root := filepath.Join("..", "..", "..", folder)
+		root := filepath.Join("..", "..", "..", "..", folder)
 		require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testdata") {
 				return err

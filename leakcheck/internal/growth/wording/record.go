@@ -11,6 +11,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -19,11 +20,11 @@ import (
 // of the topmost branch that grows or of the goroutines' function, and the number of these objects
 // or goroutines: which branch below has most of the memory differs between Go versions. Its bytes
 // are those of everything below.
-func Records(g *finding.Growth, a *assertion.Assertion) []verdict.Bound {
+func (w *Wording) Records(g *finding.Growth, a *assertion.Assertion) []verdict.Bound {
 	var bs []verdict.Bound
 	for i, f := range findings(g) {
 		b, l := a.BoundRecord(&f, verdict.Fail), g.Leaks[i]
-		b.Growth, b.Holder = leakRate(l), holderOf(l)
+		b.Growth, b.Holder = leakRate(l), w.holderOf(l)
 		switch {
 		case len(l.Resources) == 0 || l.IsResource():
 		case l.Goroutines != nil:
@@ -92,26 +93,39 @@ func recordOf(r *finding.Resource) verdict.Resource {
 // maxHolds bounds how many types of a goroutine's variables a record lists.
 const maxHolds = 8
 
+// holderAt describes the root of a branch, and what lies on the way.
+func holderAt(b *tree.Branch) *verdict.Holder {
+	line := b.Line()
+	root := line[0]
+	h := &verdict.Holder{
+		Kind: string(root.Root.Kind), Root: root.Name, Package: root.Root.Package, Type: root.Typ,
+		Test:      tree.IsTestFrame(root.Root) || heldop.IsRoot(root),
+		CreatedBy: symbol.Unescape(root.Root.CreatedBy), CreatedAt: root.Root.CreatedAt,
+		Goroutines: root.Root.Goroutines,
+	}
+	for i, b := range line {
+		typ := strings.TrimLeft(b.Typ, "*")
+		if pkg := symbol.Package(typ); i < len(line)-1 && strings.HasPrefix(typ, pkg+".") && pkg != "" && !slices.Contains(h.Within, pkg) {
+			h.Within = append(h.Within, pkg)
+		}
+		for pkg := range naming.NamedTypes(b.Typ) {
+			if !slices.Contains(h.Packages, pkg) {
+				h.Packages = append(h.Packages, pkg)
+			}
+		}
+	}
+	return h
+}
+
 // holderOf describes the holder of a leak, so that readers can sort leaks by their owners.
-func holderOf(l *finding.Leak) *verdict.Holder {
+func (w *Wording) holderOf(l *finding.Leak) *verdict.Holder {
 	h := &verdict.Holder{}
 	if len(l.Heads) > 0 {
-		line := l.Heads[0].Line()
-		root := line[0]
-		h.Kind, h.Root, h.Package, h.Type = string(root.Root.Kind), root.Name, root.Root.Package, root.Typ
-		h.Test = tree.IsTestFrame(root.Root) || heldop.IsRoot(root)
-		h.CreatedBy, h.CreatedAt = symbol.Unescape(root.Root.CreatedBy), root.Root.CreatedAt
-		h.Goroutines = root.Root.Goroutines
-		for i, b := range line {
-			typ := strings.TrimLeft(b.Typ, "*")
-			if pkg := symbol.Package(typ); i < len(line)-1 && strings.HasPrefix(typ, pkg+".") && pkg != "" && !slices.Contains(h.Within, pkg) {
-				h.Within = append(h.Within, pkg)
-			}
-			for pkg := range naming.NamedTypes(b.Typ) {
-				if !slices.Contains(h.Packages, pkg) {
-					h.Packages = append(h.Packages, pkg)
-				}
-			}
+		h = holderAt(l.Heads[0])
+		if also, held, all := message.SecondHolder(trace(l), w.Last().Eval.Observation); also != nil && l.Goroutines == nil && 4*held >= 3*all {
+			end := message.Deepest(also)
+			h.Also = holderAt(end)
+			h.Also.Path, h.Also.File, h.Also.Line = end.Path, also.Root.File, also.Root.Line
 		}
 	}
 	if l.IsResource() {

@@ -102,6 +102,15 @@ func (m *Modules) judge(b verdict.Bound) Growth {
 	h := b.Holder
 	g := Growth{Bound: b, Root: root(h)}
 	g.Class, g.Module = m.class(b)
+	if also := h.Also; also != nil && (g.Class == Test || g.Class == Library) && !isBehindElement(also.Path) {
+		second := b
+		second.Selector = strings.Replace(b.Selector, b.Path, also.Path, 1)
+		second.Holder, second.File, second.Line, second.Path = also, also.File, also.Line, also.Path
+		if class, module := m.class(second); class == Leak || class == Dependency {
+			b, h = second, also
+			g = Growth{Bound: b, Class: class, Module: module, Root: root(h)}
+		}
+	}
 	if g.Class == Leak && h.Kind == "goroutine" {
 		g.Class, g.Reason = m.goroutine(h)
 	}
@@ -116,6 +125,14 @@ func (m *Modules) judge(b verdict.Bound) Growth {
 	}
 	g.Registry = g.Class == Leak && registry
 	return g
+}
+
+// isBehindElement reports whether a path leads on from an element of a container. What an element
+// refers to may belong to a test that has it: a client, among others in a registry. The element
+// itself is the container's.
+func isBehindElement(path string) bool {
+	_, below, ok := strings.Cut(path, "[")
+	return ok && strings.Contains(below, ".")
 }
 
 // goroutine tells goroutines that the user's modules leak from those that tests leave behind.

@@ -102,6 +102,22 @@ func TestClass(t *testing.T) {
 	}
 }
 
+// What a test holds and the module holds, too, is the module's, but for what an element leads to.
+func TestAlso(t *testing.T) {
+	h := &verdict.Holder{Kind: "global", Root: "example.com/app.jobs", Package: "example.com/app", Also: &verdict.Holder{
+		Kind: "global", Root: "example.com/app.first", Package: "example.com/app", File: "app.go", Path: "example.com/app.first.next",
+	}}
+	b := verdict.Bound{File: "app_test.go", Path: "example.com/app.jobs[$key]", Holder: h}
+	g := modules.judge(b)
+	require.Equal(t, Leak, g.Class)
+	require.Equal(t, "global example.com/app.first", g.Root)
+	require.Equal(t, "example.com/app.first.next", g.Bound.Path)
+	h.Also.Path = "example.com/app.clients[$key].log[*]"
+	require.Equal(t, Test, modules.judge(b).Class)
+	h.Also.Path, h.Also.File = "example.com/app.kept", "app_test.go"
+	require.Equal(t, Test, modules.judge(b).Class)
+}
+
 // A go statement is one root, whatever its line and whichever function it starts.
 func TestRoot(t *testing.T) {
 	one := root(&verdict.Holder{Kind: "goroutine", Root: "a.f", CreatedBy: "a.New", CreatedAt: "a.go:7"})
