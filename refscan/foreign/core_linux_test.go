@@ -39,6 +39,7 @@ func build(t *testing.T, flags ...string) string {
 		built.dir, built.path = dir, make(map[string]string)
 	}
 	exe := filepath.Join(built.dir, strconv.Itoa(len(built.path)), "subject")
+	require.NoError(t, os.Mkdir(filepath.Dir(exe), 0o777))
 	out, err := exec.Command("go", append(append([]string{"build"}, flags...), "-o", exe, "./testdata/subject")...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	built.path[key] = exe
