@@ -78,7 +78,7 @@
 //
 // Plain go test links without debug information; go test -c and leakgate run keep it. Such a test
 // is linked once more with it, which takes the go command and the sources. On a machine without
-// them every verdict is unknown.
+// them the verdict of each assertion that takes a snapshot is unknown.
 //
 // # Growth
 //

@@ -47,17 +47,17 @@ const (
 	// Repeat names the file that tells a test process of leakgate run -auto what to repeat.
 	// leakgate run sets it.
 	Repeat Variable = "REPEAT"
+	// Strict, if set, lets an assertion that could not tell fail its test, as in CI.
+	Strict Variable = "STRICT"
 	// Suppressed has the patterns of leakgate.ignore, a line each: what they match claims objects
 	// last. leakgate run -auto sets it.
 	Suppressed Variable = "SUPPRESSED"
-	// Strict, if set, lets an assertion that could not tell fail its test, as in CI.
-	Strict Variable = "STRICT"
 	// Update is 1 where golden files are to be rewritten.
 	Update Variable = "UPDATE"
 )
 
 // all has every variable; internal/policy checks that.
-var all = [...]Variable{Artifacts, ArtifactsAll, ArtifactsMax, Cache, Freeze, Full, Goldens, Measure, Native, Repeat, Suppressed, Strict, Update}
+var all = [...]Variable{Artifacts, ArtifactsAll, ArtifactsMax, Cache, Freeze, Full, Goldens, Measure, Native, Repeat, Strict, Suppressed, Update}
 
 // Names returns the names of all variables in the environment, aliases included.
 func Names() []string {

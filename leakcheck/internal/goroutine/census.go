@@ -140,7 +140,7 @@ func (c *Crew) Frames() []refscan.StackFrame {
 // IsAt reports whether a pattern matches the goroutines' origin: the function that they started in,
 // or the one that created them.
 func (c *Crew) IsAt(p naming.Pattern) bool {
-	return p.MatchPrefix(c.Entry) || p.MatchPrefix(c.started) || c.CreatedBy != "" && p.MatchPrefix(c.CreatedBy)
+	return p.MatchOrigin(c.Entry, c.started, c.CreatedBy)
 }
 
 // matchesFrame reports whether a pattern matches the function of a frame, or one inlined into it.

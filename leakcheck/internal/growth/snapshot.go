@@ -88,14 +88,9 @@ func includesGoroutine(s *tree.Scope, o pile.Origin) bool {
 }
 
 func (x *Experiment) ignoresGoroutine(o pile.Origin) bool {
-	for _, i := range x.Req.Ignores {
-		for _, function := range []string{o.Entry, o.Start(), o.CreatedBy} {
-			if i.Pattern.MatchPrefix(symbol.Unescape(function)) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(x.Req.Ignores, func(i tree.Ignoring) bool {
+		return i.Pattern.MatchOrigin(symbol.Unescape(o.Entry), symbol.Unescape(o.Start()), symbol.Unescape(o.CreatedBy))
+	})
 }
 
 // takeLedger lists the operating system resources of the process. It runs when the snapshot is gone

@@ -113,6 +113,12 @@ func (p *Pattern) MatchWhole(name string) bool { return p.match(name, whole) }
 // "app.srv" matches "app.srv.conns[*]", but not "app.srvs".
 func (p *Pattern) MatchPrefix(path string) bool { return p.match(path, upToBoundary) }
 
+// MatchOrigin reports whether MatchPrefix is true of a function in which goroutines start, or of
+// the one that creates them, "" if there is none.
+func (p *Pattern) MatchOrigin(entry, started, createdBy string) bool {
+	return p.MatchPrefix(entry) || p.MatchPrefix(started) || createdBy != "" && p.MatchPrefix(createdBy)
+}
+
 // MatchBelow reports whether the pattern matches name, or can match name with more fields or
 // elements: the pattern "app.srv.conns" does so for "app.srv".
 func (p *Pattern) MatchBelow(name string) bool { return p.match(name, goingOn) }

@@ -7,9 +7,8 @@
 // a step from what is an element of some container costs more, and a step from an element that was
 // reached through its container costs most, since elements refer back to their owner and to what
 // they share. So a root holds what a crossing reference leads to if no other variable is nearer.
-// The variables of a goroutine begin farther away than those of packages.
-// Variables of tests are nearer than elements, but have nothing that is a part of what the root
-// holds.
+// The variables of a goroutine begin farther away than those of packages. Variables of tests are
+// nearer than elements, but have nothing that is a part of what the root holds.
 package holding
 
 import (

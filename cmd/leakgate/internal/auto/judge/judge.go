@@ -99,18 +99,10 @@ func passes(b verdict.Bound, all []verdict.Bound) bool {
 }
 
 func (m *Modules) judge(b verdict.Bound) Growth {
+	b = m.withOwner(b)
 	h := b.Holder
 	g := Growth{Bound: b, Root: root(h)}
 	g.Class, g.Module = m.class(b)
-	if also := h.Also; also != nil && (g.Class == Test || g.Class == Library) && !isBehindElement(also.Path) {
-		second := b
-		second.Selector = strings.Replace(b.Selector, b.Path, also.Path, 1)
-		second.Holder, second.File, second.Line, second.Path = also, also.File, also.Line, also.Path
-		if class, module := m.class(second); class == Leak || class == Dependency {
-			b, h = second, also
-			g = Growth{Bound: b, Class: class, Module: module, Root: root(h)}
-		}
-	}
 	if g.Class == Leak && h.Kind == "goroutine" {
 		g.Class, g.Reason = m.goroutine(h)
 	}
@@ -125,6 +117,25 @@ func (m *Modules) judge(b verdict.Bound) Growth {
 	}
 	g.Registry = g.Class == Leak && registry
 	return g
+}
+
+// withOwner returns a bound with what else holds its growth in place of its holder, if that is a
+// module's and the holder is the tests' own or the standard library's.
+func (m *Modules) withOwner(b verdict.Bound) verdict.Bound {
+	also := b.Holder.Also
+	if also == nil || isBehindElement(also.Path) {
+		return b
+	}
+	if class, _ := m.class(b); class != Test && class != Library {
+		return b
+	}
+	second := b
+	second.Selector = strings.Replace(b.Selector, b.Path, also.Path, 1)
+	second.Holder, second.File, second.Line, second.Path = also, also.File, also.Line, also.Path
+	if class, _ := m.class(second); class != Leak && class != Dependency {
+		return b
+	}
+	return second
 }
 
 // isBehindElement reports whether a path leads on from an element of a container. What an element
