@@ -11,10 +11,10 @@ import (
 	"log"
 	"os"
 
+	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/process/corefile"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/symbols/execfile"
-	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
 )
 

@@ -19,8 +19,8 @@ import (
 	"unique"
 	"weak"
 
-	"github.com/leakgate/leakgate/internal/engine/process/freeze"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/process/freeze"
 )
 
 type node struct {

@@ -15,13 +15,13 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
-	"github.com/leakgate/leakgate/internal/engine/process/freeze"
-	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/native"
 	"github.com/leakgate/leakgate/internal/engine/heap/stackvar"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/process/freeze"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/native"
 )
 
 type node struct {
