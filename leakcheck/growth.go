@@ -21,8 +21,8 @@ import (
 // After some calls to warm up, op is called in batches, each of twice as many calls as the one
 // before, with a snapshot between them. The test fails if the objects of a path grow in every batch
 // in proportion to its calls or faster, if the bytes of a slice or other memory do so, or if
-// goroutines or timers pile up. Memory that is filled once, grows slower and slower, or comes and
-// goes is no leak. If op leaves nothing behind, one batch and two snapshots are enough. Before a
+// goroutines or timers pile up, or a goroutine's stack gets deeper. Memory that is filled once, grows
+// slower and slower, or comes and goes is no leak. If op leaves nothing behind, one batch and two snapshots are enough. Before a
 // failure there is a fourth batch, and AssertNoGrowth waits for what is still ending: half a
 // second, and for timers that fire within two. If not each call added the same number, three to
 // nine further batches follow, none of them larger. They distinguish a leak from memory that is as

@@ -32,7 +32,8 @@ import (
 //   - C code has no more new blocks of any size, and no more new bytes, than the smallest leak
 //     would leave.
 //   - Goroutines are identified by their numbers, and timers by their addresses. A timer that was
-//     stopped and is set again counts, too.
+//     stopped and is set again counts, too. The stack of an old goroutine may get deeper by less
+//     than a small frame for each call.
 //
 // A leak has to grow in each batch, so one batch in which none can have grown is enough. The proof
 // allows less than the full experiment: with k new objects in n calls, an op that leaves one behind
@@ -146,7 +147,7 @@ const swappedBytes = 1 << 10
 func isQuiet(n proof.Newcomers, calls int) bool {
 	most := maxNew(series.MinGrownPerCall, calls)
 	objects := n.Objects + (valuesInBlock-1)*n.TinyBlocks
-	if objects > most || n.MapEntries > most || n.Goroutines > most || n.Timers > most {
+	if objects > most || n.MapEntries > most || n.Goroutines > most || n.Timers > most || n.Deeper >= int64(series.MinMappedPerCall*calls) {
 		return false
 	}
 	swapped := n.Objects == 1 && n.Gone == 1 && n.Replaced == 1 && n.Bytes < swappedBytes

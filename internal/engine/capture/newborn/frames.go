@@ -29,6 +29,17 @@ func (l *Layout) stack(k int, id uint64) (sp, hi uintptr, ok bool) {
 	return sp, hi, ok
 }
 
+// depth returns the bytes in use of the stack of the goroutine whose record has index k; 0 if it
+// runs.
+func (l *Layout) depth(k int) uint64 {
+	g := peek.Word(peek.Word(l.allgs) + uintptr(8*k))
+	switch peek.Half(g+l.gStatus) &^ rtlayout.Scanning {
+	case rtlayout.Waiting, rtlayout.Runnable:
+		return uint64(peek.Word(g+l.gStackHi) - peek.Word(g+l.gSP))
+	}
+	return 0
+}
+
 // frameWords records the words of all stacks that may be lengths, nil if stacks are too large.
 //
 //go:norace

@@ -29,6 +29,7 @@ type Watch struct {
 	old        []uint64
 	counters   []uint32
 	goroutines []uint64       // by place in the runtime's list; 0 for none
+	depths     []uint64       // bytes that their stacks have in use
 	timers     []uint64       // addresses, sorted
 	spare      []uint64       // addresses of the runtime's own objects, sorted; of the last count
 	died       [classes]int64 // old objects that have died, by class of spans
@@ -53,7 +54,7 @@ const maxTries = 3
 // New makes a watch with room for the data of what exists now and some more. Begin starts it, and
 // makes no allocation that stays. New panics if memory is refused.
 func New(l *Layout) *Watch {
-	w := &Watch{layout: l, lists: make([][]uint32, 0, 6)}
+	w := &Watch{layout: l, lists: make([][]uint32, 0, 7)}
 	spans, words, counters := 0, 0, 0
 	_ = l.spans(false, func(k int, s *span) {
 		spans, words = k+1, words+s.words()
@@ -67,7 +68,7 @@ func New(l *Layout) *Watch {
 	counters += counters/8 + 8*more
 	w.counters = unsafe.Slice((*uint32)(w.room(counters, 4)), counters)
 	w.old = w.numbers(words + words/8 + more)
-	w.goroutines = w.numbers(l.numGoroutines() + more)
+	w.goroutines, w.depths = w.numbers(l.numGoroutines()+more), w.numbers(l.numGoroutines()+more)
 	w.timers = w.numbers(l.numTimers() + more)[:0]
 	w.spare = w.numbers(2*l.numGoroutines() + 8*more + 2*processorHas*l.numProcessors())[:0]
 	return w
@@ -125,7 +126,7 @@ func (w *Watch) begin() error {
 	clear(w.goroutines)
 	l.eachGoroutine(func(k int, id uint64) {
 		if full = full || k >= len(w.goroutines); !full {
-			w.goroutines[k] = id
+			w.goroutines[k], w.depths[k] = id, l.depth(k)
 		}
 	})
 	w.timers = w.timers[:0]
@@ -249,6 +250,7 @@ type Count struct {
 	Replaced       int64 // objects of Objects that replace one of Gone of the same kind and size each
 	Entries        int64 // by which old maps grew
 	Goroutines     int64
+	Deeper         int64 // bytes by which the stack of an old goroutine got deeper, at most
 	Timers         int64 // pending ones
 	Marked         int64 // bytes of all that is alive
 }
@@ -347,6 +349,10 @@ func (w *Watch) count() (c Count, err error) {
 	l.eachGoroutine(func(k int, id uint64) {
 		if k >= len(w.goroutines) || w.goroutines[k] != id {
 			c.Goroutines++
+			return
+		}
+		if depth := l.depth(k); w.depths[k] > 0 {
+			c.Deeper = max(c.Deeper, int64(depth)-int64(w.depths[k]))
 		}
 	})
 	l.eachTimer(func(timer uint64) {

@@ -30,6 +30,7 @@ type Newcomers struct {
 	Replaced       int64 // those of Objects that can be paired with one of Gone of the same size class
 	MapEntries     int64 // by which old maps grew
 	Goroutines     int64
+	Deeper         int64 // bytes by which the stack of an old goroutine got deeper, at most
 	Timers         int64 // pending ones
 }
 
@@ -140,7 +141,7 @@ func (w *Watch) count() (_ Newcomers, err error) {
 	}
 	return Newcomers{
 		Objects: c.Objects, Bytes: c.Bytes, TinyBlocks: c.Tiny, Gone: c.Gone, Replaced: c.Replaced,
-		MapEntries: c.Entries, Goroutines: c.Goroutines, Timers: c.Timers,
+		MapEntries: c.Entries, Goroutines: c.Goroutines, Deeper: c.Deeper, Timers: c.Timers,
 	}, nil
 }
 

@@ -30,7 +30,7 @@ func (f *Finder) addResources(leaks []*Leak) []*Leak {
 			l = leakWith(r, alone)
 		}
 		switch {
-		case l != nil && l.Goroutines != nil && r.Kind == ledger.Stack:
+		case l != nil && l.Goroutines != nil && !l.Deepens && r.Kind == ledger.Stack:
 			// every goroutine has a stack, so the message omits it
 		case l != nil:
 			l.Resources = append(l.Resources, r)

@@ -83,15 +83,19 @@ func (f *Finder) Growth() *Growth {
 	return g
 }
 
-// piles returns a leak for each origin of goroutines that pile up.
+// piles returns a leak for each origin of goroutines that pile up, or whose stacks get deeper.
 func (f *Finder) piles() []*Leak {
 	var found []*Leak
 	for origin, last := range f.Last().Goroutines {
-		s := f.GoroutinesOf(origin)
-		if s.CountsKeepPace() {
-			by := f.Env.IsProgram(symbol.Package(origin.CreatedBy)) && !f.Env.IsProgram(symbol.Package(origin.Entry))
-			found = append(found, &Leak{Origin: origin, StartedByProgram: by, Goroutines: &last, Piled: s})
+		s, deepens := f.GoroutinesOf(origin), false
+		if !s.CountsKeepPace() {
+			if s = f.FramesOf(origin); !s.FramesKeepPace() {
+				continue
+			}
+			deepens = true
 		}
+		by := f.Env.IsProgram(symbol.Package(origin.CreatedBy)) && !f.Env.IsProgram(symbol.Package(origin.Entry))
+		found = append(found, &Leak{Origin: origin, StartedByProgram: by, Goroutines: &last, Piled: s, Deepens: deepens})
 	}
 	sort.Slice(found, func(i, j int) bool {
 		a, b := &found[i].Origin, &found[j].Origin
@@ -128,6 +132,8 @@ func pileOf(leaks []*Leak, root *tree.Branch) *Leak {
 // SeriesOf is the series of a leak over all snapshots so far.
 func (f *Finder) SeriesOf(l *Leak) series.Series {
 	switch {
+	case l.Deepens:
+		return f.FramesOf(l.Origin)
 	case l.Goroutines != nil:
 		return f.GoroutinesOf(l.Origin)
 	case l.Moves:

@@ -20,8 +20,9 @@ type Leak struct {
 	Moves   bool            // Own counts all objects of the first head's type, wherever they are
 
 	Origin     pile.Origin
-	Goroutines *pile.Goroutines // nil if no goroutines pile up
-	Piled      series.Series
+	Goroutines *pile.Goroutines // nil if no goroutines pile up, and no stacks get deeper
+	Piled      series.Series    // of the goroutines, or of the frames on their stacks
+	Deepens    bool             // it is the frames
 
 	StartedByProgram bool // though no function of the program's is on their stacks
 
@@ -87,10 +88,13 @@ func (l *Leak) rank(env *environ.Environment) int {
 }
 
 // weight estimates the memory of a leak and of those that come with it, in bytes. A goroutine has a
-// stack of 2 KiB at least.
+// stack of 2 KiB at least, and few frames have less than 64 bytes.
 func (l *Leak) weight() int64 {
 	w := l.Total.Bytes
-	if l.Goroutines != nil {
+	switch {
+	case l.Deepens:
+		w += 64 * l.Piled.Grown()
+	case l.Goroutines != nil:
 		w += 2048 * l.Piled.Grown()
 	}
 	for _, r := range l.Resources {

@@ -63,6 +63,12 @@ func (h *History) GoroutinesOf(origin pile.Origin) series.Series {
 	return h.Series(func(m *Snapshot) int64 { return m.Goroutines[origin].Count })
 }
 
+// FramesOf returns how many frames the stacks of the goroutines of an origin had together at each
+// snapshot.
+func (h *History) FramesOf(origin pile.Origin) series.Series {
+	return h.Series(func(m *Snapshot) int64 { return m.Goroutines[origin].Frames })
+}
+
 // TimersOf returns how many timers of a root were pending at each snapshot.
 func (h *History) TimersOf(root *tree.Branch) series.Series {
 	return h.Series(func(m *Snapshot) (timers int64) {

@@ -35,8 +35,10 @@ type Call struct{ Function, At string }
 // Goroutines are the goroutines of one origin.
 type Goroutines struct {
 	Count int64
-	State string // of most of them, as in a stack trace: "chan receive"
-	Calls []Call // the stack of those, innermost first
+	// functions under way on the stacks of all of them, also those that the traces leave out
+	Frames int64
+	State  string // of most of them, as in a stack trace: "chan receive"
+	Calls  []Call // the stack of those, innermost first
 	// the longest time for which one of those sleeps in all; 0 if they do not sleep
 	Sleep time.Duration
 }
@@ -63,6 +65,19 @@ func (g *Goroutines) Place(isProgram func(pkg string) bool) (at Call, via string
 // HasProgram reports whether a function of the program is on the stack.
 func (g *Goroutines) HasProgram(isProgram func(pkg string) bool) bool {
 	return slices.ContainsFunc(g.Calls, func(c Call) bool { return isProgram(symbol.Package(c.Function)) })
+}
+
+// Recursive returns the innermost function of the program that is on the stack more than once, "" if
+// there is none.
+func (g *Goroutines) Recursive(isProgram func(pkg string) bool) string {
+	seen := make(map[string]bool)
+	for _, c := range g.Calls {
+		if seen[c.Function] {
+			return c.Function
+		}
+		seen[c.Function] = isProgram(symbol.Package(c.Function))
+	}
+	return ""
 }
 
 // IsOn reports whether a function with this prefix is on the stack.

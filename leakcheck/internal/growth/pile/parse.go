@@ -35,6 +35,7 @@ func Parse(text string, isProgram func(pkg string) bool) map[Origin]Goroutines {
 		stack  string
 	}
 	stands := make(map[stand]*Goroutines)
+	frames := make(map[Origin]int64)
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		origin, one, ok := parseOne(strings.Split(block, "\n"), isProgram)
 		if !ok {
@@ -45,6 +46,7 @@ func Parse(text string, isProgram func(pkg string) bool) map[Origin]Goroutines {
 			stands[key] = &one
 		}
 		stands[key].Count++
+		frames[origin] += one.Frames
 		stands[key].Sleep = max(stands[key].Sleep, one.Sleep)
 	}
 	found := make(map[Origin]Goroutines)
@@ -55,7 +57,7 @@ func Parse(text string, isProgram func(pkg string) bool) map[Origin]Goroutines {
 			most[key.origin] = key
 			all.State, all.Calls, all.Sleep = g.State, g.Calls, g.Sleep
 		}
-		all.Count += g.Count
+		all.Count, all.Frames = all.Count+g.Count, frames[key.origin]
 		found[key.origin] = all
 	}
 	return found
@@ -71,7 +73,8 @@ func parseOne(lines []string, isProgram func(pkg string) bool) (origin Origin, g
 	for i := 1; i+1 < len(lines); i++ {
 		position, isPosition := strings.CutPrefix(lines[i+1], "\t")
 		if !isPosition {
-			continue // "...12 frames elided..."
+			g.Frames += elided(lines[i])
+			continue
 		}
 		if end := strings.LastIndex(position, " +0x"); end >= 0 {
 			position = position[:end]
@@ -89,6 +92,7 @@ func parseOne(lines []string, isProgram func(pkg string) bool) (origin Origin, g
 			}
 			function = function[:args]
 		}
+		g.Frames++
 		g.Calls = append(g.Calls, Call{function, position})
 	}
 	if len(g.Calls) == 0 {
@@ -102,6 +106,18 @@ func parseOne(lines []string, isProgram func(pkg string) bool) (origin Origin, g
 		origin.Entry, origin.Started = given, origin.Entry
 	}
 	return origin, g, true
+}
+
+// elided returns how many frames a line stands for: "...12 frames elided..." are twelve (go1.26
+// runtime/traceback.go, traceback2).
+func elided(line string) int64 {
+	line, _ = strings.CutPrefix(line, "...")
+	n, found := strings.CutSuffix(line, " frames elided...")
+	if !found {
+		return 0
+	}
+	frames, _ := strconv.ParseInt(n, 10, 64)
+	return frames
 }
 
 // sleep is the function in which a goroutine sleeps.

@@ -125,6 +125,15 @@ const (
 	minMissedPerCall = 0.25
 )
 
+// minFrames is the least growth of the frames on the stacks of some goroutines to be taken for a
+// leak, unless each call adds the same number: where goroutines wait differs by some frames.
+const minFrames = 64
+
+// FramesKeepPace reports whether the stacks of goroutines get deeper with the calls.
+func (s *Series) FramesKeepPace() bool {
+	return s.CountsKeepPace() && (s.Grown() >= minFrames || s.IsExact())
+}
+
 // MissedGrow reports whether the number of missed objects grows.
 func (s *Series) MissedGrow() bool {
 	return (len(s.Values) <= Intervals || s.Grown() >= minMissed) && s.PerCall() >= minMissedPerCall && s.CountsKeepPace()

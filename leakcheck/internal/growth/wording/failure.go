@@ -66,7 +66,7 @@ func (w *Wording) explainLeak(l *finding.Leak) []string {
 	}
 	lines := w.usualCause(l)
 	if l.Goroutines != nil {
-		lines = append(lines, l.Piled.Show("goroutines"))
+		lines = append(lines, l.Piled.Show(piled(l)))
 		lines = append(append(lines, resourcesOfPile(l)...), w.callsBehind(l)...)
 		lines = append(lines, w.explainPile(l)...)
 		if len(l.Heads) > 0 {

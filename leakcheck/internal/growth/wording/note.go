@@ -30,7 +30,7 @@ func (w *Wording) Forgiven(suspects []*finding.Leak) []string {
 			notes = appendForgiven(notes, seen, l.Resources[0].Name, l.Resources[0].Kind.Counted(), w.ResourceSeries(l.Resources[0]))
 			continue
 		}
-		where, what := "in "+textfmt.Abridge(symbol.Unescape(l.Origin.Entry), message.MaxNameShown), "goroutines"
+		where, what := "in "+textfmt.Abridge(symbol.Unescape(l.Origin.Entry), message.MaxNameShown), piled(l)
 		if l.Goroutines == nil {
 			where, what = "via "+path(l), counted(l)
 		}

@@ -21,6 +21,12 @@ func (w *Wording) usualCause(l *finding.Leak) []string {
 		}
 		return nil
 	}
+	if l.Deepens {
+		if f := l.Goroutines.Recursive(w.Env.IsProgram); f != "" {
+			return []string{message.CausePrefix + textfmt.Abridge(symbol.Unescape(f), message.MaxNameShown) + " calls itself for the next step, and does not return"}
+		}
+		return nil
+	}
 	if i := l.Goroutines.Cause(&l.Origin, w.Env.IsProgram); i >= 0 {
 		return []string{message.CausePrefix + pile.Causes[i].Text}
 	}

@@ -82,8 +82,12 @@ func howMany(r *finding.Resource) string {
 // resourcesOfPile are the resources that come with goroutines, a line each.
 func resourcesOfPile(l *finding.Leak) []string {
 	var lines []string
+	with := "with each: "
+	if l.Deepens {
+		with = "with it: "
+	}
 	for _, r := range l.Resources {
-		lines = append(lines, "with each: "+resourceRate(r))
+		lines = append(lines, with+resourceRate(r))
 	}
 	return lines
 }

@@ -2,6 +2,7 @@ package wording
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -29,7 +30,11 @@ func title(l *finding.Leak) string {
 // goTitle is the title without resources of the operating system.
 func goTitle(l *finding.Leak) string {
 	if l.Goroutines != nil {
-		s := leakRate(l) + " in " + textfmt.Abridge(symbol.Unescape(l.Origin.Entry), message.MaxNameShown)
+		where := " in "
+		if l.Deepens {
+			where = " on the stack of "
+		}
+		s := leakRate(l) + where + textfmt.Abridge(symbol.Unescape(l.Origin.Entry), message.MaxNameShown)
 		if l.StartedByProgram {
 			s += ", started by " + textfmt.Abridge(symbol.Unescape(l.Origin.CreatedBy), message.MaxNameShown)
 		}
@@ -58,7 +63,7 @@ func leakRate(l *finding.Leak) string {
 	}
 	bytes := "+" + series.BytesPerCall(bytesPerCallOf(l)) + "/op"
 	if l.Goroutines != nil {
-		s := series.NounPerCall(l.Piled, "goroutine") + "/op"
+		s := series.NounPerCall(l.Piled, strings.TrimSuffix(piled(l), "s")) + "/op"
 		if l.Total.Bytes > 0 {
 			s += fmt.Sprintf(" (%s beside the stack)", bytes)
 		}
@@ -78,6 +83,14 @@ func leakRate(l *finding.Leak) string {
 		return fmt.Sprintf("%s entries/op (%s) in %s", series.PerCallText(l.Own), bytes, message.TypeText(head))
 	}
 	return fmt.Sprintf("%s %s/op (%s)", series.PerCallText(l.Own), message.TypeText(head), bytes)
+}
+
+// piled is the unit of the series of a leak of goroutines.
+func piled(l *finding.Leak) string {
+	if l.Deepens {
+		return "frames"
+	}
+	return "goroutines"
 }
 
 // bytesPerCallOf is by how many bytes each call makes everything grow that the leak holds.
