@@ -37,9 +37,9 @@ func (x *Experiment) warmUp() int {
 	}
 	switch {
 	case x.Req.Warmup > 0:
-		x.call(x.Req.Warmup - timed)
+		x.callBelowLimits(x.Req.Warmup - timed)
 	case best*time.Duration(batch) <= 2*batchTime:
-		x.call(batch - timed)
+		x.callBelowLimits(batch - timed)
 	}
 	return batch
 }
@@ -70,23 +70,6 @@ func (x *Experiment) affordable(batch int) int {
 	return max(1, min(batch, int((left-2*x.slowestCall)/max(1, calls*2*x.usualCall()))))
 }
 
-// limitByDescriptors returns the size of the first batch: batch, or less if op leaves descriptors
-// open and all batches together would exceed the process's limit of descriptors.
-func (x *Experiment) limitByDescriptors(batch int) int {
-	if x.Resources == nil || x.Req.Iterations > 0 || x.calls == 0 {
-		return batch
-	}
-	open, limit, err := ledger.OpenDescriptors()
-	before := len(x.before.descriptors)
-	if err != nil || open <= before {
-		return batch
-	}
-	perCall := float64(open-before) / float64(x.calls)
-	const calls = 1<<(series.Intervals+1) - 1
-	left := float64(limit)*0.8 - float64(open)
-	return max(1, min(batch, int(left/(calls*perCall))))
-}
-
 // restartTime bounds the duration of the first batch after an experiment has begun anew, where the
 // calls made before make that batch larger.
 const restartTime = 250 * time.Millisecond
@@ -95,14 +78,14 @@ const restartTime = 250 * time.Millisecond
 // those by which the warm-up was longer than the first batch. Memory that is allocated in steps,
 // each twice as large as the one before, then grows in each batch. So the batches double, beginning
 // with first, unless extraCalls made one of them longer, or the experiment has begun anew. In these
-// cases the batches are as large as time and descriptors permit. An array may have more than twice
+// cases the batches are as large as time permits. An array may have more than twice
 // the capacity of the one before, up to its size class (go1.26 runtime/slice.go, growslice): where
 // calls make a slice longer, the batch has enough calls to fill it.
 func (x *Experiment) nextSize(first int) int {
 	i := len(x.past.Snapshots) - 1
 	n := x.evenSize(i, first) + x.extraCalls(i, first)
 	if fill := x.fill(i, n); fill > n {
-		n = max(n, x.limitByDescriptors(x.affordable(fill>>i+1))<<i)
+		n = max(n, x.affordable(fill>>i+1)<<i)
 	}
 	return n
 }
@@ -113,7 +96,7 @@ func (x *Experiment) evenSize(i, first int) int {
 	n := max(doubled, int(x.calls)-x.longer)
 	if n > 2*doubled {
 		n = min(n>>i, int(restartTime/max(x.slowestCall, 1)))
-		n = max(doubled, x.limitByDescriptors(x.affordable(n))<<i)
+		n = max(doubled, x.affordable(n)<<i)
 	}
 	return n
 }

@@ -66,10 +66,24 @@ func (x *Experiment) outOfTime() *assertion.Outcome {
 	if len(x.past.Snapshots) < 2 {
 		return x.inconclusive(x.Time.Spent(seen+", where two with calls of op between them are the least", nil))
 	}
-	o, _ := x.conclude()
-	unknown := x.inconclusive(x.Time.Spent(seen+"; memory grew with each batch of calls until then, but so does that of a cache that fills up", nil))
-	if o.Body != nil {
-		unknown.Message += "\n\n    what grew until then:\n        " + strings.Join(o.Body(), "\n        ")
-	}
+	return x.cutShort(x.Time.Spent(seen+"; memory grew with each batch of calls until then, but so does that of a cache that fills up", nil))
+}
+
+// cutShort is the outcome where an experiment cannot go on, with what grew until then.
+func (x *Experiment) cutShort(err error) *assertion.Outcome {
+	unknown := x.inconclusive(err)
+	unknown.Message += x.grownUntilNow()
 	return unknown
+}
+
+// grownUntilNow describes what grew with each batch until now, "" if nothing is known to have.
+func (x *Experiment) grownUntilNow() string {
+	if x.past == nil || len(x.past.Snapshots) < 2 {
+		return ""
+	}
+	o, _ := x.conclude()
+	if o.Body == nil {
+		return ""
+	}
+	return "\n\n    what grew until then:\n        " + strings.Join(o.Body(), "\n        ")
 }

@@ -19,7 +19,7 @@ func (x *Experiment) confirm(o *assertion.Outcome) *assertion.Outcome {
 		return o
 	}
 	for _, n := range series.FurtherBatches(x.words.Batches[len(x.words.Batches)-1]) {
-		if !x.isDoubtful() || !x.hasTimeFor(n) {
+		if !x.isDoubtful() || !x.hasTimeFor(n) || x.room() < n {
 			break
 		}
 		x.runBatch(n)

@@ -42,8 +42,9 @@ type Experiment struct {
 	alsoHeldBy []observe.Place // places whose other holders the next snapshot finds
 	native     bool            // the next snapshot finds native holders, if artifacts are kept
 
-	before stock // before the first call
-	mapped int64 // bytes that calls in batches have mapped; see countMapped
+	before    stock // before the first call
+	announced bool  // what piles up is on standard error
+	mapped    int64 // bytes that calls in batches have mapped; see countMapped
 
 	passed func() // called after each call of op, if it is not nil
 

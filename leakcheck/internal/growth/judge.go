@@ -19,6 +19,9 @@ const maxRestarts = 2
 func (x *Experiment) Judge() *assertion.Outcome {
 	o := x.judge()
 	if o != nil && o.Verdict == verdict.Pass {
+		if err := x.metLimit(); err != nil {
+			return x.inconclusive(err)
+		}
 		o.Notes = append(o.Notes, x.unjudgedSlices()...)
 	}
 	return o
@@ -36,6 +39,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 	if x.failed {
 		return nil
 	}
+	batch = x.belowLimits(0, batch)
 	if !x.late && x.provable(batch) {
 		calls := max(batch, minProofCalls)
 		p := x.prove(calls)
@@ -55,7 +59,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 	if err := x.snapshot(); err != nil {
 		return x.inconclusive(err)
 	}
-	batch = x.limitByDescriptors(x.affordable(batch))
+	batch = x.affordable(batch)
 	x.longer = max(0, int(x.calls)-batch)
 	for restarts := 0; ; {
 		if stop, err := x.nextBatch(batch); err != nil {
@@ -98,10 +102,13 @@ func (x *Experiment) judge() *assertion.Outcome {
 }
 
 // nextBatch runs the next of the batches that double, with a snapshot after it. It reports whether
-// the experiment cannot go on: op has failed the test, or there is no time.
+// the experiment cannot go on: op has failed the test, or there is no time, or a limit is met.
 func (x *Experiment) nextBatch(batch int) (stop bool, err error) {
 	i := len(x.past.Snapshots) - 1
-	n := x.nextSize(batch)
+	n := x.belowLimits(i, x.nextSize(batch))
+	if n == 0 {
+		return true, nil
+	}
 	if i == series.Intervals {
 		x.Sleep(assertion.RetryWaits[0])
 		x.noteBlocks()
@@ -119,6 +126,9 @@ func (x *Experiment) nextBatch(batch int) (stop bool, err error) {
 func (x *Experiment) stopped() *assertion.Outcome {
 	if x.failed {
 		return nil
+	}
+	if err := x.noRoom(); err != nil && !x.late {
+		return x.cutShort(err)
 	}
 	return x.outOfTime()
 }

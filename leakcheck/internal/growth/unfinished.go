@@ -12,20 +12,32 @@ import (
 
 // An operation that leaves something behind may meet a limit, and fail the test, before enough
 // snapshots show the leak: a user has 128 inotify instances, and the warm-up calls op more often.
-// What piled up until then is read without a snapshot, and logged.
+// What piled up until then is read without a snapshot, and logged, with what grew from one snapshot
+// to the next if there were two.
 
 // A stock is what the process holds of things that have limits.
 type stock struct {
-	descriptors ledger.Descriptors // nil: unknown
-	goroutines  int
+	descriptors, tasks int64 // 0: unknown
+	goroutines         int
+	open               ledger.Descriptors // nil: unknown
 }
 
 func (x *Experiment) takeStock() stock {
 	s := stock{goroutines: runtime.NumGoroutine()}
-	if x.Resources != nil {
-		s.descriptors, _ = ledger.ListDescriptors() // fails where there is no /proc
+	if x.Resources != nil { // both fail where there is no /proc
+		s.open, _ = ledger.ListDescriptors()
+		s.descriptors, s.tasks, _ = ledger.CountTasks()
 	}
 	return s
+}
+
+// since returns how many descriptors and tasks there are more of now.
+func (s *stock) since() (descriptors, tasks int64) {
+	descriptors, tasks, err := ledger.CountTasks()
+	if err != nil || s.open == nil {
+		return 0, 0
+	}
+	return max(0, descriptors-s.descriptors), max(0, tasks-s.tasks)
 }
 
 // minLeft is the number of things from which on they are named. Fewer may be what the call that
@@ -35,8 +47,8 @@ const minLeft = 8
 // left says what there is more of now than in the stock, "" if nothing.
 func (s *stock) left() string {
 	var parts []string
-	if s.descriptors != nil {
-		opened, _ := ledger.OpenedSince(s.descriptors)
+	if s.open != nil {
+		opened, _ := ledger.OpenedSince(s.open)
 		if len(opened) >= minLeft {
 			most := ledger.Groups(opened)[0]
 			parts = append(parts, fmt.Sprintf("%d descriptors were opened and not closed (%d of %s)", len(opened), most.Size, most.Name))
@@ -73,5 +85,5 @@ func (x *Experiment) logUnfinished() {
 	if left != "" {
 		left = "; until then " + left + "; if that met a limit, let op close what it opens and end what it starts"
 	}
-	x.T.Logf("leakcheck: whether memory grows was not checked%s, because op %s call %s%s", where, how, textfmt.Count(call), left)
+	x.T.Logf("leakcheck: whether memory grows was not checked%s, because op %s call %s%s%s", where, how, textfmt.Count(call), left, x.grownUntilNow())
 }

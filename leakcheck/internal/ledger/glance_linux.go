@@ -137,16 +137,6 @@ func (g *Glance) NewSince(before *Glance) (found Amounts) {
 	return found
 }
 
-// OpenDescriptors returns how many descriptors are open, and how many may be.
-func OpenDescriptors() (open int, limit uint64, err error) {
-	var l syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
-		return 0, 0, err
-	}
-	err = eachDescriptor(func(int) error { open++; return nil })
-	return open, l.Cur, err
-}
-
 // eachDescriptor calls f for each open descriptor but its own. To list them takes a descriptor; if
 // there is none left, the process uses all that its limit allows.
 func eachDescriptor(f func(fd int) error) error {

@@ -13,12 +13,16 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 )
 
+// noLeak ends the sentence on how a figure grew.
+const noLeak = ", and is no leak"
+
 // maxForgiven is how many figures that grew without being a leak the log names.
 const maxForgiven = 5
 
 // Forgiven names the figures that had grown with each batch up to some snapshot before the last,
 // and are still higher than at first: a cache that fills, a logarithm, or memory that came and went
-// by chance. They are no leaks, so no message mentions them.
+// by chance. They are no leaks, so no message mentions them. Of resources that is not certain: the
+// system may have refused more of them.
 func (w *Wording) Forgiven(suspects []*finding.Leak) []string {
 	var notes []string
 	seen := make(map[string]bool) // a suspect of several snapshots counts once
@@ -27,19 +31,23 @@ func (w *Wording) Forgiven(suspects []*finding.Leak) []string {
 			if k := l.Resources[0].Kind; k.InBytes() && k != ledger.NativeBytes {
 				continue // spans, and what the runtime maps, come and go
 			}
-			notes = appendForgiven(notes, seen, l.Resources[0].Name, l.Resources[0].Kind.Counted(), w.ResourceSeries(l.Resources[0]))
+			so := noLeak
+			if !l.Resources[0].Kind.OfMalloc() {
+				so = " (full, or at a limit that is not known here)"
+			}
+			notes = appendForgiven(notes, seen, l.Resources[0].Name, l.Resources[0].Kind.Counted(), w.ResourceSeries(l.Resources[0]), so)
 			continue
 		}
 		where, what := "in "+textfmt.Abridge(symbol.Unescape(l.Origin.Entry), message.MaxNameShown), piled(l)
 		if l.Goroutines == nil {
 			where, what = "via "+path(l), counted(l)
 		}
-		notes = appendForgiven(notes, seen, where, what, w.SeriesOf(l))
+		notes = appendForgiven(notes, seen, where, what, w.SeriesOf(l), noLeak)
 	}
 	return notes
 }
 
-func appendForgiven(notes []string, seen map[string]bool, where, what string, s series.Series) []string {
+func appendForgiven(notes []string, seen map[string]bool, where, what string, s series.Series, so string) []string {
 	if s.Grown() <= 0 || seen[where] || len(notes) > maxForgiven {
 		return notes
 	}
@@ -54,7 +62,7 @@ func appendForgiven(notes []string, seen map[string]bool, where, what string, s 
 			how = "fell in a further batch"
 		}
 	}
-	return append(notes, fmt.Sprintf("grew, but %s, and is no leak: %s: %s%s", how, where, s.Show(what), further))
+	return append(notes, fmt.Sprintf("grew, but %s%s: %s: %s%s", how, so, where, s.Show(what), further))
 }
 
 // Unjudged says that mapped memory grows, and that it is unknown whether op or the sanitizer maps

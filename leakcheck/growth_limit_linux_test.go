@@ -1,0 +1,153 @@
+package leakcheck_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/leakgate/leakgate/leakcheck"
+)
+
+// limitDescriptors leaves the process room for so many more descriptors until the test ends.
+func limitDescriptors(t *testing.T, more int) {
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := syscall.Open("/dev/null", syscall.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	syscall.Close(fd)
+	limit := old
+	limit.Cur = uint64(fd + more)
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old) })
+}
+
+// opener returns a function that opens a descriptor until there are none left, and one that closes
+// all of them.
+func opener(open func() (int, error)) (leave, clean func()) {
+	var all []int
+	return func() {
+			if fd, err := open(); err == nil {
+				all = append(all, fd)
+			}
+		}, func() {
+			for _, fd := range all {
+				syscall.Close(fd)
+			}
+		}
+}
+
+func openNull() (int, error) { return syscall.Open("/dev/null", syscall.O_RDONLY|syscall.O_CLOEXEC, 0) }
+
+// A leak stays below the system's limits while it is measured. A limit that is met is no plateau:
+// there is no pass.
+func TestLeakBelowLimit(t *testing.T) {
+	fillCut(t)
+	notify := func() (int, error) { return syscall.InotifyInit1(syscall.IN_CLOEXEC) }
+	events := func() (int, error) { return syscall.EpollCreate1(syscall.EPOLL_CLOEXEC) }
+	const leaks = "+1.00 fd/op"
+	for _, tt := range []struct {
+		name string
+		open func() (int, error)
+		room int // descriptors; 0: the system's limits
+		opts []leakcheck.GrowthOption
+		want string // "": passes
+	}{
+		{"inotify", notify, 0, nil, leaks},
+		{"inotify, in tens", notify, 0, []leakcheck.GrowthOption{leakcheck.Iterations(10)}, leaks},
+		{"inotify, in thousands", notify, 0, []leakcheck.GrowthOption{leakcheck.Iterations(1000)}, leaks},
+		{"inotify, long warm-up", notify, 0, []leakcheck.GrowthOption{leakcheck.Warmup(1000)}, leaks},
+		{"inotify, in full", notify, 0, []leakcheck.GrowthOption{leakcheck.Full()}, leaks},
+		{"files", openNull, 160, nil, leaks},
+		{"files, in tens", openNull, 160, []leakcheck.GrowthOption{leakcheck.Iterations(10)}, leaks},
+		{"files, little room", openNull, 60, nil, leaks},
+		{"polls", events, 200, nil, leaks},
+		{"no room", openNull, 5, nil, "op meets a limit of the system: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.room > 0 {
+				limitDescriptors(t, tt.room)
+			}
+			t.Setenv("LEAKGATE_STRICT", "1")
+			leave, clean := opener(tt.open)
+			defer clean()
+			ft := &failingT{recordingT{name: t.Name()}}
+			leakcheck.AssertNoGrowth(ft, leave, tt.opts...)
+			if text := strings.Join(ft.errors, "\n"); !strings.Contains(text, tt.want) {
+				t.Errorf("no %q in %s\n%s", tt.want, text, strings.Join(ft.logs, "\n"))
+			}
+		})
+	}
+}
+
+// An op may hold descriptors, also many of them, if it does not take more with each call.
+func TestHoldsDescriptors(t *testing.T) {
+	fillCut(t)
+	for _, tt := range []struct{ most, room int }{{20, 0}, {40, 100}, {100, 1000}} {
+		if tt.room > 0 {
+			limitDescriptors(t, tt.room)
+		}
+		leave, clean := opener(openNull)
+		n := 0
+		leakcheck.AssertNoGrowth(t, func() {
+			if n < tt.most {
+				leave()
+				n++
+			}
+		}, leakcheck.Warmup(200))
+		clean()
+	}
+}
+
+// If op ends the process, standard error has what piled up until then.
+func TestOpEndsProcess(t *testing.T) {
+	const ends = "LEAKGATE_TEST_OP_ENDS"
+	if os.Getenv(ends) != "" {
+		limitDescriptors(t, 400)
+		n := 0
+		leakcheck.AssertNoGrowth(t, func() {
+			if _, err := openNull(); err != nil || n == 30 {
+				os.Exit(3)
+			}
+			n++
+		})
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestOpEndsProcess$")
+	cmd.Env = append(os.Environ(), ends+"=1")
+	out, err := cmd.CombinedOutput()
+	const want = "leakcheck: TestOpEndsProcess: after 8 calls of op, 8 descriptors were opened and not closed (8 of /dev/null) (said now"
+	if err == nil || !strings.Contains(string(out), want) {
+		t.Errorf("%v: no %q in %s", err, want, out)
+	}
+}
+
+// If op panics, the log has what the snapshots until then show.
+func TestOpPanicsOfItsLeak(t *testing.T) {
+	fillCut(t)
+	var all []*[100]byte
+	ft := &endingT{failingT: failingT{recordingT{name: t.Name()}}}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		leakcheck.AssertNoGrowth(ft, func() {
+			if all = append(all, new([100]byte)); len(all) == 2000 {
+				panic("too many")
+			}
+		})
+	}()
+	if log := strings.Join(ft.logs, "\n"); !strings.Contains(log, "what grew until then:") || !strings.Contains(log, "+1.00 *[100]uint8/op") {
+		t.Error(log)
+	}
+	all = nil
+}

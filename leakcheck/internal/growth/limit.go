@@ -1,0 +1,115 @@
+package growth
+
+import (
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// An operation that leaves descriptors, threads or processes behind meets a limit of the system. A
+// limit looks like a plateau: nothing grows any more. Or the operation fails there, and some
+// libraries end the process. So calls stay below the limits.
+
+const (
+	// calls use no more than this share of what is left of a limit
+	shareOfLimit = 0.8
+	// the warm-up uses no more than a part of that, and leaves the rest to the batches
+	warmUpParts = series.Intervals + 3
+)
+
+// callBelowLimits calls op n times, or less often if the batches would have no room below a limit.
+// It looks at the limits each time the number of calls has doubled.
+func (x *Experiment) callBelowLimits(n int) {
+	for n > 0 && !x.failed && !x.late {
+		n = min(n, x.room()/warmUpParts)
+		k := min(n, int(x.calls))
+		x.call(k)
+		n -= k
+	}
+}
+
+// belowLimits returns n, or less if the calls of this batch, from 0 on, and the batches after it
+// would have no room below a limit; 0 if there is no room at all.
+func (x *Experiment) belowLimits(i, n int) int {
+	room := x.room()
+	return min(n, max(room/max(1, series.Intervals+2-i), min(1, room)))
+}
+
+// room returns how many more calls stay below the limits, if each leaves as much as the calls
+// before.
+func (x *Experiment) room() int {
+	most := math.MaxInt
+	x.eachLimit(func(l *ledger.Limit, grown int64) {
+		free := math.Floor(shareOfLimit*float64(l.Max-l.Used+grown)) - float64(grown)
+		most = min(most, int(max(0, free)*float64(x.calls)/float64(grown)))
+	})
+	return most
+}
+
+// eachLimit calls f for each limit of something that calls have left behind, with its amount.
+func (x *Experiment) eachLimit(f func(l *ledger.Limit, grown int64)) {
+	if x.Resources == nil || x.calls == 0 {
+		return
+	}
+	descriptors, tasks := x.before.since()
+	if descriptors == 0 && tasks == 0 {
+		return
+	}
+	x.announce(max(descriptors, tasks))
+	for _, l := range ledger.Limits() {
+		grown := tasks
+		if l.Kind == ledger.Descriptor {
+			grown = descriptors
+		}
+		if grown = min(grown, l.Used); grown > 0 {
+			f(&l, grown)
+		}
+	}
+}
+
+// announce says on standard error what piles up, once, and if each call leaves one or more: op may
+// end the process when it meets a limit, and then nothing else is said.
+func (x *Experiment) announce(grown int64) {
+	if x.announced || grown < max(minLeft, x.calls) {
+		return
+	}
+	if left := x.before.left(); left != "" {
+		x.announced = true
+		fmt.Fprintf(os.Stderr, "leakcheck: %s: after %d calls of op, %s (said now in case that op ends the process)\n", x.Test, x.calls, left)
+	}
+}
+
+// metLimit returns the error that nothing is left of a limit that op uses; nil if that is not so.
+// Whatever a limit stopped may have grown without it.
+func (x *Experiment) metLimit() (err error) {
+	x.eachLimit(func(l *ledger.Limit, grown int64) {
+		if grown >= minLeft && l.Used >= l.Max {
+			err = x.limitError(l)
+		}
+	})
+	return err
+}
+
+// noRoom returns the error that too little is left of a limit for another call.
+func (x *Experiment) noRoom() (err error) {
+	share := 0.0
+	x.eachLimit(func(l *ledger.Limit, _ int64) {
+		if used := float64(l.Used) / float64(l.Max); used >= share {
+			share, err = used, x.limitError(l)
+		}
+	})
+	return err
+}
+
+func (x *Experiment) limitError(l *ledger.Limit) error {
+	cause := fmt.Sprintf("op meets a limit of the system: %s are in use", l)
+	if left := x.before.left(); left != "" {
+		cause += ", and after " + textfmt.CountNoun(x.calls, "call") + " " + left
+	}
+	return &refscan.UnavailableError{Cause: cause, Remedy: "let op close what it opens and end what it starts, or raise the limit"}
+}
