@@ -1,6 +1,7 @@
 package leakcheck_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -10,17 +11,23 @@ import (
 // A walker takes a step for each message.
 type walker struct{ step, done chan bool }
 
+// take takes a step, or ends the goroutine.
+func (w *walker) take() {
+	if _, more := <-w.step; !more {
+		runtime.Goexit()
+	}
+	w.done <- true
+}
+
 // descend handles the next step in a call of its own.
 func (w *walker) descend() {
-	<-w.step
-	w.done <- true
+	w.take()
 	w.descend()
 }
 
 // visit calls itself through another function.
 func (w *walker) visit() {
-	<-w.step
-	w.done <- true
+	w.take()
 	w.next(w.visit)
 }
 
@@ -28,8 +35,7 @@ func (w *walker) next(f func()) { f() }
 
 // turn has something left to do after the call.
 func (w *walker) turn(n int) int {
-	<-w.step
-	w.done <- true
+	w.take()
 	return n + w.turn(n+1)
 }
 
@@ -49,8 +55,7 @@ func (w *walker) bounded(depth int) {
 
 func (w *walker) down(depth int) {
 	if depth > 0 {
-		<-w.step
-		w.done <- true
+		w.take()
 		w.down(depth - 1)
 	}
 }
@@ -77,7 +82,8 @@ func TestDeepeningStack(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := &walker{make(chan bool), make(chan bool)}
-			go tt.run(w) // it stays: only a goroutine that ends can leave its frames
+			go tt.run(w)
+			defer close(w.step)
 			ft := &failingT{recordingT{name: t.Name()}}
 			leakcheck.AssertNoGrowth(ft, func() { w.step <- false; <-w.done }, tt.opts...)
 			text := strings.Join(ft.errors, "\n")
