@@ -15,21 +15,19 @@ import (
 // maxStackShown is how many functions of an allocation's stack a message shows.
 const maxStackShown = 6
 
-// AllocatedAt says where most objects of a trace's last branch were allocated, if the memory
-// profiler records all allocations. Otherwise its records differ from run to run, and AllocatedAt
-// returns nil.
-func AllocatedAt(t *tree.Trace, env *environ.Environment) []string {
+// AllocatedAt says where most objects of a branch were allocated, if the memory profiler records
+// all allocations. Otherwise its records differ from run to run, and AllocatedAt returns nil.
+func AllocatedAt(b *tree.Branch, of string, env *environ.Environment) []string {
 	if !env.AllAllocations {
 		return nil
 	}
-	b := t.Last()
-	return WhereAllocated(b.Allocations, b.Objects, env)
+	return WhereAllocated(b.Allocations, b.Objects, of, env)
 }
 
-// WhereAllocated says where most of all objects were allocated. Objects that were allocated before
-// the profiler recorded everything have no record. A record with a negative count is subtracted
-// from the others.
-func WhereAllocated(records []refscan.Allocation, all int64, env *environ.Environment) []string {
+// WhereAllocated says where most of all objects were allocated, and of which type they are unless
+// that is "". Objects that were allocated before the profiler recorded everything have no record. A
+// record with a negative count is subtracted from the others.
+func WhereAllocated(records []refscan.Allocation, all int64, of string, env *environ.Environment) []string {
 	// Stacks that differ only in what called the code under test are added up.
 	objects := make(map[string]int64)
 	recorded := int64(0)
@@ -46,7 +44,7 @@ func WhereAllocated(records []refscan.Allocation, all int64, env *environ.Enviro
 	if objects[top] <= 0 {
 		return nil
 	}
-	title := "allocated at"
+	title := strings.TrimSpace(of + " allocated at")
 	if all = max(recorded, all); objects[top] < all {
 		title += fmt.Sprintf(" (%s of %s)", textfmt.Count(objects[top]), textfmt.Count(all))
 	}

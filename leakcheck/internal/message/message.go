@@ -137,7 +137,7 @@ func explain(f *check.Finding, obs *observe.Observation, env *environ.Environmen
 	lines = append(lines, "")
 	lines = append(lines, Lines(t)...)
 	lines = append(lines, AlsoHeldBy(t, obs, env)...)
-	return append(lines, AllocatedAt(t, env)...)
+	return append(lines, AllocatedAt(t.Last(), "", env)...)
 }
 
 func goldenFailure(e *check.Evaluation, c *goldenfile.Comparison, env *environ.Environment) []string {

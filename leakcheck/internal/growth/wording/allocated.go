@@ -7,12 +7,23 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// allocatedAt lists the stacks that allocated most of the growth of a trace's last branch.
-func (w *Wording) allocatedAt(t *tree.Trace) []string {
-	if w.Recorded == nil {
-		return message.AllocatedAt(t, w.Env)
+// allocatedAt lists the stacks that allocated most of the growth of the branch that the title names,
+// and of a trace's last branch if that is another one.
+func (w *Wording) allocatedAt(t *tree.Trace, titled *tree.Branch) []string {
+	lines := w.allocated(titled, "")
+	if last := t.Last(); last != titled {
+		lines = append(lines, w.allocated(last, message.TypeText(last))...)
 	}
-	key := t.Last().GrowthKey()
+	return lines
+}
+
+// allocated lists the stacks that allocated most of the growth of a branch. of is the type of its
+// objects, "" if the title has it.
+func (w *Wording) allocated(b *tree.Branch, of string) []string {
+	if w.Recorded == nil {
+		return message.AllocatedAt(b, of, w.Env)
+	}
+	key := b.GrowthKey()
 	var records []refscan.Allocation
 	w.Last().Forest.All(func(b *tree.Branch) bool {
 		if b.GrowthKey() == key {
@@ -31,5 +42,5 @@ func (w *Wording) allocatedAt(t *tree.Trace) []string {
 		return true
 	})
 	added := w.Last().Figures()[key][history.InObjects] - w.Recorded.Figures()[key][history.InObjects]
-	return message.WhereAllocated(records, added, w.Env)
+	return message.WhereAllocated(records, added, of, w.Env)
 }
