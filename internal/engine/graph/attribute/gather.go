@@ -283,10 +283,11 @@ func (w *gatherer) room(e *heaptype.Edge, s *goruntime.Span, obj uint32) uint32 
 	if !ok {
 		return 0
 	}
-	if left := x.capEnd - x.hi; s.ElemSize >= minRoomed && left >= e.Type.Size {
-		return uint32(min(left, math.MaxUint32))
+	left := x.capEnd - x.hi
+	if s.ElemSize < minRoomed || left < e.Type.Size {
+		left = min(left, uint64(e.Slack)*e.Type.Size) // words that are no slice may say more
 	}
-	return uint32(min(uint64(e.Slack)*e.Type.Size, math.MaxUint32))
+	return uint32(min(left, math.MaxUint32))
 }
 
 // object adds a reference to a heap object; room is that of the slice, in bytes.
