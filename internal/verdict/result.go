@@ -136,7 +136,8 @@ type Holder struct {
 	// a variable of the test's own, or what the repeated operation refers to
 	Test bool `json:"test,omitempty"`
 	// of goroutines: file:line of their function, as the compiler recorded it; the function with
-	// the go statement; file:line of that statement
+	// the go statement; file:line of that statement. Of resources that nothing in Go holds: the
+	// program's function that made them; file:line of its call
 	At         string `json:"at,omitempty"`
 	CreatedBy  string `json:"created_by,omitempty"`
 	CreatedAt  string `json:"created_at,omitempty"`

@@ -137,6 +137,7 @@ func (x *Experiment) runBatch(n int) {
 func (x *Experiment) recordBatch(n int) {
 	if runtime.MemProfileRate > 1 && !x.Env.MemProfile {
 		x.words.Recorded = x.past.Last()
+		x.noteAllocations()
 		defer memprofile.SetRate(1)()
 	}
 	x.runBatch(n)

@@ -40,7 +40,9 @@ type Experiment struct {
 	words  *wording.Wording
 
 	alsoHeldBy []observe.Place // places whose other holders the next snapshot finds
-	native     bool            // the next snapshot finds native holders, if artifacts are kept
+	// by stack, from before the batch that is recorded; nil unless makers of resources are wanted
+	allocated map[[32]uintptr]int64
+	native    bool // the next snapshot finds native holders, if artifacts are kept
 
 	before    stock // before the first call
 	announced bool  // what piles up is on standard error

@@ -119,7 +119,10 @@ func (x *Experiment) nextBatch(batch int) (stop bool, err error) {
 	if x.failed || x.late {
 		return true, nil
 	}
-	return false, x.snapshot()
+	if err = x.snapshot(); err == nil {
+		x.findMakers()
+	}
+	return false, err
 }
 
 // stopped is the outcome where nextBatch has stopped; nil if op failed the test.

@@ -130,6 +130,9 @@ func (w *Wording) holderOf(l *finding.Leak) *verdict.Holder {
 	}
 	if l.IsResource() {
 		h.Kind, h.Root = "resource", l.Resources[0].Name
+		if by := w.Makers[l.Resources[0].Kind]; len(by) > 0 {
+			h.CreatedBy, h.CreatedAt = symbol.Unescape(by[0].Function), by[0].At
+		}
 	}
 	if l.Goroutines == nil {
 		return h

@@ -60,13 +60,29 @@ func (w *Wording) explainResources(l *finding.Leak) []string {
 		}
 	}
 	if l.IsResource() && !held {
-		lines = append(lines, explainUnheld(l.Resources[0])...)
+		lines = append(append(lines, explainUnheld(l.Resources[0])...), w.madeBy(l.Resources[0].Kind)...)
 	}
 	calls := w.callsBehind(l)
 	if lines = append(lines, calls...); calls != nil && !l.IsResource() {
 		lines = append(lines, "")
 	}
 	return lines
+}
+
+// maxMakers is how many calls that make a resource a message names.
+const maxMakers = 3
+
+// madeBy names the program's calls that made resources of a kind, as far as they are known.
+func (w *Wording) madeBy(k ledger.Kind) []string {
+	all := w.Makers[k]
+	if len(all) == 0 {
+		return nil
+	}
+	var calls []string
+	for _, c := range all[:min(len(all), maxMakers)] {
+		calls = append(calls, w.callText(c))
+	}
+	return []string{"made by " + strings.Join(calls, ", or ")}
 }
 
 // howMany says for which share of the resources the objects of the holder stand: "each", or "one of

@@ -5,6 +5,8 @@ import (
 	"github.com/leakgate/leakgate/internal/nativestack"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
 
 // A Wording describes the findings of a Finder.
@@ -12,6 +14,9 @@ type Wording struct {
 	*finding.Finder
 	Batches  []int             // calls of op in each batch, without the warm-up
 	Recorded *history.Snapshot // before the batch whose allocations were recorded; nil: none was
+
+	// the program's calls that made resources of each kind in that batch, the most frequent first
+	Makers map[ledger.Kind][]pile.Call
 
 	RecordsNative bool         // calls that allocate native memory can be recorded
 	Native        *NativeCalls // nil: no calls were to be recorded

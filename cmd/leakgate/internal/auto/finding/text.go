@@ -108,6 +108,12 @@ func text(g judge.Growth) string {
 		}
 		return line
 	}
+	if h := g.Bound.Holder; h.Kind == "resource" {
+		if h.CreatedBy != "" {
+			return g.Bound.Growth + ", made by " + h.CreatedBy
+		}
+		return g.Bound.Growth
+	}
 	return g.Bound.Growth + " via " + g.Bound.Path
 }
 

@@ -219,9 +219,9 @@ func (m *Modules) class(b verdict.Bound) (Class, string) {
 		return Unnamed, ""
 	}
 	// A goroutine that runs a function of the standard library belongs to the package that started
-	// it.
+	// it; a resource to the one that made it.
 	packages := []string{h.Package, symbol.Package(h.CreatedBy)}
-	if h.Kind != "goroutine" {
+	if h.Kind != "goroutine" && h.Kind != "resource" {
 		packages = append([]string{h.Package}, h.Packages...)
 	}
 	i := slices.IndexFunc(packages, m.isOthers)
