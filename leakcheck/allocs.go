@@ -12,34 +12,20 @@ import (
 //		leakcheck.Type[*app.Session]().MaxAllocsPerOp(1),
 //		leakcheck.AllAllocs().MaxAllocsPerOp(12).MaxBytesPerOp(2048))
 //
-// The figures are exact: all allocations of the goroutine that calls op count, and those of
-// goroutines that op starts. Other goroutines do not count, so that tests may run in parallel; but
-// work that op gives to a goroutine from before does not count either. The objects of a type are
-// those of that type alone; those of a slice type (Type[[]T]()) are its backing arrays, and all
-// arrays of type [n]T, as which the compiler allocates composite literals and the arguments of
-// variadic calls; those of a map type are the groups of its entries. Memory without a type that the
-// runtime knows, such as strings, counts in AllAllocs. A type that an element of a generic
-// function's shape shares, such as Entry[go.shape.int], is matched by that name.
+// Counts are exact. They include the goroutine that calls op and those that op starts, and no
+// others, so tests may run in parallel. Strings and other memory without a type count in AllAllocs.
+// op is called four times to warm up, and then 100 times, or as often as half a second allows;
+// Warmup and Iterations override that. A bound is broken if the calls allocate more than 5 % of a
+// call beyond it, in two rounds. Without a bound AssertAllocs compares with the golden file
+// testdata/leakcheck/<Test>~go1.26.golden, one for each Go version. doc/allocations.md has the
+// rules.
 //
-// op is called twice to warm up, twice more after a garbage collection, and then 100 times, or as
-// often as half a second allows, at least 4 times; Warmup and Iterations override the first and the
-// last. A bound is broken if the calls allocate more than 5 % of a call beyond it, and do so in a
-// second round, too: one-time setup is no allocation of each call. A smaller excess is logged.
-// Garbage collections are put off meanwhile, until 256 MiB are allocated.
-//
-// Without a bound it compares whole allocations of one call, by type, with the golden file
-// <Test>~go1.26.golden in testdata/leakcheck, one for each Go version, as AssertRetained does with
-// <Test>.golden. Allocations that only some calls make are logged.
-//
-// It returns false if it failed the test, which goes on; it panics if t is nil. If the execution
-// tracer is in use (go test -trace, a flight recorder), the verdict is unknown, and in a bubble of
-// testing/synctest: call AssertAllocs outside, with synctest.Test in op. It is also unknown if a
-// bound is broken with -race, since a sync.Pool then loses at random what is put into it;
-// outside of leakgate run that skips the rest of the test, as testing.AllocsPerRun's users do. The
-// cost is a trace of these calls: 1.0 to 1.7 times their CPU time, and 5 ms and more to begin with,
-// in proportion to the live heap (280 ms with a million objects). A failure costs a third round
-// with the memory profiler at its highest rate, 5 to 40 times as slow, which finds where each type
-// was allocated. Calls of several goroutines take turns.
+// It returns false if it failed the test, which goes on; it panics if t is nil. The verdict is
+// unknown if the execution tracer is in use (go test -trace, a flight recorder), in a bubble of
+// testing/synctest, and if a bound is broken with -race, since a sync.Pool then loses values at
+// random. The cost is a trace of these calls: 1.0 to 1.7 times their CPU time, and 5 ms and more to
+// begin with, in proportion to the live heap. A failure costs a round that is 5 to 40 times as
+// slow, which finds the stacks. Calls of several goroutines take turns.
 func AssertAllocs(t TestingT, op func(), opts ...AllocOption) bool {
 	environ.NeedT(t, "AssertAllocs")
 	t.Helper()

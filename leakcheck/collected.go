@@ -16,23 +16,16 @@ import (
 //	s.Logout()
 //
 // It keeps only a weak pointer. The check runs as a t.Cleanup function, after those that are
-// registered later, so call ExpectCollected before the test registers its own cleanups. Functions
-// registered with t.Cleanup may refer to the object: an object that only the testing package holds
-// is no leak. A test that failed or was skipped is not checked.
+// registered later, so call ExpectCollected before the test registers its own cleanups. An object
+// that only the testing package holds is no leak. A test that failed or was skipped is not checked.
 //
-// If the object is garbage, the check costs a garbage collection; no snapshot is taken. An object
-// that is still alive then is given two more collections, for sync.Pools and finalizers, and half a
-// second, for goroutines that are about to end. Only then the process is frozen and searched, as
-// for AssertRetained.
+// If the object is garbage, the check costs a garbage collection. Otherwise the object is given two
+// more, and half a second. Only then the process is frozen and searched, as for AssertRetained.
 //
-// p must point to Go's heap: nothing else is ever garbage, and the test fails. A pointer to a field
-// or an element stands for the whole object that it is part of. Small values without pointers share
-// blocks of memory; such a block stays while any of them lives, so only references to the value
-// itself count. ExpectCollected may be called from any goroutine.
-//
-// An object with a finalizer (runtime.SetFinalizer) is taken for garbage as soon as the finalizer
-// is queued. If the finalizer makes the object reachable again, as those of some pools do,
-// ExpectCollected does not notice: bound its type with AssertRetained.
+// p must point to Go's heap. A pointer to a field or an element stands for the whole object that it
+// is part of; of small values without pointers, which share blocks, only references to the value
+// itself count. An object that its own finalizer makes reachable again is taken for garbage.
+// ExpectCollected may be called from any goroutine.
 func ExpectCollected[T any](t TestingT, p *T, reason string) {
 	environ.NeedT(t, "ExpectCollected")
 	t.Helper()

@@ -54,8 +54,8 @@ func (f *Finder) Growth() *Growth {
 				l.Own = f.TimersOf(l.Heads[0].Parent)
 			}
 			if l.Measure == history.InUse {
-				// The buffer of a channel was there before; a string takes memory in steps, and a part of
-				// another string keeps all of that.
+				// The buffer of a channel was there before; a string takes memory in steps, and a
+				// part of another string keeps all of that.
 				memory := f.Measured(l.Heads[0], history.InBytes)
 				if used := l.Own.Grown(); memory.Grown() < 2*used || isQueue(l.Heads[0]) {
 					l.Total.Bytes += used - memory.Grown()

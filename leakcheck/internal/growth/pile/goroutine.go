@@ -67,8 +67,8 @@ func (g *Goroutines) HasProgram(isProgram func(pkg string) bool) bool {
 	return slices.ContainsFunc(g.Calls, func(c Call) bool { return isProgram(symbol.Package(c.Function)) })
 }
 
-// Recursive returns the innermost function of the program that is on the stack more than once, "" if
-// there is none.
+// Recursive returns the innermost function of the program that is on the stack more than once, ""
+// if there is none.
 func (g *Goroutines) Recursive(isProgram func(pkg string) bool) string {
 	seen := make(map[string]bool)
 	for _, c := range g.Calls {

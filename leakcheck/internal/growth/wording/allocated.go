@@ -7,8 +7,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// allocatedAt lists the stacks that allocated most of the growth of the branch that the title names,
-// and of a trace's last branch if that is another one.
+// allocatedAt lists the stacks that allocated most of the growth of the branch that the title
+// names, and of a trace's last branch if that is another one.
 func (w *Wording) allocatedAt(t *tree.Trace, titled *tree.Branch) []string {
 	lines := w.allocated(titled, "")
 	if last := t.Last(); last != titled {
