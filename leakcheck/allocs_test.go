@@ -204,3 +204,32 @@ type failedT struct {
 func (t *failedT) Failed() bool { return t.failed }
 
 func (t *failedT) Skipped() bool { return false }
+
+var (
+	keptText  *string
+	keptWords *[]string
+	keptTable *map[string]int
+	keptLine  *chan int
+)
+
+// A variable of any type that moves to the heap can be bounded, by Type and by the name in the
+// table: a String method that returns *string, say.
+func TestAssertAllocsOfVariables(t *testing.T) {
+	op := func() {
+		text, names, table, lines := "a", []string(nil), map[string]int(nil), chan int(nil)
+		keptText, keptWords, keptTable, keptLine = &text, &names, &table, &lines
+	}
+	for name, s := range map[string]Selector{
+		"string": Type[*string](), "[]string": Type[*[]string](), "map[string]int": Type[*map[string]int](), "chan int": Type[*chan int](),
+	} {
+		for _, s := range []Selector{s, TypeNamed("*" + name)} {
+			ft := &fakeT{}
+			assert.True(t, AssertAllocs(ft, op, s.MaxAllocsPerOp(1), AllAllocs().MaxAllocsPerOp(4)), ft.errorText())
+			ft = &fakeT{}
+			if ok := AssertAllocs(ft, op, s.MaxAllocsPerOp(0)); !untoldWithRace(t, ft) {
+				assert.False(t, ok, name)
+				assert.Contains(t, ft.errorText(), ": 1.00 allocs/op (", name)
+			}
+		}
+	}
+}

@@ -85,6 +85,9 @@ func untold(s *request.Selector) string {
 		}
 		return ""
 	}
+	if strings.HasPrefix(s.Types.Exact(), "*") { // a variable of that type
+		return ""
+	}
 	switch s.Object.Kind() {
 	case reflect.String:
 		return "strings"

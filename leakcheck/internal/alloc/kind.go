@@ -94,6 +94,9 @@ func kindOf(n *alloctrace.Count, classes []int64) *row {
 		r.name, r.array = "[]"+naming.TypeName(t), true
 	default:
 		r.name = naming.TypeName(t)
+		if isReference(r.name) {
+			r.name = "*" + r.name // a variable, for which the name alone would be that of its array or entries
+		}
 		if t.Kind() == reflect.Array && t.Name() == "" {
 			t = t.Elem()
 			r.slice = "[]" + naming.TypeName(t)
@@ -146,8 +149,14 @@ func (r *row) twin() *row {
 
 // reference is the type of a reference to the objects of a row, which selectors match.
 func (r *row) reference() string {
-	if strings.HasPrefix(r.name, "[]") || strings.HasPrefix(r.name, "map[") {
+	if isReference(r.name) || isReference(strings.TrimPrefix(r.name, "*")) {
 		return r.name
 	}
 	return "*" + r.name
+}
+
+// isReference reports whether a name is that of a slice or map type, by which messages call the
+// array or the entries.
+func isReference(name string) bool {
+	return strings.HasPrefix(name, "[]") || strings.HasPrefix(name, "map[")
 }

@@ -109,7 +109,8 @@ func (s *site) sharesBlocks() bool { return s.of != nil && !s.of.pointer && s.si
 // in reports whether a row may count objects of this kind.
 func (k *kind) in(r *row) bool {
 	switch {
-	case k.name == r.name, k.array && strings.TrimPrefix(k.name, "[]") == r.name: // an array of one element is an element
+	case k.name == r.name, !k.array && "*"+k.name == r.name && isReference(k.name), // a variable
+		k.array && strings.TrimPrefix(k.name, "[]") == r.name: // an array of one element is an element
 		return true
 	case k.line != "":
 		return r.line == k.line
