@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package sysmem
+package offheap
 
 // mapNoReserve is 0: this system does not account for memory before it is written to.
 const mapNoReserve = 0

@@ -1,5 +1,4 @@
-// Package addrmap is a map with addresses as keys, whose readers take no lock.
-package addrmap
+package objset
 
 import (
 	"math/bits"
@@ -7,11 +6,11 @@ import (
 	"unsafe"
 )
 
-// A Map maps addresses to pointers; nil is a valid value, for an address with nothing to know. Get
-// takes no lock and may run at any time; calls of Add and Len must not overlap. Address 0 is no
-// key. All values of a map are pointers to one type; type parameters would express that, but each
-// instantiation adds 10 KB to every test binary.
-type Map struct {
+// An AddressMap maps addresses to pointers; nil is a valid value, for an address with nothing to
+// know. Get takes no lock and may run at any time; calls of Add and Len must not overlap. Address 0
+// is no key. All values of a map are pointers to one type; type parameters would express that, but
+// each instantiation adds 10 KB to every test binary.
+type AddressMap struct {
 	slots atomic.Pointer[[]slot] // a power of two of them, at most half in use
 	used  int
 }
@@ -23,7 +22,7 @@ type slot struct {
 }
 
 // Get returns the value of an address; ok is false if the address was not added.
-func (m *Map) Get(addr uint64) (value unsafe.Pointer, ok bool) {
+func (m *AddressMap) Get(addr uint64) (value unsafe.Pointer, ok bool) {
 	if slots := m.slots.Load(); slots != nil && addr != 0 {
 		if s := findSlot(*slots, addr); atomic.LoadUint64(&s.addr) == addr {
 			return atomic.LoadPointer(&s.value), true
@@ -33,10 +32,10 @@ func (m *Map) Get(addr uint64) (value unsafe.Pointer, ok bool) {
 }
 
 // Len returns the number of addresses. It must not run concurrently with Add.
-func (m *Map) Len() int { return m.used }
+func (m *AddressMap) Len() int { return m.used }
 
 // Add sets the value of an address, which must not be 0 and not be in the map.
-func (m *Map) Add(addr uint64, value unsafe.Pointer) {
+func (m *AddressMap) Add(addr uint64, value unsafe.Pointer) {
 	slots := m.slots.Load()
 	if slots == nil || 2*m.used >= len(*slots) {
 		old := slots

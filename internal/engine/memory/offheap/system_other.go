@@ -1,6 +1,6 @@
 //go:build !unix && !windows
 
-package sysmem
+package offheap
 
 // On this system all memory is from the Go heap.
 

@@ -1,6 +1,6 @@
 //go:build race && amd64 && !instrumented
 
-package relaxed
+package rawmem
 
 // Load32 reads a word.
 //

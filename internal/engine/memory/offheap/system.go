@@ -1,6 +1,4 @@
-// Package sysmem takes memory from the operating system, outside of the Go heap. The garbage
-// collector neither counts nor scans this memory, and Release returns it to the system.
-package sysmem
+package offheap
 
 import "github.com/leakgate/leakgate/internal/engine/memory/remedy"
 

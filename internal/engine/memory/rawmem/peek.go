@@ -1,7 +1,4 @@
-// Package peek reads memory of this process in place, at any address: the runtime's own records,
-// and objects of unknown types. The caller makes sure that the memory is mapped, and that
-// concurrent writes to it do no harm. The race detector and checkptr do not see these reads.
-package peek
+package rawmem
 
 import "unsafe"
 

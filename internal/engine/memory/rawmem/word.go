@@ -1,6 +1,6 @@
 //go:build !race || !amd64 || instrumented
 
-package relaxed
+package rawmem
 
 import "sync/atomic"
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package sysmem
+package offheap
 
 import "syscall"
 

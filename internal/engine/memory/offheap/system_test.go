@@ -1,4 +1,4 @@
-package sysmem
+package offheap
 
 import (
 	"errors"

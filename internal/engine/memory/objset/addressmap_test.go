@@ -1,20 +1,20 @@
 //go:build go1.26
 
-package addrmap_test
+package objset_test
 
 import (
 	"sync"
 	"testing"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/addrmap"
+	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
 // TestAddrMap: readers find all addresses that were added before their lookup, while the map grows.
 func TestAddrMap(t *testing.T) {
 	const n = 10_000
-	var m addrmap.Map
+	var m objset.AddressMap
 	values := make([]int, n)
 	get := func(i int) (*int, bool) {
 		p, ok := m.Get(uint64(i+1) * 8)
