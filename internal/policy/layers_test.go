@@ -62,7 +62,7 @@ var layers = []struct {
 	{"refscan/scanreport", []string{"internal/nodename", "internal/symbol", "refscan", "internal/textfmt", "internal/wholefile"}},
 	{"refscan/refscanhttp", []string{"internal/debughttp", "refscan", "refscan/scanreport"}},
 	{"internal/jump", []string{"internal/textfmt"}}, // plain numbers: it knows nothing of heaps
-	{"refscan/spike", []string{"refscan", "internal/engine/runtime/gccount", "internal/engine/runtime/gcwatch", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/jump", "refscan/scanreport"}},
+	{"refscan/spike", []string{"refscan", "internal/engine/runtime/gcwatch", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/jump", "refscan/scanreport"}},
 
 	{"golden", []string{"internal/wholefile"}}, // a file format: it knows nothing of heaps
 	{"internal/verdict", nil},

@@ -1,4 +1,4 @@
-package gccount_test
+package gcwatch_test
 
 import (
 	"context"
@@ -7,14 +7,13 @@ import (
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
-	"github.com/leakgate/leakgate/internal/engine/runtime/gccount"
 	"github.com/leakgate/leakgate/internal/engine/runtime/gcwatch"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
 // self returns the counters of this process; without debug information the test is skipped.
-func self(t *testing.T) *gccount.Counters {
+func self(t *testing.T) *gcwatch.Counters {
 	t.Helper()
 	if !snapshot.Supported {
 		t.Skip("this system is not supported")
@@ -23,7 +22,7 @@ func self(t *testing.T) *gccount.Counters {
 	require.NoError(t, err)
 	bias, err := snapshot.LoadBias(index)
 	require.NoError(t, err)
-	c, err := gccount.Find(rtlayout.In(index, bias))
+	c, err := gcwatch.FindCounters(rtlayout.In(index, bias))
 	require.NoError(t, err)
 	return c
 }
@@ -34,11 +33,11 @@ func TestCountersAreThoseOfMetrics(t *testing.T) {
 	for range 5 {
 		runtime.GC()
 		want, _ := metrics.Last()
-		got, err := c.Last(gccount.Self{})
+		got, err := c.Last(gcwatch.Self{})
 		require.NoError(t, err)
 		assert.Equal(t, want.Number, uint64(got.Number))
 		assert.Equal(t, want.Live, uint64(got.Marked))
-		swept, err := c.Swept(gccount.Self{})
+		swept, err := c.Swept(gcwatch.Self{})
 		require.NoError(t, err)
 		assert.Equal(t, got.Number, swept)
 	}
@@ -64,7 +63,7 @@ func TestLeastHasNothingNew(t *testing.T) {
 	tree = grow(18) // marking takes a while
 	defer func() { tree = nil }()
 	runtime.GC()
-	calm, err := c.Last(gccount.Self{})
+	calm, err := c.Last(gcwatch.Self{})
 	require.NoError(t, err)
 	alive, known := calm.Least()
 	require.True(t, known, "no collection has begun since")
@@ -86,7 +85,7 @@ func TestLeastHasNothingNew(t *testing.T) {
 	most := int64(0)
 	for range 30 {
 		runtime.GC()
-		busy, err := c.Last(gccount.Self{})
+		busy, err := c.Last(gcwatch.Self{})
 		require.NoError(t, err)
 		if least, known := busy.Least(); known {
 			require.True(t, least <= alive+slack, "%d, then %d of %d", alive, least, busy.Marked)

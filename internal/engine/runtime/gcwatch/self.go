@@ -1,4 +1,4 @@
-package gccount
+package gcwatch
 
 import "github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 

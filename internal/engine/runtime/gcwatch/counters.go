@@ -1,6 +1,4 @@
-// Package gccount reads the garbage collector's counters of a running program in place: of this
-// process, or of another one. It stops nothing.
-package gccount
+package gcwatch
 
 import "github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 
@@ -15,8 +13,8 @@ type Counters struct {
 	before, after uint64 // work.heap0, heap1: the heap when marking began, and when it ended
 }
 
-// Find finds the counters by debug information.
-func Find(l *rtlayout.Lookup) (*Counters, error) {
+// FindCounters finds the counters by debug information.
+func FindCounters(l *rtlayout.Lookup) (*Counters, error) {
 	const work, workType = "runtime.work", "runtime.workType"
 	at := func(variable, typ, field string) uint64 { return l.Variable(variable).Addr + l.Offset(typ, field) }
 	c := &Counters{
@@ -36,8 +34,8 @@ type Memory interface {
 	Word(addr uint64, size int) (uint64, error)
 }
 
-// A Cycle is a garbage collection.
-type Cycle struct {
+// A Marking is what the counters say of a garbage collection.
+type Marking struct {
 	Number uint32 // number of collections that have ended in the process, from 1; it restarts after 2^32
 	// Marked is how many bytes the mark phase found alive, by size class, including all objects
 	// that were allocated while it marked, garbage or not. Before the first collection it is the
@@ -52,23 +50,23 @@ type Cycle struct {
 // Last returns the collection that ended last, in some eight reads. It allocates nothing. If the
 // world is stopped at this moment for the end of a collection, Last may return that collection's
 // size with the number of the one before. Errors are those of the memory.
-func (c *Counters) Last(m Memory) (Cycle, error) {
-	r := reader{m: m}
+func (c *Counters) Last(m Memory) (Marking, error) {
+	r := words{m: m}
 	for {
-		cycle := Cycle{Number: uint32(r.word(c.number, 4)), Marked: int64(r.word(c.marked, 8)), Allocated: -1}
+		last := Marking{Number: uint32(r.word(c.number, 4)), Marked: int64(r.word(c.marked, 8)), Allocated: -1}
 		before, after := int64(r.word(c.before, 8)), int64(r.word(c.after, 8))
-		if r.word(c.starting, 4) != 0 && uint32(r.word(c.begun, 4)) == cycle.Number && after >= before {
-			cycle.Allocated = after - before
+		if r.word(c.starting, 4) != 0 && uint32(r.word(c.begun, 4)) == last.Number && after >= before {
+			last.Allocated = after - before
 		}
-		if r.err != nil || uint32(r.word(c.number, 4)) == cycle.Number {
-			return cycle, r.err
+		if r.err != nil || uint32(r.word(c.number, 4)) == last.Number {
+			return last, r.err
 		}
 	}
 }
 
 // Least is how many bytes were alive without the objects that were allocated while the collection
 // marked; it is Marked if that is unknown.
-func (c Cycle) Least() (bytes int64, known bool) {
+func (c Marking) Least() (bytes int64, known bool) {
 	if c.Allocated < 0 {
 		return c.Marked, false
 	}
@@ -82,12 +80,12 @@ func (c *Counters) Swept(m Memory) (uint32, error) {
 }
 
 // A reader reads words and keeps the first error.
-type reader struct {
+type words struct {
 	m   Memory
 	err error
 }
 
-func (r *reader) word(addr uint64, size int) uint64 {
+func (r *words) word(addr uint64, size int) uint64 {
 	if r.err != nil {
 		return 0
 	}
