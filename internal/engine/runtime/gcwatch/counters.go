@@ -79,7 +79,7 @@ func (c *Counters) Swept(m Memory) (uint32, error) {
 	return uint32(generation) / 2, err
 }
 
-// A reader reads words and keeps the first error.
+// words reads words and keeps the first error.
 type words struct {
 	m   Memory
 	err error

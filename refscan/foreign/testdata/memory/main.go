@@ -1,5 +1,5 @@
-// Command memory says what is in a core file, for a test to compare with what a debugger says: the bytes of all segments, and the
-// package variables.
+// Command memory says what is in a core file, for a test to compare with what a debugger says: the
+// bytes of all segments, and the package variables.
 package main
 
 import (
@@ -12,9 +12,8 @@ import (
 	"os"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/engine/process/corefile"
+	"github.com/leakgate/leakgate/internal/engine/process/elfimage"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
-	"github.com/leakgate/leakgate/internal/engine/symbols/execfile"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
 )
 
@@ -33,9 +32,9 @@ type Variable struct {
 }
 
 func main() {
-	exe, err := execfile.Open(os.Args[2])
+	exe, err := elfimage.OpenProgram(os.Args[2])
 	check(err)
-	core, err := corefile.Open(os.Args[1], exe)
+	core, err := elfimage.OpenCore(os.Args[1], exe)
 	check(err)
 	file, err := elffile.Open(os.Args[2])
 	check(err)

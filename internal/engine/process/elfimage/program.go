@@ -1,7 +1,4 @@
-// Package execfile reads the program file of a process that this one did not start: the contents
-// that the process has loaded without the right to write, their addresses in memory, and whether it
-// is the right file. Such processes, and core files, are of Linux, so it is an ELF file.
-package execfile
+package elfimage
 
 import (
 	"debug/elf"
@@ -14,8 +11,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
 )
 
-// A File is a program file, mapped. It is safe for concurrent use once Relocate was called.
-type File struct {
+// A Program is a program file, mapped. It is safe for concurrent use once Relocate was called.
+type Program struct {
 	BuildID string // Go's, or a hash of the file if it has none
 	GOARCH  string
 	bias    uint64
@@ -25,9 +22,9 @@ type File struct {
 	loads   []objfile.Segment
 }
 
-// Open maps a program file. It returns an error if the file is no 64-bit little-endian ELF
+// OpenProgram maps a program file. It returns an error if the file is no 64-bit little-endian ELF
 // executable of amd64 or arm64.
-func Open(path string) (*File, error) {
+func OpenProgram(path string) (*Program, error) {
 	x, err := elffile.Open(path)
 	if err != nil {
 		return nil, err
@@ -36,33 +33,33 @@ func Open(path string) (*File, error) {
 	if t := elf.Type(x.Type); t != elf.ET_EXEC && t != elf.ET_DYN {
 		return nil, fmt.Errorf("%s is no executable, but %v", path, t)
 	}
-	f := &File{BuildID: x.BuildID, GOARCH: x.GOARCH, entry: x.Entry, loads: x.Segments}
+	f := &Program{BuildID: x.BuildID, GOARCH: x.GOARCH, entry: x.Entry, loads: x.Segments}
 	if f.GOARCH == "" {
 		return nil, fmt.Errorf("%s is for %v; amd64 and arm64 are supported", path, elf.Machine(x.Machine))
 	}
 	if s := x.Section(".text"); s != nil {
 		f.text = image.Range{Addr: s.Addr, Len: s.Size}
 	}
-	if f.data, err = Map(path); err != nil {
+	if f.data, err = mapFile(path); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
 // Close removes the mapping: slices that Lend or From returned are invalid from then on.
-func (f *File) Close() error {
+func (f *Program) Close() error {
 	b := f.data
 	if f.data = nil; b == nil {
 		return nil
 	}
-	return Unmap(b)
+	return unmap(b)
 }
 
 // Bias is the difference between the program's addresses in memory and in the file, see Relocate.
-func (f *File) Bias() uint64 { return f.bias }
+func (f *Program) Bias() uint64 { return f.bias }
 
 // Text is the address range of the program's code in memory.
-func (f *File) Text() image.Range { return image.Range{Addr: f.text.Addr + f.bias, Len: f.text.Len} }
+func (f *Program) Text() image.Range { return image.Range{Addr: f.text.Addr + f.bias, Len: f.text.Len} }
 
 // The kinds of words of the auxiliary vector that Relocate reads (uapi/linux/auxvec.h).
 const (
@@ -74,7 +71,7 @@ const (
 // Relocate finds the bias by a process's auxiliary vector. As far as the process's memory allows,
 // it checks that this is the process's file: that it has the build ID of the loaded program. read
 // returns memory of the process, nil if it cannot be read.
-func (f *File) Relocate(auxv []byte, read func(addr, n uint64) []byte) error {
+func (f *Program) Relocate(auxv []byte, read func(addr, n uint64) []byte) error {
 	words := make(map[uint64]uint64)
 	for i := 0; i+16 <= len(auxv); i += 16 {
 		words[binary.LittleEndian.Uint64(auxv[i:])] = binary.LittleEndian.Uint64(auxv[i+8:])
@@ -130,7 +127,7 @@ func loadedBuildID(at, count, bias uint64, read func(addr, n uint64) []byte) str
 
 // Lend returns memory that the program has loaded from the file and cannot write to, nil for other
 // memory.
-func (f *File) Lend(r image.Range) []byte {
+func (f *Program) Lend(r image.Range) []byte {
 	for _, p := range f.loads {
 		lo := p.Addr + f.bias
 		if !p.Writable && lo <= r.Addr && r.Addr < r.End() && r.End() <= lo+p.FileSize && p.Offset+p.FileSize <= uint64(len(f.data)) {
@@ -142,7 +139,7 @@ func (f *File) Lend(r image.Range) []byte {
 
 // From returns at most n bytes of the program from the file, nil if no byte at addr comes from the
 // file. The process may have written to this memory since.
-func (f *File) From(addr, n uint64) []byte {
+func (f *Program) From(addr, n uint64) []byte {
 	for _, p := range f.loads {
 		lo := p.Addr + f.bias
 		if lo <= addr && addr < lo+p.FileSize && p.Offset+p.FileSize <= uint64(len(f.data)) {

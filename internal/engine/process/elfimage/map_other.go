@@ -1,14 +1,14 @@
 //go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
 
-package execfile
+package elfimage
 
 import (
 	"fmt"
 	"os"
 )
 
-// Map reads a file.
-func Map(path string) ([]byte, error) {
+// mapFile reads a file.
+func mapFile(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if err == nil && len(b) == 0 {
 		err = fmt.Errorf("%s is empty", path)
@@ -16,5 +16,5 @@ func Map(path string) ([]byte, error) {
 	return b, err
 }
 
-// Unmap does nothing on this system.
-func Unmap([]byte) error { return nil }
+// unmap does nothing on this system.
+func unmap([]byte) error { return nil }

@@ -1,4 +1,4 @@
-package stackmem
+package gstate
 
 import (
 	"encoding/binary"
@@ -181,9 +181,9 @@ func newFakeProcess() (*fakeProcess, fakeParts) {
 	return p, parts
 }
 
-func (p *fakeProcess) reader() *reader {
+func (p *fakeProcess) reader() *stackReader {
 	mem := image.NewSpace(p)
-	return &reader{mem: mem, l: rtlayout.In(p, 0), goroutines: func() (all []uint64, err error) {
+	return &stackReader{mem: mem, l: rtlayout.In(p, 0), goroutines: func() (all []uint64, err error) {
 		list := p.globals["runtime.allgs"].Addr
 		for i := range mem.U64(list + 8) {
 			all = append(all, mem.U64(mem.U64(list)+8*i))
@@ -196,9 +196,9 @@ func TestStackMemory(t *testing.T) {
 	p, _ := newFakeProcess()
 	got, err := p.reader().read()
 	require.NoError(t, err)
-	assert.Equal(t, &Memory{
-		Ended: Sum{1, 4096}, G0: Sum{1, 16384}, GSignal: Sum{1, 32768}, Crash: Sum{1, 16384},
-		Cache: Sum{1, 8192}, Pool: Sum{13, 13 * 2048}, Large: Sum{1, 65536},
+	assert.Equal(t, &StackMemory{
+		Ended: StackSum{1, 4096}, G0: StackSum{1, 16384}, GSignal: StackSum{1, 32768}, Crash: StackSum{1, 16384},
+		Cache: StackSum{1, 8192}, Pool: StackSum{13, 13 * 2048}, Large: StackSum{1, 65536},
 		HeapBytes: 400_000, OSBytes: 77,
 	}, got)
 }
@@ -210,8 +210,8 @@ func TestStackMemoryOfForeignThreads(t *testing.T) {
 	got, err := p.reader().read()
 	require.NoError(t, err)
 	assert.Zero(t, got.G0)
-	assert.Equal(t, Sum{1, 16384}, got.Threads)
-	assert.Equal(t, Sum{1, 32768}, got.GSignal)
+	assert.Equal(t, StackSum{1, 16384}, got.Threads)
+	assert.Equal(t, StackSum{1, 32768}, got.GSignal)
 }
 
 // TestStackMemoryOfUnlimitedThread: the stack of the main thread may reach down to the lowest
@@ -223,7 +223,7 @@ func TestStackMemoryOfUnlimitedThread(t *testing.T) {
 	p.put(g0, 1024, 0x7ffe_f3b0_d690)
 	got, err := p.reader().read()
 	require.NoError(t, err)
-	assert.Equal(t, Sum{1, 0}, got.Threads)
+	assert.Equal(t, StackSum{1, 0}, got.Threads)
 	p.put(p.globals["runtime.iscgo"].Addr, 0)
 	_, err = p.reader().read()
 	require.ErrorContains(t, err, "an impossible stack")

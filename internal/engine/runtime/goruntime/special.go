@@ -1,39 +1,36 @@
-// Package special lists the runtime's special records of objects: finalizers, cleanups, weak
-// handles, and the memory profiler's records.
-package special
+package goruntime
 
 import (
 	"errors"
 	"fmt"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 )
 
-// Kind is a kind of special record that is a root of the collector.
-type Kind uint8
+// SpecialKind is a kind of special record that is a root of the collector.
+type SpecialKind uint8
 
 // The kinds.
 const (
-	Finalizer  Kind = iota // keeps Fn and the object's referents alive, not the object
-	Cleanup                // keeps Fn, Call and Arg alive
-	WeakHandle             // keeps the handle alive, not the object
+	Finalizer  SpecialKind = iota // keeps Fn and the object's referents alive, not the object
+	Cleanup                       // keeps Fn, Call and Arg alive
+	WeakHandle                    // keeps the handle alive, not the object
 )
 
 // A Special is a root that belongs to an object, or (with Obj goruntime.NoObject) waits in a queue.
 type Special struct {
-	Kind       Kind
+	Kind       SpecialKind
 	Obj        uint32 // goruntime.NoObject for queued finalizers and cleanups
-	Span       *goruntime.Span
+	Span       *Span
 	Fn         uint64 // closure
 	Call, Arg  uint64 // cleanups: adapter closure, argument; queued finalizers: Arg is the object
 	ObjectType uint64 // finalizers: address of the object's pointer type
 	Handle     uint64 // weak handles
 }
 
-// Each calls visit for each finalizer, cleanup and weak handle: first those of objects, in address
-// order, then the queued ones (runtime/mgcmark.go, markroot and markrootSpans).
-func Each(m *goruntime.Model, visit func(Special)) error {
+// EachSpecial calls visit for each finalizer, cleanup and weak handle: first those of objects, in
+// address order, then the queued ones (runtime/mgcmark.go, markroot and markrootSpans).
+func EachSpecial(m *Model, visit func(Special)) error {
 	l := m.Fields()
 	var (
 		oNext, oOffset, oKind = l.Offset("runtime.special", "next"), l.Offset("runtime.special", "offset"), l.Offset("runtime.special", "kind")
@@ -94,7 +91,7 @@ func Each(m *goruntime.Model, visit func(Special)) error {
 	return queuedCleanups(m, visit)
 }
 
-func queuedFinalizers(m *goruntime.Model, visit func(Special)) error {
+func queuedFinalizers(m *Model, visit func(Special)) error {
 	l := m.Fields()
 	var (
 		oAll, oCnt, oFin = l.Offset("runtime.finBlock", "alllink"), l.Offset("runtime.finBlock", "cnt"), l.Offset("runtime.finBlock", "fin")
@@ -109,7 +106,7 @@ func queuedFinalizers(m *goruntime.Model, visit func(Special)) error {
 	mem := m.Mem
 	q := queue{name: "the queue of finalizers", link: oAll, count: oCnt, records: oFin, size: size, most: blockSize / size}
 	return q.each(m, mem.U64(all.Addr), func(f uint64) {
-		visit(Special{Kind: Finalizer, Obj: goruntime.NoObject, Fn: mem.U64(f + oFn), Arg: mem.U64(f + oArg), ObjectType: mem.U64(f + oOt)})
+		visit(Special{Kind: Finalizer, Obj: NoObject, Fn: mem.U64(f + oFn), Arg: mem.U64(f + oArg), ObjectType: mem.U64(f + oOt)})
 	})
 }
 
@@ -121,7 +118,7 @@ type queue struct {
 }
 
 // each calls visit with the address of each record, from the first block on.
-func (q *queue) each(m *goruntime.Model, first uint64, visit func(record uint64)) error {
+func (q *queue) each(m *Model, first uint64, visit func(record uint64)) error {
 	mem := m.Mem
 	var list image.Chain
 	for b := first; b != 0; b = mem.U64(b + q.link) {
@@ -139,7 +136,7 @@ func (q *queue) each(m *goruntime.Model, first uint64, visit func(record uint64)
 	return nil
 }
 
-func queuedCleanups(m *goruntime.Model, visit func(Special)) error {
+func queuedCleanups(m *Model, visit func(Special)) error {
 	l := m.Fields()
 	var (
 		oAll             = l.Offset("runtime.cleanupQueue", "all")
@@ -157,11 +154,11 @@ func queuedCleanups(m *goruntime.Model, visit func(Special)) error {
 	mem := m.Mem
 	list := queue{name: "the queue of cleanups", link: oLink, count: oN, records: oList, size: size, most: blockSize / size}
 	return list.each(m, mem.U64(q.Addr+oAll), func(c uint64) {
-		visit(Special{Kind: Cleanup, Obj: goruntime.NoObject, Call: mem.U64(c + oCall), Fn: mem.U64(c + oFn), Arg: mem.U64(c + oArg)})
+		visit(Special{Kind: Cleanup, Obj: NoObject, Call: mem.U64(c + oCall), Fn: mem.U64(c + oFn), Arg: mem.U64(c + oArg)})
 	})
 }
 
-func listError(m *goruntime.Model, list string) error {
+func listError(m *Model, list string) error {
 	if err := m.Mem.Err(); err != nil {
 		return fmt.Errorf("%s: %w", list, err)
 	}

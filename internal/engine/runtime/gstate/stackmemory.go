@@ -1,5 +1,4 @@
-// Package stackmem measures the stack memory that belongs to no living goroutine.
-package stackmem
+package gstate
 
 import (
 	"errors"
@@ -24,47 +23,48 @@ const fixedStack = 2 << 10
 // runtime/runtime2.go).
 const freeMRef = 1
 
-// Sum is a number of stacks and their total size in bytes.
-type Sum struct{ Count, Bytes int64 }
+// StackSum is a number of stacks and their total size in bytes.
+type StackSum struct{ Count, Bytes int64 }
 
-func (s *Sum) add(bytes uint64) {
+func (s *StackSum) add(bytes uint64) {
 	s.Count++
 	s.Bytes += int64(bytes)
 }
 
-// Memory is the stack memory that belongs to no living goroutine, and the runtime's own account of
-// all stack memory.
-type Memory struct {
-	Ended   Sum // kept by goroutines that ended, for the next goroutine
-	G0      Sum // scheduler stacks of threads
-	GSignal Sum // signal stacks of threads
-	Crash   Sum // the stack for the crash of a thread that runs out of its scheduler stack
+// StackMemory is the stack memory that belongs to no living goroutine, and the runtime's own
+// account of all stack memory.
+type StackMemory struct {
+	Ended   StackSum // kept by goroutines that ended, for the next goroutine
+	G0      StackSum // scheduler stacks of threads
+	GSignal StackSum // signal stacks of threads
+	Crash   StackSum // the stack for the crash of a thread that runs out of its scheduler stack
 	// free, in the caches of processors (mcache.stackcache)
-	Cache Sum
-	Pool  Sum // free, in the pool of small stacks (runtime.stackpool)
-	Large Sum // free large stacks, kept while a collection is under way (runtime.stackLarge)
+	Cache StackSum
+	Pool  StackSum // free, in the pool of small stacks (runtime.stackpool)
+	Large StackSum // free large stacks, kept while a collection is under way (runtime.stackLarge)
 	// scheduler stacks that the operating system or C allocated: in neither of the accounts below.
 	// Those whose lower end is not known have no bytes.
-	Threads Sum
+	Threads StackSum
 
 	HeapBytes int64 // runtime/metrics /memory/classes/heap/stacks:bytes
 	OSBytes   int64 // runtime/metrics /memory/classes/os-stacks:bytes
 }
 
-// Read measures the stacks beside those of goroutines (go1.26 and go1.27, runtime/stack.go).
+// ReadStackMemory measures the stacks beside those of goroutines (go1.26 and go1.27,
+// runtime/stack.go).
 //
 // Every small stack is a part of a 32 KiB span: it is allocated, or on the free list of its span,
 // or in a processor's cache (which its span counts as allocated). So the free stacks need not be
 // walked: spans count theirs, and caches know their bytes.
-func Read(m *goruntime.Model) (*Memory, error) {
-	return (&reader{m.Mem, m.Fields(), m.AllGs, nil}).read()
+func ReadStackMemory(m *goruntime.Model) (*StackMemory, error) {
+	return (&stackReader{m.Mem, m.Fields(), m.AllGs, nil}).read()
 }
 
-func (r *reader) read() (*Memory, error) {
-	s := &Memory{}
+func (r *stackReader) read() (*StackMemory, error) {
+	s := &StackMemory{}
 	for _, step := range []struct {
 		what string
-		read func(*Memory)
+		read func(*StackMemory)
 	}{
 		{"memory statistics", r.account},
 		{"ended goroutines", r.ended},
@@ -84,7 +84,7 @@ func (r *reader) read() (*Memory, error) {
 
 var errSpanList = errors.New("the list of spans does not end")
 
-type reader struct {
+type stackReader struct {
 	mem *image.Space
 	l   *rtlayout.Lookup
 	// goroutines lists all g, including those that have ended
@@ -92,10 +92,10 @@ type reader struct {
 	err        error
 }
 
-func (r *reader) broken() bool { return r.err != nil || r.l.Err() != nil || r.mem.Err() != nil }
+func (r *stackReader) broken() bool { return r.err != nil || r.l.Err() != nil || r.mem.Err() != nil }
 
 // stackSize returns the size in bytes of the stack of the g at addr, 0 if it has none.
-func (r *reader) stackSize(g, oLo, oHi uint64) uint64 {
+func (r *stackReader) stackSize(g, oLo, oHi uint64) uint64 {
 	lo, hi := r.mem.U64(g+oLo), r.mem.U64(g+oHi)
 	switch {
 	case lo == 0:
@@ -111,7 +111,7 @@ func (r *reader) stackSize(g, oLo, oHi uint64) uint64 {
 // the lower end of the main thread's stack where it is unlimited (ulimit -s unlimited) or the C
 // library is musl, and takes all addresses below the stack pointer for it (go1.26 and go1.27
 // runtime/proc.go, mstart0; runtime/cgo/gcc_stack_unix.c).
-func (r *reader) foreign(s *Sum, g, oLo, oHi uint64) {
+func (r *stackReader) foreign(s *StackSum, g, oLo, oHi uint64) {
 	lo, hi := r.mem.U64(g+oLo), r.mem.U64(g+oHi)
 	switch {
 	case lo == 0:
@@ -126,7 +126,7 @@ func (r *reader) foreign(s *Sum, g, oLo, oHi uint64) {
 
 // ended counts the stacks of goroutines that ended but keep a stack of the standard size
 // (runtime/proc.go, gfput), and of those made for callbacks from C (oneNewExtraM).
-func (r *reader) ended(s *Memory) {
+func (r *stackReader) ended(s *StackMemory) {
 	oLo, oHi := r.l.Offset("runtime.g", "stack.lo"), r.l.Offset("runtime.g", "stack.hi")
 	oStatus := r.l.Offset("runtime.g", "atomicstatus")
 	gs, err := r.goroutines()
@@ -146,7 +146,7 @@ func (r *reader) ended(s *Memory) {
 // threads counts the stacks of threads, including threads that have ended and wait for their stack
 // to be freed. With cgo, on Windows and macOS, and for the main thread always, g0 uses a stack that
 // Go did not allocate (go1.26 runtime/proc.go, allocm and mStackIsSystemAllocated).
-func (r *reader) threads(s *Memory) {
+func (r *stackReader) threads(s *StackMemory) {
 	oG0, oSignal := r.l.Offset("runtime.m", "g0"), r.l.Offset("runtime.m", "gsignal")
 	oAll, oFree := r.l.Offset("runtime.m", "alllink"), r.l.Offset("runtime.m", "freelink")
 	oWait := r.l.Offset("runtime.m", "freeWait")
@@ -191,7 +191,7 @@ func (r *reader) threads(s *Memory) {
 // ofSystem reports whether the operating system of the program provides the threads' stacks. The
 // fields of runtime.mOS tell Windows and macOS from other systems (runtime/os_windows.go and
 // os_darwin.go, mOS).
-func (r *reader) ofSystem() bool {
+func (r *stackReader) ofSystem() bool {
 	for _, field := range [...]string{"threadLock", "initialized"} {
 		if _, ok := r.l.Maybe("runtime.mOS", field); ok {
 			return true
@@ -201,7 +201,7 @@ func (r *reader) ofSystem() bool {
 }
 
 // crash counts the stack of runtime.gcrash, a g that is in no list (runtime/proc.go, schedinit).
-func (r *reader) crash(s *Memory) {
+func (r *stackReader) crash(s *StackMemory) {
 	oLo, oHi := r.l.Offset("runtime.g", "stack.lo"), r.l.Offset("runtime.g", "stack.hi")
 	g := r.l.Variable("runtime.gcrash").Addr
 	if r.broken() {
@@ -212,7 +212,7 @@ func (r *reader) crash(s *Memory) {
 	}
 }
 
-func (r *reader) caches(s *Memory) {
+func (r *stackReader) caches(s *StackMemory) {
 	allp := r.l.Variable("runtime.allp").Addr
 	oCache := r.l.Offset("runtime.p", "mcache")
 	oLists, oSize := r.l.Offset("runtime.mcache", "stackcache"), r.l.Offset("runtime.stackfreelist", "size")
@@ -240,7 +240,7 @@ func (r *reader) caches(s *Memory) {
 }
 
 // pool counts the free stacks of spans that have any.
-func (r *reader) pool(s *Memory) {
+func (r *stackReader) pool(s *StackMemory) {
 	v := r.l.Variable("runtime.stackpool")
 	if r.broken() {
 		return
@@ -272,7 +272,7 @@ func (r *reader) pool(s *Memory) {
 }
 
 // spans calls visit for each span of a linked list.
-func (r *reader) spans(first, oNext uint64, visit func(span uint64)) {
+func (r *stackReader) spans(first, oNext uint64, visit func(span uint64)) {
 	var seen image.Chain
 	for span := first; span != 0 && !r.broken(); span = r.mem.U64(span + oNext) {
 		if seen.Returns(span) {
@@ -283,7 +283,7 @@ func (r *reader) spans(first, oNext uint64, visit func(span uint64)) {
 	}
 }
 
-func (r *reader) large(s *Memory) {
+func (r *stackReader) large(s *StackMemory) {
 	v := r.l.Variable("runtime.stackLarge")
 	if r.broken() {
 		return
@@ -310,7 +310,7 @@ func (r *reader) large(s *Memory) {
 
 // account reads the figures of the runtime's metrics. The runtime keeps these statistics as three
 // differences, whose sum is valid while the world is stopped (runtime/mstats.go, unsafeRead).
-func (r *reader) account(s *Memory) {
+func (r *stackReader) account(s *StackMemory) {
 	stats := r.l.Variable("runtime.memstats").Addr
 	oSys, oHeap := r.l.Offset("runtime.mstats", "stacks_sys"), r.l.Offset("runtime.mstats", "heapStats.stats")
 	total, each := r.l.FieldSize("runtime.mstats", "heapStats.stats"), r.l.Size("runtime.heapStatsDelta")

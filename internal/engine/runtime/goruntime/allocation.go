@@ -1,10 +1,9 @@
-package special
+package goruntime
 
 import (
 	"errors"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 )
 
 // maxProfileDepth bounds the stacks of allocation records (go1.26 runtime/mprof.go,
@@ -13,7 +12,7 @@ const maxProfileDepth = 1024
 
 // AllocationRecords calls visit for each object whose allocation the memory profiler has recorded
 // (runtime/mprof.go), with the bucket that holds the allocation's stack.
-func AllocationRecords(m *goruntime.Model, visit func(obj uint32, bucket uint64)) error {
+func AllocationRecords(m *Model, visit func(obj uint32, bucket uint64)) error {
 	l := m.Fields()
 	oNext, oOffset, oKind := l.Offset("runtime.special", "next"), l.Offset("runtime.special", "offset"), l.Offset("runtime.special", "kind")
 	oBucket := l.Offset("runtime.specialprofile", "b")
@@ -41,7 +40,7 @@ func AllocationRecords(m *goruntime.Model, visit func(obj uint32, bucket uint64)
 
 // AllocationStack returns the return addresses of a bucket's stack, the innermost first. They
 // follow the bucket in memory.
-func AllocationStack(m *goruntime.Model, bucket uint64) ([]uint64, error) {
+func AllocationStack(m *Model, bucket uint64) ([]uint64, error) {
 	l := m.Fields()
 	oDepth, size := l.Offset("runtime.bucket", "nstk"), l.Size("runtime.bucket")
 	if l.Err() != nil {

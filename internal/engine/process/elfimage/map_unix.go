@@ -1,6 +1,6 @@
 //go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
 
-package execfile
+package elfimage
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Map maps a file to read it. The mapping stays until Unmap.
-func Map(path string) ([]byte, error) {
+// mapFile maps a file to read it. The mapping stays until Unmap.
+func mapFile(path string) ([]byte, error) {
 	// opening a pipe without a writer would block otherwise
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -30,5 +30,5 @@ func Map(path string) ([]byte, error) {
 	return b, nil
 }
 
-// Unmap removes a mapping.
-func Unmap(b []byte) error { return syscall.Munmap(b) }
+// unmap removes a mapping.
+func unmap(b []byte) error { return syscall.Munmap(b) }

@@ -1,6 +1,4 @@
-// Package corefile reads core files of Go programs: memory, and the registers of each thread. It
-// maps the file and copies next to nothing.
-package corefile
+package elfimage
 
 import (
 	"bytes"
@@ -12,8 +10,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/runtime/registers"
-	"github.com/leakgate/leakgate/internal/engine/symbols/execfile"
 )
 
 // Notes of a core file (elf(5), uapi/linux/elf.h) that readNotes reads. The notes of further
@@ -37,7 +33,7 @@ var machines = map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "a
 // Memory that it hands out is valid until Close.
 type Core struct {
 	Threads []goruntime.Thread
-	exe     *execfile.File
+	exe     *Program
 	data    []byte
 	loads   []elf.ProgHeader // by address
 }
@@ -50,11 +46,12 @@ func (e *TruncatedError) Error() string {
 	return fmt.Sprintf("the core file is truncated: it says that it has %d bytes, and has %d", e.Want, e.Have)
 }
 
-// Open opens a core file of the program exe. Close of the result does not close exe. Open returns
-// an error if the file is truncated, is of another program or architecture, or lacks registers.
-func Open(path string, exe *execfile.File) (_ *Core, err error) {
+// OpenCore opens a core file of the program exe. Close of the result does not close exe. Open
+// returns an error if the file is truncated, is of another program or architecture, or lacks
+// registers.
+func OpenCore(path string, exe *Program) (_ *Core, err error) {
 	c := &Core{exe: exe}
-	if c.data, err = execfile.Map(path); err != nil {
+	if c.data, err = mapFile(path); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -100,7 +97,7 @@ func Open(path string, exe *execfile.File) (_ *Core, err error) {
 	sort.Slice(c.loads, func(i, j int) bool { return c.loads[i].Vaddr < c.loads[j].Vaddr })
 	var auxv []byte
 	for _, p := range notes {
-		if a := c.readNotes(c.data[p.Off:][:p.Filesz], registers.Layouts[goarch]); a != nil {
+		if a := c.readNotes(c.data[p.Off:][:p.Filesz], goruntime.RegisterLayouts[goarch]); a != nil {
 			auxv = a
 		}
 	}
@@ -122,7 +119,7 @@ func headersEnd(b []byte) uint64 {
 }
 
 // readNotes reads the threads' registers, and returns the auxiliary vector, nil if it is not there.
-func (c *Core) readNotes(b []byte, r registers.Layout) (auxv []byte) {
+func (c *Core) readNotes(b []byte, r goruntime.RegisterLayout) (auxv []byte) {
 	for len(b) >= 12 {
 		nameLen, descLen := uint64(binary.LittleEndian.Uint32(b)), uint64(binary.LittleEndian.Uint32(b[4:]))
 		kind := binary.LittleEndian.Uint32(b[8:])
@@ -155,7 +152,7 @@ func (c *Core) Close() error {
 	if c.data = nil; b == nil {
 		return nil
 	}
-	return execfile.Unmap(b)
+	return unmap(b)
 }
 
 // Lend implements image.Lender: memory that lies in the core file or in the program's file in one

@@ -1,4 +1,4 @@
-package corefile_test
+package elfimage_test
 
 import (
 	"bytes"
@@ -9,8 +9,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/engine/process/corefile"
-	"github.com/leakgate/leakgate/internal/engine/symbols/execfile"
+	"github.com/leakgate/leakgate/internal/engine/process/elfimage"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
@@ -78,7 +77,7 @@ func ramp(n int) []byte {
 
 func TestCore(t *testing.T) {
 	program := ramp(0x100)
-	exe, err := execfile.Open(write(t, elf.ET_EXEC, 0x1010, segment{elf.PT_LOAD, 0x1000, 0x100, program}))
+	exe, err := elfimage.OpenProgram(write(t, elf.ET_EXEC, 0x1010, segment{elf.PT_LOAD, 0x1000, 0x100, program}))
 	require.NoError(t, err)
 	defer exe.Close()
 	notes := append(note(1, status(7, 100)), note(2, make([]byte, 512))...)
@@ -91,7 +90,7 @@ func TestCore(t *testing.T) {
 		segment{elf.PT_LOAD, 0x9000_0000, 0x80, ramp(0x80)},
 		segment{elf.PT_LOAD, 0x9000_0080, 0x80, ramp(0x40)}, // half of it zeros
 	)
-	core, err := corefile.Open(path, exe)
+	core, err := elfimage.OpenCore(path, exe)
 	require.NoError(t, err)
 	defer core.Close()
 	require.Equal(t, uint64(0x5000_0000), exe.Bias())
@@ -125,8 +124,8 @@ func TestCore(t *testing.T) {
 	for _, n := range []int{70, 200, len(content) - 1} {
 		cut := filepath.Join(t.TempDir(), "cut")
 		require.NoError(t, os.WriteFile(cut, content[:n], 0o666))
-		_, err := corefile.Open(cut, exe)
-		require.ErrorAs(t, err, new(*corefile.TruncatedError), "%d bytes", n)
+		_, err := elfimage.OpenCore(cut, exe)
+		require.ErrorAs(t, err, new(*elfimage.TruncatedError), "%d bytes", n)
 	}
 	for want, path := range map[string]string{
 		"no registers of threads": write(t, elf.ET_CORE, 0, segment{elf.PT_NOTE, 0, 0, note(6, words(9, 0x1010))}),
@@ -134,7 +133,7 @@ func TestCore(t *testing.T) {
 		"not the program":         write(t, elf.ET_CORE, 0, segment{elf.PT_NOTE, 0, 0, append(note(1, status(1, 1)), note(6, words(9, 0x1234))...)}),
 		"no core file":            write(t, elf.ET_DYN, 0),
 	} {
-		_, err := corefile.Open(path, exe)
+		_, err := elfimage.OpenCore(path, exe)
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -145,10 +144,10 @@ func FuzzOpen(f *testing.F) {
 	f.Add(note(1, nil))
 	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, notes []byte) {
-		exe, err := execfile.Open(write(t, elf.ET_EXEC, 0x1010, segment{elf.PT_LOAD, 0x1000, 0x100, ramp(0x100)}))
+		exe, err := elfimage.OpenProgram(write(t, elf.ET_EXEC, 0x1010, segment{elf.PT_LOAD, 0x1000, 0x100, ramp(0x100)}))
 		require.NoError(t, err)
 		defer exe.Close()
-		core, err := corefile.Open(write(t, elf.ET_CORE, 0, segment{elf.PT_NOTE, 0, 0, notes}), exe)
+		core, err := elfimage.OpenCore(write(t, elf.ET_CORE, 0, segment{elf.PT_NOTE, 0, 0, notes}), exe)
 		if err == nil {
 			require.NotEmpty(t, core.Threads)
 			require.NoError(t, core.Close())
