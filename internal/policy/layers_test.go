@@ -276,7 +276,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/native/shim", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/callrecord", []string{
 		"cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/perfmap",
-		"cmd/leakgate/internal/native/symbolize", "internal/engine/symbols/debuginfo", "internal/engine/native/nativecalls", "internal/engine/symbols/objfile", "internal/engine/symbols/objfile/elffile",
+		"cmd/leakgate/internal/native/symbolize", "internal/engine/symbols/debuginfo", "internal/engine/native/nativecalls", "internal/engine/symbols/objfile",
 		"internal/nativestack", "internal/symbol", "internal/textfmt", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/command/symbolize", []string{

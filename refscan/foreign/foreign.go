@@ -22,7 +22,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
+	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -107,7 +107,7 @@ func openProgram(ctx context.Context, exe string) (*program, error) {
 
 // openIndex opens the index of an executable's debug information.
 func openIndex(ctx context.Context, exe string) (*debuginfo.Index, error) {
-	f, err := elffile.Open(exe)
+	f, err := objfile.OpenELF(exe)
 	if err != nil {
 		return nil, err
 	}

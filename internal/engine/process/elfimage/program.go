@@ -8,7 +8,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
 )
 
 // A Program is a program file, mapped. It is safe for concurrent use once Relocate was called.
@@ -25,7 +24,7 @@ type Program struct {
 // OpenProgram maps a program file. It returns an error if the file is no 64-bit little-endian ELF
 // executable of amd64 or arm64.
 func OpenProgram(path string) (*Program, error) {
-	x, err := elffile.Open(path)
+	x, err := objfile.OpenELF(path)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +116,7 @@ func loadedBuildID(at, count, bias uint64, read func(addr, n uint64) []byte) str
 		}
 		addr, n := binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[40:])
 		if n <= maxNote {
-			if id := elffile.NoteBuildID(read(addr+bias, n)); id != "" {
+			if id := objfile.NoteBuildID(read(addr+bias, n)); id != "" {
 				return id
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/process/elfimage"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
+	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 )
 
 // A Segment is a part of memory.
@@ -36,7 +36,7 @@ func main() {
 	check(err)
 	core, err := elfimage.OpenCore(os.Args[1], exe)
 	check(err)
-	file, err := elffile.Open(os.Args[2])
+	file, err := objfile.OpenELF(os.Args[2])
 	check(err)
 	index, err := debuginfo.Open(context.Background(), debuginfo.Options{File: file, NoTwin: true})
 	check(err)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package indexcache
+package symindex
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 const privateFlags = syscall.O_NONBLOCK | syscall.O_NOFOLLOW
 
 // writableByOthers describes which user, other than this one and the superuser, owns a file or
-// folder or may write to it; "" if none. A folder with the sticky bit is accepted: others can make
-// files in it, but not replace any.
+// cacheFolder or may write to it; "" if none. A folder with the sticky bit is accepted: others can
+// make files in it, but not replace any.
 func writableByOthers(info fs.FileInfo) string {
 	const groupAndOthers = 0o022
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {

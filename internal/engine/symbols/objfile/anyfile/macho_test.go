@@ -1,4 +1,4 @@
-package machofile_test
+package anyfile_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/machofile"
+	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/anyfile"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
@@ -85,10 +85,12 @@ func tinyMachO(tb testing.TB) []byte {
 	return out.Bytes()
 }
 
-func parse(b []byte) (*objfile.File, error) { return machofile.New(bytes.NewReader(b), int64(len(b))) }
+func parseMachO(b []byte) (*objfile.File, error) {
+	return anyfile.ReadMachO(bytes.NewReader(b), int64(len(b)))
+}
 
 func TestTinyMachO(t *testing.T) {
-	f, err := parse(tinyMachO(t))
+	f, err := parseMachO(tinyMachO(t))
 	require.NoError(t, err)
 	assert.Equal(t, "arm64", f.GOARCH)
 	assert.Equal(t, "a/b", f.BuildID)
@@ -132,8 +134,8 @@ func TestDamagedMachO(t *testing.T) {
 		"commands":      func(b []byte) []byte { le.PutUint32(b[20:], 1<<31); return b },
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parse(damage(tinyMachO(t)))
-			require.ErrorIs(t, err, machofile.ErrNotMachO)
+			_, err := parseMachO(damage(tinyMachO(t)))
+			require.ErrorIs(t, err, anyfile.ErrNotMachO)
 		})
 	}
 	last := headerSize + segmentSize + 5*sectionSize // the debug information's header
@@ -145,9 +147,9 @@ func TestDamagedMachO(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := tinyMachO(t)
 			damage(b)
-			f, err := parse(b)
+			f, err := parseMachO(b)
 			if err != nil {
-				require.ErrorIs(t, err, machofile.ErrNotMachO)
+				require.ErrorIs(t, err, anyfile.ErrNotMachO)
 				return
 			}
 			_, err = f.Contents(".debug_info")
@@ -168,7 +170,7 @@ func FuzzMachO(f *testing.F) {
 		f.Add(damaged)
 	}
 	f.Fuzz(func(_ *testing.T, b []byte) {
-		x, err := parse(b)
+		x, err := parseMachO(b)
 		if err != nil {
 			return
 		}

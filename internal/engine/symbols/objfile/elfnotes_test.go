@@ -1,4 +1,4 @@
-package elffile
+package objfile
 
 import "testing"
 

@@ -1,4 +1,4 @@
-package indexcache
+package symindex
 
 import (
 	"bytes"
@@ -10,19 +10,17 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/filelock"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 func TestCacheIsBounded(t *testing.T) {
-	c, warning := Open(t.TempDir())
+	c, warning := OpenCache(t.TempDir())
 	require.Empty(t, warning)
 	c.limit = 2500
 	now := time.Now()
-	thousand := symindex.New(&program.Program{Warnings: []string{strings.Repeat("x", 700)}})
+	thousand := New(&Program{Warnings: []string{strings.Repeat("x", 700)}})
 	var size bytes.Buffer
 	require.NoError(t, thousand.WriteFile(&size))
 	require.InDelta(t, 1000, size.Len(), 150)
@@ -48,7 +46,7 @@ func TestCacheIsBounded(t *testing.T) {
 }
 
 func TestCacheLock(t *testing.T) {
-	c, warning := Open(t.TempDir())
+	c, warning := OpenCache(t.TempDir())
 	require.Empty(t, warning)
 	unlock, err := c.Lock(t.Context(), time.Hour)
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-package sameprogram
+package twin
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package indexcache
+package symindex
 
 import (
 	"path/filepath"
@@ -11,7 +11,7 @@ import (
 
 // TestNamedPipeAsTheLock: a named pipe in the place of the lock file must not make Lock wait.
 func TestNamedPipeAsTheLock(t *testing.T) {
-	c, warning := Open(t.TempDir())
+	c, warning := OpenCache(t.TempDir())
 	require.Empty(t, warning)
 	require.NoError(t, syscall.Mkfifo(filepath.Join(c.dir, lockName), 0o600))
 	unlock, err := c.Lock(t.Context(), time.Minute)

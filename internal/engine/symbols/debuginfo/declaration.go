@@ -1,5 +1,4 @@
-// Package gosource finds where the source of a program declares its package variables.
-package gosource
+package debuginfo
 
 import (
 	"go/scanner"
@@ -11,11 +10,11 @@ import (
 	"strings"
 )
 
-// Declaration returns the file and line that declare a package variable, "" and 0 if none does.
+// findDeclaration returns the file and line that declare a package variable, "" and 0 if none does.
 // files are the compiler's names of the files that functions of the package come from; find returns
 // the path of a file whose name is not absolute. Declaration reads the package's files until one
 // declares the variable, at worst all of them.
-func Declaration(variable string, files []string, find func(string) string) (file string, line int) {
+func findDeclaration(variable string, files []string, find func(string) string) (file string, line int) {
 	// Files with functions in the program were compiled for certain; others may be for another
 	// system.
 	var candidates, others []string

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package indexcache
+package symindex
 
 import "io/fs"
 

@@ -1,7 +1,4 @@
-// Package program holds what a compiler knows about a Go program: its package variables, types,
-// functions, their local variables and what closures capture. It is plain data, which package
-// dwarfread produces and package symindex encodes.
-package program
+package symindex
 
 import "reflect"
 

@@ -1,4 +1,4 @@
-package elffile_test
+package objfile_test
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
@@ -102,7 +101,9 @@ func tinyELF(tb testing.TB) []byte {
 	return b
 }
 
-func parse(b []byte) (*objfile.File, error) { return elffile.New(bytes.NewReader(b), int64(len(b))) }
+func parse(b []byte) (*objfile.File, error) {
+	return objfile.ReadELF(bytes.NewReader(b), int64(len(b)))
+}
 
 func TestTinyELF(t *testing.T) {
 	f, err := parse(tinyELF(t))
@@ -143,7 +144,7 @@ func TestDamagedELF(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse(damage(tinyELF(t)))
-			require.ErrorIs(t, err, elffile.ErrNotELF)
+			require.ErrorIs(t, err, objfile.ErrNotELF)
 		})
 	}
 	for name, damage := range map[string]func(b []byte){
@@ -155,7 +156,7 @@ func TestDamagedELF(t *testing.T) {
 			damage(b)
 			f, err := parse(b)
 			if err != nil {
-				require.ErrorIs(t, err, elffile.ErrNotELF)
+				require.ErrorIs(t, err, objfile.ErrNotELF)
 				return
 			}
 			_, err = f.Contents(".data")
@@ -182,7 +183,7 @@ func TestTruncatedWhileOpen(t *testing.T) {
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "program")
 	require.NoError(t, os.WriteFile(path, b, 0o700))
-	f, err := elffile.Open(path)
+	f, err := objfile.OpenELF(path)
 	require.NoError(t, err)
 	defer f.Close()
 	text, err := f.Contents(".text")
@@ -200,9 +201,9 @@ func TestTruncatedWhileOpen(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	_, err := elffile.Open(t.TempDir())
+	_, err := objfile.OpenELF(t.TempDir())
 	require.ErrorContains(t, err, "not a regular file")
-	_, err = elffile.Open(filepath.Join(t.TempDir(), "missing"))
+	_, err = objfile.OpenELF(filepath.Join(t.TempDir(), "missing"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 

@@ -1,16 +1,14 @@
-package elffile
+package objfile
 
 import (
 	"debug/elf"
 	"encoding/binary"
-
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 )
 
-// buildID returns the Go build ID of the note that cmd/link writes (go1.26
+// elfBuildID returns the Go build ID of the note that cmd/link writes (go1.26
 // cmd/link/internal/ld/elf.go, ELF_NOTE_BUILDINFO_TAG: name "Go\0\0", type 4), or a hash of the
 // file if there is none.
-func buildID(f *objfile.File, sections []*elf.Section) string {
+func elfBuildID(f *File, sections []*elf.Section) string {
 	for i, s := range sections {
 		if s.Type != elf.SHT_NOTE && s.Name != ".note.go.buildid" {
 			continue

@@ -1,5 +1,4 @@
-// Package pefile reads PE executables, those of Windows.
-package pefile
+package anyfile
 
 import (
 	"debug/pe"
@@ -14,13 +13,10 @@ import (
 // ErrNotPE is the error for a file that is no PE executable of a supported kind.
 var ErrNotPE = errors.New("not a PE executable")
 
-var architectures = map[uint16]string{pe.IMAGE_FILE_MACHINE_AMD64: "amd64", pe.IMAGE_FILE_MACHINE_ARM64: "arm64"}
+var peArchitectures = map[uint16]string{pe.IMAGE_FILE_MACHINE_AMD64: "amd64", pe.IMAGE_FILE_MACHINE_ARM64: "arm64"}
 
-// Open opens a PE executable.
-func Open(path string) (*objfile.File, error) { return objfile.Open(path, New) }
-
-// New is an objfile.Reader.
-func New(r io.ReaderAt, size int64) (f *objfile.File, err error) {
+// ReadPE is an objfile.Reader of PE executables, those of Windows.
+func ReadPE(r io.ReaderAt, size int64) (f *objfile.File, err error) {
 	defer func() {
 		if p := recover(); p != nil { // debug/pe is not made for damaged files
 			f, err = nil, fmt.Errorf("%w: %v", ErrNotPE, p)
@@ -35,13 +31,13 @@ func New(r io.ReaderAt, size int64) (f *objfile.File, err error) {
 		return nil, fmt.Errorf("%w that is supported: only 64-bit ones are", ErrNotPE)
 	}
 	f = objfile.New(r, size)
-	f.Format, f.Machine, f.GOARCH = "PE", uint32(p.Machine), architectures[p.Machine]
+	f.Format, f.Machine, f.GOARCH = "PE", uint32(p.Machine), peArchitectures[p.Machine]
 	f.Type = uint32(p.Characteristics &^ strippedFlags)
 	for _, s := range p.Sections {
-		f.Sections = append(f.Sections, section(f, s, header.ImageBase))
+		f.Sections = append(f.Sections, peSection(f, s, header.ImageBase))
 	}
 	f.BuildID = f.ReadTextBuildID()
-	f.ReadSymbols = func() ([]objfile.Symbol, error) { return symbols(f, p.Symbols) }
+	f.ReadSymbols = func() ([]objfile.Symbol, error) { return peSymbols(f, p.Symbols) }
 	return f, nil
 }
 
@@ -55,7 +51,7 @@ var elfNames = map[string]string{".rdata": ".rodata"}
 // its size (go1.26 and 1.27 cmd/link/internal/ld/pe.go, asmbPe).
 var forLoader = map[string]bool{".idata": true, ".edata": true, ".reloc": true, ".rsrc": true}
 
-func section(f *objfile.File, s *pe.Section, base uint64) *objfile.Section {
+func peSection(f *objfile.File, s *pe.Section, base uint64) *objfile.Section {
 	out := &objfile.Section{
 		Name: s.Name, Addr: base + uint64(s.VirtualAddress), Size: uint64(s.VirtualSize),
 		Offset: uint64(s.Offset), FileSize: uint64(s.Size),
@@ -94,9 +90,9 @@ func section(f *objfile.File, s *pe.Section, base uint64) *objfile.Section {
 	return out
 }
 
-// symbols reads the COFF symbol table. Values in it are offsets in sections, whose numbers begin
+// peSymbols reads the COFF symbol table. Values in it are offsets in sections, whose numbers begin
 // at 1.
-func symbols(f *objfile.File, list []*pe.Symbol) ([]objfile.Symbol, error) {
+func peSymbols(f *objfile.File, list []*pe.Symbol) ([]objfile.Symbol, error) {
 	if len(list) == 0 {
 		return nil, objfile.ErrNoSymbols
 	}

@@ -1,5 +1,4 @@
-// Package elffile reads ELF executables, those of Linux and of most other systems.
-package elffile
+package objfile
 
 import (
 	"bytes"
@@ -9,20 +8,18 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 )
 
 // ErrNotELF is the error for a file that is no ELF executable of a supported kind.
 var ErrNotELF = errors.New("not an ELF executable")
 
-var architectures = map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64"}
+var elfArchitectures = map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64"}
 
-// Open opens an ELF executable.
-func Open(path string) (*objfile.File, error) { return objfile.Open(path, New) }
+// OpenELF opens an ELF executable.
+func OpenELF(path string) (*File, error) { return Open(path, ReadELF) }
 
-// New is an objfile.Reader.
-func New(r io.ReaderAt, size int64) (*objfile.File, error) {
+// ReadELF is a Reader of ELF executables, those of Linux and of most other systems.
+func ReadELF(r io.ReaderAt, size int64) (*File, error) {
 	e, err := elf.NewFile(r)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotELF, err)
@@ -30,83 +27,83 @@ func New(r io.ReaderAt, size int64) (*objfile.File, error) {
 	if e.Class != elf.ELFCLASS64 || e.Data != elf.ELFDATA2LSB {
 		return nil, fmt.Errorf("%w that is supported: only 64-bit little-endian ones are", ErrNotELF)
 	}
-	f := objfile.New(r, size)
-	f.Format, f.Machine, f.GOARCH = "ELF", uint32(e.Machine), architectures[e.Machine]
+	f := New(r, size)
+	f.Format, f.Machine, f.GOARCH = "ELF", uint32(e.Machine), elfArchitectures[e.Machine]
 	f.Type, f.Entry = uint32(e.Type), e.Entry
 	for _, s := range e.Sections {
-		f.Sections = append(f.Sections, section(s))
+		f.Sections = append(f.Sections, elfSection(s))
 	}
 	for _, p := range e.Progs {
 		if p.Type == elf.PT_LOAD {
-			f.Segments = append(f.Segments, objfile.Segment{Offset: p.Off, FileSize: p.Filesz, Addr: p.Vaddr, Size: p.Memsz, Writable: p.Flags&elf.PF_W != 0})
+			f.Segments = append(f.Segments, Segment{Offset: p.Off, FileSize: p.Filesz, Addr: p.Vaddr, Size: p.Memsz, Writable: p.Flags&elf.PF_W != 0})
 		}
 	}
-	f.BuildID = buildID(f, e.Sections)
-	f.ReadSymbols = func() ([]objfile.Symbol, error) { return symbols(f, e) }
-	f.Exports = func() []objfile.Symbol { return exports(f) }
-	f.Relocated = func(addr uint64) uint64 { return addend(f, e.Sections, addr) }
+	f.BuildID = elfBuildID(f, e.Sections)
+	f.ReadSymbols = func() ([]Symbol, error) { return elfSymbols(f, e) }
+	f.Exports = func() []Symbol { return elfExports(f) }
+	f.Relocated = func(addr uint64) uint64 { return elfAddend(f, e.Sections, addr) }
 	return f, nil
 }
 
-func section(s *elf.Section) *objfile.Section {
-	out := &objfile.Section{Name: s.Name, Addr: s.Addr, Size: s.Size, Offset: s.Offset, FileSize: s.FileSize}
+func elfSection(s *elf.Section) *Section {
+	out := &Section{Name: s.Name, Addr: s.Addr, Size: s.Size, Offset: s.Offset, FileSize: s.FileSize}
 	if s.Flags&elf.SHF_COMPRESSED != 0 {
 		out.Decompressed = s.Data
 	}
 	if s.Type == elf.SHT_NOBITS {
-		out.Flags |= objfile.ZeroFilled
+		out.Flags |= ZeroFilled
 	}
 	if s.Type == elf.SHT_NOTE {
-		out.Flags |= objfile.ForLoader // notes hold build IDs, whose length may vary
+		out.Flags |= ForLoader // notes hold build IDs, whose length may vary
 	}
 	if s.Flags&elf.SHF_ALLOC == 0 {
 		return out
 	}
-	out.Flags |= objfile.Loaded
+	out.Flags |= Loaded
 	switch {
 	case s.Flags&elf.SHF_EXECINSTR != 0:
-		out.Flags |= objfile.Executable
+		out.Flags |= Executable
 	case s.Flags&elf.SHF_WRITE == 0 || strings.HasPrefix(s.Name, ".data.rel.ro"):
-		out.Flags |= objfile.ReadOnly
-	case objfile.HoldsVariables(s.Name):
-		out.Flags |= objfile.Variables
+		out.Flags |= ReadOnly
+	case HoldsVariables(s.Name):
+		out.Flags |= Variables
 	}
 	return out
 }
 
-func symbols(f *objfile.File, e *elf.File) ([]objfile.Symbol, error) {
+func elfSymbols(f *File, e *elf.File) ([]Symbol, error) {
 	list, err := e.Symbols()
 	if err != nil {
 		if errors.Is(err, elf.ErrNoSymbols) {
-			err = objfile.ErrNoSymbols
+			err = ErrNoSymbols
 		}
 		return nil, err
 	}
-	out := make([]objfile.Symbol, len(list))
+	out := make([]Symbol, len(list))
 	for i := range list {
 		s := &list[i]
-		out[i] = objfile.Symbol{Name: s.Name, Addr: s.Value, Size: s.Size}
+		out[i] = Symbol{Name: s.Name, Addr: s.Value, Size: s.Size}
 		if int(s.Section) < len(f.Sections) {
 			out[i].Section = f.Sections[s.Section]
 		}
-		out[i].Kind = kindOf(s.Info)
+		out[i].Kind = elfKind(s.Info)
 	}
 	return out, nil
 }
 
-func kindOf(info byte) objfile.Kind {
+func elfKind(info byte) Kind {
 	switch elf.ST_TYPE(info) {
 	case elf.STT_FUNC:
-		return objfile.Function
+		return Function
 	case elf.STT_OBJECT:
-		return objfile.Object
+		return Object
 	}
-	return objfile.OtherSymbol
+	return OtherSymbol
 }
 
-// exports reads the dynamic symbol table, .dynsym (debug/elf would also read the versions of its
+// elfExports reads the dynamic symbol table, .dynsym (debug/elf would also read the versions of its
 // symbols).
-func exports(f *objfile.File) (out []objfile.Symbol) {
+func elfExports(f *File) (out []Symbol) {
 	table, err := f.Contents(".dynsym")
 	if err != nil {
 		return nil
@@ -121,8 +118,8 @@ func exports(f *objfile.File) (out []objfile.Symbol) {
 			continue
 		}
 		name, _, _ := bytes.Cut(names[at:], []byte{0})
-		s := objfile.Symbol{Name: string(name), Addr: binary.LittleEndian.Uint64(table[8:]), Size: binary.LittleEndian.Uint64(table[16:])}
-		s.Kind = kindOf(table[4])
+		s := Symbol{Name: string(name), Addr: binary.LittleEndian.Uint64(table[8:]), Size: binary.LittleEndian.Uint64(table[16:])}
+		s.Kind = elfKind(table[4])
 		out = append(out, s)
 	}
 	return out
@@ -131,9 +128,9 @@ func exports(f *objfile.File) (out []objfile.Symbol) {
 // relaSize is the size of a relocation with an addend (System V ABI).
 const relaSize = 24
 
-// addend returns the addend of the relocation at an address, 0 if there is none.
+// elfAddend returns the addend of the relocation at an address, 0 if there is none.
 // Position-independent programs that the system's linker made have their pointers in addends.
-func addend(f *objfile.File, sections []*elf.Section, addr uint64) uint64 {
+func elfAddend(f *File, sections []*elf.Section, addr uint64) uint64 {
 	for i, s := range sections {
 		if s.Type != elf.SHT_RELA || s.Flags&elf.SHF_ALLOC == 0 {
 			continue

@@ -1,4 +1,4 @@
-package sameprogram
+package twin
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/dwarfread"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/anyfile"
 	"github.com/leakgate/leakgate/internal/require"
@@ -64,7 +64,7 @@ func differentInOnePlace(t *testing.T, f *objfile.File) {
 	require.NoError(t, err)
 	p, err := dwarfread.Read(f)
 	require.NoError(t, err)
-	i := slices.IndexFunc(p.Functions, func(f program.Function) bool { return f.Name == "main.frame" })
+	i := slices.IndexFunc(p.Functions, func(f symindex.Function) bool { return f.Name == "main.frame" })
 	require.NotEqual(t, -1, i)
 	m, err := modulesOf(f, f)
 	require.NoError(t, err)
@@ -84,7 +84,7 @@ func differentInOnePlace(t *testing.T, f *objfile.File) {
 			s := f.Sections[slices.IndexFunc(f.Sections, func(s *objfile.Section) bool { return s.Flags&objfile.Loaded != 0 && s.Has(addr) })]
 			changed := bytes.Clone(b)
 			changed[s.Offset+addr-s.Addr] ^= 0x40
-			other, err := anyfile.New(bytes.NewReader(changed), int64(len(changed)))
+			other, err := anyfile.Read(bytes.NewReader(changed), int64(len(changed)))
 			require.NoError(t, err)
 			require.ErrorIs(t, Check(f, other), ErrDiffers)
 			require.ErrorIs(t, Check(other, f), ErrDiffers)

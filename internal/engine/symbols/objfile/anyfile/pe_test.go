@@ -1,4 +1,4 @@
-package pefile_test
+package anyfile_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/pefile"
+	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/anyfile"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
@@ -88,10 +88,12 @@ func tinyPE(tb testing.TB) []byte {
 	return out.Bytes()
 }
 
-func parse(b []byte) (*objfile.File, error) { return pefile.New(bytes.NewReader(b), int64(len(b))) }
+func parsePE(b []byte) (*objfile.File, error) {
+	return anyfile.ReadPE(bytes.NewReader(b), int64(len(b)))
+}
 
 func TestTinyPE(t *testing.T) {
-	f, err := parse(tinyPE(t))
+	f, err := parsePE(tinyPE(t))
 	require.NoError(t, err)
 	assert.Equal(t, "amd64", f.GOARCH)
 	assert.Equal(t, "a/b", f.BuildID)
@@ -135,8 +137,8 @@ func TestDamagedPE(t *testing.T) {
 		"32 bits":       func(b []byte) []byte { le.PutUint16(b[headerAt+24:], 0x10b); return b },
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parse(damage(tinyPE(t)))
-			require.ErrorIs(t, err, pefile.ErrNotPE)
+			_, err := parsePE(damage(tinyPE(t)))
+			require.ErrorIs(t, err, anyfile.ErrNotPE)
 		})
 	}
 	header := func(b []byte, section int) []byte { return b[sectionAt+section*sectionOf:] }
@@ -154,7 +156,7 @@ func TestDamagedPE(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := tinyPE(t)
 			damage(b)
-			f, err := parse(b)
+			f, err := parsePE(b)
 			require.NoError(t, err)
 			_, err = f.Contents(".debug_info")
 			require.ErrorContains(t, err, "section .debug_info")
@@ -174,7 +176,7 @@ func FuzzPE(f *testing.F) {
 		f.Add(damaged)
 	}
 	f.Fuzz(func(_ *testing.T, b []byte) {
-		x, err := parse(b)
+		x, err := parsePE(b)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package gosource
+package debuginfo
 
 import (
 	"go/ast"

@@ -1,6 +1,4 @@
-// Package indexcache keeps indexes of debug information between runs, in a folder that many
-// processes use at once.
-package indexcache
+package symindex
 
 import (
 	"context"
@@ -18,7 +16,6 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/envvar"
 	"github.com/leakgate/leakgate/internal/filelock"
 	"github.com/leakgate/leakgate/internal/realtime"
@@ -45,11 +42,11 @@ type Cache struct {
 // Dir returns the folder of the cache.
 func (c *Cache) Dir() string { return c.dir }
 
-// Open returns the cache in a folder: "" means the environment variable LEAKGATE_CACHE, or
+// OpenCache returns the cache in a folder: "" means the environment variable LEAKGATE_CACHE, or
 // "leakgate" in os.UserCacheDir; "off" means no cache. It returns nil for "off", and nil with a
 // warning if the folder cannot be used.
-func Open(dir string) (*Cache, string) {
-	dir, err := folder(dir)
+func OpenCache(dir string) (*Cache, string) {
+	dir, err := cacheFolder(dir)
 	if err == nil && dir == "" {
 		return nil, ""
 	}
@@ -82,7 +79,7 @@ func trustedFolder(dir string) error {
 }
 
 func (c *Cache) file(identity string) string {
-	sum := sha256.Sum256([]byte(strconv.Itoa(symindex.Version) + " " + identity))
+	sum := sha256.Sum256([]byte(strconv.Itoa(Version) + " " + identity))
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:16])+indexSuffix)
 }
 
@@ -90,11 +87,11 @@ func (c *Cache) file(identity string) string {
 // because reports keep strings that point into it; a process reads one or two.
 var loaded = struct {
 	sync.Mutex
-	indexes map[string]*symindex.Index
-}{indexes: make(map[string]*symindex.Index)}
+	indexes map[string]*Index
+}{indexes: make(map[string]*Index)}
 
-// Forget makes Load read files again, as in a new process. It is for tests.
-func Forget() {
+// ForgetLoaded makes Load read files again, as in a new process. It is for tests.
+func ForgetLoaded() {
 	loaded.Lock()
 	defer loaded.Unlock()
 	clear(loaded.indexes)
@@ -102,7 +99,7 @@ func Forget() {
 
 // Load returns the index of a program. It reads and checks the file unless this process did so
 // before.
-func (c *Cache) Load(identity string) (*symindex.Index, error) {
+func (c *Cache) Load(identity string) (*Index, error) {
 	path := c.file(identity)
 	loaded.Lock()
 	defer loaded.Unlock()
@@ -114,12 +111,12 @@ func (c *Cache) Load(identity string) (*symindex.Index, error) {
 		return nil, err
 	}
 	defer f.Close()
-	x, err := symindex.ReadFile(f, info.Size())
+	x, err := ReadFile(f, info.Size())
 	if err != nil {
 		return nil, err
 	}
 	if x.Identity() != identity {
-		return nil, fmt.Errorf("%w: made for another program", symindex.ErrNotIndex)
+		return nil, fmt.Errorf("%w: made for another program", ErrNotIndex)
 	}
 	loaded.indexes[path] = x
 	if time.Since(info.ModTime()) > touchInterval {
@@ -156,7 +153,7 @@ func openPrivate(path string) (*os.File, fs.FileInfo, error) {
 }
 
 // Store writes an index file and then removes old files to make room.
-func (c *Cache) Store(identity string, x *symindex.Index) error {
+func (c *Cache) Store(identity string, x *Index) error {
 	path := c.file(identity)
 	if err := wholefile.Write(path, 0o600, x.WriteFile); err != nil {
 		if way := remedy.ForDisk(err, ""); way != "" {
@@ -209,8 +206,8 @@ func (c *Cache) trim(keep string) {
 }
 
 // Lock waits until no other process builds a twin, for no longer than limit. If the system or the
-// folder has no file locks, it does not wait: several processes may then build the same twin, which
-// is slow but not wrong.
+// cacheFolder has no file locks, it does not wait: several processes may then build the same twin,
+// which is slow but not wrong.
 func (c *Cache) Lock(ctx context.Context, limit time.Duration) (unlock func(), err error) {
 	const pause = 20 * time.Millisecond
 	f, err := os.OpenFile(filepath.Join(c.dir, lockName), os.O_RDWR|os.O_CREATE|privateFlags, 0o600)
@@ -233,8 +230,8 @@ func (c *Cache) Lock(ctx context.Context, limit time.Duration) (unlock func(), e
 	}
 }
 
-// folder returns the folder where indexes are kept; "" if they are not kept.
-func folder(dir string) (string, error) {
+// cacheFolder returns the folder where indexes are kept; "" if they are not kept.
+func cacheFolder(dir string) (string, error) {
 	if dir == "" {
 		dir = envvar.Cache.Value()
 	}

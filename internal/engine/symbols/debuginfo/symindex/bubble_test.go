@@ -1,6 +1,6 @@
 //go:build go1.25
 
-package indexcache
+package symindex
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ import (
 // Lock waits for other processes by the system's clock. That of a bubble leaps to the end of the
 // wait.
 func TestCacheLockInBubble(t *testing.T) {
-	c, warning := Open(t.TempDir())
+	c, warning := OpenCache(t.TempDir())
 	require.Empty(t, warning)
 	unlock, err := c.Lock(t.Context(), time.Hour)
 	require.NoError(t, err)

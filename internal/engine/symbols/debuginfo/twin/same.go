@@ -1,6 +1,4 @@
-// Package sameprogram compares two executables: it checks that the addresses in the debug
-// information of one are right for the other.
-package sameprogram
+package twin
 
 import (
 	"errors"

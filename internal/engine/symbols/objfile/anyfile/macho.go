@@ -1,5 +1,4 @@
-// Package machofile reads Mach-O executables, those of macOS.
-package machofile
+package anyfile
 
 import (
 	"debug/macho"
@@ -15,13 +14,10 @@ import (
 // ErrNotMachO is the error for a file that is no Mach-O executable of a supported kind.
 var ErrNotMachO = errors.New("not a Mach-O executable")
 
-var architectures = map[macho.Cpu]string{macho.CpuAmd64: "amd64", macho.CpuArm64: "arm64"}
+var machoArchitectures = map[macho.Cpu]string{macho.CpuAmd64: "amd64", macho.CpuArm64: "arm64"}
 
-// Open opens a Mach-O executable.
-func Open(path string) (*objfile.File, error) { return objfile.Open(path, New) }
-
-// New is an objfile.Reader.
-func New(r io.ReaderAt, size int64) (f *objfile.File, err error) {
+// ReadMachO is an objfile.Reader of Mach-O executables, those of macOS.
+func ReadMachO(r io.ReaderAt, size int64) (f *objfile.File, err error) {
 	defer func() {
 		if p := recover(); p != nil { // debug/macho is not made for damaged files
 			f, err = nil, fmt.Errorf("%w: %v", ErrNotMachO, p)
@@ -35,13 +31,13 @@ func New(r io.ReaderAt, size int64) (f *objfile.File, err error) {
 		return nil, fmt.Errorf("%w that is supported: only 64-bit little-endian ones are", ErrNotMachO)
 	}
 	f = objfile.New(r, size)
-	f.Format, f.Machine, f.GOARCH = "Mach-O", uint32(m.Cpu), architectures[m.Cpu]
+	f.Format, f.Machine, f.GOARCH = "Mach-O", uint32(m.Cpu), machoArchitectures[m.Cpu]
 	f.Type = uint32(m.Type)
 	for _, s := range m.Sections {
-		f.Sections = append(f.Sections, section(f, s))
+		f.Sections = append(f.Sections, machoSection(f, s))
 	}
 	f.BuildID = f.ReadTextBuildID()
-	f.ReadSymbols = func() ([]objfile.Symbol, error) { return symbols(f, m.Symtab) }
+	f.ReadSymbols = func() ([]objfile.Symbol, error) { return machoSymbols(f, m.Symtab) }
 	return f, nil
 }
 
@@ -55,7 +51,7 @@ const (
 	someInstructions    = 0x00000400
 )
 
-func section(f *objfile.File, s *macho.Section) *objfile.Section {
+func machoSection(f *objfile.File, s *macho.Section) *objfile.Section {
 	out := &objfile.Section{Name: elfName(s), Addr: s.Addr, Size: s.Size, Offset: uint64(s.Offset), FileSize: s.Size}
 	switch s.Flags & typeMask {
 	case zeroFill, gbZeroFill, threadLocalZeroFill:
@@ -95,8 +91,8 @@ func elfName(s *macho.Section) string {
 	return "." + name
 }
 
-// symbols reads the symbol table without the entries for debuggers (stabs).
-func symbols(f *objfile.File, table *macho.Symtab) ([]objfile.Symbol, error) {
+// machoSymbols reads the symbol table without the entries for debuggers (stabs).
+func machoSymbols(f *objfile.File, table *macho.Symtab) ([]objfile.Symbol, error) {
 	const (
 		debugger  = 0xe0 // N_STAB
 		kind      = 0x0e // N_TYPE
